@@ -1,0 +1,26 @@
+// Reads a dump file that may be cut off, damaged, of a newer version, or no dump at all.
+#pragma once
+
+#include <stdexcept>
+#include <string>
+
+#include "model/dump.h"
+
+namespace tensorscope::model {
+
+// What cannot be read at all: one line for a person, with the path and what to do. Commands turn it into exit status 2.
+class BadInput : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+// Reads everything up to the last sound chunk. Damage after a usable beginning (the PROC chunk) ends up in Dump::problems and
+// leaves Dump::complete false: commands show what there is, repeat the problem on standard error and end with status 2.
+// Throws BadInput where nothing can be shown: no such file, empty, not a dump, a newer major version, no sound PROC chunk.
+// Memory: bounded by a small multiple of the file's size.
+Dump read_dump(const std::string& path);
+
+// The same on bytes in memory: for the fuzzer and tests.
+Dump read_dump_bytes(const void* data, size_t size, const std::string& name);
+
+}  // namespace tensorscope::model

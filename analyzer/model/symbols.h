@@ -1,0 +1,48 @@
+// Names for native frames: libdw by build-id, with inline frames, demangled, and a cache on disk.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "model/dump.h"
+
+namespace tensorscope::model {
+
+struct SymbolOptions {
+  std::string sysroot;                  // prefix for module paths and source files
+  std::vector<std::string> debug_dirs;  // searched for .build-id/xx/yyyy.debug before the system's
+  bool use_cache = true;                // $XDG_CACHE_HOME/tensorscope or ~/.cache/tensorscope
+  bool native = true;                   // false: do not resolve, frames keep module and address
+};
+
+class Symbols {
+ public:
+  Symbols(const Dump& dump, SymbolOptions options);
+  ~Symbols();
+  Symbols(const Symbols&) = delete;
+  Symbols& operator=(const Symbols&) = delete;
+
+  // Frames of one native trie leaf, innermost first, inline frames expanded.
+  std::vector<Frame> native(uint32_t leaf);
+  // Frames of one Python trie leaf, innermost first.
+  std::vector<Frame> python(uint32_t leaf);
+  // Both merged at the interpreter's frames, innermost first; interpreter internals are dropped unless `full`.
+  std::vector<Frame> merged(const Site& site, bool full = false);
+  // The frame that a person wants to see for a site: the innermost Python frame that is in the user's own code (not torch, not
+  // site-packages, not the standard library), else the innermost Python frame, else the innermost native frame
+  // outside torch's libraries, else the innermost. Empty function and file where there is no stack at all.
+  Frame headline(const Site& site);
+  // The nn.Module path of a site: innermost named module frame, "" where none.
+  std::string module_path(const Site& site) const;
+  // The source line of a frame, trimmed; "" where the file cannot be read or changed since the process started.
+  std::string source_line(const Frame& frame);
+  // Resolves all given native leaves at once, which is faster than one by one, and saves the cache.
+  void prefetch(const std::vector<uint32_t>& native_leaves);
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace tensorscope::model

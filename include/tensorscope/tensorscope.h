@@ -1,0 +1,36 @@
+// tensorscope's C API for programs that want to ask for a dump themselves.
+//
+// Every function does nothing, and returns TENSORSCOPE_ABSENT or 0, when the process runs without libtensorscope.so:
+// the symbols are weak, so a program that uses this header links without the library and needs no #ifdef.
+// The functions may be called from any thread, with or without Python's GIL, but not from a signal handler.
+#pragma once
+
+#include <stddef.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum {
+  TENSORSCOPE_OK = 0,
+  TENSORSCOPE_ABSENT = -1,   // libtensorscope.so is not preloaded, or no PyTorch is in the process
+  TENSORSCOPE_FAILED = -2,   // the dump could not be written; one line on standard error says why
+};
+
+// Writes a dump now and waits for it. `path_out`, where not null, receives the dump's path, cut to `path_size` bytes
+// with its terminating zero. Returns one of the values above.
+__attribute__((weak)) int tensorscope_dump(char* path_out, size_t path_size);
+
+// 1 where the preload is active and recording, else 0.
+__attribute__((weak)) int tensorscope_active(void);
+
+#ifdef __cplusplus
+}
+#endif
+
+// Call through these where the library may be absent: an undefined weak function must not be called.
+static inline int tensorscope_try_dump(char* path_out, size_t path_size) {
+  if (path_out != 0 && path_size > 0) path_out[0] = 0;
+  return tensorscope_dump ? tensorscope_dump(path_out, path_size) : TENSORSCOPE_ABSENT;
+}
+static inline int tensorscope_is_active(void) { return tensorscope_active ? tensorscope_active() : 0; }

@@ -1,0 +1,46 @@
+// The one door between hooks and tables: a hook says what happened, the recorder adds serial, stack, thread and time
+// and keeps the tables and counters exact.
+//
+// Context: hook. Every function is called under a HookScope, with the GIL held or not, perhaps inside the allocator's
+// or the loader's lock. No malloc in the steady state, no blocking beyond one bounded spin lock.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "live/ids.h"
+
+namespace tensorscope::live {
+
+// TensorImpl. `constructed` is idempotent for the newest tensor of the calling thread (constructors delegate), `destroyed`
+// must be called before the real destructor and ignores unknown addresses.
+void tensor_constructed(const void* impl);
+void tensor_released(const void* impl);
+void tensor_destroyed(const void* impl);
+
+// c10::alloc_cpu / free_cpu. `freed` before the real call.
+void cpu_allocated(const void* pointer, size_t nbytes);
+void cpu_freed(const void* pointer);
+
+// c10::reportMemoryUsageToProfiler. `delta` > 0: allocated, < 0: freed. For the CPU, total_allocated == 0 and a pointer
+// that is no live alloc_cpu block mean a mapped storage; anything else about the CPU is already known and ignored.
+void memory_reported(const void* pointer, int64_t delta, uint64_t total_allocated, uint64_t total_reserved, Device device);
+
+// set_gradient_edge(tensor, edge): `node` is the autograd node that made `impl`; this thread's present stack is its
+// forward stack.
+void gradient_edge_set(const void* impl, const void* node);
+void node_destroyed(const void* node);
+
+// The function that says which autograd node this thread runs (torch::autograd::get_current_node, resolved by
+// hooks/autograd.cc); null while unknown. Returns the Node's address or null, and leaves its reference count as it was.
+using CurrentNode = const void* (*)();
+void set_current_node_function(CurrentNode function);
+
+// Called by activation before the first event, and in the child after fork. False: no memory; the profiler goes off.
+bool start();
+void after_fork_in_child();
+// Around fork, in the parent and the child: takes and gives back every table lock, so that the child's are whole.
+void before_fork();
+void after_fork_in_parent();
+
+}  // namespace tensorscope::live

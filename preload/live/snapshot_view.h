@@ -1,0 +1,108 @@
+// A consistent copy of all tables at one instant, and safe looks at tensors that are still alive afterwards.
+//
+// Context: collector. take() holds every table lock while it copies (about 25 ns an entry); nothing is allocated under
+// the locks. Everything else works on the copy.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "live/ids.h"
+
+namespace tensorscope::live {
+
+struct TensorEntry {
+  const void* impl;
+  Serial serial;
+  uint64_t created_ns;
+  SiteId site;
+  uint32_t thread : 24;
+  uint32_t released : 1;
+};
+
+struct AllocationEntry {
+  const void* pointer;
+  uint64_t nbytes;
+  Serial serial;
+  uint64_t created_ns;
+  Serial node;         // autograd node in whose backward it was made, 0: none
+  SiteId site;
+  uint32_t thread : 24;
+  uint32_t kind : 8;   // dump::AllocationKind
+  Device device;
+};
+
+struct NodeEntry {
+  const void* node;
+  Serial serial;
+  uint64_t created_ns;
+  SiteId site;
+  uint32_t thread : 24;
+  uint32_t alive : 1;
+};
+
+struct SiteCounters {
+  StackId native;
+  StackId python;
+  uint64_t tensors_live, tensors_total;
+  uint64_t allocations_live, allocations_total;
+  uint64_t bytes_live, bytes_total, bytes_peak;
+};
+
+struct ThreadEntry {
+  uint32_t tid;
+  char name[16];  // as of the thread's first event
+};
+
+struct DeviceTotals {
+  Device device;
+  uint64_t live_bytes, peak_bytes, live_count, total_count, total_bytes;
+  uint64_t allocator_allocated, allocator_reserved, allocator_reserved_peak;
+};
+
+template <typename T>
+struct Rows {
+  const T* data = nullptr;
+  size_t size = 0;
+  const T* begin() const { return data; }
+  const T* end() const { return data + size; }
+  const T& operator[](size_t i) const { return data[i]; }
+};
+
+class SnapshotView {
+ public:
+  SnapshotView() = default;
+  ~SnapshotView();  // gives the copy's memory back to the system
+  SnapshotView(const SnapshotView&) = delete;
+  SnapshotView& operator=(const SnapshotView&) = delete;
+
+  // False: no memory for the copy, or a lock could not be had; the view is empty.
+  bool take();
+
+  Rows<TensorEntry> tensors;          // in serial order
+  Rows<AllocationEntry> allocations;  // in serial order
+  Rows<NodeEntry> nodes;
+  Rows<SiteCounters> sites;           // index = SiteId; [0] is the sentinel
+  Rows<ThreadEntry> threads;          // index = ThreadId; [0] is the sentinel
+  Rows<DeviceTotals> devices;
+  uint64_t tensors_total = 0;
+  uint64_t taken_ns = 0;
+  uint64_t stopped_ns = 0;            // how long the locks were held
+  Serial serial = 0;                  // the newest at that instant
+  Serial fork_serial = 0;             // the newest at the fork that made this process, 0: none
+
+ private:
+  void* memory_ = nullptr;
+  size_t memory_size_ = 0;
+};
+
+// Calls look(index, context) for each entry of tensors[begin, end) that is still the same live tensor, while its
+// destructor is held up: the TensorImpl's base is constructed during the call. Locks are held for at most `batch`
+// calls at a time. `look` must not allocate tensors, block or throw. Entries that died meanwhile are not called.
+using Look = void (*)(size_t index, void* context);
+void look_at_live(const Rows<TensorEntry>& tensors, size_t begin, size_t end, Look look, void* context);
+
+// Memory that the live tables and all tries have taken from the system, in bytes.
+uint64_t profiler_memory();
+
+}  // namespace tensorscope::live

@@ -1,0 +1,28 @@
+// Captures the calling thread's native and Python stack as two trie leaves.
+//
+// Context: hook (no GIL, no malloc in the steady state, no lock but lock-free tries).
+#pragma once
+
+#include "live/ids.h"
+
+namespace tensorscope::stacks {
+
+struct Stack {
+  StackId native = 0;
+  StackId python = 0;
+};
+
+// Opens libunwind, finds the interpreter, runs the self-checks and says in the coverage record what works.
+// Context: activation or collector; may dlopen. `start_python` is tried again (cheaply) until an interpreter is found: a
+// C++ program may embed Python later.
+void start_native();
+void start_python();
+
+// The frames of this library and of the hooked function's caller chain up to the hook are left out: the innermost
+// native frame is the caller of the hooked function. `hook_return_address` is __builtin_return_address(0) of the hook
+// where known, else null.
+Stack capture(const void* hook_return_address = nullptr);
+
+void after_fork_in_child();
+
+}  // namespace tensorscope::stacks

@@ -1,0 +1,28 @@
+// Native stacks: libunwind opened privately, an unwinder that remembers one rule per instruction address and stops where
+// the stack is word for word the one of the thread's last capture, and the trie of return addresses.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "live/ids.h"
+
+namespace tensorscope::stacks {
+
+struct NativeFrame {
+  uint64_t address;  // return address
+  StackId parent;    // the caller's frame; smaller than the own id
+};
+
+// Context: activation. Opens libunwind.so.8 (beside this library first, then by the system) with RTLD_NOW | RTLD_LOCAL.
+void start_native();
+
+// Context: hook. 0 when native stacks are off. `until`: a return address of the hook; frames inner to it are left out.
+StackId capture_native(const void* until);
+
+// Context: collector. Frames of the trie so far: ids 0 .. native_frame_count()-1 (0 is the sentinel).
+size_t native_frame_count();
+NativeFrame native_frame(StackId id);
+uint64_t native_memory();
+
+}  // namespace tensorscope::stacks

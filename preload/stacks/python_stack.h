@@ -1,0 +1,41 @@
+// Python stacks: the interpreter's own frames read raw, on the thread that owns them and without the GIL; the table of
+// code objects, copied at first sight; the trie of (code, instruction).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "live/ids.h"
+
+namespace tensorscope::stacks {
+
+struct PythonFrame {
+  uint64_t module_object;  // the nn.Module (`self`) of a _wrapped_call_impl frame (torch 1.x: _call_impl), else 0
+  StackId parent;          // smaller than the own id
+  uint32_t code;           // index into the code table
+  int32_t line;            // decoded from the copied line table; 0: not known
+  bool entry;              // outermost Python frame of its native interpreter call
+};
+
+struct PythonCode {
+  const char* file;
+  const char* name;        // qualified name from 3.11 on
+  int32_t first_line;
+};
+
+// Context: activation or collector. Finds an initialised interpreter among the loaded objects, chooses the layout by its
+// version and checks it. True once Python stacks are on; false: none here yet, or the layout is unknown (coverage says).
+bool start_python();
+
+// Context: hook, GIL not needed. 0 when this thread has no Python state or Python stacks are off.
+StackId capture_python();
+
+// Context: collector.
+size_t python_frame_count();
+PythonFrame python_frame(StackId id);
+size_t python_code_count();
+PythonCode python_code(uint32_t code);
+const char* python_version();  // "3.11.7", "" while no interpreter is known
+uint64_t python_memory();
+
+}  // namespace tensorscope::stacks

@@ -1,0 +1,16 @@
+#include "support/coverage.h"
+
+namespace tensorscope {
+
+namespace {
+CoverageEntry g_entries[size_t(Subject::count_)];
+constexpr const char* kNames[size_t(Subject::count_)] = {
+    "tensors",      "CPU memory",    "mapped memory", "CUDA memory",  "tensor metadata", "autograd",
+    "native stacks", "Python stacks", "module paths",  "signal dumps", "exit dumps",      "fork",
+};
+}  // namespace
+
+CoverageEntry& coverage(Subject subject) { return g_entries[size_t(subject)]; }
+const char* subject_name(Subject subject) { return kNames[size_t(subject)]; }
+
+}  // namespace tensorscope

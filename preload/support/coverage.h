@@ -1,0 +1,52 @@
+// What this process's profiler sees, what it does not, and why: one record for every class of events, kept from the
+// start-up self-check on and written into each dump. A room that meets an error switches its own subject off here
+// instead of failing the program.
+//
+// Context: any, signal handlers excepted. Lock-free; texts are string literals or live in the arena for ever.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+namespace tensorscope {
+
+enum class Subject : uint8_t {
+  tensors,         // TensorImpl construction and destruction
+  cpu_memory,      // alloc_cpu, free_cpu
+  mapped_memory,   // memory-mapped and shared storages, by the profiler report
+  cuda_memory,     // caching allocator's reports
+  metadata,        // shapes, dtypes, storages: the C shim
+  autograd,        // nodes and backward attribution
+  native_stacks,
+  python_stacks,
+  module_paths,    // which nn.Module a frame belongs to, named in phase 2
+  signal_trigger,
+  exit_trigger,
+  fork,
+  count_,
+};
+
+enum class Seen : uint8_t { yes = 0, partly = 1, no = 2, not_applicable = 3 };  // = dump::Seen
+
+struct CoverageEntry {
+  std::atomic<Seen> seen{Seen::not_applicable};
+  std::atomic<const char*> detail{nullptr};
+  std::atomic<uint64_t> missed{0};
+};
+
+// The record of one subject. Never null.
+CoverageEntry& coverage(Subject subject);
+
+// The subject as a person reads it: "tensors", "CPU memory", ...
+const char* subject_name(Subject subject);
+
+inline void set_coverage(Subject subject, Seen seen, const char* detail) {
+  coverage(subject).detail.store(detail, std::memory_order_release);
+  coverage(subject).seen.store(seen, std::memory_order_release);
+}
+inline void count_missed(Subject subject, uint64_t events = 1) {
+  coverage(subject).missed.fetch_add(events, std::memory_order_relaxed);
+}
+
+}  // namespace tensorscope

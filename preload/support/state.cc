@@ -1,0 +1,20 @@
+#include "support/state.h"
+
+namespace tensorscope {
+
+std::atomic<State> g_state{State::dormant};
+thread_local uint32_t t_inside = 0;
+
+namespace {
+std::atomic<const char*> g_off_reason{nullptr};
+}  // namespace
+
+void switch_off(const char* why) {
+  const char* none = nullptr;
+  g_off_reason.compare_exchange_strong(none, why);
+  g_state.store(State::off, std::memory_order_release);
+}
+
+const char* off_reason() { return g_off_reason.load(std::memory_order_acquire); }
+
+}  // namespace tensorscope
