@@ -1,0 +1,133 @@
+"""Runs target programs with and without the preload, and reads dumps through the CLI as a user would."""
+
+import contextlib
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+BUILD = pathlib.Path(os.environ.get("TENSORSCOPE_BUILD", ROOT / "build"))
+LIBRARY = BUILD / "preload" / "libtensorscope.so"
+CLI = BUILD / "analyzer" / "tensorscope"
+PROGRAMS = ROOT / "tests" / "programs"
+PYTHON = os.environ.get("TENSORSCOPE_TEST_PYTHON", sys.executable)
+TIMEOUT = 300  # a hang, not a speed limit
+
+
+def environment(folder=None, preload=True, **options):
+    """The environment of a target: `options` become TENSORSCOPE_*; dumps and truth files go to `folder`."""
+    result = {key: value for key, value in os.environ.items() if not key.startswith("TENSORSCOPE")}
+    result["PYTHONHASHSEED"] = "0"
+    result["OMP_NUM_THREADS"] = "1"
+    if preload:
+        result["LD_PRELOAD"] = str(LIBRARY)
+    if folder is not None:
+        result["TRUTH_DIR"] = str(folder)
+        result["TENSORSCOPE_DIR"] = str(folder)
+    result.update({f"TENSORSCOPE_{name.upper()}": str(value) for name, value in options.items()})
+    return result
+
+
+def command(program, *arguments):
+    path = PROGRAMS / program
+    if path.suffix == ".py":
+        return [PYTHON, str(path), *arguments]
+    return [str(BUILD / "tests" / "programs" / program), *arguments]
+
+
+def run(program, *arguments, folder=None, preload=True, cwd=None, **options):
+    """Runs a target program to its end; returns the finished process with its output as text."""
+    return subprocess.run(command(program, *arguments), env=environment(folder, preload, **options), cwd=cwd or folder,
+                          capture_output=True, text=True, timeout=TIMEOUT, stdin=subprocess.DEVNULL)
+
+
+def run_source(source, *arguments, folder, preload=True, **options):
+    """Runs a Python program given as text, with the target programs' folder on its path."""
+    path = pathlib.Path(folder) / "program.py"
+    path.write_text(source)
+    settings = environment(folder, preload, **options)
+    settings["PYTHONPATH"] = str(PROGRAMS)
+    return subprocess.run([PYTHON, str(path), *arguments], env=settings, cwd=folder, capture_output=True, text=True,
+                          timeout=TIMEOUT, stdin=subprocess.DEVNULL)
+
+
+@contextlib.contextmanager
+def running(program, *arguments, folder, ready="ready", **options):
+    """A target program that runs until the block ends; yields the process once it has printed `ready`."""
+    with open(folder / "stderr.txt", "w") as errors:
+        process = subprocess.Popen(command(program, *arguments), env=environment(folder, **options), cwd=folder,
+                                   stdout=subprocess.PIPE, stderr=errors, text=True, stdin=subprocess.DEVNULL)
+        try:
+            for line in process.stdout:
+                if ready in line:
+                    break
+            else:
+                raise AssertionError(f"{program} ended early: {(folder / 'stderr.txt').read_text()}")
+            yield process
+        finally:
+            if process.poll() is None:
+                process.kill()
+            process.wait()
+            process.stdout.close()
+
+
+def until(condition, what, seconds=TIMEOUT):
+    """Waits for a condition; the limit only turns a hang into a failure."""
+    end = time.monotonic() + seconds
+    while True:
+        result = condition()
+        if result:
+            return result
+        assert time.monotonic() < end, f"never came: {what}"
+        time.sleep(0.01)
+
+
+def dumps(folder, pattern="*.tscope"):
+    return sorted(pathlib.Path(folder).glob(pattern), key=lambda path: path.stat().st_mtime_ns)
+
+
+def cli(*arguments, status=0, **keywords):
+    """Runs the command-line program; asserts on its exit status (None: any) and returns the finished process."""
+    done = subprocess.run([str(CLI), *map(str, arguments)], capture_output=True, text=True, timeout=TIMEOUT, **keywords)
+    assert status is None or done.returncode == status, f"{arguments}: {done.returncode}\n{done.stdout}\n{done.stderr}"
+    return done
+
+
+def load(dump):
+    """A dump as the exported JSON."""
+    return json.loads(cli("export", dump, "--format", "json").stdout)
+
+
+def truth(folder, name="1"):
+    return json.loads((pathlib.Path(folder) / f"{name}.json").read_text())
+
+
+def by_address(exported):
+    return {tensor["address"]: tensor for tensor in exported["tensors"]}
+
+
+def frames(thing, language="python"):
+    return [(frame["function"], frame["file"], frame["line"]) for frame in thing["stack"] if frame["language"] == language]
+
+
+FIELDS = ("shape", "dtype", "device", "strides", "requires_grad", "is_leaf", "storage_offset")
+
+
+def compare(exported, known):
+    """Every tensor that the program knows is in the dump with the same properties. Returns the dump's other tensors."""
+    found = by_address(exported)
+    storages = {storage["id"]: storage for storage in exported["storages"]}
+    for row in known["tensors"]:
+        tensor = found.get(row["address"])
+        assert tensor is not None, f"missing: {row}"
+        for field in FIELDS:
+            if field in row:
+                assert tensor[field] == row[field], f"{field}: {tensor} against {row}"
+        if row.get("storage_data_ptr"):
+            storage = storages[tensor["storage"]]
+            assert (storage["data_ptr"], storage["nbytes"]) == (row["storage_data_ptr"], row["storage_nbytes"]), (storage, row)
+    mine = {row["address"] for row in known["tensors"]}
+    return [tensor for tensor in exported["tensors"] if tensor["address"] not in mine]

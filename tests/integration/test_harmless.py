@@ -1,0 +1,175 @@
+"""The program runs with the preload as without it: same output, same exit status, its own signals, no litter."""
+
+import os
+import signal
+import subprocess
+
+import pytest
+
+import harness
+
+ENDINGS = {"return": 0, "status": 3, "exception": 1, "os_exit": 4, "kill": -signal.SIGTERM, "thread": 0}
+
+
+@pytest.mark.parametrize("program", ["train_mlp.py", "views.py", "sparse.py", "exotic.py", "autocast.py", "checkpoint.py",
+                                     "custom_function.py", "transforms.py", "foreign_memory.py", "dataloader.py",
+                                     "threads.py", "compile_cpu.py", "forks.py"])
+def test_same_output_and_status(program, tmp_path):
+    without = harness.run(program, cwd=tmp_path, preload=False)
+    with_preload = harness.run(program, cwd=tmp_path, quiet=1)
+    assert (with_preload.stdout, with_preload.stderr) == (without.stdout, without.stderr)
+    assert with_preload.returncode == without.returncode
+
+
+@pytest.mark.parametrize("how", ENDINGS)
+def test_every_end_keeps_its_status(how, tmp_path):
+    without = harness.run("ends.py", how, preload=False, cwd=tmp_path)
+    done = harness.run("ends.py", how, folder=tmp_path, quiet=1)
+    assert done.returncode == without.returncode == ENDINGS[how]
+    assert (done.stdout, done.stderr) == (without.stdout, without.stderr)
+    expected = 0 if how in ("os_exit", "kill") else 1
+    assert len(harness.dumps(tmp_path, "ends.*.exit.tscope")) == expected == len(harness.dumps(tmp_path))
+    if expected:
+        shapes = [tensor["shape"] for tensor in harness.load(harness.dumps(tmp_path)[0])["tensors"]]
+        assert [1000] in shapes
+
+
+@pytest.mark.parametrize("when", ["before", "after"])
+def test_the_programs_own_python_handler_still_runs(when, tmp_path):
+    done = harness.run("own_handler.py", when, folder=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == "calls 3\n"
+    assert len(harness.dumps(tmp_path, "own_handler.*.[0-9]*.tscope")) >= 1
+
+
+@pytest.mark.parametrize("how,status", [("plain", 6), ("closes", 6), ("fork", 6), ("handler", 6), ("signal", -signal.SIGUSR1)])
+@pytest.mark.parametrize("program", ["no_torch", "no_torch_static"])
+def test_a_program_without_torch_is_left_alone(program, how, status, tmp_path):
+    without = harness.run(program, how, preload=False, cwd=tmp_path)
+    done = harness.run(program, how, folder=tmp_path)
+    assert done.returncode == without.returncode == status
+    assert (done.stdout, done.stderr) == (without.stdout, without.stderr)
+    assert not harness.dumps(tmp_path)
+
+
+def test_dormant_without_torch(tmp_path):
+    """No thread, no handler, no file, no open descriptor in a Python without torch."""
+    source = ("import os, signal\n"
+              "print(sorted(os.listdir('/proc/self/task')) == [str(os.getpid())])\n"
+              "print([line for line in open('/proc/self/status') if line.startswith('SigCgt')][0].split()[1])\n"
+              "print(len(os.listdir('/proc/self/fd')), signal.getsignal(signal.SIGUSR1))\n")
+    outputs = [subprocess.run([harness.PYTHON, "-c", source], env=harness.environment(tmp_path, preload), cwd=tmp_path,
+                              capture_output=True, text=True, check=True).stdout for preload in (False, True)]
+    assert outputs[0] == outputs[1] and outputs[0].startswith("True\n")
+    assert not list(tmp_path.iterdir())
+
+
+def test_tools_that_inherit_the_preload_write_nothing(tmp_path):
+    done = subprocess.run(["/bin/sh", "-c", "echo 'int main(void){return 0;}' > a.c && gcc a.c -o a && ./a && ls"],
+                          env=harness.environment(tmp_path), cwd=tmp_path, capture_output=True, text=True)
+    assert (done.stdout, done.stderr, done.returncode) == ("a\na.c\n", "", 0)
+
+
+@pytest.mark.parametrize("option,value", [("signal", "SIGNOSUCH"), ("signal", "99"), ("exit", "perhaps"),
+                                          ("names_timeout_ms", "soon"), ("max_stack_memory", "many"), ("native", "7"),
+                                          ("nosuch", "1")])
+def test_a_wrong_option_is_one_line_and_the_default(option, value, tmp_path):
+    done = harness.run("ends.py", "return", folder=tmp_path, **{option: value})
+    assert done.returncode == 0 and done.stdout == "before the end\n"
+    lines = [line for line in done.stderr.splitlines() if f"TENSORSCOPE_{option.upper()}" in line]
+    assert len(lines) == 1 and lines[0].startswith("tensorscope: ")
+    assert len(harness.dumps(tmp_path)) == 1
+
+
+def test_switched_off(tmp_path):
+    settings = harness.environment(tmp_path)
+    settings["TENSORSCOPE"] = "0"
+    done = subprocess.run(harness.command("ends.py", "return"), env=settings, cwd=tmp_path, capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "") and not harness.dumps(tmp_path)
+
+
+def test_standard_error_closed_and_descriptors_closed(tmp_path):
+    source = ("import os, torch, truth\nkept = torch.ones(5)\nos.closerange(2, 64)\n"
+              "own = os.open('own.txt', os.O_RDWR | os.O_CREAT)\nother = os.open('other.txt', os.O_RDWR | os.O_CREAT)\n"
+              "os.write(own, b'mine')\ntruth.moment()\nos.write(other, b'also mine')\n")
+    done = harness.run_source(source, folder=tmp_path)
+    assert done.returncode == 0
+    assert (tmp_path / "own.txt").read_text() == "mine" and (tmp_path / "other.txt").read_text() == "also mine"
+    assert harness.load(harness.truth(tmp_path)["dump"])["tensors"]
+
+
+@pytest.mark.parametrize("how,status", [("return", 0), ("exit", 3)])
+def test_a_cpp_program_writes_its_exit_dump_before_static_destructors(how, status, tmp_path):
+    without = harness.run("cpp_program", how, preload=False, cwd=tmp_path)
+    done = harness.run("cpp_program", how, folder=tmp_path, quiet=1)
+    assert done.returncode == without.returncode == status, done.stderr
+    assert done.stderr == without.stderr
+    (dump,) = harness.dumps(tmp_path)
+    assert dump.name.startswith("cpp_program.") and dump.name.endswith(".exit.tscope")
+    tensors = harness.by_address(harness.load(dump))
+    known = dict(line.split() for line in done.stdout.splitlines())
+    static = tensors[int(known.pop("static"))]
+    assert static["shape"] == [33]
+    if how == "exit":  # main's locals are still alive inside exit()
+        assert tensors[int(known["0.weight"])]["shape"] == [32, 16]
+        leaked = [tensor for tensor in tensors.values() if any("make_leak" in name for name, _, _ in harness.frames(tensor, "native"))]
+        assert len([tensor for tensor in leaked if tensor["shape"] == [16, 16]]) == int(known["leak"])
+
+
+def test_nothing_reaches_standard_output(tmp_path):
+    done = harness.run("ends.py", "return", folder=tmp_path)
+    assert done.stdout == "before the end\n"
+    assert done.stderr.startswith("tensorscope: wrote ends.") and done.stderr.count("\n") == 1
+
+
+def test_fork_spawn_and_exec_have_their_own_dumps(tmp_path):
+    done = harness.run("forks.py", folder=tmp_path)
+    assert done.returncode == 0, done.stderr
+    pids = set()
+    for name in ("forked", "thread-forked", "mp-fork", "mp-spawn", "parent"):
+        known = harness.truth(tmp_path, name)
+        exported = harness.load(known["dump"])
+        assert exported["process"]["pid"] == known["pid"] and f".{known['pid']}." in known["dump"]
+        pids.add(known["pid"])
+        tensors = harness.by_address(exported)
+        for address in known["facts"].values():
+            assert address in tensors
+        harness.compare(exported, known)
+        if name in ("forked", "thread-forked", "mp-fork"):
+            assert exported["process"]["forked_from"] == harness.truth(tmp_path, "parent")["pid"]
+            assert tensors[known["facts"]["inherited"]]["inherited"] and not tensors[known["facts"]["mine"]]["inherited"]
+    assert len(pids) == 5
+    parent = harness.truth(tmp_path, "parent")["pid"]
+    assert [path.name for path in harness.dumps(tmp_path, "*.exit.tscope")] == [f"forks.{parent}.exit.tscope"]
+
+
+@pytest.mark.parametrize("strategy", ["file_descriptor", "file_system"])
+def test_shared_memory_tensors_are_marked(strategy, tmp_path):
+    done = harness.run("dataloader.py", strategy, folder=tmp_path)
+    assert done.returncode == 0, done.stderr
+    known = harness.truth(tmp_path)
+    exported = harness.load(known["dump"])
+    storages = {item["id"]: item for item in exported["storages"]}
+    tensors = harness.by_address(exported)
+    for address in known["facts"]["shared"]:
+        assert storages[tensors[address]["storage"]]["kind"] == "shared"
+    assert [path.name for path in harness.dumps(tmp_path, "*.exit.tscope")] == [f"dataloader.{known['pid']}.exit.tscope"]
+
+
+def test_a_forked_worker_answers_the_signal(tmp_path):
+    source = ("import os, signal, sys, time, torch\nkept = torch.ones(3)\npid = os.fork()\n"
+              "if pid == 0:\n    time.sleep(600)\nprint(pid, flush=True)\nos.waitpid(pid, 0)\n")
+    path = tmp_path / "sleeper.py"
+    path.write_text(source)
+    process = subprocess.Popen([harness.PYTHON, str(path)], env=harness.environment(tmp_path), cwd=tmp_path,
+                               stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    try:
+        worker = int(process.stdout.readline())
+        os.kill(worker, signal.SIGUSR1)
+        (dump,) = harness.until(lambda: harness.dumps(tmp_path, f"sleeper.{worker}.1.tscope"), "the worker's dump")
+        assert [3] in [tensor["shape"] for tensor in harness.load(dump)["tensors"]]
+        os.kill(worker, signal.SIGKILL)
+        assert process.wait(harness.TIMEOUT) == 0
+    finally:
+        process.kill()
+        process.stdout.close()
