@@ -1,0 +1,71 @@
+"""What recording costs a training loop: alternating blocks with recording on and off inside one process.
+
+    LD_PRELOAD=build/preload/libtensorscope.so TENSORSCOPE_EXIT=never .venv/bin/python tests/bench/overhead.py [LOOP ...]
+
+Off means that the hooks only forward. The switch is the library's own state word, found in its symbol table: no product
+interface can do this, since a table that misses events would be wrong. Prints the median of the pairwise ratios.
+"""
+
+import ctypes
+import statistics
+import subprocess
+import sys
+import time
+
+import loops
+
+RECORDING, OFF = 2, 3  # preload/support/state.h
+
+
+def state_word():
+    """The byte `tensorscope::g_state` in the loaded library, or None without the preload."""
+    for line in open("/proc/self/maps"):
+        fields = line.split()
+        if fields[-1].endswith("libtensorscope.so") and fields[2] == "00000000":
+            base, path = int(fields[0].split("-")[0], 16), fields[-1]
+            break
+    else:
+        return None
+    for line in subprocess.run(["nm", path], capture_output=True, text=True, check=True).stdout.splitlines():
+        if line.endswith(" _ZN11tensorscope7g_stateE"):
+            return ctypes.c_uint8.from_address(base + int(line.split()[0], 16))
+    raise SystemExit("overhead: the library has no symbol table (stripped?)")
+
+
+def block(step, steps):
+    begin = time.perf_counter()
+    for _ in range(steps):
+        step()
+    return time.perf_counter() - begin
+
+
+def measure(name, word, pairs):
+    step, steps = loops.make(name)
+    block(step, steps)
+    block(step, steps)
+    ratios, plain = [], []
+    for pair in range(pairs):
+        order = (RECORDING, OFF) if pair % 2 else (OFF, RECORDING)
+        took = {}
+        for state in order:
+            word.value = state
+            took[state] = block(step, steps)
+        ratios.append(took[RECORDING] / took[OFF])
+        plain.append(took[OFF] / steps)
+    word.value = RECORDING
+    ratios.sort()
+    quarter = len(ratios) // 4
+    print(f"{name:18} {statistics.median(plain) * 1e3:8.3f} ms a step   on/off {statistics.median(ratios):.3f}"
+          f"   (quartiles {ratios[quarter]:.3f} to {ratios[-1 - quarter]:.3f}, {pairs} pairs of {steps} steps)", flush=True)
+
+
+def main():
+    word = state_word()
+    if word is None or word.value != RECORDING:
+        raise SystemExit(f"overhead: run this under LD_PRELOAD=.../libtensorscope.so (state {word})")
+    for name in sys.argv[1:] or loops.LOOPS:
+        measure(name, word, 40 if name == "tiny" else 16)
+
+
+if __name__ == "__main__":
+    main()
