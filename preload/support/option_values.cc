@@ -1,0 +1,170 @@
+#include "support/option_values.h"
+
+#include <signal.h>
+#include <stdio.h>
+
+#include <charconv>
+
+#include "support/arena.h"
+
+namespace tensorscope {
+
+namespace {
+
+constinit Arena g_texts{Arena::Limit::none};
+
+struct SignalName {
+  const char* name;
+  int number;
+};
+// Not SIGKILL and SIGSTOP, which nobody can handle, nor the signals of a fault, which must end the program.
+constexpr SignalName kSignals[] = {
+    {"SIGHUP", SIGHUP},   {"SIGINT", SIGINT},       {"SIGQUIT", SIGQUIT}, {"SIGUSR1", SIGUSR1},   {"SIGUSR2", SIGUSR2},
+    {"SIGPIPE", SIGPIPE}, {"SIGALRM", SIGALRM},     {"SIGTERM", SIGTERM}, {"SIGCHLD", SIGCHLD},   {"SIGCONT", SIGCONT},
+    {"SIGTSTP", SIGTSTP}, {"SIGTTIN", SIGTTIN},     {"SIGTTOU", SIGTTOU}, {"SIGURG", SIGURG},     {"SIGXCPU", SIGXCPU},
+    {"SIGXFSZ", SIGXFSZ}, {"SIGVTALRM", SIGVTALRM}, {"SIGPROF", SIGPROF}, {"SIGWINCH", SIGWINCH}, {"SIGIO", SIGIO},
+    {"SIGPWR", SIGPWR},   {"SIGSYS", SIGSYS},
+};
+
+template <typename Number>
+bool parse_number(std::string_view text, Number& out) {
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), out);
+  return error == std::errc() && end == text.data() + text.size();
+}
+
+bool one_of(std::string_view text, std::initializer_list<std::string_view> words) {
+  for (std::string_view word : words) {
+    if (text == word) return true;
+  }
+  return false;
+}
+
+bool parse_on_off(std::string_view text, bool& out) {
+  const bool on = one_of(text, {"1", "on", "yes", "true", "ON", "YES", "TRUE", "True"});
+  const bool off = one_of(text, {"0", "off", "no", "false", "OFF", "NO", "FALSE", "False"});
+  if (on || off) out = on;
+  return on || off;
+}
+
+}  // namespace
+
+const char* parse_option_value(std::string_view text, bool& out) {
+  return parse_on_off(text, out) ? nullptr : "on or off (1 or 0)";
+}
+
+const char* parse_option_value(std::string_view text, int& signal_out) {
+  bool on = false;
+  if (parse_on_off(text, on) && !on) {
+    signal_out = 0;
+    return nullptr;
+  }
+  int number = -1;
+  const bool is_number = parse_number(text, number);
+  for (const SignalName& known : kSignals) {
+    if (is_number ? number == known.number : text == known.name || text == known.name + 3) {
+      signal_out = known.number;
+      return nullptr;
+    }
+  }
+  if (is_number && number >= SIGRTMIN && number <= SIGRTMAX) {
+    signal_out = number;
+    return nullptr;
+  }
+  return "the name or number of a signal that can be handled, or off";
+}
+
+const char* parse_option_value(std::string_view text, ExitDump& out) {
+  if (text == "auto") {
+    out = ExitDump::automatic;
+  } else if (text == "always") {
+    out = ExitDump::always;
+  } else if (text == "never") {
+    out = ExitDump::never;
+  } else {
+    return "auto, always or never";
+  }
+  return nullptr;
+}
+
+const char* parse_option_value(std::string_view text, const char*& out) {
+  const char* copy = g_texts.copy(text);
+  if (copy == nullptr) return "short enough for the memory there is";
+  out = copy;
+  return nullptr;
+}
+
+const char* parse_option_value(std::string_view text, unsigned& milliseconds_out) {
+  return parse_number(text, milliseconds_out) ? nullptr : "a number of milliseconds";
+}
+
+const char* parse_option_value(std::string_view text, uint64_t& bytes_out) {
+  static constexpr const char* kExpected = "a number of bytes, or of K, M or G (as in 512M)";
+  int shift = 0;
+  if (!text.empty()) {
+    switch (text.back()) {
+      case 'k':
+      case 'K':
+        shift = 10;
+        break;
+      case 'm':
+      case 'M':
+        shift = 20;
+        break;
+      case 'g':
+      case 'G':
+        shift = 30;
+        break;
+      default:
+        break;
+    }
+  }
+  if (shift != 0) text.remove_suffix(1);
+  uint64_t number = 0;
+  if (!parse_number(text, number) || number > (UINT64_MAX >> shift)) return kExpected;
+  bytes_out = number << shift;
+  return nullptr;
+}
+
+const char* format_option_value(bool value, char*) { return value ? "on" : "off"; }
+
+const char* format_option_value(int signal, char* buffer) {
+  if (signal == 0) return "off";
+  for (const SignalName& known : kSignals) {
+    if (known.number == signal) return known.name;
+  }
+  snprintf(buffer, kOptionTextBytes, "%d", signal);
+  return buffer;
+}
+
+const char* format_option_value(ExitDump value, char*) {
+  switch (value) {
+    case ExitDump::always:
+      return "always";
+    case ExitDump::never:
+      return "never";
+    case ExitDump::automatic:
+      break;
+  }
+  return "auto";
+}
+
+const char* format_option_value(const char* value, char*) { return value == nullptr ? "" : value; }
+
+const char* format_option_value(unsigned milliseconds, char* buffer) {
+  snprintf(buffer, kOptionTextBytes, "%u", milliseconds);
+  return buffer;
+}
+
+const char* format_option_value(uint64_t bytes, char* buffer) {
+  static constexpr char kUnits[] = {0, 'K', 'M', 'G'};
+  int unit = 0;
+  while (bytes != 0 && bytes % 1024 == 0 && unit < 3) {
+    bytes /= 1024;
+    ++unit;
+  }
+  snprintf(buffer, kOptionTextBytes, unit == 0 ? "%llu" : "%llu%c", static_cast<unsigned long long>(bytes),
+           kUnits[unit]);
+  return buffer;
+}
+
+}  // namespace tensorscope

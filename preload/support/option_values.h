@@ -1,0 +1,32 @@
+// Option values as text: one pair of functions for each type that options.def uses.
+//
+// Context: activation. No malloc.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include "support/options.h"
+
+namespace tensorscope {
+
+inline constexpr size_t kOptionTextBytes = 64;
+
+// Null and `out` set, or what the value should have been ("on or off"), with `out` left as it was.
+const char* parse_option_value(std::string_view text, bool& out);
+const char* parse_option_value(std::string_view text, int& signal_out);  // 0: none
+const char* parse_option_value(std::string_view text, ExitDump& out);
+const char* parse_option_value(std::string_view text, const char*& out);  // copied
+const char* parse_option_value(std::string_view text, unsigned& milliseconds_out);
+const char* parse_option_value(std::string_view text, uint64_t& bytes_out);
+
+// The value as it may be given. `buffer` has kOptionTextBytes; the result is in it or lives as long as the value.
+const char* format_option_value(bool value, char* buffer);
+const char* format_option_value(int signal, char* buffer);
+const char* format_option_value(ExitDump value, char* buffer);
+const char* format_option_value(const char* value, char* buffer);
+const char* format_option_value(unsigned milliseconds, char* buffer);
+const char* format_option_value(uint64_t bytes, char* buffer);
+
+}  // namespace tensorscope
