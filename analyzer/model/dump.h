@@ -1,6 +1,6 @@
 // The model of one dump: what commands and renderers work on. Everything is resolved: strings are text, ids are indexes
-// into the vectors of this struct, storages are built, stacks can be asked for as merged frames. Reading never trusts the
-// file (reader.h); a Dump that was read is consistent: every index is in range.
+// into the vectors of this struct, storages are built, stacks can be asked for as merged frames. Reading never trusts
+// the file (reader.h); a Dump that was read is consistent: every index is in range.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +26,7 @@ struct Process {
   std::string program, executable, working_directory, host, run_id;
   std::vector<std::string> command_line;
   uint64_t start_unix_ns = 0, start_ns = 0, dump_unix_ns = 0, dump_ns = 0;
-  int trigger = 0;             // dump::Trigger
+  int trigger = 0;  // dump::Trigger
   std::string trigger_detail;
   uint32_t dump_number = 0;
   int rank = -1, local_rank = -1, world_size = -1;
@@ -35,10 +35,25 @@ struct Process {
   uint64_t snapshot_serial = 0, fork_serial = 0;
 };
 
-struct Module { std::string path; uint64_t load_bias = 0, begin = 0, end = 0; std::string build_id; /* hex */ };
-struct Code { std::string file, function; int32_t first_line = 0; };
-struct NativeFrame { uint64_t address = 0; uint32_t parent = 0; };
-struct PythonFrame { uint64_t module_object = 0; uint32_t parent = 0, code = 0; int32_t line = 0; bool entry = false; };
+struct Module {
+  std::string path;
+  uint64_t load_bias = 0, begin = 0, end = 0;
+  std::string build_id; /* hex */
+};
+struct Code {
+  std::string file, function;
+  int32_t first_line = 0;
+};
+struct NativeFrame {
+  uint64_t address = 0;
+  uint32_t parent = 0;
+};
+struct PythonFrame {
+  uint64_t module_object = 0;
+  uint32_t parent = 0, code = 0;
+  int32_t line = 0;
+  bool entry = false;
+};
 
 // Index 0 of `sites`, `native_frames`, `python_frames` is a sentinel: no stack.
 struct Site {
@@ -47,20 +62,24 @@ struct Site {
   uint32_t native = 0, python = 0;
 };
 
-struct Thread { uint32_t tid = 0; std::string name; bool alive = false; };
+struct Thread {
+  uint32_t tid = 0;
+  std::string name;
+  bool alive = false;
+};
 
 struct Tensor {
-  uint64_t serial = 0;         // the id that users see and type
+  uint64_t serial = 0;  // the id that users see and type
   uint64_t address = 0, created_ns = 0;
   uint32_t storage = kNone;    // index into Dump::storages
   int64_t storage_offset = 0;  // elements
   int64_t numel = 0;
-  uint64_t nbytes = 0;         // of the view: numel * itemsize (what it spans logically), 0 where not known
+  uint64_t nbytes = 0;  // of the view: numel * itemsize (what it spans logically), 0 where not known
   uint64_t grad = 0, grad_fn = 0;
   uint32_t known = 0, flags = 0;  // dump::TensorKnown, dump::TensorFlag
   uint32_t site = 0, thread = 0;
-  std::string class_name;      // demangled, "c10::TensorImpl"
-  std::string grad_fn_name;    // "AddmmBackward0"
+  std::string class_name;    // demangled, "c10::TensorImpl"
+  std::string grad_fn_name;  // "AddmmBackward0"
   std::string note;
   std::vector<int64_t> sizes, strides;
   uint16_t itemsize = 0;
@@ -75,25 +94,30 @@ enum class StorageKind : uint8_t { allocator, external, shared, pinned, unknown 
 const char* text(StorageKind kind);
 
 struct Storage {
-  uint64_t id = 0;             // serial of its oldest live tensor: stable between dumps of one run as long as that one lives
+  uint64_t id = 0;  // serial of its oldest live tensor: stable between dumps of one run as long as that one lives
   uint64_t data_ptr = 0, nbytes = 0;
-  uint64_t own_nbytes = 0;     // nbytes less what an overlapping storage listed earlier already counts: sums use this
+  uint64_t own_nbytes = 0;  // nbytes less what an overlapping storage listed earlier already counts: sums use this
   Device device;
   StorageKind kind = StorageKind::unknown;
-  uint32_t allocation = kNone; // index into Dump::allocations that contains data_ptr
+  uint32_t allocation = kNone;    // index into Dump::allocations that contains data_ptr
   std::vector<uint32_t> tensors;  // indexes, by serial
 };
 
 struct Allocation {
   uint64_t serial = 0, pointer = 0, nbytes = 0, created_ns = 0, node = 0;
   uint32_t site = 0, thread = 0;
-  uint8_t kind = 0;            // dump::AllocationKind
+  uint8_t kind = 0;  // dump::AllocationKind
   bool inherited = false;
   Device device;
   std::vector<uint32_t> storages;  // indexes of the storages inside it
 };
 
-struct Node { uint64_t serial = 0, address = 0, created_ns = 0; std::string class_name; uint32_t site = 0, thread = 0; bool alive = false; };
+struct Node {
+  uint64_t serial = 0, address = 0, created_ns = 0;
+  std::string class_name;
+  uint32_t site = 0, thread = 0;
+  bool alive = false;
+};
 
 struct DeviceTotal {
   Device device;
@@ -104,11 +128,17 @@ struct DeviceTotal {
 struct Totals {
   std::vector<DeviceTotal> devices;
   uint64_t tensors_live = 0, tensors_total = 0;
-  uint64_t resident_bytes = 0, resident_peak_bytes = 0, cgroup_current = 0, cgroup_limit = 0, machine_total = 0, machine_available = 0;
+  uint64_t resident_bytes = 0, resident_peak_bytes = 0, cgroup_current = 0, cgroup_limit = 0, machine_total = 0,
+           machine_available = 0;
   uint64_t profiler_bytes = 0, stopped_ns = 0, phase1_ns = 0;
 };
 
-struct Coverage { std::string subject; int seen = 0; std::string detail; uint64_t missed = 0; };  // seen: dump::Seen
+struct Coverage {
+  std::string subject;
+  int seen = 0;
+  std::string detail;
+  uint64_t missed = 0;
+};  // seen: dump::Seen
 
 struct Dump {
   std::string path;
@@ -116,21 +146,23 @@ struct Dump {
   bool complete = false;              // the end chunk was there and agreed
 
   Process process;
-  std::vector<Module> modules;        // by begin
+  std::vector<Module> modules;  // by begin
   std::vector<Code> codes;
   std::vector<NativeFrame> native_frames;
   std::vector<PythonFrame> python_frames;
   std::vector<Site> sites;
   std::vector<Thread> threads;
-  std::vector<Tensor> tensors;        // by serial
-  std::vector<Storage> storages;      // by id
+  std::vector<Tensor> tensors;          // by serial
+  std::vector<Storage> storages;        // by id
   std::vector<Allocation> allocations;  // by serial
-  std::vector<Node> nodes;            // by serial
+  std::vector<Node> nodes;              // by serial
   Totals totals;
   std::vector<Coverage> coverage;
   bool names_complete = false;
   std::string names_detail;
-  struct ModuleName { std::string path, class_name; };
+  struct ModuleName {
+    std::string path, class_name;
+  };
   std::map<uint64_t, ModuleName> module_names;  // by nn.Module object address
 };
 
@@ -138,11 +170,11 @@ struct Dump {
 
 struct Frame {
   enum class Language : uint8_t { python, native } language = Language::native;
-  std::string function;   // Python: qualified name; native: demangled, "" where not known
-  std::string file;       // "" where not known
-  int line = 0;           // 0: not known
-  std::string module;     // native: file name of the object ("libtorch_cpu.so"); Python: the nn.Module's path where known
-  uint64_t address = 0;   // native: return address in the target
+  std::string function;  // Python: qualified name; native: demangled, "" where not known
+  std::string file;      // "" where not known
+  int line = 0;          // 0: not known
+  std::string module;  // native: file name of the object ("libtorch_cpu.so"); Python: the nn.Module's path where known
+  uint64_t address = 0;  // native: return address in the target
   bool inlined = false;
 };
 

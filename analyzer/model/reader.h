@@ -14,10 +14,10 @@ class BadInput : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-// Reads everything up to the last sound chunk. Damage after a usable beginning (the PROC chunk) ends up in Dump::problems and
-// leaves Dump::complete false: commands show what there is, repeat the problem on standard error and end with status 2.
-// Throws BadInput where nothing can be shown: no such file, empty, not a dump, a newer major version, no sound PROC chunk.
-// Memory: bounded by a small multiple of the file's size.
+// Reads everything up to the last sound chunk. Damage after a usable beginning (the PROC chunk) ends up in
+// Dump::problems and leaves Dump::complete false: commands show what there is, repeat the problem on standard error and
+// end with status 2. Throws BadInput where nothing can be shown: no such file, empty, not a dump, a newer major
+// version, no sound PROC chunk. Memory: bounded by a small multiple of the file's size.
 Dump read_dump(const std::string& path);
 
 // The same on bytes in memory: for the fuzzer and tests.

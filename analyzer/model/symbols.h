@@ -29,9 +29,9 @@ class Symbols {
   std::vector<Frame> python(uint32_t leaf);
   // Both merged at the interpreter's frames, innermost first; interpreter internals are dropped unless `full`.
   std::vector<Frame> merged(const Site& site, bool full = false);
-  // The frame that a person wants to see for a site: the innermost Python frame that is in the user's own code (not torch, not
-  // site-packages, not the standard library), else the innermost Python frame, else the innermost native frame
-  // outside torch's libraries, else the innermost. Empty function and file where there is no stack at all.
+  // The frame that a person wants to see for a site: the innermost Python frame that is in the user's own code (not
+  // torch, not site-packages, not the standard library), else the innermost Python frame, else the innermost native
+  // frame outside torch's libraries, else the innermost. Empty function and file where there is no stack at all.
   Frame headline(const Site& site);
   // The nn.Module path of a site: innermost named module frame, "" where none.
   std::string module_path(const Site& site) const;

@@ -1,0 +1,24 @@
+// Where a dump's bytes come from: a file, read by position and never mapped (it may shrink while it is read), or
+// memory.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+namespace tensorscope::model {
+
+class ByteSource {
+ public:
+  virtual ~ByteSource() = default;
+  virtual uint64_t size() const = 0;
+  // Reads up to `size` bytes at `offset`; less only where the source ends there.
+  virtual size_t read(uint64_t offset, void* out, size_t size) const = 0;
+};
+
+// Throws BadInput with a sentence for a person where the path is no readable regular file.
+std::unique_ptr<ByteSource> open_file(const std::string& path);
+std::unique_ptr<ByteSource> wrap_memory(const void* data, size_t size);
+
+}  // namespace tensorscope::model

@@ -1,0 +1,375 @@
+#include "model/row_collector.h"
+
+#include <algorithm>
+
+#include "dump_generated.h"
+#include "tensorscope/dump_format.h"
+
+namespace tensorscope::model {
+
+namespace {
+
+constexpr size_t kMaxDims = 64;  // as at::Tensor itself: TensorImpl::sizes_and_strides with more is no real tensor
+
+std::string hex(const flatbuffers::Vector<uint8_t>* bytes) {
+  constexpr size_t kMaxBuildId = 64;
+  std::string out;
+  if (!bytes || bytes->size() > kMaxBuildId) return out;
+  for (uint8_t byte : *bytes) {
+    out += "0123456789abcdef"[byte >> 4];
+    out += "0123456789abcdef"[byte & 15];
+  }
+  return out;
+}
+
+Device device_of(int8_t type, int8_t index) {
+  constexpr int8_t kCpu = 0;  // the CPU has no index, but torch::Device("cpu:0") can be written
+  return {type, type == kCpu ? int8_t(-1) : index};
+}
+
+}  // namespace
+
+uint32_t RowCollector::process_type() { return dump::kProcess; }
+
+void RowCollector::add(const ChunkView& chunk) {
+  text_budget_ += 8 * chunk.length;
+  switch (chunk.type) {
+    case dump::kProcess:
+      return add_process(chunk);
+    case dump::kStrings:
+      return add_strings(chunk);
+    case dump::kModules:
+      return add_modules(chunk);
+    case dump::kCodes:
+      return add_codes(chunk);
+    case dump::kNativeFrames:
+      return add_native(chunk);
+    case dump::kPythonFrames:
+      return add_python(chunk);
+    case dump::kSites:
+      return add_sites(chunk);
+    case dump::kThreads:
+      return add_threads(chunk);
+    case dump::kTensors:
+      return add_tensors(chunk);
+    case dump::kAllocations:
+      return add_allocations(chunk);
+    case dump::kNodes:
+      return add_nodes(chunk);
+    case dump::kTotals:
+      return add_totals(chunk);
+    case dump::kCoverage:
+      return add_coverage(chunk);
+    case dump::kNames:
+      return add_names(chunk);
+    case dump::kEnd:
+      return add_end(chunk);
+    default:
+      return;  // of a later minor version
+  }
+}
+
+template <typename Root>
+const Root* RowCollector::verified(const ChunkView& chunk) {
+  flatbuffers::Verifier verifier(chunk.payload, chunk.length);
+  if (chunk.length < FLATBUFFERS_MAX_BUFFER_SIZE &&
+      verifier.VerifySizePrefixedBuffer<Root>(nullptr)) {
+    seen_.insert(chunk.type);
+    return flatbuffers::GetSizePrefixedRoot<Root>(chunk.payload);
+  }
+  dump_.problems.push_back("the '" + chunk_name(chunk.type) + "' chunk at byte " + with_commas(chunk.offset) + " of " +
+                           name_ + " is not well formed; it was left out.");
+  return nullptr;
+}
+
+bool RowCollector::first_of_its_kind(const ChunkView& chunk) {
+  if (!seen_.count(chunk.type)) return true;
+  dump_.problems.push_back("a second '" + chunk_name(chunk.type) + "' chunk at byte " + with_commas(chunk.offset) +
+                           " of " + name_ + " was ignored.");
+  return false;
+}
+
+// FlatBuffers may refer to one string many times, and a row's string may be much longer than the row: what is copied
+// is charged against a budget in proportion to the file.
+std::string RowCollector::charged(std::string_view text) {
+  if (text.size() < sizeof(std::string)) return std::string(text);
+  if (text.size() > text_budget_) {
+    count("texts repeated beyond reason");
+    return {};
+  }
+  text_budget_ -= text.size();
+  return std::string(text);
+}
+
+std::string RowCollector::text(uint32_t index) {
+  if (index < strings_.size()) return charged(strings_[index]);
+  count("references to missing texts");
+  return {};
+}
+
+void RowCollector::add_process(const ChunkView& chunk) {
+  if (!first_of_its_kind(chunk)) return;
+  const auto* in = verified<dump::Process>(chunk);
+  if (!in) return;
+  auto str = [&](const flatbuffers::String* s) { return s ? charged(s->string_view()) : std::string(); };
+  Process& out = dump_.process;
+  out.pid = in->pid();
+  out.parent_pid = in->parent_pid();
+  out.forked_from = in->forked_from();
+  out.program = str(in->program());
+  out.executable = str(in->executable());
+  out.working_directory = str(in->working_directory());
+  out.host = str(in->host());
+  out.run_id = str(in->run_id());
+  if (in->command_line()) {
+    for (const auto* word : *in->command_line()) out.command_line.push_back(str(word));
+  }
+  out.start_unix_ns = in->start_unix_ns();
+  out.dump_unix_ns = std::max(in->dump_unix_ns(), in->start_unix_ns());
+  out.start_ns = in->start_ns();
+  out.dump_ns = std::max(in->dump_ns(), in->start_ns());
+  out.trigger = int(in->trigger());
+  out.trigger_detail = str(in->trigger_detail());
+  out.dump_number = in->dump_number();
+  out.rank = in->rank();
+  out.local_rank = in->local_rank();
+  out.world_size = in->world_size();
+  out.torch_version = str(in->torch_version());
+  out.python_version = str(in->python_version());
+  out.tensorscope_version = str(in->tensorscope_version());
+  if (in->options()) {
+    for (const auto* pair : *in->options()) out.options.emplace_back(str(pair->key()), str(pair->value()));
+  }
+  out.snapshot_serial = in->snapshot_serial();
+  out.fork_serial = in->fork_serial();
+}
+
+void RowCollector::add_strings(const ChunkView& chunk) {
+  if (!first_of_its_kind(chunk)) return;
+  const auto* in = verified<dump::Strings>(chunk);
+  if (!in || !in->values()) return;
+  for (const auto* value : *in->values()) strings_.push_back(charged(value->string_view()));
+}
+
+void RowCollector::add_modules(const ChunkView& chunk) {
+  if (!first_of_its_kind(chunk)) return;
+  const auto* in = verified<dump::Modules>(chunk);
+  if (!in || !in->values()) return;
+  for (const auto* value : *in->values()) {
+    if (value->begin() >= value->end()) {
+      count("modules with no addresses");
+      continue;
+    }
+    dump_.modules.push_back({value->path() ? charged(value->path()->string_view()) : "", value->load_bias(), value->begin(),
+                             value->end(), hex(value->build_id())});
+  }
+  std::stable_sort(dump_.modules.begin(), dump_.modules.end(),
+                   [](const Module& a, const Module& b) { return a.begin < b.begin; });
+}
+
+void RowCollector::add_codes(const ChunkView& chunk) {
+  if (!first_of_its_kind(chunk)) return;
+  const auto* in = verified<dump::Codes>(chunk);
+  if (!in || !in->values()) return;
+  for (const dump::Code* value : *in->values()) {
+    dump_.codes.push_back({"", "", value->first_line()});
+    code_strings_.push_back({value->file(), value->name()});
+  }
+}
+
+void RowCollector::add_native(const ChunkView& chunk) {
+  const auto* in = verified<dump::NativeFrames>(chunk);
+  if (!in || !in->values()) return;
+  std::vector<NativeFrame> rows;
+  rows.reserve(in->values()->size());
+  for (const dump::NativeFrame* value : *in->values()) rows.push_back({value->address(), value->parent()});
+  if (!native_.by_first.try_emplace(in->first(), std::move(rows)).second) count("repeated parts of tables");
+}
+
+void RowCollector::add_python(const ChunkView& chunk) {
+  const auto* in = verified<dump::PythonFrames>(chunk);
+  if (!in || !in->values()) return;
+  std::vector<PythonFrame> rows;
+  rows.reserve(in->values()->size());
+  for (const dump::PythonFrame* value : *in->values()) {
+    rows.push_back(
+        {value->module_object(), value->parent(), value->code(), std::max(value->line(), 0), value->entry() != 0});
+  }
+  if (!python_.by_first.try_emplace(in->first(), std::move(rows)).second) count("repeated parts of tables");
+}
+
+void RowCollector::add_sites(const ChunkView& chunk) {
+  const auto* in = verified<dump::Sites>(chunk);
+  if (!in || !in->values()) return;
+  std::vector<Site> rows;
+  rows.reserve(in->values()->size());
+  for (const dump::Site* value : *in->values()) {
+    rows.push_back({value->tensors_live(), value->tensors_total(), value->allocations_live(),
+                    value->allocations_total(), value->bytes_live(), value->bytes_total(), value->bytes_peak(),
+                    value->native(), value->python()});
+  }
+  if (!sites_.by_first.try_emplace(in->first(), std::move(rows)).second) count("repeated parts of tables");
+}
+
+void RowCollector::add_threads(const ChunkView& chunk) {
+  if (!first_of_its_kind(chunk)) return;
+  const auto* in = verified<dump::Threads>(chunk);
+  if (!in || !in->values()) return;
+  for (const dump::Thread* value : *in->values()) {
+    dump_.threads.push_back({value->tid(), "", value->alive() != 0});
+    thread_names_.push_back(value->name());
+  }
+}
+
+void RowCollector::add_tensors(const ChunkView& chunk) {
+  const auto* in = verified<dump::TensorRows>(chunk);
+  if (!in || !in->values()) return;
+  const size_t dims_size = in->dims() ? in->dims()->size() : 0;
+  auto bit = [](dump::TensorKnown known) { return uint32_t(known); };
+  for (const dump::Tensor* row : *in->values()) {
+    if (row->serial() == 0) {
+      count("tensors without a number");
+      continue;
+    }
+    Tensor tensor;
+    tensor.serial = row->serial();
+    tensor.address = row->address();
+    tensor.created_ns = row->created_ns();
+    tensor.storage_offset = std::max<int64_t>(row->storage_offset(), 0);
+    tensor.numel = std::max<int64_t>(row->numel(), 0);
+    tensor.grad = row->grad();
+    tensor.grad_fn = row->grad_fn();
+    tensor.known = row->known();
+    tensor.flags = row->flags();
+    tensor.site = row->site();
+    tensor.thread = row->thread();
+    tensor.itemsize = row->itemsize();
+    tensor.device = device_of(row->device_type(), row->device_index());
+    tensor.dtype = row->dtype();
+    tensor.layout = row->layout();
+
+    const bool sizes = tensor.known & bit(dump::TensorKnown::sizes);
+    const bool strides = sizes && tensor.known & bit(dump::TensorKnown::strides);
+    const size_t wanted = size_t(row->ndim()) * (sizes + strides);
+    if (row->ndim() > kMaxDims || row->dims() > dims_size || wanted > dims_size - row->dims()) {
+      count("tensors whose shape is not in the file");
+      tensor.known &= ~(bit(dump::TensorKnown::sizes) | bit(dump::TensorKnown::strides));
+    } else if (wanted != 0) {
+      const int64_t* dims = in->dims()->data() + row->dims();
+      tensor.sizes.assign(dims, dims + row->ndim());
+      if (strides) tensor.strides.assign(dims + row->ndim(), dims + wanted);
+      if (std::any_of(tensor.sizes.begin(), tensor.sizes.end(), [](int64_t size) { return size < 0; })) {
+        count("tensors of a negative size");
+        tensor.sizes.clear();
+        tensor.strides.clear();
+        tensor.known &= ~(bit(dump::TensorKnown::sizes) | bit(dump::TensorKnown::strides));
+      }
+    }
+    StorageClaim claim;
+    if (tensor.known & bit(dump::TensorKnown::storage)) claim = {row->storage_base(), row->storage_nbytes()};
+    uint64_t end = 0;
+    if (__builtin_add_overflow(claim.base, claim.nbytes, &end)) {
+      count("storages beyond the end of memory");
+      claim.nbytes = 0;
+    }
+    dump_.tensors.push_back(std::move(tensor));
+    tensor_strings_.push_back({row->class_name(), row->grad_fn_name(), row->note()});
+    claims_.push_back(claim);
+  }
+}
+
+void RowCollector::add_allocations(const ChunkView& chunk) {
+  const auto* in = verified<dump::AllocationRows>(chunk);
+  if (!in || !in->values()) return;
+  for (const dump::Allocation* row : *in->values()) {
+    uint64_t end = 0;
+    if (row->serial() == 0 || row->kind() > dump::AllocationKind::MAX ||
+        __builtin_add_overflow(row->pointer(), std::max<uint64_t>(row->nbytes(), 1), &end)) {
+      count("allocations that cannot be");
+      continue;
+    }
+    dump_.allocations.push_back({row->serial(),
+                                 row->pointer(),
+                                 row->nbytes(),
+                                 row->created_ns(),
+                                 row->node(),
+                                 row->site(),
+                                 row->thread(),
+                                 uint8_t(row->kind()),
+                                 row->inherited() != 0,
+                                 device_of(row->device_type(), row->device_index()),
+                                 {}});
+  }
+}
+
+void RowCollector::add_nodes(const ChunkView& chunk) {
+  const auto* in = verified<dump::NodeRows>(chunk);
+  if (!in || !in->values()) return;
+  for (const dump::Node* row : *in->values()) {
+    dump_.nodes.push_back(
+        {row->serial(), row->address(), row->created_ns(), "", row->site(), row->thread(), row->alive() != 0});
+    node_strings_.push_back(row->class_name());
+  }
+}
+
+void RowCollector::add_totals(const ChunkView& chunk) {
+  if (!first_of_its_kind(chunk)) return;
+  const auto* in = verified<dump::Totals>(chunk);
+  if (!in) return;
+  Totals& out = dump_.totals;
+  if (in->devices()) {
+    for (const dump::DeviceTotal* row : *in->devices()) {
+      out.devices.push_back({device_of(row->device_type(), row->device_index()), row->live_bytes(), row->peak_bytes(),
+                             row->live_count(), row->total_count(), row->total_bytes(), row->allocator_allocated(),
+                             row->allocator_reserved(), row->allocator_reserved_peak()});
+    }
+  }
+  out.tensors_live = in->tensors_live();
+  out.tensors_total = in->tensors_total();
+  out.resident_bytes = in->resident_bytes();
+  out.resident_peak_bytes = in->resident_peak_bytes();
+  out.cgroup_current = in->cgroup_current();
+  out.cgroup_limit = in->cgroup_limit();
+  out.machine_total = in->machine_total();
+  out.machine_available = in->machine_available();
+  out.profiler_bytes = in->profiler_bytes();
+  out.stopped_ns = in->stopped_ns();
+  out.phase1_ns = in->phase1_ns();
+}
+
+void RowCollector::add_coverage(const ChunkView& chunk) {
+  if (!first_of_its_kind(chunk)) return;
+  const auto* in = verified<dump::Coverages>(chunk);
+  if (!in || !in->values()) return;
+  for (const auto* row : *in->values()) {
+    dump_.coverage.push_back({row->subject() ? charged(row->subject()->string_view()) : "", int(row->seen()),
+                              row->detail() ? charged(row->detail()->string_view()) : "", row->missed()});
+  }
+}
+
+void RowCollector::add_names(const ChunkView& chunk) {
+  if (!first_of_its_kind(chunk)) return;
+  const auto* in = verified<dump::Names>(chunk);
+  if (!in) return;
+  dump_.names_complete = in->complete();
+  if (in->detail()) dump_.names_detail = charged(in->detail()->string_view());
+  if (!in->modules()) return;
+  auto str = [&](uint32_t index) -> std::string {
+    if (in->strings() && index < in->strings()->size()) return charged(in->strings()->Get(index)->string_view());
+    count("references to missing texts");
+    return {};
+  };
+  for (const dump::ModuleName* row : *in->modules()) {
+    dump_.module_names.try_emplace(row->object(), Dump::ModuleName{str(row->path()), str(row->class_name())});
+  }
+}
+
+void RowCollector::add_end(const ChunkView& chunk) {
+  const auto* in = verified<dump::End>(chunk);
+  if (!in) return;
+  end_agrees_ = in->chunks() == chunk.chunks_before && in->bytes() == chunk.offset;
+  if (!end_agrees_)
+    dump_.problems.push_back("the end of " + name_ + " does not agree with what comes before: parts were lost.");
+}
+
+}  // namespace tensorscope::model

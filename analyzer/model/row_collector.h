@@ -1,0 +1,94 @@
+// Takes the payloads of sound chunks in any order, verifies each as a FlatBuffer, and turns their rows into a Dump
+// whose every index is in range. What is out of range is cleared and counted, never followed.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "model/chunk_reader.h"
+#include "model/dump.h"
+#include "model/storages.h"
+
+namespace tensorscope::model {
+
+class RowCollector {
+ public:
+  RowCollector(Dump& dump, std::string name) : dump_(dump), name_(std::move(name)) {}
+
+  void add(const ChunkView& chunk);
+
+  bool has_process() const { return seen_.count(process_type()) != 0; }
+  // True once an end chunk came that agrees with what was counted.
+  bool end_agrees() const { return end_agrees_; }
+
+  // Resolves all references, sorts, and builds the storages. Call once, after the last chunk.
+  void finish();
+
+ private:
+  // Strings of rows, as indexes until the string table is known.
+  struct TensorStrings {
+    uint32_t class_name, grad_fn_name, note;
+  };
+  // Trie frames and sites may come in several chunks, in any order.
+  template <typename Row>
+  struct Pieces {
+    std::map<uint32_t, std::vector<Row>> by_first;
+  };
+
+  static uint32_t process_type();
+  bool first_of_its_kind(const ChunkView& chunk);
+  template <typename Root>
+  const Root* verified(const ChunkView& chunk);
+  template <typename Row>
+  void join(Pieces<Row>& pieces, std::vector<Row>& out, const char* what);
+  std::string text(uint32_t index);
+  std::string charged(std::string_view text);
+  void check_row(uint32_t& site, uint32_t& thread, uint64_t& created_ns);
+  void count(const std::string& what, uint64_t times = 1) { counts_[what] += times; }
+
+  void add_process(const ChunkView& chunk);
+  void add_strings(const ChunkView& chunk);
+  void add_modules(const ChunkView& chunk);
+  void add_codes(const ChunkView& chunk);
+  void add_native(const ChunkView& chunk);
+  void add_python(const ChunkView& chunk);
+  void add_sites(const ChunkView& chunk);
+  void add_threads(const ChunkView& chunk);
+  void add_tensors(const ChunkView& chunk);
+  void add_allocations(const ChunkView& chunk);
+  void add_nodes(const ChunkView& chunk);
+  void add_totals(const ChunkView& chunk);
+  void add_coverage(const ChunkView& chunk);
+  void add_names(const ChunkView& chunk);
+  void add_end(const ChunkView& chunk);
+
+  void finish_codes_and_threads();
+  void finish_stacks();
+  void finish_tensors();
+  void finish_allocations_and_nodes();
+  void report();
+
+  Dump& dump_;
+  std::string name_;
+  std::set<uint32_t> seen_;
+  std::map<std::string, uint64_t> counts_;     // what was cleared -> how often
+  uint64_t text_budget_ = uint64_t{64} << 20;  // bytes of text that rows may still repeat; grows with the file
+  bool end_agrees_ = false;
+
+  std::vector<std::string> strings_;
+  std::vector<std::array<uint32_t, 2>> code_strings_;
+  std::vector<uint32_t> thread_names_;
+  Pieces<NativeFrame> native_;
+  Pieces<PythonFrame> python_;
+  Pieces<Site> sites_;
+  std::vector<TensorStrings> tensor_strings_;
+  std::vector<StorageClaim> claims_;
+  std::vector<uint32_t> node_strings_;
+};
+
+}  // namespace tensorscope::model

@@ -1,0 +1,185 @@
+// The second half of RowCollector: what can only be said once all chunks were read.
+#include <algorithm>
+#include <limits>
+#include <unordered_map>
+
+#include "dump_generated.h"
+#include "model/row_collector.h"
+#include "model/type_names.h"
+#include "tensorscope/dump_format.h"
+
+namespace tensorscope::model {
+
+namespace {
+
+// Adds up what sums over rows will add up, and refuses what would make such a sum overflow a signed 64-bit number.
+class SumGuard {
+ public:
+  bool admits(uint64_t bytes) {
+    uint64_t sum = 0;
+    if (__builtin_add_overflow(sum_, bytes, &sum) || sum > uint64_t(std::numeric_limits<int64_t>::max())) return false;
+    sum_ = sum;
+    return true;
+  }
+
+ private:
+  uint64_t sum_ = 0;
+};
+
+// Sorts rows by serial and drops those whose serial is taken; returns how many those were. `order` then holds, for each
+// row that is left, where it was: what lies parallel to the rows follows it.
+template <typename Row>
+size_t sort_by_serial(std::vector<Row>& rows, std::vector<uint32_t>& order) {
+  order.resize(rows.size());
+  for (uint32_t i = 0; i < order.size(); i++) order[i] = i;
+  auto serial = [&](uint32_t i) { return rows[i].serial; };
+  std::stable_sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) { return serial(a) < serial(b); });
+  auto last = std::unique(order.begin(), order.end(), [&](uint32_t a, uint32_t b) { return serial(a) == serial(b); });
+  size_t dropped = size_t(order.end() - last);
+  order.erase(last, order.end());
+  std::vector<Row> sorted;
+  sorted.reserve(order.size());
+  for (uint32_t i : order) sorted.push_back(std::move(rows[i]));
+  rows = std::move(sorted);
+  return dropped;
+}
+
+}  // namespace
+
+// Puts the parts of a table together by their first id, up to the first gap.
+template <typename Row>
+void RowCollector::join(Pieces<Row>& pieces, std::vector<Row>& out, const char* what) {
+  for (auto& [first, rows] : pieces.by_first) {
+    if (first != out.size()) {
+      count(std::string("parts of the table of ") + what + " without the part before");
+      break;
+    }
+    out.insert(out.end(), rows.begin(), rows.end());
+    rows = {};
+  }
+  pieces.by_first.clear();
+  if (out.empty()) out.emplace_back();
+  out[0] = Row{};
+}
+
+void RowCollector::finish_codes_and_threads() {
+  for (size_t i = 0; i < dump_.codes.size(); i++) {
+    dump_.codes[i].file = text(code_strings_[i][0]);
+    dump_.codes[i].function = text(code_strings_[i][1]);
+  }
+  for (size_t i = 0; i < dump_.threads.size(); i++) dump_.threads[i].name = text(thread_names_[i]);
+  if (dump_.threads.empty()) dump_.threads.emplace_back();
+}
+
+void RowCollector::finish_stacks() {
+  join(native_, dump_.native_frames, "native frames");
+  join(python_, dump_.python_frames, "Python frames");
+  join(sites_, dump_.sites, "sites");
+  auto check_parent = [&](auto& frames) {
+    for (size_t i = 1; i < frames.size(); i++) {
+      if (frames[i].parent < i) continue;
+      count("stacks that run in a circle");
+      frames[i].parent = 0;
+    }
+  };
+  check_parent(dump_.native_frames);
+  check_parent(dump_.python_frames);
+  const uint32_t unknown_code = uint32_t(dump_.codes.size());
+  dump_.codes.emplace_back();
+  for (size_t i = 1; i < dump_.python_frames.size(); i++) {
+    if (dump_.python_frames[i].code < unknown_code) continue;
+    count("references to missing Python code");
+    dump_.python_frames[i].code = unknown_code;
+  }
+  dump_.python_frames[0].code = unknown_code;
+  SumGuard live, total, peak;
+  for (Site& site : dump_.sites) {
+    if (site.native >= dump_.native_frames.size() || site.python >= dump_.python_frames.size()) {
+      count("references to missing stacks");
+      if (site.native >= dump_.native_frames.size()) site.native = 0;
+      if (site.python >= dump_.python_frames.size()) site.python = 0;
+    }
+    if (!live.admits(site.bytes_live)) site.bytes_live = 0, count("sites with impossible counters");
+    if (!total.admits(site.bytes_total)) site.bytes_total = 0, count("sites with impossible counters");
+    if (!peak.admits(site.bytes_peak)) site.bytes_peak = 0, count("sites with impossible counters");
+  }
+}
+
+void RowCollector::check_row(uint32_t& site, uint32_t& thread, uint64_t& created_ns) {
+  if (site >= dump_.sites.size()) site = 0, count("references to missing sites");
+  if (thread >= dump_.threads.size()) thread = 0, count("references to missing threads");
+  if (dump_.process.dump_ns != 0) created_ns = std::min(created_ns, dump_.process.dump_ns);
+}
+
+void RowCollector::finish_tensors() {
+  std::vector<uint32_t> order;
+  if (size_t twice = sort_by_serial(dump_.tensors, order)) count("tensors listed twice", twice);
+  std::unordered_map<uint32_t, std::string> class_names, grad_fn_names;
+  auto named = [&](std::unordered_map<uint32_t, std::string>& names, uint32_t index, auto make) {
+    auto [found, fresh] = names.try_emplace(index);
+    if (fresh) found->second = make(text(index));
+    return charged(found->second);
+  };
+  std::vector<StorageClaim> claims;
+  claims.reserve(order.size());
+  SumGuard storages, views;
+  for (size_t i = 0; i < order.size(); i++) {
+    Tensor& tensor = dump_.tensors[i];
+    const TensorStrings& strings = tensor_strings_[order[i]];
+    tensor.class_name = named(class_names, strings.class_name, class_name_of);
+    tensor.grad_fn_name = named(grad_fn_names, strings.grad_fn_name,
+                                [](const std::string& name) { return last_component(class_name_of(name)); });
+    tensor.note = text(strings.note);
+    check_row(tensor.site, tensor.thread, tensor.created_ns);
+    // An expanded or meta tensor may span more bytes than there are numbers: then the span says nothing.
+    if (__builtin_mul_overflow(uint64_t(tensor.numel), uint64_t(tensor.itemsize), &tensor.nbytes) ||
+        !views.admits(tensor.nbytes)) {
+      tensor.nbytes = 0;
+    }
+    StorageClaim claim = claims_[order[i]];
+    if (!storages.admits(claim.nbytes)) claim.nbytes = 0, count("storages of an impossible size");
+    claims.push_back(claim);
+  }
+  claims_ = std::move(claims);
+}
+
+void RowCollector::finish_allocations_and_nodes() {
+  std::vector<uint32_t> order;
+  if (size_t twice = sort_by_serial(dump_.allocations, order)) count("allocations listed twice", twice);
+  SumGuard bytes;
+  for (Allocation& allocation : dump_.allocations) {
+    check_row(allocation.site, allocation.thread, allocation.created_ns);
+    if (!bytes.admits(allocation.nbytes)) allocation.nbytes = 0, count("allocations of an impossible size");
+  }
+  if (size_t twice = sort_by_serial(dump_.nodes, order)) count("autograd nodes listed twice", twice);
+  for (size_t i = 0; i < order.size(); i++) {
+    Node& node = dump_.nodes[i];
+    node.class_name = class_name_of(text(node_strings_[order[i]]));
+    check_row(node.site, node.thread, node.created_ns);
+  }
+}
+
+void RowCollector::report() {
+  // What every dump has; without it a reader cannot tell "none" from "not read".
+  constexpr uint32_t kExpected[] = {dump::kStrings,      dump::kModules, dump::kCodes,   dump::kNativeFrames,
+                                    dump::kPythonFrames, dump::kSites,   dump::kThreads, dump::kTensors,
+                                    dump::kAllocations,  dump::kTotals,  dump::kCoverage};
+  std::string missing, cleared;
+  for (uint32_t type : kExpected) {
+    if (!seen_.count(type)) missing += (missing.empty() ? "" : ", ") + chunk_name(type);
+  }
+  if (!end_agrees_ && !missing.empty()) dump_.problems.push_back("not in " + name_ + ": " + missing + ".");
+  for (const auto& [what, times] : counts_) cleared += (cleared.empty() ? "" : ", ") + with_commas(times) + " " + what;
+  if (!cleared.empty()) dump_.problems.push_back("left out of " + name_ + ": " + cleared + ".");
+}
+
+void RowCollector::finish() {
+  finish_codes_and_threads();
+  finish_stacks();
+  finish_tensors();
+  finish_allocations_and_nodes();
+  build_storages(dump_, claims_);
+  report();
+}
+
+}  // namespace tensorscope::model

@@ -1,0 +1,136 @@
+#include "model/storages.h"
+
+#include <algorithm>
+#include <map>
+#include <unordered_map>
+
+#include "dump_generated.h"
+
+namespace tensorscope::model {
+
+namespace {
+
+constexpr int8_t kCpu = 0;  // c10::DeviceType
+
+// Finds the allocation that contains an address. Allocations may be nested (a block inside a mapped file), so each also
+// remembers which of those that begin no later reaches farthest.
+class AllocationIndex {
+ public:
+  explicit AllocationIndex(const std::vector<Allocation>& allocations) : allocations_(allocations) {
+    for (uint32_t i = 0; i < allocations.size(); i++) by_device_[allocations[i].device].push_back({i, i});
+    for (auto& [device, entries] : by_device_) {
+      std::sort(entries.begin(), entries.end(), [&](const Entry& a, const Entry& b) {
+        return allocations[a.allocation].pointer < allocations[b.allocation].pointer;
+      });
+      uint32_t farthest = entries.front().allocation;
+      for (Entry& entry : entries) {
+        if (end(entry.allocation) > end(farthest)) farthest = entry.allocation;
+        entry.farthest = farthest;
+      }
+    }
+  }
+
+  uint32_t find(Device device, uint64_t address) const {
+    auto entries = by_device_.find(device);
+    if (entries == by_device_.end()) return kNone;
+    auto after = std::upper_bound(
+        entries->second.begin(), entries->second.end(), address,
+        [&](uint64_t value, const Entry& entry) { return value < allocations_[entry.allocation].pointer; });
+    if (after == entries->second.begin()) return kNone;
+    const Entry& entry = *std::prev(after);
+    if (contains(entry.allocation, address)) return entry.allocation;
+    return contains(entry.farthest, address) ? entry.farthest : kNone;
+  }
+
+ private:
+  struct Entry {
+    uint32_t allocation, farthest;
+  };
+  uint64_t end(uint32_t i) const { return allocations_[i].pointer + std::max<uint64_t>(allocations_[i].nbytes, 1); }
+  bool contains(uint32_t i, uint64_t address) const { return address >= allocations_[i].pointer && address < end(i); }
+
+  const std::vector<Allocation>& allocations_;
+  std::map<Device, std::vector<Entry>> by_device_;
+};
+
+// The union of intervals, which says how much of a new one was not yet in it.
+class IntervalUnion {
+ public:
+  uint64_t add(uint64_t begin, uint64_t end) {
+    uint64_t fresh = end - begin;
+    auto at = parts_.upper_bound(begin);
+    if (at != parts_.begin() && std::prev(at)->second >= begin) --at;
+    while (at != parts_.end() && at->first <= end) {
+      uint64_t low = std::max(at->first, begin), high = std::min(at->second, end);
+      if (low < high) fresh -= high - low;
+      begin = std::min(begin, at->first);
+      end = std::max(end, at->second);
+      at = parts_.erase(at);
+    }
+    parts_.emplace(begin, end);
+    return fresh;
+  }
+
+ private:
+  std::map<uint64_t, uint64_t> parts_;  // begin -> end, disjoint
+};
+
+// Whether every allocation on this device can be expected to be in the dump, so that memory in none of them is foreign.
+bool allocations_covered(const Dump& dump, Device device) {
+  const char* subject = device.type == kCpu ? "CPU memory" : "CUDA memory";
+  for (const Coverage& row : dump.coverage) {
+    if (row.subject == subject) return row.seen == int(dump::Seen::yes) && row.missed == 0;
+  }
+  return false;
+}
+
+StorageKind kind_of(const Dump& dump, const Storage& storage) {
+  if (storage.allocation == kNone) {
+    return allocations_covered(dump, storage.device) ? StorageKind::external : StorageKind::unknown;
+  }
+  switch (dump::AllocationKind(dump.allocations[storage.allocation].kind)) {
+    case dump::AllocationKind::heap:
+      return StorageKind::allocator;
+    case dump::AllocationKind::mapped:
+      return StorageKind::shared;
+    case dump::AllocationKind::caching:
+      return storage.device.type == kCpu ? StorageKind::pinned : StorageKind::allocator;
+  }
+  return StorageKind::unknown;
+}
+
+}  // namespace
+
+void build_storages(Dump& dump, const std::vector<StorageClaim>& claims) {
+  std::map<Device, std::unordered_map<uint64_t, uint32_t>> known;
+  for (uint32_t i = 0; i < dump.tensors.size(); i++) {
+    Tensor& tensor = dump.tensors[i];
+    if (claims[i].base == 0) continue;
+    auto [found, fresh] = known[tensor.device].try_emplace(claims[i].base, uint32_t(dump.storages.size()));
+    if (fresh) {
+      // Tensors come by serial, so storages come by id, which is the serial of their oldest tensor.
+      Storage& storage = dump.storages.emplace_back();
+      storage.id = tensor.serial;
+      storage.data_ptr = claims[i].base;
+      storage.device = tensor.device;
+    }
+    Storage& storage = dump.storages[found->second];
+    storage.nbytes = std::max(storage.nbytes, claims[i].nbytes);
+    storage.tensors.push_back(i);
+    tensor.storage = found->second;
+  }
+
+  AllocationIndex index(dump.allocations);
+  std::map<Device, IntervalUnion> counted;
+  for (uint32_t i = 0; i < dump.storages.size(); i++) {
+    Storage& storage = dump.storages[i];
+    storage.allocation = index.find(storage.device, storage.data_ptr);
+    if (storage.allocation != kNone) dump.allocations[storage.allocation].storages.push_back(i);
+    storage.kind = kind_of(dump, storage);
+    if (storage.nbytes != 0) {
+      storage.own_nbytes = counted[storage.device].add(storage.data_ptr, storage.data_ptr + storage.nbytes);
+    }
+  }
+}
+
+}  // namespace tensorscope::model

@@ -1,0 +1,143 @@
+// Builds synthetic dump files for tests: rows are given as simple structs, ids come back, and bytes() frames everything
+// as the preload would. Where a test wants a broken file, it takes chunks(), changes a payload and calls frame().
+//
+//   DumpBuilder builder;
+//   uint32_t site = builder.site(builder.native({0x401000}), builder.python({{"train.py", "main", 3}}));
+//   TensorSpec tensor;
+//   tensor.sizes = {64, 64};
+//   tensor.storage_base = 0x1000;
+//   tensor.site = site;
+//   builder.tensor(tensor);
+//   builder.write(path);
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "dump_generated.h"
+
+namespace tensorscope::testing {
+
+inline constexpr uint32_t kEverythingKnown = uint32_t(dump::TensorKnown::ANY);
+
+struct PythonFrameSpec {
+  std::string file, function;
+  int32_t line = 0;
+  bool entry = false;
+  uint64_t module_object = 0;
+  int32_t first_line = 1;
+};
+
+struct TensorSpec {
+  uint64_t serial = 0;   // 0: the next free one
+  uint64_t address = 0;  // 0: made up from the serial
+  uint64_t created_ns = 0;
+  uint64_t storage_base = 0, storage_nbytes = 0;  // nbytes 0 with a base: numel * itemsize
+  int64_t storage_offset = 0;
+  std::vector<int64_t> sizes, strides;  // no strides: contiguous
+  uint64_t grad = 0, grad_fn = 0;
+  uint32_t known = kEverythingKnown, flags = uint32_t(dump::TensorFlag::leaf);
+  uint32_t site = 0, thread = 0;
+  std::string class_name = "N3c1010TensorImplE", grad_fn_name, note;  // names mangled, as in a dump
+  uint16_t itemsize = 4;
+  int8_t device_type = 0, device_index = -1, dtype = 6, layout = 0;
+};
+
+struct AllocationSpec {
+  uint64_t serial = 0;  // 0: the next free one
+  uint64_t pointer = 0, nbytes = 0, created_ns = 0, node = 0;
+  uint32_t site = 0, thread = 0;
+  dump::AllocationKind kind = dump::AllocationKind::heap;
+  bool inherited = false;
+  int8_t device_type = 0, device_index = -1;
+};
+
+struct ModuleSpec {
+  std::string path;
+  uint64_t load_bias = 0, begin = 0, end = 0;
+  std::vector<uint8_t> build_id;
+};
+
+struct Chunk {
+  uint32_t type;
+  std::string payload;
+};
+
+class DumpBuilder {
+ public:
+  DumpBuilder();
+
+  // Set directly what a test cares about; the rest has quiet defaults.
+  dump::Trigger trigger = dump::Trigger::signal;
+  std::string program = "train", trigger_detail = "SIGUSR1", run_id = "run-1", torch_version = "2.13.0",
+              python_version = "3.11.7", working_directory = "/home/user", executable = "/usr/bin/python3",
+              host = "node7";
+  std::vector<std::string> command_line = {"python", "train.py"};
+  std::vector<std::pair<std::string, std::string>> options;
+  uint32_t pid = 4242, parent_pid = 4241, forked_from = 0, dump_number = 1;
+  int32_t rank = -1, local_rank = -1, world_size = -1;
+  uint64_t start_ns = 1'000'000'000, dump_ns = 61'000'000'000;
+  uint64_t start_unix_ns = 1'790'000'000'000'000'000, fork_serial = 0;
+  uint64_t resident_bytes = 500 << 20, resident_peak_bytes = 600 << 20;
+  uint64_t tensors_total = 0;  // 0: as many as are live
+  bool names_complete = true;
+  size_t rows_per_chunk = size_t{1} << 16;
+
+  uint32_t string(std::string_view text);
+  uint32_t module(const ModuleSpec& module);
+  uint32_t thread(uint32_t tid, std::string_view name, bool alive = true);                   // index 0 is the sentinel
+  uint32_t native(const std::vector<uint64_t>& outermost_first, uint32_t below = 0);         // returns the leaf
+  uint32_t python(const std::vector<PythonFrameSpec>& outermost_first, uint32_t below = 0);  // returns the leaf
+  uint32_t site(uint32_t native_leaf, uint32_t python_leaf);
+  uint64_t tensor(const TensorSpec& tensor);              // returns the serial
+  uint64_t allocation(const AllocationSpec& allocation);  // returns the serial; counts for its site and device
+  uint64_t node(uint64_t address, std::string_view class_name, uint32_t site, uint64_t serial = 0);
+  void device_total(const dump::DeviceTotal& total);  // replaces the one that was counted from the allocations
+  void coverage(std::string_view subject, dump::Seen seen, std::string_view detail, uint64_t missed = 0);
+  void module_name(uint64_t object, std::string_view path, std::string_view class_name);
+  dump::Site& site_counters(uint32_t site) { return sites_[site]; }
+  uint64_t next_serial() { return ++serial_; }
+
+  std::vector<Chunk> chunks() const;  // without the end chunk
+  std::string bytes() const { return frame(chunks()); }
+  void write(const std::string& path) const;
+
+  // A file of these chunks: header, checksums, padding and, where asked for, the end chunk.
+  static std::string frame(const std::vector<Chunk>& chunks, bool end = true);
+  static std::string file_header(uint32_t major, uint32_t minor);
+
+ private:
+  uint64_t take_serial(uint64_t wanted);
+
+  uint64_t serial_ = 0;
+  std::vector<std::string> strings_;
+  std::map<std::string, uint32_t, std::less<>> string_ids_;
+  std::vector<ModuleSpec> modules_;
+  std::vector<dump::Thread> threads_;
+  std::vector<dump::Code> codes_;
+  std::map<std::pair<std::string, std::string>, uint32_t> code_ids_;
+  std::vector<dump::NativeFrame> native_;
+  std::vector<dump::PythonFrame> python_;
+  std::vector<dump::Site> sites_;
+  std::vector<TensorSpec> tensors_;  // serial, address, strides and storage_nbytes filled in
+  std::vector<dump::Allocation> allocations_;
+  std::vector<dump::Node> nodes_;
+  std::map<std::pair<int8_t, int8_t>, dump::DeviceTotal> devices_, set_devices_;
+  struct CoverageRow {
+    std::string subject, detail;
+    dump::Seen seen;
+    uint64_t missed;
+  };
+  std::vector<CoverageRow> coverage_;
+  struct NamedModule {
+    uint64_t object;
+    std::string path, class_name;
+  };
+  std::vector<NamedModule> module_names_;
+};
+
+}  // namespace tensorscope::testing

@@ -1,0 +1,128 @@
+#include "model/storages.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "model/reader.h"
+#include "support/dump_builder.h"
+
+namespace tensorscope::model {
+namespace {
+
+using testing::AllocationSpec;
+using testing::DumpBuilder;
+using ::testing::ElementsAre;
+using testing::TensorSpec;
+
+Dump read(const DumpBuilder& builder) {
+  std::string bytes = builder.bytes();
+  return read_dump_bytes(bytes.data(), bytes.size(), "x.tscope");
+}
+
+TensorSpec at(uint64_t base, int64_t floats, int8_t device_type = 0, int8_t device_index = -1) {
+  TensorSpec tensor;
+  tensor.storage_base = base;
+  tensor.sizes = {floats};
+  tensor.device_type = device_type;
+  tensor.device_index = device_index;
+  return tensor;
+}
+
+AllocationSpec block(uint64_t pointer, uint64_t nbytes, dump::AllocationKind kind = dump::AllocationKind::heap) {
+  AllocationSpec allocation;
+  allocation.pointer = pointer;
+  allocation.nbytes = nbytes;
+  allocation.kind = kind;
+  return allocation;
+}
+
+TEST(Storages, ViewsShareOne) {
+  DumpBuilder builder;
+  builder.allocation(block(0x1000, 400));
+  builder.tensor(at(0x1000, 100));
+  TensorSpec view = at(0x1000, 10);
+  view.storage_nbytes = 400;
+  view.storage_offset = 7;
+  builder.tensor(view);
+  Dump dump = read(builder);
+  ASSERT_EQ(dump.storages.size(), 1u);
+  EXPECT_EQ(dump.storages[0].id, dump.tensors[0].serial);
+  EXPECT_EQ(dump.storages[0].nbytes, 400u);
+  EXPECT_EQ(dump.storages[0].own_nbytes, 400u);
+  EXPECT_THAT(dump.storages[0].tensors, ElementsAre(0, 1));
+  EXPECT_EQ(dump.storages[0].kind, StorageKind::allocator);
+  EXPECT_EQ(dump.allocations[dump.storages[0].allocation].pointer, 0x1000u);
+  EXPECT_EQ(dump.tensors[1].nbytes, 40u);
+}
+
+TEST(Storages, TheSameAddressOnAnotherDeviceIsAnotherStorage) {
+  DumpBuilder builder;
+  builder.tensor(at(0x1000, 1, 1, 0));
+  builder.tensor(at(0x1000, 1, 1, 1));
+  builder.tensor(at(0x1000, 1));
+  EXPECT_EQ(read(builder).storages.size(), 3u);
+}
+
+TEST(Storages, OverlapsAreCountedOnce) {
+  DumpBuilder builder;
+  builder.tensor(at(0x1000, 256));       // 0x1000 .. 0x1400
+  builder.tensor(at(0x1200, 256));       // 0x1200 .. 0x1600: half of it new
+  builder.tensor(at(0x0c00, 1024));      // 0x0c00 .. 0x1c00: around both
+  builder.tensor(at(0x1100, 16));        // inside
+  builder.tensor(at(0x1100, 16, 1, 0));  // another device
+  Dump dump = read(builder);
+  std::vector<uint64_t> own;
+  for (const Storage& storage : dump.storages) own.push_back(storage.own_nbytes);
+  EXPECT_THAT(own, ElementsAre(0x400, 0x200, 0x1000 - 0x600, 0, 64));
+}
+
+TEST(Storages, MappedFileHoldsManyStorages) {
+  DumpBuilder builder;
+  builder.allocation(block(0x100000, 0x10000, dump::AllocationKind::mapped));
+  builder.allocation(block(0x104000, 0x100));  // nested: the inner block does not hide the outer one
+  builder.tensor(at(0x100040, 16));
+  builder.tensor(at(0x105000, 16));
+  builder.tensor(at(0x104000, 16));
+  builder.tensor(at(0x110000, 16));  // one past the end
+  builder.coverage("CPU memory", dump::Seen::yes, "");
+  Dump dump = read(builder);
+  EXPECT_EQ(dump.storages[0].kind, StorageKind::shared);
+  EXPECT_EQ(dump.storages[1].kind, StorageKind::shared);
+  EXPECT_EQ(dump.storages[2].kind, StorageKind::allocator);
+  EXPECT_EQ(dump.storages[3].kind, StorageKind::external);
+  EXPECT_THAT(dump.allocations[0].storages, ElementsAre(0, 1));
+}
+
+TEST(Storages, ForeignOnlyWhereAllAllocationsWereSeen) {
+  DumpBuilder builder;
+  builder.tensor(at(0x1000, 1));
+  EXPECT_EQ(read(builder).storages[0].kind, StorageKind::unknown);
+  DumpBuilder partly = builder;
+  partly.coverage("CPU memory", dump::Seen::partly, "");
+  EXPECT_EQ(read(partly).storages[0].kind, StorageKind::unknown);
+  builder.coverage("CPU memory", dump::Seen::yes, "");
+  EXPECT_EQ(read(builder).storages[0].kind, StorageKind::external);
+}
+
+TEST(Storages, NoMemoryNoStorage) {
+  DumpBuilder builder;
+  TensorSpec meta = at(0, 1000, 14);
+  builder.tensor(meta);
+  TensorSpec sparse = at(0x1000, 10);
+  sparse.known &= ~uint32_t(dump::TensorKnown::storage);
+  builder.tensor(sparse);
+  Dump dump = read(builder);
+  EXPECT_TRUE(dump.storages.empty());
+  EXPECT_EQ(dump.tensors[0].storage, kNone);
+  EXPECT_EQ(dump.tensors[0].nbytes, 4000u);
+}
+
+TEST(Storages, PinnedMemoryComesFromACachingAllocatorOfTheHost) {
+  DumpBuilder builder;
+  builder.allocation(block(0x1000, 512, dump::AllocationKind::caching));
+  builder.tensor(at(0x1000, 4));
+  EXPECT_EQ(read(builder).storages[0].kind, StorageKind::pinned);
+}
+
+}  // namespace
+}  // namespace tensorscope::model
