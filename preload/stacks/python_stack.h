@@ -19,15 +19,23 @@ struct PythonFrame {
 
 struct PythonCode {
   const char* file;
-  const char* name;        // qualified name from 3.11 on
+  const char* name;  // qualified name where python_names_are_qualified()
   int32_t first_line;
 };
 
-// Context: activation or collector. Finds an initialised interpreter among the loaded objects, chooses the layout by its
-// version and checks it. True once Python stacks are on; false: none here yet, or the layout is unknown (coverage says).
+// Context: activation or collector. Finds an initialised interpreter among the loaded objects, chooses the layout by
+// its version and checks it. True once Python stacks are on; false: none here yet, or the layout is unknown (coverage
+// says).
 bool start_python();
 
-// Context: hook, GIL not needed. 0 when this thread has no Python state or Python stacks are off.
+// Context: with the GIL held (the bridge calls it once it has it). Compares one stack with the interpreter's public
+// API, if start_python() could not; runs a few lines of Python of its own where this thread runs none. False: Python
+// stacks are off.
+bool check_python_with_gil();
+
+// Context: hook, GIL not needed. 0 when this thread has no Python state or Python stacks are off. The thread's last
+// stack is remembered, so that only frames that differ from it are looked up. A stack deeper than 2048 frames ends, on
+// the outer side, in a frame of code 0, "<outer frames left out>".
 StackId capture_python();
 
 // Context: collector.
@@ -35,7 +43,10 @@ size_t python_frame_count();
 PythonFrame python_frame(StackId id);
 size_t python_code_count();
 PythonCode python_code(uint32_t code);
-const char* python_version();  // "3.11.7", "" while no interpreter is known
+const char* python_version();       // "3.11.7", "" while no interpreter is known
+bool python_names_are_qualified();  // from 3.11 on
 uint64_t python_memory();
+
+void python_after_fork_in_child();
 
 }  // namespace tensorscope::stacks

@@ -1,0 +1,62 @@
+// Where one CPython series keeps what a stack needs: thread state, frames, code objects, strings. One file per series
+// under layouts/ holds the numbers (x86-64, bytes); nothing else in this library knows a Python version.
+//
+// Context: any. Constant once chosen.
+#pragma once
+
+#include <cstdint>
+
+namespace tensorscope::stacks {
+
+// How a series links its frames and marks where one native call of the interpreter ends.
+enum class FrameStyle : uint8_t {
+  objects,     // 3.8 to 3.10: PyFrameObject; each frame is one native call
+  entry_flag,  // 3.11: _PyInterpreterFrame with is_entry
+  shims,       // 3.12 on: a frame that the C stack owns follows the outermost frame of a native call
+};
+
+enum class LineFormat : uint8_t {
+  lnotab,     // 3.8, 3.9: (bytes, lines) pairs
+  ranges,     // 3.10: the same pairs by range, with "no line" (PEP 626)
+  locations,  // 3.11 on: the location table (PEP 657)
+};
+
+struct PythonLayout {
+  FrameStyle style;
+  LineFormat lines;
+  uint8_t instruction_unit;  // objects: bytes in one unit of f_lasti; else 0: the frame holds a pointer
+  uint8_t first_shim_owner;  // shims: frames whose owner is this or larger run no Python code
+  bool qualified_names;      // code_name is the qualified name
+
+  uint16_t thread_frame;  // thread state: the innermost frame, or the C frame that points to it
+  int16_t cframe_frame;   // C frame: the innermost frame; -1: the thread state has no C frame
+  uint16_t frame_previous;
+  uint16_t frame_code;
+  uint16_t frame_instruction;
+  uint16_t frame_owner;   // one byte: is_entry for entry_flag, owner for shims
+  uint16_t frame_locals;  // first local variable
+
+  uint16_t code_filename;
+  uint16_t code_name;
+  uint16_t code_first_line;
+  uint16_t code_line_table;
+  uint16_t code_bytecode;  // where frame_instruction points into; objects: 0
+
+  uint16_t text_ascii;  // str: data of compact ASCII strings
+  uint16_t text_other;  // str: data of other compact strings
+};
+
+extern const PythonLayout kCpython38;
+extern const PythonLayout kCpython39;
+extern const PythonLayout kCpython310;
+extern const PythonLayout kCpython311;
+extern const PythonLayout kCpython312;
+// From 3.13 on the interpreter tells its own offsets: `runtime` is the address of _PyRuntime. False: it is a
+// free-threaded build, or not what its version says.
+bool read_cpython313(const void* runtime, uint64_t version, PythonLayout& layout);
+bool read_cpython314(const void* runtime, uint64_t version, PythonLayout& layout);
+
+// The layout for PY_VERSION_HEX `version`. False: unknown series or free-threaded build.
+bool choose_layout(uint64_t version, const void* runtime, PythonLayout& layout);
+
+}  // namespace tensorscope::stacks

@@ -1,0 +1,72 @@
+"""Python stacks read raw, compared with the interpreter's own account, on every CPython series that can be had here."""
+
+import glob
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+
+import pytest
+
+from harness import BUILD, PROGRAMS, TIMEOUT
+
+PROBE = BUILD / "tests" / "programs" / "python_frames_probe.so"
+SERIES = ["3.8", "3.9", "3.10", "3.11", "3.12", "3.13", "3.14"]
+CACHE = pathlib.Path(os.environ.get("XDG_CACHE_HOME", pathlib.Path.home() / ".cache")) / "tensorscope-tests"
+FETCH_3_14 = pathlib.Path(__file__).with_name("fetch_cpython_3_14.sh")
+
+
+def fetched_3_14():
+    """Debian's CPython 3.14 in a cache folder; why not, where it cannot be had."""
+    folder = CACHE / "cpython-3.14"
+    if not (folder / "python3.14").exists():
+        done = subprocess.run([FETCH_3_14, folder], capture_output=True, text=True, timeout=TIMEOUT)
+        if done.returncode != 0:
+            pytest.skip(f"no CPython 3.14 here, and fetching Debian's failed: {done.stderr.strip().splitlines()[-1:]}")
+    return str(folder / "python3.14")
+
+
+def interpreter(series):
+    roots = [os.environ.get("PYENV_ROOT", ""), str(pathlib.Path.home() / ".pyenv")]
+    found = [path for root in roots if root for path in sorted(glob.glob(f"{root}/versions/{series}.*/bin/python"))]
+    if not found and shutil.which(f"python{series}"):
+        found = [shutil.which(f"python{series}")]
+    if found:
+        return found[-1]
+    if series == "3.14":
+        return fetched_3_14()
+    pytest.skip(f"no CPython {series} under ~/.pyenv/versions or on the PATH")
+
+
+def static_interpreters():
+    """Debian's python is static: the interpreter's symbols are in the executable."""
+    return [path for series in SERIES for path in [f"/usr/bin/python{series}"] if os.access(path, os.X_OK)]
+
+
+def run_frames(python, *options):
+    done = subprocess.run([python, PROGRAMS / "python_frames.py", PROBE, *options], capture_output=True, text=True,
+                          timeout=TIMEOUT, env={**os.environ, "PYTHONIOENCODING": "utf-8"})
+    assert done.returncode == 0, done.stderr[-2000:]
+    return json.loads(done.stdout)
+
+
+@pytest.mark.parametrize("options", [[], ["--check"]], ids=["unchecked", "checked"])
+@pytest.mark.parametrize("series", SERIES)
+def test_stacks_are_exact(series, options):
+    result = run_frames(interpreter(series), *options)
+    assert result["version"].startswith(series + ".")
+    assert result["failures"] == []
+    assert len(result["labels"]) >= 45 and result["captures"] > 1000
+
+
+@pytest.mark.parametrize("python", static_interpreters() or [pytest.param("", marks=pytest.mark.skip("no /usr/bin/python3"))])
+def test_stacks_are_exact_in_the_distributions_python(python):
+    assert run_frames(python)["failures"] == []
+
+
+def test_an_unknown_series_is_named():
+    old = sorted(glob.glob(str(pathlib.Path.home() / ".pyenv/versions/3.7.*/bin/python")))
+    if not old:
+        pytest.skip("no CPython 3.7 under ~/.pyenv/versions")
+    assert "CPython 3.7." in run_frames(old[-1])["detail"]

@@ -1,0 +1,62 @@
+// Python stacks without torch: a library that a test program opens with ctypes.CDLL, which releases the GIL around each
+// call, to capture its own stack and ask for the frames.
+#include <chrono>
+#include <cstring>
+
+#include "stacks/python_interpreter.h"
+#include "stacks/python_stack.h"
+#include "stacks/python_walk.h"
+#include "support/coverage.h"
+
+#define PROBE extern "C" __attribute__((visibility("default")))
+
+namespace stacks = tensorscope::stacks;
+using tensorscope::Subject;
+
+struct ProbeFrame {
+  uint64_t module_object;
+  const char* file;
+  const char* name;
+  uint32_t parent;
+  int32_t first_line;
+  int32_t line;
+  int32_t entry;
+};
+
+PROBE int probe_start() { return stacks::start_python(); }
+PROBE int probe_check() { return stacks::check_python_with_gil(); }
+PROBE uint32_t probe_capture() { return stacks::capture_python(); }
+PROBE const char* probe_detail() { return tensorscope::coverage(Subject::python_stacks).detail.load(); }
+PROBE uint64_t probe_missed() { return tensorscope::coverage(Subject::python_stacks).missed.load(); }
+PROBE uint64_t probe_memory() { return stacks::python_memory(); }
+PROBE uint32_t probe_codes() { return uint32_t(stacks::python_code_count()); }
+PROBE uint32_t probe_frames() { return uint32_t(stacks::python_frame_count()); }
+PROBE void probe_frame(uint32_t id, ProbeFrame* out) {
+  stacks::PythonFrame frame = stacks::python_frame(id);
+  stacks::PythonCode code = stacks::python_code(frame.code);
+  *out = {frame.module_object, code.file, code.name, frame.parent, code.first_line, frame.line, frame.entry};
+}
+
+// Nanoseconds a capture of the calling stack, `rounds` times; with `change`, its innermost frame stands at another
+// instruction at every second capture.
+PROBE double probe_cost(uint32_t rounds, int change) {
+  static stacks::RawFrame frames[64];
+  stacks::PythonInterpreter interpreter;
+  if (stacks::find_interpreter(interpreter) != stacks::Found::yes) return -1;
+  bool more;
+  stacks::walk_frames(interpreter.layout, reinterpret_cast<const char*>(interpreter.api.this_thread_state()), frames,
+                      63, more);
+  char* field = const_cast<char*>(frames[0].frame) + interpreter.layout.frame_instruction;
+  uint32_t low;  // little-endian: enough of an address, all of an offset
+  std::memcpy(&low, field, sizeof low);
+  const uint32_t other = low + (change != 0 ? 2 : 0);
+  for (int i = 0; i < 1000; ++i) stacks::capture_python();
+  auto begin = std::chrono::steady_clock::now();
+  for (uint32_t i = 0; i < rounds; ++i) {
+    std::memcpy(field, (i & 1) != 0 ? &other : &low, sizeof low);
+    stacks::capture_python();
+  }
+  std::chrono::duration<double, std::nano> taken = std::chrono::steady_clock::now() - begin;
+  std::memcpy(field, &low, sizeof low);
+  return taken.count() / rounds;
+}
