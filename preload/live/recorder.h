@@ -12,8 +12,9 @@
 
 namespace tensorscope::live {
 
-// TensorImpl. `constructed` is idempotent for the newest tensor of the calling thread (constructors delegate), `destroyed`
-// must be called before the real destructor and ignores unknown addresses.
+// TensorImpl. `constructed` is idempotent for the newest tensor of the calling thread (constructors delegate),
+// `destroyed` and `released` must be called before the real destructor and release_resources; unknown addresses are
+// ignored.
 void tensor_constructed(const void* impl);
 void tensor_released(const void* impl);
 void tensor_destroyed(const void* impl);
@@ -24,10 +25,11 @@ void cpu_freed(const void* pointer);
 
 // c10::reportMemoryUsageToProfiler. `delta` > 0: allocated, < 0: freed. For the CPU, total_allocated == 0 and a pointer
 // that is no live alloc_cpu block mean a mapped storage; anything else about the CPU is already known and ignored.
-void memory_reported(const void* pointer, int64_t delta, uint64_t total_allocated, uint64_t total_reserved, Device device);
+void memory_reported(const void* pointer, int64_t delta, uint64_t total_allocated, uint64_t total_reserved,
+                     Device device);
 
 // set_gradient_edge(tensor, edge): `node` is the autograd node that made `impl`; this thread's present stack is its
-// forward stack.
+// forward stack. `node` is alive (its first word is read). Null is ignored.
 void gradient_edge_set(const void* impl, const void* node);
 void node_destroyed(const void* node);
 
@@ -36,11 +38,14 @@ void node_destroyed(const void* node);
 using CurrentNode = const void* (*)();
 void set_current_node_function(CurrentNode function);
 
-// Called by activation before the first event, and in the child after fork. False: no memory; the profiler goes off.
+// Called by activation before the first event. False: no memory; the profiler goes off.
 bool start();
-void after_fork_in_child();
-// Around fork, in the parent and the child: takes and gives back every table lock, so that the child's are whole.
+
+// Around fork: takes every table lock, so that the child's tables are whole, and gives them back. In the child, entries
+// made so far are known as inherited by fork_serial(); tables and counters go on.
 void before_fork();
 void after_fork_in_parent();
+void after_fork_in_child();
+Serial fork_serial();  // the newest at the fork that made this process, 0: none
 
 }  // namespace tensorscope::live

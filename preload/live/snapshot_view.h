@@ -1,6 +1,6 @@
 // A consistent copy of all tables at one instant, and safe looks at tensors that are still alive afterwards.
 //
-// Context: collector. take() holds every table lock while it copies (about 25 ns an entry); nothing is allocated under
+// Context: collector. take() holds every table lock while it copies (a few ns an entry); nothing is allocated under
 // the locks. Everything else works on the copy.
 #pragma once
 
@@ -25,15 +25,16 @@ struct AllocationEntry {
   uint64_t nbytes;
   Serial serial;
   uint64_t created_ns;
-  Serial node;         // autograd node in whose backward it was made, 0: none
+  Serial node;  // autograd node in whose backward it was made, 0: none
   SiteId site;
   uint32_t thread : 24;
-  uint32_t kind : 8;   // dump::AllocationKind
+  uint32_t kind : 8;  // dump::AllocationKind
   Device device;
 };
 
 struct NodeEntry {
   const void* node;
+  const void* vtable;  // first word of the object when it was seen; vtable[-1] is its type_info, also after its death
   Serial serial;
   uint64_t created_ns;
   SiteId site;
@@ -82,14 +83,14 @@ class SnapshotView {
   Rows<TensorEntry> tensors;          // in serial order
   Rows<AllocationEntry> allocations;  // in serial order
   Rows<NodeEntry> nodes;
-  Rows<SiteCounters> sites;           // index = SiteId; [0] is the sentinel
-  Rows<ThreadEntry> threads;          // index = ThreadId; [0] is the sentinel
+  Rows<SiteCounters> sites;   // index = SiteId; [0] is the sentinel
+  Rows<ThreadEntry> threads;  // index = ThreadId; [0] is the sentinel
   Rows<DeviceTotals> devices;
   uint64_t tensors_total = 0;
   uint64_t taken_ns = 0;
-  uint64_t stopped_ns = 0;            // how long the locks were held
-  Serial serial = 0;                  // the newest at that instant
-  Serial fork_serial = 0;             // the newest at the fork that made this process, 0: none
+  uint64_t stopped_ns = 0;  // how long the locks were held
+  Serial serial = 0;        // the newest at that instant
+  Serial fork_serial = 0;   // the newest at the fork that made this process, 0: none
 
  private:
   void* memory_ = nullptr;
@@ -97,12 +98,14 @@ class SnapshotView {
 };
 
 // Calls look(index, context) for each entry of tensors[begin, end) that is still the same live tensor, while its
-// destructor is held up: the TensorImpl's base is constructed during the call. Locks are held for at most `batch`
-// calls at a time. `look` must not allocate tensors, block or throw. Entries that died meanwhile are not called.
+// destructor is held up: the TensorImpl's base is constructed during the call, and its `released` is what the entry
+// says. One shard's lock is held, for one call at a time. `look` must not allocate tensors, block or throw. Entries
+// that died or were released meanwhile are not called; none is called while recording is off, since nothing holds
+// destructors up then.
 using Look = void (*)(size_t index, void* context);
 void look_at_live(const Rows<TensorEntry>& tensors, size_t begin, size_t end, Look look, void* context);
 
-// Memory that the live tables and all tries have taken from the system, in bytes.
+// Memory that the profiler has taken from the system (support/pages.h), in bytes: tables, tries, copies in progress.
 uint64_t profiler_memory();
 
 }  // namespace tensorscope::live

@@ -15,7 +15,8 @@ class Arena {
  public:
   // Limited arenas share Options::max_memory: stacks, sites, code. What grows with the number of live entries is
   // unlimited.
-  enum class Limit : bool { none, max_memory };
+  // (max_memory is 0, so that an object with such an arena is all zero: it costs no bytes of the file.)
+  enum class Limit : bool { max_memory, none };
 
   constexpr explicit Arena(Limit limit = Limit::max_memory) : limit_(limit) {}
   Arena(const Arena&) = delete;

@@ -1,0 +1,278 @@
+// A sharded hash table from an object's address to a row: what the tables of tensors, allocations and autograd nodes
+// are made of.
+//
+// 64 shards, each with its own bounded spin lock. A shard has rows, which never move (chunks from an arena; a freed row
+// is the next to be used, so rows in use stay warm), and an index: open addressing with linear probing over 32-bit
+// slots, each an 8-bit tag of the hash and a 24-bit row number. Together about nine bytes an entry beside the row. The
+// index of a shard is rebuilt when it is 5/8 full, rows in order, so the longest pause at a million entries is that of
+// rebuilding 16 thousand.
+//
+// Context: hook, collector. A row can be reached only through a Guard, which holds its shard's lock; a Guard that could
+// not get the lock within the bound is false. At most one Guard at a time on a thread.
+//
+// Row derives from AddressRow and has `bool indexed() const`: a row in use that find() may find.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+#include "live/ids.h"
+#include "support/arena.h"
+#include "support/pages.h"
+#include "support/spin_lock.h"
+
+namespace tensorscope::live {
+
+struct AddressRow {
+  const void* key;             // while the row is free: number of the next free one
+  std::atomic<Serial> serial;  // 0: the row is free. Written under the lock; may be read without it
+};
+
+// The rows of all tables. Apart from them, so that a table is all zero before its first event.
+inline constinit Arena g_row_arena{Arena::Limit::none};
+
+using RowId = uint32_t;  // shard and row number; 0: none
+
+template <typename Row>
+class AddressTable {
+ public:
+  static constexpr unsigned kShards = 64;
+
+  // Where a key is, or where it would be put.
+  struct Place {
+    Row* row = nullptr;  // null: the key is not in the table
+    uint32_t number = 0;
+    uint32_t slot = 0;
+  };
+
+  class Guard {
+   public:
+    Guard(AddressTable& table, const void* key) : Guard(table, shard_of(hash_of(key))) {}
+    static Guard of_row(AddressTable& table, RowId id) { return Guard(table, id >> kNumberBits); }
+    ~Guard() {
+      if (held_) shard_.lock.unlock();
+    }
+    Guard(const Guard&) = delete;
+    Guard& operator=(const Guard&) = delete;
+    explicit operator bool() const { return held_; }
+    unsigned shard() const { return index_; }
+
+    Place find(const void* key) { return shard_.find(key, hash_of(key)); }
+    // A row for a key that is not there; `place` is what find() just returned. The row has its key; the caller sets the
+    // rest and the serial before the Guard ends. Null: no memory.
+    Row* insert(const void* key, Place& place) { return shard_.insert(key, hash_of(key), place); }
+    // Takes the key out of the index and frees the row.
+    void erase(const Place& place) {
+      unlink(place);
+      release(place.number);
+    }
+    // The two halves of erase(), for rows that outlive their key.
+    void unlink(const Place& place) { shard_.unlink(place.slot); }
+    void release(uint32_t number) { shard_.release(number); }
+
+    static uint32_t number(RowId id) { return id & kNumberMask; }
+    RowId id(const Place& place) const { return index_ << kNumberBits | place.number; }
+    Row& row(RowId id) { return *shard_.row(number(id)); }
+
+   private:
+    Guard(AddressTable& table, unsigned index)
+        : shard_(table.shards_[index]), index_(index), held_(shard_.lock.lock()) {}
+    typename AddressTable::Shard& shard_;
+    unsigned index_;
+    bool held_;
+  };
+
+  constexpr AddressTable() = default;
+
+  // Brings what a Guard on this key will touch into the cache.
+  void prefetch(const void* key) {
+    const uint64_t hash = hash_of(key);
+    Shard& shard = shards_[shard_of(hash)];
+    __builtin_prefetch(&shard, 1);
+    const uint32_t* slots = shard.slots.load(std::memory_order_relaxed);
+    __builtin_prefetch(slots + (hash & shard.mask.load(std::memory_order_relaxed)), 1);
+  }
+
+  // Rows in use. Exact under lock_all().
+  size_t size() const {
+    size_t rows = 0;
+    for (const Shard& shard : shards_) rows += shard.in_use.load(std::memory_order_relaxed);
+    return rows;
+  }
+
+  // All locks, in order; false, and none held, where one could not be had.
+  bool lock_all() {
+    for (unsigned i = 0; i < kShards; ++i) {
+      if (shards_[i].lock.lock()) continue;
+      while (i-- > 0) shards_[i].lock.unlock();
+      return false;
+    }
+    return true;
+  }
+  // Also in a forked child: whatever the locks were, they are free then.
+  void unlock_all() {
+    for (Shard& shard : shards_) shard.lock.unlock();
+  }
+
+  // Calls use(row) for each row in use. Under lock_all().
+  template <typename Use>
+  void for_each(Use use) const {
+    for (const Shard& shard : shards_) {
+      for (uint32_t number = 1; number <= shard.numbers; ++number) {
+        const Row& row = *shard.row(number);
+        if (row.serial.load(std::memory_order_relaxed) != 0) use(row);
+      }
+    }
+  }
+  // The row of an id. Under lock_all().
+  const Row& row(RowId id) const { return *shards_[id >> kNumberBits].row(id & kNumberMask); }
+
+ private:
+  static constexpr unsigned kNumberBits = 24;
+  static constexpr uint32_t kNumberMask = (1u << kNumberBits) - 1;
+  static constexpr uint32_t kMaxNumber = kNumberMask - 1;
+  static constexpr uint32_t kEmpty = 0;
+  static constexpr uint32_t kTombstone = ~0u;  // no row has the number kNumberMask
+  static constexpr unsigned kChunkBits = 7;
+  static constexpr uint32_t kChunkRows = 1u << kChunkBits;
+  static constexpr uint32_t kFirstSlots = 1024;
+
+  static uint64_t hash_of(const void* key) {
+    const auto product = static_cast<unsigned __int128>(reinterpret_cast<uintptr_t>(key)) * 0x9e3779b97f4a7c15u;
+    return uint64_t(product) ^ uint64_t(product >> 64);
+  }
+  static unsigned shard_of(uint64_t hash) { return unsigned(hash >> 58); }
+  static uint32_t tag_of(uint64_t hash) { return uint32_t(hash >> 50 & 0xff) << kNumberBits; }
+
+  struct alignas(64) Shard {
+    SpinLock lock;
+    std::atomic<uint32_t> mask{0};  // slots - 1
+    std::atomic<uint32_t*> slots{nullptr};
+    uint32_t filled = 0;   // slots that are not empty, tombstones among them
+    uint32_t linked = 0;   // slots that hold a row
+    uint32_t free = 0;     // number of the first free row
+    uint32_t numbers = 0;  // rows that were ever used: 1..numbers
+    Row** chunks = nullptr;
+    uint32_t chunk_room = 0;
+    std::atomic<uint32_t> in_use{0};
+
+    Row* row(uint32_t number) const { return &chunks[(number - 1) >> kChunkBits][(number - 1) & (kChunkRows - 1)]; }
+
+    Place find(const void* key, uint64_t hash) const {
+      const uint32_t* index = slots.load(std::memory_order_relaxed);
+      if (index == nullptr) return {};
+      const uint32_t wrap = mask.load(std::memory_order_relaxed);
+      const uint32_t tag = tag_of(hash);
+      bool reusable = false;
+      uint32_t reuse = 0;
+      for (uint32_t slot = uint32_t(hash) & wrap;; slot = (slot + 1) & wrap) {
+        const uint32_t value = index[slot];
+        if (value == kEmpty) return {nullptr, 0, reusable ? reuse : slot};
+        if (value == kTombstone) {
+          if (!reusable) reuse = slot;
+          reusable = true;
+        } else if ((value & ~kNumberMask) == tag) {
+          Row* candidate = row(value & kNumberMask);
+          if (candidate->key == key) return {candidate, value & kNumberMask, slot};
+        }
+      }
+    }
+
+    Row* insert(const void* key, uint64_t hash, Place& place) {
+      const uint32_t room =
+          slots.load(std::memory_order_relaxed) == nullptr ? 0 : mask.load(std::memory_order_relaxed) + 1;
+      if ((filled + 1) * uint64_t{8} > room * uint64_t{5}) {
+        if (rebuild(room)) {
+          place = find(key, hash);
+        } else if (filled + 2 > room) {  // a search ends at an empty slot: one must stay
+          return nullptr;
+        }
+      }
+      const uint32_t number = take_number();
+      if (number == 0) return nullptr;
+      uint32_t& slot = slots.load(std::memory_order_relaxed)[place.slot];
+      filled += slot == kEmpty;
+      ++linked;
+      slot = tag_of(hash) | number;
+      place.number = number;
+      place.row = row(number);
+      place.row->key = key;
+      in_use.store(in_use.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+      return place.row;
+    }
+
+    void unlink(uint32_t slot) {
+      uint32_t* index = slots.load(std::memory_order_relaxed);
+      const uint32_t wrap = mask.load(std::memory_order_relaxed);
+      --linked;
+      if (index[(slot + 1) & wrap] != kEmpty) {
+        index[slot] = kTombstone;
+        return;
+      }
+      // Nothing follows: no search needs this slot to go on, nor the tombstones before it.
+      do {
+        index[slot] = kEmpty;
+        --filled;
+        slot = (slot - 1) & wrap;
+      } while (index[slot] == kTombstone);
+    }
+
+    void release(uint32_t number) {
+      Row* released = row(number);
+      released->serial.store(0, std::memory_order_relaxed);
+      released->key = reinterpret_cast<const void*>(uintptr_t{free});
+      free = number;
+      in_use.store(in_use.load(std::memory_order_relaxed) - 1, std::memory_order_relaxed);
+    }
+
+    // A new index with room for twice what is linked now or, where tombstones filled the old one, as large as before.
+    bool rebuild(uint32_t room) {
+      const uint32_t new_room = room == 0 ? kFirstSlots : linked * uint64_t{16} > room * uint64_t{5} ? room * 2 : room;
+      auto* fresh = static_cast<uint32_t*>(map_pages(size_t{new_room} * sizeof(uint32_t)));
+      if (fresh == nullptr) return false;
+      for (uint32_t number = 1; number <= numbers; ++number) {
+        const Row& present = *row(number);
+        if (present.serial.load(std::memory_order_relaxed) == 0 || !present.indexed()) continue;
+        const uint64_t hash = hash_of(present.key);
+        uint32_t slot = uint32_t(hash) & (new_room - 1);
+        while (fresh[slot] != kEmpty) slot = (slot + 1) & (new_room - 1);
+        fresh[slot] = tag_of(hash) | number;
+      }
+      unmap_pages(slots.load(std::memory_order_relaxed), size_t{room} * sizeof(uint32_t));
+      slots.store(fresh, std::memory_order_relaxed);
+      mask.store(new_room - 1, std::memory_order_relaxed);
+      filled = linked;
+      return true;
+    }
+
+    uint32_t take_number() {
+      if (free != 0) {
+        const uint32_t number = free;
+        free = uint32_t(reinterpret_cast<uintptr_t>(row(number)->key));
+        return number;
+      }
+      if (numbers == kMaxNumber) return 0;
+      if ((numbers & (kChunkRows - 1)) == 0 && !add_chunk()) return 0;
+      return ++numbers;
+    }
+
+    bool add_chunk() {
+      const uint32_t chunk = numbers >> kChunkBits;
+      if (chunk == chunk_room) {
+        const uint32_t more = chunk_room == 0 ? 8 : chunk_room * 2;
+        Row** directory = g_row_arena.allocate_array<Row*>(more);
+        if (directory == nullptr) return false;
+        for (uint32_t i = 0; i < chunk_room; ++i) directory[i] = chunks[i];
+        chunks = directory;
+        chunk_room = more;
+      }
+      if (chunks[chunk] == nullptr) chunks[chunk] = g_row_arena.allocate_array<Row>(kChunkRows);
+      return chunks[chunk] != nullptr;
+    }
+  };
+
+  Shard shards_[kShards];
+};
+
+}  // namespace tensorscope::live

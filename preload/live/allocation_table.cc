@@ -1,0 +1,126 @@
+#include "live/allocation_table.h"
+
+#include "live/lock_failure.h"
+#include "live/serials.h"
+#include "live/site_table.h"
+#include "support/coverage.h"
+
+namespace tensorscope::live {
+
+constinit AllocationTable g_allocations;
+
+namespace {
+
+Subject subject_of(AllocationKind kind) {
+  switch (kind) {
+    case AllocationKind::mapped:
+      return Subject::mapped_memory;
+    case AllocationKind::caching:
+      return Subject::cuda_memory;
+    case AllocationKind::heap:
+      break;
+  }
+  return Subject::cpu_memory;
+}
+
+}  // namespace
+
+void AllocationTable::add(const NewAllocation& made, const Origin& origin) {
+  const void* const address = key(made.pointer, made.device);
+  NodeId no_longer_referred = 0;
+  {
+    Table::Guard guard(table_, address);
+    if (!guard) return give_up_on_locks();
+    Table::Place place = guard.find(address);
+    if (place.row != nullptr) {
+      no_longer_referred = account_gone(guard.shard(), *place.row);
+      count_missed(subject_of(made.kind));
+    }
+    if (place.row == nullptr && guard.insert(address, place) == nullptr) {
+      count_missed(subject_of(made.kind));
+      no_longer_referred = made.node;
+    } else {
+      AllocationRow& row = *place.row;
+      row.nbytes = made.nbytes;
+      row.created_ns = origin.ns;
+      row.site = origin.site;
+      row.node = made.node;
+      row.thread = origin.thread;
+      row.kind = uint32_t(made.kind);
+      row.device = made.device;
+      row.serial.store(next_serial(), std::memory_order_relaxed);
+      ShardTotals& totals = totals_[guard.shard()][made.device];
+      totals.made += 1;
+      totals.bytes += made.nbytes;
+      g_devices.bytes_made(made.device, made.nbytes);
+      g_sites.allocation_made(origin.site, made.nbytes);
+    }
+  }
+  if (no_longer_referred != 0) g_nodes.drop(no_longer_referred);
+}
+
+void AllocationTable::remove(const void* pointer, AllocationKind kind, DeviceSlot device) {
+  const void* const address = key(pointer, device);
+  NodeId no_longer_referred = 0;
+  {
+    Table::Guard guard(table_, address);
+    if (!guard) return give_up_on_locks();
+    const Table::Place place = guard.find(address);
+    if (place.row == nullptr || place.row->kind != uint32_t(kind)) return;
+    no_longer_referred = account_gone(guard.shard(), *place.row);
+    guard.erase(place);
+  }
+  if (no_longer_referred != 0) g_nodes.drop(no_longer_referred);
+}
+
+bool AllocationTable::contains(const void* pointer, DeviceSlot device) {
+  const void* const address = key(pointer, device);
+  Table::Guard guard(table_, address);
+  if (!guard) give_up_on_locks();
+  return guard && guard.find(address).row != nullptr;
+}
+
+NodeId AllocationTable::account_gone(unsigned shard, const AllocationRow& row) {
+  totals_[shard][row.device].gone += 1;
+  g_devices.bytes_gone(row.device, row.nbytes);
+  g_sites.allocation_gone(row.site, row.nbytes);
+  return row.node;
+}
+
+void AllocationTable::copy(AllocationEntry* out) const {
+  table_.for_each([&out](const AllocationRow& row) {
+    AllocationEntry& entry = *out++;
+    entry.pointer = key(row.key, row.device);
+    entry.nbytes = row.nbytes;
+    entry.serial = row.serial.load(std::memory_order_relaxed);
+    entry.created_ns = row.created_ns;
+    entry.node = g_nodes.serial(row.node);
+    entry.site = row.site;
+    entry.thread = row.thread;
+    entry.kind = row.kind;
+    entry.device = g_devices.device(row.device);
+  });
+}
+
+size_t AllocationTable::copy_totals(DeviceTotals* out) const {
+  size_t count = 0;
+  for (DeviceSlot slot = 0; slot < DeviceTable::kSlots && g_devices.used(slot); ++slot) {
+    DeviceTotals& total = out[count++];
+    total = {};
+    total.device = g_devices.device(slot);
+    for (const auto& shard : totals_) {
+      total.total_count += shard[slot].made;
+      total.total_bytes += shard[slot].bytes;
+      total.live_count += shard[slot].made - shard[slot].gone;
+    }
+    const DeviceTable::Row& row = g_devices.row(slot);
+    total.live_bytes = row.bytes_live.load(std::memory_order_relaxed);
+    total.peak_bytes = row.bytes_peak.load(std::memory_order_relaxed);
+    total.allocator_allocated = row.reported_allocated.load(std::memory_order_relaxed);
+    total.allocator_reserved = row.reported_reserved.load(std::memory_order_relaxed);
+    total.allocator_reserved_peak = row.reported_reserved_peak.load(std::memory_order_relaxed);
+  }
+  return count;
+}
+
+}  // namespace tensorscope::live

@@ -1,0 +1,80 @@
+// Every live allocation that a tensor's storage may be made of: c10's CPU allocator, mapped and shared memory, caching
+// allocators of devices; and exact totals for each device.
+//
+// Context: hook, collector. An event holds one shard's lock for well under a microsecond. The key is (pointer, device):
+// the same number may be a pointer on two devices.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "live/address_table.h"
+#include "live/device_table.h"
+#include "live/ids.h"
+#include "live/node_table.h"
+#include "live/snapshot_view.h"
+#include "live/tensor_table.h"
+
+namespace tensorscope::live {
+
+enum class AllocationKind : uint8_t { heap = 0, mapped = 1, caching = 2 };  // = dump::AllocationKind
+
+struct AllocationRow : AddressRow {
+  uint64_t nbytes;
+  uint64_t created_ns;
+  SiteId site;
+  NodeId node;  // holds a reference
+  uint32_t thread : 24;
+  uint32_t kind : 8;
+  DeviceSlot device;
+  bool indexed() const { return true; }
+};
+static_assert(sizeof(AllocationRow) == 48);
+
+struct NewAllocation {
+  const void* pointer;
+  uint64_t nbytes;
+  AllocationKind kind;
+  DeviceSlot device;
+  NodeId node;  // the caller's reference becomes the table's
+};
+
+class AllocationTable {
+ public:
+  constexpr AllocationTable() = default;
+
+  // An entry that is still there is replaced: its end was missed.
+  void add(const NewAllocation& made, const Origin& origin);
+  // Does nothing where no allocation of this kind is at the pointer.
+  void remove(const void* pointer, AllocationKind kind, DeviceSlot device);
+  bool contains(const void* pointer, DeviceSlot device);
+
+  void prefetch(const void* pointer, DeviceSlot device) { table_.prefetch(key(pointer, device)); }
+  bool lock_all() { return table_.lock_all(); }
+  void unlock_all() { table_.unlock_all(); }
+  size_t size() const { return table_.size(); }
+  // Under lock_all(), the node table's too: writes size() entries, in no order.
+  void copy(AllocationEntry* out) const;
+  // Under lock_all(). Writes one row for each device that was used; returns how many (at most DeviceTable::kSlots).
+  size_t copy_totals(DeviceTotals* out) const;
+
+ private:
+  using Table = AddressTable<AllocationRow>;
+  // Changed under the lock of the shard of this number, so plain words.
+  struct ShardTotals {
+    uint64_t made, gone, bytes;
+  };
+
+  // Pointers of devices other than the CPU are told from each other in the top byte, which no user address has.
+  static const void* key(const void* pointer, DeviceSlot device) {
+    return reinterpret_cast<const void*>(reinterpret_cast<uintptr_t>(pointer) ^ uintptr_t{device} << 56);
+  }
+  NodeId account_gone(unsigned shard, const AllocationRow& row);
+
+  Table table_;
+  ShardTotals totals_[Table::kShards][DeviceTable::kSlots] = {};
+};
+
+extern AllocationTable g_allocations;
+
+}  // namespace tensorscope::live

@@ -1,0 +1,44 @@
+#include "live/device_table.h"
+
+namespace tensorscope::live {
+
+constinit DeviceTable g_devices;
+
+namespace {
+
+void raise_to(std::atomic<uint64_t>& peak, uint64_t value) {
+  uint64_t known = peak.load(std::memory_order_relaxed);
+  while (value > known && !peak.compare_exchange_weak(known, value, std::memory_order_relaxed)) {
+  }
+}
+
+}  // namespace
+
+DeviceSlot DeviceTable::slot(Device device) {
+  if (device.type == 0) return kCpu;
+  const uint32_t name = 1 + (uint32_t(uint8_t(device.type)) << 8 | uint8_t(device.index));
+  for (DeviceSlot slot = kCpu + 1; slot < kSlots; ++slot) {
+    uint32_t present = rows_[slot].name.load(std::memory_order_acquire);
+    if (present == 0 && rows_[slot].name.compare_exchange_strong(present, name, std::memory_order_acq_rel)) return slot;
+    if (present == name) return slot;
+  }
+  return kNone;
+}
+
+Device DeviceTable::device(DeviceSlot slot) const {
+  if (slot == kCpu) return {};
+  const uint32_t packed = rows_[slot].name.load(std::memory_order_acquire) - 1;
+  return {int8_t(packed >> 8), int8_t(packed)};
+}
+
+void DeviceTable::bytes_made(DeviceSlot slot, uint64_t nbytes) {
+  raise_to(rows_[slot].bytes_peak, rows_[slot].bytes_live.fetch_add(nbytes, std::memory_order_relaxed) + nbytes);
+}
+
+void DeviceTable::reported(DeviceSlot slot, uint64_t allocated, uint64_t reserved) {
+  rows_[slot].reported_allocated.store(allocated, std::memory_order_relaxed);
+  rows_[slot].reported_reserved.store(reserved, std::memory_order_relaxed);
+  raise_to(rows_[slot].reported_reserved_peak, reserved);
+}
+
+}  // namespace tensorscope::live

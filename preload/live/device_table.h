@@ -1,0 +1,49 @@
+// Devices that were seen, each with its bytes, their peak, and what the device's own allocator last reported.
+//
+// Context: hook, collector. Lock-free. `bytes_made` and `bytes_gone` are called under the lock of the allocation's
+// shard.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+#include "live/ids.h"
+
+namespace tensorscope::live {
+
+using DeviceSlot = uint8_t;
+
+class DeviceTable {
+ public:
+  static constexpr DeviceSlot kCpu = 0;
+  static constexpr size_t kSlots = 64;
+  static constexpr DeviceSlot kNone = 255;
+
+  struct alignas(64) Row {
+    std::atomic<uint32_t> name;  // 1 + type and index; 0: the slot is free
+    std::atomic<uint64_t> bytes_live, bytes_peak;
+    std::atomic<uint64_t> reported_allocated, reported_reserved, reported_reserved_peak;
+  };
+
+  constexpr DeviceTable() = default;
+
+  // The device's slot, made where it is new; kNone when all are taken. The CPU is always kCpu.
+  DeviceSlot slot(Device device);
+  Device device(DeviceSlot slot) const;
+  bool used(DeviceSlot slot) const { return slot == kCpu || row(slot).name.load(std::memory_order_acquire) != 0; }
+  const Row& row(DeviceSlot slot) const { return rows_[slot]; }
+
+  void bytes_made(DeviceSlot slot, uint64_t nbytes);
+  void bytes_gone(DeviceSlot slot, uint64_t nbytes) {
+    rows_[slot].bytes_live.fetch_sub(nbytes, std::memory_order_relaxed);
+  }
+  void reported(DeviceSlot slot, uint64_t allocated, uint64_t reserved);
+
+ private:
+  Row rows_[kSlots] = {};
+};
+
+extern DeviceTable g_devices;
+
+}  // namespace tensorscope::live

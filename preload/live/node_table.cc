@@ -1,0 +1,88 @@
+#include "live/node_table.h"
+
+#include "live/lock_failure.h"
+#include "live/serials.h"
+#include "support/coverage.h"
+
+namespace tensorscope::live {
+
+constinit NodeTable g_nodes;
+
+namespace {
+const void* vtable_of(const void* node) { return *static_cast<const void* const*>(node); }
+}  // namespace
+
+bool NodeTable::knows(const void* node) {
+  if (!deaths_are_told_.load(std::memory_order_relaxed)) return false;
+  Table::Guard guard(table_, node);
+  if (!guard) give_up_on_locks();
+  return guard && guard.find(node).row != nullptr;
+}
+
+void NodeTable::add(const void* node, const Origin& origin) {
+  Table::Guard guard(table_, node);
+  if (!guard) return give_up_on_locks();
+  Table::Place place = guard.find(node);
+  if (place.row != nullptr && place.row->references != 0) {
+    retire(guard, place);
+    place = guard.find(node);
+  }
+  if (place.row == nullptr && guard.insert(node, place) == nullptr) return count_missed(Subject::autograd);
+  NodeRow& row = *place.row;
+  row.created_ns = origin.ns;
+  row.vtable = vtable_of(node);
+  row.site = origin.site;
+  row.thread = origin.thread;
+  row.references = 0;
+  row.in_index = true;
+  row.serial.store(next_serial(), std::memory_order_relaxed);
+}
+
+void NodeTable::remove(const void* node) {
+  deaths_are_told_.store(true, std::memory_order_relaxed);
+  Table::Guard guard(table_, node);
+  if (!guard) return give_up_on_locks();
+  if (const Table::Place place = guard.find(node); place.row != nullptr) retire(guard, place);
+}
+
+void NodeTable::retire(Table::Guard& guard, const Table::Place& place) {
+  guard.unlink(place);
+  place.row->in_index = false;
+  if (place.row->references == 0) guard.release(place.number);
+}
+
+NodeId NodeTable::refer(const void* node) {
+  Table::Guard guard(table_, node);
+  if (!guard) {
+    give_up_on_locks();
+    return 0;
+  }
+  const Table::Place place = guard.find(node);
+  // A node of another class at this address: the one in the table died untold.
+  if (place.row == nullptr || place.row->vtable != vtable_of(node)) return 0;
+  ++place.row->references;
+  return guard.id(place);
+}
+
+void NodeTable::drop(NodeId id) {
+  Table::Guard guard = Table::Guard::of_row(table_, id);
+  if (!guard) return give_up_on_locks();
+  NodeRow& row = guard.row(id);
+  if (--row.references == 0 && !row.in_index) guard.release(guard.number(id));
+}
+
+void NodeTable::copy(NodeEntry* out) const {
+  const bool deaths_are_told = deaths_are_told_.load(std::memory_order_relaxed);
+  table_.for_each([&](const NodeRow& row) {
+    NodeEntry& entry = *out++;
+    entry.node = row.key;
+    entry.vtable = row.vtable;
+    entry.serial = row.serial.load(std::memory_order_relaxed);
+    entry.created_ns = row.created_ns;
+    entry.site = row.site;
+    entry.thread = row.thread;
+    entry.alive = row.in_index && deaths_are_told;
+  });
+}
+
+}  // namespace tensorscope::live

@@ -1,0 +1,115 @@
+#include "live/recorder.h"
+
+#include <atomic>
+
+#include "live/all_locks.h"
+#include "live/allocation_table.h"
+#include "live/device_table.h"
+#include "live/node_table.h"
+#include "live/serials.h"
+#include "live/site_table.h"
+#include "live/tensor_table.h"
+#include "live/thread_table.h"
+#include "stacks/capture.h"
+#include "support/clock.h"
+#include "support/coverage.h"
+
+namespace tensorscope::live {
+
+namespace {
+
+constinit Serial g_fork_serial = 0;
+constinit bool g_locked_for_fork = false;
+
+struct ThisThread {
+  ThreadId id = 0;
+  bool entered = false;    // id is known, or known to be 0
+  TensorReference newest;  // the tensor it constructed last
+};
+constinit thread_local ThisThread t_this;
+
+constinit std::atomic<CurrentNode> g_current_node{nullptr};
+
+ThreadId this_thread() {
+  if (__builtin_expect(!t_this.entered, false)) {
+    t_this.id = g_threads.add_this_thread();
+    t_this.entered = true;
+  }
+  return t_this.id;
+}
+
+SiteId site_here() { return g_sites.intern(stacks::capture()); }
+
+NodeId running_node() {
+  const CurrentNode current = g_current_node.load(std::memory_order_relaxed);
+  const void* node = current == nullptr ? nullptr : current();
+  return node == nullptr ? 0 : g_nodes.refer(node);
+}
+
+void allocated(const void* pointer, uint64_t nbytes, AllocationKind kind, DeviceSlot device) {
+  g_allocations.prefetch(pointer, device);
+  const Origin origin{coarse_ns(), site_here(), this_thread()};
+  g_allocations.add({pointer, nbytes, kind, device, running_node()}, origin);
+}
+
+}  // namespace
+
+void tensor_constructed(const void* impl) {
+  if (t_this.newest.is(impl)) return;
+  g_tensors.prefetch(impl);
+  t_this.newest = g_tensors.add(impl, {coarse_ns(), site_here(), this_thread()});
+}
+
+void tensor_released(const void* impl) { g_tensors.mark_released(impl); }
+void tensor_destroyed(const void* impl) { g_tensors.remove(impl); }
+
+void cpu_allocated(const void* pointer, size_t nbytes) {
+  if (pointer != nullptr) allocated(pointer, nbytes, AllocationKind::heap, DeviceTable::kCpu);
+}
+
+void cpu_freed(const void* pointer) {
+  if (pointer != nullptr) g_allocations.remove(pointer, AllocationKind::heap, DeviceTable::kCpu);
+}
+
+void memory_reported(const void* pointer, int64_t delta, uint64_t total_allocated, uint64_t total_reserved,
+                     Device device) {
+  const DeviceSlot slot = g_devices.slot(device);
+  if (slot == DeviceTable::kNone) return count_missed(Subject::cuda_memory);
+  const bool cpu = slot == DeviceTable::kCpu;
+  const AllocationKind kind = cpu ? AllocationKind::mapped : AllocationKind::caching;
+  if (!cpu) g_devices.reported(slot, total_allocated, total_reserved);
+  if (pointer == nullptr || delta == 0) return;
+  if (delta < 0) return g_allocations.remove(pointer, kind, slot);
+  if (cpu && (total_allocated != 0 || g_allocations.contains(pointer, slot))) return;
+  allocated(pointer, uint64_t(delta), kind, slot);
+}
+
+void gradient_edge_set(const void* impl, const void* node) {
+  if (node == nullptr || g_nodes.knows(node)) return;
+  g_nodes.prefetch(node);
+  // The stack that made this very tensor a moment ago is that of the operation too.
+  const SiteId site = t_this.newest.is(impl) ? t_this.newest.site : site_here();
+  g_nodes.add(node, {coarse_ns(), site, this_thread()});
+}
+
+void node_destroyed(const void* node) { g_nodes.remove(node); }
+
+void set_current_node_function(CurrentNode function) { g_current_node.store(function, std::memory_order_relaxed); }
+
+bool start() { return g_sites.start() && g_threads.start(); }
+
+void before_fork() { g_locked_for_fork = lock_everything(); }
+
+void after_fork_in_parent() {
+  if (g_locked_for_fork) unlock_everything();
+}
+
+void after_fork_in_child() {
+  unlock_everything();
+  t_this = {};
+  g_fork_serial = newest_serial();
+}
+
+Serial fork_serial() { return g_fork_serial; }
+
+}  // namespace tensorscope::live

@@ -1,0 +1,18 @@
+// The one sequence of serial numbers: every tensor, allocation and node gets the next, under the lock of the shard that
+// it is put into, so that under all locks "serial up to the newest" and "in the tables or already gone" are the same.
+//
+// Context: hook, collector.
+#pragma once
+
+#include <atomic>
+
+#include "live/ids.h"
+
+namespace tensorscope::live {
+
+inline constinit std::atomic<Serial> g_newest_serial{0};
+
+inline Serial next_serial() { return g_newest_serial.fetch_add(1, std::memory_order_relaxed) + 1; }
+inline Serial newest_serial() { return g_newest_serial.load(std::memory_order_relaxed); }
+
+}  // namespace tensorscope::live

@@ -1,0 +1,97 @@
+#include "live/site_table.h"
+
+#include "live/lock_failure.h"
+#include "support/coverage.h"
+
+namespace tensorscope::live {
+
+constinit SiteTable g_sites;
+
+namespace {
+
+void say_memory_is_used_up() {
+  static constexpr const char* kWhy = "TENSORSCOPE_MAX_STACK_MEMORY is used up: new stacks are left out";
+  for (Subject subject : {Subject::native_stacks, Subject::python_stacks}) {
+    if (coverage(subject).seen.load(std::memory_order_acquire) == Seen::yes) set_coverage(subject, Seen::partly, kWhy);
+    count_missed(subject);
+  }
+}
+
+size_t bucket_of(const stacks::Stack& stack, size_t buckets) {
+  const uint64_t pair = uint64_t{stack.native} << 32 | stack.python;
+  return size_t(pair * 0x9e3779b97f4a7c15u >> 40) & (buckets - 1);
+}
+
+}  // namespace
+
+bool SiteTable::start() {
+  if (size() != 0) return true;
+  auto* first = arena_.allocate_array<Chunk>(1);
+  if (first == nullptr) return false;
+  chunks_[0].store(first, std::memory_order_release);
+  size_.store(1, std::memory_order_release);
+  return true;
+}
+
+SiteId SiteTable::find(SiteId first, const stacks::Stack& stack) const {
+  for (SiteId site = first; site != 0; site = key(site).next) {
+    if (key(site).native == stack.native && key(site).python == stack.python) return site;
+  }
+  return 0;
+}
+
+SiteId SiteTable::intern(const stacks::Stack& stack) {
+  if (stack.native == 0 && stack.python == 0) return 0;
+  std::atomic<SiteId>& bucket = buckets_[bucket_of(stack, kBuckets)];
+  const SiteId known = find(bucket.load(std::memory_order_acquire), stack);
+  return known != 0 ? known : add(bucket, stack);
+}
+
+SiteId SiteTable::add(std::atomic<SiteId>& bucket, const stacks::Stack& stack) {
+  SpinGuard guard(inserting_);
+  if (!guard) {
+    give_up_on_locks();
+    return 0;
+  }
+  const SiteId first = bucket.load(std::memory_order_acquire);
+  if (const SiteId known = find(first, stack); known != 0) return known;
+  const SiteId site = size_.load(std::memory_order_relaxed);
+  const size_t chunk = site >> kChunkBits;
+  if (chunk == kMaxChunks) {
+    say_memory_is_used_up();
+    return 0;
+  }
+  if (chunks_[chunk].load(std::memory_order_relaxed) == nullptr) {
+    auto* fresh = arena_.allocate_array<Chunk>(1);
+    if (fresh == nullptr) {
+      say_memory_is_used_up();
+      return 0;
+    }
+    chunks_[chunk].store(fresh, std::memory_order_release);
+  }
+  key(site) = {stack.native, stack.python, first};
+  size_.store(site + 1, std::memory_order_release);
+  bucket.store(site, std::memory_order_release);
+  return site;
+}
+
+void SiteTable::copy(SiteCounters* out, size_t count) const {
+  for (size_t i = 0; i < count; ++i) {
+    const auto site = SiteId(i);
+    const Key& k = key(site);
+    const Counts& c = counts(site);
+    const auto load = [](const std::atomic<uint64_t>& word) { return word.load(std::memory_order_relaxed); };
+    SiteCounters& row = out[i];
+    row.native = k.native;
+    row.python = k.python;
+    row.tensors_total = load(c.tensors_made);
+    row.tensors_live = row.tensors_total - load(c.tensors_gone);
+    row.allocations_total = load(c.allocations_made);
+    row.allocations_live = row.allocations_total - load(c.allocations_gone);
+    row.bytes_live = load(c.bytes_live);
+    row.bytes_total = row.bytes_live + load(c.bytes_gone);
+    row.bytes_peak = load(c.bytes_peak);
+  }
+}
+
+}  // namespace tensorscope::live

@@ -1,0 +1,97 @@
+// Places of creation: each (native stack, Python stack) pair once, with exact counters.
+//
+// Context: hook. Look-up is lock-free; a pair that is new takes one spin lock. Counters are atomics, changed by the
+// table that holds the entry, under the lock of the entry's shard: under all locks they agree with the tables. Memory
+// comes out of Options::max_memory; when that is used up, new pairs are site 0 ("no stack") and coverage says so.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+#include "live/ids.h"
+#include "live/snapshot_view.h"
+#include "stacks/capture.h"
+#include "support/arena.h"
+#include "support/spin_lock.h"
+
+namespace tensorscope::live {
+
+class SiteTable {
+ public:
+  constexpr SiteTable() = default;
+
+  // Makes site 0. False: no memory.
+  bool start();
+
+  SiteId intern(const stacks::Stack& stack);
+
+  void tensor_made(SiteId site);
+  void tensor_gone(SiteId site);
+  void allocation_made(SiteId site, uint64_t nbytes);
+  void allocation_gone(SiteId site, uint64_t nbytes);
+
+  size_t size() const { return size_.load(std::memory_order_acquire); }
+  // Copies the first `count` sites.
+  void copy(SiteCounters* out, size_t count) const;
+
+  bool lock_all() { return inserting_.lock(); }
+  void unlock_all() { inserting_.unlock(); }
+
+ private:
+  static constexpr unsigned kChunkBits = 10;
+  static constexpr size_t kChunkSites = size_t{1} << kChunkBits;
+  static constexpr size_t kMaxChunks = size_t{1} << 14;
+  static constexpr size_t kBuckets = size_t{1} << 16;
+
+  struct Key {
+    StackId native;
+    StackId python;
+    SiteId next;  // of the same bucket
+  };
+  // Live is what was made less what is gone, so that an event changes as few words as it can.
+  struct alignas(64) Counts {
+    std::atomic<uint64_t> tensors_made, tensors_gone;
+    std::atomic<uint64_t> allocations_made, allocations_gone;
+    std::atomic<uint64_t> bytes_live, bytes_gone, bytes_peak;
+  };
+  struct Chunk {
+    Counts counts[kChunkSites];
+    Key keys[kChunkSites];
+  };
+
+  Chunk& chunk(SiteId site) const { return *chunks_[site >> kChunkBits].load(std::memory_order_acquire); }
+  Key& key(SiteId site) const { return chunk(site).keys[site & (kChunkSites - 1)]; }
+  Counts& counts(SiteId site) const { return chunk(site).counts[site & (kChunkSites - 1)]; }
+  SiteId find(SiteId first, const stacks::Stack& stack) const;
+  SiteId add(std::atomic<SiteId>& bucket, const stacks::Stack& stack);
+
+  std::atomic<Chunk*> chunks_[kMaxChunks] = {};
+  std::atomic<SiteId> buckets_[kBuckets] = {};
+  std::atomic<uint32_t> size_{0};
+  SpinLock inserting_;
+  Arena arena_{Arena::Limit::max_memory};
+};
+
+extern SiteTable g_sites;
+
+inline void SiteTable::tensor_made(SiteId site) { counts(site).tensors_made.fetch_add(1, std::memory_order_relaxed); }
+inline void SiteTable::tensor_gone(SiteId site) { counts(site).tensors_gone.fetch_add(1, std::memory_order_relaxed); }
+
+inline void SiteTable::allocation_made(SiteId site, uint64_t nbytes) {
+  Counts& c = counts(site);
+  c.allocations_made.fetch_add(1, std::memory_order_relaxed);
+  const uint64_t live = c.bytes_live.fetch_add(nbytes, std::memory_order_relaxed) + nbytes;
+  uint64_t peak = c.bytes_peak.load(std::memory_order_relaxed);
+  while (live > peak && !c.bytes_peak.compare_exchange_weak(peak, live, std::memory_order_relaxed)) {
+  }
+}
+
+inline void SiteTable::allocation_gone(SiteId site, uint64_t nbytes) {
+  Counts& c = counts(site);
+  c.allocations_gone.fetch_add(1, std::memory_order_relaxed);
+  c.bytes_gone.fetch_add(nbytes, std::memory_order_relaxed);
+  c.bytes_live.fetch_sub(nbytes, std::memory_order_relaxed);
+}
+
+}  // namespace tensorscope::live

@@ -1,0 +1,150 @@
+#include "live/snapshot_view.h"
+
+#include <algorithm>
+
+#include "live/all_locks.h"
+#include "live/allocation_table.h"
+#include "live/device_table.h"
+#include "live/node_table.h"
+#include "live/recorder.h"
+#include "live/serials.h"
+#include "live/site_table.h"
+#include "live/tensor_table.h"
+#include "live/thread_table.h"
+#include "support/clock.h"
+#include "support/pages.h"
+#include "support/state.h"
+
+namespace tensorscope::live {
+
+namespace {
+
+constexpr int kAttempts = 6;
+
+// How many rows of each table fit into one copy.
+struct Rooms {
+  size_t tensors, allocations, nodes, sites, threads, devices;
+
+  static Rooms now() {
+    return {g_tensors.size(), g_allocations.size(), g_nodes.size(),
+            g_sites.size(),   g_threads.size(),     DeviceTable::kSlots};
+  }
+  bool hold(const Rooms& other) const {
+    return tensors >= other.tensors && allocations >= other.allocations && nodes >= other.nodes &&
+           sites >= other.sites && threads >= other.threads;
+  }
+  // Room for what may come until the locks are held.
+  Rooms with_reserve(int attempt) const {
+    const auto more = [attempt](size_t rows) { return rows + (rows / 16 << attempt) + 1024; };
+    return {more(tensors), more(allocations), more(nodes), more(sites), more(threads), devices};
+  }
+};
+
+class Cutter {
+ public:
+  explicit Cutter(void* memory) : begin_(reinterpret_cast<uintptr_t>(memory)), next_(begin_) {}
+  template <typename T>
+  T* cut(size_t rows) {
+    T* piece = reinterpret_cast<T*>(next_);
+    next_ += (rows * sizeof(T) + 63) & ~size_t{63};
+    return piece;
+  }
+  size_t used() const { return next_ - begin_; }
+
+ private:
+  uintptr_t begin_;
+  uintptr_t next_;
+};
+
+struct Copies {
+  TensorEntry* tensors;
+  AllocationEntry* allocations;
+  NodeEntry* nodes;
+  SiteCounters* sites;
+  ThreadEntry* threads;
+  DeviceTotals* devices;
+
+  Copies(const Rooms& rooms, Cutter& cutter)
+      : tensors(cutter.cut<TensorEntry>(rooms.tensors)),
+        allocations(cutter.cut<AllocationEntry>(rooms.allocations)),
+        nodes(cutter.cut<NodeEntry>(rooms.nodes)),
+        sites(cutter.cut<SiteCounters>(rooms.sites)),
+        threads(cutter.cut<ThreadEntry>(rooms.threads)),
+        devices(cutter.cut<DeviceTotals>(rooms.devices)) {}
+};
+
+size_t bytes_for(const Rooms& rooms) {
+  Cutter cutter(nullptr);
+  Copies measured(rooms, cutter);
+  return cutter.used();
+}
+
+template <typename Entry>
+Rows<Entry> in_serial_order(Entry* entries, size_t size) {
+  std::sort(entries, entries + size, [](const Entry& a, const Entry& b) { return a.serial < b.serial; });
+  return {entries, size};
+}
+
+}  // namespace
+
+bool SnapshotView::take() {
+  for (int attempt = 0; attempt < kAttempts; ++attempt) {
+    const Rooms rooms = Rooms::now().with_reserve(attempt);
+    const size_t bytes = bytes_for(rooms);
+    void* memory = map_pages_now(bytes);
+    if (memory == nullptr) return false;
+    Cutter cutter(memory);
+    const Copies copies(rooms, cutter);
+
+    const uint64_t begin = monotonic_ns();
+    if (!lock_everything()) {
+      unmap_pages(memory, bytes);
+      return false;
+    }
+    const Rooms found = Rooms::now();
+    size_t device_count = 0;
+    const bool fits = rooms.hold(found);
+    if (fits) {
+      taken_ns = monotonic_ns();
+      serial = newest_serial();
+      g_tensors.copy(copies.tensors);
+      g_allocations.copy(copies.allocations);
+      g_nodes.copy(copies.nodes);
+      g_sites.copy(copies.sites, found.sites);
+      g_threads.copy(copies.threads, found.threads);
+      device_count = g_allocations.copy_totals(copies.devices);
+    }
+    unlock_everything();
+    stopped_ns = monotonic_ns() - begin;
+    if (!fits) {
+      unmap_pages(memory, bytes);
+      continue;
+    }
+
+    memory_ = memory;
+    memory_size_ = bytes;
+    tensors = in_serial_order(copies.tensors, found.tensors);
+    allocations = in_serial_order(copies.allocations, found.allocations);
+    nodes = in_serial_order(copies.nodes, found.nodes);
+    sites = {copies.sites, found.sites};
+    threads = {copies.threads, found.threads};
+    devices = {copies.devices, device_count};
+    for (const SiteCounters& site : sites) tensors_total += site.tensors_total;
+    fork_serial = live::fork_serial();
+    return true;
+  }
+  return false;
+}
+
+SnapshotView::~SnapshotView() { unmap_pages(memory_, memory_size_); }
+
+void look_at_live(const Rows<TensorEntry>& tensors, size_t begin, size_t end, Look look, void* context) {
+  for (size_t i = begin; i < end; ++i) {
+    // With recording off, destructors are not held up any more.
+    if (!recording() || !g_tensors.look(tensors[i], look, i, context)) return;
+  }
+}
+
+uint64_t profiler_memory() { return mapped_bytes(); }
+
+}  // namespace tensorscope::live

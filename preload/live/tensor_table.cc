@@ -1,0 +1,77 @@
+#include "live/tensor_table.h"
+
+#include "live/lock_failure.h"
+#include "live/serials.h"
+#include "live/site_table.h"
+#include "support/coverage.h"
+
+namespace tensorscope::live {
+
+constinit TensorTable g_tensors;
+
+TensorReference TensorTable::add(const void* impl, const Origin& origin) {
+  Table::Guard guard(table_, impl);
+  if (!guard) {
+    give_up_on_locks();
+    return {};
+  }
+  Table::Place place = guard.find(impl);
+  if (place.row != nullptr) {
+    g_sites.tensor_gone(place.row->site);
+    count_missed(Subject::tensors);
+  } else if (guard.insert(impl, place) == nullptr) {
+    count_missed(Subject::tensors);
+    return {};
+  }
+  TensorRow& row = *place.row;
+  row.created_ns = origin.ns;
+  row.site = origin.site;
+  row.thread = origin.thread;
+  row.released = 0;
+  const Serial serial = next_serial();
+  row.serial.store(serial, std::memory_order_relaxed);
+  g_sites.tensor_made(origin.site);
+  return {&row, impl, serial, origin.site};
+}
+
+void TensorTable::mark_released(const void* impl) {
+  Table::Guard guard(table_, impl);
+  if (!guard) return give_up_on_locks();
+  if (const Table::Place place = guard.find(impl); place.row != nullptr) place.row->released = 1;
+}
+
+void TensorTable::remove(const void* impl) {
+  Table::Guard guard(table_, impl);
+  if (!guard) return give_up_on_locks();
+  const Table::Place place = guard.find(impl);
+  if (place.row == nullptr) return;
+  g_sites.tensor_gone(place.row->site);
+  guard.erase(place);
+}
+
+bool TensorTable::look(const TensorEntry& entry, Look look, size_t index, void* context) {
+  Table::Guard guard(table_, entry.impl);
+  if (!guard) {
+    give_up_on_locks();
+    return false;
+  }
+  const Table::Place place = guard.find(entry.impl);
+  const bool same = place.row != nullptr && place.row->serial.load(std::memory_order_relaxed) == entry.serial &&
+                    place.row->released == entry.released;
+  if (same) look(index, context);
+  return true;
+}
+
+void TensorTable::copy(TensorEntry* out) const {
+  table_.for_each([&out](const TensorRow& row) {
+    TensorEntry& entry = *out++;
+    entry.impl = row.key;
+    entry.serial = row.serial.load(std::memory_order_relaxed);
+    entry.created_ns = row.created_ns;
+    entry.site = row.site;
+    entry.thread = row.thread;
+    entry.released = row.released;
+  });
+}
+
+}  // namespace tensorscope::live

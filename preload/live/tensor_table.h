@@ -1,0 +1,68 @@
+// Every TensorImpl that is constructed and not yet destroyed.
+//
+// Context: hook, collector. An event holds one shard's lock for well under a microsecond.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "live/address_table.h"
+#include "live/ids.h"
+#include "live/snapshot_view.h"
+
+namespace tensorscope::live {
+
+struct TensorRow : AddressRow {
+  uint64_t created_ns;
+  SiteId site;
+  uint32_t thread : 24;
+  uint32_t released : 1;
+  bool indexed() const { return true; }
+};
+static_assert(sizeof(TensorRow) == 32);
+
+struct Origin {
+  uint64_t ns = 0;
+  SiteId site = 0;
+  ThreadId thread = 0;
+};
+
+// A tensor as its thread remembers it. A serial is never reused, so a look at the row needs no lock.
+struct TensorReference {
+  const TensorRow* row = nullptr;
+  const void* impl = nullptr;
+  Serial serial = 0;
+  SiteId site = 0;
+  bool is(const void* other) const {
+    return impl == other && row != nullptr && row->serial.load(std::memory_order_relaxed) == serial;
+  }
+};
+
+class TensorTable {
+ public:
+  constexpr TensorTable() = default;
+
+  // An entry that is still there for this address is replaced: its destructor was missed. A null row: no memory, no
+  // lock.
+  TensorReference add(const void* impl, const Origin& origin);
+  void mark_released(const void* impl);
+  void remove(const void* impl);
+
+  // Calls look(index, context) under the lock where `entry` is still the same tensor in the same state. False: no lock.
+  bool look(const TensorEntry& entry, Look look, size_t index, void* context);
+
+  void prefetch(const void* impl) { table_.prefetch(impl); }
+  bool lock_all() { return table_.lock_all(); }
+  void unlock_all() { table_.unlock_all(); }
+  size_t size() const { return table_.size(); }
+  // Under lock_all(): writes size() entries, in no order.
+  void copy(TensorEntry* out) const;
+
+ private:
+  using Table = AddressTable<TensorRow>;
+  Table table_;
+};
+
+extern TensorTable g_tensors;
+
+}  // namespace tensorscope::live

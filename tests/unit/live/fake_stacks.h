@@ -1,0 +1,11 @@
+// The stacks that the recorder sees in these tests: what a test says, for each thread.
+#pragma once
+
+#include "stacks/capture.h"
+
+namespace tensorscope::live {
+
+extern thread_local stacks::Stack t_fake_stack;
+extern thread_local int t_captures;
+
+}  // namespace tensorscope::live

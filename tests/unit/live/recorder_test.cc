@@ -1,0 +1,318 @@
+// Events in, snapshot out: what a hook says is what a dump will hold.
+#include "live/recorder.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "fake_stacks.h"
+#include "live/allocation_table.h"
+#include "live/snapshot_view.h"
+#include "support/coverage.h"
+#include "support/state.h"
+
+namespace tensorscope::live {
+namespace {
+
+struct FakeNode {
+  const void* vtable;
+  char rest[120];
+};
+int g_mul_class, g_add_class;
+thread_local const void* t_running_node = nullptr;
+
+class RecorderTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    ASSERT_TRUE(start());
+    g_state.store(State::recording);
+    t_fake_stack = {};
+    t_running_node = nullptr;
+    set_current_node_function([]() -> const void* { return t_running_node; });
+  }
+
+  // Addresses that no other test uses.
+  const void* fresh(size_t i = 0) const { return &memory_[i]; }
+
+  static const TensorEntry* tensor(const SnapshotView& view, const void* impl) {
+    return find(view.tensors, &TensorEntry::impl, impl);
+  }
+  static const AllocationEntry* allocation(const SnapshotView& view, const void* pointer) {
+    return find(view.allocations, &AllocationEntry::pointer, pointer);
+  }
+  static const NodeEntry* node(const SnapshotView& view, const void* address) {
+    return find(view.nodes, &NodeEntry::node, address);
+  }
+
+  template <typename Entry>
+  static const Entry* find(const Rows<Entry>& rows, const void* Entry::*member, const void* key) {
+    const Entry* found = nullptr;
+    for (const Entry& entry : rows) {
+      if (entry.*member != key) continue;
+      EXPECT_EQ(found, nullptr) << "twice in the table";
+      found = &entry;
+    }
+    return found;
+  }
+
+  static const SiteCounters& site(const SnapshotView& view, stacks::Stack stack) {
+    for (const SiteCounters& row : view.sites) {
+      if (row.native == stack.native && row.python == stack.python) return row;
+    }
+    ADD_FAILURE() << "no such site";
+    return view.sites[0];
+  }
+
+ private:
+  std::vector<char> memory_ = std::vector<char>(1 << 20);
+};
+
+TEST_F(RecorderTest, ATensorIsThereFromItsConstructionToItsDestruction) {
+  t_fake_stack = {11, 12};
+  tensor_constructed(fresh());
+  SnapshotView during;
+  ASSERT_TRUE(during.take());
+  const TensorEntry* entry = tensor(during, fresh());
+  ASSERT_NE(entry, nullptr);
+  EXPECT_EQ(during.sites[entry->site].native, 11u);
+  EXPECT_EQ(during.sites[entry->site].python, 12u);
+  EXPECT_GT(entry->created_ns, 0u);
+  EXPECT_LE(entry->created_ns, during.taken_ns);
+  EXPECT_LE(entry->serial, during.serial);
+  EXPECT_EQ(entry->released, 0u);
+
+  tensor_destroyed(fresh());
+  SnapshotView after;
+  ASSERT_TRUE(after.take());
+  EXPECT_EQ(tensor(after, fresh()), nullptr);
+  EXPECT_EQ(site(after, {11, 12}).tensors_live, 0u);
+  EXPECT_EQ(site(after, {11, 12}).tensors_total, 1u);
+}
+
+TEST_F(RecorderTest, NestedConstructorsAreOneTensor) {
+  t_fake_stack = {21, 0};
+  const int captures = t_captures;
+  tensor_constructed(fresh());
+  tensor_constructed(fresh());
+  EXPECT_EQ(t_captures - captures, 1);
+  SnapshotView view;
+  ASSERT_TRUE(view.take());
+  EXPECT_EQ(site(view, {21, 0}).tensors_total, 1u);
+  tensor_destroyed(fresh());
+}
+
+TEST_F(RecorderTest, ATensorAtTheAddressOfADeadOneIsNew) {
+  t_fake_stack = {22, 0};
+  tensor_constructed(fresh());
+  SnapshotView first;
+  ASSERT_TRUE(first.take());
+  // Destroyed by another thread: the constructing thread remembers it still.
+  std::thread([&] { tensor_destroyed(fresh()); }).join();
+  t_fake_stack = {23, 0};
+  tensor_constructed(fresh());
+  SnapshotView second;
+  ASSERT_TRUE(second.take());
+  ASSERT_NE(tensor(second, fresh()), nullptr);
+  EXPECT_GT(tensor(second, fresh())->serial, tensor(first, fresh())->serial);
+  EXPECT_EQ(second.sites[tensor(second, fresh())->site].native, 23u);
+  tensor_destroyed(fresh());
+}
+
+TEST_F(RecorderTest, AMissedDestructorIsCountedAndTheEntryReplaced) {
+  const uint64_t missed = coverage(Subject::tensors).missed.load();
+  t_fake_stack = {24, 0};
+  tensor_constructed(fresh(0));
+  tensor_constructed(fresh(64));  // another one, so that the first is not taken for a nested constructor
+  t_fake_stack = {25, 0};
+  tensor_constructed(fresh(0));
+  EXPECT_EQ(coverage(Subject::tensors).missed.load(), missed + 1);
+  SnapshotView view;
+  ASSERT_TRUE(view.take());
+  EXPECT_EQ(view.sites[tensor(view, fresh(0))->site].native, 25u);
+  EXPECT_EQ(site(view, {24, 0}).tensors_live, 1u);
+  tensor_destroyed(fresh(0));
+  tensor_destroyed(fresh(64));
+}
+
+TEST_F(RecorderTest, AReleasedTensorIsMarked) {
+  tensor_constructed(fresh());
+  tensor_released(fresh());
+  SnapshotView view;
+  ASSERT_TRUE(view.take());
+  EXPECT_EQ(tensor(view, fresh())->released, 1u);
+  tensor_destroyed(fresh());
+}
+
+TEST_F(RecorderTest, UnknownAddressesAreIgnored) {
+  tensor_destroyed(fresh());
+  tensor_released(fresh());
+  cpu_freed(fresh());
+  cpu_freed(nullptr);
+  node_destroyed(fresh());
+  memory_reported(fresh(), -64, 0, 0, {1, 0});
+  SnapshotView view;
+  ASSERT_TRUE(view.take());
+  EXPECT_EQ(tensor(view, fresh()), nullptr);
+}
+
+TEST_F(RecorderTest, CountersOfASiteAreExact) {
+  t_fake_stack = {31, 32};
+  cpu_allocated(fresh(0), 1000);
+  cpu_allocated(fresh(1), 500);
+  cpu_freed(fresh(0));
+  cpu_allocated(fresh(2), 200);
+  SnapshotView view;
+  ASSERT_TRUE(view.take());
+  const SiteCounters& row = site(view, {31, 32});
+  EXPECT_EQ(row.allocations_live, 2u);
+  EXPECT_EQ(row.allocations_total, 3u);
+  EXPECT_EQ(row.bytes_live, 700u);
+  EXPECT_EQ(row.bytes_total, 1700u);
+  EXPECT_EQ(row.bytes_peak, 1500u);
+  cpu_freed(fresh(1));
+  cpu_freed(fresh(2));
+}
+
+TEST_F(RecorderTest, DeviceTotalsAreExact) {
+  SnapshotView before;
+  ASSERT_TRUE(before.take());
+  const DeviceTotals start = before.devices[0];
+  cpu_allocated(fresh(0), uint64_t{1} << 40);
+  cpu_freed(fresh(0));
+  cpu_allocated(fresh(1), 64);
+  SnapshotView view;
+  ASSERT_TRUE(view.take());
+  const DeviceTotals& cpu = view.devices[0];
+  EXPECT_EQ(cpu.device.type, 0);
+  EXPECT_EQ(cpu.live_bytes, start.live_bytes + 64);
+  EXPECT_EQ(cpu.live_count, start.live_count + 1);
+  EXPECT_EQ(cpu.total_count, start.total_count + 2);
+  EXPECT_EQ(cpu.total_bytes, start.total_bytes + (uint64_t{1} << 40) + 64);
+  EXPECT_GE(cpu.peak_bytes, uint64_t{1} << 40);
+  cpu_freed(fresh(1));
+}
+
+TEST_F(RecorderTest, AnAllocationAtTheAddressOfALiveOneReplacesIt) {
+  const uint64_t missed = coverage(Subject::cpu_memory).missed.load();
+  t_fake_stack = {33, 0};
+  cpu_allocated(fresh(), 100);
+  cpu_allocated(fresh(), 30);
+  EXPECT_EQ(coverage(Subject::cpu_memory).missed.load(), missed + 1);
+  SnapshotView view;
+  ASSERT_TRUE(view.take());
+  EXPECT_EQ(allocation(view, fresh())->nbytes, 30u);
+  EXPECT_EQ(site(view, {33, 0}).bytes_live, 30u);
+  EXPECT_EQ(site(view, {33, 0}).allocations_live, 1u);
+  cpu_freed(fresh());
+}
+
+TEST_F(RecorderTest, ACpuReportIsAMappedStorageOnlyWhereNothingElseExplainsIt) {
+  const Device cpu{0, -1};
+  cpu_allocated(fresh(0), 100);
+  memory_reported(fresh(0), 100, 0, 0, cpu);     // the same block again
+  memory_reported(fresh(1), 100, 5000, 0, cpu);  // torch's own profiler is on: an ordinary block
+  memory_reported(fresh(2), 4096, 0, 0, cpu);    // a mapped storage
+  SnapshotView view;
+  ASSERT_TRUE(view.take());
+  EXPECT_EQ(AllocationKind(allocation(view, fresh(0))->kind), AllocationKind::heap);
+  EXPECT_EQ(allocation(view, fresh(1)), nullptr);
+  ASSERT_NE(allocation(view, fresh(2)), nullptr);
+  EXPECT_EQ(AllocationKind(allocation(view, fresh(2))->kind), AllocationKind::mapped);
+  EXPECT_EQ(allocation(view, fresh(2))->nbytes, 4096u);
+
+  memory_reported(fresh(0), -100, 0, 0, cpu);  // free_cpu will tell the end of a heap block
+  memory_reported(fresh(2), -4096, 0, 0, cpu);
+  SnapshotView after;
+  ASSERT_TRUE(after.take());
+  EXPECT_NE(allocation(after, fresh(0)), nullptr);
+  EXPECT_EQ(allocation(after, fresh(2)), nullptr);
+  cpu_freed(fresh(0));
+}
+
+TEST_F(RecorderTest, DevicesAreKeptApart) {
+  memory_reported(fresh(), 512, 512, 2048, {1, 0});
+  memory_reported(fresh(), 1024, 1024, 4096, {1, 1});
+  memory_reported(fresh(), -1024, 0, 1024, {1, 1});
+  SnapshotView view;
+  ASSERT_TRUE(view.take());
+  const AllocationEntry* entry = allocation(view, fresh());
+  ASSERT_NE(entry, nullptr);
+  EXPECT_EQ(entry->device.type, 1);
+  EXPECT_EQ(entry->device.index, 0);
+  EXPECT_EQ(AllocationKind(entry->kind), AllocationKind::caching);
+  bool seen = false;
+  for (const DeviceTotals& row : view.devices) {
+    if (row.device.type != 1 || row.device.index != 1) continue;
+    seen = true;
+    EXPECT_EQ(row.live_bytes, 0u);
+    EXPECT_EQ(row.peak_bytes, 1024u);
+    EXPECT_EQ(row.total_count, 1u);
+    EXPECT_EQ(row.allocator_allocated, 0u);
+    EXPECT_EQ(row.allocator_reserved, 1024u);
+    EXPECT_EQ(row.allocator_reserved_peak, 4096u);
+  }
+  EXPECT_TRUE(seen);
+  memory_reported(fresh(), -512, 0, 2048, {1, 0});
+}
+
+TEST_F(RecorderTest, ABackwardAllocationNamesItsNodeAlsoAfterTheNodesDeath) {
+  FakeNode mul{&g_mul_class, {}};
+  t_fake_stack = {41, 42};
+  tensor_constructed(fresh(0));
+  const int captures = t_captures;
+  gradient_edge_set(fresh(0), &mul);
+  EXPECT_EQ(t_captures, captures) << "the stack of the tensor just made is that of the operation";
+  t_running_node = &mul;
+  t_fake_stack = {43, 0};
+  cpu_allocated(fresh(1), 64);
+  t_running_node = nullptr;
+  node_destroyed(&mul);
+  SnapshotView view;
+  ASSERT_TRUE(view.take());
+  const NodeEntry* dead = node(view, &mul);
+  ASSERT_NE(dead, nullptr);
+  EXPECT_EQ(dead->alive, 0u);
+  EXPECT_EQ(dead->vtable, &g_mul_class);
+  EXPECT_EQ(view.sites[dead->site].python, 42u);
+  EXPECT_EQ(allocation(view, fresh(1))->node, dead->serial);
+  EXPECT_EQ(view.sites[allocation(view, fresh(1))->site].native, 43u);
+
+  cpu_freed(fresh(1));
+  SnapshotView after;
+  ASSERT_TRUE(after.take());
+  EXPECT_EQ(node(after, &mul), nullptr);
+  tensor_destroyed(fresh(0));
+}
+
+TEST_F(RecorderTest, ANodeAtTheAddressOfADeadOneOfAnotherClassIsNotTakenForIt) {
+  FakeNode object{&g_mul_class, {}};
+  gradient_edge_set(fresh(0), &object);
+  object.vtable = &g_add_class;  // died untold; AccumulateGrad, say, took the memory
+  t_running_node = &object;
+  cpu_allocated(fresh(1), 64);
+  SnapshotView view;
+  ASSERT_TRUE(view.take());
+  EXPECT_EQ(allocation(view, fresh(1))->node, 0u);
+  cpu_freed(fresh(1));
+  node_destroyed(&object);
+}
+
+TEST_F(RecorderTest, ThreadsHaveTheirKernelIdAndName) {
+  uint32_t tid = 0;
+  std::thread([&] {
+    pthread_setname_np(pthread_self(), "pt_autograd_0");
+    tid = uint32_t(gettid());
+    tensor_constructed(fresh());
+  }).join();
+  SnapshotView view;
+  ASSERT_TRUE(view.take());
+  const ThreadEntry& thread = view.threads[tensor(view, fresh())->thread];
+  EXPECT_EQ(thread.tid, tid);
+  EXPECT_STREQ(thread.name, "pt_autograd_0");
+  tensor_destroyed(fresh());
+}
+
+}  // namespace
+}  // namespace tensorscope::live
