@@ -22,6 +22,10 @@ bool attach();
 // True where an interpreter that is initialised and not finalizing is known. Any context but signal.
 bool interpreter_alive();
 
+// True for the first caller in this process where the options want an exit dump here: who gets it writes that dump.
+// Python's atexit asks first; the hooks of main and exit ask after it. Any thread, any context but signal.
+bool claim_exit_dump();
+
 struct ModuleName {
   uint64_t object;
   std::string path;        // "model.layers.0.fc1", "train.model" ...: as the agent found it

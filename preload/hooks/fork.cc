@@ -1,0 +1,52 @@
+#include "hooks/fork.h"
+
+#include <pthread.h>
+
+#include "hooks/program_signal.h"
+#include "live/recorder.h"
+#include "python/bridge.h"
+#include "snapshot/collector.h"
+#include "stacks/capture.h"
+#include "support/coverage.h"
+#include "support/state.h"
+
+namespace tensorscope::hooks {
+
+namespace {
+
+// The collector first, since it may be waiting for a table's lock. From then on this thread holds every lock of the
+// profiler, so nothing that other handlers do on it is recorded, and no signal handler of ours runs on it.
+void before_fork() {
+  ++t_inside;
+  snapshot::before_fork();
+  hold_signal();
+  live::before_fork();
+}
+
+void after_fork_in_parent() {
+  live::after_fork_in_parent();
+  release_signal();
+  snapshot::after_fork_in_parent();
+  --t_inside;
+}
+
+void after_fork_in_child() {
+  live::after_fork_in_child();
+  stacks::after_fork_in_child();
+  release_signal_in_child();
+  python::after_fork_in_child();
+  snapshot::after_fork_in_child();
+  --t_inside;
+}
+
+}  // namespace
+
+void start_fork_handlers() {
+  if (pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child) == 0) {
+    set_coverage(Subject::fork, Seen::yes, "");
+  } else {
+    set_coverage(Subject::fork, Seen::no, "no memory for the handlers: a forked child must not be profiled");
+  }
+}
+
+}  // namespace tensorscope::hooks

@@ -1,0 +1,102 @@
+// Every name that libtensorscope.so exports, in lists that nothing else repeats: declarations, the look-up of the real
+// functions, the start-up self-check, the linker's version script and the test of the exported symbols all come from
+// here. Adding a hook is one line here and its few lines in the file of its subject. Macros only: the version script is
+// made from this file by the preprocessor.
+//
+// X(id, symbol, library, subject, event, why)
+//   id       the hook function is hook_<id>, its enumerator Hook::id
+//   symbol   mangled name, as nm -D prints it
+//   library  begin of the file name of the library that defines it
+//   subject  of the coverage record
+//   event    hooks of one event are alternatives: spellings of different torch versions, or constructors and
+//   destructors
+//            for complete object (1) and base (2). The event is seen where at least one of them is there.
+//
+// Sources: the declarations of torch 1.13, 2.6 and 2.14 and the symbol tables of the wheels. c10::optional became
+// std::optional between 2.2 and 2.3, so names with a Device in an optional have two spellings.
+#pragma once
+
+// After the real constructor. Overloads: (storage, keys, dtype); the view; (keys, dtype, device); (storage, keys,
+// dtype, device), to which all but the view delegate.
+#define TENSORSCOPE_TENSOR_CONSTRUCTORS(X)                                                                             \
+  X(tensor_with_storage_c1, _ZN3c1010TensorImplC1EONS_7StorageENS_14DispatchKeySetEN6caffe28TypeMetaE, "libc10.so",    \
+    tensors, tensor_made_with_storage, "tensors with a storage")                                                       \
+  X(tensor_with_storage_c2, _ZN3c1010TensorImplC2EONS_7StorageENS_14DispatchKeySetEN6caffe28TypeMetaE, "libc10.so",    \
+    tensors, tensor_made_with_storage, "subclasses with a storage")                                                    \
+  X(tensor_view_c1, _ZN3c1010TensorImplC1ENS0_8ImplTypeEONS_7StorageENS_14DispatchKeySetEN6caffe28TypeMetaE,           \
+    "libc10.so", tensors, tensor_made_as_view, "views; delegates to no other")                                         \
+  X(tensor_view_c2, _ZN3c1010TensorImplC2ENS0_8ImplTypeEONS_7StorageENS_14DispatchKeySetEN6caffe28TypeMetaE,           \
+    "libc10.so", tensors, tensor_made_as_view, "views of subclasses")                                                  \
+  X(tensor_bare_c1, _ZN3c1010TensorImplC1ENS_14DispatchKeySetEN6caffe28TypeMetaESt8optionalINS_6DeviceEE, "libc10.so", \
+    tensors, tensor_made_bare, "tensors without storage, detached copies")                                             \
+  X(tensor_bare_c2, _ZN3c1010TensorImplC2ENS_14DispatchKeySetEN6caffe28TypeMetaESt8optionalINS_6DeviceEE, "libc10.so", \
+    tensors, tensor_made_bare, "sparse, nested and other subclasses")                                                  \
+  X(tensor_bare_old_c1, _ZN3c1010TensorImplC1ENS_14DispatchKeySetEN6caffe28TypeMetaENS_8optionalINS_6DeviceEEE,        \
+    "libc10.so", tensors, tensor_made_bare, "the same up to torch 2.2")                                                \
+  X(tensor_bare_old_c2, _ZN3c1010TensorImplC2ENS_14DispatchKeySetEN6caffe28TypeMetaENS_8optionalINS_6DeviceEEE,        \
+    "libc10.so", tensors, tensor_made_bare, "the same up to torch 2.2")                                                \
+  X(tensor_full_c1, _ZN3c1010TensorImplC1EONS_7StorageENS_14DispatchKeySetEN6caffe28TypeMetaESt8optionalINS_6DeviceEE, \
+    "libc10.so", tensors, tensor_made_in_full, "where the others delegate to")                                         \
+  X(tensor_full_c2, _ZN3c1010TensorImplC2EONS_7StorageENS_14DispatchKeySetEN6caffe28TypeMetaESt8optionalINS_6DeviceEE, \
+    "libc10.so", tensors, tensor_made_in_full, "where the others delegate to")                                         \
+  X(tensor_full_old_c1,                                                                                                \
+    _ZN3c1010TensorImplC1EONS_7StorageENS_14DispatchKeySetEN6caffe28TypeMetaENS_8optionalINS_6DeviceEEE, "libc10.so",  \
+    tensors, tensor_made_in_full, "the same up to torch 2.2")                                                          \
+  X(tensor_full_old_c2,                                                                                                \
+    _ZN3c1010TensorImplC2EONS_7StorageENS_14DispatchKeySetEN6caffe28TypeMetaENS_8optionalINS_6DeviceEEE, "libc10.so",  \
+    tensors, tensor_made_in_full, "the same up to torch 2.2")
+
+// Before the real destructor, or another thread may get the same address first.
+#define TENSORSCOPE_TENSOR_DESTRUCTORS(X)                                                                            \
+  X(tensor_destroyed_d0, _ZN3c1010TensorImplD0Ev, "libc10.so", tensors, tensor_destroyed, "deletion of a plain one") \
+  X(tensor_destroyed_d1, _ZN3c1010TensorImplD1Ev, "libc10.so", tensors, tensor_destroyed, "destruction in place")    \
+  X(tensor_destroyed_d2, _ZN3c1010TensorImplD2Ev, "libc10.so", tensors, tensor_destroyed, "the base of a subclass")
+
+#define TENSORSCOPE_TENSOR_RELEASES(X)                                                                \
+  X(tensor_released, _ZN3c1010TensorImpl17release_resourcesEv, "libc10.so", tensors, tensor_released, \
+    "only weak references are left: the storage goes, the object stays")
+
+#define TENSORSCOPE_CPU_ALLOCATOR_HOOKS(X)                                                                      \
+  X(alloc_cpu, _ZN3c109alloc_cpuEm, "libc10.so", cpu_memory, cpu_allocated, "exact sizes of the CPU allocator") \
+  X(free_cpu, _ZN3c108free_cpuEPv, "libc10.so", cpu_memory, cpu_freed, "its other half")
+
+#define TENSORSCOPE_MEMORY_REPORT_HOOKS(X)                                                                  \
+  X(memory_reported, _ZN3c1027reportMemoryUsageToProfilerEPvlmmNS_6DeviceE, "libc10.so", mapped_memory,     \
+    memory_reported, "memory-mapped and shared storages, and the caching allocators of devices")            \
+  X(memory_reported_old, _ZN3c1027reportMemoryUsageToProfilerEPvlllNS_6DeviceE, "libc10.so", mapped_memory, \
+    memory_reported, "the same with signed totals, torch 1.13")
+
+// Not rebase_history: its result changed under the same name, and it calls set_gradient_edge.
+#define TENSORSCOPE_AUTOGRAD_HOOKS(X)                                                                          \
+  X(gradient_edge_set, _ZN5torch8autograd4impl17set_gradient_edgeERKN2at6TensorENS0_4EdgeE, "libtorch_cpu.so", \
+    autograd, gradient_edge_set, "which node made a tensor, and the node's forward stack")                     \
+  X(node_destroyed, _ZN5torch8autograd4NodeD2Ev, "libtorch_cpu.so", autograd, node_destroyed,                  \
+    "the death of a node; inline in older versions")
+
+#define TENSORSCOPE_HOOKS(X)         \
+  TENSORSCOPE_TENSOR_CONSTRUCTORS(X) \
+  TENSORSCOPE_TENSOR_DESTRUCTORS(X)  \
+  TENSORSCOPE_TENSOR_RELEASES(X)     \
+  TENSORSCOPE_CPU_ALLOCATOR_HOOKS(X) \
+  TENSORSCOPE_MEMORY_REPORT_HOOKS(X) \
+  TENSORSCOPE_AUTOGRAD_HOOKS(X)
+
+// Functions of libc that the preload stands before: X(name, why).
+#define TENSORSCOPE_LIBC_FUNCTIONS(X)                                         \
+  X(__libc_start_main, "a dump when main returns, before static destructors") \
+  X(exit, "the same for programs that call it")                               \
+  X(sigaction, "the program's own handler of the dump signal is kept")        \
+  X(__sigaction, "the same")                                                  \
+  X(signal, "the same")                                                       \
+  X(ssignal, "the same")                                                      \
+  X(bsd_signal, "the same")                                                   \
+  X(sysv_signal, "the same")                                                  \
+  X(__sysv_signal, "the same")                                                \
+  X(sigset, "the same")                                                       \
+  X(sigignore, "the same")                                                    \
+  X(siginterrupt, "the same")
+
+// include/tensorscope/tensorscope.h: X(name).
+#define TENSORSCOPE_PUBLIC_FUNCTIONS(X) \
+  X(tensorscope_dump)                   \
+  X(tensorscope_active)

@@ -1,0 +1,19 @@
+// c10::reportMemoryUsageToProfiler(void* pointer, int64_t size, size_t allocated, size_t reserved, Device)
+// (c10/core/Allocator.h): called by device allocators with their lock held, and by at::MapAllocator.
+#include "hooks/hook.h"
+#include "live/recorder.h"
+
+namespace tensorscope {
+
+#define X(id, ...)                                                                             \
+  Word hook_##id(HOOK_PARAMETERS) {                                                            \
+    if (Event event(Subject::mapped_memory); event) {                                          \
+      live::memory_reported(reinterpret_cast<const void*>(a), int64_t(b), c, d,                \
+                            Device{.type = int8_t(e & 0xff), .index = int8_t(e >> 8 & 0xff)}); \
+    }                                                                                          \
+    return real(Hook::id)(HOOK_ARGUMENTS);                                                     \
+  }
+TENSORSCOPE_MEMORY_REPORT_HOOKS(X)
+#undef X
+
+}  // namespace tensorscope

@@ -1,0 +1,56 @@
+// The normal end of the process: main's return and exit(). The dump is written before the program's own exit handlers
+// and static destructors run; a Python program has had its dump by then (python/bridge.h). Never for _exit.
+#include <stdio.h>
+
+#include "hooks/activation.h"
+#include "hooks/libc_function.h"
+#include "python/bridge.h"
+#include "snapshot/collector.h"
+
+namespace tensorscope::hooks {
+
+namespace {
+
+using Main = int(int, char**, char**);
+using StartMain = int(Main*, int, char**, int (*)(int, char**, char**), void (*)(), void (*)(), void*);
+
+Main* g_main = nullptr;
+
+void write_exit_dump(int status) {
+  if (!activated() || !python::claim_exit_dump()) return;
+  char detail[32];
+  snprintf(detail, sizeof detail, "exit status %d", status & 0xff);
+  snapshot::request_and_wait(snapshot::Reason::exit, detail, nullptr, 0);
+}
+
+int main_and_dump(int argc, char** argv, char** environment) {
+  const int status = g_main(argc, argv, environment);
+  write_exit_dump(status);
+  return status;
+}
+
+// Before main: an interpreter that is already loaded learns of the module `libtensorscope`.
+__attribute__((constructor)) void at_load() { python::register_builtin_module(); }
+
+}  // namespace
+
+}  // namespace tensorscope::hooks
+
+#define EXPORTED extern "C" __attribute__((visibility("default")))
+
+using namespace tensorscope::hooks;
+
+// Every version of this symbol takes the same arguments (glibc csu/libc-start.c).
+EXPORTED int __libc_start_main(Main* main, int argc, char** argv, int (*init)(int, char**, char**), void (*fini)(),
+                               void (*loader_fini)(), void* stack_end) {
+  static LibcFunction<StartMain> next;
+  g_main = main;
+  return next.get("__libc_start_main")(main_and_dump, argc, argv, init, fini, loader_fini, stack_end);
+}
+
+EXPORTED void exit(int status) noexcept {
+  static LibcFunction<void(int)> next;
+  write_exit_dump(status);
+  next.get("exit")(status);
+  __builtin_unreachable();
+}

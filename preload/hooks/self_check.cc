@@ -1,0 +1,204 @@
+#include "hooks/self_check.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+#include "hooks/current_node.h"
+#include "hooks/program_signal.h"
+#include "support/arena.h"
+#include "support/coverage.h"
+#include "support/options.h"
+
+namespace tensorscope::hooks {
+
+namespace {
+
+constexpr size_t kEventCount = size_t(HookEvent::count_);
+constexpr const char* kTorchLibraries[] = {"libc10", "libtorch", "_C."};
+constexpr const char* kDeviceLibraries[] = {"libc10_cuda.so", "libc10_hip.so"};
+
+// What was found about one library, or about all of them together.
+struct Finding {
+  bool defined[kEventCount] = {};
+  Slots slots[kEventCount] = {};
+
+  void add(const Finding& other) {
+    for (size_t i = 0; i < kEventCount; ++i) {
+      defined[i] |= other.defined[i];
+      slots[i].ours += other.slots[i].ours;
+      slots[i].foreign += other.slots[i].foreign;
+      slots[i].unbound += other.slots[i].unbound;
+    }
+  }
+};
+
+struct Library {
+  uint64_t begin = 0;
+  bool settled = false;  // every slot is bound
+  Finding finding;
+};
+constexpr size_t kMaxLibraries = 32;
+Library g_libraries[kMaxLibraries];  // activation, then the collector alone
+constinit Arena g_texts{Arena::Limit::none};
+
+struct Check {
+  const void* ours[kHookCount] = {};
+  Finding all;
+  Finding device;
+  bool device_loaded = false;
+  unsigned copies = 0;  // of libc10
+  bool plain_deletion_seen = true;
+  char first_trouble[160] = {};  // a library with slots that are not ours
+};
+
+bool begins_with_any(const LoadedObject& object, const auto& prefixes) {
+  return std::any_of(std::begin(prefixes), std::end(prefixes),
+                     [&](const char* prefix) { return object.file_name_begins_with(prefix); });
+}
+
+const Finding& look_at(const LoadedObject& object, const Check& check) {
+  Library* const end = g_libraries + kMaxLibraries;
+  Library* library = std::find_if(
+      g_libraries, end, [&](const Library& known) { return known.begin == object.begin || known.begin == 0; });
+  if (library == end) library = end - 1;
+  if (library->begin == object.begin && library->settled) return library->finding;
+  *library = {object.begin, true, {}};
+  for (size_t i = 0; i < kHookCount; ++i) {
+    const size_t event = size_t(kHooks[i].event);
+    const Slots slots = check_slots(object, kHooks[i].symbol, check.ours[i]);
+    Finding one;
+    one.defined[event] = object.find(kHooks[i].symbol) != nullptr;
+    one.slots[event] = slots;
+    library->finding.add(one);
+    library->settled &= slots.unbound == 0;
+  }
+  return library->finding;
+}
+
+bool check_object(const LoadedObject& object, void* context) {
+  auto& check = *static_cast<Check*>(context);
+  if (!begins_with_any(object, kTorchLibraries)) return true;
+  const Finding& finding = look_at(object, check);
+  check.all.add(finding);
+  if (begins_with_any(object, kDeviceLibraries)) {
+    check.device_loaded = true;
+    check.device.add(finding);
+  }
+  // Plain tensors are deleted through the table of virtual functions that libc10 holds.
+  const size_t destroyed = size_t(HookEvent::tensor_destroyed);
+  if (finding.defined[destroyed]) {
+    ++check.copies;
+    const Slots& slots = finding.slots[destroyed];
+    if (slots.ours == 0 || slots.foreign > 0) check.plain_deletion_seen = false;
+  }
+  const bool foreign =
+      std::any_of(finding.slots, finding.slots + kEventCount, [](const Slots& slots) { return slots.foreign > 0; });
+  if (foreign && !check.first_trouble[0]) {
+    const char* slash = strrchr(object.path, '/');
+    snprintf(check.first_trouble, sizeof check.first_trouble, "%s", slash ? slash + 1 : object.path);
+  }
+  return true;
+}
+
+void record(Subject subject, Seen seen, const char* detail) {
+  const CoverageEntry& entry = coverage(subject);
+  const char* present = entry.detail.load(std::memory_order_acquire);
+  if (entry.seen.load(std::memory_order_acquire) == seen && present && strcmp(present, detail) == 0) return;
+  const char* kept = *detail ? g_texts.copy(detail) : "";
+  set_coverage(subject, seen, kept ? kept : "no memory for the reason");
+}
+
+// One sentence about the first event of `events` that does not arrive, and how much is left of the subject.
+void judge(Subject subject, const Check& check, const Finding& finding, std::initializer_list<HookEvent> events) {
+  char detail[256] = "";
+  size_t lost = 0;
+  for (const HookEvent event : events) {
+    const Slots& slots = finding.slots[size_t(event)];
+    const char* reason = nullptr;
+    if (!check.all.defined[size_t(event)]) {
+      reason = "this torch has no function for it";
+    } else if (slots.ours + slots.foreign + slots.unbound == 0) {
+      reason = "torch calls it directly";
+    } else if (slots.foreign > 0) {
+      reason = "another definition stands before ours";
+    }
+    if (!reason) continue;
+    if (lost++ == 0) snprintf(detail, sizeof detail, "%s: %s", event_name(event), reason);
+  }
+  if (lost == 0) {
+    if (check.copies > 1 && subject != Subject::cuda_memory) {
+      snprintf(detail, sizeof detail, "%u copies of libc10 are loaded; all calls go to the first one", check.copies);
+      return record(subject, Seen::partly, detail);
+    }
+    return record(subject, Seen::yes, "");
+  }
+  const size_t used = strlen(detail);
+  if (check.first_trouble[0]) snprintf(detail + used, sizeof detail - used, " (in %s)", check.first_trouble);
+  record(subject, lost == events.size() ? Seen::no : Seen::partly, detail);
+}
+
+void judge_cuda(const Check& check) {
+  if (!check.device_loaded) return record(Subject::cuda_memory, Seen::not_applicable, "CUDA is not loaded");
+  if (const char* uncached = getenv("PYTORCH_NO_CUDA_MEMORY_CACHING"); uncached && *uncached) {
+    return record(Subject::cuda_memory, Seen::no,
+                  "PYTORCH_NO_CUDA_MEMORY_CACHING: torch reports nothing without its cache");
+  }
+  for (const char* name : {"PYTORCH_ALLOC_CONF", "PYTORCH_CUDA_ALLOC_CONF", "PYTORCH_HIP_ALLOC_CONF"}) {
+    const char* configuration = getenv(name);
+    if (configuration && strstr(configuration, "cudaMallocAsync")) {
+      return record(Subject::cuda_memory, Seen::no, "the backend cudaMallocAsync does not report what it allocates");
+    }
+  }
+  judge(Subject::cuda_memory, check, check.device, {HookEvent::memory_reported});
+}
+
+void judge_autograd(const Check& check) {
+  if (!find_object("libtorch_cpu.so"))
+    return record(Subject::autograd, Seen::not_applicable, "libtorch_cpu is not loaded");
+  judge(Subject::autograd, check, check.all, {HookEvent::gradient_edge_set});
+  if (coverage(Subject::autograd).seen.load(std::memory_order_acquire) != Seen::yes) return;
+  start_current_node();
+  if (current_node_state() == CurrentNode::unknown) {
+    record(Subject::autograd, Seen::partly,
+           "this torch does not tell which node runs: backward memory has no forward stack");
+  } else if (!check.all.defined[size_t(HookEvent::node_destroyed)]) {
+    record(Subject::autograd, Seen::partly, "this torch does not tell when a node dies");
+  }
+}
+
+void judge_signal() {
+  if (coverage(Subject::signal_trigger).seen.load(std::memory_order_acquire) != Seen::yes) return;
+  if (options().signal == 0 || signal_is_ours()) return;
+  record(Subject::signal_trigger, Seen::partly, "the program replaced the handler by a system call of its own");
+}
+
+void examine(Check& check) {
+  const LoadedObject own = own_object();
+  for (size_t i = 0; i < kHookCount; ++i) check.ours[i] = own.find(kHooks[i].symbol);
+  visit_objects(check_object, &check);
+}
+
+}  // namespace
+
+void run_self_check() {
+  Check check;
+  examine(check);
+  judge(Subject::tensors, check, check.all,
+        {HookEvent::tensor_made_with_storage, HookEvent::tensor_made_as_view, HookEvent::tensor_made_bare,
+         HookEvent::tensor_made_in_full, HookEvent::tensor_destroyed, HookEvent::tensor_released});
+  judge(Subject::cpu_memory, check, check.all, {HookEvent::cpu_allocated, HookEvent::cpu_freed});
+  judge(Subject::mapped_memory, check, check.all, {HookEvent::memory_reported});
+  judge_cuda(check);
+  judge_autograd(check);
+  judge_signal();
+}
+
+bool destruction_is_seen() {
+  Check check;
+  examine(check);
+  return check.plain_deletion_seen;
+}
+
+}  // namespace tensorscope::hooks

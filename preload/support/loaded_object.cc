@@ -1,0 +1,249 @@
+#include "support/loaded_object.h"
+
+#include <cstring>
+
+namespace tensorscope {
+
+namespace {
+
+constexpr ElfW(Versym) kHiddenVersion = 0x8000;  // not the default version of its name
+
+uint32_t gnu_hash_of(const char* name) {
+  uint32_t hash = 5381;
+  for (; *name; ++name) hash = hash * 33 + uint8_t(*name);
+  return hash;
+}
+
+uint32_t sysv_hash_of(const char* name) {
+  uint32_t hash = 0;
+  for (; *name; ++name) {
+    hash = (hash << 4) + uint8_t(*name);
+    hash = (hash ^ (hash >> 24 & 0xf0)) & 0x0fffffff;
+  }
+  return hash;
+}
+
+struct GnuHash {
+  explicit GnuHash(const uint32_t* table)
+      : bucket_count(table[0]), first_symbol(table[1]), bloom_words(table[2]), bloom_shift(table[3]) {
+    bloom = reinterpret_cast<const ElfW(Addr)*>(table + 4);
+    buckets = reinterpret_cast<const uint32_t*>(bloom + bloom_words);
+    chains = buckets + bucket_count;
+  }
+  bool may_contain(uint32_t hash) const {
+    constexpr unsigned kBits = 8 * sizeof(ElfW(Addr));
+    const ElfW(Addr) word = bloom[hash / kBits % bloom_words];
+    return (word >> hash % kBits) & (word >> (hash >> bloom_shift) % kBits) & 1;
+  }
+
+  uint32_t bucket_count, first_symbol, bloom_words, bloom_shift;
+  const ElfW(Addr) * bloom;
+  const uint32_t* buckets;
+  const uint32_t* chains;
+};
+
+bool is_definition(const ElfW(Sym) & symbol) {
+  const unsigned type = ELF64_ST_TYPE(symbol.st_info);
+  return symbol.st_shndx != SHN_UNDEF && (type == STT_NOTYPE || type == STT_OBJECT || type == STT_FUNC);
+}
+
+// Index of the definition of `name`, the default version before others; 0 if there is none.
+uint32_t definition_index(const LoadedObject& object, const char* name) {
+  uint32_t found = 0;
+  const auto is_default = [&](uint32_t index) {
+    if (!is_definition(object.symbols[index]) || strcmp(object.strings + object.symbols[index].st_name, name) != 0) {
+      return false;
+    }
+    found = index;
+    return !object.versions || !(object.versions[index] & kHiddenVersion);
+  };
+  if (object.gnu_hash) {
+    const GnuHash table(object.gnu_hash);
+    const uint32_t hash = gnu_hash_of(name);
+    if (table.bucket_count == 0 || table.bloom_words == 0 || !table.may_contain(hash)) return 0;
+    uint32_t index = table.buckets[hash % table.bucket_count];
+    if (index < table.first_symbol) return 0;
+    for (;; ++index) {
+      const uint32_t entry = table.chains[index - table.first_symbol];
+      if ((entry | 1) == (hash | 1) && is_default(index)) break;
+      if (entry & 1) break;
+    }
+  } else if (object.sysv_hash && object.sysv_hash[0] != 0) {
+    const uint32_t bucket_count = object.sysv_hash[0];
+    const uint32_t* buckets = object.sysv_hash + 2;
+    const uint32_t* chains = buckets + bucket_count;
+    for (uint32_t i = buckets[sysv_hash_of(name) % bucket_count]; i != STN_UNDEF && !is_default(i); i = chains[i]) {
+    }
+  }
+  return found;
+}
+
+// Where the references end: GNU hash tables hold only definitions, sorted behind the references.
+uint32_t reference_end(const LoadedObject& object) {
+  if (object.gnu_hash) return object.gnu_hash[1];
+  return object.sysv_hash ? object.sysv_hash[1] : 0;
+}
+
+const char* file_name(const char* path) {
+  const char* slash = strrchr(path, '/');
+  return slash ? slash + 1 : path;
+}
+
+LoadedObject parse(const dl_phdr_info& info) {
+  LoadedObject object;
+  object.path = info.dlpi_name;
+  object.bias = info.dlpi_addr;
+  object.begin = UINT64_MAX;
+  const ElfW(Dyn)* dynamic = nullptr;
+  for (size_t i = 0; i < info.dlpi_phnum; ++i) {
+    const ElfW(Phdr)& header = info.dlpi_phdr[i];
+    const uint64_t begin = object.bias + header.p_vaddr;
+    if (header.p_type == PT_LOAD) {
+      if (begin < object.begin) object.begin = begin;
+      if (begin + header.p_memsz > object.end) object.end = begin + header.p_memsz;
+    } else if (header.p_type == PT_DYNAMIC) {
+      dynamic = reinterpret_cast<const ElfW(Dyn)*>(begin);
+    }
+  }
+  if (!dynamic) return object;
+  // glibc has added the load bias already, but for objects whose dynamic section is read-only (the vdso).
+  const auto pointer = [&](const ElfW(Dyn) * entry) {
+    const uint64_t value = entry->d_un.d_ptr;
+    return value < object.begin ? value + object.bias : value;
+  };
+  size_t plt_bytes = 0;
+  size_t relocation_bytes = 0;
+  for (const ElfW(Dyn)* entry = dynamic; entry->d_tag != DT_NULL; ++entry) {
+    switch (entry->d_tag) {
+      case DT_SYMTAB:
+        object.symbols = reinterpret_cast<const ElfW(Sym)*>(pointer(entry));
+        break;
+      case DT_STRTAB:
+        object.strings = reinterpret_cast<const char*>(pointer(entry));
+        break;
+      case DT_GNU_HASH:
+        object.gnu_hash = reinterpret_cast<const uint32_t*>(pointer(entry));
+        break;
+      case DT_HASH:
+        object.sysv_hash = reinterpret_cast<const uint32_t*>(pointer(entry));
+        break;
+      case DT_VERSYM:
+        object.versions = reinterpret_cast<const ElfW(Versym)*>(pointer(entry));
+        break;
+      case DT_JMPREL:
+        object.plt_relocations = reinterpret_cast<const ElfW(Rela)*>(pointer(entry));
+        break;
+      case DT_PLTRELSZ:
+        plt_bytes = entry->d_un.d_val;
+        break;
+      case DT_RELA:
+        object.relocations = reinterpret_cast<const ElfW(Rela)*>(pointer(entry));
+        break;
+      case DT_RELASZ:
+        relocation_bytes = entry->d_un.d_val;
+        break;
+      case DT_RELACOUNT:
+        object.relative_count = entry->d_un.d_val;
+        break;
+      case DT_SYMBOLIC:
+        object.symbolic = true;
+        break;
+      case DT_FLAGS:
+        object.symbolic |= (entry->d_un.d_val & DF_SYMBOLIC) != 0;
+        break;
+      default:
+        break;
+    }
+  }
+  if (object.plt_relocations) object.plt_relocation_count = plt_bytes / sizeof(ElfW(Rela));
+  if (object.relocations) object.relocation_count = relocation_bytes / sizeof(ElfW(Rela));
+  if (!object.strings || !(object.gnu_hash || object.sysv_hash)) object.symbols = nullptr;
+  return object;
+}
+
+struct Walk {
+  ObjectVisitor visit;
+  void* context;
+  bool own;
+};
+
+int on_object(dl_phdr_info* info, size_t, void* data) {
+  static const char inside_the_preload = 0;
+  const Walk& walk = *static_cast<const Walk*>(data);
+  const LoadedObject object = parse(*info);
+  if (!object || object.contains(&inside_the_preload) != walk.own) return 0;
+  return walk.visit(object, walk.context) ? 0 : 1;
+}
+
+bool keep_first(const LoadedObject& object, void* context) {
+  *static_cast<LoadedObject*>(context) = object;
+  return false;
+}
+
+}  // namespace
+
+void* LoadedObject::find(const char* name) const {
+  if (!symbols) return nullptr;
+  const uint32_t index = definition_index(*this, name);
+  return index == 0 ? nullptr : reinterpret_cast<void*>(bias + symbols[index].st_value);
+}
+
+uint32_t LoadedObject::symbol_index(const char* name) const {
+  if (!symbols) return 0;
+  if (const uint32_t index = definition_index(*this, name)) return index;
+  const uint32_t end_of_references = reference_end(*this);
+  for (uint32_t index = 1; index < end_of_references; ++index) {
+    if (symbols[index].st_shndx == SHN_UNDEF && strcmp(strings + symbols[index].st_name, name) == 0) return index;
+  }
+  return 0;
+}
+
+bool LoadedObject::file_name_begins_with(const char* prefix) const {
+  return strncmp(file_name(path), prefix, strlen(prefix)) == 0;
+}
+
+void visit_objects(ObjectVisitor visit, void* context) {
+  Walk walk{visit, context, false};
+  dl_iterate_phdr(on_object, &walk);
+}
+
+LoadedObject own_object() {
+  LoadedObject object;
+  Walk walk{keep_first, &object, true};
+  dl_iterate_phdr(on_object, &walk);
+  return object;
+}
+
+LoadedObject find_object(const char* basename_prefix) {
+  struct Search {
+    const char* prefix;
+    LoadedObject found;
+  } search{basename_prefix, {}};
+  visit_objects(
+      [](const LoadedObject& object, void* context) {
+        auto& search = *static_cast<Search*>(context);
+        // The executable is the one without a name.
+        if (*search.prefix ? !object.file_name_begins_with(search.prefix) : *object.path != 0) return true;
+        search.found = object;
+        return false;
+      },
+      &search);
+  return search.found;
+}
+
+void* find_in_any_object(const char* name) {
+  struct Search {
+    const char* name;
+    void* found;
+  } search{name, nullptr};
+  visit_objects(
+      [](const LoadedObject& object, void* context) {
+        auto& search = *static_cast<Search*>(context);
+        search.found = object.find(search.name);
+        return search.found == nullptr;
+      },
+      &search);
+  return search.found;
+}
+
+}  // namespace tensorscope
