@@ -16,7 +16,7 @@ struct Stack {
 // Context: activation or collector; may dlopen. `start_python` is tried again (cheaply) until an interpreter is found: a
 // C++ program may embed Python later.
 void start_native();
-void start_python();
+bool start_python();  // python_stack.h
 
 // The frames of this library and of the hooked function's caller chain up to the hook are left out: the innermost
 // native frame is the caller of the hooked function. `hook_return_address` is __builtin_return_address(0) of the hook
