@@ -72,8 +72,7 @@ void RowCollector::add(const ChunkView& chunk) {
 template <typename Root>
 const Root* RowCollector::verified(const ChunkView& chunk) {
   flatbuffers::Verifier verifier(chunk.payload, chunk.length);
-  if (chunk.length < FLATBUFFERS_MAX_BUFFER_SIZE &&
-      verifier.VerifySizePrefixedBuffer<Root>(nullptr)) {
+  if (chunk.length < FLATBUFFERS_MAX_BUFFER_SIZE && verifier.VerifySizePrefixedBuffer<Root>(nullptr)) {
     seen_.insert(chunk.type);
     return flatbuffers::GetSizePrefixedRoot<Root>(chunk.payload);
   }
@@ -160,8 +159,8 @@ void RowCollector::add_modules(const ChunkView& chunk) {
       count("modules with no addresses");
       continue;
     }
-    dump_.modules.push_back({value->path() ? charged(value->path()->string_view()) : "", value->load_bias(), value->begin(),
-                             value->end(), hex(value->build_id())});
+    dump_.modules.push_back({value->path() ? charged(value->path()->string_view()) : "", value->load_bias(),
+                             value->begin(), value->end(), hex(value->build_id())});
   }
   std::stable_sort(dump_.modules.begin(), dump_.modules.end(),
                    [](const Module& a, const Module& b) { return a.begin < b.begin; });

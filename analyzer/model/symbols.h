@@ -39,6 +39,8 @@ class Symbols {
   std::string source_line(const Frame& frame);
   // Resolves all given native leaves at once, which is faster than one by one, and saves the cache.
   void prefetch(const std::vector<uint32_t>& native_leaves);
+  // One sentence for each object of which something was resolved in vain: not on this machine, or changed since.
+  std::vector<std::string> notes() const;
 
  private:
   struct Impl;

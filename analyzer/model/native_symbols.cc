@@ -1,0 +1,153 @@
+#include "model/native_symbols.h"
+
+#include <sys/stat.h>
+
+#include <algorithm>
+
+namespace tensorscope::model {
+
+namespace {
+
+const std::vector<CodePlace> kNowhere = {{"", "", 0, false}};
+
+std::string fingerprint(const std::string& path) {
+  struct stat status;
+  if (stat(path.c_str(), &status) != 0) return "";
+  return path + ":" + std::to_string(status.st_size) + ":" + std::to_string(status.st_mtim.tv_sec) + "." +
+         std::to_string(status.st_mtim.tv_nsec);
+}
+
+std::string debug_file_name(const std::string& directory, const std::string& build_id) {
+  return directory + "/.build-id/" + build_id.substr(0, 2) + "/" + build_id.substr(2) + ".debug";
+}
+
+}  // namespace
+
+struct NativeSymbols::Object {
+  explicit Object(const Module& module, const std::string& cache_directory)
+      : module(module), cache(cache_directory, module.build_id) {}
+  const Module& module;
+  SymbolCache cache;
+  std::string binary_path, debug_path;  // candidates; opened when first needed
+  std::unique_ptr<SymbolFile> binary, debug;
+  bool opened = false;
+  std::string note;
+
+  void open();
+  std::vector<CodePlace> look_up(uint64_t address);
+};
+
+void NativeSymbols::Object::open() {
+  if (opened) return;
+  opened = true;
+  auto open_same = [&](const std::string& path) -> std::unique_ptr<SymbolFile> {
+    auto file = path.empty() ? nullptr : SymbolFile::open(path);
+    if (file && file->build_id() != module.build_id) {
+      note = path + " changed since the dump was written (another build-id): its functions are not named.";
+      return nullptr;
+    }
+    return file;
+  };
+  binary = open_same(binary_path);
+  debug = open_same(debug_path);
+  if (debug) note.clear();
+  if (!binary && !debug && note.empty()) {
+    note = module.path + " is not on this machine: its functions are not named (--sysroot, --debug-dir).";
+  }
+}
+
+// The separate debug file knows more, if there is one; the binary itself always has the dynamic symbols.
+std::vector<CodePlace> NativeSymbols::Object::look_up(uint64_t address) {
+  open();
+  std::vector<CodePlace> places;
+  if (debug) places = debug->look_up(address);
+  if (binary && (places.empty() || places.back().function.empty())) {
+    std::vector<CodePlace> from_binary = binary->look_up(address);
+    if (places.empty() || !from_binary.back().function.empty()) places = std::move(from_binary);
+  }
+  return places.empty() ? kNowhere : places;
+}
+
+NativeSymbols::NativeSymbols(const Dump& dump, SymbolOptions options)
+    : dump_(dump),
+      options_(std::move(options)),
+      cache_directory_(options_.use_cache ? default_cache_directory() : "") {}
+
+NativeSymbols::~NativeSymbols() = default;
+
+const Module* NativeSymbols::module_of(uint64_t return_address) const {
+  if (return_address == 0) return nullptr;
+  const uint64_t address = return_address - 1;
+  auto after = std::upper_bound(dump_.modules.begin(), dump_.modules.end(), address,
+                                [](uint64_t value, const Module& module) { return value < module.begin; });
+  if (after == dump_.modules.begin() || std::prev(after)->end <= address) return nullptr;
+  return &*std::prev(after);
+}
+
+NativeSymbols::Object& NativeSymbols::object_of(const Module& module) {
+  std::unique_ptr<Object>& object = objects_[&module];
+  if (!object) {
+    object = std::make_unique<Object>(module, cache_directory_);
+    find_files(*object);
+  }
+  return *object;
+}
+
+void NativeSymbols::find_files(Object& object) {
+  const std::string& id = object.module.build_id;
+  std::string source;
+  // An object of no file (the vdso, a deleted one) has no slash in its name.
+  if (object.module.path.starts_with('/')) {
+    object.binary_path = options_.sysroot + object.module.path;
+    source = fingerprint(object.binary_path);
+    if (source.empty()) object.binary_path.clear();
+  }
+  if (id.size() > 2) {
+    std::vector<std::string> directories = options_.debug_dirs;
+    directories.push_back(options_.sysroot + "/usr/lib/debug");
+    for (const std::string& directory : directories) {
+      std::string path = debug_file_name(directory, id), print = fingerprint(path);
+      if (print.empty()) continue;
+      object.debug_path = path;
+      source += "|" + print;
+      break;
+    }
+  }
+  // New files are only better than old answers if they are of this very object.
+  if (!source.empty() && source != object.cache.source()) {
+    object.open();
+    if (object.binary || object.debug) object.cache.set_source(source);
+  }
+}
+
+const std::vector<CodePlace>& NativeSymbols::places(uint64_t return_address) {
+  auto [found, fresh] = known_.try_emplace(return_address, &kNowhere);
+  if (!fresh) return *found->second;
+  const Module* module = options_.native ? module_of(return_address) : nullptr;
+  if (!module) return *found->second;
+  Object& object = object_of(*module);
+  const uint64_t address = return_address - 1 - module->load_bias;
+  const std::vector<CodePlace>* places = object.cache.find(address);
+  if (!places) {
+    std::vector<CodePlace> fresh_places = object.look_up(address);
+    if (!object.binary && !object.debug) return *found->second;  // not worth remembering
+    places = &object.cache.add(address, std::move(fresh_places));
+  }
+  found->second = places;
+  return *places;
+}
+
+void NativeSymbols::save() {
+  for (auto& [module, object] : objects_) object->cache.save();
+}
+
+std::vector<std::string> NativeSymbols::notes() const {
+  std::vector<std::string> out;
+  for (const auto& [module, object] : objects_) {
+    if (!object->note.empty()) out.push_back(object->note);
+  }
+  std::sort(out.begin(), out.end());
+  return out;
+}
+
+}  // namespace tensorscope::model

@@ -1,0 +1,42 @@
+// Names for return addresses of the target: which object, which file on this machine that is (or no longer is), which
+// functions.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "model/dump.h"
+#include "model/symbol_cache.h"
+#include "model/symbols.h"
+
+namespace tensorscope::model {
+
+class NativeSymbols {
+ public:
+  NativeSymbols(const Dump& dump, SymbolOptions options);
+  ~NativeSymbols();
+
+  // The object that holds this return address; null where none was mapped there.
+  const Module* module_of(uint64_t return_address) const;
+  // Innermost first; one empty place where nothing is known.
+  const std::vector<CodePlace>& places(uint64_t return_address);
+  void save();
+  // One sentence for each object whose functions stay unnamed although its address is known, and why.
+  std::vector<std::string> notes() const;
+
+ private:
+  struct Object;
+  Object& object_of(const Module& module);
+  void find_files(Object& object);
+
+  const Dump& dump_;
+  SymbolOptions options_;
+  std::string cache_directory_;
+  std::unordered_map<const Module*, std::unique_ptr<Object>> objects_;
+  std::unordered_map<uint64_t, const std::vector<CodePlace>*> known_;
+};
+
+}  // namespace tensorscope::model

@@ -1,0 +1,110 @@
+#include "model/stack_merge.h"
+
+#include <algorithm>
+
+#include "model/user_code.h"
+
+namespace tensorscope::model {
+
+namespace {
+
+// The part of a native stack that stands for one native call of the interpreter.
+struct Evaluation {
+  size_t begin, end;  // indexes of native frames
+};
+
+// By name; where the interpreter's symbols were not found at all, every run of frames inside it counts as one.
+std::vector<Evaluation> evaluations(const std::vector<Frame>& native) {
+  std::vector<Evaluation> out;
+  for (size_t i = 0; i < native.size(); i++) {
+    if (is_eval_frame(native[i].function)) out.push_back({i, i + 1});
+  }
+  if (!out.empty()) return out;
+  for (size_t i = 0; i < native.size(); i++) {
+    if (!is_interpreter(native[i].module)) continue;
+    if (!native[i].function.empty()) return {};  // named, and none of them evaluates
+    if (!out.empty() && out.back().end == i) {
+      out.back().end++;
+    } else {
+      out.push_back({i, i + 1});
+    }
+  }
+  return out;
+}
+
+bool is_internal(const Frame& frame) {
+  if (is_interpreter(frame.module)) return true;
+  // An interpreter inside the program's own executable.
+  return frame.function.starts_with("_Py") || frame.function.starts_with("PyObject_") ||
+         frame.function.starts_with("PyEval_");
+}
+
+class Merger {
+ public:
+  Merger(const std::vector<Frame>& native, const std::vector<PythonStackFrame>& python, bool full)
+      : native_(native), python_(python), full_(full) {
+    outer_end_ = native_.size();
+    while (outer_end_ > 0 && is_process_start(native_[outer_end_ - 1].function)) outer_end_--;
+  }
+
+  std::vector<Frame> run() {
+    if (python_.empty()) {
+      add_native(0, native_.size(), /*internals=*/true);
+      return std::move(out_);
+    }
+    const std::vector<Evaluation> evals = evaluations(native_);
+    const size_t runs = size_t(std::count_if(python_.begin(), python_.end(), [](const auto& p) { return p.entry; })) +
+                        (python_.back().entry ? 0 : 1);
+    if (evals.empty() || evals.size() > runs) return in_one_piece(evals);
+    // Fewer evaluations than runs: the native stack was cut off at its outer end, and the rest is Python's.
+    size_t at = 0, done = 0;
+    for (const Evaluation& eval : evals) {
+      add_native(at, eval.begin, full_);
+      if (full_) add_native(eval.begin, eval.end, true);
+      done = add_python_run(done);
+      at = eval.end;
+    }
+    while (done < python_.size()) done = add_python_run(done);
+    add_native(at, native_.size(), full_);
+    return std::move(out_);
+  }
+
+ private:
+  std::vector<Frame> in_one_piece(const std::vector<Evaluation>& evals) {
+    size_t inner = evals.empty() ? native_.size() : evals.front().begin;
+    add_native(0, inner, full_);
+    for (const PythonStackFrame& python : python_) out_.push_back(python.frame);
+    if (full_) add_native(inner, native_.size(), true);
+    return std::move(out_);
+  }
+
+  size_t add_python_run(size_t at) {
+    while (at < python_.size()) {
+      out_.push_back(python_[at].frame);
+      if (python_[at++].entry) break;
+    }
+    return at;
+  }
+
+  void add_native(size_t begin, size_t end, bool internals) {
+    if (!full_) end = std::min(end, outer_end_);
+    for (size_t i = begin; i < end; i++) {
+      if (internals || !is_internal(native_[i])) out_.push_back(native_[i]);
+    }
+  }
+
+  const std::vector<Frame>& native_;
+  const std::vector<PythonStackFrame>& python_;
+  const bool full_;
+  size_t outer_end_;  // native frames from here on are the process's beginning
+  std::vector<Frame> out_;
+};
+
+}  // namespace
+
+std::vector<Frame> merge_stacks(const std::vector<Frame>& native, const std::vector<PythonStackFrame>& python,
+                                bool full) {
+  return Merger(native, python, full).run();
+}
+
+}  // namespace tensorscope::model

@@ -1,0 +1,39 @@
+// One ELF object on this machine, asked which functions and lines an address of it belongs to: DWARF with inline frames
+// where there is any, else the symbol table. The index is built when first asked.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace tensorscope::model {
+
+// What one address stands for; an address inside inlined functions is several of these, innermost first.
+struct CodePlace {
+  std::string function;  // demangled, without parameters; "" where not known
+  std::string file;
+  int line = 0;
+  bool inlined = false;
+  bool operator==(const CodePlace&) const = default;
+};
+
+class SymbolFile {
+ public:
+  // Null where the path is no readable ELF file.
+  static std::unique_ptr<SymbolFile> open(const std::string& path);
+  ~SymbolFile();
+
+  const std::string& build_id() const;  // hex, "" where it has none
+  bool has_dwarf() const;
+  bool has_symbols() const;  // a full symbol table, not just the dynamic one
+  // `address` as in the file's own symbol table; inside the instruction that is meant (a return address less one).
+  std::vector<CodePlace> look_up(uint64_t address);
+
+ private:
+  SymbolFile();
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace tensorscope::model

@@ -1,0 +1,138 @@
+#include "model/symbols.h"
+
+#include <algorithm>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "model/native_symbols.h"
+#include "model/source_lines.h"
+#include "model/stack_merge.h"
+#include "model/user_code.h"
+
+namespace tensorscope::model {
+
+namespace {
+
+std::string file_name(const std::string& path) { return path.substr(path.rfind('/') + 1); }
+
+}  // namespace
+
+struct Symbols::Impl {
+  Impl(const Dump& dump, const SymbolOptions& options)
+      : dump(dump),
+        symbols(dump, options),
+        sources(options.sysroot, dump.process.working_directory, dump.process.start_unix_ns) {}
+
+  const Dump& dump;
+  NativeSymbols symbols;
+  SourceLines sources;
+  std::unordered_map<uint64_t, Frame> headlines;  // by (native, python)
+
+  std::vector<Frame> native(uint32_t leaf);
+  std::vector<PythonStackFrame> python(uint32_t leaf) const;
+  const std::string* module_path(uint64_t object) const;
+  Frame headline(const Site& site);
+};
+
+std::vector<Frame> Symbols::Impl::native(uint32_t leaf) {
+  std::vector<Frame> out;
+  for (uint32_t id = leaf < dump.native_frames.size() ? leaf : 0; id != 0; id = dump.native_frames[id].parent) {
+    const uint64_t address = dump.native_frames[id].address;
+    const Module* module = symbols.module_of(address);
+    for (const CodePlace& place : symbols.places(address)) {
+      out.push_back({Frame::Language::native, place.function, place.file, place.line,
+                     module ? file_name(module->path) : "", address, place.inlined});
+    }
+  }
+  return out;
+}
+
+const std::string* Symbols::Impl::module_path(uint64_t object) const {
+  if (object == 0) return nullptr;
+  auto found = dump.module_names.find(object);
+  return found == dump.module_names.end() || found->second.path.empty() ? nullptr : &found->second.path;
+}
+
+// A frame belongs to the nn.Module whose call it is in: that of the nearest call wrapper at or outside it.
+std::vector<PythonStackFrame> Symbols::Impl::python(uint32_t leaf) const {
+  std::vector<PythonStackFrame> out;
+  size_t named = 0;  // frames up to here have their module
+  for (uint32_t id = leaf < dump.python_frames.size() ? leaf : 0; id != 0; id = dump.python_frames[id].parent) {
+    const PythonFrame& frame = dump.python_frames[id];
+    const Code& code = dump.codes[frame.code];
+    out.push_back({{Frame::Language::python, code.function, code.file, frame.line, "", 0, false}, frame.entry});
+    if (const std::string* path = module_path(frame.module_object)) {
+      for (; named < out.size(); named++) out[named].frame.module = *path;
+    }
+  }
+  return out;
+}
+
+Frame Symbols::Impl::headline(const Site& site) {
+  const std::vector<PythonStackFrame> frames = python(site.python);
+  for (Owner owner : {Owner::user, Owner::library}) {
+    for (const PythonStackFrame& frame : frames) {
+      if (python_owner(frame.frame.file) == owner) return frame.frame;
+    }
+  }
+  if (!frames.empty()) return frames.front().frame;
+  const std::vector<Frame> natives = native(site.native);
+  for (Owner owner : {Owner::user, Owner::library}) {
+    for (const Frame& frame : natives) {
+      if (frame.module.empty() || native_owner(frame.module) != owner || is_process_start(frame.function)) continue;
+      return frame;
+    }
+  }
+  for (const Frame& frame : natives) {
+    if (!frame.function.empty()) return frame;
+  }
+  return natives.empty() ? Frame{} : natives.front();
+}
+
+Symbols::Symbols(const Dump& dump, SymbolOptions options) : impl_(std::make_unique<Impl>(dump, options)) {}
+Symbols::~Symbols() = default;
+
+std::vector<Frame> Symbols::native(uint32_t leaf) { return impl_->native(leaf); }
+
+std::vector<Frame> Symbols::python(uint32_t leaf) {
+  std::vector<Frame> out;
+  for (PythonStackFrame& frame : impl_->python(leaf)) out.push_back(std::move(frame.frame));
+  return out;
+}
+
+std::vector<Frame> Symbols::merged(const Site& site, bool full) {
+  return merge_stacks(impl_->native(site.native), impl_->python(site.python), full);
+}
+
+Frame Symbols::headline(const Site& site) {
+  auto [found, fresh] = impl_->headlines.try_emplace(uint64_t(site.native) << 32 | site.python);
+  if (fresh) found->second = impl_->headline(site);
+  return found->second;
+}
+
+std::string Symbols::module_path(const Site& site) const {
+  const Dump& dump = impl_->dump;
+  for (uint32_t id = site.python < dump.python_frames.size() ? site.python : 0; id != 0;
+       id = dump.python_frames[id].parent) {
+    if (const std::string* path = impl_->module_path(dump.python_frames[id].module_object)) return *path;
+  }
+  return "";
+}
+
+std::string Symbols::source_line(const Frame& frame) { return impl_->sources.line(frame.file, frame.line); }
+
+void Symbols::prefetch(const std::vector<uint32_t>& native_leaves) {
+  const std::vector<NativeFrame>& frames = impl_->dump.native_frames;
+  std::vector<bool> seen(frames.size());
+  for (uint32_t id : native_leaves) {
+    for (; id < frames.size() && id != 0 && !seen[id]; id = frames[id].parent) {
+      seen[id] = true;
+      impl_->symbols.places(frames[id].address);
+    }
+  }
+  impl_->symbols.save();
+}
+
+std::vector<std::string> Symbols::notes() const { return impl_->symbols.notes(); }
+
+}  // namespace tensorscope::model
