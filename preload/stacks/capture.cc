@@ -2,7 +2,13 @@
 
 namespace tensorscope::stacks {
 
-Stack capture(const void*) { return {}; }
-void after_fork_in_child() {}
+Stack capture(const void* hook_return_address) {
+  Stack stack;
+  stack.native = capture_native(hook_return_address);
+  stack.python = capture_python();
+  return stack;
+}
+
+void after_fork_in_child() { native_after_fork_in_child(); }
 
 }  // namespace tensorscope::stacks

@@ -1,5 +1,5 @@
-// Native stacks: libunwind opened privately, an unwinder that remembers one rule per instruction address and stops where
-// the stack is word for word the one of the thread's last capture, and the trie of return addresses.
+// Native stacks: libunwind opened privately, an unwinder that remembers one rule per instruction address and stops
+// where the stack is word for word the one of the thread's last capture, and the trie of return addresses.
 #pragma once
 
 #include <cstddef>
@@ -17,12 +17,16 @@ struct NativeFrame {
 // Context: activation. Opens libunwind.so.8 (beside this library first, then by the system) with RTLD_NOW | RTLD_LOCAL.
 void start_native();
 
-// Context: hook. 0 when native stacks are off. `until`: a return address of the hook; frames inner to it are left out.
+// Context: hook. 0 when native stacks are off. This library's frames are left out; where `until` is not null, so are
+// all frames inner to the one that will continue at that address.
 StackId capture_native(const void* until);
 
 // Context: collector. Frames of the trie so far: ids 0 .. native_frame_count()-1 (0 is the sentinel).
 size_t native_frame_count();
 NativeFrame native_frame(StackId id);
 uint64_t native_memory();
+
+// Context: fork child.
+void native_after_fork_in_child();
 
 }  // namespace tensorscope::stacks

@@ -1,0 +1,43 @@
+// A captured native stack as a list, and libunwind's own answer for the same place to compare it with.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "stacks/libunwind_loader.h"
+#include "stacks/native_stack.h"
+
+namespace tensorscope::stacks {
+
+inline std::vector<uint64_t> addresses_of(StackId id) {
+  std::vector<uint64_t> addresses;
+  for (; id != 0; id = native_frame(id).parent) addresses.push_back(native_frame(id).address);
+  return addresses;
+}
+
+inline Libunwind& reference_libunwind() {
+  static Libunwind& libunwind = *new Libunwind;
+  if (!libunwind.usable()) libunwind.open();
+  return libunwind;
+}
+
+struct BothStacks {
+  std::vector<uint64_t> captured;
+  std::vector<uint64_t> reference;
+};
+
+// Both stacks of the caller of this function, innermost frame first.
+__attribute__((noinline)) inline BothStacks both_stacks() {
+  static void* addresses[4096];
+  BothStacks both;
+  void* caller = __builtin_return_address(0);
+  both.captured = addresses_of(capture_native(caller));
+  const int count = reference_libunwind().backtrace(addresses, 4096);
+  for (int i = 0; i < count; ++i) {
+    if (!both.reference.empty() || addresses[i] == caller)
+      both.reference.push_back(reinterpret_cast<uint64_t>(addresses[i]));
+  }
+  return both;
+}
+
+}  // namespace tensorscope::stacks
