@@ -2,7 +2,6 @@
 #include "live/recorder.h"
 #include "python/bridge.h"
 #include "snapshot/collector.h"
-#include "stacks/capture.h"
 
 #define PENDING __attribute__((weak))
 
@@ -21,12 +20,6 @@ PENDING void after_fork_in_child() {}
 PENDING void before_fork() {}
 PENDING void after_fork_in_parent() {}
 }  // namespace tensorscope::live
-
-namespace tensorscope::stacks {
-PENDING void start_native() {}
-PENDING void start_python() {}
-PENDING void after_fork_in_child() {}
-}  // namespace tensorscope::stacks
 
 namespace tensorscope::snapshot {
 PENDING bool start_collector() { return true; }
