@@ -14,20 +14,8 @@ struct Stack {
   StackId python = 0;
 };
 
-<<<<<<< HEAD
-// Opens libunwind, finds the interpreter, runs the self-checks and says in the coverage record what works.
-// Context: activation or collector; may dlopen. `start_python` is tried again (cheaply) until an interpreter is found: a
-// C++ program may embed Python later.
-void start_native();
-bool start_python();  // python_stack.h
-
-// The frames of this library and of the hooked function's caller chain up to the hook are left out: the innermost
-// native frame is the caller of the hooked function. `hook_return_address` is __builtin_return_address(0) of the hook
-// where known, else null.
-=======
 // This library's own frames are left out: the innermost native frame is the caller of the hooked function.
 // `hook_return_address` is __builtin_return_address(0) of the hook where known, else null.
->>>>>>> 6ba2fe3 (stacks: native stacks by a privately opened libunwind, the trie of return addresses)
 Stack capture(const void* hook_return_address = nullptr);
 
 void after_fork_in_child();
