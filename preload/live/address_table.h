@@ -14,6 +14,7 @@
 #pragma once
 
 #include <atomic>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 
@@ -115,14 +116,11 @@ class AddressTable {
     for (Shard& shard : shards_) shard.lock.unlock();
   }
 
-  // Calls use(row) for each row in use. Under lock_all().
+  // Calls use(row, its number in its shard) for each row in use. Under lock_all().
   template <typename Use>
   void for_each(Use use) const {
     for (const Shard& shard : shards_) {
-      for (uint32_t number = 1; number <= shard.numbers; ++number) {
-        const Row& row = *shard.row(number);
-        if (row.serial.load(std::memory_order_relaxed) != 0) use(row);
-      }
+      shard.for_each(use);
     }
   }
   // The row of an id. Under lock_all().
@@ -145,6 +143,13 @@ class AddressTable {
   static unsigned shard_of(uint64_t hash) { return unsigned(hash >> 58); }
   static uint32_t tag_of(uint64_t hash) { return uint32_t(hash >> 50 & 0xff) << kNumberBits; }
 
+  // Rows of 128 successive numbers, and which of them are in use: so that a table that was once large is walked
+  // quickly.
+  struct alignas(32) Chunk {
+    Row* rows;
+    uint64_t used[kChunkRows / 64];
+  };
+
   struct alignas(64) Shard {
     SpinLock lock;
     std::atomic<uint32_t> mask{0};  // slots - 1
@@ -153,11 +158,31 @@ class AddressTable {
     uint32_t linked = 0;   // slots that hold a row
     uint32_t free = 0;     // number of the first free row
     uint32_t numbers = 0;  // rows that were ever used: 1..numbers
-    Row** chunks = nullptr;
+    Chunk* chunks = nullptr;
     uint32_t chunk_room = 0;
     std::atomic<uint32_t> in_use{0};
 
-    Row* row(uint32_t number) const { return &chunks[(number - 1) >> kChunkBits][(number - 1) & (kChunkRows - 1)]; }
+    Row* row(uint32_t number) const {
+      return &chunks[(number - 1) >> kChunkBits].rows[(number - 1) & (kChunkRows - 1)];
+    }
+    void flip_used(uint32_t number) {
+      const uint32_t i = (number - 1) & (kChunkRows - 1);
+      chunks[(number - 1) >> kChunkBits].used[i / 64] ^= uint64_t{1} << (i % 64);
+    }
+
+    // use(row, number) for each row in use.
+    template <typename Use>
+    void for_each(Use use) const {
+      for (uint32_t begin = 0; begin < numbers; begin += kChunkRows) {
+        const Chunk& chunk = chunks[begin >> kChunkBits];
+        for (uint32_t word = 0; word < kChunkRows / 64; ++word) {
+          for (uint64_t bits = chunk.used[word]; bits != 0; bits &= bits - 1) {
+            const uint32_t i = word * 64 + uint32_t(std::countr_zero(bits));
+            use(chunk.rows[i], begin + i + 1);
+          }
+        }
+      }
+    }
 
     Place find(const void* key, uint64_t hash) const {
       const uint32_t* index = slots.load(std::memory_order_relaxed);
@@ -198,6 +223,7 @@ class AddressTable {
       place.number = number;
       place.row = row(number);
       place.row->key = key;
+      flip_used(number);
       in_use.store(in_use.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
       return place.row;
     }
@@ -223,6 +249,7 @@ class AddressTable {
       released->serial.store(0, std::memory_order_relaxed);
       released->key = reinterpret_cast<const void*>(uintptr_t{free});
       free = number;
+      flip_used(number);
       in_use.store(in_use.load(std::memory_order_relaxed) - 1, std::memory_order_relaxed);
     }
 
@@ -231,14 +258,13 @@ class AddressTable {
       const uint32_t new_room = room == 0 ? kFirstSlots : linked * uint64_t{16} > room * uint64_t{5} ? room * 2 : room;
       auto* fresh = static_cast<uint32_t*>(map_pages(size_t{new_room} * sizeof(uint32_t)));
       if (fresh == nullptr) return false;
-      for (uint32_t number = 1; number <= numbers; ++number) {
-        const Row& present = *row(number);
-        if (present.serial.load(std::memory_order_relaxed) == 0 || !present.indexed()) continue;
+      for_each([=](const Row& present, uint32_t number) {
+        if (!present.indexed()) return;
         const uint64_t hash = hash_of(present.key);
         uint32_t slot = uint32_t(hash) & (new_room - 1);
         while (fresh[slot] != kEmpty) slot = (slot + 1) & (new_room - 1);
         fresh[slot] = tag_of(hash) | number;
-      }
+      });
       unmap_pages(slots.load(std::memory_order_relaxed), size_t{room} * sizeof(uint32_t));
       slots.store(fresh, std::memory_order_relaxed);
       mask.store(new_room - 1, std::memory_order_relaxed);
@@ -261,14 +287,14 @@ class AddressTable {
       const uint32_t chunk = numbers >> kChunkBits;
       if (chunk == chunk_room) {
         const uint32_t more = chunk_room == 0 ? 8 : chunk_room * 2;
-        Row** directory = g_row_arena.allocate_array<Row*>(more);
+        auto* directory = g_row_arena.allocate_array<Chunk>(more);
         if (directory == nullptr) return false;
         for (uint32_t i = 0; i < chunk_room; ++i) directory[i] = chunks[i];
         chunks = directory;
         chunk_room = more;
       }
-      if (chunks[chunk] == nullptr) chunks[chunk] = g_row_arena.allocate_array<Row>(kChunkRows);
-      return chunks[chunk] != nullptr;
+      chunks[chunk].rows = g_row_arena.allocate_array<Row>(kChunkRows);
+      return chunks[chunk].rows != nullptr;
     }
   };
 

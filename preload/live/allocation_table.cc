@@ -88,7 +88,7 @@ NodeId AllocationTable::account_gone(unsigned shard, const AllocationRow& row) {
 }
 
 void AllocationTable::copy(AllocationEntry* out) const {
-  table_.for_each([&out](const AllocationRow& row) {
+  table_.for_each([&out](const AllocationRow& row, uint32_t) {
     AllocationEntry& entry = *out++;
     entry.pointer = key(row.key, row.device);
     entry.nbytes = row.nbytes;

@@ -73,7 +73,7 @@ void NodeTable::drop(NodeId id) {
 
 void NodeTable::copy(NodeEntry* out) const {
   const bool deaths_are_told = deaths_are_told_.load(std::memory_order_relaxed);
-  table_.for_each([&](const NodeRow& row) {
+  table_.for_each([&](const NodeRow& row, uint32_t) {
     NodeEntry& entry = *out++;
     entry.node = row.key;
     entry.vtable = row.vtable;

@@ -63,7 +63,7 @@ bool TensorTable::look(const TensorEntry& entry, Look look, size_t index, void* 
 }
 
 void TensorTable::copy(TensorEntry* out) const {
-  table_.for_each([&out](const TensorRow& row) {
+  table_.for_each([&out](const TensorRow& row, uint32_t) {
     TensorEntry& entry = *out++;
     entry.impl = row.key;
     entry.serial = row.serial.load(std::memory_order_relaxed);
