@@ -91,7 +91,7 @@ void say(const char* format, ...) {
   char line[kLineBytes];
   memcpy(line, kPrefix, sizeof(kPrefix) - 1);
   char* text = line + sizeof(kPrefix) - 1;
-  const size_t room = sizeof(line) - sizeof(kPrefix);  // keeps a byte for the newline
+  const size_t room = sizeof(line) - (sizeof(kPrefix) - 1);  // the byte of the terminating zero becomes the newline
   va_list arguments;
   va_start(arguments, format);
   const int wanted = vsnprintf(text, room, format, arguments);

@@ -1,0 +1,165 @@
+// TENSORSCOPE_* variables: values, wrong values, unknown names, the help.
+#include "support/options.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <stdlib.h>
+
+#include <map>
+#include <string>
+
+namespace tensorscope {
+namespace {
+
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+class OptionsTest : public testing::Test {
+ protected:
+  void TearDown() override {
+    for (const auto& [name, value] : set_) unsetenv(name.c_str());
+    parse_options();
+  }
+  void set(const std::string& name, const std::string& value) {
+    set_[name] = value;
+    setenv(name.c_str(), value.c_str(), 1);
+  }
+  // What was said on standard error.
+  std::string parse() {
+    testing::internal::CaptureStderr();
+    parse_options();
+    return testing::internal::GetCapturedStderr();
+  }
+  static std::map<std::string, std::string> visited() {
+    std::map<std::string, std::string> rows;
+    visit_options(
+        [](const char* name, const char* value, const char* help, void* context) {
+          EXPECT_STRNE(help, "");
+          (*static_cast<std::map<std::string, std::string>*>(context))[name] = value;
+        },
+        &rows);
+    return rows;
+  }
+
+ private:
+  std::map<std::string, std::string> set_;
+};
+
+TEST_F(OptionsTest, AreTheDefaultsWhereNothingIsSet) {
+  EXPECT_THAT(parse(), IsEmpty());
+  EXPECT_TRUE(options().enabled);
+  EXPECT_EQ(options().signal, SIGUSR1);
+  EXPECT_EQ(options().exit, ExitDump::automatic);
+  EXPECT_EQ(options().directory, nullptr);
+  EXPECT_EQ(options().max_memory, uint64_t{512} << 20);
+  EXPECT_EQ(options().names_timeout_ms, 5000u);
+}
+
+TEST_F(OptionsTest, TakeValuesOfEveryType) {
+  set("TENSORSCOPE", "0");
+  set("TENSORSCOPE_SIGNAL", "USR2");
+  set("TENSORSCOPE_EXIT", "never");
+  set("TENSORSCOPE_DIR", "/some/where");
+  set("TENSORSCOPE_NATIVE", "off");
+  set("TENSORSCOPE_NAMES_TIMEOUT_MS", "250");
+  set("TENSORSCOPE_MAX_STACK_MEMORY", "3G");
+  EXPECT_THAT(parse(), IsEmpty());
+  EXPECT_FALSE(options().enabled);
+  EXPECT_EQ(options().signal, SIGUSR2);
+  EXPECT_EQ(options().exit, ExitDump::never);
+  EXPECT_STREQ(options().directory, "/some/where");
+  EXPECT_FALSE(options().native_stacks);
+  EXPECT_EQ(options().names_timeout_ms, 250u);
+  EXPECT_EQ(options().max_memory, uint64_t{3} << 30);
+
+  const auto rows = visited();
+  EXPECT_EQ(rows.at("TENSORSCOPE"), "off");
+  EXPECT_EQ(rows.at("TENSORSCOPE_SIGNAL"), "SIGUSR2");
+  EXPECT_EQ(rows.at("TENSORSCOPE_EXIT"), "never");
+  EXPECT_EQ(rows.at("TENSORSCOPE_DIR"), "/some/where");
+  EXPECT_EQ(rows.at("TENSORSCOPE_NAMES_TIMEOUT_MS"), "250");
+  EXPECT_EQ(rows.at("TENSORSCOPE_MAX_STACK_MEMORY"), "3G");
+  EXPECT_EQ(rows.at("TENSORSCOPE_LOG"), "");
+}
+
+TEST_F(OptionsTest, ASignalIsANameANumberOrOff) {
+  for (const char* text : {"SIGUSR2", "USR2", "12"}) {
+    set("TENSORSCOPE_SIGNAL", text);
+    EXPECT_THAT(parse(), IsEmpty()) << text;
+    EXPECT_EQ(options().signal, SIGUSR2) << text;
+  }
+  for (const char* text : {"off", "0"}) {
+    set("TENSORSCOPE_SIGNAL", text);
+    EXPECT_THAT(parse(), IsEmpty()) << text;
+    EXPECT_EQ(options().signal, 0) << text;
+  }
+  for (const char* text : {"9", "SIGKILL", "SIGSEGV", "-1", "1000", "usr", "on"}) {
+    set("TENSORSCOPE_SIGNAL", text);
+    EXPECT_EQ(parse(), std::string("tensorscope: TENSORSCOPE_SIGNAL=") + text +
+                           " is not the name or number of a signal that can be handled, or off; SIGUSR1 is used.\n");
+    EXPECT_EQ(options().signal, SIGUSR1) << text;
+  }
+}
+
+TEST_F(OptionsTest, AWrongValueIsOneLineAndTheDefault) {
+  set("TENSORSCOPE_QUIET", "perhaps");
+  EXPECT_EQ(parse(), "tensorscope: TENSORSCOPE_QUIET=perhaps is not on or off (1 or 0); off is used.\n");
+  EXPECT_FALSE(options().quiet);
+}
+
+TEST_F(OptionsTest, SizesThatDoNotFitAreWrong) {
+  for (const char* text : {"M", "-1", "1.5G", "99999999999G", "18446744073709551616", "12X", "0x10"}) {
+    set("TENSORSCOPE_MAX_STACK_MEMORY", text);
+    EXPECT_THAT(parse(), HasSubstr("is not a number of bytes, or of K, M or G (as in 512M); 512M is used.")) << text;
+    EXPECT_EQ(options().max_memory, uint64_t{512} << 20) << text;
+  }
+}
+
+TEST_F(OptionsTest, AnUnknownVariableIsNamedWithItsNeighbour) {
+  set("TENSORSCOPE_SIGNALS", "USR2");
+  EXPECT_EQ(parse(),
+            "tensorscope: TENSORSCOPE_SIGNALS is not a variable of tensorscope; did you mean TENSORSCOPE_SIGNAL?\n");
+}
+
+TEST_F(OptionsTest, AnUnknownVariableWithoutANeighbourPointsToTheHelp) {
+  set("TENSORSCOPE_COMPLETELY_DIFFERENT_THING", "1");
+  EXPECT_THAT(parse(), HasSubstr("TENSORSCOPE_HELP=1 lists them."));
+}
+
+TEST_F(OptionsTest, OthersVariablesAreNoneOfOurs) {
+  set("TENSORSCOPEX", "1");
+  EXPECT_THAT(parse(), IsEmpty());
+}
+
+TEST_F(OptionsTest, AMessageStaysOneLineWhateverTheValue) {
+  set("TENSORSCOPE_EXIT", "a\nb\x1b[31m" + std::string(5000, 'x'));
+  const std::string said = parse();
+  EXPECT_EQ(std::count(said.begin(), said.end(), '\n'), 1);
+  EXPECT_EQ(said.find('\x1b'), std::string::npos);
+  EXPECT_LT(said.size(), 300u);
+}
+
+TEST_F(OptionsTest, AnEmptyValueIsAsIfUnset) {
+  set("TENSORSCOPE_DIR", "");
+  set("TENSORSCOPE_QUIET", "");
+  EXPECT_THAT(parse(), IsEmpty());
+  EXPECT_EQ(options().directory, nullptr);
+}
+
+TEST_F(OptionsTest, TextsStayWhenTheEnvironmentChanges) {
+  set("TENSORSCOPE_DIR", "first");
+  parse();
+  set("TENSORSCOPE_DIR", "other");
+  EXPECT_STREQ(options().directory, "first");
+}
+
+TEST_F(OptionsTest, HelpShowsEveryVariableWithItsValue) {
+  set("TENSORSCOPE_HELP", "1");
+  set("TENSORSCOPE_EXIT", "always");
+  const std::string said = parse();
+  for (const auto& [name, value] : visited()) EXPECT_THAT(said, HasSubstr("  " + name + "=" + value));
+  EXPECT_THAT(said, HasSubstr("TENSORSCOPE_EXIT=always"));
+}
+
+}  // namespace
+}  // namespace tensorscope

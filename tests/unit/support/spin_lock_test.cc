@@ -1,0 +1,68 @@
+// The bounded lock: excludes, survives a preempted holder, gives up.
+#include "support/spin_lock.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <thread>
+#include <vector>
+
+namespace tensorscope {
+namespace {
+
+TEST(SpinLock, ExcludesOthersAlsoWithMoreThreadsThanProcessors) {
+  SpinLock lock;
+  uint64_t count = 0;
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 8; ++t) {
+    threads.emplace_back([&] {
+      for (int i = 0; i < 20000; ++i) {
+        SpinGuard guard(lock);
+        ASSERT_TRUE(guard);
+        ++count;
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(count, 8u * 20000);
+}
+
+TEST(SpinLock, GivesUpWhereTheHolderNeverComesBack) {
+  SpinLock lock;
+  ASSERT_TRUE(lock.lock());
+  errno = 77;
+  EXPECT_FALSE(lock.lock_within(5'000'000));
+  EXPECT_EQ(errno, 77);
+  EXPECT_FALSE(lock.try_lock());
+  lock.unlock();
+  EXPECT_TRUE(lock.try_lock());
+  lock.unlock();
+}
+
+TEST(SpinLock, IsHadAfterAHolderThatSleeps) {
+  SpinLock lock;
+  ASSERT_TRUE(lock.lock());
+  std::atomic<bool> waiting{false};
+  std::thread waiter([&] {
+    waiting = true;
+    SpinGuard guard(lock);
+    EXPECT_TRUE(guard);
+  });
+  while (!waiting) std::this_thread::yield();
+  std::this_thread::sleep_for(std::chrono::milliseconds(30));
+  lock.unlock();
+  waiter.join();
+}
+
+TEST(SpinGuard, GivesTheLockBack) {
+  SpinLock lock;
+  {
+    SpinGuard guard(lock);
+    EXPECT_TRUE(guard);
+    EXPECT_FALSE(lock.try_lock());
+  }
+  EXPECT_TRUE(lock.try_lock());
+}
+
+}  // namespace
+}  // namespace tensorscope
