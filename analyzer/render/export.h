@@ -1,0 +1,27 @@
+// A dump for other programs: JSON (docs/json.md, stable), CSV (one row a tensor) and folded stacks (one line a place,
+// as flame graph tools read them). All stream: memory grows with the number of places, not of tensors.
+#pragma once
+
+#include <ostream>
+#include <string>
+#include <vector>
+
+#include "model/dump.h"
+#include "model/symbols.h"
+
+namespace tensorscope::render {
+
+struct ExportOptions {
+  bool full_stacks = false;             // keep the interpreter's own functions
+  bool stacks_in_tensors = true;        // JSON: each tensor holds its frames; else only the id of its stack
+  std::vector<std::string> categories;  // parallel to Dump::tensors; empty: "unknown"
+};
+
+void export_json(const model::Dump& dump, model::Symbols& symbols, std::ostream& out,
+                 const ExportOptions& options = {});
+void export_csv(const model::Dump& dump, model::Symbols& symbols, std::ostream& out, const ExportOptions& options = {});
+// Outermost frame first, frames separated by ';', then the live bytes of the place.
+void export_folded(const model::Dump& dump, model::Symbols& symbols, std::ostream& out,
+                   const ExportOptions& options = {});
+
+}  // namespace tensorscope::render

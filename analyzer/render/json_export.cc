@@ -1,0 +1,286 @@
+#include <nlohmann/json.hpp>
+#include <unordered_map>
+
+#include "dump_generated.h"
+#include "model/type_names.h"
+#include "render/export.h"
+
+namespace tensorscope::render {
+
+namespace {
+
+using model::Dump;
+using Json = nlohmann::ordered_json;  // fields in the order of docs/json.md
+
+constexpr int kSchema = 1;
+
+std::string text_of(const Json& json) {
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace);  // texts of a dump may be no UTF-8
+}
+
+Json text_or_null(const std::string& text) { return text.empty() ? Json(nullptr) : Json(text); }
+Json rank_or_null(int rank) { return rank < 0 ? Json(nullptr) : Json(rank); }
+Json number_or_null(uint64_t number) { return number == 0 ? Json(nullptr) : Json(number); }
+
+bool knows(const model::Tensor& tensor, dump::TensorKnown what) { return tensor.known & uint32_t(what); }
+bool flagged(const model::Tensor& tensor, dump::TensorFlag what) { return tensor.flags & uint32_t(what); }
+
+class JsonExport {
+ public:
+  JsonExport(const Dump& dump, model::Symbols& symbols, std::ostream& out, const ExportOptions& options)
+      : dump_(dump), symbols_(symbols), out_(out), options_(options), stacks_(dump.sites.size()) {
+    for (const model::Tensor& tensor : dump.tensors) by_address_.emplace(tensor.address, tensor.serial);
+    std::vector<uint32_t> leaves;
+    for (const model::Site& site : dump.sites) leaves.push_back(site.native);
+    symbols_.prefetch(leaves);
+  }
+
+  void write() {
+    out_ << "{\n\"tensorscope\":" << text_of(file());
+    out_ << ",\n\"process\":" << text_of(process());
+    out_ << ",\n\"totals\":" << text_of(totals());
+    rows("coverage", dump_.coverage.size(), [&](size_t i) { return text_of(coverage(dump_.coverage[i])); });
+    rows("threads", dump_.threads.size() - 1, [&](size_t i) { return text_of(thread(dump_.threads[i + 1])); });
+    rows("tensors", dump_.tensors.size(), [&](size_t i) { return tensor(i); });
+    rows("storages", dump_.storages.size(), [&](size_t i) { return text_of(storage(dump_.storages[i])); });
+    rows("allocations", dump_.allocations.size(), [&](size_t i) { return text_of(allocation(dump_.allocations[i])); });
+    rows("nodes", dump_.nodes.size(), [&](size_t i) { return text_of(node(dump_.nodes[i])); });
+    rows("sites", dump_.sites.size() - 1, [&](size_t i) { return text_of(site(uint32_t(i + 1))); });
+    rows("stacks", dump_.sites.size() - 1,
+         [&](size_t i) { return "{\"id\":" + std::to_string(i + 1) + ",\"frames\":" + stack(uint32_t(i + 1)) + "}"; });
+    out_ << "\n}\n";
+  }
+
+ private:
+  template <typename Row>
+  void rows(const char* name, size_t count, Row row) {
+    out_ << ",\n\"" << name << "\":[";
+    for (size_t i = 0; i < count; i++) out_ << (i ? ",\n" : "\n") << row(i);
+    out_ << "]";
+  }
+
+  Json file() const {
+    return {{"schema", kSchema}, {"dump", dump_.path}, {"complete", dump_.complete}, {"problems", dump_.problems}};
+  }
+
+  Json process() const {
+    const model::Process& p = dump_.process;
+    const auto trigger =
+        p.trigger >= 0 && p.trigger <= int(dump::Trigger::MAX) ? dump::Trigger(p.trigger) : dump::Trigger::unknown;
+    Json settings = Json::object();
+    for (const auto& [key, value] : p.options) settings[key] = value;
+    return {{"pid", p.pid},
+            {"parent_pid", p.parent_pid},
+            {"forked_from", number_or_null(p.forked_from)},
+            {"program", p.program},
+            {"executable", p.executable},
+            {"command_line", p.command_line},
+            {"working_directory", p.working_directory},
+            {"host", p.host},
+            {"run_id", p.run_id},
+            {"start_unix_ns", p.start_unix_ns},
+            {"start_ns", p.start_ns},
+            {"dump_unix_ns", p.dump_unix_ns},
+            {"dump_ns", p.dump_ns},
+            {"trigger", dump::EnumNameTrigger(trigger)},
+            {"trigger_detail", p.trigger_detail},
+            {"dump_number", p.dump_number},
+            {"rank", rank_or_null(p.rank)},
+            {"local_rank", rank_or_null(p.local_rank)},
+            {"world_size", rank_or_null(p.world_size)},
+            {"torch_version", text_or_null(p.torch_version)},
+            {"python_version", text_or_null(p.python_version)},
+            {"tensorscope_version", p.tensorscope_version},
+            {"options", settings},
+            {"snapshot_serial", p.snapshot_serial},
+            {"fork_serial", p.fork_serial},
+            {"names_complete", dump_.names_complete},
+            {"names_detail", text_or_null(dump_.names_detail)}};
+  }
+
+  Json totals() const {
+    const model::Totals& t = dump_.totals;
+    Json devices = Json::array();
+    for (const model::DeviceTotal& d : t.devices) {
+      devices.push_back({{"device", d.device.text()},
+                         {"live_bytes", d.live_bytes},
+                         {"peak_bytes", d.peak_bytes},
+                         {"live_count", d.live_count},
+                         {"total_count", d.total_count},
+                         {"total_bytes", d.total_bytes},
+                         {"allocator_allocated", d.allocator_allocated},
+                         {"allocator_reserved", d.allocator_reserved},
+                         {"allocator_reserved_peak", d.allocator_reserved_peak}});
+    }
+    return {{"devices", devices},
+            {"tensors_live", t.tensors_live},
+            {"tensors_total", t.tensors_total},
+            {"resident_bytes", t.resident_bytes},
+            {"resident_peak_bytes", t.resident_peak_bytes},
+            {"cgroup_current", number_or_null(t.cgroup_current)},
+            {"cgroup_limit", number_or_null(t.cgroup_limit)},
+            {"machine_total", number_or_null(t.machine_total)},
+            {"machine_available", number_or_null(t.machine_available)},
+            {"profiler_bytes", t.profiler_bytes},
+            {"stopped_ns", t.stopped_ns},
+            {"phase1_ns", t.phase1_ns}};
+  }
+
+  static Json coverage(const model::Coverage& row) {
+    const auto seen = row.seen >= 0 && row.seen <= int(dump::Seen::MAX) ? dump::Seen(row.seen) : dump::Seen::no;
+    return {
+        {"subject", row.subject}, {"seen", dump::EnumNameSeen(seen)}, {"detail", row.detail}, {"missed", row.missed}};
+  }
+
+  static Json thread(const model::Thread& row) { return {{"tid", row.tid}, {"name", row.name}, {"alive", row.alive}}; }
+
+  Json tid(uint32_t thread) const { return thread == 0 ? Json(nullptr) : Json(dump_.threads[thread].tid); }
+  Json thread_name(uint32_t thread) const { return thread == 0 ? Json(nullptr) : Json(dump_.threads[thread].name); }
+  static Json site_id(uint32_t site) { return number_or_null(site); }
+  Json age(uint64_t created_ns) const {
+    return created_ns == 0 || dump_.process.dump_ns < created_ns ? Json(nullptr)
+                                                                 : Json(dump_.process.dump_ns - created_ns);
+  }
+
+  std::string tensor(size_t index) {
+    const model::Tensor& t = dump_.tensors[index];
+    auto if_known = [&](dump::TensorKnown what, Json value) { return knows(t, what) ? value : Json(nullptr); };
+    auto grad = knows(t, dump::TensorKnown::grad) ? by_address_.find(t.grad) : by_address_.end();
+    Json row = {
+        {"id", t.serial},
+        {"address", t.address},
+        {"class", t.class_name},
+        {"shape", if_known(dump::TensorKnown::sizes, t.sizes)},
+        {"strides", if_known(dump::TensorKnown::strides, t.strides)},
+        {"dtype", if_known(dump::TensorKnown::dtype, t.dtype_text())},
+        {"device", if_known(dump::TensorKnown::device, t.device.text())},
+        {"layout", if_known(dump::TensorKnown::layout, t.layout_text())},
+        {"requires_grad", if_known(dump::TensorKnown::requires_grad, flagged(t, dump::TensorFlag::requires_grad))},
+        {"is_leaf", if_known(dump::TensorKnown::leaf, flagged(t, dump::TensorFlag::leaf))},
+        {"is_view", flagged(t, dump::TensorFlag::view)},
+        {"numel", if_known(dump::TensorKnown::sizes, t.numel)},
+        {"itemsize", if_known(dump::TensorKnown::dtype, t.itemsize)},
+        {"nbytes", t.nbytes},
+        {"storage", t.storage == model::kNone ? Json(nullptr) : Json(dump_.storages[t.storage].id)},
+        {"storage_offset", if_known(dump::TensorKnown::storage, t.storage_offset)},
+        {"grad_fn", text_or_null(t.grad_fn_name)},
+        {"grad", grad == by_address_.end() || t.grad == 0 ? Json(nullptr) : Json(grad->second)},
+        {"names", Json::array()},
+        {"category", index < options_.categories.size() ? options_.categories[index] : "unknown"},
+        {"holders", Json::array()},
+        {"thread", tid(t.thread)},
+        {"thread_name", thread_name(t.thread)},
+        {"created_ns", t.created_ns},
+        {"age_ns", age(t.created_ns)},
+        {"released", flagged(t, dump::TensorFlag::released)},
+        {"inherited", flagged(t, dump::TensorFlag::inherited)},
+        {"note", text_or_null(t.note)},
+        {"module_path", text_or_null(symbols_.module_path(dump_.sites[t.site]))},
+        {"site", site_id(t.site)}};
+    std::string text = text_of(row);
+    if (!options_.stacks_in_tensors) return text;
+    text.back() = ',';
+    return text + "\"stack\":" + stack(t.site) + "}";
+  }
+
+  Json storage(const model::Storage& s) const {
+    Json tensors = Json::array();
+    for (uint32_t i : s.tensors) tensors.push_back(dump_.tensors[i].serial);
+    return {{"id", s.id},
+            {"data_ptr", s.data_ptr},
+            {"nbytes", s.nbytes},
+            {"own_nbytes", s.own_nbytes},
+            {"device", s.device.text()},
+            {"kind", model::text(s.kind)},
+            {"allocation", s.allocation == model::kNone ? Json(nullptr) : Json(dump_.allocations[s.allocation].serial)},
+            {"tensors", tensors}};
+  }
+
+  Json allocation(const model::Allocation& a) const {
+    static constexpr const char* kKinds[] = {"heap", "mapped", "caching"};
+    Json storages = Json::array();
+    for (uint32_t i : a.storages) storages.push_back(dump_.storages[i].id);
+    return {{"id", a.serial},
+            {"pointer", a.pointer},
+            {"nbytes", a.nbytes},
+            {"device", a.device.text()},
+            {"kind", kKinds[a.kind]},
+            {"node", number_or_null(a.node)},
+            {"thread", tid(a.thread)},
+            {"thread_name", thread_name(a.thread)},
+            {"created_ns", a.created_ns},
+            {"age_ns", age(a.created_ns)},
+            {"inherited", a.inherited},
+            {"storages", storages},
+            {"site", site_id(a.site)}};
+  }
+
+  Json node(const model::Node& n) const {
+    return {{"id", n.serial},
+            {"address", n.address},
+            {"class", text_or_null(n.class_name)},
+            {"name", text_or_null(model::last_component(n.class_name))},
+            {"alive", n.alive},
+            {"thread", tid(n.thread)},
+            {"created_ns", n.created_ns},
+            {"site", site_id(n.site)}};
+  }
+
+  Json site(uint32_t id) {
+    const model::Site& s = dump_.sites[id];
+    return {{"id", id},
+            {"tensors_live", s.tensors_live},
+            {"tensors_total", s.tensors_total},
+            {"allocations_live", s.allocations_live},
+            {"allocations_total", s.allocations_total},
+            {"bytes_live", s.bytes_live},
+            {"bytes_total", s.bytes_total},
+            {"bytes_peak", s.bytes_peak},
+            {"module_path", text_or_null(symbols_.module_path(s))},
+            {"headline", frame(symbols_.headline(s))},
+            {"stack", id}};
+  }
+
+  static Json frame(const model::Frame& f) {
+    const bool native = f.language == model::Frame::Language::native;
+    Json out = {{"language", native ? "native" : "python"},
+                {"function", text_or_null(f.function)},
+                {"file", text_or_null(f.file)},
+                {"line", f.line > 0 ? Json(f.line) : Json(nullptr)},
+                {"module", text_or_null(f.module)}};
+    if (native) {
+      out["address"] = f.address;
+      out["inlined"] = f.inlined;
+    }
+    return out;
+  }
+
+  // A site's frames as JSON text, made once: many tensors share a site.
+  const std::string& stack(uint32_t site) {
+    std::string& text = stacks_[site];
+    if (text.empty()) {
+      Json frames = Json::array();
+      if (site != 0) {
+        for (const model::Frame& f : symbols_.merged(dump_.sites[site], options_.full_stacks))
+          frames.push_back(frame(f));
+      }
+      text = text_of(frames);
+    }
+    return text;
+  }
+
+  const Dump& dump_;
+  model::Symbols& symbols_;
+  std::ostream& out_;
+  const ExportOptions& options_;
+  std::vector<std::string> stacks_;
+  std::unordered_map<uint64_t, uint64_t> by_address_;
+};
+
+}  // namespace
+
+void export_json(const Dump& dump, model::Symbols& symbols, std::ostream& out, const ExportOptions& options) {
+  JsonExport(dump, symbols, out, options).write();
+}
+
+}  // namespace tensorscope::render

@@ -1,0 +1,118 @@
+#include <map>
+
+#include "dump_generated.h"
+#include "model/printable.h"
+#include "render/export.h"
+
+namespace tensorscope::render {
+
+namespace {
+
+using model::Dump;
+
+// RFC 4180: a field with a comma, a quote or a line end stands in quotes, and quotes in it are doubled.
+std::string csv_field(const std::string& text) {
+  if (text.find_first_of(",\"\r\n") == text.npos) return text;
+  std::string out = "\"";
+  for (char c : text) out += c == '"' ? std::string("\"\"") : std::string(1, c);
+  return out + "\"";
+}
+
+std::string list_text(const std::vector<int64_t>& values) {
+  std::string out;
+  for (int64_t value : values) out += (out.empty() ? "" : " ") + std::to_string(value);
+  return "[" + out + "]";
+}
+
+// One frame of a folded stack: ';' separates frames and ends none of them.
+std::string folded_frame(const model::Frame& frame) {
+  std::string text = frame.function;
+  if (frame.language == model::Frame::Language::python) {
+    text += " (" + frame.file.substr(frame.file.rfind('/') + 1) + ":" + std::to_string(frame.line) + ")";
+  } else if (text.empty()) {
+    text = frame.module.empty() ? "unknown" : "[" + frame.module + "]";
+  }
+  for (char& c : text) {
+    if (c == ';') c = ',';
+  }
+  return model::printable(text);
+}
+
+}  // namespace
+
+void export_csv(const Dump& dump, model::Symbols& symbols, std::ostream& out, const ExportOptions& options) {
+  out << "id,address,class,shape,strides,dtype,device,layout,requires_grad,is_leaf,nbytes,storage,storage_nbytes,"
+         "storage_kind,storage_offset,grad_fn,category,thread,thread_name,created_ns,age_ns,module_path,language,"
+         "function,"
+         "file,line\r\n";
+  for (size_t i = 0; i < dump.tensors.size(); i++) {
+    const model::Tensor& t = dump.tensors[i];
+    auto known = [&](dump::TensorKnown what) { return (t.known & uint32_t(what)) != 0; };
+    auto flag = [&](dump::TensorKnown what, dump::TensorFlag bit) -> std::string {
+      return !known(what) ? "" : t.flags & uint32_t(bit) ? "true" : "false";
+    };
+    const model::Storage* storage = t.storage == model::kNone ? nullptr : &dump.storages[t.storage];
+    const model::Site& site = dump.sites[t.site];
+    const model::Frame where = symbols.headline(site);
+    const bool native = where.language == model::Frame::Language::native;
+    const std::string fields[] = {
+        std::to_string(t.serial),
+        std::to_string(t.address),
+        t.class_name,
+        known(dump::TensorKnown::sizes) ? list_text(t.sizes) : "",
+        known(dump::TensorKnown::strides) ? list_text(t.strides) : "",
+        known(dump::TensorKnown::dtype) ? t.dtype_text() : "",
+        known(dump::TensorKnown::device) ? t.device.text() : "",
+        known(dump::TensorKnown::layout) ? t.layout_text() : "",
+        flag(dump::TensorKnown::requires_grad, dump::TensorFlag::requires_grad),
+        flag(dump::TensorKnown::leaf, dump::TensorFlag::leaf),
+        std::to_string(t.nbytes),
+        storage ? std::to_string(storage->id) : "",
+        storage ? std::to_string(storage->nbytes) : "",
+        storage ? model::text(storage->kind) : "",
+        known(dump::TensorKnown::storage) ? std::to_string(t.storage_offset) : "",
+        t.grad_fn_name,
+        i < options.categories.size() ? options.categories[i] : "unknown",
+        t.thread ? std::to_string(dump.threads[t.thread].tid) : "",
+        t.thread ? dump.threads[t.thread].name : "",
+        std::to_string(t.created_ns),
+        t.created_ns == 0 || t.created_ns > dump.process.dump_ns ? ""
+                                                                 : std::to_string(dump.process.dump_ns - t.created_ns),
+        symbols.module_path(site),
+        where.function.empty() && where.file.empty() ? ""
+        : native                                     ? "native"
+                                                     : "python",
+        where.function,
+        where.file,
+        where.line > 0 ? std::to_string(where.line) : "",
+    };
+    bool first = true;
+    for (const std::string& field : fields) {
+      out << (first ? "" : ",") << csv_field(model::printable(field));
+      first = false;
+    }
+    out << "\r\n";
+  }
+}
+
+void export_folded(const Dump& dump, model::Symbols& symbols, std::ostream& out, const ExportOptions& options) {
+  // Each live byte once: allocations at their own place, memory that no allocator knows at its oldest tensor's.
+  std::map<uint32_t, uint64_t> bytes;
+  for (const model::Allocation& allocation : dump.allocations) bytes[allocation.site] += allocation.nbytes;
+  for (const model::Storage& storage : dump.storages) {
+    if (storage.allocation == model::kNone) bytes[dump.tensors[storage.tensors.front()].site] += storage.own_nbytes;
+  }
+  std::map<std::string, uint64_t> lines;  // places that differ only in addresses read the same
+  for (const auto& [site, live] : bytes) {
+    if (live == 0) continue;
+    std::string line;
+    std::vector<model::Frame> frames = symbols.merged(dump.sites[site], options.full_stacks);
+    for (auto frame = frames.rbegin(); frame != frames.rend(); ++frame) {
+      line += (line.empty() ? "" : ";") + folded_frame(*frame);
+    }
+    lines[line.empty() ? "no stack" : line] += live;
+  }
+  for (const auto& [line, live] : lines) out << line << ' ' << live << '\n';
+}
+
+}  // namespace tensorscope::render

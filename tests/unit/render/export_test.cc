@@ -1,0 +1,192 @@
+#include "render/export.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "model/reader.h"
+#include "support/dump_builder.h"
+
+namespace tensorscope::render {
+namespace {
+
+using nlohmann::json;
+using testing::AllocationSpec;
+using testing::DumpBuilder;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using testing::TensorSpec;
+
+class ExportTest : public ::testing::Test {
+ protected:
+  ExportTest() {
+    builder_.options = {{"TENSORSCOPE_SIGNAL", "10"}};
+    uint32_t thread = builder_.thread(4242, "python");
+    uint32_t python =
+        builder_.python({{"/home/u/train.py", "main", 3, true}, {"/home/u/model.py", "forward", 9, true}});
+    uint32_t site = builder_.site(builder_.native({0x1000}), python);
+    AllocationSpec block;
+    block.pointer = 0x10000;
+    block.nbytes = 4096;
+    block.site = site;
+    block.thread = thread;
+    builder_.allocation(block);
+    TensorSpec tensor;
+    tensor.address = 0x7f0000000100;
+    tensor.sizes = {32, 32};
+    tensor.storage_base = 0x10000;
+    tensor.site = site;
+    tensor.thread = thread;
+    tensor.created_ns = 2'000'000'000;
+    tensor.flags = uint32_t(dump::TensorFlag::leaf) | uint32_t(dump::TensorFlag::requires_grad);
+    tensor.grad = 0x7f0000000200;
+    builder_.tensor(tensor);
+    tensor.address = 0x7f0000000200;
+    tensor.grad = 0;
+    tensor.grad_fn_name = "N5torch8autograd9generated9TBackwardE";
+    tensor.storage_base = 0x20000;
+    builder_.tensor(tensor);
+    tensor.known = 0;
+    tensor.storage_base = 0;
+    tensor.note = "its metadata is Python's";
+    tensor.site = 0;
+    tensor.thread = 0;
+    builder_.tensor(tensor);
+    builder_.coverage("CPU memory", dump::Seen::yes, "");
+  }
+
+  void read() {
+    std::string bytes = builder_.bytes();
+    dump_ = model::read_dump_bytes(bytes.data(), bytes.size(), "x.tscope");
+  }
+  json exported(const ExportOptions& options = {}) { return json::parse(text(export_json, options)); }
+  template <typename Export>
+  std::string text(Export write, const ExportOptions& options = {}) {
+    read();
+    model::SymbolOptions symbol_options;
+    symbol_options.use_cache = false;
+    model::Symbols symbols(dump_, symbol_options);
+    std::ostringstream out;
+    write(dump_, symbols, out, options);
+    return out.str();
+  }
+
+  DumpBuilder builder_;
+  model::Dump dump_;
+};
+
+TEST_F(ExportTest, JsonHasWhatIsPromised) {
+  json all = exported();
+  for (const char* part : {"process", "totals", "tensors", "storages", "allocations", "stacks", "sites"}) {
+    EXPECT_TRUE(all.contains(part)) << part;
+  }
+  const json& tensor = all["tensors"][0];
+  for (const char* field : {"id",     "address",       "class",   "shape",  "strides",    "dtype",          "device",
+                            "layout", "requires_grad", "is_leaf", "nbytes", "storage",    "storage_offset", "grad_fn",
+                            "names",  "category",      "holders", "thread", "created_ns", "stack"}) {
+    EXPECT_TRUE(tensor.contains(field)) << field;
+  }
+  EXPECT_EQ(tensor["address"], 0x7f0000000100);
+  EXPECT_EQ(tensor["class"], "c10::TensorImpl");
+  EXPECT_EQ(tensor["shape"], json({32, 32}));
+  EXPECT_EQ(tensor["strides"], json({32, 1}));
+  EXPECT_EQ(tensor["dtype"], "float32");
+  EXPECT_EQ(tensor["device"], "cpu");
+  EXPECT_EQ(tensor["layout"], "strided");
+  EXPECT_EQ(tensor["requires_grad"], true);
+  EXPECT_EQ(tensor["is_leaf"], true);
+  EXPECT_EQ(tensor["nbytes"], 4096);
+  EXPECT_EQ(tensor["grad_fn"], nullptr);
+  EXPECT_EQ(tensor["grad"], all["tensors"][1]["id"]);
+  EXPECT_EQ(tensor["thread"], 4242);
+  EXPECT_EQ(tensor["age_ns"], 59'000'000'000);
+  EXPECT_EQ(all["tensors"][1]["grad_fn"], "TBackward");
+  const json& storage = all["storages"][0];
+  EXPECT_EQ(storage["id"], tensor["storage"]);
+  EXPECT_EQ(storage["kind"], "allocator");
+  EXPECT_EQ(storage["allocation"], all["allocations"][0]["id"]);
+  EXPECT_EQ(all["storages"][1]["kind"], "external");
+  EXPECT_EQ(all["storages"][1]["allocation"], nullptr);
+  EXPECT_EQ(all["process"]["trigger"], "signal");
+  EXPECT_EQ(all["process"]["rank"], nullptr);
+  EXPECT_EQ(all["process"]["options"]["TENSORSCOPE_SIGNAL"], "10");
+  EXPECT_EQ(all["coverage"][0]["seen"], "yes");
+}
+
+TEST_F(ExportTest, StacksAreInnermostFirstAndTheSameEverywhere) {
+  json all = exported();
+  const json& stack = all["tensors"][0]["stack"];
+  ASSERT_EQ(stack.size(), 3u);
+  EXPECT_EQ(stack[0]["language"], "native");
+  EXPECT_EQ(stack[0]["function"], nullptr);
+  EXPECT_EQ(stack[0]["address"], 0x1000);
+  EXPECT_EQ(stack[1], json({{"language", "python"},
+                            {"function", "forward"},
+                            {"file", "/home/u/model.py"},
+                            {"line", 9},
+                            {"module", nullptr}}));
+  EXPECT_EQ(stack[2]["function"], "main");
+  EXPECT_EQ(all["stacks"][0]["frames"], stack);
+  EXPECT_EQ(all["sites"][0]["stack"], all["stacks"][0]["id"]);
+  EXPECT_EQ(all["sites"][0]["headline"]["function"], "forward");
+  ExportOptions options;
+  options.stacks_in_tensors = false;
+  EXPECT_FALSE(exported(options)["tensors"][0].contains("stack"));
+}
+
+TEST_F(ExportTest, WhatIsNotKnownIsNull) {
+  const json tensor = exported()["tensors"][2];
+  for (const char* field : {"shape", "strides", "dtype", "device", "layout", "requires_grad", "is_leaf", "storage",
+                            "storage_offset", "thread", "site"}) {
+    EXPECT_EQ(tensor[field], nullptr) << field;
+  }
+  EXPECT_EQ(tensor["stack"], json::array());
+  EXPECT_EQ(tensor["note"], "its metadata is Python's");
+}
+
+TEST_F(ExportTest, HostileTextIsStillJson) {
+  builder_.program = "\xff\xfe\"\\\x1b[31m\n";
+  EXPECT_THAT(exported()["process"]["program"].get<std::string>(), HasSubstr("\"\\\x1b[31m\n"));
+}
+
+TEST_F(ExportTest, CategoriesAreTakenOver) {
+  ExportOptions options;
+  options.categories = {"parameter", "gradient", "unknown"};
+  json all = exported(options);
+  EXPECT_EQ(all["tensors"][0]["category"], "parameter");
+  EXPECT_EQ(all["tensors"][1]["category"], "gradient");
+  EXPECT_EQ(exported()["tensors"][0]["category"], "unknown");
+}
+
+TEST_F(ExportTest, AnEmptyDumpIsStillWhole) {
+  builder_ = DumpBuilder();
+  json all = exported();
+  for (const char* part : {"tensors", "storages", "allocations", "stacks", "sites", "threads", "coverage"}) {
+    EXPECT_EQ(all[part], json::array()) << part;
+  }
+}
+
+TEST_F(ExportTest, CsvHasOneRowATensor) {
+  builder_.program = "x";
+  TensorSpec odd;
+  odd.class_name = "6a,\"b\"c";
+  builder_.tensor(odd);
+  std::istringstream in(text(export_csv));
+  std::vector<std::string> lines;
+  for (std::string line; std::getline(in, line);) lines.push_back(line);
+  ASSERT_EQ(lines.size(), 5u);
+  EXPECT_THAT(lines[0], HasSubstr("id,address,class,shape"));
+  EXPECT_THAT(lines[1], HasSubstr(",c10::TensorImpl,[32 32],[32 1],float32,cpu,strided,true,true,4096,"));
+  EXPECT_THAT(lines[1], HasSubstr("python,forward,/home/u/model.py,9\r"));
+  EXPECT_THAT(lines[4], HasSubstr(",\"a,\"\"b\"\"c\",[],[],"));
+}
+
+TEST_F(ExportTest, FoldedStacksHoldEveryLiveByteOnce) {
+  EXPECT_EQ(text(export_folded), "main (train.py:3);forward (model.py:9);unknown 8192\n");
+}
+
+}  // namespace
+}  // namespace tensorscope::render
