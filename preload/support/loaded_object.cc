@@ -47,13 +47,12 @@ bool is_definition(const ElfW(Sym) & symbol) {
   return symbol.st_shndx != SHN_UNDEF && (type == STT_NOTYPE || type == STT_OBJECT || type == STT_FUNC);
 }
 
-// Index of the definition of `name`, the default version before others; 0 if there is none.
-uint32_t definition_index(const LoadedObject& object, const char* name) {
+// Index of `name` in the object's hash table, the default version before others; 0 if it is not there.
+uint32_t hashed_index(const LoadedObject& object, const char* name, bool definition) {
   uint32_t found = 0;
   const auto is_default = [&](uint32_t index) {
-    if (!is_definition(object.symbols[index]) || strcmp(object.strings + object.symbols[index].st_name, name) != 0) {
-      return false;
-    }
+    const ElfW(Sym)& symbol = object.symbols[index];
+    if ((definition && !is_definition(symbol)) || strcmp(object.strings + symbol.st_name, name) != 0) return false;
     found = index;
     return !object.versions || !(object.versions[index] & kHiddenVersion);
   };
@@ -78,11 +77,8 @@ uint32_t definition_index(const LoadedObject& object, const char* name) {
   return found;
 }
 
-// Where the references end: GNU hash tables hold only definitions, sorted behind the references.
-uint32_t reference_end(const LoadedObject& object) {
-  if (object.gnu_hash) return object.gnu_hash[1];
-  return object.sysv_hash ? object.sysv_hash[1] : 0;
-}
+// GNU hash tables leave out the first symbols: references, most of them.
+uint32_t unhashed_end(const LoadedObject& object) { return object.gnu_hash ? object.gnu_hash[1] : 0; }
 
 const char* file_name(const char* path) {
   const char* slash = strrchr(path, '/');
@@ -184,16 +180,16 @@ bool keep_first(const LoadedObject& object, void* context) {
 
 void* LoadedObject::find(const char* name) const {
   if (!symbols) return nullptr;
-  const uint32_t index = definition_index(*this, name);
+  const uint32_t index = hashed_index(*this, name, true);
   return index == 0 ? nullptr : reinterpret_cast<void*>(bias + symbols[index].st_value);
 }
 
 uint32_t LoadedObject::symbol_index(const char* name) const {
   if (!symbols) return 0;
-  if (const uint32_t index = definition_index(*this, name)) return index;
-  const uint32_t end_of_references = reference_end(*this);
-  for (uint32_t index = 1; index < end_of_references; ++index) {
-    if (symbols[index].st_shndx == SHN_UNDEF && strcmp(strings + symbols[index].st_name, name) == 0) return index;
+  if (const uint32_t index = hashed_index(*this, name, false)) return index;
+  const uint32_t end_of_unhashed = unhashed_end(*this);
+  for (uint32_t index = 1; index < end_of_unhashed; ++index) {
+    if (strcmp(strings + symbols[index].st_name, name) == 0) return index;
   }
   return 0;
 }
