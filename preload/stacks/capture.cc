@@ -9,6 +9,9 @@ Stack capture(const void* hook_return_address) {
   return stack;
 }
 
-void after_fork_in_child() { native_after_fork_in_child(); }
+void after_fork_in_child() {
+  native_after_fork_in_child();
+  python_after_fork_in_child();
+}
 
 }  // namespace tensorscope::stacks

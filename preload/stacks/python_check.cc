@@ -1,5 +1,9 @@
 #include "stacks/python_check.h"
 
+#include <errno.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
 #include <cstring>
 
 #include "stacks/python_stack.h"
@@ -8,8 +12,46 @@ namespace tensorscope::stacks {
 
 namespace {
 
+constexpr size_t kTypeOffset = 8;  // PyObject.ob_type
+constexpr size_t kFramesLookedAt = 64;
 constexpr int kFileInput = 257;  // Py_file_input (Include/compile.h)
 constexpr int kNoArguments = 4;  // METH_NOARGS (Include/methodobject.h)
+
+// ---- Reading what may not be there
+// --------------------------------------------------------------------------------------
+
+enum class Read : uint8_t { yes, no_memory, refused };
+
+template <typename T>
+Read read_carefully(const char* base, size_t offset, T& value) {
+  const int saved_errno = errno;
+  iovec to{&value, sizeof value};
+  iovec from{const_cast<char*>(base + offset), sizeof value};
+  ssize_t size = process_vm_readv(getpid(), &to, 1, &from, 1, 0);
+  Read result = size == ssize_t(sizeof value)  ? Read::yes
+                : size >= 0 || errno == EFAULT ? Read::no_memory
+                                               : Read::refused;
+  errno = saved_errno;
+  return result;
+}
+
+bool has_type(const char* object, const char* type) {
+  const char* actual = nullptr;
+  return read_carefully(object, kTypeOffset, actual) == Read::yes && actual == type;
+}
+
+bool code_looks_sound(const PythonInterpreter& interpreter, const char* code) {
+  const PythonLayout& layout = interpreter.layout;
+  const char *file = nullptr, *name = nullptr, *lines = nullptr;
+  return has_type(code, interpreter.api.code_type) && read_carefully(code, layout.code_filename, file) == Read::yes &&
+         has_type(file, interpreter.api.text_type) && read_carefully(code, layout.code_name, name) == Read::yes &&
+         has_type(name, interpreter.api.text_type) &&
+         read_carefully(code, layout.code_line_table, lines) == Read::yes &&
+         has_type(lines, interpreter.api.bytes_type);
+}
+
+// ---- Asking the interpreter
+// ------------------------------------------------------------------------------------------------
 
 // A new reference that is dropped at the end of the scope.
 class Reference {
@@ -81,7 +123,7 @@ bool has_begun(StackId id) {
 }
 
 struct TestProgram {
-  const PythonApi* api;
+  const PythonInterpreter* interpreter;
   StackId (*capture)();
   Agreement agreement;
 };
@@ -89,10 +131,10 @@ TestProgram* g_test_program = nullptr;  // with the GIL
 
 PyObject* check_called(PyObject*, PyObject*) {
   TestProgram& program = *g_test_program;
-  Agreement agreement = compare_stack(*program.api, program.capture);
+  Agreement agreement = compare_stack(*program.interpreter, program.capture);
   if (program.agreement != Agreement::no) program.agreement = agreement;
-  program.api->increment(program.api->none);
-  return program.api->none;
+  program.interpreter->api.increment(program.interpreter->api.none);
+  return program.interpreter->api.none;
 }
 
 struct MethodDefinition {  // PyMethodDef
@@ -124,8 +166,37 @@ for _ in outer():
 
 }  // namespace
 
-Agreement compare_stack(const PythonApi& api, StackId (*capture)()) {
+Agreement frames_look_sound(const PythonInterpreter& interpreter) {
+  const PythonLayout& layout = interpreter.layout;
+  const char* frame = reinterpret_cast<const char*>(interpreter.api.this_thread_state());
+  if (frame == nullptr) return Agreement::nothing_to_compare;
+  Read first = read_carefully(frame, layout.thread_frame, frame);
+  if (first == Read::refused) return Agreement::yes;
+  if (first == Read::yes && frame != nullptr && layout.cframe_frame >= 0) {
+    first = read_carefully(frame, size_t(layout.cframe_frame), frame);
+  }
+  if (first == Read::no_memory) return Agreement::no;
+  Agreement agreement = Agreement::nothing_to_compare;
+  for (size_t i = 0; frame != nullptr && i < kFramesLookedAt; ++i) {
+    uint8_t owner = 0;
+    uint64_t code = 0;
+    if (read_carefully(frame, layout.frame_owner, owner) != Read::yes) return Agreement::no;
+    if (layout.style == FrameStyle::entry_flag && owner > 1) return Agreement::no;
+    if (layout.style != FrameStyle::shims || owner < layout.first_shim_owner) {
+      if (read_carefully(frame, layout.frame_code, code) != Read::yes) return Agreement::no;
+      if (!code_looks_sound(interpreter, reinterpret_cast<const char*>(code & ~kReferenceTags))) return Agreement::no;
+      agreement = Agreement::yes;
+    }
+    if (read_carefully(frame, layout.frame_previous, frame) != Read::yes) return Agreement::no;
+  }
+  return agreement;
+}
+
+Agreement compare_stack(const PythonInterpreter& interpreter, StackId (*capture)()) {
+  const PythonApi& api = interpreter.api;
   Undisturbed undisturbed(api);
+  Agreement sound = frames_look_sound(interpreter);
+  if (sound != Agreement::yes) return sound;
   Reference frame(api, nullptr);
   if (api.thread_frame != nullptr) {
     frame.move_to(api.thread_frame(api.this_thread_state()));
@@ -149,7 +220,8 @@ Agreement compare_stack(const PythonApi& api, StackId (*capture)()) {
   return frame ? Agreement::no : Agreement::yes;
 }
 
-Agreement compare_in_test_program(const PythonApi& api, StackId (*capture)()) {
+Agreement compare_in_test_program(const PythonInterpreter& interpreter, StackId (*capture)()) {
+  const PythonApi& api = interpreter.api;
   Undisturbed undisturbed(api);
   Reference names(api, api.new_dict());
   Reference check(api, api.new_function(&g_check_method, nullptr, nullptr));
@@ -157,7 +229,7 @@ Agreement compare_in_test_program(const PythonApi& api, StackId (*capture)()) {
     api.clear_error();
     return Agreement::nothing_to_compare;
   }
-  TestProgram program{&api, capture, Agreement::nothing_to_compare};
+  TestProgram program{&interpreter, capture, Agreement::nothing_to_compare};
   g_test_program = &program;
   Reference result(api, api.run(kProgram, kFileInput, names.get(), names.get()));
   if (!result) api.clear_error();

@@ -13,11 +13,16 @@ namespace tensorscope::stacks {
 
 enum class Agreement : uint8_t { nothing_to_compare, yes, no };
 
+// Context: hook, GIL not needed. The calling thread's frames; memory is read through the kernel, which answers for
+// every address. Where the kernel refuses to answer at all, this check says yes.
+Agreement frames_look_sound(const PythonInterpreter& interpreter);
+
+// Context: with the GIL held. Leaves the error indicator as it was; creates no references that outlive the call.
 // The calling thread's present stack against `capture`'s.
-Agreement compare_stack(const PythonApi& api, StackId (*capture)());
+Agreement compare_stack(const PythonInterpreter& interpreter, StackId (*capture)());
 
 // The same inside a small program of our own (nested functions, a comprehension, a callback from C, a generator), for a
 // thread that runs no Python at the moment.
-Agreement compare_in_test_program(const PythonApi& api, StackId (*capture)());
+Agreement compare_in_test_program(const PythonInterpreter& interpreter, StackId (*capture)());
 
 }  // namespace tensorscope::stacks

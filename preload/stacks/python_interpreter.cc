@@ -27,6 +27,8 @@ bool resolve_api(PythonApi& api) {
   whole &= resolve("PyGILState_GetThisThreadState", api.this_thread_state);
   whole &= resolve("PyCode_Type", api.code_type);
   whole &= resolve("PyCell_Type", api.cell_type);
+  whole &= resolve("PyUnicode_Type", api.text_type);
+  whole &= resolve("PyBytes_Type", api.bytes_type);
   whole &= resolve("PyEval_GetFrame", api.eval_frame);
   whole &= resolve("PyFrame_GetLineNumber", api.frame_line);
   whole &= resolve("PyObject_GetAttrString", api.get_attribute);

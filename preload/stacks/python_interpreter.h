@@ -20,6 +20,8 @@ struct PythonApi {
   PyObject* (*current_thread_state)();  // PyThreadState_GetUnchecked, before 3.13 _PyThreadState_UncheckedGet
   const char* code_type;                // PyCode_Type
   const char* cell_type;                // PyCell_Type
+  const char* text_type;                // PyUnicode_Type
+  const char* bytes_type;               // PyBytes_Type
   const char* runtime;                  // _PyRuntime, null where it is not exported
   // For the self-check, with the GIL. The frame functions are null in 3.8.
   PyObject* (*thread_frame)(PyObject*);                      // PyThreadState_GetFrame

@@ -21,6 +21,10 @@ enum class LineFormat : uint8_t {
   locations,  // 3.11 on: the location table (PEP 657)
 };
 
+// From 3.14 on a frame's references carry tags in their low bits (Include/internal/pycore_stackref.h); objects are
+// aligned.
+inline constexpr uint64_t kReferenceTags = 7;
+
 struct PythonLayout {
   FrameStyle style;
   LineFormat lines;

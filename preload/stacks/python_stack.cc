@@ -25,7 +25,12 @@ constexpr size_t kDeepest = 2048;      // frames of one stack; what is outside b
 constexpr size_t kTypeOffset = 8;      // PyObject.ob_type
 constexpr size_t kDeallocOffset = 48;  // PyTypeObject.tp_dealloc, 3.8 to 3.14 (Include/cpython/object.h)
 
-enum class Status : uint8_t { searching, on, off };
+enum class Status : uint8_t {
+  searching,
+  unproven,  // there is an interpreter, but no frames to look at yet
+  on,
+  off,
+};
 
 constinit Arena g_arena;
 constinit PythonCodeTable g_codes(g_arena);
@@ -34,7 +39,8 @@ constinit PythonInterpreter g_interpreter;
 constinit std::atomic<Status> g_status{Status::searching};
 constinit std::atomic<bool> g_checked{false};
 constinit SpinLock g_start_lock;
-constinit char g_detail[160] = "";
+// What the coverage record says, one text a state: a reader may hold an older one.
+constinit char g_detail[160] = "", g_checked_detail[160] = "", g_off_detail[160] = "";
 
 // ---- The thread's last stack: what is still the same needs no look-up.
 // -------------------------------------------------
@@ -179,8 +185,8 @@ StackId capture_unguarded() {
 // -------------------------------------------------------------------------------------------------------------
 
 void switch_python_off(const char* why) {
-  snprintf(g_detail, sizeof g_detail, "CPython %s: %s", g_interpreter.version_text, why);
-  set_coverage(Subject::python_stacks, Seen::no, g_detail);
+  snprintf(g_off_detail, sizeof g_off_detail, "CPython %s: %s", g_interpreter.version_text, why);
+  set_coverage(Subject::python_stacks, Seen::no, g_off_detail);
   g_status.store(Status::off, std::memory_order_release);
 }
 
@@ -190,11 +196,30 @@ bool accept(Agreement agreement) {
     return false;
   }
   if (agreement == Agreement::yes && !g_checked.exchange(true)) {
-    snprintf(g_detail, sizeof g_detail, "CPython %s, compared with the interpreter's own account",
+    snprintf(g_checked_detail, sizeof g_checked_detail, "CPython %s, compared with the interpreter's own account",
              g_interpreter.version_text);
-    set_coverage(Subject::python_stacks, Seen::yes, g_detail);
+    set_coverage(Subject::python_stacks, Seen::yes, g_checked_detail);
+    g_status.store(Status::on, std::memory_order_release);
   }
   return true;
+}
+
+// Under the start lock, with or without the GIL: looks at the calling thread's frames, if it has any. `ask`: also asks
+// the interpreter, if this thread holds the GIL.
+Status prove(bool ask) {
+  switch (frames_look_sound(g_interpreter)) {
+    case Agreement::nothing_to_compare:
+      return Status::unproven;
+    case Agreement::no:
+      accept(Agreement::no);
+      return Status::off;
+    case Agreement::yes:
+      break;
+  }
+  if (ask && holds_gil(g_interpreter.api) && !accept(compare_stack(g_interpreter, capture_unguarded)))
+    return Status::off;
+  g_status.store(Status::on, std::memory_order_release);
+  return Status::on;
 }
 
 // The interpreter frees code objects through this slot of their type, with the GIL: the one moment at which what we
@@ -217,9 +242,11 @@ void watch_deallocations() {
 
 bool start_python() {
   Status status = g_status.load(std::memory_order_acquire);
-  if (status != Status::searching) return status == Status::on;
+  if (status != Status::searching) return status != Status::off;
   SpinGuard guard(g_start_lock);
-  if (!guard || g_status.load(std::memory_order_relaxed) != Status::searching) return g_status.load() == Status::on;
+  if (!guard) return false;
+  status = g_status.load(std::memory_order_relaxed);
+  if (status != Status::searching) return status != Status::off;
   if (!options().python_stacks) {
     set_coverage(Subject::python_stacks, Seen::no, "switched off by TENSORSCOPE_PYTHON");
     g_status.store(Status::off, std::memory_order_release);
@@ -240,31 +267,30 @@ bool start_python() {
   }
   g_thread_end_known = pthread_key_create(&g_thread_end, give_back) == 0;
   watch_deallocations();
-  if (holds_gil(g_interpreter.api) && !accept(compare_stack(g_interpreter.api, capture_unguarded))) return false;
-  if (!g_checked.load()) {
-    snprintf(g_detail, sizeof g_detail, "CPython %s, not yet compared with the interpreter's own account",
-             g_interpreter.version_text);
-    set_coverage(Subject::python_stacks, Seen::yes, g_detail);
-  }
-  g_status.store(Status::on, std::memory_order_release);
-  return true;
+  snprintf(g_detail, sizeof g_detail, "CPython %s, not yet compared with the interpreter's own account",
+           g_interpreter.version_text);
+  set_coverage(Subject::python_stacks, Seen::yes, g_detail);
+  g_status.store(Status::unproven, std::memory_order_release);
+  return prove(true) != Status::off;
 }
 
 bool check_python_with_gil() {
-  if (g_status.load(std::memory_order_acquire) != Status::on) return false;
+  Status status = g_status.load(std::memory_order_acquire);
+  if (status != Status::on && status != Status::unproven) return false;
   if (g_checked.load()) return true;
-  SpinGuard guard(g_start_lock);
-  if (!guard) return false;
-  Agreement agreement = compare_stack(g_interpreter.api, capture_unguarded);
+  Agreement agreement = compare_stack(g_interpreter, capture_unguarded);
   if (agreement == Agreement::nothing_to_compare) {
-    agreement = compare_in_test_program(g_interpreter.api, capture_unguarded);
+    agreement = compare_in_test_program(g_interpreter, capture_unguarded);
   }
   return accept(agreement);
 }
 
 StackId capture_python() {
-  if (g_status.load(std::memory_order_acquire) != Status::on) return 0;
-  return capture_unguarded();
+  Status status = g_status.load(std::memory_order_acquire);
+  if (status == Status::on) return capture_unguarded();
+  if (status != Status::unproven) return 0;
+  SpinGuard guard(g_start_lock);
+  return guard && prove(false) == Status::on ? capture_unguarded() : 0;
 }
 
 size_t python_frame_count() { return std::max(g_trie.size(), size_t{1}); }

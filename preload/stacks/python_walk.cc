@@ -6,7 +6,6 @@ namespace tensorscope::stacks {
 
 namespace {
 
-constexpr uint64_t kTagBits = 7;           // 3.14: _PyStackRef keeps tags in the low bits (pycore_stackref.h)
 constexpr size_t kTypeOffset = 8;          // PyObject.ob_type
 constexpr size_t kCellContentOffset = 16;  // PyCellObject.ob_ref
 
@@ -46,7 +45,7 @@ size_t walk_shims(const PythonLayout& layout, const char* frame, RawFrame* frame
       if (count != 0) frames[count - 1].position |= 1;
     } else {
       if (count == limit) break;
-      frames[count++] = {frame, reinterpret_cast<const char*>(load<uint64_t>(frame, code) & ~kTagBits),
+      frames[count++] = {frame, reinterpret_cast<const char*>(load<uint64_t>(frame, code) & ~kReferenceTags),
                          load<uint64_t>(frame, instruction)};
     }
     frame = load<const char*>(frame, previous);
@@ -87,7 +86,7 @@ size_t walk_frames(const PythonLayout& layout, const char* thread_state, RawFram
 }
 
 const void* first_local(const PythonLayout& layout, const char* frame, const void* cell_type) {
-  uint64_t local = load<uint64_t>(frame, layout.frame_locals) & ~kTagBits;
+  uint64_t local = load<uint64_t>(frame, layout.frame_locals) & ~kReferenceTags;
   if (local == 0) return nullptr;
   const char* object = reinterpret_cast<const char*>(local);
   if (cell_type != nullptr && load<const void*>(object, kTypeOffset) == cell_type) {

@@ -493,6 +493,16 @@ def entries():
         require("entry", all(f.entry for f in raw), "each frame is a native call of its own")
 
 
+def wrong_layouts():
+    """Another series' layout is found out, and without a crash."""
+    require("wrong layout", probe.probe_sound_as(0) == 1, "the right layout is refused")
+    objects = [0x030812f0, 0x030912f0, 0x030a0df0]  # these three differ in f_lasti alone
+    for version in objects + [0x030b07f0, 0x030c01f0]:
+        same = version >> 16 == sys.hexversion >> 16 or VERSION < (3, 11) and version in objects
+        if VERSION < (3, 13) or version != 0x030c01f0:  # 3.13 differs from 3.12 in the thread state alone
+            require("wrong layout", (probe.probe_sound_as(version) == 1) == same, "%x" % version)
+
+
 def standard_library():
     leaf, stack = capture(), traceback.extract_stack()
     ours = [(f.file.decode(), f.line) for f in raw_frames(leaf)][::-1]
@@ -513,7 +523,7 @@ def main():
         require("check", outcome == [1], "the self-check disagrees in a thread")
     for shape in (recursion, many_lines, callbacks, generators, switching, coroutines, comprehensions, bodies, flow, tracing,
                   unicode_names, threads, random_programs, deep, reused_addresses, repeated_code, modules, entries,
-                  standard_library):
+                  wrong_layouts, standard_library):
         shape()
     require("missed", probe.probe_missed() == 0, "%d captures were missed" % probe.probe_missed())
 

@@ -3,6 +3,7 @@
 #include <chrono>
 #include <cstring>
 
+#include "stacks/python_check.h"
 #include "stacks/python_interpreter.h"
 #include "stacks/python_stack.h"
 #include "stacks/python_walk.h"
@@ -35,6 +36,15 @@ PROBE void probe_frame(uint32_t id, ProbeFrame* out) {
   stacks::PythonFrame frame = stacks::python_frame(id);
   stacks::PythonCode code = stacks::python_code(frame.code);
   *out = {frame.module_object, code.file, code.name, frame.parent, code.first_line, frame.line, frame.entry};
+}
+
+// What the self-check says of the calling stack if it is read with the layout of another series (PY_VERSION_HEX): 0
+// nothing to compare, 1 sound, 2 not.
+PROBE int probe_sound_as(uint32_t version) {
+  stacks::PythonInterpreter interpreter;
+  if (stacks::find_interpreter(interpreter) != stacks::Found::yes) return -1;
+  if (version != 0 && !stacks::choose_layout(version, nullptr, interpreter.layout)) return -1;
+  return int(stacks::frames_look_sound(interpreter));
 }
 
 // Nanoseconds a capture of the calling stack, `rounds` times; with `change`, its innermost frame stands at another
