@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <barrier>
 #include <memory>
 #include <set>
 #include <thread>
@@ -41,8 +42,10 @@ TEST(SiteTable, ThreadsAgreeOnTheSitesOfTheSameStacks) {
   ASSERT_TRUE(table->start());
   std::vector<std::vector<SiteId>> seen(kThreads, std::vector<SiteId>(kStacks));
   std::vector<std::thread> threads;
+  std::barrier together(kThreads);
   for (size_t t = 0; t < kThreads; ++t) {
     threads.emplace_back([&, t] {
+      together.arrive_and_wait();
       for (uint32_t i = 0; i < kStacks; ++i) seen[t][i] = table->intern({i + 1, i / 3});
     });
   }
