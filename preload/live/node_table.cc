@@ -15,8 +15,12 @@ const void* vtable_of(const void* node) { return *static_cast<const void* const*
 bool NodeTable::knows(const void* node) {
   if (!deaths_are_told_.load(std::memory_order_relaxed)) return false;
   Table::Guard guard(table_, node);
-  if (!guard) give_up_on_locks();
-  return guard && guard.find(node).row != nullptr;
+  if (!guard) {
+    give_up_on_locks();
+    return false;
+  }
+  const Table::Place place = guard.find(node);
+  return place.row != nullptr && place.row->vtable == vtable_of(node);
 }
 
 void NodeTable::add(const void* node, const Origin& origin) {

@@ -299,6 +299,54 @@ TEST_F(RecorderTest, ANodeAtTheAddressOfADeadOneOfAnotherClassIsNotTakenForIt) {
   node_destroyed(&object);
 }
 
+TEST_F(RecorderTest, AnotherOutputOfANodeLeavesTheNodeAsItIs) {
+  node_destroyed(fresh(5));  // deaths are told in this torch
+  FakeNode split{&g_mul_class, {}};
+  t_fake_stack = {51, 0};
+  gradient_edge_set(fresh(0), &split);
+  SnapshotView first;
+  ASSERT_TRUE(first.take());
+  t_fake_stack = {52, 0};
+  gradient_edge_set(fresh(1), &split);
+  SnapshotView second;
+  ASSERT_TRUE(second.take());
+  EXPECT_EQ(node(second, &split)->serial, node(first, &split)->serial);
+  EXPECT_EQ(node(second, &split)->alive, 1u);
+  node_destroyed(&split);
+  gradient_edge_set(fresh(0), &split);  // the next node at this address
+  SnapshotView third;
+  ASSERT_TRUE(third.take());
+  EXPECT_GT(node(third, &split)->serial, node(first, &split)->serial);
+  EXPECT_EQ(third.sites[node(third, &split)->site].native, 52u);
+  node_destroyed(&split);
+}
+
+TEST_F(RecorderTest, ANodeThatAllocationsReferToKeepsItsRowWhenItsAddressIsUsedAgain) {
+  FakeNode object{&g_mul_class, {}};
+  t_fake_stack = {53, 0};
+  gradient_edge_set(fresh(0), &object);
+  t_running_node = &object;
+  cpu_allocated(fresh(1), 64);
+  t_running_node = nullptr;
+  object.vtable = &g_add_class;  // died untold
+  t_fake_stack = {54, 0};
+  gradient_edge_set(fresh(0), &object);
+  SnapshotView view;
+  ASSERT_TRUE(view.take());
+  const NodeEntry* made_it = nullptr;
+  size_t rows_of_the_address = 0;
+  for (const NodeEntry& entry : view.nodes) {
+    rows_of_the_address += entry.node == &object;
+    if (entry.serial == allocation(view, fresh(1))->node) made_it = &entry;
+  }
+  EXPECT_EQ(rows_of_the_address, 2u);
+  ASSERT_NE(made_it, nullptr);
+  EXPECT_EQ(made_it->vtable, &g_mul_class);
+  EXPECT_EQ(view.sites[made_it->site].native, 53u);
+  cpu_freed(fresh(1));
+  node_destroyed(&object);
+}
+
 TEST_F(RecorderTest, ThreadsHaveTheirKernelIdAndName) {
   uint32_t tid = 0;
   std::thread([&] {
