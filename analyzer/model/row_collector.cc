@@ -364,7 +364,7 @@ void RowCollector::add_names(const ChunkView& chunk) {
 }
 
 void RowCollector::add_end(const ChunkView& chunk) {
-  const auto* in = verified<dump::End>(chunk);
+  const auto* in = verified<dump::EndMark>(chunk);
   if (!in) return;
   end_agrees_ = in->chunks() == chunk.chunks_before && in->bytes() == chunk.offset;
   if (!end_agrees_)

@@ -1,5 +1,16 @@
 // The collector: the profiler's one helper thread, and the only one that writes dumps (but for out-of-memory).
-// It starts when torch appears in the process, blocks all signals and sleeps until a dump is asked for.
+// It starts when torch appears in the process, blocks all signals and sleeps on a futex until a dump is asked for: a
+// program may close every descriptor, but not a word of memory.
+//
+// One dump serves every signal that came before it began, and a signal that comes later leads to one more, so no
+// request is lost and a hundred signals do not make a hundred dumps. Dumps that somebody waits for are written one by
+// one.
+//
+// fork: the child has a collector of its own from its first moment, since an idle child (a DataLoader worker) can be
+// asked for a dump by nothing but a signal, whose handler cannot make a thread. In a child that only calls exec the
+// thread costs about 50 us and vanishes. CPython 3.12 and newer warn in os.fork() when the process has more than one
+// thread (Modules/posixmodule.c, warn_about_fork_with_threads): where the collector is idle and the only second thread,
+// it ends before the fork and is started again after os.fork() has returned (fork_restart.h).
 #pragma once
 
 #include <cstddef>
@@ -9,7 +20,8 @@ namespace tensorscope::snapshot {
 
 enum class Reason : uint8_t { signal = 1, exit = 2, call = 3 };  // = dump::Trigger
 
-// Context: activation. False: no thread could be made; signals and exit then write no dump, and coverage says so.
+// Context: activation. False: no thread could be made; exit and call dumps are then written by the asking thread,
+// signals write none.
 bool start_collector();
 
 // Context: signal handler, or any. Asks for one more dump; requests that come during a dump lead to one more after it.
@@ -20,9 +32,14 @@ void request_from_signal();
 // `detail` ends up in the dump ("exit status 3").
 int request_and_wait(Reason reason, const char* detail, char* path_out, size_t path_size);
 
-// Around fork (called by hooks/process.cc from pthread_atfork handlers).
+// Around fork (called by hooks/fork.cc from pthread_atfork handlers, before the tables' own).
 void before_fork();
 void after_fork_in_parent();
 void after_fork_in_child();
+
+// Writes a dump: dump.h's write_dump, or what a test puts in its place before start_collector().
+struct DumpRequest;
+using DumpFunction = bool (*)(const DumpRequest& request, char* path, size_t path_size);
+void set_dump_function_for_test(DumpFunction function);
 
 }  // namespace tensorscope::snapshot

@@ -262,7 +262,7 @@ std::string DumpBuilder::frame(const std::vector<Chunk>& chunks, bool end) {
   for (const Chunk& chunk : chunks) file += frame_chunk(chunk);
   if (end) {
     file += frame_chunk(chunk(dump::kEnd, [&](FlatBufferBuilder& fbb) {
-      return dump::CreateEnd(fbb, uint32_t(chunks.size()), file.size()).o;
+      return dump::CreateEndMark(fbb, uint32_t(chunks.size()), file.size()).o;
     }));
   }
   return file;

@@ -1,0 +1,18 @@
+// The C API (include/tensorscope/tensorscope.h).
+#include "python/bridge.h"
+#include "snapshot/collector.h"
+#include "support/state.h"
+#include "tensorscope/tensorscope.h"
+
+extern "C" {
+
+__attribute__((visibility("default"))) int tensorscope_dump(char* path_out, size_t path_size) {
+  using namespace tensorscope;
+  if (path_out != nullptr && path_size > 0) path_out[0] = 0;
+  if (g_state.load(std::memory_order_acquire) == State::dormant) return TENSORSCOPE_ABSENT;
+  return snapshot::request_and_wait(snapshot::Reason::call, "tensorscope_dump", path_out, path_size);
+}
+
+__attribute__((visibility("default"))) int tensorscope_active(void) { return tensorscope::recording() ? 1 : 0; }
+
+}  // extern "C"

@@ -1,0 +1,275 @@
+#include "snapshot/collector.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <linux/futex.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <atomic>
+
+#include "python/bridge.h"
+#include "snapshot/dump.h"
+#include "snapshot/fork_gate.h"
+#include "snapshot/fork_restart.h"
+#include "snapshot/process_info.h"
+#include "support/clock.h"
+#include "support/options.h"
+#include "support/state.h"
+#include "tensorscope/tensorscope.h"
+
+namespace tensorscope::snapshot {
+
+namespace {
+
+// Phase 1 needs some 64 KiB; the rest is never touched. glibc takes the thread's static TLS out of it, too.
+constexpr size_t kStackBytes = size_t{1} << 20;
+
+struct Waiter {
+  DumpRequest request;
+  char path[PATH_MAX];
+  bool ok = false;
+  std::atomic<uint32_t> done{0};
+  Waiter* next = nullptr;
+};
+
+// A word that changes with every event the collector has to look at; it sleeps while the word stays the same.
+std::atomic<uint32_t> g_wake{0};
+std::atomic<uint32_t> g_signals{0};
+uint32_t g_signals_served = 0;  // collector only
+std::atomic<uint64_t> g_signal_ns{0};
+
+pthread_mutex_t g_control = PTHREAD_MUTEX_INITIALIZER;  // guards what follows; held for moments only
+pthread_t g_thread;
+bool g_started = false;  // start_collector() was called
+bool g_running = false;
+bool g_busy = false;      // writing a dump: it may wait for the GIL that the forking thread holds
+bool g_starting = false;  // not yet ready for its first job
+bool g_stop = false;
+Waiter* g_first_waiter = nullptr;
+
+bool g_gate_held = false;           // by the forking thread
+bool g_restart_after_fork = false;  // likewise
+
+void futex_wait(std::atomic<uint32_t>& word, uint32_t value) {
+  syscall(SYS_futex, &word, FUTEX_WAIT_PRIVATE, value, nullptr, nullptr, 0);
+}
+
+// Async-signal-safe; leaves errno as it was.
+void futex_change_and_wake(std::atomic<uint32_t>& word) {
+  const int saved = errno;
+  word.fetch_add(1, std::memory_order_release);
+  syscall(SYS_futex, &word, FUTEX_WAKE_PRIVATE, INT_MAX, nullptr, nullptr, 0);
+  errno = saved;
+}
+
+class ControlLock {
+ public:
+  ControlLock() { pthread_mutex_lock(&g_control); }
+  ~ControlLock() { pthread_mutex_unlock(&g_control); }
+  ControlLock(const ControlLock&) = delete;
+  ControlLock& operator=(const ControlLock&) = delete;
+};
+
+bool write_real_dump(const DumpRequest& request, char* path, size_t path_size) {
+  char full[PATH_MAX];
+  const bool ok = write_dump(request, full);
+  snprintf(path, path_size, "%s", full);
+  return ok;
+}
+DumpFunction g_write = write_real_dump;
+
+// "SIGUSR1", or the number where the system has no name for it.
+const char* signal_detail() {
+  static char text[32];
+  const int number = options().signal;
+  const char* name = sigabbrev_np(number);
+  if (name != nullptr) {
+    snprintf(text, sizeof(text), "SIG%s", name);
+  } else {
+    snprintf(text, sizeof(text), "signal %d", number);
+  }
+  return text;
+}
+
+void write_for_signal() {
+  char path[PATH_MAX];
+  g_write({Reason::signal, signal_detail(), g_signal_ns.load(std::memory_order_relaxed)}, path, sizeof(path));
+}
+
+void serve(Waiter& waiter) {
+  waiter.ok = g_write(waiter.request, waiter.path, sizeof(waiter.path));
+  futex_change_and_wake(waiter.done);  // from here on the waiter may be gone
+}
+
+enum class Job { none, stop, waiter, signal };
+
+Job next_job(Waiter** waiter) {
+  ControlLock lock;
+  g_busy = g_starting = false;
+  if (g_stop) return Job::stop;
+  if (g_first_waiter != nullptr) {
+    *waiter = g_first_waiter;
+    g_first_waiter = g_first_waiter->next;
+    g_busy = true;
+    return Job::waiter;
+  }
+  const uint32_t signals = g_signals.load(std::memory_order_acquire);
+  if (signals == g_signals_served) return Job::none;
+  g_signals_served = signals;
+  g_busy = true;
+  return Job::signal;
+}
+
+void* run_collector(void*) {
+  ++t_inside;  // for good: nothing that this thread causes is recorded
+  pthread_setname_np(pthread_self(), "tensorscope");
+  python::attach();
+  for (;;) {
+    const uint32_t seen = g_wake.load(std::memory_order_acquire);
+    Waiter* waiter = nullptr;
+    switch (next_job(&waiter)) {
+      case Job::stop:
+        return nullptr;
+      case Job::waiter:
+        serve(*waiter);
+        break;
+      case Job::signal:
+        write_for_signal();
+        break;
+      case Job::none:
+        futex_wait(g_wake, seen);
+    }
+  }
+}
+
+// g_control is held.
+bool start_thread() {
+  if (g_running) return true;
+  sigset_t all, before;
+  sigfillset(&all);
+  pthread_attr_t attributes;
+  if (pthread_attr_init(&attributes) != 0) return false;
+  pthread_attr_setstacksize(&attributes, kStackBytes);
+  g_stop = false;
+  g_starting = true;
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  g_running = pthread_create(&g_thread, &attributes, run_collector, nullptr) == 0;
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  pthread_attr_destroy(&attributes);
+  if (!g_running) g_starting = false;
+  return g_running;
+}
+
+// A program may fork as its first act; one second is for a machine under load.
+bool is_starting() {
+  ControlLock lock;
+  return g_starting;
+}
+void wait_until_started() {
+  constexpr timespec kMillisecond = {0, 1'000'000};
+  for (int i = 0; i < 1000 && is_starting(); ++i) nanosleep(&kMillisecond, nullptr);
+}
+
+void start_again() {
+  ControlLock lock;
+  start_thread();
+}
+
+// Where there is no collector, the asking thread stands in for it.
+int write_here(Waiter& waiter, sigset_t& before) {
+  InsideScope inside;
+  sigset_t all;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  waiter.ok = g_write(waiter.request, waiter.path, sizeof(waiter.path));
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  return waiter.ok;
+}
+
+}  // namespace
+
+void set_dump_function_for_test(DumpFunction function) { g_write = function; }
+
+bool start_collector() {
+  start_process_info();
+  ControlLock lock;
+  g_started = true;
+  return start_thread();
+}
+
+void request_from_signal() {
+  g_signal_ns.store(monotonic_ns(), std::memory_order_relaxed);
+  g_signals.fetch_add(1, std::memory_order_release);
+  futex_change_and_wake(g_wake);
+}
+
+int request_and_wait(Reason reason, const char* detail, char* path_out, size_t path_size) {
+  if (path_out != nullptr && path_size > 0) path_out[0] = 0;
+  Waiter waiter;
+  waiter.request = {reason, detail != nullptr ? detail : "", monotonic_ns()};
+  waiter.path[0] = 0;
+  bool queued = false;
+  {
+    ControlLock lock;
+    if (g_started && start_thread()) {
+      Waiter** last = &g_first_waiter;
+      while (*last != nullptr) last = &(*last)->next;
+      *last = &waiter;
+      queued = true;
+    }
+  }
+  if (queued) {
+    futex_change_and_wake(g_wake);
+    while (waiter.done.load(std::memory_order_acquire) == 0) futex_wait(waiter.done, 0);
+  } else {
+    sigset_t before;
+    write_here(waiter, before);
+  }
+  if (!waiter.ok) return TENSORSCOPE_FAILED;
+  if (path_out != nullptr && path_size > 0) snprintf(path_out, path_size, "%s", waiter.path);
+  return TENSORSCOPE_OK;
+}
+
+void before_fork() {
+  g_gate_held = lock_fork_gate_for_fork();
+  g_restart_after_fork = false;
+  const bool stop = fork_would_warn();
+  if (stop) wait_until_started();
+  pthread_mutex_lock(&g_control);
+  if (stop && g_running && !g_busy && !g_starting) {
+    g_stop = true;
+    pthread_mutex_unlock(&g_control);
+    futex_change_and_wake(g_wake);
+    pthread_join(g_thread, nullptr);
+    pthread_mutex_lock(&g_control);
+    g_running = false;
+    g_restart_after_fork = true;
+  }
+}
+
+void after_fork_in_parent() {
+  const bool restart = g_restart_after_fork;
+  pthread_mutex_unlock(&g_control);
+  if (g_gate_held) unlock_fork_gate();
+  if (restart && !call_after_fork_returned(start_again)) start_again();
+}
+
+void after_fork_in_child() {
+  pthread_mutex_init(&g_control, nullptr);
+  reset_fork_gate_in_child();
+  g_first_waiter = nullptr;
+  g_signals.store(0, std::memory_order_relaxed);
+  g_signals_served = 0;
+  g_running = g_busy = g_starting = g_stop = false;
+  process_info_after_fork_in_child();
+  dump_after_fork_in_child();
+  if (g_started) start_again();
+}
+
+}  // namespace tensorscope::snapshot

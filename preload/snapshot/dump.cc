@@ -1,0 +1,194 @@
+#include "snapshot/dump.h"
+
+#include <errno.h>
+#include <setjmp.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <new>
+
+#include "hooks/self_check.h"
+#include "live/snapshot_view.h"
+#include "python/bridge.h"
+#include "snapshot/dump_name.h"
+#include "snapshot/fork_gate.h"
+#include "snapshot/process_chunks.h"
+#include "snapshot/process_info.h"
+#include "snapshot/table_chunks.h"
+#include "snapshot/tensor_rows.h"
+#include "snapshot/torch_version.h"
+#include "stacks/capture.h"
+#include "support/clock.h"
+#include "support/message.h"
+#include "support/options.h"
+#include "support/state.h"
+
+namespace tensorscope::snapshot {
+
+namespace {
+
+// Lives across dumps (the layout, once learned) and is too large for a small stack.
+MetadataReader g_reader;
+DumpFile* g_open_file = nullptr;  // for the child of a fork during phase 2
+uint32_t g_asked_for = 0;         // numbered dumps written so far
+uint32_t g_written = 0;
+int64_t g_last_live = -1;
+
+struct Summary {
+  size_t tensors = 0;
+  uint64_t live_bytes = 0;
+};
+
+// 1.42 GiB, 312.0 KiB, 17 B
+struct Size {
+  char text[32];
+  explicit Size(uint64_t bytes) {
+    constexpr const char* kUnits[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB"};
+    double value = double(bytes);
+    size_t unit = 0;
+    while (value >= 1024 && unit + 1 < sizeof(kUnits) / sizeof(*kUnits)) {
+      value /= 1024;
+      ++unit;
+    }
+    snprintf(text, sizeof(text), unit == 0 ? "%.0f %s" : value < 10 ? "%.2f %s" : "%.1f %s", value, kUnits[unit]);
+  }
+};
+
+// Memory may be what the program has run out of. This library is built without exceptions, so a failed `new` would end
+// the process; instead phase 1 is given up, and what it held is lost with it.
+jmp_buf g_no_memory;
+
+bool phase1(const DumpFacts& facts, DumpFile& file, Summary& summary) {
+  stacks::start_python();  // a C++ program may have an interpreter by now
+  hooks::run_self_check();
+  live::SnapshotView view;
+  if (!view.take()) {
+    say("no dump: the tables could not be copied (no memory, or a table is busy)");
+    return false;
+  }
+  ModuleMap modules;
+  modules.refresh();
+  DumpFacts full = facts;
+  MetadataReader* reader = nullptr;
+  if (g_reader.start(&modules) && hooks::destruction_is_seen()) {
+    reader = &g_reader;
+    learn_layout(view, g_reader);
+  }
+  full.torch_version = torch_version(modules, g_reader.torch());
+  for (const live::DeviceTotals& device : view.devices) summary.live_bytes += device.live_bytes;
+  summary.tensors = view.tensors.size;
+
+  StringTable strings;
+  return write_process(full, view, file) && write_modules(modules, file) &&
+         write_tensors(view, reader, strings, file) && write_allocations(view, file) &&
+         write_nodes(view, reader, strings, file) && write_stacks(view, file) && write_codes(strings, file) &&
+         write_threads(view, strings, file) && write_coverage(file) && write_totals(full, view, file) &&
+         write_strings(strings, file);
+}
+
+bool guarded_phase1(const DumpFacts& facts, DumpFile& file, Summary& summary) {
+  ForkGateScope gate;
+  if (setjmp(g_no_memory) != 0) {
+    std::set_new_handler(nullptr);
+    say("no dump: not enough memory to write one");
+    return false;
+  }
+  std::set_new_handler([] { longjmp(g_no_memory, 1); });
+  const bool ok = phase1(facts, file, summary);
+  std::set_new_handler(nullptr);
+  return ok;
+}
+
+bool phase2(DumpFile& file) {
+  python::Names names;
+  if (options().names) {
+    names = python::collect_names(options().names_timeout_ms);
+  } else {
+    names.detail = "switched off by TENSORSCOPE_NAMES";
+  }
+  return write_names(names, file) && write_end(file);
+}
+
+void copy_text(const std::string& text, char (&out)[PATH_MAX]) {
+  const size_t length = text.size() < sizeof(out) ? text.size() : sizeof(out) - 1;
+  memcpy(out, text.data(), length);
+  out[length] = 0;
+}
+
+// The directory dumps go to, as an absolute path: the program may change its own.
+void dump_directory(char (&out)[PATH_MAX]) {
+  const char* wanted = options().directory;
+  const char* start = process_info().directory;
+  if (wanted == nullptr || *wanted == 0) wanted = start;
+  if (*wanted == 0) wanted = ".";
+  const bool absolute = *wanted == '/' || *start == 0;
+  const std::string whole = absolute ? wanted : std::string(start) + "/" + wanted;
+  copy_text(whole, out);
+}
+
+const char* trigger_name(Reason reason) {
+  return reason == Reason::exit ? "exit" : reason == Reason::call ? "call" : "signal";
+}
+
+bool give_name(DumpFile& file, const DumpName& base, char (&name)[NAME_MAX + 1]) {
+  constexpr unsigned kAttempts = 10000;
+  for (unsigned attempt = 1; attempt <= kAttempts; ++attempt) {
+    dump_name(options().name, process_info(), base, attempt, name);
+    if (file.rename_to(name)) return true;
+    if (file.error() != EEXIST) return false;
+  }
+  return false;
+}
+
+void report(const char* name, const Summary& summary, uint64_t requested_ns) {
+  if (options().quiet) return;
+  char change[64] = "";
+  if (g_last_live >= 0) {
+    const int64_t difference = int64_t(summary.live_bytes) - g_last_live;
+    snprintf(change, sizeof(change), ", %s%s since the last", difference < 0 ? "-" : "+",
+             Size(uint64_t(difference < 0 ? -difference : difference)).text);
+  }
+  const unsigned long ms = (unsigned long)((monotonic_ns() - requested_ns + 500'000) / 1'000'000);
+  say("wrote %s (%zu tensor%s, %s live%s) in %lu ms", name, summary.tensors, summary.tensors == 1 ? "" : "s",
+      Size(summary.live_bytes).text, change, ms);
+}
+
+}  // namespace
+
+bool write_dump(const DumpRequest& request, char (&path)[PATH_MAX]) {
+  const bool at_exit = request.reason == Reason::exit;
+  const DumpName base = {g_asked_for + 1, at_exit ? "exit" : "", trigger_name(request.reason)};
+  char name[NAME_MAX + 1];
+  char directory[PATH_MAX];
+  dump_name(options().name, process_info(), base, 1, name);
+  dump_directory(directory);
+  path[0] = 0;
+
+  DumpFile file;
+  Summary summary;
+  DumpFacts facts = {request.reason, request.detail, g_written + 1, request.requested_ns, {}};
+  g_open_file = &file;
+  bool ok = file.open(directory, name) && guarded_phase1(facts, file, summary) && phase2(file);
+  if (ok) ok = give_name(file, base, name);
+  g_open_file = nullptr;
+  if (!ok) {
+    if (file.error() != 0) say("no dump in %s: cannot %s: %s", directory, file.failed(), strerror(file.error()));
+    return false;
+  }
+  ++g_written;
+  if (!at_exit) ++g_asked_for;
+  report(name, summary, request.requested_ns);
+  g_last_live = int64_t(summary.live_bytes);
+  copy_text(std::string(directory) + "/" + name, path);
+  return true;
+}
+
+void dump_after_fork_in_child() {
+  if (g_open_file != nullptr) g_open_file->forget();
+  g_open_file = nullptr;
+  g_asked_for = 0;
+  g_written = 0;
+  g_last_live = -1;
+}
+
+}  // namespace tensorscope::snapshot

@@ -1,0 +1,27 @@
+// Writes one dump: phase 1 (tables, stacks, metadata, totals; no GIL), phase 2 (names, with the GIL, with a time
+// limit), the name of the file, and the line on standard error.
+//
+// Context: collector, or the thread that stands in for it. One at a time a process.
+#pragma once
+
+#include <limits.h>
+
+#include <cstdint>
+
+#include "snapshot/collector.h"
+
+namespace tensorscope::snapshot {
+
+struct DumpRequest {
+  Reason reason = Reason::signal;
+  const char* detail = "";
+  uint64_t requested_ns = 0;
+};
+
+// False: nothing was written, and one line on standard error has said why. `path` receives the dump's path.
+bool write_dump(const DumpRequest& request, char (&path)[PATH_MAX]);
+
+// In the forked child: dumps are counted from 1 again, and what the parent was writing is the parent's.
+void dump_after_fork_in_child();
+
+}  // namespace tensorscope::snapshot

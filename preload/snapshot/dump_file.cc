@@ -1,0 +1,150 @@
+#include "snapshot/dump_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/fs.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "tensorscope/dump_format.h"
+
+namespace tensorscope::snapshot {
+
+namespace {
+
+uint32_t random_word() {
+  uint32_t word = 0;
+  if (getrandom(&word, sizeof(word), GRND_NONBLOCK) == ssize_t(sizeof(word))) return word;
+  timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return uint32_t(t.tv_nsec) * 2654435761u ^ uint32_t(getpid());
+}
+
+}  // namespace
+
+bool DumpFile::fail(const char* what, int error) {
+  if (error_ == 0) {
+    error_ = error;
+    failed_ = what;
+  }
+  return false;
+}
+
+bool DumpFile::Descriptor::remember(int opened) {
+  struct stat status;
+  number = opened;
+  if (opened < 0 || fstat(opened, &status) != 0) return false;
+  device = status.st_dev;
+  inode = status.st_ino;
+  return true;
+}
+
+bool DumpFile::Descriptor::still_ours() const {
+  struct stat status;
+  return number >= 0 && fstat(number, &status) == 0 && status.st_dev == device && status.st_ino == inode;
+}
+
+void DumpFile::Descriptor::close_ours() {
+  if (still_ours()) close(number);
+  number = -1;
+}
+
+bool DumpFile::open(const char* directory, const char* name) {
+  constexpr int kFlags = O_RDONLY | O_DIRECTORY | O_CLOEXEC;
+  directory_path_ = directory;
+  int opened = ::open(directory, kFlags);
+  if (opened < 0 && errno == ENOENT && mkdir(directory, 0777) == 0) opened = ::open(directory, kFlags);
+  if (!directory_.remember(opened)) return fail("open the directory", errno);
+
+  for (int attempt = 0;; ++attempt) {
+    // A name that does not end in ".tscope": what a killed process leaves behind is never taken for a dump.
+    snprintf(temporary_, sizeof(temporary_), ".%.*s.tmp-%08x", int(sizeof(temporary_) - 16), name, random_word());
+    opened = openat(directory_.number, temporary_, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+    if (opened >= 0) break;
+    if (errno != EEXIST || attempt == 100) {
+      temporary_[0] = 0;
+      return fail("make a file", errno);
+    }
+  }
+  if (!file_.remember(opened) || fchmod(opened, 0600) != 0) return fail("make a file", errno);
+
+  dump::FileHeader header = {};
+  memcpy(header.magic, dump::kMagic, sizeof(header.magic));
+  header.major = dump::kFormatMajor;
+  header.minor = dump::kFormatMinor;
+  header.checksum = dump::header_checksum(header);
+  return write_all(&header, sizeof(header));
+}
+
+bool DumpFile::write_all(const void* data, size_t size) {
+  constexpr size_t kPiece = size_t{1} << 20;
+  const char* next = static_cast<const char*>(data);
+  while (size > 0) {
+    if (!file_.still_ours()) return fail("write (the program closed the descriptor)", EBADF);
+    const ssize_t written = write(file_.number, next, size < kPiece ? size : kPiece);
+    if (written < 0 && errno == EINTR) continue;
+    if (written <= 0) return fail("write", written < 0 ? errno : ENOSPC);
+    next += written;
+    size -= size_t(written);
+    bytes_ += uint64_t(written);
+  }
+  return true;
+}
+
+bool DumpFile::append(uint32_t type, const void* payload, size_t length) {
+  if (error_ != 0) return false;
+  if (length > dump::kMaxChunkBytes) return fail("write (a chunk is too large)", EFBIG);
+  constexpr char kZeros[8] = {};
+  dump::ChunkHeader header = {type, 0, length, 0};
+  header.checksum = dump::chunk_checksum(header, payload);
+  if (!write_all(&header, sizeof(header)) || !write_all(payload, length) || !write_all(kZeros, dump::padding(length))) {
+    return false;
+  }
+  ++chunks_;
+  return true;
+}
+
+bool DumpFile::rename_to(const char* name) {
+  if (error_ == EEXIST) error_ = 0;
+  if (error_ != 0) return false;
+  if (!directory_.still_ours()) return fail("name the file (the program closed the descriptor)", EBADF);
+  const int directory = directory_.number;
+  int result = int(syscall(SYS_renameat2, directory, temporary_, directory, name, RENAME_NOREPLACE));
+  if (result != 0 && (errno == EINVAL || errno == ENOSYS)) {
+    // A file system or kernel without that: a hard link does not replace either; where there are none, look first.
+    result = linkat(directory, temporary_, directory, name, 0);
+    if (result == 0) {
+      unlinkat(directory, temporary_, 0);
+    } else if (errno != EEXIST) {
+      struct stat status;
+      if (fstatat(directory, name, &status, AT_SYMLINK_NOFOLLOW) == 0) return fail("name the file", EEXIST);
+      result = renameat(directory, temporary_, directory, name);
+    }
+  }
+  if (result != 0) return fail("name the file", errno);
+  temporary_[0] = 0;
+  return true;
+}
+
+void DumpFile::discard() {
+  if (temporary_[0] != 0) {
+    char path[PATH_MAX];
+    snprintf(path, sizeof(path), "%s/%s", directory_path_, temporary_);
+    unlink(path);
+  }
+  forget();
+}
+
+void DumpFile::forget() {
+  temporary_[0] = 0;
+  file_.close_ours();
+  directory_.close_ours();
+}
+
+}  // namespace tensorscope::snapshot

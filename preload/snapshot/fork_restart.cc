@@ -1,0 +1,96 @@
+#include "snapshot/fork_restart.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "snapshot/small_file.h"
+#include "support/loaded_object.h"
+
+namespace tensorscope::snapshot {
+
+namespace {
+
+// CPython's own, by name: nothing here is compiled against Python.
+struct PythonApi {
+  const unsigned long* version = nullptr;  // Py_Version, 3.11 and newer
+  int (*is_initialized)() = nullptr;
+  int (*has_gil)() = nullptr;
+  int (*add_pending_call)(int (*)(void*), void*) = nullptr;
+  void* (*current_frame)() = nullptr;    // borrowed
+  void* (*frame_back)(void*) = nullptr;  // new reference
+  void (*decrease_reference)(void*) = nullptr;
+  bool complete = false;
+};
+PythonApi g_python;
+
+// The frame that called os.fork(): an address to compare with, never followed.
+const void* g_forking_frame = nullptr;
+void (*g_start)() = nullptr;
+int g_postponed = 0;
+constexpr int kMostPostponed = 1000;
+
+template <typename F>
+bool resolve(const char* name, F& function) {
+  function = reinterpret_cast<F>(find_in_any_object(name));
+  return function != nullptr;
+}
+
+bool resolve_python() {
+  if (!g_python.complete) {
+    g_python.complete =
+        resolve("Py_Version", g_python.version) && resolve("Py_IsInitialized", g_python.is_initialized) &&
+        resolve("PyGILState_Check", g_python.has_gil) && resolve("Py_AddPendingCall", g_python.add_pending_call) &&
+        resolve("PyEval_GetFrame", g_python.current_frame) && resolve("PyFrame_GetBack", g_python.frame_back) &&
+        resolve("Py_DecRef", g_python.decrease_reference);
+  }
+  return g_python.complete;
+}
+
+// /proc/self/stat, field 20.
+unsigned long thread_count() {
+  char stat[1024];
+  read_small_file("/proc/self/stat", stat, sizeof(stat));
+  const char* field = strrchr(stat, ')');
+  for (int i = 2; field != nullptr && i < 20; ++i) field = strchr(field + 1, ' ');
+  return field != nullptr ? strtoul(field, nullptr, 10) : 0;
+}
+
+// True while a frame called by the forking one runs: the handlers of os.register_at_fork, still inside os.fork().
+bool inside_fork_call() {
+  void* frame = g_python.current_frame();
+  if (frame == nullptr || frame == g_forking_frame) return false;
+  for (void* outer = g_python.frame_back(frame); outer != nullptr;) {
+    void* next = outer == g_forking_frame ? nullptr : g_python.frame_back(outer);
+    const bool found = outer == g_forking_frame;
+    g_python.decrease_reference(outer);
+    if (found) return true;
+    outer = next;
+  }
+  return false;
+}
+
+int pending_call(void*) {
+  if (inside_fork_call() && ++g_postponed < kMostPostponed && g_python.add_pending_call(pending_call, nullptr) == 0) {
+    return 0;
+  }
+  g_start();
+  return 0;
+}
+
+}  // namespace
+
+bool fork_would_warn() {
+  constexpr unsigned long kFirstThatWarns = 0x030C0000;
+  if (thread_count() != 2 || !resolve_python()) return false;
+  if (*g_python.version < kFirstThatWarns || !g_python.is_initialized() || !g_python.has_gil()) return false;
+  g_forking_frame = g_python.current_frame();
+  return true;
+}
+
+bool call_after_fork_returned(void (*start)()) {
+  g_start = start;
+  g_postponed = 0;
+  return g_python.add_pending_call(pending_call, nullptr) == 0;
+}
+
+}  // namespace tensorscope::snapshot

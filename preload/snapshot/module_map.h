@@ -1,0 +1,39 @@
+// The objects mapped into this process, as the loader knows them at one moment.
+//
+// Context: collector, no table lock held (dl_iterate_phdr takes the loader's lock, and a thread that holds that one may
+// be waiting for a table).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace tensorscope::snapshot {
+
+struct MappedModule {
+  std::string path;
+  uint64_t load_bias = 0;
+  uint64_t begin = 0, end = 0;
+  std::vector<uint8_t> build_id;
+};
+
+class ModuleMap {
+ public:
+  // Reads the list anew.
+  void refresh();
+
+  const std::vector<MappedModule>& modules() const { return modules_; }
+
+  // True where [address, address + size) lies in one readable segment of a module. Any lock may be held.
+  bool readable(uint64_t address, size_t size) const;
+
+ private:
+  struct Segment {
+    uint64_t begin, end;
+  };
+  std::vector<MappedModule> modules_;
+  std::vector<Segment> segments_;  // by address
+};
+
+}  // namespace tensorscope::snapshot

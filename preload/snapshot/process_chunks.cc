@@ -1,0 +1,161 @@
+#include "snapshot/process_chunks.h"
+
+#include <time.h>
+
+#include <vector>
+
+#include "live/snapshot_view.h"
+#include "snapshot/chunk.h"
+#include "snapshot/process_info.h"
+#include "snapshot/string_table.h"
+#include "snapshot/system_totals.h"
+#include "stacks/python_stack.h"
+#include "support/clock.h"
+#include "support/coverage.h"
+#include "support/options.h"
+#include "support/state.h"
+
+namespace tensorscope::snapshot {
+
+namespace {
+
+using Text = flatbuffers::Offset<flatbuffers::String>;
+
+std::vector<Text> command_line(Chunk& chunk, const ProcessInfo& process) {
+  std::vector<Text> arguments;
+  for (size_t i = 0; i < process.command_line_size;) {
+    const char* argument = process.command_line + i;
+    arguments.push_back(chunk.string(argument));
+    i += strlen(argument) + 1;
+  }
+  return arguments;
+}
+
+struct OptionRows {
+  Chunk& chunk;
+  std::vector<flatbuffers::Offset<dump::KeyValue>> rows;
+};
+
+std::vector<flatbuffers::Offset<dump::KeyValue>> option_rows(Chunk& chunk) {
+  OptionRows options{chunk, {}};
+  auto add = [](const char* name, const char* value, const char*, void* context) {
+    auto* options = static_cast<OptionRows*>(context);
+    auto key = options->chunk.string(name);
+    auto text = options->chunk.string(value);
+    options->rows.push_back(dump::CreateKeyValue(options->chunk.builder(), key, text));
+  };
+  visit_options(add, &options);
+  return options.rows;
+}
+
+}  // namespace
+
+bool write_process(const DumpFacts& facts, const live::SnapshotView& view, DumpFile& file) {
+  const ProcessInfo& p = process_info();
+  Chunk chunk(dump::kProcess);
+  flatbuffers::FlatBufferBuilder& b = chunk.builder();
+  auto program = chunk.string(p.program);
+  auto executable = chunk.string(p.executable);
+  auto arguments = b.CreateVector(command_line(chunk, p));
+  auto directory = chunk.string(p.directory);
+  auto host = chunk.string(p.host);
+  auto run_id = chunk.string(p.run_id);
+  auto detail = chunk.string(facts.detail);
+  auto torch = chunk.string(facts.torch_version);
+  auto python = chunk.string(stacks::python_version());
+  auto version = chunk.string(TENSORSCOPE_VERSION);
+  auto options = b.CreateVector(option_rows(chunk));
+
+  dump::ProcessBuilder process(b);
+  process.add_pid(p.pid);
+  process.add_parent_pid(p.parent_pid);
+  process.add_forked_from(p.forked_from);
+  process.add_program(program);
+  process.add_executable(executable);
+  process.add_command_line(arguments);
+  process.add_working_directory(directory);
+  process.add_host(host);
+  process.add_run_id(run_id);
+  process.add_start_unix_ns(p.start_unix_ns);
+  process.add_start_ns(p.start_ns);
+  process.add_dump_unix_ns(read_clock_ns(CLOCK_REALTIME) - (monotonic_ns() - view.taken_ns));
+  process.add_dump_ns(view.taken_ns);
+  process.add_trigger(dump::Trigger(facts.reason));
+  process.add_trigger_detail(detail);
+  process.add_dump_number(facts.number);
+  process.add_rank(p.rank);
+  process.add_local_rank(p.local_rank);
+  process.add_world_size(p.world_size);
+  process.add_torch_version(torch);
+  process.add_python_version(python);
+  process.add_tensorscope_version(version);
+  process.add_options(options);
+  process.add_snapshot_serial(view.serial);
+  process.add_fork_serial(view.fork_serial);
+  return chunk.append_to(file, process.Finish());
+}
+
+bool write_totals(const DumpFacts& facts, const live::SnapshotView& view, DumpFile& file) {
+  std::vector<dump::DeviceTotal> devices;
+  for (const live::DeviceTotals& d : view.devices) {
+    devices.emplace_back(d.live_bytes, d.peak_bytes, d.live_count, d.total_count, d.total_bytes, d.allocator_allocated,
+                         d.allocator_reserved, d.allocator_reserved_peak, d.device.type, d.device.index);
+  }
+  const SystemTotals system = read_system_totals();
+  Chunk chunk(dump::kTotals);
+  auto rows = chunk.builder().CreateVectorOfStructs(devices);
+  dump::TotalsBuilder totals(chunk.builder());
+  totals.add_devices(rows);
+  totals.add_tensors_live(view.tensors.size);
+  totals.add_tensors_total(view.tensors_total);
+  totals.add_resident_bytes(system.resident);
+  totals.add_resident_peak_bytes(system.resident_peak);
+  totals.add_cgroup_current(system.cgroup_current);
+  totals.add_cgroup_limit(system.cgroup_limit);
+  totals.add_machine_total(system.machine_total);
+  totals.add_machine_available(system.machine_available);
+  totals.add_profiler_bytes(live::profiler_memory());
+  totals.add_stopped_ns(view.stopped_ns);
+  totals.add_phase1_ns(monotonic_ns() - facts.requested_ns);
+  return chunk.append_to(file, totals.Finish());
+}
+
+bool write_coverage(DumpFile& file) {
+  Chunk chunk(dump::kCoverage);
+  std::vector<flatbuffers::Offset<dump::Coverage>> rows;
+  const auto add = [&](const char* subject, Seen seen, const char* detail, uint64_t missed) {
+    auto name = chunk.string(subject);
+    auto text = chunk.string(detail != nullptr ? detail : "");
+    rows.push_back(dump::CreateCoverage(chunk.builder(), name, dump::Seen(seen), text, missed));
+  };
+  if (const char* why = off_reason()) add("recording", Seen::no, why, 0);
+  for (size_t i = 0; i < size_t(Subject::count_); ++i) {
+    const CoverageEntry& entry = coverage(Subject(i));
+    add(subject_name(Subject(i)), entry.seen.load(), entry.detail.load(), entry.missed.load());
+  }
+  return chunk.append_to(file, dump::CreateCoveragesDirect(chunk.builder(), &rows));
+}
+
+bool write_names(const python::Names& names, DumpFile& file) {
+  Chunk chunk(dump::kNames);
+  StringTable strings;
+  std::vector<dump::ModuleName> modules;
+  for (const python::ModuleName& m : names.modules) {
+    modules.emplace_back(m.object, strings.intern(m.path), strings.intern(m.class_name));
+  }
+  std::vector<Text> values;
+  for (const std::string& value : strings.values()) values.push_back(chunk.string(value));
+  auto detail = chunk.string(names.detail);
+  auto texts = chunk.builder().CreateVector(values);
+  auto rows = chunk.builder().CreateVectorOfStructs(modules);
+  return chunk.append_to(file, dump::CreateNames(chunk.builder(), names.complete, detail, texts, rows));
+}
+
+bool write_end(DumpFile& file) {
+  Chunk chunk(dump::kEnd);
+  const uint32_t chunks = file.chunks();
+  const uint64_t bytes = file.bytes();
+  return chunk.append_to(file, dump::CreateEndMark(chunk.builder(), chunks, bytes));
+}
+
+}  // namespace tensorscope::snapshot

@@ -1,0 +1,27 @@
+// The chunks of a dump that describe the process and the dump itself: PROC, TOTL, COVR, NAME, END!.
+//
+// Context: collector. Each function appends to `file` and returns false where that fails.
+#pragma once
+
+#include "live/snapshot_view.h"
+#include "python/bridge.h"
+#include "snapshot/collector.h"
+#include "snapshot/dump_file.h"
+
+namespace tensorscope::snapshot {
+
+struct DumpFacts {
+  Reason reason = Reason::signal;
+  const char* detail = "";
+  uint32_t number = 1;
+  uint64_t requested_ns = 0;
+  std::string torch_version;
+};
+
+bool write_process(const DumpFacts& facts, const live::SnapshotView& view, DumpFile& file);
+bool write_totals(const DumpFacts& facts, const live::SnapshotView& view, DumpFile& file);
+bool write_coverage(DumpFile& file);
+bool write_names(const python::Names& names, DumpFile& file);
+bool write_end(DumpFile& file);
+
+}  // namespace tensorscope::snapshot

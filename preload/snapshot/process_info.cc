@@ -1,0 +1,186 @@
+#include "snapshot/process_info.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+#include "snapshot/small_file.h"
+#include "support/clock.h"
+
+namespace tensorscope::snapshot {
+
+namespace {
+
+constexpr size_t kMaxCommandLine = size_t{1} << 20;
+ProcessInfo g_info;
+
+// /proc/self/stat, field 22: start in clock ticks after boot. The second field is a name that may hold spaces.
+void read_start_time() {
+  char stat[1024];
+  read_small_file("/proc/self/stat", stat, sizeof(stat));
+  const char* field = strrchr(stat, ')');
+  for (int i = 2; field != nullptr && i < 22; ++i) {
+    field = strchr(field + 1, ' ');
+  }
+  const uint64_t ticks = field != nullptr ? strtoull(field, nullptr, 10) : 0;
+  const uint64_t start_boot_ns = ticks * (1'000'000'000 / uint64_t(sysconf(_SC_CLK_TCK)));
+  const uint64_t boot_now = read_clock_ns(CLOCK_BOOTTIME);
+  const uint64_t age = ticks != 0 && boot_now > start_boot_ns ? boot_now - start_boot_ns : 0;
+  const uint64_t monotonic_now = read_clock_ns(CLOCK_MONOTONIC);
+  g_info.start_ns = monotonic_now > age ? monotonic_now - age : 0;
+  g_info.start_unix_ns = read_clock_ns(CLOCK_REALTIME) - age;
+}
+
+void make_run_id() {
+  uint8_t bytes[16] = {};
+  if (getrandom(bytes, sizeof(bytes), GRND_NONBLOCK) != ssize_t(sizeof(bytes))) {
+    // Early in the machine's life there is no randomness yet.
+    const uint64_t words[2] = {read_clock_ns(CLOCK_REALTIME),
+                               uint64_t(getpid()) << 32 ^ read_clock_ns(CLOCK_MONOTONIC)};
+    memcpy(bytes, words, sizeof(bytes));
+  }
+  for (size_t i = 0; i < sizeof(bytes); ++i) {
+    g_info.run_id[2 * i] = "0123456789abcdef"[bytes[i] >> 4];
+    g_info.run_id[2 * i + 1] = "0123456789abcdef"[bytes[i] & 15];
+  }
+}
+
+int number_from(const char* variable) {
+  const char* text = getenv(variable);
+  if (text == nullptr || *text == 0) return -1;
+  char* end = nullptr;
+  const long value = strtol(text, &end, 10);
+  return *end == 0 && value >= 0 && value <= INT_MAX ? int(value) : -1;
+}
+
+int first_number(const char* const* variables) {
+  for (; *variables != nullptr; ++variables) {
+    if (const int value = number_from(*variables); value >= 0) return value;
+  }
+  return -1;
+}
+
+void read_ranks() {
+  constexpr const char* kRank[] = {"RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK", nullptr};
+  constexpr const char* kLocal[] = {"LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID", nullptr};
+  constexpr const char* kWorld[] = {"WORLD_SIZE", "OMPI_COMM_WORLD_SIZE", "PMI_SIZE", nullptr};
+  g_info.rank = first_number(kRank);
+  g_info.local_rank = first_number(kLocal);
+  g_info.world_size = first_number(kWorld);
+  // Slurm sets its variables in every shell of a job; only more than one task makes ranks of them.
+  if (g_info.rank < 0 && number_from("SLURM_NTASKS") > 1) {
+    g_info.rank = number_from("SLURM_PROCID");
+    g_info.local_rank = number_from("SLURM_LOCALID");
+    g_info.world_size = number_from("SLURM_NTASKS");
+  }
+}
+
+void read_command_line() {
+  void* memory =
+      mmap(nullptr, kMaxCommandLine, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (memory == MAP_FAILED) return;
+  g_info.command_line_size = read_small_file("/proc/self/cmdline", static_cast<char*>(memory), kMaxCommandLine);
+  g_info.command_line = static_cast<const char*>(memory);
+}
+
+const char* base_name(const char* path) {
+  const char* slash = strrchr(path, '/');
+  return slash != nullptr ? slash + 1 : path;
+}
+
+bool starts_with(const char* text, const char* prefix) { return strncmp(text, prefix, strlen(prefix)) == 0; }
+
+// The arguments of a command line, one after the other.
+class Arguments {
+ public:
+  Arguments(const char* data, size_t size) : next_(data), end_(data + size) {}
+  const char* next() {
+    if (next_ >= end_) return nullptr;
+    const char* argument = next_;
+    next_ += strnlen(next_, size_t(end_ - next_)) + 1;
+    return argument;
+  }
+
+ private:
+  const char* next_;
+  const char* end_;
+};
+
+// What CPython runs, by the grammar of its command line (Python/initconfig.c: short options may be joined; c, m, W and
+// X take the rest of the word or the next word). Null: a command, standard input or a prompt.
+const char* python_target(Arguments arguments) {
+  for (const char* word = arguments.next(); word != nullptr; word = arguments.next()) {
+    if (word[0] != '-') return word;
+    if (word[1] == 0) return nullptr;
+    if (word[1] == '-') {
+      if (strcmp(word, "--check-hash-based-pycs") == 0) arguments.next();
+      continue;
+    }
+    for (const char* option = word + 1; *option != 0; ++option) {
+      if (*option == 'c') return nullptr;
+      if (*option == 'm') return option[1] != 0 ? option + 1 : arguments.next();
+      if (*option == 'W' || *option == 'X') {
+        if (option[1] == 0) arguments.next();
+        break;
+      }
+    }
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+void program_name(const char* executable, const char* arguments, size_t size, char* out, size_t out_size) {
+  char trimmed[PATH_MAX];
+  Arguments words(arguments, size);
+  const char* first = words.next();
+  const bool is_python =
+      starts_with(base_name(executable), "python") || (first != nullptr && starts_with(base_name(first), "python"));
+  const char* name = base_name(executable);
+  if (is_python) {
+    const char* target = python_target(words);
+    snprintf(trimmed, sizeof(trimmed), "%s", target != nullptr ? target : "python");
+    size_t length = strlen(trimmed);
+    while (length > 1 && trimmed[length - 1] == '/') trimmed[--length] = 0;
+    if (length > 3 && strcmp(trimmed + length - 3, ".py") == 0) trimmed[length - 3] = 0;
+    name = base_name(trimmed);
+    if (*name == 0 || strcmp(name, ".") == 0 || strcmp(name, "..") == 0) name = "python";
+  }
+  size_t n = 0;
+  for (; name[n] != 0 && n + 1 < out_size; ++n) {
+    out[n] = (unsigned char)name[n] <= ' ' || name[n] == 0x7f ? '_' : name[n];
+  }
+  out[n] = 0;
+  if (n == 0) snprintf(out, out_size, "program");
+}
+
+void start_process_info() {
+  if (g_info.pid != 0) return;
+  g_info.pid = uint32_t(getpid());
+  g_info.parent_pid = uint32_t(getppid());
+  const ssize_t length = readlink("/proc/self/exe", g_info.executable, sizeof(g_info.executable) - 1);
+  g_info.executable[length > 0 ? length : 0] = 0;
+  if (getcwd(g_info.directory, sizeof(g_info.directory)) == nullptr) g_info.directory[0] = 0;
+  if (gethostname(g_info.host, sizeof(g_info.host) - 1) != 0) g_info.host[0] = 0;
+  read_command_line();
+  program_name(g_info.executable, g_info.command_line, g_info.command_line_size, g_info.program,
+               sizeof(g_info.program));
+  read_ranks();
+  read_start_time();
+  make_run_id();
+}
+
+const ProcessInfo& process_info() { return g_info; }
+
+void process_info_after_fork_in_child() {
+  g_info.forked_from = g_info.pid;
+  g_info.pid = uint32_t(getpid());
+  g_info.parent_pid = uint32_t(getppid());
+  read_start_time();
+  make_run_id();
+}
+
+}  // namespace tensorscope::snapshot

@@ -1,0 +1,41 @@
+// Who this process is: read once at activation, before the program can overwrite its command line or change its
+// directory, and again in a forked child for what differs there.
+//
+// Context: written at activation and in the fork child, constant otherwise.
+#pragma once
+
+#include <limits.h>
+
+#include <cstddef>
+#include <cstdint>
+
+namespace tensorscope::snapshot {
+
+struct ProcessInfo {
+  uint32_t pid = 0;
+  uint32_t parent_pid = 0;
+  uint32_t forked_from = 0;
+  int rank = -1;
+  int local_rank = -1;
+  int world_size = -1;
+  uint64_t start_unix_ns = 0;
+  uint64_t start_ns = 0;
+  char program[NAME_MAX + 1] = "";
+  char executable[PATH_MAX] = "";
+  char directory[PATH_MAX] = "";  // working directory at activation
+  char host[65] = "";
+  char run_id[33] = "";
+  const char* command_line = "";  // arguments, each with its terminating zero
+  size_t command_line_size = 0;
+};
+
+// Context: activation. Idempotent.
+void start_process_info();
+const ProcessInfo& process_info();
+void process_info_after_fork_in_child();
+
+// What a person calls this program: the script's name without .py, the module's after -m, or the binary's name.
+// `arguments` holds zero-terminated strings one after the other. A Python given no script is "python".
+void program_name(const char* executable, const char* arguments, size_t size, char* out, size_t out_size);
+
+}  // namespace tensorscope::snapshot

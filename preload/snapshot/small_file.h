@@ -1,0 +1,17 @@
+// Reads a small file of /proc or /sys whole, by open and read alone: no stdio, no malloc.
+//
+// Context: activation, collector.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace tensorscope::snapshot {
+
+// At most size-1 bytes and a terminating zero; returns the number of bytes, 0 where the file cannot be read.
+size_t read_small_file(const char* path, char* buffer, size_t size);
+
+// The number behind `key` in text of lines "key   number ...", 0 if it is not there.
+uint64_t number_after(const char* text, const char* key);
+
+}  // namespace tensorscope::snapshot

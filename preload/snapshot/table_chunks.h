@@ -1,0 +1,24 @@
+// The chunks of a dump that hold tables but not tensors: allocations, sites, stacks, code, threads, modules, strings.
+//
+// Context: collector. Each function appends to `file` and returns false where that fails.
+#pragma once
+
+#include "live/snapshot_view.h"
+#include "snapshot/dump_file.h"
+#include "snapshot/module_map.h"
+#include "snapshot/string_table.h"
+
+namespace tensorscope::snapshot {
+
+bool write_allocations(const live::SnapshotView& view, DumpFile& file);
+
+// SITE, NATV and PYTH. Where a trie has more than `most_frames` frames, only those that sites with something alive need
+// are written, under new ids; the other sites then have no stack.
+bool write_stacks(const live::SnapshotView& view, DumpFile& file, size_t most_frames = size_t{1} << 20);
+
+bool write_codes(StringTable& strings, DumpFile& file);
+bool write_threads(const live::SnapshotView& view, StringTable& strings, DumpFile& file);
+bool write_modules(const ModuleMap& modules, DumpFile& file);
+bool write_strings(const StringTable& strings, DumpFile& file);
+
+}  // namespace tensorscope::snapshot

@@ -1,0 +1,156 @@
+#include "snapshot/tensor_rows.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "snapshot/chunk.h"
+
+namespace tensorscope::snapshot {
+
+namespace {
+
+// Rows of a chunk: few enough that a dump of a million tensors needs some megabytes, enough that a chunk's head is
+// nothing.
+constexpr size_t kRows = 16384;
+constexpr size_t kSamples = 2048;
+static_assert(kRows <= dump::kMaxRowsPerChunk);
+
+// Facts of the tensors of one chunk. Filled under table locks: nothing may grow there.
+struct TensorBatch {
+  const live::TensorEntry* entries = nullptr;
+  size_t first = 0;  // index of the chunk's first entry
+  MetadataReader* reader = nullptr;
+  std::vector<Metadata> facts;
+  std::vector<uint32_t> dims_at;
+  std::vector<uint8_t> seen;
+  std::vector<int64_t> dims;
+
+  void start(size_t begin, size_t size) {
+    first = begin;
+    dims.clear();
+    dims.reserve(size * 2 * kMaxDims);  // untouched pages cost nothing
+    std::fill(seen.begin(), seen.end(), 0);
+  }
+  void look(size_t index) {
+    const size_t i = index - first;
+    Metadata& m = facts[i];
+    reader->read(entries[index].impl, entries[index].released, m);
+    seen[i] = 1;
+    dims_at[i] = uint32_t(dims.size());
+    if (m.sizes != nullptr) dims.insert(dims.end(), m.sizes, m.sizes + m.ndim);
+    if (m.strides != nullptr) dims.insert(dims.end(), m.strides, m.strides + m.ndim);
+  }
+};
+
+// Class names of objects that may be gone by now: their first words are read without faulting. "": not known.
+std::vector<const char*> class_names(const std::vector<uint64_t>& objects, MetadataReader* reader) {
+  std::vector<uint64_t> addresses;
+  for (uint64_t object : objects) {
+    if (object != 0) addresses.push_back(object);
+  }
+  std::vector<uint64_t> words(addresses.size(), 0);
+  std::vector<const char*> names(objects.size(), "");
+  if (reader == nullptr || !read_words_safely(addresses.data(), words.data(), addresses.size())) return names;
+  size_t next = 0;
+  for (size_t i = 0; i < objects.size(); ++i) {
+    if (objects[i] != 0) names[i] = reader->classes().by_vtable(words[next++]);
+  }
+  return names;
+}
+
+dump::Tensor row_of(const live::TensorEntry& entry, const Metadata& m, const TensorBatch& batch, size_t i,
+                    uint32_t flags, StringTable& strings, const char* grad_fn_name) {
+  return dump::Tensor(entry.serial, reinterpret_cast<uint64_t>(entry.impl), entry.created_ns, m.storage_base,
+                      m.storage_nbytes, m.storage_offset, m.numel, m.grad, m.grad_fn, m.known, flags, batch.dims_at[i],
+                      entry.site, entry.thread, strings.intern_literal(m.class_name),
+                      strings.intern_literal(grad_fn_name), strings.intern_literal(m.note), m.itemsize, m.ndim,
+                      m.device_type, m.device_index, m.dtype, m.layout);
+}
+
+}  // namespace
+
+void learn_layout(const live::SnapshotView& view, MetadataReader& reader) {
+  if (reader.layout_known() || view.tensors.size == 0) return;
+  struct Context {
+    LayoutFinder finder;
+    const live::TensorEntry* entries;
+  } context = {LayoutFinder(reader.torch(), reader.classes()), view.tensors.data};
+  auto look = [](size_t index, void* pointer) {
+    auto* context = static_cast<Context*>(pointer);
+    if (!context->entries[index].released) context->finder.add(context->entries[index].impl);
+  };
+  look_at_live(view.tensors, 0, std::min(view.tensors.size, kSamples), look, &context);
+  const char* why = "";
+  const TensorLayout layout = context.finder.result(&why);
+  reader.use_layout(layout, why);
+}
+
+bool write_tensors(const live::SnapshotView& view, MetadataReader* reader, StringTable& strings, DumpFile& file) {
+  TensorBatch batch;
+  batch.entries = view.tensors.data;
+  batch.reader = reader;
+  const size_t most = std::min(view.tensors.size, kRows);
+  batch.facts.resize(most);
+  batch.dims_at.resize(most);
+  batch.seen.resize(most);
+  std::vector<uint64_t> grad_fns(most);
+  std::vector<dump::Tensor> rows;
+  rows.reserve(most);
+  const Metadata nothing;
+
+  for (size_t begin = 0; begin < view.tensors.size; begin += kRows) {
+    const size_t size = std::min(kRows, view.tensors.size - begin);
+    batch.start(begin, size);
+    auto look = [](size_t index, void* context) { static_cast<TensorBatch*>(context)->look(index); };
+    if (reader != nullptr) look_at_live(view.tensors, begin, begin + size, look, &batch);
+
+    grad_fns.assign(size, 0);
+    for (size_t i = 0; i < size; ++i) {
+      if (batch.seen[i]) grad_fns[i] = batch.facts[i].grad_fn;
+    }
+    const std::vector<const char*> names = class_names(grad_fns, reader);
+    rows.clear();
+    for (size_t i = 0; i < size; ++i) {
+      const live::TensorEntry& entry = view.tensors[begin + i];
+      const Metadata& m = batch.seen[i] ? batch.facts[i] : nothing;
+      uint32_t flags = m.flags;
+      if (!batch.seen[i]) {
+        batch.dims_at[i] = 0;
+        if (reader != nullptr) flags |= uint32_t(dump::TensorFlag::freed_during_dump);
+      }
+      if (entry.serial <= view.fork_serial) flags |= uint32_t(dump::TensorFlag::inherited);
+      rows.push_back(row_of(entry, m, batch, i, flags, strings, names[i]));
+    }
+    Chunk chunk(dump::kTensors, rows.size() * sizeof(dump::Tensor) + batch.dims.size() * sizeof(int64_t) + 256);
+    auto values = chunk.builder().CreateVectorOfStructs(rows);
+    auto dims = chunk.builder().CreateVector(batch.dims);
+    if (!chunk.append_to(file, dump::CreateTensorRows(chunk.builder(), values, dims))) return false;
+  }
+  return true;
+}
+
+bool write_nodes(const live::SnapshotView& view, MetadataReader* reader, StringTable& strings, DumpFile& file) {
+  std::vector<uint64_t> alive;
+  std::vector<dump::Node> rows;
+  for (size_t begin = 0; begin < view.nodes.size; begin += kRows) {
+    const size_t size = std::min(kRows, view.nodes.size - begin);
+    alive.assign(size, 0);
+    for (size_t i = 0; i < size; ++i) {
+      const live::NodeEntry& node = view.nodes[begin + i];
+      if (node.alive) alive[i] = reinterpret_cast<uint64_t>(node.node);
+    }
+    const std::vector<const char*> names = class_names(alive, reader);
+    rows.clear();
+    for (size_t i = 0; i < size; ++i) {
+      const live::NodeEntry& node = view.nodes[begin + i];
+      rows.emplace_back(node.serial, reinterpret_cast<uint64_t>(node.node), node.created_ns,
+                        strings.intern_literal(names[i]), node.site, node.thread, uint8_t(node.alive));
+    }
+    Chunk chunk(dump::kNodes, rows.size() * sizeof(dump::Node) + 256);
+    auto values = chunk.builder().CreateVectorOfStructs(rows);
+    if (!chunk.append_to(file, dump::CreateNodeRows(chunk.builder(), values))) return false;
+  }
+  return true;
+}
+
+}  // namespace tensorscope::snapshot

@@ -1,0 +1,21 @@
+// The TENS and NODE chunks: the rows of the copied tables, joined with what live tensors and nodes say of themselves.
+//
+// Context: collector.
+#pragma once
+
+#include "live/snapshot_view.h"
+#include "snapshot/dump_file.h"
+#include "snapshot/metadata.h"
+#include "snapshot/string_table.h"
+
+namespace tensorscope::snapshot {
+
+// Lets live tensors vote about the layout where the reader has none yet.
+void learn_layout(const live::SnapshotView& view, MetadataReader& reader);
+
+// `reader` null: torch's tensors are not to be looked at, the rows hold what the tables know.
+bool write_tensors(const live::SnapshotView& view, MetadataReader* reader, StringTable& strings, DumpFile& file);
+
+bool write_nodes(const live::SnapshotView& view, MetadataReader* reader, StringTable& strings, DumpFile& file);
+
+}  // namespace tensorscope::snapshot
