@@ -30,7 +30,7 @@ TENSORSCOPE_HOOKS(X)
 #undef X
 
 // Real functions as far as they are known. Kept until the process ends: torch's libraries cannot be unloaded.
-extern std::atomic<RealFunction> g_real_functions[kHookCount];
+extern constinit std::atomic<RealFunction> g_real_functions[kHookCount];
 
 // Looks in the library of the list, then in every other object. A hook is only ever called by an object that was bound
 // to it, which without the preload would have been bound to the same definition, so there is one; where there is none

@@ -7,7 +7,7 @@
 
 namespace tensorscope {
 
-std::atomic<RealFunction> g_real_functions[kHookCount];
+constinit std::atomic<RealFunction> g_real_functions[kHookCount];
 
 namespace {
 

@@ -2,8 +2,8 @@
 
 namespace tensorscope {
 
-std::atomic<State> g_state{State::dormant};
-thread_local uint32_t t_inside = 0;
+constinit std::atomic<State> g_state{State::dormant};
+constinit thread_local uint32_t t_inside = 0;
 
 namespace {
 std::atomic<const char*> g_off_reason{nullptr};

@@ -12,7 +12,7 @@ namespace tensorscope {
 
 enum class State : uint8_t { dormant, starting, recording, off };
 
-extern std::atomic<State> g_state;
+extern constinit std::atomic<State> g_state;
 
 inline bool recording() { return g_state.load(std::memory_order_acquire) == State::recording; }
 
@@ -23,7 +23,7 @@ const char* off_reason();  // null while not off
 // Per-thread word: non-zero while this thread is inside the profiler's own code, so that what the profiler itself
 // causes (its collector's allocations, a program's signal handler that interrupts a hook and allocates) is neither
 // recorded nor can it deadlock on our own locks.
-extern thread_local uint32_t t_inside;
+extern constinit thread_local uint32_t t_inside;  // constinit: no call of an initialiser at each use
 
 // Hook context. `if (HookScope scope; scope) table.record(...)`. False when recording is off or this thread is already
 // inside. The real function is never called under a scope: an exception must not pass through one.
