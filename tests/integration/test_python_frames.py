@@ -44,9 +44,9 @@ def static_interpreters():
     return [path for series in SERIES for path in [f"/usr/bin/python{series}"] if os.access(path, os.X_OK)]
 
 
-def run_frames(python, *options):
+def run_frames(python, *options, **settings):
     done = subprocess.run([python, PROGRAMS / "python_frames.py", PROBE, *options], capture_output=True, text=True,
-                          timeout=TIMEOUT, env={**os.environ, "PYTHONIOENCODING": "utf-8"})
+                          timeout=TIMEOUT, env={**os.environ, "PYTHONIOENCODING": "utf-8", **settings})
     assert done.returncode == 0, done.stderr[-2000:]
     return json.loads(done.stdout)
 
@@ -63,6 +63,15 @@ def test_stacks_are_exact(series, options):
 @pytest.mark.parametrize("python", static_interpreters() or [pytest.param("", marks=pytest.mark.skip("no /usr/bin/python3"))])
 def test_stacks_are_exact_in_the_distributions_python(python):
     assert run_frames(python)["failures"] == []
+
+
+@pytest.mark.parametrize("series", ["3.8", "3.11", "3.13"])
+def test_memory_is_bounded(series):
+    assert run_frames(interpreter(series), "--fill", TENSORSCOPE_MAX_STACK_MEMORY="2M")["failures"] == []
+
+
+def test_python_stacks_can_be_switched_off():
+    assert run_frames(interpreter("3.11"), TENSORSCOPE_PYTHON="0")["detail"] == "switched off by TENSORSCOPE_PYTHON"
 
 
 def test_an_unknown_series_is_named():

@@ -1,12 +1,17 @@
 """Captures its own Python stacks in every shape a program can have, with the GIL released, and compares each with what the
 interpreter itself says: file, function, first line, line. Any CPython from 3.8 on; no torch.
-usage: python_frames.py PROBE_LIBRARY          prints one JSON object
+usage: python_frames.py PROBE_LIBRARY [--check | --fill | --cost]          prints one JSON object
+  --check  asks for the self-check with the GIL, too
+  --fill   only makes ever new code objects, until TENSORSCOPE_MAX_STACK_MEMORY is reached
+  --cost   nanoseconds a capture, by depth: unchanged, and with another instruction in the innermost frame
 """
 import asyncio
+import atexit
 import contextlib
 import ctypes
 import functools
 import json
+import os
 import random
 import sys
 import threading
@@ -493,6 +498,66 @@ def entries():
         require("entry", all(f.entry for f in raw), "each frame is a native call of its own")
 
 
+def forks():
+    """A child goes on with what it inherited."""
+    pid = os.fork()
+    if pid == 0:
+        before = len(results["failures"])
+        probe.probe_after_fork()
+        recursion(3)
+        exec(compile("here('child')", "<child>", "exec"), {"here": here})
+        os._exit(0 if len(results["failures"]) == before else 1)
+    require("fork", os.waitpid(pid, 0)[1] == 0, "the child's stacks differ")
+
+
+def short_threads():
+    """Threads that end give back what was kept for them; the smallest stack that Python allows is enough."""
+    def one(size):
+        threading.stack_size(size)
+        worker = threading.Thread(target=here, args=("short thread",))
+        worker.start()
+        worker.join()
+        threading.stack_size(0)
+
+    one(65536)
+    before = probe.probe_memory()
+    for _ in range(100):
+        one(65536)
+    require("short threads", probe.probe_memory() - before < 1 << 20, "%d bytes" % (probe.probe_memory() - before))
+
+
+class AtTheEnd:
+    """Captures while the interpreter goes down; nothing is compared, it must only not fail."""
+
+    def __init__(self, function):
+        self.function = function
+
+    def __del__(self):
+        self.function()
+
+
+last = AtTheEnd(capture)
+atexit.register(capture)
+
+
+def fill():
+    """Ever new code objects, until the tables take no more: then there is no stack, and it is counted."""
+    def one(i):
+        space = {"capture": capture}
+        exec(compile("def f():\n  return capture()\nleaf = f()\n", "<%d %s>" % (i, "x" * 500), "exec"), space)
+        return space["leaf"]
+
+    first = raw_frames(one(0))
+    i = 1
+    while one(i) and i < 100000:
+        i += 1
+    require("fill", 100 < i < 100000, "full after %d" % i)
+    require("fill", probe.probe_missed() > 0, "nothing is missed")
+    require("fill", probe.probe_memory() < 4 << 20, "%d bytes" % probe.probe_memory())
+    again = raw_frames(one(0))
+    require("fill", [(f.file, f.line) for f in again[:1]] == [(f.file, f.line) for f in first[:1]], "known stacks are lost")
+
+
 def wrong_layouts():
     """Another series' layout is found out, and without a crash."""
     require("wrong layout", probe.probe_sound_as(0) == 1, "the right layout is refused")
@@ -509,7 +574,7 @@ def standard_library():
     require("traceback", ours == [(f.filename, f.lineno) for f in stack], "%s %s" % (ours, stack))
 
 
-def main():
+def main(shapes):
     if not probe.probe_start():
         results["failures"].append({"label": "start", "problem": probe.probe_detail().decode()})
         return
@@ -521,11 +586,8 @@ def main():
         worker.start()
         worker.join()
         require("check", outcome == [1], "the self-check disagrees in a thread")
-    for shape in (recursion, many_lines, callbacks, generators, switching, coroutines, comprehensions, bodies, flow, tracing,
-                  unicode_names, threads, random_programs, deep, reused_addresses, repeated_code, modules, entries,
-                  wrong_layouts, standard_library):
+    for shape in shapes:
         shape()
-    require("missed", probe.probe_missed() == 0, "%d captures were missed" % probe.probe_missed())
 
 
 def cost():
@@ -539,11 +601,19 @@ def cost():
     return {depth: descend(depth - base) for depth in (3, 12, 42)}
 
 
+SHAPES = [recursion, many_lines, callbacks, generators, switching, coroutines, comprehensions, bodies, flow, tracing,
+          unicode_names, threads, random_programs, deep, reused_addresses, repeated_code, modules, entries, wrong_layouts,
+          forks, short_threads, standard_library]
+
 if "--cost" in sys.argv:
     probe.probe_start()
     results = cost()
+elif "--fill" in sys.argv:
+    main([fill])
 else:
-    main()
+    main(SHAPES)
+    require("missed", probe.probe_missed() == 0, "%d captures were missed" % probe.probe_missed())
+if "--cost" not in sys.argv:
     results["detail"] = probe.probe_detail().decode()
     results["memory"] = probe.probe_memory()
 print(json.dumps(results))

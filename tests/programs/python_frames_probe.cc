@@ -8,6 +8,7 @@
 #include "stacks/python_stack.h"
 #include "stacks/python_walk.h"
 #include "support/coverage.h"
+#include "support/options.h"
 
 #define PROBE extern "C" __attribute__((visibility("default")))
 
@@ -24,7 +25,11 @@ struct ProbeFrame {
   int32_t entry;
 };
 
-PROBE int probe_start() { return stacks::start_python(); }
+PROBE int probe_start() {
+  tensorscope::parse_options();
+  return stacks::start_python();
+}
+PROBE void probe_after_fork() { stacks::python_after_fork_in_child(); }
 PROBE int probe_check() { return stacks::check_python_with_gil(); }
 PROBE uint32_t probe_capture() { return stacks::capture_python(); }
 PROBE const char* probe_detail() { return tensorscope::coverage(Subject::python_stacks).detail.load(); }
