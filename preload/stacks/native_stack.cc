@@ -1,8 +1,14 @@
 #include "stacks/native_stack.h"
 
+#include <link.h>
+
+#include "stacks/eh_frame.h"
+#include "stacks/frame_walk.h"
 #include "stacks/libunwind_loader.h"
 #include "stacks/native_trie.h"
 #include "stacks/own_frames.h"
+#include "stacks/rule_table.h"
+#include "stacks/thread_stack.h"
 #include "support/coverage.h"
 #include "support/options.h"
 
@@ -10,17 +16,132 @@ namespace tensorscope::stacks {
 
 namespace {
 
-constexpr int kMaxFrames = 1024;
-constexpr int kMaxOwnFrames = 32;
+// Every so many captures of a thread one is compared with libunwind's; prime, so that it falls on every place of a
+// loop.
+constexpr uint32_t kCheckEvery = 4093;
 
 constinit Libunwind g_libunwind;
 constinit NativeTrie g_trie;
+constinit RuleTable g_rules;
 constinit OwnCode g_own_code;
+constinit std::atomic<bool> g_started{false};
+constinit std::atomic<bool> g_walks{false};  // by our own rules; false: by libunwind alone
+constinit std::atomic<bool> g_cut_reported{false};
+constinit std::atomic<uint64_t> g_by_libunwind{0}, g_checked{0}, g_disagreed{0};
 
-// Index of the first frame to keep.
+void report_cut() {
+  if (g_cut_reported.exchange(true, std::memory_order_relaxed)) return;
+  if (coverage(Subject::native_stacks).seen.load(std::memory_order_acquire) != Seen::yes) return;
+  set_coverage(Subject::native_stacks, Seen::partly, "stacks deeper than 1024 frames lost their outer end");
+}
+
+StackId missed() {
+  count_missed(Subject::native_stacks);
+  return 0;
+}
+
+// The first frame outside this library. Its own functions all keep RBP (-fno-omit-frame-pointer), so their frames are a
+// linked list. False: the list leaves the stack.
+bool find_innermost(const ThreadStack& stack, const void* frame_address, FrameState& state) {
+  auto frame = reinterpret_cast<uint64_t>(frame_address);
+  for (int i = 0; i < ThreadStack::kMaxOwnFrames && stack.holds(frame) && stack.holds(frame + 15); ++i) {
+    const auto* words = reinterpret_cast<const volatile uint64_t*>(frame);
+    state = {words[1], frame + 16, words[0]};
+    if (!g_own_code.holds(state.ip)) return true;
+    if (state.bp <= frame || (state.bp & 7) != 0) return false;
+    frame = state.bp;
+  }
+  return false;
+}
+
+// Gives the fresh frames their nodes and remembers them. False: the trie is full.
+bool remember(ThreadStack& stack, const Walk& walk) {
+  int count = walk.shared;
+  StackId node = count == 0 ? 0 : stack.frames[count - 1].node;
+  for (int i = walk.fresh_count - 1; i >= 0; --i) {
+    Frame& frame = stack.frames[count];
+    frame = stack.fresh[i];
+    frame.node = node = g_trie.child(node, frame.state.ip);
+    if (node == 0) break;
+    ++count;
+  }
+  stack.remembered = count;
+  return count == walk.shared + walk.fresh_count;
+}
+
+// Whether libunwind sees the frames that were just remembered.
+bool libunwind_agrees(ThreadStack& stack, bool cut) {
+  const int size = int(sizeof stack.addresses / sizeof stack.addresses[0]);
+  g_checked.fetch_add(1, std::memory_order_relaxed);
+  const int count = g_libunwind.backtrace(stack.addresses, size);
+  const int expected = stack.remembered;
+  const auto address = [&](int i) { return reinterpret_cast<uint64_t>(stack.addresses[i]); };
+  int first = 0;
+  while (first < count && address(first) != stack.frames[expected - 1].state.ip) ++first;
+  if (count - first < expected || (!cut && count - first != expected)) return false;
+  for (int i = 0; i < expected; ++i) {
+    if (address(first + i) != stack.frames[expected - 1 - i].state.ip) return false;
+  }
+  return true;
+}
+
+bool walk_and_remember(ThreadStack& stack, const FrameState& innermost, Walk& walk) {
+  walk = walk_frames(stack, g_rules, innermost);
+  if (walk.end == Walk::cut && walk.shared > 0) {  // where a deep stack is cut must not depend on what was remembered
+    stack.remembered = 0;
+    walk = walk_frames(stack, g_rules, innermost);
+  }
+  return walk.end != Walk::gave_up;
+}
+
+// An unloaded library's rules may be in use for another that came to its addresses: forget everything once, then
+// believe libunwind. False: the walk cannot be trusted.
+bool check(ThreadStack& stack, const FrameState& innermost, Walk& walk) {
+  if (!g_libunwind.usable() || libunwind_agrees(stack, walk.end == Walk::cut)) return true;
+  g_disagreed.fetch_add(1, std::memory_order_relaxed);
+  g_rules.clear();
+  g_libunwind.flush();
+  stack.remembered = 0;
+  if (!walk_and_remember(stack, innermost, walk) || !remember(stack, walk)) return false;
+  if (libunwind_agrees(stack, walk.end == Walk::cut)) return true;
+  g_walks.store(false, std::memory_order_relaxed);
+  set_coverage(Subject::native_stacks, Seen::yes,
+               "by libunwind alone: the faster unwinder disagreed with it and was switched off");
+  return false;
+}
+
+enum class Captured : uint8_t { yes, no, full };
+
+Captured capture_by_rules(ThreadStack& stack, const void* frame_address, const void* until, StackId& id) {
+  FrameState innermost;
+  Walk walk;
+  stack.learnt = false;
+  if (!find_innermost(stack, frame_address, innermost) || !walk_and_remember(stack, innermost, walk))
+    return Captured::no;
+  if (!remember(stack, walk)) return Captured::full;
+  if (__builtin_expect(stack.learnt || ++stack.captures % kCheckEvery == 0, false) && !check(stack, innermost, walk)) {
+    return Captured::no;
+  }
+  int leaf = stack.remembered - 1;
+  if (until != nullptr && innermost.ip != reinterpret_cast<uint64_t>(until)) {
+    for (int i = leaf; i >= 0 && i > stack.remembered - ThreadStack::kMaxOwnFrames; --i) {
+      if (stack.frames[i].state.ip != reinterpret_cast<uint64_t>(until)) continue;
+      leaf = i;
+      break;
+    }
+  }
+  id = stack.frames[leaf].node;
+  if (__builtin_expect(walk.end == Walk::cut, false)) {
+    stack.remembered = 0;
+    report_cut();
+  }
+  return Captured::yes;
+}
+
+// Index of the first of libunwind's frames to keep.
 int first_kept_frame(void* const* addresses, int count, const void* caller, const void* until) {
   if (until != nullptr) {
-    for (int i = 0; i < count && i < kMaxOwnFrames; ++i) {
+    for (int i = 0; i < count && i < ThreadStack::kMaxOwnFrames; ++i) {
       if (addresses[i] == until) return i;
     }
   }
@@ -28,6 +149,24 @@ int first_kept_frame(void* const* addresses, int count, const void* caller, cons
   while (i < count && addresses[i] != caller) ++i;
   while (i < count && g_own_code.holds(reinterpret_cast<uint64_t>(addresses[i]))) ++i;
   return i;
+}
+
+__attribute__((noinline)) StackId capture_by_libunwind(ThreadStack& stack, const void* caller, const void* until) {
+  g_by_libunwind.fetch_add(1, std::memory_order_relaxed);
+  const int size = int(sizeof stack.addresses / sizeof stack.addresses[0]);
+  const int count = g_libunwind.backtrace(stack.addresses, size);
+  const int first = first_kept_frame(stack.addresses, count, caller, until);
+  int end = count;
+  if (count - first > ThreadStack::kMaxFrames || count == size) {
+    end = count - first > ThreadStack::kMaxFrames ? first + ThreadStack::kMaxFrames : count;
+    report_cut();
+  }
+  StackId id = 0;
+  for (int i = end - 1; i >= first; --i) {
+    id = g_trie.child(id, reinterpret_cast<uint64_t>(stack.addresses[i]));
+    if (id == 0) break;
+  }
+  return id == 0 ? missed() : id;
 }
 
 }  // namespace
@@ -40,32 +179,70 @@ void start_native() {
     return set_coverage(Subject::native_stacks, Seen::no,
                         "libunwind.so.8 was not found (Debian: apt install libunwind8)");
   }
+  if (!ThreadStack::start()) {
+    return set_coverage(Subject::native_stacks, Seen::no, "no thread-specific data key is left");
+  }
   g_own_code = find_own_code();
+#if defined(__x86_64__)
+  start_eh_frame();
+  g_walks.store(true, std::memory_order_relaxed);
+  set_coverage(Subject::native_stacks, Seen::yes, "by cached unwind rules, checked against libunwind");
+#else
   set_coverage(Subject::native_stacks, Seen::yes, "by libunwind");
+#endif
+  g_started.store(true, std::memory_order_release);
 }
 
 __attribute__((noinline)) StackId capture_native(const void* until) {
-  if (!g_libunwind.usable()) return 0;
-  void* addresses[kMaxFrames + kMaxOwnFrames];
-  const int count = g_libunwind.backtrace(addresses, kMaxFrames + kMaxOwnFrames);
-  const int first = first_kept_frame(addresses, count, __builtin_return_address(0), until);
-  StackId id = 0;
-  for (int i = count - 1; i >= first; --i) {
-    id = g_trie.child(id, reinterpret_cast<uint64_t>(addresses[i]));
-    if (id == 0) break;
+  if (!g_started.load(std::memory_order_acquire)) return 0;
+  ThreadStack* stack = ThreadStack::current();
+  if (stack == nullptr) return missed();
+  if (__builtin_expect(g_walks.load(std::memory_order_relaxed), true)) {
+    StackId id = 0;
+    switch (capture_by_rules(*stack, __builtin_frame_address(0), until, id)) {
+      case Captured::yes:
+        return id;
+      case Captured::full:
+        return missed();
+      case Captured::no:
+        break;
+    }
   }
-  if (id == 0) count_missed(Subject::native_stacks);
-  return id;
+  return capture_by_libunwind(*stack, __builtin_return_address(0), until);
 }
 
 size_t native_frame_count() { return g_trie.count(); }
 NativeFrame native_frame(StackId id) { return g_trie.frame(id); }
 uint64_t native_memory() { return g_trie.memory(); }
 
+NativeCounts native_counts() {
+  return {g_by_libunwind.load(std::memory_order_relaxed), g_checked.load(std::memory_order_relaxed),
+          g_disagreed.load(std::memory_order_relaxed), g_walks.load(std::memory_order_relaxed)};
+}
+
 void native_after_fork_in_child() {
-  if (g_libunwind.usable() && !g_libunwind.after_fork_in_child()) {
-    set_coverage(Subject::native_stacks, Seen::no, "another thread was inside libunwind when this process was forked");
-  }
+  if (!g_libunwind.usable() || g_libunwind.after_fork_in_child()) return;
+  set_coverage(Subject::native_stacks, g_walks.load() ? Seen::partly : Seen::no,
+               "another thread was inside libunwind when this process was forked: what needs it is lost");
+}
+
+namespace {
+
+int note_unloads(dl_phdr_info* info, size_t, void* unloads) {
+  *static_cast<uint64_t*>(unloads) = info->dlpi_subs;
+  return 1;
+}
+
+}  // namespace
+
+void native_forget_unloaded() {
+  static uint64_t known = 0;
+  uint64_t unloads = 0;
+  dl_iterate_phdr(note_unloads, &unloads);
+  if (unloads == known) return;
+  known = unloads;
+  g_rules.clear();
+  g_libunwind.flush();
 }
 
 }  // namespace tensorscope::stacks

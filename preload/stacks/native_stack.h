@@ -26,6 +26,18 @@ size_t native_frame_count();
 NativeFrame native_frame(StackId id);
 uint64_t native_memory();
 
+// How the captures so far were made, for the log and for tests. Any context.
+struct NativeCounts {
+  uint64_t by_libunwind;  // captures left to libunwind
+  uint64_t checked;       // captures by rules that were compared with libunwind's
+  uint64_t disagreed;     // of those, the ones that were not equal
+  bool by_rules;          // false: no rules on this machine, or switched off after a disagreement
+};
+NativeCounts native_counts();
+
+// Context: collector. Forgets the unwind rules where a library has been unloaded since the last call.
+void native_forget_unloaded();
+
 // Context: fork child.
 void native_after_fork_in_child();
 
