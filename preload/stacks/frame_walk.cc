@@ -8,21 +8,6 @@ namespace {
 
 uint64_t word_at(uint64_t address) { return *reinterpret_cast<const volatile uint64_t*>(address); }
 
-// Whether frame `index` was found again where its callee's slots say: the link from frames[index + 1] to it.
-bool link_holds(const Frame& frame) {
-  const FrameState& state = frame.state;
-  const bool saved = frame.bp_words != 0;
-  const uint64_t ip = word_at(state.sp - 8);
-  const uint64_t bp = word_at(state.sp - 8 * (saved ? frame.bp_words : 1));
-  return ((ip ^ state.ip) | (bp ^ (saved ? state.bp : state.ip))) == 0;
-}
-
-// The outermost of frames[0, index] that is proved to be frames[index]'s caller's caller ... : 0 when all are.
-int first_linked(const Frame* frames, int index) {
-  while (index > 0 && link_holds(frames[index - 1])) --index;
-  return index;
-}
-
 __attribute__((noinline)) UnwindRule learn(ThreadStack& stack, RuleTable& rules, uint64_t ip) {
   const UnwindRule rule = read_unwind_rule(ip);
   rules.put(ip, rule);
@@ -32,22 +17,54 @@ __attribute__((noinline)) UnwindRule learn(ThreadStack& stack, RuleTable& rules,
 
 enum class Step : uint8_t { caller, outermost, lost };
 
-// Turns `frame` into its caller.
-inline Step step(ThreadStack& stack, RuleTable& rules, Frame& frame) {
-  FrameState& state = frame.state;
+// Turns `state` into its caller's by the rule, and says in `frame` how.
+Step step(ThreadStack& stack, RuleTable& rules, FrameState& state, ThreadStack::FreshFrame& frame) {
+  frame = {state, 0, false};
   UnwindRule rule = rules.find(state.ip);
   if (__builtin_expect(!rule.known(), false)) rule = learn(stack, rules, state.ip);
-  if (__builtin_expect(!rule.is_relative(), false)) return rule.is_outermost() ? Step::outermost : Step::lost;
+  if (!rule.is_relative()) return rule.is_outermost() ? Step::outermost : Step::lost;
   const uint64_t cfa = (rule.from_bp() ? state.bp : state.sp) + 8 * uint64_t{rule.cfa_words()};
   const uint64_t bp_slot = cfa - 8 * uint64_t{rule.bp_words()};
-  const bool sound =
-      cfa - 8 >= state.sp && cfa > state.sp && cfa <= stack.high && (cfa & 7) == 0 && bp_slot >= state.sp;
-  if (__builtin_expect(!sound, false)) return Step::lost;
-  frame.bp_words = rule.bp_words();
+  if (cfa <= state.sp || cfa > stack.high || (cfa & 7) != 0 || bp_slot < state.sp) return Step::lost;
+  frame.bp_words = uint8_t(rule.bp_words());
+  frame.from_bp = rule.from_bp();
   if (frame.bp_words != 0) state.bp = word_at(bp_slot);
   state.ip = word_at(cfa - 8);
   state.sp = cfa;
-  return __builtin_expect(state.ip != 0, true) ? Step::caller : Step::lost;
+  return state.ip != 0 ? Step::caller : Step::lost;
+}
+
+// Follows the recorded callers from record `at`, whose state is `state`, as long as the stack's words are theirs. True:
+// to the outermost frame. False: `state` is the first frame that is not as recorded, or the path is full.
+bool follow(ThreadStack& stack, uint32_t at, FrameState& state, Walk& walk) {
+  FrameCache& cache = stack.cache;
+  const uint64_t high = stack.high;
+  uint32_t changed = 0;
+  uint64_t bp = state.bp;
+  int count = walk.frames;
+  bool whole = false;
+  while (count < ThreadStack::kMaxFrames) {
+    stack.path[count++] = at;
+    const FrameRecord& frame = cache[at];
+    at = frame.caller;
+    if (at == 0) {
+      changed |= frame.caller_node;
+      whole = true;
+      break;
+    }
+    const FrameRecord& caller = cache[at];
+    const uint64_t sp = high - 8 * uint64_t{caller.depth_words};
+    const uint64_t ip = word_at(sp - 8);
+    if (frame.bp_words != 0) bp = word_at(sp - 8 * uint64_t{frame.bp_words});
+    if (__builtin_expect(ip != caller.ip || (caller.from_bp != 0 && bp != caller.bp), false)) {
+      state = {ip, sp, bp};
+      break;
+    }
+    changed |= frame.caller_node ^ caller.node;
+  }
+  walk.frames = count;
+  walk.changed = walk.changed || changed != 0;
+  return whole;
 }
 
 }  // namespace
@@ -55,43 +72,67 @@ inline Step step(ThreadStack& stack, RuleTable& rules, Frame& frame) {
 Walk walk_frames(ThreadStack& stack, RuleTable& rules, FrameState innermost) {
   Walk walk;
   if (!stack.holds(innermost.sp) || (innermost.sp & 7) != 0) return walk;
-  Frame frame;
-  frame.state = innermost;
-  int last = stack.remembered - 1;  // of the last capture's frames, the innermost that may still be met
-  for (;;) {
-    while (last >= 0 && stack.frames[last].state.sp < frame.state.sp) --last;
-    if (last >= 0) {
-      Frame& known = stack.frames[last];
-      if (known.state.sp == frame.state.sp && known.state.ip == frame.state.ip && known.state.bp == frame.state.bp) {
-        const int linked = first_linked(stack.frames, last);
-        known.bp_words = frame.bp_words;
-        if (linked == 0) {
-          walk.shared = last + 1;
-          walk.end = walk.shared + walk.fresh_count > ThreadStack::kMaxFrames ? Walk::cut : Walk::complete;
-          return walk;
-        }
-        // The chain was changed further out: up to there the frames are right, their callers are not.
-        for (; last > linked && walk.fresh_count < ThreadStack::kMaxFrames; --last) {
-          stack.fresh[walk.fresh_count++] = stack.frames[last];
-        }
-        frame = stack.frames[last--];
-      }
-    }
-    if (walk.fresh_count == ThreadStack::kMaxFrames) {
-      walk.end = Walk::cut;
-      return walk;
-    }
-    stack.fresh[walk.fresh_count++] = frame;
-    switch (step(stack, rules, frame)) {
-      case Step::caller:
-        break;
-      case Step::outermost:
+  FrameState state = innermost;
+  while (walk.frames < ThreadStack::kMaxFrames) {
+    const uint32_t known = stack.cache.find(state.ip, stack.depth_words(state.sp));
+    if (known != 0 && (stack.cache[known].from_bp == 0 || stack.cache[known].bp == state.bp)) {
+      if (follow(stack, known, state, walk)) {
         walk.end = Walk::complete;
         return walk;
-      case Step::lost:
-        return walk;
+      }
+      walk.changed = true;
+      if (state.ip == 0) return walk;
+      continue;
     }
+    walk.changed = true;
+    stack.path[walk.frames] = ThreadStack::kFresh;
+    const Step stepped = step(stack, rules, state, stack.fresh[walk.frames++]);
+    if (stepped == Step::caller) continue;
+    if (stepped == Step::outermost) walk.end = Walk::complete;
+    return walk;
   }
+  walk.end = Walk::cut;
+  return walk;
+}
+
+bool give_nodes(ThreadStack& stack, const Walk& walk, NativeTrie& trie) {
+  FrameCache& cache = stack.cache;
+  if (!cache.has_room(uint32_t(walk.frames))) {
+    cache.clear();
+    return false;
+  }
+  uint32_t caller = 0;
+  StackId caller_node = 0;
+  for (int i = walk.frames - 1; i >= 0; --i) {
+    if (stack.path[i] == ThreadStack::kFresh) {
+      const ThreadStack::FreshFrame& fresh = stack.fresh[i];
+      const uint32_t depth_words = stack.depth_words(fresh.state.sp);
+      uint32_t index = cache.find(fresh.state.ip, depth_words);
+      if (index == 0) index = cache.add(fresh.state.ip, depth_words);
+      FrameRecord& frame = cache[index];
+      frame.bp = fresh.state.bp;
+      frame.bp_words = fresh.bp_words;
+      frame.from_bp = fresh.from_bp;
+      stack.path[i] = index;
+    }
+    FrameRecord& frame = cache[stack.path[i]];
+    const bool lost = caller != 0 && caller_node == 0;  // the trie is full: no node, rather than one of a shorter stack
+    if (lost) {
+      frame.node = 0;
+    } else if (frame.node == 0 || frame.caller_node != caller_node) {
+      frame.node = trie.child(caller_node, frame.ip);
+    }
+    frame.caller = caller;
+    frame.caller_node = caller_node;
+    caller = stack.path[i];
+    caller_node = frame.node;
+  }
+  return true;
+}
+
+uint64_t path_address(ThreadStack& stack, int index) {
+  const uint32_t record = stack.path[index];
+  return record == ThreadStack::kFresh ? stack.fresh[index].state.ip : stack.cache[record].ip;
 }
 
 }  // namespace tensorscope::stacks

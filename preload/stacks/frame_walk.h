@@ -1,20 +1,22 @@
-// Walks the calling thread's stack by cached unwind rules, and stops where the rest is the last capture's.
+// Walks the calling thread's stack by remembered frames where they are still there, by cached unwind rules elsewhere.
 //
-// Why stopping early is exact: the walk from a frame is a function of its (ip, sp, bp), of the rules of the addresses
-// it meets and of the words it reads, which are the return-address slot and, where the rule says so, the saved-RBP slot
-// of each frame. The walk met a remembered frame with the same (ip, sp, bp); so its next frame is the remembered one if
-// those slots still hold the remembered words, and so on by induction to the outermost. All of them are compared at
-// every capture. A rule belongs to loaded code, which cannot change while a frame runs in it.
+// Why a remembered caller is exact: a frame's caller is a function of the frame's (ip, sp, bp), of the rule of ip, and
+// of the words at the places that the rule names: the return address and, where the frame has saved it, RBP. RBP itself
+// only enters where the rule's CFA is relative to it. A record holds all of these but the words, which are compared
+// with the recorded caller's at every capture, for every frame out to the last. RBP is carried along as it is found in
+// the stack, and compared where a rule depends on it. By induction from the innermost frame, whose registers are read
+// directly, the walk is the one that the rules alone would make. A rule belongs to loaded code, which cannot change
+// while a frame runs in it; what happens when a library is unloaded and another takes its place: native_stack.cc.
 //
 // Why it cannot read wild: a word is read only between the walk's own stack pointer and the end of the thread's stack
-// (from pthread_getattr_np), at addresses that grow from frame to frame; remembered frames lie in the same range and
-// are looked at only above the present stack pointer. A walk that leaves the range, or meets an odd rule, gives up.
-// Stacks elsewhere (makecontext, alternate signal stacks) are left to libunwind; greenlets share the thread's stack,
-// and what they have swapped is seen in the words.
+// (from pthread_getattr_np), at addresses that grow from frame to frame. A walk that would leave the range, or meets an
+// odd rule, gives up. Stacks elsewhere (makecontext, alternate signal stacks) are left to libunwind; greenlets share
+// the thread's stack, and what they have swapped is seen in the words.
 //
 // Context: hook. Owned by its thread.
 #pragma once
 
+#include "stacks/native_trie.h"
 #include "stacks/rule_table.h"
 #include "stacks/thread_stack.h"
 
@@ -22,12 +24,18 @@ namespace tensorscope::stacks {
 
 struct Walk {
   enum End : uint8_t { complete, cut, gave_up } end = gave_up;
-  int shared = 0;       // frames[0, shared) of the last capture are this one's too
-  int fresh_count = 0;  // then fresh[fresh_count - 1] ... fresh[0]
+  bool changed = false;  // the path differs from what the cache knows: give_nodes
+  int frames = 0;        // of stack.path
 };
 
-// From `innermost` outwards. Reads the stack and `rules` (and adds to them); changes `stack.fresh`, `stack.learnt` and
-// how frames[shared - 1] got its RBP.
+// From `innermost` outwards.
 Walk walk_frames(ThreadStack& stack, RuleTable& rules, FrameState innermost);
+
+// After a complete walk that changed something: brings the cache up to date. Then every path element is a record with
+// its node, 0 where the trie is full. False: the cache was full; it is empty now, walk again.
+bool give_nodes(ThreadStack& stack, const Walk& walk, NativeTrie& trie);
+
+// Return address of frame `index` of the path.
+uint64_t path_address(ThreadStack& stack, int index);
 
 }  // namespace tensorscope::stacks

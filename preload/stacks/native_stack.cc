@@ -25,7 +25,8 @@ constinit NativeTrie g_trie;
 constinit RuleTable g_rules;
 constinit OwnCode g_own_code;
 constinit std::atomic<bool> g_started{false};
-constinit std::atomic<bool> g_walks{false};  // by our own rules; false: by libunwind alone
+constinit std::atomic<bool> g_walks{false};       // by our own rules; false: by libunwind alone
+constinit std::atomic<uint32_t> g_generation{0};  // a thread's cache that is of another one is void
 constinit std::atomic<bool> g_cut_reported{false};
 constinit std::atomic<uint64_t> g_by_libunwind{0}, g_checked{0}, g_disagreed{0};
 
@@ -54,88 +55,90 @@ bool find_innermost(const ThreadStack& stack, const void* frame_address, FrameSt
   return false;
 }
 
-// Gives the fresh frames their nodes and remembers them. False: the trie is full.
-bool remember(ThreadStack& stack, const Walk& walk) {
-  int count = walk.shared;
-  StackId node = count == 0 ? 0 : stack.frames[count - 1].node;
-  for (int i = walk.fresh_count - 1; i >= 0; --i) {
-    Frame& frame = stack.frames[count];
-    frame = stack.fresh[i];
-    frame.node = node = g_trie.child(node, frame.state.ip);
-    if (node == 0) break;
-    ++count;
-  }
-  stack.remembered = count;
-  return count == walk.shared + walk.fresh_count;
-}
-
-// Whether libunwind sees the frames that were just remembered.
-bool libunwind_agrees(ThreadStack& stack, bool cut) {
+// Whether libunwind sees the frames of the path.
+bool libunwind_agrees(ThreadStack& stack, const Walk& walk) {
   const int size = int(sizeof stack.addresses / sizeof stack.addresses[0]);
   g_checked.fetch_add(1, std::memory_order_relaxed);
   const int count = g_libunwind.backtrace(stack.addresses, size);
-  const int expected = stack.remembered;
   const auto address = [&](int i) { return reinterpret_cast<uint64_t>(stack.addresses[i]); };
   int first = 0;
-  while (first < count && address(first) != stack.frames[expected - 1].state.ip) ++first;
-  if (count - first < expected || (!cut && count - first != expected)) return false;
-  for (int i = 0; i < expected; ++i) {
-    if (address(first + i) != stack.frames[expected - 1 - i].state.ip) return false;
+  while (first < count && address(first) != path_address(stack, 0)) ++first;
+  if (count - first < walk.frames || (walk.end != Walk::cut && count - first != walk.frames)) return false;
+  for (int i = 0; i < walk.frames; ++i) {
+    if (address(first + i) != path_address(stack, i)) return false;
   }
   return true;
 }
 
-bool walk_and_remember(ThreadStack& stack, const FrameState& innermost, Walk& walk) {
-  walk = walk_frames(stack, g_rules, innermost);
-  if (walk.end == Walk::cut && walk.shared > 0) {  // where a deep stack is cut must not depend on what was remembered
-    stack.remembered = 0;
-    walk = walk_frames(stack, g_rules, innermost);
+// Walks and brings the cache up to date.
+Walk walk_and_remember(ThreadStack& stack, const FrameState& innermost) {
+  for (;;) {
+    const Walk walk = walk_frames(stack, g_rules, innermost);
+    if (!walk.changed || walk.end != Walk::complete || give_nodes(stack, walk, g_trie)) return walk;
   }
-  return walk.end != Walk::gave_up;
 }
 
-// An unloaded library's rules may be in use for another that came to its addresses: forget everything once, then
-// believe libunwind. False: the walk cannot be trusted.
-bool check(ThreadStack& stack, const FrameState& innermost, Walk& walk) {
-  if (!g_libunwind.usable() || libunwind_agrees(stack, walk.end == Walk::cut)) return true;
-  g_disagreed.fetch_add(1, std::memory_order_relaxed);
+void forget_rules(ThreadStack* stack) {
   g_rules.clear();
   g_libunwind.flush();
-  stack.remembered = 0;
-  if (!walk_and_remember(stack, innermost, walk) || !remember(stack, walk)) return false;
-  if (libunwind_agrees(stack, walk.end == Walk::cut)) return true;
+  const uint32_t generation = g_generation.fetch_add(1, std::memory_order_acq_rel) + 1;
+  if (stack != nullptr) {
+    stack->cache.clear();
+    stack->generation = generation;
+  }
+}
+
+// Compares the walk with libunwind's. An unloaded library's rules may be in use for another that came to its addresses:
+// where the two differ, everything is forgotten once and walked anew; then libunwind is believed. False: the walk is
+// not good.
+bool check(ThreadStack& stack, const FrameState& innermost, Walk& walk) {
+  if (!g_libunwind.usable() || libunwind_agrees(stack, walk)) return true;
+  g_disagreed.fetch_add(1, std::memory_order_relaxed);
+  forget_rules(&stack);
+  walk = walk_and_remember(stack, innermost);
+  if (walk.end == Walk::gave_up) return false;
+  if (libunwind_agrees(stack, walk)) return true;
   g_walks.store(false, std::memory_order_relaxed);
   set_coverage(Subject::native_stacks, Seen::yes,
                "by libunwind alone: the faster unwinder disagreed with it and was switched off");
   return false;
 }
 
-enum class Captured : uint8_t { yes, no, full };
-
-Captured capture_by_rules(ThreadStack& stack, const void* frame_address, const void* until, StackId& id) {
-  FrameState innermost;
-  Walk walk;
-  stack.learnt = false;
-  if (!find_innermost(stack, frame_address, innermost) || !walk_and_remember(stack, innermost, walk))
-    return Captured::no;
-  if (!remember(stack, walk)) return Captured::full;
-  if (__builtin_expect(stack.learnt || ++stack.captures % kCheckEvery == 0, false) && !check(stack, innermost, walk)) {
-    return Captured::no;
+// A stack that is cut has no records: its nodes hang off another root.
+StackId intern_cut(ThreadStack& stack, const Walk& walk, int leaf) {
+  report_cut();
+  StackId id = 0;
+  for (int i = walk.frames - 1; i >= leaf; --i) {
+    id = g_trie.child(id, path_address(stack, i));
+    if (id == 0) break;
   }
-  int leaf = stack.remembered - 1;
+  return id;
+}
+
+// False: this stack is not for the rules.
+bool capture_by_rules(ThreadStack& stack, const void* frame_address, const void* until, StackId& id) {
+  FrameState innermost;
+  if (!find_innermost(stack, frame_address, innermost)) return false;
+  if (const uint32_t generation = g_generation.load(std::memory_order_acquire);
+      __builtin_expect(stack.generation != generation, false)) {
+    stack.cache.clear();
+    stack.generation = generation;
+  }
+  stack.learnt = false;
+  Walk walk = walk_and_remember(stack, innermost);
+  if (__builtin_expect(walk.end == Walk::gave_up, false)) return false;
+  const bool wants_check = ++stack.captures % kCheckEvery == 0 || stack.learnt;
+  if (__builtin_expect(wants_check, false) && !check(stack, innermost, walk)) return false;
+  int leaf = 0;
   if (until != nullptr && innermost.ip != reinterpret_cast<uint64_t>(until)) {
-    for (int i = leaf; i >= 0 && i > stack.remembered - ThreadStack::kMaxOwnFrames; --i) {
-      if (stack.frames[i].state.ip != reinterpret_cast<uint64_t>(until)) continue;
+    for (int i = 0; i < walk.frames && i < ThreadStack::kMaxOwnFrames; ++i) {
+      if (path_address(stack, i) != reinterpret_cast<uint64_t>(until)) continue;
       leaf = i;
       break;
     }
   }
-  id = stack.frames[leaf].node;
-  if (__builtin_expect(walk.end == Walk::cut, false)) {
-    stack.remembered = 0;
-    report_cut();
-  }
-  return Captured::yes;
+  id = walk.end == Walk::cut ? intern_cut(stack, walk, leaf) : stack.cache[stack.path[leaf]].node;
+  return true;
 }
 
 // Index of the first of libunwind's frames to keep.
@@ -199,14 +202,7 @@ __attribute__((noinline)) StackId capture_native(const void* until) {
   if (stack == nullptr) return missed();
   if (__builtin_expect(g_walks.load(std::memory_order_relaxed), true)) {
     StackId id = 0;
-    switch (capture_by_rules(*stack, __builtin_frame_address(0), until, id)) {
-      case Captured::yes:
-        return id;
-      case Captured::full:
-        return missed();
-      case Captured::no:
-        break;
-    }
+    if (capture_by_rules(*stack, __builtin_frame_address(0), until, id)) return id != 0 ? id : missed();
   }
   return capture_by_libunwind(*stack, __builtin_return_address(0), until);
 }
@@ -241,8 +237,7 @@ void native_forget_unloaded() {
   dl_iterate_phdr(note_unloads, &unloads);
   if (unloads == known) return;
   known = unloads;
-  g_rules.clear();
-  g_libunwind.flush();
+  forget_rules(nullptr);
 }
 
 }  // namespace tensorscope::stacks

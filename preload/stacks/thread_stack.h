@@ -1,4 +1,4 @@
-// What the unwinder keeps for one thread: where its stack is, and the frames of its last capture.
+// What the unwinder keeps for one thread: where its stack is, and the frames that it has met there.
 //
 // Context: hook. Made at a thread's first capture (one mmap; glibc's pthread_getattr_np, which for the main thread
 // reads /proc/self/maps, may allocate), given back when the thread ends. Owned by its thread: no locks.
@@ -7,35 +7,32 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "live/ids.h"
+#include "stacks/frame_cache.h"
 
 namespace tensorscope::stacks {
-
-// The registers of a frame as they are right after the call it made has returned.
-struct FrameState {
-  uint64_t ip = 0;  // the return address
-  uint64_t sp = 0;  // the callee's CFA
-  uint64_t bp = 0;
-};
-
-struct Frame {
-  FrameState state;
-  uint32_t bp_words = 0;  // `bp` was read from [sp - 8 * bp_words]; 0: the callee had left it alone
-  StackId node = 0;
-};
 
 struct ThreadStack {
   static constexpr int kMaxFrames = 1024;  // deeper stacks lose their outer end
   static constexpr int kMaxOwnFrames = 32;
 
-  uint64_t low = 0, high = 0;  // [low, high); equal where not known: nothing is read then
-  uint32_t captures = 0;
-  bool learnt = false;  // a rule was read during this capture
-  int remembered = 0;
-  Frame frames[kMaxFrames];                     // the last capture, outermost first
-  Frame fresh[kMaxFrames];                      // the present one until it meets the last, innermost first
+  uint64_t low, high;   // [low, high); equal where not known: nothing is read then
+  uint32_t generation;  // of the rules that the cache was filled by
+  uint32_t captures;
+  bool learnt;  // a rule was read during this capture
+
+  // The present capture, innermost first: a record of the cache, or kFresh and then fresh[i].
+  static constexpr uint32_t kFresh = ~uint32_t{0};
+  uint32_t path[kMaxFrames];
+  struct FreshFrame {
+    FrameState state;
+    uint8_t bp_words;  // as in FrameRecord
+    bool from_bp;
+  } fresh[kMaxFrames];
+
+  FrameCache cache;
   void* addresses[kMaxFrames + kMaxOwnFrames];  // libunwind's answer
 
+  uint32_t depth_words(uint64_t sp) const { return uint32_t((high - sp) / 8); }
   bool holds(uint64_t address) const { return address - low < high - low; }
 
   // Context: activation. False: no thread-specific data to be had.

@@ -1,0 +1,65 @@
+// The frames that one thread's captures have met, at the places on the stack where they were met, each with its caller.
+//
+// A record is keyed by (ip, sp). It says where the caller's words are, and what they were: as long as they are the same
+// the caller is the recorded one, and its trie node is too. A training loop meets the same few hundred records again
+// and again. Context: hook; owned by its thread, no locks. Zeroed memory is an empty cache.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "live/ids.h"
+
+namespace tensorscope::stacks {
+
+// The registers of a frame as they are right after the call it made has returned.
+struct FrameState {
+  uint64_t ip = 0;  // the return address
+  uint64_t sp = 0;  // the callee's CFA
+  uint64_t bp = 0;
+};
+
+struct FrameRecord {
+  uint64_t ip;
+  uint64_t bp;            // RBP, where the frame's CFA is relative to it
+  uint32_t depth_words;   // sp = end of the thread's stack - 8 * depth_words
+  uint32_t caller : 24;   // record of the caller as last seen; 0: outermost
+  uint32_t bp_words : 7;  // the caller's RBP is at [caller's sp - 8 * bp_words]; 0: it is this frame's
+  uint32_t from_bp : 1;   // the CFA is relative to RBP
+  StackId node;           // of the stack from here outwards; 0: the trie was full
+  StackId caller_node;    // what `node` was made from
+};
+static_assert(sizeof(FrameRecord) == 32);
+
+class FrameCache {
+ public:
+  static constexpr uint32_t kRecords = 8192;
+
+  FrameRecord& operator[](uint32_t index) { return records_[index]; }
+
+  // Index of the record, 0: none.
+  uint32_t find(uint64_t ip, uint32_t depth_words) const {
+    for (uint32_t bucket = hash(ip, depth_words);; bucket = (bucket + 1) % kBuckets) {
+      const uint32_t index = buckets_[bucket];
+      if (index == 0 || (records_[index].ip == ip && records_[index].depth_words == depth_words)) return index;
+    }
+  }
+
+  // Whether `count` more records fit. Where not: clear().
+  bool has_room(uint32_t count) const { return used_ + count < kRecords; }
+  // A new record for a key that is not there.
+  uint32_t add(uint64_t ip, uint32_t depth_words);
+  void clear();
+
+ private:
+  static constexpr uint32_t kBuckets = 2 * kRecords;
+  static uint32_t hash(uint64_t ip, uint32_t depth_words) {
+    return uint32_t((ip + (uint64_t{depth_words} << 40)) * 0x9e3779b97f4a7c15 >> 32) % kBuckets;
+  }
+
+  uint32_t used_;  // besides record 0, which stays empty
+  FrameRecord records_[kRecords];
+  uint32_t buckets_[kBuckets];
+};
+
+}  // namespace tensorscope::stacks
