@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <fstream>
 #include <functional>
-#include <numeric>
 #include <stdexcept>
 
 #include "tensorscope/dump_format.h"
@@ -32,8 +31,11 @@ void slices(size_t rows, size_t step, const std::function<void(size_t, size_t)>&
 
 std::string raw(const void* data, size_t size) { return {static_cast<const char*>(data), size}; }
 
+// Unsigned: a test may want sizes whose product is too large.
 int64_t numel(const TensorSpec& tensor) {
-  return std::accumulate(tensor.sizes.begin(), tensor.sizes.end(), int64_t{1}, std::multiplies<>());
+  uint64_t product = 1;
+  for (int64_t size : tensor.sizes) product *= uint64_t(size);
+  return int64_t(product);
 }
 
 std::string frame_chunk(const Chunk& chunk) {
@@ -104,8 +106,9 @@ uint64_t DumpBuilder::tensor(const TensorSpec& spec) {
   if (tensor.address == 0) tensor.address = 0x7f0000000000 + tensor.serial * 256;
   if (tensor.strides.empty()) {
     tensor.strides.resize(tensor.sizes.size());
-    int64_t stride = 1;
-    for (size_t i = tensor.sizes.size(); i-- > 0; stride *= tensor.sizes[i]) tensor.strides[i] = stride;
+    uint64_t stride = 1;
+    for (size_t i = tensor.sizes.size(); i-- > 0; stride *= uint64_t(tensor.sizes[i]))
+      tensor.strides[i] = int64_t(stride);
   }
   if (tensor.storage_nbytes == 0 && tensor.storage_base != 0) {
     tensor.storage_nbytes = uint64_t(numel(tensor)) * tensor.itemsize;

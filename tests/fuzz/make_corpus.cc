@@ -1,0 +1,55 @@
+// Writes the fuzzer's first inputs into the folder that is given: one dump as a file, and as chunks to be framed.
+#include <cstdio>
+#include <cstring>
+#include <fstream>
+
+#include "support/dump_builder.h"
+
+using tensorscope::testing::Chunk;
+using tensorscope::testing::DumpBuilder;
+
+namespace {
+
+DumpBuilder sample(int tensors) {
+  DumpBuilder builder;
+  builder.module({"/usr/lib/libc.so.6", 0x1000, 0x1000, 0x9000, {0xab, 0xcd, 0xef}});
+  uint32_t thread = builder.thread(4242, "python");
+  uint32_t site = builder.site(builder.native({0x1100, 0x1200}), builder.python({{"train.py", "main", 3, true, 0x77}}));
+  builder.coverage("CPU memory", tensorscope::dump::Seen::yes, "");
+  builder.module_name(0x77, "model.fc1", "Linear");
+  for (int i = 0; i < tensors; i++) {
+    tensorscope::testing::AllocationSpec block;
+    block.pointer = 0x10000 + uint64_t(i) * 0x1000;
+    block.nbytes = 0x400;
+    block.site = site;
+    builder.allocation(block);
+    tensorscope::testing::TensorSpec tensor;
+    tensor.sizes = {16, 16};
+    tensor.storage_base = block.pointer;
+    tensor.site = site;
+    tensor.thread = thread;
+    tensor.grad_fn_name = "N5torch8autograd9generated9TBackwardE";
+    builder.tensor(tensor);
+  }
+  builder.node(0x5000, "N5torch8autograd9generated9TBackwardE", site);
+  return builder;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc != 2) return std::fprintf(stderr, "usage: make_corpus FOLDER\n"), 2;
+  for (int tensors : {0, 1, 5}) {
+    const DumpBuilder builder = sample(tensors);
+    const std::string name = std::string(argv[1]) + "/" + std::to_string(tensors);
+    std::ofstream(name + ".file", std::ios::binary) << 'R' << builder.bytes();
+    std::string chunks = "C";
+    for (const Chunk& chunk : builder.chunks()) {
+      const uint32_t head[2] = {chunk.type, uint32_t(chunk.payload.size())};
+      chunks.append(reinterpret_cast<const char*>(head), sizeof head);
+      chunks += chunk.payload;
+    }
+    std::ofstream(name + ".chunks", std::ios::binary) << chunks;
+  }
+  return 0;
+}

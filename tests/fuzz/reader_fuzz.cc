@@ -1,0 +1,186 @@
+// The reader against arbitrary bytes. The first byte says what the rest is:
+//   'R' a file as it stands: finds little behind the checksums
+//   'C' chunks {type, length, payload}, framed here with right checksums: fuzzes the verifier and the row code
+//   anything else: numbers from which rows are made that are well-formed FlatBuffers with wild contents
+// Whatever comes, read_dump_bytes either refuses or gives a Dump whose every index is in range, and everything that
+// works on a Dump works on it.
+#include <fuzzer/FuzzedDataProvider.h>
+
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <limits>
+#include <sstream>
+
+#include "model/reader.h"
+#include "model/symbols.h"
+#include "render/export.h"
+#include "support/dump_builder.h"
+#include "tensorscope/dump_format.h"
+
+namespace {
+
+using namespace tensorscope;
+using testing::Chunk;
+using testing::DumpBuilder;
+
+void require(bool holds) {
+  if (!holds) std::abort();
+}
+
+void check(const model::Dump& dump) {
+  require(!dump.sites.empty() && !dump.threads.empty() && !dump.native_frames.empty() && !dump.python_frames.empty());
+  for (size_t i = 1; i < dump.native_frames.size(); i++) require(dump.native_frames[i].parent < i);
+  for (size_t i = 1; i < dump.python_frames.size(); i++) require(dump.python_frames[i].parent < i);
+  for (const auto& frame : dump.python_frames) require(frame.code < dump.codes.size());
+  for (const auto& site : dump.sites) {
+    require(site.native < dump.native_frames.size() && site.python < dump.python_frames.size());
+  }
+  uint64_t sum = 0;
+  for (size_t i = 0; i < dump.tensors.size(); i++) {
+    const model::Tensor& tensor = dump.tensors[i];
+    require(tensor.site < dump.sites.size() && tensor.thread < dump.threads.size());
+    require(tensor.storage == model::kNone || tensor.storage < dump.storages.size());
+    require(tensor.sizes.size() <= 64 && (tensor.strides.empty() || tensor.strides.size() == tensor.sizes.size()));
+    require(i == 0 || dump.tensors[i - 1].serial < tensor.serial);
+    require(!__builtin_add_overflow(sum, tensor.nbytes, &sum));
+  }
+  sum = 0;
+  for (const auto& storage : dump.storages) {
+    require(!storage.tensors.empty() && storage.own_nbytes <= storage.nbytes);
+    require(storage.allocation == model::kNone || storage.allocation < dump.allocations.size());
+    for (uint32_t tensor : storage.tensors) require(tensor < dump.tensors.size());
+    require(!__builtin_add_overflow(sum, storage.nbytes, &sum));
+  }
+  sum = 0;
+  for (const auto& allocation : dump.allocations) {
+    require(allocation.site < dump.sites.size() && allocation.thread < dump.threads.size() && allocation.kind <= 2);
+    for (uint32_t storage : allocation.storages) require(storage < dump.storages.size());
+    require(!__builtin_add_overflow(sum, allocation.nbytes, &sum));
+  }
+  for (const auto& node : dump.nodes) require(node.site < dump.sites.size() && node.thread < dump.threads.size());
+}
+
+void use(const model::Dump& dump) {
+  model::SymbolOptions options;
+  options.use_cache = false;
+  options.native = false;
+  model::Symbols symbols(dump, options);
+  // A deep trie makes long stacks of every frame; the export of one is enough.
+  if (dump.native_frames.size() > 200 || dump.python_frames.size() > 200) return;
+  std::ostringstream out;
+  render::export_json(dump, symbols, out);
+  render::export_csv(dump, symbols, out);
+  render::export_folded(dump, symbols, out);
+}
+
+std::string framed_chunks(const uint8_t* data, size_t size) {
+  std::vector<Chunk> chunks;
+  while (size >= 8) {
+    uint32_t type, length;
+    std::memcpy(&type, data, 4);
+    std::memcpy(&length, data + 4, 4);
+    data += 8;
+    size -= 8;
+    length = uint32_t(std::min<size_t>(length, size));
+    chunks.push_back({type, std::string(reinterpret_cast<const char*>(data), length)});
+    data += length;
+    size -= length;
+  }
+  return DumpBuilder::frame(chunks, !chunks.empty() && chunks.size() % 2 == 0);
+}
+
+std::string wild_rows(FuzzedDataProvider& in) {
+  DumpBuilder builder;
+  // Small numbers collide with each other, extreme ones overflow.
+  auto number = [&]() -> uint64_t {
+    switch (in.ConsumeIntegralInRange(0, 3)) {
+      case 0:
+        return in.ConsumeIntegralInRange<uint64_t>(0, 40);
+      case 1:
+        return in.ConsumeIntegral<uint64_t>();
+      case 2:
+        return UINT64_MAX - in.ConsumeIntegralInRange<uint64_t>(0, 40);
+      default:
+        return uint64_t{1} << in.ConsumeIntegralInRange(0, 63);
+    }
+  };
+  auto id = [&] { return in.ConsumeBool() ? in.ConsumeIntegralInRange<uint32_t>(0, 8) : uint32_t(number()); };
+  builder.dump_ns = number();
+  builder.start_ns = number();
+  builder.rows_per_chunk = in.ConsumeIntegralInRange<size_t>(1, 5);
+  while (in.remaining_bytes() > 0) {
+    switch (in.ConsumeIntegralInRange(0, 8)) {
+      case 0:
+        builder.native({number()}, id());
+        break;
+      case 1:
+        builder.python({{in.ConsumeRandomLengthString(20), in.ConsumeRandomLengthString(20), int32_t(number()),
+                         in.ConsumeBool(), number()}},
+                       id());
+        break;
+      case 2:
+        builder.site(id(), id());
+        break;
+      case 3:
+        builder.thread(id(), in.ConsumeRandomLengthString(20));
+        break;
+      case 4:
+        builder.node(number(), in.ConsumeRandomLengthString(60), id(), number());
+        break;
+      case 5:
+        builder.coverage(in.ConsumeBool() ? "CPU memory" : "CUDA memory", dump::Seen(in.ConsumeIntegral<uint8_t>()), "",
+                         number());
+        break;
+      case 6:
+        builder.module({in.ConsumeRandomLengthString(20), number(), number(), number(),
+                        in.ConsumeBytes<uint8_t>(in.ConsumeIntegralInRange(0, 30))});
+        break;
+      case 7: {
+        testing::AllocationSpec block;
+        block.serial = number(), block.pointer = number(), block.nbytes = number(), block.node = number();
+        block.site = id(), block.thread = id(), block.kind = dump::AllocationKind(in.ConsumeIntegralInRange(0, 4));
+        block.device_type = in.ConsumeIntegral<int8_t>(), block.device_index = in.ConsumeIntegralInRange<int8_t>(-1, 2);
+        builder.allocation(block);
+        break;
+      }
+      default: {
+        testing::TensorSpec tensor;
+        tensor.serial = number(), tensor.address = number(), tensor.created_ns = number();
+        tensor.storage_base = number(), tensor.storage_nbytes = number() | 1, tensor.storage_offset = int64_t(number());
+        tensor.grad = number(), tensor.known = uint32_t(number()), tensor.flags = uint32_t(number());
+        for (int n = in.ConsumeIntegralInRange(0, 70); n > 60; n--) tensor.sizes.push_back(int64_t(number() >> 50));
+        tensor.strides.assign(tensor.sizes.size(), int64_t(number()));
+        tensor.site = id(), tensor.thread = id(), tensor.itemsize = uint16_t(number());
+        tensor.class_name = in.ConsumeRandomLengthString(60), tensor.grad_fn_name = in.ConsumeRandomLengthString(60);
+        tensor.device_type = in.ConsumeIntegral<int8_t>(),
+        tensor.device_index = in.ConsumeIntegralInRange<int8_t>(-1, 2);
+        tensor.dtype = in.ConsumeIntegral<int8_t>(), tensor.layout = in.ConsumeIntegral<int8_t>();
+        builder.tensor(tensor);
+      }
+    }
+  }
+  return builder.bytes();
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  if (size == 0) return 0;
+  std::string file;
+  if (data[0] == 'R') {
+    file.assign(reinterpret_cast<const char*>(data + 1), size - 1);
+  } else if (data[0] == 'C') {
+    file = framed_chunks(data + 1, size - 1);
+  } else {
+    FuzzedDataProvider in(data + 1, size - 1);
+    file = wild_rows(in);
+  }
+  try {
+    model::Dump dump = model::read_dump_bytes(file.data(), file.size(), "fuzz.tscope");
+    check(dump);
+    use(dump);
+  } catch (const model::BadInput&) {
+  }
+  return 0;
+}

@@ -1,0 +1,138 @@
+"""A second reader of dumps, in Python, written from docs/dump-format.md and the schema's generated code alone."""
+import ctypes
+import importlib
+import pathlib
+import struct
+import subprocess
+import sys
+
+import harness
+import pytest
+
+pytest.importorskip("flatbuffers")
+_xxhash = ctypes.CDLL("libxxhash.so.0")
+_xxhash.XXH3_64bits_withSeed.restype = ctypes.c_uint64
+_xxhash.XXH3_64bits_withSeed.argtypes = [ctypes.c_char_p, ctypes.c_size_t, ctypes.c_uint64]
+
+SCHEMA = pathlib.Path(__file__).parents[2] / "include" / "tensorscope" / "dump.fbs"
+ROOTS = {"PROC": "Process", "STRS": "Strings", "MODS": "Modules", "CODE": "Codes", "NATV": "NativeFrames", "PYTH": "PythonFrames",
+         "SITE": "Sites", "THRD": "Threads", "TENS": "TensorRows", "ALLO": "AllocationRows", "NODE": "NodeRows", "TOTL": "Totals",
+         "COVR": "Coverages", "NAME": "Names", "END!": "End"}
+KNOWS_SIZES, KNOWS_STRIDES = 1 << 0, 1 << 1
+
+
+@pytest.fixture(scope="module")
+def generated(tmp_path_factory):
+    """The schema's generated code, as a function from a table's name to its module."""
+    folder = tmp_path_factory.mktemp("generated")
+    subprocess.run(["flatc", "--python", "-o", str(folder), str(SCHEMA)], check=True)
+    sys.path.insert(0, str(folder))
+    yield lambda name: importlib.import_module(f"tensorscope.dump.{name}")
+    sys.path.remove(str(folder))
+    for name in [name for name in sys.modules if name.split(".")[0] == "tensorscope"]:
+        del sys.modules[name]
+
+
+def xxh3(data, seed=0):
+    return _xxhash.XXH3_64bits_withSeed(data, len(data), seed)
+
+
+def chunks(data):
+    """(type, payload, offset) of every chunk, each checked."""
+    magic, major, _minor, checksum = struct.unpack_from("<8sIIQ", data)
+    assert magic == b"TSCOPE\r\n" and major == 1 and checksum == xxh3(data[:16])
+    at = 24
+    while at < len(data):
+        kind, reserved, length, checksum = struct.unpack_from("<4sIQQ", data, at)
+        seed = xxh3(data[at:at + 16])
+        payload = data[at + 24:at + 24 + length]
+        assert reserved == 0 and len(payload) == length and checksum == xxh3(payload, seed)
+        end = at + 24 + length
+        after = (end + 7) // 8 * 8
+        assert not any(data[end:after])
+        yield kind.decode(), payload, at
+        at = after
+
+
+class Dump:
+    def __init__(self, path, generated):
+        self.parts = {}
+        for kind, payload, offset in chunks(path.read_bytes()):
+            name = ROOTS.get(kind)
+            if name is None:
+                continue  # of a later version
+            (size,) = struct.unpack_from("<I", payload)
+            assert size == len(payload) - 4
+            root = getattr(getattr(generated(name), name), "GetRootAs")(payload, 4)
+            if kind == "END!":
+                assert (root.Chunks(), root.Bytes()) == (sum(map(len, self.parts.values())), offset)
+            self.parts.setdefault(kind, []).append(root)
+        assert "END!" in self.parts
+
+    def one(self, kind):
+        (part,) = self.parts[kind]
+        return part
+
+    def rows(self, kind):
+        for part in self.parts.get(kind, []):
+            for i in range(part.ValuesLength()):
+                yield part, part.Values(i)
+
+    def text(self, index):
+        return self.one("STRS").Values(index).decode()
+
+    def python_stack(self, leaf):
+        frames = [row for _, row in self.rows("PYTH")]
+        codes = [row for _, row in self.rows("CODE")]
+        while leaf:
+            frame = frames[leaf]
+            assert frame.Parent() < leaf
+            yield self.text(codes[frame.Code()].Name()), self.text(codes[frame.Code()].File()), frame.Line()
+            leaf = frame.Parent()
+
+
+@pytest.fixture(scope="module")
+def dump(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("dump")
+    done = harness.run("views.py", folder=folder)
+    assert done.returncode == 0, done.stderr
+    return pathlib.Path(harness.truth(folder)["dump"])
+
+
+def test_a_second_reader_agrees_with_the_first(dump, generated):
+    mine, exported = Dump(dump, generated), harness.load(dump)
+    assert mine.one("PROC").Pid() == exported["process"]["pid"]
+    assert mine.one("PROC").RunId().decode() == exported["process"]["run_id"]
+    assert mine.one("TOTL").TensorsLive() == exported["totals"]["tensors_live"]
+
+    tensors = {}
+    for part, row in mine.rows("TENS"):
+        at, count = row.Dims(), row.Ndim()
+        shape = [part.Dims(at + i) for i in range(count)] if row.Known() & KNOWS_SIZES else None
+        strides = [part.Dims(at + count + i) for i in range(count)] if row.Known() & KNOWS_STRIDES else None
+        tensors[row.Serial()] = (row.Address(), shape, strides, row.Site())
+    assert list(tensors) == sorted(tensors)
+    assert {tensor["id"]: (tensor["address"], tensor["shape"], tensor["strides"], tensor["site"] or 0)
+            for tensor in exported["tensors"]} == tensors
+
+    assert {row.Serial(): (row.Pointer(), row.Nbytes()) for _, row in mine.rows("ALLO")} == \
+        {item["id"]: (item["pointer"], item["nbytes"]) for item in exported["allocations"]}
+
+
+def test_python_stacks(dump, generated):
+    mine, exported = Dump(dump, generated), harness.load(dump)
+    sites = [row for _, row in mine.rows("SITE")]
+    some = [tensor for tensor in exported["tensors"] if tensor["site"]][:20]
+    assert some
+    for tensor in some:
+        assert list(mine.python_stack(sites[tensor["site"]].Python())) == harness.frames(tensor)
+
+
+def test_any_changed_byte_is_noticed(dump):
+    data = bytearray(dump.read_bytes())
+    assert sum(1 for _ in chunks(bytes(data))) > 5
+    for at in range(0, len(data), max(1, len(data) // 50)):
+        data[at] ^= 1
+        with pytest.raises((AssertionError, struct.error)):
+            list(chunks(bytes(data)))
+        data[at] ^= 1
