@@ -17,8 +17,7 @@ constexpr size_t kFramesLookedAt = 64;
 constexpr int kFileInput = 257;  // Py_file_input (Include/compile.h)
 constexpr int kNoArguments = 4;  // METH_NOARGS (Include/methodobject.h)
 
-// ---- Reading what may not be there
-// --------------------------------------------------------------------------------------
+// ---- Reading what may not be there --------------------------------------------------------------------------------
 
 enum class Read : uint8_t { yes, no_memory, refused };
 
@@ -50,8 +49,7 @@ bool code_looks_sound(const PythonInterpreter& interpreter, const char* code) {
          has_type(lines, interpreter.api.bytes_type);
 }
 
-// ---- Asking the interpreter
-// ------------------------------------------------------------------------------------------------
+// ---- Asking the interpreter ---------------------------------------------------------------------------------------
 
 // A new reference that is dropped at the end of the scope.
 class Reference {

@@ -74,6 +74,17 @@ def test_python_stacks_can_be_switched_off():
     assert run_frames(interpreter("3.11"), TENSORSCOPE_PYTHON="0")["detail"] == "switched off by TENSORSCOPE_PYTHON"
 
 
+@pytest.mark.parametrize("series", SERIES[:-1])
+def test_an_interpreter_that_comes_late_and_goes(series):
+    home = pathlib.Path(interpreter(series)).parents[1]
+    libraries = glob.glob(f"{home}/lib/libpython{series}.so.1.0")
+    if not libraries:
+        pytest.skip(f"no libpython{series} under {home}")
+    done = subprocess.run([BUILD / "tests" / "programs" / "embeds_python", PROBE, libraries[0]], capture_output=True, text=True,
+                          timeout=TIMEOUT, env={**os.environ, "PYTHONHOME": str(home)})
+    assert (done.returncode, done.stdout) == (0, "ok\n"), done.stderr
+
+
 def test_an_unknown_series_is_named():
     old = sorted(glob.glob(str(pathlib.Path.home() / ".pyenv/versions/3.7.*/bin/python")))
     if not old:

@@ -6,95 +6,21 @@ usage: python_frames.py PROBE_LIBRARY [--check | --fill | --cost]          print
   --cost   nanoseconds a capture, by depth: unchanged, and with another instruction in the innermost frame
 """
 import asyncio
-import atexit
 import contextlib
 import ctypes
 import functools
 import json
-import os
 import random
 import sys
 import threading
 import traceback
 
-VERSION = sys.version_info[:2]
-
-
-class Frame(ctypes.Structure):
-    _fields_ = [("module_object", ctypes.c_uint64), ("file", ctypes.c_char_p), ("name", ctypes.c_char_p),
-                ("parent", ctypes.c_uint32), ("first_line", ctypes.c_int32), ("line", ctypes.c_int32),
-                ("entry", ctypes.c_int32)]
-
-
-probe = ctypes.CDLL(sys.argv[1])     # releases the GIL
-with_gil = ctypes.PyDLL(sys.argv[1])  # keeps it
-probe.probe_capture.restype = ctypes.c_uint32
-probe.probe_detail.restype = ctypes.c_char_p
-probe.probe_missed.restype = probe.probe_memory.restype = ctypes.c_uint64
-probe.probe_cost.restype = ctypes.c_double
-capture = probe.probe_capture
-
-results = {"version": sys.version, "labels": [], "captures": 0, "failures": []}
-count_lock = threading.Lock()
-
-
-def raw_frames(leaf):
-    frames = []
-    while leaf:
-        frame = Frame()
-        with_gil.probe_frame(ctypes.c_uint32(leaf), ctypes.byref(frame))
-        frames.append(frame)
-        leaf = frame.parent
-    return frames
-
-
-def qualified(code):
-    return code.co_qualname if VERSION >= (3, 11) else code.co_name
-
-
-def true_frames(frame):
-    frames = []
-    while frame is not None:
-        code = frame.f_code
-        frames.append((code.co_filename, qualified(code), code.co_firstlineno, frame.f_lineno or 0))
-        frame = frame.f_back
-    return frames
-
-
-def compare(label, leaf, frame):
-    raw = raw_frames(leaf)
-    ours = [(f.file.decode(), f.name.decode(), f.first_line, f.line) for f in raw]
-    truth = true_frames(frame)
-    with count_lock:
-        results["captures"] += 1
-        if label not in results["labels"]:
-            results["labels"].append(label)
-        if ours != truth:
-            results["failures"].append({"label": label, "ours": ours[:8], "truth": truth[:8], "depth": [len(ours), len(truth)]})
-        elif not raw or not raw[-1].entry:
-            results["failures"].append({"label": label, "problem": "the outermost frame is no entry"})
-    return raw
-
-
-def require(label, condition, problem):
-    if not condition:
-        results["failures"].append({"label": label, "problem": problem})
-
-
-def entry_names(raw):
-    return [f.name.decode().rpartition(".")[2] for f in raw if f.entry]
-
-
-def here(label, *_):
-    return compare(label, *(capture(), sys._getframe()))
-
+import python_frames_limits as limits
+from python_frames_limits import recursion
+from python_frames_probe import (VERSION, capture, entry_names, here, probe, raw_frames, require, results, true_frames,
+                                 with_gil)
 
 # ---- one function a shape ---------------------------------------------------------------------------------------------
-
-def recursion(depth=6):
-    if depth == 0:
-        return here("recursion")
-    return recursion(depth - 1)
 
 
 def many_lines():
@@ -397,54 +323,6 @@ def random_programs():
         random_calls(turns, turns.randrange(1, 14), "random")
 
 
-def deep():
-    sys.setrecursionlimit(10000)
-    recursion(500)
-    recursion(480)
-    recursion(500)
-
-    def descend(depth):
-        if depth:
-            return descend(depth - 1)
-        return capture()
-
-    for depth in (2400, 2300, 2400, 5):
-        raw = raw_frames(descend(depth))
-        if depth < 100:
-            require("too deep", raw[-1].name == b"<module>", "a shallow stack is cut")
-            continue
-        require("too deep", raw[-1].name == b"<outer frames left out>" and raw[-1].line == 0, "no mark")
-        require("too deep", len(raw) == 2049 and {f.name.rpartition(b".")[2] for f in raw[:-1]} == {b"descend"},
-                "%d frames" % len(raw))
-
-
-def reused_addresses():
-    """Code objects that are freed and whose address, with the addresses of all they point to, is used again."""
-    names = ["aaaa", "bbbb", "cccc", "dddd"]
-    places = {}
-    for i in range(400):
-        name = names[i % 4]
-        source = "\n" * (i % 3) + "def %s():\n  (%s  here('reused address'))\n%s()\ncode = %s.__code__\n" % (
-            name, "\n" * (i % 5), name, name)
-        space = {"here": here}
-        exec(compile(source, "<text %s>" % names[(i // 4) % 4], "exec"), space)
-        places.setdefault(id(space.pop("code")), set()).add(source)
-        space.clear()
-    require("reused address", any(len(sources) > 1 for sources in places.values()), "no address was used twice")
-
-
-def repeated_code():
-    """The same text compiled again and again is one code object in the table."""
-    source = compile("x = 1", "<one>", "exec")
-    before = None
-    for i in range(300):
-        exec(compile("capture()", "<same text>", "exec"), {"capture": capture})
-        if i == 10:
-            before = (probe.probe_codes(), probe.probe_frames())
-    require("repeated code", before == (probe.probe_codes(), probe.probe_frames()), "the tables grow")
-    return source
-
-
 def modules():
     """torch's call wrappers, as the several versions of torch write them."""
     def define(text):
@@ -498,76 +376,6 @@ def entries():
         require("entry", all(f.entry for f in raw), "each frame is a native call of its own")
 
 
-def forks():
-    """A child goes on with what it inherited."""
-    pid = os.fork()
-    if pid == 0:
-        before = len(results["failures"])
-        probe.probe_after_fork()
-        recursion(3)
-        exec(compile("here('child')", "<child>", "exec"), {"here": here})
-        os._exit(0 if len(results["failures"]) == before else 1)
-    require("fork", os.waitpid(pid, 0)[1] == 0, "the child's stacks differ")
-
-
-def short_threads():
-    """Threads that end give back what was kept for them; the smallest stack that Python allows is enough."""
-    def one(size):
-        threading.stack_size(size)
-        worker = threading.Thread(target=here, args=("short thread",))
-        worker.start()
-        worker.join()
-        threading.stack_size(0)
-
-    one(65536)
-    before = probe.probe_memory()
-    for _ in range(100):
-        one(65536)
-    require("short threads", probe.probe_memory() - before < 1 << 20, "%d bytes" % (probe.probe_memory() - before))
-
-
-class AtTheEnd:
-    """Captures while the interpreter goes down; nothing is compared, it must only not fail."""
-
-    def __init__(self, function):
-        self.function = function
-
-    def __del__(self):
-        self.function()
-
-
-last = AtTheEnd(capture)
-atexit.register(capture)
-
-
-def fill():
-    """Ever new code objects, until the tables take no more: then there is no stack, and it is counted."""
-    def one(i):
-        space = {"capture": capture}
-        exec(compile("def f():\n  return capture()\nleaf = f()\n", "<%d %s>" % (i, "x" * 500), "exec"), space)
-        return space["leaf"]
-
-    first = raw_frames(one(0))
-    i = 1
-    while one(i) and i < 100000:
-        i += 1
-    require("fill", 100 < i < 100000, "full after %d" % i)
-    require("fill", probe.probe_missed() > 0, "nothing is missed")
-    require("fill", probe.probe_memory() < 4 << 20, "%d bytes" % probe.probe_memory())
-    again = raw_frames(one(0))
-    require("fill", [(f.file, f.line) for f in again[:1]] == [(f.file, f.line) for f in first[:1]], "known stacks are lost")
-
-
-def wrong_layouts():
-    """Another series' layout is found out, and without a crash."""
-    require("wrong layout", probe.probe_sound_as(0) == 1, "the right layout is refused")
-    objects = [0x030812f0, 0x030912f0, 0x030a0df0]  # these three differ in f_lasti alone
-    for version in objects + [0x030b07f0, 0x030c01f0]:
-        same = version >> 16 == sys.hexversion >> 16 or VERSION < (3, 11) and version in objects
-        if VERSION < (3, 13) or version != 0x030c01f0:  # 3.13 differs from 3.12 in the thread state alone
-            require("wrong layout", (probe.probe_sound_as(version) == 1) == same, "%x" % version)
-
-
 def standard_library():
     leaf, stack = capture(), traceback.extract_stack()
     ours = [(f.file.decode(), f.line) for f in raw_frames(leaf)][::-1]
@@ -595,21 +403,21 @@ def cost():
     def descend(depth):
         if depth:
             return descend(depth - 1)
-        return [round(min(probe.probe_cost(200000, change) for _ in range(5)), 1) for change in (0, 1)]
+        return [round(min(probe.probe_cost(5000, change) for _ in range(100)), 1) for change in (0, 1)]
 
     base = len(true_frames(sys._getframe())) + 1
     return {depth: descend(depth - base) for depth in (3, 12, 42)}
 
 
 SHAPES = [recursion, many_lines, callbacks, generators, switching, coroutines, comprehensions, bodies, flow, tracing,
-          unicode_names, threads, random_programs, deep, reused_addresses, repeated_code, modules, entries, wrong_layouts,
-          forks, short_threads, standard_library]
+          unicode_names, threads, random_programs, modules, entries, standard_library, limits.deep, limits.reused_addresses,
+          limits.repeated_code, limits.wrong_layouts, limits.forks, limits.short_threads]
 
 if "--cost" in sys.argv:
     probe.probe_start()
     results = cost()
 elif "--fill" in sys.argv:
-    main([fill])
+    main([limits.fill])
 else:
     main(SHAPES)
     require("missed", probe.probe_missed() == 0, "%d captures were missed" % probe.probe_missed())
