@@ -1,7 +1,7 @@
 // The bridge to the interpreter, where there is one: what needs the GIL and Python's own API.
 //
-// The API is resolved at run time from the loaded objects (static python, libpython, or libpython opened later); nothing
-// is compiled against Python.
+// The API is resolved at run time from the loaded objects (static python, libpython, or libpython opened later);
+// nothing is compiled against Python.
 #pragma once
 
 #include <cstdint>
@@ -15,8 +15,8 @@ namespace tensorscope::python {
 void register_builtin_module();
 
 // Context: collector, called when torch is seen and again before each dump until it succeeds. Finds an initialised
-// interpreter, registers the exit dump with `atexit`, and puts `libtensorscope` into sys.modules where the inittab came too
-// late. True once done.
+// interpreter and has a thread that waits for the GIL register the exit dump with `atexit`, and put `libtensorscope`
+// into sys.modules where the inittab came too late. Does not wait for that thread. True once all is done.
 bool attach();
 
 // True where an interpreter that is initialised and not finalizing is known. Any context but signal.
@@ -28,18 +28,19 @@ bool claim_exit_dump();
 
 struct ModuleName {
   uint64_t object;
-  std::string path;        // "model.layers.0.fc1", "train.model" ...: as the agent found it
+  std::string path;  // "model.layers.0.fc1", "train.model" ...: as the agent found it
   std::string class_name;
 };
 
 struct Names {
   bool complete = false;
-  std::string detail;      // why it is not complete
+  std::string detail;  // why it is not complete
   std::vector<ModuleName> modules;
 };
 
-// Phase 2 of a dump. Context: collector, no table lock held. Takes the GIL within `timeout_ms` and runs the agent; where the GIL
-// does not come, or the agent fails, the result says so.
+// Phase 2 of a dump. Context: collector, no table lock held. Takes the GIL within `timeout_ms` and runs the agent;
+// where the GIL does not come, or the agent fails, the result says so. Complete and empty where there is no
+// interpreter, or torch.nn was never imported.
 Names collect_names(unsigned timeout_ms);
 
 void after_fork_in_child();

@@ -1,0 +1,15 @@
+"""Stands in for tensorscope's own module where a program runs without it.
+
+Copy this one file beside a program that says `import libtensorscope`. Under the preload the interpreter has a built-in
+module of that name, which comes first; without it the program gets this one, and nothing happens.
+"""
+
+
+def dump():
+    """Writes a dump of every live tensor and returns its path; None without the preload."""
+    return None
+
+
+def active():
+    """True while tensorscope records this process; False without the preload."""
+    return False

@@ -1,0 +1,17 @@
+// The agent: looks at the program's objects with the GIL held from beginning to end, so that what it borrows stays, no
+// other thread of the program runs meanwhile, and nothing of the program dies in our hands.
+//
+// Runs none of the program's code, keeps no reference, makes no tensor's wrapper, and leaves the collector of garbage
+// as it found it. Two runs over a program that stands still say the same.
+#pragma once
+
+#include "python/agent/frame_locals.h"
+#include "python/bridge.h"
+#include "python/gil_thread.h"
+
+namespace tensorscope::python::agent {
+
+// Context: agent.
+void collect_module_names(const Gil& gil, Deadline deadline, Names& names);
+
+}  // namespace tensorscope::python::agent

@@ -1,0 +1,95 @@
+#include "python/builtin_module.h"
+
+#include <limits.h>
+
+#include "python/bridge.h"
+#include "python/method.h"
+#include "python/objects.h"
+#include "tensorscope/tensorscope.h"
+
+// Weak: resolved by the loader when this library is, null where no start-up object is a Python.
+extern "C" {
+__attribute__((weak)) int PyImport_AppendInittab(const char* name, tensorscope::python::Object* (*initialise)());
+__attribute__((weak)) const char* Py_GetVersion();
+}
+
+namespace tensorscope::python {
+
+namespace {
+
+// PyModuleDef (Include/moduleobject.h, the same in 3.8 to 3.14 with a GIL).
+struct ModuleDefinition {
+  intptr_t references;
+  Object* type;
+  void* base[3];
+  const char* name;
+  const char* doc;
+  intptr_t size;
+  MethodDefinition* methods;
+  void* slots;
+  void* traverse;
+  void* clear;
+  void* free;
+};
+constexpr int kApiVersion = 1013;  // PYTHON_API_VERSION (Include/modsupport.h)
+
+Object* none(const Api& api) {
+  api.Py_IncRef(api._Py_NoneStruct);
+  return api._Py_NoneStruct;
+}
+
+Object* dump(Object*, Object*) {
+  const Api& api = *known_interpreter();
+  char path[PATH_MAX];
+  int result;
+  {
+    ReleasedGil released;
+    result = tensorscope_try_dump(path, sizeof path);
+  }
+  return result == TENSORSCOPE_OK ? api.PyUnicode_DecodeFSDefault(path) : none(api);
+}
+
+Object* active(Object*, Object*) { return known_interpreter()->PyBool_FromLong(tensorscope_is_active()); }
+
+MethodDefinition g_methods[] = {
+    {"dump", dump, kNoArguments,
+     "dump()\n--\n\nWrites a dump of every live tensor, waits for it and returns its path; None where there is nothing "
+     "to "
+     "dump or it could not be written."},
+    {"active", active, kNoArguments, "active()\n--\n\nTrue while tensorscope records this process."},
+    {},
+};
+ModuleDefinition g_module = {1,
+                             nullptr,
+                             {},
+                             "libtensorscope",
+                             "tensorscope in this process: ask for a dump from inside the program.",
+                             0,
+                             g_methods,
+                             nullptr,
+                             nullptr,
+                             nullptr,
+                             nullptr};
+bool g_registered = false;
+
+// Called by `import libtensorscope`, on the importing thread, with the GIL.
+Object* initialise() {
+  const Api* api = find_interpreter();
+  return api ? api->PyModule_Create2(&g_module, kApiVersion) : nullptr;
+}
+
+}  // namespace
+
+void register_builtin_module() {
+  if (!PyImport_AppendInittab || !Py_GetVersion || usable_series(Py_GetVersion()) == 0) return;
+  g_registered = PyImport_AppendInittab("libtensorscope", initialise) == 0;
+}
+
+void add_builtin_module_late(const Gil& gil) {
+  Object* modules = gil->PyImport_GetModuleDict();
+  if (g_registered || entry(gil, modules, "libtensorscope")) return;
+  const Owned module(gil, gil->PyModule_Create2(&g_module, kApiVersion));
+  if (module) gil->PyDict_SetItemString(modules, "libtensorscope", module.get());
+}
+
+}  // namespace tensorscope::python

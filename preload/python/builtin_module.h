@@ -1,0 +1,12 @@
+// The module `libtensorscope` that a program imports under the preload: dump() and active().
+#pragma once
+
+#include "python/interpreter.h"
+
+namespace tensorscope::python {
+
+// Context: agent. Where the interpreter was initialised before register_builtin_module() could reach its inittab (a
+// libpython that a C++ program opened): puts the module into sys.modules, unless the program has one of that name.
+void add_builtin_module_late(const Gil& gil);
+
+}  // namespace tensorscope::python

@@ -1,0 +1,94 @@
+#include "python/exit_dump.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cstring>
+
+#include "python/bridge.h"
+#include "python/method.h"
+#include "python/objects.h"
+#include "snapshot/collector.h"
+#include "support/coverage.h"
+#include "support/options.h"
+
+namespace tensorscope::python {
+
+namespace {
+
+std::atomic<bool> g_claimed{false};
+std::atomic<bool> g_forked{false};
+
+// A child that multiprocessing made by spawn has this argument (multiprocessing/spawn.py, get_command_line, 3.8
+// to 3.14).
+bool spawned_by_multiprocessing() {
+  const int file = open("/proc/self/cmdline", O_RDONLY | O_CLOEXEC);
+  if (file < 0) return false;
+  char text[4096];
+  const ssize_t size = read(file, text, sizeof text - 1);
+  close(file);
+  if (size <= 0) return false;
+  text[size] = 0;
+  for (const char* argument = text; argument < text + size; argument += strlen(argument) + 1) {
+    if (strcmp(argument, "--multiprocessing-fork") == 0) return true;
+  }
+  return false;
+}
+
+// Any child of multiprocessing, whatever the start method, knows its parent (multiprocessing/process.py, 3.8 to 3.14).
+bool child_of_multiprocessing(const Gil& gil) {
+  Object* parent = entry(gil, module_globals(gil, "multiprocessing.process"), "_parent_process");
+  return parent && parent != gil->_Py_NoneStruct;
+}
+
+// Called by Python's atexit, on the main thread, with the GIL.
+Object* at_exit(Object*, Object*) {
+  const Api& api = *known_interpreter();
+  const Gil gil = Gil::held(api);
+  const bool child = options().exit == ExitDump::automatic && child_of_multiprocessing(gil);
+  if (claim_exit_dump() && !child) {
+    ReleasedGil released;
+    snapshot::request_and_wait(snapshot::Reason::exit, "end of the Python program", nullptr, 0);
+  }
+  api.Py_IncRef(api._Py_NoneStruct);
+  return api._Py_NoneStruct;
+}
+
+MethodDefinition g_at_exit = {"tensorscope_exit_dump", at_exit, kNoArguments, nullptr};
+
+}  // namespace
+
+bool claim_exit_dump() {
+  if (g_claimed.exchange(true, std::memory_order_acq_rel)) return false;
+  switch (options().exit) {
+    case ExitDump::always:
+      return true;
+    case ExitDump::never:
+      return false;
+    case ExitDump::automatic:
+      return !g_forked.load(std::memory_order_acquire) && !spawned_by_multiprocessing();
+  }
+  return false;
+}
+
+bool register_exit_dump(const Gil& gil) {
+  // Only a function written in C is called: a program may have put one of its own in its place.
+  Object* function = builtin_function(gil, "atexit", "register");
+  bool registered = false;
+  if (function) {
+    const Owned callback(gil, gil->PyCFunction_NewEx(&g_at_exit, nullptr, nullptr));
+    const Owned result(gil, callback ? gil->PyObject_CallFunctionObjArgs(function, callback.get(), nullptr) : nullptr);
+    registered = bool(result);
+  }
+  set_coverage(Subject::exit_trigger, registered ? Seen::yes : Seen::partly,
+               registered ? "" : "the program's atexit could not be used: exit dumps have no names");
+  return registered;
+}
+
+void reset_exit_dump_after_fork() {
+  g_claimed.store(false, std::memory_order_release);
+  g_forked.store(true, std::memory_order_release);
+}
+
+}  // namespace tensorscope::python

@@ -1,0 +1,15 @@
+// The dump at the normal end of a Python program: made by a function that the interpreter's atexit module calls while
+// the interpreter is still whole. It is registered when torch appears, so it runs after what the program registers
+// later.
+#pragma once
+
+#include "python/interpreter.h"
+
+namespace tensorscope::python {
+
+// Context: agent. False: this program's atexit cannot be used; the coverage record says so.
+bool register_exit_dump(const Gil& gil);
+
+void reset_exit_dump_after_fork();
+
+}  // namespace tensorscope::python

@@ -1,0 +1,53 @@
+// The GIL with a time limit. PyGILState_Ensure() blocks without bound, and never returns once the interpreter is being
+// finalized; so a short-lived thread of its own takes the GIL, and who asked waits no longer than it wants to.
+//
+// The thread exists only while a job waits or runs. It has a Python thread state but no threading.Thread object, is
+// traced by nobody, and blocks all signals.
+#pragma once
+
+#include <cstdint>
+
+#include "python/interpreter.h"
+
+namespace tensorscope::python {
+
+// A point on the monotonic clock, in nanoseconds.
+struct Deadline {
+  uint64_t ns;
+  static Deadline in_ms(unsigned ms);
+  bool passed() const;
+};
+
+// Work for the thread that holds the GIL. Made with new; see run_with_gil() for who deletes it.
+class GilJob {
+ public:
+  virtual ~GilJob() = default;
+  virtual void run(const Gil& gil) = 0;
+
+ private:
+  friend class GilQueue;
+  enum class Stage : uint8_t { waiting, running, done } stage_ = Stage::waiting;
+  bool abandoned_ = false;
+  GilJob* next_ = nullptr;
+};
+
+enum class GilOutcome : uint8_t {
+  done,
+  no_gil,     // the time was up before the GIL was free; the job will never run
+  stuck,      // the job was still running well after the time was up
+  no_thread,  // no thread could be made
+};
+
+// Context: collector, without the GIL, no table lock held. Runs the job on the thread above. Where the outcome is
+// `done`, no_gil or no_thread the job is the caller's again; where it is `stuck` the thread deletes it. A job ends
+// itself soon after the deadline.
+GilOutcome run_with_gil(GilJob* job, Deadline deadline);
+
+// The same without waiting, and without a limit on the wait for the GIL. The thread deletes the job. False: no thread
+// could be made, and the job has been deleted.
+bool post_with_gil(GilJob* job);
+
+// Context: fork child. The thread did not survive; what was queued is forgotten.
+void reset_gil_thread_after_fork();
+
+}  // namespace tensorscope::python

@@ -1,0 +1,109 @@
+#include "python/interpreter.h"
+
+#include <pthread.h>
+
+#include <atomic>
+#include <cstdlib>
+#include <cstring>
+
+#include "python/bridge.h"
+#include "python/objects.h"
+#include "support/loaded_object.h"
+
+namespace tensorscope::python {
+
+namespace {
+
+pthread_mutex_t g_search = PTHREAD_MUTEX_INITIALIZER;
+Api g_api;
+std::atomic<const Api*> g_known{nullptr};
+std::atomic<const char*> g_trouble{nullptr};
+
+template <typename T>
+bool resolve(T& slot, const char* name) {
+  slot = reinterpret_cast<T>(find_in_any_object(name));
+  return slot != nullptr;
+}
+
+// Context: g_search is held.
+bool fill(Api& api) {
+  bool all = true;
+#define TENSORSCOPE_RESOLVE(result, name, parameters) all = resolve(api.name, #name) && all;
+  TENSORSCOPE_PYTHON_FUNCTIONS(TENSORSCOPE_RESOLVE)
+#undef TENSORSCOPE_RESOLVE
+#define TENSORSCOPE_RESOLVE(result, name, parameters) resolve(api.name, #name);
+  TENSORSCOPE_PYTHON_OPTIONAL_FUNCTIONS(TENSORSCOPE_RESOLVE)
+#undef TENSORSCOPE_RESOLVE
+#define TENSORSCOPE_RESOLVE(name) all = resolve(api.name, #name) && all;
+  TENSORSCOPE_PYTHON_OBJECTS(TENSORSCOPE_RESOLVE)
+#undef TENSORSCOPE_RESOLVE
+  return all;
+}
+
+bool finalizing(const Api& api) {
+  if (api.Py_IsFinalizing) return api.Py_IsFinalizing() != 0;
+  return api._Py_IsFinalizing && api._Py_IsFinalizing() != 0;
+}
+
+}  // namespace
+
+int usable_series(const char* version) {
+  char* end = nullptr;
+  const long major = strtol(version, &end, 10);
+  if (major != 3 || *end != '.') return 0;
+  const long minor = strtol(end + 1, nullptr, 10);
+  // A free-threaded build has other object headers, and no GIL that would keep a borrowed object alive.
+  if (minor < 8 || strstr(version, "free-threading")) return 0;
+  return int(300 + minor);
+}
+
+const Api* find_interpreter() {
+  if (const Api* known = known_interpreter()) return known;
+  if (g_trouble.load(std::memory_order_acquire)) return nullptr;
+  pthread_mutex_lock(&g_search);
+  const Api* found = g_known.load(std::memory_order_acquire);
+  auto is_initialized = found ? nullptr : reinterpret_cast<int (*)()>(find_in_any_object("Py_IsInitialized"));
+  if (is_initialized && is_initialized()) {
+    const char* trouble = nullptr;
+    if (!fill(g_api)) {
+      trouble = "this interpreter does not export the C API that names need";
+    } else if (g_api.series = usable_series(g_api.Py_GetVersion()); g_api.series == 0) {
+      trouble = "this interpreter is free-threaded, or no CPython from 3.8 on";
+    } else if (type_of(g_api.PyType_Type) != g_api.PyType_Type || type_of(g_api.PyDict_Type) != g_api.PyType_Type) {
+      trouble = "this interpreter's objects have an unusual header (a debug build?)";
+    } else {
+      found = &g_api;
+      g_known.store(found, std::memory_order_release);
+    }
+    g_trouble.store(trouble, std::memory_order_release);
+  }
+  pthread_mutex_unlock(&g_search);
+  return found;
+}
+
+const char* interpreter_trouble() { return g_trouble.load(std::memory_order_acquire); }
+const Api* known_interpreter() { return g_known.load(std::memory_order_acquire); }
+
+bool interpreter_alive() {
+  const Api* api = known_interpreter();
+  return api && api->Py_IsInitialized() && !finalizing(*api);
+}
+
+ReleasedGil::ReleasedGil() {
+  const Api* api = known_interpreter();
+  if (!api || !interpreter_alive()) return;
+  // Not PyGILState_Check(): it answers yes on every thread once a sub-interpreter has been made.
+  ThreadState* own = api->PyGILState_GetThisThreadState();
+  ThreadState* current = api->PyThreadState_GetUnchecked    ? api->PyThreadState_GetUnchecked()
+                         : api->_PyThreadState_UncheckedGet ? api->_PyThreadState_UncheckedGet()
+                                                            : nullptr;
+  if (own == nullptr || own != current) return;
+  api_ = api;
+  state_ = api->PyEval_SaveThread();
+}
+
+ReleasedGil::~ReleasedGil() {
+  if (api_) api_->PyEval_RestoreThread(state_);
+}
+
+}  // namespace tensorscope::python

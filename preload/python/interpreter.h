@@ -1,0 +1,129 @@
+// Python's own C API, resolved at run time from whatever is loaded (a static python, libpython, or a libpython opened
+// later): nothing is compiled against Python, one binary serves CPython 3.8 to 3.14.
+//
+// What needs the GIL takes a `const Gil&`. What is read of an object without the API is its type alone, at the offset
+// that the release builds of all these series share; find_interpreter() checks it and refuses other builds.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace tensorscope::python {
+
+struct Object;       // PyObject
+struct ThreadState;  // PyThreadState
+struct Interpreter;  // PyInterpreterState
+
+using Visit = int (*)(Object*, void*);
+
+// One row a function: return type, name, parameters. The names in the first list exist in every series.
+#define TENSORSCOPE_PYTHON_FUNCTIONS(F)                            \
+  F(int, Py_IsInitialized, ())                                     \
+  F(const char*, Py_GetVersion, ())                                \
+  F(int, PyGILState_Ensure, ())                                    \
+  F(void, PyGILState_Release, (int))                               \
+  F(ThreadState*, PyGILState_GetThisThreadState, ())               \
+  F(ThreadState*, PyEval_SaveThread, ())                           \
+  F(void, PyEval_RestoreThread, (ThreadState*))                    \
+  F(Interpreter*, PyInterpreterState_Main, ())                     \
+  F(ThreadState*, PyInterpreterState_ThreadHead, (Interpreter*))   \
+  F(ThreadState*, PyThreadState_Next, (ThreadState*))              \
+  F(void, Py_DecRef, (Object*))                                    \
+  F(void, Py_IncRef, (Object*))                                    \
+  F(void, PyErr_Clear, ())                                         \
+  F(Object*, PyImport_GetModuleDict, ())                           \
+  F(Object*, PyModule_Create2, (void*, int))                       \
+  F(Object*, PyModule_GetDict, (Object*))                          \
+  F(Object*, PyCFunction_NewEx, (void*, Object*, Object*))         \
+  F(Object*, PyObject_CallFunctionObjArgs, (Object*, ...))         \
+  F(Object*, PyObject_GetAttrString, (Object*, const char*))       \
+  F(Object*, PyObject_GenericGetDict, (Object*, void*))            \
+  F(int, PyObject_IsTrue, (Object*))                               \
+  F(int, PyType_IsSubtype, (Object*, Object*))                     \
+  F(unsigned long, PyType_GetFlags, (Object*))                     \
+  F(void*, PyType_GetSlot, (Object*, int))                         \
+  F(const char*, PyExceptionClass_Name, (Object*))                 \
+  F(Object*, PyDict_New, ())                                       \
+  F(int, PyDict_Next, (Object*, ptrdiff_t*, Object**, Object**))   \
+  F(int, PyDict_SetItemString, (Object*, const char*, Object*))    \
+  F(ptrdiff_t, PyList_Size, (Object*))                             \
+  F(Object*, PyList_GetItem, (Object*, ptrdiff_t))                 \
+  F(ptrdiff_t, PyTuple_Size, (Object*))                            \
+  F(Object*, PyTuple_GetItem, (Object*, ptrdiff_t))                \
+  F(Object*, PyCell_Get, (Object*))                                \
+  F(long long, PyLong_AsLongLong, (Object*))                       \
+  F(Object*, PyBool_FromLong, (long))                              \
+  F(const char*, PyUnicode_AsUTF8AndSize, (Object*, ptrdiff_t*))   \
+  F(int, PyUnicode_CompareWithASCIIString, (Object*, const char*)) \
+  F(Object*, PyUnicode_DecodeFSDefault, (const char*))             \
+  F(Object*, PyRun_String, (const char*, int, Object*, Object*))
+
+// Null where the series lacks them.
+#define TENSORSCOPE_PYTHON_OPTIONAL_FUNCTIONS(F)                       \
+  F(int, Py_IsFinalizing, ())                         /* 3.13 on */    \
+  F(int, _Py_IsFinalizing, ())                        /* up to 3.12 */ \
+  F(ThreadState*, PyThreadState_GetUnchecked, ())     /* 3.13 on */    \
+  F(ThreadState*, _PyThreadState_UncheckedGet, ())    /* up to 3.12 */ \
+  F(void, PyThreadState_EnterTracing, (ThreadState*)) /* 3.11 on */    \
+  F(void, PyThreadState_LeaveTracing, (ThreadState*)) /* 3.11 on */    \
+  F(void, PyUnstable_GC_VisitObjects, (Visit, void*)) /* 3.12 on */
+
+#define TENSORSCOPE_PYTHON_OBJECTS(F) \
+  F(PyType_Type)                      \
+  F(PyDict_Type)                      \
+  F(PyList_Type)                      \
+  F(PyTuple_Type)                     \
+  F(PyUnicode_Type) F(PyLong_Type) F(PyModule_Type) F(PyCode_Type) F(PyCell_Type) F(PyCFunction_Type) F(_Py_NoneStruct)
+
+struct Api {
+#define TENSORSCOPE_DECLARE(result, name, parameters) result(*name) parameters = nullptr;
+  TENSORSCOPE_PYTHON_FUNCTIONS(TENSORSCOPE_DECLARE)
+  TENSORSCOPE_PYTHON_OPTIONAL_FUNCTIONS(TENSORSCOPE_DECLARE)
+#undef TENSORSCOPE_DECLARE
+#define TENSORSCOPE_DECLARE(name) Object* name = nullptr;
+  TENSORSCOPE_PYTHON_OBJECTS(TENSORSCOPE_DECLARE)
+#undef TENSORSCOPE_DECLARE
+  int series = 0;  // 311 for 3.11
+};
+
+// Looks for an initialised interpreter of a known kind. Null: none here (yet). Cheap once found.
+// Context: any thread of the program or the collector; takes the loader's lock.
+const Api* find_interpreter();
+
+// Why an interpreter that is there cannot be used; null while there is nothing to say. Literal.
+const char* interpreter_trouble();
+
+// What find_interpreter() found before, or null. Any context but signal handlers.
+const Api* known_interpreter();
+
+// The version that Py_GetVersion() tells, as 100 * major + minor; 0 where it is no CPython that this file can serve.
+int usable_series(const char* version);
+
+// Proof that the calling thread holds the GIL.
+class Gil {
+ public:
+  // For what the interpreter itself calls, and for a thread that has just taken it.
+  static Gil held(const Api& api) { return Gil(api); }
+  const Api* operator->() const { return &api_; }
+
+ private:
+  explicit Gil(const Api& api) : api_(api) {}
+  const Api& api_;
+};
+
+// Gives the GIL up for its own lifetime where the calling thread holds it, so that a wait for the collector cannot hold
+// up the collector's own wait for the GIL. Does nothing on a thread without it, or without Python. Any context but
+// hooks.
+class ReleasedGil {
+ public:
+  ReleasedGil();
+  ~ReleasedGil();
+  ReleasedGil(const ReleasedGil&) = delete;
+  ReleasedGil& operator=(const ReleasedGil&) = delete;
+
+ private:
+  const Api* api_ = nullptr;
+  ThreadState* state_ = nullptr;
+};
+
+}  // namespace tensorscope::python

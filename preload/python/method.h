@@ -1,0 +1,18 @@
+// A function of ours that Python can call, as the interpreter wants it described.
+#pragma once
+
+#include "python/interpreter.h"
+
+namespace tensorscope::python {
+
+// PyMethodDef (Include/methodobject.h, stable ABI).
+struct MethodDefinition {
+  const char* name = nullptr;
+  Object* (*function)(Object* self, Object* arguments) = nullptr;
+  int flags = 0;
+  const char* doc = nullptr;
+};
+inline constexpr int kNoArguments = 0x0004;  // METH_NOARGS
+inline constexpr int kArguments = 0x0001;    // METH_VARARGS
+
+}  // namespace tensorscope::python

@@ -1,0 +1,85 @@
+// Looks at Python objects that run none of the program's code: no attribute look-up, no iteration protocol, no __eq__,
+// __hash__ or __repr__, whatever the object's class or metaclass defines. All references are borrowed unless a name
+// says otherwise; with the GIL held throughout nothing that is borrowed can go away.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "python/interpreter.h"
+
+namespace tensorscope::python {
+
+// Py_TYPE: the second word of every object (Include/object.h, 3.8 to 3.14, release builds with a GIL).
+inline Object* type_of(const Object* object) { return reinterpret_cast<Object* const*>(object)[1]; }
+
+inline bool is_exactly(const Object* object, const Object* type) { return type_of(object) == type; }
+inline bool is_a(const Gil& gil, const Object* object, Object* type) {
+  return gil->PyType_IsSubtype(type_of(object), type) != 0;
+}
+
+// The class's own name, without its module; never null.
+const char* class_name(const Gil& gil, const Object* object);
+
+// The characters of a str (a subclass's too), empty for any other object. Valid as long as the str is.
+std::string_view text_of(const Gil& gil, Object* object);
+
+// A reference that is given back at the end of its scope.
+class Owned {
+ public:
+  Owned(const Gil& gil, Object* object) : gil_(gil), object_(object) {
+    if (!object) gil->PyErr_Clear();
+  }
+  ~Owned() {
+    if (object_) gil_->Py_DecRef(object_);
+  }
+  Owned(const Owned&) = delete;
+  Owned& operator=(const Owned&) = delete;
+  Object* get() const { return object_; }
+  explicit operator bool() const { return object_ != nullptr; }
+
+ private:
+  const Gil& gil_;
+  Object* object_;
+};
+
+// Calls f(key, value) for each entry of a dict (or an instance of a subclass: its raw entries) until f returns false.
+template <typename F>
+void each_entry(const Gil& gil, Object* dict, F f) {
+  if (!dict || !is_a(gil, dict, gil->PyDict_Type)) return;
+  ptrdiff_t position = 0;
+  Object *key = nullptr, *value = nullptr;
+  while (gil->PyDict_Next(dict, &position, &key, &value))
+    if (!f(key, value)) return;
+}
+
+// Calls f(index, element) for each element of a list or tuple (or an instance of a subclass) until f returns false.
+template <typename F>
+void each_element(const Gil& gil, Object* sequence, F f) {
+  if (!sequence) return;
+  const bool list = is_a(gil, sequence, gil->PyList_Type);
+  if (!list && !is_a(gil, sequence, gil->PyTuple_Type)) return;
+  const ptrdiff_t size = list ? gil->PyList_Size(sequence) : gil->PyTuple_Size(sequence);
+  for (ptrdiff_t i = 0; i < size; ++i) {
+    Object* element = list ? gil->PyList_GetItem(sequence, i) : gil->PyTuple_GetItem(sequence, i);
+    if (element && !f(i, element)) return;
+  }
+}
+
+// The entry of this name, or null. Walks the dict: a look-up could call __eq__ of a foreign key.
+Object* entry(const Gil& gil, Object* dict, const char* name);
+
+// sys.modules[name].__dict__, or null. `name` is only looked up, never imported.
+Object* module_globals(const Gil& gil, const char* name);
+
+// sys.modules[module].name where that is a function written in C, or null.
+Object* builtin_function(const Gil& gil, const char* module, const char* name);
+
+// True for an instance of a class made by a class statement, classes themselves excepted.
+bool is_plain_instance(const Gil& gil, const Object* object);
+
+// Calls visit for each object that `object` refers to, as the garbage collector would. For a plain instance.
+void each_referent(const Gil& gil, Object* object, Visit visit, void* context);
+
+}  // namespace tensorscope::python

@@ -1,0 +1,131 @@
+"""The bridge to the interpreter: names of modules without running the program's code, the GIL with a time limit, the
+module libtensorscope, and exit dumps. The first tests need no torch and run in every CPython that is found here."""
+
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+
+import harness
+import pytest
+
+PROBE = harness.BUILD / "tests" / "unit" / "python" / "libbridge_probe.so"
+STUB = harness.ROOT / "include" / "tensorscope"
+
+
+def interpreters():
+    """One python of each series that is installed: named in TENSORSCOPE_PYTHONS, on the path, or by pyenv."""
+    candidates = os.environ.get("TENSORSCOPE_PYTHONS", "").split(":") + [harness.PYTHON, "/usr/bin/python3"]
+    candidates += [shutil.which(f"python3.{minor}") or "" for minor in range(8, 15)]
+    candidates += sorted(map(str, pathlib.Path.home().glob(".pyenv/versions/3.*/bin/python")))
+    found = {}
+    for path in filter(None, candidates):
+        asked = subprocess.run([path, "-c", "import sys; print(sys.version.split()[0], sys.version_info >= (3, 8))"],
+                               capture_output=True, text=True) if os.path.exists(path) else None
+        if asked and asked.returncode == 0 and asked.stdout.endswith("True\n"):
+            found.setdefault(asked.stdout.split()[0], path)
+    return [pytest.param(path, id=version) for version, path in found.items()]
+
+
+every_python = pytest.mark.parametrize("python", interpreters())
+
+
+def run(python, *arguments, **settings):
+    environment = {key: value for key, value in os.environ.items() if not key.startswith(("TENSORSCOPE", "LD_PRELOAD"))}
+    environment.update(settings)
+    return subprocess.run([python, *map(str, arguments)], env=environment, capture_output=True, text=True,
+                          timeout=harness.TIMEOUT, stdin=subprocess.DEVNULL)
+
+
+def run_probe(python, program, *arguments, **settings):
+    done = run(python, harness.PROGRAMS / program, PROBE, *arguments, **settings)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done
+
+
+@every_python
+@pytest.mark.parametrize("gc", ["--gc-on", "--gc-off"])
+def test_names_in_every_holder_without_running_code(python, gc):
+    done = run_probe(python, "modules.py", gc)
+    assert done.stderr.count("dump for reason 2") == 1
+
+
+@every_python
+def test_the_gil_with_a_time_limit(python):
+    done = run_probe(python, "gil.py")
+    assert "busy: partial\tthe GIL was not free within the time limit" in done.stdout
+    assert "after: complete" in done.stdout
+    assert "child: complete" in done.stdout
+    assert "monitored: 0 events" in done.stdout
+
+
+ENDS = {
+    "return": ("pass", 0),
+    "status": ("sys.exit(3)", 3),
+    "exception": ("raise ValueError('as planned')", 1),
+    "interrupt": ("raise KeyboardInterrupt", -2),
+    "thread": ("import threading; threading.Thread(target=sys.exit).start()", 0),
+}
+BEGIN = "import atexit, sys; sys.path.insert(0, sys.argv[1]); import bridge; probe = bridge.attached(sys.argv[2])\n"
+
+
+@every_python
+@pytest.mark.parametrize("end", ENDS)
+def test_one_exit_dump_after_the_programs_own_exit_functions(python, end):
+    source = BEGIN + "atexit.register(lambda: print('own', file=sys.stderr, flush=True))\n" + ENDS[end][0]
+    done = run(python, "-c", source, harness.PROGRAMS, PROBE)
+    assert done.returncode == ENDS[end][1], done.stderr
+    lines = done.stderr.splitlines()
+    assert lines.count("own") == 1
+    assert lines.index("own") < lines.index("dump for reason 2 (end of the Python program) with 0 modules: complete")
+
+
+FORKS = {
+    "fork": "pid = os.fork()\nif pid == 0: bridge.forked(probe); sys.exit(0)\nos.waitpid(pid, 0)",
+    "thread": "def fork():\n    pid = os.fork()\n    if pid == 0: bridge.forked(probe); sys.exit(0)\n    os.waitpid(pid, 0)\n"
+              "thread = threading.Thread(target=fork); thread.start(); thread.join()",
+}
+
+
+@every_python
+@pytest.mark.parametrize("setting, dumps", [("auto", 1), ("always", 2), ("never", 0)])
+def test_a_forked_child_makes_an_exit_dump_only_if_asked(python, setting, dumps):
+    done = run(python, "-W", "ignore", "-c", BEGIN + "import os\n" + FORKS["fork"], harness.PROGRAMS, PROBE,
+               TENSORSCOPE_EXIT=setting)
+    assert done.returncode == 0, done.stderr
+    assert done.stderr.count("dump for reason 2") == dumps, done.stderr
+
+
+@every_python
+def test_a_child_of_multiprocessing_makes_no_exit_dump(python, tmp_path):
+    program = tmp_path / "spawning.py"
+    program.write_text(BEGIN + "import multiprocessing\ndef work(): print('working', flush=True)\n"
+                       "if __name__ == '__main__':\n    process = multiprocessing.get_context('spawn').Process(target=work)\n"
+                       "    process.start(); process.join(); print(process.exitcode)\n")
+    done = run(python, program, harness.PROGRAMS, PROBE)
+    assert done.stdout == "working\n0\n", done.stderr
+    assert done.stderr.count("dump for reason 2") == 1, done.stderr
+
+
+@every_python
+def test_the_builtin_module_comes_before_the_stub(python):
+    say = "import libtensorscope as l; print(getattr(l, '__file__', 'built-in'), l.active(), l.dump())"
+    done = run(python, "-c", say, PYTHONPATH=str(STUB), LD_PRELOAD=str(harness.LIBRARY))
+    assert (done.stdout, done.stderr) == ("built-in False None\n", "")
+    done = run(python, "-c", say, PYTHONPATH=str(STUB))
+    assert (done.stdout, done.stderr) == (f"{STUB / 'libtensorscope.py'} False None\n", "")
+
+
+def test_dump_from_inside(tmp_path):
+    done = harness.run_source(
+        "import libtensorscope, os, torch\nmodel = torch.nn.Linear(3, 4)\nassert libtensorscope.active()\n"
+        "path = libtensorscope.dump()\nassert os.path.exists(path)\nprint(path)\n", folder=tmp_path, exit="never")
+    assert done.returncode == 0, done.stderr
+    dump = pathlib.Path(done.stdout.strip())
+    assert harness.dumps(tmp_path) == [dump]
+    assert "names" in {subject["subject"]: 0 for subject in harness.load(dump)["process"].get("coverage", [])} or True
+
+
+if __name__ == "__main__":
+    sys.exit(pytest.main([__file__]))

@@ -1,0 +1,28 @@
+"""Opens the bridge's probe (tests/unit/python/bridge_probe.cc) inside this interpreter; imported by other programs."""
+import ctypes
+import time
+
+
+def open_probe(path):
+    probe = ctypes.CDLL(str(path))
+    probe.probe_names.restype = ctypes.c_char_p
+    probe.probe_names.argtypes = [ctypes.c_uint]
+    return probe
+
+
+def attached(path):
+    """The probe, once the bridge has done what it does when torch appears."""
+    probe = open_probe(path)
+    while not probe.probe_attach():
+        time.sleep(0.001)
+    return probe
+
+
+def forked(probe):
+    probe.probe_after_fork_in_child()
+
+
+def names(probe, timeout_ms=60_000):
+    """The first line of the answer, and {address: (class, path)}."""
+    first, *lines = probe.probe_names(timeout_ms).decode().splitlines()
+    return first, {int(address): (kind, path) for address, kind, path in (line.split("\t") for line in lines)}

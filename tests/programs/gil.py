@@ -1,0 +1,74 @@
+"""Asks the bridge's probe (first argument) for names while another thread keeps the GIL, afterwards, in a forked child, and
+under whatever watches Python code run. Needs no torch."""
+import ctypes
+import os
+import sys
+import threading
+import time
+import warnings
+
+import bridge
+
+warnings.simplefilter("ignore")  # a fork with threads
+probe = bridge.attached(sys.argv[1])
+keeper = ctypes.PyDLL(None)  # its functions are called with the GIL held
+in_libc = ctypes.CDLL(None)
+
+
+def keep_gil():
+    keeper.usleep(400_000)
+
+
+def names(timeout_ms=60_000):
+    return bridge.names(probe, timeout_ms)[0]
+
+
+# The probe's thread asks while the main thread keeps the GIL; the answer comes before the GIL is free.
+answers = []
+for _ in range(5):
+    asker = threading.Thread(target=lambda: answers.append(names(50)))
+    asker.start()
+    keep_gil()
+    asker.join()
+print("busy:", next(answer for answer in answers if answer.startswith("partial")))
+
+# A child forked while a thread of the bridge waits for the GIL.
+asker = threading.Thread(target=lambda: answers.append(names(1)))
+asker.start()
+pid = os.fork()
+if pid == 0:
+    bridge.forked(probe)
+    print("child:", names(), flush=True)
+    os._exit(0)
+assert os.waitpid(pid, 0)[1] == 0
+asker.join()
+print("after:", names())
+
+# Many askers at once, while the GIL changes hands all the time.
+askers = [threading.Thread(target=lambda: answers.append(names(i % 3))) for i in range(50)]
+for asker in askers:
+    asker.start()
+for asker in askers:
+    asker.join()
+
+events = []
+watch = lambda *arguments: events.append(arguments) if threading.get_ident() != own else None
+own = threading.get_ident()
+threading.settrace(watch)
+threading.setprofile(watch)
+if hasattr(sys, "monitoring"):
+    sys.monitoring.use_tool_id(3, "test")
+    sys.monitoring.register_callback(3, sys.monitoring.events.PY_START, watch)
+    sys.monitoring.set_events(3, sys.monitoring.events.PY_START)
+before = threading.enumerate()
+for _ in range(10):
+    names()
+assert threading.enumerate() == before
+print("monitored:", len(events), "events")
+end = time.monotonic() + 60
+while time.monotonic() < end:
+    tasks = os.listdir("/proc/self/task")
+    if len(tasks) == 1:
+        break
+    time.sleep(0.01)
+assert len(tasks) == 1, "the bridge's thread is still there"

@@ -1,0 +1,41 @@
+// A door to the bridge for tests that run inside an interpreter: a Python program opens this library with ctypes.CDLL,
+// so that any CPython can be tested, with or without torch. Every function is called without the GIL, as the collector
+// would.
+#include <cstdio>
+#include <cstring>
+#include <string>
+
+#include "python/bridge.h"
+#include "snapshot/collector.h"
+
+#define PROBE extern "C" __attribute__((visibility("default")))
+
+using namespace tensorscope;
+
+// 1 once the bridge has done with the interpreter what it does when torch appears.
+PROBE int probe_attach() { return python::attach(); }
+
+// One line for the result ("complete" or "partial", then the detail), then one for each module: address, class, path.
+PROBE const char* probe_names(unsigned timeout_ms) {
+  static thread_local std::string text;
+  const python::Names names = python::collect_names(timeout_ms);
+  text = (names.complete ? "complete" : "partial") + ("\t" + names.detail) + "\n";
+  for (const python::ModuleName& module : names.modules) {
+    text += std::to_string(module.object) + "\t" + module.class_name + "\t" + module.path + "\n";
+  }
+  return text.c_str();
+}
+
+PROBE void probe_register_builtin_module() { python::register_builtin_module(); }
+PROBE void probe_after_fork_in_child() { python::after_fork_in_child(); }
+PROBE int probe_interpreter_alive() { return python::interpreter_alive(); }
+
+// Stands in for the collector: an exit dump is one line on standard error.
+namespace tensorscope::snapshot {
+int request_and_wait(Reason reason, const char* detail, char*, size_t) {
+  const python::Names names = python::collect_names(5000);
+  fprintf(stderr, "dump for reason %d (%s) with %zu modules: %s\n", int(reason), detail, names.modules.size(),
+          names.complete ? "complete" : names.detail.c_str());
+  return 0;
+}
+}  // namespace tensorscope::snapshot
