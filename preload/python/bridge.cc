@@ -65,7 +65,8 @@ bool attach() {
 
 Names collect_names(unsigned timeout_ms) {
   Names names;
-  if (!find_interpreter()) {
+  attach();
+  if (!known_interpreter()) {
     const char* trouble = interpreter_trouble();
     names.complete = trouble == nullptr;
     names.detail = trouble ? trouble : "";

@@ -14,7 +14,7 @@ namespace tensorscope::python {
 // inittab where the executable or libpython is already there. Costs two symbol look-ups, nothing else.
 void register_builtin_module();
 
-// Context: collector, called when torch is seen and again before each dump until it succeeds. Finds an initialised
+// Context: collector, called when torch is seen, and by collect_names() until it succeeds. Finds an initialised
 // interpreter and has a thread that waits for the GIL register the exit dump with `atexit`, and put `libtensorscope`
 // into sys.modules where the inittab came too late. Does not wait for that thread. True once all is done.
 bool attach();

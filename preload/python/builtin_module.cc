@@ -41,12 +41,7 @@ Object* none(const Api& api) {
 Object* dump(Object*, Object*) {
   const Api& api = *known_interpreter();
   char path[PATH_MAX];
-  int result;
-  {
-    ReleasedGil released;
-    result = tensorscope_try_dump(path, sizeof path);
-  }
-  return result == TENSORSCOPE_OK ? api.PyUnicode_DecodeFSDefault(path) : none(api);
+  return tensorscope_try_dump(path, sizeof path) == TENSORSCOPE_OK ? api.PyUnicode_DecodeFSDefault(path) : none(api);
 }
 
 Object* active(Object*, Object*) { return known_interpreter()->PyBool_FromLong(tensorscope_is_active()); }

@@ -48,7 +48,6 @@ Object* at_exit(Object*, Object*) {
   const Gil gil = Gil::held(api);
   const bool child = options().exit == ExitDump::automatic && child_of_multiprocessing(gil);
   if (claim_exit_dump() && !child) {
-    ReleasedGil released;
     snapshot::request_and_wait(snapshot::Reason::exit, "end of the Python program", nullptr, 0);
   }
   api.Py_IncRef(api._Py_NoneStruct);

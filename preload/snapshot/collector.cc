@@ -14,6 +14,7 @@
 #include <atomic>
 
 #include "python/bridge.h"
+#include "python/interpreter.h"
 #include "snapshot/dump.h"
 #include "snapshot/fork_gate.h"
 #include "snapshot/fork_restart.h"
@@ -211,6 +212,7 @@ void request_from_signal() {
 
 int request_and_wait(Reason reason, const char* detail, char* path_out, size_t path_size) {
   if (path_out != nullptr && path_size > 0) path_out[0] = 0;
+  const python::ReleasedGil released;  // the dump's second phase wants it
   Waiter waiter;
   waiter.request = {reason, detail != nullptr ? detail : "", monotonic_ns()};
   waiter.path[0] = 0;

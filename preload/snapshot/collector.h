@@ -27,8 +27,8 @@ bool start_collector();
 // Context: signal handler, or any. Asks for one more dump; requests that come during a dump lead to one more after it.
 void request_from_signal();
 
-// Context: any thread but the collector, no HookScope. Writes a dump and waits for its end; the caller must not hold
-// the GIL (python/bridge.h releases it). `path_out` may be null. Returns TENSORSCOPE_OK or _FAILED (tensorscope.h).
+// Context: any thread but the collector, no HookScope. Writes a dump and waits for its end, with the GIL given up
+// meanwhile where the caller holds it. `path_out` may be null. Returns TENSORSCOPE_OK or _FAILED (tensorscope.h).
 // `detail` ends up in the dump ("exit status 3").
 int request_and_wait(Reason reason, const char* detail, char* path_out, size_t path_size);
 
