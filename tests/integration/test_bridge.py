@@ -5,7 +5,6 @@ import os
 import pathlib
 import shutil
 import subprocess
-import sys
 
 import harness
 import pytest
@@ -81,17 +80,13 @@ def test_one_exit_dump_after_the_programs_own_exit_functions(python, end):
     assert lines.index("own") < lines.index("dump for reason 2 (end of the Python program) with 0 modules: complete")
 
 
-FORKS = {
-    "fork": "pid = os.fork()\nif pid == 0: bridge.forked(probe); sys.exit(0)\nos.waitpid(pid, 0)",
-    "thread": "def fork():\n    pid = os.fork()\n    if pid == 0: bridge.forked(probe); sys.exit(0)\n    os.waitpid(pid, 0)\n"
-              "thread = threading.Thread(target=fork); thread.start(); thread.join()",
-}
+FORK = "import os\npid = os.fork()\nif pid == 0: bridge.forked(probe); sys.exit(0)\nos.waitpid(pid, 0)"
 
 
 @every_python
 @pytest.mark.parametrize("setting, dumps", [("auto", 1), ("always", 2), ("never", 0)])
 def test_a_forked_child_makes_an_exit_dump_only_if_asked(python, setting, dumps):
-    done = run(python, "-W", "ignore", "-c", BEGIN + "import os\n" + FORKS["fork"], harness.PROGRAMS, PROBE,
+    done = run(python, "-W", "ignore", "-c", BEGIN + FORK, harness.PROGRAMS, PROBE,
                TENSORSCOPE_EXIT=setting)
     assert done.returncode == 0, done.stderr
     assert done.stderr.count("dump for reason 2") == dumps, done.stderr
@@ -119,13 +114,26 @@ def test_the_builtin_module_comes_before_the_stub(python):
 
 def test_dump_from_inside(tmp_path):
     done = harness.run_source(
-        "import libtensorscope, os, torch\nmodel = torch.nn.Linear(3, 4)\nassert libtensorscope.active()\n"
-        "path = libtensorscope.dump()\nassert os.path.exists(path)\nprint(path)\n", folder=tmp_path, exit="never")
+        "import libtensorscope, torch\ndef main():\n    inner = torch.nn.Sequential(torch.nn.Linear(3, 4), torch.nn.ReLU())\n"
+        "    assert libtensorscope.active()\n    print(libtensorscope.dump())\nmain()\n", folder=tmp_path, exit="never")
     assert done.returncode == 0, done.stderr
     dump = pathlib.Path(done.stdout.strip())
     assert harness.dumps(tmp_path) == [dump]
-    assert "names" in {subject["subject"]: 0 for subject in harness.load(dump)["process"].get("coverage", [])} or True
+    assert b"inner.0\0" in dump.read_bytes()
 
 
-if __name__ == "__main__":
-    sys.exit(pytest.main([__file__]))
+def test_dump_from_a_library_that_keeps_the_gil(tmp_path):
+    source = ("import ctypes, torch\nmodel = torch.nn.Linear(3, 4)\nwith_gil = ctypes.PyDLL(None)\n"
+              "assert with_gil.tensorscope_dump(None, 0) == 0\n")
+    done = harness.run_source(source, folder=tmp_path, exit="never")
+    assert done.returncode == 0, done.stderr
+    [dump] = harness.dumps(tmp_path)
+    content = dump.read_bytes()
+    assert b"Linear\0" in content and b"the GIL was not free" not in content
+
+
+def test_exit_dump_has_names(tmp_path):
+    done = harness.run_source("import torch\nmodel = torch.nn.Sequential(torch.nn.Linear(3, 4))\n", folder=tmp_path)
+    assert done.returncode == 0, done.stderr
+    [dump] = harness.dumps(tmp_path)
+    assert b"model.0\0" in dump.read_bytes()

@@ -6,14 +6,19 @@
 #include <string>
 
 #include "python/bridge.h"
+#include "python/interpreter.h"
 #include "snapshot/collector.h"
+#include "support/options.h"
 
 #define PROBE extern "C" __attribute__((visibility("default")))
 
 using namespace tensorscope;
 
 // 1 once the bridge has done with the interpreter what it does when torch appears.
-PROBE int probe_attach() { return python::attach(); }
+PROBE int probe_attach() {
+  parse_options();
+  return python::attach();
+}
 
 // One line for the result ("complete" or "partial", then the detail), then one for each module: address, class, path.
 PROBE const char* probe_names(unsigned timeout_ms) {
@@ -26,13 +31,12 @@ PROBE const char* probe_names(unsigned timeout_ms) {
   return text.c_str();
 }
 
-PROBE void probe_register_builtin_module() { python::register_builtin_module(); }
 PROBE void probe_after_fork_in_child() { python::after_fork_in_child(); }
-PROBE int probe_interpreter_alive() { return python::interpreter_alive(); }
 
 // Stands in for the collector: an exit dump is one line on standard error.
 namespace tensorscope::snapshot {
 int request_and_wait(Reason reason, const char* detail, char*, size_t) {
+  const python::ReleasedGil released;
   const python::Names names = python::collect_names(5000);
   fprintf(stderr, "dump for reason %d (%s) with %zu modules: %s\n", int(reason), detail, names.modules.size(),
           names.complete ? "complete" : names.detail.c_str());
