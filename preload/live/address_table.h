@@ -37,6 +37,8 @@ using RowId = uint32_t;  // shard and row number; 0: none
 
 template <typename Row>
 class AddressTable {
+  struct Shard;
+
  public:
   static constexpr unsigned kShards = 64;
 
@@ -79,7 +81,7 @@ class AddressTable {
    private:
     Guard(AddressTable& table, unsigned index)
         : shard_(table.shards_[index]), index_(index), held_(shard_.lock.lock()) {}
-    typename AddressTable::Shard& shard_;
+    Shard& shard_;
     unsigned index_;
     bool held_;
   };
