@@ -27,7 +27,8 @@ PythonApi g_python;
 const void* g_forking_frame = nullptr;
 void (*g_start)() = nullptr;
 int g_postponed = 0;
-constexpr int kMostPostponed = 1000;
+// CPython 3.13 makes a postponed call up to 32 times at each look, and looks at each step of a handler's loops.
+constexpr int kMostPostponed = 1'000'000;
 
 template <typename F>
 bool resolve(const char* name, F& function) {

@@ -1,0 +1,20 @@
+"""os.fork() under the preload says what it says without: CPython warns from 3.12 on where there are other threads."""
+
+import subprocess
+
+import pytest
+
+from harness import BUILD, PROGRAMS, TIMEOUT, environment
+from test_python_frames import interpreter
+
+FAKE_TORCH = BUILD / "tests" / "unit" / "hooks" / "libtorch_cpu.so"
+
+
+@pytest.mark.parametrize("options", [[], ["handler"]], ids=["plain", "handler"])
+@pytest.mark.parametrize("series", ["3.8", "3.11", "3.12", "3.13", "3.14"])
+def test_no_warning_because_of_the_collector(series, options, tmp_path):
+    done = subprocess.run([interpreter(series), PROGRAMS / "fork_warnings.py", FAKE_TORCH, *options], capture_output=True,
+                          text=True, timeout=TIMEOUT, cwd=tmp_path, env=environment(tmp_path, exit="never"))
+    assert done.returncode == 0, done.stderr
+    # The collector is there again after the last fork.
+    assert done.stdout.splitlines() == ["0 warnings", "2 threads"], done.stderr
