@@ -20,6 +20,7 @@
 #include "snapshot/fork_restart.h"
 #include "snapshot/process_info.h"
 #include "support/clock.h"
+#include "support/option_values.h"
 #include "support/options.h"
 #include "support/state.h"
 #include "tensorscope/tensorscope.h"
@@ -85,22 +86,11 @@ bool write_real_dump(const DumpRequest& request, char* path, size_t path_size) {
 }
 DumpFunction g_write = write_real_dump;
 
-// "SIGUSR1", or the number where the system has no name for it.
-const char* signal_detail() {
-  static char text[32];
-  const int number = options().signal;
-  const char* name = sigabbrev_np(number);
-  if (name != nullptr) {
-    snprintf(text, sizeof(text), "SIG%s", name);
-  } else {
-    snprintf(text, sizeof(text), "signal %d", number);
-  }
-  return text;
-}
-
 void write_for_signal() {
   char path[PATH_MAX];
-  g_write({Reason::signal, signal_detail(), g_signal_ns.load(std::memory_order_relaxed)}, path, sizeof(path));
+  char detail[kOptionTextBytes];
+  const char* signal_name = format_option_value(options().signal, detail);
+  g_write({Reason::signal, signal_name, g_signal_ns.load(std::memory_order_relaxed)}, path, sizeof(path));
 }
 
 void serve(Waiter& waiter) {

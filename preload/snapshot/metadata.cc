@@ -80,6 +80,11 @@ bool MetadataReader::start(const ModuleMap* modules) {
   return resolve_torch_functions(torch_) && torch_.has_storage != nullptr;
 }
 
+void MetadataReader::start_with(const ModuleMap* modules, const TorchFunctions& torch) {
+  classes_.start(modules);
+  torch_ = torch;
+}
+
 void MetadataReader::use_layout(const TensorLayout& layout, const char* why) {
   layout_ = layout;
   if (!layout.known()) {

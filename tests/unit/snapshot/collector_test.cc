@@ -1,0 +1,191 @@
+#include "snapshot/collector.h"
+
+#include <gtest/gtest.h>
+#include <pthread.h>
+#include <semaphore.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "snapshot/dump.h"
+#include "tensorscope/tensorscope.h"
+
+namespace tensorscope::snapshot {
+namespace {
+
+// Stands in for write_dump: counts, and stops at a gate where a test wants it to.
+struct FakeDump {
+  std::atomic<int> begun{0};
+  std::atomic<int> written{0};
+  std::atomic<bool> held{false};
+  std::atomic<bool> fails{false};
+  sem_t go;
+  std::atomic<bool> signals_blocked{true};
+  std::string name;
+  std::string detail;
+  Reason reason{};
+} g_fake;
+
+bool fake_dump(const DumpRequest& request, char* path, size_t path_size) {
+  ++g_fake.begun;
+  char name[16];
+  pthread_getname_np(pthread_self(), name, sizeof(name));
+  g_fake.name = name;
+  g_fake.detail = request.detail;
+  g_fake.reason = request.reason;
+  sigset_t blocked;
+  pthread_sigmask(SIG_SETMASK, nullptr, &blocked);
+  if (!sigismember(&blocked, SIGUSR1) || !sigismember(&blocked, SIGXFSZ)) g_fake.signals_blocked = false;
+  if (g_fake.held) sem_wait(&g_fake.go);
+  snprintf(path, path_size, "/dumps/%d", ++g_fake.written);
+  return !g_fake.fails;
+}
+
+void wait_until(const std::atomic<int>& value, int wanted) {
+  while (value < wanted) usleep(100);
+}
+
+class CollectorTest : public testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    sem_init(&g_fake.go, 0, 0);
+    set_dump_function_for_test(fake_dump);
+    pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
+    ASSERT_TRUE(start_collector());
+  }
+  void SetUp() override {
+    g_fake.begun = g_fake.written = 0;
+    g_fake.held = g_fake.fails = false;
+  }
+};
+
+TEST_F(CollectorTest, ASignalMakesOneDump) {
+  request_from_signal();
+  wait_until(g_fake.written, 1);
+  EXPECT_EQ(g_fake.reason, Reason::signal);
+  EXPECT_EQ(g_fake.name, "tensorscope");
+  EXPECT_TRUE(g_fake.signals_blocked);
+}
+
+TEST_F(CollectorTest, SignalsDuringADumpMakeOneMore) {
+  g_fake.held = true;
+  request_from_signal();
+  wait_until(g_fake.begun, 1);
+  for (int i = 0; i < 100; ++i) request_from_signal();
+  sem_post(&g_fake.go);
+  wait_until(g_fake.begun, 2);
+  sem_post(&g_fake.go);
+  wait_until(g_fake.written, 2);
+  char path[64];
+  g_fake.held = false;
+  request_and_wait(Reason::call, "", path, sizeof(path));  // the collector has nothing else left to do
+  EXPECT_STREQ(path, "/dumps/3");
+}
+
+TEST_F(CollectorTest, AWaiterHasItsOwnDumpAndPath) {
+  char path[64];
+  EXPECT_EQ(request_and_wait(Reason::exit, "exit status 3", path, sizeof(path)), TENSORSCOPE_OK);
+  EXPECT_STREQ(path, "/dumps/1");
+  EXPECT_EQ(g_fake.detail, "exit status 3");
+  EXPECT_EQ(g_fake.reason, Reason::exit);
+  char small[4];
+  EXPECT_EQ(request_and_wait(Reason::call, "", small, sizeof(small)), TENSORSCOPE_OK);
+  EXPECT_STREQ(small, "/du");
+  EXPECT_EQ(request_and_wait(Reason::call, nullptr, nullptr, 0), TENSORSCOPE_OK);
+}
+
+TEST_F(CollectorTest, AFailedDumpIsTold) {
+  g_fake.fails = true;
+  char path[64] = "x";
+  EXPECT_EQ(request_and_wait(Reason::call, "", path, sizeof(path)), TENSORSCOPE_FAILED);
+  EXPECT_STREQ(path, "");
+}
+
+TEST_F(CollectorTest, ManyThreadsWaitForOneEach) {
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 8; ++i) {
+    threads.emplace_back([] {
+      for (int k = 0; k < 50; ++k) EXPECT_EQ(request_and_wait(Reason::call, "", nullptr, 0), TENSORSCOPE_OK);
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(g_fake.written, 400);
+}
+
+// The child's collector answers a signal although the child does nothing but sleep.
+TEST_F(CollectorTest, AForkedChildHasItsOwn) {
+  int answer[2];
+  ASSERT_EQ(pipe(answer), 0);
+  const pid_t child = fork();
+  if (child == 0) {
+    g_fake.begun = g_fake.written = 0;
+    request_from_signal();
+    wait_until(g_fake.written, 1);
+    char path[64];
+    const bool ok = request_and_wait(Reason::call, "", path, sizeof(path)) == TENSORSCOPE_OK;
+    const char byte = ok && strcmp(path, "/dumps/2") == 0 ? 'y' : 'n';
+    const bool told = write(answer[1], &byte, 1) == 1;
+    _exit(told ? 0 : 1);
+  }
+  char byte = 0;
+  EXPECT_EQ(read(answer[0], &byte, 1), 1);
+  EXPECT_EQ(byte, 'y');
+  waitpid(child, nullptr, 0);
+  EXPECT_EQ(g_fake.written, 0);
+  EXPECT_EQ(request_and_wait(Reason::call, "", nullptr, 0), TENSORSCOPE_OK);
+  close(answer[0]);
+  close(answer[1]);
+}
+
+// As phase 2 of a dump, which may wait for the GIL that the forking thread holds.
+TEST_F(CollectorTest, AForkDuringADumpDoesNotWaitForItsEnd) {
+  g_fake.held = true;
+  request_from_signal();
+  wait_until(g_fake.begun, 1);
+  const pid_t child = fork();
+  if (child == 0) {
+    g_fake.held = false;
+    _exit(request_and_wait(Reason::call, "", nullptr, 0) == TENSORSCOPE_OK ? 7 : 1);
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  EXPECT_EQ(WEXITSTATUS(status), 7);
+  sem_post(&g_fake.go);
+  wait_until(g_fake.written, 1);
+}
+
+TEST_F(CollectorTest, SignalsFromManyThreadsAreNeverLost) {
+  // After the last signal at least one dump begins: the count that the fake saw at its last beginning is the whole.
+  static std::atomic<int> sent{0};
+  static std::atomic<int> seen{0};
+  sent = seen = 0;
+  set_dump_function_for_test([](const DumpRequest&, char* path, size_t) {
+    path[0] = 0;
+    seen = sent.load();
+    return true;
+  });
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 4; ++i) {
+    threads.emplace_back([] {
+      for (int k = 0; k < 2000; ++k) {
+        ++sent;
+        request_from_signal();
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  wait_until(seen, 8000);
+  set_dump_function_for_test(fake_dump);
+  EXPECT_EQ(seen, 8000);
+}
+
+}  // namespace
+}  // namespace tensorscope::snapshot

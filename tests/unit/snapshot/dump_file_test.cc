@@ -1,0 +1,170 @@
+#include "snapshot/dump_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include "tensorscope/dump_format.h"
+
+namespace tensorscope::snapshot {
+namespace {
+
+namespace fs = std::filesystem;
+
+class DumpFileTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    char folder[] = "/tmp/tensorscope-dump-file-XXXXXX";
+    ASSERT_NE(mkdtemp(folder), nullptr);
+    folder_ = folder;
+  }
+  void TearDown() override { fs::remove_all(folder_); }
+
+  std::vector<std::string> files() const {
+    std::vector<std::string> names;
+    for (const auto& entry : fs::directory_iterator(folder_)) names.push_back(entry.path().filename());
+    return names;
+  }
+  std::string content(const char* name) const {
+    std::ifstream in(fs::path(folder_) / name, std::ios::binary);
+    return std::string(std::istreambuf_iterator<char>(in), {});
+  }
+  void make(const char* name, const char* text) { std::ofstream(fs::path(folder_) / name) << text; }
+
+  std::string folder_;
+};
+
+TEST_F(DumpFileTest, HasItsNameOnlyWhenWhole) {
+  DumpFile file;
+  ASSERT_TRUE(file.open(folder_.c_str(), "a.1.tscope"));
+  ASSERT_TRUE(file.append(dump::kNames, "payload", 7));
+  ASSERT_EQ(files().size(), 1u);
+  EXPECT_EQ(files()[0].find(".a.1.tscope.tmp-"), 0u);
+  EXPECT_EQ(files()[0].find(".tscope", files()[0].size() - 7), std::string::npos);
+  ASSERT_TRUE(file.rename_to("a.1.tscope"));
+  EXPECT_EQ(files(), std::vector<std::string>{"a.1.tscope"});
+  struct stat status;
+  ASSERT_EQ(stat((folder_ + "/a.1.tscope").c_str(), &status), 0);
+  EXPECT_EQ(status.st_mode & 07777, 0600u);
+}
+
+TEST_F(DumpFileTest, IsFramedAsTheFormatSays) {
+  {
+    DumpFile file;
+    ASSERT_TRUE(file.open(folder_.c_str(), "a.tscope"));
+    ASSERT_TRUE(file.append(dump::kNames, "0123456789", 10));
+    EXPECT_EQ(file.chunks(), 1u);
+    ASSERT_TRUE(file.rename_to("a.tscope"));
+    EXPECT_EQ(file.bytes(), content("a.tscope").size());
+  }
+  const std::string bytes = content("a.tscope");
+  ASSERT_EQ(bytes.size(), sizeof(dump::FileHeader) + sizeof(dump::ChunkHeader) + 16);
+  dump::FileHeader header;
+  memcpy(&header, bytes.data(), sizeof(header));
+  EXPECT_EQ(memcmp(header.magic, dump::kMagic, sizeof(header.magic)), 0);
+  EXPECT_EQ(header.checksum, dump::header_checksum(header));
+  dump::ChunkHeader chunk;
+  memcpy(&chunk, bytes.data() + sizeof(header), sizeof(chunk));
+  EXPECT_EQ(chunk.type, dump::kNames);
+  EXPECT_EQ(chunk.length, 10u);
+  EXPECT_EQ(chunk.checksum, dump::chunk_checksum(chunk, bytes.data() + sizeof(header) + sizeof(chunk)));
+  EXPECT_EQ(bytes.substr(bytes.size() - 6), std::string(6, '\0'));
+}
+
+TEST_F(DumpFileTest, NeverReplacesAFileAndTriesAgain) {
+  make("a.tscope", "mine");
+  DumpFile file;
+  ASSERT_TRUE(file.open(folder_.c_str(), "a.tscope"));
+  EXPECT_FALSE(file.rename_to("a.tscope"));
+  EXPECT_EQ(file.error(), EEXIST);
+  EXPECT_TRUE(file.rename_to("a-2.tscope"));
+  EXPECT_EQ(content("a.tscope"), "mine");
+}
+
+TEST_F(DumpFileTest, FollowsNoLink) {
+  make("victim", "precious");
+  ASSERT_EQ(symlink("victim", (folder_ + "/a.tscope").c_str()), 0);
+  DumpFile file;
+  ASSERT_TRUE(file.open(folder_.c_str(), "a.tscope"));
+  EXPECT_FALSE(file.rename_to("a.tscope"));
+  EXPECT_EQ(file.error(), EEXIST);
+  EXPECT_EQ(content("victim"), "precious");
+}
+
+TEST_F(DumpFileTest, LeavesNothingWhenGivenUp) {
+  {
+    DumpFile file;
+    ASSERT_TRUE(file.open(folder_.c_str(), "a.tscope"));
+    ASSERT_TRUE(file.append(dump::kNames, "x", 1));
+  }
+  EXPECT_TRUE(files().empty());
+}
+
+TEST_F(DumpFileTest, SaysWhatFailed) {
+  make("plain", "");
+  DumpFile file;
+  EXPECT_FALSE(file.open((folder_ + "/plain").c_str(), "a.tscope"));
+  EXPECT_EQ(file.error(), ENOTDIR);
+  EXPECT_STREQ(file.failed(), "open the directory");
+  DumpFile deeper;
+  EXPECT_FALSE(deeper.open((folder_ + "/no/such").c_str(), "a.tscope"));
+  EXPECT_EQ(deeper.error(), ENOENT);
+}
+
+TEST_F(DumpFileTest, MakesAMissingDirectory) {
+  DumpFile file;
+  EXPECT_TRUE(file.open((folder_ + "/fresh").c_str(), "a.tscope"));
+  EXPECT_TRUE(fs::is_directory(folder_ + "/fresh"));
+}
+
+TEST_F(DumpFileTest, AFullDiskIsAnErrorAndLeavesNothing) {
+  signal(SIGXFSZ, SIG_IGN);  // the collector's thread blocks it
+  rlimit before;
+  getrlimit(RLIMIT_FSIZE, &before);
+  const rlimit small = {4096, before.rlim_max};
+  setrlimit(RLIMIT_FSIZE, &small);
+  {
+    DumpFile file;
+    EXPECT_TRUE(file.open(folder_.c_str(), "a.tscope"));
+    const std::vector<char> large(100'000, 'x');
+    EXPECT_FALSE(file.append(dump::kNames, large.data(), large.size()));
+    EXPECT_EQ(file.error(), EFBIG);
+    EXPECT_FALSE(file.append(dump::kNames, "x", 1)) << "an error is final";
+    EXPECT_FALSE(file.rename_to("a.tscope"));
+  }
+  setrlimit(RLIMIT_FSIZE, &before);
+  EXPECT_TRUE(files().empty());
+}
+
+// A program that closes every descriptor and opens files of its own must not find a dump in them.
+TEST_F(DumpFileTest, NeverWritesToADescriptorThatIsNotItsOwn) {
+  DumpFile file;
+  ASSERT_TRUE(file.open(folder_.c_str(), "a.tscope"));
+  for (int fd = 3; fd < 64; ++fd) close(fd);
+  std::vector<int> programs_own;
+  for (int i = 0; i < 8; ++i) {
+    const std::string name = folder_ + "/own" + std::to_string(i);
+    programs_own.push_back(open(name.c_str(), O_RDWR | O_CREAT, 0600));
+  }
+  EXPECT_FALSE(file.append(dump::kNames, "x", 1));
+  EXPECT_EQ(file.error(), EBADF);
+  file.discard();
+  for (int i = 0; i < 8; ++i) {
+    EXPECT_EQ(content(("own" + std::to_string(i)).c_str()), "");
+    EXPECT_EQ(close(programs_own[size_t(i)]), 0) << "and never closes one";
+  }
+  EXPECT_EQ(files().size(), 8u) << "the temporary file is gone";
+}
+
+}  // namespace
+}  // namespace tensorscope::snapshot
