@@ -1,0 +1,90 @@
+#include "render/table.h"
+
+#include <algorithm>
+
+namespace tensorscope::render {
+
+namespace {
+
+constexpr int kGap = 2;
+
+void append_padded(std::string& line, const std::string& cell, int width, Align align, const std::string& shown) {
+  int padding = std::max(0, width - columns(cell));
+  if (align == Align::right) line.append(size_t(padding), ' ');
+  line += shown;
+  if (align == Align::left) line.append(size_t(padding), ' ');
+}
+
+void trim_end(std::string& line) {
+  while (!line.empty() && line.back() == ' ') line.pop_back();
+}
+
+}  // namespace
+
+void Table::row(std::vector<std::string> cells, Style style) {
+  cells.resize(columns_.size());
+  for (std::string& cell : cells) cell = clean(cell);
+  rows_.push_back({std::move(cells), style, false, 0});
+}
+
+void Table::note(size_t column, const std::string& text, Style style) {
+  rows_.push_back({{clean(text)}, style, true, column});
+}
+
+std::vector<int> Table::widths(int limit, bool titles) const {
+  std::vector<int> result(columns_.size(), -kGap);  // -kGap: left out, with its gap
+  for (size_t i = 0; i < columns_.size(); ++i) {
+    int widest = 0;
+    for (const Row& row : rows_) {
+      if (!row.is_note) widest = std::max(widest, columns(row.cells[i]));
+    }
+    if (widest == 0) continue;
+    result[i] = std::max({widest, titles ? columns(columns_[i].title) : 0, columns_[i].wide});
+  }
+  if (limit <= 0) return result;
+  int total = indent_ - kGap;
+  for (int width : result) total += width + kGap;
+  for (size_t i = columns_.size(); i-- > 0 && total > limit;) {
+    if (columns_[i].least == 0 || result[i] <= columns_[i].least) continue;
+    int width = std::max(columns_[i].least, result[i] - (total - limit));
+    total -= result[i] - width;
+    result[i] = width;
+  }
+  return result;
+}
+
+std::string Table::text(const Terminal& terminal, bool titles) const {
+  std::vector<int> width = widths(terminal.width, titles);
+  std::string out;
+  auto line_of = [&](auto&& cell_of, Style row_style, bool title) {
+    std::string line(size_t(indent_), ' ');
+    bool first = true;
+    for (size_t i = 0; i < columns_.size(); ++i) {
+      if (width[i] < 0) continue;
+      if (!first) line.append(kGap, ' ');
+      first = false;
+      std::string cell = cut(cell_of(i), width[i], title ? Cut::end : columns_[i].cut);
+      Style style = row_style != Style::plain ? row_style : columns_[i].style;
+      append_padded(line, cell, width[i], columns_[i].align, terminal.styled(style, cell));
+    }
+    trim_end(line);
+    // What cannot be narrowed any more is cut at the edge, unless colour codes are in it.
+    if (terminal.width > 0 && !terminal.colour) line = cut(line, terminal.width);
+    out += line + "\n";
+  };
+  if (titles) line_of([&](size_t i) { return columns_[i].title; }, Style::dim, true);
+  for (const Row& row : rows_) {
+    if (!row.is_note) {
+      line_of([&](size_t i) { return row.cells[i]; }, row.style, false);
+      continue;
+    }
+    int start = indent_;
+    for (size_t i = 0; i < std::min(row.column, columns_.size()); ++i) start += width[i] + kGap;
+    std::string note = row.cells[0];
+    if (terminal.width > 0) note = cut(note, std::max(8, terminal.width - start));
+    out += std::string(size_t(start), ' ') + terminal.styled(row.style, note) + "\n";
+  }
+  return out;
+}
+
+}  // namespace tensorscope::render

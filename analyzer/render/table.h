@@ -1,0 +1,51 @@
+// A text table that fits the terminal: columns as wide as their widest cell, and where that is too much, the flexible
+// columns are cut, the last one first. Cells are cleaned (text.h); a table prints nothing unsafe.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "render/terminal.h"
+#include "render/text.h"
+
+namespace tensorscope::render {
+
+enum class Align { left, right };
+
+struct Column {
+  std::string title;
+  Align align = Align::left;
+  int least = 0;  // > 0: may be cut down to this many columns
+  Cut cut = Cut::end;
+  int wide = 0;  // at least so wide, so that two tables line up
+  Style style = Style::plain;
+};
+
+class Table {
+ public:
+  explicit Table(std::vector<Column> columns, int indent = 2) : columns_(std::move(columns)), indent_(indent) {}
+
+  // One cell a column; missing ones are empty. `style` is for the whole row.
+  void row(std::vector<std::string> cells, Style style = Style::plain);
+  // A line below the last row, that starts at `column` and may use the rest of the line.
+  void note(size_t column, const std::string& text, Style style = Style::dim);
+  bool empty() const { return rows_.empty(); }
+
+  // `titles`: whether a line of titles comes first. Columns that are empty in every row are left out.
+  std::string text(const Terminal& terminal, bool titles = true) const;
+
+ private:
+  struct Row {
+    std::vector<std::string> cells;
+    Style style;
+    bool is_note;
+    size_t column;
+  };
+  std::vector<int> widths(int limit, bool titles) const;
+
+  std::vector<Column> columns_;
+  int indent_;
+  std::vector<Row> rows_;
+};
+
+}  // namespace tensorscope::render
