@@ -1,0 +1,73 @@
+// Who owns which bytes: every live byte of a dump belongs to exactly one item, so that sums over items equal the
+// totals.
+//
+// An item is a storage, or an allocation that no storage lies in ("in no tensor"), or a tensor without any storage
+// (0 bytes). A storage's bytes belong to the place of its allocation, or, where there is no recorded allocation, to the
+// place of its oldest live tensor; views and aliases own nothing. The unused end of an allocation ("rounding") goes
+// with its first storage. Units: bytes.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <vector>
+
+#include "model/dump.h"
+
+namespace tensorscope::model {
+
+struct Item {
+  uint32_t storage = kNone;
+  uint32_t allocation = kNone;
+  uint32_t tensor = kNone;  // the oldest live tensor of the storage: stands for its dtype, shape, class
+  uint64_t bytes = 0;       // what the storage counts, plus rounding
+  uint64_t rounding = 0;
+  uint64_t outside = 0;  // the part of `bytes` that no recorded allocation holds
+  uint32_t site = 0;
+  uint32_t thread = 0;
+  uint64_t created_ns = 0;
+  Device device;
+};
+
+struct Part {
+  uint64_t tensors = 0, storages = 0, blocks = 0, bytes = 0;
+};
+
+// What a device's live bytes consist of. in_tensors + mapped + no_tensor + rounding = the sum of live allocations.
+struct DeviceSums {
+  Device device;
+  Part in_tensors;
+  Part mapped;     // memory-mapped files and shared memory that the allocator knows of
+  Part no_tensor;  // allocations that no live tensor refers to
+  Part rounding;
+  std::map<StorageKind, Part> outside;  // storages in no recorded allocation: numpy, DLPack, shared, pinned
+  Part no_memory;                       // tensors without memory: meta, fake, sparse and other wrappers, empty ones
+
+  uint64_t allocator_bytes() const { return in_tensors.bytes + mapped.bytes + no_tensor.bytes + rounding.bytes; }
+  uint64_t outside_bytes() const;
+  uint64_t tensors() const;   // all of the device
+  uint64_t storages() const;  // those with memory
+};
+
+class Accounts {
+ public:
+  explicit Accounts(const Dump& dump);
+
+  const std::vector<Item>& items() const { return items_; }
+  // Every tensor has an item; several may share one.
+  uint32_t item_of_tensor(uint32_t tensor) const { return item_of_tensor_[tensor]; }
+  // By device.
+  const std::vector<DeviceSums>& devices() const { return devices_; }
+  uint64_t total_bytes() const;  // of all items
+
+ private:
+  void add_storages(const Dump& dump);
+  void add_blocks(const Dump& dump);
+  void add_bare_tensors(const Dump& dump);
+  DeviceSums& sums(Device device);
+
+  std::vector<Item> items_;
+  std::vector<uint32_t> item_of_tensor_;
+  std::vector<DeviceSums> devices_;
+};
+
+}  // namespace tensorscope::model

@@ -1,0 +1,54 @@
+// What changed between two or more dumps: the totals, the tensors that came and went, and every group's growth.
+//
+// Dumps of one run (equal run_id) are compared tensor by tensor through their serials, and memory through the serials
+// of allocations (through address and size where there is none). Dumps of different runs have no serials in common:
+// their tensors are compared as counts by (stack, shape, dtype). Groups are compared by their keys in both cases.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "model/grouping.h"
+
+namespace tensorscope::model {
+
+struct Amount {
+  uint64_t tensors = 0;
+  uint64_t bytes = 0;
+};
+
+struct Movement {
+  Amount fresh;  // in the later dump only
+  Amount gone;   // in the earlier one only
+  Amount grown;  // same tensor, larger storage; bytes: by how much. Only within one run
+  Amount shrunk;
+  Amount moved;  // same tensor, its memory is elsewhere: .data, set_, resize, share_memory_
+};
+
+struct Change {
+  std::string label;
+  std::vector<uint64_t> bytes, tensors;  // one a dump
+  uint32_t dump = 0;                     // of the dumps that have the group, the last one that does
+  Group group;                           // as of that dump
+  bool steady = false;                   // three or more dumps, and it grew in every interval (below)
+
+  int64_t byte_growth() const { return int64_t(bytes.back() - bytes.front()); }
+  int64_t tensor_growth() const { return int64_t(tensors.back() - tensors.front()); }
+};
+
+struct Difference {
+  bool same_run = false;
+  std::vector<uint64_t> bytes, tensors;  // totals of the selection, one a dump
+  Movement movement;                     // first to last
+  std::vector<Change> changes;           // that differ anywhere; steady first, then by growth, largest first
+};
+
+bool same_run(const Dump& a, const Dump& b);
+
+// `views`: two or more, in order of time. A group is steady when its bytes grew in each of at least two intervals and
+// the smallest of these growths is at least a quarter of the largest: a leak makes the same every step, a warm-up does
+// not.
+Difference difference(const std::vector<View>& views, By by);
+
+}  // namespace tensorscope::model

@@ -1,0 +1,174 @@
+#include "model/grouping.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <unordered_map>
+
+namespace tensorscope::model {
+
+namespace {
+
+struct Name {
+  std::string key, label;
+};
+
+class Namer {
+ public:
+  Namer(const View& view, By by) : view_(view), by_(by) {}
+
+  // `tensor` may be kNone: a block that no tensor refers to.
+  Name operator()(uint32_t site, uint32_t tensor, uint32_t thread, Device device) {
+    switch (by_) {
+      case By::site:
+        return {view_.places.stack_key(site), view_.places.at(site).where};
+      case By::line:
+        return same(view_.places.at(site).where);
+      case By::function: {
+        const Place& place = view_.places.at(site);
+        if (place.function.empty()) return same(place.where);
+        const std::string& holder = place.file.empty() ? place.frame.module : place.file;
+        return same(holder.empty() ? place.function : fmt::format("{} {}", holder, place.function));
+      }
+      case By::module: {
+        std::string path = view_.places.module_path(site);
+        return same(path.empty() ? "(in no module)" : path);
+      }
+      case By::device:
+        return same(device.text());
+      case By::thread:
+        return same(thread_name(thread));
+      case By::dtype:
+        return same(tensor == kNone ? kNoTensor : view_.dump.tensors[tensor].dtype_text());
+      case By::shape:
+        return same(tensor == kNone ? kNoTensor : view_.dump.tensors[tensor].shape_text());
+      case By::category:
+        return same(tensor == kNone ? kNoTensor : text(view_.categories[tensor]));
+    }
+    return {};
+  }
+
+ private:
+  static constexpr const char* kNoTensor = "(in no tensor)";
+  static Name same(std::string text) { return {text, text}; }
+
+  std::string thread_name(uint32_t index) const {
+    if (index == 0 || index >= view_.dump.threads.size()) return "(unknown thread)";
+    const Thread& thread = view_.dump.threads[index];
+    return fmt::format("{} \"{}\"", thread.tid, thread.name);
+  }
+
+  const View& view_;
+  By by_;
+};
+
+std::vector<std::string_view> components(std::string_view path) {
+  std::vector<std::string_view> result;
+  for (size_t at = 0; at <= path.size();) {
+    size_t dot = std::min(path.find('.', at), path.size());
+    result.push_back(path.substr(at, dot - at));
+    at = dot + 1;
+  }
+  return result;
+}
+
+void note_module(Group& group, Places& places, uint32_t site, By by) {
+  if (by != By::site && by != By::line && by != By::function) return;
+  const std::string& path = places.module_path(site);
+  if (!path.empty()) group.modules = merge_module_paths(group.modules, path);
+}
+
+void note_time(Group& group, uint64_t created_ns) {
+  group.oldest_ns = std::min(group.oldest_ns, created_ns);
+  group.newest_ns = std::max(group.newest_ns, created_ns);
+}
+
+void prefetch(const View& view, By by) {
+  if (by != By::site && by != By::line && by != By::function) return;
+  std::vector<uint32_t> sites;
+  for (uint32_t i = 0; i < view.accounts.items().size(); ++i) {
+    if (view.selection.item(i)) sites.push_back(view.accounts.items()[i].site);
+  }
+  for (uint32_t i = 0; i < view.dump.tensors.size(); ++i) {
+    if (view.selection.tensor(i)) sites.push_back(view.dump.tensors[i].site);
+  }
+  view.places.prefetch(sites, by == By::site);
+}
+
+}  // namespace
+
+std::optional<By> by_named(std::string_view name) {
+  for (size_t i = 0; i < std::size(kByNames); ++i) {
+    if (name == kByNames[i]) return By(i);
+  }
+  return std::nullopt;
+}
+
+std::string merge_module_paths(const std::string& a, const std::string& b) {
+  if (a == b || b.empty()) return a;
+  if (a.empty()) return b;
+  auto left = components(a), right = components(b);
+  std::string result;
+  size_t kept = 0;
+  for (size_t i = 0; i < std::min(left.size(), right.size()); ++i) {
+    bool equal = left[i] == right[i];
+    kept += equal;
+    if (i > 0) result += '.';
+    result += equal ? left[i] : "*";
+  }
+  if (kept == 0) return "...";
+  if (left.size() == right.size()) return result;
+  // Of different depth: what they share at the front.
+  std::string shared;
+  for (size_t i = 0; i < std::min(left.size(), right.size()) && left[i] == right[i]; ++i) {
+    shared += std::string(left[i]) + ".";
+  }
+  return shared + "...";
+}
+
+std::vector<Group> group(const View& view, By by) {
+  prefetch(view, by);
+  Namer name(view, by);
+  std::vector<Group> groups;
+  std::unordered_map<std::string, size_t> index;
+  auto group_of = [&](Name named) -> Group& {
+    auto [found, fresh] = index.try_emplace(named.key, groups.size());
+    if (fresh) {
+      Group& group = groups.emplace_back();
+      group.key = std::move(named.key);
+      group.label = std::move(named.label);
+    }
+    return groups[found->second];
+  };
+
+  const std::vector<Item>& items = view.accounts.items();
+  for (uint32_t i = 0; i < items.size(); ++i) {
+    const Item& item = items[i];
+    bool has_memory = item.storage != kNone || item.allocation != kNone;
+    if (!view.selection.item(i) || !has_memory) continue;
+    Group& group = group_of(name(item.site, item.tensor, item.thread, item.device));
+    group.bytes += item.bytes;
+    (item.storage != kNone ? group.storages : group.blocks) += 1;
+    note_time(group, item.created_ns);
+    note_module(group, view.places, item.site, by);
+    if (item.bytes > group.largest || group.site == 0) {
+      group.largest = std::max(group.largest, item.bytes);
+      group.site = item.site;
+      group.example = item.tensor;
+    }
+  }
+  for (uint32_t i = 0; i < view.dump.tensors.size(); ++i) {
+    if (!view.selection.tensor(i)) continue;
+    const Tensor& tensor = view.dump.tensors[i];
+    uint32_t site = effective_site(view.dump, view.accounts, view.places, i);
+    Group& group = group_of(name(site, i, tensor.thread, tensor.device));
+    group.tensors += 1;
+    note_time(group, tensor.created_ns);
+    note_module(group, view.places, site, by);
+    if (group.site == 0) group.site = site;
+    if (group.example == kNone) group.example = i;
+  }
+  return groups;
+}
+
+}  // namespace tensorscope::model

@@ -1,0 +1,55 @@
+// A dump's items and tensors summed up by a property: place, dtype, device, ...
+//
+// Bytes of an item count for the group of its owner, each tensor counts for its own group (selection.h says how the two
+// meet at one place). Sums over all groups equal the selection's totals.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "model/accounting.h"
+#include "model/category.h"
+#include "model/places.h"
+#include "model/selection.h"
+
+namespace tensorscope::model {
+
+enum class By : uint8_t { site, line, function, module, dtype, device, shape, thread, category };
+inline constexpr const char* kByNames[] = {"site",   "line",  "function", "module",  "dtype",
+                                           "device", "shape", "thread",   "category"};
+std::optional<By> by_named(std::string_view name);
+
+struct Group {
+  std::string key;    // the same for the same group in another dump
+  std::string label;  // for people: "train.py:57 train_step", "float32"
+  uint64_t bytes = 0;
+  uint64_t tensors = 0;
+  uint64_t storages = 0;            // with memory
+  uint64_t blocks = 0;              // allocations in no tensor
+  uint64_t oldest_ns = UINT64_MAX;  // creation time of the oldest member
+  uint64_t newest_ns = 0;
+  uint32_t site = 0;         // of the largest item, else of the first tensor
+  uint32_t example = kNone;  // tensor: of the largest item
+  uint64_t largest = 0;      // bytes of that item
+  std::string modules;       // paths of the nn.Modules its places run in, merged: "model.layers.*.attn"
+};
+
+// What a question needs of one dump.
+struct View {
+  const Dump& dump;
+  const Accounts& accounts;
+  const std::vector<Category>& categories;
+  Places& places;
+  const Selection& selection;
+};
+
+// "model.layers.0.attn" and "model.layers.3.attn" make "model.layers.*.attn"; what has no common form makes "...".
+std::string merge_module_paths(const std::string& a, const std::string& b);
+
+// In no particular order.
+std::vector<Group> group(const View& view, By by);
+
+}  // namespace tensorscope::model

@@ -1,0 +1,98 @@
+#include "model/places.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace tensorscope::model {
+
+std::string short_path(const std::string& path, const std::string& directory) {
+  if (directory.size() > 1 && path.size() > directory.size() + 1 && path.starts_with(directory) &&
+      path[directory.size()] == '/' && path.find("/site-packages/") == std::string::npos) {
+    return path.substr(directory.size() + 1);
+  }
+  for (const char* mark : {"/site-packages/", "/dist-packages/"}) {
+    size_t at = path.rfind(mark);
+    if (at != std::string::npos) return path.substr(at + std::string_view(mark).size());
+  }
+  size_t at = path.rfind("/lib/python");
+  if (at != std::string::npos && path.find('/', at + 11) != std::string::npos) return path.substr(at + 5);
+  return path;
+}
+
+Place Places::describe(const Frame& frame) const {
+  Place place;
+  place.frame = frame;
+  place.file = short_path(frame.file, dump_.process.working_directory);
+  place.function = frame.function;
+  if (!place.file.empty()) {
+    place.line = frame.line > 0 ? fmt::format("{}:{}", place.file, frame.line) : place.file;
+    place.where = place.function.empty() ? place.line : place.line + " " + place.function;
+  } else if (frame.language == Frame::Language::native && (frame.address != 0 || !frame.module.empty())) {
+    place.line = frame.module.empty() ? fmt::format("{:#x}", frame.address) : frame.module;
+    if (place.function.empty() && !frame.module.empty()) {
+      uint64_t begin = 0;
+      for (const Module& module : dump_.modules) {
+        if (frame.address >= module.begin && frame.address < module.end) begin = module.begin;
+      }
+      place.function = fmt::format("+{:#x}", frame.address - begin);
+    }
+    place.where = place.function.empty() ? place.line : fmt::format("{} {}", place.line, place.function);
+  } else if (!frame.function.empty()) {
+    place.where = place.line = frame.function;
+  } else {
+    place.where = place.line = "(no stack)";
+  }
+  return place;
+}
+
+const Place& Places::at(uint32_t site) {
+  auto found = places_.find(site);
+  if (found != places_.end()) return found->second;
+  Frame frame;
+  if (site != 0 && site < dump_.sites.size()) frame = symbols_.headline(dump_.sites[site]);
+  return places_.emplace(site, describe(frame)).first->second;
+}
+
+const std::vector<Frame>& Places::stack(uint32_t site) {
+  auto found = stacks_.find(site);
+  if (found != stacks_.end()) return found->second;
+  std::vector<Frame> frames;
+  if (site != 0 && site < dump_.sites.size()) frames = symbols_.merged(dump_.sites[site]);
+  return stacks_.emplace(site, std::move(frames)).first->second;
+}
+
+const std::string& Places::stack_key(uint32_t site) {
+  auto found = keys_.find(site);
+  if (found != keys_.end()) return found->second;
+  std::string key;
+  for (const Frame& frame : stack(site)) {
+    key += describe(frame).where;
+    key += '\n';
+  }
+  return keys_.emplace(site, std::move(key)).first->second;
+}
+
+const std::string& Places::module_path(uint32_t site) {
+  auto found = modules_.find(site);
+  if (found != modules_.end()) return found->second;
+  std::string path;
+  if (site != 0 && site < dump_.sites.size()) path = symbols_.module_path(dump_.sites[site]);
+  return modules_.emplace(site, std::move(path)).first->second;
+}
+
+std::string Places::source_line(uint32_t site) { return symbols_.source_line(at(site).frame); }
+
+void Places::prefetch(const std::vector<uint32_t>& sites, bool whole_stacks) {
+  std::vector<uint32_t> leaves;
+  for (uint32_t site : sites) {
+    if (site == 0 || site >= dump_.sites.size()) continue;
+    const Site& entry = dump_.sites[site];
+    if (entry.native != 0 && (whole_stacks || entry.python == 0)) leaves.push_back(entry.native);
+  }
+  std::sort(leaves.begin(), leaves.end());
+  leaves.erase(std::unique(leaves.begin(), leaves.end()), leaves.end());
+  if (!leaves.empty()) symbols_.prefetch(leaves);
+}
+
+}  // namespace tensorscope::model

@@ -1,0 +1,54 @@
+// What a site is called: the one line that a person wants to see, its whole stack, and keys that mean the same place in
+// another dump or another run.
+//
+// Not thread-safe. Texts are as in the dump: cleaning is the renderer's.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "model/dump.h"
+#include "model/symbols.h"
+
+namespace tensorscope::model {
+
+struct Place {
+  Frame frame;
+  std::string file;  // shortened: relative to the program's directory, or from the package on
+  std::string function;
+  std::string line;   // "train.py:57", "libfoo.so"
+  std::string where;  // "train.py:57 train_step"
+};
+
+class Places {
+ public:
+  Places(const Dump& dump, Symbols& symbols) : dump_(dump), symbols_(symbols) {}
+
+  // The place of a site that stands for its own code (Symbols::headline). Site 0: "(no stack)".
+  const Place& at(uint32_t site);
+  // Any frame in the same words.
+  Place describe(const Frame& frame) const;
+  // The merged stack, innermost first, without interpreter internals.
+  const std::vector<Frame>& stack(uint32_t site);
+  // The stack as text, equal for equal stacks of any run of the same program.
+  const std::string& stack_key(uint32_t site);
+  const std::string& module_path(uint32_t site);  // "" where none
+  std::string source_line(uint32_t site);
+  // Resolves what these sites need at once.
+  void prefetch(const std::vector<uint32_t>& sites, bool whole_stacks);
+
+ private:
+  const Dump& dump_;
+  Symbols& symbols_;
+  std::unordered_map<uint32_t, Place> places_;
+  std::unordered_map<uint32_t, std::vector<Frame>> stacks_;
+  std::unordered_map<uint32_t, std::string> keys_, modules_;
+};
+
+// Relative to `directory`, else from site-packages or lib/pythonX.Y on, else unchanged.
+std::string short_path(const std::string& path, const std::string& directory);
+
+}  // namespace tensorscope::model
