@@ -1,0 +1,102 @@
+// check: for CI. Exit status 1 where live memory grew, or is, more than allowed, with the places that did it.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <memory>
+
+#include "commands/compared_dumps.h"
+#include "commands/group_table.h"
+#include "render/units.h"
+
+namespace tensorscope::commands {
+
+namespace {
+
+using model::Change;
+using model::Group;
+
+struct CheckOptions {
+  std::vector<std::string> dumps;
+  std::optional<uint64_t> max_growth, max_live;
+  model::By by = model::By::line;
+  size_t top = 10;
+  model::Filter filter;
+  model::SymbolOptions symbols;
+};
+
+// True where the limit holds.
+bool check_growth(const CheckOptions& options, ComparedDumps& dumps, Invocation& invocation) {
+  model::Difference difference = model::difference(dumps.views(), options.by);
+  int64_t growth = int64_t(difference.bytes.back() - difference.bytes.front());
+  bool holds = growth <= 0 || uint64_t(growth) <= *options.max_growth;
+  invocation.out += fmt::format("{}: live bytes {} -> {}, {}; {} allowed\n", holds ? "ok" : "too much growth",
+                                render::bytes(difference.bytes.front()), render::bytes(difference.bytes.back()),
+                                render::signed_bytes(growth),
+                                render::signed_bytes(int64_t(std::min<uint64_t>(*options.max_growth, INT64_MAX))));
+  if (holds) return true;
+  std::vector<Change> grown;
+  for (Change& change : difference.changes) {
+    if (change.byte_growth() > 0) grown.push_back(std::move(change));
+  }
+  invocation.out += change_table(dumps, grown, options.by, options.top, false, invocation.terminal);
+  return false;
+}
+
+bool check_live(const CheckOptions& options, ComparedDumps& dumps, Invocation& invocation) {
+  uint64_t live = dumps.live_bytes();
+  bool holds = live <= *options.max_live;
+  invocation.out += fmt::format("{}: {} live; {} allowed\n", holds ? "ok" : "too much live", render::bytes(live),
+                                render::bytes(*options.max_live));
+  if (holds) return true;
+  std::vector<Group> groups = model::group(dumps.views().back(), options.by);
+  std::sort(groups.begin(), groups.end(),
+            [](const Group& a, const Group& b) { return a.bytes != b.bytes ? a.bytes > b.bytes : a.label < b.label; });
+  if (options.top != 0 && groups.size() > options.top) groups.resize(options.top);
+  invocation.out += group_table(dumps.last(), groups, options.by, live, false, invocation.terminal);
+  return false;
+}
+
+int check(const CheckOptions& options, Invocation& invocation) {
+  if (!options.max_growth && !options.max_live) {
+    invocation.say("check needs a limit: --max-growth SIZE, --max-live SIZE, or both.");
+    return kBadInput;
+  }
+  if (options.max_growth && options.dumps.size() < 2) {
+    invocation.say("--max-growth compares two dumps: tensorscope check EARLIER LATER --max-growth SIZE");
+    return kBadInput;
+  }
+  ComparedDumps dumps(options.dumps, options.filter, options.symbols, invocation);
+  bool holds = true;
+  if (options.max_growth) holds = check_growth(options, dumps, invocation) && holds;
+  if (options.max_live) holds = check_live(options, dumps, invocation) && holds;
+  return dumps.finish(invocation, holds ? kOk : kFound);
+}
+
+}  // namespace
+
+void add_check(CLI::App& app, Invocation& invocation) {
+  auto options = std::make_shared<CheckOptions>();
+  CLI::App* verb = app.add_subcommand("check", "for CI: exit status 1 where memory grew, or is, more than allowed");
+  verb->fallthrough();
+  verb->add_option("dumps", options->dumps, "dump files; growth is from the first to the last")
+      ->required()
+      ->type_name("DUMP");
+  add_size(*verb, "--max-growth", options->max_growth, "how much live bytes may grow");
+  add_size(*verb, "--max-live", options->max_live, "how much may be live in the last dump");
+  add_grouping(*verb, options->by);
+  verb->add_option("--top", options->top, "how many rows; 0: all. Default 10")->type_name("N");
+  add_filters(*verb, options->filter);
+  add_symbol_options(*verb, options->symbols);
+  verb->footer(
+      "Examples:\n"
+      "  tensorscope check step100.tscope step200.tscope --max-growth 1M\n"
+      "  tensorscope check train.4242.exit.tscope --max-live 64M --device cuda\n"
+      "\n"
+      "Exit status: 0 within the limits, 1 beyond one (the places are printed), 2 for misuse or a dump that is "
+      "damaged.");
+  verb->callback(
+      [options, &invocation] { invocation.action = [options, &invocation] { return check(*options, invocation); }; });
+}
+
+}  // namespace tensorscope::commands

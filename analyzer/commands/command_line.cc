@@ -1,0 +1,93 @@
+// The command line as a whole: verbs, what they share, and how mistakes are answered.
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <exception>
+#include <new>
+
+#include "commands/invocation.h"
+#include "model/reader.h"
+#include "model/selection.h"
+#include "render/text.h"
+
+namespace tensorscope::commands {
+
+namespace {
+
+constexpr const char* kAbout =
+    "tensorscope shows what memory a PyTorch program holds: every live tensor, who made it, and what changed.";
+
+constexpr const char* kFooter =
+    "Begin with:\n"
+    "  tensorscope run -- python train.py           start a program under the profiler\n"
+    "  tensorscope snapshot PID                     ask it for a dump; prints the dump's path\n"
+    "  tensorscope report train.4242.1.tscope       what is alive, and where it was made\n"
+    "  tensorscope diff train.4242.1.tscope train.4242.2.tscope\n"
+    "\n"
+    "tensorscope VERB --help shows a verb's options with examples.";
+
+std::string first_line(std::string text) {
+  std::replace(text.begin(), text.end(), '\n', ' ');
+  return text;
+}
+
+}  // namespace
+
+void Invocation::say(const std::string& text) { err += "tensorscope: " + render::clean(text) + "\n"; }
+
+int run_command_line(std::vector<std::string> arguments, const render::Terminal* terminal, Invocation& invocation) {
+  CLI::App app(kAbout, "tensorscope");
+  app.footer(kFooter);
+  app.set_version_flag("--version", "tensorscope " TENSORSCOPE_VERSION);
+  app.require_subcommand(1);
+  app.get_formatter()->column_width(34);
+  std::string colour = "auto";
+  app.add_option("--color,--colour", colour, "auto (on a terminal, unless NO_COLOR is set), always, never")
+      ->check(CLI::IsMember({"auto", "always", "never"}))
+      ->type_name("WHEN");
+
+  add_run(app, invocation);
+  add_snapshot(app, invocation);
+  add_report(app, invocation);
+  add_list(app, invocation);
+  add_show(app, invocation);
+  add_diff(app, invocation);
+  add_check(app, invocation);
+  add_info(app, invocation);
+  add_export(app, invocation);
+
+  if (arguments.empty()) {
+    invocation.err += app.help();
+    return kBadInput;
+  }
+  std::reverse(arguments.begin(), arguments.end());  // as CLI11 wants a vector
+  try {
+    app.parse(arguments);
+    auto mode = colour == "always"  ? render::Colour::always
+                : colour == "never" ? render::Colour::never
+                                    : render::Colour::automatic;
+    invocation.terminal = terminal != nullptr ? *terminal : render::detect_terminal(mode);
+    return invocation.action();
+  } catch (const CLI::CallForHelp&) {
+    const auto chosen = app.get_subcommands();
+    invocation.out += (chosen.empty() ? &app : chosen.front())->help();
+    return kOk;
+  } catch (const CLI::CallForVersion&) {
+    invocation.out += app.version() + "\n";
+    return kOk;
+  } catch (const CLI::ParseError& error) {
+    const auto chosen = app.get_subcommands();
+    std::string verb = chosen.empty() ? "" : chosen.front()->get_name() + " ";
+    invocation.say(first_line(error.what()) + " (tensorscope " + verb + "--help shows how it is used)");
+  } catch (const model::BadInput& error) {
+    invocation.say(first_line(error.what()));
+  } catch (const model::BadFilter& error) {
+    invocation.say(first_line(error.what()));
+  } catch (const std::bad_alloc&) {
+    invocation.say("there is not enough memory to read this.");
+  } catch (const std::exception& error) {
+    invocation.say(std::string("unexpected: ") + first_line(error.what()));
+  }
+  return kBadInput;
+}
+
+}  // namespace tensorscope::commands

@@ -1,0 +1,88 @@
+#include "commands/compared_dumps.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "commands/group_table.h"
+#include "render/table.h"
+#include "render/units.h"
+
+namespace tensorscope::commands {
+
+using model::Change;
+
+ComparedDumps::ComparedDumps(const std::vector<std::string>& paths, const model::Filter& filter,
+                             const model::SymbolOptions& symbols, Invocation& invocation) {
+  for (const std::string& path : paths) dumps_.push_back(std::make_unique<OpenedDump>(path, symbols));
+  auto earlier = [](const std::unique_ptr<OpenedDump>& a, const std::unique_ptr<OpenedDump>& b) {
+    return a->dump.process.dump_ns < b->dump.process.dump_ns;
+  };
+  // Between runs the order is the user's: "before" and "after" may mean anything.
+  if (same_run() && !std::is_sorted(dumps_.begin(), dumps_.end(), earlier)) {
+    std::stable_sort(dumps_.begin(), dumps_.end(), earlier);
+    invocation.say("the dumps were not in order of time; they are compared from the oldest to the newest.");
+  }
+  for (auto& opened : dumps_) selections_.push_back(opened->select(filter));
+}
+
+bool ComparedDumps::same_run() const {
+  return std::all_of(dumps_.begin(), dumps_.end(),
+                     [&](const auto& opened) { return model::same_run(dumps_.front()->dump, opened->dump); });
+}
+
+std::vector<model::View> ComparedDumps::views() {
+  std::vector<model::View> views;
+  for (size_t i = 0; i < dumps_.size(); ++i) views.push_back(dumps_[i]->view(selections_[i]));
+  return views;
+}
+
+int ComparedDumps::finish(Invocation& invocation, int status) const {
+  for (const auto& opened : dumps_) status = std::max(status, commands::finish(invocation, opened->dump));
+  return status;
+}
+
+namespace {
+
+// "+32 +32 +31": tensors, or bytes where the number of tensors stayed as it was.
+std::string intervals(const Change& change) {
+  bool counts = false;
+  for (uint64_t value : change.tensors) counts = counts || value != change.tensors.front();
+  std::string text;
+  for (size_t i = 1; i < change.bytes.size(); ++i) {
+    if (i > 1) text += ' ';
+    text += counts ? render::signed_count(int64_t(change.tensors[i] - change.tensors[i - 1]))
+                   : render::signed_bytes(int64_t(change.bytes[i] - change.bytes[i - 1]));
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string change_table(ComparedDumps& dumps, const std::vector<Change>& changes, model::By by, size_t top,
+                         bool full_stacks, const render::Terminal& terminal) {
+  bool several = dumps.size() > 2;
+  std::vector<render::Column> columns = {
+      {.title = "bytes", .align = render::Align::right},
+      {.title = "count", .align = render::Align::right},
+      {.title = "each interval"},
+      {.title = ""},
+      {.title = by_place(by) ? "where" : model::kByNames[size_t(by)], .least = 24, .cut = render::Cut::start},
+      {.title = "", .least = 12, .style = render::Style::dim}};
+  constexpr size_t kWhere = 4;
+  render::Table table(columns);
+  for (size_t i = 0; i < changes.size() && (top == 0 || i < top); ++i) {
+    const Change& change = changes[i];
+    OpenedDump& opened = dumps[change.dump];
+    std::string source =
+        by == model::By::line || by == model::By::site ? opened.places.source_line(change.group.site) : "";
+    render::Style style = change.steady ? render::Style::bad : render::Style::plain;
+    table.row({render::signed_bytes(change.byte_growth()), render::signed_count(change.tensor_growth()),
+               several ? intervals(change) : "", change.steady ? "steady" : "", change.label, source},
+              style);
+    add_notes(table, kWhere, opened, change.group, by, full_stacks);
+  }
+  return table.text(terminal);
+}
+
+}  // namespace tensorscope::commands

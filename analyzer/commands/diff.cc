@@ -1,0 +1,129 @@
+// diff: what changed between two dumps, or grew from dump to dump.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <memory>
+
+#include "commands/compared_dumps.h"
+#include "commands/group_table.h"
+#include "commands/headline.h"
+#include "render/text.h"
+#include "render/units.h"
+
+namespace tensorscope::commands {
+
+namespace {
+
+using model::Amount;
+using model::Difference;
+using render::bytes;
+using render::count;
+
+struct DiffOptions {
+  std::vector<std::string> dumps;
+  model::By by = model::By::line;
+  size_t top = 10;
+  bool full_stacks = false;
+  model::Filter filter;
+  model::SymbolOptions symbols;
+};
+
+std::string relation(ComparedDumps& dumps, bool same_run) {
+  const model::Process &from = dumps.first().dump.process, &to = dumps.last().dump.process;
+  if (same_run) return fmt::format("same run, {} later", render::duration(to.dump_ns - from.dump_ns));
+  std::string text = "different runs, compared by stack, shape and dtype";
+  if (from.torch_version != to.torch_version) {
+    auto name = [](const std::string& version) { return version.empty() ? "of unknown version" : version; };
+    text += fmt::format(" (torch {} and {})", name(from.torch_version), name(to.torch_version));
+  }
+  return text;
+}
+
+std::string amount_text(const char* what, const Amount& amount) {
+  if (amount.tensors == 0 && amount.bytes == 0) return fmt::format("{} 0", what);
+  return fmt::format("{} {}, {}", what, render::counted(amount.tensors, "tensor"), bytes(amount.bytes));
+}
+
+// "(+2.0 MiB a minute)"; empty where the time between the dumps says nothing.
+std::string rate_text(ComparedDumps& dumps, const Difference& difference, int64_t growth) {
+  uint64_t from = dumps.first().dump.process.dump_ns, to = dumps.last().dump.process.dump_ns;
+  if (!difference.same_run || to < from + 1'000'000'000 || growth == 0) return "";
+  double minutes = double(to - from) / 60e9;
+  return fmt::format("   ({} a minute)", render::signed_bytes(int64_t(double(growth) / minutes)));
+}
+
+std::string movement_text(const Difference& difference) {
+  const model::Movement& movement = difference.movement;
+  std::string text = amount_text("new", movement.fresh) + "; " + amount_text("gone", movement.gone);
+  if (!difference.same_run) return text;
+  text += "; " + amount_text("grown", movement.grown);
+  if (movement.shrunk.tensors > 0) text += "; " + amount_text("shrunk", movement.shrunk);
+  return text + "; " + amount_text("moved", movement.moved);
+}
+
+std::string arrows(const std::vector<uint64_t>& values, std::string (*words)(uint64_t)) {
+  std::string text;
+  for (uint64_t value : values) text += (text.empty() ? "" : " -> ") + words(value);
+  return text;
+}
+
+int diff(const DiffOptions& options, Invocation& invocation) {
+  if (options.dumps.size() < 2) {
+    invocation.say("diff compares two dumps or more: tensorscope diff EARLIER LATER");
+    return kBadInput;
+  }
+  ComparedDumps dumps(options.dumps, options.filter, options.symbols, invocation);
+  const render::Terminal& terminal = invocation.terminal;
+  Difference difference = model::difference(dumps.views(), options.by);
+
+  std::string names;
+  for (size_t i = 0; i < dumps.size(); ++i) names += (i == 0 ? "" : " -> ") + dumps[i].dump.path;
+  std::string title = render::clean(names + ": " + relation(dumps, difference.same_run));
+  std::string& out = invocation.out;
+  out += terminal.styled(render::Style::bold, render::wrap(title, terminal.width, 2)) + "\n";
+  int64_t growth = int64_t(difference.bytes.back() - difference.bytes.front());
+  const char* what = options.filter.empty() ? "live bytes" : "selected bytes";
+  out += render::wrap(fmt::format("{} {}   {}{}", what, arrows(difference.bytes, bytes), render::signed_bytes(growth),
+                                  rate_text(dumps, difference, growth)),
+                      terminal.width, 2) +
+         "\n";
+  out += render::wrap(fmt::format("tensors {}", arrows(difference.tensors, count)), terminal.width, 2) + "\n";
+  out += "  " + render::wrap(movement_text(difference), terminal.width, 4) + "\n\n";
+
+  if (difference.changes.empty()) {
+    out += "nothing changed\n";
+    return dumps.finish(invocation, kOk);
+  }
+  if (options.top != 0 && difference.changes.size() > options.top) {
+    out +=
+        fmt::format("showing {} of {}; --top N\n", options.top, render::counted(difference.changes.size(), "change"));
+  }
+  out += change_table(dumps, difference.changes, options.by, options.top, options.full_stacks, terminal);
+  return dumps.finish(invocation, kOk);
+}
+
+}  // namespace
+
+void add_diff(CLI::App& app, Invocation& invocation) {
+  auto options = std::make_shared<DiffOptions>();
+  CLI::App* verb = app.add_subcommand("diff", "what changed between two dumps, or grew from dump to dump");
+  verb->fallthrough();
+  verb->add_option("dumps", options->dumps, "two dump files or more")->required()->type_name("DUMP");
+  add_grouping(*verb, options->by);
+  verb->add_option("--top", options->top, "how many rows; 0: all. Default 10")->type_name("N");
+  verb->add_flag("--full-stacks", options->full_stacks, "the whole Python and native stack under each place");
+  add_filters(*verb, options->filter);
+  add_symbol_options(*verb, options->symbols);
+  verb->footer(
+      "Examples:\n"
+      "  tensorscope diff train.4242.1.tscope train.4242.2.tscope\n"
+      "  tensorscope diff train.4242.*.tscope --min-size 64K\n"
+      "  tensorscope diff before.tscope after.tscope --by module\n"
+      "\n"
+      "Dumps of one run are compared tensor by tensor; dumps of different runs by stack, shape and dtype.\n"
+      "With three dumps or more, what grew in every interval by a like amount is marked 'steady' and comes first.");
+  verb->callback(
+      [options, &invocation] { invocation.action = [options, &invocation] { return diff(*options, invocation); }; });
+}
+
+}  // namespace tensorscope::commands

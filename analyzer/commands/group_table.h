@@ -1,0 +1,25 @@
+// Groups as rows: bytes, share, count, age, place and source line. Shared by report and check.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "commands/opened_dump.h"
+#include "render/table.h"
+
+namespace tensorscope::commands {
+
+// Whether groups of this kind are places in the code.
+inline bool by_place(model::By by) {
+  return by == model::By::site || by == model::By::line || by == model::By::function;
+}
+
+// `total`: what 100 % is.
+std::string group_table(OpenedDump& opened, const std::vector<model::Group>& groups, model::By by, uint64_t total,
+                        bool full_stacks, const render::Terminal& terminal);
+
+// Below a row, from `column` on: the callers of a site (by site), its module, or its whole stack.
+void add_notes(render::Table& table, size_t column, OpenedDump& opened, const model::Group& group, model::By by,
+               bool full_stacks);
+
+}  // namespace tensorscope::commands

@@ -1,0 +1,103 @@
+#include "commands/headline.h"
+
+#include <fmt/format.h>
+
+#include "dump_generated.h"
+#include "render/text.h"
+#include "render/units.h"
+
+namespace tensorscope::commands {
+
+using dump::Seen;
+using dump::Trigger;
+
+std::string program_name(const model::Process& process) {
+  for (const std::string& word : process.command_line) {
+    std::string base = word.substr(word.rfind('/') + 1);
+    if (base == process.program + ".py") return base;
+  }
+  return process.program.empty() ? "(unknown program)" : process.program;
+}
+
+std::string trigger_text(const model::Process& process) {
+  const std::string& detail = process.trigger_detail;
+  switch (Trigger(process.trigger)) {
+    case Trigger::signal:
+      return "asked for by " + (detail.empty() ? "a signal" : detail);
+    case Trigger::exit:
+      return detail.empty() ? "at exit" : fmt::format("at exit ({})", detail);
+    case Trigger::call:
+      return "asked for by the program";
+    case Trigger::out_of_memory:
+      return detail.empty() ? "at out of memory" : fmt::format("at out of memory ({})", detail);
+    case Trigger::growth:
+      return detail.empty() ? "at growth" : fmt::format("at growth ({})", detail);
+    default:
+      return "for a reason that this version does not know";
+  }
+}
+
+std::string process_line(const model::Process& process) {
+  std::string line = fmt::format("{}, pid {}", program_name(process), process.pid);
+  if (!process.host.empty()) line += " on " + process.host;
+  if (process.rank >= 0) {
+    line += process.world_size > 0 ? fmt::format(" (rank {} of {})", process.rank, process.world_size)
+                                   : fmt::format(" (rank {})", process.rank);
+  }
+  if (process.forked_from != 0) line += fmt::format(", forked from {}", process.forked_from);
+  if (process.dump_ns > process.start_ns) {
+    line += fmt::format(", {} after start", render::duration(process.dump_ns - process.start_ns));
+  }
+  return line + ", " + trigger_text(process);
+}
+
+std::string versions_text(const model::Process& process) {
+  std::string torch = process.torch_version.empty() ? "torch of unknown version" : "torch " + process.torch_version;
+  std::string python = process.python_version.empty() ? "no Python" : "CPython " + process.python_version;
+  return torch + ", " + python + ".";
+}
+
+std::string coverage_text(const model::Dump& dump) {
+  if (dump.coverage.empty()) return "What was seen is not recorded in this dump.";
+  std::string seen, partly, not_seen, nothing;
+  auto add = [](std::string& list, const std::string& text) { list += (list.empty() ? "" : ", ") + text; };
+  for (const model::Coverage& entry : dump.coverage) {
+    std::string reason = entry.detail;
+    while (!reason.empty() && reason.back() == '.') reason.pop_back();
+    if (entry.missed > 0) {
+      reason += (reason.empty() ? "" : "; ") + render::counted(entry.missed, "event") + " lost";
+    }
+    std::string with_reason = reason.empty() ? entry.subject : fmt::format("{} ({})", entry.subject, reason);
+    switch (Seen(entry.seen)) {
+      case Seen::yes:
+        if (entry.missed > 0) {
+          add(partly, with_reason);
+        } else {
+          add(seen, entry.subject);
+        }
+        break;
+      case Seen::partly:
+        add(partly, with_reason);
+        break;
+      case Seen::no:
+        add(not_seen, with_reason);
+        break;
+      case Seen::not_applicable:
+        add(nothing, entry.subject);
+        break;
+    }
+  }
+  std::string text = "Seen: " + (seen.empty() ? "nothing" : seen) + ".";
+  if (!partly.empty()) text += " Partly: " + partly + ".";
+  if (!not_seen.empty()) text += " Not seen: " + not_seen + ".";
+  if (!nothing.empty()) text += " Not in this process: " + nothing + ".";
+  return text;
+}
+
+std::string headline(const model::Dump& dump, const render::Terminal& terminal) {
+  std::string first = render::wrap(render::clean(process_line(dump.process)), terminal.width, 2);
+  std::string second = render::clean(versions_text(dump.process) + " " + coverage_text(dump));
+  return terminal.styled(render::Style::bold, first) + "\n" + render::wrap(second, terminal.width, 2) + "\n";
+}
+
+}  // namespace tensorscope::commands

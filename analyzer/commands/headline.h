@@ -1,0 +1,23 @@
+// The first lines about a dump, that several verbs share: which process, when and why; what was seen and what was not.
+#pragma once
+
+#include <string>
+
+#include "model/dump.h"
+#include "render/terminal.h"
+
+namespace tensorscope::commands {
+
+// "train.py"
+std::string program_name(const model::Process& process);
+// "asked for by SIGUSR1"
+std::string trigger_text(const model::Process& process);
+// "train.py, pid 4242 on node7 (rank 0 of 8), 12m03s after start, asked for by SIGUSR1"
+std::string process_line(const model::Process& process);
+// "torch 2.13.0+cpu, CPython 3.11.7. Seen: ... Not seen: CUDA memory (not loaded)."
+std::string versions_text(const model::Process& process);
+std::string coverage_text(const model::Dump& dump);
+// All of it, cleaned and wrapped, each line ended.
+std::string headline(const model::Dump& dump, const render::Terminal& terminal);
+
+}  // namespace tensorscope::commands

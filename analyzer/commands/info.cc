@@ -1,0 +1,180 @@
+// info: what a dump is, what was recorded in it, and what was not and why.
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <memory>
+
+#include "commands/headline.h"
+#include "commands/opened_dump.h"
+#include "dump_generated.h"
+#include "model/reader.h"
+#include "render/table.h"
+#include "render/text.h"
+#include "render/units.h"
+
+namespace tensorscope::commands {
+
+namespace {
+
+using model::Dump;
+using model::Process;
+using render::Align;
+using render::Style;
+using render::Terminal;
+
+std::string seen_word(int seen) {
+  switch (dump::Seen(seen)) {
+    case dump::Seen::yes:
+      return "yes";
+    case dump::Seen::partly:
+      return "partly";
+    case dump::Seen::no:
+      return "no";
+    case dump::Seen::not_applicable:
+      return "not here";
+  }
+  return "unknown";
+}
+
+std::string moment(uint64_t unix_ns) {
+  if (unix_ns == 0) return "";
+  return fmt::format("{:%Y-%m-%d %H:%M:%S} UTC", fmt::gmtime(time_t(unix_ns / 1'000'000'000)));
+}
+
+std::string joined(const std::vector<std::string>& words) {
+  std::string text;
+  for (const std::string& word : words) text += (text.empty() ? "" : " ") + word;
+  return text;
+}
+
+std::string ranks(const Process& process) {
+  if (process.rank < 0) return "";
+  std::string text = std::to_string(process.rank);
+  if (process.world_size > 0) text += fmt::format(" of {}", process.world_size);
+  if (process.local_rank >= 0) text += fmt::format(" (local rank {})", process.local_rank);
+  return text;
+}
+
+std::string some_bytes(uint64_t value) { return value == 0 ? "" : render::bytes(value); }
+
+std::string process_table(const Dump& dump, const Terminal& terminal) {
+  const Process& process = dump.process;
+  render::Table table({{.title = ""}, {.title = "", .least = 20}});
+  auto add = [&](const char* name, const std::string& value) {
+    if (!value.empty()) table.row({name, value});
+  };
+  add("program", program_name(process));
+  add("command", joined(process.command_line));
+  add("executable", process.executable);
+  add("directory", process.working_directory);
+  add("process", fmt::format("{}, child of {}", process.pid, process.parent_pid));
+  if (process.forked_from != 0) {
+    add("forked",
+        fmt::format("from {} while profiled: what is older than the fork is marked inherited", process.forked_from));
+  }
+  add("host", process.host);
+  add("rank", ranks(process));
+  add("run", process.run_id);
+  add("started", moment(process.start_unix_ns));
+  std::string after = process.dump_ns > process.start_ns
+                          ? fmt::format(", {} after start", render::duration(process.dump_ns - process.start_ns))
+                          : "";
+  add("dumped", moment(process.dump_unix_ns) + after);
+  add("why", fmt::format("{}; dump {} of this process", trigger_text(process), process.dump_number));
+  add("torch", process.torch_version.empty() ? "unknown" : process.torch_version);
+  add("Python", process.python_version.empty() ? "none" : process.python_version);
+  add("tensorscope", process.tensorscope_version);
+  return table.text(terminal, false);
+}
+
+std::string coverage_table(const Dump& dump, const Terminal& terminal) {
+  if (dump.coverage.empty()) return "  (no record)\n";
+  render::Table table(
+      {{.title = "what"}, {.title = "seen"}, {.title = "lost", .align = Align::right}, {.title = "how", .least = 20}});
+  for (const model::Coverage& entry : dump.coverage) {
+    Style style = Style::plain;
+    if (entry.seen == int(dump::Seen::no)) style = Style::bad;
+    if (entry.seen == int(dump::Seen::partly) || entry.missed > 0) style = Style::warning;
+    table.row({entry.subject, seen_word(entry.seen), entry.missed > 0 ? render::counted(entry.missed, "event") : "",
+               entry.detail},
+              style);
+  }
+  return table.text(terminal);
+}
+
+std::string contents_table(const Dump& dump, const Terminal& terminal) {
+  render::Table table({{.title = ""}, {.title = "", .align = Align::right}, {.title = "", .least = 12}});
+  auto sentinel = [](size_t rows) { return rows > 0 ? rows - 1 : 0; };  // index 0 means "none"
+  table.row({"tensors", render::count(dump.tensors.size()),
+             fmt::format("{} ever made", render::count(dump.totals.tensors_total))});
+  table.row({"storages", render::count(dump.storages.size())});
+  table.row({"allocations", render::count(dump.allocations.size())});
+  table.row({"autograd nodes", render::count(dump.nodes.size())});
+  table.row({"sites", render::count(sentinel(dump.sites.size())), "different stacks"});
+  table.row({"native frames", render::count(sentinel(dump.native_frames.size()))});
+  table.row({"Python frames", render::count(sentinel(dump.python_frames.size())),
+             render::counted(dump.codes.size(), "code object")});
+  table.row({"threads", render::count(sentinel(dump.threads.size()))});
+  table.row({"loaded objects", render::count(dump.modules.size())});
+  std::string names = dump.names_complete         ? ""
+                      : dump.names_detail.empty() ? "not complete"
+                                                  : "not complete: " + dump.names_detail;
+  table.row({"module names", render::count(dump.module_names.size()), names});
+  return table.text(terminal, false);
+}
+
+std::string memory_table(const Dump& dump, const Terminal& terminal) {
+  const model::Totals& totals = dump.totals;
+  render::Table table({{.title = ""}, {.title = "", .align = Align::right}, {.title = "", .least = 12}});
+  auto add = [&](const char* name, const std::string& value, const std::string& remark = "") {
+    if (!value.empty()) table.row({name, value, remark});
+  };
+  auto peak = [](uint64_t value) { return value == 0 ? "" : fmt::format("peak {}", render::bytes(value)); };
+  add("resident", some_bytes(totals.resident_bytes), peak(totals.resident_peak_bytes));
+  add("cgroup", some_bytes(totals.cgroup_current),
+      totals.cgroup_limit == 0 ? "no limit known" : "limit " + render::bytes(totals.cgroup_limit));
+  add("machine", some_bytes(totals.machine_total), some_bytes(totals.machine_available) + " available");
+  add("profiler", some_bytes(totals.profiler_bytes), "taken by tensorscope itself");
+  if (totals.phase1_ns > 0) {
+    add("dump took", render::duration(totals.phase1_ns),
+        fmt::format("recording threads held up for {} at most", render::duration(totals.stopped_ns)));
+  }
+  return table.text(terminal, false);
+}
+
+int info(const std::string& path, Invocation& invocation) {
+  const Dump dump = model::read_dump(path);
+  const Terminal& terminal = invocation.terminal;
+  auto title = [&](const char* text) { return "\n" + terminal.styled(Style::bold, text) + "\n"; };
+  std::string& out = invocation.out;
+  out += terminal.styled(Style::bold, render::clean(dump.path)) +
+         (dump.complete ? ": a whole dump\n" : ": not a whole dump (see below)\n");
+  out += process_table(dump, terminal);
+  out += title("what was seen") + coverage_table(dump, terminal);
+  out += title("what is in it") + contents_table(dump, terminal);
+  out += title("memory") + memory_table(dump, terminal);
+  if (!dump.process.options.empty()) {
+    render::Table table({{.title = ""}, {.title = "", .least = 12}});
+    for (const auto& [name, value] : dump.process.options) table.row({name, value.empty() ? "(not set)" : value});
+    out += title("options") + table.text(terminal, false);
+  }
+  return finish(invocation, dump);
+}
+
+}  // namespace
+
+void add_info(CLI::App& app, Invocation& invocation) {
+  auto path = std::make_shared<std::string>();
+  CLI::App* verb = app.add_subcommand("info", "what was recorded in a dump, and what was not and why");
+  verb->fallthrough();
+  verb->add_option("dump", *path, "the dump file")->required()->type_name("DUMP");
+  verb->footer(
+      "Example:\n"
+      "  tensorscope info train.4242.1.tscope\n"
+      "\n"
+      "Look here first when a report is emptier than expected.");
+  verb->callback([path, &invocation] { invocation.action = [path, &invocation] { return info(*path, invocation); }; });
+}
+
+}  // namespace tensorscope::commands

@@ -1,0 +1,46 @@
+// One call of the command line: what it prints, and the verb that was chosen. Verbs write into `out` and `err`, main
+// prints both: so a test runs a whole command in its own process.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "render/terminal.h"
+
+namespace CLI {
+class App;
+}
+
+namespace tensorscope::commands {
+
+// Exit statuses.
+inline constexpr int kOk = 0;
+inline constexpr int kFound = 1;     // check: a limit was passed
+inline constexpr int kBadInput = 2;  // misuse, or a file that is no sound dump
+
+struct Invocation {
+  render::Terminal terminal;
+  std::string out, err;
+  std::function<int()> action;  // set by the verb that was given
+
+  // One line on standard error: "tensorscope: ...".
+  void say(const std::string& text);
+};
+
+// One function a verb: declares it with its options and examples, and sets `action` when it is given.
+void add_run(CLI::App& app, Invocation& invocation);
+void add_snapshot(CLI::App& app, Invocation& invocation);
+void add_report(CLI::App& app, Invocation& invocation);
+void add_list(CLI::App& app, Invocation& invocation);
+void add_show(CLI::App& app, Invocation& invocation);
+void add_diff(CLI::App& app, Invocation& invocation);
+void add_check(CLI::App& app, Invocation& invocation);
+void add_info(CLI::App& app, Invocation& invocation);
+void add_export(CLI::App& app, Invocation& invocation);
+
+// The whole command line without the program's name. Returns the exit status. `terminal`: where not null, used instead
+// of looking at standard output.
+int run_command_line(std::vector<std::string> arguments, const render::Terminal* terminal, Invocation& invocation);
+
+}  // namespace tensorscope::commands

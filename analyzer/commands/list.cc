@@ -1,0 +1,168 @@
+// list: the table of live tensors itself, one row a tensor, the tensors of one storage together.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <tuple>
+
+#include "commands/opened_dump.h"
+#include "commands/tensor_text.h"
+#include "render/table.h"
+#include "render/units.h"
+
+namespace tensorscope::commands {
+
+namespace {
+
+using model::kNone;
+using model::Tensor;
+
+enum class Sort { bytes, age, id, shape, dtype, device, where };
+
+struct ListOptions {
+  std::string dump;
+  Sort sort = Sort::bytes;
+  bool reverse = false;
+  size_t limit = 50;
+  model::Filter filter;
+  model::SymbolOptions symbols;
+};
+
+// The selected tensors of one item, oldest first.
+struct Family {
+  uint32_t item;
+  std::vector<uint32_t> tensors;
+};
+
+std::vector<Family> families_of(const OpenedDump& opened, const model::Selection& selection) {
+  std::vector<Family> families;
+  std::vector<uint32_t> at(opened.accounts.items().size(), kNone);
+  for (uint32_t i = 0; i < opened.dump.tensors.size(); ++i) {
+    if (!selection.tensor(i)) continue;
+    uint32_t item = opened.accounts.item_of_tensor(i);
+    if (at[item] == kNone) {
+      at[item] = uint32_t(families.size());
+      families.push_back({item, {}});
+    }
+    families[at[item]].tensors.push_back(i);
+  }
+  return families;
+}
+
+void sort_families(std::vector<Family>& families, OpenedDump& opened, const ListOptions& options) {
+  auto head = [&](const Family& family) -> const Tensor& { return opened.dump.tensors[family.tensors.front()]; };
+  auto bytes = [&](const Family& family) { return opened.accounts.items()[family.item].bytes; };
+  auto less = [&](const Family& a, const Family& b) {
+    const Tensor &x = head(a), &y = head(b);
+    switch (options.sort) {
+      case Sort::bytes:
+        return bytes(a) != bytes(b) ? bytes(a) > bytes(b) : x.serial < y.serial;
+      case Sort::age:
+        return std::tie(x.created_ns, x.serial) < std::tie(y.created_ns, y.serial);
+      case Sort::id:
+        return x.serial < y.serial;
+      case Sort::shape:
+        return std::tie(x.sizes, x.serial) < std::tie(y.sizes, y.serial);
+      case Sort::dtype:
+        return std::make_tuple(x.dtype_text(), x.serial) < std::make_tuple(y.dtype_text(), y.serial);
+      case Sort::device:
+        return std::tie(x.device, x.serial) < std::tie(y.device, y.serial);
+      case Sort::where:
+        return std::tie(opened.places.at(x.site).where, x.serial) < std::tie(opened.places.at(y.site).where, y.serial);
+    }
+    return false;
+  };
+  std::sort(families.begin(), families.end(), less);
+  if (options.reverse) std::reverse(families.begin(), families.end());
+}
+
+int list(const ListOptions& options, Invocation& invocation) {
+  OpenedDump opened(options.dump, options.symbols);
+  model::Selection selection = opened.select(options.filter);
+  std::vector<Family> families = families_of(opened, selection);
+  if (options.sort == Sort::where) {
+    std::vector<uint32_t> sites;
+    for (const Family& family : families) sites.push_back(opened.dump.tensors[family.tensors.front()].site);
+    opened.places.prefetch(sites, false);
+  }
+  sort_families(families, opened, options);
+
+  uint64_t tensors = selection.tensor_count(), shown = 0;
+  std::vector<uint32_t> sites;
+  for (size_t i = 0; i < families.size(); ++i) {
+    if (options.limit != 0 && shown >= options.limit) {
+      families.resize(i);
+      break;
+    }
+    shown += families[i].tensors.size();
+    for (uint32_t tensor : families[i].tensors) sites.push_back(opened.dump.tensors[tensor].site);
+  }
+  opened.places.prefetch(sites, false);
+
+  render::Table table({{.title = "id"},
+                       {.title = "bytes", .align = render::Align::right},
+                       {.title = "dtype"},
+                       {.title = "shape", .least = 12},
+                       {.title = "device"},
+                       {.title = "age", .align = render::Align::right},
+                       {.title = "", .least = 4},
+                       {.title = "where", .least = 20, .cut = render::Cut::start}},
+                      0);
+  for (const Family& family : families) {
+    const model::Item& item = opened.accounts.items()[family.item];
+    for (size_t i = 0; i < family.tensors.size(); ++i) {
+      uint32_t index = family.tensors[i];
+      const Tensor& tensor = opened.dump.tensors[index];
+      bool owner = index == item.tensor;
+      std::string bytes = owner ? render::bytes(item.bytes) : i == 0 ? "(shared)" : "";
+      if (item.storage == kNone) bytes = "-";
+      table.row({fmt::format("{}#{}", i == 0 ? "" : "  ", tensor.serial), bytes, tensor.dtype_text(),
+                 tensor.shape_text(), tensor.device.text(), age_text(opened.dump, tensor.created_ns),
+                 traits(opened, index), opened.places.at(tensor.site).where});
+    }
+  }
+  if (tensors == 0) {
+    invocation.out += options.filter.empty() ? "no tensor is alive\n" : "no tensor matches\n";
+    return finish(invocation, opened.dump);
+  }
+  invocation.out += table.text(invocation.terminal);
+  invocation.out += fmt::format("{}{}, {}; each storage's bytes stand once, at its oldest tensor\n",
+                                shown < tensors ? fmt::format("{} of ", render::count(shown)) : "",
+                                render::counted(tensors, "tensor"), render::bytes(tensor_bytes(opened, selection)));
+  if (shown < tensors) invocation.out += "--limit N shows more, --limit 0 all\n";
+  return finish(invocation, opened.dump);
+}
+
+}  // namespace
+
+void add_list(CLI::App& app, Invocation& invocation) {
+  auto options = std::make_shared<ListOptions>();
+  CLI::App* verb = app.add_subcommand("list", "the live tensors themselves, one row each");
+  verb->fallthrough();
+  verb->add_option("dump", options->dump, "the dump file")->required()->type_name("DUMP");
+  std::map<std::string, Sort> keys{{"bytes", Sort::bytes}, {"age", Sort::age},     {"id", Sort::id},
+                                   {"shape", Sort::shape}, {"dtype", Sort::dtype}, {"device", Sort::device},
+                                   {"where", Sort::where}};
+  verb->add_option("--sort", options->sort,
+                   "bytes (largest first), age (oldest first), id, shape, dtype, device, where")
+      ->transform(CLI::CheckedTransformer(keys).description(""))
+      ->type_name("KEY");
+  verb->add_flag("--reverse", options->reverse, "the other way round");
+  verb->add_option("--limit", options->limit, "about how many rows (a storage is never split); 0: all. Default 50")
+      ->type_name("N");
+  add_filters(*verb, options->filter);
+  add_symbol_options(*verb, options->symbols);
+  verb->footer(
+      "Examples:\n"
+      "  tensorscope list train.4242.1.tscope\n"
+      "  tensorscope list train.4242.1.tscope --sort age --limit 20\n"
+      "  tensorscope list train.4242.1.tscope --dtype float32 --shape '64,*' --min-size 1M\n"
+      "\n"
+      "Tensors on the storage of another one (views, aliases) stand indented below it and have no bytes of their own.");
+  verb->callback(
+      [options, &invocation] { invocation.action = [options, &invocation] { return list(*options, invocation); }; });
+}
+
+}  // namespace tensorscope::commands

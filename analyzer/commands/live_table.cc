@@ -1,0 +1,148 @@
+#include "commands/live_table.h"
+
+#include <fmt/format.h>
+
+#include <map>
+
+#include "render/table.h"
+#include "render/units.h"
+
+namespace tensorscope::commands {
+
+namespace {
+
+using model::Category;
+using model::DeviceSums;
+using model::Part;
+using model::StorageKind;
+using render::bytes;
+using render::count;
+
+std::string dash(uint64_t value) { return value == 0 ? "-" : count(value); }
+
+const model::DeviceTotal* total_of(const model::Dump& dump, model::Device device) {
+  for (const model::DeviceTotal& total : dump.totals.devices) {
+    if (total.device == device) return &total;
+  }
+  return nullptr;
+}
+
+// Peak, and what the device's allocator says itself.
+std::string device_remark(const model::DeviceTotal* total) {
+  if (total == nullptr) return "";
+  std::string remark = fmt::format("peak {}", bytes(total->peak_bytes));
+  if (total->allocator_reserved > 0) {
+    uint64_t reserved = total->allocator_reserved, allocated = total->allocator_allocated;
+    remark += fmt::format("; reserved {}", bytes(reserved));
+    if (reserved > allocated) remark += fmt::format(", {} of it free", bytes(reserved - allocated));
+  }
+  return remark;
+}
+
+struct CategoryPart {
+  uint64_t tensors = 0, storages = 0, bytes = 0;
+};
+
+// What the tensors in the allocator's blocks are for; only of use where something is known.
+void add_categories(render::Table& table, const OpenedDump& opened, const DeviceSums& sums) {
+  std::map<Category, CategoryPart> parts;
+  for (uint32_t i = 0; i < opened.dump.tensors.size(); ++i) {
+    const model::Item& item = opened.accounts.items()[opened.accounts.item_of_tensor(i)];
+    if (item.device != sums.device || item.allocation == model::kNone) continue;
+    parts[opened.categories[i]].tensors += 1;
+  }
+  uint64_t whole = 0;
+  for (const model::Item& item : opened.accounts.items()) {
+    if (item.device != sums.device || item.allocation == model::kNone || item.tensor == model::kNone) continue;
+    CategoryPart& part = parts[opened.categories[item.tensor]];
+    part.storages += 1;
+    part.bytes += item.bytes - item.rounding - item.outside;
+    whole += item.bytes - item.rounding - item.outside;
+  }
+  if (parts.empty() || (parts.size() == 1 && parts.contains(Category::unknown))) return;
+  auto add = [&](Category category) {
+    auto found = parts.find(category);
+    if (found == parts.end()) return;
+    const CategoryPart& part = found->second;
+    std::string name = category == Category::unknown ? "other" : text(category);
+    table.row({"    " + name, count(part.tensors), dash(part.storages), bytes(part.bytes),
+               render::percent(part.bytes, whole)});
+  };
+  for (const auto& [category, part] : parts) {
+    if (category != Category::unknown) add(category);
+  }
+  add(Category::unknown);
+}
+
+std::string outside_name(StorageKind kind) {
+  switch (kind) {
+    case StorageKind::external:
+      return "external";
+    case StorageKind::shared:
+      return "shared memory";
+    case StorageKind::pinned:
+      return "pinned memory";
+    default:
+      return "in no recorded block";
+  }
+}
+
+std::string outside_remark(StorageKind kind) {
+  const char* why = kind == StorageKind::external ? "numpy, DLPack, from_blob: " : "";
+  return fmt::format("{}not the allocator's, not in the sum above", why);
+}
+
+void add_device(render::Table& table, const OpenedDump& opened, const DeviceSums& sums) {
+  const model::DeviceTotal* total = total_of(opened.dump, sums.device);
+  bool has_memory = sums.allocator_bytes() > 0 || sums.outside_bytes() > 0 || total != nullptr;
+  uint64_t missing =
+      total != nullptr && total->live_bytes > sums.allocator_bytes() ? total->live_bytes - sums.allocator_bytes() : 0;
+  uint64_t storages = sums.in_tensors.storages + sums.mapped.storages;
+  uint64_t outside_tensors = sums.tensors() - sums.in_tensors.tensors - sums.mapped.tensors - sums.no_memory.tensors;
+  table.row(
+      {sums.device.text(), count(sums.tensors() - outside_tensors), dash(storages),
+       has_memory ? bytes(sums.allocator_bytes() + missing) : "-", has_memory ? device_remark(total) : "no memory"},
+      render::Style::bold);
+  bool plain = sums.mapped.storages == 0 && sums.no_tensor.blocks == 0 && sums.rounding.bytes == 0 && missing == 0 &&
+               (sums.no_memory.tensors == 0 || !has_memory);
+  if (!plain) {
+    table.row(
+        {"  in tensors", count(sums.in_tensors.tensors), dash(sums.in_tensors.storages), bytes(sums.in_tensors.bytes)});
+  }
+  add_categories(table, opened, sums);
+  if (sums.mapped.storages > 0) {
+    table.row({"  shared or mapped files", count(sums.mapped.tensors), count(sums.mapped.storages),
+               bytes(sums.mapped.bytes)});
+  }
+  if (sums.no_tensor.blocks > 0) {
+    table.row({"  in no tensor", "-", count(sums.no_tensor.blocks), bytes(sums.no_tensor.bytes),
+               "blocks of the allocator that no tensor refers to"});
+  }
+  if (sums.rounding.bytes > 0) {
+    table.row({"  rounding", "-", "-", bytes(sums.rounding.bytes), "ends of blocks that their tensors do not use"});
+  }
+  if (missing > 0)
+    table.row({"  not in this dump", "-", "-", bytes(missing), "the allocator counts it, its rows are missing"});
+  if (sums.no_memory.tensors > 0 && has_memory) {
+    table.row({"  without memory", count(sums.no_memory.tensors), "-", "-", "meta, fake, sparse or empty"});
+  }
+  for (const auto& [kind, part] : sums.outside) {
+    table.row({fmt::format("{}, {}", sums.device.text(), outside_name(kind)), count(part.tensors), count(part.storages),
+               bytes(part.bytes), outside_remark(kind)});
+  }
+}
+
+}  // namespace
+
+std::string live_table(const OpenedDump& opened, const render::Terminal& terminal) {
+  render::Table table({{.title = "live", .least = 20},
+                       {.title = "tensors", .align = render::Align::right},
+                       {.title = "storages", .align = render::Align::right},
+                       {.title = "bytes", .align = render::Align::right},
+                       {.title = "", .least = 8}});
+  for (const DeviceSums& sums : opened.accounts.devices()) add_device(table, opened, sums);
+  if (table.empty()) return "live: no tensor and no block\n";
+  return table.text(terminal);
+}
+
+}  // namespace tensorscope::commands

@@ -1,0 +1,103 @@
+#include "commands/opened_dump.h"
+
+#include <CLI/CLI.hpp>
+
+#include "model/reader.h"
+#include "render/units.h"
+
+namespace tensorscope::commands {
+
+OpenedDump::OpenedDump(const std::string& path, const model::SymbolOptions& options)
+    : dump(model::read_dump(path)),
+      symbols(dump, options),
+      places(dump, symbols),
+      accounts(dump),
+      categories(model::categories(dump)) {}
+
+int finish(Invocation& invocation, const model::Dump& dump, int status) {
+  for (const std::string& problem : dump.problems) invocation.say(problem);
+  return dump.problems.empty() && dump.complete ? status : kBadInput;
+}
+
+void add_symbol_options(CLI::App& verb, model::SymbolOptions& options) {
+  const char* group = "Symbols";
+  verb.add_option("--sysroot", options.sysroot, "folder that stands for / of the machine that wrote the dump")
+      ->type_name("DIR")
+      ->group(group);
+  verb.add_option("--debug-dir", options.debug_dirs, "folder with .build-id/xx/yyyy.debug files; may be repeated")
+      ->type_name("DIR")
+      ->expected(1)
+      ->take_all()
+      ->group(group);
+  verb.add_flag_callback(
+          "--no-symbols", [&options] { options.native = false; }, "leave native frames unresolved")
+      ->group(group);
+  verb.add_flag_callback(
+          "--no-cache", [&options] { options.use_cache = false; }, "neither read nor write the symbol cache")
+      ->group(group);
+}
+
+void add_size(CLI::App& verb, const std::string& name, std::optional<uint64_t>& value, const std::string& help) {
+  verb.add_option_function<std::string>(
+          name,
+          [name, &value](const std::string& text) {
+            value = render::parse_size(text);
+            if (!value)
+              throw CLI::ValidationError(name, "'" + text + "' is no size; sizes look like 4096, 64K, 10MiB, 1.5G");
+          },
+          help)
+      ->type_name("SIZE");
+}
+
+namespace {
+
+void add_age(CLI::App& verb, const std::string& name, std::optional<uint64_t>& value, const std::string& help) {
+  verb.add_option_function<std::string>(
+          name,
+          [name, &value](const std::string& text) {
+            value = render::parse_duration(text);
+            if (!value)
+              throw CLI::ValidationError(name, "'" + text + "' is no time; times look like 250ms, 90s, 5m, 2h, 1d");
+          },
+          help)
+      ->type_name("TIME")
+      ->group("Filters");
+}
+
+}  // namespace
+
+void add_filters(CLI::App& verb, model::Filter& filter) {
+  const char* group = "Filters";
+  auto add = [&](const char* name, std::vector<std::string>& values, const char* help, const char* type) {
+    verb.add_option(name, values, help)->type_name(type)->expected(1)->take_all()->group(group);
+  };
+  add("--line,--file", filter.lines, "made in this file, or at this line of it: train.py, model.py:88", "FILE[:LINE]");
+  add("--function", filter.functions, "made in a function of this name (part of it, or a pattern with * ?)", "NAME");
+  add("--module", filter.modules, "made in this nn.Module: 'model.layers.*.attn'", "PATH");
+  add("--stack", filter.stacks, "a frame of the stack matches this regular expression (file:line function library)",
+      "REGEX");
+  add("--dtype", filter.dtypes, "float32, bfloat16, ...", "DTYPE");
+  add("--device", filter.devices, "cpu, cuda (all of them), cuda:0, ...", "DEVICE");
+  add("--shape", filter.shapes, "64,1024 or 64,* or ...,3 (* is any size, ... any number of them)", "SHAPE");
+  add("--class", filter.classes, "C++ class of the tensor: SparseTensorImpl", "NAME");
+  add("--thread", filter.threads, "made by the thread of this name or number", "THREAD");
+  add("--category", filter.categories, "parameter, gradient, optimizer-state, unknown", "CATEGORY");
+  add_size(verb, "--min-size", filter.min_size, "storages and blocks of at least this size");
+  add_size(verb, "--max-size", filter.max_size, "storages and blocks of at most this size");
+  verb.get_option("--min-size")->group(group);
+  verb.get_option("--max-size")->group(group);
+  add_age(verb, "--min-age", filter.min_age_ns, "made at least this long before the dump");
+  add_age(verb, "--max-age", filter.max_age_ns, "made at most this long before the dump");
+}
+
+void add_grouping(CLI::App& verb, model::By& by) {
+  std::vector<std::string> names(std::begin(model::kByNames), std::end(model::kByNames));
+  verb.add_option_function<std::string>(
+          "--by", [&by](const std::string& name) { by = *model::by_named(name); },
+          "site (whole stack), line, function, module, dtype, device, shape, thread, category")
+      ->check(CLI::IsMember(names).description(""))
+      ->type_name("WHAT")
+      ->default_str(model::kByNames[size_t(by)]);
+}
+
+}  // namespace tensorscope::commands

@@ -1,0 +1,48 @@
+// A dump with everything that commands ask of it, and the options by which it is opened and filtered.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "commands/invocation.h"
+#include "model/accounting.h"
+#include "model/category.h"
+#include "model/dump.h"
+#include "model/grouping.h"
+#include "model/places.h"
+#include "model/selection.h"
+#include "model/symbols.h"
+
+namespace tensorscope::commands {
+
+class OpenedDump {
+ public:
+  // Throws model::BadInput.
+  OpenedDump(const std::string& path, const model::SymbolOptions& options);
+  OpenedDump(const OpenedDump&) = delete;
+  OpenedDump& operator=(const OpenedDump&) = delete;
+
+  model::Selection select(const model::Filter& filter) {
+    return model::Selection(dump, accounts, categories, places, filter);
+  }
+  model::View view(const model::Selection& selection) { return {dump, accounts, categories, places, selection}; }
+
+  const model::Dump dump;
+  model::Symbols symbols;
+  model::Places places;
+  const model::Accounts accounts;
+  const std::vector<model::Category> categories;
+};
+
+// What was wrong with the file, on standard error; kBadInput where anything was, else `status`.
+int finish(Invocation& invocation, const model::Dump& dump, int status = kOk);
+
+void add_symbol_options(CLI::App& verb, model::SymbolOptions& options);
+void add_filters(CLI::App& verb, model::Filter& filter);
+// --by, with `by` as the default.
+void add_grouping(CLI::App& verb, model::By& by);
+// An option that takes a size ("10M").
+void add_size(CLI::App& verb, const std::string& name, std::optional<uint64_t>& value, const std::string& help);
+
+}  // namespace tensorscope::commands

@@ -1,0 +1,43 @@
+#include "commands/preload_library.h"
+
+#include <fmt/format.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <system_error>
+
+namespace tensorscope::commands {
+
+namespace fs = std::filesystem;
+
+std::optional<std::string> find_preload_library(std::string& problem) {
+  std::error_code ignored;
+  std::optional<fs::path> found;
+  if (const char* chosen = getenv("TENSORSCOPE_LIB"); chosen != nullptr && chosen[0] != 0) {
+    if (!fs::is_regular_file(chosen, ignored)) {
+      problem = fmt::format("TENSORSCOPE_LIB is {}, where there is no file.", chosen);
+      return std::nullopt;
+    }
+    found = chosen;
+  } else {
+    fs::path self = fs::read_symlink("/proc/self/exe", ignored).parent_path();
+    // A build tree, an installation, and a folder with both files.
+    for (const char* place : {"../preload", "../lib", "../lib/tensorscope", "../lib/x86_64-linux-gnu", "."}) {
+      fs::path candidate = self / place / "libtensorscope.so";
+      if (!found && fs::is_regular_file(candidate, ignored)) found = candidate;
+    }
+    if (!found) {
+      problem = fmt::format("libtensorscope.so is not beside {}; say where it is with TENSORSCOPE_LIB=FILE.",
+                            (self / "tensorscope").string());
+      return std::nullopt;
+    }
+  }
+  std::string path = fs::canonical(*found, ignored).string();
+  if (path.find_first_of(": ") != std::string::npos) {
+    problem = fmt::format("LD_PRELOAD cannot name a file with a space or colon in its path: {}", path);
+    return std::nullopt;
+  }
+  return path;
+}
+
+}  // namespace tensorscope::commands

@@ -1,0 +1,126 @@
+// report: what is alive in a dump, device by device, and the places that made the most of it.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <memory>
+
+#include "commands/group_table.h"
+#include "commands/headline.h"
+#include "commands/live_table.h"
+#include "commands/opened_dump.h"
+#include "render/text.h"
+#include "render/units.h"
+
+namespace tensorscope::commands {
+
+namespace {
+
+using model::By;
+using model::Group;
+
+enum class Sort { bytes, count, age, name };
+
+struct ReportOptions {
+  std::string dump;
+  By by = By::line;
+  Sort sort = Sort::bytes;
+  size_t top = 10;
+  bool full_stacks = false;
+  model::Filter filter;
+  model::SymbolOptions symbols;
+};
+
+void sort_groups(std::vector<Group>& groups, Sort sort) {
+  auto before = [sort](const Group& a, const Group& b) {
+    if (sort == Sort::count && a.tensors != b.tensors) return a.tensors > b.tensors;
+    if (sort == Sort::age && a.oldest_ns != b.oldest_ns) return a.oldest_ns < b.oldest_ns;
+    if (sort != Sort::name && a.bytes != b.bytes) return a.bytes > b.bytes;
+    if (sort != Sort::name && a.tensors != b.tensors) return a.tensors > b.tensors;
+    return std::tie(a.label, a.key) < std::tie(b.label, b.key);
+  };
+  std::sort(groups.begin(), groups.end(), before);
+}
+
+// What to look at next: the largest tensor, and the usual second step.
+std::string hints(const OpenedDump& opened, const std::vector<Group>& groups, By by) {
+  std::string text;
+  auto add = [&](const std::string& command, const char* why) {
+    text += fmt::format("{} {:<50}  {}\n", text.empty() ? "next:" : "     ", render::clean(command), why);
+  };
+  uint32_t example = groups.empty() ? model::kNone : groups.front().example;
+  if (example != model::kNone) {
+    add(fmt::format("tensorscope show {} {}", opened.dump.path, opened.dump.tensors[example].serial),
+        "one tensor in full");
+  }
+  if (by == By::line) add(fmt::format("tensorscope report {} --by site", opened.dump.path), "by whole stacks");
+  add(fmt::format("tensorscope diff {} LATER", opened.dump.path), "what changed since");
+  return text;
+}
+
+int report(const ReportOptions& options, Invocation& invocation) {
+  OpenedDump opened(options.dump, options.symbols);
+  const render::Terminal& terminal = invocation.terminal;
+  model::Selection selection = opened.select(options.filter);
+  std::vector<Group> groups = model::group(opened.view(selection), options.by);
+  sort_groups(groups, options.sort);
+
+  uint64_t total = 0;
+  for (const Group& group : groups) total += group.bytes;
+  std::string& out = invocation.out;
+  out += headline(opened.dump, terminal) + "\n";
+  out += live_table(opened, terminal) + "\n";
+  if (!options.filter.empty()) {
+    out += fmt::format("selected {}, {} of {}\n\n", render::counted(selection.tensor_count(), "tensor"),
+                       render::bytes(total), render::bytes(opened.accounts.total_bytes()));
+  }
+  size_t shown = options.top == 0 ? groups.size() : std::min(options.top, groups.size());
+  std::string title = by_place(options.by) ? "largest places of creation"
+                                           : fmt::format("live bytes by {}", model::kByNames[size_t(options.by)]);
+  if (by_place(options.by) && options.sort != Sort::bytes) title = "places of creation";
+  out += terminal.styled(render::Style::bold, title);
+  if (groups.empty()) {
+    out += options.filter.empty() ? ": nothing is alive\n" : ": nothing matches\n";
+    return finish(invocation, opened.dump);
+  }
+  out += shown < groups.size()
+             ? fmt::format("  (showing {} of {}; --top N)\n", render::count(shown), render::count(groups.size()))
+             : std::string("\n");
+  groups.resize(shown);
+  out += group_table(opened, groups, options.by, total, options.full_stacks, terminal);
+  out += "\n" + hints(opened, groups, options.by);
+  return finish(invocation, opened.dump);
+}
+
+}  // namespace
+
+void add_report(CLI::App& app, Invocation& invocation) {
+  auto options = std::make_shared<ReportOptions>();
+  CLI::App* verb = app.add_subcommand("report", "what is alive in a dump, and where it was made");
+  verb->fallthrough();
+  verb->add_option("dump", options->dump, "the dump file")->required()->type_name("DUMP");
+  add_grouping(*verb, options->by);
+  verb->add_option("--sort", options->sort, "bytes, count, age (oldest first) or name")
+      ->transform(CLI::CheckedTransformer(
+                      std::map<std::string, Sort>{
+                          {"bytes", Sort::bytes}, {"count", Sort::count}, {"age", Sort::age}, {"name", Sort::name}})
+                      .description(""))
+      ->type_name("KEY");
+  verb->add_option("--top", options->top, "how many rows; 0: all. Default 10")->type_name("N");
+  verb->add_flag("--full-stacks", options->full_stacks, "the whole Python and native stack under each place");
+  add_filters(*verb, options->filter);
+  add_symbol_options(*verb, options->symbols);
+  verb->footer(
+      "Examples:\n"
+      "  tensorscope report train.4242.1.tscope\n"
+      "  tensorscope report train.4242.1.tscope --by dtype\n"
+      "  tensorscope report train.4242.1.tscope --min-size 1M --min-age 5m --full-stacks\n"
+      "  tensorscope report train.4242.1.tscope --module 'model.layers.*' --top 0\n"
+      "\n"
+      "A storage's bytes count once, for the place that allocated it; views and aliases are counted, with 0 bytes.\n"
+      "'count' is the number of live tensors made there, 'age' that of the oldest.");
+  verb->callback(
+      [options, &invocation] { invocation.action = [options, &invocation] { return report(*options, invocation); }; });
+}
+
+}  // namespace tensorscope::commands

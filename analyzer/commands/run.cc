@@ -1,0 +1,123 @@
+// run: starts a program under the profiler. It replaces itself with the program, so that the program has its process
+// id, gets its signals and gives its exit status.
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <cerrno>
+#include <climits>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "commands/invocation.h"
+#include "commands/preload_library.h"
+
+namespace tensorscope::commands {
+
+namespace {
+
+constexpr int kNotExecutable = 126;  // as a shell answers
+constexpr int kNotFound = 127;
+
+struct RunOptions {
+  std::vector<std::pair<std::string, std::string>> environment;  // TENSORSCOPE_* to set
+  std::string directory;
+};
+
+void set_preload(const std::string& library) {
+  const char* old = getenv("LD_PRELOAD");
+  std::string value = library;
+  if (old != nullptr && old[0] != 0 && std::string_view(old).find(library) == std::string_view::npos) {
+    value += ":" + std::string(old);
+  }
+  setenv("LD_PRELOAD", value.c_str(), 1);
+}
+
+int run(const RunOptions& options, const std::vector<std::string>& command, Invocation& invocation) {
+  if (command.empty()) {
+    invocation.say("run needs a program: tensorscope run -- python train.py");
+    return kBadInput;
+  }
+  std::string problem;
+  std::optional<std::string> library = find_preload_library(problem);
+  if (!library) {
+    invocation.say(problem);
+    return kBadInput;
+  }
+  // Said in full, so that `tensorscope snapshot` knows where to look, whatever the program does to its directory.
+  std::string directory = options.directory;
+  if (directory.empty() && getenv("TENSORSCOPE_DIR") != nullptr) directory = getenv("TENSORSCOPE_DIR");
+  char here[PATH_MAX];
+  if (getcwd(here, sizeof here) != nullptr) {
+    if (directory.empty()) directory = here;
+    if (directory[0] != '/') directory = std::string(here) + "/" + directory;
+  }
+  if (access(directory.c_str(), W_OK | X_OK) != 0) {
+    invocation.say(fmt::format("no dump can be written to {}: {}.", directory, strerror(errno)));
+    return kBadInput;
+  }
+  setenv("TENSORSCOPE_DIR", directory.c_str(), 1);
+  for (const auto& [name, value] : options.environment) setenv(name.c_str(), value.c_str(), 1);
+  set_preload(*library);
+
+  std::vector<char*> arguments;
+  for (const std::string& word : command) arguments.push_back(const_cast<char*>(word.c_str()));
+  arguments.push_back(nullptr);
+  execvp(arguments[0], arguments.data());
+  int error = errno;
+  if (error == ENOENT) {
+    invocation.say(fmt::format("there is no program '{}'.", command[0]));
+    return kNotFound;
+  }
+  invocation.say(fmt::format("'{}' cannot be started: {}.", command[0], strerror(error)));
+  return kNotExecutable;
+}
+
+}  // namespace
+
+void add_run(CLI::App& app, Invocation& invocation) {
+  auto options = std::make_shared<RunOptions>();
+  CLI::App* verb = app.add_subcommand("run", "start a program under the profiler");
+  verb->prefix_command();
+  verb->add_option("--dir", options->directory, "where dumps are written; default: this directory")->type_name("DIR");
+  auto set = [&](const char* flag, const char* variable, const char* type, const char* help) {
+    return verb
+        ->add_option_function<std::string>(
+            flag, [options, variable](const std::string& value) { options->environment.emplace_back(variable, value); },
+            help)
+        ->type_name(type);
+  };
+  auto clear = [&](const char* flag, const char* variable, const char* value, const char* help) {
+    verb->add_flag_callback(
+        flag, [options, variable, value] { options->environment.emplace_back(variable, value); }, help);
+  };
+  set("--name", "TENSORSCOPE_NAME", "TEMPLATE", "dump name, made of {program} {pid} {n} {kind} {rank} {host}");
+  set("--signal", "TENSORSCOPE_SIGNAL", "SIGNAL",
+      "signal that asks for a dump: a name, a number, or off. Default SIGUSR1");
+  set("--exit", "TENSORSCOPE_EXIT", "WHEN", "dump at exit: auto (not in forked children), always, never")
+      ->check(CLI::IsMember({"auto", "always", "never"}).description(""));
+  set("--log", "TENSORSCOPE_LOG", "FILE", "log of the profiler itself; - is standard error");
+  clear("--no-native", "TENSORSCOPE_NATIVE", "0", "record no native stacks (faster)");
+  clear("--no-python", "TENSORSCOPE_PYTHON", "0", "record no Python stacks");
+  clear("--no-names", "TENSORSCOPE_NAMES", "0", "never take the GIL for names when a dump is written");
+  clear("--quiet", "TENSORSCOPE_QUIET", "1", "no line on standard error for each dump");
+  verb->footer(
+      "Examples:\n"
+      "  tensorscope run -- python train.py --epochs 3\n"
+      "  tensorscope run --dir /tmp/dumps --no-native -- torchrun --nproc-per-node 2 train.py\n"
+      "  tensorscope run --signal SIGUSR2 -- ./server\n"
+      "\n"
+      "The program replaces tensorscope: it has its process id and exit status. 127: there is no such program, 126: "
+      "it\n"
+      "cannot be started. The library is found beside tensorscope, or by TENSORSCOPE_LIB.");
+  verb->callback([options, verb, &invocation] {
+    std::vector<std::string> command = verb->remaining();
+    if (!command.empty() && command.front() == "--") command.erase(command.begin());
+    invocation.action = [options, command, &invocation] { return run(*options, command, invocation); };
+  });
+}
+
+}  // namespace tensorscope::commands

@@ -1,0 +1,267 @@
+// show: everything about single tensors: what they are, whose memory they use, who made them, with the whole stack.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <charconv>
+#include <memory>
+
+#include "commands/opened_dump.h"
+#include "commands/tensor_text.h"
+#include "dump_generated.h"
+#include "model/reader.h"
+#include "render/table.h"
+#include "render/units.h"
+
+namespace tensorscope::commands {
+
+namespace {
+
+using dump::TensorFlag;
+using dump::TensorKnown;
+using model::Frame;
+using model::kNone;
+using model::Tensor;
+
+struct ShowOptions {
+  std::string dump;
+  std::vector<std::string> ids;
+  bool full = false;
+  model::SymbolOptions symbols;
+};
+
+constexpr int kLabel = 9;  // width of the column of names
+
+bool known(const Tensor& tensor, TensorKnown what) { return (tensor.known & uint32_t(what)) != 0; }
+bool flag(const Tensor& tensor, TensorFlag what) { return (tensor.flags & uint32_t(what)) != 0; }
+
+std::string numbers(const std::vector<int64_t>& values) { return fmt::format("[{}]", fmt::join(values, ", ")); }
+
+bool contiguous(const Tensor& tensor) {
+  int64_t expected = 1;
+  for (size_t i = tensor.sizes.size(); i-- > 0;) {
+    if (tensor.sizes[i] != 1 && tensor.strides[i] != expected) return false;
+    expected *= tensor.sizes[i];
+  }
+  return true;
+}
+
+std::string gradient_words(const Tensor& tensor) {
+  if (!known(tensor, TensorKnown::requires_grad)) return "";
+  if (!flag(tensor, TensorFlag::requires_grad)) return "no grad";
+  if (!known(tensor, TensorKnown::leaf)) return "requires grad";
+  return flag(tensor, TensorFlag::leaf) ? "requires grad, a leaf" : "requires grad, not a leaf";
+}
+
+std::string first_line(const Tensor& tensor) {
+  std::string line = fmt::format("tensor #{}  {} {}", tensor.serial, tensor.dtype_text(), tensor.shape_text());
+  auto add = [&](const std::string& words) {
+    if (!words.empty()) line += "  " + words;
+  };
+  add(tensor.nbytes > 0 ? render::bytes(tensor.nbytes) : "");
+  add(tensor.device.text());
+  if (tensor.layout > 0) add(tensor.layout_text());
+  if (known(tensor, TensorKnown::strides) && tensor.strides.size() == tensor.sizes.size()) {
+    add(contiguous(tensor) ? "contiguous" : "strides " + numbers(tensor.strides));
+  }
+  add(gradient_words(tensor));
+  return line;
+}
+
+std::string storage_words(const OpenedDump& opened, uint32_t index) {
+  const Tensor& tensor = opened.dump.tensors[index];
+  if (tensor.storage == kNone) return known(tensor, TensorKnown::storage) ? "none" : "not known";
+  const model::Storage& storage = opened.dump.storages[tensor.storage];
+  std::string text =
+      fmt::format("#{}, {} at {:#x}, offset {}", storage.id, render::bytes(storage.nbytes), storage.data_ptr,
+                  render::count(uint64_t(std::max<int64_t>(tensor.storage_offset, 0))));
+  if (storage.kind != model::StorageKind::allocator) text += fmt::format(", {}", model::text(storage.kind));
+  return text;
+}
+
+std::string other_tensors(const OpenedDump& opened, uint32_t index) {
+  constexpr size_t kMost = 8;
+  const Tensor& tensor = opened.dump.tensors[index];
+  if (tensor.storage == kNone) return "";
+  std::string text;
+  size_t others = 0;
+  for (uint32_t other : opened.dump.storages[tensor.storage].tensors) {
+    if (other == index || ++others > kMost) continue;
+    const Tensor& entry = opened.dump.tensors[other];
+    text += fmt::format("{}#{} {}{}", text.empty() ? "" : ", ", entry.serial,
+                        flag(entry, TensorFlag::view) ? "view " : "", entry.shape_text());
+  }
+  if (others > kMost) text += fmt::format(" and {} more", render::count(others - kMost));
+  return text;
+}
+
+std::string thread_words(const model::Dump& dump, uint32_t index) {
+  if (index == 0 || index >= dump.threads.size()) return "an unknown thread";
+  const model::Thread& thread = dump.threads[index];
+  return fmt::format("thread {} \"{}\"{}", thread.tid, thread.name, thread.alive ? "" : " (ended)");
+}
+
+std::string made_words(const model::Dump& dump, const Tensor& tensor) {
+  std::string text = thread_words(dump, tensor.thread);
+  if (tensor.created_ns > 0 && tensor.created_ns <= dump.process.dump_ns) {
+    text = fmt::format("{} before the dump, {}", render::duration(dump.process.dump_ns - tensor.created_ns), text);
+  }
+  if (flag(tensor, TensorFlag::inherited)) text += ", before the fork";
+  return text;
+}
+
+std::string tensor_at(const model::Dump& dump, uint64_t address) {
+  for (const Tensor& tensor : dump.tensors) {
+    if (tensor.address == address) return fmt::format("#{}", tensor.serial);
+  }
+  return fmt::format("at {:#x}", address);
+}
+
+const model::Node* node_at(const model::Dump& dump, uint64_t address) {
+  for (const model::Node& node : dump.nodes) {
+    if (node.alive && node.address == address) return &node;
+  }
+  return nullptr;
+}
+
+// The stack in two blocks of one list: frames in order, each under the language it is in.
+void add_stack(render::Table& table, OpenedDump& opened, const std::vector<Frame>& frames) {
+  Frame::Language last = Frame::Language::native;
+  bool first = true;
+  for (const Frame& frame : frames) {
+    bool python = frame.language == Frame::Language::python;
+    std::string label = first || frame.language != last ? (python ? "Python" : "native") : "";
+    first = false;
+    last = frame.language;
+    const model::Place place = opened.places.describe(frame);
+    std::string inlined = frame.inlined ? " (inlined)" : "";
+    if (python) {
+      table.row({label, place.line, place.function, opened.symbols.source_line(frame)});
+    } else {
+      table.row({label, place.file.empty() ? frame.module : place.line, place.function + inlined,
+                 place.file.empty() ? "" : frame.module});
+    }
+  }
+  if (frames.empty()) table.row({"stack", "not recorded"});
+}
+
+std::string stack_table(OpenedDump& opened, uint32_t site, bool full, const render::Terminal& terminal) {
+  render::Table table({{.title = "", .wide = kLabel},
+                       {.title = "", .least = 16, .cut = render::Cut::start},
+                       {.title = "", .least = 24, .cut = render::Cut::middle},
+                       {.title = "", .least = 12}});
+  std::vector<Frame> frames;
+  if (site != 0 && site < opened.dump.sites.size()) frames = opened.symbols.merged(opened.dump.sites[site], full);
+  add_stack(table, opened, frames);
+  return table.text(terminal, false);
+}
+
+void show_one(OpenedDump& opened, uint32_t index, bool full, Invocation& invocation) {
+  const model::Dump& dump = opened.dump;
+  const Tensor& tensor = dump.tensors[index];
+  const render::Terminal& terminal = invocation.terminal;
+  render::Table facts({{.title = "", .wide = kLabel}, {.title = "", .least = 20}});
+  auto add = [&](const char* name, const std::string& value) {
+    if (!value.empty()) facts.row({name, value});
+  };
+  add("class", tensor.class_name);
+  add("address", fmt::format("{:#x}", tensor.address));
+  add("storage", storage_words(opened, index));
+  add("also seen", other_tensors(opened, index));
+  if (opened.categories[index] != model::Category::unknown) add("category", model::text(opened.categories[index]));
+  add("grad_fn", tensor.grad_fn_name);
+  if (tensor.grad != 0) add("grad", tensor_at(dump, tensor.grad));
+  add("module", opened.places.module_path(tensor.site));
+  if (flag(tensor, TensorFlag::released)) add("state", "released: only weak references keep the object");
+  if (flag(tensor, TensorFlag::freed_during_dump)) add("state", "freed while the dump was written");
+  add("note", tensor.note);
+  add("made", made_words(dump, tensor));
+
+  std::string line = render::clean(first_line(tensor));
+  if (terminal.width > 0) line = render::cut(line, terminal.width);
+  invocation.out += terminal.styled(render::Style::bold, line) + "\n" + facts.text(terminal, false);
+  invocation.out += stack_table(opened, tensor.site, full, terminal);
+
+  if (tensor.storage == kNone) return;
+  uint32_t block = dump.storages[tensor.storage].allocation;
+  uint32_t maker = block == kNone ? 0 : dump.allocations[block].site;
+  if (maker != 0 && opened.places.at(maker).where != opened.places.at(tensor.site).where) {
+    const model::Allocation& allocation = dump.allocations[block];
+    invocation.out +=
+        render::clean(fmt::format("  its memory ({}) was allocated elsewhere, by {}", render::bytes(allocation.nbytes),
+                                  thread_words(dump, allocation.thread))) +
+        "\n" + stack_table(opened, maker, full, terminal);
+  }
+  if (block != kNone && dump.allocations[block].node != 0) {
+    uint64_t serial = dump.allocations[block].node;
+    for (const model::Node& node : dump.nodes) {
+      if (node.serial != serial) continue;
+      std::string name = node.class_name.empty() ? "an autograd node" : node.class_name;
+      invocation.out += render::clean(fmt::format("  allocated in the backward of {}, whose forward was", name)) +
+                        "\n" + stack_table(opened, node.site, full, terminal);
+    }
+  }
+  if (const model::Node* node = tensor.grad_fn == 0 ? nullptr : node_at(dump, tensor.grad_fn);
+      node != nullptr && node->site != 0 && opened.places.at(node->site).where != opened.places.at(tensor.site).where) {
+    invocation.out += render::clean(fmt::format("  its grad_fn {} was made at", tensor.grad_fn_name)) + "\n" +
+                      stack_table(opened, node->site, full, terminal);
+  }
+}
+
+std::optional<uint64_t> parse_id(std::string text) {
+  if (text.starts_with("#")) text.erase(0, 1);
+  uint64_t id = 0;
+  auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), id);
+  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return id;
+}
+
+int show(const ShowOptions& options, Invocation& invocation) {
+  OpenedDump opened(options.dump, options.symbols);
+  std::vector<uint32_t> tensors;
+  int status = kOk;
+  for (const std::string& text : options.ids) {
+    std::optional<uint64_t> id = parse_id(text);
+    if (!id) {
+      invocation.say(fmt::format("'{}' is no tensor id; tensorscope list shows them.", text));
+      return kBadInput;
+    }
+    auto found = std::lower_bound(opened.dump.tensors.begin(), opened.dump.tensors.end(), *id,
+                                  [](const Tensor& tensor, uint64_t serial) { return tensor.serial < serial; });
+    if (found == opened.dump.tensors.end() || found->serial != *id) {
+      invocation.say(fmt::format("{} has no live tensor #{}; tensorscope list shows the ids.", options.dump, *id));
+      status = kBadInput;
+    } else {
+      tensors.push_back(uint32_t(found - opened.dump.tensors.begin()));
+    }
+  }
+  std::vector<uint32_t> sites;
+  for (uint32_t tensor : tensors) sites.push_back(opened.dump.tensors[tensor].site);
+  opened.places.prefetch(sites, true);
+  for (size_t i = 0; i < tensors.size(); ++i) {
+    if (i > 0) invocation.out += "\n";
+    show_one(opened, tensors[i], options.full, invocation);
+  }
+  return finish(invocation, opened.dump, status);
+}
+
+}  // namespace
+
+void add_show(CLI::App& app, Invocation& invocation) {
+  auto options = std::make_shared<ShowOptions>();
+  CLI::App* verb =
+      app.add_subcommand("show", "everything about single tensors, with the merged Python and native stack");
+  verb->fallthrough();
+  verb->add_option("dump", options->dump, "the dump file")->required()->type_name("DUMP");
+  verb->add_option("id", options->ids, "ids as report and list print them")->required()->type_name("ID");
+  verb->add_flag("--full", options->full, "also the interpreter's own frames");
+  add_symbol_options(*verb, options->symbols);
+  verb->footer(
+      "Examples:\n"
+      "  tensorscope show train.4242.1.tscope 1043\n"
+      "  tensorscope show train.4242.1.tscope 1043 1044 --full");
+  verb->callback(
+      [options, &invocation] { invocation.action = [options, &invocation] { return show(*options, invocation); }; });
+}
+
+}  // namespace tensorscope::commands

@@ -1,0 +1,209 @@
+#include "commands/target_process.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <poll.h>
+#include <pwd.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cctype>
+#include <cerrno>
+#include <csignal>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <system_error>
+
+namespace tensorscope::commands {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+// The whole of a /proc file; nothing where it cannot be read.
+std::optional<std::string> read_proc(pid_t pid, const char* name) {
+  std::ifstream file(fmt::format("/proc/{}/{}", pid, name), std::ios::binary);
+  if (!file) return std::nullopt;
+  std::ostringstream text;
+  text << file.rdbuf();
+  // A file of /proc opens and then fails to read where permission is missing.
+  if (text.str().empty() && !file.eof()) return std::nullopt;
+  return text.str();
+}
+
+std::string status_field(const std::string& status, const std::string& name) {
+  size_t at = status.find("\n" + name + ":");
+  if (at == std::string::npos) return "";
+  at += name.size() + 2;
+  std::string value = status.substr(at, status.find('\n', at) - at);
+  size_t begin = value.find_first_not_of(" \t");
+  return begin == std::string::npos ? "" : value.substr(begin);
+}
+
+std::vector<std::string> split_at_zero(const std::string& text) {
+  std::vector<std::string> result;
+  std::istringstream stream(text);
+  for (std::string word; std::getline(stream, word, '\0');) result.push_back(word);
+  return result;
+}
+
+std::string variable(const std::vector<std::string>& environment, const std::string& name) {
+  for (const std::string& entry : environment) {
+    if (entry.starts_with(name + "=")) return entry.substr(name.size() + 1);
+  }
+  return "";
+}
+
+std::string owner_of(pid_t pid) {
+  struct stat info {};
+  if (stat(fmt::format("/proc/{}", pid).c_str(), &info) != 0) return "another user";
+  const passwd* user = getpwuid(info.st_uid);
+  return user != nullptr ? fmt::format("user {}", user->pw_name) : fmt::format("user {}", info.st_uid);
+}
+
+// An object of this file name, or of one with a version after it, is mapped.
+bool has_mapped(const std::string& maps, const std::string& name) {
+  for (size_t at = maps.find("/" + name); at != std::string::npos; at = maps.find("/" + name, at + 1)) {
+    char next = maps[at + 1 + name.size()];
+    if (next == '\n' || next == '.' || next == ' ') return true;
+  }
+  return false;
+}
+
+bool catches(const std::string& status, int signal) {
+  uint64_t caught = strtoull(status_field(status, "SigCgt").c_str(), nullptr, 16);
+  return signal >= 1 && signal <= 64 && (caught >> (signal - 1) & 1) != 0;
+}
+
+}  // namespace
+
+int signal_of(const std::string& value) {
+  if (value.empty()) return SIGUSR1;
+  std::string name;
+  for (char c : value) name += char(std::toupper(uint8_t(c)));
+  if (name == "OFF" || name == "0" || name == "NONE") return 0;
+  if (std::all_of(name.begin(), name.end(), [](char c) { return std::isdigit(uint8_t(c)); })) {
+    int number = name.size() < 4 ? std::stoi(name) : 0;
+    return number >= 1 && number <= 64 ? number : SIGUSR1;
+  }
+  if (name.starts_with("SIG")) name.erase(0, 3);
+  for (int number = 1; number < 32; ++number) {
+    const char* known = sigabbrev_np(number);
+    if (known != nullptr && name == known) return number;
+  }
+  if (name.starts_with("RTMIN+")) return SIGRTMIN + atoi(name.c_str() + 6);
+  if (name.starts_with("RTMAX-")) return SIGRTMAX - atoi(name.c_str() + 6);
+  return SIGUSR1;
+}
+
+TargetProcess::TargetProcess(TargetProcess&& other) noexcept
+    : pid_(other.pid_),
+      descriptor_(other.descriptor_),
+      signal_(other.signal_),
+      pids_(std::move(other.pids_)),
+      directories_(std::move(other.directories_)) {
+  other.descriptor_ = -1;
+}
+
+TargetProcess::~TargetProcess() {
+  if (descriptor_ >= 0) close(descriptor_);
+}
+
+std::optional<TargetProcess> TargetProcess::open(pid_t pid, std::string& problem) {
+  constexpr const char* kNothing = "Nothing was sent.";
+  TargetProcess target(pid);
+  std::optional<std::string> status = read_proc(pid, "status");
+  if (!status) {
+    problem = fmt::format("there is no process {}.", pid);
+    return std::nullopt;
+  }
+  // Held from here on: the process that is checked is the one that gets the signal.
+  target.descriptor_ = int(syscall(SYS_pidfd_open, pid, 0));
+  if (status_field(*status, "State").starts_with("Z")) {
+    problem = fmt::format("process {} has ended.", pid);
+    return std::nullopt;
+  }
+  std::optional<std::string> maps = read_proc(pid, "maps"), environ = read_proc(pid, "environ");
+  if (!maps || !environ) {
+    problem = fmt::format("process {} belongs to {}: ask as that user or as root. {}", pid, owner_of(pid), kNothing);
+    return std::nullopt;
+  }
+  if (!has_mapped(*maps, "libtensorscope.so")) {
+    problem =
+        fmt::format("process {} has no tensorscope in it (start it with: tensorscope run -- ...). {}", pid, kNothing);
+    return std::nullopt;
+  }
+  if (!has_mapped(*maps, "libc10.so")) {
+    problem = fmt::format("process {} has not loaded torch yet, so there is nothing to dump. {}", pid, kNothing);
+    return std::nullopt;
+  }
+  std::vector<std::string> environment = split_at_zero(*environ);
+  target.signal_ = signal_of(variable(environment, "TENSORSCOPE_SIGNAL"));
+  if (target.signal_ == 0) {
+    problem =
+        fmt::format("process {} runs with TENSORSCOPE_SIGNAL=off: it writes no dump when asked. {}", pid, kNothing);
+    return std::nullopt;
+  }
+  status = read_proc(pid, "status");
+  if (!status || !catches(*status, target.signal_)) {
+    problem =
+        fmt::format("process {} does not listen to signal {}: it made no tensor yet, or tensorscope is off in it. {}",
+                    pid, target.signal_, kNothing);
+    return std::nullopt;
+  }
+  std::istringstream numbers(status_field(*status, "NSpid"));
+  for (pid_t number; numbers >> number;) target.pids_.push_back(number);
+  if (target.pids_.empty()) target.pids_.push_back(pid);
+  target.find_directories(environment);
+  return target;
+}
+
+// TENSORSCOPE_DIR counts from the directory that the process started in, which /proc does not tell: its shell's PWD
+// does, in nearly every case, and else the present one.
+void TargetProcess::find_directories(const std::vector<std::string>& environment) {
+  std::string root = fmt::format("/proc/{}/root", pid_);
+  struct stat own {
+  }, theirs{};
+  bool same_root = stat("/", &own) == 0 && stat((root + "/").c_str(), &theirs) == 0 && own.st_ino == theirs.st_ino &&
+                   own.st_dev == theirs.st_dev;
+  std::error_code ignored;
+  auto add = [&](const std::string& path) {
+    std::string reached = same_root ? path : root + path;
+    if (fs::is_directory(reached, ignored) &&
+        std::find(directories_.begin(), directories_.end(), reached) == directories_.end()) {
+      directories_.push_back(reached);
+    }
+  };
+  std::string directory = variable(environment, "TENSORSCOPE_DIR");
+  if (directory.starts_with("/")) {
+    add(directory);
+    return;
+  }
+  std::string tail = directory.empty() ? "" : "/" + directory;
+  std::string started = variable(environment, "PWD");
+  if (started.starts_with("/")) add(started + tail);
+  std::string now = fs::read_symlink(fmt::format("/proc/{}/cwd", pid_), ignored).string();
+  if (now.starts_with("/")) add(now + tail);
+}
+
+bool TargetProcess::ask(std::string& problem) const {
+  long result =
+      descriptor_ >= 0 ? syscall(SYS_pidfd_send_signal, descriptor_, signal_, nullptr, 0) : kill(pid_, signal_);
+  if (result == 0) return true;
+  problem = errno == ESRCH ? fmt::format("process {} has ended.", pid_)
+                           : fmt::format("process {} cannot be sent a signal: {}.", pid_, strerror(errno));
+  return false;
+}
+
+bool TargetProcess::alive() const {
+  if (descriptor_ < 0) return kill(pid_, 0) == 0 || errno == EPERM;
+  pollfd waiting{descriptor_, POLLIN, 0};
+  return poll(&waiting, 1, 0) == 0;
+}
+
+}  // namespace tensorscope::commands

@@ -1,0 +1,46 @@
+#include "commands/tensor_text.h"
+
+#include "dump_generated.h"
+#include "render/units.h"
+
+namespace tensorscope::commands {
+
+using dump::TensorFlag;
+
+std::string age_text(const model::Dump& dump, uint64_t created_ns) {
+  if (created_ns == 0 || created_ns > dump.process.dump_ns) return "?";
+  return render::age(dump.process.dump_ns - created_ns);
+}
+
+std::string traits(const OpenedDump& opened, uint32_t index) {
+  const model::Tensor& tensor = opened.dump.tensors[index];
+  auto has = [&](TensorFlag flag) { return (tensor.flags & uint32_t(flag)) != 0; };
+  std::string text;
+  auto add = [&](const std::string& word) { text += (text.empty() ? "" : ", ") + word; };
+  if (opened.categories[index] != model::Category::unknown) add(model::text(opened.categories[index]));
+  if (has(TensorFlag::view)) add("view");
+  if (!tensor.grad_fn_name.empty()) add(tensor.grad_fn_name);
+  if (tensor.layout > 0) add(tensor.layout_text());
+  if (tensor.storage != model::kNone) {
+    model::StorageKind kind = opened.dump.storages[tensor.storage].kind;
+    if (kind == model::StorageKind::external || kind == model::StorageKind::shared ||
+        kind == model::StorageKind::pinned) {
+      add(model::text(kind));
+    }
+  }
+  if (has(TensorFlag::released)) add("released");
+  if (has(TensorFlag::freed_during_dump)) add("gone");
+  if (has(TensorFlag::inherited)) add("inherited");
+  return text;
+}
+
+uint64_t tensor_bytes(const OpenedDump& opened, const model::Selection& selection) {
+  uint64_t sum = 0;
+  const auto& items = opened.accounts.items();
+  for (uint32_t i = 0; i < items.size(); ++i) {
+    if (selection.item(i) && items[i].storage != model::kNone) sum += items[i].bytes;
+  }
+  return sum;
+}
+
+}  // namespace tensorscope::commands

@@ -1,0 +1,19 @@
+// Words about one tensor that list and show share.
+#pragma once
+
+#include <string>
+
+#include "commands/opened_dump.h"
+
+namespace tensorscope::commands {
+
+// "12m" before the dump, "?" where the time is not known.
+std::string age_text(const model::Dump& dump, uint64_t created_ns);
+
+// "grad", "leaf", "view", ... the few words that tell tensors of one shape apart.
+std::string traits(const OpenedDump& opened, uint32_t tensor);
+
+// Bytes of the selected items that a tensor owns: what the rows of a list add up to.
+uint64_t tensor_bytes(const OpenedDump& opened, const model::Selection& selection);
+
+}  // namespace tensorscope::commands

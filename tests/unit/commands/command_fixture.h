@@ -1,0 +1,66 @@
+// Runs whole commands in the test's process, on synthetic dumps in a directory of the test's own.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include "commands/invocation.h"
+#include "sample_dumps.h"
+
+namespace tensorscope::testing {
+
+struct Result {
+  int status = -1;
+  std::string out, err;
+};
+
+inline Result run(std::vector<std::string> arguments, int width = 0, bool colour = false) {
+  commands::Invocation invocation;
+  render::Terminal terminal{.width = width, .colour = colour, .progress = false};
+  int status = commands::run_command_line(std::move(arguments), &terminal, invocation);
+  return {status, invocation.out, invocation.err};
+}
+
+// The working directory is a fresh one while the test runs, so that paths in outputs are short and the same everywhere.
+class CommandTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    before_ = std::filesystem::current_path();
+    std::string pattern = (std::filesystem::temp_directory_path() / "tensorscope-test-XXXXXX").string();
+    ASSERT_NE(mkdtemp(pattern.data()), nullptr);
+    directory_ = pattern;
+    std::filesystem::current_path(directory_);
+    setenv("XDG_CACHE_HOME", (directory_ / "cache").c_str(), 1);
+  }
+  void TearDown() override {
+    std::filesystem::current_path(before_);
+    std::filesystem::remove_all(directory_);
+  }
+
+  // The program's source, older than its dumps, so that reports may quote it.
+  void write_source() {
+    std::ofstream source("train.py");
+    for (int line = 1; line <= 95; ++line) {
+      source << (line == 57   ? "    losses.append(criterion(out, y))"
+                 : line == 73 ? "    optimizer.step()"
+                              : "")
+             << "\n";
+    }
+    source.close();
+    std::filesystem::last_write_time("train.py",
+                                     std::filesystem::file_time_type::clock::now() - std::chrono::years(20));
+  }
+
+  std::filesystem::path directory_;
+
+ private:
+  std::filesystem::path before_;
+};
+
+}  // namespace tensorscope::testing

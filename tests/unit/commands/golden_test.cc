@@ -1,0 +1,82 @@
+// What people see, word for word: each verb on synthetic dumps against tests/golden/*.txt. After a change that is
+// meant, TENSORSCOPE_UPDATE_GOLDEN=1 meson test -C build commands writes the files anew.
+#include <gmock/gmock.h>
+
+#include <fstream>
+#include <sstream>
+
+#include "command_fixture.h"
+
+namespace tensorscope::testing {
+namespace {
+
+class GoldenTest : public CommandTest {
+ protected:
+  void SetUp() override {
+    CommandTest::SetUp();
+    write_source();
+    for (int minute : {1, 2, 3}) {
+      training_dump(minute, directory_.string()).write("train.4242." + std::to_string(minute) + ".tscope");
+    }
+    other_run_dump().write("train.5555.exit.tscope");
+    native_dump().write("server.4242.1.tscope");
+    DumpBuilder().write("empty.tscope");
+  }
+
+  // Output, errors and status of one command, at the width of a common terminal.
+  void expect(const std::string& name, std::vector<std::string> arguments, int width = 120) {
+    std::string shown = "$ tensorscope";
+    for (const std::string& word : arguments) shown += " " + word;
+    Result result = run(std::move(arguments), width);
+    std::string text = shown + "\n" + result.out;
+    if (!result.err.empty()) text += "-- standard error\n" + result.err;
+    text += "-- status " + std::to_string(result.status) + "\n";
+
+    for (size_t at; (at = text.find(directory_.string())) != std::string::npos;) {
+      text.replace(at, directory_.string().size(), "/home/user");
+    }
+
+    std::string path = std::string(GOLDEN_DIR) + "/" + name + ".txt";
+    if (const char* update = getenv("TENSORSCOPE_UPDATE_GOLDEN"); update != nullptr && *update == '1') {
+      std::ofstream(path) << text;
+      return;
+    }
+    std::ifstream file(path);
+    std::ostringstream golden;
+    golden << file.rdbuf();
+    ASSERT_TRUE(file.good()) << path << " is not there";
+    EXPECT_EQ(text, golden.str()) << path;
+  }
+};
+
+const char* const kFirst = "train.4242.1.tscope";
+const char* const kSecond = "train.4242.2.tscope";
+const char* const kThird = "train.4242.3.tscope";
+
+TEST_F(GoldenTest, Report) { expect("report", {"report", kSecond}); }
+TEST_F(GoldenTest, ReportNarrow) { expect("report-narrow", {"report", kSecond}, 60); }
+TEST_F(GoldenTest, ReportBySite) { expect("report-by-site", {"report", kSecond, "--by", "site", "--top", "4"}); }
+TEST_F(GoldenTest, ReportByDtype) { expect("report-by-dtype", {"report", kSecond, "--by", "dtype"}); }
+TEST_F(GoldenTest, ReportByModule) { expect("report-by-module", {"report", kSecond, "--by", "module"}); }
+TEST_F(GoldenTest, ReportByCategory) { expect("report-by-category", {"report", kSecond, "--by", "category"}); }
+TEST_F(GoldenTest, ReportFiltered) {
+  expect("report-filtered", {"report", kSecond, "--file", "train.py", "--min-size", "32K", "--full-stacks"});
+}
+TEST_F(GoldenTest, ReportNative) { expect("report-native", {"report", "server.4242.1.tscope", "--no-symbols"}); }
+TEST_F(GoldenTest, ReportEmpty) { expect("report-empty", {"report", "empty.tscope"}); }
+TEST_F(GoldenTest, List) { expect("list", {"list", kFirst, "--limit", "12"}); }
+TEST_F(GoldenTest, ListViews) { expect("list-views", {"list", kFirst, "--file", "train.py:52", "--file", "data.py"}); }
+TEST_F(GoldenTest, Show) { expect("show", {"show", kFirst, "#90", "35", "2"}); }
+TEST_F(GoldenTest, ShowNative) { expect("show-native", {"show", "server.4242.1.tscope", "5", "--no-symbols"}); }
+TEST_F(GoldenTest, Diff) { expect("diff", {"diff", kFirst, kSecond}); }
+TEST_F(GoldenTest, DiffSeveral) { expect("diff-several", {"diff", kThird, kFirst, kSecond}); }
+TEST_F(GoldenTest, DiffOtherRun) { expect("diff-other-run", {"diff", kFirst, "train.5555.exit.tscope"}); }
+TEST_F(GoldenTest, CheckFound) { expect("check-found", {"check", kFirst, kSecond, "--max-growth", "1M"}); }
+TEST_F(GoldenTest, CheckLive) { expect("check-live", {"check", kFirst, "--max-live", "1M", "--top", "2"}); }
+TEST_F(GoldenTest, CheckHolds) {
+  expect("check-holds", {"check", kFirst, kSecond, "--max-growth", "10M", "--max-live", "1G"});
+}
+TEST_F(GoldenTest, Info) { expect("info", {"info", kFirst}); }
+
+}  // namespace
+}  // namespace tensorscope::testing
