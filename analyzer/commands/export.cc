@@ -1,4 +1,134 @@
-#include "commands/invocation.h"
+// export: a dump for other programs, as JSON, CSV or folded stacks; a file appears whole or not at all.
+#include "render/export.h"
+
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <memory>
+#include <sstream>
+
+#include "commands/opened_dump.h"
+
 namespace tensorscope::commands {
-void add_export(CLI::App&, Invocation&) {}
+
+namespace {
+
+enum class Format { json, csv, folded };
+
+struct ExportVerbOptions {
+  std::string dump;
+  Format format = Format::json;
+  std::string output = "-";
+  bool full_stacks = false;
+  model::SymbolOptions symbols;
+};
+
+void write(OpenedDump& opened, const ExportVerbOptions& options, std::ostream& out) {
+  render::ExportOptions how;
+  how.full_stacks = options.full_stacks;
+  for (model::Category category : opened.categories) how.categories.emplace_back(model::text(category));
+  switch (options.format) {
+    case Format::json:
+      return render::export_json(opened.dump, opened.symbols, out, how);
+    case Format::csv:
+      return render::export_csv(opened.dump, opened.symbols, out, how);
+    case Format::folded:
+      return render::export_folded(opened.dump, opened.symbols, out, how);
+  }
+}
+
+// A file under a temporary name beside its place, that becomes the real one or goes away.
+class ReplacedFile {
+ public:
+  explicit ReplacedFile(const std::string& path) : path_(path), temporary_(path + ".tmp-XXXXXX") {
+    int descriptor = mkstemp(temporary_.data());
+    if (descriptor < 0) {
+      error_ = errno;
+      return;
+    }
+    mode_t mask = umask(0);
+    umask(mask);
+    fchmod(descriptor, 0666 & ~mask);
+    close(descriptor);
+    stream_.open(temporary_, std::ios::binary | std::ios::trunc);
+    if (!stream_) error_ = errno;
+  }
+  ~ReplacedFile() {
+    if (!done_ && error_ == 0) unlink(temporary_.c_str());
+  }
+  std::ostream& stream() { return stream_; }
+  int error() const { return error_; }
+  // 0, or the error.
+  int finish() {
+    errno = 0;
+    stream_.close();
+    if (!stream_) return errno != 0 ? errno : EIO;
+    if (rename(temporary_.c_str(), path_.c_str()) != 0) return errno;
+    done_ = true;
+    return 0;
+  }
+
+ private:
+  std::string path_, temporary_;
+  std::ofstream stream_;
+  int error_ = 0;
+  bool done_ = false;
+};
+
+int run_export(const ExportVerbOptions& options, Invocation& invocation) {
+  OpenedDump opened(options.dump, options.symbols);
+  if (options.output != "-") {
+    ReplacedFile file(options.output);
+    int error = file.error();
+    if (error == 0) {
+      write(opened, options, file.stream());
+      error = file.finish();
+    }
+    if (error != 0) {
+      invocation.say(fmt::format("{} cannot be written: {}.", options.output, strerror(error)));
+      return kBadInput;
+    }
+  } else if (invocation.stream != nullptr) {
+    write(opened, options, *invocation.stream);
+  } else {
+    std::ostringstream text;
+    write(opened, options, text);
+    invocation.out += text.str();
+  }
+  return finish(invocation, opened.dump);
+}
+
+}  // namespace
+
+void add_export(CLI::App& app, Invocation& invocation) {
+  auto options = std::make_shared<ExportVerbOptions>();
+  CLI::App* verb = app.add_subcommand("export", "a dump for other programs: JSON, CSV, folded stacks");
+  verb->fallthrough();
+  verb->add_option("dump", options->dump, "the dump file")->required()->type_name("DUMP");
+  std::map<std::string, Format> formats{{"json", Format::json}, {"csv", Format::csv}, {"folded", Format::folded}};
+  verb->add_option("--format", options->format,
+                   "json (docs/json.md), csv (one row a tensor), folded (for flame graphs)")
+      ->required()
+      ->transform(CLI::CheckedTransformer(formats).description(""))
+      ->type_name("FORMAT");
+  verb->add_option("-o,--output", options->output, "file to write, whole or not at all; default: - (standard output)")
+      ->type_name("FILE");
+  verb->add_flag("--full-stacks", options->full_stacks, "keep the interpreter's own frames");
+  add_symbol_options(*verb, options->symbols);
+  verb->footer(
+      "Examples:\n"
+      "  tensorscope export train.4242.1.tscope --format json -o train.json\n"
+      "  tensorscope export train.4242.1.tscope --format csv | column -s, -t | less -S\n"
+      "  tensorscope export train.4242.1.tscope --format folded | flamegraph.pl > memory.svg");
+  verb->callback([options, &invocation] {
+    invocation.action = [options, &invocation] { return run_export(*options, invocation); };
+  });
+}
+
 }  // namespace tensorscope::commands

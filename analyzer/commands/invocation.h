@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <ostream>
 #include <string>
 #include <vector>
 
@@ -22,7 +23,8 @@ inline constexpr int kBadInput = 2;  // misuse, or a file that is no sound dump
 struct Invocation {
   render::Terminal terminal;
   std::string out, err;
-  std::function<int()> action;  // set by the verb that was given
+  std::ostream* stream = nullptr;  // where large output may go at once, instead of into `out`
+  std::function<int()> action;     // set by the verb that was given
 
   // One line on standard error: "tensorscope: ...".
   void say(const std::string& text);

@@ -3,6 +3,7 @@
 
 #include <cerrno>
 #include <cstring>
+#include <iostream>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -26,8 +27,12 @@ bool write_all(int descriptor, std::string_view text) {
 
 int main(int argc, char** argv) {
   tensorscope::commands::Invocation invocation;
+  invocation.stream = &std::cout;
   int status = run_command_line(std::vector<std::string>(argv + 1, argv + argc), nullptr, invocation);
-  if (!write_all(STDOUT_FILENO, invocation.out)) {
+  errno = 0;
+  std::cout.flush();
+  bool written = std::cout.good() || errno == EPIPE;
+  if (!written || !write_all(STDOUT_FILENO, invocation.out)) {
     invocation.say(std::string("standard output cannot be written: ") + strerror(errno) + ".");
     status = tensorscope::commands::kBadInput;
   }
