@@ -39,6 +39,9 @@ bool is_internal(const Frame& frame) {
          frame.function.starts_with("PyEval_");
 }
 
+// The profiler's hooks: on every stack, and never the answer.
+bool is_own(const Frame& frame) { return frame.module.starts_with("libtensorscope"); }
+
 class Merger {
  public:
   Merger(const std::vector<Frame>& native, const std::vector<PythonStackFrame>& python, bool full)
@@ -89,7 +92,7 @@ class Merger {
   void add_native(size_t begin, size_t end, bool internals) {
     if (!full_) end = std::min(end, outer_end_);
     for (size_t i = begin; i < end; i++) {
-      if (internals || !is_internal(native_[i])) out_.push_back(native_[i]);
+      if ((internals || !is_internal(native_[i])) && (full_ || !is_own(native_[i]))) out_.push_back(native_[i]);
     }
   }
 

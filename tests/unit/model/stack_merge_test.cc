@@ -41,6 +41,13 @@ TEST(StackMerge, EachEvaluationIsARunOfPythonFrames) {
               ElementsAre("at::empty", "softmax", "torch::apply", "forward", "train"));
 }
 
+TEST(StackMerge, TheProfilersOwnFramesAreLeftOut) {
+  std::vector<Frame> natives = {native("c10::TensorImpl::TensorImpl"), native("hook", "libtensorscope.so"), native("f"),
+                                native("main_and_dump", "libtensorscope.so")};
+  EXPECT_THAT(merge(natives, {}), ElementsAre("c10::TensorImpl::TensorImpl", "f"));
+  EXPECT_EQ(merge(natives, {}, true).size(), 4u);
+}
+
 TEST(StackMerge, FullKeepsTheInterpreter) {
   EXPECT_THAT(
       merge({native("at::empty"), interpreter("cfunction_call"), eval(), interpreter("Py_RunMain"),
