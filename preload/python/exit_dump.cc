@@ -72,6 +72,10 @@ bool claim_exit_dump() {
 }
 
 bool register_exit_dump(const Gil& gil) {
+  // torch imports atexit only after it has loaded its libraries.
+  if (!module_globals(gil, "atexit")) {
+    const Owned imported(gil, gil->PyImport_ImportModuleLevel("atexit", nullptr, nullptr, nullptr, 0));
+  }
   // Only a function written in C is called: a program may have put one of its own in its place.
   Object* function = builtin_function(gil, "atexit", "register");
   bool registered = false;

@@ -17,45 +17,46 @@ struct Interpreter;  // PyInterpreterState
 using Visit = int (*)(Object*, void*);
 
 // One row a function: return type, name, parameters. The names in the first list exist in every series.
-#define TENSORSCOPE_PYTHON_FUNCTIONS(F)                            \
-  F(int, Py_IsInitialized, ())                                     \
-  F(const char*, Py_GetVersion, ())                                \
-  F(int, PyGILState_Ensure, ())                                    \
-  F(void, PyGILState_Release, (int))                               \
-  F(ThreadState*, PyGILState_GetThisThreadState, ())               \
-  F(ThreadState*, PyEval_SaveThread, ())                           \
-  F(void, PyEval_RestoreThread, (ThreadState*))                    \
-  F(Interpreter*, PyInterpreterState_Main, ())                     \
-  F(ThreadState*, PyInterpreterState_ThreadHead, (Interpreter*))   \
-  F(ThreadState*, PyThreadState_Next, (ThreadState*))              \
-  F(void, Py_DecRef, (Object*))                                    \
-  F(void, Py_IncRef, (Object*))                                    \
-  F(void, PyErr_Clear, ())                                         \
-  F(Object*, PyImport_GetModuleDict, ())                           \
-  F(Object*, PyModule_Create2, (void*, int))                       \
-  F(Object*, PyModule_GetDict, (Object*))                          \
-  F(Object*, PyCFunction_NewEx, (void*, Object*, Object*))         \
-  F(Object*, PyObject_CallFunctionObjArgs, (Object*, ...))         \
-  F(Object*, PyObject_GetAttrString, (Object*, const char*))       \
-  F(Object*, PyObject_GenericGetDict, (Object*, void*))            \
-  F(int, PyObject_IsTrue, (Object*))                               \
-  F(int, PyType_IsSubtype, (Object*, Object*))                     \
-  F(unsigned long, PyType_GetFlags, (Object*))                     \
-  F(void*, PyType_GetSlot, (Object*, int))                         \
-  F(const char*, PyExceptionClass_Name, (Object*))                 \
-  F(Object*, PyDict_New, ())                                       \
-  F(int, PyDict_Next, (Object*, ptrdiff_t*, Object**, Object**))   \
-  F(int, PyDict_SetItemString, (Object*, const char*, Object*))    \
-  F(ptrdiff_t, PyList_Size, (Object*))                             \
-  F(Object*, PyList_GetItem, (Object*, ptrdiff_t))                 \
-  F(ptrdiff_t, PyTuple_Size, (Object*))                            \
-  F(Object*, PyTuple_GetItem, (Object*, ptrdiff_t))                \
-  F(Object*, PyCell_Get, (Object*))                                \
-  F(long long, PyLong_AsLongLong, (Object*))                       \
-  F(Object*, PyBool_FromLong, (long))                              \
-  F(const char*, PyUnicode_AsUTF8AndSize, (Object*, ptrdiff_t*))   \
-  F(int, PyUnicode_CompareWithASCIIString, (Object*, const char*)) \
-  F(Object*, PyUnicode_DecodeFSDefault, (const char*))             \
+#define TENSORSCOPE_PYTHON_FUNCTIONS(F)                                                 \
+  F(int, Py_IsInitialized, ())                                                          \
+  F(const char*, Py_GetVersion, ())                                                     \
+  F(int, PyGILState_Ensure, ())                                                         \
+  F(void, PyGILState_Release, (int))                                                    \
+  F(ThreadState*, PyGILState_GetThisThreadState, ())                                    \
+  F(ThreadState*, PyEval_SaveThread, ())                                                \
+  F(void, PyEval_RestoreThread, (ThreadState*))                                         \
+  F(Interpreter*, PyInterpreterState_Main, ())                                          \
+  F(ThreadState*, PyInterpreterState_ThreadHead, (Interpreter*))                        \
+  F(ThreadState*, PyThreadState_Next, (ThreadState*))                                   \
+  F(void, Py_DecRef, (Object*))                                                         \
+  F(void, Py_IncRef, (Object*))                                                         \
+  F(void, PyErr_Clear, ())                                                              \
+  F(Object*, PyImport_GetModuleDict, ())                                                \
+  F(Object*, PyImport_ImportModuleLevel, (const char*, Object*, Object*, Object*, int)) \
+  F(Object*, PyModule_Create2, (void*, int))                                            \
+  F(Object*, PyModule_GetDict, (Object*))                                               \
+  F(Object*, PyCFunction_NewEx, (void*, Object*, Object*))                              \
+  F(Object*, PyObject_CallFunctionObjArgs, (Object*, ...))                              \
+  F(Object*, PyObject_GetAttrString, (Object*, const char*))                            \
+  F(Object*, PyObject_GenericGetDict, (Object*, void*))                                 \
+  F(int, PyObject_IsTrue, (Object*))                                                    \
+  F(int, PyType_IsSubtype, (Object*, Object*))                                          \
+  F(unsigned long, PyType_GetFlags, (Object*))                                          \
+  F(void*, PyType_GetSlot, (Object*, int))                                              \
+  F(const char*, PyExceptionClass_Name, (Object*))                                      \
+  F(Object*, PyDict_New, ())                                                            \
+  F(int, PyDict_Next, (Object*, ptrdiff_t*, Object**, Object**))                        \
+  F(int, PyDict_SetItemString, (Object*, const char*, Object*))                         \
+  F(ptrdiff_t, PyList_Size, (Object*))                                                  \
+  F(Object*, PyList_GetItem, (Object*, ptrdiff_t))                                      \
+  F(ptrdiff_t, PyTuple_Size, (Object*))                                                 \
+  F(Object*, PyTuple_GetItem, (Object*, ptrdiff_t))                                     \
+  F(Object*, PyCell_Get, (Object*))                                                     \
+  F(long long, PyLong_AsLongLong, (Object*))                                            \
+  F(Object*, PyBool_FromLong, (long))                                                   \
+  F(const char*, PyUnicode_AsUTF8AndSize, (Object*, ptrdiff_t*))                        \
+  F(int, PyUnicode_CompareWithASCIIString, (Object*, const char*))                      \
+  F(Object*, PyUnicode_DecodeFSDefault, (const char*))                                  \
   F(Object*, PyRun_String, (const char*, int, Object*, Object*))
 
 // Null where the series lacks them.

@@ -57,6 +57,10 @@ def test_the_gil_with_a_time_limit(python):
     assert "after: complete" in done.stdout
     assert "child: complete" in done.stdout
     assert "monitored: 0 events" in done.stdout
+    if "blocked:" in done.stdout:
+        assert "blocked: partial\treading the program's modules did not end within the time limit" in done.stdout
+        assert "behind it: partial\tthe GIL was not free" in done.stdout
+        assert "unblocked: complete" in done.stdout
 
 
 ENDS = {
@@ -96,9 +100,9 @@ def test_a_forked_child_makes_an_exit_dump_only_if_asked(python, setting, dumps)
 def test_a_child_of_multiprocessing_makes_no_exit_dump(python, tmp_path):
     program = tmp_path / "spawning.py"
     program.write_text(BEGIN + "import multiprocessing\ndef work(): print('working', flush=True)\n"
-                       "if __name__ == '__main__':\n    process = multiprocessing.get_context('spawn').Process(target=work)\n"
+                       "if __name__ == '__main__':\n    multiprocessing.set_executable(sys.argv[3])\n    process = multiprocessing.get_context('spawn').Process(target=work)\n"
                        "    process.start(); process.join(); print(process.exitcode)\n")
-    done = run(python, program, harness.PROGRAMS, PROBE)
+    done = run(python, program, harness.PROGRAMS, PROBE, python)
     assert done.stdout == "working\n0\n", done.stderr
     assert done.stderr.count("dump for reason 2") == 1, done.stderr
 

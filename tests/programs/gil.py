@@ -1,14 +1,19 @@
 """Asks the bridge's probe (first argument) for names while another thread keeps the GIL, afterwards, in a forked child, and
 under whatever watches Python code run. Needs no torch."""
 import ctypes
+import gc  # noqa: F401: torch would import it
 import os
 import sys
 import threading
 import time
+import types
 import warnings
 
 import bridge
 
+for name in ("torch", "torch.nn", "torch.nn.modules", "torch.nn.modules.module"):
+    sys.modules.setdefault(name, types.ModuleType(name))
+sys.modules["torch.nn.modules.module"].Module = type("Module", (), {})
 warnings.simplefilter("ignore")  # a fork with threads
 probe = bridge.attached(sys.argv[1])
 keeper = ctypes.PyDLL(None)  # its functions are called with the GIL held
@@ -50,6 +55,15 @@ for asker in askers:
     asker.start()
 for asker in askers:
     asker.join()
+
+# A look that does not end: an audit hook of the program's that blocks (from 3.12 on no audit event is caused).
+if sys.version_info < (3, 12):
+    go_on = threading.Event()
+    sys.addaudithook(lambda event, _: go_on.wait() if event == "gc.get_objects" else None)
+    print("blocked:", names(10))
+    print("behind it:", names(10))
+    go_on.set()
+    print("unblocked:", names())
 
 events = []
 watch = lambda *arguments: events.append(arguments) if threading.get_ident() != own else None

@@ -1,8 +1,6 @@
 """Modules in every kind of holder, and modules that do not want to be looked at. Compares the names that the bridge's probe
 (first argument) finds with those that a person would give. Needs no torch: without it a class of the same shape stands in."""
-import atexit  # noqa: F401: torch would import it
 import gc
-
 import sys
 import threading
 import types

@@ -44,7 +44,7 @@ class HolderSearch {
 
  private:
   static constexpr int kMaxDepth = 6;  // an instance and its __dict__ count as two
-  static constexpr size_t kMaxReferences = 4'000'000;
+  static constexpr size_t kMaxReferences = 2'000'000;
 
   struct Node {
     Object* object;

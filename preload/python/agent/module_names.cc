@@ -46,7 +46,7 @@ void collect_module_names(const Gil& gil, Deadline deadline, Names& names) {
   names.complete = modules.read(gil, module_class, deadline, names.detail);
   if (!name_roots(gil, modules, deadline) && names.complete) {
     names.complete = false;
-    names.detail = "the time was up before all holders of modules were looked at";
+    names.detail = "not every holder of modules was looked at (time limit, or very many objects)";
   }
   names.modules.reserve(modules.all.size());
   for (LiveModule& module : modules.all) {
