@@ -3,6 +3,7 @@
 #include <errno.h>
 
 #include "hooks/fork.h"
+#include "hooks/process.h"
 #include "hooks/program_signal.h"
 #include "hooks/self_check.h"
 #include "live/recorder.h"
@@ -27,6 +28,7 @@ void start() {
   if (!hooks::destruction_is_seen())
     return switch_off("torch destroys tensors without calling a function that can be hooked");
   hooks::start_fork_handlers();
+  hooks::start_exit_dump();
   g_activated.store(true, std::memory_order_release);
   State starting = State::starting;
   g_state.compare_exchange_strong(starting, State::recording, std::memory_order_acq_rel);

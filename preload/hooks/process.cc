@@ -1,11 +1,15 @@
-// The normal end of the process: main's return and exit(). The dump is written before the program's own exit handlers
+// Main's return and exit(). The dump is written before the program's own exit handlers
 // and static destructors run; a Python program has had its dump by then (python/bridge.h). Never for _exit.
+#include "hooks/process.h"
+
 #include <stdio.h>
 
 #include "hooks/activation.h"
 #include "hooks/libc_function.h"
 #include "python/bridge.h"
 #include "snapshot/collector.h"
+#include "support/coverage.h"
+#include "support/options.h"
 
 namespace tensorscope::hooks {
 
@@ -33,6 +37,16 @@ int main_and_dump(int argc, char** argv, char** environment) {
 __attribute__((constructor)) void at_load() { python::register_builtin_module(); }
 
 }  // namespace
+
+void start_exit_dump() {
+  if (options().exit == ExitDump::never) {
+    set_coverage(Subject::exit_trigger, Seen::no, "switched off by TENSORSCOPE_EXIT");
+  } else if (g_main) {
+    set_coverage(Subject::exit_trigger, Seen::yes, "");
+  } else {
+    set_coverage(Subject::exit_trigger, Seen::partly, "only exit() writes a dump: main was started past the preload");
+  }
+}
 
 }  // namespace tensorscope::hooks
 
