@@ -1,4 +1,4 @@
-// Main's return and exit(). The dump is written before the program's own exit handlers
+// The dump of main's return and of exit() is written before the program's own exit handlers
 // and static destructors run; a Python program has had its dump by then (python/bridge.h). Never for _exit.
 #include "hooks/process.h"
 

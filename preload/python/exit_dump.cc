@@ -84,8 +84,9 @@ bool register_exit_dump(const Gil& gil) {
     const Owned result(gil, callback ? gil->PyObject_CallFunctionObjArgs(function, callback.get(), nullptr) : nullptr);
     registered = bool(result);
   }
-  set_coverage(Subject::exit_trigger, registered ? Seen::yes : Seen::partly,
-               registered ? "" : "the program's atexit could not be used: exit dumps have no names");
+  if (options().exit != ExitDump::never)
+    set_coverage(Subject::exit_trigger, registered ? Seen::yes : Seen::partly,
+                 registered ? "" : "the program's atexit could not be used: exit dumps have no names");
   return registered;
 }
 
