@@ -59,6 +59,7 @@ EXPORTED int __libc_start_main(Main* main, int argc, char** argv, int (*init)(in
                                void (*loader_fini)(), void* stack_end) {
   static LibcFunction<StartMain> next;
   g_main = main;
+  if (tensorscope::activated()) start_exit_dump();  // torch is linked in: its initialisers have run
   return next.get("__libc_start_main")(main_and_dump, argc, argv, init, fini, loader_fini, stack_end);
 }
 

@@ -3,7 +3,7 @@
 
 namespace tensorscope::hooks {
 
-// Says in the coverage record whether main's return and exit() will write a dump. Context: activation.
+// Says in the coverage record whether main's return and exit() will write a dump. Context: activation, and before main.
 void start_exit_dump();
 
 }  // namespace tensorscope::hooks
