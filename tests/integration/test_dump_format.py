@@ -17,7 +17,7 @@ _xxhash.XXH3_64bits_withSeed.argtypes = [ctypes.c_char_p, ctypes.c_size_t, ctype
 SCHEMA = pathlib.Path(__file__).parents[2] / "include" / "tensorscope" / "dump.fbs"
 ROOTS = {"PROC": "Process", "STRS": "Strings", "MODS": "Modules", "CODE": "Codes", "NATV": "NativeFrames", "PYTH": "PythonFrames",
          "SITE": "Sites", "THRD": "Threads", "TENS": "TensorRows", "ALLO": "AllocationRows", "NODE": "NodeRows", "TOTL": "Totals",
-         "COVR": "Coverages", "NAME": "Names", "END!": "End"}
+         "COVR": "Coverages", "NAME": "Names", "END!": "EndMark"}
 KNOWS_SIZES, KNOWS_STRIDES = 1 << 0, 1 << 1
 
 
@@ -96,7 +96,7 @@ def dump(tmp_path_factory):
     folder = tmp_path_factory.mktemp("dump")
     done = harness.run("views.py", folder=folder)
     assert done.returncode == 0, done.stderr
-    return pathlib.Path(harness.truth(folder)["dump"])
+    return pathlib.Path(harness.truth(folder, "after")["dump"])
 
 
 def test_a_second_reader_agrees_with_the_first(dump, generated):
