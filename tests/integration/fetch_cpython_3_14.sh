@@ -17,7 +17,6 @@ set -- -q -o Dir::Etc::SourceList="$apt/sources.list" -o Dir::Etc::SourceParts="
   -o Acquire::Check-Valid-Until=false -o Acquire::Languages=none -o APT::Sandbox::User=
 apt-get "$@" update >&2
 (cd "$folder/debs" && apt-get "$@" download $packages >&2)
-# libc6 comes last: its /lib links fit beside what the others unpack.
 for deb in "$folder"/debs/*.deb; do dpkg-deb --extract "$deb" "$folder/root"; done
 rm -rf "$apt" "$folder/debs"
 
