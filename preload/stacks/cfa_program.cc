@@ -8,20 +8,41 @@ constexpr uint64_t kBp = 6, kSp = 7;
 
 // Where a register of the caller is, as far as a rule can say it.
 struct Saved {
-  enum How : uint8_t { same, undefined, at_offset, otherwise } how = same;
-  int64_t offset = 0;  // from the CFA
+  enum How : uint8_t { same, undefined, at_offset, at_bp, otherwise } how = same;
+  int64_t offset = 0;  // from the CFA; at_bp: from RBP
 };
 
 struct Row {
   uint64_t cfa_register = kSp;
   int64_t cfa_offset = 0;
-  bool cfa_is_expression = false;
+  enum : uint8_t { from_register, in_slot_of_bp, otherwise } cfa = from_register;
   Saved bp, sp, return_address;
 
   Saved* column(uint64_t number) {
     return number == kBp ? &bp : number == kSp ? &sp : number == kReturnAddressColumn ? &return_address : nullptr;
   }
 };
+
+// The two expressions that GCC writes where a function realigns its stack.
+enum class Expression : uint8_t { bp_plus, deref_bp_plus, other };
+
+// Reads one expression with its length.
+Expression read_expression(ByteReader& in, int64_t& offset) {
+  constexpr uint8_t kBreg6 = 0x76, kDeref = 0x06;  // DW_OP_breg6, DW_OP_deref
+  const uint64_t size = in.uleb();
+  if (size > in.left()) {
+    in.skip(size);
+    return Expression::other;
+  }
+  ByteReader expression(in.position(), size);
+  in.skip(size);
+  if (expression.fixed<uint8_t>() != kBreg6) return Expression::other;
+  offset = expression.sleb();
+  if (!expression.ok()) return Expression::other;
+  if (expression.left() == 0) return Expression::bp_plus;
+  return expression.left() == 1 && expression.fixed<uint8_t>() == kDeref ? Expression::deref_bp_plus
+                                                                         : Expression::other;
+}
 
 class Machine {
  public:
@@ -43,7 +64,7 @@ class Machine {
   void define_cfa(uint64_t number, int64_t offset) {
     row_.cfa_register = number;
     row_.cfa_offset = offset;
-    row_.cfa_is_expression = false;
+    row_.cfa = Row::from_register;
   }
   void advance(uint64_t steps) { location_ += steps * alignment_.code; }
 
@@ -129,11 +150,17 @@ bool Machine::run_extended(uint8_t code, ByteReader& in) {
       row_.cfa_offset = int64_t(in.uleb());
       return true;
     case 0x0f:  // DW_CFA_def_cfa_expression
-      in.skip(in.uleb());
-      row_.cfa_is_expression = true;
+      row_.cfa =
+          read_expression(in, row_.cfa_offset) == Expression::deref_bp_plus ? Row::in_slot_of_bp : Row::otherwise;
       return true;
-    case 0x10:  // DW_CFA_expression, DW_CFA_val_expression
-    case 0x16:
+    case 0x10: {  // DW_CFA_expression
+      number = in.uleb();
+      int64_t offset = 0;
+      const bool at_bp = read_expression(in, offset) == Expression::bp_plus;
+      set(number, at_bp ? Saved::at_bp : Saved::otherwise, offset);
+      return true;
+    }
+    case 0x16:  // DW_CFA_val_expression
       number = in.uleb();
       in.skip(in.uleb());
       set(number, Saved::otherwise);
@@ -166,7 +193,12 @@ bool Machine::run_extended(uint8_t code, ByteReader& in) {
 UnwindRule rule_of(const Row& row) {
   if (row.return_address.how == Saved::undefined) return UnwindRule::outermost();
   if (row.return_address.how != Saved::at_offset || row.return_address.offset != -8) return UnwindRule::odd();
-  if (row.cfa_is_expression || (row.cfa_register != kSp && row.cfa_register != kBp)) return UnwindRule::odd();
+  if (row.cfa == Row::in_slot_of_bp && row.bp.how == Saved::at_bp && row.bp.offset == 0) {
+    const int64_t slot = -row.cfa_offset;
+    const bool expressible = slot > 0 && slot % 8 == 0 && slot / 8 <= UnwindRule::kMaxBpWords;
+    return expressible ? UnwindRule::realigned(uint32_t(slot / 8)) : UnwindRule::odd();
+  }
+  if (row.cfa != Row::from_register || (row.cfa_register != kSp && row.cfa_register != kBp)) return UnwindRule::odd();
   if (row.sp.how != Saved::same) return UnwindRule::odd();
   if (row.cfa_offset < 8 || row.cfa_offset % 8 != 0 || row.cfa_offset / 8 > UnwindRule::kMaxCfaWords) {
     return UnwindRule::odd();

@@ -21,13 +21,14 @@ struct FrameState {
 
 struct FrameRecord {
   uint64_t ip;
-  uint64_t bp;            // RBP, where the frame's CFA is relative to it
-  uint32_t depth_words;   // sp = end of the thread's stack - 8 * depth_words
-  uint32_t caller : 24;   // record of the caller as last seen; 0: outermost
-  uint32_t bp_words : 7;  // the caller's RBP is at [caller's sp - 8 * bp_words]; 0: it is this frame's
-  uint32_t from_bp : 1;   // the CFA is relative to RBP
-  StackId node;           // of the stack from here outwards; 0: the trie was full
-  StackId caller_node;    // what `node` was made from
+  uint64_t bp;             // RBP, where the frame's CFA depends on it
+  uint32_t depth_words;    // sp = end of the thread's stack - 8 * depth_words
+  uint32_t caller : 24;    // record of the caller as last seen; 0: outermost
+  uint32_t bp_words : 6;   // the caller's RBP is at [caller's sp - 8 * bp_words]; 0: it is this frame's
+  uint32_t from_bp : 1;    // the CFA depends on RBP
+  uint32_t realigned : 1;  // the CFA is in [RBP - 8 * bp_words], the caller's RBP in [RBP]
+  StackId node;            // of the stack from here outwards; 0: the trie was full
+  StackId caller_node;     // what `node` was made from
 };
 static_assert(sizeof(FrameRecord) == 32);
 

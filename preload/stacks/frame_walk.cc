@@ -17,12 +17,26 @@ __attribute__((noinline)) UnwindRule learn(ThreadStack& stack, RuleTable& rules,
 
 enum class Step : uint8_t { caller, outermost, lost };
 
+Step step_realigned(const ThreadStack& stack, uint32_t slot_words, FrameState& state, ThreadStack::FreshFrame& frame) {
+  const uint64_t slot = state.bp - 8 * uint64_t{slot_words};
+  if (slot < state.sp || slot > state.bp || state.bp >= stack.high || (state.bp & 7) != 0) return Step::lost;
+  const uint64_t cfa = word_at(slot);
+  if (cfa <= state.bp + 8 || cfa > stack.high || (cfa & 7) != 0) return Step::lost;
+  frame.bp_words = uint8_t(slot_words);
+  frame.from_bp = frame.realigned = true;
+  state = {word_at(cfa - 8), cfa, word_at(state.bp)};
+  return state.ip != 0 ? Step::caller : Step::lost;
+}
+
 // Turns `state` into its caller's by the rule, and says in `frame` how.
 Step step(ThreadStack& stack, RuleTable& rules, FrameState& state, ThreadStack::FreshFrame& frame) {
-  frame = {state, 0, false};
+  frame = {state, 0, false, false};
   UnwindRule rule = rules.find(state.ip);
   if (__builtin_expect(!rule.known(), false)) rule = learn(stack, rules, state.ip);
-  if (!rule.is_relative()) return rule.is_outermost() ? Step::outermost : Step::lost;
+  if (!rule.is_relative()) {
+    if (rule.is_realigned()) return step_realigned(stack, rule.cfa_slot_words(), state, frame);
+    return rule.is_outermost() ? Step::outermost : Step::lost;
+  }
   const uint64_t cfa = (rule.from_bp() ? state.bp : state.sp) + 8 * uint64_t{rule.cfa_words()};
   const uint64_t bp_slot = cfa - 8 * uint64_t{rule.bp_words()};
   if (cfa <= state.sp || cfa > stack.high || (cfa & 7) != 0 || bp_slot < state.sp) return Step::lost;
@@ -34,37 +48,53 @@ Step step(ThreadStack& stack, RuleTable& rules, FrameState& state, ThreadStack::
   return state.ip != 0 ? Step::caller : Step::lost;
 }
 
-// Follows the recorded callers from record `at`, whose state is `state`, as long as the stack's words are theirs. True:
-// to the outermost frame. False: `state` is the first frame that is not as recorded, or the path is full.
-bool follow(ThreadStack& stack, uint32_t at, FrameState& state, Walk& walk) {
+enum class Followed : uint8_t {
+  whole,    // to the outermost frame
+  differs,  // `state` is a frame that is not as recorded
+  unclear,  // `state` is a frame whose caller must be found by its rule
+  full,
+};
+
+// Follows the recorded callers from record `at`, whose state is `state`, as long as the stack's words are theirs.
+Followed follow(ThreadStack& stack, uint32_t at, FrameState& state, Walk& walk) {
   FrameCache& cache = stack.cache;
   const uint64_t high = stack.high;
   uint32_t changed = 0;
   uint64_t bp = state.bp;
   int count = walk.frames;
-  bool whole = false;
+  Followed followed = Followed::full;
   while (count < ThreadStack::kMaxFrames) {
     stack.path[count++] = at;
     const FrameRecord& frame = cache[at];
     at = frame.caller;
     if (at == 0) {
       changed |= frame.caller_node;
-      whole = true;
+      followed = Followed::whole;
       break;
     }
     const FrameRecord& caller = cache[at];
     const uint64_t sp = high - 8 * uint64_t{caller.depth_words};
     const uint64_t ip = word_at(sp - 8);
-    if (frame.bp_words != 0) bp = word_at(sp - 8 * uint64_t{frame.bp_words});
+    if (__builtin_expect(frame.realigned != 0, false)) {
+      if (word_at(bp - 8 * uint64_t{frame.bp_words}) != sp) {
+        state = {frame.ip, high - 8 * uint64_t{frame.depth_words}, bp};
+        followed = Followed::unclear;
+        --count;
+        break;
+      }
+      bp = word_at(bp);
+    } else if (frame.bp_words != 0)
+      bp = word_at(sp - 8 * uint64_t{frame.bp_words});
     if (__builtin_expect(ip != caller.ip || (caller.from_bp != 0 && bp != caller.bp), false)) {
       state = {ip, sp, bp};
+      followed = Followed::differs;
       break;
     }
     changed |= frame.caller_node ^ caller.node;
   }
   walk.frames = count;
   walk.changed = walk.changed || changed != 0;
-  return whole;
+  return followed;
 }
 
 }  // namespace
@@ -73,17 +103,21 @@ Walk walk_frames(ThreadStack& stack, RuleTable& rules, FrameState innermost) {
   Walk walk;
   if (!stack.holds(innermost.sp) || (innermost.sp & 7) != 0) return walk;
   FrameState state = innermost;
+  bool by_rule = false;  // the next step
   while (walk.frames < ThreadStack::kMaxFrames) {
     const uint32_t known = stack.cache.find(state.ip, stack.depth_words(state.sp));
-    if (known != 0 && (stack.cache[known].from_bp == 0 || stack.cache[known].bp == state.bp)) {
-      if (follow(stack, known, state, walk)) {
+    if (!by_rule && known != 0 && (stack.cache[known].from_bp == 0 || stack.cache[known].bp == state.bp)) {
+      const Followed followed = follow(stack, known, state, walk);
+      if (followed == Followed::whole) {
         walk.end = Walk::complete;
         return walk;
       }
       walk.changed = true;
       if (state.ip == 0) return walk;
+      by_rule = followed == Followed::unclear;
       continue;
     }
+    by_rule = false;
     walk.changed = true;
     stack.path[walk.frames] = ThreadStack::kFresh;
     const Step stepped = step(stack, rules, state, stack.fresh[walk.frames++]);
@@ -113,6 +147,7 @@ bool give_nodes(ThreadStack& stack, const Walk& walk, NativeTrie& trie) {
       frame.bp = fresh.state.bp;
       frame.bp_words = fresh.bp_words;
       frame.from_bp = fresh.from_bp;
+      frame.realigned = fresh.realigned;
       stack.path[i] = index;
     }
     FrameRecord& frame = cache[stack.path[i]];

@@ -26,7 +26,7 @@ struct ThreadStack {
   struct FreshFrame {
     FrameState state;
     uint8_t bp_words;  // as in FrameRecord
-    bool from_bp;
+    bool from_bp, realigned;
   } fresh[kMaxFrames];
 
   FrameCache cache;

@@ -1,8 +1,19 @@
 #include "stacks/native_stack.h"
 
+#include <alloca.h>
 #include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <ucontext.h>
+#include <unistd.h>
 
+#include <algorithm>
+#include <atomic>
+#include <csetjmp>
+#include <csignal>
+#include <cstring>
 #include <thread>
+#include <vector>
 
 #include "native_test_support.h"
 #include "support/coverage.h"
@@ -55,9 +66,244 @@ TEST_F(NativeStack, BeginsWithTheCaller) {
   EXPECT_EQ(captured[1], here);
 }
 
-TEST_F(NativeStack, Threads) {
+TEST_F(NativeStack, ManyThreads) {
+  std::vector<std::thread> threads;
+  std::atomic<int> wrong{0};
+  for (int t = 0; t < 8; ++t) {
+    threads.emplace_back([&] {
+      for (int i = 0; i < 50; ++i) {
+        const StackId first = capture_native(nullptr), second = capture_native(nullptr);
+        const auto a = addresses_of(first), b = addresses_of(second);
+        if (a.size() < 3 || a.size() != b.size() || !std::equal(a.begin() + 1, a.end(), b.begin() + 1)) ++wrong;
+      }
+    });
+  }
+  for (auto& thread : threads) thread.join();
+  EXPECT_EQ(wrong, 0);
   std::thread([] { EXPECT_SAME_STACKS(both_stacks()); }).join();
 }
+
+// Frames whose size is only known at run time, so that their CFA is relative to RBP.
+__attribute__((noinline)) int with_alloca(size_t bytes, int depth) {
+  volatile char* memory = static_cast<volatile char*>(alloca(bytes));
+  memory[0] = 1;
+  if (depth > 0) return with_alloca(bytes * 2 % 977 + 1, depth - 1) + memory[0];
+  EXPECT_SAME_STACKS(both_stacks());
+  return memory[0];
+}
+
+TEST_F(NativeStack, Alloca) {
+  const uint64_t by_libunwind = native_counts().by_libunwind;
+  for (int i = 1; i < 200; ++i) with_alloca(size_t(i) * 7, i % 9);
+  EXPECT_EQ(native_counts().by_libunwind, by_libunwind);
+}
+
+// A function that realigns its stack, as vector code does: its CFA is an expression.
+__attribute__((noinline, target("avx2"))) int with_realigned_stack(int depth) {
+  alignas(64) volatile char memory[64];
+  memory[depth] = 1;
+  if (depth > 0) return with_realigned_stack(depth - 1) + memory[depth];
+  return with_alloca(100, 1) + memory[depth];
+}
+
+TEST_F(NativeStack, RealignedStack) {
+  const uint64_t by_libunwind = native_counts().by_libunwind;
+  for (int i = 0; i < 100; ++i) with_alloca(size_t(i) * 16 + 1, 0), with_realigned_stack(i % 5);
+  EXPECT_EQ(native_counts().by_libunwind, by_libunwind);
+}
+
+// A tree of calls in pseudo-random order: most captures share only a part with the one before.
+template <int kKind>
+__attribute__((noinline)) int tree(uint32_t& random, int depth) {
+  volatile uint64_t locals[kKind * 3 + 1];
+  locals[0] = uint64_t(depth);
+  random = random * 1664525 + 1013904223;
+  if (depth == 0 || random >> 29 == 0) {
+    EXPECT_SAME_STACKS(both_stacks());
+    return 1;
+  }
+  int sum = 0;
+  for (int i = 0; i < 2; ++i) {
+    switch (random >> 30) {
+      case 0:
+        sum += tree<0>(random, depth - 1);
+        break;
+      case 1:
+        sum += tree<1>(random, depth - 1);
+        break;
+      case 2:
+        sum += tree<2>(random, depth - 1);
+        break;
+      default:
+        sum += tree<3>(random, depth - 1) + with_alloca(random >> 24, 1);
+    }
+  }
+  return sum + int(locals[0]);
+}
+
+TEST_F(NativeStack, TreeOfCalls) {
+  const uint64_t by_libunwind = native_counts().by_libunwind;
+  uint32_t random = 7;
+  tree<0>(random, 11);
+  EXPECT_EQ(native_counts().by_libunwind, by_libunwind);
+}
+
+__attribute__((noinline)) void throws(int depth) {
+  if (depth > 0) throws(depth - 1);
+  EXPECT_SAME_STACKS(both_stacks());
+  throw depth;
+}
+
+TEST_F(NativeStack, ExceptionsBetweenCaptures) {
+  for (int i = 0; i < 20; ++i) {
+    EXPECT_THROW(throws(i % 7), int);
+    try {
+      throws(2);
+    } catch (int) {
+      EXPECT_SAME_STACKS(both_stacks());
+    }
+  }
+}
+
+jmp_buf g_jump;
+[[noreturn]] __attribute__((noinline)) void jumps(int depth) {
+  if (depth > 0) jumps(depth - 1);  // the call is the last instruction of the function
+  EXPECT_SAME_STACKS(both_stacks());
+  longjmp(g_jump, 1);
+}
+
+TEST_F(NativeStack, LongjmpAndNoreturn) {
+  for (volatile int i = 0; i < 20; i = i + 1) {
+    if (setjmp(g_jump) == 0) jumps(i % 5);
+    EXPECT_SAME_STACKS(both_stacks());
+  }
+}
+
+void on_signal(int) { EXPECT_SAME_STACKS(both_stacks()); }
+
+TEST_F(NativeStack, SignalFramesAreLeftToLibunwind) {
+  signal(SIGUSR2, on_signal);
+  const uint64_t by_libunwind = native_counts().by_libunwind;
+  for (int i = 0; i < 3; ++i) {
+    raise(SIGUSR2);
+    EXPECT_SAME_STACKS(both_stacks());
+  }
+  signal(SIGUSR2, SIG_DFL);
+  EXPECT_EQ(native_counts().by_libunwind, by_libunwind + 3);
+}
+
+TEST_F(NativeStack, AlternateSignalStackIsLeftToLibunwind) {
+  std::vector<char> memory(256 * 1024);
+  stack_t alternate{}, before{};
+  alternate.ss_sp = memory.data();
+  alternate.ss_size = memory.size();
+  ASSERT_EQ(sigaltstack(&alternate, &before), 0);
+  struct sigaction action {};
+  action.sa_handler = on_signal;
+  action.sa_flags = SA_ONSTACK;
+  sigaction(SIGUSR2, &action, nullptr);
+  for (int i = 0; i < 3; ++i) raise(SIGUSR2);
+  signal(SIGUSR2, SIG_DFL);
+  sigaltstack(&before, nullptr);
+  EXPECT_SAME_STACKS(both_stacks());
+}
+
+ucontext_t g_main_context, g_fiber_context;
+void run_fiber() {
+  for (;;) {
+    const StackId id = capture_native(nullptr);
+    EXPECT_NE(id, 0u);
+    EXPECT_EQ(addresses_of(id).size(), addresses_of(capture_native(nullptr)).size());
+    swapcontext(&g_fiber_context, &g_main_context);
+  }
+}
+
+TEST_F(NativeStack, FibersAreLeftToLibunwind) {
+  std::vector<char> memory(256 * 1024);
+  getcontext(&g_fiber_context);
+  g_fiber_context.uc_stack.ss_sp = memory.data();
+  g_fiber_context.uc_stack.ss_size = memory.size();
+  g_fiber_context.uc_link = &g_main_context;
+  makecontext(&g_fiber_context, run_fiber, 0);
+  const uint64_t by_libunwind = native_counts().by_libunwind;
+  for (int i = 0; i < 5; ++i) {
+    swapcontext(&g_main_context, &g_fiber_context);
+    EXPECT_SAME_STACKS(both_stacks());
+  }
+  EXPECT_EQ(native_counts().by_libunwind, by_libunwind + 10);
+}
+
+// A part of the stack is replaced under the unwinder, as greenlets do: what was remembered must not be believed.
+TEST_F(NativeStack, SwappedPartOfTheStackIsSeen) {
+  for (int i = 0; i < 50; ++i) {
+    recurse(20 + i % 3);
+    with_realigned_stack(i % 4);
+    recurse(20);
+  }
+}
+
+int count_deep(int depth) {
+  if (depth > 0) return 1 + count_deep(depth - 1) % 100'000;
+  const BothStacks both = both_stacks();
+  EXPECT_EQ(both.captured.size(), 1024u);
+  EXPECT_TRUE(std::equal(both.captured.begin(), both.captured.end(), both.reference.begin()));
+  return 0;
+}
+
+TEST_F(NativeStack, DeepStacksAreCutAtTheOuterEnd) {
+  count_deep(1500);
+  count_deep(1501);
+  EXPECT_EQ(coverage(Subject::native_stacks).seen.load(), Seen::partly);
+  EXPECT_SAME_STACKS(both_stacks());
+}
+
+// Code that no unwind table describes, as a just-in-time compiler makes it.
+TEST_F(NativeStack, CodeWithoutUnwindTable) {
+  constexpr uint8_t kCallArgument[] = {0x55, 0x48, 0x89, 0xe5,
+                                       0xff, 0xd7, 0x5d, 0xc3};  // push; mov; call *%rdi; pop; ret
+  void* code = mmap(nullptr, 4096, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  ASSERT_NE(code, MAP_FAILED);
+  memcpy(code, kCallArgument, sizeof kCallArgument);
+  const uint64_t by_libunwind = native_counts().by_libunwind;
+  void (*capture)() = [] {
+    const BothStacks both = both_stacks();
+    EXPECT_EQ(both.captured, both.reference);
+  };
+  for (int i = 0; i < 3; ++i) reinterpret_cast<void (*)(void (*)())>(code)(capture);
+  EXPECT_EQ(native_counts().by_libunwind, by_libunwind + 3);
+  munmap(code, 4096);
+  EXPECT_SAME_STACKS(both_stacks());
+}
+
+TEST_F(NativeStack, ForgettingTheRulesChangesNothing) {
+  const auto before = both_stacks();
+  native_forget_unloaded();
+  const auto after = both_stacks();
+  EXPECT_EQ(std::vector(before.captured.begin() + 1, before.captured.end()),
+            std::vector(after.captured.begin() + 1, after.captured.end()));
+}
+
+TEST_F(NativeStack, ForkedChildGoesOn) {
+  const pid_t child = fork();
+  if (child == 0) {
+    native_after_fork_in_child();
+    const BothStacks both = both_stacks();
+    _exit(both.captured.size() > 3 && both.captured == both.reference ? 0 : 1);
+  }
+  int status = 1;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+}
+
+class NothingDisagreed : public testing::Environment {
+  void TearDown() override {
+    EXPECT_GT(native_counts().checked, 0u);
+    EXPECT_EQ(native_counts().disagreed, 0u);
+    EXPECT_TRUE(native_counts().by_rules);
+  }
+};
+[[maybe_unused]] testing::Environment* const g_nothing_disagreed =
+    testing::AddGlobalTestEnvironment(new NothingDisagreed);
 
 }  // namespace
 }  // namespace tensorscope::stacks
