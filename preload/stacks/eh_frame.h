@@ -28,6 +28,7 @@ void start_eh_frame();
 
 // The object that holds `address`; false: none.
 bool find_unwind_section(uint64_t address, UnwindSection& section);
+bool find_unwind_section_by_lock(uint64_t address, UnwindSection& section);  // where there is no _dl_find_object
 
 // The rule at the call instruction before `return_address`.
 UnwindRule read_unwind_rule(uint64_t return_address);

@@ -55,6 +55,10 @@ bool find_unwind_section(uint64_t address, UnwindSection& section) {
                reinterpret_cast<uint64_t>(found.map_end)};
     return true;
   }
+  return find_unwind_section_by_lock(address, section);
+}
+
+bool find_unwind_section_by_lock(uint64_t address, UnwindSection& section) {
   Wanted wanted{address, &section};
   return dl_iterate_phdr(look_at_object, &wanted) != 0;
 }

@@ -1,0 +1,161 @@
+// The unwind rules: the cache, the reader of .eh_frame, and a walk with rules that are all wrong.
+#include <dlfcn.h>
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <initializer_list>
+#include <map>
+#include <memory>
+#include <random>
+#include <vector>
+
+#include "stacks/cfa_program.h"
+#include "stacks/eh_frame.h"
+#include "stacks/frame_walk.h"
+#include "stacks/rule_table.h"
+
+namespace tensorscope::stacks {
+namespace {
+
+TEST(RuleTable, NeverTakesOneAddressForAnother) {
+  static constinit RuleTable table;
+  std::mt19937_64 random(3);
+  std::map<uint64_t, UnwindRule> truth;
+  size_t found = 0;
+  for (int i = 0; i < 200'000; ++i) {
+    const uint64_t address = 0x7f0000000000 + random() % 300'000;
+    const auto rule = UnwindRule::relative(random() % 2, 1 + random() % 1000, random() % 64);
+    if (i % 2 == 0) {
+      table.put(address, rule);
+      truth[address] = rule;
+      ASSERT_EQ(table.find(address), rule);
+    } else if (const UnwindRule known = table.find(address); known.known()) {
+      ++found;
+      ASSERT_TRUE(truth.contains(address));
+      ASSERT_EQ(known, truth[address]);
+    }
+  }
+  EXPECT_GT(found, 1000u);
+  table.clear();
+  for (const auto& [address, rule] : truth) ASSERT_FALSE(table.find(address).known());
+}
+
+TEST(RuleTable, AddressesBeyondUserSpaceAreNotKept) {
+  static constinit RuleTable table;
+  table.put(uint64_t{1} << 47 | 5, UnwindRule::odd());
+  EXPECT_FALSE(table.find(5).known());
+}
+
+UnwindRule run(std::initializer_list<uint8_t> own, uint64_t offset) {
+  static const uint8_t kCommon[] = {0x0c, 7, 8, 0x90, 1};  // def_cfa rsp+8; return address at cfa-8
+  std::vector<uint8_t> program(own);
+  return run_cfa_programs(ByteReader(kCommon, sizeof kCommon), ByteReader(program.data(), program.size()), {1, -8},
+                          offset);
+}
+
+TEST(CfaProgram, RowsOfAnOrdinaryFunction) {
+  // push rbp at 1; mov rsp, rbp at 4; leave at 20
+  const auto own = {uint8_t(0x41), uint8_t(0x0e), uint8_t(16),   uint8_t(0x86), uint8_t(2), uint8_t(0x43),
+                    uint8_t(0x0d), uint8_t(6),    uint8_t(0x50), uint8_t(0x0c), uint8_t(7), uint8_t(8)};
+  EXPECT_EQ(run(own, 0), UnwindRule::relative(false, 1, 0));
+  EXPECT_EQ(run(own, 1), UnwindRule::relative(false, 2, 2));
+  EXPECT_EQ(run(own, 3), UnwindRule::relative(false, 2, 2));
+  EXPECT_EQ(run(own, 4), UnwindRule::relative(true, 2, 2));
+  EXPECT_EQ(run(own, 19), UnwindRule::relative(true, 2, 2));
+  EXPECT_EQ(run(own, 20), UnwindRule::relative(false, 1, 2));
+}
+
+TEST(CfaProgram, RememberedAndRestored) {
+  const auto own = {uint8_t(0x0a), uint8_t(0x0e), uint8_t(64),   uint8_t(0x86), uint8_t(3),    uint8_t(0x44),
+                    uint8_t(0x0b), uint8_t(0x44), uint8_t(0x86), uint8_t(2),    uint8_t(0x44), uint8_t(0xc6)};
+  EXPECT_EQ(run(own, 0), UnwindRule::relative(false, 8, 3));
+  EXPECT_EQ(run(own, 4), UnwindRule::relative(false, 1, 0));
+  EXPECT_EQ(run(own, 8), UnwindRule::relative(false, 1, 2));
+  EXPECT_EQ(run(own, 12), UnwindRule::relative(false, 1, 0));
+}
+
+TEST(CfaProgram, RealignedStack) {
+  const auto own = {uint8_t(0x10), uint8_t(6), uint8_t(2),    uint8_t(0x76), uint8_t(0),
+                    uint8_t(0x0f), uint8_t(3), uint8_t(0x76), uint8_t(0x58), uint8_t(0x06)};  // [rbp - 40]
+  EXPECT_EQ(run(own, 0), UnwindRule::realigned(5));
+}
+
+TEST(CfaProgram, OddOnes) {
+  EXPECT_EQ(run({0x07, 16}, 0), UnwindRule::outermost());
+  EXPECT_EQ(run({0x0c, 10, 0}, 0), UnwindRule::odd());       // another register
+  EXPECT_EQ(run({0x0e, 12}, 0), UnwindRule::odd());          // no multiple of 8
+  EXPECT_EQ(run({0x0f, 2, 0x77, 8}, 0), UnwindRule::odd());  // another expression
+  EXPECT_EQ(run({0x09, 6, 3}, 0), UnwindRule::odd());        // RBP in a register
+  EXPECT_EQ(run({0x90, 3}, 0), UnwindRule::odd());           // return address elsewhere
+  EXPECT_EQ(run({0x0b}, 0), UnwindRule::odd());              // nothing to restore
+  EXPECT_EQ(run({0x3f}, 0), UnwindRule::odd());              // unknown instruction
+  EXPECT_EQ(run({0x0c, 7}, 0), UnwindRule::odd());           // cut short
+  EXPECT_EQ(run({0x0f, 200, 0x76}, 0), UnwindRule::odd());   // an expression longer than the program
+}
+
+TEST(EhFrame, FindsFunctionsByBothWays) {
+  const auto address = reinterpret_cast<uint64_t>(dlsym(RTLD_DEFAULT, "qsort")) + 1;
+  UnwindSection by_lock, lock_free;
+  ASSERT_TRUE(find_unwind_section_by_lock(address, by_lock));
+  start_eh_frame();
+  ASSERT_TRUE(find_unwind_section(address, lock_free));
+  EXPECT_EQ(by_lock.header, lock_free.header);
+  EXPECT_NE(read_unwind_rule(address), UnwindRule::odd());
+  EXPECT_EQ(read_unwind_rule(reinterpret_cast<uint64_t>(&address)), UnwindRule::odd());  // no code
+  EXPECT_EQ(read_unwind_rule(0), UnwindRule::odd());
+}
+
+// Whatever the rules say, a walk stays inside the stack: here every rule is random.
+TEST(FrameWalk, WrongRulesAreHarmless) {
+  static constinit RuleTable rules;
+  static constinit NativeTrie trie;
+  auto stack = std::make_unique<ThreadStack>();
+  std::memset(static_cast<void*>(stack.get()), 0, sizeof *stack);
+  std::mt19937_64 random(9);
+  uint64_t words[512];
+  stack->low = reinterpret_cast<uint64_t>(words);
+  stack->high = stack->low + sizeof words;
+  int complete = 0, gave_up = 0;
+  for (int round = 0; round < 20'000; ++round) {
+    if (round % 100 == 0) {
+      for (uint64_t address = 1; address < 40; ++address) {
+        const auto kind = random() % 12;
+        rules.put(address, kind == 0   ? UnwindRule::odd()
+                           : kind == 1 ? UnwindRule::outermost()
+                           : kind == 2 ? UnwindRule::realigned(1 + random() % 20)
+                                       : UnwindRule::relative(random() % 2, 1 + random() % 60, random() % 8));
+      }
+      stack->cache.clear();
+    }
+    for (uint64_t& word : words) {
+      if (random() % 8 != 0 && round % 5 != 0) continue;
+      word = random() % 3 == 0 ? stack->low + random() % sizeof words : random() % 16 == 0 ? random() : random() % 40;
+    }
+    const FrameState innermost{1 + random() % 39, stack->low + random() % 64 * 8, stack->low + random() % 512 * 8};
+    const Walk walk = walk_frames(*stack, rules, innermost);
+    if (walk.end == Walk::complete) {
+      ++complete;
+      // The remembered frames must say what the rules alone say.
+      std::vector<uint64_t> remembered;
+      for (int i = 0; i < walk.frames; ++i) remembered.push_back(path_address(*stack, i));
+      if (walk.changed) {
+        ASSERT_TRUE(give_nodes(*stack, walk, trie));
+      }
+      const FrameCache keep = stack->cache;
+      stack->cache.clear();
+      const Walk fresh = walk_frames(*stack, rules, innermost);
+      ASSERT_EQ(fresh.end, Walk::complete);
+      std::vector<uint64_t> by_rules;
+      for (int i = 0; i < fresh.frames; ++i) by_rules.push_back(path_address(*stack, i));
+      ASSERT_EQ(remembered, by_rules);
+      stack->cache = keep;
+    } else {
+      ++gave_up;
+    }
+  }
+  EXPECT_GT(complete, 500);
+  EXPECT_GT(gave_up, 500);
+}
+
+}  // namespace
+}  // namespace tensorscope::stacks
