@@ -16,12 +16,13 @@ using dump::TensorKnown;
 // (ATen/*TensorImpl.h, ATen/functorch/*.h, ATen/FunctionalTensorWrapper.h) and, as far as they exist there, 2.6
 // and 1.13.
 struct Kind {
-  const char* class_name;  // mangled; a prefix where it ends in 'I' (template arguments follow)
+  const char* class_name;  // mangled; only the beginning where template arguments follow
   bool plain;
   bool sizes, strides, storage;
   int8_t layout;  // -1: by other means, or not known
   const char* note;
 };
+constexpr char kOpaque[] = "N2at16OpaqueTensorImplI";
 constexpr Kind kKinds[] = {
     {"N3c1010TensorImplE", true, true, true, true, 0, ""},
     {"N2at11QTensorImplE", true, true, true, true, 0, "quantized: scale and zero point are not recorded"},
@@ -37,8 +38,10 @@ constexpr Kind kKinds[] = {
      "sparse: indices and values are tensors with rows of their own"},
     {"N2at6native16NestedTensorImplE", false, false, false, true, 0,
      "nested: each component has its own shape, sizes and strides are not known"},
+    {"N2at16OpaqueTensorImplIN3c1013intrusive_ptrINS_6native25IntrusivePtrTargetWrapperIN5ideep6tensorE", false, true,
+     false, false, 3, "mkldnn: its memory belongs to oneDNN and is not known"},
     {"N2at16OpaqueTensorImplI", false, true, false, false, -1,
-     "opaque (mkldnn and others): its memory belongs to the backend and is not known"},
+     "opaque: its memory belongs to the backend and is not known"},
 };
 constexpr char kUndefined[] = "N3c1019UndefinedTensorImplE";
 constexpr char kNoteUndefined[] = "the undefined tensor, one for the whole process";
@@ -53,7 +56,7 @@ constexpr int8_t kMetaDevice = 14;  // c10/core/DeviceType.h
 const Kind* kind_of(const char* class_name) {
   for (const Kind& kind : kKinds) {
     const size_t length = strlen(kind.class_name);
-    const bool prefix = kind.class_name[length - 1] == 'I';
+    const bool prefix = strncmp(kind.class_name, kOpaque, sizeof(kOpaque) - 1) == 0;
     if (prefix ? strncmp(class_name, kind.class_name, length) == 0 : strcmp(class_name, kind.class_name) == 0) {
       return &kind;
     }
