@@ -43,7 +43,7 @@ KeyNumbers read_key_numbers(const TorchFunctions& torch) {
   KeyNumbers numbers;
   if (torch.dispatch_key_name == nullptr || torch.backend_name == nullptr) return numbers;
   for (uint8_t i = 1; i < 32; ++i) {
-    if (strcmp(torch.backend_name(i), "MetaBit") == 0) numbers.backends = i;
+    if (strcmp(torch.backend_name(i), "UNKNOWN_BACKEND_BIT") != 0) numbers.backends = i;
   }
   for (uint16_t i = 1; i < 64; ++i) {
     const char* name = torch.dispatch_key_name(i);
@@ -85,9 +85,11 @@ bool read_fields(const TensorLayout& layout, const void* impl, TensorFields& out
   out.storage_offset = field<int64_t>(impl, layout.storage_offset());
   out.numel = field<int64_t>(impl, layout.numel());
   out.dtype = field<uint16_t>(impl, layout.dtype());
-  const bool has_device = field<uint8_t>(impl, layout.device() + 2) == 1;
-  out.device_type = has_device ? field<int8_t>(impl, layout.device()) : int8_t{-1};
-  out.device_index = has_device ? field<int8_t>(impl, layout.device() + 1) : int8_t{-1};
+  const int engaged = layout.device() + (layout.engaged_first ? 0 : 2);
+  const int type = layout.device() + (layout.engaged_first ? 1 : 0);
+  const bool has_device = field<uint8_t>(impl, engaged) == 1;
+  out.device_type = has_device ? field<int8_t>(impl, type) : int8_t{-1};
+  out.device_index = has_device ? field<int8_t>(impl, type + 1) : int8_t{-1};
   out.key_set = field<uint64_t>(impl, layout.key_set());
   return true;
 }
@@ -109,9 +111,10 @@ LayoutFinder::LayoutFinder(const TorchFunctions& functions, ObjectClasses& class
 
 TensorLayout LayoutFinder::candidate(size_t i) const {
   TensorLayout layout;
-  layout.base = kBases[i / 2];
+  layout.base = kBases[i / 4];
   // storage_, autograd_meta_, extra_meta_, version_counter_ and the slot for the Python object come before.
-  layout.sizes = layout.base + 4 * 8 + kPythonSlots[i % 2];
+  layout.sizes = layout.base + 4 * 8 + kPythonSlots[i / 2 % 2];
+  layout.engaged_first = i % 2 != 0;
   return layout;
 }
 
@@ -121,7 +124,9 @@ bool LayoutFinder::agrees(const TensorLayout& layout, const void* impl, const vo
   const int itemsize = element_size(fields.dtype);
   const int64_t nbytes = field<int64_t>(storage, layout.nbytes());
   int64_t reached = 0;
-  return itemsize != 0 && fields.device_type >= 0 && fields.consistent() &&
+  // A CPU tensor has device index -1 or 0.
+  const bool device = fields.device_type > 0 || (fields.device_type == 0 && fields.device_index <= 0);
+  return itemsize != 0 && device && fields.consistent() &&
          (fields.numel == 0 || (reach(fields, itemsize, reached) && reached <= nbytes));
 }
 

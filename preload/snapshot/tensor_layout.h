@@ -26,8 +26,9 @@ struct TensorLayout {
   // Offsets in TensorImpl. The base class intrusive_ptr_target has the same size in StorageImpl.
   int base = 0;
   int sizes = 0;
-  uint64_t python_keys = 0;  // bits of the key set: __torch_dispatch__ decides about this tensor
-  uint64_t sparse_keys = 0;  // ... it is sparse in some layout
+  bool engaged_first = false;  // device_opt_ is c10's own optional (1.13): engaged, type, index; std's has it last
+  uint64_t python_keys = 0;    // bits of the key set: __torch_dispatch__ decides about this tensor
+  uint64_t sparse_keys = 0;    // ... it is sparse in some layout
 
   bool known() const { return sizes != 0; }
   int storage() const { return base; }
@@ -39,7 +40,7 @@ struct TensorLayout {
   int storage_offset() const { return sizes + 88; }
   int numel() const { return sizes + 96; }
   int dtype() const { return sizes + 104; }
-  int device() const { return sizes + 106; }  // std::optional<Device>: type, index, engaged
+  int device() const { return sizes + 106; }  // optional<Device>, three bytes
   int key_set() const { return sizes + 112; }
   // Offsets in StorageImpl
   int data() const { return base; }
@@ -80,7 +81,7 @@ class LayoutFinder {
  private:
   static constexpr int kBases[] = {16, 24};
   static constexpr int kPythonSlots[] = {8, 16};
-  static constexpr size_t kCandidates = 4;
+  static constexpr size_t kCandidates = 8;
 
   TensorLayout candidate(size_t i) const;
   bool agrees(const TensorLayout& layout, const void* impl, const void* storage) const;

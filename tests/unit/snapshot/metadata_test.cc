@@ -42,10 +42,11 @@ uint64_t vtable_of() {
 
 struct Shape {  // of a torch: where its fields lie
   int base, sizes;
+  bool engaged_first;
 };
-constexpr Shape kTorch13 = {24, 24 + 32 + 16};  // 1.13
-constexpr Shape kTorch26 = {16, 16 + 32 + 16};  // 2.6
-constexpr Shape kTorch213 = {16, 16 + 32 + 8};  // 2.13
+constexpr Shape kTorch13 = {24, 24 + 32 + 16, true};   // 1.13
+constexpr Shape kTorch26 = {16, 16 + 32 + 16, false};  // 2.6
+constexpr Shape kTorch213 = {16, 16 + 32 + 8, false};  // 2.13
 constexpr uint64_t kDenseKey = uint64_t{1} << 3, kPythonKey = uint64_t{1} << 5, kSparseKey = uint64_t{1} << 6;
 
 class FakeTensor {
@@ -64,10 +65,10 @@ class FakeTensor {
       for (size_t i = 0; i < strides.size(); ++i) put<int64_t>(shape.sizes + 48 + 8 * int(i), strides[i]);
     }
     put<int64_t>(shape.sizes + 96, numel);
-    put<uint16_t>(shape.sizes + 104, 6);  // float32
-    put<int8_t>(shape.sizes + 106, 0);
-    put<int8_t>(shape.sizes + 107, -1);
-    put<int8_t>(shape.sizes + 108, 1);
+    put<uint16_t>(shape.sizes + 104, 6);        // float32
+    const int8_t std_optional[3] = {0, -1, 1};  // type, index, engaged
+    const int8_t own_optional[3] = {1, 0, -1};
+    memcpy(bytes_ + shape.sizes + 106, shape.engaged_first ? own_optional : std_optional, 3);
     put<uint64_t>(shape.sizes + 112, kDenseKey | 1);
   }
   void set_storage(uint64_t data, int64_t nbytes) {
@@ -122,7 +123,7 @@ TorchFunctions fake_torch(bool with_shim) {
   torch.dispatch_key_name = [](uint16_t key) {
     return key == 1 ? "Dense" : key == 3 ? "Python" : key == 4 ? "Sparse" : "";
   };
-  torch.backend_name = [](uint8_t backend) { return backend == 3 ? "MetaBit" : "CPUBit"; };
+  torch.backend_name = [](uint8_t backend) { return backend <= 3 ? "SomeBit" : "UNKNOWN_BACKEND_BIT"; };
   if (!with_shim) return torch;
   torch.dim = [](TensorHandle h, int64_t* out) { return *out = get<int64_t>(*h, g_shape.sizes), 0; };
   torch.numel = [](TensorHandle h, int64_t* out) {
@@ -183,6 +184,7 @@ TEST_F(MetadataTest, FindsTheLayoutOfEachTorch) {
       const TensorLayout layout = find(shape, with_shim);
       EXPECT_EQ(layout.base, shape.base);
       EXPECT_EQ(layout.sizes, shape.sizes) << why_;
+      EXPECT_EQ(layout.engaged_first, shape.engaged_first);
       EXPECT_EQ(layout.python_keys, kPythonKey);
       EXPECT_EQ(layout.sparse_keys, kSparseKey);
     }
@@ -190,7 +192,7 @@ TEST_F(MetadataTest, FindsTheLayoutOfEachTorch) {
 }
 
 TEST_F(MetadataTest, AnUnknownLayoutIsNotGuessed) {
-  EXPECT_FALSE(find({16, 16 + 32 + 24}).known());
+  EXPECT_FALSE(find({16, 16 + 32 + 24, false}).known());
   EXPECT_STRNE(why_, "");
 }
 
