@@ -1,8 +1,8 @@
 #include "model/symbols.h"
 
 #include <algorithm>
+#include <optional>
 #include <unordered_map>
-#include <unordered_set>
 
 #include "model/native_symbols.h"
 #include "model/source_lines.h"
@@ -27,10 +27,13 @@ struct Symbols::Impl {
   NativeSymbols symbols;
   SourceLines sources;
   std::unordered_map<uint64_t, Frame> headlines;  // by (native, python)
+  std::vector<std::optional<Owner>> owners;       // by code
 
   std::vector<Frame> native(uint32_t leaf);
   std::vector<PythonStackFrame> python(uint32_t leaf) const;
   const std::string* module_path(uint64_t object) const;
+  Frame python_frame(uint32_t id) const;
+  Owner owner_of(uint32_t code);
   Frame headline(const Site& site);
 };
 
@@ -68,14 +71,32 @@ std::vector<PythonStackFrame> Symbols::Impl::python(uint32_t leaf) const {
   return out;
 }
 
-Frame Symbols::Impl::headline(const Site& site) {
-  const std::vector<PythonStackFrame> frames = python(site.python);
-  for (Owner owner : {Owner::user, Owner::library}) {
-    for (const PythonStackFrame& frame : frames) {
-      if (python_owner(frame.frame.file) == owner) return frame.frame;
-    }
+Owner Symbols::Impl::owner_of(uint32_t code) {
+  owners.resize(dump.codes.size());
+  if (!owners[code]) owners[code] = python_owner(dump.codes[code].file);
+  return *owners[code];
+}
+
+// One frame of a Python stack, without the others.
+Frame Symbols::Impl::python_frame(uint32_t id) const {
+  const PythonFrame& frame = dump.python_frames[id];
+  const Code& code = dump.codes[frame.code];
+  Frame out{Frame::Language::python, code.function, code.file, frame.line, "", 0, false};
+  for (; id != 0 && out.module.empty(); id = dump.python_frames[id].parent) {
+    if (const std::string* path = module_path(dump.python_frames[id].module_object)) out.module = *path;
   }
-  if (!frames.empty()) return frames.front().frame;
+  return out;
+}
+
+Frame Symbols::Impl::headline(const Site& site) {
+  const uint32_t innermost = site.python < dump.python_frames.size() ? site.python : 0;
+  uint32_t library = 0;
+  for (uint32_t id = innermost; id != 0; id = dump.python_frames[id].parent) {
+    const Owner owner = owner_of(dump.python_frames[id].code);
+    if (owner == Owner::user) return python_frame(id);
+    if (owner == Owner::library && library == 0) library = id;
+  }
+  if (innermost != 0) return python_frame(library ? library : innermost);
   const std::vector<Frame> natives = native(site.native);
   for (Owner owner : {Owner::user, Owner::library}) {
     for (const Frame& frame : natives) {

@@ -28,7 +28,7 @@ bool flagged(const model::Tensor& tensor, dump::TensorFlag what) { return tensor
 class JsonExport {
  public:
   JsonExport(const Dump& dump, model::Symbols& symbols, std::ostream& out, const ExportOptions& options)
-      : dump_(dump), symbols_(symbols), out_(out), options_(options), stacks_(dump.sites.size()) {
+      : dump_(dump), symbols_(symbols), out_(out), options_(options) {
     for (const model::Tensor& tensor : dump.tensors) by_address_.emplace(tensor.address, tensor.serial);
     std::vector<uint32_t> leaves;
     for (const model::Site& site : dump.sites) leaves.push_back(site.native);
@@ -45,7 +45,7 @@ class JsonExport {
     rows("storages", dump_.storages.size(), [&](size_t i) { return text_of(storage(dump_.storages[i])); });
     rows("allocations", dump_.allocations.size(), [&](size_t i) { return text_of(allocation(dump_.allocations[i])); });
     rows("nodes", dump_.nodes.size(), [&](size_t i) { return text_of(node(dump_.nodes[i])); });
-    rows("sites", dump_.sites.size() - 1, [&](size_t i) { return text_of(site(uint32_t(i + 1))); });
+    rows("sites", dump_.sites.size() - 1, [&](size_t i) { return site(uint32_t(i + 1)); });
     rows("stacks", dump_.sites.size() - 1,
          [&](size_t i) { return "{\"id\":" + std::to_string(i + 1) + ",\"frames\":" + stack(uint32_t(i + 1)) + "}"; });
     out_ << "\n}\n";
@@ -226,54 +226,78 @@ class JsonExport {
             {"site", site_id(n.site)}};
   }
 
-  Json site(uint32_t id) {
+  std::string site(uint32_t id) {
     const model::Site& s = dump_.sites[id];
-    return {{"id", id},
-            {"tensors_live", s.tensors_live},
-            {"tensors_total", s.tensors_total},
-            {"allocations_live", s.allocations_live},
-            {"allocations_total", s.allocations_total},
-            {"bytes_live", s.bytes_live},
-            {"bytes_total", s.bytes_total},
-            {"bytes_peak", s.bytes_peak},
-            {"module_path", text_or_null(symbols_.module_path(s))},
-            {"headline", frame(symbols_.headline(s))},
-            {"stack", id}};
+    Json row = {{"id", id},
+                {"tensors_live", s.tensors_live},
+                {"tensors_total", s.tensors_total},
+                {"allocations_live", s.allocations_live},
+                {"allocations_total", s.allocations_total},
+                {"bytes_live", s.bytes_live},
+                {"bytes_total", s.bytes_total},
+                {"bytes_peak", s.bytes_peak},
+                {"module_path", text_or_null(symbols_.module_path(s))},
+                {"stack", id}};
+    std::string text = text_of(row);
+    text.back() = ',';
+    text += "\"headline\":";
+    append_frame(text, symbols_.headline(s));
+    return text + "}";
   }
 
-  static Json frame(const model::Frame& f) {
-    const bool native = f.language == model::Frame::Language::native;
-    Json out = {{"language", native ? "native" : "python"},
-                {"function", text_or_null(f.function)},
-                {"file", text_or_null(f.file)},
-                {"line", f.line > 0 ? Json(f.line) : Json(nullptr)},
-                {"module", text_or_null(f.module)}};
-    if (native) {
-      out["address"] = f.address;
-      out["inlined"] = f.inlined;
-    }
-    return out;
-  }
-
-  // A site's frames as JSON text, made once: many tensors share a site.
+  // A site's frames as JSON text. Many tensors share a site, so texts are kept, but not without bound.
   const std::string& stack(uint32_t site) {
-    std::string& text = stacks_[site];
-    if (text.empty()) {
-      Json frames = Json::array();
-      if (site != 0) {
-        for (const model::Frame& f : symbols_.merged(dump_.sites[site], options_.full_stacks))
-          frames.push_back(frame(f));
+    constexpr size_t kMaxKept = size_t{64} << 20;
+    auto [found, fresh] = stacks_.try_emplace(site);
+    if (!fresh) return found->second;
+    std::string text = "[";
+    if (site != 0) {
+      for (const model::Frame& f : symbols_.merged(dump_.sites[site], options_.full_stacks)) {
+        if (text.size() > 1) text += ',';
+        append_frame(text, f);
       }
-      text = text_of(frames);
     }
-    return text;
+    text += ']';
+    kept_ += text.size();
+    if (kept_ > kMaxKept) {
+      kept_ = text.size();
+      stacks_.clear();
+      return stacks_[site] = std::move(text);
+    }
+    return found->second = std::move(text);
+  }
+
+  // By hand: there may be millions.
+  void append_frame(std::string& out, const model::Frame& f) {
+    const bool native = f.language == model::Frame::Language::native;
+    out += native ? "{\"language\":\"native\",\"function\":" : "{\"language\":\"python\",\"function\":";
+    out += quoted(f.function);
+    out += ",\"file\":";
+    out += quoted(f.file);
+    out += ",\"line\":";
+    out += f.line > 0 ? std::to_string(f.line) : "null";
+    out += ",\"module\":";
+    out += quoted(f.module);
+    if (native) {
+      out += ",\"address\":" + std::to_string(f.address);
+      out += f.inlined ? ",\"inlined\":true" : ",\"inlined\":false";
+    }
+    out += '}';
+  }
+
+  const std::string& quoted(const std::string& text) {
+    auto [found, fresh] = quoted_.try_emplace(text);
+    if (fresh) found->second = text_of(text_or_null(text));
+    return found->second;
   }
 
   const Dump& dump_;
   model::Symbols& symbols_;
   std::ostream& out_;
   const ExportOptions& options_;
-  std::vector<std::string> stacks_;
+  std::unordered_map<uint32_t, std::string> stacks_;  // by site
+  size_t kept_ = 0;
+  std::unordered_map<std::string, std::string> quoted_;
   std::unordered_map<uint64_t, uint64_t> by_address_;
 };
 

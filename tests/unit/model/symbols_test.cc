@@ -121,10 +121,10 @@ TEST_F(SymbolsTest, DamagedCacheIsIgnored) {
     std::ofstream(cache_file(), std::ios::binary | std::ios::trunc) << changed;
     return Symbols(dump_, {}).native(1).back().function;
   };
-  for (size_t size = 0; size < bytes.size(); size += 7) {
+  for (size_t size = 0; size < bytes.size(); size += 23) {
     ASSERT_EQ(with_cache(bytes.substr(0, size)), "symbols_test_target::outer_caller") << size;
   }
-  for (size_t at = 0; at < bytes.size(); at += 5) {
+  for (size_t at = 0; at < bytes.size(); at += 19) {
     std::string changed = bytes;
     changed[at] = char(changed[at] ^ 0x40);
     ASSERT_EQ(with_cache(changed), "symbols_test_target::outer_caller") << at;
