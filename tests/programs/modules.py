@@ -208,9 +208,10 @@ def in_function(probe):
     later = 1
 
     def inner():
-        return captured, bridge.names(probe)
+        no_spare_lists = [[] for _ in range(1000)]  # so that a new list is an allocation that may collect
+        return captured, bridge.names(probe), no_spare_lists
 
-    _, result = inner()
+    _, result, _ = inner()
     assert snapshot == before and later == 1, "the program's locals() was changed"
     return result, {id(local_net): "local_net", id(captured): "captured", id(lists[0]): "lists[0]"}
 
@@ -229,10 +230,15 @@ def main():
     first.other, second.other = second, first
     gc.disable() if "--gc-off" in sys.argv else gc.enable()
     collecting = gc.isenabled()
+    known = {thread.ident for thread in threads}
+    gc.callbacks.append(lambda *_: user_code.append("collection") if threading.get_ident() not in known else None)
+    thresholds = gc.get_threshold()
+    gc.set_threshold(1)  # nearly every allocation collects
     armed = True
     user_code.clear()
     (state, found), expected = in_function(probe)
     armed = False
+    gc.set_threshold(*thresholds)
     assert user_code == [], user_code
     assert state == "complete\t", state
     assert gc.isenabled() == collecting
