@@ -20,9 +20,16 @@ namespace {
 std::atomic<bool> g_claimed{false};
 std::atomic<bool> g_forked{false};
 
-// A child that multiprocessing made by spawn has this argument (multiprocessing/spawn.py, get_command_line, 3.8
-// to 3.14).
-bool spawned_by_multiprocessing() {
+// What the command lines of processes hold that libraries start as helpers of a program: multiprocessing's spawn
+// (multiprocessing/spawn.py, get_command_line, 3.8 to 3.14), loky's workers
+// (joblib/externals/loky/backend/popen_loky_posix.py, joblib 1.6), Inductor's compile workers
+// and trials of the processor (torch/_inductor/compile_worker/subproc_pool.py, cpu_vec_isa.py, 2.13) and the manager of
+// the file_system sharing strategy (torch/bin, 2.13).
+constexpr const char* kHelperMarks[] = {"--multiprocessing-fork", "loky.backend.popen_loky_posix",
+                                        "/torch/_inductor/compile_worker/",
+                                        "\nfrom ctypes import cdll\ncdll.LoadLibrary(", "torch_shm_manager"};
+
+bool helper_of_a_library() {
   const int file = open("/proc/self/cmdline", O_RDONLY | O_CLOEXEC);
   if (file < 0) return false;
   char text[4096];
@@ -31,7 +38,9 @@ bool spawned_by_multiprocessing() {
   if (size <= 0) return false;
   text[size] = 0;
   for (const char* argument = text; argument < text + size; argument += strlen(argument) + 1) {
-    if (strcmp(argument, "--multiprocessing-fork") == 0) return true;
+    for (const char* mark : kHelperMarks) {
+      if (strstr(argument, mark)) return true;
+    }
   }
   return false;
 }
@@ -66,7 +75,7 @@ bool claim_exit_dump() {
     case ExitDump::never:
       return false;
     case ExitDump::automatic:
-      return !g_forked.load(std::memory_order_acquire) && !spawned_by_multiprocessing();
+      return !g_forked.load(std::memory_order_acquire) && !helper_of_a_library();
   }
   return false;
 }

@@ -156,6 +156,19 @@ def test_shared_memory_tensors_are_marked(strategy, tmp_path):
     assert [path.name for path in harness.dumps(tmp_path, "*.exit.tscope")] == [f"dataloader.{known['pid']}.exit.tscope"]
 
 
+def test_helpers_of_libraries_leave_no_exit_dump(tmp_path):
+    """Inductor's compile workers, loky's workers, multiprocessing's spawned children."""
+    done = harness.run_source(
+        "import os, torch\nfrom joblib import Parallel, delayed\n"
+        "def work(number):\n    import torch\n    return float(torch.ones(number).sum())\n"
+        "if __name__ == '__main__':\n    print(Parallel(n_jobs=2)(delayed(work)(number) for number in range(4)))\n"
+        "    torch.compile(lambda value: value.sin() + 1)(torch.ones(3))\n    print(os.getpid())\n", folder=tmp_path)
+    assert done.returncode == 0, done.stderr
+    results, pid = done.stdout.splitlines()
+    assert results == "[0.0, 1.0, 2.0, 3.0]"
+    assert [path.name for path in harness.dumps(tmp_path)] == [f"program.{pid}.exit.tscope"]
+
+
 def test_a_forked_worker_answers_the_signal(tmp_path):
     source = ("import os, signal, sys, time, torch\nkept = torch.ones(3)\npid = os.fork()\n"
               "if pid == 0:\n    time.sleep(600)\nprint(pid, flush=True)\nos.waitpid(pid, 0)\n")

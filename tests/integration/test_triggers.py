@@ -77,11 +77,16 @@ def test_a_symbolic_link_is_not_followed(tmp_path):
 
 
 def test_an_impossible_directory_is_one_line(tmp_path):
-    for place in ("/proc/nowhere", str(tmp_path / "missing"), "/dev/null"):
+    for place in ("/proc/nowhere", "/dev/null", "/dev/null/below"):
         done = harness.run("ends.py", "return", folder=tmp_path, dir=place)
         assert done.returncode == 0 and done.stdout == "before the end\n"
         lines = done.stderr.splitlines()
         assert len(lines) == 1 and lines[0].startswith("tensorscope: ") and place in lines[0]
+
+
+def test_a_missing_directory_is_made(tmp_path):
+    done = harness.run("ends.py", "return", folder=tmp_path, dir=tmp_path / "missing")
+    assert done.returncode == 0 and len(harness.dumps(tmp_path / "missing")) == 1
 
 
 def test_a_full_disk_is_one_line_and_leaves_nothing(tmp_path):
