@@ -59,7 +59,7 @@ enum class Followed : uint8_t {
 Followed follow(ThreadStack& stack, uint32_t at, FrameState& state, Walk& walk) {
   FrameCache& cache = stack.cache;
   const uint64_t high = stack.high;
-  uint32_t changed = 0;
+  int changed_frames = walk.changed_frames;
   uint64_t bp = state.bp;
   int count = walk.frames;
   Followed followed = Followed::full;
@@ -68,7 +68,7 @@ Followed follow(ThreadStack& stack, uint32_t at, FrameState& state, Walk& walk) 
     const FrameRecord& frame = cache[at];
     at = frame.caller;
     if (at == 0) {
-      changed |= frame.caller_node;
+      if (frame.caller_node != 0) changed_frames = count;
       followed = Followed::whole;
       break;
     }
@@ -90,10 +90,10 @@ Followed follow(ThreadStack& stack, uint32_t at, FrameState& state, Walk& walk) 
       followed = Followed::differs;
       break;
     }
-    changed |= frame.caller_node ^ caller.node;
+    if (frame.caller_node != caller.node) changed_frames = count;
   }
   walk.frames = count;
-  walk.changed = walk.changed || changed != 0;
+  walk.changed_frames = followed == Followed::whole ? changed_frames : count;
   return followed;
 }
 
@@ -112,15 +112,14 @@ Walk walk_frames(ThreadStack& stack, RuleTable& rules, FrameState innermost) {
         walk.end = Walk::complete;
         return walk;
       }
-      walk.changed = true;
       if (state.ip == 0) return walk;
       by_rule = followed == Followed::unclear;
       continue;
     }
     by_rule = false;
-    walk.changed = true;
     stack.path[walk.frames] = ThreadStack::kFresh;
     const Step stepped = step(stack, rules, state, stack.fresh[walk.frames++]);
+    walk.changed_frames = walk.frames;
     if (stepped == Step::caller) continue;
     if (stepped == Step::outermost) walk.end = Walk::complete;
     return walk;
@@ -135,9 +134,9 @@ bool give_nodes(ThreadStack& stack, const Walk& walk, NativeTrie& trie) {
     cache.clear();
     return false;
   }
-  uint32_t caller = 0;
-  StackId caller_node = 0;
-  for (int i = walk.frames - 1; i >= 0; --i) {
+  uint32_t caller = walk.changed_frames < walk.frames ? stack.path[walk.changed_frames] : 0;
+  StackId caller_node = caller == 0 ? 0 : cache[caller].node;
+  for (int i = walk.changed_frames - 1; i >= 0; --i) {
     if (stack.path[i] == ThreadStack::kFresh) {
       const ThreadStack::FreshFrame& fresh = stack.fresh[i];
       const uint32_t depth_words = stack.depth_words(fresh.state.sp);

@@ -24,8 +24,8 @@ namespace tensorscope::stacks {
 
 struct Walk {
   enum End : uint8_t { complete, cut, gave_up } end = gave_up;
-  bool changed = false;  // the path differs from what the cache knows: give_nodes
-  int frames = 0;        // of stack.path
+  int frames = 0;          // of stack.path
+  int changed_frames = 0;  // this many of the innermost differ from what the cache knows: give_nodes
 };
 
 // From `innermost` outwards.

@@ -74,7 +74,7 @@ bool libunwind_agrees(ThreadStack& stack, const Walk& walk) {
 Walk walk_and_remember(ThreadStack& stack, const FrameState& innermost) {
   for (;;) {
     const Walk walk = walk_frames(stack, g_rules, innermost);
-    if (!walk.changed || walk.end != Walk::complete || give_nodes(stack, walk, g_trie)) return walk;
+    if (walk.changed_frames == 0 || walk.end != Walk::complete || give_nodes(stack, walk, g_trie)) return walk;
   }
 }
 

@@ -138,7 +138,7 @@ TEST(FrameWalk, WrongRulesAreHarmless) {
       // The remembered frames must say what the rules alone say.
       std::vector<uint64_t> remembered;
       for (int i = 0; i < walk.frames; ++i) remembered.push_back(path_address(*stack, i));
-      if (walk.changed) {
+      if (walk.changed_frames != 0) {
         ASSERT_TRUE(give_nodes(*stack, walk, trie));
       }
       const FrameCache keep = stack->cache;
