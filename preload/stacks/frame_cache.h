@@ -21,20 +21,23 @@ struct FrameState {
 
 struct FrameRecord {
   uint64_t ip;
-  uint64_t bp;             // RBP, where the frame's CFA depends on it
-  uint32_t depth_words;    // sp = end of the thread's stack - 8 * depth_words
-  uint32_t caller : 24;    // record of the caller as last seen; 0: outermost
-  uint32_t bp_words : 6;   // the caller's RBP is at [caller's sp - 8 * bp_words]; 0: it is this frame's
-  uint32_t from_bp : 1;    // the CFA depends on RBP
-  uint32_t realigned : 1;  // the CFA is in [RBP - 8 * bp_words], the caller's RBP in [RBP]
-  StackId node;            // of the stack from here outwards; 0: the trie was full
-  StackId caller_node;     // what `node` was made from
+  uint64_t bp;            // RBP, where the frame's CFA depends on it
+  uint32_t depth_words;   // sp = end of the thread's stack - 8 * depth_words
+  uint16_t caller;        // record of the caller as last seen; 0: outermost
+  uint8_t bp_words;       // the caller's RBP is at [caller's sp - 8 * bp_words]; kBpKept: it is this frame's
+  uint8_t from_bp : 1;    // the CFA depends on RBP
+  uint8_t realigned : 1;  // the CFA is in [RBP - 8 * bp_words], the caller's RBP in [RBP]
+  StackId node;           // of the stack from here outwards; 0: the trie was full
+  StackId caller_node;    // what `node` was made from
+
+  static constexpr uint8_t kBpKept = 1;  // that slot is the return address's
 };
 static_assert(sizeof(FrameRecord) == 32);
 
 class FrameCache {
  public:
   static constexpr uint32_t kRecords = 8192;
+  static_assert(kRecords <= 1 << 16);  // FrameRecord::caller
 
   FrameRecord& operator[](uint32_t index) { return records_[index]; }
 

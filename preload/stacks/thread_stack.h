@@ -25,7 +25,7 @@ struct ThreadStack {
   uint32_t path[kMaxFrames];
   struct FreshFrame {
     FrameState state;
-    uint8_t bp_words;  // as in FrameRecord
+    uint8_t bp_words;  // 0: RBP is the caller's
     bool from_bp, realigned;
   } fresh[kMaxFrames];
 

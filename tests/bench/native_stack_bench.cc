@@ -1,7 +1,8 @@
 // The cost of one native capture at the bottom of 45 frames.
 //
 // Repeated: from the same place. Alternating: from one of 64 call paths that share the outer 30 frames, in turn, as the
-// operators of a training step do. Libunwind: the same, by unw_backtrace without interning.
+// operators of a training step do. Libunwind: the same, by unw_backtrace without interning. Calls alone: no capture, to
+// be subtracted from the others.
 #include <benchmark/benchmark.h>
 
 #include "stacks/libunwind_loader.h"
@@ -21,6 +22,7 @@ Libunwind& libunwind() {
 }
 
 using Capture = uint64_t (*)();
+uint64_t by_nobody() { return 1; }
 uint64_t by_us() { return capture_native(nullptr); }
 uint64_t by_libunwind() {
   static void* addresses[1024];
@@ -62,6 +64,7 @@ void bench(benchmark::State& state, Capture capture, uint32_t paths) {
   state.counters["left to libunwind"] = double(native_counts().by_libunwind);
 }
 
+BENCHMARK_CAPTURE(bench, calls_alone, by_nobody, 64);
 BENCHMARK_CAPTURE(bench, repeated, by_us, 1);
 BENCHMARK_CAPTURE(bench, alternating, by_us, 64);
 BENCHMARK_CAPTURE(bench, libunwind_repeated, by_libunwind, 1);
