@@ -68,7 +68,16 @@ Followed follow(ThreadStack& stack, uint32_t at, FrameState& state, Walk& walk) 
   Followed followed = Followed::full;
   while (count < ThreadStack::kMaxFrames) {
     stack.path[count++] = at;
-    at = frame->caller;
+    // Records of one capture lie side by side. As a predicted branch (the asm statements keep the compiler from making
+    // one assignment of the two) the next frame's loads need not wait for this one's: a fifth of the whole cost.
+    const uint32_t next = frame->caller;
+    if (__builtin_expect(next == at - 1, true)) {
+      --at;
+      asm volatile("" : "+r"(at));
+    } else {
+      at = next;
+      asm volatile("" : "+r"(at));
+    }
     if (at == 0) {
       if (frame->caller_node != 0) changed_frames = count;
       followed = Followed::whole;
