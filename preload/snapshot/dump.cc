@@ -60,6 +60,7 @@ jmp_buf g_no_memory;
 
 bool phase1(const DumpFacts& facts, DumpFile& file, Summary& summary) {
   stacks::start_python();  // a C++ program may have an interpreter by now
+  stacks::native_forget_unloaded();
   hooks::run_self_check();
   live::SnapshotView view;
   if (!view.take()) {

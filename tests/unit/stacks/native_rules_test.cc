@@ -105,6 +105,82 @@ TEST(EhFrame, FindsFunctionsByBothWays) {
   EXPECT_EQ(read_unwind_rule(0), UnwindRule::odd());
 }
 
+// One word changes at a time; the remembered frames must follow it.
+class RememberedFrames : public testing::Test {
+ protected:
+  RememberedFrames() : stack_(std::make_unique<ThreadStack>()) {
+    std::memset(static_cast<void*>(stack_.get()), 0, sizeof *stack_);
+    stack_->low = at(0);
+    stack_->high = at(64);
+    for (uint64_t outermost : {8, 9}) rules_.put(outermost, UnwindRule::outermost());
+  }
+  uint64_t at(int word) const { return reinterpret_cast<uint64_t>(words_ + word); }
+  std::vector<uint64_t> walk(uint64_t ip, int sp_word, uint64_t bp) {
+    const Walk walk = walk_frames(*stack_, rules_, {ip, at(sp_word), bp});
+    if (walk.end != Walk::complete || !give_nodes(*stack_, walk, trie_)) return {};
+    std::vector<uint64_t> addresses;
+    for (int i = 0; i < walk.frames; ++i) addresses.push_back(path_address(*stack_, i));
+    std::vector<uint64_t> nodes;
+    for (StackId id = stack_->cache[stack_->path[0]].node; id != 0; id = trie_.frame(id).parent) {
+      nodes.push_back(trie_.frame(id).address);
+    }
+    EXPECT_EQ(addresses, nodes);
+    return addresses;
+  }
+
+  uint64_t words_[64] = {};
+  static constinit RuleTable rules_;
+  static constinit NativeTrie trie_;
+  std::unique_ptr<ThreadStack> stack_;
+};
+constinit RuleTable RememberedFrames::rules_;
+constinit NativeTrie RememberedFrames::trie_;
+
+using Addresses = std::vector<uint64_t>;
+
+TEST_F(RememberedFrames, ReturnAddress) {
+  rules_.put(1, UnwindRule::relative(false, 4, 0));
+  rules_.put(2, UnwindRule::relative(false, 4, 0));
+  words_[3] = 2, words_[7] = 8;
+  EXPECT_EQ(walk(1, 0, 0), (Addresses{1, 2, 8}));
+  EXPECT_EQ(walk(1, 0, 0), (Addresses{1, 2, 8}));
+  words_[7] = 9;
+  EXPECT_EQ(walk(1, 0, 0), (Addresses{1, 2, 9}));
+  words_[7] = 8, words_[3] = 9;
+  EXPECT_EQ(walk(1, 0, 0), (Addresses{1, 9}));
+}
+
+TEST_F(RememberedFrames, SavedBasePointerOfAFrameThatNeedsIt) {
+  rules_.put(1, UnwindRule::relative(false, 4, 2));  // saves RBP, does not need it
+  rules_.put(2, UnwindRule::relative(false, 4, 0));  // leaves RBP alone
+  rules_.put(3, UnwindRule::relative(true, 2, 2));   // needs it
+  words_[2] = at(20), words_[3] = 2, words_[7] = 3, words_[21] = 8, words_[31] = 9;
+  EXPECT_EQ(walk(1, 0, 0), (Addresses{1, 2, 3, 8}));
+  EXPECT_EQ(walk(1, 0, 12345), (Addresses{1, 2, 3, 8}));
+  words_[2] = at(30);
+  EXPECT_EQ(walk(1, 0, 0), (Addresses{1, 2, 3, 9}));
+  EXPECT_EQ(walk(2, 4, at(20)), (Addresses{2, 3, 8}));
+  EXPECT_EQ(walk(3, 8, at(30)), (Addresses{3, 9}));
+}
+
+TEST_F(RememberedFrames, CfaOfARealignedFrame) {
+  rules_.put(1, UnwindRule::realigned(2));
+  words_[8] = at(20), words_[19] = 8, words_[29] = 9;
+  EXPECT_EQ(walk(1, 0, at(10)), (Addresses{1, 8}));
+  EXPECT_EQ(walk(1, 0, at(10)), (Addresses{1, 8}));
+  words_[8] = at(30);
+  EXPECT_EQ(walk(1, 0, at(10)), (Addresses{1, 9}));
+}
+
+TEST_F(RememberedFrames, NothingIsReadBeyondTheStack) {
+  rules_.put(1, UnwindRule::relative(false, 65, 0));
+  rules_.put(2, UnwindRule::relative(true, 1, 0));
+  EXPECT_EQ(walk(1, 0, 0), Addresses{});
+  EXPECT_EQ(walk(2, 8, at(64)), Addresses{});  // above
+  EXPECT_EQ(walk(2, 8, at(4)), Addresses{});   // backwards
+  EXPECT_EQ(walk(8, 64, 0), Addresses{});
+}
+
 // Whatever the rules say, a walk stays inside the stack: here every rule is random.
 TEST(FrameWalk, WrongRulesAreHarmless) {
   static constinit RuleTable rules;
