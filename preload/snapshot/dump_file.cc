@@ -59,6 +59,7 @@ bool DumpFile::open(const char* directory, const char* name) {
   constexpr int kFlags = O_RDONLY | O_DIRECTORY | O_CLOEXEC;
   directory_path_ = directory;
   int opened = ::open(directory, kFlags);
+  if (opened < 0 && errno == ENOENT && mkdir(directory, 0777) == 0) opened = ::open(directory, kFlags);
   if (!directory_.remember(opened)) return fail("open the directory", errno);
 
   for (int attempt = 0;; ++attempt) {

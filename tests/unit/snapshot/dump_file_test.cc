@@ -117,8 +117,14 @@ TEST_F(DumpFileTest, SaysWhatFailed) {
   EXPECT_EQ(file.error(), ENOTDIR);
   EXPECT_STREQ(file.failed(), "open the directory");
   DumpFile deeper;
-  EXPECT_FALSE(deeper.open((folder_ + "/missing").c_str(), "a.tscope"));
+  EXPECT_FALSE(deeper.open((folder_ + "/no/such").c_str(), "a.tscope"));
   EXPECT_EQ(deeper.error(), ENOENT);
+}
+
+TEST_F(DumpFileTest, MakesAMissingDirectory) {
+  DumpFile file;
+  EXPECT_TRUE(file.open((folder_ + "/fresh").c_str(), "a.tscope"));
+  EXPECT_TRUE(fs::is_directory(folder_ + "/fresh"));
 }
 
 TEST_F(DumpFileTest, AFullDiskIsAnErrorAndLeavesNothing) {
