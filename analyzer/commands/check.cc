@@ -79,13 +79,15 @@ void add_check(CLI::App& app, Invocation& invocation) {
   auto options = std::make_shared<CheckOptions>();
   CLI::App* verb = app.add_subcommand("check", "for CI: exit status 1 where memory grew, or is, more than allowed");
   verb->fallthrough();
-  verb->add_option("dumps", options->dumps, "dump files; growth is from the first to the last")
+  verb->add_option("DUMP", options->dumps, "dump files; growth is from the first to the last")
       ->required()
-      ->type_name("DUMP");
+      ->type_name("");
   add_size(*verb, "--max-growth", options->max_growth, "how much live bytes may grow");
   add_size(*verb, "--max-live", options->max_live, "how much may be live in the last dump");
   add_grouping(*verb, options->by);
-  verb->add_option("--top", options->top, "how many rows; 0: all. Default 10")->type_name("N");
+  verb->add_option("--top", options->top, "how many rows; 0: all. Default 10")
+      ->check(CLI::Range(0, 1 << 30).description(""))
+      ->type_name("N");
   add_filters(*verb, options->filter);
   add_symbol_options(*verb, options->symbols);
   verb->footer(

@@ -30,6 +30,21 @@ std::string first_line(std::string text) {
   return text;
 }
 
+// Takes what follows `run [options] [--]` out of the arguments: a program's own options are none of ours.
+std::vector<std::string> take_program(std::vector<std::string>& arguments, const CLI::App& run) {
+  for (size_t i = 1; i < arguments.size(); ++i) {
+    const std::string& word = arguments[i];
+    const CLI::Option* option = word.starts_with("-") && word != "--" ? run.get_option_no_throw(word) : nullptr;
+    if (option != nullptr && option->get_items_expected_min() > 0) ++i;  // its value comes next
+    if (word.starts_with("-") && word != "--") continue;
+    size_t begin = word == "--" ? i + 1 : i;
+    std::vector<std::string> program(arguments.begin() + std::ptrdiff_t(begin), arguments.end());
+    arguments.resize(i);
+    return program;
+  }
+  return {};
+}
+
 }  // namespace
 
 void Invocation::say(const std::string& text) { err += "tensorscope: " + render::clean(text) + "\n"; }
@@ -59,6 +74,8 @@ int run_command_line(std::vector<std::string> arguments, const render::Terminal*
     invocation.err += app.help();
     return kBadInput;
   }
+  const std::string first_word = arguments.front();
+  if (first_word == "run") invocation.program = take_program(arguments, *app.get_subcommand("run"));
   std::reverse(arguments.begin(), arguments.end());  // as CLI11 wants a vector
   try {
     app.parse(arguments);
@@ -68,8 +85,7 @@ int run_command_line(std::vector<std::string> arguments, const render::Terminal*
     invocation.terminal = terminal != nullptr ? *terminal : render::detect_terminal(mode);
     return invocation.action();
   } catch (const CLI::CallForHelp&) {
-    const auto chosen = app.get_subcommands();
-    invocation.out += (chosen.empty() ? &app : chosen.front())->help();
+    invocation.out += app.help();  // of the chosen verb, if there is one
     return kOk;
   } catch (const CLI::CallForVersion&) {
     invocation.out += app.version() + "\n";
@@ -77,7 +93,9 @@ int run_command_line(std::vector<std::string> arguments, const render::Terminal*
   } catch (const CLI::ParseError& error) {
     const auto chosen = app.get_subcommands();
     std::string verb = chosen.empty() ? "" : chosen.front()->get_name() + " ";
-    invocation.say(first_line(error.what()) + " (tensorscope " + verb + "--help shows how it is used)");
+    std::string mistake = first_line(error.what());
+    if (chosen.empty() && !first_word.starts_with("-")) mistake = "there is no verb '" + first_word + "'";
+    invocation.say(mistake + " (tensorscope " + verb + "--help shows how it is used)");
   } catch (const model::BadInput& error) {
     invocation.say(first_line(error.what()));
   } catch (const model::BadFilter& error) {

@@ -108,9 +108,11 @@ void add_diff(CLI::App& app, Invocation& invocation) {
   auto options = std::make_shared<DiffOptions>();
   CLI::App* verb = app.add_subcommand("diff", "what changed between two dumps, or grew from dump to dump");
   verb->fallthrough();
-  verb->add_option("dumps", options->dumps, "two dump files or more")->required()->type_name("DUMP");
+  verb->add_option("DUMP", options->dumps, "two dump files or more")->required()->type_name("");
   add_grouping(*verb, options->by);
-  verb->add_option("--top", options->top, "how many rows; 0: all. Default 10")->type_name("N");
+  verb->add_option("--top", options->top, "how many rows; 0: all. Default 10")
+      ->check(CLI::Range(0, 1 << 30).description(""))
+      ->type_name("N");
   verb->add_flag("--full-stacks", options->full_stacks, "the whole Python and native stack under each place");
   add_filters(*verb, options->filter);
   add_symbol_options(*verb, options->symbols);

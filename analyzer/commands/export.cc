@@ -110,7 +110,7 @@ void add_export(CLI::App& app, Invocation& invocation) {
   auto options = std::make_shared<ExportVerbOptions>();
   CLI::App* verb = app.add_subcommand("export", "a dump for other programs: JSON, CSV, folded stacks");
   verb->fallthrough();
-  verb->add_option("dump", options->dump, "the dump file")->required()->type_name("DUMP");
+  verb->add_option("DUMP", options->dump, "the dump file")->required()->type_name("");
   std::map<std::string, Format> formats{{"json", Format::json}, {"csv", Format::csv}, {"folded", Format::folded}};
   verb->add_option("--format", options->format,
                    "json (docs/json.md), csv (one row a tensor), folded (for flame graphs)")

@@ -168,7 +168,7 @@ void add_info(CLI::App& app, Invocation& invocation) {
   auto path = std::make_shared<std::string>();
   CLI::App* verb = app.add_subcommand("info", "what was recorded in a dump, and what was not and why");
   verb->fallthrough();
-  verb->add_option("dump", *path, "the dump file")->required()->type_name("DUMP");
+  verb->add_option("DUMP", *path, "the dump file")->required()->type_name("");
   verb->footer(
       "Example:\n"
       "  tensorscope info train.4242.1.tscope\n"

@@ -23,8 +23,9 @@ inline constexpr int kBadInput = 2;  // misuse, or a file that is no sound dump
 struct Invocation {
   render::Terminal terminal;
   std::string out, err;
-  std::ostream* stream = nullptr;  // where large output may go at once, instead of into `out`
-  std::function<int()> action;     // set by the verb that was given
+  std::ostream* stream = nullptr;    // where large output may go at once, instead of into `out`
+  std::vector<std::string> program;  // after `run`: the program and its arguments
+  std::function<int()> action;       // set by the verb that was given
 
   // One line on standard error: "tensorscope: ...".
   void say(const std::string& text);

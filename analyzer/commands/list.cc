@@ -128,9 +128,10 @@ int list(const ListOptions& options, Invocation& invocation) {
     return finish(invocation, opened.dump);
   }
   invocation.out += table.text(invocation.terminal);
-  invocation.out += fmt::format("{}{}, {}; each storage's bytes stand once, at its oldest tensor\n",
+  std::string sum = fmt::format("{}{}, {}; each storage's bytes stand once, at its oldest tensor",
                                 shown < tensors ? fmt::format("{} of ", render::count(shown)) : "",
                                 render::counted(tensors, "tensor"), render::bytes(tensor_bytes(opened, selection)));
+  invocation.out += render::wrap(sum, invocation.terminal.width, 2) + "\n";
   if (shown < tensors) invocation.out += "--limit N shows more, --limit 0 all\n";
   return finish(invocation, opened.dump);
 }
@@ -141,7 +142,7 @@ void add_list(CLI::App& app, Invocation& invocation) {
   auto options = std::make_shared<ListOptions>();
   CLI::App* verb = app.add_subcommand("list", "the live tensors themselves, one row each");
   verb->fallthrough();
-  verb->add_option("dump", options->dump, "the dump file")->required()->type_name("DUMP");
+  verb->add_option("DUMP", options->dump, "the dump file")->required()->type_name("");
   std::map<std::string, Sort> keys{{"bytes", Sort::bytes}, {"age", Sort::age},     {"id", Sort::id},
                                    {"shape", Sort::shape}, {"dtype", Sort::dtype}, {"device", Sort::device},
                                    {"where", Sort::where}};
@@ -151,6 +152,7 @@ void add_list(CLI::App& app, Invocation& invocation) {
       ->type_name("KEY");
   verb->add_flag("--reverse", options->reverse, "the other way round");
   verb->add_option("--limit", options->limit, "about how many rows (a storage is never split); 0: all. Default 50")
+      ->check(CLI::Range(0, 1 << 30).description(""))
       ->type_name("N");
   add_filters(*verb, options->filter);
   add_symbol_options(*verb, options->symbols);

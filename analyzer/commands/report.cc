@@ -98,7 +98,7 @@ void add_report(CLI::App& app, Invocation& invocation) {
   auto options = std::make_shared<ReportOptions>();
   CLI::App* verb = app.add_subcommand("report", "what is alive in a dump, and where it was made");
   verb->fallthrough();
-  verb->add_option("dump", options->dump, "the dump file")->required()->type_name("DUMP");
+  verb->add_option("DUMP", options->dump, "the dump file")->required()->type_name("");
   add_grouping(*verb, options->by);
   verb->add_option("--sort", options->sort, "bytes, count, age (oldest first) or name")
       ->transform(CLI::CheckedTransformer(
@@ -106,7 +106,9 @@ void add_report(CLI::App& app, Invocation& invocation) {
                           {"bytes", Sort::bytes}, {"count", Sort::count}, {"age", Sort::age}, {"name", Sort::name}})
                       .description(""))
       ->type_name("KEY");
-  verb->add_option("--top", options->top, "how many rows; 0: all. Default 10")->type_name("N");
+  verb->add_option("--top", options->top, "how many rows; 0: all. Default 10")
+      ->check(CLI::Range(0, 1 << 30).description(""))
+      ->type_name("N");
   verb->add_flag("--full-stacks", options->full_stacks, "the whole Python and native stack under each place");
   add_filters(*verb, options->filter);
   add_symbol_options(*verb, options->symbols);

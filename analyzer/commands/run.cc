@@ -81,7 +81,6 @@ int run(const RunOptions& options, const std::vector<std::string>& command, Invo
 void add_run(CLI::App& app, Invocation& invocation) {
   auto options = std::make_shared<RunOptions>();
   CLI::App* verb = app.add_subcommand("run", "start a program under the profiler");
-  verb->prefix_command();
   verb->add_option("--dir", options->directory, "where dumps are written; default: this directory")->type_name("DIR");
   auto set = [&](const char* flag, const char* variable, const char* type, const char* help) {
     return verb
@@ -105,6 +104,8 @@ void add_run(CLI::App& app, Invocation& invocation) {
   clear("--no-names", "TENSORSCOPE_NAMES", "0", "never take the GIL for names when a dump is written");
   clear("--quiet", "TENSORSCOPE_QUIET", "1", "no line on standard error for each dump");
   verb->footer(
+      "The program and its arguments follow the options, after --.\n"
+      "\n"
       "Examples:\n"
       "  tensorscope run -- python train.py --epochs 3\n"
       "  tensorscope run --dir /tmp/dumps --no-native -- torchrun --nproc-per-node 2 train.py\n"
@@ -113,10 +114,8 @@ void add_run(CLI::App& app, Invocation& invocation) {
       "The program replaces tensorscope: it has its process id and exit status. 127: there is no such program, 126: "
       "it\n"
       "cannot be started. The library is found beside tensorscope, or by TENSORSCOPE_LIB.");
-  verb->callback([options, verb, &invocation] {
-    std::vector<std::string> command = verb->remaining();
-    if (!command.empty() && command.front() == "--") command.erase(command.begin());
-    invocation.action = [options, command, &invocation] { return run(*options, command, invocation); };
+  verb->callback([options, &invocation] {
+    invocation.action = [options, &invocation] { return run(*options, invocation.program, invocation); };
   });
 }
 

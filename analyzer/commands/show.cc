@@ -252,8 +252,8 @@ void add_show(CLI::App& app, Invocation& invocation) {
   CLI::App* verb =
       app.add_subcommand("show", "everything about single tensors, with the merged Python and native stack");
   verb->fallthrough();
-  verb->add_option("dump", options->dump, "the dump file")->required()->type_name("DUMP");
-  verb->add_option("id", options->ids, "ids as report and list print them")->required()->type_name("ID");
+  verb->add_option("DUMP", options->dump, "the dump file")->required()->type_name("");
+  verb->add_option("ID", options->ids, "ids as report and list print them")->required()->type_name("");
   verb->add_flag("--full", options->full, "also the interpreter's own frames");
   add_symbol_options(*verb, options->symbols);
   verb->footer(

@@ -155,10 +155,10 @@ void add_snapshot(CLI::App& app, Invocation& invocation) {
   auto options = std::make_shared<SnapshotOptions>();
   CLI::App* verb = app.add_subcommand("snapshot", "ask a running process for a dump; prints the dump's path");
   verb->fallthrough();
-  verb->add_option("pid", options->pid, "process id of a program that runs under tensorscope")
+  verb->add_option("PID", options->pid, "process id of a program that runs under tensorscope")
       ->required()
       ->check(CLI::Range(1, 1 << 22).description(""))
-      ->type_name("PID");
+      ->type_name("");
   verb->add_option_function<std::string>(
           "--timeout",
           [options](const std::string& text) {

@@ -20,11 +20,11 @@
 namespace tensorscope::model {
 
 struct Filter {
-  std::vector<std::string> dtypes, devices, shapes, threads, categories, classes;
-  std::vector<std::string> modules, functions, lines;  // of the place
-  std::vector<std::string> stacks;                     // POSIX extended regular expressions, on any frame of the stack
-  std::optional<uint64_t> min_size, max_size;          // bytes of the storage or block
-  std::optional<uint64_t> min_age_ns, max_age_ns;
+  std::vector<std::string> dtypes{}, devices{}, shapes{}, threads{}, categories{}, classes{};
+  std::vector<std::string> modules{}, functions{}, lines{};  // of the place
+  std::vector<std::string> stacks{};               // POSIX extended regular expressions, on any frame of the stack
+  std::optional<uint64_t> min_size{}, max_size{};  // bytes of the storage or block
+  std::optional<uint64_t> min_age_ns{}, max_age_ns{};
 
   bool empty() const;
 };

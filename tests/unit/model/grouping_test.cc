@@ -1,0 +1,128 @@
+#include "model/grouping.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "questions_fixture.h"
+
+namespace tensorscope::model {
+namespace {
+
+using testing::Asked;
+using testing::DumpBuilder;
+using testing::owned;
+using testing::PythonFrameSpec;
+using testing::TensorSpec;
+
+const Group* find(const std::vector<Group>& groups, const std::string& label) {
+  auto found = std::find_if(groups.begin(), groups.end(), [&](const Group& g) { return g.label == label; });
+  return found == groups.end() ? nullptr : &*found;
+}
+
+class GroupingTest : public ::testing::Test {
+ protected:
+  GroupingTest() {
+    builder_.working_directory = "/x";
+    PythonFrameSpec main{"/x/train.py", "main", 10};
+    a_ = builder_.site(0, builder_.python({main, {"/x/train.py", "step", 57}}));
+    // The same line by another caller, and the same line a few native frames further in.
+    b_ = builder_.site(0, builder_.python({{"/x/train.py", "main", 11}, {"/x/train.py", "step", 57}}));
+    inner_ = builder_.site(builder_.native({0x10}), builder_.python({main, {"/x/train.py", "step", 57}}));
+    c_ = builder_.site(0, builder_.python({main, {"/x/model.py", "forward", 3}}));
+    owned(builder_, 100, a_);
+    owned(builder_, 200, b_);
+    owned(builder_, 400, c_);
+    // Its block was made at `inner_`, its tensor at `a_`; a view of it at `c_`.
+    testing::AllocationSpec block;
+    block.pointer = 0x9000000;
+    block.nbytes = 3200;
+    block.site = inner_;
+    builder_.allocation(block);
+    TensorSpec tensor;
+    tensor.sizes = {800};
+    tensor.storage_base = block.pointer;
+    tensor.site = a_;
+    builder_.tensor(tensor);
+    tensor.site = c_;
+    tensor.dtype = 7;
+    builder_.tensor(tensor);
+    block.pointer = 0xa000000;
+    block.nbytes = 64;
+    block.site = c_;
+    builder_.allocation(block);
+  }
+  DumpBuilder builder_;
+  uint32_t a_, b_, inner_, c_;
+};
+
+TEST_F(GroupingTest, SumsEqualTheTotalsWhateverTheGroups) {
+  Asked asked(builder_);
+  for (size_t by = 0; by < std::size(kByNames); ++by) {
+    uint64_t bytes = 0, tensors = 0;
+    for (const Group& group : group(asked.view(), By(by))) {
+      bytes += group.bytes;
+      tensors += group.tensors;
+    }
+    EXPECT_EQ(bytes, asked.accounts.total_bytes()) << kByNames[by];
+    EXPECT_EQ(tensors, asked.dump.tensors.size()) << kByNames[by];
+  }
+}
+
+TEST_F(GroupingTest, ByLineJoinsCallersAndByTheStackTellsThemApart) {
+  Asked asked(builder_);
+  std::vector<Group> lines = group(asked.view(), By::line);
+  ASSERT_EQ(lines.size(), 2u);
+  const Group* step = find(lines, "train.py:57 step");
+  ASSERT_NE(step, nullptr);
+  EXPECT_EQ(step->bytes, 400u + 800 + 3200);
+  EXPECT_EQ(step->tensors, 3u);
+  EXPECT_EQ(group(asked.view(), By::site).size(), 4u);
+}
+
+TEST_F(GroupingTest, AViewMadeElsewhereIsCountedThereWithoutBytes) {
+  Asked asked(builder_);
+  std::vector<Group> lines = group(asked.view(), By::line);
+  const Group* forward = find(lines, "model.py:3 forward");
+  ASSERT_NE(forward, nullptr);
+  EXPECT_EQ(forward->tensors, 2u);
+  EXPECT_EQ(forward->storages, 1u);
+  EXPECT_EQ(forward->blocks, 1u);
+  EXPECT_EQ(forward->bytes, 1600u + 64);
+}
+
+TEST_F(GroupingTest, ATensorCountsWhereItsMemoryWasMadeIfThatIsTheSamePlace) {
+  Asked asked(builder_);
+  std::vector<Group> sites = group(asked.view(), By::site);
+  uint64_t empty_rows =
+      uint64_t(std::count_if(sites.begin(), sites.end(), [](const Group& g) { return g.bytes == 0; }));
+  EXPECT_EQ(empty_rows, 0u);
+}
+
+TEST_F(GroupingTest, ByDtypeABlockIsInNoTensor) {
+  Asked asked(builder_);
+  std::vector<Group> types = group(asked.view(), By::dtype);
+  ASSERT_NE(find(types, "(in no tensor)"), nullptr);
+  EXPECT_EQ(find(types, "(in no tensor)")->bytes, 64u);
+  EXPECT_EQ(find(types, "float64")->bytes, 0u);
+  EXPECT_EQ(find(types, "float64")->tensors, 1u);
+}
+
+TEST(Grouping, ModulePathsMerge) {
+  EXPECT_EQ(merge_module_paths("", "a.b"), "a.b");
+  EXPECT_EQ(merge_module_paths("model.layers.0.attn", "model.layers.3.attn"), "model.layers.*.attn");
+  EXPECT_EQ(merge_module_paths("model.layers.*.attn", "model.layers.7.attn"), "model.layers.*.attn");
+  EXPECT_EQ(merge_module_paths("model.fc", "model.layers.0.fc"), "model....");
+  EXPECT_EQ(merge_module_paths("a", "b"), "...");
+}
+
+TEST(Places, PathsAreShort) {
+  EXPECT_EQ(short_path("/x/y/train.py", "/x"), "y/train.py");
+  EXPECT_EQ(short_path("/xy/train.py", "/x"), "/xy/train.py");
+  EXPECT_EQ(short_path("/x/.venv/lib/python3.11/site-packages/torch/nn/a.py", "/x"), "torch/nn/a.py");
+  EXPECT_EQ(short_path("/usr/lib/python3.11/queue.py", "/x"), "python3.11/queue.py");
+  EXPECT_EQ(short_path("train.py", "/"), "train.py");
+}
+
+}  // namespace
+}  // namespace tensorscope::model

@@ -1,0 +1,56 @@
+// A dump that was built, read, and made ready to be asked.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "model/accounting.h"
+#include "model/category.h"
+#include "model/grouping.h"
+#include "model/places.h"
+#include "model/reader.h"
+#include "model/selection.h"
+#include "support/dump_builder.h"
+
+namespace tensorscope::testing {
+
+struct Asked {
+  explicit Asked(const DumpBuilder& builder, model::Filter filter = {})
+      : bytes(builder.bytes()),
+        dump(model::read_dump_bytes(bytes.data(), bytes.size(), "test")),
+        symbols(dump, {.sysroot = {}, .debug_dirs = {}, .use_cache = false, .native = false}),
+        places(dump, symbols),
+        accounts(dump),
+        categories(model::categories(dump)),
+        selection(dump, accounts, categories, places, filter) {}
+
+  model::View view() { return {dump, accounts, categories, places, selection}; }
+
+  std::string bytes;
+  model::Dump dump;
+  model::Symbols symbols;
+  model::Places places;
+  model::Accounts accounts;
+  std::vector<model::Category> categories;
+  model::Selection selection;
+};
+
+// A tensor with a block of its own, of one float each `floats`, at an address that no other has.
+inline TensorSpec owned(DumpBuilder& builder, int64_t floats, uint32_t site, uint64_t serial = 0) {
+  AllocationSpec block;
+  TensorSpec tensor;
+  tensor.serial = serial;
+  if (serial != 0) block.serial = serial - 1;
+  uint64_t number = serial != 0 ? serial : builder.next_serial();
+  block.pointer = 0x100000000 + number * 0x10000;
+  block.nbytes = uint64_t(floats) * 4;
+  block.site = site;
+  builder.allocation(block);
+  tensor.sizes = {floats};
+  tensor.storage_base = block.pointer;
+  tensor.site = site;
+  builder.tensor(tensor);
+  return tensor;
+}
+
+}  // namespace tensorscope::testing

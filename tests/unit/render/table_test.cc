@@ -1,0 +1,65 @@
+#include "render/table.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <sstream>
+
+namespace tensorscope::render {
+namespace {
+
+std::vector<std::string> lines(const std::string& text) {
+  std::vector<std::string> result;
+  std::istringstream stream(text);
+  for (std::string line; std::getline(stream, line);) result.push_back(line);
+  return result;
+}
+
+Table sample() {
+  Table table({{.title = "bytes", .align = Align::right},
+               {.title = "unused"},
+               {.title = "where", .least = 10, .cut = Cut::start},
+               {.title = "", .least = 6}});
+  table.row({"1 B", "", "some/long/path/train.py:57", "loss.append(x)"});
+  table.row({"100 B", "", "b.py:1", ""});
+  table.note(2, "in model.layers.*");
+  return table;
+}
+
+TEST(Table, AlignsAndLeavesEmptyColumnsOut) {
+  EXPECT_EQ(sample().text({}),
+            "  bytes  where\n"
+            "    1 B  some/long/path/train.py:57  loss.append(x)\n"
+            "  100 B  b.py:1\n"
+            "         in model.layers.*\n");
+}
+
+TEST(Table, NoLineIsWiderThanTheTerminal) {
+  for (int width : {40, 41, 50, 60}) {
+    for (const std::string& line : lines(sample().text({.width = width}))) EXPECT_LE(columns(line), width) << line;
+  }
+  // The last flexible column gives way first, the numbers never.
+  std::string text = sample().text({.width = 45});
+  EXPECT_THAT(text, testing::HasSubstr("100 B"));
+  EXPECT_THAT(text, testing::HasSubstr("loss..."));
+  EXPECT_THAT(text, testing::HasSubstr("train.py:57"));
+}
+
+TEST(Table, ColourDoesNotMoveColumns) {
+  std::string plain = sample().text({}), coloured;
+  Table table({{.title = "a"}, {.title = "b"}});
+  table.row({"x", "y"}, Style::bad);
+  EXPECT_EQ(table.text({.colour = true}, false), "  \033[31mx\033[0m  \033[31my\033[0m\n");
+  EXPECT_EQ(plain.find('\033'), std::string::npos);
+}
+
+TEST(Table, CellsAndNotesAreCleaned) {
+  Table table({{.title = "a"}});
+  table.row({"x\033[2J\ny"});
+  table.note(0, "n\033[2J");
+  EXPECT_EQ(lines(table.text({})).size(), 3u);
+  EXPECT_EQ(table.text({}).find('\033'), std::string::npos);
+}
+
+}  // namespace
+}  // namespace tensorscope::render

@@ -1,0 +1,74 @@
+#include "render/units.h"
+
+#include <gtest/gtest.h>
+
+namespace tensorscope::render {
+namespace {
+
+TEST(Units, BytesChangeUnitWhereTheyWouldRoundToTheNext) {
+  EXPECT_EQ(bytes(0), "0 B");
+  EXPECT_EQ(bytes(1023), "1023 B");
+  EXPECT_EQ(bytes(1024), "1.0 KiB");
+  EXPECT_EQ(bytes(1024 * 1024 - 1), "1.0 MiB");
+  EXPECT_EQ(bytes(uint64_t{812} << 20), "812.0 MiB");
+  EXPECT_EQ(bytes(1524713390), "1.42 GiB");
+  EXPECT_EQ(bytes(UINT64_MAX), "16.00 EiB");
+}
+
+TEST(Units, SignsAreAlwaysThereButForNothing) {
+  EXPECT_EQ(signed_bytes(0), "0 B");
+  EXPECT_EQ(signed_bytes(1024), "+1.0 KiB");
+  EXPECT_EQ(signed_bytes(-1024), "-1.0 KiB");
+  EXPECT_EQ(signed_bytes(INT64_MIN), "-8.00 EiB");
+  EXPECT_EQ(signed_count(1043), "+1,043");
+  EXPECT_EQ(signed_count(-7), "-7");
+}
+
+TEST(Units, CountsArePunctuated) {
+  EXPECT_EQ(count(999), "999");
+  EXPECT_EQ(count(1000), "1,000");
+  EXPECT_EQ(count(1234567), "1,234,567");
+  EXPECT_EQ(counted(1, "tensor"), "1 tensor");
+  EXPECT_EQ(counted(0, "tensor"), "0 tensors");
+}
+
+TEST(Units, PercentNeverHidesSomething) {
+  EXPECT_EQ(percent(0, 100), "0 %");
+  EXPECT_EQ(percent(1, 1000), "<1 %");
+  EXPECT_EQ(percent(36, 100), "36 %");
+  EXPECT_EQ(percent(1, 0), "");
+}
+
+TEST(Units, Durations) {
+  EXPECT_EQ(duration(41'000'000), "41 ms");
+  EXPECT_EQ(duration(4'290'000'000), "4.2 s");
+  EXPECT_EQ(duration(59'999'000'000), "59.9 s");
+  EXPECT_EQ(duration(723'000'000'000), "12m03s");
+  EXPECT_EQ(duration(7'500'000'000'000), "2h05m");
+  EXPECT_EQ(age(723'000'000'000), "12m");
+  EXPECT_EQ(age(400'000'000'000'000), "4d");
+}
+
+TEST(Units, SizesThatOptionsTake) {
+  EXPECT_EQ(parse_size("4096"), 4096u);
+  EXPECT_EQ(parse_size("64K"), 65536u);
+  EXPECT_EQ(parse_size("10MiB"), 10u << 20);
+  EXPECT_EQ(parse_size("10 mib"), 10u << 20);
+  EXPECT_EQ(parse_size("10MB"), 10'000'000u);
+  EXPECT_EQ(parse_size("1.5G"), uint64_t{3} << 29);
+  EXPECT_EQ(parse_size("0"), 0u);
+  for (const char* wrong : {"", "x", "-1", "10X", "10Mx", "0x10", "nan", "inf", "99999999999999T", "1 0"}) {
+    EXPECT_EQ(parse_size(wrong), std::nullopt) << wrong;
+  }
+}
+
+TEST(Units, TimesThatOptionsTake) {
+  EXPECT_EQ(parse_duration("90"), 90'000'000'000u);
+  EXPECT_EQ(parse_duration("250ms"), 250'000'000u);
+  EXPECT_EQ(parse_duration("5m"), 300'000'000'000u);
+  EXPECT_EQ(parse_duration("2h"), 7'200'000'000'000u);
+  for (const char* wrong : {"", "m", "5 weeks", "-5s"}) EXPECT_EQ(parse_duration(wrong), std::nullopt) << wrong;
+}
+
+}  // namespace
+}  // namespace tensorscope::render
