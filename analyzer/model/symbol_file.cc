@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <filesystem>
 
 #include "model/function_names.h"
 
@@ -63,6 +64,15 @@ std::string plain_name_of(Dwarf_Die* die) {
   Dwarf_Attribute attribute;
   const char* text = dwarf_formstring(dwarf_attr_integrate(die, DW_AT_name, &attribute));
   return text ? text : "";
+}
+
+// A source file as its unit names it; relative names are of the folder where the compiler ran.
+std::string source_path(Dwarf_Die* unit, const char* name) {
+  if (!name) return "";
+  Dwarf_Attribute attribute;
+  const char* folder = dwarf_formstring(dwarf_attr(unit, DW_AT_comp_dir, &attribute));
+  if (name[0] == '/' || !folder) return name;
+  return (std::filesystem::path(folder) / name).lexically_normal();
 }
 
 }  // namespace
@@ -188,7 +198,7 @@ std::vector<CodePlace> SymbolFile::Impl::from_dwarf(uint64_t address) {
   int line = 0;
   if (Dwarf_Line* row = dwarf_getsrc_die(&unit, address)) {
     dwarf_lineno(row, &line);
-    if (const char* source = dwarf_linesrc(row, nullptr, nullptr)) file = source;
+    file = source_path(&unit, dwarf_linesrc(row, nullptr, nullptr));
   }
   std::vector<CodePlace> out;
   // dwarf_getscopes leaves an inlined function for the scopes of its definition; what it is inlined into are the scopes
@@ -212,7 +222,7 @@ std::vector<CodePlace> SymbolFile::Impl::from_dwarf(uint64_t address) {
     Dwarf_Files* files = nullptr;
     if (dwarf_formudata(dwarf_attr(&scopes[i], DW_AT_call_file, &attribute), &word) == 0 &&
         dwarf_getsrcfiles(&unit, &files, nullptr) == 0) {
-      if (const char* source = dwarf_filesrc(files, word, nullptr, nullptr)) file = source;
+      file = source_path(&unit, dwarf_filesrc(files, word, nullptr, nullptr));
     }
     if (dwarf_formudata(dwarf_attr(&scopes[i], DW_AT_call_line, &attribute), &word) == 0) line = int(word);
   }

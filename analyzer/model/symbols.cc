@@ -100,7 +100,8 @@ Frame Symbols::Impl::headline(const Site& site) {
   const std::vector<Frame> natives = native(site.native);
   for (Owner owner : {Owner::user, Owner::library}) {
     for (const Frame& frame : natives) {
-      if (frame.module.empty() || native_owner(frame.module) != owner || is_process_start(frame.function)) continue;
+      if (frame.module.empty() || is_process_start(frame.function)) continue;
+      if (native_owner(frame.module, frame.function, frame.file) != owner) continue;
       return frame;
     }
   }

@@ -47,7 +47,7 @@ bool is_interpreter(std::string_view object) {
   return rest.empty() || isdigit(static_cast<unsigned char>(rest[0])) || rest[0] == '.';
 }
 
-Owner native_owner(std::string_view object) {
+Owner native_owner(std::string_view object, std::string_view function, std::string_view file) {
   if (is_interpreter(object)) return Owner::system;
   for (std::string_view name : {"libtorch", "libc10", "libcaffe2", "libshm.so", "_C.cpython", "_C.so", "libaoti"}) {
     if (object.starts_with(name)) return Owner::torch;
@@ -56,6 +56,14 @@ Owner native_owner(std::string_view object) {
        {"libc.so", "libc-", "libm.so", "libpthread", "ld-linux", "libstdc++", "libgcc_s", "libdl.so", "librt.so",
         "linux-vdso", "[vdso]", "libgomp", "libomp", "libiomp", "libmkl", "libtensorscope"}) {
     if (object.starts_with(name)) return Owner::system;
+  }
+  for (std::string_view scope : {"at::", "c10::", "torch::", "caffe2::"}) {
+    if (function.starts_with(scope)) return Owner::torch;
+  }
+  if (function.starts_with("std::") || function.starts_with("__gnu_cxx::") || contains(file, "/include/c++/"))
+    return Owner::system;
+  for (std::string_view headers : {"/torch/include/", "/include/torch/", "/include/ATen/", "/include/c10/"}) {
+    if (contains(file, headers)) return Owner::torch;
   }
   return contains(object, ".so") ? Owner::library : Owner::user;
 }

@@ -17,8 +17,9 @@ enum class Owner : uint8_t {
 // `file` as a code object names it: "/home/u/train.py", "<stdin>", "<frozen importlib._bootstrap>".
 Owner python_owner(std::string_view file);
 
-// `object` is the file name of the shared object or program that holds the code: "libtorch_cpu.so".
-Owner native_owner(std::string_view object);
+// `object` is the file name of the shared object or program that holds the code: "libtorch_cpu.so". Templates and
+// inline functions of PyTorch's and the standard library's headers lie in the program, but are not its own.
+Owner native_owner(std::string_view object, std::string_view function = "", std::string_view file = "");
 
 // The interpreter itself: "libpython3.11.so.1.0", "python3.11".
 bool is_interpreter(std::string_view object);

@@ -32,6 +32,16 @@ TEST(UserCode, NativeObjects) {
   EXPECT_EQ(native_owner("python3.11"), Owner::system);
 }
 
+TEST(UserCode, HeadersOfOthersInTheProgram) {
+  EXPECT_EQ(native_owner("trainer", "train_step", "/home/u/train.cc"), Owner::user);
+  EXPECT_EQ(native_owner("trainer", "at::ones", "/opt/torch/include/ATen/ops/ones.h"), Owner::torch);
+  EXPECT_EQ(native_owner("trainer", "ones", "/opt/torch/include/torch/csrc/autograd/generated/variable_factories.h"),
+            Owner::torch);
+  EXPECT_EQ(native_owner("trainer", "std::vector<int>::push_back", ""), Owner::system);
+  EXPECT_EQ(native_owner("trainer", "attention::forward", "/home/u/attention.cc"), Owner::user);
+  EXPECT_EQ(native_owner("libmodel.so", "torch::nn::LinearImpl::forward", ""), Owner::torch);
+}
+
 TEST(UserCode, Interpreter) {
   EXPECT_TRUE(is_interpreter("python3.11"));
   EXPECT_TRUE(is_interpreter("python"));
