@@ -89,6 +89,9 @@ int report(const ReportOptions& options, Invocation& invocation) {
   groups.resize(shown);
   out += group_table(opened, groups, options.by, total, options.full_stacks, terminal);
   out += "\n" + hints(opened, groups, options.by);
+  if (options.full_stacks) {
+    for (const std::string& note : opened.symbols.notes()) invocation.say(note);
+  }
   return finish(invocation, opened.dump);
 }
 

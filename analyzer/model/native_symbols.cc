@@ -51,7 +51,7 @@ void NativeSymbols::Object::open() {
   binary = open_same(binary_path);
   debug = open_same(debug_path);
   if (debug) note.clear();
-  if (!binary && !debug && note.empty()) {
+  if (!binary && !debug && note.empty() && module.path.starts_with('/')) {
     note = module.path + " is not on this machine: its functions are not named (--sysroot, --debug-dir).";
   }
 }
