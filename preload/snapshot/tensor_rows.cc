@@ -130,21 +130,16 @@ bool write_tensors(const live::SnapshotView& view, MetadataReader* reader, Strin
 }
 
 bool write_nodes(const live::SnapshotView& view, MetadataReader* reader, StringTable& strings, DumpFile& file) {
-  std::vector<uint64_t> alive;
   std::vector<dump::Node> rows;
   for (size_t begin = 0; begin < view.nodes.size; begin += kRows) {
     const size_t size = std::min(kRows, view.nodes.size - begin);
-    alive.assign(size, 0);
-    for (size_t i = 0; i < size; ++i) {
-      const live::NodeEntry& node = view.nodes[begin + i];
-      if (node.alive) alive[i] = reinterpret_cast<uint64_t>(node.node);
-    }
-    const std::vector<const char*> names = class_names(alive, reader);
     rows.clear();
     for (size_t i = 0; i < size; ++i) {
       const live::NodeEntry& node = view.nodes[begin + i];
+      // By the vtable that was there when it was entered: the node itself may be gone.
+      const char* name = reader ? reader->classes().by_vtable(reinterpret_cast<uint64_t>(node.vtable)) : "";
       rows.emplace_back(node.serial, reinterpret_cast<uint64_t>(node.node), node.created_ns,
-                        strings.intern_literal(names[i]), node.site, node.thread, uint8_t(node.alive));
+                        strings.intern_literal(name), node.site, node.thread, uint8_t(node.alive));
     }
     Chunk chunk(dump::kNodes, rows.size() * sizeof(dump::Node) + 256);
     auto values = chunk.builder().CreateVectorOfStructs(rows);
