@@ -1,6 +1,7 @@
 """Runs target programs with and without the preload, and reads dumps through the CLI as a user would."""
 
 import contextlib
+import functools
 import json
 import os
 import pathlib
@@ -8,13 +9,34 @@ import subprocess
 import sys
 import time
 
+import pytest
+
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BUILD = pathlib.Path(os.environ.get("TENSORSCOPE_BUILD", ROOT / "build"))
 LIBRARY = BUILD / "preload" / "libtensorscope.so"
 CLI = BUILD / "analyzer" / "tensorscope"
 PROGRAMS = ROOT / "tests" / "programs"
 PYTHON = os.environ.get("TENSORSCOPE_TEST_PYTHON", sys.executable)
+SYSROOT = os.environ.get("TENSORSCOPE_TEST_SYSROOT", "")  # where that Python and its libraries lie, if not in /
 TIMEOUT = 300  # a hang, not a speed limit
+
+
+@functools.cache
+def torch_version():
+    """(major, minor) of the torch under test: scripts/matrix runs these tests with others than the wheel."""
+    done = subprocess.run([PYTHON, "-c", "import torch; print(torch.__version__)"], capture_output=True, text=True, check=True)
+    return tuple(int(part) for part in done.stdout.split(".")[:2])
+
+
+def needs_torch(major, minor, what):
+    if torch_version() < (major, minor):
+        pytest.skip(f"torch {'.'.join(map(str, torch_version()))} has no {what}")
+
+
+def needs_build_against_this_torch():
+    """The C++ programs are linked against the wheel in the virtual environment."""
+    if PYTHON != sys.executable:
+        pytest.skip("the C++ program is built for another torch than the one under test")
 
 
 def environment(folder=None, preload=True, **options):
@@ -98,7 +120,7 @@ def cli(*arguments, status=0, **keywords):
 
 def load(dump):
     """A dump as the exported JSON."""
-    return json.loads(cli("export", dump, "--format", "json").stdout)
+    return json.loads(cli("export", dump, "--format", "json", *(["--sysroot", SYSROOT] if SYSROOT else [])).stdout)
 
 
 def truth(folder, name="1"):

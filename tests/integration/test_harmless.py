@@ -1,6 +1,7 @@
 """The program runs with the preload as without it: same output, same exit status, its own signals, no litter."""
 
 import os
+import re
 import signal
 import subprocess
 
@@ -15,9 +16,14 @@ ENDINGS = {"return": 0, "status": 3, "exception": 1, "os_exit": 4, "kill": -sign
                                      "custom_function.py", "transforms.py", "foreign_memory.py", "dataloader.py",
                                      "threads.py", "compile_cpu.py", "forks.py"])
 def test_same_output_and_status(program, tmp_path):
+    if program == "compile_cpu.py":
+        harness.needs_torch(2, 0, "torch.compile")
     without = harness.run(program, cwd=tmp_path, preload=False)
     with_preload = harness.run(program, cwd=tmp_path, quiet=1)
-    assert (with_preload.stdout, with_preload.stderr) == (without.stdout, without.stderr)
+    assert with_preload.stdout == without.stdout
+    # CPython's warning of forks among threads (other libraries' threads, here) names the process.
+    errors = [re.sub(r"\(pid=\d+\)", "(pid=N)", done.stderr) for done in (with_preload, without)]
+    assert errors[0] == errors[1]
     assert with_preload.returncode == without.returncode
 
 
@@ -100,6 +106,7 @@ def test_standard_error_closed_and_descriptors_closed(tmp_path):
 
 @pytest.mark.parametrize("how,status", [("return", 0), ("exit", 3)])
 def test_a_cpp_program_writes_its_exit_dump_before_static_destructors(how, status, tmp_path):
+    harness.needs_build_against_this_torch()
     without = harness.run("cpp_program", how, preload=False, cwd=tmp_path)
     done = harness.run("cpp_program", how, folder=tmp_path, quiet=1)
     assert done.returncode == without.returncode == status, done.stderr

@@ -12,6 +12,8 @@ PROGRAMS = ["train_mlp", "autocast", "custom_function", "checkpoint", "transform
 
 @pytest.mark.parametrize("program", PROGRAMS)
 def test_every_tensor_of_the_program_is_in_the_dump(program, tmp_path):
+    if program == "compile_cpu":
+        harness.needs_torch(2, 0, "torch.compile")
     done = harness.run(f"{program}.py", folder=tmp_path)
     assert done.returncode == 0, done.stderr
     moments = list(tmp_path.glob("*.json"))
@@ -86,7 +88,8 @@ def test_exotic_kinds_show_what_can_be_had(tmp_path):
     assert rows["plain_subclass"]["shape"] == [5, 5]
     assert rows["fake"]["shape"] == [11, 13]
     assert rows["conj"]["dtype"] == "complex64" and rows["conj"]["shape"] == [4, 4]
-    for name in ("nested", "jagged", "wrapper"):
+    assert ("jagged" in rows) == ("symbolic" in rows) == (harness.torch_version() >= (2, 2))
+    for name in {"nested", "jagged", "wrapper"} & rows.keys():
         assert rows[name]["note"], (name, rows[name])
 
 
@@ -96,7 +99,8 @@ def test_sparse_tensors_name_their_layout(tmp_path):
     tensors = harness.by_address(harness.load(known["dump"]))
     for name, address in known["facts"].items():
         assert "Sparse" in tensors[address]["class"], name
-        assert tensors[address]["shape"] == [4, 4] and tensors[address]["layout"] in (f"sparse_{name}", "sparse")
+        told = name == "coo" or harness.torch_version() > (2, 6)  # the four compressed layouts are one class
+        assert tensors[address]["shape"] == [4, 4] and tensors[address]["layout"] == (f"sparse_{name}" if told else None)
 
 
 def test_the_leaking_line_is_found(tmp_path):
@@ -109,6 +113,34 @@ def test_the_leaking_line_is_found(tmp_path):
         assert ("step", file, line) in harness.frames(tensor)
     assert f"leak.py:{line}" in harness.cli("diff", *(item["dump"] for item in known)).stdout
     assert f"leak.py:{line}" in harness.cli("report", known[2]["dump"]).stdout
+
+
+def test_memory_of_a_backward_pass_names_the_forward_line(tmp_path):
+    done = harness.run_source(
+        "import torch, truth\nlinear = torch.nn.Linear(8, 8)\n"
+        "def forward():\n    return torch.relu(linear(torch.ones(4, 8))).sum(), truth.here()\n"
+        "forward()\nloss, place = forward()\nloss.backward()\n"
+        "truth.moment('graph', gradient=linear.weight.grad._cdata, place=place)\ndel loss\ntruth.moment('no graph')\n",
+        folder=tmp_path)
+    assert done.returncode == 0, done.stderr
+    known = harness.truth(tmp_path, "graph")
+    exported = harness.load(known["dump"])
+    storages, allocations, nodes, stacks = ({item["id"]: item for item in exported[kind]}
+                                            for kind in ("storages", "allocations", "nodes", "stacks"))
+    sites = {site["id"]: site for site in exported["sites"]}
+    gradient = harness.by_address(exported)[known["facts"]["gradient"]]
+    node = nodes[allocations[storages[gradient["storage"]]["allocation"]]["node"]]
+    forward = {"stack": stacks[sites[node["site"]]["stack"]]["frames"]}
+    file, line = known["facts"]["place"]
+    assert ("forward", file, line) in harness.frames(forward)
+    assert any("libtorch" in frame["module"] for frame in forward["stack"] if frame["language"] == "native")
+    assert node["name"] == "AddmmBackward0"
+    tells_deaths = next(item["seen"] for item in exported["coverage"] if item["subject"] == "autograd") == "yes"
+    assert tells_deaths or harness.torch_version() < (2, 13)
+    assert node["alive"] == tells_deaths
+    later = harness.load(harness.truth(tmp_path, "no graph")["dump"])
+    (node,) = [item for item in later["nodes"] if item["id"] == node["id"]]
+    assert node["name"] == "AddmmBackward0" and not node["alive"]
 
 
 @pytest.mark.parametrize("program", ["train_mlp", "foreign_memory", "threads"])

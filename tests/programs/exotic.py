@@ -1,9 +1,11 @@
-"""One of each exotic kind: nested, jagged, functional, fake, meta, quantized, subclass, symbolic shapes, mkldnn, conj."""
+"""One of each exotic kind: nested, jagged, functional, fake, meta, quantized, subclass, symbolic shapes, mkldnn, conj.
+
+torch 1.13 has no jagged layout and no symbolic fake tensors.
+"""
 import warnings
 
 import torch
 from torch._subclasses.fake_tensor import FakeTensorMode
-from torch.fx.experimental.symbolic_shapes import ShapeEnv
 
 import truth
 
@@ -38,7 +40,8 @@ class Plain(torch.Tensor):
 
 kinds = {}
 kinds["nested"] = torch.nested.nested_tensor([torch.zeros(2, 3), torch.zeros(4, 3)])
-kinds["jagged"] = torch.nested.nested_tensor([torch.zeros(2, 3), torch.zeros(4, 3)], layout=torch.jagged)
+if truth.VERSION >= (2, 2):
+    kinds["jagged"] = torch.nested.nested_tensor([torch.zeros(2, 3), torch.zeros(4, 3)], layout=torch.jagged)
 kinds["functional"] = torch._to_functional_tensor(torch.zeros(3, 3))
 kinds["meta"] = torch.zeros(1000, 1000, device="meta")
 kinds["quantized"] = torch.quantize_per_tensor(torch.zeros(6, 6), 0.1, 0, torch.qint8)
@@ -46,8 +49,12 @@ kinds["wrapper"] = Wrapper(torch.zeros(2, 2))
 kinds["plain_subclass"] = torch.zeros(5, 5).as_subclass(Plain)
 kinds["mkldnn"] = torch.zeros(4, 4).to_mkldnn()
 kinds["conj"] = torch.zeros(4, 4, dtype=torch.complex64).conj()
-with FakeTensorMode(shape_env=ShapeEnv()) as mode:
+with FakeTensorMode():
     kinds["fake"] = torch.empty(11, 13)
+if truth.VERSION >= (2, 2):
+    from torch.fx.experimental.symbolic_shapes import ShapeEnv
+
+    mode = FakeTensorMode(shape_env=ShapeEnv())
     kinds["symbolic"] = mode.from_tensor(torch.nn.Parameter(torch.zeros(17, 19), requires_grad=False))
 truth.moment(**{name: tensor._cdata for name, tensor in kinds.items()})
 print("done")

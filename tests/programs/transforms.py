@@ -1,8 +1,12 @@
 """vmap, grad and inference mode."""
 import torch
-from torch.func import grad, vmap
 
 import truth
+
+if truth.VERSION >= (2, 0):
+    from torch.func import grad, vmap
+else:
+    from functorch import grad, vmap
 
 data = torch.arange(12.0).reshape(3, 4)
 mapped = vmap(lambda row: row * 2)(data)

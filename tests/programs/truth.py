@@ -18,6 +18,14 @@ except ImportError:
     libtensorscope = None
 
 
+VERSION = tuple(int(part) for part in torch.__version__.split(".")[:2])
+
+
+def storage(tensor):
+    """Its untyped storage, which torch 1.13 calls by another name."""
+    return tensor.untyped_storage() if VERSION >= (2, 0) else tensor._storage()
+
+
 def _row(tensor):
     row = {"address": tensor._cdata, "class": type(tensor).__name__}
 
@@ -38,9 +46,9 @@ def _row(tensor):
         if tensor.layout is torch.strided:
             put("strides", lambda: list(tensor.stride()))
             put("storage_offset", lambda: tensor.storage_offset())
-            put("storage_nbytes", lambda: tensor.untyped_storage().nbytes())
+            put("storage_nbytes", lambda: storage(tensor).nbytes())
             if tensor.device.type == "cpu":
-                put("storage_data_ptr", lambda: tensor.untyped_storage().data_ptr())
+                put("storage_data_ptr", lambda: storage(tensor).data_ptr())
     return row
 
 

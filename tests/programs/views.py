@@ -10,7 +10,7 @@ turned = base.t()
 scalar = torch.tensor(3.0)
 empty = torch.empty(0)
 big = torch.zeros(3, 5, 7, 2, 2, 2, 2)
-before = truth.moment("before", base=base._cdata, row=row._cdata, base_nbytes=base.untyped_storage().nbytes())
+before = truth.moment("before", base=base._cdata, row=row._cdata, base_nbytes=truth.storage(base).nbytes())
 del row
 row2 = base[9]
 truth.moment("after", row2=row2._cdata)
