@@ -22,10 +22,16 @@ Dump read_source(const ByteSource& source, const std::string& path, const std::s
                        ? name + " does not say which process it is of; nothing can be shown."
                        : problems.front() + " It does not say which process it is of; nothing can be shown.");
   }
-  dump.complete = problems.empty() && rows.end_agrees();
   rows.finish();
-  dump.problems.insert(dump.problems.begin(), problems.begin(), problems.end());
-  if (!dump.problems.empty()) dump.complete = false;
+  problems.insert(problems.end(), dump.problems.begin(), dump.problems.end());
+  if (problems.empty()) {
+    // A file that is whole should not refer to what is not in it; in any other, that is what was to be expected.
+    if (!rows.cleared().empty()) problems.push_back("left out of " + name + ": " + rows.cleared() + ".");
+  } else if (!rows.missing().empty()) {
+    problems.front() += " Missing: " + rows.missing() + ".";
+  }
+  dump.complete = problems.empty() && rows.end_agrees();
+  dump.problems = std::move(problems);
   return dump;
 }
 

@@ -29,6 +29,11 @@ class RowCollector {
   // Resolves all references, sorts, and builds the storages. Call once, after the last chunk.
   void finish();
 
+  // The parts that every dump has and this one has not: "sites, tensors".
+  std::string missing() const;
+  // What finish() and the chunks left out because it cannot be: "3 references to missing sites".
+  std::string cleared() const;
+
  private:
   // Strings of rows, as indexes until the string table is known.
   struct TensorStrings {
@@ -71,7 +76,6 @@ class RowCollector {
   void finish_stacks();
   void finish_tensors();
   void finish_allocations_and_nodes();
-  void report();
 
   Dump& dump_;
   std::string name_;

@@ -159,18 +159,22 @@ void RowCollector::finish_allocations_and_nodes() {
   }
 }
 
-void RowCollector::report() {
+std::string RowCollector::missing() const {
   // What every dump has; without it a reader cannot tell "none" from "not read".
   constexpr uint32_t kExpected[] = {dump::kStrings,      dump::kModules, dump::kCodes,   dump::kNativeFrames,
                                     dump::kPythonFrames, dump::kSites,   dump::kThreads, dump::kTensors,
                                     dump::kAllocations,  dump::kTotals,  dump::kCoverage};
-  std::string missing, cleared;
+  std::string out;
   for (uint32_t type : kExpected) {
-    if (!seen_.count(type)) missing += (missing.empty() ? "" : ", ") + chunk_name(type);
+    if (!seen_.count(type)) out += (out.empty() ? "" : ", ") + chunk_name(type);
   }
-  if (!end_agrees_ && !missing.empty()) dump_.problems.push_back("not in " + name_ + ": " + missing + ".");
-  for (const auto& [what, times] : counts_) cleared += (cleared.empty() ? "" : ", ") + with_commas(times) + " " + what;
-  if (!cleared.empty()) dump_.problems.push_back("left out of " + name_ + ": " + cleared + ".");
+  return out;
+}
+
+std::string RowCollector::cleared() const {
+  std::string out;
+  for (const auto& [what, times] : counts_) out += (out.empty() ? "" : ", ") + with_commas(times) + " " + what;
+  return out;
 }
 
 void RowCollector::finish() {
@@ -179,7 +183,6 @@ void RowCollector::finish() {
   finish_tensors();
   finish_allocations_and_nodes();
   build_storages(dump_, claims_);
-  report();
 }
 
 }  // namespace tensorscope::model
