@@ -13,8 +13,8 @@ extern "C" {
 
 enum {
   TENSORSCOPE_OK = 0,
-  TENSORSCOPE_ABSENT = -1,   // libtensorscope.so is not preloaded, or no PyTorch is in the process
-  TENSORSCOPE_FAILED = -2,   // the dump could not be written; one line on standard error says why
+  TENSORSCOPE_ABSENT = -1,  // libtensorscope.so is not preloaded, or no PyTorch is in the process
+  TENSORSCOPE_FAILED = -2,  // the dump could not be written; one line on standard error says why
 };
 
 // Writes a dump now and waits for it. `path_out`, where not null, receives the dump's path, cut to `path_size` bytes

@@ -1,11 +1,12 @@
 // A C++ program without Python: a small training loop, a static tensor, and an end in the way its argument says:
-// `return`, `exit` (calls exit(3) inside main) or `wait FILE` (trains until FILE appears). Prints what it knows of its tensors.
+// `return`, `exit` (calls exit(3) inside main) or `wait FILE` (trains until FILE appears). Prints what it knows of its
+// tensors.
+#include <sys/stat.h>
 #include <torch/torch.h>
 
 #include <cstdio>
 #include <cstdlib>
 #include <string>
-#include <sys/stat.h>
 #include <vector>
 
 static torch::Tensor g_static = {};

@@ -1,5 +1,5 @@
-// Compiles only if every function that the preload interposes or calls has the signature it is forwarded with, in the headers
-// of the LibTorch at hand. A mangled name does not hold the return type: this is where a change of it is found.
+// Compiles only if every function that the preload interposes or calls has the signature it is forwarded with, in the
+// headers of the LibTorch at hand. A mangled name does not hold the return type: this is where a change of it is found.
 #include <ATen/core/Tensor.h>
 #include <c10/core/Allocator.h>
 #include <c10/core/TensorImpl.h>
@@ -27,15 +27,19 @@ static_assert(same<void (*)(const at::Tensor&, torch::autograd::Edge)>(&torch::a
 // get_current_node returns its smart pointer through a hidden first argument, in both forms it has had.
 using CurrentNode = decltype(torch::autograd::get_current_node());
 static_assert(!std::is_trivially_copyable_v<CurrentNode>);
-static_assert(sizeof(CurrentNode) == sizeof(void*) || std::is_same_v<CurrentNode, std::shared_ptr<torch::autograd::Node>>);
+static_assert(sizeof(CurrentNode) == sizeof(void*) ||
+              std::is_same_v<CurrentNode, std::shared_ptr<torch::autograd::Node>>);
 
 // The constructors that are hooked, with their arguments in one register each.
 static_assert(std::is_constructible_v<c10::TensorImpl, c10::Storage&&, c10::DispatchKeySet, caffe2::TypeMeta>);
-static_assert(std::is_constructible_v<c10::TensorImpl, c10::TensorImpl::ImplType, c10::Storage&&, c10::DispatchKeySet, caffe2::TypeMeta>);
-static_assert(std::is_constructible_v<c10::TensorImpl, c10::DispatchKeySet, caffe2::TypeMeta, std::optional<c10::Device>>);
+static_assert(std::is_constructible_v<c10::TensorImpl, c10::TensorImpl::ImplType, c10::Storage&&, c10::DispatchKeySet,
+                                      caffe2::TypeMeta>);
+static_assert(
+    std::is_constructible_v<c10::TensorImpl, c10::DispatchKeySet, caffe2::TypeMeta, std::optional<c10::Device>>);
 static_assert(sizeof(c10::DispatchKeySet) == 8 && sizeof(caffe2::TypeMeta) == 2 && sizeof(c10::Device) == 2);
 static_assert(sizeof(std::optional<c10::Device>) <= 8 && sizeof(c10::TensorImpl::ImplType) <= 8);
-static_assert(std::is_trivially_copyable_v<caffe2::TypeMeta> && std::is_trivially_copyable_v<std::optional<c10::Device>>);
+static_assert(std::is_trivially_copyable_v<caffe2::TypeMeta> &&
+              std::is_trivially_copyable_v<std::optional<c10::Device>>);
 
 // A tensor handle of the C shim is a pointer to a word that holds the TensorImpl's address.
 static_assert(sizeof(at::Tensor) == sizeof(c10::TensorImpl*));
