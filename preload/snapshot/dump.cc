@@ -131,11 +131,11 @@ const char* trigger_name(Reason reason) {
   return reason == Reason::exit ? "exit" : reason == Reason::call ? "call" : "signal";
 }
 
-bool give_name(DumpFile& file, const DumpName& base, char (&name)[NAME_MAX + 1]) {
+bool name_file(DumpFile& file, const DumpName& base, char (&name)[NAME_MAX + 1]) {
   constexpr unsigned kAttempts = 10000;
   for (unsigned attempt = 1; attempt <= kAttempts; ++attempt) {
     dump_name(options().name, process_info(), base, attempt, name);
-    if (file.rename_to(name)) return true;
+    if (file.give_name(name)) return true;
     if (file.error() != EEXIST) return false;
   }
   return false;
@@ -170,7 +170,7 @@ bool write_dump(const DumpRequest& request, char (&path)[PATH_MAX]) {
   DumpFacts facts = {request.reason, request.detail, g_written + 1, request.requested_ns, {}};
   g_open_file = &file;
   bool ok = file.open(directory, name) && guarded_phase1(facts, file, summary) && phase2(file);
-  if (ok) ok = give_name(file, base, name);
+  if (ok) ok = name_file(file, base, name);
   g_open_file = nullptr;
   if (!ok) {
     if (file.error() != 0) say("no dump in %s: cannot %s: %s", directory, file.failed(), strerror(file.error()));

@@ -26,6 +26,12 @@ uint32_t random_word() {
   return uint32_t(t.tv_nsec) * 2654435761u ^ uint32_t(getpid());
 }
 
+// Links to what a descriptor stands for, also where that has no name (open(2), O_TMPFILE).
+struct PathOfDescriptor {
+  char text[32];
+  explicit PathOfDescriptor(int number) { snprintf(text, sizeof(text), "/proc/self/fd/%d", number); }
+};
+
 }  // namespace
 
 bool DumpFile::fail(const char* what, int error) {
@@ -55,24 +61,14 @@ void DumpFile::Descriptor::close_ours() {
   number = -1;
 }
 
-bool DumpFile::open(const char* directory, const char* name) {
+bool DumpFile::open(const char* directory, const char* name, Temporary temporary) {
   constexpr int kFlags = O_RDONLY | O_DIRECTORY | O_CLOEXEC;
   directory_path_ = directory;
   int opened = ::open(directory, kFlags);
   if (opened < 0 && errno == ENOENT && mkdir(directory, 0777) == 0) opened = ::open(directory, kFlags);
   if (!directory_.remember(opened)) return fail("open the directory", errno);
-
-  for (int attempt = 0;; ++attempt) {
-    // A name that does not end in ".tscope": what a killed process leaves behind is never taken for a dump.
-    snprintf(temporary_, sizeof(temporary_), ".%.*s.tmp-%08x", int(sizeof(temporary_) - 16), name, random_word());
-    opened = openat(directory_.number, temporary_, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-    if (opened >= 0) break;
-    if (errno != EEXIST || attempt == 100) {
-      temporary_[0] = 0;
-      return fail("make a file", errno);
-    }
-  }
-  if (!file_.remember(opened) || fchmod(opened, 0600) != 0) return fail("make a file", errno);
+  const bool made = (temporary == Temporary::unnamed && make_unnamed()) || make_named(name);
+  if (!made || fchmod(file_.number, 0600) != 0) return fail("make a file", errno);
 
   dump::FileHeader header = {};
   memcpy(header.magic, dump::kMagic, sizeof(header.magic));
@@ -80,6 +76,29 @@ bool DumpFile::open(const char* directory, const char* name) {
   header.minor = dump::kFormatMinor;
   header.checksum = dump::header_checksum(header);
   return write_all(&header, sizeof(header));
+}
+
+bool DumpFile::make_unnamed() {
+  const int opened = openat(directory_.number, ".", O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600);
+  if (opened < 0) return false;
+  if (file_.remember(opened) && access(PathOfDescriptor(opened).text, F_OK) == 0) return true;
+  close(opened);  // there is no /proc to link it by
+  file_ = {};
+  return false;
+}
+
+bool DumpFile::make_named(const char* name) {
+  constexpr int kAttempts = 100;
+  for (int attempt = 0; attempt < kAttempts; ++attempt) {
+    // A name that does not end in ".tscope": what a killed process leaves behind is never taken for a dump.
+    snprintf(temporary_, sizeof(temporary_), ".%.*s.tmp-%08x", int(sizeof(temporary_) - 16), name, random_word());
+    const int opened =
+        openat(directory_.number, temporary_, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+    if (opened >= 0) return file_.remember(opened);
+    if (errno != EEXIST) break;
+  }
+  temporary_[0] = 0;
+  return false;
 }
 
 bool DumpFile::write_all(const void* data, size_t size) {
@@ -110,24 +129,37 @@ bool DumpFile::append(uint32_t type, const void* payload, size_t length) {
   return true;
 }
 
-bool DumpFile::rename_to(const char* name) {
+int DumpFile::link_unnamed(const char* name) {
+  if (!file_.still_ours()) {
+    errno = EBADF;
+    return -1;
+  }
+  return linkat(AT_FDCWD, PathOfDescriptor(file_.number).text, directory_.number, name, AT_SYMLINK_FOLLOW);
+}
+
+int DumpFile::rename_named(const char* name) {
+  const int directory = directory_.number;
+  if (syscall(SYS_renameat2, directory, temporary_, directory, name, RENAME_NOREPLACE) == 0) return 0;
+  if (errno != EINVAL && errno != ENOSYS) return -1;
+  // A file system or kernel without that: a hard link does not replace either; where there are none, look first.
+  if (linkat(directory, temporary_, directory, name, 0) == 0) {
+    unlinkat(directory, temporary_, 0);
+    return 0;
+  }
+  if (errno == EEXIST) return -1;
+  struct stat status;
+  if (fstatat(directory, name, &status, AT_SYMLINK_NOFOLLOW) == 0) {
+    errno = EEXIST;
+    return -1;
+  }
+  return renameat(directory, temporary_, directory, name);
+}
+
+bool DumpFile::give_name(const char* name) {
   if (error_ == EEXIST) error_ = 0;
   if (error_ != 0) return false;
   if (!directory_.still_ours()) return fail("name the file (the program closed the descriptor)", EBADF);
-  const int directory = directory_.number;
-  int result = int(syscall(SYS_renameat2, directory, temporary_, directory, name, RENAME_NOREPLACE));
-  if (result != 0 && (errno == EINVAL || errno == ENOSYS)) {
-    // A file system or kernel without that: a hard link does not replace either; where there are none, look first.
-    result = linkat(directory, temporary_, directory, name, 0);
-    if (result == 0) {
-      unlinkat(directory, temporary_, 0);
-    } else if (errno != EEXIST) {
-      struct stat status;
-      if (fstatat(directory, name, &status, AT_SYMLINK_NOFOLLOW) == 0) return fail("name the file", EEXIST);
-      result = renameat(directory, temporary_, directory, name);
-    }
-  }
-  if (result != 0) return fail("name the file", errno);
+  if ((temporary_[0] == 0 ? link_unnamed(name) : rename_named(name)) != 0) return fail("name the file", errno);
   temporary_[0] = 0;
   return true;
 }

@@ -1,5 +1,8 @@
-// A dump file being written: a temporary file in the dump's folder, chunks appended with raw writes, and a rename that
-// never replaces another file once everything is there. Whatever fails removes the temporary file again.
+// A dump file being written: a file without a name in the dump's folder (O_TMPFILE), chunks appended with raw writes,
+// and a link that never replaces another file once everything is there. Of a process that is killed nothing is left.
+//
+// Where the file system or kernel has no such files (NFS; no /proc to link by), the file has a temporary name until it
+// is renamed; whatever fails removes it, and a process that is killed leaves it behind.
 //
 // Context: collector. One thread at a time an object.
 #pragma once
@@ -19,16 +22,19 @@ class DumpFile {
   DumpFile(const DumpFile&) = delete;
   DumpFile& operator=(const DumpFile&) = delete;
 
-  // Makes the temporary file for a dump `name` in `directory` (outlives the object) and writes the file header.
-  bool open(const char* directory, const char* name);
+  enum class Temporary : bool { unnamed, named };
+
+  // Makes the file for a dump `name` in `directory` (outlives the object) and writes the file header. `temporary`: what
+  // to try first.
+  bool open(const char* directory, const char* name, Temporary temporary = Temporary::unnamed);
 
   // Appends one chunk; `payload` is a size-prefixed FlatBuffer.
   bool append(uint32_t type, const void* payload, size_t length);
 
   // Gives the file its name. False with error() == EEXIST: the name is taken, try another.
-  bool rename_to(const char* name);
+  bool give_name(const char* name);
 
-  // Removes the temporary file, where there is one.
+  // Gives the file up: nothing is left of it.
   void discard();
 
   // Context: fork child. The inherited descriptor is closed; the file belongs to the parent.
@@ -43,6 +49,11 @@ class DumpFile {
  private:
   bool fail(const char* what, int error);
   bool write_all(const void* data, size_t size);
+  bool make_unnamed();
+  bool make_named(const char* name);
+  // 0, or -1 and errno. EEXIST: the name is taken.
+  int link_unnamed(const char* name);
+  int rename_named(const char* name);
 
   // What an open descriptor stood for when it was opened: a program that closes all descriptors may give the number to
   // a file of its own.
@@ -58,7 +69,7 @@ class DumpFile {
   const char* directory_path_ = "";
   Descriptor directory_;
   Descriptor file_;
-  char temporary_[NAME_MAX + 1] = "";
+  char temporary_[NAME_MAX + 1] = "";  // empty: the file has no name
   uint32_t chunks_ = 0;
   uint64_t bytes_ = 0;
   int error_ = 0;

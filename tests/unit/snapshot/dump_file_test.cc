@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <filesystem>
@@ -21,15 +22,22 @@ namespace {
 
 namespace fs = std::filesystem;
 
-class DumpFileTest : public testing::Test {
+// Everything holds for a file without a name and, where there are none, for one with a temporary name.
+class DumpFileTest : public testing::TestWithParam<DumpFile::Temporary> {
  protected:
   void SetUp() override {
     char folder[] = "/tmp/tensorscope-dump-file-XXXXXX";
     ASSERT_NE(mkdtemp(folder), nullptr);
     folder_ = folder;
+    const int probe = open(folder, O_TMPFILE | O_WRONLY, 0600);
+    if (probe < 0 && GetParam() == DumpFile::Temporary::unnamed) GTEST_SKIP() << "no files without names here";
+    close(probe);
   }
   void TearDown() override { fs::remove_all(folder_); }
 
+  static bool start(DumpFile& file, const std::string& folder, const char* name) {
+    return file.open(folder.c_str(), name, GetParam());
+  }
   std::vector<std::string> files() const {
     std::vector<std::string> names;
     for (const auto& entry : fs::directory_iterator(folder_)) names.push_back(entry.path().filename());
@@ -44,27 +52,31 @@ class DumpFileTest : public testing::Test {
   std::string folder_;
 };
 
-TEST_F(DumpFileTest, HasItsNameOnlyWhenWhole) {
+TEST_P(DumpFileTest, HasItsNameOnlyWhenWhole) {
   DumpFile file;
-  ASSERT_TRUE(file.open(folder_.c_str(), "a.1.tscope"));
+  ASSERT_TRUE(start(file, folder_, "a.1.tscope"));
   ASSERT_TRUE(file.append(dump::kNames, "payload", 7));
-  ASSERT_EQ(files().size(), 1u);
-  EXPECT_EQ(files()[0].find(".a.1.tscope.tmp-"), 0u);
-  EXPECT_EQ(files()[0].find(".tscope", files()[0].size() - 7), std::string::npos);
-  ASSERT_TRUE(file.rename_to("a.1.tscope"));
+  if (GetParam() == DumpFile::Temporary::unnamed) {
+    EXPECT_TRUE(files().empty());
+  } else {
+    ASSERT_EQ(files().size(), 1u);
+    EXPECT_EQ(files()[0].find(".a.1.tscope.tmp-"), 0u);
+    EXPECT_EQ(files()[0].find(".tscope", files()[0].size() - 7), std::string::npos);
+  }
+  ASSERT_TRUE(file.give_name("a.1.tscope"));
   EXPECT_EQ(files(), std::vector<std::string>{"a.1.tscope"});
   struct stat status;
   ASSERT_EQ(stat((folder_ + "/a.1.tscope").c_str(), &status), 0);
   EXPECT_EQ(status.st_mode & 07777, 0600u);
 }
 
-TEST_F(DumpFileTest, IsFramedAsTheFormatSays) {
+TEST_P(DumpFileTest, IsFramedAsTheFormatSays) {
   {
     DumpFile file;
-    ASSERT_TRUE(file.open(folder_.c_str(), "a.tscope"));
+    ASSERT_TRUE(start(file, folder_, "a.tscope"));
     ASSERT_TRUE(file.append(dump::kNames, "0123456789", 10));
     EXPECT_EQ(file.chunks(), 1u);
-    ASSERT_TRUE(file.rename_to("a.tscope"));
+    ASSERT_TRUE(file.give_name("a.tscope"));
     EXPECT_EQ(file.bytes(), content("a.tscope").size());
   }
   const std::string bytes = content("a.tscope");
@@ -81,53 +93,69 @@ TEST_F(DumpFileTest, IsFramedAsTheFormatSays) {
   EXPECT_EQ(bytes.substr(bytes.size() - 6), std::string(6, '\0'));
 }
 
-TEST_F(DumpFileTest, NeverReplacesAFileAndTriesAgain) {
+TEST_P(DumpFileTest, NeverReplacesAFileAndTriesAgain) {
   make("a.tscope", "mine");
   DumpFile file;
-  ASSERT_TRUE(file.open(folder_.c_str(), "a.tscope"));
-  EXPECT_FALSE(file.rename_to("a.tscope"));
+  ASSERT_TRUE(start(file, folder_, "a.tscope"));
+  EXPECT_FALSE(file.give_name("a.tscope"));
   EXPECT_EQ(file.error(), EEXIST);
-  EXPECT_TRUE(file.rename_to("a-2.tscope"));
+  EXPECT_TRUE(file.give_name("a-2.tscope"));
   EXPECT_EQ(content("a.tscope"), "mine");
 }
 
-TEST_F(DumpFileTest, FollowsNoLink) {
+TEST_P(DumpFileTest, FollowsNoLink) {
   make("victim", "precious");
   ASSERT_EQ(symlink("victim", (folder_ + "/a.tscope").c_str()), 0);
   DumpFile file;
-  ASSERT_TRUE(file.open(folder_.c_str(), "a.tscope"));
-  EXPECT_FALSE(file.rename_to("a.tscope"));
+  ASSERT_TRUE(start(file, folder_, "a.tscope"));
+  EXPECT_FALSE(file.give_name("a.tscope"));
   EXPECT_EQ(file.error(), EEXIST);
   EXPECT_EQ(content("victim"), "precious");
 }
 
-TEST_F(DumpFileTest, LeavesNothingWhenGivenUp) {
+TEST_P(DumpFileTest, LeavesNothingWhenGivenUp) {
   {
     DumpFile file;
-    ASSERT_TRUE(file.open(folder_.c_str(), "a.tscope"));
+    ASSERT_TRUE(start(file, folder_, "a.tscope"));
     ASSERT_TRUE(file.append(dump::kNames, "x", 1));
   }
   EXPECT_TRUE(files().empty());
 }
 
-TEST_F(DumpFileTest, SaysWhatFailed) {
+TEST_P(DumpFileTest, OfAKilledProcessNothingIsLeft) {
+  const pid_t child = fork();
+  if (child == 0) {
+    DumpFile file;
+    const bool written = start(file, folder_, "a.tscope") && file.append(dump::kNames, "x", 1);
+    _exit(written ? 0 : 1);
+  }
+  int status = -1;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  ASSERT_EQ(status, 0);
+  // A file with a temporary name stays, under a name that is not a dump's.
+  EXPECT_EQ(files().size(), GetParam() == DumpFile::Temporary::unnamed ? 0u : 1u);
+}
+
+TEST_P(DumpFileTest, SaysWhatFailed) {
   make("plain", "");
+  const std::string plain = folder_ + "/plain", missing = folder_ + "/no/such";
   DumpFile file;
-  EXPECT_FALSE(file.open((folder_ + "/plain").c_str(), "a.tscope"));
+  EXPECT_FALSE(start(file, plain, "a.tscope"));
   EXPECT_EQ(file.error(), ENOTDIR);
   EXPECT_STREQ(file.failed(), "open the directory");
   DumpFile deeper;
-  EXPECT_FALSE(deeper.open((folder_ + "/no/such").c_str(), "a.tscope"));
+  EXPECT_FALSE(start(deeper, missing, "a.tscope"));
   EXPECT_EQ(deeper.error(), ENOENT);
 }
 
-TEST_F(DumpFileTest, MakesAMissingDirectory) {
+TEST_P(DumpFileTest, MakesAMissingDirectory) {
+  const std::string fresh = folder_ + "/fresh";
   DumpFile file;
-  EXPECT_TRUE(file.open((folder_ + "/fresh").c_str(), "a.tscope"));
+  EXPECT_TRUE(start(file, fresh, "a.tscope"));
   EXPECT_TRUE(fs::is_directory(folder_ + "/fresh"));
 }
 
-TEST_F(DumpFileTest, AFullDiskIsAnErrorAndLeavesNothing) {
+TEST_P(DumpFileTest, AFullDiskIsAnErrorAndLeavesNothing) {
   signal(SIGXFSZ, SIG_IGN);  // the collector's thread blocks it
   rlimit before;
   getrlimit(RLIMIT_FSIZE, &before);
@@ -135,21 +163,21 @@ TEST_F(DumpFileTest, AFullDiskIsAnErrorAndLeavesNothing) {
   setrlimit(RLIMIT_FSIZE, &small);
   {
     DumpFile file;
-    EXPECT_TRUE(file.open(folder_.c_str(), "a.tscope"));
+    EXPECT_TRUE(start(file, folder_, "a.tscope"));
     const std::vector<char> large(100'000, 'x');
     EXPECT_FALSE(file.append(dump::kNames, large.data(), large.size()));
     EXPECT_EQ(file.error(), EFBIG);
     EXPECT_FALSE(file.append(dump::kNames, "x", 1)) << "an error is final";
-    EXPECT_FALSE(file.rename_to("a.tscope"));
+    EXPECT_FALSE(file.give_name("a.tscope"));
   }
   setrlimit(RLIMIT_FSIZE, &before);
   EXPECT_TRUE(files().empty());
 }
 
 // A program that closes every descriptor and opens files of its own must not find a dump in them.
-TEST_F(DumpFileTest, NeverWritesToADescriptorThatIsNotItsOwn) {
+TEST_P(DumpFileTest, NeverWritesToADescriptorThatIsNotItsOwn) {
   DumpFile file;
-  ASSERT_TRUE(file.open(folder_.c_str(), "a.tscope"));
+  ASSERT_TRUE(start(file, folder_, "a.tscope"));
   for (int fd = 3; fd < 64; ++fd) close(fd);
   std::vector<int> programs_own;
   for (int i = 0; i < 8; ++i) {
@@ -165,6 +193,11 @@ TEST_F(DumpFileTest, NeverWritesToADescriptorThatIsNotItsOwn) {
   }
   EXPECT_EQ(files().size(), 8u) << "the temporary file is gone";
 }
+
+INSTANTIATE_TEST_SUITE_P(, DumpFileTest, testing::Values(DumpFile::Temporary::unnamed, DumpFile::Temporary::named),
+                         [](const auto& info) {
+                           return info.param == DumpFile::Temporary::unnamed ? "unnamed" : "named";
+                         });
 
 }  // namespace
 }  // namespace tensorscope::snapshot

@@ -53,7 +53,7 @@ class TableChunksTest : public testing::Test {
   // The payloads of all chunks of one type, in order.
   std::vector<std::string> payloads(uint32_t type) {
     if (content_.empty()) {
-      EXPECT_TRUE(file_.rename_to("a.tscope"));
+      EXPECT_TRUE(file_.give_name("a.tscope"));
       std::ifstream in(folder_ + "/a.tscope", std::ios::binary);
       content_.assign(std::istreambuf_iterator<char>(in), {});
     }
