@@ -62,6 +62,7 @@ void tensor_constructed(const void* impl) {
 
 void tensor_released(const void* impl) { g_tensors.mark_released(impl); }
 void tensor_destroyed(const void* impl) { g_tensors.remove(impl); }
+void tensor_disregarded(const void* impl) { g_tensors.forget(impl); }
 
 void cpu_allocated(const void* pointer, size_t nbytes) {
   if (pointer != nullptr) allocated(pointer, nbytes, AllocationKind::heap, DeviceTable::kCpu);

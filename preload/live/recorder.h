@@ -18,6 +18,8 @@ namespace tensorscope::live {
 void tensor_constructed(const void* impl);
 void tensor_released(const void* impl);
 void tensor_destroyed(const void* impl);
+// What was constructed is no tensor to a user: it leaves the table and the counters as if it had never been there.
+void tensor_disregarded(const void* impl);
 
 // c10::alloc_cpu / free_cpu. `freed` before the real call.
 void cpu_allocated(const void* pointer, size_t nbytes);

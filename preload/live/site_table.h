@@ -28,6 +28,7 @@ class SiteTable {
 
   void tensor_made(SiteId site);
   void tensor_gone(SiteId site);
+  void tensor_never_made(SiteId site);
   void allocation_made(SiteId site, uint64_t nbytes);
   void allocation_gone(SiteId site, uint64_t nbytes);
 
@@ -77,6 +78,10 @@ extern SiteTable g_sites;
 
 inline void SiteTable::tensor_made(SiteId site) { counts(site).tensors_made.fetch_add(1, std::memory_order_relaxed); }
 inline void SiteTable::tensor_gone(SiteId site) { counts(site).tensors_gone.fetch_add(1, std::memory_order_relaxed); }
+
+inline void SiteTable::tensor_never_made(SiteId site) {
+  counts(site).tensors_made.fetch_sub(1, std::memory_order_relaxed);
+}
 
 inline void SiteTable::allocation_made(SiteId site, uint64_t nbytes) {
   Counts& c = counts(site);

@@ -49,6 +49,15 @@ void TensorTable::remove(const void* impl) {
   guard.erase(place);
 }
 
+void TensorTable::forget(const void* impl) {
+  Table::Guard guard(table_, impl);
+  if (!guard) return give_up_on_locks();
+  const Table::Place place = guard.find(impl);
+  if (place.row == nullptr) return;
+  g_sites.tensor_never_made(place.row->site);
+  guard.erase(place);
+}
+
 bool TensorTable::look(const TensorEntry& entry, Look look, size_t index, void* context) {
   Table::Guard guard(table_, entry.impl);
   if (!guard) {

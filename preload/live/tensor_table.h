@@ -47,6 +47,8 @@ class TensorTable {
   TensorReference add(const void* impl, const Origin& origin);
   void mark_released(const void* impl);
   void remove(const void* impl);
+  // Takes out what is no tensor to a user, as if it had never been there.
+  void forget(const void* impl);
 
   // Calls look(index, context) under the lock where `entry` is still the same tensor in the same state. False: no lock.
   bool look(const TensorEntry& entry, Look look, size_t index, void* context);

@@ -8,6 +8,7 @@
 #include <new>
 
 #include "hooks/self_check.h"
+#include "live/recorder.h"
 #include "live/snapshot_view.h"
 #include "python/bridge.h"
 #include "snapshot/dump_name.h"
@@ -62,6 +63,7 @@ bool phase1(const DumpFacts& facts, DumpFile& file, Summary& summary) {
   stacks::start_python();  // a C++ program may have an interpreter by now
   stacks::native_forget_unloaded();
   hooks::run_self_check();
+  if (const void* none = undefined_tensor()) live::tensor_disregarded(none);
   live::SnapshotView view;
   if (!view.take()) {
     say("no dump: the tables could not be copied (no memory, or a table is busy)");

@@ -13,13 +13,18 @@ void resolve(const LoadedObject& object, const char* name, F& function) {
 
 }  // namespace
 
+const void* undefined_tensor() {
+  const LoadedObject c10 = find_object("libc10.so");
+  return c10 ? c10.find("_ZN3c1019UndefinedTensorImpl10_singletonE") : nullptr;
+}
+
 bool resolve_torch_functions(TorchFunctions& f) {
   const LoadedObject c10 = find_object("libc10.so");
   if (!c10) return false;
   resolve(c10, "_ZNK3c1010TensorImpl11has_storageEv", f.has_storage);
   resolve(c10, "_ZNK3c1010TensorImpl13requires_gradEv", f.requires_grad);
   resolve(c10, "_ZNK3c1010TensorImpl4gradEv", f.grad);
-  f.undefined_tensor = c10.find("_ZN3c1019UndefinedTensorImpl10_singletonE");
+  f.undefined_tensor = undefined_tensor();
   resolve(c10, "_ZN3c108toStringENS_11DispatchKeyE", f.dispatch_key_name);
   resolve(c10, "_ZN3c108toStringENS_16BackendComponentE", f.backend_name);
 

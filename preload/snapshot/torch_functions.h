@@ -17,7 +17,7 @@ struct TorchFunctions {
   bool (*has_storage)(const void* impl) = nullptr;
   bool (*requires_grad)(const void* impl) = nullptr;
   const void* const* (*grad)(const void* impl) = nullptr;
-  const void* undefined_tensor = nullptr;  // the singleton that stands for "no tensor"
+  const void* undefined_tensor = nullptr;
   // names of dispatch keys; "" or an error text for numbers that are none
   const char* (*dispatch_key_name)(uint16_t key) = nullptr;
   const char* (*backend_name)(uint8_t backend) = nullptr;
@@ -38,6 +38,10 @@ struct TorchFunctions {
 
   bool has_shim() const { return dim && numel && sizes && strides && storage_offset && storage_size && dtype; }
 };
+
+// The singleton that stands for "no tensor" (c10/core/UndefinedTensorImpl.h): a TensorImpl that is constructed when
+// libc10 is loaded and that no user knows of. Null: no c10 in the process.
+const void* undefined_tensor();
 
 // Looks everything up again where it is not complete. False: no c10 in the process.
 bool resolve_torch_functions(TorchFunctions& functions);

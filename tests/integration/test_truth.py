@@ -154,3 +154,12 @@ def test_sums_agree(program, tmp_path):
     assert len(exported["tensors"]) == sum(site["tensors_live"] for site in sites) == totals["tensors_live"]
     for site in sites:
         assert site["bytes_live"] <= site["bytes_peak"] <= site["bytes_total"]
+
+
+def test_a_program_without_tensors_has_none(tmp_path):
+    done = harness.run_source("import torch\n", folder=tmp_path)
+    assert done.returncode == 0 and "(0 tensors, " in done.stderr, done.stderr
+    [dump] = harness.dumps(tmp_path)
+    exported = harness.load(dump)
+    assert exported["tensors"] == [] and exported["totals"]["tensors_live"] == 0
+    assert sum(site["tensors_live"] for site in exported["sites"]) == 0

@@ -91,6 +91,20 @@ TEST_F(RecorderTest, ATensorIsThereFromItsConstructionToItsDestruction) {
   EXPECT_EQ(site(after, {11, 12}).tensors_total, 1u);
 }
 
+TEST_F(RecorderTest, WhatIsDisregardedWasNeverThere) {
+  t_fake_stack = {13, 14};
+  tensor_constructed(fresh());
+  tensor_constructed(static_cast<const char*>(fresh()) + 64);
+  tensor_disregarded(fresh());
+  tensor_disregarded(fresh());
+  SnapshotView view;
+  ASSERT_TRUE(view.take());
+  EXPECT_EQ(tensor(view, fresh()), nullptr);
+  EXPECT_EQ(site(view, {13, 14}).tensors_live, 1u);
+  EXPECT_EQ(site(view, {13, 14}).tensors_total, 1u);
+  tensor_destroyed(static_cast<const char*>(fresh()) + 64);
+}
+
 TEST_F(RecorderTest, NestedConstructorsAreOneTensor) {
   t_fake_stack = {21, 0};
   const int captures = t_captures;
