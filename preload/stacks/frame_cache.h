@@ -21,16 +21,19 @@ struct FrameState {
 
 struct FrameRecord {
   uint64_t ip;
-  uint64_t bp;            // RBP, where the frame's CFA depends on it
-  uint32_t depth_words;   // sp = end of the thread's stack - 8 * depth_words
-  uint16_t caller;        // record of the caller as last seen; 0: outermost
-  uint8_t bp_words;       // the caller's RBP is at [caller's sp - 8 * bp_words]; kBpKept: it is this frame's
-  uint8_t from_bp : 1;    // the CFA depends on RBP
-  uint8_t realigned : 1;  // the CFA is in [RBP - 8 * bp_words], the caller's RBP in [RBP]
-  StackId node;           // of the stack from here outwards; 0: the trie was full
-  StackId caller_node;    // what `node` was made from
+  uint64_t return_slot;    // where the return address to the caller is: 8 below the caller's sp
+  uint32_t depth_words;    // sp = end of the thread's stack - 8 * depth_words
+  uint16_t caller;         // record of the caller as last seen; 0: outermost
+  uint8_t bp_words;        // the caller's RBP is at [caller's sp - 8 * bp_words]; 0: it is this frame's
+  uint8_t from_bp : 1;     // the CFA depends on RBP: the record is good for FrameCache::bp() only
+  uint8_t realigned : 1;   // the CFA is in [RBP - 8 * bp_words], the caller's RBP in [RBP]
+  uint8_t watches_bp : 1;  // going to the caller must look at RBP: this frame or one further out depends on it
+  uint32_t tag;            // node of the stack from here outwards (0: the trie was full), and kNeedsBp
+  uint32_t caller_tag;     // the caller's when `tag` and `watches_bp` were made
 
-  static constexpr uint8_t kBpKept = 1;  // that slot is the return address's
+  static constexpr uint32_t kNeedsBp = 1u << 31;  // this frame's RBP enters its own or an outer CFA
+  StackId node() const { return tag & ~kNeedsBp; }
+  bool needs_bp() const { return (tag & kNeedsBp) != 0; }
 };
 static_assert(sizeof(FrameRecord) == 32);
 
@@ -40,6 +43,7 @@ class FrameCache {
   static_assert(kRecords <= 1 << 16);  // FrameRecord::caller
 
   FrameRecord& operator[](uint32_t index) { return records_[index]; }
+  uint64_t& bp(uint32_t index) { return bps_[index]; }  // of a record that is from_bp
 
   // Index of the record, 0: none.
   uint32_t find(uint64_t ip, uint32_t depth_words) const {
@@ -64,6 +68,7 @@ class FrameCache {
   uint32_t used_;  // besides record 0, which stays empty
   FrameRecord records_[kRecords];
   uint32_t buckets_[kBuckets];
+  uint64_t bps_[kRecords];
 };
 
 }  // namespace tensorscope::stacks

@@ -55,16 +55,29 @@ enum class Followed : uint8_t {
   full,
 };
 
+// RBP in the caller of `frame`, where RBP is `bp` in the frame.
+uint64_t caller_bp(const FrameRecord& frame, uint64_t bp) {
+  if (frame.realigned != 0) return word_at(bp);
+  return frame.bp_words == 0 ? bp : word_at(frame.return_slot + 8 - 8 * uint64_t{frame.bp_words});
+}
+
+// RBP in frame `end` of the path, where it is `bp` in frame `begin`; all between are records.
+uint64_t bp_along(ThreadStack& stack, int begin, int end, uint64_t bp) {
+  for (int i = begin; i < end; ++i) bp = caller_bp(stack.cache[stack.path[i]], bp);
+  return bp;
+}
+
 // Follows the recorded callers from record `at`, whose state is `state`, as long as the stack's words are theirs.
 //
-// The hot loop: for every frame two loads from the stack, and no branch that depends on the frame but those that fail.
+// The hot loop: for most frames one load from the stack and two comparisons. RBP is looked at only where a frame
+// further out depends on it, which the records say (watches_bp); where the walk must go on by rules it is found again.
 Followed follow(ThreadStack& stack, uint32_t at, FrameState& state, Walk& walk) {
   FrameCache& cache = stack.cache;
-  const uint64_t high = stack.high;
   const FrameRecord* frame = &cache[at];
+  const int begin = walk.frames;
   int changed_frames = walk.changed_frames;
   uint64_t bp = state.bp;
-  int count = walk.frames;
+  int count = begin;
   Followed followed = Followed::full;
   while (count < ThreadStack::kMaxFrames) {
     stack.path[count++] = at;
@@ -79,32 +92,40 @@ Followed follow(ThreadStack& stack, uint32_t at, FrameState& state, Walk& walk) 
       asm volatile("" : "+r"(at));
     }
     if (at == 0) {
-      if (frame->caller_node != 0) changed_frames = count;
+      if (frame->caller_tag != 0) changed_frames = count;
       followed = Followed::whole;
       break;
     }
     const FrameRecord* caller = &cache[at];
-    const uint64_t sp = high - 8 * uint64_t{caller->depth_words};
-    const uint64_t ip = word_at(sp - 8);
-    if (__builtin_expect(frame->realigned != 0, false)) {
-      if (word_at(bp - 8 * uint64_t{frame->bp_words}) != sp) {
-        state = {frame->ip, high - 8 * uint64_t{frame->depth_words}, bp};
+    if (__builtin_expect(frame->caller_tag != caller->tag, false)) {
+      changed_frames = count;
+      if (((frame->caller_tag ^ caller->tag) & FrameRecord::kNeedsBp) != 0) {
         followed = Followed::unclear;
-        --count;
         break;
       }
-      bp = word_at(bp);
-    } else {
-      const uint64_t saved_bp = word_at(sp - 8 * uint64_t{frame->bp_words});
-      bp ^= (bp ^ saved_bp) & -uint64_t{frame->bp_words != FrameRecord::kBpKept};
     }
-    if (__builtin_expect(((ip ^ caller->ip) | ((bp ^ caller->bp) & -uint64_t{caller->from_bp})) != 0, false)) {
-      state = {ip, sp, bp};
+    if (__builtin_expect(frame->watches_bp != 0, false)) {
+      if (frame->realigned != 0 && word_at(bp - 8 * uint64_t{frame->bp_words}) != frame->return_slot + 8) {
+        followed = Followed::unclear;
+        break;
+      }
+      bp = caller_bp(*frame, bp);
+      if (caller->from_bp != 0 && bp != cache.bp(at)) {
+        followed = Followed::differs;
+        break;
+      }
+    }
+    if (__builtin_expect(word_at(frame->return_slot) != caller->ip, false)) {
       followed = Followed::differs;
       break;
     }
-    changed_frames = frame->caller_node != caller->node ? count : changed_frames;
     frame = caller;
+  }
+  if (followed == Followed::differs) {
+    state = {word_at(frame->return_slot), frame->return_slot + 8, bp_along(stack, begin, count, state.bp)};
+  } else if (followed == Followed::unclear) {
+    --count;
+    state = {frame->ip, stack.high - 8 * uint64_t{frame->depth_words}, bp_along(stack, begin, count, state.bp)};
   }
   walk.frames = count;
   walk.changed_frames = followed == Followed::whole ? changed_frames : count;
@@ -121,7 +142,7 @@ Walk walk_frames(ThreadStack& stack, RuleTable& rules, FrameState innermost) {
   bool by_rule = false;  // the next step
   while (walk.frames < ThreadStack::kMaxFrames) {
     const uint32_t known = stack.cache.find(state.ip, stack.depth_words(state.sp));
-    if (!by_rule && known != 0 && (stack.cache[known].from_bp == 0 || stack.cache[known].bp == state.bp)) {
+    if (!by_rule && known != 0 && (stack.cache[known].from_bp == 0 || stack.cache.bp(known) == state.bp)) {
       const Followed followed = follow(stack, known, state, walk);
       if (followed == Followed::whole) {
         walk.end = Walk::complete;
@@ -143,6 +164,25 @@ Walk walk_frames(ThreadStack& stack, RuleTable& rules, FrameState innermost) {
   return walk;
 }
 
+namespace {
+
+// The record of frame `index` of the path, made where the frame is fresh.
+uint32_t record_of(ThreadStack& stack, int index) {
+  if (stack.path[index] != ThreadStack::kFresh) return stack.path[index];
+  FrameCache& cache = stack.cache;
+  const ThreadStack::FreshFrame& fresh = stack.fresh[index];
+  const uint32_t depth_words = stack.depth_words(fresh.state.sp);
+  uint32_t record = cache.find(fresh.state.ip, depth_words);
+  if (record == 0) record = cache.add(fresh.state.ip, depth_words);
+  cache[record].bp_words = fresh.bp_words;
+  cache[record].from_bp = fresh.from_bp;
+  cache[record].realigned = fresh.realigned;
+  cache.bp(record) = fresh.state.bp;
+  return stack.path[index] = record;
+}
+
+}  // namespace
+
 bool give_nodes(ThreadStack& stack, const Walk& walk, NativeTrie& trie) {
   FrameCache& cache = stack.cache;
   if (!cache.has_room(uint32_t(walk.frames))) {
@@ -150,31 +190,24 @@ bool give_nodes(ThreadStack& stack, const Walk& walk, NativeTrie& trie) {
     return false;
   }
   uint32_t caller = walk.changed_frames < walk.frames ? stack.path[walk.changed_frames] : 0;
-  StackId caller_node = caller == 0 ? 0 : cache[caller].node;
   for (int i = walk.changed_frames - 1; i >= 0; --i) {
-    if (stack.path[i] == ThreadStack::kFresh) {
-      const ThreadStack::FreshFrame& fresh = stack.fresh[i];
-      const uint32_t depth_words = stack.depth_words(fresh.state.sp);
-      uint32_t index = cache.find(fresh.state.ip, depth_words);
-      if (index == 0) index = cache.add(fresh.state.ip, depth_words);
-      FrameRecord& frame = cache[index];
-      frame.bp = fresh.state.bp;
-      frame.bp_words = fresh.bp_words == 0 ? FrameRecord::kBpKept : fresh.bp_words;
-      frame.from_bp = fresh.from_bp;
-      frame.realigned = fresh.realigned;
-      stack.path[i] = index;
+    const uint32_t record = record_of(stack, i);
+    FrameRecord& frame = cache[record];
+    const FrameRecord& outer = cache[caller];  // record 0 is empty
+    StackId node = frame.node();
+    if (caller != 0 && outer.node() == 0) {
+      node = 0;  // the trie is full: no node, rather than one of a shorter stack
+    } else if (node == 0 || (frame.caller_tag ^ outer.tag) << 1 != 0) {
+      node = trie.child(outer.node(), frame.ip);
     }
-    FrameRecord& frame = cache[stack.path[i]];
-    const bool lost = caller != 0 && caller_node == 0;  // the trie is full: no node, rather than one of a shorter stack
-    if (lost) {
-      frame.node = 0;
-    } else if (frame.node == 0 || frame.caller_node != caller_node) {
-      frame.node = trie.child(caller_node, frame.ip);
-    }
+    const bool keeps_bp = frame.bp_words == 0;
+    const bool needs_bp = frame.from_bp != 0 || (keeps_bp && outer.needs_bp());
+    frame.watches_bp = frame.realigned != 0 || outer.from_bp != 0 || (!keeps_bp && outer.needs_bp());
+    frame.return_slot = stack.high - 8 * uint64_t{outer.depth_words} - 8;
+    frame.tag = node | (needs_bp ? FrameRecord::kNeedsBp : 0);
+    frame.caller_tag = outer.tag;
     frame.caller = uint16_t(caller);
-    frame.caller_node = caller_node;
-    caller = stack.path[i];
-    caller_node = frame.node;
+    caller = record;
   }
   return true;
 }

@@ -1,12 +1,13 @@
 // Walks the calling thread's stack by remembered frames where they are still there, by cached unwind rules elsewhere.
 //
 // Why a remembered caller is exact: a frame's caller is a function of the frame's (ip, sp, bp), of the rule of ip, and
-// of the words at the places that the rule names: the return address and, where the frame has saved it, RBP. RBP itself
-// only enters where the rule's CFA is relative to it. A record holds all of these but the words, which are compared
-// with the recorded caller's at every capture, for every frame out to the last. RBP is carried along as it is found in
-// the stack, and compared where a rule depends on it. By induction from the innermost frame, whose registers are read
-// directly, the walk is the one that the rules alone would make. A rule belongs to loaded code, which cannot change
-// while a frame runs in it; what happens when a library is unloaded and another takes its place: native_stack.cc.
+// of the words at the places that the rule names: the return address and, where the frame has saved it, RBP. A record
+// is found by (ip, sp), and RBP only enters where a CFA is relative to it, in this frame or further out. At every
+// capture, for every frame out to the last, the return address is compared with the recorded one; and wherever an outer
+// CFA depends on RBP, RBP is carried out to it as the stack has it and compared there. By induction from the innermost
+// frame, whose registers are read directly, the walk is the one that the rules alone would make. A rule belongs to
+// loaded code, which cannot change while a frame runs in it; what happens when a library is unloaded and another takes
+// its place: native_stack.cc.
 //
 // Why it cannot read wild: a word is read only between the walk's own stack pointer and the end of the thread's stack
 // (from pthread_getattr_np), at addresses that grow from frame to frame. A walk that would leave the range, or meets an

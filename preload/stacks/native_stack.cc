@@ -137,7 +137,7 @@ bool capture_by_rules(ThreadStack& stack, const void* frame_address, const void*
       break;
     }
   }
-  id = walk.end == Walk::cut ? intern_cut(stack, walk, leaf) : stack.cache[stack.path[leaf]].node;
+  id = walk.end == Walk::cut ? intern_cut(stack, walk, leaf) : stack.cache[stack.path[leaf]].node();
   return true;
 }
 

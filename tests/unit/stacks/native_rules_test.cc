@@ -121,7 +121,7 @@ class RememberedFrames : public testing::Test {
     std::vector<uint64_t> addresses;
     for (int i = 0; i < walk.frames; ++i) addresses.push_back(path_address(*stack_, i));
     std::vector<uint64_t> nodes;
-    for (StackId id = stack_->cache[stack_->path[0]].node; id != 0; id = trie_.frame(id).parent) {
+    for (StackId id = stack_->cache[stack_->path[0]].node(); id != 0; id = trie_.frame(id).parent) {
       nodes.push_back(trie_.frame(id).address);
     }
     EXPECT_EQ(addresses, nodes);
@@ -161,6 +161,30 @@ TEST_F(RememberedFrames, SavedBasePointerOfAFrameThatNeedsIt) {
   EXPECT_EQ(walk(1, 0, 0), (Addresses{1, 2, 3, 9}));
   EXPECT_EQ(walk(2, 4, at(20)), (Addresses{2, 3, 8}));
   EXPECT_EQ(walk(3, 8, at(30)), (Addresses{3, 9}));
+}
+
+// What the innermost frame has in RBP is what the outer frame had there; in between it was saved and is now another.
+TEST_F(RememberedFrames, SavedBasePointerIsNotTheInnermost) {
+  rules_.put(1, UnwindRule::relative(false, 4, 2));
+  rules_.put(2, UnwindRule::relative(false, 4, 0));
+  rules_.put(3, UnwindRule::relative(true, 2, 2));
+  words_[2] = at(20), words_[3] = 2, words_[7] = 3, words_[21] = 8, words_[31] = 9;
+  EXPECT_EQ(walk(1, 0, 0), (Addresses{1, 2, 3, 8}));
+  words_[2] = at(30);
+  EXPECT_EQ(walk(1, 0, at(20)), (Addresses{1, 2, 3, 9}));
+}
+
+// The frame in the middle comes to have a caller that needs RBP, seen by a capture that does not include the inner one.
+TEST_F(RememberedFrames, BasePointerComesToBeNeeded) {
+  rules_.put(1, UnwindRule::relative(false, 4, 2));
+  rules_.put(2, UnwindRule::relative(false, 4, 0));
+  rules_.put(3, UnwindRule::relative(true, 2, 2));
+  words_[2] = at(20), words_[3] = 2, words_[7] = 8, words_[21] = 8, words_[31] = 9;
+  EXPECT_EQ(walk(1, 0, 0), (Addresses{1, 2, 8}));
+  words_[7] = 3;
+  EXPECT_EQ(walk(2, 4, at(20)), (Addresses{2, 3, 8}));
+  words_[2] = at(30);
+  EXPECT_EQ(walk(1, 0, at(20)), (Addresses{1, 2, 3, 9}));
 }
 
 TEST_F(RememberedFrames, CfaOfARealignedFrame) {
