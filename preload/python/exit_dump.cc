@@ -21,13 +21,14 @@ std::atomic<bool> g_claimed{false};
 std::atomic<bool> g_forked{false};
 
 // What the command lines of processes hold that libraries start as helpers of a program: multiprocessing's spawn
-// (multiprocessing/spawn.py, get_command_line, 3.8 to 3.14), loky's workers
+// (multiprocessing/spawn.py, get_command_line, 3.8 to 3.14) and fork server (multiprocessing/forkserver.py; the
+// default from 3.14 on), loky's workers
 // (joblib/externals/loky/backend/popen_loky_posix.py, joblib 1.6), Inductor's compile workers
 // and trials of the processor (torch/_inductor/compile_worker/subproc_pool.py, cpu_vec_isa.py, 2.13) and the manager of
 // the file_system sharing strategy (torch/bin, 2.13).
-constexpr const char* kHelperMarks[] = {"--multiprocessing-fork", "loky.backend.popen_loky_posix",
-                                        "/torch/_inductor/compile_worker/",
-                                        "\nfrom ctypes import cdll\ncdll.LoadLibrary(", "torch_shm_manager"};
+constexpr const char* kHelperMarks[] = {
+    "--multiprocessing-fork",           "from multiprocessing.forkserver import main",  "loky.backend.popen_loky_posix",
+    "/torch/_inductor/compile_worker/", "\nfrom ctypes import cdll\ncdll.LoadLibrary(", "torch_shm_manager"};
 
 bool helper_of_a_library() {
   const int file = open("/proc/self/cmdline", O_RDONLY | O_CLOEXEC);

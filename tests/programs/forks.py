@@ -1,5 +1,6 @@
-"""os.fork, a fork in a thread, multiprocessing fork and spawn: each process has its own dumps."""
+"""os.fork, a fork in a thread, multiprocessing fork, spawn and forkserver: each process has its own dumps."""
 import multiprocessing
+import multiprocessing.forkserver
 import os
 import sys
 import threading
@@ -31,11 +32,13 @@ def main():
     thread.start()
     thread.join()
     print("thread fork", statuses)
-    for method in ("fork", "spawn"):
+    multiprocessing.set_forkserver_preload(["torch"])
+    for method in ("fork", "spawn", "forkserver"):
         process = multiprocessing.get_context(method).Process(target=child, args=(f"mp-{method}",))
         process.start()
         process.join()
         print(method, process.exitcode)
+    multiprocessing.forkserver._forkserver._stop()  # waits for its end, as nothing else does
     pid = os.fork()
     if pid == 0:
         os.execv(sys.executable, [sys.executable, "-c", "import sys; print('executed', flush=True); sys.exit(5)"])
