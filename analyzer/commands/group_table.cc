@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <map>
+
 #include "render/units.h"
 
 namespace tensorscope::commands {
@@ -12,40 +15,34 @@ using model::By;
 using model::Frame;
 using model::Group;
 
-constexpr size_t kCallers = 3;
-
-// The next Python callers outward from the place: enough to tell two sites on one line apart.
-std::string callers(OpenedDump& opened, uint32_t site) {
-  const model::Place& place = opened.places.at(site);
-  std::string text;
-  bool passed = false;
-  size_t shown = 0;
-  for (const Frame& frame : opened.places.stack(site)) {
-    bool is_place =
-        frame.file == place.frame.file && frame.line == place.frame.line && frame.function == place.frame.function;
-    if (passed && frame.language == place.frame.language && shown < kCallers) {
-      text += " <- " + opened.places.describe(frame).where;
-      ++shown;
-    }
-    passed = passed || is_place;
-  }
-  return text.empty() ? text : text.substr(1);
+// Who called the place: where there are several ways to it, the one that holds the most, and how much of it.
+std::string callers(OpenedDump& opened, const Group& group) {
+  std::map<std::string, uint64_t> ways;
+  for (const auto& [site, bytes] : group.site_bytes) ways[opened.places.callers(site)] += bytes;
+  auto most =
+      std::max_element(ways.begin(), ways.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
+  if (most == ways.end() || most->first.empty()) return "";
+  std::string text = fmt::format("called by {}", most->first);
+  if (ways.size() > 1 && group.bytes > 0) text += fmt::format(" ({})", render::percent(most->second, group.bytes));
+  return text;
 }
 
 }  // namespace
 
 void add_notes(render::Table& table, size_t column, OpenedDump& opened, const Group& group, By by, bool full_stacks) {
-  if (by_place(by) && !group.modules.empty()) table.note(column, "in " + group.modules);
+  if (!by_place(by)) return;
   if (full_stacks) {
+    if (!group.modules.empty()) table.note(column, fmt::format("in {}", group.modules));
     for (const Frame& frame : opened.places.stack(group.site)) {
       std::string line = opened.places.describe(frame).where;
       std::string source = opened.symbols.source_line(frame);
-      table.note(column, source.empty() ? "  " + line : fmt::format("  {:<40}  {}", line, source));
+      table.note(column, source.empty() ? fmt::format("  {}", line) : fmt::format("  {:<40}  {}", line, source));
     }
-  } else if (by == By::site) {
-    std::string text = callers(opened, group.site);
-    if (!text.empty()) table.note(column, text);
+    return;
   }
+  std::string text = callers(opened, group);
+  if (!group.modules.empty()) text = fmt::format("in {}{}{}", group.modules, text.empty() ? "" : "; ", text);
+  if (!text.empty()) table.note(column, text);
 }
 
 std::string group_table(OpenedDump& opened, const std::vector<Group>& groups, By by, uint64_t total, bool full_stacks,
@@ -59,8 +56,9 @@ std::string group_table(OpenedDump& opened, const std::vector<Group>& groups, By
        {.title = "", .least = 12, .style = render::Style::dim}});
   uint64_t now = opened.dump.process.dump_ns;
   for (const Group& group : groups) {
-    std::string counted = group.tensors > 0 ? render::count(group.tensors) : render::counted(group.blocks, "block");
-    if (group.tensors == 0 && group.blocks == 0) counted = "-";
+    std::string counted = group.tensors > 0  ? render::count(group.tensors)
+                          : group.blocks > 0 ? render::counted(group.blocks, "block")
+                                             : "-";
     std::string age = group.oldest_ns > 0 && group.oldest_ns <= now ? render::age(now - group.oldest_ns) : "?";
     std::string source = by == By::line || by == By::site ? opened.places.source_line(group.site) : "";
     table.row({render::bytes(group.bytes), render::percent(group.bytes, total), counted, age, group.label, source});

@@ -18,7 +18,7 @@ inline bool by_place(model::By by) {
 std::string group_table(OpenedDump& opened, const std::vector<model::Group>& groups, model::By by, uint64_t total,
                         bool full_stacks, const render::Terminal& terminal);
 
-// Below a row, from `column` on: the callers of a site (by site), its module, or its whole stack.
+// Below a row of a place, from `column` on: its module and callers, or its whole stack.
 void add_notes(render::Table& table, size_t column, OpenedDump& opened, const model::Group& group, model::By by,
                bool full_stacks);
 

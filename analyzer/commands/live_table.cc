@@ -44,7 +44,7 @@ struct CategoryPart {
 };
 
 // What the tensors in the allocator's blocks are for; only of use where something is known.
-void add_categories(render::Table& table, const OpenedDump& opened, const DeviceSums& sums) {
+void add_categories(render::Table& table, const OpenedDump& opened, const DeviceSums& sums, const std::string& indent) {
   std::map<Category, CategoryPart> parts;
   for (uint32_t i = 0; i < opened.dump.tensors.size(); ++i) {
     const model::Item& item = opened.accounts.items()[opened.accounts.item_of_tensor(i)];
@@ -65,7 +65,7 @@ void add_categories(render::Table& table, const OpenedDump& opened, const Device
     if (found == parts.end()) return;
     const CategoryPart& part = found->second;
     std::string name = category == Category::unknown ? "other" : text(category);
-    table.row({"    " + name, count(part.tensors), dash(part.storages), bytes(part.bytes),
+    table.row({indent + name, count(part.tensors), dash(part.storages), bytes(part.bytes),
                render::percent(part.bytes, whole)});
   };
   for (const auto& [category, part] : parts) {
@@ -99,8 +99,9 @@ void add_device(render::Table& table, const OpenedDump& opened, const DeviceSums
       total != nullptr && total->live_bytes > sums.allocator_bytes() ? total->live_bytes - sums.allocator_bytes() : 0;
   uint64_t storages = sums.in_tensors.storages + sums.mapped.storages;
   uint64_t outside_tensors = sums.tensors() - sums.in_tensors.tensors - sums.mapped.tensors - sums.no_memory.tensors;
+  const std::string device = sums.device.type < 0 ? "no device" : sums.device.text();
   table.row(
-      {sums.device.text(), count(sums.tensors() - outside_tensors), dash(storages),
+      {device, count(sums.tensors() - outside_tensors), dash(storages),
        has_memory ? bytes(sums.allocator_bytes() + missing) : "-", has_memory ? device_remark(total) : "no memory"},
       render::Style::bold);
   bool plain = sums.mapped.storages == 0 && sums.no_tensor.blocks == 0 && sums.rounding.bytes == 0 && missing == 0 &&
@@ -109,7 +110,7 @@ void add_device(render::Table& table, const OpenedDump& opened, const DeviceSums
     table.row(
         {"  in tensors", count(sums.in_tensors.tensors), dash(sums.in_tensors.storages), bytes(sums.in_tensors.bytes)});
   }
-  add_categories(table, opened, sums);
+  add_categories(table, opened, sums, plain ? "  " : "    ");
   if (sums.mapped.storages > 0) {
     table.row({"  shared or mapped files", count(sums.mapped.tensors), count(sums.mapped.storages),
                bytes(sums.mapped.bytes)});
@@ -127,7 +128,7 @@ void add_device(render::Table& table, const OpenedDump& opened, const DeviceSums
     table.row({"  without memory", count(sums.no_memory.tensors), "-", "-", "meta, fake, sparse or empty"});
   }
   for (const auto& [kind, part] : sums.outside) {
-    table.row({fmt::format("{}, {}", sums.device.text(), outside_name(kind)), count(part.tensors), count(part.storages),
+    table.row({fmt::format("{}, {}", device, outside_name(kind)), count(part.tensors), count(part.storages),
                bytes(part.bytes), outside_remark(kind)});
   }
 }
@@ -140,7 +141,12 @@ std::string live_table(const OpenedDump& opened, const render::Terminal& termina
                        {.title = "storages", .align = render::Align::right},
                        {.title = "bytes", .align = render::Align::right},
                        {.title = "", .least = 8}});
-  for (const DeviceSums& sums : opened.accounts.devices()) add_device(table, opened, sums);
+  // What has no device, such as an undefined tensor, comes last.
+  for (bool known : {true, false}) {
+    for (const DeviceSums& sums : opened.accounts.devices()) {
+      if ((sums.device.type >= 0) == known) add_device(table, opened, sums);
+    }
+  }
   if (table.empty()) return "live: no tensor and no block\n";
   return table.text(terminal);
 }

@@ -9,7 +9,7 @@
 #include "commands/headline.h"
 #include "commands/live_table.h"
 #include "commands/opened_dump.h"
-#include "render/text.h"
+#include "render/table.h"
 #include "render/units.h"
 
 namespace tensorscope::commands {
@@ -43,19 +43,20 @@ void sort_groups(std::vector<Group>& groups, Sort sort) {
 }
 
 // What to look at next: the largest tensor, and the usual second step.
-std::string hints(const OpenedDump& opened, const std::vector<Group>& groups, By by) {
-  std::string text;
+std::string hints(const OpenedDump& opened, const std::vector<Group>& groups, By by, const render::Terminal& terminal) {
+  const std::string path = opened.dump.path;
+  render::Table table(
+      {{.title = ""}, {.title = "", .least = 20, .cut = render::Cut::middle}, {.title = "", .least = 8}}, 0);
   auto add = [&](const std::string& command, const char* why) {
-    text += fmt::format("{} {:<50}  {}\n", text.empty() ? "next:" : "     ", render::clean(command), why);
+    table.row({table.empty() ? "next:" : "", command, why});
   };
   uint32_t example = groups.empty() ? model::kNone : groups.front().example;
   if (example != model::kNone) {
-    add(fmt::format("tensorscope show {} {}", opened.dump.path, opened.dump.tensors[example].serial),
-        "one tensor in full");
+    add(fmt::format("tensorscope show {} {}", path, opened.dump.tensors[example].serial), "one tensor in full");
   }
-  if (by == By::line) add(fmt::format("tensorscope report {} --by site", opened.dump.path), "by whole stacks");
-  add(fmt::format("tensorscope diff {} LATER", opened.dump.path), "what changed since");
-  return text;
+  if (by == By::line) add(fmt::format("tensorscope report {} --by site", path), "each stack apart");
+  add(fmt::format("tensorscope diff {} LATER", path), "what changed since");
+  return table.text(terminal, false);
 }
 
 int report(const ReportOptions& options, Invocation& invocation) {
@@ -88,7 +89,7 @@ int report(const ReportOptions& options, Invocation& invocation) {
              : std::string("\n");
   groups.resize(shown);
   out += group_table(opened, groups, options.by, total, options.full_stacks, terminal);
-  out += "\n" + hints(opened, groups, options.by);
+  out += "\n" + hints(opened, groups, options.by, terminal);
   if (options.full_stacks) {
     for (const std::string& note : opened.symbols.notes()) invocation.say(note);
   }

@@ -18,7 +18,12 @@ std::string traits(const OpenedDump& opened, uint32_t index) {
   std::string text;
   auto add = [&](const std::string& word) { text += (text.empty() ? "" : ", ") + word; };
   if (opened.categories[index] != model::Category::unknown) add(model::text(opened.categories[index]));
-  if (has(TensorFlag::view)) add("view");
+  bool owner = opened.accounts.items()[opened.accounts.item_of_tensor(index)].tensor == index;
+  if (has(TensorFlag::view)) {
+    add("view");
+  } else if (!owner) {
+    add("alias");
+  }
   if (!tensor.grad_fn_name.empty()) add(tensor.grad_fn_name);
   if (tensor.layout > 0) add(tensor.layout_text());
   if (tensor.storage != model::kNone) {

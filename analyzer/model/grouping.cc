@@ -72,8 +72,9 @@ std::vector<std::string_view> components(std::string_view path) {
   return result;
 }
 
-void note_module(Group& group, Places& places, uint32_t site, By by) {
+void note_site(Group& group, Places& places, uint32_t site, uint64_t bytes, By by) {
   if (by != By::site && by != By::line && by != By::function) return;
+  group.site_bytes[site] += bytes;
   const std::string& path = places.module_path(site);
   if (!path.empty()) group.modules = merge_module_paths(group.modules, path);
 }
@@ -150,7 +151,7 @@ std::vector<Group> group(const View& view, By by) {
     group.bytes += item.bytes;
     (item.storage != kNone ? group.storages : group.blocks) += 1;
     note_time(group, item.created_ns);
-    note_module(group, view.places, item.site, by);
+    note_site(group, view.places, item.site, item.bytes, by);
     if (item.bytes > group.largest || group.site == 0) {
       group.largest = std::max(group.largest, item.bytes);
       group.site = item.site;
@@ -164,7 +165,7 @@ std::vector<Group> group(const View& view, By by) {
     Group& group = group_of(name(site, i, tensor.thread, tensor.device));
     group.tensors += 1;
     note_time(group, tensor.created_ns);
-    note_module(group, view.places, site, by);
+    note_site(group, view.places, site, 0, by);
     if (group.site == 0) group.site = site;
     if (group.example == kNone) group.example = i;
   }

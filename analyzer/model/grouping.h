@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -31,10 +32,11 @@ struct Group {
   uint64_t blocks = 0;              // allocations in no tensor
   uint64_t oldest_ns = UINT64_MAX;  // creation time of the oldest member
   uint64_t newest_ns = 0;
-  uint32_t site = 0;         // of the largest item, else of the first tensor
-  uint32_t example = kNone;  // tensor: of the largest item
-  uint64_t largest = 0;      // bytes of that item
-  std::string modules;       // paths of the nn.Modules its places run in, merged: "model.layers.*.attn"
+  uint32_t site = 0;                        // of the largest item, else of the first tensor
+  uint32_t example = kNone;                 // tensor: of the largest item
+  uint64_t largest = 0;                     // bytes of that item
+  std::string modules;                      // paths of the nn.Modules its places run in, merged: "model.layers.*.attn"
+  std::map<uint32_t, uint64_t> site_bytes;  // for places: what each of their sites holds
 };
 
 // What a question needs of one dump.

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "model/user_code.h"
+
 namespace tensorscope::model {
 
 std::string short_path(const std::string& path, const std::string& directory) {
@@ -20,11 +22,32 @@ std::string short_path(const std::string& path, const std::string& directory) {
   return path;
 }
 
+std::string brief_function(const std::string& function) {
+  constexpr size_t kLongest = 24;  // of template arguments
+  std::string brief;
+  for (size_t at = 0; at < function.size();) {
+    bool is_operator = brief.ends_with("operator");
+    if (function[at] != '<' || is_operator) {
+      brief += function[at++];
+      continue;
+    }
+    size_t end = at;
+    int depth = 0;
+    do {
+      depth += function[end] == '<' ? 1 : function[end] == '>' && function[end - 1] != '-' ? -1 : 0;
+      ++end;
+    } while (end < function.size() && depth > 0);
+    brief += end - at <= kLongest + 2 ? function.substr(at, end - at) : "<...>";
+    at = end;
+  }
+  return brief;
+}
+
 Place Places::describe(const Frame& frame) const {
   Place place;
   place.frame = frame;
   place.file = short_path(frame.file, dump_.process.working_directory);
-  place.function = frame.function;
+  place.function = frame.language == Frame::Language::native ? brief_function(frame.function) : frame.function;
   if (!place.file.empty()) {
     place.line = frame.line > 0 ? fmt::format("{}:{}", place.file, frame.line) : place.file;
     place.where = place.function.empty() ? place.line : place.line + " " + place.function;
@@ -82,6 +105,24 @@ const std::string& Places::module_path(uint32_t site) {
 }
 
 std::string Places::source_line(uint32_t site) { return symbols_.source_line(at(site).frame); }
+
+std::string Places::callers(uint32_t site, size_t most) {
+  if (site == 0 || site >= dump_.sites.size()) return "";
+  const Frame& place = at(site).frame;
+  const uint32_t python = dump_.sites[site].python;
+  std::string text;
+  size_t shown = 0;
+  bool passed = false;
+  for (const Frame& frame : python != 0 ? symbols_.python(python) : stack(site)) {
+    bool is_python = frame.language == Frame::Language::python;
+    Owner owner = is_python ? python_owner(frame.file) : native_owner(frame.module);
+    if (passed && owner == Owner::user && frame.function != "<module>" && shown++ < most)
+      text += (text.empty() ? "" : " <- ") + describe(frame).where;
+    passed = passed || (frame.file == place.file && frame.line == place.line && frame.function == place.function &&
+                        frame.address == place.address);
+  }
+  return text;
+}
 
 void Places::prefetch(const std::vector<uint32_t>& sites, bool whole_stacks) {
   std::vector<uint32_t> leaves;

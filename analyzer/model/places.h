@@ -17,10 +17,10 @@ namespace tensorscope::model {
 
 struct Place {
   Frame frame;
-  std::string file;  // shortened: relative to the program's directory, or from the package on
-  std::string function;
-  std::string line;   // "train.py:57", "libfoo.so"
-  std::string where;  // "train.py:57 train_step"
+  std::string file;      // shortened: relative to the program's directory, or from the package on
+  std::string function;  // long template arguments left out
+  std::string line;      // "train.py:57", "libfoo.so"
+  std::string where;     // "train.py:57 train_step"
 };
 
 class Places {
@@ -37,6 +37,10 @@ class Places {
   const std::string& stack_key(uint32_t site);
   const std::string& module_path(uint32_t site);  // "" where none
   std::string source_line(uint32_t site);
+  // The user's own code that led to the place, innermost first, at most `most` frames:
+  // "model.py:31 Net.forward <- train.py:71 main"; a script's top level is left out. Empty where the place is the
+  // outermost of it.
+  std::string callers(uint32_t site, size_t most = 3);
   // Resolves what these sites need at once.
   void prefetch(const std::vector<uint32_t>& sites, bool whole_stacks);
 
@@ -50,5 +54,7 @@ class Places {
 
 // Relative to `directory`, else from site-packages or lib/pythonX.Y on, else unchanged.
 std::string short_path(const std::string& path, const std::string& directory);
+// "wrap<...>::call" for a C++ name whose template arguments are longer than a person reads.
+std::string brief_function(const std::string& function);
 
 }  // namespace tensorscope::model

@@ -116,6 +116,25 @@ TEST(Grouping, ModulePathsMerge) {
   EXPECT_EQ(merge_module_paths("a", "b"), "...");
 }
 
+TEST_F(GroupingTest, CallersAreTheUsersOwnCode) {
+  uint32_t site = builder_.site(0, builder_.python({{"/x/train.py", "<module>", 99},
+                                                    {"/x/train.py", "main", 10},
+                                                    {"/v/site-packages/torch/nn/modules/module.py", "_call_impl", 5},
+                                                    {"/x/model.py", "forward", 3}}));
+  Asked asked(builder_);
+  EXPECT_EQ(asked.places.callers(site), "train.py:10 main");
+  EXPECT_EQ(asked.places.callers(a_), "train.py:10 main");
+  EXPECT_EQ(asked.places.callers(0), "");
+}
+
+TEST(Places, FunctionsAreBrief) {
+  EXPECT_EQ(brief_function("at::empty"), "at::empty");
+  EXPECT_EQ(brief_function("std::vector<int>::push_back"), "std::vector<int>::push_back");
+  EXPECT_EQ(brief_function("wrap<at::Tensor (at::Tensor const&, c10::Scalar)>::call"), "wrap<...>::call");
+  EXPECT_EQ(brief_function("a::operator<<"), "a::operator<<");
+  EXPECT_EQ(brief_function("a<b"), "a<b");
+}
+
 TEST(Places, PathsAreShort) {
   EXPECT_EQ(short_path("/x/y/train.py", "/x"), "y/train.py");
   EXPECT_EQ(short_path("/xy/train.py", "/x"), "/xy/train.py");
