@@ -34,7 +34,7 @@ struct ModuleName {
 
 struct Names {
   bool complete = false;
-  std::string detail;  // why it is not complete
+  const char* detail = "";  // why it is not complete; a literal
   std::vector<ModuleName> modules;
 };
 

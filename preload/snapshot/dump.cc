@@ -20,6 +20,7 @@
 #include "snapshot/torch_version.h"
 #include "stacks/capture.h"
 #include "support/clock.h"
+#include "support/coverage.h"
 #include "support/message.h"
 #include "support/options.h"
 #include "support/state.h"
@@ -85,8 +86,7 @@ bool phase1(const DumpFacts& facts, DumpFile& file, Summary& summary) {
   return write_process(full, view, file) && write_modules(modules, file) &&
          write_tensors(view, reader, strings, file) && write_allocations(view, file) &&
          write_nodes(view, reader, strings, file) && write_stacks(view, file) && write_codes(strings, file) &&
-         write_threads(view, strings, file) && write_coverage(file) && write_totals(full, view, file) &&
-         write_strings(strings, file);
+         write_threads(view, strings, file) && write_totals(full, view, file) && write_strings(strings, file);
 }
 
 bool guarded_phase1(const DumpFacts& facts, DumpFile& file, Summary& summary) {
@@ -102,6 +102,14 @@ bool guarded_phase1(const DumpFacts& facts, DumpFile& file, Summary& summary) {
   return ok;
 }
 
+void record_module_paths(const python::Names& names) {
+  if (names.complete) {
+    set_coverage(Subject::module_paths, names.modules.empty() ? Seen::not_applicable : Seen::yes, "");
+  } else {
+    set_coverage(Subject::module_paths, names.modules.empty() ? Seen::no : Seen::partly, names.detail);
+  }
+}
+
 bool phase2(DumpFile& file) {
   python::Names names;
   if (options().names) {
@@ -109,7 +117,8 @@ bool phase2(DumpFile& file) {
   } else {
     names.detail = "switched off by TENSORSCOPE_NAMES";
   }
-  return write_names(names, file) && write_end(file);
+  record_module_paths(names);
+  return write_names(names, file) && write_coverage(file) && write_end(file);
 }
 
 void copy_text(const std::string& text, char (&out)[PATH_MAX]) {

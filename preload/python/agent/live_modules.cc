@@ -34,7 +34,7 @@ Object* LiveModules::module_class(const Gil& gil) {
   return found && is_a(gil, found, gil->PyType_Type) ? found : nullptr;
 }
 
-bool LiveModules::list(const Gil& gil, Object* module_class, Deadline deadline, std::string& detail) {
+bool LiveModules::list(const Gil& gil, Object* module_class, Deadline deadline, const char*& detail) {
   Search search{gil, module_class, deadline, {}, 0, true};
   if (gil->PyUnstable_GC_VisitObjects) {
     auto visit = [](Object* object, void* context) { return int(static_cast<Search*>(context)->look(object)); };
@@ -76,7 +76,7 @@ void LiveModules::read_children(const Gil& gil, Object* module_class, size_t ind
   });
 }
 
-bool LiveModules::read(const Gil& gil, Object* module_class, Deadline deadline, std::string& detail) {
+bool LiveModules::read(const Gil& gil, Object* module_class, Deadline deadline, const char*& detail) {
   bool complete = list(gil, module_class, deadline, detail);
   for (size_t i = 0; i < all.size(); ++i) read_children(gil, module_class, i);
   return complete;

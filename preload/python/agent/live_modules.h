@@ -30,7 +30,7 @@ class LiveModules {
   static Object* module_class(const Gil& gil);
 
   // False: the time was up, or the objects could not be listed (`detail` says why); what was found is kept.
-  bool read(const Gil& gil, Object* module_class, Deadline deadline, std::string& detail);
+  bool read(const Gil& gil, Object* module_class, Deadline deadline, const char*& detail);
 
   // Null: not a module.
   LiveModule* find(const Object* object);
@@ -41,7 +41,7 @@ class LiveModules {
   std::vector<LiveModule> all;  // in the order of their addresses, then those that only a parent knows
 
  private:
-  bool list(const Gil& gil, Object* module_class, Deadline deadline, std::string& detail);
+  bool list(const Gil& gil, Object* module_class, Deadline deadline, const char*& detail);
   void add(Object* object);
   void read_children(const Gil& gil, Object* module_class, size_t index);
 

@@ -24,7 +24,7 @@ PROBE int probe_attach() {
 PROBE const char* probe_names(unsigned timeout_ms) {
   static thread_local std::string text;
   const python::Names names = python::collect_names(timeout_ms);
-  text = (names.complete ? "complete" : "partial") + ("\t" + names.detail) + "\n";
+  text = std::string(names.complete ? "complete" : "partial") + "\t" + names.detail + "\n";
   for (const python::ModuleName& module : names.modules) {
     text += std::to_string(module.object) + "\t" + module.class_name + "\t" + module.path + "\n";
   }
@@ -39,7 +39,7 @@ int request_and_wait(Reason reason, const char* detail, char*, size_t) {
   const python::ReleasedGil released;
   const python::Names names = python::collect_names(5000);
   fprintf(stderr, "dump for reason %d (%s) with %zu modules: %s\n", int(reason), detail, names.modules.size(),
-          names.complete ? "complete" : names.detail.c_str());
+          names.complete ? "complete" : names.detail);
   return 0;
 }
 }  // namespace tensorscope::snapshot
