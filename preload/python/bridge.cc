@@ -46,6 +46,8 @@ const char* explain(GilOutcome outcome) {
       return "the GIL was not free within the time limit (TENSORSCOPE_NAMES_TIMEOUT_MS)";
     case GilOutcome::stuck:
       return "reading the program's modules did not end within the time limit";
+    case GilOutcome::no_memory:
+      return "there was not enough memory";
     case GilOutcome::no_thread:
       return "no thread could be made to wait for the GIL";
   }

@@ -5,6 +5,7 @@
 #include <time.h>
 
 #include "support/clock.h"
+#include "support/enough_memory.h"
 
 namespace tensorscope::python {
 
@@ -58,7 +59,7 @@ class GilQueue {
       return GilOutcome::no_gil;
     }
     wait(job, deadline.ns + kGraceNs);
-    if (job->stage_ == GilJob::Stage::done) return GilOutcome::done;
+    if (job->stage_ == GilJob::Stage::done) return job->memory_lasted_ ? GilOutcome::done : GilOutcome::no_memory;
     job->abandoned_ = true;
     return GilOutcome::stuck;
   }
@@ -140,7 +141,7 @@ class GilQueue {
       first_ = job->next_;
       job->stage_ = GilJob::Stage::running;
       pthread_mutex_unlock(&mutex_);
-      job->run(gil);
+      job->memory_lasted_ = run_if_memory_lasts([&] { job->run(gil); });
       api.PyErr_Clear();
       pthread_mutex_lock(&mutex_);
       job->stage_ = GilJob::Stage::done;

@@ -28,6 +28,7 @@ class GilJob {
   friend class GilQueue;
   enum class Stage : uint8_t { waiting, running, done } stage_ = Stage::waiting;
   bool abandoned_ = false;
+  bool memory_lasted_ = true;
   GilJob* next_ = nullptr;
 };
 
@@ -35,11 +36,12 @@ enum class GilOutcome : uint8_t {
   done,
   no_gil,     // the time was up before the GIL was free; the job will never run
   stuck,      // the job was still running well after the time was up
+  no_memory,  // the job was left in the middle
   no_thread,  // no thread could be made
 };
 
 // Context: collector, without the GIL, no table lock held. Runs the job on the thread above. Where the outcome is
-// `done`, no_gil or no_thread the job is the caller's again; where it is `stuck` the thread deletes it. A job ends
+// not `stuck` the job is the caller's again; where it is `stuck` the thread deletes it. A job ends
 // itself soon after the deadline.
 GilOutcome run_with_gil(GilJob* job, Deadline deadline);
 

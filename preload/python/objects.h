@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "python/interpreter.h"
+#include "support/enough_memory.h"
 
 namespace tensorscope::python {
 
@@ -26,20 +27,19 @@ const char* class_name(const Gil& gil, const Object* object);
 std::string_view text_of(const Gil& gil, Object* object);
 
 // A reference that is given back at the end of its scope.
-class Owned {
+class Owned : private UndoneScope {
  public:
   Owned(const Gil& gil, Object* object) : gil_(gil), object_(object) {
     if (!object) gil->PyErr_Clear();
   }
-  ~Owned() {
-    if (object_) gil_->Py_DecRef(object_);
-  }
-  Owned(const Owned&) = delete;
-  Owned& operator=(const Owned&) = delete;
+  ~Owned() { undo(); }
   Object* get() const { return object_; }
   explicit operator bool() const { return object_ != nullptr; }
 
  private:
+  void undo() final {
+    if (object_) gil_->Py_DecRef(object_);
+  }
   const Gil& gil_;
   Object* object_;
 };

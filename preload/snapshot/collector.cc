@@ -20,6 +20,7 @@
 #include "snapshot/fork_restart.h"
 #include "snapshot/process_info.h"
 #include "support/clock.h"
+#include "support/enough_memory.h"
 #include "support/option_values.h"
 #include "support/options.h"
 #include "support/state.h"
@@ -120,7 +121,7 @@ Job next_job(Waiter** waiter) {
 void* run_collector(void*) {
   ++t_inside;  // for good: nothing that this thread causes is recorded
   pthread_setname_np(pthread_self(), "tensorscope");
-  python::attach();
+  run_if_memory_lasts([] { python::attach(); });
   for (;;) {
     const uint32_t seen = g_wake.load(std::memory_order_acquire);
     Waiter* waiter = nullptr;

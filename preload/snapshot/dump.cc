@@ -1,11 +1,8 @@
 #include "snapshot/dump.h"
 
 #include <errno.h>
-#include <setjmp.h>
 #include <stdio.h>
 #include <string.h>
-
-#include <new>
 
 #include "hooks/self_check.h"
 #include "live/recorder.h"
@@ -21,8 +18,10 @@
 #include "stacks/capture.h"
 #include "support/clock.h"
 #include "support/coverage.h"
+#include "support/enough_memory.h"
 #include "support/message.h"
 #include "support/options.h"
+#include "support/pages.h"
 #include "support/state.h"
 
 namespace tensorscope::snapshot {
@@ -56,49 +55,49 @@ struct Size {
   }
 };
 
-// Memory may be what the program has run out of. This library is built without exceptions, so a failed `new` would end
-// the process; instead phase 1 is given up, and what it held is lost with it.
-jmp_buf g_no_memory;
+constexpr char kNoMemory[] = "no dump: not enough memory to write one";
 
-bool phase1(const DumpFacts& facts, DumpFile& file, Summary& summary) {
-  stacks::start_python();  // a C++ program may have an interpreter by now
-  stacks::native_forget_unloaded();
-  hooks::run_self_check();
-  if (const void* none = undefined_tensor()) live::tensor_disregarded(none);
+// What phase 1 works on, kept apart from the work: it outlives work that is left for want of memory.
+struct Tables {
   live::SnapshotView view;
-  if (!view.take()) {
-    say("no dump: the tables could not be copied (no memory, or a table is busy)");
-    return false;
-  }
   ModuleMap modules;
-  modules.refresh();
+};
+
+bool write_tables(const DumpFacts& facts, Tables& tables, DumpFile& file, Summary& summary) {
+  const live::SnapshotView& view = tables.view;
   DumpFacts full = facts;
   MetadataReader* reader = nullptr;
-  if (g_reader.start(&modules) && hooks::destruction_is_seen()) {
+  if (g_reader.start(&tables.modules) && hooks::destruction_is_seen()) {
     reader = &g_reader;
     learn_layout(view, g_reader);
   }
-  full.torch_version = torch_version(modules, g_reader.torch());
+  full.torch_version = torch_version(tables.modules, g_reader.torch());
   for (const live::DeviceTotals& device : view.devices) summary.live_bytes += device.live_bytes;
   summary.tensors = view.tensors.size;
 
   StringTable strings;
-  return write_process(full, view, file) && write_modules(modules, file) &&
+  return write_process(full, view, file) && write_modules(tables.modules, file) &&
          write_tensors(view, reader, strings, file) && write_allocations(view, file) &&
          write_nodes(view, reader, strings, file) && write_stacks(view, file) && write_codes(strings, file) &&
          write_threads(view, strings, file) && write_totals(full, view, file) && write_strings(strings, file);
 }
 
-bool guarded_phase1(const DumpFacts& facts, DumpFile& file, Summary& summary) {
-  ForkGateScope gate;
-  if (setjmp(g_no_memory) != 0) {
-    std::set_new_handler(nullptr);
-    say("no dump: not enough memory to write one");
+bool phase1(const DumpFacts& facts, DumpFile& file, Summary& summary) {
+  const ForkGateScope gate;
+  stacks::start_python();  // a C++ program may have an interpreter by now
+  stacks::native_forget_unloaded();
+  hooks::run_self_check();
+  if (const void* none = undefined_tensor()) live::tensor_disregarded(none);
+  Tables tables;
+  if (!tables.view.take()) {
+    say("no dump: the tables could not be copied (no memory, or a table is busy)");
     return false;
   }
-  std::set_new_handler([] { longjmp(g_no_memory, 1); });
-  const bool ok = phase1(facts, file, summary);
-  std::set_new_handler(nullptr);
+  bool ok = false;
+  if (!tables.modules.refresh() || !run_if_memory_lasts([&] { ok = write_tables(facts, tables, file, summary); })) {
+    say(kNoMemory);
+    return false;
+  }
   return ok;
 }
 
@@ -112,13 +111,30 @@ void record_module_paths(const python::Names& names) {
 
 bool phase2(DumpFile& file) {
   python::Names names;
-  if (options().names) {
-    names = python::collect_names(options().names_timeout_ms);
-  } else {
-    names.detail = "switched off by TENSORSCOPE_NAMES";
-  }
-  record_module_paths(names);
-  return write_names(names, file) && write_coverage(file) && write_end(file);
+  // For the end of the dump, where the names use up all memory there is.
+  constexpr size_t kReserveBytes = size_t{1} << 20;
+  void* const reserve = map_pages(kReserveBytes);
+  bool ok = false;
+  const bool named = run_if_memory_lasts([&] {
+    if (options().names) {
+      names = python::collect_names(options().names_timeout_ms);
+    } else {
+      names.detail = "switched off by TENSORSCOPE_NAMES";
+    }
+    ok = write_names(names, file);
+  });
+  unmap_pages(reserve, kReserveBytes);
+  const bool ended = run_if_memory_lasts([&] {
+    if (!named) {
+      names = python::Names{};
+      names.detail = "there was not enough memory";
+      ok = write_names(names, file);
+    }
+    record_module_paths(names);
+    ok = ok && write_coverage(file) && write_end(file);
+  });
+  if (!ended) say(kNoMemory);
+  return ended && ok;
 }
 
 void copy_text(const std::string& text, char (&out)[PATH_MAX]) {
@@ -165,25 +181,17 @@ void report(const char* name, const Summary& summary, uint64_t requested_ns) {
       Size(summary.live_bytes).text, change, ms);
 }
 
-}  // namespace
-
-bool write_dump(const DumpRequest& request, char (&path)[PATH_MAX]) {
+// `directory` outlives the file.
+bool write_whole_dump(const DumpRequest& request, DumpFile& file, char (&directory)[PATH_MAX], char (&path)[PATH_MAX]) {
   const bool at_exit = request.reason == Reason::exit;
   const DumpName base = {g_asked_for + 1, at_exit ? "exit" : "", trigger_name(request.reason)};
   char name[NAME_MAX + 1];
-  char directory[PATH_MAX];
   dump_name(options().name, process_info(), base, 1, name);
   dump_directory(directory);
-  path[0] = 0;
 
-  DumpFile file;
   Summary summary;
   DumpFacts facts = {request.reason, request.detail, g_written + 1, request.requested_ns, {}};
-  g_open_file = &file;
-  bool ok = file.open(directory, name) && guarded_phase1(facts, file, summary) && phase2(file);
-  if (ok) ok = name_file(file, base, name);
-  g_open_file = nullptr;
-  if (!ok) {
+  if (!file.open(directory, name) || !phase1(facts, file, summary) || !phase2(file) || !name_file(file, base, name)) {
     if (file.error() != 0) say("no dump in %s: cannot %s: %s", directory, file.failed(), strerror(file.error()));
     return false;
   }
@@ -193,6 +201,19 @@ bool write_dump(const DumpRequest& request, char (&path)[PATH_MAX]) {
   g_last_live = int64_t(summary.live_bytes);
   copy_text(std::string(directory) + "/" + name, path);
   return true;
+}
+
+}  // namespace
+
+bool write_dump(const DumpRequest& request, char (&path)[PATH_MAX]) {
+  char directory[PATH_MAX];
+  DumpFile file;
+  path[0] = 0;
+  g_open_file = &file;
+  bool ok = false;
+  if (!run_if_memory_lasts([&] { ok = write_whole_dump(request, file, directory, path); })) say(kNoMemory);
+  g_open_file = nullptr;
+  return ok;
 }
 
 void dump_after_fork_in_child() {

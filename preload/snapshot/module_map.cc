@@ -8,6 +8,8 @@
 
 #include <algorithm>
 
+#include "support/enough_memory.h"
+
 namespace tensorscope::snapshot {
 
 namespace {
@@ -40,31 +42,35 @@ std::string path_of(const dl_phdr_info& info, bool first) {
 
 }  // namespace
 
-void ModuleMap::refresh() {
+void ModuleMap::add(const dl_phdr_info& info) {
+  MappedModule module;
+  module.path = path_of(info, modules_.empty());
+  module.load_bias = info.dlpi_addr;
+  module.begin = UINT64_MAX;
+  for (size_t i = 0; i < info.dlpi_phnum; ++i) {
+    const ElfW(Phdr)& header = info.dlpi_phdr[i];
+    const uint64_t begin = info.dlpi_addr + header.p_vaddr;
+    if (header.p_type == PT_LOAD) {
+      module.begin = std::min(module.begin, begin);
+      module.end = std::max(module.end, begin + header.p_memsz);
+      if (header.p_flags & PF_R) segments_.push_back({begin, begin + header.p_memsz});
+    } else if (header.p_type == PT_NOTE && module.build_id.empty()) {
+      module.build_id = build_id_in(reinterpret_cast<const char*>(begin), header.p_memsz);
+    }
+  }
+  if (module.end > module.begin) modules_.push_back(std::move(module));
+}
+
+bool ModuleMap::refresh() {
   modules_.clear();
   segments_.clear();
+  // The loader's lock is held: the walk must end as it should.
   auto visit = [](dl_phdr_info* info, size_t, void* context) {
-    ModuleMap& map = *static_cast<ModuleMap*>(context);
-    MappedModule module;
-    module.path = path_of(*info, map.modules_.empty());
-    module.load_bias = info->dlpi_addr;
-    module.begin = UINT64_MAX;
-    for (size_t i = 0; i < info->dlpi_phnum; ++i) {
-      const ElfW(Phdr)& header = info->dlpi_phdr[i];
-      const uint64_t begin = info->dlpi_addr + header.p_vaddr;
-      if (header.p_type == PT_LOAD) {
-        module.begin = std::min(module.begin, begin);
-        module.end = std::max(module.end, begin + header.p_memsz);
-        if (header.p_flags & PF_R) map.segments_.push_back({begin, begin + header.p_memsz});
-      } else if (header.p_type == PT_NOTE && module.build_id.empty()) {
-        module.build_id = build_id_in(reinterpret_cast<const char*>(begin), header.p_memsz);
-      }
-    }
-    if (module.end > module.begin) map.modules_.push_back(std::move(module));
-    return 0;
+    return run_if_memory_lasts([&] { static_cast<ModuleMap*>(context)->add(*info); }) ? 0 : 1;
   };
-  dl_iterate_phdr(visit, this);
+  if (dl_iterate_phdr(visit, this) != 0) return false;
   std::sort(segments_.begin(), segments_.end(), [](const Segment& a, const Segment& b) { return a.begin < b.begin; });
+  return true;
 }
 
 bool ModuleMap::readable(uint64_t address, size_t size) const {

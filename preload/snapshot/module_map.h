@@ -4,6 +4,8 @@
 // be waiting for a table).
 #pragma once
 
+#include <link.h>
+
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -20,8 +22,8 @@ struct MappedModule {
 
 class ModuleMap {
  public:
-  // Reads the list anew.
-  void refresh();
+  // Reads the list anew. False: no memory.
+  bool refresh();
 
   const std::vector<MappedModule>& modules() const { return modules_; }
 
@@ -29,6 +31,8 @@ class ModuleMap {
   bool readable(uint64_t address, size_t size) const;
 
  private:
+  void add(const dl_phdr_info& info);
+
   struct Segment {
     uint64_t begin, end;
   };

@@ -11,6 +11,7 @@
 #include <new>
 
 #include "support/clock.h"
+#include "support/enough_memory.h"
 #include "support/message.h"
 #include "support/options.h"
 
@@ -86,9 +87,11 @@ spdlog::level::level_enum spdlog_level(LogLevel level) {
 bool log_is_on() { return options().log != nullptr; }
 
 void write_log(LogLevel level, fmt::string_view format, fmt::format_args arguments) {
-  fmt::memory_buffer text;
-  fmt::vformat_to(std::back_inserter(text), format, arguments);
-  the_logger()->log(spdlog_level(level), spdlog::string_view_t(text.data(), text.size()));
+  run_if_memory_lasts([&] {
+    fmt::memory_buffer text;
+    fmt::vformat_to(std::back_inserter(text), format, arguments);
+    the_logger()->log(spdlog_level(level), spdlog::string_view_t(text.data(), text.size()));
+  });
 }
 
 }  // namespace tensorscope

@@ -195,3 +195,14 @@ def test_a_forked_worker_answers_the_signal(tmp_path):
     finally:
         process.kill()
         process.stdout.close()
+
+
+def test_no_memory_for_a_dump_costs_the_dump_and_nothing_else(tmp_path):
+    done = harness.run("little_memory.py", folder=tmp_path, exit="never")
+    assert done.returncode == 0, (done.stdout, done.stderr)
+    ends = done.stdout.split()
+    assert "0" in ends and "1" in ends
+    assert len(harness.dumps(tmp_path)) == ends.count("0")
+    assert done.stderr.count("no dump") == ends.count("1")
+    details = [harness.cli("info", dump).stdout for dump in harness.dumps(tmp_path)]
+    assert any("there was not enough memory" in text for text in details), "a dump without names"

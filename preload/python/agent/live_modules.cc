@@ -19,10 +19,17 @@ struct Search {
   std::vector<Object*> found;
   size_t seen = 0;
   bool complete = true;
+  const char* trouble = "";
 
+  // gc has stopped collections for this walk, which it must end itself.
   bool look(Object* object) {
-    if (is_a(gil, object, module_class)) found.push_back(object);
-    if (++seen % kObjectsPerClockReading == 0 && deadline.passed()) complete = false;
+    if (is_a(gil, object, module_class)) complete = run_if_memory_lasts([&] { found.push_back(object); });
+    if (!complete) {
+      trouble = "there was not enough memory";
+    } else if (++seen % kObjectsPerClockReading == 0 && deadline.passed()) {
+      complete = false;
+      trouble = "the time was up before all objects were looked at";
+    }
     return complete;
   }
 };
@@ -35,7 +42,7 @@ Object* LiveModules::module_class(const Gil& gil) {
 }
 
 bool LiveModules::list(const Gil& gil, Object* module_class, Deadline deadline, const char*& detail) {
-  Search search{gil, module_class, deadline, {}, 0, true};
+  Search search{gil, module_class, deadline, {}};
   if (gil->PyUnstable_GC_VisitObjects) {
     auto visit = [](Object* object, void* context) { return int(static_cast<Search*>(context)->look(object)); };
     gil->PyUnstable_GC_VisitObjects(visit, &search);
@@ -50,7 +57,7 @@ bool LiveModules::list(const Gil& gil, Object* module_class, Deadline deadline, 
   }
   std::sort(search.found.begin(), search.found.end());
   for (Object* object : search.found) add(object);
-  if (!search.complete) detail = "the time was up before all objects were looked at";
+  detail = search.trouble;
   return search.complete;
 }
 

@@ -12,20 +12,19 @@ namespace {
 
 // No collection of garbage during its lifetime: one would run the program's finalizers. With the GIL held throughout,
 // nobody else can have changed the setting in between.
-class CollectionPaused {
+class CollectionPaused : private UndoneScope {
  public:
   explicit CollectionPaused(const Gil& gil) : gil_(gil) {
     const Owned enabled(gil, call("isenabled"));
     was_enabled_ = enabled && gil->PyObject_IsTrue(enabled.get()) == 1;
     if (was_enabled_) const Owned done(gil, call("disable"));
   }
-  ~CollectionPaused() {
-    if (was_enabled_) const Owned done(gil_, call("enable"));
-  }
-  CollectionPaused(const CollectionPaused&) = delete;
-  CollectionPaused& operator=(const CollectionPaused&) = delete;
+  ~CollectionPaused() { undo(); }
 
  private:
+  void undo() final {
+    if (was_enabled_) const Owned done(gil_, call("enable"));
+  }
   Object* call(const char* name) {
     Object* function = builtin_function(gil_, "gc", name);
     return function ? gil_->PyObject_CallFunctionObjArgs(function, nullptr) : nullptr;

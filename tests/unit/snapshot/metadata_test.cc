@@ -146,7 +146,7 @@ TorchFunctions fake_torch(bool with_shim) {
 class MetadataTest : public testing::Test {
  protected:
   void SetUp() override {
-    modules_.refresh();
+    EXPECT_TRUE(modules_.refresh());
     classes_ = std::make_unique<ObjectClasses>();
     classes_->start(&modules_);
     g_shim_lies = false;

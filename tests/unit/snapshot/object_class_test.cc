@@ -27,7 +27,7 @@ namespace {
 class ObjectClassTest : public testing::Test {
  protected:
   void SetUp() override {
-    modules_.refresh();
+    EXPECT_TRUE(modules_.refresh());
     classes_ = std::make_unique<ObjectClasses>();
     classes_->start(&modules_);
   }
@@ -84,7 +84,7 @@ TEST(ReadWordsSafely, UnmappedWordsAreZero) {
 
 TEST(ModuleMap, KnowsThisProgram) {
   ModuleMap modules;
-  modules.refresh();
+  ASSERT_TRUE(modules.refresh());
   ASSERT_FALSE(modules.modules().empty());
   const MappedModule& program = modules.modules()[0];
   EXPECT_NE(program.path.find("snapshot_object_class_test"), std::string::npos) << program.path;
