@@ -13,16 +13,20 @@ struct Evaluation {
   size_t begin, end;  // indexes of native frames
 };
 
-// By name; where the interpreter's symbols were not found at all, every run of frames inside it counts as one.
-std::vector<Evaluation> evaluations(const std::vector<Frame>& native) {
+std::vector<Evaluation> evaluations_by_name(const std::vector<Frame>& native) {
   std::vector<Evaluation> out;
   for (size_t i = 0; i < native.size(); i++) {
     if (is_eval_frame(native[i].function)) out.push_back({i, i + 1});
   }
-  if (!out.empty()) return out;
+  return out;
+}
+
+// Where no evaluation has a name (no symbols, or an interpreter made of tail calls, as CPython 3.14 can be, whose
+// functions are local): every run of frames inside the interpreter, each of which stands for one evaluation or more.
+std::vector<Evaluation> visits_to_interpreter(const std::vector<Frame>& native) {
+  std::vector<Evaluation> out;
   for (size_t i = 0; i < native.size(); i++) {
     if (!is_interpreter(native[i].module)) continue;
-    if (!native[i].function.empty()) return {};  // named, and none of them evaluates
     if (!out.empty() && out.back().end == i) {
       out.back().end++;
     } else {
@@ -39,6 +43,11 @@ bool is_internal(const Frame& frame) {
          frame.function.starts_with("PyEval_");
 }
 
+// Without symbols, libc at the outer end can only be the start of the process or of a thread.
+bool is_start(const Frame& frame) {
+  return is_process_start(frame.function) || (frame.function.empty() && frame.module.starts_with("libc.so"));
+}
+
 // The profiler's hooks: on every stack, and never the answer.
 bool is_own(const Frame& frame) { return frame.module.starts_with("libtensorscope"); }
 
@@ -47,7 +56,7 @@ class Merger {
   Merger(const std::vector<Frame>& native, const std::vector<PythonStackFrame>& python, bool full)
       : native_(native), python_(python), full_(full) {
     outer_end_ = native_.size();
-    while (outer_end_ > 0 && is_process_start(native_[outer_end_ - 1].function)) outer_end_--;
+    while (outer_end_ > 0 && is_start(native_[outer_end_ - 1])) outer_end_--;
   }
 
   std::vector<Frame> run() {
@@ -55,10 +64,14 @@ class Merger {
       add_native(0, native_.size(), /*internals=*/true);
       return std::move(out_);
     }
-    const std::vector<Evaluation> evals = evaluations(native_);
+    std::vector<Evaluation> evals = evaluations_by_name(native_);
+    const bool by_name = !evals.empty();
+    if (!by_name) evals = visits_to_interpreter(native_);
     const size_t runs = size_t(std::count_if(python_.begin(), python_.end(), [](const auto& p) { return p.entry; })) +
                         (python_.back().entry ? 0 : 1);
     if (evals.empty() || evals.size() > runs) return in_one_piece(evals);
+    // Several visits with more runs than visits: which of them belong together cannot be told.
+    if (!by_name && evals.size() > 1 && evals.size() < runs) return in_one_piece(evals);
     // Fewer evaluations than runs: the native stack was cut off at its outer end, and the rest is Python's.
     size_t at = 0, done = 0;
     for (const Evaluation& eval : evals) {

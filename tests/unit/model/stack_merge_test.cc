@@ -79,6 +79,25 @@ TEST(StackMerge, InterpreterWithoutSymbols) {
               ElementsAre("at::empty", "a", "apply", "b", "c"));
 }
 
+TEST(StackMerge, InterpreterWhoseEvaluationsHaveNoNames) {
+  EXPECT_THAT(merge({native("at::empty"), interpreter("PyObject_Vectorcall"), interpreter(""),
+                     interpreter("Py_RunMain"), native("app::run", "app")},
+                    {python("a", true), python("b", true)}),
+              ElementsAre("at::empty", "a", "b", "app::run"));
+  EXPECT_THAT(merge({native("at::empty"), interpreter(""), native("apply"), interpreter("Py_RunMain")},
+                    {python("a", true), python("b", true), python("c", true)}),
+              ElementsAre("at::empty", "a", "b", "c"));
+}
+
+TEST(StackMerge, StartOfTheProcessWithoutSymbols) {
+  EXPECT_THAT(merge({native("at::empty"), eval(), native("", "libc.so.6"), native("", "libc.so.6"),
+                     native("_start", "python3")},
+                    {python("a", true)}),
+              ElementsAre("at::empty", "a"));
+  EXPECT_THAT(merge({native("", "libc.so.6"), native("main", "trainer"), native("", "libc.so.6")}, {}),
+              ElementsAre("libc.so.6", "main"));
+}
+
 TEST(StackMerge, NoInterpreterInSight) {
   EXPECT_THAT(merge({native("at::empty"), native("apply")}, {python("a", true)}),
               ElementsAre("at::empty", "apply", "a"));
