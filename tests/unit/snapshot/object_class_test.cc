@@ -82,6 +82,18 @@ TEST(ReadWordsSafely, UnmappedWordsAreZero) {
   munmap(memory, page);
 }
 
+TEST(ReadWordsSafely, EachWordHasItsOwnPlaceWhateverTheOrder) {
+  constexpr size_t kWords = 100'000;  // many pages, more than one call reads
+  std::vector<uint64_t> values(kWords);
+  std::vector<uint64_t> addresses(kWords), words(kWords);
+  for (size_t i = 0; i < kWords; ++i) {
+    values[i] = i + 1;
+    addresses[i] = reinterpret_cast<uint64_t>(&values[i * 7919 % kWords]);
+  }
+  ASSERT_TRUE(read_words_safely(addresses.data(), words.data(), kWords));
+  for (size_t i = 0; i < kWords; ++i) ASSERT_EQ(words[i], i * 7919 % kWords + 1) << i;
+}
+
 TEST(ModuleMap, KnowsThisProgram) {
   ModuleMap modules;
   ASSERT_TRUE(modules.refresh());
