@@ -110,14 +110,20 @@ std::string Places::callers(uint32_t site, size_t most) {
   if (site == 0 || site >= dump_.sites.size()) return "";
   const Frame& place = at(site).frame;
   const uint32_t python = dump_.sites[site].python;
-  std::string text;
+  std::string text, last;
   size_t shown = 0;
   bool passed = false;
   for (const Frame& frame : python != 0 ? symbols_.python(python) : stack(site)) {
     bool is_python = frame.language == Frame::Language::python;
     Owner owner = is_python ? python_owner(frame.file) : native_owner(frame.module);
-    if (passed && owner == Owner::user && frame.function != "<module>" && shown++ < most)
-      text += (text.empty() ? "" : " <- ") + describe(frame).where;
+    if (passed && owner == Owner::user && frame.function != "<module>" && shown < most) {
+      std::string caller = describe(frame).where;
+      if (caller != last) {  // recursion stands once
+        text += (text.empty() ? "" : " <- ") + caller;
+        ++shown;
+      }
+      last = caller;
+    }
     passed = passed || (frame.file == place.file && frame.line == place.line && frame.function == place.function &&
                         frame.address == place.address);
   }

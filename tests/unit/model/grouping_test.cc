@@ -119,6 +119,7 @@ TEST(Grouping, ModulePathsMerge) {
 TEST_F(GroupingTest, CallersAreTheUsersOwnCode) {
   uint32_t site = builder_.site(0, builder_.python({{"/x/train.py", "<module>", 99},
                                                     {"/x/train.py", "main", 10},
+                                                    {"/x/train.py", "main", 10},
                                                     {"/v/site-packages/torch/nn/modules/module.py", "_call_impl", 5},
                                                     {"/x/model.py", "forward", 3}}));
   Asked asked(builder_);
