@@ -18,11 +18,13 @@
 
 // After the real constructor. Overloads: (storage, keys, dtype); the view; (keys, dtype, device); (storage, keys,
 // dtype, device), to which all but the view delegate.
-#define TENSORSCOPE_TENSOR_CONSTRUCTORS(X)                                                                             \
-  X(tensor_with_storage_c1, _ZN3c1010TensorImplC1EONS_7StorageENS_14DispatchKeySetEN6caffe28TypeMetaE, "libc10.so",    \
-    tensors, tensor_made_with_storage, "tensors with a storage")                                                       \
-  X(tensor_with_storage_c2, _ZN3c1010TensorImplC2EONS_7StorageENS_14DispatchKeySetEN6caffe28TypeMetaE, "libc10.so",    \
-    tensors, tensor_made_with_storage, "subclasses with a storage")                                                    \
+#define TENSORSCOPE_TENSOR_CONSTRUCTORS_WITH_STORAGE(X)                                                             \
+  X(tensor_with_storage_c1, _ZN3c1010TensorImplC1EONS_7StorageENS_14DispatchKeySetEN6caffe28TypeMetaE, "libc10.so", \
+    tensors, tensor_made_with_storage, "tensors with a storage")                                                    \
+  X(tensor_with_storage_c2, _ZN3c1010TensorImplC2EONS_7StorageENS_14DispatchKeySetEN6caffe28TypeMetaE, "libc10.so", \
+    tensors, tensor_made_with_storage, "subclasses with a storage")
+
+#define TENSORSCOPE_OTHER_TENSOR_CONSTRUCTORS(X)                                                                       \
   X(tensor_view_c1, _ZN3c1010TensorImplC1ENS0_8ImplTypeEONS_7StorageENS_14DispatchKeySetEN6caffe28TypeMetaE,           \
     "libc10.so", tensors, tensor_made_as_view, "views; delegates to no other")                                         \
   X(tensor_view_c2, _ZN3c1010TensorImplC2ENS0_8ImplTypeEONS_7StorageENS_14DispatchKeySetEN6caffe28TypeMetaE,           \
@@ -47,9 +49,11 @@
     tensors, tensor_made_in_full, "the same up to torch 2.2")
 
 // Before the real destructor, or another thread may get the same address first.
-#define TENSORSCOPE_TENSOR_DESTRUCTORS(X)                                                                            \
-  X(tensor_destroyed_d0, _ZN3c1010TensorImplD0Ev, "libc10.so", tensors, tensor_destroyed, "deletion of a plain one") \
-  X(tensor_destroyed_d1, _ZN3c1010TensorImplD1Ev, "libc10.so", tensors, tensor_destroyed, "destruction in place")    \
+#define TENSORSCOPE_TENSOR_DELETION(X)                                                    \
+  X(tensor_destroyed_d0, _ZN3c1010TensorImplD0Ev, "libc10.so", tensors, tensor_destroyed, \
+    "deletion of a plain one; calls D1")
+#define TENSORSCOPE_TENSOR_DESTRUCTORS(X)                                                                         \
+  X(tensor_destroyed_d1, _ZN3c1010TensorImplD1Ev, "libc10.so", tensors, tensor_destroyed, "destruction in place") \
   X(tensor_destroyed_d2, _ZN3c1010TensorImplD2Ev, "libc10.so", tensors, tensor_destroyed, "the base of a subclass")
 
 #define TENSORSCOPE_TENSOR_RELEASES(X)                                                                \
@@ -73,12 +77,14 @@
   X(node_destroyed, _ZN5torch8autograd4NodeD2Ev, "libtorch_cpu.so", autograd, node_destroyed,                  \
     "the death of a node; inline in older versions")
 
-#define TENSORSCOPE_HOOKS(X)         \
-  TENSORSCOPE_TENSOR_CONSTRUCTORS(X) \
-  TENSORSCOPE_TENSOR_DESTRUCTORS(X)  \
-  TENSORSCOPE_TENSOR_RELEASES(X)     \
-  TENSORSCOPE_CPU_ALLOCATOR_HOOKS(X) \
-  TENSORSCOPE_MEMORY_REPORT_HOOKS(X) \
+#define TENSORSCOPE_HOOKS(X)                      \
+  TENSORSCOPE_TENSOR_CONSTRUCTORS_WITH_STORAGE(X) \
+  TENSORSCOPE_OTHER_TENSOR_CONSTRUCTORS(X)        \
+  TENSORSCOPE_TENSOR_DELETION(X)                  \
+  TENSORSCOPE_TENSOR_DESTRUCTORS(X)               \
+  TENSORSCOPE_TENSOR_RELEASES(X)                  \
+  TENSORSCOPE_CPU_ALLOCATOR_HOOKS(X)              \
+  TENSORSCOPE_MEMORY_REPORT_HOOKS(X)              \
   TENSORSCOPE_AUTOGRAD_HOOKS(X)
 
 // Functions of libc that the preload stands before: X(name, why).

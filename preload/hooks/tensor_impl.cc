@@ -4,23 +4,48 @@
 
 namespace tensorscope {
 
-#define X(id, ...)                                                \
-  Word hook_##id(HOOK_PARAMETERS) {                               \
-    const Word result = real(Hook::id)(HOOK_ARGUMENTS);           \
-    if (Event event(Subject::tensors); event) {                   \
-      live::tensor_constructed(reinterpret_cast<const void*>(a)); \
-    }                                                             \
-    return result;                                                \
+namespace {
+
+// The tensor that this thread is deleting: D0 calls D1, whose event would be the same again.
+constinit thread_local Word t_deleted = 0;
+
+}  // namespace
+
+#define X(id, ...)                                                                                           \
+  Word hook_##id(HOOK_PARAMETERS) {                                                                          \
+    if (Event event(Subject::tensors); event) {                                                              \
+      live::tensor_takes_storage(reinterpret_cast<const void*>(a), reinterpret_cast<const void* const*>(b)); \
+    }                                                                                                        \
+    const Word result = real(Hook::id)(HOOK_ARGUMENTS);                                                      \
+    if (Event event(Subject::tensors); event) live::tensor_constructed(reinterpret_cast<const void*>(a));    \
+    return result;                                                                                           \
   }
-TENSORSCOPE_TENSOR_CONSTRUCTORS(X)
+TENSORSCOPE_TENSOR_CONSTRUCTORS_WITH_STORAGE(X)
 #undef X
 
-#define X(id, ...)                                              \
-  Word hook_##id(HOOK_PARAMETERS) {                             \
-    if (Event event(Subject::tensors); event) {                 \
-      live::tensor_destroyed(reinterpret_cast<const void*>(a)); \
-    }                                                           \
-    return real(Hook::id)(HOOK_ARGUMENTS);                      \
+#define X(id, ...)                                                                                        \
+  Word hook_##id(HOOK_PARAMETERS) {                                                                       \
+    const Word result = real(Hook::id)(HOOK_ARGUMENTS);                                                   \
+    if (Event event(Subject::tensors); event) live::tensor_constructed(reinterpret_cast<const void*>(a)); \
+    return result;                                                                                        \
+  }
+TENSORSCOPE_OTHER_TENSOR_CONSTRUCTORS(X)
+#undef X
+
+Word hook_tensor_destroyed_d0(HOOK_PARAMETERS) {
+  if (Event event(Subject::tensors); event) live::tensor_destroyed(reinterpret_cast<const void*>(a));
+  t_deleted = a;
+  const Word result = real(Hook::tensor_destroyed_d0)(HOOK_ARGUMENTS);
+  t_deleted = 0;
+  return result;
+}
+
+#define X(id, ...)                                                                                        \
+  Word hook_##id(HOOK_PARAMETERS) {                                                                       \
+    if (a != t_deleted) {                                                                                 \
+      if (Event event(Subject::tensors); event) live::tensor_destroyed(reinterpret_cast<const void*>(a)); \
+    }                                                                                                     \
+    return real(Hook::id)(HOOK_ARGUMENTS);                                                                \
   }
 TENSORSCOPE_TENSOR_DESTRUCTORS(X)
 #undef X

@@ -25,6 +25,11 @@ struct ThisThread {
   ThreadId id = 0;
   bool entered = false;    // id is known, or known to be 0
   TensorReference newest;  // the tensor it constructed last
+  // The block it allocated last, until a tensor took it.
+  const void* fresh_block = nullptr;
+  SiteId fresh_site = 0;
+  StackId fresh_python = 0;
+  const void* taker = nullptr;  // the tensor under construction that takes it
 };
 constinit thread_local ThisThread t_this;
 
@@ -40,6 +45,15 @@ ThreadId this_thread() {
 
 SiteId site_here() { return g_sites.intern(stacks::capture()); }
 
+// The site of the tensor that takes the fresh block: the allocation's, made by the same operation, unless Python has
+// gone on to another instruction in between.
+SiteId site_of_taker() {
+  t_this.fresh_block = nullptr;
+  const StackId python = stacks::capture_python();
+  if (python == t_this.fresh_python) return t_this.fresh_site;
+  return g_sites.intern({stacks::capture_native(nullptr), python});
+}
+
 NodeId running_node() {
   const CurrentNode current = g_current_node.load(std::memory_order_relaxed);
   const void* node = current == nullptr ? nullptr : current();
@@ -48,7 +62,11 @@ NodeId running_node() {
 
 void allocated(const void* pointer, uint64_t nbytes, AllocationKind kind, DeviceSlot device) {
   g_allocations.prefetch(pointer, device);
-  const Origin origin{coarse_ns(), site_here(), this_thread()};
+  const stacks::Stack stack = stacks::capture();
+  const Origin origin{coarse_ns(), g_sites.intern(stack), this_thread()};
+  t_this.fresh_block = pointer;
+  t_this.fresh_site = origin.site;
+  t_this.fresh_python = stack.python;
   g_allocations.add({pointer, nbytes, kind, device, running_node()}, origin);
 }
 
@@ -57,7 +75,19 @@ void allocated(const void* pointer, uint64_t nbytes, AllocationKind kind, Device
 void tensor_constructed(const void* impl) {
   if (t_this.newest.is(impl)) return;
   g_tensors.prefetch(impl);
-  t_this.newest = g_tensors.add(impl, {coarse_ns(), site_here(), this_thread()});
+  const SiteId site = t_this.taker == impl ? site_of_taker() : site_here();
+  t_this.taker = nullptr;
+  t_this.newest = g_tensors.add(impl, {coarse_ns(), site, this_thread()});
+}
+
+void tensor_takes_storage(const void* impl, const void* const* storage) {
+  t_this.taker = nullptr;
+  const auto* words = static_cast<const void* const*>(*storage);
+  if (words == nullptr || t_this.fresh_block == nullptr) return;
+  // StorageImpl: vtable, reference counts (one word; two up to torch 2.x's early versions), data pointer, its context
+  // (c10/core/StorageImpl.h, c10/util/UniqueVoidPtr.h, 1.13 to 2.14). A word that holds this very address is the
+  // block's.
+  if (words[2] == t_this.fresh_block || words[3] == t_this.fresh_block) t_this.taker = impl;
 }
 
 void tensor_released(const void* impl) { g_tensors.mark_released(impl); }

@@ -16,6 +16,10 @@ namespace tensorscope::live {
 // `destroyed` and `released` must be called before the real destructor and release_resources; unknown addresses are
 // ignored.
 void tensor_constructed(const void* impl);
+// Before a constructor that takes a storage over (`storage`: the c10::Storage, one word that holds the StorageImpl's
+// address). Where it is the block that this thread allocated last, the tensor shares the allocation's site: one capture
+// serves both.
+void tensor_takes_storage(const void* impl, const void* const* storage);
 void tensor_released(const void* impl);
 void tensor_destroyed(const void* impl);
 // What was constructed is no tensor to a user: it leaves the table and the counters as if it had never been there.

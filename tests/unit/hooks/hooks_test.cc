@@ -40,15 +40,17 @@ TEST(Hooks, ForwardSixRegistersAndTheResult) {
 
 TEST(Hooks, LetExceptionsPass) {
   g_failing_argument = 77;
-#define CHECK(id, symbol, ...)           \
-  try {                                  \
-    call_##id(77, 0, 0, 0, 0, 0);        \
-    ADD_FAILURE() << #id << " returned"; \
-  } catch (const Failure& failure) {     \
-    EXPECT_EQ(failure.argument, 77u);    \
+  const Word no_storage = 0;  // constructors look at the storage that they are given
+#define CHECK(id, symbol, ...)                    \
+  try {                                           \
+    call_##id(77, Word(&no_storage), 0, 0, 0, 0); \
+    ADD_FAILURE() << #id << " returned";          \
+  } catch (const Failure& failure) {              \
+    EXPECT_EQ(failure.argument, 77u);             \
   }
   // Not those that look into their first argument.
-  TENSORSCOPE_TENSOR_CONSTRUCTORS(CHECK)
+  TENSORSCOPE_TENSOR_CONSTRUCTORS_WITH_STORAGE(CHECK)
+  TENSORSCOPE_OTHER_TENSOR_CONSTRUCTORS(CHECK)
   TENSORSCOPE_CPU_ALLOCATOR_HOOKS(CHECK)
 #undef CHECK
   g_failing_argument = ~Word{0};
