@@ -49,9 +49,9 @@ SiteId site_here() { return g_sites.intern(stacks::capture()); }
 // gone on to another instruction in between.
 SiteId site_of_taker() {
   t_this.fresh_block = nullptr;
-  const StackId python = stacks::capture_python();
+  const StackId python = stacks::capture_python_part();
   if (python == t_this.fresh_python) return t_this.fresh_site;
-  return g_sites.intern({stacks::capture_native(nullptr), python});
+  return g_sites.intern(stacks::capture_native_part(python));
 }
 
 NodeId running_node() {

@@ -18,6 +18,8 @@
 
 namespace tensorscope::stacks {
 Stack capture(const void*) { return {1, 1}; }
+StackId capture_python_part() { return 1; }
+Stack capture_native_part(StackId python) { return {1, python}; }
 }  // namespace tensorscope::stacks
 
 namespace tensorscope::live {

@@ -12,6 +12,9 @@ Stack capture(const void*) {
   ++live::t_captures;
   return live::t_fake_stack;
 }
+StackId capture_python_part() { return live::t_fake_stack.python; }
+Stack capture_native_part(StackId) { return capture(nullptr); }
+void after_fork_in_child() {}
 }  // namespace stacks
 
 }  // namespace tensorscope

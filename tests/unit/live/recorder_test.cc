@@ -105,6 +105,55 @@ TEST_F(RecorderTest, WhatIsDisregardedWasNeverThere) {
   tensor_destroyed(static_cast<const char*>(fresh()) + 64);
 }
 
+// What hooks see of a c10::Storage: a word that holds the address of a StorageImpl, whose third word is the data
+// pointer.
+struct FakeStorage {
+  explicit FakeStorage(const void* data) : words{nullptr, nullptr, data, nullptr} {}
+  const void* words[4];
+  const void* impl = words;
+};
+
+TEST_F(RecorderTest, ATensorThatTakesTheFreshBlockSharesItsSite) {
+  const FakeStorage taken(fresh(0));
+  t_fake_stack = {10, 20};
+  cpu_allocated(fresh(0), 64);
+  t_fake_stack = {11, 20};  // another native frame of the same operation
+  const int captures = t_captures;
+  tensor_takes_storage(fresh(1), &taken.impl);
+  tensor_constructed(fresh(1));
+  EXPECT_EQ(t_captures, captures);
+  tensor_takes_storage(fresh(2), &taken.impl);  // a second tensor on the same storage is its own place
+  tensor_constructed(fresh(2));
+  SnapshotView view;
+  ASSERT_TRUE(view.take());
+  EXPECT_EQ(tensor(view, fresh(1))->site, allocation(view, fresh(0))->site);
+  EXPECT_EQ(view.sites[tensor(view, fresh(2))->site].native, 11u);
+  tensor_destroyed(fresh(1));
+  tensor_destroyed(fresh(2));
+  cpu_freed(fresh(0));
+}
+
+TEST_F(RecorderTest, AnotherPythonInstructionOrAnotherBlockIsAnotherSite) {
+  const FakeStorage first(fresh(0)), other(fresh(5)), none(nullptr);
+  t_fake_stack = {10, 20};
+  cpu_allocated(fresh(0), 64);
+  tensor_takes_storage(fresh(1), &other.impl);
+  t_fake_stack = {12, 20};
+  tensor_constructed(fresh(1));
+  tensor_takes_storage(fresh(2), &none.impl);
+  tensor_constructed(fresh(2));
+  t_fake_stack = {13, 21};  // the program has gone on
+  tensor_takes_storage(fresh(3), &first.impl);
+  tensor_constructed(fresh(3));
+  SnapshotView view;
+  ASSERT_TRUE(view.take());
+  EXPECT_EQ(view.sites[tensor(view, fresh(1))->site].native, 12u);
+  EXPECT_EQ(view.sites[tensor(view, fresh(2))->site].native, 12u);
+  EXPECT_EQ(view.sites[tensor(view, fresh(3))->site].native, 13u);
+  for (size_t i = 1; i < 4; ++i) tensor_destroyed(fresh(i));
+  cpu_freed(fresh(0));
+}
+
 TEST_F(RecorderTest, NestedConstructorsAreOneTensor) {
   t_fake_stack = {21, 0};
   const int captures = t_captures;

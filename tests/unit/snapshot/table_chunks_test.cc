@@ -32,6 +32,8 @@ PythonCode python_code(uint32_t id) { return g_codes[id]; }
 uint64_t native_memory() { return 0; }
 uint64_t python_memory() { return 0; }
 Stack capture(const void*) { return {}; }
+StackId capture_python_part() { return 0; }
+Stack capture_native_part(StackId) { return {}; }
 }  // namespace tensorscope::stacks
 
 namespace tensorscope::snapshot {
