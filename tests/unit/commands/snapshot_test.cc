@@ -64,6 +64,8 @@ class SnapshotTest : public CommandTest {
       if (looks.dies) _exit(0);
       if (looks.answers) {
         dump_of(getpid() + 1, now_ns()).write("other.tscope");  // somebody else's
+        dump_of(getpid(), 7).write("earlier.tscope");           // was under way when the request came
+        usleep(150'000);                                        // long enough to be looked at
         dump_of(getpid(), now_ns()).write(".temporary");
         rename(".temporary", "train.2.tscope");
       }
