@@ -130,7 +130,10 @@ std::optional<TargetProcess> TargetProcess::open(pid_t pid, std::string& problem
   }
   std::optional<std::string> maps = read_proc(pid, "maps"), environ = read_proc(pid, "environ");
   if (!maps || !environ) {
-    problem = fmt::format("process {} belongs to {}: ask as that user or as root. {}", pid, owner_of(pid), kNothing);
+    bool ours = owner_of(pid) == owner_of(getpid()) || geteuid() == 0;
+    problem =
+        ours ? fmt::format("process {} does not let itself be looked at. {}", pid, kNothing)
+             : fmt::format("process {} belongs to {}: ask as that user or as root. {}", pid, owner_of(pid), kNothing);
     return std::nullopt;
   }
   if (!has_mapped(*maps, "libtensorscope.so")) {
