@@ -60,7 +60,7 @@ for asker in askers:
 if sys.version_info < (3, 12):
     go_on = threading.Event()
     sys.addaudithook(lambda event, _: go_on.wait() if event == "gc.get_objects" else None)
-    print("blocked:", names(10))
+    print("blocked:", names(2000))  # long enough to have the GIL on a busy machine
     print("behind it:", names(10))
     go_on.set()
     print("unblocked:", names())
