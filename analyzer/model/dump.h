@@ -10,6 +10,9 @@
 #include <string_view>
 #include <vector>
 
+#include "model/graph.h"
+#include "model/references.h"
+
 namespace tensorscope::model {
 
 inline constexpr uint32_t kNone = UINT32_MAX;
@@ -131,6 +134,8 @@ struct Totals {
   uint64_t resident_bytes = 0, resident_peak_bytes = 0, cgroup_current = 0, cgroup_limit = 0, machine_total = 0,
            machine_available = 0;
   uint64_t profiler_bytes = 0, stopped_ns = 0, phase1_ns = 0;
+  uint64_t heap_in_use = 0, heap_free = 0, children_resident_bytes = 0;
+  uint32_t children = 0;
 };
 
 struct Coverage {
@@ -164,6 +169,8 @@ struct Dump {
     std::string path, class_name;
   };
   std::map<uint64_t, ModuleName> module_names;  // by nn.Module object address
+  Graph graph;
+  References references;
 };
 
 // ---- stacks as people read them ----------------------------------------------------------------------------------

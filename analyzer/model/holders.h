@@ -1,0 +1,69 @@
+// What each live tensor is called, why it is still alive, what it is for, and which module it belongs to: put together
+// from Python's references, the autograd graph, gradient links, views and storages. Everything rests on a link, a slot
+// or a holder, never on what a name looks like; what nothing tells stays "unknown".
+//
+// Built once a dump, in time linear to tensors, references and graph.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "model/category.h"
+#include "model/dump.h"
+
+namespace tensorscope::model {
+
+struct Holder {
+  enum class Kind : uint8_t {
+    python,    // a chain from a root in Python
+    saved,     // a node's slot: "saved by GeluBackward0.self <- AddBackward0 <- ... (12 nodes) <- train.py: total_loss"
+    gradient,  // "gradient of model.fc1.weight"
+    view,      // "base of the view #1044 (train.py: part)"
+    storage,   // "same storage as #771 (model.fc1.weight)"
+    accumulator,  // a leaf that only its AccumulateGrad keeps
+    cycle,        // garbage: "unreachable cycle of Trainer, dict"
+    traceback,    // "traceback of ValueError in Block.forward: h"
+    cpp           // "C++ only"
+  } kind = Kind::cpp;
+  std::string text;         // one line for a person
+  std::string root;         // what to group by: "train.py: losses", "model", "autograd graph", "C++ only"
+  uint32_t node = kNone;    // saved, accumulator: number in the graph
+  uint32_t tensor = kNone;  // gradient, view, storage: the other tensor
+};
+
+class Holders {
+ public:
+  explicit Holders(const Dump& dump);
+
+  // All names, best first: parameter and buffer paths, optimizer state, gradients ("model.fc1.weight.grad"), module
+  // outputs ("model.fc1.out[0]"), variables and containers ("train.py: losses[3]", "h (local of Block.forward)"),
+  // saved slots ("model.fc1: AddmmBackward0.mat1"), names the program gave. Empty: none known.
+  const std::vector<std::string>& names(uint32_t tensor) const { return tensors_[tensor].names; }
+  std::string name(uint32_t tensor) const;  // the best, "" if none
+  // The first ones, closest first; at least one for every tensor of a dump that has phase 2.
+  const std::vector<Holder>& holders(uint32_t tensor) const { return tensors_[tensor].holders; }
+  uint32_t holder_count(uint32_t tensor) const { return tensors_[tensor].holder_count; }
+  Category category(uint32_t tensor) const { return tensors_[tensor].category; }
+  // Why this category: "in model.fc1's parameters", "saved by ReluBackward0.result".
+  const std::string& evidence(uint32_t tensor) const { return tensors_[tensor].evidence; }
+  // The nn.Module it belongs to: owner of a parameter, buffer, gradient or optimizer state; else the one whose forward
+  // made it. "" where none.
+  const std::string& module(uint32_t tensor) const { return tensors_[tensor].module; }
+
+ private:
+  struct Entry {
+    std::vector<std::string> names;
+    std::vector<Holder> holders;
+    uint32_t holder_count = 0;
+    Category category = Category::unknown;
+    std::string evidence, module;
+  };
+  std::vector<Entry> tensors_;
+};
+
+// "train.py: losses[0]", "train.py: losses[1]", "train.py: losses[127]" make "train.py: losses[0..127]"; numbers that
+// differ in more than one place become '*'. For the holders of a group of tensors.
+std::string merged_names(const std::vector<std::string>& names);
+
+}  // namespace tensorscope::model

@@ -1,0 +1,56 @@
+// What phase 2 of a dump found in Python: who refers to each tensor, as chains that a person would write.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace tensorscope::model {
+
+struct Reference {
+  uint32_t tensor = UINT32_MAX;  // index into Dump::tensors
+  uint32_t node = UINT32_MAX;    // where the root is an autograd node: its number in the graph
+  uint32_t steps = 0;
+  uint8_t root = 0;    // dump::ReferenceRoot
+  uint8_t role = 0;    // dump::ReferenceRole
+  std::string text;    // "history[1043]['loss']"
+  std::string scope;   // "train.py", "Block.forward"
+  std::string holder;  // type of the direct holder, "" for a variable
+
+  // One line: "train.py: history[1043]['loss']", "h (local of Block.forward)", "model.fc1.weight".
+  std::string line() const;
+};
+
+struct TensorObject {
+  std::string type_name;    // Python class
+  uint32_t references = 0;  // all there are; the rows may be fewer
+  uint8_t state = 0;        // dump::WrapperState
+  bool known = false;       // phase 2 looked
+  bool optimized = false;   // in the param_groups of an optimizer
+  bool trained = false;     // a torch.nn.Parameter
+};
+
+struct NodeReference {
+  uint32_t node = UINT32_MAX;
+  uint8_t root = 0;
+  std::string text, scope;
+};
+
+struct References {
+  bool present = false;  // the dump has them at all
+  bool complete = false;
+  std::string detail;  // why not
+  uint64_t objects = 0, gil_ns = 0;
+  std::vector<TensorObject> tensors;  // parallel to Dump::tensors
+  std::vector<uint32_t> first;        // rows of tensor i: [first[i], first[i + 1]); one longer than Dump::tensors
+  std::vector<Reference> rows;        // shortest first
+  std::vector<NodeReference> nodes;
+
+  std::span<const Reference> of(uint32_t tensor) const {
+    return first.empty() ? std::span<const Reference>()
+                         : std::span<const Reference>(rows).subspan(first[tensor], first[tensor + 1] - first[tensor]);
+  }
+};
+
+}  // namespace tensorscope::model
