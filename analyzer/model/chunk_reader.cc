@@ -27,9 +27,11 @@ constexpr KnownChunk kKnown[] = {
     {dump::kTensors, "tensors"},
     {dump::kAllocations, "allocations"},
     {dump::kNodes, "autograd nodes"},
+    {dump::kGraph, "autograd graph"},
     {dump::kTotals, "totals"},
     {dump::kCoverage, "coverage"},
     {dump::kNames, "names"},
+    {dump::kReferences, "references"},
     {dump::kEnd, "end"},
 };
 

@@ -35,6 +35,7 @@ struct NodeReference {
   uint32_t node = UINT32_MAX;
   uint8_t root = 0;
   std::string text, scope;
+  std::string line() const;  // as Reference::line
 };
 
 struct References {

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "dump_generated.h"
+#include "model/row_collector_verify.h"
 #include "tensorscope/dump_format.h"
 
 namespace tensorscope::model {
@@ -62,23 +63,15 @@ void RowCollector::add(const ChunkView& chunk) {
       return add_coverage(chunk);
     case dump::kNames:
       return add_names(chunk);
+    case dump::kGraph:
+      return add_graph(chunk);
+    case dump::kReferences:
+      return add_references(chunk);
     case dump::kEnd:
       return add_end(chunk);
     default:
       return;  // of a later minor version
   }
-}
-
-template <typename Root>
-const Root* RowCollector::verified(const ChunkView& chunk) {
-  flatbuffers::Verifier verifier(chunk.payload, chunk.length);
-  if (chunk.length < FLATBUFFERS_MAX_BUFFER_SIZE && verifier.VerifySizePrefixedBuffer<Root>(nullptr)) {
-    seen_.insert(chunk.type);
-    return flatbuffers::GetSizePrefixedRoot<Root>(chunk.payload);
-  }
-  dump_.problems.push_back("the '" + chunk_name(chunk.type) + "' chunk at byte " + with_commas(chunk.offset) + " of " +
-                           name_ + " is not well formed; it was left out.");
-  return nullptr;
 }
 
 bool RowCollector::first_of_its_kind(const ChunkView& chunk) {
@@ -334,6 +327,10 @@ void RowCollector::add_totals(const ChunkView& chunk) {
   out.profiler_bytes = in->profiler_bytes();
   out.stopped_ns = in->stopped_ns();
   out.phase1_ns = in->phase1_ns();
+  out.heap_in_use = in->heap_in_use();
+  out.heap_free = in->heap_free();
+  out.children = in->children();
+  out.children_resident_bytes = in->children_resident_bytes();
 }
 
 void RowCollector::add_coverage(const ChunkView& chunk) {

@@ -8,6 +8,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "model/chunk_reader.h"
@@ -70,12 +71,18 @@ class RowCollector {
   void add_totals(const ChunkView& chunk);
   void add_coverage(const ChunkView& chunk);
   void add_names(const ChunkView& chunk);
+  void add_graph(const ChunkView& chunk);
+  void add_references(const ChunkView& chunk);
   void add_end(const ChunkView& chunk);
 
   void finish_codes_and_threads();
   void finish_stacks();
   void finish_tensors();
   void finish_allocations_and_nodes();
+  void finish_graph();
+  void finish_references();
+  uint32_t tensor_with(uint64_t serial);  // its index; kNone, and counted, where there is none
+  uint32_t graph_class(const std::string& name);
 
   Dump& dump_;
   std::string name_;
@@ -93,6 +100,20 @@ class RowCollector {
   std::vector<TensorStrings> tensor_strings_;
   std::vector<StorageClaim> claims_;
   std::vector<uint32_t> node_strings_;
+  std::unordered_map<std::string, uint32_t> graph_classes_;
+  // Rows name tensors and nodes by serial until those are sorted: parallel to Graph::nodes, Graph::saved and
+  // References::rows.
+  std::vector<uint64_t> graph_serials_, saved_serials_, reference_serials_;
+  struct ObjectRow {
+    uint64_t serial;
+    TensorObject object;
+  };
+  std::vector<ObjectRow> objects_;
+  struct SlotRow {
+    std::string class_name, name;
+    uint16_t ordinal;
+  };
+  std::vector<SlotRow> slots_;
 };
 
 }  // namespace tensorscope::model

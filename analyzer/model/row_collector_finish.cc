@@ -183,6 +183,8 @@ void RowCollector::finish() {
   finish_tensors();
   finish_allocations_and_nodes();
   build_storages(dump_, claims_);
+  finish_graph();
+  finish_references();
 }
 
 }  // namespace tensorscope::model

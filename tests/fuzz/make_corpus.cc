@@ -31,7 +31,27 @@ DumpBuilder sample(int tensors) {
     tensor.grad_fn_name = "N5torch8autograd9generated9TBackwardE";
     builder.tensor(tensor);
   }
-  builder.node(0x5000, "N5torch8autograd9generated9TBackwardE", site);
+  const uint64_t seen = builder.node(0x5000, "N5torch8autograd9generated9TBackwardE", site);
+  tensorscope::testing::GraphNodeSpec leaf;
+  leaf.class_name = "N5torch8autograd14AccumulateGradE";
+  leaf.flags = uint8_t(tensorscope::dump::GraphNodeFlag::accumulates);
+  tensorscope::testing::GraphNodeSpec node;
+  node.class_name = "N5torch8autograd9generated9TBackwardE";
+  node.address = 0x5000;
+  node.serial = seen;
+  const uint32_t leaf_number = builder.graph_node(leaf), number = builder.graph_node(node);
+  builder.edge(number, leaf_number);
+  builder.slot_name("TBackward", 0, "self");
+  builder.node_reference(number, "loss", "train.py");
+  for (int i = 0; i < tensors; i++) {
+    const uint64_t serial = uint64_t(2 * i + 2);
+    builder.saved(number, {serial, uint16_t(i)});
+    builder.tensor_object({serial, "Parameter", 2, tensorscope::dump::WrapperState::referenced, true, true});
+    builder.reference({serial, "model.fc1.weight", "", "dict", tensorscope::dump::ReferenceRoot::global,
+                       tensorscope::dump::ReferenceRole::parameter, 3});
+    builder.reference({serial, "ctx.x", "TBackward", "tuple", tensorscope::dump::ReferenceRoot::node,
+                       tensorscope::dump::ReferenceRole::saved, 1, number});
+  }
   return builder;
 }
 

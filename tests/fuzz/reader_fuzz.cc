@@ -28,6 +28,32 @@ void require(bool holds) {
   if (!holds) std::abort();
 }
 
+void check_graph(const model::Dump& dump) {
+  const model::Graph& graph = dump.graph;
+  for (const auto& node : graph.nodes) {
+    require(node.class_name < graph.class_names.size());
+    require(node.seen == model::kNone || node.seen < dump.nodes.size());
+    require(uint64_t(node.first_edge) + node.edge_count <= graph.edges.size());
+    require(uint64_t(node.first_saved) + node.saved_count <= graph.saved.size());
+  }
+  for (const auto& edge : graph.edges) require(edge.node == model::kNoNode || edge.node < graph.nodes.size());
+  for (const auto& slot : graph.saved) {
+    require((slot.tensor == model::kNone || slot.tensor < dump.tensors.size()) && slot.state <= 2);
+  }
+  const model::References& references = dump.references;
+  if (!references.present) return;
+  require(references.tensors.size() == dump.tensors.size() && references.first.size() == dump.tensors.size() + 1);
+  require(references.first.back() == references.rows.size());
+  for (uint32_t i = 0; i < dump.tensors.size(); i++) {
+    for (const auto& reference : references.of(i)) {
+      require(reference.tensor == i && (reference.node == model::kNoNode || reference.node < graph.nodes.size()));
+      require(reference.root <= 10 && reference.role <= 5);
+      reference.line();
+    }
+  }
+  for (const auto& reference : references.nodes) require(reference.node < graph.nodes.size());
+}
+
 void check(const model::Dump& dump) {
   require(!dump.sites.empty() && !dump.threads.empty() && !dump.native_frames.empty() && !dump.python_frames.empty());
   for (size_t i = 1; i < dump.native_frames.size(); i++) require(dump.native_frames[i].parent < i);
@@ -59,6 +85,7 @@ void check(const model::Dump& dump) {
     require(!__builtin_add_overflow(sum, allocation.nbytes, &sum));
   }
   for (const auto& node : dump.nodes) require(node.site < dump.sites.size() && node.thread < dump.threads.size());
+  check_graph(dump);
 }
 
 void use(const model::Dump& dump) {
@@ -110,7 +137,7 @@ std::string wild_rows(FuzzedDataProvider& in) {
   builder.start_ns = number();
   builder.rows_per_chunk = in.ConsumeIntegralInRange<size_t>(1, 5);
   while (in.remaining_bytes() > 0) {
-    switch (in.ConsumeIntegralInRange(0, 8)) {
+    switch (in.ConsumeIntegralInRange(0, 12)) {
       case 0:
         builder.native({number()}, id());
         break;
@@ -144,6 +171,39 @@ std::string wild_rows(FuzzedDataProvider& in) {
         builder.allocation(block);
         break;
       }
+      case 8: {
+        testing::GraphNodeSpec node;
+        node.class_name = in.ConsumeRandomLengthString(20);
+        node.address = number(), node.serial = number(), node.object = number(), node.sequence = number();
+        node.flags = in.ConsumeIntegral<uint8_t>();
+        for (int n = in.ConsumeIntegralInRange(0, 4); n > 0; n--) node.edges.emplace_back(id(), id());
+        for (int n = in.ConsumeIntegralInRange(0, 4); n > 0; n--) {
+          node.saved.push_back({number(), uint16_t(number()), int16_t(number()),
+                                dump::SlotState(in.ConsumeIntegralInRange(0, 4)), in.ConsumeBool()});
+        }
+        builder.graph_node(node);
+        break;
+      }
+      case 9: {
+        testing::ReferenceSpec reference;
+        reference.tensor = number(), reference.text = in.ConsumeRandomLengthString(20);
+        reference.scope = in.ConsumeRandomLengthString(20), reference.holder = in.ConsumeRandomLengthString(20);
+        reference.root = dump::ReferenceRoot(in.ConsumeIntegralInRange(0, 12));
+        reference.role = dump::ReferenceRole(in.ConsumeIntegralInRange(0, 7));
+        reference.steps = uint16_t(number()), reference.node = id();
+        builder.reference(reference);
+        break;
+      }
+      case 10:
+        builder.tensor_object({number(), in.ConsumeRandomLengthString(20), id(),
+                               dump::WrapperState(in.ConsumeIntegralInRange(0, 5)), in.ConsumeBool(),
+                               in.ConsumeBool()});
+        break;
+      case 11:
+        builder.slot_name(in.ConsumeRandomLengthString(20), uint16_t(number()), in.ConsumeRandomLengthString(20));
+        builder.node_reference(id(), in.ConsumeRandomLengthString(20), in.ConsumeRandomLengthString(20),
+                               dump::ReferenceRoot(in.ConsumeIntegralInRange(0, 12)));
+        break;
       default: {
         testing::TensorSpec tensor;
         tensor.serial = number(), tensor.address = number(), tensor.created_ns = number();

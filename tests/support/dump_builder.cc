@@ -228,7 +228,8 @@ std::vector<Chunk> DumpBuilder::chunks() const {
     all.insert(devices_.begin(), devices_.end());
     for (const auto& [device, total] : all) devices.push_back(total);
     return dump::CreateTotalsDirect(fbb, &devices, tensors_.size(), tensors_total ? tensors_total : tensors_.size(),
-                                    resident_bytes, resident_peak_bytes)
+                                    resident_bytes, resident_peak_bytes, 0, 0, 0, 0, 0, 0, 0, heap_in_use, heap_free,
+                                    children, children_resident_bytes)
         .o;
   }));
   out.push_back(chunk(dump::kCoverage, [&](FlatBufferBuilder& fbb) {
@@ -248,6 +249,8 @@ std::vector<Chunk> DumpBuilder::chunks() const {
     }
     return dump::CreateNamesDirect(fbb, names_complete, names_complete ? "" : "the GIL did not come", &texts, &rows).o;
   }));
+  graph_chunks(out);
+  if (has_references) out.push_back(reference_chunk());
   return out;
 }
 

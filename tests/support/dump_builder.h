@@ -62,6 +62,40 @@ struct ModuleSpec {
   std::vector<uint8_t> build_id;
 };
 
+struct SavedSpec {
+  uint64_t tensor = 0;  // serial
+  uint16_t ordinal = 0;
+  int16_t element = -1;
+  dump::SlotState state = dump::SlotState::held;
+  bool output = false;
+};
+
+struct GraphNodeSpec {
+  std::string class_name;  // mangled
+  uint64_t address = 0;    // 0: made up from its number
+  uint64_t serial = 0, object = 0, sequence = 0;
+  uint8_t flags = 0;
+  std::vector<dump::GraphEdge> edges{};
+  std::vector<SavedSpec> saved{};
+};
+
+struct ReferenceSpec {
+  uint64_t tensor = 0;  // serial
+  std::string text, scope{}, holder{};
+  dump::ReferenceRoot root = dump::ReferenceRoot::global;
+  dump::ReferenceRole role = dump::ReferenceRole::plain;
+  uint16_t steps = 0;
+  uint32_t node = UINT32_MAX;
+};
+
+struct TensorObjectSpec {
+  uint64_t tensor = 0;  // serial
+  std::string type_name = "Tensor";
+  uint32_t references = 0;
+  dump::WrapperState state = dump::WrapperState::referenced;
+  bool optimized = false, trained = false;
+};
+
 struct Chunk {
   uint32_t type;
   std::string payload;
@@ -84,7 +118,11 @@ class DumpBuilder {
   uint64_t start_unix_ns = 1'790'000'000'000'000'000, fork_serial = 0;
   uint64_t resident_bytes = 500 << 20, resident_peak_bytes = 600 << 20;
   uint64_t tensors_total = 0;  // 0: as many as are live
+  uint64_t heap_in_use = 0, heap_free = 0, children_resident_bytes = 0;
+  uint32_t children = 0;
   bool names_complete = true;
+  // The graph's and the references' chunks are there once something was added to them, or where these say so.
+  bool has_graph = false, graph_complete = true, has_references = false, references_complete = true;
   size_t rows_per_chunk = size_t{1} << 16;
 
   uint32_t string(std::string_view text);
@@ -99,6 +137,15 @@ class DumpBuilder {
   void device_total(const dump::DeviceTotal& total);  // replaces the one that was counted from the allocations
   void coverage(std::string_view subject, dump::Seen seen, std::string_view detail, uint64_t missed = 0);
   void module_name(uint64_t object, std::string_view path, std::string_view class_name);
+  uint32_t graph_node(const GraphNodeSpec& node);  // returns its number
+  uint64_t graph_address(uint32_t node) const { return graph_[node].address; }
+  void edge(uint32_t from, uint32_t to, uint32_t input = 0) { graph_[from].edges.emplace_back(to, input); }
+  void saved(uint32_t node, const SavedSpec& slot) { graph_[node].saved.push_back(slot); }
+  void slot_name(std::string_view class_name, uint16_t ordinal, std::string_view name);
+  void reference(const ReferenceSpec& reference);
+  void tensor_object(const TensorObjectSpec& object);
+  void node_reference(uint32_t node, std::string_view text, std::string_view scope,
+                      dump::ReferenceRoot root = dump::ReferenceRoot::global);
   dump::Site& site_counters(uint32_t site) { return sites_[site]; }
   uint64_t next_serial() { return ++serial_; }
 
@@ -112,6 +159,8 @@ class DumpBuilder {
 
  private:
   uint64_t take_serial(uint64_t wanted);
+  void graph_chunks(std::vector<Chunk>& out) const;
+  Chunk reference_chunk() const;
 
   uint64_t serial_ = 0;
   std::vector<std::string> strings_;
@@ -138,6 +187,20 @@ class DumpBuilder {
     std::string path, class_name;
   };
   std::vector<NamedModule> module_names_;
+  std::vector<GraphNodeSpec> graph_;
+  std::vector<ReferenceSpec> references_;
+  std::vector<TensorObjectSpec> objects_;
+  struct SlotRow {
+    std::string class_name, name;
+    uint16_t ordinal;
+  };
+  std::vector<SlotRow> slots_;
+  struct NodeReferenceRow {
+    uint32_t node;
+    std::string text, scope;
+    dump::ReferenceRoot root;
+  };
+  std::vector<NodeReferenceRow> node_references_;
 };
 
 }  // namespace tensorscope::testing

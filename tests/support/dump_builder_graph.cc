@@ -1,0 +1,122 @@
+// The autograd graph and Python's references of a synthetic dump.
+#include <algorithm>
+
+#include "support/dump_builder.h"
+#include "tensorscope/dump_format.h"
+
+namespace tensorscope::testing {
+
+namespace {
+
+using flatbuffers::FlatBufferBuilder;
+
+template <typename Root>
+Chunk finished(uint32_t type, FlatBufferBuilder& fbb, flatbuffers::Offset<Root> root) {
+  fbb.FinishSizePrefixed(root);
+  return {type, {reinterpret_cast<const char*>(fbb.GetBufferPointer()), fbb.GetSize()}};
+}
+
+// A chunk's own table of texts.
+class Texts {
+ public:
+  uint32_t operator()(const std::string& text) {
+    auto [found, fresh] = ids_.try_emplace(text, uint32_t(values_.size()));
+    if (fresh) values_.push_back(text);
+    return found->second;
+  }
+  auto write(FlatBufferBuilder& fbb) const { return fbb.CreateVectorOfStrings(values_); }
+
+ private:
+  std::vector<std::string> values_ = {""};
+  std::map<std::string, uint32_t> ids_ = {{"", 0}};
+};
+
+}  // namespace
+
+uint32_t DumpBuilder::graph_node(const GraphNodeSpec& node) {
+  has_graph = true;
+  graph_.push_back(node);
+  if (node.address == 0) graph_.back().address = 0x600000000000 + graph_.size() * 512;
+  return uint32_t(graph_.size() - 1);
+}
+
+void DumpBuilder::slot_name(std::string_view class_name, uint16_t ordinal, std::string_view name) {
+  has_references = true;
+  slots_.push_back({std::string(class_name), std::string(name), ordinal});
+}
+
+void DumpBuilder::reference(const ReferenceSpec& reference) {
+  has_references = true;
+  references_.push_back(reference);
+}
+
+void DumpBuilder::tensor_object(const TensorObjectSpec& object) {
+  has_references = true;
+  objects_.push_back(object);
+}
+
+void DumpBuilder::node_reference(uint32_t node, std::string_view text, std::string_view scope,
+                                 dump::ReferenceRoot root) {
+  has_references = true;
+  node_references_.push_back({node, std::string(text), std::string(scope), root});
+}
+
+void DumpBuilder::graph_chunks(std::vector<Chunk>& out) const {
+  if (!has_graph) return;
+  for (size_t first = 0; first == 0 || first < graph_.size(); first += rows_per_chunk) {
+    const size_t end = std::min(first + rows_per_chunk, graph_.size());
+    FlatBufferBuilder fbb;
+    Texts texts;
+    std::vector<dump::GraphNode> nodes;
+    std::vector<dump::GraphEdge> edges;
+    std::vector<dump::SavedSlot> saved;
+    for (size_t i = first; i < end; i++) {
+      const GraphNodeSpec& node = graph_[i];
+      nodes.emplace_back(node.address, node.serial, node.object, node.sequence, texts(node.class_name),
+                         uint32_t(node.edges.size()), uint32_t(node.saved.size()), node.flags);
+      edges.insert(edges.end(), node.edges.begin(), node.edges.end());
+      for (const SavedSpec& slot : node.saved)
+        saved.emplace_back(slot.tensor, slot.ordinal, slot.element, slot.state, slot.output);
+    }
+    const bool last = end == graph_.size();
+    auto node_rows = fbb.CreateVectorOfStructs(nodes);
+    auto edge_rows = fbb.CreateVectorOfStructs(edges);
+    auto saved_rows = fbb.CreateVectorOfStructs(saved);
+    auto strings = texts.write(fbb);
+    auto detail = fbb.CreateString(last && !graph_complete ? "there was no time" : "");
+    out.push_back(finished(
+        dump::kGraph, fbb,
+        dump::CreateGraphRows(fbb, node_rows, edge_rows, saved_rows, strings, last && graph_complete, detail)));
+  }
+}
+
+Chunk DumpBuilder::reference_chunk() const {
+  FlatBufferBuilder fbb;
+  Texts texts;
+  std::vector<dump::Reference> references;
+  for (const ReferenceSpec& row : references_) {
+    references.emplace_back(row.tensor, texts(row.text), texts(row.scope), texts(row.holder), row.node, row.steps,
+                            row.root, row.role);
+  }
+  std::vector<dump::TensorObject> objects;
+  for (const TensorObjectSpec& row : objects_) {
+    objects.emplace_back(row.tensor, texts(row.type_name), row.references, row.state, row.optimized, row.trained);
+  }
+  std::vector<dump::SlotName> slots;
+  for (const SlotRow& row : slots_) slots.emplace_back(texts(row.class_name), texts(row.name), row.ordinal);
+  std::vector<dump::NodeReference> nodes;
+  for (const NodeReferenceRow& row : node_references_) {
+    nodes.emplace_back(texts(row.text), texts(row.scope), row.node, row.root);
+  }
+  auto strings = texts.write(fbb);
+  auto detail = fbb.CreateString(references_complete ? "" : "there was no time");
+  auto reference_rows = fbb.CreateVectorOfStructs(references);
+  auto object_rows = fbb.CreateVectorOfStructs(objects);
+  auto slot_rows = fbb.CreateVectorOfStructs(slots);
+  auto node_rows = fbb.CreateVectorOfStructs(nodes);
+  return finished(dump::kReferences, fbb,
+                  dump::CreateReferences(fbb, references_complete, detail, strings, reference_rows, object_rows,
+                                         slot_rows, node_rows, references_.size(), 0));
+}
+
+}  // namespace tensorscope::testing

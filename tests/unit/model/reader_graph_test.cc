@@ -1,0 +1,239 @@
+// Reading of the autograd graph and of Python's references, sound and hostile.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "model/reader.h"
+#include "support/dump_builder.h"
+#include "tensorscope/dump_format.h"
+
+namespace tensorscope::model {
+namespace {
+
+using testing::Chunk;
+using testing::DumpBuilder;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using testing::TensorSpec;
+
+constexpr char kMul[] = "N5torch8autograd9generated12MulBackward0E";
+constexpr char kLeaf[] = "N5torch8autograd14AccumulateGradE";
+
+Dump read(const std::string& bytes) { return read_dump_bytes(bytes.data(), bytes.size(), "x.tscope"); }
+
+// Two multiplications over one leaf: 1 -> 0 -> 2, 1 -> 2.
+struct Sample {
+  DumpBuilder builder;
+  uint64_t a, b, seen;
+  uint32_t inner, outer, leaf;
+
+  Sample() {
+    a = builder.tensor({});
+    b = builder.tensor({});
+    seen = builder.node(0x5000, kMul, 0);
+    inner = builder.graph_node({kMul, 0x5000, seen, 0, 7});
+    outer = builder.graph_node({kMul, 0x6000});
+    leaf = builder.graph_node({kLeaf, 0x7000, 0, 0x77, 0, uint8_t(dump::GraphNodeFlag::accumulates)});
+    builder.edge(outer, inner);
+    builder.edge(outer, leaf, 1);
+    builder.edge(inner, leaf);
+    builder.edge(inner, UINT32_MAX);
+    builder.saved(inner, {a, 0});
+    builder.saved(inner, {b, 1, 3, dump::SlotState::held, true});
+    builder.saved(leaf, {0, 0, -1, dump::SlotState::packed});
+    builder.slot_name("MulBackward0", 0, "self");
+    builder.slot_name(kMul, 1, "other");
+    builder.node_reference(outer, "total_loss", "train.py");
+    builder.reference({b, "history[3]", "train.py", "list"});
+    builder.reference(
+        {a, "model.fc1.weight", "", "dict", dump::ReferenceRoot::global, dump::ReferenceRole::parameter, 4});
+    builder.reference({b, "h", "Block.forward", "", dump::ReferenceRoot::local});
+    builder.tensor_object({b, "DTensor", 9, dump::WrapperState::garbage, true, true});
+  }
+};
+
+void expect_sample(const Dump& dump) {
+  const Graph& graph = dump.graph;
+  ASSERT_EQ(graph.nodes.size(), 3u);
+  EXPECT_TRUE(graph.present && graph.complete);
+  EXPECT_THAT(graph.class_names, ElementsAre("MulBackward0", "AccumulateGrad"));
+  EXPECT_EQ(graph.class_name(2), "AccumulateGrad");
+  EXPECT_EQ(graph.nodes[0].seen, 0u);
+  EXPECT_EQ(graph.nodes[0].sequence, 7u);
+  EXPECT_EQ(graph.nodes[1].seen, kNone);
+  EXPECT_EQ(graph.nodes[2].object, 0x77u);
+  ASSERT_EQ(graph.edges_of(1).size(), 2u);
+  EXPECT_EQ(graph.edges_of(1)[0].node, 0u);
+  EXPECT_EQ(graph.edges_of(1)[1].node, 2u);
+  EXPECT_EQ(graph.edges_of(1)[1].input, 1u);
+  EXPECT_EQ(graph.edges_of(0)[1].node, kNoNode);
+  EXPECT_THAT(graph.edges_of(2), IsEmpty());
+  ASSERT_EQ(graph.saved_of(0).size(), 2u);
+  EXPECT_EQ(graph.saved_of(0)[0].tensor, 0u);
+  EXPECT_EQ(graph.slot_name(0, graph.saved_of(0)[0]), "self");
+  EXPECT_EQ(graph.saved_of(0)[1].tensor, 1u);
+  EXPECT_TRUE(graph.saved_of(0)[1].output);
+  EXPECT_EQ(graph.slot_name(0, graph.saved_of(0)[1]), "other[3]");
+  ASSERT_EQ(graph.saved_of(2).size(), 1u);
+  EXPECT_EQ(graph.saved_of(2)[0].tensor, kNone);
+  EXPECT_EQ(graph.saved_of(2)[0].state, uint8_t(dump::SlotState::packed));
+  EXPECT_EQ(graph.slot_name(2, graph.saved_of(2)[0]), "saved[0]");
+
+  ASSERT_EQ(dump.references.of(0).size(), 1u);
+  EXPECT_EQ(dump.references.of(0)[0].line(), "model.fc1.weight");
+  ASSERT_EQ(dump.references.of(1).size(), 2u);
+  EXPECT_EQ(dump.references.of(1)[0].line(), "train.py: history[3]");
+  EXPECT_EQ(dump.references.of(1)[0].holder, "list");
+  EXPECT_EQ(dump.references.of(1)[1].line(), "h (local of Block.forward)");
+  EXPECT_FALSE(dump.references.tensors[0].known);
+  const TensorObject& object = dump.references.tensors[1];
+  EXPECT_TRUE(object.known && object.optimized && object.trained);
+  EXPECT_EQ(object.type_name, "DTensor");
+  EXPECT_EQ(object.references, 9u);
+  EXPECT_EQ(object.state, uint8_t(dump::WrapperState::garbage));
+  ASSERT_EQ(dump.references.nodes.size(), 1u);
+  EXPECT_EQ(dump.references.nodes[0].node, 1u);
+  EXPECT_EQ(dump.references.nodes[0].line(), "train.py: total_loss");
+}
+
+TEST(ReaderGraph, ReadsWhatTheBuilderWrote) {
+  Dump dump = read(Sample().builder.bytes());
+  EXPECT_THAT(dump.problems, IsEmpty());
+  expect_sample(dump);
+}
+
+TEST(ReaderGraph, SeveralChunksMakeOneGraph) {
+  Sample sample;
+  sample.builder.rows_per_chunk = 1;
+  Dump dump = read(sample.builder.bytes());
+  EXPECT_THAT(dump.problems, IsEmpty());
+  expect_sample(dump);
+}
+
+TEST(ReaderGraph, ReferencesMayComeFirst) {
+  std::vector<Chunk> chunks = Sample().builder.chunks();
+  std::reverse(chunks.begin() + 1, chunks.end());
+  Dump dump = read(DumpBuilder::frame(chunks));
+  EXPECT_THAT(dump.problems, IsEmpty());
+  expect_sample(dump);
+}
+
+TEST(ReaderGraph, ADumpWithoutThemSaysSo) {
+  DumpBuilder builder;
+  builder.tensor({});
+  Dump dump = read(builder.bytes());
+  EXPECT_FALSE(dump.graph.present);
+  EXPECT_FALSE(dump.references.present);
+  EXPECT_THAT(dump.references.of(0), IsEmpty());
+}
+
+TEST(ReaderGraph, IncompleteOnesSayWhy) {
+  Sample sample;
+  sample.builder.graph_complete = sample.builder.references_complete = false;
+  Dump dump = read(sample.builder.bytes());
+  EXPECT_FALSE(dump.graph.complete);
+  EXPECT_EQ(dump.graph.detail, "there was no time");
+  EXPECT_FALSE(dump.references.complete);
+  EXPECT_EQ(dump.references.detail, "there was no time");
+}
+
+TEST(ReaderGraph, NewTotals) {
+  DumpBuilder builder;
+  builder.heap_in_use = 1, builder.heap_free = 2, builder.children = 3, builder.children_resident_bytes = 4;
+  Dump dump = read(builder.bytes());
+  EXPECT_EQ(dump.totals.heap_in_use, 1u);
+  EXPECT_EQ(dump.totals.heap_free, 2u);
+  EXPECT_EQ(dump.totals.children, 3u);
+  EXPECT_EQ(dump.totals.children_resident_bytes, 4u);
+}
+
+TEST(ReaderGraph, NumbersThatPointNowhereAreCleared) {
+  Sample sample;
+  sample.builder.edge(sample.inner, 3);
+  sample.builder.saved(sample.outer, {999});
+  sample.builder.graph_node({kMul, 0, 998});
+  sample.builder.reference({997, "x", "train.py"});
+  sample.builder.reference(
+      {sample.b, "y", "MulBackward0", "", dump::ReferenceRoot::node, dump::ReferenceRole::saved, 0, 50});
+  sample.builder.tensor_object({996});
+  sample.builder.node_reference(4, "z", "train.py");
+  Dump dump = read(sample.builder.bytes());
+  EXPECT_EQ(dump.graph.edges_of(0)[2].node, 3u);
+  EXPECT_EQ(dump.graph.saved_of(1)[0].tensor, kNone);
+  EXPECT_EQ(dump.graph.nodes[3].seen, kNone);
+  ASSERT_EQ(dump.references.of(1).size(), 3u);
+  EXPECT_EQ(dump.references.of(1)[2].node, kNoNode);
+  EXPECT_EQ(dump.references.rows.size(), 4u);
+  EXPECT_EQ(dump.references.nodes.size(), 1u);
+  EXPECT_THAT(dump.problems, ElementsAre(::testing::AllOf(HasSubstr("3 references to missing tensors"),
+                                                          HasSubstr("3 references to missing autograd nodes"))));
+}
+
+TEST(ReaderGraph, KindsThatCannotBeAreCleared) {
+  Sample sample;
+  sample.builder.saved(sample.outer, {sample.a, 0, -1, dump::SlotState(9)});
+  sample.builder.reference({sample.a, "x", "train.py", "", dump::ReferenceRoot(77)});
+  sample.builder.reference({sample.a, "x", "train.py", "", dump::ReferenceRoot::global, dump::ReferenceRole(77)});
+  sample.builder.tensor_object({sample.a, "Tensor", 1, dump::WrapperState(77)});
+  Dump dump = read(sample.builder.bytes());
+  EXPECT_EQ(dump.graph.saved_of(1)[0].state, uint8_t(dump::SlotState::empty));
+  ASSERT_EQ(dump.references.of(0).size(), 2u);
+  EXPECT_EQ(dump.references.of(0)[1].role, 0);
+  EXPECT_EQ(dump.references.tensors[0].state, 0);
+  EXPECT_THAT(dump.problems, ElementsAre(HasSubstr("that cannot be")));
+}
+
+// A node that claims more edges than its chunk has must not get those of the next chunk.
+TEST(ReaderGraph, CountsBeyondTheChunkAreCut) {
+  std::vector<Chunk> chunks = Sample().builder.chunks();
+  for (Chunk& chunk : chunks) {
+    if (chunk.type != dump::kGraph) continue;
+    flatbuffers::FlatBufferBuilder fbb;
+    std::vector<dump::GraphNode> nodes = {{0x5000, 0, 0, 0, 9, 1, 0xffffffff, 0},
+                                          {0x6000, 0, 0, 0, 0, 0xfffffff0, 2, 0}};
+    std::vector<dump::GraphEdge> edges = {{1, 0}, {0, 0}};
+    std::vector<dump::SavedSlot> saved = {{1, 0, 0, dump::SlotState::held, 0}};
+    fbb.FinishSizePrefixed(dump::CreateGraphRowsDirect(fbb, &nodes, &edges, &saved));
+    chunk.payload.assign(reinterpret_cast<char*>(fbb.GetBufferPointer()), fbb.GetSize());
+    chunks.push_back(chunk);
+    break;
+  }
+  Dump dump = read(DumpBuilder::frame(chunks));
+  const Graph& graph = dump.graph;
+  ASSERT_EQ(graph.nodes.size(), 4u);
+  for (uint32_t i = 0; i < 4; i++) {
+    EXPECT_LE(graph.nodes[i].first_edge + graph.nodes[i].edge_count, graph.edges.size());
+    EXPECT_LE(graph.nodes[i].first_saved + graph.nodes[i].saved_count, graph.saved.size());
+    EXPECT_TRUE(graph.nodes[i].flags & uint8_t(dump::GraphNodeFlag::partial));
+  }
+  EXPECT_EQ(graph.nodes[1].edge_count, 1u);
+  EXPECT_EQ(graph.nodes[2].first_edge, 2u);
+  EXPECT_THAT(dump.problems, ElementsAre(HasSubstr("4 autograd nodes whose edges or slots are not in the file")));
+}
+
+TEST(ReaderGraph, EdgesOfNoNodeAreLeftOut) {
+  std::vector<Chunk> chunks = DumpBuilder().chunks();
+  flatbuffers::FlatBufferBuilder fbb;
+  std::vector<dump::GraphNode> nodes = {{0x5000, 0, 0, 0, 0, 0, 0, 0}};
+  std::vector<dump::GraphEdge> edges(1000, dump::GraphEdge(0, 0));
+  fbb.FinishSizePrefixed(dump::CreateGraphRowsDirect(fbb, &nodes, &edges));
+  chunks.push_back({dump::kGraph, {reinterpret_cast<char*>(fbb.GetBufferPointer()), fbb.GetSize()}});
+  Dump dump = read(DumpBuilder::frame(chunks));
+  EXPECT_THAT(dump.graph.edges, IsEmpty());
+  EXPECT_THAT(dump.problems, ElementsAre(HasSubstr("edges or saved slots of no autograd node")));
+}
+
+TEST(ReaderGraph, EveryPayloadCutAnywhere) {
+  const std::vector<Chunk> chunks = Sample().builder.chunks();
+  for (size_t i = 0; i < chunks.size(); i++) {
+    if (chunks[i].type != dump::kGraph && chunks[i].type != dump::kReferences) continue;
+    for (size_t size = 0; size < chunks[i].payload.size(); size++) {
+      std::vector<Chunk> changed = chunks;
+      changed[i].payload.resize(size);
+      ASSERT_FALSE(read(DumpBuilder::frame(changed)).complete);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace tensorscope::model
