@@ -6,6 +6,7 @@
 
 #include "live/snapshot_view.h"
 #include "snapshot/chunk.h"
+#include "snapshot/heap_totals.h"
 #include "snapshot/process_info.h"
 #include "snapshot/string_table.h"
 #include "snapshot/system_totals.h"
@@ -102,6 +103,7 @@ bool write_totals(const DumpFacts& facts, const live::SnapshotView& view, DumpFi
                          d.allocator_reserved, d.allocator_reserved_peak, d.device.type, d.device.index);
   }
   const SystemTotals system = read_system_totals();
+  const HeapTotals heap = read_heap_totals();
   Chunk chunk(dump::kTotals);
   auto rows = chunk.builder().CreateVectorOfStructs(devices);
   dump::TotalsBuilder totals(chunk.builder());
@@ -116,6 +118,10 @@ bool write_totals(const DumpFacts& facts, const live::SnapshotView& view, DumpFi
   totals.add_machine_available(system.machine_available);
   totals.add_profiler_bytes(live::profiler_memory());
   totals.add_stopped_ns(view.stopped_ns);
+  totals.add_heap_in_use(heap.in_use);
+  totals.add_heap_free(heap.free);
+  totals.add_children(system.children);
+  totals.add_children_resident_bytes(system.children_resident);
   totals.add_phase1_ns(monotonic_ns() - facts.requested_ns);
   return chunk.append_to(file, totals.Finish());
 }

@@ -1,4 +1,4 @@
-// What the system says about this process's memory: resident size, control group, machine.
+// What the system says about this process's memory: resident size, control group, machine; its child processes.
 //
 // Context: collector.
 #pragma once
@@ -11,6 +11,8 @@ struct SystemTotals {  // bytes; 0: not known, or no limit
   uint64_t resident = 0, resident_peak = 0;
   uint64_t cgroup_current = 0, cgroup_limit = 0;
   uint64_t machine_total = 0, machine_available = 0;
+  uint64_t children_resident = 0;  // memory that they share with each other is in it once for each
+  uint32_t children = 0;
 };
 
 SystemTotals read_system_totals();
