@@ -10,6 +10,7 @@
 #include "python/method.h"
 #include "python/objects.h"
 #include "snapshot/collector.h"
+#include "snapshot/program_name.h"
 #include "support/coverage.h"
 #include "support/options.h"
 
@@ -20,15 +21,11 @@ namespace {
 std::atomic<bool> g_claimed{false};
 std::atomic<bool> g_forked{false};
 
-// What the command lines of processes hold that libraries start as helpers of a program: multiprocessing's spawn
-// (multiprocessing/spawn.py, get_command_line, 3.8 to 3.14) and fork server (multiprocessing/forkserver.py; the
-// default from 3.14 on), loky's workers
-// (joblib/externals/loky/backend/popen_loky_posix.py, joblib 1.6), Inductor's compile workers
-// and trials of the processor (torch/_inductor/compile_worker/subproc_pool.py, cpu_vec_isa.py, 2.13) and the manager of
-// the file_system sharing strategy (torch/bin, 2.13).
-constexpr const char* kHelperMarks[] = {
-    "--multiprocessing-fork",           "from multiprocessing.forkserver import main",  "loky.backend.popen_loky_posix",
-    "/torch/_inductor/compile_worker/", "\nfrom ctypes import cdll\ncdll.LoadLibrary(", "torch_shm_manager"};
+// What the command lines of other processes hold that libraries start as helpers of a program: Inductor's compile
+// workers and trials of the processor (torch/_inductor/compile_worker/subproc_pool.py, cpu_vec_isa.py, 2.13) and the
+// manager of the file_system sharing strategy (torch/bin, 2.13).
+constexpr const char* kHelperMarks[] = {"/torch/_inductor/compile_worker/",
+                                        "\nfrom ctypes import cdll\ncdll.LoadLibrary(", "torch_shm_manager"};
 
 bool helper_of_a_library() {
   const int file = open("/proc/self/cmdline", O_RDONLY | O_CLOEXEC);
@@ -38,6 +35,7 @@ bool helper_of_a_library() {
   close(file);
   if (size <= 0) return false;
   text[size] = 0;
+  if (snapshot::works_for_its_parent(text, size_t(size))) return true;
   for (const char* argument = text; argument < text + size; argument += strlen(argument) + 1) {
     for (const char* mark : kHelperMarks) {
       if (strstr(argument, mark)) return true;

@@ -7,6 +7,7 @@
 #include <sys/random.h>
 #include <unistd.h>
 
+#include "snapshot/program_name.h"
 #include "snapshot/small_file.h"
 #include "support/clock.h"
 
@@ -86,76 +87,15 @@ void read_command_line() {
   g_info.command_line = static_cast<const char*>(memory);
 }
 
-const char* base_name(const char* path) {
-  const char* slash = strrchr(path, '/');
-  return slash != nullptr ? slash + 1 : path;
-}
-
-bool starts_with(const char* text, const char* prefix) { return strncmp(text, prefix, strlen(prefix)) == 0; }
-
-// The arguments of a command line, one after the other.
-class Arguments {
- public:
-  Arguments(const char* data, size_t size) : next_(data), end_(data + size) {}
-  const char* next() {
-    if (next_ >= end_) return nullptr;
-    const char* argument = next_;
-    next_ += strnlen(next_, size_t(end_ - next_)) + 1;
-    return argument;
+void name_program() {
+  program_name(g_info.executable, g_info.command_line, g_info.command_line_size, g_info.program,
+               sizeof(g_info.program));
+  if (works_for_its_parent(g_info.command_line, g_info.command_line_size)) {
+    name_of_employer(g_info.parent_pid, g_info.executable, g_info.program, sizeof(g_info.program));
   }
-
- private:
-  const char* next_;
-  const char* end_;
-};
-
-// What CPython runs, by the grammar of its command line (Python/initconfig.c: short options may be joined; c, m, W and
-// X take the rest of the word or the next word). Null: a command, standard input or a prompt.
-const char* python_target(Arguments arguments) {
-  for (const char* word = arguments.next(); word != nullptr; word = arguments.next()) {
-    if (word[0] != '-') return word;
-    if (word[1] == 0) return nullptr;
-    if (word[1] == '-') {
-      if (strcmp(word, "--check-hash-based-pycs") == 0) arguments.next();
-      continue;
-    }
-    for (const char* option = word + 1; *option != 0; ++option) {
-      if (*option == 'c') return nullptr;
-      if (*option == 'm') return option[1] != 0 ? option + 1 : arguments.next();
-      if (*option == 'W' || *option == 'X') {
-        if (option[1] == 0) arguments.next();
-        break;
-      }
-    }
-  }
-  return nullptr;
 }
 
 }  // namespace
-
-void program_name(const char* executable, const char* arguments, size_t size, char* out, size_t out_size) {
-  char trimmed[PATH_MAX];
-  Arguments words(arguments, size);
-  const char* first = words.next();
-  const bool is_python =
-      starts_with(base_name(executable), "python") || (first != nullptr && starts_with(base_name(first), "python"));
-  const char* name = base_name(executable);
-  if (is_python) {
-    const char* target = python_target(words);
-    snprintf(trimmed, sizeof(trimmed), "%s", target != nullptr ? target : "python");
-    size_t length = strlen(trimmed);
-    while (length > 1 && trimmed[length - 1] == '/') trimmed[--length] = 0;
-    if (length > 3 && strcmp(trimmed + length - 3, ".py") == 0) trimmed[length - 3] = 0;
-    name = base_name(trimmed);
-    if (*name == 0 || strcmp(name, ".") == 0 || strcmp(name, "..") == 0) name = "python";
-  }
-  size_t n = 0;
-  for (; name[n] != 0 && n + 1 < out_size; ++n) {
-    out[n] = (unsigned char)name[n] <= ' ' || name[n] == 0x7f ? '_' : name[n];
-  }
-  out[n] = 0;
-  if (n == 0) snprintf(out, out_size, "program");
-}
 
 void start_process_info() {
   if (g_info.pid != 0) return;
@@ -166,8 +106,7 @@ void start_process_info() {
   if (getcwd(g_info.directory, sizeof(g_info.directory)) == nullptr) g_info.directory[0] = 0;
   if (gethostname(g_info.host, sizeof(g_info.host) - 1) != 0) g_info.host[0] = 0;
   read_command_line();
-  program_name(g_info.executable, g_info.command_line, g_info.command_line_size, g_info.program,
-               sizeof(g_info.program));
+  name_program();
   read_ranks();
   read_start_time();
   make_run_id();

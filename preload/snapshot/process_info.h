@@ -20,7 +20,7 @@ struct ProcessInfo {
   int world_size = -1;
   uint64_t start_unix_ns = 0;
   uint64_t start_ns = 0;
-  char program[NAME_MAX + 1] = "";
+  char program[NAME_MAX + 1] = "";  // what a person calls it (program_name.h)
   char executable[PATH_MAX] = "";
   char directory[PATH_MAX] = "";  // working directory at activation
   char host[65] = "";
@@ -33,9 +33,5 @@ struct ProcessInfo {
 void start_process_info();
 const ProcessInfo& process_info();
 void process_info_after_fork_in_child();
-
-// What a person calls this program: the script's name without .py, the module's after -m, or the binary's name.
-// `arguments` holds zero-terminated strings one after the other. A Python given no script is "python".
-void program_name(const char* executable, const char* arguments, size_t size, char* out, size_t out_size);
 
 }  // namespace tensorscope::snapshot
