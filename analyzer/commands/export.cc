@@ -26,12 +26,14 @@ struct ExportVerbOptions {
   Format format = Format::json;
   std::string output = "-";
   bool full_stacks = false;
+  bool stacks_by_id = false;
   model::SymbolOptions symbols;
 };
 
 void write(OpenedDump& opened, const ExportVerbOptions& options, std::ostream& out) {
   render::ExportOptions how;
   how.full_stacks = options.full_stacks;
+  how.stacks_in_tensors = !options.stacks_by_id;
   for (model::Category category : opened.categories) how.categories.emplace_back(model::text(category));
   switch (options.format) {
     case Format::json:
@@ -120,6 +122,12 @@ void add_export(CLI::App& app, Invocation& invocation) {
   verb->add_option("-o,--output", options->output, "file to write, whole or not at all; default: - (standard output)")
       ->type_name("FILE");
   verb->add_flag("--full-stacks", options->full_stacks, "keep the interpreter's own frames");
+  verb->add_option("--stacks", options->stacks_by_id,
+                   "json: each tensor's stack in full (inline, the default), or as the id of one in 'stacks' (by-id: "
+                   "a much smaller file)")
+      ->transform(
+          CLI::CheckedTransformer(std::map<std::string, bool>{{"inline", false}, {"by-id", true}}).description(""))
+      ->type_name("HOW");
   add_symbol_options(*verb, options->symbols);
   verb->footer(
       "Examples:\n"

@@ -13,7 +13,7 @@ namespace tensorscope::render {
 
 struct ExportOptions {
   bool full_stacks = false;             // keep the interpreter's own functions
-  bool stacks_in_tensors = true;        // JSON: each tensor holds its frames; else only the id of its stack
+  bool stacks_in_tensors = true;        // JSON: each tensor holds its frames; else the id of its stack
   std::vector<std::string> categories;  // parallel to Dump::tensors; empty: "unknown"
 };
 

@@ -178,9 +178,8 @@ class JsonExport {
         {"module_path", text_or_null(symbols_.module_path(dump_.sites[t.site]))},
         {"site", site_id(t.site)}};
     std::string text = text_of(row);
-    if (!options_.stacks_in_tensors) return text;
     text.back() = ',';
-    return text + "\"stack\":" + stack(t.site) + "}";
+    return text + "\"stack\":" + (options_.stacks_in_tensors ? stack(t.site) : text_of(site_id(t.site))) + "}";
   }
 
   Json storage(const model::Storage& s) const {

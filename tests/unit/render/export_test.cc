@@ -3,8 +3,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <sstream>
+#include <streambuf>
 
 #include "model/reader.h"
 #include "support/dump_builder.h"
@@ -132,9 +134,56 @@ TEST_F(ExportTest, StacksAreInnermostFirstAndTheSameEverywhere) {
   EXPECT_EQ(all["stacks"][0]["frames"], stack);
   EXPECT_EQ(all["sites"][0]["stack"], all["stacks"][0]["id"]);
   EXPECT_EQ(all["sites"][0]["headline"]["function"], "forward");
+}
+
+TEST_F(ExportTest, StacksCanBeIds) {
   ExportOptions options;
   options.stacks_in_tensors = false;
-  EXPECT_FALSE(exported(options)["tensors"][0].contains("stack"));
+  json all = exported(options), whole = exported();
+  const json& id = all["tensors"][0]["stack"];
+  ASSERT_EQ(id, all["stacks"][0]["id"]);
+  EXPECT_EQ(all["stacks"][0]["frames"], whole["tensors"][0]["stack"]);
+  EXPECT_EQ(all["tensors"][2]["stack"], nullptr);
+  for (json* one : {&all, &whole}) {
+    for (json& tensor : (*one)["tensors"]) tensor.erase("stack");
+  }
+  EXPECT_EQ(all, whole) << "nothing else differs";
+}
+
+// Counts what is written, and the largest piece of it.
+class CountingBuffer : public std::streambuf {
+ public:
+  size_t total = 0, largest = 0;
+
+ protected:
+  std::streamsize xsputn(const char*, std::streamsize size) override {
+    total += size_t(size);
+    largest = std::max(largest, size_t(size));
+    return size;
+  }
+  int_type overflow(int_type c) override {
+    total += 1;
+    return traits_type::not_eof(c);
+  }
+};
+
+TEST_F(ExportTest, JsonIsWrittenRowByRow) {
+  std::vector<testing::PythonFrameSpec> frames;
+  for (int i = 0; i < 100; ++i) frames.push_back({"/home/u/train.py", "main", 3 + i, true});
+  TensorSpec tensor;
+  tensor.site = builder_.site(0, builder_.python(frames));
+  constexpr size_t kTensors = 2000;
+  for (size_t i = 0; i < kTensors; ++i) {
+    tensor.address += 0x100;
+    builder_.tensor(tensor);
+  }
+  read();
+  model::Symbols symbols(dump_, {});
+  CountingBuffer counted;
+  std::ostream out(&counted);
+  export_json(dump_, symbols, out, {});
+  EXPECT_GT(counted.total, kTensors * frames.size() * 50);
+  EXPECT_LT(counted.largest, counted.total / 100);
 }
 
 TEST_F(ExportTest, WhatIsNotKnownIsNull) {
