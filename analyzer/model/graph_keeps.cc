@@ -1,0 +1,245 @@
+#include "model/graph_keeps.h"
+
+#include <algorithm>
+#include <tuple>
+#include <unordered_map>
+
+#include "dump_generated.h"
+
+namespace tensorscope::model {
+
+namespace {
+
+using dump::ReferenceRoot;
+using dump::SlotState;
+
+constexpr size_t kMostRows = 16;  // REFS lists no more for one tensor
+
+bool is_view(const Tensor& tensor) { return (tensor.flags & uint32_t(dump::TensorFlag::view)) != 0; }
+
+}  // namespace
+
+GraphKeeps::GraphKeeps(const Dump& dump, const GraphWalk& walk, const GraphTensors& tensors)
+    : dump_(dump),
+      graph_(dump.graph),
+      tensors_(tensors),
+      walk_(walk),
+      certain_(dump.references.present && dump.references.complete),
+      node_holders_(graph_.nodes.size()),
+      tensor_holders_(dump.tensors.size()),
+      gradients_(dump.tensors.size(), kNone),
+      reached_(graph_.nodes.size()),
+      node_freed_(graph_.nodes.size()),
+      tensor_freed_(dump.tensors.size()),
+      kept_at_(dump.storages.size(), kNone),
+      freed_in_(dump.storages.size()) {
+  count_node_holders();
+  count_tensor_holders();
+  count_python();
+  count_views();
+}
+
+void GraphKeeps::count_node_holders() {
+  for (uint32_t node = 0; node < graph_.nodes.size(); ++node) {
+    uint32_t& count = node_holders_[node].count;
+    count = uint32_t(walk_.users_of(node).size());
+    if (!walk_.accumulates(node)) count += uint32_t(tensors_.tensors_of(node).size());  // a leaf's link is a weak one
+  }
+  for (const NodeReference& reference : dump_.references.nodes) {
+    if (reference.node < node_holders_.size()) node_holders_[reference.node].outside = true;
+  }
+}
+
+void GraphKeeps::count_tensor_holders() {
+  for (const SavedSlot& slot : graph_.saved) {
+    if (slot.tensor != kNone && slot.state == uint8_t(SlotState::held)) ++tensor_holders_[slot.tensor].count;
+  }
+  std::unordered_map<uint64_t, uint32_t> by_address;
+  for (uint32_t tensor = 0; tensor < dump_.tensors.size(); ++tensor) {
+    by_address[dump_.tensors[tensor].address] = tensor;
+  }
+  for (uint32_t tensor = 0; tensor < dump_.tensors.size(); ++tensor) {
+    if (dump_.tensors[tensor].grad == 0) continue;
+    auto found = by_address.find(dump_.tensors[tensor].grad);
+    if (found == by_address.end()) continue;
+    gradients_[tensor] = found->second;
+    ++tensor_holders_[found->second].count;
+  }
+}
+
+void GraphKeeps::count_python() {
+  const References& references = dump_.references;
+  std::vector<std::pair<uint32_t, uint32_t>> held;
+  for (const Reference& row : references.rows) {
+    if (row.tensor >= tensor_holders_.size()) continue;
+    const auto root = ReferenceRoot(row.root);
+    if (root == ReferenceRoot::user || root == ReferenceRoot::output) continue;  // names, no holders
+    if (root == ReferenceRoot::node && row.node < graph_.nodes.size()) {
+      held.emplace_back(row.node, row.tensor);
+      ++tensor_holders_[row.tensor].count;
+    } else {
+      tensor_holders_[row.tensor].outside = true;
+    }
+  }
+  for (uint32_t tensor = 0; tensor < references.tensors.size() && tensor < tensor_holders_.size(); ++tensor) {
+    const TensorObject& object = references.tensors[tensor];
+    const size_t rows = references.of(tensor).size();
+    const bool referenced = object.known && object.state == uint8_t(dump::WrapperState::referenced);
+    if (referenced && (rows == 0 || (rows >= kMostRows && object.references > rows))) {
+      tensor_holders_[tensor].outside = true;
+    }
+  }
+  python_held_ = NumberLists(graph_.nodes.size(), held);
+}
+
+// A tensor without any holder that has views is held by these; one that has none is held by something in C++.
+void GraphKeeps::count_views() {
+  std::vector<std::pair<uint32_t, uint32_t>> bases;
+  for (uint32_t tensor = 0; tensor < tensor_holders_.size(); ++tensor) {
+    Holders& holders = tensor_holders_[tensor];
+    if (holders.count != 0 || holders.outside) continue;
+    const Tensor& entry = dump_.tensors[tensor];
+    if (entry.storage != kNone && !is_view(entry)) {
+      for (uint32_t other : dump_.storages[entry.storage].tensors) {
+        if (!is_view(dump_.tensors[other])) continue;
+        bases.emplace_back(other, tensor);
+        ++holders.count;
+      }
+    }
+    if (holders.count == 0) holders.outside = true;
+  }
+  bases_ = NumberLists(tensor_holders_.size(), bases);
+}
+
+void GraphKeeps::drop(std::vector<Holders>& holders, uint32_t index, std::vector<uint32_t>& dropped,
+                      std::vector<uint8_t>& freed, std::vector<uint32_t>& queue) {
+  dropped.push_back(index);
+  if (--holders[index].count != 0 || holders[index].outside || freed[index] != 0) return;
+  freed[index] = 1;
+  queue.push_back(index);
+}
+
+void GraphKeeps::free_node(uint32_t node) {
+  for (const GraphEdge& edge : graph_.edges_of(node)) {
+    if (edge.node != kNoNode) drop(node_holders_, edge.node, dropped_nodes_, node_freed_, node_queue_);
+  }
+  auto drop_held = [&](uint32_t tensor) {
+    drop(tensor_holders_, tensor, dropped_tensors_, tensor_freed_, tensor_queue_);
+  };
+  for (const SavedSlot& slot : graph_.saved_of(node)) {
+    if (slot.tensor != kNone && slot.state == uint8_t(SlotState::held)) drop_held(slot.tensor);
+  }
+  for (uint32_t tensor : python_held_.of(node)) drop_held(tensor);
+}
+
+void GraphKeeps::free_tensor(uint32_t tensor) {
+  const uint32_t node = tensors_.node_of(tensor);
+  if (node != kNoNode && !walk_.accumulates(node)) {
+    drop(node_holders_, node, dropped_nodes_, node_freed_, node_queue_);
+  }
+  auto drop_held = [&](uint32_t other) {
+    drop(tensor_holders_, other, dropped_tensors_, tensor_freed_, tensor_queue_);
+  };
+  if (gradients_[tensor] != kNone) drop_held(gradients_[tensor]);
+  for (uint32_t base : bases_.of(tensor)) drop_held(base);
+}
+
+void GraphKeeps::free_with(std::span<const uint32_t> roots) {
+  for (uint32_t root : roots) {
+    if (node_freed_[root] != 0 || walk_.accumulates(root)) continue;
+    node_freed_[root] = 1;
+    node_queue_.push_back(root);
+    for (uint32_t tensor : tensors_.tensors_of(root)) {
+      if (tensor_freed_[tensor] != 0) continue;
+      tensor_freed_[tensor] = 1;
+      tensor_queue_.push_back(tensor);
+    }
+  }
+  for (size_t node = 0, tensor = 0; node < node_queue_.size() || tensor < tensor_queue_.size();) {
+    if (node < node_queue_.size()) {
+      free_node(node_queue_[node++]);
+    } else {
+      free_tensor(tensor_queue_[tensor++]);
+    }
+  }
+}
+
+std::vector<uint32_t> GraphKeeps::nodes_below(std::span<const uint32_t> roots) {
+  std::vector<uint32_t> nodes;
+  auto visit = [&](uint32_t node) {
+    if (reached_[node] != 0) return;
+    reached_[node] = 1;
+    nodes.push_back(node);
+  };
+  for (uint32_t root : roots) visit(root);
+  for (size_t at = 0; at < nodes.size(); ++at) {
+    for (const GraphEdge& edge : graph_.edges_of(nodes[at])) {
+      if (edge.node != kNoNode) visit(edge.node);
+    }
+  }
+  return nodes;
+}
+
+void GraphKeeps::collect(uint32_t node, Kept& kept) {
+  for (uint32_t i = 0; i < graph_.nodes[node].saved_count; ++i) {
+    const uint32_t index = graph_.nodes[node].first_saved + i;
+    const SavedSlot& slot = graph_.saved[index];
+    if (slot.state == uint8_t(SlotState::packed)) ++kept.packed_slots;
+    if (slot.state == uint8_t(SlotState::empty)) ++kept.empty_slots;
+    if (slot.state != uint8_t(SlotState::held)) continue;
+    ++kept.held_slots;
+    const uint32_t storage = slot.tensor == kNone ? kNone : dump_.tensors[slot.tensor].storage;
+    if (storage == kNone) {
+      ++kept.without_storage;
+      continue;
+    }
+    if (kept_at_[storage] == kNone) {
+      kept_at_[storage] = uint32_t(kept.storages.size());
+      kept.storages.push_back(
+          {storage, dump_.storages[storage].own_nbytes, slot.tensor, node, index, 0, /*only=*/false});
+    }
+    KeptStorage& entry = kept.storages[kept_at_[storage]];
+    ++entry.slots;
+    auto before = [&](uint32_t a, uint32_t b) {
+      return std::tuple(graph_.nodes[a].sequence, a) < std::tuple(graph_.nodes[b].sequence, b);
+    };
+    if (before(node, entry.node)) entry.tensor = slot.tensor, entry.node = node, entry.slot = index;
+  }
+}
+
+Kept GraphKeeps::below(std::span<const uint32_t> roots) {
+  Kept kept;
+  const std::vector<uint32_t> nodes = nodes_below(roots);
+  for (uint32_t node : nodes) collect(node, kept);
+  free_with(roots);
+  kept.nodes = nodes.size();
+  for (uint32_t node : nodes) kept.freed_nodes += node_freed_[node];
+  for (uint32_t tensor : tensor_queue_) {
+    if (dump_.tensors[tensor].storage != kNone) ++freed_in_[dump_.tensors[tensor].storage];
+  }
+  for (KeptStorage& entry : kept.storages) {
+    entry.only = freed_in_[entry.storage] == dump_.storages[entry.storage].tensors.size();
+    kept.bytes += entry.bytes;
+    if (entry.only) kept.only_bytes += entry.bytes;
+    kept_at_[entry.storage] = kNone;
+  }
+  std::sort(kept.storages.begin(), kept.storages.end(), [](const KeptStorage& a, const KeptStorage& b) {
+    return std::tuple(b.bytes, a.storage) < std::tuple(a.bytes, b.storage);
+  });
+  for (uint32_t node : nodes) reached_[node] = 0;
+  restore();
+  return kept;
+}
+
+void GraphKeeps::restore() {
+  for (uint32_t node : dropped_nodes_) ++node_holders_[node].count;
+  for (uint32_t tensor : dropped_tensors_) ++tensor_holders_[tensor].count;
+  for (uint32_t node : node_queue_) node_freed_[node] = 0;
+  for (uint32_t tensor : tensor_queue_) {
+    tensor_freed_[tensor] = 0;
+    if (dump_.tensors[tensor].storage != kNone) freed_in_[dump_.tensors[tensor].storage] = 0;
+  }
+  dropped_nodes_.clear(), dropped_tensors_.clear(), node_queue_.clear(), tensor_queue_.clear();
+}
+
+}  // namespace tensorscope::model

@@ -1,0 +1,83 @@
+// What an autograd graph keeps alive, in bytes: the storages of everything that its nodes saved, each once, and which
+// of them would go away with it.
+//
+// "Go away" is worked out as the program itself would do it, by counting references among nodes and tensors: a node is
+// held by its users, by the live tensors that came out of it, and by Python; a tensor by slots, by Python, by the leaf
+// whose gradient it is, by views of it. What nothing known holds is held by something in C++, and stays. Without the
+// second phase of a dump nobody knows what Python holds, and what C++ variables hold is never seen: see certain().
+//
+// Not thread-safe.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "model/dump.h"
+#include "model/graph_walk.h"
+
+namespace tensorscope::model {
+
+struct KeptStorage {
+  uint32_t storage = kNone;
+  uint64_t bytes = 0;       // Storage::own_nbytes
+  uint32_t tensor = kNone;  // the saved one
+  uint32_t node = kNoNode;  // the node that saved it: of several the earliest in the forward pass
+  uint32_t slot = 0;        // index into Graph::saved
+  uint32_t slots = 0;       // how many slots of this graph hold it
+  bool only = false;        // goes away with the graph
+};
+
+struct Kept {
+  std::vector<KeptStorage> storages;  // largest first
+  uint64_t bytes = 0, only_bytes = 0;
+  uint64_t nodes = 0, freed_nodes = 0;  // in the graph; of these, those that would go away with it
+  uint64_t held_slots = 0, packed_slots = 0, empty_slots = 0;
+  uint64_t without_storage = 0;  // slots with tensors whose memory is not known (sparse and other wrappers)
+};
+
+class GraphKeeps {
+ public:
+  GraphKeeps(const Dump& dump, const GraphWalk& walk, const GraphTensors& tensors);
+
+  // Of the graph below `roots`. Time goes with the size of that graph alone.
+  Kept below(std::span<const uint32_t> roots);
+  // Whether Python's references are known: then "only" is a fact as far as Python goes.
+  bool certain() const { return certain_; }
+
+ private:
+  struct Holders {
+    uint32_t count = 0;    // nodes and tensors
+    bool outside = false;  // by what is no part of a graph: a variable, a list, C++
+  };
+  void count_node_holders();
+  void count_tensor_holders();
+  void count_python();
+  void count_views();
+  void drop(std::vector<Holders>& holders, uint32_t index, std::vector<uint32_t>& dropped, std::vector<uint8_t>& freed,
+            std::vector<uint32_t>& queue);
+  void free_with(std::span<const uint32_t> roots);
+  void free_node(uint32_t node);
+  void free_tensor(uint32_t tensor);
+  std::vector<uint32_t> nodes_below(std::span<const uint32_t> roots);
+  void collect(uint32_t node, Kept& kept);
+  void restore();
+
+  const Dump& dump_;
+  const Graph& graph_;
+  const GraphTensors& tensors_;
+  const GraphWalk& walk_;
+  bool certain_ = false;
+  std::vector<Holders> node_holders_, tensor_holders_;
+  NumberLists python_held_;          // by node: tensors that its Python object holds
+  NumberLists bases_;                // by view: tensors that nothing but views hold
+  std::vector<uint32_t> gradients_;  // by tensor: its gradient
+
+  // Of one call; all as at the start when it ends.
+  std::vector<uint8_t> reached_, node_freed_, tensor_freed_;
+  std::vector<uint32_t> node_queue_, tensor_queue_, dropped_nodes_, dropped_tensors_;
+  std::vector<uint32_t> kept_at_;   // by storage: index into Kept::storages
+  std::vector<uint32_t> freed_in_;  // by storage: how many of its tensors go away
+};
+
+}  // namespace tensorscope::model
