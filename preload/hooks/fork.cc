@@ -33,9 +33,9 @@ void after_fork_in_parent() {
 void after_fork_in_child() {
   live::after_fork_in_child();
   stacks::after_fork_in_child();
-  release_signal_in_child();
   python::after_fork_in_child();
   snapshot::after_fork_in_child();
+  release_signal_in_child();  // last: a signal that is already waiting asks this process, not the parent, for a dump
   --t_inside;
 }
 

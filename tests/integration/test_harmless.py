@@ -198,6 +198,19 @@ def test_a_forked_worker_answers_the_signal(tmp_path):
         process.stdout.close()
 
 
+def test_a_signal_that_comes_during_the_fork_is_answered(tmp_path):
+    """Sent before our own handlers have run in the child: by a handler that was registered earlier."""
+    done = harness.run_source(
+        "import ctypes, os, pathlib, signal, time\n"
+        "ask = ctypes.PYFUNCTYPE(None)(lambda: os.kill(os.getpid(), signal.SIGUSR1))\n"
+        "ctypes.CDLL(None).__register_atfork(None, None, ask, None)\n"
+        "import torch\nkept = torch.ones(3)\npid = os.fork()\n"
+        "if pid == 0:\n    dump = pathlib.Path(f'program.{os.getpid()}.1.tscope')\n    end = time.monotonic() + 60\n"
+        "    while not dump.exists() and time.monotonic() < end:\n        time.sleep(0.01)\n    os._exit(not dump.exists())\n"
+        "print(os.waitpid(pid, 0)[1])\n", folder=tmp_path, exit="never")
+    assert (done.returncode, done.stdout) == (0, "0\n"), done.stderr
+
+
 def test_no_memory_for_a_dump_costs_the_dump_and_nothing_else(tmp_path):
     done = harness.run("little_memory.py", folder=tmp_path, exit="never")
     assert done.returncode == 0, (done.stdout, done.stderr)
