@@ -1,12 +1,11 @@
 // check: for CI. Exit status 1 where live memory grew, or is, more than allowed, with the places that did it.
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
-#include <memory>
 
 #include "commands/compared_dumps.h"
 #include "commands/group_table.h"
+#include "commands/verb.h"
 #include "render/units.h"
 
 namespace tensorscope::commands {
@@ -76,18 +75,15 @@ int check(const CheckOptions& options, Invocation& invocation) {
 }  // namespace
 
 void add_check(CLI::App& app, Invocation& invocation) {
-  auto options = std::make_shared<CheckOptions>();
-  CLI::App* verb = app.add_subcommand("check", "for CI: exit status 1 where memory grew, or is, more than allowed");
-  verb->fallthrough();
+  auto [verb, options] =
+      add_verb(app, invocation, "check", "for CI: exit status 1 where memory grew, or is, more than allowed", check);
   verb->add_option("DUMP", options->dumps, "dump files; growth is from the first to the last")
       ->required()
       ->type_name("");
   add_size(*verb, "--max-growth", options->max_growth, "how much live bytes may grow");
   add_size(*verb, "--max-live", options->max_live, "how much may be live in the last dump");
   add_grouping(*verb, options->by);
-  verb->add_option("--top", options->top, "how many rows; 0: all. Default 10")
-      ->check(CLI::Range(0, 1 << 30).description(""))
-      ->type_name("N");
+  add_top(*verb, options->top);
   add_filters(*verb, options->filter);
   add_symbol_options(*verb, options->symbols);
   verb->footer(
@@ -97,8 +93,6 @@ void add_check(CLI::App& app, Invocation& invocation) {
       "\n"
       "Exit status: 0 within the limits, 1 beyond one (the places are printed), 2 for misuse or a dump that is "
       "damaged.");
-  verb->callback(
-      [options, &invocation] { invocation.action = [options, &invocation] { return check(*options, invocation); }; });
 }
 
 }  // namespace tensorscope::commands

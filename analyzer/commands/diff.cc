@@ -1,12 +1,10 @@
 // diff: what changed between two dumps, or grew from dump to dump.
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
-#include <memory>
-
 #include "commands/compared_dumps.h"
 #include "commands/group_table.h"
 #include "commands/headline.h"
+#include "commands/verb.h"
 #include "render/text.h"
 #include "render/units.h"
 
@@ -105,15 +103,12 @@ int diff(const DiffOptions& options, Invocation& invocation) {
 }  // namespace
 
 void add_diff(CLI::App& app, Invocation& invocation) {
-  auto options = std::make_shared<DiffOptions>();
-  CLI::App* verb = app.add_subcommand("diff", "what changed between two dumps, or grew from dump to dump");
-  verb->fallthrough();
+  auto [verb, options] =
+      add_verb(app, invocation, "diff", "what changed between two dumps, or grew from dump to dump", diff);
   verb->add_option("DUMP", options->dumps, "two dump files or more")->required()->type_name("");
   add_grouping(*verb, options->by);
-  verb->add_option("--top", options->top, "how many rows; 0: all. Default 10")
-      ->check(CLI::Range(0, 1 << 30).description(""))
-      ->type_name("N");
-  verb->add_flag("--full-stacks", options->full_stacks, "the whole Python and native stack under each place");
+  add_top(*verb, options->top);
+  add_full_stacks(*verb, options->full_stacks);
   add_filters(*verb, options->filter);
   add_symbol_options(*verb, options->symbols);
   verb->footer(
@@ -124,8 +119,6 @@ void add_diff(CLI::App& app, Invocation& invocation) {
       "\n"
       "Dumps of one run are compared tensor by tensor; dumps of different runs by stack, shape and dtype.\n"
       "With three dumps or more, what grew in every interval by a like amount is marked 'steady' and comes first.");
-  verb->callback(
-      [options, &invocation] { invocation.action = [options, &invocation] { return diff(*options, invocation); }; });
 }
 
 }  // namespace tensorscope::commands

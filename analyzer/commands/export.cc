@@ -5,15 +5,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
-#include <memory>
 #include <sstream>
 
 #include "commands/opened_dump.h"
+#include "commands/verb.h"
 
 namespace tensorscope::commands {
 
@@ -109,24 +108,19 @@ int run_export(const ExportVerbOptions& options, Invocation& invocation) {
 }  // namespace
 
 void add_export(CLI::App& app, Invocation& invocation) {
-  auto options = std::make_shared<ExportVerbOptions>();
-  CLI::App* verb = app.add_subcommand("export", "a dump for other programs: JSON, CSV, folded stacks");
-  verb->fallthrough();
+  auto [verb, options] =
+      add_verb(app, invocation, "export", "a dump for other programs: JSON, CSV, folded stacks", run_export);
   verb->add_option("DUMP", options->dump, "the dump file")->required()->type_name("");
-  std::map<std::string, Format> formats{{"json", Format::json}, {"csv", Format::csv}, {"folded", Format::folded}};
-  verb->add_option("--format", options->format,
-                   "json (docs/json.md), csv (one row a tensor), folded (for flame graphs)")
+  add_choice(*verb, "--format", options->format,
+             {{"json", Format::json}, {"csv", Format::csv}, {"folded", Format::folded}},
+             "json (docs/json.md), csv (one row a tensor), folded (for flame graphs)")
       ->required()
-      ->transform(CLI::CheckedTransformer(formats).description(""))
       ->type_name("FORMAT");
   verb->add_option("-o,--output", options->output, "file to write, whole or not at all; default: - (standard output)")
       ->type_name("FILE");
   verb->add_flag("--full-stacks", options->full_stacks, "keep the interpreter's own frames");
-  verb->add_option("--stacks", options->stacks_by_id,
-                   "json: each tensor's stack in full (inline, the default), or as the id of one in 'stacks' (by-id: "
-                   "a much smaller file)")
-      ->transform(
-          CLI::CheckedTransformer(std::map<std::string, bool>{{"inline", false}, {"by-id", true}}).description(""))
+  add_choice(*verb, "--stacks", options->stacks_by_id, {{"inline", false}, {"by-id", true}},
+             "json: a tensor's stack in full (inline, the default), or its id in 'stacks' (by-id)")
       ->type_name("HOW");
   add_symbol_options(*verb, options->symbols);
   verb->footer(
@@ -134,9 +128,6 @@ void add_export(CLI::App& app, Invocation& invocation) {
       "  tensorscope export train.4242.1.tscope --format json -o train.json\n"
       "  tensorscope export train.4242.1.tscope --format csv | column -s, -t | less -S\n"
       "  tensorscope export train.4242.1.tscope --format folded | flamegraph.pl > memory.svg");
-  verb->callback([options, &invocation] {
-    invocation.action = [options, &invocation] { return run_export(*options, invocation); };
-  });
 }
 
 }  // namespace tensorscope::commands

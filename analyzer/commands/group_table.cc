@@ -31,8 +31,9 @@ std::string callers(OpenedDump& opened, const Group& group) {
 
 void add_notes(render::Table& table, size_t column, OpenedDump& opened, const Group& group, By by, bool full_stacks) {
   if (!by_place(by)) return;
+  const bool in_module = !group.modules.empty() && group.modules != "...";
   if (full_stacks) {
-    if (!group.modules.empty()) table.note(column, fmt::format("in {}", group.modules));
+    if (in_module) table.note(column, fmt::format("in {}", group.modules));
     for (const Frame& frame : opened.places.stack(group.site)) {
       std::string line = opened.places.describe(frame).where;
       std::string source = opened.symbols.source_line(frame);
@@ -41,7 +42,7 @@ void add_notes(render::Table& table, size_t column, OpenedDump& opened, const Gr
     return;
   }
   std::string text = callers(opened, group);
-  if (!group.modules.empty()) text = fmt::format("in {}{}{}", group.modules, text.empty() ? "" : "; ", text);
+  if (in_module) text = fmt::format("in {}{}{}", group.modules, text.empty() ? "" : "; ", text);
   if (!text.empty()) table.note(column, text);
 }
 

@@ -2,11 +2,9 @@
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
-#include <memory>
-
 #include "commands/headline.h"
 #include "commands/opened_dump.h"
+#include "commands/verb.h"
 #include "dump_generated.h"
 #include "model/reader.h"
 #include "render/table.h"
@@ -165,16 +163,13 @@ int info(const std::string& path, Invocation& invocation) {
 }  // namespace
 
 void add_info(CLI::App& app, Invocation& invocation) {
-  auto path = std::make_shared<std::string>();
-  CLI::App* verb = app.add_subcommand("info", "what was recorded in a dump, and what was not and why");
-  verb->fallthrough();
+  auto [verb, path] = add_verb(app, invocation, "info", "what was recorded in a dump, and what was not and why", info);
   verb->add_option("DUMP", *path, "the dump file")->required()->type_name("");
   verb->footer(
       "Example:\n"
       "  tensorscope info train.4242.1.tscope\n"
       "\n"
       "Look here first when a report is emptier than expected.");
-  verb->callback([path, &invocation] { invocation.action = [path, &invocation] { return info(*path, invocation); }; });
 }
 
 }  // namespace tensorscope::commands

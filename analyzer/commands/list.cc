@@ -1,14 +1,12 @@
 // list: the table of live tensors itself, one row a tensor, the tensors of one storage together.
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
-#include <map>
-#include <memory>
 #include <tuple>
 
 #include "commands/opened_dump.h"
 #include "commands/tensor_text.h"
+#include "commands/verb.h"
 #include "render/table.h"
 #include "render/units.h"
 
@@ -128,27 +126,27 @@ int list(const ListOptions& options, Invocation& invocation) {
     return finish(invocation, opened.dump);
   }
   invocation.out += table.text(invocation.terminal);
-  std::string sum = fmt::format("{}{}, {}; each storage's bytes stand once, at its oldest tensor",
-                                shown < tensors ? fmt::format("{} of ", render::count(shown)) : "",
+  std::string sum = fmt::format("{}, {}; each storage's bytes stand once, at its oldest tensor",
                                 render::counted(tensors, "tensor"), render::bytes(tensor_bytes(opened, selection)));
   invocation.out += render::wrap(sum, invocation.terminal.width, 2) + "\n";
-  if (shown < tensors) invocation.out += "--limit N shows more, --limit 0 all\n";
+  if (shown < tensors) invocation.out += fmt::format("{} shown; --limit N shows more, 0 all\n", render::count(shown));
   return finish(invocation, opened.dump);
 }
 
 }  // namespace
 
 void add_list(CLI::App& app, Invocation& invocation) {
-  auto options = std::make_shared<ListOptions>();
-  CLI::App* verb = app.add_subcommand("list", "the live tensors themselves, one row each");
-  verb->fallthrough();
+  auto [verb, options] = add_verb(app, invocation, "list", "the live tensors themselves, one row each", list);
   verb->add_option("DUMP", options->dump, "the dump file")->required()->type_name("");
-  std::map<std::string, Sort> keys{{"bytes", Sort::bytes}, {"age", Sort::age},     {"id", Sort::id},
-                                   {"shape", Sort::shape}, {"dtype", Sort::dtype}, {"device", Sort::device},
-                                   {"where", Sort::where}};
-  verb->add_option("--sort", options->sort,
-                   "bytes (largest first), age (oldest first), id, shape, dtype, device, where")
-      ->transform(CLI::CheckedTransformer(keys).description(""))
+  add_choice(*verb, "--sort", options->sort,
+             {{"bytes", Sort::bytes},
+              {"age", Sort::age},
+              {"id", Sort::id},
+              {"shape", Sort::shape},
+              {"dtype", Sort::dtype},
+              {"device", Sort::device},
+              {"where", Sort::where}},
+             "bytes (largest first), age (oldest first), id, shape, dtype, device, where")
       ->type_name("KEY");
   verb->add_flag("--reverse", options->reverse, "the other way round");
   verb->add_option("--limit", options->limit, "about how many rows (a storage is never split); 0: all. Default 50")
@@ -163,8 +161,6 @@ void add_list(CLI::App& app, Invocation& invocation) {
       "  tensorscope list train.4242.1.tscope --dtype float32 --shape '64,*' --min-size 1M\n"
       "\n"
       "Tensors on the storage of another one (views, aliases) stand indented below it and have no bytes of their own.");
-  verb->callback(
-      [options, &invocation] { invocation.action = [options, &invocation] { return list(*options, invocation); }; });
 }
 
 }  // namespace tensorscope::commands

@@ -37,34 +37,43 @@ void add_symbol_options(CLI::App& verb, model::SymbolOptions& options) {
       ->group(group);
 }
 
-void add_size(CLI::App& verb, const std::string& name, std::optional<uint64_t>& value, const std::string& help) {
-  verb.add_option_function<std::string>(
-          name,
-          [name, &value](const std::string& text) {
-            value = render::parse_size(text);
-            if (!value)
-              throw CLI::ValidationError(name, "'" + text + "' is no size; sizes look like 4096, 64K, 10MiB, 1.5G");
-          },
-          help)
-      ->type_name("SIZE");
-}
-
 namespace {
 
-void add_age(CLI::App& verb, const std::string& name, std::optional<uint64_t>& value, const std::string& help) {
-  verb.add_option_function<std::string>(
-          name,
-          [name, &value](const std::string& text) {
-            value = render::parse_duration(text);
-            if (!value)
-              throw CLI::ValidationError(name, "'" + text + "' is no time; times look like 250ms, 90s, 5m, 2h, 1d");
-          },
-          help)
-      ->type_name("TIME")
-      ->group("Filters");
+// An option whose text is parsed into a number; `mistake` says what is wrong with one that is not.
+CLI::Option* add_quantity(CLI::App& verb, const std::string& name, std::optional<uint64_t>& value,
+                          const std::string& help, std::optional<uint64_t> (*parse)(std::string_view),
+                          const char* mistake) {
+  return verb.add_option_function<std::string>(
+      name,
+      [name, &value, parse, mistake](const std::string& text) {
+        value = parse(text);
+        if (!value) throw CLI::ValidationError(name, "'" + text + "' is " + mistake);
+      },
+      help);
 }
 
 }  // namespace
+
+CLI::Option* add_size(CLI::App& verb, const std::string& name, std::optional<uint64_t>& value,
+                      const std::string& help) {
+  return add_quantity(verb, name, value, help, render::parse_size, "no size; sizes look like 4096, 64K, 10MiB, 1.5G")
+      ->type_name("SIZE");
+}
+
+CLI::Option* add_time(CLI::App& verb, const std::string& name, std::optional<uint64_t>& ns, const std::string& help) {
+  return add_quantity(verb, name, ns, help, render::parse_duration, "no time; times look like 250ms, 90s, 5m, 2h, 1d")
+      ->type_name("TIME");
+}
+
+void add_top(CLI::App& verb, size_t& top) {
+  verb.add_option("--top", top, "how many rows; 0: all. Default " + std::to_string(top))
+      ->check(CLI::Range(0, 1 << 30).description(""))
+      ->type_name("N");
+}
+
+void add_full_stacks(CLI::App& verb, bool& full_stacks) {
+  verb.add_flag("--full-stacks", full_stacks, "the whole Python and native stack under each place");
+}
 
 void add_filters(CLI::App& verb, model::Filter& filter) {
   const char* group = "Filters";
@@ -82,12 +91,10 @@ void add_filters(CLI::App& verb, model::Filter& filter) {
   add("--class", filter.classes, "C++ class of the tensor: SparseTensorImpl", "NAME");
   add("--thread", filter.threads, "made by the thread of this name or number", "THREAD");
   add("--category", filter.categories, "parameter, gradient, optimizer-state, unknown", "CATEGORY");
-  add_size(verb, "--min-size", filter.min_size, "storages and blocks of at least this size");
-  add_size(verb, "--max-size", filter.max_size, "storages and blocks of at most this size");
-  verb.get_option("--min-size")->group(group);
-  verb.get_option("--max-size")->group(group);
-  add_age(verb, "--min-age", filter.min_age_ns, "made at least this long before the dump");
-  add_age(verb, "--max-age", filter.max_age_ns, "made at most this long before the dump");
+  add_size(verb, "--min-size", filter.min_size, "storages and blocks of at least this size")->group(group);
+  add_size(verb, "--max-size", filter.max_size, "storages and blocks of at most this size")->group(group);
+  add_time(verb, "--min-age", filter.min_age_ns, "made at least this long before the dump")->group(group);
+  add_time(verb, "--max-age", filter.max_age_ns, "made at most this long before the dump")->group(group);
 }
 
 void add_grouping(CLI::App& verb, model::By& by) {

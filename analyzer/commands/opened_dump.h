@@ -14,6 +14,10 @@
 #include "model/selection.h"
 #include "model/symbols.h"
 
+namespace CLI {
+class Option;
+}
+
 namespace tensorscope::commands {
 
 class OpenedDump {
@@ -42,7 +46,12 @@ void add_symbol_options(CLI::App& verb, model::SymbolOptions& options);
 void add_filters(CLI::App& verb, model::Filter& filter);
 // --by, with `by` as the default.
 void add_grouping(CLI::App& verb, model::By& by);
-// An option that takes a size ("10M").
-void add_size(CLI::App& verb, const std::string& name, std::optional<uint64_t>& value, const std::string& help);
+// --top, the number of rows, with `top` as the default.
+void add_top(CLI::App& verb, size_t& top);
+// --full-stacks
+void add_full_stacks(CLI::App& verb, bool& full_stacks);
+// Options that take a size ("10M"), a time ("90s").
+CLI::Option* add_size(CLI::App& verb, const std::string& name, std::optional<uint64_t>& value, const std::string& help);
+CLI::Option* add_time(CLI::App& verb, const std::string& name, std::optional<uint64_t>& ns, const std::string& help);
 
 }  // namespace tensorscope::commands

@@ -1,14 +1,13 @@
 // report: what is alive in a dump, device by device, and the places that made the most of it.
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
-#include <memory>
 
 #include "commands/group_table.h"
 #include "commands/headline.h"
 #include "commands/live_table.h"
 #include "commands/opened_dump.h"
+#include "commands/verb.h"
 #include "render/table.h"
 #include "render/units.h"
 
@@ -99,21 +98,15 @@ int report(const ReportOptions& options, Invocation& invocation) {
 }  // namespace
 
 void add_report(CLI::App& app, Invocation& invocation) {
-  auto options = std::make_shared<ReportOptions>();
-  CLI::App* verb = app.add_subcommand("report", "what is alive in a dump, and where it was made");
-  verb->fallthrough();
+  auto [verb, options] = add_verb(app, invocation, "report", "what is alive in a dump, and where it was made", report);
   verb->add_option("DUMP", options->dump, "the dump file")->required()->type_name("");
   add_grouping(*verb, options->by);
-  verb->add_option("--sort", options->sort, "bytes, count, age (oldest first) or name")
-      ->transform(CLI::CheckedTransformer(
-                      std::map<std::string, Sort>{
-                          {"bytes", Sort::bytes}, {"count", Sort::count}, {"age", Sort::age}, {"name", Sort::name}})
-                      .description(""))
+  add_choice(*verb, "--sort", options->sort,
+             {{"bytes", Sort::bytes}, {"count", Sort::count}, {"age", Sort::age}, {"name", Sort::name}},
+             "bytes, count, age (oldest first) or name")
       ->type_name("KEY");
-  verb->add_option("--top", options->top, "how many rows; 0: all. Default 10")
-      ->check(CLI::Range(0, 1 << 30).description(""))
-      ->type_name("N");
-  verb->add_flag("--full-stacks", options->full_stacks, "the whole Python and native stack under each place");
+  add_top(*verb, options->top);
+  add_full_stacks(*verb, options->full_stacks);
   add_filters(*verb, options->filter);
   add_symbol_options(*verb, options->symbols);
   verb->footer(
@@ -125,8 +118,6 @@ void add_report(CLI::App& app, Invocation& invocation) {
       "\n"
       "A storage's bytes count once, for the place that allocated it; views and aliases are counted, with 0 bytes.\n"
       "'count' is the number of live tensors made there, 'age' that of the oldest.");
-  verb->callback(
-      [options, &invocation] { invocation.action = [options, &invocation] { return report(*options, invocation); }; });
 }
 
 }  // namespace tensorscope::commands

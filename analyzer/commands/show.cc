@@ -1,13 +1,12 @@
 // show: everything about single tensors: what they are, whose memory they use, who made them, with the whole stack.
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <charconv>
-#include <memory>
 
 #include "commands/opened_dump.h"
 #include "commands/tensor_text.h"
+#include "commands/verb.h"
 #include "dump_generated.h"
 #include "model/reader.h"
 #include "render/table.h"
@@ -134,12 +133,13 @@ void add_stack(render::Table& table, OpenedDump& opened, const std::vector<Frame
     first = false;
     last = frame.language;
     const model::Place place = opened.places.describe(frame);
-    std::string inlined = frame.inlined ? " (inlined)" : "";
     if (python) {
       table.row({label, place.line, place.function, opened.symbols.source_line(frame)});
     } else {
-      table.row({label, place.file.empty() ? frame.module : place.line, place.function + inlined,
-                 place.file.empty() ? "" : frame.module});
+      // Native names are long: they run on, and Python's columns keep their own width.
+      std::string name = place.function + (frame.inlined ? " (inlined)" : "");
+      if (!place.file.empty() && !frame.module.empty()) name += "  " + frame.module;
+      table.row({label, place.line, name});
     }
   }
   if (frames.empty()) table.row({"stack", "not recorded"});
@@ -148,8 +148,8 @@ void add_stack(render::Table& table, OpenedDump& opened, const std::vector<Frame
 std::string stack_table(OpenedDump& opened, uint32_t site, bool full, const render::Terminal& terminal) {
   render::Table table({{.title = "", .wide = kLabel},
                        {.title = "", .least = 16, .cut = render::Cut::start},
-                       {.title = "", .least = 24, .cut = render::Cut::middle},
-                       {.title = "", .least = 12}});
+                       {.title = "", .least = 24, .cut = render::Cut::middle, .spills = true},
+                       {.title = "", .least = 40}});
   std::vector<Frame> frames;
   if (site != 0 && site < opened.dump.sites.size()) frames = opened.symbols.merged(opened.dump.sites[site], full);
   add_stack(table, opened, frames);
@@ -164,6 +164,10 @@ void show_one(OpenedDump& opened, uint32_t index, bool full, Invocation& invocat
   auto add = [&](const char* name, const std::string& value) {
     if (!value.empty()) facts.row({name, value});
   };
+  if (tensor.site != 0) {
+    std::string source = opened.places.source_line(tensor.site);
+    add("where", opened.places.at(tensor.site).where + (source.empty() ? "" : "  " + source));
+  }
   add("class", tensor.class_name);
   add("address", fmt::format("{:#x}", tensor.address));
   add("storage", storage_words(opened, index));
@@ -249,10 +253,8 @@ int show(const ShowOptions& options, Invocation& invocation) {
 }  // namespace
 
 void add_show(CLI::App& app, Invocation& invocation) {
-  auto options = std::make_shared<ShowOptions>();
-  CLI::App* verb =
-      app.add_subcommand("show", "everything about single tensors, with the merged Python and native stack");
-  verb->fallthrough();
+  auto [verb, options] = add_verb(app, invocation, "show",
+                                  "everything about single tensors, with the merged Python and native stack", show);
   verb->add_option("DUMP", options->dump, "the dump file")->required()->type_name("");
   verb->add_option("ID", options->ids, "ids as report and list print them")->required()->type_name("");
   verb->add_flag("--full", options->full, "also the interpreter's own frames");
@@ -261,8 +263,6 @@ void add_show(CLI::App& app, Invocation& invocation) {
       "Examples:\n"
       "  tensorscope show train.4242.1.tscope 1043\n"
       "  tensorscope show train.4242.1.tscope 1043 1044 --full");
-  verb->callback(
-      [options, &invocation] { invocation.action = [options, &invocation] { return show(*options, invocation); }; });
 }
 
 }  // namespace tensorscope::commands

@@ -2,12 +2,10 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
 #include <chrono>
 #include <ctime>
 #include <filesystem>
 #include <map>
-#include <memory>
 #include <optional>
 #include <set>
 #include <system_error>
@@ -15,7 +13,9 @@
 #include <tuple>
 
 #include "commands/invocation.h"
+#include "commands/opened_dump.h"
 #include "commands/target_process.h"
+#include "commands/verb.h"
 #include "model/reader.h"
 #include "render/units.h"
 
@@ -28,7 +28,7 @@ using Clock = std::chrono::steady_clock;
 
 struct SnapshotOptions {
   pid_t pid = 0;
-  uint64_t timeout_ns = 60'000'000'000;
+  std::optional<uint64_t> timeout_ns = 60'000'000'000;
 };
 
 // Dump files in some folders; a file is known by its inode as well as its name, since names may come back.
@@ -138,10 +138,10 @@ int snapshot(const SnapshotOptions& options, Invocation& invocation) {
       invocation.say(fmt::format("process {} ended before it wrote the dump.", options.pid));
       return kBadInput;
     }
-    if (uint64_t(std::chrono::nanoseconds(waited).count()) > options.timeout_ns) {
+    if (uint64_t(std::chrono::nanoseconds(waited).count()) > *options.timeout_ns) {
       invocation.say(
           fmt::format("process {} wrote no dump to {} within {}; it may still come (--timeout waits longer).",
-                      options.pid, fmt::join(target->directories(), " or "), render::duration(options.timeout_ns)));
+                      options.pid, fmt::join(target->directories(), " or "), render::duration(*options.timeout_ns)));
       return kBadInput;
     }
     progress.update(waited);
@@ -152,31 +152,19 @@ int snapshot(const SnapshotOptions& options, Invocation& invocation) {
 }  // namespace
 
 void add_snapshot(CLI::App& app, Invocation& invocation) {
-  auto options = std::make_shared<SnapshotOptions>();
-  CLI::App* verb = app.add_subcommand("snapshot", "ask a running process for a dump; prints the dump's path");
-  verb->fallthrough();
+  auto [verb, options] =
+      add_verb(app, invocation, "snapshot", "ask a running process for a dump; prints the dump's path", snapshot);
   verb->add_option("PID", options->pid, "process id of a program that runs under tensorscope")
       ->required()
       ->check(CLI::Range(1, 1 << 22).description(""))
       ->type_name("");
-  verb->add_option_function<std::string>(
-          "--timeout",
-          [options](const std::string& text) {
-            auto value = render::parse_duration(text);
-            if (!value) throw CLI::ValidationError("--timeout", "'" + text + "' is no time; times look like 90s, 5m");
-            options->timeout_ns = *value;
-          },
-          "how long to wait for the dump. Default 60s")
-      ->type_name("TIME");
+  add_time(*verb, "--timeout", options->timeout_ns, "how long to wait for the dump. Default 60s");
   verb->footer(
       "Examples:\n"
       "  tensorscope snapshot 4242\n"
       "  tensorscope report $(tensorscope snapshot 4242)\n"
       "\n"
       "The process is asked only if tensorscope is awake in it: the signal would end any other program.");
-  verb->callback([options, &invocation] {
-    invocation.action = [options, &invocation] { return snapshot(*options, invocation); };
-  });
 }
 
 }  // namespace tensorscope::commands

@@ -119,12 +119,13 @@ std::string merge_module_paths(const std::string& a, const std::string& b) {
   }
   if (kept == 0) return "...";
   if (left.size() == right.size()) return result;
-  // Of different depth: what they share at the front.
+  // Of different depth: the innermost module that all are part of.
   std::string shared;
   for (size_t i = 0; i < std::min(left.size(), right.size()) && left[i] == right[i]; ++i) {
-    shared += std::string(left[i]) + ".";
+    if (i > 0) shared += '.';
+    shared += left[i];
   }
-  return shared + "...";
+  return shared.empty() ? "..." : shared;
 }
 
 std::vector<Group> group(const View& view, By by) {

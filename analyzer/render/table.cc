@@ -1,12 +1,14 @@
 #include "render/table.h"
 
 #include <algorithm>
+#include <climits>
 
 namespace tensorscope::render {
 
 namespace {
 
 constexpr int kGap = 2;
+constexpr int kNarrowest = 8;  // what the last column keeps in the narrowest terminal, if it is flexible
 
 void append_padded(std::string& line, const std::string& cell, int width, Align align, const std::string& shown) {
   int padding = std::max(0, width - columns(cell));
@@ -31,12 +33,18 @@ void Table::note(size_t column, const std::string& text, Style style) {
   rows_.push_back({{clean(text)}, style, true, column});
 }
 
+bool Table::spills(const std::vector<std::string>& cells, size_t column) const {
+  return columns_[column].spills &&
+         std::all_of(cells.begin() + std::ptrdiff_t(column) + 1, cells.end(), [](auto& cell) { return cell.empty(); });
+}
+
 std::vector<int> Table::widths(int limit, bool titles) const {
   std::vector<int> result(columns_.size(), -kGap);  // -kGap: left out, with its gap
   for (size_t i = 0; i < columns_.size(); ++i) {
     int widest = 0;
     for (const Row& row : rows_) {
-      if (!row.is_note) widest = std::max(widest, columns(row.cells[i]));
+      if (row.is_note || row.cells[i].empty()) continue;
+      widest = std::max(widest, spills(row.cells, i) ? 1 : columns(row.cells[i]));
     }
     if (widest == 0) continue;
     result[i] = std::max({widest, titles ? columns(columns_[i].title) : 0, columns_[i].wide});
@@ -44,38 +52,48 @@ std::vector<int> Table::widths(int limit, bool titles) const {
   if (limit <= 0) return result;
   int total = indent_ - kGap;
   for (int width : result) total += width + kGap;
-  for (size_t i = columns_.size(); i-- > 0 && total > limit;) {
-    if (columns_[i].least == 0 || result[i] <= columns_[i].least) continue;
-    int width = std::max(columns_[i].least, result[i] - (total - limit));
+  auto narrow = [&](size_t i, int least) {
+    if (least == 0 || result[i] <= least || total <= limit) return;
+    int width = std::max(least, result[i] - (total - limit));
     total -= result[i] - width;
     result[i] = width;
-  }
+  };
+  for (size_t i = columns_.size(); i-- > 0;) narrow(i, columns_[i].least);
+  narrow(columns_.size() - 1, std::min(columns_.back().least, kNarrowest));
   return result;
 }
 
 std::string Table::text(const Terminal& terminal, bool titles) const {
   std::vector<int> width = widths(terminal.width, titles);
   std::string out;
-  auto line_of = [&](auto&& cell_of, Style row_style, bool title) {
+  auto line_of = [&](auto&& cell_of, Style row_style, const Row* row) {  // no row: the titles
     std::string line(size_t(indent_), ' ');
+    int used = indent_;
     bool first = true;
     for (size_t i = 0; i < columns_.size(); ++i) {
       if (width[i] < 0) continue;
-      if (!first) line.append(kGap, ' ');
+      if (!first) {
+        line.append(kGap, ' ');
+        used += kGap;
+      }
       first = false;
-      std::string cell = cut(cell_of(i), width[i], title ? Cut::end : columns_[i].cut);
+      int room = width[i];
+      if (row != nullptr && spills(row->cells, i))
+        room = terminal.width > 0 ? std::max(room, terminal.width - used) : INT_MAX;
+      std::string cell = cut(cell_of(i), room, row == nullptr ? Cut::end : columns_[i].cut);
       Style style = row_style != Style::plain ? row_style : columns_[i].style;
       append_padded(line, cell, width[i], columns_[i].align, terminal.styled(style, cell));
+      used += width[i];
     }
     trim_end(line);
     // What cannot be narrowed any more is cut at the edge, unless colour codes are in it.
     if (terminal.width > 0 && !terminal.colour) line = cut(line, terminal.width);
     out += line + "\n";
   };
-  if (titles) line_of([&](size_t i) { return columns_[i].title; }, Style::dim, true);
+  if (titles) line_of([&](size_t i) { return columns_[i].title; }, Style::dim, nullptr);
   for (const Row& row : rows_) {
     if (!row.is_note) {
-      line_of([&](size_t i) { return row.cells[i]; }, row.style, false);
+      line_of([&](size_t i) { return row.cells[i]; }, row.style, &row);
       continue;
     }
     int start = indent_;

@@ -1,5 +1,6 @@
 // A text table that fits the terminal: columns as wide as their widest cell, and where that is too much, the flexible
-// columns are cut, the last one first. Cells are cleaned (text.h); a table prints nothing unsafe.
+// columns are cut, the last one first, and where that is not enough, the last one beyond its least width. Cells are
+// cleaned (text.h); a table prints nothing unsafe.
 #pragma once
 
 #include <string>
@@ -19,6 +20,7 @@ struct Column {
   Cut cut = Cut::end;
   int wide = 0;  // at least so wide, so that two tables line up
   Style style = Style::plain;
+  bool spills = false;  // a cell with nothing behind it runs on to the end of the line, and widens nothing
 };
 
 class Table {
@@ -42,6 +44,7 @@ class Table {
     size_t column;
   };
   std::vector<int> widths(int limit, bool titles) const;
+  bool spills(const std::vector<std::string>& cells, size_t column) const;
 
   std::vector<Column> columns_;
   int indent_;

@@ -19,22 +19,16 @@ Api g_api;
 std::atomic<const Api*> g_known{nullptr};
 std::atomic<const char*> g_trouble{nullptr};
 
-template <typename T>
-bool resolve(T& slot, const char* name) {
-  slot = reinterpret_cast<T>(find_in_any_object(name));
-  return slot != nullptr;
-}
-
 // Context: g_search is held.
 bool fill(Api& api) {
   bool all = true;
-#define TENSORSCOPE_RESOLVE(result, name, parameters) all = resolve(api.name, #name) && all;
+#define TENSORSCOPE_RESOLVE(result, name, parameters) all = resolve(#name, api.name) && all;
   TENSORSCOPE_PYTHON_FUNCTIONS(TENSORSCOPE_RESOLVE)
 #undef TENSORSCOPE_RESOLVE
-#define TENSORSCOPE_RESOLVE(result, name, parameters) resolve(api.name, #name);
+#define TENSORSCOPE_RESOLVE(result, name, parameters) resolve(#name, api.name);
   TENSORSCOPE_PYTHON_OPTIONAL_FUNCTIONS(TENSORSCOPE_RESOLVE)
 #undef TENSORSCOPE_RESOLVE
-#define TENSORSCOPE_RESOLVE(name) all = resolve(api.name, #name) && all;
+#define TENSORSCOPE_RESOLVE(name) all = resolve(#name, api.name) && all;
   TENSORSCOPE_PYTHON_OBJECTS(TENSORSCOPE_RESOLVE)
 #undef TENSORSCOPE_RESOLVE
   return all;

@@ -1,8 +1,5 @@
 #include "snapshot/fork_restart.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 #include "snapshot/small_file.h"
 #include "support/loaded_object.h"
 
@@ -30,12 +27,6 @@ int g_postponed = 0;
 // CPython 3.13 makes a postponed call up to 32 times at each look, and looks at each step of a handler's loops.
 constexpr int kMostPostponed = 1'000'000;
 
-template <typename F>
-bool resolve(const char* name, F& function) {
-  function = reinterpret_cast<F>(find_in_any_object(name));
-  return function != nullptr;
-}
-
 bool resolve_python() {
   if (!g_python.complete) {
     g_python.complete =
@@ -45,15 +36,6 @@ bool resolve_python() {
         resolve("Py_DecRef", g_python.decrease_reference);
   }
   return g_python.complete;
-}
-
-// /proc/self/stat, field 20.
-unsigned long thread_count() {
-  char stat[1024];
-  read_small_file("/proc/self/stat", stat, sizeof(stat));
-  const char* field = strrchr(stat, ')');
-  for (int i = 2; field != nullptr && i < 20; ++i) field = strchr(field + 1, ' ');
-  return field != nullptr ? strtoul(field, nullptr, 10) : 0;
 }
 
 // True while a frame called by the forking one runs: the handlers of os.register_at_fork, still inside os.fork().
@@ -82,7 +64,8 @@ int pending_call(void*) {
 
 bool fork_would_warn() {
   constexpr unsigned long kFirstThatWarns = 0x030C0000;
-  if (thread_count() != 2 || !resolve_python()) return false;
+  constexpr int kThreadCount = 20;
+  if (read_stat("/proc/self/stat", kThreadCount) != 2 || !resolve_python()) return false;
   if (*g_python.version < kFirstThatWarns || !g_python.is_initialized() || !g_python.has_gil()) return false;
   g_forking_frame = g_python.current_frame();
   return true;

@@ -18,15 +18,9 @@ namespace {
 constexpr size_t kMaxCommandLine = size_t{1} << 20;
 ProcessInfo g_info;
 
-// /proc/self/stat, field 22: start in clock ticks after boot. The second field is a name that may hold spaces.
 void read_start_time() {
-  char stat[1024];
-  read_small_file("/proc/self/stat", stat, sizeof(stat));
-  const char* field = strrchr(stat, ')');
-  for (int i = 2; field != nullptr && i < 22; ++i) {
-    field = strchr(field + 1, ' ');
-  }
-  const uint64_t ticks = field != nullptr ? strtoull(field, nullptr, 10) : 0;
+  constexpr int kStartTime = 22;  // in clock ticks after boot
+  const uint64_t ticks = read_stat("/proc/self/stat", kStartTime);
   const uint64_t start_boot_ns = ticks * (1'000'000'000 / uint64_t(sysconf(_SC_CLK_TCK)));
   const uint64_t boot_now = read_clock_ns(CLOCK_BOOTTIME);
   const uint64_t age = ticks != 0 && boot_now > start_boot_ns ? boot_now - start_boot_ns : 0;

@@ -2,7 +2,6 @@
 
 #include <limits.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -64,14 +63,11 @@ const char* python_target(Arguments arguments) {
   return nullptr;
 }
 
-// /proc/PID/stat: "PID (NAME) STATE PPID ...", and the name may hold anything. 0: there is no such process.
 uint32_t parent_of(uint32_t pid) {
-  char path[64], stat[1024];
+  constexpr int kParent = 4;
+  char path[64];
   snprintf(path, sizeof(path), "/proc/%u/stat", pid);
-  read_small_file(path, stat, sizeof(stat));
-  const char* end = strrchr(stat, ')');
-  unsigned parent = 0;
-  return end != nullptr && sscanf(end, ") %*c %u", &parent) == 1 ? parent : 0;
+  return uint32_t(read_stat(path, kParent));
 }
 
 bool read_executable(uint32_t pid, char (&out)[PATH_MAX]) {

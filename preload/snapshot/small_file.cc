@@ -33,4 +33,12 @@ uint64_t number_after(const char* text, const char* key) {
   return 0;
 }
 
+uint64_t read_stat(const char* path, int field) {
+  char stat[1024];
+  read_small_file(path, stat, sizeof(stat));
+  const char* at = strrchr(stat, ')');  // the end of field 2, a name that may hold anything
+  for (int i = 2; at != nullptr && i < field; ++i) at = strchr(at + 1, ' ');
+  return at != nullptr ? strtoull(at, nullptr, 10) : 0;
+}
+
 }  // namespace tensorscope::snapshot

@@ -14,4 +14,7 @@ size_t read_small_file(const char* path, char* buffer, size_t size);
 // The number behind `key` in text of lines "key   number ...", 0 if it is not there.
 uint64_t number_after(const char* text, const char* key);
 
+// Field `field` of /proc/PID/stat (proc(5): from 4 on, numbers), 0 where it cannot be read.
+uint64_t read_stat(const char* path, int field);
+
 }  // namespace tensorscope::snapshot

@@ -9,12 +9,6 @@ namespace tensorscope::stacks {
 
 namespace {
 
-template <typename Pointer>
-bool resolve(const char* name, Pointer& pointer) {
-  pointer = reinterpret_cast<Pointer>(find_in_any_object(name));
-  return pointer != nullptr;
-}
-
 bool resolve_api(PythonApi& api) {
   if (!resolve("PyThreadState_GetUnchecked", api.current_thread_state)) {
     resolve("_PyThreadState_UncheckedGet", api.current_thread_state);

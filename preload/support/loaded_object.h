@@ -52,6 +52,13 @@ LoadedObject own_object();
 // The definition of `name` in any loaded object but the preload itself, in load order; null if there is none.
 void* find_in_any_object(const char* name);
 
+// The same into a pointer of the symbol's type; false where it stays null.
+template <typename Pointer>
+bool resolve(const char* name, Pointer& pointer) {
+  pointer = reinterpret_cast<Pointer>(find_in_any_object(name));
+  return pointer != nullptr;
+}
+
 // Calls visit(object, context) for every loaded object but the preload itself, in load order, until it returns false.
 using ObjectVisitor = bool (*)(const LoadedObject& object, void* context);
 void visit_objects(ObjectVisitor visit, void* context);

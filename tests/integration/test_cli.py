@@ -104,6 +104,13 @@ def test_export_formats(leak, tmp_path):
     assert sum(int(line.rsplit(" ", 1)[1]) for line in folded) == exported["totals"]["devices"][0]["live_bytes"]
     harness.cli("export", leak[0], "--format", "json", "-o", tmp_path / "out.json")
     assert json.loads((tmp_path / "out.json").read_text()) == exported
+    by_id = json.loads(harness.cli("export", leak[0], "--format", "json", "--stacks", "by-id").stdout)
+    stacks = {stack["id"]: stack["frames"] for stack in by_id["stacks"]}
+    for tensor in by_id["tensors"]:
+        tensor["stack"] = stacks[tensor["stack"]]
+    assert by_id == exported
+    mistake = harness.cli("export", leak[0], "--format", "json", "--stacks", "some", status=2)
+    assert mistake.stdout == "" and len(mistake.stderr.splitlines()) == 1
 
 
 def test_native_and_python_frames_are_merged(leak):

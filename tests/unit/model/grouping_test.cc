@@ -112,7 +112,9 @@ TEST(Grouping, ModulePathsMerge) {
   EXPECT_EQ(merge_module_paths("", "a.b"), "a.b");
   EXPECT_EQ(merge_module_paths("model.layers.0.attn", "model.layers.3.attn"), "model.layers.*.attn");
   EXPECT_EQ(merge_module_paths("model.layers.*.attn", "model.layers.7.attn"), "model.layers.*.attn");
-  EXPECT_EQ(merge_module_paths("model.fc", "model.layers.0.fc"), "model....");
+  EXPECT_EQ(merge_module_paths("model.fc", "model.layers.0.fc"), "model");
+  EXPECT_EQ(merge_module_paths("model.layers", "model.layers.2.mlp"), "model.layers");
+  EXPECT_EQ(merge_module_paths("model.fc", "other.layers.0.fc"), "...");
   EXPECT_EQ(merge_module_paths("a", "b"), "...");
 }
 

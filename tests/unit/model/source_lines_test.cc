@@ -44,6 +44,8 @@ TEST_F(SourceLinesTest, ChangedSinceTheStartIsNotShown) {
   ASSERT_EQ(utimensat(AT_FDCWD, file.c_str(), times, 0), 0);
   EXPECT_EQ(SourceLines("", "/", 2'000'000'000'000'000).line(file, 1), "import torch");
   EXPECT_EQ(SourceLines("", "/", 1'999'999'000'000'000).line(file, 1), "");
+  // Written and run at once, by a clock that ticks.
+  EXPECT_EQ(SourceLines("", "/", 1'999'999'990'000'000).line(file, 1), "import torch");
 }
 
 TEST_F(SourceLinesTest, WhatIsNoFile) {

@@ -45,6 +45,25 @@ TEST(Table, NoLineIsWiderThanTheTerminal) {
   EXPECT_THAT(text, testing::HasSubstr("train.py:57"));
 }
 
+TEST(Table, NarrowTerminalsCutBeyondTheLeastWidth) {
+  Table table({{.title = "", .least = 30}, {.title = "", .least = 30}});
+  table.row({std::string(50, 'a'), std::string(50, 'b')});
+  const std::string text = table.text({.width = 40}, false);
+  EXPECT_LE(columns(lines(text)[0]), 40);
+  EXPECT_THAT(text, testing::HasSubstr("bbb")) << text;
+}
+
+TEST(Table, ASpillingCellWidensNoColumn) {
+  Table table({{.title = "a"}, {.title = "b", .least = 4, .spills = true}, {.title = "c"}});
+  table.row({"x", "f", "source"});
+  table.row({"y", "a long native name"});
+  EXPECT_EQ(table.text({}, false), "  x  f  source\n  y  a long native name\n");
+  EXPECT_EQ(table.text({.width = 14}, false), "  x  f  source\n  y  a long...\n");
+  Table alone({{.title = "a"}, {.title = "b", .spills = true}, {.title = "c"}});
+  alone.row({"y", "a long native name"});
+  EXPECT_EQ(alone.text({}, false), "  y  a long native name\n");
+}
+
 TEST(Table, ColourDoesNotMoveColumns) {
   std::string plain = sample().text({}), coloured;
   Table table({{.title = "a"}, {.title = "b"}});

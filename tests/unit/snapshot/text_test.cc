@@ -57,6 +57,13 @@ TEST(NumberAfter, FindsTheLine) {
   EXPECT_EQ(number_after(text, "VmSwap:"), 0u);
 }
 
+TEST(Stat, FieldsAreNumberedAsInTheManual) {
+  EXPECT_EQ(read_stat("/proc/self/stat", 4), uint64_t(getppid()));
+  EXPECT_EQ(read_stat("/proc/self/stat", 5), uint64_t(getpgrp()));
+  EXPECT_EQ(read_stat("/proc/self/stat", 1000), 0u);
+  EXPECT_EQ(read_stat("/proc/0/stat", 4), 0u);
+}
+
 TEST(SystemTotals, AreThisProcesss) {
   const SystemTotals totals = read_system_totals();
   EXPECT_GT(totals.resident, 0u);
