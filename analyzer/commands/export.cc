@@ -33,7 +33,9 @@ void write(OpenedDump& opened, const ExportVerbOptions& options, std::ostream& o
   render::ExportOptions how;
   how.full_stacks = options.full_stacks;
   how.stacks_in_tensors = !options.stacks_by_id;
-  for (model::Category category : opened.categories) how.categories.emplace_back(model::text(category));
+  for (uint32_t i = 0; i < opened.dump.tensors.size(); ++i) {
+    how.categories.emplace_back(model::text(opened.holders.category(i)));
+  }
   switch (options.format) {
     case Format::json:
       return render::export_json(opened.dump, opened.symbols, out, how);

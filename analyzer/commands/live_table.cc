@@ -49,12 +49,12 @@ void add_categories(render::Table& table, const OpenedDump& opened, const Device
   for (uint32_t i = 0; i < opened.dump.tensors.size(); ++i) {
     const model::Item& item = opened.accounts.items()[opened.accounts.item_of_tensor(i)];
     if (item.device != sums.device || item.allocation == model::kNone) continue;
-    parts[opened.categories[i]].tensors += 1;
+    parts[opened.holders.category(i)].tensors += 1;
   }
   uint64_t whole = 0;
   for (const model::Item& item : opened.accounts.items()) {
     if (item.device != sums.device || item.allocation == model::kNone || item.tensor == model::kNone) continue;
-    CategoryPart& part = parts[opened.categories[item.tensor]];
+    CategoryPart& part = parts[opened.holders.category(item.tensor)];
     part.storages += 1;
     part.bytes += item.bytes - item.rounding - item.outside;
     whole += item.bytes - item.rounding - item.outside;

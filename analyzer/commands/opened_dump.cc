@@ -8,11 +8,7 @@
 namespace tensorscope::commands {
 
 OpenedDump::OpenedDump(const std::string& path, const model::SymbolOptions& options)
-    : dump(model::read_dump(path)),
-      symbols(dump, options),
-      places(dump, symbols),
-      accounts(dump),
-      categories(model::categories(dump)) {}
+    : dump(model::read_dump(path)), symbols(dump, options), places(dump, symbols), accounts(dump), holders(dump) {}
 
 int finish(Invocation& invocation, const model::Dump& dump, int status) {
   for (const std::string& problem : dump.problems) invocation.say(problem);

@@ -10,6 +10,7 @@
 #include "model/category.h"
 #include "model/dump.h"
 #include "model/grouping.h"
+#include "model/holders.h"
 #include "model/places.h"
 #include "model/selection.h"
 #include "model/symbols.h"
@@ -28,15 +29,15 @@ class OpenedDump {
   OpenedDump& operator=(const OpenedDump&) = delete;
 
   model::Selection select(const model::Filter& filter) {
-    return model::Selection(dump, accounts, categories, places, filter);
+    return model::Selection(dump, accounts, holders, places, filter);
   }
-  model::View view(const model::Selection& selection) { return {dump, accounts, categories, places, selection}; }
+  model::View view(const model::Selection& selection) { return {dump, accounts, holders, places, selection}; }
 
   const model::Dump dump;
   model::Symbols symbols;
   model::Places places;
   const model::Accounts accounts;
-  const std::vector<model::Category> categories;
+  const model::Holders holders;
 };
 
 // What was wrong with the file, on standard error; kBadInput where anything was, else `status`.

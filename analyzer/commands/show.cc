@@ -172,7 +172,9 @@ void show_one(OpenedDump& opened, uint32_t index, bool full, Invocation& invocat
   add("address", fmt::format("{:#x}", tensor.address));
   add("storage", storage_words(opened, index));
   add("also seen", other_tensors(opened, index));
-  if (opened.categories[index] != model::Category::unknown) add("category", model::text(opened.categories[index]));
+  if (opened.holders.category(index) != model::Category::unknown) {
+    add("category", model::text(opened.holders.category(index)));
+  }
   add("grad_fn", tensor.grad_fn_name);
   if (tensor.grad != 0) add("grad", tensor_at(dump, tensor.grad));
   add("module", opened.places.module_path(tensor.site));

@@ -17,7 +17,7 @@ std::string traits(const OpenedDump& opened, uint32_t index) {
   auto has = [&](TensorFlag flag) { return (tensor.flags & uint32_t(flag)) != 0; };
   std::string text;
   auto add = [&](const std::string& word) { text += (text.empty() ? "" : ", ") + word; };
-  if (opened.categories[index] != model::Category::unknown) add(model::text(opened.categories[index]));
+  if (opened.holders.category(index) != model::Category::unknown) add(model::text(opened.holders.category(index)));
   bool owner = opened.accounts.items()[opened.accounts.item_of_tensor(index)].tensor == index;
   if (has(TensorFlag::view)) {
     add("view");

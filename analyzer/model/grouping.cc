@@ -43,7 +43,7 @@ class Namer {
       case By::shape:
         return same(tensor == kNone ? kNoTensor : view_.dump.tensors[tensor].shape_text());
       case By::category:
-        return same(tensor == kNone ? kNoTensor : text(view_.categories[tensor]));
+        return same(tensor == kNone ? kNoTensor : text(view_.holders.category(tensor)));
     }
     return {};
   }

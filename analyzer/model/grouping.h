@@ -13,6 +13,7 @@
 
 #include "model/accounting.h"
 #include "model/category.h"
+#include "model/holders.h"
 #include "model/places.h"
 #include "model/selection.h"
 
@@ -43,7 +44,7 @@ struct Group {
 struct View {
   const Dump& dump;
   const Accounts& accounts;
-  const std::vector<Category>& categories;
+  const Holders& holders;
   Places& places;
   const Selection& selection;
 };

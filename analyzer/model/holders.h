@@ -27,6 +27,7 @@ struct Holder {
     cpp           // "C++ only"
   } kind = Kind::cpp;
   std::string text;         // one line for a person
+  std::string brief;        // the same without the middle of a chain, for putting many together
   std::string root;         // what to group by: "train.py: losses", "model", "autograd graph", "C++ only"
   uint32_t node = kNone;    // saved, accumulator: number in the graph
   uint32_t tensor = kNone;  // gradient, view, storage: the other tensor
@@ -36,20 +37,25 @@ class Holders {
  public:
   explicit Holders(const Dump& dump);
 
-  // All names, best first: parameter and buffer paths, optimizer state, gradients ("model.fc1.weight.grad"), module
-  // outputs ("model.fc1.out[0]"), variables and containers ("train.py: losses[3]", "h (local of Block.forward)"),
-  // saved slots ("model.fc1: AddmmBackward0.mat1"), names the program gave. Empty: none known.
+  // All names, best first: those that the program gave itself, parameter and buffer paths, optimizer state, gradients
+  // ("model.fc1.weight.grad"), module outputs ("model.fc1.out[0]"), variables and containers ("train.py: losses[3]",
+  // "h (local of Block.forward)"); for what has none of these saved slots ("model.fc1: AddmmBackward0.mat1"). Empty:
+  // none known.
   const std::vector<std::string>& names(uint32_t tensor) const { return tensors_[tensor].names; }
   std::string name(uint32_t tensor) const;  // the best, "" if none
   // The first ones, closest first; at least one for every tensor of a dump that has phase 2.
   const std::vector<Holder>& holders(uint32_t tensor) const { return tensors_[tensor].holders; }
   uint32_t holder_count(uint32_t tensor) const { return tensors_[tensor].holder_count; }
+  // The strongest that a tensor of the same storage shows: memory is for one thing.
   Category category(uint32_t tensor) const { return tensors_[tensor].category; }
-  // Why this category: "in model.fc1's parameters", "saved by ReluBackward0.result".
+  // Why this category: "in model.fc1's parameters", "saved by ReluBackward0.result", "shares the storage of #12
+  // (model.fc1.weight), in model.fc1's parameters".
   const std::string& evidence(uint32_t tensor) const { return tensors_[tensor].evidence; }
   // The nn.Module it belongs to: owner of a parameter, buffer, gradient or optimizer state; else the one whose forward
   // made it. "" where none.
   const std::string& module(uint32_t tensor) const { return tensors_[tensor].module; }
+  // The tensor that says what a storage is: the one with the strongest category, of several the oldest named one.
+  uint32_t speaker(uint32_t storage) const { return speakers_[storage]; }
 
  private:
   struct Entry {
@@ -59,11 +65,13 @@ class Holders {
     Category category = Category::unknown;
     std::string evidence, module;
   };
+  class Builder;
   std::vector<Entry> tensors_;
+  std::vector<uint32_t> speakers_;  // by storage
 };
 
 // "train.py: losses[0]", "train.py: losses[1]", "train.py: losses[127]" make "train.py: losses[0..127]"; numbers that
-// differ in more than one place become '*'. For the holders of a group of tensors.
+// differ in more than one place, or in a dotted path, become '*'. Names of other forms come after a semicolon.
 std::string merged_names(const std::vector<std::string>& names);
 
 }  // namespace tensorscope::model

@@ -131,8 +131,8 @@ class SiteFilter {
 
 class Matcher {
  public:
-  Matcher(const Dump& dump, const std::vector<Category>& categories, const Filter& filter)
-      : dump_(dump), categories_(categories), filter_(filter) {
+  Matcher(const Dump& dump, const Holders& holders, const Filter& filter)
+      : dump_(dump), holders_(holders), filter_(filter) {
     for (const std::string& name : filter.categories) {
       if (!category_named(name)) throw BadFilter(fmt::format("--category: there is no category '{}'.", name));
     }
@@ -148,7 +148,8 @@ class Matcher {
            any_of(filter_.classes, [&](const std::string& p) { return name_matches(p, entry.class_name); }) &&
            any_of(filter_.shapes,
                   [&](const std::string& p) { return has_shape(entry) && shape_matches(p, entry.sizes); }) &&
-           any_of(filter_.categories, [&](const std::string& p) { return category_named(p) == categories_[tensor]; });
+           any_of(filter_.categories,
+                  [&](const std::string& p) { return category_named(p) == holders_.category(tensor); });
   }
 
   bool device(Device device) const {
@@ -178,7 +179,7 @@ class Matcher {
   static bool has_shape(const Tensor& tensor) { return (tensor.known & uint32_t(dump::TensorKnown::sizes)) != 0; }
 
   const Dump& dump_;
-  const std::vector<Category>& categories_;
+  const Holders& holders_;
   const Filter& filter_;
 };
 
@@ -211,9 +212,9 @@ uint32_t effective_site(const Dump& dump, const Accounts& accounts, Places& plac
   return own == 0 || places.at(own).where == places.at(owner).where ? owner : own;
 }
 
-Selection::Selection(const Dump& dump, const Accounts& accounts, const std::vector<Category>& categories,
-                     Places& places, const Filter& filter) {
-  Matcher matcher(dump, categories, filter);
+Selection::Selection(const Dump& dump, const Accounts& accounts, const Holders& holders, Places& places,
+                     const Filter& filter) {
+  Matcher matcher(dump, holders, filter);
   SiteFilter site(places, filter);
   tensors_.assign(dump.tensors.size(), true);
   items_.assign(accounts.items().size(), true);

@@ -15,6 +15,7 @@
 #include "model/accounting.h"
 #include "model/category.h"
 #include "model/dump.h"
+#include "model/holders.h"
 #include "model/places.h"
 
 namespace tensorscope::model {
@@ -38,8 +39,7 @@ class BadFilter : public std::runtime_error {
 class Selection {
  public:
   // Throws BadFilter.
-  Selection(const Dump& dump, const Accounts& accounts, const std::vector<Category>& categories, Places& places,
-            const Filter& filter);
+  Selection(const Dump& dump, const Accounts& accounts, const Holders& holders, Places& places, const Filter& filter);
 
   bool tensor(uint32_t index) const { return tensors_[index]; }
   bool item(uint32_t index) const { return items_[index]; }

@@ -21,17 +21,17 @@ struct Asked {
         symbols(dump, {.sysroot = {}, .debug_dirs = {}, .use_cache = false, .native = false}),
         places(dump, symbols),
         accounts(dump),
-        categories(model::categories(dump)),
-        selection(dump, accounts, categories, places, filter) {}
+        holders(dump),
+        selection(dump, accounts, holders, places, filter) {}
 
-  model::View view() { return {dump, accounts, categories, places, selection}; }
+  model::View view() { return {dump, accounts, holders, places, selection}; }
 
   std::string bytes;
   model::Dump dump;
   model::Symbols symbols;
   model::Places places;
   model::Accounts accounts;
-  std::vector<model::Category> categories;
+  model::Holders holders;
   model::Selection selection;
 };
 

@@ -1,0 +1,89 @@
+#include "model/frame_facts.h"
+
+#include "model/user_code.h"
+
+namespace tensorscope::model {
+
+namespace {
+
+constexpr int kMaxNesting = 256;  // of modules; a sound stack has a few, a damaged one may have as many as frames
+
+bool contains(const std::string& text, const char* part) { return text.find(part) != std::string::npos; }
+
+}  // namespace
+
+FrameFacts::FrameFacts(const Dump& dump) : dump_(dump) {
+  const size_t frames = dump.python_frames.size();
+  call_of_.resize(frames);
+  user_frame_.resize(frames);
+  facts_.resize(frames);
+  is_torch_.resize(dump.codes.size());
+  std::vector<uint8_t> own(dump.codes.size()), is_user(dump.codes.size());
+  for (size_t i = 0; i < dump.codes.size(); i++) {
+    const std::string& file = dump.codes[i].file;
+    is_torch_[i] = contains(file, "/torch/");
+    is_user[i] = python_owner(file) == Owner::user;
+    own[i] =
+        uint8_t((contains(file, "/torch/optim/") ? kOptimizer : 0) | (contains(file, "/torch/nn/") ? kModuleCode : 0) |
+                (contains(file, "/torch/utils/data/") ? kDataLoading : 0) |
+                (contains(file, "/torch/multiprocessing/reductions") ? kOtherProcess : 0));
+  }
+  // Callers come before what they call.
+  for (uint32_t i = 1; i < frames; i++) {
+    const PythonFrame& frame = dump.python_frames[i];
+    const bool named = frame.module_object != 0 && dump.module_names.count(frame.module_object) != 0;
+    call_of_[i] = named ? i : call_of_[frame.parent];
+    user_frame_[i] = is_user[frame.code] ? i : user_frame_[frame.parent];
+    // An optimizer or a module made it itself where nothing but torch's code is between; a batch is being loaded
+    // whatever the program's data set calls.
+    const uint8_t outer = facts_[frame.parent];
+    facts_[i] = uint8_t(own[frame.code] | (is_torch_[frame.code] ? outer : outer & (kDataLoading | kOtherProcess)));
+  }
+}
+
+const std::string& FrameFacts::path(uint32_t call) const {
+  static const std::string none;
+  if (call == 0) return none;
+  return dump_.module_names.find(dump_.python_frames[call].module_object)->second.path;
+}
+
+bool FrameFacts::runs_in(uint32_t site, uint32_t wanted) const {
+  int steps = 0;
+  for (uint32_t at = call(site); at >= wanted && at != 0 && steps < kMaxNesting; at = outer_call(at), steps++) {
+    if (at == wanted) return true;
+  }
+  return false;
+}
+
+// The outermost call that was left by what was made at `site` and is now a local variable of `function`: the outermost
+// one inside the innermost frame of that function. 0: none, or the function is not on the stack.
+uint32_t FrameFacts::calls_left(uint32_t site, const std::string& function) const {
+  constexpr int kMaxFrames = 4096;
+  uint32_t left = 0;
+  int steps = 0;
+  for (uint32_t id = dump_.sites[site].python; id != 0 && steps < kMaxFrames; id = dump_.python_frames[id].parent) {
+    if (dump_.codes[dump_.python_frames[id].code].function == function) return left;
+    if (call_of_[id] == id) left = id;
+    steps++;
+  }
+  return 0;
+}
+
+bool FrameFacts::torch_function(uint32_t site, const std::string& function) const {
+  const uint32_t id = dump_.sites[site].python;
+  if (id == 0) return false;
+  const uint32_t code = dump_.python_frames[id].code;
+  return is_torch_[code] && dump_.codes[code].function == function;
+}
+
+std::string FrameFacts::place(uint32_t site) const {
+  const uint32_t id = user_frame_[dump_.sites[site].python];
+  if (id == 0) return "";
+  const PythonFrame& frame = dump_.python_frames[id];
+  const Code& code = dump_.codes[frame.code];
+  std::string text = code.file.substr(code.file.rfind('/') + 1);
+  if (frame.line > 0) text += ":" + std::to_string(frame.line);
+  return code.function.empty() || code.function == "<module>" ? text : text + " " + code.function;
+}
+
+}  // namespace tensorscope::model

@@ -1,0 +1,23 @@
+// Which tensors are outputs of which modules' calls, by evidence of the autograd graph and of what Python holds.
+//
+// A tensor was computed where its creating node's forward stack says, inside some calls of modules, one in the other.
+// It left such a call when a node outside that call uses it, or when nothing uses it and a variable outside holds it: a
+// variable of a running function that the call was made from, or a global that is not the module's own. It is then
+// called "<path>.out[i]" for each call it left, i being the order of creation among the tensors that left the same
+// call. One call is told from the next of the same line by a place of creation that comes again.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "model/dump.h"
+#include "model/frame_facts.h"
+#include "model/tensor_links.h"
+
+namespace tensorscope::model {
+
+// By tensor, the outermost module first: {"model.layers.3.attn.out[0]", "model.layers.3.attn.proj.out[0]"}.
+std::vector<std::vector<std::string>> module_outputs(const Dump& dump, const FrameFacts& facts,
+                                                     const TensorLinks& links);
+
+}  // namespace tensorscope::model

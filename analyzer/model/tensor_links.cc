@@ -1,0 +1,63 @@
+#include "model/tensor_links.h"
+
+#include <algorithm>
+
+#include "dump_generated.h"
+
+namespace tensorscope::model {
+
+using dump::TensorKnown;
+
+TensorLinks::TensorLinks(const Dump& dump) : dump_(dump) {
+  const size_t count = dump.tensors.size();
+  auto knows = [](const Tensor& tensor, TensorKnown what) { return (tensor.known & uint32_t(what)) != 0; };
+  for (uint32_t i = 0; i < count; i++) tensors_.try_emplace(dump.tensors[i].address, i);
+  for (uint32_t i = 0; i < dump.graph.nodes.size(); i++) nodes_.try_emplace(dump.graph.nodes[i].address, i);
+  gradient_of_.assign(count, kNone);
+  grad_fn_.assign(count, kNoNode);
+  for (uint32_t i = 0; i < count; i++) {
+    const Tensor& tensor = dump.tensors[i];
+    if (knows(tensor, TensorKnown::grad) && tensor.grad != 0) {
+      const uint32_t gradient = at_address(tensor.grad);
+      if (gradient != kNone && gradient != i && gradient_of_[gradient] == kNone) gradient_of_[gradient] = i;
+    }
+    if (knows(tensor, TensorKnown::grad_fn) && tensor.grad_fn != 0) grad_fn_[i] = node_at(tensor.grad_fn);
+  }
+  creator_ = grad_fn_;
+
+  const Graph& graph = dump.graph;
+  first_slot_.assign(count + 1, 0);
+  auto each_slot = [&](auto take) {
+    for (uint32_t node = 0; node < graph.nodes.size(); node++) {
+      const GraphNode& row = graph.nodes[node];
+      for (uint32_t slot = row.first_saved; slot < row.first_saved + row.saved_count; slot++) {
+        const SavedSlot& saved = graph.saved[slot];
+        if (saved.tensor != kNone && saved.state == uint8_t(dump::SlotState::held)) take(node, slot, saved);
+      }
+    }
+  };
+  each_slot([&](uint32_t, uint32_t, const SavedSlot& saved) { first_slot_[saved.tensor + 1]++; });
+  for (size_t i = 1; i <= count; i++) first_slot_[i] += first_slot_[i - 1];
+  slots_.resize(first_slot_[count]);
+  std::vector<uint32_t> next(first_slot_.begin(), first_slot_.end() - 1);
+  each_slot([&](uint32_t node, uint32_t slot, const SavedSlot& saved) {
+    slots_[next[saved.tensor]++] = {node, slot};
+    if (saved.output && creator_[saved.tensor] == kNoNode) creator_[saved.tensor] = node;
+  });
+}
+
+bool TensorLinks::accumulates(uint32_t node) const {
+  return (dump_.graph.nodes[node].flags & uint8_t(dump::GraphNodeFlag::accumulates)) != 0;
+}
+
+uint32_t TensorLinks::made_in_backward_of(uint32_t tensor) const {
+  const uint32_t storage = dump_.tensors[tensor].storage;
+  if (storage == kNone || dump_.storages[storage].allocation == kNone) return kNone;
+  const uint64_t serial = dump_.allocations[dump_.storages[storage].allocation].node;
+  if (serial == 0) return kNone;
+  auto found = std::lower_bound(dump_.nodes.begin(), dump_.nodes.end(), serial,
+                                [](const Node& node, uint64_t wanted) { return node.serial < wanted; });
+  return found != dump_.nodes.end() && found->serial == serial ? uint32_t(found - dump_.nodes.begin()) : kNone;
+}
+
+}  // namespace tensorscope::model
