@@ -75,6 +75,27 @@ void NodeTable::drop(NodeId id) {
   if (--row.references == 0 && !row.in_index) guard.release(guard.number(id));
 }
 
+Serial NodeTable::serial_at(const void* node) {
+  Table::Guard guard(table_, node);
+  if (!guard) {
+    give_up_on_locks();
+    return 0;
+  }
+  const Table::Place place = guard.find(node);
+  return place.row == nullptr ? 0 : place.row->serial.load(std::memory_order_relaxed);
+}
+
+bool NodeTable::look(const void* node, void (*look)(const void* node, void* context), void* context) {
+  Table::Guard guard(table_, node);
+  if (!guard) {
+    give_up_on_locks();
+    return false;
+  }
+  if (guard.find(node).row == nullptr) return false;
+  look(node, context);
+  return true;
+}
+
 void NodeTable::copy(NodeEntry* out) const {
   const bool deaths_are_told = deaths_are_told_.load(std::memory_order_relaxed);
   table_.for_each([&](const NodeRow& row, uint32_t) {

@@ -46,6 +46,12 @@ class NodeTable {
   NodeId refer(const void* node);
   void drop(NodeId id);
 
+  // Serial of the row of the node that is at this address now, 0: none.
+  Serial serial_at(const void* node);
+  // Calls look(node, context) under the lock where a node at this address is in the table. Where deaths are told, its
+  // destructor is held up meanwhile.
+  bool look(const void* node, void (*look)(const void* node, void* context), void* context);
+
   void prefetch(const void* node) { table_.prefetch(node); }
   bool lock_all() { return table_.lock_all(); }
   void unlock_all() { table_.unlock_all(); }

@@ -105,6 +105,12 @@ class SnapshotView {
 using Look = void (*)(size_t index, void* context);
 void look_at_live(const Rows<TensorEntry>& tensors, size_t begin, size_t end, Look look, void* context);
 
+// Serial of the autograd node at this address as the table has it now, 0: none.
+Serial node_serial_now(const void* node);
+// Calls look(node, context) while the node at this address is in the table; where torch tells when nodes die
+// (NodeEntry::alive), its base class is not destroyed meanwhile. `look` must not block or throw. False: not called.
+bool look_at_node(const void* node, void (*look)(const void* node, void* context), void* context);
+
 // Memory that the profiler has taken from the system (support/pages.h), in bytes: tables, tries, copies in progress.
 uint64_t profiler_memory();
 

@@ -10,6 +10,8 @@
 #include "python/bridge.h"
 #include "snapshot/dump_name.h"
 #include "snapshot/fork_gate.h"
+#include "snapshot/graph_chunk.h"
+#include "snapshot/graph_reader.h"
 #include "snapshot/process_chunks.h"
 #include "snapshot/process_info.h"
 #include "snapshot/table_chunks.h"
@@ -61,12 +63,14 @@ constexpr char kNoMemory[] = "no dump: not enough memory to write one";
 struct Tables {
   live::SnapshotView view;
   ModuleMap modules;
+  MetadataReader* reader = nullptr;  // null: torch's objects are not to be looked at
+  std::vector<uint64_t> grad_fns;    // of live tensors
 };
 
 bool write_tables(const DumpFacts& facts, Tables& tables, DumpFile& file, Summary& summary) {
   const live::SnapshotView& view = tables.view;
   DumpFacts full = facts;
-  MetadataReader* reader = nullptr;
+  MetadataReader*& reader = tables.reader;
   if (g_reader.start(&tables.modules) && hooks::destruction_is_seen()) {
     reader = &g_reader;
     learn_layout(view, g_reader);
@@ -77,18 +81,17 @@ bool write_tables(const DumpFacts& facts, Tables& tables, DumpFile& file, Summar
 
   StringTable strings;
   return write_process(full, view, file) && write_modules(tables.modules, file) &&
-         write_tensors(view, reader, strings, file) && write_allocations(view, file) &&
+         write_tensors(view, reader, strings, file, tables.grad_fns) && write_allocations(view, file) &&
          write_nodes(view, reader, strings, file) && write_stacks(view, file) && write_codes(strings, file) &&
          write_threads(view, strings, file) && write_totals(full, view, file) && write_strings(strings, file);
 }
 
-bool phase1(const DumpFacts& facts, DumpFile& file, Summary& summary) {
+bool phase1(const DumpFacts& facts, Tables& tables, DumpFile& file, Summary& summary) {
   const ForkGateScope gate;
   stacks::start_python();  // a C++ program may have an interpreter by now
   stacks::native_forget_unloaded();
   hooks::run_self_check();
   if (const void* none = undefined_tensor()) live::tensor_disregarded(none);
-  Tables tables;
   if (!tables.view.take()) {
     say("no dump: the tables could not be copied (no memory, or a table is busy)");
     return false;
@@ -98,6 +101,60 @@ bool phase1(const DumpFacts& facts, DumpFile& file, Summary& summary) {
     say(kNoMemory);
     return false;
   }
+  return ok;
+}
+
+// For the end of work that may use up all memory there is.
+class Reserve {
+ public:
+  Reserve() : pages_(map_pages(kBytes)) {}
+  ~Reserve() { release(); }
+  Reserve(const Reserve&) = delete;
+  Reserve& operator=(const Reserve&) = delete;
+  void release() {
+    unmap_pages(pages_, kBytes);
+    pages_ = nullptr;
+  }
+
+ private:
+  static constexpr size_t kBytes = size_t{1} << 20;
+  void* pages_;
+};
+
+void record_graph(const Graph& graph) {
+  if (!graph.complete) {
+    set_coverage(Subject::autograd_graph, graph.nodes.empty() ? Seen::no : Seen::partly, graph.detail);
+  } else {
+    set_coverage(Subject::autograd_graph, graph.nodes.empty() ? Seen::not_applicable : Seen::yes,
+                 graph.nodes.empty() ? "no autograd node is alive" : "");
+  }
+}
+
+// Between the phases: what is not there any more costs a part of the graph, and nobody is held up meanwhile.
+bool add_graph(const Tables& tables, DumpFile& file, Graph& graph) {
+  graph.detail = "the program's tensors could not be looked at";
+  if (tables.reader != nullptr) {
+    const bool told = coverage(Subject::autograd).seen.load(std::memory_order_acquire) == Seen::yes;
+    graph = read_graph(
+        {tables.view, tables.grad_fns, tables.reader->classes(), tables.reader->torch().undefined_tensor, told});
+  }
+  return write_graph(graph, file);
+}
+
+// False: the file could not be written. `graph` outlives work that is left for want of memory.
+bool graph_phase(const Tables& tables, DumpFile& file, Graph& graph) {
+  Reserve reserve;
+  bool ok = false;
+  if (!run_if_memory_lasts([&] { ok = add_graph(tables, file, graph); })) {
+    reserve.release();
+    graph = Graph{};
+    graph.detail = "there was not enough memory";
+    if (!run_if_memory_lasts([&] { ok = write_graph(graph, file); })) {
+      say(kNoMemory);
+      return false;
+    }
+  }
+  record_graph(graph);
   return ok;
 }
 
@@ -111,9 +168,7 @@ void record_module_paths(const python::Names& names) {
 
 bool phase2(DumpFile& file) {
   python::Names names;
-  // For the end of the dump, where the names use up all memory there is.
-  constexpr size_t kReserveBytes = size_t{1} << 20;
-  void* const reserve = map_pages(kReserveBytes);
+  Reserve reserve;
   bool ok = false;
   const bool named = run_if_memory_lasts([&] {
     if (options().names) {
@@ -123,7 +178,7 @@ bool phase2(DumpFile& file) {
     }
     ok = write_names(names, file);
   });
-  unmap_pages(reserve, kReserveBytes);
+  reserve.release();
   const bool ended = run_if_memory_lasts([&] {
     if (!named) {
       names = python::Names{};
@@ -191,7 +246,10 @@ bool write_whole_dump(const DumpRequest& request, DumpFile& file, char (&directo
 
   Summary summary;
   DumpFacts facts = {request.reason, request.detail, g_written + 1, request.requested_ns, {}};
-  if (!file.open(directory, name) || !phase1(facts, file, summary) || !phase2(file) || !name_file(file, base, name)) {
+  Tables tables;
+  Graph graph;
+  if (!file.open(directory, name) || !phase1(facts, tables, file, summary) || !graph_phase(tables, file, graph) ||
+      !phase2(file) || !name_file(file, base, name)) {
     if (file.error() != 0) say("no dump in %s: cannot %s: %s", directory, file.failed(), strerror(file.error()));
     return false;
   }

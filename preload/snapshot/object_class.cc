@@ -29,7 +29,10 @@ void ObjectClasses::start(const ModuleMap* map) {
 
 const char* ObjectClasses::read_name(uint64_t vtable) const {
   if (vtable % 8 != 0 || vtable < 8 || !map_->readable(vtable - 8, 16)) return "";
-  const uint64_t type = word_at(vtable - 8);
+  return read_type_name(word_at(vtable - 8));
+}
+
+const char* ObjectClasses::read_type_name(uint64_t type) const {
   if (type % 8 != 0 || !map_->readable(type, 16)) return "";
   const uint64_t name = word_at(type + 8);
   for (size_t length = 0; length < kMaxName && map_->readable(name + length, 1); ++length) {
@@ -57,6 +60,29 @@ const char* ObjectClasses::by_vtable(uint64_t vtable) {
 
 const char* ObjectClasses::of(const void* object) {
   return object == nullptr ? "" : by_vtable(word_at(reinterpret_cast<uint64_t>(object)));
+}
+
+bool ObjectClasses::derives_from(uint64_t vtable, const char* base) {
+  if (vtable % 8 != 0 || vtable < 8 || !map_->readable(vtable - 8, 16)) return false;
+  return type_derives_from(word_at(vtable - 8), base, 0);
+}
+
+// __si_class_type_info: type_info (two words), base. __vmi_class_type_info: type_info, flags and base count (32 bits
+// each), then a base and its offset for each (Itanium C++ ABI, 2.9.5).
+bool ObjectClasses::type_derives_from(uint64_t type, const char* base, int depth) {
+  constexpr int kMaxDepth = 16;
+  constexpr char kOneBase[] = "N10__cxxabiv120__si_class_type_infoE";
+  constexpr char kManyBases[] = "N10__cxxabiv121__vmi_class_type_infoE";
+  if (depth == kMaxDepth || type % 8 != 0 || !map_->readable(type, 24)) return false;
+  if (strcmp(read_type_name(type), base) == 0) return true;
+  const char* kind = by_vtable(word_at(type));
+  if (strcmp(kind, kOneBase) == 0) return type_derives_from(word_at(type + 16), base, depth + 1);
+  if (strcmp(kind, kManyBases) != 0) return false;
+  const uint64_t bases = word_at(type + 16) >> 32;
+  for (uint64_t i = 0; i < bases && map_->readable(type + 24 + i * 16, 16); ++i) {
+    if (type_derives_from(word_at(type + 24 + i * 16), base, depth + 1)) return true;
+  }
+  return false;
 }
 
 // A system call costs little more for a page than for a word, and what is read lies close together: one piece for all

@@ -24,8 +24,13 @@ class ObjectClasses {
   // The same for an object that is known to be readable.
   const char* of(const void* object);
 
+  // Whether that class is `base` (a mangled name) or derives from it, as far as its type_info tells.
+  bool derives_from(uint64_t vtable, const char* base);
+
  private:
   const char* read_name(uint64_t vtable) const;
+  const char* read_type_name(uint64_t type) const;
+  bool type_derives_from(uint64_t type, const char* base, int depth);
 
   struct Slot {
     uint64_t vtable = 0;

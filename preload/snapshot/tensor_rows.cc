@@ -85,7 +85,8 @@ void learn_layout(const live::SnapshotView& view, MetadataReader& reader) {
   reader.use_layout(layout, why);
 }
 
-bool write_tensors(const live::SnapshotView& view, MetadataReader* reader, StringTable& strings, DumpFile& file) {
+bool write_tensors(const live::SnapshotView& view, MetadataReader* reader, StringTable& strings, DumpFile& file,
+                   std::vector<uint64_t>& all_grad_fns) {
   TensorBatch batch;
   batch.entries = view.tensors.data;
   batch.reader = reader;
@@ -107,6 +108,7 @@ bool write_tensors(const live::SnapshotView& view, MetadataReader* reader, Strin
     grad_fns.assign(size, 0);
     for (size_t i = 0; i < size; ++i) {
       if (batch.seen[i]) grad_fns[i] = batch.facts[i].grad_fn;
+      if (grad_fns[i] != 0) all_grad_fns.push_back(grad_fns[i]);
     }
     const std::vector<const char*> names = class_names(grad_fns, reader);
     rows.clear();

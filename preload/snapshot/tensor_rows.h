@@ -3,6 +3,9 @@
 // Context: collector.
 #pragma once
 
+#include <cstdint>
+#include <vector>
+
 #include "live/snapshot_view.h"
 #include "snapshot/dump_file.h"
 #include "snapshot/metadata.h"
@@ -13,8 +16,10 @@ namespace tensorscope::snapshot {
 // Lets live tensors vote about the layout where the reader has none yet.
 void learn_layout(const live::SnapshotView& view, MetadataReader& reader);
 
-// `reader` null: torch's tensors are not to be looked at, the rows hold what the tables know.
-bool write_tensors(const live::SnapshotView& view, MetadataReader* reader, StringTable& strings, DumpFile& file);
+// `reader` null: torch's tensors are not to be looked at, the rows hold what the tables know. `grad_fns` receives the
+// autograd nodes of the tensors.
+bool write_tensors(const live::SnapshotView& view, MetadataReader* reader, StringTable& strings, DumpFile& file,
+                   std::vector<uint64_t>& grad_fns);
 
 bool write_nodes(const live::SnapshotView& view, MetadataReader* reader, StringTable& strings, DumpFile& file);
 

@@ -5,7 +5,7 @@ namespace tensorscope {
 namespace {
 CoverageEntry g_entries[size_t(Subject::count_)];
 constexpr const char* kNames[size_t(Subject::count_)] = {
-    "tensors",       "CPU memory",    "mapped memory", "CUDA memory",  "tensor metadata", "autograd",
+    "tensors",       "CPU memory",    "mapped memory", "CUDA memory",  "tensor metadata", "autograd", "autograd graph",
     "native stacks", "Python stacks", "module paths",  "signal dumps", "exit dumps",      "fork",
 };
 }  // namespace

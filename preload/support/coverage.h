@@ -12,12 +12,13 @@
 namespace tensorscope {
 
 enum class Subject : uint8_t {
-  tensors,        // TensorImpl construction and destruction
-  cpu_memory,     // alloc_cpu, free_cpu
-  mapped_memory,  // memory-mapped and shared storages, by the profiler report
-  cuda_memory,    // caching allocator's reports
-  metadata,       // shapes, dtypes, storages: the C shim
-  autograd,       // nodes and backward attribution
+  tensors,         // TensorImpl construction and destruction
+  cpu_memory,      // alloc_cpu, free_cpu
+  mapped_memory,   // memory-mapped and shared storages, by the profiler report
+  cuda_memory,     // caching allocator's reports
+  metadata,        // shapes, dtypes, storages: the C shim
+  autograd,        // nodes and backward attribution
+  autograd_graph,  // edges and saved tensors, read at dump time
   native_stacks,
   python_stacks,
   module_paths,  // which nn.Module a frame belongs to, named in phase 2

@@ -1,0 +1,69 @@
+// From addresses to small numbers: what reading a graph of millions of nodes needs of a hash table.
+//
+// Context: collector.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+namespace tensorscope::snapshot {
+
+class AddressMap {
+ public:
+  static constexpr uint32_t kNone = UINT32_MAX;
+
+  void reserve(size_t count) {
+    size_t room = 64;
+    while (room < count * 2) room *= 2;
+    if (room > slots_.size()) grow(room);
+  }
+
+  // The number of `address`, kNone: it has none.
+  uint32_t find(uint64_t address) const {
+    if (slots_.empty()) return kNone;
+    for (size_t i = start(address);; i = (i + 1) & (slots_.size() - 1)) {
+      if (slots_[i].address == address || slots_[i].address == 0) return slots_[i].number;
+    }
+  }
+
+  // The number under which `address` (not 0) is known: `number` where it was not known yet.
+  uint32_t try_add(uint64_t address, uint32_t number) { return slot(address, number).number; }
+  void set(uint64_t address, uint32_t number) { slot(address, number).number = number; }
+
+ private:
+  struct Slot {
+    uint64_t address = 0;
+    uint32_t number = kNone;
+  };
+
+  size_t start(uint64_t address) const { return size_t((address * 0x9E3779B97F4A7C15u) >> 20) & (slots_.size() - 1); }
+
+  Slot& slot(uint64_t address, uint32_t number) {
+    if ((used_ + 1) * 2 > slots_.size()) grow(slots_.empty() ? 64 : slots_.size() * 2);
+    size_t i = start(address);
+    while (slots_[i].address != 0 && slots_[i].address != address) i = (i + 1) & (slots_.size() - 1);
+    if (slots_[i].address == 0) {
+      slots_[i] = {address, number};
+      ++used_;
+    }
+    return slots_[i];
+  }
+
+  void grow(size_t room) {
+    std::vector<Slot> old(room);
+    old.swap(slots_);
+    for (const Slot& present : old) {
+      if (present.address == 0) continue;
+      size_t i = start(present.address);
+      while (slots_[i].address != 0) i = (i + 1) & (slots_.size() - 1);
+      slots_[i] = present;
+    }
+  }
+
+  std::vector<Slot> slots_;  // a power of two
+  size_t used_ = 0;
+};
+
+}  // namespace tensorscope::snapshot

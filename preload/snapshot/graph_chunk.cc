@@ -1,0 +1,52 @@
+#include "snapshot/graph_chunk.h"
+
+#include <algorithm>
+
+#include "snapshot/chunk.h"
+#include "snapshot/string_table.h"
+
+namespace tensorscope::snapshot {
+
+namespace {
+constexpr size_t kRows = 16384;
+static_assert(kRows <= dump::kMaxRowsPerChunk);
+}  // namespace
+
+bool write_graph(const Graph& graph, DumpFile& file) {
+  size_t begin = 0, edge = 0, slot = 0;
+  std::vector<dump::GraphNode> rows;
+  do {
+    const size_t end = std::min(begin + kRows, graph.nodes.size());
+    StringTable strings;
+    rows.clear();
+    size_t edges = 0, saved = 0;
+    for (; begin < end; ++begin) {
+      const Graph::Node& node = graph.nodes[begin];
+      rows.emplace_back(node.address, node.serial, node.object, node.sequence,
+                        strings.intern_literal(graph.class_names[node.class_number]), node.edges, node.saved,
+                        node.flags);
+      edges += node.edges;
+      saved += node.saved;
+    }
+    const bool last = begin == graph.nodes.size();
+    Chunk chunk(dump::kGraph, rows.size() * sizeof(dump::GraphNode) + edges * sizeof(dump::GraphEdge) +
+                                  saved * sizeof(dump::SavedSlot) + 1024);
+    auto& builder = chunk.builder();
+    std::vector<flatbuffers::Offset<flatbuffers::String>> values;
+    for (const std::string& value : strings.values()) values.push_back(chunk.string(value));
+    auto texts = builder.CreateVector(values);
+    auto detail = chunk.string(last ? graph.detail : "");
+    auto node_rows = builder.CreateVectorOfStructs(rows);
+    auto edge_rows = builder.CreateVectorOfStructs(graph.edges.data() + edge, edges);
+    auto saved_rows = builder.CreateVectorOfStructs(graph.saved.data() + slot, saved);
+    edge += edges;
+    slot += saved;
+    if (!chunk.append_to(file, dump::CreateGraphRows(builder, node_rows, edge_rows, saved_rows, texts,
+                                                     last && graph.complete, detail))) {
+      return false;
+    }
+  } while (begin < graph.nodes.size());
+  return true;
+}
+
+}  // namespace tensorscope::snapshot
