@@ -105,8 +105,9 @@ int list(const ListOptions& options, Invocation& invocation) {
                        {.title = "shape", .least = 12},
                        {.title = "device"},
                        {.title = "age", .align = render::Align::right},
-                       {.title = "", .least = 4},
-                       {.title = "where", .least = 20, .cut = render::Cut::start}},
+                       {.title = "", .least = 8},
+                       {.title = "where", .least = 12, .cut = render::Cut::start},
+                       {.title = "", .least = 4}},
                       0);
   for (const Family& family : families) {
     const model::Item& item = opened.accounts.items()[family.item];
@@ -116,9 +117,10 @@ int list(const ListOptions& options, Invocation& invocation) {
       bool owner = index == item.tensor;
       std::string bytes = owner ? render::bytes(item.bytes) : i == 0 ? "(shared)" : "";
       if (item.storage == kNone) bytes = "-";
+      const model::Place& place = opened.places.at(tensor.site);
       table.row({fmt::format("{}#{}", i == 0 ? "" : "  ", tensor.serial), bytes, tensor.dtype_text(),
                  tensor.shape_text(), tensor.device.text(), age_text(opened.dump, tensor.created_ns),
-                 traits(opened, index), opened.places.at(tensor.site).where});
+                 traits(opened, index), place.line, place.line == place.where ? "" : place.function});
     }
   }
   if (tensors == 0) {

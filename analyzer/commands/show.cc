@@ -183,8 +183,7 @@ void show_one(OpenedDump& opened, uint32_t index, bool full, Invocation& invocat
   add("note", tensor.note);
   add("made", made_words(dump, tensor));
 
-  std::string line = render::clean(first_line(tensor));
-  if (terminal.width > 0) line = render::cut(line, terminal.width);
+  const std::string line = render::wrap(render::clean(first_line(tensor)), terminal.width, 2);
   invocation.out += terminal.styled(render::Style::bold, line) + "\n" + facts.text(terminal, false);
   invocation.out += stack_table(opened, tensor.site, full, terminal);
 
