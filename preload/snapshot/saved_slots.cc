@@ -88,10 +88,10 @@ bool SlotFinder::learn_tensors(const std::vector<uint64_t>& words) {
 // The first elements of everything that could be a list.
 struct SlotFinder::Candidates {
   struct Entry {
-    uint64_t begin = 0;
     size_t count = 0;
     size_t piece = 0;
     bool nothing = false;  // no vector, or one without elements
+    bool cleared = false;  // it had elements: what they were is still in its memory
     bool wrong = false;    // a vector, but of something else
   };
   SafeReads reads;
@@ -101,11 +101,12 @@ struct SlotFinder::Candidates {
 
 bool SlotFinder::is_list(const Candidates& lists, size_t sample, size_t offset) const {
   const Candidates::Entry& entry = lists.entries[sample * lists.words + offset / 8];
-  if (entry.nothing || entry.wrong || !lists.reads.ok(entry.piece)) return false;
+  if (entry.count == 0 || !lists.reads.ok(entry.piece)) return false;
   for (size_t i = 0; i < entry.count; ++i) {
     const unsigned char* bytes = lists.reads.bytes(entry.piece) + i * layout_.size();
     SavedFields fields;
     if (!read_saved(layout_, bytes, undefined_, fields)) return false;
+    if (entry.cleared) continue;
     if (fields.tensor != 0 && !known_tensor(fields.tensor) && more_tensors_.find(fields.tensor) == AddressMap::kNone) {
       return false;
     }
@@ -137,15 +138,16 @@ bool SlotFinder::find_slots(const std::vector<NodeSample>& samples, std::vector<
       entry.nothing = v.plausible() && v.bytes() == 0;
       entry.wrong = !entry.nothing && (!v.plausible() || !can_be_pointer(v.begin) || v.bytes() % stride != 0 ||
                                        (v.capacity - v.begin) % stride != 0 || v.bytes() / stride > kMaxOutputs);
-      if (entry.nothing || entry.wrong) continue;
-      entry.begin = v.begin;
-      entry.count = std::min<size_t>(v.bytes() / stride, kElementsLookedAt);
-      entry.piece = lists.reads.add(entry.begin, entry.count * stride);
+      const uint64_t room = v.capacity - v.begin;
+      entry.cleared = entry.nothing && can_be_pointer(v.begin) && room != 0 && room % stride == 0;
+      if (entry.wrong || (entry.nothing && !entry.cleared)) continue;
+      entry.count = entry.cleared ? 1 : std::min<size_t>(v.bytes() / stride, kElementsLookedAt);
+      entry.piece = lists.reads.add(v.begin, entry.count * stride);
     }
   }
   if (!lists.reads.run()) return false;
   for (const Candidates::Entry& entry : lists.entries) {
-    if (entry.count == 0 || !lists.reads.ok(entry.piece)) continue;
+    if (entry.count == 0 || entry.cleared || !lists.reads.ok(entry.piece)) continue;
     for (size_t i = 0; i < entry.count; ++i) {
       SavedFields fields;
       if (read_saved(layout_, lists.reads.bytes(entry.piece) + i * stride, undefined_, fields) && fields.tensor != 0 &&
