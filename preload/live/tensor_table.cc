@@ -71,6 +71,16 @@ bool TensorTable::look(const TensorEntry& entry, Look look, size_t index, void* 
   return true;
 }
 
+Serial TensorTable::serial(const void* impl) {
+  Table::Guard guard(table_, impl);
+  if (!guard) {
+    give_up_on_locks();
+    return 0;
+  }
+  const Table::Place place = guard.find(impl);
+  return place.row == nullptr ? 0 : place.row->serial.load(std::memory_order_relaxed);
+}
+
 void TensorTable::copy(TensorEntry* out) const {
   table_.for_each([&out](const TensorRow& row, uint32_t) {
     TensorEntry& entry = *out++;

@@ -52,6 +52,8 @@ class TensorTable {
 
   // Calls look(index, context) under the lock where `entry` is still the same tensor in the same state. False: no lock.
   bool look(const TensorEntry& entry, Look look, size_t index, void* context);
+  // 0: no row for this address, or no lock.
+  Serial serial(const void* impl);
 
   void prefetch(const void* impl) { table_.prefetch(impl); }
   bool lock_all() { return table_.lock_all(); }

@@ -3,12 +3,13 @@
 #include <atomic>
 #include <utility>
 
-#include "python/agent/module_names.h"
+#include "python/agent/program_objects.h"
 #include "python/builtin_module.h"
 #include "python/exit_dump.h"
 #include "python/gil_thread.h"
 #include "python/interpreter.h"
 #include "stacks/python_stack.h"
+#include "support/clock.h"
 
 namespace tensorscope::python {
 
@@ -23,19 +24,24 @@ class AttachJob : public GilJob {
     register_exit_dump(gil);
     add_builtin_module_late(gil);
     stacks::check_python_with_gil();
-    agent::check_locals(gil);
+    agent::check_layouts(gil);
     g_attached.store(Attached::yes, std::memory_order_release);
   }
 };
 
-class NamesJob : public GilJob {
+class LookJob : public GilJob {
  public:
-  explicit NamesJob(Deadline deadline) : deadline_(deadline) {}
-  void run(const Gil& gil) override { agent::collect_module_names(gil, deadline_, names); }
-  Names names;
+  LookJob(Deadline deadline, const SnapshotFacts& facts) : deadline_(deadline), facts_(facts) {}
+  void run(const Gil& gil) override {
+    const uint64_t begin = monotonic_ns();
+    agent::look_at_objects(gil, deadline_, facts_, findings.names, findings.references);
+    findings.references.gil_ns = monotonic_ns() - begin;
+  }
+  Findings findings;
 
  private:
   Deadline deadline_;
+  SnapshotFacts facts_;
 };
 
 const char* explain(GilOutcome outcome) {
@@ -45,7 +51,7 @@ const char* explain(GilOutcome outcome) {
     case GilOutcome::no_gil:
       return "the GIL was not free within the time limit (TENSORSCOPE_NAMES_TIMEOUT_MS)";
     case GilOutcome::stuck:
-      return "reading the program's modules did not end within the time limit";
+      return "looking at the program's objects did not end within the time limit";
     case GilOutcome::no_memory:
       return "there was not enough memory";
     case GilOutcome::no_thread:
@@ -65,33 +71,30 @@ bool attach() {
   return g_attached.load(std::memory_order_acquire) == Attached::yes;
 }
 
-Names collect_names(unsigned timeout_ms) {
-  Names names;
+Findings look_at_program(unsigned timeout_ms, const SnapshotFacts& facts) {
+  Findings findings;
+  const auto give_up = [&](const char* why) -> Findings& {
+    findings.names.detail = findings.references.detail = why;
+    return findings;
+  };
   attach();
   if (!known_interpreter()) {
     const char* trouble = interpreter_trouble();
-    names.complete = trouble == nullptr;
-    names.detail = trouble ? trouble : "";
-    return names;
+    findings.names.complete = findings.references.complete = trouble == nullptr;
+    return give_up(trouble ? trouble : "");
   }
-  if (!interpreter_alive()) {
-    names.detail = "the interpreter had already ended";
-    return names;
-  }
+  if (!interpreter_alive()) return give_up("the interpreter had already ended");
   const Deadline deadline = Deadline::in_ms(timeout_ms);
-  auto* job = new NamesJob(deadline);
+  auto* job = new LookJob(deadline, facts);
   const GilOutcome outcome = run_with_gil(job, deadline);
-  if (outcome == GilOutcome::stuck) {
-    names.detail = explain(outcome);
-    return names;
-  }
+  if (outcome == GilOutcome::stuck) return give_up(explain(outcome));
   if (outcome == GilOutcome::done) {
-    names = std::move(job->names);
+    findings = std::move(job->findings);
   } else {
-    names.detail = explain(outcome);
+    give_up(explain(outcome));
   }
   delete job;
-  return names;
+  return findings;
 }
 
 void after_fork_in_child() {

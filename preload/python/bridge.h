@@ -8,13 +8,15 @@
 #include <string>
 #include <vector>
 
+#include "python/references.h"
+
 namespace tensorscope::python {
 
 // Context: the library's constructor, before main. Adds the built-in module `libtensorscope` to the interpreter's
 // inittab where the executable or libpython is already there. Costs two symbol look-ups, nothing else.
 void register_builtin_module();
 
-// Context: collector, called when torch is seen, and by collect_names() until it succeeds. Finds an initialised
+// Context: collector, called when torch is seen, and by look_at_program() until it succeeds. Finds an initialised
 // interpreter and has a thread that waits for the GIL register the exit dump with `atexit`, and put `libtensorscope`
 // into sys.modules where the inittab came too late. Does not wait for that thread. True once all is done.
 bool attach();
@@ -38,10 +40,16 @@ struct Names {
   std::vector<ModuleName> modules;
 };
 
+// What phase 2 found.
+struct Findings {
+  Names names;
+  References references;
+};
+
 // Phase 2 of a dump. Context: collector, no table lock held. Takes the GIL within `timeout_ms` and runs the agent;
 // where the GIL does not come, or the agent fails, the result says so. Complete and empty where there is no
-// interpreter, or torch.nn was never imported.
-Names collect_names(unsigned timeout_ms);
+// interpreter, or torch was never imported.
+Findings look_at_program(unsigned timeout_ms, const SnapshotFacts& facts);
 
 void after_fork_in_child();
 

@@ -53,6 +53,11 @@ using Visit = int (*)(Object*, void*);
   F(Object*, PyTuple_GetItem, (Object*, ptrdiff_t))                                     \
   F(Object*, PyCell_Get, (Object*))                                                     \
   F(long long, PyLong_AsLongLong, (Object*))                                            \
+  F(double, PyFloat_AsDouble, (Object*))                                                \
+  F(Object*, PyFunction_GetCode, (Object*))                                             \
+  F(Object*, PyFunction_GetClosure, (Object*))                                          \
+  F(Object*, PyFunction_GetDefaults, (Object*))                                         \
+  F(Object*, PyFunction_GetKwDefaults, (Object*))                                       \
   F(Object*, PyBool_FromLong, (long))                                                   \
   F(const char*, PyUnicode_AsUTF8AndSize, (Object*, ptrdiff_t*))                        \
   F(int, PyUnicode_CompareWithASCIIString, (Object*, const char*))                      \
@@ -74,7 +79,26 @@ using Visit = int (*)(Object*, void*);
   F(PyDict_Type)                      \
   F(PyList_Type)                      \
   F(PyTuple_Type)                     \
-  F(PyUnicode_Type) F(PyLong_Type) F(PyModule_Type) F(PyCode_Type) F(PyCell_Type) F(PyCFunction_Type) F(_Py_NoneStruct)
+  F(PyUnicode_Type)                   \
+  F(PyLong_Type)                      \
+  F(PyBool_Type)                      \
+  F(PyFloat_Type)                     \
+  F(PySet_Type)                       \
+  F(PyFrozenSet_Type)                 \
+  F(PyModule_Type)                    \
+  F(PyCode_Type)                      \
+  F(PyCell_Type)                      \
+  F(PyFunction_Type)                  \
+  F(PyMethod_Type)                    \
+  F(PyCFunction_Type)                 \
+  F(PyFrame_Type)                     \
+  F(PyTraceBack_Type)                 \
+  F(PyGen_Type)                       \
+  F(PyCoro_Type)                      \
+  F(PyAsyncGen_Type)                  \
+  F(PyDictProxy_Type)                 \
+  F(_PyWeakref_RefType)               \
+  F(_Py_NoneStruct)
 
 struct Api {
 #define TENSORSCOPE_DECLARE(result, name, parameters) result(*name) parameters = nullptr;

@@ -4,6 +4,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include <memory>
+#include <utility>
+
 #include "hooks/self_check.h"
 #include "live/recorder.h"
 #include "live/snapshot_view.h"
@@ -14,6 +17,7 @@
 #include "snapshot/graph_reader.h"
 #include "snapshot/process_chunks.h"
 #include "snapshot/process_info.h"
+#include "snapshot/references_chunk.h"
 #include "snapshot/table_chunks.h"
 #include "snapshot/tensor_rows.h"
 #include "snapshot/torch_version.h"
@@ -166,26 +170,26 @@ void record_module_paths(const python::Names& names) {
   }
 }
 
-bool phase2(DumpFile& file) {
-  python::Names names;
+bool phase2(const python::SnapshotFacts& facts, DumpFile& file) {
+  python::Findings found;
   Reserve reserve;
   bool ok = false;
   const bool named = run_if_memory_lasts([&] {
     if (options().names) {
-      names = python::collect_names(options().names_timeout_ms);
+      found = python::look_at_program(options().names_timeout_ms, facts);
     } else {
-      names.detail = "switched off by TENSORSCOPE_NAMES";
+      found.names.detail = found.references.detail = "switched off by TENSORSCOPE_NAMES";
     }
-    ok = write_names(names, file);
+    ok = write_names(found.names, file) && write_references(found.references, file);
   });
   reserve.release();
   const bool ended = run_if_memory_lasts([&] {
     if (!named) {
-      names = python::Names{};
-      names.detail = "there was not enough memory";
-      ok = write_names(names, file);
+      found = python::Findings{};
+      found.names.detail = found.references.detail = "there was not enough memory";
+      ok = write_names(found.names, file) && write_references(found.references, file);
     }
-    record_module_paths(names);
+    record_module_paths(found.names);
     ok = ok && write_coverage(file) && write_end(file);
   });
   if (!ended) say(kNoMemory);
@@ -245,11 +249,17 @@ bool write_whole_dump(const DumpRequest& request, DumpFile& file, char (&directo
   dump_directory(directory);
 
   Summary summary;
+  python::SnapshotFacts snapshot;
   DumpFacts facts = {request.reason, request.detail, g_written + 1, request.requested_ns, {}};
   Tables tables;
   Graph graph;
+  const auto look = [&] {
+    snapshot.serial = tables.view.serial;
+    snapshot.graph = std::make_shared<GraphSeeds>(std::move(graph.seeds));
+    return phase2(snapshot, file);
+  };
   if (!file.open(directory, name) || !phase1(facts, tables, file, summary) || !graph_phase(tables, file, graph) ||
-      !phase2(file) || !name_file(file, base, name)) {
+      !look() || !name_file(file, base, name)) {
     if (file.error() != 0) say("no dump in %s: cannot %s: %s", directory, file.failed(), strerror(file.error()));
     return false;
   }

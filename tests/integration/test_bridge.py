@@ -58,7 +58,7 @@ def test_the_gil_with_a_time_limit(python):
     assert "child: complete" in done.stdout
     assert "monitored: 0 events" in done.stdout
     if "blocked:" in done.stdout:
-        assert "blocked: partial\treading the program's modules did not end within the time limit" in done.stdout
+        assert "blocked: partial\tlooking at the program's objects did not end within the time limit" in done.stdout
         assert "behind it: partial\tthe GIL was not free" in done.stdout
         assert "unblocked: complete" in done.stdout
 

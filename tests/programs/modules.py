@@ -224,7 +224,7 @@ def main():
     thread.start()
     started.wait()
     threads = threading.enumerate()
-    holders = iter([Net()])  # no variable leads to its net
+    holders = iter([Net()])
     nobody = id(gc.get_referents(gc.get_referents(holders)[0])[0])
     first, second = Net(), Net()  # each the other's child
     first.other, second.other = second, first
@@ -254,7 +254,7 @@ def main():
         id(liar): "liar", id(tricky): "tricky",
         id(odd): "odd", id(dict.__getitem__(odd.__dict__["_modules"], "fc1")): "odd.fc1",
         id(other.backbone): "package.other.backbone",
-        id(first): "first", id(second): "first.other", nobody: "Net@1",
+        id(first): "first", id(second): "second", nobody: "holders.<list>[0]",
     })
     for address, path in expected.items():
         assert found.get(address, ("", "missing"))[1] == path, (path, found.get(address))

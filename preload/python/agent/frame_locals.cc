@@ -1,8 +1,10 @@
 #include "python/agent/frame_locals.h"
 
+#include <algorithm>
 #include <atomic>
-#include <cstring>
+#include <utility>
 
+#include "python/agent/type_fields.h"
 #include "python/method.h"
 #include "python/objects.h"
 #include "stacks/python_interpreter.h"
@@ -21,49 +23,52 @@ enum class Check : uint8_t { none, passed, failed };
 std::atomic<Check> g_check{Check::none};
 constinit stacks::PythonInterpreter g_interpreter;  // constant once the check has begun
 
-// Calls f(name, slot) for each variable of a function; `frame` is a frame object, `code` its code. The order of the
-// slots is that of Objects/codeobject.c: parameters and locals, then cells that are no parameter, then free variables.
-// Up to 3.10 a parameter that is a cell has both, its own slot then being null.
-template <typename F>
-void each_slot(const Gil& gil, const stacks::RawFrame& frame, F f) {
-  auto* code = reinterpret_cast<Object*>(const_cast<char*>(frame.code));
-  if (!code || !is_exactly(code, gil->PyCode_Type)) return;
-  const Owned plain(gil, gil->PyObject_GetAttrString(code, "co_varnames"));
-  const Owned cells(gil, gil->PyObject_GetAttrString(code, "co_cellvars"));
-  const Owned free(gil, gil->PyObject_GetAttrString(code, "co_freevars"));
-  const char* slots = frame.frame + g_interpreter.layout.frame_locals;
-  size_t slot = 0;
-  auto next = [&](Object* name) {
-    uintptr_t word;
-    memcpy(&word, slots + sizeof word * slot++, sizeof word);
-    const bool no_object = gil->series >= 314 && (word & kTag) == kTag;  // a tagged integer
-    f(text_of(gil, name), no_object ? nullptr : reinterpret_cast<Object*>(word & ~kTag));
+// Where a parameter that is a cell has a slot of its own for the cell: up to 3.10, its own slot then being null.
+constexpr int kCellsShareSlots = 311;
+
+std::vector<std::string> texts(const Gil& gil, Object* code, const char* attribute) {
+  const Owned tuple(gil, gil->PyObject_GetAttrString(code, attribute));
+  std::vector<std::string> result;
+  each_element(gil, tuple.get(), [&](ptrdiff_t, Object* name) {
+    result.emplace_back(text_of(gil, name));
     return true;
-  };
-  each_element(gil, plain.get(), [&](ptrdiff_t, Object* name) { return next(name); });
-  each_element(gil, cells.get(), [&](ptrdiff_t, Object* name) {
-    bool parameter = false;
-    if (gil->series >= 311) {
-      each_element(gil, plain.get(), [&](ptrdiff_t, Object* other) {
-        parameter = text_of(gil, other) == text_of(gil, name);
-        return !parameter;
-      });
-    }
-    return parameter || next(name);
   });
-  each_element(gil, free.get(), [&](ptrdiff_t, Object* name) { return next(name); });
+  return result;
 }
 
-// The same with cells opened; empty variables are left out. Only once the layout is known to be right.
-template <typename F>
-void each_local(const Gil& gil, const stacks::RawFrame& frame, F f) {
-  each_slot(gil, frame, [&](std::string_view name, Object* object) {
-    if (object && is_exactly(object, gil->PyCell_Type)) {
-      const Owned content(gil, gil->PyCell_Get(object));
-      object = content.get();
-    }
-    if (object && !name.empty()) f(name, object);
-  });
+size_t number(const Gil& gil, Object* code, const char* attribute) {
+  const Owned value(gil, gil->PyObject_GetAttrString(code, attribute));
+  const long long found = value ? gil->PyLong_AsLongLong(value.get()) : 0;
+  gil->PyErr_Clear();
+  return found > 0 ? size_t(found) : 0;
+}
+
+// `code` is a code object, whose attributes are the interpreter's own. The order of the slots is that of
+// Objects/codeobject.c: parameters and locals, then cells that are no parameter, then free variables.
+FunctionFacts read_facts(const Gil& gil, Object* code) {
+  FunctionFacts facts;
+  const Owned name(gil, gil->PyObject_GetAttrString(code, gil->series >= 311 ? "co_qualname" : "co_name"));
+  facts.name = text_of(gil, name.get());
+  facts.variables = texts(gil, code, "co_varnames");
+  const size_t plain = facts.variables.size();
+  for (std::string& cell : texts(gil, code, "co_cellvars")) {
+    const auto end = facts.variables.begin() + ptrdiff_t(plain);
+    const bool parameter = std::find(facts.variables.begin(), end, cell) != end;
+    if (gil->series < kCellsShareSlots || !parameter) facts.variables.push_back(std::move(cell));
+  }
+  facts.free_variables = texts(gil, code, "co_freevars");
+  facts.variables.insert(facts.variables.end(), facts.free_variables.begin(), facts.free_variables.end());
+  facts.parameters = number(gil, code, "co_argcount");
+  facts.stack_slots = number(gil, code, "co_stacksize");
+  return facts;
+}
+
+Object* code_at(const char* place) {
+  return reinterpret_cast<Object*>(field<uintptr_t>(place, 0) & ~stacks::kReferenceTags);
+}
+
+Frame as_frame(const stacks::RawFrame& raw) {
+  return {raw.frame, reinterpret_cast<Object*>(const_cast<char*>(raw.code))};
 }
 
 // The frames of a thread, innermost first. With the GIL held no thread's chain moves.
@@ -100,21 +105,30 @@ Object* probe(Object*, Object* arguments) {
   if (frames.empty()) return gil->_Py_NoneStruct;
   Object* a = gil->PyTuple_GetItem(arguments, 0);
   Object* b = gil->PyTuple_GetItem(arguments, 1);
+  const Frame frame = as_frame(frames[0]);
+  Functions functions(gil);
+  const FunctionFacts* facts = functions.of(frame.code);
+  if (!facts) return gil->_Py_NoneStruct;
   // inner: e is a plain local; d is a parameter and a cell; a, b, c are free variables: a cell each.
-  int plain = 0, cells = 0;
-  each_slot(gil, frames[0], [&](std::string_view name, Object* object) {
+  int plain = 0, cells = 0, right = 0;
+  const auto each = [&](auto f) {
+    for (size_t i = 0; i < facts->variables.size(); ++i) f(facts->variables[i], slot_of(gil, frame, i));
+  };
+  each([&](const std::string& name, Object* object) {
     if (name == "e") plain += object == a;
     if (object && (name == "a" || name == "b" || name == "c" || name == "d")) cells += object != a && object != b;
   });
-  g_probe_matched = plain == 1 && cells == 4;
-  if (g_probe_matched) {
-    int right = 0;
-    each_local(gil, frames[0], [&](std::string_view name, Object* object) {
-      right +=
-          (object == a && (name == "a" || name == "e")) || (object == b && (name == "b" || name == "c" || name == "d"));
-    });
-    g_probe_matched = right == 5;
-  }
+  g_probe_matched = plain == 1 && cells == 4 && facts->stack_slots > 0 && facts->parameters == 2;
+  if (!g_probe_matched) return gil->_Py_NoneStruct;
+  each([&](const std::string& name, Object* object) {
+    if (object && is_exactly(object, gil->PyCell_Type)) {
+      const Owned content(gil, gil->PyCell_Get(object));
+      object = content.get();
+    }
+    right +=
+        (object == a && (name == "a" || name == "e")) || (object == b && (name == "b" || name == "c" || name == "d"));
+  });
+  g_probe_matched = right == 5;
   return gil->_Py_NoneStruct;
 }
 
@@ -142,21 +156,61 @@ bool check_locals(const Gil& gil) {
   return g_check == Check::passed;
 }
 
-std::vector<Local> running_locals(const Gil& gil) {
-  std::vector<Local> locals;
-  if (g_check.load(std::memory_order_acquire) != Check::passed) return locals;
+bool locals_are_known() { return g_check.load(std::memory_order_acquire) == Check::passed; }
+
+const FunctionFacts* Functions::of(Object* code) {
+  if (!code || !is_exactly(code, gil_->PyCode_Type)) return nullptr;
+  const auto [found, fresh] = known_.try_emplace(code);
+  if (fresh) found->second = read_facts(gil_, code);
+  return &found->second;
+}
+
+Object* slot_of(const Gil& gil, const Frame& frame, size_t slot) {
+  const auto word =
+      field<uintptr_t>(frame.address, g_interpreter.layout.frame_locals + ptrdiff_t(sizeof(void*) * slot));
+  if (gil->series >= 314 && (word & kTag) == kTag) return nullptr;  // a tagged integer
+  return reinterpret_cast<Object*>(word & ~stacks::kReferenceTags);
+}
+
+std::vector<Frame> running_frames(const Gil& gil) {
+  std::vector<Frame> frames;
+  if (!locals_are_known()) return frames;
   std::vector<ThreadState*> threads;
   ThreadState* thread = gil->PyInterpreterState_ThreadHead(gil->PyInterpreterState_Main());
   for (; thread; thread = gil->PyThreadState_Next(thread)) threads.push_back(thread);
   for (size_t i = threads.size(); i-- > 0;) {  // the list begins with the newest
-    const std::vector<stacks::RawFrame> frames = frames_of(threads[i]);
-    for (size_t j = frames.size(); j-- > 0;) {
-      each_local(gil, frames[j], [&](std::string_view name, Object* object) {
-        locals.push_back({std::string(name), object});
-      });
+    const std::vector<stacks::RawFrame> own = frames_of(threads[i]);
+    for (size_t j = own.size(); j-- > 0;) frames.push_back(as_frame(own[j]));
+  }
+  return frames;
+}
+
+// PyFrameObject (Include/internal/pycore_frame.h, 3.11 to 3.14): header, f_back, f_frame.
+bool frame_of_object(const Gil& gil, Object* frame_object, Frame& frame) {
+  if (!locals_are_known()) return false;
+  frame.address =
+      gil->series < 311 ? reinterpret_cast<const char*>(frame_object) : field<const char*>(frame_object, 24);
+  if (!frame.address) return false;
+  frame.code = code_at(frame.address + g_interpreter.layout.frame_code);
+  return frame.code && is_exactly(frame.code, gil->PyCode_Type);
+}
+
+// The frame is part of the generator: it begins so that its field for the code lies where the generator's code object
+// is found (Include/cpython/genobject.h, gi_iframe).
+bool frame_of_generator(const Gil& gil, Object* generator, Frame& frame) {
+  if (!locals_are_known() || gil->series < 311) return false;
+  const ptrdiff_t code_field = g_interpreter.layout.frame_code;
+  const ptrdiff_t size = basic_size_of(type_of(generator));
+  for (const char* attribute : {"gi_code", "cr_code", "ag_code"}) {
+    const Owned code(gil, gil->PyObject_GetAttrString(generator, attribute));
+    if (!code) continue;
+    for (ptrdiff_t at = size - ptrdiff_t(sizeof(void*)); at >= code_field; at -= ptrdiff_t(sizeof(void*))) {
+      if (code_at(reinterpret_cast<const char*>(generator) + at) != code.get()) continue;
+      frame = {reinterpret_cast<const char*>(generator) + at - code_field, code.get()};
+      return true;
     }
   }
-  return locals;
+  return false;
 }
 
 }  // namespace tensorscope::python::agent

@@ -23,7 +23,7 @@ PROBE int probe_attach() {
 // One line for the result ("complete" or "partial", then the detail), then one for each module: address, class, path.
 PROBE const char* probe_names(unsigned timeout_ms) {
   static thread_local std::string text;
-  const python::Names names = python::collect_names(timeout_ms);
+  const python::Names names = python::look_at_program(timeout_ms, {}).names;
   text = std::string(names.complete ? "complete" : "partial") + "\t" + names.detail + "\n";
   for (const python::ModuleName& module : names.modules) {
     text += std::to_string(module.object) + "\t" + module.class_name + "\t" + module.path + "\n";
@@ -37,7 +37,7 @@ PROBE void probe_after_fork_in_child() { python::after_fork_in_child(); }
 namespace tensorscope::snapshot {
 int request_and_wait(Reason reason, const char* detail, char*, size_t) {
   const python::ReleasedGil released;
-  const python::Names names = python::collect_names(5000);
+  const python::Names names = python::look_at_program(5000, {}).names;
   fprintf(stderr, "dump for reason %d (%s) with %zu modules: %s\n", int(reason), detail, names.modules.size(),
           names.complete ? "complete" : names.detail);
   return 0;

@@ -3,5 +3,5 @@
 
 namespace tensorscope::python {
 bool attach() { return false; }
-Names collect_names(unsigned) { return {}; }
+Findings look_at_program(unsigned, const SnapshotFacts&) { return {}; }
 }  // namespace tensorscope::python

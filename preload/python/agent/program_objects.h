@@ -5,13 +5,16 @@
 // as it found it. Two runs over a program that stands still say the same.
 #pragma once
 
-#include "python/agent/frame_locals.h"
 #include "python/bridge.h"
 #include "python/gil_thread.h"
 
 namespace tensorscope::python::agent {
 
-// Context: agent.
-void collect_module_names(const Gil& gil, Deadline deadline, Names& names);
+// Context: agent, once, before the first look: what the interpreter's own layouts are. May give the GIL up meanwhile.
+void check_layouts(const Gil& gil);
+
+// Context: agent. Paths of modules, and who refers to each tensor.
+void look_at_objects(const Gil& gil, Deadline deadline, const SnapshotFacts& facts, Names& names,
+                     References& references);
 
 }  // namespace tensorscope::python::agent

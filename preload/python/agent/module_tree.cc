@@ -1,0 +1,107 @@
+#include "python/agent/module_tree.h"
+
+#include <algorithm>
+#include <map>
+#include <string_view>
+#include <unordered_map>
+
+#include "python/agent/type_fields.h"
+#include "python/objects.h"
+
+namespace tensorscope::python::agent {
+
+using dump::ReferenceRoot;
+
+ModuleTree::ModuleTree(const Gil& gil, const ObjectGraph& graph, const std::vector<Kind>& kinds, Attributes& attributes)
+    : gil_(gil), graph_(graph), attributes_(attributes) {
+  for (uint32_t i = 0; i < graph.size(); ++i) {
+    if (kinds[i] == Kind::nn_module) modules_.push_back({i, kNoObject, {}, false});
+  }
+  std::sort(modules_.begin(), modules_.end(),
+            [&](const Module& a, const Module& b) { return graph.object(a.object) < graph.object(b.object); });
+  std::unordered_map<uint32_t, uint32_t> numbers;
+  for (uint32_t i = 0; i < modules_.size(); ++i) numbers[modules_[i].object] = i;
+  for (uint32_t i = 0; i < modules_.size(); ++i) {
+    Object* dict = attributes.find(graph.object(modules_[i].object), "_modules");
+    if (!dict) continue;
+    modules_[i].children_dict = graph.find(dict);
+    each_entry(gil, dict, [&](Object*, Object* value) {
+      const auto found = numbers.find(graph.find(value));
+      if (found == numbers.end()) return true;
+      modules_[i].children.push_back(found->second);
+      modules_[found->second].child |= found->second != i;
+      return true;
+    });
+  }
+}
+
+void ModuleTree::lead(ObjectPaths& paths) const {
+  std::vector<bool> led(modules_.size());
+  std::vector<uint32_t> level;
+  for (uint32_t i = 0; i < modules_.size(); ++i) {
+    if (modules_[i].child) continue;
+    led[i] = true;
+    level.push_back(i);
+  }
+  for (size_t next = 0; next < level.size(); ++next) {
+    const Module& module = modules_[level[next]];
+    if (!paths.reached(module.object) || module.children_dict == kNoObject || !paths.reached(module.children_dict))
+      continue;
+    for (const uint32_t child : module.children) {
+      if (led[child]) continue;
+      led[child] = true;
+      level.push_back(child);
+      paths.prefer_parent(modules_[child].object, module.children_dict);
+    }
+  }
+}
+
+void ModuleTree::want(Chains& chains, const ObjectPaths& paths) const {
+  std::map<std::string, int> numbers;
+  for (const Module& module : modules_) {
+    chains.want(module.object);
+    if (paths.has_other_parent(module.object)) continue;
+    const Root* root = paths.reached(module.object) ? paths.root_of(module.object) : nullptr;
+    const bool nameless = !root || root->kind == ReferenceRoot::extension || root->kind == ReferenceRoot::thread ||
+                          root->kind == ReferenceRoot::cycle;
+    if (!nameless) continue;
+    const std::string type = short_class_name(gil_, graph_.object(module.object));
+    chains.call(module.object, type + "@" + std::to_string(++numbers[type]));
+  }
+}
+
+void ModuleTree::call_parameters(Chains& chains, const ObjectPaths& paths) const {
+  for (const Module& module : modules_) {
+    if (!paths.reached(module.object)) continue;
+    each_entry(gil_, attributes_.find(graph_.object(module.object), "_parameters"), [&](Object* key, Object* value) {
+      const uint32_t parameter = graph_.find(value);
+      if (parameter == kNoObject || chains.called(parameter)) return true;
+      chains.call(parameter, chains.of(module.object).text + "." + std::string(text_of(gil_, key)));
+      return true;
+    });
+  }
+}
+
+// The globals of other modules than the main script with their module's name; a variable `self` as its class.
+std::string ModuleTree::path(const Chain& chain) const {
+  if (chain.root == ReferenceRoot::global && !chain.main) return chain.scope + "." + chain.text;
+  const std::string_view text = chain.text;
+  if (chain.root == ReferenceRoot::local && text.starts_with("self") && !is_identifier(text.substr(0, 5))) {
+    return short_class_name(gil_, graph_.object(chain.root_object)) + chain.text.substr(4);
+  }
+  if (chain.root == ReferenceRoot::local && text == "self")
+    return short_class_name(gil_, graph_.object(chain.root_object));
+  return chain.text;
+}
+
+void ModuleTree::name(Chains& chains, const ObjectPaths& paths, std::vector<ModuleName>& names) const {
+  for (const Module& module : modules_) {
+    Object* object = graph_.object(module.object);
+    const std::string type = short_class_name(gil_, object);
+    const std::string* called = chains.called(module.object);
+    std::string name = paths.reached(module.object) ? path(chains.of(module.object)) : called ? *called : type;
+    names.push_back({uint64_t(reinterpret_cast<uintptr_t>(object)), std::move(name), type});
+  }
+}
+
+}  // namespace tensorscope::python::agent

@@ -1,0 +1,48 @@
+// Every torch.nn.Module and which registers which. A module is named by the module that registers it; one that no other
+// registers, by whatever holds it; and where nothing with a name does, by its class and a number.
+//
+// Context: agent.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "python/agent/attributes.h"
+#include "python/agent/chains.h"
+#include "python/agent/object_graph.h"
+#include "python/agent/object_kinds.h"
+#include "python/agent/object_paths.h"
+#include "python/bridge.h"
+
+namespace tensorscope::python::agent {
+
+class ModuleTree {
+ public:
+  ModuleTree(const Gil& gil, const ObjectGraph& graph, const std::vector<Kind>& kinds, Attributes& attributes);
+
+  // Ways to modules lead through the modules that register them from here on.
+  void lead(ObjectPaths& paths) const;
+  // Says which chains are wanted, and how modules are called that nothing with a name holds.
+  void want(Chains& chains, const ObjectPaths& paths) const;
+  // How parameters are called: for optimizers, whose state has them as keys.
+  void call_parameters(Chains& chains, const ObjectPaths& paths) const;
+  // In the order of their addresses.
+  void name(Chains& chains, const ObjectPaths& paths, std::vector<ModuleName>& names) const;
+
+ private:
+  struct Module {
+    uint32_t object;
+    uint32_t children_dict = kNoObject;  // _modules
+    std::vector<uint32_t> children;      // numbers of modules
+    bool child = false;
+  };
+  std::string path(const Chain& chain) const;
+
+  const Gil& gil_;
+  const ObjectGraph& graph_;
+  Attributes& attributes_;
+  std::vector<Module> modules_;
+};
+
+}  // namespace tensorscope::python::agent

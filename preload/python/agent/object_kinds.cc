@@ -1,0 +1,67 @@
+#include "python/agent/object_kinds.h"
+
+#include <cstring>
+
+#include "python/agent/type_fields.h"
+#include "python/objects.h"
+
+namespace tensorscope::python::agent {
+
+namespace {
+
+Object* class_in(const Gil& gil, const char* module, const char* name) {
+  Object* found = entry(gil, module_globals(gil, module), name);
+  return found && has_flag(found, type_flags::kType) ? found : nullptr;
+}
+
+}  // namespace
+
+KnownClasses KnownClasses::find(const Gil& gil) {
+  KnownClasses classes;
+  classes.tensor = class_in(gil, "torch._C", "TensorBase");
+  if (!classes.tensor) classes.tensor = class_in(gil, "torch._C", "_TensorBase");  // up to torch 2.0
+  classes.parameter = class_in(gil, "torch.nn.parameter", "Parameter");
+  classes.nn_module = class_in(gil, "torch.nn.modules.module", "Module");
+  classes.optimizer = class_in(gil, "torch.optim.optimizer", "Optimizer");
+  return classes;
+}
+
+Kind Kinds::find(Object* type) const {
+  const auto derived = [&](Object* known) { return known && gil_->PyType_IsSubtype(type, known) != 0; };
+  if (derived(classes_.tensor)) return Kind::tensor;
+  if (derived(classes_.nn_module)) return Kind::nn_module;
+  if (derived(classes_.optimizer)) return Kind::optimizer;
+  const unsigned long flags = flags_of(type);
+  if (flags & type_flags::kType) return Kind::type;
+  if (flags & type_flags::kDict) return Kind::dict;
+  if (flags & type_flags::kList) return Kind::list;
+  if (flags & type_flags::kTuple) return Kind::tuple;
+  if (flags & type_flags::kException) return Kind::exception;
+  if (derived(gil_->PyModule_Type)) return Kind::module;
+  if (derived(gil_->PySet_Type) || derived(gil_->PyFrozenSet_Type)) return Kind::set;
+  if (type == gil_->PyTraceBack_Type) return Kind::traceback;
+  if (type == gil_->PyFrame_Type) return Kind::frame;
+  if (type == gil_->PyGen_Type || type == gil_->PyCoro_Type || type == gil_->PyAsyncGen_Type) return Kind::generator;
+  if (type == gil_->PyCell_Type) return Kind::cell;
+  if (type == gil_->PyFunction_Type) return Kind::function;
+  if (type == gil_->PyMethod_Type) return Kind::method;
+  if (type == gil_->PyCFunction_Type) return Kind::builtin_function;
+  if (type == gil_->PyDictProxy_Type) return Kind::mapping_proxy;
+  if (derived(gil_->_PyWeakref_RefType)) return Kind::weak_reference;
+  for (const Object* base = type; base; base = base_of(base)) {
+    if ((flags_of(base) & type_flags::kHeapType) == 0 && strcmp(short_name_of_class(gil_, base), "deque") == 0) {
+      return Kind::deque;
+    }
+  }
+  return Kind::other;
+}
+
+Kind Kinds::of_type(Object* type) {
+  Remembered& recent = recent_[(reinterpret_cast<uintptr_t>(type) >> 4) * 0x9e3779b97f4a7c15u >> 54];
+  if (recent.type != type) recent = {type, find(type)};
+  return recent.kind;
+}
+
+Kind Kinds::of(const Object* object) { return of_type(type_of(object)); }
+
+}  // namespace tensorscope::python::agent

@@ -1,0 +1,66 @@
+// What the agent tells apart: each object's kind, by its type alone.
+//
+// Context: agent.
+#pragma once
+
+#include <cstdint>
+#include <unordered_map>
+#include <vector>
+
+#include "python/agent/object_graph.h"
+#include "python/interpreter.h"
+
+namespace tensorscope::python::agent {
+
+enum class Kind : uint8_t {
+  other,
+  tensor,
+  nn_module,
+  optimizer,
+  type,
+  module,  // of Python
+  exception,
+  traceback,
+  frame,
+  generator,  // and coroutines
+  cell,
+  function,
+  method,            // bound
+  builtin_function,  // perhaps bound
+  dict,
+  list,
+  tuple,
+  set,
+  deque,
+  mapping_proxy,
+  weak_reference,
+};
+
+// The program's classes that matter; each may be null.
+struct KnownClasses {
+  Object* tensor = nullptr;     // torch._C.TensorBase
+  Object* parameter = nullptr;  // torch.nn.Parameter
+  Object* nn_module = nullptr;
+  Object* optimizer = nullptr;
+  static KnownClasses find(const Gil& gil);
+};
+
+class Kinds {
+ public:
+  Kinds(const Gil& gil, const KnownClasses& classes) : gil_(gil), classes_(classes) {}
+  Kind of_type(Object* type);
+  Kind of(const Object* object);
+
+ private:
+  struct Remembered {
+    const Object* type = nullptr;
+    Kind kind = Kind::other;
+  };
+  Kind find(Object* type) const;
+
+  const Gil& gil_;
+  const KnownClasses& classes_;
+  Remembered recent_[1024];
+};
+
+}  // namespace tensorscope::python::agent

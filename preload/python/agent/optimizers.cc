@@ -1,0 +1,37 @@
+#include "python/agent/optimizers.h"
+
+#include <algorithm>
+
+#include "python/agent/type_fields.h"
+#include "python/objects.h"
+
+namespace tensorscope::python::agent {
+
+Optimizers::Optimizers(const Gil& gil, const ObjectGraph& graph, const std::vector<Kind>& kinds, Attributes& attributes)
+    : gil_(gil), graph_(graph), trained_(graph.size()) {
+  for (uint32_t i = 0; i < graph.size(); ++i) {
+    if (kinds[i] != Kind::optimizer) continue;
+    optimizers_.push_back(i);
+    each_element(gil, attributes.find(graph.object(i), "param_groups"), [&](ptrdiff_t, Object* group) {
+      each_element(gil, entry(gil, group, "params"), [&](ptrdiff_t, Object* tensor) {
+        const uint32_t number = graph.find(tensor);
+        if (number == kNoObject || trained_[number]) return true;
+        trained_[number] = true;
+        tensors_.push_back(number);
+        return true;
+      });
+      return true;
+    });
+  }
+}
+
+void Optimizers::call(Chains& chains) const {
+  for (const uint32_t optimizer : optimizers_) {
+    const Object* type = type_of(graph_.object(optimizer));
+    const auto same = std::count_if(optimizers_.begin(), optimizers_.end(),
+                                    [&](uint32_t other) { return type_of(graph_.object(other)) == type; });
+    if (same == 1) chains.call(optimizer, short_name_of_class(gil_, type));
+  }
+}
+
+}  // namespace tensorscope::python::agent

@@ -1,0 +1,34 @@
+// Instances of torch.optim.Optimizer: how they are called, and which tensors they train.
+//
+// Context: agent.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "python/agent/attributes.h"
+#include "python/agent/chains.h"
+#include "python/agent/object_graph.h"
+#include "python/agent/object_kinds.h"
+
+namespace tensorscope::python::agent {
+
+class Optimizers {
+ public:
+  Optimizers(const Gil& gil, const ObjectGraph& graph, const std::vector<Kind>& kinds, Attributes& attributes);
+
+  // The only optimizer of its class is called by its class.
+  void call(Chains& chains) const;
+  bool trains(uint32_t tensor) const { return trained_[tensor]; }
+  // The tensors in all param_groups.
+  const std::vector<uint32_t>& tensors() const { return tensors_; }
+
+ private:
+  const Gil& gil_;
+  const ObjectGraph& graph_;
+  std::vector<uint32_t> optimizers_;
+  std::vector<uint32_t> tensors_;
+  std::vector<bool> trained_;
+};
+
+}  // namespace tensorscope::python::agent

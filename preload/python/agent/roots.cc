@@ -1,0 +1,208 @@
+#include "python/agent/roots.h"
+
+#include <algorithm>
+#include <string_view>
+#include <utility>
+
+#include "python/agent/cycles.h"
+#include "python/agent/type_fields.h"
+#include "python/objects.h"
+
+namespace tensorscope::python::agent {
+
+namespace {
+
+using dump::ReferenceRoot;
+
+constexpr size_t kNamedMembers = 5;  // of a cycle
+
+std::string text_entry(const Gil& gil, Object* dict, const char* name) {
+  Object* value = entry(gil, dict, name);
+  return std::string(text_of(gil, value));
+}
+
+std::string file_name(const std::string& path) { return path.substr(path.rfind('/') + 1); }
+
+// Where distributions and virtual environments put what is not the program's own.
+bool is_library(std::string_view file) {
+  return file.empty() || file.find("-packages/") != file.npos || file.find("/lib/python3") != file.npos;
+}
+
+}  // namespace
+
+uint32_t Roots::find(const void* object) const {
+  return object ? graph_.find(static_cast<const Object*>(object)) : kNoObject;
+}
+
+void Roots::add(uint32_t object, ReferenceRoot kind, std::string name, std::string scope, uint32_t node) {
+  if (object != kNoObject) paths_.add({object, kind, std::move(name), std::move(scope), node, false});
+}
+
+bool Roots::run(const std::vector<bool>& reachable) {
+  find_modules();
+  frames_ = running_frames(gil_);
+  close_namespaces(reachable);
+  return main_globals() && running_functions() && module_globals_of(false) && module_globals_of(true) &&
+         classes(reachable) && autograd_nodes() && evaluations() && held_outside() && garbage(reachable);
+}
+
+void Roots::find_modules() {
+  Object* main = module_globals(gil_, "__main__");
+  each_entry(gil_, gil_->PyImport_GetModuleDict(), [&](Object* key, Object* module) {
+    if (!is_a(gil_, module, gil_->PyModule_Type)) return true;
+    Object* globals = gil_->PyModule_GetDict(module);
+    if (globals && globals != main) {
+      modules_.push_back({globals, std::string(text_of(gil_, key)), is_library(text_entry(gil_, globals, "__file__"))});
+    }
+    return true;
+  });
+}
+
+// Modules and classes are roots of their own: nobody would write a way that leads through them from elsewhere.
+void Roots::close_namespaces(const std::vector<bool>& reachable) {
+  const auto close = [&](const void* object) {
+    if (const uint32_t found = find(object); found != kNoObject) paths_.close(found);
+  };
+  close(module_globals(gil_, "__main__"));
+  for (const PythonModule& module : modules_) close(module.globals);
+  for (uint32_t i = 0; i < graph_.size(); ++i) {
+    if (!reachable[i]) continue;
+    if (kinds_[i] == Kind::module) close(gil_->PyModule_GetDict(graph_.object(i)));
+    if (kinds_[i] == Kind::module || kinds_[i] == Kind::type) paths_.close(i);
+  }
+}
+
+bool Roots::main_globals() {
+  Object* globals = module_globals(gil_, "__main__");
+  const std::string file = file_name(text_entry(gil_, globals, "__file__"));
+  main_scope_ = file.empty() ? "__main__" : file;
+  if (const uint32_t object = find(globals); object != kNoObject) {
+    paths_.add({object, ReferenceRoot::global, "", main_scope_, UINT32_MAX, true});
+  }
+  return paths_.spread();
+}
+
+// Cells come first: what is in one has a variable's name, before any container that a variable refers to.
+bool Roots::running_functions() {
+  for (const bool cells : {true, false}) {
+    for (const Frame& frame : frames_) {
+      const FunctionFacts* facts = functions_.of(frame.code);
+      for (size_t i = 0; facts && i < facts->variables.size(); ++i) {
+        Object* value = slot_of(gil_, frame, i);
+        const uint32_t object = value && is_collected(value) ? find(value) : kNoObject;
+        if (object == kNoObject || (kinds_[object] == Kind::cell) != cells) continue;
+        if (kinds_[object] == Kind::tensor) locals_.push_back({object, false, facts->variables[i], facts->name});
+        add(object, ReferenceRoot::local, facts->variables[i], facts->name);
+      }
+    }
+  }
+  return paths_.spread();
+}
+
+bool Roots::module_globals_of(bool library) {
+  for (const PythonModule& module : modules_) {
+    if (module.library == library) add(find(module.globals), ReferenceRoot::global, "", module.name);
+  }
+  if (library) {  // modules that are in sys.modules no more
+    for (uint32_t i = 0; i < graph_.size(); ++i) {
+      if (kinds_[i] != Kind::module) continue;
+      Object* globals = gil_->PyModule_GetDict(graph_.object(i));
+      add(find(globals), ReferenceRoot::global, "", text_entry(gil_, globals, "__name__"));
+    }
+  }
+  return paths_.spread();
+}
+
+bool Roots::classes(const std::vector<bool>& reachable) {
+  for (uint32_t i = 0; i < graph_.size(); ++i) {
+    if (kinds_[i] != Kind::type || !reachable[i]) continue;
+    Object* type = graph_.object(i);
+    const std::string module = text_entry(gil_, class_dict_of(type), "__module__");
+    add(i, ReferenceRoot::class_, short_name_of_class(gil_, type), module == "__main__" ? main_scope_ : module);
+  }
+  return paths_.spread();
+}
+
+// An address is used only where it is an object that is there now; a node's own object says whose it is (the first
+// word of THPCppFunction and THPFunction, torch/csrc/autograd/python_cpp_function.h and python_function.h).
+bool Roots::autograd_nodes() {
+  if (!seeds_) return true;
+  for (const snapshot::GraphSeeds::Node& node : seeds_->nodes) {
+    const uint32_t object = find(reinterpret_cast<const void*>(node.object));
+    if (object == kNoObject || field<uint64_t>(graph_.object(object), 16) != node.address) continue;
+    // Made by a class statement: the ctx of a custom Function. Else what tensor.grad_fn gave out.
+    const bool custom = has_flag(graph_.object(object), type_flags::kHeapType);
+    add(object, ReferenceRoot::node, custom ? "ctx" : "grad_fn", short_class_name(gil_, graph_.object(object)),
+        node.number);
+  }
+  for (const snapshot::GraphSeeds::Packed& packed : seeds_->packed) {
+    add(find(reinterpret_cast<const void*>(packed.data)), ReferenceRoot::node, "packed", "", packed.node);
+    add(find(reinterpret_cast<const void*>(packed.pack_hook)), ReferenceRoot::node, "pack_hook", "", packed.node);
+    add(find(reinterpret_cast<const void*>(packed.unpack_hook)), ReferenceRoot::node, "unpack_hook", "", packed.node);
+  }
+  for (const snapshot::GraphSeeds::Hook& hook : seeds_->hooks) {
+    add(find(reinterpret_cast<const void*>(hook.dictionary)), ReferenceRoot::node, "hooks", "", hook.node);
+  }
+  return paths_.spread();
+}
+
+// The values that an evaluation works with (a for loop's iterator, an argument) lie after the variables. How far they
+// reach is known to the running interpreter alone, so a word there counts only where it is an object that has a
+// reference which nothing else explains.
+bool Roots::evaluations() {
+  for (const Frame& frame : frames_) {
+    const FunctionFacts* facts = functions_.of(frame.code);
+    if (!facts) continue;
+    const size_t first = facts->variables.size();
+    for (size_t i = first; i < first + facts->stack_slots; ++i) {
+      const uint32_t object = find(slot_of(gil_, frame, i));
+      if (object == kNoObject || !paths_.unreached(object) || graph_.outside_references(object) == 0) continue;
+      const std::string name = std::string("<") + short_class_name(gil_, graph_.object(object)) + ">";
+      if (kinds_[object] == Kind::tensor) locals_.push_back({object, true, name, facts->name});
+      add(object, ReferenceRoot::local, name, facts->name);
+    }
+  }
+  return paths_.spread();
+}
+
+// First what can be named.
+bool Roots::held_outside() {
+  for (const bool named : {true, false}) {
+    for (uint32_t i = 0; i < graph_.size(); ++i) {
+      if (!paths_.unreached(i) || graph_.outside_references(i) == 0) continue;
+      const Kind kind = kinds_[i];
+      const bool can_be_named = kind == Kind::exception || kind == Kind::traceback || kind == Kind::generator;
+      if (can_be_named != named) continue;
+      const char* type = short_class_name(gil_, graph_.object(i));
+      const ReferenceRoot root = kind == Kind::exception || kind == Kind::traceback ? ReferenceRoot::thread
+                                 : kind == Kind::generator                          ? ReferenceRoot::suspended
+                                                                                    : ReferenceRoot::extension;
+      add(i, root, named ? "" : type, type);
+    }
+    if (!paths_.spread()) return false;
+  }
+  return true;
+}
+
+bool Roots::garbage(const std::vector<bool>& reachable) {
+  for (const std::vector<uint32_t>& members : root_cycles(graph_, reachable)) {
+    std::vector<std::string> types;
+    uint32_t first = members[0];
+    for (const uint32_t member : members) {
+      Object* object = graph_.object(member);
+      const bool instance = has_flag(object, type_flags::kHeapType);
+      if (instance && !has_flag(graph_.object(first), type_flags::kHeapType)) first = member;
+      std::string type = short_class_name(gil_, object);
+      const auto found = std::find(types.begin(), types.end(), type);
+      if (found == types.end() && types.size() <= kNamedMembers)
+        types.insert(instance ? types.begin() : types.end(), type);
+    }
+    std::string scope;
+    for (size_t i = 0; i < types.size() && i < kNamedMembers; ++i) scope += (i > 0 ? ", " : "") + types[i];
+    if (types.size() > kNamedMembers) scope += ", ...";
+    add(first, ReferenceRoot::cycle, short_class_name(gil_, graph_.object(first)), scope);
+  }
+  return paths_.spread();
+}
+
+}  // namespace tensorscope::python::agent

@@ -1,0 +1,70 @@
+// Where ways to objects begin, in the order in which a person would name them: globals of the main script, variables of
+// running functions, globals of the program's own modules and then of libraries, classes, autograd nodes, values that a
+// running function is working with, what only the interpreter or C code holds, and garbage.
+//
+// Context: agent.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "python/agent/frame_locals.h"
+#include "python/agent/object_graph.h"
+#include "python/agent/object_kinds.h"
+#include "python/agent/object_paths.h"
+#include "snapshot/graph_seeds.h"
+
+namespace tensorscope::python::agent {
+
+// A tensor that a running function's variable refers to.
+struct LocalReference {
+  uint32_t object;
+  bool temporary;  // no variable: a value of the evaluation that is going on
+  std::string name, scope;
+};
+
+class Roots {
+ public:
+  Roots(const Gil& gil, const ObjectGraph& graph, const std::vector<Kind>& kinds, Functions& functions,
+        ObjectPaths& paths, const snapshot::GraphSeeds* seeds)
+      : gil_(gil), graph_(graph), kinds_(kinds), functions_(functions), paths_(paths), seeds_(seeds) {}
+
+  // Gives all ways. False: the time was up.
+  bool run(const std::vector<bool>& reachable);
+
+  const std::vector<LocalReference>& locals() const { return locals_; }
+
+ private:
+  struct PythonModule {
+    Object* globals;
+    std::string name;
+    bool library;
+  };
+
+  void find_modules();
+  void close_namespaces(const std::vector<bool>& reachable);
+  bool main_globals();
+  bool running_functions();
+  bool module_globals_of(bool library);
+  bool classes(const std::vector<bool>& reachable);
+  bool autograd_nodes();
+  bool evaluations();
+  bool held_outside();
+  bool garbage(const std::vector<bool>& reachable);
+  void add(uint32_t object, dump::ReferenceRoot kind, std::string name, std::string scope, uint32_t node = UINT32_MAX);
+  uint32_t find(const void* object) const;
+
+  const Gil& gil_;
+  const ObjectGraph& graph_;
+  const std::vector<Kind>& kinds_;
+  Functions& functions_;
+  ObjectPaths& paths_;
+  const snapshot::GraphSeeds* seeds_;
+  std::vector<PythonModule> modules_;
+  std::vector<Frame> frames_;
+  std::vector<LocalReference> locals_;
+  std::string main_scope_;
+};
+
+}  // namespace tensorscope::python::agent

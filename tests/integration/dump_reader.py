@@ -1,0 +1,79 @@
+"""Chunks of a dump that the exported JSON does not show, read with the schema's generated code."""
+import importlib
+import pathlib
+import struct
+import subprocess
+import sys
+import tempfile
+from types import SimpleNamespace
+
+import harness
+
+SCHEMA = harness.ROOT / "include" / "tensorscope" / "dump.fbs"
+ROOTS = ("global", "local", "suspended", "traceback", "class", "thread", "node", "extension", "cycle", "user", "output")
+ROLES = ("plain", "parameter", "buffer", "module_attribute", "optimizer_state", "saved")
+STATES = ("none", "kept_by_cpp", "referenced", "garbage")
+_folder = None
+
+
+def table(name):
+    """The generated class of a table."""
+    global _folder
+    if _folder is None:
+        _folder = tempfile.TemporaryDirectory()
+        subprocess.run(["flatc", "--python", "-o", _folder.name, str(SCHEMA)], check=True)
+    sys.path.insert(0, _folder.name)
+    try:
+        return getattr(importlib.import_module(f"tensorscope.dump.{name}"), name)
+    finally:
+        sys.path.remove(_folder.name)
+
+
+def payloads(path, kind):
+    data = pathlib.Path(path).read_bytes()
+    at = 24
+    while at < len(data):
+        found, _, length, _ = struct.unpack_from("<4sIQQ", data, at)
+        if found.decode() == kind:
+            yield data[at + 24:at + 24 + length]
+        at += 24 + (length + 7) // 8 * 8
+
+
+class References:
+    """The REFS chunk; tensors are keyed by address."""
+
+    def __init__(self, path):
+        addresses = {}
+        for payload in payloads(path, "TENS"):
+            rows = table("TensorRows").GetRootAs(payload, 4)
+            for i in range(rows.ValuesLength()):
+                addresses[rows.Values(i).Serial()] = rows.Values(i).Address()
+        (payload,) = payloads(path, "REFS")
+        refs = table("References").GetRootAs(payload, 4)
+        text = [refs.Strings(i).decode() for i in range(refs.StringsLength())]
+        self.complete, self.detail = refs.Complete(), refs.Detail().decode()
+        self.objects, self.gil_ns = refs.Objects(), refs.GilNs()
+        self.rows, self.tensors = {}, {}
+        for i in range(refs.ReferencesLength()):
+            row = refs.References(i)
+            self.rows.setdefault(addresses.get(row.Tensor()), []).append(SimpleNamespace(
+                text=text[row.Text()], scope=text[row.Scope()], holder=text[row.Holder()], node=row.Node(),
+                steps=row.Steps(), root=ROOTS[row.Root()], role=ROLES[row.Role()]))
+        for i in range(refs.TensorsLength()):
+            row = refs.Tensors(i)
+            self.tensors[addresses.get(row.Tensor())] = SimpleNamespace(
+                type=text[row.TypeName()], references=row.References(), state=STATES[row.State()],
+                optimized=bool(row.Optimized()), trained=bool(row.Trained()))
+        self.slots = {}
+        for i in range(refs.SlotsLength()):
+            row = refs.Slots(i)
+            self.slots.setdefault(text[row.ClassName()], {})[row.Ordinal()] = text[row.Name()]
+        self.nodes = [SimpleNamespace(text=text[row.Text()], scope=text[row.Scope()], node=row.Node(),
+                                      root=ROOTS[row.Root()])
+                      for row in map(refs.Nodes, range(refs.NodesLength()))]
+
+    def of(self, address):
+        return [(row.root, row.scope, row.text) for row in self.rows.get(address, [])]
+
+    def texts(self, address, role=None):
+        return [row.text for row in self.rows.get(address, []) if role is None or row.role == role]
