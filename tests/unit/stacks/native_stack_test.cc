@@ -87,7 +87,7 @@ TEST_F(NativeStack, ManyThreads) {
 
 // Frames whose size is only known at run time, so that their CFA is relative to RBP.
 __attribute__((noinline)) int with_alloca(size_t bytes, int depth) {
-  volatile char* memory = static_cast<volatile char*>(alloca(bytes));
+  volatile char* memory = static_cast<volatile char*>(alloca(bytes + 1));
   memory[0] = 1;
   if (depth > 0) return with_alloca(bytes * 2 % 977 + 1, depth - 1) + memory[0];
   EXPECT_SAME_STACKS(both_stacks());
