@@ -4,32 +4,12 @@
 
 namespace tensorscope::stacks {
 
-StackId FormerNodes::take(StackId caller_node) {
-  for (auto& way : ways_) {
-    if (way.node == 0 || way.caller_node != caller_node) continue;
-    const StackId node = way.node;
-    way.node = 0;
-    return node;
-  }
-  return 0;
-}
-
-void FormerNodes::put(StackId caller_node, StackId node) {
-  for (auto& way : ways_) {
-    if (way.node != 0) continue;
-    way = {caller_node, node};
-    return;
-  }
-  ways_[next_++ % kWays] = {caller_node, node};
-}
-
 uint32_t FrameCache::add(uint64_t ip, uint32_t depth_words) {
   uint32_t bucket = hash(ip, depth_words);
   while (buckets_[bucket] != 0) bucket = (bucket + 1) % kBuckets;
   const uint32_t index = ++used_;
   buckets_[bucket] = index;
   records_[index] = {};
-  former_nodes_[index] = {};
   records_[index].ip = ip;
   records_[index].depth_words = depth_words;
   return index;

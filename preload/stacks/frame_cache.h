@@ -37,29 +37,12 @@ struct FrameRecord {
 };
 static_assert(sizeof(FrameRecord) == 32);
 
-// Nodes of a frame that is called from several places in turn, at the same place on the stack: what its record said
-// before. A node depends on nothing but its caller's node and the frame's ip, so these stay right for ever.
-class FormerNodes {
- public:
-  // The frame's node below `caller_node`, 0: not remembered. What is found leaves.
-  StackId take(StackId caller_node);
-  void put(StackId caller_node, StackId node);
-
- private:
-  static constexpr int kWays = 4;
-  struct {
-    StackId caller_node, node;
-  } ways_[kWays];
-  uint32_t next_;
-};
-
 class FrameCache {
  public:
   static constexpr uint32_t kRecords = 8192;
   static_assert(kRecords <= 1 << 16);  // FrameRecord::caller
 
   FrameRecord& operator[](uint32_t index) { return records_[index]; }
-  FormerNodes& former_nodes(uint32_t index) { return former_nodes_[index]; }
   uint64_t& bp(uint32_t index) { return bps_[index]; }  // of a record that is from_bp
 
   // Index of the record, 0: none.
@@ -84,7 +67,6 @@ class FrameCache {
 
   uint32_t used_;  // besides record 0, which stays empty
   FrameRecord records_[kRecords];
-  FormerNodes former_nodes_[kRecords];
   uint32_t buckets_[kBuckets];
   uint64_t bps_[kRecords];
 };

@@ -23,6 +23,7 @@ uint64_t published(const std::atomic<uint64_t>& link) {
 
 StackId NativeTrie::child(StackId parent, uint64_t address) {
   if (address == 0) return 0;
+  if (is_child(parent + 1, parent, address)) return parent + 1;
   const uint64_t key = hash(parent, address);
   for (int i = 0; i < kLevels; ++i) {
     Line* lines = levels_[i].load(std::memory_order_acquire);
@@ -40,6 +41,15 @@ StackId NativeTrie::child(StackId parent, uint64_t address) {
     }
   }
   return 0;
+}
+
+bool NativeTrie::is_child(StackId id, StackId parent, uint64_t address) const {
+  if (id / kChunkNodes >= kMaxChunks) return false;
+  const Node* nodes = chunks_[id / kChunkNodes].load(std::memory_order_acquire);
+  if (nodes == nullptr) return false;
+  const Node& node = nodes[id % kChunkNodes];
+  return node.address.load(std::memory_order_relaxed) == address &&
+         node.parent.load(std::memory_order_relaxed) == parent;
 }
 
 NativeFrame NativeTrie::frame(StackId id) const {

@@ -54,6 +54,9 @@ class NativeTrie {
 
   Line* level(int index);
   Node* chunk(size_t index);
+  // The nodes of a new stack come one after the other, so a node's first child mostly is the next number: one look at a
+  // line that the node before it has brought. Both words are written once, so what is found is whole.
+  bool is_child(StackId id, StackId parent, uint64_t address) const;
   StackId new_node(StackId parent, uint64_t address);
 
   std::atomic<Line*> levels_[kLevels] = {};

@@ -29,6 +29,15 @@ TEST(NativeTrie, SameChildOfSameParentIsSameNode) {
   EXPECT_EQ(addresses_of(trie, b), (std::vector<uint64_t>{0x2000, 0x1000}));
 }
 
+TEST(NativeTrie, NextNumberIsNoChildUnlessItsParentSaysSo) {
+  static constinit NativeTrie trie;
+  const StackId a = trie.child(0, 0x1000);
+  const StackId b = trie.child(0, 0x2000);
+  ASSERT_EQ(b, a + 1);
+  EXPECT_NE(trie.child(a, 0x2000), b);
+  EXPECT_EQ(addresses_of(trie, trie.child(a, 0x2000)), (std::vector<uint64_t>{0x2000, 0x1000}));
+}
+
 TEST(NativeTrie, NoAddressIsNoNode) {
   static constinit NativeTrie trie;
   EXPECT_EQ(trie.child(0, 0), 0u);
