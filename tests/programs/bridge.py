@@ -26,3 +26,19 @@ def names(probe, timeout_ms=60_000):
     """The first line of the answer, and {address: (class, path)}."""
     first, *lines = probe.probe_names(timeout_ms).decode().splitlines()
     return first, {int(address): (kind, path) for address, kind, path in (line.split("\t") for line in lines)}
+
+
+def register_tensor(probe, address):
+    """Makes the probe take this address for that of a live TensorImpl."""
+    probe.probe_register_tensor(ctypes.c_void_p(address))
+
+
+def references(probe, timeout_ms=60_000):
+    """The first line of the answer, and {address: [[root, scope, text], ...]}."""
+    probe.probe_references.restype = ctypes.c_char_p
+    first, *lines = probe.probe_references(timeout_ms).decode().splitlines()
+    rows = {}
+    for line in lines:
+        address, *row = line.split("\t")
+        rows.setdefault(int(address), []).append(row)
+    return first, rows

@@ -120,6 +120,17 @@ const std::vector<std::string_view>& Attributes::shared_names(const Object* type
   return found->second;
 }
 
+uint32_t Attributes::lead(const ObjectGraph& graph, uint32_t instance, std::string_view name, ObjectPaths& paths) {
+  Object* value = find(graph.object(instance), name);
+  const uint32_t number = value ? graph.find(value) : kNoObject;
+  if (number == kNoObject) return kNoObject;
+  Object* dict = own_dict(gil_, graph.object(instance));
+  const uint32_t attributes = dict ? graph.find(dict) : kNoObject;
+  if (attributes != kNoObject) paths.prefer_parent(attributes, instance);
+  paths.prefer_parent(number, attributes != kNoObject ? attributes : instance);
+  return number;
+}
+
 Object* Attributes::find(const Object* instance, std::string_view name) {
   Object* found = nullptr;
   each(instance, [&](std::string_view other, Object* value) {

@@ -8,6 +8,8 @@
 #include <unordered_map>
 #include <vector>
 
+#include "python/agent/object_graph.h"
+#include "python/agent/object_paths.h"
 #include "python/agent/type_fields.h"
 #include "python/interpreter.h"
 #include "python/objects.h"
@@ -57,6 +59,10 @@ class Attributes {
   }
 
   Object* find(const Object* instance, std::string_view name);
+
+  // Ways to this attribute's value lead through the instance from here on, whatever variable also holds it. Returns the
+  // value's number, kNoObject where there is none.
+  uint32_t lead(const ObjectGraph& graph, uint32_t instance, std::string_view name, ObjectPaths& paths);
 
  private:
   static constexpr ptrdiff_t kMemberBytes = 40;    // PyMemberDef

@@ -15,7 +15,7 @@ using dump::ReferenceRoot;
 ModuleTree::ModuleTree(const Gil& gil, const ObjectGraph& graph, const std::vector<Kind>& kinds, Attributes& attributes)
     : gil_(gil), graph_(graph), attributes_(attributes) {
   for (uint32_t i = 0; i < graph.size(); ++i) {
-    if (kinds[i] == Kind::nn_module) modules_.push_back({i, kNoObject, {}, false});
+    if (kinds[i] == Kind::nn_module) modules_.push_back({i, {}, false});
   }
   std::sort(modules_.begin(), modules_.end(),
             [&](const Module& a, const Module& b) { return graph.object(a.object) < graph.object(b.object); });
@@ -24,7 +24,6 @@ ModuleTree::ModuleTree(const Gil& gil, const ObjectGraph& graph, const std::vect
   for (uint32_t i = 0; i < modules_.size(); ++i) {
     Object* dict = attributes.find(graph.object(modules_[i].object), "_modules");
     if (!dict) continue;
-    modules_[i].children_dict = graph.find(dict);
     each_entry(gil, dict, [&](Object*, Object* value) {
       const auto found = numbers.find(graph.find(value));
       if (found == numbers.end()) return true;
@@ -45,13 +44,14 @@ void ModuleTree::lead(ObjectPaths& paths) const {
   }
   for (size_t next = 0; next < level.size(); ++next) {
     const Module& module = modules_[level[next]];
-    if (!paths.reached(module.object) || module.children_dict == kNoObject || !paths.reached(module.children_dict))
-      continue;
+    if (!paths.reached(module.object)) continue;
+    for (const char* name : {"_parameters", "_buffers"}) attributes_.lead(graph_, module.object, name, paths);
+    const uint32_t children = attributes_.lead(graph_, module.object, "_modules", paths);
     for (const uint32_t child : module.children) {
-      if (led[child]) continue;
+      if (led[child] || children == kNoObject) continue;
       led[child] = true;
       level.push_back(child);
-      paths.prefer_parent(modules_[child].object, module.children_dict);
+      paths.prefer_parent(modules_[child].object, children);
     }
   }
 }

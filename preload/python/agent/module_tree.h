@@ -33,8 +33,7 @@ class ModuleTree {
  private:
   struct Module {
     uint32_t object;
-    uint32_t children_dict = kNoObject;  // _modules
-    std::vector<uint32_t> children;      // numbers of modules
+    std::vector<uint32_t> children;  // numbers of modules
     bool child = false;
   };
   std::string path(const Chain& chain) const;

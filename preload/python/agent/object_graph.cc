@@ -130,7 +130,13 @@ bool ObjectGraph::look_into(const char*& detail) {
   return true;
 }
 
-bool ObjectGraph::read(const char*& detail) { return list(detail) && look_into(detail); }
+bool ObjectGraph::read(const std::vector<Object*>& also, const char*& detail) {
+  if (!list(detail)) return false;
+  for (Object* object : also) {
+    if (tracking_is_known_ && is_collected(object) && is_tracked(object) && !add(object)) detail = kNoMemory;
+  }
+  return memory_lasted_ && look_into(detail);
+}
 
 std::vector<bool> reachable_objects(const ObjectGraph& graph) {
   std::vector<bool> reached(graph.size());

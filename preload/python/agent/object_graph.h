@@ -24,9 +24,9 @@ class ObjectGraph {
  public:
   ObjectGraph(const Gil& gil, Deadline deadline) : gil_(gil), deadline_(deadline) {}
 
-  // False: the time or memory was up, or the objects could not be listed (`detail`, a literal, says so); what was found
-  // is kept.
-  bool read(const char*& detail);
+  // `also`: objects that may be hidden from the list, and that perhaps only the interpreter refers to. False: the time
+  // or memory was up, or the objects could not be listed (`detail`, a literal, says so); what was found is kept.
+  bool read(const std::vector<Object*>& also, const char*& detail);
 
   size_t size() const { return objects_.size(); }
   Object* object(uint32_t i) const { return objects_[i]; }

@@ -48,10 +48,9 @@ Kind Kinds::find(Object* type) const {
   if (type == gil_->PyCFunction_Type) return Kind::builtin_function;
   if (type == gil_->PyDictProxy_Type) return Kind::mapping_proxy;
   if (derived(gil_->_PyWeakref_RefType)) return Kind::weak_reference;
-  for (const Object* base = type; base; base = base_of(base)) {
-    if ((flags_of(base) & type_flags::kHeapType) == 0 && strcmp(short_name_of_class(gil_, base), "deque") == 0) {
-      return Kind::deque;
-    }
+  for (Object* base = type; base; base = base_of(base)) {
+    const char* name = gil_->PyExceptionClass_Name(base);  // with its module where C code made it
+    if (name && strcmp(name, "collections.deque") == 0) return Kind::deque;
   }
   return Kind::other;
 }

@@ -8,7 +8,7 @@
 namespace tensorscope::python::agent {
 
 Optimizers::Optimizers(const Gil& gil, const ObjectGraph& graph, const std::vector<Kind>& kinds, Attributes& attributes)
-    : gil_(gil), graph_(graph), trained_(graph.size()) {
+    : gil_(gil), graph_(graph), attributes_(attributes), trained_(graph.size()) {
   for (uint32_t i = 0; i < graph.size(); ++i) {
     if (kinds[i] != Kind::optimizer) continue;
     optimizers_.push_back(i);
@@ -20,6 +20,19 @@ Optimizers::Optimizers(const Gil& gil, const ObjectGraph& graph, const std::vect
         tensors_.push_back(number);
         return true;
       });
+      return true;
+    });
+  }
+}
+
+void Optimizers::lead(ObjectPaths& paths) const {
+  for (const uint32_t optimizer : optimizers_) {
+    if (!paths.reached(optimizer)) continue;
+    const uint32_t state = attributes_.lead(graph_, optimizer, "state", paths);
+    if (state == kNoObject) continue;
+    each_entry(gil_, graph_.object(state), [&](Object*, Object* entries) {
+      const uint32_t number = graph_.find(entries);
+      if (number != kNoObject && has_flag(entries, type_flags::kDict)) paths.prefer_parent(number, state);
       return true;
     });
   }

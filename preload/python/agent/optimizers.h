@@ -17,6 +17,8 @@ class Optimizers {
  public:
   Optimizers(const Gil& gil, const ObjectGraph& graph, const std::vector<Kind>& kinds, Attributes& attributes);
 
+  // Ways to what an optimizer keeps lead through the optimizer from here on.
+  void lead(ObjectPaths& paths) const;
   // The only optimizer of its class is called by its class.
   void call(Chains& chains) const;
   bool trains(uint32_t tensor) const { return trained_[tensor]; }
@@ -26,6 +28,7 @@ class Optimizers {
  private:
   const Gil& gil_;
   const ObjectGraph& graph_;
+  Attributes& attributes_;
   std::vector<uint32_t> optimizers_;
   std::vector<uint32_t> tensors_;
   std::vector<bool> trained_;

@@ -72,20 +72,22 @@ class Look {
 
   void run() {
     const char* detail = "";
-    bool complete = graph_.read(detail);
+    const std::vector<Frame> running = running_frames(gil_);
+    bool complete = graph_.read(held_by_interpreter(running), detail);
     Kinds kinds(gil_, classes_);
     kinds_.reserve(graph_.size());
     for (uint32_t i = 0; i < graph_.size(); ++i) kinds_.push_back(kinds.of(graph_.object(i)));
     reachable_ = complete ? reachable_objects(graph_) : std::vector<bool>(graph_.size(), true);
 
     ObjectPaths paths(graph_, deadline_);
-    Roots roots(gil_, graph_, kinds_, functions_, paths, facts_.graph.get());
+    Roots roots(gil_, graph_, kinds_, functions_, paths, running, facts_.graph.get());
     const bool in_time = roots.run(reachable_);
     if (complete && !in_time) detail = kNoTime;
     complete = complete && in_time;
     const ModuleTree modules(gil_, graph_, kinds_, attributes_);
     modules.lead(paths);
     const Optimizers optimizers(gil_, graph_, kinds_, attributes_);
+    optimizers.lead(paths);
     const TensorObjects tensors(gil_, graph_, kinds_, facts_.serial);
 
     Steps steps(gil_, graph_, kinds_, functions_, attributes_);
@@ -111,6 +113,18 @@ class Look {
   struct NodeRow {
     uint32_t holder, object, node;
   };
+
+  // What gc.freeze() may have hidden with nothing that refers to it but the interpreter itself.
+  std::vector<Object*> held_by_interpreter(const std::vector<Frame>& running) {
+    std::vector<Object*> objects = {gil_->PyImport_GetModuleDict()};
+    for (const Frame& frame : running) {
+      const FunctionFacts* facts = functions_.of(frame.code);
+      for (size_t i = 0; facts && i < facts->variables.size(); ++i) {
+        if (Object* value = slot_of(gil_, frame, i)) objects.push_back(value);
+      }
+    }
+    return objects;
+  }
 
   // The holders of a tensor that get a row: registers of modules first, then the nearest.
   std::vector<uint32_t> chosen(const TensorObjects& tensors, const TensorObjects::Tensor& tensor,

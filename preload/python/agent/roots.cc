@@ -40,7 +40,6 @@ void Roots::add(uint32_t object, ReferenceRoot kind, std::string name, std::stri
 
 bool Roots::run(const std::vector<bool>& reachable) {
   find_modules();
-  frames_ = running_frames(gil_);
   close_namespaces(reachable);
   return main_globals() && running_functions() && module_globals_of(false) && module_globals_of(true) &&
          classes(reachable) && autograd_nodes() && evaluations() && held_outside() && garbage(reachable);

@@ -27,8 +27,14 @@ struct LocalReference {
 class Roots {
  public:
   Roots(const Gil& gil, const ObjectGraph& graph, const std::vector<Kind>& kinds, Functions& functions,
-        ObjectPaths& paths, const snapshot::GraphSeeds* seeds)
-      : gil_(gil), graph_(graph), kinds_(kinds), functions_(functions), paths_(paths), seeds_(seeds) {}
+        ObjectPaths& paths, const std::vector<Frame>& running, const snapshot::GraphSeeds* seeds)
+      : gil_(gil),
+        graph_(graph),
+        kinds_(kinds),
+        functions_(functions),
+        paths_(paths),
+        frames_(running),
+        seeds_(seeds) {}
 
   // Gives all ways. False: the time was up.
   bool run(const std::vector<bool>& reachable);
@@ -60,9 +66,9 @@ class Roots {
   const std::vector<Kind>& kinds_;
   Functions& functions_;
   ObjectPaths& paths_;
+  const std::vector<Frame>& frames_;
   const snapshot::GraphSeeds* seeds_;
   std::vector<PythonModule> modules_;
-  std::vector<Frame> frames_;
   std::vector<LocalReference> locals_;
   std::string main_scope_;
 };

@@ -203,7 +203,8 @@ void Steps::describe(Object* object, Kind kind, Wanted& wanted) {
     default:
       break;
   }
-  const bool told_by_kind = kind == Kind::frame || kind == Kind::traceback || kind == Kind::type;
+  const bool told_by_kind =
+      kind == Kind::frame || kind == Kind::generator || kind == Kind::traceback || kind == Kind::type;
   if (wanted.done() || told_by_kind) {
   } else if (kind == Kind::builtin_function) {
     wanted.offer(field<Object*>(object, 24), StepKind::content);  // m_self (Include/cpython/methodobject.h)

@@ -4,7 +4,9 @@
 #include <cstdio>
 #include <cstring>
 #include <string>
+#include <unordered_set>
 
+#include "live/tensor_serial.h"
 #include "python/bridge.h"
 #include "python/interpreter.h"
 #include "snapshot/collector.h"
@@ -13,6 +15,10 @@
 #define PROBE extern "C" __attribute__((visibility("default")))
 
 using namespace tensorscope;
+
+namespace {
+std::unordered_set<const void*> g_tensors;
+}
 
 // 1 once the bridge has done with the interpreter what it does when torch appears.
 PROBE int probe_attach() {
@@ -27,6 +33,26 @@ PROBE const char* probe_names(unsigned timeout_ms) {
   text = std::string(names.complete ? "complete" : "partial") + "\t" + names.detail + "\n";
   for (const python::ModuleName& module : names.modules) {
     text += std::to_string(module.object) + "\t" + module.class_name + "\t" + module.path + "\n";
+  }
+  return text.c_str();
+}
+
+// What stands for live tensors in a program without torch. The address is the serial.
+PROBE void probe_register_tensor(const void* impl) { g_tensors.insert(impl); }
+
+namespace tensorscope::live {
+Serial tensor_serial(const void* impl) { return g_tensors.count(impl) ? reinterpret_cast<uintptr_t>(impl) : 0; }
+}  // namespace tensorscope::live
+
+// As probe_names(), then one line for each reference: address, root, scope, text.
+PROBE const char* probe_references(unsigned timeout_ms) {
+  static thread_local std::string text;
+  const python::References found = python::look_at_program(timeout_ms, {}).references;
+  text = std::string(found.complete ? "complete" : "partial") + "\t" + found.detail + "\n";
+  for (const dump::Reference& row : found.references) {
+    const std::string root = dump::EnumNameReferenceRoot(row.root());
+    text += std::to_string(row.tensor()) + "\t" + (root == "class_" ? "class" : root) + "\t" +
+            found.strings.values()[row.scope()] + "\t" + found.strings.values()[row.text()] + "\n";
   }
   return text.c_str();
 }

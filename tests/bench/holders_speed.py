@@ -1,0 +1,79 @@
+"""How long a dump holds the GIL to find out who refers to each tensor (docs/benchmarks.md).
+
+Makes `--objects` Python objects and `--tensors` tensors in lists, dictionaries, instances and closures of the real torch
+under the preload, takes `--dumps` dumps and prints medians and least values: the time with the GIL, and the processor
+time of the whole dump, which other work on the machine disturbs less.
+"""
+import argparse
+import os
+import subprocess
+import sys
+import tempfile
+import time
+
+from dump_speed import BUILD, ROOT, show
+
+
+def target(objects, tensors, dumps):
+    """Runs in the process that is profiled."""
+    import gc
+
+    import torch
+
+    import libtensorscope
+
+    class Record:
+        def __init__(self, value, number):
+            self.value = value
+            self.number = number
+            self.more = {"kept": [number]}
+
+    def closure(value):
+        return lambda: value
+
+    torch.set_num_threads(1)
+    make = [lambda t, i: {"loss": t, "step": i}, Record, lambda t, i: [t, (i, [i])], lambda t, i: closure(t)]
+    history = [make[i % 4](torch.empty(2), i) for i in range(tensors)]
+    records = []
+    while len(gc.get_objects()) < objects:
+        records.extend(Record(None, i) for i in range(10_000))
+    for _ in range(dumps):
+        before = time.process_time_ns()
+        path = libtensorscope.dump()
+        print(time.process_time_ns() - before, path, flush=True)
+    assert len(history) == tensors
+
+
+def measure(arguments):
+    sys.path.insert(0, str(ROOT / "tests" / "integration"))
+    import dump_reader
+    environment = dict(os.environ, LD_PRELOAD=str(BUILD / "preload" / "libtensorscope.so"), OMP_NUM_THREADS="1",
+                       TENSORSCOPE_EXIT="never", TENSORSCOPE_QUIET="1")
+    with tempfile.TemporaryDirectory() as folder:
+        environment["TENSORSCOPE_DIR"] = folder
+        done = subprocess.run([sys.executable, __file__, "--target", *sys.argv[1:]], env=environment, check=True,
+                              stdout=subprocess.PIPE, text=True)
+        rows = [line.split(" ", 1) for line in done.stdout.splitlines()]
+        found = [dump_reader.References(path) for _, path in rows]
+    assert all(each.complete for each in found), [each.detail for each in found]
+    show("with the GIL", [each.gil_ns for each in found])
+    show("processor time of a dump", [int(ns) for ns, _ in rows])
+    print(f"{found[-1].objects} objects, {len(found[-1].tensors)} tensors with a Python object, "
+          f"{sum(map(len, found[-1].rows.values()))} references")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--objects", type=int, default=500_000)
+    parser.add_argument("--tensors", type=int, default=50_000)
+    parser.add_argument("--dumps", type=int, default=5)
+    parser.add_argument("--target", action="store_true", help=argparse.SUPPRESS)
+    arguments = parser.parse_args()
+    if arguments.target:
+        target(arguments.objects, arguments.tensors, arguments.dumps)
+    else:
+        measure(arguments)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,149 @@
+"""Who refers to each tensor in Python, against what the program knows. Needs flatc and the flatbuffers package."""
+import json
+
+import harness
+import pytest
+import test_bridge
+
+pytest.importorskip("flatbuffers")
+
+import dump_reader  # noqa: E402
+
+
+@test_bridge.every_python
+def test_every_holder_in_every_python(python):
+    done = test_bridge.run_probe(python, "holders.py", "--probe", test_bridge.PROBE)
+    assert "55 tensors" in done.stdout
+
+
+def run(program, folder, **options):
+    done = harness.run(program, folder=folder, exit="never", **options)
+    assert done.returncode == 0, done.stderr
+    return done
+
+
+def run_source(source, folder, **options):
+    done = harness.run_source(source, folder=folder, exit="never", **options)
+    assert done.returncode == 0, done.stderr
+    (path,) = harness.dumps(folder)
+    return dump_reader.References(path), json.loads(done.stdout.splitlines()[-1])
+
+
+@pytest.fixture(scope="module")
+def holders(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("holders")
+    run("holders.py", folder)
+    truth = harness.truth(folder, "holders")
+    return truth, *map(dump_reader.References, truth["dumps"])
+
+
+def test_every_holder_of_real_tensors(holders):
+    truth, found, _ = holders
+    assert (found.complete, found.detail) == (True, "")
+    for address, chains in truth["known"].items():
+        for chain in chains:
+            assert tuple(chain) in found.of(int(address))
+        assert found.tensors[int(address)].references == len(chains), chains
+        assert found.tensors[int(address)].state == "referenced"
+
+
+def test_many_holders_are_counted_and_the_first_are_told(holders):
+    truth, found, _ = holders
+    assert found.tensors[truth["shared"]].references == 41
+    rows = found.rows[truth["shared"]]
+    assert len(rows) == 16 and rows[0].text == "shared"
+    assert [row.steps for row in rows] == sorted(row.steps for row in rows)
+
+
+def test_weak_references_hold_nothing(holders):
+    truth, found, _ = holders
+    assert found.texts(truth["weak"]) == ["referent"]
+    assert found.tensors[truth["weak"]].references == 1
+
+
+def test_what_is_nested_ten_thousand_deep_has_a_short_text(holders):
+    truth, found, _ = holders
+    (row,) = [row for row in found.rows[truth["deep"]] if row.text != "at_depth"]
+    assert row.text.startswith("deep[0][0]") and " ... " in row.text and len(row.text) < 400 and row.steps == 10_001
+
+
+def test_an_unreachable_cycle_is_told(holders):
+    truth, found, _ = holders
+    assert found.tensors[truth["cycle"]].state == "garbage"
+    (row,) = found.rows[truth["cycle"]]
+    assert (row.root, row.text) == ("cycle", "Node.weight") and "Node" in row.scope.split(", ")
+
+
+def test_two_dumps_of_a_paused_program_are_equal(holders):
+    _, first, second = holders
+    as_data = lambda found: [(address, [vars(row) for row in rows]) for address, rows in found.rows.items()]
+    assert as_data(first) == as_data(second)
+    assert {key: vars(value) for key, value in first.tensors.items()} == {key: vars(value) for key, value in second.tensors.items()}
+    assert first.objects == second.objects
+
+
+@pytest.fixture(scope="module")
+def models(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("models")
+    run("holders_models.py", folder)
+    truth = harness.truth(folder, "models")
+    return truth, dump_reader.References(truth["dump"])
+
+
+def test_parameters_and_buffers_have_the_names_that_the_program_gives(models):
+    truth, found = models
+    assert truth["names"]
+    for address, names in truth["names"].items():
+        role = truth["roles"][address]
+        assert sorted(found.texts(int(address), role)) == sorted(names)
+
+
+def test_optimizer_state_is_named_after_its_parameter(models):
+    truth, found = models
+    assert len(truth["state"]) > 10
+    for address, names in truth["state"].items():
+        (text,) = found.texts(int(address), "optimizer_state")
+        assert text in names
+
+
+def test_what_is_trained_and_what_an_optimizer_has(models):
+    truth, found = models
+    assert {address for address, tensor in found.tensors.items() if tensor.optimized} == set(truth["optimized"])
+    assert set(truth["trained"]) <= {address for address, tensor in found.tensors.items() if tensor.trained}
+    assert ("global", "holders_models.py", "free") in found.of(truth["free"])
+
+
+def test_what_only_cpp_keeps(tmp_path):
+    found, at = run_source(
+        "import json, libtensorscope, torch\n"
+        "weight = torch.ones(3, requires_grad=True)\n"
+        "def use():\n    kept = weight * 2\n    address = kept._cdata\n    return (kept * kept).sum(), address\n"
+        "loss, address = use()\nlibtensorscope.dump()\nprint(json.dumps([weight._cdata, loss._cdata, address]))\n", tmp_path)
+    weight, loss, kept = at
+    assert found.tensors[weight].state == found.tensors[loss].state == "referenced"
+    assert found.tensors.get(kept) is None or found.tensors[kept].state == "kept_by_cpp"
+    assert kept not in found.rows
+
+
+def test_slots_have_their_names(models):
+    _, found = models
+    assert found.slots["MulBackward0"] == {0: "other", 1: "self"}
+    assert set(found.slots["AddmmBackward0"].values()) == {"mat1", "mat2"}
+
+
+def test_a_program_that_holds_the_gil_in_cpp_gets_a_dump_that_says_so(tmp_path):
+    # The shell that the main thread waits for, with the GIL, ends once the dump is there.
+    wait = "kill -USR1 $PPID; while ! ls *.tscope > /dev/null 2>&1; do sleep 0.05; done"
+    found, held = run_source("import ctypes, json, torch\nheld = torch.ones(5)\n"
+                             f"ctypes.PyDLL(None).system(b'{wait}')\nprint(json.dumps(held._cdata))\n", tmp_path,
+                             names_timeout_ms=100)
+    assert not found.complete and found.detail.startswith("the GIL was not free")
+    assert not found.tensors
+    assert held in harness.by_address(harness.load(*harness.dumps(tmp_path)))
+
+
+def test_an_agent_that_cannot_work_costs_names_alone(tmp_path):
+    found, _ = run_source("import gc, torch, libtensorscope, json\ngc.get_objects = lambda: []\nheld = torch.ones(3)\n"
+                          "libtensorscope.dump()\nprint(json.dumps(None))\n", tmp_path)
+    if not found.complete:  # where the list comes from gc.get_objects: up to CPython 3.11
+        assert found.detail == "the program's gc module cannot be used"
