@@ -49,6 +49,40 @@ struct Votes {
   size_t yes = 0, no = 0;
 };
 
+// A word of an AccumulateGrad that is the address of a tensor.
+struct LeafClaim {
+  size_t offset;
+  uint64_t tensor;
+  uint64_t node;
+};
+
+// A node has room for metadata that was never written: what lies there may be the address of a tensor of long ago. The
+// leaf knows its accumulator (AutogradMeta::grad_accumulator_, torch/csrc/autograd/variable.h; before it: vtable,
+// string, tensor, pointer to a node).
+bool count_leaves(const std::vector<LeafClaim>& claims, size_t* votes) {
+  constexpr size_t kImplWords = 8, kMetaBytes = 96;
+  SafeReads impls, metas;
+  for (const LeafClaim& claim : claims) impls.add(claim.tensor, kImplWords * 8);
+  if (!impls.run()) return false;
+  for (size_t i = 0; i < claims.size(); ++i) {
+    for (size_t w = 0; w < kImplWords; ++w) {
+      const uint64_t word = impls.ok(i) ? impls.word(i, w * 8) : 0;
+      metas.add(word, can_be_pointer(word) && word != 0 ? kMetaBytes : 0);
+    }
+  }
+  if (!metas.run()) return false;
+  for (size_t i = 0; i < claims.size(); ++i) {
+    bool known = false;
+    for (size_t piece = i * kImplWords; piece < (i + 1) * kImplWords && !known; ++piece) {
+      for (size_t at = 0; metas.ok(piece) && at < kMetaBytes; at += 8) {
+        known = known || metas.word(piece, at) == claims[i].node;
+      }
+    }
+    votes[claims[i].offset] += known;
+  }
+  return true;
+}
+
 }  // namespace
 
 bool find_edges(const std::vector<uint64_t>& nodes, ObjectClasses& classes, NodeLayout& layout, const char** why) {
@@ -139,15 +173,19 @@ bool find_size(const std::vector<uint64_t>& accumulators, const AddressMap& tens
   ObjectReads objects;
   for (uint64_t node : accumulators) objects.add(node, kMaxNodeBytes);
   if (!objects.run()) return false;
-  size_t leaf_votes[kMaxNodeBytes / 8] = {}, sequence_votes[kMaxEdgesOffset / 8] = {};
+  size_t sequence_votes[kMaxEdgesOffset / 8] = {};
+  std::vector<LeafClaim> claims;
   for (size_t n = 0; n < accumulators.size(); ++n) {
     const size_t words = objects.words(n);
     for (size_t i = 1; i < words; ++i) {
       const uint64_t word = objects.word(n, i);
       if (i < layout.edges / 8) sequence_votes[i] += word == UINT64_MAX;
-      if (i >= layout.hooks() / 8) leaf_votes[i] += tensors.find(word) != AddressMap::kNone;
+      if (i >= layout.hooks() / 8 && tensors.find(word) != AddressMap::kNone)
+        claims.push_back({i, word, accumulators[n]});
     }
   }
+  size_t leaf_votes[kMaxNodeBytes / 8] = {};
+  if (!count_leaves(claims, leaf_votes)) return false;
   const auto leaf = std::max_element(std::begin(leaf_votes), std::end(leaf_votes));
   const auto sequence = std::max_element(std::begin(sequence_votes), std::end(sequence_votes));
   if (*sequence * 2 > accumulators.size()) layout.sequence = uint32_t(sequence - sequence_votes) * 8;

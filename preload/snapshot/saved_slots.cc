@@ -10,6 +10,7 @@ namespace tensorscope::snapshot {
 namespace {
 
 constexpr uint32_t kMaxOutputs = 1 << 16;
+constexpr char kSavedVariableHooks[] = "N5torch8autograd18SavedVariableHooksE";
 constexpr char kTensorImpl[] = "N3c1010TensorImplE";
 constexpr size_t kElementsLookedAt = 4;
 
@@ -48,6 +49,7 @@ bool read_saved(const SavedLayout& layout, const unsigned char* bytes, uint64_t 
   out.tensor = empty ? 0 : tensor;
   out.hooks = word_at(bytes, layout.hooks());
   out.output = output && !original;
+  out.original = original;
   if (unused) return empty && out.hooks == 0 && !in_place && !original && !leaf && !output;
   // Only an output that is no leaf is not kept itself; hooks keep something in the tensor's place.
   return empty || (out.hooks == 0 && (original || (output && !leaf)));
@@ -58,21 +60,29 @@ SlotFinder::SlotFinder(const NodeLayout& layout, const AddressMap& tensors, uint
   layout_.pointer_bytes = layout.pointer_words() * 8;
 }
 
-void SlotFinder::find_layout(const std::vector<NodeSample>& samples) {
-  constexpr uint32_t kExtra[] = {0, 8};
-  size_t votes[std::size(kExtra)] = {};
+bool SlotFinder::find_layout(const std::vector<NodeSample>& samples) {
+  size_t votes[std::size(kExtraBytes)] = {};
+  std::vector<uint64_t> hooks[std::size(kExtraBytes)];
   for (const NodeSample& sample : samples) {
     for (size_t at = 0; at + 8 <= sample.size; at += 8) {
       if (!known_tensor(word_at(sample.bytes, at))) continue;
-      for (size_t i = 0; i < std::size(kExtra); ++i) {
-        SavedLayout layout = layout_;
-        layout.extra_bytes = kExtra[i];
+      for (size_t i = 0; i < std::size(kExtraBytes); ++i) {
+        use_layout(kExtraBytes[i]);
         SavedFields fields;
-        votes[i] += at + layout.size() <= sample.size && read_saved(layout, sample.bytes + at, undefined_, fields);
+        if (at + layout_.size() > sample.size || !read_saved(layout_, sample.bytes + at, undefined_, fields)) continue;
+        // What was never used fits other fields too.
+        if (fields.hooks == 0) votes[i] += fields.original || fields.output;
+        if (fields.hooks != 0) hooks[i].push_back(fields.hooks);
       }
     }
   }
-  layout_.extra_bytes = votes[1] > votes[0] ? kExtra[1] : kExtra[0];
+  for (size_t i = 0; i < std::size(kExtraBytes); ++i) {
+    std::vector<uint64_t> vtables(hooks[i].size(), 0);
+    if (!read_words_safely(hooks[i].data(), vtables.data(), vtables.size())) return false;
+    for (uint64_t vtable : vtables) votes[i] += classes_.derives_from(vtable, kSavedVariableHooks);
+  }
+  use_layout(votes[1] > votes[0] ? kExtraBytes[1] : kExtraBytes[0]);
+  return votes[0] != votes[1];
 }
 
 // Adds those words to the known tensors that are addresses of tensors by their class.

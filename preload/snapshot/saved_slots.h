@@ -34,6 +34,7 @@ struct SavedFields {
   uint64_t tensor = 0;  // 0: none
   uint64_t hooks = 0;   // SavedVariableHooks*, 0: none
   bool output = false;  // the original is not kept: the tensor is an alias of it
+  bool original = false;
 };
 
 // False: at `bytes` (size() of them) is no SavedVariable. That `tensor` is one is not asked.
@@ -55,9 +56,12 @@ class SlotFinder {
   // `tensors`: live ones; `undefined`: the singleton.
   SlotFinder(const NodeLayout& layout, const AddressMap& tensors, uint64_t undefined, ObjectClasses& classes);
 
-  // Decides about the size of a SavedVariable: nodes of any classes.
-  void find_layout(const std::vector<NodeSample>& samples);
+  // Decides about the size of a SavedVariable: nodes of any classes. False: none of them has one.
+  bool find_layout(const std::vector<NodeSample>& samples);
   const SavedLayout& layout() const { return layout_; }
+  // The sizes that there are, for whoever has to try.
+  static constexpr uint32_t kExtraBytes[] = {0, 8};
+  void use_layout(uint32_t extra_bytes) { layout_.extra_bytes = extra_bytes; }
 
   // Places of saved tensors, in their order, in objects of one class; offsets from the begin of the samples. False: the
   // system does not allow reading.

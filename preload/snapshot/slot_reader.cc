@@ -79,7 +79,7 @@ bool SlotReader::learn() {
   for (size_t i = 0; i < addresses.size(); ++i) {
     if (objects.ok(i)) all.push_back({objects.bytes(i), objects.size(i)});
   }
-  finder_.find_layout(all);
+  const bool layout_known = finder_.find_layout(all);
 
   classes_.resize(walk.node_classes.size());
   for (size_t i = 0; i < addresses.size();) {
@@ -94,7 +94,7 @@ bool SlotReader::learn() {
     classes_[number].known = size_known;
     learn_class(number, samples);
   }
-  return allowed_ && learn_functions();
+  return allowed_ && learn_functions(layout_known);
 }
 
 void SlotReader::learn_class(uint32_t number, const std::vector<NodeSample>& samples) {
@@ -124,7 +124,7 @@ bool SlotReader::read_functions() {
 }
 
 // THPFunction::saved_variables (torch/csrc/autograd/python_function.h): a vector in the ctx object.
-bool SlotReader::learn_functions() {
+bool SlotReader::learn_functions(bool layout_known) {
   constexpr size_t kMostSamples = 256;
   std::vector<uint64_t> objects, types, sizes;
   for (const WalkedNode& node : in_.walk.nodes) {
@@ -144,15 +144,25 @@ bool SlotReader::learn_functions() {
     reads.add(objects[i], std::min<size_t>(sizes[i] / 8 * 8, kMaxFunctionBytes));
   }
   if (!reads.run()) return false;
-  size_t votes[kMaxFunctionBytes / 8] = {};
-  for (size_t i = 0; i < objects.size(); ++i) {
-    std::vector<SlotPlace> places;
-    if (!reads.ok(i)) continue;
-    if (!finder_.find_slots({{reads.bytes(i), reads.size(i)}}, places)) return false;
-    for (const SlotPlace& place : places) votes[place.offset / 8] += place.list;
+  size_t most = 0;
+  uint32_t extra_bytes = finder_.layout().extra_bytes;
+  for (uint32_t extra : SlotFinder::kExtraBytes) {
+    if (layout_known && extra != finder_.layout().extra_bytes) continue;
+    if (!layout_known) finder_.use_layout(extra);
+    size_t votes[kMaxFunctionBytes / 8] = {};
+    for (size_t i = 0; i < objects.size(); ++i) {
+      std::vector<SlotPlace> places;
+      if (!reads.ok(i)) continue;
+      if (!finder_.find_slots({{reads.bytes(i), reads.size(i)}}, places)) return false;
+      for (const SlotPlace& place : places) votes[place.offset / 8] += place.list;
+    }
+    const auto best = std::max_element(std::begin(votes), std::end(votes));
+    if (*best <= most) continue;
+    most = *best;
+    saved_in_function_ = uint32_t(best - votes) * 8;
+    extra_bytes = extra;
   }
-  const auto best = std::max_element(std::begin(votes), std::end(votes));
-  if (*best > 0) saved_in_function_ = uint32_t(best - votes) * 8;
+  finder_.use_layout(extra_bytes);
   return true;
 }
 

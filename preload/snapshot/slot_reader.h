@@ -61,7 +61,7 @@ class SlotReader {
   };
   struct Batch;
   bool read_functions();
-  bool learn_functions();
+  bool learn_functions(bool layout_known);
   void learn_class(uint32_t number, const std::vector<NodeSample>& samples);
   NodeKind kind_of(uint32_t node) const { return in_.walk.node_classes[in_.walk.nodes[node].class_number].kind; }
   // What is to be read of a node beside its head: where, and how much.

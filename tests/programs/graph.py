@@ -220,7 +220,7 @@ def pointer(tensor):
     return tensor.data_ptr() if tensor.layout is torch.strided else 0
 
 
-def old_slot(node, name, ordinal, row):
+def old_slot(node, name, row):
     """Where a SavedTensor tells nothing: the unpacked tensor, an alias for outputs."""
     try:
         value = getattr(node, name)
@@ -246,8 +246,8 @@ def saved_by(node, has_hooks):
         plain = "saved_tensors" if is_function else name[len("_raw"):]
         for element, part in enumerate(saved or ()) if isinstance(saved, tuple) or saved is None else [(-1, saved)]:
             row = slot(ordinal, element, part)
-            if row["state"] is None:
-                row = {**row, "state": "packed"} if has_hooks else old_slot(node, plain, ordinal, row)
+            if row["state"] is None and not has_hooks:  # else that would unpack
+                row = old_slot(node, plain, row)
             slots.append(row)
     if hasattr(node, "variable"):
         slots.append({"ordinal": 0, "element": -1, "state": "held", "address": node.variable._cdata})
@@ -289,7 +289,8 @@ def walk(roots, has_hooks):
 def show(name):
     torch.manual_seed(0)
     roots = globals()[name]()
-    gc.collect()
+    for _ in range(2):  # of what the scenario before left behind, one collection may free only the outer part
+        gc.collect()
     before = dict(hook_calls)
     dumps = [libtensorscope.dump(), libtensorscope.dump()] if libtensorscope else []
     called = {kind: hook_calls[kind] - before[kind] for kind in hook_calls}
