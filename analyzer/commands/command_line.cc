@@ -22,6 +22,7 @@ constexpr const char* kFooter =
     "  tensorscope snapshot PID                     ask it for a dump; prints the dump's path\n"
     "  tensorscope report train.4242.1.tscope       what is alive, and where it was made\n"
     "  tensorscope diff train.4242.1.tscope train.4242.2.tscope\n"
+    "  tensorscope leaks train.4242.1.tscope train.4242.2.tscope train.4242.3.tscope\n"
     "\n"
     "tensorscope VERB --help shows a verb's options with examples.";
 
@@ -66,6 +67,7 @@ int run_command_line(std::vector<std::string> arguments, const render::Terminal*
   add_list(app, invocation);
   add_show(app, invocation);
   add_diff(app, invocation);
+  add_leaks(app, invocation);
   add_check(app, invocation);
   add_info(app, invocation);
   add_export(app, invocation);

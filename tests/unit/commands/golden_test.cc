@@ -6,6 +6,7 @@
 #include <sstream>
 
 #include "command_fixture.h"
+#include "leak_dumps.h"
 
 namespace tensorscope::testing {
 namespace {
@@ -17,6 +18,7 @@ class GoldenTest : public CommandTest {
     write_source();
     for (int minute : {1, 2, 3}) {
       training_dump(minute, directory_.string()).write("train.4242." + std::to_string(minute) + ".tscope");
+      leaking_dump(minute, directory_.string()).write("leak." + std::to_string(minute) + ".tscope");
     }
     other_run_dump().write("train.5555.exit.tscope");
     native_dump().write("server.4242.1.tscope");
@@ -76,6 +78,15 @@ TEST_F(GoldenTest, CheckLive) { expect("check-live", {"check", kFirst, "--max-li
 TEST_F(GoldenTest, CheckHolds) {
   expect("check-holds", {"check", kFirst, kSecond, "--max-growth", "10M", "--max-live", "1G"});
 }
+TEST_F(GoldenTest, Leaks) { expect("leaks", {"leaks", "leak.1.tscope", "leak.2.tscope", "leak.3.tscope"}); }
+TEST_F(GoldenTest, LeaksNarrow) { expect("leaks-narrow", {"leaks", "leak.2.tscope", "leak.1.tscope"}, 60); }
+TEST_F(GoldenTest, LeaksOneDump) { expect("leaks-one-dump", {"leaks", "leak.1.tscope"}); }
+TEST_F(GoldenTest, LeaksFiltered) {
+  expect("leaks-filtered",
+         {"leaks", "leak.1.tscope", "leak.2.tscope", "leak.3.tscope", "--function", "main", "--json"});
+}
+TEST_F(GoldenTest, LeaksWithoutHolders) { expect("leaks-without-holders", {"leaks", kFirst, kSecond}); }
+TEST_F(GoldenTest, LeaksOtherRun) { expect("leaks-other-run", {"leaks", kFirst, "train.5555.exit.tscope"}); }
 TEST_F(GoldenTest, Info) { expect("info", {"info", kFirst}); }
 
 }  // namespace

@@ -1,0 +1,135 @@
+#include "model/findings/case.h"
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+
+#include "model/holders.h"
+
+namespace tensorscope::model {
+
+const char* name(LeakKind kind) {
+  constexpr const char* kNames[] = {"accumulated-graph", "state-not-detached", "stray-leaf",  "two-dtypes",
+                                    "small-view",        "reference-cycle",    "traceback",   "module-cache",
+                                    "container",         "cpp-only",           "graph-nodes", "process-memory"};
+  return kNames[size_t(kind)];
+}
+
+const char* title(LeakKind kind) {
+  constexpr const char* kTitles[] = {"saved graph kept by an accumulated loss",
+                                     "hidden state that is not detached",
+                                     "a leaf that gathers gradient but is in no optimizer",
+                                     "the same parameter in two dtypes",
+                                     "a small view that keeps a large storage",
+                                     "a reference cycle",
+                                     "a traceback that keeps tensors",
+                                     "a module-level cache that grows",
+                                     "a container that grows",
+                                     "storage held only by C++ that grows",
+                                     "graph nodes that grow while tensor bytes stay flat",
+                                     "process memory that grows outside tensors"};
+  return kTitles[size_t(kind)];
+}
+
+std::string without_indexes(const std::string& text) {
+  std::string result;
+  int depth = 0;
+  for (char c : text) {
+    if (c == ']' && depth > 0 && --depth == 0) result += "*";
+    if (depth == 0) result += c;
+    if (c == '[') ++depth;
+  }
+  return result;
+}
+
+Case::Case(std::vector<View> views, bool whole)
+    : views_(std::move(views)),
+      whole_(whole),
+      timeline_(views_),
+      explained_(views_.back().dump.tensors.size()),
+      nodes_explained_(views_.back().dump.graph.nodes.size()) {
+  for (const View& view : views_) retentions_.push_back(std::make_unique<Retention>(view.dump, view.accounts));
+  find_series();
+}
+
+void Case::find_series() {
+  using Key = std::tuple<uint8_t, std::string, std::string>;
+  std::map<Key, Series> all;
+  for (size_t i = 0; i < views_.size(); ++i) {
+    const View& view = views_[i];
+    for (const Reference& row : view.dump.references.rows) {
+      if (!holds(row) || !view.selection.tensor(row.tensor)) continue;
+      std::string pattern = without_indexes(row.text);
+      Series& series = all[{row.root, row.scope, pattern}];
+      series.members.resize(views_.size());
+      std::vector<uint32_t>& members = series.members[i];
+      if (!members.empty() && members.back() == row.tensor) continue;
+      if (members.empty()) {
+        series.example = row;
+        series.container = pattern.ends_with(']') || pattern.find("].") != std::string::npos;
+      }
+      members.push_back(row.tensor);
+    }
+  }
+  for (auto& [key, series] : all) {
+    if (series.members.back().empty()) continue;
+    for (size_t i = 0; i < views_.size(); ++i) {
+      series.growth.count.push_back(series.members[i].size());
+      series.growth.bytes.push_back(bytes_of(i, series.members[i]));
+    }
+    for (uint32_t tensor : series.members.back()) {
+      series.growth.kept.push_back(views_.back().dump.tensors[tensor].serial);
+    }
+    series_.push_back(std::move(series));
+  }
+}
+
+bool Case::explained(std::span<const uint32_t> tensors) const {
+  const auto count = std::count_if(tensors.begin(), tensors.end(), [&](uint32_t tensor) { return explained_[tensor]; });
+  return size_t(count) * 2 > tensors.size();
+}
+
+void Case::add(LeakFinding finding, std::span<const uint32_t> nodes) {
+  for (uint32_t tensor : finding.tensors) explained_[tensor] = true;
+  for (uint32_t node : nodes) nodes_explained_[node] = true;
+  std::sort(finding.tensors.begin(), finding.tensors.end());
+  findings_.push_back(std::move(finding));
+}
+
+std::string Case::label(const Series& series) const {
+  std::vector<std::string> lines;
+  for (uint32_t tensor : series.members.back()) {
+    for (const Reference& row : last().dump.references.of(tensor)) {
+      const bool same = row.root == series.example.root && row.scope == series.example.scope &&
+                        without_indexes(row.text) == without_indexes(series.example.text);
+      if (holds(row) && same) lines.push_back(row.line());
+    }
+  }
+  std::string text = merged_names(lines);
+  // Keys that are no numbers have nothing in common that could be listed.
+  if (series.container && text.find("; ") != std::string::npos) text = without_indexes(series.example.line());
+  return series.example.holder.empty() ? text : text + " (" + series.example.holder + ")";
+}
+
+uint64_t Case::bytes_of(size_t dump, std::span<const uint32_t> tensors) const {
+  const Accounts& accounts = views_[dump].accounts;
+  std::vector<uint32_t> items;
+  for (uint32_t tensor : tensors) items.push_back(accounts.item_of_tensor(tensor));
+  std::sort(items.begin(), items.end());
+  items.erase(std::unique(items.begin(), items.end()), items.end());
+  uint64_t sum = 0;
+  for (uint32_t item : items) sum += accounts.items()[item].bytes;
+  return sum;
+}
+
+uint32_t Case::site_of(std::span<const uint32_t> tensors) const {
+  std::map<uint32_t, size_t> counts;
+  for (uint32_t tensor : tensors) {
+    ++counts[effective_site(last().dump, last().accounts, last().places, tensor)];
+  }
+  auto most =
+      std::max_element(counts.begin(), counts.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
+  return most == counts.end() ? 0 : most->first;
+}
+
+}  // namespace tensorscope::model

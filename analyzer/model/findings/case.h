@@ -1,0 +1,90 @@
+// The dumps that findings look into, with what several of them ask: who holds what, what would go away with it, and
+// what grew. Built once a command; each family of findings is a function that adds its own (one file a family).
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "dump_generated.h"
+#include "model/findings/finding.h"
+#include "model/growth.h"
+#include "model/retention.h"
+
+namespace tensorscope::model {
+
+// Growth below this is no finding: what bytes, tensors (512 bytes each for their objects) and nodes (likewise) weigh.
+inline constexpr uint64_t kLeastGrowth = 64 << 10;
+inline constexpr uint64_t kObjectBytes = 512;
+
+// What one variable or container refers to, in every dump: "losses[0]", "losses[1]", ... are one series.
+struct Series {
+  Reference example;                           // of the last dump that has it
+  bool container = false;                      // there is an index in the text
+  std::vector<std::vector<uint32_t>> members;  // tensors, by dump
+  Growth growth;                               // bytes: of the storages they lie in
+};
+
+class Case {
+ public:
+  // `views`: in order of time, of one run. `whole`: no filter is set, so that the process may be spoken of.
+  Case(std::vector<View> views, bool whole);
+
+  size_t dumps() const { return views_.size(); }
+  const View& view(size_t dump) const { return views_[dump]; }
+  const View& last() const { return views_.back(); }
+  const Timeline& timeline() const { return timeline_; }
+  bool whole() const { return whole_; }
+  const Retention& retention(size_t dump) const { return *retentions_[dump]; }
+  const Retention& retention() const { return *retentions_.back(); }
+  // Every variable and container that refers to a selected tensor of the last dump.
+  const std::vector<Series>& series() const { return series_; }
+
+  // Tensors of the last dump that a finding has explained.
+  bool explained(uint32_t tensor) const { return explained_[tensor]; }
+  // The larger part of them.
+  bool explained(std::span<const uint32_t> tensors) const;
+  bool node_explained(uint32_t node) const { return nodes_explained_[node]; }
+
+  // Adds a finding; `tensors` and `nodes` of the last dump are explained by it.
+  void add(LeakFinding finding, std::span<const uint32_t> nodes = {});
+  std::vector<LeakFinding> take_findings() { return std::move(findings_); }
+
+  // "train.py: losses[0..95]": the names of a series in the last dump.
+  std::string label(const Series& series) const;
+  // Bytes of the storages that these tensors lie in, each once.
+  uint64_t bytes_of(size_t dump, std::span<const uint32_t> tensors) const;
+  // The place that most of these tensors of the last dump were made at.
+  uint32_t site_of(std::span<const uint32_t> tensors) const;
+
+ private:
+  void find_series();
+
+  std::vector<View> views_;
+  bool whole_;
+  Timeline timeline_;
+  std::vector<std::unique_ptr<Retention>> retentions_;
+  std::vector<Series> series_;
+  std::vector<bool> explained_, nodes_explained_;
+  std::vector<LeakFinding> findings_;
+};
+
+// "losses[3]['loss']" is "losses[*][*]": what is the same for all members of a container.
+std::string without_indexes(const std::string& text);
+
+inline bool has(const Tensor& tensor, dump::TensorFlag flag) { return (tensor.flags & uint32_t(flag)) != 0; }
+
+// The families, in the order in which they are asked: who explains a tensor first, keeps it.
+void find_tracebacks(Case& find);
+void find_cycles(Case& find);
+void find_small_views(Case& find);
+void find_kept_graphs(Case& find);
+void find_stray_leaves(Case& find);
+void find_two_dtypes(Case& find);
+void find_containers(Case& find);
+void find_cpp_storage(Case& find);
+void find_loose_nodes(Case& find);
+void find_process_memory(Case& find);
+
+}  // namespace tensorscope::model

@@ -1,0 +1,121 @@
+// Containers that only grow, and storages that only C++ holds and that become more.
+#include <algorithm>
+#include <map>
+
+#include "model/findings/case.h"
+
+namespace tensorscope::model {
+
+namespace {
+
+using dump::ReferenceRoot;
+
+bool enough(int64_t bytes, int64_t things) { return bytes + things * int64_t(kObjectBytes) >= int64_t(kLeastGrowth); }
+
+// "cache[...]" of a module or "Net.cache[...]" of a class; not the list of an object that a module happens to refer to.
+bool of_module(const Series& series) {
+  const auto root = ReferenceRoot(series.example.root);
+  const bool direct = series.example.text.find('.') > series.example.text.find('[');
+  return root == ReferenceRoot::class_ || (root == ReferenceRoot::global && direct);
+}
+
+// What is made of C++ alone in one dump: tensors by place, and blocks that no tensor refers to.
+struct CppOnly {
+  std::vector<uint32_t> tensors;
+  uint64_t count = 0, bytes = 0;
+  std::vector<uint64_t> serials;
+  uint32_t site = 0;
+};
+
+std::map<std::string, CppOnly> held_by_cpp(const Case& find, size_t dump) {
+  const View& view = find.view(dump);
+  std::map<std::string, CppOnly> places;
+  for (uint32_t i = 0; i < view.dump.tensors.size(); ++i) {
+    if (!find.retention(dump).cpp_only(i) || !view.selection.tensor(i)) continue;
+    const uint32_t site = effective_site(view.dump, view.accounts, view.places, i);
+    CppOnly& place = places[view.places.at(site).where];
+    place.tensors.push_back(i);
+    place.count += 1;
+    place.serials.push_back(view.dump.tensors[i].serial);
+    place.site = site;
+  }
+  for (auto& [where, place] : places) place.bytes = find.bytes_of(dump, place.tensors);
+  for (uint32_t i = 0; i < view.accounts.items().size(); ++i) {
+    const Item& item = view.accounts.items()[i];
+    if (item.storage != kNone || item.allocation == kNone || !view.selection.item(i)) continue;
+    CppOnly& place = places[view.places.at(item.site).where];
+    place.count += 1;
+    place.bytes += item.bytes;
+    place.serials.push_back(view.dump.allocations[item.allocation].serial);
+    place.site = item.site;
+  }
+  return places;
+}
+
+}  // namespace
+
+void find_containers(Case& find) {
+  if (find.dumps() < 2) return;
+  std::vector<const Series*> largest;
+  for (const Series& series : find.series()) {
+    if (series.container && find.timeline().piles_up(series.growth)) largest.push_back(&series);
+  }
+  std::stable_sort(largest.begin(), largest.end(), [](const Series* a, const Series* b) {
+    return a->growth.added_bytes() != b->growth.added_bytes() ? a->growth.added_bytes() > b->growth.added_bytes()
+                                                              : a->example.steps < b->example.steps;
+  });
+  for (const Series* series : largest) {
+    if (find.explained(series->members.back())) continue;
+    if (!enough(series->growth.added_bytes(), series->growth.added())) continue;
+    LeakFinding finding;
+    finding.kind = of_module(*series) ? LeakKind::module_cache : LeakKind::container;
+    finding.subject = find.label(*series);
+    finding.look_at = of_module(*series)
+                          ? "nothing ever leaves it: give it a limit, or empty it where an epoch ends"
+                          : "nothing ever leaves it: does it need these tensors, all of them, for so long?";
+    finding.growth = series->growth;
+    finding.bytes = find.retention().only_by(series->members.back()).bytes;
+    finding.site = find.site_of(series->members.back());
+    finding.evidence = {{"tensors in it", series->growth.count},
+                        {"bytes that nothing else keeps alive", {finding.bytes}, /*bytes=*/true},
+                        {"some of those made in each part of the time are still in it"}};
+    finding.tensors = series->members.back();
+    find.add(std::move(finding));
+  }
+}
+
+void find_cpp_storage(Case& find) {
+  const bool no_python = find.last().dump.process.python_version.empty();
+  if (find.dumps() < 2 || (!find.retention().known() && !no_python)) return;
+  std::vector<std::map<std::string, CppOnly>> dumps;
+  for (size_t i = 0; i < find.dumps(); ++i) dumps.push_back(held_by_cpp(find, i));
+  for (auto& [where, place] : dumps.back()) {
+    Growth growth;
+    for (auto& places : dumps) {
+      auto found = places.find(where);
+      growth.count.push_back(found == places.end() ? 0 : found->second.count);
+      growth.bytes.push_back(found == places.end() ? 0 : found->second.bytes);
+    }
+    growth.kept = place.serials;
+    if (!find.timeline().piles_up(growth) || !enough(growth.added_bytes(), growth.added())) continue;
+    if (!place.tensors.empty() && find.explained(place.tensors)) continue;
+    LeakFinding finding;
+    finding.kind = LeakKind::cpp_only;
+    finding.subject = "C++ code";
+    finding.look_at =
+        "C++ code keeps what is made here: a cache without a limit, or an extension that forgets to let go";
+    finding.bytes = growth.bytes.back();
+    finding.site = place.site;
+    const uint64_t tensors = place.tensors.size(), blocks = place.count - tensors;
+    if (tensors > 0) {
+      finding.evidence.push_back(
+          {"tensors without a Python object, a graph slot, a gradient link or a view", {tensors}});
+    }
+    if (blocks > 0) finding.evidence.push_back({"blocks that no tensor refers to", {blocks}});
+    finding.growth = std::move(growth);
+    finding.tensors = std::move(place.tensors);
+    find.add(std::move(finding));
+  }
+}
+
+}  // namespace tensorscope::model

@@ -1,0 +1,47 @@
+// Something that is known to keep memory for longer than it should, with the evidence for it.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "model/growth.h"
+
+namespace tensorscope::model {
+
+enum class LeakKind : uint8_t {
+  accumulated_graph,   // a loss that is kept or summed up keeps every step's saved tensors
+  state_not_detached,  // the graph of a variable goes back through all steps
+  stray_leaf,          // gathers gradient, but no optimizer uses it
+  two_dtypes,          // one parameter, kept in two dtypes
+  small_view,          // keeps a storage of which it uses little
+  reference_cycle,     // garbage that holds itself
+  traceback,           // an exception's frames
+  module_cache,        // a container of a module or class that only grows
+  container,           // any other container that only grows
+  cpp_only,            // held by C++ alone, and grows
+  graph_nodes,         // nodes without saved tensors
+  process_memory       // memory of the process that is in no tensor
+};
+const char* name(LeakKind kind);   // "accumulated-graph": for programs
+const char* title(LeakKind kind);  // "saved graph kept by an accumulated loss": for people
+
+// One piece of evidence: a sentence, or numbers, one a dump or one alone.
+struct Fact {
+  std::string what;
+  std::vector<uint64_t> values{};
+  bool bytes = false;  // the unit of `values`; else things that are counted
+};
+
+struct LeakFinding {
+  LeakKind kind = LeakKind::container;
+  std::string subject;  // what keeps it: "train.py: losses[0..95]", "model.scale"
+  std::string look_at;  // one sentence
+  std::vector<Fact> evidence;
+  Growth growth;                  // of what is kept, one value a dump; empty: this finding is not about growth
+  uint64_t bytes = 0;             // kept now by nothing else, where that is known
+  uint32_t site = 0;              // of the last dump: where it is made, 0: at no one place
+  std::vector<uint32_t> tensors;  // of the last dump: what this explains
+};
+
+}  // namespace tensorscope::model

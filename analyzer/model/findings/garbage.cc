@@ -1,0 +1,90 @@
+// Tensors that the program has no use for any more and that are still there: in unreachable cycles, in the frames of an
+// exception that somebody keeps. One dump is enough.
+#include <algorithm>
+#include <map>
+
+#include "model/findings/case.h"
+
+namespace tensorscope::model {
+
+namespace {
+
+using dump::ReferenceRoot;
+
+constexpr uint64_t kLeastBytes = 64 << 10;  // a little garbage is always there until the collector's next run
+
+// Tensors of a dump that Python refers to from such roots alone, by the root's scope.
+std::map<std::string, std::vector<uint32_t>> held_only_from(const View& view, ReferenceRoot root) {
+  std::map<std::string, std::vector<uint32_t>> result;
+  for (uint32_t i = 0; i < view.dump.tensors.size(); ++i) {
+    std::string scope;
+    bool any = false, other = false;
+    for (const Reference& row : view.dump.references.of(i)) {
+      if (!holds(row)) continue;
+      any = true;
+      if (ReferenceRoot(row.root) == root) {
+        scope = row.scope;
+      } else {
+        other = true;
+      }
+    }
+    const bool garbage = root == ReferenceRoot::cycle && view.dump.references.present &&
+                         view.dump.references.tensors[i].state == uint8_t(dump::WrapperState::garbage);
+    if ((any && !other) || garbage) {
+      if (view.selection.tensor(i)) result[scope].push_back(i);
+    }
+  }
+  return result;
+}
+
+// One finding for all such roots; named after the scope that keeps the most.
+void find_held_from(Case& find, ReferenceRoot root, LeakFinding finding, const std::string& before) {
+  std::vector<uint32_t> all;
+  uint64_t most = 0;
+  size_t scopes = 0;
+  for (const auto& [scope, tensors] : held_only_from(find.last(), root)) {
+    const uint64_t bytes = find.retention().only_by(tensors).bytes;
+    if (bytes >= most) finding.subject = before + (scope.empty() ? "objects" : scope);
+    most = std::max(most, bytes);
+    all.insert(all.end(), tensors.begin(), tensors.end());
+    ++scopes;
+  }
+  if (all.empty()) return;
+  for (size_t i = 0; i < find.dumps(); ++i) {
+    std::vector<uint32_t> tensors;
+    for (const auto& [scope, some] : held_only_from(find.view(i), root)) {
+      tensors.insert(tensors.end(), some.begin(), some.end());
+    }
+    Retained kept = find.retention(i).only_by(tensors);
+    finding.growth.count.push_back(kept.tensors.size());
+    finding.growth.bytes.push_back(kept.bytes);
+    if (i + 1 == find.dumps()) finding.tensors = std::move(kept.tensors);
+  }
+  finding.bytes = finding.growth.bytes.back();
+  if (finding.bytes < kLeastBytes) return;
+  if (scopes > 1) finding.evidence.push_back({"different ones", {scopes}});
+  finding.evidence.push_back({"tensors that only they keep", finding.growth.count});
+  finding.evidence.push_back({"bytes", finding.growth.bytes, /*bytes=*/true});
+  finding.site = find.site_of(finding.tensors);
+  find.add(std::move(finding));
+}
+
+}  // namespace
+
+void find_cycles(Case& find) {
+  LeakFinding finding;
+  finding.kind = LeakKind::reference_cycle;
+  finding.look_at =
+      "these objects refer to each other and nothing else does: break the cycle, or call gc.collect() sooner";
+  find_held_from(find, ReferenceRoot::cycle, std::move(finding), "unreachable cycle of ");
+}
+
+void find_tracebacks(Case& find) {
+  LeakFinding finding;
+  finding.kind = LeakKind::traceback;
+  finding.look_at =
+      "an exception that is kept keeps all variables of its frames: keep its text, or clear its __traceback__";
+  find_held_from(find, ReferenceRoot::traceback, std::move(finding), "traceback of ");
+}
+
+}  // namespace tensorscope::model

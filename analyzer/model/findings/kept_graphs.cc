@@ -1,0 +1,268 @@
+// Graphs that reach back through the steps: kept by a container of losses, a running sum, or a state that is carried
+// on.
+#include <algorithm>
+#include <string_view>
+#include <unordered_set>
+
+#include "model/findings/case.h"
+
+namespace tensorscope::model {
+
+namespace {
+
+// What some tensors' graphs are, in each dump.
+struct GraphGrowth {
+  Growth nodes;  // count: nodes that can be reached; kept: their serials
+  Growth bytes;  // count: tensors that only these graphs keep; bytes: theirs
+  std::vector<uint32_t> last_nodes, last_tensors;
+};
+
+std::vector<uint32_t> nodes_of(const Retention& retention, const std::vector<uint32_t>& tensors) {
+  std::vector<uint32_t> nodes;
+  for (uint32_t tensor : tensors) {
+    if (retention.node_of(tensor) != kNoNode) nodes.push_back(retention.node_of(tensor));
+  }
+  return nodes;
+}
+
+std::vector<uint64_t> serials_of(const Dump& dump, const std::vector<uint32_t>& nodes) {
+  std::vector<uint64_t> serials;
+  for (uint32_t node : nodes) {
+    const uint32_t seen = dump.graph.nodes[node].seen;
+    if (seen != kNone) serials.push_back(dump.nodes[seen].serial);
+  }
+  return serials;
+}
+
+GraphGrowth graph_growth(const Case& find, const std::vector<std::vector<uint32_t>>& members) {
+  GraphGrowth result;
+  for (size_t i = 0; i < find.dumps(); ++i) {
+    const Retention& retention = find.retention(i);
+    std::vector<uint32_t> nodes = retention.nodes_below(nodes_of(retention, members[i]));
+    Retained kept = retention.only_by(members[i]);
+    result.nodes.count.push_back(nodes.size());
+    result.bytes.count.push_back(kept.tensors.size());
+    result.bytes.bytes.push_back(kept.bytes);
+    if (i + 1 < find.dumps()) continue;
+    result.nodes.kept = serials_of(find.view(i).dump, nodes);
+    result.last_nodes = std::move(nodes);
+    result.last_tensors = std::move(kept.tensors);
+  }
+  return result;
+}
+
+// After backward the nodes stay, but what they had saved is gone. What the members themselves hold does not count.
+bool saved_bytes_grow(const Case& find, const GraphGrowth& graph, const std::vector<std::vector<uint32_t>>& members) {
+  std::vector<uint64_t> saved;
+  for (size_t i = 0; i < find.dumps(); ++i) {
+    const uint64_t own = find.bytes_of(i, members[i]);
+    saved.push_back(graph.bytes.bytes[i] > own ? graph.bytes.bytes[i] - own : 0);
+  }
+  return grows(saved);
+}
+
+std::string_view class_of(const Dump& dump, uint32_t tensor) { return dump.tensors[tensor].grad_fn_name; }
+
+Fact graph_nodes(const GraphGrowth& graph) { return {"graph nodes that it leads to", graph.nodes.count}; }
+Fact kept_bytes(const GraphGrowth& graph) {
+  return {"bytes that nothing else keeps alive", graph.bytes.bytes, /*bytes=*/true};
+}
+
+LeakFinding finding_of(const Case& find, const Series& series, GraphGrowth& graph, bool saved) {
+  LeakFinding finding;
+  finding.kind = saved ? LeakKind::accumulated_graph : LeakKind::graph_nodes;
+  finding.subject = find.label(series);
+  finding.growth = graph.bytes;
+  finding.bytes = graph.bytes.bytes.back();
+  finding.site = find.site_of(series.members.back());
+  finding.evidence = {graph_nodes(graph), kept_bytes(graph)};
+  if (!saved) {
+    finding.growth.count = graph.nodes.count;
+    finding.evidence.push_back({"what these nodes saved is freed (backward ran), so tensor bytes stay flat"});
+  }
+  finding.tensors = std::move(graph.last_tensors);
+  return finding;
+}
+
+bool has_graph(const Case& find, const Series& series) {
+  const std::vector<uint32_t>& members = series.members.back();
+  const auto count = std::count_if(members.begin(), members.end(),
+                                   [&](uint32_t tensor) { return find.retention().node_of(tensor) != kNoNode; });
+  return size_t(count) * 2 > members.size();
+}
+
+void find_in_containers(Case& find) {
+  for (const Series& series : find.series()) {
+    if (!series.container || !find.timeline().piles_up(series.growth) || !has_graph(find, series)) continue;
+    if (find.explained(series.members.back())) continue;
+    GraphGrowth graph = graph_growth(find, series.members);
+    if (!grows(graph.nodes.count)) continue;
+    LeakFinding finding = finding_of(find, series, graph, saved_bytes_grow(find, graph, series.members));
+    finding.evidence.insert(finding.evidence.begin(),
+                            {"tensors in it that have a grad_fn (" +
+                                 std::string(class_of(find.last().dump, series.members.back().back())) + ")",
+                             series.growth.count});
+    finding.look_at =
+        finding.kind == LeakKind::accumulated_graph
+            ? "keep loss.item() or loss.detach(), not the tensor: each one keeps the activations of its step"
+            : "keep loss.item() or loss.detach(), not the tensor: each one keeps the graph of its step";
+    find.add(std::move(finding), graph.last_nodes);
+  }
+}
+
+// A graph that began before the last part of the time and has grown since, and the variable that leads to it.
+struct Chain {
+  const Series* series = nullptr;
+  GraphGrowth graph;
+  bool carried = false;  // the value of the dump before is part of it
+};
+
+uint64_t oldest_below(const Case& find, uint32_t node) {
+  const std::vector<uint32_t> from = {node};
+  uint64_t oldest = UINT64_MAX;
+  for (uint64_t serial : serials_of(find.last().dump, find.retention().nodes_below(from))) {
+    oldest = std::min(oldest, serial);
+  }
+  return oldest;
+}
+
+bool is_carried(const Case& find, const Series& series, const std::vector<uint32_t>& last_nodes) {
+  const size_t before = find.dumps() - 2;
+  const std::vector<uint64_t> then =
+      serials_of(find.view(before).dump, nodes_of(find.retention(before), series.members[before]));
+  const std::vector<uint64_t> now = serials_of(find.last().dump, last_nodes);
+  const std::unordered_set<uint64_t> known(now.begin(), now.end());
+  return std::any_of(then.begin(), then.end(), [&](uint64_t serial) { return known.contains(serial); });
+}
+
+bool is_arithmetic(std::string_view name) {
+  for (std::string_view known :
+       {"AddBackward0", "SubBackward0", "MulBackward0", "DivBackward0", "CatBackward0", "StackBackward0"}) {
+    if (name == known) return true;
+  }
+  return false;
+}
+
+// A running sum adds something of each step that does not itself come out of the sum; a state goes through the step.
+bool is_sum(const Case& find, const Series& series) {
+  const Graph& graph = find.last().dump.graph;
+  const uint32_t tensor = series.members.back().back();
+  if (find.last().dump.tensors[tensor].numel == 1) return true;
+  constexpr size_t kLinks = 8;
+  uint32_t node = find.retention().node_of(tensor);
+  for (size_t link = 0; link < kLinks; ++link) {
+    if (node == kNoNode || !is_arithmetic(graph.class_name(node)) || graph.edges_of(node).empty()) return false;
+    const uint32_t next = graph.edges_of(node)[0].node;
+    for (const GraphEdge& edge : graph.edges_of(node).subspan(1)) {
+      if (edge.node == kNoNode || next == kNoNode) continue;
+      const std::vector<uint32_t> from = {edge.node};
+      const std::vector<uint32_t> below = find.retention().nodes_below(from);
+      if (std::find(below.begin(), below.end(), next) != below.end()) return false;
+    }
+    node = next;
+  }
+  return true;
+}
+
+std::vector<Chain> chains(const Case& find) {
+  std::vector<Chain> result;
+  for (const Series& series : find.series()) {
+    const std::vector<uint32_t>& members = series.members.back();
+    const bool everywhere = std::all_of(series.members.begin() + (find.dumps() > 2), series.members.end(),
+                                        [](const auto& tensors) { return !tensors.empty(); });
+    if (find.timeline().piles_up(series.growth) || find.explained(members) || !has_graph(find, series)) continue;
+    const uint32_t node = find.retention().node_of(members.front());
+    if (!everywhere || node == kNoNode || find.node_explained(node)) continue;
+    if (oldest_below(find, node) >= find.timeline().last_part()) continue;
+    Chain chain;
+    chain.series = &series;
+    chain.graph = graph_growth(find, series.members);
+    if (!grows(chain.graph.nodes.count) || !find.timeline().spread(chain.graph.nodes.kept)) continue;
+    chain.carried = is_carried(find, series, chain.graph.last_nodes);
+    result.push_back(std::move(chain));
+  }
+  return result;
+}
+
+// Of several variables that lead to one graph the one that is carried on comes first, of these the one made last: what
+// is computed from it on the way to the next value is made before.
+bool explains_better(const Chain& a, const Chain& b) {
+  if (a.carried != b.carried) return a.carried;
+  const size_t nodes_a = a.graph.last_nodes.size(), nodes_b = b.graph.last_nodes.size();
+  if (nodes_a != nodes_b) return a.carried ? nodes_a > nodes_b : nodes_a < nodes_b;
+  return a.series->example.steps > b.series->example.steps;
+}
+
+void find_chains(Case& find) {
+  std::vector<Chain> all = chains(find);
+  std::sort(all.begin(), all.end(), explains_better);
+  for (Chain& chain : all) {
+    const auto shared = std::count_if(chain.graph.last_nodes.begin(), chain.graph.last_nodes.end(),
+                                      [&](uint32_t node) { return find.node_explained(node); });
+    if (size_t(shared) * 2 > chain.graph.last_nodes.size()) continue;
+    const bool sum = is_sum(find, *chain.series);
+    const bool saved = saved_bytes_grow(find, chain.graph, chain.series->members);
+    LeakFinding finding = finding_of(find, *chain.series, chain.graph, saved || !sum);
+    if (!sum) finding.kind = LeakKind::state_not_detached;
+    finding.look_at =
+        sum ? "add loss.item() or loss.detach(), not the tensor: the sum leads to the graph of every step"
+            : "detach it where a step begins (state = state.detach()): its graph goes back to the first step";
+    if (!sum && !saved) {
+      finding.evidence.push_back({"what these nodes saved is freed (backward ran), the nodes stay"});
+      finding.growth.count = chain.graph.nodes.count;
+    }
+    find.add(std::move(finding), chain.graph.last_nodes);
+  }
+}
+
+// By how much the nodes grew that no finding explains.
+bool loose_nodes(const Case& find, Growth& growth, std::vector<uint32_t>& nodes) {
+  for (size_t i = 0; i < find.dumps(); ++i) growth.count.push_back(find.view(i).dump.graph.nodes.size());
+  const Dump& dump = find.last().dump;
+  for (uint32_t node = 0; node < dump.graph.nodes.size(); ++node) {
+    if (!find.node_explained(node) && !find.retention().accumulates(node)) nodes.push_back(node);
+  }
+  growth.kept = serials_of(dump, nodes);
+  const uint64_t fresh = growth.count.back() > growth.count.front() ? growth.count.back() - growth.count.front() : 0;
+  return grows(growth.count) && find.timeline().spread(growth.kept) &&
+         std::min<uint64_t>(fresh, nodes.size()) * kObjectBytes >= kLeastGrowth;
+}
+
+}  // namespace
+
+void find_kept_graphs(Case& find) {
+  if (find.dumps() < 2 || !find.last().dump.graph.present) return;
+  find_in_containers(find);
+  find_chains(find);
+}
+
+void find_loose_nodes(Case& find) {
+  Growth growth;
+  std::vector<uint32_t> nodes;
+  if (!find.whole() || find.dumps() < 2 || !loose_nodes(find, growth, nodes)) return;
+  const Dump& dump = find.last().dump;
+  std::vector<uint32_t> referred;
+  std::string subject;
+  for (const NodeReference& row : dump.references.nodes) {
+    if (find.node_explained(row.node)) continue;
+    referred.push_back(row.node);
+    subject = without_indexes(row.line());
+  }
+  Retained kept = find.retention().only_by({}, referred);
+  LeakFinding finding;
+  const bool saved = kept.bytes >= kLeastGrowth;
+  finding.kind = saved ? LeakKind::accumulated_graph : LeakKind::graph_nodes;
+  finding.subject = subject.empty() ? "nodes that no tensor in Python leads to" : subject;
+  finding.look_at = subject.empty()
+                        ? "something in C++ or a custom Function keeps nodes: tensorscope graph shows the classes"
+                        : "keep no grad_fn: a node keeps all that it leads to";
+  finding.bytes = kept.bytes;
+  finding.growth = growth;
+  finding.evidence = {{"graph nodes", growth.count},
+                      {"nodes that Python refers to by themselves", {referred.size()}},
+                      {"bytes that only they keep", {kept.bytes}, /*bytes=*/true}};
+  finding.tensors = std::move(kept.tensors);
+  find.add(std::move(finding), nodes);
+}
+
+}  // namespace tensorscope::model

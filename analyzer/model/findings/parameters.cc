@@ -1,0 +1,250 @@
+// Parameters that are kept twice, and leaves that gather gradient for nobody. One dump is enough.
+#include <algorithm>
+#include <map>
+#include <set>
+#include <string_view>
+
+#include "model/findings/case.h"
+
+namespace tensorscope::model {
+
+namespace {
+
+using dump::ReferenceRole;
+using dump::TensorFlag;
+
+constexpr uint64_t kLeastCopy = 4 << 10;  // bytes of copies in another dtype
+constexpr size_t kNamed = 3;
+
+const Reference* first_holder(const Dump& dump, uint32_t tensor) {
+  for (const Reference& row : dump.references.of(tensor)) {
+    if (holds(row)) return &row;
+  }
+  return nullptr;
+}
+
+std::string name_of(const Dump& dump, uint32_t tensor) {
+  const Reference* holder = first_holder(dump, tensor);
+  return holder != nullptr ? holder->line() : "tensor #" + std::to_string(dump.tensors[tensor].serial);
+}
+
+// "a, b, c and 4 more"
+std::string listed(const std::vector<std::string>& names) {
+  std::string text;
+  for (size_t i = 0; i < std::min(names.size(), kNamed); ++i) text += (i == 0 ? "" : ", ") + names[i];
+  return names.size() <= kNamed ? text : text + " and " + std::to_string(names.size() - kNamed) + " more";
+}
+
+bool has_role(const Dump& dump, uint32_t tensor, ReferenceRole role) {
+  auto rows = dump.references.of(tensor);
+  return std::any_of(rows.begin(), rows.end(), [&](const Reference& row) { return ReferenceRole(row.role) == role; });
+}
+
+bool was_there_before(const Case& find, uint32_t tensor, bool with_gradient) {
+  if (find.dumps() < 2) return false;
+  const uint64_t serial = find.last().dump.tensors[tensor].serial;
+  const std::vector<Tensor>& before = find.view(find.dumps() - 2).dump.tensors;
+  auto found = std::lower_bound(before.begin(), before.end(), serial,
+                                [](const Tensor& entry, uint64_t value) { return entry.serial < value; });
+  return found != before.end() && found->serial == serial && (!with_gradient || found->grad != 0);
+}
+
+// A plain tensor that takes part in one step only (an input whose gradient is wanted) gathers nothing: it is younger
+// than what the optimizer's first step made.
+bool outlives_a_step(const Case& find, uint32_t tensor) {
+  const Dump& dump = find.last().dump;
+  if (dump.references.tensors[tensor].trained || was_there_before(find, tensor, /*with_gradient=*/true)) return true;
+  for (uint32_t i = 0; i < dump.tensors.size(); ++i) {
+    if (has_role(dump, i, ReferenceRole::optimizer_state)) return tensor < i;  // both are in the order of serials
+  }
+  return false;
+}
+
+bool floating(int8_t dtype) { return (dtype >= 5 && dtype <= 7) || dtype == 15; }  // c10::ScalarType
+
+bool gathers(const Dump& dump, uint32_t tensor) {
+  const Tensor& entry = dump.tensors[tensor];
+  const TensorObject& object = dump.references.tensors[tensor];
+  return object.known && !object.optimized && entry.grad != 0 && has(entry, TensorFlag::leaf) &&
+         has(entry, TensorFlag::requires_grad);
+}
+
+// Mixed precision: the optimizer has a copy of it in another dtype.
+bool has_master(const Dump& dump, const std::vector<uint32_t>& optimized, uint32_t tensor) {
+  return std::any_of(optimized.begin(), optimized.end(), [&](uint32_t other) {
+    return dump.tensors[other].dtype != dump.tensors[tensor].dtype &&
+           dump.tensors[other].numel == dump.tensors[tensor].numel;
+  });
+}
+
+struct Pair {
+  uint32_t parameter, copy;
+  std::string why;
+};
+
+std::string path_in_module(const Reference& row) {
+  const size_t dot = row.text.find('.');
+  return dot == std::string::npos ? "" : row.text.substr(dot + 1);
+}
+
+// The parameter that this tensor was cast from, by its node.
+uint32_t cast_from(const Case& find, uint32_t tensor) {
+  const Graph& graph = find.last().dump.graph;
+  const uint32_t node = find.retention().node_of(tensor);
+  if (node == kNoNode || graph.class_name(node) != "ToCopyBackward0" || graph.edges_of(node).empty()) return kNone;
+  const uint32_t leaf = graph.edges_of(node)[0].node;
+  if (leaf == kNoNode || !find.retention().accumulates(leaf) || graph.saved_of(leaf).empty()) return kNone;
+  return graph.saved_of(leaf)[0].tensor;
+}
+
+class Copies {
+ public:
+  explicit Copies(const Case& find) : find_(find), dump_(find.last().dump) {
+    for (uint32_t i = 0; i < dump_.tensors.size(); ++i) {
+      const bool trained = dump_.references.tensors[i].trained || has_role(dump_, i, ReferenceRole::parameter);
+      if (trained && floating(dump_.tensors[i].dtype) && find.last().selection.tensor(i)) parameters_.push_back(i);
+    }
+  }
+
+  std::vector<Pair> all() {
+    for (uint32_t i = 0; i < dump_.tensors.size(); ++i) {
+      if (may_be_copy(i)) by_node(i), by_path(i);
+    }
+    for (const Series& series : find_.series()) by_order(series);
+    return std::move(pairs_);
+  }
+
+ private:
+  bool may_be_copy(uint32_t tensor) const {
+    const Category category = find_.last().holders.category(tensor);
+    return floating(dump_.tensors[tensor].dtype) && category != Category::gradient &&
+           category != Category::optimizer_state && !has_role(dump_, tensor, ReferenceRole::optimizer_state) &&
+           find_.last().selection.tensor(tensor);
+  }
+  bool alike(uint32_t a, uint32_t b) const {
+    return dump_.tensors[a].sizes == dump_.tensors[b].sizes && dump_.tensors[a].dtype != dump_.tensors[b].dtype;
+  }
+  void add(uint32_t parameter, uint32_t copy, std::string why) {
+    if (taken_.insert(copy).second) pairs_.push_back({parameter, copy, std::move(why)});
+  }
+
+  // Casts that autocast makes are gone at the end of the step, and nobody in Python has them.
+  void by_node(uint32_t tensor) {
+    const uint32_t parameter = cast_from(find_, tensor);
+    if (parameter == kNone || !alike(parameter, tensor)) return;
+    if (first_holder(dump_, tensor) == nullptr && !was_there_before(find_, tensor, false)) return;
+    add(parameter, tensor, "cast by ToCopyBackward0");
+  }
+
+  void by_path(uint32_t tensor) {
+    for (const Reference& row : dump_.references.of(tensor)) {
+      if (!holds(row)) continue;
+      for (uint32_t parameter : with_path(row)) {
+        const bool wider = dump_.tensors[parameter].itemsize > dump_.tensors[tensor].itemsize;
+        const bool both = std::binary_search(parameters_.begin(), parameters_.end(), tensor);
+        if (parameter == tensor || !alike(parameter, tensor) || (both && !wider)) continue;
+        add(parameter, tensor, "the same path in two places");
+      }
+    }
+  }
+
+  // Parameters whose path within their model ends this text: "half.fc1.weight", "weights['fc1.weight']".
+  const std::vector<uint32_t>& with_path(const Reference& row) {
+    if (by_path_.empty()) {
+      for (uint32_t parameter : parameters_) {
+        for (const Reference& own : dump_.references.of(parameter)) {
+          if (holds(own) && !path_in_module(own).empty()) by_path_[path_in_module(own)].push_back(parameter);
+        }
+      }
+    }
+    static const std::vector<uint32_t> kNobody;
+    const size_t open = row.text.rfind("['");
+    const size_t close = row.text.rfind("']");
+    const bool key = open != std::string::npos && close != std::string::npos && close > open;
+    auto found = by_path_.find(key ? row.text.substr(open + 2, close - open - 2) : path_in_module(row));
+    return found == by_path_.end() ? kNobody : found->second;
+  }
+
+  // A list with one tensor of another dtype for each parameter of one dtype, in the same order.
+  void by_order(const Series& series) {
+    const std::vector<uint32_t>& members = series.members.back();
+    if (!series.container || members.size() < 2 || !may_be_copy(members[0])) return;
+    std::vector<uint32_t> parameters;
+    for (uint32_t parameter : parameters_) {
+      if (!std::binary_search(members.begin(), members.end(), parameter)) parameters.push_back(parameter);
+    }
+    if (parameters.size() != members.size()) return;
+    for (size_t i = 0; i < members.size(); ++i) {
+      if (!alike(parameters[i], members[i]) || dump_.tensors[members[i]].dtype != dump_.tensors[members[0]].dtype)
+        return;
+    }
+    for (size_t i = 0; i < members.size(); ++i) {
+      if (may_be_copy(members[i]))
+        add(parameters[i], members[i], "one for each parameter, of the same shapes in the same order");
+    }
+  }
+
+  const Case& find_;
+  const Dump& dump_;
+  std::vector<uint32_t> parameters_;  // by number
+  std::map<std::string, std::vector<uint32_t>> by_path_;
+  std::set<uint32_t> taken_;
+  std::vector<Pair> pairs_;
+};
+
+}  // namespace
+
+void find_stray_leaves(Case& find) {
+  const Dump& dump = find.last().dump;
+  if (!dump.references.present) return;
+  std::vector<uint32_t> optimized, stray;
+  for (uint32_t i = 0; i < dump.tensors.size(); ++i) {
+    if (dump.references.tensors[i].optimized) optimized.push_back(i);
+  }
+  for (uint32_t i = 0; i < dump.tensors.size() && !optimized.empty(); ++i) {
+    if (!find.last().selection.tensor(i) || !gathers(dump, i) || has_master(dump, optimized, i)) continue;
+    if (outlives_a_step(find, i)) stray.push_back(i);
+  }
+  if (stray.empty()) return;
+  LeakFinding finding;
+  finding.kind = LeakKind::stray_leaf;
+  finding.look_at =
+      "nothing uses or clears its gradient: give it to the optimizer, or set requires_grad_(False) if it is not to be "
+      "trained";
+  std::vector<std::string> names;
+  for (uint32_t tensor : stray) names.push_back(name_of(dump, tensor));
+  finding.subject = listed(names);
+  finding.bytes = find.bytes_of(find.dumps() - 1, stray) * 2;  // and as much of gradient
+  finding.site = find.site_of(stray);
+  finding.evidence = {{"leaves with requires_grad and a gradient that are in no param_groups", {stray.size()}},
+                      {"tensors that are in an optimizer's param_groups", {optimized.size()}}};
+  finding.tensors = std::move(stray);
+  find.add(std::move(finding));
+}
+
+void find_two_dtypes(Case& find) {
+  const Dump& dump = find.last().dump;
+  if (!dump.references.present) return;
+  std::vector<Pair> pairs = Copies(find).all();
+  std::vector<std::string> names;
+  std::map<std::string, uint64_t> reasons;
+  LeakFinding finding;
+  for (const Pair& pair : pairs) {
+    if (find.explained(pair.copy)) continue;
+    names.push_back(name_of(dump, pair.parameter) + " (" + dump.tensors[pair.parameter].dtype_text() + ") and " +
+                    name_of(dump, pair.copy) + " (" + dump.tensors[pair.copy].dtype_text() + ")");
+    ++reasons[pair.why];
+    finding.tensors.push_back(pair.copy);
+  }
+  finding.bytes = find.bytes_of(find.dumps() - 1, finding.tensors);
+  if (finding.bytes < kLeastCopy) return;
+  finding.kind = LeakKind::two_dtypes;
+  finding.subject = listed(names);
+  finding.look_at = "both are kept all the time: if one is for a moment only, let go of it or cast where it is used";
+  finding.site = find.site_of(finding.tensors);
+  finding.evidence = {{"bytes of the copies", {finding.bytes}, /*bytes=*/true}};
+  for (const auto& [why, count] : reasons) finding.evidence.push_back({why, {count}});
+  find.add(std::move(finding));
+}
+
+}  // namespace tensorscope::model

@@ -1,0 +1,93 @@
+// Small views that keep large storages: `kept.append(batch[0])`. One dump is enough.
+#include <algorithm>
+#include <map>
+
+#include "model/findings/case.h"
+
+namespace tensorscope::model {
+
+namespace {
+
+using dump::ReferenceRoot;
+
+// A storage counts where its tensors, all together, use at most a quarter of it; a variable or container where what
+// is not used comes to at least a mebibyte.
+constexpr uint64_t kLeastUnused = 1 << 20;
+constexpr uint64_t kPart = 4;
+
+// What the views on it do not use; 0: enough of it is used, or not everything is known. A base that only its views hold
+// uses nothing.
+uint64_t unused(const Dump& dump, const Retention& retention, const Storage& storage) {
+  uint64_t used = 0;
+  for (uint32_t tensor : storage.tensors) {
+    if (retention.mere_base(tensor)) continue;
+    if (!has(dump.tensors[tensor], dump::TensorFlag::view)) return 0;
+    used += dump.tensors[tensor].nbytes;
+  }
+  return used == 0 || used > storage.nbytes / kPart ? 0 : storage.own_nbytes - std::min(used, storage.own_nbytes);
+}
+
+// A variable of a running function is most often about to go; what was there a dump ago, or lies in a container, stays.
+bool lasts(const Case& find, const Series& series) {
+  const auto root = ReferenceRoot(series.example.root);
+  if (series.container || root == ReferenceRoot::global || root == ReferenceRoot::class_) return true;
+  if (series.example.steps > 1 && root != ReferenceRoot::thread) return true;
+  if (find.dumps() < 2) return false;
+  const std::vector<uint32_t>& before = series.members[find.dumps() - 2];
+  const Dump& then = find.view(find.dumps() - 2).dump;
+  return std::any_of(series.members.back().begin(), series.members.back().end(), [&](uint32_t now) {
+    return std::any_of(before.begin(), before.end(), [&](uint32_t tensor) {
+      return then.tensors[tensor].serial == find.last().dump.tensors[now].serial;
+    });
+  });
+}
+
+struct Waste {
+  std::vector<uint32_t> views;
+  uint64_t used = 0, unused = 0;
+};
+
+Waste waste_of(const Case& find, size_t dump, const std::vector<uint32_t>& members) {
+  const Dump& model = find.view(dump).dump;
+  Waste waste;
+  std::map<uint32_t, uint64_t> storages;
+  for (uint32_t tensor : members) {
+    const uint32_t storage = model.tensors[tensor].storage;
+    if (storage == kNone) continue;
+    const uint64_t bytes = unused(model, find.retention(dump), model.storages[storage]);
+    if (bytes == 0) continue;
+    waste.views.push_back(tensor);
+    waste.used += model.tensors[tensor].nbytes;
+    storages[storage] = bytes;
+  }
+  for (const auto& [storage, bytes] : storages) waste.unused += bytes;
+  return waste;
+}
+
+}  // namespace
+
+void find_small_views(Case& find) {
+  for (const Series& series : find.series()) {
+    Waste waste = waste_of(find, find.dumps() - 1, series.members.back());
+    if (waste.unused < kLeastUnused || !lasts(find, series) || find.explained(waste.views)) continue;
+    LeakFinding finding;
+    finding.kind = LeakKind::small_view;
+    finding.subject = find.label(series);
+    finding.look_at = "keep a copy (view.clone()), not the view: a view keeps all of the storage that it looks into";
+    finding.bytes = waste.used + waste.unused;
+    finding.site = find.site_of(waste.views);
+    for (size_t i = 0; i < find.dumps(); ++i) {
+      const Waste then = waste_of(find, i, series.members[i]);
+      finding.growth.count.push_back(then.views.size());
+      finding.growth.bytes.push_back(then.used + then.unused);
+    }
+    finding.evidence = {{"views", finding.growth.count},
+                        {"bytes that they use", {waste.used}, /*bytes=*/true},
+                        {"bytes that they keep", {finding.bytes}, /*bytes=*/true},
+                        {"no other tensor uses the rest of these storages"}};
+    finding.tensors = find.retention().only_by(waste.views).tensors;
+    find.add(std::move(finding));
+  }
+}
+
+}  // namespace tensorscope::model

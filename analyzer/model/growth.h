@@ -1,0 +1,68 @@
+// How a number of things changed over the dumps of one run, and whether that looks like a leak.
+//
+// A leak piles up: what was made in each part of the time is still there at the end. A warm-up, a cache that fills
+// once, a queue of batches and the tensors of the step that is going on do not: theirs all come from one part of the
+// time, or are made anew. Parts are the intervals between dumps; where there are only two dumps, the one interval is
+// cut into pieces by serial number, the clock that only the program's own activity drives.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "model/grouping.h"
+
+namespace tensorscope::model {
+
+struct Growth {
+  std::vector<uint64_t> count, bytes;  // one a dump
+  std::vector<uint64_t> kept;          // serials of what is alive in the last dump
+
+  int64_t added() const { return count.empty() ? 0 : int64_t(count.back() - count.front()); }
+  int64_t added_bytes() const { return bytes.empty() ? 0 : int64_t(bytes.back() - bytes.front()); }
+};
+
+// Each value is larger than the one before; false for fewer than two.
+bool grows(const std::vector<uint64_t>& values);
+
+class Timeline {
+ public:
+  // `views`: in order of time, of one run.
+  explicit Timeline(const std::vector<View>& views);
+
+  size_t dumps() const { return taken_.size(); }
+  // One interval only: what is said about growth is weak evidence.
+  bool weak() const { return taken_.size() == 2; }
+  // Grew in each interval, in number or in bytes. False for a single dump.
+  bool every_interval(const Growth& growth) const;
+  // And what was made in each part of the time is still there.
+  bool piles_up(const Growth& growth) const;
+  // Some of the serials come from each part of the time.
+  bool spread(const std::vector<uint64_t>& serials) const;
+  // A serial below this one was there before the last part of the time began.
+  uint64_t last_part() const;
+
+ private:
+  std::vector<uint64_t> taken_;  // newest serial of each dump
+};
+
+// Growth of everything that was made at one line, blocks in no tensor included.
+struct PlaceGrowth {
+  std::string label;  // "train.py:57 train_step"
+  uint32_t site = 0;  // of the last dump that has the place
+  Growth growth;
+  std::vector<uint32_t> tensors;  // of the last dump, by serial
+  std::string modules;            // as Group::modules
+  std::map<uint32_t, uint64_t> site_bytes;
+  std::vector<uint64_t> peaks;  // one a dump: the most bytes that the place's code has held at once so far
+};
+
+// Places whose number or bytes grew in every interval, the largest growth first.
+std::vector<PlaceGrowth> growing_places(const std::vector<View>& views, const Timeline& timeline);
+
+// Whether a place's tensors are made anew and larger each time (`all = torch.cat([all, x])`): each time about the same
+// more, and each time more than ever before, which batches of varying length are not.
+bool grows_in_place(const PlaceGrowth& place, const Timeline& timeline);
+
+}  // namespace tensorscope::model

@@ -1,0 +1,33 @@
+// What leaks: places that grew from dump to dump, and findings, each with what it rests on. A program that does not
+// leak gets none; one dump alone gives those findings that need no growth.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "model/findings/finding.h"
+
+namespace tensorscope::model {
+
+struct GrownPlace {
+  PlaceGrowth place;
+  bool in_place = false;     // the same number of tensors, made anew and larger each time
+  bool counts = false;       // enough of it to be called a leak; what is less is only listed
+  uint32_t finding = kNone;  // index of the one that explains it
+  std::string holder;        // what holds them, "" where a finding says it
+  std::string look_at;       // likewise, one sentence
+};
+
+struct Leaks {
+  size_t dumps = 0;
+  bool weak = false;            // two dumps: one interval shows no trend
+  std::vector<uint64_t> bytes;  // live, of the selection, one a dump
+  std::vector<LeakFinding> findings;
+  std::vector<GrownPlace> places;  // the largest growth first
+  bool found() const;
+};
+
+// `views`: in order of time, of one run. `whole`: no filter is set.
+Leaks find_leaks(std::vector<View> views, bool whole);
+
+}  // namespace tensorscope::model

@@ -1,0 +1,197 @@
+#include "model/retention.h"
+
+#include <unordered_map>
+#include <utility>
+
+#include "dump_generated.h"
+
+namespace tensorscope::model {
+
+namespace {
+
+using dump::ReferenceRoot;
+using dump::SlotState;
+
+bool held(const SavedSlot& slot) { return slot.tensor != kNone && slot.state == uint8_t(SlotState::held); }
+
+}  // namespace
+
+bool holds(const Reference& reference) {
+  const auto root = ReferenceRoot(reference.root);
+  return root != ReferenceRoot::user && root != ReferenceRoot::output && root != ReferenceRoot::node;
+}
+
+Retention::Retention(const Dump& dump, const Accounts& accounts) : dump_(dump), accounts_(accounts) {
+  const size_t tensors = dump.tensors.size();
+  node_of_.assign(tensors, kNoNode);
+  gradient_.assign(tensors, kNone);
+  base_.assign(tensors, kNone);
+  roots_.assign(tensors, Root::none);
+  mere_bases_.assign(tensors, false);
+  node_roots_.assign(dump.graph.nodes.size(), false);
+  link();
+  find_roots();
+}
+
+bool Retention::accumulates(uint32_t node) const {
+  return (dump_.graph.nodes[node].flags & uint8_t(dump::GraphNodeFlag::accumulates)) != 0;
+}
+
+void Retention::link() {
+  std::unordered_map<uint64_t, uint32_t> tensor_at, node_at;
+  for (uint32_t i = 0; i < dump_.tensors.size(); ++i) tensor_at.emplace(dump_.tensors[i].address, i);
+  for (uint32_t i = 0; i < dump_.graph.nodes.size(); ++i) node_at.emplace(dump_.graph.nodes[i].address, i);
+  for (uint32_t i = 0; i < dump_.tensors.size(); ++i) {
+    const Tensor& tensor = dump_.tensors[i];
+    if (auto found = node_at.find(tensor.grad_fn); tensor.grad_fn != 0 && found != node_at.end()) {
+      node_of_[i] = found->second;
+    }
+    if (auto found = tensor_at.find(tensor.grad); tensor.grad != 0 && found != tensor_at.end()) {
+      gradient_[i] = found->second;
+    }
+  }
+  for (const Reference& row : dump_.references.rows) {
+    if (ReferenceRoot(row.root) != ReferenceRoot::node || row.node >= dump_.graph.nodes.size()) continue;
+    python_saved_.resize(dump_.graph.nodes.size());
+    python_saved_[row.node].push_back(row.tensor);
+  }
+}
+
+void Retention::find_roots() {
+  std::vector<bool> linked(dump_.tensors.size()), node_linked(dump_.graph.nodes.size());
+  for (uint32_t gradient : gradient_) {
+    if (gradient != kNone) linked[gradient] = true;
+  }
+  for (const SavedSlot& slot : dump_.graph.saved) {
+    if (held(slot)) linked[slot.tensor] = true;
+  }
+  for (const auto& saved : python_saved_) {
+    for (uint32_t tensor : saved) linked[tensor] = true;
+  }
+  for (const GraphEdge& edge : dump_.graph.edges) {
+    if (edge.node != kNoNode) node_linked[edge.node] = true;
+  }
+  for (uint32_t node : node_of_) {
+    if (node != kNoNode) node_linked[node] = true;
+  }
+  for (const NodeReference& row : dump_.references.nodes) {
+    if (row.node < node_roots_.size()) node_roots_[row.node] = true;
+  }
+  for (uint32_t i = 0; i < node_roots_.size(); ++i) node_roots_[i] = node_roots_[i] || !node_linked[i];
+
+  for (uint32_t i = 0; i < roots_.size(); ++i) {
+    bool by_node = false, by_python = false;
+    for (const Reference& row : dump_.references.of(i)) {
+      by_python = by_python || holds(row);
+      by_node = by_node || ReferenceRoot(row.root) == ReferenceRoot::node;
+    }
+    if (dump_.references.present) {
+      const TensorObject& object = dump_.references.tensors[i];
+      const bool referenced = object.known && object.state == uint8_t(dump::WrapperState::referenced);
+      by_python = by_python || (referenced && !by_node);  // by something that has no row
+    }
+    if (by_python) {
+      roots_[i] = Root::python;
+    } else if (!linked[i]) {
+      roots_[i] = Root::cpp;
+    }
+  }
+  // What nothing else holds is held by its views, as their base.
+  auto view = [&](uint32_t tensor) { return (dump_.tensors[tensor].flags & uint32_t(dump::TensorFlag::view)) != 0; };
+  for (const Storage& storage : dump_.storages) {
+    uint32_t base = kNone;
+    for (uint32_t tensor : storage.tensors) {
+      if (base == kNone && !view(tensor) && roots_[tensor] == Root::cpp) base = tensor;
+    }
+    for (uint32_t tensor : storage.tensors) {
+      if (base == kNone || !view(tensor)) continue;
+      base_[tensor] = base;
+      roots_[base] = Root::none;
+      mere_bases_[base] = true;
+    }
+  }
+}
+
+void Retention::mark(Marks& marks, std::vector<uint32_t> tensors, std::vector<uint32_t> nodes, Retained* found) const {
+  auto tensor_reached = [&](uint32_t tensor) {
+    if (tensor == kNone || marks.tensors[tensor]) return;
+    marks.tensors[tensor] = true;
+    tensors.push_back(tensor);
+    if (found != nullptr) found->tensors.push_back(tensor);
+  };
+  auto node_reached = [&](uint32_t node) {
+    if (node == kNoNode || marks.nodes[node]) return;
+    marks.nodes[node] = true;
+    nodes.push_back(node);
+    if (found != nullptr) found->nodes.push_back(node);
+  };
+  for (uint32_t tensor : std::exchange(tensors, {})) tensor_reached(tensor);
+  for (uint32_t node : std::exchange(nodes, {})) node_reached(node);
+  while (!tensors.empty() || !nodes.empty()) {
+    if (!tensors.empty()) {
+      const uint32_t tensor = tensors.back();
+      tensors.pop_back();
+      node_reached(node_of_[tensor]);
+      tensor_reached(gradient_[tensor]);
+      tensor_reached(base_[tensor]);
+      continue;
+    }
+    const uint32_t node = nodes.back();
+    nodes.pop_back();
+    for (const GraphEdge& edge : dump_.graph.edges_of(node)) node_reached(edge.node);
+    for (const SavedSlot& slot : dump_.graph.saved_of(node)) {
+      if (held(slot)) tensor_reached(slot.tensor);
+    }
+    if (python_saved_.empty()) continue;
+    for (uint32_t tensor : python_saved_[node]) tensor_reached(tensor);
+  }
+}
+
+Retained Retention::only_by(std::span<const uint32_t> tensors, std::span<const uint32_t> nodes) const {
+  std::vector<bool> let_go(roots_.size()), let_go_nodes(node_roots_.size());
+  for (uint32_t tensor : tensors) let_go[tensor] = true;
+  for (uint32_t node : nodes) let_go_nodes[node] = true;
+  std::vector<uint32_t> tensor_roots, node_roots;
+  for (uint32_t i = 0; i < roots_.size(); ++i) {
+    if (roots_[i] != Root::none && !let_go[i]) tensor_roots.push_back(i);
+  }
+  for (uint32_t i = 0; i < node_roots_.size(); ++i) {
+    if (node_roots_[i] && !let_go_nodes[i]) node_roots.push_back(i);
+  }
+  Marks marks{std::vector<bool>(roots_.size()), std::vector<bool>(node_roots_.size())};
+  mark(marks, std::move(tensor_roots), std::move(node_roots), nullptr);
+  const std::vector<bool> stay = marks.tensors;
+  Retained result;
+  mark(marks, {tensors.begin(), tensors.end()}, {nodes.begin(), nodes.end()}, &result);
+
+  std::vector<bool> goes(dump_.tensors.size()), counted(accounts_.items().size());
+  for (uint32_t tensor : result.tensors) goes[tensor] = true;
+  for (uint32_t tensor : result.tensors) {
+    const uint32_t item = accounts_.item_of_tensor(tensor), storage = dump_.tensors[tensor].storage;
+    if (counted[item]) continue;
+    counted[item] = true;
+    bool all = true;
+    if (storage != kNone) {
+      for (uint32_t other : dump_.storages[storage].tensors) all = all && goes[other];
+    }
+    if (all) result.bytes += accounts_.items()[item].bytes;
+  }
+  return result;
+}
+
+std::vector<uint32_t> Retention::nodes_below(std::span<const uint32_t> nodes) const {
+  std::vector<bool> seen(dump_.graph.nodes.size());
+  std::vector<uint32_t> result;
+  auto visit = [&](uint32_t node) {
+    if (node == kNoNode || seen[node] || accumulates(node)) return;
+    seen[node] = true;
+    result.push_back(node);
+  };
+  for (uint32_t node : nodes) visit(node);
+  for (size_t at = 0; at < result.size(); ++at) {
+    for (const GraphEdge& edge : dump_.graph.edges_of(result[at])) visit(edge.node);
+  }
+  return result;
+}
+
+}  // namespace tensorscope::model

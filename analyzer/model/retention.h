@@ -1,0 +1,66 @@
+// What would go away if some tensors or graph nodes were let go of: everything that can be reached from them and from
+// no other root.
+//
+// Roots are what Python refers to, what nothing known refers to (held by something in C++), and nodes that a Python
+// object stands for. From a tensor the way leads to its graph, its gradient and, for a view, to the base that only
+// views keep; from a node to the next nodes, to what it saved and to what its Python object holds. Without phase 2 of
+// a dump nobody knows what Python holds: known() is false, and nothing should be concluded.
+//
+// Linear in tensors, references and graph, for the class and for each question. Not thread-safe.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "model/accounting.h"
+#include "model/dump.h"
+#include "model/references.h"
+
+namespace tensorscope::model {
+
+// Whether this reference keeps its tensor alive by itself, and is not a mere name or a link of the graph.
+bool holds(const Reference& reference);
+
+struct Retained {
+  std::vector<uint32_t> tensors;  // those asked for included
+  std::vector<uint32_t> nodes;
+  uint64_t bytes = 0;  // of storages all of whose tensors go away, as accounts count them
+};
+
+class Retention {
+ public:
+  Retention(const Dump& dump, const Accounts& accounts);
+
+  bool known() const { return dump_.references.present; }
+  // kNoNode: it came out of no live node.
+  uint32_t node_of(uint32_t tensor) const { return node_of_[tensor]; }
+  // Held by nothing that is known: neither Python, nor a node, nor another tensor.
+  bool cpp_only(uint32_t tensor) const { return roots_[tensor] == Root::cpp; }
+  // Its views hold it as their base, and nothing else does.
+  bool mere_base(uint32_t tensor) const { return mere_bases_[tensor]; }
+
+  // What only these tensors keep (none of them being held any more).
+  Retained only_by(std::span<const uint32_t> tensors, std::span<const uint32_t> nodes = {}) const;
+  // Nodes that can be reached from here, those given included; AccumulateGrad is left out.
+  std::vector<uint32_t> nodes_below(std::span<const uint32_t> nodes) const;
+  bool accumulates(uint32_t node) const;
+
+ private:
+  enum class Root : uint8_t { none, python, cpp };
+  struct Marks {
+    std::vector<bool> tensors, nodes;
+  };
+  void link();
+  void find_roots();
+  void mark(Marks& marks, std::vector<uint32_t> tensors, std::vector<uint32_t> nodes, Retained* found) const;
+
+  const Dump& dump_;
+  const Accounts& accounts_;
+  std::vector<uint32_t> node_of_, gradient_, base_;  // by tensor
+  std::vector<std::vector<uint32_t>> python_saved_;  // by node: what its Python object holds; empty: none has any
+  std::vector<Root> roots_;                          // by tensor
+  std::vector<bool> node_roots_, mere_bases_;
+};
+
+}  // namespace tensorscope::model

@@ -1,0 +1,74 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "scene.h"
+
+namespace tensorscope::model {
+namespace {
+
+using dump::ReferenceRoot;
+using testing::Dumps;
+using ::testing::ElementsAre;
+using testing::Scene;
+using testing::serial_at;
+
+void keeps(Scene& scene, const std::string& before, const std::string& after, ReferenceRoot root, int from, int to) {
+  for (int step = from; step <= to; ++step) {
+    scene.kept(serial_at(step, 10), 2048, scene.site(12), before + std::to_string(step) + after, root);
+  }
+}
+
+TEST(Containers, AModuleLevelCacheThatGrows) {
+  Dumps run([](Scene& scene) { keeps(scene, "cache[", "]", ReferenceRoot::global, 1, scene.steps()); });
+  ASSERT_THAT(run.kinds(), ElementsAre("module-cache"));
+  EXPECT_EQ(run.only().subject, "train.py: cache[1..30]");
+  EXPECT_EQ(run.only().bytes, 30u * 8192);
+  ASSERT_EQ(run.leaks.places.size(), 1u);
+  EXPECT_EQ(run.leaks.places[0].finding, 0u);
+}
+
+TEST(Containers, KeysThatAreNoNumbers) {
+  Dumps run([](Scene& scene) { keeps(scene, "cache['batch-", "']", ReferenceRoot::global, 1, scene.steps()); });
+  ASSERT_THAT(run.kinds(), ElementsAre("module-cache"));
+}
+
+TEST(Containers, AListOfAnObject) {
+  Dumps run([](Scene& scene) { keeps(scene, "trainer.history[", "].out", ReferenceRoot::local, 1, scene.steps()); });
+  ASSERT_THAT(run.kinds(), ElementsAre("container"));
+  Dumps global(
+      [](Scene& scene) { keeps(scene, "trainer.history[", "]['out']", ReferenceRoot::global, 1, scene.steps()); });
+  ASSERT_THAT(global.kinds(), ElementsAre("container"));
+}
+
+TEST(Containers, ThoseThatAreFullOrFilledOnceAreNone) {
+  Dumps full(
+      [](Scene& scene) { keeps(scene, "queue[", "]", ReferenceRoot::global, scene.steps() - 8, scene.steps()); });
+  EXPECT_THAT(full.kinds(), ElementsAre());
+  Dumps filled(
+      [](Scene& scene) { keeps(scene, "cache[", "]", ReferenceRoot::global, 1, std::min(12, scene.steps())); });
+  EXPECT_THAT(filled.kinds(), ElementsAre());
+  EXPECT_FALSE(filled.leaks.found());
+}
+
+TEST(Containers, StorageThatOnlyCppHolds) {
+  auto cpp = [](Scene& scene, int from) {
+    for (int step = from; step <= scene.steps(); ++step)
+      scene.add(scene.plain(serial_at(step, 10), 2048, scene.site(12)));
+  };
+  Dumps run([&](Scene& scene) { cpp(scene, 1); });
+  ASSERT_THAT(run.kinds(), ElementsAre("cpp-only"));
+  EXPECT_EQ(run.only().bytes, 30u * 8192);
+  EXPECT_THAT(Dumps([&](Scene& scene) { cpp(scene, scene.steps() - 5); }).kinds(), ElementsAre());
+}
+
+TEST(Containers, WithoutPhaseTwoNothingIsSaidToBeHeldByCpp) {
+  Dumps run([](Scene& scene) {
+    scene.builder.has_references = scene.builder.has_graph = false;
+    for (int step = 1; step <= scene.steps(); ++step) scene.add(scene.plain(serial_at(step, 10), 2048, scene.site(12)));
+  });
+  EXPECT_THAT(run.kinds(), ElementsAre());
+  EXPECT_TRUE(run.leaks.found());  // the place grew all the same
+}
+
+}  // namespace
+}  // namespace tensorscope::model

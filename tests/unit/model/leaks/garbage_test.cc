@@ -1,0 +1,65 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "scene.h"
+
+namespace tensorscope::model {
+namespace {
+
+using dump::ReferenceRoot;
+using testing::Dumps;
+using ::testing::ElementsAre;
+using testing::Scene;
+
+constexpr int64_t kLarge = 64 << 10;  // floats
+
+Dumps one_dump(ReferenceRoot root, int64_t floats, bool also_held) {
+  return Dumps(
+      [&](Scene& scene) {
+        const uint64_t tensor = scene.kept(10, floats, scene.site(8), "self.cache", root);
+        if (also_held) scene.held(tensor, "batch", ReferenceRoot::local);
+      },
+      {1});
+}
+
+TEST(Garbage, AnUnreachableCycle) {
+  Dumps run = one_dump(ReferenceRoot::cycle, kLarge, false);
+  ASSERT_THAT(run.kinds(), ElementsAre("reference-cycle"));
+  EXPECT_EQ(run.only().subject, "unreachable cycle of Net, dict");
+  EXPECT_EQ(run.only().bytes, uint64_t(kLarge) * 4);
+  EXPECT_TRUE(run.leaks.found());
+}
+
+TEST(Garbage, AllThatACycleKeeps) {
+  Dumps run(
+      [](Scene& scene) {
+        const uint32_t node = scene.node(5, testing::kTanh);
+        scene.saved(20, kLarge, scene.site(9), node);
+        testing::TensorSpec out = scene.plain(30, 1, scene.site(8));
+        out.grad_fn = scene.builder.graph_address(node);
+        const uint64_t serial = scene.add(out);
+        scene.held(serial, "self.out", ReferenceRoot::cycle);
+        scene.object(serial, false, false, dump::WrapperState::garbage);
+      },
+      {1});
+  ASSERT_THAT(run.kinds(), ElementsAre("reference-cycle"));
+  EXPECT_EQ(run.only().bytes, uint64_t(kLarge) * 4 + 4);
+}
+
+TEST(Garbage, ALittleGarbageIsAlwaysThere) {
+  EXPECT_THAT(one_dump(ReferenceRoot::cycle, 10, false).kinds(), ElementsAre());
+}
+
+TEST(Garbage, ATracebackThatIsKept) {
+  Dumps run = one_dump(ReferenceRoot::traceback, kLarge, false);
+  ASSERT_THAT(run.kinds(), ElementsAre("traceback"));
+  EXPECT_EQ(run.only().subject, "traceback of main");
+}
+
+TEST(Garbage, WhatIsHeldBesidesIsNone) {
+  EXPECT_THAT(one_dump(ReferenceRoot::traceback, kLarge, true).kinds(), ElementsAre());
+  EXPECT_THAT(one_dump(ReferenceRoot::cycle, kLarge, true).kinds(), ElementsAre());
+}
+
+}  // namespace
+}  // namespace tensorscope::model

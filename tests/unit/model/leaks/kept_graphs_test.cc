@@ -1,0 +1,149 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "scene.h"
+
+namespace tensorscope::model {
+namespace {
+
+using ::testing::Contains;
+using testing::Dumps;
+using ::testing::ElementsAre;
+using testing::kAdd;
+using testing::kTanh;
+using ::testing::Not;
+using testing::Scene;
+using testing::serial_at;
+using testing::TensorSpec;
+
+// The graph of one step: a node that saved an activation, and the loss above it.
+uint32_t step_graph(Scene& scene, int step, uint32_t site, bool saves = true, std::vector<uint32_t> inputs = {}) {
+  const uint32_t tanh = scene.node(serial_at(step, 10), kTanh, inputs);
+  if (saves) scene.saved(serial_at(step, 20), 1024, site, tanh);
+  return scene.node(serial_at(step, 30), kAdd, {tanh});
+}
+
+uint64_t with_graph(Scene& scene, uint64_t serial, uint32_t node, uint32_t site, const std::string& text,
+                    dump::ReferenceRoot root = dump::ReferenceRoot::global, int64_t floats = 1) {
+  TensorSpec tensor = scene.plain(serial, floats, site);
+  tensor.grad_fn = scene.builder.graph_address(node);
+  tensor.grad_fn_name = kAdd;
+  const uint64_t made = scene.add(tensor);
+  scene.held(made, text, root);
+  scene.object(made);
+  return made;
+}
+
+void losses(Scene& scene, bool saves) {
+  const uint32_t site = scene.site(57), forward = scene.site(31, "forward");
+  for (int step = 1; step <= scene.steps(); ++step) {
+    const uint32_t node = step_graph(scene, step, forward, saves);
+    with_graph(scene, serial_at(step, 40), node, site, "losses[" + std::to_string(step - 1) + "]");
+  }
+}
+
+TEST(KeptGraphs, LossesThatAreKeptWithTheirGraphs) {
+  for (const std::vector<int>& dumps : {std::vector<int>{10, 20, 30}, std::vector<int>{10, 20}}) {
+    Dumps run([](Scene& scene) { losses(scene, true); }, dumps);
+    ASSERT_THAT(run.kinds(), ElementsAre("accumulated-graph"));
+    EXPECT_EQ(run.only().subject, "train.py: losses[0.." + std::to_string(dumps.back() - 1) + "]");
+    EXPECT_EQ(run.only().bytes, uint64_t(dumps.back()) * 4100);
+    // Both places are explained by it: where the losses were made, and where the activations were.
+    ASSERT_EQ(run.leaks.places.size(), 2u);
+    EXPECT_EQ(run.leaks.places[0].finding, 0u);
+    EXPECT_EQ(run.leaks.places[1].finding, 0u);
+  }
+}
+
+TEST(KeptGraphs, AfterBackwardTheNodesStay) {
+  Dumps run([](Scene& scene) { losses(scene, false); });
+  ASSERT_THAT(run.kinds(), ElementsAre("graph-nodes"));
+  EXPECT_EQ(run.only().subject, "train.py: losses[0..29]");
+  EXPECT_EQ(run.only().growth.count, (std::vector<uint64_t>{20, 40, 60}));
+}
+
+TEST(KeptGraphs, DetachedLossesAreNone) {
+  Dumps run([](Scene& scene) {
+    for (int step = 1; step <= scene.steps(); ++step) {
+      scene.kept(serial_at(step, 10), 1, scene.site(57), "losses[" + std::to_string(step - 1) + "]");
+    }
+  });
+  EXPECT_THAT(run.kinds(), ElementsAre());
+  EXPECT_FALSE(run.leaks.found());
+}
+
+// total = total + loss
+void running_sum(Scene& scene, bool saves) {
+  const uint32_t site = scene.site(60), forward = scene.site(31, "forward");
+  uint32_t sum = UINT32_MAX;
+  for (int step = 1; step <= scene.steps(); ++step) {
+    const uint32_t loss = step_graph(scene, step, forward, saves);
+    sum = scene.node(serial_at(step, 50), kAdd, sum == UINT32_MAX ? std::vector{loss} : std::vector{sum, loss});
+  }
+  with_graph(scene, serial_at(scene.steps(), 60), sum, site, "total", dump::ReferenceRoot::local);
+}
+
+TEST(KeptGraphs, ARunningSumOfLosses) {
+  Dumps run([](Scene& scene) { running_sum(scene, true); });
+  ASSERT_THAT(run.kinds(), ElementsAre("accumulated-graph"));
+  EXPECT_EQ(run.only().subject, "total (local of main)");
+  EXPECT_EQ(run.only().growth.bytes, (std::vector<uint64_t>{10 * 4096 + 4, 20 * 4096 + 4, 30 * 4096 + 4}));
+}
+
+TEST(KeptGraphs, ARunningSumAfterBackward) {
+  Dumps run([](Scene& scene) { running_sum(scene, false); });
+  ASSERT_THAT(run.kinds(), ElementsAre("graph-nodes"));
+  EXPECT_EQ(run.only().subject, "total (local of main)");
+}
+
+// hidden = tanh(hidden), and what else the last step made of it. What was detached is gone.
+void recurrent(Scene& scene, int detached_every) {
+  const uint32_t site = scene.site(22), forward = scene.site(31, "forward");
+  uint32_t hidden = UINT32_MAX, before = UINT32_MAX;
+  const int first = detached_every == 0 ? 1 : (scene.steps() - 1) / detached_every * detached_every + 1;
+  for (int step = first; step <= scene.steps(); ++step) {
+    before = hidden;
+    hidden = step_graph(scene, step, forward, true,
+                        hidden == UINT32_MAX ? std::vector<uint32_t>{} : std::vector<uint32_t>{hidden});
+  }
+  const int step = scene.steps();
+  const uint32_t out = scene.node(serial_at(step, 70), kTanh, {hidden});
+  with_graph(scene, serial_at(step, 60), hidden, site, "self.hidden", dump::ReferenceRoot::local, 64);
+  with_graph(scene, serial_at(step, 80), out, site, "out", dump::ReferenceRoot::local, 64);
+  if (before != UINT32_MAX)
+    with_graph(scene, serial_at(step - 1, 60), before, site, "x", dump::ReferenceRoot::local, 64);
+}
+
+TEST(KeptGraphs, AHiddenStateThatIsNotDetached) {
+  for (const std::vector<int>& dumps : {std::vector<int>{10, 20, 30}, std::vector<int>{10, 20}}) {
+    Dumps run([](Scene& scene) { recurrent(scene, 0); }, dumps);
+    ASSERT_THAT(run.kinds(), ElementsAre("state-not-detached"));
+    EXPECT_EQ(run.only().subject, "self.hidden (local of main)");
+  }
+}
+
+TEST(KeptGraphs, AStateThatIsDetachedIsNone) {
+  for (int every : {1, 7}) {
+    Dumps run([&](Scene& scene) { recurrent(scene, every); }, {12, 23, 34});
+    EXPECT_THAT(run.kinds(), ElementsAre());
+    EXPECT_FALSE(run.leaks.found());
+  }
+}
+
+TEST(KeptGraphs, NodesThatAreKeptByThemselves) {
+  auto program = [](Scene& scene, int kept) {
+    for (int step = 1; step <= scene.steps(); ++step) {
+      if (step <= scene.steps() - kept) continue;
+      const uint32_t node = scene.node(serial_at(step, 1), kAdd);
+      for (int i = 2; i < 12; ++i) scene.node(serial_at(step, i), kTanh, {node});
+      scene.builder.node_reference(node, "functions[" + std::to_string(step) + "]", "train.py");
+    }
+  };
+  Dumps run([&](Scene& scene) { program(scene, 1000); });
+  ASSERT_THAT(run.kinds(), ElementsAre("graph-nodes"));
+  EXPECT_EQ(run.only().subject, "train.py: functions[*]");
+  EXPECT_THAT(Dumps([&](Scene& scene) { program(scene, 1); }).kinds(), ElementsAre());
+}
+
+}  // namespace
+}  // namespace tensorscope::model

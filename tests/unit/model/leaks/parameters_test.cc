@@ -1,0 +1,171 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "scene.h"
+
+namespace tensorscope::model {
+namespace {
+
+using dump::ReferenceRole;
+using dump::ReferenceRoot;
+using dump::TensorFlag;
+using testing::Dumps;
+using ::testing::ElementsAre;
+using testing::Scene;
+using testing::TensorSpec;
+
+constexpr uint32_t kTrained = uint32_t(TensorFlag::leaf) | uint32_t(TensorFlag::requires_grad);
+
+struct Leaf {
+  bool gradient = true, optimized = true, parameter = true;
+  int8_t dtype = 6;
+  uint64_t serial = 100;
+  int64_t floats = 2048;
+};
+
+uint64_t leaf(Scene& scene, const std::string& text, const Leaf& what) {
+  const uint32_t site = scene.site(3, "Net.__init__");
+  const uint16_t itemsize = what.dtype == 6 ? 4 : 2;
+  TensorSpec tensor = scene.plain(what.serial, what.floats * itemsize / 4, site);
+  tensor.sizes = {what.floats};
+  tensor.flags = kTrained;
+  tensor.dtype = what.dtype;
+  tensor.itemsize = itemsize;
+  if (what.gradient) {
+    TensorSpec gradient = scene.plain(what.serial + 500'000, what.floats, site);
+    scene.add(gradient);
+    tensor.grad = gradient.address;
+  }
+  const uint64_t serial = scene.add(tensor);
+  scene.held(serial, text, ReferenceRoot::global, what.parameter ? ReferenceRole::parameter : ReferenceRole::plain);
+  scene.object(serial, what.optimized, what.parameter);
+  return serial;
+}
+
+TEST(StrayLeaves, AParameterWithGradientThatNoOptimizerHas) {
+  Dumps run(
+      [](Scene& scene) {
+        leaf(scene, "model.weight", {});
+        leaf(scene, "model.scale", {.optimized = false, .serial = 200, .floats = 64});
+      },
+      {1});
+  ASSERT_THAT(run.kinds(), ElementsAre("stray-leaf"));
+  EXPECT_EQ(run.only().subject, "model.scale");
+}
+
+TEST(StrayLeaves, WithoutAnOptimizerNothingIsStray) {
+  EXPECT_THAT(Dumps([](Scene& scene) { leaf(scene, "model.weight", {.optimized = false}); }, {1}).kinds(),
+              ElementsAre());
+}
+
+TEST(StrayLeaves, FrozenOnesHaveNoGradient) {
+  Dumps run(
+      [](Scene& scene) {
+        leaf(scene, "model.weight", {});
+        leaf(scene, "model.frozen", {.gradient = false, .optimized = false, .serial = 200, .floats = 64});
+      },
+      {1});
+  EXPECT_THAT(run.kinds(), ElementsAre());
+}
+
+TEST(StrayLeaves, APlainLeafHasToOutliveAStep) {
+  auto input = [](uint64_t serial, bool new_each_step) {
+    return [=](Scene& scene) {
+      leaf(scene, "model.weight", {});
+      const uint64_t state = scene.kept(400, 2048, scene.site(4), "SGD.state['weight'].momentum_buffer");
+      scene.held(state, "SGD.state['weight'].momentum_buffer", ReferenceRoot::global, ReferenceRole::optimizer_state);
+      const uint64_t at = new_each_step ? testing::serial_at(scene.steps(), 1) : serial;
+      leaf(scene, "x", {.optimized = false, .parameter = false, .serial = at, .floats = 64});
+    };
+  };
+  EXPECT_THAT(Dumps(input(0, true), {1}).kinds(), ElementsAre());
+  EXPECT_THAT(Dumps(input(0, true), {1, 2}).kinds(), ElementsAre());
+  EXPECT_THAT(Dumps(input(200, false), {1}).kinds(), ElementsAre("stray-leaf"));
+  EXPECT_THAT(Dumps(input(900, false), {1, 2}).kinds(), ElementsAre("stray-leaf"));
+}
+
+TEST(StrayLeaves, AnOptimizersCopyInAnotherDtypeCounts) {
+  Dumps run(
+      [](Scene& scene) {
+        leaf(scene, "model.weight", {.optimized = false, .dtype = 15});
+        leaf(scene, "master", {.gradient = false, .parameter = false, .serial = 200});
+      },
+      {1});
+  EXPECT_THAT(run.kinds(), ElementsAre());
+}
+
+TEST(TwoDtypes, TheSamePathInTwoModels) {
+  Dumps run(
+      [](Scene& scene) {
+        leaf(scene, "model.fc1.weight", {.gradient = false});
+        leaf(scene, "half.fc1.weight", {.gradient = false, .dtype = 15, .serial = 200});
+      },
+      {1});
+  ASSERT_THAT(run.kinds(), ElementsAre("two-dtypes"));
+  EXPECT_EQ(run.only().subject, "model.fc1.weight (float32) and half.fc1.weight (bfloat16)");
+  EXPECT_EQ(run.only().bytes, 4096u);
+}
+
+TEST(TwoDtypes, ADictionaryOfCopies) {
+  Dumps run(
+      [](Scene& scene) {
+        leaf(scene, "model.fc1.weight", {.gradient = false, .dtype = 15});
+        scene.kept(200, 2048, scene.site(4), "master['fc1.weight']");
+      },
+      {1});
+  EXPECT_THAT(run.kinds(), ElementsAre("two-dtypes"));
+}
+
+TEST(TwoDtypes, OneForEachParameterInOrder) {
+  Dumps run(
+      [](Scene& scene) {
+        for (int i = 0; i < 3; ++i) {
+          leaf(scene, "model." + std::to_string(i),
+               {.gradient = false, .dtype = 15, .serial = uint64_t(i) * 10 + 100, .floats = 2048 + i});
+          scene.kept(200 + uint64_t(i) * 10, 2048 + i, scene.site(4), "master[" + std::to_string(i) + "]");
+        }
+      },
+      {1});
+  EXPECT_THAT(run.kinds(), ElementsAre("two-dtypes"));
+}
+
+TEST(TwoDtypes, OptimizerStateAndOtherShapesAreNone) {
+  Dumps run(
+      [](Scene& scene) {
+        leaf(scene, "model.fc1.weight", {.gradient = false, .dtype = 15});
+        const uint64_t state = scene.add(scene.plain(200, 2048, scene.site(4)));
+        scene.held(state, "Adam.state['fc1.weight'].exp_avg", ReferenceRoot::global, ReferenceRole::optimizer_state);
+        scene.object(state);
+        scene.kept(300, 4096, scene.site(4), "other['fc1.weight']");
+        scene.kept(400, 2048, scene.site(4), "hidden");
+      },
+      {1});
+  EXPECT_THAT(run.kinds(), ElementsAre());
+}
+
+// Autocast's copy for one step; it is a finding only where somebody keeps it.
+void cast_copy(Scene& scene, bool held) {
+  const uint64_t weight = leaf(scene, "model.weight", {.gradient = false});
+  const uint32_t accumulate = scene.builder.graph_node({.class_name = testing::kAccumulate,
+                                                        .address = 0x500000000000,
+                                                        .flags = uint8_t(dump::GraphNodeFlag::accumulates)});
+  testing::SavedSpec slot;
+  slot.tensor = weight;
+  scene.builder.saved(accumulate, slot);
+  const uint32_t cast = scene.node(testing::serial_at(scene.steps(), 1), testing::kToCopy, {accumulate});
+  TensorSpec copy = scene.plain(testing::serial_at(scene.steps(), 3), 2048, scene.site(4));
+  copy.dtype = 15;
+  copy.itemsize = 2;
+  copy.grad_fn = scene.builder.graph_address(cast);
+  const uint64_t serial = scene.add(copy);
+  if (held) scene.held(serial, "kept");
+}
+
+TEST(TwoDtypes, ACastThatIsKept) {
+  EXPECT_THAT(Dumps([](Scene& scene) { cast_copy(scene, true); }, {1}).kinds(), ElementsAre("two-dtypes"));
+  EXPECT_THAT(Dumps([](Scene& scene) { cast_copy(scene, false); }, {1}).kinds(), ElementsAre());
+  EXPECT_THAT(Dumps([](Scene& scene) { cast_copy(scene, false); }, {1, 2}).kinds(), ElementsAre());
+}
+
+}  // namespace
+}  // namespace tensorscope::model

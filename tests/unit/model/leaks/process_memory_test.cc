@@ -1,0 +1,70 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "scene.h"
+
+namespace tensorscope::model {
+namespace {
+
+using testing::Dumps;
+using ::testing::ElementsAre;
+using testing::Scene;
+
+constexpr uint64_t kMiB = 1 << 20;
+
+// Resident memory, malloc's own numbers and tensors after so many steps, in mebibytes.
+struct Numbers {
+  uint64_t resident, heap, kept, tensors;
+};
+
+Dumps run_with(const std::vector<Numbers>& numbers, const model::Filter& filter = {}) {
+  std::vector<int> dumps;
+  for (size_t i = 0; i < numbers.size(); ++i) dumps.push_back(int(i) + 1);
+  return Dumps(
+      [&](Scene& scene) {
+        const Numbers& now = numbers[size_t(scene.steps()) - 1];
+        scene.builder.resident_bytes = now.resident * kMiB;
+        scene.builder.heap_in_use = now.heap * kMiB;
+        scene.builder.heap_free = now.kept * kMiB;
+        scene.builder.children = 2;
+        scene.kept(1, int64_t(now.tensors * kMiB / 4), scene.site(1), "batch");
+      },
+      dumps, filter);
+}
+
+TEST(ProcessMemory, ThatGrowsOutsideTensors) {
+  Dumps run = run_with({{500, 200, 5, 100}, {540, 240, 5, 100}, {580, 280, 5, 100}});
+  ASSERT_THAT(run.kinds(), ElementsAre("process-memory"));
+  EXPECT_EQ(run.only().growth.bytes, (std::vector<uint64_t>{400 * kMiB, 440 * kMiB, 480 * kMiB}));
+  EXPECT_THAT(run.only().look_at, ::testing::HasSubstr("malloc hands it out"));
+}
+
+TEST(ProcessMemory, TensorsExplainIt) {
+  EXPECT_THAT(run_with({{500, 200, 5, 100}, {540, 240, 5, 140}, {580, 280, 5, 180}}).kinds(), ElementsAre());
+}
+
+TEST(ProcessMemory, FewerTensorsAreNoGrowthOutside) {
+  EXPECT_THAT(run_with({{500, 200, 5, 100}, {500, 160, 45, 60}, {500, 120, 85, 20}}).kinds(), ElementsAre());
+}
+
+TEST(ProcessMemory, WhatMallocKeepsForLaterIsNone) {
+  EXPECT_THAT(run_with({{500, 200, 5, 100}, {540, 200, 45, 100}, {580, 200, 85, 100}}).kinds(), ElementsAre());
+}
+
+TEST(ProcessMemory, AWarmUpIsNone) {
+  EXPECT_THAT(run_with({{300, 100, 5, 10}, {500, 110, 5, 100}, {502, 111, 5, 100}}).kinds(), ElementsAre());
+  EXPECT_THAT(run_with({{300, 100, 5, 10}, {500, 110, 5, 20}}).kinds(), ElementsAre());
+}
+
+TEST(ProcessMemory, TwoDumpsWhereMallocHandsItOut) {
+  EXPECT_THAT(run_with({{500, 200, 5, 100}, {600, 300, 5, 100}}).kinds(), ElementsAre("process-memory"));
+}
+
+TEST(ProcessMemory, AFilterAsksForTensors) {
+  model::Filter filter;
+  filter.dtypes = {"float32"};
+  EXPECT_THAT(run_with({{500, 200, 5, 100}, {540, 240, 5, 100}, {580, 280, 5, 100}}, filter).kinds(), ElementsAre());
+}
+
+}  // namespace
+}  // namespace tensorscope::model
