@@ -4,7 +4,10 @@
 
 #include "python/bridge.h"
 #include "python/method.h"
+#include "python/named_tensors.h"
 #include "python/objects.h"
+#include "support/enough_memory.h"
+#include "support/state.h"
 #include "tensorscope/tensorscope.h"
 
 // Weak: resolved by the loader when this library is, null where no start-up object is a Python.
@@ -46,11 +49,28 @@ Object* dump(Object*, Object*) {
 
 Object* active(Object*, Object*) { return known_interpreter()->PyBool_FromLong(tensorscope_is_active()); }
 
+// Whatever it is given, the program goes on.
+Object* name(Object*, Object* arguments) {
+  const Api& api = *known_interpreter();
+  const Gil gil = Gil::held(api);
+  if (api.PyTuple_Size(arguments) != 2) {
+    api.PyErr_SetString(*reinterpret_cast<Object**>(api.PyExc_TypeError), "name() takes a tensor and a text");
+    return nullptr;
+  }
+  Object* tensor = api.PyTuple_GetItem(arguments, 0);
+  const InsideScope inside;
+  run_if_memory_lasts([&] { name_tensor(gil, tensor, text_of(gil, api.PyTuple_GetItem(arguments, 1))); });
+  api.Py_IncRef(tensor);
+  return tensor;
+}
+
 MethodDefinition g_methods[] = {
     {"dump", dump, kNoArguments,
      "dump()\n--\n\nWrites a dump of every live tensor, waits for it and returns its path; None where there is nothing "
      "to "
      "dump or it could not be written."},
+    {"name", name, kArguments,
+     "name(tensor, text)\n--\n\nGives a tensor a name that dumps show as long as it lives; returns the tensor."},
     {"active", active, kNoArguments, "active()\n--\n\nTrue while tensorscope records this process."},
     {},
 };

@@ -1,4 +1,4 @@
-// The module `libtensorscope` that a program imports under the preload: dump() and active().
+// The module `libtensorscope` that a program imports under the preload: dump(), name() and active().
 #pragma once
 
 #include "python/interpreter.h"

@@ -31,6 +31,7 @@ using Visit = int (*)(Object*, void*);
   F(void, Py_DecRef, (Object*))                                                         \
   F(void, Py_IncRef, (Object*))                                                         \
   F(void, PyErr_Clear, ())                                                              \
+  F(void, PyErr_SetString, (Object*, const char*))                                      \
   F(Object*, PyImport_GetModuleDict, ())                                                \
   F(Object*, PyImport_ImportModuleLevel, (const char*, Object*, Object*, Object*, int)) \
   F(Object*, PyModule_Create2, (void*, int))                                            \
@@ -98,6 +99,7 @@ using Visit = int (*)(Object*, void*);
   F(PyAsyncGen_Type)                  \
   F(PyDictProxy_Type)                 \
   F(_PyWeakref_RefType)               \
+  F(PyExc_TypeError)                  \
   F(_Py_NoneStruct)
 
 struct Api {

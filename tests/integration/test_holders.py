@@ -147,3 +147,18 @@ def test_an_agent_that_cannot_work_costs_names_alone(tmp_path):
                           "libtensorscope.dump()\nprint(json.dumps(None))\n", tmp_path)
     if not found.complete:  # where the list comes from gc.get_objects: up to CPython 3.11
         assert found.detail == "the program's gc module cannot be used"
+
+
+def test_names_that_the_program_gives_end_with_the_tensor(tmp_path):
+    found, (held, in_cpp) = run_source(
+        "import json, libtensorscope, torch\n"
+        "held = libtensorscope.name(torch.ones(3), 'the held one')\nlibtensorscope.name(held, 'second name')\n"
+        "leaf = torch.ones(3, requires_grad=True)\n"
+        "saved = leaf * 2\nlibtensorscope.name(saved, 'in a graph')\nin_cpp = saved._cdata\nloss = (saved * saved).sum()\ndel saved\n"
+        "for i in range(1000):\n    gone = libtensorscope.name(torch.ones(i), f'gone {i}')\ndel gone\n"
+        "assert libtensorscope.name('no tensor', 'x') == 'no tensor'\n"
+        "try:\n    libtensorscope.name(held)\nexcept TypeError:\n    pass\nelse:\n    raise AssertionError\n"
+        "libtensorscope.dump()\nprint(json.dumps([held._cdata, in_cpp]))\n", tmp_path)
+    assert [row.text for row in found.rows[held] if row.root == "user"] == ["the held one", "second name"]
+    assert ("user", "", "in a graph") in found.of(in_cpp)
+    assert not [row for rows in found.rows.values() for row in rows if row.text.startswith("gone")]

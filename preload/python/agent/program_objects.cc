@@ -1,6 +1,7 @@
 #include "python/agent/program_objects.h"
 
 #include <algorithm>
+#include <map>
 #include <tuple>
 #include <unordered_map>
 #include <utility>
@@ -19,6 +20,7 @@
 #include "python/agent/steps.h"
 #include "python/agent/tensor_objects.h"
 #include "python/agent/type_fields.h"
+#include "python/named_tensors.h"
 #include "python/objects.h"
 
 namespace tensorscope::python::agent {
@@ -101,7 +103,9 @@ class Look {
     modules.call_parameters(chains, paths);
     call_parameters_by_holder(tensors, optimizers, paths, chains);
     modules.name(chains, paths, names_.modules);
+    read_given_names();
     write_tensors(tensors, optimizers, paths, chains);
+    write_given_names();
     write_nodes(chains);
     find_slot_names(gil_, out_);
     out_.objects = graph_.size();
@@ -197,6 +201,25 @@ class Look {
     }
   }
 
+  void read_given_names() {
+    auto remember = [](const NamedTensor& named, void* context) {
+      auto* look = static_cast<Look*>(context);
+      if (named.serial <= look->facts_.serial) look->given_[named.serial].push_back(named.text);
+    };
+    each_named_tensor(gil_, remember, this);
+  }
+
+  void write_given(uint64_t serial, const std::vector<std::string>& texts) {
+    for (size_t i = 0; i < texts.size() && i < kMostRows; ++i) {
+      add_row(serial, texts[i], "", "", UINT32_MAX, 0, ReferenceRoot::user, dump::ReferenceRole::plain);
+    }
+  }
+
+  // Of tensors that have no Python object any more.
+  void write_given_names() {
+    for (const auto& [serial, texts] : given_) write_given(serial, texts);
+  }
+
   void write_tensors(const TensorObjects& tensors, const Optimizers& optimizers, const ObjectPaths& paths,
                      Chains& chains) {
     std::unordered_map<const Object*, std::pair<uint32_t, bool>> types;  // name, Parameter
@@ -232,8 +255,15 @@ class Look {
                   const std::vector<const LocalReference*>* locals, const ObjectPaths& paths, Chains& chains) {
     const size_t first = out_.references.size();
     size_t left = kMostRows;
+    if (const auto given = given_.find(tensor.serial); given != given_.end()) {
+      write_given(tensor.serial, given->second);
+      left -= std::min(left, given->second.size());
+      given_.erase(given);
+    }
+    const size_t first_holder = out_.references.size();
     for (const LocalReference* local : locals ? *locals : std::vector<const LocalReference*>()) {
-      if (left-- == 0) break;
+      if (left == 0) break;
+      --left;
       add_row(tensor.serial, local->name, local->scope, "", UINT32_MAX, 0, ReferenceRoot::local,
               dump::ReferenceRole::plain);
     }
@@ -249,7 +279,7 @@ class Look {
               chain.node, chain.steps > 0 ? chain.steps - 1 : 0, chain.root,
               packed ? dump::ReferenceRole::saved : chain.role);
     }
-    const Root* root = first == out_.references.size() ? paths.root(tensor.object) : nullptr;
+    const Root* root = first_holder == out_.references.size() ? paths.root(tensor.object) : nullptr;
     if (root && graph_.outside_references(tensor.object) > int64_t(tensor.kept_by_cpp)) {
       add_row(tensor.serial, root->name, root->scope, "", root->node, 0, root->kind, dump::ReferenceRole::plain);
     }
@@ -284,6 +314,7 @@ class Look {
   std::vector<bool> reachable_;
   std::vector<std::vector<uint32_t>> rows_;  // of each tensor: the holders that are written
   std::vector<NodeRow> node_rows_;
+  std::map<uint64_t, std::vector<std::string>> given_;  // names that the program gave, by serial
   std::unordered_map<uint32_t, std::vector<const LocalReference*>> locals_;
 };
 

@@ -1,0 +1,65 @@
+#include "python/named_tensors.h"
+
+#include <algorithm>
+#include <new>
+#include <vector>
+
+#include "live/tensor_serial.h"
+#include "python/agent/object_kinds.h"
+#include "python/agent/type_fields.h"
+#include "python/objects.h"
+
+namespace tensorscope::python {
+
+namespace {
+
+// Never destroyed.
+std::vector<NamedTensor>& names() {
+  alignas(std::vector<NamedTensor>) static char memory[sizeof(std::vector<NamedTensor>)];
+  static auto* const made = new (memory) std::vector<NamedTensor>;
+  return *made;
+}
+
+void forget_dead() {
+  std::erase_if(names(), [](const NamedTensor& named) { return live::tensor_serial(named.impl) != named.serial; });
+}
+
+Object* tensor_class(const Gil& gil) {
+  static Object* known = nullptr;  // a built-in type: it stays
+  if (!known) known = agent::KnownClasses::find(gil).tensor;
+  return known;
+}
+
+}  // namespace
+
+// The field comes right after the header, or, in older torch, after one more word (agent/tensor_objects.cc).
+LiveTensor live_tensor(const Gil& gil, Object* object) {
+  Object* known = tensor_class(gil);
+  if (!known || !agent::check_type_fields(gil) || !is_a(gil, object, known)) return {};
+  for (const ptrdiff_t offset : {16, 24}) {
+    const void* impl = agent::field<const void*>(object, offset);
+    if (const uint64_t serial = live::tensor_serial(impl)) return {impl, serial};
+  }
+  return {};
+}
+
+void name_tensor(const Gil& gil, Object* object, std::string_view text) {
+  const LiveTensor tensor = live_tensor(gil, object);
+  if (tensor.serial == 0 || text.empty()) return;
+  if (text.size() > kLongestName) {
+    size_t end = kLongestName;
+    while (end > 0 && (uint8_t(text[end]) & 0xc0) == 0x80) --end;
+    text = text.substr(0, end);
+  }
+  std::vector<NamedTensor>& all = names();
+  if (all.size() == all.capacity()) forget_dead();  // so that a search is paid for by the growth
+  if (all.size() >= kMostNames) return;
+  all.push_back({tensor.serial, tensor.impl, std::string(text)});
+}
+
+void each_named_tensor(const Gil&, void (*f)(const NamedTensor&, void*), void* context) {
+  forget_dead();
+  for (const NamedTensor& named : names()) f(named, context);
+}
+
+}  // namespace tensorscope::python
