@@ -33,6 +33,10 @@ class Untraced {
 }  // namespace
 
 Deadline Deadline::in_ms(unsigned ms) { return {monotonic_ns() + uint64_t(ms) * 1'000'000}; }
+Deadline Deadline::after_part(double part) const {
+  const uint64_t now = monotonic_ns();
+  return {ns > now ? now + uint64_t(double(ns - now) * part) : ns};
+}
 bool Deadline::passed() const { return monotonic_ns() >= ns; }
 
 // The jobs that wait for the GIL, and whether the thread that will run them is there. One for the process, never

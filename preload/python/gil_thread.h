@@ -16,6 +16,8 @@ struct Deadline {
   uint64_t ns;
   static Deadline in_ms(unsigned ms);
   bool passed() const;
+  // The moment when this part of the time until then will have gone.
+  Deadline after_part(double part) const;
 };
 
 // Work for the thread that holds the GIL. Made with new; see run_with_gil() for who deletes it.

@@ -162,3 +162,31 @@ def test_names_that_the_program_gives_end_with_the_tensor(tmp_path):
     assert [row.text for row in found.rows[held] if row.root == "user"] == ["the held one", "second name"]
     assert ("user", "", "in a graph") in found.of(in_cpp)
     assert not [row for rows in found.rows.values() for row in rows if row.text.startswith("gone")]
+
+
+def test_what_autograd_nodes_hold_in_python(tmp_path):
+    found, at = run_source(
+        "import json, libtensorscope, torch\n"
+        "class Twice(torch.autograd.Function):\n"
+        "    @staticmethod\n"
+        "    def forward(ctx, x):\n        ctx.mine = torch.ones(5)\n        at.append(ctx.mine._cdata)\n        return x * 2\n"
+        "    @staticmethod\n    def backward(ctx, gradient):\n        return gradient * 2\n"
+        "at = []\nleaf = torch.ones(3, requires_grad=True)\ncustom = Twice.apply(leaf)\n"
+        "def pack(tensor):\n    packed = torch.ones(7)\n    at.append(packed._cdata)\n    return [packed]\n"
+        "with torch.autograd.graph.saved_tensors_hooks(pack, lambda kept: kept[0]):\n    square = leaf.exp()\n"
+        "node = square.grad_fn\nlibtensorscope.dump()\nprint(json.dumps(at))\n", tmp_path)
+    mine, packed = at
+    (row,) = found.rows[mine]
+    assert (row.root, row.scope, row.text) == ("node", "TwiceBackward", "ctx.mine") and row.node != 0xffffffff
+    (row,) = found.rows[packed]
+    assert (row.root, row.text, row.role) == ("node", "packed[0]", "saved") and row.node != 0xffffffff
+    assert ("global", "program.py", "node") in [(row.root, row.scope, row.text) for row in found.nodes]
+
+
+def test_a_tensor_that_only_an_argument_holds(tmp_path):
+    found, at = run_source(
+        "import json, libtensorscope, torch\n"
+        "at = []\ndef make():\n    made = torch.ones(3)\n    at.append(made._cdata)\n    return made\n"
+        "print(end='', *[], sep=str((make(), libtensorscope.dump())))\nprint(json.dumps(at))\n", tmp_path)
+    (row,) = found.rows[at[0]]
+    assert row.root in ("local", "extension") and found.tensors[at[0]].state == "referenced"

@@ -30,8 +30,9 @@ namespace {
 using dump::ReferenceRoot;
 using dump::WrapperState;
 
-constexpr size_t kMostRows = 16;     // of one tensor
-constexpr size_t kMostNodeRows = 4;  // of one node
+constexpr double kReadingPart = 0.6;  // of the time that is left: the rest is for naming what was read
+constexpr size_t kMostRows = 16;      // of one tensor
+constexpr size_t kMostNodeRows = 4;   // of one node
 constexpr char kNoTime[] = "the time was up before all objects were named";
 
 // No collection of garbage during its lifetime: one would run the program's finalizers. With the GIL held throughout,
@@ -68,7 +69,7 @@ class Look {
         classes_(classes),
         names_(names),
         out_(references),
-        graph_(gil, deadline),
+        graph_(gil, deadline.after_part(kReadingPart)),
         functions_(gil),
         attributes_(gil) {}
 
@@ -83,7 +84,7 @@ class Look {
 
     ObjectPaths paths(graph_, deadline_);
     Roots roots(gil_, graph_, kinds_, functions_, paths, running, facts_.graph.get());
-    const bool in_time = roots.run(reachable_);
+    const bool in_time = roots.run(reachable_, complete);
     if (complete && !in_time) detail = kNoTime;
     complete = complete && in_time;
     const ModuleTree modules(gil_, graph_, kinds_, attributes_);
@@ -163,8 +164,7 @@ class Look {
     std::unordered_map<uint32_t, uint32_t> nodes;  // object -> node
     for (const auto& node : facts_.graph->nodes) {
       const uint32_t object = node.object == 0 ? kNoObject : graph_.find(reinterpret_cast<const Object*>(node.object));
-      if (object != kNoObject && field<uint64_t>(graph_.object(object), 16) == node.address)
-        nodes[object] = node.number;
+      if (object != kNoObject && has_word(graph_.object(object), node.address)) nodes[object] = node.number;
     }
     if (nodes.empty()) return;
     std::unordered_map<uint32_t, size_t> rows;

@@ -38,11 +38,11 @@ void Roots::add(uint32_t object, ReferenceRoot kind, std::string name, std::stri
   if (object != kNoObject) paths_.add({object, kind, std::move(name), std::move(scope), node, false});
 }
 
-bool Roots::run(const std::vector<bool>& reachable) {
+bool Roots::run(const std::vector<bool>& reachable, bool whole) {
   find_modules();
   close_namespaces(reachable);
   return main_globals() && running_functions() && module_globals_of(false) && module_globals_of(true) &&
-         classes(reachable) && autograd_nodes() && evaluations() && held_outside() && garbage(reachable);
+         classes(reachable) && autograd_nodes() && (!whole || (evaluations() && held_outside() && garbage(reachable)));
 }
 
 void Roots::find_modules() {
@@ -57,7 +57,8 @@ void Roots::find_modules() {
   });
 }
 
-// Modules and classes are roots of their own: nobody would write a way that leads through them from elsewhere.
+// Modules, classes and the ctx of autograd nodes are roots of their own: nobody would write a way that leads through
+// them from elsewhere.
 void Roots::close_namespaces(const std::vector<bool>& reachable) {
   const auto close = [&](const void* object) {
     if (const uint32_t found = find(object); found != kNoObject) paths_.close(found);
@@ -68,6 +69,10 @@ void Roots::close_namespaces(const std::vector<bool>& reachable) {
     if (!reachable[i]) continue;
     if (kinds_[i] == Kind::module) close(gil_->PyModule_GetDict(graph_.object(i)));
     if (kinds_[i] == Kind::module || kinds_[i] == Kind::type) paths_.close(i);
+  }
+  if (!seeds_) return;
+  for (const snapshot::GraphSeeds::Node& node : seeds_->nodes) {
+    if (const uint32_t object = object_of(node); object != kNoObject && is_ctx(object)) paths_.close(object);
   }
 }
 
@@ -122,16 +127,22 @@ bool Roots::classes(const std::vector<bool>& reachable) {
   return paths_.spread();
 }
 
-// An address is used only where it is an object that is there now; a node's own object says whose it is (the first
-// word of THPCppFunction and THPFunction, torch/csrc/autograd/python_cpp_function.h and python_function.h).
+// An address is used only where it is an object that is there now, and which has the node's address in one of its
+// fields (cdata of THPCppFunction and THPFunction, torch/csrc/autograd/python_cpp_function.h and python_function.h).
+uint32_t Roots::object_of(const snapshot::GraphSeeds::Node& node) const {
+  const uint32_t object = find(reinterpret_cast<const void*>(node.object));
+  return object != kNoObject && has_word(graph_.object(object), node.address) ? object : kNoObject;
+}
+
+// Made by a class statement: the ctx of a custom Function. Else what tensor.grad_fn gave out.
+bool Roots::is_ctx(uint32_t object) const { return has_flag(graph_.object(object), type_flags::kHeapType); }
+
 bool Roots::autograd_nodes() {
   if (!seeds_) return true;
   for (const snapshot::GraphSeeds::Node& node : seeds_->nodes) {
-    const uint32_t object = find(reinterpret_cast<const void*>(node.object));
-    if (object == kNoObject || field<uint64_t>(graph_.object(object), 16) != node.address) continue;
-    // Made by a class statement: the ctx of a custom Function. Else what tensor.grad_fn gave out.
-    const bool custom = has_flag(graph_.object(object), type_flags::kHeapType);
-    add(object, ReferenceRoot::node, custom ? "ctx" : "grad_fn", short_class_name(gil_, graph_.object(object)),
+    const uint32_t object = object_of(node);
+    if (object == kNoObject) continue;
+    add(object, ReferenceRoot::node, is_ctx(object) ? "ctx" : "grad_fn", short_class_name(gil_, graph_.object(object)),
         node.number);
   }
   for (const snapshot::GraphSeeds::Packed& packed : seeds_->packed) {

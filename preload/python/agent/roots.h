@@ -36,8 +36,8 @@ class Roots {
         frames_(running),
         seeds_(seeds) {}
 
-  // Gives all ways. False: the time was up.
-  bool run(const std::vector<bool>& reachable);
+  // Gives all ways. `whole`: every reference is known, so that one from outside can be told. False: the time was up.
+  bool run(const std::vector<bool>& reachable, bool whole);
 
   const std::vector<LocalReference>& locals() const { return locals_; }
 
@@ -60,6 +60,8 @@ class Roots {
   bool garbage(const std::vector<bool>& reachable);
   void add(uint32_t object, dump::ReferenceRoot kind, std::string name, std::string scope, uint32_t node = UINT32_MAX);
   uint32_t find(const void* object) const;
+  uint32_t object_of(const snapshot::GraphSeeds::Node& node) const;
+  bool is_ctx(uint32_t object) const;
 
   const Gil& gil_;
   const ObjectGraph& graph_;

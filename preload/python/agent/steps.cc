@@ -227,6 +227,8 @@ void Steps::describe(Object* object, Kind kind, Wanted& wanted) {
       wanted.fill(step, StepKind::attribute, "__context__");
     } else if (kind == Kind::weak_reference) {
       wanted.fill(step, StepKind::attribute, "__callback__");
+    } else if (kind == Kind::tensor) {  // THPVariable_traverse (torch/csrc/autograd/python_variable.cpp)
+      wanted.fill(step, StepKind::attribute, to == Kind::dict ? "_backward_hooks" : "grad_fn");
     } else if (kind == Kind::set) {
       wanted.fill(step, StepKind::member);
     }

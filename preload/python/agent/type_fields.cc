@@ -29,6 +29,14 @@ bool check_type_fields(const Gil& gil) {
   return right;
 }
 
+bool has_word(const Object* object, uint64_t word) {
+  const ptrdiff_t size = basic_size_of(type_of(object));
+  for (ptrdiff_t at = 16; at + ptrdiff_t(sizeof word) <= size; at += ptrdiff_t(sizeof word)) {
+    if (field<uint64_t>(object, at) == word) return true;
+  }
+  return false;
+}
+
 const char* short_name_of_class(const Gil& gil, const Object* type) {
   const char* name = gil->PyExceptionClass_Name(const_cast<Object*>(type));
   if (!name) return "?";

@@ -62,6 +62,9 @@ inline bool is_collected(const Object* object) {
 // Whether the collector has it in one of its lists: the first word of the two before the object (PyGC_Head) is not 0.
 inline bool is_tracked(const Object* object) { return field<uintptr_t>(object, -16) != 0; }
 
+// Whether one of an object's own fields is this word.
+bool has_word(const Object* object, uint64_t word);
+
 // Context: agent. False: this interpreter's types are laid out in another way.
 bool check_type_fields(const Gil& gil);
 
