@@ -190,3 +190,10 @@ def test_a_tensor_that_only_an_argument_holds(tmp_path):
         "print(end='', *[], sep=str((make(), libtensorscope.dump())))\nprint(json.dumps(at))\n", tmp_path)
     (row,) = found.rows[at[0]]
     assert row.root in ("local", "extension") and found.tensors[at[0]].state == "referenced"
+
+
+def test_what_was_found_when_the_time_is_up_is_written(tmp_path):
+    found, _ = run_source("import json, libtensorscope, torch\nheld = torch.ones(3)\nlibtensorscope.dump()\nprint(json.dumps(0))\n",
+                          tmp_path, names_timeout_ms=1)
+    assert not found.complete
+    assert found.detail.startswith(("the time was up", "the GIL was not free"))

@@ -305,12 +305,16 @@ def main():
     gc.disable()
     gc.freeze()
     in_cycle = make_cycle()
+    audited = []
+    mine = threading.get_ident(), thread.ident
+    sys.addaudithook(lambda event, _: audited.append(event) if threading.get_ident() not in mine else None)
     thresholds, threads = gc.get_threshold(), threading.enumerate()
     watched = [plain, history, shy, Plain, nested, generator]
     counts = [sys.getrefcount(thing) for thing in watched]
     user_code.clear()
     first, second, *_ = in_functions()
     assert user_code == [], user_code
+    assert set(audited) <= {"gc.get_objects"}, audited
     assert counts == [sys.getrefcount(thing) for thing in watched]
     assert not gc.isenabled() and gc.get_threshold() == thresholds and threading.enumerate() == threads
     gc.enable()

@@ -195,22 +195,14 @@ bool frame_of_object(const Gil& gil, Object* frame_object, Frame& frame) {
   return frame.code && is_exactly(frame.code, gil->PyCode_Type);
 }
 
-// The frame is part of the generator: it begins so that its field for the code lies where the generator's code object
-// is found (Include/cpython/genobject.h, gi_iframe).
+// The frame is the end of the generator, whose basic size goes up to the first variable (Objects/genobject.c,
+// tp_basicsize, 3.11 to 3.14). Its attribute for the code would tell an audit hook of the program.
 bool frame_of_generator(const Gil& gil, Object* generator, Frame& frame) {
   if (!locals_are_known() || gil->series < 311) return false;
-  const ptrdiff_t code_field = g_interpreter.layout.frame_code;
-  const ptrdiff_t size = basic_size_of(type_of(generator));
-  for (const char* attribute : {"gi_code", "cr_code", "ag_code"}) {
-    const Owned code(gil, gil->PyObject_GetAttrString(generator, attribute));
-    if (!code) continue;
-    for (ptrdiff_t at = size - ptrdiff_t(sizeof(void*)); at >= code_field; at -= ptrdiff_t(sizeof(void*))) {
-      if (code_at(reinterpret_cast<const char*>(generator) + at) != code.get()) continue;
-      frame = {reinterpret_cast<const char*>(generator) + at - code_field, code.get()};
-      return true;
-    }
-  }
-  return false;
+  const ptrdiff_t begin = basic_size_of(type_of(generator)) - g_interpreter.layout.frame_locals;
+  frame.address = reinterpret_cast<const char*>(generator) + begin;
+  frame.code = code_at(frame.address + g_interpreter.layout.frame_code);
+  return frame.code && is_exactly(frame.code, gil->PyCode_Type);
 }
 
 }  // namespace tensorscope::python::agent
