@@ -14,6 +14,11 @@ constexpr size_t kBatch = 2048;
 constexpr size_t kLayoutSamples = 256;
 constexpr char kNotAllowed[] = "the system does not allow reading the nodes' memory safely";
 
+// Torch does not change while the process lives: what was found in one dump serves the next, which may find fewer
+// nodes.
+constinit NodeLayout g_layout;
+constinit SlotLayout g_slot_layout;
+
 class Reader {
  public:
   explicit Reader(const GraphSources& sources) : in_(sources), walk_(sources.classes) {}
@@ -23,13 +28,13 @@ class Reader {
   void index_rows();
   std::vector<uint64_t> roots() const;
   bool find_node_size();
-  const char* read_slots(SlotReader& slots);
+  const char* read_slots(SlotReader& slots, const NodeExtents& extents);
   bool verify();
   void arrange(const SlotReader* slots);
   void emit(uint32_t number, bool inner, const SlotReader* slots);
 
   const GraphSources& in_;
-  NodeLayout layout_;
+  NodeLayout& layout_ = g_layout;
   GraphWalk walk_;
   AddressMap tensors_;  // to indices in view.tensors
   AddressMap rows_;     // nodes' addresses to indices in view.nodes
@@ -67,6 +72,7 @@ std::vector<uint64_t> Reader::roots() const {
 }
 
 bool Reader::find_node_size() {
+  if (layout_.size != 0) return true;
   std::vector<uint64_t> accumulators;
   for (const WalkedNode& node : walk_.nodes) {
     if (!node.alive || walk_.node_classes[node.class_number].kind != NodeKind::accumulates) continue;
@@ -77,14 +83,14 @@ bool Reader::find_node_size() {
 }
 
 // Null: all is read; else why not.
-const char* Reader::read_slots(SlotReader& slots) {
+const char* Reader::read_slots(SlotReader& slots, const NodeExtents& extents) {
   if (!slots.learn()) return kNotAllowed;
   for (size_t begin = 0; begin < walk_.nodes.size(); begin += kBatch) {
     if (!slots.read(begin, std::min(begin + kBatch, walk_.nodes.size()))) return kNotAllowed;
   }
-  return slots.classes_unknown() ? "the program's allocator does not tell how large a node is: saved tensors of some "
-                                   "classes are not known"
-                                 : nullptr;
+  return extents.known()
+             ? nullptr
+             : "the program's allocator does not tell how large a node is: what most nodes save is not known";
 }
 
 // A node that is no more what it was when it was read is not told.
@@ -192,7 +198,7 @@ Graph Reader::run() {
   std::vector<uint64_t> samples;
   const size_t step = from.size() / kLayoutSamples + 1;
   for (size_t i = 0; i < from.size(); i += step) samples.push_back(from[i]);
-  if (!find_edges(samples, in_.classes, layout_, &out_.detail)) return std::move(out_);
+  if (layout_.edges == 0 && !find_edges(samples, in_.classes, layout_, &out_.detail)) return std::move(out_);
   out_.detail = "";
 
   for (uint64_t node : from) walk_.add(node);
@@ -206,9 +212,10 @@ Graph Reader::run() {
     return std::move(out_);
   }
   NodeExtents extents(in_.classes, in_.deaths_are_told);
-  SlotReader slots({walk_, layout_, tensors_, reinterpret_cast<uint64_t>(in_.undefined_tensor), in_.classes, extents});
+  SlotReader slots({walk_, layout_, tensors_, reinterpret_cast<uint64_t>(in_.undefined_tensor), in_.classes, extents,
+                    g_slot_layout});
   const char* trouble = kNotAllowed;
-  if (add_wrapped_nodes(layout_, extents, in_.classes, walk_)) trouble = read_slots(slots);
+  if (add_wrapped_nodes(layout_, extents, in_.classes, walk_)) trouble = read_slots(slots, extents);
   if (trouble == kNotAllowed || !verify()) {
     out_.detail = kNotAllowed;
     return std::move(out_);

@@ -21,6 +21,9 @@ class NodeExtents {
   // `deaths_are_told`: by this torch.
   NodeExtents(ObjectClasses& classes, bool deaths_are_told);
 
+  // Whether the program's allocator tells at all.
+  bool known() const { return glibc_ || usable_size_ != nullptr; }
+
   // Bytes from the node's address to the end of its block for each node, 0: not known. False: the system does not allow
   // reading.
   bool read(const std::vector<uint64_t>& nodes, std::vector<size_t>& sizes);

@@ -95,9 +95,11 @@ bool find_edges(const std::vector<uint64_t>& nodes, ObjectClasses& classes, Node
   std::vector<Claim> claims;
   Votes votes[kMaxEdgesOffset / 8][std::size(kEdgeSizes)];
   SafeReads edges;
+  size_t seen = 0;
   for (size_t n = 0; n < nodes.size(); ++n) {
     const size_t words = objects.words(n);
     if (words == 0 || !classes.derives_from(objects.word(n, 0), kNodeClass)) continue;
+    ++seen;
     for (size_t i = 1; i + 2 < words && i < kMaxEdgesOffset / 8; ++i) {
       const VectorWords v = {objects.word(n, i), objects.word(n, i + 1), objects.word(n, i + 2)};
       if (!v.plausible() || !can_be_pointer(v.begin) || v.bytes() == 0 || v.bytes() > kMaxInputs * 24) continue;
@@ -164,7 +166,8 @@ bool find_edges(const std::vector<uint64_t>& nodes, ObjectClasses& classes, Node
       }
     }
   }
-  *why = "this torch keeps the fields of its autograd nodes in an order that is not known";
+  *why = seen == 0 ? "the autograd nodes died before they could be read"
+                   : "this torch keeps the fields of its autograd nodes in an order that is not known";
   if (best == 0 || second * 2 > best) layout = {};
   return layout.edges != 0;
 }

@@ -79,7 +79,11 @@ bool SlotReader::learn() {
   for (size_t i = 0; i < addresses.size(); ++i) {
     if (objects.ok(i)) all.push_back({objects.bytes(i), objects.size(i)});
   }
-  const bool layout_known = finder_.find_layout(all);
+  if (!in_.known.saved_known && finder_.find_layout(all)) {
+    in_.known.saved_known = true;
+    in_.known.saved_extra_bytes = finder_.layout().extra_bytes;
+  }
+  finder_.use_layout(in_.known.saved_extra_bytes);
 
   classes_.resize(walk.node_classes.size());
   for (size_t i = 0; i < addresses.size();) {
@@ -90,11 +94,10 @@ bool SlotReader::learn() {
       size_known = size_known || sizes[i] != 0;
       if (objects.ok(i)) samples.push_back({objects.bytes(i), objects.size(i)});
     }
-    if (!size_known) ++unknown_;
     classes_[number].known = size_known;
     learn_class(number, samples);
   }
-  return allowed_ && learn_functions(layout_known);
+  return allowed_ && learn_functions();
 }
 
 void SlotReader::learn_class(uint32_t number, const std::vector<NodeSample>& samples) {
@@ -124,7 +127,8 @@ bool SlotReader::read_functions() {
 }
 
 // THPFunction::saved_variables (torch/csrc/autograd/python_function.h): a vector in the ctx object.
-bool SlotReader::learn_functions(bool layout_known) {
+bool SlotReader::learn_functions() {
+  if (in_.known.saved_in_function != 0) return true;
   constexpr size_t kMostSamples = 256;
   std::vector<uint64_t> objects, types, sizes;
   for (const WalkedNode& node : in_.walk.nodes) {
@@ -145,10 +149,9 @@ bool SlotReader::learn_functions(bool layout_known) {
   }
   if (!reads.run()) return false;
   size_t most = 0;
-  uint32_t extra_bytes = finder_.layout().extra_bytes;
   for (uint32_t extra : SlotFinder::kExtraBytes) {
-    if (layout_known && extra != finder_.layout().extra_bytes) continue;
-    if (!layout_known) finder_.use_layout(extra);
+    if (in_.known.saved_known && extra != in_.known.saved_extra_bytes) continue;
+    finder_.use_layout(extra);
     size_t votes[kMaxFunctionBytes / 8] = {};
     for (size_t i = 0; i < objects.size(); ++i) {
       std::vector<SlotPlace> places;
@@ -159,10 +162,11 @@ bool SlotReader::learn_functions(bool layout_known) {
     const auto best = std::max_element(std::begin(votes), std::end(votes));
     if (*best <= most) continue;
     most = *best;
-    saved_in_function_ = uint32_t(best - votes) * 8;
-    extra_bytes = extra;
+    in_.known.saved_in_function = uint32_t(best - votes) * 8;
+    in_.known.saved_extra_bytes = extra;
   }
-  finder_.use_layout(extra_bytes);
+  finder_.use_layout(in_.known.saved_extra_bytes);
+  in_.known.saved_known = in_.known.saved_known || most > 0;
   return true;
 }
 
@@ -189,8 +193,8 @@ void SlotReader::add_fields(uint32_t number, Batch& batch) {
   } else if (kind == NodeKind::accumulates) {
     batch.fields.add(node.address + in_.layout.size, 8);
   } else if (kind == NodeKind::python) {
-    const bool saves = saved_in_function_ != 0 && node.object != 0;
-    batch.fields.add(node.object + saved_in_function_, saves ? 24 : 0);
+    const bool saves = in_.known.saved_in_function != 0 && node.object != 0;
+    batch.fields.add(node.object + in_.known.saved_in_function, saves ? 24 : 0);
   } else {
     batch.fields.add(node.address + in_.layout.size, classes_[node.class_number].size);
   }

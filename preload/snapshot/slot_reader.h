@@ -22,6 +22,13 @@ struct WalkedSlot {
   bool output = false;
 };
 
+// What holds for the whole process once it is known.
+struct SlotLayout {
+  bool saved_known = false;
+  uint32_t saved_extra_bytes = 0;
+  uint32_t saved_in_function = 0;  // offset of saved_variables in a THPFunction, 0: not known
+};
+
 struct SlotSources {
   GraphWalk& walk;
   const NodeLayout& layout;
@@ -29,6 +36,7 @@ struct SlotSources {
   uint64_t undefined;
   ObjectClasses& classes;
   NodeExtents& extents;
+  SlotLayout& known;
 };
 
 class SlotReader {
@@ -37,9 +45,6 @@ class SlotReader {
 
   // Learns the places of all classes. False: the system does not allow reading.
   bool learn();
-  // Classes of which no node told its size: their slots are not known.
-  bool classes_unknown() const { return unknown_ > 0; }
-
   // Of nodes [begin, end) of the walk, which follow those that were read before.
   bool read(size_t begin, size_t end);
 
@@ -61,7 +66,7 @@ class SlotReader {
   };
   struct Batch;
   bool read_functions();
-  bool learn_functions(bool layout_known);
+  bool learn_functions();
   void learn_class(uint32_t number, const std::vector<NodeSample>& samples);
   NodeKind kind_of(uint32_t node) const { return in_.walk.node_classes[in_.walk.nodes[node].class_number].kind; }
   // What is to be read of a node beside its head: where, and how much.
@@ -77,8 +82,6 @@ class SlotReader {
   SlotSources in_;
   SlotFinder finder_;
   std::vector<ClassSlots> classes_;
-  uint32_t saved_in_function_ = 0;  // offset of saved_variables in a THPFunction, 0: not known
-  size_t unknown_ = 0;
   bool allowed_ = true;
 };
 

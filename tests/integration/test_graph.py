@@ -172,3 +172,31 @@ def test_a_compiled_function(tmp_path, generated):  # noqa: F811
     _, _, found, _ = compare(tmp_path, "compiled", generated)
     (function,) = [node for node in found if node.flags & PYTHON]
     assert len([slot for slot in function.saved if slot["state"] == "held"]) >= 3
+
+
+def test_a_cpp_program_without_python(tmp_path, generated):  # noqa: F811
+    harness.needs_build_against_this_torch()
+    done = harness.run("cpp_graph", folder=tmp_path, quiet=1)
+    assert done.returncode == 0, done.stderr
+    (path,) = harness.dumps(tmp_path)
+    dump = Dump(path, generated)
+    nodes, complete, detail = read_graph(dump)
+    assert complete, detail
+    serials = {row.Address(): row.Serial() for _, row in dump.rows("TENS")}
+    by_address = {node.address: node for node in nodes}
+    facts = [line.split() for line in done.stdout.splitlines()]
+    data = serials[int(facts[0][1])]
+    walked = [fact for fact in facts if fact[0] == "node"]
+    # The node that is wrapped leads to two that no other leads to.
+    others = {node.address for node in nodes if not node.flags & INNER} - {int(fact[1]) for fact in walked}
+    assert sorted(class_of(by_address[address].name) for address in others) == ["CloneBackward0", "SelectBackward0"]
+    for _, address, sequence, name, *edges in walked:
+        node = by_address[int(address)]
+        assert node.sequence == int(sequence) and not node.flags & PARTIAL and node.object == 0
+        assert [(0 if to == NOTHING else nodes[to].address, number) for to, number in node.edges] == \
+            [tuple(map(int, edge.split(":"))) for edge in edges], name
+    (custom,) = [node for node in nodes if "CppNode" in node.name]
+    assert [(slot["tensor"], slot["element"]) for slot in custom.saved] == [(data, 0), (data, 1)]
+    (exponential,) = [node for node in nodes if class_of(node.name) == "ExpBackward0"]
+    assert [slot["state"] for slot in exponential.saved] == ["empty"]
+    assert [class_of(node.name) for node in nodes if node.flags & INNER] == ["MulBackward0"]
