@@ -13,9 +13,10 @@ void resolve(const LoadedObject& object, const char* name, F& function) {
 
 }  // namespace
 
+// A C++ program that refers to it has the object itself, by a copy relocation: the first definition in load order
+// counts.
 const void* undefined_tensor() {
-  const LoadedObject c10 = find_object("libc10.so");
-  return c10 ? c10.find("_ZN3c1019UndefinedTensorImpl10_singletonE") : nullptr;
+  return find_object("libc10.so") ? find_in_any_object("_ZN3c1019UndefinedTensorImpl10_singletonE") : nullptr;
 }
 
 bool resolve_torch_functions(TorchFunctions& f) {
