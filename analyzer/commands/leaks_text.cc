@@ -89,14 +89,17 @@ std::string places_text(OpenedDump& opened, const Leaks& leaks, size_t top, cons
                        {.title = "each interval"},
                        {.title = "where", .least = 24, .cut = render::Cut::start},
                        {.title = "", .least = 12, .style = Style::dim}});
-  const bool several = leaks.dumps > 2;
+  constexpr int kRoomy = 100;  // where a line is shorter, the intervals stand below the place
+  const bool several = leaks.dumps > 2, narrow = terminal.width > 0 && terminal.width < kRoomy;
   for (size_t i = 0; i < leaks.places.size() && (top == 0 || i < top); ++i) {
     const GrownPlace& grown = leaks.places[i];
     const Growth& growth = grown.place.growth;
-    table.row({render::signed_bytes(growth.added_bytes()), several ? steps(growth.bytes, render::signed_bytes) : "",
-               render::signed_count(growth.added()), several ? steps(growth.count, render::signed_count) : "",
-               grown.place.label, opened.places.source_line(grown.place.site)},
+    const std::string bytes = several ? steps(growth.bytes, render::signed_bytes) : "";
+    const std::string counts = several ? steps(growth.count, render::signed_count) : "";
+    table.row({render::signed_bytes(growth.added_bytes()), narrow ? "" : bytes, render::signed_count(growth.added()),
+               narrow ? "" : counts, grown.place.label, opened.places.source_line(grown.place.site)},
               grown.finding == model::kNone && grown.counts ? Style::bad : Style::plain);
+    if (narrow && several) table.note(kWhere, fmt::format("{}, {}", bytes, counts));
     if (grown.finding != model::kNone) {
       table.note(kWhere, fmt::format("explained by {}", grown.finding + 1));
       continue;
@@ -165,9 +168,11 @@ std::string leaks_text(ComparedDumps& dumps, const Leaks& leaks, size_t top, con
   for (size_t i = 0; i < leaks.findings.size(); ++i)
     out += "\n" + finding_text(last, leaks.findings[i], i + 1, terminal);
   if (leaks.places.empty()) return out;
-  out += "\nplaces that grew in every interval";
-  if (top != 0 && leaks.places.size() > top)
-    out += fmt::format("  (showing {} of {}; --top N)", top, leaks.places.size());
+  std::string heading = "places that grew in every interval";
+  if (top != 0 && leaks.places.size() > top) {
+    heading += fmt::format(" (showing {} of {}; --top N)", top, leaks.places.size());
+  }
+  out += "\n" + render::wrap(heading, terminal.width, 2);
   return out + "\n" + places_text(last, leaks, top, terminal);
 }
 

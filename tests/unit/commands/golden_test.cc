@@ -79,7 +79,10 @@ TEST_F(GoldenTest, CheckHolds) {
   expect("check-holds", {"check", kFirst, kSecond, "--max-growth", "10M", "--max-live", "1G"});
 }
 TEST_F(GoldenTest, Leaks) { expect("leaks", {"leaks", "leak.1.tscope", "leak.2.tscope", "leak.3.tscope"}); }
-TEST_F(GoldenTest, LeaksNarrow) { expect("leaks-narrow", {"leaks", "leak.2.tscope", "leak.1.tscope"}, 60); }
+TEST_F(GoldenTest, LeaksNarrow) {
+  expect("leaks-narrow", {"leaks", "leak.3.tscope", "leak.1.tscope", "leak.2.tscope", "--top", "3"}, 60);
+}
+TEST_F(GoldenTest, LeaksTwoDumps) { expect("leaks-two-dumps", {"leaks", "leak.1.tscope", "leak.2.tscope"}); }
 TEST_F(GoldenTest, LeaksOneDump) { expect("leaks-one-dump", {"leaks", "leak.1.tscope"}); }
 TEST_F(GoldenTest, LeaksFiltered) {
   expect("leaks-filtered",
