@@ -118,6 +118,8 @@ Leaks find_leaks(std::vector<View> views, bool whole) {
   }
   result.findings = find.take_findings();
   std::stable_sort(result.findings.begin(), result.findings.end(), [](const LeakFinding& a, const LeakFinding& b) {
+    const bool process_a = a.kind == LeakKind::process_memory, process_b = b.kind == LeakKind::process_memory;
+    if (process_a != process_b) return process_b;
     const bool grows_a = a.growth.added_bytes() > 0, grows_b = b.growth.added_bytes() > 0;
     if (grows_a != grows_b) return grows_a;
     return a.bytes > b.bytes;
