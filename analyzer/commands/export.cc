@@ -36,6 +36,7 @@ void write(OpenedDump& opened, const ExportVerbOptions& options, std::ostream& o
   for (uint32_t i = 0; i < opened.dump.tensors.size(); ++i) {
     how.categories.emplace_back(model::text(opened.holders.category(i)));
   }
+  how.holders = &opened.holders;
   switch (options.format) {
     case Format::json:
       return render::export_json(opened.dump, opened.symbols, out, how);

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 
+#include "commands/held_text.h"
 #include "render/units.h"
 
 namespace tensorscope::commands {
@@ -33,6 +34,8 @@ void add_notes(render::Table& table, size_t column, OpenedDump& opened, const Gr
   if (!by_place(by)) return;
   const bool in_module = !group.modules.empty() && group.modules != "...";
   if (full_stacks) {
+    const std::string held = held_by(opened, group);
+    if (!held.empty()) table.note(column, held, render::Style::dim, render::Cut::middle);
     if (in_module) table.note(column, fmt::format("in {}", group.modules));
     for (const Frame& frame : opened.places.stack(group.site)) {
       std::string line = opened.places.describe(frame).where;
@@ -44,6 +47,8 @@ void add_notes(render::Table& table, size_t column, OpenedDump& opened, const Gr
   std::string text = callers(opened, group);
   if (in_module) text = fmt::format("in {}{}{}", group.modules, text.empty() ? "" : "; ", text);
   if (!text.empty()) table.note(column, text);
+  const std::string held = held_by(opened, group);
+  if (!held.empty()) table.note(column, held, render::Style::dim, render::Cut::middle);
 }
 
 std::string group_table(OpenedDump& opened, const std::vector<Group>& groups, By by, uint64_t total, bool full_stacks,

@@ -2,8 +2,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <climits>
 #include <tuple>
 
+#include "commands/held_text.h"
 #include "commands/opened_dump.h"
 #include "commands/tensor_text.h"
 #include "commands/verb.h"
@@ -17,7 +19,9 @@ namespace {
 using model::kNone;
 using model::Tensor;
 
-enum class Sort { bytes, age, id, shape, dtype, device, where };
+constexpr int kRoomForCategory = 100, kRoomForHolder = 150;  // columns of the terminal
+
+enum class Sort { bytes, age, id, shape, dtype, device, category, name, where };
 
 struct ListOptions {
   std::string dump;
@@ -67,6 +71,19 @@ void sort_families(std::vector<Family>& families, OpenedDump& opened, const List
         return std::make_tuple(x.dtype_text(), x.serial) < std::make_tuple(y.dtype_text(), y.serial);
       case Sort::device:
         return std::tie(x.device, x.serial) < std::tie(y.device, y.serial);
+      case Sort::category: {
+        auto key = [&](const Tensor& tensor) {
+          return std::string(model::text(opened.holders.category(uint32_t(&tensor - opened.dump.tensors.data()))));
+        };
+        return std::make_tuple(key(x), x.serial) < std::make_tuple(key(y), y.serial);
+      }
+      case Sort::name: {
+        auto key = [&](const Tensor& tensor) {
+          const std::string name = opened.holders.name(uint32_t(&tensor - opened.dump.tensors.data()));
+          return std::make_tuple(name.empty(), name);  // those without a name last
+        };
+        return std::make_tuple(key(x), x.serial) < std::make_tuple(key(y), y.serial);
+      }
       case Sort::where:
         return std::tie(opened.places.at(x.site).where, x.serial) < std::tie(opened.places.at(y.site).where, y.serial);
     }
@@ -99,13 +116,17 @@ int list(const ListOptions& options, Invocation& invocation) {
   }
   opened.places.prefetch(sites, false);
 
+  const int room = invocation.terminal.width > 0 ? invocation.terminal.width : INT_MAX;
   render::Table table({{.title = "id"},
                        {.title = "bytes", .align = render::Align::right},
                        {.title = "dtype"},
                        {.title = "shape", .least = 12},
                        {.title = "device"},
                        {.title = "age", .align = render::Align::right},
-                       {.title = "", .least = 8},
+                       {.title = "category", .least = 9},
+                       {.title = "name", .least = 16, .cut = render::Cut::middle},
+                       {.title = "held by", .least = 16, .cut = render::Cut::middle},
+                       {.title = "", .least = 4},
                        {.title = "where", .least = 12, .cut = render::Cut::start},
                        {.title = "", .least = 4}},
                       0);
@@ -118,8 +139,11 @@ int list(const ListOptions& options, Invocation& invocation) {
       std::string bytes = owner ? render::bytes(item.bytes) : i == 0 ? "(shared)" : "";
       if (item.storage == kNone) bytes = "-";
       const model::Place& place = opened.places.at(tensor.site);
+      const std::string name = opened.holders.name(index), holder = brief_holder(opened, index);
       table.row({fmt::format("{}#{}", i == 0 ? "" : "  ", tensor.serial), bytes, tensor.dtype_text(),
                  tensor.shape_text(), tensor.device.text(), age_text(opened.dump, tensor.created_ns),
+                 room >= kRoomForCategory ? category_text(opened, index) : "",
+                 name.empty() && room < kRoomForHolder ? holder : name, room < kRoomForHolder ? "" : holder,
                  traits(opened, index), place.line, place.line == place.where ? "" : place.function});
     }
   }
@@ -147,8 +171,10 @@ void add_list(CLI::App& app, Invocation& invocation) {
               {"shape", Sort::shape},
               {"dtype", Sort::dtype},
               {"device", Sort::device},
+              {"category", Sort::category},
+              {"name", Sort::name},
               {"where", Sort::where}},
-             "bytes (largest first), age (oldest first), id, shape, dtype, device, where")
+             "bytes (largest first), age (oldest first), id, shape, dtype, device, category, name, where")
       ->type_name("KEY");
   verb->add_flag("--reverse", options->reverse, "the other way round");
   verb->add_option("--limit", options->limit, "about how many rows (a storage is never split); 0: all. Default 50")

@@ -64,7 +64,7 @@ void add_categories(render::Table& table, const OpenedDump& opened, const Device
     auto found = parts.find(category);
     if (found == parts.end()) return;
     const CategoryPart& part = found->second;
-    std::string name = category == Category::unknown ? "other" : text(category);
+    std::string name = text(category);
     table.row({indent + name, count(part.tensors), dash(part.storages), bytes(part.bytes),
                render::percent(part.bytes, whole)});
   };

@@ -78,15 +78,24 @@ void add_filters(CLI::App& verb, model::Filter& filter) {
   };
   add("--line,--file", filter.lines, "made in this file, or at this line of it: train.py, model.py:88", "FILE[:LINE]");
   add("--function", filter.functions, "made in a function of this name (part of it, or a pattern with * ?)", "NAME");
-  add("--module", filter.modules, "made in this nn.Module: 'model.layers.*.attn'", "PATH");
+  add("--module", filter.modules, "of this nn.Module, or made in it: 'model.layers.*.attn'", "PATH");
+  add("--name", filter.names, "that has such a name (part of it, or a pattern with * ?)", "NAME");
+  add("--holder", filter.holders, "held by this: 'losses', 'saved by Softmax*', 'C++ only'", "HOLDER");
   add("--stack", filter.stacks, "a frame of the stack matches this regular expression (file:line function library)",
       "REGEX");
   add("--dtype", filter.dtypes, "float32, bfloat16, ...", "DTYPE");
   add("--device", filter.devices, "cpu, cuda (all of them), cuda:0, ...", "DEVICE");
   add("--shape", filter.shapes, "64,1024 or 64,* or ...,3 (* is any size, ... any number of them)", "SHAPE");
-  add("--class", filter.classes, "C++ class of the tensor: SparseTensorImpl", "NAME");
+  add("--class", filter.classes, "class of the tensor, in Python or C++: Parameter, SparseTensorImpl", "NAME");
   add("--thread", filter.threads, "made by the thread of this name or number", "THREAD");
-  add("--category", filter.categories, "parameter, gradient, optimizer-state, unknown", "CATEGORY");
+  add("--category", filter.categories,
+      "parameter, buffer, gradient, optimizer-state, input-batch, saved-activation, output, cache, temporary, "
+      "workspace "
+      "(in no tensor), unknown",
+      "CATEGORY");
+  verb.add_flag("--leaf", filter.leaf, "leaves of the autograd graph")->group(group);
+  verb.add_flag("--with-grad", filter.with_grad, "tensors that have a .grad")->group(group);
+  verb.add_flag("--requires-grad", filter.requires_grad, "tensors that require grad")->group(group);
   add_size(verb, "--min-size", filter.min_size, "storages and blocks of at least this size")->group(group);
   add_size(verb, "--max-size", filter.max_size, "storages and blocks of at most this size")->group(group);
   add_time(verb, "--min-age", filter.min_age_ns, "made at least this long before the dump")->group(group);
@@ -97,7 +106,7 @@ void add_grouping(CLI::App& verb, model::By& by) {
   std::vector<std::string> names(std::begin(model::kByNames), std::end(model::kByNames));
   verb.add_option_function<std::string>(
           "--by", [&by](const std::string& name) { by = *model::by_named(name); },
-          "site (whole stack), line, function, module, dtype, device, shape, thread, category")
+          "site (whole stack), line, function, module, dtype, device, shape, thread, category, holder")
       ->check(CLI::IsMember(names).description(""))
       ->type_name("WHAT")
       ->default_str(model::kByNames[size_t(by)]);

@@ -6,8 +6,10 @@
 #include "commands/group_table.h"
 #include "commands/headline.h"
 #include "commands/live_table.h"
+#include "commands/module_table.h"
 #include "commands/opened_dump.h"
 #include "commands/verb.h"
+#include "model/module_sums.h"
 #include "render/table.h"
 #include "render/units.h"
 
@@ -26,6 +28,8 @@ struct ReportOptions {
   Sort sort = Sort::bytes;
   size_t top = 10;
   bool full_stacks = false;
+  bool modules = false;  // the model's tree instead of groups
+  bool full = false;     // of it: repeated modules apart
   model::Filter filter;
   model::SymbolOptions symbols;
 };
@@ -54,8 +58,28 @@ std::string hints(const OpenedDump& opened, const std::vector<Group>& groups, By
     add(fmt::format("tensorscope show {} {}", path, opened.dump.tensors[example].serial), "one tensor in full");
   }
   if (by == By::line) add(fmt::format("tensorscope report {} --by site", path), "each stack apart");
+  if (opened.dump.references.present && !opened.dump.module_names.empty() && by != By::module) {
+    add(fmt::format("tensorscope report {} --modules", path), "the model as a tree");
+  }
   add(fmt::format("tensorscope diff {} LATER", path), "what changed since");
   return table.text(terminal, false);
+}
+
+// The largest ones, in the order in which they are. What is around others is at least as large as they are.
+void keep_largest(std::vector<Group>& groups, size_t count) {
+  if (count >= groups.size()) return;
+  std::vector<uint64_t> sizes;
+  for (const Group& group : groups) sizes.push_back(group.bytes);
+  std::nth_element(sizes.begin(), sizes.begin() + ptrdiff_t(count) - 1, sizes.end(), std::greater<>());
+  const uint64_t least = sizes[count - 1];
+  size_t room = count;
+  for (const Group& group : groups) room -= group.bytes > least;
+  std::erase_if(groups, [&](const Group& group) {
+    if (group.bytes != least) return group.bytes < least;
+    if (room == 0) return true;
+    room--;
+    return false;
+  });
 }
 
 int report(const ReportOptions& options, Invocation& invocation) {
@@ -64,6 +88,7 @@ int report(const ReportOptions& options, Invocation& invocation) {
   model::Selection selection = opened.select(options.filter);
   std::vector<Group> groups = model::group(opened.view(selection), options.by);
   sort_groups(groups, options.sort);
+  const bool tree = options.by == By::module && options.sort == Sort::bytes;
 
   uint64_t total = 0;
   for (const Group& group : groups) total += group.bytes;
@@ -74,6 +99,12 @@ int report(const ReportOptions& options, Invocation& invocation) {
     out += fmt::format("selected {}, {} of {}\n\n", render::counted(selection.tensor_count(), "tensor"),
                        render::bytes(total), render::bytes(opened.accounts.total_bytes()));
   }
+  if (options.modules) {
+    out += terminal.styled(render::Style::bold, "live bytes by module") + "  (a module's line includes those in it)\n";
+    out += module_table(opened, selection, options.full, terminal);
+    return finish(invocation, opened.dump);
+  }
+  if (tree) groups = model::module_tree(std::move(groups));
   size_t shown = options.top == 0 ? groups.size() : std::min(options.top, groups.size());
   std::string title = by_place(options.by) ? "largest places of creation"
                                            : fmt::format("live bytes by {}", model::kByNames[size_t(options.by)]);
@@ -86,7 +117,11 @@ int report(const ReportOptions& options, Invocation& invocation) {
   out += shown < groups.size()
              ? fmt::format("  (showing {} of {}; --top N)\n", render::count(shown), render::count(groups.size()))
              : std::string("\n");
-  groups.resize(shown);
+  if (tree) {
+    keep_largest(groups, shown);
+  } else {
+    groups.resize(shown);
+  }
   out += group_table(opened, groups, options.by, total, options.full_stacks, terminal);
   out += "\n" + hints(opened, groups, options.by, terminal);
   if (options.full_stacks) {
@@ -105,6 +140,9 @@ void add_report(CLI::App& app, Invocation& invocation) {
              {{"bytes", Sort::bytes}, {"count", Sort::count}, {"age", Sort::age}, {"name", Sort::name}},
              "bytes, count, age (oldest first) or name")
       ->type_name("KEY");
+  verb->add_flag("--modules", options->modules,
+                 "the model as a tree: parameters, gradients, optimizer state, saved activations of each module");
+  verb->add_flag("--full", options->full, "with --modules: repeated layers each in a line of their own");
   add_top(*verb, options->top);
   add_full_stacks(*verb, options->full_stacks);
   add_filters(*verb, options->filter);
@@ -112,7 +150,9 @@ void add_report(CLI::App& app, Invocation& invocation) {
   verb->footer(
       "Examples:\n"
       "  tensorscope report train.4242.1.tscope\n"
-      "  tensorscope report train.4242.1.tscope --by dtype\n"
+      "  tensorscope report train.4242.1.tscope --by category\n"
+      "  tensorscope report train.4242.1.tscope --modules\n"
+      "  tensorscope report train.4242.1.tscope --by holder --category saved-activation\n"
       "  tensorscope report train.4242.1.tscope --min-size 1M --min-age 5m --full-stacks\n"
       "  tensorscope report train.4242.1.tscope --module 'model.layers.*' --top 0\n"
       "\n"

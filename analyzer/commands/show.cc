@@ -29,7 +29,8 @@ struct ShowOptions {
   model::SymbolOptions symbols;
 };
 
-constexpr int kLabel = 9;  // width of the column of names
+constexpr size_t kMostLines = 12;  // of names or holders
+constexpr int kLabel = 9;          // width of the column of names
 
 bool known(const Tensor& tensor, TensorKnown what) { return (tensor.known & uint32_t(what)) != 0; }
 bool flag(const Tensor& tensor, TensorFlag what) { return (tensor.flags & uint32_t(what)) != 0; }
@@ -109,18 +110,24 @@ std::string made_words(const model::Dump& dump, const Tensor& tensor) {
   return text;
 }
 
-std::string tensor_at(const model::Dump& dump, uint64_t address) {
-  for (const Tensor& tensor : dump.tensors) {
-    if (tensor.address == address) return fmt::format("#{}", tensor.serial);
-  }
-  return fmt::format("at {:#x}", address);
-}
-
 const model::Node* node_at(const model::Dump& dump, uint64_t address) {
   for (const model::Node& node : dump.nodes) {
     if (node.alive && node.address == address) return &node;
   }
   return nullptr;
+}
+
+// "#12 (model.fc1.weight)"
+std::string labelled(const OpenedDump& opened, uint32_t tensor) {
+  const std::string name = opened.holders.name(tensor);
+  return fmt::format("#{}{}", opened.dump.tensors[tensor].serial, name.empty() ? "" : " (" + name + ")");
+}
+
+std::string tensor_at(const OpenedDump& opened, uint64_t address) {
+  for (uint32_t i = 0; i < opened.dump.tensors.size(); ++i) {
+    if (opened.dump.tensors[i].address == address) return labelled(opened, i);
+  }
+  return fmt::format("at {:#x}", address);
 }
 
 // The stack in two blocks of one list: frames in order, each under the language it is in.
@@ -156,6 +163,57 @@ std::string stack_table(OpenedDump& opened, uint32_t site, bool full, const rend
   return table.text(terminal, false);
 }
 
+// Label once, further lines below it; beyond `most` only how many there are.
+void add_lines(render::Table& facts, const char* label, const std::vector<std::string>& lines, uint64_t count,
+               size_t most) {
+  for (size_t i = 0; i < std::min(lines.size(), most); ++i) facts.row({i == 0 ? label : "", lines[i]});
+  const uint64_t shown = std::min(lines.size(), most);
+  if (shown > 0 && count > shown) facts.row({"", fmt::format("and {} more", render::count(count - shown))});
+}
+
+// "saves self #12 (model.fc1.out[0]), mat2 #7 (model.fc1.weight)"
+std::vector<std::string> slots_of(const OpenedDump& opened, uint32_t node) {
+  const model::Graph& graph = opened.dump.graph;
+  std::vector<std::string> lines;
+  for (const model::SavedSlot& slot : graph.saved_of(node)) {
+    std::string what = "nothing any more";
+    if (dump::SlotState(slot.state) == dump::SlotState::packed) {
+      what = "what its saved-tensor hooks made of it";
+    } else if (dump::SlotState(slot.state) == dump::SlotState::held) {
+      what = slot.tensor == kNone ? "a tensor that is not in the table" : labelled(opened, slot.tensor);
+      if (slot.output) what += ", its own output";
+    }
+    lines.push_back(fmt::format("saves {}: {}", graph.slot_name(node, slot), what));
+  }
+  return lines;
+}
+
+void add_meaning(render::Table& facts, const OpenedDump& opened, uint32_t index) {
+  const Tensor& tensor = opened.dump.tensors[index];
+  const model::Holders& holders = opened.holders;
+  if (holders.category(index) != model::Category::unknown) {
+    const std::string& evidence = holders.evidence(index);
+    facts.row({"category", model::text(holders.category(index)) + (evidence.empty() ? "" : ": " + evidence)});
+  }
+  if (opened.dump.references.present && opened.dump.references.tensors[index].known) {
+    const std::string& type = opened.dump.references.tensors[index].type_name;
+    if (!type.empty() && type != "Tensor") facts.row({"type", type});
+  }
+  add_lines(facts, "names", holders.names(index), holders.names(index).size(), kMostLines);
+  std::vector<std::string> held;
+  for (const model::Holder& holder : holders.holders(index)) held.push_back(holder.text);
+  add_lines(facts, "held by", held, std::max<uint64_t>(holders.holder_count(index), held.size()), kMostLines);
+  if (tensor.grad_fn_name.empty()) return;
+  facts.row({"grad_fn", tensor.grad_fn_name});
+  const model::Graph& graph = opened.dump.graph;
+  for (uint32_t node = 0; node < graph.nodes.size(); ++node) {
+    if (graph.nodes[node].address != tensor.grad_fn) continue;
+    const std::vector<std::string> lines = slots_of(opened, node);
+    add_lines(facts, "", lines, lines.size(), kMostLines);
+    break;
+  }
+}
+
 void show_one(OpenedDump& opened, uint32_t index, bool full, Invocation& invocation) {
   const model::Dump& dump = opened.dump;
   const Tensor& tensor = dump.tensors[index];
@@ -172,12 +230,9 @@ void show_one(OpenedDump& opened, uint32_t index, bool full, Invocation& invocat
   add("address", fmt::format("{:#x}", tensor.address));
   add("storage", storage_words(opened, index));
   add("also seen", other_tensors(opened, index));
-  if (opened.holders.category(index) != model::Category::unknown) {
-    add("category", model::text(opened.holders.category(index)));
-  }
-  add("grad_fn", tensor.grad_fn_name);
-  if (tensor.grad != 0) add("grad", tensor_at(dump, tensor.grad));
-  add("module", opened.places.module_path(tensor.site));
+  add_meaning(facts, opened, index);
+  if (tensor.grad != 0) add("grad", tensor_at(opened, tensor.grad));
+  add("module", opened.holders.module(index));
   if (flag(tensor, TensorFlag::released)) add("state", "released: only weak references keep the object");
   if (flag(tensor, TensorFlag::freed_during_dump)) add("state", "freed while the dump was written");
   add("note", tensor.note);

@@ -12,12 +12,16 @@ std::string age_text(const model::Dump& dump, uint64_t created_ns) {
   return render::age(dump.process.dump_ns - created_ns);
 }
 
+std::string category_text(const OpenedDump& opened, uint32_t tensor) {
+  const model::Category category = opened.holders.category(tensor);
+  return category == model::Category::unknown ? "" : model::text(category);
+}
+
 std::string traits(const OpenedDump& opened, uint32_t index) {
   const model::Tensor& tensor = opened.dump.tensors[index];
   auto has = [&](TensorFlag flag) { return (tensor.flags & uint32_t(flag)) != 0; };
   std::string text;
   auto add = [&](const std::string& word) { text += (text.empty() ? "" : ", ") + word; };
-  if (opened.holders.category(index) != model::Category::unknown) add(model::text(opened.holders.category(index)));
   bool owner = opened.accounts.items()[opened.accounts.item_of_tensor(index)].tensor == index;
   if (has(TensorFlag::view)) {
     add("view");

@@ -10,6 +10,9 @@ namespace tensorscope::commands {
 // "12m" before the dump, "?" where the time is not known.
 std::string age_text(const model::Dump& dump, uint64_t created_ns);
 
+// "saved activation"; "" where it is not known.
+std::string category_text(const OpenedDump& opened, uint32_t tensor);
+
 // "grad", "leaf", "view", ... the few words that tell tensors of one shape apart.
 std::string traits(const OpenedDump& opened, uint32_t tensor);
 

@@ -9,6 +9,8 @@ namespace tensorscope::model {
 
 namespace {
 
+constexpr size_t kMostSpeakers = 4096;  // of one group: enough to say in words what they are
+
 struct Name {
   std::string key, label;
 };
@@ -31,7 +33,7 @@ class Namer {
         return same(holder.empty() ? place.function : fmt::format("{} {}", holder, place.function));
       }
       case By::module: {
-        std::string path = view_.places.module_path(site);
+        const std::string& path = tensor == kNone ? view_.places.module_path(site) : view_.holders.module(tensor);
         return same(path.empty() ? "(in no module)" : path);
       }
       case By::device:
@@ -43,7 +45,12 @@ class Namer {
       case By::shape:
         return same(tensor == kNone ? kNoTensor : view_.dump.tensors[tensor].shape_text());
       case By::category:
-        return same(tensor == kNone ? kNoTensor : text(view_.holders.category(tensor)));
+        return same(text(tensor == kNone ? Category::workspace : view_.holders.category(tensor)));
+      case By::holder: {
+        if (tensor == kNone) return same(kNoTensor);
+        const std::vector<Holder>& holders = view_.holders.holders(tensor);
+        return same(holders.empty() ? "(not known)" : holders.front().root);
+      }
     }
     return {};
   }
@@ -148,7 +155,10 @@ std::vector<Group> group(const View& view, By by) {
     const Item& item = items[i];
     bool has_memory = item.storage != kNone || item.allocation != kNone;
     if (!view.selection.item(i) || !has_memory) continue;
-    Group& group = group_of(name(item.site, item.tensor, item.thread, item.device));
+    const uint32_t speaker = item.storage != kNone ? view.holders.speaker(item.storage) : item.tensor;
+    const bool by_meaning = by == By::module || by == By::category || by == By::holder;
+    Group& group = group_of(name(item.site, by_meaning ? speaker : item.tensor, item.thread, item.device));
+    if (speaker != kNone && group.speakers.size() < kMostSpeakers) group.speakers.push_back(speaker);
     group.bytes += item.bytes;
     (item.storage != kNone ? group.storages : group.blocks) += 1;
     note_time(group, item.created_ns);

@@ -19,9 +19,9 @@
 
 namespace tensorscope::model {
 
-enum class By : uint8_t { site, line, function, module, dtype, device, shape, thread, category };
-inline constexpr const char* kByNames[] = {"site",   "line",  "function", "module",  "dtype",
-                                           "device", "shape", "thread",   "category"};
+enum class By : uint8_t { site, line, function, module, dtype, device, shape, thread, category, holder };
+inline constexpr const char* kByNames[] = {"site",   "line",  "function", "module",   "dtype",
+                                           "device", "shape", "thread",   "category", "holder"};
 std::optional<By> by_named(std::string_view name);
 
 struct Group {
@@ -38,6 +38,7 @@ struct Group {
   uint64_t largest = 0;                     // bytes of that item
   std::string modules;                      // paths of the nn.Modules its places run in, merged: "model.layers.*.attn"
   std::map<uint32_t, uint64_t> site_bytes;  // for places: what each of their sites holds
+  std::vector<uint32_t> speakers;           // tensors that speak for its storages (holders.h), the first ones
 };
 
 // What a question needs of one dump.

@@ -107,32 +107,46 @@ class Holders::Builder {
     if (owner == kNone) return;
     Holder holder{Kind::gradient, "gradient of ", "", "", kNone, owner};
     holder.text += out_[owner].names.empty() ? label(owner) : out_[owner].names.front();
+    holder.brief = out_[owner].names.empty() ? "gradients" : holder.text;
     const auto references = dump_.references.of(owner);
     holder.root = references.empty() ? "gradients" : root_of(references.front());
+    for (const Reference& reference : references) {
+      if (ReferenceRole(reference.role) == ReferenceRole::parameter) holder.root = root_of(reference);
+    }
     add(tensor, std::move(holder));
   }
 
   void add_python(uint32_t tensor) {
-    uint32_t rows = 0;
+    // What it is to its module or optimizer says more than a shorter way to it.
+    std::vector<const Reference*> rows;
     for (const Reference& reference : dump_.references.of(tensor)) {
       const ReferenceRoot root = ReferenceRoot(reference.root);
-      if (root == ReferenceRoot::user || root == ReferenceRoot::output) continue;
-      rows++;
-      if (rows > kMaxHolders) continue;
+      if (root != ReferenceRoot::user && root != ReferenceRoot::output) rows.push_back(&reference);
+    }
+    std::stable_partition(rows.begin(), rows.end(), [](const Reference* reference) {
+      const ReferenceRole role = ReferenceRole(reference->role);
+      return role == ReferenceRole::parameter || role == ReferenceRole::buffer ||
+             role == ReferenceRole::optimizer_state;
+    });
+    for (size_t i = 0; i < std::min(rows.size(), kMaxHolders); i++) {
+      const Reference& reference = *rows[i];
       Holder holder{kind_of(reference), reference.line(), "", root_of(reference)};
+      if (holder.text.empty()) holder.text = holder.root = "Python";
+      if (ReferenceRole(reference.role) == ReferenceRole::plain && !reference.holder.empty()) {
+        holder.brief = holder.text + " (" + reference.holder + ")";
+      }
       if (reference.node != kNoNode) {
         holder.node = reference.node;
         holder.brief = roots_.brief_chain("saved by " + holder.text, reference.node);
         holder.text = roots_.chain("saved by " + holder.text, reference.node);
         holder.root = graph_root(reference.node);
       }
-      out_[tensor].holders.push_back(std::move(holder));
-      if (out_[tensor].holders.back().brief.empty()) out_[tensor].holders.back().brief = reference.line();
+      add(tensor, std::move(holder), 0);
     }
     const References& references = dump_.references;
     const TensorObject* object = references.present ? &references.tensors[tensor] : nullptr;
-    out_[tensor].holder_count += std::max(rows, object != nullptr ? object->references : 0);
-    if (rows != 0 || object == nullptr || !object->known) return;
+    out_[tensor].holder_count += std::max(uint32_t(rows.size()), object != nullptr ? object->references : 0);
+    if (!rows.empty() || object == nullptr || !object->known) return;
     if (WrapperState(object->state) == WrapperState::garbage) {
       add(tensor, {Kind::cycle, "an unreachable cycle", "", "unreachable cycles"}, object->references == 0);
     } else if (WrapperState(object->state) == WrapperState::referenced) {
@@ -194,9 +208,12 @@ class Holders::Builder {
       if (direct_[tensor]) continue;
       const bool base = view != kNone && !has(dump_.tensors[tensor], TensorFlag::view);
       const uint32_t other = base ? view : mate;
-      const char* const what = base ? "base of the view " : "same storage as ";
-      add(tensor,
-          {base ? Kind::view : Kind::storage, what + label(other), "", out_[other].holders.front().root, kNone, other});
+      const std::string what = base ? "base of the view " : "same storage as ";
+      const std::vector<std::string>& names = out_[other].names;
+      const std::string brief =
+          names.empty() ? (base ? "base of a view" : "same storage as another tensor") : what + names.front();
+      add(tensor, {base ? Kind::view : Kind::storage, what + label(other), brief, out_[other].holders.front().root,
+                   kNone, other});
     }
   }
 
@@ -219,7 +236,7 @@ class Holders::Builder {
     } else if (!place.empty()) {
       text += ", made at " + place;
     }
-    add(tensor, {Kind::cpp, std::move(text), "", "C++ only"});
+    add(tensor, {Kind::cpp, std::move(text), "C++ only", "C++ only"});
   }
 
   // Paths of parameters and buffers end in the module's own name for them.

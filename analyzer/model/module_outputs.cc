@@ -30,7 +30,7 @@ class OutputFinder {
   uint32_t call_left(uint32_t tensor) const {
     const uint32_t node = links_.creator(tensor);
     const uint32_t site = site_of(tensor, node);
-    if (facts_.call(site) == 0) return 0;
+    if (facts_.call(site) == 0 || (node != kNoNode && casts_leaf(node))) return 0;
     if (node != kNoNode && used_[node]) return left_to_users_[node];
     return left_to_variables(tensor, site);
   }
@@ -45,6 +45,13 @@ class OutputFinder {
   uint32_t site_of_node(uint32_t node) const {
     const uint32_t seen = dump_.graph.nodes[node].seen;
     return seen == kNone ? 0 : dump_.nodes[seen].site;
+  }
+
+  // Autocast's copy of a weight is used again wherever the weight is, and is no output for that.
+  bool casts_leaf(uint32_t node) const {
+    if (dump_.graph.class_name(node) != "ToCopyBackward0") return false;
+    const auto edges = dump_.graph.edges_of(node);
+    return edges.size() == 1 && edges[0].node != kNoNode && links_.accumulates(edges[0].node);
   }
 
   // For each node the outermost call around it that one of its users is not in.

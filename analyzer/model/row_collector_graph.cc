@@ -230,6 +230,12 @@ void RowCollector::finish_references() {
     if (row.tensor != kNone) sorted[next[row.tensor]++] = std::move(row);
   }
   rows = std::move(sorted);
+  // C++ has one class for all functions that are written in Python; Python knows which one it is.
+  for (const Reference& row : rows) {
+    if (row.root != uint8_t(dump::ReferenceRoot::node) || row.node == kNoNode || row.scope.empty()) continue;
+    GraphNode& node = dump_.graph.nodes[row.node];
+    if ((node.flags & uint8_t(dump::GraphNodeFlag::python)) != 0) node.class_name = graph_class(charged(row.scope));
+  }
 
   references.tensors.assign(dump_.tensors.size(), {});
   for (ObjectRow& row : objects_) {

@@ -81,9 +81,7 @@ class SiteFilter {
   SiteFilter(Places& places, const Filter& filter) : places_(places), filter_(filter) {
     for (const std::string& text : filter.stacks) regexes_.push_back(std::make_unique<Regex>(text));
   }
-  bool empty() const {
-    return filter_.modules.empty() && filter_.functions.empty() && filter_.lines.empty() && regexes_.empty();
-  }
+  bool empty() const { return filter_.functions.empty() && filter_.lines.empty() && regexes_.empty(); }
   bool passes(uint32_t site) {
     if (empty()) return true;
     auto [found, fresh] = known_.try_emplace(site, false);
@@ -97,10 +95,6 @@ class SiteFilter {
     bool named = any_of(filter_.functions, [&](const std::string& p) { return name_matches(p, place.function); }) &&
                  any_of(filter_.lines, [&](const std::string& p) { return line_matches(p, place); });
     if (!named) return false;
-    if (!filter_.modules.empty()) {
-      const std::string& path = places_.module_path(site);
-      if (!any_of(filter_.modules, [&](const std::string& p) { return name_matches(p, path); })) return false;
-    }
     if (regexes_.empty()) return true;
     for (const Frame& frame : places_.stack(site)) {
       std::string text = fmt::format("{}:{} {} {}", frame.file, frame.line, frame.function, frame.module);
@@ -131,25 +125,52 @@ class SiteFilter {
 
 class Matcher {
  public:
-  Matcher(const Dump& dump, const Holders& holders, const Filter& filter)
-      : dump_(dump), holders_(holders), filter_(filter) {
+  Matcher(const Dump& dump, const Holders& holders, Places& places, const Filter& filter)
+      : dump_(dump), holders_(holders), places_(places), filter_(filter) {
     for (const std::string& name : filter.categories) {
       if (!category_named(name)) throw BadFilter(fmt::format("--category: there is no category '{}'.", name));
     }
   }
 
   bool what(uint32_t tensor) const {
-    bool asked =
-        !(filter_.dtypes.empty() && filter_.shapes.empty() && filter_.classes.empty() && filter_.categories.empty());
+    bool asked = !(filter_.dtypes.empty() && filter_.shapes.empty() && filter_.classes.empty());
     if (!asked) return true;
     if (tensor == kNone) return false;
     const Tensor& entry = dump_.tensors[tensor];
     return any_of(filter_.dtypes, [&](const std::string& p) { return plain_dtype(p) == entry.dtype_text(); }) &&
-           any_of(filter_.classes, [&](const std::string& p) { return name_matches(p, entry.class_name); }) &&
+           any_of(filter_.classes, [&](const std::string& p) { return class_matches(p, tensor); }) &&
            any_of(filter_.shapes,
-                  [&](const std::string& p) { return has_shape(entry) && shape_matches(p, entry.sizes); }) &&
-           any_of(filter_.categories,
-                  [&](const std::string& p) { return category_named(p) == holders_.category(tensor); });
+                  [&](const std::string& p) { return has_shape(entry) && shape_matches(p, entry.sizes); });
+  }
+
+  // Of the tensor that speaks for an item; `site` for what is in no tensor.
+  bool meaning(uint32_t tensor, uint32_t site) const {
+    if (!any_of(filter_.categories, [&](const std::string& p) { return category_named(p) == category_of(tensor); }) ||
+        !any_of(filter_.modules, [&](const std::string& p) { return name_matches(p, module_of(tensor, site)); })) {
+      return false;
+    }
+    bool asked = !filter_.names.empty() || !filter_.holders.empty() || filter_.leaf || filter_.with_grad ||
+                 filter_.requires_grad;
+    if (!asked) return true;
+    if (tensor == kNone) return false;
+    const Tensor& entry = dump_.tensors[tensor];
+    auto set = [&](dump::TensorKnown known, dump::TensorFlag flag) {
+      return (entry.known & uint32_t(known)) != 0 && (entry.flags & uint32_t(flag)) != 0;
+    };
+    if (filter_.leaf && !set(dump::TensorKnown::leaf, dump::TensorFlag::leaf)) return false;
+    if (filter_.with_grad && entry.grad == 0) return false;
+    if (filter_.requires_grad && !set(dump::TensorKnown::requires_grad, dump::TensorFlag::requires_grad)) return false;
+    const std::vector<std::string>& names = holders_.names(tensor);
+    const std::vector<Holder>& holders = holders_.holders(tensor);
+    return any_of(filter_.names,
+                  [&](const std::string& p) {
+                    return std::any_of(names.begin(), names.end(),
+                                       [&](const std::string& name) { return label_matches(p, name); });
+                  }) &&
+           any_of(filter_.holders, [&](const std::string& p) {
+             return std::any_of(holders.begin(), holders.end(),
+                                [&](const Holder& holder) { return label_matches(p, holder.text); });
+           });
   }
 
   bool device(Device device) const {
@@ -176,16 +197,30 @@ class Matcher {
   }
 
  private:
+  Category category_of(uint32_t tensor) const {
+    return tensor == kNone ? Category::workspace : holders_.category(tensor);
+  }
+  const std::string& module_of(uint32_t tensor, uint32_t site) const {
+    return tensor == kNone ? places_.module_path(site) : holders_.module(tensor);
+  }
+  // The C++ class, or the Python class where there is an object.
+  bool class_matches(const std::string& pattern, uint32_t tensor) const {
+    return name_matches(pattern, dump_.tensors[tensor].class_name) ||
+           (dump_.references.present && dump_.references.tensors[tensor].known &&
+            name_matches(pattern, dump_.references.tensors[tensor].type_name));
+  }
   static bool has_shape(const Tensor& tensor) { return (tensor.known & uint32_t(dump::TensorKnown::sizes)) != 0; }
 
   const Dump& dump_;
   const Holders& holders_;
+  Places& places_;
   const Filter& filter_;
 };
 
 }  // namespace
 
 bool Filter::empty() const {
+  if (!names.empty() || !holders.empty() || leaf || with_grad || requires_grad) return false;
   bool words = dtypes.empty() && devices.empty() && shapes.empty() && threads.empty() && categories.empty() &&
                classes.empty() && modules.empty() && functions.empty() && lines.empty() && stacks.empty();
   return words && !min_size && !max_size && !min_age_ns && !max_age_ns;
@@ -193,6 +228,13 @@ bool Filter::empty() const {
 
 bool name_matches(const std::string& pattern, const std::string& name) {
   return is_glob(pattern) ? fnmatch(pattern.c_str(), name.c_str(), 0) == 0 : name.find(pattern) != std::string::npos;
+}
+
+bool label_matches(const std::string& pattern, const std::string& label) {
+  if (pattern.find_first_of("*?") == std::string::npos) return label.find(pattern) != std::string::npos;
+  std::string escaped;
+  for (char c : pattern) escaped += c == '[' || c == ']' || c == '\\' ? std::string("\\") + c : std::string(1, c);
+  return fnmatch(escaped.c_str(), label.c_str(), 0) == 0;
 }
 
 bool path_matches(const std::string& pattern, const std::string& path) {
@@ -214,20 +256,23 @@ uint32_t effective_site(const Dump& dump, const Accounts& accounts, Places& plac
 
 Selection::Selection(const Dump& dump, const Accounts& accounts, const Holders& holders, Places& places,
                      const Filter& filter) {
-  Matcher matcher(dump, holders, filter);
+  Matcher matcher(dump, holders, places, filter);
   SiteFilter site(places, filter);
   tensors_.assign(dump.tensors.size(), true);
   items_.assign(accounts.items().size(), true);
   if (filter.empty()) return;
   for (uint32_t i = 0; i < items_.size(); ++i) {
     const Item& item = accounts.items()[i];
-    items_[i] = matcher.what(item.tensor) && matcher.device(item.device) && matcher.thread(item.thread) &&
-                matcher.size(item.bytes) && matcher.age(item.created_ns) && site.passes(item.site);
+    const uint32_t speaker = item.storage != kNone ? holders.speaker(item.storage) : item.tensor;
+    items_[i] = matcher.what(item.tensor) && matcher.meaning(speaker, item.site) && matcher.device(item.device) &&
+                matcher.thread(item.thread) && matcher.size(item.bytes) && matcher.age(item.created_ns) &&
+                site.passes(item.site);
   }
   for (uint32_t i = 0; i < tensors_.size(); ++i) {
     const Tensor& tensor = dump.tensors[i];
-    tensors_[i] = matcher.what(i) && matcher.device(tensor.device) && matcher.thread(tensor.thread) &&
-                  matcher.size(accounts.items()[accounts.item_of_tensor(i)].bytes) && matcher.age(tensor.created_ns) &&
+    tensors_[i] = matcher.what(i) && matcher.meaning(i, tensor.site) && matcher.device(tensor.device) &&
+                  matcher.thread(tensor.thread) && matcher.size(accounts.items()[accounts.item_of_tensor(i)].bytes) &&
+                  matcher.age(tensor.created_ns) &&
                   (site.empty() || site.passes(effective_site(dump, accounts, places, i)));
   }
 }

@@ -1,7 +1,8 @@
 // Which tensors and items of a dump a question is about: the filters that report, list, diff and check share.
 //
 // A tensor is selected by what it is itself. An item (accounting.h) is selected by its owner: the oldest tensor for
-// dtype, shape, class and category, the allocation for place, thread, age and size. A view that passes a filter which
+// dtype, shape and class, the one that speaks for its storage (holders.h) for category, name, holder, module and
+// gradients, the allocation for place, thread, age and size. A view that passes a filter which
 // its storage's owner does not pass is counted, with 0 bytes. Values of one filter are alternatives; different filters
 // must all pass.
 #pragma once
@@ -22,10 +23,13 @@ namespace tensorscope::model {
 
 struct Filter {
   std::vector<std::string> dtypes{}, devices{}, shapes{}, threads{}, categories{}, classes{};
-  std::vector<std::string> modules{}, functions{}, lines{};  // of the place
+  std::vector<std::string> names{}, holders{};     // any of a tensor's
+  std::vector<std::string> modules{};              // that it belongs to
+  std::vector<std::string> functions{}, lines{};   // of the place
   std::vector<std::string> stacks{};               // POSIX extended regular expressions, on any frame of the stack
   std::optional<uint64_t> min_size{}, max_size{};  // bytes of the storage or block
   std::optional<uint64_t> min_age_ns{}, max_age_ns{};
+  bool leaf = false, with_grad = false, requires_grad = false;
 
   bool empty() const;
 };
@@ -56,6 +60,8 @@ uint32_t effective_site(const Dump& dump, const Accounts& accounts, Places& plac
 
 // Single values, as the filters compare them.
 bool name_matches(const std::string& pattern, const std::string& name);  // glob if it has * ? [, else a part of it
+// As name_matches; brackets are indexes, not a set of characters: 'losses[3]', 'losses[*]'.
+bool label_matches(const std::string& pattern, const std::string& label);
 bool path_matches(const std::string& pattern, const std::string& path);  // whole, its end from a '/' on, or a glob
 bool shape_matches(const std::string& pattern, const std::vector<int64_t>& sizes);  // "64,*", "[64, ..., 3]"
 

@@ -7,14 +7,16 @@
 #include <vector>
 
 #include "model/dump.h"
+#include "model/holders.h"
 #include "model/symbols.h"
 
 namespace tensorscope::render {
 
 struct ExportOptions {
-  bool full_stacks = false;             // keep the interpreter's own functions
-  bool stacks_in_tensors = true;        // JSON: each tensor holds its frames; else the id of its stack
-  std::vector<std::string> categories;  // parallel to Dump::tensors; empty: "unknown"
+  bool full_stacks = false;                 // keep the interpreter's own functions
+  bool stacks_in_tensors = true;            // JSON: each tensor holds its frames; else the id of its stack
+  std::vector<std::string> categories;      // parallel to Dump::tensors; empty: "unknown"
+  const model::Holders* holders = nullptr;  // names and holders; null: none
 };
 
 void export_json(const model::Dump& dump, model::Symbols& symbols, std::ostream& out,

@@ -45,6 +45,8 @@ class JsonExport {
     rows("storages", dump_.storages.size(), [&](size_t i) { return text_of(storage(dump_.storages[i])); });
     rows("allocations", dump_.allocations.size(), [&](size_t i) { return text_of(allocation(dump_.allocations[i])); });
     rows("nodes", dump_.nodes.size(), [&](size_t i) { return text_of(node(dump_.nodes[i])); });
+    out_ << ",\n\"references\":" << text_of(references());
+    write_graph();
     rows("sites", dump_.sites.size() - 1, [&](size_t i) { return site(uint32_t(i + 1)); });
     rows("stacks", dump_.sites.size() - 1,
          [&](size_t i) { return "{\"id\":" + std::to_string(i + 1) + ",\"frames\":" + stack(uint32_t(i + 1)) + "}"; });
@@ -123,7 +125,11 @@ class JsonExport {
             {"machine_available", number_or_null(t.machine_available)},
             {"profiler_bytes", t.profiler_bytes},
             {"stopped_ns", t.stopped_ns},
-            {"phase1_ns", t.phase1_ns}};
+            {"phase1_ns", t.phase1_ns},
+            {"heap_in_use", number_or_null(t.heap_in_use)},
+            {"heap_free", number_or_null(t.heap_free)},
+            {"children", t.children},
+            {"children_resident_bytes", t.children_resident_bytes}};
   }
 
   static Json coverage(const model::Coverage& row) {
@@ -165,9 +171,13 @@ class JsonExport {
         {"storage_offset", if_known(dump::TensorKnown::storage, t.storage_offset)},
         {"grad_fn", text_or_null(t.grad_fn_name)},
         {"grad", grad == by_address_.end() || t.grad == 0 ? Json(nullptr) : Json(grad->second)},
-        {"names", Json::array()},
+        {"names", names(index)},
         {"category", index < options_.categories.size() ? options_.categories[index] : "unknown"},
-        {"holders", Json::array()},
+        {"evidence", options_.holders ? text_or_null(options_.holders->evidence(uint32_t(index))) : Json(nullptr)},
+        {"holders", holders(index)},
+        {"holder_count", options_.holders ? options_.holders->holder_count(uint32_t(index)) : 0},
+        {"module", options_.holders ? text_or_null(options_.holders->module(uint32_t(index))) : Json(nullptr)},
+        {"type", python_type(index)},
         {"thread", tid(t.thread)},
         {"thread_name", thread_name(t.thread)},
         {"created_ns", t.created_ns},
@@ -180,6 +190,85 @@ class JsonExport {
     std::string text = text_of(row);
     text.back() = ',';
     return text + "\"stack\":" + (options_.stacks_in_tensors ? stack(t.site) : text_of(site_id(t.site))) + "}";
+  }
+
+  Json names(size_t tensor) const {
+    return options_.holders ? Json(options_.holders->names(uint32_t(tensor))) : Json::array();
+  }
+
+  Json holders(size_t tensor) const {
+    static constexpr const char* kKinds[] = {"python",      "saved", "gradient",  "view", "storage",
+                                             "accumulator", "cycle", "traceback", "cpp"};
+    Json rows = Json::array();
+    if (!options_.holders) return rows;
+    for (const model::Holder& holder : options_.holders->holders(uint32_t(tensor))) {
+      rows.push_back({{"kind", kKinds[size_t(holder.kind)]},
+                      {"text", holder.text},
+                      {"root", text_or_null(holder.root)},
+                      {"node", node_number(holder.node)},
+                      {"tensor", tensor_id(holder.tensor)}});
+    }
+    return rows;
+  }
+
+  Json python_type(size_t tensor) const {
+    if (!dump_.references.present || !dump_.references.tensors[tensor].known) return nullptr;
+    return text_or_null(dump_.references.tensors[tensor].type_name);
+  }
+
+  static Json node_number(uint32_t node) { return node == model::kNoNode ? Json(nullptr) : Json(node); }
+  Json tensor_id(uint32_t tensor) const {
+    return tensor == model::kNone ? Json(nullptr) : Json(dump_.tensors[tensor].serial);
+  }
+
+  Json references() const {
+    const model::References& r = dump_.references;
+    if (!r.present) return nullptr;
+    return {{"complete", r.complete}, {"detail", text_or_null(r.detail)}, {"objects", r.objects}, {"gil_ns", r.gil_ns}};
+  }
+
+  std::string graph_node(uint32_t number) const {
+    static constexpr const char* kStates[] = {"held", "empty", "packed"};
+    const model::Graph& graph = dump_.graph;
+    const model::GraphNode& n = graph.nodes[number];
+    Json edges = Json::array(), saved = Json::array();
+    for (const model::GraphEdge& edge : graph.edges_of(number)) {
+      edges.push_back({{"node", node_number(edge.node)}, {"input", edge.input}});
+    }
+    for (const model::SavedSlot& slot : graph.saved_of(number)) {
+      saved.push_back({{"slot", graph.slot_name(number, slot)},
+                       {"tensor", tensor_id(slot.tensor)},
+                       {"state", kStates[slot.state]},
+                       {"output", slot.output}});
+    }
+    const bool seen = n.seen != model::kNone;
+    const uint32_t site = seen ? dump_.nodes[n.seen].site : 0;
+    return text_of({{"id", number},
+                    {"address", n.address},
+                    {"name", text_or_null(graph.class_name(number))},
+                    {"node", seen ? Json(dump_.nodes[n.seen].serial) : Json(nullptr)},
+                    {"sequence", n.sequence},
+                    {"accumulates", (n.flags & uint8_t(dump::GraphNodeFlag::accumulates)) != 0},
+                    {"python", (n.flags & uint8_t(dump::GraphNodeFlag::python)) != 0},
+                    {"partial", (n.flags & uint8_t(dump::GraphNodeFlag::partial)) != 0},
+                    {"module_path", text_or_null(symbols_.module_path(dump_.sites[site]))},
+                    {"site", site_id(site)},
+                    {"edges", edges},
+                    {"saved", saved}});
+  }
+
+  void write_graph() {
+    const model::Graph& graph = dump_.graph;
+    if (!graph.present) {
+      out_ << ",\n\"graph\":null";
+      return;
+    }
+    Json head = {{"complete", graph.complete}, {"detail", text_or_null(graph.detail)}};
+    std::string text = text_of(head);
+    text.pop_back();
+    out_ << ",\n\"graph\":" << text;
+    rows("nodes", graph.nodes.size(), [&](size_t i) { return graph_node(uint32_t(i)); });
+    out_ << "}";
   }
 
   Json storage(const model::Storage& s) const {

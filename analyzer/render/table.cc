@@ -26,11 +26,11 @@ void trim_end(std::string& line) {
 void Table::row(std::vector<std::string> cells, Style style) {
   cells.resize(columns_.size());
   for (std::string& cell : cells) cell = clean(cell);
-  rows_.push_back({std::move(cells), style, false, 0});
+  rows_.push_back({std::move(cells), style, false, 0, Cut::end});
 }
 
-void Table::note(size_t column, const std::string& text, Style style) {
-  rows_.push_back({{clean(text)}, style, true, column});
+void Table::note(size_t column, const std::string& text, Style style, Cut cut) {
+  rows_.push_back({{clean(text)}, style, true, column, cut});
 }
 
 bool Table::spills(const std::vector<std::string>& cells, size_t column) const {
@@ -99,7 +99,7 @@ std::string Table::text(const Terminal& terminal, bool titles) const {
     int start = indent_;
     for (size_t i = 0; i < std::min(row.column, columns_.size()); ++i) start += width[i] + kGap;
     std::string note = row.cells[0];
-    if (terminal.width > 0) note = cut(note, std::max(8, terminal.width - start));
+    if (terminal.width > 0) note = cut(note, std::max(8, terminal.width - start), row.cut);
     out += std::string(size_t(start), ' ') + terminal.styled(row.style, note) + "\n";
   }
   return out;

@@ -30,7 +30,7 @@ class Table {
   // One cell a column; missing ones are empty. `style` is for the whole row.
   void row(std::vector<std::string> cells, Style style = Style::plain);
   // A line below the last row, that starts at `column` and may use the rest of the line.
-  void note(size_t column, const std::string& text, Style style = Style::dim);
+  void note(size_t column, const std::string& text, Style style = Style::dim, Cut cut = Cut::end);
   bool empty() const { return rows_.empty(); }
 
   // `titles`: whether a line of titles comes first. Columns that are empty in every row are left out.
@@ -42,6 +42,7 @@ class Table {
     Style style;
     bool is_note;
     size_t column;
+    Cut cut;  // of a note
   };
   std::vector<int> widths(int limit, bool titles) const;
   bool spills(const std::vector<std::string>& cells, size_t column) const;

@@ -38,11 +38,22 @@ std::string folded_frame(const model::Frame& frame) {
   return model::printable(text);
 }
 
+std::string name_of(const ExportOptions& options, size_t tensor) {
+  if (!options.holders || options.holders->names(uint32_t(tensor)).empty()) return "";
+  return options.holders->names(uint32_t(tensor)).front();
+}
+
+std::string holder_of(const ExportOptions& options, size_t tensor) {
+  if (!options.holders || options.holders->holders(uint32_t(tensor)).empty()) return "";
+  return options.holders->holders(uint32_t(tensor)).front().text;
+}
+
 }  // namespace
 
 void export_csv(const Dump& dump, model::Symbols& symbols, std::ostream& out, const ExportOptions& options) {
   out << "id,address,class,shape,strides,dtype,device,layout,requires_grad,is_leaf,nbytes,storage,storage_nbytes,"
-         "storage_kind,storage_offset,grad_fn,category,thread,thread_name,created_ns,age_ns,module_path,language,"
+         "storage_kind,storage_offset,grad_fn,category,name,held_by,module,thread,thread_name,created_ns,age_ns,module_"
+         "path,language,"
          "function,"
          "file,line\r\n";
   for (size_t i = 0; i < dump.tensors.size(); i++) {
@@ -73,6 +84,9 @@ void export_csv(const Dump& dump, model::Symbols& symbols, std::ostream& out, co
         known(dump::TensorKnown::storage) ? std::to_string(t.storage_offset) : "",
         t.grad_fn_name,
         i < options.categories.size() ? options.categories[i] : "unknown",
+        name_of(options, i),
+        holder_of(options, i),
+        options.holders ? options.holders->module(uint32_t(i)) : "",
         t.thread ? std::to_string(dump.threads[t.thread].tid) : "",
         t.thread ? dump.threads[t.thread].name : "",
         std::to_string(t.created_ns),

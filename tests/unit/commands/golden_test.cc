@@ -23,6 +23,9 @@ class GoldenTest : public CommandTest {
     other_run_dump().write("train.5555.exit.tscope");
     native_dump().write("server.4242.1.tscope");
     DumpBuilder().write("empty.tscope");
+    for (int steps : {2, 5}) {
+      held_dump(steps, directory_.string()).write("held.4242." + std::to_string(steps) + ".tscope");
+    }
   }
 
   // Output, errors and status of one command, at the width of a common terminal.
@@ -54,6 +57,7 @@ class GoldenTest : public CommandTest {
 const char* const kFirst = "train.4242.1.tscope";
 const char* const kSecond = "train.4242.2.tscope";
 const char* const kThird = "train.4242.3.tscope";
+const char* const kHeld = "held.4242.5.tscope";
 
 TEST_F(GoldenTest, Report) { expect("report", {"report", kSecond}); }
 TEST_F(GoldenTest, ReportNarrow) { expect("report-narrow", {"report", kSecond}, 60); }
@@ -90,6 +94,28 @@ TEST_F(GoldenTest, LeaksFiltered) {
 }
 TEST_F(GoldenTest, LeaksWithoutHolders) { expect("leaks-without-holders", {"leaks", kFirst, kSecond}); }
 TEST_F(GoldenTest, LeaksOtherRun) { expect("leaks-other-run", {"leaks", kFirst, "train.5555.exit.tscope"}); }
+TEST_F(GoldenTest, HeldReport) { expect("held-report", {"report", kHeld}); }
+TEST_F(GoldenTest, HeldReportNarrow) { expect("held-report-narrow", {"report", kHeld, "--top", "4"}, 72); }
+TEST_F(GoldenTest, HeldModules) { expect("held-modules", {"report", kHeld, "--modules"}); }
+TEST_F(GoldenTest, HeldModulesFull) { expect("held-modules-full", {"report", kHeld, "--modules", "--full"}, 80); }
+TEST_F(GoldenTest, HeldByModule) { expect("held-by-module", {"report", kHeld, "--by", "module", "--top", "0"}); }
+TEST_F(GoldenTest, HeldByHolder) { expect("held-by-holder", {"report", kHeld, "--by", "holder"}); }
+TEST_F(GoldenTest, HeldByCategory) { expect("held-by-category", {"report", kHeld, "--by", "category"}); }
+TEST_F(GoldenTest, HeldList) { expect("held-list", {"list", kHeld, "--limit", "16"}, 140); }
+TEST_F(GoldenTest, HeldListFiltered) {
+  expect("held-list-filtered", {"list", kHeld, "--holder", "history[1]", "--sort", "id"});
+}
+TEST_F(GoldenTest, HeldShow) { expect("held-show", {"show", kHeld, "2", "74", "114"}); }
+TEST_F(GoldenTest, HeldDiff) { expect("held-diff", {"diff", "held.4242.2.tscope", kHeld}); }
+TEST_F(GoldenTest, HeldExport) {
+  const Result json = run({"export", kHeld, "--format", "json", "--stacks", "by-id"});
+  EXPECT_THAT(json.out, ::testing::HasSubstr("\"names\":[\"model.wte.weight\"],\"category\":\"parameter\""));
+  EXPECT_THAT(json.out, ::testing::HasSubstr("\"graph\":{\"complete\":true,\"detail\":null,\n\"nodes\":[\n{\"id\":0,"));
+  EXPECT_THAT(json.out, ::testing::HasSubstr(
+                            "\"saved\":[{\"slot\":\"result\",\"tensor\":74,\"state\":\"held\",\"output\":true}]"));
+  const Result csv = run({"export", kHeld, "--format", "csv"});
+  EXPECT_THAT(csv.out, ::testing::HasSubstr(",parameter,model.wte.weight,model.wte.weight,model.wte,"));
+}
 TEST_F(GoldenTest, Info) { expect("info", {"info", kFirst}); }
 
 }  // namespace

@@ -19,6 +19,9 @@ DumpBuilder other_run_dump();
 // A C++ program on a GPU: native stacks only, allocator's own totals, an autograd node.
 DumpBuilder native_dump();
 
+// A small transformer in training that keeps the losses of its steps, and so their graphs: names, references, graph.
+DumpBuilder held_dump(int steps, const std::string& directory = "/home/user");
+
 // Every text of the dump tries to take over the terminal.
 DumpBuilder hostile_dump();
 

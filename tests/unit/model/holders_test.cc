@@ -3,6 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <random>
+
+#include "model/module_sums.h"
 #include "questions_fixture.h"
 
 namespace tensorscope::model {
@@ -130,6 +133,65 @@ TEST_F(HoldersTest, ParametersGradientsAndStateBelongToTheirModule) {
   EXPECT_THAT(held_by(gradient), ElementsAre("gradient of model.fc1.weight"));
   EXPECT_EQ(holders().holders(index(gradient))[0].root, "model");
   EXPECT_EQ(holders().holders(index(gradient))[0].tensor, index(weight));
+}
+
+TEST_F(HoldersTest, ItsModuleComesBeforeAShorterWay) {
+  const uint64_t weight = tensor();
+  builder_.reference({weight, "opt.state (key)", "main", "dict", ReferenceRoot::local});
+  path(weight, "model.fc1.weight");
+  read();
+  EXPECT_THAT(held_by(weight), ElementsAre("model.fc1.weight", "opt.state (key) (local of main)"));
+  EXPECT_EQ(holders().holders(index(weight))[0].root, "model");
+}
+
+// Whatever a file says, building ends, and every index stays in range.
+TEST(Holders, WildDumps) {
+  std::mt19937 random(7);
+  for (int round = 0; round < 300; round++) {
+    auto below = [&](uint32_t end) { return uint32_t(random() % end); };
+    DumpBuilder builder;
+    for (uint64_t object : {1, 2}) builder.module_name(object, object == 1 ? "m" : "m.0..[x", "M");
+    for (int i = 0; i < 12; i++) {
+      builder.site(0, builder.python({{below(2) ? kTorch + "x.py" : "/x/a.py", "f", 1, false, below(3)}}, below(4)));
+    }
+    for (int i = 0; i < 12; i++) {
+      TensorSpec spec;
+      spec.storage_base = below(3) * 0x1000;
+      spec.storage_nbytes = 16;
+      spec.grad = 0x7f0000000000 + below(20) * 256;
+      spec.grad_fn = 0x600000000000 + below(14) * 512;
+      spec.flags = below(64);
+      spec.site = below(14);
+      builder.tensor(spec);
+    }
+    for (uint32_t i = 0; i < 12; i++) {
+      const uint32_t node = builder.graph_node({mangled("Wild"), 0, 0, 0, 0, uint8_t(below(8))});
+      for (int n = 0; n < 3; n++) builder.edge(node, below(16), below(3));
+      builder.saved(node, {below(16), uint16_t(below(3)), int16_t(below(3)), dump::SlotState(below(4)), below(2) == 1});
+    }
+    for (int i = 0; i < 20; i++) {
+      builder.reference({below(16), below(3) ? "m.a[1]['b']" : "", below(2) ? "f" : "", "dict",
+                         ReferenceRoot(below(12)), ReferenceRole(below(7)), 0, below(16)});
+      builder.tensor_object({below(16), "T", below(5), dump::WrapperState(below(5))});
+      builder.node_reference(below(16), "n", "f", ReferenceRoot(below(12)));
+    }
+    Asked asked(builder);
+    for (uint32_t i = 0; i < asked.dump.tensors.size(); i++) {
+      EXPECT_LE(asked.holders.holders(i).size(), asked.holders.holder_count(i) + 1);
+      for (const Holder& holder : asked.holders.holders(i)) {
+        EXPECT_FALSE(holder.text.empty());
+        EXPECT_TRUE(holder.node == kNoNode || holder.node < asked.dump.graph.nodes.size());
+        EXPECT_TRUE(holder.tensor == kNone || holder.tensor < asked.dump.tensors.size());
+      }
+    }
+    for (const By by : {By::module, By::category, By::holder}) {
+      uint64_t sum = 0;
+      for (const Group& each : group(asked.view(), by)) sum += each.bytes;
+      EXPECT_EQ(sum, asked.accounts.total_bytes());
+    }
+    for (bool merge : {false, true})
+      EXPECT_EQ(module_sums(asked.view(), merge).all.total, asked.accounts.total_bytes());
+  }
 }
 
 TEST_F(HoldersTest, TiedWeightsHaveBothNamesAndSoHasTheirGradient) {
@@ -278,6 +340,32 @@ TEST_F(HoldersTest, SeveralOutputsOfOneCallAreNumbered) {
   EXPECT_EQ(names(b)[0], "model.out[1]");
 }
 
+// Autocast's copy of a tied weight is made in one layer and used by the other, too.
+TEST_F(HoldersTest, ACastOfALeafIsNoOutput) {
+  GraphNodeSpec leaf{"N5torch8autograd14AccumulateGradE"};
+  leaf.flags = uint8_t(dump::GraphNodeFlag::accumulates);
+  const uint32_t accumulator = builder_.graph_node(leaf);
+  const uint32_t cast = node("ToCopyBackward0", in_fc1_), other = node("MmBackward0", in_fc2_);
+  builder_.edge(cast, accumulator);
+  builder_.edge(other, cast);
+  const uint64_t copy = result_of(cast, in_fc1_);
+  read();
+  EXPECT_THAT(names(copy), IsEmpty());
+  EXPECT_EQ(category(copy), Category::cache);
+}
+
+TEST_F(HoldersTest, FunctionsOfTheProgramHaveTheirOwnName) {
+  GraphNodeSpec spec{"N5torch8autograd6PyNodeE"};
+  spec.flags = uint8_t(dump::GraphNodeFlag::python);
+  const uint32_t function = builder_.graph_node(spec);
+  const uint64_t saved = tensor(), mask = tensor();
+  builder_.saved(function, {saved, 0, 1});
+  builder_.reference(
+      {mask, "mask", "MyFunctionBackward", "dict", ReferenceRoot::node, ReferenceRole::saved, 1, function});
+  read();
+  EXPECT_THAT(names(saved), ElementsAre("MyFunctionBackward.saved_tensors[1]"));
+}
+
 // The alias that SoftmaxBackward0 keeps of its result, after the program dropped its own.
 TEST_F(HoldersTest, ASavedAliasOfAnOutputHasItsName) {
   const uint32_t softmax = node("SoftmaxBackward0", in_fc1_), sum = node("SumBackward0", in_main_);
@@ -406,6 +494,39 @@ TEST_F(HoldersTest, PythonsWordIsBetterThanAGradient) {
   EXPECT_EQ(category(perturbed), Category::unknown);
   EXPECT_EQ(category(trained), Category::parameter);
   EXPECT_EQ(category(unseen), Category::parameter);
+}
+
+TEST_F(HoldersTest, FiltersByNameHolderAndGradient) {
+  TensorSpec trained;
+  trained.flags = kTrained;
+  trained.grad = 0x1;
+  const uint64_t weight = tensor(trained), other = tensor(trained), loss = tensor();
+  path(weight, "model.fc1.weight");
+  path(other, "model.fc2.weight");
+  global(loss, "losses[3]");
+  builder_.tensor_object({loss, "LossTensor"});
+  auto selected = [&](const Filter& filter) {
+    Asked asked(builder_, filter);
+    std::vector<uint64_t> serials;
+    uint64_t items = 0;
+    for (uint32_t i = 0; i < asked.dump.tensors.size(); i++) {
+      if (asked.selection.tensor(i)) serials.push_back(asked.dump.tensors[i].serial);
+    }
+    for (uint32_t i = 0; i < asked.accounts.items().size(); i++) items += asked.selection.item(i);
+    EXPECT_EQ(items, serials.size());
+    return serials;
+  };
+  EXPECT_THAT(selected({.names = {"fc1"}}), ElementsAre(weight));
+  EXPECT_THAT(selected({.names = {"*.weight"}}), ElementsAre(weight, other));
+  EXPECT_THAT(selected({.names = {"*losses[?]"}}), ElementsAre(loss));
+  EXPECT_THAT(selected({.holders = {"losses[3]"}}), ElementsAre(loss));
+  EXPECT_THAT(selected({.modules = {"model.fc2"}}), ElementsAre(other));
+  EXPECT_THAT(selected({.with_grad = true}), ElementsAre(weight, other));
+  EXPECT_THAT(selected({.requires_grad = true}), ElementsAre(weight, other));
+  EXPECT_THAT(selected({.leaf = true}), ElementsAre(weight, other, loss));
+  EXPECT_THAT(selected({.classes = {"LossTensor"}}), ElementsAre(loss));
+  EXPECT_THAT(selected({.categories = {"parameter"}, .names = {"fc2"}}), ElementsAre(other));
+  EXPECT_THAT(selected({.holders = {"C++ only"}}), IsEmpty());
 }
 
 TEST(MergedNames, Numbers) {
