@@ -131,7 +131,8 @@ class Holders::Builder {
     for (size_t i = 0; i < std::min(rows.size(), kMaxHolders); i++) {
       const Reference& reference = *rows[i];
       Holder holder{kind_of(reference), reference.line(), "", root_of(reference)};
-      if (holder.text.empty()) holder.text = holder.root = "Python";
+      if (holder.text.empty()) holder.text = "Python";
+      if (holder.root.empty()) holder.root = holder.text;
       if (ReferenceRole(reference.role) == ReferenceRole::plain && !reference.holder.empty()) {
         holder.brief = holder.text + " (" + reference.holder + ")";
       }

@@ -12,6 +12,7 @@
 #include <limits>
 #include <sstream>
 
+#include "model/holders.h"
 #include "model/reader.h"
 #include "model/symbols.h"
 #include "render/export.h"
@@ -95,8 +96,14 @@ void use(const model::Dump& dump) {
   model::Symbols symbols(dump, options);
   // A deep trie makes long stacks of every frame; the export of one is enough.
   if (dump.native_frames.size() > 200 || dump.python_frames.size() > 200) return;
+  const model::Holders holders(dump);
+  for (uint32_t i = 0; i < dump.tensors.size(); i++) {
+    for (const model::Holder& holder : holders.holders(i)) require(!holder.text.empty() && !holder.root.empty());
+  }
+  render::ExportOptions options_of_export;
+  options_of_export.holders = &holders;
   std::ostringstream out;
-  render::export_json(dump, symbols, out);
+  render::export_json(dump, symbols, out, options_of_export);
   render::export_csv(dump, symbols, out);
   render::export_folded(dump, symbols, out);
 }

@@ -58,7 +58,7 @@ def test_snapshot_never_kills_a_program_without_the_preload(tmp_path):
     assert harness.cli("snapshot", sleeper.pid, status=2).stderr.count("\n") == 1
 
 
-@pytest.mark.parametrize("by", ["site", "line", "function", "module", "dtype", "device", "shape", "thread", "category"])
+@pytest.mark.parametrize("by", ["site", "line", "function", "module", "dtype", "device", "shape", "thread", "category", "holder"])
 def test_every_grouping_sums_to_the_same_total(by, leak):
     text = harness.cli("report", leak[2], "--by", by, "--top", "1000").stdout
     assert text
