@@ -63,6 +63,33 @@ def test_the_gil_with_a_time_limit(python):
         assert "unblocked: complete" in done.stdout
 
 
+INSIDE_INIT = """
+import gc, types
+class Module:
+    def __init__(self):
+        self._modules = {}
+for name in ("torch", "torch.nn", "torch.nn.modules", "torch.nn.modules.module"):
+    sys.modules[name] = types.ModuleType(name)
+sys.modules["torch.nn.modules.module"].Module = Module
+class Asking(Module):
+    def __init__(self, ask):
+        self._modules = {}
+        self.answer = bridge.names(probe)[0] if ask else None
+def make(ask):
+    return Asking(ask)
+for _ in range(1000):
+    make(False)
+print(make(True).answer.strip())
+"""
+
+
+@every_python
+def test_names_while_an_object_is_made(python):
+    """CPython 3.12 on then runs a code object of its own, in memory that cannot be written."""
+    done = run(python, "-c", BEGIN + INSIDE_INIT, harness.PROGRAMS, PROBE, TENSORSCOPE_EXIT="never")
+    assert (done.returncode, done.stdout) == (0, "complete\n"), done.stderr
+
+
 ENDS = {
     "return": ("pass", 0),
     "status": ("sys.exit(3)", 3),

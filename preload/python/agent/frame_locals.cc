@@ -63,6 +63,15 @@ FunctionFacts read_facts(const Gil& gil, Object* code) {
   return facts;
 }
 
+// CPython's own under each __init__ that it calls without leaving its loop (_Py_InitCleanup, Python/specialize.c, 3.12
+// to 3.14): a constant in read-only memory, where the interpreter would cache what read_facts() asks for. Its file's
+// name is the object that is its own name.
+bool is_constant_code(Object* code) {
+  const auto* fields = reinterpret_cast<const char*>(code);
+  return field<const void*>(fields, g_interpreter.layout.code_filename) ==
+         field<const void*>(fields, g_interpreter.layout.code_name);
+}
+
 Object* code_at(const char* place) {
   return reinterpret_cast<Object*>(field<uintptr_t>(place, 0) & ~stacks::kReferenceTags);
 }
@@ -159,7 +168,7 @@ bool check_locals(const Gil& gil) {
 bool locals_are_known() { return g_check.load(std::memory_order_acquire) == Check::passed; }
 
 const FunctionFacts* Functions::of(Object* code) {
-  if (!code || !is_exactly(code, gil_->PyCode_Type)) return nullptr;
+  if (!code || !is_exactly(code, gil_->PyCode_Type) || is_constant_code(code)) return nullptr;
   const auto [found, fresh] = known_.try_emplace(code);
   if (fresh) found->second = read_facts(gil_, code);
   return &found->second;

@@ -29,7 +29,7 @@ struct FunctionFacts {
 class Functions {
  public:
   explicit Functions(const Gil& gil) : gil_(gil) {}
-  // Null: not a code object.
+  // Null: not a code object of the program.
   const FunctionFacts* of(Object* code);
 
  private:
