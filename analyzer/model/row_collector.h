@@ -77,6 +77,7 @@ class RowCollector {
 
   void finish_codes_and_threads();
   void finish_stacks();
+  std::vector<uint32_t> leave_interpreters_frames_out();
   void finish_tensors();
   void finish_allocations_and_nodes();
   void finish_graph();

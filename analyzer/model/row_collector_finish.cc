@@ -92,6 +92,7 @@ void RowCollector::finish_stacks() {
     dump_.python_frames[i].code = unknown_code;
   }
   dump_.python_frames[0].code = unknown_code;
+  const std::vector<uint32_t> kept = leave_interpreters_frames_out();
   SumGuard live, total, peak;
   for (Site& site : dump_.sites) {
     if (site.native >= dump_.native_frames.size() || site.python >= dump_.python_frames.size()) {
@@ -99,10 +100,25 @@ void RowCollector::finish_stacks() {
       if (site.native >= dump_.native_frames.size()) site.native = 0;
       if (site.python >= dump_.python_frames.size()) site.python = 0;
     }
+    site.python = kept[site.python];
     if (!live.admits(site.bytes_live)) site.bytes_live = 0, count("sites with impossible counters");
     if (!total.admits(site.bytes_total)) site.bytes_total = 0, count("sites with impossible counters");
     if (!peak.admits(site.bytes_peak)) site.bytes_peak = 0, count("sites with impossible counters");
   }
+}
+
+// CPython 3.12 to 3.14 runs a frame of its own below each __init__ that it calls without leaving its loop
+// (_Py_InitCleanup, Python/specialize.c): file and function are "__init__". Python shows it to nobody. The result is
+// for each frame the one that stands for it: itself, or the next one outside.
+std::vector<uint32_t> RowCollector::leave_interpreters_frames_out() {
+  std::vector<uint32_t> kept(dump_.python_frames.size());
+  for (uint32_t i = 1; i < kept.size(); i++) {
+    PythonFrame& frame = dump_.python_frames[i];
+    const Code& code = dump_.codes[frame.code];
+    frame.parent = kept[frame.parent];
+    kept[i] = code.file == "__init__" && code.function == "__init__" ? frame.parent : i;
+  }
+  return kept;
 }
 
 void RowCollector::check_row(uint32_t& site, uint32_t& thread, uint64_t& created_ns) {

@@ -85,6 +85,20 @@ TEST(Reader, ReadsWhatTheBuilderWrote) {
   EXPECT_EQ(dump.module_names.at(0x77).path, "model.fc1");
 }
 
+TEST(Reader, TheInterpretersOwnFrameBelowAnInitIsLeftOut) {
+  DumpBuilder builder;
+  const std::vector<testing::PythonFrameSpec> outside = {{"train.py", "main", 3, true}, {"__init__", "__init__", 0}};
+  std::vector<testing::PythonFrameSpec> whole = outside;
+  whole.push_back({"model.py", "Net.__init__", 9});
+  const uint32_t inner = builder.site(0, builder.python(whole)), bare = builder.site(0, builder.python(outside));
+  Dump dump = read(builder.bytes());
+  auto function = [&](uint32_t frame) { return dump.codes[dump.python_frames[frame].code].function; };
+  const uint32_t leaf = dump.sites[inner].python;
+  EXPECT_EQ(function(leaf), "Net.__init__");
+  EXPECT_EQ(function(dump.python_frames[leaf].parent), "main");
+  EXPECT_EQ(function(dump.sites[bare].python), "main");
+}
+
 TEST(Reader, TablesInSeveralChunksAreJoined) {
   DumpBuilder builder = small_dump();
   std::string whole = builder.bytes();
