@@ -46,10 +46,9 @@ std::string amount_text(const LeakFinding& finding) {
   const std::string now = render::bytes(finding.bytes);
   if (growth.bytes.size() < 2 || (same(growth.bytes) && same(growth.count))) return now;
   const bool bytes = !same(growth.bytes) && finding.kind != LeakKind::graph_nodes;
-  const std::string each =
-      bytes ? steps(growth.bytes, render::signed_bytes) : steps(growth.count, render::signed_count);
-  const char* unit = bytes ? "" : finding.kind == LeakKind::graph_nodes ? " nodes" : " tensors";
-  return fmt::format("{}{} {}, {} now", each, unit, growth.bytes.size() > 2 ? "in the intervals" : "in between", now);
+  const std::string each = bytes ? steps(growth.bytes, render::signed_bytes)
+                                 : steps(growth.count, render::signed_count) + " " + finding.counts;
+  return fmt::format("{} {}, {} now", each, growth.bytes.size() > 2 ? "in the intervals" : "in between", now);
 }
 
 constexpr int kLabelled = 13;  // where the text behind a label begins

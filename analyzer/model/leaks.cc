@@ -112,8 +112,8 @@ Leaks find_leaks(std::vector<View> views, bool whole) {
   for (const View& view : views) result.bytes.push_back(view.selection.bytes(view.accounts));
   Case find(std::move(views), whole);
   result.weak = find.timeline().weak();
-  for (auto* family : {find_tracebacks, find_cycles, find_small_views, find_kept_graphs, find_loose_nodes,
-                       find_stray_leaves, find_two_dtypes, find_containers, find_cpp_storage, find_process_memory}) {
+  for (auto* family : {find_tracebacks, find_cycles, find_small_views, find_kept_graphs, find_stray_leaves,
+                       find_two_dtypes, find_containers, find_cpp_storage, find_loose_nodes, find_process_memory}) {
     family(find);
   }
   result.findings = find.take_findings();

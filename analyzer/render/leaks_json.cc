@@ -26,9 +26,9 @@ Json place(const model::View& view, uint32_t site) {
           {"source", text_or_null(view.places.source_line(site))}};
 }
 
-Json growth_of(const model::Growth& growth) {
+Json growth_of(const model::Growth& growth, const char* counts) {
   if (growth.count.empty()) return nullptr;
-  return {{"count", growth.count}, {"bytes", growth.bytes}};
+  return {{"count", growth.count}, {"counts", counts}, {"bytes", growth.bytes}};
 }
 
 Json ids(const model::Dump& dump, const std::vector<uint32_t>& tensors) {
@@ -48,14 +48,14 @@ Json finding_of(const model::View& last, const model::LeakFinding& finding) {
           {"made_at", place(last, finding.site)},
           {"look_at", finding.look_at},
           {"bytes", finding.bytes},
-          {"growth", growth_of(finding.growth)},
+          {"growth", growth_of(finding.growth, finding.counts)},
           {"evidence", std::move(evidence)},
           {"tensors", ids(last.dump, finding.tensors)}};
 }
 
 Json grown_of(const model::View& last, const model::GrownPlace& grown) {
   return {{"place", place(last, grown.place.site)},
-          {"growth", growth_of(grown.place.growth)},
+          {"growth", growth_of(grown.place.growth, "tensors and blocks")},
           {"module_path", text_or_null(grown.place.modules)},
           {"in_place", grown.in_place},
           {"leak", grown.counts},

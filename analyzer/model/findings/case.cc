@@ -31,6 +31,30 @@ const char* title(LeakKind kind) {
   return kTitles[size_t(kind)];
 }
 
+namespace {
+
+// "head.next.next.next.value" is "head.next*.value": a chain of objects is a container, too.
+std::string without_repetition(const std::string& text) {
+  std::string result, last;
+  bool repeated = false;
+  for (size_t at = 0; at < text.size();) {
+    const size_t end = std::min(text.find('.', at + 1), text.size());
+    const std::string part = text.substr(at, end - at);
+    if (part == last && part[0] == '.') {
+      if (!repeated) result += '*';
+      repeated = true;
+    } else {
+      result += part;
+      repeated = false;
+    }
+    last = part;
+    at = end;
+  }
+  return result;
+}
+
+}  // namespace
+
 std::string without_indexes(const std::string& text) {
   std::string result;
   int depth = 0;
@@ -39,7 +63,7 @@ std::string without_indexes(const std::string& text) {
     if (depth == 0) result += c;
     if (c == '[') ++depth;
   }
-  return result;
+  return without_repetition(result);
 }
 
 Case::Case(std::vector<View> views, bool whole)
@@ -66,7 +90,7 @@ void Case::find_series() {
       if (!members.empty() && members.back() == row.tensor) continue;
       if (members.empty()) {
         series.example = row;
-        series.container = pattern.ends_with(']') || pattern.find("].") != std::string::npos;
+        series.container = pattern.find('*') != std::string::npos;
       }
       members.push_back(row.tensor);
     }
@@ -107,8 +131,8 @@ std::string Case::label(const Series& series) const {
   }
   std::string text = merged_names(lines);
   // Keys that are no numbers have nothing in common that could be listed.
-  if (series.container && text.find("; ") != std::string::npos) text = without_indexes(series.example.line());
-  return series.example.holder.empty() ? text : text + " (" + series.example.holder + ")";
+  if (series.container && text.find("; ... (") != std::string::npos) text = without_indexes(series.example.line());
+  return series.example.holder.empty() || !series.container ? text : text + " (" + series.example.holder + ")";
 }
 
 uint64_t Case::bytes_of(size_t dump, std::span<const uint32_t> tensors) const {

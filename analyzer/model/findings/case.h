@@ -21,7 +21,7 @@ inline constexpr uint64_t kObjectBytes = 512;
 // What one variable or container refers to, in every dump: "losses[0]", "losses[1]", ... are one series.
 struct Series {
   Reference example;                           // of the last dump that has it
-  bool container = false;                      // there is an index in the text
+  bool container = false;                      // there is an index in the text, or a chain of objects
   std::vector<std::vector<uint32_t>> members;  // tensors, by dump
   Growth growth;                               // bytes: of the storages they lie in
 };
@@ -70,7 +70,8 @@ class Case {
   std::vector<LeakFinding> findings_;
 };
 
-// "losses[3]['loss']" is "losses[*][*]": what is the same for all members of a container.
+// "losses[3]['loss']" is "losses[*][*]", "head.next.next" is "head.next*": what is the same for all members of a
+// container.
 std::string without_indexes(const std::string& text);
 
 inline bool has(const Tensor& tensor, dump::TensorFlag flag) { return (tensor.flags & uint32_t(flag)) != 0; }

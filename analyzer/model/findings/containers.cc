@@ -80,7 +80,14 @@ void find_containers(Case& find) {
                         {"bytes that nothing else keeps alive", {finding.bytes}, /*bytes=*/true},
                         {"some of those made in each part of the time are still in it"}};
     finding.tensors = series->members.back();
-    find.add(std::move(finding));
+    std::vector<uint32_t> nodes;
+    for (uint32_t tensor : finding.tensors) {
+      if (find.retention().node_of(tensor) != kNoNode) nodes.push_back(find.retention().node_of(tensor));
+    }
+    if (!nodes.empty())
+      finding.evidence.push_back({"of these with a grad_fn, which keeps a graph besides", {nodes.size()}});
+    nodes = find.retention().nodes_below(nodes);
+    find.add(std::move(finding), nodes);
   }
 }
 

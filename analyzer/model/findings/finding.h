@@ -38,10 +38,11 @@ struct LeakFinding {
   std::string subject;  // what keeps it: "train.py: losses[0..95]", "model.scale"
   std::string look_at;  // one sentence
   std::vector<Fact> evidence;
-  Growth growth;                  // of what is kept, one value a dump; empty: this finding is not about growth
-  uint64_t bytes = 0;             // kept now by nothing else, where that is known
-  uint32_t site = 0;              // of the last dump: where it is made, 0: at no one place
-  std::vector<uint32_t> tensors;  // of the last dump: what this explains
+  const char* counts = "tensors";  // what growth.count counts
+  Growth growth;                   // of what is kept, one value a dump; empty: this finding is not about growth
+  uint64_t bytes = 0;              // kept now by nothing else, where that is known
+  uint32_t site = 0;               // of the last dump: where it is made, 0: at no one place
+  std::vector<uint32_t> tensors;   // of the last dump: what this explains
 };
 
 }  // namespace tensorscope::model

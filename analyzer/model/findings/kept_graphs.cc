@@ -78,6 +78,7 @@ LeakFinding finding_of(const Case& find, const Series& series, GraphGrowth& grap
   finding.evidence = {graph_nodes(graph), kept_bytes(graph)};
   if (!saved) {
     finding.growth.count = graph.nodes.count;
+    finding.counts = "nodes";
     finding.evidence.push_back({"what these nodes saved is freed (backward ran), so tensor bytes stay flat"});
   }
   finding.tensors = std::move(graph.last_tensors);
@@ -97,7 +98,11 @@ void find_in_containers(Case& find) {
     if (find.explained(series.members.back())) continue;
     GraphGrowth graph = graph_growth(find, series.members);
     if (!grows(graph.nodes.count)) continue;
-    LeakFinding finding = finding_of(find, series, graph, saved_bytes_grow(find, graph, series.members));
+    const bool saved = saved_bytes_grow(find, graph, series.members);
+    // What it holds itself is more than the nodes behind it: a container that grows, whatever led there.
+    const auto nodes = int64_t(graph.nodes.count.back() - graph.nodes.count.front());
+    if (!saved && series.growth.added_bytes() > nodes * int64_t(kObjectBytes)) continue;
+    LeakFinding finding = finding_of(find, series, graph, saved);
     finding.evidence.insert(finding.evidence.begin(),
                             {"tensors in it that have a grad_fn (" +
                                  std::string(class_of(find.last().dump, series.members.back().back())) + ")",
@@ -193,25 +198,43 @@ bool explains_better(const Chain& a, const Chain& b) {
   return a.series->example.steps > b.series->example.steps;
 }
 
+// The variables that lead to most of the same graph, this one included: what they keep, they keep together.
+std::vector<std::vector<uint32_t>> members_with(const Case& find, const Chain& chain, const std::vector<Chain>& all) {
+  const std::unordered_set<uint32_t> nodes(chain.graph.last_nodes.begin(), chain.graph.last_nodes.end());
+  std::vector<std::vector<uint32_t>> members(find.dumps());
+  for (const Chain& other : all) {
+    const auto shared = std::count_if(other.graph.last_nodes.begin(), other.graph.last_nodes.end(),
+                                      [&](uint32_t node) { return nodes.contains(node); });
+    if (size_t(shared) * 2 <= other.graph.last_nodes.size()) continue;
+    for (size_t i = 0; i < find.dumps(); ++i) {
+      members[i].insert(members[i].end(), other.series->members[i].begin(), other.series->members[i].end());
+    }
+  }
+  return members;
+}
+
+LeakFinding chain_finding(const Case& find, const Chain& chain, const std::vector<Chain>& all) {
+  const std::vector<std::vector<uint32_t>> members = members_with(find, chain, all);
+  GraphGrowth graph = graph_growth(find, members);
+  const bool sum = is_sum(find, *chain.series), saved = saved_bytes_grow(find, graph, members);
+  LeakFinding finding = finding_of(find, *chain.series, graph, saved);
+  if (sum) {
+    finding.look_at = "add loss.item() or loss.detach(), not the tensor: the sum leads to the graph of every step";
+  } else {
+    finding.kind = LeakKind::state_not_detached;
+    finding.look_at = "detach it where a step begins (state = state.detach()): its graph goes back to the first step";
+  }
+  return finding;
+}
+
 void find_chains(Case& find) {
   std::vector<Chain> all = chains(find);
   std::sort(all.begin(), all.end(), explains_better);
-  for (Chain& chain : all) {
+  for (const Chain& chain : all) {
     const auto shared = std::count_if(chain.graph.last_nodes.begin(), chain.graph.last_nodes.end(),
                                       [&](uint32_t node) { return find.node_explained(node); });
     if (size_t(shared) * 2 > chain.graph.last_nodes.size()) continue;
-    const bool sum = is_sum(find, *chain.series);
-    const bool saved = saved_bytes_grow(find, chain.graph, chain.series->members);
-    LeakFinding finding = finding_of(find, *chain.series, chain.graph, saved || !sum);
-    if (!sum) finding.kind = LeakKind::state_not_detached;
-    finding.look_at =
-        sum ? "add loss.item() or loss.detach(), not the tensor: the sum leads to the graph of every step"
-            : "detach it where a step begins (state = state.detach()): its graph goes back to the first step";
-    if (!sum && !saved) {
-      finding.evidence.push_back({"what these nodes saved is freed (backward ran), the nodes stay"});
-      finding.growth.count = chain.graph.nodes.count;
-    }
-    find.add(std::move(finding), chain.graph.last_nodes);
+    find.add(chain_finding(find, chain, all), chain.graph.last_nodes);
   }
 }
 
@@ -258,6 +281,7 @@ void find_loose_nodes(Case& find) {
                         : "keep no grad_fn: a node keeps all that it leads to";
   finding.bytes = kept.bytes;
   finding.growth = growth;
+  finding.counts = "nodes";
   finding.evidence = {{"graph nodes", growth.count},
                       {"nodes that Python refers to by themselves", {referred.size()}},
                       {"bytes that only they keep", {kept.bytes}, /*bytes=*/true}};

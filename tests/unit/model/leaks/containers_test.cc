@@ -40,6 +40,33 @@ TEST(Containers, AListOfAnObject) {
   ASSERT_THAT(global.kinds(), ElementsAre("container"));
 }
 
+TEST(Containers, AChainOfObjectsAndAClosure) {
+  Dumps chain([](Scene& scene) {
+    std::string text = "head";
+    for (int step = 1; step <= scene.steps(); ++step) {
+      scene.kept(serial_at(step, 10), 2048, scene.site(12), text + ".value", ReferenceRoot::local);
+      text += ".next";
+    }
+  });
+  ASSERT_THAT(chain.kinds(), ElementsAre("container"));
+  EXPECT_EQ(chain.only().subject, "head.next*.value (local of main)");
+  Dumps closure(
+      [](Scene& scene) { keeps(scene, "closure of functions[", "]: loss", ReferenceRoot::local, 1, scene.steps()); });
+  EXPECT_THAT(closure.kinds(), ElementsAre("container"));
+}
+
+TEST(Containers, LargeTensorsWhoseGraphsWereFreed) {
+  Dumps run([](Scene& scene) {
+    for (int step = 1; step <= scene.steps(); ++step) {
+      const uint32_t node = scene.node(serial_at(step, 1), testing::kTanh);
+      testing::TensorSpec tensor = scene.plain(serial_at(step, 10), 2048, scene.site(12));
+      tensor.grad_fn = scene.builder.graph_address(node);
+      scene.held(scene.add(tensor), "outputs[" + std::to_string(step) + "]");
+    }
+  });
+  EXPECT_THAT(run.kinds(), ElementsAre("module-cache"));
+}
+
 TEST(Containers, ThoseThatAreFullOrFilledOnceAreNone) {
   Dumps full(
       [](Scene& scene) { keeps(scene, "queue[", "]", ReferenceRoot::global, scene.steps() - 8, scene.steps()); });

@@ -119,6 +119,8 @@ TEST(KeptGraphs, AHiddenStateThatIsNotDetached) {
     Dumps run([](Scene& scene) { recurrent(scene, 0); }, dumps);
     ASSERT_THAT(run.kinds(), ElementsAre("state-not-detached"));
     EXPECT_EQ(run.only().subject, "self.hidden (local of main)");
+    // What was computed from it holds the graph, too.
+    EXPECT_GE(run.only().bytes, uint64_t(dumps.back() - 1) * 4096);
   }
 }
 
