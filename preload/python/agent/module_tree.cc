@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <map>
 #include <string_view>
+#include <tuple>
 #include <unordered_map>
+#include <utility>
 
 #include "python/agent/type_fields.h"
 #include "python/objects.h"
@@ -71,15 +73,27 @@ void ModuleTree::want(Chains& chains, const ObjectPaths& paths) const {
 }
 
 void ModuleTree::call_parameters(Chains& chains, const ObjectPaths& paths) const {
+  struct Place {
+    std::tuple<uint32_t, uint32_t, uint32_t> distance;
+    std::string name;
+  };
+  std::unordered_map<uint32_t, Place> nearest;
   for (const Module& module : modules_) {
     if (!paths.reached(module.object)) continue;
-    each_entry(gil_, attributes_.find(graph_.object(module.object), "_parameters"), [&](Object* key, Object* value) {
+    const uint32_t registers = graph_.find(attributes_.find(graph_.object(module.object), "_parameters"));
+    if (registers == kNoObject) continue;
+    const Chain& chain = chains.of(module.object);
+    const std::tuple distance(chain.steps, paths.depth(registers), registers);
+    each_entry(gil_, graph_.object(registers), [&](Object* key, Object* value) {
       const uint32_t parameter = graph_.find(value);
-      if (parameter == kNoObject || chains.called(parameter)) return true;
-      chains.call(parameter, chains.of(module.object).text + "." + std::string(text_of(gil_, key)));
+      if (parameter == kNoObject) return true;
+      const auto [known, fresh] = nearest.try_emplace(parameter);
+      if (!fresh && known->second.distance <= distance) return true;
+      known->second = {distance, chain.text + "." + std::string(text_of(gil_, key))};
       return true;
     });
   }
+  for (auto& [parameter, place] : nearest) chains.call(parameter, std::move(place.name));
 }
 
 // The globals of other modules than the main script with their module's name; a variable `self` as its class.

@@ -25,7 +25,8 @@ class ModuleTree {
   void lead(ObjectPaths& paths) const;
   // Says which chains are wanted, and how modules are called that nothing with a name holds.
   void want(Chains& chains, const ObjectPaths& paths) const;
-  // How parameters are called: for optimizers, whose state has them as keys.
+  // How parameters are called: for optimizers, whose state has them as keys. Of tied weights the name that comes first
+  // among the tensor's own.
   void call_parameters(Chains& chains, const ObjectPaths& paths) const;
   // In the order of their addresses.
   void name(Chains& chains, const ObjectPaths& paths, std::vector<ModuleName>& names) const;
