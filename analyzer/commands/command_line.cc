@@ -70,6 +70,7 @@ int run_command_line(std::vector<std::string> arguments, const render::Terminal*
   add_leaks(app, invocation);
   add_check(app, invocation);
   add_info(app, invocation);
+  add_graph(app, invocation);
   add_export(app, invocation);
 
   if (arguments.empty()) {

@@ -2,16 +2,12 @@
 #include "render/export.h"
 
 #include <fmt/format.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
-#include <cerrno>
-#include <cstdlib>
 #include <cstring>
-#include <fstream>
 #include <sstream>
 
 #include "commands/opened_dump.h"
+#include "commands/replaced_file.h"
 #include "commands/verb.h"
 
 namespace tensorscope::commands {
@@ -46,44 +42,6 @@ void write(OpenedDump& opened, const ExportVerbOptions& options, std::ostream& o
       return render::export_folded(opened.dump, opened.symbols, out, how);
   }
 }
-
-// A file under a temporary name beside its place, that becomes the real one or goes away.
-class ReplacedFile {
- public:
-  explicit ReplacedFile(const std::string& path) : path_(path), temporary_(path + ".tmp-XXXXXX") {
-    int descriptor = mkstemp(temporary_.data());
-    if (descriptor < 0) {
-      error_ = errno;
-      return;
-    }
-    mode_t mask = umask(0);
-    umask(mask);
-    fchmod(descriptor, 0666 & ~mask);
-    close(descriptor);
-    stream_.open(temporary_, std::ios::binary | std::ios::trunc);
-    if (!stream_) error_ = errno;
-  }
-  ~ReplacedFile() {
-    if (!done_ && error_ == 0) unlink(temporary_.c_str());
-  }
-  std::ostream& stream() { return stream_; }
-  int error() const { return error_; }
-  // 0, or the error.
-  int finish() {
-    errno = 0;
-    stream_.close();
-    if (!stream_) return errno != 0 ? errno : EIO;
-    if (rename(temporary_.c_str(), path_.c_str()) != 0) return errno;
-    done_ = true;
-    return 0;
-  }
-
- private:
-  std::string path_, temporary_;
-  std::ofstream stream_;
-  int error_ = 0;
-  bool done_ = false;
-};
 
 int run_export(const ExportVerbOptions& options, Invocation& invocation) {
   OpenedDump opened(options.dump, options.symbols);

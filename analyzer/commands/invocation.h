@@ -17,7 +17,7 @@ namespace tensorscope::commands {
 
 // Exit statuses.
 inline constexpr int kOk = 0;
-inline constexpr int kFound = 1;     // check: a limit was passed
+inline constexpr int kFound = 1;     // check: a limit was passed; graph: there is no path
 inline constexpr int kBadInput = 2;  // misuse, or a file that is no sound dump
 
 struct Invocation {
@@ -41,6 +41,7 @@ void add_diff(CLI::App& app, Invocation& invocation);
 void add_leaks(CLI::App& app, Invocation& invocation);
 void add_check(CLI::App& app, Invocation& invocation);
 void add_info(CLI::App& app, Invocation& invocation);
+void add_graph(CLI::App& app, Invocation& invocation);
 void add_export(CLI::App& app, Invocation& invocation);
 
 // The whole command line without the program's name. Returns the exit status. `terminal`: where not null, used instead

@@ -24,7 +24,7 @@ GraphKeeps::GraphKeeps(const Dump& dump, const GraphWalk& walk, const GraphTenso
       graph_(dump.graph),
       tensors_(tensors),
       walk_(walk),
-      certain_(dump.references.present && dump.references.complete),
+      certain_(dump.references.present && dump.references.complete && !dump.process.python_version.empty()),
       node_holders_(graph_.nodes.size()),
       tensor_holders_(dump.tensors.size()),
       gradients_(dump.tensors.size(), kNone),
@@ -42,7 +42,7 @@ GraphKeeps::GraphKeeps(const Dump& dump, const GraphWalk& walk, const GraphTenso
 void GraphKeeps::count_node_holders() {
   for (uint32_t node = 0; node < graph_.nodes.size(); ++node) {
     uint32_t& count = node_holders_[node].count;
-    count = uint32_t(walk_.users_of(node).size());
+    count = uint32_t(walk_.users_of(node).size()) + (walk_.is_inner(node) ? 1 : 0);
     if (!walk_.accumulates(node)) count += uint32_t(tensors_.tensors_of(node).size());  // a leaf's link is a weak one
   }
   for (const NodeReference& reference : dump_.references.nodes) {
@@ -120,6 +120,7 @@ void GraphKeeps::drop(std::vector<Holders>& holders, uint32_t index, std::vector
 }
 
 void GraphKeeps::free_node(uint32_t node) {
+  if (has_inner(node)) drop(node_holders_, node + 1, dropped_nodes_, node_freed_, node_queue_);
   for (const GraphEdge& edge : graph_.edges_of(node)) {
     if (edge.node != kNoNode) drop(node_holders_, edge.node, dropped_nodes_, node_freed_, node_queue_);
   }
@@ -173,6 +174,7 @@ std::vector<uint32_t> GraphKeeps::nodes_below(std::span<const uint32_t> roots) {
   };
   for (uint32_t root : roots) visit(root);
   for (size_t at = 0; at < nodes.size(); ++at) {
+    if (has_inner(nodes[at])) visit(nodes[at] + 1);
     for (const GraphEdge& edge : graph_.edges_of(nodes[at])) {
       if (edge.node != kNoNode) visit(edge.node);
     }
@@ -200,10 +202,9 @@ void GraphKeeps::collect(uint32_t node, Kept& kept) {
     }
     KeptStorage& entry = kept.storages[kept_at_[storage]];
     ++entry.slots;
-    auto before = [&](uint32_t a, uint32_t b) {
-      return std::tuple(graph_.nodes[a].sequence, a) < std::tuple(graph_.nodes[b].sequence, b);
-    };
-    if (before(node, entry.node)) entry.tensor = slot.tensor, entry.node = node, entry.slot = index;
+    // A leaf is a leaf, whatever saved a view of it.
+    auto place = [&](uint32_t at) { return std::tuple(!walk_.accumulates(at), graph_.nodes[at].sequence, at); };
+    if (place(node) < place(entry.node)) entry.tensor = slot.tensor, entry.node = node, entry.slot = index;
   }
 }
 

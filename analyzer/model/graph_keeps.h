@@ -22,7 +22,7 @@ struct KeptStorage {
   uint32_t storage = kNone;
   uint64_t bytes = 0;       // Storage::own_nbytes
   uint32_t tensor = kNone;  // the saved one
-  uint32_t node = kNoNode;  // the node that saved it: of several the earliest in the forward pass
+  uint32_t node = kNoNode;  // that saved it: of several its accumulator, else the earliest in the forward pass
   uint32_t slot = 0;        // index into Graph::saved
   uint32_t slots = 0;       // how many slots of this graph hold it
   bool only = false;        // goes away with the graph
@@ -50,6 +50,7 @@ class GraphKeeps {
     uint32_t count = 0;    // nodes and tensors
     bool outside = false;  // by what is no part of a graph: a variable, a list, C++
   };
+  bool has_inner(uint32_t node) const { return node + 1 < graph_.nodes.size() && walk_.is_inner(node + 1); }
   void count_node_holders();
   void count_tensor_holders();
   void count_python();

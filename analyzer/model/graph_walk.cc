@@ -65,6 +65,10 @@ bool GraphWalk::accumulates(uint32_t node) const {
   return (graph_.nodes[node].flags & uint8_t(dump::GraphNodeFlag::accumulates)) != 0;
 }
 
+bool GraphWalk::is_inner(uint32_t node) const {
+  return node > 0 && (graph_.nodes[node].flags & uint8_t(dump::GraphNodeFlag::inner)) != 0;
+}
+
 Reach GraphWalk::inputs(std::span<const uint32_t> from) const {
   return breadth_first(graph_.nodes.size(), from, [&](uint32_t node, auto visit) {
     for (const GraphEdge& edge : graph_.edges_of(node)) {
@@ -118,12 +122,15 @@ std::vector<GraphPart> GraphWalk::parts() const {
     while (leader[node] != node) node = leader[node] = leader[leader[node]];
     return node;
   };
+  auto link = [&](uint32_t node, uint32_t other) {
+    if (accumulates(node) || accumulates(other)) return;
+    const uint32_t a = find(node), b = find(other);
+    leader[std::max(a, b)] = std::min(a, b);  // so that the first node leads
+  };
   for (uint32_t node = 0; node < count; ++node) {
-    if (accumulates(node)) continue;
+    if (is_inner(node)) link(node, outer(node));
     for (const GraphEdge& edge : graph_.edges_of(node)) {
-      if (edge.node == kNoNode || accumulates(edge.node)) continue;
-      const uint32_t a = find(node), b = find(edge.node);
-      leader[std::max(a, b)] = std::min(a, b);  // so that the first node leads
+      if (edge.node != kNoNode) link(node, edge.node);
     }
   }
   std::vector<GraphPart> parts;
@@ -137,7 +144,7 @@ std::vector<GraphPart> GraphWalk::parts() const {
     }
     GraphPart& part = parts[part_of[first]];
     part.nodes.push_back(node);
-    if (users_.of(node).empty()) part.roots.push_back(node);
+    if (users_.of(node).empty() && !is_inner(node)) part.roots.push_back(node);
   }
   for (GraphPart& part : parts) {
     if (part.roots.empty()) part.roots.push_back(part.nodes.front());

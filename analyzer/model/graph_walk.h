@@ -44,6 +44,12 @@ class GraphWalk {
   // Once for each edge: a node that uses another twice stands twice.
   std::span<const uint32_t> users_of(uint32_t node) const { return users_.of(node); }
   bool accumulates(uint32_t node) const;
+  // A node that runs inside the one before it, which keeps it alive (CopySlices); no edge leads to it.
+  bool is_inner(uint32_t node) const;
+  uint32_t outer(uint32_t node) const {  // the one with edges
+    while (is_inner(node)) --node;
+    return node;
+  }
 
   // How many ways lead from where `reach` (of inputs()) began to each of its nodes, by node of the whole graph. Two
   // edges between the same nodes are two ways.

@@ -1,17 +1,13 @@
-// What people see, word for word: each verb on synthetic dumps against tests/golden/*.txt. After a change that is
-// meant, TENSORSCOPE_UPDATE_GOLDEN=1 meson test -C build commands writes the files anew.
+// What people see, word for word: each verb on synthetic dumps of a training program (golden_fixture.h).
 #include <gmock/gmock.h>
 
-#include <fstream>
-#include <sstream>
-
-#include "command_fixture.h"
+#include "golden_fixture.h"
 #include "leak_dumps.h"
 
 namespace tensorscope::testing {
 namespace {
 
-class GoldenTest : public CommandTest {
+class GoldenTest : public GoldenFixture {
  protected:
   void SetUp() override {
     CommandTest::SetUp();
@@ -26,31 +22,6 @@ class GoldenTest : public CommandTest {
     for (int steps : {2, 5}) {
       held_dump(steps, directory_.string()).write("held.4242." + std::to_string(steps) + ".tscope");
     }
-  }
-
-  // Output, errors and status of one command, at the width of a common terminal.
-  void expect(const std::string& name, std::vector<std::string> arguments, int width = 120) {
-    std::string shown = "$ tensorscope";
-    for (const std::string& word : arguments) shown += " " + word;
-    Result result = run(std::move(arguments), width);
-    std::string text = shown + "\n" + result.out;
-    if (!result.err.empty()) text += "-- standard error\n" + result.err;
-    text += "-- status " + std::to_string(result.status) + "\n";
-
-    for (size_t at; (at = text.find(directory_.string())) != std::string::npos;) {
-      text.replace(at, directory_.string().size(), "/home/user");
-    }
-
-    std::string path = std::string(GOLDEN_DIR) + "/" + name + ".txt";
-    if (const char* update = getenv("TENSORSCOPE_UPDATE_GOLDEN"); update != nullptr && *update == '1') {
-      std::ofstream(path) << text;
-      return;
-    }
-    std::ifstream file(path);
-    std::ostringstream golden;
-    golden << file.rdbuf();
-    ASSERT_TRUE(file.good()) << path << " is not there";
-    EXPECT_EQ(text, golden.str()) << path;
   }
 };
 

@@ -33,6 +33,12 @@ class HandGraph {
     if (tensor != model::kNone) save(id, tensor);
     return id;
   }
+  // Inside the node before it.
+  uint32_t inner(const std::string& class_name) {
+    const uint32_t id = node(class_name);
+    nodes_[id].flags = uint8_t(dump::GraphNodeFlag::inner);
+    return id;
+  }
   void edge(uint32_t from, uint32_t to) { inputs_[from].push_back(to); }
   void save(uint32_t node, uint32_t tensor, dump::SlotState state = dump::SlotState::held) {
     model::SavedSlot slot;

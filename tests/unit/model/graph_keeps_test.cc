@@ -94,6 +94,7 @@ TEST(GraphKeeps, WhatNothingElseHoldsGoesWithTheGraph) {
   EXPECT_TRUE(kept.storages[0].only);
   EXPECT_FALSE(kept.storages[3].only);
   EXPECT_EQ(kept.storages[3].slots, 2u);  // mm's and the accumulator's
+  EXPECT_EQ(kept.storages[3].node, t.leaf);
   EXPECT_EQ(kept.held_slots, 6u);
 }
 
@@ -173,6 +174,17 @@ TEST(GraphKeeps, ATensorWithoutStorageIsCounted) {
   EXPECT_EQ(kept.without_storage, 1u);
   EXPECT_EQ(kept.packed_slots, 1u);
   EXPECT_EQ(kept.empty_slots, 1u);
+}
+
+TEST(GraphKeeps, ANodeInsideAnotherGoesWithIt) {
+  World world;
+  const uint32_t copy = world.hand.node("CopySlices");
+  const uint32_t inner = world.hand.inner("MulBackward0");
+  const uint32_t storage = world.storage();
+  world.hand.save(inner, world.tensor(storage));
+  const Kept kept = world.keeps({copy});
+  EXPECT_EQ(kept.nodes, 2u);
+  EXPECT_EQ(kept.only_bytes, 1u);
 }
 
 TEST(GraphKeeps, CyclesEnd) {

@@ -133,6 +133,20 @@ TEST(GraphWalk, GraphsThatShareNothingButLeavesAreSeveral) {
   EXPECT_THAT(parts[1].nodes, ElementsAre(trunk, left, right));
 }
 
+TEST(GraphWalk, ANodeInsideAnotherIsNoGraphOfItsOwn) {
+  HandGraph hand;
+  hand.inner("Strange");  // inside of nothing
+  const uint32_t copy = hand.node("CopySlices"), mul = hand.inner("MulBackward0"), deeper = hand.inner("Deeper");
+  const Graph graph = hand.graph();
+  const GraphWalk walk(graph);
+  const std::vector<GraphPart> parts = walk.parts();
+  ASSERT_EQ(parts.size(), 2u);
+  EXPECT_THAT(parts[1].roots, ElementsAre(copy));
+  EXPECT_THAT(parts[1].nodes, ElementsAre(copy, mul, deeper));
+  EXPECT_EQ(walk.outer(deeper), copy);
+  EXPECT_EQ(walk.outer(0), 0u);
+}
+
 TEST(GraphWalk, AnEmptyGraph) {
   const Graph graph;
   const GraphWalk walk(graph);

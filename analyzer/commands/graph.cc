@@ -1,0 +1,303 @@
+// graph: the autograd graph behind the tensors: which graphs are alive and what they keep, what a tensor was made from,
+// how two tensors are linked, who is near one without a name; as text, JSON or a picture.
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <array>
+#include <cstring>
+#include <map>
+#include <numeric>
+#include <optional>
+
+#include "commands/graph_subject.h"
+#include "commands/graphviz.h"
+#include "commands/opened_dump.h"
+#include "commands/replaced_file.h"
+#include "commands/verb.h"
+#include "model/graph_answers.h"
+#include "model/graph_drawing.h"
+#include "render/graph_dot.h"
+#include "render/graph_json.h"
+#include "render/graph_text.h"
+#include "render/graph_words.h"
+#include "render/text.h"
+#include "render/units.h"
+
+namespace tensorscope::commands {
+
+namespace {
+
+using model::GraphView;
+using model::kNone;
+using model::kNoNode;
+
+enum class Format { text, json, dot, svg, png };
+const std::map<std::string, std::optional<Format>> kFormats{
+    {"text", Format::text}, {"json", Format::json}, {"dot", Format::dot}, {"svg", Format::svg}, {"png", Format::png}};
+
+struct GraphOptions {
+  std::string dump;
+  std::string of, keeps, near;
+  std::vector<std::string> path;
+  std::optional<Format> format;
+  std::string output = "-";
+  bool force = false;
+  model::DrawingOptions drawing;
+  size_t top = 10;
+  model::SymbolOptions symbols;
+};
+
+constexpr size_t kMostDrawn = 5000;  // boxes that Graphviz is asked to lay out
+
+// One question with its answer in the format that was asked for.
+class Answer {
+ public:
+  Answer(OpenedDump& opened, const GraphOptions& options, Format format, Invocation& invocation)
+      : view_(
+            opened.dump,
+            opened.places, [&opened](uint32_t tensor) -> const auto& { return opened.holders.names(tensor); }),
+        options_(options),
+        format_(format),
+        invocation_(invocation) {
+    text_options_.terminal = options.output == "-" ? invocation.terminal : render::Terminal{};
+    text_options_.top = options.top;
+    text_options_.dump = options.dump;
+  }
+
+  // Fills text().
+  int answer() {
+    if (!options_.path.empty()) return path();
+    if (!options_.near.empty()) return near();
+    if (!options_.of.empty()) return below(options_.of);
+    if (!options_.keeps.empty()) return keeps();
+    return overview();
+  }
+  const std::string& text() const { return text_; }
+
+ private:
+  std::optional<uint32_t> find(const std::string& text) { return find_tensor(view_, options_.dump, text, invocation_); }
+
+  bool draws() const { return format_ == Format::dot || format_ == Format::svg || format_ == Format::png; }
+
+  std::string title(const GraphSubject& subject) const {
+    return subject.tensor != kNone ? render::tensor_line(view_, subject.tensor)
+                                   : render::root_title(view_, subject.node);
+  }
+
+  int nothing(const std::string& sentence) {
+    text_ = render::clean(sentence) + "\n";
+    return kFound;
+  }
+
+  model::GraphDrawing drawing(std::span<const uint32_t> nodes, std::span<const uint32_t> outputs) const {
+    return graph_drawing(view_, nodes, outputs, options_.drawing);
+  }
+
+  int draw(const model::GraphDrawing& drawing, const std::string& title) {
+    const std::string dot = render::graph_dot(view_, drawing, title);
+    if (format_ == Format::dot) {
+      text_ = dot;
+      return kOk;
+    }
+    if (drawing.boxes.size() > kMostDrawn) {
+      invocation_.say(fmt::format("a picture of {} boxes is too large to lay out; --collapse repeat makes it smaller.",
+                                  render::count(drawing.boxes.size())));
+      return kBadInput;
+    }
+    const std::string problem = draw_with_graphviz(dot, format_ == Format::svg ? "svg" : "png", text_);
+    if (problem.empty()) return kOk;
+    invocation_.say(problem);
+    return kBadInput;
+  }
+
+  int overview() {
+    model::GraphKeeps keeps(view_.dump, view_.walk, view_.tensors);
+    const model::GraphOverview all = graph_overview(view_, keeps);
+    if (format_ == Format::text) {
+      text_ = render::graph_overview_text(view_, all, text_options_);
+      return kOk;
+    }
+    std::vector<uint32_t> nodes(view_.graph.nodes.size()), outputs;
+    std::iota(nodes.begin(), nodes.end(), 0);
+    for (const model::GraphGroup& group : all.groups) {
+      const auto tensors = view_.tensors.tensors_of(group.roots.front());
+      if (!tensors.empty()) outputs.push_back(tensors.front());
+    }
+    const model::GraphDrawing picture = drawing(nodes, outputs);
+    if (draws()) return draw(picture, options_.dump);
+    text_ = render::graph_overview_json(view_, all, picture);
+    return kOk;
+  }
+
+  int below(const std::string& asked) {
+    const std::optional<GraphSubject> subject = find_subject(view_, options_.dump, asked, invocation_);
+    if (!subject) return kBadInput;
+    if (subject->node == kNoNode) return nothing(why_no_graph(view_, subject->tensor));
+    const model::GraphBelow below = graph_below(view_, subject->node);
+    std::vector<uint32_t> outputs;
+    if (subject->tensor != kNone) outputs.push_back(subject->tensor);
+    const model::GraphDrawing picture = drawing(below.reach.nodes, outputs);
+    if (draws()) return draw(picture, title(*subject));
+    text_ = format_ == Format::json ? render::graph_below_json(view_, below, picture)
+                                    : render::graph_below_text(view_, title(*subject), below, picture, text_options_);
+    return kOk;
+  }
+
+  int path() {
+    const std::optional<uint32_t> a = find(options_.path[0]);
+    const std::optional<uint32_t> b = a ? find(options_.path[1]) : std::nullopt;
+    if (!a || !b) return kBadInput;
+    const model::GraphPath path = graph_path(view_, *a, *b);
+    if (format_ == Format::json) {
+      text_ = render::graph_path_json(view_, *a, *b, path);
+      return path.nodes.empty() ? kFound : kOk;
+    }
+    if (path.nodes.empty()) {
+      return nothing(fmt::format("there is no path between {} and {}: neither was computed from the other.",
+                                 view_.title(*a), view_.title(*b)));
+    }
+    view_.prefetch(path.nodes);
+    if (draws()) {
+      return draw(drawing(path.nodes, std::array{path.output}),
+                  view_.title(path.input) + " to " + view_.title(path.output));
+    }
+    text_ = render::graph_path_text(view_, path, text_options_);
+    return kOk;
+  }
+
+  int keeps() {
+    const std::optional<GraphSubject> subject = find_subject(view_, options_.dump, options_.keeps, invocation_);
+    if (!subject) return kBadInput;
+    if (subject->node == kNoNode) return nothing(why_no_graph(view_, subject->tensor));
+    if (draws()) return below(options_.keeps);
+    model::GraphKeeps keeps(view_.dump, view_.walk, view_.tensors);
+    const model::Kept kept = keeps.below(std::array{subject->node});
+    std::vector<uint32_t> nodes;
+    for (const model::KeptStorage& entry : kept.storages) nodes.push_back(entry.node);
+    view_.prefetch(nodes);
+    const std::string title = render::root_title(view_, subject->node);
+    text_ = format_ == Format::json ? render::graph_keeps_json(view_, subject->node, kept, keeps.certain())
+                                    : render::graph_keeps_text(view_, title, kept, keeps.certain(), text_options_);
+    return kOk;
+  }
+
+  int near() {
+    const std::optional<uint32_t> tensor = find(options_.near);
+    if (!tensor) return kBadInput;
+    const model::GraphNeighbours near = graph_neighbours(view_, *tensor);
+    if (draws()) {
+      invocation_.say("--near has no picture; --of draws the graph of a tensor.");
+      return kBadInput;
+    }
+    text_ = format_ == Format::json ? render::graph_neighbours_json(view_, *tensor, near)
+                                    : render::graph_neighbours_text(view_, *tensor, near, text_options_);
+    return kOk;
+  }
+
+  const GraphView view_;
+  const GraphOptions& options_;
+  const Format format_;
+  Invocation& invocation_;
+  render::GraphTextOptions text_options_;
+  std::string text_;
+};
+
+Format format_of(const GraphOptions& options) {
+  if (options.format) return *options.format;
+  const size_t dot = options.output.rfind('.');
+  const auto found = dot == std::string::npos ? kFormats.end() : kFormats.find(options.output.substr(dot + 1));
+  return found == kFormats.end() ? Format::text : *found->second;
+}
+
+bool write_file(const std::string& path, const std::string& text, bool force, Invocation& invocation) {
+  if (!force && access(path.c_str(), F_OK) == 0) {
+    invocation.say(fmt::format("{} is there already; --force replaces it.", path));
+    return false;
+  }
+  ReplacedFile file(path);
+  int error = file.error();
+  if (error == 0) {
+    file.stream() << text;
+    error = file.finish();
+  }
+  if (error != 0) invocation.say(fmt::format("{} cannot be written: {}.", path, strerror(error)));
+  return error == 0;
+}
+
+int graph(const GraphOptions& options, Invocation& invocation) {
+  const Format format = format_of(options);
+  if (format == Format::png && options.output == "-") {
+    invocation.say("a PNG needs a file: -o graph.png");
+    return kBadInput;
+  }
+  OpenedDump opened(options.dump, options.symbols);
+  if (!opened.dump.graph.present) {
+    std::string detail = opened.dump.graph.detail;
+    for (const model::Coverage& entry : opened.dump.coverage) {
+      if (detail.empty() && entry.subject == "autograd graph") detail = entry.detail;
+    }
+    invocation.say(fmt::format("{} has no autograd graph{}.", options.dump, detail.empty() ? "" : " (" + detail + ")"));
+    return kBadInput;
+  }
+  Answer answer(opened, options, format, invocation);
+  const int status = answer.answer();
+  if (status != kBadInput) {
+    if (options.output == "-") {
+      invocation.out += answer.text();
+    } else if (!write_file(options.output, answer.text(), options.force, invocation)) {
+      return kBadInput;
+    }
+  }
+  return finish(invocation, opened.dump, status);
+}
+
+void add_questions(CLI::App& verb, GraphOptions& options) {
+  CLI::Option* of = verb.add_option("--of", options.of, "what a tensor was made from: leaves, paths, operations");
+  CLI::Option* path = verb.add_option("--path", options.path, "a shortest path between two tensors, either direction");
+  CLI::Option* keeps = verb.add_option("--keeps", options.keeps, "what the graph of a tensor keeps alive, in bytes");
+  CLI::Option* near = verb.add_option("--near", options.near, "the nearest tensors with a name around one without");
+  const std::array all{of, path, keeps, near};
+  for (CLI::Option* option : all) {
+    option->type_name(option == path ? "A B" : "TENSOR")->expected(option == path ? 2 : 1)->group("Questions");
+    for (CLI::Option* other : all) {
+      if (other != option) option->excludes(other);
+    }
+  }
+}
+
+}  // namespace
+
+void add_graph(CLI::App& app, Invocation& invocation) {
+  auto [verb, options] =
+      add_verb(app, invocation, "graph", "the autograd graph: what it keeps alive, how tensors are linked", graph);
+  verb->add_option("DUMP", options->dump, "the dump file")->required()->type_name("");
+  add_questions(*verb, *options);
+  add_choice(*verb, "--format", options->format, {kFormats.begin(), kFormats.end()},
+             "text, json, dot, svg, png (the last two through Graphviz); default: by FILE's ending, else text")
+      ->type_name("FORMAT");
+  verb->add_option("-o,--output", options->output, "file to write, whole or not at all; default: - (standard output)")
+      ->type_name("FILE");
+  verb->add_flag("--force", options->force, "replace FILE if it is there");
+  add_choice(*verb, "--collapse", options->drawing.how,
+             {{"auto", std::nullopt},
+              {"none", model::Collapse::none},
+              {"module", model::Collapse::module},
+              {"repeat", model::Collapse::repeat}},
+             "none: each operation; module: one box a call of a module; repeat: one box for all equal calls; "
+             "default: auto, as little as makes it readable")
+      ->type_name("HOW");
+  verb->add_flag("--saved", options->drawing.saved, "draw saved tensors too (where each operation is drawn)");
+  add_top(*verb, options->top);
+  add_symbol_options(*verb, options->symbols);
+  verb->footer(
+      "A TENSOR is an id as list prints it (1043, #1043) or a name ('model.fc1.weight', 'train.py: loss', loss).\n"
+      "\n"
+      "Examples:\n"
+      "  tensorscope graph train.4242.1.tscope\n"
+      "  tensorscope graph train.4242.1.tscope --of loss\n"
+      "  tensorscope graph train.4242.1.tscope --path model.fc1.weight loss\n"
+      "  tensorscope graph train.4242.1.tscope --keeps 'train.py: losses[0]'\n"
+      "  tensorscope graph train.4242.1.tscope --of loss -o loss.svg");
+}
+
+}  // namespace tensorscope::commands

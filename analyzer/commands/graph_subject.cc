@@ -1,0 +1,69 @@
+#include "commands/graph_subject.h"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <string_view>
+#include <vector>
+
+#include "render/units.h"
+
+namespace tensorscope::commands {
+
+using model::GraphView;
+using model::kNone;
+
+namespace {
+
+constexpr size_t kShown = 5;  // names in one sentence
+constexpr std::string_view kNodePrefix = "node:";
+
+}  // namespace
+
+std::optional<uint32_t> find_tensor(const GraphView& view, const std::string& dump, const std::string& text,
+                                    Invocation& invocation) {
+  const std::vector<uint32_t> found = tensors_called(view, text);
+  if (found.size() == 1) return found.front();
+  std::string list;
+  if (found.empty()) {
+    for (const std::string& name : names_like(view, text, kShown)) list += (list.empty() ? "" : ", ") + name;
+    invocation.say(fmt::format("{} has no live tensor '{}'; {}", dump, text,
+                               list.empty() ? "tensorscope list shows them." : "there is " + list + "."));
+    return std::nullopt;
+  }
+  for (size_t i = 0; i < found.size() && i < kShown; ++i) list += (i == 0 ? "" : ", ") + view.title(found[i]);
+  if (found.size() > kShown) list += fmt::format(" and {} more", render::count(found.size() - kShown));
+  invocation.say(fmt::format("'{}' is the name of {} tensors: {}.", text, render::count(found.size()), list));
+  return std::nullopt;
+}
+
+std::optional<GraphSubject> find_subject(const GraphView& view, const std::string& dump, const std::string& text,
+                                         Invocation& invocation) {
+  if (text.starts_with(kNodePrefix)) {
+    uint32_t node = 0;
+    const char *begin = text.data() + kNodePrefix.size(), *end = text.data() + text.size();
+    const auto [last, error] = std::from_chars(begin, end, node);
+    if (error == std::errc() && last == end && node < view.graph.nodes.size()) return GraphSubject{kNone, node};
+    invocation.say(fmt::format("{} has no autograd node '{}'.", dump, text));
+    return std::nullopt;
+  }
+  for (const model::NodeReference& reference : view.dump.references.nodes) {
+    if (reference.line() == text || reference.text == text) return GraphSubject{kNone, reference.node};
+  }
+  const std::optional<uint32_t> tensor = find_tensor(view, dump, text, invocation);
+  if (!tensor) return std::nullopt;
+  return GraphSubject{*tensor, view.tensors.node_of(*tensor)};
+}
+
+std::string why_no_graph(const GraphView& view, uint32_t tensor) {
+  const std::string title = view.title(tensor);
+  if (view.dump.tensors[tensor].grad_fn != 0) return title + " came out of a node that is not in the dump.";
+  const auto savers = view.tensors.savers_of(tensor);
+  if (!savers.empty()) {
+    return title + fmt::format(" came out of no operation of a graph, but {} saved it; --near shows who is around.",
+                               view.graph.class_name(savers.front()));
+  }
+  return title + " is in no graph: it requires no gradient, or nothing that is alive was computed from it.";
+}
+
+}  // namespace tensorscope::commands

@@ -1,0 +1,27 @@
+// What a question about the graph is about: a tensor by id or name, or a node of the graph.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "commands/invocation.h"
+#include "model/graph_view.h"
+
+namespace tensorscope::commands {
+
+struct GraphSubject {
+  uint32_t tensor = model::kNone;  // kNone: a node alone
+  uint32_t node = model::kNoNode;  // kNoNode: the tensor is in no graph
+};
+
+// Exactly one tensor. Where there is none or several, says so on standard error.
+std::optional<uint32_t> find_tensor(const model::GraphView& view, const std::string& dump, const std::string& text,
+                                    Invocation& invocation);
+// A tensor, "node:17", or a variable that holds a node (fn = loss.grad_fn).
+std::optional<GraphSubject> find_subject(const model::GraphView& view, const std::string& dump, const std::string& text,
+                                         Invocation& invocation);
+// Why a tensor has no node, in a sentence.
+std::string why_no_graph(const model::GraphView& view, uint32_t tensor);
+
+}  // namespace tensorscope::commands

@@ -1,0 +1,11 @@
+// Graphviz' `dot`, where this machine has it.
+#pragma once
+
+#include <string>
+
+namespace tensorscope::commands {
+
+// Draws `dot` as `format` ("svg", "png") into `picture`. Returns "" or one sentence on why not. No shell is involved.
+std::string draw_with_graphviz(const std::string& dot, const std::string& format, std::string& picture);
+
+}  // namespace tensorscope::commands

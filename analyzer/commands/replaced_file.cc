@@ -1,0 +1,39 @@
+#include "commands/replaced_file.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+
+namespace tensorscope::commands {
+
+ReplacedFile::ReplacedFile(const std::string& path) : path_(path), temporary_(path + ".tmp-XXXXXX") {
+  int descriptor = mkstemp(temporary_.data());
+  if (descriptor < 0) {
+    error_ = errno;
+    return;
+  }
+  mode_t mask = umask(0);
+  umask(mask);
+  fchmod(descriptor, 0666 & ~mask);
+  close(descriptor);
+  stream_.open(temporary_, std::ios::binary | std::ios::trunc);
+  if (!stream_) error_ = errno;
+}
+
+ReplacedFile::~ReplacedFile() {
+  if (!done_ && error_ == 0) unlink(temporary_.c_str());
+}
+
+int ReplacedFile::finish() {
+  errno = 0;
+  stream_.close();
+  if (!stream_) return errno != 0 ? errno : EIO;
+  if (rename(temporary_.c_str(), path_.c_str()) != 0) return errno;
+  done_ = true;
+  return 0;
+}
+
+}  // namespace tensorscope::commands

@@ -1,0 +1,30 @@
+// A file under a temporary name beside its place, that becomes the real one or goes away: it appears whole or not at
+// all.
+#pragma once
+
+#include <fstream>
+#include <ostream>
+#include <string>
+
+namespace tensorscope::commands {
+
+class ReplacedFile {
+ public:
+  explicit ReplacedFile(const std::string& path);
+  ~ReplacedFile();
+  ReplacedFile(const ReplacedFile&) = delete;
+  ReplacedFile& operator=(const ReplacedFile&) = delete;
+
+  std::ostream& stream() { return stream_; }
+  int error() const { return error_; }  // of opening; 0: none
+  // 0, or the error.
+  int finish();
+
+ private:
+  std::string path_, temporary_;
+  std::ofstream stream_;
+  int error_ = 0;
+  bool done_ = false;
+};
+
+}  // namespace tensorscope::commands

@@ -1,0 +1,14 @@
+// A drawing in Graphviz' language. Boxes differ by kind in shape and colour, as in pytorchviz: leaves blue, saved
+// tensors orange, outputs green, bases of views pale green with a dotted edge, functions grey.
+#pragma once
+
+#include <string>
+
+#include "model/graph_drawing.h"
+
+namespace tensorscope::render {
+
+// `title` stands above the picture.
+std::string graph_dot(const model::GraphView& view, const model::GraphDrawing& drawing, const std::string& title);
+
+}  // namespace tensorscope::render

@@ -1,0 +1,266 @@
+#include "render/graph_json.h"
+
+#include <nlohmann/json.hpp>
+
+#include "dump_generated.h"
+
+namespace tensorscope::render {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+using model::GraphView;
+using model::kNone;
+using model::kNoNode;
+
+constexpr int kSchema = 1;
+
+std::string text_of(const Json& json) {
+  return json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";  // texts of a dump may be no UTF-8
+}
+
+Json text_or_null(const std::string& text) { return text.empty() ? Json(nullptr) : Json(text); }
+
+Json header(const GraphView& view, const char* question) {
+  return {{"schema", kSchema},
+          {"dump", view.dump.path},
+          {"question", question},
+          {"complete", view.graph.complete},
+          {"detail", text_or_null(view.graph.detail)}};
+}
+
+Json id_of(const GraphView& view, uint32_t tensor) {
+  return tensor == kNone ? Json(nullptr) : Json(view.dump.tensors[tensor].serial);
+}
+
+Json tensor_json(const GraphView& view, uint32_t tensor) {
+  if (tensor == kNone) return nullptr;
+  const model::Tensor& entry = view.dump.tensors[tensor];
+  Json storage = nullptr;
+  if (entry.storage != kNone) storage = view.dump.storages[entry.storage].id;
+  return {{"id", entry.serial},          {"name", text_or_null(view.name(tensor))},
+          {"names", view.names(tensor)}, {"shape", entry.sizes},
+          {"dtype", entry.dtype_text()}, {"device", entry.device.text()},
+          {"nbytes", entry.nbytes},      {"storage", storage}};
+}
+
+Json path_count_json(uint64_t paths) { return paths >= model::kManyPaths ? Json(nullptr) : Json(paths); }
+
+const char* state_text(uint8_t state) {
+  switch (dump::SlotState(state)) {
+    case dump::SlotState::held:
+      return "held";
+    case dump::SlotState::packed:
+      return "packed";
+    case dump::SlotState::empty:
+      break;
+  }
+  return "empty";
+}
+
+Json node_json(const GraphView& view, uint32_t node) {
+  const model::GraphNode& entry = view.graph.nodes[node];
+  auto flagged = [&](dump::GraphNodeFlag flag) { return (entry.flags & uint8_t(flag)) != 0; };
+  Json outputs = Json::array(), edges = Json::array(), saved = Json::array();
+  for (uint32_t tensor : view.tensors.tensors_of(node)) outputs.push_back(id_of(view, tensor));
+  for (const model::GraphEdge& edge : view.graph.edges_of(node)) {
+    edges.push_back({{"node", edge.node == kNoNode ? Json(nullptr) : Json(edge.node)}, {"input", edge.input}});
+  }
+  for (const model::SavedSlot& slot : view.graph.saved_of(node)) {
+    saved.push_back({{"slot", view.graph.slot_name(node, slot)},
+                     {"state", state_text(slot.state)},
+                     {"tensor", id_of(view, slot.tensor)},
+                     {"output", slot.output}});
+  }
+  const model::Place* place = view.place_of(node);
+  return {{"node", node},
+          {"class", view.graph.class_name(node)},
+          {"address", entry.address},
+          {"sequence", entry.sequence == UINT64_MAX ? Json(nullptr) : Json(entry.sequence)},
+          {"module", text_or_null(view.module(node))},
+          {"where", text_or_null(place == nullptr ? "" : place->where)},
+          {"file", text_or_null(place == nullptr ? "" : place->frame.file)},
+          {"line", place == nullptr || place->frame.line == 0 ? Json(nullptr) : Json(place->frame.line)},
+          {"accumulates", flagged(dump::GraphNodeFlag::accumulates)},
+          {"python", flagged(dump::GraphNodeFlag::python)},
+          {"partial", flagged(dump::GraphNodeFlag::partial)},
+          {"buffers_freed", model::buffers_freed(view.graph, node)},
+          {"tensors", outputs},
+          {"edges", edges},
+          {"saved", saved}};
+}
+
+Json nodes_json(const GraphView& view, const std::vector<uint32_t>& nodes) {
+  Json result = Json::array();
+  for (uint32_t node : nodes) result.push_back(node_json(view, node));
+  return result;
+}
+
+const char* how_text(model::Collapse how) {
+  switch (how) {
+    case model::Collapse::none:
+      return "none";
+    case model::Collapse::module:
+      return "module";
+    case model::Collapse::repeat:
+      break;
+  }
+  return "repeat";
+}
+
+Json drawing_json(const GraphView& view, const model::GraphDrawing& drawing) {
+  Json boxes = Json::array(), edges = Json::array();
+  for (const model::DrawnBox& box : drawing.boxes) {
+    boxes.push_back({{"kind", model::text(box.kind)},
+                     {"title", box.title},
+                     {"module", text_or_null(box.module)},
+                     {"indices", box.indices},
+                     {"calls", box.calls},
+                     {"classes", text_or_null(box.classes)},
+                     {"where", text_or_null(box.place)},
+                     {"tensor", id_of(view, box.tensor)},
+                     {"nodes", box.nodes},
+                     {"leaves", box.leaves},
+                     {"saved_bytes", box.saved_bytes},
+                     {"freed_nodes", box.freed_nodes},
+                     {"packed_slots", box.packed_slots}});
+  }
+  for (const model::DrawnEdge& edge : drawing.edges) {
+    edges.push_back({{"from", edge.from},
+                     {"to", edge.to},
+                     {"count", edge.count},
+                     {"order", edge.order == 0 ? Json(nullptr) : Json(edge.order)},
+                     {"view", edge.dotted}});
+  }
+  return {{"collapse", how_text(drawing.how)}, {"depth", drawing.depth}, {"boxes", boxes}, {"edges", edges}};
+}
+
+Json kept_json(const model::Kept& kept, bool certain) {
+  return {{"bytes", kept.bytes},
+          {"only_bytes", kept.only_bytes},
+          {"certain", certain},
+          {"nodes", kept.nodes},
+          {"freed_nodes", kept.freed_nodes},
+          {"held_slots", kept.held_slots},
+          {"packed_slots", kept.packed_slots},
+          {"empty_slots", kept.empty_slots},
+          {"without_storage", kept.without_storage}};
+}
+
+}  // namespace
+
+std::string graph_overview_json(const GraphView& view, const model::GraphOverview& all,
+                                const model::GraphDrawing& drawing) {
+  Json json = header(view, "overview");
+  json["graphs"] = all.graphs;
+  json["nodes"] = all.nodes;
+  json["edges"] = all.edges;
+  json["accumulators"] = all.accumulators;
+  json["unused_accumulators"] = all.unused_accumulators;
+  json["freed_nodes"] = all.freed_nodes;
+  json["partial_nodes"] = all.partial_nodes;
+  json["python_nodes"] = all.python_nodes;
+  json["keeps"] = kept_json(all.kept, all.certain);
+  Json groups = Json::array();
+  for (const model::GraphGroup& group : all.groups) {
+    const uint32_t root = group.roots.front();
+    groups.push_back({{"class", view.graph.class_name(root)},
+                      {"where", text_or_null(view.place(root))},
+                      {"graphs", group.graphs},
+                      {"nodes", group.nodes},
+                      {"freed_nodes", group.freed_nodes},
+                      {"bytes", group.bytes},
+                      {"only_bytes", group.only_bytes},
+                      {"names", group.names},
+                      {"roots", group.roots}});
+  }
+  json["groups"] = groups;
+  json["drawing"] = drawing_json(view, drawing);
+  return text_of(json);
+}
+
+std::string graph_below_json(const GraphView& view, const model::GraphBelow& below,
+                             const model::GraphDrawing& drawing) {
+  Json json = header(view, "of");
+  json["node"] = below.node;
+  Json tensors = Json::array(), leaves = Json::array();
+  for (uint32_t tensor : view.tensors.tensors_of(below.node)) {
+    Json row = tensor_json(view, tensor);
+    row["view_of"] = id_of(view, model::base_of_view(view.dump, tensor));
+    tensors.push_back(row);
+  }
+  json["tensors"] = tensors;
+  json["operations"] = below.operations;
+  json["freed_nodes"] = below.freed_nodes;
+  json["partial_nodes"] = below.partial_nodes;
+  json["roots"] = below.roots;
+  for (const model::GraphLeaf& leaf : below.leaves) {
+    leaves.push_back({{"node", leaf.node},
+                      {"tensor", tensor_json(view, leaf.tensor)},
+                      {"steps", leaf.steps},
+                      {"paths", path_count_json(leaf.paths)},
+                      {"endless", leaf.paths == model::kEndlessPaths},
+                      {"path", below.reach.path_to(leaf.node)}});
+  }
+  json["leaves"] = leaves;
+  json["nodes"] = nodes_json(view, below.reach.nodes);
+  json["drawing"] = drawing_json(view, drawing);
+  return text_of(json);
+}
+
+std::string graph_path_json(const GraphView& view, uint32_t a, uint32_t b, const model::GraphPath& path) {
+  Json json = header(view, "path");
+  json["a"] = tensor_json(view, a);
+  json["b"] = tensor_json(view, b);
+  json["found"] = !path.nodes.empty();
+  json["output"] = path.nodes.empty() ? Json(nullptr) : id_of(view, path.output);
+  json["input"] = path.nodes.empty() ? Json(nullptr) : id_of(view, path.input);
+  json["steps"] = path.nodes.empty() ? Json(nullptr) : Json(path.nodes.size() - 1);
+  json["paths"] = path_count_json(path.paths);
+  json["path"] = path.nodes;
+  json["nodes"] = nodes_json(view, path.nodes);
+  return text_of(json);
+}
+
+std::string graph_keeps_json(const GraphView& view, uint32_t node, const model::Kept& kept, bool certain) {
+  Json json = header(view, "keeps");
+  json["node"] = node;
+  json.update(kept_json(kept, certain));
+  Json storages = Json::array();
+  for (const model::KeptStorage& entry : kept.storages) {
+    storages.push_back({{"storage", view.dump.storages[entry.storage].id},
+                        {"bytes", entry.bytes},
+                        {"only", entry.only},
+                        {"slots", entry.slots},
+                        {"tensor", tensor_json(view, entry.tensor)},
+                        {"node", entry.node},
+                        {"class", view.graph.class_name(entry.node)},
+                        {"slot", view.graph.slot_name(entry.node, view.graph.saved[entry.slot])},
+                        {"module", text_or_null(view.module(entry.node))},
+                        {"where", text_or_null(view.place(entry.node))}});
+  }
+  json["storages"] = storages;
+  return text_of(json);
+}
+
+std::string graph_neighbours_json(const GraphView& view, uint32_t tensor, const model::GraphNeighbours& near) {
+  Json json = header(view, "near");
+  json["tensor"] = tensor_json(view, tensor);
+  json["nodes"] = near.nodes;
+  json["saved_by"] = near.saved_by;
+  auto relatives = [&](const std::vector<model::GraphRelative>& rows) {
+    Json result = Json::array();
+    for (const model::GraphRelative& row : rows) {
+      result.push_back(
+          {{"tensor", id_of(view, row.tensor)}, {"name", row.name}, {"steps", row.steps}, {"path", row.nodes}});
+    }
+    return result;
+  };
+  json["same_storage"] = relatives(near.same_storage);
+  json["same_node"] = relatives(near.same_node);
+  json["used_for"] = relatives(near.used_for);
+  json["made_from"] = relatives(near.made_from);
+  return text_of(json);
+}
+
+}  // namespace tensorscope::render

@@ -1,0 +1,146 @@
+// What a graph keeps alive, as tables: by module, by operation, and the largest storages one by one.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <tuple>
+
+#include "render/graph_text.h"
+#include "render/graph_words.h"
+#include "render/table.h"
+#include "render/units.h"
+
+namespace tensorscope::render {
+
+using model::GraphView;
+using model::Kept;
+using model::KeptStorage;
+
+namespace {
+
+struct Sum {
+  uint64_t bytes = 0, only = 0, storages = 0;
+  std::set<std::string> members;  // names that share the row
+
+  void add(const KeptStorage& entry) {
+    bytes += entry.bytes;
+    only += entry.only ? entry.bytes : 0;
+    ++storages;
+  }
+};
+
+bool is_number(std::string_view name) {
+  return !name.empty() && std::all_of(name.begin(), name.end(), [](char c) { return c >= '0' && c <= '9'; });
+}
+
+// "layers.3.attn" -> "layers.*.attn".
+std::string without_numbers(const std::string& path) {
+  std::string result;
+  for (size_t at = 0; at <= path.size();) {
+    const size_t dot = std::min(path.find('.', at), path.size());
+    const std::string name = path.substr(at, dot - at);
+    result += (at == 0 ? "" : ".") + (is_number(name) ? "*" : name);
+    at = dot + 1;
+  }
+  return result;
+}
+
+std::string sums_table(const char* title, const std::map<std::string, Sum>& sums, const GraphTextOptions& options) {
+  std::vector<const std::pair<const std::string, Sum>*> rows;
+  for (const auto& row : sums) rows.push_back(&row);
+  std::stable_sort(rows.begin(), rows.end(), [](const auto* a, const auto* b) {
+    return std::tie(a->second.bytes, a->second.only) > std::tie(b->second.bytes, b->second.only);
+  });
+  const size_t shown = options.top == 0 ? rows.size() : std::min(rows.size(), options.top);
+  Table table({{.title = "bytes", .align = Align::right},
+               {.title = "only", .align = Align::right},
+               {.title = "storages", .align = Align::right},
+               {.title = title, .least = 16, .cut = Cut::middle}});
+  for (size_t i = 0; i < shown; ++i) {
+    const auto& [name, sum] = *rows[i];
+    std::string label = sum.members.size() == 1 ? *sum.members.begin() : name;
+    if (sum.members.size() > 1) label += fmt::format(" x{}", count(sum.members.size()));
+    table.row({bytes(sum.bytes), bytes(sum.only), count(sum.storages), label});
+  }
+  std::string more = shown < rows.size() ? fmt::format("  and {} more; --top N\n", count(rows.size() - shown)) : "";
+  return "\n" + table.text(options.terminal) + options.terminal.styled(Style::dim, more);
+}
+
+std::string largest_table(const GraphView& view, const Kept& kept, const GraphTextOptions& options) {
+  const size_t shown = options.top == 0 ? kept.storages.size() : std::min(kept.storages.size(), options.top);
+  Table table({{.title = "bytes", .align = Align::right},
+               {.title = "held"},
+               {.title = "tensor", .least = 12, .cut = Cut::start},
+               {.title = "shape"},
+               {.title = "dtype"},
+               {.title = "by", .least = 16},
+               {.title = "where", .least = 12, .cut = Cut::start}});
+  for (size_t i = 0; i < shown; ++i) {
+    const KeptStorage& entry = kept.storages[i];
+    const model::Tensor& tensor = view.dump.tensors[entry.tensor];
+    std::string slot =
+        view.walk.accumulates(entry.node)
+            ? "a leaf of it"
+            : view.graph.class_name(entry.node) + "." + view.graph.slot_name(entry.node, view.graph.saved[entry.slot]);
+    if (entry.slots > 1) slot += fmt::format(" and {} more", count(entry.slots - 1));
+    const std::string& module = view.module(entry.node);
+    table.row({bytes(entry.bytes), entry.only ? "only by it" : "elsewhere too", view.title(entry.tensor),
+               tensor.shape_text(), tensor.dtype_text(), slot, module.empty() ? view.place(entry.node) : module});
+  }
+  std::string line = "largest";
+  if (shown < kept.storages.size()) {
+    line += fmt::format("   showing {} of {}; --top N", count(shown), count(kept.storages.size()));
+  }
+  return "\n" + options.terminal.styled(Style::bold, line) + "\n" + table.text(options.terminal);
+}
+
+}  // namespace
+
+std::string graph_keeps_text(const GraphView& view, const std::string& title, const Kept& kept, bool certain,
+                             const GraphTextOptions& options) {
+  std::string first =
+      clean(fmt::format("{} keeps {} alive in {}", title, bytes(kept.bytes), counted(kept.storages.size(), "storage")));
+  if (options.terminal.width > 0) first = cut(first, options.terminal.width);
+  std::string text = options.terminal.styled(Style::bold, first) + "\n";
+  Table facts({{.title = "", .wide = 12}, {.title = "", .least = 20}});
+  uint64_t only = 0;
+  for (const KeptStorage& entry : kept.storages) only += entry.only ? 1 : 0;
+  facts.row({"only by it",
+             fmt::format("{} in {}: would go away with this graph", bytes(kept.only_bytes), counted(only, "storage"))});
+  facts.row({"elsewhere", fmt::format("{} in {}: held by something else too", bytes(kept.bytes - kept.only_bytes),
+                                      counted(kept.storages.size() - only, "storage"))});
+  facts.row({"through", fmt::format("{} of {}", counted(kept.held_slots, "saved slot"), counted(kept.nodes, "node"))});
+  if (kept.packed_slots > 0) {
+    facts.row({"packed", counted(kept.packed_slots, "slot") + ", by saved-tensor hooks: not counted"});
+  }
+  if (kept.without_storage > 0) {
+    facts.row({"not counted", counted(kept.without_storage, "saved tensor") + " without a storage that is known"});
+  }
+  if (!certain) {
+    facts.row({"not seen", view.dump.process.python_version.empty()
+                               ? "what C++ variables hold: less may go away than is said"
+                               : "what Python holds (the dump has no references): less may go away than is said"});
+  }
+  text += facts.text(options.terminal, false);
+  if (kept.storages.empty()) return text;
+
+  std::map<std::string, Sum> modules, classes;
+  for (const KeptStorage& entry : kept.storages) {
+    const std::string& module = view.module(entry.node);
+    std::string label = module;
+    if (label.empty()) label = view.place(entry.node);
+    if (label.empty()) label = view.walk.accumulates(entry.node) ? "leaves" : "(not seen being made)";
+    Sum& sum = modules[module.empty() ? label : without_numbers(module)];
+    sum.add(entry);
+    sum.members.insert(label);
+    Sum& of_class = classes[view.graph.class_name(entry.node)];
+    of_class.add(entry);
+    of_class.members.insert(view.graph.class_name(entry.node));
+  }
+  text += sums_table("module, else place", modules, options);
+  text += sums_table("operation", classes, options);
+  return text + largest_table(view, kept, options);
+}
+
+}  // namespace tensorscope::render

@@ -1,0 +1,313 @@
+#include "render/graph_text.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "model/holders.h"
+#include "render/graph_words.h"
+#include "render/table.h"
+#include "render/units.h"
+
+namespace tensorscope::render {
+
+using model::GraphView;
+using model::kNone;
+using model::kNoNode;
+
+namespace {
+
+constexpr int kLabel = 12;  // width of the column of names
+
+std::string heading(const std::string& title, size_t shown, size_t all, const GraphTextOptions& options) {
+  std::string line = title;
+  if (shown < all) line += fmt::format("   showing {} of {}; --top N", count(shown), count(all));
+  return "\n" + options.terminal.styled(Style::bold, line) + "\n";
+}
+
+size_t rows_of(size_t all, const GraphTextOptions& options) {
+  return options.top == 0 ? all : std::min(all, options.top);
+}
+
+std::string bold_line(const std::string& text, const GraphTextOptions& options) {
+  std::string line = clean(text);
+  if (options.terminal.width > 0) line = cut(line, options.terminal.width);
+  return options.terminal.styled(Style::bold, line) + "\n";
+}
+
+Table facts_table() { return Table({{.title = "", .wide = kLabel}, {.title = "", .least = 20}}); }
+
+// What is to be known about the graph as such: left out where all is well.
+void add_reservations(const GraphView& view, Table& facts, uint64_t partial_nodes) {
+  if (!view.graph.complete) {
+    facts.row({"incomplete", view.graph.detail.empty() ? "not all nodes were read: there may be more than is shown"
+                                                       : view.graph.detail});
+  }
+  if (partial_nodes > 0) {
+    facts.row({"partial", counted(partial_nodes, "node") + " could not be read whole: edges may be missing"});
+  }
+}
+
+std::string freed_words(uint64_t freed, uint64_t nodes) {
+  if (freed == 0) return "";
+  return freed >= nodes ? "buffers freed" : fmt::format("{} freed", count(freed));
+}
+
+std::string names_of_roots(const model::GraphGroup& group) {
+  std::string text = group.names.empty() ? "" : model::merged_names(group.names);
+  if (group.roots.size() > group.names.size()) {
+    text += (text.empty() ? "" : ", ") + count(group.roots.size() - group.names.size()) + " without a name";
+  }
+  return text;
+}
+
+std::string made_words(const GraphView& view, uint32_t node) {
+  const std::string place = view.place(node);
+  return view.graph.class_name(node) + (place.empty() ? "" : ", " + place);
+}
+
+std::string how_many_paths(uint64_t paths) {
+  if (paths == 1) return "the only path";
+  return paths == model::kEndlessPaths ? "there is a cycle" : path_count(paths) + " paths";
+}
+
+std::string sharing_words(bool certain) { return certain ? "only by it" : "only by it, as far as seen"; }
+
+}  // namespace
+
+std::string graph_overview_text(const GraphView& view, const model::GraphOverview& all,
+                                const GraphTextOptions& options) {
+  std::string text = bold_line(
+      fmt::format("{} alive: {} and {} with {}", counted(all.graphs, "graph"), counted(all.nodes, "operation"),
+                  counted(all.accumulators, "leaf accumulator"), counted(all.edges, "edge")),
+      options);
+  Table facts = facts_table();
+  facts.row({"keep alive",
+             fmt::format("{} in {}, through {}", bytes(all.kept.bytes), counted(all.kept.storages.size(), "storage"),
+                         counted(all.kept.held_slots, "saved slot"))});
+  facts.row({sharing_words(all.certain), bytes(all.kept.only_bytes)});
+  if (all.kept.packed_slots > 0) {
+    facts.row({"packed", counted(all.kept.packed_slots, "slot") + ", by saved-tensor hooks (checkpoint, offload)"});
+  }
+  if (all.freed_nodes > 0) facts.row({"freed", counted(all.freed_nodes, "node") + " with buffers freed"});
+  if (all.python_nodes > 0)
+    facts.row({"custom", counted(all.python_nodes, "node") + " of the program's own Functions"});
+  if (all.unused_accumulators > 0) {
+    facts.row({"unused", counted(all.unused_accumulators, "accumulator") + " of leaves that no graph uses"});
+  }
+  add_reservations(view, facts, all.partial_nodes);
+  text += facts.text(options.terminal, false);
+  if (all.groups.empty()) return text;
+
+  const size_t shown = rows_of(all.groups.size(), options);
+  text += heading("graphs by root", shown, all.groups.size(), options);
+  Table table({{.title = "only", .align = Align::right},
+               {.title = "keeps", .align = Align::right},
+               {.title = "graphs", .align = Align::right},
+               {.title = "nodes", .align = Align::right},
+               {.title = "root", .least = 12},
+               {.title = "made by", .least = 12, .cut = Cut::middle},
+               {.title = ""}});
+  for (size_t i = 0; i < shown; ++i) {
+    const model::GraphGroup& group = all.groups[i];
+    const uint32_t root = group.roots.front();
+    table.row({bytes(group.only_bytes), bytes(group.bytes), count(group.graphs), count(group.nodes),
+               group.roots.size() > 1 ? names_of_roots(group) : root_title(view, root), made_words(view, root),
+               freed_words(group.freed_nodes, group.nodes)});
+  }
+  text += table.text(options.terminal);
+  const std::string example = root_argument(view, all.groups.front().roots.front());
+  text += "\n" +
+          options.terminal.styled(Style::dim,
+                                  clean(fmt::format("next:  tensorscope graph {} --of {}", options.dump, example))) +
+          "\n" +
+          options.terminal.styled(Style::dim,
+                                  clean(fmt::format("       tensorscope graph {} --keeps {}", options.dump, example))) +
+          "\n";
+  return text;
+}
+
+namespace {
+
+std::string leaves_text(const GraphView& view, const model::GraphBelow& below, const GraphTextOptions& options) {
+  const size_t shown = rows_of(below.leaves.size(), options);
+  std::string text = heading("leaves", shown, below.leaves.size(), options);
+  Table table({{.title = "leaf", .least = 16, .cut = Cut::start},
+               {.title = "shape"},
+               {.title = "bytes", .align = Align::right},
+               {.title = "steps", .align = Align::right},
+               {.title = "paths", .align = Align::right},
+               {.title = "a shortest path", .least = 16, .cut = Cut::middle}});
+  for (size_t i = 0; i < shown; ++i) {
+    const model::GraphLeaf& leaf = below.leaves[i];
+    const model::Tensor* tensor = leaf.tensor == kNone ? nullptr : &view.dump.tensors[leaf.tensor];
+    table.row({view.leaf_title(leaf.node), tensor == nullptr ? "" : tensor->shape_text(),
+               tensor == nullptr ? "" : bytes(tensor->nbytes), count(leaf.steps), path_count(leaf.paths),
+               path_words(view, below.reach.path_to(leaf.node))});
+  }
+  return text + table.text(options.terminal);
+}
+
+std::string how_words(const model::GraphDrawing& drawing) {
+  switch (drawing.how) {
+    case model::Collapse::none:
+      return "one line an operation";
+    case model::Collapse::module:
+      return "one line a call; --collapse none shows each operation";
+    case model::Collapse::repeat:
+      break;
+  }
+  std::string cut = drawing.depth > 0 ? fmt::format(", modules down to {}", counted(drawing.depth, "name")) : "";
+  return "equal calls together" + cut + "; --collapse module or none shows more";
+}
+
+std::string sources(const model::GraphDrawing& drawing, uint32_t box, const std::vector<std::vector<uint32_t>>& edges) {
+  constexpr size_t kMost = 4;
+  std::string text;
+  for (size_t i = 0; i < edges[box].size(); ++i) {
+    if (i == kMost) return text + fmt::format(" and {} more", edges[box].size() - kMost);
+    const model::DrawnEdge& edge = drawing.edges[edges[box][i]];
+    if (!text.empty()) text += ", ";
+    text += edge.from == box ? "itself" : std::to_string(edge.from + 1);
+    if (edge.count > 1) text += " x" + count(edge.count);
+  }
+  return text;
+}
+
+}  // namespace
+
+// Boxes in order of the forward pass, with the numbers of those that they take from.
+std::string drawing_table(const GraphView& view, const model::GraphDrawing& drawing, const GraphTextOptions& options) {
+  std::vector<std::vector<uint32_t>> inputs(drawing.boxes.size());
+  for (uint32_t i = 0; i < drawing.edges.size(); ++i) inputs[drawing.edges[i].to].push_back(i);
+  const size_t most = options.top == 0 ? drawing.boxes.size() : std::max(options.top, model::kReadableBoxes);
+  const size_t shown = std::min(most, drawing.boxes.size());
+  std::string text =
+      heading("as the forward pass made it   " + how_words(drawing), shown, drawing.boxes.size(), options);
+  Table table({{.title = "", .align = Align::right},
+               {.title = "what", .least = 16, .cut = Cut::middle},
+               {.title = "nodes", .align = Align::right},
+               {.title = "saves", .align = Align::right},
+               {.title = "from", .least = 4},
+               {.title = "where", .least = 12, .cut = Cut::start},
+               {.title = ""}});
+  for (uint32_t i = 0; i < shown; ++i) {
+    const model::DrawnBox& box = drawing.boxes[i];
+    std::string title = box.title;
+    if (box.calls > 1) title += fmt::format(" x{}", count(box.calls));
+    std::string where = box.title == box.place ? box.classes : box.place;
+    if (box.kind != model::DrawnBox::Kind::function && box.kind != model::DrawnBox::Kind::module) {
+      where = text_of_kind(box);
+    }
+    table.row({std::to_string(i + 1), title, box.nodes.empty() ? "" : count(box.nodes.size()),
+               box.saved_bytes > 0 ? bytes(box.saved_bytes) : "", sources(drawing, i, inputs), where,
+               freed_words(box.freed_nodes, box.nodes.size())});
+  }
+  (void)view;
+  return text + table.text(options.terminal);
+}
+
+std::string graph_below_text(const GraphView& view, const std::string& title, const model::GraphBelow& below,
+                             const model::GraphDrawing& drawing, const GraphTextOptions& options) {
+  std::string text = bold_line(title, options);
+  Table facts = facts_table();
+  const bool leaf = view.walk.accumulates(below.node);
+  facts.row({leaf ? "leaf" : "came out of",
+             node_words(view, below.node) + (buffers_freed(view.graph, below.node) ? "   buffers freed" : "")});
+  uint64_t saved = 0;
+  for (const model::DrawnBox& box : drawing.boxes) saved += box.saved_bytes;
+  facts.row({"graph", fmt::format("{}, {}; saves {} (leaves not counted)", counted(below.operations, "operation"),
+                                  counted(below.leaves.size(), "leaf tensor"), bytes(saved))});
+  if (below.freed_nodes > 0) facts.row({"freed", counted(below.freed_nodes, "node") + " with buffers freed"});
+  for (uint32_t tensor : view.tensors.tensors_of(below.node)) {
+    const uint32_t base = model::base_of_view(view.dump, tensor);
+    if (base != kNone) facts.row({"view of", view.title(base)});
+  }
+  if (!below.roots.empty()) {
+    facts.row(
+        {"part of", root_title(view, below.roots.front()) +
+                        (below.roots.size() > 1 ? fmt::format(" and {} more", count(below.roots.size() - 1)) : "")});
+  }
+  add_reservations(view, facts, below.partial_nodes);
+  text += facts.text(options.terminal, false);
+  if (!below.leaves.empty() && !leaf) text += leaves_text(view, below, options);
+  return text + drawing_table(view, drawing, options);
+}
+
+std::string graph_path_text(const GraphView& view, const model::GraphPath& path, const GraphTextOptions& options) {
+  const size_t steps = path.nodes.size() - 1;
+  std::string text = bold_line(fmt::format("{} was computed from {}, in {} ({})", view.title(path.output),
+                                           view.title(path.input), counted(steps, "step"), how_many_paths(path.paths)),
+                               options);
+  // Forward, equal operations of one place together.
+  struct Row {
+    uint32_t node;
+    uint64_t count;
+  };
+  std::vector<Row> rows;
+  for (size_t i = path.nodes.size(); i-- > 0;) {
+    const uint32_t node = path.nodes[i];
+    const bool same = !rows.empty() &&
+                      view.graph.nodes[rows.back().node].class_name == view.graph.nodes[node].class_name &&
+                      view.site_of(rows.back().node) == view.site_of(node);
+    if (same) {
+      ++rows.back().count;
+    } else {
+      rows.push_back({node, 1});
+    }
+  }
+  Table table({{.title = "operation", .least = 12},
+               {.title = "tensor", .least = 12},
+               {.title = "module", .least = 8, .cut = Cut::start},
+               {.title = "where", .least = 12, .cut = Cut::start},
+               {.title = ""}});
+  const size_t shown = rows_of(rows.size(), options);
+  for (size_t i = 0; i < rows.size(); ++i) {
+    if (i >= (shown + 1) / 2 && i < rows.size() - shown / 2) {  // the middle is what is left out
+      if (i == (shown + 1) / 2) table.row({fmt::format("... {} more; --top 0", count(rows.size() - shown))});
+      continue;
+    }
+    const Row& row = rows[i];
+    const auto tensors = view.tensors.tensors_of(row.node);
+    const std::string times = row.count > 1 ? fmt::format(" x{}", count(row.count)) : "";
+    table.row({view.graph.class_name(row.node) + times,
+               tensors.empty() || row.count > 1 ? "" : view.title(tensors.front()), view.module(row.node),
+               view.place(row.node), buffers_freed(view.graph, row.node) ? "buffers freed" : ""});
+  }
+  return text + table.text(options.terminal);
+}
+
+std::string graph_neighbours_text(const GraphView& view, uint32_t tensor, const model::GraphNeighbours& near,
+                                  const GraphTextOptions& options) {
+  std::string text = bold_line(tensor_line(view, tensor), options);
+  Table facts = facts_table();
+  const std::string own = view.name(tensor);
+  if (!own.empty()) facts.row({"name", own + " (its own)"});
+  for (uint32_t node : near.nodes) {
+    facts.row({near.saved_by ? "saved by" : "came out of", node_words(view, node)});
+    if (near.nodes.size() > 3 && node == near.nodes[2]) {
+      facts.row({"", fmt::format("and {} more", count(near.nodes.size() - 3))});
+      break;
+    }
+  }
+  auto add = [&](const char* label, const std::vector<model::GraphRelative>& relatives, bool path) {
+    for (const model::GraphRelative& relative : relatives) {
+      std::string line = fmt::format("#{} {}", view.dump.tensors[relative.tensor].serial, relative.name);
+      if (path) {
+        line += fmt::format("   {}: {}", counted(relative.steps, "step"), path_words(view, relative.nodes));
+      }
+      facts.row({label, line});
+      label = "";
+    }
+  };
+  add("same storage", near.same_storage, false);
+  add("same node", near.same_node, false);
+  add("used for", near.used_for, true);
+  add("made from", near.made_from, true);
+  if (near.made_from.empty() && near.used_for.empty() && near.same_storage.empty() && near.same_node.empty()) {
+    facts.row({"near it", "no tensor with a name: the graph does not lead to one"});
+  }
+  return text + facts.text(options.terminal, false);
+}
+
+}  // namespace tensorscope::render

@@ -1,0 +1,38 @@
+// What `tensorscope graph` says on a terminal. Everything that comes from the dump is cleaned here.
+#pragma once
+
+#include <cstddef>
+#include <string>
+
+#include "model/graph_answers.h"
+#include "model/graph_drawing.h"
+#include "render/terminal.h"
+
+namespace tensorscope::render {
+
+struct GraphTextOptions {
+  Terminal terminal;
+  size_t top = 10;   // rows of a table; 0: all
+  std::string dump;  // as the user gave it, for what to type next
+};
+
+// "2", "more than 9.2e18", "endless (a cycle)".
+std::string path_count(uint64_t paths);
+// "#1043 train.py: loss  float32 [64, 1024]  256.0 MiB  cpu"
+std::string tensor_line(const model::GraphView& view, uint32_t tensor);
+// "MseLossBackward0 > AddmmBackward0 x12 > ... (31 more) > AccumulateGrad".
+std::string path_words(const model::GraphView& view, const std::vector<uint32_t>& nodes);
+
+// `title`: of the tensor or node that was asked for.
+std::string graph_overview_text(const model::GraphView& view, const model::GraphOverview& overview,
+                                const GraphTextOptions& options);
+std::string graph_below_text(const model::GraphView& view, const std::string& title, const model::GraphBelow& below,
+                             const model::GraphDrawing& drawing, const GraphTextOptions& options);
+std::string graph_path_text(const model::GraphView& view, const model::GraphPath& path,
+                            const GraphTextOptions& options);
+std::string graph_keeps_text(const model::GraphView& view, const std::string& title, const model::Kept& kept,
+                             bool certain, const GraphTextOptions& options);
+std::string graph_neighbours_text(const model::GraphView& view, uint32_t tensor,
+                                  const model::GraphNeighbours& neighbours, const GraphTextOptions& options);
+
+}  // namespace tensorscope::render

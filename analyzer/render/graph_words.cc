@@ -1,0 +1,81 @@
+#include "render/graph_words.h"
+
+#include <fmt/format.h>
+
+#include "render/graph_text.h"
+#include "render/units.h"
+
+namespace tensorscope::render {
+
+using model::GraphView;
+
+namespace {
+
+constexpr size_t kMostOfPath = 9;  // operations of a path that are named
+
+}  // namespace
+
+std::string node_words(const GraphView& view, uint32_t node) {
+  std::string text = view.graph.class_name(node);
+  if (!view.module(node).empty()) text += " of " + view.module(node);
+  const std::string place = view.place(node);
+  return place.empty() ? text : text + ", made at " + place;
+}
+
+std::string root_title(const GraphView& view, uint32_t node) {
+  const auto tensors = view.tensors.tensors_of(node);
+  if (!tensors.empty()) return view.title(tensors.front());
+  const std::string number = fmt::format("node:{}", node);
+  for (const model::NodeReference& reference : view.dump.references.nodes) {
+    if (reference.node == node) return number + " " + reference.line();
+  }
+  return number;
+}
+
+std::string root_argument(const GraphView& view, uint32_t node) {
+  const auto tensors = view.tensors.tensors_of(node);
+  return tensors.empty() ? fmt::format("node:{}", node) : std::to_string(view.dump.tensors[tensors.front()].serial);
+}
+
+std::string text_of_kind(const model::DrawnBox& box) {
+  std::string text = model::text(box.kind);
+  return box.classes.empty() || box.kind == model::DrawnBox::Kind::leaf ? text : text + ", " + box.classes;
+}
+
+std::string path_count(uint64_t paths) {
+  if (paths == model::kEndlessPaths) return "endless (a cycle)";
+  return paths >= model::kManyPaths ? "more than 9.2e18" : count(paths);
+}
+
+std::string tensor_line(const GraphView& view, uint32_t tensor) {
+  const model::Tensor& entry = view.dump.tensors[tensor];
+  std::string line = fmt::format("{}  {} {}", view.title(tensor), entry.dtype_text(), entry.shape_text());
+  if (entry.nbytes > 0) line += "  " + bytes(entry.nbytes);
+  return line + "  " + entry.device.text();
+}
+
+std::string path_words(const GraphView& view, const std::vector<uint32_t>& nodes) {
+  struct Run {
+    uint32_t class_name;
+    uint64_t count;
+  };
+  std::vector<Run> runs;
+  for (uint32_t node : nodes) {
+    const uint32_t class_name = view.graph.nodes[node].class_name;
+    if (runs.empty() || runs.back().class_name != class_name) runs.push_back({class_name, 0});
+    ++runs.back().count;
+  }
+  std::string text;
+  const size_t head = runs.size() > kMostOfPath ? kMostOfPath / 2 + 1 : runs.size(), tail = kMostOfPath / 2;
+  for (size_t i = 0; i < runs.size(); ++i) {
+    if (i == head) {
+      i = runs.size() - tail;
+      text += fmt::format(" > ... ({} more)", count(i - head));
+    }
+    text += (i == 0 ? "" : " > ") + view.graph.class_names[runs[i].class_name];
+    if (runs[i].count > 1) text += fmt::format(" x{}", count(runs[i].count));
+  }
+  return text;
+}
+
+}  // namespace tensorscope::render

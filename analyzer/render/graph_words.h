@@ -1,0 +1,20 @@
+// Words that the texts, JSON and drawings of a graph share.
+#pragma once
+
+#include <string>
+
+#include "model/graph_drawing.h"
+#include "model/graph_view.h"
+
+namespace tensorscope::render {
+
+// "AddmmBackward0 of model.fc1, made at train.py:57 step".
+std::string node_words(const model::GraphView& view, uint32_t node);
+// What a root is called: the tensor that came out of it, a variable with the node, else "node:17".
+std::string root_title(const model::GraphView& view, uint32_t node);
+// The same as one types it: "1043", "node:17".
+std::string root_argument(const model::GraphView& view, uint32_t node);
+// Beside a tensor's box: "leaf", "saved tensor, MulBackward0.self".
+std::string text_of_kind(const model::DrawnBox& box);
+
+}  // namespace tensorscope::render
