@@ -8,7 +8,7 @@
 #include "python/exit_dump.h"
 #include "python/gil_thread.h"
 #include "python/interpreter.h"
-#include "stacks/python_stack.h"
+#include "stacks/python/python_stack.h"
 #include "support/clock.h"
 
 namespace tensorscope::python {

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "dump_generated.h"
-#include "snapshot/graph_seeds.h"
+#include "snapshot/graph/graph_seeds.h"
 #include "snapshot/string_table.h"
 
 namespace tensorscope::python {

@@ -4,7 +4,7 @@
 #pragma once
 
 #include "snapshot/dump_file.h"
-#include "snapshot/graph.h"
+#include "snapshot/graph/graph.h"
 
 namespace tensorscope::snapshot {
 

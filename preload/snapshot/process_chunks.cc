@@ -10,7 +10,7 @@
 #include "snapshot/process_info.h"
 #include "snapshot/string_table.h"
 #include "snapshot/system_totals.h"
-#include "stacks/python_stack.h"
+#include "stacks/python/python_stack.h"
 #include "support/clock.h"
 #include "support/coverage.h"
 #include "support/options.h"

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "snapshot/chunk.h"
-#include "stacks/native_stack.h"
-#include "stacks/python_stack.h"
+#include "stacks/native/native_stack.h"
+#include "stacks/python/python_stack.h"
 
 namespace tensorscope::snapshot {
 

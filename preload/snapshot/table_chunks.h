@@ -5,7 +5,7 @@
 
 #include "live/snapshot_view.h"
 #include "snapshot/dump_file.h"
-#include "snapshot/module_map.h"
+#include "snapshot/metadata/module_map.h"
 #include "snapshot/string_table.h"
 
 namespace tensorscope::snapshot {

@@ -8,7 +8,7 @@
 
 #include "live/snapshot_view.h"
 #include "snapshot/dump_file.h"
-#include "snapshot/metadata.h"
+#include "snapshot/metadata/metadata.h"
 #include "snapshot/string_table.h"
 
 namespace tensorscope::snapshot {

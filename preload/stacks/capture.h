@@ -4,8 +4,8 @@
 #pragma once
 
 #include "live/ids.h"
-#include "stacks/native_stack.h"  // start_native
-#include "stacks/python_stack.h"  // start_python: tried again until there is an interpreter
+#include "stacks/native/native_stack.h"  // start_native
+#include "stacks/python/python_stack.h"  // start_python: tried again until there is an interpreter
 
 namespace tensorscope::stacks {
 

@@ -7,7 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "stacks/frame_cache.h"
+#include "stacks/native/frame_cache.h"
 
 namespace tensorscope::stacks {
 

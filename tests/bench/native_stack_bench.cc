@@ -5,8 +5,8 @@
 // be subtracted from the others.
 #include <benchmark/benchmark.h>
 
-#include "stacks/libunwind_loader.h"
-#include "stacks/native_stack.h"
+#include "stacks/native/libunwind_loader.h"
+#include "stacks/native/native_stack.h"
 #include "support/options.h"
 
 namespace tensorscope::stacks {

@@ -3,10 +3,10 @@
 #include <chrono>
 #include <cstring>
 
-#include "stacks/python_check.h"
-#include "stacks/python_interpreter.h"
-#include "stacks/python_stack.h"
-#include "stacks/python_walk.h"
+#include "stacks/python/python_check.h"
+#include "stacks/python/python_interpreter.h"
+#include "stacks/python/python_stack.h"
+#include "stacks/python/python_walk.h"
 #include "support/coverage.h"
 #include "support/options.h"
 

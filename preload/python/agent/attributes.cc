@@ -4,7 +4,7 @@
 #include <string>
 
 #include "python/objects.h"
-#include "snapshot/object_class.h"
+#include "snapshot/metadata/object_class.h"
 
 namespace tensorscope::python::agent {
 

@@ -7,9 +7,9 @@
 #include "python/agent/type_fields.h"
 #include "python/method.h"
 #include "python/objects.h"
-#include "stacks/python_interpreter.h"
-#include "stacks/python_stack.h"
-#include "stacks/python_walk.h"
+#include "stacks/python/python_interpreter.h"
+#include "stacks/python/python_stack.h"
+#include "stacks/python/python_walk.h"
 #include "support/options.h"
 
 namespace tensorscope::python::agent {

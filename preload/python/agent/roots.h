@@ -13,7 +13,7 @@
 #include "python/agent/object_graph.h"
 #include "python/agent/object_kinds.h"
 #include "python/agent/object_paths.h"
-#include "snapshot/graph_seeds.h"
+#include "snapshot/graph/graph_seeds.h"
 
 namespace tensorscope::python::agent {
 

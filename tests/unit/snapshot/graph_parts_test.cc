@@ -7,11 +7,11 @@
 
 #include <memory>
 
-#include "snapshot/address_map.h"
-#include "snapshot/graph_walk.h"
-#include "snapshot/node_extent.h"
-#include "snapshot/safe_reads.h"
-#include "snapshot/saved_slots.h"
+#include "snapshot/graph/address_map.h"
+#include "snapshot/graph/graph_walk.h"
+#include "snapshot/graph/node_extent.h"
+#include "snapshot/graph/saved_slots.h"
+#include "snapshot/metadata/safe_reads.h"
 
 namespace torch::autograd {
 // A class with torch's own name: its type_info is what the walk goes by.

@@ -1,5 +1,5 @@
 // Tensors of torch as bytes: objects with torch's member order and the run-time type of a class of the same name.
-#include "snapshot/metadata.h"
+#include "snapshot/metadata/metadata.h"
 
 #include <gtest/gtest.h>
 #include <string.h>

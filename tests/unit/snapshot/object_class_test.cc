@@ -1,4 +1,4 @@
-#include "snapshot/object_class.h"
+#include "snapshot/metadata/object_class.h"
 
 #include <gtest/gtest.h>
 #include <string.h>
@@ -8,7 +8,7 @@
 #include <memory>
 #include <vector>
 
-#include "snapshot/module_map.h"
+#include "snapshot/metadata/module_map.h"
 
 namespace animals {
 struct Animal {

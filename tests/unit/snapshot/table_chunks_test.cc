@@ -12,8 +12,8 @@
 
 #include "dump_generated.h"
 #include "stacks/capture.h"
-#include "stacks/native_stack.h"
-#include "stacks/python_stack.h"
+#include "stacks/native/native_stack.h"
+#include "stacks/python/python_stack.h"
 #include "tensorscope/dump_format.h"
 
 // The tests' own tries stand before the library's: the linker takes nothing from the archive for them.

@@ -9,10 +9,10 @@
 #include <thread>
 
 #include "snapshot/chunk.h"
+#include "snapshot/metadata/torch_version.h"
 #include "snapshot/small_file.h"
 #include "snapshot/string_table.h"
 #include "snapshot/system_totals.h"
-#include "snapshot/torch_version.h"
 
 namespace tensorscope::snapshot {
 namespace {

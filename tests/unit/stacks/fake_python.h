@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "stacks/python_layout.h"
+#include "stacks/python/python_layout.h"
 
 namespace tensorscope::stacks {
 

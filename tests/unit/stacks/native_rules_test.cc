@@ -9,10 +9,10 @@
 #include <random>
 #include <vector>
 
-#include "stacks/cfa_program.h"
-#include "stacks/eh_frame.h"
-#include "stacks/frame_walk.h"
-#include "stacks/rule_table.h"
+#include "stacks/native/cfa_program.h"
+#include "stacks/native/eh_frame.h"
+#include "stacks/native/frame_walk.h"
+#include "stacks/native/rule_table.h"
 
 namespace tensorscope::stacks {
 namespace {

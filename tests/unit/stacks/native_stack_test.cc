@@ -1,4 +1,4 @@
-#include "stacks/native_stack.h"
+#include "stacks/native/native_stack.h"
 
 #include <alloca.h>
 #include <gtest/gtest.h>

@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "stacks/libunwind_loader.h"
-#include "stacks/native_stack.h"
+#include "stacks/native/libunwind_loader.h"
+#include "stacks/native/native_stack.h"
 
 namespace tensorscope::stacks {
 

@@ -1,4 +1,4 @@
-#include "stacks/native_trie.h"
+#include "stacks/native/native_trie.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "stacks/python_code_table.h"
+#include "stacks/python/python_code_table.h"
 
 #include <gtest/gtest.h>
 

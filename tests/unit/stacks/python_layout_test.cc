@@ -1,4 +1,4 @@
-#include "stacks/python_layout.h"
+#include "stacks/python/python_layout.h"
 
 #include <gtest/gtest.h>
 

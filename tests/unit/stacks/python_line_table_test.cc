@@ -1,4 +1,4 @@
-#include "stacks/python_line_table.h"
+#include "stacks/python/python_line_table.h"
 
 #include <gtest/gtest.h>
 

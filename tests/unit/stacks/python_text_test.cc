@@ -1,4 +1,4 @@
-#include "stacks/python_text.h"
+#include "stacks/python/python_text.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "stacks/python_trie.h"
+#include "stacks/python/python_trie.h"
 
 #include <gtest/gtest.h>
 

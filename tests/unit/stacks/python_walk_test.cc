@@ -1,4 +1,4 @@
-#include "stacks/python_walk.h"
+#include "stacks/python/python_walk.h"
 
 #include <gtest/gtest.h>
 

@@ -1,0 +1,33 @@
+// The autograd graph as the memory of its nodes shows it, before it is written (GRPH in dump.fbs).
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "dump_generated.h"
+#include "snapshot/graph/graph_seeds.h"
+
+namespace tensorscope::snapshot {
+
+struct Graph {
+  struct Node {
+    uint64_t address = 0;
+    uint64_t serial = 0;  // of the row in NODE, 0: none
+    uint64_t object = 0;
+    uint64_t sequence = 0;
+    uint32_t class_number = 0;
+    uint32_t edges = 0;  // those of the nodes before come first
+    uint32_t saved = 0;
+    uint8_t flags = 0;  // dump::GraphNodeFlag
+  };
+
+  std::vector<Node> nodes;
+  std::vector<dump::GraphEdge> edges;
+  std::vector<dump::SavedSlot> saved;
+  std::vector<const char*> class_names;  // mangled; they live in the libraries that define the classes
+  bool complete = false;
+  const char* detail = "";  // why not; a literal
+  GraphSeeds seeds;
+};
+
+}  // namespace tensorscope::snapshot

@@ -1,0 +1,84 @@
+#include "snapshot/metadata/module_map.h"
+
+#include <elf.h>
+#include <limits.h>
+#include <link.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "support/enough_memory.h"
+
+namespace tensorscope::snapshot {
+
+namespace {
+
+std::vector<uint8_t> build_id_in(const char* notes, size_t size) {
+  while (size >= sizeof(ElfW(Nhdr))) {
+    ElfW(Nhdr) note;
+    memcpy(&note, notes, sizeof(note));
+    const size_t name_size = (size_t(note.n_namesz) + 3) & ~size_t{3};
+    const size_t total = sizeof(note) + name_size + ((size_t(note.n_descsz) + 3) & ~size_t{3});
+    if (total > size) break;
+    const char* name = notes + sizeof(note);
+    if (note.n_type == NT_GNU_BUILD_ID && note.n_namesz == 4 && memcmp(name, "GNU", 4) == 0) {
+      const auto* id = reinterpret_cast<const uint8_t*>(name + name_size);
+      return std::vector<uint8_t>(id, id + note.n_descsz);
+    }
+    notes += total;
+    size -= total;
+  }
+  return {};
+}
+
+std::string path_of(const dl_phdr_info& info, bool first) {
+  if (info.dlpi_name != nullptr && *info.dlpi_name != 0) return info.dlpi_name;
+  if (!first) return {};
+  char path[PATH_MAX];  // the executable has no name here
+  const ssize_t length = readlink("/proc/self/exe", path, sizeof(path));
+  return std::string(path, length > 0 ? size_t(length) : 0);
+}
+
+}  // namespace
+
+void ModuleMap::add(const dl_phdr_info& info) {
+  MappedModule module;
+  module.path = path_of(info, modules_.empty());
+  module.load_bias = info.dlpi_addr;
+  module.begin = UINT64_MAX;
+  for (size_t i = 0; i < info.dlpi_phnum; ++i) {
+    const ElfW(Phdr)& header = info.dlpi_phdr[i];
+    const uint64_t begin = info.dlpi_addr + header.p_vaddr;
+    if (header.p_type == PT_LOAD) {
+      module.begin = std::min(module.begin, begin);
+      module.end = std::max(module.end, begin + header.p_memsz);
+      if (header.p_flags & PF_R) segments_.push_back({begin, begin + header.p_memsz});
+    } else if (header.p_type == PT_NOTE && module.build_id.empty()) {
+      module.build_id = build_id_in(reinterpret_cast<const char*>(begin), header.p_memsz);
+    }
+  }
+  if (module.end > module.begin) modules_.push_back(std::move(module));
+}
+
+bool ModuleMap::refresh() {
+  modules_.clear();
+  segments_.clear();
+  // The loader's lock is held: the walk must end as it should.
+  auto visit = [](dl_phdr_info* info, size_t, void* context) {
+    return run_if_memory_lasts([&] { static_cast<ModuleMap*>(context)->add(*info); }) ? 0 : 1;
+  };
+  if (dl_iterate_phdr(visit, this) != 0) return false;
+  std::sort(segments_.begin(), segments_.end(), [](const Segment& a, const Segment& b) { return a.begin < b.begin; });
+  return true;
+}
+
+bool ModuleMap::readable(uint64_t address, size_t size) const {
+  auto after = std::upper_bound(segments_.begin(), segments_.end(), address,
+                                [](uint64_t value, const Segment& segment) { return value < segment.begin; });
+  if (after == segments_.begin()) return false;
+  const Segment& segment = *(after - 1);
+  return address < segment.end && size <= segment.end - address;
+}
+
+}  // namespace tensorscope::snapshot

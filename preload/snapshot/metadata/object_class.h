@@ -1,0 +1,48 @@
+// The C++ class of a polymorphic object, by its run-time type information alone: word 0 of the object is its vtable,
+// vtable[-1] its std::type_info, whose second word is the mangled name (Itanium C++ ABI, 2.9.5).
+//
+// Nothing outside the segments of loaded modules is followed, so that a stale object gives no name instead of a fault.
+//
+// Context: collector; class_of may be called under a table lock (no malloc, no loader).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "snapshot/metadata/module_map.h"
+
+namespace tensorscope::snapshot {
+
+class ObjectClasses {
+ public:
+  // Forgets everything: names live in modules, which may have been unloaded. `map` must outlive the use.
+  void start(const ModuleMap* map);
+
+  // Mangled name of the class that `vtable` (an object's first word) belongs to, "" if it is none.
+  const char* by_vtable(uint64_t vtable);
+
+  // The same for an object that is known to be readable.
+  const char* of(const void* object);
+
+  // Whether that class is `base` (a mangled name) or derives from it, as far as its type_info tells.
+  bool derives_from(uint64_t vtable, const char* base);
+
+ private:
+  const char* read_name(uint64_t vtable) const;
+  const char* read_type_name(uint64_t type) const;
+  bool type_derives_from(uint64_t type, const char* base, int depth);
+
+  struct Slot {
+    uint64_t vtable = 0;
+    const char* name = nullptr;
+  };
+  static constexpr size_t kSlots = 4096;  // a power of two; a program has some hundred classes of nodes and tensors
+  Slot slots_[kSlots];
+  const ModuleMap* map_ = nullptr;
+};
+
+// Reads the words at `addresses` of this process without faulting where nothing is mapped (any more): such words are 0.
+// False: the system does not allow it.
+bool read_words_safely(const uint64_t* addresses, uint64_t* words, size_t count);
+
+}  // namespace tensorscope::snapshot

@@ -1,0 +1,243 @@
+#include "stacks/native/native_stack.h"
+
+#include <link.h>
+
+#include "stacks/native/eh_frame.h"
+#include "stacks/native/frame_walk.h"
+#include "stacks/native/libunwind_loader.h"
+#include "stacks/native/native_trie.h"
+#include "stacks/native/rule_table.h"
+#include "stacks/own_frames.h"
+#include "stacks/thread_stack.h"
+#include "support/coverage.h"
+#include "support/options.h"
+
+namespace tensorscope::stacks {
+
+namespace {
+
+// Every so many captures of a thread one is compared with libunwind's; prime, so that it falls on every place of a
+// loop.
+constexpr uint32_t kCheckEvery = 4093;
+
+constinit Libunwind g_libunwind;
+constinit NativeTrie g_trie;
+constinit RuleTable g_rules;
+constinit OwnCode g_own_code;
+constinit std::atomic<bool> g_started{false};
+constinit std::atomic<bool> g_walks{false};       // by our own rules; false: by libunwind alone
+constinit std::atomic<uint32_t> g_generation{0};  // a thread's cache that is of another one is void
+constinit std::atomic<bool> g_cut_reported{false};
+constinit std::atomic<uint64_t> g_by_libunwind{0}, g_checked{0}, g_disagreed{0};
+
+void report_cut() {
+  if (g_cut_reported.exchange(true, std::memory_order_relaxed)) return;
+  if (coverage(Subject::native_stacks).seen.load(std::memory_order_acquire) != Seen::yes) return;
+  set_coverage(Subject::native_stacks, Seen::partly, "stacks deeper than 1024 frames lost their outer end");
+}
+
+StackId missed() {
+  count_missed(Subject::native_stacks);
+  return 0;
+}
+
+// The first frame outside this library. Its own functions all keep RBP (-fno-omit-frame-pointer), so their frames are a
+// linked list. False: the list leaves the stack.
+bool find_innermost(const ThreadStack& stack, const void* frame_address, FrameState& state) {
+  auto frame = reinterpret_cast<uint64_t>(frame_address);
+  for (int i = 0; i < ThreadStack::kMaxOwnFrames && stack.holds(frame) && stack.holds(frame + 15); ++i) {
+    const auto* words = reinterpret_cast<const volatile uint64_t*>(frame);
+    state = {words[1], frame + 16, words[0]};
+    if (!g_own_code.holds(state.ip)) return true;
+    if (state.bp <= frame || (state.bp & 7) != 0) return false;
+    frame = state.bp;
+  }
+  return false;
+}
+
+// Whether libunwind sees the frames of the path.
+bool libunwind_agrees(ThreadStack& stack, const Walk& walk) {
+  const int size = int(sizeof stack.addresses / sizeof stack.addresses[0]);
+  g_checked.fetch_add(1, std::memory_order_relaxed);
+  const int count = g_libunwind.backtrace(stack.addresses, size);
+  const auto address = [&](int i) { return reinterpret_cast<uint64_t>(stack.addresses[i]); };
+  int first = 0;
+  while (first < count && address(first) != path_address(stack, 0)) ++first;
+  if (count - first < walk.frames || (walk.end != Walk::cut && count - first != walk.frames)) return false;
+  for (int i = 0; i < walk.frames; ++i) {
+    if (address(first + i) != path_address(stack, i)) return false;
+  }
+  return true;
+}
+
+// Walks and brings the cache up to date.
+Walk walk_and_remember(ThreadStack& stack, const FrameState& innermost) {
+  for (;;) {
+    const Walk walk = walk_frames(stack, g_rules, innermost);
+    if (walk.changed_frames == 0 || walk.end != Walk::complete || give_nodes(stack, walk, g_trie)) return walk;
+  }
+}
+
+void forget_rules(ThreadStack* stack) {
+  g_rules.clear();
+  g_libunwind.flush();
+  const uint32_t generation = g_generation.fetch_add(1, std::memory_order_acq_rel) + 1;
+  if (stack != nullptr) {
+    stack->cache.clear();
+    stack->generation = generation;
+  }
+}
+
+// Compares the walk with libunwind's. An unloaded library's rules may be in use for another that came to its addresses:
+// where the two differ, everything is forgotten once and walked anew; then libunwind is believed. False: the walk is
+// not good.
+bool check(ThreadStack& stack, const FrameState& innermost, Walk& walk) {
+  if (!g_libunwind.usable() || libunwind_agrees(stack, walk)) return true;
+  g_disagreed.fetch_add(1, std::memory_order_relaxed);
+  forget_rules(&stack);
+  walk = walk_and_remember(stack, innermost);
+  if (walk.end == Walk::gave_up) return false;
+  if (libunwind_agrees(stack, walk)) return true;
+  g_walks.store(false, std::memory_order_relaxed);
+  set_coverage(Subject::native_stacks, Seen::yes,
+               "by libunwind alone: the faster unwinder disagreed with it and was switched off");
+  return false;
+}
+
+// A stack that is cut has no records: its nodes hang off another root.
+StackId intern_cut(ThreadStack& stack, const Walk& walk, int leaf) {
+  report_cut();
+  StackId id = 0;
+  for (int i = walk.frames - 1; i >= leaf; --i) {
+    id = g_trie.child(id, path_address(stack, i));
+    if (id == 0) break;
+  }
+  return id;
+}
+
+// False: this stack is not for the rules.
+bool capture_by_rules(ThreadStack& stack, const void* frame_address, const void* until, StackId& id) {
+  FrameState innermost;
+  if (!find_innermost(stack, frame_address, innermost)) return false;
+  if (const uint32_t generation = g_generation.load(std::memory_order_acquire);
+      __builtin_expect(stack.generation != generation, false)) {
+    stack.cache.clear();
+    stack.generation = generation;
+  }
+  stack.learnt = false;
+  Walk walk = walk_and_remember(stack, innermost);
+  if (__builtin_expect(walk.end == Walk::gave_up, false)) return false;
+  const bool wants_check = ++stack.captures % kCheckEvery == 0 || stack.learnt;
+  if (__builtin_expect(wants_check, false) && !check(stack, innermost, walk)) return false;
+  int leaf = 0;
+  if (until != nullptr && innermost.ip != reinterpret_cast<uint64_t>(until)) {
+    for (int i = 0; i < walk.frames && i < ThreadStack::kMaxOwnFrames; ++i) {
+      if (path_address(stack, i) != reinterpret_cast<uint64_t>(until)) continue;
+      leaf = i;
+      break;
+    }
+  }
+  id = walk.end == Walk::cut ? intern_cut(stack, walk, leaf) : stack.cache[stack.path[leaf]].node();
+  return true;
+}
+
+// Index of the first of libunwind's frames to keep.
+int first_kept_frame(void* const* addresses, int count, const void* caller, const void* until) {
+  if (until != nullptr) {
+    for (int i = 0; i < count && i < ThreadStack::kMaxOwnFrames; ++i) {
+      if (addresses[i] == until) return i;
+    }
+  }
+  int i = 0;
+  while (i < count && addresses[i] != caller) ++i;
+  while (i < count && g_own_code.holds(reinterpret_cast<uint64_t>(addresses[i]))) ++i;
+  return i;
+}
+
+__attribute__((noinline)) StackId capture_by_libunwind(ThreadStack& stack, const void* caller, const void* until) {
+  g_by_libunwind.fetch_add(1, std::memory_order_relaxed);
+  const int size = int(sizeof stack.addresses / sizeof stack.addresses[0]);
+  const int count = g_libunwind.backtrace(stack.addresses, size);
+  const int first = first_kept_frame(stack.addresses, count, caller, until);
+  int end = count;
+  if (count - first > ThreadStack::kMaxFrames || count == size) {
+    end = count - first > ThreadStack::kMaxFrames ? first + ThreadStack::kMaxFrames : count;
+    report_cut();
+  }
+  StackId id = 0;
+  for (int i = end - 1; i >= first; --i) {
+    id = g_trie.child(id, reinterpret_cast<uint64_t>(stack.addresses[i]));
+    if (id == 0) break;
+  }
+  return id == 0 ? missed() : id;
+}
+
+}  // namespace
+
+void start_native() {
+  if (!options().native_stacks) {
+    return set_coverage(Subject::native_stacks, Seen::no, "switched off (TENSORSCOPE_NATIVE)");
+  }
+  if (!g_libunwind.open()) {
+    return set_coverage(Subject::native_stacks, Seen::no,
+                        "libunwind.so.8 was not found (Debian: apt install libunwind8)");
+  }
+  if (!ThreadStack::start()) {
+    return set_coverage(Subject::native_stacks, Seen::no, "no thread-specific data key is left");
+  }
+  g_own_code = find_own_code();
+#if defined(__x86_64__)
+  start_eh_frame();
+  g_walks.store(true, std::memory_order_relaxed);
+  set_coverage(Subject::native_stacks, Seen::yes, "by cached unwind rules, checked against libunwind");
+#else
+  set_coverage(Subject::native_stacks, Seen::yes, "by libunwind");
+#endif
+  g_started.store(true, std::memory_order_release);
+}
+
+__attribute__((noinline)) StackId capture_native(const void* until) {
+  if (!g_started.load(std::memory_order_acquire)) return 0;
+  ThreadStack* stack = ThreadStack::current();
+  if (stack == nullptr) return missed();
+  if (__builtin_expect(g_walks.load(std::memory_order_relaxed), true)) {
+    StackId id = 0;
+    if (capture_by_rules(*stack, __builtin_frame_address(0), until, id)) return id != 0 ? id : missed();
+  }
+  return capture_by_libunwind(*stack, __builtin_return_address(0), until);
+}
+
+size_t native_frame_count() { return g_trie.count(); }
+NativeFrame native_frame(StackId id) { return g_trie.frame(id); }
+uint64_t native_memory() { return g_trie.memory(); }
+
+NativeCounts native_counts() {
+  return {g_by_libunwind.load(std::memory_order_relaxed), g_checked.load(std::memory_order_relaxed),
+          g_disagreed.load(std::memory_order_relaxed), g_walks.load(std::memory_order_relaxed)};
+}
+
+void native_after_fork_in_child() {
+  if (!g_libunwind.usable() || g_libunwind.after_fork_in_child()) return;
+  set_coverage(Subject::native_stacks, g_walks.load() ? Seen::partly : Seen::no,
+               "another thread was inside libunwind when this process was forked: what needs it is lost");
+}
+
+namespace {
+
+int note_unloads(dl_phdr_info* info, size_t, void* unloads) {
+  *static_cast<uint64_t*>(unloads) = info->dlpi_subs;
+  return 1;
+}
+
+}  // namespace
+
+void native_forget_unloaded() {
+  static uint64_t known = 0;
+  uint64_t unloads = 0;
+  dl_iterate_phdr(note_unloads, &unloads);
+  if (unloads == known) return;
+  known = unloads;
+  forget_rules(nullptr);
+}
+
+}  // namespace tensorscope::stacks

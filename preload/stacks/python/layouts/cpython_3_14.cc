@@ -1,0 +1,12 @@
+// CPython 3.14: the offsets come from _Py_DebugOffsets at the head of _PyRuntime
+// (Include/internal/pycore_debug_offsets.h of 3.14.10).
+#include "stacks/python/python_debug_offsets.h"
+
+namespace tensorscope::stacks {
+
+bool read_cpython314(const void* runtime, uint64_t version, PythonLayout& layout) {
+  return read_debug_offsets({.interpreter_state_words = 16, .interpreter_frame_words = 8, .code_object_words = 11},
+                            runtime, version, layout);
+}
+
+}  // namespace tensorscope::stacks

@@ -1,0 +1,163 @@
+#include "stacks/python/python_capture.h"
+
+#include <pthread.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "support/coverage.h"
+#include "support/pages.h"
+#include "support/spin_lock.h"
+
+namespace tensorscope::stacks {
+
+namespace {
+
+constexpr size_t kDeepest = 2048;  // frames of one stack; what is outside becomes PythonCodeTable::kLeftOut
+constexpr size_t kTypeOffset = 8;  // PyObject.ob_type
+
+}  // namespace
+
+struct PythonCapture::ThreadStack {
+  // If a known code object was freed since, its address may stand for another one now.
+  uint64_t generation;
+  size_t depth;
+  bool left_out;                  // there were frames beyond kDeepest
+  KnownFrame known[kDeepest];     // outermost first
+  RawFrame walked[kDeepest + 1];  // innermost first
+  ThreadStack* next_spare;
+};
+
+thread_local PythonCapture::ThreadStack* PythonCapture::t_stack = nullptr;
+
+// ---- What is kept for a thread ----------------------------------------------------------------------------------
+
+namespace {
+
+constinit SpinLock g_spare_lock;
+constinit void* g_spare = nullptr;  // ThreadStacks of threads that ended
+constinit std::atomic<uint64_t> g_thread_memory{0};
+constinit pthread_key_t g_thread_end;
+constinit bool g_thread_end_known = false;
+
+}  // namespace
+
+void PythonCapture::prepare() { g_thread_end_known = pthread_key_create(&g_thread_end, give_back) == 0; }
+
+void PythonCapture::give_back(void* stack) {
+  t_stack = nullptr;
+  SpinGuard guard(g_spare_lock);
+  if (!guard) return;
+  auto* spare = static_cast<ThreadStack*>(stack);
+  spare->next_spare = static_cast<ThreadStack*>(g_spare);
+  g_spare = spare;
+}
+
+PythonCapture::ThreadStack* PythonCapture::take_spare() {
+  SpinGuard guard(g_spare_lock);
+  if (!guard || g_spare == nullptr) return nullptr;
+  auto* stack = static_cast<ThreadStack*>(g_spare);
+  g_spare = stack->next_spare;
+  stack->depth = 0;
+  return stack;
+}
+
+PythonCapture::ThreadStack* PythonCapture::new_thread_stack() {
+  ThreadStack* stack = take_spare();
+  if (stack == nullptr) {
+    stack = static_cast<ThreadStack*>(map_pages(sizeof(ThreadStack)));
+    if (stack == nullptr) return nullptr;
+    g_thread_memory.fetch_add(sizeof(ThreadStack), std::memory_order_relaxed);
+  }
+  if (g_thread_end_known) pthread_setspecific(g_thread_end, stack);
+  t_stack = stack;
+  return stack;
+}
+
+uint64_t PythonCapture::thread_memory() const { return g_thread_memory.load(std::memory_order_relaxed); }
+
+void PythonCapture::after_fork_in_child() { g_spare_lock.unlock(); }
+
+// ---- Capture ------------------------------------------------------------------------------------------------------
+
+// `self` of a call wrapper. The plain one, called by the wrapped one, would only say the same again.
+uint64_t PythonCapture::module_object(const RawFrame& raw, ModuleCall call, const KnownFrame* caller) const {
+  const void* object = nullptr;
+  if (call == ModuleCall::wrapped) {
+    object = first_local(interpreter_.layout, raw.frame, nullptr);
+  } else if (call == ModuleCall::plain && (caller == nullptr || caller->call != ModuleCall::wrapped)) {
+    object = first_local(interpreter_.layout, raw.frame, interpreter_.api.cell_type);
+  }
+  return reinterpret_cast<uintptr_t>(object);
+}
+
+// Looks the frame up in the tables. False: they are full.
+bool PythonCapture::intern_frame(const RawFrame& raw, const KnownFrame* caller, StackId parent, KnownFrame& known) {
+  known = {raw.code, raw.position, 0, parent, ModuleCall::none};
+  const char* type = nullptr;
+  if (raw.code != nullptr) std::memcpy(&type, raw.code + kTypeOffset, sizeof type);
+  if (type != interpreter_.api.code_type) return true;  // runs no Python code: its caller's node stands for it
+  uint32_t code = codes_.find(raw.code, interpreter_.layout);
+  if (code == 0) code = codes_.add(raw.code, interpreter_.layout);
+  if (code == 0) return false;
+  known.call = codes_[code].call;
+  known.module_object = module_object(raw, known.call, caller);
+  known.node = trie_.intern({parent, code, raw.offset(interpreter_.layout), raw.entry(), known.module_object});
+  return known.node != 0;
+}
+
+// How many of the outermost frames are those of the thread's last stack. Exact: a node of the trie stands for the code
+// object, the position in it and `self`, not for one activation; and the code objects of the last stack are the same
+// ones as long as none was freed.
+size_t PythonCapture::common_depth(const ThreadStack& stack, size_t depth) const {
+  const size_t limit = std::min(depth, stack.depth);
+  size_t common = 0;
+  const RawFrame* raw = stack.walked + depth;
+  for (const KnownFrame* known = stack.known; common < limit; ++common, ++known) {
+    --raw;
+    if (raw->code != known->code || raw->position != known->position) break;
+    if (known->call != ModuleCall::none &&
+        module_object(*raw, known->call, common == 0 ? nullptr : known - 1) != known->module_object) {
+      break;
+    }
+  }
+  return common;
+}
+
+StackId PythonCapture::capture_into(ThreadStack& stack, const char* thread_state) {
+  bool left_out = false;
+  const size_t depth = walk_frames(interpreter_.layout, thread_state, stack.walked, kDeepest, left_out);
+  if (depth == 0) return 0;
+  const uint64_t generation = codes_.generation();
+  if (stack.generation != generation || stack.left_out != left_out) stack.depth = 0;
+  stack.generation = generation;
+  stack.left_out = left_out;
+
+  size_t at = common_depth(stack, depth);
+  StackId parent = at == 0 ? 0 : stack.known[at - 1].node;
+  if (at == 0 && left_out) parent = trie_.intern({0, PythonCodeTable::kLeftOut, 0, 1, 0});
+  for (; at < depth; ++at) {
+    const KnownFrame* caller = at == 0 ? nullptr : &stack.known[at - 1];
+    if (!intern_frame(stack.walked[depth - 1 - at], caller, parent, stack.known[at])) {
+      stack.depth = at;
+      count_missed(Subject::python_stacks);
+      return 0;
+    }
+    parent = stack.known[at].node;
+  }
+  stack.depth = depth;
+  return parent;
+}
+
+StackId PythonCapture::capture() {
+  PyObject* thread_state = interpreter_.api.this_thread_state();
+  if (thread_state == nullptr) return 0;
+  ThreadStack* stack = t_stack;
+  if (stack == nullptr && (stack = new_thread_stack()) == nullptr) {
+    count_missed(Subject::python_stacks);
+    return 0;
+  }
+  return capture_into(*stack, reinterpret_cast<const char*>(thread_state));
+}
+
+}  // namespace tensorscope::stacks

@@ -1,0 +1,60 @@
+// One capture of the calling thread's Python stack: the walk, the comparison with the thread's last stack, and the
+// look-up of the frames that differ from it.
+//
+// Context: capture() in hooks, GIL not needed; prepare() and after_fork_in_child() as named. A constinit global; what
+// is kept for a thread (some pages) goes to the next new thread when it ends.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+#include "live/ids.h"
+#include "stacks/python/python_code_table.h"
+#include "stacks/python/python_interpreter.h"
+#include "stacks/python/python_trie.h"
+#include "stacks/python/python_walk.h"
+
+namespace tensorscope::stacks {
+
+class PythonCapture {
+ public:
+  constexpr PythonCapture(const PythonInterpreter& interpreter, PythonCodeTable& codes, PythonTrie& trie)
+      : interpreter_(interpreter), codes_(codes), trie_(trie) {}
+
+  // Once, before the first capture.
+  void prepare();
+
+  // 0: no Python frames on this thread, or (counted as missed) no memory for them.
+  StackId capture();
+
+  uint64_t thread_memory() const;
+  void after_fork_in_child();
+
+ private:
+  // A frame of the last stack, with what the tables said of it.
+  struct KnownFrame {
+    const char* code;
+    uint64_t position;
+    uint64_t module_object;
+    StackId node;
+    ModuleCall call;
+  };
+  struct ThreadStack;
+  static thread_local ThreadStack* t_stack;
+
+  static ThreadStack* new_thread_stack();
+  static ThreadStack* take_spare();
+  static void give_back(void* stack);
+
+  uint64_t module_object(const RawFrame& raw, ModuleCall call, const KnownFrame* caller) const;
+  bool intern_frame(const RawFrame& raw, const KnownFrame* caller, StackId parent, KnownFrame& known);
+  size_t common_depth(const ThreadStack& stack, size_t depth) const;
+  StackId capture_into(ThreadStack& stack, const char* thread_state);
+
+  const PythonInterpreter& interpreter_;
+  PythonCodeTable& codes_;
+  PythonTrie& trie_;
+};
+
+}  // namespace tensorscope::stacks

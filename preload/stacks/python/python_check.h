@@ -1,0 +1,28 @@
+// The self-check of Python stacks: one stack read raw and asked of the interpreter's public API, function by function
+// and line by line.
+//
+// Context: with the GIL held. Leaves the error indicator as it was; creates no references that outlive the call.
+#pragma once
+
+#include <cstdint>
+
+#include "live/ids.h"
+#include "stacks/python/python_interpreter.h"
+
+namespace tensorscope::stacks {
+
+enum class Agreement : uint8_t { nothing_to_compare, yes, no };
+
+// Context: hook, GIL not needed. The calling thread's frames; memory is read through the kernel, which answers for
+// every address. Where the kernel refuses to answer at all, this check says yes.
+Agreement frames_look_sound(const PythonInterpreter& interpreter);
+
+// Context: with the GIL held. Leaves the error indicator as it was; creates no references that outlive the call.
+// The calling thread's present stack against `capture`'s.
+Agreement compare_stack(const PythonInterpreter& interpreter, StackId (*capture)());
+
+// The same inside a small program of our own (nested functions, a comprehension, a callback from C, a generator), for a
+// thread that runs no Python at the moment.
+Agreement compare_in_test_program(const PythonInterpreter& interpreter, StackId (*capture)());
+
+}  // namespace tensorscope::stacks
