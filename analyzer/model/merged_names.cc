@@ -99,7 +99,7 @@ std::string merged_names(const std::vector<std::string>& names) {
   for (size_t i = 0; i < std::min(order.size(), kShown); i++) {
     text += (i == 0 ? "" : "; ") + merged_text(*order[i].first, *order[i].second);
   }
-  if (order.size() > kShown) text += "; ... (" + std::to_string(order.size() - kShown) + " more)";
+  if (order.size() > kShown) text += " and " + std::to_string(order.size() - kShown) + " more";
   return text;
 }
 

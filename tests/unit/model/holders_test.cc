@@ -538,7 +538,7 @@ TEST(MergedNames, Numbers) {
   EXPECT_EQ(merged_names({"model.layers.0.attn.out[0]", "model.layers.7.attn.out[0]"}), "model.layers.*.attn.out[0]");
   EXPECT_EQ(merged_names({"h[1]['a'][2]", "h[2]['a'][3]"}), "h[*]['a'][*]");
   EXPECT_EQ(merged_names({"fc1.weight", "fc2.weight"}), "fc1.weight; fc2.weight");
-  EXPECT_EQ(merged_names({"c", "a[1]", "a[2]", "d"}), "a[1..2]; c; ... (1 more)");
+  EXPECT_EQ(merged_names({"c", "a[1]", "a[2]", "d"}), "a[1..2]; c and 1 more");
   EXPECT_EQ(merged_names({"a[99999999999999999999999999]", ""}), "a[99999999999999999999999999]");
   EXPECT_EQ(merged_names({}), "");
 }
