@@ -1,6 +1,7 @@
 """`tensorscope graph` on real graphs, against the program's own walk over next_functions."""
 
 import json
+import shutil
 
 import harness
 import pytest
@@ -95,3 +96,11 @@ def test_a_program_without_python(tmp_path):
     assert found["nodes"][0]["class"] == "MeanBackward0" and len(found["leaves"]) == 4
     assert "cpp_program" in found["nodes"][0]["where"] and found["freed_nodes"] == 4
     assert not json.loads(harness.cli("graph", dump, "--format", "json").stdout)["keeps"]["certain"]
+
+
+def test_graphviz_draws_what_is_written(asked, tmp_path):
+    if shutil.which("dot") is None:
+        pytest.skip("Graphviz is not installed")
+    for ending, begin in (("svg", b"<?xml"), ("png", b"\x89PNG")):
+        harness.cli("graph", asked["dump"], "--of", "encoded", "-o", tmp_path / f"graph.{ending}")
+        assert (tmp_path / f"graph.{ending}").read_bytes().startswith(begin)
