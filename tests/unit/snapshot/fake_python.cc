@@ -4,4 +4,5 @@
 namespace tensorscope::python {
 bool attach() { return false; }
 Findings look_at_program(unsigned, const SnapshotFacts&) { return {}; }
+void after_fork_in_child() {}
 }  // namespace tensorscope::python
