@@ -130,7 +130,7 @@ class Judge {
     for (const Reference& reference : dump_.references.of(tensor)) {
       const ReferenceRoot root = ReferenceRoot(reference.root);
       if (root == ReferenceRoot::output) {
-        said = &reference;
+        if (said == nullptr) said = &reference;
       } else if (root != ReferenceRoot::user && held == nullptr) {
         held = &reference;
       }

@@ -58,11 +58,15 @@ class Names {
 
   std::vector<std::string> of(uint32_t tensor) {
     ranked_.clear();
+    bool returned = false;  // known from the call itself: what the graph tells of outputs says no more
     for (const Reference& reference : dump_.references.of(tensor)) {
       const Rank rank = rank_of(reference);
       if (rank != kNoName && !reference.text.empty()) ranked_.emplace_back(rank, reference.line());
+      returned |= rank == kOutput;
     }
-    for (const std::string& output : outputs_[tensor]) ranked_.emplace_back(kOutput, output);
+    if (!returned) {
+      for (const std::string& output : outputs_[tensor]) ranked_.emplace_back(kOutput, output);
+    }
     if (const uint32_t owner = links_.gradient_of(tensor); owner != kNone) add_gradient_names(owner);
     std::stable_sort(ranked_.begin(), ranked_.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
     std::vector<std::string> names;

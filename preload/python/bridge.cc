@@ -8,8 +8,10 @@
 #include "python/exit_dump.h"
 #include "python/gil_thread.h"
 #include "python/interpreter.h"
+#include "python/module_outputs.h"
 #include "stacks/python/python_stack.h"
 #include "support/clock.h"
+#include "support/options.h"
 
 namespace tensorscope::python {
 
@@ -17,6 +19,7 @@ namespace {
 
 enum class Attached : uint8_t { no, waiting, yes };
 std::atomic<Attached> g_attached{Attached::no};
+std::atomic<Attached> g_outputs{Attached::no};
 
 class AttachJob : public GilJob {
  public:
@@ -28,6 +31,20 @@ class AttachJob : public GilJob {
     g_attached.store(Attached::yes, std::memory_order_release);
   }
 };
+
+class OutputsJob : public GilJob {
+ public:
+  void run(const Gil& gil) override {
+    g_outputs.store(record_module_outputs(gil) ? Attached::yes : Attached::no, std::memory_order_release);
+  }
+};
+
+// An atomic word that says whether a job is still to be posted, is waiting, or is done.
+void post_once(std::atomic<Attached>& stage, GilJob* (*make)()) {
+  Attached before = Attached::no;
+  if (!stage.compare_exchange_strong(before, Attached::waiting, std::memory_order_acq_rel)) return;
+  if (!post_with_gil(make())) stage.store(Attached::no, std::memory_order_release);
+}
 
 class LookJob : public GilJob {
  public:
@@ -64,11 +81,17 @@ const char* explain(GilOutcome outcome) {
 
 bool attach() {
   if (g_attached.load(std::memory_order_acquire) == Attached::no && find_interpreter() && interpreter_alive()) {
-    g_attached.store(Attached::waiting, std::memory_order_release);
     stacks::start_python();  // where the interpreter came after torch
-    if (!post_with_gil(new AttachJob)) g_attached.store(Attached::no, std::memory_order_release);
+    post_once(g_attached, []() -> GilJob* { return new AttachJob; });
   }
-  return g_attached.load(std::memory_order_acquire) == Attached::yes;
+  const bool attached = g_attached.load(std::memory_order_acquire) == Attached::yes;
+  if (attached && waits_for_torch_nn()) post_once(g_outputs, []() -> GilJob* { return new OutputsJob; });
+  return attached && !waits_for_torch_nn();
+}
+
+bool waits_for_torch_nn() {
+  return options().module_outputs && known_interpreter() && interpreter_alive() &&
+         g_outputs.load(std::memory_order_acquire) != Attached::yes;
 }
 
 Findings look_at_program(unsigned timeout_ms, const SnapshotFacts& facts) {
@@ -100,8 +123,9 @@ Findings look_at_program(unsigned timeout_ms, const SnapshotFacts& facts) {
 void after_fork_in_child() {
   reset_gil_thread_after_fork();
   reset_exit_dump_after_fork();
-  if (g_attached.load(std::memory_order_acquire) == Attached::waiting) {
-    g_attached.store(Attached::no, std::memory_order_release);
+  for (std::atomic<Attached>* stage : {&g_attached, &g_outputs}) {
+    Attached waiting = Attached::waiting;
+    stage->compare_exchange_strong(waiting, Attached::no, std::memory_order_acq_rel);
   }
 }
 

@@ -16,10 +16,14 @@ namespace tensorscope::python {
 // inittab where the executable or libpython is already there. Costs two symbol look-ups, nothing else.
 void register_builtin_module();
 
-// Context: collector, called when torch is seen, and by look_at_program() until it succeeds. Finds an initialised
-// interpreter and has a thread that waits for the GIL register the exit dump with `atexit`, and put `libtensorscope`
-// into sys.modules where the inittab came too late. Does not wait for that thread. True once all is done.
+// Context: collector, called when torch is seen, while waits_for_torch_nn(), and by look_at_program() until it
+// succeeds. Finds an initialised interpreter and has a thread that waits for the GIL register the exit dump with
+// `atexit`, and put `libtensorscope` into sys.modules where the inittab came too late, and have what modules return
+// recorded where that is asked for. Does not wait for that thread. True once all is done.
 bool attach();
+
+// Context: collector. True while attach() must be called again because torch.nn was not there yet.
+bool waits_for_torch_nn();
 
 // True where an interpreter that is initialised and not finalizing is known. Any context but signal.
 bool interpreter_alive();

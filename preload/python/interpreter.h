@@ -55,6 +55,8 @@ using Visit = int (*)(Object*, void*);
   F(Object*, PyCell_Get, (Object*))                                                     \
   F(long long, PyLong_AsLongLong, (Object*))                                            \
   F(double, PyFloat_AsDouble, (Object*))                                                \
+  F(Object*, PyWeakref_NewRef, (Object*, Object*))                                      \
+  F(Object*, PyWeakref_GetObject, (Object*))                                            \
   F(Object*, PyFunction_GetCode, (Object*))                                             \
   F(Object*, PyFunction_GetClosure, (Object*))                                          \
   F(Object*, PyFunction_GetDefaults, (Object*))                                         \

@@ -59,8 +59,8 @@ Waiter* g_first_waiter = nullptr;
 bool g_gate_held = false;           // by the forking thread
 bool g_restart_after_fork = false;  // likewise
 
-void futex_wait(std::atomic<uint32_t>& word, uint32_t value) {
-  syscall(SYS_futex, &word, FUTEX_WAIT_PRIVATE, value, nullptr, nullptr, 0);
+void futex_wait(std::atomic<uint32_t>& word, uint32_t value, const timespec* at_most = nullptr) {
+  syscall(SYS_futex, &word, FUTEX_WAIT_PRIVATE, value, at_most, nullptr, 0);
 }
 
 // Async-signal-safe; leaves errno as it was.
@@ -118,10 +118,22 @@ Job next_job(Waiter** waiter) {
   return Job::signal;
 }
 
+// Until a job comes. Where torch has been loaded and its Python part is still being imported, that is looked at from
+// time to time, since nothing tells when it is done.
+void wait_for_job(uint32_t seen, unsigned& tries) {
+  constexpr timespec kPause = {0, 20'000'000};
+  constexpr unsigned kMostTries = 3000;
+  if (!python::waits_for_torch_nn() || tries >= kMostTries) return futex_wait(g_wake, seen);
+  ++tries;
+  futex_wait(g_wake, seen, &kPause);
+  run_if_memory_lasts([] { python::attach(); });
+}
+
 void* run_collector(void*) {
   ++t_inside;  // for good: nothing that this thread causes is recorded
   pthread_setname_np(pthread_self(), "tensorscope");
   run_if_memory_lasts([] { python::attach(); });
+  unsigned tries = 0;
   for (;;) {
     const uint32_t seen = g_wake.load(std::memory_order_acquire);
     Waiter* waiter = nullptr;
@@ -135,7 +147,7 @@ void* run_collector(void*) {
         write_for_signal();
         break;
       case Job::none:
-        futex_wait(g_wake, seen);
+        wait_for_job(seen, tries);
     }
   }
 }

@@ -5,8 +5,9 @@ namespace tensorscope {
 namespace {
 CoverageEntry g_entries[size_t(Subject::count_)];
 constexpr const char* kNames[size_t(Subject::count_)] = {
-    "tensors",       "CPU memory",    "mapped memory", "CUDA memory",  "tensor metadata", "autograd", "autograd graph",
-    "native stacks", "Python stacks", "module paths",  "signal dumps", "exit dumps",      "fork",
+    "tensors",        "CPU memory",     "mapped memory", "CUDA memory",   "tensor metadata",
+    "autograd",       "autograd graph", "native stacks", "Python stacks", "module paths",
+    "module outputs", "signal dumps",   "exit dumps",    "fork",
 };
 }  // namespace
 

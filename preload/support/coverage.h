@@ -21,7 +21,8 @@ enum class Subject : uint8_t {
   autograd_graph,  // edges and saved tensors, read at dump time
   native_stacks,
   python_stacks,
-  module_paths,  // which nn.Module a frame belongs to, named in phase 2
+  module_paths,    // which nn.Module a frame belongs to, named in phase 2
+  module_outputs,  // what modules' calls returned, where asked for
   signal_trigger,
   exit_trigger,
   fork,

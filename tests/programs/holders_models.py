@@ -1,5 +1,6 @@
 """Models and optimizers whose tensors have names of their own: writes what named_parameters, named_buffers and state_dict say
 to $TRUTH_DIR/models.json, and has itself dumped."""
+import gc
 import json
 import os
 
@@ -45,6 +46,10 @@ class Wrapper(nn.Module):
 torch.manual_seed(0)
 first, second = Tied(), Tied()
 wrapped = Wrapper(Tied())
+gc.disable()
+without_name = Wrapper(first)  # garbage: no name for what it registers
+without_name.me = [without_name]
+del without_name
 free = nn.Parameter(torch.ones(3))
 adam = torch.optim.Adam(list(first.parameters()) + list(wrapped.parameters()) + [free], lr=1e-3)
 sgd = torch.optim.SGD(second.parameters(), lr=1e-3, momentum=0.9)

@@ -17,7 +17,7 @@ using dump::ReferenceRoot;
 ModuleTree::ModuleTree(const Gil& gil, const ObjectGraph& graph, const std::vector<Kind>& kinds, Attributes& attributes)
     : gil_(gil), graph_(graph), attributes_(attributes) {
   for (uint32_t i = 0; i < graph.size(); ++i) {
-    if (kinds[i] == Kind::nn_module) modules_.push_back({i, {}, false});
+    if (kinds[i] == Kind::nn_module) modules_.push_back({i, {}});
   }
   std::sort(modules_.begin(), modules_.end(),
             [&](const Module& a, const Module& b) { return graph.object(a.object) < graph.object(b.object); });
@@ -30,30 +30,42 @@ ModuleTree::ModuleTree(const Gil& gil, const ObjectGraph& graph, const std::vect
       const auto found = numbers.find(graph.find(value));
       if (found == numbers.end()) return true;
       modules_[i].children.push_back(found->second);
-      modules_[found->second].child |= found->second != i;
       return true;
     });
   }
 }
 
+bool ModuleTree::has_name(uint32_t object, const ObjectPaths& paths) {
+  const Root* root = paths.reached(object) ? paths.root_of(object) : nullptr;
+  return root && root->kind != ReferenceRoot::extension && root->kind != ReferenceRoot::thread &&
+         root->kind != ReferenceRoot::cycle;
+}
+
 void ModuleTree::lead(ObjectPaths& paths) const {
-  std::vector<bool> led(modules_.size());
+  std::vector<bool> named(modules_.size()), child(modules_.size()), led(modules_.size());
+  for (uint32_t i = 0; i < modules_.size(); ++i) named[i] = has_name(modules_[i].object, paths);
+  // A variable that holds a model names it better than a wrapper that nothing with a name holds.
+  const auto leads = [&](uint32_t parent, uint32_t i) { return parent != i && (named[parent] || !named[i]); };
+  for (uint32_t i = 0; i < modules_.size(); ++i) {
+    for (const uint32_t each : modules_[i].children) child[each] = child[each] || leads(i, each);
+  }
   std::vector<uint32_t> level;
   for (uint32_t i = 0; i < modules_.size(); ++i) {
-    if (modules_[i].child) continue;
+    if (child[i]) continue;
     led[i] = true;
     level.push_back(i);
   }
   for (size_t next = 0; next < level.size(); ++next) {
-    const Module& module = modules_[level[next]];
+    const uint32_t parent = level[next];
+    const Module& module = modules_[parent];
     if (!paths.reached(module.object)) continue;
     for (const char* name : {"_parameters", "_buffers"}) attributes_.lead(graph_, module.object, name, paths);
     const uint32_t children = attributes_.lead(graph_, module.object, "_modules", paths);
-    for (const uint32_t child : module.children) {
-      if (led[child] || children == kNoObject) continue;
-      led[child] = true;
-      level.push_back(child);
-      paths.prefer_parent(modules_[child].object, children);
+    for (const uint32_t i : module.children) {
+      if (led[i] || children == kNoObject || !leads(parent, i)) continue;
+      led[i] = true;
+      level.push_back(i);
+      paths.prefer_parent(modules_[i].object, children);
     }
   }
 }
@@ -63,10 +75,7 @@ void ModuleTree::want(Chains& chains, const ObjectPaths& paths) const {
   for (const Module& module : modules_) {
     chains.want(module.object);
     if (paths.has_other_parent(module.object)) continue;
-    const Root* root = paths.reached(module.object) ? paths.root_of(module.object) : nullptr;
-    const bool nameless = !root || root->kind == ReferenceRoot::extension || root->kind == ReferenceRoot::thread ||
-                          root->kind == ReferenceRoot::cycle;
-    if (!nameless) continue;
+    if (has_name(module.object, paths)) continue;
     const std::string type = short_class_name(gil_, graph_.object(module.object));
     chains.call(module.object, type + "@" + std::to_string(++numbers[type]));
   }

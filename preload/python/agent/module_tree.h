@@ -35,9 +35,9 @@ class ModuleTree {
   struct Module {
     uint32_t object;
     std::vector<uint32_t> children;  // numbers of modules
-    bool child = false;
   };
   std::string path(const Chain& chain) const;
+  static bool has_name(uint32_t object, const ObjectPaths& paths);
 
   const Gil& gil_;
   const ObjectGraph& graph_;

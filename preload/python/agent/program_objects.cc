@@ -20,6 +20,7 @@
 #include "python/agent/steps.h"
 #include "python/agent/tensor_objects.h"
 #include "python/agent/type_fields.h"
+#include "python/module_outputs.h"
 #include "python/named_tensors.h"
 #include "python/objects.h"
 
@@ -30,9 +31,10 @@ namespace {
 using dump::ReferenceRoot;
 using dump::WrapperState;
 
-constexpr double kReadingPart = 0.6;  // of the time that is left: the rest is for naming what was read
-constexpr size_t kMostRows = 16;      // of one tensor
-constexpr size_t kMostNodeRows = 4;   // of one node
+constexpr double kReadingPart = 0.6;   // of the time that is left: the rest is for naming what was read
+constexpr size_t kMostRows = 16;       // of one tensor
+constexpr size_t kMostNodeRows = 4;    // of one node
+constexpr size_t kMostOutputRows = 8;  // of one tensor: calls within calls that returned it
 constexpr char kNoTime[] = "the time was up before all objects were named";
 
 // No collection of garbage during its lifetime: one would run the program's finalizers. With the GIL held throughout,
@@ -105,6 +107,7 @@ class Look {
     call_parameters_by_holder(tensors, optimizers, paths, chains);
     modules.name(chains, paths, names_.modules);
     read_given_names();
+    read_outputs();
     write_tensors(tensors, optimizers, paths, chains);
     write_given_names();
     write_nodes(chains);
@@ -117,6 +120,11 @@ class Look {
  private:
   struct NodeRow {
     uint32_t holder, object, node;
+  };
+  // Not by a reference: said by the program, or by what a module returned.
+  struct GivenName {
+    ReferenceRoot root;
+    std::string text;
   };
 
   // What gc.freeze() may have hidden with nothing that refers to it but the interpreter itself.
@@ -204,20 +212,45 @@ class Look {
   void read_given_names() {
     auto remember = [](const NamedTensor& named, void* context) {
       auto* look = static_cast<Look*>(context);
-      if (named.serial <= look->facts_.serial) look->given_[named.serial].push_back(named.text);
+      if (named.serial <= look->facts_.serial) look->given_[named.serial].push_back({ReferenceRoot::user, named.text});
     };
     each_named_tensor(gil_, remember, this);
   }
 
-  void write_given(uint64_t serial, const std::vector<std::string>& texts) {
-    for (size_t i = 0; i < texts.size() && i < kMostRows; ++i) {
-      add_row(serial, texts[i], "", "", UINT32_MAX, 0, ReferenceRoot::user, dump::ReferenceRole::plain);
+  // After the names that the program gave. Inner calls end first, and the outermost is wanted first.
+  void read_outputs() {
+    struct Found {
+      uint64_t serial;
+      std::string text;
+    };
+    struct Search {
+      std::unordered_map<uint64_t, const std::string*> paths;  // by module
+      std::vector<Found> found;
+    } search;
+    for (const ModuleName& module : names_.modules) search.paths[module.object] = &module.path;
+    auto remember = [](const ModuleOutput& output, Object* module, void* context) {
+      auto* into = static_cast<Search*>(context);
+      const auto path = into->paths.find(uint64_t(reinterpret_cast<uintptr_t>(module)));
+      if (path != into->paths.end()) into->found.push_back({output.serial, *path->second + ".out" + output.way});
+    };
+    each_module_output(gil_, remember, &search);
+    std::unordered_map<uint64_t, size_t> rows;
+    for (size_t i = search.found.size(); i-- > 0;) {
+      Found& output = search.found[i];
+      if (output.serial > facts_.serial || rows[output.serial]++ >= kMostOutputRows) continue;
+      given_[output.serial].push_back({ReferenceRoot::output, std::move(output.text)});
+    }
+  }
+
+  void write_given(uint64_t serial, const std::vector<GivenName>& names) {
+    for (size_t i = 0; i < names.size() && i < kMostRows; ++i) {
+      add_row(serial, names[i].text, "", "", UINT32_MAX, 0, names[i].root, dump::ReferenceRole::plain);
     }
   }
 
   // Of tensors that have no Python object any more.
   void write_given_names() {
-    for (const auto& [serial, texts] : given_) write_given(serial, texts);
+    for (const auto& [serial, names] : given_) write_given(serial, names);
   }
 
   void write_tensors(const TensorObjects& tensors, const Optimizers& optimizers, const ObjectPaths& paths,
@@ -314,7 +347,7 @@ class Look {
   std::vector<bool> reachable_;
   std::vector<std::vector<uint32_t>> rows_;  // of each tensor: the holders that are written
   std::vector<NodeRow> node_rows_;
-  std::map<uint64_t, std::vector<std::string>> given_;  // names that the program gave, by serial
+  std::map<uint64_t, std::vector<GivenName>> given_;  // by serial
   std::unordered_map<uint32_t, std::vector<const LocalReference*>> locals_;
 };
 

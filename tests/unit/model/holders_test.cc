@@ -327,6 +327,18 @@ TEST_F(HoldersTest, AnOutputThatNothingUsesLeftTheCallsInsideItsHoldersFrame) {
   EXPECT_THAT(names(history), ElementsAre("model.out[0]", "model.fc2.out[0]", "train.py: history[0]"));
 }
 
+TEST_F(HoldersTest, OutputsThatWereRecordedAreNotInferred) {
+  TensorSpec spec;
+  spec.site = in_fc2_;
+  const uint64_t out = tensor(spec);
+  builder_.reference({out, "model.out['logits']", "", "", ReferenceRoot::output});
+  builder_.reference({out, "model.fc2.out", "", "", ReferenceRoot::output});
+  local(out, "out", "main");
+  read();
+  EXPECT_THAT(names(out), ElementsAre("model.out['logits']", "model.fc2.out", "out (local of main)"));
+  EXPECT_EQ(evidence(out), "model.out['logits'], held by out (local of main)");
+}
+
 TEST_F(HoldersTest, SeveralOutputsOfOneCallAreNumbered) {
   const uint32_t first = builder_.site(0, forward_);
   TensorSpec spec;

@@ -3,6 +3,7 @@
 
 namespace tensorscope::python {
 bool attach() { return false; }
+bool waits_for_torch_nn() { return false; }
 Findings look_at_program(unsigned, const SnapshotFacts&) { return {}; }
 void after_fork_in_child() {}
 }  // namespace tensorscope::python
