@@ -47,7 +47,7 @@ def _row(tensor):
             put("strides", lambda: list(tensor.stride()))
             put("storage_offset", lambda: tensor.storage_offset())
             put("storage_nbytes", lambda: storage(tensor).nbytes())
-            if tensor.device.type == "cpu":
+            if tensor.device.type in ("cpu", "cuda"):
                 put("storage_data_ptr", lambda: storage(tensor).data_ptr())
     return row
 

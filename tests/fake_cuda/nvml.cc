@@ -1,0 +1,91 @@
+// NVML (libnvidia-ml.so.1): which processes hold how much of a device. torch asks it when an allocation fails, and
+// expandable segments of torch 2.14.1 call through null pointers where it is missing. Signatures and numbers:
+// nvml.h 13.0.
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstring>
+
+#include "fake_device.h"
+
+namespace fake_cuda {
+
+namespace {
+
+constexpr int kInvalidArgument = 2, kNotSupported = 3, kInsufficientSize = 7;  // nvmlReturn_t
+constexpr unsigned kAnotherProcess = 1;  // the pid of whom TENSORSCOPE_FAKE_CUDA_OTHERS tells
+
+struct Process1 {  // nvmlProcessInfo_v1_t
+  unsigned pid;
+  unsigned long long used;
+};
+struct Process2 {  // nvmlProcessInfo_v2_t, also of the calls that end in _v3
+  unsigned pid;
+  unsigned long long used;
+  unsigned gpu_instance, compute_instance;
+};
+
+int handles[kMaxDevices];  // a device's handle is the address of its element
+
+template <typename Process>
+int processes(void* handle, unsigned* count, Process* out) {
+  const auto device = int(static_cast<int*>(handle) - handles);
+  const unsigned present = (taken(device) ? 1 : 0) + (others() ? 1 : 0);
+  const unsigned room = *count;
+  *count = present;
+  if (room < present) return kInsufficientSize;
+  if (taken(device)) {
+    *out = {};
+    out->pid = unsigned(getpid());
+    out++->used = taken(device);
+  }
+  if (others()) {
+    *out = {};
+    out->pid = kAnotherProcess;
+    out->used = others();
+  }
+  return success;
+}
+
+}  // namespace
+
+FAKE_CUDA_API int nvmlInit_v2() { return success; }
+FAKE_CUDA_API int nvmlShutdown() { return success; }
+FAKE_CUDA_API const char* nvmlErrorString(int error) { return error == success ? "Success" : "Not Supported"; }
+FAKE_CUDA_API int nvmlSystemGetCudaDriverVersion_v2(int* version) {
+  *version = 13000;
+  return success;
+}
+FAKE_CUDA_API int nvmlDeviceGetCount_v2(unsigned* count) {
+  *count = unsigned(device_count());
+  return success;
+}
+FAKE_CUDA_API int nvmlDeviceGetHandleByIndex_v2(unsigned index, void** handle) {
+  if (index >= unsigned(device_count())) return kInvalidArgument;
+  *handle = &handles[index];
+  return success;
+}
+FAKE_CUDA_API int nvmlDeviceGetHandleByPciBusId_v2(const char* bus_id, void** handle) {
+  unsigned domain = 0, bus = 0;
+  if (sscanf(bus_id, "%x:%x", &domain, &bus) != 2 || bus == 0) return kInvalidArgument;
+  return nvmlDeviceGetHandleByIndex_v2(bus - 1, handle);
+}
+// nvmlMemory_t: total, free, used.
+FAKE_CUDA_API int nvmlDeviceGetMemoryInfo(void* handle, unsigned long long* memory) {
+  const auto device = int(static_cast<int*>(handle) - handles);
+  memory[0] = capacity(device);
+  memory[1] = available(device);
+  memory[2] = taken(device) + others();
+  return success;
+}
+FAKE_CUDA_API int nvmlDeviceGetComputeRunningProcesses(void* handle, unsigned* count, Process1* out) {
+  return processes(handle, count, out);
+}
+FAKE_CUDA_API int nvmlDeviceGetComputeRunningProcesses_v3(void* handle, unsigned* count, Process2* out) {
+  return processes(handle, count, out);
+}
+FAKE_CUDA_API int nvmlDeviceGetGpuFabricInfoV(void*, void*) { return kNotSupported; }
+FAKE_CUDA_API int nvmlDeviceGetNvLinkRemoteDeviceType(void*, unsigned, int*) { return kNotSupported; }
+FAKE_CUDA_API int nvmlDeviceGetNvLinkRemotePciInfo_v2(void*, unsigned, void*) { return kNotSupported; }
+
+}  // namespace fake_cuda
