@@ -89,11 +89,11 @@ class OutputFinder {
   uint32_t left_to_variables(uint32_t tensor, uint32_t site) const {
     uint32_t most = 0;
     for (const Reference& reference : dump_.references.of(tensor)) {
+      if (ReferenceRole(reference.role) != ReferenceRole::plain || in_module(reference.text)) continue;
       uint32_t left = 0;
       if (ReferenceRoot(reference.root) == ReferenceRoot::local) {
         left = facts_.calls_left(site, reference.scope);
-      } else if (ReferenceRoot(reference.root) == ReferenceRoot::global &&
-                 ReferenceRole(reference.role) == ReferenceRole::plain && !in_module(reference.text)) {
+      } else if (ReferenceRoot(reference.root) == ReferenceRoot::global) {
         left = facts_.call(site);
         while (facts_.outer_call(left) != 0) left = facts_.outer_call(left);
       }

@@ -318,12 +318,15 @@ TEST_F(HoldersTest, AnOutputThatNothingUsesLeftTheCallsInsideItsHoldersFrame) {
   local(inside, "h", "Net.forward");
   local(outside, "out", "main");
   global(kept, "model.cache[0]");
+  const uint64_t state = tensor(spec);
+  builder_.reference({state, "metric.total", "main", "Metric", ReferenceRoot::local, ReferenceRole::module_attribute});
   global(history, "history[0]");
   read();
   EXPECT_THAT(names(inside), ElementsAre("model.fc2.out[0]", "h (local of Net.forward)"));
   // The same place again is another call.
   EXPECT_THAT(names(outside), ElementsAre("model.out[0]", "model.fc2.out[0]", "out (local of main)"));
   EXPECT_THAT(names(kept), ElementsAre("train.py: model.cache[0]"));
+  EXPECT_THAT(names(state), ElementsAre("metric.total"));
   EXPECT_THAT(names(history), ElementsAre("model.out[0]", "model.fc2.out[0]", "train.py: history[0]"));
 }
 
