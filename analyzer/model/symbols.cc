@@ -105,8 +105,11 @@ Frame Symbols::Impl::headline(const Site& site) {
       return frame;
     }
   }
-  for (const Frame& frame : natives) {
-    if (!frame.function.empty()) return frame;
+  // All of it is torch's, as on a device's backward thread: the operation says more than the allocator it called.
+  for (const bool allocators_too : {false, true}) {
+    for (const Frame& frame : natives) {
+      if (!frame.function.empty() && (allocators_too || !is_allocator(frame.function))) return frame;
+    }
   }
   return natives.empty() ? Frame{} : natives.front();
 }

@@ -31,7 +31,8 @@ class Symbols {
   std::vector<Frame> merged(const Site& site, bool full = false);
   // The frame that a person wants to see for a site: the innermost Python frame that is in the user's own code (not
   // torch, not site-packages, not the standard library), else the innermost Python frame, else the innermost native
-  // frame outside torch's libraries, else the innermost. Empty function and file where there is no stack at all.
+  // frame outside torch's libraries, else the innermost but for torch's allocators. Empty function and file where there
+  // is no stack at all.
   Frame headline(const Site& site);
   // The nn.Module path of a site: innermost named module frame, "" where none.
   std::string module_path(const Site& site) const;

@@ -70,6 +70,15 @@ Owner native_owner(std::string_view object, std::string_view function, std::stri
 
 bool is_eval_frame(std::string_view function) { return function == "_PyEval_EvalFrameDefault"; }
 
+bool is_allocator(std::string_view function) {
+  for (std::string_view name :
+       {"c10::", "at::detail::empty", "at::meta::", "at::native::empty", "at::native::resize",
+        "at::cuda::", "at::_ops::empty", "at::_ops::resize", "at::empty", "at::(anonymous namespace)::"}) {
+    if (function.starts_with(name)) return true;
+  }
+  return false;
+}
+
 bool is_process_start(std::string_view function) {
   for (std::string_view name : {"_start", "__libc_start_main", "__libc_start_main_impl", "__libc_start_call_main",
                                 "start_thread", "clone", "clone3", "__clone", "__clone3"}) {

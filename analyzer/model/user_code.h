@@ -27,6 +27,10 @@ bool is_interpreter(std::string_view object);
 // "_PyEval_EvalFrameDefault", the function that is on the stack once for every native call of the interpreter.
 bool is_eval_frame(std::string_view function);
 
+// torch's own steps from an operation down to the memory it asks for: "c10::cuda::CUDACachingAllocator::...",
+// "at::detail::empty_cuda".
+bool is_allocator(std::string_view function);
+
 // How a process or thread begins, below its own first function: "_start", "__libc_start_main", "clone3".
 bool is_process_start(std::string_view function);
 

@@ -146,6 +146,13 @@ def test_the_backward_thread_of_a_device_knows_its_node(tmp_path):
     assert ("forward", 4) in [(function, line) for function, _, line in harness.frames(forward)]
 
 
+def test_the_report_names_the_operation_of_a_backward_thread(trained):
+    """There is no Python on a device's backward thread, and every block comes from the same function of the allocator."""
+    text = harness.cli("report", harness.truth(trained[0])["dump"], "--by", "site", "--top", "1000").stdout
+    assert "gradient of model" in text and "at::native" in text
+    assert "CUDACachingAllocator" not in text
+
+
 def test_two_devices_are_told_apart(on_two_devices):
     exported, known = dumped(on_two_devices[0])
     agrees_with_the_allocator(exported, known, ("cuda:0", "cuda:1"))
