@@ -73,5 +73,7 @@ class Holders {
 // "train.py: losses[0]", "train.py: losses[1]", "train.py: losses[127]" make "train.py: losses[0..127]"; numbers that
 // differ in more than one place, or in a dotted path, become '*'. Names of other forms come after a semicolon.
 std::string merged_names(const std::vector<std::string>& names);
+// How many forms there are among them, numbers apart.
+size_t name_forms(const std::vector<std::string>& names);
 
 }  // namespace tensorscope::model

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cctype>
 #include <map>
+#include <set>
 
 #include "model/holders.h"
 
@@ -101,6 +102,14 @@ std::string merged_names(const std::vector<std::string>& names) {
   }
   if (order.size() > kShown) text += " and " + std::to_string(order.size() - kShown) + " more";
   return text;
+}
+
+size_t name_forms(const std::vector<std::string>& names) {
+  std::set<std::vector<std::string>> forms;
+  for (const std::string& name : names) {
+    if (!name.empty()) forms.insert(pattern_of(name).texts);
+  }
+  return forms.size();
 }
 
 }  // namespace tensorscope::model

@@ -131,7 +131,7 @@ std::string Case::label(const Series& series) const {
   }
   std::string text = merged_names(lines);
   // Keys that are no numbers have nothing in common that could be listed.
-  if (series.container && text.find("; ... (") != std::string::npos) text = without_indexes(series.example.line());
+  if (series.container && name_forms(lines) > 2) text = without_indexes(series.example.line());
   return series.example.holder.empty() || !series.container ? text : text + " (" + series.example.holder + ")";
 }
 
