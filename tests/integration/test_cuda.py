@@ -198,6 +198,31 @@ def test_caught_failures_print_the_same_without_the_profiler(harder, tmp_path):
     assert harder[1].stdout == alone.stdout == "100\n"
 
 
+@pytest.mark.parametrize("configuration, exception", [("", "OutOfMemoryError"), ("expandable_segments:True", "OutOfMemoryError"),
+                                                      ("backend:cudaMallocAsync", "OutOfMemoryError"),
+                                                      ("no cache", "AcceleratorError")])
+def test_memory_runs_out_everywhere_as_without_the_profiler(configuration, exception, tmp_path, monkeypatch):
+    if configuration == "no cache":
+        monkeypatch.setenv("PYTORCH_NO_CUDA_MEMORY_CACHING", "1")
+    else:
+        monkeypatch.setenv("PYTORCH_CUDA_ALLOC_CONF", configuration)
+    seen, alone = (run("cuda_failures.py", tmp_path, preload=preload) for preload in (True, False))
+    places = [line.split(": ")[:2] for line in alone.stdout.splitlines()]
+    assert places == [["too_much", exception], ["python_backward", exception], ["native_backward", exception],
+                      ["too_much", exception], ["too_much", exception], ["pinned_memory", "AcceleratorError"]]
+    assert seen.stdout == alone.stdout
+
+
+def test_no_device_is_visible(tmp_path, monkeypatch):
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
+    done = harness.run_source("import torch, truth\nkept = torch.ones(5)\nprint(torch.cuda.device_count())\ntruth.moment()\n",
+                              folder=tmp_path)
+    assert (done.returncode, done.stdout) == (0, "0\n"), done.stderr
+    exported, known = dumped(tmp_path)
+    harness.compare(exported, known)
+    assert set(totals(exported)) == {"cpu"}
+
+
 def test_an_injected_failure_is_torchs_own_exception(tmp_path):
     """The double itself: a full device, a call that fails once, another process' memory, as torch words them."""
     source = ("import torch\n"
