@@ -51,9 +51,10 @@ MallInfo find_mallinfo() {
 void* ask_on_this_thread(void*) {
   ++t_inside;
   pthread_setname_np(pthread_self(), "tensorscope-heap");
-  const uint64_t begin = monotonic_ns();
+  // Of the processor: on a busy machine the wait for one says nothing about the heap.
+  const uint64_t begin = read_clock_ns(CLOCK_THREAD_CPUTIME_ID);
   const HeapTotals answer = g_ask();
-  g_asked_for_ns = monotonic_ns() - begin;
+  g_asked_for_ns = read_clock_ns(CLOCK_THREAD_CPUTIME_ID) - begin;
   g_answer = answer;
   g_answered.store(1, std::memory_order_release);
   syscall(SYS_futex, &g_answered, FUTEX_WAKE_PRIVATE, 1, nullptr, nullptr, 0);

@@ -76,7 +76,7 @@ def step(number):
     elif kind == "cpp":
         scripted(torch.randn(64, 64))
     elif kind == "memory":
-        junk.append(b"x" * (2 << 20))
+        junk.append(b"x" * (10 << 20))
     elif kind == "stray":
         train(with_scale=True)
     elif kind == "dtypes":

@@ -8,6 +8,10 @@
 #include <memory>
 #include <vector>
 
+#include "support/clock.h"
+
+#include "support/clock.h"
+
 namespace tensorscope::snapshot {
 namespace {
 
@@ -52,8 +56,8 @@ TEST_F(HeapTotalsTest, ASlowAnswerIsTheLastOne) {
   g_asked = 0;
   set_heap_for_test([]() -> HeapTotals {
     ++g_asked;
-    const timespec ten_ms = {0, 10'000'000};
-    nanosleep(&ten_ms, nullptr);
+    const uint64_t end = read_clock_ns(CLOCK_THREAD_CPUTIME_ID) + 10'000'000;
+    while (read_clock_ns(CLOCK_THREAD_CPUTIME_ID) < end) continue;
     return {5, 7};
   });
   read_heap_totals();  // on a machine under load even this may be given up

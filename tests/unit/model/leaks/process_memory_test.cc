@@ -61,7 +61,8 @@ TEST(ProcessMemory, TwoDumpsWhereMallocHandsItOut) {
 }
 
 TEST(ProcessMemory, WithoutMallocsNumbersOnlySeveralDumpsTell) {
-  Dumps run = run_with({{500, 200, 5, 100}, {540, 0, 0, 100}, {580, 0, 0, 100}});
+  EXPECT_THAT(run_with({{500, 200, 5, 100}, {540, 0, 0, 100}, {580, 0, 0, 100}}).kinds(), ElementsAre());
+  Dumps run = run_with({{500, 200, 5, 100}, {580, 0, 0, 100}, {660, 0, 0, 100}});
   ASSERT_THAT(run.kinds(), ElementsAre("process-memory"));
   for (const Fact& fact : run.only().evidence)
     EXPECT_THAT(fact.what, ::testing::Not(::testing::HasSubstr("by malloc")));
