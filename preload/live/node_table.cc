@@ -107,6 +107,7 @@ void NodeTable::copy(NodeEntry* out) const {
     entry.site = row.site;
     entry.thread = row.thread;
     entry.alive = row.in_index && deaths_are_told;
+    entry.gone = !row.in_index;
   });
 }
 

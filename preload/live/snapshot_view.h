@@ -39,7 +39,8 @@ struct NodeEntry {
   uint64_t created_ns;
   SiteId site;
   uint32_t thread : 24;
-  uint32_t alive : 1;
+  uint32_t alive : 1;  // known to be
+  uint32_t gone : 1;   // known to be: dead, or its address is another's; both 0 where nobody tells
 };
 
 struct SiteCounters {

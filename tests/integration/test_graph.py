@@ -201,3 +201,15 @@ def test_a_cpp_program_without_python(tmp_path, generated):  # noqa: F811
     (exponential,) = [node for node in nodes if class_of(node.name) == "ExpBackward0"]
     assert [slot["state"] for slot in exponential.saved] == ["empty"]
     assert [class_of(node.name) for node in nodes if node.flags & INNER] == ["MulBackward0"]
+
+
+def test_a_program_without_a_living_graph_misses_nothing(tmp_path):
+    done = harness.run_source("import libtensorscope, torch\n"
+                              "model = torch.nn.Linear(4, 4)\n"
+                              "model(torch.randn(2, 4)).sum().backward()\n"
+                              "libtensorscope.dump()\n", folder=tmp_path, exit="never")
+    assert done.returncode == 0, done.stderr
+    (dump,) = harness.dumps(tmp_path)
+    line = next(line for line in harness.cli("info", dump).stdout.splitlines() if "autograd graph" in line)
+    if harness.torch_version() >= (2, 13):  # older ones do not tell when a node dies
+        assert "no autograd node is alive" in line

@@ -42,19 +42,16 @@ class Reader {
   std::vector<uint32_t> numbers_;  // of walked nodes in the chunk
 };
 
-// Rows of nodes that may be alive. Where torch never told a death, no row is known to be; then the newest row of an
-// address stands.
+// Rows of nodes that may be alive: those not known to be gone.
 void Reader::index_rows() {
   tensors_.reserve(in_.view.tensors.size);
   for (size_t i = 0; i < in_.view.tensors.size; ++i) {
     tensors_.set(reinterpret_cast<uint64_t>(in_.view.tensors[i].impl), uint32_t(i));
   }
-  const bool told =
-      std::any_of(in_.view.nodes.begin(), in_.view.nodes.end(), [](const auto& row) { return row.alive; });
   rows_.reserve(in_.view.nodes.size);
   for (size_t i = 0; i < in_.view.nodes.size; ++i) {
     const live::NodeEntry& row = in_.view.nodes[i];
-    if (row.alive || !told) rows_.set(reinterpret_cast<uint64_t>(row.node), uint32_t(i));
+    if (!row.gone) rows_.set(reinterpret_cast<uint64_t>(row.node), uint32_t(i));
   }
 }
 
