@@ -10,8 +10,6 @@
 
 #include "support/clock.h"
 
-#include "support/clock.h"
-
 namespace tensorscope::snapshot {
 namespace {
 
