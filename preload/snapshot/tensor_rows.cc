@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "snapshot/chunk.h"
+#include "snapshot/metadata/safe_reads.h"
 
 namespace tensorscope::snapshot {
 

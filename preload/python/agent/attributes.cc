@@ -5,6 +5,7 @@
 
 #include "python/objects.h"
 #include "snapshot/metadata/object_class.h"
+#include "snapshot/metadata/safe_reads.h"
 
 namespace tensorscope::python::agent {
 

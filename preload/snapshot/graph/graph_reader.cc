@@ -5,6 +5,7 @@
 #include "snapshot/graph/graph_walk.h"
 #include "snapshot/graph/slot_reader.h"
 #include "snapshot/graph/wrapped_nodes.h"
+#include "snapshot/metadata/safe_reads.h"
 
 namespace tensorscope::snapshot {
 

@@ -14,6 +14,7 @@
 
 #include "snapshot/graph/address_map.h"
 #include "snapshot/metadata/object_class.h"
+#include "snapshot/metadata/safe_reads.h"
 
 namespace tensorscope::snapshot {
 
@@ -40,6 +41,10 @@ struct VectorWords {
   }
   uint64_t bytes() const { return end - begin; }
 };
+
+inline VectorWords vector_at(const unsigned char* bytes, size_t offset) {
+  return {word_at(bytes, offset), word_at(bytes, offset + 8), word_at(bytes, offset + 16)};
+}
 
 // Whether a word can be a pointer to an object on the heap, or is 0.
 inline bool can_be_pointer(uint64_t word) {

@@ -14,16 +14,6 @@ constexpr char kSavedVariableHooks[] = "N5torch8autograd18SavedVariableHooksE";
 constexpr char kTensorImpl[] = "N3c1010TensorImplE";
 constexpr size_t kElementsLookedAt = 4;
 
-uint64_t word_at(const unsigned char* bytes, size_t offset) {
-  uint64_t word;
-  memcpy(&word, bytes + offset, sizeof(word));
-  return word;
-}
-
-VectorWords vector_at(const unsigned char* bytes, size_t offset) {
-  return {word_at(bytes, offset), word_at(bytes, offset + 8), word_at(bytes, offset + 16)};
-}
-
 // Nearly all: a node that dies while it is read may say anything.
 bool nearly_all(size_t some, size_t all) { return some > 0 && (all - some) * 8 <= all; }
 

@@ -21,16 +21,6 @@ constexpr char kPythonHook[] = "PyFunction";
 constexpr size_t kHookBytes = 128;
 constexpr size_t kMaxHooks = 256;
 
-uint64_t word_at(const unsigned char* bytes, size_t offset) {
-  uint64_t word;
-  memcpy(&word, bytes + offset, sizeof(word));
-  return word;
-}
-
-VectorWords vector_at(const unsigned char* bytes, size_t offset) {
-  return {word_at(bytes, offset), word_at(bytes, offset + 8), word_at(bytes, offset + 16)};
-}
-
 }  // namespace
 
 // Some nodes: what is read of them, and then what they point to.

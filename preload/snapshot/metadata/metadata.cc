@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "dump_generated.h"
+#include "snapshot/metadata/safe_reads.h"
 #include "support/coverage.h"
 
 namespace tensorscope::snapshot {
@@ -62,12 +63,6 @@ const Kind* kind_of(const char* class_name) {
     }
   }
   return nullptr;
-}
-
-uint64_t word_at(const void* object, int offset) {
-  uint64_t word;
-  memcpy(&word, static_cast<const char*>(object) + offset, sizeof(word));
-  return word;
 }
 
 void set_known(Metadata& out, TensorKnown what) { out.known |= uint32_t(what); }

@@ -1,12 +1,6 @@
 #include "snapshot/metadata/object_class.h"
 
-#include <errno.h>
 #include <string.h>
-#include <sys/uio.h>
-#include <unistd.h>
-
-#include <algorithm>
-#include <vector>
 
 namespace tensorscope::snapshot {
 
@@ -83,60 +77,6 @@ bool ObjectClasses::type_derives_from(uint64_t type, const char* base, int depth
     if (type_derives_from(word_at(type + 24 + i * 16), base, depth + 1)) return true;
   }
   return false;
-}
-
-// A system call costs little more for a page than for a word, and what is read lies close together: one piece for all
-// words of a page.
-bool read_words_safely(const uint64_t* addresses, uint64_t* words, size_t count) {
-  constexpr size_t kPieces = 64;
-  constexpr uint64_t kPage = 4096;
-  std::vector<uint32_t> order(count);
-  for (size_t i = 0; i < count; ++i) order[i] = uint32_t(i);
-  std::sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) { return addresses[a] < addresses[b]; });
-  std::vector<char> bytes(kPieces * (kPage + sizeof(uint64_t)));
-  iovec pieces[kPieces];
-  size_t first_word[kPieces + 1];  // of a piece, in `order`
-
-  for (size_t done = 0; done < count;) {
-    size_t n = 0, total = 0;
-    size_t next = done;
-    while (next < count && n < kPieces) {
-      const uint64_t begin = addresses[order[next]];
-      uint64_t end = begin;
-      first_word[n] = next;
-      for (; next < count && addresses[order[next]] / kPage == begin / kPage; ++next) {
-        end = addresses[order[next]] + sizeof(uint64_t);
-      }
-      pieces[n++] = {reinterpret_cast<void*>(begin), size_t(end - begin)};
-      total += size_t(end - begin);
-    }
-    first_word[n] = next;
-    const iovec local = {bytes.data(), total};
-    const ssize_t result = process_vm_readv(getpid(), &local, 1, pieces, n, 0);
-    if (result < 0 && errno != EFAULT) return false;
-
-    // The reading stops in the first piece of which something is not there.
-    size_t got = result > 0 ? size_t(result) : 0;
-    const char* piece_bytes = bytes.data();
-    size_t piece = 0;
-    for (; piece < n && got > 0; ++piece) {
-      const size_t size = std::min(got, pieces[piece].iov_len);
-      for (size_t i = first_word[piece]; i < first_word[piece + 1]; ++i) {
-        const size_t offset = size_t(addresses[order[i]] - reinterpret_cast<uint64_t>(pieces[piece].iov_base));
-        const bool whole = offset + sizeof(uint64_t) <= size;
-        if (whole) memcpy(&words[order[i]], piece_bytes + offset, sizeof(uint64_t));
-        if (!whole) words[order[i]] = 0;
-      }
-      got -= size;
-      piece_bytes += size;
-    }
-    if (piece == 0) {
-      for (size_t i = first_word[0]; i < first_word[1]; ++i) words[order[i]] = 0;
-      piece = 1;
-    }
-    done = first_word[piece];
-  }
-  return true;
 }
 
 }  // namespace tensorscope::snapshot

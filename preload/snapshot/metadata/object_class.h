@@ -41,8 +41,4 @@ class ObjectClasses {
   const ModuleMap* map_ = nullptr;
 };
 
-// Reads the words at `addresses` of this process without faulting where nothing is mapped (any more): such words are 0.
-// False: the system does not allow it.
-bool read_words_safely(const uint64_t* addresses, uint64_t* words, size_t count);
-
 }  // namespace tensorscope::snapshot

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <numeric>
 
 namespace tensorscope::snapshot {
 
@@ -47,6 +48,41 @@ bool SafeReads::run() {
     for (; next < done && pieces_[next].at + pieces_[next].size <= end; ++next)
       pieces_[next].ok = pieces_[next].size > 0;
     done = std::min(done, next + 1);
+  }
+  return true;
+}
+
+// A system call costs little more for a page than for a word, and what is read lies close together. Words of one page
+// are one piece, so that a piece is there whole or not at all; a word on two pages is a piece of its
+// own. Some pieces at a time bound what is copied.
+bool read_words_safely(const uint64_t* addresses, uint64_t* words, size_t count) {
+  constexpr size_t kPieces = 64;
+  constexpr uint64_t kPage = 4096;
+  std::vector<uint32_t> order(count);
+  std::iota(order.begin(), order.end(), 0);
+  std::sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) { return addresses[a] < addresses[b]; });
+  SafeReads reads;
+  size_t first_word[kPieces + 1];  // of a piece, in `order`
+  for (size_t next = 0; next < count;) {
+    reads.clear();
+    size_t pieces = 0;
+    while (next < count && pieces < kPieces) {
+      first_word[pieces++] = next;
+      const uint64_t begin = addresses[order[next]];
+      uint64_t last = begin;
+      for (++next; next < count && (addresses[order[next]] + 7) / kPage == begin / kPage; ++next) {
+        last = addresses[order[next]];
+      }
+      reads.add(begin, size_t(last - begin) + sizeof(uint64_t));
+    }
+    first_word[pieces] = next;
+    if (!reads.run()) return false;
+    for (size_t piece = 0; piece < pieces; ++piece) {
+      const uint64_t begin = addresses[order[first_word[piece]]];
+      for (size_t i = first_word[piece]; i < first_word[piece + 1]; ++i) {
+        words[order[i]] = reads.ok(piece) ? reads.word(piece, size_t(addresses[order[i]] - begin)) : 0;
+      }
+    }
   }
   return true;
 }

@@ -11,6 +11,13 @@
 
 namespace tensorscope::snapshot {
 
+// The word at `offset` of memory that is known to be readable, aligned or not.
+inline uint64_t word_at(const void* memory, size_t offset) {
+  uint64_t word;
+  memcpy(&word, static_cast<const unsigned char*>(memory) + offset, sizeof(word));
+  return word;
+}
+
 class SafeReads {
  public:
   void clear();
@@ -25,11 +32,7 @@ class SafeReads {
   size_t size(size_t piece) const { return pieces_[piece].size; }
   // Of a piece that was read.
   const unsigned char* bytes(size_t piece) const { return bytes_.data() + pieces_[piece].at; }
-  uint64_t word(size_t piece, size_t offset) const {
-    uint64_t word;
-    memcpy(&word, bytes(piece) + offset, sizeof(word));
-    return word;
-  }
+  uint64_t word(size_t piece, size_t offset) const { return word_at(bytes(piece), offset); }
 
  private:
   struct Piece {
@@ -42,5 +45,9 @@ class SafeReads {
   std::vector<unsigned char> bytes_;
   size_t total_ = 0;
 };
+
+// Reads the words at `addresses` of this process without faulting where nothing is mapped (any more): such words are 0.
+// False: the system does not allow it.
+bool read_words_safely(const uint64_t* addresses, uint64_t* words, size_t count);
 
 }  // namespace tensorscope::snapshot

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "snapshot/metadata/module_map.h"
+#include "snapshot/metadata/safe_reads.h"
 
 namespace animals {
 struct Animal {
