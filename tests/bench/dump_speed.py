@@ -23,15 +23,10 @@ def target(tensors, dumps, kind):
     """Runs in the process that is profiled."""
     import torch
 
-    import libtensorscope
-
     torch.set_num_threads(1)
     weight = torch.ones(2, requires_grad=kind == "autograd")
     kept = [weight * 2 if kind == "autograd" else torch.empty(2, 3) for _ in range(tensors)]
-    for _ in range(dumps):
-        before = time.process_time_ns()
-        path = libtensorscope.dump()
-        print(time.process_time_ns() - before, path, flush=True)
+    timed_dumps(dumps)
     assert len(kept) == tensors
 
 
@@ -41,14 +36,33 @@ def times_of(dump):
     return json.loads(text)["totals"]
 
 
-def measure(arguments):
+def run_target(script, *arguments, folder):
+    """Runs a benchmark's own target under the preload, with its dumps in `folder`; what it printed."""
     environment = dict(os.environ, LD_PRELOAD=str(BUILD / "preload" / "libtensorscope.so"), OMP_NUM_THREADS="1",
-                       TENSORSCOPE_EXIT="never", TENSORSCOPE_QUIET="1")
+                       TENSORSCOPE_EXIT="never", TENSORSCOPE_QUIET="1", TENSORSCOPE_DIR=folder)
+    done = subprocess.run([sys.executable, script, *arguments, *sys.argv[1:]], env=environment, check=True,
+                          stdout=subprocess.PIPE, text=True)
+    return done.stdout
+
+
+def timed_dumps(count):
+    """In the process that is profiled: takes dumps and prints the processor time and the path of each."""
+    import libtensorscope
+
+    for _ in range(count):
+        before = time.process_time_ns()
+        path = libtensorscope.dump()
+        print(time.process_time_ns() - before, path, flush=True)
+
+
+def rows_of(output):
+    """What timed_dumps() printed: [nanoseconds, path] of each dump."""
+    return [line.split(" ", 1) for line in output.splitlines()]
+
+
+def measure(arguments):
     with tempfile.TemporaryDirectory() as folder:
-        environment["TENSORSCOPE_DIR"] = folder
-        done = subprocess.run([sys.executable, __file__, "--target", *sys.argv[1:]], env=environment, check=True,
-                              stdout=subprocess.PIPE, text=True)
-        rows = [line.split(" ", 1) for line in done.stdout.splitlines()]
+        rows = rows_of(run_target(__file__, "--target", folder=folder))
         totals = [times_of(path) for _, path in rows]
         size = os.path.getsize(rows[-1][1])
     show("processor time of a dump", [int(ns) for ns, _ in rows])

@@ -7,15 +7,13 @@ and elapsed time.
 
 import argparse
 import os
-import pathlib
 import statistics
-import subprocess
 import sys
 import tempfile
 import time
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-BUILD = pathlib.Path(os.environ.get("TENSORSCOPE_BUILD", ROOT / "build"))
+from dump_speed import run_target
+
 KINDS = ("chain", "saving", "wide", "custom")
 
 
@@ -78,9 +76,7 @@ def main():
         return target(arguments)
     for kind in KINDS:
         with tempfile.TemporaryDirectory() as folder:
-            environment = dict(os.environ, LD_PRELOAD=str(BUILD / "preload" / "libtensorscope.so"), OMP_NUM_THREADS="1",
-                               TENSORSCOPE_EXIT="never", TENSORSCOPE_QUIET="1", TENSORSCOPE_DIR=folder)
-            subprocess.run([sys.executable, __file__, "--kind", kind, *sys.argv[1:]], env=environment, check=True)
+            print(run_target(__file__, "--kind", kind, folder=folder), end="", flush=True)
 
 
 if __name__ == "__main__":

@@ -5,13 +5,10 @@ under the preload, takes `--dumps` dumps and prints medians and least values: th
 time of the whole dump, which other work on the machine disturbs less.
 """
 import argparse
-import os
-import subprocess
 import sys
 import tempfile
-import time
 
-from dump_speed import BUILD, ROOT, show
+from dump_speed import ROOT, rows_of, run_target, show, timed_dumps
 
 
 def target(objects, tensors, dumps):
@@ -19,8 +16,6 @@ def target(objects, tensors, dumps):
     import gc
 
     import torch
-
-    import libtensorscope
 
     class Record:
         def __init__(self, value, number):
@@ -37,23 +32,15 @@ def target(objects, tensors, dumps):
     records = []
     while len(gc.get_objects()) < objects:
         records.extend(Record(None, i) for i in range(10_000))
-    for _ in range(dumps):
-        before = time.process_time_ns()
-        path = libtensorscope.dump()
-        print(time.process_time_ns() - before, path, flush=True)
+    timed_dumps(dumps)
     assert len(history) == tensors
 
 
 def measure(arguments):
     sys.path.insert(0, str(ROOT / "tests" / "integration"))
     import dump_reader
-    environment = dict(os.environ, LD_PRELOAD=str(BUILD / "preload" / "libtensorscope.so"), OMP_NUM_THREADS="1",
-                       TENSORSCOPE_EXIT="never", TENSORSCOPE_QUIET="1")
     with tempfile.TemporaryDirectory() as folder:
-        environment["TENSORSCOPE_DIR"] = folder
-        done = subprocess.run([sys.executable, __file__, "--target", *sys.argv[1:]], env=environment, check=True,
-                              stdout=subprocess.PIPE, text=True)
-        rows = [line.split(" ", 1) for line in done.stdout.splitlines()]
+        rows = rows_of(run_target(__file__, "--target", folder=folder))
         found = [dump_reader.References(path) for _, path in rows]
     assert all(each.complete for each in found), [each.detail for each in found]
     show("with the GIL", [each.gil_ns for each in found])
