@@ -94,6 +94,7 @@ StorageKind kind_of(const Dump& dump, const Storage& storage) {
     case dump::AllocationKind::mapped:
       return StorageKind::shared;
     case dump::AllocationKind::caching:
+    case dump::AllocationKind::runtime:
       return storage.device.type == kCpu ? StorageKind::pinned : StorageKind::allocator;
   }
   return StorageKind::unknown;

@@ -285,7 +285,7 @@ class JsonExport {
   }
 
   Json allocation(const model::Allocation& a) const {
-    static constexpr const char* kKinds[] = {"heap", "mapped", "caching"};
+    static constexpr const char* kKinds[] = {"heap", "mapped", "caching", "runtime"};
     Json storages = Json::array();
     for (uint32_t i : a.storages) storages.push_back(dump_.storages[i].id);
     return {{"id", a.serial},

@@ -18,7 +18,7 @@ namespace tensorscope::dump {
 
 inline constexpr char kMagic[8] = {'T', 'S', 'C', 'O', 'P', 'E', '\r', '\n'};
 inline constexpr uint32_t kFormatMajor = 1;  // a reader refuses a larger one
-inline constexpr uint32_t kFormatMinor = 1;  // a larger one only adds chunk types and table fields
+inline constexpr uint32_t kFormatMinor = 2;  // a larger one only adds chunk types and table fields
 inline constexpr uint64_t kMaxChunkBytes = uint64_t{1} << 30;
 inline constexpr size_t kMaxRowsPerChunk = size_t{1} << 16;
 
@@ -59,6 +59,9 @@ inline constexpr uint32_t kTotals = chunk_type("TOTL");
 inline constexpr uint32_t kCoverage = chunk_type("COVR");
 inline constexpr uint32_t kNames = chunk_type("NAME");
 inline constexpr uint32_t kReferences = chunk_type("REFS");
+inline constexpr uint32_t kFailure = chunk_type("FAIL");
+inline constexpr uint32_t kDeviceMemory = chunk_type("DEVM");
+inline constexpr uint32_t kRuntimeBlocks = chunk_type("RUNT");
 inline constexpr uint32_t kEnd = chunk_type("END!");
 
 // Bytes of zero padding that follow a payload of this length.

@@ -18,7 +18,14 @@
 
 namespace tensorscope::snapshot {
 
-enum class Reason : uint8_t { signal = 1, exit = 2, call = 3 };  // = dump::Trigger
+enum class Reason : uint8_t {
+  signal = 1,
+  exit = 2,
+  call = 3,
+  out_of_memory = 4,
+  growth = 5,
+  low_memory = 6
+};  // = dump::Trigger
 
 // Context: activation. False: no thread could be made; exit and call dumps are then written by the asking thread,
 // signals write none.

@@ -8,6 +8,7 @@
 
 #include <cstdint>
 
+#include "out_of_memory/failure.h"
 #include "snapshot/collector.h"
 
 namespace tensorscope::snapshot {
@@ -16,6 +17,7 @@ struct DumpRequest {
   Reason reason = Reason::signal;
   const char* detail = "";
   uint64_t requested_ns = 0;
+  const out_of_memory::Failure* failure = nullptr;  // of reasons out_of_memory and low_memory
 };
 
 // False: nothing was written, and one line on standard error has said why. `path` receives the dump's path.
