@@ -10,6 +10,7 @@
 #include "hooks/self_check.h"
 #include "live/recorder.h"
 #include "live/snapshot_view.h"
+#include "out_of_memory/short_report.h"
 #include "python/bridge.h"
 #include "snapshot/dump_name.h"
 #include "snapshot/fork_gate.h"
@@ -22,6 +23,7 @@
 #include "snapshot/table_chunks.h"
 #include "snapshot/tensor_rows.h"
 #include "stacks/capture.h"
+#include "support/byte_text.h"
 #include "support/clock.h"
 #include "support/coverage.h"
 #include "support/enough_memory.h"
@@ -46,21 +48,6 @@ struct Summary {
   uint64_t live_bytes = 0;
 };
 
-// 1.42 GiB, 312.0 KiB, 17 B
-struct Size {
-  char text[32];
-  explicit Size(uint64_t bytes) {
-    constexpr const char* kUnits[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB"};
-    double value = double(bytes);
-    size_t unit = 0;
-    while (value >= 1024 && unit + 1 < sizeof(kUnits) / sizeof(*kUnits)) {
-      value /= 1024;
-      ++unit;
-    }
-    snprintf(text, sizeof(text), unit == 0 ? "%.0f %s" : value < 10 ? "%.2f %s" : "%.1f %s", value, kUnits[unit]);
-  }
-};
-
 constexpr char kNoMemory[] = "no dump: not enough memory to write one";
 
 // What phase 1 works on, kept apart from the work: it outlives work that is left for want of memory.
@@ -69,7 +56,13 @@ struct Tables {
   ModuleMap modules;
   MetadataReader* reader = nullptr;  // null: torch's objects are not to be looked at
   std::vector<uint64_t> grad_fns;    // of live tensors
+  TensorFactRows facts;              // for the short report, where one is wanted
+  bool facts_known = false;
 };
+
+bool short_report_wanted(const DumpRequest& request) {
+  return request.failure != nullptr && options().oom_report && !options().quiet;
+}
 
 bool write_tables(const DumpFacts& facts, Tables& tables, DumpFile& file, Summary& summary) {
   const live::SnapshotView& view = tables.view;
@@ -85,12 +78,12 @@ bool write_tables(const DumpFacts& facts, Tables& tables, DumpFile& file, Summar
 
   StringTable strings;
   return write_process(full, view, file) && write_modules(tables.modules, file) &&
-         write_tensors(view, reader, strings, file, tables.grad_fns) && write_allocations(view, file) &&
+         write_tensors(view, reader, strings, file, tables.grad_fns, &tables.facts) && write_allocations(view, file) &&
          write_nodes(view, reader, strings, file) && write_stacks(view, file) && write_codes(strings, file) &&
          write_threads(view, strings, file) && write_totals(full, view, file) && write_strings(strings, file);
 }
 
-bool phase1(const DumpFacts& facts, Tables& tables, DumpFile& file, Summary& summary) {
+bool phase1(const DumpRequest& request, const DumpFacts& facts, Tables& tables, DumpFile& file, Summary& summary) {
   const ForkGateScope gate;
   stacks::start_python();  // a C++ program may have an interpreter by now
   stacks::native_forget_unloaded();
@@ -100,6 +93,7 @@ bool phase1(const DumpFacts& facts, Tables& tables, DumpFile& file, Summary& sum
     say("no dump: the tables could not be copied (no memory, or a table is busy)");
     return false;
   }
+  if (short_report_wanted(request)) tables.facts_known = tables.facts.reserve(tables.view.tensors.size);
   bool ok = false;
   if (!tables.modules.refresh() || !run_if_memory_lasts([&] { ok = write_tables(facts, tables, file, summary); })) {
     say(kNoMemory);
@@ -170,8 +164,8 @@ void record_module_paths(const python::Names& names) {
   }
 }
 
-bool phase2(const python::SnapshotFacts& facts, DumpFile& file) {
-  python::Findings found;
+// `found` outlives work that is left for want of memory.
+bool phase2(const python::SnapshotFacts& facts, DumpFile& file, python::Findings& found) {
   Reserve reserve;
   bool ok = false;
   const bool named = run_if_memory_lasts([&] {
@@ -227,17 +221,28 @@ bool name_file(DumpFile& file, const DumpName& base, char (&name)[NAME_MAX + 1])
   return false;
 }
 
-void report(const char* name, const Summary& summary, uint64_t requested_ns) {
-  if (options().quiet) return;
-  char change[64] = "";
-  if (g_last_live >= 0) {
-    const int64_t difference = int64_t(summary.live_bytes) - g_last_live;
-    snprintf(change, sizeof(change), ", %s%s since the last", difference < 0 ? "-" : "+",
-             Size(uint64_t(difference < 0 ? -difference : difference)).text);
+// "312 tensors, 1.42 GiB live, +128.0 MiB since the last) in 41 ms": what follows the name and an opening bracket.
+struct SummaryText {
+  char text[128];
+  SummaryText(const Summary& summary, uint64_t requested_ns) {
+    char change[64] = "";
+    if (g_last_live >= 0) {
+      const int64_t difference = int64_t(summary.live_bytes) - g_last_live;
+      snprintf(change, sizeof(change), ", %s%s since the last", difference < 0 ? "-" : "+",
+               ByteText(uint64_t(difference < 0 ? -difference : difference)).text);
+    }
+    const unsigned long ms = (unsigned long)((monotonic_ns() - requested_ns + 500'000) / 1'000'000);
+    snprintf(text, sizeof(text), "(%zu tensor%s, %s live%s) in %lu ms", summary.tensors,
+             summary.tensors == 1 ? "" : "s", ByteText(summary.live_bytes).text, change, ms);
   }
-  const unsigned long ms = (unsigned long)((monotonic_ns() - requested_ns + 500'000) / 1'000'000);
-  say("wrote %s (%zu tensor%s, %s live%s) in %lu ms", name, summary.tensors, summary.tensors == 1 ? "" : "s",
-      Size(summary.live_bytes).text, change, ms);
+};
+
+// What phases 1 and 2 have found, for a person who waits for an answer.
+void print_short_report(const DumpRequest& request, const Tables& tables, const Graph& graph,
+                        const python::Findings& found, const char* path, const char* summary) {
+  const out_of_memory::DumpTables rows = {tables.view, tables.facts.rows(), graph, found.references};
+  ObjectClasses* const classes = tables.reader != nullptr ? &tables.reader->classes() : nullptr;
+  out_of_memory::print_report({*request.failure, rows, classes, tables.facts_known, path, summary});
 }
 
 // `directory` outlives the file.
@@ -253,21 +258,28 @@ bool write_whole_dump(const DumpRequest& request, DumpFile& file, char (&directo
   DumpFacts facts = {request.reason, request.detail, g_written + 1, request.requested_ns, {}};
   Tables tables;
   Graph graph;
+  python::Findings found;
   const auto look = [&] {
     snapshot.serial = tables.view.serial;
     snapshot.graph = std::make_shared<GraphSeeds>(std::move(graph.seeds));
-    return phase2(snapshot, file);
+    return phase2(snapshot, file, found);
   };
-  if (!file.open(directory, name) || !phase1(facts, tables, file, summary) || !graph_phase(tables, file, graph) ||
-      !look() || !name_file(file, base, name)) {
+  if (!file.open(directory, name) || !phase1(request, facts, tables, file, summary) ||
+      !graph_phase(tables, file, graph) || !look() || !name_file(file, base, name)) {
     if (file.error() != 0) say("no dump in %s: cannot %s: %s", directory, file.failed(), strerror(file.error()));
+    if (short_report_wanted(request)) print_short_report(request, tables, graph, found, "", "");
     return false;
   }
   ++g_written;
   if (!at_exit) ++g_asked_for;
-  report(name, summary, request.requested_ns);
-  g_last_live = int64_t(summary.live_bytes);
   copy_text(std::string(directory) + "/" + name, path);
+  const SummaryText text(summary, request.requested_ns);
+  if (short_report_wanted(request)) {
+    print_short_report(request, tables, graph, found, path, text.text);
+  } else if (!options().quiet) {
+    say("wrote %s %s", name, text.text);
+  }
+  g_last_live = int64_t(summary.live_bytes);
   return true;
 }
 

@@ -87,7 +87,7 @@ void learn_layout(const live::SnapshotView& view, MetadataReader& reader) {
 }
 
 bool write_tensors(const live::SnapshotView& view, MetadataReader* reader, StringTable& strings, DumpFile& file,
-                   std::vector<uint64_t>& all_grad_fns) {
+                   std::vector<uint64_t>& all_grad_fns, TensorFactRows* kept) {
   TensorBatch batch;
   batch.entries = view.tensors.data;
   batch.reader = reader;
@@ -123,6 +123,17 @@ bool write_tensors(const live::SnapshotView& view, MetadataReader* reader, Strin
       }
       if (entry.serial <= view.fork_serial) flags |= uint32_t(dump::TensorFlag::inherited);
       rows.push_back(row_of(entry, m, batch, i, flags, strings, names[i]));
+      if (kept != nullptr) {
+        kept->add({entry.serial,
+                   reinterpret_cast<uint64_t>(entry.impl),
+                   m.storage_base,
+                   m.storage_nbytes,
+                   m.grad,
+                   entry.site,
+                   m.known,
+                   flags,
+                   {m.device_type, m.device_index}});
+      }
     }
     Chunk chunk(dump::kTensors, rows.size() * sizeof(dump::Tensor) + batch.dims.size() * sizeof(int64_t) + 256);
     auto values = chunk.builder().CreateVectorOfStructs(rows);

@@ -194,6 +194,18 @@ uint32_t LoadedObject::symbol_index(const char* name) const {
   return 0;
 }
 
+// The dynamic section has no count: the last chain of the hash table ends at the last symbol.
+uint32_t LoadedObject::symbol_count() const {
+  if (!symbols) return 0;
+  if (sysv_hash) return sysv_hash[1];
+  const GnuHash table(gnu_hash);
+  uint32_t last = 0;
+  for (uint32_t i = 0; i < table.bucket_count; ++i) last = last > table.buckets[i] ? last : table.buckets[i];
+  if (last < table.first_symbol) return table.first_symbol;
+  while ((table.chains[last - table.first_symbol] & 1) == 0) ++last;
+  return last + 1;
+}
+
 bool LoadedObject::file_name_begins_with(const char* prefix) const {
   return strncmp(file_name(path), prefix, strlen(prefix)) == 0;
 }

@@ -38,6 +38,8 @@ struct LoadedObject {
   void* find(const char* name) const;
   // Index in `symbols` of such a symbol or of a reference to one, 0 if the object has neither.
   uint32_t symbol_index(const char* name) const;
+  // Of `symbols`, the null symbol among them; 0 where the object has no table.
+  uint32_t symbol_count() const;
   bool file_name_begins_with(const char* prefix) const;
   bool contains(const void* address) const { return uint64_t(address) >= begin && uint64_t(address) < end; }
 };

@@ -1,0 +1,38 @@
+#include "out_of_memory/frame_facts.h"
+
+#include <string_view>
+
+#include "stacks/python/python_stack.h"
+
+namespace tensorscope::out_of_memory {
+
+FrameFacts::FrameFacts(const live::SnapshotView& view) : view_(view) {
+  const size_t codes = stacks::python_code_count();
+  std::vector<uint8_t> own(codes), is_torch(codes);
+  for (uint32_t i = 0; i < codes; ++i) {
+    const char* file = stacks::python_code(i).file;
+    const std::string_view path = file != nullptr ? file : "";
+    const auto in = [&](std::string_view part) { return path.find(part) != path.npos; };
+    is_torch[i] = in("/torch/");
+    if (!is_torch[i]) continue;
+    own[i] = uint8_t((in("/torch/optim/") ? kOptimizer : 0) | (in("/torch/nn/") ? kModuleCode : 0) |
+                     (in("/torch/utils/data/") ? kDataLoading : 0) |
+                     (in("/torch/multiprocessing/reductions") ? kOtherProcess : 0));
+  }
+  facts_.resize(stacks::python_frame_count());
+  for (StackId i = 1; i < facts_.size(); ++i) {  // callers come before what they call
+    const stacks::PythonFrame frame = stacks::python_frame(i);
+    if (frame.code >= codes || frame.parent >= i) continue;
+    const uint8_t outer = facts_[frame.parent];
+    facts_[i] =
+        uint8_t(own[frame.code] | (is_torch[frame.code] ? outer : outer & (uint8_t{kDataLoading} | kOtherProcess)));
+  }
+}
+
+bool FrameFacts::has(SiteId site, int facts) const {
+  if (site >= view_.sites.size) return false;
+  const StackId leaf = view_.sites[site].python;
+  return leaf < facts_.size() && (facts_[leaf] & facts) != 0;
+}
+
+}  // namespace tensorscope::out_of_memory

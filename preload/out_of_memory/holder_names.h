@@ -1,0 +1,26 @@
+// What holds a tensor, in a few words: "model.fc1.weight", "train.py: history[3] (list)", "gradient of
+// model.fc1.weight", "saved by ReluBackward0.result"; and many such names as one.
+//
+// Context: collector, under run_if_memory_lasts().
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "out_of_memory/holdings.h"
+
+namespace tensorscope::out_of_memory {
+
+// "" where nothing is known.
+std::string holder_name(const DumpTables& tables, const TensorLinks& links, uint32_t tensor);
+
+// The form that most of the names have, with the numbers in which they differ as a range or a star, and how many have
+// another: "train.py: history[0..127] (list)", "model.layers.*.weight and 3 more". "" for no names.
+std::string merged_names(const std::vector<std::string>& names);
+
+// The class's own name: "ReluBackward0" of "N5torch8autograd9generated13ReluBackward0E".
+std::string_view unqualified(const char* mangled);
+
+}  // namespace tensorscope::out_of_memory

@@ -1,0 +1,278 @@
+#include "out_of_memory/holdings.h"
+
+#include <algorithm>
+#include <map>
+#include <unordered_map>
+
+#include "dump_generated.h"
+
+namespace tensorscope::out_of_memory {
+
+namespace {
+
+using dump::ReferenceRole;
+using dump::ReferenceRoot;
+using dump::TensorFlag;
+using dump::TensorKnown;
+using dump::WrapperState;
+using snapshot::TensorFacts;
+
+constexpr const char* kTexts[kCategories] = {"parameter",       "buffer",       "gradient",
+                                             "optimizer state", "input batch",  "saved activation",
+                                             "other",           "in no tensor", "rounding"};
+
+bool knows(const TensorFacts& tensor, TensorKnown what) { return (tensor.known & uint32_t(what)) != 0; }
+bool is(const TensorFacts& tensor, TensorKnown known, TensorFlag flag) {
+  return knows(tensor, known) && (tensor.flags & uint32_t(flag)) != 0;
+}
+
+bool same(Device a, Device b) {
+  constexpr int8_t kCpu = 0;  // has no index, but torch.device("cpu:0") can be written
+  return a.type == b.type && (a.type == kCpu || a.index == b.index);
+}
+
+uint32_t number_of(std::span<const TensorFacts> tensors, Serial serial) {
+  const auto found = std::lower_bound(tensors.begin(), tensors.end(), serial,
+                                      [](const TensorFacts& tensor, Serial wanted) { return tensor.serial < wanted; });
+  return found != tensors.end() && found->serial == serial ? uint32_t(found - tensors.begin()) : kNone;
+}
+
+}  // namespace
+
+const char* text(Category category) { return kTexts[size_t(category)]; }
+
+TensorLinks::TensorLinks(const DumpTables& tables) : tables_(tables) {
+  const std::span<const TensorFacts> tensors = tables.tensors;
+  first_reference_.assign(tensors.size(), kNone);
+  object_.assign(tensors.size(), kNone);
+  gradient_of_.assign(tensors.size(), kNone);
+  saved_by_.assign(tensors.size(), Slot{});
+
+  const auto& references = tables.references.references;
+  for (uint32_t row = 0; row < references.size(); ++row) {
+    if (row != 0 && references[row - 1].tensor() == references[row].tensor()) continue;
+    const uint32_t tensor = number_of(tensors, references[row].tensor());
+    if (tensor != kNone) first_reference_[tensor] = row;
+  }
+  for (uint32_t row = 0; row < tables.references.tensors.size(); ++row) {
+    const uint32_t tensor = number_of(tensors, tables.references.tensors[row].tensor());
+    if (tensor != kNone) object_[tensor] = row;
+  }
+  std::unordered_map<uint64_t, uint32_t> gradients;  // address -> owner
+  for (uint32_t i = 0; i < tensors.size(); ++i) {
+    if (knows(tensors[i], TensorKnown::grad) && tensors[i].grad != 0) gradients.try_emplace(tensors[i].grad, i);
+  }
+  for (uint32_t i = 0; i < tensors.size() && !gradients.empty(); ++i) {
+    const auto owner = gradients.find(tensors[i].address);
+    if (owner != gradients.end() && owner->second != i) gradient_of_[i] = owner->second;
+  }
+  uint32_t slot = 0;
+  for (uint32_t node = 0; node < tables.graph.nodes.size(); ++node) {
+    const snapshot::Graph::Node& row = tables.graph.nodes[node];
+    const bool accumulates = (row.flags & uint8_t(dump::GraphNodeFlag::accumulates)) != 0;
+    for (const uint32_t end = slot + row.saved; slot < end && slot < tables.graph.saved.size(); ++slot) {
+      const dump::SavedSlot& saved = tables.graph.saved[slot];
+      if (accumulates || saved.tensor() == 0 || saved.state() != dump::SlotState::held) continue;
+      const uint32_t tensor = number_of(tensors, saved.tensor());
+      if (tensor != kNone && saved_by_[tensor].node == kNone) saved_by_[tensor] = {node, slot};
+    }
+  }
+}
+
+std::span<const dump::Reference> TensorLinks::references(uint32_t tensor) const {
+  const auto& rows = tables_.references.references;
+  const uint32_t first = first_reference_[tensor];
+  if (first == kNone) return {};
+  size_t end = first;
+  while (end < rows.size() && rows[end].tensor() == rows[first].tensor()) ++end;
+  return {rows.data() + first, end - first};
+}
+
+const dump::TensorObject* TensorLinks::object(uint32_t tensor) const {
+  return object_[tensor] == kNone ? nullptr : &tables_.references.tensors[object_[tensor]];
+}
+
+namespace {
+
+class Judge {
+ public:
+  Judge(const DumpTables& tables, const TensorLinks& links, const FrameFacts& frames)
+      : tables_(tables), links_(links), frames_(frames) {}
+
+  Category of(uint32_t tensor) const {
+    const SiteId site = tables_.tensors[tensor].site;
+    const auto references = links_.references(tensor);
+    const auto with_role = [&](ReferenceRole role) {
+      return std::any_of(references.begin(), references.end(), [&](const auto& row) { return row.role() == role; });
+    };
+    if (with_role(ReferenceRole::parameter) || is_parameter(tensor)) return Category::parameter;
+    if (with_role(ReferenceRole::buffer)) return Category::buffer;
+    if (links_.gradient_of(tensor) != kNone) return Category::gradient;
+    if (with_role(ReferenceRole::optimizer_state)) return Category::optimizer_state;
+    if (!tables_.references.complete && frames_.in_optimizer(site)) return Category::optimizer_state;
+    if (frames_.in_data_loading(site)) return Category::input_batch;
+    if (links_.saved_by(tensor).node != kNone) return Category::saved_activation;
+    const bool by_node = std::any_of(references.begin(), references.end(),
+                                     [](const auto& row) { return row.root() == ReferenceRoot::node; });
+    return by_node ? Category::saved_activation : Category::other;
+  }
+
+ private:
+  bool is_parameter(uint32_t tensor) const {
+    if (const dump::TensorObject* object = links_.object(tensor)) return object->optimized() || object->trained();
+    // Without Python's word: what is trained has a gradient, or was made by torch.nn itself.
+    const TensorFacts& row = tables_.tensors[tensor];
+    const bool trained =
+        is(row, TensorKnown::leaf, TensorFlag::leaf) && is(row, TensorKnown::requires_grad, TensorFlag::requires_grad);
+    return trained && links_.gradient_of(tensor) == kNone && (row.grad != 0 || frames_.in_module_code(row.site));
+  }
+
+  const DumpTables& tables_;
+  const TensorLinks& links_;
+  const FrameFacts& frames_;
+};
+
+// The device's allocations by address. They may be nested (a block inside a mapped file), so each also remembers which
+// of those that begin no later reaches farthest.
+class AllocationIndex {
+ public:
+  AllocationIndex(const live::SnapshotView& view, Device device) : view_(view) {
+    for (uint32_t i = 0; i < view.allocations.size; ++i) {
+      if (same(view.allocations[i].device, device)) entries_.push_back({i, i});
+    }
+    std::sort(entries_.begin(), entries_.end(),
+              [&](const Entry& a, const Entry& b) { return begin(a.allocation) < begin(b.allocation); });
+    for (size_t i = 1; i < entries_.size(); ++i) {
+      const uint32_t before = entries_[i - 1].farthest;
+      if (end(before) >= end(entries_[i].allocation)) entries_[i].farthest = before;
+    }
+  }
+
+  // In serial order.
+  std::vector<uint32_t> allocations() const {
+    std::vector<uint32_t> all;
+    for (const Entry& entry : entries_) all.push_back(entry.allocation);
+    std::sort(all.begin(), all.end());
+    return all;
+  }
+  uint32_t find(uint64_t address) const {
+    const auto after =
+        std::upper_bound(entries_.begin(), entries_.end(), address,
+                         [&](uint64_t value, const Entry& entry) { return value < begin(entry.allocation); });
+    if (after == entries_.begin()) return kNone;
+    const Entry& entry = *std::prev(after);
+    if (address < end(entry.allocation)) return entry.allocation;
+    return address < end(entry.farthest) ? entry.farthest : kNone;
+  }
+
+ private:
+  struct Entry {
+    uint32_t allocation, farthest;
+  };
+  uint64_t begin(uint32_t i) const { return reinterpret_cast<uint64_t>(view_.allocations[i].pointer); }
+  uint64_t end(uint32_t i) const { return begin(i) + std::max<uint64_t>(view_.allocations[i].nbytes, 1); }
+
+  const live::SnapshotView& view_;
+  std::vector<Entry> entries_;
+};
+
+// How much of an interval was not in one of those before it.
+class IntervalUnion {
+ public:
+  uint64_t add(uint64_t begin, uint64_t end) {
+    uint64_t fresh = end - begin;
+    auto at = parts_.upper_bound(begin);
+    if (at != parts_.begin() && std::prev(at)->second >= begin) --at;
+    while (at != parts_.end() && at->first <= end) {
+      const uint64_t low = std::max(at->first, begin), high = std::min(at->second, end);
+      if (low < high) fresh -= high - low;
+      begin = std::min(begin, at->first);
+      end = std::max(end, at->second);
+      at = parts_.erase(at);
+    }
+    parts_.emplace(begin, end);
+    return fresh;
+  }
+
+ private:
+  std::map<uint64_t, uint64_t> parts_;  // begin -> end, disjoint
+};
+
+struct Storage {
+  uint64_t base = 0, nbytes = 0;
+  Category category = Category::other;
+  uint32_t tensor = kNone;  // the strongest
+  bool garbage = false;     // a tensor of it is garbage
+  bool kept = false;        // something else keeps one
+};
+
+std::vector<Storage> storages_of(const DumpTables& tables, const TensorLinks& links, const Judge& judge,
+                                 Device device) {
+  std::vector<Storage> storages;
+  std::unordered_map<uint64_t, uint32_t> known;
+  for (uint32_t i = 0; i < tables.tensors.size(); ++i) {
+    const TensorFacts& row = tables.tensors[i];
+    uint64_t end = 0;
+    if (!knows(row, TensorKnown::storage) || row.storage_base == 0) continue;
+    if (!same(row.device, device)) continue;
+    if (__builtin_add_overflow(row.storage_base, row.storage_nbytes, &end)) continue;
+    const auto [found, fresh] = known.try_emplace(row.storage_base, uint32_t(storages.size()));
+    if (fresh) storages.emplace_back().base = row.storage_base;
+    Storage& storage = storages[found->second];
+    storage.nbytes = std::max(storage.nbytes, row.storage_nbytes);
+    const Category category = judge.of(i);
+    if (storage.tensor == kNone || category < storage.category) {
+      storage.category = category;
+      storage.tensor = i;
+    }
+    const dump::TensorObject* object = links.object(i);
+    const bool garbage = object != nullptr && object->state() == WrapperState::garbage;
+    storage.garbage |= garbage;
+    // A tensor that C++ alone knows is kept by a graph or by a view that counts for itself.
+    storage.kept |= !garbage && object != nullptr && object->state() == WrapperState::referenced;
+  }
+  return storages;
+}
+
+}  // namespace
+
+Holdings find_holdings(const DumpTables& tables, const TensorLinks& links, const FrameFacts& frames, Device device) {
+  Holdings holdings;
+  holdings.by_category.fill(0);
+  holdings.items_of.fill(0);
+  const live::SnapshotView& view = tables.view;
+  const AllocationIndex index(view, device);
+  std::vector<uint64_t> room(view.allocations.size);
+  std::vector<uint32_t> first(view.allocations.size, kNone);  // item of the first storage in it
+  for (size_t i = 0; i < room.size(); ++i) room[i] = view.allocations[i].nbytes;
+
+  const auto add = [&](const Item& item) {
+    holdings.by_category[size_t(item.category)] += item.bytes;
+    ++holdings.items_of[size_t(item.category)];
+    holdings.items.push_back(item);
+  };
+  IntervalUnion counted;
+  for (const Storage& storage : storages_of(tables, links, Judge(tables, links, frames), device)) {
+    const uint32_t allocation = index.find(storage.base);
+    const uint64_t own = storage.nbytes == 0 ? 0 : counted.add(storage.base, storage.base + storage.nbytes);
+    if (allocation == kNone) continue;  // numpy, shared or pinned memory: not the allocator's
+    const uint64_t inside = std::min(own, room[allocation]);
+    room[allocation] -= inside;
+    if (first[allocation] == kNone) first[allocation] = uint32_t(holdings.items.size());
+    if (storage.garbage && !storage.kept) holdings.garbage += inside;
+    add({inside, view.allocations[allocation].site, storage.category, storage.tensor});
+  }
+  for (const uint32_t i : index.allocations()) {
+    holdings.bytes += view.allocations[i].nbytes;
+    if (first[i] == kNone) {
+      add({view.allocations[i].nbytes, view.allocations[i].site, Category::in_no_tensor, kNone});
+    } else if (room[i] != 0) {
+      holdings.items[first[i]].bytes += room[i];
+      holdings.by_category[size_t(Category::rounding)] += room[i];
+      ++holdings.items_of[size_t(Category::rounding)];
+    }
+  }
+  return holdings;
+}
+
+}  // namespace tensorscope::out_of_memory

@@ -1,0 +1,84 @@
+// Who has the memory of a device at the moment of a failure: its live bytes by category and by item, each byte once.
+// The analyzer's accounting (model/accounting.h) and categories (model/category.h) by the same rules, from what a dump
+// has in hand; what takes the analyzer's whole view (outputs, caches, temporaries, unknown ones) is "other" here.
+//
+// Context: collector, under run_if_memory_lasts(). Linear in tensors, allocations and saved slots.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "live/snapshot_view.h"
+#include "out_of_memory/frame_facts.h"
+#include "python/references.h"
+#include "snapshot/graph/graph.h"
+#include "snapshot/tensor_facts.h"
+
+namespace tensorscope::out_of_memory {
+
+// The strongest first: of the tensors of one storage the strongest says what the memory is for.
+enum class Category : uint8_t {
+  parameter,
+  buffer,
+  gradient,
+  optimizer_state,
+  input_batch,
+  saved_activation,
+  other,
+  in_no_tensor,  // blocks of the allocator that no tensor refers to
+  rounding       // ends of blocks that their tensors do not use
+};
+inline constexpr size_t kCategories = 9;
+const char* text(Category category);
+
+inline constexpr uint32_t kNone = UINT32_MAX;
+
+struct DumpTables {
+  const live::SnapshotView& view;
+  std::span<const snapshot::TensorFacts> tensors;  // in serial order
+  const snapshot::Graph& graph;
+  const python::References& references;
+};
+
+// Which rows of phase 2 and of the graph are about a tensor, by its number in DumpTables::tensors.
+class TensorLinks {
+ public:
+  explicit TensorLinks(const DumpTables& tables);
+
+  std::span<const dump::Reference> references(uint32_t tensor) const;
+  const dump::TensorObject* object(uint32_t tensor) const;  // null: Python never saw it, or was not looked through
+  uint32_t gradient_of(uint32_t tensor) const { return gradient_of_[tensor]; }
+  struct Slot {
+    uint32_t node = kNone;  // number in the graph
+    uint32_t slot = 0;      // index into Graph::saved
+  };
+  Slot saved_by(uint32_t tensor) const { return saved_by_[tensor]; }  // accumulators apart
+
+ private:
+  const DumpTables& tables_;
+  std::vector<uint32_t> first_reference_, object_, gradient_of_;
+  std::vector<Slot> saved_by_;
+};
+
+// A storage of the device that lies in one of its allocations, or an allocation that no storage lies in.
+struct Item {
+  uint64_t bytes = 0;  // what the storage counts, and the unused end of its allocation
+  SiteId site = 0;
+  Category category = Category::in_no_tensor;
+  uint32_t tensor = kNone;  // the tensor that the category comes from
+};
+
+struct Holdings {
+  uint64_t bytes = 0;                             // live ones of the device: the sum of what follows
+  std::array<uint64_t, kCategories> by_category;  // "rounding" is in the items' bytes, too
+  std::array<uint64_t, kCategories> items_of;     // how many storages or blocks
+  std::vector<Item> items;
+  uint64_t garbage = 0;  // of these, in storages that nothing but unreachable cycles refers to
+};
+
+Holdings find_holdings(const DumpTables& tables, const TensorLinks& links, const FrameFacts& frames, Device device);
+
+}  // namespace tensorscope::out_of_memory

@@ -1,0 +1,361 @@
+#include "out_of_memory/short_report.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "out_of_memory/holder_names.h"
+#include "snapshot/process_info.h"
+#include "support/byte_text.h"
+#include "support/enough_memory.h"
+#include "support/message.h"
+
+namespace tensorscope::out_of_memory {
+
+namespace {
+
+constexpr int8_t kCpu = 0;
+constexpr int8_t kCuda = 1;
+
+struct DeviceText {
+  char text[24];
+  explicit DeviceText(Device device) {
+    const char* kind = device.type == kCpu ? "cpu" : device.type == kCuda ? "cuda" : "device";
+    if (device.type == kCpu || device.index < 0) {
+      snprintf(text, sizeof(text), "%s", kind);
+    } else {
+      snprintf(text, sizeof(text), "%s:%d", kind, device.index);
+    }
+  }
+};
+
+struct Counted {
+  char text[40];
+  Counted(uint64_t value, const char* noun) {
+    snprintf(text, sizeof(text), "%lu %s%s", (unsigned long)value, noun, value == 1 ? "" : "s");
+  }
+};
+
+const char* limit_text(Limit limit) {
+  switch (limit) {
+    case Limit::device:
+      return "memory of the device";
+    case Limit::cgroup:
+      return "memory of the cgroup";
+    case Limit::machine:
+      return "memory of the machine";
+    case Limit::address_space:
+      return "address space (ulimit -v)";
+    case Limit::none:
+      break;
+  }
+  return "memory";
+}
+
+void write_headline(const Failure& failure, ReportText& text) {
+  const ByteText wanted(failure.requested);
+  const bool known = failure.requested != 0;
+  const char* asking = known ? " while asking for " : "";
+  const char* bytes = known ? wanted.text : "";
+  switch (failure.kind) {
+    case Kind::device:
+      return text.line("tensorscope: %sout of memory on %s%s%s", failure.device.type == kCuda ? "CUDA " : "",
+                       DeviceText(failure.device).text, asking, bytes);
+    case Kind::host:
+      return text.line("tensorscope: out of memory on the CPU%s%s", asking, bytes);
+    case Kind::pinned:
+      return text.line("tensorscope: out of page-locked host memory%s%s", asking, bytes);
+    case Kind::low_memory:
+      return text.line("tensorscope: memory is nearly used up: %s left", ByteText(failure.left_bytes).text);
+    case Kind::unknown:
+      break;
+  }
+  text.line("tensorscope: out of memory%s%s", asking, bytes);
+}
+
+void write_place(const ReportFacts& facts, ReportText& text) {
+  text.line("  at %s%s%s%s%s", facts.place[0] != 0 ? facts.place : "(no stack)",
+            facts.node[0] != 0 ? ", in the backward of " : "", facts.node, facts.thread[0] != 0 ? ", thread " : "",
+            facts.thread);
+}
+
+void write_limits(const ReportFacts& facts, ReportText& text) {
+  const Failure& failure = facts.failure;
+  if (failure.limit_bytes != 0) {
+    text.line("  %s: %s, of which %s was left", limit_text(failure.limit), ByteText(failure.limit_bytes).text,
+              ByteText(failure.left_bytes).text);
+  }
+  char driver[96] = "";
+  if (facts.driver_total != 0) {
+    snprintf(driver, sizeof(driver), "; the driver has %s free of %s", ByteText(facts.driver_free).text,
+             ByteText(facts.driver_total).text);
+  }
+  if (facts.reserved != 0) {
+    text.line("  torch's allocator on %s: %s in use, %s cached%s", DeviceText(facts.device).text,
+              ByteText(facts.allocated).text, ByteText(facts.reserved - std::min(facts.allocated, facts.reserved)).text,
+              driver);
+  } else if (driver[0] != 0) {
+    text.line("  %s: %s", DeviceText(facts.device).text, driver + 2);
+  }
+}
+
+void write_categories(const ReportFacts& facts, ReportText& text) {
+  if (facts.bytes == 0) return text.line("  no live memory on %s was recorded", DeviceText(facts.device).text);
+  text.line("  who has the %s on %s:", ByteText(facts.bytes).text, DeviceText(facts.device).text);
+  for (const ReportFacts::Row& row : facts.categories) {
+    if (row.bytes == 0) continue;
+    const bool in_tensors = row.category < Category::in_no_tensor;
+    text.line("    %-17s %10s %4.0f %%  %s", out_of_memory::text(row.category), ByteText(row.bytes).text,
+              100.0 * double(row.bytes) / double(facts.bytes),
+              Counted(row.items, in_tensors ? "storage" : "block").text);
+  }
+}
+
+void write_sites(const ReportFacts& facts, ReportText& text) {
+  if (facts.sites[0].bytes == 0) return;
+  text.line("  largest places of creation:");
+  for (const ReportFacts::Site& site : facts.sites) {
+    if (site.bytes == 0) break;
+    text.line("    %10s %6lu x  %s%s%s", ByteText(site.bytes).text, (unsigned long)site.items, site.place,
+              site.names[0] != 0 ? "   " : "", site.names);
+  }
+}
+
+void write_what_could_go(const ReportFacts& facts, ReportText& text) {
+  const uint64_t cached = facts.reserved > facts.allocated ? facts.reserved - facts.allocated : 0;
+  char cache[160] = "", garbage[96] = "";
+  if (cached != 0) {
+    char largest[64] = "";
+    if (facts.largest_free != 0) {
+      snprintf(largest, sizeof(largest), ", the largest piece %s", ByteText(facts.largest_free).text);
+    }
+    // What is cached would do, but no piece of it does.
+    const bool in_pieces =
+        facts.largest_free != 0 && facts.largest_free < facts.failure.requested && facts.failure.requested <= cached;
+    snprintf(cache, sizeof(cache), "%s cached by torch%s%s", ByteText(cached).text, largest,
+             in_pieces ? " (in pieces: expandable segments would do)" : "");
+  }
+  if (facts.garbage != 0) {
+    snprintf(garbage, sizeof(garbage), "%s in unreachable cycles (gc.collect())", ByteText(facts.garbage).text);
+  }
+  if (cache[0] == 0 && garbage[0] == 0) return;
+  text.line("  could be freed: %s%s%s", cache, cache[0] != 0 && garbage[0] != 0 ? "; " : "", garbage);
+}
+
+// As a shell takes it.
+void quote(const char* path, char (&out)[PATH_MAX + 16]) {
+  constexpr std::string_view kPlain = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789/._-+=:,@%";
+  const std::string_view text = path;
+  const bool plain = text.find_first_not_of(kPlain) == text.npos;
+  const bool quotes = text.find('\'') != text.npos;  // then a person has to
+  snprintf(out, sizeof(out), plain || quotes ? "%s" : "'%s'", path);
+}
+
+}  // namespace
+
+void ReportText::line(const char* format, ...) {
+  va_list arguments;
+  va_start(arguments, format);
+  add(kColumns, format, arguments);
+  va_end(arguments);
+}
+
+void ReportText::whole_line(const char* format, ...) {
+  va_list arguments;
+  va_start(arguments, format);
+  add(sizeof(text_), format, arguments);
+  va_end(arguments);
+}
+
+void ReportText::add(size_t columns, const char* format, va_list arguments) {
+  const size_t room = std::min(columns, sizeof(text_) - size_);  // the terminating zero becomes the newline
+  if (lines_ == kReportLines || room < 2) return;
+  char* const begin = text_ + size_;
+  const int wanted = vsnprintf(begin, room, format, arguments);
+  if (wanted < 0) return;
+  size_t length = std::min(size_t(wanted), room - 1);
+  constexpr std::string_view kCut = "...";
+  if (size_t(wanted) > length && length > kCut.size()) {
+    length -= kCut.size();
+    while (length > 0 && (begin[length] & 0xc0) == 0x80) --length;  // not in the middle of a character
+    memcpy(begin + length, kCut.data(), kCut.size());
+    length += kCut.size();
+  }
+  for (size_t i = 0; i < length; ++i) {
+    const auto c = static_cast<unsigned char>(begin[i]);
+    const bool c1 = c == 0xc2 && i + 1 < length && static_cast<unsigned char>(begin[i + 1]) < 0xa0;
+    if (c < 0x20 || c == 0x7f) begin[i] = '?';
+    if (c1) begin[i] = begin[i + 1] = '?';
+  }
+  begin[length] = '\n';
+  size_ += length + 1;
+  ++lines_;
+}
+
+void write_report(const ReportFacts& facts, ReportText& text) {
+  write_headline(facts.failure, text);
+  write_place(facts, text);
+  write_limits(facts, text);
+  if (facts.holdings_known) {
+    write_categories(facts, text);
+    write_sites(facts, text);
+  } else {
+    text.line("  who has the memory is not known here: there was not enough of it left to say");
+  }
+  write_what_could_go(facts, text);
+  if (facts.names_missing[0] != 0) text.line("  names and unreachable cycles are not known: %s", facts.names_missing);
+  if (facts.path[0] == 0) return;
+  const char* slash = strrchr(facts.path, '/');
+  text.line("  wrote %s %s", slash != nullptr ? slash + 1 : facts.path, facts.summary);
+  char path[PATH_MAX + 16];
+  quote(facts.path, path);
+  text.whole_line("  read more: tensorscope oom %s", path);
+}
+
+namespace {
+
+constexpr size_t kNamedPlaces = 24;     // candidates for the largest: native stacks are told apart only by name
+constexpr size_t kNamesOfPlace = 4096;  // that are looked at
+
+struct Group {
+  uint64_t bytes = 0, items = 0;
+  SiteId site = 0;  // the first
+  std::vector<uint32_t> members;
+};
+
+template <size_t N>
+void copy(std::string_view text, char (&out)[N]) {
+  const size_t length = std::min(text.size(), N - 1);
+  memcpy(out, text.data(), length);
+  out[length] = 0;
+}
+
+live::SiteCounters site_of(const live::SnapshotView& view, SiteId site) {
+  return site < view.sites.size ? view.sites[site] : live::SiteCounters{};
+}
+
+Device device_of(const Failure& failure) { return failure.kind == Kind::device ? failure.device : Device{kCpu, -1}; }
+
+// Needs no memory.
+void fill_failure(const ReportSources& sources, ReportFacts& facts) {
+  const Failure& failure = sources.failure;
+  const live::SnapshotView& view = sources.tables.view;
+  facts.failure = failure;
+  facts.path = sources.path;
+  facts.summary = sources.summary;
+  facts.device = device_of(failure);
+  if (failure.site != 0) {
+    write_place(headline(site_of(view, failure.site)), snapshot::process_info().directory, facts.place);
+  }
+  if (failure.thread != 0 && failure.thread < view.threads.size) {
+    const live::ThreadEntry& thread = view.threads[failure.thread];
+    if (thread.tid != uint32_t(getpid())) copy({thread.name, strnlen(thread.name, sizeof(thread.name))}, facts.thread);
+  }
+  for (const live::DeviceTotals& totals : view.devices) {
+    if (totals.device.type != facts.device.type || totals.device.index != facts.device.index) continue;
+    facts.allocated = totals.allocator_allocated;
+    facts.reserved = totals.allocator_reserved;
+  }
+  if (failure.allocator_reserved != 0) {
+    facts.allocated = failure.allocator_allocated;
+    facts.reserved = failure.allocator_reserved;
+  }
+}
+
+void fill_node(const ReportSources& sources, ReportFacts& facts) {
+  if (sources.failure.node == 0 || sources.classes == nullptr) return;
+  for (const live::NodeEntry& node : sources.tables.view.nodes) {
+    if (node.serial != sources.failure.node) continue;
+    copy(unqualified(sources.classes->by_vtable(reinterpret_cast<uint64_t>(node.vtable))), facts.node);
+    return;
+  }
+}
+
+std::vector<Group> largest_groups(const live::SnapshotView& view, const Holdings& holdings) {
+  std::unordered_map<SiteId, uint64_t> keys;
+  std::unordered_map<uint64_t, Group> by_key;
+  for (uint32_t i = 0; i < holdings.items.size(); ++i) {
+    const Item& item = holdings.items[i];
+    const auto [key, fresh] = keys.try_emplace(item.site, 0);
+    if (fresh) key->second = place_key(site_of(view, item.site));
+    Group& group = by_key[key->second];
+    if (group.items++ == 0) group.site = item.site;
+    group.bytes += item.bytes;
+    group.members.push_back(i);
+  }
+  std::vector<Group> groups;
+  for (auto& [key, group] : by_key) groups.push_back(std::move(group));
+  std::sort(groups.begin(), groups.end(),
+            [](const Group& a, const Group& b) { return a.bytes != b.bytes ? a.bytes > b.bytes : a.site < b.site; });
+  if (groups.size() > kNamedPlaces) groups.resize(kNamedPlaces);
+  return groups;
+}
+
+void fill_sites(const ReportSources& sources, const TensorLinks& links, const Holdings& holdings, ReportFacts& facts) {
+  const live::SnapshotView& view = sources.tables.view;
+  std::vector<std::pair<std::string, Group>> places;
+  for (Group& group : largest_groups(view, holdings)) {
+    char place[kPlaceBytes];
+    write_place(headline(site_of(view, group.site)), snapshot::process_info().directory, place);
+    const auto known =
+        std::find_if(places.begin(), places.end(), [&](const auto& each) { return each.first == place; });
+    if (known == places.end()) {
+      places.emplace_back(place, std::move(group));
+      continue;
+    }
+    known->second.bytes += group.bytes;
+    known->second.items += group.items;
+    known->second.members.insert(known->second.members.end(), group.members.begin(), group.members.end());
+  }
+  std::stable_sort(places.begin(), places.end(),
+                   [](const auto& a, const auto& b) { return a.second.bytes > b.second.bytes; });
+  for (size_t i = 0; i < std::min(places.size(), kReportSites); ++i) {
+    const auto& [place, group] = places[i];
+    ReportFacts::Site& out = facts.sites[i];
+    out.bytes = group.bytes;
+    out.items = group.items;
+    copy(place, out.place);
+    std::vector<std::string> names;
+    for (size_t j = 0; j < std::min(group.members.size(), kNamesOfPlace); ++j) {
+      const uint32_t tensor = holdings.items[group.members[j]].tensor;
+      if (tensor != kNone) names.push_back(holder_name(sources.tables, links, tensor));
+    }
+    copy(merged_names(names), out.names);
+  }
+}
+
+void fill_holdings(const ReportSources& sources, ReportFacts& facts) {
+  const FrameFacts frames(sources.tables.view);
+  const TensorLinks links(sources.tables);
+  const Holdings holdings = find_holdings(sources.tables, links, frames, facts.device);
+  ReportFacts::Row rows[kCategories];
+  for (size_t i = 0; i < kCategories; ++i) rows[i] = {Category(i), holdings.by_category[i], holdings.items_of[i]};
+  std::stable_sort(rows, rows + kCategories,
+                   [](const ReportFacts::Row& a, const ReportFacts::Row& b) { return a.bytes > b.bytes; });
+  fill_sites(sources, links, holdings, facts);
+  std::copy(rows, rows + kCategories, facts.categories);
+  facts.bytes = holdings.bytes;
+  facts.garbage = holdings.garbage;
+  if (!sources.tables.references.complete) facts.names_missing = sources.tables.references.detail;
+  facts.holdings_known = true;
+}
+
+}  // namespace
+
+void print_report(const ReportSources& sources) {
+  ReportFacts facts;
+  fill_failure(sources, facts);
+  run_if_memory_lasts([&] { fill_node(sources, facts); });
+  if (sources.tensors_known) run_if_memory_lasts([&] { fill_holdings(sources, facts); });
+  ReportText text;
+  write_report(facts, text);
+  write_standard_error(text.text(), text.size());
+}
+
+}  // namespace tensorscope::out_of_memory

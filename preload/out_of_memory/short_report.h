@@ -1,0 +1,88 @@
+// The report on standard error at once when memory ran out or nearly did: what was asked for, where, who has the
+// memory, what could be freed, and how to read more. At most 25 lines, in one write.
+//
+// Context: collector, after the dump has its name. Without memory it says in a few lines what it can.
+#pragma once
+
+#include <limits.h>
+
+#include <cstdarg>
+#include <cstddef>
+#include <cstdint>
+
+#include "out_of_memory/failure.h"
+#include "out_of_memory/holdings.h"
+#include "out_of_memory/places.h"
+#include "snapshot/metadata/object_class.h"
+
+namespace tensorscope::out_of_memory {
+
+inline constexpr size_t kReportLines = 25;
+inline constexpr size_t kReportSites = 5;
+inline constexpr size_t kNameBytes = 256;
+
+// Lines of text in a buffer of its own: what is longer than a terminal is wide is cut, what no terminal should get is
+// replaced. No malloc.
+class ReportText {
+ public:
+  static constexpr size_t kColumns = 150;
+
+  __attribute__((format(printf, 2, 3))) void line(const char* format, ...);
+  // The same uncut: a path that is cut is of no use.
+  __attribute__((format(printf, 2, 3))) void whole_line(const char* format, ...);
+
+  const char* text() const { return text_; }
+  size_t size() const { return size_; }
+  size_t lines() const { return lines_; }
+
+ private:
+  void add(size_t columns, const char* format, va_list arguments);
+  char text_[kReportLines * kColumns + PATH_MAX] = "";
+  size_t size_ = 0, lines_ = 0;
+};
+
+// What the report says. Filled as far as things are known; 0 and "" are unknown.
+struct ReportFacts {
+  Failure failure;
+  char place[kPlaceBytes] = "";
+  char node[64] = "";    // class of the autograd node whose backward it was
+  char thread[20] = "";  // name, where it is not the main thread
+
+  // The device whose memory this is about; of its allocator and its driver.
+  Device device;
+  uint64_t allocated = 0, reserved = 0;
+  uint64_t largest_free = 0;  // piece of what is cached
+  uint64_t driver_total = 0, driver_free = 0;
+
+  bool holdings_known = false;
+  uint64_t bytes = 0;
+  struct Row {
+    Category category = Category::other;
+    uint64_t bytes = 0, items = 0;
+  } categories[kCategories];
+  struct Site {
+    uint64_t bytes = 0, items = 0;
+    char place[kPlaceBytes] = "";
+    char names[kNameBytes] = "";
+  } sites[kReportSites];
+  uint64_t garbage = 0;
+  const char* names_missing = "";  // why
+  const char* path = "";           // of the dump; "": it could not be written
+  const char* summary = "";        // "(312 tensors, 1.42 GiB live) in 41 ms"
+};
+
+void write_report(const ReportFacts& facts, ReportText& text);
+
+struct ReportSources {
+  const Failure& failure;
+  const DumpTables& tables;
+  snapshot::ObjectClasses* classes = nullptr;  // null: torch's objects are not to be looked at
+  bool tensors_known = false;                  // TensorFacts were kept
+  const char* path = "";
+  const char* summary = "";
+};
+
+// Collects what can be had and prints it.
+void print_report(const ReportSources& sources);
+
+}  // namespace tensorscope::out_of_memory
