@@ -123,8 +123,8 @@ struct Pattern {
 
 struct Form {
   std::vector<uint64_t> least, most;  // by number
-  size_t names = 0;
-  size_t order = 0;
+  size_t names = 0, order = 0;
+  uint64_t bytes = 0;
 };
 
 std::string text_of(const std::vector<std::string>& texts, const Form& form) {
@@ -173,16 +173,17 @@ std::string holder_name(const DumpTables& tables, const TensorLinks& links, uint
   return slot.node == kNone ? std::string() : slot_name(tables, slot);
 }
 
-std::string merged_names(const std::vector<std::string>& names) {
+std::string merged_names(const std::vector<HeldBytes>& names) {
   std::map<std::vector<std::string>, Form> forms;
   size_t all = 0;
-  for (const std::string& name : names) {
+  for (const auto& [name, bytes] : names) {
     if (name.empty()) continue;
     ++all;
     Pattern pattern(name);
     const auto [found, fresh] = forms.try_emplace(std::move(pattern.texts));
     Form& form = found->second;
     ++form.names;
+    form.bytes += bytes;
     if (fresh) {
       form.least = form.most = pattern.numbers;
       form.order = forms.size();
@@ -195,7 +196,7 @@ std::string merged_names(const std::vector<std::string>& names) {
   }
   if (all == 0) return "";
   const auto best = std::max_element(forms.begin(), forms.end(), [](const auto& a, const auto& b) {
-    return a.second.names != b.second.names ? a.second.names < b.second.names : a.second.order > b.second.order;
+    return a.second.bytes != b.second.bytes ? a.second.bytes < b.second.bytes : a.second.order > b.second.order;
   });
   std::string text = text_of(best->first, best->second);
   if (all > best->second.names) text += " and " + std::to_string(all - best->second.names) + " more";

@@ -16,9 +16,13 @@ namespace tensorscope::out_of_memory {
 // "" where nothing is known.
 std::string holder_name(const DumpTables& tables, const TensorLinks& links, uint32_t tensor);
 
-// The form that most of the names have, with the numbers in which they differ as a range or a star, and how many have
-// another: "train.py: history[0..127] (list)", "model.layers.*.weight and 3 more". "" for no names.
-std::string merged_names(const std::vector<std::string>& names);
+struct HeldBytes {
+  std::string name;
+  uint64_t bytes = 0;
+};
+// The form of name that holds the most, with the numbers in which its names differ as a range or a star, and how many
+// have another form: "train.py: history[0..127] (list)", "model.layers.*.weight and 3 more". "" for no names.
+std::string merged_names(const std::vector<HeldBytes>& names);
 
 // The class's own name: "ReluBackward0" of "N5torch8autograd9generated13ReluBackward0E".
 std::string_view unqualified(const char* mangled);

@@ -111,8 +111,10 @@ void write_categories(const ReportFacts& facts, ReportText& text) {
   for (const ReportFacts::Row& row : facts.categories) {
     if (row.bytes == 0) continue;
     const bool in_tensors = row.category < Category::in_no_tensor;
-    text.line("    %-17s %10s %4.0f %%  %s", out_of_memory::text(row.category), ByteText(row.bytes).text,
-              100.0 * double(row.bytes) / double(facts.bytes),
+    char share[16] = "<1";
+    const double percent = 100.0 * double(row.bytes) / double(facts.bytes);
+    if (percent >= 0.5) snprintf(share, sizeof(share), "%.0f", percent);
+    text.line("    %-17s %10s %4s %%  %s", out_of_memory::text(row.category), ByteText(row.bytes).text, share,
               Counted(row.items, in_tensors ? "storage" : "block").text);
   }
 }
@@ -321,10 +323,10 @@ void fill_sites(const ReportSources& sources, const TensorLinks& links, const Ho
     out.bytes = group.bytes;
     out.items = group.items;
     copy(place, out.place);
-    std::vector<std::string> names;
+    std::vector<HeldBytes> names;
     for (size_t j = 0; j < std::min(group.members.size(), kNamesOfPlace); ++j) {
-      const uint32_t tensor = holdings.items[group.members[j]].tensor;
-      if (tensor != kNone) names.push_back(holder_name(sources.tables, links, tensor));
+      const Item& item = holdings.items[group.members[j]];
+      if (item.tensor != kNone) names.push_back({holder_name(sources.tables, links, item.tensor), item.bytes});
     }
     copy(merged_names(names), out.names);
   }
