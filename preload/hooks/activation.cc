@@ -7,6 +7,7 @@
 #include "hooks/program_signal.h"
 #include "hooks/self_check.h"
 #include "live/recorder.h"
+#include "out_of_memory/failing_thread.h"
 #include "snapshot/collector.h"
 #include "stacks/capture.h"
 #include "support/options.h"
@@ -29,6 +30,7 @@ void start() {
     return switch_off("torch destroys tensors without calling a function that can be hooked");
   hooks::start_fork_handlers();
   hooks::start_exit_dump();
+  out_of_memory::start();
   g_activated.store(true, std::memory_order_release);
   State starting = State::starting;
   g_state.compare_exchange_strong(starting, State::recording, std::memory_order_acq_rel);

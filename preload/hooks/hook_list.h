@@ -77,6 +77,16 @@
   X(node_destroyed, _ZN5torch8autograd4NodeD2Ev, "libtorch_cpu.so", autograd, node_destroyed,                  \
     "the death of a node; inline in older versions")
 
+// The one numbers, with the allocator's lock held; the other is the CPU allocator's failure itself.
+#define TENSORSCOPE_OUT_OF_MEMORY_REPORT_HOOKS(X)                                                                \
+  X(out_of_memory_reported, _ZN3c1027reportOutOfMemoryToProfilerElmmNS_6DeviceE, "libc10.so", out_of_memory,     \
+    out_of_memory_reported, "what a device's allocator was asked for and has, before it throws")                 \
+  X(out_of_memory_reported_old, _ZN3c1027reportOutOfMemoryToProfilerElllNS_6DeviceE, "libc10.so", out_of_memory, \
+    out_of_memory_reported, "the same with signed totals, torch 1.13")
+#define TENSORSCOPE_CPU_OUT_OF_MEMORY_HOOKS(X)                                                        \
+  X(cpu_out_of_memory, _ZN3c1025ProfiledCPUMemoryReporter11OutOfMemoryEm, "libc10.so", out_of_memory, \
+    cpu_out_of_memory, "the CPU allocator is about to throw")
+
 #define TENSORSCOPE_HOOKS(X)                      \
   TENSORSCOPE_TENSOR_CONSTRUCTORS_WITH_STORAGE(X) \
   TENSORSCOPE_OTHER_TENSOR_CONSTRUCTORS(X)        \
@@ -85,6 +95,8 @@
   TENSORSCOPE_TENSOR_RELEASES(X)                  \
   TENSORSCOPE_CPU_ALLOCATOR_HOOKS(X)              \
   TENSORSCOPE_MEMORY_REPORT_HOOKS(X)              \
+  TENSORSCOPE_OUT_OF_MEMORY_REPORT_HOOKS(X)       \
+  TENSORSCOPE_CPU_OUT_OF_MEMORY_HOOKS(X)          \
   TENSORSCOPE_AUTOGRAD_HOOKS(X)
 
 // Functions of libc that the preload stands before: X(name, why).
@@ -101,6 +113,9 @@
   X(sigset, "the same")                                                       \
   X(sigignore, "the same")                                                    \
   X(siginterrupt, "the same")
+
+// Functions of the C++ runtime, of which a process may have several (throw_function.h): X(name, why).
+#define TENSORSCOPE_CXX_RUNTIME_FUNCTIONS(X) X(__cxa_throw, "torch throws for want of memory")
 
 // include/tensorscope/tensorscope.h: X(name).
 #define TENSORSCOPE_PUBLIC_FUNCTIONS(X) \

@@ -28,6 +28,8 @@ enum class HookEvent : uint8_t {
   cpu_allocated,
   cpu_freed,
   memory_reported,
+  out_of_memory_reported,
+  cpu_out_of_memory,
   gradient_edge_set,
   node_destroyed,
   count_
@@ -45,6 +47,8 @@ constexpr const char* event_name(HookEvent event) {
       "allocation",
       "release",
       "memory reports",
+      "reports of failed allocations on a device",
+      "failed allocations on the CPU",
       "gradient edges",
       "destruction of nodes",
   };

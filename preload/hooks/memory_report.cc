@@ -2,12 +2,14 @@
 // (c10/core/Allocator.h): called by device allocators with their lock held, and by at::MapAllocator.
 #include "hooks/hook.h"
 #include "live/recorder.h"
+#include "out_of_memory/failure_record.h"
 
 namespace tensorscope {
 
 #define X(id, ...)                                                                             \
   Word hook_##id(HOOK_PARAMETERS) {                                                            \
     if (Event event(Subject::mapped_memory); event) {                                          \
+      if (int64_t(b) > 0) out_of_memory::allocation_succeeded();                               \
       live::memory_reported(reinterpret_cast<const void*>(a), int64_t(b), c, d,                \
                             Device{.type = int8_t(e & 0xff), .index = int8_t(e >> 8 & 0xff)}); \
     }                                                                                          \

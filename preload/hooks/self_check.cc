@@ -7,6 +7,7 @@
 
 #include "hooks/current_node.h"
 #include "hooks/program_signal.h"
+#include "hooks/torch_libraries.h"
 #include "support/arena.h"
 #include "support/coverage.h"
 #include "support/options.h"
@@ -16,7 +17,6 @@ namespace tensorscope::hooks {
 namespace {
 
 constexpr size_t kEventCount = size_t(HookEvent::count_);
-constexpr const char* kTorchLibraries[] = {"libc10", "libtorch", "_C."};
 constexpr const char* kDeviceLibraries[] = {"libc10_cuda.so", "libc10_hip.so"};
 
 // What was found about one library, or about all of them together.
@@ -48,7 +48,9 @@ struct Check {
   Finding all;
   Finding device;
   bool device_loaded = false;
-  unsigned copies = 0;  // of libc10
+  const void* our_throw = nullptr;
+  bool throws_elsewhere = false;  // a device library's exceptions do not come to us
+  unsigned copies = 0;            // of libc10
   bool plain_deletion_seen = true;
   char first_trouble[160] = {};  // a library with slots that are not ours
 };
@@ -79,11 +81,12 @@ const Finding& look_at(const LoadedObject& object, const Check& check) {
 
 bool check_object(const LoadedObject& object, void* context) {
   auto& check = *static_cast<Check*>(context);
-  if (!begins_with_any(object, kTorchLibraries)) return true;
+  if (!is_torch_library(object)) return true;
   const Finding& finding = look_at(object, check);
   check.all.add(finding);
   if (begins_with_any(object, kDeviceLibraries)) {
     check.device_loaded = true;
+    check.throws_elsewhere |= check_slots(object, "__cxa_throw", check.our_throw).foreign > 0;
     check.device.add(finding);
   }
   // Plain tensors are deleted through the table of virtual functions that libc10 holds.
@@ -168,6 +171,19 @@ void judge_autograd(const Check& check) {
   }
 }
 
+void judge_out_of_memory(const Check& check) {
+  constexpr Subject kSubject = Subject::out_of_memory;
+  if (options().oom_dumps == 0) return record(kSubject, Seen::no, "switched off by TENSORSCOPE_OOM_DUMPS");
+  judge(kSubject, check, check.all, {HookEvent::cpu_out_of_memory});
+  if (check.throws_elsewhere) {
+    return record(kSubject, Seen::partly, "failures on a device: another definition of __cxa_throw stands before ours");
+  }
+  if (coverage(kSubject).seen.load(std::memory_order_acquire) != Seen::yes) return;
+  if (coverage(kSubject).missed.load(std::memory_order_relaxed) > 0) {
+    record(kSubject, Seen::yes, "some failures led to no dump (TENSORSCOPE_OOM_DUMPS, TENSORSCOPE_OOM_INTERVAL_MS)");
+  }
+}
+
 void judge_signal() {
   if (coverage(Subject::signal_trigger).seen.load(std::memory_order_acquire) != Seen::yes) return;
   if (options().signal == 0 || signal_is_ours()) return;
@@ -177,6 +193,7 @@ void judge_signal() {
 void examine(Check& check) {
   const LoadedObject own = own_object();
   for (size_t i = 0; i < kHookCount; ++i) check.ours[i] = own.find(kHooks[i].symbol);
+  check.our_throw = own.find("__cxa_throw");
   visit_objects(check_object, &check);
 }
 
@@ -192,6 +209,7 @@ void run_self_check() {
   judge(Subject::mapped_memory, check, check.all, {HookEvent::memory_reported});
   judge_cuda(check);
   judge_autograd(check);
+  judge_out_of_memory(check);
   judge_signal();
 }
 

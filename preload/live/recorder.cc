@@ -125,6 +125,13 @@ void gradient_edge_set(const void* impl, const void* node) {
 
 void node_destroyed(const void* node) { g_nodes.remove(node); }
 
+Place place_here() {
+  const NodeId node = running_node();
+  const Serial serial = g_nodes.serial(node);
+  if (node != 0) g_nodes.drop(node);  // it runs, so its row stays
+  return {site_here(), this_thread(), serial};
+}
+
 void set_current_node_function(CurrentNode function) { g_current_node.store(function, std::memory_order_relaxed); }
 
 bool start() { return g_sites.start() && g_threads.start(); }

@@ -44,6 +44,14 @@ void node_destroyed(const void* node);
 using CurrentNode = const void* (*)();
 void set_current_node_function(CurrentNode function);
 
+// Where the calling thread stands: for a failure.
+struct Place {
+  SiteId site;
+  ThreadId thread;
+  Serial node;  // of the autograd node that runs, 0: none
+};
+Place place_here();
+
 // Called by activation before the first event. False: no memory; the profiler goes off.
 bool start();
 

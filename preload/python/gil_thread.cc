@@ -30,6 +30,40 @@ class Untraced {
   const Api& api_;
 };
 
+// No collection of garbage begins while a job allocates (CPython up to 3.11 collects there): it would run the program's
+// finalizers.
+class NoCollection {
+ public:
+  explicit NoCollection(const Api& api)
+      : api_(api), enabled_(api.PyGC_Disable && api.PyGC_Enable && api.PyGC_Disable()) {}
+  ~NoCollection() {
+    if (enabled_) api_.PyGC_Enable();
+  }
+  NoCollection(const NoCollection&) = delete;
+  NoCollection& operator=(const NoCollection&) = delete;
+
+ private:
+  const Api& api_;
+  bool enabled_;
+};
+
+// The exception that a thread of the program was about to raise or was clearing up after.
+class KeptError {
+ public:
+  explicit KeptError(const Api& api) : api_(api) { api_.PyErr_Fetch(&type_, &value_, &traceback_); }
+  ~KeptError() { api_.PyErr_Restore(type_, value_, traceback_); }
+  KeptError(const KeptError&) = delete;
+  KeptError& operator=(const KeptError&) = delete;
+
+ private:
+  const Api& api_;
+  Object* type_ = nullptr;
+  Object* value_ = nullptr;
+  Object* traceback_ = nullptr;
+};
+
+constinit thread_local bool t_lends = false;
+
 }  // namespace
 
 Deadline Deadline::in_ms(unsigned ms) { return {monotonic_ns() + uint64_t(ms) * 1'000'000}; }
@@ -49,12 +83,15 @@ class GilQueue {
     pthread_condattr_init(&attributes);
     pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
     pthread_cond_init(&finished_, &attributes);
+    pthread_cond_init(&lent_, nullptr);
     pthread_condattr_destroy(&attributes);
     first_ = nullptr;
     thread_ = false;
+    lender_ = false;
   }
 
   GilOutcome run(GilJob* job, Deadline deadline) {
+    if (t_lends) return run_here(job);
     Lock lock(mutex_);
     if (!add(job)) return GilOutcome::no_thread;
     wait(job, deadline.ns);
@@ -74,6 +111,35 @@ class GilQueue {
     if (add(job)) return true;
     delete job;
     return false;
+  }
+
+  void begin_lending() {
+    Lock lock(mutex_);
+    lender_ = true;
+  }
+
+  // What nobody has run by then is the thread's.
+  void end_lending() {
+    Lock lock(mutex_);
+    lender_ = false;
+    if (first_ && !thread_) thread_ = start_thread();
+  }
+
+  void lend_until(const std::atomic<uint32_t>& done) {
+    const Api& api = *known_interpreter();
+    Lock lock(mutex_);
+    while (done.load(std::memory_order_acquire) == 0) {
+      if (GilJob* job = first_waited_for()) {
+        run_first(job, api);
+      } else {
+        pthread_cond_wait(&lent_, &mutex_);
+      }
+    }
+  }
+
+  void wake_lender() {
+    Lock lock(mutex_);
+    pthread_cond_broadcast(&lent_);
   }
 
  private:
@@ -97,7 +163,9 @@ class GilQueue {
   }
 
   bool add(GilJob* job) {
-    if (!thread_ && !(thread_ = start_thread())) return false;
+    const bool lent = lender_ && !job->abandoned_;
+    if (!lent && !thread_ && !(thread_ = start_thread())) return false;
+    if (lent) pthread_cond_broadcast(&lent_);
     GilJob** end = &first_;
     while (*end) end = &(*end)->next_;
     *end = job;
@@ -137,29 +205,52 @@ class GilQueue {
     return nullptr;
   }
 
-  void run_all(const Api& api) {
+  GilJob* first_waited_for() const {
+    GilJob* job = first_;
+    while (job && job->abandoned_) job = job->next_;
+    return job;
+  }
+
+  // The calling thread holds the GIL and no mutex.
+  static bool work(GilJob* job, const Api& api) {
     const Untraced untraced(api);
+    const NoCollection no_collection(api);
+    const KeptError kept(api);
     const Gil gil = Gil::held(api);
+    const bool lasted = run_if_memory_lasts([&] { job->run(gil); });
+    api.PyErr_Clear();
+    return lasted;
+  }
+
+  static GilOutcome run_here(GilJob* job) {
+    return work(job, *known_interpreter()) ? GilOutcome::done : GilOutcome::no_memory;
+  }
+
+  // A mutex is held, but not during the work.
+  void run_first(GilJob* job, const Api& api) {
+    remove(job);
+    job->stage_ = GilJob::Stage::running;
+    pthread_mutex_unlock(&mutex_);
+    job->memory_lasted_ = work(job, api);
     pthread_mutex_lock(&mutex_);
-    while (GilJob* job = first_) {
-      first_ = job->next_;
-      job->stage_ = GilJob::Stage::running;
-      pthread_mutex_unlock(&mutex_);
-      job->memory_lasted_ = run_if_memory_lasts([&] { job->run(gil); });
-      api.PyErr_Clear();
-      pthread_mutex_lock(&mutex_);
-      job->stage_ = GilJob::Stage::done;
-      if (job->abandoned_) delete job;
-      pthread_cond_broadcast(&finished_);
-    }
+    job->stage_ = GilJob::Stage::done;
+    if (job->abandoned_) delete job;
+    pthread_cond_broadcast(&finished_);
+  }
+
+  void run_all(const Api& api) {
+    pthread_mutex_lock(&mutex_);
+    while (first_) run_first(first_, api);
     thread_ = false;  // from here on a new job gets a new thread
     pthread_mutex_unlock(&mutex_);
   }
 
   pthread_mutex_t mutex_;
   pthread_cond_t finished_;
+  pthread_cond_t lent_;  // something for the lender to look at
   GilJob* first_;
   bool thread_;
+  bool lender_;
 };
 
 namespace {
@@ -177,6 +268,20 @@ GilQueue& queue() {
 
 GilOutcome run_with_gil(GilJob* job, Deadline deadline) { return queue().run(job, deadline); }
 bool post_with_gil(GilJob* job) { return queue().post(job); }
+
+LentGil::LentGil() : lent_(!t_lends && holds_gil()) {
+  if (!lent_) return;
+  t_lends = true;
+  queue().begin_lending();
+}
+LentGil::~LentGil() {
+  if (!lent_) return;
+  queue().end_lending();
+  t_lends = false;
+}
+void LentGil::run_jobs_until(const std::atomic<uint32_t>& done) { queue().lend_until(done); }
+void wake_lender() { queue().wake_lender(); }
+
 void reset_gil_thread_after_fork() { raw_queue().reset(); }
 
 }  // namespace tensorscope::python

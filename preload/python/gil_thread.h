@@ -1,10 +1,13 @@
 // The GIL with a time limit. PyGILState_Ensure() blocks without bound, and never returns once the interpreter is being
 // finalized; so a short-lived thread of its own takes the GIL, and who asked waits no longer than it wants to.
 //
+// A thread that waits for a dump and may not give the GIL up meanwhile lends it (LentGil): it runs the jobs itself.
+//
 // The thread exists only while a job waits or runs. It has a Python thread state but no threading.Thread object, is
 // traced by nobody, and blocks all signals.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 
 #include "python/interpreter.h"
@@ -50,6 +53,26 @@ GilOutcome run_with_gil(GilJob* job, Deadline deadline);
 // The same without waiting, and without a limit on the wait for the GIL. The thread deletes the job. False: no thread
 // could be made, and the job has been deleted.
 bool post_with_gil(GilJob* job);
+
+// For a thread that holds the GIL and perhaps a lock of torch for which others wait while they hold the GIL: one that
+// fails for want of memory. Until it goes it runs the jobs of run_with_gil() on itself, where nothing of the program
+// can run in between; what post_with_gil() was given still waits for the GIL. Context: any thread of the program under
+// an InsideScope or HookScope, in no job.
+class LentGil {
+ public:
+  LentGil();  // does nothing on a thread without the GIL
+  ~LentGil();
+  LentGil(const LentGil&) = delete;
+  LentGil& operator=(const LentGil&) = delete;
+  explicit operator bool() const { return lent_; }
+
+  // Runs jobs until `done` is not 0. Who changes it calls wake_lender() afterwards.
+  void run_jobs_until(const std::atomic<uint32_t>& done);
+
+ private:
+  bool lent_;
+};
+void wake_lender();
 
 // Context: fork child. The thread did not survive; what was queued is forgotten.
 void reset_gil_thread_after_fork();

@@ -83,17 +83,21 @@ bool interpreter_alive() {
   return api && api->Py_IsInitialized() && !finalizing(*api);
 }
 
-ReleasedGil::ReleasedGil() {
+bool holds_gil() {
   const Api* api = known_interpreter();
-  if (!api || !interpreter_alive()) return;
+  if (!api || !interpreter_alive()) return false;
   // Not PyGILState_Check(): it answers yes on every thread once a sub-interpreter has been made.
   ThreadState* own = api->PyGILState_GetThisThreadState();
   ThreadState* current = api->PyThreadState_GetUnchecked    ? api->PyThreadState_GetUnchecked()
                          : api->_PyThreadState_UncheckedGet ? api->_PyThreadState_UncheckedGet()
                                                             : nullptr;
-  if (own == nullptr || own != current) return;
-  api_ = api;
-  state_ = api->PyEval_SaveThread();
+  return own != nullptr && own == current;
+}
+
+ReleasedGil::ReleasedGil() {
+  if (!holds_gil()) return;
+  api_ = known_interpreter();
+  state_ = api_->PyEval_SaveThread();
 }
 
 ReleasedGil::~ReleasedGil() {

@@ -31,6 +31,8 @@ using Visit = int (*)(Object*, void*);
   F(void, Py_DecRef, (Object*))                                                         \
   F(void, Py_IncRef, (Object*))                                                         \
   F(void, PyErr_Clear, ())                                                              \
+  F(void, PyErr_Fetch, (Object**, Object**, Object**))                                  \
+  F(void, PyErr_Restore, (Object*, Object*, Object*))                                   \
   F(void, PyErr_SetString, (Object*, const char*))                                      \
   F(Object*, PyImport_GetModuleDict, ())                                                \
   F(Object*, PyImport_ImportModuleLevel, (const char*, Object*, Object*, Object*, int)) \
@@ -75,6 +77,8 @@ using Visit = int (*)(Object*, void*);
   F(ThreadState*, _PyThreadState_UncheckedGet, ())    /* up to 3.12 */ \
   F(void, PyThreadState_EnterTracing, (ThreadState*)) /* 3.11 on */    \
   F(void, PyThreadState_LeaveTracing, (ThreadState*)) /* 3.11 on */    \
+  F(int, PyGC_Disable, ())                            /* 3.10 on */    \
+  F(int, PyGC_Enable, ())                             /* 3.10 on */    \
   F(void, PyUnstable_GC_VisitObjects, (Visit, void*)) /* 3.12 on */
 
 #define TENSORSCOPE_PYTHON_OBJECTS(F) \
@@ -139,6 +143,9 @@ class Gil {
   explicit Gil(const Api& api) : api_(api) {}
   const Api& api_;
 };
+
+// Whether the calling thread holds the GIL of a known, living interpreter. Any context but signal handlers.
+bool holds_gil();
 
 // Gives the GIL up for its own lifetime where the calling thread holds it, so that a wait for the collector cannot hold
 // up the collector's own wait for the GIL. Does nothing on a thread without it, or without Python. Any context but

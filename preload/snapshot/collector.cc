@@ -13,7 +13,9 @@
 
 #include <atomic>
 
+#include "out_of_memory/failure.h"
 #include "python/bridge.h"
+#include "python/gil_thread.h"
 #include "python/interpreter.h"
 #include "snapshot/dump.h"
 #include "snapshot/fork_gate.h"
@@ -97,6 +99,7 @@ void write_for_signal() {
 void serve(Waiter& waiter) {
   waiter.ok = g_write(waiter.request, waiter.path, sizeof(waiter.path));
   futex_change_and_wake(waiter.done);  // from here on the waiter may be gone
+  python::wake_lender();
 }
 
 enum class Job { none, stop, waiter, signal };
@@ -196,6 +199,19 @@ int write_here(Waiter& waiter, sigset_t& before) {
   return waiter.ok;
 }
 
+// False: there is no collector.
+bool queue(Waiter& waiter) {
+  {
+    ControlLock lock;
+    if (!g_started || !start_thread()) return false;
+    Waiter** last = &g_first_waiter;
+    while (*last != nullptr) last = &(*last)->next;
+    *last = &waiter;
+  }
+  futex_change_and_wake(g_wake);
+  return true;
+}
+
 }  // namespace
 
 void set_dump_function_for_test(DumpFunction function) { g_write = function; }
@@ -219,18 +235,7 @@ int request_and_wait(Reason reason, const char* detail, char* path_out, size_t p
   Waiter waiter;
   waiter.request = {reason, detail != nullptr ? detail : "", monotonic_ns()};
   waiter.path[0] = 0;
-  bool queued = false;
-  {
-    ControlLock lock;
-    if (g_started && start_thread()) {
-      Waiter** last = &g_first_waiter;
-      while (*last != nullptr) last = &(*last)->next;
-      *last = &waiter;
-      queued = true;
-    }
-  }
-  if (queued) {
-    futex_change_and_wake(g_wake);
+  if (queue(waiter)) {
     while (waiter.done.load(std::memory_order_acquire) == 0) futex_wait(waiter.done, 0);
   } else {
     sigset_t before;
@@ -239,6 +244,22 @@ int request_and_wait(Reason reason, const char* detail, char* path_out, size_t p
   if (!waiter.ok) return TENSORSCOPE_FAILED;
   if (path_out != nullptr && path_size > 0) snprintf(path_out, path_size, "%s", waiter.path);
   return TENSORSCOPE_OK;
+}
+
+bool write_failure(const out_of_memory::Failure& failure) {
+  python::LentGil gil;
+  Waiter waiter;
+  waiter.request = {Reason::out_of_memory, failure.error, failure.failed_ns, &failure};
+  waiter.path[0] = 0;
+  if (!queue(waiter)) {
+    sigset_t before;
+    write_here(waiter, before);
+  } else if (gil) {
+    gil.run_jobs_until(waiter.done);
+  } else {
+    while (waiter.done.load(std::memory_order_acquire) == 0) futex_wait(waiter.done, 0);
+  }
+  return waiter.ok;
 }
 
 void before_fork() {

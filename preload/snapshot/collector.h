@@ -16,6 +16,10 @@
 #include <cstddef>
 #include <cstdint>
 
+namespace tensorscope::out_of_memory {
+struct Failure;
+}
+
 namespace tensorscope::snapshot {
 
 enum class Reason : uint8_t {
@@ -38,6 +42,11 @@ void request_from_signal();
 // meanwhile where the caller holds it. `path_out` may be null. Returns TENSORSCOPE_OK or _FAILED (tensorscope.h).
 // `detail` ends up in the dump ("exit status 3").
 int request_and_wait(Reason reason, const char* detail, char* path_out, size_t path_size);
+
+// Context: the failing thread, under its HookScope. Writes a dump of reason out_of_memory and waits for its end. Where
+// the thread holds the GIL it lends it (python/gil_thread.h) and never lets go of it: it may hold a lock of torch.
+// False: no dump was written.
+bool write_failure(const out_of_memory::Failure& failure);
 
 // Around fork (called by hooks/fork.cc from pthread_atfork handlers, before the tables' own).
 void before_fork();

@@ -13,6 +13,7 @@
 #include "out_of_memory/short_report.h"
 #include "python/bridge.h"
 #include "snapshot/dump_name.h"
+#include "snapshot/failure_chunk.h"
 #include "snapshot/fork_gate.h"
 #include "snapshot/graph/graph_reader.h"
 #include "snapshot/graph_chunk.h"
@@ -40,6 +41,7 @@ namespace {
 MetadataReader g_reader;
 DumpFile* g_open_file = nullptr;  // for the child of a fork during phase 2
 uint32_t g_asked_for = 0;         // numbered dumps written so far
+uint32_t g_out_of_memory = 0;     // dumps of failures written so far
 uint32_t g_written = 0;
 int64_t g_last_live = -1;
 
@@ -77,7 +79,8 @@ bool write_tables(const DumpFacts& facts, Tables& tables, DumpFile& file, Summar
   summary.tensors = view.tensors.size;
 
   StringTable strings;
-  return write_process(full, view, file) && write_modules(tables.modules, file) &&
+  return write_process(full, view, file) && (full.failure == nullptr || write_failure_chunk(*full.failure, file)) &&
+         write_modules(tables.modules, file) &&
          write_tensors(view, reader, strings, file, tables.grad_fns, &tables.facts) && write_allocations(view, file) &&
          write_nodes(view, reader, strings, file) && write_stacks(view, file) && write_codes(strings, file) &&
          write_threads(view, strings, file) && write_totals(full, view, file) && write_strings(strings, file);
@@ -208,7 +211,37 @@ void dump_directory(char (&out)[PATH_MAX]) {
 }
 
 const char* trigger_name(Reason reason) {
-  return reason == Reason::exit ? "exit" : reason == Reason::call ? "call" : "signal";
+  switch (reason) {
+    case Reason::signal:
+      break;
+    case Reason::exit:
+      return "exit";
+    case Reason::call:
+      return "call";
+    case Reason::out_of_memory:
+      return "oom";
+    case Reason::growth:
+      return "growth";
+    case Reason::low_memory:
+      return "low-memory";
+  }
+  return "signal";
+}
+
+// What stands for the number in the dump's name; empty: its number among those that were asked for.
+void dump_kind(Reason reason, char (&kind)[16]) {
+  kind[0] = 0;
+  if (reason == Reason::exit) snprintf(kind, sizeof(kind), "exit");
+  if (reason == Reason::out_of_memory) snprintf(kind, sizeof(kind), "oom-%u", g_out_of_memory + 1);
+}
+
+void count(Reason reason) {
+  ++g_written;
+  if (reason == Reason::out_of_memory) {
+    ++g_out_of_memory;
+  } else if (reason != Reason::exit) {
+    ++g_asked_for;
+  }
 }
 
 bool name_file(DumpFile& file, const DumpName& base, char (&name)[NAME_MAX + 1]) {
@@ -247,15 +280,16 @@ void print_short_report(const DumpRequest& request, const Tables& tables, const 
 
 // `directory` outlives the file.
 bool write_whole_dump(const DumpRequest& request, DumpFile& file, char (&directory)[PATH_MAX], char (&path)[PATH_MAX]) {
-  const bool at_exit = request.reason == Reason::exit;
-  const DumpName base = {g_asked_for + 1, at_exit ? "exit" : "", trigger_name(request.reason)};
+  char kind[16];
+  dump_kind(request.reason, kind);
+  const DumpName base = {g_asked_for + 1, kind, trigger_name(request.reason)};
   char name[NAME_MAX + 1];
   dump_name(options().name, process_info(), base, 1, name);
   dump_directory(directory);
 
   Summary summary;
   python::SnapshotFacts snapshot;
-  DumpFacts facts = {request.reason, request.detail, g_written + 1, request.requested_ns, {}};
+  DumpFacts facts = {request.reason, request.detail, g_written + 1, request.requested_ns, request.failure, {}};
   Tables tables;
   Graph graph;
   python::Findings found;
@@ -300,6 +334,7 @@ void dump_after_fork_in_child() {
   if (g_open_file != nullptr) g_open_file->forget();
   g_open_file = nullptr;
   g_asked_for = 0;
+  g_out_of_memory = 0;
   g_written = 0;
   g_last_live = -1;
 }

@@ -10,14 +10,14 @@ namespace tensorscope::snapshot {
 
 struct DumpName {
   uint32_t number = 1;       // the how manieth asked-for dump
-  const char* kind = "";     // "exit" for the dump at exit, else empty
-  const char* trigger = "";  // "signal", "exit", "call"
+  const char* kind = "";     // "exit" for the dump at exit, "oom-1" for the first of a failure; empty: numbered
+  const char* trigger = "";  // "signal", "exit", "call", "oom"
 };
 
 // Expands `pattern` (null: the default, PROGRAM[.rankR].PID.N) into `out`: {program} {pid} {n} {kind} {rank} {host};
-// {n} is "exit" for the dump at exit. Always ends in ".tscope", holds no slash, and is no longer than a file name may
-// be with `attempt` (2, 3, ...: "-2", "-3" before the ending; 1: nothing): what is too long is cut from the program's
-// name.
+// {n} is what `kind` says where it is not empty. Always ends in ".tscope", holds no slash, and is no longer than a file
+// name may be with `attempt` (2, 3, ...: "-2", "-3" before the ending; 1: nothing): what is too long is cut from the
+// program's name.
 void dump_name(const char* pattern, const ProcessInfo& process, const DumpName& name, unsigned attempt,
                char (&out)[NAME_MAX + 1]);
 

@@ -15,6 +15,7 @@ struct DumpFacts {
   const char* detail = "";
   uint32_t number = 1;
   uint64_t requested_ns = 0;
+  const out_of_memory::Failure* failure = nullptr;
   std::string torch_version;
 };
 

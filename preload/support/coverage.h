@@ -25,6 +25,7 @@ enum class Subject : uint8_t {
   module_outputs,  // what modules' calls returned, where asked for
   signal_trigger,
   exit_trigger,
+  out_of_memory,  // failures for want of memory, seen where they happen
   fork,
   count_,
 };

@@ -97,6 +97,10 @@ const char* parse_option_value(std::string_view text, unsigned& milliseconds_out
   return parse_number(text, milliseconds_out) ? nullptr : "a number of milliseconds";
 }
 
+const char* parse_option_value(std::string_view text, uint16_t& count_out) {
+  return parse_number(text, count_out) ? nullptr : "a number up to 65535";
+}
+
 const char* parse_option_value(std::string_view text, uint64_t& bytes_out) {
   static constexpr const char* kExpected = "a number of bytes, or of K, M or G (as in 512M)";
   int shift = 0;
@@ -154,6 +158,8 @@ const char* format_option_value(unsigned milliseconds, char* buffer) {
   snprintf(buffer, kOptionTextBytes, "%u", milliseconds);
   return buffer;
 }
+
+const char* format_option_value(uint16_t count, char* buffer) { return format_option_value(unsigned{count}, buffer); }
 
 const char* format_option_value(uint64_t bytes, char* buffer) {
   static constexpr char kUnits[] = {0, 'K', 'M', 'G'};

@@ -19,6 +19,7 @@ const char* parse_option_value(std::string_view text, int& signal_out);  // 0: n
 const char* parse_option_value(std::string_view text, ExitDump& out);
 const char* parse_option_value(std::string_view text, const char*& out);  // copied
 const char* parse_option_value(std::string_view text, unsigned& milliseconds_out);
+const char* parse_option_value(std::string_view text, uint16_t& count_out);
 const char* parse_option_value(std::string_view text, uint64_t& bytes_out);
 
 // The value as it may be given. `buffer` has kOptionTextBytes; the result is in it or lives as long as the value.
@@ -27,6 +28,7 @@ const char* format_option_value(int signal, char* buffer);
 const char* format_option_value(ExitDump value, char* buffer);
 const char* format_option_value(const char* value, char* buffer);
 const char* format_option_value(unsigned milliseconds, char* buffer);
+const char* format_option_value(uint16_t count, char* buffer);
 const char* format_option_value(uint64_t bytes, char* buffer);
 
 }  // namespace tensorscope

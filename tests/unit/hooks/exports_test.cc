@@ -97,7 +97,7 @@ TEST_F(Exports, AreTheListAndNothingElse) {
       TENSORSCOPE_HOOKS(X)
 #undef X
 #define X(name, ...) #name,
-          TENSORSCOPE_LIBC_FUNCTIONS(X) TENSORSCOPE_PUBLIC_FUNCTIONS(X)
+          TENSORSCOPE_LIBC_FUNCTIONS(X) TENSORSCOPE_CXX_RUNTIME_FUNCTIONS(X) TENSORSCOPE_PUBLIC_FUNCTIONS(X)
 #undef X
   };
   EXPECT_EQ(library.exported(), listed);

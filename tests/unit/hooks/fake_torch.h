@@ -20,15 +20,17 @@ inline constexpr Word kResult = 0x7ead'beef'1234'5678;
 extern Call g_last_call;
 extern Word g_failing_argument;  // a stand-in throws Failure where its first argument is this
 
-// The hooks whose real functions the stand-in for libc10 defines: all but the old memory report.
-#define FAKE_C10_HOOKS(X)                         \
-  TENSORSCOPE_TENSOR_CONSTRUCTORS_WITH_STORAGE(X) \
-  TENSORSCOPE_OTHER_TENSOR_CONSTRUCTORS(X)        \
-  TENSORSCOPE_TENSOR_DELETION(X)                  \
-  TENSORSCOPE_TENSOR_DESTRUCTORS(X)               \
-  TENSORSCOPE_TENSOR_RELEASES(X)                  \
-  TENSORSCOPE_CPU_ALLOCATOR_HOOKS(X)              \
-  X(memory_reported, _ZN3c1027reportMemoryUsageToProfilerEPvlmmNS_6DeviceE, , , , )
+// The hooks whose real functions the stand-in for libc10 defines: all but the old reports, and
+// the failure of the CPU allocator, which makes a dump.
+#define FAKE_C10_HOOKS(X)                                                           \
+  TENSORSCOPE_TENSOR_CONSTRUCTORS_WITH_STORAGE(X)                                   \
+  TENSORSCOPE_OTHER_TENSOR_CONSTRUCTORS(X)                                          \
+  TENSORSCOPE_TENSOR_DELETION(X)                                                    \
+  TENSORSCOPE_TENSOR_DESTRUCTORS(X)                                                 \
+  TENSORSCOPE_TENSOR_RELEASES(X)                                                    \
+  TENSORSCOPE_CPU_ALLOCATOR_HOOKS(X)                                                \
+  X(memory_reported, _ZN3c1027reportMemoryUsageToProfilerEPvlmmNS_6DeviceE, , , , ) \
+  X(out_of_memory_reported, _ZN3c1027reportOutOfMemoryToProfilerElmmNS_6DeviceE, , , , )
 
 // Calls of the hooked names, through the caller's own table of procedures as torch's libraries do it.
 #define DECLARE(id, symbol, ...) Word call_##id(Word, Word, Word, Word, Word, Word) __asm__(#symbol);

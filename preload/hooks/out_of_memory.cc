@@ -1,0 +1,52 @@
+// The moments at which memory runs out. The order in torch (c10/cuda/CUDACachingAllocator.cpp,
+// c10/core/CPUAllocator.cpp, 2.6 to 2.14):
+//   a device   reportOutOfMemoryToProfiler under the allocator's lock; the lock is released; c10::OutOfMemoryError is
+//              thrown. The cudaMallocAsync backend throws under its lock, and reports nothing.
+//   the CPU    c10::alloc_cpu throws c10::Error; the allocator catches it, calls
+//              ProfiledCPUMemoryReporter::OutOfMemory, and throws it again.
+#include "hooks/exception_type.h"
+#include "hooks/hook.h"
+#include "hooks/throw_function.h"
+#include "out_of_memory/failing_thread.h"
+#include "out_of_memory/failure_record.h"
+
+namespace tensorscope {
+
+#define X(id, ...)                                                                                                  \
+  Word hook_##id(HOOK_PARAMETERS) {                                                                                 \
+    if (Event event(Subject::out_of_memory); event) {                                                               \
+      out_of_memory::allocator_reported(a, b, c, Device{.type = int8_t(d & 0xff), .index = int8_t(d >> 8 & 0xff)}); \
+    }                                                                                                               \
+    return real(Hook::id)(HOOK_ARGUMENTS);                                                                          \
+  }
+TENSORSCOPE_OUT_OF_MEMORY_REPORT_HOOKS(X)
+#undef X
+
+Word hook_cpu_out_of_memory(HOOK_PARAMETERS) {
+  if (Event event(Subject::out_of_memory); event) out_of_memory::host_allocation_failed(b);
+  return real(Hook::cpu_out_of_memory)(HOOK_ARGUMENTS);
+}
+
+namespace {
+
+__attribute__((noinline, cold)) void torch_may_throw(const hooks::TypeInfo* type, const void* thrower) {
+  const HookScope scope;
+  const bool out_of_memory = hooks::is_out_of_memory(type);
+  if (!scope || !(out_of_memory || out_of_memory::t_runtime_call_failed)) return;
+  if (hooks::belongs_to_torch(type, thrower)) out_of_memory::torch_throws(out_of_memory);
+}
+
+}  // namespace
+
+}  // namespace tensorscope
+
+// Every exception of the process comes by here; of other classes than c10's only the name is looked at.
+extern "C" __attribute__((visibility("default"), noreturn)) void hook_cxa_throw(
+    void* object, void* type, void (*destructor)(void*)) __asm__("__cxa_throw");
+extern "C" void hook_cxa_throw(void* object, void* type, void (*destructor)(void*)) {
+  const void* const thrower = __builtin_return_address(0);
+  const auto* const info = static_cast<const tensorscope::hooks::TypeInfo*>(type);
+  if (__builtin_expect(tensorscope::hooks::is_of_c10(info), false)) tensorscope::torch_may_throw(info, thrower);
+  tensorscope::hooks::throw_function_for(thrower)(object, type, destructor);
+  __builtin_unreachable();
+}

@@ -1,0 +1,87 @@
+#include "out_of_memory/failing_thread.h"
+
+#include <errno.h>
+#include <pthread.h>
+
+#include "live/recorder.h"
+#include "out_of_memory/failure_limits.h"
+#include "out_of_memory/failure_record.h"
+#include "out_of_memory/reserve.h"
+#include "snapshot/collector.h"
+#include "support/clock.h"
+#include "support/coverage.h"
+#include "support/options.h"
+
+namespace tensorscope::out_of_memory {
+
+namespace {
+
+// What the caller can see of the thread is as before.
+class Unchanged {
+ public:
+  Unchanged() : errno_(errno) { pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel_); }
+  ~Unchanged() {
+    pthread_setcancelstate(cancel_, nullptr);
+    errno = errno_;
+  }
+  Unchanged(const Unchanged&) = delete;
+  Unchanged& operator=(const Unchanged&) = delete;
+
+ private:
+  int errno_;
+  int cancel_ = 0;
+};
+
+FailureLimits::Settings settings() { return {options().oom_dumps, uint64_t{options().oom_interval_ms} * 1'000'000}; }
+
+// Under the limits; the reserve is in use where a dump may follow.
+bool counts_for_a_dump(Failure& failure) {
+  const live::Place place = live::place_here();
+  failure.site = place.site;
+  failure.thread = place.thread;
+  failure.node = place.node;
+  failure.failed_ns = monotonic_ns();
+  FailureLimits::Counts counts;
+  const bool dump = g_failure_limits.count(failure.site, failure.failed_ns, settings(), counts);
+  failure.failures = counts.failures;
+  failure.without_dump = counts.without_dump;
+  if (!dump) count_missed(Subject::out_of_memory);
+  return dump;
+}
+
+void handle(Failure& failure) {
+  const Unchanged unchanged;
+  if (options().oom_dumps == 0) return;
+  if (!g_failure_limits.more(settings())) {
+    counts_for_a_dump(failure);
+    return;
+  }
+  const ReserveInUse reserve;
+  if (counts_for_a_dump(failure)) snapshot::write_failure(failure);
+}
+
+}  // namespace
+
+void host_allocation_failed(size_t nbytes) {
+  Failure failure;
+  failure.kind = Kind::host;
+  failure.requested = nbytes;
+  failure.error = "c10::alloc_cpu: out of memory";
+  handle(failure);
+}
+
+void torch_throws(bool out_of_memory_type) {
+  Failure failure;
+  if (take_failure(out_of_memory_type, failure)) handle(failure);
+}
+
+void start() {
+  if (options().oom_dumps != 0) hold_reserve();
+}
+
+void after_fork_in_child() {
+  g_failure_limits.reset();
+  if (options().oom_dumps != 0) reset_reserve_in_child();
+}
+
+}  // namespace tensorscope::out_of_memory

@@ -1,0 +1,23 @@
+// The moment of failure: what a thread does that is about to throw for want of memory. Nothing has been unwound, the
+// failed operation's temporaries are alive, and so are the Python frames.
+//
+// Context: hook, under a HookScope, no lock of the profiler held, the GIL perhaps held, a lock of torch's allocator
+// perhaps held (cudaMallocAsync's backend throws under one). errno is left as it was. Returns once the dump is written,
+// or at once where the limits allow none (failure_limits.h).
+#pragma once
+
+#include <cstddef>
+
+namespace tensorscope::out_of_memory {
+
+// c10's CPU allocator got no memory (c10::ProfiledCPUMemoryReporter::OutOfMemory).
+void host_allocation_failed(size_t nbytes);
+
+// torch throws an exception of c10; `out_of_memory_type`: a c10::OutOfMemoryError.
+void torch_throws(bool out_of_memory_type);
+
+// Context: activation, the forked child.
+void start();
+void after_fork_in_child();
+
+}  // namespace tensorscope::out_of_memory

@@ -1,0 +1,36 @@
+#include "out_of_memory/failure_limits.h"
+
+#include <algorithm>
+
+namespace tensorscope::out_of_memory {
+
+constinit FailureLimits g_failure_limits;
+
+bool FailureLimits::too_soon(SiteId site, uint64_t now_ns, uint64_t interval_ns) const {
+  const Dumped* end = rows_ + std::min<size_t>(dumps_, kRows);
+  return std::any_of(rows_, end, [&](const Dumped& row) { return row.site == site && now_ns - row.ns < interval_ns; });
+}
+
+bool FailureLimits::count(SiteId site, uint64_t now_ns, const Settings& settings, Counts& counts) {
+  SpinGuard guard(lock_);
+  if (!guard) return false;
+  const bool dump = dumps_ < settings.most_dumps && !too_soon(site, now_ns, settings.interval_ns);
+  if (dump) rows_[dumps_++ % kRows] = {site, now_ns};
+  ++counts_.failures;
+  counts_.without_dump += !dump;
+  counts = counts_;
+  return dump;
+}
+
+bool FailureLimits::more(const Settings& settings) {
+  SpinGuard guard(lock_);
+  return guard && dumps_ < settings.most_dumps;
+}
+
+void FailureLimits::reset() {
+  lock_.unlock();  // whoever held it is not in this process
+  counts_ = {};
+  dumps_ = 0;
+}
+
+}  // namespace tensorscope::out_of_memory

@@ -1,0 +1,24 @@
+// Address space kept for the moment at which there is none: what a dump allocates at the least, given back to the
+// system when a dump of a failure begins. It is never touched, so it costs no memory; it does count against RLIMIT_AS.
+//
+// Context: activation, the failing thread (perhaps several), the forked child. A constinit global.
+#pragma once
+
+#include <cstddef>
+
+namespace tensorscope::out_of_memory {
+
+void hold_reserve();
+
+// The reserve is gone while one of these stands, and is taken again with the last one, as far as there is room.
+class ReserveInUse {
+ public:
+  ReserveInUse();
+  ~ReserveInUse();
+  ReserveInUse(const ReserveInUse&) = delete;
+  ReserveInUse& operator=(const ReserveInUse&) = delete;
+};
+
+void reset_reserve_in_child();
+
+}  // namespace tensorscope::out_of_memory
