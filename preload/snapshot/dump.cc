@@ -304,8 +304,7 @@ bool write_whole_dump(const DumpRequest& request, DumpFile& file, char (&directo
     if (short_report_wanted(request)) print_short_report(request, tables, graph, found, "", "");
     return false;
   }
-  ++g_written;
-  if (!at_exit) ++g_asked_for;
+  count(request.reason);
   copy_text(std::string(directory) + "/" + name, path);
   const SummaryText text(summary, request.requested_ns);
   if (short_report_wanted(request)) {
