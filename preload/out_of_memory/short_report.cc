@@ -130,9 +130,8 @@ void write_sites(const ReportFacts& facts, ReportText& text) {
 }
 
 void write_what_could_go(const ReportFacts& facts, ReportText& text) {
-  const uint64_t cached = facts.reserved > facts.allocated ? facts.reserved - facts.allocated : 0;
-  char cache[160] = "", garbage[96] = "";
-  if (cached != 0) {
+  const char* heading = "could be freed:";
+  if (const uint64_t cached = facts.reserved > facts.allocated ? facts.reserved - facts.allocated : 0; cached != 0) {
     char largest[64] = "";
     if (facts.largest_free != 0) {
       snprintf(largest, sizeof(largest), ", the largest piece %s", ByteText(facts.largest_free).text);
@@ -140,14 +139,13 @@ void write_what_could_go(const ReportFacts& facts, ReportText& text) {
     // What is cached would do, but no piece of it does.
     const bool in_pieces =
         facts.largest_free != 0 && facts.largest_free < facts.failure.requested && facts.failure.requested <= cached;
-    snprintf(cache, sizeof(cache), "%s cached by torch%s%s", ByteText(cached).text, largest,
-             in_pieces ? " (in pieces: expandable segments would do)" : "");
+    text.line("  %-15s %s cached by torch%s%s", heading, ByteText(cached).text, largest,
+              in_pieces ? " (in pieces: expandable segments would do)" : "");
+    heading = "";
   }
   if (facts.garbage != 0) {
-    snprintf(garbage, sizeof(garbage), "%s in unreachable cycles (gc.collect())", ByteText(facts.garbage).text);
+    text.line("  %-15s %s in unreachable cycles (gc.collect())", heading, ByteText(facts.garbage).text);
   }
-  if (cache[0] == 0 && garbage[0] == 0) return;
-  text.line("  could be freed: %s%s%s", cache, cache[0] != 0 && garbage[0] != 0 ? "; " : "", garbage);
 }
 
 // As a shell takes it.

@@ -1,0 +1,95 @@
+// Tables of a dump built by hand, and Python frames that stand before the library's own.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "dump_generated.h"
+#include "out_of_memory/holdings.h"
+#include "stacks/python/python_stack.h"
+
+namespace tensorscope::stacks {
+inline std::vector<PythonFrame> g_frames = {{}};
+inline std::vector<PythonCode> g_codes;
+}  // namespace tensorscope::stacks
+
+namespace tensorscope::out_of_memory {
+
+class BuiltTables : public testing::Test {
+ protected:
+  static constexpr Device kCuda0{1, 0};
+  static constexpr uint32_t kAll = ~0u;
+  static constexpr uint32_t kTrained = uint32_t(dump::TensorFlag::leaf) | uint32_t(dump::TensorFlag::requires_grad);
+
+  BuiltTables() {
+    stacks::g_frames = {{}};
+    stacks::g_codes.clear();
+    sites_.resize(1);
+    references_.complete = true;
+  }
+
+  // A site whose Python stack is one frame a file, outermost first.
+  SiteId site(const std::vector<const char*>& files) {
+    StackId parent = 0;
+    for (const char* file : files) {
+      stacks::g_codes.push_back({file, "f", 1});
+      stacks::g_frames.push_back({0, parent, uint32_t(stacks::g_codes.size() - 1), 7, parent == 0});
+      parent = StackId(stacks::g_frames.size() - 1);
+    }
+    live::SiteCounters counters{};
+    counters.python = parent;
+    sites_.push_back(counters);
+    return SiteId(sites_.size() - 1);
+  }
+  void block(uint64_t pointer, uint64_t nbytes, SiteId site = 0, Device device = kCuda0) {
+    live::AllocationEntry entry{};
+    entry.pointer = reinterpret_cast<const void*>(pointer);
+    entry.nbytes = nbytes;
+    entry.serial = ++serial_;
+    entry.site = site;
+    entry.device = device;
+    blocks_.push_back(entry);
+  }
+  // Its address is its serial times 1000. Returns its serial.
+  Serial tensor(uint64_t base, uint64_t nbytes, uint32_t flags = 0, uint64_t grad = 0, SiteId site = 0) {
+    ++serial_;
+    tensors_.push_back({serial_, serial_ * 1000, base, nbytes, grad, site, kAll, flags, kCuda0});
+    return serial_;
+  }
+  void reference(Serial tensor, const char* text, dump::ReferenceRole role = dump::ReferenceRole::plain,
+                 dump::ReferenceRoot root = dump::ReferenceRoot::global, const char* scope = "",
+                 const char* holder = "") {
+    auto& strings = references_.strings;
+    references_.references.emplace_back(tensor, strings.intern(text), strings.intern(scope), strings.intern(holder),
+                                        UINT32_MAX, uint16_t{0}, root, role);
+  }
+  void object(Serial tensor, dump::WrapperState state, bool optimized = false, bool trained = false) {
+    references_.tensors.emplace_back(tensor, 0u, 1u, state, uint8_t(optimized), uint8_t(trained));
+  }
+  void saved(Serial tensor, uint8_t node_flags = 0) {
+    if (graph_.class_names.empty()) graph_.class_names.push_back("N5torch8autograd9generated13ReluBackward0E");
+    snapshot::Graph::Node node;
+    node.saved = 1;
+    node.flags = node_flags;
+    graph_.nodes.push_back(node);
+    graph_.saved.emplace_back(tensor, uint16_t{0}, int16_t{-1}, dump::SlotState::held, uint8_t{0});
+  }
+
+  DumpTables tables() {
+    view_.allocations = {blocks_.data(), blocks_.size()};
+    view_.sites = {sites_.data(), sites_.size()};
+    return {view_, tensors_, graph_, references_};
+  }
+
+  std::vector<live::AllocationEntry> blocks_;
+  std::vector<live::SiteCounters> sites_;
+  std::vector<snapshot::TensorFacts> tensors_;
+  snapshot::Graph graph_;
+  python::References references_;
+  live::SnapshotView view_;
+  Serial serial_ = 0;
+};
+
+}  // namespace tensorscope::out_of_memory

@@ -1,0 +1,87 @@
+#include "out_of_memory/holder_names.h"
+
+#include "built_tables.h"
+
+namespace tensorscope::out_of_memory {
+namespace {
+
+using dump::ReferenceRole;
+using dump::ReferenceRoot;
+
+class HolderNamesTest : public BuiltTables {
+ protected:
+  // Of the only tensor, or of the one with this number.
+  std::string name(uint32_t number = 0) {
+    const DumpTables all = tables();
+    return holder_name(all, TensorLinks(all), number);
+  }
+};
+
+std::string merged(const std::vector<std::string>& names) {
+  std::vector<HeldBytes> held;
+  for (const std::string& name : names) held.push_back({name, 1});
+  return merged_names(held);
+}
+
+TEST_F(HolderNamesTest, UnknownIsEmpty) {
+  tensor(0x1000, 8);
+  EXPECT_EQ(name(), "");
+}
+
+TEST_F(HolderNamesTest, WaysInPython) {
+  reference(tensor(0x1000, 8), "history[3]", ReferenceRole::plain, ReferenceRoot::global, "train.py", "list");
+  reference(tensor(0x2000, 8), "h", ReferenceRole::plain, ReferenceRoot::local, "Block.forward");
+  reference(tensor(0x3000, 8), "", ReferenceRole::plain, ReferenceRoot::cycle, "Node, dict");
+  reference(tensor(0x4000, 8), "model.weight", ReferenceRole::parameter, ReferenceRoot::global, "train.py", "Linear");
+  reference(tensor(0x5000, 8), "ctx.x", ReferenceRole::plain, ReferenceRoot::node, "ScaleBackward");
+  EXPECT_EQ(name(0), "train.py: history[3] (list)");
+  EXPECT_EQ(name(1), "h (local of Block.forward)");
+  EXPECT_EQ(name(2), "unreachable cycle of Node, dict");
+  EXPECT_EQ(name(3), "model.weight");
+  EXPECT_EQ(name(4), "saved by ScaleBackward: ctx.x");
+}
+
+TEST_F(HolderNamesTest, WhatItIsToItsModuleComesBeforeAShorterWay) {
+  const Serial it = tensor(0x1000, 8);
+  reference(it, "w", ReferenceRole::plain, ReferenceRoot::local, "main");
+  reference(it, "model.weight", ReferenceRole::parameter);
+  EXPECT_EQ(name(), "model.weight");
+}
+
+TEST_F(HolderNamesTest, GradientsAndSlots) {
+  const Serial gradient = tensor(0x1000, 8);
+  reference(tensor(0x2000, 8, 0, gradient * 1000), "model.weight", ReferenceRole::parameter);
+  saved(tensor(0x3000, 8));
+  EXPECT_EQ(name(0), "gradient of model.weight");
+  EXPECT_EQ(name(2), "saved by ReluBackward0");
+  references_.slots.emplace_back(references_.strings.intern("ReluBackward0"), references_.strings.intern("result"),
+                                 uint16_t{0});
+  EXPECT_EQ(name(2), "saved by ReluBackward0.result");
+}
+
+TEST(MergedNames, Forms) {
+  EXPECT_EQ(merged({}), "");
+  EXPECT_EQ(merged({"", ""}), "");
+  EXPECT_EQ(merged({"model.fc1.weight"}), "model.fc1.weight");
+  EXPECT_EQ(merged({"history[0] (list)", "history[2] (list)", "history[1] (list)"}), "history[0..2] (list)");
+  EXPECT_EQ(merged({"history[0]", "history[7]"}), "history[*]");
+  EXPECT_EQ(merged({"model.layers.0.fc1", "model.layers.1.fc1"}), "model.layers.*.fc1");
+  EXPECT_EQ(merged({"a[0][5]", "a[1][6]"}), "a[*][*]");
+  EXPECT_EQ(merged({"a[0]", "b", "a[1]", "c"}), "a[0..1] and 2 more");
+  EXPECT_EQ(merged({"x[99999999999999999999999]"}), "x[99999999999999999999999]");
+}
+
+TEST(MergedNames, WhatHoldsTheMostComesFirst) {
+  EXPECT_EQ(merged_names({{"step[0]", 4}, {"step[1]", 4}, {"exp_avg", 4096}}), "exp_avg and 2 more");
+}
+
+TEST(Unqualified, ClassNames) {
+  EXPECT_EQ(unqualified("N5torch8autograd9generated13ReluBackward0E"), "ReluBackward0");
+  EXPECT_EQ(unqualified("4Node"), "Node");
+  EXPECT_EQ(unqualified(""), "");
+  EXPECT_EQ(unqualified("N5torchE"), "torch");
+  EXPECT_EQ(unqualified("N99torchE"), "");
+}
+
+}  // namespace
+}  // namespace tensorscope::out_of_memory
