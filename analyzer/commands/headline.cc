@@ -31,7 +31,9 @@ std::string trigger_text(const model::Process& process) {
     case Trigger::out_of_memory:
       return detail.empty() ? "at out of memory" : fmt::format("at out of memory ({})", detail);
     case Trigger::growth:
-      return detail.empty() ? "at growth" : fmt::format("at growth ({})", detail);
+      return detail.empty() ? "at a new peak" : fmt::format("at a new peak ({})", detail);
+    case Trigger::low_memory:
+      return detail.empty() ? "as memory ran low" : fmt::format("as memory ran low ({})", detail);
     default:
       return "for a reason that this version does not know";
   }

@@ -2,6 +2,8 @@
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "commands/headline.h"
 #include "commands/opened_dump.h"
 #include "commands/verb.h"
@@ -56,6 +58,18 @@ std::string ranks(const Process& process) {
 
 std::string some_bytes(uint64_t value) { return value == 0 ? "" : render::bytes(value); }
 
+// "device, 2.00 GiB on cuda:0 (c10::OutOfMemoryError)"
+std::string failure_words(const model::Failure& failure) {
+  std::string text = dump::EnumNameFailureKind(dump::FailureKind(failure.kind));
+  std::replace(text.begin(), text.end(), '_', ' ');
+  if (failure.requested > 0) text += fmt::format(", {} on {}", render::bytes(failure.requested), failure.device.text());
+  if (!failure.error.empty()) text += fmt::format(" ({})", failure.error);
+  text += "; tensorscope oom tells the story";
+  if (failure.failures > 1) text += fmt::format("; {} so far", render::counted(failure.failures, "failure"));
+  if (failure.without_dump > 0) text += fmt::format(", {} of them without a dump", render::count(failure.without_dump));
+  return text;
+}
+
 std::string process_table(const Dump& dump, const Terminal& terminal) {
   const Process& process = dump.process;
   render::Table table({{.title = ""}, {.title = "", .least = 20}});
@@ -80,6 +94,7 @@ std::string process_table(const Dump& dump, const Terminal& terminal) {
                           : "";
   add("dumped", moment(process.dump_unix_ns) + after);
   add("why", fmt::format("{}; dump {} of this process", trigger_text(process), process.dump_number));
+  add("failure", dump.failure ? failure_words(*dump.failure) : "");
   add("torch", process.torch_version.empty() ? "unknown" : process.torch_version);
   add("Python", process.python_version.empty() ? "none" : process.python_version);
   add("tensorscope", process.tensorscope_version);
@@ -119,7 +134,29 @@ std::string contents_table(const Dump& dump, const Terminal& terminal) {
                       : dump.names_detail.empty() ? "not complete"
                                                   : "not complete: " + dump.names_detail;
   table.row({"module names", render::count(dump.module_names.size()), names});
+  if (!dump.device_memory.empty()) {
+    size_t segments = 0, blocks = 0;
+    for (const model::DeviceMemory& memory : dump.device_memory) {
+      segments += memory.segments.size();
+      blocks += memory.blocks.size();
+    }
+    table.row({"devices' memory", render::count(dump.device_memory.size()),
+               fmt::format("{} of {}", render::counted(segments, "segment"), render::counted(blocks, "block"))});
+  }
+  if (!dump.runtime_blocks.empty()) table.row({"runtime blocks", render::count(dump.runtime_blocks.size())});
   return table.text(terminal, false);
+}
+
+template <typename Add>
+void device_rows(const model::DeviceMemory& memory, const Add& add) {
+  const std::string device = memory.device.text();
+  if (memory.driver_total > 0) {
+    add(device.c_str(), render::bytes(memory.driver_total),
+        render::bytes(memory.driver_free) + " free" + (memory.name.empty() ? "" : ", " + memory.name));
+  } else if (!memory.driver_detail.empty()) {
+    add(device.c_str(), "-", memory.driver_detail);
+  }
+  if (!memory.segments_detail.empty()) add("", "-", memory.segments_detail);
 }
 
 std::string memory_table(const Dump& dump, const Terminal& terminal) {
@@ -132,6 +169,7 @@ std::string memory_table(const Dump& dump, const Terminal& terminal) {
   add("resident", some_bytes(totals.resident_bytes), peak(totals.resident_peak_bytes));
   add("cgroup", some_bytes(totals.cgroup_current),
       totals.cgroup_limit == 0 ? "no limit known" : "limit " + render::bytes(totals.cgroup_limit));
+  for (const model::DeviceMemory& memory : dump.device_memory) device_rows(memory, add);
   add("machine", some_bytes(totals.machine_total), some_bytes(totals.machine_available) + " available");
   add("profiler", some_bytes(totals.profiler_bytes), "taken by tensorscope itself");
   if (totals.phase1_ns > 0) {

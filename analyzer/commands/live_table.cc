@@ -82,13 +82,17 @@ std::string outside_name(StorageKind kind) {
       return "shared memory";
     case StorageKind::pinned:
       return "pinned memory";
+    case StorageKind::runtime:
+      return "from the CUDA runtime";
     default:
       return "in no recorded block";
   }
 }
 
 std::string outside_remark(StorageKind kind) {
-  const char* why = kind == StorageKind::external ? "numpy, DLPack, from_blob: " : "";
+  const char* why = kind == StorageKind::external  ? "numpy, DLPack, from_blob: "
+                    : kind == StorageKind::runtime ? "another allocator than torch's: "
+                                                   : "";
   return fmt::format("{}not the allocator's, not in the sum above", why);
 }
 

@@ -33,7 +33,7 @@ std::string traits(const OpenedDump& opened, uint32_t index) {
   if (tensor.storage != model::kNone) {
     model::StorageKind kind = opened.dump.storages[tensor.storage].kind;
     if (kind == model::StorageKind::external || kind == model::StorageKind::shared ||
-        kind == model::StorageKind::pinned) {
+        kind == model::StorageKind::pinned || kind == model::StorageKind::runtime) {
       add(model::text(kind));
     }
   }

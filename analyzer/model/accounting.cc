@@ -76,7 +76,12 @@ void Accounts::add_storages(const Dump& dump) {
       part.bytes += inside;
       if (item.outside > 0) sums(item.device).outside[StorageKind::unknown].bytes += item.outside;
     } else {
-      if (item.tensor != kNone) {
+      if (storage.runtime_block != kNone) {
+        const RuntimeBlock& block = dump.runtime_blocks[storage.runtime_block];
+        item.site = block.site;
+        item.thread = block.thread;
+        item.created_ns = block.created_ns;
+      } else if (item.tensor != kNone) {
         const Tensor& tensor = dump.tensors[item.tensor];
         item.site = tensor.site;
         item.thread = tensor.thread;

@@ -32,6 +32,9 @@ constexpr KnownChunk kKnown[] = {
     {dump::kCoverage, "coverage"},
     {dump::kNames, "names"},
     {dump::kReferences, "references"},
+    {dump::kFailure, "failure"},
+    {dump::kDeviceMemory, "device memory"},
+    {dump::kRuntimeBlocks, "CUDA runtime's blocks"},
     {dump::kEnd, "end"},
 };
 

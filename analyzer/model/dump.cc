@@ -30,6 +30,8 @@ const char* text(StorageKind kind) {
       return "shared";
     case StorageKind::pinned:
       return "pinned";
+    case StorageKind::runtime:
+      return "runtime";
     case StorageKind::unknown:
       return "unknown";
   }

@@ -10,19 +10,13 @@
 #include <string_view>
 #include <vector>
 
+#include "model/device.h"
+#include "model/device_memory.h"
+#include "model/failure.h"
 #include "model/graph.h"
 #include "model/references.h"
 
 namespace tensorscope::model {
-
-inline constexpr uint32_t kNone = UINT32_MAX;
-
-struct Device {
-  int8_t type = -1;
-  int8_t index = -1;
-  auto operator<=>(const Device&) const = default;
-  std::string text() const;  // "cpu", "cuda:0", "meta", "unknown"
-};
 
 struct Process {
   uint32_t pid = 0, parent_pid = 0, forked_from = 0;
@@ -93,7 +87,8 @@ struct Tensor {
   std::string shape_text() const;   // "[64, 1024]", "?" where not known
 };
 
-enum class StorageKind : uint8_t { allocator, external, shared, pinned, unknown };
+// runtime: memory of the CUDA runtime that torch's allocator did not hand out (a pluggable allocator, a library)
+enum class StorageKind : uint8_t { allocator, external, shared, pinned, unknown, runtime };
 const char* text(StorageKind kind);
 
 struct Storage {
@@ -102,8 +97,9 @@ struct Storage {
   uint64_t own_nbytes = 0;  // nbytes less what an overlapping storage listed earlier already counts: sums use this
   Device device;
   StorageKind kind = StorageKind::unknown;
-  uint32_t allocation = kNone;    // index into Dump::allocations that contains data_ptr
-  std::vector<uint32_t> tensors;  // indexes, by serial
+  uint32_t allocation = kNone;     // index into Dump::allocations that contains data_ptr
+  uint32_t runtime_block = kNone;  // where there is none: index into Dump::runtime_blocks
+  std::vector<uint32_t> tensors;   // indexes, by serial
 };
 
 struct Allocation {
@@ -171,6 +167,9 @@ struct Dump {
   std::map<uint64_t, ModuleName> module_names;  // by nn.Module object address
   Graph graph;
   References references;
+  std::optional<Failure> failure;
+  std::vector<DeviceMemory> device_memory;   // by device
+  std::vector<RuntimeBlock> runtime_blocks;  // by serial
 };
 
 // ---- stacks as people read them ----------------------------------------------------------------------------------

@@ -23,11 +23,6 @@ std::string hex(const flatbuffers::Vector<uint8_t>* bytes) {
   return out;
 }
 
-Device device_of(int8_t type, int8_t index) {
-  constexpr int8_t kCpu = 0;  // the CPU has no index, but torch::Device("cpu:0") can be written
-  return {type, type == kCpu ? int8_t(-1) : index};
-}
-
 }  // namespace
 
 uint32_t RowCollector::process_type() { return dump::kProcess; }
@@ -67,6 +62,12 @@ void RowCollector::add(const ChunkView& chunk) {
       return add_graph(chunk);
     case dump::kReferences:
       return add_references(chunk);
+    case dump::kFailure:
+      return add_failure(chunk);
+    case dump::kDeviceMemory:
+      return add_device_memory(chunk);
+    case dump::kRuntimeBlocks:
+      return add_runtime_blocks(chunk);
     case dump::kEnd:
       return add_end(chunk);
     default:

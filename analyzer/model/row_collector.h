@@ -14,6 +14,7 @@
 #include "model/chunk_reader.h"
 #include "model/dump.h"
 #include "model/storages.h"
+#include "model/sum_guard.h"
 
 namespace tensorscope::model {
 
@@ -73,6 +74,9 @@ class RowCollector {
   void add_names(const ChunkView& chunk);
   void add_graph(const ChunkView& chunk);
   void add_references(const ChunkView& chunk);
+  void add_failure(const ChunkView& chunk);
+  void add_device_memory(const ChunkView& chunk);
+  void add_runtime_blocks(const ChunkView& chunk);
   void add_end(const ChunkView& chunk);
 
   void finish_codes_and_threads();
@@ -80,6 +84,9 @@ class RowCollector {
   std::vector<uint32_t> leave_interpreters_frames_out();
   void finish_tensors();
   void finish_allocations_and_nodes();
+  void finish_memory();
+  void check_segments(DeviceMemory& memory, const std::vector<uint32_t>& block_counts);
+  void check_driver(DeviceMemory& memory);
   void finish_graph();
   void finish_references();
   uint32_t tensor_with(uint64_t serial);  // its index; kNone, and counted, where there is none
@@ -115,6 +122,8 @@ class RowCollector {
     uint16_t ordinal;
   };
   std::vector<SlotRow> slots_;
+  SumGuard segments_, driver_;  // over all devices
+  std::set<Device> described_;
 };
 
 }  // namespace tensorscope::model

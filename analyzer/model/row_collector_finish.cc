@@ -1,50 +1,14 @@
 // The second half of RowCollector: what can only be said once all chunks were read.
 #include <algorithm>
-#include <limits>
 #include <unordered_map>
 
 #include "dump_generated.h"
 #include "model/row_collector.h"
+#include "model/sort_by_serial.h"
 #include "model/type_names.h"
 #include "tensorscope/dump_format.h"
 
 namespace tensorscope::model {
-
-namespace {
-
-// Adds up what sums over rows will add up, and refuses what would make such a sum overflow a signed 64-bit number.
-class SumGuard {
- public:
-  bool admits(uint64_t bytes) {
-    uint64_t sum = 0;
-    if (__builtin_add_overflow(sum_, bytes, &sum) || sum > uint64_t(std::numeric_limits<int64_t>::max())) return false;
-    sum_ = sum;
-    return true;
-  }
-
- private:
-  uint64_t sum_ = 0;
-};
-
-// Sorts rows by serial and drops those whose serial is taken; returns how many those were. `order` then holds, for each
-// row that is left, where it was: what lies parallel to the rows follows it.
-template <typename Row>
-size_t sort_by_serial(std::vector<Row>& rows, std::vector<uint32_t>& order) {
-  order.resize(rows.size());
-  for (uint32_t i = 0; i < order.size(); i++) order[i] = i;
-  auto serial = [&](uint32_t i) { return rows[i].serial; };
-  std::stable_sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) { return serial(a) < serial(b); });
-  auto last = std::unique(order.begin(), order.end(), [&](uint32_t a, uint32_t b) { return serial(a) == serial(b); });
-  size_t dropped = size_t(order.end() - last);
-  order.erase(last, order.end());
-  std::vector<Row> sorted;
-  sorted.reserve(order.size());
-  for (uint32_t i : order) sorted.push_back(std::move(rows[i]));
-  rows = std::move(sorted);
-  return dropped;
-}
-
-}  // namespace
 
 // Puts the parts of a table together by their first id, up to the first gap.
 template <typename Row>
@@ -198,6 +162,7 @@ void RowCollector::finish() {
   finish_stacks();
   finish_tensors();
   finish_allocations_and_nodes();
+  finish_memory();
   build_storages(dump_, claims_);
   finish_graph();
   finish_references();

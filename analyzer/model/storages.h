@@ -14,7 +14,8 @@ struct StorageClaim {
   uint64_t base = 0, nbytes = 0;
 };
 
-// Fills Dump::storages, Tensor::storage, Storage::allocation and Allocation::storages.
+// Fills Dump::storages, Tensor::storage, Storage::allocation, Allocation::storages, Storage::runtime_block and
+// RuntimeBlock::storages.
 // A storage is one (device, data pointer). Its size is the largest that one of its tensors reports (a resize may happen
 // between two reads). It belongs to the allocation that contains its data pointer: a memory-mapped file is one
 // allocation with many storages in it.

@@ -4,6 +4,7 @@
 #include "dump_generated.h"
 #include "model/type_names.h"
 #include "render/export.h"
+#include "render/memory_json.h"
 
 namespace tensorscope::render {
 
@@ -44,6 +45,7 @@ class JsonExport {
     rows("tensors", dump_.tensors.size(), [&](size_t i) { return tensor(i); });
     rows("storages", dump_.storages.size(), [&](size_t i) { return text_of(storage(dump_.storages[i])); });
     rows("allocations", dump_.allocations.size(), [&](size_t i) { return text_of(allocation(dump_.allocations[i])); });
+    write_memory_json(dump_, out_);
     rows("nodes", dump_.nodes.size(), [&](size_t i) { return text_of(node(dump_.nodes[i])); });
     out_ << ",\n\"references\":" << text_of(references());
     write_graph();
@@ -281,6 +283,8 @@ class JsonExport {
             {"device", s.device.text()},
             {"kind", model::text(s.kind)},
             {"allocation", s.allocation == model::kNone ? Json(nullptr) : Json(dump_.allocations[s.allocation].serial)},
+            {"runtime_block",
+             s.runtime_block == model::kNone ? Json(nullptr) : Json(dump_.runtime_blocks[s.runtime_block].serial)},
             {"tensors", tensors}};
   }
 

@@ -52,6 +52,31 @@ DumpBuilder sample(int tensors) {
     builder.reference({serial, "ctx.x", "TBackward", "tuple", tensorscope::dump::ReferenceRoot::node,
                        tensorscope::dump::ReferenceRole::saved, 1, number});
   }
+  tensorscope::testing::FailureSpec failure;
+  failure.requested = 2 << 20;
+  failure.site = site;
+  failure.thread = thread;
+  failure.node = seen;
+  builder.failure(failure);
+  tensorscope::testing::DeviceMemorySpec memory;
+  memory.driver_total = 64 << 20;
+  memory.driver_free = 1 << 20;
+  memory.processes.emplace_back(4243, UINT64_MAX);
+  tensorscope::testing::SegmentSpec segment;
+  segment.address = 0x100000;
+  segment.size = 2 << 20;
+  for (int i = 0; i < tensors; i++) {
+    segment.blocks.emplace_back(segment.address + uint64_t(i) * 0x1000, 0x1000, 0x800,
+                                tensorscope::dump::BlockState(i % 3));
+  }
+  memory.segments = {segment};
+  builder.device_memory(memory);
+  tensorscope::testing::RuntimeBlockSpec block;
+  block.pointer = segment.address;
+  block.nbytes = segment.size;
+  block.site = site;
+  block.by_torch = true;
+  builder.runtime_block(block);
   return builder;
 }
 

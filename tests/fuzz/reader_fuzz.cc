@@ -55,6 +55,36 @@ void check_graph(const model::Dump& dump) {
   for (const auto& reference : references.nodes) require(reference.node < graph.nodes.size());
 }
 
+void check_memory(const model::Dump& dump) {
+  uint64_t sum = 0;
+  for (const auto& memory : dump.device_memory) {
+    require(memory.driver_free <= memory.driver_total && memory.segments_from <= 2);
+    for (const auto& segment : memory.segments) {
+      require(segment.allocated <= segment.active && segment.active <= segment.size);
+      require(uint64_t(segment.first_block) + segment.block_count <= memory.blocks.size());
+      require(!__builtin_add_overflow(sum, segment.size, &sum));
+      uint64_t from = segment.address;
+      for (const auto& block : memory.blocks_of(segment)) {
+        require(block.address >= from && block.address + block.size <= segment.address + segment.size);
+        require(block.requested <= block.size && block.state <= 2);
+        from = block.address + block.size;
+      }
+    }
+  }
+  sum = 0;
+  for (const auto& block : dump.runtime_blocks) {
+    require(block.site < dump.sites.size() && block.thread < dump.threads.size() && block.kind <= 4);
+    require(!__builtin_add_overflow(sum, block.nbytes, &sum));
+  }
+  for (const auto& storage : dump.storages) {
+    require(storage.runtime_block == model::kNone || storage.runtime_block < dump.runtime_blocks.size());
+  }
+  if (!dump.failure) return;
+  require(dump.failure->site < dump.sites.size() && dump.failure->thread < dump.threads.size());
+  require(dump.failure->node == model::kNone || dump.failure->node < dump.nodes.size());
+  require(dump.failure->kind <= 4 && dump.failure->limit <= 4);
+}
+
 void check(const model::Dump& dump) {
   require(!dump.sites.empty() && !dump.threads.empty() && !dump.native_frames.empty() && !dump.python_frames.empty());
   for (size_t i = 1; i < dump.native_frames.size(); i++) require(dump.native_frames[i].parent < i);
@@ -81,12 +111,13 @@ void check(const model::Dump& dump) {
   }
   sum = 0;
   for (const auto& allocation : dump.allocations) {
-    require(allocation.site < dump.sites.size() && allocation.thread < dump.threads.size() && allocation.kind <= 2);
+    require(allocation.site < dump.sites.size() && allocation.thread < dump.threads.size() && allocation.kind <= 3);
     for (uint32_t storage : allocation.storages) require(storage < dump.storages.size());
     require(!__builtin_add_overflow(sum, allocation.nbytes, &sum));
   }
   for (const auto& node : dump.nodes) require(node.site < dump.sites.size() && node.thread < dump.threads.size());
   check_graph(dump);
+  check_memory(dump);
 }
 
 void use(const model::Dump& dump) {
@@ -144,7 +175,7 @@ std::string wild_rows(FuzzedDataProvider& in) {
   builder.start_ns = number();
   builder.rows_per_chunk = in.ConsumeIntegralInRange<size_t>(1, 5);
   while (in.remaining_bytes() > 0) {
-    switch (in.ConsumeIntegralInRange(0, 12)) {
+    switch (in.ConsumeIntegralInRange(0, 15)) {
       case 0:
         builder.native({number()}, id());
         break;
@@ -211,6 +242,48 @@ std::string wild_rows(FuzzedDataProvider& in) {
         builder.node_reference(id(), in.ConsumeRandomLengthString(20), in.ConsumeRandomLengthString(20),
                                dump::ReferenceRoot(in.ConsumeIntegralInRange(0, 12)));
         break;
+      case 12: {
+        testing::FailureSpec failure;
+        failure.kind = dump::FailureKind(in.ConsumeIntegralInRange(0, 6));
+        failure.limit = dump::MemoryLimit(in.ConsumeIntegralInRange(0, 6));
+        failure.device_type = in.ConsumeIntegral<int8_t>();
+        failure.requested = number(), failure.allocator_allocated = number(), failure.allocator_reserved = number();
+        failure.limit_bytes = number(), failure.left_bytes = number(), failure.failed_ns = number();
+        failure.site = id(), failure.thread = id(), failure.node = number();
+        failure.error = in.ConsumeRandomLengthString(20);
+        builder.failure(failure);
+        break;
+      }
+      case 13: {
+        testing::DeviceMemorySpec memory;
+        memory.device_type = in.ConsumeIntegral<int8_t>();
+        memory.device_index = in.ConsumeIntegralInRange<int8_t>(-1, 2);
+        memory.driver_total = number(), memory.driver_free = number(), memory.own_bytes = number();
+        for (int n = in.ConsumeIntegralInRange(0, 3); n > 0; n--) memory.processes.emplace_back(id(), number());
+        for (int n = in.ConsumeIntegralInRange(0, 3); n > 0; n--) {
+          testing::SegmentSpec segment;
+          segment.address = number(), segment.size = number(), segment.stream = number(), segment.pool = number();
+          segment.flags = in.ConsumeIntegral<uint8_t>();
+          if (in.ConsumeBool()) segment.allocated = number(), segment.active = number(), segment.requested = number();
+          if (in.ConsumeBool()) segment.block_count = id();
+          for (int m = in.ConsumeIntegralInRange(0, 4); m > 0; m--) {
+            segment.blocks.emplace_back(number(), number(), number(),
+                                        dump::BlockState(in.ConsumeIntegralInRange(0, 3)));
+          }
+          memory.segments.push_back(segment);
+        }
+        builder.device_memory(memory);
+        break;
+      }
+      case 14: {
+        testing::RuntimeBlockSpec block;
+        block.serial = number(), block.pointer = number(), block.nbytes = number(), block.created_ns = number();
+        block.site = id(), block.thread = id(), block.kind = dump::RuntimeKind(in.ConsumeIntegralInRange(0, 6));
+        block.by_torch = in.ConsumeBool(), block.device_type = in.ConsumeIntegral<int8_t>();
+        block.device_index = in.ConsumeIntegralInRange<int8_t>(-1, 2);
+        builder.runtime_block(block);
+        break;
+      }
       default: {
         testing::TensorSpec tensor;
         tensor.serial = number(), tensor.address = number(), tensor.created_ns = number();

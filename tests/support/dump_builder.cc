@@ -228,8 +228,9 @@ std::vector<Chunk> DumpBuilder::chunks() const {
     all.insert(devices_.begin(), devices_.end());
     for (const auto& [device, total] : all) devices.push_back(total);
     return dump::CreateTotalsDirect(fbb, &devices, tensors_.size(), tensors_total ? tensors_total : tensors_.size(),
-                                    resident_bytes, resident_peak_bytes, 0, 0, 0, 0, 0, 0, 0, heap_in_use, heap_free,
-                                    children, children_resident_bytes)
+                                    resident_bytes, resident_peak_bytes, cgroup_current, cgroup_limit, machine_total,
+                                    machine_available, profiler_bytes, 0, 0, heap_in_use, heap_free, children,
+                                    children_resident_bytes)
         .o;
   }));
   out.push_back(chunk(dump::kCoverage, [&](FlatBufferBuilder& fbb) {
@@ -251,6 +252,7 @@ std::vector<Chunk> DumpBuilder::chunks() const {
   }));
   graph_chunks(out);
   if (has_references) out.push_back(reference_chunk());
+  memory_chunks(out);
   return out;
 }
 

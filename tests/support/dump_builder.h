@@ -96,6 +96,45 @@ struct TensorObjectSpec {
   bool optimized = false, trained = false;
 };
 
+struct FailureSpec {
+  dump::FailureKind kind = dump::FailureKind::device;
+  dump::MemoryLimit limit = dump::MemoryLimit::device;
+  int8_t device_type = 1, device_index = 0;
+  uint64_t requested = 0, allocator_allocated = 0, allocator_reserved = 0, limit_bytes = 0, left_bytes = 0;
+  std::string error = "c10::OutOfMemoryError";
+  uint32_t site = 0, thread = 0;
+  uint64_t node = 0, failed_ns = 0, failures = 1, without_dump = 0;
+};
+
+struct SegmentSpec {
+  uint64_t address = 0, size = 0;
+  std::vector<dump::SegmentBlock> blocks{};
+  uint64_t stream = 0, pool = 0, pool_user = 0;
+  uint8_t flags = 0;
+  // UINT64_MAX, UINT32_MAX: as the blocks have it.
+  uint64_t allocated = UINT64_MAX, active = UINT64_MAX, requested = UINT64_MAX;
+  uint32_t block_count = UINT32_MAX;
+};
+
+struct DeviceMemorySpec {
+  int8_t device_type = 1, device_index = 0;
+  std::string name = "Double", backend = "native", settings{}, driver_detail{}, segments_detail{};
+  uint64_t driver_total = 0, driver_free = 0, own_bytes = 0;
+  std::vector<dump::DeviceProcess> processes{};
+  std::vector<SegmentSpec> segments{};
+  dump::SegmentSource segments_from = dump::SegmentSource::snapshot;
+  uint64_t looked_ns = 0;
+};
+
+struct RuntimeBlockSpec {
+  uint64_t serial = 0;  // 0: the next free one
+  uint64_t pointer = 0, nbytes = 0, created_ns = 0;
+  uint32_t site = 0, thread = 0;
+  dump::RuntimeKind kind = dump::RuntimeKind::device;
+  bool by_torch = false;
+  int8_t device_type = 1, device_index = 0;
+};
+
 struct Chunk {
   uint32_t type;
   std::string payload;
@@ -118,7 +157,8 @@ class DumpBuilder {
   uint64_t start_unix_ns = 1'790'000'000'000'000'000, fork_serial = 0;
   uint64_t resident_bytes = 500 << 20, resident_peak_bytes = 600 << 20;
   uint64_t tensors_total = 0;  // 0: as many as are live
-  uint64_t heap_in_use = 0, heap_free = 0, children_resident_bytes = 0;
+  uint64_t heap_in_use = 0, heap_free = 0, children_resident_bytes = 0, profiler_bytes = 0;
+  uint64_t cgroup_current = 0, cgroup_limit = 0, machine_total = 0, machine_available = 0;
   uint32_t children = 0;
   bool names_complete = true;
   // The graph's and the references' chunks are there once something was added to them, or where these say so.
@@ -146,6 +186,9 @@ class DumpBuilder {
   void tensor_object(const TensorObjectSpec& object);
   void node_reference(uint32_t node, std::string_view text, std::string_view scope,
                       dump::ReferenceRoot root = dump::ReferenceRoot::global);
+  void failure(const FailureSpec& failure) { failure_ = {failure}; }
+  void device_memory(const DeviceMemorySpec& memory) { device_memory_.push_back(memory); }
+  uint64_t runtime_block(const RuntimeBlockSpec& block);  // returns the serial
   dump::Site& site_counters(uint32_t site) { return sites_[site]; }
   uint64_t next_serial() { return ++serial_; }
 
@@ -161,6 +204,7 @@ class DumpBuilder {
   uint64_t take_serial(uint64_t wanted);
   void graph_chunks(std::vector<Chunk>& out) const;
   Chunk reference_chunk() const;
+  void memory_chunks(std::vector<Chunk>& out) const;
 
   uint64_t serial_ = 0;
   std::vector<std::string> strings_;
@@ -201,6 +245,9 @@ class DumpBuilder {
     dump::ReferenceRoot root;
   };
   std::vector<NodeReferenceRow> node_references_;
+  std::vector<FailureSpec> failure_;  // one or none
+  std::vector<DeviceMemorySpec> device_memory_;
+  std::vector<dump::RuntimeBlock> runtime_blocks_;
 };
 
 }  // namespace tensorscope::testing

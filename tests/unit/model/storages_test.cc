@@ -124,5 +124,52 @@ TEST(Storages, PinnedMemoryComesFromACachingAllocatorOfTheHost) {
   EXPECT_EQ(read(builder).storages[0].kind, StorageKind::pinned);
 }
 
+testing::RuntimeBlockSpec runtime_block(uint64_t pointer, uint64_t nbytes, dump::RuntimeKind kind) {
+  testing::RuntimeBlockSpec block;
+  block.pointer = pointer;
+  block.nbytes = nbytes;
+  block.kind = kind;
+  return block;
+}
+
+TEST(Storages, WhatLiesInABlockOfTheCudaRuntimeIsNotForeign) {
+  DumpBuilder builder;
+  builder.coverage("CPU memory", dump::Seen::yes, "");
+  builder.coverage("CUDA memory", dump::Seen::yes, "");
+  testing::RuntimeBlockSpec pinned = runtime_block(0x1000, 512, dump::RuntimeKind::pinned);
+  pinned.device_index = -1;
+  pinned.by_torch = true;
+  builder.runtime_block(pinned);
+  builder.runtime_block(runtime_block(0x8000, 4096, dump::RuntimeKind::device));
+  testing::RuntimeBlockSpec of_torch = runtime_block(0x20000, 4096, dump::RuntimeKind::device);
+  of_torch.by_torch = true;
+  builder.runtime_block(of_torch);
+  builder.tensor(at(0x1100, 4));
+  builder.tensor(at(0x8100, 4, 1, 0));
+  builder.tensor(at(0x8100, 4, 1, 1));   // another device
+  builder.tensor(at(0x20000, 4, 1, 0));  // in a segment of torch's
+  const Dump dump = read(builder);
+  EXPECT_EQ(dump.storages[0].kind, StorageKind::pinned);
+  EXPECT_EQ(dump.storages[0].runtime_block, 0u);
+  EXPECT_THAT(dump.runtime_blocks[0].storages, ElementsAre(0));
+  EXPECT_EQ(dump.storages[1].kind, StorageKind::runtime);
+  EXPECT_EQ(dump.storages[1].runtime_block, 1u);
+  EXPECT_EQ(dump.storages[2].kind, StorageKind::external);
+  EXPECT_EQ(dump.storages[2].runtime_block, kNone);
+  EXPECT_EQ(dump.storages[3].runtime_block, kNone);
+}
+
+TEST(Storages, AnAllocationOfTorchIsPreferredToTheRuntimesBlock) {
+  DumpBuilder builder;
+  builder.allocation(block(0x1000, 400));
+  testing::RuntimeBlockSpec registered = runtime_block(0x1000, 400, dump::RuntimeKind::registered);
+  registered.device_index = -1;
+  builder.runtime_block(registered);
+  builder.tensor(at(0x1000, 4));
+  const Dump dump = read(builder);
+  EXPECT_EQ(dump.storages[0].kind, StorageKind::allocator);
+  EXPECT_EQ(dump.storages[0].runtime_block, kNone);
+}
+
 }  // namespace
 }  // namespace tensorscope::model

@@ -237,5 +237,42 @@ TEST_F(ExportTest, FoldedStacksHoldEveryLiveByteOnce) {
   EXPECT_EQ(text(export_folded), "main (train.py:3);forward (model.py:9);unknown 8192\n");
 }
 
+TEST_F(ExportTest, WhatFailedAndWhoseMemoryADevicesIs) {
+  EXPECT_TRUE(exported()["failure"].is_null());
+  EXPECT_THAT(exported()["device_memory"], IsEmpty());
+  testing::FailureSpec failure;
+  failure.requested = 1 << 20;
+  failure.thread = 1;
+  builder_.failure(failure);
+  testing::DeviceMemorySpec memory;
+  memory.driver_total = 1000;
+  memory.driver_free = 10;
+  memory.processes = {{77, UINT64_MAX}};
+  testing::SegmentSpec segment;
+  segment.address = 0x100;
+  segment.size = 0x200;
+  segment.blocks = {{0x100, 0x80, 0x70, dump::BlockState::pending_free}};
+  memory.segments = {segment};
+  builder_.device_memory(memory);
+  const uint64_t id = builder_.runtime_block({.pointer = 0x20000, .nbytes = 0x8000, .device_index = -1});
+  const json out = exported();
+  EXPECT_EQ(out["failure"]["kind"], "device");
+  EXPECT_EQ(out["failure"]["requested"], 1 << 20);
+  EXPECT_EQ(out["failure"]["thread"], 4242);
+  EXPECT_TRUE(out["failure"]["left_bytes"].is_null());
+  const json& device = out["device_memory"][0];
+  EXPECT_EQ(device["device"], "cuda:0");
+  EXPECT_EQ(device["driver_free"], 10);
+  EXPECT_TRUE(device["processes"][0]["bytes"].is_null());
+  EXPECT_EQ(device["segments_from"], "snapshot");
+  EXPECT_EQ(device["segments"][0]["active"], 0x80);
+  EXPECT_EQ(device["segments"][0]["blocks"][0]["state"], "pending_free");
+  EXPECT_EQ(out["runtime_blocks"][0]["id"], id);
+  EXPECT_EQ(out["runtime_blocks"][0]["kind"], "device");
+  EXPECT_EQ(out["runtime_blocks"][0]["storages"][0], out["storages"][1]["id"]);
+  EXPECT_EQ(out["storages"][1]["runtime_block"], id);
+  EXPECT_TRUE(out["storages"][0]["runtime_block"].is_null());
+}
+
 }  // namespace
 }  // namespace tensorscope::render

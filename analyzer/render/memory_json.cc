@@ -1,0 +1,114 @@
+#include "render/memory_json.h"
+
+#include <nlohmann/json.hpp>
+
+#include "dump_generated.h"
+
+namespace tensorscope::render {
+
+namespace {
+
+using model::Dump;
+using Json = nlohmann::ordered_json;
+
+std::string text_of(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); }
+Json text_or_null(const std::string& text) { return text.empty() ? Json(nullptr) : Json(text); }
+Json number_or_null(uint64_t number) { return number == 0 ? Json(nullptr) : Json(number); }
+Json tid(const Dump& dump, uint32_t thread) { return thread == 0 ? Json(nullptr) : Json(dump.threads[thread].tid); }
+
+Json failure(const Dump& dump) {
+  if (!dump.failure) return nullptr;
+  const model::Failure& f = *dump.failure;
+  const bool limited = f.limit_bytes != 0;
+  return {{"kind", dump::EnumNameFailureKind(dump::FailureKind(f.kind))},
+          {"limit", dump::EnumNameMemoryLimit(dump::MemoryLimit(f.limit))},
+          {"device", f.device.text()},
+          {"requested", number_or_null(f.requested)},
+          {"allocator_allocated", f.allocator_allocated},
+          {"allocator_reserved", f.allocator_reserved},
+          {"limit_bytes", number_or_null(f.limit_bytes)},
+          {"left_bytes", limited ? Json(f.left_bytes) : Json(nullptr)},
+          {"error", text_or_null(f.error)},
+          {"node", number_or_null(f.node_serial)},
+          {"thread", tid(dump, f.thread)},
+          {"failed_ns", f.failed_ns},
+          {"failures", f.failures},
+          {"without_dump", f.without_dump},
+          {"site", number_or_null(f.site)}};
+}
+
+Json segment(const model::DeviceMemory& memory, const model::Segment& s) {
+  Json blocks = Json::array();
+  for (const model::SegmentBlock& block : memory.blocks_of(s)) {
+    blocks.push_back({{"address", block.address},
+                      {"size", block.size},
+                      {"requested", number_or_null(block.requested)},
+                      {"state", dump::EnumNameBlockState(dump::BlockState(block.state))}});
+  }
+  return {{"address", s.address},
+          {"size", s.size},
+          {"allocated", s.allocated},
+          {"active", s.active},
+          {"requested", number_or_null(s.requested)},
+          {"stream", s.stream},
+          {"pool", {s.pool, s.pool_user}},
+          {"small", s.small},
+          {"expandable", s.expandable},
+          {"blocks", blocks}};
+}
+
+void write_device(const model::DeviceMemory& m, std::ostream& out) {
+  Json processes = Json::array();
+  for (const model::DeviceProcess& process : m.processes) {
+    processes.push_back({{"pid", process.pid}, {"bytes", process.bytes ? Json(*process.bytes) : Json(nullptr)}});
+  }
+  const Json head = {{"device", m.device.text()},
+                     {"name", text_or_null(m.name)},
+                     {"backend", text_or_null(m.backend)},
+                     {"settings", text_or_null(m.settings)},
+                     {"driver_total", number_or_null(m.driver_total)},
+                     {"driver_free", m.driver_total == 0 ? Json(nullptr) : Json(m.driver_free)},
+                     {"own_bytes", number_or_null(m.own_bytes)},
+                     {"processes", processes},
+                     {"driver_detail", text_or_null(m.driver_detail)},
+                     {"segments_from", dump::EnumNameSegmentSource(dump::SegmentSource(m.segments_from))},
+                     {"segments_detail", text_or_null(m.segments_detail)},
+                     {"looked_ns", m.looked_ns}};
+  std::string text = text_of(head);
+  text.pop_back();
+  out << text << ",\"segments\":[";
+  for (size_t i = 0; i < m.segments.size(); i++) out << (i ? ",\n" : "\n") << text_of(segment(m, m.segments[i]));
+  out << "]}";
+}
+
+Json runtime_block(const Dump& dump, const model::RuntimeBlock& b) {
+  Json storages = Json::array();
+  for (uint32_t i : b.storages) storages.push_back(dump.storages[i].id);
+  return {{"id", b.serial},
+          {"pointer", b.pointer},
+          {"nbytes", b.nbytes},
+          {"device", b.device.text()},
+          {"kind", dump::EnumNameRuntimeKind(dump::RuntimeKind(b.kind))},
+          {"by_torch", b.by_torch},
+          {"thread", tid(dump, b.thread)},
+          {"created_ns", b.created_ns},
+          {"storages", storages},
+          {"site", number_or_null(b.site)}};
+}
+
+}  // namespace
+
+void write_memory_json(const Dump& dump, std::ostream& out) {
+  out << ",\n\"failure\":" << text_of(failure(dump)) << ",\n\"device_memory\":[";
+  for (size_t i = 0; i < dump.device_memory.size(); i++) {
+    out << (i ? ",\n" : "\n");
+    write_device(dump.device_memory[i], out);
+  }
+  out << "],\n\"runtime_blocks\":[";
+  for (size_t i = 0; i < dump.runtime_blocks.size(); i++) {
+    out << (i ? ",\n" : "\n") << text_of(runtime_block(dump, dump.runtime_blocks[i]));
+  }
+  out << "]";
+}
+
+}  // namespace tensorscope::render

@@ -1,0 +1,13 @@
+// The parts of the JSON export (docs/json.md) that tell what failed and whose memory a device's is.
+#pragma once
+
+#include <ostream>
+
+#include "model/dump.h"
+
+namespace tensorscope::render {
+
+// "failure", "device_memory" and "runtime_blocks", each with a comma before it.
+void write_memory_json(const model::Dump& dump, std::ostream& out);
+
+}  // namespace tensorscope::render

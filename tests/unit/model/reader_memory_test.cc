@@ -1,0 +1,195 @@
+// Reading of what failed, of devices' memory and of the CUDA runtime's blocks, sound and hostile.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "model/reader.h"
+#include "support/dump_builder.h"
+
+namespace tensorscope::model {
+namespace {
+
+using dump::BlockState;
+using testing::DeviceMemorySpec;
+using testing::DumpBuilder;
+using testing::FailureSpec;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using testing::RuntimeBlockSpec;
+using testing::SegmentSpec;
+
+constexpr uint64_t kMiB = 1 << 20;
+
+Dump read(const DumpBuilder& builder) {
+  const std::string bytes = builder.bytes();
+  return read_dump_bytes(bytes.data(), bytes.size(), "x.tscope");
+}
+
+SegmentSpec segment(uint64_t address, uint64_t size, std::vector<dump::SegmentBlock> blocks = {}) {
+  SegmentSpec spec;
+  spec.address = address;
+  spec.size = size;
+  spec.blocks = std::move(blocks);
+  return spec;
+}
+
+DumpBuilder with_segment(const SegmentSpec& spec) {
+  DumpBuilder builder;
+  DeviceMemorySpec memory;
+  memory.segments = {spec};
+  builder.device_memory(memory);
+  return builder;
+}
+
+TEST(ReaderMemory, AFailureIsReadWithItsNode) {
+  DumpBuilder builder;
+  const uint32_t thread = builder.thread(7, "backward");
+  const uint32_t site = builder.site(0, builder.python({{"train.py", "main", 3, true}}));
+  builder.node(0x5000, "N5torch8autograd9generated12MulBackward0E", site);
+  FailureSpec failure;
+  failure.requested = 2048 * kMiB;
+  failure.limit_bytes = 80 * kMiB;
+  failure.left_bytes = kMiB;
+  failure.site = site;
+  failure.thread = thread;
+  failure.node = builder.node(0x6000, "N5torch8autograd9generated12ExpBackward0E", site);
+  failure.failures = 3;
+  failure.without_dump = 2;
+  builder.failure(failure);
+  const Dump dump = read(builder);
+  EXPECT_THAT(dump.problems, IsEmpty());
+  ASSERT_TRUE(dump.failure);
+  EXPECT_EQ(dump.failure->kind, uint8_t(dump::FailureKind::device));
+  EXPECT_EQ(dump.failure->device, (Device{1, 0}));
+  EXPECT_EQ(dump.failure->requested, 2048 * kMiB);
+  EXPECT_EQ(dump.failure->left_bytes, kMiB);
+  EXPECT_EQ(dump.failure->error, "c10::OutOfMemoryError");
+  EXPECT_EQ(dump.failure->site, site);
+  EXPECT_EQ(dump.failure->thread, thread);
+  EXPECT_EQ(dump.failure->node, 1u);
+  EXPECT_EQ(dump.failure->without_dump, 2u);
+}
+
+TEST(ReaderMemory, WildReferencesOfAFailureAreCleared) {
+  DumpBuilder builder;
+  FailureSpec failure;
+  failure.kind = dump::FailureKind(77);
+  failure.limit = dump::MemoryLimit(77);
+  failure.site = failure.thread = 99;
+  failure.node = 99;
+  failure.limit_bytes = 5;
+  failure.left_bytes = 6;
+  failure.failures = 1;
+  failure.without_dump = 9;
+  builder.failure(failure);
+  const Dump dump = read(builder);
+  ASSERT_TRUE(dump.failure);
+  EXPECT_EQ(dump.failure->kind, 0);
+  EXPECT_EQ(dump.failure->limit, 0);
+  EXPECT_EQ(dump.failure->site, 0u);
+  EXPECT_EQ(dump.failure->thread, 0u);
+  EXPECT_EQ(dump.failure->node, kNone);
+  EXPECT_EQ(dump.failure->limit_bytes, 0u);
+  EXPECT_EQ(dump.failure->left_bytes, 0u);
+  EXPECT_EQ(dump.failure->without_dump, 1u);
+}
+
+TEST(ReaderMemory, SegmentsKeepTheirBlocks) {
+  DumpBuilder builder;
+  DeviceMemorySpec memory;
+  memory.driver_total = 64 * kMiB;
+  memory.driver_free = 2 * kMiB;
+  memory.processes = {{11, 5 * kMiB}, {12, UINT64_MAX}};
+  memory.segments = {
+      segment(0x100000, 2 * kMiB, {{0x100000, kMiB, 1000, BlockState::allocated}}),
+      segment(0x900000, 2 * kMiB,
+              {{0x900000, kMiB, 500, BlockState::pending_free}, {0x900000 + kMiB, kMiB, 0, BlockState::free}})};
+  memory.segments[1].pool = 3;
+  memory.segments[1].flags = uint8_t(dump::SegmentFlag::expandable);
+  builder.device_memory(memory);
+  memory.device_index = 1;
+  builder.device_memory(memory);
+  const Dump dump = read(builder);
+  EXPECT_THAT(dump.problems, IsEmpty());
+  ASSERT_EQ(dump.device_memory.size(), 2u);
+  const DeviceMemory& first = dump.device_memory[0];
+  EXPECT_EQ(first.device.text(), "cuda:0");
+  EXPECT_EQ(first.processes[0].bytes, 5 * kMiB);
+  EXPECT_FALSE(first.processes[1].bytes);
+  ASSERT_EQ(first.segments.size(), 2u);
+  EXPECT_EQ(first.segments[0].allocated, kMiB);
+  EXPECT_EQ(first.segments[1].active, kMiB);
+  EXPECT_EQ(first.segments[1].allocated, 0u);
+  EXPECT_TRUE(first.segments[1].private_pool());
+  EXPECT_TRUE(first.segments[1].expandable);
+  EXPECT_EQ(first.blocks_of(first.segments[1]).size(), 2u);
+  EXPECT_EQ(first.blocks_of(first.segments[1])[1].address, 0x900000 + kMiB);
+}
+
+TEST(ReaderMemory, BlocksOutsideOfTheirSegmentAreLeftOut) {
+  const Dump dump =
+      read(with_segment(segment(0x1000, 0x1000,
+                                {{0x0800, 0x100, 0, BlockState::free},           // before
+                                 {0x1000, 0x800, 0x900, BlockState::allocated},  // asked for more than it is
+                                 {0x1400, 0x100, 0, BlockState::free},           // inside another
+                                 {0x1800, UINT64_MAX, 0, BlockState::free},      // beyond
+                                 {0x1800, 0x100, 0, BlockState(9)}})));
+  ASSERT_EQ(dump.device_memory[0].blocks.size(), 1u);
+  EXPECT_EQ(dump.device_memory[0].blocks[0].address, 0x1000u);
+  EXPECT_EQ(dump.device_memory[0].blocks[0].requested, 0u);
+  ASSERT_FALSE(dump.problems.empty());
+  EXPECT_THAT(dump.problems[0], HasSubstr("4 blocks outside of their segment"));
+}
+
+TEST(ReaderMemory, MoreBlocksThanTheFileHasAreNotRead) {
+  SegmentSpec wild = segment(0x1000, 0x1000, {{0x1000, 0x100, 0, BlockState::free}});
+  wild.block_count = UINT32_MAX - 1;
+  const Dump dump = read(with_segment(wild));
+  EXPECT_EQ(dump.device_memory[0].segments[0].block_count, 1u);
+  EXPECT_FALSE(dump.problems.empty());
+}
+
+TEST(ReaderMemory, ImpossibleSegmentsAndTotalsAreCleared) {
+  DumpBuilder builder;
+  DeviceMemorySpec memory;
+  memory.driver_total = 10;
+  memory.driver_free = 11;
+  memory.segments = {segment(UINT64_MAX - 10, 100), segment(0x1000, UINT64_MAX / 2 - 0x2000),
+                     segment(0x1000, UINT64_MAX / 2 - 0x2000)};
+  memory.segments[1].allocated = 50;
+  memory.segments[1].active = 20;
+  builder.device_memory(memory);
+  builder.device_memory(memory);
+  const Dump dump = read(builder);
+  ASSERT_EQ(dump.device_memory.size(), 1u);
+  EXPECT_EQ(dump.device_memory[0].driver_total, 0u);
+  EXPECT_EQ(dump.device_memory[0].driver_free, 0u);
+  ASSERT_EQ(dump.device_memory[0].segments.size(), 1u);
+  EXPECT_EQ(dump.device_memory[0].segments[0].allocated, 20u);
+  ASSERT_FALSE(dump.problems.empty());
+  EXPECT_THAT(dump.problems[0], HasSubstr("1 second descriptions of a device's memory"));
+}
+
+TEST(ReaderMemory, RuntimeBlocksAreSortedAndChecked) {
+  DumpBuilder builder;
+  const uint32_t site = builder.site(builder.native({0x1000}), 0);
+  builder.runtime_block({.serial = 9, .pointer = 0x2000, .nbytes = 64, .site = site});
+  builder.runtime_block({.serial = 4, .pointer = 0x1000, .nbytes = 32, .site = 77, .by_torch = true});
+  builder.runtime_block({.serial = 4, .pointer = 0x3000, .nbytes = 32});
+  builder.runtime_block({.serial = 10, .pointer = UINT64_MAX, .nbytes = 2});
+  builder.runtime_block({.serial = 11, .pointer = 0x5000, .nbytes = 2, .kind = dump::RuntimeKind(9)});
+  builder.runtime_block(
+      {.serial = 12, .pointer = 0x6000, .nbytes = 2, .kind = dump::RuntimeKind::pinned, .device_index = -1});
+  const Dump dump = read(builder);
+  ASSERT_EQ(dump.runtime_blocks.size(), 3u);
+  EXPECT_EQ(dump.runtime_blocks[0].serial, 4u);
+  EXPECT_EQ(dump.runtime_blocks[0].site, 0u);
+  EXPECT_TRUE(dump.runtime_blocks[0].by_torch);
+  EXPECT_EQ(dump.runtime_blocks[1].site, site);
+  EXPECT_EQ(dump.runtime_blocks[1].device, (Device{1, 0}));
+  EXPECT_TRUE(dump.runtime_blocks[2].device.is_cpu());
+  ASSERT_FALSE(dump.problems.empty());
+  EXPECT_THAT(dump.problems[0], HasSubstr("2 blocks of the CUDA runtime that cannot be"));
+}
+
+}  // namespace
+}  // namespace tensorscope::model
