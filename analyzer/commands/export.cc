@@ -1,4 +1,5 @@
-// export: a dump for other programs, as JSON, CSV or folded stacks; a file appears whole or not at all.
+// export: a dump for other programs, as JSON, CSV, folded stacks or a memory viewer's snapshot; a file appears whole or
+// not at all.
 #include "render/export.h"
 
 #include <fmt/format.h>
@@ -14,7 +15,7 @@ namespace tensorscope::commands {
 
 namespace {
 
-enum class Format { json, csv, folded };
+enum class Format { json, csv, folded, memory_viz };
 
 struct ExportVerbOptions {
   std::string dump;
@@ -40,6 +41,8 @@ void write(OpenedDump& opened, const ExportVerbOptions& options, std::ostream& o
       return render::export_csv(opened.dump, opened.symbols, out, how);
     case Format::folded:
       return render::export_folded(opened.dump, opened.symbols, out, how);
+    case Format::memory_viz:
+      return render::export_memory_viz(opened.dump, opened.symbols, out, how);
   }
 }
 
@@ -70,11 +73,14 @@ int run_export(const ExportVerbOptions& options, Invocation& invocation) {
 
 void add_export(CLI::App& app, Invocation& invocation) {
   auto [verb, options] =
-      add_verb(app, invocation, "export", "a dump for other programs: JSON, CSV, folded stacks", run_export);
+      add_verb(app, invocation, "export",
+               "a dump for other programs: JSON, CSV, folded stacks, PyTorch's memory viewer", run_export);
   verb->add_option("DUMP", options->dump, "the dump file")->required()->type_name("");
-  add_choice(*verb, "--format", options->format,
-             {{"json", Format::json}, {"csv", Format::csv}, {"folded", Format::folded}},
-             "json (docs/json.md), csv (one row a tensor), folded (for flame graphs)")
+  add_choice(
+      *verb, "--format", options->format,
+      {{"json", Format::json}, {"csv", Format::csv}, {"folded", Format::folded}, {"memory-viz", Format::memory_viz}},
+      "json (docs/json.md), csv (one row a tensor), folded (for flame graphs), memory-viz (a pickle for PyTorch's "
+      "memory viewer)")
       ->required()
       ->type_name("FORMAT");
   verb->add_option("-o,--output", options->output, "file to write, whole or not at all; default: - (standard output)")
@@ -88,7 +94,8 @@ void add_export(CLI::App& app, Invocation& invocation) {
       "Examples:\n"
       "  tensorscope export train.4242.1.tscope --format json -o train.json\n"
       "  tensorscope export train.4242.1.tscope --format csv | column -s, -t | less -S\n"
-      "  tensorscope export train.4242.1.tscope --format folded | flamegraph.pl > memory.svg");
+      "  tensorscope export train.4242.1.tscope --format folded | flamegraph.pl > memory.svg\n"
+      "  tensorscope export train.4242.1.tscope --format memory-viz -o train.pickle");
 }
 
 }  // namespace tensorscope::commands

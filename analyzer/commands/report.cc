@@ -8,6 +8,7 @@
 #include "commands/live_table.h"
 #include "commands/module_table.h"
 #include "commands/opened_dump.h"
+#include "commands/segment_table.h"
 #include "commands/verb.h"
 #include "model/module_sums.h"
 #include "render/table.h"
@@ -28,8 +29,9 @@ struct ReportOptions {
   Sort sort = Sort::bytes;
   size_t top = 10;
   bool full_stacks = false;
-  bool modules = false;  // the model's tree instead of groups
-  bool full = false;     // of it: repeated modules apart
+  bool modules = false;   // the model's tree instead of groups
+  bool full = false;      // of it: repeated modules apart
+  bool segments = false;  // what the allocators of devices hold, instead of groups
   model::Filter filter;
   model::SymbolOptions symbols;
 };
@@ -82,9 +84,16 @@ void keep_largest(std::vector<Group>& groups, size_t count) {
   });
 }
 
+int segments(const OpenedDump& opened, const ReportOptions& options, Invocation& invocation) {
+  invocation.out += headline(opened.dump, invocation.terminal) + "\n";
+  invocation.out += segment_tables(opened.dump, options.top, invocation.terminal);
+  return finish(invocation, opened.dump);
+}
+
 int report(const ReportOptions& options, Invocation& invocation) {
   OpenedDump opened(options.dump, options.symbols);
   const render::Terminal& terminal = invocation.terminal;
+  if (options.segments) return segments(opened, options, invocation);
   model::Selection selection = opened.select(options.filter);
   std::vector<Group> groups = model::group(opened.view(selection), options.by);
   sort_groups(groups, options.sort);
@@ -143,6 +152,8 @@ void add_report(CLI::App& app, Invocation& invocation) {
   verb->add_flag("--modules", options->modules,
                  "the model as a tree: parameters, gradients, optimizer state, saved activations of each module");
   verb->add_flag("--full", options->full, "with --modules: repeated layers each in a line of their own");
+  verb->add_flag("--segments", options->segments,
+                 "what torch's allocator holds of each device: streams, pools, fragmentation, the largest segments");
   add_top(*verb, options->top);
   add_full_stacks(*verb, options->full_stacks);
   add_filters(*verb, options->filter);
@@ -152,6 +163,7 @@ void add_report(CLI::App& app, Invocation& invocation) {
       "  tensorscope report train.4242.1.tscope\n"
       "  tensorscope report train.4242.1.tscope --by category\n"
       "  tensorscope report train.4242.1.tscope --modules\n"
+      "  tensorscope report train.4242.1.tscope --segments\n"
       "  tensorscope report train.4242.1.tscope --by holder --category saved-activation\n"
       "  tensorscope report train.4242.1.tscope --min-size 1M --min-age 5m --full-stacks\n"
       "  tensorscope report train.4242.1.tscope --module 'model.layers.*' --top 0\n"

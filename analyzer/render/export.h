@@ -1,5 +1,5 @@
-// A dump for other programs: JSON (docs/json.md, stable), CSV (one row a tensor) and folded stacks (one line a place,
-// as flame graph tools read them). All stream: memory grows with the number of places, not of tensors.
+// A dump for other programs: JSON (docs/json.md, stable), CSV (one row a tensor), folded stacks (one line a place, as
+// flame graph tools read them) and a snapshot for PyTorch's memory viewer. All stream: memory grows with the number of places, not of tensors.
 #pragma once
 
 #include <ostream>
@@ -25,5 +25,9 @@ void export_csv(const model::Dump& dump, model::Symbols& symbols, std::ostream& 
 // Outermost frame first, frames separated by ';', then the live bytes of the place.
 void export_folded(const model::Dump& dump, model::Symbols& symbols, std::ostream& out,
                    const ExportOptions& options = {});
+// A pickle in the form of torch.cuda.memory._snapshot(), for PyTorch's memory viewer and torch.cuda._memory_viz
+// (docs/memory-viz.md).
+void export_memory_viz(const model::Dump& dump, model::Symbols& symbols, std::ostream& out,
+                       const ExportOptions& options = {});
 
 }  // namespace tensorscope::render

@@ -132,14 +132,23 @@ void PickleWriter::pair(uint64_t first, uint64_t second) {
   ended();
 }
 
-void PickleWriter::text(std::string_view value) {
-  auto [found, fresh] = texts_.try_emplace(std::string(value));
-  if (!fresh) return refer(found->second);
+void PickleWriter::characters(std::string_view value) {
   const bool brief = value.size() < 256;
   out_.put(brief ? kShortText : kText);
   little_endian(value.size(), brief ? 1 : 4);
   out_.write(value.data(), std::streamsize(value.size()));
+}
+
+void PickleWriter::text(std::string_view value) {
+  auto [found, fresh] = texts_.try_emplace(std::string(value));
+  if (!fresh) return refer(found->second);
+  characters(value);
   found->second = memoize();
+  ended();
+}
+
+void PickleWriter::text_once(std::string_view value) {
+  characters(value);
   ended();
 }
 

@@ -9,7 +9,7 @@
 //   pickle.end_dict();
 //   pickle.finish();
 //
-// Streams; what it keeps in memory are the different texts. Not thread-safe.
+// Streams; what it keeps in memory are the texts that may come again. Not thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -43,7 +43,9 @@ class PickleWriter {
   void real(double value);
   void boolean(bool value);
   void pair(uint64_t first, uint64_t second);  // a tuple
-  void text(std::string_view value);           // equal texts are one object; must be UTF-8
+  // Must be UTF-8. Equal texts are one object; `once` is for those that hardly come again: they are not remembered.
+  void text(std::string_view value);
+  void text_once(std::string_view value);
 
   void finish();
 
@@ -52,6 +54,7 @@ class PickleWriter {
   void get(Reference reference);
   void little_endian(uint64_t value, int bytes);
   void integer(int64_t value);
+  void characters(std::string_view value);
   void ended();  // one value is complete
 
   std::ostream& out_;

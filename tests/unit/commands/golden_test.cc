@@ -3,6 +3,7 @@
 
 #include "golden_fixture.h"
 #include "leak_dumps.h"
+#include "segment_dump.h"
 
 namespace tensorscope::testing {
 namespace {
@@ -19,6 +20,7 @@ class GoldenTest : public GoldenFixture {
     other_run_dump().write("train.5555.exit.tscope");
     native_dump().write("server.4242.1.tscope");
     DumpBuilder().write("empty.tscope");
+    segment_dump().write("cuda.tscope");
     for (int steps : {2, 5}) {
       held_dump(steps, directory_.string()).write("held.4242." + std::to_string(steps) + ".tscope");
     }
@@ -41,6 +43,11 @@ TEST_F(GoldenTest, ReportFiltered) {
 }
 TEST_F(GoldenTest, ReportNative) { expect("report-native", {"report", "server.4242.1.tscope", "--no-symbols"}); }
 TEST_F(GoldenTest, ReportEmpty) { expect("report-empty", {"report", "empty.tscope"}); }
+TEST_F(GoldenTest, ReportSegments) { expect("report-segments", {"report", "cuda.tscope", "--segments"}); }
+TEST_F(GoldenTest, ReportSegmentsNarrow) {
+  expect("report-segments-narrow", {"report", "cuda.tscope", "--segments", "--top", "2"}, 60);
+}
+TEST_F(GoldenTest, ReportSegmentsOfTheCpu) { expect("report-segments-cpu", {"report", kFirst, "--segments"}); }
 TEST_F(GoldenTest, List) { expect("list", {"list", kFirst, "--limit", "12"}); }
 TEST_F(GoldenTest, ListViews) { expect("list-views", {"list", kFirst, "--file", "train.py:52", "--file", "data.py"}); }
 TEST_F(GoldenTest, Show) { expect("show", {"show", kFirst, "#90", "35", "2"}); }

@@ -73,6 +73,19 @@ TEST(PickleWriterTest, TextsByLength) {
   EXPECT_EQ(text(std::string(256, 'x')), Bytes("X\0\1\0\0", 5) + std::string(256, 'x') + "\x94");
 }
 
+TEST(PickleWriterTest, ATextOnceIsNotRemembered) {
+  EXPECT_EQ(written([](PickleWriter& pickle) {
+              pickle.begin_list();
+              pickle.text_once("a");
+              pickle.text("a");
+              pickle.text("a");
+              pickle.end_list();
+            }),
+            Bytes("]\x8c\1aa\x8c\1a\x94"
+                  "ah\0a",
+                  13));
+}
+
 TEST(PickleWriterTest, ElementsAreAppendedOneByOne) {
   EXPECT_EQ(written([](PickleWriter& pickle) {
               pickle.begin_list();

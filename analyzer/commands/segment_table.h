@@ -1,0 +1,15 @@
+// What torch's caching allocator holds of each device: sums, streams and pools, how the free memory lies, and the
+// largest segments.
+#pragma once
+
+#include <string>
+
+#include "model/dump.h"
+#include "render/terminal.h"
+
+namespace tensorscope::commands {
+
+// `top`: how many segments of each device are shown; 0: all.
+std::string segment_tables(const model::Dump& dump, size_t top, const render::Terminal& terminal);
+
+}  // namespace tensorscope::commands

@@ -1,0 +1,149 @@
+#include "render/memory_viz_devices.h"
+
+#include <algorithm>
+#include <unordered_map>
+
+#include "dump_generated.h"
+#include "model/devices/segment_sums.h"
+
+namespace tensorscope::render {
+
+namespace {
+
+using dump::BlockState;
+using model::Device;
+
+constexpr int8_t kCuda = 1;  // c10::DeviceType, c10/core/DeviceType.h
+constexpr Device kCpu = {0, -1};
+
+void add_alone(VizDevice& out, const VizBlock& block) {
+  if (block.size == 0) return;
+  VizSegment segment;
+  segment.address = block.address;
+  segment.size = block.size;
+  segment.site = block.site;
+  segment.first_block = out.blocks.size();
+  segment.block_count = 1;
+  out.segments.push_back(segment);
+  out.blocks.push_back(block);
+}
+
+VizBlock block_of(const model::Allocation& row, uint32_t index) {
+  return {row.pointer, row.nbytes, row.nbytes,     uint8_t(BlockState::allocated),
+          row.site,    index,      row.created_ns, row.serial};
+}
+
+VizBlock block_of(const model::RuntimeBlock& row) {
+  return {row.pointer, row.nbytes,   row.nbytes,     uint8_t(BlockState::allocated),
+          row.site,    model::kNone, row.created_ns, row.serial};
+}
+
+bool on_device(const model::RuntimeBlock& row) { return !row.device.is_cpu(); }
+
+}  // namespace
+
+VizDevices::VizDevices(const model::Dump& dump) : dump_(dump) {
+  int devices = 0;
+  auto count = [&devices](Device device) {
+    if (device.type == kCuda) devices = std::max(devices, device.index + 1);
+  };
+  for (const model::Allocation& row : dump.allocations) count(row.device);
+  for (const model::DeviceMemory& memory : dump.device_memory) count(memory.device);
+  for (const model::RuntimeBlock& row : dump.runtime_blocks) count(row.device);
+  for (int index = 0; index < devices; index++) part(Kind::allocator, {kCuda, int8_t(index)});
+  part(Kind::allocator, kCpu);
+  for (const model::DeviceMemory& memory : dump.device_memory) part(Kind::allocator, memory.device);
+  for (uint32_t i = 0; i < dump.allocations.size(); i++) {
+    part(Kind::allocator, dump.allocations[i].device).rows.push_back(i);
+  }
+  for (uint32_t i = 0; i < dump.runtime_blocks.size(); i++) {
+    const model::RuntimeBlock& row = dump.runtime_blocks[i];
+    if (!on_device(row)) {
+      part(Kind::pinned, kCpu).rows.push_back(i);
+    } else if (!row.by_torch) {
+      part(Kind::outside, row.device).rows.push_back(i);
+    }
+  }
+}
+
+VizDevices::Part& VizDevices::part(Kind kind, Device device) {
+  auto [found, fresh] = numbers_.try_emplace({kind, device}, parts_.size());
+  if (!fresh) return parts_[found->second];
+  const std::string name = kind == Kind::pinned    ? "page-locked host memory"
+                           : kind == Kind::outside ? device.text() + ", not by torch"
+                                                   : device.text();
+  return parts_.emplace_back(Part{kind, device, name, {}});
+}
+
+const model::DeviceMemory* VizDevices::memory(size_t number) const {
+  for (const model::DeviceMemory& memory : dump_.device_memory) {
+    if (parts_[number].kind == Kind::allocator && memory.device == parts_[number].device) return &memory;
+  }
+  return nullptr;
+}
+
+uint32_t VizDevices::failed() const {
+  if (!dump_.failure) return model::kNone;
+  const auto failure = dump::FailureKind(dump_.failure->kind);
+  const bool pinned = failure == dump::FailureKind::pinned;
+  if (!pinned && failure != dump::FailureKind::device && failure != dump::FailureKind::host) return model::kNone;
+  const Device device = failure == dump::FailureKind::device ? dump_.failure->device : kCpu;
+  const auto found = numbers_.find({pinned ? Kind::pinned : Kind::allocator, device});
+  return found == numbers_.end() ? model::kNone : uint32_t(found->second);
+}
+
+void VizDevices::add_segments(const Part& part, const model::DeviceMemory& memory, VizDevice& out) const {
+  std::unordered_map<uint64_t, uint32_t> by_pointer;
+  for (uint32_t row : part.rows) by_pointer.emplace(dump_.allocations[row].pointer, row);
+  std::unordered_map<uint64_t, const model::RuntimeBlock*> taken;
+  for (const model::RuntimeBlock& row : dump_.runtime_blocks) {
+    if (row.by_torch && row.device == part.device) taken.emplace(row.pointer, &row);
+  }
+  for (const model::Segment& row : memory.segments) {
+    VizSegment& segment = out.segments.emplace_back();
+    segment = {row.address, row.size, row.stream, row.pool, row.pool_user, row.small, row.expandable, 0, 0, 0, 0};
+    segment.first_block = out.blocks.size();
+    if (auto found = taken.find(row.address); found != taken.end() && found->second->nbytes == row.size) {
+      segment.site = found->second->site;
+      segment.created_ns = found->second->created_ns;
+    }
+    for (const model::SegmentBlock& told : model::covering_blocks(memory, row)) {
+      VizBlock& block = out.blocks.emplace_back();
+      block.address = told.address;
+      block.size = told.size;
+      block.state = told.state;
+      block.requested = told.requested;
+      if (BlockState(told.state) == BlockState::free) continue;
+      if (block.requested == 0) block.requested = block.size;
+      auto found = by_pointer.find(told.address);
+      if (BlockState(told.state) != BlockState::allocated || found == by_pointer.end()) continue;
+      const model::Allocation& allocation = dump_.allocations[found->second];
+      block.site = allocation.site;
+      block.allocation = found->second;
+      block.created_ns = allocation.created_ns;
+      block.serial = allocation.serial;
+    }
+    segment.block_count = out.blocks.size() - segment.first_block;
+  }
+}
+
+VizDevice VizDevices::build(size_t number) const {
+  const Part& part = parts_[number];
+  VizDevice out;
+  if (part.kind != Kind::allocator) {
+    for (uint32_t row : part.rows) add_alone(out, block_of(dump_.runtime_blocks[row]));
+    return out;
+  }
+  const model::DeviceMemory* memory = this->memory(number);
+  const bool has_segments = memory != nullptr && !memory->segments.empty();
+  if (has_segments) add_segments(part, *memory, out);
+  for (uint32_t row : part.rows) {
+    const model::Allocation& allocation = dump_.allocations[row];
+    // A caching allocator's block that is in no segment was freed after the tables were copied.
+    if (has_segments && dump::AllocationKind(allocation.kind) == dump::AllocationKind::caching) continue;
+    add_alone(out, block_of(allocation, row));
+  }
+  return out;
+}
+
+}  // namespace tensorscope::render

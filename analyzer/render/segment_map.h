@@ -1,0 +1,16 @@
+// A segment as a line of characters, each an equal part of it: '#' in use, '.' free, 'w' freed but waiting for a
+// stream,
+// '+' not all the same.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "model/device_memory.h"
+
+namespace tensorscope::render {
+
+// `blocks` cover the segment (model::covering_blocks). `width` > 0.
+std::string segment_map(const model::Segment& segment, const std::vector<model::SegmentBlock>& blocks, int width);
+
+}  // namespace tensorscope::render
