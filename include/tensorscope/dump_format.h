@@ -62,6 +62,8 @@ inline constexpr uint32_t kReferences = chunk_type("REFS");
 inline constexpr uint32_t kFailure = chunk_type("FAIL");
 inline constexpr uint32_t kDeviceMemory = chunk_type("DEVM");
 inline constexpr uint32_t kRuntimeBlocks = chunk_type("RUNT");
+inline constexpr uint32_t kDriverMemory = chunk_type("CUPM");
+inline constexpr uint32_t kLaunches = chunk_type("KERN");
 inline constexpr uint32_t kEnd = chunk_type("END!");
 
 // Bytes of zero padding that follow a payload of this length.

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 
+#include "cupti/session.h"
 #include "hooks/fork.h"
 #include "hooks/process.h"
 #include "hooks/program_signal.h"
@@ -31,6 +32,7 @@ void start() {
   hooks::start_fork_handlers();
   hooks::start_exit_dump();
   out_of_memory::start();
+  cupti::prepare();
   g_activated.store(true, std::memory_order_release);
   State starting = State::starting;
   g_state.compare_exchange_strong(starting, State::recording, std::memory_order_acq_rel);

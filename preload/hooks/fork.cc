@@ -2,6 +2,7 @@
 
 #include <pthread.h>
 
+#include "cupti/session.h"
 #include "hooks/program_signal.h"
 #include "live/recorder.h"
 #include "out_of_memory/failing_thread.h"
@@ -36,6 +37,7 @@ void after_fork_in_child() {
   stacks::after_fork_in_child();
   python::after_fork_in_child();
   out_of_memory::after_fork_in_child();
+  cupti::after_fork_in_child();
   snapshot::after_fork_in_child();
   release_signal_in_child();  // last: a signal that is already waiting asks this process, not the parent, for a dump
   --t_inside;

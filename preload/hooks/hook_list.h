@@ -86,6 +86,16 @@
 #define TENSORSCOPE_CPU_OUT_OF_MEMORY_HOOKS(X)                                                        \
   X(cpu_out_of_memory, _ZN3c1025ProfiledCPUMemoryReporter11OutOfMemoryEm, "libc10.so", out_of_memory, \
     cpu_out_of_memory, "the CPU allocator is about to throw")
+// Only looked at where TENSORSCOPE_CUPTI asks for CUPTI. (torch also asks for these by name in places, which is not
+// seen.)
+#define TENSORSCOPE_DEVICE_COUNT_HOOKS(X)                                             \
+  X(device_count, cudaGetDeviceCount, "libcudart.so", driver_memory, devices_counted, \
+    "the program's own first call of the CUDA driver: from here on CUPTI may be opened")
+#define TENSORSCOPE_CUPTI_HOOKS(X)                                                              \
+  X(cupti_subscribe, cuptiSubscribe, "libcupti.so", driver_memory, cupti_taken,                 \
+    "torch.profiler: there is room for one subscriber, and it asks once")                       \
+  X(cupti_callbacks, cuptiActivityRegisterCallbacks, "libcupti.so", driver_memory, cupti_taken, \
+    "the same of a tool that only takes records")
 
 #define TENSORSCOPE_HOOKS(X)                      \
   TENSORSCOPE_TENSOR_CONSTRUCTORS_WITH_STORAGE(X) \
@@ -97,7 +107,9 @@
   TENSORSCOPE_MEMORY_REPORT_HOOKS(X)              \
   TENSORSCOPE_OUT_OF_MEMORY_REPORT_HOOKS(X)       \
   TENSORSCOPE_CPU_OUT_OF_MEMORY_HOOKS(X)          \
-  TENSORSCOPE_AUTOGRAD_HOOKS(X)
+  TENSORSCOPE_AUTOGRAD_HOOKS(X)                   \
+  TENSORSCOPE_DEVICE_COUNT_HOOKS(X)               \
+  TENSORSCOPE_CUPTI_HOOKS(X)
 
 // Functions of libc that the preload stands before: X(name, why).
 #define TENSORSCOPE_LIBC_FUNCTIONS(X)                                         \

@@ -32,6 +32,8 @@ enum class HookEvent : uint8_t {
   cpu_out_of_memory,
   gradient_edge_set,
   node_destroyed,
+  devices_counted,
+  cupti_taken,
   count_
 };
 
@@ -51,6 +53,8 @@ constexpr const char* event_name(HookEvent event) {
       "failed allocations on the CPU",
       "gradient edges",
       "destruction of nodes",
+      "counting of devices",
+      "another user of CUPTI",
   };
   return kNames[size_t(event)];
 }

@@ -12,6 +12,7 @@
 #include "live/snapshot_view.h"
 #include "out_of_memory/short_report.h"
 #include "python/bridge.h"
+#include "snapshot/cupti_chunks.h"
 #include "snapshot/dump_name.h"
 #include "snapshot/failure_chunk.h"
 #include "snapshot/fork_gate.h"
@@ -60,6 +61,7 @@ struct Tables {
   std::vector<uint64_t> grad_fns;    // of live tensors
   TensorFactRows facts;              // for the short report, where one is wanted
   bool facts_known = false;
+  cupti::Findings cupti;
 };
 
 bool short_report_wanted(const DumpRequest& request) {
@@ -83,7 +85,8 @@ bool write_tables(const DumpFacts& facts, Tables& tables, DumpFile& file, Summar
          write_modules(tables.modules, file) &&
          write_tensors(view, reader, strings, file, tables.grad_fns, &tables.facts) && write_allocations(view, file) &&
          write_nodes(view, reader, strings, file) && write_stacks(view, file) && write_codes(strings, file) &&
-         write_threads(view, strings, file) && write_totals(full, view, file) && write_strings(strings, file);
+         write_threads(view, strings, file) && write_totals(full, view, file) && write_cupti(tables.cupti, file) &&
+         write_strings(strings, file);
 }
 
 bool phase1(const DumpRequest& request, const DumpFacts& facts, Tables& tables, DumpFile& file, Summary& summary) {
@@ -92,6 +95,8 @@ bool phase1(const DumpRequest& request, const DumpFacts& facts, Tables& tables, 
   stacks::native_forget_unloaded();
   hooks::run_self_check();
   if (const void* none = undefined_tensor()) live::tensor_disregarded(none);
+  // Before the tables are copied, so that every site that it names is among them.
+  if (!run_if_memory_lasts([&] { cupti::look(tables.cupti); })) tables.cupti.recorded = false;
   if (!tables.view.take()) {
     say("no dump: the tables could not be copied (no memory, or a table is busy)");
     return false;

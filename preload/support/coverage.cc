@@ -5,9 +5,10 @@ namespace tensorscope {
 namespace {
 CoverageEntry g_entries[size_t(Subject::count_)];
 constexpr const char* kNames[size_t(Subject::count_)] = {
-    "tensors",        "CPU memory",     "mapped memory", "CUDA memory",   "tensor metadata",
-    "autograd",       "autograd graph", "native stacks", "Python stacks", "module paths",
-    "module outputs", "signal dumps",   "exit dumps",    "out of memory", "fork",
+    "tensors",       "CPU memory",     "mapped memory",  "CUDA memory",        "tensor metadata",
+    "autograd",      "autograd graph", "driver memory",  "kernels and copies", "native stacks",
+    "Python stacks", "module paths",   "module outputs", "signal dumps",       "exit dumps",
+    "out of memory", "fork",
 };
 }  // namespace
 

@@ -19,6 +19,8 @@ enum class Subject : uint8_t {
   metadata,        // shapes, dtypes, storages: the C shim
   autograd,        // nodes and backward attribution
   autograd_graph,  // edges and saved tensors, read at dump time
+  driver_memory,   // all that the driver gives out, by CUPTI, where asked for
+  launches,        // kernels and copies, by CUPTI, where asked for
   native_stacks,
   python_stacks,
   module_paths,    // which nn.Module a frame belongs to, named in phase 2

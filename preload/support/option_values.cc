@@ -86,6 +86,20 @@ const char* parse_option_value(std::string_view text, ExitDump& out) {
   return nullptr;
 }
 
+const char* parse_option_value(std::string_view text, CuptiMode& out) {
+  bool on = false;
+  if (parse_on_off(text, on)) {
+    out = on ? CuptiMode::memory : CuptiMode::off;
+  } else if (text == "memory") {
+    out = CuptiMode::memory;
+  } else if (text == "activity") {
+    out = CuptiMode::activity;
+  } else {
+    return "off, memory (1) or activity";
+  }
+  return nullptr;
+}
+
 const char* parse_option_value(std::string_view text, const char*& out) {
   const char* copy = g_texts.copy(text);
   if (copy == nullptr) return "short enough for the memory there is";
@@ -150,6 +164,10 @@ const char* format_option_value(ExitDump value, char*) {
       break;
   }
   return "auto";
+}
+
+const char* format_option_value(CuptiMode value, char*) {
+  return value == CuptiMode::off ? "off" : value == CuptiMode::memory ? "memory" : "activity";
 }
 
 const char* format_option_value(const char* value, char*) { return value == nullptr ? "" : value; }

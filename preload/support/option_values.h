@@ -17,6 +17,7 @@ inline constexpr size_t kOptionTextBytes = 64;
 const char* parse_option_value(std::string_view text, bool& out);
 const char* parse_option_value(std::string_view text, int& signal_out);  // 0: none
 const char* parse_option_value(std::string_view text, ExitDump& out);
+const char* parse_option_value(std::string_view text, CuptiMode& out);
 const char* parse_option_value(std::string_view text, const char*& out);  // copied
 const char* parse_option_value(std::string_view text, unsigned& milliseconds_out);
 const char* parse_option_value(std::string_view text, uint16_t& count_out);
@@ -26,6 +27,7 @@ const char* parse_option_value(std::string_view text, uint64_t& bytes_out);
 const char* format_option_value(bool value, char* buffer);
 const char* format_option_value(int signal, char* buffer);
 const char* format_option_value(ExitDump value, char* buffer);
+const char* format_option_value(CuptiMode value, char* buffer);
 const char* format_option_value(const char* value, char* buffer);
 const char* format_option_value(unsigned milliseconds, char* buffer);
 const char* format_option_value(uint16_t count, char* buffer);

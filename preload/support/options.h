@@ -9,6 +9,7 @@
 namespace tensorscope {
 
 enum class ExitDump : uint8_t { automatic, always, never };  // automatic: not in forked or multiprocessing children
+enum class CuptiMode : uint8_t { off, memory, activity };      // activity: kernels and copies too
 
 struct Options {
 #define TENSORSCOPE_OPTION(field, variable, type, default_value, help) type field = default_value;

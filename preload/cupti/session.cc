@@ -1,0 +1,261 @@
+#include "cupti/session.h"
+
+#include <limits.h>
+#include <linux/futex.h>
+#include <pthread.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "cupti/call_ids.h"
+#include "cupti/cupti_library.h"
+#include "cupti/launch_sites.h"
+#include "cupti/records.h"
+#include "live/site_table.h"
+#include "stacks/capture.h"
+#include "support/clock.h"
+#include "support/coverage.h"
+#include "support/log.h"
+#include "support/message.h"
+#include "support/options.h"
+#include "support/pages.h"
+#include "support/state.h"
+
+namespace tensorscope::cupti {
+
+constinit std::atomic<Stage> g_stage{Stage::off};
+
+namespace {
+
+constexpr size_t kStackBytes = size_t{1} << 20;
+constexpr uint64_t kStartLimitNs = 5'000'000'000;
+constexpr uint64_t kFlushLimitNs = 2'000'000'000;
+
+Functions g_functions;  // written before `running`
+Subscriber* g_subscriber = nullptr;
+std::atomic<uint64_t> g_began_ns{0}, g_ended_ns{0};
+std::atomic<uint32_t> g_version{0};
+
+// A piece of work on a thread of its own, waited for up to a limit: CUPTI takes locks of the driver's, which a thread
+// that hangs may hold. An abandoned one ends when it can; until then there is no other.
+class LimitedWork {
+ public:
+  // False: it has not ended within the limit, or there is no thread for it.
+  bool run(void (*work)(), uint64_t limit_ns) {
+    if (busy_.exchange(1, std::memory_order_acquire) != 0) return false;
+    work_ = work;
+    if (!start_thread()) {
+      busy_.store(0, std::memory_order_release);
+      return false;
+    }
+    const uint64_t end = monotonic_ns() + limit_ns;
+    while (busy_.load(std::memory_order_acquire) != 0) {
+      const uint64_t now = monotonic_ns();
+      if (now >= end) return false;
+      const uint64_t left = end - now;
+      const timespec at_most = {time_t(left / 1'000'000'000), long(left % 1'000'000'000)};
+      syscall(SYS_futex, &busy_, FUTEX_WAIT_PRIVATE, 1, &at_most, nullptr, 0);
+    }
+    return true;
+  }
+  void forget_in_child() { busy_.store(0, std::memory_order_relaxed); }
+
+ private:
+  static void* run_thread(void* self) {
+    ++t_inside;  // for good: nothing that this thread causes is recorded
+    pthread_setname_np(pthread_self(), "tensorscope-cu");
+    auto* work = static_cast<LimitedWork*>(self);
+    work->work_();
+    work->busy_.store(0, std::memory_order_release);
+    syscall(SYS_futex, &work->busy_, FUTEX_WAKE_PRIVATE, INT_MAX, nullptr, nullptr, 0);
+    return nullptr;
+  }
+  bool start_thread() {
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_attr_t attributes;
+    if (pthread_attr_init(&attributes) != 0) return false;
+    pthread_attr_setstacksize(&attributes, kStackBytes);
+    pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    pthread_t thread;
+    const bool made = pthread_create(&thread, &attributes, run_thread, this) == 0;
+    pthread_sigmask(SIG_SETMASK, &before, nullptr);
+    pthread_attr_destroy(&attributes);
+    return made;
+  }
+
+  std::atomic<uint32_t> busy_{0};
+  void (*work_)() = nullptr;
+};
+constinit LimitedWork g_work;
+
+bool with_launches() { return options().cupti == CuptiMode::activity; }
+
+void cover(Seen seen, const char* detail) {
+  set_coverage(Subject::driver_memory, seen, detail);
+  if (with_launches()) set_coverage(Subject::launches, seen, detail);
+}
+
+// In the program's thread that calls CUDA.
+void on_call(void*, Domain, uint32_t, const CallData* call) {
+  if (call->site != kBegins || g_launch_sites.knows(call->correlation)) return;
+  HookScope scope;
+  if (scope) g_launch_sites.note(call->correlation, live::g_sites.intern(stacks::capture()));
+}
+
+template <size_t count>
+void note_sites_of(const CallRange (&ranges)[count]) {
+  for (const CallRange& range : ranges) {
+    for (uint32_t call = range.first; call <= range.last; ++call) {
+      g_functions.EnableCallback(1, g_subscriber, range.domain, call);
+    }
+  }
+}
+
+constexpr Kind kLaunchKinds[] = {kConcurrentKernel, kMemcpy, kPeerMemcpy, kMemset};
+
+void end(const char* detail, Seen seen) {
+  uint64_t going_on = 0;
+  g_ended_ns.compare_exchange_strong(going_on, monotonic_ns());
+  g_stage.store(Stage::ended, std::memory_order_release);
+  cover(seen, detail);
+}
+
+const char* text_of(Result result) {
+  const char* text = nullptr;
+  if (g_functions.GetResultString == nullptr || g_functions.GetResultString(result, &text) != 0 || text == nullptr) {
+    return "an error without a name";
+  }
+  return text;
+}
+
+void refuse(const char* what, Result result) {
+  say("CUPTI is there but records nothing: %s answers %d (%s); the rest goes on.", what, result, text_of(result));
+  end("CUPTI could not be started", Seen::no);
+}
+
+bool subscribe() {
+  const Result result = g_functions.Subscribe(&g_subscriber, on_call, nullptr);
+  if (result == kMultipleSubscribers) {
+    say("CUPTI is in use by another tool in this process (torch.profiler, Nsight, a debugger): "
+        "nothing is recorded from it; the rest goes on.");
+    end("another tool in this process uses CUPTI", Seen::no);
+    return false;
+  }
+  if (result != 0) refuse("cuptiSubscribe", result);
+  return result == 0;
+}
+
+bool record_activity() {
+  Result result = g_functions.ActivityRegisterCallbacks(on_buffer_request, on_buffer_complete);
+  const char* what = "cuptiActivityRegisterCallbacks";
+  if (result == 0) {
+    result = g_functions.ActivityEnable(kMemory);
+    what = "cuptiActivityEnable";
+  }
+  for (const Kind kind : kLaunchKinds) {
+    if (result == 0 && with_launches()) result = g_functions.ActivityEnable(kind);
+  }
+  if (result == 0) return true;
+  g_functions.ActivityDisable(kMemory);
+  g_functions.Unsubscribe(g_subscriber);
+  refuse(what, result);
+  return false;
+}
+
+void start() {
+  const char* why = nullptr;
+  if (!g_memory.start() || !g_launch_sites.start() || (with_launches() && !g_launches.start())) {
+    say("TENSORSCOPE_CUPTI: there is no memory for its tables; the rest goes on.");
+    return end("no memory for the tables", Seen::no);
+  }
+  if (!open_library(g_functions, &why)) {
+    say("TENSORSCOPE_CUPTI: %s; nothing is recorded from it, the rest goes on.", why);
+    return end(why, Seen::no);
+  }
+  set_record_functions(g_functions);
+  uint32_t version = 0;
+  if (g_functions.GetVersion(&version) == 0) g_version.store(version, std::memory_order_relaxed);
+  if (!subscribe()) return;
+  note_sites_of(kMemoryCalls);
+  if (with_launches()) note_sites_of(kActivityCalls);
+  if (!record_activity()) return;
+  g_began_ns.store(monotonic_ns(), std::memory_order_relaxed);
+  cover(Seen::yes, "");
+  log(LogLevel::info, "CUPTI {} records {}", version, with_launches() ? "memory, kernels and copies" : "memory");
+  Stage starting = Stage::starting;
+  g_stage.compare_exchange_strong(starting, Stage::running, std::memory_order_acq_rel);
+}
+
+void flush() { g_functions.ActivityFlushAll(kFlushForced); }
+
+void stop() {
+  g_functions.ActivityDisable(kMemory);
+  if (with_launches()) {
+    for (const Kind kind : kLaunchKinds) g_functions.ActivityDisable(kind);
+  }
+  flush();
+  g_functions.Unsubscribe(g_subscriber);
+}
+
+}  // namespace
+
+void prepare() {
+  if (options().cupti == CuptiMode::off) return;
+  cover(Seen::not_applicable, "the program has not used CUDA");
+  g_stage.store(Stage::wanted, std::memory_order_release);
+}
+
+void cuda_is_used(Wait wait) {
+  Stage wanted = Stage::wanted;
+  if (!g_stage.compare_exchange_strong(wanted, Stage::starting, std::memory_order_acq_rel)) return;
+  InsideScope inside;
+  g_work.run(start, wait == Wait::yes ? kStartLimitNs : 0);
+}
+
+void give_up() {
+  constexpr timespec kMillisecond = {0, 1'000'000};
+  for (int i = 0; i < 5000 && g_stage.load(std::memory_order_acquire) == Stage::starting; ++i) {
+    nanosleep(&kMillisecond, nullptr);
+  }
+  Stage running = Stage::running;
+  if (!g_stage.compare_exchange_strong(running, Stage::ended, std::memory_order_acq_rel)) return;
+  InsideScope inside;
+  stop();
+  end("another tool in this process took CUPTI over: what came later is not seen", Seen::partly);
+  say("another tool in this process (torch.profiler?) takes CUPTI over: tensorscope's own records of it end here.");
+}
+
+void look(Findings& findings) {
+  findings.began_ns = g_began_ns.load(std::memory_order_relaxed);
+  if (findings.began_ns == 0) return;
+  if (g_stage.load(std::memory_order_acquire) == Stage::running) findings.flushed = g_work.run(flush, kFlushLimitNs);
+  uint64_t ns = 0;
+  if (g_functions.GetTimestamp(&ns) == 0) findings.clock_offset_ns = int64_t(ns - monotonic_ns());
+  constexpr size_t kMore = 1024;  // records may still come
+  findings.memory.resize(g_memory.live() + kMore);
+  findings.memory.resize(g_memory.copy(findings.memory.data(), findings.memory.size(), findings.totals));
+  findings.with_launches = with_launches();
+  findings.launches.resize(findings.with_launches ? g_launches.size() + kMore : 0);
+  findings.launches.resize(g_launches.copy(findings.launches.data(), findings.launches.size()));
+  findings.ended_ns = g_ended_ns.load(std::memory_order_relaxed);
+  findings.version = g_version.load(std::memory_order_relaxed);
+  findings.recorded = true;
+}
+
+void after_fork_in_child() {
+  g_work.forget_in_child();
+  const Stage stage = g_stage.load(std::memory_order_relaxed);
+  if (stage == Stage::off || stage == Stage::wanted) return;
+  g_memory.forget_in_child();
+  g_launches.forget_in_child();
+  g_began_ns.store(0, std::memory_order_relaxed);
+  end("a forked child cannot use the CUDA of its parent", Seen::not_applicable);
+}
+
+}  // namespace tensorscope::cupti

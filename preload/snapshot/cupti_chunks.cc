@@ -1,0 +1,71 @@
+#include "snapshot/cupti_chunks.h"
+
+#include <algorithm>
+#include <span>
+#include <vector>
+
+#include "snapshot/chunk.h"
+
+namespace tensorscope::snapshot {
+
+namespace {
+
+constexpr size_t kRows = dump::kMaxRowsPerChunk;
+
+bool write_memory(const cupti::Findings& findings, std::span<const cupti::MemoryEvent> part, DumpFile& file) {
+  std::vector<dump::DriverBlock> rows;
+  rows.reserve(part.size());
+  for (const cupti::MemoryEvent& event : part) {
+    const auto created_ns = uint64_t(int64_t(event.at_ns) - findings.clock_offset_ns);
+    rows.emplace_back(event.address, event.nbytes, created_ns, event.process, event.context, event.stream, event.site,
+                      dump::DriverMemoryKind(event.kind), event.asynchronous, event.device);
+  }
+  Chunk chunk(dump::kDriverMemory, rows.size() * sizeof(dump::DriverBlock) + 256);
+  auto values = chunk.builder().CreateVectorOfStructs(rows);
+  dump::DriverMemoryBuilder memory(chunk.builder());
+  memory.add_values(values);
+  memory.add_began_ns(findings.began_ns);
+  memory.add_ended_ns(findings.ended_ns);
+  memory.add_allocations(findings.totals.allocations);
+  memory.add_releases(findings.totals.releases);
+  memory.add_unknown_releases(findings.totals.unknown_releases);
+  memory.add_lost(findings.totals.lost);
+  memory.add_version(findings.version);
+  memory.add_flushed(findings.flushed);
+  return chunk.append_to(file, memory.Finish());
+}
+
+bool write_launches(std::span<const cupti::LaunchCounts> part, DumpFile& file) {
+  std::vector<dump::SiteLaunches> rows;
+  rows.reserve(part.size());
+  for (const cupti::LaunchCounts& c : part) {
+    rows.emplace_back(c.kernels, c.kernel_ns, c.copies, c.copied_bytes, c.copy_ns, c.to_device_bytes, c.to_host_bytes,
+                      c.fills, c.filled_bytes, c.fill_ns, c.site);
+  }
+  Chunk chunk(dump::kLaunches, rows.size() * sizeof(dump::SiteLaunches) + 256);
+  auto values = chunk.builder().CreateVectorOfStructs(rows);
+  return chunk.append_to(file, dump::CreateLaunches(chunk.builder(), values));
+}
+
+// At least one part, an empty one of no rows.
+template <typename Row, typename Write>
+bool in_parts(const std::vector<Row>& all, Write write) {
+  size_t at = 0;
+  do {
+    const size_t count = std::min(kRows, all.size() - at);
+    if (!write(std::span(all).subspan(at, count))) return false;
+    at += count;
+  } while (at < all.size());
+  return true;
+}
+
+}  // namespace
+
+bool write_cupti(const cupti::Findings& findings, DumpFile& file) {
+  if (!findings.recorded) return true;
+  return in_parts(findings.memory, [&](auto part) { return write_memory(findings, part, file); }) &&
+         (!findings.with_launches ||
+          in_parts(findings.launches, [&](auto part) { return write_launches(part, file); }));
+}
+
+}  // namespace tensorscope::snapshot
