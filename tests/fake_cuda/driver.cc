@@ -8,6 +8,7 @@
 #include <map>
 #include <mutex>
 
+#include "activity.h"
 #include "fake_device.h"
 
 #ifndef FAKE_CUDA_VERSION
@@ -19,6 +20,7 @@ namespace fake_cuda {
 namespace {
 
 constexpr size_t kGranularity = size_t{2} << 20;
+constexpr int kDeviceMemory = 3;  // CUpti_ActivityMemoryKind
 
 // Physical memory: CUmemGenericAllocationHandle. It lives until its owner and every mapping have let go.
 struct Physical {
@@ -103,6 +105,37 @@ FAKE_CUDA_API int cuCtxGetCurrent(void** context) {
   return success;
 }
 FAKE_CUDA_API int cuCtxSetCurrent(void*) { return success; }
+
+// Memory that no call of the runtime gives out: what a library takes straight from the driver.
+FAKE_CUDA_API int cuMemAlloc_v2(void** pointer, size_t nbytes) {
+  const Call call(Api::driver, CallId::cuMemAlloc_v2, "cuMemAlloc_v2");
+  const int device = current_device();
+  if (nbytes == 0) return invalid_value;
+  if (shall_fail("cuMemAlloc_v2") || !take(device, nbytes)) return out_of_memory;
+  void* begin = mmap(nullptr, nbytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (begin == MAP_FAILED) {
+    give_back(device, nbytes);
+    return out_of_memory;
+  }
+  add_range({static_cast<char*>(begin), nbytes, device, Memory::device});
+  *pointer = begin;
+  call.allocated(begin, nbytes, kDeviceMemory, false);
+  return success;
+}
+FAKE_CUDA_API int cuMemFree_v2(void* pointer) {
+  const Call call(Api::driver, CallId::cuMemFree_v2, "cuMemFree_v2");
+  const Range range = remove_range(pointer);
+  if (range.memory == Memory::unknown) return invalid_value;
+  call.released(pointer, range.size, kDeviceMemory, false);
+  munmap(pointer, range.size);
+  give_back(range.device, range.size);
+  return success;
+}
+FAKE_CUDA_API int cuLaunchKernel() {
+  const Call call(Api::driver, CallId::cuLaunchKernel, "cuLaunchKernel");
+  call.launched();
+  return success;
+}
 
 FAKE_CUDA_API int cuMemGetAllocationGranularity(size_t* nbytes, const void*, int) {
   *nbytes = kGranularity;

@@ -24,14 +24,15 @@ FAMILIES = [
     ("cuFile", "libcufile"), ("nvtx", "libnvToolsExt"), ("(__)?cuda", "libcudart"), ("cu[A-Z]", "libcuda"),
 ]
 WRITTEN = {
-    "libcudart": ["fake_device.cc", "runtime_memory.cc", "runtime_device.cc", "runtime_stream.cc", "runtime_kernels.cc"],
+    "libcudart": ["fake_device.cc", "activity.cc", "runtime_memory.cc", "runtime_device.cc", "runtime_stream.cc", "runtime_kernels.cc"],
     "libcuda": ["driver.cc"],
     "libnvidia-ml": ["nvml.cc"],
     "libcudnn": ["library_cudnn.cc"],
     "libcublasLt": ["library_blas.cc"],
     "libnccl": ["library_nccl.cc"],
+    "libcupti": ["cupti.cc"],
 }
-ON_THE_RUNTIME = {"libcuda", "libnvidia-ml"}  # these ask it about the devices
+ON_THE_RUNTIME = {"libcuda", "libnvidia-ml", "libcupti"}  # these ask it about the devices, or are told by it
 ASKED_FOR_BY_NAME = {"libcuda.so.1", "libnvidia-ml.so.1"}  # opened while running: no library needs them
 
 # What a generated function answers: where nothing is done all is fine; runtime and driver say cudaErrorNotSupported,
@@ -82,10 +83,6 @@ def generated(stem, name):
         return f"int {name}(void** handle) {{ *handle = calloc(1, 256); return 0; }}"
     if name.endswith(("GetErrorString", "GetStatusString", "GetStatusName", "GetLastError")):
         return f'const char* {name}(void) {{ return "the double knows no more of it"; }}'
-    if name == "cuptiGetResultString":
-        return f'int {name}(int result, const char** text) {{ *text = "CUPTI is not there"; return 0; }}'
-    if name == "cuptiGetVersion":
-        return f"int {name}(unsigned* version) {{ *version = 130000; return 0; }}"
     if name == "nvrtcVersion":
         return f"int {name}(int* major, int* minor) {{ *major = 13; *minor = 0; return 0; }}"
     return f'int {name}(void) {{ return called("{name}", {0 if stem in FINE else REFUSAL.get(stem, 1)}); }}'

@@ -3,9 +3,20 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "activity.h"
 #include "fake_device.h"
 
 namespace fake_cuda {
+
+namespace {
+
+int launch(CallId id, const char* name) {
+  const Call call(Api::runtime, id, name);
+  call.launched();
+  return success;
+}
+
+}  // namespace
 
 FAKE_CUDA_API void** __cudaRegisterFatBinary(void*) {
   static void* handle[4];
@@ -28,10 +39,12 @@ FAKE_CUDA_API int __cudaPopCallConfiguration(unsigned* grid, unsigned* block, si
   *stream = nullptr;
   return success;
 }
-FAKE_CUDA_API int __cudaLaunchKernel() { return success; }
-FAKE_CUDA_API int cudaLaunchKernel() { return success; }
-FAKE_CUDA_API int cudaLaunchKernelExC() { return success; }
-FAKE_CUDA_API int cudaLaunchCooperativeKernel() { return success; }
+FAKE_CUDA_API int __cudaLaunchKernel() { return launch(CallId::__cudaLaunchKernel, "__cudaLaunchKernel"); }
+FAKE_CUDA_API int cudaLaunchKernel() { return launch(CallId::cudaLaunchKernel, "cudaLaunchKernel"); }
+FAKE_CUDA_API int cudaLaunchKernelExC() { return launch(CallId::cudaLaunchKernelExC, "cudaLaunchKernelExC"); }
+FAKE_CUDA_API int cudaLaunchCooperativeKernel() {
+  return launch(CallId::cudaLaunchCooperativeKernel, "cudaLaunchCooperativeKernel");
+}
 
 FAKE_CUDA_API int cudaFuncSetAttribute(const void*, int, int) { return success; }
 FAKE_CUDA_API int cudaKernelSetAttributeForDevice(void*, int, int, int) { return success; }

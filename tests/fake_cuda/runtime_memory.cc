@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "activity.h"
 #include "fake_device.h"
 #include "runtime_error.h"
 
@@ -15,11 +16,15 @@ namespace {
 constexpr size_t kPage = 4096;
 constexpr size_t pages(size_t nbytes) { return (nbytes + kPage - 1) & ~(kPage - 1); }
 
-int allocate(const char* call, void** pointer, size_t nbytes, Memory memory) {
+// As CUPTI numbers them (CUpti_ActivityMemoryKind).
+int activity_kind(Memory memory) { return memory == Memory::host ? 2 : memory == Memory::managed ? 5 : 3; }
+
+int allocate(const Call& call, const char* name, void** pointer, size_t nbytes, Memory memory,
+             bool asynchronous = false) {
   *pointer = nullptr;
   if (nbytes == 0) return success;
   const int device = current_device();
-  if (shall_fail(call) || nbytes > capacity(device) || !take(device, pages(nbytes))) return fail(out_of_memory);
+  if (shall_fail(name) || nbytes > capacity(device) || !take(device, pages(nbytes))) return fail(out_of_memory);
   // Not reserved: a page costs the machine something only when a program writes to it.
   void* begin =
       mmap(nullptr, pages(nbytes), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -29,55 +34,79 @@ int allocate(const char* call, void** pointer, size_t nbytes, Memory memory) {
   }
   add_range({static_cast<char*>(begin), nbytes, device, memory});
   *pointer = begin;
+  call.allocated(begin, nbytes, activity_kind(memory), asynchronous);
   return success;
 }
 
-int release(void* pointer) {
+int release(const Call& call, void* pointer, bool asynchronous = false) {
   if (pointer == nullptr) return success;
   const Range range = remove_range(pointer);
   if (range.memory == Memory::unknown) return fail(invalid_value);
+  call.released(pointer, range.size, activity_kind(range.memory), asynchronous);
   munmap(pointer, pages(range.size));
   give_back(range.device, pages(range.size));
   return success;
 }
 
-int allocate_pinned(const char* call, void** pointer, size_t nbytes) {
-  if (shall_fail(call) || posix_memalign(pointer, kPage, nbytes ? nbytes : 1) != 0) return fail(out_of_memory);
+int allocate_pinned(const Call& call, const char* name, void** pointer, size_t nbytes) {
+  if (shall_fail(name) || posix_memalign(pointer, kPage, nbytes ? nbytes : 1) != 0) return fail(out_of_memory);
   add_range({static_cast<char*>(*pointer), nbytes, current_device(), Memory::host});
+  call.allocated(*pointer, nbytes, activity_kind(Memory::host), false);
   return success;
 }
 
 }  // namespace
 
 FAKE_CUDA_API int cudaMalloc(void** pointer, size_t nbytes) {
-  return allocate("cudaMalloc", pointer, nbytes, Memory::device);
+  FAKE_CUDA_CALL(cudaMalloc);
+  return allocate(call, "cudaMalloc", pointer, nbytes, Memory::device);
 }
 FAKE_CUDA_API int cudaMallocAsync(void** pointer, size_t nbytes, void*) {
-  return allocate("cudaMallocAsync", pointer, nbytes, Memory::device);
+  FAKE_CUDA_CALL(cudaMallocAsync);
+  return allocate(call, "cudaMallocAsync", pointer, nbytes, Memory::device, true);
 }
 FAKE_CUDA_API int cudaMallocManaged(void** pointer, size_t nbytes, unsigned) {
-  return allocate("cudaMallocManaged", pointer, nbytes, Memory::managed);
+  FAKE_CUDA_CALL(cudaMallocManaged);
+  return allocate(call, "cudaMallocManaged", pointer, nbytes, Memory::managed);
 }
-FAKE_CUDA_API int cudaFree(void* pointer) { return release(pointer); }
-FAKE_CUDA_API int cudaFreeAsync(void* pointer, void*) { return release(pointer); }
+FAKE_CUDA_API int cudaFree(void* pointer) {
+  FAKE_CUDA_CALL(cudaFree);
+  return release(call, pointer);
+}
+FAKE_CUDA_API int cudaFreeAsync(void* pointer, void*) {
+  FAKE_CUDA_CALL(cudaFreeAsync);
+  return release(call, pointer, true);
+}
 
 FAKE_CUDA_API int cudaHostAlloc(void** pointer, size_t nbytes, unsigned) {
-  return allocate_pinned("cudaHostAlloc", pointer, nbytes);
+  FAKE_CUDA_CALL(cudaHostAlloc);
+  return allocate_pinned(call, "cudaHostAlloc", pointer, nbytes);
 }
 FAKE_CUDA_API int cudaMallocHost(void** pointer, size_t nbytes) {
-  return allocate_pinned("cudaMallocHost", pointer, nbytes);
+  FAKE_CUDA_CALL(cudaMallocHost);
+  return allocate_pinned(call, "cudaMallocHost", pointer, nbytes);
 }
 FAKE_CUDA_API int cudaFreeHost(void* pointer) {
-  if (pointer != nullptr && remove_range(pointer).memory != Memory::host) return fail(invalid_value);
+  FAKE_CUDA_CALL(cudaFreeHost);
+  if (pointer == nullptr) return success;
+  const Range range = remove_range(pointer);
+  if (range.memory != Memory::host) return fail(invalid_value);
+  call.released(pointer, range.size, activity_kind(range.memory), false);
   free(pointer);
   return success;
 }
 FAKE_CUDA_API int cudaHostRegister(void* pointer, size_t nbytes, unsigned) {
+  FAKE_CUDA_CALL(cudaHostRegister);
   add_range({static_cast<char*>(pointer), nbytes, current_device(), Memory::host});
+  call.allocated(pointer, nbytes, activity_kind(Memory::host), false);
   return success;
 }
 FAKE_CUDA_API int cudaHostUnregister(void* pointer) {
-  return remove_range(pointer).memory == Memory::host ? success : fail(invalid_value);
+  FAKE_CUDA_CALL(cudaHostUnregister);
+  const Range range = remove_range(pointer);
+  if (range.memory != Memory::host) return fail(invalid_value);
+  call.released(pointer, range.size, activity_kind(range.memory), false);
+  return success;
 }
 FAKE_CUDA_API int cudaHostGetDevicePointer(void** on_device, void* on_host, unsigned) {
   *on_device = on_host;
@@ -132,28 +161,40 @@ FAKE_CUDA_API int cudaDeviceGetGraphMemAttribute(int, int, void* value) {
 }
 FAKE_CUDA_API int cudaDeviceSetGraphMemAttribute(int, int, void*) { return success; }
 
-FAKE_CUDA_API int cudaMemcpy(void* to, const void* from, size_t nbytes, int) {
+FAKE_CUDA_API int cudaMemcpy(void* to, const void* from, size_t nbytes, int kind) {
+  FAKE_CUDA_CALL(cudaMemcpy);
+  call.copied(kind, nbytes);
   memmove(to, from, nbytes);
   return success;
 }
-FAKE_CUDA_API int cudaMemcpyAsync(void* to, const void* from, size_t nbytes, int, void*) {
+FAKE_CUDA_API int cudaMemcpyAsync(void* to, const void* from, size_t nbytes, int kind, void*) {
+  FAKE_CUDA_CALL(cudaMemcpyAsync);
+  call.copied(kind, nbytes);
   memmove(to, from, nbytes);
   return success;
 }
 FAKE_CUDA_API int cudaMemcpyPeerAsync(void* to, int, const void* from, int, size_t nbytes, void*) {
+  FAKE_CUDA_CALL(cudaMemcpyPeerAsync);
+  call.copied(3, nbytes);
   memmove(to, from, nbytes);
   return success;
 }
 FAKE_CUDA_API int cudaMemcpy2DAsync(char* to, size_t to_pitch, const char* from, size_t from_pitch, size_t width,
-                                    size_t height, int, void*) {
+                                    size_t height, int kind, void*) {
+  FAKE_CUDA_CALL(cudaMemcpy2DAsync);
+  call.copied(kind, width * height);
   for (size_t row = 0; row < height; ++row) memmove(to + row * to_pitch, from + row * from_pitch, width);
   return success;
 }
 FAKE_CUDA_API int cudaMemset(void* to, int value, size_t nbytes) {
+  FAKE_CUDA_CALL(cudaMemset);
+  call.filled(nbytes);
   memset(to, value, nbytes);
   return success;
 }
 FAKE_CUDA_API int cudaMemsetAsync(void* to, int value, size_t nbytes, void*) {
+  FAKE_CUDA_CALL(cudaMemsetAsync);
+  call.filled(nbytes);
   memset(to, value, nbytes);
   return success;
 }
