@@ -86,6 +86,7 @@
 #define TENSORSCOPE_CPU_OUT_OF_MEMORY_HOOKS(X)                                                        \
   X(cpu_out_of_memory, _ZN3c1025ProfiledCPUMemoryReporter11OutOfMemoryEm, "libc10.so", out_of_memory, \
     cpu_out_of_memory, "the CPU allocator is about to throw")
+
 // Only looked at where TENSORSCOPE_CUPTI asks for CUPTI. (torch also asks for these by name in places, which is not
 // seen.)
 #define TENSORSCOPE_DEVICE_COUNT_HOOKS(X)                                             \

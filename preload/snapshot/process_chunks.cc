@@ -49,6 +49,17 @@ std::vector<flatbuffers::Offset<dump::KeyValue>> option_rows(Chunk& chunk) {
   return options.rows;
 }
 
+bool asked_for(Subject subject) {
+  switch (subject) {
+    case Subject::driver_memory:
+      return options().cupti != CuptiMode::off;
+    case Subject::launches:
+      return options().cupti == CuptiMode::activity;
+    default:
+      return true;
+  }
+}
+
 }  // namespace
 
 bool write_process(const DumpFacts& facts, const live::SnapshotView& view, DumpFile& file) {
@@ -136,6 +147,7 @@ bool write_coverage(DumpFile& file) {
   };
   if (const char* why = off_reason()) add("recording", Seen::no, why, 0);
   for (size_t i = 0; i < size_t(Subject::count_); ++i) {
+    if (!asked_for(Subject(i))) continue;
     const CoverageEntry& entry = coverage(Subject(i));
     add(subject_name(Subject(i)), entry.seen.load(), entry.detail.load(), entry.missed.load());
   }
