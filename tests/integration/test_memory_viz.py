@@ -1,0 +1,243 @@
+"""Exports for PyTorch's memory viewer: what torch's own functions and the viewer make of them, against the JSON export."""
+import base64
+import json
+import pathlib
+import pickle
+import pickletools
+import re
+import subprocess
+import sys
+
+import pytest
+
+import harness
+import memory_viewer
+from torch.cuda import _memory_viz  # Python alone: works without a device
+
+# The opcodes of function unpickle in torch/utils/viz/MemoryViz.js.
+VIEWERS_OPCODES = {
+    "APPEND", "APPENDS", "BINFLOAT", "BINGET", "BININT", "BININT1", "BININT2", "BINPUT", "BINUNICODE", "DICT", "EMPTY_DICT",
+    "EMPTY_LIST", "EMPTY_TUPLE", "FRAME", "LIST", "LONG1", "LONG_BINGET", "LONG_BINPUT", "MARK", "MEMOIZE", "NEWFALSE", "NEWTRUE",
+    "NONE", "PROTO", "SETITEM", "SETITEMS", "SHORT_BINUNICODE", "STOP", "TUPLE", "TUPLE1", "TUPLE2", "TUPLE3"}
+SEGMENT = {"device", "address", "total_size", "allocated_size", "active_size", "requested_size", "stream", "segment_type",
+           "segment_pool_id", "is_expandable", "frames", "blocks"}
+BLOCK = {"address", "size", "requested_size", "state", "frames"}
+
+
+class Exported:
+    """One dump, as both formats have it."""
+
+    def __init__(self, dump, folder):
+        self.file = pathlib.Path(folder) / f"{pathlib.Path(dump).name}.pickle"
+        harness.cli("export", dump, "--format", "memory-viz", "-o", self.file)
+        self.bytes = self.file.read_bytes()
+        self.snapshot = pickle.loads(self.bytes)
+        self.json = harness.load(dump)
+        self.names = self.snapshot["tensorscope"]["devices"]
+
+    def segments(self, device):
+        return [segment for segment in self.snapshot["segments"] if segment["device"] == self.names.index(device)]
+
+    def trace(self, device):
+        return self.snapshot["device_traces"][self.names.index(device)]
+
+    def allocations(self, device):
+        return [row for row in self.json["allocations"] if row["device"] == device]
+
+
+@pytest.fixture(scope="module")
+def leaking(tmp_path_factory):
+    """Two dumps of a leaking run."""
+    folder = tmp_path_factory.mktemp("leaking")
+    done = harness.run("leak.py", folder=folder)
+    assert done.returncode == 0, done.stderr
+    return [Exported(harness.truth(folder, name)["dump"], folder) for name in ("10", "30")]
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("trained")
+    done = harness.run("train_mlp.py", folder=folder)
+    assert done.returncode == 0, done.stderr
+    return Exported(harness.truth(folder)["dump"], folder)
+
+
+def as_documented(exported):
+    """Keys and types, and the sums of each segment (docs/memory-viz.md)."""
+    snapshot = exported.snapshot
+    assert list(snapshot) == ["segments", "device_traces", "allocator_settings", "external_annotations", "tensorscope"]
+    assert len(snapshot["device_traces"]) == len(exported.names)
+    for segment in snapshot["segments"]:
+        assert set(segment) == SEGMENT and type(segment["segment_pool_id"]) is tuple
+        sizes = {state: 0 for state in ("active_allocated", "active_pending_free", "inactive")}
+        address = segment["address"]
+        for block in segment["blocks"]:
+            assert set(block) == BLOCK and block["address"] == address
+            assert 0 <= block["requested_size"] <= block["size"]
+            sizes[block["state"]] += block["size"]
+            address += block["size"]
+        assert address == segment["address"] + segment["total_size"]
+        assert segment["allocated_size"] == sizes["active_allocated"]
+        assert segment["active_size"] == segment["allocated_size"] + sizes["active_pending_free"]
+    for device, trace in enumerate(snapshot["device_traces"]):
+        assert [event["time_us"] for event in trace] == sorted(event["time_us"] for event in trace)
+        assert trace[-1:] == [] or trace[-1]["action"] == "snapshot"
+        blocks = {block["address"]: block for segment in snapshot["segments"] if segment["device"] == device
+                  for block in segment["blocks"]}
+        for event in trace:
+            if event["action"] == "alloc":
+                block = blocks[event["addr"]]
+                assert (block["state"], block["requested_size"]) == ("active_allocated", event["size"])
+                assert block["frames"] is event["frames"]  # written once
+
+
+def test_a_dump_of_the_cpu_is_as_documented(trained, leaking):
+    for exported in (trained, *leaking):
+        as_documented(exported)
+        assert exported.names == ["cpu"] and len(exported.trace("cpu")) > 10
+        assert exported.snapshot["tensorscope"]["dump"].endswith(".tscope")
+
+
+def test_no_block_of_the_cpu_is_lost(trained, leaking):
+    for exported in (trained, *leaking):
+        total = next(row for row in exported.json["totals"]["devices"] if row["device"] == "cpu")
+        blocks = [(block["address"], block["size"]) for segment in exported.segments("cpu") for block in segment["blocks"]]
+        assert sorted(blocks) == sorted((row["pointer"], row["nbytes"]) for row in exported.allocations("cpu") if row["nbytes"])
+        assert sum(size for _, size in blocks) == total["live_bytes"] > 0
+
+
+def test_frames_are_those_of_the_json(trained):
+    stacks = {row["id"]: row["frames"] for row in trained.json["stacks"]}
+    rows = {row["pointer"]: row for row in trained.allocations("cpu")}
+    seen = 0
+    for segment in trained.segments("cpu"):
+        frames, wanted = segment["blocks"][0]["frames"], stacks[rows[segment["address"]]["site"]]
+        assert [frame["line"] for frame in frames] == [frame["line"] or 0 for frame in wanted]
+        assert [frame["name"] for frame in frames] == [frame["function"] or "??" for frame in wanted]
+        assert [frame["filename"] for frame in frames] == [frame["file"] or frame["module"] or "??" for frame in wanted]
+        seen += any(frame["filename"].endswith("train_mlp.py") for frame in frames)
+    assert seen > 10
+
+
+def test_events_say_what_the_memory_is_for(trained):
+    tensors = {tensor["storage"]: tensor for tensor in trained.json["tensors"] if not tensor["is_view"]}
+    storages = {row["allocation"]: tensors[row["id"]] for row in trained.json["storages"] if row["id"] in tensors}
+    rows = {row["pointer"]: storages.get(row["id"]) for row in trained.allocations("cpu")}
+    categories = set()
+    for event in trained.trace("cpu"):
+        tensor = rows.get(event["addr"])
+        if event["action"] == "alloc" and tensor is not None:
+            assert event["category"] == tensor["category"]
+            categories.add(event["category"])
+    assert {"parameter", "gradient", "optimizer state"} <= categories
+    assert any(event.get("user_metadata", "").endswith("model.0.weight") for event in trained.trace("cpu"))
+    # Viewers that know one category fail without this one.
+    assert any(event.get("category") == "unknown" for event in trained.trace("cpu"))
+
+
+def test_the_viewers_opcodes_alone(trained, leaking):
+    for exported in (trained, *leaking):
+        opcodes = {opcode.name for opcode, _, _ in pickletools.genops(exported.bytes)}
+        assert opcodes <= VIEWERS_OPCODES, opcodes - VIEWERS_OPCODES
+
+
+def folded(text):
+    """Bytes of each state, from lines that end in a number."""
+    sums = {}
+    for line in text.splitlines():
+        frames, size = line.rsplit(" ", 1)
+        state = next(part for part in frames.split(";") if part.startswith(("active", "inactive")))
+        sums[state] = sums.get(state, 0) + int(size)
+    return sums
+
+
+def by_state(snapshot):
+    sums = {}
+    for segment in snapshot["segments"]:
+        for block in segment["blocks"]:
+            sums[block["state"]] = sums.get(block["state"], 0) + block["size"]
+    return sums
+
+
+def torchs_functions_work(exported):
+    """Every function of torch.cuda._memory_viz that takes a snapshot; they check sums themselves."""
+    snapshot = exported.snapshot
+    summary = _memory_viz.segsum(snapshot)
+    assert f"segments: {len(snapshot['segments'])}\n" in summary
+    reserved = sum(segment["total_size"] for segment in snapshot["segments"])
+    assert f"total_reserved: {_memory_viz.Bytes(reserved)}\n" in summary
+    for function in (_memory_viz.segments, _memory_viz.memory):
+        assert folded(function(snapshot, lambda text: text)) == by_state(snapshot)
+    lines = _memory_viz.trace(snapshot)
+    allocs = sum(event["action"] == "alloc" for trace in snapshot["device_traces"] for event in trace)
+    assert len(re.findall(r"^\w+ = \w+\[", lines, re.MULTILINE)) == allocs
+    for page in (_memory_viz.trace_plot(snapshot), _memory_viz.trace_plot(snapshot, plot_segments=True),
+                 _memory_viz.trace_plot(snapshot, filter_freed=True), _memory_viz.segment_plot(snapshot)):
+        files = json.loads(re.search(r"const local_files = (.*)", page).group(1))
+        assert pickle.loads(base64.b64decode(files[0]["base64"])) == snapshot
+
+
+def test_torchs_functions(trained, leaking):
+    for exported in (trained, *leaking):
+        torchs_functions_work(exported)
+
+
+def test_torch_compares_two_exports(leaking, capsys):
+    before, after = (exported.snapshot["segments"] for exported in leaking)
+    text = _memory_viz.compare(before, after, lambda text: text)
+    new = {(segment["address"], segment["total_size"]) for segment in after} - {
+        (segment["address"], segment["total_size"]) for segment in before}
+    assert len(new) > 10 and text.count("only_after") >= len(new)
+    assert "only_after" in capsys.readouterr().out
+
+
+def test_torchs_program_reads_the_file(trained, tmp_path):
+    def run(*arguments):
+        return subprocess.run([sys.executable, _memory_viz.__file__, *map(str, arguments)], capture_output=True, text=True, check=True,
+                              timeout=harness.TIMEOUT).stdout
+
+    assert "total_allocated" in run("stats", trained.file)
+    assert "TOTAL MEM" in run("trace", trained.file)
+    for action in ("trace_plot", "segment_plot"):
+        run(action, trained.file, "-o", tmp_path / "out.html")
+        assert "add_local_files" in (tmp_path / "out.html").read_text()
+
+
+def test_a_file_is_written_whole_or_not_at_all(trained, tmp_path):
+    dump = pathlib.Path(str(trained.file).removesuffix(".pickle")).name
+    source = trained.file.parent / dump
+    done = harness.cli("export", source, "--format", "memory-viz", "-o", tmp_path / "nowhere" / "x.pickle", status=2)
+    assert done.stderr.count("\n") == 1
+    written = subprocess.run([harness.CLI, "export", source, "--format", "memory-viz"], capture_output=True, check=True).stdout
+    ours = pickle.loads(written)
+    assert ours["segments"] == trained.snapshot["segments"]
+
+
+def the_viewer_draws(exported):
+    """What the viewer shows of each device after the last event is what the export holds."""
+    viewer = memory_viewer.Viewer(exported.bytes)
+    assert viewer.unpickled == json.loads(json.dumps(exported.snapshot))
+    for number, name in enumerate(exported.names):
+        segments = exported.segments(name)
+        requested = sum(block["requested_size"] for segment in segments for block in segment["blocks"]
+                        if block["state"] == "active_allocated")
+        pending = sum(block["requested_size"] for segment in segments for block in segment["blocks"]
+                      if block["state"] == "active_pending_free")
+        reserved = sum(segment["total_size"] for segment in segments)
+        timeline = viewer.timeline(number)
+        assert timeline["at"][-1:] == ([requested] if requested else [])
+        assert timeline["at"] == sorted(timeline["at"])  # it grows: the events are what is alive
+        assert viewer.timeline(number, True)["at"][-1:] == ([reserved] if segments else [])
+        history = viewer.history(number)
+        assert len(history) == len(exported.trace(name))
+        assert [row[1:] for row in history[-1:]] == ([[reserved, requested + pending]] if segments else [])
+        assert all(row[1] >= row[2] for row in history)
+    return viewer
+
+
+@pytest.mark.skipif(not memory_viewer.FOLDER, reason="TENSORSCOPE_MEMORY_VIZ names no copy of PyTorch's viewer")
+def test_the_viewer(trained, leaking):
+    for exported in (trained, *leaking):
+        viewer = the_viewer_draws(exported)
+        assert any(".py:" in text for text in viewer.timeline(0)["about"])
+    assert "parameter" in the_viewer_draws(trained).categories
