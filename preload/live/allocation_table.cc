@@ -52,6 +52,7 @@ void AllocationTable::add(const NewAllocation& made, const Origin& origin) {
       ShardTotals& totals = totals_[guard.shard()][made.device];
       totals.made += 1;
       totals.bytes += made.nbytes;
+      if (made.kind == AllocationKind::mapped) g_devices.mapped_made(made.device, made.nbytes);
       g_devices.bytes_made(made.device, made.nbytes);
       g_sites.allocation_made(origin.site, made.nbytes);
     }
@@ -83,6 +84,7 @@ bool AllocationTable::contains(const void* pointer, DeviceSlot device) {
 NodeId AllocationTable::account_gone(unsigned shard, const AllocationRow& row) {
   totals_[shard][row.device].gone += 1;
   g_devices.bytes_gone(row.device, row.nbytes);
+  if (row.kind == uint32_t(AllocationKind::mapped)) g_devices.mapped_gone(row.device, row.nbytes);
   g_sites.allocation_gone(row.site, row.nbytes);
   return row.node;
 }

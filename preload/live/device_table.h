@@ -23,6 +23,8 @@ class DeviceTable {
   struct alignas(64) Row {
     std::atomic<uint32_t> name;  // 1 + type and index; 0: the slot is free
     std::atomic<uint64_t> bytes_live, bytes_peak;
+    std::atomic<uint64_t> bytes_mapped;  // of those live: memory that is a file's, or shared
+    std::atomic<uint64_t> look_above{UINT64_MAX};
     std::atomic<uint64_t> reported_allocated, reported_reserved, reported_reserved_peak;
   };
 
@@ -38,7 +40,19 @@ class DeviceTable {
   void bytes_gone(DeviceSlot slot, uint64_t nbytes) {
     rows_[slot].bytes_live.fetch_sub(nbytes, std::memory_order_relaxed);
   }
+  void mapped_made(DeviceSlot slot, uint64_t nbytes) {
+    rows_[slot].bytes_mapped.fetch_add(nbytes, std::memory_order_relaxed);
+  }
+  void mapped_gone(DeviceSlot slot, uint64_t nbytes) {
+    rows_[slot].bytes_mapped.fetch_sub(nbytes, std::memory_order_relaxed);
+  }
   void reported(DeviceSlot slot, uint64_t allocated, uint64_t reserved);
+
+  // Whether more is live than who watches growth wants to know of; every slot has a mark of its own, used or not.
+  bool grown(DeviceSlot slot) const {
+    return row(slot).bytes_live.load(std::memory_order_relaxed) > row(slot).look_above.load(std::memory_order_relaxed);
+  }
+  void look_above(DeviceSlot slot, uint64_t bytes) { rows_[slot].look_above.store(bytes, std::memory_order_relaxed); }
 
  private:
   Row rows_[kSlots] = {};

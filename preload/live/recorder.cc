@@ -34,6 +34,7 @@ struct ThisThread {
 constinit thread_local ThisThread t_this;
 
 constinit std::atomic<CurrentNode> g_current_node{nullptr};
+constinit std::atomic<GrowthFunction> g_growth{nullptr};
 
 ThreadId this_thread() {
   if (__builtin_expect(!t_this.entered, false)) {
@@ -60,6 +61,17 @@ NodeId running_node() {
   return node == nullptr ? 0 : g_nodes.refer(node);
 }
 
+// The block is not the program's yet, so its row, and with it the node, stays.
+[[gnu::noinline, gnu::cold]] void tell_growth(uint64_t nbytes, AllocationKind kind, DeviceSlot device,
+                                              const Origin& origin, NodeId node) {
+  const GrowthFunction tell = g_growth.load(std::memory_order_relaxed);
+  if (tell == nullptr) return;
+  tell({g_devices.device(device),
+        nbytes,
+        {origin.site, origin.thread, g_nodes.serial(node)},
+        kind == AllocationKind::heap});
+}
+
 void allocated(const void* pointer, uint64_t nbytes, AllocationKind kind, DeviceSlot device) {
   g_allocations.prefetch(pointer, device);
   const stacks::Stack stack = stacks::capture();
@@ -67,7 +79,9 @@ void allocated(const void* pointer, uint64_t nbytes, AllocationKind kind, Device
   t_this.fresh_block = pointer;
   t_this.fresh_site = origin.site;
   t_this.fresh_python = stack.python;
-  g_allocations.add({pointer, nbytes, kind, device, running_node()}, origin);
+  const NodeId node = running_node();
+  g_allocations.add({pointer, nbytes, kind, device, node}, origin);
+  if (__builtin_expect(g_devices.grown(device), false)) tell_growth(nbytes, kind, device, origin, node);
 }
 
 }  // namespace
@@ -133,6 +147,8 @@ Place place_here() {
 }
 
 void set_current_node_function(CurrentNode function) { g_current_node.store(function, std::memory_order_relaxed); }
+
+void set_growth_function(GrowthFunction function) { g_growth.store(function, std::memory_order_relaxed); }
 
 bool start() { return g_sites.start() && g_threads.start(); }
 

@@ -44,13 +44,24 @@ void node_destroyed(const void* node);
 using CurrentNode = const void* (*)();
 void set_current_node_function(CurrentNode function);
 
-// Where the calling thread stands: for a failure.
 struct Place {
   SiteId site;
   ThreadId thread;
   Serial node;  // of the autograd node that runs, 0: none
 };
+// Where the calling thread stands: for a failure.
 Place place_here();
+
+// Who watches growth: called after an allocation where more bytes of the device are live than DeviceTable's mark; null:
+// nobody. Under a HookScope; where `may_wait` is false the device allocator's lock may be held.
+struct Growth {
+  Device device;
+  uint64_t nbytes;  // of the allocation
+  Place place;
+  bool may_wait;
+};
+using GrowthFunction = void (*)(const Growth& growth);
+void set_growth_function(GrowthFunction function);
 
 // Called by activation before the first event. False: no memory; the profiler goes off.
 bool start();

@@ -52,6 +52,8 @@ const char* limit_text(Limit limit) {
       return "memory of the machine";
     case Limit::address_space:
       return "address space (ulimit -v)";
+    case Limit::data:
+      return "data of the process (ulimit -d)";
     case Limit::none:
       break;
   }

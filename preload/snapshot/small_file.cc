@@ -4,33 +4,43 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 namespace tensorscope::snapshot {
 
 size_t read_small_file(const char* path, char* buffer, size_t size) {
   buffer[0] = 0;
-  const int fd = open(path, O_RDONLY | O_CLOEXEC);
+  const int fd = int(syscall(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC));
   if (fd < 0) return 0;
   size_t length = 0;
   while (length < size - 1) {
-    const ssize_t got = read(fd, buffer + length, size - 1 - length);
+    const ssize_t got = syscall(SYS_read, fd, buffer + length, size - 1 - length);
     if (got < 0 && errno == EINTR) continue;
     if (got <= 0) break;
     length += size_t(got);
   }
-  close(fd);
+  syscall(SYS_close, fd);
   buffer[length] = 0;
   return length;
 }
 
-uint64_t number_after(const char* text, const char* key) {
+bool find_number(const char* text, const char* key, uint64_t& number) {
   const size_t key_length = strlen(key);
   for (const char* line = text; line != nullptr && *line; line = strchr(line, '\n')) {
     if (*line == '\n') ++line;
-    if (strncmp(line, key, key_length) == 0) return strtoull(line + key_length, nullptr, 10);
+    const char last = strncmp(line, key, key_length) == 0 ? line[key_length] : 'x';
+    if (last != ' ' && last != '\t') continue;
+    number = strtoull(line + key_length, nullptr, 10);
+    return true;
   }
-  return 0;
+  return false;
+}
+
+uint64_t number_after(const char* text, const char* key) {
+  uint64_t number = 0;
+  find_number(text, key, number);
+  return number;
 }
 
 uint64_t read_stat(const char* path, int field) {

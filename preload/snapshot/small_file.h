@@ -1,6 +1,7 @@
-// Reads a small file of /proc or /sys whole, by open and read alone: no stdio, no malloc.
+// Reads a small file of /proc or /sys whole, by system calls alone: no stdio, no malloc, no cancellation point of
+// threads.
 //
-// Context: activation, collector.
+// Context: any but signal handlers.
 #pragma once
 
 #include <cstddef>
@@ -13,6 +14,8 @@ size_t read_small_file(const char* path, char* buffer, size_t size);
 
 // The number behind `key` in text of lines "key   number ...", 0 if it is not there.
 uint64_t number_after(const char* text, const char* key);
+// The same; false, and `number` as it was, if it is not there.
+bool find_number(const char* text, const char* key, uint64_t& number);
 
 // Field `field` of /proc/PID/stat (proc(5): from 4 on, numbers), 0 where it cannot be read.
 uint64_t read_stat(const char* path, int field);

@@ -8,7 +8,7 @@ constexpr const char* kNames[size_t(Subject::count_)] = {
     "tensors",       "CPU memory",     "mapped memory",  "CUDA memory",        "tensor metadata",
     "autograd",      "autograd graph", "driver memory",  "kernels and copies", "native stacks",
     "Python stacks", "module paths",   "module outputs", "signal dumps",       "exit dumps",
-    "out of memory", "fork",
+    "out of memory", "fork",           "memory limits",
 };
 }  // namespace
 

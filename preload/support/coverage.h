@@ -29,6 +29,7 @@ enum class Subject : uint8_t {
   exit_trigger,
   out_of_memory,  // failures for want of memory, seen where they happen
   fork,
+  low_memory,  // limits of memory that are watched
   count_,
 };
 

@@ -46,6 +46,30 @@ bool parse_on_off(std::string_view text, bool& out) {
   return on || off;
 }
 
+// "5%", "2.5%", "0.25%": at most two digits behind the point, at most 10,000 %.
+bool parse_percent(std::string_view text, uint32_t& hundredths) {
+  if (text.size() < 2 || text.back() != '%') return false;
+  text.remove_suffix(1);
+  const size_t point = text.find('.');
+  const std::string_view fraction = point == text.npos ? std::string_view() : text.substr(point + 1);
+  uint32_t whole = 0, part = 0;
+  if (!parse_number(text.substr(0, point), whole) || whole > 10'000) return false;
+  if (point != text.npos && (fraction.size() > 2 || !parse_number(fraction, part))) return false;
+  hundredths = whole * 100 + (fraction.size() == 1 ? part * 10 : part);
+  return true;
+}
+
+bool parse_share_or_size(std::string_view text, ShareOrSize& out) {
+  bool on = false;
+  ShareOrSize value;
+  if (!(parse_on_off(text, on) && !on) && !parse_percent(text, value.hundredths) &&
+      parse_option_value(text, value.bytes) != nullptr) {
+    return false;
+  }
+  out = value;
+  return true;
+}
+
 }  // namespace
 
 const char* parse_option_value(std::string_view text, bool& out) {
@@ -143,6 +167,22 @@ const char* parse_option_value(std::string_view text, uint64_t& bytes_out) {
   return nullptr;
 }
 
+const char* parse_option_value(std::string_view text, ShareOrSize& out) {
+  return parse_share_or_size(text, out) ? nullptr : "a share or a size (as in 10% or 512M), or off";
+}
+
+const char* parse_option_value(std::string_view text, ShareOfLimit& out) {
+  ShareOfLimit value;
+  const bool valid = parse_share_or_size(text, value) && value.hundredths < 100 * 100;
+  if (valid) out = value;
+  return valid ? nullptr : "a share under 100% or a size (as in 5% or 512M), or off";
+}
+
+uint64_t ShareOrSize::of(uint64_t whole) const {
+  constexpr uint64_t kWhole = 100 * 100;
+  return hundredths != 0 ? whole / kWhole * hundredths + whole % kWhole * hundredths / kWhole : bytes;
+}
+
 const char* format_option_value(bool value, char*) { return value ? "on" : "off"; }
 
 const char* format_option_value(int signal, char* buffer) {
@@ -188,6 +228,18 @@ const char* format_option_value(uint64_t bytes, char* buffer) {
   }
   snprintf(buffer, kOptionTextBytes, unit == 0 ? "%llu" : "%llu%c", static_cast<unsigned long long>(bytes),
            kUnits[unit]);
+  return buffer;
+}
+
+const char* format_option_value(const ShareOrSize& value, char* buffer) {
+  if (!value.is_set()) return "off";
+  if (value.hundredths == 0) return format_option_value(value.bytes, buffer);
+  const uint32_t whole = value.hundredths / 100, part = value.hundredths % 100;
+  snprintf(buffer, kOptionTextBytes,
+           part == 0        ? "%u%%"
+           : part % 10 == 0 ? "%u.%u%%"
+                            : "%u.%02u%%",
+           whole, part % 10 == 0 ? part / 10 : part);
   return buffer;
 }
 

@@ -22,6 +22,8 @@ const char* parse_option_value(std::string_view text, const char*& out);  // cop
 const char* parse_option_value(std::string_view text, unsigned& milliseconds_out);
 const char* parse_option_value(std::string_view text, uint16_t& count_out);
 const char* parse_option_value(std::string_view text, uint64_t& bytes_out);
+const char* parse_option_value(std::string_view text, ShareOrSize& out);
+const char* parse_option_value(std::string_view text, ShareOfLimit& out);
 
 // The value as it may be given. `buffer` has kOptionTextBytes; the result is in it or lives as long as the value.
 const char* format_option_value(bool value, char* buffer);
@@ -32,5 +34,6 @@ const char* format_option_value(const char* value, char* buffer);
 const char* format_option_value(unsigned milliseconds, char* buffer);
 const char* format_option_value(uint16_t count, char* buffer);
 const char* format_option_value(uint64_t bytes, char* buffer);
+const char* format_option_value(const ShareOrSize& value, char* buffer);
 
 }  // namespace tensorscope

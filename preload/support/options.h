@@ -11,6 +11,15 @@ namespace tensorscope {
 enum class ExitDump : uint8_t { automatic, always, never };  // automatic: not in forked or multiprocessing children
 enum class CuptiMode : uint8_t { off, memory, activity };      // activity: kernels and copies too
 
+// A share of something or a number of bytes; neither: off.
+struct ShareOrSize {
+  uint32_t hundredths = 0;  // of a percent
+  uint64_t bytes = 0;
+  bool is_set() const { return hundredths != 0 || bytes != 0; }
+  uint64_t of(uint64_t whole) const;  // bytes
+};
+struct ShareOfLimit : ShareOrSize {};  // less than all of it
+
 struct Options {
 #define TENSORSCOPE_OPTION(field, variable, type, default_value, help) type field = default_value;
 #include "support/options.def"

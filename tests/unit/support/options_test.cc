@@ -115,6 +115,48 @@ TEST_F(OptionsTest, SizesThatDoNotFitAreWrong) {
   }
 }
 
+TEST_F(OptionsTest, AShareOrASizeOrNothing) {
+  parse();
+  EXPECT_EQ(visited().at("TENSORSCOPE_LOW_MEMORY"), "5%");
+  EXPECT_EQ(visited().at("TENSORSCOPE_DUMP_AT_GROWTH"), "off");
+  EXPECT_EQ(visited().at("TENSORSCOPE_GROWTH_KEEP"), "3");
+  for (const char* text : {"10%", "2.5%", "0.25%", "2.05%", "512M", "7"}) {
+    set("TENSORSCOPE_LOW_MEMORY", text);
+    set("TENSORSCOPE_DUMP_AT_GROWTH", text);
+    EXPECT_THAT(parse(), IsEmpty()) << text;
+    EXPECT_EQ(visited().at("TENSORSCOPE_LOW_MEMORY"), text);
+    EXPECT_EQ(visited().at("TENSORSCOPE_DUMP_AT_GROWTH"), text);
+  }
+  for (const char* text : {"off", "0", "0%", "0.00%"}) {
+    set("TENSORSCOPE_LOW_MEMORY", text);
+    set("TENSORSCOPE_DUMP_AT_GROWTH", text);
+    EXPECT_THAT(parse(), IsEmpty()) << text;
+    EXPECT_FALSE(options().low_memory.is_set()) << text;
+    EXPECT_EQ(visited().at("TENSORSCOPE_DUMP_AT_GROWTH"), "off");
+  }
+  set("TENSORSCOPE_LOW_MEMORY", "99.99%");
+  set("TENSORSCOPE_DUMP_AT_GROWTH", "250%");
+  EXPECT_THAT(parse(), IsEmpty());
+  EXPECT_EQ(options().low_memory.of(uint64_t{10000} << 20), uint64_t{9999} << 20);
+  EXPECT_EQ(options().growth.of(100), 250u);
+}
+
+TEST_F(OptionsTest, OtherSharesAreWrong) {
+  for (const char* text : {"%", "-5%", "5 %", "5.%", ".5%", "5.123%", "1e2%", "10001%", "five", "1T"}) {
+    set("TENSORSCOPE_DUMP_AT_GROWTH", text);
+    EXPECT_EQ(parse(), std::string("tensorscope: TENSORSCOPE_DUMP_AT_GROWTH=") + text +
+                           " is not a share or a size (as in 10% or 512M), or off; off is used.\n");
+  }
+  set("TENSORSCOPE_DUMP_AT_GROWTH", "");
+  set("TENSORSCOPE_LOW_MEMORY", "100%");
+  EXPECT_EQ(parse(),
+            "tensorscope: TENSORSCOPE_LOW_MEMORY=100% is not a share under 100% or a size (as in 5% or 512M), or off; "
+            "5% is used.\n");
+  set("TENSORSCOPE_LOW_MEMORY", "");
+  set("TENSORSCOPE_GROWTH_KEEP", "-1");
+  EXPECT_EQ(parse(), "tensorscope: TENSORSCOPE_GROWTH_KEEP=-1 is not a number up to 65535; 3 is used.\n");
+}
+
 TEST_F(OptionsTest, AnUnknownVariableIsNamedWithItsNeighbour) {
   set("TENSORSCOPE_SIGNALS", "USR2");
   EXPECT_EQ(parse(),

@@ -1,0 +1,52 @@
+// Dumps at growth: when live bytes over all devices have grown enough since the last such dump, and which of these
+// dumps are kept.
+//
+// Units: bytes.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "support/options.h"
+
+namespace tensorscope::out_of_memory {
+
+// A decision from numbers alone. Context: any; one thread at a time.
+class GrowthWatch {
+ public:
+  static constexpr uint64_t kLeastShare = uint64_t{16} << 20;
+  static constexpr uint64_t kLeastStep = uint64_t{1} << 20;
+
+  // True where `live` is a new peak that is higher than the last one that was dumped by the share or size. From then on
+  // it is the last one.
+  bool look(uint64_t live, const ShareOrSize& growth);
+
+  // How much a device may grow until the next look, where `devices` may do so at the same time.
+  uint64_t step(uint64_t live, size_t devices, const ShareOrSize& growth) const;
+
+ private:
+  uint64_t next(const ShareOrSize& growth) const;
+
+  uint64_t dumped_ = 0;
+};
+
+// The files of the last few such dumps. Older ones are deleted where they are still the file that this process wrote.
+// Context: collector.
+class KeptFiles {
+ public:
+  constexpr KeptFiles() = default;  // no destructor: for a static
+
+  // A file that was just written, by its absolute path. The newest `keep` are left; 0: all.
+  void add(const char* path, size_t keep);
+  // In a forked child: what the parent wrote is the parent's.
+  void forget_all();
+
+ private:
+  struct File;
+  void drop_oldest();
+
+  File* oldest_ = nullptr;
+  size_t count_ = 0;
+};
+
+}  // namespace tensorscope::out_of_memory

@@ -1,0 +1,53 @@
+#include "out_of_memory/memory_watch.h"
+
+#include <algorithm>
+
+namespace tensorscope::out_of_memory {
+
+namespace {
+
+struct Watched {
+  Limit limit;
+  bool shared;  // by many processes, and used by what is touched alone
+};
+constexpr Watched kWatched[] = {
+    {Limit::cgroup, true}, {Limit::machine, true}, {Limit::address_space, false}, {Limit::data, false}};
+
+unsigned look_within_ms(uint64_t left, uint64_t share) {
+  if (left / 2 < share) return MemoryWatch::kNearMs;
+  return left / 4 < share ? MemoryWatch::kCloserMs : MemoryWatch::kFarMs;
+}
+
+}  // namespace
+
+MemoryWatch::Verdict MemoryWatch::look(const SystemMemory& memory, uint64_t live, const ShareOrSize& share) {
+  static_assert(sizeof(kWatched) / sizeof(*kWatched) == kLimits);
+  Verdict verdict;
+  const uint64_t untouched = live - std::min(live, memory.touched);
+  for (size_t i = 0; i < kLimits; ++i) {
+    const Watched& watched = kWatched[i];
+    const LimitState& state = *memory.find(watched.limit);
+    if (!state.is_set()) continue;
+    const uint64_t left = watched.shared ? state.left - std::min(state.left, untouched) : state.left;
+    const uint64_t low = std::min(share.of(state.limit), state.limit / 2);  // a size may be larger than the limit
+    const bool is_low = left < low;
+    const bool ours = !watched.shared || memory.touched + untouched >= low;
+    if (left / 2 > low) told_[i] = false;
+    const bool tell = is_low && ours && !told_[i];
+    if (tell) {
+      told_[i] = true;
+      if (verdict.low == Limit::none || left < verdict.left) {
+        verdict.low = watched.limit;
+        verdict.limit = state.limit;
+        verdict.left = left;
+      }
+    }
+    const uint64_t until_low = is_low ? UINT64_MAX : left - low;
+    verdict.look_after = std::min({verdict.look_after, std::max(kLeastStep, std::min(left / 8, until_low))});
+    const unsigned within = is_low ? kFarMs : look_within_ms(left, low);  // low and told: for the way back
+    verdict.look_within_ms = verdict.look_within_ms == 0 ? within : std::min(verdict.look_within_ms, within);
+  }
+  return verdict;
+}
+
+}  // namespace tensorscope::out_of_memory

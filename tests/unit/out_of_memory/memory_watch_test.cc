@@ -1,0 +1,132 @@
+// When a limit is near, from numbers alone.
+#include "out_of_memory/memory_watch.h"
+
+#include <gtest/gtest.h>
+
+namespace tensorscope::out_of_memory {
+namespace {
+
+constexpr uint64_t kMiB = uint64_t{1} << 20;
+constexpr ShareOrSize kShare = {.hundredths = 500};  // 5 %
+
+SystemMemory of_address_space(uint64_t limit, uint64_t left) {
+  SystemMemory memory;
+  memory.address_space = {limit, left};
+  return memory;
+}
+SystemMemory of_cgroup(uint64_t limit, uint64_t left, uint64_t touched) {
+  SystemMemory memory;
+  memory.cgroup = {limit, left};
+  memory.touched = touched;
+  return memory;
+}
+
+TEST(MemoryWatch, TellsOnceWhatFallsUnderTheShare) {
+  MemoryWatch watch;
+  EXPECT_EQ(watch.look(of_address_space(1000 * kMiB, 50 * kMiB), 0, kShare).low, Limit::none);
+  const MemoryWatch::Verdict verdict = watch.look(of_address_space(1000 * kMiB, 49 * kMiB), 0, kShare);
+  EXPECT_EQ(verdict.low, Limit::address_space);
+  EXPECT_EQ(verdict.limit, 1000 * kMiB);
+  EXPECT_EQ(verdict.left, 49 * kMiB);
+  for (uint64_t left : {49, 1, 0, 49, 60, 49, 100, 3}) {
+    EXPECT_EQ(watch.look(of_address_space(1000 * kMiB, left * kMiB), 0, kShare).low, Limit::none) << left;
+  }
+}
+
+TEST(MemoryWatch, TellsAgainAfterTwiceTheShareWasLeft) {
+  MemoryWatch watch;
+  EXPECT_EQ(watch.look(of_address_space(1000 * kMiB, 10 * kMiB), 0, kShare).low, Limit::address_space);
+  watch.look(of_address_space(1000 * kMiB, 103 * kMiB), 0, kShare);
+  EXPECT_EQ(watch.look(of_address_space(1000 * kMiB, 10 * kMiB), 0, kShare).low, Limit::address_space);
+  EXPECT_EQ(watch.look(of_address_space(1000 * kMiB, 10 * kMiB), 0, kShare).low, Limit::none);
+}
+
+TEST(MemoryWatch, ASizeIsTheSameForEveryLimitButAtMostHalfOfIt) {
+  constexpr ShareOrSize kSize = {.bytes = 100 * kMiB};
+  MemoryWatch watch;
+  EXPECT_EQ(watch.look(of_address_space(1000 * kMiB, 100 * kMiB), 0, kSize).low, Limit::none);
+  EXPECT_EQ(watch.look(of_address_space(1000 * kMiB, 99 * kMiB), 0, kSize).low, Limit::address_space);
+  MemoryWatch small;
+  EXPECT_EQ(small.look(of_address_space(80 * kMiB, 40 * kMiB), 0, kSize).low, Limit::none);
+  EXPECT_EQ(small.look(of_address_space(80 * kMiB, 39 * kMiB), 0, kSize).low, Limit::address_space);
+}
+
+TEST(MemoryWatch, WhatIsNotTouchedYetIsUsedOfTheGroup) {
+  MemoryWatch watch;
+  EXPECT_EQ(watch.look(of_cgroup(1000 * kMiB, 500 * kMiB, 300 * kMiB), 300 * kMiB, kShare).low, Limit::none);
+  EXPECT_EQ(watch.look(of_cgroup(1000 * kMiB, 500 * kMiB, 300 * kMiB), 750 * kMiB, kShare).low, Limit::none);
+  const MemoryWatch::Verdict verdict = watch.look(of_cgroup(1000 * kMiB, 500 * kMiB, 300 * kMiB), 751 * kMiB, kShare);
+  EXPECT_EQ(verdict.low, Limit::cgroup);
+  EXPECT_EQ(verdict.left, 49 * kMiB);
+}
+
+TEST(MemoryWatch, AddressSpaceIsTakenByTheAllocationItself) {
+  MemoryWatch watch;
+  SystemMemory memory = of_address_space(1000 * kMiB, 500 * kMiB);
+  memory.touched = kMiB;
+  EXPECT_EQ(watch.look(memory, 900 * kMiB, kShare).low, Limit::none);
+}
+
+TEST(MemoryWatch, AProcessThatHasLittleOfAFullGroupIsNotTold) {
+  MemoryWatch watch;
+  EXPECT_EQ(watch.look(of_cgroup(1000 * kMiB, 10 * kMiB, 49 * kMiB), 0, kShare).low, Limit::none);
+  EXPECT_EQ(watch.look(of_cgroup(1000 * kMiB, 10 * kMiB, 50 * kMiB), 0, kShare).low, Limit::cgroup);
+}
+
+TEST(MemoryWatch, LimitsAreToldApart) {
+  MemoryWatch watch;
+  SystemMemory memory = of_cgroup(1000 * kMiB, 20 * kMiB, 500 * kMiB);
+  memory.machine = {4000 * kMiB, 2000 * kMiB};
+  memory.address_space = {2000 * kMiB, 900 * kMiB};
+  EXPECT_EQ(watch.look(memory, 0, kShare).low, Limit::cgroup);
+  memory.machine.left = 100 * kMiB;
+  EXPECT_EQ(watch.look(memory, 0, kShare).low, Limit::machine);
+  memory.address_space.left = 90 * kMiB;
+  EXPECT_EQ(watch.look(memory, 0, kShare).low, Limit::address_space);
+  memory.data = {2000 * kMiB, 90 * kMiB};
+  EXPECT_EQ(watch.look(memory, 0, kShare).low, Limit::data);
+  EXPECT_EQ(watch.look(memory, 0, kShare).low, Limit::none);
+}
+
+TEST(MemoryWatch, OfTwoThatBecomeLowTheOneWithLessLeftIsTold) {
+  MemoryWatch watch;
+  SystemMemory memory = of_cgroup(1000 * kMiB, 40 * kMiB, 500 * kMiB);
+  memory.address_space = {2000 * kMiB, 30 * kMiB};
+  EXPECT_EQ(watch.look(memory, 0, kShare).low, Limit::address_space);
+  EXPECT_EQ(watch.look(memory, 0, kShare).low, Limit::none);
+}
+
+TEST(MemoryWatch, LooksAfterAnEighthOfWhatIsLeftOrAtTheShare) {
+  MemoryWatch watch;
+  EXPECT_EQ(watch.look(of_address_space(1000 * kMiB, 800 * kMiB), 0, kShare).look_after, 100 * kMiB);
+  EXPECT_EQ(watch.look(of_address_space(1000 * kMiB, 53 * kMiB), 0, kShare).look_after, 3 * kMiB);
+  EXPECT_EQ(watch.look(of_address_space(1000 * kMiB, 50 * kMiB), 0, kShare).look_after, MemoryWatch::kLeastStep);
+  EXPECT_EQ(watch.look(of_address_space(1000 * kMiB, 40 * kMiB), 0, kShare).look_after, 5 * kMiB);
+  EXPECT_EQ(watch.look(of_address_space(1000 * kMiB, 0), 0, kShare).look_after, MemoryWatch::kLeastStep);
+  SystemMemory two = of_cgroup(1000 * kMiB, 400 * kMiB, 0);
+  two.machine = {8000 * kMiB, 3000 * kMiB};
+  EXPECT_EQ(watch.look(two, 0, kShare).look_after, 50 * kMiB);
+}
+
+TEST(MemoryWatch, LooksOftenWhereALimitIsNearAndSeldomElsewhere) {
+  MemoryWatch watch;
+  const auto within = [&](uint64_t left) {
+    return watch.look(of_address_space(1000 * kMiB, left * kMiB), 0, kShare).look_within_ms;
+  };
+  EXPECT_EQ(within(800), MemoryWatch::kFarMs);
+  EXPECT_EQ(within(200), MemoryWatch::kFarMs);
+  EXPECT_EQ(within(198), MemoryWatch::kCloserMs);
+  EXPECT_EQ(within(98), MemoryWatch::kNearMs);
+  EXPECT_EQ(within(40), MemoryWatch::kFarMs);  // told
+}
+
+TEST(MemoryWatch, WithoutLimitsNothingIsLookedAt) {
+  MemoryWatch watch;
+  const MemoryWatch::Verdict verdict = watch.look({}, 1000 * kMiB, kShare);
+  EXPECT_EQ(verdict.low, Limit::none);
+  EXPECT_EQ(verdict.look_after, UINT64_MAX);
+  EXPECT_EQ(verdict.look_within_ms, 0u);
+}
+
+}  // namespace
+}  // namespace tensorscope::out_of_memory
