@@ -18,11 +18,18 @@ namespace {
 
 constexpr size_t kEventCount = size_t(HookEvent::count_);
 constexpr const char* kDeviceLibraries[] = {"libc10_cuda.so", "libc10_hip.so"};
+constexpr const char* kRuntimeFunctions[] = {
+#define X(name, why) #name,
+    TENSORSCOPE_CUDA_RUNTIME_FUNCTIONS(X)
+#undef X
+};
+constexpr size_t kRuntimeFunctionCount = sizeof(kRuntimeFunctions) / sizeof(*kRuntimeFunctions);
 
 // What was found about one library, or about all of them together.
 struct Finding {
   bool defined[kEventCount] = {};
   Slots slots[kEventCount] = {};
+  Slots runtime;  // the allocation calls of the CUDA runtime
 
   void add(const Finding& other) {
     for (size_t i = 0; i < kEventCount; ++i) {
@@ -31,6 +38,9 @@ struct Finding {
       slots[i].foreign += other.slots[i].foreign;
       slots[i].unbound += other.slots[i].unbound;
     }
+    runtime.ours += other.runtime.ours;
+    runtime.foreign += other.runtime.foreign;
+    runtime.unbound += other.runtime.unbound;
   }
 };
 
@@ -45,6 +55,7 @@ constinit Arena g_texts{Arena::Limit::none};
 
 struct Check {
   const void* ours[kHookCount] = {};
+  const void* our_runtime[kRuntimeFunctionCount] = {};
   Finding all;
   Finding device;
   bool device_loaded = false;
@@ -75,6 +86,12 @@ const Finding& look_at(const LoadedObject& object, const Check& check) {
     one.slots[event] = slots;
     library->finding.add(one);
     library->settled &= slots.unbound == 0;
+  }
+  for (size_t i = 0; i < kRuntimeFunctionCount; ++i) {
+    Finding one;
+    one.runtime = check_slots(object, kRuntimeFunctions[i], check.our_runtime[i]);
+    library->finding.add(one);
+    library->settled &= one.runtime.unbound == 0;
   }
   return library->finding;
 }
@@ -142,17 +159,42 @@ void judge(Subject subject, const Check& check, const Finding& finding, std::ini
   record(subject, lost == events.size() ? Seen::no : Seen::partly, detail);
 }
 
-void judge_cuda(const Check& check) {
-  if (!check.device_loaded) return record(Subject::cuda_memory, Seen::not_applicable, "CUDA is not loaded");
-  if (const char* uncached = getenv("PYTORCH_NO_CUDA_MEMORY_CACHING"); uncached && *uncached) {
-    return record(Subject::cuda_memory, Seen::no,
-                  "PYTORCH_NO_CUDA_MEMORY_CACHING: torch reports nothing without its cache");
+// Of torch's own libraries; what others call through the loader arrives as well.
+void judge_runtime(const Check& check) {
+  if (!check.device_loaded) return record(Subject::cuda_runtime, Seen::not_applicable, "CUDA is not loaded");
+  const Slots& slots = check.device.runtime;
+  if (!options().cuda_runtime) {
+    record(Subject::cuda_runtime, Seen::no, "switched off by TENSORSCOPE_CUDA_RUNTIME");
+  } else if (slots.ours + slots.foreign + slots.unbound == 0) {
+    record(Subject::cuda_runtime, Seen::no, "torch's libraries call it directly (is it linked statically?)");
+  } else if (slots.foreign > 0) {
+    record(Subject::cuda_runtime, slots.ours > 0 ? Seen::partly : Seen::no,
+           "another definition stands before ours in torch's libraries");
+  } else {
+    record(Subject::cuda_runtime, Seen::yes, "");
+  }
+}
+
+// Why torch's allocator reports nothing; null: it does.
+const char* unreported_backend() {
+  if (getenv("PYTORCH_NO_CUDA_MEMORY_CACHING")) {
+    return "PYTORCH_NO_CUDA_MEMORY_CACHING: torch reports nothing without its cache";
   }
   for (const char* name : {"PYTORCH_ALLOC_CONF", "PYTORCH_CUDA_ALLOC_CONF", "PYTORCH_HIP_ALLOC_CONF"}) {
     const char* configuration = getenv(name);
     if (configuration && strstr(configuration, "cudaMallocAsync")) {
-      return record(Subject::cuda_memory, Seen::no, "the backend cudaMallocAsync does not report what it allocates");
+      return "the backend cudaMallocAsync does not report what it allocates";
     }
+  }
+  return nullptr;
+}
+
+void judge_cuda(const Check& check) {
+  if (!check.device_loaded) return record(Subject::cuda_memory, Seen::not_applicable, "CUDA is not loaded");
+  if (const char* unreported = unreported_backend()) {
+    // Its calls of the runtime say it all.
+    const bool seen = coverage(Subject::cuda_runtime).seen.load(std::memory_order_acquire) == Seen::yes;
+    return record(Subject::cuda_memory, seen ? Seen::yes : Seen::no, seen ? "" : unreported);
   }
   judge(Subject::cuda_memory, check, check.device, {HookEvent::memory_reported});
 }
@@ -194,6 +236,7 @@ void examine(Check& check) {
   const LoadedObject own = own_object();
   for (size_t i = 0; i < kHookCount; ++i) check.ours[i] = own.find(kHooks[i].symbol);
   check.our_throw = own.find("__cxa_throw");
+  for (size_t i = 0; i < kRuntimeFunctionCount; ++i) check.our_runtime[i] = own.find(kRuntimeFunctions[i]);
   visit_objects(check_object, &check);
 }
 
@@ -207,6 +250,7 @@ void run_self_check() {
          HookEvent::tensor_made_in_full, HookEvent::tensor_destroyed, HookEvent::tensor_released});
   judge(Subject::cpu_memory, check, check.all, {HookEvent::cpu_allocated, HookEvent::cpu_freed});
   judge(Subject::mapped_memory, check, check.all, {HookEvent::memory_reported});
+  judge_runtime(check);
   judge_cuda(check);
   judge_autograd(check);
   judge_out_of_memory(check);

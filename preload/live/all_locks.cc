@@ -3,6 +3,7 @@
 #include "live/allocation_table.h"
 #include "live/lock_failure.h"
 #include "live/node_table.h"
+#include "live/runtime_table.h"
 #include "live/site_table.h"
 #include "live/tensor_table.h"
 #include "live/thread_table.h"
@@ -12,12 +13,15 @@ namespace tensorscope::live {
 bool lock_everything() {
   if (g_tensors.lock_all()) {
     if (g_allocations.lock_all()) {
-      if (g_nodes.lock_all()) {
-        if (g_sites.lock_all()) {
-          if (g_threads.lock_all()) return true;
-          g_sites.unlock_all();
+      if (g_runtime_blocks.lock_all()) {
+        if (g_nodes.lock_all()) {
+          if (g_sites.lock_all()) {
+            if (g_threads.lock_all()) return true;
+            g_sites.unlock_all();
+          }
+          g_nodes.unlock_all();
         }
-        g_nodes.unlock_all();
+        g_runtime_blocks.unlock_all();
       }
       g_allocations.unlock_all();
     }
@@ -31,6 +35,7 @@ void unlock_everything() {
   g_threads.unlock_all();
   g_sites.unlock_all();
   g_nodes.unlock_all();
+  g_runtime_blocks.unlock_all();
   g_allocations.unlock_all();
   g_tensors.unlock_all();
 }

@@ -16,6 +16,7 @@ Subject subject_of(AllocationKind kind) {
     case AllocationKind::mapped:
       return Subject::mapped_memory;
     case AllocationKind::caching:
+    case AllocationKind::runtime:
       return Subject::cuda_memory;
     case AllocationKind::heap:
       break;
@@ -116,6 +117,7 @@ size_t AllocationTable::copy_totals(DeviceTotals* out) const {
       total.live_count += shard[slot].made - shard[slot].gone;
     }
     const DeviceTable::Row& row = g_devices.row(slot);
+    total.used_here = row.used_here.load(std::memory_order_relaxed);
     total.live_bytes = row.bytes_live.load(std::memory_order_relaxed);
     total.peak_bytes = row.bytes_peak.load(std::memory_order_relaxed);
     total.allocator_allocated = row.reported_allocated.load(std::memory_order_relaxed);

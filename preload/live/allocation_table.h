@@ -17,7 +17,7 @@
 
 namespace tensorscope::live {
 
-enum class AllocationKind : uint8_t { heap = 0, mapped = 1, caching = 2 };  // = dump::AllocationKind
+enum class AllocationKind : uint8_t { heap = 0, mapped = 1, caching = 2, runtime = 3 };  // = dump::
 
 struct AllocationRow : AddressRow {
   uint64_t nbytes;

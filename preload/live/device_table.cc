@@ -31,6 +31,10 @@ Device DeviceTable::device(DeviceSlot slot) const {
   return {int8_t(packed >> 8), int8_t(packed)};
 }
 
+void DeviceTable::forget_used_here() {
+  for (Row& row : rows_) row.used_here.store(false, std::memory_order_relaxed);
+}
+
 void DeviceTable::bytes_made(DeviceSlot slot, uint64_t nbytes) {
   raise_to(rows_[slot].bytes_peak, rows_[slot].bytes_live.fetch_add(nbytes, std::memory_order_relaxed) + nbytes);
 }

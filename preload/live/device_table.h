@@ -25,6 +25,7 @@ class DeviceTable {
     std::atomic<uint64_t> bytes_live, bytes_peak;
     std::atomic<uint64_t> bytes_mapped;  // of those live: memory that is a file's, or shared
     std::atomic<uint64_t> look_above{UINT64_MAX};
+    std::atomic<bool> used_here;  // by this process, not only by the one it was forked from
     std::atomic<uint64_t> reported_allocated, reported_reserved, reported_reserved_peak;
   };
 
@@ -35,6 +36,13 @@ class DeviceTable {
   Device device(DeviceSlot slot) const;
   bool used(DeviceSlot slot) const { return slot == kCpu || row(slot).name.load(std::memory_order_acquire) != 0; }
   const Row& row(DeviceSlot slot) const { return rows_[slot]; }
+
+  void mark_used_here(DeviceSlot slot) {
+    if (!rows_[slot].used_here.load(std::memory_order_relaxed)) {
+      rows_[slot].used_here.store(true, std::memory_order_relaxed);
+    }
+  }
+  void forget_used_here();  // in a forked child
 
   void bytes_made(DeviceSlot slot, uint64_t nbytes);
   void bytes_gone(DeviceSlot slot, uint64_t nbytes) {

@@ -72,7 +72,7 @@ NodeId running_node() {
         kind == AllocationKind::heap});
 }
 
-void allocated(const void* pointer, uint64_t nbytes, AllocationKind kind, DeviceSlot device) {
+Origin allocated(const void* pointer, uint64_t nbytes, AllocationKind kind, DeviceSlot device) {
   g_allocations.prefetch(pointer, device);
   const stacks::Stack stack = stacks::capture();
   const Origin origin{coarse_ns(), g_sites.intern(stack), this_thread()};
@@ -82,6 +82,7 @@ void allocated(const void* pointer, uint64_t nbytes, AllocationKind kind, Device
   const NodeId node = running_node();
   g_allocations.add({pointer, nbytes, kind, device, node}, origin);
   if (__builtin_expect(g_devices.grown(device), false)) tell_growth(nbytes, kind, device, origin, node);
+  return origin;
 }
 
 }  // namespace
@@ -122,11 +123,30 @@ void memory_reported(const void* pointer, int64_t delta, uint64_t total_allocate
   if (slot == DeviceTable::kNone) return count_missed(Subject::cuda_memory);
   const bool cpu = slot == DeviceTable::kCpu;
   const AllocationKind kind = cpu ? AllocationKind::mapped : AllocationKind::caching;
-  if (!cpu) g_devices.reported(slot, total_allocated, total_reserved);
+  if (!cpu) {
+    g_devices.mark_used_here(slot);
+    g_devices.reported(slot, total_allocated, total_reserved);
+  }
   if (pointer == nullptr || delta == 0) return;
   if (delta < 0) return g_allocations.remove(pointer, kind, slot);
   if (cpu && (total_allocated != 0 || g_allocations.contains(pointer, slot))) return;
   allocated(pointer, uint64_t(delta), kind, slot);
+}
+
+void runtime_allocated(const RuntimeBlock& block) {
+  const DeviceSlot slot = g_devices.slot(block.device);
+  if (slot == DeviceTable::kNone) return count_missed(Subject::cuda_runtime);
+  if (slot != DeviceTable::kCpu) g_devices.mark_used_here(slot);
+  g_runtime_blocks.prefetch(block.pointer);
+  g_runtime_blocks.add(block, block.is_allocation
+                                  ? allocated(block.pointer, block.nbytes, AllocationKind::runtime, slot)
+                                  : Origin{coarse_ns(), site_here(), this_thread()});
+}
+
+void runtime_freed(const void* pointer) {
+  const RuntimeBlock block = g_runtime_blocks.remove(pointer);
+  if (!block.is_allocation) return;
+  g_allocations.remove(pointer, AllocationKind::runtime, g_devices.slot(block.device));
 }
 
 void gradient_edge_set(const void* impl, const void* node) {
@@ -161,6 +181,7 @@ void after_fork_in_parent() {
 void after_fork_in_child() {
   unlock_everything();
   t_this = {};
+  g_devices.forget_used_here();
   g_fork_serial = newest_serial();
 }
 

@@ -9,6 +9,7 @@
 #include <cstdint>
 
 #include "live/ids.h"
+#include "live/runtime_table.h"
 
 namespace tensorscope::live {
 
@@ -33,6 +34,10 @@ void cpu_freed(const void* pointer);
 // that is no live alloc_cpu block mean a mapped storage; anything else about the CPU is already known and ignored.
 void memory_reported(const void* pointer, int64_t delta, uint64_t total_allocated, uint64_t total_reserved,
                      Device device);
+
+// The CUDA runtime's allocation calls that succeeded. `freed` before the real call, whatever block it is.
+void runtime_allocated(const RuntimeBlock& block);
+void runtime_freed(const void* pointer);
 
 // set_gradient_edge(tensor, edge): `node` is the autograd node that made `impl`; this thread's present stack is its
 // forward stack. `node` is alive (its first word is read). Null is ignored.

@@ -7,6 +7,7 @@
 #include "live/device_table.h"
 #include "live/node_table.h"
 #include "live/recorder.h"
+#include "live/runtime_table.h"
 #include "live/serials.h"
 #include "live/site_table.h"
 #include "live/tensor_table.h"
@@ -23,20 +24,20 @@ constexpr int kAttempts = 6;
 
 // How many rows of each table fit into one copy.
 struct Rooms {
-  size_t tensors, allocations, nodes, sites, threads, devices;
+  size_t tensors, allocations, runtime_blocks, nodes, sites, threads, devices;
 
   static Rooms now() {
-    return {g_tensors.size(), g_allocations.size(), g_nodes.size(),
+    return {g_tensors.size(), g_allocations.size(), g_runtime_blocks.size(), g_nodes.size(),
             g_sites.size(),   g_threads.size(),     DeviceTable::kSlots};
   }
   bool hold(const Rooms& other) const {
-    return tensors >= other.tensors && allocations >= other.allocations && nodes >= other.nodes &&
-           sites >= other.sites && threads >= other.threads;
+    return tensors >= other.tensors && allocations >= other.allocations && runtime_blocks >= other.runtime_blocks &&
+           nodes >= other.nodes && sites >= other.sites && threads >= other.threads;
   }
   // Room for what may come until the locks are held.
   Rooms with_reserve(int attempt) const {
     const auto more = [attempt](size_t rows) { return rows + (rows / 16 << attempt) + 1024; };
-    return {more(tensors), more(allocations), more(nodes), more(sites), more(threads), devices};
+    return {more(tensors), more(allocations), more(runtime_blocks), more(nodes), more(sites), more(threads), devices};
   }
 };
 
@@ -59,6 +60,7 @@ class Cutter {
 struct Copies {
   TensorEntry* tensors;
   AllocationEntry* allocations;
+  RuntimeEntry* runtime_blocks;
   NodeEntry* nodes;
   SiteCounters* sites;
   ThreadEntry* threads;
@@ -67,6 +69,7 @@ struct Copies {
   Copies(const Rooms& rooms, Cutter& cutter)
       : tensors(cutter.cut<TensorEntry>(rooms.tensors)),
         allocations(cutter.cut<AllocationEntry>(rooms.allocations)),
+        runtime_blocks(cutter.cut<RuntimeEntry>(rooms.runtime_blocks)),
         nodes(cutter.cut<NodeEntry>(rooms.nodes)),
         sites(cutter.cut<SiteCounters>(rooms.sites)),
         threads(cutter.cut<ThreadEntry>(rooms.threads)),
@@ -109,6 +112,7 @@ bool SnapshotView::take() {
       serial = newest_serial();
       g_tensors.copy(copies.tensors);
       g_allocations.copy(copies.allocations);
+      g_runtime_blocks.copy(copies.runtime_blocks);
       g_nodes.copy(copies.nodes);
       g_sites.copy(copies.sites, found.sites);
       g_threads.copy(copies.threads, found.threads);
@@ -125,6 +129,7 @@ bool SnapshotView::take() {
     memory_size_ = bytes;
     tensors = in_serial_order(copies.tensors, found.tensors);
     allocations = in_serial_order(copies.allocations, found.allocations);
+    runtime_blocks = in_serial_order(copies.runtime_blocks, found.runtime_blocks);
     nodes = in_serial_order(copies.nodes, found.nodes);
     sites = {copies.sites, found.sites};
     threads = {copies.threads, found.threads};

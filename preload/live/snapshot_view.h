@@ -32,6 +32,19 @@ struct AllocationEntry {
   Device device;
 };
 
+// A block of the CUDA runtime (live/runtime_table.h).
+struct RuntimeEntry {
+  const void* pointer;
+  uint64_t nbytes;
+  Serial serial;
+  uint64_t created_ns;
+  SiteId site;
+  uint32_t thread : 24;
+  uint32_t kind : 7;  // dump::RuntimeKind
+  uint32_t by_torch : 1;
+  Device device;
+};
+
 struct NodeEntry {
   const void* node;
   const void* vtable;  // first word of the object when it was seen; vtable[-1] is its type_info, also after its death
@@ -60,6 +73,7 @@ struct DeviceTotals {
   Device device;
   uint64_t live_bytes, peak_bytes, live_count, total_count, total_bytes;
   uint64_t allocator_allocated, allocator_reserved, allocator_reserved_peak;
+  bool used_here;  // by this process, not only by the one it was forked from
 };
 
 template <typename T>
@@ -83,6 +97,7 @@ class SnapshotView {
 
   Rows<TensorEntry> tensors;          // in serial order
   Rows<AllocationEntry> allocations;  // in serial order
+  Rows<RuntimeEntry> runtime_blocks;  // in serial order
   Rows<NodeEntry> nodes;
   Rows<SiteCounters> sites;   // index = SiteId; [0] is the sentinel
   Rows<ThreadEntry> threads;  // index = ThreadId; [0] is the sentinel

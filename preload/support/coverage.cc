@@ -5,10 +5,26 @@ namespace tensorscope {
 namespace {
 CoverageEntry g_entries[size_t(Subject::count_)];
 constexpr const char* kNames[size_t(Subject::count_)] = {
-    "tensors",       "CPU memory",     "mapped memory",  "CUDA memory",        "tensor metadata",
-    "autograd",      "autograd graph", "driver memory",  "kernels and copies", "native stacks",
-    "Python stacks", "module paths",   "module outputs", "signal dumps",       "exit dumps",
-    "out of memory", "fork",           "memory limits",
+    "tensors",
+    "CPU memory",
+    "mapped memory",
+    "CUDA memory",
+    "CUDA runtime calls",
+    "device memory",
+    "tensor metadata",
+    "autograd",
+    "autograd graph",
+    "driver memory",
+    "kernels and copies",
+    "native stacks",
+    "Python stacks",
+    "module paths",
+    "module outputs",
+    "signal dumps",
+    "exit dumps",
+    "out of memory",
+    "fork",
+    "memory limits",
 };
 }  // namespace
 

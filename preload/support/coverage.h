@@ -16,6 +16,8 @@ enum class Subject : uint8_t {
   cpu_memory,      // alloc_cpu, free_cpu
   mapped_memory,   // memory-mapped and shared storages, by the profiler report
   cuda_memory,     // caching allocator's reports
+  cuda_runtime,    // allocation calls of the CUDA runtime
+  device_memory,   // what the driver and torch's allocator say of a device, asked at each dump
   metadata,        // shapes, dtypes, storages: the C shim
   autograd,        // nodes and backward attribution
   autograd_graph,  // edges and saved tensors, read at dump time

@@ -108,6 +108,7 @@ LoadedObject parse(const dl_phdr_info& info) {
     return value < object.begin ? value + object.bias : value;
   };
   size_t plt_bytes = 0;
+  const ElfW(Dyn)* soname = nullptr;
   size_t relocation_bytes = 0;
   for (const ElfW(Dyn)* entry = dynamic; entry->d_tag != DT_NULL; ++entry) {
     switch (entry->d_tag) {
@@ -125,6 +126,12 @@ LoadedObject parse(const dl_phdr_info& info) {
         break;
       case DT_VERSYM:
         object.versions = reinterpret_cast<const ElfW(Versym)*>(pointer(entry));
+        break;
+      case DT_SONAME:
+        soname = entry;
+        break;
+      case DT_VERNEED:
+        object.version_needs = reinterpret_cast<const ElfW(Verneed)*>(pointer(entry));
         break;
       case DT_JMPREL:
         object.plt_relocations = reinterpret_cast<const ElfW(Rela)*>(pointer(entry));
@@ -151,6 +158,7 @@ LoadedObject parse(const dl_phdr_info& info) {
         break;
     }
   }
+  if (soname && object.strings) object.soname = object.strings + soname->d_un.d_val;
   if (object.plt_relocations) object.plt_relocation_count = plt_bytes / sizeof(ElfW(Rela));
   if (object.relocations) object.relocation_count = relocation_bytes / sizeof(ElfW(Rela));
   if (!object.strings || !(object.gnu_hash || object.sysv_hash)) object.symbols = nullptr;
@@ -204,6 +212,21 @@ uint32_t LoadedObject::symbol_count() const {
   if (last < table.first_symbol) return table.first_symbol;
   while ((table.chains[last - table.first_symbol] & 1) == 0) ++last;
   return last + 1;
+}
+
+const char* LoadedObject::wanted_library(uint32_t index) const {
+  if (!versions || !version_needs) return nullptr;
+  const ElfW(Versym) wanted = versions[index] & ~kHiddenVersion;
+  for (const ElfW(Verneed)* need = version_needs;;) {
+    const auto* bytes = reinterpret_cast<const char*>(need);
+    const auto* version = reinterpret_cast<const ElfW(Vernaux)*>(bytes + need->vn_aux);
+    for (unsigned i = 0; i < need->vn_cnt; ++i) {
+      if (version->vna_other == wanted) return strings + need->vn_file;
+      version = reinterpret_cast<const ElfW(Vernaux)*>(reinterpret_cast<const char*>(version) + version->vna_next);
+    }
+    if (need->vn_next == 0) return nullptr;
+    need = reinterpret_cast<const ElfW(Verneed)*>(bytes + need->vn_next);
+  }
 }
 
 bool LoadedObject::file_name_begins_with(const char* prefix) const {

@@ -25,6 +25,8 @@ struct LoadedObject {
   const uint32_t* gnu_hash = nullptr;
   const uint32_t* sysv_hash = nullptr;
   const ElfW(Versym) * versions = nullptr;
+  const char* soname = nullptr;
+  const ElfW(Verneed) * version_needs = nullptr;
   const ElfW(Rela) * plt_relocations = nullptr;
   size_t plt_relocation_count = 0;
   const ElfW(Rela) * relocations = nullptr;
@@ -40,6 +42,10 @@ struct LoadedObject {
   uint32_t symbol_index(const char* name) const;
   // Of `symbols`, the null symbol among them; 0 where the object has no table.
   uint32_t symbol_count() const;
+  // Whether `symbols[index]` is a reference to another object's definition, and the file name (DT_NEEDED) of the
+  // library whose version it asks for; null: it asks for none.
+  bool is_reference(uint32_t index) const { return symbols[index].st_shndx == SHN_UNDEF; }
+  const char* wanted_library(uint32_t index) const;
   bool file_name_begins_with(const char* prefix) const;
   bool contains(const void* address) const { return uint64_t(address) >= begin && uint64_t(address) < end; }
 };

@@ -170,15 +170,17 @@ def test_the_allocators_harder_moments(moment, harder):
     has_the_allocators_blocks(exported, known)
 
 
-def test_what_the_allocator_does_not_report_is_said(tmp_path, monkeypatch):
+def test_what_nobody_reports_is_said(tmp_path, monkeypatch):
     monkeypatch.setenv("PYTORCH_CUDA_ALLOC_CONF", "backend:cudaMallocAsync")
-    done = harness.run_source("import torch, truth\nkept = torch.ones(1000, device='cuda')\ntruth.moment()\n", folder=tmp_path)
+    done = harness.run_source("import torch, truth\nkept = torch.ones(1000, device='cuda')\ntruth.moment()\n", folder=tmp_path,
+                              cuda_runtime=0)
     assert done.returncode == 0, done.stderr
     known = harness.truth(tmp_path)
     exported = harness.load(known["dump"])
     harness.compare(exported, known)
     said = coverage(exported, "CUDA memory")
     assert said["seen"] == "no" and "cudaMallocAsync" in said["detail"]
+    assert coverage(exported, "CUDA runtime calls")["detail"] == "switched off by TENSORSCOPE_CUDA_RUNTIME"
 
 
 def without_our_lines(text):

@@ -1,0 +1,59 @@
+#include "live/runtime_table.h"
+
+#include "live/lock_failure.h"
+#include "live/serials.h"
+#include "support/coverage.h"
+
+namespace tensorscope::live {
+
+constinit RuntimeTable g_runtime_blocks;
+
+void RuntimeTable::add(const RuntimeBlock& block, const Origin& origin) {
+  Table::Guard guard(table_, block.pointer);
+  if (!guard) return give_up_on_locks();
+  Table::Place place = guard.find(block.pointer);
+  if (place.row == nullptr && guard.insert(block.pointer, place) == nullptr) {
+    return count_missed(Subject::cuda_runtime);
+  }
+  RuntimeRow& row = *place.row;
+  row.nbytes = block.nbytes;
+  row.created_ns = origin.ns;
+  row.site = origin.site;
+  row.thread = origin.thread;
+  row.kind = uint32_t(block.kind);
+  row.by_torch = block.by_torch;
+  row.is_allocation = block.is_allocation;
+  row.device = block.device;
+  row.serial.store(next_serial(), std::memory_order_relaxed);
+}
+
+RuntimeBlock RuntimeTable::remove(const void* pointer) {
+  Table::Guard guard(table_, pointer);
+  if (!guard) {
+    give_up_on_locks();
+    return {};
+  }
+  const Table::Place place = guard.find(pointer);
+  if (place.row == nullptr) return {};
+  const RuntimeRow& row = *place.row;
+  const RuntimeBlock block = {pointer,    row.nbytes,        RuntimeKind(row.kind),
+                              row.device, row.by_torch != 0, row.is_allocation != 0};
+  guard.erase(place);
+  return block;
+}
+
+void RuntimeTable::copy(RuntimeEntry* out) const {
+  table_.for_each([&out](const RuntimeRow& row, uint32_t) {
+    *out++ = {.pointer = row.key,
+              .nbytes = row.nbytes,
+              .serial = row.serial.load(std::memory_order_relaxed),
+              .created_ns = row.created_ns,
+              .site = row.site,
+              .thread = row.thread,
+              .kind = row.kind,
+              .by_torch = row.by_torch,
+              .device = row.device};
+  });
+}
+
+}  // namespace tensorscope::live
