@@ -3,6 +3,7 @@
 #include <atomic>
 #include <utility>
 
+#include "python/agent/allocator_snapshot.h"
 #include "python/agent/program_objects.h"
 #include "python/builtin_module.h"
 #include "python/exit_dump.h"
@@ -51,6 +52,7 @@ class LookJob : public GilJob {
   LookJob(Deadline deadline, const SnapshotFacts& facts) : deadline_(deadline), facts_(facts) {}
   void run(const Gil& gil) override {
     const uint64_t begin = monotonic_ns();
+    if (facts_.devices) agent::ask_allocator(gil, findings.allocator);
     agent::look_at_objects(gil, deadline_, facts_, findings.names, findings.references);
     findings.references.gil_ns = monotonic_ns() - begin;
   }
@@ -97,14 +99,16 @@ bool waits_for_torch_nn() {
 Findings look_at_program(unsigned timeout_ms, const SnapshotFacts& facts) {
   Findings findings;
   const auto give_up = [&](const char* why) -> Findings& {
-    findings.names.detail = findings.references.detail = why;
+    findings.names.detail = findings.references.detail = findings.allocator.detail = why;
     return findings;
   };
   attach();
   if (!known_interpreter()) {
     const char* trouble = interpreter_trouble();
     findings.names.complete = findings.references.complete = trouble == nullptr;
-    return give_up(trouble ? trouble : "");
+    give_up(trouble ? trouble : "");
+    if (!trouble) findings.allocator.detail = "there is no Python interpreter to ask torch through";
+    return findings;
   }
   if (!interpreter_alive()) return give_up("the interpreter had already ended");
   const Deadline deadline = Deadline::in_ms(timeout_ms);

@@ -48,6 +48,7 @@ struct Names {
 struct Findings {
   Names names;
   References references;
+  snapshot::AllocatorSnapshot allocator;
 };
 
 // Phase 2 of a dump. Context: collector, no table lock held. Takes the GIL within `timeout_ms` and runs the agent;

@@ -39,6 +39,7 @@ using Visit = int (*)(Object*, void*);
   F(Object*, PyModule_Create2, (void*, int))                                            \
   F(Object*, PyModule_GetDict, (Object*))                                               \
   F(Object*, PyCFunction_NewEx, (void*, Object*, Object*))                              \
+  F(int, PyCFunction_GetFlags, (Object*))                                               \
   F(Object*, PyObject_CallFunctionObjArgs, (Object*, ...))                              \
   F(Object*, PyObject_GetAttrString, (Object*, const char*))                            \
   F(Object*, PyObject_GenericGetDict, (Object*, void*))                                 \
@@ -54,8 +55,10 @@ using Visit = int (*)(Object*, void*);
   F(Object*, PyList_GetItem, (Object*, ptrdiff_t))                                      \
   F(ptrdiff_t, PyTuple_Size, (Object*))                                                 \
   F(Object*, PyTuple_GetItem, (Object*, ptrdiff_t))                                     \
+  F(Object*, PyTuple_Pack, (ptrdiff_t, ...))                                            \
   F(Object*, PyCell_Get, (Object*))                                                     \
   F(long long, PyLong_AsLongLong, (Object*))                                            \
+  F(Object*, PyLong_FromLongLong, (long long))                                          \
   F(double, PyFloat_AsDouble, (Object*))                                                \
   F(Object*, PyWeakref_NewRef, (Object*, Object*))                                      \
   F(Object*, PyWeakref_GetObject, (Object*))                                            \

@@ -13,6 +13,7 @@ struct MethodDefinition {
   const char* doc = nullptr;
 };
 inline constexpr int kNoArguments = 0x0004;  // METH_NOARGS
+inline constexpr int kOneArgument = 0x0008;  // METH_O
 inline constexpr int kArguments = 0x0001;    // METH_VARARGS
 
 }  // namespace tensorscope::python

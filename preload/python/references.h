@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "dump_generated.h"
+#include "snapshot/devices/segments.h"
 #include "snapshot/graph/graph_seeds.h"
 #include "snapshot/string_table.h"
 
@@ -29,6 +30,7 @@ struct References {
 struct SnapshotFacts {
   uint64_t serial = UINT64_MAX;                       // the newest tensor of the dump
   std::shared_ptr<const snapshot::GraphSeeds> graph;  // null: no graph was read
+  bool devices = false;                               // torch's allocator of CUDA memory is to be asked
 };
 
 }  // namespace tensorscope::python

@@ -13,6 +13,7 @@
 #include "out_of_memory/short_report.h"
 #include "python/bridge.h"
 #include "snapshot/cupti_chunks.h"
+#include "snapshot/devices/device_chunks.h"
 #include "snapshot/dump_name.h"
 #include "snapshot/failure_chunk.h"
 #include "snapshot/fork_gate.h"
@@ -62,6 +63,7 @@ struct Tables {
   TensorFactRows facts;              // for the short report, where one is wanted
   bool facts_known = false;
   cupti::Findings cupti;
+  DriverAnswers driver;  // about CUDA devices, wanted at the end
 };
 
 bool short_report_wanted(const DumpRequest& request) {
@@ -84,9 +86,9 @@ bool write_tables(const DumpFacts& facts, Tables& tables, DumpFile& file, Summar
   return write_process(full, view, file) && (full.failure == nullptr || write_failure_chunk(*full.failure, file)) &&
          write_modules(tables.modules, file) &&
          write_tensors(view, reader, strings, file, tables.grad_fns, &tables.facts) && write_allocations(view, file) &&
-         write_nodes(view, reader, strings, file) && write_stacks(view, file) && write_codes(strings, file) &&
-         write_threads(view, strings, file) && write_totals(full, view, file) && write_cupti(tables.cupti, file) &&
-         write_strings(strings, file);
+         write_runtime_blocks(view, file) && write_nodes(view, reader, strings, file) && write_stacks(view, file) &&
+         write_codes(strings, file) && write_threads(view, strings, file) && write_totals(full, view, file) &&
+         write_cupti(tables.cupti, file) && write_strings(strings, file);
 }
 
 bool phase1(const DumpRequest& request, const DumpFacts& facts, Tables& tables, DumpFile& file, Summary& summary) {
@@ -101,6 +103,8 @@ bool phase1(const DumpRequest& request, const DumpFacts& facts, Tables& tables, 
     say("no dump: the tables could not be copied (no memory, or a table is busy)");
     return false;
   }
+  int8_t devices[DriverAnswers::kMostDevices];
+  tables.driver.ask(devices, used_cuda_devices(tables.view, devices));
   if (short_report_wanted(request)) tables.facts_known = tables.facts.reserve(tables.view.tensors.size);
   bool ok = false;
   if (!tables.modules.refresh() || !run_if_memory_lasts([&] { ok = write_tables(facts, tables, file, summary); })) {
@@ -173,14 +177,14 @@ void record_module_paths(const python::Names& names) {
 }
 
 // `found` outlives work that is left for want of memory.
-bool phase2(const python::SnapshotFacts& facts, DumpFile& file, python::Findings& found) {
+bool phase2(const python::SnapshotFacts& facts, Tables& tables, DumpFile& file, python::Findings& found) {
   Reserve reserve;
   bool ok = false;
   const bool named = run_if_memory_lasts([&] {
     if (options().names) {
       found = python::look_at_program(options().names_timeout_ms, facts);
     } else {
-      found.names.detail = found.references.detail = "switched off by TENSORSCOPE_NAMES";
+      found.names.detail = found.references.detail = found.allocator.detail = "switched off by TENSORSCOPE_NAMES";
     }
     ok = write_names(found.names, file) && write_references(found.references, file);
   });
@@ -188,10 +192,11 @@ bool phase2(const python::SnapshotFacts& facts, DumpFile& file, python::Findings
   const bool ended = run_if_memory_lasts([&] {
     if (!named) {
       found = python::Findings{};
-      found.names.detail = found.references.detail = "there was not enough memory";
+      found.names.detail = found.references.detail = found.allocator.detail = "there was not enough memory";
       ok = write_names(found.names, file) && write_references(found.references, file);
     }
     record_module_paths(found.names);
+    ok = ok && write_device_memory(tables.view, found.allocator, tables.driver, file);
     ok = ok && write_coverage(file) && write_end(file);
   });
   if (!ended) say(kNoMemory);
@@ -300,8 +305,10 @@ bool write_whole_dump(const DumpRequest& request, DumpFile& file, char (&directo
   python::Findings found;
   const auto look = [&] {
     snapshot.serial = tables.view.serial;
+    int8_t devices[DriverAnswers::kMostDevices];
+    snapshot.devices = used_cuda_devices(tables.view, devices) > 0;
     snapshot.graph = std::make_shared<GraphSeeds>(std::move(graph.seeds));
-    return phase2(snapshot, file, found);
+    return phase2(snapshot, tables, file, found);
   };
   if (!file.open(directory, name) || !phase1(request, facts, tables, file, summary) ||
       !graph_phase(tables, file, graph) || !look() || !name_file(file, base, name)) {
@@ -336,6 +343,7 @@ bool write_dump(const DumpRequest& request, char (&path)[PATH_MAX]) {
 
 void dump_after_fork_in_child() {
   if (g_open_file != nullptr) g_open_file->forget();
+  driver_after_fork_in_child();
   g_open_file = nullptr;
   g_asked_for = 0;
   g_out_of_memory = 0;

@@ -9,6 +9,7 @@
 
 #include "python/agent/attributes.h"
 #include "python/agent/chains.h"
+#include "python/agent/collection_paused.h"
 #include "python/agent/frame_locals.h"
 #include "python/agent/module_tree.h"
 #include "python/agent/object_graph.h"
@@ -36,30 +37,6 @@ constexpr size_t kMostRows = 16;       // of one tensor
 constexpr size_t kMostNodeRows = 4;    // of one node
 constexpr size_t kMostOutputRows = 8;  // of one tensor: calls within calls that returned it
 constexpr char kNoTime[] = "the time was up before all objects were named";
-
-// No collection of garbage during its lifetime: one would run the program's finalizers. With the GIL held throughout,
-// nobody else can have changed the setting in between.
-class CollectionPaused : private UndoneScope {
- public:
-  explicit CollectionPaused(const Gil& gil) : gil_(gil) {
-    const Owned enabled(gil, call("isenabled"));
-    was_enabled_ = enabled && gil->PyObject_IsTrue(enabled.get()) == 1;
-    if (was_enabled_) const Owned done(gil, call("disable"));
-  }
-  ~CollectionPaused() { undo(); }
-
- private:
-  void undo() final {
-    if (was_enabled_) const Owned done(gil_, call("enable"));
-  }
-  Object* call(const char* name) {
-    Object* function = builtin_function(gil_, "gc", name);
-    return function ? gil_->PyObject_CallFunctionObjArgs(function, nullptr) : nullptr;
-  }
-
-  const Gil& gil_;
-  bool was_enabled_;
-};
 
 class Look {
  public:

@@ -1,0 +1,62 @@
+// What the driver tells of CUDA devices, asked on a thread of its own with a limit on the time: a driver that hangs
+// must not hang the dump.
+//
+// NVML (libnvidia-ml.so.1) is opened at run time and asked first: it needs no context and knows other processes. A
+// device is matched by its PCI address, which the CUDA runtime tells, so that CUDA_VISIBLE_DEVICES changes nothing.
+// Where NVML is missing, or tells of a whole device that is partitioned (MIG), the runtime's cudaMemGetInfo is asked on
+// that same thread. Only devices on which this process has allocated may be asked for: they have a context already.
+//
+// Context: collector. No malloc of ours: a program that is out of memory is one of those that ask.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace tensorscope::snapshot {
+
+struct DriverFacts {
+  static constexpr size_t kMostProcesses = 256;
+  struct Process {
+    uint32_t pid;
+    uint64_t bytes;  // UINT64_MAX: the driver does not tell
+  };
+  int8_t device;   // index as the CUDA runtime of this process counts
+  char name[96];   // "": not known
+  uint64_t total;  // bytes; 0: not known
+  uint64_t free;
+  uint64_t own;  // of this process; 0: not known
+  size_t processes_count;
+  Process processes[kMostProcesses];  // the others
+  char detail[256];                   // why something of this is not known; "": everything is
+};
+
+class DriverAnswers {
+ public:
+  static constexpr size_t kMostDevices = 64;
+  static constexpr unsigned kPatienceMs = 2000;
+
+  DriverAnswers() = default;
+  ~DriverAnswers();
+  DriverAnswers(const DriverAnswers&) = delete;
+  DriverAnswers& operator=(const DriverAnswers&) = delete;
+
+  // Starts to ask; once an object.
+  void ask(const int8_t* devices, size_t count);
+  // Waits until everything is answered, at most until kPatienceMs after ask().
+  void wait();
+  // After wait(). Null: there is no answer; why() says so.
+  const DriverFacts* of(int8_t device) const;
+  const char* why() const { return why_; }
+
+ private:
+  struct Shared;
+  static void* run(void* shared);
+  Shared* shared_ = nullptr;
+  bool answered_ = false;
+  const char* why_ = "";
+};
+
+// Context: fork child. Whoever was asking was a thread of the parent.
+void driver_after_fork_in_child();
+
+}  // namespace tensorscope::snapshot

@@ -1,0 +1,143 @@
+#include "snapshot/devices/nvml.h"
+
+#include <dlfcn.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <initializer_list>
+
+#include "support/loaded_object.h"
+
+namespace tensorscope::snapshot {
+
+namespace {
+
+constexpr char kLibrary[] = "libnvidia-ml.so.1";
+constexpr int kSuccess = 0, kInsufficientSize = 7;   // nvmlReturn_t
+constexpr unsigned long long kNotAvailable = ~0ull;  // NVML_VALUE_NOT_AVAILABLE
+constexpr unsigned kMigOn = 1;                       // NVML_DEVICE_MIG_ENABLE
+
+// It comes with the driver, as libcuda does and into the same folder; that folder may be known to who loaded libcuda
+// alone.
+void* open_beside_libcuda() {
+  const LoadedObject driver = find_object("libcuda.so.1");
+  const char* slash = driver ? strrchr(driver.path, '/') : nullptr;
+  char path[PATH_MAX];
+  if (!slash) return nullptr;
+  const int length = snprintf(path, sizeof path, "%.*s/%s", int(slash - driver.path), driver.path, kLibrary);
+  return length < int(sizeof path) ? dlopen(path, RTLD_NOW | RTLD_LOCAL) : nullptr;
+}
+
+template <typename Function>
+void find(void* library, Function& function, std::initializer_list<const char*> names) {
+  for (const char* name : names) {
+    function = reinterpret_cast<Function>(dlsym(library, name));
+    if (function) return;
+  }
+}
+
+void say_more(DriverFacts& facts, const char* what) {
+  const size_t used = strlen(facts.detail);
+  snprintf(facts.detail + used, sizeof facts.detail - used, "%s%s", used ? "; " : "", what);
+}
+
+}  // namespace
+
+bool Nvml::open() {
+  if (library_) return true;
+  library_ = dlopen(kLibrary, RTLD_NOW | RTLD_NOLOAD);
+  if (!library_) library_ = open_beside_libcuda();
+  if (!library_) library_ = dlopen(kLibrary, RTLD_NOW | RTLD_LOCAL);
+  if (!library_) {
+    snprintf(trouble_, sizeof trouble_, "%s cannot be opened", kLibrary);
+    return false;
+  }
+  find(library_, init_, {"nvmlInit_v2", "nvmlInit"});
+  find(library_, handle_, {"nvmlDeviceGetHandleByPciBusId_v2"});
+  find(library_, memory_, {"nvmlDeviceGetMemoryInfo"});
+  find(library_, name_, {"nvmlDeviceGetName"});
+  find(library_, mig_mode_, {"nvmlDeviceGetMigMode"});
+  find(library_, compute_, {"nvmlDeviceGetComputeRunningProcesses_v3", "nvmlDeviceGetComputeRunningProcesses_v2"});
+  find(library_, graphics_, {"nvmlDeviceGetGraphicsRunningProcesses_v3", "nvmlDeviceGetGraphicsRunningProcesses_v2"});
+  return true;
+}
+
+bool Nvml::start() {
+  if (started_) return true;
+  if (!open()) return false;
+  const int error = init_ && handle_ && memory_ ? init_() : -1;
+  if (error != kSuccess) {
+    snprintf(trouble_, sizeof trouble_, "%s cannot be used (error %d)", kLibrary, error);
+    return false;
+  }
+  return started_ = true;
+}
+
+bool Nvml::add_processes(ListProcesses list, Handle device, DriverFacts& facts) {
+  ProcessInfo found[DriverFacts::kMostProcesses];
+  unsigned count = DriverFacts::kMostProcesses;
+  const int error = list(device, &count, found);
+  if (error == kInsufficientSize) say_more(facts, "there are more processes than can be told");
+  if (error != kSuccess) return false;
+  for (unsigned i = 0; i < count; ++i) {
+    const uint64_t bytes = found[i].used == kNotAvailable ? UINT64_MAX : found[i].used;
+    if (found[i].pid == unsigned(getpid())) {
+      own_found_ = true;
+      if (bytes != UINT64_MAX && bytes > facts.own) facts.own = bytes;
+      continue;
+    }
+    DriverFacts::Process* const end = facts.processes + facts.processes_count;
+    DriverFacts::Process* known = facts.processes;
+    while (known != end && known->pid != found[i].pid) ++known;
+    if (known == end && facts.processes_count == DriverFacts::kMostProcesses) continue;
+    if (known == end) {
+      *known = {found[i].pid, bytes};
+      ++facts.processes_count;
+    } else if (known->bytes == UINT64_MAX || (bytes != UINT64_MAX && bytes > known->bytes)) {
+      known->bytes = bytes;  // of a process that computes and draws both lists tell the same
+    }
+  }
+  return true;
+}
+
+void Nvml::look_at_processes(Handle device, DriverFacts& facts) {
+  own_found_ = false;
+  if (!compute_ || !add_processes(compute_, device, facts)) return say_more(facts, "the driver tells of no processes");
+  if (graphics_) add_processes(graphics_, device, facts);
+  if (!own_found_) {
+    say_more(facts, "the driver lists this process under no number that it has here (a container?)");
+  } else if (facts.own == 0) {
+    say_more(facts, "the driver does not tell this process' bytes");
+  }
+}
+
+bool Nvml::look(const char* bus_id, DriverFacts& facts) {
+  Handle device = nullptr;
+  if (const int error = handle_(bus_id, &device); error != kSuccess) {
+    char text[96];
+    snprintf(text, sizeof text, "NVML does not know the device %.32s (error %d)", bus_id, error);
+    say_more(facts, text);
+    return false;
+  }
+  if (name_ && name_(device, facts.name, sizeof facts.name) != kSuccess) facts.name[0] = 0;
+  unsigned current = 0, pending = 0;
+  if (mig_mode_ && mig_mode_(device, &current, &pending) == kSuccess && current == kMigOn) {
+    say_more(facts, "the device is partitioned (MIG): processes of this part are not told");
+    return false;
+  }
+  Memory memory = {};
+  if (const int error = memory_(device, &memory); error != kSuccess) {
+    char text[64];
+    snprintf(text, sizeof text, "NVML does not tell its memory (error %d)", error);
+    say_more(facts, text);
+    return false;
+  }
+  facts.total = memory.total;
+  facts.free = memory.free;
+  look_at_processes(device, facts);
+  return true;
+}
+
+}  // namespace tensorscope::snapshot

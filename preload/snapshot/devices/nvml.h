@@ -1,0 +1,49 @@
+// The few functions of NVML that tell who uses a device's memory. No header of NVIDIA's is needed: names, structs and
+// numbers are those of nvml.h (11.0 to 13.0; the ABI of a name never changes, a new one gets a new suffix).
+//
+// Context: the thread that asks the driver (driver.cc). Any call may take long.
+#pragma once
+
+#include "snapshot/devices/driver.h"
+
+namespace tensorscope::snapshot {
+
+class Nvml {
+ public:
+  // Opens the library where that was not done yet. False: `detail` of an answer says why.
+  bool start();
+  const char* trouble() const { return trouble_; }
+
+  // Fills in what it can; `bus_id` as cudaDeviceGetPCIBusId writes it. False: this device is not one of NVML's, or one
+  // that is partitioned: the runtime must tell total and free.
+  bool look(const char* bus_id, DriverFacts& facts);
+
+ private:
+  struct Memory {  // nvmlMemory_t
+    unsigned long long total, free, used;
+  };
+  struct ProcessInfo {  // nvmlProcessInfo_v2_t, also of the functions that end in _v3
+    unsigned pid;
+    unsigned long long used;
+    unsigned gpu_instance, compute_instance;
+  };
+  using Handle = void*;
+  using ListProcesses = int (*)(Handle, unsigned*, ProcessInfo*);
+
+  bool open();
+  void look_at_processes(Handle device, DriverFacts& facts);
+  bool add_processes(ListProcesses list, Handle device, DriverFacts& facts);
+
+  void* library_ = nullptr;
+  bool started_ = false;
+  char trouble_[128] = "";
+  int (*init_)() = nullptr;
+  int (*handle_)(const char*, Handle*) = nullptr;
+  int (*memory_)(Handle, Memory*) = nullptr;
+  int (*name_)(Handle, char*, unsigned) = nullptr;
+  int (*mig_mode_)(Handle, unsigned*, unsigned*) = nullptr;
+  ListProcesses compute_ = nullptr, graphics_ = nullptr;
+  bool own_found_ = false;
+};
+
+}  // namespace tensorscope::snapshot
