@@ -66,6 +66,13 @@ struct Tables {
   DriverAnswers driver;  // about CUDA devices, wanted at the end
 };
 
+// A failure that torch's allocator did not report may have been thrown with its lock held, by a thread that waits for
+// this dump.
+bool may_lock_the_allocator(const DumpRequest& request) {
+  return request.failure != nullptr && request.failure->kind == out_of_memory::Kind::device &&
+         request.failure->allocator_allocated == 0 && request.failure->allocator_reserved == 0;
+}
+
 bool short_report_wanted(const DumpRequest& request) {
   return request.failure != nullptr && options().oom_report && !options().quiet;
 }
@@ -183,6 +190,8 @@ bool phase2(const python::SnapshotFacts& facts, Tables& tables, DumpFile& file, 
   const bool named = run_if_memory_lasts([&] {
     if (options().names) {
       found = python::look_at_program(options().names_timeout_ms, facts);
+      if (!facts.devices)
+        found.allocator.detail = "torch was not asked: the thread that failed may hold its allocator's lock";
     } else {
       found.names.detail = found.references.detail = found.allocator.detail = "switched off by TENSORSCOPE_NAMES";
     }
@@ -306,7 +315,7 @@ bool write_whole_dump(const DumpRequest& request, DumpFile& file, char (&directo
   const auto look = [&] {
     snapshot.serial = tables.view.serial;
     int8_t devices[DriverAnswers::kMostDevices];
-    snapshot.devices = used_cuda_devices(tables.view, devices) > 0;
+    snapshot.devices = used_cuda_devices(tables.view, devices) > 0 && !may_lock_the_allocator(request);
     snapshot.graph = std::make_shared<GraphSeeds>(std::move(graph.seeds));
     return phase2(snapshot, tables, file, found);
   };

@@ -29,6 +29,10 @@ class FrameSelection {
     for (const live::SiteCounters& site : view.sites) {
       if (alive(site) && leaf(site) < count) ids_[leaf(site)] = 1;
     }
+    for (const live::RuntimeEntry& block : view.runtime_blocks) {
+      const live::SiteCounters& site = view.sites[block.site];
+      if (leaf(site) < count) ids_[leaf(site)] = 1;
+    }
     for (size_t i = count - 1; i > 0; --i) {
       if (ids_[i] != 0) ids_[parent(StackId(i))] = 1;
     }

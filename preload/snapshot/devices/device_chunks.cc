@@ -51,6 +51,7 @@ const char* backend_by_blocks(const live::SnapshotView& view, Device device) {
 }
 
 bool torch_caches(const live::SnapshotView& view, int8_t device) {
+  if (getenv("PYTORCH_NO_CUDA_MEMORY_CACHING")) return false;
   return std::none_of(view.allocations.begin(), view.allocations.end(), [=](const live::AllocationEntry& block) {
     return is_cuda(block.device, device) && live::AllocationKind(block.kind) == live::AllocationKind::runtime;
   });
