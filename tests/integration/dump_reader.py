@@ -77,3 +77,55 @@ class References:
 
     def texts(self, address, role=None):
         return [row.text for row in self.rows.get(address, []) if role is None or row.role == role]
+
+
+RUNTIME_KINDS = ("device", "async", "pinned", "registered", "managed")
+SOURCES = ("none", "snapshot", "runtime_calls")
+BLOCK_STATES = ("allocated", "pending_free", "free")
+
+
+def rows(vector, length, **fields):
+    """The structs of a vector: each field's name and how it is made of the struct."""
+    return [SimpleNamespace(**{name: read(vector(i)) for name, read in fields.items()}) for i in range(length())]
+
+
+class DeviceMemory:
+    """One DEVM chunk; segments carry their blocks."""
+
+    def __init__(self, payload):
+        chunk = table("DeviceMemory").GetRootAs(payload, 4)
+        self.device = chunk.DeviceIndex() if chunk.DeviceType() == 1 else None
+        self.name, self.backend, self.settings = (text.decode() for text in (chunk.Name(), chunk.Backend(), chunk.Settings()))
+        self.total, self.free, self.own = chunk.DriverTotal(), chunk.DriverFree(), chunk.OwnBytes()
+        self.processes = [(row.pid, row.bytes) for row in rows(chunk.Processes, chunk.ProcessesLength,
+                                                               pid=lambda row: row.Pid(), bytes=lambda row: row.Bytes())]
+        self.driver_detail, self.detail = chunk.DriverDetail().decode(), chunk.SegmentsDetail().decode()
+        self.source, self.looked_ns = SOURCES[chunk.SegmentsFrom()], chunk.LookedNs()
+        self.blocks = rows(chunk.Blocks, chunk.BlocksLength, address=lambda row: row.Address(), size=lambda row: row.Size(),
+                           requested=lambda row: row.Requested(), state=lambda row: BLOCK_STATES[row.State()])
+        self.segments = rows(chunk.Segments, chunk.SegmentsLength, address=lambda row: row.Address(), size=lambda row: row.Size(),
+                             allocated=lambda row: row.Allocated(), active=lambda row: row.Active(),
+                             requested=lambda row: row.Requested(), stream=lambda row: row.Stream(),
+                             pool=lambda row: (row.PoolUser(), row.Pool()), count=lambda row: row.Blocks(),
+                             small=lambda row: bool(row.Flags() & 1), expandable=lambda row: bool(row.Flags() & 2))
+        at = 0
+        for segment in self.segments:
+            segment.blocks = self.blocks[at:at + segment.count]
+            at += segment.count
+        assert at == len(self.blocks)
+
+
+def device_memory(path):
+    """The DEVM chunks by the device's index."""
+    return {chunk.device: chunk for chunk in map(DeviceMemory, payloads(path, "DEVM"))}
+
+
+def runtime_blocks(path):
+    found = []
+    for payload in payloads(path, "RUNT"):
+        chunk = table("RuntimeBlocks").GetRootAs(payload, 4)
+        found += rows(chunk.Values, chunk.ValuesLength, serial=lambda row: row.Serial(), pointer=lambda row: row.Pointer(),
+                      nbytes=lambda row: row.Nbytes(), created_ns=lambda row: row.CreatedNs(), site=lambda row: row.Site(),
+                      thread=lambda row: row.Thread(), kind=lambda row: RUNTIME_KINDS[row.Kind()],
+                      by_torch=lambda row: bool(row.ByTorch()), device=lambda row: (row.DeviceType(), row.DeviceIndex()))
+    return found
