@@ -28,6 +28,19 @@ std::string callers(OpenedDump& opened, const Group& group) {
   return text;
 }
 
+// The forward lines of what an autograd worker made, the one that holds the most first.
+std::string backward_of(OpenedDump& opened, const Group& group) {
+  std::map<std::string, uint64_t> lines;
+  for (const auto& [site, bytes] : group.forward_bytes) lines[opened.places.at(site).where] += bytes;
+  auto most =
+      std::max_element(lines.begin(), lines.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
+  if (most == lines.end()) return "";
+  std::string text = fmt::format("in the backward of {}", most->first);
+  if (group.bytes > most->second) text += fmt::format(" ({})", render::percent(most->second, group.bytes));
+  if (lines.size() > 1) text += fmt::format(" and {} more", lines.size() - 1);
+  return text;
+}
+
 }  // namespace
 
 void add_notes(render::Table& table, size_t column, OpenedDump& opened, const Group& group, By by, bool full_stacks) {
@@ -47,6 +60,8 @@ void add_notes(render::Table& table, size_t column, OpenedDump& opened, const Gr
   std::string text = callers(opened, group);
   if (in_module) text = fmt::format("in {}{}{}", group.modules, text.empty() ? "" : "; ", text);
   if (!text.empty()) table.note(column, text);
+  const std::string backward = backward_of(opened, group);
+  if (!backward.empty()) table.note(column, backward);
   const std::string held = held_by(opened, group);
   if (!held.empty()) table.note(column, held, render::Style::dim, render::Cut::middle);
 }

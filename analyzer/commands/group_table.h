@@ -9,11 +9,6 @@
 
 namespace tensorscope::commands {
 
-// Whether groups of this kind are places in the code.
-inline bool by_place(model::By by) {
-  return by == model::By::site || by == model::By::line || by == model::By::function;
-}
-
 // `total`: what 100 % is.
 std::string group_table(OpenedDump& opened, const std::vector<model::Group>& groups, model::By by, uint64_t total,
                         bool full_stacks, const render::Terminal& terminal);

@@ -80,10 +80,21 @@ std::vector<std::string_view> components(std::string_view path) {
 }
 
 void note_site(Group& group, Places& places, uint32_t site, uint64_t bytes, By by) {
-  if (by != By::site && by != By::line && by != By::function) return;
+  if (!by_place(by)) return;
   group.site_bytes[site] += bytes;
   const std::string& path = places.module_path(site);
   if (!path.empty()) group.modules = merge_module_paths(group.modules, path);
+}
+
+// Memory that an autograd worker made says more by the operation it is the gradient of than by the kernel's own stack.
+void note_forward(Group& group, const Dump& dump, const Item& item, By by) {
+  if (!by_place(by) || item.allocation == kNone || dump.sites[item.site].python != 0) return;
+  const uint64_t serial = dump.allocations[item.allocation].node;
+  if (serial == 0) return;
+  auto node = std::lower_bound(dump.nodes.begin(), dump.nodes.end(), serial,
+                               [](const Node& n, uint64_t wanted) { return n.serial < wanted; });
+  if (node != dump.nodes.end() && node->serial == serial && node->site != 0)
+    group.forward_bytes[node->site] += item.bytes;
 }
 
 void note_time(Group& group, uint64_t created_ns) {
@@ -92,7 +103,7 @@ void note_time(Group& group, uint64_t created_ns) {
 }
 
 void prefetch(const View& view, By by) {
-  if (by != By::site && by != By::line && by != By::function) return;
+  if (!by_place(by)) return;
   std::vector<uint32_t> sites;
   for (uint32_t i = 0; i < view.accounts.items().size(); ++i) {
     if (view.selection.item(i)) sites.push_back(view.accounts.items()[i].site);
@@ -163,6 +174,7 @@ std::vector<Group> group(const View& view, By by) {
     (item.storage != kNone ? group.storages : group.blocks) += 1;
     note_time(group, item.created_ns);
     note_site(group, view.places, item.site, item.bytes, by);
+    note_forward(group, view.dump, item, by);
     if (item.bytes > group.largest || group.site == 0) {
       group.largest = std::max(group.largest, item.bytes);
       group.site = item.site;

@@ -23,6 +23,7 @@ enum class By : uint8_t { site, line, function, module, dtype, device, shape, th
 inline constexpr const char* kByNames[] = {"site",   "line",  "function", "module",   "dtype",
                                            "device", "shape", "thread",   "category", "holder"};
 std::optional<By> by_named(std::string_view name);
+inline bool by_place(By by) { return by == By::site || by == By::line || by == By::function; }
 
 struct Group {
   std::string key;    // the same for the same group in another dump
@@ -38,7 +39,9 @@ struct Group {
   uint64_t largest = 0;                     // bytes of that item
   std::string modules;                      // paths of the nn.Modules its places run in, merged: "model.layers.*.attn"
   std::map<uint32_t, uint64_t> site_bytes;  // for places: what each of their sites holds
-  std::vector<uint32_t> speakers;           // tensors that speak for its storages (holders.h), the first ones
+  std::map<uint32_t, uint64_t> forward_bytes;  // for places that no Python called (an autograd worker): the sites of
+                                               // the operations in whose backward they were, and what each holds
+  std::vector<uint32_t> speakers;              // tensors that speak for its storages (holders.h), the first ones
 };
 
 // What a question needs of one dump.

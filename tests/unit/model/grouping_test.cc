@@ -56,6 +56,33 @@ class GroupingTest : public ::testing::Test {
   uint32_t a_, b_, inner_, c_;
 };
 
+// An autograd worker has no Python of its own: its memory is told by the operation it is the gradient of.
+TEST_F(GroupingTest, MemoryOfAnAutogradWorkerKnowsItsForwardLine) {
+  const uint32_t worker = builder_.site(builder_.native({0x20}), 0);
+  const uint64_t node = builder_.node(0x7000, "AddBackward0", c_);
+  testing::AllocationSpec block;
+  block.pointer = 0xb000000;
+  block.nbytes = 512;
+  block.site = worker;
+  block.node = node;
+  builder_.allocation(block);
+  block.pointer = 0xb001000;
+  block.node = 0;
+  builder_.allocation(block);
+  block.pointer = 0xb002000;
+  block.node = node;
+  block.site = c_;  // with Python frames: the place says it all
+  builder_.allocation(block);
+  Asked asked(builder_);
+  for (const Group& found : group(asked.view(), By::site)) {
+    if (found.site == worker) {
+      EXPECT_EQ(found.forward_bytes, (std::map<uint32_t, uint64_t>{{c_, 512}}));
+    } else {
+      EXPECT_TRUE(found.forward_bytes.empty()) << found.label;
+    }
+  }
+}
+
 TEST_F(GroupingTest, SumsEqualTheTotalsWhateverTheGroups) {
   Asked asked(builder_);
   for (size_t by = 0; by < std::size(kByNames); ++by) {
