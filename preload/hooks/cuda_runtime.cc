@@ -145,8 +145,8 @@ void ended(const Caller& caller, Call call, Word error, RuntimeKind kind, const 
       block.by_torch = caller.by_torch_pinner;
     } else {
       block.device = {kCuda, current_device(caller)};
-      block.by_torch = caller.by_allocator;
-      block.is_allocation = caller.by_allocator && (kind == RuntimeKind::async || torch_does_not_cache());
+      block.by_torch = caller.by_allocator && kind != RuntimeKind::managed;
+      block.is_allocation = block.by_torch && (kind == RuntimeKind::async || torch_does_not_cache());
     }
     live::runtime_allocated(block);
   } else if (int(error) == kOutOfMemory && caller.by_torch) {
