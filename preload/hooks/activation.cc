@@ -8,6 +8,7 @@
 #include "hooks/program_signal.h"
 #include "hooks/self_check.h"
 #include "live/recorder.h"
+#include "out_of_memory/watches.h"
 #include "out_of_memory/failing_thread.h"
 #include "snapshot/collector.h"
 #include "stacks/capture.h"
@@ -40,6 +41,7 @@ void start() {
     return set_coverage(Subject::signal_trigger, Seen::no, "no thread could be made that writes dumps");
   }
   hooks::start_signal(options().signal);
+  out_of_memory::start_watches();
 }
 
 }  // namespace

@@ -83,7 +83,7 @@ class GilQueue {
     pthread_condattr_init(&attributes);
     pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
     pthread_cond_init(&finished_, &attributes);
-    pthread_cond_init(&lent_, nullptr);
+    pthread_cond_init(&lent_, &attributes);
     pthread_condattr_destroy(&attributes);
     first_ = nullptr;
     thread_ = false;
@@ -125,14 +125,15 @@ class GilQueue {
     if (first_ && !thread_) thread_ = start_thread();
   }
 
-  void lend_until(const std::atomic<uint32_t>& done) {
+  void lend_until(const std::atomic<uint32_t>& done, Deadline deadline) {
     const Api& api = *known_interpreter();
     Lock lock(mutex_);
-    while (done.load(std::memory_order_acquire) == 0) {
+    while (done.load(std::memory_order_acquire) == 0 && !deadline.passed()) {
       if (GilJob* job = first_waited_for()) {
         run_first(job, api);
       } else {
-        pthread_cond_wait(&lent_, &mutex_);
+        const timespec until = at(deadline.ns);
+        pthread_cond_timedwait(&lent_, &mutex_, &until);
       }
     }
   }
@@ -154,9 +155,11 @@ class GilQueue {
     pthread_mutex_t& mutex_;
   };
 
+  static timespec at(uint64_t ns) { return {time_t(ns / 1'000'000'000), long(ns % 1'000'000'000)}; }
+
   // Until the job is done or the clock says `until_ns`. A mutex is held.
   void wait(const GilJob* job, uint64_t until_ns) {
-    const timespec until{time_t(until_ns / 1'000'000'000), long(until_ns % 1'000'000'000)};
+    const timespec until = at(until_ns);
     while (job->stage_ != GilJob::Stage::done && monotonic_ns() < until_ns) {
       pthread_cond_timedwait(&finished_, &mutex_, &until);
     }
@@ -279,7 +282,9 @@ LentGil::~LentGil() {
   queue().end_lending();
   t_lends = false;
 }
-void LentGil::run_jobs_until(const std::atomic<uint32_t>& done) { queue().lend_until(done); }
+void LentGil::run_jobs_until(const std::atomic<uint32_t>& done, Deadline deadline) {
+  queue().lend_until(done, deadline);
+}
 void wake_lender() { queue().wake_lender(); }
 
 void reset_gil_thread_after_fork() { raw_queue().reset(); }

@@ -18,6 +18,7 @@ namespace tensorscope::python {
 struct Deadline {
   uint64_t ns;
   static Deadline in_ms(unsigned ms);
+  static constexpr Deadline never() { return {UINT64_MAX}; }
   bool passed() const;
   // The moment when this part of the time until then will have gone.
   Deadline after_part(double part) const;
@@ -66,8 +67,8 @@ class LentGil {
   LentGil& operator=(const LentGil&) = delete;
   explicit operator bool() const { return lent_; }
 
-  // Runs jobs until `done` is not 0. Who changes it calls wake_lender() afterwards.
-  void run_jobs_until(const std::atomic<uint32_t>& done);
+  // Runs jobs until `done` is not 0 or the time is up. Who changes it calls wake_lender() afterwards.
+  void run_jobs_until(const std::atomic<uint32_t>& done, Deadline deadline = Deadline::never());
 
  private:
   bool lent_;

@@ -12,8 +12,10 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <utility>
 
 #include "out_of_memory/failure.h"
+#include "out_of_memory/watches.h"
 #include "python/bridge.h"
 #include "python/gil_thread.h"
 #include "python/interpreter.h"
@@ -48,6 +50,11 @@ std::atomic<uint32_t> g_wake{0};
 std::atomic<uint32_t> g_signals{0};
 uint32_t g_signals_served = 0;  // collector only
 std::atomic<uint64_t> g_signal_ns{0};
+std::atomic<uint32_t> g_growths{0};
+uint32_t g_growths_served = 0;  // collector only
+std::atomic<uint64_t> g_growth_ns{0};
+out_of_memory::Failure g_near;  // collector only: a limit that it found near by itself
+bool g_is_near = false;
 
 pthread_mutex_t g_control = PTHREAD_MUTEX_INITIALIZER;  // guards what follows; held for moments only
 pthread_t g_thread;
@@ -96,13 +103,35 @@ void write_for_signal() {
   g_write({Reason::signal, signal_name, g_signal_ns.load(std::memory_order_relaxed)}, path, sizeof(path));
 }
 
+void write_at_growth() {
+  char path[PATH_MAX];
+  const DumpRequest request = {Reason::growth, "a new peak of live bytes", g_growth_ns.load(std::memory_order_relaxed)};
+  if (g_write(request, path, sizeof(path))) out_of_memory::growth_dump_written(path);
+}
+
+DumpRequest near_limit_request(const out_of_memory::Failure& near) {
+  return {Reason::low_memory, near.error, near.failed_ns, &near};
+}
+
 void serve(Waiter& waiter) {
   waiter.ok = g_write(waiter.request, waiter.path, sizeof(waiter.path));
   futex_change_and_wake(waiter.done);  // from here on the waiter may be gone
   python::wake_lender();
 }
 
-enum class Job { none, stop, waiter, signal };
+enum class Job { none, stop, waiter, near_limit, signal, growth };
+
+// What is asked for by counting: one dump serves all that came before it.
+bool take_request(const std::atomic<uint32_t>& asked, uint32_t& served) {
+  const uint32_t count = asked.load(std::memory_order_acquire);
+  return std::exchange(served, count) != count;
+}
+
+Job counted_job() {
+  if (std::exchange(g_is_near, false)) return Job::near_limit;
+  if (take_request(g_signals, g_signals_served)) return Job::signal;
+  return take_request(g_growths, g_growths_served) ? Job::growth : Job::none;
+}
 
 Job next_job(Waiter** waiter) {
   ControlLock lock;
@@ -114,19 +143,23 @@ Job next_job(Waiter** waiter) {
     g_busy = true;
     return Job::waiter;
   }
-  const uint32_t signals = g_signals.load(std::memory_order_acquire);
-  if (signals == g_signals_served) return Job::none;
-  g_signals_served = signals;
-  g_busy = true;
-  return Job::signal;
+  const Job job = counted_job();
+  g_busy = job != Job::none;
+  return job;
 }
+
+timespec of_milliseconds(uint64_t ms) { return {time_t(ms / 1000), long(ms % 1000) * 1'000'000}; }
 
 // Until a job comes. Where torch has been loaded and its Python part is still being imported, that is looked at from
 // time to time, since nothing tells when it is done.
 void wait_for_job(uint32_t seen, unsigned& tries) {
   constexpr timespec kPause = {0, 20'000'000};
   constexpr unsigned kMostTries = 3000;
-  if (!python::waits_for_torch_nn() || tries >= kMostTries) return futex_wait(g_wake, seen);
+  if (!python::waits_for_torch_nn() || tries >= kMostTries) {
+    const unsigned ms = out_of_memory::sleep_before_look_ms();
+    const timespec pause = of_milliseconds(ms);
+    return futex_wait(g_wake, seen, ms == 0 ? nullptr : &pause);
+  }
   ++tries;
   futex_wait(g_wake, seen, &kPause);
   run_if_memory_lasts([] { python::attach(); });
@@ -149,8 +182,17 @@ void* run_collector(void*) {
       case Job::signal:
         write_for_signal();
         break;
+      case Job::near_limit: {
+        char path[PATH_MAX];
+        g_write(near_limit_request(g_near), path, sizeof(path));
+        break;
+      }
+      case Job::growth:
+        write_at_growth();
+        break;
       case Job::none:
-        wait_for_job(seen, tries);
+        g_is_near = out_of_memory::limit_is_near(g_near);
+        if (!g_is_near) wait_for_job(seen, tries);
     }
   }
 }
@@ -247,6 +289,7 @@ int request_and_wait(Reason reason, const char* detail, char* path_out, size_t p
 }
 
 bool write_failure(const out_of_memory::Failure& failure) {
+  out_of_memory::failure_is_dumped();
   python::LentGil gil;
   Waiter waiter;
   waiter.request = {Reason::out_of_memory, failure.error, failure.failed_ns, &failure};
@@ -261,6 +304,58 @@ bool write_failure(const out_of_memory::Failure& failure) {
   }
   return waiter.ok;
 }
+
+// What a thread waits for whose wait may be given up: outlives that.
+namespace near_limit {
+Waiter g_waiter{};
+out_of_memory::Failure g_failure;
+std::atomic<bool> g_taken{false}, g_given_up{false};
+
+bool take() {
+  if (!g_taken.exchange(true, std::memory_order_acquire)) return true;
+  bool given_up = true;
+  return g_waiter.done.load(std::memory_order_acquire) != 0 && g_given_up.compare_exchange_strong(given_up, false);
+}
+void leave() {
+  if (g_waiter.done.load(std::memory_order_acquire) != 0) {
+    g_taken.store(false, std::memory_order_release);
+  } else {
+    g_given_up.store(true, std::memory_order_release);
+  }
+}
+}  // namespace near_limit
+
+void write_near_limit(const out_of_memory::Failure& near, unsigned milliseconds) {
+  Waiter& waiter = near_limit::g_waiter;
+  if (!near_limit::take()) return;
+  python::LentGil gil;
+  near_limit::g_failure = near;
+  waiter.request = near_limit_request(near_limit::g_failure);
+  waiter.next = nullptr;
+  waiter.done.store(0, std::memory_order_relaxed);
+  if (!queue(waiter)) {
+    waiter.done.store(1, std::memory_order_relaxed);  // nobody writes here what nobody has to wait for
+    return near_limit::leave();
+  }
+  const python::Deadline until = python::Deadline::in_ms(milliseconds);
+  if (gil) {
+    gil.run_jobs_until(waiter.done, until);
+  } else {
+    for (uint64_t now; waiter.done.load(std::memory_order_acquire) == 0 && (now = monotonic_ns()) < until.ns;) {
+      const timespec rest = of_milliseconds((until.ns - now) / 1'000'000 + 1);
+      futex_wait(waiter.done, 0, &rest);
+    }
+  }
+  near_limit::leave();
+}
+
+void request_at_growth() {
+  g_growth_ns.store(monotonic_ns(), std::memory_order_relaxed);
+  g_growths.fetch_add(1, std::memory_order_release);
+  futex_change_and_wake(g_wake);
+}
+
+void wake_collector() { futex_change_and_wake(g_wake); }
 
 void before_fork() {
   g_gate_held = lock_fork_gate_for_fork();
@@ -292,6 +387,12 @@ void after_fork_in_child() {
   g_first_waiter = nullptr;
   g_signals.store(0, std::memory_order_relaxed);
   g_signals_served = 0;
+  g_growths.store(0, std::memory_order_relaxed);
+  g_growths_served = 0;
+  g_is_near = false;
+  near_limit::g_taken.store(false, std::memory_order_relaxed);
+  near_limit::g_given_up.store(false, std::memory_order_relaxed);
+  out_of_memory::watches_after_fork_in_child();
   g_running = g_busy = g_starting = g_stop = false;
   process_info_after_fork_in_child();
   dump_after_fork_in_child();

@@ -48,6 +48,17 @@ int request_and_wait(Reason reason, const char* detail, char* path_out, size_t p
 // False: no dump was written.
 bool write_failure(const out_of_memory::Failure& failure);
 
+// Context: hook, perhaps under the lock of a device's allocator. Asks for a dump at growth; as with signals, one serves
+// all that ask before it begins.
+void request_at_growth();
+
+// Context: hook, under its HookScope. As write_failure(), for a limit that is near (reason low_memory): waits as long
+// as this at most, since the program could go on. One at a time: nothing happens while another thread waits.
+void write_near_limit(const out_of_memory::Failure& near, unsigned milliseconds);
+
+// Has the collector look at what there is to do. Any context.
+void wake_collector();
+
 // Around fork (called by hooks/fork.cc from pthread_atfork handlers, before the tables' own).
 void before_fork();
 void after_fork_in_parent();

@@ -44,6 +44,8 @@ MetadataReader g_reader;
 DumpFile* g_open_file = nullptr;  // for the child of a fork during phase 2
 uint32_t g_asked_for = 0;         // numbered dumps written so far
 uint32_t g_out_of_memory = 0;     // dumps of failures written so far
+uint32_t g_low_memory = 0;        // of limits that were near
+uint32_t g_growth = 0;            // at growth
 uint32_t g_written = 0;
 int64_t g_last_live = -1;
 
@@ -248,16 +250,22 @@ const char* trigger_name(Reason reason) {
 }
 
 // What stands for the number in the dump's name; empty: its number among those that were asked for.
-void dump_kind(Reason reason, char (&kind)[16]) {
+void dump_kind(Reason reason, char (&kind)[32]) {
   kind[0] = 0;
   if (reason == Reason::exit) snprintf(kind, sizeof(kind), "exit");
   if (reason == Reason::out_of_memory) snprintf(kind, sizeof(kind), "oom-%u", g_out_of_memory + 1);
+  if (reason == Reason::low_memory) snprintf(kind, sizeof(kind), "low-memory-%u", g_low_memory + 1);
+  if (reason == Reason::growth) snprintf(kind, sizeof(kind), "growth-%u", g_growth + 1);
 }
 
 void count(Reason reason) {
   ++g_written;
   if (reason == Reason::out_of_memory) {
     ++g_out_of_memory;
+  } else if (reason == Reason::low_memory) {
+    ++g_low_memory;
+  } else if (reason == Reason::growth) {
+    ++g_growth;
   } else if (reason != Reason::exit) {
     ++g_asked_for;
   }
@@ -299,7 +307,7 @@ void print_short_report(const DumpRequest& request, const Tables& tables, const 
 
 // `directory` outlives the file.
 bool write_whole_dump(const DumpRequest& request, DumpFile& file, char (&directory)[PATH_MAX], char (&path)[PATH_MAX]) {
-  char kind[16];
+  char kind[32];
   dump_kind(request.reason, kind);
   const DumpName base = {g_asked_for + 1, kind, trigger_name(request.reason)};
   char name[NAME_MAX + 1];
@@ -355,7 +363,7 @@ void dump_after_fork_in_child() {
   driver_after_fork_in_child();
   g_open_file = nullptr;
   g_asked_for = 0;
-  g_out_of_memory = 0;
+  g_out_of_memory = g_low_memory = g_growth = 0;
   g_written = 0;
   g_last_live = -1;
 }

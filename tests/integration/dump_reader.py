@@ -12,6 +12,8 @@ import harness
 SCHEMA = harness.ROOT / "include" / "tensorscope" / "dump.fbs"
 ROOTS = ("global", "local", "suspended", "traceback", "class", "thread", "node", "extension", "cycle", "user", "output")
 ROLES = ("plain", "parameter", "buffer", "module_attribute", "optimizer_state", "saved")
+KINDS = ("unknown", "device", "host", "pinned", "low_memory")
+LIMITS = ("none", "device", "cgroup", "machine", "address_space", "data")
 STATES = ("none", "kept_by_cpp", "referenced", "garbage")
 _folder = None
 
@@ -37,6 +39,14 @@ def payloads(path, kind):
         if found.decode() == kind:
             yield data[at + 24:at + 24 + length]
         at += 24 + (length + 7) // 8 * 8
+
+
+def failure(path):
+    """The FAIL chunk."""
+    (payload,) = payloads(path, "FAIL")
+    row = table("Failure").GetRootAs(payload, 4)
+    return {"kind": KINDS[row.Kind()], "limit": LIMITS[row.Limit()], "requested": row.Requested(),
+            "limit_bytes": row.LimitBytes(), "left_bytes": row.LeftBytes(), "error": row.Error().decode(), "site": row.Site()}
 
 
 class References:

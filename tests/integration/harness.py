@@ -46,6 +46,7 @@ def environment(folder=None, preload=True, **options):
     result["OMP_NUM_THREADS"] = "1"
     if preload:
         result["LD_PRELOAD"] = str(LIBRARY)
+        result["TENSORSCOPE_LOW_MEMORY"] = "off"  # a machine that is nearly full would add a dump to any test
     if folder is not None:
         result["TRUTH_DIR"] = str(folder)
         result["TENSORSCOPE_DIR"] = str(folder)

@@ -32,6 +32,7 @@ struct FakeDump {
   std::string name;
   std::string detail;
   Reason reason{};
+  out_of_memory::Failure failure;
 } g_fake;
 
 bool fake_dump(const DumpRequest& request, char* path, size_t path_size) {
@@ -41,6 +42,7 @@ bool fake_dump(const DumpRequest& request, char* path, size_t path_size) {
   g_fake.name = name;
   g_fake.detail = request.detail;
   g_fake.reason = request.reason;
+  g_fake.failure = request.failure != nullptr ? *request.failure : out_of_memory::Failure{};
   sigset_t blocked;
   pthread_sigmask(SIG_SETMASK, nullptr, &blocked);
   if (!sigismember(&blocked, SIGUSR1) || !sigismember(&blocked, SIGXFSZ)) g_fake.signals_blocked = false;
@@ -100,6 +102,52 @@ TEST_F(CollectorTest, AWaiterHasItsOwnDumpAndPath) {
   EXPECT_EQ(request_and_wait(Reason::call, "", small, sizeof(small)), TENSORSCOPE_OK);
   EXPECT_STREQ(small, "/du");
   EXPECT_EQ(request_and_wait(Reason::call, nullptr, nullptr, 0), TENSORSCOPE_OK);
+}
+
+TEST_F(CollectorTest, GrowthDuringADumpMakesOneMore) {
+  g_fake.held = true;
+  request_at_growth();
+  wait_until(g_fake.begun, 1);
+  EXPECT_EQ(g_fake.reason, Reason::growth);
+  for (int i = 0; i < 100; ++i) request_at_growth();
+  sem_post(&g_fake.go);
+  wait_until(g_fake.begun, 2);
+  g_fake.held = false;
+  sem_post(&g_fake.go);
+  char path[64];
+  request_and_wait(Reason::call, "", path, sizeof(path));
+  EXPECT_STREQ(path, "/dumps/3");
+}
+
+TEST_F(CollectorTest, ALimitThatIsNearIsWaitedFor) {
+  out_of_memory::Failure near;
+  near.limit = out_of_memory::Limit::cgroup;
+  near.left_bytes = 17;
+  near.error = "little is left";
+  write_near_limit(near, 1'000'000);
+  EXPECT_EQ(g_fake.written, 1);
+  EXPECT_EQ(g_fake.reason, Reason::low_memory);
+  EXPECT_EQ(g_fake.detail, "little is left");
+  EXPECT_EQ(g_fake.failure.limit, out_of_memory::Limit::cgroup);
+  EXPECT_EQ(g_fake.failure.left_bytes, 17u);
+}
+
+TEST_F(CollectorTest, AWaitThatIsGivenUpDoesNotEndTheDump) {
+  out_of_memory::Failure near;
+  near.left_bytes = 1;
+  g_fake.held = true;
+  write_near_limit(near, 1);
+  EXPECT_EQ(g_fake.written, 0);
+  near.left_bytes = 2;
+  write_near_limit(near, 1'000'000);  // one at a time: returns at once
+  wait_until(g_fake.begun, 1);
+  g_fake.held = false;
+  sem_post(&g_fake.go);
+  EXPECT_EQ(request_and_wait(Reason::call, "", nullptr, 0), TENSORSCOPE_OK);
+  EXPECT_EQ(g_fake.written, 2);
+  write_near_limit(near, 1'000'000);
+  EXPECT_EQ(g_fake.written, 3);
+  EXPECT_EQ(g_fake.failure.left_bytes, 2u);
 }
 
 TEST_F(CollectorTest, AFailedDumpIsTold) {

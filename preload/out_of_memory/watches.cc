@@ -1,0 +1,224 @@
+#include "out_of_memory/watches.h"
+
+#include <stdio.h>
+
+#include <algorithm>
+#include <atomic>
+
+#include "live/device_table.h"
+#include "live/recorder.h"
+#include "out_of_memory/failure_limits.h"
+#include "out_of_memory/growth_watch.h"
+#include "out_of_memory/limits.h"
+#include "out_of_memory/memory_watch.h"
+#include "snapshot/collector.h"
+#include "support/clock.h"
+#include "support/coverage.h"
+#include "support/options.h"
+
+namespace tensorscope::out_of_memory {
+
+namespace {
+
+using live::DeviceSlot;
+using live::DeviceTable;
+using live::g_devices;
+
+constexpr unsigned kLongestWaitMs = 10'000;
+
+constinit std::atomic<bool> g_looking{false};  // whose thread set it owns what follows
+constinit LimitReader g_reader;
+constinit MemoryWatch g_memory;
+constinit GrowthWatch g_growth;
+constinit FailureLimits g_dumps;                 // of limits that are near: a loop may come near one in each step
+constinit uint64_t g_limits_above = UINT64_MAX;  // live bytes of the CPU
+
+constinit std::atomic<uint64_t> g_look_at_ns{0};  // 0: never
+constinit std::atomic<uint64_t> g_failed_ns{0};   // 0: nothing did
+constinit KeptFiles g_kept;                       // collector
+
+class Look {
+ public:
+  Look() : mine_(!g_looking.exchange(true, std::memory_order_acquire)) {}
+  ~Look() {
+    if (mine_) g_looking.store(false, std::memory_order_release);
+  }
+  Look(const Look&) = delete;
+  Look& operator=(const Look&) = delete;
+  explicit operator bool() const { return mine_; }
+
+ private:
+  bool mine_;
+};
+
+uint64_t live_bytes(DeviceSlot slot) { return g_devices.row(slot).bytes_live.load(std::memory_order_relaxed); }
+
+uint64_t live_heap() {
+  const uint64_t live = live_bytes(DeviceTable::kCpu);
+  return live - std::min(live, g_devices.row(DeviceTable::kCpu).bytes_mapped.load(std::memory_order_relaxed));
+}
+
+struct AllDevices {
+  uint64_t live = 0;
+  size_t devices = 0;
+  AllDevices() {
+    for (DeviceSlot slot = 0; slot < DeviceTable::kSlots && g_devices.used(slot); ++slot) {
+      live += live_bytes(slot);
+      ++devices;
+    }
+  }
+};
+
+// By the thread that looks. A device that is not there yet is looked at with its first allocation.
+void set_marks() {
+  const ShareOrSize& growth = options().growth;
+  const AllDevices all;
+  const uint64_t step = growth.is_set() ? g_growth.step(all.live, all.devices, growth) - 1 : 0;
+  for (DeviceSlot slot = 0; slot < DeviceTable::kSlots; ++slot) {
+    uint64_t mark = UINT64_MAX;
+    if (growth.is_set()) mark = g_devices.used(slot) ? live_bytes(slot) + step : 0;
+    if (slot == DeviceTable::kCpu) mark = std::min(mark, g_limits_above);
+    g_devices.look_above(slot, mark);
+  }
+}
+
+constexpr Limit kLimits[] = {Limit::cgroup, Limit::machine, Limit::address_space, Limit::data};
+constexpr const char* kLimitNames[] = {"control group", "machine", "RLIMIT_AS", "RLIMIT_DATA"};
+
+// A text for each set of limits, written when it is first met.
+void record_coverage(const SystemMemory& memory) {
+  static constinit char texts[1 << 4][64] = {};
+  unsigned set = 0;
+  for (size_t i = 0; i < 4; ++i) set |= unsigned(memory.find(kLimits[i])->is_set()) << i;
+  if (set == 0) return set_coverage(Subject::low_memory, Seen::no, "the system does not tell how much memory is left");
+  char* const text = texts[set];
+  if (text[0] == 0) {
+    size_t length = size_t(snprintf(text, sizeof(texts[set]), "watched:"));
+    for (size_t i = 0; i < 4; ++i) {
+      if ((set >> i & 1) == 0) continue;
+      const char* comma = length > sizeof("watched:") ? "," : "";
+      length += size_t(snprintf(text + length, sizeof(texts[set]) - length, "%s %s", comma, kLimitNames[i]));
+    }
+  }
+  set_coverage(Subject::low_memory, Seen::yes, text);
+}
+
+const char* text_of(Limit limit) {
+  switch (limit) {
+    case Limit::cgroup:
+      return "little memory is left in the control group";
+    case Limit::machine:
+      return "little memory is left on the machine";
+    case Limit::address_space:
+      return "little address space is left (RLIMIT_AS)";
+    case Limit::data:
+      return "little is left of RLIMIT_DATA";
+    case Limit::none:
+    case Limit::device:
+      break;
+  }
+  return "";
+}
+
+// As with failures: so many in all, one within a time for each limit.
+bool dump_is_due(Limit limit, uint64_t now_ns) {
+  FailureLimits::Counts counts;
+  const uint64_t interval_ns = uint64_t{options().oom_interval_ms} * 1'000'000;
+  const uint64_t failed_ns = g_failed_ns.load(std::memory_order_relaxed);
+  if (failed_ns != 0 && now_ns < failed_ns + interval_ns) return false;
+  return g_dumps.count(SiteId(limit), now_ns, {options().oom_dumps, interval_ns}, counts);
+}
+
+// By the thread that looks. True: `low` says which limit is near.
+bool look_at_limits(Failure& low) {
+  const SystemMemory memory = g_reader.read();
+  const uint64_t heap = live_heap();
+  const MemoryWatch::Verdict verdict = g_memory.look(memory, heap, options().low_memory);
+  const uint64_t live = live_bytes(DeviceTable::kCpu);
+  g_limits_above = live + std::min(verdict.look_after, UINT64_MAX - live);
+  const uint64_t now = monotonic_ns();
+  g_look_at_ns.store(verdict.look_within_ms == 0 ? 0 : now + uint64_t{verdict.look_within_ms} * 1'000'000,
+                     std::memory_order_relaxed);
+  record_coverage(memory);
+  if (verdict.low == Limit::none || !dump_is_due(verdict.low, now)) return false;
+  low = {};
+  low.kind = Kind::low_memory;
+  low.limit = verdict.low;
+  low.limit_bytes = verdict.limit;
+  low.left_bytes = verdict.left;
+  low.error = text_of(verdict.low);
+  low.failed_ns = now;
+  return true;
+}
+
+// Context: hook.
+void grown(const live::Growth& growth) {
+  bool peak = false, near = false;
+  Failure low;
+  {
+    const Look look;
+    if (!look) return;
+    if (growth.may_wait && live_bytes(DeviceTable::kCpu) > g_limits_above) near = look_at_limits(low);
+    if (options().growth.is_set()) peak = g_growth.look(AllDevices().live, options().growth);
+    set_marks();
+  }
+  if (peak) snapshot::request_at_growth();
+  if (!near) return;
+  low.device = growth.device;
+  low.requested = growth.nbytes;
+  low.site = growth.place.site;
+  low.thread = growth.place.thread;
+  low.node = growth.place.node;
+  snapshot::write_near_limit(low, kLongestWaitMs);
+}
+
+}  // namespace
+
+void start_watches() {
+  if (!options().low_memory.is_set()) {
+    set_coverage(Subject::low_memory, Seen::no, "switched off by TENSORSCOPE_LOW_MEMORY");
+    if (!options().growth.is_set()) return;
+  }
+  if (options().low_memory.is_set()) {  // the first allocation or the collector looks, whichever comes first
+    g_limits_above = 0;
+    g_look_at_ns.store(1, std::memory_order_relaxed);
+  }
+  if (const Look look; look) set_marks();
+  live::set_growth_function(grown);
+  snapshot::wake_collector();
+}
+
+unsigned sleep_before_look_ms() {
+  const uint64_t at = g_look_at_ns.load(std::memory_order_relaxed);
+  const uint64_t now = monotonic_ns();
+  if (at == 0) return 0;
+  return at <= now ? 1 : unsigned((at - now) / 1'000'000 + 1);
+}
+
+bool limit_is_near(Failure& low) {
+  const uint64_t at = g_look_at_ns.load(std::memory_order_relaxed);
+  if (at == 0 || monotonic_ns() < at) return false;
+  const Look look;
+  if (!look) return false;
+  // As seldom as the last look wants it, unless so much has gone elsewhere that half of the rest could be taken unseen.
+  const uint64_t before = g_limits_above;
+  const bool near = look_at_limits(low);
+  const uint64_t live = live_bytes(DeviceTable::kCpu);
+  const uint64_t step = g_limits_above - std::min(g_limits_above, live);
+  if (before > live && before - live < 4 * step) g_limits_above = before;
+  set_marks();
+  return near;
+}
+
+void failure_is_dumped() { g_failed_ns.store(monotonic_ns(), std::memory_order_relaxed); }
+
+void growth_dump_written(const char* path) { g_kept.add(path, options().growth_keep); }
+
+void watches_after_fork_in_child() {
+  g_looking.store(false, std::memory_order_relaxed);
+  g_kept.forget_all();
+  g_dumps.reset();
+  g_failed_ns.store(0, std::memory_order_relaxed);
+}
+
+}  // namespace tensorscope::out_of_memory
