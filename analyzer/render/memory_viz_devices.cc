@@ -101,11 +101,18 @@ void VizDevices::add_segments(const Part& part, const model::DeviceMemory& memor
   }
   for (const model::Segment& row : memory.segments) {
     VizSegment& segment = out.segments.emplace_back();
-    segment = {row.address, row.size, row.stream, row.pool, row.pool_user, row.small, row.expandable, 0, 0, 0, 0};
+    segment.address = row.address;
+    segment.size = row.size;
+    segment.stream = row.stream;
+    segment.pool = row.pool;
+    segment.pool_user = row.pool_user;
+    segment.small = row.small;
+    segment.expandable = row.expandable;
     segment.first_block = out.blocks.size();
     if (auto found = taken.find(row.address); found != taken.end() && found->second->nbytes == row.size) {
       segment.site = found->second->site;
       segment.created_ns = found->second->created_ns;
+      segment.serial = found->second->serial;
     }
     for (const model::SegmentBlock& told : model::covering_blocks(memory, row)) {
       VizBlock& block = out.blocks.emplace_back();

@@ -23,9 +23,8 @@ struct VizBlock {
   uint64_t address = 0, size = 0, requested = 0;
   uint8_t state = 0;  // dump::BlockState
   uint32_t site = 0;
-  uint32_t allocation = model::kNone;  // index into Dump::allocations
-  uint64_t created_ns = 0;             // 0: not known
-  uint64_t serial = 0;
+  uint32_t allocation = model::kNone;   // index into Dump::allocations
+  uint64_t created_ns = 0, serial = 0;  // 0: not known
 };
 
 struct VizSegment {
@@ -33,7 +32,7 @@ struct VizSegment {
   uint64_t stream = 0, pool = 0, pool_user = 0;
   bool small = false, expandable = false;
   uint32_t site = 0;
-  uint64_t created_ns = 0;  // 0: not known
+  uint64_t created_ns = 0, serial = 0;  // 0: not known
   size_t first_block = 0, block_count = 0;
 };
 

@@ -142,8 +142,8 @@ class MemoryVizExport {
     std::vector<Event> result;
     for (size_t s = 0; s < built.segments.size(); s++) {
       const VizSegment& segment = built.segments[s];
-      uint64_t first_ns = segment.created_ns;
-      bool every_block = !segment.expandable && segment.created_ns != 0;
+      uint64_t first_ns = segment.created_ns, first_serial = segment.serial;
+      bool every_block = !segment.expandable && segment.serial != 0;
       for (size_t b = segment.first_block; b < segment.first_block + segment.block_count; b++) {
         const VizBlock& block = built.blocks[b];
         if (BlockState(block.state) == BlockState::free) continue;
@@ -152,12 +152,13 @@ class MemoryVizExport {
           continue;
         }
         first_ns = std::min(first_ns, block.created_ns);
+        first_serial = std::min(first_serial, block.serial);
         result.push_back({block.created_ns, block.serial, s, b, false});
       }
-      if (every_block) result.push_back({first_ns, 0, s, 0, true});
+      if (every_block) result.push_back({first_ns, first_serial, s, 0, true});
     }
     std::sort(result.begin(), result.end(), [](const Event& a, const Event& b) {
-      return std::tie(a.time_ns, a.serial, a.segment) < std::tie(b.time_ns, b.serial, b.segment);
+      return std::tie(a.time_ns, a.serial, b.takes_segment) < std::tie(b.time_ns, b.serial, a.takes_segment);
     });
     return result;
   }
