@@ -142,13 +142,18 @@ VizDevice VizDevices::build(size_t number) const {
     return out;
   }
   const model::DeviceMemory* memory = this->memory(number);
-  const bool has_segments = memory != nullptr && !memory->segments.empty();
-  if (has_segments) add_segments(part, *memory, out);
+  std::vector<bool> placed(dump_.allocations.size());
+  if (memory != nullptr) add_segments(part, *memory, out);
+  for (const VizBlock& block : out.blocks) {
+    if (block.allocation != model::kNone) placed[block.allocation] = true;
+  }
+  const bool by_torch =
+      !out.segments.empty() && dump::SegmentSource(memory->segments_from) == dump::SegmentSource::snapshot;
   for (uint32_t row : part.rows) {
     const model::Allocation& allocation = dump_.allocations[row];
-    // A caching allocator's block that is in no segment was freed after the tables were copied.
-    if (has_segments && dump::AllocationKind(allocation.kind) == dump::AllocationKind::caching) continue;
-    add_alone(out, block_of(allocation, row));
+    // A caching allocator's block that is in no segment of the snapshot was freed after the tables were copied.
+    if (by_torch && dump::AllocationKind(allocation.kind) == dump::AllocationKind::caching) continue;
+    if (!placed[row]) add_alone(out, block_of(allocation, row));
   }
   return out;
 }

@@ -1,6 +1,7 @@
 """Exports for PyTorch's memory viewer: what torch's own functions and the viewer make of them, against the JSON export."""
 import base64
 import json
+import os
 import pathlib
 import pickle
 import pickletools
@@ -241,3 +242,132 @@ def test_the_viewer(trained, leaking):
         viewer = the_viewer_draws(exported)
         assert any(".py:" in text for text in viewer.timeline(0)["about"])
     assert "parameter" in the_viewer_draws(trained).categories
+
+
+FAKE = harness.ROOT / ".cache" / "fake-cuda" / "bin" / "python"
+MEBIBYTE = 1 << 20
+
+
+@pytest.fixture(scope="module", params=["", "expandable_segments:True"])
+def on_devices(request, tmp_path_factory):
+    """The double of CUDA: the export, torch's own snapshot, and what the program knows."""
+    if not FAKE.exists():
+        pytest.skip("no CUDA build of torch: scripts/fake-cuda was not run")
+    folder = tmp_path_factory.mktemp("devices")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(harness, "PYTHON", str(FAKE))
+        patch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
+        patch.setenv("PYTORCH_CUDA_ALLOC_CONF", request.param)
+        done = harness.run("cuda_viewer.py", folder=folder, fake_cuda_devices=2)
+    assert done.returncode == 0, done.stderr
+    known = harness.truth(folder)
+    return Exported(known["dump"], folder), pickle.loads((folder / "snapshot.pickle").read_bytes()), known
+
+
+def torchs(segment):
+    """A segment without stacks, and without what torch leaves behind in blocks that are free."""
+    return {**{key: value for key, value in segment.items() if key in SEGMENT - {"frames", "blocks"}}, "blocks": [
+        (block["address"], block["size"], block["state"], block["requested_size"] if block["state"] != "inactive" else 0)
+        for block in segment["blocks"]]}
+
+
+def test_segments_of_a_device_are_torchs_own(on_devices):
+    exported, snapshot, known = on_devices
+    as_documented(exported)
+    assert exported.names[:3] == ["cuda:0", "cuda:1", "cpu"]
+    ours = [torchs(segment) for device in ("cuda:0", "cuda:1") for segment in exported.segments(device)]
+    theirs = [torchs(segment) for segment in snapshot["segments"]]
+
+    def order(segment):
+        return segment["address"]
+
+    assert sorted(ours, key=order) == sorted(theirs, key=order) and len(ours) >= 5
+    assert {segment["segment_pool_id"] for segment in ours} == {(0, 0), (0, 1)}
+    assert len({segment["stream"] for segment in ours}) == 2
+    settings = exported.snapshot["allocator_settings"]
+    assert {key: snapshot["allocator_settings"][key] for key in settings} == settings
+
+
+def test_the_keys_are_torchs_own(on_devices):
+    exported, snapshot, known = on_devices
+    assert set(snapshot) >= set(exported.snapshot) - {"tensorscope"}
+    assert set(snapshot["segments"][0]) == SEGMENT and set(snapshot["segments"][0]["blocks"][0]) == BLOCK
+
+
+def test_blocks_of_a_device_have_their_stacks(on_devices):
+    exported, snapshot, known = on_devices
+    blocks = {block["address"]: block for segment in exported.segments("cuda:0") for block in segment["blocks"]}
+    for pointer in known["facts"]["kept"]:
+        frames = [(frame["name"], frame["filename"].rsplit("/", 1)[-1]) for frame in blocks[pointer]["frames"]]
+        assert ("take", "cuda_viewer.py") in frames and ("holes", "cuda_viewer.py") in frames
+    live = [block for device in ("cuda:0", "cuda:1") for segment in exported.segments(device) for block in segment["blocks"]
+            if block["state"] == "active_allocated"]
+    assert live and all(block["frames"] for block in live)
+    assert {event["addr"] for device in ("cuda:0", "cuda:1") for event in exported.trace(device) if event["action"] == "alloc"} == {
+        block["address"] for block in live}
+
+
+def test_sums_of_devices(on_devices):
+    exported, snapshot, known = on_devices
+    totals = {row["device"]: row for row in exported.json["totals"]["devices"]}
+    for device in ("cuda:0", "cuda:1", "cpu"):
+        assert sum(segment["allocated_size"] for segment in exported.segments(device)) == totals[device]["live_bytes"] > 0
+    for device in ("cuda:0", "cuda:1"):
+        stats = known["facts"]["devices"][device]
+        assert sum(segment["total_size"] for segment in exported.segments(device)) == stats["reserved"]
+    assert sum(segment["total_size"] for segment in exported.segments("page-locked host memory")) >= 5000 * 4
+
+
+def test_torchs_functions_on_devices(on_devices):
+    torchs_functions_work(on_devices[0])
+
+
+@pytest.mark.skipif(not memory_viewer.FOLDER, reason="TENSORSCOPE_MEMORY_VIZ names no copy of PyTorch's viewer")
+def test_the_viewer_on_devices(on_devices):
+    viewer = the_viewer_draws(on_devices[0])
+    assert any("cuda_viewer.py" in text for text in viewer.timeline(0)["about"])
+
+
+def segments_report(dump):
+    return harness.cli("report", dump, "--segments", "--top", "0", env={**os.environ, "COLUMNS": "200"}).stdout
+
+
+def test_the_report_of_segments(on_devices):
+    exported, snapshot, known = on_devices
+    text = segments_report(known["dump"])
+    first, second = text.split("segments of cuda:1")
+    assert "torch's own snapshot" in first and "torch's own snapshot" in second
+    for device, part in (("cuda:0", first), ("cuda:1", second)):
+        segments = exported.segments(device)
+        counted = re.search(r"^  reserved +(\S+ MiB) +(\d+) segments?", part, re.MULTILINE)
+        reserved = sum(segment["total_size"] for segment in segments)
+        assert (counted[1], int(counted[2])) == (f"{reserved / MEBIBYTE:.1f} MiB", len(segments))
+        addresses = re.findall(r"^  (0x[0-9a-f]+) .*[#.+w]{40}$", part, re.MULTILINE)
+        assert sorted(int(address, 16) for address in addresses) == sorted(segment["address"] for segment in segments)
+        free = [block["size"] for segment in segments for block in segment["blocks"] if block["state"] == "inactive"]
+        assert f"fragmentation {round(100 * (1 - max(free) / sum(free)))} %" in part
+    assert "private pool (0, 1)" in first and "stream 0x" in first
+
+
+@pytest.mark.parametrize("how", ["cudaMallocAsync", "no caching"])
+def test_devices_without_a_cache(how, tmp_path, monkeypatch):
+    if not FAKE.exists():
+        pytest.skip("no CUDA build of torch: scripts/fake-cuda was not run")
+    monkeypatch.setattr(harness, "PYTHON", str(FAKE))
+    if how == "no caching":
+        monkeypatch.setenv("PYTORCH_NO_CUDA_MEMORY_CACHING", "1")
+    else:
+        monkeypatch.setenv("PYTORCH_CUDA_ALLOC_CONF", "backend:cudaMallocAsync")
+    done = harness.run_source("import torch, truth\nkept = [torch.ones(100 * n, device='cuda') for n in range(1, 9)]\ntruth.moment()\n",
+                              folder=tmp_path)
+    assert done.returncode == 0, done.stderr
+    dump = harness.truth(tmp_path)["dump"]
+    exported = Exported(dump, tmp_path)
+    as_documented(exported)
+    torchs_functions_work(exported)
+    rows = exported.allocations("cuda:0")
+    assert len(rows) >= 8
+    assert sorted((segment["address"], segment["total_size"]) for segment in exported.segments("cuda:0")) == sorted(
+        (row["pointer"], row["nbytes"]) for row in rows)
+    text = segments_report(dump)
+    assert "from calls of the CUDA runtime: streams and pools are not known" in text and "private" not in text

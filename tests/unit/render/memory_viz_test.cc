@@ -186,6 +186,17 @@ TEST_F(MemoryVizTest, ABlockThatWasFreedMeanwhileIsNotShown) {
   EXPECT_THAT(actions(snapshot["device_traces"][0]), ElementsAre("snapshot"));
 }
 
+TEST_F(MemoryVizTest, BlocksInSegmentsThatTorchDidNotTell) {
+  block(0x1000, 512, 2'000'000'000, 0);
+  block(0x5000, 512, 2'000'000'000, 0);
+  segment(0x1000, {{512, kAllocated}});
+  devices_[0].segments_from = uint8_t(dump::SegmentSource::runtime_calls);
+  const json segments = exported()["segments"];
+  ASSERT_EQ(segments.size(), 2u);
+  EXPECT_EQ(segments[0]["address"], 0x1000);
+  EXPECT_EQ(segments[1]["address"], 0x5000);
+}
+
 TEST_F(MemoryVizTest, BlocksOfADeviceWithoutSegments) {
   block(0x5000, 512, 2'000'000'000, 1);
   const json snapshot = exported();
