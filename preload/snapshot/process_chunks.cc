@@ -49,8 +49,12 @@ std::vector<flatbuffers::Offset<dump::KeyValue>> option_rows(Chunk& chunk) {
   return options.rows;
 }
 
-bool asked_for(Subject subject) {
+// One line is enough to say that CUDA is not there.
+bool worth_saying(Subject subject) {
   switch (subject) {
+    case Subject::cuda_runtime:
+    case Subject::device_memory:
+      return coverage(Subject::cuda_memory).seen.load(std::memory_order_acquire) != Seen::not_applicable;
     case Subject::driver_memory:
       return options().cupti != CuptiMode::off;
     case Subject::launches:
@@ -147,7 +151,7 @@ bool write_coverage(DumpFile& file) {
   };
   if (const char* why = off_reason()) add("recording", Seen::no, why, 0);
   for (size_t i = 0; i < size_t(Subject::count_); ++i) {
-    if (!asked_for(Subject(i))) continue;
+    if (!worth_saying(Subject(i))) continue;
     const CoverageEntry& entry = coverage(Subject(i));
     add(subject_name(Subject(i)), entry.seen.load(), entry.detail.load(), entry.missed.load());
   }

@@ -1,7 +1,7 @@
 """What a dump says of a CUDA device beyond torch's reports (DEVM, RUNT), on the double of the CUDA libraries: against torch's own
 snapshot, what the program took, and what the double has given out."""
 import os
-import pathlib
+import sys
 
 import pytest
 
@@ -319,3 +319,16 @@ def test_no_device_is_visible(tmp_path, monkeypatch):
     exported = harness.load(dump)
     assert coverage(exported, "device memory")["seen"] == "not_applicable"
     assert coverage(exported, "CUDA runtime calls")["seen"] == "yes"
+
+
+def test_a_build_of_torch_without_cuda(tmp_path, monkeypatch):
+    monkeypatch.setattr(harness, "PYTHON", sys.executable)
+    source = ("import torch, truth\nkept = torch.ones(5)\ndump = truth.moment()\n"
+              "print('libnvidia-ml' in open('/proc/self/maps').read())\n")
+    done = harness.run_source(source, folder=tmp_path)
+    assert done.stdout == "False\n", done.stderr
+    (dump,) = harness.dumps(tmp_path, "*.1.tscope")
+    assert dump_reader.device_memory(dump) == {} and dump_reader.runtime_blocks(dump) == []
+    subjects = {row["subject"]: row["seen"] for row in harness.load(dump)["coverage"]}
+    assert subjects["CUDA memory"] == "not_applicable"  # which says it once
+    assert not {"CUDA runtime calls", "device memory"} & set(subjects)
