@@ -47,7 +47,7 @@ std::string where_from(const DeviceMemory& memory) {
 // Whose requests a segment serves: "default stream", "stream 0x55d0c0ffee00, private pool (0, 1), small".
 std::string serves(uint64_t stream, uint64_t pool, uint64_t user, bool small) {
   std::string text = stream == 0 ? "default stream" : fmt::format("stream {:#x}", stream);
-  if (pool != 0 || user != 0) text += fmt::format(", private pool ({}, {})", pool, user);
+  if (pool != 0 || user != 0) text += fmt::format(", private pool ({}, {})", user, pool);  // in torch's order
   return text + (small ? ", small" : "");
 }
 

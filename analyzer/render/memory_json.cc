@@ -51,7 +51,7 @@ Json segment(const model::DeviceMemory& memory, const model::Segment& s) {
           {"active", s.active},
           {"requested", number_or_null(s.requested)},
           {"stream", s.stream},
-          {"pool", {s.pool, s.pool_user}},
+          {"pool", {s.pool_user, s.pool}},
           {"small", s.small},
           {"expandable", s.expandable},
           {"blocks", blocks}};

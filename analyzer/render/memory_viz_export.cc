@@ -115,7 +115,7 @@ class MemoryVizExport {
       field("requested_size", requested);
       field("stream", segment.stream);
       field("segment_type", segment.small ? "small" : "large");
-      key("segment_pool_id"), pickle_.pair(segment.pool, segment.pool_user);
+      key("segment_pool_id"), pickle_.pair(segment.pool_user, segment.pool);
       key("is_expandable"), pickle_.boolean(segment.expandable);
       frames(segment.site);
       list("blocks", [&] {
@@ -178,7 +178,7 @@ class MemoryVizExport {
         field("addr", block.address);
         write_meaning(block);
       }
-      key("pool_id"), pickle_.pair(segment.pool, segment.pool_user);
+      key("pool_id"), pickle_.pair(segment.pool_user, segment.pool);
       pickle_.end_dict();
     }
     if (devices_.failed() == device) write_failure(device);

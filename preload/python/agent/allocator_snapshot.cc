@@ -50,7 +50,7 @@ class Reader {
   // The keys: torch/csrc/cuda/Module.cpp, THCPModule_memorySnapshot, 1.13 to 2.14; older ones lack some.
   bool read_segment(Object* segment) {
     uint64_t device = UINT64_MAX, address = 0, size = 0, allocated = 0, active = 0, requested = 0, stream = 0;
-    uint64_t pool = 0, pool_user = 0;
+    uint64_t pool_user = 0, pool = 0;
     bool small = false, expandable = false;
     Object* blocks = nullptr;
     each_entry(gil_, segment, [&](Object* key, Object* value) {
@@ -72,8 +72,8 @@ class Reader {
       } else if (name == "segment_type") {
         small = text_of(gil_, value) == "small";
       } else if (name == "segment_pool_id") {
-        pool = number_at(value, 0);  // of a capture; the other one is that of a pool which the program made
-        pool_user = number_at(value, 1);
+        pool_user = number_at(value, 0);
+        pool = number_at(value, 1);
       } else if (name == "is_expandable") {
         expandable = is_exactly(value, gil_->PyBool_Type) && gil_->PyObject_IsTrue(value) == 1;
       } else if (name == "blocks") {

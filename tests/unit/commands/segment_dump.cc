@@ -39,7 +39,7 @@ DumpBuilder segment_dump() {
   first.segments.push_back(segment(kBase + 0xa0000000, {{10, kAllocated}, {10, kPending}}));
   first.segments.back().stream = 0x55d0c0ffee00;
   first.segments.push_back(segment(kBase + 0xb0000000, {{12, kAllocated}, {8, kFree}}));
-  first.segments.back().pool_user = 1;
+  first.segments.back().pool = 1;
   first.segments.push_back(segment(kBase + 0x100000000, {{70, kAllocated}, {50, kFree}}));
   first.segments.back().flags = uint8_t(dump::SegmentFlag::expandable);
   first.segments.push_back(segment(kBase + 0x200000000, {{1, kAllocated}, {1, kFree}}));

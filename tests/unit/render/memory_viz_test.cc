@@ -139,7 +139,7 @@ TEST_F(MemoryVizTest, SegmentsAsTorchToldThem) {
   block(0x7f0000000000, 2 * kMiB, 2'000'000'000, 0);
   segment(0x7f0000000000, {{2 * kMiB, kAllocated, 2 * kMiB - 100}, {kMiB, kPending, kMiB}, {7 * kMiB, kFree}}).stream =
       77;
-  devices_[0].segments[0].pool_user = 3;
+  devices_[0].segments[0].pool = 3;
   devices_[0].segments[0].expandable = true;
   const json snapshot = exported();
   ASSERT_EQ(snapshot["segments"].size(), 1u);
