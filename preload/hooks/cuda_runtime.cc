@@ -132,11 +132,11 @@ constexpr bool is_host(RuntimeKind kind) { return kind == RuntimeKind::pinned ||
 
 void ended(const Caller& caller, Call call, Word error, RuntimeKind kind, const void* pointer, uint64_t nbytes) {
   HookScope scope;
-  if (!scope || !options().cuda_runtime) return;
+  if (!scope) return;
   constexpr int8_t kCuda = 1;
   if (int(error) == kSuccess) {
     if (caller.by_torch) out_of_memory::allocation_succeeded();
-    if (pointer == nullptr) return;
+    if (pointer == nullptr || !options().cuda_runtime) return;
     live::RuntimeBlock block;
     block.pointer = pointer;
     block.nbytes = nbytes;
