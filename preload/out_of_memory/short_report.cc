@@ -93,10 +93,12 @@ void write_limits(const ReportFacts& facts, ReportText& text) {
     text.line("  %s: %s, of which %s was left", limit_text(failure.limit), ByteText(failure.limit_bytes).text,
               ByteText(failure.left_bytes).text);
   }
-  char driver[96] = "";
+  char driver[160] = "";
   if (facts.driver_total != 0) {
-    snprintf(driver, sizeof(driver), "; the driver has %s free of %s", ByteText(facts.driver_free).text,
-             ByteText(facts.driver_total).text);
+    char others[48] = "";
+    if (facts.others != 0) snprintf(others, sizeof(others), ", others hold %s", ByteText(facts.others).text);
+    snprintf(driver, sizeof(driver), "; the driver has %s free of %s%s", ByteText(facts.driver_free).text,
+             ByteText(facts.driver_total).text, others);
   }
   if (facts.reserved != 0) {
     text.line("  torch's allocator on %s: %s in use, %s cached%s", DeviceText(facts.device).text,
@@ -270,6 +272,45 @@ void fill_failure(const ReportSources& sources, ReportFacts& facts) {
   }
 }
 
+void fill_driver(const ReportSources& sources, ReportFacts& facts) {
+  if (facts.device.type != kCuda) return;
+  const snapshot::DriverFacts* driver = sources.driver.of(facts.device.index);
+  if (driver == nullptr) return;
+  facts.driver_total = driver->total;
+  facts.driver_free = driver->free;
+  for (size_t i = 0; i < driver->processes_count; ++i) {
+    const uint64_t bytes = driver->processes[i].bytes;
+    if (bytes != UINT64_MAX) facts.others += bytes;
+  }
+}
+
+// Of the pool that every request may use: a private pool's pieces are of no use to others.
+uint64_t largest_free(const snapshot::DeviceSegments& device) {
+  uint64_t largest = 0;
+  size_t block = 0;
+  for (const dump::Segment& segment : device.segments) {
+    const size_t end = std::min(block + segment.blocks(), device.blocks.size());
+    for (; block < end; ++block) {
+      const bool common = segment.pool() == 0 && segment.pool_user() == 0;
+      const dump::SegmentBlock& row = device.blocks[block];
+      if (common && row.state() == dump::BlockState::free) largest = std::max(largest, row.size());
+    }
+  }
+  return largest;
+}
+
+void fill_pieces(const ReportSources& sources, ReportFacts& facts) {
+  if (facts.device.type != kCuda || facts.reserved == 0) return;
+  if (sources.allocator.complete) {
+    for (const snapshot::DeviceSegments& device : sources.allocator.devices) {
+      if (device.device == facts.device.index) facts.largest_free = largest_free(device);
+    }
+    return;
+  }
+  uint64_t outside = 0;
+  facts.largest_free = largest_free(snapshot::derive_segments(sources.tables.view, facts.device, outside));
+}
+
 void fill_node(const ReportSources& sources, ReportFacts& facts) {
   if (sources.failure.node == 0 || sources.classes == nullptr) return;
   for (const live::NodeEntry& node : sources.tables.view.nodes) {
@@ -353,7 +394,9 @@ void fill_holdings(const ReportSources& sources, ReportFacts& facts) {
 void print_report(const ReportSources& sources) {
   ReportFacts facts;
   fill_failure(sources, facts);
+  fill_driver(sources, facts);
   run_if_memory_lasts([&] { fill_node(sources, facts); });
+  run_if_memory_lasts([&] { fill_pieces(sources, facts); });
   if (sources.tensors_known) run_if_memory_lasts([&] { fill_holdings(sources, facts); });
   ReportText text;
   write_report(facts, text);

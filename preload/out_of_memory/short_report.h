@@ -13,6 +13,8 @@
 #include "out_of_memory/failure.h"
 #include "out_of_memory/holdings.h"
 #include "out_of_memory/places.h"
+#include "snapshot/devices/driver.h"
+#include "snapshot/devices/segments.h"
 #include "snapshot/metadata/object_class.h"
 
 namespace tensorscope::out_of_memory {
@@ -51,8 +53,8 @@ struct ReportFacts {
   // The device whose memory this is about; of its allocator and its driver.
   Device device;
   uint64_t allocated = 0, reserved = 0;
-  uint64_t largest_free = 0;  // piece of what is cached
-  uint64_t driver_total = 0, driver_free = 0;
+  uint64_t largest_free = 0;                               // piece of what is cached
+  uint64_t driver_total = 0, driver_free = 0, others = 0;  // others: of other processes
 
   bool holdings_known = false;
   uint64_t bytes = 0;
@@ -77,7 +79,9 @@ struct ReportSources {
   const Failure& failure;
   const DumpTables& tables;
   snapshot::ObjectClasses* classes = nullptr;  // null: torch's objects are not to be looked at
-  bool tensors_known = false;                  // TensorFacts were kept
+  const snapshot::AllocatorSnapshot& allocator;
+  const snapshot::DriverAnswers& driver;  // that was waited for
+  bool tensors_known = false;             // TensorFacts were kept
   const char* path = "";
   const char* summary = "";
 };

@@ -298,11 +298,13 @@ struct SummaryText {
 };
 
 // What phases 1 and 2 have found, for a person who waits for an answer.
-void print_short_report(const DumpRequest& request, const Tables& tables, const Graph& graph,
-                        const python::Findings& found, const char* path, const char* summary) {
+void print_short_report(const DumpRequest& request, Tables& tables, const Graph& graph, const python::Findings& found,
+                        const char* path, const char* summary) {
   const out_of_memory::DumpTables rows = {tables.view, tables.facts.rows(), graph, found.references};
   ObjectClasses* const classes = tables.reader != nullptr ? &tables.reader->classes() : nullptr;
-  out_of_memory::print_report({*request.failure, rows, classes, tables.facts_known, path, summary});
+  tables.driver.wait();
+  out_of_memory::print_report(
+      {*request.failure, rows, classes, found.allocator, tables.driver, tables.facts_known, path, summary});
 }
 
 // `directory` outlives the file.

@@ -16,6 +16,7 @@ import statistics
 import subprocess
 import sys
 import tempfile
+import time
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BUILD = pathlib.Path(os.environ.get("TENSORSCOPE_BUILD", ROOT / "build"))
@@ -131,23 +132,36 @@ def pairs(arguments):
 # ---- eight threads --------------------------------------------------------------------------------------------------
 
 
+def timed(loop, threads, count):
+    """(wall time, processor time) of a pair, in nanoseconds: a machine with other work to do disturbs the latter less."""
+    before = time.process_time_ns()
+    wall = loop(threads, count, BLOCK_BYTES)
+    pairs = threads * count
+    return wall / pairs, (time.process_time_ns() - before) / pairs
+
+
 def target_threads(loop_path, threads, count, blocks):
-    loop = loaded_loop(loop_path)
-    loop(int(threads), int(count), BLOCK_BYTES)
-    print(json.dumps([int(threads) * int(count) / loop(int(threads), int(count), BLOCK_BYTES) * 1e3 for _ in range(int(blocks))]))
+    loop, threads, count = loaded_loop(loop_path), int(threads), int(count)
+    timed(loop, threads, count)
+    rows = [timed(loop, threads, count) for _ in range(int(blocks))]
+    print(json.dumps([statistics.median(column) for column in zip(*rows)]))
 
 
 def target_switched(loop_path, threads, count, blocks):
-    """The same with recording switched on and off inside one process: what the tables and stacks cost, without the hooks themselves."""
+    """The same with recording switched on and off inside one process: tables and stacks, without the hooks themselves."""
     import overhead
 
     loop, word = loaded_loop(loop_path), overhead.state_word()
     threads, count = int(threads), int(count)
-    took = {overhead.RECORDING: [], overhead.OFF: []}
-    for state in (overhead.RECORDING, overhead.OFF) * int(blocks):
-        word.value = state
-        took[state].append(loop(threads, count, BLOCK_BYTES))
-    print(json.dumps([off / on for on, off in list(zip(took[overhead.RECORDING], took[overhead.OFF]))[1:]]))
+    rows = []
+    for pair in range(int(blocks)):
+        took = {}
+        for state in ((overhead.RECORDING, overhead.OFF), (overhead.OFF, overhead.RECORDING))[pair % 2]:
+            word.value = state
+            took[state] = timed(loop, threads, count)
+        rows.append([off / on for off, on in zip(took[overhead.OFF], took[overhead.RECORDING])])
+    word.value = overhead.RECORDING
+    print(json.dumps(list(zip(*rows[1:]))))
 
 
 def spread(ratios):
@@ -156,19 +170,21 @@ def spread(ratios):
 
 
 def threads(arguments):
-    ratios, rates = [], {True: [], False: []}
+    ratios, walls = [], []
     with tempfile.TemporaryDirectory() as folder:
         loop, _ = compiled(folder)
         for pair in range(arguments.repeat):
-            rate = {}
+            took = {}
             for preload in ((True, False), (False, True))[pair % 2]:
-                out, _ = run("threads", loop, arguments.threads, arguments.count, 3, preload=preload, folder=folder)
-                rate[preload] = statistics.median(json.loads(out))
-                rates[preload].append(rate[preload])
-            ratios.append(rate[True] / rate[False])
-        switched = json.loads(run("switched", loop, arguments.threads, arguments.count, 12, folder=folder)[0])
-    print(f"{arguments.threads} threads: {statistics.median(rates[False]):.3f} million pairs a second without the preload, "
-          f"{statistics.median(rates[True]):.3f} with: ratio {spread(ratios)}; recording on against off in one process: {spread(switched)}")
+                took[preload] = json.loads(run("threads", loop, arguments.threads, arguments.count, 5, preload=preload, folder=folder)[0])
+            ratios.append([without / with_it for without, with_it in zip(took[False], took[True])])
+            walls.append([took[False][0], took[True][0]])
+        switched = json.loads(run("switched", loop, arguments.threads, arguments.count, 30, folder=folder)[0])
+    without, with_it = (statistics.median(column) for column in zip(*walls))
+    print(f"{arguments.threads} threads, a malloc/free pair: {without:.0f} ns without the preload, {with_it:.0f} ns with")
+    for what, column, pairs in zip(("by wall time", "by processor time"), zip(*ratios), switched):
+        print(f"  throughput {what}: with the preload against without {spread(column)}; "
+              f"recording on against off in one process {spread(pairs)}")
 
 
 def main():
