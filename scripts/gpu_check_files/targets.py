@@ -129,10 +129,12 @@ def target_pinned():
 
 
 def target_outside():
-    """Memory that torch does not know of."""
+    """Memory that torch does not know of, by the function that any other library of the process would be bound to."""
     torch.ones(1, device="cuda")
     pointer = ctypes.c_void_p()
-    assert runtime().cudaMalloc(ctypes.byref(pointer), ctypes.c_size_t(64 * MEBIBYTE)) == 0
+    everybody = ctypes.CDLL(None)
+    library = everybody if hasattr(everybody, "cudaMalloc") else runtime()
+    assert library.cudaMalloc(ctypes.byref(pointer), ctypes.c_size_t(64 * MEBIBYTE)) == 0
     moment(pointer=pointer.value, nbytes=64 * MEBIBYTE)
 
 

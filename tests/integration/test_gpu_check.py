@@ -1,0 +1,43 @@
+"""scripts/gpu-check, which is for a real GPU, on the double of the CUDA libraries: every check runs, and what cannot work there says so."""
+import subprocess
+import sys
+
+import pytest
+
+import harness
+
+FAKE = harness.ROOT / ".cache" / "fake-cuda" / "bin" / "python"
+SCRIPT = harness.ROOT / "scripts" / "gpu-check"
+LIMIT = 1200  # a hang: some thirty processes import torch
+
+
+def gpu_check(python, *arguments):
+    return subprocess.run([SCRIPT, "--python", str(python), "--library", harness.LIBRARY, "--tensorscope", harness.CLI, *arguments],
+                          capture_output=True, text=True, timeout=LIMIT, stdin=subprocess.DEVNULL)
+
+
+def test_no_gpu_is_one_clear_line():
+    done = gpu_check(sys.executable)
+    assert done.returncode == 2
+    assert done.stdout.count("\n") == 1 and "has no CUDA build of PyTorch that sees a GPU" in done.stdout
+    assert done.stderr == ""
+
+
+def test_not_built_is_one_clear_line(tmp_path):
+    done = subprocess.run([SCRIPT, "--library", tmp_path / "none.so"], capture_output=True, text=True, timeout=LIMIT)
+    assert done.returncode == 2
+    assert done.stdout.count("\n") == 1 and "build first" in done.stdout
+
+
+@pytest.mark.skipif(not FAKE.exists(), reason="no CUDA build of torch: scripts/fake-cuda was not run")
+def test_every_check_on_the_double(monkeypatch):
+    monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
+    monkeypatch.delenv("PYTORCH_CUDA_ALLOC_CONF", raising=False)
+    done = gpu_check(FAKE, "--overhead-pairs", "1", "--overhead-seconds", "0.5")
+    about, *lines = done.stdout.splitlines()
+    assert "a double of NVIDIA's libraries" in about
+    assert len(lines) >= 20
+    assert {line[:8].strip() for line in lines} <= {"ok", "skipped"}, done.stdout
+    skipped = [line for line in lines if line.startswith("skipped")]
+    assert all("torch.compile" in line or "CUPTI" in line for line in skipped), skipped
+    assert done.returncode == 0
