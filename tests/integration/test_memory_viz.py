@@ -284,6 +284,7 @@ def test_segments_of_a_device_are_torchs_own(on_devices):
     assert sorted(ours, key=order) == sorted(theirs, key=order) and len(ours) >= 5
     assert {segment["segment_pool_id"] for segment in ours} == {(0, 0), (0, 1)}
     assert len({segment["stream"] for segment in ours}) == 2
+    assert {block[2] for segment in ours for block in segment["blocks"]} == {"active_allocated", "active_pending_free", "inactive"}
     settings = exported.snapshot["allocator_settings"]
     assert {key: snapshot["allocator_settings"][key] for key in settings} == settings
 

@@ -32,6 +32,9 @@ with torch.cuda.use_mem_pool(pool):
 there = take(7, "cuda:1")
 pinned = torch.empty(5000, pin_memory=True)
 on_cpu = [torch.ones(1000 * number) for number in range(1, 8)]
+lent = take(12)
+lent.record_stream(other)
+del lent  # its block waits until the allocator is asked again
 if folder := os.environ.get("TRUTH_DIR"):
     with open(os.path.join(folder, "snapshot.pickle"), "wb") as file:
         pickle.dump(torch.cuda.memory._snapshot(), file)
