@@ -116,7 +116,7 @@ class DeviceMemory:
         self.segments = rows(chunk.Segments, chunk.SegmentsLength, address=lambda row: row.Address(), size=lambda row: row.Size(),
                              allocated=lambda row: row.Allocated(), active=lambda row: row.Active(),
                              requested=lambda row: row.Requested(), stream=lambda row: row.Stream(),
-                             pool=lambda row: (row.Pool(), row.PoolUser()), count=lambda row: row.Blocks(),
+                             pool=lambda row: (row.PoolUser(), row.Pool()), count=lambda row: row.Blocks(),
                              small=lambda row: bool(row.Flags() & 1), expandable=lambda row: bool(row.Flags() & 2))
         at = 0
         for segment in self.segments:
