@@ -372,3 +372,27 @@ def test_devices_without_a_cache(how, tmp_path, monkeypatch):
         (row["pointer"], row["nbytes"]) for row in rows)
     text = segments_report(dump)
     assert "from calls of the CUDA runtime: streams and pools are not known" in text and "private" not in text
+
+
+def test_the_failure_is_an_event_of_its_device(tmp_path, monkeypatch):
+    if not FAKE.exists():
+        pytest.skip("no CUDA build of torch: scripts/fake-cuda was not run")
+    monkeypatch.setattr(harness, "PYTHON", str(FAKE))
+    done = harness.run_source("import torch\n"
+                              "kept = [torch.empty(20 << 20, dtype=torch.uint8, device='cuda') for _ in range(5)]\n"
+                              "def too_much():\n    return torch.empty(1 << 30, dtype=torch.uint8, device='cuda')\n"
+                              "try:\n    too_much()\nexcept torch.OutOfMemoryError:\n    print('caught')\n", folder=tmp_path)
+    assert done.stdout == "caught\n", done.stderr
+    dump, = harness.dumps(tmp_path, "*.oom-1.tscope")
+    exported = Exported(dump, tmp_path)
+    as_documented(exported)
+    torchs_functions_work(exported)
+    events = exported.trace("cuda:0")
+    # The viewer steps back through them: a segment is there before its block.
+    assert [event["action"] for event in events] == ["segment_alloc", "alloc"] * 5 + ["oom", "snapshot"]
+    failure = events[-2]
+    assert failure["size"] == 1 << 30 and 0 < failure["device_free"] < 256 * MEBIBYTE
+    assert ("too_much", 4) in [(frame["name"], frame["line"]) for frame in failure["frames"]]
+    if memory_viewer.FOLDER:
+        text = [row[0] for row in the_viewer_draws(exported).history(0)]
+        assert text[-2].startswith("OOM (requested 1.0GiB")
