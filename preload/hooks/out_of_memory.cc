@@ -9,6 +9,7 @@
 #include "hooks/throw_function.h"
 #include "out_of_memory/failing_thread.h"
 #include "out_of_memory/failure_record.h"
+#include "support/loaded_object.h"
 
 namespace tensorscope {
 
@@ -29,11 +30,20 @@ Word hook_cpu_out_of_memory(HOOK_PARAMETERS) {
 
 namespace {
 
+// The backend cudaMallocAsync does not report its failures: it allocates on the thread's current device, which the
+// runtime keeps in a word of the thread. cudaGetDevice(int*), CUDA 11 to 13.
+Device current_device() {
+  int (*get_device)(int*) = nullptr;
+  int index = -1;
+  if (!resolve("cudaGetDevice", get_device) || get_device(&index) != 0) return {};
+  return {.type = 1, .index = int8_t(index)};
+}
+
 __attribute__((noinline, cold)) void torch_may_throw(const hooks::TypeInfo* type, const void* thrower) {
   const HookScope scope;
   const bool out_of_memory = hooks::is_out_of_memory(type);
   if (!scope || !(out_of_memory || out_of_memory::t_runtime_call_failed)) return;
-  if (hooks::belongs_to_torch(type, thrower)) out_of_memory::torch_throws(out_of_memory);
+  if (hooks::belongs_to_torch(type, thrower)) out_of_memory::torch_throws(out_of_memory, current_device());
 }
 
 }  // namespace

@@ -70,8 +70,9 @@ void host_allocation_failed(size_t nbytes) {
   handle(failure);
 }
 
-void torch_throws(bool out_of_memory_type) {
+void torch_throws(bool out_of_memory_type, Device device) {
   Failure failure;
+  failure.device = device;
   if (take_failure(out_of_memory_type, failure)) handle(failure);
 }
 

@@ -8,13 +8,16 @@
 
 #include <cstddef>
 
+#include "live/ids.h"
+
 namespace tensorscope::out_of_memory {
 
 // c10's CPU allocator got no memory (c10::ProfiledCPUMemoryReporter::OutOfMemory).
 void host_allocation_failed(size_t nbytes);
 
-// torch throws an exception of c10; `out_of_memory_type`: a c10::OutOfMemoryError.
-void torch_throws(bool out_of_memory_type);
+// torch throws an exception of c10; `out_of_memory_type`: a c10::OutOfMemoryError. `device`: the one that the thread
+// uses, where nobody has said which one was asked.
+void torch_throws(bool out_of_memory_type, Device device);
 
 // Context: activation, the forked child.
 void start();

@@ -139,3 +139,18 @@ def runtime_blocks(path):
                       thread=lambda row: row.Thread(), kind=lambda row: RUNTIME_KINDS[row.Kind()],
                       by_torch=lambda row: bool(row.ByTorch()), device=lambda row: (row.DeviceType(), row.DeviceIndex()))
     return found
+
+
+KINDS = ("unknown", "device", "host", "pinned", "low_memory")
+
+
+def failure(path):
+    """The FAIL chunk, None where there is none."""
+    chunks = [table("Failure").GetRootAs(payload, 4) for payload in payloads(path, "FAIL")]
+    if not chunks:
+        return None
+    (row,) = chunks
+    return SimpleNamespace(
+        kind=KINDS[row.Kind()], limit=row.Limit(), device=(row.DeviceType(), row.DeviceIndex()), requested=row.Requested(),
+        allocated=row.AllocatorAllocated(), reserved=row.AllocatorReserved(), error=row.Error().decode(), site=row.Site(),
+        thread=row.Thread(), node=row.Node(), failed_ns=row.FailedNs(), failures=row.Failures(), without_dump=row.WithoutDump())
