@@ -1,7 +1,6 @@
 """Memory runs out: the dump at that moment says what failed, where, and who had the memory, and the program notices nothing.
 
 A target fails at many places in one process, which is run once with the preload and once alone."""
-import os
 import pathlib
 import re
 import subprocess
@@ -189,6 +188,21 @@ def test_with_no_memory_left_at_all(left, tmp_path, monkeypatch):
     dump.has_the_program(temporaries=len(dump.named("temporary")))  # the first thing that fails may be the temporary
 
 
+def cpp_frames(dump):
+    return [name for name, _, _ in dump.stack("native")]
+
+
+def test_in_a_cpp_program(tmp_path):
+    harness.needs_build_against_this_torch()
+    both = Both("oom_program", "cpu", folder=tmp_path, exit="never")
+    both.are_the_same(0)
+    assert both.seen.stdout.count("host: ") == 2
+    (dump,) = both.dumps  # of two failures at one place
+    assert (dump.failure.kind, dump.failure.requested) == ("host", 1 << 40)
+    assert any("fails(" in name for name in cpp_frames(dump)) and "main" in cpp_frames(dump)
+    assert len(dump.exported["tensors"]) == 11  # ten, and the temporary
+
+
 # ---- CUDA, on the double of its libraries -----------------------------------------------------------------------------------
 
 FAKE = harness.ROOT / ".cache" / "fake-cuda" / "bin" / "python"
@@ -301,6 +315,59 @@ def test_many_at_once_and_while_other_dumps_are_written(cuda, tmp_path):
     assert len(others) > 1 and all(dump_reader.failure(path) is None for path in others)
     for path in tmp_path.glob("*.tscope"):
         assert dump_reader.References(path).complete
+
+
+@on_cuda
+@pytest.mark.parametrize("setting", ["", "no cache"])
+def test_calls_of_the_runtime_that_fail(setting, cuda, tmp_path):
+    """Pinned memory, and a device's memory without torch's cache: torch throws what any failed call of CUDA leads to."""
+    with pytest.MonkeyPatch.context() as patch:
+        if setting:
+            patch.setenv("PYTORCH_NO_CUDA_MEMORY_CACHING", "1")
+        places = ["plain", "with_the_gil"] if setting else ["pinned", "pin_memory_thread"]
+        both = Both("oom_cuda.py", *places, folder=tmp_path, exit="never")
+    both.are_the_same(0)
+    assert len(both.dumps) == 2
+    for place in places:
+        dump = both.of(place) if place != "pin_memory_thread" else both.dumps[1]
+        failure = dump.failure
+        if setting:
+            assert (failure.kind, failure.device, failure.requested) == ("device", (1, 0), TOO_MUCH)
+            assert failure.error == "cudaMalloc: out of memory"
+            dump.has_the_program()
+        else:
+            assert failure.kind == "pinned" and failure.requested >= 32 * 4000 and "out of memory" in failure.error
+            assert dump_reader.References(dump.path).complete
+    if not setting:
+        assert "_pin_memory_loop" in both.dumps[1].functions() or "pin_memory" in both.dumps[1].functions()
+
+
+@pytest.fixture(scope="module")
+def cpp_on_cuda(cuda, tmp_path_factory):
+    """The C++ program, linked with the CUDA build's libraries."""
+    (torch,) = FAKE.parents[1].glob("lib/python*/site-packages/torch")
+    program = tmp_path_factory.mktemp("cpp") / "oom_program"
+    subprocess.run(["g++", "-std=c++20", "-w", "-O0", "-isystem", torch / "include", harness.PROGRAMS / "oom_program.cc", "-o", program,
+                    "-L", torch / "lib", f"-Wl,-rpath,{torch / 'lib'}", "-Wl,--no-as-needed", "-ltorch_cuda", "-ltorch_cpu",
+                    "-lc10_cuda", "-lc10", "-Wl,--allow-shlib-undefined"], check=True)
+    return program
+
+
+@on_cuda
+def test_in_a_cpp_program_on_a_device(cpp_on_cuda, tmp_path):
+    """It catches torch's exception by its class, whose type_info is then the program's own for all the process."""
+    outputs = []
+    for preload in (True, False):
+        settings = harness.environment(tmp_path, preload, exit="never", quiet=1, oom_report=0)
+        done = subprocess.run([cpp_on_cuda, "cuda", "uncaught"], env=settings, cwd=tmp_path, capture_output=True, text=True,
+                              timeout=harness.TIMEOUT)
+        outputs.append((done.returncode, done.stdout, done.stderr.count("c10::OutOfMemoryError")))
+    assert outputs[0] == outputs[1] and outputs[0][0] == -6 and outputs[0][1].count("device: ") == 2
+    dumps = dumps_of_failures(tmp_path)
+    assert [dump.failure.failures for dump in dumps] == [1, 3]  # main calls at two places
+    for dump in dumps:
+        assert (dump.failure.kind, dump.failure.device, dump.failure.requested) == ("device", (1, 0), TOO_MUCH)
+        assert any("fails(" in name for name in cpp_frames(dump)) and "main" in cpp_frames(dump)
 
 
 @on_cuda

@@ -165,7 +165,9 @@ def caught(place):
     try:
         place()
     except RuntimeError as error:
-        print(f"{type(error).__name__}: {str(error).splitlines()[0]}\n", end="", flush=True)
+        # What follows counts memory that another thread may just be giving back.
+        said = str(error).splitlines()[0].split(". GPU")[0]
+        print(f"{type(error).__name__}: {said}\n", end="", flush=True)
     finally:
         from_now_on(0)
 
