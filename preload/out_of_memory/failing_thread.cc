@@ -6,6 +6,7 @@
 #include "live/recorder.h"
 #include "out_of_memory/failure_limits.h"
 #include "out_of_memory/failure_record.h"
+#include "out_of_memory/limits.h"
 #include "out_of_memory/reserve.h"
 #include "snapshot/collector.h"
 #include "support/clock.h"
@@ -49,6 +50,20 @@ bool counts_for_a_dump(Failure& failure) {
   return dump;
 }
 
+// Which limit of the system has less left than was asked for. A cgroup's is none of them: it lets malloc succeed.
+void find_limit(Failure& failure) {
+  LimitReader reader;
+  const SystemMemory memory = reader.read();
+  for (const Limit limit : {Limit::address_space, Limit::data, Limit::machine}) {
+    const LimitState* state = memory.find(limit);
+    if (state == nullptr || !state->is_set() || state->left >= failure.requested) continue;
+    failure.limit = limit;
+    failure.limit_bytes = state->limit;
+    failure.left_bytes = state->left;
+    return;
+  }
+}
+
 void handle(Failure& failure) {
   const Unchanged unchanged;
   if (options().oom_dumps == 0) return;
@@ -56,6 +71,7 @@ void handle(Failure& failure) {
     counts_for_a_dump(failure);
     return;
   }
+  if (failure.kind == Kind::host) find_limit(failure);  // before our own address space is given back
   const ReserveInUse reserve;
   if (counts_for_a_dump(failure)) snapshot::write_failure(failure);
 }

@@ -142,6 +142,7 @@ def runtime_blocks(path):
 
 
 KINDS = ("unknown", "device", "host", "pinned", "low_memory")
+LIMITS = ("none", "device", "cgroup", "machine", "address_space", "data")
 
 
 def failure(path):
@@ -151,6 +152,6 @@ def failure(path):
         return None
     (row,) = chunks
     return SimpleNamespace(
-        kind=KINDS[row.Kind()], limit=row.Limit(), device=(row.DeviceType(), row.DeviceIndex()), requested=row.Requested(),
+        kind=KINDS[row.Kind()], limit=LIMITS[row.Limit()], limit_bytes=row.LimitBytes(), left_bytes=row.LeftBytes(), device=(row.DeviceType(), row.DeviceIndex()), requested=row.Requested(),
         allocated=row.AllocatorAllocated(), reserved=row.AllocatorReserved(), error=row.Error().decode(), site=row.Site(),
         thread=row.Thread(), node=row.Node(), failed_ns=row.FailedNs(), failures=row.Failures(), without_dump=row.WithoutDump())

@@ -109,6 +109,9 @@ def test_host_memory_runs_out(host):
     assert re.fullmatch(r"oom_cpu\.\d+\.oom-1\.tscope", dump.path.name)
     assert (failure.kind, failure.device, failure.requested) == ("host", (0, -1), 64 << 30)
     assert (failure.failures, failure.without_dump, failure.node) == (1, 0, 0)
+    # The limit, and what was left under it: 256 MiB when the program set it.
+    assert failure.limit == "address_space"
+    assert 200 << 20 < failure.left_bytes < 257 << 20 and failure.limit_bytes > failure.left_bytes
     assert dump.exported["process"]["trigger"] == "out_of_memory"
     assert dump.stack()[0][2] == line_of("oom_cpu.py", "torch.empty(TOO_MUCH")
     assert dump.functions() == ["fails", "plain", "caught", "<module>"]
