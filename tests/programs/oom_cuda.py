@@ -61,9 +61,10 @@ def forward(weight):
 
 def native_backward():
     loss = forward(torch.ones(3 * MEBIBYTE, device="cuda", requires_grad=True)).sum()
+    gradient = torch.ones_like(loss)
     torch.cuda.empty_cache()
     from_now_on(1000)
-    loss.backward()
+    loss.backward(gradient)
 
 
 def pinned():
@@ -120,7 +121,10 @@ def four_threads_often():
 
 def during_a_dump():
     """Dumps that others ask for are written all the while."""
-    libtensorscope = sys.modules.get("libtensorscope")
+    try:
+        import libtensorscope
+    except ImportError:
+        libtensorscope = None
     done = threading.Event()
 
     def ask():

@@ -10,7 +10,8 @@ namespace {
 
 __attribute__((noinline)) at::Tensor fails(const at::Tensor& x) {
   const at::Tensor temporary = x + 1;
-  return at::empty({int64_t{1} << 40}, x.options().dtype(at::kByte)) + temporary.sum();
+  const at::Tensor too_much = at::empty({int64_t{1} << 40}, x.options().dtype(at::kByte));
+  return too_much + temporary.sum();
 }
 
 }  // namespace
