@@ -12,6 +12,7 @@ import harness
 
 MEBIBYTE = 1 << 20
 LOW = 128 * MEBIBYTE
+FAKE = harness.ROOT / ".cache" / "fake-cuda" / "bin" / "python"
 
 
 def near(folder):
@@ -172,3 +173,15 @@ def test_without_the_option_growth_makes_no_dump(tmp_path):
     source = "import torch\nkept = [torch.ones(40 << 20, dtype=torch.uint8) for _ in range(3)]\n"
     assert harness.run_source(source, folder=tmp_path, exit="never").returncode == 0
     assert not harness.dumps(tmp_path)
+
+
+@pytest.mark.skipif(not FAKE.exists(), reason="no CUDA build of torch: scripts/fake-cuda was not run")
+def test_growth_is_that_of_all_devices_together(tmp_path, monkeypatch):
+    monkeypatch.setattr(harness, "PYTHON", str(FAKE))
+    monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
+    done = harness.run("cuda_growth.py", folder=tmp_path, dump_at_growth="32M", growth_keep=0, fake_cuda_devices=2, exit="never")
+    assert done.returncode == 0, done.stderr
+    dumps = harness.dumps(tmp_path)
+    assert [path.name.split(".")[-2] for path in dumps] == [f"growth-{number}" for number in (1, 2, 3, 4)]
+    live = [sum(row["live_bytes"] for row in harness.load(dump)["totals"]["devices"]) for dump in dumps]
+    assert all(later - earlier >= 32 * MEBIBYTE for earlier, later in zip([0, *live], live))
