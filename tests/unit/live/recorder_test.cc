@@ -487,5 +487,35 @@ TEST_F(RecorderTest, ThreadsHaveTheirKernelIdAndName) {
   tensor_destroyed(fresh());
 }
 
+std::vector<Growth> g_told;
+
+TEST_F(RecorderTest, GrowthAboveTheMarkIsTold) {
+  g_told.clear();
+  set_growth_function([](const Growth& growth) { g_told.push_back(growth); });
+  const uint64_t live = g_devices.row(DeviceTable::kCpu).bytes_live;
+  const uint64_t mapped = g_devices.row(DeviceTable::kCpu).bytes_mapped;
+  g_devices.look_above(DeviceTable::kCpu, live + 1000);
+  cpu_allocated(fresh(0), 1000);
+  EXPECT_TRUE(g_told.empty());
+  cpu_allocated(fresh(1), 1);
+  ASSERT_EQ(g_told.size(), 1u);
+  EXPECT_EQ(g_told[0].nbytes, 1u);
+  EXPECT_TRUE(g_told[0].may_wait);
+  EXPECT_EQ(g_devices.row(DeviceTable::kCpu).bytes_mapped, mapped);
+  memory_reported(fresh(2), 5, 0, 0, Device{});  // a mapped storage: a lock may be held
+  ASSERT_EQ(g_told.size(), 2u);
+  EXPECT_FALSE(g_told[1].may_wait);
+  EXPECT_EQ(g_devices.row(DeviceTable::kCpu).bytes_mapped, mapped + 5);
+  memory_reported(fresh(2), -5, 0, 0, Device{});
+  EXPECT_EQ(g_devices.row(DeviceTable::kCpu).bytes_mapped, mapped);
+  cpu_freed(fresh(0));
+  cpu_freed(fresh(1));
+  cpu_allocated(fresh(0), 1000);  // up to the mark again
+  EXPECT_EQ(g_told.size(), 2u);
+  cpu_freed(fresh(0));
+  g_devices.look_above(DeviceTable::kCpu, UINT64_MAX);
+  set_growth_function(nullptr);
+}
+
 }  // namespace
 }  // namespace tensorscope::live
