@@ -60,6 +60,14 @@ def loaded_loop(path):
     return loop
 
 
+def timed(loop, threads, count):
+    """(wall time, processor time) of a pair, in nanoseconds: a machine with other work to do disturbs the latter less."""
+    before = time.process_time_ns()
+    wall = loop(threads, count, BLOCK_BYTES)
+    pairs = max(threads, 1) * count
+    return wall / pairs, (time.process_time_ns() - before) / pairs
+
+
 # ---- from failure to the dump -------------------------------------------------------------------------------------
 
 
@@ -105,7 +113,7 @@ def target_pairs(loop_path, count):
 
     def block(state):
         word.value = state
-        return deep(10, lambda: loop(0, count, BLOCK_BYTES)) / count
+        return deep(10, lambda: timed(loop, 0, count))[1]
 
     for state in (overhead.RECORDING, overhead.OFF) * 2:
         block(state)
@@ -124,20 +132,12 @@ def pairs(arguments):
         result = json.loads(run("pairs", loop, arguments.count, before=[counter], folder=folder)[0])
     added = sorted(on - off for off, on in result["rows"])
     off = statistics.median(off for off, _ in result["rows"])
-    print(f"a malloc/free pair: {off:.0f} ns with recording off, {statistics.median(added):.0f} ns more with both stacks "
+    print(f"a malloc/free pair, processor time: {off:.0f} ns with recording off, {statistics.median(added):.0f} ns more with both stacks "
           f"(quartiles {added[len(added) // 4]:.0f} to {added[-1 - len(added) // 4]:.0f}); "
           f"calls of malloc and mmap by the library in {arguments.count} pairs: {result['calls']}")
 
 
 # ---- eight threads --------------------------------------------------------------------------------------------------
-
-
-def timed(loop, threads, count):
-    """(wall time, processor time) of a pair, in nanoseconds: a machine with other work to do disturbs the latter less."""
-    before = time.process_time_ns()
-    wall = loop(threads, count, BLOCK_BYTES)
-    pairs = threads * count
-    return wall / pairs, (time.process_time_ns() - before) / pairs
 
 
 def target_threads(loop_path, threads, count, blocks):
