@@ -2,8 +2,6 @@
 // runtime itself, and a runtime that is linked statically, passes by (docs/limits.md).
 //
 // The real function is looked up once for each place that calls: two libraries may use two versions of the runtime.
-#include <unistd.h>
-
 #include <cstdlib>
 #include <cstring>
 
@@ -11,7 +9,6 @@
 #include "hooks/hook.h"
 #include "live/recorder.h"
 #include "out_of_memory/failure_record.h"
-#include "support/message.h"
 #include "support/options.h"
 
 namespace tensorscope {
@@ -47,14 +44,21 @@ struct Caller {
   bool by_torch_pinner = false;  // libtorch_cuda, where torch's allocator of pinned memory is, or libc10_cuda
 };
 
+// A program that asks by a weak reference or dlsym whether there is a CUDA runtime finds ours: it hears that there is
+// no device, whatever it calls.
+int no_runtime() {
+  constexpr int kNoDevice = 100;  // cudaErrorNoDevice
+  return kNoDevice;
+}
+
 Caller look_up(Call call, const void* return_address) {
   const Binding binding = hooks::find_binding(name_of(call), return_address);
-  if (!binding.function) {
-    say("symbol lookup error: undefined symbol: %s (the CUDA runtime is not in the process)", name_of(call));
-    _exit(127);
-  }
   Caller caller;
   caller.function = binding.function;
+  if (!binding.function) {
+    caller.function = reinterpret_cast<void*>(no_runtime);
+    return caller;
+  }
   caller.get_device = reinterpret_cast<GetDevice>(hooks::find_binding("cudaGetDevice", binding.function).function);
   if (!binding.caller) return caller;
   const auto is = [&](const char* prefix) { return binding.caller.file_name_begins_with(prefix); };
@@ -81,6 +85,7 @@ class KnownCallers {
       if (present != 0) continue;
       if (entry.key.compare_exchange_strong(present, key, std::memory_order_acq_rel)) {
         const Caller found = look_up(call, return_address);
+        if (found.function == reinterpret_cast<void*>(no_runtime)) return found;  // it may still be loaded
         entry.get_device.store(found.get_device, std::memory_order_relaxed);
         entry.value.store(pack(found), std::memory_order_release);
         return found;

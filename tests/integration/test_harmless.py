@@ -125,6 +125,17 @@ def test_a_cpp_program_writes_its_exit_dump_before_static_destructors(how, statu
         assert len([tensor for tensor in leaked if tensor["shape"] == [16, 16]]) == int(known["leak"])
 
 
+def test_without_a_cuda_runtime_its_calls_say_that_there_is_no_device(tmp_path):
+    """A program that probes for the runtime finds our names: the answer must be one that it can live with."""
+    source = """
+import ctypes
+process, pointer = ctypes.CDLL(None), ctypes.c_void_p()
+print(process.cudaMalloc(ctypes.byref(pointer), ctypes.c_size_t(64)), process.cudaFree(None), pointer.value)
+"""
+    done = harness.run_source(source, folder=tmp_path)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "100 100 None\n", "")
+
+
 def test_nothing_reaches_standard_output(tmp_path):
     done = harness.run("ends.py", "return", folder=tmp_path)
     assert done.stdout == "before the end\n"
