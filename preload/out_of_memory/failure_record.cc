@@ -59,7 +59,7 @@ bool take_failure(bool out_of_memory_type, Failure& failure) {
   const Reported reported = t_reported;
   if (!out_of_memory_type && !called) return false;
   t_runtime_call_failed = t_reported.valid = false;
-  failure.kind = called ? t_failed_call.kind : Kind::device;
+  failure.kind = called ? t_failed_call.kind : failure.device.type != 0 ? Kind::device : Kind::unknown;
   failure.error = out_of_memory_type ? "c10::OutOfMemoryError" : error_of(t_failed_call.call);
   if (out_of_memory_type && reported.valid) {
     failure.kind = Kind::device;

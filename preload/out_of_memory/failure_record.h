@@ -27,7 +27,7 @@ inline void allocation_succeeded() {
 
 // What is known of the failure that this thread is about to throw; forgotten thereby. `out_of_memory_type`: what it
 // throws is c10::OutOfMemoryError; else a c10 exception, which is a failure for want of memory only where a call of the
-// runtime failed. False: it is not one.
+// runtime failed. False: it is not one. `failure.device` is what is assumed where nobody has said it.
 bool take_failure(bool out_of_memory_type, Failure& failure);
 
 }  // namespace tensorscope::out_of_memory

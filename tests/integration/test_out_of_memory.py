@@ -167,6 +167,20 @@ def test_an_exception_of_the_same_name_makes_no_dump(host):
     assert not [dump for dump in host.dumps if "same_name" in dump.functions()]
 
 
+def test_thrown_by_an_extension(tmp_path):
+    """As by an allocator that is plugged into torch: nobody reports anything, the class alone says what it is."""
+    harness.needs_build_against_this_torch()
+    done = harness.run_source(
+        "import ctypes, sys, torch\nkept = torch.ones(1000)\n"
+        "def asks():\n    temporary = kept + 1\n    return ctypes.CDLL(sys.argv[1]).throw_and_catch()\nprint(asks())\n",
+        str(harness.BUILD / "tests" / "programs" / "oom_thrower.so"), folder=tmp_path, exit="never")
+    assert (done.returncode, done.stdout) == (0, "1\n"), done.stderr
+    (dump,) = dumps_of_failures(tmp_path)
+    assert (dump.failure.kind, dump.failure.error, dump.failure.requested) == ("unknown", "c10::OutOfMemoryError", 0)
+    assert dump.functions() == ["asks", "<module>"]
+    assert len(dump.named("temporary")) == 1
+
+
 def test_at_most_so_many_dumps(tmp_path):
     harness.run("oom_cpu.py", "thousand", folder=tmp_path, exit="never", oom_interval_ms=0, oom_dumps=3)
     assert [(dump.number, dump.failure.failures) for dump in dumps_of_failures(tmp_path)] == [(1, 1), (2, 2), (3, 3)]

@@ -57,6 +57,17 @@ TEST_F(FailureRecordTest, FallsBackOnTheCall) {
   EXPECT_EQ(failure_.requested, 4096u);
 }
 
+TEST_F(FailureRecordTest, WhatNobodyReportedIsOfTheDeviceInUseOrUnknown) {
+  EXPECT_TRUE(take_failure(true, failure_));
+  EXPECT_EQ(failure_.kind, Kind::unknown);
+  EXPECT_EQ(failure_.limit, Limit::none);
+  failure_ = {};
+  failure_.device = kCuda2;
+  EXPECT_TRUE(take_failure(true, failure_));
+  EXPECT_EQ(failure_.kind, Kind::device);
+  EXPECT_EQ(failure_.device.index, 2);
+}
+
 TEST_F(FailureRecordTest, AnExceptionOfC10IsAFailureAfterAFailedCallAlone) {
   EXPECT_FALSE(take_failure(false, failure_));
   runtime_call_failed(Kind::pinned, kHost, 4096, "cudaHostAlloc");
