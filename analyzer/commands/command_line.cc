@@ -68,6 +68,7 @@ int run_command_line(std::vector<std::string> arguments, const render::Terminal*
   add_show(app, invocation);
   add_diff(app, invocation);
   add_leaks(app, invocation);
+  add_oom(app, invocation);
   add_check(app, invocation);
   add_info(app, invocation);
   add_graph(app, invocation);

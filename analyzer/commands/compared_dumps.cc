@@ -23,6 +23,11 @@ ComparedDumps::ComparedDumps(const std::vector<std::string>& paths, const model:
     std::stable_sort(dumps_.begin(), dumps_.end(), earlier);
     invocation.say("the dumps were not in order of time; they are compared from the oldest to the newest.");
   }
+  select(filter);
+}
+
+void ComparedDumps::select(const model::Filter& filter) {
+  selections_.clear();
   for (auto& opened : dumps_) selections_.push_back(opened->select(filter));
 }
 

@@ -22,6 +22,8 @@ class ComparedDumps {
   OpenedDump& first() { return *dumps_.front(); }
   OpenedDump& last() { return *dumps_.back(); }
   bool same_run() const;
+  // From now on another selection of each dump. Throws BadFilter.
+  void select(const model::Filter& filter);
   std::vector<model::View> views();
   // Bytes of the selection in the last dump.
   uint64_t live_bytes() const { return selections_.back().bytes(dumps_.back()->accounts); }

@@ -82,7 +82,7 @@ void check_memory(const model::Dump& dump) {
   if (!dump.failure) return;
   require(dump.failure->site < dump.sites.size() && dump.failure->thread < dump.threads.size());
   require(dump.failure->node == model::kNone || dump.failure->node < dump.nodes.size());
-  require(dump.failure->kind <= 4 && dump.failure->limit <= 4);
+  require(dump.failure->kind <= 4 && dump.failure->limit <= 5);
 }
 
 void check(const model::Dump& dump) {

@@ -1,0 +1,101 @@
+// oom: what happened when memory ran out, or how a device stands: who has it, and what would make room.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "commands/compared_dumps.h"
+#include "commands/held_text.h"
+#include "commands/oom_text.h"
+#include "commands/verb.h"
+#include "model/out_of_memory/story.h"
+#include "model/reader.h"
+#include "render/oom_json.h"
+
+namespace tensorscope::commands {
+
+namespace {
+
+struct OomOptions {
+  std::string dump, earlier, device;
+  size_t top = 5;
+  bool json = false, no_glossary = false, full_stacks = false;
+  model::SymbolOptions symbols;
+};
+
+// The device that --device names. Throws model::BadInput where the dump knows nothing of it.
+model::Device device_named(const model::Dump& dump, const std::string& name) {
+  std::string known;
+  auto is = [&](model::Device device) {
+    if (device.type < 0) return false;
+    if (known.find(device.text()) == std::string::npos) known += (known.empty() ? "" : ", ") + device.text();
+    return device.text() == name || (name == "cuda" && device.text() == "cuda:0");
+  };
+  if (is({0, -1})) return {0, -1};
+  for (const model::DeviceTotal& total : dump.totals.devices) {
+    if (is(total.device)) return total.device;
+  }
+  for (const model::DeviceMemory& memory : dump.device_memory) {
+    if (is(memory.device)) return memory.device;
+  }
+  throw model::BadInput(fmt::format("{} has no memory of a device '{}'; it has {}.", dump.path, name, known));
+}
+
+int oom(const OomOptions& options, Invocation& invocation) {
+  std::vector<std::string> paths = {options.dump};
+  if (!options.earlier.empty()) paths = {options.earlier, options.dump};
+  ComparedDumps dumps(paths, {}, options.symbols, invocation);
+  if (!dumps.same_run()) {
+    invocation.say("these dumps are of different runs, and memory grows within one: tensorscope diff compares runs.");
+    return kBadInput;
+  }
+  const model::Dump& dump = dumps.last().dump;
+  const model::Device device =
+      options.device.empty() ? model::oom::subject_of(dump) : device_named(dump, options.device);
+  std::vector<model::Selection> everything;
+  everything.reserve(dumps.size());
+  std::vector<model::View> whole;
+  for (size_t i = 0; i < dumps.size(); ++i) {
+    everything.push_back(dumps[i].select({}));
+    whole.push_back(dumps[i].view(everything.back()));
+  }
+  dumps.select({.devices = {device.text()}});
+  const model::oom::Story story = model::oom::story_of(whole, dumps.views(), device);
+
+  if (options.json) {
+    const size_t shown = options.top == 0 ? story.places.size() : std::min(options.top, story.places.size());
+    std::vector<std::string> held;
+    for (size_t i = 0; i < shown; ++i) held.push_back(held_by(dumps.last(), story.places[i]));
+    invocation.out += render::oom_json(whole, story, held);
+  } else {
+    const OomTextOptions how{options.top, options.full_stacks, !options.no_glossary};
+    invocation.out += oom_text(dumps, story, how, invocation.terminal);
+  }
+  return dumps.finish(invocation, kOk);
+}
+
+}  // namespace
+
+void add_oom(CLI::App& app, Invocation& invocation) {
+  auto [verb, options] =
+      add_verb(app, invocation, "oom", "what happened when memory ran out: who has it, and what would make room", oom);
+  verb->add_option("DUMP", options->dump, "the dump that was made at the failure, or any other")
+      ->required()
+      ->type_name("");
+  verb->add_option("EARLIER_DUMP", options->earlier, "an earlier dump of the same run: what grew since")->type_name("");
+  verb->add_option("--device", options->device, "tell of this device: cuda:1, cpu. Default: the one that failed")
+      ->type_name("DEVICE");
+  add_top(*verb, options->top);
+  add_full_stacks(*verb, options->full_stacks);
+  verb->add_flag("--no-glossary", options->no_glossary, "leave out what the terms mean");
+  verb->add_flag("--json", options->json, "for other programs (docs/cli/oom.md)");
+  add_symbol_options(*verb, options->symbols);
+  verb->footer(
+      "Examples:\n"
+      "  tensorscope oom train.4242.oom.1.tscope\n"
+      "  tensorscope oom train.4242.oom.1.tscope train.4242.1.tscope\n"
+      "  tensorscope oom train.4242.1.tscope --device cuda:1 --no-glossary\n"
+      "\n"
+      "All sums agree to the byte with the allocator's own; what does not close is shown as 'unexplained'.");
+}
+
+}  // namespace tensorscope::commands

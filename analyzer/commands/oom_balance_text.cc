@@ -1,0 +1,106 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "commands/oom_text.h"
+#include "render/table.h"
+#include "render/units.h"
+
+namespace tensorscope::commands {
+
+namespace {
+
+using model::oom::Part;
+
+constexpr size_t kModules = 3, kPools = 6, kLibraries = 6, kProcesses = 6;
+constexpr size_t kShort = 32;  // a text that has room behind the numbers
+
+std::string amount(const Part& part) {
+  if (!part.bytes) return "not known";
+  return *part.bytes < 0 ? render::signed_bytes(*part.bytes) : render::bytes(uint64_t(*part.bytes));
+}
+
+std::string exact(const Part& part) {
+  if (!part.bytes) return "";
+  return *part.bytes < 0 ? "-" + render::count(uint64_t(-*part.bytes)) : render::count(uint64_t(*part.bytes));
+}
+
+// "model.layers.*.attn 31.0 GiB, model.layers.*.mlp 17.1 GiB"
+std::string modules_text(const Part& category) {
+  std::string text;
+  size_t shown = 0, left_out = 0;
+  for (const Part& module : category.parts) {
+    if (module.name != "module" || module.label.empty()) continue;
+    if (shown == kModules) {
+      ++left_out;
+      continue;
+    }
+    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", module.label, amount(module));
+    ++shown;
+  }
+  return left_out == 0 ? text : fmt::format("{}, {} more", text, left_out);
+}
+
+class BalanceTable {
+ public:
+  BalanceTable()
+      : table_({{.title = "", .least = 24},
+                {.title = "", .align = render::Align::right},
+                {.title = "bytes", .align = render::Align::right, .style = render::Style::dim},
+                {.title = "", .least = 40}}) {}
+
+  void add(const Part& part, int depth, const Part* parent) {
+    if (part.optional && part.bytes.value_or(1) == 0) return;
+    std::string note = part.note, modules;
+    const bool category = parent != nullptr && parent->name == "tensors";
+    if (category && part.bytes && parent->bytes && *parent->bytes > 0 && *part.bytes >= 0) {
+      note = render::percent(uint64_t(*part.bytes), uint64_t(*parent->bytes));
+      modules = modules_text(part);
+      if (!modules.empty() && modules.size() <= kShort) note += "  " + std::exchange(modules, "");
+    }
+    const bool gap = part.name == "unexplained";
+    const render::Style style = gap ? render::Style::warning : depth == 0 ? render::Style::bold : render::Style::plain;
+    table_.row({std::string(size_t(depth) * 2, ' ') + (part.label.empty() ? part.name : part.label), amount(part),
+                exact(part), note},
+               style);
+    if (!modules.empty()) table_.note(0, std::string(size_t(depth) * 2 + 2, ' ') + modules);
+    if (category) return;
+    size_t shown = 0, left_out = 0;
+    int64_t rest = 0;
+    for (const Part& below : part.parts) {
+      if (most_of(below) != 0 && shown++ >= most_of(below)) {
+        left_out += 1;
+        rest += below.bytes.value_or(0);
+        continue;
+      }
+      add(below, depth + 1, &part);
+    }
+    if (left_out == 0) return;
+    Part others;
+    others.name = fmt::format("{} more", left_out);
+    others.bytes = rest;
+    add(others, depth + 1, &part);
+  }
+
+  std::string text(const render::Terminal& terminal) const { return table_.text(terminal, false); }
+
+ private:
+  static size_t most_of(const Part& part) {
+    if (part.name == "pool") return kPools;
+    if (part.name == "library") return kLibraries;
+    return part.name == "process" ? kProcesses : 0;
+  }
+
+  render::Table table_;
+};
+
+}  // namespace
+
+std::string balance_text(const Part& balance, const render::Terminal& terminal) {
+  BalanceTable table;
+  table.add(balance, 0, nullptr);
+  return table.text(terminal);
+}
+
+}  // namespace tensorscope::commands

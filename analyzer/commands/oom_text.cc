@@ -1,0 +1,440 @@
+#include "commands/oom_text.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "commands/group_table.h"
+#include "commands/headline.h"
+#include "dump_generated.h"
+#include "model/out_of_memory/callers.h"
+#include "render/text.h"
+#include "render/units.h"
+
+namespace tensorscope::commands {
+
+namespace {
+
+using dump::FailureKind;
+using dump::MemoryLimit;
+using model::Failure;
+using model::oom::Fits;
+using model::oom::Part;
+using model::oom::Remedy;
+using model::oom::RemedyKind;
+using model::oom::Story;
+using render::bytes;
+using render::Style;
+using render::Terminal;
+
+constexpr int kWidth = 110;  // of sentences, where the terminal does not say
+
+const char* limit_words(uint8_t limit) {
+  switch (MemoryLimit(limit)) {
+    case MemoryLimit::device:
+      return "the device's memory";
+    case MemoryLimit::cgroup:
+      return "the control group's limit";
+    case MemoryLimit::machine:
+      return "the machine's memory";
+    case MemoryLimit::address_space:
+      return "the limit of address space (RLIMIT_AS)";
+    case MemoryLimit::data:
+      return "the limit of private memory (RLIMIT_DATA)";
+    default:
+      break;
+  }
+  return "a limit that is not known";
+}
+
+std::string title_of(const Remedy& remedy) {
+  switch (remedy.kind) {
+    case RemedyKind::empty_cache:
+      return "empty the cache: " + remedy.subject;
+    case RemedyKind::other_stream:
+    case RemedyKind::private_pool:
+    case RemedyKind::process_limit:
+    case RemedyKind::smaller_batch:
+      return remedy.subject;
+    case RemedyKind::other_process:
+      return "end or move " + remedy.subject;
+    case RemedyKind::expandable_segments:
+      return "expandable segments: " + remedy.subject;
+    case RemedyKind::collect_garbage:
+      return "gc.collect(): " + remedy.subject;
+    case RemedyKind::drop_holder:
+      return "let go of " + remedy.subject;
+    case RemedyKind::checkpoint:
+      return "checkpoint " + remedy.subject;
+    case RemedyKind::child_processes:
+      return "fewer workers: " + remedy.subject;
+  }
+  return remedy.subject;
+}
+
+std::string gives(const Remedy& remedy) { return (remedy.at_most ? "up to " : "") + bytes(remedy.bytes); }
+
+std::string fits_words(const Remedy& remedy) {
+  switch (remedy.fits) {
+    case Fits::yes:
+      return "fits then";
+    case Fits::may:
+      return "may fit then";
+    case Fits::no:
+      return remedy.missing == 0 ? "not enough" : bytes(remedy.missing) + " short";
+    case Fits::unknown:
+      break;
+  }
+  return "";
+}
+
+// The first to try: what surely helps, else what may, else what gives the most.
+const Remedy* best(const std::vector<Remedy>& remedies) {
+  for (Fits wanted : {Fits::yes, Fits::may}) {
+    for (const Remedy& remedy : remedies) {
+      if (remedy.fits == wanted && remedy.kind != RemedyKind::process_limit) return &remedy;
+    }
+  }
+  return remedies.empty() ? nullptr : &remedies.front();
+}
+
+class OomText {
+ public:
+  OomText(ComparedDumps& dumps, const Story& story, const OomTextOptions& options, const Terminal& terminal)
+      : dumps_(dumps),
+        opened_(dumps.last()),
+        views_(dumps.views()),
+        view_(views_.back()),
+        story_(story),
+        options_(options),
+        terminal_(terminal),
+        width_(terminal.width > 0 ? std::min(terminal.width, kWidth) : kWidth) {
+    const std::optional<Failure>& failure = opened_.dump.failure;
+    if (failure && model::oom::concerns(*failure, story.device)) failure_ = &*failure;
+  }
+
+  std::string text() {
+    summary();
+    sentence(process_line(opened_.dump.process), Style::dim, 2);
+    if (failure_ != nullptr) what_failed();
+    who_has_it();
+    places();
+    growth();
+    remedies();
+    if (options_.glossary) {
+      const std::string terms = glossary(out_, terminal_);
+      if (!terms.empty()) title("the terms") += terms;
+    }
+    return std::move(out_);
+  }
+
+ private:
+  std::string& title(const std::string& text, const std::string& remark = "") {
+    out_ += "\n" + terminal_.styled(Style::bold, text) + (remark.empty() ? "" : "  " + remark) + "\n";
+    return out_;
+  }
+  void sentence(const std::string& text, Style style = Style::plain, int indent = 2) {
+    out_ += terminal_.styled(style, render::wrap(render::clean(text), width_, indent)) + "\n";
+  }
+  void labelled(const char* label, const std::string& text) {
+    constexpr int kLabelled = 15;
+    if (!text.empty()) sentence(fmt::format("  {:<12} {}", label, text), Style::plain, kLabelled);
+  }
+
+  std::string where(uint32_t site) {
+    if (site == 0) return "";
+    const std::string source = opened_.places.source_line(site);
+    const std::string& place = opened_.places.at(site).where;
+    return source.empty() ? place : fmt::format("{}   {}", place, source);
+  }
+
+  // "in backward of SoftmaxBackward0, made at model.py:31 Block.forward"
+  std::string backward() {
+    if (failure_->node_serial == 0) return "";
+    if (failure_->node == model::kNone) return "a backward pass; of which operation is not known";
+    const model::Node& node = opened_.dump.nodes[failure_->node];
+    const size_t scope = node.class_name.rfind("::");
+    std::string text = scope == std::string::npos ? node.class_name : node.class_name.substr(scope + 2);
+    if (node.site != 0) text += ", of the forward line " + where(node.site);
+    return text;
+  }
+
+  const char* subject_name() const { return story_.device.is_cpu() ? "the host" : nullptr; }
+  std::string subject() const { return subject_name() != nullptr ? subject_name() : story_.device.text(); }
+
+  std::string first_line() const {
+    if (failure_ == nullptr) {
+      const bool elsewhere = opened_.dump.failure.has_value();
+      return fmt::format("nothing has failed {}: this is how {} stood, {}",
+                         elsewhere ? fmt::format("on {}", subject()) : "in this dump", subject(),
+                         trigger_text(opened_.dump.process));
+    }
+    const std::string asked =
+        failure_->requested == 0 ? "" : fmt::format(" while asking for {}", bytes(failure_->requested));
+    constexpr size_t kShort = 40;  // the whole of it stands further below
+    const bool brief = !failure_->error.empty() && failure_->error.size() <= kShort && width_ == kWidth;
+    const std::string error = brief ? fmt::format(" ({})", failure_->error) : "";
+    switch (FailureKind(failure_->kind)) {
+      case FailureKind::low_memory: {
+        std::string text = "memory runs low, nothing has failed yet: ";
+        if (failure_->limit_bytes == 0) return text + "how much is left is not known";
+        return text + fmt::format("{} left of the {} of {}", bytes(failure_->left_bytes), bytes(failure_->limit_bytes),
+                                  limit_words(failure_->limit));
+      }
+      case FailureKind::pinned:
+        return fmt::format("out of page-locked host memory{}{}", asked, error);
+      case FailureKind::host:
+        return fmt::format("out of memory on the host{}{}", asked, error);
+      default:
+        return fmt::format("out of memory on {}{}{}", subject(), asked, error);
+    }
+  }
+
+  // Five lines that say it all.
+  void summary() {
+    sentence(first_line(), Style::bad);
+    if (failure_ != nullptr) {
+      const std::string place = where(failure_->site);
+      std::string text = "  " + (place.empty() ? "where is not known: no stack was recorded" : "at " + place);
+      if (failure_->node_serial != 0) text += ", in backward";
+      sentence(render::cut(render::clean(text), width_), Style::plain, 4);
+    }
+    sentence("  " + shares(), Style::plain, 4);
+    const std::string most = most_of_it();
+    if (!most.empty()) sentence("  " + most, Style::plain, 4);
+    if (const Remedy* first = best(story_.remedies)) {
+      std::string text = fmt::format("  first to try: {}, {}", title_of(*first), gives(*first));
+      const std::string fits = fits_words(*first);
+      if (!fits.empty()) text += fmt::format(" ({})", fits);
+      sentence(text, Style::plain, 4);
+    } else if (!story_.remedies_missing.empty()) {
+      sentence("  " + story_.remedies_missing, Style::plain, 4);
+    }
+  }
+
+  // "16.00 GiB: torch 9.68 GiB (+ 666.0 MiB cached), libraries 512.0 MiB, ..., free 433.0 MiB"
+  std::string shares() const {
+    const Part& balance = story_.balance;
+    std::string list;
+    auto amount = [&](const char* name) -> std::string {
+      const Part* part = balance.name == name ? &balance : balance.find(name);
+      return part == nullptr || !part->bytes || *part->bytes <= 0 ? "" : bytes(uint64_t(*part->bytes));
+    };
+    auto add = [&](const char* name, const char* words) {
+      const std::string text = amount(name);
+      if (!text.empty()) list += fmt::format("{}{} {}", list.empty() ? "" : ", ", words, text);
+    };
+    if (story_.device.is_cpu()) {
+      add("torch", "torch");
+      add("pinned", "page-locked");
+      add("malloc", "malloc");
+      add("child processes", "children");
+      add("not resident", "not resident");
+      add("others", "others");
+      add("left", "left");
+    } else {
+      add("allocated", "torch");
+      const std::string cached = amount("cached");
+      if (!cached.empty()) list += fmt::format(" (+ {} cached)", cached);
+      uint64_t outside = 0;
+      for (const char* name : {"libraries", "context", "outside torch"}) {
+        const Part* part = balance.find(name);
+        if (part != nullptr && part->bytes && *part->bytes > 0) outside += uint64_t(*part->bytes);
+      }
+      if (outside != 0) list += fmt::format(", outside torch {}", bytes(outside));
+      add("other processes", "others");
+      add("free", "free");
+    }
+    if (list.empty()) return "whose memory it is, is not known";
+    return balance.bytes ? fmt::format("{}: {}", bytes(uint64_t(*balance.bytes)), list) : list;
+  }
+
+  std::string most_of_it() const {
+    const Part* tensors = story_.balance.find("tensors");
+    if (tensors == nullptr || tensors->parts.empty()) return "";
+    std::string text;
+    constexpr size_t kMost = 3;
+    for (size_t i = 0; i < std::min(kMost, tensors->parts.size()); ++i) {
+      const Part& category = tensors->parts[i];
+      if (!category.bytes || *category.bytes <= 0) break;
+      text += fmt::format("{}{} {}", text.empty() ? "" : ", ", category.name, bytes(uint64_t(*category.bytes)));
+      if (i != 0) continue;
+      text += " (" + render::percent(uint64_t(*category.bytes), uint64_t(*tensors->bytes));
+      const bool module = !category.parts.empty() && !category.parts[0].label.empty();
+      text += module ? fmt::format(", most in {})", category.parts[0].label) : ")";
+    }
+    return text;
+  }
+
+  void what_failed() {
+    const Failure& failure = *failure_;
+    const bool low = FailureKind(failure.kind) == FailureKind::low_memory;
+    title(low ? "what came near the limit" : "what failed");
+    if (failure.requested != 0) {
+      std::string text = fmt::format("{} ({} bytes)", bytes(failure.requested), render::count(failure.requested));
+      if (!low && !story_.device.is_cpu() && story_.cached.native) {
+        const uint64_t segment = model::oom::segment_for(failure.requested, story_.cached);
+        if (segment != failure.requested)
+          text += fmt::format(", for which torch wants {} of the driver", bytes(segment));
+      }
+      labelled("request", text);
+    }
+    if (failure.limit != 0 && (failure.limit_bytes != 0 || MemoryLimit(failure.limit) != MemoryLimit::device)) {
+      std::string text = limit_words(failure.limit);
+      if (failure.limit_bytes != 0) {
+        text += fmt::format(": {} of {} left", bytes(failure.left_bytes), bytes(failure.limit_bytes));
+      }
+      labelled("limit", text);
+    }
+    labelled("error", failure.error);
+    if (options_.full_stacks) {
+      bool first = true;
+      for (const model::Frame& frame : opened_.places.stack(failure.site)) {
+        labelled(first ? "stack" : "", opened_.places.describe(frame).where);
+        first = false;
+      }
+    } else {
+      labelled("at", where(failure.site));
+      labelled("called by", failure.site == 0 ? "" : opened_.places.callers(failure.site));
+      labelled("in C++", model::oom::native_caller(view_, failure.site));
+    }
+    labelled("in backward", backward());
+    const model::Thread& thread = opened_.dump.threads[failure.thread];
+    if (failure.thread != 0) labelled("thread", fmt::format("{} \"{}\"", thread.tid, thread.name));
+    if (failure.failures > 1) {
+      std::string text = fmt::format("{} in this process so far", render::count(failure.failures));
+      if (failure.without_dump > 0) {
+        text += fmt::format("; {} of them left no dump (too many, or too soon after another)",
+                            render::count(failure.without_dump));
+      }
+      labelled("failures", text);
+    }
+  }
+
+  void who_has_it() {
+    const std::string whose =
+        story_.device.is_cpu() ? "who has the host's memory" : fmt::format("who has the memory of {}", subject());
+    title(whose) += balance_text(story_.balance, terminal_);
+    if (!story_.device.is_cpu() && story_.cached.bytes > 0 && story_.request > 0)
+      sentence("  " + why_cached(), Style::plain, 2);
+    const Part* left = story_.balance.find("left");
+    const bool room = left != nullptr && left->bytes && *left->bytes > 0 && uint64_t(*left->bytes) >= story_.request;
+    if (story_.device.is_cpu() && story_.request > 0 && room) {
+      sentence("  There was room for the request: a limit of this process is likelier (ulimit -v, RLIMIT_DATA).");
+    }
+    for (const model::DeviceMemory& memory : opened_.dump.device_memory) {
+      if (memory.device == story_.device || memory.driver_total == 0) continue;
+      sentence(fmt::format("  besides: {} has {} free of {}", memory.device.text(), bytes(memory.driver_free),
+                           bytes(memory.driver_total)));
+    }
+    const model::DeviceMemory* memory = nullptr;
+    for (const model::DeviceMemory& entry : opened_.dump.device_memory) {
+      if (entry.device == story_.device) memory = &entry;
+    }
+    if (memory == nullptr) return;
+    for (const std::string& detail : {memory->driver_detail, memory->segments_detail}) {
+      if (!detail.empty()) sentence("  not known: " + detail, Style::warning);
+    }
+  }
+
+  // Why what is cached could not serve the request.
+  std::string why_cached() const {
+    const model::oom::FreeMemory& cached = story_.cached;
+    uint64_t usable = 0, largest = 0, wrong_size = 0, private_bytes = 0;
+    for (const model::oom::FreePart& part : cached.parts) {
+      if (part.private_pool()) {
+        private_bytes += part.bytes;
+      } else if (!of_size_class(part, story_.request)) {
+        wrong_size += part.bytes;
+      } else {
+        usable += part.bytes;
+        largest = std::max(largest, part.largest);
+      }
+    }
+    std::string text = fmt::format("Of the {} that are cached, ", bytes(cached.bytes));
+    if (usable > 0 && largest < story_.request) {
+      text += fmt::format("{} are in pieces of at most {}, and the request needs one of {}", bytes(usable),
+                          bytes(largest), bytes(story_.request));
+    } else if (usable > 0 && cached.streams > 1) {
+      text += fmt::format("{} are of {} streams, and a request is served from its own stream's alone", bytes(usable),
+                          cached.streams);
+    } else if (usable > 0) {
+      text += fmt::format("a piece of {} would have done: it was freed after the request failed, or by another thread",
+                          bytes(largest));
+    } else {
+      text += "none is of the pool for this request";
+    }
+    if (wrong_size > 0) {
+      text +=
+          fmt::format("; {} are in the {} pool", bytes(wrong_size), story_.request > (1u << 20) ? "small" : "large");
+    }
+    if (private_bytes > 0) text += fmt::format("; {} are in private pools", bytes(private_bytes));
+    return text + ".";
+  }
+
+  void places() {
+    if (story_.places.empty()) return;
+    const size_t all = story_.places.size(), shown = options_.top == 0 ? all : std::min(options_.top, all);
+    title("largest places of creation",
+          shown < all ? fmt::format("(showing {} of {}; --top N)", render::count(shown), render::count(all)) : "");
+    const std::vector<model::Group> groups(story_.places.begin(), story_.places.begin() + ptrdiff_t(shown));
+    uint64_t total = 0;
+    for (const model::Group& group : story_.places) total += group.bytes;
+    out_ += group_table(opened_, groups, model::By::line, total, options_.full_stacks, terminal_);
+  }
+
+  void growth() {
+    if (!story_.growth) return;
+    const model::Difference& difference = *story_.growth;
+    const model::Process &from = dumps_.first().dump.process, &to = opened_.dump.process;
+    title(fmt::format("what grew since {}", dumps_.first().dump.path),
+          fmt::format("({} before)", render::duration(to.dump_ns - from.dump_ns)));
+    const auto change = int64_t(difference.bytes.back() - difference.bytes.front());
+    sentence(fmt::format("  live bytes of {} {} -> {}   {}", subject(), bytes(difference.bytes.front()),
+                         bytes(difference.bytes.back()), render::signed_bytes(change)));
+    std::vector<model::Change> grown;
+    for (const model::Change& entry : difference.changes) {
+      if (entry.byte_growth() > 0) grown.push_back(entry);
+    }
+    if (!grown.empty()) {
+      out_ += change_table(dumps_, grown, model::By::line, options_.top, options_.full_stacks, terminal_);
+    }
+  }
+
+  void remedies() {
+    title(story_.request > 0 ? fmt::format("what would make {} fit", bytes(story_.request)) : "what could go");
+    if (story_.remedies.empty()) sentence("  nothing was found that would give enough to matter", Style::plain, 2);
+    for (const Remedy& remedy : story_.remedies) {
+      const std::string fits = fits_words(remedy);
+      const Style style = remedy.fits == Fits::yes ? Style::good : Style::plain;
+      constexpr int kIndent = 17;
+      sentence(fmt::format("  {:>16}  {}{}", gives(remedy), title_of(remedy), fits.empty() ? "" : ": " + fits), style,
+               kIndent + 3);
+      sentence(std::string(kIndent + 3, ' ') + remedy.takes, Style::plain, kIndent + 3);
+      if (!remedy.reckoned.empty()) {
+        sentence(std::string(kIndent + 3, ' ') + "reckoned: " + remedy.reckoned, Style::dim, kIndent + 3);
+      }
+    }
+    if (!story_.remedies_missing.empty()) sentence("  " + story_.remedies_missing, Style::warning, 2);
+  }
+
+  ComparedDumps& dumps_;
+  OpenedDump& opened_;
+  const std::vector<model::View> views_;
+  const model::View& view_;
+  const Story& story_;
+  const OomTextOptions& options_;
+  const Terminal& terminal_;
+  const int width_;
+  const Failure* failure_ = nullptr;
+  std::string out_;
+};
+
+}  // namespace
+
+std::string oom_text(ComparedDumps& dumps, const Story& story, const OomTextOptions& options,
+                     const Terminal& terminal) {
+  return OomText(dumps, story, options, terminal).text();
+}
+
+}  // namespace tensorscope::commands

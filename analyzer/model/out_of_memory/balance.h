@@ -1,0 +1,47 @@
+// Who has a memory: a tree of parts whose sums agree to the byte.
+//
+// A part that has parts below it is the sum of these wherever all of them are known; what numbers leave open is a part
+// "unexplained", which may be negative and says why. Built once a command, in time linear to the dump.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "model/grouping.h"
+#include "model/out_of_memory/free_memory.h"
+
+namespace tensorscope::model::oom {
+
+struct Part {
+  std::string name;                // for programs: "allocated"
+  std::string label{};             // for people, "" where the name says it
+  std::optional<int64_t> bytes{};  // none: not known
+  std::string note{};
+  std::vector<Part> parts{};
+  bool optional = false;  // not worth a line where it is 0
+
+  const Part* find(const std::string& wanted) const;  // a part below, at any depth; null: none
+};
+
+// The memory of a device: its driver's total, down to tensors by category and module. `view`: everything selected.
+Part device_balance(const View& view, Device device, const FreeMemory& cached);
+
+// Memory of the host as this process has it: torch's, malloc's, the rest of what is resident, and the limits around it.
+Part host_balance(const View& view);
+
+// What the allocator has given out on a device: tensors by category and module, shared or mapped memory, blocks in no
+// tensor by who asked for them, rounding. Its bytes are the allocator's own total where that is known.
+Part allocated(const View& view, Device device);
+
+// A number of a dump, which may be anything: sums over a few of these do not overflow.
+constexpr int64_t counted(uint64_t bytes) {
+  constexpr uint64_t kMost = uint64_t{1} << 56;
+  return int64_t(bytes < kMost ? bytes : kMost);
+}
+
+// Adds what is missing between a part and the sum of its parts.
+void close(Part& part, const char* why);
+
+}  // namespace tensorscope::model::oom

@@ -1,0 +1,70 @@
+#include "model/out_of_memory/callers.h"
+
+#include <fmt/format.h>
+
+#include <string_view>
+
+#include "model/places.h"
+#include "model/user_code.h"
+
+namespace tensorscope::model::oom {
+
+namespace {
+
+constexpr const char* kNoStack = "(no stack)";
+
+bool is_runtime(std::string_view object) {
+  for (std::string_view begin : {"libcudart", "libcuda.so", "libtensorscope", "libamdhip"}) {
+    if (object.starts_with(begin)) return true;
+  }
+  return false;
+}
+
+const Frame* first_native(const std::vector<Frame>& stack, bool (*skip)(const Frame&)) {
+  for (const Frame& frame : stack) {
+    if (frame.language == Frame::Language::native && !skip(frame)) return &frame;
+  }
+  return nullptr;
+}
+
+const char* known_name(std::string_view object) {
+  struct Known {
+    std::string_view begin;
+    const char* name;
+  };
+  constexpr Known kKnown[] = {{"libnccl", "NCCL"},       {"libcublas", "cuBLAS"},     {"libcudnn", "cuDNN"},
+                              {"libcufft", "cuFFT"},     {"libcusparse", "cuSPARSE"}, {"libcusolver", "cuSOLVER"},
+                              {"libnvshmem", "NVSHMEM"}, {"libcufile", "cuFile"},     {"libnvrtc", "NVRTC"},
+                              {"libtriton", "Triton"},   {"libnvinfer", "TensorRT"},  {"libtorch", "torch"}};
+  for (const Known& known : kKnown) {
+    if (object.starts_with(known.begin)) return known.name;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+std::string native_caller(const View& view, uint32_t site) {
+  const Frame* native = first_native(view.places.stack(site), [](const Frame& frame) {
+    return is_runtime(frame.module) || frame.module.starts_with("libc10") || is_allocator(frame.function);
+  });
+  if (native == nullptr) return "";
+  const std::string function = brief_function(native->function);
+  return function.empty() ? native->module : fmt::format("{} ({})", function, native->module);
+}
+
+std::string caller_of_block(const View& view, uint32_t site) {
+  const std::string where = site == 0 ? "" : view.places.at(site).where, native = native_caller(view, site);
+  if (native.empty()) return where.empty() ? kNoStack : where;
+  return view.dump.sites[site].python != 0 && !where.empty() ? native + ", " + where : native;
+}
+
+std::string library_of_block(const View& view, uint32_t site) {
+  const Frame* native = first_native(
+      view.places.stack(site), [](const Frame& frame) { return is_runtime(frame.module) || frame.module.empty(); });
+  if (native == nullptr) return site == 0 ? kNoStack : view.places.at(site).where;
+  const char* name = known_name(native->module);
+  return name != nullptr ? fmt::format("{} ({})", name, native->module) : native->module;
+}
+
+}  // namespace tensorscope::model::oom

@@ -1,0 +1,17 @@
+// Who asked for memory that is in no tensor: read from native stacks.
+#pragma once
+
+#include <string>
+
+#include "model/grouping.h"
+
+namespace tensorscope::model::oom {
+
+// "at::native::softmax (libtorch_cuda.so)": the innermost native function but for allocators; "" where none is known.
+std::string native_caller(const View& view, uint32_t site);
+// The same with the place in the program: "at::cuda::getCurrentCUDABlasHandle (libtorch_cuda.so), train.py:31 step".
+std::string caller_of_block(const View& view, uint32_t site);
+// "NCCL (libnccl.so.2)", "libfoo.so"; "(no stack)".
+std::string library_of_block(const View& view, uint32_t site);
+
+}  // namespace tensorscope::model::oom

@@ -1,0 +1,144 @@
+#include "model/out_of_memory/checkpointing.h"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <set>
+#include <unordered_map>
+
+#include "dump_generated.h"
+#include "model/retention.h"
+
+namespace tensorscope::model::oom {
+
+namespace {
+
+// The part of two paths that both begin with, in whole names.
+std::string common(const std::string& a, const std::string& b) {
+  size_t end = 0;
+  for (size_t i = 0;; ++i) {
+    const bool end_a = i == a.size() || a[i] == '.', end_b = i == b.size() || b[i] == '.';
+    if (end_a && end_b) end = i;
+    if (i == a.size() || i == b.size() || a[i] != b[i]) break;
+  }
+  return a.substr(0, end);
+}
+
+// Is `inner` the same as `outer`, or in it?
+bool within(const std::string& inner, const std::string& outer) {
+  return inner.starts_with(outer) && (inner.size() == outer.size() || inner[outer.size()] == '.');
+}
+
+class Savers {
+ public:
+  explicit Savers(const View& view) : view_(view), by_tensor_(view.dump.tensors.size()) {
+    const Graph& graph = view.dump.graph;
+    for (uint32_t node = 0; node < graph.nodes.size(); ++node) {
+      for (const SavedSlot& slot : graph.saved_of(node)) {
+        if (slot.state == uint8_t(dump::SlotState::held) && slot.tensor != kNone)
+          by_tensor_[slot.tensor].push_back(node);
+      }
+    }
+  }
+
+  // The innermost module below which this storage was made and saved; none: it stays whatever is checkpointed.
+  std::optional<std::string> module_of(uint32_t storage) const {
+    const uint32_t speaker = view_.holders.speaker(storage);
+    if (view_.holders.category(speaker) != Category::saved_activation) return std::nullopt;
+    std::string module = view_.holders.module(speaker);
+    bool saved = false;
+    for (uint32_t tensor : view_.dump.storages[storage].tensors) {
+      for (const Reference& row : view_.dump.references.of(tensor)) {
+        if (holds(row) && dump::ReferenceRoot(row.root) != dump::ReferenceRoot::node) return std::nullopt;
+      }
+      for (uint32_t node : by_tensor_[tensor]) {
+        const uint32_t seen = view_.dump.graph.nodes[node].seen;
+        if (seen == kNone) return std::nullopt;
+        module = common(module, view_.places.module_path(view_.dump.nodes[seen].site));
+        saved = true;
+      }
+    }
+    return saved && !module.empty() ? std::optional(module) : std::nullopt;
+  }
+
+ private:
+  const View& view_;
+  std::vector<std::vector<uint32_t>> by_tensor_;
+};
+
+// Bytes by module, of what was made and saved right below it.
+std::map<std::string, uint64_t> saved_by_module(const View& view, Device device) {
+  const Savers savers(view);
+  std::map<std::string, uint64_t> result;
+  for (const Allocation& allocation : view.dump.allocations) {
+    if (allocation.device != device || allocation.storages.empty()) continue;
+    std::optional<std::string> module = savers.module_of(allocation.storages.front());
+    for (uint32_t storage : allocation.storages) {
+      const std::optional<std::string> other = savers.module_of(storage);
+      module = module && other ? std::optional(common(*module, *other)) : std::nullopt;
+    }
+    if (module && !module->empty()) result[*module] += allocation.nbytes;
+  }
+  return result;
+}
+
+// What is left is freed for good only if the modules are several: backward needs one of them at a time. A single one
+// helps as long as others hold the most.
+uint64_t gain(const Checkpoint& checkpoint, uint64_t all) {
+  return checkpoint.instances > 1 ? checkpoint.bytes - checkpoint.largest
+                                  : std::min(checkpoint.bytes, all - checkpoint.bytes);
+}
+
+}  // namespace
+
+std::string starred(const std::string& path) {
+  std::string result;
+  for (size_t at = 0; at <= path.size();) {
+    const size_t end = std::min(path.find('.', at), path.size());
+    const std::string piece = path.substr(at, end - at);
+    const bool number = !piece.empty() && piece.find_first_not_of("0123456789") == std::string::npos;
+    result += (at == 0 ? "" : ".") + (number ? "*" : piece);
+    at = end + 1;
+  }
+  return result;
+}
+
+std::vector<Checkpoint> checkpoints(const View& view, Device device, uint64_t least) {
+  if (!view.dump.references.present || !view.dump.graph.present) return {};
+  uint64_t all = 0;
+  std::map<std::string, uint64_t> instances;  // with the modules in them
+  for (const auto& [module, bytes] : saved_by_module(view, device)) {
+    all += bytes;
+    for (size_t end = 0; end != std::string::npos;) {
+      end = module.find('.', end + 1);
+      instances[module.substr(0, end)] += bytes;
+    }
+  }
+  std::map<std::string, Checkpoint> candidates;
+  for (const auto& [module, bytes] : instances) {
+    Checkpoint& candidate = candidates[starred(module)];
+    candidate.modules = starred(module);
+    candidate.instances += 1;
+    candidate.bytes += bytes;
+    candidate.largest = std::max(candidate.largest, bytes);
+  }
+  std::vector<Checkpoint> sorted;
+  for (auto& [name, candidate] : candidates) {
+    if (gain(candidate, all) >= std::max<uint64_t>(least, 1)) sorted.push_back(candidate);
+  }
+  // Of modules that give the same, the outermost is the one to wrap; names are sorted, so it comes first.
+  std::stable_sort(sorted.begin(), sorted.end(),
+                   [&](const Checkpoint& a, const Checkpoint& b) { return gain(a, all) > gain(b, all); });
+  std::vector<Checkpoint> result;
+  for (const Checkpoint& candidate : sorted) {
+    const bool apart = std::none_of(result.begin(), result.end(), [&](const Checkpoint& taken) {
+      return within(candidate.modules, taken.modules) || within(taken.modules, candidate.modules);
+    });
+    if (apart) result.push_back(candidate);
+  }
+  std::stable_sort(result.begin(), result.end(),
+                   [](const Checkpoint& a, const Checkpoint& b) { return a.bytes > b.bytes; });
+  return result;
+}
+
+}  // namespace tensorscope::model::oom

@@ -1,0 +1,47 @@
+#include "model/out_of_memory/remedy.h"
+
+namespace tensorscope::model::oom {
+
+const char* name(RemedyKind kind) {
+  switch (kind) {
+    case RemedyKind::empty_cache:
+      return "empty-cache";
+    case RemedyKind::other_stream:
+      return "other-stream";
+    case RemedyKind::private_pool:
+      return "private-pool";
+    case RemedyKind::expandable_segments:
+      return "expandable-segments";
+    case RemedyKind::collect_garbage:
+      return "collect-garbage";
+    case RemedyKind::drop_holder:
+      return "drop-holder";
+    case RemedyKind::checkpoint:
+      return "checkpoint";
+    case RemedyKind::smaller_batch:
+      return "smaller-batch";
+    case RemedyKind::other_process:
+      return "other-process";
+    case RemedyKind::child_processes:
+      return "child-processes";
+    case RemedyKind::process_limit:
+      return "process-limit";
+  }
+  return "unknown";
+}
+
+const char* name(Fits fits) {
+  switch (fits) {
+    case Fits::unknown:
+      return "unknown";
+    case Fits::no:
+      return "no";
+    case Fits::may:
+      return "may";
+    case Fits::yes:
+      return "yes";
+  }
+  return "unknown";
+}
+
+}  // namespace tensorscope::model::oom

@@ -1,0 +1,40 @@
+// What happened when memory ran out, in the order in which a person asks: what failed, whose memory it is, where the
+// most of it was made, what grew, and what would make room.
+//
+// A dump without a failure has no request: everything is told as of its moment, and no remedy claims that something
+// would fit.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "model/difference.h"
+#include "model/out_of_memory/balance.h"
+#include "model/out_of_memory/free_memory.h"
+#include "model/out_of_memory/remedy.h"
+
+namespace tensorscope::model::oom {
+
+struct Story {
+  Device device;         // whose memory this is about; the CPU: the host's
+  uint64_t request = 0;  // bytes that were asked for in vain, 0: nothing was, or not known
+  FreeMemory cached;     // of a device's allocator
+  Part balance;
+  std::vector<Group> places;         // of `device`, by line, the most bytes first
+  std::vector<Remedy> remedies;      // the most bytes first
+  std::string remedies_missing;      // why there may be more than these, "" where nothing is missing
+  std::optional<Difference> growth;  // of `device`, since the earlier dump
+};
+
+// The device that a dump's story is about: the failure's, else the one that is fullest, else the host.
+Device subject_of(const Dump& dump);
+// A failure of this device or of the host, or a limit that came near; not one of another device.
+bool concerns(const Failure& failure, Device device);
+
+// `on_device`: views of one run in order of time, in which what lies on `device` is selected; `whole`: the same with
+// everything selected. The story is that of the last one.
+Story story_of(const std::vector<View>& whole, const std::vector<View>& on_device, Device device);
+
+}  // namespace tensorscope::model::oom

@@ -1,0 +1,148 @@
+#include "render/oom_json.h"
+
+#include <nlohmann/json.hpp>
+
+#include "dump_generated.h"
+#include "model/out_of_memory/callers.h"
+
+namespace tensorscope::render {
+
+namespace {
+
+using Json = nlohmann::ordered_json;  // fields in the order of docs/cli/oom.md
+
+constexpr int kSchema = 1;
+
+std::string text_of(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); }
+Json text_or_null(const std::string& text) { return text.empty() ? Json(nullptr) : Json(text); }
+Json number_or_null(uint64_t number) { return number == 0 ? Json(nullptr) : Json(number); }
+
+Json place(const model::View& view, uint32_t site) {
+  if (site == 0) return nullptr;
+  const model::Place& at = view.places.at(site);
+  return {{"where", at.where},
+          {"function", text_or_null(at.frame.function)},
+          {"file", text_or_null(at.frame.file)},
+          {"line", at.frame.line > 0 ? Json(at.frame.line) : Json(nullptr)},
+          {"source", text_or_null(view.places.source_line(site))}};
+}
+
+Json backward(const model::View& view, const model::Failure& failure) {
+  if (failure.node_serial == 0) return nullptr;
+  if (failure.node == model::kNone) return {{"node", failure.node_serial}, {"class", nullptr}, {"forward", nullptr}};
+  const model::Node& node = view.dump.nodes[failure.node];
+  return {{"node", node.serial}, {"class", text_or_null(node.class_name)}, {"forward", place(view, node.site)}};
+}
+
+Json failed(const model::View& view, const model::oom::Story& story) {
+  const model::Dump& dump = view.dump;
+  if (!dump.failure || !model::oom::concerns(*dump.failure, story.device)) return nullptr;
+  const model::Failure& f = *dump.failure;
+  const bool limited = f.limit_bytes != 0;
+  return {{"kind", dump::EnumNameFailureKind(dump::FailureKind(f.kind))},
+          {"limit", dump::EnumNameMemoryLimit(dump::MemoryLimit(f.limit))},
+          {"requested", number_or_null(f.requested)},
+          {"limit_bytes", number_or_null(f.limit_bytes)},
+          {"left_bytes", limited ? Json(f.left_bytes) : Json(nullptr)},
+          {"error", text_or_null(f.error)},
+          {"at", place(view, f.site)},
+          {"native", text_or_null(model::oom::native_caller(view, f.site))},
+          {"backward", backward(view, f)},
+          {"thread", f.thread == 0 ? Json(nullptr) : Json(dump.threads[f.thread].tid)},
+          {"thread_name", f.thread == 0 ? Json(nullptr) : Json(dump.threads[f.thread].name)},
+          {"failures", f.failures},
+          {"without_dump", f.without_dump}};
+}
+
+// Not deep: a balance has a fixed form.
+Json part_json(const model::oom::Part& part) {
+  Json parts = Json::array();
+  for (const model::oom::Part& below : part.parts) parts.push_back(part_json(below));
+  return {{"name", part.name},
+          {"label", text_or_null(part.label)},
+          {"bytes", part.bytes ? Json(*part.bytes) : Json(nullptr)},
+          {"note", text_or_null(part.note)},
+          {"parts", std::move(parts)}};
+}
+
+Json cached_json(const model::oom::FreeMemory& cached) {
+  if (!cached.known) return nullptr;
+  Json parts = Json::array();
+  for (const model::oom::FreePart& part : cached.parts) {
+    parts.push_back({{"small", part.small},
+                     {"stream", part.stream},
+                     {"pool", {part.pool, part.pool_user}},
+                     {"bytes", part.bytes},
+                     {"pieces", part.pieces},
+                     {"largest", part.largest}});
+  }
+  return {{"bytes", cached.bytes},           {"largest", cached.largest()},           {"returnable", cached.returnable},
+          {"expandable", cached.expandable}, {"streams_known", cached.streams_known}, {"parts", std::move(parts)}};
+}
+
+Json remedy_json(const model::oom::Remedy& remedy) {
+  return {{"kind", model::oom::name(remedy.kind)},
+          {"subject", remedy.subject},
+          {"takes", remedy.takes},
+          {"bytes", remedy.bytes},
+          {"at_most", remedy.at_most},
+          {"reckoned", text_or_null(remedy.reckoned)},
+          {"fits", model::oom::name(remedy.fits)},
+          {"missing", number_or_null(remedy.missing)}};
+}
+
+Json growth_json(const std::vector<model::View>& views, const model::oom::Story& story) {
+  if (!story.growth) return nullptr;
+  const model::Difference& difference = *story.growth;
+  Json changes = Json::array();
+  for (const model::Change& change : difference.changes) {
+    if (change.byte_growth() <= 0) continue;
+    changes.push_back({{"where", change.label}, {"bytes", change.bytes}, {"tensors", change.tensors}});
+  }
+  return {{"since", views.front().dump.path},
+          {"elapsed_ns", views.back().dump.process.dump_ns - views.front().dump.process.dump_ns},
+          {"bytes", difference.bytes},
+          {"places", std::move(changes)}};
+}
+
+// One line a row, as in the export of a dump.
+void add_rows(std::string& out, const char* name, const std::vector<Json>& rows) {
+  out += std::string(",\n\"") + name + "\":[";
+  for (size_t i = 0; i < rows.size(); ++i) out += (i > 0 ? ",\n" : "\n") + text_of(rows[i]);
+  out += "]";
+}
+
+}  // namespace
+
+std::string oom_json(const std::vector<model::View>& views, const model::oom::Story& story,
+                     const std::vector<std::string>& held) {
+  const model::View& view = views.back();
+  const bool needs_segment = story.request != 0 && !story.device.is_cpu();
+  const Json about = {{"schema", kSchema}, {"dump", view.dump.path}};
+  const Json answer = {
+      {"run_id", view.dump.process.run_id},
+      {"trigger", dump::EnumNameTrigger(dump::Trigger(view.dump.process.trigger))},
+      {"device", story.device.text()},
+      {"request", number_or_null(story.request)},
+      {"segment", needs_segment ? Json(model::oom::segment_for(story.request, story.cached)) : Json(nullptr)},
+      {"remedies_missing", text_or_null(story.remedies_missing)}};
+  std::vector<Json> places, remedies;
+  for (size_t i = 0; i < held.size(); ++i) {
+    const model::Group& group = story.places[i];
+    places.push_back({{"bytes", group.bytes},
+                      {"tensors", group.tensors},
+                      {"blocks", group.blocks},
+                      {"at", place(view, group.site)},
+                      {"module_path", text_or_null(group.modules)},
+                      {"held_by", text_or_null(held[i])}});
+  }
+  for (const model::oom::Remedy& remedy : story.remedies) remedies.push_back(remedy_json(remedy));
+  std::string out = "{\n\"tensorscope\":" + text_of(about) + ",\n\"answer\":" + text_of(answer);
+  out += ",\n\"failure\":" + text_of(failed(view, story)) + ",\n\"balance\":" + text_of(part_json(story.balance));
+  out += ",\n\"cached\":" + text_of(cached_json(story.cached)) + ",\n\"growth\":" + text_of(growth_json(views, story));
+  add_rows(out, "places", places);
+  add_rows(out, "remedies", remedies);
+  return out + "\n}\n";
+}
+
+}  // namespace tensorscope::render

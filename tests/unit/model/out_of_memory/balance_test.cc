@@ -1,0 +1,226 @@
+#include "model/out_of_memory/balance.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "device_scene.h"
+
+namespace tensorscope::model::oom {
+namespace {
+
+using testing::DeviceScene;
+using ::testing::HasSubstr;
+using testing::kMiB;
+using testing::RuntimeBlockSpec;
+using testing::sums_agree;
+using testing::Told;
+
+constexpr auto kM = int64_t(kMiB);
+
+// 60 MiB of a tensor with 1 MiB of rounding, 3 MiB in no tensor, 20 MiB free and 2 MiB that wait.
+DeviceScene scene() {
+  DeviceScene scene;
+  scene.segment();
+  const uint64_t weight = scene.tensor(60 * kMiB, 0, kMiB);
+  scene.held(weight, "model.weight", dump::ReferenceRoot::global, dump::ReferenceRole::parameter);
+  scene.block(3 * kMiB);
+  scene.piece(20 * kMiB);
+  scene.piece(2 * kMiB, dump::BlockState::pending_free);
+  return scene;
+}
+
+TEST(DeviceBalance, EveryByteHasOneOwner) {
+  DeviceScene device = scene();
+  device.memory.own_bytes = 200 * kMiB;
+  device.memory.processes = {{991, 700 * kMiB}, {992, 100 * kMiB}};
+  RuntimeBlockSpec nccl;
+  nccl.pointer = 0x7f0000000000;
+  nccl.nbytes = 50 * kMiB;
+  device.builder.runtime_block(nccl);
+  nccl.by_torch = true;  // a segment
+  nccl.pointer = 0x7e0000000000;
+  device.builder.runtime_block(nccl);
+  const Told told(device);
+  EXPECT_TRUE(sums_agree(told.story.balance));
+  EXPECT_EQ(told.bytes("device"), 1024 * kM);
+  EXPECT_EQ(told.bytes("free"), 4 * kM);
+  EXPECT_EQ(told.bytes("this process"), 200 * kM);
+  EXPECT_EQ(told.bytes("reserved"), 86 * kM);
+  EXPECT_EQ(told.bytes("allocated"), 64 * kM);
+  EXPECT_EQ(told.bytes("tensors"), 60 * kM);
+  EXPECT_EQ(told.bytes("parameter"), 60 * kM);
+  EXPECT_EQ(told.bytes("in no tensor"), 3 * kM);
+  EXPECT_EQ(told.bytes("rounding"), kM);
+  EXPECT_EQ(told.bytes("waiting"), 2 * kM);
+  EXPECT_EQ(told.bytes("cached"), 20 * kM);
+  EXPECT_EQ(told.bytes("libraries"), 50 * kM);
+  EXPECT_EQ(told.bytes("context"), 64 * kM);
+  EXPECT_EQ(told.bytes("other processes"), 800 * kM);
+  EXPECT_EQ(told.bytes("unexplained"), 20 * kM);  // the driver's own
+}
+
+TEST(DeviceBalance, NothingUnexplainedWhereNumbersClose) {
+  DeviceScene device = scene();
+  device.memory.own_bytes = 220 * kMiB;
+  device.memory.processes = {{991, 800 * kMiB}};
+  const Told told(device);
+  EXPECT_TRUE(sums_agree(told.story.balance));
+  EXPECT_EQ(told.story.balance.find("unexplained"), nullptr);
+}
+
+TEST(DeviceBalance, BlocksThatNobodySawAreUnexplained) {
+  DeviceScene device = scene();
+  device.not_seen = 7 * kMiB;
+  device.memory.segments.back().allocated = device.allocated + 7 * kMiB;
+  const Told told(device);
+  EXPECT_TRUE(sums_agree(told.story.balance));
+  EXPECT_EQ(told.bytes("allocated"), 71 * kM);
+  ASSERT_NE(told.part("allocated").find("unexplained"), nullptr);
+  EXPECT_EQ(told.part("allocated").find("unexplained")->bytes, 7 * kM);
+}
+
+TEST(DeviceBalance, SegmentsOfAnotherMomentAreUnexplained) {
+  DeviceScene device = scene();
+  device.piece(5 * kMiB, dump::BlockState::allocated);  // made after the tables were copied
+  const Told told(device);
+  EXPECT_TRUE(sums_agree(told.story.balance));
+  EXPECT_EQ(told.bytes("reserved"), 91 * kM);
+  EXPECT_EQ(told.bytes("allocated"), 64 * kM);
+  EXPECT_THAT(told.part("unexplained").note, HasSubstr("between copying the tables"));
+  EXPECT_EQ(told.bytes("unexplained"), 5 * kM);
+}
+
+TEST(DeviceBalance, ProcessesThatTheDriverDoesNotTellApart) {
+  DeviceScene device = scene();
+  device.memory.driver_detail = "NVML was not found";
+  const Told told(device);
+  EXPECT_TRUE(sums_agree(told.story.balance));
+  EXPECT_EQ(told.bytes("outside torch"), (1024 - 4 - 86) * kM);
+  EXPECT_EQ(told.part("outside torch").note, "NVML was not found");
+  EXPECT_EQ(told.story.balance.find("other processes"), nullptr);
+}
+
+TEST(DeviceBalance, OwnBytesFollowFromTheOthers) {
+  DeviceScene device = scene();
+  device.memory.processes = {{991, 800 * kMiB}};
+  const Told told(device);
+  EXPECT_TRUE(sums_agree(told.story.balance));
+  EXPECT_EQ(told.bytes("this process"), 220 * kM);
+}
+
+TEST(DeviceBalance, AnotherProcessOfUnknownSizeIsWhatIsLeft) {
+  DeviceScene device = scene();
+  device.memory.own_bytes = 220 * kMiB;
+  device.memory.processes = {{991, UINT64_MAX}};
+  const Told told(device);
+  EXPECT_TRUE(sums_agree(told.story.balance));
+  EXPECT_EQ(told.bytes("other processes"), 800 * kM);
+  EXPECT_THAT(told.part("other processes").note, HasSubstr("does not tell"));
+}
+
+TEST(DeviceBalance, WithoutTheDriversWordThereIsNoTotal) {
+  DeviceScene device = scene();
+  device.memory.driver_total = device.memory.driver_free = 0;
+  const Told told(device);
+  EXPECT_FALSE(told.story.balance.bytes);
+  EXPECT_EQ(told.bytes("reserved"), 86 * kM);
+  EXPECT_TRUE(sums_agree(told.story.balance));
+}
+
+TEST(DeviceBalance, WithoutSegmentsTheAllocatorsReportHolds) {
+  DeviceScene device = scene();
+  device.memory.segments_from = dump::SegmentSource::none;
+  device.failure.allocator_reserved = 90 * kMiB;  // of the moment of failure, unlike the total of the tables
+  const Told told(device);
+  EXPECT_TRUE(sums_agree(told.story.balance));
+  EXPECT_EQ(told.bytes("reserved"), 90 * kM);
+  EXPECT_EQ(told.bytes("cached"), 26 * kM);
+}
+
+TEST(DeviceBalance, AnAllocatorThatTellsNothingOfItsCache) {
+  DeviceScene device = scene();
+  device.totals = false;
+  device.memory.backend = "cudaMallocAsync";
+  device.memory.segments_from = dump::SegmentSource::none;
+  const Told told(device);
+  EXPECT_EQ(told.bytes("reserved"), 64 * kM);
+  EXPECT_FALSE(told.part("cached").bytes);
+}
+
+TEST(DeviceBalance, ANegativeGapIsShown) {
+  DeviceScene device = scene();
+  device.memory.own_bytes = 50 * kMiB;
+  device.memory.processes = {{991, UINT64_MAX}};
+  const Told told(device);
+  EXPECT_TRUE(sums_agree(told.story.balance));
+  EXPECT_EQ(told.part("this process").find("unexplained")->bytes, -36 * kM);
+}
+
+// ---- the host ------------------------------------------------------------------------------------------------------
+
+Part host(testing::DumpBuilder& builder) {
+  testing::Asked asked(builder);
+  return host_balance(asked.view());
+}
+
+testing::DumpBuilder on_the_host() {
+  testing::DumpBuilder builder;
+  const uint32_t site = builder.site(0, builder.python({{"train.py", "main", 3, true}}));
+  testing::owned(builder, 1 << 20, site);
+  builder.resident_bytes = 100 * kMiB;
+  return builder;
+}
+
+TEST(HostBalance, WhatIsResident) {
+  testing::DumpBuilder builder = on_the_host();
+  builder.heap_in_use = 30 * kMiB;  // torch's block included
+  builder.heap_free = 5 * kMiB;
+  builder.profiler_bytes = 2 * kMiB;
+  const Part part = host(builder);
+  EXPECT_TRUE(sums_agree(part));
+  EXPECT_EQ(part.name, "this process");
+  EXPECT_EQ(part.find("torch")->bytes, 4 * kM);
+  EXPECT_EQ(part.find("malloc")->bytes, 26 * kM);
+  EXPECT_EQ(part.find("malloc's")->bytes, 5 * kM);
+  EXPECT_EQ(part.find("rest")->bytes, 63 * kM);
+}
+
+TEST(HostBalance, AGroupsLimit) {
+  testing::DumpBuilder builder = on_the_host();
+  builder.cgroup_limit = 1000 * kMiB;
+  builder.cgroup_current = 900 * kMiB;
+  builder.children = 2;
+  builder.children_resident_bytes = 300 * kMiB;
+  const Part part = host(builder);
+  EXPECT_TRUE(sums_agree(part));
+  EXPECT_EQ(part.name, "cgroup");
+  EXPECT_EQ(part.find("left")->bytes, 100 * kM);
+  EXPECT_EQ(part.find("child processes")->bytes, 300 * kM);
+  EXPECT_EQ(part.find("others")->bytes, 500 * kM);
+}
+
+TEST(HostBalance, AddressSpaceIsMoreThanWhatIsResident) {
+  testing::DumpBuilder builder = on_the_host();
+  testing::FailureSpec failure;
+  failure.kind = dump::FailureKind::host;
+  failure.limit = dump::MemoryLimit::address_space;
+  failure.device_type = 0;
+  failure.limit_bytes = 4000 * kMiB;
+  failure.left_bytes = 1000 * kMiB;
+  builder.failure(failure);
+  const Part part = host(builder);
+  EXPECT_TRUE(sums_agree(part));
+  EXPECT_EQ(part.find("left")->bytes, 1000 * kM);
+  EXPECT_EQ(part.find("not resident")->bytes, 2900 * kM);
+}
+
+TEST(HostBalance, MemoryThatWasNeverWrittenToIsNotResident) {
+  testing::DumpBuilder builder = on_the_host();
+  builder.resident_bytes = 3 * kMiB;
+  const Part part = host(builder);
+  EXPECT_TRUE(sums_agree(part));
+  EXPECT_EQ(part.find("unexplained")->bytes, -kM);
+}
+
+}  // namespace
+}  // namespace tensorscope::model::oom

@@ -1,0 +1,306 @@
+// Every remedy once where it must appear, and once where it must not.
+#include "model/out_of_memory/remedies.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "device_scene.h"
+
+namespace tensorscope::model::oom {
+namespace {
+
+using dump::ReferenceRoot;
+using testing::DeviceScene;
+using ::testing::HasSubstr;
+using testing::kMiB;
+using testing::Told;
+
+TEST(Remedies, SegmentsThatAreWhollyFree) {
+  DeviceScene scene;
+  scene.segment().piece(96 * kMiB);
+  const Told told(scene);
+  const Remedy* remedy = told.remedy(RemedyKind::empty_cache);
+  ASSERT_NE(remedy, nullptr);
+  EXPECT_EQ(remedy->bytes, 96 * kMiB);
+  EXPECT_EQ(remedy->fits, Fits::yes);
+
+  DeviceScene in_use;
+  in_use.segment().piece(96 * kMiB);
+  in_use.block(512);
+  EXPECT_EQ(Told(in_use).remedy(RemedyKind::empty_cache), nullptr);
+
+  DeviceScene little;
+  little.segment().piece(20 * kMiB);
+  const Told not_enough(little);
+  EXPECT_EQ(not_enough.remedy(RemedyKind::empty_cache)->fits, Fits::no);
+  EXPECT_EQ(not_enough.remedy(RemedyKind::empty_cache)->missing, 76 * kMiB);
+}
+
+TEST(Remedies, FreeMemoryOfAnotherStream) {
+  DeviceScene scene;
+  scene.segment(1).block(kMiB);
+  scene.piece(kMiB);
+  scene.segment(2).block(kMiB);
+  scene.piece(120 * kMiB);
+  const Told told(scene);
+  ASSERT_NE(told.remedy(RemedyKind::other_stream), nullptr);
+  EXPECT_EQ(told.remedy(RemedyKind::other_stream)->bytes, 120 * kMiB);
+  EXPECT_EQ(told.remedy(RemedyKind::other_stream)->fits, Fits::may);
+
+  DeviceScene too_small;
+  too_small.segment(1).block(kMiB);
+  too_small.piece(kMiB);
+  too_small.segment(2).block(kMiB);
+  too_small.piece(90 * kMiB);
+  EXPECT_EQ(Told(too_small).remedy(RemedyKind::other_stream), nullptr);
+}
+
+TEST(Remedies, FreeMemoryOfAPrivatePool) {
+  DeviceScene scene;
+  scene.segment(0, 3).block(kMiB);
+  scene.piece(120 * kMiB);
+  ASSERT_NE(Told(scene).remedy(RemedyKind::private_pool), nullptr);
+
+  DeviceScene common;
+  common.segment().block(kMiB);
+  common.piece(90 * kMiB);
+  EXPECT_EQ(Told(common).remedy(RemedyKind::private_pool), nullptr);
+}
+
+DeviceScene in_pieces() {
+  DeviceScene scene;
+  for (int i = 0; i < 3; i++) {
+    scene.segment().block(kMiB);
+    scene.piece(40 * kMiB);
+  }
+  return scene;
+}
+
+TEST(Remedies, ExpandableSegmentsWherePiecesTogetherWouldDo) {
+  DeviceScene scene = in_pieces();
+  scene.builder.torch_version = "2.6.0+cu124";
+  const Told told(scene);
+  const Remedy* remedy = told.remedy(RemedyKind::expandable_segments);
+  ASSERT_NE(remedy, nullptr);
+  EXPECT_EQ(remedy->bytes, 120 * kMiB);
+  EXPECT_EQ(remedy->fits, Fits::may);
+  EXPECT_THAT(remedy->takes, HasSubstr("PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True"));
+
+  DeviceScene newer = in_pieces();
+  newer.builder.torch_version = "2.14.1+cu130";
+  EXPECT_THAT(Told(newer).remedy(RemedyKind::expandable_segments)->takes, HasSubstr("set PYTORCH_ALLOC_CONF="));
+}
+
+TEST(Remedies, ExpandableSegmentsDoNotHelpEverybody) {
+  DeviceScene on = in_pieces();
+  on.memory.settings = "backend:native,expandable_segments:True";
+  EXPECT_EQ(Told(on).remedy(RemedyKind::expandable_segments), nullptr);
+
+  DeviceScene too_little = in_pieces();
+  too_little.failure.requested = 130 * kMiB;
+  EXPECT_EQ(Told(too_little).remedy(RemedyKind::expandable_segments), nullptr);
+
+  DeviceScene other_backend = in_pieces();
+  other_backend.memory.backend = "cudaMallocAsync";
+  EXPECT_EQ(Told(other_backend).remedy(RemedyKind::expandable_segments), nullptr);
+
+  DeviceScene nothing_failed = in_pieces();
+  nothing_failed.failed = false;
+  EXPECT_EQ(Told(nothing_failed).remedy(RemedyKind::expandable_segments), nullptr);
+}
+
+TEST(Remedies, GarbageInCycles) {
+  DeviceScene scene;
+  scene.segment();
+  scene.held(scene.tensor(120 * kMiB), "self.cache", ReferenceRoot::cycle);
+  const Told told(scene);
+  const Remedy* remedy = told.remedy(RemedyKind::collect_garbage);
+  ASSERT_NE(remedy, nullptr);
+  EXPECT_EQ(remedy->bytes, 120 * kMiB);
+  EXPECT_EQ(remedy->fits, Fits::yes);
+  EXPECT_THAT(remedy->subject, HasSubstr("Net, dict"));
+
+  DeviceScene held;
+  held.segment();
+  const uint64_t tensor = held.tensor(120 * kMiB);
+  held.builder.reference({tensor, "self.cache", "Net, dict", "list", ReferenceRoot::cycle});
+  held.held(tensor, "batch", ReferenceRoot::local);
+  EXPECT_EQ(Told(held).remedy(RemedyKind::collect_garbage), nullptr);
+}
+
+TEST(Remedies, AListThatHoldsMuch) {
+  DeviceScene scene;
+  scene.segment();
+  for (int i = 0; i < 3; i++) scene.held(scene.tensor(40 * kMiB), "history[" + std::to_string(i) + "]");
+  const Told told(scene);
+  const Remedy* remedy = told.remedy(RemedyKind::drop_holder);
+  ASSERT_NE(remedy, nullptr);
+  EXPECT_EQ(remedy->bytes, 120 * kMiB);
+  EXPECT_EQ(remedy->subject, "train.py: history[0..2] (list)");
+  EXPECT_EQ(remedy->fits, Fits::yes);
+}
+
+TEST(Remedies, WhatOthersHoldAsWellIsNotFreedByDroppingAList) {
+  DeviceScene scene;
+  scene.segment();
+  for (int i = 0; i < 3; i++) {
+    const uint64_t tensor = scene.tensor(40 * kMiB);
+    scene.held(tensor, "model.layers[" + std::to_string(i) + "].weight", ReferenceRoot::global,
+               dump::ReferenceRole::parameter);
+    scene.builder.reference({tensor, "params[" + std::to_string(i) + "]", "train.py", "list"});
+  }
+  EXPECT_EQ(Told(scene).remedy(RemedyKind::drop_holder), nullptr);
+}
+
+// Three layers, each with 40 MiB that only it saves; its input of 10 MiB comes from the one before.
+DeviceScene layers() {
+  DeviceScene scene;
+  scene.segment();
+  uint32_t before = scene.in_module("model", 1);
+  for (int i = 0; i < 3; i++) {
+    const uint32_t site = scene.in_module("model.layers." + std::to_string(i) + ".mlp", 10 + i);
+    const uint32_t node = scene.node(site);
+    scene.saved(10 * kMiB, before, node);
+    scene.saved(40 * kMiB, site, node);
+    before = site;
+  }
+  return scene;
+}
+
+TEST(Remedies, CheckpointingFreesWhatOnlyAModuleSaved) {
+  DeviceScene scene = layers();
+  const Told told(scene);
+  const Remedy* remedy = told.remedy(RemedyKind::checkpoint);
+  ASSERT_NE(remedy, nullptr);
+  EXPECT_EQ(remedy->subject, "model.layers.*");
+  EXPECT_EQ(remedy->bytes, 120 * kMiB);  // without the inputs
+  EXPECT_TRUE(remedy->at_most);
+  EXPECT_EQ(remedy->fits, Fits::no);  // one layer at a time comes back: 80 are not enough
+  EXPECT_EQ(remedy->missing, 16 * kMiB);
+}
+
+TEST(Remedies, CheckpointingPromisesNothingForWhatAVariableHolds) {
+  DeviceScene scene;
+  scene.segment();
+  for (int i = 0; i < 3; i++) {
+    const uint32_t site = scene.in_module("model.layers." + std::to_string(i), 10 + i);
+    scene.held(scene.saved(40 * kMiB, site, scene.node(site)), "kept[" + std::to_string(i) + "]");
+  }
+  EXPECT_EQ(Told(scene).remedy(RemedyKind::checkpoint), nullptr);
+}
+
+TEST(Remedies, OneModuleThatIsAllOfTheModelIsNotWorthCheckpointing) {
+  DeviceScene scene;
+  scene.segment();
+  const uint32_t site = scene.in_module("model", 10);
+  scene.saved(120 * kMiB, site, scene.node(site));
+  EXPECT_EQ(Told(scene).remedy(RemedyKind::checkpoint), nullptr);
+}
+
+TEST(Remedies, ASmallerBatch) {
+  DeviceScene scene = layers();
+  const Told told(scene);
+  const Remedy* remedy = told.remedy(RemedyKind::smaller_batch);
+  ASSERT_NE(remedy, nullptr);
+  EXPECT_EQ(remedy->bytes, 75 * kMiB);
+  EXPECT_TRUE(remedy->at_most);
+  EXPECT_EQ(remedy->fits, Fits::may);  // 50 MiB would be asked for
+  EXPECT_THAT(remedy->takes, HasSubstr("100 %"));
+
+  DeviceScene weights;
+  weights.segment();
+  weights.held(weights.tensor(120 * kMiB), "model.weight", ReferenceRoot::global, dump::ReferenceRole::parameter);
+  EXPECT_EQ(Told(weights).remedy(RemedyKind::smaller_batch), nullptr);
+}
+
+TEST(Remedies, AnotherProcess) {
+  DeviceScene scene;
+  scene.segment().block(kMiB);
+  scene.memory.processes = {{991, 300 * kMiB}, {992, UINT64_MAX}};
+  const Told told(scene);
+  const Remedy* remedy = told.remedy(RemedyKind::other_process);
+  ASSERT_NE(remedy, nullptr);
+  EXPECT_EQ(remedy->subject, "process 991");
+  EXPECT_EQ(remedy->fits, Fits::yes);
+
+  DeviceScene alone;
+  alone.segment().block(kMiB);
+  alone.memory.processes = {{992, UINT64_MAX}};
+  EXPECT_EQ(Told(alone).remedy(RemedyKind::other_process), nullptr);
+}
+
+TEST(Remedies, TheDriverHadEnough) {
+  DeviceScene scene;
+  scene.segment().block(kMiB);
+  scene.memory.driver_free = 500 * kMiB;
+  ASSERT_NE(Told(scene).remedy(RemedyKind::process_limit), nullptr);
+  scene = DeviceScene();
+  scene.segment().block(kMiB);
+  EXPECT_EQ(Told(scene).remedy(RemedyKind::process_limit), nullptr);
+}
+
+TEST(Remedies, AreSortedAndPromiseNothingWithoutARequest) {
+  DeviceScene scene = layers();
+  scene.failed = false;
+  scene.memory.processes = {{991, 300 * kMiB}};
+  const Told told(scene);
+  ASSERT_GE(told.story.remedies.size(), 3u);
+  for (size_t i = 0; i < told.story.remedies.size(); i++) {
+    EXPECT_EQ(told.story.remedies[i].fits, Fits::unknown);
+    EXPECT_EQ(told.story.remedies[i].missing, 0u);
+    EXPECT_LE(told.story.remedies[i].bytes, told.story.remedies[i == 0 ? 0 : i - 1].bytes);
+  }
+}
+
+TEST(Remedies, ChildProcessesOfTheHost) {
+  auto told = [](dump::MemoryLimit limit) {
+    testing::DumpBuilder builder;
+    builder.has_references = true;
+    builder.children = 4;
+    builder.children_resident_bytes = 800 * kMiB;
+    testing::FailureSpec failure;
+    failure.kind = dump::FailureKind::host;
+    failure.limit = limit;
+    failure.device_type = 0;
+    failure.requested = 100 * kMiB;
+    failure.limit_bytes = 2000 * kMiB;
+    failure.left_bytes = kMiB;
+    builder.failure(failure);
+    testing::Asked asked(builder);
+    const std::vector<View> views = {asked.view()};
+    return story_of(views, views, {0, -1}).remedies;
+  };
+  const std::vector<Remedy> remedies = told(dump::MemoryLimit::cgroup);
+  ASSERT_EQ(remedies.size(), 1u);
+  EXPECT_EQ(remedies[0].kind, RemedyKind::child_processes);
+  EXPECT_EQ(remedies[0].fits, Fits::may);
+  EXPECT_TRUE(told(dump::MemoryLimit::address_space).empty());
+}
+
+TEST(Story, IsAboutWhatFailed) {
+  testing::DumpBuilder builder;
+  EXPECT_TRUE(subject_of(testing::Asked(builder).dump).is_cpu());
+  testing::FailureSpec failure;
+  failure.device_index = 3;
+  builder.failure(failure);
+  EXPECT_EQ(subject_of(testing::Asked(builder).dump).text(), "cuda:3");
+  failure.kind = dump::FailureKind::pinned;
+  builder.failure(failure);
+  EXPECT_TRUE(subject_of(testing::Asked(builder).dump).is_cpu());
+}
+
+TEST(Story, WithoutAFailureTheFullestDevice) {
+  testing::DumpBuilder builder;
+  for (int8_t index : {0, 1}) {
+    builder.device_total(dump::DeviceTotal(10, 10, 1, 1, 10, 10, 10, 10, 1, index));
+    testing::DeviceMemorySpec memory;
+    memory.device_index = index;
+    memory.driver_total = 100;
+    memory.driver_free = index == 0 ? 90 : 10;
+    builder.device_memory(memory);
+  }
+  EXPECT_EQ(subject_of(testing::Asked(builder).dump).text(), "cuda:1");
+}
+
+}  // namespace
+}  // namespace tensorscope::model::oom
