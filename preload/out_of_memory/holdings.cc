@@ -260,12 +260,14 @@ Holdings find_holdings(const DumpTables& tables, const TensorLinks& links, const
     room[allocation] -= inside;
     if (first[allocation] == kNone) first[allocation] = uint32_t(holdings.items.size());
     if (storage.garbage && !storage.kept) holdings.garbage += inside;
-    add({inside, view.allocations[allocation].site, storage.category, storage.tensor});
+    const live::AllocationEntry& block = view.allocations[allocation];
+    add({inside, block.site, storage.category, storage.tensor, block.node});
   }
   for (const uint32_t i : index.allocations()) {
     holdings.bytes += view.allocations[i].nbytes;
     if (first[i] == kNone) {
-      add({view.allocations[i].nbytes, view.allocations[i].site, Category::in_no_tensor, kNone});
+      const live::AllocationEntry& block = view.allocations[i];
+      add({block.nbytes, block.site, Category::in_no_tensor, kNone, block.node});
     } else if (room[i] != 0) {
       holdings.items[first[i]].bytes += room[i];
       holdings.by_category[size_t(Category::rounding)] += room[i];

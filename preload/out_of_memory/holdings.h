@@ -69,6 +69,7 @@ struct Item {
   SiteId site = 0;
   Category category = Category::in_no_tensor;
   uint32_t tensor = kNone;  // the tensor that the category comes from
+  Serial node = 0;          // autograd node in whose backward the memory was made, 0: none
 };
 
 struct Holdings {

@@ -82,9 +82,9 @@ void write_headline(const Failure& failure, ReportText& text) {
 }
 
 void write_place(const ReportFacts& facts, ReportText& text) {
-  text.line("  at %s%s%s%s%s", facts.place[0] != 0 ? facts.place : "(no stack)",
-            facts.node[0] != 0 ? ", in the backward of " : "", facts.node, facts.thread[0] != 0 ? ", thread " : "",
-            facts.thread);
+  text.line("  at %s%s%s%s%s%s%s", facts.place[0] != 0 ? facts.place : "(no stack)",
+            facts.node[0] != 0 ? ", in the backward of " : "", facts.node, facts.forward[0] != 0 ? " from " : "",
+            facts.forward, facts.thread[0] != 0 ? ", thread " : "", facts.thread);
 }
 
 void write_limits(const ReportFacts& facts, ReportText& text) {
@@ -311,13 +311,27 @@ void fill_pieces(const ReportSources& sources, ReportFacts& facts) {
   facts.largest_free = largest_free(snapshot::derive_segments(sources.tables.view, facts.device, outside));
 }
 
+const live::NodeEntry* node_of(const live::SnapshotView& view, Serial serial) {
+  const auto found = std::find_if(view.nodes.begin(), view.nodes.end(),
+                                  [serial](const live::NodeEntry& node) { return node.serial == serial; });
+  return serial == 0 || found == view.nodes.end() ? nullptr : found;
+}
+
+// Where the forward operation of a node stood, for what has no Python stack of its own: an autograd worker's doing.
+bool write_forward_place(const live::SnapshotView& view, SiteId site, Serial node, char (&out)[kPlaceBytes]) {
+  if (site_of(view, site).python != 0) return false;
+  const live::NodeEntry* entry = node_of(view, node);
+  if (entry == nullptr || site_of(view, entry->site).python == 0) return false;
+  write_place(headline(site_of(view, entry->site)), snapshot::process_info().directory, out);
+  return true;
+}
+
 void fill_node(const ReportSources& sources, ReportFacts& facts) {
-  if (sources.failure.node == 0 || sources.classes == nullptr) return;
-  for (const live::NodeEntry& node : sources.tables.view.nodes) {
-    if (node.serial != sources.failure.node) continue;
-    copy(unqualified(sources.classes->by_vtable(reinterpret_cast<uint64_t>(node.vtable))), facts.node);
-    return;
-  }
+  const live::SnapshotView& view = sources.tables.view;
+  const live::NodeEntry* node = node_of(view, sources.failure.node);
+  if (node == nullptr || sources.classes == nullptr) return;
+  copy(unqualified(sources.classes->by_vtable(reinterpret_cast<uint64_t>(node->vtable))), facts.node);
+  write_forward_place(view, sources.failure.site, node->serial, facts.forward);
 }
 
 std::vector<Group> largest_groups(const live::SnapshotView& view, const Holdings& holdings) {
@@ -344,8 +358,11 @@ void fill_sites(const ReportSources& sources, const TensorLinks& links, const Ho
   const live::SnapshotView& view = sources.tables.view;
   std::vector<std::pair<std::string, Group>> places;
   for (Group& group : largest_groups(view, holdings)) {
-    char place[kPlaceBytes];
+    char place[kPlaceBytes], forward[kPlaceBytes];
     write_place(headline(site_of(view, group.site)), snapshot::process_info().directory, place);
+    if (write_forward_place(view, group.site, holdings.items[group.members.front()].node, forward)) {
+      copy(std::string(place) + ", backward of " + forward, place);
+    }
     const auto known =
         std::find_if(places.begin(), places.end(), [&](const auto& each) { return each.first == place; });
     if (known == places.end()) {

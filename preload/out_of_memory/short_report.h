@@ -47,8 +47,9 @@ class ReportText {
 struct ReportFacts {
   Failure failure;
   char place[kPlaceBytes] = "";
-  char node[64] = "";    // class of the autograd node whose backward it was
-  char thread[20] = "";  // name, where it is not the main thread
+  char node[64] = "";              // class of the autograd node whose backward it was
+  char forward[kPlaceBytes] = "";  // where that node's operation stood, where `place` is not Python's
+  char thread[20] = "";            // name, where it is not the main thread
 
   // The device whose memory this is about; of its allocator and its driver.
   Device device;

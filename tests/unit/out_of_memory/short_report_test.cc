@@ -55,6 +55,7 @@ ReportFacts full() {
   facts.failure.left_bytes = 1;
   memset(facts.place, 'p', sizeof(facts.place) - 1);
   memset(facts.node, 'n', sizeof(facts.node) - 1);
+  memset(facts.forward, 'f', sizeof(facts.forward) - 1);
   memset(facts.thread, 't', sizeof(facts.thread) - 1);
   facts.allocated = uint64_t{71} << 30;
   facts.reserved = uint64_t{76} << 30;
