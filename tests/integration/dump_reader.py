@@ -41,14 +41,6 @@ def payloads(path, kind):
         at += 24 + (length + 7) // 8 * 8
 
 
-def failure(path):
-    """The FAIL chunk."""
-    (payload,) = payloads(path, "FAIL")
-    row = table("Failure").GetRootAs(payload, 4)
-    return {"kind": KINDS[row.Kind()], "limit": LIMITS[row.Limit()], "requested": row.Requested(),
-            "limit_bytes": row.LimitBytes(), "left_bytes": row.LeftBytes(), "error": row.Error().decode(), "site": row.Site()}
-
-
 class References:
     """The REFS chunk; tensors are keyed by address."""
 
@@ -141,8 +133,6 @@ def runtime_blocks(path):
     return found
 
 
-KINDS = ("unknown", "device", "host", "pinned", "low_memory")
-LIMITS = ("none", "device", "cgroup", "machine", "address_space", "data")
 
 
 def failure(path):
@@ -152,6 +142,7 @@ def failure(path):
         return None
     (row,) = chunks
     return SimpleNamespace(
-        kind=KINDS[row.Kind()], limit=LIMITS[row.Limit()], limit_bytes=row.LimitBytes(), left_bytes=row.LeftBytes(), device=(row.DeviceType(), row.DeviceIndex()), requested=row.Requested(),
+        kind=KINDS[row.Kind()], limit=LIMITS[row.Limit()], limit_bytes=row.LimitBytes(), left_bytes=row.LeftBytes(),
+        device=(row.DeviceType(), row.DeviceIndex()), requested=row.Requested(),
         allocated=row.AllocatorAllocated(), reserved=row.AllocatorReserved(), error=row.Error().decode(), site=row.Site(),
         thread=row.Thread(), node=row.Node(), failed_ns=row.FailedNs(), failures=row.Failures(), without_dump=row.WithoutDump())
