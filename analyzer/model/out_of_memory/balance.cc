@@ -109,7 +109,8 @@ Part blocks(const View& view, Device device, uint64_t bytes) {
     if (item.device != device || item.storage != kNone || item.allocation == kNone) continue;
     callers[caller_of_block(view, item.site)] += item.bytes;
   }
-  Part result = spare("in no tensor", bytes, fmt::format("{} blocks that no tensor refers to", sites.size()));
+  Part result = spare("in no tensor", bytes,
+                      fmt::format("{} block{} that no tensor refers to", sites.size(), sites.size() == 1 ? "" : "s"));
   result.parts = largest_first(callers, "caller");
   if (result.parts.size() > kNamedCallers) {
     uint64_t rest = 0;
@@ -175,15 +176,17 @@ Part reserved(const View& view, Device device, const FreeMemory& cached) {
   Part result;
   result.name = "reserved";
   result.label = "torch, reserved";
-  if (cached.known) {
+  const DeviceMemory* memory = memory_of(view.dump, device);
+  const bool tells = memory == nullptr || memory->backend != "cudaMallocAsync";  // the driver keeps its pool for it
+  if (cached.known && tells) {
     result.bytes = counted(cached.reserved);
     result.parts = {std::move(given), spare("waiting", cached.pending, "freed, but a stream may use it still"),
                     cached_part(cached)};
     close(result, "blocks were allocated or freed between copying the tables and looking at the segments");
     return result;
   }
-  uint64_t bytes = failed_here ? view.dump.failure->allocator_reserved : 0;
-  if (bytes == 0 && total != nullptr) bytes = total->allocator_reserved;
+  uint64_t bytes = !tells ? 0 : failed_here ? view.dump.failure->allocator_reserved : 0;
+  if (bytes == 0 && tells && total != nullptr) bytes = total->allocator_reserved;
   const uint64_t used = uint64_t(*given.bytes);
   if (bytes == 0) {  // an allocator that does not tell, such as cudaMallocAsync's
     result.bytes = given.bytes;

@@ -127,7 +127,8 @@ Fits FitTest::after(const std::vector<uint32_t>& allocations, uint64_t bytes) co
     }
     if (whole == segment.size) returned += segment.size;
   }
-  if (piece || with_driver(returned) == Fits::yes) return Fits::yes;
+  // Another allocator than torch's own has rules that are not known here.
+  if (cached_.native && (piece || with_driver(returned) == Fits::yes)) return Fits::yes;
   return at_most(bytes + cached_.bytes);
 }
 

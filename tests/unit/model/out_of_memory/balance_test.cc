@@ -141,7 +141,7 @@ TEST(DeviceBalance, AnAllocatorThatTellsNothingOfItsCache) {
   DeviceScene device = scene();
   device.totals = false;
   device.memory.backend = "cudaMallocAsync";
-  device.memory.segments_from = dump::SegmentSource::none;
+  device.memory.segments_from = dump::SegmentSource::runtime_calls;
   const Told told(device);
   EXPECT_EQ(told.bytes("reserved"), 64 * kM);
   EXPECT_FALSE(told.part("cached").bytes);

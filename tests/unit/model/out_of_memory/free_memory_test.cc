@@ -118,6 +118,14 @@ TEST(FitTest, EnoughInPiecesMayDo) {
   EXPECT_EQ(fit.test.missing(60 * kMiB), 36 * kMiB);
 }
 
+TEST(FitTest, AnotherAllocatorsRulesAreNotKnown) {
+  DeviceScene scene;
+  scene.memory.backend = "cudaMallocAsync";
+  scene.segment().block(200 * kMiB);
+  Fit fit(scene);
+  EXPECT_EQ(fit.after({0}), Fits::may);
+}
+
 TEST(FitTest, WithoutTheDriversWordNothingIsSaid) {
   DeviceScene scene;
   scene.memory.driver_total = scene.memory.driver_free = 0;
