@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <tuple>
 #include <utility>
 
 #include "commands/oom_text.h"
@@ -42,6 +43,20 @@ std::string modules_text(const Part& category) {
   return left_out == 0 ? text : fmt::format("{}, {} more", text, left_out);
 }
 
+// "at::native::(anonymous namespace)::softmax_kernel<float> (libtorch_cuda.so), train.py:7 step" is too long for the
+// column of names: the function without its scope stands there, the rest behind the numbers.
+std::pair<std::string, std::string> name_and_rest(const std::string& caller) {
+  const size_t end = caller.rfind(" (");
+  if (end == std::string::npos) return {caller, ""};
+  size_t begin = 0;
+  int depth = 0;
+  for (size_t i = 0; i + 1 < end; ++i) {
+    depth += caller[i] == '<' || caller[i] == '(' ? 1 : caller[i] == '>' || caller[i] == ')' ? -1 : 0;
+    if (depth == 0 && caller[i] == ':' && caller[i + 1] == ':') begin = i + 2;
+  }
+  return {caller.substr(begin, end - begin), caller.substr(end + 1)};
+}
+
 class BalanceTable {
  public:
   BalanceTable()
@@ -59,11 +74,11 @@ class BalanceTable {
       modules = modules_text(part);
       if (!modules.empty() && modules.size() <= kShort) note += "  " + std::exchange(modules, "");
     }
+    std::string label = part.label.empty() ? part.name : part.label;
+    if (part.name == "caller") std::tie(label, note) = name_and_rest(label);
     const bool gap = part.name == "unexplained";
     const render::Style style = gap ? render::Style::warning : depth == 0 ? render::Style::bold : render::Style::plain;
-    table_.row({std::string(size_t(depth) * 2, ' ') + (part.label.empty() ? part.name : part.label), amount(part),
-                exact(part), note},
-               style);
+    table_.row({std::string(size_t(depth) * 2, ' ') + label, amount(part), exact(part), note}, style);
     if (!modules.empty()) table_.note(0, std::string(size_t(depth) * 2 + 2, ' ') + modules);
     if (category) return;
     size_t shown = 0, left_out = 0;
