@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "commands/driver_table.h"
 #include "commands/group_table.h"
 #include "commands/headline.h"
 #include "commands/live_table.h"
@@ -32,6 +33,7 @@ struct ReportOptions {
   bool modules = false;   // the model's tree instead of groups
   bool full = false;      // of it: repeated modules apart
   bool segments = false;  // what the allocators of devices hold, instead of groups
+  bool launches = false;  // kernels and copies instead of groups
   model::Filter filter;
   model::SymbolOptions symbols;
 };
@@ -104,6 +106,11 @@ int report(const ReportOptions& options, Invocation& invocation) {
   std::string& out = invocation.out;
   out += headline(opened.dump, terminal) + "\n";
   out += live_table(opened, terminal) + "\n";
+  out += driver_table(opened, terminal);
+  if (options.launches) {
+    out += launch_table(opened, options.top, terminal);
+    return finish(invocation, opened.dump);
+  }
   if (!options.filter.empty()) {
     out += fmt::format("selected {}, {} of {}\n\n", render::counted(selection.tensor_count(), "tensor"),
                        render::bytes(total), render::bytes(opened.accounts.total_bytes()));
@@ -154,6 +161,8 @@ void add_report(CLI::App& app, Invocation& invocation) {
   verb->add_flag("--full", options->full, "with --modules: repeated layers each in a line of their own");
   verb->add_flag("--segments", options->segments,
                  "what torch's allocator holds of each device: streams, pools, fragmentation, the largest segments");
+  verb->add_flag("--launches", options->launches,
+                 "kernels and copies by place, where TENSORSCOPE_CUPTI=activity recorded them");
   add_top(*verb, options->top);
   add_full_stacks(*verb, options->full_stacks);
   add_filters(*verb, options->filter);

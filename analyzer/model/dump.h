@@ -12,6 +12,7 @@
 
 #include "model/device.h"
 #include "model/device_memory.h"
+#include "model/driver_memory.h"
 #include "model/failure.h"
 #include "model/graph.h"
 #include "model/references.h"
@@ -170,6 +171,9 @@ struct Dump {
   std::optional<Failure> failure;
   std::vector<DeviceMemory> device_memory;   // by device
   std::vector<RuntimeBlock> runtime_blocks;  // by serial
+  DriverMemory driver_memory;
+  std::vector<SiteLaunches> launches;  // by site
+  bool launches_known = false;
 };
 
 // ---- stacks as people read them ----------------------------------------------------------------------------------

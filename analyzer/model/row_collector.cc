@@ -68,6 +68,10 @@ void RowCollector::add(const ChunkView& chunk) {
       return add_device_memory(chunk);
     case dump::kRuntimeBlocks:
       return add_runtime_blocks(chunk);
+    case dump::kDriverMemory:
+      return add_driver_memory(chunk);
+    case dump::kLaunches:
+      return add_launches(chunk);
     case dump::kEnd:
       return add_end(chunk);
     default:

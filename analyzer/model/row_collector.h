@@ -77,6 +77,8 @@ class RowCollector {
   void add_failure(const ChunkView& chunk);
   void add_device_memory(const ChunkView& chunk);
   void add_runtime_blocks(const ChunkView& chunk);
+  void add_driver_memory(const ChunkView& chunk);
+  void add_launches(const ChunkView& chunk);
   void add_end(const ChunkView& chunk);
 
   void finish_codes_and_threads();
@@ -87,6 +89,7 @@ class RowCollector {
   void finish_memory();
   void check_segments(DeviceMemory& memory, const std::vector<uint32_t>& block_counts);
   void check_driver(DeviceMemory& memory);
+  void finish_cupti();
   void finish_graph();
   void finish_references();
   uint32_t tensor_with(uint64_t serial);  // its index; kNone, and counted, where there is none

@@ -163,6 +163,7 @@ void RowCollector::finish() {
   finish_tensors();
   finish_allocations_and_nodes();
   finish_memory();
+  finish_cupti();
   build_storages(dump_, claims_);
   finish_graph();
   finish_references();

@@ -96,6 +96,48 @@ Json runtime_block(const Dump& dump, const model::RuntimeBlock& b) {
           {"site", number_or_null(b.site)}};
 }
 
+Json driver_block(const model::DriverBlock& b) {
+  return {{"pointer", b.pointer},           {"nbytes", b.nbytes},
+          {"device", b.device.text()},      {"kind", dump::EnumNameDriverMemoryKind(dump::DriverMemoryKind(b.kind))},
+          {"asynchronous", b.asynchronous}, {"process", b.process},
+          {"context", b.context},           {"stream", b.stream},
+          {"created_ns", b.created_ns},     {"site", number_or_null(b.site)}};
+}
+
+void write_driver_memory(const model::DriverMemory& m, std::ostream& out) {
+  if (!m.present) {
+    out << "null";
+    return;
+  }
+  const Json head = {{"version", m.version},
+                     {"began_ns", m.began_ns},
+                     {"ended_ns", number_or_null(m.ended_ns)},
+                     {"allocations", m.allocations},
+                     {"releases", m.releases},
+                     {"unknown_releases", m.unknown_releases},
+                     {"lost", m.lost},
+                     {"flushed", m.flushed}};
+  std::string text = text_of(head);
+  text.pop_back();
+  out << text << ",\"blocks\":[";
+  for (size_t i = 0; i < m.blocks.size(); i++) out << (i ? ",\n" : "\n") << text_of(driver_block(m.blocks[i]));
+  out << "]}";
+}
+
+Json launches(const model::SiteLaunches& l) {
+  return {{"site", number_or_null(l.site)},
+          {"kernels", l.kernels},
+          {"kernel_ns", l.kernel_ns},
+          {"copies", l.copies},
+          {"copied_bytes", l.copied_bytes},
+          {"copy_ns", l.copy_ns},
+          {"to_device_bytes", l.to_device_bytes},
+          {"to_host_bytes", l.to_host_bytes},
+          {"fills", l.fills},
+          {"filled_bytes", l.filled_bytes},
+          {"fill_ns", l.fill_ns}};
+}
+
 }  // namespace
 
 void write_memory_json(const Dump& dump, std::ostream& out) {
@@ -107,6 +149,17 @@ void write_memory_json(const Dump& dump, std::ostream& out) {
   out << "],\n\"runtime_blocks\":[";
   for (size_t i = 0; i < dump.runtime_blocks.size(); i++) {
     out << (i ? ",\n" : "\n") << text_of(runtime_block(dump, dump.runtime_blocks[i]));
+  }
+  out << "],\n\"driver_memory\":";
+  write_driver_memory(dump.driver_memory, out);
+  out << ",\n\"launches\":";
+  if (!dump.launches_known) {
+    out << "null";
+    return;
+  }
+  out << "[";
+  for (size_t i = 0; i < dump.launches.size(); i++) {
+    out << (i ? ",\n" : "\n") << text_of(launches(dump.launches[i]));
   }
   out << "]";
 }

@@ -7,7 +7,7 @@
 
 namespace tensorscope::render {
 
-// "failure", "device_memory" and "runtime_blocks", each with a comma before it.
+// "failure", "device_memory", "runtime_blocks", "driver_memory" and "launches", each with a comma before it.
 void write_memory_json(const model::Dump& dump, std::ostream& out);
 
 }  // namespace tensorscope::render

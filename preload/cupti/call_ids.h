@@ -35,6 +35,12 @@ inline constexpr CallRange kMemoryCalls[] = {
     {Domain::driver, 611, 612},   // cuMemAllocFromPoolAsync
 };
 
+// virtual_memory.h reads their parameters.
+inline constexpr CallRange kVirtualCalls[] = {
+    {Domain::driver, 549, 552},  // cuMemCreate, cuMemRelease, cuMemMap, cuMemUnmap
+    {Domain::driver, 565, 565},  // cuMemRetainAllocationHandle
+};
+
 inline constexpr CallRange kActivityCalls[] = {
     {Domain::runtime, 211, 211},  // cudaLaunchKernel
     {Domain::runtime, 214, 214},  // cudaLaunchKernel_ptsz

@@ -23,6 +23,9 @@ enum class MemoryState : uint8_t {
   released_early = 2  // its allocation has not come, or was before the records began
 };
 
+// Beside the kinds of CUpti_ActivityMemoryKind (0 to 7): virtual_memory.h.
+inline constexpr uint8_t kPhysicalMemory = 8;
+
 struct MemoryEvent {
   uint64_t address = 0;
   uint64_t nbytes = 0;

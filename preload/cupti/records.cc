@@ -7,6 +7,7 @@
 #include "cupti/launch_counts.h"
 #include "cupti/launch_sites.h"
 #include "cupti/memory_activity.h"
+#include "cupti/virtual_memory.h"
 #include "support/coverage.h"
 #include "support/pages.h"
 #include "support/state.h"
@@ -34,6 +35,8 @@ uint64_t time_of(uint64_t start, uint64_t end) { return end > start ? end - star
 
 void read_memory(const MemoryRecord& record) {
   if (record.operation != kAllocation && record.operation != kRelease) return;
+  const SiteId site = g_launch_sites.find(record.correlation);
+  if (site == kKnownFromTheCall) return;
   MemoryEvent event;
   event.address = record.address;
   event.nbytes = record.bytes;
@@ -42,7 +45,7 @@ void read_memory(const MemoryRecord& record) {
   event.stream = record.stream;
   event.process = record.process;
   event.correlation = record.correlation;
-  event.site = g_launch_sites.find(record.correlation);
+  event.site = site;
   event.kind = uint8_t(record.memory_kind);
   event.device = int8_t(record.device);
   event.asynchronous = record.is_async != 0;

@@ -1,11 +1,5 @@
 #include "cupti/session.h"
 
-#include <limits.h>
-#include <linux/futex.h>
-#include <pthread.h>
-#include <signal.h>
-#include <string.h>
-#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -14,7 +8,9 @@
 #include "cupti/call_ids.h"
 #include "cupti/cupti_library.h"
 #include "cupti/launch_sites.h"
+#include "cupti/limited_work.h"
 #include "cupti/records.h"
+#include "cupti/virtual_memory.h"
 #include "live/site_table.h"
 #include "stacks/capture.h"
 #include "support/clock.h"
@@ -31,7 +27,6 @@ constinit std::atomic<Stage> g_stage{Stage::off};
 
 namespace {
 
-constexpr size_t kStackBytes = size_t{1} << 20;
 constexpr uint64_t kStartLimitNs = 5'000'000'000;
 constexpr uint64_t kFlushLimitNs = 2'000'000'000;
 
@@ -40,58 +35,6 @@ Subscriber* g_subscriber = nullptr;
 std::atomic<uint64_t> g_began_ns{0}, g_ended_ns{0};
 std::atomic<uint32_t> g_version{0};
 
-// A piece of work on a thread of its own, waited for up to a limit: CUPTI takes locks of the driver's, which a thread
-// that hangs may hold. An abandoned one ends when it can; until then there is no other.
-class LimitedWork {
- public:
-  // False: it has not ended within the limit, or there is no thread for it.
-  bool run(void (*work)(), uint64_t limit_ns) {
-    if (busy_.exchange(1, std::memory_order_acquire) != 0) return false;
-    work_ = work;
-    if (!start_thread()) {
-      busy_.store(0, std::memory_order_release);
-      return false;
-    }
-    const uint64_t end = monotonic_ns() + limit_ns;
-    while (busy_.load(std::memory_order_acquire) != 0) {
-      const uint64_t now = monotonic_ns();
-      if (now >= end) return false;
-      const uint64_t left = end - now;
-      const timespec at_most = {time_t(left / 1'000'000'000), long(left % 1'000'000'000)};
-      syscall(SYS_futex, &busy_, FUTEX_WAIT_PRIVATE, 1, &at_most, nullptr, 0);
-    }
-    return true;
-  }
-  void forget_in_child() { busy_.store(0, std::memory_order_relaxed); }
-
- private:
-  static void* run_thread(void* self) {
-    ++t_inside;  // for good: nothing that this thread causes is recorded
-    pthread_setname_np(pthread_self(), "tensorscope-cu");
-    auto* work = static_cast<LimitedWork*>(self);
-    work->work_();
-    work->busy_.store(0, std::memory_order_release);
-    syscall(SYS_futex, &work->busy_, FUTEX_WAKE_PRIVATE, INT_MAX, nullptr, nullptr, 0);
-    return nullptr;
-  }
-  bool start_thread() {
-    sigset_t all, before;
-    sigfillset(&all);
-    pthread_attr_t attributes;
-    if (pthread_attr_init(&attributes) != 0) return false;
-    pthread_attr_setstacksize(&attributes, kStackBytes);
-    pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    pthread_t thread;
-    const bool made = pthread_create(&thread, &attributes, run_thread, this) == 0;
-    pthread_sigmask(SIG_SETMASK, &before, nullptr);
-    pthread_attr_destroy(&attributes);
-    return made;
-  }
-
-  std::atomic<uint32_t> busy_{0};
-  void (*work_)() = nullptr;
-};
 constinit LimitedWork g_work;
 
 bool with_launches() { return options().cupti == CuptiMode::activity; }
@@ -102,10 +45,18 @@ void cover(Seen seen, const char* detail) {
 }
 
 // In the program's thread that calls CUDA.
-void on_call(void*, Domain, uint32_t, const CallData* call) {
-  if (call->site != kBegins || g_launch_sites.knows(call->correlation)) return;
-  HookScope scope;
-  if (scope) g_launch_sites.note(call->correlation, live::g_sites.intern(stacks::capture()));
+void on_call(void*, Domain domain, uint32_t id, const CallData* call) {
+  const bool virtual_call = is_virtual_call(domain, id);
+  if (call->site == kBegins) {
+    if (virtual_call) return g_launch_sites.note(call->correlation, kKnownFromTheCall);
+    if (g_launch_sites.knows(call->correlation)) return;
+    HookScope scope;
+    if (scope) g_launch_sites.note(call->correlation, live::g_sites.intern(stacks::capture()));
+  } else if (virtual_call) {
+    HookScope scope;
+    const bool creates = VirtualCall(id) == VirtualCall::create;
+    if (scope) virtual_call_ended(id, *call, creates ? live::g_sites.intern(stacks::capture()) : 0);
+  }
 }
 
 template <size_t count>
@@ -170,7 +121,8 @@ bool record_activity() {
 
 void start() {
   const char* why = nullptr;
-  if (!g_memory.start() || !g_launch_sites.start() || (with_launches() && !g_launches.start())) {
+  if (!g_memory.start() || !g_virtual_memory.start() || !g_launch_sites.start() ||
+      (with_launches() && !g_launches.start())) {
     say("TENSORSCOPE_CUPTI: there is no memory for its tables; the rest goes on.");
     return end("no memory for the tables", Seen::no);
   }
@@ -183,6 +135,7 @@ void start() {
   if (g_functions.GetVersion(&version) == 0) g_version.store(version, std::memory_order_relaxed);
   if (!subscribe()) return;
   note_sites_of(kMemoryCalls);
+  note_sites_of(kVirtualCalls);
   if (with_launches()) note_sites_of(kActivityCalls);
   if (!record_activity()) return;
   g_began_ns.store(monotonic_ns(), std::memory_order_relaxed);
@@ -201,6 +154,17 @@ void stop() {
   }
   flush();
   g_functions.Unsubscribe(g_subscriber);
+}
+
+void add_virtual_memory(Findings& findings) {
+  std::vector<MemoryEvent> pieces(g_virtual_memory.live() + 16);
+  pieces.resize(g_virtual_memory.copy(pieces.data(), pieces.size()));
+  for (MemoryEvent& piece : pieces) {
+    piece.at_ns += uint64_t(findings.clock_offset_ns);
+    piece.process = uint32_t(getpid());
+  }
+  findings.memory.insert(findings.memory.end(), pieces.begin(), pieces.end());
+  findings.totals.lost += g_virtual_memory.lost();
 }
 
 }  // namespace
@@ -240,6 +204,7 @@ void look(Findings& findings) {
   constexpr size_t kMore = 1024;  // records may still come
   findings.memory.resize(g_memory.live() + kMore);
   findings.memory.resize(g_memory.copy(findings.memory.data(), findings.memory.size(), findings.totals));
+  add_virtual_memory(findings);
   findings.with_launches = with_launches();
   findings.launches.resize(findings.with_launches ? g_launches.size() + kMore : 0);
   findings.launches.resize(g_launches.copy(findings.launches.data(), findings.launches.size()));
@@ -253,6 +218,7 @@ void after_fork_in_child() {
   const Stage stage = g_stage.load(std::memory_order_relaxed);
   if (stage == Stage::off || stage == Stage::wanted) return;
   g_memory.forget_in_child();
+  g_virtual_memory.forget_in_child();
   g_launches.forget_in_child();
   g_began_ns.store(0, std::memory_order_relaxed);
   end("a forked child cannot use the CUDA of its parent", Seen::not_applicable);

@@ -17,15 +17,18 @@ thread_local int t_depth = 0;
 
 void set_listener(const Listener* listener) { g_listener.store(listener); }
 
-Call::Call(Api api, CallId id, const char* name) : listener_(g_listener.load()), api_(api), id_(id), name_(name) {
+Call::Call(Api api, CallId id, const char* name, const void* parameters)
+    : listener_(g_listener.load()), api_(api), id_(id), name_(name), parameters_(parameters) {
   if (t_depth++ == 0) t_correlation = ++g_correlations;
-  if (listener_) listener_->call(true, api_, id_, name_, t_correlation);
+  if (listener_) listener_->call(true, api_, id_, name_, parameters_, nullptr, t_correlation);
 }
 
 Call::~Call() {
-  if (listener_) listener_->call(false, api_, id_, name_, t_correlation);
+  if (listener_) listener_->call(false, api_, id_, name_, parameters_, &result_, t_correlation);
   --t_depth;
 }
+
+int Call::returns(int result) { return result_ = result; }
 
 void Call::allocated(const void* address, size_t nbytes, int memory_kind, bool asynchronous) const {
   if (listener_) {

@@ -37,10 +37,15 @@ enum class CallId : uint32_t {
   cuMemAlloc_v2 = 243,
   cuMemFree_v2 = 245,
   cuLaunchKernel = 307,
+  cuMemCreate = 549,
+  cuMemRelease = 550,
+  cuMemMap = 551,
+  cuMemUnmap = 552,
 };
 
 struct Listener {
-  void (*call)(bool begins, Api api, CallId id, const char* name, uint32_t correlation);
+  void (*call)(bool begins, Api api, CallId id, const char* name, const void* parameters, int* returned,
+               uint32_t correlation);
   void (*memory)(bool allocation, const void* address, size_t nbytes, int memory_kind, bool asynchronous, int device,
                  uint32_t correlation);
   void (*kernel)(int device, uint32_t correlation);
@@ -55,11 +60,13 @@ void set_listener(const Listener* listener);
 // For the time of one API call.
 class Call {
  public:
-  Call(Api api, CallId id, const char* name);
+  // `parameters`: a struct of the arguments in their order.
+  Call(Api api, CallId id, const char* name, const void* parameters = nullptr);
   ~Call();
   Call(const Call&) = delete;
   Call& operator=(const Call&) = delete;
 
+  int returns(int result);  // what the call's end tells
   void allocated(const void* address, size_t nbytes, int memory_kind, bool asynchronous) const;
   void released(const void* address, size_t nbytes, int memory_kind, bool asynchronous) const;
   void launched() const;
@@ -71,6 +78,8 @@ class Call {
   Api api_;
   CallId id_;
   const char* name_;
+  const void* parameters_;
+  int result_ = 0;
 };
 
 #pragma GCC visibility pop

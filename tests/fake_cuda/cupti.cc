@@ -136,7 +136,8 @@ class Record {
   uint32_t kind_;
 };
 
-void on_call(bool begins, Api api, CallId id, const char* name, uint32_t correlation) {
+void on_call(bool begins, Api api, CallId id, const char* name, const void* parameters, int* returned,
+             uint32_t correlation) {
   State& all = state();
   Callback callback = nullptr;
   void* user = nullptr;
@@ -147,7 +148,7 @@ void on_call(bool begins, Api api, CallId id, const char* name, uint32_t correla
     user = all.user;
   }
   uint64_t own = 0;
-  const CallbackData data = {begins ? 0 : 1, name, nullptr, nullptr, nullptr, nullptr, 1, &own, correlation};
+  const CallbackData data = {begins ? 0 : 1, name, parameters, returned, nullptr, nullptr, 1, &own, correlation};
   if (callback) callback(user, int(api), uint32_t(id), &data);
 }
 

@@ -143,12 +143,20 @@ FAKE_CUDA_API int cuMemGetAllocationGranularity(size_t* nbytes, const void*, int
 }
 // struct CUmemAllocationProp: type, handle types, location type, location id, all int.
 FAKE_CUDA_API int cuMemCreate(Physical** handle, size_t nbytes, const int* properties, unsigned long long) {
+  const struct {
+    Physical** handle;
+    size_t nbytes;
+    const int* properties;
+    unsigned long long flags;
+  } parameters = {handle, nbytes, properties, 0};
+  Call call(Api::driver, CallId::cuMemCreate, "cuMemCreate", &parameters);
   const int device = properties[3];
-  if (shall_fail("cuMemCreate") || !take(device, nbytes)) return out_of_memory;
+  if (shall_fail("cuMemCreate") || !take(device, nbytes)) return call.returns(out_of_memory);
   *handle = new Physical{nbytes, device, 1};
   return success;
 }
 FAKE_CUDA_API int cuMemRelease(Physical* handle) {
+  const Call call(Api::driver, CallId::cuMemRelease, "cuMemRelease", &handle);
   drop(handle);
   return success;
 }
@@ -168,7 +176,14 @@ FAKE_CUDA_API int cuMemAddressFree(void* begin, size_t nbytes) {
   return munmap(begin, nbytes) == 0 ? success : invalid_value;
 }
 FAKE_CUDA_API int cuMemMap(void* begin, size_t nbytes, size_t, Physical* handle, unsigned long long) {
-  if (mprotect(begin, nbytes, PROT_READ | PROT_WRITE) != 0) return invalid_value;
+  const struct {
+    void* begin;
+    size_t nbytes, offset;
+    Physical* handle;
+    unsigned long long flags;
+  } parameters = {begin, nbytes, 0, handle, 0};
+  Call call(Api::driver, CallId::cuMemMap, "cuMemMap", &parameters);
+  if (mprotect(begin, nbytes, PROT_READ | PROT_WRITE) != 0) return call.returns(invalid_value);
   handle->references.fetch_add(1);
   std::lock_guard lock(mappings().mutex);
   mappings().by_begin[begin] = handle;
@@ -176,11 +191,16 @@ FAKE_CUDA_API int cuMemMap(void* begin, size_t nbytes, size_t, Physical* handle,
   return success;
 }
 FAKE_CUDA_API int cuMemUnmap(void* begin, size_t nbytes) {
+  const struct {
+    void* begin;
+    size_t nbytes;
+  } parameters = {begin, nbytes};
+  Call call(Api::driver, CallId::cuMemUnmap, "cuMemUnmap", &parameters);
   Physical* handle = nullptr;
   {
     std::lock_guard lock(mappings().mutex);
     const auto found = mappings().by_begin.find(begin);
-    if (found == mappings().by_begin.end()) return invalid_value;
+    if (found == mappings().by_begin.end()) return call.returns(invalid_value);
     handle = found->second;
     mappings().by_begin.erase(found);
   }

@@ -1,0 +1,41 @@
+// What CUPTI told of the process (CUPM, KERN): memory that the driver has given out, to whomever, and what every place
+// in the program has started on devices. A Dump that was read is consistent: blocks are by address (0: mapped nowhere),
+// each address once, and sums over all rows fit a signed 64-bit number.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "model/device.h"
+
+namespace tensorscope::model {
+
+struct DriverBlock {
+  uint64_t pointer = 0, nbytes = 0, created_ns = 0;
+  uint32_t process = 0, context = 0, stream = 0;  // as CUPTI numbers them
+  uint32_t site = 0;
+  uint8_t kind = 0;  // dump::DriverMemoryKind
+  bool asynchronous = false;
+  Device device;  // the CPU for memory of the host
+};
+
+struct DriverMemory {
+  bool present = false;  // CUPTI was asked, and answered
+  std::vector<DriverBlock> blocks;
+  uint64_t began_ns = 0, ended_ns = 0;  // ended 0: not before the dump
+  uint64_t allocations = 0, releases = 0, unknown_releases = 0, lost = 0;
+  uint32_t version = 0;
+  bool flushed = false;
+};
+
+struct SiteLaunches {
+  uint64_t kernels = 0, kernel_ns = 0;
+  uint64_t copies = 0, copied_bytes = 0, copy_ns = 0, to_device_bytes = 0, to_host_bytes = 0;
+  uint64_t fills = 0, filled_bytes = 0, fill_ns = 0;
+  uint32_t site = 0;
+
+  uint64_t device_ns() const { return kernel_ns + copy_ns + fill_ns; }
+  void add(const SiteLaunches& other);
+};
+
+}  // namespace tensorscope::model

@@ -1,0 +1,103 @@
+#include "model/driver_sums.h"
+
+#include <algorithm>
+#include <unordered_map>
+
+#include "dump_generated.h"
+
+namespace tensorscope::model {
+
+void SiteLaunches::add(const SiteLaunches& other) {
+  kernels += other.kernels;
+  kernel_ns += other.kernel_ns;
+  copies += other.copies;
+  copied_bytes += other.copied_bytes;
+  copy_ns += other.copy_ns;
+  to_device_bytes += other.to_device_bytes;
+  to_host_bytes += other.to_host_bytes;
+  fills += other.fills;
+  filled_bytes += other.filled_bytes;
+  fill_ns += other.fill_ns;
+}
+
+std::vector<DriverShare> driver_shares(const Dump& dump) {
+  std::unordered_map<uint64_t, DriverShare> known;
+  for (const RuntimeBlock& block : dump.runtime_blocks) {
+    known.emplace(block.pointer, block.by_torch ? DriverShare::torch : DriverShare::runtime);
+  }
+  // An expandable segment is made of many pieces of physical memory.
+  std::vector<std::pair<uint64_t, uint64_t>> segments;
+  for (const DeviceMemory& device : dump.device_memory) {
+    for (const Segment& segment : device.segments)
+      segments.push_back({segment.address, segment.address + segment.size});
+  }
+  std::sort(segments.begin(), segments.end());
+  auto in_segment = [&](uint64_t pointer) {
+    auto next = std::upper_bound(segments.begin(), segments.end(), std::pair(pointer, UINT64_MAX));
+    return next != segments.begin() && pointer < std::prev(next)->second;
+  };
+  // A segment holds blocks of the allocator; one that is all cached is told by the two lists above alone.
+  std::vector<std::pair<uint64_t, Device>> inside;
+  for (const Allocation& allocation : dump.allocations) {
+    if (!allocation.device.is_cpu()) inside.emplace_back(allocation.pointer, allocation.device);
+  }
+  std::sort(inside.begin(), inside.end());
+  auto holds_one = [&](const DriverBlock& block) {
+    const auto first = std::lower_bound(inside.begin(), inside.end(), std::pair(block.pointer, Device{INT8_MIN, 0}));
+    return first != inside.end() && first->first - block.pointer < block.nbytes && first->second == block.device;
+  };
+  std::vector<DriverShare> shares;
+  for (const DriverBlock& block : dump.driver_memory.blocks) {
+    const auto found = known.find(block.pointer);
+    const bool torch = in_segment(block.pointer) || holds_one(block);
+    shares.push_back(found != known.end() ? found->second : torch ? DriverShare::torch : DriverShare::other);
+  }
+  return shares;
+}
+
+std::vector<DriverSums> driver_sums(const Dump& dump, const std::vector<DriverShare>& shares) {
+  std::map<Device, DriverSums> devices;
+  const std::vector<DriverBlock>& blocks = dump.driver_memory.blocks;
+  for (size_t i = 0; i < blocks.size(); i++) {
+    DriverSums& sums = devices[blocks[i].device];
+    sums.device = blocks[i].device;
+    for (DriverPart* part : {&sums.all, &sums.shares[shares[i]], &sums.kinds[blocks[i].kind]}) {
+      part->blocks += 1;
+      part->bytes += blocks[i].nbytes;
+    }
+  }
+  std::vector<DriverSums> out;
+  for (auto& [device, sums] : devices) out.push_back(std::move(sums));
+  return out;
+}
+
+const char* driver_kind_text(uint8_t kind) {
+  switch (dump::DriverMemoryKind(kind)) {
+    case dump::DriverMemoryKind::pageable:
+      return "pageable";
+    case dump::DriverMemoryKind::pinned:
+      return "pinned";
+    case dump::DriverMemoryKind::device:
+      return "device";
+    case dump::DriverMemoryKind::array:
+      return "arrays";
+    case dump::DriverMemoryKind::managed:
+      return "managed";
+    case dump::DriverMemoryKind::device_static:
+      return "variables of device code";
+    case dump::DriverMemoryKind::managed_static:
+      return "managed variables of device code";
+    case dump::DriverMemoryKind::physical:
+      return "virtual memory";
+    default:
+      return "unknown";
+  }
+}
+
+SiteLaunches launch_totals(const Dump& dump) {
+  SiteLaunches all;
+  for (const SiteLaunches& row : dump.launches) all.add(row);
+  return all;
+}
+
+}  // namespace tensorscope::model

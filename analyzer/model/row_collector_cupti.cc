@@ -1,0 +1,90 @@
+// The part of RowCollector that reads what CUPTI told.
+#include <algorithm>
+
+#include "dump_generated.h"
+#include "model/row_collector_verify.h"
+
+namespace tensorscope::model {
+
+namespace {
+
+constexpr int8_t kCuda = 1;  // c10::DeviceType
+
+bool on_host(dump::DriverMemoryKind kind) {
+  return kind == dump::DriverMemoryKind::pageable || kind == dump::DriverMemoryKind::pinned;
+}
+
+}  // namespace
+
+void RowCollector::add_driver_memory(const ChunkView& chunk) {
+  const auto* in = verified<dump::DriverMemory>(chunk);
+  if (!in) return;
+  DriverMemory& out = dump_.driver_memory;
+  out.present = true;
+  out.began_ns = in->began_ns();
+  out.ended_ns = in->ended_ns();
+  out.allocations = in->allocations();
+  out.releases = in->releases();
+  out.unknown_releases = in->unknown_releases();
+  out.lost = in->lost();
+  out.version = in->version();
+  out.flushed = in->flushed();
+  if (!in->values()) return;
+  for (const dump::DriverBlock* row : *in->values()) {
+    uint64_t end = 0;
+    if (row->kind() > dump::DriverMemoryKind::MAX ||
+        __builtin_add_overflow(row->pointer(), std::max<uint64_t>(row->nbytes(), 1), &end)) {
+      count("blocks of the driver that cannot be");
+      continue;
+    }
+    const Device device =
+        on_host(row->kind()) || row->device_index() < 0 ? Device{0, -1} : Device{kCuda, row->device_index()};
+    out.blocks.push_back({row->pointer(), row->nbytes(), row->created_ns(), row->process(), row->context(),
+                          row->stream(), row->site(), uint8_t(row->kind()), row->asynchronous() != 0, device});
+  }
+}
+
+void RowCollector::add_launches(const ChunkView& chunk) {
+  const auto* in = verified<dump::Launches>(chunk);
+  if (!in) return;
+  dump_.launches_known = true;
+  if (!in->values()) return;
+  for (const dump::SiteLaunches* row : *in->values()) {
+    dump_.launches.push_back({row->kernels(), row->kernel_ns(), row->copies(), row->copied_bytes(), row->copy_ns(),
+                              row->to_device_bytes(), row->to_host_bytes(), row->fills(), row->filled_bytes(),
+                              row->fill_ns(), row->site()});
+  }
+}
+
+void RowCollector::finish_cupti() {
+  std::vector<DriverBlock>& blocks = dump_.driver_memory.blocks;
+  std::stable_sort(blocks.begin(), blocks.end(),
+                   [](const DriverBlock& a, const DriverBlock& b) { return a.pointer < b.pointer; });
+  const auto twice = std::unique(blocks.begin(), blocks.end(), [](const DriverBlock& a, const DriverBlock& b) {
+    return a.pointer == b.pointer && a.pointer != 0;
+  });
+  if (twice != blocks.end()) count("blocks of the driver listed twice", uint64_t(blocks.end() - twice));
+  blocks.erase(twice, blocks.end());
+  SumGuard bytes;
+  uint32_t no_thread = 0;
+  for (DriverBlock& block : blocks) {
+    check_row(block.site, no_thread, block.created_ns);
+    if (!bytes.admits(block.nbytes)) block.nbytes = 0, count("blocks of the driver of an impossible size");
+  }
+  SumGuard numbers;
+  uint64_t no_time = 0;
+  std::erase_if(dump_.launches, [&](SiteLaunches& row) {
+    check_row(row.site, no_thread, no_time);
+    for (const uint64_t number : {row.kernels, row.kernel_ns, row.copies, row.copied_bytes, row.copy_ns,
+                                  row.to_device_bytes, row.to_host_bytes, row.fills, row.filled_bytes, row.fill_ns}) {
+      if (numbers.admits(number)) continue;
+      count("places with impossible numbers of kernels and copies");
+      return true;
+    }
+    return false;
+  });
+  std::stable_sort(dump_.launches.begin(), dump_.launches.end(),
+                   [](const SiteLaunches& a, const SiteLaunches& b) { return a.site < b.site; });
+}
+
+}  // namespace tensorscope::model

@@ -1,0 +1,29 @@
+// A piece of work on a thread of its own, waited for up to a limit: CUPTI takes locks of the driver's, which a thread
+// that hangs may hold.
+//
+// Context: collector, or a hook that may wait. All signals are blocked on the thread, and nothing that it causes is
+// recorded. An abandoned one ends when it can; until then there is no other.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+namespace tensorscope::cupti {
+
+class LimitedWork {
+ public:
+  constexpr LimitedWork() = default;
+
+  // False: it has not ended within the limit, or there is no thread for it.
+  bool run(void (*work)(), uint64_t limit_ns);
+  void forget_in_child() { busy_.store(0, std::memory_order_relaxed); }
+
+ private:
+  static void* run_thread(void* self);
+  bool start_thread();
+
+  std::atomic<uint32_t> busy_{0};
+  void (*work_)() = nullptr;
+};
+
+}  // namespace tensorscope::cupti

@@ -1,0 +1,2 @@
+// A library of the right name with none of the names that are looked for.
+int cupti_of_another_world(void) { return 0; }
