@@ -4,6 +4,7 @@
 #include <fstream>
 
 #include "support/dump_builder.h"
+#include "tensorscope/dump_format.h"
 
 using tensorscope::testing::Chunk;
 using tensorscope::testing::DumpBuilder;
@@ -80,16 +81,40 @@ DumpBuilder sample(int tensors) {
   return builder;
 }
 
+template <typename Table>
+Chunk chunk_of(uint32_t type, flatbuffers::FlatBufferBuilder& builder, flatbuffers::Offset<Table> root) {
+  builder.FinishSizePrefixed(root);
+  return {type, std::string(reinterpret_cast<const char*>(builder.GetBufferPointer()), builder.GetSize())};
+}
+
+// What CUPTI tells.
+void add_cupti(std::vector<Chunk>& chunks, int rows) {
+  namespace dump = tensorscope::dump;
+  std::vector<dump::DriverBlock> blocks;
+  std::vector<dump::SiteLaunches> launches;
+  for (int i = 0; i < rows; i++) {
+    blocks.emplace_back(0x200000 + uint64_t(i) * 0x1000, 0x1000, 5, 4242, 1, 7, 1, dump::DriverMemoryKind(i % 9), 1, 0);
+    launches.emplace_back(3, 30, 2, 20, 200, 10, 5, 1, 64, 8, uint32_t(i % 2));
+  }
+  flatbuffers::FlatBufferBuilder memory, counts;
+  const auto values = memory.CreateVectorOfStructs(blocks);
+  chunks.push_back(
+      chunk_of(dump::kDriverMemory, memory, dump::CreateDriverMemory(memory, values, 5, 0, 3, 1, 0, 0, 130001, true)));
+  const auto places = counts.CreateVectorOfStructs(launches);
+  chunks.push_back(chunk_of(dump::kLaunches, counts, dump::CreateLaunches(counts, places)));
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   if (argc != 2) return std::fprintf(stderr, "usage: make_corpus FOLDER\n"), 2;
   for (int tensors : {0, 1, 5}) {
-    const DumpBuilder builder = sample(tensors);
+    std::vector<Chunk> parts = sample(tensors).chunks();
+    add_cupti(parts, tensors);
     const std::string name = std::string(argv[1]) + "/" + std::to_string(tensors);
-    std::ofstream(name + ".file", std::ios::binary) << 'R' << builder.bytes();
+    std::ofstream(name + ".file", std::ios::binary) << 'R' << DumpBuilder::frame(parts);
     std::string chunks = "C";
-    for (const Chunk& chunk : builder.chunks()) {
+    for (const Chunk& chunk : parts) {
       const uint32_t head[2] = {chunk.type, uint32_t(chunk.payload.size())};
       chunks.append(reinterpret_cast<const char*>(head), sizeof head);
       chunks += chunk.payload;

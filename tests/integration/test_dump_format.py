@@ -17,7 +17,8 @@ _xxhash.XXH3_64bits_withSeed.argtypes = [ctypes.c_char_p, ctypes.c_size_t, ctype
 SCHEMA = pathlib.Path(__file__).parents[2] / "include" / "tensorscope" / "dump.fbs"
 ROOTS = {"PROC": "Process", "STRS": "Strings", "MODS": "Modules", "CODE": "Codes", "NATV": "NativeFrames", "PYTH": "PythonFrames",
          "SITE": "Sites", "THRD": "Threads", "TENS": "TensorRows", "ALLO": "AllocationRows", "NODE": "NodeRows", "TOTL": "Totals",
-         "COVR": "Coverages", "NAME": "Names", "GRPH": "GraphRows", "REFS": "References", "END!": "EndMark"}
+         "COVR": "Coverages", "NAME": "Names", "GRPH": "GraphRows", "REFS": "References", "CUPM": "DriverMemory",
+         "KERN": "Launches", "END!": "EndMark"}
 KNOWS_SIZES, KNOWS_STRIDES = 1 << 0, 1 << 1
 
 
