@@ -36,15 +36,19 @@ std::vector<DriverShare> driver_shares(const Dump& dump) {
     auto next = std::upper_bound(segments.begin(), segments.end(), std::pair(pointer, UINT64_MAX));
     return next != segments.begin() && pointer < std::prev(next)->second;
   };
-  // A segment holds blocks of the allocator; one that is all cached is told by the two lists above alone.
-  std::vector<std::pair<uint64_t, Device>> inside;
+  // What the driver gave out holds blocks of the allocator; what is all cached is told by the two lists above alone.
+  std::vector<const Allocation*> inside;
   for (const Allocation& allocation : dump.allocations) {
-    if (!allocation.device.is_cpu()) inside.emplace_back(allocation.pointer, allocation.device);
+    if (!allocation.device.is_cpu()) inside.push_back(&allocation);
   }
-  std::sort(inside.begin(), inside.end());
+  std::sort(inside.begin(), inside.end(),
+            [](const Allocation* a, const Allocation* b) { return a->pointer < b->pointer; });
   auto holds_one = [&](const DriverBlock& block) {
-    const auto first = std::lower_bound(inside.begin(), inside.end(), std::pair(block.pointer, Device{INT8_MIN, 0}));
-    return first != inside.end() && first->first - block.pointer < block.nbytes && first->second == block.device;
+    const auto behind = std::upper_bound(inside.begin(), inside.end(), block.pointer + block.nbytes - 1,
+                                         [](uint64_t end, const Allocation* a) { return end < a->pointer; });
+    if (block.nbytes == 0 || behind == inside.begin()) return false;
+    const Allocation& last = **std::prev(behind);
+    return last.pointer + last.nbytes > block.pointer && last.device == block.device;
   };
   std::vector<DriverShare> shares;
   for (const DriverBlock& block : dump.driver_memory.blocks) {

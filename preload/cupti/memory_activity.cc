@@ -43,7 +43,7 @@ void MemoryActivity::record(const MemoryEvent& event) {
   MemoryEvent* row = &rows_[slot_of(event.address)];
   if (row->address == 0) {
     if (used_ >= kMostUsed) {
-      remove_releases();
+      if (used_ - live_ >= kWorthRemoving) remove_releases();
       if (used_ >= kMostUsed) {
         ++totals_.lost;
         return;

@@ -64,6 +64,7 @@ class MemoryActivity {
 
  private:
   static constexpr size_t kMostUsed = kRows / 4 * 3;
+  static constexpr size_t kWorthRemoving = kRows / 16;  // releases, of the copy that it costs
 
   size_t slot_of(uint64_t address) const;
   void remove_releases();

@@ -34,6 +34,7 @@ Functions g_functions;  // written before `running`
 Subscriber* g_subscriber = nullptr;
 std::atomic<uint64_t> g_began_ns{0}, g_ended_ns{0};
 std::atomic<uint32_t> g_version{0};
+std::atomic<int64_t> g_clock_offset_ns{0};  // CUPTI's clock less the monotonic one, while it was ours
 
 constinit LimitedWork g_work;
 
@@ -90,6 +91,12 @@ void refuse(const char* what, Result result) {
   end("CUPTI could not be started", Seen::no);
 }
 
+// Whoever takes CUPTI over may give it another clock.
+void compare_clocks() {
+  uint64_t ns = 0;
+  if (g_functions.GetTimestamp(&ns) == 0) g_clock_offset_ns.store(int64_t(ns - monotonic_ns()));
+}
+
 bool subscribe() {
   const Result result = g_functions.Subscribe(&g_subscriber, on_call, nullptr);
   if (result == kMultipleSubscribers) {
@@ -138,6 +145,7 @@ void start() {
   note_sites_of(kVirtualCalls);
   if (with_launches()) note_sites_of(kActivityCalls);
   if (!record_activity()) return;
+  compare_clocks();
   g_began_ns.store(monotonic_ns(), std::memory_order_relaxed);
   cover(Seen::yes, "");
   log(LogLevel::info, "CUPTI {} records {}", version, with_launches() ? "memory, kernels and copies" : "memory");
@@ -198,9 +206,11 @@ void give_up() {
 void look(Findings& findings) {
   findings.began_ns = g_began_ns.load(std::memory_order_relaxed);
   if (findings.began_ns == 0) return;
-  if (g_stage.load(std::memory_order_acquire) == Stage::running) findings.flushed = g_work.run(flush, kFlushLimitNs);
-  uint64_t ns = 0;
-  if (g_functions.GetTimestamp(&ns) == 0) findings.clock_offset_ns = int64_t(ns - monotonic_ns());
+  if (g_stage.load(std::memory_order_acquire) == Stage::running) {
+    compare_clocks();
+    findings.flushed = g_work.run(flush, kFlushLimitNs);
+  }
+  findings.clock_offset_ns = g_clock_offset_ns.load(std::memory_order_relaxed);
   constexpr size_t kMore = 1024;  // records may still come
   findings.memory.resize(g_memory.live() + kMore);
   findings.memory.resize(g_memory.copy(findings.memory.data(), findings.memory.size(), findings.totals));
