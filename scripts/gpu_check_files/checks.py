@@ -327,9 +327,27 @@ def cupti(machine):
     if refusal is not None and ("this build has no CUPTI" in refusal or machine.double):
         raise Skipped(refusal.removeprefix("tensorscope: "))
     expect(refusal is None, refusal)
-    rows = [row for row in machine.load(facts["dump"])["coverage"] if "driver" in row["subject"]]
+    dump = machine.load(facts["dump"])
+    rows = [row for row in dump["coverage"] if "driver" in row["subject"]]
     expect(rows and rows[0]["seen"] == "yes", rows[0]["detail"] if rows else "the dump says nothing of it")
-    return rows[0]["detail"] or "recorded"
+    ours = sum(row["nbytes"] for row in dump["driver_memory"]["blocks"] if row["device"] == "cuda:0")
+    reserved = facts["devices"]["cuda:0"]["reserved"]
+    expect(ours >= reserved, f"{ours} bytes on cuda:0, torch alone has {reserved}")
+    return f"{ours} bytes on cuda:0, {reserved} of them torch's"
+
+
+@check("CUPTI: kernels by place")
+def cupti_activity(machine):
+    facts, said = machine.target("train", TENSORSCOPE_CUPTI="activity")
+    refusal = cupti_refusal(said)
+    if refusal is not None and ("this build has no CUPTI" in refusal or machine.double):
+        raise Skipped(refusal.removeprefix("tensorscope: "))
+    expect(refusal is None, refusal)
+    rows = machine.load(facts["dump"])["launches"]
+    kernels, placed = (sum(row["kernels"] for row in rows if row["site"] or all_rows) for all_rows in (True, False))
+    expect(kernels > 0, "no kernel was recorded")
+    expect(placed == kernels, f"{kernels - placed} of {kernels} kernels have no place")
+    return f"{kernels} kernels from {len(rows)} places"
 
 
 @check("CUPTI beside torch.profiler")
