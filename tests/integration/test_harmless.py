@@ -136,6 +136,14 @@ print(process.cudaMalloc(ctypes.byref(pointer), ctypes.c_size_t(64)), process.cu
     assert (done.returncode, done.stdout, done.stderr) == (0, "100 100 None\n", "")
 
 
+def test_without_cuda_a_probe_for_it_is_answered(tmp_path):
+    source = ("import ctypes\nprocess = ctypes.CDLL(None)\n"
+              "print(process.cudaGetDeviceCount(ctypes.byref(ctypes.c_int())), process.cuptiSubscribe(None, None, None),"
+              " process.cuptiActivityRegisterCallbacks(None, None))\n")
+    done = harness.run_source(source, folder=tmp_path, cupti="1")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "100 15 15\n", "")
+
+
 def test_nothing_reaches_standard_output(tmp_path):
     done = harness.run("ends.py", "return", folder=tmp_path)
     assert done.stdout == "before the end\n"
