@@ -388,6 +388,26 @@ def test_in_a_cpp_program_on_a_device(cpp_on_cuda, tmp_path):
 
 
 @on_cuda
+def test_an_allocator_that_the_program_plugs_in(cuda, tmp_path):
+    """torch's allocator reports nothing then: the exception's class tells, and the runtime's calls have the memory."""
+    (torch,) = FAKE.parents[1].glob("lib/python*/site-packages/torch")
+    runtime = torch.parent / "nvidia" / "cu13" / "lib"
+    library = tmp_path / "plugged.so"
+    subprocess.run(["g++", "-std=c++20", "-w", "-O1", "-fPIC", "-shared", "-isystem", torch / "include", harness.PROGRAMS / "cuda_plugged.cc",
+                    "-o", library, "-L", torch / "lib", "-lc10", "-L", runtime, "-l:libcudart.so.13", f"-Wl,-rpath,{runtime}"], check=True)
+    both = Both("cuda_plugged.py", str(library), folder=tmp_path, exit="never")
+    both.are_the_same(0)
+    assert "the plugged allocator has no 1048576000 bytes on 0" in both.seen.stdout
+    (dump,) = both.dumps
+    assert (dump.failure.error, dump.failure.failures) == ("c10::OutOfMemoryError", 1)
+    assert dump.functions() == ["asks", "<module>"]
+    storages = {row["id"]: row for row in dump.exported["storages"]}
+    ours = [storages[tensor["storage"]] for tensor in dump.named("kept[") + dump.named("temporary")]
+    assert sorted(row["nbytes"] >> 20 for row in ours) == [1, 20, 20, 20, 20]
+    assert {row["kind"] for row in ours} == {"runtime"}
+
+
+@on_cuda
 def test_standard_error_is_closed(cuda, tmp_path):
     command = ["sh", "-c", 'exec "$@" 2>&-', "sh", *harness.command("oom_cuda.py", "plain")]
     done = subprocess.run(command, env=harness.environment(tmp_path, exit="never"), cwd=tmp_path, stdout=subprocess.PIPE, text=True,
