@@ -283,7 +283,7 @@ bool name_file(DumpFile& file, const DumpName& base, char (&name)[NAME_MAX + 1])
 
 // "312 tensors, 1.42 GiB live, +128.0 MiB since the last) in 41 ms": what follows the name and an opening bracket.
 struct SummaryText {
-  char text[128];
+  char text[192];
   SummaryText(const Summary& summary, uint64_t requested_ns) {
     char change[64] = "";
     if (g_last_live >= 0) {

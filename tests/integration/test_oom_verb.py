@@ -1,5 +1,6 @@
 """`tensorscope oom` on dumps of programs that really ran out of memory: its sums against torch's own numbers, to the byte."""
 import json
+import os
 
 import pytest
 
@@ -77,7 +78,7 @@ def test_what_failed_and_where(failed):
     assert answer["failure"]["at"]["function"].endswith("ask_for_too_much")
     assert answer["failure"]["at"]["source"].startswith("return torch.empty(nbytes")
     assert answer["answer"]["device"] == {"cpu": "cpu", "cuda": "cuda:0"}[device]
-    first = harness.cli("oom", dump).stdout.splitlines()[:5]
+    first = harness.cli("oom", dump, env={**os.environ, "COLUMNS": "110"}).stdout.splitlines()[:5]
     assert first[0].startswith("out of memory on " + {"cpu": "the host", "cuda": "cuda:0"}[device] + " while asking for ")
     assert "ask_for_too_much" in first[1]
     assert first[4].startswith("  first to try: ")
