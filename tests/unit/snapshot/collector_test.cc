@@ -36,7 +36,6 @@ struct FakeDump {
 } g_fake;
 
 bool fake_dump(const DumpRequest& request, char* path, size_t path_size) {
-  ++g_fake.begun;
   char name[16];
   pthread_getname_np(pthread_self(), name, sizeof(name));
   g_fake.name = name;
@@ -46,6 +45,7 @@ bool fake_dump(const DumpRequest& request, char* path, size_t path_size) {
   sigset_t blocked;
   pthread_sigmask(SIG_SETMASK, nullptr, &blocked);
   if (!sigismember(&blocked, SIGUSR1) || !sigismember(&blocked, SIGXFSZ)) g_fake.signals_blocked = false;
+  ++g_fake.begun;  // what stands above may be read from here on
   if (g_fake.held) sem_wait(&g_fake.go);
   snprintf(path, path_size, "/dumps/%d", ++g_fake.written);
   return !g_fake.fails;
