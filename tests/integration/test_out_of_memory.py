@@ -75,8 +75,8 @@ class Both:
     def are_the_same(self, status):
         assert (self.seen.returncode, self.seen.stdout) == (self.alone.returncode, self.alone.stdout)
         assert self.seen.returncode == status
-        # Torch's own warnings carry times and threads.
-        lines = [[re.sub(r"^(\[W[^\]]*\]|W\d+ [\d:.]+ \d+) ", "", line) for line in done.stderr.splitlines()]
+        # Torch's own warnings carry times and threads, Python's the process.
+        lines = [[re.sub(r"^(\[W[^\]]*\]|W\d+ [\d:.]+ \d+) |\(pid=\d+\)", "", line) for line in done.stderr.splitlines()]
                  for done in (self.seen, self.alone)]
         assert lines[0] == lines[1]
 
@@ -116,7 +116,7 @@ def test_host_memory_runs_out(host):
     assert dump.exported["process"]["trigger"] == "out_of_memory"
     assert dump.stack()[0][2] == line_of("oom_cpu.py", "torch.empty(TOO_MUCH")
     assert dump.functions() == ["fails", "plain", "caught", "<module>"]
-    assert any("alloc" in name for name, _, _ in dump.stack("native"))
+    assert any("alloc" in (name or "") for name, _, _ in dump.stack("native"))
     dump.has_the_program()
 
 

@@ -76,8 +76,12 @@ def pin_memory_thread():
     rows = torch.ones(64, 1000)
     loader = torch.utils.data.DataLoader(torch.utils.data.TensorDataset(rows), batch_size=32, num_workers=1, pin_memory=True)
     from_now_on(1000)
-    for _ in loader:
-        print("a batch")
+    batches = iter(loader)
+    try:
+        for _ in batches:
+            print("a batch")
+    finally:
+        batches._shutdown_workers()  # or its thread meets the interpreter's end, and it is luck what it still says
 
 
 def compiled():
