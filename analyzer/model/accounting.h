@@ -3,8 +3,8 @@
 //
 // An item is a storage, or an allocation that no storage lies in ("in no tensor"), or a tensor without any storage
 // (0 bytes). A storage's bytes belong to the place of its allocation, or of its block of the CUDA runtime, or, where
-// neither was recorded, to the place of its oldest live tensor; views and aliases own nothing. The unused end of an allocation ("rounding") goes
-// with its first storage. Units: bytes.
+// neither was recorded, to the place of its oldest live tensor; views and aliases own nothing. The unused end of an
+// allocation ("rounding") goes with its first storage. Units: bytes.
 #pragma once
 
 #include <cstdint>
@@ -39,8 +39,9 @@ struct DeviceSums {
   Part mapped;     // memory-mapped files and shared memory that the allocator knows of
   Part no_tensor;  // allocations that no live tensor refers to
   Part rounding;
-  std::map<StorageKind, Part> outside;  // storages in no recorded allocation: numpy, DLPack, shared, pinned, other callers of the CUDA runtime
-  Part no_memory;                       // tensors without memory: meta, fake, sparse and other wrappers, empty ones
+  // Storages in no recorded allocation: numpy, DLPack, shared, pinned, other callers of the CUDA runtime.
+  std::map<StorageKind, Part> outside;
+  Part no_memory;  // tensors without memory: meta, fake, sparse and other wrappers, empty ones
 
   uint64_t allocator_bytes() const { return in_tensors.bytes + mapped.bytes + no_tensor.bytes + rounding.bytes; }
   uint64_t outside_bytes() const;

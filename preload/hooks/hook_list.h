@@ -112,25 +112,25 @@
   TENSORSCOPE_DEVICE_COUNT_HOOKS(X)               \
   TENSORSCOPE_CUPTI_HOOKS(X)
 
-// Allocation calls of the CUDA runtime (cuda_runtime_api.h, 11 to 13; driver_types.h for the structs): X(name, why). The
-// names that end in _ptsz are those of programs that are compiled for a default stream per thread. They have no version,
-// which satisfies references to any.
-#define TENSORSCOPE_CUDA_RUNTIME_FUNCTIONS(X)                                   \
-  X(cudaMalloc, "segments of torch's caching allocator, and other libraries")   \
-  X(cudaMallocPitch, "other libraries")                                         \
-  X(cudaMalloc3D, "other libraries")                                            \
-  X(cudaMallocManaged, "other libraries")                                       \
-  X(cudaFree, "the end of all of these, and of those of pools")                 \
-  X(cudaMallocAsync, "the backend cudaMallocAsync, and other libraries")        \
-  X(cudaMallocAsync_ptsz, "the same")                                           \
-  X(cudaMallocFromPoolAsync, "other libraries")                                 \
-  X(cudaMallocFromPoolAsync_ptsz, "the same")                                   \
-  X(cudaFreeAsync, "the end of those of pools, and of those of cudaMalloc")     \
-  X(cudaFreeAsync_ptsz, "the same")                                             \
-  X(cudaHostAlloc, "pinned memory of torch and others")                         \
-  X(cudaMallocHost, "the same")                                                 \
-  X(cudaFreeHost, "its end")                                                    \
-  X(cudaHostRegister, "memory that is pinned where it lies")                    \
+// Allocation calls of the CUDA runtime (cuda_runtime_api.h, 11 to 13; driver_types.h for the structs): X(name, why).
+// The names that end in _ptsz are those of programs that are compiled for a default stream per thread. They have no
+// version, which satisfies references to any.
+#define TENSORSCOPE_CUDA_RUNTIME_FUNCTIONS(X)                                 \
+  X(cudaMalloc, "segments of torch's caching allocator, and other libraries") \
+  X(cudaMallocPitch, "other libraries")                                       \
+  X(cudaMalloc3D, "other libraries")                                          \
+  X(cudaMallocManaged, "other libraries")                                     \
+  X(cudaFree, "the end of all of these, and of those of pools")               \
+  X(cudaMallocAsync, "the backend cudaMallocAsync, and other libraries")      \
+  X(cudaMallocAsync_ptsz, "the same")                                         \
+  X(cudaMallocFromPoolAsync, "other libraries")                               \
+  X(cudaMallocFromPoolAsync_ptsz, "the same")                                 \
+  X(cudaFreeAsync, "the end of those of pools, and of those of cudaMalloc")   \
+  X(cudaFreeAsync_ptsz, "the same")                                           \
+  X(cudaHostAlloc, "pinned memory of torch and others")                       \
+  X(cudaMallocHost, "the same")                                               \
+  X(cudaFreeHost, "its end")                                                  \
+  X(cudaHostRegister, "memory that is pinned where it lies")                  \
   X(cudaHostUnregister, "its end")
 
 // Functions of libc that the preload stands before: X(name, why).

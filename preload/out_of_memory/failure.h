@@ -10,7 +10,7 @@
 
 namespace tensorscope::out_of_memory {
 
-enum class Kind : uint8_t { unknown = 0, device = 1, host = 2, pinned = 3, low_memory = 4 };      // = dump::FailureKind
+enum class Kind : uint8_t { unknown = 0, device = 1, host = 2, pinned = 3, low_memory = 4 };  // = dump::FailureKind
 // = dump::MemoryLimit
 enum class Limit : uint8_t { none = 0, device = 1, cgroup = 2, machine = 3, address_space = 4, data = 5 };
 

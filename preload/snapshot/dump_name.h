@@ -9,8 +9,9 @@
 namespace tensorscope::snapshot {
 
 struct DumpName {
-  uint32_t number = 1;       // the how manieth asked-for dump
-  const char* kind = "";     // "exit" for the dump at exit, "oom-1" for the first of a failure, "growth-1" and so on; empty: numbered
+  uint32_t number = 1;  // the how manieth asked-for dump
+  const char* kind =
+      "";  // "exit" for the dump at exit, "oom-1" for the first of a failure, "growth-1" and so on; empty: numbered
   const char* trigger = "";  // "signal", "exit", "call", "oom"
 };
 

@@ -9,7 +9,7 @@
 namespace tensorscope {
 
 enum class ExitDump : uint8_t { automatic, always, never };  // automatic: not in forked or multiprocessing children
-enum class CuptiMode : uint8_t { off, memory, activity };      // activity: kernels and copies too
+enum class CuptiMode : uint8_t { off, memory, activity };    // activity: kernels and copies too
 
 // A share of something or a number of bytes; neither: off.
 struct ShareOrSize {
