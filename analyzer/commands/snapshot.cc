@@ -66,7 +66,7 @@ class DumpWatch {
 
   bool answers(const fs::path& path, uint64_t asked_ns) const {
     try {
-      const model::Process process = model::read_dump(path.string()).process;
+      const model::Process process = model::read_process(path.string());
       const auto& pids = target_.pids();
       return std::find(pids.begin(), pids.end(), pid_t(process.pid)) != pids.end() && process.dump_ns >= asked_ns;
     } catch (const model::BadInput&) {

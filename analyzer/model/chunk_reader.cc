@@ -11,33 +11,6 @@ namespace tensorscope::model {
 
 namespace {
 
-struct KnownChunk {
-  uint32_t type;
-  const char* name;
-};
-constexpr KnownChunk kKnown[] = {
-    {dump::kProcess, "process"},
-    {dump::kStrings, "strings"},
-    {dump::kModules, "modules"},
-    {dump::kCodes, "code"},
-    {dump::kNativeFrames, "native frames"},
-    {dump::kPythonFrames, "Python frames"},
-    {dump::kSites, "sites"},
-    {dump::kThreads, "threads"},
-    {dump::kTensors, "tensors"},
-    {dump::kAllocations, "allocations"},
-    {dump::kNodes, "autograd nodes"},
-    {dump::kGraph, "autograd graph"},
-    {dump::kTotals, "totals"},
-    {dump::kCoverage, "coverage"},
-    {dump::kNames, "names"},
-    {dump::kReferences, "references"},
-    {dump::kFailure, "failure"},
-    {dump::kDeviceMemory, "device memory"},
-    {dump::kRuntimeBlocks, "CUDA runtime's blocks"},
-    {dump::kEnd, "end"},
-};
-
 constexpr size_t kPiece = size_t{1} << 18;
 
 void check_file_header(const ByteSource& source, const std::string& name) {
@@ -77,7 +50,7 @@ uint64_t checksum_in_file(const ByteSource& source, uint64_t offset, const dump:
 }  // namespace
 
 std::string chunk_name(uint32_t type) {
-  for (const KnownChunk& known : kKnown) {
+  for (const dump::ChunkKind& known : dump::kChunkKinds) {
     if (known.type == type) return known.name;
   }
   std::string letters;

@@ -41,6 +41,22 @@ Dump read_dump(const std::string& path) {
   return read_source(*open_file(path), path, path.substr(path.rfind('/') + 1));
 }
 
+Process read_process(const std::string& path) {
+  return read_process(*open_file(path), path.substr(path.rfind('/') + 1));
+}
+
+Process read_process(const ByteSource& source, const std::string& name) {
+  Dump dump;
+  RowCollector rows(dump, name);
+  const auto take_one = [&](const ChunkView& chunk) {
+    if (chunk.type == dump::kProcess) rows.add(chunk);
+    return false;
+  };
+  walk_chunks(source, name, take_one);
+  if (!rows.has_process()) throw BadInput(name + " does not begin with the process that it is of.");
+  return dump.process;
+}
+
 Dump read_dump_bytes(const void* data, size_t size, const std::string& name) {
   return read_source(*wrap_memory(data, size), name, name);
 }

@@ -4,6 +4,7 @@
 #include <stdexcept>
 #include <string>
 
+#include "model/byte_source.h"
 #include "model/dump.h"
 
 namespace tensorscope::model {
@@ -20,7 +21,12 @@ class BadInput : public std::runtime_error {
 // version, no sound PROC chunk. Memory: bounded by a small multiple of the file's size.
 Dump read_dump(const std::string& path);
 
-// The same on bytes in memory: for the fuzzer and tests.
+// Only which process the dump is of, from the chunk that every dump begins with; the rest of the file is not read.
+// Throws BadInput where that chunk is missing or damaged.
+Process read_process(const std::string& path);
+Process read_process(const ByteSource& source, const std::string& name);
+
+// The same as read_dump on bytes in memory: for the fuzzer and tests.
 Dump read_dump_bytes(const void* data, size_t size, const std::string& name);
 
 }  // namespace tensorscope::model

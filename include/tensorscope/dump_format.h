@@ -43,28 +43,44 @@ constexpr uint32_t chunk_type(const char (&name)[5]) {
          uint32_t(uint8_t(name[3])) << 24;
 }
 
-inline constexpr uint32_t kProcess = chunk_type("PROC");
-inline constexpr uint32_t kStrings = chunk_type("STRS");
-inline constexpr uint32_t kModules = chunk_type("MODS");
-inline constexpr uint32_t kCodes = chunk_type("CODE");
-inline constexpr uint32_t kNativeFrames = chunk_type("NATV");
-inline constexpr uint32_t kPythonFrames = chunk_type("PYTH");
-inline constexpr uint32_t kSites = chunk_type("SITE");
-inline constexpr uint32_t kThreads = chunk_type("THRD");
-inline constexpr uint32_t kTensors = chunk_type("TENS");
-inline constexpr uint32_t kAllocations = chunk_type("ALLO");
-inline constexpr uint32_t kNodes = chunk_type("NODE");
-inline constexpr uint32_t kGraph = chunk_type("GRPH");
-inline constexpr uint32_t kTotals = chunk_type("TOTL");
-inline constexpr uint32_t kCoverage = chunk_type("COVR");
-inline constexpr uint32_t kNames = chunk_type("NAME");
-inline constexpr uint32_t kReferences = chunk_type("REFS");
-inline constexpr uint32_t kFailure = chunk_type("FAIL");
-inline constexpr uint32_t kDeviceMemory = chunk_type("DEVM");
-inline constexpr uint32_t kRuntimeBlocks = chunk_type("RUNT");
-inline constexpr uint32_t kDriverMemory = chunk_type("CUPM");
-inline constexpr uint32_t kLaunches = chunk_type("KERN");
-inline constexpr uint32_t kEnd = chunk_type("END!");
+// Every chunk type: its constant, its four characters and what messages call it.
+#define TENSORSCOPE_CHUNKS(CHUNK)                        \
+  CHUNK(kProcess, "PROC", "process")                     \
+  CHUNK(kStrings, "STRS", "strings")                     \
+  CHUNK(kModules, "MODS", "modules")                     \
+  CHUNK(kCodes, "CODE", "code")                          \
+  CHUNK(kNativeFrames, "NATV", "native frames")          \
+  CHUNK(kPythonFrames, "PYTH", "Python frames")          \
+  CHUNK(kSites, "SITE", "sites")                         \
+  CHUNK(kThreads, "THRD", "threads")                     \
+  CHUNK(kTensors, "TENS", "tensors")                     \
+  CHUNK(kAllocations, "ALLO", "allocations")             \
+  CHUNK(kNodes, "NODE", "autograd nodes")                \
+  CHUNK(kGraph, "GRPH", "autograd graph")                \
+  CHUNK(kTotals, "TOTL", "totals")                       \
+  CHUNK(kCoverage, "COVR", "coverage")                   \
+  CHUNK(kNames, "NAME", "names")                         \
+  CHUNK(kReferences, "REFS", "references")               \
+  CHUNK(kFailure, "FAIL", "failure")                     \
+  CHUNK(kDeviceMemory, "DEVM", "device memory")          \
+  CHUNK(kRuntimeBlocks, "RUNT", "CUDA runtime's blocks") \
+  CHUNK(kDriverMemory, "CUPM", "driver's memory")        \
+  CHUNK(kLaunches, "KERN", "kernels and copies")         \
+  CHUNK(kEnd, "END!", "end")
+
+#define TENSORSCOPE_CHUNK_TYPE(constant, letters, name) inline constexpr uint32_t constant = chunk_type(letters);
+TENSORSCOPE_CHUNKS(TENSORSCOPE_CHUNK_TYPE)
+#undef TENSORSCOPE_CHUNK_TYPE
+
+struct ChunkKind {
+  uint32_t type;
+  const char* name;
+};
+inline constexpr ChunkKind kChunkKinds[] = {
+#define TENSORSCOPE_CHUNK_KIND(constant, letters, name) {constant, name},
+    TENSORSCOPE_CHUNKS(TENSORSCOPE_CHUNK_KIND)
+#undef TENSORSCOPE_CHUNK_KIND
+};
 
 // Bytes of zero padding that follow a payload of this length.
 constexpr size_t padding(uint64_t length) { return size_t(-length & 7); }

@@ -246,6 +246,41 @@ TEST(Reader, HugeSparseFile) {
   EXPECT_EQ(dump.tensors.size(), 2u);
 }
 
+class CountingSource : public ByteSource {
+ public:
+  explicit CountingSource(std::string bytes) : bytes_(std::move(bytes)) {}
+  uint64_t size() const override { return bytes_.size(); }
+  size_t read(uint64_t offset, void* out, size_t size) const override {
+    read_up_to = std::max(read_up_to, offset + size);
+    return offset < bytes_.size() ? bytes_.copy(static_cast<char*>(out), size, offset) : 0;
+  }
+  mutable uint64_t read_up_to = 0;
+
+ private:
+  std::string bytes_;
+};
+
+TEST(Reader, WhoseDumpItIsNeedsItsFirstChunkAlone) {
+  const std::string bytes = small_dump().bytes();
+  const size_t first = DumpBuilder::frame({small_dump().chunks()[0]}, false).size();
+  ASSERT_LT(first, bytes.size() / 2);
+  CountingSource source(bytes);
+  const Process process = read_process(source, "x.tscope");
+  EXPECT_EQ(process.pid, 4242u);
+  EXPECT_EQ(process.dump_ns, read(bytes).process.dump_ns);
+  EXPECT_LE(source.read_up_to, first);
+}
+
+TEST(Reader, AFileThatDoesNotSayWhoseDumpItIs) {
+  const std::vector<Chunk> chunks = small_dump().chunks();
+  EXPECT_THROW(read_process(CountingSource(""), "x.tscope"), BadInput);
+  EXPECT_THROW(read_process(CountingSource(DumpBuilder::frame({})), "x.tscope"), BadInput);
+  EXPECT_THROW(read_process(CountingSource(DumpBuilder::frame({chunks[1], chunks[0]})), "x.tscope"), BadInput);
+  std::string damaged = DumpBuilder::frame({chunks[0]});
+  damaged[60] ^= 1;
+  EXPECT_THROW(read_process(CountingSource(damaged), "x.tscope"), BadInput);
+}
+
 TEST(Reader, DamagedChunkIsLeftOutAndTheRestIsRead) {
   DumpBuilder builder = small_dump();
   std::string bytes = builder.bytes();
