@@ -13,10 +13,6 @@ using dump::TensorFlag;
 using dump::TensorKnown;
 using dump::WrapperState;
 
-constexpr const char* kTexts[kCategories] = {"unknown",         "parameter",   "buffer",           "gradient",
-                                             "optimizer state", "input batch", "saved activation", "output",
-                                             "cache",           "temporary",   "workspace"};
-
 bool set(const Tensor& tensor, TensorKnown known, TensorFlag flag) {
   return (tensor.known & uint32_t(known)) != 0 && (tensor.flags & uint32_t(flag)) != 0;
 }
@@ -190,13 +186,39 @@ class Judge {
 
 }  // namespace
 
-const char* text(Category category) { return kTexts[size_t(category)]; }
+const char* text(Category category) {
+  switch (category) {
+    case Category::unknown:
+      return "unknown";
+    case Category::parameter:
+      return "parameter";
+    case Category::buffer:
+      return "buffer";
+    case Category::gradient:
+      return "gradient";
+    case Category::optimizer_state:
+      return "optimizer state";
+    case Category::input_batch:
+      return "input batch";
+    case Category::saved_activation:
+      return "saved activation";
+    case Category::output:
+      return "output";
+    case Category::cache:
+      return "cache";
+    case Category::temporary:
+      return "temporary";
+    case Category::workspace:
+      return "workspace";
+  }
+  return "";
+}
 
 std::optional<Category> category_named(std::string_view name) {
   std::string wanted(name);
   for (char& c : wanted) c = c == '-' || c == '_' ? ' ' : c;
   for (size_t i = 0; i < kCategories; i++) {
-    if (wanted == kTexts[i]) return Category(i);
+    if (wanted == text(Category(i))) return Category(i);
   }
   return std::nullopt;
 }

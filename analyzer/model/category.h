@@ -29,7 +29,7 @@ enum class Category : uint8_t {
   workspace          // a block of the allocator that no tensor refers to: no tensor has this one
 };
 inline constexpr size_t kCategories = 11;
-const char* text(Category category);
+const char* text(Category category);                            // "" for a number that is no category
 std::optional<Category> category_named(std::string_view name);  // "optimizer state", also with '-' or '_'
 inline bool stronger(Category a, Category b) { return a != Category::unknown && (b == Category::unknown || a < b); }
 

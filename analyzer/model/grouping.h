@@ -4,6 +4,7 @@
 // meet at one place). Sums over all groups equal the selection's totals.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -20,8 +21,37 @@
 namespace tensorscope::model {
 
 enum class By : uint8_t { site, line, function, module, dtype, device, shape, thread, category, holder };
-inline constexpr const char* kByNames[] = {"site",   "line",  "function", "module",   "dtype",
-                                           "device", "shape", "thread",   "category", "holder"};
+constexpr const char* text(By by) {
+  switch (by) {
+    case By::site:
+      return "site";
+    case By::line:
+      return "line";
+    case By::function:
+      return "function";
+    case By::module:
+      return "module";
+    case By::dtype:
+      return "dtype";
+    case By::device:
+      return "device";
+    case By::shape:
+      return "shape";
+    case By::thread:
+      return "thread";
+    case By::category:
+      return "category";
+    case By::holder:
+      return "holder";
+  }
+  return "";
+}
+// In the order of the enumeration.
+inline constexpr auto kByNames = [] {
+  std::array<const char*, size_t(By::holder) + 1> names{};
+  for (size_t i = 0; i < names.size(); i++) names[i] = text(By(i));
+  return names;
+}();
 std::optional<By> by_named(std::string_view name);
 inline bool by_place(By by) { return by == By::site || by == By::line || by == By::function; }
 

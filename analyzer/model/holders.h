@@ -32,6 +32,30 @@ struct Holder {
   uint32_t node = kNone;    // saved, accumulator: number in the graph
   uint32_t tensor = kNone;  // gradient, view, storage: the other tensor
 };
+// "python", "saved": as docs/json.md lists them. "" for a number that is no kind.
+constexpr const char* text(Holder::Kind kind) {
+  switch (kind) {
+    case Holder::Kind::python:
+      return "python";
+    case Holder::Kind::saved:
+      return "saved";
+    case Holder::Kind::gradient:
+      return "gradient";
+    case Holder::Kind::view:
+      return "view";
+    case Holder::Kind::storage:
+      return "storage";
+    case Holder::Kind::accumulator:
+      return "accumulator";
+    case Holder::Kind::cycle:
+      return "cycle";
+    case Holder::Kind::traceback:
+      return "traceback";
+    case Holder::Kind::cpp:
+      return "cpp";
+  }
+  return "";
+}
 
 class Holders {
  public:

@@ -199,12 +199,10 @@ class JsonExport {
   }
 
   Json holders(size_t tensor) const {
-    static constexpr const char* kKinds[] = {"python",      "saved", "gradient",  "view", "storage",
-                                             "accumulator", "cycle", "traceback", "cpp"};
     Json rows = Json::array();
     if (!options_.holders) return rows;
     for (const model::Holder& holder : options_.holders->holders(uint32_t(tensor))) {
-      rows.push_back({{"kind", kKinds[size_t(holder.kind)]},
+      rows.push_back({{"kind", model::text(holder.kind)},
                       {"text", holder.text},
                       {"root", text_or_null(holder.root)},
                       {"node", node_number(holder.node)},
@@ -230,7 +228,6 @@ class JsonExport {
   }
 
   std::string graph_node(uint32_t number) const {
-    static constexpr const char* kStates[] = {"held", "empty", "packed"};
     const model::Graph& graph = dump_.graph;
     const model::GraphNode& n = graph.nodes[number];
     Json edges = Json::array(), saved = Json::array();
@@ -240,7 +237,7 @@ class JsonExport {
     for (const model::SavedSlot& slot : graph.saved_of(number)) {
       saved.push_back({{"slot", graph.slot_name(number, slot)},
                        {"tensor", tensor_id(slot.tensor)},
-                       {"state", kStates[slot.state]},
+                       {"state", dump::EnumNameSlotState(dump::SlotState(slot.state))},
                        {"output", slot.output}});
     }
     const bool seen = n.seen != model::kNone;
@@ -289,14 +286,13 @@ class JsonExport {
   }
 
   Json allocation(const model::Allocation& a) const {
-    static constexpr const char* kKinds[] = {"heap", "mapped", "caching", "runtime"};
     Json storages = Json::array();
     for (uint32_t i : a.storages) storages.push_back(dump_.storages[i].id);
     return {{"id", a.serial},
             {"pointer", a.pointer},
             {"nbytes", a.nbytes},
             {"device", a.device.text()},
-            {"kind", kKinds[a.kind]},
+            {"kind", dump::EnumNameAllocationKind(dump::AllocationKind(a.kind))},
             {"node", number_or_null(a.node)},
             {"thread", tid(a.thread)},
             {"thread_name", thread_name(a.thread)},

@@ -39,24 +39,41 @@ enum class HookEvent : uint8_t {
 
 // As a person reads it.
 constexpr const char* event_name(HookEvent event) {
-  constexpr const char* kNames[size_t(HookEvent::count_)] = {
-      "tensors made with a storage",
-      "views",
-      "tensors made without a storage",
-      "tensors made from all their parts",
-      "destruction of tensors",
-      "release of tensors that only weak references hold",
-      "allocation",
-      "release",
-      "memory reports",
-      "reports of failed allocations on a device",
-      "failed allocations on the CPU",
-      "gradient edges",
-      "destruction of nodes",
-      "counting of devices",
-      "another user of CUPTI",
-  };
-  return kNames[size_t(event)];
+  switch (event) {
+    case HookEvent::tensor_made_with_storage:
+      return "tensors made with a storage";
+    case HookEvent::tensor_made_as_view:
+      return "views";
+    case HookEvent::tensor_made_bare:
+      return "tensors made without a storage";
+    case HookEvent::tensor_made_in_full:
+      return "tensors made from all their parts";
+    case HookEvent::tensor_destroyed:
+      return "destruction of tensors";
+    case HookEvent::tensor_released:
+      return "release of tensors that only weak references hold";
+    case HookEvent::cpu_allocated:
+      return "allocation";
+    case HookEvent::cpu_freed:
+      return "release";
+    case HookEvent::memory_reported:
+      return "memory reports";
+    case HookEvent::out_of_memory_reported:
+      return "reports of failed allocations on a device";
+    case HookEvent::cpu_out_of_memory:
+      return "failed allocations on the CPU";
+    case HookEvent::gradient_edge_set:
+      return "gradient edges";
+    case HookEvent::node_destroyed:
+      return "destruction of nodes";
+    case HookEvent::devices_counted:
+      return "counting of devices";
+    case HookEvent::cupti_taken:
+      return "another user of CUPTI";
+    case HookEvent::count_:
+      return "";
+  }
+  return "";
 }
 
 struct HookInfo {

@@ -17,10 +17,6 @@ using dump::TensorKnown;
 using dump::WrapperState;
 using snapshot::TensorFacts;
 
-constexpr const char* kTexts[kCategories] = {"parameter",       "buffer",       "gradient",
-                                             "optimizer state", "input batch",  "saved activation",
-                                             "other",           "in no tensor", "rounding"};
-
 bool knows(const TensorFacts& tensor, TensorKnown what) { return (tensor.known & uint32_t(what)) != 0; }
 bool is(const TensorFacts& tensor, TensorKnown known, TensorFlag flag) {
   return knows(tensor, known) && (tensor.flags & uint32_t(flag)) != 0;
@@ -39,7 +35,29 @@ uint32_t number_of(std::span<const TensorFacts> tensors, Serial serial) {
 
 }  // namespace
 
-const char* text(Category category) { return kTexts[size_t(category)]; }
+const char* text(Category category) {
+  switch (category) {
+    case Category::parameter:
+      return "parameter";
+    case Category::buffer:
+      return "buffer";
+    case Category::gradient:
+      return "gradient";
+    case Category::optimizer_state:
+      return "optimizer state";
+    case Category::input_batch:
+      return "input batch";
+    case Category::saved_activation:
+      return "saved activation";
+    case Category::other:
+      return "other";
+    case Category::in_no_tensor:
+      return "in no tensor";
+    case Category::rounding:
+      return "rounding";
+  }
+  return "";
+}
 
 TensorLinks::TensorLinks(const DumpTables& tables) : tables_(tables) {
   const std::span<const TensorFacts> tensors = tables.tensors;

@@ -82,14 +82,19 @@ void set_marks() {
   }
 }
 
-constexpr Limit kLimits[] = {Limit::cgroup, Limit::machine, Limit::address_space, Limit::data};
-constexpr const char* kLimitNames[] = {"control group", "machine", "RLIMIT_AS", "RLIMIT_DATA"};
+constexpr struct {
+  Limit limit;
+  const char* name;
+} kLimits[] = {{Limit::cgroup, "control group"},
+               {Limit::machine, "machine"},
+               {Limit::address_space, "RLIMIT_AS"},
+               {Limit::data, "RLIMIT_DATA"}};
 
 // A text for each set of limits, written when it is first met.
 void record_coverage(const SystemMemory& memory) {
   static constinit char texts[1 << 4][64] = {};
   unsigned set = 0;
-  for (size_t i = 0; i < 4; ++i) set |= unsigned(memory.find(kLimits[i])->is_set()) << i;
+  for (size_t i = 0; i < 4; ++i) set |= unsigned(memory.find(kLimits[i].limit)->is_set()) << i;
   if (set == 0) return set_coverage(Subject::low_memory, Seen::no, "the system does not tell how much memory is left");
   char* const text = texts[set];
   if (text[0] == 0) {
@@ -97,7 +102,7 @@ void record_coverage(const SystemMemory& memory) {
     for (size_t i = 0; i < 4; ++i) {
       if ((set >> i & 1) == 0) continue;
       const char* comma = length > sizeof("watched:") ? "," : "";
-      length += size_t(snprintf(text + length, sizeof(texts[set]) - length, "%s %s", comma, kLimitNames[i]));
+      length += size_t(snprintf(text + length, sizeof(texts[set]) - length, "%s %s", comma, kLimits[i].name));
     }
   }
   set_coverage(Subject::low_memory, Seen::yes, text);

@@ -4,31 +4,56 @@ namespace tensorscope {
 
 namespace {
 CoverageEntry g_entries[size_t(Subject::count_)];
-constexpr const char* kNames[size_t(Subject::count_)] = {
-    "tensors",
-    "CPU memory",
-    "mapped memory",
-    "CUDA memory",
-    "CUDA runtime calls",
-    "device memory",
-    "tensor metadata",
-    "autograd",
-    "autograd graph",
-    "driver memory",
-    "kernels and copies",
-    "native stacks",
-    "Python stacks",
-    "module paths",
-    "module outputs",
-    "signal dumps",
-    "exit dumps",
-    "out of memory",
-    "fork",
-    "memory limits",
-};
 }  // namespace
 
 CoverageEntry& coverage(Subject subject) { return g_entries[size_t(subject)]; }
-const char* subject_name(Subject subject) { return kNames[size_t(subject)]; }
+
+const char* subject_name(Subject subject) {
+  switch (subject) {
+    case Subject::tensors:
+      return "tensors";
+    case Subject::cpu_memory:
+      return "CPU memory";
+    case Subject::mapped_memory:
+      return "mapped memory";
+    case Subject::cuda_memory:
+      return "CUDA memory";
+    case Subject::cuda_runtime:
+      return "CUDA runtime calls";
+    case Subject::device_memory:
+      return "device memory";
+    case Subject::metadata:
+      return "tensor metadata";
+    case Subject::autograd:
+      return "autograd";
+    case Subject::autograd_graph:
+      return "autograd graph";
+    case Subject::driver_memory:
+      return "driver memory";
+    case Subject::launches:
+      return "kernels and copies";
+    case Subject::native_stacks:
+      return "native stacks";
+    case Subject::python_stacks:
+      return "Python stacks";
+    case Subject::module_paths:
+      return "module paths";
+    case Subject::module_outputs:
+      return "module outputs";
+    case Subject::signal_trigger:
+      return "signal dumps";
+    case Subject::exit_trigger:
+      return "exit dumps";
+    case Subject::out_of_memory:
+      return "out of memory";
+    case Subject::fork:
+      return "fork";
+    case Subject::low_memory:
+      return "memory limits";
+    case Subject::count_:
+      return "";
+  }
+  return "";
+}
 
 }  // namespace tensorscope

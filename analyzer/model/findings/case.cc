@@ -9,26 +9,63 @@
 namespace tensorscope::model {
 
 const char* name(LeakKind kind) {
-  constexpr const char* kNames[] = {"accumulated-graph", "state-not-detached", "stray-leaf",  "two-dtypes",
-                                    "small-view",        "reference-cycle",    "traceback",   "module-cache",
-                                    "container",         "cpp-only",           "graph-nodes", "process-memory"};
-  return kNames[size_t(kind)];
+  switch (kind) {
+    case LeakKind::accumulated_graph:
+      return "accumulated-graph";
+    case LeakKind::state_not_detached:
+      return "state-not-detached";
+    case LeakKind::stray_leaf:
+      return "stray-leaf";
+    case LeakKind::two_dtypes:
+      return "two-dtypes";
+    case LeakKind::small_view:
+      return "small-view";
+    case LeakKind::reference_cycle:
+      return "reference-cycle";
+    case LeakKind::traceback:
+      return "traceback";
+    case LeakKind::module_cache:
+      return "module-cache";
+    case LeakKind::container:
+      return "container";
+    case LeakKind::cpp_only:
+      return "cpp-only";
+    case LeakKind::graph_nodes:
+      return "graph-nodes";
+    case LeakKind::process_memory:
+      return "process-memory";
+  }
+  return "";
 }
 
 const char* title(LeakKind kind) {
-  constexpr const char* kTitles[] = {"saved graph kept by an accumulated loss",
-                                     "hidden state that is not detached",
-                                     "a leaf that gathers gradient but is in no optimizer",
-                                     "the same parameter in two dtypes",
-                                     "a small view that keeps a large storage",
-                                     "a reference cycle",
-                                     "a traceback that keeps tensors",
-                                     "a module-level cache that grows",
-                                     "a container that grows",
-                                     "storage held only by C++ that grows",
-                                     "graph nodes that grow while tensor bytes stay flat",
-                                     "process memory that grows outside tensors"};
-  return kTitles[size_t(kind)];
+  switch (kind) {
+    case LeakKind::accumulated_graph:
+      return "saved graph kept by an accumulated loss";
+    case LeakKind::state_not_detached:
+      return "hidden state that is not detached";
+    case LeakKind::stray_leaf:
+      return "a leaf that gathers gradient but is in no optimizer";
+    case LeakKind::two_dtypes:
+      return "the same parameter in two dtypes";
+    case LeakKind::small_view:
+      return "a small view that keeps a large storage";
+    case LeakKind::reference_cycle:
+      return "a reference cycle";
+    case LeakKind::traceback:
+      return "a traceback that keeps tensors";
+    case LeakKind::module_cache:
+      return "a module-level cache that grows";
+    case LeakKind::container:
+      return "a container that grows";
+    case LeakKind::cpp_only:
+      return "storage held only by C++ that grows";
+    case LeakKind::graph_nodes:
+      return "graph nodes that grow while tensor bytes stay flat";
+    case LeakKind::process_memory:
+      return "process memory that grows outside tensors";
+  }
+  return "";
 }
 
 namespace {

@@ -63,6 +63,8 @@ TEST(Category, AnAliasIsWhatItsStorageIs) {
 }
 
 TEST(Category, Names) {
+  for (size_t i = 0; i < kCategories; i++) EXPECT_EQ(category_named(text(Category(i))), Category(i));
+  EXPECT_STREQ(text(Category(kCategories)), "") << "kCategories does not count them all";
   EXPECT_EQ(category_named("optimizer-state"), Category::optimizer_state);
   EXPECT_EQ(category_named("optimizer state"), Category::optimizer_state);
   EXPECT_EQ(category_named("weights"), std::nullopt);

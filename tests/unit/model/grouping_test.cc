@@ -135,6 +135,11 @@ TEST_F(GroupingTest, ByDtypeABlockIsInNoTensor) {
   EXPECT_EQ(find(types, "float64")->tensors, 1u);
 }
 
+TEST(Grouping, EveryPropertyHasItsName) {
+  for (size_t i = 0; i < kByNames.size(); ++i) EXPECT_EQ(by_named(text(By(i))), By(i));
+  EXPECT_STREQ(text(By(kByNames.size())), "") << "kByNames does not list them all";
+}
+
 TEST(Grouping, ModulePathsMerge) {
   EXPECT_EQ(merge_module_paths("", "a.b"), "a.b");
   EXPECT_EQ(merge_module_paths("model.layers.0.attn", "model.layers.3.attn"), "model.layers.*.attn");

@@ -201,6 +201,40 @@ TEST_F(ExportTest, HostileTextIsStillJson) {
   EXPECT_THAT(exported()["process"]["program"].get<std::string>(), HasSubstr("\"\\\x1b[31m\n"));
 }
 
+TEST_F(ExportTest, KindsAndStatesAreCalledAsInTheSchema) {
+  std::vector<std::string> kinds, states;
+  for (const dump::AllocationKind kind : dump::EnumValuesAllocationKind()) {
+    AllocationSpec block;
+    block.pointer = 0x1000000 + uint64_t(kind) * 0x1000;
+    block.nbytes = 64;
+    block.kind = kind;
+    builder_.allocation(block);
+    kinds.push_back(dump::EnumNameAllocationKind(kind));
+  }
+  const uint32_t node = builder_.graph_node({"N5torch8autograd9generated9TBackwardE"});
+  for (const dump::SlotState state : dump::EnumValuesSlotState()) {
+    builder_.saved(node, {0, uint16_t(state), -1, state});
+    states.push_back(dump::EnumNameSlotState(state));
+  }
+  const json out = exported();
+  std::vector<std::string> written_kinds, written_states;
+  for (const json& row : out["allocations"]) written_kinds.push_back(row["kind"]);
+  written_kinds.erase(written_kinds.begin());  // the fixture's own
+  for (const json& slot : out["graph"]["nodes"][0]["saved"]) written_states.push_back(slot["state"]);
+  EXPECT_EQ(written_kinds, kinds);
+  EXPECT_EQ(written_states, states);
+}
+
+// docs/json.md promises these.
+TEST(HolderKinds, HaveTheirNames) {
+  std::vector<std::string> names;
+  for (uint8_t kind = 0; *model::text(model::Holder::Kind(kind)); kind++) {
+    names.push_back(model::text(model::Holder::Kind(kind)));
+  }
+  EXPECT_THAT(
+      names, ElementsAre("python", "saved", "gradient", "view", "storage", "accumulator", "cycle", "traceback", "cpp"));
+}
+
 TEST_F(ExportTest, CategoriesAreTakenOver) {
   ExportOptions options;
   options.categories = {"parameter", "gradient", "unknown"};
