@@ -31,19 +31,26 @@ std::string first_line(std::string text) {
   return text;
 }
 
-// Takes what follows `run [options] [--]` out of the arguments: a program's own options are none of ours.
-std::vector<std::string> take_program(std::vector<std::string>& arguments, const CLI::App& run) {
-  for (size_t i = 1; i < arguments.size(); ++i) {
-    const std::string& word = arguments[i];
-    const CLI::Option* option = word.starts_with("-") && word != "--" ? run.get_option_no_throw(word) : nullptr;
-    if (option != nullptr && option->get_items_expected_min() > 0) ++i;  // its value comes next
-    if (word.starts_with("-") && word != "--") continue;
-    size_t begin = word == "--" ? i + 1 : i;
-    std::vector<std::string> program(arguments.begin() + std::ptrdiff_t(begin), arguments.end());
-    arguments.resize(i);
-    return program;
+// Index of the first word from `begin` on that is neither an option of `app` or its parent nor an option's value;
+// the number of words where there is none. "--" is such a word: it ends the options.
+size_t end_of_options(const std::vector<std::string>& words, size_t begin, const CLI::App& app) {
+  size_t at = begin;
+  while (at < words.size() && words[at].starts_with("-") && words[at] != "--") {
+    const CLI::Option* option = app.get_option_no_throw(words[at]);
+    if (option == nullptr && app.get_parent() != nullptr) option = app.get_parent()->get_option_no_throw(words[at]);
+    at += option != nullptr && option->get_items_expected_min() > 0 ? 2 : 1;  // "--dir=x" is one word, "--dir x" two
   }
-  return {};
+  return std::min(at, words.size());
+}
+
+// Takes what follows `run [options] [--]` out of the arguments: the program's own options are not ours to read.
+// `verb`: index of the word `run`.
+std::vector<std::string> take_program(std::vector<std::string>& arguments, size_t verb, const CLI::App& run) {
+  const size_t end = end_of_options(arguments, verb + 1, run);
+  const size_t begin = end < arguments.size() && arguments[end] == "--" ? end + 1 : end;
+  std::vector<std::string> program(arguments.begin() + std::ptrdiff_t(begin), arguments.end());
+  arguments.resize(end);
+  return program;
 }
 
 }  // namespace
@@ -78,8 +85,9 @@ int run_command_line(std::vector<std::string> arguments, const render::Terminal*
     invocation.err += app.help();
     return kBadInput;
   }
-  const std::string first_word = arguments.front();
-  if (first_word == "run") invocation.program = take_program(arguments, *app.get_subcommand("run"));
+  const size_t verb_at = end_of_options(arguments, 0, app);
+  const std::string verb_word = verb_at < arguments.size() ? arguments[verb_at] : "";
+  if (verb_word == "run") invocation.program = take_program(arguments, verb_at, *app.get_subcommand("run"));
   std::reverse(arguments.begin(), arguments.end());  // as CLI11 wants a vector
   try {
     app.parse(arguments);
@@ -98,7 +106,7 @@ int run_command_line(std::vector<std::string> arguments, const render::Terminal*
     const auto chosen = app.get_subcommands();
     std::string verb = chosen.empty() ? "" : chosen.front()->get_name() + " ";
     std::string mistake = first_line(error.what());
-    if (chosen.empty() && !first_word.starts_with("-")) mistake = "there is no verb '" + first_word + "'";
+    if (chosen.empty() && !verb_word.empty()) mistake = "there is no verb '" + verb_word + "'";
     invocation.say(mistake + " (tensorscope " + verb + "--help shows how it is used)");
   } catch (const model::BadInput& error) {
     invocation.say(first_line(error.what()));

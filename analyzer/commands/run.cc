@@ -81,6 +81,7 @@ int run(const RunOptions& options, const std::vector<std::string>& command, Invo
 void add_run(CLI::App& app, Invocation& invocation) {
   auto options = std::make_shared<RunOptions>();
   CLI::App* verb = app.add_subcommand("run", "start a program under the profiler");
+  verb->fallthrough();  // to the options that all verbs share
   verb->add_option("--dir", options->directory, "where dumps are written; default: this directory")->type_name("DIR");
   auto set = [&](const char* flag, const char* variable, const char* type, const char* help) {
     return verb

@@ -65,6 +65,27 @@ TEST_F(RunTest, ArgumentsArePassedOnUntouched) {
   EXPECT_EQ(shell("$T run --quiet echo --quiet -x").out, "--quiet -x\n");
 }
 
+TEST_F(RunTest, OptionsThatAllVerbsShareMayStandBeforeAndAfterRun) {
+  for (const char* line : {"$T --color never run -- echo a --color", "$T --colour=never run -- echo a --color",
+                           "$T --color never run echo a --color", "$T run --color never -- echo a --color",
+                           "$T run --colour=never --quiet echo a --color"}) {
+    Result result = shell(line);
+    EXPECT_EQ(result.status, 0) << line;
+    EXPECT_EQ(result.out, "a --color\n") << line;
+  }
+}
+
+TEST_F(RunTest, TheProgramsOwnOptionsThatLookLikeOursAreItsOwn) {
+  for (const char* begin : {"$T run ", "$T run -- ", "$T --color never run ", "$T run --name=x.tscope --exit never "}) {
+    const std::string line = std::string(begin) + "echo run --color sometimes --dir /no/such --exit --version --help";
+    EXPECT_EQ(shell(line).out, "run --color sometimes --dir /no/such --exit --version --help\n") << line;
+  }
+  for (const char* mistake : {"$T --color sometimes run -- echo a", "$T run --frobnicate -- echo a", "$T --color never",
+                              "$T --color never run", "$T --color never -- run -- echo a"}) {
+    EXPECT_EQ(shell(mistake).status, 2) << mistake;
+  }
+}
+
 TEST_F(RunTest, WhatCannotBeStarted) {
   Result result = shell("$T run -- no-such-program");
   EXPECT_EQ(result.status, 127);
