@@ -1,7 +1,7 @@
-// Whose code a frame is (tensorscope/user_code.h), in the model's words.
+// Whose code a frame is (tensorscope/rules/user_code.h), in the model's words.
 #pragma once
 
-#include "tensorscope/user_code.h"
+#include "tensorscope/rules/user_code.h"
 
 namespace tensorscope::model {
 

@@ -7,43 +7,25 @@
 #include <cmath>
 #include <cstdlib>
 
+#include "tensorscope/rules/number_text.h"
+
 namespace tensorscope::render {
 
-std::string bytes(uint64_t value) {
-  if (value < 1024) return fmt::format("{} B", value);
-  constexpr const char* kUnits[] = {"KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
-  double scaled = double(value) / 1024;
-  size_t unit = 0;
-  // 1023.95 would print as 1024.0: the next unit reads better.
-  while (scaled >= 1023.95 && unit + 1 < std::size(kUnits)) {
-    scaled /= 1024;
-    ++unit;
-  }
-  return unit >= 2 ? fmt::format("{:.2f} {}", scaled, kUnits[unit]) : fmt::format("{:.1f} {}", scaled, kUnits[unit]);
-}
+std::string bytes(uint64_t value) { return ByteText(value).c_str(); }
 
 std::string signed_bytes(int64_t value) {
   if (value == 0) return "0 B";
   return (value > 0 ? "+" : "-") + bytes(value > 0 ? uint64_t(value) : -uint64_t(value));
 }
 
-std::string count(uint64_t value) {
-  std::string digits = std::to_string(value);
-  for (size_t at = digits.size(); at > 3; at -= 3) digits.insert(at - 3, 1, ',');
-  return digits;
-}
+std::string count(uint64_t value) { return CountText(value).c_str(); }
 
 std::string signed_count(int64_t value) {
   if (value == 0) return "0";
   return (value > 0 ? "+" : "-") + count(value > 0 ? uint64_t(value) : -uint64_t(value));
 }
 
-std::string percent(uint64_t part, uint64_t whole) {
-  if (whole == 0) return "";
-  double share = 100.0 * double(part) / double(whole);
-  if (part > 0 && share < 0.5) return "<1 %";
-  return fmt::format("{:.0f} %", share);
-}
+std::string percent(uint64_t part, uint64_t whole) { return PercentText(part, whole).c_str(); }
 
 std::string counted(uint64_t value, std::string_view noun) {
   return fmt::format("{} {}{}", count(value), noun, value == 1 ? "" : "s");
@@ -77,14 +59,7 @@ std::optional<uint64_t> whole(double value) {
 }
 }  // namespace
 
-std::string duration(uint64_t ns) {
-  if (ns < kMillisecond) return fmt::format("{} us", ns / 1000);
-  if (ns < kSecond) return fmt::format("{} ms", ns / kMillisecond);
-  if (ns < kMinute) return fmt::format("{:.1f} s", std::floor(double(ns) / 1e8) / 10);
-  if (ns < kHour) return fmt::format("{}m{:02}s", ns / kMinute, ns % kMinute / kSecond);
-  if (ns < kDay) return fmt::format("{}h{:02}m", ns / kHour, ns % kHour / kMinute);
-  return fmt::format("{}d{:02}h", ns / kDay, ns % kDay / kHour);
-}
+std::string duration(uint64_t ns) { return DurationText(ns).c_str(); }
 
 std::string age(uint64_t ns) {
   if (ns < kSecond) return fmt::format("{}ms", ns / kMillisecond);

@@ -13,7 +13,7 @@
 #include "stacks/native/native_stack.h"
 #include "stacks/python/python_stack.h"
 #include "support/loaded_object.h"
-#include "tensorscope/user_code.h"
+#include "tensorscope/rules/user_code.h"
 
 namespace tensorscope::out_of_memory {
 

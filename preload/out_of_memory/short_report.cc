@@ -12,9 +12,9 @@
 
 #include "out_of_memory/holder_names.h"
 #include "snapshot/process_info.h"
-#include "support/byte_text.h"
 #include "support/enough_memory.h"
 #include "support/message.h"
+#include "tensorscope/rules/number_text.h"
 
 namespace tensorscope::out_of_memory {
 
@@ -32,13 +32,6 @@ struct DeviceText {
     } else {
       snprintf(text, sizeof(text), "%s:%d", kind, device.index);
     }
-  }
-};
-
-struct Counted {
-  char text[40];
-  Counted(uint64_t value, const char* noun) {
-    snprintf(text, sizeof(text), "%lu %s%s", (unsigned long)value, noun, value == 1 ? "" : "s");
   }
 };
 
@@ -64,7 +57,7 @@ void write_headline(const Failure& failure, ReportText& text) {
   const ByteText wanted(failure.requested);
   const bool known = failure.requested != 0;
   const char* asking = known ? " while asking for " : "";
-  const char* bytes = known ? wanted.text : "";
+  const char* bytes = known ? wanted.c_str() : "";
   switch (failure.kind) {
     case Kind::device:
       return text.line("tensorscope: %sout of memory on %s%s%s", failure.device.type == kCuda ? "CUDA " : "",
@@ -74,7 +67,7 @@ void write_headline(const Failure& failure, ReportText& text) {
     case Kind::pinned:
       return text.line("tensorscope: out of page-locked host memory%s%s", asking, bytes);
     case Kind::low_memory:
-      return text.line("tensorscope: memory is nearly used up: %s left", ByteText(failure.left_bytes).text);
+      return text.line("tensorscope: memory is nearly used up: %s left", ByteText(failure.left_bytes).c_str());
     case Kind::unknown:
       break;
   }
@@ -90,20 +83,20 @@ void write_place(const ReportFacts& facts, ReportText& text) {
 void write_limits(const ReportFacts& facts, ReportText& text) {
   const Failure& failure = facts.failure;
   if (failure.limit_bytes != 0) {
-    text.line("  %s: %s, of which %s was left", limit_text(failure.limit), ByteText(failure.limit_bytes).text,
-              ByteText(failure.left_bytes).text);
+    text.line("  %s: %s, of which %s was left", limit_text(failure.limit), ByteText(failure.limit_bytes).c_str(),
+              ByteText(failure.left_bytes).c_str());
   }
-  char driver[160] = "";
+  char driver[224] = "";
   if (facts.driver_total != 0) {
-    char others[48] = "";
-    if (facts.others != 0) snprintf(others, sizeof(others), ", others hold %s", ByteText(facts.others).text);
-    snprintf(driver, sizeof(driver), "; the driver has %s free of %s%s", ByteText(facts.driver_free).text,
-             ByteText(facts.driver_total).text, others);
+    char others[72] = "";
+    if (facts.others != 0) snprintf(others, sizeof(others), ", others hold %s", ByteText(facts.others).c_str());
+    snprintf(driver, sizeof(driver), "; the driver has %s free of %s%s", ByteText(facts.driver_free).c_str(),
+             ByteText(facts.driver_total).c_str(), others);
   }
   if (facts.reserved != 0) {
     text.line("  torch's allocator on %s: %s in use, %s cached%s", DeviceText(facts.device).text,
-              ByteText(facts.allocated).text, ByteText(facts.reserved - std::min(facts.allocated, facts.reserved)).text,
-              driver);
+              ByteText(facts.allocated).c_str(),
+              ByteText(facts.reserved - std::min(facts.allocated, facts.reserved)).c_str(), driver);
   } else if (driver[0] != 0) {
     text.line("  %s: %s", DeviceText(facts.device).text, driver + 2);
   }
@@ -111,15 +104,13 @@ void write_limits(const ReportFacts& facts, ReportText& text) {
 
 void write_categories(const ReportFacts& facts, ReportText& text) {
   if (facts.bytes == 0) return text.line("  no live memory on %s was recorded", DeviceText(facts.device).text);
-  text.line("  who has the %s on %s:", ByteText(facts.bytes).text, DeviceText(facts.device).text);
+  text.line("  who has the %s on %s:", ByteText(facts.bytes).c_str(), DeviceText(facts.device).text);
   for (const ReportFacts::Row& row : facts.categories) {
     if (row.bytes == 0) continue;
     const bool in_tensors = row.category < Category::in_no_tensor;
-    char share[16] = "<1";
-    const double percent = 100.0 * double(row.bytes) / double(facts.bytes);
-    if (percent >= 0.5) snprintf(share, sizeof(share), "%.0f", percent);
-    text.line("    %-17s %10s %4s %%  %s", out_of_memory::text(row.category), ByteText(row.bytes).text, share,
-              Counted(row.items, in_tensors ? "storage" : "block").text);
+    text.line("    %-17s %10s %6s  %s", out_of_memory::text(row.category), ByteText(row.bytes).c_str(),
+              PercentText(row.bytes, facts.bytes).c_str(),
+              CountText(row.items, in_tensors ? "storage" : "block").c_str());
   }
 }
 
@@ -128,7 +119,7 @@ void write_sites(const ReportFacts& facts, ReportText& text) {
   text.line("  largest places of creation:");
   for (const ReportFacts::Site& site : facts.sites) {
     if (site.bytes == 0) break;
-    text.line("    %10s %6lu x  %s%s%s", ByteText(site.bytes).text, (unsigned long)site.items, site.place,
+    text.line("    %10s %6s x  %s%s%s", ByteText(site.bytes).c_str(), CountText(site.items).c_str(), site.place,
               site.names[0] != 0 ? "   " : "", site.names);
   }
 }
@@ -136,19 +127,19 @@ void write_sites(const ReportFacts& facts, ReportText& text) {
 void write_what_could_go(const ReportFacts& facts, ReportText& text) {
   const char* heading = "could be freed:";
   if (const uint64_t cached = facts.reserved > facts.allocated ? facts.reserved - facts.allocated : 0; cached != 0) {
-    char largest[64] = "";
+    char largest[80] = "";
     if (facts.largest_free != 0) {
-      snprintf(largest, sizeof(largest), ", the largest piece %s", ByteText(facts.largest_free).text);
+      snprintf(largest, sizeof(largest), ", the largest piece %s", ByteText(facts.largest_free).c_str());
     }
     // What is cached would do, but no piece of it does.
     const bool in_pieces =
         facts.largest_free != 0 && facts.largest_free < facts.failure.requested && facts.failure.requested <= cached;
-    text.line("  %-15s %s cached by torch%s%s", heading, ByteText(cached).text, largest,
+    text.line("  %-15s %s cached by torch%s%s", heading, ByteText(cached).c_str(), largest,
               in_pieces ? " (in pieces: expandable segments would do)" : "");
     heading = "";
   }
   if (facts.garbage != 0) {
-    text.line("  %-15s %s in unreachable cycles (gc.collect())", heading, ByteText(facts.garbage).text);
+    text.line("  %-15s %s in unreachable cycles (gc.collect())", heading, ByteText(facts.garbage).c_str());
   }
 }
 

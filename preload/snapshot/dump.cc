@@ -26,7 +26,6 @@
 #include "snapshot/table_chunks.h"
 #include "snapshot/tensor_rows.h"
 #include "stacks/capture.h"
-#include "support/byte_text.h"
 #include "support/clock.h"
 #include "support/coverage.h"
 #include "support/enough_memory.h"
@@ -34,6 +33,7 @@
 #include "support/options.h"
 #include "support/pages.h"
 #include "support/state.h"
+#include "tensorscope/rules/number_text.h"
 
 namespace tensorscope::snapshot {
 
@@ -285,15 +285,14 @@ bool name_file(DumpFile& file, const DumpName& base, char (&name)[NAME_MAX + 1])
 struct SummaryText {
   char text[192];
   SummaryText(const Summary& summary, uint64_t requested_ns) {
-    char change[64] = "";
+    char change[80] = "";
     if (g_last_live >= 0) {
       const int64_t difference = int64_t(summary.live_bytes) - g_last_live;
       snprintf(change, sizeof(change), ", %s%s since the last", difference < 0 ? "-" : "+",
-               ByteText(uint64_t(difference < 0 ? -difference : difference)).text);
+               ByteText(uint64_t(difference < 0 ? -difference : difference)).c_str());
     }
-    const unsigned long ms = (unsigned long)((monotonic_ns() - requested_ns + 500'000) / 1'000'000);
-    snprintf(text, sizeof(text), "(%zu tensor%s, %s live%s) in %lu ms", summary.tensors,
-             summary.tensors == 1 ? "" : "s", ByteText(summary.live_bytes).text, change, ms);
+    snprintf(text, sizeof(text), "(%s, %s live%s) in %s", CountText(summary.tensors, "tensor").c_str(),
+             ByteText(summary.live_bytes).c_str(), change, DurationText(monotonic_ns() - requested_ns).c_str());
   }
 };
 

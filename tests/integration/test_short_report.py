@@ -36,11 +36,10 @@ def fail(folder, device, *how, **options):
 
 
 def byte_text(value):
-    for unit in ("B", "KiB", "MiB", "GiB"):
-        if value < 1024 or unit == "GiB":
-            break
-        value /= 1024
-    return f"{value:.0f} B" if unit == "B" else f"{value:.2f} {unit}" if value < 10 else f"{value:.1f} {unit}"
+    unit = 0
+    while value >= (1023.95 if unit else 1024):
+        value, unit = value / 1024, unit + 1
+    return f"{value:.{(0, 1, 1, 2, 2)[unit]}f} {('B', 'KiB', 'MiB', 'GiB', 'TiB')[unit]}"
 
 
 def categories_by_analyzer(dump, device):
@@ -97,7 +96,7 @@ def test_says_what_the_analyzer_will_say(tmp_path, device, options):
     else:
         assert {"buffer", "optimizer state"} <= sums.keys()
         assert re.fullmatch(r" +24\.\d MiB +8 x  \S*oom_report.py:\d+ <(listcomp|module)>   oom_report.py: losses\[0\.\.7\] \(list\)", places[0])
-        assert any("4.00 MiB in unreachable cycles" in line for line in lines)
+        assert any("4.0 MiB in unreachable cycles" in line for line in lines)
 
 
 def test_switched_off(tmp_path):

@@ -8,6 +8,7 @@
 #include "dump_generated.h"
 #include "model/out_of_memory/callers.h"
 #include "model/out_of_memory/checkpointing.h"
+#include "tensorscope/rules/number_text.h"
 
 namespace tensorscope::model::oom {
 
@@ -161,7 +162,8 @@ Part cached_part(const FreeMemory& cached) {
     if (free.pieces == 1) {
       entry.note = "in one piece";
     } else if (free.pieces > 1) {
-      entry.note = fmt::format("in {} pieces, the largest {:.1f} MiB", free.pieces, double(free.largest) / (1 << 20));
+      entry.note =
+          fmt::format("in {} pieces, the largest {}", CountText(free.pieces).view(), ByteText(free.largest).view());
     }
     result.parts.push_back(std::move(entry));
   }

@@ -73,7 +73,7 @@ ReportFacts full() {
   facts.garbage = uint64_t{3} << 30;
   facts.names_missing = "the GIL was not free within the time limit (TENSORSCOPE_NAMES_TIMEOUT_MS)";
   facts.path = "/home/u/train.4242.oom.tscope";
-  facts.summary = "(312 tensors, 71.0 GiB live) in 41 ms";
+  facts.summary = "(312 tensors, 71.00 GiB live) in 41 ms";
   return facts;
 }
 
@@ -112,11 +112,11 @@ TEST(ShortReport, EachKind) {
     facts.failure.kind = kind;
     return report(facts)[0];
   };
-  EXPECT_EQ(headline(Kind::host), "tensorscope: out of memory on the CPU while asking for 1.00 KiB");
-  EXPECT_EQ(headline(Kind::pinned), "tensorscope: out of page-locked host memory while asking for 1.00 KiB");
-  EXPECT_EQ(headline(Kind::low_memory), "tensorscope: memory is nearly used up: 2.00 KiB left");
+  EXPECT_EQ(headline(Kind::host), "tensorscope: out of memory on the CPU while asking for 1.0 KiB");
+  EXPECT_EQ(headline(Kind::pinned), "tensorscope: out of page-locked host memory while asking for 1.0 KiB");
+  EXPECT_EQ(headline(Kind::low_memory), "tensorscope: memory is nearly used up: 2.0 KiB left");
   facts.failure.device = {12, 3};
-  EXPECT_EQ(headline(Kind::device), "tensorscope: out of memory on device:3 while asking for 1.00 KiB");
+  EXPECT_EQ(headline(Kind::device), "tensorscope: out of memory on device:3 while asking for 1.0 KiB");
 }
 
 TEST(ShortReport, WhoHasItAndWhatCouldGo) {
@@ -133,12 +133,12 @@ TEST(ShortReport, WhoHasItAndWhatCouldGo) {
   EXPECT_TRUE(has(lines, "  torch's allocator on cuda:0: 1000.0 MiB in use, 2.93 GiB cached"));
   EXPECT_TRUE(has(lines, "  who has the 1000.0 MiB on cuda:0:"));
   EXPECT_TRUE(has(lines, "    saved activation   998.0 MiB  100 %  96 storages"));
-  EXPECT_TRUE(has(lines, "    in no tensor        2.00 MiB   <1 %  1 block"));
+  EXPECT_TRUE(has(lines, "    in no tensor         2.0 MiB   <1 %  1 block"));
   EXPECT_TRUE(has(lines, "     512.0 MiB    128 x  train.py:57 train_step   train.py: losses[0..127] (list)"));
   EXPECT_TRUE(has(lines,
                   "  could be freed: 2.93 GiB cached by torch, the largest piece 400.0 MiB (in pieces: expandable "
                   "segments would do)"));
-  EXPECT_TRUE(has(lines, "                  4.00 MiB in unreachable cycles (gc.collect())"));
+  EXPECT_TRUE(has(lines, "                  4.0 MiB in unreachable cycles (gc.collect())"));
 }
 
 TEST(ShortReport, APathIsNeverCutAndFitForAShell) {
