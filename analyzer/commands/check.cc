@@ -88,7 +88,7 @@ void add_check(CLI::App& app, Invocation& invocation) {
   add_symbol_options(*verb, options->symbols);
   verb->footer(
       "Examples:\n"
-      "  tensorscope check step100.tscope step200.tscope --max-growth 1M\n"
+      "  tensorscope check train.4242.1.tscope train.4242.2.tscope --max-growth 1M\n"
       "  tensorscope check train.4242.exit.tscope --max-live 64M --device cuda\n"
       "\n"
       "Exit status: 0 within the limits, 1 beyond one (the places are printed), 2 for misuse or a dump that is "

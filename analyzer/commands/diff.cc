@@ -115,7 +115,7 @@ void add_diff(CLI::App& app, Invocation& invocation) {
       "Examples:\n"
       "  tensorscope diff train.4242.1.tscope train.4242.2.tscope\n"
       "  tensorscope diff train.4242.*.tscope --min-size 64K\n"
-      "  tensorscope diff before.tscope after.tscope --by module\n"
+      "  tensorscope diff train.4242.exit.tscope train.5713.exit.tscope --by module\n"
       "\n"
       "Dumps of one run are compared tensor by tensor; dumps of different runs by stack, shape and dtype.\n"
       "With three dumps or more, what grew in every interval by a like amount is marked 'steady' and comes first.");

@@ -91,8 +91,8 @@ void add_oom(CLI::App& app, Invocation& invocation) {
   add_symbol_options(*verb, options->symbols);
   verb->footer(
       "Examples:\n"
-      "  tensorscope oom train.4242.oom.1.tscope\n"
-      "  tensorscope oom train.4242.oom.1.tscope train.4242.1.tscope\n"
+      "  tensorscope oom train.4242.oom-1.tscope\n"
+      "  tensorscope oom train.4242.oom-1.tscope train.4242.1.tscope\n"
       "  tensorscope oom train.4242.1.tscope --device cuda:1 --no-glossary\n"
       "\n"
       "All sums agree to the byte with the allocator's own; what does not close is shown as 'unexplained'.");
