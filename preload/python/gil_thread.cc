@@ -220,7 +220,9 @@ class GilQueue {
     const NoCollection no_collection(api);
     const KeptError kept(api);
     const Gil gil = Gil::held(api);
-    const bool lasted = run_if_memory_lasts([&] { job->run(gil); });
+    // From 3.14 on the interpreter compares addresses with the bounds of its thread's stack.
+    const WorkStack stack = api.series >= 314 ? WorkStack::of_thread : WorkStack::mapped;
+    const bool lasted = run_if_memory_lasts([&] { job->run(gil); }, stack);
     api.PyErr_Clear();
     return lasted;
   }

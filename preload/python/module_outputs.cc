@@ -65,7 +65,7 @@ void forget(const Gil& gil) {
   std::erase_if(all, [](const ModuleOutput& output) { return output.module == nullptr; });
 }
 
-bool make_room(const Gil& gil) {
+bool has_room(const Gil& gil) {
   std::vector<ModuleOutput>& all = outputs();
   if (all.size() < all.capacity()) return true;
   forget(gil);  // so that a look at all of them is paid for by the growth
@@ -74,7 +74,9 @@ bool make_room(const Gil& gil) {
     count_missed(Subject::module_outputs);
     return false;
   }
-  if (all.size() * 2 >= all.capacity()) all.reserve(std::min(std::max(all.capacity() * 2, kFirstRows), kMostOutputs));
+  if (all.size() * 2 >= all.capacity()) {
+    make_room(all, std::min(std::max(all.capacity() * 2, kFirstRows), kMostOutputs));
+  }
   return true;
 }
 
@@ -131,10 +133,11 @@ class Result {
   }
 
   void add(const LiveTensor& tensor) {
-    if (!make_room(gil_)) return;
+    if (!has_room(gil_)) return;
+    std::string way = way_;
     Object* reference = gil_->PyWeakref_NewRef(module_, nullptr);
     if (!reference) return gil_->PyErr_Clear();
-    outputs().push_back({tensor.serial, tensor.impl, reference, way_});
+    outputs().push_back({tensor.serial, tensor.impl, reference, std::move(way)});
   }
 
   // What the class statement of the object's class, or of a base, says; nothing for what is built in.

@@ -2,12 +2,14 @@
 
 #include <algorithm>
 #include <new>
+#include <utility>
 #include <vector>
 
 #include "live/tensor_serial.h"
 #include "python/agent/object_kinds.h"
 #include "python/agent/type_fields.h"
 #include "python/objects.h"
+#include "support/enough_memory.h"
 
 namespace tensorscope::python {
 
@@ -54,7 +56,9 @@ void name_tensor(const Gil& gil, Object* object, std::string_view text) {
   std::vector<NamedTensor>& all = names();
   if (all.size() == all.capacity()) forget_dead();  // so that a search is paid for by the growth
   if (all.size() >= kMostNames) return;
-  all.push_back({tensor.serial, tensor.impl, std::string(text)});
+  NamedTensor named = {tensor.serial, tensor.impl, std::string(text)};
+  make_room_for_one(all);
+  all.push_back(std::move(named));
 }
 
 void each_named_tensor(const Gil&, void (*f)(const NamedTensor&, void*), void* context) {

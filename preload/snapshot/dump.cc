@@ -92,12 +92,15 @@ bool write_tables(const DumpFacts& facts, Tables& tables, DumpFile& file, Summar
   summary.tensors = view.tensors.size;
 
   StringTable strings;
-  return write_process(full, view, file) && (full.failure == nullptr || write_failure_chunk(*full.failure, file)) &&
-         write_modules(tables.modules, file) &&
-         write_tensors(view, reader, strings, file, tables.grad_fns, &tables.facts) && write_allocations(view, file) &&
-         write_runtime_blocks(view, file) && write_nodes(view, reader, strings, file) && write_stacks(view, file) &&
-         write_codes(strings, file) && write_threads(view, strings, file) && write_totals(full, view, file) &&
-         write_cupti(tables.cupti, file) && write_strings(strings, file);
+  std::vector<uint64_t> grad_fns;
+  const bool ok =
+      write_process(full, view, file) && (full.failure == nullptr || write_failure_chunk(*full.failure, file)) &&
+      write_modules(tables.modules, file) && write_tensors(view, reader, strings, file, grad_fns, &tables.facts) &&
+      write_allocations(view, file) && write_runtime_blocks(view, file) && write_nodes(view, reader, strings, file) &&
+      write_stacks(view, file) && write_codes(strings, file) && write_threads(view, strings, file) &&
+      write_totals(full, view, file) && write_cupti(tables.cupti, file) && write_strings(strings, file);
+  tables.grad_fns = std::move(grad_fns);
+  return ok;
 }
 
 bool phase1(const DumpRequest& request, const DumpFacts& facts, Tables& tables, DumpFile& file, Summary& summary) {
@@ -107,7 +110,11 @@ bool phase1(const DumpRequest& request, const DumpFacts& facts, Tables& tables, 
   hooks::run_self_check();
   if (const void* none = undefined_tensor()) live::tensor_disregarded(none);
   // Before the tables are copied, so that every site that it names is among them.
-  if (!run_if_memory_lasts([&] { cupti::look(tables.cupti); })) tables.cupti.recorded = false;
+  run_if_memory_lasts([&] {
+    cupti::Findings found;
+    cupti::look(found);
+    tables.cupti = std::move(found);
+  });
   if (!tables.view.take()) {
     say("no dump: the tables could not be copied (no memory, or a table is busy)");
     return false;

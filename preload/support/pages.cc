@@ -34,6 +34,16 @@ void* map(size_t bytes, int extra_flags) {
 void* map_pages(size_t bytes) { return map(bytes, 0); }
 void* map_pages_now(size_t bytes) { return map(bytes, MAP_POPULATE); }
 
+void* remap_pages(void* pages, size_t bytes, size_t more_bytes) {
+  const int saved_errno = errno;
+  const size_t size = whole_pages(bytes), more = whole_pages(more_bytes);
+  void* moved = more < more_bytes ? MAP_FAILED : mremap(pages, size, more, MREMAP_MAYMOVE);
+  errno = saved_errno;
+  if (moved == MAP_FAILED) return nullptr;
+  g_mapped.fetch_add(more - size, std::memory_order_relaxed);
+  return moved;
+}
+
 void unmap_pages(void* pages, size_t bytes) {
   if (pages == nullptr) return;
   const int saved_errno = errno;

@@ -12,6 +12,8 @@ namespace tensorscope {
 void* map_pages(size_t bytes);
 // As map_pages, but every page is there before it returns: no page fault later.
 void* map_pages_now(size_t bytes);
+// Other, more bytes at perhaps another place; what is new is zeroed. Null: the old pages stay as they are.
+void* remap_pages(void* pages, size_t bytes, size_t more_bytes);
 // `bytes` as given to map_pages. Null is ignored.
 void unmap_pages(void* pages, size_t bytes);
 

@@ -53,12 +53,16 @@ void ModuleMap::add(const dl_phdr_info& info) {
     if (header.p_type == PT_LOAD) {
       module.begin = std::min(module.begin, begin);
       module.end = std::max(module.end, begin + header.p_memsz);
-      if (header.p_flags & PF_R) segments_.push_back({begin, begin + header.p_memsz});
+      if ((header.p_flags & PF_R) == 0) continue;
+      make_room_for_one(segments_);
+      segments_.push_back({begin, begin + header.p_memsz});
     } else if (header.p_type == PT_NOTE && module.build_id.empty()) {
       module.build_id = build_id_in(reinterpret_cast<const char*>(begin), header.p_memsz);
     }
   }
-  if (module.end > module.begin) modules_.push_back(std::move(module));
+  if (module.end <= module.begin) return;
+  make_room_for_one(modules_);
+  modules_.push_back(std::move(module));
 }
 
 bool ModuleMap::refresh() {

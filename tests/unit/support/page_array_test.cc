@@ -1,0 +1,57 @@
+#include "support/page_array.h"
+
+#include <gtest/gtest.h>
+
+#include "support/enough_memory.h"
+#include "support/pages.h"
+
+namespace tensorscope {
+namespace {
+
+TEST(PageArray, KeepsItsValuesWhileItGrowsAndGivesItsPagesBack) {
+  constexpr uint32_t kMany = 1'000'000;
+  const uint64_t before = mapped_bytes();
+  {
+    PageArray<uint32_t> numbers;
+    for (uint32_t i = 0; i < kMany; ++i) ASSERT_TRUE(numbers.push(i));
+    for (uint32_t i = 0; i < kMany; ++i) ASSERT_EQ(numbers[i], i);
+    EXPECT_EQ(numbers.size(), kMany);
+    EXPECT_LT(mapped_bytes() - before, kMany * sizeof(uint32_t) * 3 / 2);
+    PageArray<uint32_t> moved = std::move(numbers);
+    EXPECT_TRUE(numbers.empty());
+    EXPECT_EQ(moved.back(), kMany - 1);
+    moved.reset();
+    EXPECT_EQ(mapped_bytes(), before);
+  }
+  EXPECT_EQ(mapped_bytes(), before);
+}
+
+TEST(PageArray, NewValuesAreZeroAlsoWhereOthersWere) {
+  PageArray<uint64_t> numbers;
+  for (uint64_t i = 1; i <= 100; ++i) numbers.push(i);
+  numbers.clear();
+  ASSERT_TRUE(numbers.resize(50));
+  for (const uint64_t number : numbers) EXPECT_EQ(number, 0u);
+  ASSERT_TRUE(numbers.resize(200));
+  for (const uint64_t number : numbers) EXPECT_EQ(number, 0u);
+}
+
+TEST(PageArray, DoesNotGrowBeyondTheLimit) {
+  constexpr uint64_t kLimit = uint64_t{1} << 20;
+  MemoryLimit limit(kLimit);
+  PageArray<char> bytes;
+  while (bytes.push('x')) {
+  }
+  EXPECT_EQ(bytes.size(), kLimit);
+  EXPECT_EQ(limit.taken(), kLimit);
+  PageArray<char> others;
+  EXPECT_FALSE(others.resize(1));
+  bytes.reset();
+  EXPECT_EQ(limit.taken(), 0u);
+  EXPECT_EQ(limit.most_taken(), kLimit);
+  EXPECT_TRUE(others.resize(kLimit));
+  EXPECT_FALSE(others.resize(SIZE_MAX));
+}
+
+}  // namespace
+}  // namespace tensorscope
