@@ -15,18 +15,18 @@ namespace tensorscope::commands {
 
 namespace {
 
-enum class Format { json, csv, folded, memory_viz };
+enum class ExportFormat { json, csv, folded, memory_viz };
 
 struct ExportVerbOptions {
   std::string dump;
-  Format format = Format::json;
+  ExportFormat format = ExportFormat::json;
   std::string output = "-";
   bool full_stacks = false;
   bool stacks_by_id = false;
   model::SymbolOptions symbols;
 };
 
-void write(OpenedDump& opened, const ExportVerbOptions& options, std::ostream& out) {
+void write_export(OpenedDump& opened, const ExportVerbOptions& options, std::ostream& out) {
   render::ExportOptions how;
   how.full_stacks = options.full_stacks;
   how.stacks_in_tensors = !options.stacks_by_id;
@@ -35,13 +35,13 @@ void write(OpenedDump& opened, const ExportVerbOptions& options, std::ostream& o
   }
   how.holders = &opened.holders;
   switch (options.format) {
-    case Format::json:
+    case ExportFormat::json:
       return render::export_json(opened.dump, opened.symbols, out, how);
-    case Format::csv:
+    case ExportFormat::csv:
       return render::export_csv(opened.dump, opened.symbols, out, how);
-    case Format::folded:
+    case ExportFormat::folded:
       return render::export_folded(opened.dump, opened.symbols, out, how);
-    case Format::memory_viz:
+    case ExportFormat::memory_viz:
       return render::export_memory_viz(opened.dump, opened.symbols, out, how);
   }
 }
@@ -52,7 +52,7 @@ int run_export(const ExportVerbOptions& options, Invocation& invocation) {
     ReplacedFile file(options.output);
     int error = file.error();
     if (error == 0) {
-      write(opened, options, file.stream());
+      write_export(opened, options, file.stream());
       error = file.finish();
     }
     if (error != 0) {
@@ -60,10 +60,10 @@ int run_export(const ExportVerbOptions& options, Invocation& invocation) {
       return kBadInput;
     }
   } else if (invocation.stream != nullptr) {
-    write(opened, options, *invocation.stream);
+    write_export(opened, options, *invocation.stream);
   } else {
     std::ostringstream text;
-    write(opened, options, text);
+    write_export(opened, options, text);
     invocation.out += text.str();
   }
   return finish(invocation, opened.dump);
@@ -78,7 +78,10 @@ void add_export(CLI::App& app, Invocation& invocation) {
   verb->add_option("DUMP", options->dump, "the dump file")->required()->type_name("");
   add_choice(
       *verb, "--format", options->format,
-      {{"json", Format::json}, {"csv", Format::csv}, {"folded", Format::folded}, {"memory-viz", Format::memory_viz}},
+      {{"json", ExportFormat::json},
+       {"csv", ExportFormat::csv},
+       {"folded", ExportFormat::folded},
+       {"memory-viz", ExportFormat::memory_viz}},
       "json (docs/json.md), csv (one row a tensor), folded (for flame graphs), memory-viz (a pickle for PyTorch's "
       "memory viewer)")
       ->required()

@@ -31,15 +31,18 @@ using model::GraphView;
 using model::kNone;
 using model::kNoNode;
 
-enum class Format { text, json, dot, svg, png };
-const std::map<std::string, std::optional<Format>> kFormats{
-    {"text", Format::text}, {"json", Format::json}, {"dot", Format::dot}, {"svg", Format::svg}, {"png", Format::png}};
+enum class GraphFormat { text, json, dot, svg, png };
+const std::map<std::string, std::optional<GraphFormat>> kFormats{{"text", GraphFormat::text},
+                                                                 {"json", GraphFormat::json},
+                                                                 {"dot", GraphFormat::dot},
+                                                                 {"svg", GraphFormat::svg},
+                                                                 {"png", GraphFormat::png}};
 
 struct GraphOptions {
   std::string dump;
   std::string of, keeps, near;
   std::vector<std::string> path;
-  std::optional<Format> format;
+  std::optional<GraphFormat> format;
   std::string output = "-";
   bool force = false;
   model::DrawingOptions drawing;
@@ -52,7 +55,7 @@ constexpr size_t kMostDrawn = 5000;  // boxes that Graphviz is asked to lay out
 // One question with its answer in the format that was asked for.
 class Answer {
  public:
-  Answer(OpenedDump& opened, const GraphOptions& options, Format format, Invocation& invocation)
+  Answer(OpenedDump& opened, const GraphOptions& options, GraphFormat format, Invocation& invocation)
       : view_(
             opened.dump,
             opened.places, [&opened](uint32_t tensor) -> const auto& { return opened.holders.names(tensor); }),
@@ -77,7 +80,9 @@ class Answer {
  private:
   std::optional<uint32_t> find(const std::string& text) { return find_tensor(view_, options_.dump, text, invocation_); }
 
-  bool draws() const { return format_ == Format::dot || format_ == Format::svg || format_ == Format::png; }
+  bool draws() const {
+    return format_ == GraphFormat::dot || format_ == GraphFormat::svg || format_ == GraphFormat::png;
+  }
 
   std::string title(const GraphSubject& subject) const {
     return subject.tensor != kNone ? render::tensor_line(view_, subject.tensor)
@@ -95,7 +100,7 @@ class Answer {
 
   int draw(const model::GraphDrawing& drawing, const std::string& title) {
     const std::string dot = render::graph_dot(view_, drawing, title);
-    if (format_ == Format::dot) {
+    if (format_ == GraphFormat::dot) {
       text_ = dot;
       return kOk;
     }
@@ -104,7 +109,7 @@ class Answer {
                                   render::count(drawing.boxes.size())));
       return kBadInput;
     }
-    const std::string problem = draw_with_graphviz(dot, format_ == Format::svg ? "svg" : "png", text_);
+    const std::string problem = draw_with_graphviz(dot, format_ == GraphFormat::svg ? "svg" : "png", text_);
     if (problem.empty()) return kOk;
     invocation_.say(problem);
     return kBadInput;
@@ -113,7 +118,7 @@ class Answer {
   int overview() {
     model::GraphKeeps keeps(view_.dump, view_.walk, view_.tensors);
     const model::GraphOverview all = graph_overview(view_, keeps);
-    if (format_ == Format::text) {
+    if (format_ == GraphFormat::text) {
       text_ = render::graph_overview_text(view_, all, text_options_);
       return kOk;
     }
@@ -138,8 +143,9 @@ class Answer {
     if (subject->tensor != kNone) outputs.push_back(subject->tensor);
     const model::GraphDrawing picture = drawing(below.reach.nodes, outputs);
     if (draws()) return draw(picture, title(*subject));
-    text_ = format_ == Format::json ? render::graph_below_json(view_, below, picture)
-                                    : render::graph_below_text(view_, title(*subject), below, picture, text_options_);
+    text_ = format_ == GraphFormat::json
+                ? render::graph_below_json(view_, below, picture)
+                : render::graph_below_text(view_, title(*subject), below, picture, text_options_);
     return kOk;
   }
 
@@ -148,7 +154,7 @@ class Answer {
     const std::optional<uint32_t> b = a ? find(options_.path[1]) : std::nullopt;
     if (!a || !b) return kBadInput;
     const model::GraphPath path = graph_path(view_, *a, *b);
-    if (format_ == Format::json) {
+    if (format_ == GraphFormat::json) {
       text_ = render::graph_path_json(view_, *a, *b, path);
       return path.nodes.empty() ? kFound : kOk;
     }
@@ -176,8 +182,8 @@ class Answer {
     for (const model::KeptStorage& entry : kept.storages) nodes.push_back(entry.node);
     view_.prefetch(nodes);
     const std::string title = render::root_title(view_, subject->node);
-    text_ = format_ == Format::json ? render::graph_keeps_json(view_, subject->node, kept, keeps.certain())
-                                    : render::graph_keeps_text(view_, title, kept, keeps.certain(), text_options_);
+    text_ = format_ == GraphFormat::json ? render::graph_keeps_json(view_, subject->node, kept, keeps.certain())
+                                         : render::graph_keeps_text(view_, title, kept, keeps.certain(), text_options_);
     return kOk;
   }
 
@@ -189,24 +195,24 @@ class Answer {
       invocation_.say("--near has no picture; --of draws the graph of a tensor.");
       return kBadInput;
     }
-    text_ = format_ == Format::json ? render::graph_neighbours_json(view_, *tensor, near)
-                                    : render::graph_neighbours_text(view_, *tensor, near, text_options_);
+    text_ = format_ == GraphFormat::json ? render::graph_neighbours_json(view_, *tensor, near)
+                                         : render::graph_neighbours_text(view_, *tensor, near, text_options_);
     return kOk;
   }
 
   const GraphView view_;
   const GraphOptions& options_;
-  const Format format_;
+  const GraphFormat format_;
   Invocation& invocation_;
   render::GraphTextOptions text_options_;
   std::string text_;
 };
 
-Format format_of(const GraphOptions& options) {
+GraphFormat format_of(const GraphOptions& options) {
   if (options.format) return *options.format;
   const size_t dot = options.output.rfind('.');
   const auto found = dot == std::string::npos ? kFormats.end() : kFormats.find(options.output.substr(dot + 1));
-  return found == kFormats.end() ? Format::text : *found->second;
+  return found == kFormats.end() ? GraphFormat::text : *found->second;
 }
 
 bool write_file(const std::string& path, const std::string& text, bool force, Invocation& invocation) {
@@ -225,8 +231,8 @@ bool write_file(const std::string& path, const std::string& text, bool force, In
 }
 
 int graph(const GraphOptions& options, Invocation& invocation) {
-  const Format format = format_of(options);
-  if (format == Format::png && options.output == "-") {
+  const GraphFormat format = format_of(options);
+  if (format == GraphFormat::png && options.output == "-") {
     invocation.say("a PNG needs a file: -o graph.png");
     return kBadInput;
   }

@@ -21,11 +21,11 @@ using model::Tensor;
 
 constexpr int kRoomForCategory = 100, kRoomForHolder = 150;  // columns of the terminal
 
-enum class Sort { bytes, age, id, shape, dtype, device, category, name, where };
+enum class ListSort { bytes, age, id, shape, dtype, device, category, name, where };
 
 struct ListOptions {
   std::string dump;
-  Sort sort = Sort::bytes;
+  ListSort sort = ListSort::bytes;
   bool reverse = false;
   size_t limit = 50;
   model::Filter filter;
@@ -59,32 +59,32 @@ void sort_families(std::vector<Family>& families, OpenedDump& opened, const List
   auto less = [&](const Family& a, const Family& b) {
     const Tensor &x = head(a), &y = head(b);
     switch (options.sort) {
-      case Sort::bytes:
+      case ListSort::bytes:
         return bytes(a) != bytes(b) ? bytes(a) > bytes(b) : x.serial < y.serial;
-      case Sort::age:
+      case ListSort::age:
         return std::tie(x.created_ns, x.serial) < std::tie(y.created_ns, y.serial);
-      case Sort::id:
+      case ListSort::id:
         return x.serial < y.serial;
-      case Sort::shape:
+      case ListSort::shape:
         return std::tie(x.sizes, x.serial) < std::tie(y.sizes, y.serial);
-      case Sort::dtype:
+      case ListSort::dtype:
         return std::make_tuple(x.dtype_text(), x.serial) < std::make_tuple(y.dtype_text(), y.serial);
-      case Sort::device:
+      case ListSort::device:
         return std::tie(x.device, x.serial) < std::tie(y.device, y.serial);
-      case Sort::category: {
+      case ListSort::category: {
         auto key = [&](const Tensor& tensor) {
           return std::string(model::text(opened.holders.category(uint32_t(&tensor - opened.dump.tensors.data()))));
         };
         return std::make_tuple(key(x), x.serial) < std::make_tuple(key(y), y.serial);
       }
-      case Sort::name: {
+      case ListSort::name: {
         auto key = [&](const Tensor& tensor) {
           const std::string name = opened.holders.name(uint32_t(&tensor - opened.dump.tensors.data()));
           return std::make_tuple(name.empty(), name);  // those without a name last
         };
         return std::make_tuple(key(x), x.serial) < std::make_tuple(key(y), y.serial);
       }
-      case Sort::where:
+      case ListSort::where:
         return std::tie(opened.places.at(x.site).where, x.serial) < std::tie(opened.places.at(y.site).where, y.serial);
     }
     return false;
@@ -97,7 +97,7 @@ int list(const ListOptions& options, Invocation& invocation) {
   OpenedDump opened(options.dump, options.symbols);
   model::Selection selection = opened.select(options.filter);
   std::vector<Family> families = families_of(opened, selection);
-  if (options.sort == Sort::where) {
+  if (options.sort == ListSort::where) {
     std::vector<uint32_t> sites;
     for (const Family& family : families) sites.push_back(opened.dump.tensors[family.tensors.front()].site);
     opened.places.prefetch(sites, false);
@@ -165,15 +165,15 @@ void add_list(CLI::App& app, Invocation& invocation) {
   auto [verb, options] = add_verb(app, invocation, "list", "the live tensors themselves, one row each", list);
   verb->add_option("DUMP", options->dump, "the dump file")->required()->type_name("");
   add_choice(*verb, "--sort", options->sort,
-             {{"bytes", Sort::bytes},
-              {"age", Sort::age},
-              {"id", Sort::id},
-              {"shape", Sort::shape},
-              {"dtype", Sort::dtype},
-              {"device", Sort::device},
-              {"category", Sort::category},
-              {"name", Sort::name},
-              {"where", Sort::where}},
+             {{"bytes", ListSort::bytes},
+              {"age", ListSort::age},
+              {"id", ListSort::id},
+              {"shape", ListSort::shape},
+              {"dtype", ListSort::dtype},
+              {"device", ListSort::device},
+              {"category", ListSort::category},
+              {"name", ListSort::name},
+              {"where", ListSort::where}},
              "bytes (largest first), age (oldest first), id, shape, dtype, device, category, name, where")
       ->type_name("KEY");
   verb->add_flag("--reverse", options->reverse, "the other way round");

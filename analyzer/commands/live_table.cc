@@ -13,7 +13,6 @@ namespace {
 
 using model::Category;
 using model::DeviceSums;
-using model::Part;
 using model::StorageKind;
 using render::bytes;
 using render::count;

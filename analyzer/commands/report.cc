@@ -22,12 +22,12 @@ namespace {
 using model::By;
 using model::Group;
 
-enum class Sort { bytes, count, age, name };
+enum class GroupSort { bytes, count, age, name };
 
 struct ReportOptions {
   std::string dump;
   By by = By::line;
-  Sort sort = Sort::bytes;
+  GroupSort sort = GroupSort::bytes;
   size_t top = 10;
   bool full_stacks = false;
   bool modules = false;   // the model's tree instead of groups
@@ -38,12 +38,12 @@ struct ReportOptions {
   model::SymbolOptions symbols;
 };
 
-void sort_groups(std::vector<Group>& groups, Sort sort) {
+void sort_groups(std::vector<Group>& groups, GroupSort sort) {
   auto before = [sort](const Group& a, const Group& b) {
-    if (sort == Sort::count && a.tensors != b.tensors) return a.tensors > b.tensors;
-    if (sort == Sort::age && a.oldest_ns != b.oldest_ns) return a.oldest_ns < b.oldest_ns;
-    if (sort != Sort::name && a.bytes != b.bytes) return a.bytes > b.bytes;
-    if (sort != Sort::name && a.tensors != b.tensors) return a.tensors > b.tensors;
+    if (sort == GroupSort::count && a.tensors != b.tensors) return a.tensors > b.tensors;
+    if (sort == GroupSort::age && a.oldest_ns != b.oldest_ns) return a.oldest_ns < b.oldest_ns;
+    if (sort != GroupSort::name && a.bytes != b.bytes) return a.bytes > b.bytes;
+    if (sort != GroupSort::name && a.tensors != b.tensors) return a.tensors > b.tensors;
     return std::tie(a.label, a.key) < std::tie(b.label, b.key);
   };
   std::sort(groups.begin(), groups.end(), before);
@@ -99,7 +99,7 @@ int report(const ReportOptions& options, Invocation& invocation) {
   model::Selection selection = opened.select(options.filter);
   std::vector<Group> groups = model::group(opened.view(selection), options.by);
   sort_groups(groups, options.sort);
-  const bool tree = options.by == By::module && options.sort == Sort::bytes;
+  const bool tree = options.by == By::module && options.sort == GroupSort::bytes;
 
   uint64_t total = 0;
   for (const Group& group : groups) total += group.bytes;
@@ -124,7 +124,7 @@ int report(const ReportOptions& options, Invocation& invocation) {
   size_t shown = options.top == 0 ? groups.size() : std::min(options.top, groups.size());
   std::string title = by_place(options.by) ? "largest places of creation"
                                            : fmt::format("live bytes by {}", model::kByNames[size_t(options.by)]);
-  if (by_place(options.by) && options.sort != Sort::bytes) title = "places of creation";
+  if (by_place(options.by) && options.sort != GroupSort::bytes) title = "places of creation";
   out += terminal.styled(render::Style::bold, title);
   if (groups.empty()) {
     out += options.filter.empty() ? ": nothing is alive\n" : ": nothing matches\n";
@@ -152,9 +152,10 @@ void add_report(CLI::App& app, Invocation& invocation) {
   auto [verb, options] = add_verb(app, invocation, "report", "what is alive in a dump, and where it was made", report);
   verb->add_option("DUMP", options->dump, "the dump file")->required()->type_name("");
   add_grouping(*verb, options->by);
-  add_choice(*verb, "--sort", options->sort,
-             {{"bytes", Sort::bytes}, {"count", Sort::count}, {"age", Sort::age}, {"name", Sort::name}},
-             "bytes, count, age (oldest first) or name")
+  add_choice(
+      *verb, "--sort", options->sort,
+      {{"bytes", GroupSort::bytes}, {"count", GroupSort::count}, {"age", GroupSort::age}, {"name", GroupSort::name}},
+      "bytes, count, age (oldest first) or name")
       ->type_name("KEY");
   verb->add_flag("--modules", options->modules,
                  "the model as a tree: parameters, gradients, optimizer state, saved activations of each module");

@@ -17,6 +17,8 @@ struct Device {
   bool is_cpu() const { return type == 0; }
 };
 
+inline constexpr Device kHost = {0, -1};
+
 // As a dump writes it. The CPU has no index, though torch::Device("cpu:0") can be written.
 constexpr Device device_of(int8_t type, int8_t index) { return {type, type == 0 ? int8_t(-1) : index}; }
 

@@ -20,6 +20,15 @@ std::string Tensor::shape_text() const {
   return out + "]";
 }
 
+bool Tensor::is_view() const { return (flags & uint32_t(dump::TensorFlag::view)) != 0; }
+
+const DeviceMemory* Dump::memory_of(Device device) const {
+  for (const DeviceMemory& memory : device_memory) {
+    if (memory.device == device) return &memory;
+  }
+  return nullptr;
+}
+
 const char* text(StorageKind kind) {
   switch (kind) {
     case StorageKind::allocator:

@@ -86,6 +86,7 @@ struct Tensor {
   std::string dtype_text() const;   // "float32", "unknown"
   std::string layout_text() const;  // "strided", ...
   std::string shape_text() const;   // "[64, 1024]", "?" where not known
+  bool is_view() const;
 };
 
 // runtime: memory of the CUDA runtime that torch's allocator did not hand out (a pluggable allocator, a library)
@@ -174,6 +175,8 @@ struct Dump {
   DriverMemory driver_memory;
   std::vector<SiteLaunches> launches;  // by site
   bool launches_known = false;
+
+  const DeviceMemory* memory_of(Device device) const;  // null: nothing is known of it
 };
 
 // ---- stacks as people read them ----------------------------------------------------------------------------------

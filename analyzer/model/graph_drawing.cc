@@ -13,8 +13,6 @@ namespace {
 
 constexpr size_t kMostClasses = 6;  // named in one box
 
-bool is_view(const Tensor& tensor) { return (tensor.flags & uint32_t(dump::TensorFlag::view)) != 0; }
-
 class Drawer {
  public:
   Drawer(const GraphView& view, const GraphBoxes& boxes, const DrawingOptions& options)
@@ -192,10 +190,10 @@ GraphDrawing graph_drawing(const GraphView& view, std::span<const uint32_t> node
 
 uint32_t base_of_view(const Dump& dump, uint32_t tensor) {
   const Tensor& view = dump.tensors[tensor];
-  if (!is_view(view) || view.storage == kNone) return kNone;
+  if (!view.is_view() || view.storage == kNone) return kNone;
   uint32_t base = kNone;
   for (uint32_t other : dump.storages[view.storage].tensors) {
-    if (other == tensor || is_view(dump.tensors[other])) continue;
+    if (other == tensor || dump.tensors[other].is_view()) continue;
     if (base == kNone || dump.tensors[other].nbytes > dump.tensors[base].nbytes) base = other;
   }
   return base;

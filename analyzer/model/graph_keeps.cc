@@ -15,8 +15,6 @@ using dump::SlotState;
 
 constexpr size_t kMostRows = 16;  // REFS lists no more for one tensor
 
-bool is_view(const Tensor& tensor) { return (tensor.flags & uint32_t(dump::TensorFlag::view)) != 0; }
-
 }  // namespace
 
 GraphKeeps::GraphKeeps(const Dump& dump, const GraphWalk& walk, const GraphTensors& tensors)
@@ -99,9 +97,9 @@ void GraphKeeps::count_views() {
     Holders& holders = tensor_holders_[tensor];
     if (holders.count != 0 || holders.outside) continue;
     const Tensor& entry = dump_.tensors[tensor];
-    if (entry.storage != kNone && !is_view(entry)) {
+    if (entry.storage != kNone && !entry.is_view()) {
       for (uint32_t other : dump_.storages[entry.storage].tensors) {
-        if (!is_view(dump_.tensors[other])) continue;
+        if (!dump_.tensors[other].is_view()) continue;
         bases.emplace_back(other, tensor);
         ++holders.count;
       }

@@ -11,8 +11,8 @@ namespace tensorscope::model {
 
 namespace {
 
-constexpr size_t kMaxNames = 16;  // of one tensor
-constexpr int kMaxSteps = 512;    // up two stacks of calls; only a damaged file has more
+constexpr size_t kMostOutputNames = 16;  // of one tensor
+constexpr int kMaxSteps = 512;           // up two stacks of calls; only a damaged file has more
 
 using dump::ReferenceRole;
 using dump::ReferenceRoot;
@@ -146,7 +146,7 @@ std::vector<std::vector<std::string>> module_outputs(const Dump& dump, const Fra
       left.push_back(call);
       if (call == outermost) break;
     }
-    for (size_t i = left.size(); i-- > 0 && left.size() - i <= kMaxNames;) {
+    for (size_t i = left.size(); i-- > 0 && left.size() - i <= kMostOutputNames;) {
       Calls& counted = calls[left[i]];
       if (!counted.sites.insert(site).second) {
         counted.sites = {site};

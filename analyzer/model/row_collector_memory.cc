@@ -9,8 +9,6 @@ namespace tensorscope::model {
 
 namespace {
 
-constexpr Device kHost = {0, -1};
-
 bool on_host(dump::RuntimeKind kind, int8_t device_index) {
   return device_index < 0 || kind == dump::RuntimeKind::pinned || kind == dump::RuntimeKind::registered;
 }

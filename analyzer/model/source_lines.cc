@@ -9,7 +9,7 @@
 namespace tensorscope::model {
 
 namespace {
-constexpr off_t kMaxFile = off_t{16} << 20;
+constexpr off_t kMostSourceBytes = off_t{16} << 20;
 constexpr size_t kMaxLine = 400;
 // The kernel tells a process's start in ticks of 10 ms: a script that is run as soon as it is written seems younger.
 constexpr uint64_t kClockTick = 20'000'000;
@@ -23,7 +23,7 @@ std::vector<std::string> SourceLines::read(const std::string& file) const {
   if (fd < 0) return {};
   struct stat status;
   std::string text;
-  bool usable = fstat(fd, &status) == 0 && S_ISREG(status.st_mode) && status.st_size <= kMaxFile;
+  bool usable = fstat(fd, &status) == 0 && S_ISREG(status.st_mode) && status.st_size <= kMostSourceBytes;
   if (usable && start_unix_ns_ != 0) {
     const uint64_t written = uint64_t(status.st_mtim.tv_sec) * 1'000'000'000 + uint64_t(status.st_mtim.tv_nsec);
     usable = written <= start_unix_ns_ + kClockTick;

@@ -21,7 +21,7 @@ namespace {
 // file := magic, XXH3-64 of the body, body; body := source, count of texts, texts, then rows of
 // {address, count, {function, file, line, inlined} ...} with texts as indexes. Numbers are 32-bit but for addresses.
 constexpr char kMagic[8] = {'T', 'S', 'S', 'Y', 'M', 'S', '0', '1'};
-constexpr uintmax_t kMaxFile = uintmax_t{256} << 20;
+constexpr uintmax_t kMostCacheBytes = uintmax_t{256} << 20;
 
 class Writer {
  public:
@@ -100,7 +100,7 @@ void SymbolCache::load() {
   if (directory_.empty()) return;
   std::error_code error;
   uintmax_t size = std::filesystem::file_size(path(), error);
-  if (error || size < sizeof kMagic + 8 || size > kMaxFile) return;
+  if (error || size < sizeof kMagic + 8 || size > kMostCacheBytes) return;
   std::string bytes(size, '\0');
   std::ifstream file(path(), std::ios::binary);
   if (!file.read(bytes.data(), std::streamsize(size))) return;

@@ -18,29 +18,6 @@ namespace tensorscope::model {
 
 namespace {
 
-struct Symbol {
-  uint64_t value, size;
-  uint32_t name;    // offset in the string table of its section
-  uint8_t section;  // index into Impl::string_sections
-  uint8_t rank;     // the better name of two at one address has the smaller one
-};
-
-struct UnitRange {
-  uint64_t begin, end;
-  Dwarf_Off unit;
-};
-
-// An int that closes itself.
-struct File {
-  explicit File(int fd) : fd(fd) {}
-  ~File() {
-    if (fd >= 0) close(fd);
-  }
-  File(const File&) = delete;
-  File& operator=(const File&) = delete;
-  int fd;
-};
-
 std::string hex(const unsigned char* bytes, size_t size) {
   std::string out;
   for (size_t i = 0; i < size; i++) {
@@ -78,6 +55,29 @@ std::string source_path(Dwarf_Die* unit, const char* name) {
 }  // namespace
 
 struct SymbolFile::Impl {
+  struct Symbol {
+    uint64_t value, size;
+    uint32_t name;    // offset in the string table of its section
+    uint8_t section;  // index into Impl::string_sections
+    uint8_t rank;     // the better name of two at one address has the smaller one
+  };
+
+  struct UnitRange {
+    uint64_t begin, end;
+    Dwarf_Off unit;
+  };
+
+  // An int that closes itself.
+  struct File {
+    explicit File(int fd) : fd(fd) {}
+    ~File() {
+      if (fd >= 0) close(fd);
+    }
+    File(const File&) = delete;
+    File& operator=(const File&) = delete;
+    int fd;
+  };
+
   explicit Impl(int fd) : file(fd) {}
   ~Impl() {
     if (dwarf) dwarf_end(dwarf);

@@ -8,7 +8,7 @@ namespace tensorscope::model {
 
 namespace {
 
-constexpr size_t kMaxNames = 32;  // of one tensor
+constexpr size_t kMostTensorNames = 32;  // of one tensor
 
 using dump::ReferenceRole;
 using dump::ReferenceRoot;
@@ -71,7 +71,7 @@ class Names {
     std::stable_sort(ranked_.begin(), ranked_.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
     std::vector<std::string> names;
     for (auto& [rank, name] : ranked_) {
-      if (names.size() < kMaxNames && std::find(names.begin(), names.end(), name) == names.end()) {
+      if (names.size() < kMostTensorNames && std::find(names.begin(), names.end(), name) == names.end()) {
         names.push_back(std::move(name));
       }
     }
@@ -100,7 +100,7 @@ class Names {
   void add_slots(uint32_t tensor, std::vector<std::string>& names) const {
     const Graph& graph = dump_.graph;
     for (const HeldSlot& held : links_.slots(tensor)) {
-      if (names.size() == kMaxNames) return;
+      if (names.size() == kMostTensorNames) return;
       const std::string& module = node_module(dump_, facts_, held.node);
       names.push_back((module.empty() ? "" : module + ": ") + graph.class_name(held.node) + "." +
                       graph.slot_name(held.node, graph.saved[held.slot]));

@@ -1,28 +1,20 @@
 #include "render/graph_json.h"
 
-#include <nlohmann/json.hpp>
-
 #include "dump_generated.h"
+#include "render/json_values.h"
 
 namespace tensorscope::render {
 
 namespace {
 
-using Json = nlohmann::ordered_json;
 using model::GraphView;
 using model::kNone;
 using model::kNoNode;
 
-constexpr int kSchema = 1;
-
-std::string text_of(const Json& json) {
-  return json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";  // texts of a dump may be no UTF-8
-}
-
-Json text_or_null(const std::string& text) { return text.empty() ? Json(nullptr) : Json(text); }
+constexpr int kGraphSchema = 1;
 
 Json header(const GraphView& view, const char* question) {
-  return {{"schema", kSchema},
+  return {{"schema", kGraphSchema},
           {"dump", view.dump.path},
           {"question", question},
           {"complete", view.graph.complete},
@@ -176,7 +168,7 @@ std::string graph_overview_json(const GraphView& view, const model::GraphOvervie
   }
   json["groups"] = groups;
   json["drawing"] = drawing_json(view, drawing);
-  return text_of(json);
+  return text_of(json, 1) + "\n";
 }
 
 std::string graph_below_json(const GraphView& view, const model::GraphBelow& below,
@@ -205,7 +197,7 @@ std::string graph_below_json(const GraphView& view, const model::GraphBelow& bel
   json["leaves"] = leaves;
   json["nodes"] = nodes_json(view, below.reach.nodes);
   json["drawing"] = drawing_json(view, drawing);
-  return text_of(json);
+  return text_of(json, 1) + "\n";
 }
 
 std::string graph_path_json(const GraphView& view, uint32_t a, uint32_t b, const model::GraphPath& path) {
@@ -219,7 +211,7 @@ std::string graph_path_json(const GraphView& view, uint32_t a, uint32_t b, const
   json["paths"] = path_count_json(path.paths);
   json["path"] = path.nodes;
   json["nodes"] = nodes_json(view, path.nodes);
-  return text_of(json);
+  return text_of(json, 1) + "\n";
 }
 
 std::string graph_keeps_json(const GraphView& view, uint32_t node, const model::Kept& kept, bool certain) {
@@ -240,7 +232,7 @@ std::string graph_keeps_json(const GraphView& view, uint32_t node, const model::
                         {"where", text_or_null(view.place(entry.node))}});
   }
   json["storages"] = storages;
-  return text_of(json);
+  return text_of(json, 1) + "\n";
 }
 
 std::string graph_neighbours_json(const GraphView& view, uint32_t tensor, const model::GraphNeighbours& near) {
@@ -260,7 +252,7 @@ std::string graph_neighbours_json(const GraphView& view, uint32_t tensor, const 
   json["same_node"] = relatives(near.same_node);
   json["used_for"] = relatives(near.used_for);
   json["made_from"] = relatives(near.made_from);
-  return text_of(json);
+  return text_of(json, 1) + "\n";
 }
 
 }  // namespace tensorscope::render

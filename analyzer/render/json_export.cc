@@ -1,9 +1,9 @@
-#include <nlohmann/json.hpp>
 #include <unordered_map>
 
 #include "dump_generated.h"
 #include "model/type_names.h"
 #include "render/export.h"
+#include "render/json_values.h"
 #include "render/memory_json.h"
 
 namespace tensorscope::render {
@@ -11,17 +11,10 @@ namespace tensorscope::render {
 namespace {
 
 using model::Dump;
-using Json = nlohmann::ordered_json;  // fields in the order of docs/json.md
 
-constexpr int kSchema = 1;
+constexpr int kExportSchema = 1;
 
-std::string text_of(const Json& json) {
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace);  // texts of a dump may be no UTF-8
-}
-
-Json text_or_null(const std::string& text) { return text.empty() ? Json(nullptr) : Json(text); }
 Json rank_or_null(int rank) { return rank < 0 ? Json(nullptr) : Json(rank); }
-Json number_or_null(uint64_t number) { return number == 0 ? Json(nullptr) : Json(number); }
 
 bool knows(const model::Tensor& tensor, dump::TensorKnown what) { return tensor.known & uint32_t(what); }
 bool flagged(const model::Tensor& tensor, dump::TensorFlag what) { return tensor.flags & uint32_t(what); }
@@ -64,7 +57,8 @@ class JsonExport {
   }
 
   Json file() const {
-    return {{"schema", kSchema}, {"dump", dump_.path}, {"complete", dump_.complete}, {"problems", dump_.problems}};
+    return {
+        {"schema", kExportSchema}, {"dump", dump_.path}, {"complete", dump_.complete}, {"problems", dump_.problems}};
   }
 
   Json process() const {

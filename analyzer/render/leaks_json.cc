@@ -1,30 +1,12 @@
 #include "render/leaks_json.h"
 
-#include <nlohmann/json.hpp>
+#include "render/json_values.h"
 
 namespace tensorscope::render {
 
 namespace {
 
-using Json = nlohmann::ordered_json;  // fields in the order of docs/cli/leaks.md
-
-constexpr int kSchema = 1;
-
-std::string text_of(const Json& json) {
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace);  // texts of a dump may be no UTF-8
-}
-
-Json text_or_null(const std::string& text) { return text.empty() ? Json(nullptr) : Json(text); }
-
-Json place(const model::View& view, uint32_t site) {
-  if (site == 0) return nullptr;
-  const model::Place& at = view.places.at(site);
-  return {{"where", at.where},
-          {"function", text_or_null(at.frame.function)},
-          {"file", text_or_null(at.frame.file)},
-          {"line", at.frame.line > 0 ? Json(at.frame.line) : Json(nullptr)},
-          {"source", text_or_null(view.places.source_line(site))}};
-}
+constexpr int kLeaksSchema = 1;
 
 Json growth_of(const model::Growth& growth, const char* counts) {
   if (growth.count.empty()) return nullptr;
@@ -45,7 +27,7 @@ Json finding_of(const model::View& last, const model::LeakFinding& finding) {
   return {{"kind", model::name(finding.kind)},
           {"title", model::title(finding.kind)},
           {"held_by", finding.subject},
-          {"made_at", place(last, finding.site)},
+          {"made_at", place_json(last.places, finding.site)},
           {"look_at", finding.look_at},
           {"bytes", finding.bytes},
           {"growth", growth_of(finding.growth, finding.counts)},
@@ -54,7 +36,7 @@ Json finding_of(const model::View& last, const model::LeakFinding& finding) {
 }
 
 Json grown_of(const model::View& last, const model::GrownPlace& grown) {
-  return {{"place", place(last, grown.place.site)},
+  return {{"place", place_json(last.places, grown.place.site)},
           {"growth", growth_of(grown.place.growth, "tensors and blocks")},
           {"module_path", text_or_null(grown.place.modules)},
           {"in_place", grown.in_place},
@@ -77,7 +59,7 @@ std::string leaks_json(const std::vector<model::View>& views, const model::Leaks
   const model::View& last = views.back();
   Json paths = Json::array();
   for (const model::View& view : views) paths.push_back(view.dump.path);
-  const Json about = {{"schema", kSchema}, {"dumps", std::move(paths)}};
+  const Json about = {{"schema", kLeaksSchema}, {"dumps", std::move(paths)}};
   const Json answer = {{"run_id", last.dump.process.run_id},
                        {"found", leaks.found()},
                        {"weak", leaks.weak},

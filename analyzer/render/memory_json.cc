@@ -1,19 +1,14 @@
 #include "render/memory_json.h"
 
-#include <nlohmann/json.hpp>
-
 #include "dump_generated.h"
+#include "render/json_values.h"
 
 namespace tensorscope::render {
 
 namespace {
 
 using model::Dump;
-using Json = nlohmann::ordered_json;
 
-std::string text_of(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); }
-Json text_or_null(const std::string& text) { return text.empty() ? Json(nullptr) : Json(text); }
-Json number_or_null(uint64_t number) { return number == 0 ? Json(nullptr) : Json(number); }
 Json tid(const Dump& dump, uint32_t thread) { return thread == 0 ? Json(nullptr) : Json(dump.threads[thread].tid); }
 
 Json failure(const Dump& dump) {

@@ -1,37 +1,21 @@
 #include "render/oom_json.h"
 
-#include <nlohmann/json.hpp>
-
 #include "dump_generated.h"
 #include "model/out_of_memory/callers.h"
+#include "render/json_values.h"
 
 namespace tensorscope::render {
 
 namespace {
 
-using Json = nlohmann::ordered_json;  // fields in the order of docs/cli/oom.md
-
-constexpr int kSchema = 1;
-
-std::string text_of(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); }
-Json text_or_null(const std::string& text) { return text.empty() ? Json(nullptr) : Json(text); }
-Json number_or_null(uint64_t number) { return number == 0 ? Json(nullptr) : Json(number); }
-
-Json place(const model::View& view, uint32_t site) {
-  if (site == 0) return nullptr;
-  const model::Place& at = view.places.at(site);
-  return {{"where", at.where},
-          {"function", text_or_null(at.frame.function)},
-          {"file", text_or_null(at.frame.file)},
-          {"line", at.frame.line > 0 ? Json(at.frame.line) : Json(nullptr)},
-          {"source", text_or_null(view.places.source_line(site))}};
-}
+constexpr int kOomSchema = 1;
 
 Json backward(const model::View& view, const model::Failure& failure) {
   if (failure.node_serial == 0) return nullptr;
   if (failure.node == model::kNone) return {{"node", failure.node_serial}, {"class", nullptr}, {"forward", nullptr}};
   const model::Node& node = view.dump.nodes[failure.node];
-  return {{"node", node.serial}, {"class", text_or_null(node.class_name)}, {"forward", place(view, node.site)}};
+  return {
+      {"node", node.serial}, {"class", text_or_null(node.class_name)}, {"forward", place_json(view.places, node.site)}};
 }
 
 Json failed(const model::View& view, const model::oom::Story& story) {
@@ -45,7 +29,7 @@ Json failed(const model::View& view, const model::oom::Story& story) {
           {"limit_bytes", number_or_null(f.limit_bytes)},
           {"left_bytes", limited ? Json(f.left_bytes) : Json(nullptr)},
           {"error", text_or_null(f.error)},
-          {"at", place(view, f.site)},
+          {"at", place_json(view.places, f.site)},
           {"native", text_or_null(model::oom::native_caller(view, f.site))},
           {"backward", backward(view, f)},
           {"thread", f.thread == 0 ? Json(nullptr) : Json(dump.threads[f.thread].tid)},
@@ -118,7 +102,7 @@ std::string oom_json(const std::vector<model::View>& views, const model::oom::St
                      const std::vector<std::string>& held) {
   const model::View& view = views.back();
   const bool needs_segment = story.request != 0 && !story.device.is_cpu();
-  const Json about = {{"schema", kSchema}, {"dump", view.dump.path}};
+  const Json about = {{"schema", kOomSchema}, {"dump", view.dump.path}};
   const Json answer = {
       {"run_id", view.dump.process.run_id},
       {"trigger", dump::EnumNameTrigger(dump::Trigger(view.dump.process.trigger))},
@@ -132,7 +116,7 @@ std::string oom_json(const std::vector<model::View>& views, const model::oom::St
     places.push_back({{"bytes", group.bytes},
                       {"tensors", group.tensors},
                       {"blocks", group.blocks},
-                      {"at", place(view, group.site)},
+                      {"at", place_json(view.places, group.site)},
                       {"module_path", text_or_null(group.modules)},
                       {"held_by", text_or_null(held[i])}});
   }

@@ -8,7 +8,7 @@ namespace tensorscope::render {
 namespace {
 
 constexpr int kGap = 2;
-constexpr int kNarrowest = 8;  // what the last column keeps in the narrowest terminal, if it is flexible
+constexpr int kNarrowestColumn = 8;  // what the last column keeps in the narrowest terminal, if it is flexible
 
 void append_padded(std::string& line, const std::string& cell, int width, Align align, const std::string& shown) {
   int padding = std::max(0, width - columns(cell));
@@ -59,7 +59,7 @@ std::vector<int> Table::widths(int limit, bool titles) const {
     result[i] = width;
   };
   for (size_t i = columns_.size(); i-- > 0;) narrow(i, columns_[i].least);
-  narrow(columns_.size() - 1, std::min(columns_.back().least, kNarrowest));
+  narrow(columns_.size() - 1, std::min(columns_.back().least, kNarrowestColumn));
   return result;
 }
 

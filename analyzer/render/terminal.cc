@@ -11,16 +11,17 @@ namespace tensorscope::render {
 
 namespace {
 
-constexpr int kNarrowest = 40;
+constexpr int kNarrowestTerminal = 40;
 
 int window_width() {
   if (const char* columns = getenv("COLUMNS")) {
     int width = atoi(columns);
-    if (width > 0) return std::max(width, kNarrowest);
+    if (width > 0) return std::max(width, kNarrowestTerminal);
   }
   if (!isatty(STDOUT_FILENO)) return 0;
   winsize size{};
-  if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) return std::max(int(size.ws_col), kNarrowest);
+  if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0)
+    return std::max(int(size.ws_col), kNarrowestTerminal);
   return 80;
 }
 

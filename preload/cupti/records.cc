@@ -21,7 +21,7 @@ struct Buffer {
   std::atomic<uint8_t*> bytes{nullptr};  // mapped by the first thread that sets `lent`
 };
 Buffer g_buffers[kBuffers];
-Functions g_functions;
+Functions g_record_functions;
 
 template <typename Record>
 Record as(const uint8_t* bytes) {
@@ -80,7 +80,7 @@ void count_fill(const MemsetRecord& record) {
 
 }  // namespace
 
-void set_record_functions(const Functions& functions) { g_functions = functions; }
+void set_record_functions(const Functions& functions) { g_record_functions = functions; }
 
 void read_record(const uint8_t* record) {
   switch (as<Kind>(record)) {
@@ -126,9 +126,10 @@ void on_buffer_request(uint8_t** buffer, size_t* size, size_t* most_records) {
 void on_buffer_complete(void* context, uint32_t stream, uint8_t* buffer, size_t, size_t valid_size) {
   InsideScope inside;
   const uint8_t* record = nullptr;
-  while (valid_size != 0 && g_functions.ActivityGetNextRecord(buffer, valid_size, &record) == 0) read_record(record);
+  while (valid_size != 0 && g_record_functions.ActivityGetNextRecord(buffer, valid_size, &record) == 0)
+    read_record(record);
   size_t dropped = 0;
-  if (g_functions.ActivityGetNumDroppedRecords(context, stream, &dropped) == 0 && dropped != 0) {
+  if (g_record_functions.ActivityGetNumDroppedRecords(context, stream, &dropped) == 0 && dropped != 0) {
     count_missed(Subject::driver_memory, dropped);
   }
   for (Buffer& lent : g_buffers) {

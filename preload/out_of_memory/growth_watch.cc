@@ -28,30 +28,26 @@ uint64_t GrowthWatch::step(uint64_t live, size_t devices, const ShareOrSize& gro
   return devices <= 1 ? std::max<uint64_t>(room, 1) : std::max(room / devices, kLeastStep);
 }
 
-namespace {
-
-// What tells a file that nobody has changed or replaced since it was written.
-struct Identity {
-  dev_t device;
-  ino_t inode;
-  off_t size;
-  timespec changed;
-
-  static bool of(const char* path, Identity& out) {
-    struct stat status;
-    if (lstat(path, &status) != 0 || !S_ISREG(status.st_mode)) return false;
-    out = {status.st_dev, status.st_ino, status.st_size, status.st_mtim};
-    return true;
-  }
-  bool operator==(const Identity& other) const {
-    return device == other.device && inode == other.inode && size == other.size &&
-           changed.tv_sec == other.changed.tv_sec && changed.tv_nsec == other.changed.tv_nsec;
-  }
-};
-
-}  // namespace
-
 struct KeptFiles::File {
+  // What tells a file that nobody has changed or replaced since it was written.
+  struct Identity {
+    dev_t device;
+    ino_t inode;
+    off_t size;
+    timespec changed;
+
+    static bool of(const char* path, Identity& out) {
+      struct stat status;
+      if (lstat(path, &status) != 0 || !S_ISREG(status.st_mode)) return false;
+      out = {status.st_dev, status.st_ino, status.st_size, status.st_mtim};
+      return true;
+    }
+    bool operator==(const Identity& other) const {
+      return device == other.device && inode == other.inode && size == other.size &&
+             changed.tv_sec == other.changed.tv_sec && changed.tv_nsec == other.changed.tv_nsec;
+    }
+  };
+
   Identity identity;
   File* newer;
   char path[];
@@ -61,14 +57,14 @@ void KeptFiles::drop_oldest() {
   File* const file = oldest_;
   oldest_ = file->newer;
   --count_;
-  Identity now;
-  if (Identity::of(file->path, now) && now == file->identity) unlink(file->path);
+  File::Identity now;
+  if (File::Identity::of(file->path, now) && now == file->identity) unlink(file->path);
   free(file);
 }
 
 void KeptFiles::add(const char* path, size_t keep) {
-  Identity identity;
-  if (keep == 0 || !Identity::of(path, identity)) return;
+  File::Identity identity;
+  if (keep == 0 || !File::Identity::of(path, identity)) return;
   const size_t length = strlen(path) + 1;
   File* const file = static_cast<File*>(malloc(sizeof(File) + length));
   if (file == nullptr) return;  // one dump too many is kept

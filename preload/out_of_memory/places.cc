@@ -12,6 +12,7 @@
 #include "snapshot/process_info.h"
 #include "stacks/native/native_stack.h"
 #include "stacks/python/python_stack.h"
+#include "support/copy_text.h"
 #include "support/loaded_object.h"
 #include "tensorscope/rules/user_code.h"
 
@@ -37,13 +38,6 @@ const char* file_name(const char* path) {
   return slash != nullptr ? slash + 1 : path;
 }
 
-template <size_t N>
-void copy(std::string_view text, char (&out)[N]) {
-  const size_t length = std::min(text.size(), N - 1);
-  memcpy(out, text.data(), length);
-  out[length] = 0;
-}
-
 bool look_at_object(const LoadedObject& object, void* context) {
   const std::span<NativePlace> all = *static_cast<std::span<NativePlace>*>(context);
   const auto before = [](const NativePlace& place, uint64_t address) { return place.address < address; };
@@ -53,7 +47,7 @@ bool look_at_object(const LoadedObject& object, void* context) {
   const bool program = object.path == nullptr || *object.path == 0;
   const char* name = file_name(program ? snapshot::process_info().executable : object.path);
   for (auto place = first; place != last; ++place) {
-    copy(name, place->object);
+    copy_text(name, place->object);
     place->offset = place->address - object.begin;
   }
   const uint32_t symbols = object.symbol_count();
@@ -63,7 +57,7 @@ bool look_at_object(const LoadedObject& object, void* context) {
     const uint64_t begin = object.bias + symbol.st_value;
     for (auto place = std::lower_bound(first, last, begin, before);
          place != last && place->address < begin + symbol.st_size; ++place) {
-      copy(object.strings + symbol.st_name, place->symbol);
+      copy_text(object.strings + symbol.st_name, place->symbol);
     }
   }
   return true;
@@ -180,11 +174,11 @@ void write_place(const Headline& headline, const char* directory, char (&out)[kP
     snprintf(out, sizeof(out), "%.*s%s %s", int(shown.size()), shown.data(), line, function);
     return;
   }
-  if (headline.native == 0) return copy("(no stack)", out);
+  if (headline.native == 0) return copy_text("(no stack)", out);
   NativePlace place;
   place.address = stacks::native_frame(headline.native).address - 1;
   look_up({&place, 1});
-  if (place.object[0] == 0) return copy("code that is no longer loaded", out);
+  if (place.object[0] == 0) return copy_text("code that is no longer loaded", out);
   const FunctionName function(place);
   if (!function.text().empty()) {
     snprintf(out, sizeof(out), "%s %.*s", place.object, int(function.text().size()), function.text().data());

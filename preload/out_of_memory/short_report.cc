@@ -12,6 +12,7 @@
 
 #include "out_of_memory/holder_names.h"
 #include "snapshot/process_info.h"
+#include "support/copy_text.h"
 #include "support/enough_memory.h"
 #include "support/message.h"
 #include "tensorscope/rules/number_text.h"
@@ -224,13 +225,6 @@ struct Group {
   std::vector<uint32_t> members;
 };
 
-template <size_t N>
-void copy(std::string_view text, char (&out)[N]) {
-  const size_t length = std::min(text.size(), N - 1);
-  memcpy(out, text.data(), length);
-  out[length] = 0;
-}
-
 live::SiteCounters site_of(const live::SnapshotView& view, SiteId site) {
   return site < view.sites.size ? view.sites[site] : live::SiteCounters{};
 }
@@ -250,7 +244,8 @@ void fill_failure(const ReportSources& sources, ReportFacts& facts) {
   }
   if (failure.thread != 0 && failure.thread < view.threads.size) {
     const live::ThreadEntry& thread = view.threads[failure.thread];
-    if (thread.tid != uint32_t(getpid())) copy({thread.name, strnlen(thread.name, sizeof(thread.name))}, facts.thread);
+    if (thread.tid != uint32_t(getpid()))
+      copy_text({thread.name, strnlen(thread.name, sizeof(thread.name))}, facts.thread);
   }
   for (const live::DeviceTotals& totals : view.devices) {
     if (totals.device.type != facts.device.type || totals.device.index != facts.device.index) continue;
@@ -321,7 +316,7 @@ void fill_node(const ReportSources& sources, ReportFacts& facts) {
   const live::SnapshotView& view = sources.tables.view;
   const live::NodeEntry* node = node_of(view, sources.failure.node);
   if (node == nullptr || sources.classes == nullptr) return;
-  copy(unqualified(sources.classes->by_vtable(reinterpret_cast<uint64_t>(node->vtable))), facts.node);
+  copy_text(unqualified(sources.classes->by_vtable(reinterpret_cast<uint64_t>(node->vtable))), facts.node);
   write_forward_place(view, sources.failure.site, node->serial, facts.forward);
 }
 
@@ -352,7 +347,7 @@ void fill_sites(const ReportSources& sources, const TensorLinks& links, const Ho
     char place[kPlaceBytes], forward[kPlaceBytes];
     write_place(headline(site_of(view, group.site)), snapshot::process_info().directory, place);
     if (write_forward_place(view, group.site, holdings.items[group.members.front()].node, forward)) {
-      copy(std::string(place) + ", backward of " + forward, place);
+      copy_text(std::string(place) + ", backward of " + forward, place);
     }
     const auto known =
         std::find_if(places.begin(), places.end(), [&](const auto& each) { return each.first == place; });
@@ -371,13 +366,13 @@ void fill_sites(const ReportSources& sources, const TensorLinks& links, const Ho
     ReportFacts::Site& out = facts.sites[i];
     out.bytes = group.bytes;
     out.items = group.items;
-    copy(place, out.place);
+    copy_text(place, out.place);
     std::vector<HeldBytes> names;
     for (size_t j = 0; j < std::min(group.members.size(), kNamesOfPlace); ++j) {
       const Item& item = holdings.items[group.members[j]];
       if (item.tensor != kNone) names.push_back({holder_name(sources.tables, links, item.tensor), item.bytes});
     }
-    copy(merged_names(names), out.names);
+    copy_text(merged_names(names), out.names);
   }
 }
 

@@ -39,7 +39,6 @@ register(tensorscope_module_outputs)
 import warnings
 warnings.filterwarnings('ignore', message='Using `torch.compile.module.` when there are global hooks', category=UserWarning)
 )";
-constexpr int kFileInput = 257;  // Py_file_input (Include/compile.h)
 
 // Never destroyed.
 std::vector<ModuleOutput>& outputs() {

@@ -12,6 +12,8 @@
 
 namespace tensorscope::python {
 
+inline constexpr int kFileInput = 257;  // Py_file_input (Include/compile.h)
+
 // Py_TYPE: the second word of every object (Include/object.h, 3.8 to 3.14, release builds with a GIL).
 inline Object* type_of(const Object* object) { return reinterpret_cast<Object* const*>(object)[1]; }
 

@@ -35,7 +35,7 @@ namespace tensorscope::snapshot {
 namespace {
 
 // Phase 1 needs some 64 KiB; the rest is never touched. glibc takes the thread's static TLS out of it, too.
-constexpr size_t kStackBytes = size_t{1} << 20;
+constexpr size_t kCollectorStackBytes = size_t{1} << 20;
 
 struct Waiter {
   DumpRequest request;
@@ -204,7 +204,7 @@ bool start_thread() {
   sigfillset(&all);
   pthread_attr_t attributes;
   if (pthread_attr_init(&attributes) != 0) return false;
-  pthread_attr_setstacksize(&attributes, kStackBytes);
+  pthread_attr_setstacksize(&attributes, kCollectorStackBytes);
   g_stop = false;
   g_starting = true;
   pthread_sigmask(SIG_SETMASK, &all, &before);

@@ -10,7 +10,7 @@ namespace tensorscope::snapshot {
 
 namespace {
 
-constexpr size_t kRows = dump::kMaxRowsPerChunk;
+constexpr size_t kCuptiRows = dump::kMaxRowsPerChunk;
 
 bool write_memory(const cupti::Findings& findings, std::span<const cupti::MemoryEvent> part, DumpFile& file) {
   std::vector<dump::DriverBlock> rows;
@@ -52,7 +52,7 @@ template <typename Row, typename Write>
 bool in_parts(const std::vector<Row>& all, Write write) {
   size_t at = 0;
   do {
-    const size_t count = std::min(kRows, all.size() - at);
+    const size_t count = std::min(kCuptiRows, all.size() - at);
     if (!write(std::span(all).subspan(at, count))) return false;
     at += count;
   } while (at < all.size());

@@ -8,15 +8,15 @@
 namespace tensorscope::snapshot {
 
 namespace {
-constexpr size_t kRows = 16384;
-static_assert(kRows <= dump::kMaxRowsPerChunk);
+constexpr size_t kNodeRows = 16384;
+static_assert(kNodeRows <= dump::kMaxRowsPerChunk);
 }  // namespace
 
 bool write_graph(const Graph& graph, DumpFile& file) {
   size_t begin = 0, edge = 0, slot = 0;
   std::vector<dump::GraphNode> rows;
   do {
-    const size_t end = std::min(begin + kRows, graph.nodes.size());
+    const size_t end = std::min(begin + kNodeRows, graph.nodes.size());
     StringTable strings;
     rows.clear();
     size_t edges = 0, saved = 0;

@@ -19,7 +19,7 @@ namespace {
 
 constexpr uint64_t kWaitNs = 50'000'000;
 constexpr uint64_t kLongNs = 5'000'000;  // the longest that a dump may hold up the program
-constexpr size_t kStackBytes = size_t{256} << 10;
+constexpr size_t kHeapStackBytes = size_t{256} << 10;
 
 using MallInfo = struct mallinfo2 (*)();
 MallInfo g_mallinfo = nullptr;
@@ -64,7 +64,7 @@ void* ask_on_this_thread(void*) {
 bool start_thread(pthread_t& thread) {
   pthread_attr_t attributes;
   if (pthread_attr_init(&attributes) != 0) return false;
-  pthread_attr_setstacksize(&attributes, kStackBytes);
+  pthread_attr_setstacksize(&attributes, kHeapStackBytes);
   sigset_t all, before;
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);

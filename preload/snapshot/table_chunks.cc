@@ -14,7 +14,7 @@ namespace tensorscope::snapshot {
 
 namespace {
 
-constexpr size_t kRows = dump::kMaxRowsPerChunk;
+constexpr size_t kTableRows = dump::kMaxRowsPerChunk;
 
 // Which frames of one trie are written, and under which id: parents keep smaller ids than their children.
 class FrameSelection {
@@ -52,7 +52,7 @@ class FrameSelection {
   std::vector<StackId> ids_;
 };
 
-// Rows in chunks of at most kRows, each told the id of its first row.
+// Rows in chunks of at most kTableRows, each told the id of its first row.
 template <typename Row, typename Create>
 bool append_rows(uint32_t type, const std::vector<Row>& rows, uint32_t first, Create create, DumpFile& file) {
   Chunk chunk(type, rows.size() * sizeof(Row) + 256);
@@ -67,7 +67,7 @@ class RowStream {
   template <typename... Fields>
   void add(Fields... fields) {
     rows_.emplace_back(fields...);
-    if (rows_.size() == kRows) flush();
+    if (rows_.size() == kTableRows) flush();
   }
   // At least one chunk is written, an empty one for an empty table.
   bool finish() {

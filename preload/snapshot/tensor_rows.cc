@@ -12,9 +12,9 @@ namespace {
 
 // Rows of a chunk: few enough that a dump of a million tensors needs some megabytes, enough that a chunk's head is
 // nothing.
-constexpr size_t kRows = 16384;
-constexpr size_t kSamples = 2048;
-static_assert(kRows <= dump::kMaxRowsPerChunk);
+constexpr size_t kTensorRows = 16384;
+constexpr size_t kTensorSamples = 2048;
+static_assert(kTensorRows <= dump::kMaxRowsPerChunk);
 
 // Facts of the tensors of one chunk. Filled under table locks: nothing may grow there.
 struct TensorBatch {
@@ -80,7 +80,7 @@ void learn_layout(const live::SnapshotView& view, MetadataReader& reader) {
     auto* context = static_cast<Context*>(pointer);
     if (!context->entries[index].released) context->finder.add(context->entries[index].impl);
   };
-  look_at_live(view.tensors, 0, std::min(view.tensors.size, kSamples), look, &context);
+  look_at_live(view.tensors, 0, std::min(view.tensors.size, kTensorSamples), look, &context);
   const char* why = "";
   const TensorLayout layout = context.finder.result(&why);
   reader.use_layout(layout, why);
@@ -91,7 +91,7 @@ bool write_tensors(const live::SnapshotView& view, MetadataReader* reader, Strin
   TensorBatch batch;
   batch.entries = view.tensors.data;
   batch.reader = reader;
-  const size_t most = std::min(view.tensors.size, kRows);
+  const size_t most = std::min(view.tensors.size, kTensorRows);
   batch.facts.resize(most);
   batch.dims_at.resize(most);
   batch.seen.resize(most);
@@ -100,8 +100,8 @@ bool write_tensors(const live::SnapshotView& view, MetadataReader* reader, Strin
   rows.reserve(most);
   const Metadata nothing;
 
-  for (size_t begin = 0; begin < view.tensors.size; begin += kRows) {
-    const size_t size = std::min(kRows, view.tensors.size - begin);
+  for (size_t begin = 0; begin < view.tensors.size; begin += kTensorRows) {
+    const size_t size = std::min(kTensorRows, view.tensors.size - begin);
     batch.start(begin, size);
     auto look = [](size_t index, void* context) { static_cast<TensorBatch*>(context)->look(index); };
     if (reader != nullptr) look_at_live(view.tensors, begin, begin + size, look, &batch);
@@ -145,8 +145,8 @@ bool write_tensors(const live::SnapshotView& view, MetadataReader* reader, Strin
 
 bool write_nodes(const live::SnapshotView& view, MetadataReader* reader, StringTable& strings, DumpFile& file) {
   std::vector<dump::Node> rows;
-  for (size_t begin = 0; begin < view.nodes.size; begin += kRows) {
-    const size_t size = std::min(kRows, view.nodes.size - begin);
+  for (size_t begin = 0; begin < view.nodes.size; begin += kTensorRows) {
+    const size_t size = std::min(kTensorRows, view.nodes.size - begin);
     rows.clear();
     for (size_t i = 0; i < size; ++i) {
       const live::NodeEntry& node = view.nodes[begin + i];

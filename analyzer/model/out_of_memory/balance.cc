@@ -52,13 +52,6 @@ const DeviceTotal* total_of(const Dump& dump, Device device) {
   return nullptr;
 }
 
-const DeviceMemory* memory_of(const Dump& dump, Device device) {
-  for (const DeviceMemory& memory : dump.device_memory) {
-    if (memory.device == device) return &memory;
-  }
-  return nullptr;
-}
-
 std::vector<Part> largest_first(const std::map<std::string, uint64_t>& sums, const char* name) {
   std::vector<Part> parts;
   for (const auto& [label, bytes] : sums) {
@@ -178,7 +171,7 @@ Part reserved(const View& view, Device device, const FreeMemory& cached) {
   Part result;
   result.name = "reserved";
   result.label = "torch, reserved";
-  const DeviceMemory* memory = memory_of(view.dump, device);
+  const DeviceMemory* memory = view.dump.memory_of(device);
   const bool tells = memory == nullptr || memory->backend != "cudaMallocAsync";  // the driver keeps its pool for it
   if (cached.known && tells) {
     result.bytes = counted(cached.reserved);
@@ -246,7 +239,7 @@ Part allocated(const View& view, Device device) {
 
 Part device_balance(const View& view, Device device, const FreeMemory& cached) {
   Part torch = reserved(view, device, cached), libraries = from_libraries(view, device);
-  const DeviceMemory* memory = memory_of(view.dump, device);
+  const DeviceMemory* memory = view.dump.memory_of(device);
   if (memory == nullptr || memory->driver_total == 0) {
     Part result;
     result.name = "device";

@@ -8,8 +8,6 @@ namespace tensorscope::model::oom {
 
 namespace {
 
-constexpr Device kHost = {0, -1};
-
 Part part(const char* name, int64_t bytes, std::string note = "", bool optional = false) {
   Part result;
   result.name = name;

@@ -16,15 +16,8 @@ namespace tensorscope::model::oom {
 
 namespace {
 
-constexpr uint64_t kMiB = uint64_t{1} << 20;
+constexpr uint64_t kLeastRemedy = uint64_t{1} << 20;  // bytes
 constexpr size_t kMostHolders = 4, kMostCheckpoints = 3, kMostProcesses = 3;
-
-const DeviceMemory* memory_of(const Dump& dump, Device device) {
-  for (const DeviceMemory& memory : dump.device_memory) {
-    if (memory.device == device) return &memory;
-  }
-  return nullptr;
-}
 
 class Finder {
  public:
@@ -32,11 +25,11 @@ class Finder {
       : about_(about),
         view_(about.views.back()),
         dump_(view_.dump),
-        memory_(about.device.is_cpu() ? nullptr : memory_of(dump_, about.device)),
+        memory_(about.device.is_cpu() ? nullptr : dump_.memory_of(about.device)),
         fit_(dump_, memory_, about.cached, about.request) {
     const Part* allocated = about.balance.name == "allocated" ? &about.balance : about.balance.find(allocated_name());
     if (allocated != nullptr && allocated->bytes) allocated_ = uint64_t(std::max<int64_t>(0, *allocated->bytes));
-    least_ = std::max<uint64_t>(allocated_ / 100, std::min(kMiB, std::max<uint64_t>(about.request / 8, 1)));
+    least_ = std::max<uint64_t>(allocated_ / 100, std::min(kLeastRemedy, std::max<uint64_t>(about.request / 8, 1)));
   }
 
   std::vector<Remedy> find() {

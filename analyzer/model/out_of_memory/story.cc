@@ -9,8 +9,6 @@ namespace tensorscope::model::oom {
 
 namespace {
 
-constexpr Device kHost = {0, -1};
-
 bool nothing_failed(const Failure& failure) { return failure.kind == uint8_t(dump::FailureKind::low_memory); }
 
 bool of_a_device(const Failure& failure) {

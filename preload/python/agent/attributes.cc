@@ -18,7 +18,6 @@ class Probe:
         self.second = b
 probe = Probe(a, b)
 )";
-constexpr int kFileInput = 257;  // Py_file_input (Include/compile.h)
 
 std::atomic<bool> g_values_are_known{false};
 

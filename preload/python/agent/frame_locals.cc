@@ -142,7 +142,6 @@ Object* probe(Object*, Object* arguments) {
 }
 
 MethodDefinition g_probe = {"probe", probe, kArguments, nullptr};
-constexpr int kFileInput = 257;  // Py_file_input (Include/compile.h)
 
 }  // namespace
 

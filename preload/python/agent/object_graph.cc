@@ -12,7 +12,7 @@ namespace {
 constexpr size_t kObjectsPerClockReading = 4096;
 constexpr size_t kAhead = 8;  // looks, each of which waits for memory
 constexpr char kNoMemory[] = "there was not enough memory";
-constexpr char kNoTime[] = "the time was up before all objects were looked at";
+constexpr char kNoTimeToLook[] = "the time was up before all objects were looked at";
 }  // namespace
 
 // The low half counts in every series (3.12 on: Include/object.h, immortal objects); nobody has 2^31 references.
@@ -99,7 +99,7 @@ bool ObjectGraph::look_into(const char*& detail) {
   auto visit = [](Object* child, void* context) { return static_cast<ObjectGraph*>(context)->told(child); };
   for (uint32_t i = 0; i < objects_.size(); ++i) {
     if (i % kObjectsPerClockReading == 0 && deadline_.passed()) {
-      detail = kNoTime;
+      detail = kNoTimeToLook;
       return false;
     }
     if (i + kAhead < objects_.size()) __builtin_prefetch(objects_[i + kAhead]);

@@ -5,7 +5,7 @@
 namespace tensorscope::python::agent {
 
 namespace {
-constexpr size_t kObjectsPerClockReading = 4096;
+constexpr size_t kPathsPerClockReading = 4096;
 }  // namespace
 
 void ObjectPaths::add(Root root) {
@@ -20,7 +20,7 @@ bool ObjectPaths::spread() {
   size_t next = 0;
   bool in_time = true;
   for (; next < queue_.size(); ++next) {
-    if (next % kObjectsPerClockReading == 0 && deadline_.passed()) {
+    if (next % kPathsPerClockReading == 0 && deadline_.passed()) {
       in_time = false;
       break;
     }

@@ -21,9 +21,9 @@ namespace tensorscope::snapshot {
 
 namespace {
 
-constexpr size_t kStackBytes = size_t{512} << 10;
-constexpr int kSuccess = 0;  // cudaError_t
-constexpr int kRelaxed = 2;  // cudaStreamCaptureModeRelaxed
+constexpr size_t kDriverStackBytes = size_t{512} << 10;
+constexpr int kCudaSuccess = 0;  // cudaError_t
+constexpr int kRelaxed = 2;      // cudaStreamCaptureModeRelaxed
 // More than any version's struct cudaDeviceProp, whose first field is the name (driver_types.h).
 constexpr size_t kPropertiesBytes = 8192;
 constexpr size_t kBusIdBytes = 32;
@@ -45,12 +45,12 @@ class Runtime {
   }
 
   bool bus_id(int device, char (&text)[kBusIdBytes]) const {
-    return bus_id_ && bus_id_(text, sizeof text, device) == kSuccess;
+    return bus_id_ && bus_id_(text, sizeof text, device) == kCudaSuccess;
   }
 
   void read_name(int device, DriverFacts& facts) const {
     char properties[kPropertiesBytes] = {};
-    if (!properties_ || properties_(properties, device) != kSuccess) return;
+    if (!properties_ || properties_(properties, device) != kCudaSuccess) return;
     properties[sizeof facts.name - 1] = 0;
     memcpy(facts.name, properties, sizeof facts.name);
   }
@@ -59,9 +59,9 @@ class Runtime {
   bool read_memory(int device, DriverFacts& facts) const {
     if (!set_device_ || !memory_) return false;
     int mode = kRelaxed;
-    if (exchange_mode_ && exchange_mode_(&mode) != kSuccess) return false;
+    if (exchange_mode_ && exchange_mode_(&mode) != kCudaSuccess) return false;
     size_t free = 0, total = 0;
-    if (set_device_(device) != kSuccess || memory_(&free, &total) != kSuccess) return false;
+    if (set_device_(device) != kCudaSuccess || memory_(&free, &total) != kCudaSuccess) return false;
     facts.free = free;
     facts.total = total;
     return true;
@@ -154,7 +154,7 @@ void DriverAnswers::ask(const int8_t* devices, size_t count) {
   sigfillset(&all);
   bool made = pthread_attr_init(&attributes) == 0;
   if (made) {
-    pthread_attr_setstacksize(&attributes, kStackBytes);
+    pthread_attr_setstacksize(&attributes, kDriverStackBytes);
     pthread_sigmask(SIG_SETMASK, &all, &before);
     made = pthread_create(&shared->thread, &attributes, run, shared) == 0;
     pthread_sigmask(SIG_SETMASK, &before, nullptr);

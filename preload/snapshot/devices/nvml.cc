@@ -14,10 +14,10 @@ namespace tensorscope::snapshot {
 
 namespace {
 
-constexpr char kLibrary[] = "libnvidia-ml.so.1";
-constexpr int kSuccess = 0, kInsufficientSize = 7;   // nvmlReturn_t
-constexpr unsigned long long kNotAvailable = ~0ull;  // NVML_VALUE_NOT_AVAILABLE
-constexpr unsigned kMigOn = 1;                       // NVML_DEVICE_MIG_ENABLE
+constexpr char kNvmlLibrary[] = "libnvidia-ml.so.1";
+constexpr int kNvmlSuccess = 0, kInsufficientSize = 7;  // nvmlReturn_t
+constexpr unsigned long long kNotAvailable = ~0ull;     // NVML_VALUE_NOT_AVAILABLE
+constexpr unsigned kMigOn = 1;                          // NVML_DEVICE_MIG_ENABLE
 
 // It comes with the driver, as libcuda does and into the same folder; that folder may be known to who loaded libcuda
 // alone.
@@ -26,7 +26,7 @@ void* open_beside_libcuda() {
   const char* slash = driver ? strrchr(driver.path, '/') : nullptr;
   char path[PATH_MAX];
   if (!slash) return nullptr;
-  const int length = snprintf(path, sizeof path, "%.*s/%s", int(slash - driver.path), driver.path, kLibrary);
+  const int length = snprintf(path, sizeof path, "%.*s/%s", int(slash - driver.path), driver.path, kNvmlLibrary);
   return length < int(sizeof path) ? dlopen(path, RTLD_NOW | RTLD_LOCAL) : nullptr;
 }
 
@@ -47,11 +47,11 @@ void say_more(DriverFacts& facts, const char* what) {
 
 bool Nvml::open() {
   if (library_) return true;
-  library_ = dlopen(kLibrary, RTLD_NOW | RTLD_NOLOAD);
+  library_ = dlopen(kNvmlLibrary, RTLD_NOW | RTLD_NOLOAD);
   if (!library_) library_ = open_beside_libcuda();
-  if (!library_) library_ = dlopen(kLibrary, RTLD_NOW | RTLD_LOCAL);
+  if (!library_) library_ = dlopen(kNvmlLibrary, RTLD_NOW | RTLD_LOCAL);
   if (!library_) {
-    snprintf(trouble_, sizeof trouble_, "%s cannot be opened", kLibrary);
+    snprintf(trouble_, sizeof trouble_, "%s cannot be opened", kNvmlLibrary);
     return false;
   }
   find(library_, init_, {"nvmlInit_v2", "nvmlInit"});
@@ -68,8 +68,8 @@ bool Nvml::start() {
   if (started_) return true;
   if (!open()) return false;
   const int error = init_ && handle_ && memory_ ? init_() : -1;
-  if (error != kSuccess) {
-    snprintf(trouble_, sizeof trouble_, "%s cannot be used (error %d)", kLibrary, error);
+  if (error != kNvmlSuccess) {
+    snprintf(trouble_, sizeof trouble_, "%s cannot be used (error %d)", kNvmlLibrary, error);
     return false;
   }
   return started_ = true;
@@ -80,7 +80,7 @@ bool Nvml::add_processes(ListProcesses list, Handle device, DriverFacts& facts) 
   unsigned count = DriverFacts::kMostProcesses;
   const int error = list(device, &count, found);
   if (error == kInsufficientSize) say_more(facts, "there are more processes than can be told");
-  if (error != kSuccess) return false;
+  if (error != kNvmlSuccess) return false;
   for (unsigned i = 0; i < count; ++i) {
     const uint64_t bytes = found[i].used == kNotAvailable ? UINT64_MAX : found[i].used;
     if (found[i].pid == unsigned(getpid())) {
@@ -115,20 +115,20 @@ void Nvml::look_at_processes(Handle device, DriverFacts& facts) {
 
 bool Nvml::look(const char* bus_id, DriverFacts& facts) {
   Handle device = nullptr;
-  if (const int error = handle_(bus_id, &device); error != kSuccess) {
+  if (const int error = handle_(bus_id, &device); error != kNvmlSuccess) {
     char text[96];
     snprintf(text, sizeof text, "NVML does not know the device %.32s (error %d)", bus_id, error);
     say_more(facts, text);
     return false;
   }
-  if (name_ && name_(device, facts.name, sizeof facts.name) != kSuccess) facts.name[0] = 0;
+  if (name_ && name_(device, facts.name, sizeof facts.name) != kNvmlSuccess) facts.name[0] = 0;
   unsigned current = 0, pending = 0;
-  if (mig_mode_ && mig_mode_(device, &current, &pending) == kSuccess && current == kMigOn) {
+  if (mig_mode_ && mig_mode_(device, &current, &pending) == kNvmlSuccess && current == kMigOn) {
     say_more(facts, "the device is partitioned (MIG): processes of this part are not told");
     return false;
   }
   Memory memory = {};
-  if (const int error = memory_(device, &memory); error != kSuccess) {
+  if (const int error = memory_(device, &memory); error != kNvmlSuccess) {
     char text[64];
     snprintf(text, sizeof text, "NVML does not tell its memory (error %d)", error);
     say_more(facts, text);

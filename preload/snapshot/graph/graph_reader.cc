@@ -11,7 +11,7 @@ namespace tensorscope::snapshot {
 
 namespace {
 
-constexpr size_t kBatch = 2048;
+constexpr size_t kSlotBatch = 2048;
 constexpr size_t kLayoutSamples = 256;
 constexpr char kNotAllowed[] = "the system does not allow reading the nodes' memory safely";
 
@@ -83,8 +83,8 @@ bool Reader::find_node_size() {
 // Null: all is read; else why not.
 const char* Reader::read_slots(SlotReader& slots, const NodeExtents& extents) {
   if (!slots.learn()) return kNotAllowed;
-  for (size_t begin = 0; begin < walk_.nodes.size(); begin += kBatch) {
-    if (!slots.read(begin, std::min(begin + kBatch, walk_.nodes.size()))) return kNotAllowed;
+  for (size_t begin = 0; begin < walk_.nodes.size(); begin += kSlotBatch) {
+    if (!slots.read(begin, std::min(begin + kSlotBatch, walk_.nodes.size()))) return kNotAllowed;
   }
   return extents.known()
              ? nullptr

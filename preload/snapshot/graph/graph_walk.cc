@@ -9,7 +9,7 @@
 namespace tensorscope::snapshot {
 
 namespace {
-constexpr size_t kBatch = 1024;
+constexpr size_t kWalkBatch = 1024;
 constexpr uint64_t kMaxEdges = uint64_t{1} << 20;  // of one node
 constexpr char kPyNode[] = "N5torch8autograd6PyNodeE";
 constexpr char kCopySlices[] = "N5torch8autograd10CopySlicesE";
@@ -49,7 +49,7 @@ uint32_t GraphWalk::class_of(uint64_t vtable) {
 bool GraphWalk::walk(const NodeLayout& layout) {
   // Numbers are given in the order of discovery: the nodes are their own queue.
   while (visited_ < nodes.size()) {
-    const size_t end = std::min(visited_ + kBatch, nodes.size());
+    const size_t end = std::min(visited_ + kWalkBatch, nodes.size());
     if (!walk_batch(layout, visited_, end)) return false;
     visited_ = end;
   }

@@ -10,7 +10,7 @@ namespace tensorscope::snapshot {
 
 namespace {
 
-constexpr size_t kSamples = 32;  // nodes of one class that are looked at
+constexpr size_t kSlotSamples = 32;  // nodes of one class that are looked at
 constexpr size_t kMaxFunctionBytes = 1024;
 constexpr uint32_t kTypeOf = 8,
                    kBasicSize = 32;  // PyObject::ob_type, PyTypeObject::tp_basicsize (CPython, with the GIL)
@@ -44,7 +44,7 @@ bool SlotReader::learn() {
   // Spread over the life of the program: one of every `step` nodes of a class.
   for (const WalkedNode& node : walk.nodes) {
     if (!node.alive) continue;
-    const size_t step = counts[node.class_number] / kSamples + 1;
+    const size_t step = counts[node.class_number] / kSlotSamples + 1;
     if (taken[node.class_number]++ % step == 0) members[node.class_number].push_back(node.address);
   }
 

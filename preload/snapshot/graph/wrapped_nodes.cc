@@ -8,7 +8,7 @@ namespace tensorscope::snapshot {
 
 namespace {
 
-constexpr size_t kSamples = 32;
+constexpr size_t kWrapperSamples = 32;
 
 // Offset of CopySlices::fn (torch/csrc/autograd/functions/tensor.h), the only pointer to a node among its fields; 0:
 // not found.
@@ -61,7 +61,7 @@ bool add_wrapped_nodes(const NodeLayout& layout, NodeExtents& extents, ObjectCla
     }
     if (numbers.empty()) return true;
     if (offset == 0) {
-      const size_t some = std::min(addresses.size(), kSamples);
+      const size_t some = std::min(addresses.size(), kWrapperSamples);
       const std::vector<uint64_t> samples(addresses.begin(), addresses.begin() + ptrdiff_t(some));
       if (!find_pointer(samples, layout, extents, classes, offset)) return false;
     }

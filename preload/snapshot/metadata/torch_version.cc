@@ -8,7 +8,7 @@ namespace tensorscope::snapshot {
 
 namespace {
 
-constexpr char kLibrary[] = "/libtorch_cpu.so";
+constexpr char kTorchLibrary[] = "/libtorch_cpu.so";
 
 std::string first_line(const char* text) { return std::string(text, strcspn(text, "\r\n")); }
 
@@ -26,13 +26,13 @@ std::string torch_version(const ModuleMap& modules, const TorchFunctions& torch)
   char text[4096];
   std::string suffix;
   for (const MappedModule& module : modules.modules()) {
-    const size_t at = module.path.rfind(kLibrary);
+    const size_t at = module.path.rfind(kTorchLibrary);
     if (at == std::string::npos) continue;
     const std::string folder = module.path.substr(0, at);  // .../torch/lib
     read_small_file((folder + "/../version.py").c_str(), text, sizeof(text));
     if (std::string version = version_in_python_file(text); !version.empty()) return version;
     if (read_small_file((folder + "/../build-version").c_str(), text, sizeof(text)) != 0) return first_line(text);
-    suffix = module.path.substr(at + sizeof(kLibrary) - 1);  // ".2.6" in distributions
+    suffix = module.path.substr(at + sizeof(kTorchLibrary) - 1);  // ".2.6" in distributions
   }
   if (torch.abi_version != nullptr) {  // major, minor, patch in the upper bytes
     const uint64_t version = torch.abi_version();

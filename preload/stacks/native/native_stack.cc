@@ -21,14 +21,14 @@ namespace {
 constexpr uint32_t kCheckEvery = 4093;
 
 constinit Libunwind g_libunwind;
-constinit NativeTrie g_trie;
+constinit NativeTrie g_native_trie;
 constinit RuleTable g_rules;
 constinit OwnCode g_own_code;
 constinit std::atomic<bool> g_started{false};
 constinit std::atomic<bool> g_walks{false};       // by our own rules; false: by libunwind alone
 constinit std::atomic<uint32_t> g_generation{0};  // a thread's cache that is of another one is void
 constinit std::atomic<bool> g_cut_reported{false};
-constinit std::atomic<uint64_t> g_by_libunwind{0}, g_checked{0}, g_disagreed{0};
+constinit std::atomic<uint64_t> g_by_libunwind{0}, g_compared{0}, g_disagreed{0};
 
 void report_cut() {
   if (g_cut_reported.exchange(true, std::memory_order_relaxed)) return;
@@ -58,7 +58,7 @@ bool find_innermost(const ThreadStack& stack, const void* frame_address, FrameSt
 // Whether libunwind sees the frames of the path.
 bool libunwind_agrees(ThreadStack& stack, const Walk& walk) {
   const int size = int(sizeof stack.addresses / sizeof stack.addresses[0]);
-  g_checked.fetch_add(1, std::memory_order_relaxed);
+  g_compared.fetch_add(1, std::memory_order_relaxed);
   const int count = g_libunwind.backtrace(stack.addresses, size);
   const auto address = [&](int i) { return reinterpret_cast<uint64_t>(stack.addresses[i]); };
   int first = 0;
@@ -74,7 +74,7 @@ bool libunwind_agrees(ThreadStack& stack, const Walk& walk) {
 Walk walk_and_remember(ThreadStack& stack, const FrameState& innermost) {
   for (;;) {
     const Walk walk = walk_frames(stack, g_rules, innermost);
-    if (walk.changed_frames == 0 || walk.end != Walk::complete || give_nodes(stack, walk, g_trie)) return walk;
+    if (walk.changed_frames == 0 || walk.end != Walk::complete || give_nodes(stack, walk, g_native_trie)) return walk;
   }
 }
 
@@ -109,7 +109,7 @@ StackId intern_cut(ThreadStack& stack, const Walk& walk, int leaf) {
   report_cut();
   StackId id = 0;
   for (int i = walk.frames - 1; i >= leaf; --i) {
-    id = g_trie.child(id, path_address(stack, i));
+    id = g_native_trie.child(id, path_address(stack, i));
     if (id == 0) break;
   }
   return id;
@@ -166,7 +166,7 @@ __attribute__((noinline)) StackId capture_by_libunwind(ThreadStack& stack, const
   }
   StackId id = 0;
   for (int i = end - 1; i >= first; --i) {
-    id = g_trie.child(id, reinterpret_cast<uint64_t>(stack.addresses[i]));
+    id = g_native_trie.child(id, reinterpret_cast<uint64_t>(stack.addresses[i]));
     if (id == 0) break;
   }
   return id == 0 ? missed() : id;
@@ -207,12 +207,12 @@ __attribute__((noinline)) StackId capture_native(const void* until) {
   return capture_by_libunwind(*stack, __builtin_return_address(0), until);
 }
 
-size_t native_frame_count() { return g_trie.count(); }
-NativeFrame native_frame(StackId id) { return g_trie.frame(id); }
-uint64_t native_memory() { return g_trie.memory(); }
+size_t native_frame_count() { return g_native_trie.count(); }
+NativeFrame native_frame(StackId id) { return g_native_trie.frame(id); }
+uint64_t native_memory() { return g_native_trie.memory(); }
 
 NativeCounts native_counts() {
-  return {g_by_libunwind.load(std::memory_order_relaxed), g_checked.load(std::memory_order_relaxed),
+  return {g_by_libunwind.load(std::memory_order_relaxed), g_compared.load(std::memory_order_relaxed),
           g_disagreed.load(std::memory_order_relaxed), g_walks.load(std::memory_order_relaxed)};
 }
 

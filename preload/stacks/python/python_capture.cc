@@ -14,7 +14,6 @@ namespace tensorscope::stacks {
 namespace {
 
 constexpr size_t kDeepest = 2048;  // frames of one stack; what is outside becomes PythonCodeTable::kLeftOut
-constexpr size_t kTypeOffset = 8;  // PyObject.ob_type
 
 }  // namespace
 

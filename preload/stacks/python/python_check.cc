@@ -12,7 +12,6 @@ namespace tensorscope::stacks {
 
 namespace {
 
-constexpr size_t kTypeOffset = 8;  // PyObject.ob_type
 constexpr size_t kFramesLookedAt = 64;
 constexpr int kFileInput = 257;  // Py_file_input (Include/compile.h)
 constexpr int kNoArguments = 4;  // METH_NOARGS (Include/methodobject.h)

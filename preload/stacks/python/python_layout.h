@@ -25,6 +25,8 @@ enum class LineFormat : uint8_t {
 // aligned.
 inline constexpr uint64_t kReferenceTags = 7;
 
+inline constexpr uint64_t kTypeOffset = 8;  // PyObject.ob_type, in bytes
+
 struct PythonLayout {
   FrameStyle style;
   LineFormat lines;

@@ -6,7 +6,6 @@ namespace tensorscope::stacks {
 
 namespace {
 
-constexpr size_t kTypeOffset = 8;          // PyObject.ob_type
 constexpr size_t kCellContentOffset = 16;  // PyCellObject.ob_ref
 
 template <typename T>

@@ -28,18 +28,18 @@ class GoldenTest : public GoldenFixture {
 };
 
 const char* const kFirst = "train.4242.1.tscope";
-const char* const kSecond = "train.4242.2.tscope";
+const char* const kSecondDump = "train.4242.2.tscope";
 const char* const kThird = "train.4242.3.tscope";
 const char* const kHeld = "held.4242.5.tscope";
 
-TEST_F(GoldenTest, Report) { expect("report", {"report", kSecond}); }
-TEST_F(GoldenTest, ReportNarrow) { expect("report-narrow", {"report", kSecond}, 60); }
-TEST_F(GoldenTest, ReportBySite) { expect("report-by-site", {"report", kSecond, "--by", "site", "--top", "4"}); }
-TEST_F(GoldenTest, ReportByDtype) { expect("report-by-dtype", {"report", kSecond, "--by", "dtype"}); }
-TEST_F(GoldenTest, ReportByModule) { expect("report-by-module", {"report", kSecond, "--by", "module"}); }
-TEST_F(GoldenTest, ReportByCategory) { expect("report-by-category", {"report", kSecond, "--by", "category"}); }
+TEST_F(GoldenTest, Report) { expect("report", {"report", kSecondDump}); }
+TEST_F(GoldenTest, ReportNarrow) { expect("report-narrow", {"report", kSecondDump}, 60); }
+TEST_F(GoldenTest, ReportBySite) { expect("report-by-site", {"report", kSecondDump, "--by", "site", "--top", "4"}); }
+TEST_F(GoldenTest, ReportByDtype) { expect("report-by-dtype", {"report", kSecondDump, "--by", "dtype"}); }
+TEST_F(GoldenTest, ReportByModule) { expect("report-by-module", {"report", kSecondDump, "--by", "module"}); }
+TEST_F(GoldenTest, ReportByCategory) { expect("report-by-category", {"report", kSecondDump, "--by", "category"}); }
 TEST_F(GoldenTest, ReportFiltered) {
-  expect("report-filtered", {"report", kSecond, "--file", "train.py", "--min-size", "32K", "--full-stacks"});
+  expect("report-filtered", {"report", kSecondDump, "--file", "train.py", "--min-size", "32K", "--full-stacks"});
 }
 TEST_F(GoldenTest, ReportNative) { expect("report-native", {"report", "server.4242.1.tscope", "--no-symbols"}); }
 TEST_F(GoldenTest, ReportEmpty) { expect("report-empty", {"report", "empty.tscope"}); }
@@ -52,13 +52,13 @@ TEST_F(GoldenTest, List) { expect("list", {"list", kFirst, "--limit", "12"}); }
 TEST_F(GoldenTest, ListViews) { expect("list-views", {"list", kFirst, "--file", "train.py:52", "--file", "data.py"}); }
 TEST_F(GoldenTest, Show) { expect("show", {"show", kFirst, "#90", "35", "2"}); }
 TEST_F(GoldenTest, ShowNative) { expect("show-native", {"show", "server.4242.1.tscope", "5", "--no-symbols"}); }
-TEST_F(GoldenTest, Diff) { expect("diff", {"diff", kFirst, kSecond}); }
-TEST_F(GoldenTest, DiffSeveral) { expect("diff-several", {"diff", kThird, kFirst, kSecond}); }
+TEST_F(GoldenTest, Diff) { expect("diff", {"diff", kFirst, kSecondDump}); }
+TEST_F(GoldenTest, DiffSeveral) { expect("diff-several", {"diff", kThird, kFirst, kSecondDump}); }
 TEST_F(GoldenTest, DiffOtherRun) { expect("diff-other-run", {"diff", kFirst, "train.5555.exit.tscope"}); }
-TEST_F(GoldenTest, CheckFound) { expect("check-found", {"check", kFirst, kSecond, "--max-growth", "1M"}); }
+TEST_F(GoldenTest, CheckFound) { expect("check-found", {"check", kFirst, kSecondDump, "--max-growth", "1M"}); }
 TEST_F(GoldenTest, CheckLive) { expect("check-live", {"check", kFirst, "--max-live", "1M", "--top", "2"}); }
 TEST_F(GoldenTest, CheckHolds) {
-  expect("check-holds", {"check", kFirst, kSecond, "--max-growth", "10M", "--max-live", "1G"});
+  expect("check-holds", {"check", kFirst, kSecondDump, "--max-growth", "10M", "--max-live", "1G"});
 }
 TEST_F(GoldenTest, Leaks) { expect("leaks", {"leaks", "leak.1.tscope", "leak.2.tscope", "leak.3.tscope"}); }
 TEST_F(GoldenTest, LeaksNarrow) {
@@ -70,7 +70,7 @@ TEST_F(GoldenTest, LeaksFiltered) {
   expect("leaks-filtered",
          {"leaks", "leak.1.tscope", "leak.2.tscope", "leak.3.tscope", "--function", "main", "--json"});
 }
-TEST_F(GoldenTest, LeaksWithoutHolders) { expect("leaks-without-holders", {"leaks", kFirst, kSecond}); }
+TEST_F(GoldenTest, LeaksWithoutHolders) { expect("leaks-without-holders", {"leaks", kFirst, kSecondDump}); }
 TEST_F(GoldenTest, LeaksOtherRun) { expect("leaks-other-run", {"leaks", kFirst, "train.5555.exit.tscope"}); }
 TEST_F(GoldenTest, HeldReport) { expect("held-report", {"report", kHeld}); }
 TEST_F(GoldenTest, HeldReportNarrow) { expect("held-report-narrow", {"report", kHeld, "--top", "4"}, 72); }

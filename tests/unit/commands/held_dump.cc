@@ -3,6 +3,7 @@
 #include <map>
 
 #include "sample_dumps.h"
+#include "support/sample_values.h"
 
 namespace tensorscope::testing {
 
@@ -12,13 +13,7 @@ using dump::ReferenceRole;
 using dump::ReferenceRoot;
 using dump::TensorFlag;
 
-constexpr uint64_t kSecond = 1'000'000'000;
 constexpr int kLayers = 3;
-const std::string kTorch = "/usr/lib/python3.11/site-packages/torch/";
-
-std::string mangled(const std::string& name) {
-  return "N5torch8autograd9generated" + std::to_string(name.size()) + name + "E";
-}
 
 class Trainer {
  public:

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "support/sample_values.h"
+
 namespace tensorscope::testing {
 
 namespace {
@@ -9,10 +11,6 @@ namespace {
 using dump::BlockState;
 using dump::ReferenceRole;
 using dump::ReferenceRoot;
-
-constexpr uint64_t kMiB = uint64_t{1} << 20;
-constexpr uint64_t kSecond = 1'000'000'000;
-const std::string kTorch = "/usr/lib/python3.11/site-packages/torch/";
 
 class GpuProgram {
  public:

@@ -1,5 +1,7 @@
 #include "sample_dumps.h"
 
+#include "support/sample_values.h"
+
 namespace tensorscope::testing {
 
 namespace {
@@ -7,11 +9,8 @@ namespace {
 using dump::Seen;
 using dump::TensorFlag;
 
-constexpr uint64_t kSecond = 1'000'000'000;
-constexpr uint64_t kKiB = 1024, kMiB = 1024 * 1024;
 constexpr int8_t kFloat32 = 6, kInt64 = 4, kBFloat16 = 15;
 constexpr int8_t kCuda = 1, kMeta = 14;
-constexpr const char* kTorch = "/usr/lib/python3.11/site-packages/torch/";
 
 uint32_t bits(std::initializer_list<TensorFlag> flags) {
   uint32_t result = 0;

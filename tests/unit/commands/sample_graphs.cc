@@ -1,5 +1,7 @@
 #include "sample_graphs.h"
 
+#include "support/sample_values.h"
+
 namespace tensorscope::testing {
 
 namespace {
@@ -12,10 +14,6 @@ using dump::TensorFlag;
 
 constexpr uint32_t kRequiresGrad = uint32_t(TensorFlag::requires_grad);
 constexpr uint32_t kLeaf = uint32_t(TensorFlag::leaf);
-
-std::string mangled(const std::string& class_name) {
-  return "N5torch8autograd9generated" + std::to_string(class_name.size()) + class_name + "E";
-}
 
 // Writes a graph as a forward pass would make it: nodes with sequence numbers, tensors that came out of them.
 class Forward {

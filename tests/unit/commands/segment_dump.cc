@@ -1,10 +1,12 @@
 #include "segment_dump.h"
 
+#include "support/sample_values.h"
+
 namespace tensorscope::testing {
 
 namespace {
 
-constexpr uint64_t kMiB = uint64_t{1} << 20, kBase = 0x7f3a00000000;
+constexpr uint64_t kBase = 0x7f3a00000000;
 constexpr auto kAllocated = dump::BlockState::allocated, kPending = dump::BlockState::pending_free,
                kFree = dump::BlockState::free;
 

@@ -19,7 +19,7 @@ using testing::TensorSpec;
 constexpr char kMul[] = "N5torch8autograd9generated12MulBackward0E";
 constexpr char kLeaf[] = "N5torch8autograd14AccumulateGradE";
 
-Dump read(const std::string& bytes) { return read_dump_bytes(bytes.data(), bytes.size(), "x.tscope"); }
+Dump read_graph(const std::string& bytes) { return read_dump_bytes(bytes.data(), bytes.size(), "x.tscope"); }
 
 // Two multiplications over one leaf: 1 -> 0 -> 2, 1 -> 2.
 struct Sample {
@@ -97,7 +97,7 @@ void expect_sample(const Dump& dump) {
 }
 
 TEST(ReaderGraph, ReadsWhatTheBuilderWrote) {
-  Dump dump = read(Sample().builder.bytes());
+  Dump dump = read_graph(Sample().builder.bytes());
   EXPECT_THAT(dump.problems, IsEmpty());
   expect_sample(dump);
 }
@@ -105,7 +105,7 @@ TEST(ReaderGraph, ReadsWhatTheBuilderWrote) {
 TEST(ReaderGraph, SeveralChunksMakeOneGraph) {
   Sample sample;
   sample.builder.rows_per_chunk = 1;
-  Dump dump = read(sample.builder.bytes());
+  Dump dump = read_graph(sample.builder.bytes());
   EXPECT_THAT(dump.problems, IsEmpty());
   expect_sample(dump);
 }
@@ -113,7 +113,7 @@ TEST(ReaderGraph, SeveralChunksMakeOneGraph) {
 TEST(ReaderGraph, ReferencesMayComeFirst) {
   std::vector<Chunk> chunks = Sample().builder.chunks();
   std::reverse(chunks.begin() + 1, chunks.end());
-  Dump dump = read(DumpBuilder::frame(chunks));
+  Dump dump = read_graph(DumpBuilder::frame(chunks));
   EXPECT_THAT(dump.problems, IsEmpty());
   expect_sample(dump);
 }
@@ -121,7 +121,7 @@ TEST(ReaderGraph, ReferencesMayComeFirst) {
 TEST(ReaderGraph, ADumpWithoutThemSaysSo) {
   DumpBuilder builder;
   builder.tensor({});
-  Dump dump = read(builder.bytes());
+  Dump dump = read_graph(builder.bytes());
   EXPECT_FALSE(dump.graph.present);
   EXPECT_FALSE(dump.references.present);
   EXPECT_THAT(dump.references.of(0), IsEmpty());
@@ -130,7 +130,7 @@ TEST(ReaderGraph, ADumpWithoutThemSaysSo) {
 TEST(ReaderGraph, IncompleteOnesSayWhy) {
   Sample sample;
   sample.builder.graph_complete = sample.builder.references_complete = false;
-  Dump dump = read(sample.builder.bytes());
+  Dump dump = read_graph(sample.builder.bytes());
   EXPECT_FALSE(dump.graph.complete);
   EXPECT_EQ(dump.graph.detail, "there was no time");
   EXPECT_FALSE(dump.references.complete);
@@ -140,7 +140,7 @@ TEST(ReaderGraph, IncompleteOnesSayWhy) {
 TEST(ReaderGraph, NewTotals) {
   DumpBuilder builder;
   builder.heap_in_use = 1, builder.heap_free = 2, builder.children = 3, builder.children_resident_bytes = 4;
-  Dump dump = read(builder.bytes());
+  Dump dump = read_graph(builder.bytes());
   EXPECT_EQ(dump.totals.heap_in_use, 1u);
   EXPECT_EQ(dump.totals.heap_free, 2u);
   EXPECT_EQ(dump.totals.children, 3u);
@@ -157,7 +157,7 @@ TEST(ReaderGraph, NumbersThatPointNowhereAreCleared) {
       {sample.b, "y", "MulBackward0", "", dump::ReferenceRoot::node, dump::ReferenceRole::saved, 0, 50});
   sample.builder.tensor_object({996});
   sample.builder.node_reference(4, "z", "train.py");
-  Dump dump = read(sample.builder.bytes());
+  Dump dump = read_graph(sample.builder.bytes());
   EXPECT_EQ(dump.graph.edges_of(0)[2].node, 3u);
   EXPECT_EQ(dump.graph.saved_of(1)[0].tensor, kNone);
   EXPECT_EQ(dump.graph.nodes[3].seen, kNone);
@@ -175,7 +175,7 @@ TEST(ReaderGraph, KindsThatCannotBeAreCleared) {
   sample.builder.reference({sample.a, "x", "train.py", "", dump::ReferenceRoot(77)});
   sample.builder.reference({sample.a, "x", "train.py", "", dump::ReferenceRoot::global, dump::ReferenceRole(77)});
   sample.builder.tensor_object({sample.a, "Tensor", 1, dump::WrapperState(77)});
-  Dump dump = read(sample.builder.bytes());
+  Dump dump = read_graph(sample.builder.bytes());
   EXPECT_EQ(dump.graph.saved_of(1)[0].state, uint8_t(dump::SlotState::empty));
   ASSERT_EQ(dump.references.of(0).size(), 2u);
   EXPECT_EQ(dump.references.of(0)[1].role, 0);
@@ -198,7 +198,7 @@ TEST(ReaderGraph, CountsBeyondTheChunkAreCut) {
     chunks.push_back(chunk);
     break;
   }
-  Dump dump = read(DumpBuilder::frame(chunks));
+  Dump dump = read_graph(DumpBuilder::frame(chunks));
   const Graph& graph = dump.graph;
   ASSERT_EQ(graph.nodes.size(), 4u);
   for (uint32_t i = 0; i < 4; i++) {
@@ -218,7 +218,7 @@ TEST(ReaderGraph, EdgesOfNoNodeAreLeftOut) {
   std::vector<dump::GraphEdge> edges(1000, dump::GraphEdge(0, 0));
   fbb.FinishSizePrefixed(dump::CreateGraphRowsDirect(fbb, &nodes, &edges));
   chunks.push_back({dump::kGraph, {reinterpret_cast<char*>(fbb.GetBufferPointer()), fbb.GetSize()}});
-  Dump dump = read(DumpBuilder::frame(chunks));
+  Dump dump = read_graph(DumpBuilder::frame(chunks));
   EXPECT_THAT(dump.graph.edges, IsEmpty());
   EXPECT_THAT(dump.problems, ElementsAre(HasSubstr("edges or saved slots of no autograd node")));
 }
@@ -230,7 +230,7 @@ TEST(ReaderGraph, EveryPayloadCutAnywhere) {
     for (size_t size = 0; size < chunks[i].payload.size(); size++) {
       std::vector<Chunk> changed = chunks;
       changed[i].payload.resize(size);
-      ASSERT_FALSE(read(DumpBuilder::frame(changed)).complete);
+      ASSERT_FALSE(read_graph(DumpBuilder::frame(changed)).complete);
     }
   }
 }

@@ -4,9 +4,12 @@
 
 #include "model/reader.h"
 #include "support/dump_builder.h"
+#include "support/sample_values.h"
 
 namespace tensorscope::model {
 namespace {
+
+using testing::kMiB;
 
 using dump::BlockState;
 using testing::DeviceMemorySpec;
@@ -17,9 +20,7 @@ using ::testing::IsEmpty;
 using testing::RuntimeBlockSpec;
 using testing::SegmentSpec;
 
-constexpr uint64_t kMiB = 1 << 20;
-
-Dump read(const DumpBuilder& builder) {
+Dump read_memory(const DumpBuilder& builder) {
   const std::string bytes = builder.bytes();
   return read_dump_bytes(bytes.data(), bytes.size(), "x.tscope");
 }
@@ -55,7 +56,7 @@ TEST(ReaderMemory, AFailureIsReadWithItsNode) {
   failure.failures = 3;
   failure.without_dump = 2;
   builder.failure(failure);
-  const Dump dump = read(builder);
+  const Dump dump = read_memory(builder);
   EXPECT_THAT(dump.problems, IsEmpty());
   ASSERT_TRUE(dump.failure);
   EXPECT_EQ(dump.failure->kind, uint8_t(dump::FailureKind::device));
@@ -81,7 +82,7 @@ TEST(ReaderMemory, WildReferencesOfAFailureAreCleared) {
   failure.failures = 1;
   failure.without_dump = 9;
   builder.failure(failure);
-  const Dump dump = read(builder);
+  const Dump dump = read_memory(builder);
   ASSERT_TRUE(dump.failure);
   EXPECT_EQ(dump.failure->kind, 0);
   EXPECT_EQ(dump.failure->limit, 0);
@@ -108,7 +109,7 @@ TEST(ReaderMemory, SegmentsKeepTheirBlocks) {
   builder.device_memory(memory);
   memory.device_index = 1;
   builder.device_memory(memory);
-  const Dump dump = read(builder);
+  const Dump dump = read_memory(builder);
   EXPECT_THAT(dump.problems, IsEmpty());
   ASSERT_EQ(dump.device_memory.size(), 2u);
   const DeviceMemory& first = dump.device_memory[0];
@@ -127,12 +128,12 @@ TEST(ReaderMemory, SegmentsKeepTheirBlocks) {
 
 TEST(ReaderMemory, BlocksOutsideOfTheirSegmentAreLeftOut) {
   const Dump dump =
-      read(with_segment(segment(0x1000, 0x1000,
-                                {{0x0800, 0x100, 0, BlockState::free},           // before
-                                 {0x1000, 0x800, 0x900, BlockState::allocated},  // asked for more than it is
-                                 {0x1400, 0x100, 0, BlockState::free},           // inside another
-                                 {0x1800, UINT64_MAX, 0, BlockState::free},      // beyond
-                                 {0x1800, 0x100, 0, BlockState(9)}})));
+      read_memory(with_segment(segment(0x1000, 0x1000,
+                                       {{0x0800, 0x100, 0, BlockState::free},           // before
+                                        {0x1000, 0x800, 0x900, BlockState::allocated},  // asked for more than it is
+                                        {0x1400, 0x100, 0, BlockState::free},           // inside another
+                                        {0x1800, UINT64_MAX, 0, BlockState::free},      // beyond
+                                        {0x1800, 0x100, 0, BlockState(9)}})));
   ASSERT_EQ(dump.device_memory[0].blocks.size(), 1u);
   EXPECT_EQ(dump.device_memory[0].blocks[0].address, 0x1000u);
   EXPECT_EQ(dump.device_memory[0].blocks[0].requested, 0u);
@@ -143,7 +144,7 @@ TEST(ReaderMemory, BlocksOutsideOfTheirSegmentAreLeftOut) {
 TEST(ReaderMemory, MoreBlocksThanTheFileHasAreNotRead) {
   SegmentSpec wild = segment(0x1000, 0x1000, {{0x1000, 0x100, 0, BlockState::free}});
   wild.block_count = UINT32_MAX - 1;
-  const Dump dump = read(with_segment(wild));
+  const Dump dump = read_memory(with_segment(wild));
   EXPECT_EQ(dump.device_memory[0].segments[0].block_count, 1u);
   EXPECT_FALSE(dump.problems.empty());
 }
@@ -159,7 +160,7 @@ TEST(ReaderMemory, ImpossibleSegmentsAndTotalsAreCleared) {
   memory.segments[1].active = 20;
   builder.device_memory(memory);
   builder.device_memory(memory);
-  const Dump dump = read(builder);
+  const Dump dump = read_memory(builder);
   ASSERT_EQ(dump.device_memory.size(), 1u);
   EXPECT_EQ(dump.device_memory[0].driver_total, 0u);
   EXPECT_EQ(dump.device_memory[0].driver_free, 0u);
@@ -179,7 +180,7 @@ TEST(ReaderMemory, RuntimeBlocksAreSortedAndChecked) {
   builder.runtime_block({.serial = 11, .pointer = 0x5000, .nbytes = 2, .kind = dump::RuntimeKind(9)});
   builder.runtime_block(
       {.serial = 12, .pointer = 0x6000, .nbytes = 2, .kind = dump::RuntimeKind::pinned, .device_index = -1});
-  const Dump dump = read(builder);
+  const Dump dump = read_memory(builder);
   ASSERT_EQ(dump.runtime_blocks.size(), 3u);
   EXPECT_EQ(dump.runtime_blocks[0].serial, 4u);
   EXPECT_EQ(dump.runtime_blocks[0].site, 0u);

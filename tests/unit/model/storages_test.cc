@@ -14,7 +14,7 @@ using testing::DumpBuilder;
 using ::testing::ElementsAre;
 using testing::TensorSpec;
 
-Dump read(const DumpBuilder& builder) {
+Dump read_built(const DumpBuilder& builder) {
   std::string bytes = builder.bytes();
   return read_dump_bytes(bytes.data(), bytes.size(), "x.tscope");
 }
@@ -44,7 +44,7 @@ TEST(Storages, ViewsShareOne) {
   view.storage_nbytes = 400;
   view.storage_offset = 7;
   builder.tensor(view);
-  Dump dump = read(builder);
+  Dump dump = read_built(builder);
   ASSERT_EQ(dump.storages.size(), 1u);
   EXPECT_EQ(dump.storages[0].id, dump.tensors[0].serial);
   EXPECT_EQ(dump.storages[0].nbytes, 400u);
@@ -60,7 +60,7 @@ TEST(Storages, TheSameAddressOnAnotherDeviceIsAnotherStorage) {
   builder.tensor(at(0x1000, 1, 1, 0));
   builder.tensor(at(0x1000, 1, 1, 1));
   builder.tensor(at(0x1000, 1));
-  EXPECT_EQ(read(builder).storages.size(), 3u);
+  EXPECT_EQ(read_built(builder).storages.size(), 3u);
 }
 
 TEST(Storages, OverlapsAreCountedOnce) {
@@ -70,7 +70,7 @@ TEST(Storages, OverlapsAreCountedOnce) {
   builder.tensor(at(0x0c00, 1024));      // 0x0c00 .. 0x1c00: around both
   builder.tensor(at(0x1100, 16));        // inside
   builder.tensor(at(0x1100, 16, 1, 0));  // another device
-  Dump dump = read(builder);
+  Dump dump = read_built(builder);
   std::vector<uint64_t> own;
   for (const Storage& storage : dump.storages) own.push_back(storage.own_nbytes);
   EXPECT_THAT(own, ElementsAre(0x400, 0x200, 0x1000 - 0x600, 0, 64));
@@ -85,7 +85,7 @@ TEST(Storages, MappedFileHoldsManyStorages) {
   builder.tensor(at(0x104000, 16));
   builder.tensor(at(0x110000, 16));  // one past the end
   builder.coverage("CPU memory", dump::Seen::yes, "");
-  Dump dump = read(builder);
+  Dump dump = read_built(builder);
   EXPECT_EQ(dump.storages[0].kind, StorageKind::shared);
   EXPECT_EQ(dump.storages[1].kind, StorageKind::shared);
   EXPECT_EQ(dump.storages[2].kind, StorageKind::allocator);
@@ -96,12 +96,12 @@ TEST(Storages, MappedFileHoldsManyStorages) {
 TEST(Storages, ForeignOnlyWhereAllAllocationsWereSeen) {
   DumpBuilder builder;
   builder.tensor(at(0x1000, 1));
-  EXPECT_EQ(read(builder).storages[0].kind, StorageKind::unknown);
+  EXPECT_EQ(read_built(builder).storages[0].kind, StorageKind::unknown);
   DumpBuilder partly = builder;
   partly.coverage("CPU memory", dump::Seen::partly, "");
-  EXPECT_EQ(read(partly).storages[0].kind, StorageKind::unknown);
+  EXPECT_EQ(read_built(partly).storages[0].kind, StorageKind::unknown);
   builder.coverage("CPU memory", dump::Seen::yes, "");
-  EXPECT_EQ(read(builder).storages[0].kind, StorageKind::external);
+  EXPECT_EQ(read_built(builder).storages[0].kind, StorageKind::external);
 }
 
 TEST(Storages, NoMemoryNoStorage) {
@@ -111,7 +111,7 @@ TEST(Storages, NoMemoryNoStorage) {
   TensorSpec sparse = at(0x1000, 10);
   sparse.known &= ~uint32_t(dump::TensorKnown::storage);
   builder.tensor(sparse);
-  Dump dump = read(builder);
+  Dump dump = read_built(builder);
   EXPECT_TRUE(dump.storages.empty());
   EXPECT_EQ(dump.tensors[0].storage, kNone);
   EXPECT_EQ(dump.tensors[0].nbytes, 4000u);
@@ -121,7 +121,7 @@ TEST(Storages, PinnedMemoryComesFromACachingAllocatorOfTheHost) {
   DumpBuilder builder;
   builder.allocation(block(0x1000, 512, dump::AllocationKind::caching));
   builder.tensor(at(0x1000, 4));
-  EXPECT_EQ(read(builder).storages[0].kind, StorageKind::pinned);
+  EXPECT_EQ(read_built(builder).storages[0].kind, StorageKind::pinned);
 }
 
 testing::RuntimeBlockSpec runtime_block(uint64_t pointer, uint64_t nbytes, dump::RuntimeKind kind) {
@@ -148,7 +148,7 @@ TEST(Storages, WhatLiesInABlockOfTheCudaRuntimeIsNotForeign) {
   builder.tensor(at(0x8100, 4, 1, 0));
   builder.tensor(at(0x8100, 4, 1, 1));   // another device
   builder.tensor(at(0x20000, 4, 1, 0));  // in a segment of torch's
-  const Dump dump = read(builder);
+  const Dump dump = read_built(builder);
   EXPECT_EQ(dump.storages[0].kind, StorageKind::pinned);
   EXPECT_EQ(dump.storages[0].runtime_block, 0u);
   EXPECT_THAT(dump.runtime_blocks[0].storages, ElementsAre(0));
@@ -166,7 +166,7 @@ TEST(Storages, AnAllocationOfTorchIsPreferredToTheRuntimesBlock) {
   registered.device_index = -1;
   builder.runtime_block(registered);
   builder.tensor(at(0x1000, 4));
-  const Dump dump = read(builder);
+  const Dump dump = read_built(builder);
   EXPECT_EQ(dump.storages[0].kind, StorageKind::allocator);
   EXPECT_EQ(dump.storages[0].runtime_block, kNone);
 }

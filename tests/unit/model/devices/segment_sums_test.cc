@@ -5,11 +5,13 @@
 #include <vector>
 
 #include "dump_generated.h"
+#include "support/sample_values.h"
 
 namespace tensorscope::model {
 namespace {
 
-constexpr uint64_t kMiB = uint64_t{1} << 20;
+using testing::kMiB;
+
 constexpr auto kAllocated = uint8_t(dump::BlockState::allocated), kPending = uint8_t(dump::BlockState::pending_free),
                kFree = uint8_t(dump::BlockState::free);
 

@@ -1,0 +1,21 @@
+// JSON values that every JSON answer writes alike. For source files only: it brings the whole of nlohmann's header.
+#pragma once
+
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "model/places.h"
+
+namespace tensorscope::render {
+
+using Json = nlohmann::ordered_json;  // fields in the order of the pages under docs/
+
+// One line, or indented by `indent`. Texts of a dump may be no UTF-8.
+std::string text_of(const Json& json, int indent = -1);
+Json text_or_null(const std::string& text);
+Json number_or_null(uint64_t number);
+// Where a site is: null for site 0.
+Json place_json(model::Places& places, uint32_t site);
+
+}  // namespace tensorscope::render
