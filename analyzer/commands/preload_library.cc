@@ -22,7 +22,7 @@ std::optional<std::string> find_preload_library(std::string& problem) {
   } else {
     fs::path self = fs::read_symlink("/proc/self/exe", ignored).parent_path();
     // A build tree, an installation, and a folder with both files.
-    for (const char* place : {"../preload", "../lib", "../lib/tensorscope", "../lib/x86_64-linux-gnu", "."}) {
+    for (const char* place : {"../preload", "../" TENSORSCOPE_LIBDIR, "../lib", "."}) {
       fs::path candidate = self / place / "libtensorscope.so";
       if (!found && fs::is_regular_file(candidate, ignored)) found = candidate;
     }
