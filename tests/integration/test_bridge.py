@@ -3,31 +3,16 @@ module libtensorscope, and exit dumps. The first tests need no torch and run in 
 
 import os
 import pathlib
-import shutil
 import subprocess
 
 import harness
+import interpreters
 import pytest
 
 PROBE = harness.BUILD / "tests" / "unit" / "python" / "libbridge_probe.so"
 STUB = harness.ROOT / "include" / "tensorscope"
-
-
-def interpreters():
-    """One python of each series that is installed: named in TENSORSCOPE_PYTHONS, on the path, or by pyenv."""
-    candidates = os.environ.get("TENSORSCOPE_PYTHONS", "").split(":") + [harness.PYTHON, "/usr/bin/python3"]
-    candidates += [shutil.which(f"python3.{minor}") or "" for minor in range(8, 15)]
-    candidates += sorted(map(str, pathlib.Path.home().glob(".pyenv/versions/3.*/bin/python")))
-    found = {}
-    for path in filter(None, candidates):
-        asked = subprocess.run([path, "-c", "import sys; print(sys.version.split()[0], sys.version_info >= (3, 8))"],
-                               capture_output=True, text=True) if os.path.exists(path) else None
-        if asked and asked.returncode == 0 and asked.stdout.endswith("True\n"):
-            found.setdefault(asked.stdout.split()[0], path)
-    return [pytest.param(path, id=version) for version, path in found.items()]
-
-
-every_python = pytest.mark.parametrize("python", interpreters())
+STATIC = [path for path in ["/usr/bin/python3"] if interpreters.version_of(path) and path not in interpreters.INSTALLED.values()]
+every_python = pytest.mark.parametrize("python", interpreters.SERIES + STATIC, indirect=True)
 
 
 def run(python, *arguments, **settings):

@@ -4,39 +4,14 @@ import glob
 import json
 import os
 import pathlib
-import shutil
 import subprocess
 
 import pytest
 
 from harness import BUILD, PROGRAMS, TIMEOUT
+from interpreters import SERIES, interpreter
 
 PROBE = BUILD / "tests" / "programs" / "python_frames_probe.so"
-SERIES = ["3.8", "3.9", "3.10", "3.11", "3.12", "3.13", "3.14"]
-CACHE = pathlib.Path(os.environ.get("XDG_CACHE_HOME", pathlib.Path.home() / ".cache")) / "tensorscope-tests"
-FETCH_3_14 = pathlib.Path(__file__).with_name("fetch_cpython_3_14.sh")
-
-
-def fetched_3_14():
-    """Debian's CPython 3.14 in a cache folder; why not, where it cannot be had."""
-    folder = CACHE / "cpython-3.14"
-    if not (folder / "python3.14").exists():
-        done = subprocess.run([FETCH_3_14, folder], capture_output=True, text=True, timeout=TIMEOUT)
-        if done.returncode != 0:
-            pytest.skip(f"no CPython 3.14 here, and fetching Debian's failed: {done.stderr.strip().splitlines()[-1:]}")
-    return str(folder / "python3.14")
-
-
-def interpreter(series):
-    roots = [os.environ.get("PYENV_ROOT", ""), str(pathlib.Path.home() / ".pyenv")]
-    found = [path for root in roots if root for path in sorted(glob.glob(f"{root}/versions/{series}.*/bin/python"))]
-    if not found and shutil.which(f"python{series}"):
-        found = [shutil.which(f"python{series}")]
-    if found:
-        return found[-1]
-    if series == "3.14":
-        return fetched_3_14()
-    pytest.skip(f"no CPython {series} under ~/.pyenv/versions or on the PATH")
 
 
 def static_interpreters():
