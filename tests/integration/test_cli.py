@@ -1,5 +1,8 @@
 """The command line on real programs and real dumps, as the README's reader uses it."""
 
+# Covers: analyzer/commands/main.cc
+# Covers: analyzer/render/terminal.cc
+
 import csv
 import io
 import json

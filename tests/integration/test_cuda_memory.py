@@ -1,5 +1,10 @@
 """What a dump says of a CUDA device beyond torch's reports (DEVM, RUNT), on the double of the CUDA libraries: against torch's own
 snapshot, what the program took, and what the double has given out."""
+
+# Covers: preload/hooks/cuda_runtime.cc
+# Covers: preload/snapshot/devices/{device_chunks,driver,nvml}.cc
+# Covers: preload/python/agent/allocator_snapshot.cc
+
 import os
 import sys
 

@@ -1,4 +1,9 @@
 """TENSORSCOPE_CUPTI on the double of CUPTI: memory of the whole process, kernels and copies by place, and other tools beside it."""
+
+# Covers: preload/hooks/cupti.cc
+# Covers: preload/cupti/{session,limited_work}.cc
+# Covers: preload/snapshot/cupti_chunks.cc
+
 import os
 
 import harness

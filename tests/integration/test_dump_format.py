@@ -1,4 +1,8 @@
 """A second reader of dumps, in Python, written from docs/dump-format.md and the schema's generated code alone."""
+
+# Covers: preload/snapshot/{chunk,process_chunks,small_file,system_totals,tensor_rows}.cc
+# Covers: preload/support/coverage.cc
+
 import ctypes
 import importlib
 import pathlib

@@ -1,5 +1,8 @@
 """os.fork() under the preload says what it says without: CPython warns from 3.12 on where there are other threads."""
 
+# Covers: preload/hooks/fork.cc
+# Covers: preload/snapshot/{fork_gate,fork_restart}.cc
+
 import subprocess
 
 import pytest

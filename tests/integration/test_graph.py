@@ -1,4 +1,10 @@
 """The autograd graph of a dump against the program's own walk over it."""
+
+# Covers: preload/hooks/{autograd,current_node}.cc
+# Covers: preload/snapshot/graph/{graph_reader,slot_reader,wrapped_nodes}.cc
+# Covers: preload/snapshot/graph_chunk.cc
+# Covers: preload/python/agent/slot_names.cc
+
 import pathlib
 
 import harness

@@ -1,5 +1,9 @@
 """The program runs with the preload as without it: same output, same exit status, its own signals, no litter."""
 
+# Covers: preload/hooks/process.cc
+# Covers: preload/python/exit_dump.cc
+# Covers: preload/support/{state,log}.cc
+
 import os
 import re
 import signal

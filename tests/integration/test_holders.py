@@ -1,4 +1,11 @@
 """Who refers to each tensor in Python, against what the program knows. Needs flatc and the flatbuffers package."""
+
+# Covers: preload/python/agent/{attributes,chains,frame_locals,object_kinds,optimizers,program_objects,roots}.cc
+# Covers: preload/python/agent/{steps,tensor_objects,type_fields}.cc
+# Covers: preload/python/named_tensors.cc
+# Covers: preload/snapshot/references_chunk.cc
+# Covers: analyzer/model/{graph_roots,merged_names,references}.cc
+
 import json
 
 import harness

@@ -1,5 +1,7 @@
 """`tensorscope leaks` on programs that leak in one known way, and on programs that do not leak."""
 
+# Covers: analyzer/render/leaks_json.cc
+
 import json
 import pathlib
 import subprocess

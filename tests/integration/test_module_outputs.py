@@ -1,4 +1,7 @@
 """What modules' calls return, recorded by a global forward hook where TENSORSCOPE_MODULE_OUTPUTS asks for it."""
+
+# Covers: preload/python/module_outputs.cc
+
 import json
 
 import harness

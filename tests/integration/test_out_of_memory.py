@@ -1,6 +1,12 @@
 """Memory runs out: the dump at that moment says what failed, where, and who had the memory, and the program notices nothing.
 
 A target fails at many places in one process, which is run once with the preload and once alone."""
+
+# Covers: preload/hooks/{out_of_memory,exception_type}.cc
+# Covers: preload/out_of_memory/{failing_thread,reserve}.cc
+# Covers: preload/snapshot/failure_chunk.cc
+# Covers: preload/python/agent/collection_paused.cc
+
 import pathlib
 import re
 import subprocess

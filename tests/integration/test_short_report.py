@@ -1,4 +1,7 @@
 """The short report on standard error at an out-of-memory, against what the analyzer finds in the same dump."""
+
+# Covers: preload/out_of_memory/{frame_facts,places}.cc
+
 import collections
 import re
 

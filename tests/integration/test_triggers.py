@@ -1,5 +1,7 @@
 """Signals, names and places of dumps, and what happens where none can be written."""
 
+# Covers: preload/snapshot/{api,dump}.cc
+
 import os
 import random
 import signal

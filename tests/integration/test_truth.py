@@ -1,5 +1,7 @@
 """The dump of a whole program against what the program knows of itself."""
 
+# Covers: preload/snapshot/metadata/{module_map,torch_version}.cc
+
 import pytest
 
 import harness

@@ -1,4 +1,8 @@
 // What people see, word for word: each verb on synthetic dumps of a training program (golden_fixture.h).
+// Covers: analyzer/commands/{check,compared_dumps,diff,driver_table,group_table,headline,held_text,info}.cc
+// Covers: analyzer/commands/{leaks,leaks_text,list,live_table,module_table,opened_dump,report,segment_table}.cc
+// Covers: analyzer/commands/{show,tensor_text}.cc
+// Covers: analyzer/model/{leaks,places,tensor_links,tensor_names,frame_facts}.cc
 #include <gmock/gmock.h>
 
 #include "golden_fixture.h"

@@ -1,4 +1,7 @@
 // The graph verb: its texts word for word, its other formats, and its answers to questions that make no sense.
+// Covers: analyzer/commands/{graph_subject,graphviz,replaced_file}.cc
+// Covers: analyzer/model/{graph_answers,graph_drawing,graph_view}.cc
+// Covers: analyzer/render/{graph_dot,graph_json,graph_keeps_text,graph_text,graph_words}.cc
 #include <gmock/gmock.h>
 #include <sys/stat.h>
 

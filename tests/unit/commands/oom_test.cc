@@ -1,4 +1,7 @@
 // `oom`, word for word, on built dumps of a failure on a GPU, of low memory on the host, and of no failure at all.
+// Covers: analyzer/commands/{oom_balance_text,oom_glossary,oom_text}.cc
+// Covers: analyzer/render/oom_json.cc
+// Covers: analyzer/model/out_of_memory/{callers,story}.cc
 #include <gmock/gmock.h>
 
 #include <nlohmann/json.hpp>

@@ -1,4 +1,5 @@
 // run, as a program of its own: what it hands to the program that it becomes.
+// Covers: analyzer/commands/preload_library.cc
 #include <gmock/gmock.h>
 #include <sys/wait.h>
 

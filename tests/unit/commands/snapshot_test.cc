@@ -1,4 +1,5 @@
 // snapshot against processes that look, from outside, as if tensorscope were in them, or nearly.
+// Covers: analyzer/commands/target_process.cc
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <sys/mman.h>

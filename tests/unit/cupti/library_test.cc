@@ -1,4 +1,5 @@
 // Where CUPTI is looked for. Each case runs in a process of its own (a death test), since what is loaded stays loaded.
+// Covers: preload/cupti/cupti_library.cc
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 

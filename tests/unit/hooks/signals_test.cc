@@ -1,5 +1,6 @@
 // Run with libtensorscope.so preloaded, SIGUSR1 being the dump signal: the program sees and keeps its own handling of
 // it.
+// Covers: preload/hooks/program_signal.cc
 #include <errno.h>
 #include <gtest/gtest.h>
 #include <signal.h>

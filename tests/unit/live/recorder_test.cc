@@ -1,4 +1,6 @@
 // Events in, snapshot out: what a hook says is what a dump will hold.
+// Covers: preload/live/{allocation_table,device_table,node_table,runtime_table,tensor_serial,tensor_table}.cc
+// Covers: preload/live/{thread_table,snapshot_view}.cc
 #include "live/recorder.h"
 
 #include <gtest/gtest.h>

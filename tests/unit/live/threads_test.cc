@@ -1,4 +1,5 @@
 // The recorder under several threads at once, with snapshots and looks among the events, and around fork.
+// Covers: preload/live/{all_locks,lock_failure}.cc
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 #include <unistd.h>

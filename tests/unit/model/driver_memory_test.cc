@@ -1,4 +1,5 @@
 // What CUPTI told: read from sound and hostile files, and whose the memory is.
+// Covers: analyzer/model/{driver_sums,row_collector_cupti}.cc
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// Covers: analyzer/model/module_outputs.cc
 #include "model/module_sums.h"
 
 #include <gmock/gmock.h>

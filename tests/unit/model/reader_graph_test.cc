@@ -1,4 +1,5 @@
 // Reading of the autograd graph and of Python's references, sound and hostile.
+// Covers: analyzer/model/row_collector_graph.cc
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -1,4 +1,5 @@
 // Reading of what failed, of devices' memory and of the CUDA runtime's blocks, sound and hostile.
+// Covers: analyzer/model/row_collector_memory.cc
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// Covers: analyzer/model/{byte_source,chunk_reader,dump,row_collector,row_collector_finish}.cc
 #include "model/reader.h"
 
 #include <fcntl.h>

@@ -1,3 +1,4 @@
+// Covers: analyzer/model/{native_symbols,symbol_cache,symbol_file}.cc
 #include "model/symbols.h"
 
 #include <gmock/gmock.h>

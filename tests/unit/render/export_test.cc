@@ -1,3 +1,4 @@
+// Covers: analyzer/render/{json_export,json_values,memory_json,table_export}.cc
 #include "render/export.h"
 
 #include <gmock/gmock.h>

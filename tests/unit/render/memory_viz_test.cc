@@ -1,3 +1,4 @@
+// Covers: analyzer/render/{memory_viz_devices,memory_viz_export}.cc
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -1,5 +1,7 @@
 // What reading the autograd graph is made of, without a torch: safe reads, the map of addresses, the fields of saved
 // tensors, type_info of derived classes.
+// Covers: preload/snapshot/graph/{node_extent,node_layout,saved_slots}.cc
+// Covers: preload/snapshot/metadata/safe_reads.cc
 #include <gtest/gtest.h>
 #include <string.h>
 #include <sys/mman.h>

@@ -1,4 +1,5 @@
 // Tensors of torch as bytes: objects with torch's member order and the run-time type of a class of the same name.
+// Covers: preload/snapshot/metadata/{tensor_layout,torch_functions}.cc
 #include "snapshot/metadata/metadata.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,5 @@
 // The unwind rules: the cache, the reader of .eh_frame, and a walk with rules that are all wrong.
+// Covers: preload/stacks/native/{cfa_program,eh_frame,frame_walk,rule_table,loaded_code,frame_cache}.cc
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 

@@ -1,4 +1,5 @@
 // Pages and arenas.
+// Covers: preload/support/{arena,pages}.cc
 #include <gtest/gtest.h>
 
 #include <set>

@@ -1,4 +1,5 @@
 // TENSORSCOPE_* variables: values, wrong values, unknown names, the help.
+// Covers: preload/support/option_values.cc
 #include "support/options.h"
 
 #include <gmock/gmock.h>

@@ -1,3 +1,4 @@
+// Covers: analyzer/model/findings/case.cc
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// Covers: analyzer/model/out_of_memory/host_balance.cc
 #include "model/out_of_memory/balance.h"
 
 #include <gmock/gmock.h>

@@ -1,4 +1,5 @@
 // Every remedy once where it must appear, and once where it must not.
+// Covers: analyzer/model/out_of_memory/{checkpointing,freed,remedy}.cc
 #include "model/out_of_memory/remedies.h"
 
 #include <gmock/gmock.h>
