@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "commands/headline.h"
+#include "commands/info_files.h"
 #include "commands/opened_dump.h"
 #include "commands/verb.h"
 #include "dump_generated.h"
@@ -134,6 +135,7 @@ std::string contents_table(const Dump& dump, const Terminal& terminal) {
                       : dump.names_detail.empty() ? "not complete"
                                                   : "not complete: " + dump.names_detail;
   table.row({"module names", render::count(dump.module_names.size()), names});
+  table.row({"source lines", render::count(source_line_count(dump)), source_words(dump)});
   if (!dump.device_memory.empty()) {
     size_t segments = 0, blocks = 0;
     for (const model::DeviceMemory& memory : dump.device_memory) {
@@ -179,8 +181,13 @@ std::string memory_table(const Dump& dump, const Terminal& terminal) {
   return table.text(terminal, false);
 }
 
-int info(const std::string& path, Invocation& invocation) {
-  const Dump dump = model::read_dump(path);
+struct InfoOptions {
+  std::string dump;
+  model::SymbolOptions symbols;
+};
+
+int info(const InfoOptions& options, Invocation& invocation) {
+  const Dump dump = model::read_dump(options.dump);
   const Terminal& terminal = invocation.terminal;
   auto title = [&](const char* text) { return "\n" + terminal.styled(Style::bold, text) + "\n"; };
   std::string& out = invocation.out;
@@ -189,6 +196,8 @@ int info(const std::string& path, Invocation& invocation) {
   out += process_table(dump, terminal);
   out += title("what was seen") + coverage_table(dump, terminal);
   out += title("what is in it") + contents_table(dump, terminal);
+  model::Symbols symbols(dump, options.symbols);
+  if (options.symbols.native) out += title("symbols") + symbols_text(symbols, terminal);
   out += title("memory") + memory_table(dump, terminal);
   if (!dump.process.options.empty()) {
     render::Table table({{.title = ""}, {.title = "", .least = 12}});
@@ -201,8 +210,10 @@ int info(const std::string& path, Invocation& invocation) {
 }  // namespace
 
 void add_info(CLI::App& app, Invocation& invocation) {
-  auto [verb, path] = add_verb(app, invocation, "info", "what was recorded in a dump, and what was not and why", info);
-  verb->add_option("DUMP", *path, "the dump file")->required()->type_name("");
+  auto [verb, options] =
+      add_verb(app, invocation, "info", "what was recorded in a dump, and what was not and why", info);
+  verb->add_option("DUMP", options->dump, "the dump file")->required()->type_name("");
+  add_symbol_options(*verb, options->symbols);
   verb->footer(
       "Example:\n"
       "  tensorscope info train.4242.1.tscope\n"

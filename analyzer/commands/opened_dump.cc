@@ -20,6 +20,13 @@ void add_symbol_options(CLI::App& verb, model::SymbolOptions& options) {
   verb.add_option("--sysroot", options.sysroot, "folder that stands for / of the machine that wrote the dump")
       ->type_name("DIR")
       ->group(group);
+  verb.add_option("--source", options.source_folders,
+                  "folder with the program's source files, for lines that are not in the dump; may be repeated")
+      ->type_name("DIR")
+      ->expected(1)
+      ->take_all()
+      ->check(CLI::ExistingDirectory.description(""))
+      ->group(group);
   verb.add_option("--debug-dir", options.debug_dirs, "folder with .build-id/xx/yyyy.debug files; may be repeated")
       ->type_name("DIR")
       ->expected(1)

@@ -16,6 +16,7 @@
 #include "model/failure.h"
 #include "model/graph.h"
 #include "model/references.h"
+#include "model/sources.h"
 
 namespace tensorscope::model {
 
@@ -175,6 +176,7 @@ struct Dump {
   DriverMemory driver_memory;
   std::vector<SiteLaunches> launches;  // by site
   bool launches_known = false;
+  Sources sources;
 
   const DeviceMemory* memory_of(Device device) const;  // null: nothing is known of it
 };

@@ -1,8 +1,7 @@
 #include "model/native_symbols.h"
 
-#include <sys/stat.h>
-
 #include <algorithm>
+#include <set>
 
 namespace tensorscope::model {
 
@@ -10,9 +9,8 @@ namespace {
 
 const std::vector<CodePlace> kNowhere = {{"", "", 0, false}};
 
-std::string fingerprint(const std::string& path) {
-  struct stat status;
-  if (stat(path.c_str(), &status) != 0) return "";
+std::string file_fingerprint(const std::string& path, const RegularFile& file) {
+  const struct stat& status = file.status();
   return path + ":" + std::to_string(status.st_size) + ":" + std::to_string(status.st_mtim.tv_sec) + "." +
          std::to_string(status.st_mtim.tv_nsec);
 }
@@ -28,7 +26,8 @@ struct NativeSymbols::Object {
       : module(module), cache(cache_directory, module.build_id) {}
   const Module& module;
   SymbolCache cache;
-  std::string binary_path, debug_path;  // candidates; opened when first needed
+  std::string binary_path;
+  RegularFile binary_file, debug_file;  // candidates; read when first needed
   std::unique_ptr<SymbolFile> binary, debug;
   bool opened = false;
   std::string note;
@@ -40,16 +39,19 @@ struct NativeSymbols::Object {
 void NativeSymbols::Object::open() {
   if (opened) return;
   opened = true;
-  auto open_same = [&](const std::string& path) -> std::unique_ptr<SymbolFile> {
-    auto file = path.empty() ? nullptr : SymbolFile::open(path);
-    if (file && file->build_id() != module.build_id) {
-      note = path + " changed since the dump was written (another build-id): its functions are not named.";
-      return nullptr;
+  // A dump may name any file: nothing of it is used before its build-id was compared.
+  auto open_same = [&](RegularFile& file, const std::string& path) -> std::unique_ptr<SymbolFile> {
+    if (!file) return nullptr;
+    auto symbols = SymbolFile::open(std::move(file));
+    if (symbols && symbols->build_id() == module.build_id) return symbols;
+    if (!path.empty()) {
+      note = path + (symbols ? " changed since the dump was written (another build-id): its functions are not named."
+                             : " is not an ELF file here: its functions are not named.");
     }
-    return file;
+    return nullptr;
   };
-  binary = open_same(binary_path);
-  debug = open_same(debug_path);
+  binary = open_same(binary_file, binary_path);
+  debug = open_same(debug_file, "");
   if (debug) note.clear();
   if (!binary && !debug && note.empty() && module.path.starts_with('/')) {
     note = module.path + " is not on this machine: its functions are not named (--sysroot, --debug-dir).";
@@ -94,24 +96,31 @@ NativeSymbols::Object& NativeSymbols::object_of(const Module& module) {
 }
 
 void NativeSymbols::find_files(Object& object) {
-  const std::string& id = object.module.build_id;
+  const std::string &id = object.module.build_id, &path = object.module.path, &sysroot = options_.sysroot;
   std::string source;
   // An object of no file (the vdso, a deleted one) has no slash in its name.
-  if (object.module.path.starts_with('/')) {
-    object.binary_path = options_.sysroot + object.module.path;
-    source = fingerprint(object.binary_path);
-    if (source.empty()) object.binary_path.clear();
+  if (path.starts_with('/') && id.empty() && sysroot.empty()) {
+    object.opened = true;
+    object.note = path +
+                  " has no build-id, so no file can be known to be it: its functions are not named (--sysroot "
+                  "says where it is).";
+  } else if (path.starts_with('/')) {
+    object.binary_path = sysroot + path;
+    object.binary_file = sysroot.empty() ? RegularFile::open(path) : RegularFile::open_in_root(sysroot, path);
+    if (object.binary_file) source = file_fingerprint(object.binary_path, object.binary_file);
   }
   if (id.size() > 2) {
-    std::vector<std::string> directories = options_.debug_dirs;
-    directories.push_back(options_.sysroot + "/usr/lib/debug");
-    for (const std::string& directory : directories) {
-      std::string path = debug_file_name(directory, id), print = fingerprint(path);
-      if (print.empty()) continue;
-      object.debug_path = path;
-      source += "|" + print;
-      break;
+    auto look_in = [&](const std::string& directory, RegularFile file) {
+      if (object.debug_file || !file) return;
+      source += "|" + file_fingerprint(debug_file_name(directory, id), file);
+      object.debug_file = std::move(file);
+    };
+    for (const std::string& directory : options_.debug_dirs) {
+      look_in(directory, RegularFile::open(debug_file_name(directory, id)));
     }
+    const std::string standard = debug_file_name("/usr/lib/debug", id);
+    look_in(sysroot + "/usr/lib/debug",
+            sysroot.empty() ? RegularFile::open(standard) : RegularFile::open_in_root(sysroot, standard));
   }
   // New files are only better than old answers if they are of this very object.
   if (!source.empty() && source != object.cache.source()) {
@@ -139,6 +148,23 @@ const std::vector<CodePlace>& NativeSymbols::places(uint64_t return_address) {
 
 void NativeSymbols::save() {
   for (auto& [module, object] : objects_) object->cache.save();
+}
+
+SymbolCheck NativeSymbols::check() {
+  std::set<const Module*> wanted;
+  for (const NativeFrame& frame : dump_.native_frames) {
+    if (const Module* module = module_of(frame.address)) wanted.insert(module);
+  }
+  SymbolCheck out;
+  for (const Module* module : wanted) {
+    if (!module->path.starts_with('/')) continue;
+    Object& object = object_of(*module);
+    object.open();
+    out.wanted++;
+    if (object.binary || object.debug) out.found++;
+  }
+  out.notes = notes();
+  return out;
 }
 
 std::vector<std::string> NativeSymbols::notes() const {

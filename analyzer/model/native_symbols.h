@@ -24,6 +24,8 @@ class NativeSymbols {
   // Innermost first; one empty place where nothing is known.
   const std::vector<CodePlace>& places(uint64_t return_address);
   void save();
+  // Looks for the file of each object that a frame lies in; resolves nothing.
+  SymbolCheck check();
   // One sentence for each object whose functions stay unnamed although its address is known, and why.
   std::vector<std::string> notes() const;
 

@@ -72,6 +72,8 @@ void RowCollector::add(const ChunkView& chunk) {
       return add_driver_memory(chunk);
     case dump::kLaunches:
       return add_launches(chunk);
+    case dump::kSourceLines:
+      return add_sources(chunk);
     case dump::kEnd:
       return add_end(chunk);
     default:

@@ -16,6 +16,10 @@
 #include "model/storages.h"
 #include "model/sum_guard.h"
 
+namespace tensorscope::dump {
+struct SourceFile;
+}
+
 namespace tensorscope::model {
 
 class RowCollector {
@@ -79,6 +83,8 @@ class RowCollector {
   void add_runtime_blocks(const ChunkView& chunk);
   void add_driver_memory(const ChunkView& chunk);
   void add_launches(const ChunkView& chunk);
+  void add_sources(const ChunkView& chunk);
+  void add_source_file(const dump::SourceFile& row);
   void add_end(const ChunkView& chunk);
 
   void finish_codes_and_threads();

@@ -3,14 +3,14 @@
 #include <dwarf.h>
 #include <elfutils/libdw.h>
 #include <elfutils/libdwelf.h>
-#include <fcntl.h>
 #include <gelf.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
+#include <utility>
 
 #include "model/function_names.h"
 
@@ -67,24 +67,13 @@ struct SymbolFile::Impl {
     Dwarf_Off unit;
   };
 
-  // An int that closes itself.
-  struct File {
-    explicit File(int fd) : fd(fd) {}
-    ~File() {
-      if (fd >= 0) close(fd);
-    }
-    File(const File&) = delete;
-    File& operator=(const File&) = delete;
-    int fd;
-  };
-
-  explicit Impl(int fd) : file(fd) {}
+  explicit Impl(RegularFile file) : file(std::move(file)) {}
   ~Impl() {
     if (dwarf) dwarf_end(dwarf);
     if (elf) elf_end(elf);
   }
 
-  File file;
+  RegularFile file;
   Elf* elf = nullptr;
   Dwarf* dwarf = nullptr;
   std::string build_id;
@@ -103,45 +92,39 @@ struct SymbolFile::Impl {
 SymbolFile::SymbolFile() = default;
 SymbolFile::~SymbolFile() = default;
 
-std::unique_ptr<SymbolFile> SymbolFile::open(const std::string& path) {
+std::unique_ptr<SymbolFile> SymbolFile::open(RegularFile file) {
+  char magic[SELFMAG] = {};
+  if (!file || pread(file.fd(), magic, SELFMAG, 0) != SELFMAG || std::memcmp(magic, ELFMAG, SELFMAG) != 0) {
+    return nullptr;
+  }
   elf_version(EV_CURRENT);
-  int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-  if (fd < 0) return nullptr;
-  auto impl = std::make_unique<Impl>(fd);
-  struct stat status;
-  if (fstat(fd, &status) != 0 || !S_ISREG(status.st_mode)) return nullptr;
-  impl->elf = elf_begin(fd, ELF_C_READ_MMAP, nullptr);
+  auto impl = std::make_unique<Impl>(std::move(file));
+  impl->elf = elf_begin(impl->file.fd(), ELF_C_READ_MMAP, nullptr);
   if (!impl->elf || elf_kind(impl->elf) != ELF_K_ELF) return nullptr;
   const void* id = nullptr;
   ssize_t size = dwelf_elf_gnu_build_id(impl->elf, &id);
   if (size > 0) impl->build_id = hex(static_cast<const unsigned char*>(id), size_t(size));
-  impl->dwarf = dwarf_begin_elf(impl->elf, DWARF_C_READ, nullptr);
-  Elf_Scn* section = nullptr;
-  while ((section = elf_nextscn(impl->elf, section))) {
-    GElf_Shdr header;
-    if (gelf_getshdr(section, &header) && header.sh_type == SHT_SYMTAB) impl->full_table = true;
-  }
   auto out = std::unique_ptr<SymbolFile>(new SymbolFile);
   out->impl_ = std::move(impl);
   return out;
 }
 
 const std::string& SymbolFile::build_id() const { return impl_->build_id; }
-bool SymbolFile::has_symbols() const { return impl_->full_table; }
-bool SymbolFile::has_dwarf() const {
-  Dwarf_CU* unit = nullptr;
-  return impl_->dwarf && dwarf_get_units(impl_->dwarf, nullptr, &unit, nullptr, nullptr, nullptr, nullptr) == 0;
-}
 
 void SymbolFile::Impl::index() {
   if (indexed) return;
   indexed = true;
+  dwarf = dwarf_begin_elf(elf, DWARF_C_READ, nullptr);
   index_symbols();
   index_units();
 }
 
 void SymbolFile::Impl::index_symbols() {
   Elf_Scn* section = nullptr;
+  while ((section = elf_nextscn(elf, section))) {
+    GElf_Shdr header;
+    if (gelf_getshdr(section, &header) && header.sh_type == SHT_SYMTAB) full_table = true;
+  }
   while ((section = elf_nextscn(elf, section))) {
     GElf_Shdr header;
     if (!gelf_getshdr(section, &header) || (header.sh_type != SHT_SYMTAB && header.sh_type != SHT_DYNSYM)) continue;

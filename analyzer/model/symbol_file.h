@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "model/regular_file.h"
+
 namespace tensorscope::model {
 
 // What one address stands for; an address inside inlined functions is several of these, innermost first.
@@ -20,13 +22,11 @@ struct CodePlace {
 
 class SymbolFile {
  public:
-  // Null where the path is no readable ELF file.
-  static std::unique_ptr<SymbolFile> open(const std::string& path);
+  // Null where it is no ELF file. Until look_up() nothing of it is read but its headers and the build-id.
+  static std::unique_ptr<SymbolFile> open(RegularFile file);
   ~SymbolFile();
 
   const std::string& build_id() const;  // hex, "" where it has none
-  bool has_dwarf() const;
-  bool has_symbols() const;  // a full symbol table, not just the dynamic one
   // `address` as in the file's own symbol table; inside the instruction that is meant (a return address less one).
   std::vector<CodePlace> look_up(uint64_t address);
 

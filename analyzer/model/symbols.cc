@@ -15,13 +15,17 @@ namespace {
 
 std::string file_name(const std::string& path) { return path.substr(path.rfind('/') + 1); }
 
+std::vector<std::string> source_folders(const SymbolOptions& options) {
+  std::vector<std::string> folders = options.source_folders;
+  if (!options.sysroot.empty()) folders.push_back(options.sysroot);
+  return folders;
+}
+
 }  // namespace
 
 struct Symbols::Impl {
   Impl(const Dump& dump, const SymbolOptions& options)
-      : dump(dump),
-        symbols(dump, options),
-        sources(options.sysroot, dump.process.working_directory, dump.process.start_unix_ns) {}
+      : dump(dump), symbols(dump, options), sources(dump, source_folders(options)) {}
 
   const Dump& dump;
   NativeSymbols symbols;
@@ -158,6 +162,12 @@ void Symbols::prefetch(const std::vector<uint32_t>& native_leaves) {
   impl_->symbols.save();
 }
 
-std::vector<std::string> Symbols::notes() const { return impl_->symbols.notes(); }
+std::vector<std::string> Symbols::notes() const {
+  std::vector<std::string> out = impl_->symbols.notes();
+  for (std::string& note : impl_->sources.notes()) out.push_back(std::move(note));
+  return out;
+}
+
+SymbolCheck Symbols::check() { return impl_->symbols.check(); }
 
 }  // namespace tensorscope::model

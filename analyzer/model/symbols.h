@@ -10,10 +10,17 @@
 namespace tensorscope::model {
 
 struct SymbolOptions {
-  std::string sysroot;                  // prefix for module paths and source files
-  std::vector<std::string> debug_dirs;  // searched for .build-id/xx/yyyy.debug before the system's
-  bool use_cache = true;                // $XDG_CACHE_HOME/tensorscope or ~/.cache/tensorscope
-  bool native = true;                   // false: do not resolve, frames keep module and address
+  std::string sysroot;                      // folder that stands for / of the target: for objects and source files
+  std::vector<std::string> source_folders;  // where source files may be looked for
+  std::vector<std::string> debug_dirs;      // searched for .build-id/xx/yyyy.debug before the system's
+  bool use_cache = true;                    // $XDG_CACHE_HOME/tensorscope or ~/.cache/tensorscope
+  bool native = true;                       // false: do not resolve, frames keep module and address
+};
+
+// Which objects with frames of the dump are on this machine.
+struct SymbolCheck {
+  size_t wanted = 0, found = 0;
+  std::vector<std::string> notes;  // one sentence for each that was not found, and why
 };
 
 class Symbols {
@@ -36,12 +43,15 @@ class Symbols {
   Frame headline(const Site& site);
   // The nn.Module path of a site: innermost named module frame, "" where none.
   std::string module_path(const Site& site) const;
-  // The source line of a frame, trimmed; "" where the file cannot be read or changed since the process started.
+  // The source line of a frame, trimmed and fit for a terminal; "" where it is not known (source_lines.h).
   std::string source_line(const Frame& frame);
   // Resolves all given native leaves at once, which is faster than one by one, and saves the cache.
   void prefetch(const std::vector<uint32_t>& native_leaves);
-  // One sentence for each object of which something was resolved in vain: not on this machine, or changed since.
+  // One sentence for each object of which something was resolved in vain, and for each source file that was not
+  // believed.
   std::vector<std::string> notes() const;
+  // Looks for every object that a native frame lies in; resolves nothing.
+  SymbolCheck check();
 
  private:
   struct Impl;

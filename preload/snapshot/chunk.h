@@ -14,8 +14,8 @@ class Chunk {
   explicit Chunk(uint32_t type, size_t expected_bytes = 4096) : builder_(expected_bytes), type_(type) {}
 
   flatbuffers::FlatBufferBuilder& builder() { return builder_; }
-  flatbuffers::Offset<flatbuffers::String> string(const char* text) {
-    const size_t length = strlen(text);
+  flatbuffers::Offset<flatbuffers::String> string(const char* text) { return string(text, strlen(text)); }
+  flatbuffers::Offset<flatbuffers::String> string(const char* text, size_t length) {
     return is_utf8(text, length) ? builder_.CreateString(text, length) : builder_.CreateString(as_utf8(text, length));
   }
   flatbuffers::Offset<flatbuffers::String> string(const std::string& text) { return string(text.c_str()); }

@@ -23,6 +23,7 @@
 #include "snapshot/process_chunks.h"
 #include "snapshot/process_info.h"
 #include "snapshot/references_chunk.h"
+#include "snapshot/source/source_chunk.h"
 #include "snapshot/table_chunks.h"
 #include "snapshot/tensor_rows.h"
 #include "stacks/capture.h"
@@ -193,7 +194,8 @@ void record_module_paths(const python::Names& names) {
 }
 
 // `found` outlives work that is left for want of memory.
-bool phase2(const python::SnapshotFacts& facts, Tables& tables, DumpFile& file, python::Findings& found) {
+bool phase2(const python::SnapshotFacts& facts, Tables& tables, SourceLines& sources, DumpFile& file,
+            python::Findings& found) {
   Reserve reserve;
   bool ok = false;
   const bool named = run_if_memory_lasts([&] {
@@ -215,7 +217,7 @@ bool phase2(const python::SnapshotFacts& facts, Tables& tables, DumpFile& file, 
     }
     record_module_paths(found.names);
     ok = ok && write_device_memory(tables.view, found.allocator, tables.driver, file);
-    ok = ok && write_coverage(file) && write_end(file);
+    ok = ok && sources.write(file) && write_coverage(file) && write_end(file);
   });
   if (!ended) say(kNoMemory);
   return ended && ok;
@@ -326,6 +328,7 @@ bool write_whole_dump(const DumpRequest& request, DumpFile& file, char (&directo
   python::SnapshotFacts snapshot;
   DumpFacts facts = {request.reason, request.detail, g_written + 1, request.requested_ns, request.failure, {}};
   Tables tables;
+  SourceLines sources;
   Graph graph;
   python::Findings found;
   const auto look = [&] {
@@ -333,9 +336,13 @@ bool write_whole_dump(const DumpRequest& request, DumpFile& file, char (&directo
     int8_t devices[DriverAnswers::kMostDevices];
     snapshot.devices = used_cuda_devices(tables.view, devices) > 0 && !may_lock_the_allocator(request);
     snapshot.graph = std::make_shared<GraphSeeds>(std::move(graph.seeds));
-    return phase2(snapshot, tables, file, found);
+    return phase2(snapshot, tables, sources, file, found);
   };
-  if (!file.open(directory, name) || !phase1(request, facts, tables, file, summary) ||
+  const auto start_sources = [&] {
+    sources.start(tables.view, request.failure != nullptr ? request.failure->site : 0, tables.cupti);
+    return true;
+  };
+  if (!file.open(directory, name) || !phase1(request, facts, tables, file, summary) || !start_sources() ||
       !graph_phase(tables, file, graph) || !look() || !name_file(file, base, name)) {
     if (file.error() != 0) say("no dump in %s: cannot %s: %s", directory, file.failed(), strerror(file.error()));
     if (short_report_wanted(request)) print_short_report(request, tables, graph, found, "", "");
@@ -369,6 +376,7 @@ bool write_dump(const DumpRequest& request, char (&path)[PATH_MAX]) {
 void dump_after_fork_in_child() {
   if (g_open_file != nullptr) g_open_file->forget();
   driver_after_fork_in_child();
+  source_after_fork_in_child();
   g_open_file = nullptr;
   g_asked_for = 0;
   g_out_of_memory = g_low_memory = g_growth = 0;

@@ -103,6 +103,7 @@ void start_process_info() {
   name_program();
   read_ranks();
   read_start_time();
+  g_info.image_start_unix_ns = g_info.start_unix_ns;
   make_run_id();
 }
 

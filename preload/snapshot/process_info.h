@@ -20,7 +20,8 @@ struct ProcessInfo {
   int world_size = -1;
   uint64_t start_unix_ns = 0;
   uint64_t start_ns = 0;
-  char program[NAME_MAX + 1] = "";  // what a person calls it (program_name.h)
+  uint64_t image_start_unix_ns = 0;  // of the first process of this program: a forked child keeps its parent's
+  char program[NAME_MAX + 1] = "";   // what a person calls it (program_name.h)
   char executable[PATH_MAX] = "";
   char directory[PATH_MAX] = "";  // working directory at activation
   char host[65] = "";

@@ -36,6 +36,8 @@ const char* subject_name(Subject subject) {
       return "native stacks";
     case Subject::python_stacks:
       return "Python stacks";
+    case Subject::source_lines:
+      return "source lines";
     case Subject::module_paths:
       return "module paths";
     case Subject::module_outputs:

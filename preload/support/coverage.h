@@ -25,6 +25,7 @@ enum class Subject : uint8_t {
   launches,        // kernels and copies, by CUPTI, where asked for
   native_stacks,
   python_stacks,
+  source_lines,    // text of the lines of Python frames, read at each dump
   module_paths,    // which nn.Module a frame belongs to, named in phase 2
   module_outputs,  // what modules' calls returned, where asked for
   signal_trigger,

@@ -78,6 +78,8 @@ DumpBuilder sample(int tensors) {
   block.site = site;
   block.by_torch = true;
   builder.runtime_block(block);
+  builder.source_file({"train.py", {{3, "main()"}, {7, "loss = \xff"}}, tensorscope::dump::SourceState::read, 100, 5});
+  builder.source_file({"other.py", {}, tensorscope::dump::SourceState::changed});
   return builder;
 }
 

@@ -85,6 +85,19 @@ void check_memory(const model::Dump& dump) {
   require(dump.failure->kind <= 4 && dump.failure->limit <= 5);
 }
 
+void check_sources(const model::Dump& dump) {
+  const auto& files = dump.sources.files;
+  for (size_t i = 0; i < files.size(); i++) {
+    require(i == 0 || files[i - 1].path < files[i].path);
+    require(!files[i].path.empty() && files[i].state <= 4);
+    uint32_t last = 0;
+    for (const auto& [number, text] : files[i].lines) {
+      require(number > last && number <= INT32_MAX && text.find('\n') == text.npos);
+      last = number;
+    }
+  }
+}
+
 void check(const model::Dump& dump) {
   require(!dump.sites.empty() && !dump.threads.empty() && !dump.native_frames.empty() && !dump.python_frames.empty());
   for (size_t i = 1; i < dump.native_frames.size(); i++) require(dump.native_frames[i].parent < i);
@@ -117,6 +130,7 @@ void check(const model::Dump& dump) {
   }
   for (const auto& node : dump.nodes) require(node.site < dump.sites.size() && node.thread < dump.threads.size());
   check_graph(dump);
+  check_sources(dump);
   check_memory(dump);
 }
 
@@ -125,6 +139,12 @@ void use(const model::Dump& dump) {
   options.use_cache = false;
   options.native = false;
   model::Symbols symbols(dump, options);
+  for (const auto& frame : dump.python_frames) {
+    model::Frame shown;
+    shown.file = dump.codes[frame.code].file;
+    shown.line = frame.line;
+    for (const char c : symbols.source_line(shown)) require(uint8_t(c) >= 0x20 && c != 0x7f);
+  }
   // A deep trie makes long stacks of every frame; the export of one is enough.
   if (dump.native_frames.size() > 200 || dump.python_frames.size() > 200) return;
   const model::Holders holders(dump);
@@ -175,7 +195,7 @@ std::string wild_rows(FuzzedDataProvider& in) {
   builder.start_ns = number();
   builder.rows_per_chunk = in.ConsumeIntegralInRange<size_t>(1, 5);
   while (in.remaining_bytes() > 0) {
-    switch (in.ConsumeIntegralInRange(0, 15)) {
+    switch (in.ConsumeIntegralInRange(0, 16)) {
       case 0:
         builder.native({number()}, id());
         break;
@@ -282,6 +302,17 @@ std::string wild_rows(FuzzedDataProvider& in) {
         block.by_torch = in.ConsumeBool(), block.device_type = in.ConsumeIntegral<int8_t>();
         block.device_index = in.ConsumeIntegralInRange<int8_t>(-1, 2);
         builder.runtime_block(block);
+        break;
+      }
+      case 15: {
+        testing::SourceFileSpec file;
+        file.path = in.ConsumeRandomLengthString(20);
+        file.state = dump::SourceState(in.ConsumeIntegralInRange(0, 6));
+        file.size = number(), file.hash = number();
+        for (int n = in.ConsumeIntegralInRange(0, 4); n > 0; n--) {
+          file.lines.emplace_back(id(), in.ConsumeRandomLengthString(60));
+        }
+        builder.source_file(file);
         break;
       }
       default: {

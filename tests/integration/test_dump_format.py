@@ -22,7 +22,7 @@ SCHEMA = pathlib.Path(__file__).parents[2] / "include" / "tensorscope" / "dump.f
 ROOTS = {"PROC": "Process", "STRS": "Strings", "MODS": "Modules", "CODE": "Codes", "NATV": "NativeFrames", "PYTH": "PythonFrames",
          "SITE": "Sites", "THRD": "Threads", "TENS": "TensorRows", "ALLO": "AllocationRows", "NODE": "NodeRows", "TOTL": "Totals",
          "COVR": "Coverages", "NAME": "Names", "GRPH": "GraphRows", "REFS": "References", "CUPM": "DriverMemory",
-         "KERN": "Launches", "END!": "EndMark"}
+         "KERN": "Launches", "SRCS": "SourceLines", "END!": "EndMark"}
 KNOWS_SIZES, KNOWS_STRIDES = 1 << 0, 1 << 1
 
 

@@ -253,6 +253,7 @@ std::vector<Chunk> DumpBuilder::chunks() const {
   graph_chunks(out);
   if (has_references) out.push_back(reference_chunk());
   memory_chunks(out);
+  if (has_sources || !sources_.empty()) out.push_back(source_chunk());
   return out;
 }
 

@@ -135,6 +135,13 @@ struct RuntimeBlockSpec {
   int8_t device_type = 1, device_index = 0;
 };
 
+struct SourceFileSpec {
+  std::string path;
+  std::vector<std::pair<uint32_t, std::string>> lines{};
+  dump::SourceState state = dump::SourceState::read;
+  uint64_t size = 0, hash = 0;
+};
+
 struct Chunk {
   uint32_t type;
   std::string payload;
@@ -163,6 +170,10 @@ class DumpBuilder {
   bool names_complete = true;
   // The graph's and the references' chunks are there once something was added to them, or where these say so.
   bool has_graph = false, graph_complete = true, has_references = false, references_complete = true;
+  // The source lines' chunk is there once a file was added, or where this says so.
+  bool has_sources = false, sources_complete = true;
+  std::string sources_detail;
+  uint64_t newest_source_unix_ns = 0;
   size_t rows_per_chunk = size_t{1} << 16;
 
   uint32_t string(std::string_view text);
@@ -189,6 +200,7 @@ class DumpBuilder {
   void failure(const FailureSpec& failure) { failure_ = {failure}; }
   void device_memory(const DeviceMemorySpec& memory) { device_memory_.push_back(memory); }
   uint64_t runtime_block(const RuntimeBlockSpec& block);  // returns the serial
+  void source_file(const SourceFileSpec& file) { sources_.push_back(file); }
   dump::Site& site_counters(uint32_t site) { return sites_[site]; }
   uint64_t next_serial() { return ++serial_; }
 
@@ -205,6 +217,7 @@ class DumpBuilder {
   void graph_chunks(std::vector<Chunk>& out) const;
   Chunk reference_chunk() const;
   void memory_chunks(std::vector<Chunk>& out) const;
+  Chunk source_chunk() const;
 
   uint64_t serial_ = 0;
   std::vector<std::string> strings_;
@@ -248,6 +261,7 @@ class DumpBuilder {
   std::vector<FailureSpec> failure_;  // one or none
   std::vector<DeviceMemorySpec> device_memory_;
   std::vector<dump::RuntimeBlock> runtime_blocks_;
+  std::vector<SourceFileSpec> sources_;
 };
 
 }  // namespace tensorscope::testing

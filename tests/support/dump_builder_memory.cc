@@ -1,4 +1,4 @@
-// The part of DumpBuilder that writes what failed, devices' memory and the CUDA runtime's blocks.
+// The part of DumpBuilder that writes what failed, devices' memory, the CUDA runtime's blocks and source lines.
 #include "support/dump_builder.h"
 #include "tensorscope/dump_format.h"
 
@@ -75,6 +75,27 @@ void DumpBuilder::memory_chunks(std::vector<Chunk>& out) const {
     const auto rows = fbb.CreateVectorOfStructs(runtime_blocks_.data() + first, count);
     out.push_back(chunk_of(dump::kRuntimeBlocks, fbb, dump::CreateRuntimeBlocks(fbb, rows)));
   }
+}
+
+Chunk DumpBuilder::source_chunk() const {
+  FlatBufferBuilder fbb;
+  std::vector<flatbuffers::Offset<dump::SourceFile>> files;
+  for (const SourceFileSpec& file : sources_) {
+    std::vector<uint32_t> numbers;
+    std::vector<std::string> texts;
+    for (const auto& [number, text] : file.lines) {
+      numbers.push_back(number);
+      texts.push_back(text);
+    }
+    const auto path = fbb.CreateString(file.path);
+    const auto lines = fbb.CreateVector(numbers);
+    const auto values = fbb.CreateVectorOfStrings(texts);
+    files.push_back(dump::CreateSourceFile(fbb, path, file.state, file.size, file.hash, lines, values));
+  }
+  const auto detail = fbb.CreateString(sources_detail);
+  const auto rows = fbb.CreateVector(files);
+  return chunk_of(dump::kSourceLines, fbb,
+                  dump::CreateSourceLines(fbb, sources_complete, detail, newest_source_unix_ns, rows));
 }
 
 }  // namespace tensorscope::testing

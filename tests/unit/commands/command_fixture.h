@@ -3,7 +3,6 @@
 
 #include <gtest/gtest.h>
 
-#include <chrono>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -41,20 +40,6 @@ class CommandTest : public ::testing::Test {
   void TearDown() override {
     std::filesystem::current_path(before_);
     std::filesystem::remove_all(directory_);
-  }
-
-  // The program's source, older than its dumps, so that reports may quote it.
-  void write_source() {
-    std::ofstream source("train.py");
-    for (int line = 1; line <= 95; ++line) {
-      source << (line == 57   ? "    losses.append(criterion(out, y))"
-                 : line == 73 ? "    optimizer.step()"
-                              : "")
-             << "\n";
-    }
-    source.close();
-    std::filesystem::last_write_time("train.py",
-                                     std::filesystem::file_time_type::clock::now() - std::chrono::years(20));
   }
 
   std::filesystem::path directory_;

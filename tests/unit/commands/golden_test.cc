@@ -16,7 +16,6 @@ class GoldenTest : public GoldenFixture {
  protected:
   void SetUp() override {
     CommandTest::SetUp();
-    write_source();
     for (int minute : {1, 2, 3}) {
       training_dump(minute, directory_.string()).write("train.4242." + std::to_string(minute) + ".tscope");
       leaking_dump(minute, directory_.string()).write("leak." + std::to_string(minute) + ".tscope");

@@ -19,6 +19,7 @@ class Trainer {
  public:
   Trainer(int steps, const std::string& directory) : directory_(directory) {
     builder_.working_directory = directory;
+    add_source_lines(builder_, directory);
     builder_.run_id = "run-held";
     builder_.dump_number = uint32_t(steps);
     builder_.dump_ns = builder_.start_ns + uint64_t(steps) * 10 * kSecond;

@@ -1,5 +1,6 @@
 #include "leak_dumps.h"
 
+#include "sample_dumps.h"
 #include "unit/model/leaks/scene.h"
 
 namespace tensorscope::testing {
@@ -38,6 +39,7 @@ DumpBuilder leaking_dump(int minute, const std::string& directory) {
   Scene scene(minute * 10);
   DumpBuilder& builder = scene.builder;
   builder.working_directory = directory;
+  add_source_lines(builder, directory);
   builder.dump_number = uint32_t(minute);
   builder.dump_ns = builder.start_ns + uint64_t(minute) * 60'000'000'000;
   builder.run_id = "run-leaks";

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "sample_dumps.h"
 #include "support/sample_values.h"
 
 namespace tensorscope::testing {
@@ -16,6 +17,7 @@ class GpuProgram {
  public:
   GpuProgram(int step, const std::string& directory, bool failed) : directory_(directory) {
     builder_.working_directory = directory;
+    add_source_lines(builder_, directory);
     builder_.run_id = "run-gpu";
     builder_.torch_version = "2.14.1+cu130";
     builder_.dump_number = uint32_t(step);

@@ -19,7 +19,6 @@ class OomTest : public GoldenFixture {
  protected:
   void SetUp() override {
     CommandTest::SetUp();
-    write_source();
     const std::string directory = directory_.string();
     gpu_dump(1, directory, false).write("gpu.1.tscope");
     gpu_dump(3, directory).write("gpu.oom.tscope");

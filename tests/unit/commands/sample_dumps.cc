@@ -95,9 +95,14 @@ void add_layer(DumpBuilder& builder, Program& program, int64_t width, uint32_t s
 
 }  // namespace
 
+void add_source_lines(DumpBuilder& builder, const std::string& directory) {
+  builder.source_file({directory + "/train.py", {{57, "losses.append(criterion(out, y))"}, {73, "optimizer.step()"}}});
+}
+
 DumpBuilder training_dump(int minute, const std::string& directory) {
   DumpBuilder builder;
   builder.working_directory = directory;
+  add_source_lines(builder, directory);
   builder.dump_number = uint32_t(minute);
   builder.dump_ns = builder.start_ns + uint64_t(minute) * 60 * kSecond;
   builder.rank = 0;
@@ -282,6 +287,8 @@ DumpBuilder hostile_dump() {
   builder.module({"/lib/" + evil, 0x1000, 0x1000, 0x2000, {1}});
   builder.module_name(0x1000, evil, evil);
   uint32_t site = builder.site(builder.native({0x1100}), builder.python({{"/" + evil + ".py", evil, 3, true, 0x1000}}));
+  builder.source_file({"/" + evil + ".py", {{3, "x\033]0;owned\007\033[2J\ry\u202ez\x9b\xff"}}});
+  builder.source_file({evil, {}, dump::SourceState::changed});
   Program program(builder);
   TensorSpec spec = spec_of({4}, site);
   spec.class_name = spec.grad_fn_name = spec.note = evil;

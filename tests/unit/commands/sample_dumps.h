@@ -7,6 +7,9 @@
 
 namespace tensorscope::testing {
 
+// The lines of the program that its dumps bring along.
+void add_source_lines(DumpBuilder& builder, const std::string& directory);
+
 // One run at three moments a minute apart (1, 2, 3). A model of two linear layers with gradients and Adam's state;
 // losses with their graphs kept in a list (32 more a minute: the leak); a batch that comes and goes, with two views; a
 // numpy array, a shared-memory batch, a sparse and a meta tensor; a block in no tensor and a block with an unused end.

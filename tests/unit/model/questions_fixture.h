@@ -18,7 +18,7 @@ struct Asked {
   explicit Asked(const DumpBuilder& builder, model::Filter filter = {})
       : bytes(builder.bytes()),
         dump(model::read_dump_bytes(bytes.data(), bytes.size(), "test")),
-        symbols(dump, {.sysroot = {}, .debug_dirs = {}, .use_cache = false, .native = false}),
+        symbols(dump, {.sysroot = {}, .source_folders = {}, .debug_dirs = {}, .use_cache = false, .native = false}),
         places(dump, symbols),
         accounts(dump),
         holders(dump),

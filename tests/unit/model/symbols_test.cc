@@ -44,7 +44,7 @@ class SymbolsTest : public ::testing::Test {
     self_ = std::filesystem::read_symlink("/proc/self/exe");
     dl_iterate_phdr(&add_self, &dump_);
     dump_.modules[0].path = self_;
-    dump_.modules[0].build_id = SymbolFile::open(self_)->build_id();
+    dump_.modules[0].build_id = SymbolFile::open(RegularFile::open(self_))->build_id();
     address_ = symbols_test_target::outer_caller();
     dump_.native_frames = {{0, 0}, {address_, 0}};
     dump_.python_frames.resize(1);
@@ -159,6 +159,51 @@ TEST_F(SymbolsTest, SysrootAndDebugDirectories) {
   EXPECT_EQ(Symbols(dump_, options).native(1).back().function, "symbols_test_target::outer_caller");
 }
 
+// Without a build-id nothing tells whether a file is the object: a dump from elsewhere must not choose what is opened.
+TEST_F(SymbolsTest, AnObjectWithoutABuildIdNeedsASysroot) {
+  dump_.modules[0].path = directory_ / "bare";
+  dump_.modules[0].build_id = "";
+  const std::string command =
+      "objcopy --remove-section=.note.gnu.build-id '" + self_ + "' '" + dump_.modules[0].path + "'";
+  ASSERT_EQ(std::system(command.c_str()), 0);
+  SymbolOptions options;
+  options.use_cache = false;
+  Symbols symbols(dump_, options);
+  EXPECT_EQ(symbols.native(1).back().function, "");
+  EXPECT_THAT(symbols.notes(), ElementsAre(HasSubstr("has no build-id")));
+  options.sysroot = "/";
+  EXPECT_EQ(Symbols(dump_, options).native(1).back().function, "symbols_test_target::outer_caller");
+}
+
+TEST_F(SymbolsTest, TheSysrootsLinksStayInsideOfIt) {
+  std::filesystem::create_directories(directory_ / "root/usr");
+  std::filesystem::copy_file(self_, directory_ / "root/usr/program");
+  std::filesystem::create_symlink("/usr", directory_ / "root/opt");
+  std::filesystem::create_symlink(self_, directory_ / "root/outside");
+  SymbolOptions options;
+  options.use_cache = false;
+  options.sysroot = directory_ / "root";
+  auto function = [&](const std::string& path) {
+    dump_.modules[0].path = path;
+    return Symbols(dump_, options).native(1).back().function;
+  };
+  EXPECT_EQ(function("/opt/program"), "symbols_test_target::outer_caller");
+  EXPECT_EQ(function("/../../usr/program"), "symbols_test_target::outer_caller");
+  EXPECT_EQ(function("/outside"), "");
+  EXPECT_EQ(function("/../.." + self_), "");
+}
+
+TEST_F(SymbolsTest, WhatIsHereIsToldWithoutResolving) {
+  Symbols here(dump_, {});
+  EXPECT_EQ(here.check().wanted, 1u);
+  EXPECT_EQ(here.check().found, 1u);
+  EXPECT_THAT(here.check().notes, IsEmpty());
+  dump_.modules[0].path = "/dev/zero";
+  const SymbolCheck elsewhere = Symbols(dump_, {}).check();
+  EXPECT_EQ(elsewhere.found, 0u);
+  EXPECT_THAT(elsewhere.notes, ElementsAre(HasSubstr("/dev/zero is not on this machine")));
+}
+
 TEST_F(SymbolsTest, AddressesOutsideEveryObject) {
   dump_.native_frames.push_back({0, 1});
   dump_.native_frames.push_back({0x10, 2});
@@ -181,11 +226,13 @@ TEST_F(SymbolsTest, NothingIsResolvedWhereNotAsked) {
 }
 
 TEST_F(SymbolsTest, FilesThatAreNoObject) {
-  EXPECT_EQ(SymbolFile::open("/dev/null"), nullptr);
-  EXPECT_EQ(SymbolFile::open("/nonexistent"), nullptr);
-  EXPECT_EQ(SymbolFile::open(directory_), nullptr);
+  for (const std::string path :
+       {"/dev/null", "/nonexistent", directory_.c_str(), "/proc/self/maps", "/sys/kernel/mm"}) {
+    EXPECT_FALSE(RegularFile::open(path)) << path;
+  }
+  EXPECT_EQ(SymbolFile::open(RegularFile()), nullptr);
   std::ofstream(directory_ / "text") << "no ELF";
-  EXPECT_EQ(SymbolFile::open(directory_ / "text"), nullptr);
+  EXPECT_EQ(SymbolFile::open(RegularFile::open(directory_ / "text")), nullptr);
 }
 
 // ---- Python frames and headlines -----------------------------------------------------------------------------------

@@ -79,7 +79,7 @@ class MemoryVizTest : public ::testing::Test {
     dump.device_memory = devices_;
     dump.runtime_blocks = runtime_;
     dump.failure = failure_;
-    model::Symbols symbols(dump, {.sysroot = {}, .debug_dirs = {}, .use_cache = false, .native = false});
+    model::Symbols symbols(dump, {.sysroot = {}, .source_folders = {}, .debug_dirs = {}, .use_cache = false, .native = false});
     std::ostringstream out;
     export_memory_viz(dump, symbols, out, options_);
     return out.str();

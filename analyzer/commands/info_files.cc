@@ -1,0 +1,72 @@
+#include "commands/info_files.h"
+
+#include <fmt/format.h>
+
+#include "dump_generated.h"
+#include "render/text.h"
+#include "render/units.h"
+
+namespace tensorscope::commands {
+
+namespace {
+
+std::string names_of_source_files(const model::Dump& dump, dump::SourceState state) {
+  constexpr size_t kShown = 3;
+  std::string text;
+  size_t files = 0;
+  for (const model::SourceFile& file : dump.sources.files) {
+    if (file.state != int(state)) continue;
+    if (files++ < kShown) text += (text.empty() ? "" : ", ") + file.path.substr(file.path.rfind('/') + 1);
+  }
+  return files > kShown ? fmt::format("{} and {} more", text, files - kShown) : text;
+}
+
+const char* source_state_words(dump::SourceState state) {
+  switch (state) {
+    case dump::SourceState::read:
+      return "";
+    case dump::SourceState::changed:
+      return "changed after the process started";
+    case dump::SourceState::unreadable:
+      return "unreadable";
+    case dump::SourceState::too_large:
+      return "too large";
+    case dump::SourceState::left_out:
+      return "left out";
+  }
+  return "";
+}
+
+}  // namespace
+
+size_t source_line_count(const model::Dump& dump) {
+  size_t lines = 0;
+  for (const model::SourceFile& file : dump.sources.files) lines += file.lines.size();
+  return lines;
+}
+
+std::string source_words(const model::Dump& dump) {
+  if (!dump.sources.present) return "none in this dump";
+  std::string text = render::counted(dump.sources.files.size(), "file");
+  for (const dump::SourceState state : dump::EnumValuesSourceState()) {
+    const std::string names = *source_state_words(state) ? names_of_source_files(dump, state) : "";
+    if (!names.empty()) text += fmt::format("; {}: {}", source_state_words(state), names);
+  }
+  if (!dump.sources.complete && !dump.sources.detail.empty()) text += "; not complete: " + dump.sources.detail;
+  return text;
+}
+
+std::string symbols_text(model::Symbols& symbols, const render::Terminal& terminal) {
+  const model::SymbolCheck check = symbols.check();
+  if (check.wanted == 0) return "  no native frames\n";
+  std::string text = render::wrap(fmt::format("  {} of {} with native frames found on this machine, by build-id",
+                                              render::count(check.found), render::counted(check.wanted, "object")),
+                                  terminal.width, 2) +
+                     "\n";
+  for (const std::string& note : check.notes) {
+    text += terminal.styled(render::Style::warning, render::wrap("  " + render::clean(note), terminal.width, 4)) + "\n";
+  }
+  return text;
+}
+
+}  // namespace tensorscope::commands

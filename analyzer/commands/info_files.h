@@ -1,0 +1,18 @@
+// What `info` says of files: source lines that the dump brings along, and objects that are found on this machine.
+#pragma once
+
+#include <string>
+
+#include "model/dump.h"
+#include "model/symbols.h"
+#include "render/terminal.h"
+
+namespace tensorscope::commands {
+
+size_t source_line_count(const model::Dump& dump);
+// "12 files; changed after the process started: train.py"
+std::string source_words(const model::Dump& dump);
+// How many objects with native frames were found here, and a line for each that was not, and why.
+std::string symbols_text(model::Symbols& symbols, const render::Terminal& terminal);
+
+}  // namespace tensorscope::commands

@@ -1,0 +1,60 @@
+// The part of RowCollector that reads source lines.
+#include <algorithm>
+#include <climits>
+
+#include "dump_generated.h"
+#include "model/row_collector_verify.h"
+
+namespace tensorscope::model {
+
+namespace {
+constexpr size_t kMostSourceText = 1200;  // 400 bytes of a file; one that is no UTF-8 becomes three
+}  // namespace
+
+void RowCollector::add_source_file(const dump::SourceFile& row) {
+  if (!row.path() || row.path()->size() == 0) return count("source files without a name");
+  SourceFile file;
+  file.path = charged(row.path()->string_view());
+  file.state = int(row.state());
+  if (row.state() > dump::SourceState::MAX) {
+    count("source files in a state that cannot be");
+    file.state = int(dump::SourceState::unreadable);
+  }
+  file.size = row.size();
+  file.hash = row.hash();
+  const size_t numbers = row.numbers() ? row.numbers()->size() : 0, texts = row.texts() ? row.texts()->size() : 0;
+  if (numbers != texts) count("source lines without a number or a text");
+  uint32_t last = 0;
+  for (uint32_t i = 0; i < std::min(numbers, texts); i++) {
+    const uint32_t number = row.numbers()->Get(i);
+    const std::string_view text = row.texts()->Get(i)->string_view();
+    if (number <= last || number > INT_MAX || text.size() > kMostSourceText || text.find('\n') != text.npos) {
+      count("source lines that cannot be");
+      continue;
+    }
+    last = number;
+    file.lines.emplace_back(number, charged(text));
+  }
+  dump_.sources.files.push_back(std::move(file));
+}
+
+void RowCollector::add_sources(const ChunkView& chunk) {
+  if (!first_of_its_kind(chunk)) return;
+  const auto* in = verified<dump::SourceLines>(chunk);
+  if (!in) return;
+  Sources& out = dump_.sources;
+  out.present = true;
+  out.complete = in->complete();
+  if (in->detail()) out.detail = charged(in->detail()->string_view());
+  out.newest_unix_ns = in->newest_unix_ns();
+  if (!in->files()) return;
+  for (const dump::SourceFile* row : *in->files()) add_source_file(*row);
+  const auto by_path = [](const SourceFile& a, const SourceFile& b) { return a.path < b.path; };
+  std::stable_sort(out.files.begin(), out.files.end(), by_path);
+  const auto same = [](const SourceFile& a, const SourceFile& b) { return a.path == b.path; };
+  const auto twice = std::unique(out.files.begin(), out.files.end(), same);
+  if (twice != out.files.end()) count("source files listed twice", uint64_t(out.files.end() - twice));
+  out.files.erase(twice, out.files.end());
+}
+
+}  // namespace tensorscope::model
