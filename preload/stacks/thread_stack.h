@@ -26,7 +26,7 @@ struct ThreadStack {
   struct FreshFrame {
     FrameState state;
     uint8_t bp_words;  // 0: RBP is the caller's
-    bool from_bp, realigned;
+    bool from_bp, realigned, guessed;
   } fresh[kMaxFrames];
 
   FrameCache cache;

@@ -1,10 +1,12 @@
 // NVML (libnvidia-ml.so.1): which processes hold how much of a device. torch asks it when an allocation fails, and
 // expandable segments of torch 2.14.1 call through null pointers where it is missing. Signatures and numbers:
 // nvml.h 13.0.
+#include <fcntl.h>
 #include <unistd.h>
 
 #include <cstdio>
 #include <cstring>
+#include <mutex>
 
 #include "fake_device.h"
 
@@ -25,6 +27,8 @@ struct Process2 {  // nvmlProcessInfo_v2_t, also of the calls that end in _v3
   unsigned gpu_instance, compute_instance;
 };
 
+std::mutex lock;
+int starts = 0, device_file = -1;
 int handles[kMaxDevices];  // a device's handle is the address of its element
 
 template <typename Process>
@@ -49,8 +53,17 @@ int processes(void* handle, unsigned* count, Process* out) {
 
 }  // namespace
 
-FAKE_CUDA_API int nvmlInit_v2() { return success; }
-FAKE_CUDA_API int nvmlShutdown() { return success; }
+// As the real one, it holds descriptors of the devices from the first start to the last stop.
+FAKE_CUDA_API int nvmlInit_v2() {
+  const std::lock_guard guard(lock);
+  if (starts++ == 0) device_file = open("/dev/null", O_RDWR | O_CLOEXEC);
+  return success;
+}
+FAKE_CUDA_API int nvmlShutdown() {
+  const std::lock_guard guard(lock);
+  if (starts > 0 && --starts == 0) close(device_file);
+  return success;
+}
 FAKE_CUDA_API const char* nvmlErrorString(int error) { return error == success ? "Success" : "Not Supported"; }
 FAKE_CUDA_API int nvmlSystemGetCudaDriverVersion_v2(int* version) {
   *version = 13000;

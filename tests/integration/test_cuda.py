@@ -2,6 +2,7 @@
 dump says against what torch's allocator and the program say."""
 import pytest
 
+import dump_reader
 import harness
 
 FAKE = harness.ROOT / ".cache" / "fake-cuda" / "bin" / "python"
@@ -193,6 +194,15 @@ def test_the_programs_output_is_the_same_without_the_profiler(program, fixture, 
     alone = run(program, tmp_path, preload=False, fake_cuda_devices=devices)
     assert seen.stdout == alone.stdout and "allocated_bytes.all.current" in alone.stdout
     assert without_our_lines(seen.stderr) == without_our_lines(alone.stderr)
+
+
+def test_no_descriptor_is_kept(tmp_path):
+    """Nor by NVML, which is asked at each dump and holds descriptors of the devices between start and stop."""
+    without = harness.run("descriptors.py", "cuda", folder=tmp_path, preload=False)
+    done = harness.run("descriptors.py", "cuda", folder=tmp_path, quiet=1, oom_report=0)
+    assert (done.returncode, done.stdout) == (0, without.stdout), done.stderr
+    (device,) = dump_reader.device_memory(harness.dumps(tmp_path)[0]).values()
+    assert device.driver_detail == "" and device.total > 0  # NVML was asked
 
 
 def test_caught_failures_print_the_same_without_the_profiler(harder, tmp_path):

@@ -285,7 +285,7 @@ def test_the_driver_hangs(tmp_path):
     """A stand-in for NVML beside the double that never answers."""
     source = tmp_path / "hangs.c"
     source.write_text('#include <unistd.h>\nint nvmlInit_v2(void) { for (;;) pause(); }\n'
-                      "int nvmlDeviceGetHandleByPciBusId_v2(void) { return 1; }\nint nvmlDeviceGetMemoryInfo(void) { return 1; }\n")
+                      "int nvmlShutdown(void) { return 0; }\nint nvmlDeviceGetHandleByPciBusId_v2(void) { return 1; }\nint nvmlDeviceGetMemoryInfo(void) { return 1; }\n")
     library = tmp_path / "libnvidia-ml.so.1"
     assert os.system(f"cc -shared -fPIC -Wl,-soname,libnvidia-ml.so.1 -o {library} {source}") == 0
     program = ("import ctypes, sys, torch, truth\nctypes.CDLL(sys.argv[1])\nkept = torch.empty(1000, device='cuda')\n"

@@ -125,6 +125,7 @@ void* DriverAnswers::run(void* argument) {
   const bool nvml = g_nvml.start();
   const Runtime runtime;
   for (size_t i = 0; i < shared->count; ++i) ask_about(runtime, nvml, shared->facts[i]);
+  if (nvml) g_nvml.stop();
   g_asking.store(false, std::memory_order_release);
   if (shared->stage.exchange(Shared::kAnswered, std::memory_order_acq_rel) == Shared::kAbandoned) {
     unmap_pages(shared, sizeof(Shared));

@@ -55,6 +55,7 @@ bool Nvml::open() {
     return false;
   }
   find(library_, init_, {"nvmlInit_v2", "nvmlInit"});
+  find(library_, shutdown_, {"nvmlShutdown"});
   find(library_, handle_, {"nvmlDeviceGetHandleByPciBusId_v2"});
   find(library_, memory_, {"nvmlDeviceGetMemoryInfo"});
   find(library_, name_, {"nvmlDeviceGetName"});
@@ -65,14 +66,13 @@ bool Nvml::open() {
 }
 
 bool Nvml::start() {
-  if (started_) return true;
   if (!open()) return false;
-  const int error = init_ && handle_ && memory_ ? init_() : -1;
+  const int error = init_ && shutdown_ && handle_ && memory_ ? init_() : -1;
   if (error != kNvmlSuccess) {
     snprintf(trouble_, sizeof trouble_, "%s cannot be used (error %d)", kNvmlLibrary, error);
     return false;
   }
-  return started_ = true;
+  return true;
 }
 
 bool Nvml::add_processes(ListProcesses list, Handle device, DriverFacts& facts) {

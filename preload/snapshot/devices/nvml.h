@@ -10,8 +10,11 @@ namespace tensorscope::snapshot {
 
 class Nvml {
  public:
-  // Opens the library where that was not done yet. False: `detail` of an answer says why.
+  // Opens the library where that was not done yet, and starts it. False: trouble() says why.
   bool start();
+  // After each successful start(): the library holds descriptors of the devices until then, and the program may close
+  // them, and get their numbers for files of its own.
+  void stop() { shutdown_(); }
   const char* trouble() const { return trouble_; }
 
   // Fills in what it can; `bus_id` as cudaDeviceGetPCIBusId writes it. False: this device is not one of NVML's, or one
@@ -35,9 +38,9 @@ class Nvml {
   bool add_processes(ListProcesses list, Handle device, DriverFacts& facts);
 
   void* library_ = nullptr;
-  bool started_ = false;
   char trouble_[128] = "";
   int (*init_)() = nullptr;
+  int (*shutdown_)() = nullptr;
   int (*handle_)(const char*, Handle*) = nullptr;
   int (*memory_)(Handle, Memory*) = nullptr;
   int (*name_)(Handle, char*, unsigned) = nullptr;

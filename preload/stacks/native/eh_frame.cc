@@ -60,30 +60,17 @@ bool read_pointer(ByteReader& in, uint8_t encoding, uint64_t header, uint64_t& v
 
 // The description (FDE) of the function around `address`, by the sorted table of .eh_frame_hdr; null: none.
 const uint8_t* find_description(const UnwindSection& section, uint64_t address) {
-  constexpr uint8_t kSignedFourFromHeader = 0x3b;  // what every linker writes
+  UnwindTable table;
+  if (!find_unwind_table(section, table)) return nullptr;
   const auto header = reinterpret_cast<uint64_t>(section.header);
-  if (header < section.begin || header + 12 > section.end) return nullptr;
-  ByteReader in(section.header, section.end - header);
-  const uint8_t version = in.fixed<uint8_t>(), frame_encoding = in.fixed<uint8_t>();
-  const uint8_t count_encoding = in.fixed<uint8_t>(), table_encoding = in.fixed<uint8_t>();
-  uint64_t frames = 0, count = 0;
-  if (version != 1 || table_encoding != kSignedFourFromHeader || count_encoding == kOmit) return nullptr;
-  if (!read_pointer(in, frame_encoding, header, frames)) return nullptr;
-  if (!read_pointer(in, count_encoding, header, count)) return nullptr;
-  struct Entry {
-    int32_t begin;
-    int32_t description;
-  };
-  const auto* entries = reinterpret_cast<const Entry*>(in.position());
-  if (count == 0 || count > (section.end - reinterpret_cast<uint64_t>(entries)) / sizeof(Entry)) return nullptr;
   const int64_t wanted = int64_t(address - header);
-  if (wanted < entries[0].begin) return nullptr;
-  size_t low = 0, high = count;  // entries[low].begin <= wanted < entries[high].begin
+  if (wanted < table.entries[0].begin) return nullptr;
+  size_t low = 0, high = table.count;  // entries[low].begin <= wanted < entries[high].begin
   while (high - low > 1) {
     const size_t middle = low + (high - low) / 2;
-    (entries[middle].begin <= wanted ? low : high) = middle;
+    (table.entries[middle].begin <= wanted ? low : high) = middle;
   }
-  const uint64_t description = header + int64_t{entries[low].description};
+  const uint64_t description = header + int64_t{table.entries[low].description};
   if (description < section.begin || description >= section.end) return nullptr;
   return reinterpret_cast<const uint8_t*>(description);
 }
@@ -151,10 +138,28 @@ bool read_common(const uint8_t* at, const UnwindSection& section, Common& common
 
 }  // namespace
 
+bool find_unwind_table(const UnwindSection& section, UnwindTable& table) {
+  constexpr uint8_t kSignedFourFromHeader = 0x3b;  // what every linker writes
+  const auto header = reinterpret_cast<uint64_t>(section.header);
+  if (header < section.begin || header + 12 > section.end) return false;
+  ByteReader in(section.header, section.end - header);
+  const uint8_t version = in.fixed<uint8_t>(), frame_encoding = in.fixed<uint8_t>();
+  const uint8_t count_encoding = in.fixed<uint8_t>(), table_encoding = in.fixed<uint8_t>();
+  uint64_t frames = 0, count = 0;
+  if (version != 1 || table_encoding != kSignedFourFromHeader || count_encoding == kOmit) return false;
+  if (!read_pointer(in, frame_encoding, header, frames)) return false;
+  if (!read_pointer(in, count_encoding, header, count)) return false;
+  const auto* entries = reinterpret_cast<const UnwindTable::Entry*>(in.position());
+  if (count == 0 || count > (section.end - reinterpret_cast<uint64_t>(entries)) / sizeof *entries) return false;
+  table = {entries, count};
+  return true;
+}
+
 UnwindRule read_unwind_rule(const UnwindSection& section, uint64_t call_address) {
   const uint8_t* description = section.header == nullptr ? nullptr : find_description(section, call_address);
   ByteReader in;
-  if (description == nullptr || !read_record(description, section.end, in)) return UnwindRule::odd();
+  if (description == nullptr) return UnwindRule::guess();
+  if (!read_record(description, section.end, in)) return UnwindRule::odd();
   const auto common_field = reinterpret_cast<uint64_t>(in.position());
   const uint64_t common_at = common_field - in.fixed<uint32_t>();
   if (common_at < section.begin || common_at >= common_field) return UnwindRule::odd();
@@ -166,7 +171,7 @@ UnwindRule read_unwind_rule(const UnwindSection& section, uint64_t call_address)
   if (!read_pointer(in, common.pointer_encoding, 0, begin) || !read_value(in, common.pointer_encoding, size)) {
     return UnwindRule::odd();
   }
-  if (call_address < begin || call_address - begin >= size) return UnwindRule::odd();
+  if (call_address < begin || call_address - begin >= size) return UnwindRule::guess();
   if (common.augmented) in.skip(in.uleb());
   if (!in.ok()) return UnwindRule::odd();
   return run_cfa_programs(common.program, in, common.alignment, call_address - begin);
@@ -174,7 +179,8 @@ UnwindRule read_unwind_rule(const UnwindSection& section, uint64_t call_address)
 
 UnwindRule read_unwind_rule(uint64_t return_address) {
   UnwindSection section;
-  if (return_address == 0 || !find_unwind_section(return_address - 1, section)) return UnwindRule::odd();
+  if (return_address == 0) return UnwindRule::odd();
+  if (!find_unwind_section(return_address - 1, section)) return UnwindRule::guess();
   return read_unwind_rule(section, return_address - 1);
 }
 

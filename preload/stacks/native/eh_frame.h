@@ -1,7 +1,9 @@
 // Reads the unwind rule of one return address out of the loaded object's own .eh_frame.
 //
+// Everything it cannot express is `odd`; where no table describes the address, the rule is a `guess`.
+//
 // Format: System V ABI AMD64 1.0 section 4.2.4, DWARF 5 section 6.4, Linux Standard Base 5.0 Core section 10.6
-// (.eh_frame, .eh_frame_hdr). Everything it does not know is `odd`.
+// (.eh_frame, .eh_frame_hdr).
 //
 // Context: hook, once an address (a microsecond). No malloc. The object is found by _dl_find_object (glibc 2.35 and
 // newer: no lock); before that by dl_iterate_phdr, which takes the lock of the loader's list. glibc holds that lock
@@ -29,6 +31,18 @@ void start_eh_frame();
 // The object that holds `address`; false: none.
 bool find_unwind_section(uint64_t address, UnwindSection& section);
 bool find_unwind_section_by_lock(uint64_t address, UnwindSection& section);  // where there is no _dl_find_object
+
+// The sorted table of .eh_frame_hdr: pairs of four-byte offsets from the header, of a function and of its description.
+struct UnwindTable {
+  struct Entry {
+    int32_t begin;
+    int32_t description;
+  };
+  const Entry* entries = nullptr;
+  size_t count = 0;
+};
+// False: there is none in the form that every linker writes.
+bool find_unwind_table(const UnwindSection& section, UnwindTable& table);
 
 // The rule at the call instruction before `return_address`.
 UnwindRule read_unwind_rule(uint64_t return_address);

@@ -27,6 +27,7 @@ struct FrameRecord {
   uint8_t bp_words;        // the caller's RBP is at [caller's sp - 8 * bp_words]; 0: it is this frame's
   uint8_t from_bp : 1;     // the CFA depends on RBP: the record is good for FrameCache::bp() only
   uint8_t realigned : 1;   // the CFA is in [RBP - 8 * bp_words], the caller's RBP in [RBP]
+  uint8_t guessed : 1;     // no unwind table describes the frame's code
   uint8_t watches_bp : 1;  // going to the caller must look at RBP: this frame or one further out depends on it
   uint32_t tag;            // node of the stack from here outwards (0: the trie was full), and kNeedsBp
   uint32_t caller_tag;     // the caller's when `tag` and `watches_bp` were made

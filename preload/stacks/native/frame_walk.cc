@@ -10,6 +10,7 @@ uint64_t word_at(uint64_t address) { return *reinterpret_cast<const volatile uin
 
 __attribute__((noinline)) UnwindRule learn(ThreadStack& stack, RuleTable& rules, uint64_t ip) {
   const UnwindRule rule = read_unwind_rule(ip);
+  if (rule.is_guess()) return rule;  // an object may be loaded there at any time
   rules.put(ip, rule);
   stack.learnt = true;
   return rule;
@@ -28,12 +29,27 @@ Step step_realigned(const ThreadStack& stack, uint32_t slot_words, FrameState& s
   return state.ip != 0 ? Step::caller : Step::lost;
 }
 
+// As libunwind guesses: RBP is the frame pointer if it is above the stack pointer, but not far. Otherwise the stack
+// ends here.
+Step step_guessed(const ThreadStack& stack, FrameState& state, ThreadStack::FreshFrame& frame) {
+  constexpr uint64_t kMostBytes = 0x4000;
+  frame.from_bp = frame.guessed = true;
+  const uint64_t cfa = state.bp + 16;
+  if (state.bp < state.sp || state.bp - state.sp > kMostBytes || cfa > stack.high || (cfa & 7) != 0) {
+    return Step::outermost;
+  }
+  frame.bp_words = 2;
+  state = {word_at(cfa - 8), cfa, word_at(cfa - 16)};
+  return state.ip != 0 ? Step::caller : Step::outermost;
+}
+
 // Turns `state` into its caller's by the rule, and says in `frame` how.
 Step step(ThreadStack& stack, RuleTable& rules, FrameState& state, ThreadStack::FreshFrame& frame) {
-  frame = {state, 0, false, false};
+  frame = {state, 0, false, false, false};
   UnwindRule rule = rules.find(state.ip);
   if (__builtin_expect(!rule.known(), false)) rule = learn(stack, rules, state.ip);
   if (!rule.is_relative()) {
+    if (rule.is_guess()) return step_guessed(stack, state, frame);
     if (rule.is_realigned()) return step_realigned(stack, rule.cfa_slot_words(), state, frame);
     return rule.is_outermost() ? Step::outermost : Step::lost;
   }
@@ -177,6 +193,7 @@ uint32_t record_of(ThreadStack& stack, int index) {
   cache[record].bp_words = fresh.bp_words;
   cache[record].from_bp = fresh.from_bp;
   cache[record].realigned = fresh.realigned;
+  cache[record].guessed = fresh.guessed;
   cache.bp(record) = fresh.state.bp;
   return stack.path[index] = record;
 }
@@ -210,6 +227,14 @@ bool give_nodes(ThreadStack& stack, const Walk& walk, NativeTrie& trie) {
     caller = record;
   }
   return true;
+}
+
+bool is_guessed(ThreadStack& stack, const Walk& walk) {
+  for (int i = 0; i < walk.frames; ++i) {
+    const uint32_t record = stack.path[i];
+    if (record == ThreadStack::kFresh ? stack.fresh[i].guessed : stack.cache[record].guessed != 0) return true;
+  }
+  return false;
 }
 
 uint64_t path_address(ThreadStack& stack, int index) {

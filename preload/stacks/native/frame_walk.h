@@ -36,6 +36,9 @@ Walk walk_frames(ThreadStack& stack, RuleTable& rules, FrameState innermost);
 // its node, 0 where the trie is full. False: the cache was full; it is empty now, walk again.
 bool give_nodes(ThreadStack& stack, const Walk& walk, NativeTrie& trie);
 
+// Whether a frame of the path has no unwind table, so that the frames further out are a guess.
+bool is_guessed(ThreadStack& stack, const Walk& walk);
+
 // Return address of frame `index` of the path.
 uint64_t path_address(ThreadStack& stack, int index);
 

@@ -1,76 +1,154 @@
 #include "stacks/native/libunwind_loader.h"
 
 #include <dlfcn.h>
+#include <errno.h>
 
 #include <cstring>
+
+#include "stacks/native/libunwind_accessors.h"
+#include "support/own_descriptors.h"
 
 namespace tensorscope::stacks {
 
 namespace {
 
-constexpr char kLibrary[] = "libunwind.so.8";
-
-#if defined(__x86_64__)
-// libunwind 1.6.2, include/libunwind-common.h: unw_NAME is _ULARCH_NAME for the local process.
-constexpr char kFlushCache[] = "_ULx86_64_flush_cache";
-constexpr char kLocalAddressSpace[] = "_ULx86_64_local_addr_space";
-#elif defined(__aarch64__)
-constexpr char kFlushCache[] = "_ULaarch64_flush_cache";
-constexpr char kLocalAddressSpace[] = "_ULaarch64_local_addr_space";
-#else
-constexpr char kFlushCache[] = "";
-constexpr char kLocalAddressSpace[] = "";
-#endif
+constexpr char kLibunwind[] = "libunwind-x86_64.so.8";
+constexpr uintptr_t kCachedFrames = 1024;
 
 void* open_beside_this_library() {
   Dl_info self;
-  if (dladdr(&kLibrary, &self) == 0 || self.dli_fname == nullptr) return nullptr;
+  if (dladdr(&kLibunwind, &self) == 0 || self.dli_fname == nullptr) return nullptr;
   const char* slash = strrchr(self.dli_fname, '/');
   if (slash == nullptr) return nullptr;
   char path[4096];
   const size_t folder = size_t(slash - self.dli_fname) + 1;
-  if (folder + sizeof kLibrary > sizeof path) return nullptr;
+  if (folder + sizeof kLibunwind > sizeof path) return nullptr;
   memcpy(path, self.dli_fname, folder);
-  memcpy(path + folder, kLibrary, sizeof kLibrary);
+  memcpy(path + folder, kLibunwind, sizeof kLibunwind);
   return dlopen(path, RTLD_NOW | RTLD_LOCAL);
+}
+
+template <typename Function>
+bool find_in(void* library, const char* name, Function& function) {
+  function = reinterpret_cast<Function>(dlsym(library, name));
+  return function != nullptr;
+}
+
+// The registers that a call keeps, here and now.
+__attribute__((always_inline)) inline void read_registers(libunwind::Word* registers) {
+#if defined(__x86_64__)
+  asm volatile(
+      "leaq 0f(%%rip), %%rax\n"
+      "0: movq %%rax, 128(%0)\n"
+      "movq %%rbx, 24(%0)\n"
+      "movq %%rbp, 48(%0)\n"
+      "movq %%rsp, 56(%0)\n"
+      "movq %%r12, 96(%0)\n"
+      "movq %%r13, 104(%0)\n"
+      "movq %%r14, 112(%0)\n"
+      "movq %%r15, 120(%0)\n"
+      :
+      : "r"(registers)
+      : "rax", "memory");
+#endif
 }
 
 }  // namespace
 
-bool Libunwind::open() {
-  void* library = open_beside_this_library();
-  if (library == nullptr) library = dlopen(kLibrary, RTLD_NOW | RTLD_LOCAL);
-  if (library == nullptr) return false;
-  const auto backtrace = reinterpret_cast<Backtrace>(dlsym(library, "unw_backtrace"));
-  if (backtrace == nullptr) return false;
-  flush_cache_ = reinterpret_cast<FlushCache>(dlsym(library, kFlushCache));
-  if (void* space = dlsym(library, kLocalAddressSpace); space != nullptr) {
-    local_address_space_ = *static_cast<void**>(space);
-  }
-  // The first call reads configuration, makes keys and maps its pools; here, so that no hook does.
-  void* addresses[64];
-  backtrace(addresses, 64);
-  backtrace_.store(backtrace, std::memory_order_release);
-  return true;
+bool Libunwind::fail(const char* why) {
+  why_ = why;
+  return false;
 }
 
-int Libunwind::backtrace(void** addresses, int size) {
+bool Libunwind::find_functions() {
+  void* library = open_beside_this_library();
+  if (library == nullptr) library = dlopen(kLibunwind, RTLD_NOW | RTLD_LOCAL);
+  if (library == nullptr) return fail("libunwind-x86_64.so.8 was not found (Debian: apt install libunwind8)");
+  auto& f = functions_;
+  const bool found = find_in(library, "_Ux86_64_create_addr_space", f.create_addr_space) &&
+                     find_in(library, "_Ux86_64_init_remote", f.init_remote) && find_in(library, "_Ux86_64_step", f.step) &&
+                     find_in(library, "_Ux86_64_get_reg", f.get_reg) &&
+                     find_in(library, "_Ux86_64_dwarf_search_unwind_table", f.dwarf_search_unwind_table) &&
+                     find_in(library, "_Ux86_64_set_caching_policy", f.set_caching_policy) &&
+                     find_in(library, "_Ux86_64_flush_cache", f.flush_cache);
+  find_in(library, "_Ux86_64_set_cache_size", f.set_cache_size);  // 1.4 and newer
+  return found || fail("libunwind-x86_64.so.8 lacks a function that is needed");
+}
+
+bool Libunwind::open() {
+#if !defined(__x86_64__)
+  return fail("this processor's registers are not known");
+#endif
+  if (!find_functions()) return false;
+  // The first call reads configuration, opens descriptors and maps pools; here, so that no hook does.
+  const bool started = run_with_own_descriptors(
+      [](void* self) {
+        auto& that = *static_cast<Libunwind*>(self);
+        libunwind::Accessors accessors = libunwind_accessors();
+        that.space_ = that.functions_.create_addr_space(&accessors, 0);
+        if (that.space_ == nullptr) return;
+        that.functions_.set_caching_policy(that.space_, libunwind::kCacheGlobal);
+        if (that.functions_.set_cache_size) that.functions_.set_cache_size(that.space_, kCachedFrames, 0);
+        LibunwindTarget nothing(that.functions_, that.table_version_);
+        libunwind::Cursor cursor;
+        that.functions_.init_remote(&cursor, that.space_, &nothing);
+      },
+      this);
+  if (!started) return fail("no thread could be made to start libunwind on");
+  if (space_ == nullptr) return fail("libunwind gave no address space");
+  for (const auto version : {libunwind::TableInfo::since_1_6, libunwind::TableInfo::before_1_6}) {
+    table_version_ = version;
+    if (walks_one_frame()) {
+      usable_.store(true, std::memory_order_release);
+      return true;
+    }
+    functions_.flush_cache(space_, 0, 0);
+  }
+  return fail("libunwind walks wrong frames");
+}
+
+// From here to the caller.
+__attribute__((noinline)) bool Libunwind::walks_one_frame() {
+  void* addresses[2] = {};
+  const auto frame_end = reinterpret_cast<uint64_t>(__builtin_frame_address(0)) + 16;
+  return walk(addresses, 2, frame_end) == 2 && addresses[1] == __builtin_return_address(0);
+}
+
+__attribute__((noinline)) int Libunwind::walk(void** addresses, int size, uint64_t stack_end) {
+  LibunwindTarget target(functions_, table_version_);
+  read_registers(target.registers);
+  if (stack_end != 0) {
+    target.stack_low = target.registers[libunwind::kRsp];
+    target.stack_high = stack_end;
+  }
+  libunwind::Cursor cursor;
+  if (functions_.init_remote(&cursor, space_, &target) != libunwind::kSuccess) return 0;
+  int count = 0;
+  while (count < size && functions_.step(&cursor) > 0) {
+    libunwind::Word ip = 0;
+    if (functions_.get_reg(&cursor, libunwind::kRip, &ip) != libunwind::kSuccess) break;
+    addresses[count++] = reinterpret_cast<void*>(ip);
+  }
+  return count;
+}
+
+int Libunwind::backtrace(void** addresses, int size, uint64_t stack_end) {
+  const int saved_errno = errno;
   inside_.fetch_add(1, std::memory_order_acq_rel);
-  const Backtrace function = backtrace_.load(std::memory_order_acquire);
-  const int count = function == nullptr ? 0 : function(addresses, size);
+  const int count = usable() ? walk(addresses, size, stack_end) : 0;
   inside_.fetch_sub(1, std::memory_order_acq_rel);
-  return count < 0 ? 0 : count;
+  errno = saved_errno;
+  return count;
 }
 
 void Libunwind::flush() {
-  if (!usable() || flush_cache_ == nullptr || local_address_space_ == nullptr) return;
   inside_.fetch_add(1, std::memory_order_acq_rel);
-  flush_cache_(local_address_space_, 0, 0);
+  if (usable()) functions_.flush_cache(space_, 0, 0);
   inside_.fetch_sub(1, std::memory_order_acq_rel);
 }
 
 bool Libunwind::after_fork_in_child() {
-  if (inside_.exchange(0, std::memory_order_acq_rel) != 0) backtrace_.store(nullptr, std::memory_order_release);
+  if (inside_.exchange(0, std::memory_order_acq_rel) != 0) usable_.store(false, std::memory_order_release);
   return usable();
 }
 

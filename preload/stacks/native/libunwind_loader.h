@@ -1,23 +1,31 @@
 // libunwind, opened privately: RTLD_LOCAL, so that its exported `_Unwind_*` never stand before libgcc's in the target.
 //
-// Context: `open` in activation; the functions in any context, each call under a LibunwindCall. They take the loader's
-// list lock (dl_iterate_phdr) and libunwind's own where an address is new to libunwind, so they are for cold frames,
-// for frames that the rule table cannot express, and for checking.
+// It walks with accessors of ours (libunwind_accessors.h) by its library for such walks, libunwind-x86_64.so.8. When it
+// is first used, that library opens a pipe all the same; this happens where the pipe is not the program's
+// (own_descriptors.h).
+//
+// Context: `open` in activation; the functions in any context. They take libunwind's own locks for a short time, with
+// signals blocked, so they are for cold frames, for frames that the rule table cannot express, and for checking.
+// errno is left as it was.
 #pragma once
 
 #include <atomic>
 #include <cstdint>
 
+#include "stacks/native/libunwind_api.h"
+
 namespace tensorscope::stacks {
 
 class Libunwind {
  public:
-  // Beside this library first, then by the system. False: not there, or not one with unw_backtrace (1.3 and newer).
+  // Beside this library first, then by the system. False: it cannot be used, why() says why.
   bool open();
-  bool usable() const { return backtrace_.load(std::memory_order_acquire) != nullptr; }
+  bool usable() const { return usable_.load(std::memory_order_acquire); }
+  const char* why() const { return why_; }
 
-  // Return addresses of the calling thread, innermost first, this function's own frame included. 0 where not usable.
-  int backtrace(void** addresses, int size);
+  // Return addresses of the calling thread, innermost first. 0 where not usable. `stack_end`: the end of the thread's
+  // stack, where the thread is on it; 0: not known, and the walk is slower.
+  int backtrace(void** addresses, int size, uint64_t stack_end);
 
   // Forgets what libunwind has cached about the loaded objects.
   void flush();
@@ -27,11 +35,16 @@ class Libunwind {
   bool after_fork_in_child();
 
  private:
-  using Backtrace = int (*)(void**, int);
-  using FlushCache = void (*)(void* address_space, uintptr_t low, uintptr_t high);
-  std::atomic<Backtrace> backtrace_{nullptr};
-  FlushCache flush_cache_ = nullptr;
-  void* local_address_space_ = nullptr;
+  bool fail(const char* why);
+  bool find_functions();
+  bool walks_one_frame();
+  int walk(void** addresses, int size, uint64_t stack_end);
+
+  libunwind::Functions functions_ = {};
+  libunwind::AddressSpace space_ = nullptr;
+  libunwind::TableInfo::Version table_version_ = libunwind::TableInfo::since_1_6;
+  const char* why_ = "";
+  std::atomic<bool> usable_{false};
   std::atomic<uint32_t> inside_{0};
 };
 

@@ -55,11 +55,16 @@ bool find_innermost(const ThreadStack& stack, const void* frame_address, FrameSt
   return false;
 }
 
+// Where the stack that the caller runs on ends; 0: another stack than the thread's own (a fiber's, a signal handler's).
+uint64_t end_of_present_stack(const ThreadStack& stack) {
+  return stack.holds(reinterpret_cast<uint64_t>(__builtin_frame_address(0))) ? stack.high : 0;
+}
+
 // Whether libunwind sees the frames of the path.
 bool libunwind_agrees(ThreadStack& stack, const Walk& walk) {
   const int size = int(sizeof stack.addresses / sizeof stack.addresses[0]);
   g_compared.fetch_add(1, std::memory_order_relaxed);
-  const int count = g_libunwind.backtrace(stack.addresses, size);
+  const int count = g_libunwind.backtrace(stack.addresses, size, end_of_present_stack(stack));
   const auto address = [&](int i) { return reinterpret_cast<uint64_t>(stack.addresses[i]); };
   int first = 0;
   while (first < count && address(first) != path_address(stack, 0)) ++first;
@@ -89,10 +94,10 @@ void forget_rules(ThreadStack* stack) {
 }
 
 // Compares the walk with libunwind's. An unloaded library's rules may be in use for another that came to its addresses:
-// where the two differ, everything is forgotten once and walked anew; then libunwind is believed. False: the walk is
-// not good.
+// where the two differ, everything is forgotten once and walked anew; then libunwind is believed. What both can only
+// guess is not compared. False: the walk is not good.
 bool check(ThreadStack& stack, const FrameState& innermost, Walk& walk) {
-  if (!g_libunwind.usable() || libunwind_agrees(stack, walk)) return true;
+  if (!g_libunwind.usable() || is_guessed(stack, walk) || libunwind_agrees(stack, walk)) return true;
   g_disagreed.fetch_add(1, std::memory_order_relaxed);
   forget_rules(&stack);
   walk = walk_and_remember(stack, innermost);
@@ -157,7 +162,7 @@ int first_kept_frame(void* const* addresses, int count, const void* caller, cons
 __attribute__((noinline)) StackId capture_by_libunwind(ThreadStack& stack, const void* caller, const void* until) {
   g_by_libunwind.fetch_add(1, std::memory_order_relaxed);
   const int size = int(sizeof stack.addresses / sizeof stack.addresses[0]);
-  const int count = g_libunwind.backtrace(stack.addresses, size);
+  const int count = g_libunwind.backtrace(stack.addresses, size, end_of_present_stack(stack));
   const int first = first_kept_frame(stack.addresses, count, caller, until);
   int end = count;
   if (count - first > ThreadStack::kMaxFrames || count == size) {
@@ -178,21 +183,14 @@ void start_native() {
   if (!options().native_stacks) {
     return set_coverage(Subject::native_stacks, Seen::no, "switched off (TENSORSCOPE_NATIVE)");
   }
-  if (!g_libunwind.open()) {
-    return set_coverage(Subject::native_stacks, Seen::no,
-                        "libunwind.so.8 was not found (Debian: apt install libunwind8)");
-  }
+  start_eh_frame();
+  if (!g_libunwind.open()) return set_coverage(Subject::native_stacks, Seen::no, g_libunwind.why());
   if (!ThreadStack::start()) {
     return set_coverage(Subject::native_stacks, Seen::no, "no thread-specific data key is left");
   }
   g_own_code = find_own_code();
-#if defined(__x86_64__)
-  start_eh_frame();
   g_walks.store(true, std::memory_order_relaxed);
   set_coverage(Subject::native_stacks, Seen::yes, "by cached unwind rules, checked against libunwind");
-#else
-  set_coverage(Subject::native_stacks, Seen::yes, "by libunwind");
-#endif
   g_started.store(true, std::memory_order_release);
 }
 

@@ -14,7 +14,7 @@ struct NativeFrame {
   StackId parent;    // the caller's frame; smaller than the own id
 };
 
-// Context: activation. Opens libunwind.so.8 (beside this library first, then by the system) with RTLD_NOW | RTLD_LOCAL.
+// Context: activation. Opens libunwind (libunwind_loader.h).
 void start_native();
 
 // Context: hook. 0 when native stacks are off. This library's frames are left out; where `until` is not null, so are

@@ -10,6 +10,8 @@
 //
 //   CFA = [RBP - 8 * n], caller's RBP = [RBP]
 //
+// Code that no table describes (a just-in-time compiler's, assembler) has a `guess`: that it keeps a frame pointer.
+//
 // RSP, RBP: as they are in the frame right after the call it made has returned. What is more than this (other
 // expressions, another register, a signal frame) is `odd`, and libunwind's business.
 #pragma once
@@ -28,6 +30,7 @@ class UnwindRule {
   static constexpr UnwindRule from_bits(uint32_t bits) { return UnwindRule(bits); }
   static constexpr UnwindRule odd() { return UnwindRule(kSpecial); }
   static constexpr UnwindRule outermost() { return UnwindRule(kSpecial | 1u << 8); }
+  static constexpr UnwindRule guess() { return UnwindRule(kSpecial | 3u << 8); }
   // `cfa_slot_words`: n of [RBP - 8 * n], 1 to kMaxBpWords.
   static constexpr UnwindRule realigned(uint32_t cfa_slot_words) {
     return UnwindRule(kSpecial | cfa_slot_words << 2 | 2u << 8);
@@ -41,6 +44,7 @@ class UnwindRule {
   constexpr bool known() const { return bits_ != 0; }
   constexpr bool is_relative() const { return (bits_ & 3) == kFromSp || (bits_ & 3) == kFromBp; }
   constexpr bool is_outermost() const { return bits_ == outermost().bits_; }
+  constexpr bool is_guess() const { return bits_ == guess().bits_; }
   constexpr bool is_realigned() const { return (bits_ & 3) == kSpecial && bits_ >> 8 == 2; }
   constexpr bool from_bp() const { return (bits_ & 3) == kFromBp; }
   constexpr uint32_t cfa_words() const { return bits_ >> 8; }

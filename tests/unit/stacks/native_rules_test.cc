@@ -102,7 +102,7 @@ TEST(EhFrame, FindsFunctionsByBothWays) {
   ASSERT_TRUE(find_unwind_section(address, lock_free));
   EXPECT_EQ(by_lock.header, lock_free.header);
   EXPECT_NE(read_unwind_rule(address), UnwindRule::odd());
-  EXPECT_EQ(read_unwind_rule(reinterpret_cast<uint64_t>(&address)), UnwindRule::odd());  // no code
+  EXPECT_EQ(read_unwind_rule(reinterpret_cast<uint64_t>(&address)), UnwindRule::guess());  // no code
   EXPECT_EQ(read_unwind_rule(0), UnwindRule::odd());
 }
 
@@ -224,6 +224,7 @@ TEST(FrameWalk, WrongRulesAreHarmless) {
         rules.put(address, kind == 0   ? UnwindRule::odd()
                            : kind == 1 ? UnwindRule::outermost()
                            : kind == 2 ? UnwindRule::realigned(1 + random() % 20)
+                           : kind == 3 ? UnwindRule::guess()
                                        : UnwindRule::relative(random() % 2, 1 + random() % 60, random() % 8));
       }
       stack->cache.clear();

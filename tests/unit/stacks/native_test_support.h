@@ -1,10 +1,11 @@
 // A captured native stack as a list, and libunwind's own answer for the same place to compare it with.
 #pragma once
 
+#include <dlfcn.h>
+
 #include <cstdint>
 #include <vector>
 
-#include "stacks/native/libunwind_loader.h"
 #include "stacks/native/native_stack.h"
 
 namespace tensorscope::stacks {
@@ -15,10 +16,11 @@ inline std::vector<uint64_t> addresses_of(StackId id) {
   return addresses;
 }
 
-inline Libunwind& reference_libunwind() {
-  static Libunwind& libunwind = *new Libunwind;
-  if (!libunwind.usable()) libunwind.open();
-  return libunwind;
+// libunwind's unwinding of the own process, which shares no accessor with the preload's use of it.
+inline int reference_backtrace(void** addresses, int size) {
+  static const auto backtrace =
+      reinterpret_cast<int (*)(void**, int)>(dlsym(dlopen("libunwind.so.8", RTLD_NOW | RTLD_LOCAL), "unw_backtrace"));
+  return backtrace(addresses, size);
 }
 
 struct BothStacks {
@@ -32,7 +34,7 @@ __attribute__((noinline)) inline BothStacks both_stacks() {
   BothStacks both;
   void* caller = __builtin_return_address(0);
   both.captured = addresses_of(capture_native(caller));
-  const int count = reference_libunwind().backtrace(addresses, 4096);
+  const int count = reference_backtrace(addresses, 4096);
   for (int i = 0; i < count; ++i) {
     if (!both.reference.empty() || addresses[i] == caller)
       both.reference.push_back(reinterpret_cast<uint64_t>(addresses[i]));
