@@ -10,6 +10,8 @@
 #include "live/recorder.h"
 #include "out_of_memory/failure_record.h"
 #include "support/options.h"
+#include "support/spin_lock.h"
+#include "support/until_unload.h"
 
 namespace tensorscope {
 
@@ -68,53 +70,58 @@ Caller look_up(Call call, const void* return_address) {
   return caller;
 }
 
-// Callers by the place that they return to. A place that finds no room is looked up each time.
+// Callers by the place that they return to, until an object is unloaded. A place that finds no room is looked up each
+// time.
 class KnownCallers {
  public:
   Caller find(Call call, const void* return_address) {
+    const uint64_t generation = unload_generation();
     const uint64_t key = reinterpret_cast<uint64_t>(return_address) | uint64_t(call) << 56;
-    size_t at = (key * 0x9e3779b97f4a7c15u >> 32) & (kRoom - 1);
-    for (size_t i = 0; i < kMostSteps; ++i, at = (at + 1) & (kRoom - 1)) {
-      Entry& entry = entries_[at];
-      uint64_t present = entry.key.load(std::memory_order_acquire);
-      if (present == key) {
-        if (const uint64_t value = entry.value.load(std::memory_order_acquire))
-          return unpack(value, entry.get_device.load(std::memory_order_relaxed));
-        break;  // another thread is about to fill it
-      }
-      if (present != 0) continue;
-      if (entry.key.compare_exchange_strong(present, key, std::memory_order_acq_rel)) {
-        const Caller found = look_up(call, return_address);
-        if (found.function == reinterpret_cast<void*>(no_runtime)) return found;  // it may still be loaded
-        entry.get_device.store(found.get_device, std::memory_order_relaxed);
-        entry.value.store(pack(found), std::memory_order_release);
-        return found;
-      }
-      if (present == key) break;
+    Words words;
+    for (size_t i = 0; i < kMostSteps; ++i) {
+      if (!entry_of(key, i).read(generation, words)) break;
+      if (words.at[0] == key) return unpack(words);
     }
-    return look_up(call, return_address);
+    const Caller found = look_up(call, return_address);
+    if (found.function != reinterpret_cast<void*>(no_runtime)) add(generation, key, found);  // it may still be loaded
+    return found;
   }
 
  private:
   static constexpr size_t kRoom = 512;
   static constexpr size_t kMostSteps = 16;
   static constexpr unsigned kFlagShift = 60;  // user addresses end far below
+  using Entry = UntilUnload<3>;
+  using Words = Entry::Words;
 
-  struct Entry {
-    std::atomic<uint64_t> key;
-    std::atomic<uint64_t> value;
-    std::atomic<GetDevice> get_device;
-  };
-  static uint64_t pack(const Caller& caller) {
+  Entry& entry_of(uint64_t key, size_t step) {
+    return entries_[((key * 0x9e3779b97f4a7c15u >> 32) + step) & (kRoom - 1)];
+  }
+  void add(uint64_t generation, uint64_t key, const Caller& caller) {
+    if (!lock_.try_lock()) return;  // another thread adds one; a forked child may find it held for ever
+    write(generation, key, caller);
+    lock_.unlock();
+  }
+  void write(uint64_t generation, uint64_t key, const Caller& caller) {
+    for (size_t i = 0; i < kMostSteps; ++i) {
+      Entry& entry = entry_of(key, i);
+      Words words;
+      if (!entry.read(generation, words)) return entry.write(generation, pack(key, caller));
+      if (words.at[0] == key) return;
+    }
+  }
+  static Words pack(uint64_t key, const Caller& caller) {
     const unsigned flags = caller.by_torch | caller.by_allocator << 1 | caller.by_torch_pinner << 2;
-    return reinterpret_cast<uint64_t>(caller.function) | uint64_t{flags} << kFlagShift;
+    return {{key, reinterpret_cast<uint64_t>(caller.function) | uint64_t{flags} << kFlagShift,
+             reinterpret_cast<uint64_t>(caller.get_device)}};
   }
-  static Caller unpack(uint64_t value, GetDevice get_device) {
-    const uint64_t flags = value >> kFlagShift;
-    return {reinterpret_cast<void*>(value & ((uint64_t{1} << kFlagShift) - 1)), get_device, (flags & 1) != 0,
-            (flags & 2) != 0, (flags & 4) != 0};
+  static Caller unpack(const Words& words) {
+    const uint64_t flags = words.at[1] >> kFlagShift;
+    return {reinterpret_cast<void*>(words.at[1] & ((uint64_t{1} << kFlagShift) - 1)),
+            reinterpret_cast<GetDevice>(words.at[2]), (flags & 1) != 0, (flags & 2) != 0, (flags & 4) != 0};
   }
-  Entry entries_[kRoom] = {};
+  Entry entries_[kRoom];
+  SpinLock lock_;  // of writers
 };
 constinit KnownCallers g_callers;
 

@@ -3,13 +3,13 @@
 #include <dlfcn.h>
 #include <unistd.h>
 
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 
 #include "support/loaded_object.h"
 #include "support/message.h"
 #include "support/spin_lock.h"
+#include "support/until_unload.h"
 
 namespace tensorscope::hooks {
 
@@ -17,15 +17,43 @@ namespace {
 
 constexpr char kName[] = "__cxa_throw";
 
-// Objects that have thrown, in the order in which they first did; those up to the count are constant.
+// Objects that have thrown, each with its function.
 struct Thrower {
   uint64_t begin, end;
   ThrowFunction function;
+  bool holds(uint64_t address) const { return address - begin < end - begin; }
 };
-constexpr size_t kMaxThrowers = 128;
-constinit Thrower g_throwers[kMaxThrowers] = {};
-constinit std::atomic<size_t> g_count{0};
-constinit SpinLock g_lock;
+
+class Throwers {
+ public:
+  bool find(uint64_t generation, uint64_t address, Thrower& found) const {
+    for (const auto& entry : entries_) {
+      UntilUnload<3>::Words words;
+      if (!entry.read(generation, words)) continue;
+      found = {words.at[0], words.at[1], reinterpret_cast<ThrowFunction>(words.at[2])};
+      if (found.holds(address)) return true;
+    }
+    return false;
+  }
+
+  void add(uint64_t generation, const Thrower& thrower) {
+    if (!lock_.try_lock()) return;  // another thread adds one; a forked child may find it held for ever
+    Thrower known;
+    if (!find(generation, thrower.begin, known)) write(generation, thrower);
+    lock_.unlock();
+  }
+
+ private:
+  void write(uint64_t generation, const Thrower& thrower) {
+    for (auto& entry : entries_) {
+      if (entry.is_of(generation)) continue;
+      return entry.write(generation, {{thrower.begin, thrower.end, reinterpret_cast<uint64_t>(thrower.function)}});
+    }
+  }
+  UntilUnload<3> entries_[128];
+  SpinLock lock_;  // of writers
+};
+constinit Throwers g_throwers;
 
 struct Search {
   const void* thrower;
@@ -52,15 +80,7 @@ void* ask_the_loader(const Search& search) {
   return found ? found : search.definition;
 }
 
-void remember(const Search& search, ThrowFunction function) {
-  SpinGuard guard(g_lock);
-  const size_t count = g_count.load(std::memory_order_relaxed);
-  if (!guard || count == kMaxThrowers || !search.object) return;
-  g_throwers[count] = {search.object.begin, search.object.end, function};
-  g_count.store(count + 1, std::memory_order_release);
-}
-
-__attribute__((noinline, cold)) ThrowFunction find(const void* thrower) {
+__attribute__((noinline, cold)) ThrowFunction find(uint64_t generation, const void* thrower) {
   Search search{thrower, {}};
   visit_objects(look, &search);
   void* found = search.definitions > 1 ? ask_the_loader(search) : search.definition;
@@ -69,19 +89,16 @@ __attribute__((noinline, cold)) ThrowFunction find(const void* thrower) {
     _exit(127);
   }
   const auto function = reinterpret_cast<ThrowFunction>(found);
-  remember(search, function);
+  if (search.object) g_throwers.add(generation, {search.object.begin, search.object.end, function});
   return function;
 }
 
 }  // namespace
 
 ThrowFunction throw_function_for(const void* thrower) {
-  const auto address = uint64_t(thrower);
-  const size_t count = g_count.load(std::memory_order_acquire);
-  for (size_t i = 0; i < count; ++i) {
-    if (address - g_throwers[i].begin < g_throwers[i].end - g_throwers[i].begin) return g_throwers[i].function;
-  }
-  return find(thrower);
+  const uint64_t generation = unload_generation();
+  Thrower known;
+  return g_throwers.find(generation, uint64_t(thrower), known) ? known.function : find(generation, thrower);
 }
 
 }  // namespace tensorscope::hooks

@@ -18,7 +18,7 @@ struct ThreadStack {
   uint64_t low, high;   // [low, high); equal where not known: nothing is read then
   uint32_t generation;  // of the rules that the cache was filled by
   uint32_t captures;
-  bool learnt;  // a rule was read during this capture
+  bool learnt;  // a rule was read or guessed during this capture
 
   // The present capture, innermost first: a record of the cache, or kFresh and then fresh[i].
   static constexpr uint32_t kFresh = ~uint32_t{0};

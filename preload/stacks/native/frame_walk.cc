@@ -10,8 +10,7 @@ uint64_t word_at(uint64_t address) { return *reinterpret_cast<const volatile uin
 
 __attribute__((noinline)) UnwindRule learn(ThreadStack& stack, RuleTable& rules, uint64_t ip) {
   const UnwindRule rule = read_unwind_rule(ip);
-  if (rule.is_guess()) return rule;  // an object may be loaded there at any time
-  rules.put(ip, rule);
+  if (!rule.is_guess()) rules.put(ip, rule);  // an object may be loaded there at any time
   stack.learnt = true;
   return rule;
 }

@@ -51,7 +51,8 @@ bool copy_around(LibunwindTarget& target, Word address) {
 int access_mem(AddressSpace, Word address, Word* value, int write, void* argument) {
   auto& target = *static_cast<LibunwindTarget*>(argument);
   if (write != 0) return libunwind::kInvalid;
-  if (holds_word(target.stack_low, target.stack_high, address) || holds_word(target.section.begin, target.section.end, address)) {
+  if (holds_word(target.stack_low, target.stack_high, address) ||
+      holds_word(target.section.begin, target.section.end, address)) {
     memcpy(value, reinterpret_cast<const void*>(address), sizeof *value);
     return libunwind::kSuccess;
   }

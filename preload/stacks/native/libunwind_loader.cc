@@ -66,8 +66,8 @@ bool Libunwind::find_functions() {
   if (library == nullptr) return fail("libunwind-x86_64.so.8 was not found (Debian: apt install libunwind8)");
   auto& f = functions_;
   const bool found = find_in(library, "_Ux86_64_create_addr_space", f.create_addr_space) &&
-                     find_in(library, "_Ux86_64_init_remote", f.init_remote) && find_in(library, "_Ux86_64_step", f.step) &&
-                     find_in(library, "_Ux86_64_get_reg", f.get_reg) &&
+                     find_in(library, "_Ux86_64_init_remote", f.init_remote) &&
+                     find_in(library, "_Ux86_64_step", f.step) && find_in(library, "_Ux86_64_get_reg", f.get_reg) &&
                      find_in(library, "_Ux86_64_dwarf_search_unwind_table", f.dwarf_search_unwind_table) &&
                      find_in(library, "_Ux86_64_set_caching_policy", f.set_caching_policy) &&
                      find_in(library, "_Ux86_64_flush_cache", f.flush_cache);

@@ -1,7 +1,5 @@
 #include "stacks/native/native_stack.h"
 
-#include <link.h>
-
 #include "stacks/native/eh_frame.h"
 #include "stacks/native/frame_walk.h"
 #include "stacks/native/libunwind_loader.h"
@@ -11,6 +9,7 @@
 #include "stacks/thread_stack.h"
 #include "support/coverage.h"
 #include "support/options.h"
+#include "support/until_unload.h"
 
 namespace tensorscope::stacks {
 
@@ -27,6 +26,7 @@ constinit OwnCode g_own_code;
 constinit std::atomic<bool> g_started{false};
 constinit std::atomic<bool> g_walks{false};       // by our own rules; false: by libunwind alone
 constinit std::atomic<uint32_t> g_generation{0};  // a thread's cache that is of another one is void
+constinit std::atomic<uint64_t> g_unloads{0};     // unload_generation() that the rules are of
 constinit std::atomic<bool> g_cut_reported{false};
 constinit std::atomic<uint64_t> g_by_libunwind{0}, g_compared{0}, g_disagreed{0};
 
@@ -93,6 +93,16 @@ void forget_rules(ThreadStack* stack) {
   }
 }
 
+// Forgets everything where an object has been unloaded since the last call. The code that another one brings to its
+// addresses hardly ever has its call instructions at the same places: the first capture through it learns a rule, and
+// asks here. False: nothing was forgotten.
+bool forget_unloaded(ThreadStack* stack) {
+  const uint64_t generation = unload_generation();
+  if (g_unloads.exchange(generation, std::memory_order_acq_rel) == generation) return false;
+  forget_rules(stack);
+  return true;
+}
+
 // Compares the walk with libunwind's. An unloaded library's rules may be in use for another that came to its addresses:
 // where the two differ, everything is forgotten once and walked anew; then libunwind is believed. What both can only
 // guess is not compared. False: the walk is not good.
@@ -131,6 +141,7 @@ bool capture_by_rules(ThreadStack& stack, const void* frame_address, const void*
   }
   stack.learnt = false;
   Walk walk = walk_and_remember(stack, innermost);
+  if (__builtin_expect(stack.learnt, false) && forget_unloaded(&stack)) walk = walk_and_remember(stack, innermost);
   if (__builtin_expect(walk.end == Walk::gave_up, false)) return false;
   const bool wants_check = ++stack.captures % kCheckEvery == 0 || stack.learnt;
   if (__builtin_expect(wants_check, false) && !check(stack, innermost, walk)) return false;
@@ -189,6 +200,7 @@ void start_native() {
     return set_coverage(Subject::native_stacks, Seen::no, "no thread-specific data key is left");
   }
   g_own_code = find_own_code();
+  g_unloads.store(unload_generation(), std::memory_order_relaxed);
   g_walks.store(true, std::memory_order_relaxed);
   set_coverage(Subject::native_stacks, Seen::yes, "by cached unwind rules, checked against libunwind");
   g_started.store(true, std::memory_order_release);
@@ -220,22 +232,6 @@ void native_after_fork_in_child() {
                "another thread was inside libunwind when this process was forked: what needs it is lost");
 }
 
-namespace {
-
-int note_unloads(dl_phdr_info* info, size_t, void* unloads) {
-  *static_cast<uint64_t*>(unloads) = info->dlpi_subs;
-  return 1;
-}
-
-}  // namespace
-
-void native_forget_unloaded() {
-  static uint64_t known = 0;
-  uint64_t unloads = 0;
-  dl_iterate_phdr(note_unloads, &unloads);
-  if (unloads == known) return;
-  known = unloads;
-  forget_rules(nullptr);
-}
+void native_forget_unloaded() { forget_unloaded(nullptr); }
 
 }  // namespace tensorscope::stacks

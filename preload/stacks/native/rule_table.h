@@ -4,7 +4,7 @@
 // The other 13 of the 47 address bits are the entry's place (a cache line of eight words): multiplication by an odd
 // number modulo 2^47 is one to one, so no two addresses are ever taken for each other. A full line loses an old entry.
 //
-// Context: hook (`find`, `put`), collector (`clear`). Thread-safe.
+// Context: hook. Thread-safe.
 #pragma once
 
 #include <atomic>

@@ -21,6 +21,7 @@
 #include <vector>
 
 #include "native_test_support.h"
+#include "reused_address.h"
 #include "support/coverage.h"
 
 namespace tensorscope::stacks {
@@ -311,6 +312,34 @@ TEST_F(NativeStack, CodeWithoutUnwindTable) {
   EXPECT_EQ(native_counts().by_libunwind, by_libunwind);
   munmap(code, 4096);
   EXPECT_SAME_STACKS(both_stacks());
+}
+
+// What libunwind and the rules have cached of a closed library does not hold for another one at its addresses.
+TEST_F(NativeStack, LibraryAtTheAddressesOfAClosedOne) {
+  using CallBack = void (*)(void (*)());
+  static std::vector<uint64_t> captured;
+  const auto frames_beyond = [](void* library) {
+    const auto call_back = reinterpret_cast<CallBack>(dlsym(library, "call_back"));
+    call_back([] { captured = addresses_of(capture_native(nullptr)); });
+    return captured.size() < 3 ? std::vector<uint64_t>() : std::vector<uint64_t>(captured.begin() + 3, captured.end());
+  };
+  void* const first = dlopen(getenv("CLOSABLE_FRAMES_24"), RTLD_NOW | RTLD_LOCAL);
+  ASSERT_NE(first, nullptr) << dlerror();
+  Dl_info where;
+  ASSERT_NE(dladdr(dlsym(first, "inner"), &where), 0);
+  void* library = first;
+  std::vector<uint64_t> expected;
+  for (int i = 0; i < 4; ++i) {
+    const auto frames = frames_beyond(library);
+    if (i == 0) expected = frames;
+    EXPECT_GT(frames.size(), 3u);
+    EXPECT_EQ(frames, expected);
+    if (i != 1) continue;
+    dlclose(library);
+    library = open_at(getenv("CLOSABLE_FRAMES_104"), "inner", where.dli_fbase);
+    ASSERT_NE(library, nullptr);
+  }
+  dlclose(library);
 }
 
 TEST_F(NativeStack, ForgettingTheRulesChangesNothing) {

@@ -1,0 +1,18 @@
+#include "support/until_unload.h"
+
+#include <link.h>
+
+namespace tensorscope {
+
+uint64_t unload_generation() {
+  uint64_t unloads = 0;
+  dl_iterate_phdr(
+      [](dl_phdr_info* info, size_t, void* argument) {
+        *static_cast<uint64_t*>(argument) = info->dlpi_subs;
+        return 1;
+      },
+      &unloads);
+  return unloads + 1;
+}
+
+}  // namespace tensorscope
