@@ -1,3 +1,4 @@
+// Covers: preload/support/until_unload.cc
 #define _GNU_SOURCE
 // Run with libtensorscope.so preloaded: a library that has thrown and allocated is closed, and another comes to its
 // addresses. Each must reach its own functions.

@@ -1,4 +1,4 @@
-// Covers: preload/stacks/native/libunwind_loader.cc
+// Covers: preload/stacks/native/{libunwind_accessors,libunwind_loader}.cc
 // Covers: preload/stacks/{id_index,own_frames,thread_stack}.cc
 #include "stacks/native/native_stack.h"
 
