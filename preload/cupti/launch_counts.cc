@@ -65,7 +65,6 @@ size_t LaunchTable::copy(LaunchCounts* out, size_t room) const {
 }
 
 void LaunchTable::forget_in_child() {
-  lock_.unlock();
   unmap_pages(rows_, kSites * sizeof(LaunchCounts));
   rows_ = nullptr;
   used_ = 0;

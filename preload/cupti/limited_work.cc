@@ -1,14 +1,8 @@
 #include "cupti/limited_work.h"
 
-#include <limits.h>
-#include <linux/futex.h>
 #include <pthread.h>
 #include <signal.h>
-#include <sys/syscall.h>
-#include <time.h>
-#include <unistd.h>
 
-#include "support/clock.h"
 #include "support/state.h"
 
 namespace tensorscope::cupti {
@@ -18,20 +12,14 @@ constexpr size_t kStackBytes = size_t{1} << 20;
 }
 
 bool LimitedWork::run(void (*work)(), uint64_t limit_ns) {
-  if (busy_.exchange(1, std::memory_order_acquire) != 0) return false;
+  if (!busy_.lock_within(0)) return false;
   work_ = work;
   if (!start_thread()) {
-    busy_.store(0, std::memory_order_release);
+    busy_.unlock();
     return false;
   }
-  const uint64_t end = monotonic_ns() + limit_ns;
-  while (busy_.load(std::memory_order_acquire) != 0) {
-    const uint64_t now = monotonic_ns();
-    if (now >= end) return false;
-    const uint64_t left = end - now;
-    const timespec at_most = {time_t(left / 1'000'000'000), long(left % 1'000'000'000)};
-    syscall(SYS_futex, &busy_, FUTEX_WAIT_PRIVATE, 1, &at_most, nullptr, 0);
-  }
+  if (!busy_.lock_within(limit_ns)) return false;
+  busy_.unlock();
   return true;
 }
 
@@ -40,8 +28,7 @@ void* LimitedWork::run_thread(void* self) {
   pthread_setname_np(pthread_self(), "tensorscope-cu");
   auto* work = static_cast<LimitedWork*>(self);
   work->work_();
-  work->busy_.store(0, std::memory_order_release);
-  syscall(SYS_futex, &work->busy_, FUTEX_WAKE_PRIVATE, INT_MAX, nullptr, nullptr, 0);
+  work->busy_.unlock();
   return nullptr;
 }
 

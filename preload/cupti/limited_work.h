@@ -5,8 +5,9 @@
 // recorded. An abandoned one ends when it can; until then there is no other.
 #pragma once
 
-#include <atomic>
 #include <cstdint>
+
+#include "support/mutex.h"
 
 namespace tensorscope::cupti {
 
@@ -16,13 +17,12 @@ class LimitedWork {
 
   // False: it has not ended within the limit, or there is no thread for it.
   bool run(void (*work)(), uint64_t limit_ns);
-  void forget_in_child() { busy_.store(0, std::memory_order_relaxed); }
 
  private:
   static void* run_thread(void* self);
   bool start_thread();
 
-  std::atomic<uint32_t> busy_{0};
+  Mutex busy_;  // the thread gives it back
   void (*work_)() = nullptr;
 };
 

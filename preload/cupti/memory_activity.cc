@@ -84,7 +84,6 @@ size_t MemoryActivity::copy(MemoryEvent* out, size_t room, MemoryTotals& totals)
 
 // What the parent's driver holds is not the child's.
 void MemoryActivity::forget_in_child() {
-  lock_.unlock();
   unmap_pages(rows_, kRows * sizeof(MemoryEvent));
   rows_ = nullptr;
   used_ = live_ = 0;

@@ -10,6 +10,7 @@
 #include "cupti/virtual_memory.h"
 #include "support/coverage.h"
 #include "support/pages.h"
+#include "support/spin_lock.h"
 #include "support/state.h"
 
 namespace tensorscope::cupti {
@@ -17,8 +18,8 @@ namespace tensorscope::cupti {
 namespace {
 
 struct Buffer {
-  std::atomic<uint32_t> lent{0};
-  std::atomic<uint8_t*> bytes{nullptr};  // mapped by the first thread that sets `lent`
+  SpinLock lent;  // only ever tried
+  std::atomic<uint8_t*> bytes{nullptr};  // mapped by the first thread that has `lent`
 };
 Buffer g_buffers[kBuffers];
 Functions g_record_functions;
@@ -110,13 +111,13 @@ void on_buffer_request(uint8_t** buffer, size_t* size, size_t* most_records) {
   *size = 0;
   *most_records = 0;
   for (Buffer& free : g_buffers) {
-    if (free.lent.exchange(1, std::memory_order_acquire) != 0) continue;
+    if (!free.lent.try_lock()) continue;
     uint8_t* bytes = free.bytes.load(std::memory_order_relaxed);
     if (bytes == nullptr) {
       bytes = static_cast<uint8_t*>(map_pages(kBufferBytes));
       free.bytes.store(bytes, std::memory_order_relaxed);
     }
-    if (bytes == nullptr) return free.lent.store(0, std::memory_order_release);
+    if (bytes == nullptr) return free.lent.unlock();
     *buffer = bytes;
     *size = kBufferBytes;
     return;
@@ -133,7 +134,7 @@ void on_buffer_complete(void* context, uint32_t stream, uint8_t* buffer, size_t,
     count_missed(Subject::driver_memory, dropped);
   }
   for (Buffer& lent : g_buffers) {
-    if (lent.bytes.load(std::memory_order_relaxed) == buffer) lent.lent.store(0, std::memory_order_release);
+    if (lent.bytes.load(std::memory_order_relaxed) == buffer) lent.lent.unlock();
   }
 }
 

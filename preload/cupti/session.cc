@@ -224,7 +224,6 @@ void look(Findings& findings) {
 }
 
 void after_fork_in_child() {
-  g_work.forget_in_child();
   const Stage stage = g_stage.load(std::memory_order_relaxed);
   if (stage == Stage::off || stage == Stage::wanted) return;
   g_memory.forget_in_child();

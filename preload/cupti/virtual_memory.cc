@@ -186,7 +186,6 @@ size_t VirtualMemory::copy(MemoryEvent* out, size_t room) const {
 }
 
 void VirtualMemory::forget_in_child() {
-  lock_.unlock();
   unmap_pages(pieces_.rows, kRows * sizeof(Piece));
   unmap_pages(mappings_.rows, kRows * sizeof(Mapping));
   pieces_ = {};

@@ -10,36 +10,42 @@
 #include "snapshot/collector.h"
 #include "stacks/capture.h"
 #include "support/coverage.h"
+#include "support/loader_walk.h"
+#include "support/lock_word.h"
 #include "support/state.h"
 
 namespace tensorscope::hooks {
 
 namespace {
 
-// The collector first, since it may be waiting for a table's lock. From then on this thread holds every lock of the
-// profiler, so nothing that other handlers do on it is recorded, and no signal handler of ours runs on it.
+// The gate first, since phase 1 of a dump takes all that follows. From then on this thread records nothing of what
+// other handlers do on it. docs/architecture.md says what may be held here and why.
 void before_fork() {
   ++t_inside;
   snapshot::before_fork();
-  hold_signal();
+  hold_signals();
+  hold_loader_walks();
   live::before_fork();
 }
 
 void after_fork_in_parent() {
   live::after_fork_in_parent();
-  release_signal();
+  release_loader_walks();
+  release_signals();
   snapshot::after_fork_in_parent();
   --t_inside;
 }
 
 void after_fork_in_child() {
+  forget_locks_in_child();
+  loader_walks_after_fork_in_child();
   live::after_fork_in_child();
   stacks::after_fork_in_child();
   python::after_fork_in_child();
   out_of_memory::after_fork_in_child();
   cupti::after_fork_in_child();
   snapshot::after_fork_in_child();
-  release_signal_in_child();  // last: a signal that is already waiting asks this process, not the parent, for a dump
+  release_signals_in_child();  // last: a signal that is already waiting asks this process, not the parent, for a dump
   --t_inside;
 }
 

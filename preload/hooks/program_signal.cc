@@ -1,7 +1,6 @@
 #include "hooks/program_signal.h"
 
 #include <errno.h>
-#include <sched.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -9,6 +8,7 @@
 #include "hooks/libc_function.h"
 #include "snapshot/collector.h"
 #include "support/coverage.h"
+#include "support/mutex.h"
 
 namespace tensorscope::hooks {
 
@@ -18,41 +18,93 @@ constexpr int kKernelFlags = SA_RESTART | SA_NODEFER | SA_ONSTACK;  // of the pr
 
 std::atomic<int> g_number{0};
 std::atomic<pid_t> g_owner{0};
-std::atomic<bool> g_locked{false};
-struct sigaction g_program;  // under the lock
-sigset_t g_mask_before_fork;
 std::atomic<uint64_t> g_interrupting{0};  // signals for which siginterrupt was called, bit number - 1
+constinit thread_local sigset_t t_mask_before_fork = {};
+
+// The program's own action. Two records and a word that says which of them holds: twice the number of changes so far,
+// plus one where a one-shot handler (SA_RESETHAND) has been called. Of a record that holds nothing is written, and the
+// handler takes what it has read only where the word is still the same. So it never waits for a thread that changes the
+// action, which may itself wait, for the processor or for a fork, and a forked child finds a whole record.
+struct sigaction g_records[2] = {};
+std::atomic<uint64_t> g_change{0};
+constinit Mutex g_changing;  // with all signals blocked; taken by handlers that call sigaction(), never across a fork
+
+class ChangeGuard {
+ public:
+  ChangeGuard() {
+    sigset_t all;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &mask_);
+    g_changing.lock();
+  }
+  ~ChangeGuard() {
+    g_changing.unlock();
+    pthread_sigmask(SIG_SETMASK, &mask_, nullptr);
+  }
+  ChangeGuard(const ChangeGuard&) = delete;
+  ChangeGuard& operator=(const ChangeGuard&) = delete;
+
+ private:
+  sigset_t mask_;
+};
 
 int real_sigaction(int number, const struct sigaction* action, struct sigaction* old) {
   static LibcFunction<int(int, const struct sigaction*, struct sigaction*)> next;
   return next.get("sigaction")(number, action, old);
 }
 
-void lock(sigset_t* mask) {
-  sigset_t all;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, mask);
-  while (g_locked.exchange(true, std::memory_order_acquire)) sched_yield();
-}
-
-void unlock(const sigset_t& mask) {
-  g_locked.store(false, std::memory_order_release);
-  pthread_sigmask(SIG_SETMASK, &mask, nullptr);
-}
-
 bool is_function(const struct sigaction& action) {
   return action.sa_handler != SIG_DFL && action.sa_handler != SIG_IGN && action.sa_handler != SIG_ERR;
+}
+
+const struct sigaction& record_of(uint64_t change) { return g_records[change >> 1 & 1]; }
+
+// Under the lock.
+struct sigaction program_action() {
+  const uint64_t change = g_change.load(std::memory_order_relaxed);
+  struct sigaction action = record_of(change);
+  if (change & 1) action.sa_handler = SIG_DFL;
+  return action;
+}
+
+// Under the lock.
+void keep_program_action(const struct sigaction& action) {
+  const uint64_t next = (g_change.load(std::memory_order_relaxed) | 1) + 1;
+  struct sigaction& record = g_records[next >> 1 & 1];
+  std::atomic_thread_fence(std::memory_order_release);  // who reads what follows also sees that this record was left
+  record.sa_mask = action.sa_mask;
+  record.sa_restorer = action.sa_restorer;
+  __atomic_store_n(&record.sa_flags, action.sa_flags, __ATOMIC_RELAXED);
+  __atomic_store_n(&record.sa_handler, action.sa_handler, __ATOMIC_RELAXED);
+  g_change.store(next, std::memory_order_release);
+}
+
+// Handler and flags of the program's action, for one call. Lock-free.
+struct sigaction take_action_to_call() {
+  uint64_t change = g_change.load(std::memory_order_acquire);
+  for (;;) {
+    const struct sigaction& record = record_of(change);
+    struct sigaction action = {};
+    action.sa_handler = __atomic_load_n(&record.sa_handler, __ATOMIC_RELAXED);
+    action.sa_flags = __atomic_load_n(&record.sa_flags, __ATOMIC_RELAXED);
+    std::atomic_thread_fence(std::memory_order_acquire);
+    const uint64_t now = g_change.load(std::memory_order_relaxed);
+    if (now != change) {
+      change = now;
+      std::atomic_thread_fence(std::memory_order_acquire);
+      continue;
+    }
+    if ((action.sa_flags & SA_RESETHAND) == 0) return action;
+    if (change & 1) return {};
+    if (g_change.compare_exchange_strong(change, change | 1, std::memory_order_acq_rel)) return action;
+  }
 }
 
 // Nothing with a destructor may live here: the program's handler may throw or jump out.
 void on_signal(int number, siginfo_t* information, void* context) {
   const int saved_errno = errno;
   snapshot::request_from_signal();
-  sigset_t mask;
-  lock(&mask);
-  const struct sigaction action = g_program;
-  if (action.sa_flags & SA_RESETHAND) g_program.sa_handler = SIG_DFL;
-  unlock(mask);
+  const struct sigaction action = take_action_to_call();
   errno = saved_errno;
   if (!is_function(action)) return;
   if (action.sa_flags & SA_SIGINFO) {
@@ -81,11 +133,14 @@ int install(int number, const struct sigaction& program) {
 void start_signal(int number) {
   if (number == 0) return set_coverage(Subject::signal_trigger, Seen::no, "switched off by TENSORSCOPE_SIGNAL");
   g_owner.store(getpid(), std::memory_order_relaxed);
-  sigset_t mask;
-  lock(&mask);
-  const bool installed = real_sigaction(number, nullptr, &g_program) == 0 && install(number, g_program) == 0;
-  if (installed) g_number.store(number, std::memory_order_release);
-  unlock(mask);
+  struct sigaction program = {};
+  bool installed = real_sigaction(number, nullptr, &program) == 0;
+  if (installed) {
+    const ChangeGuard guard;
+    keep_program_action(program);
+    installed = install(number, program) == 0;
+    if (installed) g_number.store(number, std::memory_order_release);
+  }
   set_coverage(Subject::signal_trigger, installed ? Seen::yes : Seen::no,
                installed ? "" : "the system refuses a handler for this signal");
 }
@@ -99,21 +154,20 @@ int program_sigaction(const struct sigaction* action, struct sigaction* old) {
   const int number = g_number.load(std::memory_order_relaxed);
   struct sigaction wanted = {};
   if (action) wanted = *action;  // may be the same object as *old
-  sigset_t mask;
-  lock(&mask);
-  const struct sigaction before = g_program;
+  struct sigaction before;
   int result = 0;
-  if (action) {
-    result = install(number, wanted);
-    if (result == 0) {
+  {
+    const ChangeGuard guard;
+    before = program_action();
+    if (action) result = install(number, wanted);
+    if (action && result == 0) {
       // The kernel's answer to a question holds its restorer; so must ours.
       struct sigaction kernel = {};
       real_sigaction(number, nullptr, &kernel);
       wanted.sa_restorer = kernel.sa_restorer;
-      g_program = wanted;
+      keep_program_action(wanted);
     }
   }
-  unlock(mask);
   if (result == 0 && old) *old = before;
   return result;
 }
@@ -150,20 +204,25 @@ bool signal_is_ours() {
   return number != 0 && real_sigaction(number, nullptr, &kernel) == 0 && kernel.sa_sigaction == on_signal;
 }
 
-void hold_signal() {
-  sigset_t mask;
-  lock(&mask);
-  g_mask_before_fork = mask;
+void hold_signals() {
+  sigset_t all;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &t_mask_before_fork);
 }
 
-void release_signal() {
-  const sigset_t mask = g_mask_before_fork;
-  unlock(mask);
+void release_signals() {
+  const sigset_t mask = t_mask_before_fork;
+  pthread_sigmask(SIG_SETMASK, &mask, nullptr);
 }
 
-void release_signal_in_child() {
+// Another thread may have been between the kernel's action and the record: the record holds.
+void release_signals_in_child() {
   g_owner.store(getpid(), std::memory_order_relaxed);
-  release_signal();
+  if (signal_is_ours()) {
+    const ChangeGuard guard;
+    install(g_number.load(std::memory_order_relaxed), program_action());
+  }
+  release_signals();
 }
 
 }  // namespace tensorscope::hooks

@@ -2,8 +2,10 @@
 // here, runs after ours with the mask and flags the program asked for, and is what the program sees when it asks. The
 // default action (the end of the process) is not taken while the profiler is active.
 //
-// Context: any, signal handlers included, but where it says otherwise. Signals are blocked while the record's lock is
-// held, so a handler never waits for its own thread.
+// Context: any, signal handlers included, but where it says otherwise. Our handler waits for nothing: it may have
+// interrupted a thread in malloc, for whose lock a fork waits. Who changes or asks for the action takes a lock, with
+// all signals blocked and for system calls alone, so a handler that does so never waits for its own thread, nor for
+// long.
 #pragma once
 
 #include <signal.h>
@@ -30,9 +32,10 @@ bool interrupts(int number);
 // True while the kernel's handler for the signal is ours: code that does its own system calls may have replaced it.
 bool signal_is_ours();
 
-// Around fork: nobody else changes the record meanwhile.
-void hold_signal();
-void release_signal();
-void release_signal_in_child();
+// Around fork, on the forking thread: all signals are blocked, so that one that comes meanwhile is answered by the
+// parent or by the child as a whole.
+void hold_signals();
+void release_signals();
+void release_signals_in_child();
 
 }  // namespace tensorscope::hooks

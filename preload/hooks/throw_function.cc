@@ -37,7 +37,7 @@ class Throwers {
   }
 
   void add(uint64_t generation, const Thrower& thrower) {
-    if (!lock_.try_lock()) return;  // another thread adds one; a forked child may find it held for ever
+    if (!lock_.try_lock()) return;  // another thread adds one
     Thrower known;
     if (!find(generation, thrower.begin, known)) write(generation, thrower);
     lock_.unlock();

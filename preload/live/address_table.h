@@ -113,7 +113,6 @@ class AddressTable {
     }
     return true;
   }
-  // Also in a forked child: whatever the locks were, they are free then.
   void unlock_all() {
     for (Shard& shard : shards_) shard.lock.unlock();
   }

@@ -7,7 +7,6 @@ namespace tensorscope::live {
 
 // False, and none held, where one could not be had (give_up_on_locks() was called then).
 bool lock_everything();
-// Also in a forked child, whatever state the locks were copied in.
 void unlock_everything();
 
 }  // namespace tensorscope::live

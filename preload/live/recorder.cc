@@ -19,7 +19,7 @@ namespace tensorscope::live {
 namespace {
 
 constinit Serial g_fork_serial = 0;
-constinit bool g_locked_for_fork = false;
+constinit thread_local bool t_locked_for_fork = false;
 
 struct ThisThread {
   ThreadId id = 0;
@@ -172,14 +172,13 @@ void set_growth_function(GrowthFunction function) { g_growth.store(function, std
 
 bool start() { return g_sites.start() && g_threads.start(); }
 
-void before_fork() { g_locked_for_fork = lock_everything(); }
+void before_fork() { t_locked_for_fork = lock_everything(); }
 
 void after_fork_in_parent() {
-  if (g_locked_for_fork) unlock_everything();
+  if (t_locked_for_fork) unlock_everything();
 }
 
 void after_fork_in_child() {
-  unlock_everything();
   t_this = {};
   g_devices.forget_used_here();
   g_fork_serial = newest_serial();

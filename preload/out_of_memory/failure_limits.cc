@@ -28,7 +28,6 @@ bool FailureLimits::more(const Settings& settings) {
 }
 
 void FailureLimits::reset() {
-  lock_.unlock();  // whoever held it is not in this process
   counts_ = {};
   dumps_ = 0;
 }

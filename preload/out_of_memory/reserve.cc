@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <sys/mman.h>
 
+#include <atomic>
 #include <cstdint>
 
 #include "support/spin_lock.h"
@@ -16,14 +17,14 @@ namespace {
 constexpr size_t kBytes = size_t{64} << 20;
 
 constinit SpinLock g_lock;
-constinit void* g_pages = nullptr;
+constinit std::atomic<void*> g_pages{nullptr};
 constinit uint32_t g_users = 0;
 
 // g_lock is held.
 void take() {
-  if (g_pages != nullptr) return;
+  if (g_pages.load() != nullptr) return;
   void* pages = mmap(nullptr, kBytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (pages != MAP_FAILED) g_pages = pages;
+  if (pages != MAP_FAILED) g_pages.store(pages);
 }
 
 }  // namespace
@@ -36,9 +37,9 @@ void hold_reserve() {
 
 ReserveInUse::ReserveInUse() {
   const int saved_errno = errno;
-  if (SpinGuard guard(g_lock); guard && g_users++ == 0 && g_pages != nullptr) {
-    munmap(g_pages, kBytes);
-    g_pages = nullptr;
+  // A fork may copy this at any moment: the address is forgotten before it is somebody else's.
+  if (SpinGuard guard(g_lock); guard && g_users++ == 0) {
+    if (void* pages = g_pages.exchange(nullptr)) munmap(pages, kBytes);
   }
   errno = saved_errno;
 }
@@ -50,7 +51,6 @@ ReserveInUse::~ReserveInUse() {
 }
 
 void reset_reserve_in_child() {
-  g_lock.unlock();  // whoever held it is not in this process
   g_users = 0;
   hold_reserve();
 }

@@ -15,6 +15,7 @@
 #include "support/clock.h"
 #include "support/coverage.h"
 #include "support/options.h"
+#include "support/spin_lock.h"
 
 namespace tensorscope::out_of_memory {
 
@@ -26,7 +27,7 @@ using live::g_devices;
 
 constexpr unsigned kLongestWaitMs = 10'000;
 
-constinit std::atomic<bool> g_looking{false};  // whose thread set it owns what follows
+constinit SpinLock g_looking;  // only ever tried; whose thread has it owns what follows
 constinit LimitReader g_reader;
 constinit MemoryWatch g_memory;
 constinit GrowthWatch g_growth;
@@ -39,9 +40,9 @@ constinit KeptFiles g_kept;                       // collector
 
 class Look {
  public:
-  Look() : mine_(!g_looking.exchange(true, std::memory_order_acquire)) {}
+  Look() : mine_(g_looking.try_lock()) {}
   ~Look() {
-    if (mine_) g_looking.store(false, std::memory_order_release);
+    if (mine_) g_looking.unlock();
   }
   Look(const Look&) = delete;
   Look& operator=(const Look&) = delete;
@@ -220,7 +221,6 @@ void failure_is_dumped() { g_failed_ns.store(monotonic_ns(), std::memory_order_r
 void growth_dump_written(const char* path) { g_kept.add(path, options().growth_keep); }
 
 void watches_after_fork_in_child() {
-  g_looking.store(false, std::memory_order_relaxed);
   g_kept.forget_all();
   g_dumps.reset();
   g_failed_ns.store(0, std::memory_order_relaxed);

@@ -2,10 +2,11 @@
 
 #include <pthread.h>
 #include <signal.h>
-#include <time.h>
 
 #include "support/clock.h"
 #include "support/enough_memory.h"
+#include "support/futex.h"
+#include "support/mutex.h"
 
 namespace tensorscope::python {
 
@@ -77,14 +78,7 @@ bool Deadline::passed() const { return monotonic_ns() >= ns; }
 // destroyed: an abandoned thread may come back to it at any time.
 class GilQueue {
  public:
-  void reset() {
-    pthread_mutex_init(&mutex_, nullptr);
-    pthread_condattr_t attributes;
-    pthread_condattr_init(&attributes);
-    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-    pthread_cond_init(&finished_, &attributes);
-    pthread_cond_init(&lent_, &attributes);
-    pthread_condattr_destroy(&attributes);
+  void reset_in_child() {
     first_ = nullptr;
     thread_ = false;
     lender_ = false;
@@ -92,7 +86,7 @@ class GilQueue {
 
   GilOutcome run(GilJob* job, Deadline deadline) {
     if (t_lends) return run_here(job);
-    Lock lock(mutex_);
+    const MutexGuard guard(mutex_);
     if (!add(job)) return GilOutcome::no_thread;
     wait(job, deadline.ns);
     if (job->stage_ == GilJob::Stage::waiting) {
@@ -106,7 +100,7 @@ class GilQueue {
   }
 
   bool post(GilJob* job) {
-    Lock lock(mutex_);
+    const MutexGuard guard(mutex_);
     job->abandoned_ = true;
     if (add(job)) return true;
     delete job;
@@ -114,64 +108,58 @@ class GilQueue {
   }
 
   void begin_lending() {
-    Lock lock(mutex_);
+    const MutexGuard guard(mutex_);
     lender_ = true;
   }
 
   // What nobody has run by then is the thread's.
   void end_lending() {
-    Lock lock(mutex_);
+    const MutexGuard guard(mutex_);
     lender_ = false;
     if (first_ && !thread_) thread_ = start_thread();
   }
 
   void lend_until(const std::atomic<uint32_t>& done, Deadline deadline) {
     const Api& api = *known_interpreter();
-    Lock lock(mutex_);
+    const MutexGuard guard(mutex_);
     while (done.load(std::memory_order_acquire) == 0 && !deadline.passed()) {
       if (GilJob* job = first_waited_for()) {
         run_first(job, api);
       } else {
-        const timespec until = at(deadline.ns);
-        pthread_cond_timedwait(&lent_, &mutex_, &until);
+        sleep_until(deadline.ns);
       }
     }
   }
 
   void wake_lender() {
-    Lock lock(mutex_);
-    pthread_cond_broadcast(&lent_);
+    const MutexGuard guard(mutex_);
+    futex_change_and_wake(changes_);
   }
 
  private:
-  class Lock {
-   public:
-    explicit Lock(pthread_mutex_t& mutex) : mutex_(mutex) { pthread_mutex_lock(&mutex_); }
-    ~Lock() { pthread_mutex_unlock(&mutex_); }
-    Lock(const Lock&) = delete;
-    Lock& operator=(const Lock&) = delete;
+  // Until something changes, or the clock says `until_ns`, or for no reason. The mutex is held, but not meanwhile.
+  void sleep_until(uint64_t until_ns) {
+    const uint32_t seen = changes_.load(std::memory_order_relaxed);
+    const uint64_t now = monotonic_ns();
+    if (now >= until_ns) return;
+    const timespec left = timespec_of_ns(until_ns - now);
+    mutex_.unlock();
+    futex_wait(changes_, seen, &left);
+    mutex_.lock();
+  }
 
-   private:
-    pthread_mutex_t& mutex_;
-  };
-
-  static timespec at(uint64_t ns) { return {time_t(ns / 1'000'000'000), long(ns % 1'000'000'000)}; }
-
-  // Until the job is done or the clock says `until_ns`. A mutex is held.
+  // Until the job is done or the clock says `until_ns`. The mutex is held.
   void wait(const GilJob* job, uint64_t until_ns) {
-    const timespec until = at(until_ns);
-    while (job->stage_ != GilJob::Stage::done && monotonic_ns() < until_ns) {
-      pthread_cond_timedwait(&finished_, &mutex_, &until);
-    }
+    while (job->stage_ != GilJob::Stage::done && monotonic_ns() < until_ns) sleep_until(until_ns);
   }
 
   bool add(GilJob* job) {
     const bool lent = lender_ && !job->abandoned_;
     if (!lent && !thread_ && !(thread_ = start_thread())) return false;
-    if (lent) pthread_cond_broadcast(&lent_);
     GilJob** end = &first_;
     while (*end) end = &(*end)->next_;
     *end = job;
+    futex_change_and_wake(changes_);
     return true;
   }
 
@@ -235,60 +223,49 @@ class GilQueue {
   void run_first(GilJob* job, const Api& api) {
     remove(job);
     job->stage_ = GilJob::Stage::running;
-    pthread_mutex_unlock(&mutex_);
+    mutex_.unlock();
     job->memory_lasted_ = work(job, api);
-    pthread_mutex_lock(&mutex_);
+    mutex_.lock();
     job->stage_ = GilJob::Stage::done;
     if (job->abandoned_) delete job;
-    pthread_cond_broadcast(&finished_);
+    futex_change_and_wake(changes_);
   }
 
   void run_all(const Api& api) {
-    pthread_mutex_lock(&mutex_);
+    const MutexGuard guard(mutex_);
     while (first_) run_first(first_, api);
     thread_ = false;  // from here on a new job gets a new thread
-    pthread_mutex_unlock(&mutex_);
   }
 
-  pthread_mutex_t mutex_;
-  pthread_cond_t finished_;
-  pthread_cond_t lent_;  // something for the lender to look at
-  GilJob* first_;
-  bool thread_;
-  bool lender_;
+  Mutex mutex_;
+  std::atomic<uint32_t> changes_{0};  // of what follows, and of what the lender waits for
+  GilJob* first_ = nullptr;
+  bool thread_ = false;
+  bool lender_ = false;
 };
 
 namespace {
-
-alignas(GilQueue) char g_queue_memory[sizeof(GilQueue)];
-pthread_once_t g_queue_made = PTHREAD_ONCE_INIT;
-GilQueue& raw_queue() { return *reinterpret_cast<GilQueue*>(g_queue_memory); }
-
-GilQueue& queue() {
-  pthread_once(&g_queue_made, [] { raw_queue().reset(); });
-  return raw_queue();
-}
-
+constinit GilQueue g_queue;
 }  // namespace
 
-GilOutcome run_with_gil(GilJob* job, Deadline deadline) { return queue().run(job, deadline); }
-bool post_with_gil(GilJob* job) { return queue().post(job); }
+GilOutcome run_with_gil(GilJob* job, Deadline deadline) { return g_queue.run(job, deadline); }
+bool post_with_gil(GilJob* job) { return g_queue.post(job); }
 
 LentGil::LentGil() : lent_(!t_lends && holds_gil()) {
   if (!lent_) return;
   t_lends = true;
-  queue().begin_lending();
+  g_queue.begin_lending();
 }
 LentGil::~LentGil() {
   if (!lent_) return;
-  queue().end_lending();
+  g_queue.end_lending();
   t_lends = false;
 }
 void LentGil::run_jobs_until(const std::atomic<uint32_t>& done, Deadline deadline) {
-  queue().lend_until(done, deadline);
+  g_queue.lend_until(done, deadline);
 }
-void wake_lender() { queue().wake_lender(); }
+void wake_lender() { g_queue.wake_lender(); }
 
-void reset_gil_thread_after_fork() { raw_queue().reset(); }
+void reset_gil_thread_after_fork() { g_queue.reset_in_child(); }
 
 }  // namespace tensorscope::python

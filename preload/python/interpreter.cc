@@ -1,7 +1,5 @@
 #include "python/interpreter.h"
 
-#include <pthread.h>
-
 #include <atomic>
 #include <cstdlib>
 #include <cstring>
@@ -9,12 +7,13 @@
 #include "python/bridge.h"
 #include "python/objects.h"
 #include "support/loaded_object.h"
+#include "support/mutex.h"
 
 namespace tensorscope::python {
 
 namespace {
 
-pthread_mutex_t g_search = PTHREAD_MUTEX_INITIALIZER;
+constinit Mutex g_search;
 Api g_api;
 std::atomic<const Api*> g_known{nullptr};
 std::atomic<const char*> g_trouble{nullptr};
@@ -54,7 +53,7 @@ int usable_series(const char* version) {
 const Api* find_interpreter() {
   if (const Api* known = known_interpreter()) return known;
   if (g_trouble.load(std::memory_order_acquire)) return nullptr;
-  pthread_mutex_lock(&g_search);
+  const MutexGuard guard(g_search);
   const Api* found = g_known.load(std::memory_order_acquire);
   auto is_initialized = found ? nullptr : reinterpret_cast<int (*)()>(find_in_any_object("Py_IsInitialized"));
   if (is_initialized && is_initialized()) {
@@ -71,7 +70,6 @@ const Api* find_interpreter() {
     }
     g_trouble.store(trouble, std::memory_order_release);
   }
-  pthread_mutex_unlock(&g_search);
   return found;
 }
 

@@ -1,15 +1,11 @@
 #include "snapshot/collector.h"
 
-#include <errno.h>
 #include <limits.h>
-#include <linux/futex.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/syscall.h>
 #include <time.h>
-#include <unistd.h>
 
 #include <atomic>
 #include <utility>
@@ -25,8 +21,11 @@
 #include "snapshot/process_info.h"
 #include "support/clock.h"
 #include "support/enough_memory.h"
+#include "support/futex.h"
+#include "support/mutex.h"
 #include "support/option_values.h"
 #include "support/options.h"
+#include "support/spin_lock.h"
 #include "support/state.h"
 #include "tensorscope/tensorscope.h"
 
@@ -56,7 +55,7 @@ std::atomic<uint64_t> g_growth_ns{0};
 out_of_memory::Failure g_near;  // collector only: a limit that it found near by itself
 bool g_is_near = false;
 
-pthread_mutex_t g_control = PTHREAD_MUTEX_INITIALIZER;  // guards what follows; held for moments only
+constinit Mutex g_control;  // guards what follows; held for moments only, never across a fork
 pthread_t g_thread;
 bool g_started = false;  // start_collector() was called
 bool g_running = false;
@@ -65,28 +64,9 @@ bool g_starting = false;  // not yet ready for its first job
 bool g_stop = false;
 Waiter* g_first_waiter = nullptr;
 
-bool g_gate_held = false;           // by the forking thread
-bool g_restart_after_fork = false;  // likewise
-
-void futex_wait(std::atomic<uint32_t>& word, uint32_t value, const timespec* at_most = nullptr) {
-  syscall(SYS_futex, &word, FUTEX_WAIT_PRIVATE, value, at_most, nullptr, 0);
-}
-
-// Async-signal-safe; leaves errno as it was.
-void futex_change_and_wake(std::atomic<uint32_t>& word) {
-  const int saved = errno;
-  word.fetch_add(1, std::memory_order_release);
-  syscall(SYS_futex, &word, FUTEX_WAKE_PRIVATE, INT_MAX, nullptr, nullptr, 0);
-  errno = saved;
-}
-
-class ControlLock {
- public:
-  ControlLock() { pthread_mutex_lock(&g_control); }
-  ~ControlLock() { pthread_mutex_unlock(&g_control); }
-  ControlLock(const ControlLock&) = delete;
-  ControlLock& operator=(const ControlLock&) = delete;
-};
+// Of the forking thread: threads may fork at the same time.
+constinit thread_local bool t_gate_held = false;
+constinit thread_local bool t_restart_after_fork = false;
 
 bool write_real_dump(const DumpRequest& request, char* path, size_t path_size) {
   char full[PATH_MAX];
@@ -134,9 +114,12 @@ Job counted_job() {
 }
 
 Job next_job(Waiter** waiter) {
-  ControlLock lock;
+  const MutexGuard guard(g_control);
   g_busy = g_starting = false;
-  if (g_stop) return Job::stop;
+  if (g_stop) {
+    g_running = false;
+    return Job::stop;
+  }
   if (g_first_waiter != nullptr) {
     *waiter = g_first_waiter;
     g_first_waiter = g_first_waiter->next;
@@ -148,7 +131,7 @@ Job next_job(Waiter** waiter) {
   return job;
 }
 
-timespec of_milliseconds(uint64_t ms) { return {time_t(ms / 1000), long(ms % 1000) * 1'000'000}; }
+timespec of_milliseconds(uint64_t ms) { return timespec_of_ns(ms * 1'000'000); }
 
 // Until a job comes. Where torch has been loaded and its Python part is still being imported, that is looked at from
 // time to time, since nothing tells when it is done.
@@ -217,7 +200,7 @@ bool start_thread() {
 
 // A program may fork as its first act; one second is for a machine under load.
 bool is_starting() {
-  ControlLock lock;
+  const MutexGuard guard(g_control);
   return g_starting;
 }
 void wait_until_started() {
@@ -225,8 +208,31 @@ void wait_until_started() {
   for (int i = 0; i < 1000 && is_starting(); ++i) nanosleep(&kMillisecond, nullptr);
 }
 
+// For a moment: the collector has nothing to do, but its end may take what other fork handlers hold. False: it stays.
+bool stop_collector() {
+  pthread_t thread;
+  {
+    const MutexGuard guard(g_control);
+    if (!g_running || g_busy || g_starting) return false;
+    thread = g_thread;
+    g_stop = true;
+  }
+  futex_change_and_wake(g_wake);
+  timespec until;
+  clock_gettime(CLOCK_REALTIME, &until);
+  until.tv_sec += 1;
+  if (pthread_timedjoin_np(thread, nullptr, &until) == 0) return true;
+  const MutexGuard guard(g_control);
+  if (g_running) {
+    g_stop = false;
+    return false;
+  }
+  pthread_detach(thread);
+  return true;
+}
+
 void start_again() {
-  ControlLock lock;
+  const MutexGuard guard(g_control);
   start_thread();
 }
 
@@ -244,7 +250,7 @@ int write_here(Waiter& waiter, sigset_t& before) {
 // False: there is no collector.
 bool queue(Waiter& waiter) {
   {
-    ControlLock lock;
+    const MutexGuard guard(g_control);
     if (!g_started || !start_thread()) return false;
     Waiter** last = &g_first_waiter;
     while (*last != nullptr) last = &(*last)->next;
@@ -260,7 +266,7 @@ void set_dump_function_for_test(DumpFunction function) { g_write = function; }
 
 bool start_collector() {
   start_process_info();
-  ControlLock lock;
+  const MutexGuard guard(g_control);
   g_started = true;
   return start_thread();
 }
@@ -309,16 +315,17 @@ bool write_failure(const out_of_memory::Failure& failure) {
 namespace near_limit {
 Waiter g_waiter{};
 out_of_memory::Failure g_failure;
-std::atomic<bool> g_taken{false}, g_given_up{false};
+constinit SpinLock g_taken;  // only ever tried
+std::atomic<bool> g_given_up{false};
 
 bool take() {
-  if (!g_taken.exchange(true, std::memory_order_acquire)) return true;
+  if (g_taken.try_lock()) return true;
   bool given_up = true;
   return g_waiter.done.load(std::memory_order_acquire) != 0 && g_given_up.compare_exchange_strong(given_up, false);
 }
 void leave() {
   if (g_waiter.done.load(std::memory_order_acquire) != 0) {
-    g_taken.store(false, std::memory_order_release);
+    g_taken.unlock();
   } else {
     g_given_up.store(true, std::memory_order_release);
   }
@@ -358,39 +365,25 @@ void request_at_growth() {
 void wake_collector() { futex_change_and_wake(g_wake); }
 
 void before_fork() {
-  g_gate_held = lock_fork_gate_for_fork();
-  g_restart_after_fork = false;
-  const bool stop = fork_would_warn();
-  if (stop) wait_until_started();
-  pthread_mutex_lock(&g_control);
-  if (stop && g_running && !g_busy && !g_starting) {
-    g_stop = true;
-    pthread_mutex_unlock(&g_control);
-    futex_change_and_wake(g_wake);
-    pthread_join(g_thread, nullptr);
-    pthread_mutex_lock(&g_control);
-    g_running = false;
-    g_restart_after_fork = true;
-  }
+  t_gate_held = lock_fork_gate_for_fork();
+  t_restart_after_fork = false;
+  if (!fork_would_warn()) return;
+  wait_until_started();
+  t_restart_after_fork = stop_collector();
 }
 
 void after_fork_in_parent() {
-  const bool restart = g_restart_after_fork;
-  pthread_mutex_unlock(&g_control);
-  if (g_gate_held) unlock_fork_gate();
-  if (restart && !call_after_fork_returned(start_again)) start_again();
+  if (t_gate_held) unlock_fork_gate();
+  if (t_restart_after_fork && !call_after_fork_returned(start_again)) start_again();
 }
 
 void after_fork_in_child() {
-  pthread_mutex_init(&g_control, nullptr);
-  reset_fork_gate_in_child();
   g_first_waiter = nullptr;
   g_signals.store(0, std::memory_order_relaxed);
   g_signals_served = 0;
   g_growths.store(0, std::memory_order_relaxed);
   g_growths_served = 0;
   g_is_near = false;
-  near_limit::g_taken.store(false, std::memory_order_relaxed);
   near_limit::g_given_up.store(false, std::memory_order_relaxed);
   out_of_memory::watches_after_fork_in_child();
   g_running = g_busy = g_starting = g_stop = false;

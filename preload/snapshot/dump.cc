@@ -106,6 +106,10 @@ bool write_tables(const DumpFacts& facts, Tables& tables, DumpFile& file, Summar
 
 bool phase1(const DumpRequest& request, const DumpFacts& facts, Tables& tables, DumpFile& file, Summary& summary) {
   const ForkGateScope gate;
+  if (!gate) {
+    say("no dump: a fork of this process has not ended for %u s", kGatePatienceMs / 1000);
+    return false;
+  }
   stacks::start_python();  // a C++ program may have an interpreter by now
   stacks::native_forget_unloaded();
   hooks::run_self_check();
@@ -375,7 +379,6 @@ bool write_dump(const DumpRequest& request, char (&path)[PATH_MAX]) {
 
 void dump_after_fork_in_child() {
   if (g_open_file != nullptr) g_open_file->forget();
-  driver_after_fork_in_child();
   source_after_fork_in_child();
   g_open_file = nullptr;
   g_asked_for = 0;

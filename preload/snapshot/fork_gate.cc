@@ -1,24 +1,16 @@
 #include "snapshot/fork_gate.h"
 
-#include <pthread.h>
-#include <time.h>
+#include "support/mutex.h"
 
 namespace tensorscope::snapshot {
 
 namespace {
-pthread_mutex_t g_gate = PTHREAD_MUTEX_INITIALIZER;
+constexpr uint64_t kForkPatienceNs = 10'000'000'000;
+constinit Mutex g_gate;
 }  // namespace
 
-void lock_fork_gate() { pthread_mutex_lock(&g_gate); }
-void unlock_fork_gate() { pthread_mutex_unlock(&g_gate); }
-
-bool lock_fork_gate_for_fork() {
-  timespec deadline;
-  clock_gettime(CLOCK_REALTIME, &deadline);
-  deadline.tv_sec += 10;
-  return pthread_mutex_timedlock(&g_gate, &deadline) == 0;
-}
-
-void reset_fork_gate_in_child() { g_gate = PTHREAD_MUTEX_INITIALIZER; }
+bool lock_fork_gate() { return g_gate.lock_within(uint64_t{kGatePatienceMs} * 1'000'000); }
+void unlock_fork_gate() { g_gate.unlock(); }
+bool lock_fork_gate_for_fork() { return g_gate.lock_within(kForkPatienceNs); }
 
 }  // namespace tensorscope::snapshot

@@ -1,15 +1,13 @@
 #include "snapshot/heap_totals.h"
 
-#include <linux/futex.h>
 #include <malloc.h>
 #include <pthread.h>
 #include <signal.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #include <atomic>
 
 #include "support/clock.h"
+#include "support/futex.h"
 #include "support/loaded_object.h"
 #include "support/state.h"
 
@@ -57,7 +55,7 @@ void* ask_on_this_thread(void*) {
   g_asked_for_ns = read_clock_ns(CLOCK_THREAD_CPUTIME_ID) - begin;
   g_answer = answer;
   g_answered.store(1, std::memory_order_release);
-  syscall(SYS_futex, &g_answered, FUTEX_WAKE_PRIVATE, 1, nullptr, nullptr, 0);
+  futex_wake(g_answered);
   return nullptr;
 }
 
@@ -79,8 +77,8 @@ bool wait_for_answer() {
   while (g_answered.load(std::memory_order_acquire) == 0) {
     const uint64_t now = monotonic_ns();
     if (now >= until) return false;
-    const timespec left = {0, long(until - now)};
-    syscall(SYS_futex, &g_answered, FUTEX_WAIT_PRIVATE, 0, &left, nullptr, 0);
+    const timespec left = timespec_of_ns(until - now);
+    futex_wait(g_answered, 0, &left);
   }
   return true;
 }

@@ -2,6 +2,8 @@
 
 #include <cstring>
 
+#include "support/loader_walk.h"
+
 namespace tensorscope {
 
 namespace {
@@ -235,13 +237,13 @@ bool LoadedObject::file_name_begins_with(const char* prefix) const {
 
 void visit_objects(ObjectVisitor visit, void* context) {
   Walk walk{visit, context, false};
-  dl_iterate_phdr(on_object, &walk);
+  walk_loaded_objects(on_object, &walk);
 }
 
 LoadedObject own_object() {
   LoadedObject object;
   Walk walk{keep_first, &object, true};
-  dl_iterate_phdr(on_object, &walk);
+  walk_loaded_objects(on_object, &walk);
   return object;
 }
 

@@ -1,55 +1,20 @@
 #include "support/spin_lock.h"
 
-#include <errno.h>
-#include <sched.h>
-#include <time.h>
-
-#include <algorithm>
-
-#include "support/clock.h"
+#include "support/patience.h"
 
 namespace tensorscope {
 
-namespace {
-
-constexpr int kSpins = 200;  // a holder that runs is done within a microsecond
-constexpr int kYields = 50;  // a preempted holder on this processor
-constexpr long kSleepNs = 50'000;
-constexpr uint64_t kLongestStepNs = 20'000'000;
-
-inline void pause_processor() {
-#if defined(__x86_64__)
-  __builtin_ia32_pause();
-#elif defined(__aarch64__)
-  asm volatile("yield");
-#endif
+bool SpinLock::take_from_parent(uint32_t word) {
+  if (!word_.compare_exchange_strong(word, free_lock_word() | kLockHeld, std::memory_order_acquire)) return false;
+  tell_lock_observer(this);
+  return true;
 }
 
-}  // namespace
-
 bool SpinLock::lock_slowly(uint64_t patience_ns) {
-  for (int i = 0; i < kSpins; ++i) {
-    if (held_.load(std::memory_order_relaxed) == 0 && try_lock()) return true;
-    pause_processor();
-  }
-  const int saved_errno = errno;
-  uint64_t waited = 0;
-  uint64_t before = monotonic_ns();
-  bool held = false;
-  for (int step = 0; !held && waited < patience_ns; ++step) {
-    if (step < kYields) {
-      sched_yield();
-    } else {
-      const timespec nap{0, kSleepNs};
-      nanosleep(&nap, nullptr);
-    }
-    const uint64_t now = monotonic_ns();
-    waited += std::min(now - before, kLongestStepNs);
-    before = now;
-    held = held_.load(std::memory_order_relaxed) == 0 && try_lock();
-  }
-  errno = saved_errno;
-  return held;
+  return wait_patiently(patience_ns, [this] {
+    const uint32_t word = word_.load(std::memory_order_relaxed);
+    return (word == free_lock_word() || is_lock_of_parent(word)) && try_lock();
+  });
 }
 
 }  // namespace tensorscope

@@ -1,13 +1,15 @@
 // A spin lock that gives up rather than hang the program: spins, then yields, then sleeps in short steps, and after
 // about two seconds of waiting says no. The caller then records nothing any more (live/lock_failure.h).
 //
-// Context: hook, collector; not signal handlers. Not recursive. A constinit global: no constructor to run. The waiting
-// time is the sum of this thread's own steps, each counted for at most 20 ms, so that a stopped or suspended process
-// does not use the bound up. Works where the holder is preempted: on one processor, and below a real-time waiter.
+// Context: hook, collector; not signal handlers. Not recursive. A constinit global: no constructor to run. How the time
+// is counted: patience.h. A forked child finds it free (lock_word.h). Who only wants it if it is free, as a flag that
+// says who does something, calls try_lock().
 #pragma once
 
 #include <atomic>
 #include <cstdint>
+
+#include "support/lock_word.h"
 
 namespace tensorscope {
 
@@ -17,18 +19,26 @@ class SpinLock {
   SpinLock(const SpinLock&) = delete;
   SpinLock& operator=(const SpinLock&) = delete;
 
-  [[nodiscard]] bool try_lock() { return held_.exchange(1, std::memory_order_acquire) == 0; }
+  [[nodiscard]] bool try_lock() {
+    const uint32_t free = free_lock_word();
+    uint32_t word = free;
+    if (__builtin_expect(word_.compare_exchange_strong(word, free | kLockHeld, std::memory_order_acquire), true)) {
+      return true;
+    }
+    return __builtin_expect(is_lock_of_parent(word), false) && take_from_parent(word);
+  }
   // False: not had within the bound.
   [[nodiscard]] bool lock() { return __builtin_expect(try_lock(), true) || lock_slowly(kPatienceNs); }
   [[nodiscard]] bool lock_within(uint64_t patience_ns) { return try_lock() || lock_slowly(patience_ns); }
-  void unlock() { held_.store(0, std::memory_order_release); }
+  void unlock() { word_.store(free_lock_word(), std::memory_order_release); }
 
   static constexpr uint64_t kPatienceNs = 2'000'000'000;
 
  private:
   bool lock_slowly(uint64_t patience_ns);
+  bool take_from_parent(uint32_t word);
 
-  std::atomic<uint32_t> held_{0};
+  std::atomic<uint32_t> word_{0};
 };
 
 // Holds the lock for a scope; false where it could not be had, and then what the lock guards must not be touched.

@@ -1,12 +1,12 @@
 #include "support/until_unload.h"
 
-#include <link.h>
+#include "support/loader_walk.h"
 
 namespace tensorscope {
 
 uint64_t unload_generation() {
   uint64_t unloads = 0;
-  dl_iterate_phdr(
+  walk_loaded_objects(
       [](dl_phdr_info* info, size_t, void* argument) {
         *static_cast<uint64_t*>(argument) = info->dlpi_subs;
         return 1;

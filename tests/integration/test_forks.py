@@ -1,4 +1,5 @@
-"""os.fork() under the preload says what it says without: CPython warns from 3.12 on where there are other threads."""
+"""os.fork() under the preload: it ends, also among signals and threads that allocate, its child can do what another could,
+and it says what it says without (CPython warns from 3.12 on where there are other threads)."""
 
 # Covers: preload/hooks/fork.cc
 # Covers: preload/snapshot/{fork_gate,fork_restart}.cc
@@ -7,6 +8,7 @@ import subprocess
 
 import pytest
 
+import harness
 from harness import BUILD, PROGRAMS, TIMEOUT, environment
 from test_python_frames import interpreter
 
@@ -21,3 +23,14 @@ def test_no_warning_because_of_the_collector(series, options, tmp_path):
     assert done.returncode == 0, done.stderr
     # The collector is there again after the last fork.
     assert done.stdout.splitlines() == ["0 warnings", "2 threads"], done.stderr
+
+
+@pytest.mark.parametrize("handler", [[], ["handler"]], ids=["plain", "handler"])
+@pytest.mark.parametrize("child", ["exit", "work"])
+def test_a_storm_of_forks_and_signals_ends(child, handler, tmp_path, long):
+    """A thread that a signal interrupts inside malloc must not wait for a fork, which waits for malloc."""
+    done = harness.run("fork_storm.py", "120" if long else "5", child, *handler, folder=tmp_path, exit="never", quiet=1)
+    assert (done.returncode, done.stdout) == (0, f"forks True calls {bool(handler)}\n"), done.stderr
+    assert done.stderr == ""
+    for dump in harness.dumps(tmp_path)[::50]:
+        harness.cli("info", dump)

@@ -1,20 +1,18 @@
 #include "snapshot/devices/driver.h"
 
-#include <linux/futex.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/syscall.h>
-#include <time.h>
-#include <unistd.h>
 
 #include <atomic>
 
 #include "hooks/binding.h"
 #include "snapshot/devices/nvml.h"
 #include "support/clock.h"
+#include "support/futex.h"
 #include "support/pages.h"
+#include "support/spin_lock.h"
 #include "support/state.h"
 
 namespace tensorscope::snapshot {
@@ -30,7 +28,7 @@ constexpr size_t kBusIdBytes = 32;
 
 // The thread that asks, and nobody else: at most one runs at a time.
 constinit Nvml g_nvml;
-constinit std::atomic<bool> g_asking{false};
+constinit SpinLock g_asking;  // only ever tried; the thread gives it back
 
 // The runtime that torch uses.
 class Runtime {
@@ -101,11 +99,6 @@ void ask_about(const Runtime& runtime, bool nvml, DriverFacts& facts) {
                                                              : "cudaMemGetInfo gives no answer either");
 }
 
-void futex_wait(std::atomic<uint32_t>& word, uint32_t value, uint64_t ns) {
-  const timespec at_most = {time_t(ns / 1'000'000'000), long(ns % 1'000'000'000)};
-  syscall(SYS_futex, &word, FUTEX_WAIT_PRIVATE, value, &at_most, nullptr, 0);
-}
-
 }  // namespace
 
 // Belongs to both threads; who leaves last gives it back.
@@ -126,24 +119,24 @@ void* DriverAnswers::run(void* argument) {
   const Runtime runtime;
   for (size_t i = 0; i < shared->count; ++i) ask_about(runtime, nvml, shared->facts[i]);
   if (nvml) g_nvml.stop();
-  g_asking.store(false, std::memory_order_release);
+  g_asking.unlock();
   if (shared->stage.exchange(Shared::kAnswered, std::memory_order_acq_rel) == Shared::kAbandoned) {
     unmap_pages(shared, sizeof(Shared));
   } else {
-    syscall(SYS_futex, &shared->stage, FUTEX_WAKE_PRIVATE, 1, nullptr, nullptr, 0);
+    futex_wake(shared->stage);
   }
   return nullptr;
 }
 
 void DriverAnswers::ask(const int8_t* devices, size_t count) {
   if (count == 0) return;
-  if (g_asking.exchange(true, std::memory_order_acq_rel)) {
+  if (!g_asking.try_lock()) {
     why_ = "the driver has not yet answered what it was asked for an earlier dump";
     return;
   }
   auto* shared = static_cast<Shared*>(map_pages(sizeof(Shared)));
   if (!shared) {
-    g_asking.store(false, std::memory_order_release);
+    g_asking.unlock();
     why_ = "there was not enough memory to ask the driver";
     return;
   }
@@ -165,7 +158,7 @@ void DriverAnswers::ask(const int8_t* devices, size_t count) {
     shared_ = shared;
   } else {
     unmap_pages(shared, sizeof(Shared));
-    g_asking.store(false, std::memory_order_release);
+    g_asking.unlock();
     why_ = "no thread could be made to ask the driver";
   }
 }
@@ -176,7 +169,8 @@ void DriverAnswers::wait() {
   while (shared.stage.load(std::memory_order_acquire) == Shared::kAsking) {
     const uint64_t now = monotonic_ns();
     if (now >= shared.until_ns) break;
-    futex_wait(shared.stage, Shared::kAsking, shared.until_ns - now);
+    const timespec at_most = timespec_of_ns(shared.until_ns - now);
+    futex_wait(shared.stage, Shared::kAsking, &at_most);
   }
   const pthread_t thread = shared.thread;  // the thread may give the memory back as soon as it is abandoned
   uint32_t stage = Shared::kAsking;
@@ -201,7 +195,5 @@ DriverAnswers::~DriverAnswers() {
   wait();
   unmap_pages(shared_, sizeof(Shared));
 }
-
-void driver_after_fork_in_child() { g_asking.store(false, std::memory_order_relaxed); }
 
 }  // namespace tensorscope::snapshot

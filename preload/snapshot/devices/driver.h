@@ -56,7 +56,4 @@ class DriverAnswers {
   const char* why_ = "";
 };
 
-// Context: fork child. Whoever was asking was a thread of the parent.
-void driver_after_fork_in_child();
-
 }  // namespace tensorscope::snapshot

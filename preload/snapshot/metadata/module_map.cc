@@ -2,13 +2,13 @@
 
 #include <elf.h>
 #include <limits.h>
-#include <link.h>
 #include <string.h>
 #include <unistd.h>
 
 #include <algorithm>
 
 #include "support/enough_memory.h"
+#include "support/loader_walk.h"
 
 namespace tensorscope::snapshot {
 
@@ -72,7 +72,7 @@ bool ModuleMap::refresh() {
   auto visit = [](dl_phdr_info* info, size_t, void* context) {
     return run_if_memory_lasts([&] { static_cast<ModuleMap*>(context)->add(*info); }) ? 0 : 1;
   };
-  if (dl_iterate_phdr(visit, this) != 0) return false;
+  if (walk_loaded_objects(visit, this) != 0) return false;
   std::sort(segments_.begin(), segments_.end(), [](const Segment& a, const Segment& b) { return a.begin < b.begin; });
   return true;
 }

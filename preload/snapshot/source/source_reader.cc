@@ -1,18 +1,16 @@
 #include "snapshot/source/source_reader.h"
 
-#include <linux/futex.h>
 #include <pthread.h>
 #include <signal.h>
 #include <string.h>
-#include <sys/syscall.h>
-#include <time.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
 
 #include "support/clock.h"
+#include "support/futex.h"
 #include "support/pages.h"
+#include "support/spin_lock.h"
 #include "support/state.h"
 
 namespace tensorscope::snapshot {
@@ -23,12 +21,7 @@ constexpr size_t kReaderStackBytes = size_t{512} << 10;  // glibc takes the thre
 constexpr size_t kMostTextBytes = size_t{1} << 20;
 constexpr uint64_t kMostBytesOfAll = uint64_t{32} << 20;
 
-constinit std::atomic<bool> g_reading{false};
-
-void wait_for_change(std::atomic<uint32_t>& word, uint32_t value, uint64_t ns) {
-  const timespec at_most = {time_t(ns / 1'000'000'000), long(ns % 1'000'000'000)};
-  syscall(SYS_futex, &word, FUTEX_WAIT_PRIVATE, value, &at_most, nullptr, 0);
-}
+constinit SpinLock g_reading;  // only ever tried; the thread gives it back
 
 bool start_reading_thread(pthread_t& thread, void* (*function)(void*), void* argument) {
   pthread_attr_t attributes;
@@ -99,11 +92,11 @@ void* SourceReader::run(void* argument) {
     read_source_file(shared->files[i], shared->limits);
     shared->done.store(uint32_t(i + 1), std::memory_order_release);
   }
-  g_reading.store(false, std::memory_order_release);
+  g_reading.unlock();
   if (shared->stage.exchange(Shared::kEnded, std::memory_order_acq_rel) == Shared::kAbandoned) {
     unmap_pages(shared, shared->bytes);
   } else {
-    syscall(SYS_futex, &shared->stage, FUTEX_WAKE_PRIVATE, 1, nullptr, nullptr, 0);
+    futex_wake(shared->stage);
   }
   return nullptr;
 }
@@ -111,7 +104,7 @@ void* SourceReader::run(void* argument) {
 void SourceReader::start(const WantedLines& wanted, const char* directory, uint64_t newest_unix_ns,
                          unsigned patience_ms) {
   if (wanted.files.empty()) return;
-  if (g_reading.exchange(true, std::memory_order_acq_rel)) {
+  if (!g_reading.try_lock()) {
     why_ = "a source file that was wanted for an earlier dump is still being read";
     return;
   }
@@ -125,7 +118,7 @@ void SourceReader::start(const WantedLines& wanted, const char* directory, uint6
     }
     unmap_pages(shared, shared->bytes);
   }
-  g_reading.store(false, std::memory_order_release);
+  g_reading.unlock();
   why_ = shared == nullptr ? "there was not enough memory" : "no thread could be made to read source files";
 }
 
@@ -134,7 +127,8 @@ void SourceReader::wait() {
   while (shared_->stage.load(std::memory_order_acquire) == Shared::kReading) {
     const uint64_t now = monotonic_ns();
     if (now >= shared_->until_ns) break;
-    wait_for_change(shared_->stage, Shared::kReading, shared_->until_ns - now);
+    const timespec at_most = timespec_of_ns(shared_->until_ns - now);
+    futex_wait(shared_->stage, Shared::kReading, &at_most);
   }
   done_ = shared_->done.load(std::memory_order_acquire);
   if (done_ < shared_->count) {
@@ -161,7 +155,6 @@ SourceReader::~SourceReader() {
 }
 
 void source_after_fork_in_child() {
-  g_reading.store(false, std::memory_order_relaxed);
   source_file_after_fork_in_child();
 }
 

@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "stacks/native/libunwind_accessors.h"
+#include "support/loader_walk.h"
 #include "support/own_descriptors.h"
 
 namespace tensorscope::stacks {
@@ -134,21 +135,19 @@ __attribute__((noinline)) int Libunwind::walk(void** addresses, int size, uint64
 
 int Libunwind::backtrace(void** addresses, int size, uint64_t stack_end) {
   const int saved_errno = errno;
-  inside_.fetch_add(1, std::memory_order_acq_rel);
+  const LoaderWalk inside;
   const int count = usable() ? walk(addresses, size, stack_end) : 0;
-  inside_.fetch_sub(1, std::memory_order_acq_rel);
   errno = saved_errno;
   return count;
 }
 
 void Libunwind::flush() {
-  inside_.fetch_add(1, std::memory_order_acq_rel);
+  const LoaderWalk inside;
   if (usable()) functions_.flush_cache(space_, 0, 0);
-  inside_.fetch_sub(1, std::memory_order_acq_rel);
 }
 
 bool Libunwind::after_fork_in_child() {
-  if (inside_.exchange(0, std::memory_order_acq_rel) != 0) usable_.store(false, std::memory_order_release);
+  if (!LoaderWalk()) usable_.store(false, std::memory_order_release);
   return usable();
 }
 

@@ -30,8 +30,8 @@ class Libunwind {
   // Forgets what libunwind has cached about the loaded objects.
   void flush();
 
-  // libunwind's caches are guarded by locks that a fork copies as they are. Where another thread was inside at that
-  // moment, the child must never call it again. True: still usable.
+  // libunwind's caches are guarded by locks that a fork copies as they are. Where the fork did not wait for another
+  // thread inside (support/loader_walk.h), the child must never call it again. True: still usable.
   bool after_fork_in_child();
 
  private:
@@ -45,7 +45,6 @@ class Libunwind {
   libunwind::TableInfo::Version table_version_ = libunwind::TableInfo::since_1_6;
   const char* why_ = "";
   std::atomic<bool> usable_{false};
-  std::atomic<uint32_t> inside_{0};
 };
 
 }  // namespace tensorscope::stacks

@@ -3,6 +3,7 @@
 #include <link.h>
 
 #include "stacks/native/eh_frame.h"
+#include "support/loader_walk.h"
 
 namespace tensorscope::stacks {
 
@@ -60,7 +61,7 @@ bool find_unwind_section(uint64_t address, UnwindSection& section) {
 
 bool find_unwind_section_by_lock(uint64_t address, UnwindSection& section) {
   Wanted wanted{address, &section};
-  return dl_iterate_phdr(look_at_object, &wanted) != 0;
+  return walk_loaded_objects(look_at_object, &wanted) == 1;
 }
 
 }  // namespace tensorscope::stacks

@@ -75,7 +75,8 @@ PythonCapture::ThreadStack* PythonCapture::new_thread_stack() {
 
 uint64_t PythonCapture::thread_memory() const { return g_thread_memory.load(std::memory_order_relaxed); }
 
-void PythonCapture::after_fork_in_child() { g_spare_lock.unlock(); }
+// Another thread may have been at the list: what is in it is lost.
+void PythonCapture::after_fork_in_child() { g_spare = nullptr; }
 
 // ---- Capture ------------------------------------------------------------------------------------------------------
 

@@ -50,8 +50,6 @@ class PythonCodeTable {
   const Code& operator[](uint32_t id);
   size_t size();
 
-  void after_fork_in_child() { lock_.unlock(); }
-
  private:
   // One address. `code` is 0 while no known code object lives there.
   struct Place {

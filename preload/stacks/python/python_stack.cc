@@ -78,7 +78,8 @@ Status prove(bool ask) {
 }
 
 // The interpreter frees code objects through this slot of their type, with the GIL: the one moment at which what we
-// remember by a code object's address becomes void. A static type, so one aligned store.
+// remember by a code object's address becomes void. A static type, so one aligned store. The slot is ours already in a
+// child that was forked while another thread was here.
 using Dealloc = void (*)(PyObject*);
 Dealloc g_dealloc = nullptr;
 
@@ -89,7 +90,9 @@ void dealloc_code(PyObject* code) {
 
 void watch_deallocations() {
   auto* slot = reinterpret_cast<std::atomic<Dealloc>*>(const_cast<char*>(g_interpreter.api.code_type) + kDeallocOffset);
-  g_dealloc = slot->load();
+  const Dealloc present = slot->load();
+  if (present == &dealloc_code) return;
+  g_dealloc = present;
   slot->store(&dealloc_code);
 }
 
@@ -172,11 +175,6 @@ const char* python_version() { return g_interpreter.version_text; }
 
 uint64_t python_memory() { return g_arena.bytes() + g_capture.thread_memory(); }
 
-void python_after_fork_in_child() {
-  g_codes.after_fork_in_child();
-  g_trie.after_fork_in_child();
-  g_capture.after_fork_in_child();
-  g_start_lock.unlock();
-}
+void python_after_fork_in_child() { g_capture.after_fork_in_child(); }
 
 }  // namespace tensorscope::stacks

@@ -33,8 +33,6 @@ class PythonTrie {
   const Node& operator[](StackId id) { return nodes_[id]; }
   size_t size() { return nodes_.size(); }  // 0 while empty, else ids 1 .. size()-1; 0 is the sentinel
 
-  void after_fork_in_child() { lock_.unlock(); }
-
  private:
   StackId find(uint32_t hash, const Node& node);
 

@@ -2,6 +2,8 @@
 #include "support/spin_lock.h"
 
 #include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <thread>
@@ -52,6 +54,31 @@ TEST(SpinLock, IsHadAfterAHolderThatSleeps) {
   std::this_thread::sleep_for(std::chrono::milliseconds(30));
   lock.unlock();
   waiter.join();
+}
+
+TEST(SpinLock, IsFreeInAForkedChild) {
+  static constinit SpinLock held, free;
+  static int told = 0;
+  ASSERT_TRUE(held.lock());
+  const pid_t child = fork();
+  if (child == 0) {
+    if (held.try_lock() || !free.try_lock()) _exit(1);  // as fork copied them
+    free.unlock();
+    forget_locks_in_child();
+    set_lock_observer_for_test([](const void*) { ++told; });
+    for (SpinLock* lock : {&held, &free}) {
+      if (!lock->try_lock() || lock->try_lock() || lock->lock_within(1)) _exit(2);
+      lock->unlock();
+      SpinGuard guard(*lock);
+      if (!guard) _exit(3);
+    }
+    _exit(told == 2 ? 0 : 4);  // once each
+  }
+  int status = -1;
+  waitpid(child, &status, 0);
+  EXPECT_EQ(status, 0);
+  EXPECT_FALSE(held.try_lock());
+  held.unlock();
 }
 
 TEST(SpinGuard, GivesTheLockBack) {

@@ -1,0 +1,38 @@
+// Sleeping on a word of memory, and waking who sleeps there. Within one process.
+//
+// Context: any, signal handlers included. errno is left as it was.
+#pragma once
+
+#include <errno.h>
+#include <limits.h>
+#include <linux/futex.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cstdint>
+
+namespace tensorscope {
+
+constexpr timespec timespec_of_ns(uint64_t ns) { return {time_t(ns / 1'000'000'000), long(ns % 1'000'000'000)}; }
+
+// Returns when somebody wakes, when the word is not `value`, after `at_most`, or without a reason.
+inline void futex_wait(std::atomic<uint32_t>& word, uint32_t value, const timespec* at_most = nullptr) {
+  const int saved_errno = errno;
+  syscall(SYS_futex, &word, FUTEX_WAIT_PRIVATE, value, at_most, nullptr, 0);
+  errno = saved_errno;
+}
+
+inline void futex_wake(std::atomic<uint32_t>& word, int most = INT_MAX) {
+  const int saved_errno = errno;
+  syscall(SYS_futex, &word, FUTEX_WAKE_PRIVATE, most, nullptr, nullptr, 0);
+  errno = saved_errno;
+}
+
+inline void futex_change_and_wake(std::atomic<uint32_t>& word) {
+  word.fetch_add(1, std::memory_order_release);
+  futex_wake(word);
+}
+
+}  // namespace tensorscope

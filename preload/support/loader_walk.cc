@@ -1,0 +1,88 @@
+#include "support/loader_walk.h"
+
+#include <dlfcn.h>
+#include <string.h>
+
+#include <atomic>
+#include <cstdint>
+
+#include "support/patience.h"
+
+namespace tensorscope {
+
+namespace {
+
+constexpr uint64_t kForkPatienceNs = 1'000'000'000;
+constexpr uint64_t kWalkPatienceNs = 2'000'000'000;
+
+constinit std::atomic<uint32_t> g_walks{0};  // going on, in all threads
+constinit std::atomic<uint32_t> g_forks{0};  // likewise
+constinit std::atomic<bool> g_lost{false};
+constinit thread_local uint32_t t_depth = 0;
+
+// Where its program headers are: the file's first page is mapped.
+bool describe(const link_map& object, dl_phdr_info& info) {
+  Dl_info place;
+  if (object.l_ld == nullptr || dladdr(object.l_ld, &place) == 0) return false;
+  const auto* header = static_cast<const ElfW(Ehdr)*>(place.dli_fbase);
+  if (memcmp(header->e_ident, ELFMAG, SELFMAG) != 0) return false;
+  info.dlpi_addr = object.l_addr;
+  info.dlpi_name = object.l_name;
+  info.dlpi_phdr = reinterpret_cast<const ElfW(Phdr)*>(reinterpret_cast<const char*>(header) + header->e_phoff);
+  info.dlpi_phnum = header->e_phnum;
+  return true;
+}
+
+int walk_without_lock(int (*visit)(dl_phdr_info* info, size_t size, void* context), void* context) {
+  for (const link_map* object = _r_debug.r_map; object != nullptr; object = object->l_next) {
+    dl_phdr_info info = {};
+    if (!describe(*object, info)) continue;
+    if (const int answer = visit(&info, sizeof info, context)) return answer;
+  }
+  return 0;
+}
+
+}  // namespace
+
+// The walk is counted before it looks for forks, and the fork before it looks for walks: one of them sees the other.
+LoaderWalk::LoaderWalk() {
+  if (t_depth++ != 0) return;
+  const auto may_begin = [] {
+    g_walks.fetch_add(1);
+    if (g_forks.load() == 0) return true;
+    g_walks.fetch_sub(1);
+    return false;
+  };
+  if (!may_begin() && !wait_patiently(kWalkPatienceNs, may_begin)) g_walks.fetch_add(1);
+}
+
+LoaderWalk::~LoaderWalk() {
+  if (--t_depth == 0) g_walks.fetch_sub(1);
+}
+
+LoaderWalk::operator bool() const { return !g_lost.load(std::memory_order_relaxed); }
+
+int walk_loaded_objects(int (*visit)(dl_phdr_info* info, size_t size, void* context), void* context) {
+  const LoaderWalk walk;
+  return walk ? dl_iterate_phdr(visit, context) : walk_without_lock(visit, context);
+}
+
+// This thread's own walks, of other fork handlers, need not wait for it.
+void hold_loader_walks() {
+  ++t_depth;
+  g_forks.fetch_add(1);
+  wait_patiently(kForkPatienceNs, [] { return g_walks.load() == 0; });
+}
+
+void release_loader_walks() {
+  g_forks.fetch_sub(1);
+  --t_depth;
+}
+
+void loader_walks_after_fork_in_child() {
+  if (g_walks.exchange(0) != 0) g_lost.store(true, std::memory_order_relaxed);
+  g_forks.store(0);
+  t_depth = 0;
+}
+
+}  // namespace tensorscope

@@ -1,0 +1,43 @@
+// A lock whose waiters sleep, for the profiler's own threads and for threads of the program that wait for one of them.
+//
+// Context: any thread, no hook; signal handlers only with all signals blocked while it is held, and where no holder
+// ever waits for anything. Not recursive. Constinit, four bytes, no destructor. A forked child finds it free
+// (lock_word.h).
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "support/lock_word.h"
+
+namespace tensorscope {
+
+class Mutex {
+ public:
+  constexpr Mutex() = default;
+  Mutex(const Mutex&) = delete;
+  Mutex& operator=(const Mutex&) = delete;
+
+  void lock() { (void)lock_within(UINT64_MAX); }
+  // False: not had within so many nanoseconds.
+  [[nodiscard]] bool lock_within(uint64_t patience_ns);
+  void unlock();
+
+ private:
+  bool take(uint32_t word, uint32_t held);
+
+  std::atomic<uint32_t> word_{0};
+};
+
+class MutexGuard {
+ public:
+  explicit MutexGuard(Mutex& mutex) : mutex_(mutex) { mutex_.lock(); }
+  ~MutexGuard() { mutex_.unlock(); }
+  MutexGuard(const MutexGuard&) = delete;
+  MutexGuard& operator=(const MutexGuard&) = delete;
+
+ private:
+  Mutex& mutex_;
+};
+
+}  // namespace tensorscope
