@@ -4,8 +4,7 @@
 
 namespace tensorscope {
 
-bool SpinLock::take_from_parent(uint32_t word) {
-  if (!word_.compare_exchange_strong(word, free_lock_word() | kLockHeld, std::memory_order_acquire)) return false;
+bool SpinLock::taken_from_parent() const {
   tell_lock_observer(this);
   return true;
 }

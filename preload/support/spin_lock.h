@@ -21,11 +21,8 @@ class SpinLock {
 
   [[nodiscard]] bool try_lock() {
     const uint32_t free = free_lock_word();
-    uint32_t word = free;
-    if (__builtin_expect(word_.compare_exchange_strong(word, free | kLockHeld, std::memory_order_acquire), true)) {
-      return true;
-    }
-    return __builtin_expect(is_lock_of_parent(word), false) && take_from_parent(word);
+    const uint32_t word = word_.exchange(free | kLockHeld, std::memory_order_acquire);
+    return __builtin_expect(word == free, true) || (word != (free | kLockHeld) && taken_from_parent());
   }
   // False: not had within the bound.
   [[nodiscard]] bool lock() { return __builtin_expect(try_lock(), true) || lock_slowly(kPatienceNs); }
@@ -36,7 +33,7 @@ class SpinLock {
 
  private:
   bool lock_slowly(uint64_t patience_ns);
-  bool take_from_parent(uint32_t word);
+  bool taken_from_parent() const;
 
   std::atomic<uint32_t> word_{0};
 };

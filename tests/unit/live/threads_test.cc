@@ -15,6 +15,7 @@
 #include "live/recorder.h"
 #include "live/snapshot_view.h"
 #include "live/tensor_table.h"
+#include "support/lock_word.h"
 #include "support/state.h"
 
 namespace tensorscope::live {
@@ -167,6 +168,7 @@ TEST_F(ThreadsTest, AChildForkedWhileOthersRecordHasWholeTablesAndFreeLocks) {
     before_fork();
     const pid_t child = fork();
     if (child == 0) {
+      forget_locks_in_child();
       after_fork_in_child();
       static char own;
       tensor_constructed(&own);
