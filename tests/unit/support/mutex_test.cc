@@ -1,4 +1,5 @@
 // The lock whose waiters sleep: excludes, gives up in time, wakes everybody, is free in a forked child.
+// Covers: preload/support/lock_word.cc
 #include "support/mutex.h"
 
 #include <errno.h>

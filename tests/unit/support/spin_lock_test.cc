@@ -1,4 +1,5 @@
 // The bounded lock: excludes, survives a preempted holder, gives up.
+// Covers: preload/support/patience.cc
 #include "support/spin_lock.h"
 
 #include <gtest/gtest.h>
