@@ -154,8 +154,6 @@ SourceReader::~SourceReader() {
   }
 }
 
-void source_after_fork_in_child() {
-  source_file_after_fork_in_child();
-}
+void source_after_fork_in_child() { source_file_after_fork_in_child(); }
 
 }  // namespace tensorscope::snapshot

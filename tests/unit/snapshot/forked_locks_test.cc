@@ -37,8 +37,10 @@
 #include "stacks/capture.h"
 #include "stacks/python/python_stack.h"
 #include "stacks/python/python_trie.h"
+#include "support/clock.h"
 #include "support/lock_word.h"
 #include "support/options.h"
+#include "support/spin_lock.h"
 #include "support/state.h"
 #include "tensorscope/tensorscope.h"
 
@@ -46,7 +48,7 @@ namespace tensorscope {
 namespace {
 
 constexpr int kNoSuchLock = 100;
-constexpr uint64_t kMostHeldMs = 1000;  // below the patience of a spin lock
+constexpr uint64_t kMostHeldNs = SpinLock::kPatienceNs / 2;
 
 constinit Arena g_arena;
 constinit stacks::PythonTrie g_trie(g_arena);
@@ -136,7 +138,7 @@ bool is_another_shard(const void* lock) {
 void note_lock(const void* lock) {
   if (is_another_shard(lock) || g_locks++ != g_turn) return;
   g_held = true;
-  for (uint64_t ms = 0; ms < kMostHeldMs && !g_forked; ++ms) usleep(1000);
+  for (const uint64_t until = monotonic_ns() + kMostHeldNs; monotonic_ns() < until && !g_forked;) usleep(1000);
 }
 
 [[noreturn]] void end_child() {

@@ -23,10 +23,14 @@ const Forbidden kForbidden[] = {
      ""},
     {R"(\batomic_flag\b)", ""},
     {R"(\bflock\w*\()", ""},
-    {R"(\bSYS_futex\b)", "support/futex.h"},
+    {R"(\bSYS_futex\b)", "support/futex.h support/own_descriptors.cc"},  // the latter waits for the end of a thread
     {R"(\bdl_iterate_phdr\()", "support/loader_walk.cc"},
     {R"(\.exchange\((true|1)\b[^;]*memory_order_acquire\))", ""},  // a flag that is taken and given back is a SpinLock
 };
+
+bool is_allowed(const Forbidden& forbidden, const std::string& file) {
+  return (" " + std::string(forbidden.only_in) + " ").find(" " + file + " ") != std::string::npos;
+}
 
 TEST(LockTypes, AreOurOwn) {
   const std::filesystem::path root = getenv("PRELOAD_SOURCES");
@@ -40,7 +44,7 @@ TEST(LockTypes, AreOurOwn) {
     const std::string source = std::regex_replace(text.str(), std::regex("//[^\n]*"), "");
     for (const Forbidden& forbidden : kForbidden) {
       std::smatch match;
-      if (name != forbidden.only_in && std::regex_search(source, match, std::regex(forbidden.pattern))) {
+      if (!is_allowed(forbidden, name) && std::regex_search(source, match, std::regex(forbidden.pattern))) {
         ADD_FAILURE() << "preload/" << name << ": " << match.str();
       }
     }
