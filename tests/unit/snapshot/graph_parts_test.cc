@@ -251,7 +251,7 @@ TEST_F(WalkTest, EdgesAreFoundByVote) {
 }
 
 TEST_F(WalkTest, TheAllocatorTellsHowLargeABlockIs) {
-#ifdef __SANITIZE_ADDRESS__
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
   GTEST_SKIP() << "the sanitizer's malloc is not glibc's";
 #endif
   NodeExtents extents(*classes_, true);
