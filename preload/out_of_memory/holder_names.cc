@@ -15,16 +15,16 @@ bool is_word(char c) { return is_digit(c) || c == '_' || ((c | 0x20) >= 'a' && (
 
 class Texts {
  public:
-  explicit Texts(const python::References& references) : strings_(references.strings.values()) {}
-  const std::string& operator[](uint32_t id) const { return strings_[id < strings_.size() ? id : 0]; }
+  explicit Texts(const python::References& references) : strings_(references.strings) {}
+  std::string operator[](uint32_t id) const { return std::string(strings_[id]); }
 
  private:
-  const std::deque<std::string>& strings_;
+  const python::TextPool& strings_;
 };
 
 // As the analyzer writes references (model/references.cc).
 std::string line_of(const dump::Reference& row, const Texts& texts) {
-  const std::string &text = texts[row.text()], &scope = texts[row.scope()];
+  const std::string text = texts[row.text()], scope = texts[row.scope()];
   const bool path = row.role() != ReferenceRole::plain && row.role() != ReferenceRole::saved && !text.empty();
   if (path) return text;
   std::string line = text;
@@ -56,7 +56,7 @@ std::string line_of(const dump::Reference& row, const Texts& texts) {
     case ReferenceRoot::output:
       break;
   }
-  const std::string& holder = texts[row.holder()];
+  const std::string holder = texts[row.holder()];
   if (row.root() == ReferenceRoot::node) line = "saved by " + line;
   return holder.empty() ? line : line + " (" + holder + ")";
 }

@@ -3,15 +3,18 @@
 #include <atomic>
 #include <utility>
 
+#include "out_of_memory/limits.h"
 #include "python/agent/allocator_snapshot.h"
 #include "python/agent/program_objects.h"
 #include "python/builtin_module.h"
 #include "python/exit_dump.h"
 #include "python/gil_thread.h"
 #include "python/interpreter.h"
+#include "python/memory_for_names.h"
 #include "python/module_outputs.h"
 #include "stacks/python/python_stack.h"
 #include "support/clock.h"
+#include "support/enough_memory.h"
 #include "support/options.h"
 
 namespace tensorscope::python {
@@ -49,17 +52,22 @@ void post_once(std::atomic<Attached>& stage, GilJob* (*make)()) {
 
 class LookJob : public GilJob {
  public:
-  LookJob(Deadline deadline, const SnapshotFacts& facts) : deadline_(deadline), facts_(facts) {}
+  LookJob(const LookCosts& costs, const SnapshotFacts& facts) : costs_(costs), facts_(facts) {}
   void run(const Gil& gil) override {
     const uint64_t begin = monotonic_ns();
+    const Deadline deadline = Deadline::in_ms(costs_.hold_ms);
     if (facts_.devices) agent::ask_allocator(gil, findings.allocator);
-    agent::look_at_objects(gil, deadline_, facts_, findings.names, findings.references);
+    MemoryLimit limit(costs_.memory);
+    agent::look_at_objects(gil, deadline, facts_, findings.names, findings.references);
+    findings.references.time_limit_ms = costs_.hold_ms;
+    findings.references.memory_limit = limit.bytes();
+    findings.references.memory_taken = limit.most_taken();
     findings.references.gil_ns = monotonic_ns() - begin;
   }
   Findings findings;
 
  private:
-  Deadline deadline_;
+  LookCosts costs_;
   SnapshotFacts facts_;
 };
 
@@ -96,11 +104,16 @@ bool waits_for_torch_nn() {
          g_outputs.load(std::memory_order_acquire) != Attached::yes;
 }
 
-Findings look_at_program(unsigned timeout_ms, const SnapshotFacts& facts) {
+LookCosts LookCosts::allowed() {
+  out_of_memory::LimitReader reader;
+  return {options().names_timeout_ms, options().names_gil_ms, memory_for_names(reader.read(), options().names_memory)};
+}
+
+Findings look_at_program(const LookCosts& costs, const SnapshotFacts& facts) {
   Findings findings;
-  const auto give_up = [&](const char* why) -> Findings& {
+  const auto give_up = [&](const char* why) {
     findings.names.detail = findings.references.detail = findings.allocator.detail = why;
-    return findings;
+    return std::move(findings);
   };
   attach();
   if (!known_interpreter()) {
@@ -111,9 +124,8 @@ Findings look_at_program(unsigned timeout_ms, const SnapshotFacts& facts) {
     return findings;
   }
   if (!interpreter_alive()) return give_up("the interpreter had already ended");
-  const Deadline deadline = Deadline::in_ms(timeout_ms);
-  auto* job = new LookJob(deadline, facts);
-  const GilOutcome outcome = run_with_gil(job, deadline);
+  auto* job = new LookJob(costs, facts);
+  const GilOutcome outcome = run_with_gil(job, Deadline::in_ms(costs.wait_ms), costs.hold_ms);
   if (outcome == GilOutcome::stuck) return give_up(explain(outcome));
   if (outcome == GilOutcome::done) {
     findings = std::move(job->findings);

@@ -51,10 +51,19 @@ struct Findings {
   snapshot::AllocatorSnapshot allocator;
 };
 
-// Phase 2 of a dump. Context: collector, no table lock held. Takes the GIL within `timeout_ms` and runs the agent;
-// where the GIL does not come, or the agent fails, the result says so. Complete and empty where there is no
-// interpreter, or torch was never imported.
-Findings look_at_program(unsigned timeout_ms, const SnapshotFacts& facts);
+// What a look at the program's objects may cost.
+struct LookCosts {
+  unsigned wait_ms;  // for the GIL
+  unsigned hold_ms;  // the GIL
+  uint64_t memory;   // in bytes
+  // As the options say; where they do not limit memory, a share of what is left under the nearest limit of the system.
+  static LookCosts allowed();
+};
+
+// Phase 2 of a dump. Context: collector, no table lock held. Takes the GIL and runs the agent; where the GIL does not
+// come, or the agent fails or comes to a limit, the result says so. Complete and empty where there is no interpreter,
+// or torch was never imported.
+Findings look_at_program(const LookCosts& costs, const SnapshotFacts& facts);
 
 void after_fork_in_child();
 

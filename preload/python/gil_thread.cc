@@ -68,10 +68,6 @@ constinit thread_local bool t_lends = false;
 }  // namespace
 
 Deadline Deadline::in_ms(unsigned ms) { return {monotonic_ns() + uint64_t(ms) * 1'000'000}; }
-Deadline Deadline::after_part(double part) const {
-  const uint64_t now = monotonic_ns();
-  return {ns > now ? now + uint64_t(double(ns - now) * part) : ns};
-}
 bool Deadline::passed() const { return monotonic_ns() >= ns; }
 
 // The jobs that wait for the GIL, and whether the thread that will run them is there. One for the process, never
@@ -84,7 +80,7 @@ class GilQueue {
     lender_ = false;
   }
 
-  GilOutcome run(GilJob* job, Deadline deadline) {
+  GilOutcome run(GilJob* job, Deadline deadline, unsigned run_ms) {
     if (t_lends) return run_here(job);
     const MutexGuard guard(mutex_);
     if (!add(job)) return GilOutcome::no_thread;
@@ -93,7 +89,7 @@ class GilQueue {
       remove(job);
       return GilOutcome::no_gil;
     }
-    wait(job, deadline.ns + kGraceNs);
+    wait(job, job->began_ns_ + uint64_t(run_ms) * 1'000'000 + kGraceNs);
     if (job->stage_ == GilJob::Stage::done) return job->memory_lasted_ ? GilOutcome::done : GilOutcome::no_memory;
     job->abandoned_ = true;
     return GilOutcome::stuck;
@@ -148,9 +144,10 @@ class GilQueue {
     mutex_.lock();
   }
 
-  // Until the job is done or the clock says `until_ns`. The mutex is held.
+  // Until the job is done or the clock says `until_ns`; what waits for the GIL, until it begins. The mutex is held.
   void wait(const GilJob* job, uint64_t until_ns) {
-    while (job->stage_ != GilJob::Stage::done && monotonic_ns() < until_ns) sleep_until(until_ns);
+    const GilJob::Stage before = job->stage_;
+    while (job->stage_ == before && before != GilJob::Stage::done && monotonic_ns() < until_ns) sleep_until(until_ns);
   }
 
   bool add(GilJob* job) {
@@ -223,6 +220,8 @@ class GilQueue {
   void run_first(GilJob* job, const Api& api) {
     remove(job);
     job->stage_ = GilJob::Stage::running;
+    job->began_ns_ = monotonic_ns();
+    futex_change_and_wake(changes_);
     mutex_.unlock();
     job->memory_lasted_ = work(job, api);
     mutex_.lock();
@@ -248,7 +247,7 @@ namespace {
 constinit GilQueue g_queue;
 }  // namespace
 
-GilOutcome run_with_gil(GilJob* job, Deadline deadline) { return g_queue.run(job, deadline); }
+GilOutcome run_with_gil(GilJob* job, Deadline deadline, unsigned run_ms) { return g_queue.run(job, deadline, run_ms); }
 bool post_with_gil(GilJob* job) { return g_queue.post(job); }
 
 LentGil::LentGil() : lent_(!t_lends && holds_gil()) {

@@ -20,8 +20,6 @@ struct Deadline {
   static Deadline in_ms(unsigned ms);
   static constexpr Deadline never() { return {UINT64_MAX}; }
   bool passed() const;
-  // The moment when this part of the time until then will have gone.
-  Deadline after_part(double part) const;
 };
 
 // Work for the thread that holds the GIL. Made with new; see run_with_gil() for who deletes it.
@@ -35,21 +33,22 @@ class GilJob {
   enum class Stage : uint8_t { waiting, running, done } stage_ = Stage::waiting;
   bool abandoned_ = false;
   bool memory_lasted_ = true;
+  uint64_t began_ns_ = 0;
   GilJob* next_ = nullptr;
 };
 
 enum class GilOutcome : uint8_t {
   done,
   no_gil,     // the time was up before the GIL was free; the job will never run
-  stuck,      // the job was still running well after the time was up
+  stuck,      // the job was still running well after its time was up
   no_memory,  // the job was left in the middle
   no_thread,  // no thread could be made
 };
 
-// Context: collector, without the GIL, no table lock held. Runs the job on the thread above. Where the outcome is
-// not `stuck` the job is the caller's again; where it is `stuck` the thread deletes it. A job ends
-// itself soon after the deadline.
-GilOutcome run_with_gil(GilJob* job, Deadline deadline);
+// Context: collector, without the GIL, no table lock held. Runs the job on the thread above, once it has the GIL by
+// `deadline`. Where the outcome is not `stuck` the job is the caller's again; where it is `stuck` the thread deletes
+// it. A job ends itself within `run_ms` from its beginning.
+GilOutcome run_with_gil(GilJob* job, Deadline deadline, unsigned run_ms);
 
 // The same without waiting, and without a limit on the wait for the GIL. The thread deletes the job. False: no thread
 // could be made, and the job has been deleted.

@@ -5,31 +5,41 @@
 
 #include <cstdint>
 #include <memory>
-#include <string>
 #include <vector>
 
 #include "dump_generated.h"
+#include "python/text_pool.h"
 #include "snapshot/devices/segments.h"
 #include "snapshot/graph/graph_seeds.h"
-#include "snapshot/string_table.h"
+#include "support/page_array.h"
 
 namespace tensorscope::python {
 
 struct References {
   bool complete = false;
   const char* detail = "";  // why it is not complete; a literal
-  snapshot::StringTable strings;
-  std::vector<dump::Reference> references;
-  std::vector<dump::TensorObject> tensors;
+  TextPool strings;
+  PageArray<dump::Reference> references;
+  PageArray<dump::TensorObject> tensors;
   std::vector<dump::SlotName> slots;
-  std::vector<dump::NodeReference> nodes;
+  PageArray<dump::NodeReference> nodes;
   uint64_t objects = 0;
   uint64_t gil_ns = 0;
+  dump::NamesLimit stopped_by = dump::NamesLimit::none;
+  uint64_t time_limit_ms = 0;  // of the time with the GIL
+  uint64_t memory_limit = 0, memory_taken = 0;
 };
+
+// What a tensor keeps alive, for the order in which tensors get names. In serial order.
+struct TensorSize {
+  uint64_t serial, bytes;
+};
+using TensorSizes = PageArray<TensorSize>;
 
 struct SnapshotFacts {
   uint64_t serial = UINT64_MAX;                       // the newest tensor of the dump
   std::shared_ptr<const snapshot::GraphSeeds> graph;  // null: no graph was read
+  std::shared_ptr<const TensorSizes> sizes;           // null: not known
   bool devices = false;                               // torch's allocator of CUDA memory is to be asked
 };
 

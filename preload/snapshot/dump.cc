@@ -63,6 +63,7 @@ struct Tables {
   ModuleMap modules;
   MetadataReader* reader = nullptr;  // null: torch's objects are not to be looked at
   std::vector<uint64_t> grad_fns;    // of live tensors
+  python::TensorSizes sizes;         // the same, as far as there was memory
   TensorFactRows facts;              // for the short report, where one is wanted
   bool facts_known = false;
   cupti::Findings cupti;
@@ -96,7 +97,8 @@ bool write_tables(const DumpFacts& facts, Tables& tables, DumpFile& file, Summar
   std::vector<uint64_t> grad_fns;
   const bool ok =
       write_process(full, view, file) && (full.failure == nullptr || write_failure_chunk(*full.failure, file)) &&
-      write_modules(tables.modules, file) && write_tensors(view, reader, strings, file, grad_fns, &tables.facts) &&
+      write_modules(tables.modules, file) &&
+      write_tensors(view, reader, strings, file, {grad_fns, tables.sizes, &tables.facts}) &&
       write_allocations(view, file) && write_runtime_blocks(view, file) && write_nodes(view, reader, strings, file) &&
       write_stacks(view, file) && write_codes(strings, file) && write_threads(view, strings, file) &&
       write_totals(full, view, file) && write_cupti(tables.cupti, file) && write_strings(strings, file);
@@ -204,7 +206,7 @@ bool phase2(const python::SnapshotFacts& facts, Tables& tables, SourceLines& sou
   bool ok = false;
   const bool named = run_if_memory_lasts([&] {
     if (options().names) {
-      found = python::look_at_program(options().names_timeout_ms, facts);
+      found = python::look_at_program(python::LookCosts::allowed(), facts);
       if (!facts.devices)
         found.allocator.detail = "torch was not asked: the thread that failed may hold its allocator's lock";
     } else {
@@ -340,6 +342,7 @@ bool write_whole_dump(const DumpRequest& request, DumpFile& file, char (&directo
     int8_t devices[DriverAnswers::kMostDevices];
     snapshot.devices = used_cuda_devices(tables.view, devices) > 0 && !may_lock_the_allocator(request);
     snapshot.graph = std::make_shared<GraphSeeds>(std::move(graph.seeds));
+    snapshot.sizes = std::make_shared<python::TensorSizes>(std::move(tables.sizes));
     return phase2(snapshot, tables, sources, file, found);
   };
   const auto start_sources = [&] {

@@ -6,19 +6,36 @@
 
 namespace tensorscope::snapshot {
 
+namespace {
+
+// Of the whole chunk, so that it need not grow, which takes twice the memory.
+size_t expected_bytes(const python::References& references) {
+  constexpr size_t kStringBytes = 16;  // length, zero, alignment and the place in the table
+  constexpr size_t kRest = size_t{16} << 10;
+  return references.strings.bytes() + references.strings.size() * kStringBytes +
+         references.references.size() * sizeof(dump::Reference) +
+         references.tensors.size() * sizeof(dump::TensorObject) + references.slots.size() * sizeof(dump::SlotName) +
+         references.nodes.size() * sizeof(dump::NodeReference) + kRest;
+}
+
+}  // namespace
+
 bool write_references(const python::References& references, DumpFile& file) {
-  Chunk chunk(dump::kReferences, size_t{64} << 10);
+  Chunk chunk(dump::kReferences, expected_bytes(references));
   flatbuffers::FlatBufferBuilder& builder = chunk.builder();
   std::vector<flatbuffers::Offset<flatbuffers::String>> values;
-  for (const std::string& value : references.strings.values()) values.push_back(chunk.string(value));
+  values.reserve(references.strings.size());
+  for (uint32_t i = 0; i < references.strings.size(); ++i) values.push_back(chunk.string(references.strings[i].data()));
   const auto detail = chunk.string(references.detail);
   const auto strings = builder.CreateVector(values);
-  const auto rows = builder.CreateVectorOfStructs(references.references);
-  const auto tensors = builder.CreateVectorOfStructs(references.tensors);
+  const auto rows = builder.CreateVectorOfStructs(references.references.data(), references.references.size());
+  const auto tensors = builder.CreateVectorOfStructs(references.tensors.data(), references.tensors.size());
   const auto slots = builder.CreateVectorOfStructs(references.slots);
-  const auto nodes = builder.CreateVectorOfStructs(references.nodes);
-  return chunk.append_to(file, dump::CreateReferences(builder, references.complete, detail, strings, rows, tensors,
-                                                      slots, nodes, references.objects, references.gil_ns));
+  const auto nodes = builder.CreateVectorOfStructs(references.nodes.data(), references.nodes.size());
+  return chunk.append_to(
+      file, dump::CreateReferences(builder, references.complete, detail, strings, rows, tensors, slots, nodes,
+                                   references.objects, references.gil_ns, references.stopped_by,
+                                   references.time_limit_ms, references.memory_limit, references.memory_taken));
 }
 
 }  // namespace tensorscope::snapshot

@@ -87,7 +87,7 @@ void learn_layout(const live::SnapshotView& view, MetadataReader& reader) {
 }
 
 bool write_tensors(const live::SnapshotView& view, MetadataReader* reader, StringTable& strings, DumpFile& file,
-                   std::vector<uint64_t>& all_grad_fns, TensorFactRows* kept) {
+                   const KeptOfTensors& kept) {
   TensorBatch batch;
   batch.entries = view.tensors.data;
   batch.reader = reader;
@@ -109,7 +109,7 @@ bool write_tensors(const live::SnapshotView& view, MetadataReader* reader, Strin
     grad_fns.assign(size, 0);
     for (size_t i = 0; i < size; ++i) {
       if (batch.seen[i]) grad_fns[i] = batch.facts[i].grad_fn;
-      if (grad_fns[i] != 0) all_grad_fns.push_back(grad_fns[i]);
+      if (grad_fns[i] != 0) kept.grad_fns.push_back(grad_fns[i]);
     }
     const std::vector<const char*> names = class_names(grad_fns, reader);
     rows.clear();
@@ -123,16 +123,17 @@ bool write_tensors(const live::SnapshotView& view, MetadataReader* reader, Strin
       }
       if (entry.serial <= view.fork_serial) flags |= uint32_t(dump::TensorFlag::inherited);
       rows.push_back(row_of(entry, m, batch, i, flags, strings, names[i]));
-      if (kept != nullptr) {
-        kept->add({entry.serial,
-                   reinterpret_cast<uint64_t>(entry.impl),
-                   m.storage_base,
-                   m.storage_nbytes,
-                   m.grad,
-                   entry.site,
-                   m.known,
-                   flags,
-                   {m.device_type, m.device_index}});
+      if (m.storage_nbytes != 0) kept.sizes.push({entry.serial, m.storage_nbytes});
+      if (kept.facts != nullptr) {
+        kept.facts->add({entry.serial,
+                         reinterpret_cast<uint64_t>(entry.impl),
+                         m.storage_base,
+                         m.storage_nbytes,
+                         m.grad,
+                         entry.site,
+                         m.known,
+                         flags,
+                         {m.device_type, m.device_index}});
       }
     }
     Chunk chunk(dump::kTensors, rows.size() * sizeof(dump::Tensor) + batch.dims.size() * sizeof(int64_t) + 256);

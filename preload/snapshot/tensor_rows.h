@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "live/snapshot_view.h"
+#include "python/references.h"
 #include "snapshot/dump_file.h"
 #include "snapshot/metadata/metadata.h"
 #include "snapshot/string_table.h"
@@ -17,10 +18,16 @@ namespace tensorscope::snapshot {
 // Lets live tensors vote about the layout where the reader has none yet.
 void learn_layout(const live::SnapshotView& view, MetadataReader& reader);
 
-// `reader` null: torch's tensors are not to be looked at, the rows hold what the tables know. `grad_fns` receives the
-// autograd nodes of the tensors, `facts`, where not null, a summary of each row.
+// What later work wants of the tensors.
+struct KeptOfTensors {
+  std::vector<uint64_t>& grad_fns;  // their autograd nodes
+  python::TensorSizes& sizes;       // of storages that are known, as far as there is memory
+  TensorFactRows* facts = nullptr;  // where not null: a summary of each row
+};
+
+// `reader` null: torch's tensors are not to be looked at, the rows hold what the tables know.
 bool write_tensors(const live::SnapshotView& view, MetadataReader* reader, StringTable& strings, DumpFile& file,
-                   std::vector<uint64_t>& grad_fns, TensorFactRows* facts = nullptr);
+                   const KeptOfTensors& kept);
 
 bool write_nodes(const live::SnapshotView& view, MetadataReader* reader, StringTable& strings, DumpFile& file);
 

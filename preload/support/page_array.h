@@ -54,6 +54,10 @@ class PageArray {
     begin()[size_++] = value;
     return true;
   }
+  template <typename... Fields>
+  bool emplace_back(Fields&&... fields) {
+    return push(T(std::forward<Fields>(fields)...));
+  }
   // Values that are added are zero bytes.
   bool resize(size_t size) {
     if (size > SIZE_MAX / sizeof(T) || (size * sizeof(T) > bytes_.room() && !bytes_.grow(size * sizeof(T)))) {
@@ -70,6 +74,10 @@ class PageArray {
     if (!resize(size_ + count)) return false;
     if (count != 0) memcpy(static_cast<void*>(begin() + first), values, count * sizeof(T));
     return true;
+  }
+  void pop() {
+    written_ = std::max(written_, size_);
+    --size_;
   }
   void clear() {
     written_ = std::max(written_, size_);

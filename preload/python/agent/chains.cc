@@ -3,6 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
+#include <tuple>
+#include <utility>
 
 #include "python/agent/type_fields.h"
 #include "python/objects.h"
@@ -33,7 +36,11 @@ void add_attribute(std::string& text, std::string_view name) {
   text += name;
 }
 
-uint64_t pair_key(uint32_t from, uint32_t to) { return uint64_t(from) << 32 | to; }
+// In Chains::way_.
+constexpr uint32_t kOnWay = 1, kFirstAnswer = 2;
+constexpr uint32_t kNoAnswer = UINT32_MAX;
+
+constexpr size_t kManyQuestions = 4096;
 
 }  // namespace
 
@@ -44,68 +51,105 @@ bool is_identifier(std::string_view text) {
   });
 }
 
-void Chains::add_question(uint32_t from, uint32_t to) { questions_.push_back({from, to, {}}); }
+Chains::Chains(const Gil& gil, const ObjectGraph& graph, ObjectPaths& paths, Functions& functions,
+               Attributes& attributes, LookLimits& limits)
+    : gil_(gil),
+      graph_(graph),
+      paths_(paths),
+      functions_(functions),
+      limits_(limits),
+      steps_(gil, graph, functions, attributes, texts_, limits) {
+  if (!way_.resize(graph.size()) || !number_.resize(graph.size())) limits_.memory_ran_out();
+}
+
+uint32_t Chains::add_question(uint32_t from, uint32_t to) {
+  const auto answer = uint32_t(answers_.size());
+  if (answers_.push({}) && questions_.push({from, to, answer})) return answer;
+  limits_.memory_ran_out();
+  return kNoAnswer;
+}
 
 // Marks everything on the way. Where a preferred parent has led in a circle, it is given up.
 void Chains::want(uint32_t object) {
-  wanted_.resize(graph_.size());
-  while (paths_.reached(object) && !wanted_[object]) {
-    std::vector<uint32_t> way;
+  if (number_.size() < graph_.size()) return;
+  while (paths_.reached(object) && way_[object] == 0 && !limits_.reached()) {
+    scratch_.clear();
     uint32_t at = object;
-    bool circle = false;
-    while (!wanted_[at]) {
-      wanted_[at] = true;
-      way.push_back(at);
-      if (!paths_.has_other_parent(at) && paths_.root(at)) break;
+    bool circle = false, room = true;
+    while (way_[at] == 0 && (room = scratch_.push(at))) {
+      way_[at] = kOnWay;
+      if (begins_at(at)) break;
       at = paths_.parent(at);
-      circle = wanted_[at] && std::find(way.begin(), way.end(), at) != way.end();
+      circle = way_[at] == kOnWay && std::find(scratch_.begin(), scratch_.end(), at) != scratch_.end();
     }
-    if (!circle) {
-      for (const uint32_t each : way) {
-        if (paths_.has_other_parent(each) || !paths_.root(each)) add_question(paths_.parent(each), each);
-      }
-      return;
+    for (const uint32_t each : scratch_) {
+      const bool asked = room && !circle && !begins_at(each);
+      const uint32_t answer = asked ? add_question(paths_.parent(each), each) : kNoAnswer;
+      way_[each] = answer != kNoAnswer ? kFirstAnswer + answer : room && !circle && begins_at(each) ? kOnWay : 0;
     }
-    for (const uint32_t each : way) wanted_[each] = false;
-    for (size_t i = way.size(); i-- > 0;) {
-      if (!paths_.has_other_parent(way[i])) continue;
-      paths_.drop_other_parent(way[i]);
+    if (!room) limits_.memory_ran_out();
+    if (!circle) return;
+    for (size_t i = scratch_.size(); i-- > 0;) {
+      if (!paths_.has_other_parent(scratch_[i])) continue;
+      paths_.drop_other_parent(scratch_[i]);
       break;
     }
   }
 }
 
-void Chains::find_steps() {
-  std::sort(questions_.begin(), questions_.end(),
-            [](const auto& a, const auto& b) { return a.from != b.from ? a.from < b.from : a.to < b.to; });
-  const auto same = [](const auto& a, const auto& b) { return a.from == b.from && a.to == b.to; };
-  questions_.erase(std::unique(questions_.begin(), questions_.end(), same), questions_.end());
-  answers_.reserve(questions_.size());
-  for (size_t i = 0; i < questions_.size();) {
-    size_t end = i;
-    while (end < questions_.size() && questions_[end].from == questions_[i].from) ++end;
-    steps_.answer(&questions_[i], end - i);
-    i = end;
+// By `from`, then by `to`, then in the order in which they were asked.
+void Chains::sort_questions() {
+  if (questions_.size() >= kManyQuestions && sort_by(&Steps::Question::to) && sort_by(&Steps::Question::from)) return;
+  std::sort(questions_.begin(), questions_.end(), [](const Steps::Question& a, const Steps::Question& b) {
+    return std::tie(a.from, a.to, a.answer) < std::tie(b.from, b.to, b.answer);
+  });
+}
+
+// Stable, and linear. False: no memory; the order is any.
+bool Chains::sort_by(uint32_t Steps::Question::*field) {
+  constexpr unsigned kBits = 11;
+  PageArray<Steps::Question> sorted;
+  if (!sorted.resize(questions_.size())) return false;
+  for (unsigned shift = 0; shift < 32 && graph_.size() >> shift != 0; shift += kBits) {
+    uint32_t places[1 << kBits] = {};
+    const auto digit = [&](const Steps::Question& question) { return question.*field >> shift & ((1 << kBits) - 1); };
+    for (const Steps::Question& question : questions_) ++places[digit(question)];
+    uint32_t place = 0;
+    for (uint32_t& each : places) place += std::exchange(each, place);
+    for (const Steps::Question& question : questions_) sorted[places[digit(question)]++] = question;
+    std::swap(questions_, sorted);
   }
-  for (uint32_t i = 0; i < questions_.size(); ++i) answers_[pair_key(questions_[i].from, questions_[i].to)] = i;
+  return true;
 }
 
-const Step& Chains::step(uint32_t from, uint32_t to) const {
-  static constinit const Step none{};
-  const auto found = answers_.find(pair_key(from, to));
-  return found == answers_.end() ? none : questions_[found->second].answer;
+bool Chains::find_steps() {
+  sort_questions();
+  const Steps::Question* first = questions_.begin();
+  while (first != questions_.end() && !limits_.reached()) {
+    const Steps::Question* last = first;
+    while (last != questions_.end() && last->from == first->from) ++last;
+    if (!steps_.answer({first, last}, answers_)) break;
+    first = last;
+  }
+  const bool answered = first == questions_.end();
+  for (const Steps::Question& question : questions_) {  // a later batch may ask again
+    if (!answered && way_[question.to] == kFirstAnswer + question.answer) way_[question.to] = 0;
+  }
+  questions_.clear();
+  return answered && ready();
 }
 
-Chain Chains::begin(uint32_t object, const Root& root) const {
+Chain Chains::begin(uint32_t object) const {
+  Root root = *paths_.root(object);
   Chain chain;
-  chain.text = root.name;
-  chain.scope = root.scope;
+  chain.text = std::move(root.name);
+  chain.scope = std::move(root.scope);
   chain.root = root.kind;
   chain.node = root.node;
   chain.main = root.main;
   chain.root_object = object;
-  const Kind kind = kinds_[object];
-  if (root.kind == ReferenceRoot::global && root.name.empty()) {
+  const Kind kind = graph_.kind(object);
+  if (root.kind == ReferenceRoot::global && chain.text.empty()) {
     chain.place = Place::globals;
   } else if (kind != Kind::cell) {
     chain.steps = 1;
@@ -115,30 +159,58 @@ Chain Chains::begin(uint32_t object, const Root& root) const {
   return chain;
 }
 
-const Chain& Chains::of(uint32_t object) {
-  std::vector<uint32_t> way;
-  uint32_t at = object;
-  while (!built_.contains(at)) {
-    if (!paths_.has_other_parent(at)) {
-      if (const Root* root = paths_.root(at)) {
-        built_.emplace(at, begin(at, *root));
-        break;
-      }
-    }
-    way.push_back(at);
-    at = paths_.parent(at);
-  }
-  for (size_t i = way.size(); i-- > 0;) {
-    const uint32_t from = paths_.parent(way[i]);
-    built_.emplace(way[i], extend(built_.at(from), from, step(from, way[i]), way[i]));
-  }
-  return built_.at(object);
+void Chains::keep(uint32_t object, const Chain& chain) {
+  const Kept kept = {texts_.intern(chain.text),
+                     texts_.intern(chain.scope),
+                     chain.root_object,
+                     chain.owner,
+                     chain.node,
+                     chain.steps,
+                     chain.root,
+                     chain.role,
+                     chain.place,
+                     chain.in_optimizer_state,
+                     chain.main};
+  if (texts_.full() || !kept_.push(kept)) return limits_.memory_ran_out();
+  number_[object] = uint32_t(kept_.size());
 }
 
-Chain Chains::of(uint32_t holder, uint32_t object) { return extend(of(holder), holder, step(holder, object), object); }
+Chain Chains::kept(uint32_t object) const {
+  const Kept& kept = kept_[number_[object] - 1];
+  return {std::string(texts_[kept.text]),
+          std::string(texts_[kept.scope]),
+          kept.root_object,
+          kept.owner,
+          kept.node,
+          kept.steps,
+          kept.root,
+          kept.role,
+          kept.place,
+          kept.in_optimizer_state,
+          kept.main};
+}
 
-void Chains::enter_attribute(Chain& chain, uint32_t owner, const std::string& name) const {
-  const Kind kind = owner == kNoObject ? Kind::other : kinds_[owner];
+Chain Chains::of(uint32_t object) {
+  if (number_.size() < graph_.size()) return {};
+  scratch_.clear();
+  uint32_t at = object;
+  while (number_[at] == 0 && !begins_at(at)) {
+    if (way_[at] < kFirstAnswer || !scratch_.push(at)) return limits_.memory_ran_out(), Chain();
+    at = paths_.parent(at);
+  }
+  Chain chain = number_[at] != 0 ? kept(at) : begin(at);
+  if (number_[at] == 0) keep(at, chain);
+  for (size_t i = scratch_.size(); i-- > 0 && !limits_.reached();) {
+    const uint32_t to = scratch_[i];
+    extend(chain, at, answers_[way_[to] - kFirstAnswer], to);
+    keep(to, chain);
+    at = to;
+  }
+  return chain;
+}
+
+void Chains::enter_attribute(Chain& chain, uint32_t owner, std::string_view name) const {
+  const Kind kind = owner == kNoObject ? Kind::other : graph_.kind(owner);
   chain.owner = owner;
   if (kind == Kind::nn_module) {
     chain.role = ReferenceRole::module_attribute;
@@ -159,7 +231,7 @@ void Chains::enter_function(Chain& chain, const Step& step) const {
   chain.place = Place::plain;
   Object* code = gil_->PyFunction_GetCode(graph_.object(chain.owner));
   const FunctionFacts* facts = functions_.of(code);
-  std::string name = step.text.empty() ? "?" : step.text;
+  std::string name = step.text() == 0 ? "?" : std::string(texts_[step.text()]);
   if (facts && place == Place::closure && step.number < facts->free_variables.size()) {
     name = facts->free_variables[step.number];
   }
@@ -175,13 +247,13 @@ void Chains::enter_function(Chain& chain, const Step& step) const {
 
 std::string Chains::name_of_frame(uint32_t object) const {
   Frame frame;
-  const bool found = kinds_[object] == Kind::frame ? frame_of_object(gil_, graph_.object(object), frame)
-                                                   : frame_of_generator(gil_, graph_.object(object), frame);
+  const bool found = graph_.kind(object) == Kind::frame ? frame_of_object(gil_, graph_.object(object), frame)
+                                                        : frame_of_generator(gil_, graph_.object(object), frame);
   const FunctionFacts* facts = found ? functions_.of(frame.code) : nullptr;
   return facts ? facts->name : "?";
 }
 
-void Chains::enter_variable(Chain& chain, uint32_t from, const std::string& name) const {
+void Chains::enter_variable(Chain& chain, uint32_t from, std::string_view name) const {
   const std::string function = name_of_frame(from);
   // Who keeps the exception, the generator or the frame.
   std::string keeper = chain.text;
@@ -201,21 +273,22 @@ void Chains::enter_variable(Chain& chain, uint32_t from, const std::string& name
 
 void Chains::enter_key(Chain& chain, const Step& step) const {
   const Place place = chain.place;
+  const std::string_view text = texts_[step.text()];
   chain.place = Place::plain;
-  if (step.kind == StepKind::object_key) {
+  if (step.kind() == StepKind::object_key) {
     const std::string* name = step.number == kNoObject ? nullptr : called(step.number);
-    chain.text += name ? fmt::format("['{}']", *name) : step.text;
+    chain.text += name ? fmt::format("['{}']", *name) : std::string(text);
     if (place == Place::optimizer_state) chain.place = Place::parameter_state;
     return;
   }
   switch (place) {
     case Place::globals:
-      chain.text = step.text;
+      chain.text = text;
       break;
     case Place::parameters:
     case Place::buffers:
     case Place::modules:
-      add_attribute(chain.text, step.text);
+      add_attribute(chain.text, text);
       chain.role = place == Place::parameters ? ReferenceRole::parameter
                    : place == Place::buffers  ? ReferenceRole::buffer
                                               : ReferenceRole::plain;
@@ -225,54 +298,55 @@ void Chains::enter_key(Chain& chain, const Step& step) const {
       enter_function(chain, step);
       break;
     case Place::parameter_state:
-      if (is_identifier(step.text)) {
-        add_attribute(chain.text, step.text);
+      if (is_identifier(text)) {
+        add_attribute(chain.text, text);
         break;
       }
       [[fallthrough]];
     default:
-      chain.text += fmt::format("['{}']", step.text);
+      chain.text += fmt::format("['{}']", text);
   }
 }
 
-// What the way looks like at `to`, which `from` refers to; `chain` is the way to `from`.
-Chain Chains::extend(const Chain& before, uint32_t from, const Step& step, uint32_t to) const {
-  Chain chain = before;
+// From the way to `from` to that to `to`, which `from` refers to.
+void Chains::extend(Chain& chain, uint32_t from, const Step& step, uint32_t to) const {
+  const Place place = chain.place;
+  const std::string_view text = texts_[step.text()];
   chain.role = ReferenceRole::plain;
-  if (step.kind != StepKind::content) chain.place = Place::plain;
+  if (step.kind() != StepKind::content) chain.place = Place::plain;
   bool counts = true;
-  switch (step.kind) {
+  switch (step.kind()) {
     case StepKind::own_dict:
-      chain.place = kinds_[from] == Kind::module ? Place::globals : Place::attributes;
+      chain.place = graph_.kind(from) == Kind::module ? Place::globals : Place::attributes;
       chain.owner = from;
       counts = false;
       break;
     case StepKind::attribute:
-      enter_attribute(chain, from, step.text);
+      enter_attribute(chain, from, text);
       counts = chain.place == Place::plain || chain.place == Place::optimizer_state;
       break;
     case StepKind::text_key:
-      if (before.place == Place::attributes) {
-        enter_attribute(chain, before.owner, step.text);
+      if (place == Place::attributes) {
+        enter_attribute(chain, chain.owner, text);
         counts = chain.place == Place::plain || chain.place == Place::optimizer_state;
         break;
       }
       [[fallthrough]];
     case StepKind::object_key:
-      chain.place = before.place;
+      chain.place = place;
       enter_key(chain, step);
       break;
     case StepKind::index:
-      if (before.place == Place::closure || before.place == Place::defaults) {
-        chain.place = before.place;
+      if (place == Place::closure || place == Place::defaults) {
+        chain.place = place;
         enter_function(chain, step);
-        counts = before.place == Place::defaults;
+        counts = place == Place::defaults;
       } else {
-        chain.text += fmt::format("[{}]", step.number);
+        fmt::format_to(std::back_inserter(chain.text), "[{}]", step.number);
       }
       break;
     case StepKind::member:
-      chain.text += fmt::format("{{{}}}", short_class_name(gil_, graph_.object(to)));
+      chain.text += fmt::format("{{{}}}", text);
       break;
     case StepKind::key_itself:
       chain.text += " (key)";
@@ -284,34 +358,33 @@ Chain Chains::extend(const Chain& before, uint32_t from, const Step& step, uint3
     case StepKind::closure:
     case StepKind::defaults:
     case StepKind::keyword_defaults:
-      chain.place = step.kind == StepKind::closure    ? Place::closure
-                    : step.kind == StepKind::defaults ? Place::defaults
-                                                      : Place::keyword_defaults;
+      chain.place = step.kind() == StepKind::closure    ? Place::closure
+                    : step.kind() == StepKind::defaults ? Place::defaults
+                                                        : Place::keyword_defaults;
       chain.owner = from;
       counts = false;
       break;
     case StepKind::variable:
-      chain.place = before.place;
-      enter_variable(chain, from, step.text);
+      chain.place = place;
+      enter_variable(chain, from, text);
       break;
     case StepKind::traceback:
       chain.place = Place::traceback;
-      if (kinds_[from] == Kind::exception) chain.owner = from;
+      if (graph_.kind(from) == Kind::exception) chain.owner = from;
       break;
     case StepKind::frame:
-      chain.place = before.place == Place::traceback || before.place == Place::traceback_frame ? Place::traceback_frame
-                                                                                               : Place::suspended_frame;
+      chain.place = place == Place::traceback || place == Place::traceback_frame ? Place::traceback_frame
+                                                                                 : Place::suspended_frame;
       break;
     case StepKind::unknown:
-      add_attribute(chain.text, fmt::format("<{}>", short_class_name(gil_, graph_.object(to))));
+      add_attribute(chain.text, fmt::format("<{}>", text));
       break;
   }
-  if (kinds_[to] == Kind::cell) counts = false;
+  if (graph_.kind(to) == Kind::cell) counts = false;
   chain.steps += counts;
-  if (chain.in_optimizer_state && kinds_[to] == Kind::tensor) chain.role = ReferenceRole::optimizer_state;
-  if (const std::string* name = kinds_[to] == Kind::tensor ? nullptr : called(to)) chain.text = *name;
+  if (chain.in_optimizer_state && graph_.kind(to) == Kind::tensor) chain.role = ReferenceRole::optimizer_state;
+  if (const std::string* name = graph_.kind(to) == Kind::tensor ? nullptr : called(to)) chain.text = *name;
   shorten(chain.text);
-  return chain;
 }
 
 }  // namespace tensorscope::python::agent

@@ -1,16 +1,15 @@
 // Ways through objects as a person would write them: `trainer.model.fc1.weight`, `history[1043]['loss']`,
-// `closure of step: cache[3]`, `Adam.state['fc1.weight'].exp_avg`. Say first which are wanted, so that each object's
-// contents are gone through once.
+// `closure of step: cache[3]`, `Adam.state['fc1.weight'].exp_avg`. Say first which are wanted, in as many batches as
+// there are, so that each object's contents are gone through once a batch.
 //
 // Context: agent. Iterative: a chain may be as long as there are objects. What is long is cut in the middle.
 #pragma once
 
 #include <cstdint>
-#include <deque>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <utility>
-#include <vector>
 
 #include "python/agent/object_paths.h"
 #include "python/agent/steps.h"
@@ -51,18 +50,19 @@ struct Chain {
 
 class Chains {
  public:
-  Chains(const Gil& gil, const ObjectGraph& graph, const std::vector<Kind>& kinds, ObjectPaths& paths, Steps& steps,
-         Functions& functions)
-      : gil_(gil), graph_(graph), kinds_(kinds), paths_(paths), steps_(steps), functions_(functions) {}
+  Chains(const Gil& gil, const ObjectGraph& graph, ObjectPaths& paths, Functions& functions, Attributes& attributes,
+         LookLimits& limits);
 
-  // An object that is named by its whole chain, or by what refers to it last.
+  // An object that is named by its whole chain, or by what refers to it last: the number is for lead_on().
   void want(uint32_t object);
-  void want(uint32_t holder, uint32_t object) {
+  uint32_t want(uint32_t holder, uint32_t object) {
     want(holder);
-    add_question(holder, object);
+    return add_question(holder, object);
   }
-  // Once, after all that is wanted is known.
-  void find_steps();
+  // How much the present batch wants.
+  size_t questions() const { return questions_.size(); }
+  // Once all that a batch wants is known. False: a limit was reached, and what this batch wants must not be asked for.
+  bool find_steps();
 
   // How an optimizer, a module, or a tensor that is a key, is called. Chains that are built already keep what they say.
   void call(uint32_t object, std::string name) { names_[object] = std::move(name); }
@@ -71,31 +71,52 @@ class Chains {
     return found == names_.end() ? nullptr : &found->second;
   }
 
-  const Chain& of(uint32_t object);
-  Chain of(uint32_t holder, uint32_t object);
+  // False after a limit was reached: the chain is not what it should be.
+  bool ready() const { return !texts_.full() && !limits_.reached(); }
+  Chain of(uint32_t object);
+  // From the way to a holder to that to what it holds. `answer`: what want(holder, object) said.
+  void lead_on(Chain& chain, uint32_t holder, uint32_t object, uint32_t answer) const {
+    if (answer < answers_.size()) extend(chain, holder, answers_[answer], object);
+  }
 
  private:
-  void add_question(uint32_t from, uint32_t to);
-  const Step& step(uint32_t from, uint32_t to) const;
-  Chain begin(uint32_t object, const Root& root) const;
-  Chain extend(const Chain& chain, uint32_t from, const Step& step, uint32_t to) const;
-  void enter_attribute(Chain& chain, uint32_t owner, const std::string& name) const;
+  // A chain as it is kept: one for each object on a way.
+  struct Kept {
+    uint32_t text, scope, root_object, owner, node, steps;
+    dump::ReferenceRoot root;
+    dump::ReferenceRole role;
+    Chain::Place place;
+    bool in_optimizer_state, main;
+  };
+
+  void sort_questions();
+  bool sort_by(uint32_t Steps::Question::*field);
+  uint32_t add_question(uint32_t from, uint32_t to);
+  bool begins_at(uint32_t object) const { return !paths_.has_other_parent(object) && paths_.is_root(object); }
+  void keep(uint32_t object, const Chain& chain);
+  Chain kept(uint32_t object) const;
+  Chain begin(uint32_t object) const;
+  void extend(Chain& chain, uint32_t from, const Step& step, uint32_t to) const;
+  void enter_attribute(Chain& chain, uint32_t owner, std::string_view name) const;
   void enter_function(Chain& chain, const Step& step) const;
-  void enter_variable(Chain& chain, uint32_t from, const std::string& name) const;
+  void enter_variable(Chain& chain, uint32_t from, std::string_view name) const;
   void enter_key(Chain& chain, const Step& step) const;
   std::string name_of_frame(uint32_t object) const;
 
   const Gil& gil_;
   const ObjectGraph& graph_;
-  const std::vector<Kind>& kinds_;
   ObjectPaths& paths_;
-  Steps& steps_;
   Functions& functions_;
-  std::vector<bool> wanted_;
-  std::vector<Steps::Question> questions_;
-  std::unordered_map<uint64_t, uint32_t> answers_;  // (from, to) -> question
+  LookLimits& limits_;
+  TextPool texts_;  // of steps and of chains that are kept
+  Steps steps_;
+  PageArray<uint32_t> way_;               // of each object: 0, kOnWay, or kFirstAnswer + how its parent leads to it
+  PageArray<Steps::Question> questions_;  // of this batch
+  PageArray<Step> answers_;               // of all
+  PageArray<uint32_t> number_;            // of each object: its place among kept_ plus 1
+  PageArray<Kept> kept_;
+  PageArray<uint32_t> scratch_;  // a way
   std::unordered_map<uint32_t, std::string> names_;
-  std::unordered_map<uint32_t, Chain> built_;
 };
 
 // "model.fc1", "['a b']": how a text key or attribute is added to what comes before it.

@@ -11,7 +11,8 @@
 namespace tensorscope::python::agent {
 
 // The members of each such cycle, smallest number first; also single objects, where references were not told as they
-// are.
-std::vector<std::vector<uint32_t>> root_cycles(const ObjectGraph& graph, const std::vector<bool>& reachable);
+// are. As many as the limits allow.
+std::vector<std::vector<uint32_t>> root_cycles(const ObjectGraph& graph, const std::vector<bool>& reachable,
+                                               LookLimits& limits);
 
 }  // namespace tensorscope::python::agent

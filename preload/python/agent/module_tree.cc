@@ -14,16 +14,16 @@ namespace tensorscope::python::agent {
 
 using dump::ReferenceRoot;
 
-ModuleTree::ModuleTree(const Gil& gil, const ObjectGraph& graph, const std::vector<Kind>& kinds, Attributes& attributes)
-    : gil_(gil), graph_(graph), attributes_(attributes) {
+ModuleTree::ModuleTree(const Gil& gil, const ObjectGraph& graph, Attributes& attributes, LookLimits& limits)
+    : gil_(gil), graph_(graph), attributes_(attributes), limits_(limits) {
   for (uint32_t i = 0; i < graph.size(); ++i) {
-    if (kinds[i] == Kind::nn_module) modules_.push_back({i, {}});
+    if (graph.kind(i) == Kind::nn_module && !limits.reached()) modules_.push_back({i, {}});
   }
   std::sort(modules_.begin(), modules_.end(),
             [&](const Module& a, const Module& b) { return graph.object(a.object) < graph.object(b.object); });
   std::unordered_map<uint32_t, uint32_t> numbers;
   for (uint32_t i = 0; i < modules_.size(); ++i) numbers[modules_[i].object] = i;
-  for (uint32_t i = 0; i < modules_.size(); ++i) {
+  for (uint32_t i = 0; i < modules_.size() && !limits.reached(); ++i) {
     Object* dict = attributes.find(graph.object(modules_[i].object), "_modules");
     if (!dict) continue;
     each_entry(gil, dict, [&](Object*, Object* value) {
@@ -35,10 +35,10 @@ ModuleTree::ModuleTree(const Gil& gil, const ObjectGraph& graph, const std::vect
   }
 }
 
-bool ModuleTree::has_name(uint32_t object, const ObjectPaths& paths) {
-  const Root* root = paths.reached(object) ? paths.root_of(object) : nullptr;
-  return root && root->kind != ReferenceRoot::extension && root->kind != ReferenceRoot::thread &&
-         root->kind != ReferenceRoot::cycle;
+bool ModuleTree::has_name(uint32_t object, const ObjectPaths& paths) const {
+  if (!paths.reached(object) || limits_.reached(paths.depth(object) + 1)) return false;
+  const ReferenceRoot root = paths.root_kind_of(object);
+  return root != ReferenceRoot::extension && root != ReferenceRoot::thread && root != ReferenceRoot::cycle;
 }
 
 void ModuleTree::lead(ObjectPaths& paths) const {
@@ -55,7 +55,7 @@ void ModuleTree::lead(ObjectPaths& paths) const {
     led[i] = true;
     level.push_back(i);
   }
-  for (size_t next = 0; next < level.size(); ++next) {
+  for (size_t next = 0; next < level.size() && !limits_.reached(); ++next) {
     const uint32_t parent = level[next];
     const Module& module = modules_[parent];
     if (!paths.reached(module.object)) continue;
@@ -73,6 +73,7 @@ void ModuleTree::lead(ObjectPaths& paths) const {
 void ModuleTree::want(Chains& chains, const ObjectPaths& paths) const {
   std::map<std::string, int> numbers;
   for (const Module& module : modules_) {
+    if (limits_.reached()) return;
     chains.want(module.object);
     if (paths.has_other_parent(module.object)) continue;
     if (has_name(module.object, paths)) continue;
@@ -89,13 +90,15 @@ void ModuleTree::call_parameters(Chains& chains, const ObjectPaths& paths) const
   std::unordered_map<uint32_t, Place> nearest;
   for (const Module& module : modules_) {
     if (!paths.reached(module.object)) continue;
+    if (!chains.ready()) break;
     const uint32_t registers = graph_.find(attributes_.find(graph_.object(module.object), "_parameters"));
     if (registers == kNoObject) continue;
-    const Chain& chain = chains.of(module.object);
+    const Chain chain = chains.of(module.object);
     const std::tuple distance(chain.steps, paths.depth(registers), registers);
     each_entry(gil_, graph_.object(registers), [&](Object* key, Object* value) {
       const uint32_t parameter = graph_.find(value);
       if (parameter == kNoObject) return true;
+      if (limits_.reached()) return false;
       const auto [known, fresh] = nearest.try_emplace(parameter);
       if (!fresh && known->second.distance <= distance) return true;
       known->second = {distance, chain.text + "." + std::string(text_of(gil_, key))};
@@ -119,6 +122,7 @@ std::string ModuleTree::path(const Chain& chain) const {
 
 void ModuleTree::name(Chains& chains, const ObjectPaths& paths, std::vector<ModuleName>& names) const {
   for (const Module& module : modules_) {
+    if (!chains.ready()) return;
     Object* object = graph_.object(module.object);
     const std::string type = short_class_name(gil_, object);
     const std::string* called = chains.called(module.object);

@@ -19,7 +19,7 @@ namespace tensorscope::python::agent {
 
 class ModuleTree {
  public:
-  ModuleTree(const Gil& gil, const ObjectGraph& graph, const std::vector<Kind>& kinds, Attributes& attributes);
+  ModuleTree(const Gil& gil, const ObjectGraph& graph, Attributes& attributes, LookLimits& limits);
 
   // Ways to modules lead through the modules that register them from here on.
   void lead(ObjectPaths& paths) const;
@@ -37,11 +37,12 @@ class ModuleTree {
     std::vector<uint32_t> children;  // numbers of modules
   };
   std::string path(const Chain& chain) const;
-  static bool has_name(uint32_t object, const ObjectPaths& paths);
+  bool has_name(uint32_t object, const ObjectPaths& paths) const;
 
   const Gil& gil_;
   const ObjectGraph& graph_;
   Attributes& attributes_;
+  LookLimits& limits_;
   std::vector<Module> modules_;
 };
 

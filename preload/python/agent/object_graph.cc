@@ -4,68 +4,78 @@
 
 #include "python/agent/type_fields.h"
 #include "python/objects.h"
-#include "support/enough_memory.h"
 
 namespace tensorscope::python::agent {
 
 namespace {
-constexpr size_t kObjectsPerClockReading = 4096;
+constexpr size_t kFirstSlots = size_t{1} << 13;
 constexpr size_t kAhead = 8;  // looks, each of which waits for memory
-constexpr char kNoMemory[] = "there was not enough memory";
-constexpr char kNoTimeToLook[] = "the time was up before all objects were looked at";
+constexpr size_t kChecked = 64;
+constexpr uint32_t kNoSlot = UINT32_MAX;
+constexpr uint64_t kHashBits = ~uint64_t{0} << 32;
+
+size_t place_of(uint64_t hash) { return hash >> 20; }
 }  // namespace
 
 // The low half counts in every series (3.12 on: Include/object.h, immortal objects); nobody has 2^31 references.
 int64_t ObjectGraph::outside_references(uint32_t i) const {
-  const auto count = field<uint32_t>(objects_[i], 0);
+  const Node& node = nodes_[i];
+  const uint32_t count = i + 1 < first_.size() ? node.all : field<uint32_t>(node.object, 0);
   if (gil_->series >= 312 && int32_t(count) < 0) return INT32_MAX;
-  const int64_t outside = int64_t(count) - inside_[i];
+  const int64_t outside = int64_t(count) - node.inside;
   return outside > 0 ? outside : 0;
 }
 
 uint64_t ObjectGraph::hash(const Object* object) {
-  return (reinterpret_cast<uintptr_t>(object) >> 4) * 0x9e3779b97f4a7c15u >> 20;
+  return (reinterpret_cast<uintptr_t>(object) >> 4) * 0x9e3779b97f4a7c15u;
 }
 
-ObjectGraph::Slot& ObjectGraph::slot_of(const Object* object) {
-  size_t at = hash(object) & mask_;
-  while (slots_[at].object && slots_[at].object != object) at = (at + 1) & mask_;
-  return slots_[at];
+// Where the object's number stands or would stand.
+uint32_t ObjectGraph::slot_of(const Object* object) const {
+  const uint64_t mark = hash(object) << 32;
+  const size_t mask = slots_.size() - 1;
+  size_t at = place_of(hash(object)) & mask;
+  while (slots_[at] != 0 && ((slots_[at] & kHashBits) != mark || nodes_[uint32_t(slots_[at]) - 1].object != object)) {
+    at = (at + 1) & mask;
+  }
+  return uint32_t(at);
 }
 
 uint32_t ObjectGraph::find(const Object* object) const {
   if (slots_.empty()) return kNoObject;
-  for (size_t at = hash(object) & mask_; slots_[at].object; at = (at + 1) & mask_) {
-    if (slots_[at].object == object) return slots_[at].index;
-  }
-  return kNoObject;
+  return uint32_t(slots_[slot_of(object)]) - 1;  // 0 becomes kNoObject
 }
 
 bool ObjectGraph::grow() {
-  return run_if_memory_lasts([&] {
-    std::vector<Slot> more(slots_.empty() ? 1024 : slots_.size() * 2);
-    mask_ = more.size() - 1;
-    slots_ = std::move(more);
-    for (uint32_t i = 0; i < objects_.size(); ++i) slot_of(objects_[i]) = {objects_[i], i};
-    objects_.reserve(slots_.size() / 2);
-    inside_.reserve(slots_.size() / 2);
-  });
+  PageArray<uint64_t> more;
+  if (!more.resize(slots_.empty() ? kFirstSlots : slots_.size() * 2)) return false;
+  const size_t mask = more.size() - 1;
+  for (uint32_t i = 0; i < nodes_.size(); ++i) {
+    const uint64_t hashed = hash(nodes_[i].object);
+    size_t at = place_of(hashed) & mask;
+    while (more[at] != 0) at = (at + 1) & mask;
+    more[at] = hashed << 32 | (i + 1);
+  }
+  slots_ = std::move(more);
+  return true;
 }
 
-// May be called inside a walk of the collector's, which must end itself: memory that runs out is only noted.
+// May be called inside a walk of the collector's, which must end itself: what went wrong is only noted.
 bool ObjectGraph::add(Object* object) {
-  if (objects_.size() >= slots_.size() / 2 && !grow()) return memory_lasted_ = false;
-  Slot& slot = slot_of(object);
-  if (slot.object) return true;
-  slot = {object, uint32_t(objects_.size())};
-  objects_.push_back(object);
-  inside_.push_back(0);
+  if (nodes_.size() >= slots_.size() / 4 * 3 && !grow()) return limits_.memory_ran_out(), false;
+  uint64_t& slot = slots_[slot_of(object)];
+  if (slot != 0) return true;
+  if (nodes_.size() >= kNoSlot - 1 || !nodes_.push({object, 0, 0})) return limits_.memory_ran_out(), false;
+  slot = hash(object) << 32 | nodes_.size();
   return true;
 }
 
 bool ObjectGraph::list(const char*& detail) {
   if (gil_->PyUnstable_GC_VisitObjects) {
-    auto visit = [](Object* object, void* context) { return int(static_cast<ObjectGraph*>(context)->add(object)); };
+    auto visit = [](Object* object, void* context) {
+      auto* graph = static_cast<ObjectGraph*>(context);
+      return int(!graph->limits_.reached() && graph->add(object));
+    };
     gil_->PyUnstable_GC_VisitObjects(visit, this);
   } else {
     Object* get_objects = builtin_function(gil_, "gc", "get_objects");
@@ -74,85 +84,96 @@ bool ObjectGraph::list(const char*& detail) {
       detail = "the program's gc module cannot be used";
       return false;
     }
-    each_element(gil_, objects.get(), [&](ptrdiff_t, Object* object) { return add(object); });
+    each_element(gil_, objects.get(), [&](ptrdiff_t, Object* object) { return !limits_.reached() && add(object); });
   }
-  if (!memory_lasted_) detail = kNoMemory;
-  for (size_t i = 0; i < objects_.size() && i < 64; ++i) tracking_is_known_ &= is_tracked(objects_[i]);
-  return memory_lasted_;
+  return limits_.part_stop() == LookLimits::Stop::none;
 }
 
 int ObjectGraph::told(Object* child) {
-  if (told_.size() == told_.capacity() && !run_if_memory_lasts([&] { told_.reserve(told_.size() * 2 + 1024); })) {
-    memory_lasted_ = false;
-    return 1;
-  }
+  if (limits_.reached()) return 1;
   __builtin_prefetch(child);
-  told_.push_back(child);
-  return 0;
+  if (told_.push(child)) return 0;
+  limits_.memory_ran_out();
+  return 1;
 }
 
 // Objects may be added while this goes on. A reference to what the collector does not know is passed over.
-bool ObjectGraph::look_into(const char*& detail) {
-  first_.reserve(objects_.size() + 1);
-  references_.reserve(objects_.size() * 4);
-  first_.push_back(0);
+bool ObjectGraph::look_into(uint32_t i) {
+  Object* const object = nodes_[i].object;
+  const Object* const type = type_of(object);
   auto visit = [](Object* child, void* context) { return static_cast<ObjectGraph*>(context)->told(child); };
-  for (uint32_t i = 0; i < objects_.size(); ++i) {
-    if (i % kObjectsPerClockReading == 0 && deadline_.passed()) {
-      detail = kNoTimeToLook;
-      return false;
+  told_.clear();
+  if (const Traverse traverse = traverse_of(type)) traverse(object, visit, this);
+  if (limits_.reached()) return false;
+  size_t known = 0;
+  for (Object* child : told_) {
+    if (!is_collected(child)) continue;
+    told_[known++] = child;
+    __builtin_prefetch(&slots_[place_of(hash(child)) & (slots_.size() - 1)]);
+  }
+  const size_t first = references_.size();
+  for (size_t j = 0; j < known; ++j) {
+    Object* child = told_[j];
+    uint32_t index = find(child);
+    if (index == kNoObject) {
+      if (!tracking_is_known_ || !is_tracked(child)) continue;
+      if (!add(child)) return false;
+      index = uint32_t(nodes_.size() - 1);
     }
-    if (i + kAhead < objects_.size()) __builtin_prefetch(objects_[i + kAhead]);
-    told_.clear();
-    if (const Traverse traverse = traverse_of(type_of(objects_[i]))) traverse(objects_[i], visit, this);
-    size_t known = 0;
-    for (Object* child : told_) {
-      if (!is_collected(child)) continue;
-      told_[known++] = child;
-      __builtin_prefetch(&slots_[hash(child) & mask_]);
-    }
-    for (size_t j = 0; j < known && memory_lasted_; ++j) {
-      Object* child = told_[j];
-      uint32_t index = find(child);
-      if (index == kNoObject) {
-        if (!tracking_is_known_ || !is_tracked(child) || !add(child)) continue;
-        index = uint32_t(objects_.size() - 1);
-      }
-      ++inside_[index];
-      references_.push_back(index);
-    }
-    if (!memory_lasted_) {
-      detail = kNoMemory;
-      return false;
-    }
-    first_.push_back(references_.size());
+    if (!references_.push(index)) return limits_.memory_ran_out(), false;
+  }
+  for (size_t j = first; j < references_.size(); ++j) ++nodes_[references_[j]].inside;
+  nodes_[i].all = field<uint32_t>(object, 0);
+  const bool noted =
+      first_.push(uint32_t(references_.size())) && (!kinds_ || kind_.push(kinds_->of_type(type_of(object))));
+  if (!noted || references_.size() >= UINT32_MAX - 1) limits_.memory_ran_out();
+  return noted;
+}
+
+bool ObjectGraph::look_into_all() {
+  for (uint32_t i = uint32_t(first_.size() - 1); i < nodes_.size(); ++i) {
+    if (i + kAhead < nodes_.size()) __builtin_prefetch(nodes_[i + kAhead].object);
+    if (limits_.reached() || !look_into(i)) return false;
   }
   return true;
 }
 
-bool ObjectGraph::read(const std::vector<Object*>& also, const char*& detail) {
-  if (!list(detail)) return false;
-  for (Object* object : also) {
-    if (tracking_is_known_ && is_collected(object) && is_tracked(object) && !add(object)) detail = kNoMemory;
+void ObjectGraph::tell_other_kinds() {
+  for (uint32_t i = uint32_t(kind_.size()); kinds_ && i < nodes_.size(); ++i) {
+    if (limits_.reached() || !kind_.push(kinds_->of_type(type_of(nodes_[i].object)))) return;
   }
-  return memory_lasted_ && look_into(detail);
+}
+
+bool ObjectGraph::read(const std::vector<Object*>& first, const char*& detail) {
+  if (!first_.push(0) || !grow()) return limits_.memory_ran_out(), false;
+  tracking_is_known_ = first.empty() || is_tracked(first[0]);
+  for (Object* object : first) {
+    if (tracking_is_known_ && is_collected(object) && is_tracked(object) && !add(object)) return false;
+  }
+  if (!look_into_all()) return false;
+  const size_t listed = nodes_.size();
+  if (!list(detail)) return false;
+  for (size_t i = listed; i < nodes_.size() && i < listed + kChecked; ++i) {
+    tracking_is_known_ &= is_tracked(nodes_[i].object);
+  }
+  return complete_ = look_into_all();
 }
 
 std::vector<bool> reachable_objects(const ObjectGraph& graph) {
   std::vector<bool> reached(graph.size());
-  std::vector<uint32_t> open;
+  PageArray<uint32_t> open;
   for (uint32_t i = 0; i < graph.size(); ++i) {
     if (graph.outside_references(i) == 0) continue;
     reached[i] = true;
-    open.push_back(i);
+    if (!open.push(i)) return {};
   }
   while (!open.empty()) {
     const uint32_t next = open.back();
-    open.pop_back();
+    open.pop();
     for (const uint32_t child : graph.references(next)) {
       if (reached[child]) continue;
       reached[child] = true;
-      open.push_back(child);
+      if (!open.push(child)) return {};
     }
   }
   return reached;

@@ -5,6 +5,9 @@
 // tp_traverse tells them. What the collector does not know (str, int, functions' code, dicts of such) is left out,
 // since it leads to no tensor. What gc.freeze() has hidden is added when something refers to it.
 //
+// Objects are looked into in the order of their numbers, from those that are given on, so that what is near them is
+// known even where the limits end it all early. About 50 bytes an object and 4 a reference.
+//
 // Context: agent. Valid while the GIL is held.
 #pragma once
 
@@ -13,8 +16,10 @@
 #include <span>
 #include <vector>
 
-#include "python/gil_thread.h"
+#include "python/agent/look_limits.h"
+#include "python/agent/object_kinds.h"
 #include "python/interpreter.h"
+#include "support/page_array.h"
 
 namespace tensorscope::python::agent {
 
@@ -22,14 +27,19 @@ inline constexpr uint32_t kNoObject = UINT32_MAX;
 
 class ObjectGraph {
  public:
-  ObjectGraph(const Gil& gil, Deadline deadline) : gil_(gil), deadline_(deadline) {}
+  // `kinds` null: kind() is not asked for.
+  ObjectGraph(const Gil& gil, LookLimits& limits, Kinds* kinds = nullptr) : gil_(gil), limits_(limits), kinds_(kinds) {}
 
-  // `also`: objects that may be hidden from the list, and that perhaps only the interpreter refers to. False: the time
-  // or memory was up, or the objects could not be listed (`detail`, a literal, says so); what was found is kept.
-  bool read(const std::vector<Object*>& also, const char*& detail);
+  // `first`: where to begin, at something that the collector surely has in a list; the rest may be hidden from it, and
+  // perhaps only the interpreter refers to it. False: a limit was reached, or the objects could not be listed
+  // (`detail`, a literal, says so); what was found is kept.
+  bool read(const std::vector<Object*>& first, const char*& detail);
+  // Of those that no limit let be looked into: a tensor among them has its name all the same.
+  void tell_other_kinds();
 
-  size_t size() const { return objects_.size(); }
-  Object* object(uint32_t i) const { return objects_[i]; }
+  size_t size() const { return nodes_.size(); }
+  Object* object(uint32_t i) const { return nodes_[i].object; }
+  Kind kind(uint32_t i) const { return i < kind_.size() ? kind_[i] : Kind::other; }
   uint32_t find(const Object* object) const;
   // Empty for an object that was not looked into any more.
   std::span<const uint32_t> references(uint32_t i) const {
@@ -38,39 +48,42 @@ class ObjectGraph {
   }
   size_t reference_count() const { return references_.size(); }
   // Whether all objects were looked into.
-  bool complete() const { return first_.size() == objects_.size() + 1; }
+  bool complete() const { return complete_; }
   // References to it that no known object holds: C code's, running functions'.
   int64_t outside_references(uint32_t i) const;
-  uint32_t inside_references(uint32_t i) const { return inside_[i]; }
+  uint32_t inside_references(uint32_t i) const { return nodes_[i].inside; }
 
  private:
-  struct Slot {
-    const Object* object = nullptr;
-    uint32_t index = 0;
+  struct Node {
+    Object* object;
+    uint32_t inside;  // references of known objects to it
+    uint32_t all;     // its count of references
   };
 
   bool list(const char*& detail);
   bool add(Object* object);
   bool grow();
-  bool look_into(const char*& detail);
+  bool look_into_all();
+  bool look_into(uint32_t i);
   int told(Object* child);
   static uint64_t hash(const Object* object);
-  Slot& slot_of(const Object* object);
+  uint32_t slot_of(const Object* object) const;
 
   const Gil& gil_;
-  Deadline deadline_;
-  std::vector<Object*> objects_;
-  std::vector<Slot> slots_;  // a power of two, at most half full
-  size_t mask_ = 0;
-  std::vector<uint32_t> inside_;
-  std::vector<uint64_t> first_;
-  std::vector<uint32_t> references_;
-  std::vector<Object*> told_;  // by one tp_traverse
-  bool memory_lasted_ = true;
+  LookLimits& limits_;
+  Kinds* kinds_;
+  PageArray<Node> nodes_;
+  PageArray<uint64_t> slots_;  // a power of two, at most three quarters full: part of the hash, and the number plus 1
+  PageArray<Kind> kind_;       // as far as limits allowed
+  PageArray<uint32_t> first_;
+  PageArray<uint32_t> references_;
+  PageArray<Object*> told_;  // by one tp_traverse
   bool tracking_is_known_ = true;
+  bool complete_ = false;
 };
 
-// Whether an object is kept by anything at all: one that only unreachable objects refer to is garbage.
+// Whether an object is kept by anything at all: one that only unreachable objects refer to is garbage. Empty where
+// there was no memory to tell.
 std::vector<bool> reachable_objects(const ObjectGraph& graph);
 
 }  // namespace tensorscope::python::agent

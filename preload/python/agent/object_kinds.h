@@ -4,10 +4,7 @@
 #pragma once
 
 #include <cstdint>
-#include <unordered_map>
-#include <vector>
 
-#include "python/agent/object_graph.h"
 #include "python/interpreter.h"
 
 namespace tensorscope::python::agent {

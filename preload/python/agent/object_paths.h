@@ -5,13 +5,15 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <unordered_map>
-#include <vector>
 
 #include "dump_generated.h"
+#include "python/agent/look_limits.h"
 #include "python/agent/object_graph.h"
-#include "python/gil_thread.h"
+#include "python/text_pool.h"
+#include "support/page_array.h"
 
 namespace tensorscope::python::agent {
 
@@ -26,10 +28,10 @@ struct Root {
 
 class ObjectPaths {
  public:
-  ObjectPaths(const ObjectGraph& graph, Deadline deadline) : graph_(graph), deadline_(deadline) {
-    parent_.assign(graph.size(), kNone);
-    depth_.assign(graph.size(), 0);
-  }
+  ObjectPaths(const ObjectGraph& graph, LookLimits& limits);
+
+  // False: there was no memory for paths, and none will be found.
+  bool ready() const { return ready_; }
 
   // No way leads through this object unless it is given as a root later.
   void close(uint32_t object) {
@@ -37,23 +39,26 @@ class ObjectPaths {
   }
   // An object that already has a path keeps it.
   void add(Root root);
-  // Follows what was added. False: the time was up.
+  // Follows what was added. False: a limit was reached.
   bool spread();
 
-  bool reached(uint32_t object) const { return parent_[object] < kClosed; }
+  bool reached(uint32_t object) const { return parent_[object] > kClosed; }
   bool unreached(uint32_t object) const { return parent_[object] == kNone; }
-  // Null: another object comes before it.
-  const Root* root(uint32_t object) const {
-    return (parent_[object] & kRootBit) && reached(object) ? &roots_[parent_[object] & ~kRootBit] : nullptr;
-  }
+  // Whether no other object comes before it.
+  bool is_root(uint32_t object) const { return (parent_[object] & kRootBit) != 0; }
+  std::optional<Root> root(uint32_t object) const;
   uint32_t parent(uint32_t object) const {
     const auto found = other_parents_.find(object);
-    return found == other_parents_.end() ? parent_[object] : found->second;
+    return found == other_parents_.end() ? parent_[object] - kFirst : found->second;
   }
   // Of an object that was reached: where its shortest way begins.
-  const Root* root_of(uint32_t object) const {
-    while ((parent_[object] & kRootBit) == 0) object = parent_[object];
-    return root(object);
+  uint32_t root_object_of(uint32_t object) const {
+    while (!is_root(object)) object = parent_[object] - kFirst;
+    return object;
+  }
+  std::optional<Root> root_of(uint32_t object) const { return root(root_object_of(object)); }
+  dump::ReferenceRoot root_kind_of(uint32_t object) const {
+    return roots_[parent_[root_object_of(object)] & ~kRootBit].kind;
   }
   uint32_t depth(uint32_t object) const { return depth_[object]; }
 
@@ -64,15 +69,22 @@ class ObjectPaths {
 
  private:
   static constexpr uint32_t kRootBit = 1u << 31;
-  static constexpr uint32_t kNone = UINT32_MAX;
-  static constexpr uint32_t kClosed = UINT32_MAX - 1;
+  static constexpr uint32_t kNone = 0, kClosed = 1, kFirst = 2;
+
+  struct KeptRoot {
+    uint32_t name, scope, node;
+    dump::ReferenceRoot kind;
+    bool main;
+  };
 
   const ObjectGraph& graph_;
-  Deadline deadline_;
-  std::vector<Root> roots_;
-  std::vector<uint32_t> parent_;  // number of an object, or kRootBit and number of a root
-  std::vector<uint32_t> depth_;
-  std::vector<uint32_t> queue_;
+  LookLimits& limits_;
+  PageArray<KeptRoot> roots_;
+  TextPool texts_;
+  PageArray<uint32_t> parent_;  // kNone, kClosed, kFirst + number of an object, or kRootBit and number of a root
+  PageArray<uint32_t> depth_;
+  PageArray<uint32_t> queue_;
+  bool ready_;
   std::unordered_map<uint32_t, uint32_t> other_parents_;
 };
 

@@ -15,22 +15,20 @@ namespace tensorscope::python::agent {
 
 class Optimizers {
  public:
-  Optimizers(const Gil& gil, const ObjectGraph& graph, const std::vector<Kind>& kinds, Attributes& attributes);
+  Optimizers(const Gil& gil, const ObjectGraph& graph, Attributes& attributes, LookLimits& limits);
 
   // Ways to what an optimizer keeps lead through the optimizer from here on.
   void lead(ObjectPaths& paths) const;
   // The only optimizer of its class is called by its class.
   void call(Chains& chains) const;
   bool trains(uint32_t tensor) const { return trained_[tensor]; }
-  // The tensors in all param_groups.
-  const std::vector<uint32_t>& tensors() const { return tensors_; }
 
  private:
   const Gil& gil_;
   const ObjectGraph& graph_;
   Attributes& attributes_;
+  LookLimits& limits_;
   std::vector<uint32_t> optimizers_;
-  std::vector<uint32_t> tensors_;
   std::vector<bool> trained_;
 };
 

@@ -18,85 +18,72 @@
 #include "python/agent/optimizers.h"
 #include "python/agent/roots.h"
 #include "python/agent/slot_names.h"
-#include "python/agent/steps.h"
+#include "python/agent/tensor_batches.h"
 #include "python/agent/tensor_objects.h"
 #include "python/agent/type_fields.h"
 #include "python/module_outputs.h"
 #include "python/named_tensors.h"
 #include "python/objects.h"
+#include "support/enough_memory.h"
 
 namespace tensorscope::python::agent {
 
 namespace {
 
+using dump::NamesLimit;
 using dump::ReferenceRoot;
 using dump::WrapperState;
 
-constexpr double kReadingPart = 0.6;   // of the time that is left: the rest is for naming what was read
+// How far each part of the look may go, of the time and the memory that there are. Reading costs more than all that
+// comes before the tensors are named, for the same objects.
+struct Part {
+  double time, memory;
+};
+constexpr Part kReading = {0.45, 0.33}, kKinds = {0.48, 0.36}, kPaths = {0.65, 0.6}, kTensors = {0.8, 0.8},
+               kModules = {0.88, 0.9}, kNaming = {1, 1};
+constexpr double kFoundMemory = 0.45;  // what is written exists twice for a moment, in rows and in the chunk
+
 constexpr size_t kMostRows = 16;       // of one tensor
 constexpr size_t kMostNodeRows = 4;    // of one node
 constexpr size_t kMostOutputRows = 8;  // of one tensor: calls within calls that returned it
-constexpr char kNoTime[] = "the time was up before all objects were named";
+constexpr char kTimeWasUp[] = "the time limit for finding names was reached (TENSORSCOPE_NAMES_GIL_MS)";
+constexpr char kMemoryWasUp[] = "the memory limit for finding names was reached (TENSORSCOPE_NAMES_MEMORY)";
 
 class Look {
  public:
   Look(const Gil& gil, Deadline deadline, const SnapshotFacts& facts, const KnownClasses& classes, Names& names,
        References& references)
       : gil_(gil),
-        deadline_(deadline),
+        limits_(deadline),
         facts_(facts),
         classes_(classes),
         names_(names),
         out_(references),
-        graph_(gil, deadline.after_part(kReadingPart)),
+        kinds_(gil, classes),
+        graph_(gil, limits_, &kinds_),
         functions_(gil),
         attributes_(gil) {}
 
   void run() {
     const char* detail = "";
-    const std::vector<Frame> running = running_frames(gil_);
-    bool complete = graph_.read(held_by_interpreter(running), detail);
-    Kinds kinds(gil_, classes_);
-    kinds_.reserve(graph_.size());
-    for (uint32_t i = 0; i < graph_.size(); ++i) kinds_.push_back(kinds.of(graph_.object(i)));
-    reachable_ = complete ? reachable_objects(graph_) : std::vector<bool>(graph_.size(), true);
-
-    ObjectPaths paths(graph_, deadline_);
-    Roots roots(gil_, graph_, kinds_, functions_, paths, running, facts_.graph.get());
-    const bool in_time = roots.run(reachable_, complete);
-    if (complete && !in_time) detail = kNoTime;
-    complete = complete && in_time;
-    const ModuleTree modules(gil_, graph_, kinds_, attributes_);
-    modules.lead(paths);
-    const Optimizers optimizers(gil_, graph_, kinds_, attributes_);
-    optimizers.lead(paths);
-    const TensorObjects tensors(gil_, graph_, kinds_, facts_.serial);
-
-    Steps steps(gil_, graph_, kinds_, functions_, attributes_);
-    Chains chains(gil_, graph_, kinds_, paths, steps, functions_);
-    modules.want(chains, paths);
-    for (const LocalReference& local : roots.locals()) locals_[local.object].push_back(&local);
-    choose_rows(tensors, paths, chains);
-    choose_node_rows(paths, chains);
-    chains.find_steps();
-    optimizers.call(chains);
-    modules.call_parameters(chains, paths);
-    call_parameters_by_holder(tensors, optimizers, paths, chains);
-    modules.name(chains, paths, names_.modules);
-    read_given_names();
-    read_outputs();
-    write_tensors(tensors, optimizers, paths, chains);
-    write_given_names();
-    write_nodes(chains);
-    find_slot_names(gil_, out_);
+    look(detail);
     out_.objects = graph_.size();
-    names_.complete = out_.complete = complete;
+    const LookLimits::Stop stop = limits_.stop();
+    if (stop != LookLimits::Stop::none) {
+      const bool time = stop == LookLimits::Stop::time;
+      detail = time ? kTimeWasUp : kMemoryWasUp;
+      out_.stopped_by = time ? NamesLimit::time : NamesLimit::memory;
+    }
+    names_.complete = out_.complete = *detail == 0;
     names_.detail = out_.detail = detail;
   }
 
  private:
+  struct Row {
+    uint32_t holder, answer;
+  };
   struct NodeRow {
-    uint32_t holder, object, node;
+    uint32_t holder, object, node, answer;
   };
   // Not by a reference: said by the program, or by what a module returned.
   struct GivenName {
@@ -104,92 +91,168 @@ class Look {
     std::string text;
   };
 
-  // What gc.freeze() may have hidden with nothing that refers to it but the interpreter itself.
-  std::vector<Object*> held_by_interpreter(const std::vector<Frame>& running) {
-    std::vector<Object*> objects = {gil_->PyImport_GetModuleDict()};
+  void begin(Part part) { limits_.begin_part(part.time, part.memory); }
+
+  void look(const char*& detail) {
+    const std::vector<Frame> running = running_frames(gil_);
+    begin(kReading);
+    bool complete = graph_.read(first_objects(running), detail);
+    begin(kKinds);
+    graph_.tell_other_kinds();
+    begin(kPaths);
+    if (complete) reachable_ = reachable_objects(graph_);
+    complete = complete && reachable_.size() == graph_.size();
+    if (!complete) reachable_.assign(graph_.size(), true);
+
+    ObjectPaths paths(graph_, limits_);
+    if (!paths.ready()) return;
+    Roots roots(gil_, graph_, functions_, paths, running, facts_.graph.get(), limits_);
+    roots.run(reachable_, complete);
+    begin(kTensors);
+    const TensorObjects tensors(graph_, paths, facts_.serial, facts_.sizes.get(), limits_);
+    for (const LocalReference& local : roots.locals()) locals_[local.object].push_back(&local);
+
+    begin(kModules);
+    const ModuleTree modules(gil_, graph_, attributes_, limits_);
+    modules.lead(paths);
+    const Optimizers optimizers(gil_, graph_, attributes_, limits_);
+    optimizers.lead(paths);
+    Chains chains(gil_, graph_, paths, functions_, attributes_, limits_);
+    name_modules(tensors, modules, optimizers, paths, chains);
+    read_given_names();
+    read_outputs();
+    write_nodes(paths, chains);
+    find_slot_names(gil_, out_);
+
+    begin(kNaming);
+    write_tensors(tensors, optimizers, paths, chains);
+    write_given_names();
+  }
+
+  // Where the program's own objects begin, and what gc.freeze() may have hidden with nothing that refers to it but the
+  // interpreter itself.
+  std::vector<Object*> first_objects(const std::vector<Frame>& running) {
+    Object* const modules = gil_->PyImport_GetModuleDict();
+    Object* const main = module_globals(gil_, "__main__");
+    std::vector<Object*> objects = {main ? main : modules};
     for (const Frame& frame : running) {
       const FunctionFacts* facts = functions_.of(frame.code);
-      for (size_t i = 0; facts && i < facts->variables.size(); ++i) {
+      for (size_t i = 0; facts && i < facts->variables.size() && !memory_is_short(); ++i) {
         if (Object* value = slot_of(gil_, frame, i)) objects.push_back(value);
       }
     }
+    objects.push_back(modules);
     return objects;
   }
 
+  void name_modules(const TensorObjects& tensors, const ModuleTree& modules, const Optimizers& optimizers,
+                    const ObjectPaths& paths, Chains& chains) {
+    modules.want(chains, paths);
+    if (!chains.find_steps()) return;
+    optimizers.call(chains);
+    modules.call_parameters(chains, paths);
+    call_parameters_by_holder(tensors, optimizers, paths, chains);
+    modules.name(chains, paths, names_.modules);
+  }
+
   // The holders of a tensor that get a row: registers of modules first, then the nearest.
-  std::vector<uint32_t> chosen(const TensorObjects& tensors, const TensorObjects::Tensor& tensor,
-                               const ObjectPaths& paths) const {
-    std::vector<uint32_t> holders;
-    for (const uint32_t holder : tensors.holders(tensor)) {
-      if (paths.reached(holder)) holders.push_back(holder);
-    }
-    std::sort(holders.begin(), holders.end());
-    holders.erase(std::unique(holders.begin(), holders.end()), holders.end());
+  const std::vector<uint32_t>& chosen(const TensorObjects& tensors, const TensorObjects::Tensor& tensor,
+                                      const ObjectPaths& paths) {
+    std::vector<uint32_t>& holders = chosen_;
+    holders.clear();
     const auto nearer = [&](uint32_t a, uint32_t b) {
       return std::pair(paths.depth(a), a) < std::pair(paths.depth(b), b);
     };
-    if (holders.size() > kMostRows) {
-      std::nth_element(holders.begin(), holders.begin() + kMostRows, holders.end(), nearer);
-      holders.resize(kMostRows);
+    for (const uint32_t holder : tensors.holders(tensor)) {
+      if (limits_.reached()) break;
+      if (!paths.reached(holder)) continue;
+      const auto at = std::lower_bound(holders.begin(), holders.end(), holder, nearer);
+      if (at != holders.end() && *at == holder) continue;
+      holders.insert(at, holder);
+      if (holders.size() > kMostRows) holders.pop_back();
     }
-    std::sort(holders.begin(), holders.end(), nearer);
     return holders;
   }
 
-  void choose_rows(const TensorObjects& tensors, const ObjectPaths& paths, Chains& chains) {
-    rows_.resize(tensors.all().size());
-    for (size_t i = 0; i < rows_.size(); ++i) {
-      rows_[i] = chosen(tensors, tensors.all()[i], paths);
-      for (const uint32_t holder : rows_[i]) chains.want(holder, tensors.all()[i].object);
-    }
-  }
-
-  void choose_node_rows(const ObjectPaths& paths, Chains& chains) {
+  // What refers to nodes from nearest, as far as the graph tells.
+  void write_nodes(const ObjectPaths& paths, Chains& chains) {
     if (!facts_.graph) return;
     std::unordered_map<uint32_t, uint32_t> nodes;  // object -> node
     for (const auto& node : facts_.graph->nodes) {
+      if (limits_.reached()) return;
       const uint32_t object = node.object == 0 ? kNoObject : graph_.find(reinterpret_cast<const Object*>(node.object));
       if (object != kNoObject && has_word(graph_.object(object), node.address)) nodes[object] = node.number;
     }
     if (nodes.empty()) return;
-    std::unordered_map<uint32_t, size_t> rows;
+    PageArray<NodeRow> rows;
+    if (!choose_node_rows(nodes, paths, chains, rows) || !chains.find_steps()) return;
+    std::sort(rows.begin(), rows.end(), [](const NodeRow& a, const NodeRow& b) {
+      return std::tie(a.node, a.holder) < std::tie(b.node, b.holder);
+    });
+    for (const NodeRow& row : rows) {
+      Chain chain = chains.of(row.holder == kNoObject ? row.object : row.holder);
+      if (row.holder != kNoObject) chains.lead_on(chain, row.holder, row.object, row.answer);
+      const uint32_t text = out_.strings.intern(chain.text), scope = out_.strings.intern(chain.scope);
+      if (!chains.ready() || out_.strings.full()) return;
+      if (!out_.nodes.emplace_back(text, scope, row.node, chain.root)) return limits_.memory_ran_out();
+    }
+  }
+
+  bool choose_node_rows(const std::unordered_map<uint32_t, uint32_t>& nodes, const ObjectPaths& paths, Chains& chains,
+                        PageArray<NodeRow>& rows) {
+    bool room = true;
+    std::unordered_map<uint32_t, size_t> count;
     for (uint32_t from = 0; from < graph_.size(); ++from) {
       for (const uint32_t to : graph_.references(from)) {
         const auto found = nodes.find(to);
-        if (found == nodes.end() || !paths.reached(from) || rows[to]++ >= kMostNodeRows) continue;
-        node_rows_.push_back({from, to, found->second});
-        chains.want(from, to);
+        if (found == nodes.end() || !paths.reached(from) || count[to]++ >= kMostNodeRows) continue;
+        if (limits_.reached()) return false;
+        room = room && rows.push({from, to, found->second, chains.want(from, to)});
       }
+      if (limits_.reached()) return false;
     }
     for (const auto& [object, node] : nodes) {
-      const Root* root = paths.root(object);
-      if (root && root->kind == ReferenceRoot::local) node_rows_.push_back({kNoObject, object, node});
-      if (root) chains.want(object);
+      if (limits_.reached()) return false;
+      if (!paths.is_root(object)) continue;
+      if (paths.root(object)->kind == ReferenceRoot::local) room = room && rows.push({kNoObject, object, node, 0});
+      chains.want(object);
     }
-    std::sort(node_rows_.begin(), node_rows_.end(), [](const NodeRow& a, const NodeRow& b) {
-      return std::tie(a.node, a.holder) < std::tie(b.node, b.holder);
-    });
+    if (!room) limits_.memory_ran_out();
+    return room;
   }
 
   // Tensors that no module has registered and an optimizer trains, by whatever refers to them from nearest.
-  void call_parameters_by_holder(const TensorObjects& tensors, const Optimizers& optimizers, const ObjectPaths&,
+  void call_parameters_by_holder(const TensorObjects& tensors, const Optimizers& optimizers, const ObjectPaths& paths,
                                  Chains& chains) {
-    for (size_t i = 0; i < rows_.size(); ++i) {
-      const uint32_t object = tensors.all()[i].object;
+    struct Called {
+      uint32_t object;
+      Row row;
+    };
+    PageArray<Called> all;
+    for (const TensorObjects::Tensor& tensor : tensors.all()) {
+      const uint32_t object = tensor.object;
       if (!optimizers.trains(object) || chains.called(object)) continue;
+      if (limits_.reached()) return;
+      const std::vector<uint32_t>& holders = chosen(tensors, tensor, paths);
       const auto local = locals_.find(object);
-      if (!rows_[i].empty()) {
-        chains.call(object, chains.of(rows_[i][0], object).text);
-      } else if (local != locals_.end()) {
-        chains.call(object, local->second[0]->name);
-      }
+      if (holders.empty() && local != locals_.end()) chains.call(object, local->second[0]->name);
+      if (holders.empty()) continue;
+      if (!all.push({object, {holders[0], chains.want(holders[0], object)}})) return limits_.memory_ran_out();
+    }
+    if (!chains.find_steps()) return;
+    for (const Called& called : all) {
+      Chain chain = chains.of(called.row.holder);
+      chains.lead_on(chain, called.row.holder, called.object, called.row.answer);
+      if (!chains.ready()) return;
+      chains.call(called.object, std::move(chain.text));
     }
   }
 
   void read_given_names() {
     auto remember = [](const NamedTensor& named, void* context) {
       auto* look = static_cast<Look*>(context);
-      if (named.serial <= look->facts_.serial) look->given_[named.serial].push_back({ReferenceRoot::user, named.text});
+      if (named.serial > look->facts_.serial || look->limits_.reached()) return;
+      look->given_[named.serial].push_back({ReferenceRoot::user, named.text});
     };
     each_named_tensor(gil_, remember, this);
   }
@@ -201,18 +264,20 @@ class Look {
       std::string text;
     };
     struct Search {
+      LookLimits& limits;
       std::unordered_map<uint64_t, const std::string*> paths;  // by module
       std::vector<Found> found;
-    } search;
-    for (const ModuleName& module : names_.modules) search.paths[module.object] = &module.path;
+    } search = {limits_, {}, {}};
     auto remember = [](const ModuleOutput& output, Object* module, void* context) {
       auto* into = static_cast<Search*>(context);
       const auto path = into->paths.find(uint64_t(reinterpret_cast<uintptr_t>(module)));
-      if (path != into->paths.end()) into->found.push_back({output.serial, *path->second + ".out" + output.way});
+      if (path == into->paths.end() || into->limits.reached()) return;
+      into->found.push_back({output.serial, *path->second + ".out" + output.way});
     };
+    for (const ModuleName& module : names_.modules) search.paths[module.object] = &module.path;
     each_module_output(gil_, remember, &search);
     std::unordered_map<uint64_t, size_t> rows;
-    for (size_t i = search.found.size(); i-- > 0;) {
+    for (size_t i = search.found.size(); i-- > 0 && !limits_.reached();) {
       Found& output = search.found[i];
       if (output.serial > facts_.serial || rows[output.serial]++ >= kMostOutputRows) continue;
       given_[output.serial].push_back({ReferenceRoot::output, std::move(output.text)});
@@ -227,32 +292,90 @@ class Look {
 
   // Of tensors that have no Python object any more.
   void write_given_names() {
-    for (const auto& [serial, names] : given_) write_given(serial, names);
+    for (const auto& [serial, names] : given_) {
+      if (limits_.reached() || found_too_much()) return;
+      write_given(serial, names);
+    }
+  }
+
+  bool found_too_much() {
+    const MemoryLimit* limit = MemoryLimit::current();
+    const uint64_t bytes = out_.strings.bytes() + out_.references.size() * sizeof(dump::Reference) +
+                           out_.tensors.size() * sizeof(dump::TensorObject);
+    if (!limit || double(bytes) < double(limit->bytes()) * kFoundMemory) return false;
+    limits_.memory_ran_out();
+    return true;
   }
 
   void write_tensors(const TensorObjects& tensors, const Optimizers& optimizers, const ObjectPaths& paths,
                      Chains& chains) {
-    std::unordered_map<const Object*, std::pair<uint32_t, bool>> types;  // name, Parameter
-    for (size_t i = 0; i < rows_.size(); ++i) {
-      const TensorObjects::Tensor& tensor = tensors.all()[i];
-      Object* type = type_of(graph_.object(tensor.object));
-      const auto [found, fresh] = types.try_emplace(type);
-      if (fresh) {
-        found->second = {out_.strings.intern(short_name_of_class(gil_, type)),
-                         classes_.parameter && gil_->PyType_IsSubtype(type, classes_.parameter) != 0};
+    TensorBatches batches(limits_);
+    const PageArray<TensorObjects::Tensor>& all = tensors.all();
+    PageArray<Row> rows;
+    PageArray<uint32_t> first;  // row of each tensor of the batch, and the end
+    for (size_t begin = 0, end = 0; begin < all.size(); begin = end) {
+      if (!batches.begin()) return limits_.end_part(batches.stop());
+      rows.clear();
+      first.clear();
+      do {
+        if (!choose_rows(tensors, all[end], paths, chains, rows, first)) return;
+      } while (++end < all.size() && batches.takes_more(end - begin, chains.questions()));
+      const size_t questions = chains.questions();
+      if (!first.push(uint32_t(rows.size())) || !chains.find_steps()) return;
+      for (size_t i = begin; i < end; ++i) {
+        const std::span<const Row> own(rows.begin() + first[i - begin], rows.begin() + first[i - begin + 1]);
+        if (!write_tensor(tensors, all[i], own, optimizers, paths, chains) || found_too_much()) return;
       }
-      const auto local = locals_.find(tensor.object);
-      const size_t variables = local == locals_.end() ? 0 : local->second.size();
-      write_rows(tensor, rows_[i], local == locals_.end() ? nullptr : &local->second, paths, chains);
-      out_.tensors.emplace_back(tensor.serial, found->second.first, uint32_t(tensor.holders + variables),
-                                state(tensors, tensor, variables), uint8_t(optimizers.trains(tensor.object)),
-                                uint8_t(found->second.second));
+      batches.end(questions);
     }
+  }
+
+  bool choose_rows(const TensorObjects& tensors, const TensorObjects::Tensor& tensor, const ObjectPaths& paths,
+                   Chains& chains, PageArray<Row>& rows, PageArray<uint32_t>& first) {
+    bool room = first.push(uint32_t(rows.size()));
+    for (const uint32_t holder : chosen(tensors, tensor, paths)) {
+      room = room && rows.push({holder, chains.want(holder, tensor.object)});
+    }
+    if (!room) limits_.memory_ran_out();
+    return !limits_.reached();
+  }
+
+  struct TypeFacts {
+    uint32_t name;
+    bool parameter;
+  };
+  TypeFacts facts_of(Object* type) {
+    const auto [found, fresh] = types_.try_emplace(type);
+    if (fresh) {
+      found->second = {out_.strings.intern(short_name_of_class(gil_, type)),
+                       classes_.parameter && gil_->PyType_IsSubtype(type, classes_.parameter) != 0};
+    }
+    return found->second;
+  }
+
+  // All of a tensor's rows or none. Nothing is said of a tensor of which nothing was found where not all was looked at.
+  bool write_tensor(const TensorObjects& tensors, const TensorObjects::Tensor& tensor, std::span<const Row> rows,
+                    const Optimizers& optimizers, const ObjectPaths& paths, Chains& chains) {
+    const TypeFacts type = facts_of(type_of(graph_.object(tensor.object)));
+    const auto local = locals_.find(tensor.object);
+    const size_t variables = local == locals_.end() ? 0 : local->second.size();
+    const size_t before = out_.references.size();
+    write_rows(tensor, rows, local == locals_.end() ? nullptr : &local->second, paths, chains);
+    if (!graph_.complete() && out_.references.size() == before && chains.ready()) return true;
+    const bool written = chains.ready() && !out_.strings.full() &&
+                         out_.tensors.emplace_back(tensor.serial, type.name, uint32_t(tensor.holders + variables),
+                                                   state(tensors, tensor, variables),
+                                                   uint8_t(optimizers.trains(tensor.object)), uint8_t(type.parameter));
+    if (written) return true;
+    out_.references.resize(before);
+    limits_.memory_ran_out();  // or another limit was reached before
+    return false;
   }
 
   WrapperState state(const TensorObjects& tensors, const TensorObjects::Tensor& tensor, size_t variables) const {
     const int64_t unexplained = graph_.outside_references(tensor.object) - tensor.kept_by_cpp;
-    if (variables != 0 || unexplained > 0) return WrapperState::referenced;
+    const bool all_known = tensor.holders == graph_.inside_references(tensor.object);
+    if (variables != 0 || unexplained > 0 || !all_known) return WrapperState::referenced;
     bool any = false;
     for (const uint32_t holder : tensors.holders(tensor)) {
       if (reachable_[holder]) return WrapperState::referenced;
@@ -261,7 +384,7 @@ class Look {
     return any ? WrapperState::garbage : WrapperState::kept_by_cpp;
   }
 
-  void write_rows(const TensorObjects::Tensor& tensor, const std::vector<uint32_t>& holders,
+  void write_rows(const TensorObjects::Tensor& tensor, std::span<const Row> rows,
                   const std::vector<const LocalReference*>* locals, const ObjectPaths& paths, Chains& chains) {
     const size_t first = out_.references.size();
     size_t left = kMostRows;
@@ -277,55 +400,56 @@ class Look {
       add_row(tensor.serial, local->name, local->scope, "", UINT32_MAX, 0, ReferenceRoot::local,
               dump::ReferenceRole::plain);
     }
-    for (const uint32_t holder : holders) {
+    for (const Row& row : rows) {
       if (left == 0) break;
       --left;
-      const Chain chain = chains.of(holder, tensor.object);
-      const Kind kind = kinds_[holder];
-      const bool variable = chains.of(holder).place == Chain::Place::globals || kind == Kind::cell ||
-                            kind == Kind::frame || kind == Kind::generator;
-      const bool packed = chain.root == ReferenceRoot::node && chain.text.starts_with("packed");
-      add_row(tensor.serial, chain.text, chain.scope, variable ? "" : short_class_name(gil_, graph_.object(holder)),
-              chain.node, chain.steps > 0 ? chain.steps - 1 : 0, chain.root,
-              packed ? dump::ReferenceRole::saved : chain.role);
+      write_row(tensor, row, chains);
     }
-    const Root* root = first_holder == out_.references.size() ? paths.root(tensor.object) : nullptr;
-    if (root && graph_.outside_references(tensor.object) > int64_t(tensor.kept_by_cpp)) {
-      add_row(tensor.serial, root->name, root->scope, "", root->node, 0, root->kind, dump::ReferenceRole::plain);
+    const bool alone = first_holder == out_.references.size() && paths.is_root(tensor.object);
+    if (alone && graph_.outside_references(tensor.object) > int64_t(tensor.kept_by_cpp)) {
+      const Root root = *paths.root(tensor.object);
+      add_row(tensor.serial, root.name, root.scope, "", root.node, 0, root.kind, dump::ReferenceRole::plain);
     }
     const auto begin = out_.references.begin() + ptrdiff_t(first);
     std::stable_sort(begin, out_.references.end(), [](const auto& a, const auto& b) { return a.steps() < b.steps(); });
   }
 
-  void add_row(uint64_t tensor, const std::string& text, const std::string& scope, const char* holder, uint32_t node,
-               uint32_t steps, ReferenceRoot root, dump::ReferenceRole role) {
-    out_.references.emplace_back(tensor, out_.strings.intern(text), out_.strings.intern(scope),
-                                 out_.strings.intern(holder), root == ReferenceRoot::node ? node : UINT32_MAX,
-                                 uint16_t(std::min<uint32_t>(steps, UINT16_MAX)), root, role);
+  void write_row(const TensorObjects::Tensor& tensor, const Row& row, Chains& chains) {
+    Chain chain = chains.of(row.holder);
+    const Chain::Place place = chain.place;
+    chains.lead_on(chain, row.holder, tensor.object, row.answer);
+    const Kind kind = graph_.kind(row.holder);
+    const bool variable =
+        place == Chain::Place::globals || kind == Kind::cell || kind == Kind::frame || kind == Kind::generator;
+    const bool packed = chain.root == ReferenceRoot::node && chain.text.starts_with("packed");
+    add_row(tensor.serial, chain.text, chain.scope, variable ? "" : short_class_name(gil_, graph_.object(row.holder)),
+            chain.node, chain.steps > 0 ? chain.steps - 1 : 0, chain.root,
+            packed ? dump::ReferenceRole::saved : chain.role);
   }
 
-  void write_nodes(Chains& chains) {
-    for (const NodeRow& row : node_rows_) {
-      const Chain chain = row.holder == kNoObject ? chains.of(row.object) : chains.of(row.holder, row.object);
-      out_.nodes.emplace_back(out_.strings.intern(chain.text), out_.strings.intern(chain.scope), row.node, chain.root);
-    }
+  void add_row(uint64_t tensor, const std::string& text, const std::string& scope, const char* holder, uint32_t node,
+               uint32_t steps, ReferenceRoot root, dump::ReferenceRole role) {
+    const bool room = out_.references.emplace_back(
+        tensor, out_.strings.intern(text), out_.strings.intern(scope), out_.strings.intern(holder),
+        root == ReferenceRoot::node ? node : UINT32_MAX, uint16_t(std::min<uint32_t>(steps, UINT16_MAX)), root, role);
+    if (!room) limits_.memory_ran_out();
   }
 
   const Gil& gil_;
-  Deadline deadline_;
+  LookLimits limits_;
   const SnapshotFacts& facts_;
   const KnownClasses& classes_;
   Names& names_;
   References& out_;
+  Kinds kinds_;
   ObjectGraph graph_;
   Functions functions_;
   Attributes attributes_;
-  std::vector<Kind> kinds_;
   std::vector<bool> reachable_;
-  std::vector<std::vector<uint32_t>> rows_;  // of each tensor: the holders that are written
-  std::vector<NodeRow> node_rows_;
+  std::vector<uint32_t> chosen_;
   std::map<uint64_t, std::vector<GivenName>> given_;  // by serial
   std::unordered_map<uint32_t, std::vector<const LocalReference*>> locals_;
+  std::unordered_map<const Object*, TypeFacts> types_;
 };
 
 }  // namespace

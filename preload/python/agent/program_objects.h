@@ -1,6 +1,9 @@
 // The agent: looks at the program's objects with the GIL held from beginning to end, so that what it borrows stays, no
 // other thread of the program runs meanwhile, and nothing of the program dies in our hands.
 //
+// Ends itself at the deadline, or where the thread's MemoryLimit is reached: then the tensors that keep the most alive
+// have names, and the references say how far it got.
+//
 // Runs none of the program's code, keeps no reference, makes no tensor's wrapper, and leaves the collector of garbage
 // as it found it. Two runs over a program that stands still say the same.
 #pragma once

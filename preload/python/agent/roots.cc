@@ -67,11 +67,12 @@ void Roots::close_namespaces(const std::vector<bool>& reachable) {
   for (const PythonModule& module : modules_) close(module.globals);
   for (uint32_t i = 0; i < graph_.size(); ++i) {
     if (!reachable[i]) continue;
-    if (kinds_[i] == Kind::module) close(gil_->PyModule_GetDict(graph_.object(i)));
-    if (kinds_[i] == Kind::module || kinds_[i] == Kind::type) paths_.close(i);
+    if (graph_.kind(i) == Kind::module) close(gil_->PyModule_GetDict(graph_.object(i)));
+    if (graph_.kind(i) == Kind::module || graph_.kind(i) == Kind::type) paths_.close(i);
   }
   if (!seeds_) return;
   for (const snapshot::GraphSeeds::Node& node : seeds_->nodes) {
+    if (limits_.reached()) return;
     if (const uint32_t object = object_of(node); object != kNoObject && is_ctx(object)) paths_.close(object);
   }
 }
@@ -90,12 +91,13 @@ bool Roots::main_globals() {
 bool Roots::running_functions() {
   for (const bool cells : {true, false}) {
     for (const Frame& frame : frames_) {
+      if (limits_.reached()) break;
       const FunctionFacts* facts = functions_.of(frame.code);
       for (size_t i = 0; facts && i < facts->variables.size(); ++i) {
         Object* value = slot_of(gil_, frame, i);
         const uint32_t object = value && is_collected(value) ? find(value) : kNoObject;
-        if (object == kNoObject || (kinds_[object] == Kind::cell) != cells) continue;
-        if (kinds_[object] == Kind::tensor) locals_.push_back({object, false, facts->variables[i], facts->name});
+        if (object == kNoObject || (graph_.kind(object) == Kind::cell) != cells) continue;
+        if (graph_.kind(object) == Kind::tensor) locals_.push_back({object, false, facts->variables[i], facts->name});
         add(object, ReferenceRoot::local, facts->variables[i], facts->name);
       }
     }
@@ -109,7 +111,7 @@ bool Roots::module_globals_of(bool library) {
   }
   if (library) {  // modules that are in sys.modules no more
     for (uint32_t i = 0; i < graph_.size(); ++i) {
-      if (kinds_[i] != Kind::module) continue;
+      if (graph_.kind(i) != Kind::module || limits_.reached()) continue;
       Object* globals = gil_->PyModule_GetDict(graph_.object(i));
       add(find(globals), ReferenceRoot::global, "", text_entry(gil_, globals, "__name__"));
     }
@@ -119,7 +121,7 @@ bool Roots::module_globals_of(bool library) {
 
 bool Roots::classes(const std::vector<bool>& reachable) {
   for (uint32_t i = 0; i < graph_.size(); ++i) {
-    if (kinds_[i] != Kind::type || !reachable[i]) continue;
+    if (graph_.kind(i) != Kind::type || !reachable[i] || limits_.reached()) continue;
     Object* type = graph_.object(i);
     const std::string module = text_entry(gil_, class_dict_of(type), "__module__");
     add(i, ReferenceRoot::class_, short_name_of_class(gil_, type), module == "__main__" ? main_scope_ : module);
@@ -140,6 +142,7 @@ bool Roots::is_ctx(uint32_t object) const { return has_flag(graph_.object(object
 bool Roots::autograd_nodes() {
   if (!seeds_) return true;
   for (const snapshot::GraphSeeds::Node& node : seeds_->nodes) {
+    if (limits_.reached()) break;
     const uint32_t object = object_of(node);
     if (object == kNoObject) continue;
     add(object, ReferenceRoot::node, is_ctx(object) ? "ctx" : "grad_fn", short_class_name(gil_, graph_.object(object)),
@@ -161,6 +164,7 @@ bool Roots::autograd_nodes() {
 // reference which nothing else explains.
 bool Roots::evaluations() {
   for (const Frame& frame : frames_) {
+    if (limits_.reached()) break;
     const FunctionFacts* facts = functions_.of(frame.code);
     if (!facts) continue;
     const size_t first = facts->variables.size();
@@ -168,7 +172,7 @@ bool Roots::evaluations() {
       const uint32_t object = find(slot_of(gil_, frame, i));
       if (object == kNoObject || !paths_.unreached(object) || graph_.outside_references(object) == 0) continue;
       const std::string name = std::string("<") + short_class_name(gil_, graph_.object(object)) + ">";
-      if (kinds_[object] == Kind::tensor) locals_.push_back({object, true, name, facts->name});
+      if (graph_.kind(object) == Kind::tensor) locals_.push_back({object, true, name, facts->name});
       add(object, ReferenceRoot::local, name, facts->name);
     }
   }
@@ -179,8 +183,8 @@ bool Roots::evaluations() {
 bool Roots::held_outside() {
   for (const bool named : {true, false}) {
     for (uint32_t i = 0; i < graph_.size(); ++i) {
-      if (!paths_.unreached(i) || graph_.outside_references(i) == 0) continue;
-      const Kind kind = kinds_[i];
+      if (!paths_.unreached(i) || graph_.outside_references(i) == 0 || limits_.reached()) continue;
+      const Kind kind = graph_.kind(i);
       const bool can_be_named = kind == Kind::exception || kind == Kind::traceback || kind == Kind::generator;
       if (can_be_named != named) continue;
       const char* type = short_class_name(gil_, graph_.object(i));
@@ -195,7 +199,7 @@ bool Roots::held_outside() {
 }
 
 bool Roots::garbage(const std::vector<bool>& reachable) {
-  for (const std::vector<uint32_t>& members : root_cycles(graph_, reachable)) {
+  for (const std::vector<uint32_t>& members : root_cycles(graph_, reachable, limits_)) {
     std::vector<std::string> types;
     uint32_t first = members[0];
     for (const uint32_t member : members) {

@@ -26,17 +26,18 @@ struct LocalReference {
 
 class Roots {
  public:
-  Roots(const Gil& gil, const ObjectGraph& graph, const std::vector<Kind>& kinds, Functions& functions,
-        ObjectPaths& paths, const std::vector<Frame>& running, const snapshot::GraphSeeds* seeds)
+  Roots(const Gil& gil, const ObjectGraph& graph, Functions& functions, ObjectPaths& paths,
+        const std::vector<Frame>& running, const snapshot::GraphSeeds* seeds, LookLimits& limits)
       : gil_(gil),
         graph_(graph),
-        kinds_(kinds),
         functions_(functions),
         paths_(paths),
         frames_(running),
-        seeds_(seeds) {}
+        seeds_(seeds),
+        limits_(limits) {}
 
-  // Gives all ways. `whole`: every reference is known, so that one from outside can be told. False: the time was up.
+  // Gives all ways. `whole`: every reference is known, so that one from outside can be told. False: a limit was
+  // reached.
   bool run(const std::vector<bool>& reachable, bool whole);
 
   const std::vector<LocalReference>& locals() const { return locals_; }
@@ -65,11 +66,11 @@ class Roots {
 
   const Gil& gil_;
   const ObjectGraph& graph_;
-  const std::vector<Kind>& kinds_;
   Functions& functions_;
   ObjectPaths& paths_;
   const std::vector<Frame>& frames_;
   const snapshot::GraphSeeds* seeds_;
+  LookLimits& limits_;
   std::vector<PythonModule> modules_;
   std::vector<LocalReference> locals_;
   std::string main_scope_;

@@ -23,52 +23,78 @@ std::string_view beginning(std::string_view text, size_t longest) {
 }
 }  // namespace
 
-// The questions about one object, found by what they ask for.
+// The questions about one object, found by what they ask for. Of two that ask the same the first is answered, and the
+// second has the first one's answer in the end.
 class Steps::Wanted {
  public:
-  Wanted(const ObjectGraph& graph, Question* questions, size_t count) : left_(count) {
-    asked_.reserve(count);
-    for (size_t i = 0; i < count; ++i) asked_.push_back({graph.object(questions[i].to), &questions[i].answer});
-    if (count > kFewWanted)
-      std::sort(asked_.begin(), asked_.end(), [](auto& a, auto& b) { return a.object < b.object; });
+  Wanted(const Steps& steps, std::span<const Question> questions, PageArray<Step>& answers)
+      : steps_(steps), questions_(questions), answers_(answers), left_(questions.size()) {
+    if (questions.size() <= kFewWanted) return;
+    for (const Question& question : questions) {
+      if (!by_address_.push({steps_.graph_.object(question.to), question.answer})) {
+        steps_.limits_.memory_ran_out();
+        return;
+      }
+    }
+    std::sort(by_address_.begin(), by_address_.end(), [](const Asked& a, const Asked& b) {
+      return a.object != b.object ? a.object < b.object : a.answer < b.answer;
+    });
   }
 
   // The answer to fill in for this object; null where nobody asks, or who asked knows.
   Step* find(const Object* object) {
-    if (asked_.size() <= kFewWanted) {
-      for (const Asked& asked : asked_) {
-        if (asked.object == object && asked.answer->kind == StepKind::unknown) return asked.answer;
+    if (by_address_.empty()) {
+      for (const Question& question : questions_) {
+        if (steps_.graph_.object(question.to) == object) return open(question.answer);
       }
       return nullptr;
     }
-    const auto found = std::lower_bound(asked_.begin(), asked_.end(), object,
-                                        [](const Asked& asked, const Object* o) { return asked.object < o; });
-    const bool open = found != asked_.end() && found->object == object && found->answer->kind == StepKind::unknown;
-    return open ? found->answer : nullptr;
+    const Asked* found = std::lower_bound(by_address_.begin(), by_address_.end(), object,
+                                          [](const Asked& asked, const Object* o) { return asked.object < o; });
+    return found != by_address_.end() && found->object == object ? open(found->answer) : nullptr;
   }
-  void fill(Step* step, StepKind kind, std::string text = {}, uint32_t number = kNoObject) {
-    step->kind = kind;
-    step->text = std::move(text);
-    step->number = number;
+  void fill(Step* step, StepKind kind, std::string_view text = {}, uint32_t number = kNoObject) {
+    *step = Step(kind, steps_.texts_.intern(text), number);
     --left_;
   }
   void offer(const Object* object, StepKind kind) {
     if (Step* step = object ? find(object) : nullptr) fill(step, kind);
   }
-  bool done() const { return left_ == 0; }
+  // Whether there is nothing more to look for; or no more time.
+  bool done() const { return left_ == 0 || steps_.limits_.reached(); }
+
+  void answer_repeated() {
+    for (size_t i = 1; i < questions_.size(); ++i) {
+      if (questions_[i].to == questions_[i - 1].to) answers_[questions_[i].answer] = answers_[questions_[i - 1].answer];
+    }
+  }
 
  private:
   struct Asked {
     const Object* object;
-    Step* answer;
+    uint32_t answer;
   };
-  std::vector<Asked> asked_;
+  Step* open(uint32_t answer) { return answers_[answer].kind() == StepKind::unknown ? &answers_[answer] : nullptr; }
+
+  const Steps& steps_;
+  std::span<const Question> questions_;
+  PageArray<Step>& answers_;
+  PageArray<Asked> by_address_;  // empty where there are few
   size_t left_;
 };
 
-void Steps::answer(Question* questions, size_t count) {
-  Wanted wanted(graph_, questions, count);
-  describe(graph_.object(questions->from), kinds_[questions->from], wanted);
+bool Steps::answer(std::span<const Question> questions, PageArray<Step>& answers) {
+  Wanted wanted(*this, questions, answers);
+  const uint32_t from = questions[0].from;
+  describe(graph_.object(from), graph_.kind(from), wanted);
+  wanted.answer_repeated();
+  for (const Question& question : questions) {  // what nothing tells is told by its class
+    Step& step = answers[question.answer];
+    if (step.kind() != StepKind::unknown && step.kind() != StepKind::member) continue;
+    step = Step(step.kind(), texts_.intern(short_class_name(gil_, graph_.object(question.to))), kNoObject);
+  }
+  if (texts_.full() || texts_.size() >= Step::kMostTexts) limits_.memory_ran_out();
+  return !limits_.reached();
 }
 
 // How a key that is no str is written in brackets.
@@ -97,10 +123,10 @@ void Steps::describe_dict(Object* dict, Wanted& wanted) {
   each_entry(gil_, dict, [&](Object* key, Object* value) {
     if (Step* step = wanted.find(value)) {
       if (has_flag(key, type_flags::kText)) {
-        wanted.fill(step, StepKind::text_key, std::string(beginning(text_of(gil_, key), kLongestKey)));
+        wanted.fill(step, StepKind::text_key, beginning(text_of(gil_, key), kLongestKey));
       } else {
         const uint32_t number = is_collected(key) ? graph_.find(key) : kNoObject;
-        const bool tensor = number != kNoObject && kinds_[number] == Kind::tensor;
+        const bool tensor = number != kNoObject && graph_.kind(number) == Kind::tensor;
         wanted.fill(step, StepKind::object_key, "[" + key_text(key, 0) + "]", tensor ? number : kNoObject);
       }
     }
@@ -120,10 +146,10 @@ void Steps::describe_sequence(Object* sequence, Kind kind, Wanted& wanted) {
   if (fields && !is_exactly(fields, gil_->PyTuple_Type)) fields = nullptr;
   each_element(gil_, sequence, [&](ptrdiff_t i, Object* element) {
     Step* step = wanted.find(element);
-    if (!step) return true;
+    if (!step) return !wanted.done();
     const bool named = fields && i < gil_->PyTuple_Size(fields);
     if (named) {
-      wanted.fill(step, StepKind::attribute, std::string(text_of(gil_, gil_->PyTuple_GetItem(fields, i))));
+      wanted.fill(step, StepKind::attribute, text_of(gil_, gil_->PyTuple_GetItem(fields, i)));
     } else {
       wanted.fill(step, StepKind::index, {}, uint32_t(i));
     }
@@ -134,16 +160,17 @@ void Steps::describe_sequence(Object* sequence, Kind kind, Wanted& wanted) {
 // tp_traverse tells a deque's elements from left to right, after whatever else it tells.
 void Steps::describe_deque(Object* deque, Wanted& wanted) {
   struct Walk {
-    std::vector<Object*> told;
-    Wanted& wanted;
-  } walk{{}, wanted};
+    PageArray<Object*> told;
+    LookLimits& limits;
+  } walk{{}, limits_};
   auto visit = [](Object* child, void* context) {
-    static_cast<Walk*>(context)->told.push_back(child);
-    return 0;
+    auto* walk = static_cast<Walk*>(context);
+    if (!walk->told.push(child)) walk->limits.memory_ran_out();
+    return int(walk->limits.reached());
   };
   traverse_of(type_of(deque))(deque, visit, &walk);
   const auto size = size_t(size_of_variable(deque));
-  if (size > walk.told.size()) return;
+  if (size > walk.told.size() || limits_.reached()) return;
   const size_t first = walk.told.size() - size;
   for (size_t i = first; i < walk.told.size() && !wanted.done(); ++i) {
     if (Step* step = wanted.find(walk.told[i])) wanted.fill(step, StepKind::index, {}, uint32_t(i - first));
@@ -167,7 +194,7 @@ void Steps::describe_frame(const Frame& frame, Wanted& wanted) {
 void Steps::describe_attributes(Object* object, Wanted& wanted) {
   wanted.offer(own_dict(gil_, object), StepKind::own_dict);
   attributes_.each_outside_dict(object, [&](std::string_view name, Object* value) {
-    if (Step* step = wanted.find(value)) wanted.fill(step, StepKind::attribute, std::string(name));
+    if (Step* step = wanted.find(value)) wanted.fill(step, StepKind::attribute, name);
     return !wanted.done();
   });
 }
@@ -216,7 +243,7 @@ void Steps::describe(Object* object, Kind kind, Wanted& wanted) {
   for (const uint32_t child : graph_.references(graph_.find(object))) {
     Step* step = wanted.find(graph_.object(child));
     if (!step) continue;
-    const Kind to = kinds_[child];
+    const Kind to = graph_.kind(child);
     if (kind == Kind::cell || kind == Kind::mapping_proxy) {
       wanted.fill(step, StepKind::content);
     } else if (to == Kind::traceback && (kind == Kind::exception || kind == Kind::traceback)) {

@@ -5,13 +5,14 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
-#include <vector>
 
 #include "python/agent/attributes.h"
 #include "python/agent/frame_locals.h"
 #include "python/agent/object_graph.h"
 #include "python/agent/object_kinds.h"
+#include "python/text_pool.h"
 
 namespace tensorscope::python::agent {
 
@@ -33,24 +34,32 @@ enum class StepKind : uint8_t {
   frame,             // of a traceback or a generator
 };
 
+// Eight bytes: there is one for each object on a way and each row of a tensor.
 struct Step {
-  StepKind kind = StepKind::unknown;
+  uint32_t kind_and_text = 0;
   uint32_t number = kNoObject;
-  std::string text;
+
+  Step() = default;
+  Step(StepKind kind, uint32_t text, uint32_t number) : kind_and_text(text << 5 | uint32_t(kind)), number(number) {}
+  StepKind kind() const { return StepKind(kind_and_text & 31); }
+  uint32_t text() const { return kind_and_text >> 5; }
+  static constexpr uint32_t kMostTexts = 1u << 27;
 };
 
 class Steps {
  public:
-  Steps(const Gil& gil, const ObjectGraph& graph, const std::vector<Kind>& kinds, Functions& functions,
-        Attributes& attributes)
-      : gil_(gil), graph_(graph), kinds_(kinds), functions_(functions), attributes_(attributes) {}
+  // `texts` has the texts of all steps.
+  Steps(const Gil& gil, const ObjectGraph& graph, Functions& functions, Attributes& attributes, TextPool& texts,
+        LookLimits& limits)
+      : gil_(gil), graph_(graph), functions_(functions), attributes_(attributes), texts_(texts), limits_(limits) {}
 
   struct Question {
     uint32_t from, to;
-    Step answer;
+    uint32_t answer;  // its place among the answers
   };
-  // Answers questions that all have the same `from`.
-  void answer(Question* questions, size_t count);
+  // Answers questions that all have the same `from`, ordered by `to` and `answer`. False: a limit was reached before
+  // the end.
+  bool answer(std::span<const Question> questions, PageArray<Step>& answers);
 
  private:
   class Wanted;
@@ -66,9 +75,10 @@ class Steps {
 
   const Gil& gil_;
   const ObjectGraph& graph_;
-  const std::vector<Kind>& kinds_;
   Functions& functions_;
   Attributes& attributes_;
+  TextPool& texts_;
+  LookLimits& limits_;
 };
 
 }  // namespace tensorscope::python::agent

@@ -1,6 +1,7 @@
 #include "python/agent/tensor_objects.h"
 
 #include <algorithm>
+#include <tuple>
 
 #include "live/tensor_serial.h"
 #include "python/agent/type_fields.h"
@@ -13,7 +14,13 @@ namespace {
 // c10::MaybeOwned, whose first word tells whether C++ owns this object instead of the other way round.
 constexpr ptrdiff_t kTensorField = 16, kMaybeOwnedField = 24;
 constexpr size_t kSamples = 64;
-constexpr uint32_t kNone = UINT32_MAX;
+
+uint64_t size_of(const TensorSizes* sizes, uint64_t serial) {
+  if (sizes == nullptr) return 0;
+  const auto found = std::lower_bound(sizes->begin(), sizes->end(), serial,
+                                      [](const TensorSize& size, uint64_t wanted) { return size.serial < wanted; });
+  return found != sizes->end() && found->serial == serial ? found->bytes : 0;
+}
 
 }  // namespace
 
@@ -27,41 +34,62 @@ bool TensorObjects::cpp_keeps(Object* object) const {
   return field<uint32_t>(impl(object), 8) > 1;
 }
 
-TensorObjects::TensorObjects(const Gil&, const ObjectGraph& graph, const std::vector<Kind>& kinds, uint64_t newest) {
-  std::vector<uint32_t> objects;
-  for (uint32_t i = 0; i < graph.size(); ++i) {
-    if (kinds[i] == Kind::tensor) objects.push_back(i);
-  }
-  size_t votes[2] = {};
-  for (size_t i = 0; i < objects.size() && i < kSamples; ++i) {
-    Object* object = graph.object(objects[i]);
-    votes[0] += live::tensor_serial(field<const void*>(object, kTensorField)) != 0;
-    votes[1] += live::tensor_serial(field<const void*>(object, kMaybeOwnedField)) != 0;
+TensorObjects::TensorObjects(const ObjectGraph& graph, const ObjectPaths& paths, uint64_t newest,
+                             const TensorSizes* sizes, LookLimits& limits) {
+  find_field(graph);
+  const bool found = find_tensors(graph, paths, newest, sizes, limits);
+  std::sort(all_.begin(), all_.end(), [](const Tensor& a, const Tensor& b) {
+    return std::tie(b.bytes, a.depth, a.serial) < std::tie(a.bytes, b.depth, b.serial);
+  });
+  if (found && find_holders(graph)) return;
+  limits.memory_ran_out();
+}
+
+void TensorObjects::find_field(const ObjectGraph& graph) {
+  size_t votes[2] = {}, samples = 0;
+  for (uint32_t i = 0; i < graph.size() && samples < kSamples; ++i) {
+    if (graph.kind(i) != Kind::tensor) continue;
+    votes[0] += live::tensor_serial(field<const void*>(graph.object(i), kTensorField)) != 0;
+    votes[1] += live::tensor_serial(field<const void*>(graph.object(i), kMaybeOwnedField)) != 0;
+    ++samples;
   }
   impl_field_ = votes[1] > votes[0] ? kMaybeOwnedField : kTensorField;
+}
 
-  for (const uint32_t object : objects) {
-    const uint64_t serial = live::tensor_serial(impl(graph.object(object)));
+// False: no memory. Where the time is up, the rest stays unknown.
+bool TensorObjects::find_tensors(const ObjectGraph& graph, const ObjectPaths& paths, uint64_t newest,
+                                 const TensorSizes* sizes, LookLimits& limits) {
+  for (uint32_t i = 0; i < graph.size(); ++i) {
+    if (graph.kind(i) != Kind::tensor) continue;
+    if (limits.reached()) break;
+    const uint64_t serial = live::tensor_serial(impl(graph.object(i)));
     if (serial == 0 || serial > newest) continue;
-    all_.push_back({object, serial, 0, 0, cpp_keeps(graph.object(object))});
+    const uint32_t depth = paths.reached(i) ? paths.depth(i) : UINT32_MAX;
+    if (!all_.push({i, depth, serial, size_of(sizes, serial), 0, 0, cpp_keeps(graph.object(i))})) return false;
   }
-  std::sort(all_.begin(), all_.end(), [](const Tensor& a, const Tensor& b) { return a.serial < b.serial; });
+  return true;
+}
 
-  std::vector<uint32_t> numbers(graph.size(), kNone);
-  for (uint32_t i = 0; i < all_.size(); ++i) numbers[all_[i].object] = i;
+// Whatever the clock says: without it nothing has a name, and it is quick.
+bool TensorObjects::find_holders(const ObjectGraph& graph) {
+  PageArray<uint32_t> numbers;  // of each object: that of its tensor plus 1
+  if (!numbers.resize(graph.size())) return false;
   uint64_t count = 0;
-  for (Tensor& tensor : all_) {
-    tensor.first_holder = count;
-    count += graph.inside_references(tensor.object);
+  for (uint32_t i = 0; i < all_.size(); ++i) {
+    numbers[all_[i].object] = i + 1;
+    all_[i].first_holder = uint32_t(count);
+    count += graph.inside_references(all_[i].object);
   }
-  holders_.resize(count);
+  if (count > UINT32_MAX || !holders_.resize(count)) return false;
   for (uint32_t from = 0; from < graph.size(); ++from) {
     for (const uint32_t to : graph.references(from)) {
-      if (numbers[to] == kNone) continue;
-      Tensor& tensor = all_[numbers[to]];
-      holders_[tensor.first_holder + tensor.holders++] = from;
+      if (numbers[to] == 0) continue;
+      Tensor& tensor = all_[numbers[to] - 1];
+      holders_[tensor.first_holder + tensor.holders] = from;
+      tensor.holders = tensor.holders + 1;
     }
   }
+  return true;
 }
 
 }  // namespace tensorscope::python::agent

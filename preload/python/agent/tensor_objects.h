@@ -1,14 +1,15 @@
-// Python's objects that stand for tensors, and who refers to each.
+// Python's objects that stand for tensors, and who refers to each: those that keep the most alive come first, and of
+// them those with the shortest way.
 //
 // Context: agent.
 #pragma once
 
 #include <cstdint>
 #include <span>
-#include <vector>
 
 #include "python/agent/object_graph.h"
-#include "python/agent/object_kinds.h"
+#include "python/agent/object_paths.h"
+#include "python/references.h"
 
 namespace tensorscope::python::agent {
 
@@ -16,16 +17,19 @@ class TensorObjects {
  public:
   struct Tensor {
     uint32_t object;
+    uint32_t depth;  // of its shortest way; UINT32_MAX where there is none
     uint64_t serial;
-    uint64_t first_holder;  // among all tensors' holders
-    uint32_t holders;       // objects, one for each reference
-    bool kept_by_cpp;       // one reference to the Python object is C++'s
+    uint64_t bytes;            // of its storage; 0 where that is not known
+    uint32_t first_holder;     // among all tensors' holders
+    uint32_t holders : 31;     // objects, one for each reference
+    uint32_t kept_by_cpp : 1;  // one reference to the Python object is C++'s
   };
 
-  // Those that the table of live tensors knows with a serial up to `newest`, in serial order.
-  TensorObjects(const Gil& gil, const ObjectGraph& graph, const std::vector<Kind>& kinds, uint64_t newest);
+  // Those that the table of live tensors knows with a serial up to `newest`. `sizes` may be null.
+  TensorObjects(const ObjectGraph& graph, const ObjectPaths& paths, uint64_t newest, const TensorSizes* sizes,
+                LookLimits& limits);
 
-  const std::vector<Tensor>& all() const { return all_; }
+  const PageArray<Tensor>& all() const { return all_; }
   std::span<const uint32_t> holders(const Tensor& tensor) const {
     return {holders_.data() + tensor.first_holder, tensor.holders};
   }
@@ -35,8 +39,13 @@ class TensorObjects {
   bool cpp_keeps(Object* object) const;
 
   ptrdiff_t impl_field_ = 16;
-  std::vector<Tensor> all_;
-  std::vector<uint32_t> holders_;
+  void find_field(const ObjectGraph& graph);
+  bool find_tensors(const ObjectGraph& graph, const ObjectPaths& paths, uint64_t newest, const TensorSizes* sizes,
+                    LookLimits& limits);
+  bool find_holders(const ObjectGraph& graph);
+
+  PageArray<Tensor> all_;
+  PageArray<uint32_t> holders_;
 };
 
 }  // namespace tensorscope::python::agent

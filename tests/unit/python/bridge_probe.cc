@@ -29,7 +29,7 @@ PROBE int probe_attach() {
 // One line for the result ("complete" or "partial", then the detail), then one for each module: address, class, path.
 PROBE const char* probe_names(unsigned timeout_ms) {
   static thread_local std::string text;
-  const python::Names names = python::look_at_program(timeout_ms, {}).names;
+  const python::Names names = python::look_at_program({timeout_ms, timeout_ms, UINT64_MAX}, {}).names;
   text = std::string(names.complete ? "complete" : "partial") + "\t" + names.detail + "\n";
   for (const python::ModuleName& module : names.modules) {
     text += std::to_string(module.object) + "\t" + module.class_name + "\t" + module.path + "\n";
@@ -47,12 +47,12 @@ Serial tensor_serial(const void* impl) { return g_tensors.count(impl) ? reinterp
 // As probe_names(), then one line for each reference: address, root, scope, text.
 PROBE const char* probe_references(unsigned timeout_ms) {
   static thread_local std::string text;
-  const python::References found = python::look_at_program(timeout_ms, {}).references;
+  const python::References found = python::look_at_program({timeout_ms, timeout_ms, UINT64_MAX}, {}).references;
   text = std::string(found.complete ? "complete" : "partial") + "\t" + found.detail + "\n";
   for (const dump::Reference& row : found.references) {
     const std::string root = dump::EnumNameReferenceRoot(row.root());
     text += std::to_string(row.tensor()) + "\t" + (root == "class_" ? "class" : root) + "\t" +
-            found.strings.values()[row.scope()] + "\t" + found.strings.values()[row.text()] + "\n";
+            std::string(found.strings[row.scope()]) + "\t" + std::string(found.strings[row.text()]) + "\n";
   }
   return text.c_str();
 }
@@ -63,7 +63,7 @@ PROBE void probe_after_fork_in_child() { python::after_fork_in_child(); }
 namespace tensorscope::snapshot {
 int request_and_wait(Reason reason, const char* detail, char*, size_t) {
   const python::ReleasedGil released;
-  const python::Names names = python::look_at_program(5000, {}).names;
+  const python::Names names = python::look_at_program({5000, 5000, UINT64_MAX}, {}).names;
   fprintf(stderr, "dump for reason %d (%s) with %zu modules: %s\n", int(reason), detail, names.modules.size(),
           names.complete ? "complete" : names.detail);
   return 0;

@@ -13,7 +13,11 @@
 
 namespace tensorscope::python::agent::testing {
 
-inline constexpr Deadline kNever{UINT64_MAX};
+// Without limits.
+inline LookLimits& never() {
+  static LookLimits limits = LookLimits::none();
+  return limits;
+}
 
 class FakeObjects {
  public:
@@ -21,6 +25,7 @@ class FakeObjects {
     write(168, uint64_t(type_flags::kCollected));
     write(184, Traverse([](Object* object, Visit visit, void* context) {
             for (Object* child : reinterpret_cast<Fields*>(object)->children) {
+              ++told_;
               if (const int stop = visit(child, context)) return stop;
             }
             return 0;
@@ -51,9 +56,11 @@ class FakeObjects {
 
   Object* object(uint32_t i) { return objects_[i].address(); }
   Gil gil() { return Gil::held(api_); }
-  bool read(ObjectGraph& graph, const char*& detail, const std::vector<Object*>& also = {}) {
+  // References that tp_traverse has told so far, of all such objects.
+  static size_t told() { return told_; }
+  bool read(ObjectGraph& graph, const char*& detail, const std::vector<Object*>& first = {}) {
     listing_ = this;
-    return graph.read(also, detail);
+    return graph.read(first, detail);
   }
 
  private:
@@ -76,6 +83,7 @@ class FakeObjects {
   }
 
   inline static FakeObjects* listing_ = nullptr;
+  inline static size_t told_ = 0;
   alignas(8) char type_[512] = {};
   std::deque<Whole> objects_;
   Api api_;
@@ -85,7 +93,7 @@ class FakeObjects {
 struct Objects : FakeObjects {
   const ObjectGraph& read_whole() {
     const char* detail = "";
-    graph.emplace_back(gil_, kNever);
+    graph.emplace_back(gil_, never());
     if (!read(graph.back(), detail)) abort();
     return graph.back();
   }

@@ -11,7 +11,7 @@ namespace tensorscope::python::agent {
 namespace {
 
 using dump::ReferenceRoot;
-using testing::kNever;
+using testing::never;
 using testing::Objects;
 
 Root root(uint32_t object, const std::string& name) { return {object, ReferenceRoot::global, name, "train.py"}; }
@@ -29,20 +29,20 @@ class ObjectPathsTest : public ::testing::Test {
 
 TEST_F(ObjectPathsTest, AreTheShortest) {
   chain(6);
-  ObjectPaths paths(objects_.read_whole(), kNever);
+  ObjectPaths paths(objects_.read_whole(), never());
   paths.add(root(0, "model"));
   ASSERT_TRUE(paths.spread());
   EXPECT_EQ(paths.parent(3), 0u);
   EXPECT_EQ(paths.depth(3), 1u);
   EXPECT_EQ(paths.depth(5), 3u);
   EXPECT_EQ(paths.root_of(5)->name, "model");
-  EXPECT_EQ(paths.root(5), nullptr);
-  ASSERT_NE(paths.root(0), nullptr);
+  EXPECT_FALSE(paths.root(5).has_value());
+  EXPECT_TRUE(paths.root(0).has_value());
 }
 
 TEST_F(ObjectPathsTest, AnEarlierRootKeepsWhatItLeadsTo) {
   chain(6);
-  ObjectPaths paths(objects_.read_whole(), kNever);
+  ObjectPaths paths(objects_.read_whole(), never());
   paths.add(root(1, "first"));
   ASSERT_TRUE(paths.spread());
   paths.add(root(0, "second"));
@@ -56,7 +56,7 @@ TEST_F(ObjectPathsTest, AnEarlierRootKeepsWhatItLeadsTo) {
 
 TEST_F(ObjectPathsTest, NoneLeadsThroughWhatIsClosedUntilItIsARoot) {
   chain(6);
-  ObjectPaths paths(objects_.read_whole(), kNever);
+  ObjectPaths paths(objects_.read_whole(), never());
   paths.close(3);
   paths.add(root(0, "model"));
   ASSERT_TRUE(paths.spread());
@@ -71,7 +71,7 @@ TEST_F(ObjectPathsTest, NoneLeadsThroughWhatIsClosedUntilItIsARoot) {
 
 TEST_F(ObjectPathsTest, AnotherParentIsPreferredAndDropped) {
   chain(6);
-  ObjectPaths paths(objects_.read_whole(), kNever);
+  ObjectPaths paths(objects_.read_whole(), never());
   paths.add(root(0, "model"));
   ASSERT_TRUE(paths.spread());
   paths.prefer_parent(3, 2);
@@ -83,10 +83,12 @@ TEST_F(ObjectPathsTest, AnotherParentIsPreferredAndDropped) {
 
 TEST_F(ObjectPathsTest, SayWhenTheTimeIsUp) {
   chain(6);
-  ObjectPaths paths(objects_.read_whole(), Deadline{0});
+  LookLimits limits(Deadline{0}, 4);
+  ObjectPaths paths(objects_.read_whole(), limits);
   paths.add(root(0, "model"));
   EXPECT_FALSE(paths.spread());
-  EXPECT_TRUE(paths.unreached(1));
+  EXPECT_TRUE(paths.reached(1));
+  EXPECT_TRUE(paths.unreached(5));
 }
 
 TEST_F(ObjectPathsTest, AreAsShortAsRelaxingEveryReferenceFinds) {
@@ -97,7 +99,7 @@ TEST_F(ObjectPathsTest, AreAsShortAsRelaxingEveryReferenceFinds) {
     objects.add_many(kSize);
     for (int i = 0; i < 90; ++i) objects.refer(random() % kSize, random() % kSize);
     const ObjectGraph& graph = objects.read_whole();
-    ObjectPaths paths(graph, kNever);
+    ObjectPaths paths(graph, never());
     std::vector<uint32_t> distance(kSize, kFar);
     for (int i = 0; i < 3; ++i) {
       const uint32_t object = random() % kSize;

@@ -4,6 +4,7 @@
 namespace tensorscope::python {
 bool attach() { return false; }
 bool waits_for_torch_nn() { return false; }
-Findings look_at_program(unsigned, const SnapshotFacts&) { return {}; }
+LookCosts LookCosts::allowed() { return {}; }
+Findings look_at_program(const LookCosts&, const SnapshotFacts&) { return {}; }
 void after_fork_in_child() {}
 }  // namespace tensorscope::python

@@ -1,0 +1,15 @@
+// How much memory finding names may take: never so much that the program has none.
+//
+// Context: any.
+#pragma once
+
+#include <cstdint>
+
+#include "out_of_memory/limits.h"
+
+namespace tensorscope::python {
+
+// In bytes. `at_most`: what the program's user allows; 0: no more is said.
+uint64_t memory_for_names(const out_of_memory::SystemMemory& system, uint64_t at_most);
+
+}  // namespace tensorscope::python
