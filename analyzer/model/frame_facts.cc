@@ -8,8 +8,6 @@ namespace {
 
 constexpr int kMaxNesting = 256;  // of modules; a sound stack has a few, a damaged one may have as many as frames
 
-bool contains(const std::string& text, const char* part) { return text.find(part) != std::string::npos; }
-
 }  // namespace
 
 FrameFacts::FrameFacts(const Dump& dump) : dump_(dump) {
@@ -18,15 +16,14 @@ FrameFacts::FrameFacts(const Dump& dump) : dump_(dump) {
   user_frame_.resize(frames);
   facts_.resize(frames);
   is_torch_.resize(dump.codes.size());
+  const std::string package = torch_package(dump);
   std::vector<uint8_t> own(dump.codes.size()), is_user(dump.codes.size());
   for (size_t i = 0; i < dump.codes.size(); i++) {
     const std::string& file = dump.codes[i].file;
-    is_torch_[i] = contains(file, "/torch/");
-    is_user[i] = python_owner(file) == Owner::user;
-    own[i] =
-        uint8_t((contains(file, "/torch/optim/") ? kOptimizer : 0) | (contains(file, "/torch/nn/") ? kModuleCode : 0) |
-                (contains(file, "/torch/utils/data/") ? kDataLoading : 0) |
-                (contains(file, "/torch/multiprocessing/reductions") ? kOtherProcess : 0));
+    const Owner owner = python_owner(file, package);
+    is_torch_[i] = owner == Owner::torch;
+    is_user[i] = owner == Owner::user;
+    own[i] = torch_parts(in_torch(file, package));
   }
   // Callers come before what they call.
   for (uint32_t i = 1; i < frames; i++) {
@@ -37,7 +34,8 @@ FrameFacts::FrameFacts(const Dump& dump) : dump_(dump) {
     // An optimizer or a module made it itself where nothing but torch's code is between; a batch is being loaded
     // whatever the program's data set calls.
     const uint8_t outer = facts_[frame.parent];
-    facts_[i] = uint8_t(own[frame.code] | (is_torch_[frame.code] ? outer : outer & (kDataLoading | kOtherProcess)));
+    facts_[i] =
+        uint8_t(own[frame.code] | (is_torch_[frame.code] ? outer : outer & (code::kDataLoading | code::kOtherProcess)));
   }
 }
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "model/dump.h"
+#include "model/user_code.h"
 
 namespace tensorscope::model {
 
@@ -23,16 +24,19 @@ class FrameFacts {
   const std::string& module(uint32_t site) const { return path(call(site)); }        // the innermost
   bool runs_in(uint32_t site, uint32_t call) const;                                  // whether the call is on the stack
   uint32_t calls_left(uint32_t site, const std::string& function) const;             // see the .cc
-  bool in_optimizer(uint32_t site) const { return has(site, kOptimizer); }           // torch.optim made it itself
-  bool in_module_code(uint32_t site) const { return has(site, kModuleCode); }        // torch.nn made it itself
-  bool in_data_loading(uint32_t site) const { return has(site, kDataLoading); }      // anywhere below torch.utils.data
-  bool from_other_process(uint32_t site) const { return has(site, kOtherProcess); }  // rebuilt by torch.multiprocessing
+  bool in_optimizer(uint32_t site) const { return has(site, code::kOptimizer); }     // torch.optim made it itself
+  bool in_module_code(uint32_t site) const { return has(site, code::kModuleCode); }  // torch.nn made it itself
+  bool in_data_loading(uint32_t site) const {
+    return has(site, code::kDataLoading);
+  }  // anywhere below torch.utils.data
+  bool from_other_process(uint32_t site) const {
+    return has(site, code::kOtherProcess);
+  }                                                                       // rebuilt by torch.multiprocessing
   bool torch_function(uint32_t site, const std::string& function) const;  // the innermost frame is torch's, named so
   // "train.py:57 train_step": the innermost frame of the program's own code, "" where there is none.
   std::string place(uint32_t site) const;
 
  private:
-  enum : uint8_t { kOptimizer = 1, kModuleCode = 2, kDataLoading = 4, kOtherProcess = 8 };
   bool has(uint32_t site, uint8_t fact) const { return (facts_[dump_.sites[site].python] & fact) != 0; }
 
   const Dump& dump_;

@@ -9,17 +9,7 @@
 namespace tensorscope::model {
 
 std::string short_path(const std::string& path, const std::string& directory) {
-  if (directory.size() > 1 && path.size() > directory.size() + 1 && path.starts_with(directory) &&
-      path[directory.size()] == '/' && path.find("/site-packages/") == std::string::npos) {
-    return path.substr(directory.size() + 1);
-  }
-  for (const char* mark : {"/site-packages/", "/dist-packages/"}) {
-    size_t at = path.rfind(mark);
-    if (at != std::string::npos) return path.substr(at + std::string_view(mark).size());
-  }
-  size_t at = path.rfind("/lib/python");
-  if (at != std::string::npos && path.find('/', at + 11) != std::string::npos) return path.substr(at + 5);
-  return path;
+  return std::string(code::short_path(path, directory));
 }
 
 std::string brief_function(const std::string& function) {
@@ -115,7 +105,7 @@ std::string Places::callers(uint32_t site, size_t most) {
   bool passed = false;
   for (const Frame& frame : python != 0 ? symbols_.python(python) : stack(site)) {
     bool is_python = frame.language == Frame::Language::python;
-    Owner owner = is_python ? python_owner(frame.file) : native_owner(frame.module);
+    Owner owner = is_python ? python_owner(frame.file, package_) : native_owner(frame.module);
     if (passed && owner == Owner::user && frame.function != "<module>" && shown < most) {
       std::string caller = describe(frame).where;
       if (caller != last) {  // recursion stands once

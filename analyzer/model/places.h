@@ -12,6 +12,7 @@
 
 #include "model/dump.h"
 #include "model/symbols.h"
+#include "model/user_code.h"
 
 namespace tensorscope::model {
 
@@ -25,7 +26,7 @@ struct Place {
 
 class Places {
  public:
-  Places(const Dump& dump, Symbols& symbols) : dump_(dump), symbols_(symbols) {}
+  Places(const Dump& dump, Symbols& symbols) : dump_(dump), symbols_(symbols), package_(torch_package(dump)) {}
 
   // The place of a site that stands for its own code (Symbols::headline). Site 0: "(no stack)".
   const Place& at(uint32_t site);
@@ -47,12 +48,13 @@ class Places {
  private:
   const Dump& dump_;
   Symbols& symbols_;
+  const std::string package_;  // PyTorch's
   std::unordered_map<uint32_t, Place> places_;
   std::unordered_map<uint32_t, std::vector<Frame>> stacks_;
   std::unordered_map<uint32_t, std::string> keys_, modules_;
 };
 
-// Relative to `directory`, else from site-packages or lib/pythonX.Y on, else unchanged.
+// From site-packages on, else relative to `directory`, else from lib/pythonX.Y on, else unchanged.
 std::string short_path(const std::string& path, const std::string& directory);
 // "wrap<...>::call" for a C++ name whose template arguments are longer than a person reads.
 std::string brief_function(const std::string& function);

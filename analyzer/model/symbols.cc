@@ -32,6 +32,7 @@ struct Symbols::Impl {
   SourceLines sources;
   std::unordered_map<uint64_t, Frame> headlines;  // by (native, python)
   std::vector<std::optional<Owner>> owners;       // by code
+  const std::string package = torch_package(dump);
 
   std::vector<Frame> native(uint32_t leaf);
   std::vector<PythonStackFrame> python(uint32_t leaf) const;
@@ -77,7 +78,7 @@ std::vector<PythonStackFrame> Symbols::Impl::python(uint32_t leaf) const {
 
 Owner Symbols::Impl::owner_of(uint32_t code) {
   owners.resize(dump.codes.size());
-  if (!owners[code]) owners[code] = python_owner(dump.codes[code].file);
+  if (!owners[code]) owners[code] = python_owner(dump.codes[code].file, package);
   return *owners[code];
 }
 

@@ -1,10 +1,14 @@
 // Whose code a frame is (tensorscope/rules/user_code.h), in the model's words.
 #pragma once
 
+#include <string>
+
+#include "model/dump.h"
 #include "tensorscope/rules/user_code.h"
 
 namespace tensorscope::model {
 
+using code::in_torch;
 using code::is_allocator;
 using code::is_eval_frame;
 using code::is_interpreter;
@@ -12,5 +16,16 @@ using code::is_process_start;
 using code::native_owner;
 using code::Owner;
 using code::python_owner;
+using code::torch_parts;
+
+// The folder of PyTorch's Python package in the process that was dumped; empty: it has none.
+inline std::string torch_package(const Dump& dump) {
+  for (const Module& module : dump.modules) {
+    if (const std::string_view package = code::torch_package_of(module.path); !package.empty()) {
+      return std::string(package);
+    }
+  }
+  return {};
+}
 
 }  // namespace tensorscope::model

@@ -2,22 +2,20 @@
 
 #include <string_view>
 
+#include "out_of_memory/torch_package.h"
 #include "stacks/python/python_stack.h"
 
 namespace tensorscope::out_of_memory {
 
 FrameFacts::FrameFacts(const live::SnapshotView& view) : view_(view) {
   const size_t codes = stacks::python_code_count();
+  const std::string_view package = torch_package();
   std::vector<uint8_t> own(codes), is_torch(codes);
   for (uint32_t i = 0; i < codes; ++i) {
     const char* file = stacks::python_code(i).file;
     const std::string_view path = file != nullptr ? file : "";
-    const auto in = [&](std::string_view part) { return path.find(part) != path.npos; };
-    is_torch[i] = in("/torch/");
-    if (!is_torch[i]) continue;
-    own[i] = uint8_t((in("/torch/optim/") ? kOptimizer : 0) | (in("/torch/nn/") ? kModuleCode : 0) |
-                     (in("/torch/utils/data/") ? kDataLoading : 0) |
-                     (in("/torch/multiprocessing/reductions") ? kOtherProcess : 0));
+    is_torch[i] = code::python_owner(path, package) == code::Owner::torch;
+    own[i] = code::torch_parts(code::in_torch(path, package));
   }
   facts_.resize(stacks::python_frame_count());
   for (StackId i = 1; i < facts_.size(); ++i) {  // callers come before what they call
@@ -25,7 +23,7 @@ FrameFacts::FrameFacts(const live::SnapshotView& view) : view_(view) {
     if (frame.code >= codes || frame.parent >= i) continue;
     const uint8_t outer = facts_[frame.parent];
     facts_[i] =
-        uint8_t(own[frame.code] | (is_torch[frame.code] ? outer : outer & (uint8_t{kDataLoading} | kOtherProcess)));
+        uint8_t(own[frame.code] | (is_torch[frame.code] ? outer : outer & (code::kDataLoading | code::kOtherProcess)));
   }
 }
 

@@ -9,6 +9,7 @@
 
 #include "live/ids.h"
 #include "live/snapshot_view.h"
+#include "tensorscope/rules/user_code.h"
 
 namespace tensorscope::out_of_memory {
 
@@ -16,12 +17,11 @@ class FrameFacts {
  public:
   explicit FrameFacts(const live::SnapshotView& view);
 
-  bool in_optimizer(SiteId site) const { return has(site, kOptimizer); }
-  bool in_module_code(SiteId site) const { return has(site, kModuleCode); }
-  bool in_data_loading(SiteId site) const { return has(site, kDataLoading | kOtherProcess); }
+  bool in_optimizer(SiteId site) const { return has(site, code::kOptimizer); }
+  bool in_module_code(SiteId site) const { return has(site, code::kModuleCode); }
+  bool in_data_loading(SiteId site) const { return has(site, code::kDataLoading | code::kOtherProcess); }
 
  private:
-  enum : uint8_t { kOptimizer = 1, kModuleCode = 2, kDataLoading = 4, kOtherProcess = 8 };
   bool has(SiteId site, int facts) const;
 
   const live::SnapshotView& view_;

@@ -9,6 +9,7 @@
 #include <span>
 #include <string_view>
 
+#include "out_of_memory/torch_package.h"
 #include "snapshot/process_info.h"
 #include "stacks/native/native_stack.h"
 #include "stacks/python/python_stack.h"
@@ -125,32 +126,18 @@ StackId native_headline(StackId leaf) {
 
 StackId python_headline(StackId leaf) {
   StackId library = 0;
+  const std::string_view package = torch_package();
   const size_t frames = stacks::python_frame_count();
   const size_t codes = stacks::python_code_count();
   for (StackId id = leaf; id != 0 && id < frames;) {
     const stacks::PythonFrame frame = stacks::python_frame(id);
     const char* file = frame.code < codes ? stacks::python_code(frame.code).file : nullptr;
-    const Owner owner = code::python_owner(file != nullptr ? file : "");
+    const Owner owner = code::python_owner(file != nullptr ? file : "", package);
     if (owner == Owner::user) return id;
     if (owner == Owner::library && library == 0) library = id;
     id = frame.parent;
   }
   return library != 0 ? library : leaf;
-}
-
-// As the analyzer's short_path: what is under the program's directory or in a package is named from there.
-std::string_view short_path(std::string_view path, std::string_view directory) {
-  for (const std::string_view packages : {"/site-packages/", "/dist-packages/"}) {
-    const size_t at = path.rfind(packages);
-    if (at != path.npos) return path.substr(at + packages.size());
-  }
-  if (directory.size() > 1 && path.size() > directory.size() + 1 && path.starts_with(directory) &&
-      path[directory.size()] == '/') {
-    return path.substr(directory.size() + 1);
-  }
-  const size_t at = path.rfind("/lib/python");
-  if (at != path.npos && path.find('/', at + 11) != path.npos) return path.substr(at + 5);
-  return path;
 }
 
 }  // namespace
@@ -164,7 +151,7 @@ void write_place(const Headline& headline, const char* directory, char (&out)[kP
   if (headline.python != 0) {
     const stacks::PythonFrame frame = stacks::python_frame(headline.python);
     const stacks::PythonCode code = stacks::python_code(frame.code);
-    const std::string_view file = short_path(code.file != nullptr ? code.file : "?", directory);
+    const std::string_view file = code::short_path(code.file != nullptr ? code.file : "?", directory);
     const char* function = code.name != nullptr ? code.name : "";
     char line[16] = "";
     if (frame.line > 0) snprintf(line, sizeof(line), ":%d", frame.line);

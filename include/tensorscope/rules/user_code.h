@@ -1,5 +1,9 @@
-// Whose code a frame is: the user's own, a library's, PyTorch's, the interpreter's. Decided by names alone, and by the
-// same rules in the short report of the target and in the analyzer.
+// Whose code a frame is: the user's own, a library's, PyTorch's, the interpreter's. The short report of the target and
+// the analyzer use the same rules.
+//
+// What is PyTorch's in Python is what lies in its package: the folder `torch` of installed packages, or `package`, the
+// folder that its own libraries were loaded from (a source build is used where it was built). A folder of the user's
+// own that is called torch is the user's.
 //
 // Context: any. No allocation, no state.
 #pragma once
@@ -34,24 +38,81 @@ inline bool in_standard_library(std::string_view file) {
   return false;
 }
 
+// What follows "/site-packages/" or "/dist-packages/"; empty: the file is not in such a folder.
+inline std::string_view in_packages(std::string_view file) {
+  for (std::string_view packages : {"site-packages/", "dist-packages/"}) {
+    const size_t at = file.rfind(packages);
+    if (at != file.npos && (at == 0 || file[at - 1] == '/')) return file.substr(at + packages.size());
+  }
+  return {};
+}
+
+// What follows `folder` and a slash.
+inline std::string_view in_folder(std::string_view file, std::string_view folder) {
+  const bool inside = !folder.empty() && file.starts_with(folder) && file.substr(folder.size()).starts_with("/");
+  return inside ? file.substr(folder.size() + 1) : std::string_view();
+}
+
 }  // namespace detail
 
+// ".../torch", PyTorch's Python package, where `library` is one of the two libraries that lie in it and nowhere else:
+// ".../torch/_C.cpython-311-x86_64-linux-gnu.so", ".../torch/lib/libtorch_python.so". Else empty.
+inline std::string_view torch_package_of(std::string_view library) {
+  for (std::string_view name : {"/_C.", "/lib/libtorch_python.so"}) {
+    const size_t at = library.rfind(name);
+    if (at == library.npos || library.find('/', at + name.size()) != library.npos) continue;
+    if (library.substr(0, at).ends_with("/torch")) return library.substr(0, at);
+  }
+  return {};
+}
+
+// "nn/modules/linear.py": where in PyTorch's package a file lies. Empty: not in it.
+inline std::string_view in_torch(std::string_view file, std::string_view package = {}) {
+  if (const std::string_view inside = detail::in_folder(file, package); !inside.empty()) return inside;
+  return detail::in_folder(detail::in_packages(file), "torch");
+}
+
+// What code of PyTorch's makes tensors for, as far as its file tells. Bits.
+enum TorchPart : uint8_t {
+  kOptimizer = 1,
+  kModuleCode = 2,
+  kDataLoading = 4,
+  kOtherProcess = 8,  // tensors that were sent by another process
+};
+
+// `inside`: of in_torch().
+inline uint8_t torch_parts(std::string_view inside) {
+  return uint8_t((inside.starts_with("optim/") ? kOptimizer : 0) | (inside.starts_with("nn/") ? kModuleCode : 0) |
+                 (inside.starts_with("utils/data/") ? kDataLoading : 0) |
+                 (inside.starts_with("multiprocessing/reductions") ? kOtherProcess : 0));
+}
+
 // `file` as a code object names it: "/home/u/train.py", "<stdin>", "<frozen importlib._bootstrap>".
-inline Owner python_owner(std::string_view file) {
+inline Owner python_owner(std::string_view file, std::string_view package = {}) {
   if (file.empty()) return Owner::system;
   if (file.front() == '<') {
     // Typed at a prompt or given with -c. All other names in brackets are code that some library made.
     if (file == "<stdin>" || file == "<string>" || file.starts_with("<ipython-input")) return Owner::user;
     return file.starts_with("<frozen") ? Owner::system : Owner::library;
   }
-  if (detail::contains(file, "/torchinductor_")) return Owner::torch;
-  for (std::string_view packages : {"site-packages/", "dist-packages/"}) {
-    size_t at = file.rfind(packages);
-    if (at == file.npos) continue;
-    std::string_view inside = file.substr(at + packages.size());
-    return inside.starts_with("torch/") || inside.starts_with("functorch/") ? Owner::torch : Owner::library;
+  if (detail::contains(file, "/torchinductor_") || !in_torch(file, package).empty()) return Owner::torch;
+  const std::string_view above = package.substr(0, package.empty() ? 0 : package.rfind('/'));
+  if (const std::string_view inside = detail::in_packages(file); !inside.empty()) {
+    return inside.starts_with("functorch/") ? Owner::torch : Owner::library;
   }
+  if (detail::in_folder(file, above).starts_with("functorch/")) return Owner::torch;
   return detail::in_standard_library(file) ? Owner::system : Owner::user;
+}
+
+// The same path for a person: named from the folder of packages, from the program's directory or from the standard
+// library's on, where it lies in one of them.
+inline std::string_view short_path(std::string_view path, std::string_view directory) {
+  if (const std::string_view inside = detail::in_packages(path); !inside.empty()) return inside;
+  if (directory.size() > 1) {
+    if (const std::string_view inside = detail::in_folder(path, directory); !inside.empty()) return inside;
+  }
+  const size_t at = path.rfind("/lib/python");
+  return at != path.npos && path.find('/', at + 11) != path.npos ? path.substr(at + 5) : path;
 }
 
 // The interpreter itself: "libpython3.11.so.1.0", "python3.11".
@@ -81,7 +142,9 @@ inline Owner native_owner(std::string_view object, std::string_view function = "
   }
   if (function.starts_with("std::") || function.starts_with("__gnu_cxx::") || detail::contains(file, "/include/c++/"))
     return Owner::system;
-  for (std::string_view headers : {"/torch/include/", "/include/torch/", "/include/ATen/", "/include/c10/"}) {
+  // What torch/include holds, wherever that folder was when the program was compiled.
+  for (std::string_view headers : {"/include/torch/csrc/", "/include/torch/headeronly/", "/include/torch/library.h",
+                                   "/include/torch/custom_class", "/include/ATen/", "/include/c10/"}) {
     if (detail::contains(file, headers)) return Owner::torch;
   }
   return detail::contains(object, ".so") ? Owner::library : Owner::user;

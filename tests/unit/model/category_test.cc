@@ -10,6 +10,7 @@ namespace {
 using dump::TensorFlag;
 using testing::Asked;
 using testing::DumpBuilder;
+using testing::ModuleSpec;
 using testing::owned;
 using testing::TensorSpec;
 
@@ -60,6 +61,36 @@ TEST(Category, AnAliasIsWhatItsStorageIs) {
   builder.tensor(detached);
   Asked asked(builder);
   EXPECT_EQ(asked.holders.category(1), Category::parameter);
+}
+
+// A folder called torch is PyTorch's where its libraries were loaded from it, or where packages are installed.
+TEST(Category, FilesInAFolderCalledTorchAreTheUsers) {
+  constexpr uint32_t kLeaf = uint32_t(TensorFlag::leaf), kTrained = kLeaf | uint32_t(TensorFlag::requires_grad);
+  for (const std::string library : {"/v/lib/python3.11/site-packages/torch/lib/libtorch_python.so",
+                                    "/home/u/pytorch/torch/lib/libtorch_python.so", "/usr/lib/libtorch_python.so"}) {
+    DumpBuilder builder;
+    ModuleSpec loaded;
+    loaded.path = library;
+    loaded.begin = 0x1000;
+    loaded.end = 0x2000;
+    builder.module(loaded);
+    const auto made_in = [&](const std::string& file, uint32_t flags) {
+      builder.tensor(tensor(builder.site(0, builder.python({{"/x/train.py", "main", 1}, {file, "step", 2}})), flags));
+    };
+    made_in("/home/u/torch/optim/mine.py", kLeaf);
+    made_in("/work/torch/nn/model.py", kTrained);
+    made_in("/work/torch/utils/data/load.py", kLeaf);
+    made_in("/v/lib/python3.11/site-packages/torch/optim/adam.py", kLeaf);
+    made_in("/usr/lib/python3/dist-packages/torch/nn/modules/linear.py", kTrained);
+    made_in("/home/u/pytorch/torch/optim/adam.py", kLeaf);
+    Asked asked(builder);
+    const bool built_by_the_user = library.starts_with("/home");
+    const std::vector<Category> expected = {
+        Category::unknown,   Category::unknown,
+        Category::unknown,   Category::optimizer_state,
+        Category::parameter, built_by_the_user ? Category::optimizer_state : Category::unknown};
+    for (uint32_t i = 0; i < expected.size(); i++) EXPECT_EQ(asked.holders.category(i), expected[i]) << library << i;
+  }
 }
 
 TEST(Category, Names) {

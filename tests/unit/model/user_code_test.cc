@@ -22,6 +22,52 @@ TEST(UserCode, PythonFiles) {
   EXPECT_EQ(python_owner(""), Owner::system);
 }
 
+TEST(UserCode, PyTorchsPackageIsWhereItsOwnLibrariesLie) {
+  using code::torch_package_of;
+  EXPECT_EQ(torch_package_of("/v/lib/python3.11/site-packages/torch/_C.cpython-311-x86_64-linux-gnu.so"),
+            "/v/lib/python3.11/site-packages/torch");
+  EXPECT_EQ(torch_package_of("/home/u/pytorch/torch/lib/libtorch_python.so"), "/home/u/pytorch/torch");
+  EXPECT_EQ(torch_package_of("/usr/lib/python3/dist-packages/torch/_C.cpython-311-x86_64-linux-gnu.so"),
+            "/usr/lib/python3/dist-packages/torch");  // Debian's libraries lie elsewhere
+  for (const char* other :
+       {"/usr/lib/x86_64-linux-gnu/libtorch_python.so.2.6", "/opt/libtorch/lib/libtorch_cpu.so",
+        "/work/torch/lib/libtorch_cpu.so", "/v/site-packages/torchvision/_C.so", "/v/site-packages/mytorch/_C.so",
+        "/work/torch/_C.d/other.so", "/work/torch/model.so", ""}) {
+    EXPECT_EQ(torch_package_of(other), "") << other;
+  }
+}
+
+TEST(UserCode, AFolderCalledTorchMayBeTheUsers) {
+  const std::string_view built = "/home/u/pytorch/torch";
+  for (const std::string_view package : {std::string_view(), built, std::string_view("/v/site-packages/torch")}) {
+    for (const char* file : {"/home/u/torch/train.py", "/work/torch/model.py", "/home/u/torch/nn/model.py",
+                             "torch/train.py", "/home/u/my-site-packages/torch/train.py", "/home/u/functorch/train.py",
+                             "/home/u/pytorch/train.py", "/home/u/pytorch/torchbench/run.py"}) {
+      EXPECT_EQ(python_owner(file, package), Owner::user) << file << " " << package;
+      EXPECT_EQ(in_torch(file, package), "") << file << " " << package;
+    }
+    EXPECT_EQ(in_torch("/v/site-packages/torch/nn/functional.py", package), "nn/functional.py");
+    EXPECT_EQ(in_torch("/opt/conda/lib/python3.12/site-packages/torch/optim/adam.py", package), "optim/adam.py");
+    EXPECT_EQ(in_torch("/usr/lib/python3/dist-packages/torch/_tensor.py", package), "_tensor.py");
+    EXPECT_EQ(in_torch("/v/site-packages/torchvision/ops.py", package), "");
+    EXPECT_EQ(python_owner("/v/site-packages/functorch/dim.py", package), Owner::torch);
+  }
+  EXPECT_EQ(python_owner("/home/u/pytorch/torch/nn/modules/linear.py"), Owner::user);  // nothing tells otherwise
+  EXPECT_EQ(python_owner("/home/u/pytorch/torch/nn/modules/linear.py", built), Owner::torch);
+  EXPECT_EQ(python_owner("/home/u/pytorch/functorch/dim.py", built), Owner::torch);
+  EXPECT_EQ(in_torch("/home/u/pytorch/torch/nn/modules/linear.py", built), "nn/modules/linear.py");
+}
+
+TEST(UserCode, PartsOfPyTorch) {
+  EXPECT_EQ(torch_parts("optim/adam.py"), code::kOptimizer);
+  EXPECT_EQ(torch_parts("nn/modules/linear.py"), code::kModuleCode);
+  EXPECT_EQ(torch_parts("utils/data/dataloader.py"), code::kDataLoading);
+  EXPECT_EQ(torch_parts("multiprocessing/reductions.py"), code::kOtherProcess);
+  EXPECT_EQ(torch_parts("distributed/optim/zero.py"), 0);
+  EXPECT_EQ(torch_parts("_tensor.py"), 0);
+  EXPECT_EQ(torch_parts(""), 0);
+}
+
 TEST(UserCode, NativeObjects) {
   EXPECT_EQ(native_owner("trainer"), Owner::user);
   EXPECT_EQ(native_owner("libmodel.so"), Owner::library);
@@ -37,6 +83,8 @@ TEST(UserCode, HeadersOfOthersInTheProgram) {
   EXPECT_EQ(native_owner("trainer", "at::ones", "/opt/torch/include/ATen/ops/ones.h"), Owner::torch);
   EXPECT_EQ(native_owner("trainer", "ones", "/opt/torch/include/torch/csrc/autograd/generated/variable_factories.h"),
             Owner::torch);
+  EXPECT_EQ(native_owner("trainer", "step", "/home/u/torch/include/trainer/step.h"), Owner::user);
+  EXPECT_EQ(native_owner("trainer", "step", "/home/u/trainer/include/torch/step.h"), Owner::user);
   EXPECT_EQ(native_owner("trainer", "std::vector<int>::push_back", ""), Owner::system);
   EXPECT_EQ(native_owner("trainer", "attention::forward", "/home/u/attention.cc"), Owner::user);
   EXPECT_EQ(native_owner("libmodel.so", "torch::nn::LinearImpl::forward", ""), Owner::torch);
@@ -52,7 +100,6 @@ TEST(UserCode, Interpreter) {
   EXPECT_FALSE(is_eval_frame("_PyEval_EvalFrame"));
 }
 
-}  // namespace
 TEST(UserCode, WhatOnlyLeadsToMemory) {
   EXPECT_TRUE(is_allocator("c10::cuda::CUDACachingAllocator::Native::NativeCachingAllocator::malloc"));
   EXPECT_TRUE(is_allocator("at::detail::empty_cuda"));
@@ -61,4 +108,5 @@ TEST(UserCode, WhatOnlyLeadsToMemory) {
   EXPECT_FALSE(is_allocator("torch::autograd::generated::AddmmBackward0::apply"));
 }
 
+}  // namespace
 }  // namespace tensorscope::model

@@ -88,6 +88,15 @@ TEST_F(HoldingsTest, CategoriesWithoutPython) {
   EXPECT_EQ(bytes(Category::other), 32u);
 }
 
+TEST_F(HoldingsTest, FilesInAFolderCalledTorchAreTheUsers) {
+  references_.complete = false;
+  for (int i = 0; i < 3; ++i) block(0x1000u * (i + 1), 1u << i);
+  tensor(0x1000, 1, 0, 0, site({"/home/u/train.py", "/home/u/torch/optim/mine.py"}));
+  tensor(0x2000, 2, kTrained, 0, site({"/home/u/train.py", "/work/torch/nn/model.py"}));
+  tensor(0x3000, 4, 0, 0, site({"/work/torch/utils/data/load.py", "/u/data.py"}));
+  EXPECT_EQ(bytes(Category::other), 7u);
+}
+
 TEST_F(HoldingsTest, SavedActivations) {
   block(0x1000, 1);
   block(0x2000, 2);

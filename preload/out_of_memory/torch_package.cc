@@ -1,0 +1,30 @@
+#include "out_of_memory/torch_package.h"
+
+#include <limits.h>
+#include <string.h>
+
+#include "support/loaded_object.h"
+#include "tensorscope/rules/user_code.h"
+
+namespace tensorscope::out_of_memory {
+
+namespace {
+
+// A copy: the path is the loader's.
+constinit char g_package[PATH_MAX] = "";
+
+bool look_at_object(const LoadedObject& object, void*) {
+  const std::string_view package = code::torch_package_of(object.path != nullptr ? object.path : "");
+  if (package.empty() || package.size() >= sizeof g_package) return true;
+  memcpy(g_package, package.data(), package.size());
+  return false;
+}
+
+}  // namespace
+
+std::string_view torch_package() {
+  if (g_package[0] == 0) visit_objects(look_at_object, nullptr);
+  return g_package;
+}
+
+}  // namespace tensorscope::out_of_memory
