@@ -47,10 +47,13 @@ def remedy(answer, kind, subject=""):
 
 
 def test_every_sum_agrees(failed):
+    compared = 0
     for one in parts(told(failed[2])["balance"]):
         below = [part["bytes"] for part in one["parts"]]
         if below and one["bytes"] is not None and None not in below:
             assert sum(below) == one["bytes"], one["name"]
+            compared += 1
+    assert compared >= 3
 
 
 def test_the_allocators_own_numbers_to_the_byte(failed):
@@ -111,5 +114,5 @@ def test_a_dump_without_a_failure(failed):
     _, _, _, before = failed
     answer = told(before)
     assert answer["failure"] is None and answer["answer"]["request"] is None
-    assert {one["fits"] for one in answer["remedies"]} <= {"unknown"}
+    assert {one["fits"] for one in answer["remedies"]} == {"unknown"}
     assert harness.cli("oom", before).stdout.startswith("nothing has failed in this dump")

@@ -28,17 +28,20 @@ def test_one_signal_one_dump(tmp_path):
 def test_a_burst_of_signals_ends_with_a_dump_after_the_last(tmp_path):
     stop = tmp_path / "stop"
     with harness.running("waiter.py", str(stop), folder=tmp_path) as process:
-        for _ in range(50):
+        for _ in range(49):
             process.send_signal(signal.SIGUSR1)
-        sent = time.time_ns()
-        harness.until(lambda: harness.dumps(tmp_path), "a first dump")
+        before_the_last = time.time_ns()
+        process.send_signal(signal.SIGUSR1)
 
         def newest_is_later():
-            return harness.load(harness.dumps(tmp_path)[-1])["process"]["dump_unix_ns"] >= sent or \
-                len(harness.dumps(tmp_path)) >= 2
+            dumps = harness.dumps(tmp_path)
+            return dumps and harness.load(dumps[-1])["process"]["dump_unix_ns"] >= before_the_last
         harness.until(newest_is_later, "a dump after the last signal")
         stop.touch()
         assert process.wait(harness.TIMEOUT) == 0
+    asked = harness.dumps(tmp_path, "*.[0-9]*.tscope")
+    numbers = sorted(int(path.name.split(".")[-2]) for path in asked if ".exit." not in path.name)
+    assert numbers == list(range(1, len(numbers) + 1)) and 1 <= len(numbers) <= 50
 
 
 def test_another_signal_and_none(tmp_path):
@@ -118,13 +121,17 @@ def test_sigkill_never_leaves_a_broken_dump(tmp_path, long):
         folder = tmp_path / str(number)
         folder.mkdir()
         with harness.running("waiter.py", str(folder / "stop"), folder=folder) as process:
+            process.send_signal(signal.SIGUSR1)
+            harness.until(lambda: harness.dumps(folder), "a first dump")
             end = time.monotonic() + dice.uniform(0.0, 0.4)
             while time.monotonic() < end:
                 process.send_signal(signal.SIGUSR1)
                 time.sleep(0.002)
             process.kill()
             process.wait()
-        for dump in harness.dumps(folder):
+        whole = harness.dumps(folder)
+        assert whole and harness.load(whole[0])["tensors"]
+        for dump in whole:
             harness.cli("info", dump)
 
 

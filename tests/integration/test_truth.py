@@ -161,6 +161,7 @@ def test_sums_agree(program, tmp_path):
     assert harness.run(f"{program}.py", folder=tmp_path).returncode == 0
     exported = harness.load(harness.truth(tmp_path)["dump"])
     sites, totals = exported["sites"], exported["totals"]
+    assert len(exported["tensors"]) >= 5 and len(exported["allocations"]) >= 1 and any(site["bytes_live"] for site in sites)
     live = sum(allocation["nbytes"] for allocation in exported["allocations"])
     assert live == sum(device["live_bytes"] for device in totals["devices"]) == sum(site["bytes_live"] for site in sites)
     assert len(exported["allocations"]) == sum(site["allocations_live"] for site in sites)
