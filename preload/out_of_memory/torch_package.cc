@@ -13,7 +13,7 @@ namespace {
 // A copy: the path is the loader's.
 constinit char g_package[PATH_MAX] = "";
 
-bool look_at_object(const LoadedObject& object, void*) {
+bool look_for_package(const LoadedObject& object, void*) {
   const std::string_view package = code::torch_package_of(object.path != nullptr ? object.path : "");
   if (package.empty() || package.size() >= sizeof g_package) return true;
   memcpy(g_package, package.data(), package.size());
@@ -23,7 +23,7 @@ bool look_at_object(const LoadedObject& object, void*) {
 }  // namespace
 
 std::string_view torch_package() {
-  if (g_package[0] == 0) visit_objects(look_at_object, nullptr);
+  if (g_package[0] == 0) visit_objects(look_for_package, nullptr);
   return g_package;
 }
 
