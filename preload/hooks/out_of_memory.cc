@@ -50,10 +50,11 @@ __attribute__((noinline, cold)) void torch_may_throw(const hooks::TypeInfo* type
 
 }  // namespace tensorscope
 
-// Every exception of the process comes by here; of other classes than c10's only the name is looked at.
-extern "C" __attribute__((visibility("default"), noreturn)) void hook_cxa_throw(
-    void* object, void* type, void (*destructor)(void*)) __asm__("__cxa_throw");
-extern "C" void hook_cxa_throw(void* object, void* type, void (*destructor)(void*)) {
+// __cxa_throw: every exception of the process comes by here; of other classes than c10's only the name is looked at.
+// The linker gives it that name (preload/meson.build), since libstdc++.a defines it, too, beside functions that
+// libstdc++ itself needs.
+extern "C" __attribute__((visibility("default"), used, noreturn)) void tensorscope_cxa_throw(
+    void* object, void* type, void (*destructor)(void*)) {
   const void* const thrower = __builtin_return_address(0);
   const auto* const info = static_cast<const tensorscope::hooks::TypeInfo*>(type);
   if (__builtin_expect(tensorscope::hooks::is_of_c10(info), false)) tensorscope::torch_may_throw(info, thrower);
