@@ -1,3 +1,4 @@
+// Covers: preload/python/agent/tensor_batches.cc
 #include "python/agent/object_graph.h"
 
 #include <gmock/gmock.h>
