@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "support/lock_word.h"
+
 // A file system of the test's own stands before the library's: "/hangs" is not read until it is let go.
 namespace tensorscope::snapshot {
 namespace {
@@ -122,7 +124,8 @@ TEST_F(SourceReaderTest, AForkedChildMayReadWhatItsParentHangsOn) {
   SourceReader reader;
   reader.start(wanted({"/hangs"}), "", 0, 1);
   while (!g_hanging) sched_yield();
-  source_after_fork_in_child();  // as the child does, which has no such thread
+  forget_locks_in_child();  // as the child does, which has no such thread
+  source_after_fork_in_child();
   EXPECT_TRUE(reader_is_free());
 }
 
