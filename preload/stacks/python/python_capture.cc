@@ -37,11 +37,10 @@ constinit SpinLock g_spare_lock;
 constinit void* g_spare = nullptr;  // ThreadStacks of threads that ended
 constinit std::atomic<uint64_t> g_thread_memory{0};
 constinit pthread_key_t g_thread_end;
-constinit bool g_thread_end_known = false;
 
 }  // namespace
 
-void PythonCapture::prepare() { g_thread_end_known = pthread_key_create(&g_thread_end, give_back) == 0; }
+bool PythonCapture::prepare() { return pthread_key_create(&g_thread_end, give_back) == 0; }
 
 void PythonCapture::give_back(void* stack) {
   t_stack = nullptr;
@@ -68,7 +67,7 @@ PythonCapture::ThreadStack* PythonCapture::new_thread_stack() {
     if (stack == nullptr) return nullptr;
     g_thread_memory.fetch_add(sizeof(ThreadStack), std::memory_order_relaxed);
   }
-  if (g_thread_end_known) pthread_setspecific(g_thread_end, stack);
+  pthread_setspecific(g_thread_end, stack);
   t_stack = stack;
   return stack;
 }

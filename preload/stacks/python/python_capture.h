@@ -22,8 +22,9 @@ class PythonCapture {
   constexpr PythonCapture(const PythonInterpreter& interpreter, PythonCodeTable& codes, PythonTrie& trie)
       : interpreter_(interpreter), codes_(codes), trie_(trie) {}
 
-  // Once, before the first capture.
-  void prepare();
+  // Once, before the first capture. False: no key of thread-specific data is left, and nothing would tell when a
+  // thread ends and what is kept for it may go.
+  bool prepare();
 
   // 0: no Python frames on this thread, or (counted as missed) no memory for them.
   StackId capture();

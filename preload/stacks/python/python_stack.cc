@@ -123,7 +123,10 @@ bool start_python() {
     case Found::yes:
       break;
   }
-  g_capture.prepare();
+  if (!g_capture.prepare()) {
+    switch_python_off("no thread-specific data key is left");
+    return false;
+  }
   watch_deallocations();
   snprintf(g_detail, sizeof g_detail, "CPython %s, not yet compared with the interpreter's own account",
            g_interpreter.version_text);
