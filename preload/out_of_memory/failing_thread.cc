@@ -3,8 +3,6 @@
 #include <errno.h>
 #include <pthread.h>
 
-#include <atomic>
-
 #include "live/recorder.h"
 #include "out_of_memory/failure_limits.h"
 #include "out_of_memory/failure_record.h"
@@ -14,6 +12,7 @@
 #include "support/clock.h"
 #include "support/coverage.h"
 #include "support/options.h"
+#include "support/spin_lock.h"
 
 namespace tensorscope::out_of_memory {
 
@@ -54,14 +53,14 @@ bool counts_for_a_dump(Failure& failure) {
 
 // 20 KiB, which a failing thread's stack may not have and which cannot be allocated now. Of two threads that fail at
 // the same moment one does not learn its limit.
-constinit LimitReader g_reader;
-constinit std::atomic<bool> g_reader_in_use{false};
+constinit LimitReader g_failure_reader;
+constinit SpinLock g_failure_reader_lock;  // only ever tried
 
 // Which limit of the system has less left than was asked for. A cgroup's is none of them: it lets malloc succeed.
 void find_limit(Failure& failure) {
-  if (g_reader_in_use.exchange(true, std::memory_order_acquire)) return;
-  const SystemMemory memory = g_reader.read();
-  g_reader_in_use.store(false, std::memory_order_release);
+  if (!g_failure_reader_lock.try_lock()) return;
+  const SystemMemory memory = g_failure_reader.read();
+  g_failure_reader_lock.unlock();
   for (const Limit limit : {Limit::address_space, Limit::data, Limit::machine}) {
     const LimitState* state = memory.find(limit);
     if (state == nullptr || !state->is_set() || state->left >= failure.requested) continue;
@@ -106,7 +105,6 @@ void start() {
 
 void after_fork_in_child() {
   g_failure_limits.reset();
-  g_reader_in_use.store(false, std::memory_order_relaxed);
   if (options().oom_dumps != 0) reset_reserve_in_child();
 }
 
