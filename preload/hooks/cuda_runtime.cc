@@ -98,7 +98,7 @@ class KnownCallers {
     return entries_[((key * 0x9e3779b97f4a7c15u >> 32) + step) & (kRoom - 1)];
   }
   void add(uint64_t generation, uint64_t key, const Caller& caller) {
-    if (!lock_.try_lock()) return;  // another thread adds one; a forked child may find it held for ever
+    if (!lock_.try_lock()) return;  // another thread adds one
     write(generation, key, caller);
     lock_.unlock();
   }
@@ -121,7 +121,7 @@ class KnownCallers {
             reinterpret_cast<GetDevice>(words.at[2]), (flags & 1) != 0, (flags & 2) != 0, (flags & 4) != 0};
   }
   Entry entries_[kRoom];
-  SpinLock lock_;  // of writers
+  SpinLock lock_;  // of writers; only ever tried
 };
 constinit KnownCallers g_callers;
 

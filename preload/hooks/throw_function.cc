@@ -51,7 +51,7 @@ class Throwers {
     }
   }
   UntilUnload<3> entries_[128];
-  SpinLock lock_;  // of writers
+  SpinLock lock_;  // of writers; only ever tried
 };
 constinit Throwers g_throwers;
 
