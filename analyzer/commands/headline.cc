@@ -96,9 +96,25 @@ std::string coverage_text(const model::Dump& dump) {
   return text;
 }
 
+std::string names_limit(const model::References& references) {
+  switch (dump::NamesLimit(references.stopped_by)) {
+    case dump::NamesLimit::time:
+      return fmt::format("time limit of {} (TENSORSCOPE_NAMES_GIL_MS)",
+                         render::duration(references.time_limit_ms * 1'000'000));
+    case dump::NamesLimit::memory:
+      return fmt::format("memory limit of {} (TENSORSCOPE_NAMES_MEMORY)", render::bytes(references.memory_limit));
+    default:
+      return "";
+  }
+}
+
 std::string headline(const model::Dump& dump, const render::Terminal& terminal) {
   std::string first = render::wrap(render::clean(process_line(dump.process)), terminal.width, 2);
   std::string second = render::clean(versions_text(dump.process) + " " + coverage_text(dump));
+  if (const std::string limit = names_limit(dump.references); !limit.empty()) {
+    second += fmt::format(" Names: {} of {}, the largest first; stopped at the {}.",
+                          render::count(dump.references.named), render::counted(dump.tensors.size(), "tensor"), limit);
+  }
   return terminal.styled(render::Style::bold, first) + "\n" + render::wrap(second, terminal.width, 2) + "\n";
 }
 

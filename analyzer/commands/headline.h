@@ -17,6 +17,8 @@ std::string process_line(const model::Process& process);
 // "torch 2.13.0+cpu, CPython 3.11.7. Seen: ... Not seen: CUDA memory (not loaded)."
 std::string versions_text(const model::Process& process);
 std::string coverage_text(const model::Dump& dump);
+// "time limit of 5.0 s (TENSORSCOPE_NAMES_GIL_MS)": what ended the search for names; "" where nothing did.
+std::string names_limit(const model::References& references);
 // All of it, cleaned and wrapped, each line ended.
 std::string headline(const model::Dump& dump, const render::Terminal& terminal);
 

@@ -136,6 +136,9 @@ std::string contents_table(const Dump& dump, const Terminal& terminal) {
                                                   : "not complete: " + dump.names_detail;
   table.row({"module names", render::count(dump.module_names.size()), names});
   table.row({"source lines", render::count(source_line_count(dump)), source_words(dump)});
+  if (const std::string limit = names_limit(dump.references); !limit.empty()) {
+    table.row({"tensor names", render::count(dump.references.named), limit});
+  }
   if (!dump.device_memory.empty()) {
     size_t segments = 0, blocks = 0;
     for (const model::DeviceMemory& memory : dump.device_memory) {

@@ -43,6 +43,10 @@ struct References {
   bool complete = false;
   std::string detail;  // why not
   uint64_t objects = 0, gil_ns = 0;
+  uint8_t stopped_by = 0;      // dump::NamesLimit
+  uint64_t time_limit_ms = 0;  // of the time with Python's lock
+  uint64_t memory_limit = 0, memory_taken = 0;
+  uint64_t named = 0;  // tensors whose references are known
   std::vector<TensorObject> tensors;  // parallel to Dump::tensors
   std::vector<uint32_t> first;        // rows of tensor i: [first[i], first[i + 1]); one longer than Dump::tensors
   std::vector<Reference> rows;        // shortest first

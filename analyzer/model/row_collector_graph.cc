@@ -122,6 +122,15 @@ void RowCollector::add_references(const ChunkView& chunk) {
   if (in->detail()) out.detail = charged(in->detail()->string_view());
   out.objects = in->objects();
   out.gil_ns = in->gil_ns();
+  out.stopped_by = uint8_t(in->stopped_by());
+  if (in->stopped_by() > dump::NamesLimit::MAX) {
+    count("limits that cannot be");
+    out.stopped_by = 0;
+  }
+  out.time_limit_ms = in->time_limit_ms();
+  out.memory_limit = in->memory_limit();
+  out.memory_taken = in->memory_taken();
+  out.named = size_of(in->tensors());
   OwnTexts texts(in->strings());
   auto str = [&](uint32_t index) -> std::string {
     if (texts.has(index)) return charged(texts[index]);

@@ -218,7 +218,16 @@ class JsonExport {
   Json references() const {
     const model::References& r = dump_.references;
     if (!r.present) return nullptr;
-    return {{"complete", r.complete}, {"detail", text_or_null(r.detail)}, {"objects", r.objects}, {"gil_ns", r.gil_ns}};
+    return {{"complete", r.complete},
+            {"detail", text_or_null(r.detail)},
+            {"objects", r.objects},
+            {"gil_ns", r.gil_ns},
+            {"stopped_by",
+             r.stopped_by == 0 ? Json(nullptr) : Json(dump::EnumNameNamesLimit(dump::NamesLimit(r.stopped_by)))},
+            {"named", r.named},
+            {"time_limit_ms", r.time_limit_ms},
+            {"memory_limit", r.memory_limit},
+            {"memory_taken", r.memory_taken}};
   }
 
   std::string graph_node(uint32_t number) const {

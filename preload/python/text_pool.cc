@@ -6,7 +6,7 @@
 namespace tensorscope::python {
 
 namespace {
-constexpr size_t kFirstSlots = 4096;
+constexpr size_t kFirstTextSlots = 4096;
 }
 
 std::string_view TextPool::operator[](uint32_t number) const {
@@ -26,7 +26,7 @@ TextPool::Slot* TextPool::slot_of(std::string_view text, uint32_t hash) {
 bool TextPool::make_room() {
   if (ends_.size() < slots_.size() / 4 * 3) return true;
   PageArray<Slot> more;
-  if (!more.resize(slots_.empty() ? kFirstSlots : slots_.size() * 2)) return false;
+  if (!more.resize(slots_.empty() ? kFirstTextSlots : slots_.size() * 2)) return false;
   const size_t mask = more.size() - 1;
   for (const Slot& slot : slots_) {
     if (slot.number == 0) continue;

@@ -55,6 +55,8 @@ class References:
         text = [refs.Strings(i).decode() for i in range(refs.StringsLength())]
         self.complete, self.detail = refs.Complete(), refs.Detail().decode()
         self.objects, self.gil_ns = refs.Objects(), refs.GilNs()
+        self.stopped_by = ("none", "time", "memory")[refs.StoppedBy()]
+        self.memory_limit, self.memory_taken = refs.MemoryLimit(), refs.MemoryTaken()
         self.rows, self.tensors = {}, {}
         for i in range(refs.ReferencesLength()):
             row = refs.References(i)

@@ -174,6 +174,8 @@ class DumpBuilder {
   bool has_sources = false, sources_complete = true;
   std::string sources_detail;
   uint64_t newest_source_unix_ns = 0;
+  dump::NamesLimit names_stopped_by = dump::NamesLimit::none;  // the references are not complete then
+  uint64_t names_time_limit_ms = 5000, names_memory_limit = uint64_t{4} << 30;
   size_t rows_per_chunk = size_t{1} << 16;
 
   uint32_t string(std::string_view text);

@@ -116,7 +116,8 @@ Chunk DumpBuilder::reference_chunk() const {
   auto node_rows = fbb.CreateVectorOfStructs(nodes);
   return finished(dump::kReferences, fbb,
                   dump::CreateReferences(fbb, references_complete, detail, strings, reference_rows, object_rows,
-                                         slot_rows, node_rows, references_.size(), 0));
+                                         slot_rows, node_rows, references_.size(), 0, names_stopped_by,
+                                         names_time_limit_ms, names_memory_limit, 0));
 }
 
 }  // namespace tensorscope::testing

@@ -24,6 +24,12 @@ class GoldenTest : public GoldenFixture {
     native_dump().write("server.4242.1.tscope");
     DumpBuilder().write("empty.tscope");
     segment_dump().write("cuda.tscope");
+    for (const auto limit : {dump::NamesLimit::time, dump::NamesLimit::memory}) {
+      DumpBuilder held = held_dump(5, directory_.string());
+      held.references_complete = false;
+      held.names_stopped_by = limit;
+      held.write(limit == dump::NamesLimit::time ? "time.4242.5.tscope" : "memory.4242.5.tscope");
+    }
     for (int steps : {2, 5}) {
       held_dump(steps, directory_.string()).write("held.4242." + std::to_string(steps) + ".tscope");
     }
@@ -45,6 +51,10 @@ TEST_F(GoldenTest, ReportFiltered) {
   expect("report-filtered", {"report", kSecondDump, "--file", "train.py", "--min-size", "32K", "--full-stacks"});
 }
 TEST_F(GoldenTest, ReportNative) { expect("report-native", {"report", "server.4242.1.tscope", "--no-symbols"}); }
+TEST_F(GoldenTest, ReportOfNamesUpToALimit) {
+  expect("report-names-limit", {"report", "time.4242.5.tscope", "--top", "2"});
+}
+TEST_F(GoldenTest, InfoOfNamesUpToALimit) { expect("info-names-limit", {"info", "memory.4242.5.tscope"}); }
 TEST_F(GoldenTest, ReportEmpty) { expect("report-empty", {"report", "empty.tscope"}); }
 TEST_F(GoldenTest, ReportSegments) { expect("report-segments", {"report", "cuda.tscope", "--segments"}); }
 TEST_F(GoldenTest, ReportSegmentsNarrow) {

@@ -1,3 +1,4 @@
+// Covers: preload/python/agent/{look_limits,tensor_batches}.cc
 #include "python/agent/look_limits.h"
 
 #include <gtest/gtest.h>

@@ -54,6 +54,8 @@ TEST_F(OptionsTest, AreTheDefaultsWhereNothingIsSet) {
   EXPECT_EQ(options().directory, nullptr);
   EXPECT_EQ(options().max_memory, uint64_t{512} << 20);
   EXPECT_EQ(options().names_timeout_ms, 5000u);
+  EXPECT_EQ(options().names_gil_ms, 5000u);
+  EXPECT_EQ(options().names_memory, 0u);
 }
 
 TEST_F(OptionsTest, TakeValuesOfEveryType) {
