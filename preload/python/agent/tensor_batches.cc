@@ -24,7 +24,12 @@ double bytes_left() {
 bool TensorBatches::begin() {
   begin_ns_ = limits_.elapsed_ns();
   begin_bytes_ = bytes_taken();
-  if (first_) return true;
+  // Tensors that only the autograd graph keeps ask nothing, and tell nothing of what a question costs.
+  by_tensors_ = questions_ < double(kLeast);
+  if (by_tensors_) {
+    most_tensors_ = most_tensors_ == 0 ? kFirst : most_tensors_ * 2;
+    return true;
+  }
   const double in_time = double(limits_.left_ns()) * kPart * questions_ / std::max(ns_, 1.0);
   const double in_memory = bytes_left() * kPart * questions_ / std::max(bytes_, 1.0);
   most_questions_ = size_t(std::min({in_time, in_memory, double(std::max(last_questions_, kFirst) * kGrowth)}));
@@ -34,7 +39,6 @@ bool TensorBatches::begin() {
 }
 
 void TensorBatches::end(size_t questions) {
-  first_ = false;
   last_questions_ = questions;
   questions_ += double(questions);
   ns_ += double(limits_.elapsed_ns() - begin_ns_);

@@ -20,7 +20,8 @@ class TensorBatches {
   bool begin();
   // Whether the batch may have another tensor.
   bool takes_more(size_t tensors, size_t questions) const {
-    return first_ ? tensors < kFirst : questions < most_questions_;
+    if (!by_tensors_) return questions < most_questions_;
+    return tensors < kFirst || (tensors < most_tensors_ && questions < kLeast);
   }
   void end(size_t questions);
   // What is likely not to suffice.
@@ -31,8 +32,8 @@ class TensorBatches {
   static constexpr double kPart = 0.5;  // of what is left, for one batch
 
   const LookLimits& limits_;
-  bool first_ = true;
-  size_t most_questions_ = 0, last_questions_ = 0;
+  bool by_tensors_ = true;
+  size_t most_tensors_ = 0, most_questions_ = 0, last_questions_ = 0;
   uint64_t begin_ns_ = 0, begin_bytes_ = 0;
   double questions_ = 0, ns_ = 0, bytes_ = 0;  // of all batches before
   LookLimits::Stop stop_ = LookLimits::Stop::none;

@@ -70,6 +70,19 @@ TEST(TensorBatches, TheFirstHas64AndTheNextWhatFits) {
   EXPECT_FALSE(batches.takes_more(1, 4'600));
 }
 
+// Of a training program the largest tensors are activations, which only the autograd graph keeps.
+TEST(TensorBatches, GoOnWhereTensorsAskNothing) {
+  MemoryLimit memory(1'000'000);
+  LookLimits limits = LookLimits::none();
+  TensorBatches batches(limits);
+  for (int i = 0; i < 20; ++i) {
+    ASSERT_TRUE(batches.begin()) << i;
+    EXPECT_TRUE(batches.takes_more(63, 0));
+    batches.end(0);
+  }
+  EXPECT_EQ(batches.stop(), Stop::none);
+}
+
 TEST(TensorBatches, EndWhereNoMoreFits) {
   MemoryLimit memory(1'000'000);
   LookLimits limits = LookLimits::none();
