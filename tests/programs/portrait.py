@@ -62,6 +62,13 @@ def threads():
     return sorted(found)
 
 
+def wait_until_gone(ended):
+    """A Python thread may be joined a moment before the kernel's has ended."""
+    for thread in ended:
+        while os.path.exists(f"/proc/self/task/{thread.native_id}"):
+            time.sleep(0.001)
+
+
 def descriptors():
     found = {}
     for number in os.listdir("/proc/self/fd"):

@@ -8,7 +8,7 @@ import signal
 import threading
 import time
 
-from portrait import portrait
+from portrait import portrait, wait_until_gone
 
 
 def show(moment):
@@ -40,6 +40,7 @@ show("trained")
 thread = threading.Thread(target=lambda: (torch.ones(3).sum().item(), show("thread")), name="worker")
 thread.start()
 thread.join()
+wait_until_gone([thread])
 
 
 def dumps():
