@@ -1,8 +1,8 @@
 #include "cupti/limited_work.h"
 
 #include <pthread.h>
-#include <signal.h>
 
+#include "support/helper_thread.h"
 #include "support/state.h"
 
 namespace tensorscope::cupti {
@@ -14,7 +14,7 @@ constexpr size_t kStackBytes = size_t{1} << 20;
 bool LimitedWork::run(void (*work)(), uint64_t limit_ns) {
   if (!busy_.lock_within(0)) return false;
   work_ = work;
-  if (!start_thread()) {
+  if (!start_helper_thread(kStackBytes, run_thread, this)) {
     busy_.unlock();
     return false;
   }
@@ -30,21 +30,6 @@ void* LimitedWork::run_thread(void* self) {
   work->work_();
   work->busy_.unlock();
   return nullptr;
-}
-
-bool LimitedWork::start_thread() {
-  sigset_t all, before;
-  sigfillset(&all);
-  pthread_attr_t attributes;
-  if (pthread_attr_init(&attributes) != 0) return false;
-  pthread_attr_setstacksize(&attributes, kStackBytes);
-  pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
-  pthread_t thread;
-  const bool made = pthread_create(&thread, &attributes, run_thread, this) == 0;
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
-  pthread_attr_destroy(&attributes);
-  return made;
 }
 
 }  // namespace tensorscope::cupti

@@ -20,7 +20,6 @@ class LimitedWork {
 
  private:
   static void* run_thread(void* self);
-  bool start_thread();
 
   Mutex busy_;  // the thread gives it back
   void (*work_)() = nullptr;

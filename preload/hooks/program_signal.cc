@@ -9,6 +9,7 @@
 #include "snapshot/collector.h"
 #include "support/coverage.h"
 #include "support/mutex.h"
+#include "support/signals_blocked.h"
 
 namespace tensorscope::hooks {
 
@@ -30,22 +31,9 @@ std::atomic<uint64_t> g_change{0};
 constinit Mutex g_changing;  // with all signals blocked; taken by handlers that call sigaction(), never across a fork
 
 class ChangeGuard {
- public:
-  ChangeGuard() {
-    sigset_t all;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &mask_);
-    g_changing.lock();
-  }
-  ~ChangeGuard() {
-    g_changing.unlock();
-    pthread_sigmask(SIG_SETMASK, &mask_, nullptr);
-  }
-  ChangeGuard(const ChangeGuard&) = delete;
-  ChangeGuard& operator=(const ChangeGuard&) = delete;
-
  private:
-  sigset_t mask_;
+  const SignalsBlocked blocked_;
+  const MutexGuard changing_{g_changing};
 };
 
 int real_sigaction(int number, const struct sigaction* action, struct sigaction* old) {

@@ -1,11 +1,11 @@
 #include "python/gil_thread.h"
 
 #include <pthread.h>
-#include <signal.h>
 
 #include "support/clock.h"
 #include "support/enough_memory.h"
 #include "support/futex.h"
+#include "support/helper_thread.h"
 #include "support/mutex.h"
 
 namespace tensorscope::python {
@@ -169,20 +169,7 @@ class GilQueue {
     }
   }
 
-  bool start_thread() {
-    pthread_attr_t attributes;
-    pthread_attr_init(&attributes);
-    pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
-    pthread_attr_setstacksize(&attributes, kStackBytes);
-    sigset_t all, before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    pthread_t thread;
-    const int error = pthread_create(&thread, &attributes, &GilQueue::thread_main, this);
-    pthread_sigmask(SIG_SETMASK, &before, nullptr);
-    pthread_attr_destroy(&attributes);
-    return error == 0;
-  }
+  bool start_thread() { return start_helper_thread(kStackBytes, &GilQueue::thread_main, this); }
 
   static void* thread_main(void* queue) {
     pthread_setname_np(pthread_self(), "tensorscope-gil");

@@ -2,7 +2,6 @@
 
 #include <limits.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -22,9 +21,11 @@
 #include "support/clock.h"
 #include "support/enough_memory.h"
 #include "support/futex.h"
+#include "support/helper_thread.h"
 #include "support/mutex.h"
 #include "support/option_values.h"
 #include "support/options.h"
+#include "support/signals_blocked.h"
 #include "support/spin_lock.h"
 #include "support/state.h"
 #include "tensorscope/tensorscope.h"
@@ -183,17 +184,9 @@ void* run_collector(void*) {
 // g_control is held.
 bool start_thread() {
   if (g_running) return true;
-  sigset_t all, before;
-  sigfillset(&all);
-  pthread_attr_t attributes;
-  if (pthread_attr_init(&attributes) != 0) return false;
-  pthread_attr_setstacksize(&attributes, kCollectorStackBytes);
   g_stop = false;
   g_starting = true;
-  pthread_sigmask(SIG_SETMASK, &all, &before);
-  g_running = pthread_create(&g_thread, &attributes, run_collector, nullptr) == 0;
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
-  pthread_attr_destroy(&attributes);
+  g_running = start_helper_thread(kCollectorStackBytes, run_collector, nullptr, &g_thread);
   if (!g_running) g_starting = false;
   return g_running;
 }
@@ -237,14 +230,10 @@ void start_again() {
 }
 
 // Where there is no collector, the asking thread stands in for it.
-int write_here(Waiter& waiter, sigset_t& before) {
-  InsideScope inside;
-  sigset_t all;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
+void write_here(Waiter& waiter) {
+  const InsideScope inside;
+  const SignalsBlocked blocked;
   waiter.ok = g_write(waiter.request, waiter.path, sizeof(waiter.path));
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
-  return waiter.ok;
 }
 
 // False: there is no collector.
@@ -286,8 +275,7 @@ int request_and_wait(Reason reason, const char* detail, char* path_out, size_t p
   if (queue(waiter)) {
     while (waiter.done.load(std::memory_order_acquire) == 0) futex_wait(waiter.done, 0);
   } else {
-    sigset_t before;
-    write_here(waiter, before);
+    write_here(waiter);
   }
   if (!waiter.ok) return TENSORSCOPE_FAILED;
   if (path_out != nullptr && path_size > 0) snprintf(path_out, path_size, "%s", waiter.path);
@@ -301,8 +289,7 @@ bool write_failure(const out_of_memory::Failure& failure) {
   waiter.request = {Reason::out_of_memory, failure.error, failure.failed_ns, &failure};
   waiter.path[0] = 0;
   if (!queue(waiter)) {
-    sigset_t before;
-    write_here(waiter, before);
+    write_here(waiter);
   } else if (gil) {
     gil.run_jobs_until(waiter.done);
   } else {

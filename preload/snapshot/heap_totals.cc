@@ -2,12 +2,12 @@
 
 #include <malloc.h>
 #include <pthread.h>
-#include <signal.h>
 
 #include <atomic>
 
 #include "support/clock.h"
 #include "support/futex.h"
+#include "support/helper_thread.h"
 #include "support/loaded_object.h"
 #include "support/state.h"
 
@@ -59,19 +59,6 @@ void* ask_on_this_thread(void*) {
   return nullptr;
 }
 
-bool start_thread(pthread_t& thread) {
-  pthread_attr_t attributes;
-  if (pthread_attr_init(&attributes) != 0) return false;
-  pthread_attr_setstacksize(&attributes, kHeapStackBytes);
-  sigset_t all, before;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
-  const bool started = pthread_create(&thread, &attributes, ask_on_this_thread, nullptr) == 0;
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
-  pthread_attr_destroy(&attributes);
-  return started;
-}
-
 bool wait_for_answer() {
   const uint64_t until = monotonic_ns() + kWaitNs;
   while (g_answered.load(std::memory_order_acquire) == 0) {
@@ -94,7 +81,7 @@ HeapTotals read_heap_totals() {
   }
   pthread_t thread;
   g_answered.store(0, std::memory_order_relaxed);
-  if (g_never_again || !start_thread(thread)) return {};
+  if (g_never_again || !start_helper_thread(kHeapStackBytes, ask_on_this_thread, nullptr, &thread)) return {};
   if (!wait_for_answer()) {
     g_never_again = true;  // also keeps a late answer from being taken for another question's
     pthread_detach(thread);

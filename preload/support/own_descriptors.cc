@@ -2,7 +2,6 @@
 
 #include <linux/futex.h>
 #include <sched.h>
-#include <signal.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -10,6 +9,7 @@
 #include <cstddef>
 
 #include "support/pages.h"
+#include "support/signals_blocked.h"
 
 namespace tensorscope {
 
@@ -41,16 +41,13 @@ bool run_with_own_descriptors(void (*function)(void*), void* argument) {
   if (stack == nullptr) return false;
   Call call{function, argument};
   std::atomic<int> thread{0};  // the kernel clears it and wakes its waiters when the thread has ended
-  sigset_t all, before;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
+  const SignalsBlocked blocked;
   const bool made = clone(run_call, stack + kStackBytes, kFlags, &call, &thread, nullptr, &thread) > 0;
   while (made) {
     const int alive = thread.load(std::memory_order_acquire);
     if (alive == 0) break;
     syscall(SYS_futex, &thread, FUTEX_WAIT, alive, nullptr, nullptr, 0);
   }
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
   unmap_pages(stack, kStackBytes);
   return made;
 }

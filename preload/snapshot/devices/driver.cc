@@ -1,7 +1,6 @@
 #include "snapshot/devices/driver.h"
 
 #include <pthread.h>
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -11,6 +10,7 @@
 #include "snapshot/devices/nvml.h"
 #include "support/clock.h"
 #include "support/futex.h"
+#include "support/helper_thread.h"
 #include "support/pages.h"
 #include "support/spin_lock.h"
 #include "support/state.h"
@@ -143,18 +143,7 @@ void DriverAnswers::ask(const int8_t* devices, size_t count) {
   shared->count = count < kMostDevices ? count : kMostDevices;
   for (size_t i = 0; i < shared->count; ++i) shared->facts[i].device = devices[i];
   shared->until_ns = monotonic_ns() + uint64_t{kPatienceMs} * 1'000'000;
-  pthread_attr_t attributes;
-  sigset_t all, before;
-  sigfillset(&all);
-  bool made = pthread_attr_init(&attributes) == 0;
-  if (made) {
-    pthread_attr_setstacksize(&attributes, kDriverStackBytes);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    made = pthread_create(&shared->thread, &attributes, run, shared) == 0;
-    pthread_sigmask(SIG_SETMASK, &before, nullptr);
-    pthread_attr_destroy(&attributes);
-  }
-  if (made) {
+  if (start_helper_thread(kDriverStackBytes, run, shared, &shared->thread)) {
     shared_ = shared;
   } else {
     unmap_pages(shared, sizeof(Shared));

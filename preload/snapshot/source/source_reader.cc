@@ -1,7 +1,6 @@
 #include "snapshot/source/source_reader.h"
 
 #include <pthread.h>
-#include <signal.h>
 #include <string.h>
 
 #include <algorithm>
@@ -9,6 +8,7 @@
 
 #include "support/clock.h"
 #include "support/futex.h"
+#include "support/helper_thread.h"
 #include "support/pages.h"
 #include "support/spin_lock.h"
 #include "support/state.h"
@@ -22,19 +22,6 @@ constexpr size_t kMostTextBytes = size_t{1} << 20;
 constexpr uint64_t kMostBytesOfAll = uint64_t{32} << 20;
 
 constinit SpinLock g_reading;  // only ever tried; the thread gives it back
-
-bool start_reading_thread(pthread_t& thread, void* (*function)(void*), void* argument) {
-  pthread_attr_t attributes;
-  if (pthread_attr_init(&attributes) != 0) return false;
-  pthread_attr_setstacksize(&attributes, kReaderStackBytes);
-  sigset_t all, before;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
-  const bool made = pthread_create(&thread, &attributes, function, argument) == 0;
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
-  pthread_attr_destroy(&attributes);
-  return made;
-}
 
 }  // namespace
 
@@ -112,7 +99,7 @@ void SourceReader::start(const WantedLines& wanted, const char* directory, uint6
   if (shared != nullptr) {
     shared->limits.newest_unix_ns = newest_unix_ns;
     shared->until_ns = monotonic_ns() + uint64_t{patience_ms} * 1'000'000;
-    if (start_reading_thread(shared->thread, run, shared)) {
+    if (start_helper_thread(kReaderStackBytes, run, shared, &shared->thread)) {
       shared_ = shared;
       return;
     }
