@@ -136,11 +136,8 @@ class GilQueue {
   // Until something changes, or the clock says `until_ns`, or for no reason. The mutex is held, but not meanwhile.
   void sleep_until(uint64_t until_ns) {
     const uint32_t seen = changes_.load(std::memory_order_relaxed);
-    const uint64_t now = monotonic_ns();
-    if (now >= until_ns) return;
-    const timespec left = timespec_of_ns(until_ns - now);
     mutex_.unlock();
-    futex_wait(changes_, seen, &left);
+    futex_wait_until(changes_, seen, until_ns);
     mutex_.lock();
   }
 

@@ -132,8 +132,6 @@ Job next_job(Waiter** waiter) {
   return job;
 }
 
-timespec of_milliseconds(uint64_t ms) { return timespec_of_ns(ms * 1'000'000); }
-
 // Until a job comes. Where torch has been loaded and its Python part is still being imported, that is looked at from
 // time to time, since nothing tells when it is done.
 void wait_for_job(uint32_t seen, unsigned& tries) {
@@ -141,7 +139,7 @@ void wait_for_job(uint32_t seen, unsigned& tries) {
   constexpr unsigned kMostTries = 3000;
   if (!python::waits_for_torch_nn() || tries >= kMostTries) {
     const unsigned ms = out_of_memory::sleep_before_look_ms();
-    const timespec pause = of_milliseconds(ms);
+    const timespec pause = timespec_of_ns(uint64_t{ms} * 1'000'000);
     return futex_wait(g_wake, seen, ms == 0 ? nullptr : &pause);
   }
   ++tries;
@@ -335,9 +333,7 @@ void write_near_limit(const out_of_memory::Failure& near, unsigned milliseconds)
   if (gil) {
     gil.run_jobs_until(waiter.done, until);
   } else {
-    for (uint64_t now; waiter.done.load(std::memory_order_acquire) == 0 && (now = monotonic_ns()) < until.ns;) {
-      const timespec rest = of_milliseconds((until.ns - now) / 1'000'000 + 1);
-      futex_wait(waiter.done, 0, &rest);
+    while (waiter.done.load(std::memory_order_acquire) == 0 && futex_wait_until(waiter.done, 0, until.ns)) {
     }
   }
   near_limit::leave();

@@ -62,10 +62,7 @@ void* ask_on_this_thread(void*) {
 bool wait_for_answer() {
   const uint64_t until = monotonic_ns() + kWaitNs;
   while (g_answered.load(std::memory_order_acquire) == 0) {
-    const uint64_t now = monotonic_ns();
-    if (now >= until) return false;
-    const timespec left = timespec_of_ns(until - now);
-    futex_wait(g_answered, 0, &left);
+    if (!futex_wait_until(g_answered, 0, until)) return false;
   }
   return true;
 }

@@ -13,6 +13,8 @@
 #include <atomic>
 #include <cstdint>
 
+#include "support/clock.h"
+
 namespace tensorscope {
 
 constexpr timespec timespec_of_ns(uint64_t ns) { return {time_t(ns / 1'000'000'000), long(ns % 1'000'000'000)}; }
@@ -22,6 +24,15 @@ inline void futex_wait(std::atomic<uint32_t>& word, uint32_t value, const timesp
   const int saved_errno = errno;
   syscall(SYS_futex, &word, FUTEX_WAIT_PRIVATE, value, at_most, nullptr, 0);
   errno = saved_errno;
+}
+
+// The same, until monotonic_ns() is `until_ns`. False: it is, and nobody was waited for.
+inline bool futex_wait_until(std::atomic<uint32_t>& word, uint32_t value, uint64_t until_ns) {
+  const uint64_t now = monotonic_ns();
+  if (now >= until_ns) return false;
+  const timespec left = timespec_of_ns(until_ns - now);
+  futex_wait(word, value, &left);
+  return true;
 }
 
 inline void futex_wake(std::atomic<uint32_t>& word, int most = INT_MAX) {

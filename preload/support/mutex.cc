@@ -28,11 +28,8 @@ bool Mutex::lock_within(uint64_t patience_ns) {
       futex_wait(word_, waited_for);
       continue;
     }
-    const uint64_t now = monotonic_ns();
-    if (until == 0) until = now + patience_ns;
-    if (now >= until) return false;
-    const timespec left = timespec_of_ns(until - now);
-    futex_wait(word_, waited_for, &left);
+    if (until == 0) until = monotonic_ns() + patience_ns;
+    if (!futex_wait_until(word_, waited_for, until)) return false;
   }
 }
 

@@ -156,10 +156,7 @@ void DriverAnswers::wait() {
   if (!shared_ || answered_) return;
   Shared& shared = *shared_;
   while (shared.stage.load(std::memory_order_acquire) == Shared::kAsking) {
-    const uint64_t now = monotonic_ns();
-    if (now >= shared.until_ns) break;
-    const timespec at_most = timespec_of_ns(shared.until_ns - now);
-    futex_wait(shared.stage, Shared::kAsking, &at_most);
+    if (!futex_wait_until(shared.stage, Shared::kAsking, shared.until_ns)) break;
   }
   const pthread_t thread = shared.thread;  // the thread may give the memory back as soon as it is abandoned
   uint32_t stage = Shared::kAsking;

@@ -112,10 +112,7 @@ void SourceReader::start(const WantedLines& wanted, const char* directory, uint6
 void SourceReader::wait() {
   if (shared_ == nullptr) return;
   while (shared_->stage.load(std::memory_order_acquire) == Shared::kReading) {
-    const uint64_t now = monotonic_ns();
-    if (now >= shared_->until_ns) break;
-    const timespec at_most = timespec_of_ns(shared_->until_ns - now);
-    futex_wait(shared_->stage, Shared::kReading, &at_most);
+    if (!futex_wait_until(shared_->stage, Shared::kReading, shared_->until_ns)) break;
   }
   done_ = shared_->done.load(std::memory_order_acquire);
   if (done_ < shared_->count) {
