@@ -15,6 +15,7 @@
 #include "support/copy_text.h"
 #include "support/enough_memory.h"
 #include "support/message.h"
+#include "support/text_beginning.h"
 #include "tensorscope/rules/number_text.h"
 
 namespace tensorscope::out_of_memory {
@@ -178,8 +179,7 @@ void ReportText::add(size_t columns, const char* format, va_list arguments) {
   size_t length = std::min(size_t(wanted), room - 1);
   constexpr std::string_view kCut = "...";
   if (size_t(wanted) > length && length > kCut.size()) {
-    length -= kCut.size();
-    while (length > 0 && (begin[length] & 0xc0) == 0x80) --length;  // not in the middle of a character
+    length = text_beginning({begin, length}, length - kCut.size()).size();
     memcpy(begin + length, kCut.data(), kCut.size());
     length += kCut.size();
   }

@@ -17,6 +17,7 @@
 #include "support/coverage.h"
 #include "support/enough_memory.h"
 #include "support/state.h"
+#include "support/text_beginning.h"
 
 namespace tensorscope::python {
 
@@ -79,13 +80,6 @@ bool has_room(const Gil& gil) {
   return true;
 }
 
-std::string_view beginning(std::string_view text) {
-  if (text.size() <= kLongestKey) return text;
-  size_t end = kLongestKey;
-  while (end > 0 && (uint8_t(text[end]) & 0xc0) == 0x80) --end;
-  return text.substr(0, end);
-}
-
 // One call's result.
 class Result {
  public:
@@ -98,7 +92,7 @@ class Result {
     if (has_flag(object, type_flags::kDict)) {
       each_entry(gil_, object, [&](Object* key, Object* value) {
         if (has_flag(key, type_flags::kText)) {
-          step(value, depth, "['", beginning(text_of(gil_, key)), "']");
+          step(value, depth, "['", text_beginning(text_of(gil_, key), kLongestKey), "']");
         } else {
           step(value, depth, "[", key_text(key), "]");
         }

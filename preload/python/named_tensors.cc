@@ -10,6 +10,7 @@
 #include "python/agent/type_fields.h"
 #include "python/objects.h"
 #include "support/enough_memory.h"
+#include "support/text_beginning.h"
 
 namespace tensorscope::python {
 
@@ -48,11 +49,7 @@ LiveTensor live_tensor(const Gil& gil, Object* object) {
 void name_tensor(const Gil& gil, Object* object, std::string_view text) {
   const LiveTensor tensor = live_tensor(gil, object);
   if (tensor.serial == 0 || text.empty()) return;
-  if (text.size() > kLongestName) {
-    size_t end = kLongestName;
-    while (end > 0 && (uint8_t(text[end]) & 0xc0) == 0x80) --end;
-    text = text.substr(0, end);
-  }
+  text = text_beginning(text, kLongestName);
   std::vector<NamedTensor>& all = names();
   if (all.size() == all.capacity()) forget_dead();  // so that a search is paid for by the growth
   if (all.size() >= kMostNames) return;

@@ -9,6 +9,7 @@
 
 #include "python/agent/type_fields.h"
 #include "python/objects.h"
+#include "support/text_beginning.h"
 
 namespace tensorscope::python::agent {
 
@@ -21,14 +22,11 @@ using dump::ReferenceRoot;
 constexpr size_t kLongestText = 400;
 constexpr size_t kKeptBytes = 160;  // of each end of a text that is longer
 
-bool continues_character(char c) { return (uint8_t(c) & 0xc0) == 0x80; }
-
 void shorten(std::string& text) {
   if (text.size() <= kLongestText) return;
-  size_t head = kKeptBytes, tail = text.size() - kKeptBytes;
-  while (head > 0 && continues_character(text[head])) --head;
+  size_t tail = text.size() - kKeptBytes;
   while (tail < text.size() && continues_character(text[tail])) ++tail;
-  text = text.substr(0, head) + " ... " + text.substr(tail);
+  text = std::string(text_beginning(text, kKeptBytes)) + " ... " + text.substr(tail);
 }
 
 void add_attribute(std::string& text, std::string_view name) {

@@ -7,6 +7,7 @@
 
 #include "python/agent/type_fields.h"
 #include "python/objects.h"
+#include "support/text_beginning.h"
 
 namespace tensorscope::python::agent {
 
@@ -14,13 +15,6 @@ namespace {
 constexpr size_t kLongestKey = 60;
 constexpr size_t kFewWanted = 8;
 constexpr ptrdiff_t kLongestTupleKey = 4;
-
-// The longest beginning of a UTF-8 text that is not longer than this.
-std::string_view beginning(std::string_view text, size_t longest) {
-  if (text.size() <= longest) return text;
-  while (longest > 0 && (uint8_t(text[longest]) & 0xc0) == 0x80) --longest;
-  return text.substr(0, longest);
-}
 }  // namespace
 
 // The questions about one object, found by what they ask for. Of two that ask the same the first is answered, and the
@@ -99,7 +93,7 @@ bool Steps::answer(std::span<const Question> questions, PageArray<Step>& answers
 
 // How a key that is no str is written in brackets.
 std::string Steps::key_text(Object* key, int depth) {
-  if (has_flag(key, type_flags::kText)) return fmt::format("'{}'", beginning(text_of(gil_, key), kLongestKey));
+  if (has_flag(key, type_flags::kText)) return fmt::format("'{}'", text_beginning(text_of(gil_, key), kLongestKey));
   if (key == gil_->_Py_NoneStruct) return "None";
   if (is_exactly(key, gil_->PyBool_Type)) return gil_->PyObject_IsTrue(key) == 1 ? "True" : "False";
   if (is_exactly(key, gil_->PyLong_Type)) {
@@ -123,7 +117,7 @@ void Steps::describe_dict(Object* dict, Wanted& wanted) {
   each_entry(gil_, dict, [&](Object* key, Object* value) {
     if (Step* step = wanted.find(value)) {
       if (has_flag(key, type_flags::kText)) {
-        wanted.fill(step, StepKind::text_key, beginning(text_of(gil_, key), kLongestKey));
+        wanted.fill(step, StepKind::text_key, text_beginning(text_of(gil_, key), kLongestKey));
       } else {
         const uint32_t number = is_collected(key) ? graph_.find(key) : kNoObject;
         const bool tensor = number != kNoObject && graph_.kind(number) == Kind::tensor;

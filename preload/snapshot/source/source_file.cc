@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <atomic>
 
+#include "support/text_beginning.h"
 #include "tensorscope/dump_format.h"
 
 namespace tensorscope::snapshot {
@@ -28,17 +29,7 @@ constinit OpenSource g_open_source{};
 
 bool is_blank_character(char c) { return c == ' ' || c == '\t' || c == '\r' || c == '\f'; }
 
-// Without a UTF-8 sequence that was cut off at the end.
-size_t whole_characters(const char* text, size_t length) {
-  size_t lead = length;
-  for (int i = 0; i < 3 && lead > 0 && (text[lead - 1] & 0xC0) == 0x80; ++i) --lead;
-  if (lead == 0) return length;
-  const auto first = static_cast<unsigned char>(text[lead - 1]);
-  const size_t needed = first >= 0xF0 ? 4 : first >= 0xE0 ? 3 : first >= 0xC0 ? 2 : 1;
-  return lead - 1 + needed > length ? lead - 1 : length;
-}
-
-// The line that is being read: its text without leading blanks, up to kMostLineBytes.
+// The line that is being read: its text without leading blanks, up to kMostLineBytes, and the byte after that.
 class LineText {
  public:
   void add(const char* text, size_t size) {
@@ -49,7 +40,7 @@ class LineText {
     length_ += taken;
   }
   void finish(SourceLine& line, SourceLimits& limits) {
-    size_t length = length_ == sizeof(text_) ? whole_characters(text_, length_) : length_;
+    size_t length = text_beginning({text_, length_}, kMostLineBytes).size();
     while (length > 0 && is_blank_character(text_[length - 1])) --length;
     length_ = 0;
     if (length > limits.texts_left) {
@@ -64,7 +55,7 @@ class LineText {
   }
 
  private:
-  char text_[kMostLineBytes];
+  char text_[kMostLineBytes + 1];
   size_t length_ = 0;
 };
 
