@@ -64,6 +64,7 @@ std::string coverage_text(const model::Dump& dump) {
   std::string seen, partly, not_seen, nothing;
   auto add = [](std::string& list, const std::string& text) { list += (list.empty() ? "" : ", ") + text; };
   for (const model::Coverage& entry : dump.coverage) {
+    if (entry.subject == "source lines") continue;  // no number depends on them; `info` has the files
     std::string reason = entry.detail;
     while (!reason.empty() && reason.back() == '.') reason.pop_back();
     if (entry.missed > 0) {

@@ -20,18 +20,16 @@ class FrameFacts {
   uint32_t call(uint32_t site) const { return call_of_[dump_.sites[site].python]; }
   // The call around a call, 0 where it is the outermost.
   uint32_t outer_call(uint32_t call) const { return call_of_[dump_.python_frames[call].parent]; }
-  const std::string& path(uint32_t call) const;                                      // of the module, "" for call 0
-  const std::string& module(uint32_t site) const { return path(call(site)); }        // the innermost
-  bool runs_in(uint32_t site, uint32_t call) const;                                  // whether the call is on the stack
-  uint32_t calls_left(uint32_t site, const std::string& function) const;             // see the .cc
-  bool in_optimizer(uint32_t site) const { return has(site, code::kOptimizer); }     // torch.optim made it itself
-  bool in_module_code(uint32_t site) const { return has(site, code::kModuleCode); }  // torch.nn made it itself
-  bool in_data_loading(uint32_t site) const {
-    return has(site, code::kDataLoading);
-  }  // anywhere below torch.utils.data
-  bool from_other_process(uint32_t site) const {
-    return has(site, code::kOtherProcess);
-  }                                                                       // rebuilt by torch.multiprocessing
+  const std::string& path(uint32_t call) const;                                // of the module, "" for call 0
+  const std::string& module(uint32_t site) const { return path(call(site)); }  // the innermost
+  bool runs_in(uint32_t site, uint32_t call) const;                            // whether the call is on the stack
+  uint32_t calls_left(uint32_t site, const std::string& function) const;       // see the .cc
+  // torch.optim or torch.nn made it itself
+  bool in_optimizer(uint32_t site) const { return has(site, code::kOptimizer); }
+  bool in_module_code(uint32_t site) const { return has(site, code::kModuleCode); }
+  // anywhere below torch.utils.data; rebuilt by torch.multiprocessing
+  bool in_data_loading(uint32_t site) const { return has(site, code::kDataLoading); }
+  bool from_other_process(uint32_t site) const { return has(site, code::kOtherProcess); }
   bool torch_function(uint32_t site, const std::string& function) const;  // the innermost frame is torch's, named so
   // "train.py:57 train_step": the innermost frame of the program's own code, "" where there is none.
   std::string place(uint32_t site) const;

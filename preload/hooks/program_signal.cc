@@ -59,11 +59,11 @@ struct sigaction program_action() {
 void keep_program_action(const struct sigaction& action) {
   const uint64_t next = (g_change.load(std::memory_order_relaxed) | 1) + 1;
   struct sigaction& record = g_records[next >> 1 & 1];
-  std::atomic_thread_fence(std::memory_order_release);  // who reads what follows also sees that this record was left
   record.sa_mask = action.sa_mask;
   record.sa_restorer = action.sa_restorer;
-  __atomic_store_n(&record.sa_flags, action.sa_flags, __ATOMIC_RELAXED);
-  __atomic_store_n(&record.sa_handler, action.sa_handler, __ATOMIC_RELAXED);
+  // Who reads these also sees that this record was left.
+  __atomic_store_n(&record.sa_flags, action.sa_flags, __ATOMIC_RELEASE);
+  __atomic_store_n(&record.sa_handler, action.sa_handler, __ATOMIC_RELEASE);
   g_change.store(next, std::memory_order_release);
 }
 
@@ -73,13 +73,11 @@ struct sigaction take_action_to_call() {
   for (;;) {
     const struct sigaction& record = record_of(change);
     struct sigaction action = {};
-    action.sa_handler = __atomic_load_n(&record.sa_handler, __ATOMIC_RELAXED);
-    action.sa_flags = __atomic_load_n(&record.sa_flags, __ATOMIC_RELAXED);
-    std::atomic_thread_fence(std::memory_order_acquire);
-    const uint64_t now = g_change.load(std::memory_order_relaxed);
+    action.sa_handler = __atomic_load_n(&record.sa_handler, __ATOMIC_ACQUIRE);
+    action.sa_flags = __atomic_load_n(&record.sa_flags, __ATOMIC_ACQUIRE);
+    const uint64_t now = g_change.load(std::memory_order_acquire);
     if (now != change) {
       change = now;
-      std::atomic_thread_fence(std::memory_order_acquire);
       continue;
     }
     if ((action.sa_flags & SA_RESETHAND) == 0) return action;

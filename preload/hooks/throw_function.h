@@ -2,9 +2,9 @@
 // one C++ runtime (an extension with libc++, or with a libstdc++ of its own), and an exception must go to its own.
 //
 // Context: any thread that throws, perhaps with the loader's lock held. No malloc. The first throw of each object
-// searches the loaded objects (some 20 us), later ones compare a few addresses,
-// until an object is unloaded. Where only one object defines the
-// function, as nearly always, no call of the loader is made; else dlsym() decides, which takes the loader's lock.
+// searches the loaded objects (some 20 us), later ones compare a few addresses until an object is unloaded, for which
+// the loader is asked each time (until_unload.h). Where only one object defines the function, as nearly always, that
+// is all; else dlsym() decides, which takes the loader's lock.
 #pragma once
 
 namespace tensorscope::hooks {

@@ -345,12 +345,10 @@ bool write_whole_dump(const DumpRequest& request, DumpFile& file, char (&directo
     snapshot.sizes = std::make_shared<python::TensorSizes>(std::move(tables.sizes));
     return phase2(snapshot, tables, sources, file, found);
   };
-  const auto start_sources = [&] {
-    sources.start(tables.view, request.failure != nullptr ? request.failure->site : 0, tables.cupti);
-    return true;
-  };
-  if (!file.open(directory, name) || !phase1(request, facts, tables, file, summary) || !start_sources() ||
-      !graph_phase(tables, file, graph) || !look() || !name_file(file, base, name)) {
+  bool written = file.open(directory, name) && phase1(request, facts, tables, file, summary);
+  if (written) sources.start(tables.view, request.failure != nullptr ? request.failure->site : 0, tables.cupti);
+  written = written && graph_phase(tables, file, graph) && look() && name_file(file, base, name);
+  if (!written) {
     if (file.error() != 0) say("no dump in %s: cannot %s: %s", directory, file.failed(), strerror(file.error()));
     if (short_report_wanted(request)) print_short_report(request, tables, graph, found, "", "");
     return false;

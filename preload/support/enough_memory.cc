@@ -40,6 +40,7 @@ class Reserve {
   void map() {
     if (pages_.load(std::memory_order_acquire) != nullptr) return;
     void* fresh = map_pages(kMemoryReserveBytes);
+    if (fresh == nullptr) return;
     char* none = nullptr;
     if (!pages_.compare_exchange_strong(none, static_cast<char*>(fresh), std::memory_order_acq_rel)) {
       unmap_pages(fresh, kMemoryReserveBytes);
@@ -113,6 +114,7 @@ class MappedStack {
     mprotect(pages_, kGuardBytes, PROT_NONE);
   }
   ~MappedStack() {
+    if (pages_ == nullptr) return;
     char* none = nullptr;
     if (!g_kept.compare_exchange_strong(none, pages_, std::memory_order_acq_rel)) unmap_pages(pages_, kBytes);
   }
@@ -150,10 +152,10 @@ __attribute__((noinline)) bool run_on_part_of_stack(Work& work) {
 UndoneScope::UndoneScope() : outer_(t_innermost) { t_innermost = this; }
 UndoneScope::~UndoneScope() { t_innermost = outer_; }
 
-// Leaves the calling thread's work for good. False: there is none.
-bool memory_ran_out_in_work() {
+// Leaves the calling thread's work for good. Returns where there is none.
+void memory_ran_out_in_work() {
   Work* const work = t_work;
-  if (work == nullptr) return false;
+  if (work == nullptr) return;
   while (t_innermost != work->scopes) {
     UndoneScope* const scope = t_innermost;
     t_innermost = scope->outer_;
@@ -161,7 +163,6 @@ bool memory_ran_out_in_work() {
   }
   work->left = true;
   setcontext(&work->caller);
-  return false;
 }
 
 bool run_if_memory_lasts(void (*function)(void*), void* context, WorkStack stack) {

@@ -31,7 +31,7 @@ class UndoneScope {
   ~UndoneScope();
 
  private:
-  friend bool memory_ran_out_in_work();
+  friend void memory_ran_out_in_work();
   UndoneScope* outer_;
 };
 

@@ -28,16 +28,14 @@ class UntilUnload {
   // False: nothing of this generation, or a writer was here meanwhile.
   bool read(uint64_t generation, Words& words) const {
     if (!is_of(generation)) return false;
-    for (size_t i = 0; i < kWords; ++i) words.at[i] = words_[i].load(std::memory_order_relaxed);
-    std::atomic_thread_fence(std::memory_order_acquire);
+    for (size_t i = 0; i < kWords; ++i) words.at[i] = words_[i].load(std::memory_order_acquire);
     return generation_.load(std::memory_order_relaxed) == generation;
   }
 
   // Not twice in one generation.
   void write(uint64_t generation, const Words& words) {
     generation_.store(0, std::memory_order_relaxed);
-    std::atomic_thread_fence(std::memory_order_release);
-    for (size_t i = 0; i < kWords; ++i) words_[i].store(words.at[i], std::memory_order_relaxed);
+    for (size_t i = 0; i < kWords; ++i) words_[i].store(words.at[i], std::memory_order_release);  // shows the 0 too
     generation_.store(generation, std::memory_order_release);
   }
 

@@ -63,6 +63,7 @@ def test_a_file_that_was_gone_has_no_lines(dump, tmp_path):
     path = dump()
     assert "# the maker" not in stacks(path)
     assert "2 files; unreadable: layers.py" in info(path)
+    assert "source lines" not in harness.cli("report", path).stdout  # they change no number of a report
     # The user knows where it is.
     (tmp_path / "elsewhere").mkdir()
     os.rename(tmp_path / "moved.py", tmp_path / "elsewhere" / "layers.py")

@@ -115,6 +115,7 @@ def test_a_python_program_is_the_same_to_itself_and_to_others(program, tmp_path)
     for preload in (False, True):
         path = tmp_path / f"portrait-{preload}.json"
         done[preload] = run(*program.split(), folder=tmp_path, preload=preload, PORTRAIT_AT_EXIT=str(path), PORTRAIT_PARENT=str(os.getpid()),
+                            TORCHINDUCTOR_CACHE_DIR=str(tmp_path / f"compiled-{preload}"),  # what is compiled already is not imported for
                             PYTHONPATH=str(harness.PROGRAMS / "portrait_at_exit"))
         portrait[preload] = json.loads(path.read_text()) if path.exists() else None
     same_to_others(done)

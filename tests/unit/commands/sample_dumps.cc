@@ -64,7 +64,7 @@ void add_coverage(DumpBuilder& builder) {
   builder.coverage("tensors", Seen::yes, "4 constructors, 3 destructors");
   builder.coverage("CPU memory", Seen::yes, "");
   builder.coverage("CUDA memory", Seen::not_applicable, "libc10_cuda is not loaded");
-  builder.coverage("native stacks", Seen::no, "libunwind.so.8 was not found");
+  builder.coverage("native stacks", Seen::no, "libunwind-x86_64.so.8 was not found");
   builder.coverage("Python stacks", Seen::yes, "CPython 3.11");
   builder.coverage("module paths", Seen::partly, "two modules were gone", 2);
 }

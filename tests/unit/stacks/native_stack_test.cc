@@ -321,7 +321,13 @@ TEST_F(NativeStack, LibraryAtTheAddressesOfAClosedOne) {
   const auto frames_beyond = [](void* library) {
     const auto call_back = reinterpret_cast<CallBack>(dlsym(library, "call_back"));
     call_back([] { captured = addresses_of(capture_native(nullptr)); });
-    return captured.size() < 3 ? std::vector<uint64_t>() : std::vector<uint64_t>(captured.begin() + 3, captured.end());
+    const auto its_own = [&](uint64_t address) {
+      Dl_info mine, frames;
+      return dladdr(reinterpret_cast<void*>(call_back), &mine) != 0 &&
+             dladdr(reinterpret_cast<void*>(address), &frames) != 0 && frames.dli_fbase == mine.dli_fbase;
+    };
+    auto beyond = std::find_if(captured.begin(), captured.end(), its_own);
+    return std::vector<uint64_t>(std::find_if_not(beyond, captured.end(), its_own), captured.end());
   };
   void* const first = dlopen(getenv("CLOSABLE_FRAMES_24"), RTLD_NOW | RTLD_LOCAL);
   ASSERT_NE(first, nullptr) << dlerror();
