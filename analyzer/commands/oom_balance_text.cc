@@ -59,8 +59,9 @@ std::pair<std::string, std::string> name_and_rest(const std::string& caller) {
 
 class BalanceTable {
  public:
-  BalanceTable()
-      : table_({{.title = "", .least = 24},
+  explicit BalanceTable(const Part& balance)
+      : in_use_(model::oom::in_use(balance)),
+        table_({{.title = "", .least = 24},
                 {.title = "", .align = render::Align::right},
                 {.title = "bytes", .align = render::Align::right, .style = render::Style::dim},
                 {.title = "", .least = 40}}) {}
@@ -69,8 +70,8 @@ class BalanceTable {
     if (part.optional && part.bytes.value_or(1) == 0) return;
     std::string note = part.note, modules;
     const bool category = parent != nullptr && parent->name == "tensors";
-    if (category && part.bytes && parent->bytes && *parent->bytes > 0 && *part.bytes >= 0) {
-      note = render::percent(uint64_t(*part.bytes), uint64_t(*parent->bytes));
+    if (category && part.bytes && in_use_ > 0 && *part.bytes >= 0) {
+      note = render::percent(uint64_t(*part.bytes), in_use_);
       modules = modules_text(part);
       if (!modules.empty() && modules.size() <= kShort) note += "  " + std::exchange(modules, "");
     }
@@ -107,13 +108,14 @@ class BalanceTable {
     return part.name == "process" ? kProcesses : 0;
   }
 
+  const uint64_t in_use_;  // what 100 % of the categories is
   render::Table table_;
 };
 
 }  // namespace
 
 std::string balance_text(const Part& balance, const render::Terminal& terminal) {
-  BalanceTable table;
+  BalanceTable table(balance);
   table.add(balance, 0, nullptr);
   return table.text(terminal);
 }

@@ -53,9 +53,19 @@ std::string title_of(const Remedy& remedy) {
       return "empty the cache: " + remedy.subject;
     case RemedyKind::other_stream:
     case RemedyKind::private_pool:
-    case RemedyKind::process_limit:
     case RemedyKind::smaller_batch:
+    case RemedyKind::lower_precision:
+    case RemedyKind::optimizer_step:
       return remedy.subject;
+    case RemedyKind::process_limit:
+      return "raise the limit: " + remedy.subject;
+    case RemedyKind::running_sum:
+    case RemedyKind::carried_state:
+      return "detach " + remedy.subject;
+    case RemedyKind::no_grad:
+      return "no_grad in " + remedy.subject;
+    case RemedyKind::malloc_trim:
+      return "malloc_trim: " + remedy.subject;
     case RemedyKind::other_process:
       return "end or move " + remedy.subject;
     case RemedyKind::expandable_segments:
@@ -72,7 +82,9 @@ std::string title_of(const Remedy& remedy) {
   return remedy.subject;
 }
 
-std::string gives(const Remedy& remedy) { return (remedy.at_most ? "up to " : "") + bytes(remedy.bytes); }
+std::string gives(const Remedy& remedy) {
+  return (remedy.at_most ? "up to " : remedy.estimate ? "about " : "") + bytes(remedy.bytes);
+}
 
 std::string fits_words(const Remedy& remedy) {
   switch (remedy.fits) {
@@ -81,18 +93,19 @@ std::string fits_words(const Remedy& remedy) {
     case Fits::may:
       return "may fit then";
     case Fits::no:
-      return remedy.missing == 0 ? "not enough" : bytes(remedy.missing) + " short";
+      return remedy.missing == 0 ? "not enough in one piece" : bytes(remedy.missing) + " short";
     case Fits::unknown:
       break;
   }
   return "";
 }
 
-// The first to try: what surely helps, else what may, else what gives the most.
+// The first to try: what limits this process, else what surely helps, else what may, else what gives the most.
 const Remedy* best(const std::vector<Remedy>& remedies) {
+  if (!remedies.empty() && remedies.front().kind == RemedyKind::process_limit) return &remedies.front();
   for (Fits wanted : {Fits::yes, Fits::may}) {
     for (const Remedy& remedy : remedies) {
-      if (remedy.fits == wanted && remedy.kind != RemedyKind::process_limit) return &remedy;
+      if (remedy.fits == wanted) return &remedy;
     }
   }
   return remedies.empty() ? nullptr : &remedies.front();
@@ -156,6 +169,7 @@ class OomText {
     const size_t scope = node.class_name.rfind("::");
     std::string text = scope == std::string::npos ? node.class_name : node.class_name.substr(scope + 2);
     if (node.site != 0) text += ", of the forward line " + where(node.site);
+    if (story_.backward_site != 0) text += "; backward was called at " + where(story_.backward_site);
     return text;
   }
 
@@ -190,19 +204,29 @@ class OomText {
     }
   }
 
+  // An autograd worker's stack has no line of the program: the forward line of the operation, and who called backward.
+  std::string where_it_failed() {
+    const std::string place = where(failure_->site);
+    if (failure_->node_serial == 0) return place.empty() ? "where is not known: no stack was recorded" : "at " + place;
+    const bool in_python = failure_->site != 0 && opened_.dump.sites[failure_->site].python != 0;
+    const uint32_t called = story_.backward_site;
+    if (in_python || (failure_->node == model::kNone && called == 0)) return "at " + place + ", in backward";
+    std::string text = called == 0 ? "in backward" : fmt::format("in backward, called at {}", where(called));
+    if (failure_->node == model::kNone) return text;
+    return fmt::format("at the backward of {}{}", opened_.places.at(opened_.dump.nodes[failure_->node].site).where,
+                       called == 0 ? "" : ", called at " + where(called));
+  }
+
   // Five lines that say it all.
   void summary() {
     sentence(first_line(), Style::bad);
-    if (failure_ != nullptr) {
-      const std::string place = where(failure_->site);
-      std::string text = "  " + (place.empty() ? "where is not known: no stack was recorded" : "at " + place);
-      if (failure_->node_serial != 0) text += ", in backward";
-      sentence(render::cut(render::clean(text), width_), Style::plain, 4);
-    }
+    if (failure_ != nullptr) sentence(render::cut(render::clean("  " + where_it_failed()), width_), Style::plain, 4);
     sentence("  " + shares(), Style::plain, 4);
     const std::string most = most_of_it();
     if (!most.empty()) sentence("  " + most, Style::plain, 4);
-    if (const Remedy* first = best(story_.remedies)) {
+    if (story_.too_large) {
+      sentence("  nothing that is freed can help: it is more than there is at all", Style::plain, 4);
+    } else if (const Remedy* first = best(story_.remedies)) {
       std::string text = fmt::format("  first to try: {}, {}", title_of(*first), gives(*first));
       const std::string fits = fits_words(*first);
       if (!fits.empty()) text += fmt::format(" ({})", fits);
@@ -259,7 +283,7 @@ class OomText {
       if (!category.bytes || *category.bytes <= 0) break;
       text += fmt::format("{}{} {}", text.empty() ? "" : ", ", category.name, bytes(uint64_t(*category.bytes)));
       if (i != 0) continue;
-      text += " (" + render::percent(uint64_t(*category.bytes), uint64_t(*tensors->bytes));
+      text += " (" + render::percent(uint64_t(*category.bytes), model::oom::in_use(story_.balance));
       const bool module = !category.parts.empty() && !category.parts[0].label.empty();
       text += module ? fmt::format(", most in {})", category.parts[0].label) : ")";
     }
@@ -380,6 +404,7 @@ class OomText {
     const std::vector<model::Group> groups(story_.places.begin(), story_.places.begin() + ptrdiff_t(shown));
     uint64_t total = 0;
     for (const model::Group& group : story_.places) total += group.bytes;
+    total = std::max(total, model::oom::in_use(story_.balance));
     out_ += group_table(opened_, groups, model::By::line, total, options_.full_stacks, terminal_);
   }
 
@@ -403,6 +428,7 @@ class OomText {
 
   void remedies() {
     title(story_.request > 0 ? fmt::format("what would make {} fit", bytes(story_.request)) : "what could go");
+    if (story_.too_large) return larger_than_all();
     if (story_.remedies.empty()) sentence("  nothing was found that would give enough to matter", Style::plain, 2);
     for (const Remedy& remedy : story_.remedies) {
       const std::string fits = fits_words(remedy);
@@ -416,6 +442,15 @@ class OomText {
       }
     }
     if (!story_.remedies_missing.empty()) sentence("  " + story_.remedies_missing, Style::warning, 2);
+  }
+
+  void larger_than_all() {
+    sentence(fmt::format("  Nothing that is freed can: {} of {} is more than there is at all. The shapes decide.",
+                         bytes(story_.request), subject()),
+             Style::plain, 2);
+    if (story_.operands.empty()) return;
+    sentence("  what the function that asked works on:", Style::plain, 2);
+    for (const std::string& operand : story_.operands) sentence("    " + operand, Style::plain, 6);
   }
 
   ComparedDumps& dumps_;

@@ -17,7 +17,7 @@ struct OomTextOptions {
 std::string oom_text(ComparedDumps& dumps, const model::oom::Story& story, const OomTextOptions& options,
                      const render::Terminal& terminal);
 
-// The tree of a balance, a line a part, with exact bytes. `whole`: what 100 % of the categories is.
+// The tree of a balance, a line a part, with exact bytes; shares are of what torch has in use.
 std::string balance_text(const model::oom::Part& balance, const render::Terminal& terminal);
 
 // What the terms that `text` uses mean; "" where it uses none.

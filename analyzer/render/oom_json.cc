@@ -10,12 +10,15 @@ namespace {
 
 constexpr int kOomSchema = 1;
 
-Json backward(const model::View& view, const model::Failure& failure) {
+Json backward(const model::View& view, const model::Failure& failure, uint32_t called) {
   if (failure.node_serial == 0) return nullptr;
-  if (failure.node == model::kNone) return {{"node", failure.node_serial}, {"class", nullptr}, {"forward", nullptr}};
+  Json answer = {{"node", failure.node_serial}, {"class", nullptr}, {"forward", nullptr}, {"called", nullptr}};
+  if (called != 0) answer["called"] = place_json(view.places, called);
+  if (failure.node == model::kNone) return answer;
   const model::Node& node = view.dump.nodes[failure.node];
-  return {
-      {"node", node.serial}, {"class", text_or_null(node.class_name)}, {"forward", place_json(view.places, node.site)}};
+  answer["class"] = text_or_null(node.class_name);
+  answer["forward"] = place_json(view.places, node.site);
+  return answer;
 }
 
 Json failed(const model::View& view, const model::oom::Story& story) {
@@ -31,7 +34,7 @@ Json failed(const model::View& view, const model::oom::Story& story) {
           {"error", text_or_null(f.error)},
           {"at", place_json(view.places, f.site)},
           {"native", text_or_null(model::oom::native_caller(view, f.site))},
-          {"backward", backward(view, f)},
+          {"backward", backward(view, f, story.backward_site)},
           {"thread", f.thread == 0 ? Json(nullptr) : Json(dump.threads[f.thread].tid)},
           {"thread_name", f.thread == 0 ? Json(nullptr) : Json(dump.threads[f.thread].name)},
           {"failures", f.failures},
@@ -70,6 +73,7 @@ Json remedy_json(const model::oom::Remedy& remedy) {
           {"takes", remedy.takes},
           {"bytes", remedy.bytes},
           {"at_most", remedy.at_most},
+          {"estimate", remedy.estimate},
           {"reckoned", text_or_null(remedy.reckoned)},
           {"fits", model::oom::name(remedy.fits)},
           {"missing", number_or_null(remedy.missing)}};
@@ -109,6 +113,8 @@ std::string oom_json(const std::vector<model::View>& views, const model::oom::St
       {"device", story.device.text()},
       {"request", number_or_null(story.request)},
       {"segment", needs_segment ? Json(model::oom::segment_for(story.request, story.cached)) : Json(nullptr)},
+      {"too_large", story.too_large},
+      {"operands", story.operands},
       {"remedies_missing", text_or_null(story.remedies_missing)}};
   std::vector<Json> places, remedies;
   for (size_t i = 0; i < held.size(); ++i) {

@@ -208,6 +208,14 @@ const Part* Part::find(const std::string& wanted) const {
   return nullptr;
 }
 
+uint64_t in_use(const Part& balance) {
+  for (const char* name : {"allocated", "torch"}) {
+    const Part* part = balance.name == name ? &balance : balance.find(name);
+    if (part != nullptr && part->bytes) return uint64_t(std::max<int64_t>(0, *part->bytes));
+  }
+  return 0;
+}
+
 void close(Part& part, const char* why) {
   if (!part.bytes) return;
   int64_t rest = *part.bytes;

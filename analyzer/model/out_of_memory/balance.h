@@ -41,6 +41,9 @@ constexpr int64_t counted(uint64_t bytes) {
   return int64_t(bytes < kMost ? bytes : kMost);
 }
 
+// What torch's allocator has given out, as a balance has it: what shares of the memory are shares of. 0: not known.
+uint64_t in_use(const Part& balance);
+
 // Adds what is missing between a part and the sum of its parts.
 void close(Part& part, const char* why);
 

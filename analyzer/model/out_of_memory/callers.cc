@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <string_view>
 
 #include "model/places.h"
@@ -42,10 +43,21 @@ const char* known_name(std::string_view object) {
   return nullptr;
 }
 
+// torch asks its own allocator for these, from whichever operation comes first.
+bool is_blas_workspace(const Frame& frame) {
+  return frame.function.find("WorkspaceForHandle") != std::string::npos ||
+         frame.function.find("CUDABlas") != std::string::npos ||
+         frame.function.find("getNewWorkspace") != std::string::npos;
+}
+
 }  // namespace
 
 std::string native_caller(const View& view, uint32_t site) {
-  const Frame* native = first_native(view.places.stack(site), [](const Frame& frame) {
+  const std::vector<Frame>& stack = view.places.stack(site);
+  if (const auto blas = std::find_if(stack.begin(), stack.end(), is_blas_workspace); blas != stack.end()) {
+    return fmt::format("cuBLAS workspace ({})", blas->module);
+  }
+  const Frame* native = first_native(stack, [](const Frame& frame) {
     return is_runtime(frame.module) || frame.module.starts_with("libc10") || is_allocator(frame.function);
   });
   if (native == nullptr) return "";

@@ -8,6 +8,7 @@
 namespace tensorscope::model::oom {
 
 // "at::native::softmax (libtorch_cuda.so)": the innermost native function but for allocators; "" where none is known.
+// Memory that cuBLAS works in is "cuBLAS workspace (libtorch_cuda.so)", whichever operation came first.
 std::string native_caller(const View& view, uint32_t site);
 // The same with the place in the program: "at::cuda::getCurrentCUDABlasHandle (libtorch_cuda.so), train.py:31 step".
 std::string caller_of_block(const View& view, uint32_t site);

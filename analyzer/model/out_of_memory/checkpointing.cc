@@ -85,8 +85,7 @@ std::map<std::string, uint64_t> saved_by_module(const View& view, Device device)
 // What is left is freed for good only if the modules are several: backward needs one of them at a time. A single one
 // helps as long as others hold the most.
 uint64_t gain(const Checkpoint& checkpoint, uint64_t all) {
-  return checkpoint.instances > 1 ? checkpoint.bytes - checkpoint.largest
-                                  : std::min(checkpoint.bytes, all - checkpoint.bytes);
+  return checkpoint.instances > 1 ? checkpoint.stays_free() : std::min(checkpoint.stays_free(), all - checkpoint.bytes);
 }
 
 }  // namespace
@@ -103,7 +102,7 @@ std::string starred(const std::string& path) {
   return result;
 }
 
-std::vector<Checkpoint> checkpoints(const View& view, Device device, uint64_t least) {
+std::vector<Checkpoint> checkpoints(const View& view, Device device, uint64_t least, const std::string& in_flight) {
   if (!view.dump.references.present || !view.dump.graph.present) return {};
   uint64_t all = 0;
   std::map<std::string, uint64_t> instances;  // with the modules in them
@@ -121,6 +120,7 @@ std::vector<Checkpoint> checkpoints(const View& view, Device device, uint64_t le
     candidate.instances += 1;
     candidate.bytes += bytes;
     candidate.largest = std::max(candidate.largest, bytes);
+    if (within(in_flight, module)) candidate.in_flight += bytes;
   }
   std::vector<Checkpoint> sorted;
   for (auto& [name, candidate] : candidates) {

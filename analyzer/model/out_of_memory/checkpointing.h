@@ -4,7 +4,8 @@
 // it; its inputs and outputs stay. A block counts for a module when everything in it is a saved activation that was
 // made below that module's forward, is saved by nodes made below it alone, and is in no Python variable: so inputs
 // (made outside), outputs that others saved, and what the program still uses count for nobody. It is an upper bound:
-// when backward reaches one of the modules, that one's activations come back.
+// when backward reaches one of the modules, that one's activations come back. So do those of a module that runs now:
+// what it has saved so far is needed at the next moment like this one.
 #pragma once
 
 #include <cstdint>
@@ -16,14 +17,22 @@
 namespace tensorscope::model::oom {
 
 struct Checkpoint {
-  std::string modules;   // "model.layers.*"
-  size_t instances = 0;  // how many of them have something saved
-  uint64_t bytes = 0;    // of all instances
-  uint64_t largest = 0;  // of the one with the most
+  std::string modules;     // "model.layers.*"
+  size_t instances = 0;    // how many of them have something saved
+  uint64_t bytes = 0;      // of all instances
+  uint64_t largest = 0;    // of the one with the most
+  uint64_t in_flight = 0;  // of those that run now
+
+  // What is not needed at the moment at which the most is.
+  uint64_t stays_free() const {
+    const uint64_t needed = largest > in_flight ? largest : in_flight;
+    return instances > 1 ? bytes - needed : bytes - in_flight;
+  }
 };
 
 // Modules that lie in no other of the list, the most bytes first; those with less than `least` are left out.
-std::vector<Checkpoint> checkpoints(const View& view, Device device, uint64_t least);
+// `in_flight`: the path of the innermost module that runs, "" for none.
+std::vector<Checkpoint> checkpoints(const View& view, Device device, uint64_t least, const std::string& in_flight);
 
 // "model.layers.3.attn" is "model.layers.*.attn".
 std::string starred(const std::string& path);

@@ -24,6 +24,7 @@ uint64_t whole_pages(uint64_t base, uint64_t begin, uint64_t end, uint64_t page)
 }
 
 uint64_t returnable(const DeviceMemory& memory, const Segment& segment) {
+  if (segment.private_pool()) return 0;
   if (!segment.expandable) return segment.active == 0 ? segment.size : 0;
   uint64_t bytes = 0;
   for (const SegmentBlock& block : memory.blocks_of(segment)) {
@@ -67,6 +68,7 @@ FreeMemory free_memory(const DeviceMemory* memory) {
     part.pool_user = segment.pool_user;
     part.bytes += segment.free();
     result.bytes += segment.free();
+    if (!segment.private_pool()) result.common += segment.free();
     for (const SegmentBlock& block : memory->blocks_of(segment)) {
       if (block.state != uint8_t(dump::BlockState::free)) continue;
       part.pieces += 1;
@@ -89,47 +91,83 @@ uint64_t segment_for(uint64_t request, const FreeMemory& cached) {
 }
 
 FitTest::FitTest(const Dump& dump, const DeviceMemory* memory, const FreeMemory& cached, uint64_t request)
-    : dump_(dump), memory_(memory), cached_(cached), request_(request), needed_(segment_for(request, cached)) {}
+    : dump_(dump), memory_(memory), cached_(cached), request_(request), needed_(segment_for(request, cached)) {
+  limited_ = possible() && memory->driver_free >= needed_;
+}
 
-uint64_t FitTest::room(uint64_t bytes) const { return memory_->driver_free + bytes; }
+FitTest FitTest::of_request(uint64_t request) const {
+  FitTest other(dump_, memory_, cached_, request);
+  other.limited_ = limited_;
+  return other;
+}
+
+int64_t left_with_pages(const DeviceMemory& memory, uint64_t request) {
+  const bool small_request = request <= kSmallRequest;
+  std::map<std::pair<uint64_t, bool>, uint64_t> used;  // by stream and size class
+  uint64_t has = memory.driver_free;
+  for (const Segment& segment : memory.segments) {
+    if (segment.private_pool()) continue;
+    has += segment.size;
+    used[{segment.stream, segment.small}] += segment.active;
+  }
+  // Whose stream it is is not known: the first that has such memory.
+  auto own = std::find_if(used.begin(), used.end(), [&](const auto& one) { return one.first.second == small_request; });
+  if (own == used.end()) own = used.try_emplace({0, small_request}).first;
+  own->second += request;
+  uint64_t pages = 0;
+  for (const auto& [key, bytes] : used) pages += round_up(bytes, key.second ? kSmallSegment : kLargeSegment);
+  return int64_t(has) - int64_t(pages);
+}
+
+uint64_t FitTest::room(uint64_t bytes) const { return (limited() ? 0 : memory_->driver_free) + bytes; }
 
 uint64_t FitTest::missing(uint64_t bytes) const {
-  return !possible() || room(bytes) >= needed_ ? 0 : needed_ - room(bytes);
+  return !possible() || limited() || room(bytes) >= needed_ ? 0 : needed_ - room(bytes);
 }
 
-Fits FitTest::with_driver(uint64_t bytes) const {
+Fits FitTest::enough(uint64_t bytes, Fits then) const {
   if (!possible()) return Fits::unknown;
-  return room(bytes) >= needed_ ? Fits::yes : Fits::no;
+  if (room(bytes) >= needed_) return then;
+  return limited() ? Fits::unknown : Fits::no;
 }
 
-Fits FitTest::at_most(uint64_t bytes) const {
-  const Fits fits = with_driver(bytes);
-  return fits == Fits::yes ? Fits::may : fits;
-}
+Fits FitTest::with_driver(uint64_t bytes) const { return enough(bytes, Fits::yes); }
+Fits FitTest::at_most(uint64_t bytes) const { return enough(bytes, Fits::may); }
 
 Fits FitTest::after(const std::vector<uint32_t>& allocations, uint64_t bytes) const {
   if (!possible()) return Fits::unknown;
   std::set<std::pair<uint64_t, uint64_t>> freed;
   for (uint32_t i : allocations) freed.emplace(dump_.allocations[i].pointer, dump_.allocations[i].nbytes);
-  uint64_t returned = 0;
-  bool piece = false;
+  uint64_t returned = 0, in_private_pools = 0;
+  bool piece = false, private_pools = false;
   for (const Segment& segment : memory_->segments) {
-    uint64_t run = 0, whole = 0, next = segment.address;
+    uint64_t run = 0, whole = 0, fresh = 0, next = segment.address;
     for (const SegmentBlock& block : memory_->blocks_of(segment)) {
-      const bool free = block.state == uint8_t(dump::BlockState::free) || freed.contains({block.address, block.size});
+      const bool goes = freed.contains({block.address, block.size});
+      const bool free = goes || block.state == uint8_t(dump::BlockState::free);
       run = free ? (block.address == next ? run : 0) + block.size : 0;
       whole += free ? block.size : 0;
+      fresh += goes ? block.size : 0;
       next = block.address + block.size;
-      // Whose stream and pool the request has is not known: a common pool with one stream leaves no doubt.
       const FreePart as{segment.small, segment.stream, segment.pool, segment.pool_user, 0, 0, 0};
-      piece = piece || (run >= request_ && of_size_class(as, request_) && !segment.private_pool() &&
-                        cached_.streams_known && cached_.streams <= 1);
+      piece = piece || (run >= request_ && of_size_class(as, request_) && !segment.private_pool());
     }
-    if (whole == segment.size) returned += segment.size;
+    if (segment.private_pool()) {
+      private_pools = true;
+      in_private_pools += fresh;
+    } else if (whole == segment.size) {
+      returned += segment.size;
+    }
   }
   // Another allocator than torch's own has rules that are not known here.
-  if (cached_.native && (piece || with_driver(returned) == Fits::yes)) return Fits::yes;
-  return at_most(bytes + cached_.bytes);
+  if (!cached_.native) return at_most(bytes + cached_.bytes);
+  // Whose stream and pool the request has is not known: a common pool with one stream leaves no doubt.
+  const bool one_stream = cached_.streams_known && cached_.streams <= 1;
+  if ((piece && one_stream) || with_driver(returned) == Fits::yes) return Fits::yes;
+  if (piece) return Fits::may;
+  const Fits fits = at_most(bytes - std::min(bytes, in_private_pools) + cached_.common);
+  const bool all_seen = cached_.streams_known && !private_pools && !cached_.expandable && !limited();
+  return all_seen ? Fits::no : fits;
 }
 
 }  // namespace tensorscope::model::oom

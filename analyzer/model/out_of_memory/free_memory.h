@@ -32,6 +32,7 @@ struct FreeMemory {
   uint64_t reserved = 0, allocated = 0;
   uint64_t pending = 0;         // freed, but waits for a stream
   uint64_t bytes = 0;           // of all parts
+  uint64_t common = 0;          // of those outside private pools
   size_t streams = 0;           // of segments in common pools
   uint64_t returnable = 0;      // what empty_cache() would give back: whole segments, whole pages of expandable ones
   std::vector<FreePart> parts;  // largest first
@@ -47,13 +48,24 @@ inline bool of_size_class(const FreePart& part, uint64_t request) { return part.
 // What the allocator would ask the driver for to serve a request.
 uint64_t segment_for(uint64_t request, const FreeMemory& cached);
 
+// What expandable segments would have left of the driver's free memory and of the common pools: what is in use, a sum
+// for each stream and pool rounded up to pages (20 MiB, 2 MiB for the small pool), with the request in one of them, is
+// taken off. Negative: the request would not fit. Pages that free and used blocks share come on top.
+int64_t left_with_pages(const DeviceMemory& memory, uint64_t request);
+
 // Whether a request fits once some blocks are freed: free pieces that touch become one, whole segments go back to the
-// driver. `yes` only where that follows from the segments themselves.
+// driver. Segments of a private pool do not: they stay with the CUDA graph or MemPool that owns them. `yes` only where
+// that follows from the segments themselves, and `no` where they leave no doubt.
 class FitTest {
  public:
   FitTest(const Dump& dump, const DeviceMemory* memory, const FreeMemory& cached, uint64_t request);
 
   bool possible() const { return request_ != 0 && memory_ != nullptr && memory_->driver_total != 0; }
+  // The driver had enough and the request failed: something limits this process, and what the driver has free is not
+  // for it. By how much it is under that limit is not known.
+  bool limited() const { return limited_; }
+  // It would not fit into the empty device either.
+  bool too_large() const { return possible() && needed_ > memory_->driver_total; }
   // `allocations`: indexes into Dump::allocations; `bytes`: of them.
   Fits after(const std::vector<uint32_t>& allocations, uint64_t bytes) const;
   // Where `bytes` more come back to the driver.
@@ -61,16 +73,20 @@ class FitTest {
   // Where that may come in pieces: never `yes`.
   Fits at_most(uint64_t bytes) const;
   uint64_t needed() const { return needed_; }
+  // The same for another request, at the moment at which this one failed.
+  FitTest of_request(uint64_t request) const;
   // What is missing still once these are there, 0: nothing.
   uint64_t missing(uint64_t bytes) const;
 
  private:
   uint64_t room(uint64_t bytes) const;
+  Fits enough(uint64_t bytes, Fits then) const;
 
   const Dump& dump_;
   const DeviceMemory* memory_;
   const FreeMemory& cached_;
   uint64_t request_, needed_ = 0;
+  bool limited_ = false;
 };
 
 }  // namespace tensorscope::model::oom

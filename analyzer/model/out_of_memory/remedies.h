@@ -5,20 +5,13 @@
 #include <string>
 #include <vector>
 
-#include "model/out_of_memory/balance.h"
-#include "model/out_of_memory/free_memory.h"
+#include "model/out_of_memory/remedy.h"
+#include "model/out_of_memory/room.h"
 
 namespace tensorscope::model::oom {
 
-struct RemedyCase {
-  const std::vector<View>& views;  // of one run in order of time, everything selected
-  Device device;
-  const FreeMemory& cached;
-  const Part& balance;
-  uint64_t request = 0;  // 0: nothing was asked for in vain
-};
-
-// The most bytes first.
+// What limits this process first, then what was found to keep memory, then changes of the program, and estimates last;
+// of each the most bytes first. Empty where the request is larger than all there is.
 std::vector<Remedy> find_remedies(const RemedyCase& about);
 
 // Where PyTorch reads the allocator's settings: PYTORCH_CUDA_ALLOC_CONF, or PYTORCH_ALLOC_CONF from 2.12 on.

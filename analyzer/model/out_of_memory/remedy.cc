@@ -16,10 +16,22 @@ const char* name(RemedyKind kind) {
       return "collect-garbage";
     case RemedyKind::drop_holder:
       return "drop-holder";
+    case RemedyKind::running_sum:
+      return "running-sum";
+    case RemedyKind::carried_state:
+      return "carried-state";
+    case RemedyKind::no_grad:
+      return "no-grad";
     case RemedyKind::checkpoint:
       return "checkpoint";
+    case RemedyKind::optimizer_step:
+      return "optimizer-step";
     case RemedyKind::smaller_batch:
       return "smaller-batch";
+    case RemedyKind::lower_precision:
+      return "lower-precision";
+    case RemedyKind::malloc_trim:
+      return "malloc-trim";
     case RemedyKind::other_process:
       return "other-process";
     case RemedyKind::child_processes:
@@ -28,6 +40,21 @@ const char* name(RemedyKind kind) {
       return "process-limit";
   }
   return "unknown";
+}
+
+int rank(RemedyKind kind) {
+  switch (kind) {
+    case RemedyKind::process_limit:
+      return 0;
+    case RemedyKind::checkpoint:
+    case RemedyKind::optimizer_step:
+      return 2;
+    case RemedyKind::smaller_batch:
+    case RemedyKind::lower_precision:
+      return 3;
+    default:
+      return 1;
+  }
 }
 
 const char* name(Fits fits) {

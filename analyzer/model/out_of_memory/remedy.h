@@ -14,13 +14,22 @@ enum class RemedyKind : uint8_t {
   expandable_segments,  // the free pieces together would do
   collect_garbage,      // unreachable cycles
   drop_holder,          // a container, an accumulated graph, an exception
+  running_sum,          // a sum that leads to the graphs of all of its parts
+  carried_state,        // a state whose graph goes back to the first step
+  no_grad,              // a loop that computes graphs for no backward
   checkpoint,           // compute a module's activations again in backward
+  optimizer_step,       // what an optimizer's step needs besides the parameters
   smaller_batch,
+  lower_precision,  // activations in 16 bits
+  malloc_trim,      // free memory that malloc keeps
   other_process,
   child_processes,
   process_limit  // the device or machine has room; something else holds this process back
 };
 const char* name(RemedyKind kind);  // "empty-cache"
+// In which order they are told: 0 what limits this process, 1 what was found to hold or keep memory, 2 what the program
+// would have to do otherwise, 3 estimates.
+int rank(RemedyKind kind);
 
 // Whether the request would fit then. `may`: there is enough, but not surely in one piece or at once.
 enum class Fits : uint8_t { unknown, no, may, yes };
@@ -32,7 +41,8 @@ struct Remedy {
   std::string takes{};     // one sentence: what to do
   std::string reckoned{};  // one sentence: how its bytes are worked out, "" where they are plain
   uint64_t bytes = 0;
-  bool at_most = false;  // an upper bound
+  bool at_most = false;   // an upper bound
+  bool estimate = false;  // a computed figure, which may turn out higher or lower
   Fits fits = Fits::unknown;
   uint64_t missing = 0;  // where it does not fit: what is missing still
 };

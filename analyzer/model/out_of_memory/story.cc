@@ -1,9 +1,13 @@
 #include "model/out_of_memory/story.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "dump_generated.h"
 #include "model/out_of_memory/remedies.h"
+#include "model/out_of_memory/running_code.h"
+#include "tensorscope/rules/number_text.h"
 
 namespace tensorscope::model::oom {
 
@@ -14,6 +18,26 @@ bool nothing_failed(const Failure& failure) { return failure.kind == uint8_t(dum
 bool of_a_device(const Failure& failure) {
   return failure.kind == uint8_t(dump::FailureKind::device) ||
          (nothing_failed(failure) && failure.limit == uint8_t(dump::MemoryLimit::device));
+}
+
+// "x (local of Attention.forward): float32 [64, 4096, 4096], 4.00 GiB": what the innermost function of the failing
+// stack works on.
+std::vector<std::string> operands_of(const View& view, uint32_t site) {
+  const std::string& function = view.places.at(site).frame.function;
+  std::vector<std::pair<uint64_t, std::string>> found;
+  for (const Reference& row : view.dump.references.rows) {
+    if (dump::ReferenceRoot(row.root) != dump::ReferenceRoot::local || row.scope != function || row.steps > 1) continue;
+    const Tensor& tensor = view.dump.tensors[row.tensor];
+    found.emplace_back(tensor.nbytes, fmt::format("{}: {} {}, {}", row.text, tensor.dtype_text(), tensor.shape_text(),
+                                                  ByteText(tensor.nbytes).view()));
+  }
+  std::stable_sort(found.begin(), found.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
+  std::vector<std::string> result;
+  constexpr size_t kMost = 8;
+  for (const auto& [bytes, text] : found) {
+    if (result.size() < kMost && std::find(result.begin(), result.end(), text) == result.end()) result.push_back(text);
+  }
+  return result;
 }
 
 }  // namespace
@@ -58,7 +82,11 @@ Story story_of(const std::vector<View>& whole, const std::vector<View>& on_devic
   std::stable_sort(story.places.begin(), story.places.end(), [](const Group& a, const Group& b) {
     return a.bytes != b.bytes ? a.bytes > b.bytes : a.label < b.label;
   });
-  story.remedies = find_remedies({whole, device, story.cached, story.balance, story.request});
+  const RemedyCase about = {whole, device, story.cached, story.balance, story.request};
+  story.remedies = find_remedies(about);
+  if (failure && failure->node_serial != 0) story.backward_site = RunningCode(view, failure->site).backward_site();
+  story.too_large = Room(about).too_large();
+  if (story.too_large) story.operands = operands_of(view, failure->site);
   if (!view.dump.references.present) {
     story.remedies_missing = "what Python holds is not in this dump: garbage, holders and checkpointing are left out";
   } else if (!view.dump.references.complete) {

@@ -22,10 +22,13 @@ struct Story {
   uint64_t request = 0;  // bytes that were asked for in vain, 0: nothing was, or not known
   FreeMemory cached;     // of a device's allocator
   Part balance;
-  std::vector<Group> places;         // of `device`, by line, the most bytes first
-  std::vector<Remedy> remedies;      // the most bytes first
-  std::string remedies_missing;      // why there may be more than these, "" where nothing is missing
-  std::optional<Difference> growth;  // of `device`, since the earlier dump
+  std::vector<Group> places;          // of `device`, by line, the most bytes first
+  std::vector<Remedy> remedies;       // in the order in which to try them (remedies.h)
+  uint32_t backward_site = 0;         // a backward failed: a site below its call, 0: not known
+  bool too_large = false;             // more was asked for than there is at all: no remedy
+  std::vector<std::string> operands;  // then: tensors in variables of the function that asked, with their shapes
+  std::string remedies_missing;       // why there may be more than these, "" where nothing is missing
+  std::optional<Difference> growth;   // of `device`, since the earlier dump
 };
 
 // The device that a dump's story is about: the failure's, else the one that is fullest, else the host.

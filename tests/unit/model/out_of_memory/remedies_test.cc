@@ -1,5 +1,5 @@
 // Every remedy once where it must appear, and once where it must not.
-// Covers: analyzer/model/out_of_memory/{checkpointing,freed,remedy}.cc
+// Covers: analyzer/model/out_of_memory/{checkpointing,freed,remedy,holder_remedies,program_remedies,room}.cc
 #include "model/out_of_memory/remedies.h"
 
 #include <gmock/gmock.h>
@@ -83,7 +83,7 @@ TEST(Remedies, ExpandableSegmentsWherePiecesTogetherWouldDo) {
   const Told told(scene);
   const Remedy* remedy = told.remedy(RemedyKind::expandable_segments);
   ASSERT_NE(remedy, nullptr);
-  EXPECT_EQ(remedy->bytes, 120 * kMiB);
+  EXPECT_EQ(remedy->bytes, 107 * kMiB);  // the three blocks need a page of 20
   EXPECT_EQ(remedy->fits, Fits::may);
   EXPECT_THAT(remedy->takes, HasSubstr("PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True"));
 
@@ -204,9 +204,9 @@ TEST(Remedies, ASmallerBatch) {
   const Remedy* remedy = told.remedy(RemedyKind::smaller_batch);
   ASSERT_NE(remedy, nullptr);
   EXPECT_EQ(remedy->bytes, 75 * kMiB);
-  EXPECT_TRUE(remedy->at_most);
+  EXPECT_TRUE(remedy->estimate);
+  EXPECT_FALSE(remedy->at_most);       // what is unknown or cached may shrink as well
   EXPECT_EQ(remedy->fits, Fits::may);  // 50 MiB would be asked for
-  EXPECT_THAT(remedy->takes, HasSubstr("100 %"));
 
   DeviceScene weights;
   weights.segment();
@@ -249,7 +249,11 @@ TEST(Remedies, AreSortedAndPromiseNothingWithoutARequest) {
   for (size_t i = 0; i < told.story.remedies.size(); i++) {
     EXPECT_EQ(told.story.remedies[i].fits, Fits::unknown);
     EXPECT_EQ(told.story.remedies[i].missing, 0u);
-    EXPECT_LE(told.story.remedies[i].bytes, told.story.remedies[i == 0 ? 0 : i - 1].bytes);
+    const Remedy &one = told.story.remedies[i], &before = told.story.remedies[i == 0 ? 0 : i - 1];
+    EXPECT_GE(rank(one.kind), rank(before.kind));
+    if (rank(one.kind) == rank(before.kind)) {
+      EXPECT_LE(one.bytes, before.bytes);
+    }
   }
 }
 

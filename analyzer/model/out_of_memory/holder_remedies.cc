@@ -1,0 +1,245 @@
+#include "model/out_of_memory/holder_remedies.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+#include "dump_generated.h"
+#include "model/findings/case.h"
+#include "model/leaks.h"
+#include "model/out_of_memory/chains.h"
+#include "model/out_of_memory/freed.h"
+#include "tensorscope/rules/number_text.h"
+
+namespace tensorscope::model::oom {
+
+namespace {
+
+using dump::ReferenceRole;
+using dump::ReferenceRoot;
+
+constexpr size_t kMostHolders = 4;
+constexpr size_t kMostAsked = 12;    // each asks for a walk over the graph
+constexpr size_t kMostTogether = 3;  // holders of the same tensors
+
+// A variable, or what hangs on one, that is not what a module or optimizer needs.
+bool may_be_dropped(uint8_t root, uint8_t role) {
+  const auto what = ReferenceRoot(root);
+  const bool variable = what == ReferenceRoot::global || what == ReferenceRoot::local ||
+                        what == ReferenceRoot::suspended || what == ReferenceRoot::class_;
+  return variable &&
+         (ReferenceRole(role) == ReferenceRole::plain || ReferenceRole(role) == ReferenceRole::module_attribute);
+}
+
+bool is_of(const Reference& row, const Series& series) {
+  return row.root == series.example.root && row.scope == series.example.scope &&
+         without_indexes(row.text) == without_indexes(series.example.text);
+}
+
+// "records[3].loss" is in "records[*]".
+std::string container_of(const std::string& text) {
+  const std::string pattern = without_indexes(text);
+  const size_t star = pattern.find('*');
+  if (star == std::string::npos) return pattern;
+  return pattern.substr(0, pattern.compare(star + 1, 1, "]") == 0 ? star + 2 : star + 1);
+}
+
+bool same_container(const Reference& a, const Reference& b) {
+  return a.root == b.root && a.scope == b.scope && container_of(a.text) == container_of(b.text);
+}
+
+class HolderFinder {
+ public:
+  HolderFinder(const RemedyCase& about, const Room& room)
+      : about_(about),
+        room_(room),
+        view_(about.views.back()),
+        dump_(view_.dump),
+        find_({view_}, /*whole=*/true),
+        explained_(dump_.tensors.size()) {}
+
+  std::vector<Remedy> find() {
+    leaks();
+    for (const Chain& chain : find_chains(find_)) add_chain(chain);
+    containers();
+    return std::move(found_);
+  }
+
+ private:
+  const Retention& retention() const { return find_.retention(); }
+
+  bool add(RemedyKind kind, std::string subject, std::string takes, const Freed& freed) {
+    if (freed.bytes < room_.least()) return false;
+    Remedy remedy;
+    remedy.kind = kind;
+    remedy.subject = std::move(subject);
+    remedy.takes = std::move(takes);
+    remedy.bytes = freed.bytes;
+    remedy.fits = room_.fits(freed);
+    const uint64_t kept = room_.in_private_pools(freed);
+    if (kept != 0) {
+      remedy.takes +=
+          fmt::format("; {} of it stay in a private pool, with its CUDA graph or MemPool", ByteText(kept).view());
+    }
+    room_.say_missing(remedy, freed.bytes - std::min(kept, freed.bytes) + about_.cached.common);
+    found_.push_back(std::move(remedy));
+    return true;
+  }
+
+  void leaks() {
+    for (const LeakFinding& finding : find_leaks(about_.views, /*whole=*/true).findings) {
+      const bool cycle = finding.kind == LeakKind::reference_cycle;
+      const bool holder = finding.kind == LeakKind::accumulated_graph || finding.kind == LeakKind::traceback ||
+                          finding.kind == LeakKind::state_not_detached || finding.kind == LeakKind::container ||
+                          finding.kind == LeakKind::module_cache;
+      if (!cycle && !holder) continue;
+      for (uint32_t tensor : finding.tensors) explained_[tensor] = true;
+      const Retained kept = retention().only_by(held_by(finding.tensors, {}));
+      add(cycle ? RemedyKind::collect_garbage : RemedyKind::drop_holder, finding.subject,
+          cycle ? "gc.collect() frees them; without the cycle, reference counting would" : finding.look_at,
+          freed_with(dump_, kept.tensors, about_.device));
+    }
+  }
+
+  // Those of the tensors that nothing holds but one of these; with none: that one variable or container holds.
+  std::vector<uint32_t> held_by(const std::vector<uint32_t>& tensors, const std::vector<const Series*>& holders) const {
+    std::vector<uint32_t> result;
+    for (uint32_t tensor : tensors) {
+      const Reference* first = nullptr;
+      bool only = true;
+      for (const Reference& row : dump_.references.of(tensor)) {
+        if (!holds(row)) continue;
+        if (first == nullptr) first = &row;
+        const bool same = row.root == first->root && row.scope == first->scope &&
+                          without_indexes(row.text) == without_indexes(first->text);
+        only = only && (holders.empty() ? same : std::any_of(holders.begin(), holders.end(), [&](const Series* one) {
+                 return is_of(row, *one);
+               }));
+      }
+      if (only) result.push_back(tensor);
+    }
+    return result;
+  }
+
+  // Everything in one list or dictionary, and other containers that hold the larger part of the same tensors.
+  std::vector<const Series*> together_with(const Series& series) const {
+    std::vector<const Series*> result;
+    std::set<uint32_t> own;
+    const auto add = [&](const Series& one) {
+      result.push_back(&one);
+      own.insert(one.members.back().begin(), one.members.back().end());
+    };
+    for (const Series& other : find_.series()) {
+      if (other.container && same_container(other.example, series.example)) add(other);
+    }
+    const size_t all = own.size();
+    size_t others = 0;
+    for (const Series& other : find_.series()) {
+      if (same_container(other.example, series.example) || others + 1 == kMostTogether) continue;
+      if (!may_be_dropped(other.example.root, other.example.role)) continue;
+      const std::vector<uint32_t>& theirs = other.members.back();
+      const auto shared = std::count_if(theirs.begin(), theirs.end(), [&](uint32_t i) { return own.contains(i); });
+      if (size_t(shared) * 2 <= all) continue;
+      add(other);
+      ++others;
+    }
+    return result;
+  }
+
+  // "records[*].loss" and "records[*].logits" are one list.
+  std::string label_of(const std::vector<const Series*>& holders) const {
+    std::string text;
+    std::vector<const Series*> named;
+    for (const Series* one : holders) {
+      const auto same = [&](const Series* other) { return same_container(one->example, other->example); };
+      if (std::any_of(named.begin(), named.end(), same)) continue;
+      named.push_back(one);
+      const bool alone = std::count_if(holders.begin(), holders.end(), same) == 1;
+      Reference whole = one->example;
+      whole.text = container_of(whole.text);
+      text += (text.empty() ? "" : " and ") + (alone ? find_.label(*one) : whole.line());
+    }
+    return text;
+  }
+
+  bool already_told(const std::vector<uint32_t>& members) const {
+    const auto known = std::count_if(members.begin(), members.end(), [&](uint32_t i) { return explained_[i]; });
+    return size_t(known) * 2 > members.size();
+  }
+
+  void containers() {
+    std::vector<const Series*> largest;
+    for (const Series& series : find_.series()) {
+      if (!may_be_dropped(series.example.root, series.example.role)) continue;
+      if (series.container || series.growth.bytes.back() > room_.allocated() / 2) largest.push_back(&series);
+    }
+    std::stable_sort(largest.begin(), largest.end(),
+                     [](const Series* a, const Series* b) { return a->growth.bytes.back() > b->growth.bytes.back(); });
+    if (largest.size() > kMostAsked) largest.resize(kMostAsked);
+    size_t added = 0;
+    for (const Series* series : largest) {
+      if (added == kMostHolders) break;
+      if (already_told(series->members.back())) continue;
+      const std::vector<const Series*> holders = together_with(*series);
+      std::set<uint32_t> members;
+      for (const Series* one : holders) members.insert(one->members.back().begin(), one->members.back().end());
+      const std::vector<uint32_t> own = held_by({members.begin(), members.end()}, holders);
+      const Retained kept = retention().only_by(own);
+      const Freed freed = freed_with(dump_, kept.tensors, about_.device);
+      if (!add(RemedyKind::drop_holder, label_of(holders), advice(own, kept, freed), freed)) continue;
+      ++added;
+      for (uint32_t tensor : own) explained_[tensor] = true;
+    }
+  }
+
+  // Whether the bytes are the tensors' own or their graphs' decides what helps.
+  std::string advice(const std::vector<uint32_t>& members, const Retained& kept, const Freed& freed) const {
+    const uint64_t own = freed_with(dump_, members, about_.device).bytes;
+    const uint64_t graphs = freed.bytes - std::min(own, freed.bytes);
+    const bool numbers =
+        std::all_of(members.begin(), members.end(), [&](uint32_t tensor) { return dump_.tensors[tensor].numel == 1; });
+    if (kept.nodes.empty() || graphs < room_.least()) {
+      return "the bytes are these tensors themselves: keep fewer of them, or copies in other memory";
+    }
+    if (numbers) return "keep .item() or .detach() of them, not the tensors: they keep their graphs";
+    if (own < room_.least()) return "keep .detach() of them, not the tensors: they keep their graphs";
+    return fmt::format("{} are their graphs: keep .detach() of them; {} are these tensors themselves",
+                       ByteText(graphs).view(), ByteText(own).view());
+  }
+
+  void add_chain(const Chain& chain) {
+    if (already_told({chain.tensor})) return;
+    const Freed freed = freed_with(dump_, chain.freed, about_.device);
+    const std::string name = find_.label(*chain.series);
+    const std::string variable = chain.series->example.text;
+    const std::string takes =
+        chain.sum ? fmt::format(
+                        "it was added to {} times at one line, and leads to the graphs of all that was added: "
+                        "add .detach() where it is only logged, or call backward() for each part",
+                        chain.length + 1)
+                  : fmt::format(
+                        "it was computed from its own earlier values {} times: {} = {}.detach() where a step "
+                        "begins, if backward need not go back further",
+                        chain.length, variable, variable);
+    if (!add(chain.sum ? RemedyKind::running_sum : RemedyKind::carried_state, name, takes, freed)) return;
+    for (uint32_t tensor : chain.variables) explained_[tensor] = true;
+  }
+
+  const RemedyCase& about_;
+  const Room& room_;
+  const View& view_;
+  const Dump& dump_;
+  const Case find_;
+  std::vector<bool> explained_;
+  std::vector<Remedy> found_;
+};
+
+}  // namespace
+
+std::vector<Remedy> holder_remedies(const RemedyCase& about, const Room& room) {
+  if (!about.views.back().dump.references.present) return {};
+  return HolderFinder(about, room).find();
+}
+
+}  // namespace tensorscope::model::oom

@@ -1,0 +1,251 @@
+#include "model/out_of_memory/program_remedies.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "dump_generated.h"
+#include "model/out_of_memory/checkpointing.h"
+#include "model/out_of_memory/freed.h"
+#include "model/out_of_memory/running_code.h"
+#include "model/retention.h"
+#include "tensorscope/rules/number_text.h"
+
+namespace tensorscope::model::oom {
+
+namespace {
+
+constexpr size_t kMostCheckpoints = 3;
+
+class ProgramFinder {
+ public:
+  ProgramFinder(const RemedyCase& about, const Room& room)
+      : about_(about),
+        room_(room),
+        view_(about.views.back()),
+        dump_(view_.dump),
+        site_(dump_.failure ? dump_.failure->site : 0),
+        running_(view_, site_) {}
+
+  std::vector<Remedy> find() {
+    if (no_grad()) return finish();  // computing a graph again helps nobody who needs none
+    checkpointing();
+    optimizer_step();
+    return finish();
+  }
+
+ private:
+  std::vector<Remedy> finish() {
+    smaller_batch();
+    lower_precision();
+    return std::move(found_);
+  }
+
+  uint64_t bytes_of(std::initializer_list<Category> wanted) const {
+    const Part* tensors = about_.balance.find("tensors");
+    uint64_t sum = 0;
+    for (const Part& part : tensors == nullptr ? std::vector<Part>() : tensors->parts) {
+      for (Category category : wanted) {
+        if (part.name == text(category) && part.bytes) sum += uint64_t(*part.bytes);
+      }
+    }
+    return sum;
+  }
+
+  uint32_t forward_site(uint32_t node) const {
+    const uint32_t seen = dump_.graph.nodes[node].seen;
+    return seen == kNone ? 0 : dump_.nodes[seen].site;
+  }
+
+  // Passes of the loop that have saved something: the first operation of each was made at one place.
+  size_t passes_alive(const std::vector<uint32_t>& nodes) const {
+    uint64_t first = UINT64_MAX;
+    uint32_t site = 0;
+    for (uint32_t node : nodes) {
+      const Node& seen = dump_.nodes[dump_.graph.nodes[node].seen];
+      if (seen.serial < first) first = seen.serial, site = seen.site;
+    }
+    return size_t(std::count_if(nodes.begin(), nodes.end(), [&](uint32_t node) { return forward_site(node) == site; }));
+  }
+
+  // A loop in which no backward was ever called, and more than one of its passes is alive.
+  bool no_grad() {
+    const bool in_backward = dump_.failure && dump_.failure->node_serial != 0;
+    if (running_.loop() == kNone || running_.loop_calls_backward() || in_backward || !dump_.graph.present) return false;
+    std::vector<uint32_t> nodes;
+    std::vector<uint8_t> savers(dump_.tensors.size());  // 1: a node of the loop, 2: another one
+    for (uint32_t node = 0; node < dump_.graph.nodes.size(); ++node) {
+      const bool inside = running_.in_loop(forward_site(node));
+      bool saves = false;
+      for (const SavedSlot& slot : dump_.graph.saved_of(node)) {
+        if (slot.state != uint8_t(dump::SlotState::held) || slot.tensor == kNone) continue;
+        savers[slot.tensor] |= inside ? 1 : 2;
+        saves = true;
+      }
+      if (inside && saves) nodes.push_back(node);
+    }
+    if (nodes.empty() || passes_alive(nodes) < 2) return false;
+    std::vector<uint32_t> tensors;
+    for (uint32_t storage = 0; storage < dump_.storages.size(); ++storage) {
+      const std::vector<uint32_t>& users = dump_.storages[storage].tensors;
+      const bool saved = std::any_of(users.begin(), users.end(), [&](uint32_t i) { return savers[i] == 1; });
+      const bool stays = std::any_of(users.begin(), users.end(), [&](uint32_t i) { return savers[i] > 1 || held(i); });
+      if (saved && !stays) tensors.insert(tensors.end(), users.begin(), users.end());
+    }
+    const Freed freed = freed_with(dump_, tensors, about_.device);
+    if (freed.bytes < room_.least()) return false;
+    Remedy remedy;
+    remedy.kind = RemedyKind::no_grad;
+    remedy.subject = running_.loop_name();
+    remedy.takes = fmt::format(
+        "no backward was seen from it{}: if it only evaluates, with torch.no_grad() or "
+        "torch.inference_mode() its passes keep nothing for backward",
+        running_.backward_seen() ? ", as it was from others" : "");
+    remedy.reckoned = "what only graphs of its passes saved, without what a variable holds";
+    remedy.bytes = freed.bytes;
+    remedy.at_most = true;
+    remedy.fits = room_.fits_at_most(freed.bytes);
+    room_.say_missing(remedy, freed.bytes + about_.cached.common);
+    found_.push_back(std::move(remedy));
+    return true;
+  }
+
+  bool held(uint32_t tensor) const {
+    const auto rows = dump_.references.of(tensor);
+    return std::any_of(rows.begin(), rows.end(), [](const Reference& row) { return holds(row); });
+  }
+
+  void checkpointing() {
+    std::string in_flight = view_.places.module_path(site_);
+    if (dump_.failure && dump_.failure->node != kNone) {
+      in_flight = view_.places.module_path(dump_.nodes[dump_.failure->node].site);
+    }
+    std::vector<Checkpoint> all = checkpoints(view_, about_.device, room_.least(), in_flight);
+    if (all.size() > kMostCheckpoints) all.resize(kMostCheckpoints);
+    for (const Checkpoint& one : all) {
+      Remedy remedy;
+      remedy.kind = RemedyKind::checkpoint;
+      remedy.subject = one.modules;
+      remedy.takes = fmt::format("torch.utils.checkpoint around {} computes its activations again in backward",
+                                 one.instances > 1 ? "each of these" : "this module");
+      remedy.reckoned =
+          "what only nodes made in its forward pass saved, without its inputs, its outputs and what a variable holds";
+      if (one.instances > 1) {
+        remedy.reckoned += fmt::format("; one of the {} at a time comes back in backward", one.instances);
+      }
+      if (one.in_flight != 0) {
+        remedy.reckoned +=
+            fmt::format("; the one that runs now has {} of them, which stay", ByteText(one.in_flight).view());
+      }
+      remedy.bytes = one.bytes;
+      remedy.at_most = true;
+      const uint64_t stays_free = one.stays_free();
+      remedy.fits = room_.fits_at_most(stays_free);
+      room_.say_missing(remedy, stays_free + about_.cached.common);
+      found_.push_back(std::move(remedy));
+    }
+  }
+
+  void optimizer_step() {
+    if (!running_.in_optimizer()) return;
+    uint64_t temporaries = 0;
+    for (const Item& item : view_.accounts.items()) {
+      if (item.device != about_.device || item.storage == kNone) continue;
+      if (view_.holders.category(view_.holders.speaker(item.storage)) == Category::temporary) temporaries += item.bytes;
+    }
+    const uint64_t state = bytes_of({Category::optimizer_state}), parameters = bytes_of({Category::parameter});
+    Remedy remedy;
+    remedy.kind = RemedyKind::optimizer_step;
+    remedy.estimate = true;
+    if (running_.in_foreach()) {
+      remedy.subject = "the optimizer with foreach=False";
+      remedy.takes =
+          "one parameter after the other is stepped, and the temporaries of all of them are not needed at once";
+      remedy.reckoned = "temporaries of this step, or as much as the parameters have";
+      remedy.bytes = std::max(temporaries, parameters);
+    } else {
+      remedy.subject = "an optimizer with less state";
+      remedy.takes =
+          "Adam keeps two tensors as large as each parameter, SGD with momentum one, SGD without none, "
+          "Adafactor and 8-bit optimizers a fraction";
+      remedy.reckoned = "the state that there is now; what is still to be made in the first step comes on top";
+      remedy.bytes = state;
+    }
+    if (remedy.bytes < room_.least()) return;
+    remedy.fits = room_.fits_at_most(remedy.bytes);
+    room_.say_missing(remedy, remedy.bytes + about_.cached.common);
+    found_.push_back(std::move(remedy));
+  }
+
+  // What surely grows with the batch is halved; what is unknown, in no tensor or cached may be as well.
+  void smaller_batch() {
+    const uint64_t scaling =
+        bytes_of({Category::saved_activation, Category::input_batch, Category::output, Category::temporary});
+    if (scaling / 2 < room_.least()) return;
+    const Part* blocks = about_.balance.find("in no tensor");
+    const uint64_t others = bytes_of({Category::unknown}) + about_.cached.bytes +
+                            (blocks != nullptr && blocks->bytes ? uint64_t(std::max<int64_t>(0, *blocks->bytes)) : 0);
+    Remedy remedy;
+    remedy.kind = RemedyKind::smaller_batch;
+    remedy.subject = "half the batch";
+    remedy.takes =
+        fmt::format("activations, outputs and inputs, {} together, grow with the batch", ByteText(scaling).view());
+    remedy.reckoned = "half of them, if all of them do; the request would be smaller as well";
+    if (others / 2 >= room_.least()) {
+      remedy.reckoned +=
+          fmt::format("; of the {} that are unknown, in no tensor or cached some may go, too", ByteText(others).view());
+    }
+    remedy.bytes = scaling / 2;
+    remedy.estimate = true;
+    const uint64_t request = about_.request / 2;
+    remedy.fits = room_.fits_at_most(remedy.bytes, request);
+    if (remedy.fits == Fits::no && room_.fits_at_most(remedy.bytes + others / 2, request) != Fits::no) {
+      remedy.fits = Fits::unknown;
+    }
+    room_.say_missing(remedy, remedy.bytes + others / 2 + about_.cached.common, request);
+    found_.push_back(std::move(remedy));
+  }
+
+  void lower_precision() {
+    uint64_t bytes = 0;
+    for (const Item& item : view_.accounts.items()) {
+      if (item.device != about_.device || item.storage == kNone || item.allocation == kNone) continue;
+      const uint32_t speaker = view_.holders.speaker(item.storage);
+      const Category category = view_.holders.category(speaker);
+      if (category != Category::saved_activation && category != Category::output) continue;
+      if (dump_.tensors[speaker].dtype_text() == "float32") bytes += item.bytes;
+    }
+    if (bytes / 2 < room_.least()) return;
+    Remedy remedy;
+    remedy.kind = RemedyKind::lower_precision;
+    remedy.subject = "activations in bfloat16";
+    remedy.takes =
+        "torch.autocast(dtype=torch.bfloat16) around the forward pass: matrix products and convolutions then "
+        "keep half as much for backward";
+    remedy.reckoned =
+        "half of the saved activations and outputs in float32; some operations stay in float32, and "
+        "copies of the weights come on top";
+    remedy.bytes = bytes / 2;
+    remedy.estimate = true;
+    remedy.fits = room_.fits_at_most(remedy.bytes);
+    room_.say_missing(remedy, remedy.bytes + about_.cached.common);
+    found_.push_back(std::move(remedy));
+  }
+
+  const RemedyCase& about_;
+  const Room& room_;
+  const View& view_;
+  const Dump& dump_;
+  const uint32_t site_;
+  const RunningCode running_;
+  std::vector<Remedy> found_;
+};
+
+}  // namespace
+
+std::vector<Remedy> program_remedies(const RemedyCase& about, const Room& room) {
+  return ProgramFinder(about, room).find();
+}
+
+}  // namespace tensorscope::model::oom

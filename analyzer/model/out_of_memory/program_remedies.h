@@ -1,0 +1,14 @@
+// What the program could do otherwise: compute no graphs, compute activations again, take a lighter step, a smaller
+// batch, fewer bits.
+#pragma once
+
+#include <vector>
+
+#include "model/out_of_memory/remedy.h"
+#include "model/out_of_memory/room.h"
+
+namespace tensorscope::model::oom {
+
+std::vector<Remedy> program_remedies(const RemedyCase& about, const Room& room);
+
+}  // namespace tensorscope::model::oom

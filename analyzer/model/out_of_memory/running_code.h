@@ -1,0 +1,44 @@
+// What the program was doing when memory ran out, read from Python stacks: which modules were in flight, whether a
+// backward belongs to the loop, whether an optimizer's step ran.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "model/grouping.h"
+
+namespace tensorscope::model::oom {
+
+class RunningCode {
+ public:
+  // `site`: of the failure, 0: nothing is known.
+  RunningCode(const View& view, uint32_t site);
+
+  // The innermost function of the user's in whose calls of modules living graph nodes were made, itself outside of
+  // modules; where none was, the innermost one. kNone: the stack shows none. An index into Dump::codes.
+  uint32_t loop() const { return loop_; }
+  std::string loop_name() const;  // "evaluate"
+  // Does a stack of the dump show that this function, or one that runs in it now, called backward?
+  bool loop_calls_backward() const { return calls_backward_; }
+  bool backward_seen() const { return backward_seen_; }  // from anywhere
+  // Does the stack of this site run through loop()?
+  bool in_loop(uint32_t site) const;
+  // The place of this site in loop(): its line; 0: it does not run through it.
+  int32_t line_in_loop(uint32_t site) const;
+
+  bool in_optimizer() const { return in_optimizer_; }
+  bool in_foreach() const { return in_foreach_; }  // all parameters at once
+
+  // A site below the call of backward that runs, or ran last, as far as stacks show; 0: none, or it may be several.
+  uint32_t backward_site() const { return backward_site_; }
+
+ private:
+  void look_at_backward(const std::vector<bool>& user, const std::vector<bool>& runs);
+
+  const Dump& dump_;
+  uint32_t loop_ = kNone, backward_site_ = 0;
+  bool calls_backward_ = false, backward_seen_ = false, in_optimizer_ = false, in_foreach_ = false;
+};
+
+}  // namespace tensorscope::model::oom

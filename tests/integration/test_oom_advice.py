@@ -1,0 +1,140 @@
+"""What `tensorscope oom` advises on programs that run out of memory for a reason: the cause is named, the advice was tried, and nothing
+is promised that does not come."""
+import json
+import os
+
+import pytest
+
+import harness
+
+FAKE = harness.ROOT / ".cache" / "fake-cuda" / "bin" / "python"
+MEBIBYTE = 1 << 20
+ON_THE_DOUBLE = pytest.mark.skipif(not FAKE.exists(), reason="no CUDA build of torch: scripts/fake-cuda was not run")
+
+
+@pytest.fixture
+def fails(tmp_path, monkeypatch):
+    """Runs a case to its end; the dump of the failure and what the program printed."""
+    def run(case, device="cpu", **variables):
+        folder = tmp_path / f"{case}-{len(list(tmp_path.iterdir()))}"
+        folder.mkdir()
+        monkeypatch.setenv("OOM_DEVICE", device)
+        for name, value in variables.items():
+            monkeypatch.setenv(name, value)
+        if device == "cuda":
+            monkeypatch.setattr(harness, "PYTHON", str(FAKE))
+            monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
+            monkeypatch.delenv("PYTORCH_ALLOC_CONF", raising=False)
+        done = harness.run("oom_advice.py", case, folder=folder, exit="never", fake_cuda_capacity=1 << 30)
+        assert done.returncode == 0, done.stderr
+        dumps = harness.dumps(folder, "*.oom-1.tscope")
+        return (dumps[0] if dumps else None), done.stdout
+    return run
+
+
+def told(dump):
+    return json.loads(harness.cli("oom", dump, "--json").stdout)
+
+
+def remedy(answer, kind, subject=""):
+    return next((one for one in answer["remedies"] if one["kind"] == kind and one["subject"].startswith(subject)), None)
+
+
+def first_lines(dump):
+    return harness.cli("oom", dump, env={**os.environ, "COLUMNS": "110"}).stdout.splitlines()[:5]
+
+
+CAUSES = {
+    "running_sum": ("running-sum", "total (local of running_sum)"),
+    "running_sum_in_an_attribute": ("running-sum", "meter.total (local of running_sum_in_an_attribute)"),
+    "carried_state": ("carried-state", "state (local of carried_state)"),
+    "carried_state_in_an_attribute": ("carried-state", "session.state (local of carried_state_in_an_attribute)"),
+    "two_lists": ("drop-holder", "history[0..7] (local of two_lists) (list) and recent[0..7] (local of two_lists) (list)"),
+    "dataclasses_in_a_list": ("drop-holder", "records[*] (local of dataclasses_in_a_list)"),
+    "logits": ("drop-holder", "outputs[0..7] (local of logits) (list)"),
+    "validation": ("no-grad", "evaluate"),
+}
+
+
+@pytest.mark.parametrize("case", CAUSES)
+def test_the_cause_is_found_and_comes_first(fails, case):
+    kind, subject = CAUSES[case]
+    answer = told(fails(case)[0])
+    found = remedy(answer, kind)
+    assert found and found["subject"] == subject
+    assert found["bytes"] >= 13 * MEBIBYTE
+    kinds = [one["kind"] for one in answer["remedies"]]
+    assert kinds.index(kind) < kinds.index("smaller-batch")
+    assert "checkpoint" not in kinds or case != "validation"
+
+
+@ON_THE_DOUBLE
+@pytest.mark.parametrize("case", ("running_sum", "carried_state", "dataclasses_in_a_list", "validation"))
+def test_what_the_advice_gives_when_it_is_tried(fails, case):
+    """Compared with torch's own count at the same place of a run that does what is advised."""
+    dump, printed = fails(case, "cuda")
+    _, tried = fails(case, "cuda", OOM_TRIED="1")
+    before, after = (int(text.split("allocated ")[1].split()[0]) for text in (printed, tried))
+    found = remedy(told(dump), CAUSES[case][0])
+    own = 4 * MEBIBYTE if case == "dataclasses_in_a_list" else 0  # the kept tensors themselves stay
+    assert before - after >= (found["bytes"] - own) * 0.95, f"{before - after} of {found['bytes']}"
+
+
+def test_item_is_advised_for_numbers_alone(fails):
+    assert ".item()" in remedy(told(fails("two_lists")[0]), "drop-holder")["takes"]
+    takes = remedy(told(fails("logits")[0]), "drop-holder")["takes"]
+    assert ".item()" not in takes and ".detach()" in takes
+
+
+def test_whether_garbage_makes_room_is_known(fails):
+    assert remedy(told(fails("garbage")[0]), "collect-garbage")["fits"] == "yes"
+
+
+def test_a_request_larger_than_all_there_is(fails):
+    dump, _ = fails("too_large")
+    answer = told(dump)
+    assert answer["answer"]["too_large"] and answer["remedies"] == []
+    assert answer["answer"]["operands"] == ["query: float32 [64, 262144, 4], 256.0 MiB", "key: float32 [64, 262144, 4], 256.0 MiB"]
+    assert first_lines(dump)[4] == "  nothing that is freed can help: it is more than there is at all"
+
+
+def test_an_optimizers_step(fails):
+    found = remedy(told(fails("optimizer_step")[0]), "optimizer-step")
+    assert found and found["estimate"] and found["bytes"] > 0
+
+
+def test_half_the_batch_is_an_estimate(fails):
+    found = remedy(told(fails("running_sum")[0]), "smaller-batch")
+    assert found["estimate"] and not found["at_most"]
+
+
+@ON_THE_DOUBLE
+def test_a_live_private_pool_gives_nothing_back(fails):
+    answer = told(fails("private_pool", "cuda")[0])
+    assert remedy(answer, "empty-cache") is None
+    found = remedy(answer, "drop-holder", "pooled")
+    assert found["fits"] == "no" and "private pool" in found["takes"]
+
+
+@ON_THE_DOUBLE
+def test_under_a_memory_fraction_the_limit_is_named_first(fails):
+    dump, _ = fails("memory_fraction", "cuda")
+    answer = told(dump)
+    assert answer["remedies"][0]["kind"] == "process-limit"
+    assert "yes" not in {one["fits"] for one in answer["remedies"]}
+    assert first_lines(dump)[4].startswith("  first to try: raise the limit")
+
+
+@ON_THE_DOUBLE
+def test_a_backward_on_a_gpu_shows_the_programs_lines(fails):
+    dump, _ = fails("in_backward", "cuda")
+    answer = told(dump)
+    assert answer["failure"]["backward"]["forward"]["source"] == "return torch.log_softmax(weight, 0)"
+    assert answer["failure"]["backward"]["called"]["source"] == "loss.backward()"
+    assert "oom_advice.py" in first_lines(dump)[1] and "redispatch" not in first_lines(dump)[1]
+
+
+@ON_THE_DOUBLE
+def test_cublas_workspaces_are_called_so(fails):
+    dump, _ = fails("workspace", "cuda")
+    assert '"cuBLAS workspace (libtorch_cuda.so)' in harness.cli("oom", dump, "--json").stdout

@@ -1,0 +1,155 @@
+// Advice that was wrong when it was tried: what must not be promised, and what was never offered.
+// Covers: analyzer/model/out_of_memory/{chains,running_code}.cc
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "device_scene.h"
+#include "model/out_of_memory/remedies.h"
+
+namespace tensorscope::model::oom {
+namespace {
+
+using dump::ReferenceRoot;
+using testing::DeviceScene;
+using ::testing::HasSubstr;
+using testing::kMiB;
+using testing::Told;
+
+TEST(Promises, ALivePrivatePoolGivesNothingBack) {
+  DeviceScene scene;
+  scene.segment(0, 3).piece(120 * kMiB);  // wholly free, and its CUDA graph or MemPool keeps it
+  EXPECT_EQ(Told(scene).remedy(RemedyKind::empty_cache), nullptr);
+
+  DeviceScene held;
+  held.segment(0, 3);
+  held.held(held.tensor(120 * kMiB), "pooled[0]");
+  held.held(held.tensor(120 * kMiB), "pooled[1]");
+  const Told told(held);
+  ASSERT_NE(told.remedy(RemedyKind::drop_holder), nullptr);
+  EXPECT_EQ(told.remedy(RemedyKind::drop_holder)->fits, Fits::no);
+}
+
+TEST(Promises, AfterAFailedRequestTheCacheWasEmptied) {
+  DeviceScene scene;
+  scene.memory.segments_from = dump::SegmentSource::runtime_calls;  // pools are not known
+  scene.segment().piece(120 * kMiB);
+  EXPECT_EQ(Told(scene).remedy(RemedyKind::empty_cache), nullptr);
+}
+
+// 28 MiB of large blocks with the request and one small block need 60 + 2 MiB of pages; 60.5 are in segments.
+DeviceScene in_fifteens(uint64_t driver_free) {
+  DeviceScene scene;
+  scene.failure.requested = 15 * kMiB;
+  scene.memory.driver_free = driver_free;
+  for (int i = 0; i < 4; i++) {
+    scene.segment().block(7 * kMiB);
+    scene.piece(8 * kMiB);
+  }
+  scene.segment(0, 0, uint8_t(dump::SegmentFlag::small)).block(kMiB / 2);
+  return scene;
+}
+
+TEST(Promises, ExpandableSegmentsNeedWholePages) {
+  DeviceScene too_little = in_fifteens(kMiB), enough = in_fifteens(2 * kMiB);
+  EXPECT_EQ(Told(too_little).remedy(RemedyKind::expandable_segments), nullptr);
+  EXPECT_NE(Told(enough).remedy(RemedyKind::expandable_segments), nullptr);
+}
+
+TEST(Promises, PiecesInTwoSegmentsAreNoPlaceForARequest) {
+  DeviceScene scene;
+  for (int i = 0; i < 2; i++) {
+    scene.segment();
+    scene.held(scene.tensor(60 * kMiB), "history[" + std::to_string(i) + "]");
+    scene.block(kMiB);
+  }
+  const Told told(scene);
+  ASSERT_NE(told.remedy(RemedyKind::drop_holder), nullptr);
+  EXPECT_EQ(told.remedy(RemedyKind::drop_holder)->fits, Fits::no);
+}
+
+TEST(Promises, UnderAMemoryFractionTheLimitComesFirst) {
+  DeviceScene scene;
+  scene.memory.driver_free = 500 * kMiB;
+  scene.memory.processes = {{991, 300 * kMiB}};
+  scene.segment();
+  for (int i = 0; i < 2; i++) scene.held(scene.tensor(45 * kMiB), "history[" + std::to_string(i) + "]");
+  scene.block(kMiB);
+  const Told told(scene);
+  ASSERT_FALSE(told.story.remedies.empty());
+  EXPECT_EQ(told.story.remedies.front().kind, RemedyKind::process_limit);
+  EXPECT_EQ(told.remedy(RemedyKind::other_process), nullptr);
+  EXPECT_NE(told.remedy(RemedyKind::drop_holder)->fits, Fits::yes);  // what the driver has free is not for it
+}
+
+TEST(Promises, NothingHelpsARequestThatIsLargerThanTheDevice) {
+  DeviceScene scene;
+  scene.failure.requested = 2000 * kMiB;
+  scene.segment();
+  scene.held(scene.tensor(500 * kMiB), "history[0]");
+  const Told told(scene);
+  EXPECT_TRUE(told.story.too_large);
+  EXPECT_TRUE(told.story.remedies.empty());
+}
+
+// Two layers; the second one runs when memory runs out.
+DeviceScene in_flight(const std::string& module) {
+  DeviceScene scene;
+  scene.segment();
+  for (int i = 0; i < 2; i++) {
+    const uint32_t site = scene.in_module("model.layers." + std::to_string(i), 10 + i);
+    scene.saved(60 * kMiB, site, scene.node(site));
+  }
+  scene.failure.site = scene.in_module(module, 30);
+  return scene;
+}
+
+TEST(Promises, AModuleInFlightIsNotCheckpointed) {
+  DeviceScene scene = in_flight("model.layers.1");
+  const Told told(scene);
+  ASSERT_NE(told.remedy(RemedyKind::checkpoint), nullptr);
+  EXPECT_THAT(told.remedy(RemedyKind::checkpoint)->reckoned, HasSubstr("the one that runs now has 60.0 MiB"));
+
+  DeviceScene alone;
+  alone.segment();
+  const uint32_t body = alone.in_module("model.body", 10), head = alone.in_module("model.head", 11);
+  alone.saved(60 * kMiB, body, alone.node(body));
+  alone.saved(120 * kMiB, head, alone.node(head));
+  alone.failure.site = body;
+  EXPECT_EQ(Told(alone).remedy(RemedyKind::checkpoint)->subject, "model.head");
+}
+
+TEST(Promises, OneLossInTwoListsIsFreedWithBoth) {
+  DeviceScene scene;
+  scene.segment();
+  for (int i = 0; i < 3; i++) {
+    const uint64_t tensor = scene.tensor(40 * kMiB);
+    scene.held(tensor, "history[" + std::to_string(i) + "]");
+    scene.builder.reference({tensor, "self.losses[" + std::to_string(i) + "]", "train.py", "list"});
+  }
+  const Told told(scene);
+  const Remedy* remedy = told.remedy(RemedyKind::drop_holder);
+  ASSERT_NE(remedy, nullptr);
+  EXPECT_EQ(remedy->bytes, 120 * kMiB);
+  EXPECT_THAT(remedy->subject, HasSubstr("history[0..2]"));
+  EXPECT_THAT(remedy->subject, HasSubstr("self.losses[0..2]"));
+}
+
+TEST(Promises, ItemIsForNumbersAlone) {
+  DeviceScene scene;
+  scene.segment();
+  const uint32_t site = scene.in_module("model", 10);
+  for (int i = 0; i < 3; i++) {
+    const uint32_t node = scene.node(site);
+    scene.saved(40 * kMiB, site, node);
+    testing::TensorSpec logits;
+    logits.grad_fn = 0x600000000000 + uint64_t(i + 1) * 512;
+    scene.held(scene.tensor(kMiB, site, 0, logits), "logits[" + std::to_string(i) + "]");
+  }
+  const Told told(scene);
+  ASSERT_NE(told.remedy(RemedyKind::drop_holder), nullptr);
+  EXPECT_THAT(told.remedy(RemedyKind::drop_holder)->takes, Not(HasSubstr(".item()")));
+  EXPECT_THAT(told.remedy(RemedyKind::drop_holder)->takes, HasSubstr(".detach()"));
+}
+
+}  // namespace
+}  // namespace tensorscope::model::oom
