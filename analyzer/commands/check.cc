@@ -66,6 +66,7 @@ int check(const CheckOptions& options, Invocation& invocation) {
     return kBadInput;
   }
   ComparedDumps dumps(options.dumps, options.filter, options.symbols, invocation);
+  if (const std::string why = dumps.why_nothing(options.filter); !why.empty()) invocation.say(why + ".");
   bool holds = true;
   if (options.max_growth) holds = check_growth(options, dumps, invocation) && holds;
   if (options.max_live) holds = check_live(options, dumps, invocation) && holds;

@@ -5,9 +5,11 @@
 #include <new>
 
 #include "commands/invocation.h"
+#include "model/nearest_words.h"
 #include "model/reader.h"
 #include "model/selection.h"
 #include "render/text.h"
+#include "render/units.h"
 
 namespace tensorscope::commands {
 
@@ -53,6 +55,30 @@ std::vector<std::string> take_program(std::vector<std::string>& arguments, size_
   return program;
 }
 
+std::vector<std::string> verbs_of(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::App* verb : app.get_subcommands(nullptr)) names.push_back(verb->get_name());
+  return names;
+}
+
+// `mistake`: what the parser says of words that it did not expect, the words at its end.
+std::string unknown_words(const std::string& mistake, const CLI::App& app, const CLI::App* verb) {
+  const size_t begin = mistake.find(" -");
+  if (begin == std::string::npos) return mistake;
+  std::string word = mistake.substr(begin + 1);
+  word.resize(std::min(word.find_first_of("= "), word.size()));
+  if (word == "--limit") return "--limit is called --top";
+  std::vector<std::string> options;
+  for (const CLI::App* from : {&app, verb}) {
+    if (from == nullptr) continue;
+    for (const CLI::Option* option : from->get_options()) {
+      for (const std::string& name : option->get_lnames()) options.push_back("--" + name);
+    }
+  }
+  return "there is no option '" + word + "'" + (verb == nullptr ? "" : " of " + verb->get_name()) +
+         model::did_you_mean(word, options);
+}
+
 }  // namespace
 
 void Invocation::say(const std::string& text) { err += "tensorscope: " + render::clean(text) + "\n"; }
@@ -67,6 +93,9 @@ int run_command_line(std::vector<std::string> arguments, const render::Terminal*
   app.add_option("--color,--colour", colour, "auto (on a terminal, unless NO_COLOR is set), always, never")
       ->check(CLI::IsMember({"auto", "always", "never"}))
       ->type_name("WHEN");
+
+  bool exact = false;
+  app.add_flag("--bytes", exact, "every digit of byte counts in tables: 1,048,576 B instead of 1.0 MiB");
 
   add_run(app, invocation);
   add_snapshot(app, invocation);
@@ -94,6 +123,7 @@ int run_command_line(std::vector<std::string> arguments, const render::Terminal*
     auto mode = colour == "always"  ? render::Colour::always
                 : colour == "never" ? render::Colour::never
                                     : render::Colour::automatic;
+    render::show_exact_bytes(exact);
     invocation.terminal = terminal != nullptr ? *terminal : render::detect_terminal(mode);
     return invocation.action();
   } catch (const CLI::CallForHelp&) {
@@ -106,7 +136,11 @@ int run_command_line(std::vector<std::string> arguments, const render::Terminal*
     const auto chosen = app.get_subcommands();
     std::string verb = chosen.empty() ? "" : chosen.front()->get_name() + " ";
     std::string mistake = first_line(error.what());
-    if (chosen.empty() && !verb_word.empty()) mistake = "there is no verb '" + verb_word + "'";
+    if (chosen.empty() && !verb_word.empty()) {
+      mistake = "there is no verb '" + verb_word + "'" + model::did_you_mean(verb_word, verbs_of(app));
+    } else if (dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr) {
+      mistake = unknown_words(mistake, app, chosen.empty() ? nullptr : chosen.front());
+    }
     invocation.say(mistake + " (tensorscope " + verb + "--help shows how it is used)");
   } catch (const model::BadInput& error) {
     invocation.say(first_line(error.what()));

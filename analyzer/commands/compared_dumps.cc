@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "commands/group_table.h"
+#include "model/filter_values.h"
 #include "render/table.h"
 #include "render/units.h"
 
@@ -23,17 +24,30 @@ ComparedDumps::ComparedDumps(const std::vector<std::string>& paths, const model:
     std::stable_sort(dumps_.begin(), dumps_.end(), earlier);
     invocation.say("the dumps were not in order of time; they are compared from the oldest to the newest.");
   }
+  select({});
+  if (filter.empty()) return;
+  model::check_values(filter, views());
   select(filter);
 }
 
 void ComparedDumps::select(const model::Filter& filter) {
   selections_.clear();
-  for (auto& opened : dumps_) selections_.push_back(opened->select(filter));
+  const bool one_run = same_run();
+  for (auto& opened : dumps_) {
+    selections_.push_back(opened->choose(filter, one_run && !selections_.empty() ? &selections_.back() : nullptr));
+  }
 }
 
 bool ComparedDumps::same_run() const {
   return std::all_of(dumps_.begin(), dumps_.end(),
                      [&](const auto& opened) { return model::same_run(dumps_.front()->dump, opened->dump); });
+}
+
+std::string ComparedDumps::why_nothing(const model::Filter& filter) {
+  const bool nothing = std::all_of(selections_.begin(), selections_.end(), [](const model::Selection& selection) {
+    return selection.tensor_count() == 0 && selection.bytes() == 0;
+  });
+  return nothing ? model::why_nothing(filter, views()) : "";
 }
 
 std::vector<model::View> ComparedDumps::views() {

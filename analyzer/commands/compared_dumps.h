@@ -22,11 +22,13 @@ class ComparedDumps {
   OpenedDump& first() { return *dumps_.front(); }
   OpenedDump& last() { return *dumps_.back(); }
   bool same_run() const;
-  // From now on another selection of each dump. Throws BadFilter.
+  // From now on another selection of each dump, whose words nobody wrote. Throws BadFilter.
   void select(const model::Filter& filter);
   std::vector<model::View> views();
+  // Where the selections of all dumps are empty: which filter matches nothing, and what there is; else "".
+  std::string why_nothing(const model::Filter& filter);
   // Bytes of the selection in the last dump.
-  uint64_t live_bytes() const { return selections_.back().bytes(dumps_.back()->accounts); }
+  uint64_t live_bytes() const { return selections_.back().bytes(); }
 
   // Problems of every file, on standard error; the exit status.
   int finish(Invocation& invocation, int status) const;

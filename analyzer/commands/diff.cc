@@ -1,6 +1,7 @@
 // diff: what changed between two dumps, or grew from dump to dump.
 #include <fmt/format.h>
 
+#include "commands/change_list.h"
 #include "commands/compared_dumps.h"
 #include "commands/group_table.h"
 #include "commands/headline.h"
@@ -22,6 +23,7 @@ struct DiffOptions {
   model::By by = model::By::line;
   size_t top = 10;
   bool full_stacks = false;
+  bool list = false;
   model::Filter filter;
   model::SymbolOptions symbols;
 };
@@ -54,9 +56,21 @@ std::string movement_text(const Difference& difference) {
   const model::Movement& movement = difference.movement;
   std::string text = amount_text("new", movement.fresh) + "; " + amount_text("gone", movement.gone);
   if (!difference.same_run) return text;
+  auto any = [](const Amount& amount) { return amount.tensors > 0 || amount.bytes > 0; };
   text += "; " + amount_text("grown", movement.grown);
-  if (movement.shrunk.tensors > 0) text += "; " + amount_text("shrunk", movement.shrunk);
-  return text + "; " + amount_text("moved", movement.moved);
+  if (any(movement.shrunk)) text += "; " + amount_text("shrunk", movement.shrunk);
+  text += "; " + amount_text("moved", movement.moved);
+  if (any(movement.joined)) text += "; " + amount_text("alive before, selected only now:", movement.joined);
+  if (any(movement.left)) text += "; " + amount_text("alive, but no longer selected:", movement.left);
+  return text;
+}
+
+// Where no row changed: tensors may have been replaced by others of the same kind.
+std::string nothing_changed(const Difference& difference, model::By by) {
+  const Amount &fresh = difference.movement.fresh, &gone = difference.movement.gone;
+  const std::string what = by_place(by) ? "place" : model::kByNames[size_t(by)];
+  if (fresh.tensors == 0 && gone.tensors == 0) return fmt::format("no {} has more or less than before\n", what);
+  return fmt::format("no {} has more or less than before: new tensors took the place of those that are gone\n", what);
 }
 
 std::string arrows(const std::vector<uint64_t>& values, std::string (*words)(uint64_t)) {
@@ -71,6 +85,10 @@ int diff(const DiffOptions& options, Invocation& invocation) {
     return kBadInput;
   }
   ComparedDumps dumps(options.dumps, options.filter, options.symbols, invocation);
+  if (options.list && !dumps.same_run()) {
+    invocation.say("--list compares tensors by their ids, which dumps of different runs do not share.");
+    return kBadInput;
+  }
   const render::Terminal& terminal = invocation.terminal;
   Difference difference = model::difference(dumps.views(), options.by);
 
@@ -88,8 +106,16 @@ int diff(const DiffOptions& options, Invocation& invocation) {
   out += render::wrap(fmt::format("tensors {}", arrows(difference.tensors, count)), terminal.width, 2) + "\n";
   out += "  " + render::wrap(movement_text(difference), terminal.width, 4) + "\n\n";
 
+  if (const std::string why = dumps.why_nothing(options.filter); !why.empty()) {
+    out += render::wrap(render::clean(why), terminal.width, 2) + "\n";
+    return dumps.finish(invocation, kOk);
+  }
+  if (options.list) {
+    out += change_list(dumps, difference, options.top, terminal);
+    return dumps.finish(invocation, kOk);
+  }
   if (difference.changes.empty()) {
-    out += "nothing changed\n";
+    out += nothing_changed(difference, options.by);
     return dumps.finish(invocation, kOk);
   }
   if (options.top != 0 && difference.changes.size() > options.top) {
@@ -108,6 +134,8 @@ void add_diff(CLI::App& app, Invocation& invocation) {
   verb->add_option("DUMP", options->dumps, "two dump files or more")->required()->type_name("");
   add_grouping(*verb, options->by);
   add_top(*verb, options->top);
+  verb->add_flag("--list", options->list,
+                 "a row for each tensor that is new, gone, larger, smaller, elsewhere or newly graded");
   add_full_stacks(*verb, options->full_stacks);
   add_filters(*verb, options->filter);
   add_symbol_options(*verb, options->symbols);
@@ -115,6 +143,7 @@ void add_diff(CLI::App& app, Invocation& invocation) {
       "Examples:\n"
       "  tensorscope diff train.4242.1.tscope train.4242.2.tscope\n"
       "  tensorscope diff train.4242.*.tscope --min-size 64K\n"
+      "  tensorscope diff train.4242.1.tscope train.4242.2.tscope --list --top 0\n"
       "  tensorscope diff train.4242.exit.tscope train.5713.exit.tscope --by module\n"
       "\n"
       "Dumps of one run are compared tensor by tensor; dumps of different runs by stack, shape and dtype.\n"

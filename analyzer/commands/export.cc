@@ -21,6 +21,7 @@ struct ExportVerbOptions {
   std::string dump;
   ExportFormat format = ExportFormat::json;
   std::string output = "-";
+  bool force = false;
   bool full_stacks = false;
   bool stacks_by_id = false;
   model::SymbolOptions symbols;
@@ -47,6 +48,7 @@ void write_export(OpenedDump& opened, const ExportVerbOptions& options, std::ost
 }
 
 int run_export(const ExportVerbOptions& options, Invocation& invocation) {
+  if (options.output != "-" && !may_write(options.output, options.force, invocation)) return kBadInput;
   OpenedDump opened(options.dump, options.symbols);
   if (options.output != "-") {
     ReplacedFile file(options.output);
@@ -88,6 +90,7 @@ void add_export(CLI::App& app, Invocation& invocation) {
       ->type_name("FORMAT");
   verb->add_option("-o,--output", options->output, "file to write, whole or not at all; default: - (standard output)")
       ->type_name("FILE");
+  verb->add_flag("--force", options->force, "replace FILE if it is there");
   verb->add_flag("--full-stacks", options->full_stacks, "keep the interpreter's own frames");
   add_choice(*verb, "--stacks", options->stacks_by_id, {{"inline", false}, {"by-id", true}},
              "json: a tensor's stack in full (inline, the default), or its id in 'stacks' (by-id)")

@@ -1,7 +1,6 @@
 // graph: the autograd graph behind the tensors: which graphs are alive and what they keep, what a tensor was made from,
 // how two tensors are linked, who is near one without a name; as text, JSON or a picture.
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <array>
 #include <cstring>
@@ -216,10 +215,7 @@ GraphFormat format_of(const GraphOptions& options) {
 }
 
 bool write_file(const std::string& path, const std::string& text, bool force, Invocation& invocation) {
-  if (!force && access(path.c_str(), F_OK) == 0) {
-    invocation.say(fmt::format("{} is there already; --force replaces it.", path));
-    return false;
-  }
+  if (!may_write(path, force, invocation)) return false;
   ReplacedFile file(path);
   int error = file.error();
   if (error == 0) {

@@ -3,9 +3,11 @@
 #include <fmt/format.h>
 
 #include <charconv>
+#include <set>
 #include <string_view>
 #include <vector>
 
+#include "model/nearest_words.h"
 #include "render/units.h"
 
 namespace tensorscope::commands {
@@ -20,17 +22,28 @@ constexpr std::string_view kNodePrefix = "node:";
 
 }  // namespace
 
+std::vector<uint32_t> find_tensors(const model::Dump& dump, const model::TensorNames& names, const std::string& path,
+                                   const std::string& text, Invocation& invocation) {
+  std::vector<uint32_t> found = tensors_called(dump, names, text);
+  if (!found.empty()) return found;
+  std::vector<std::string> near = names_like(dump, names, text, kShown);
+  if (near.empty()) {
+    std::set<std::string> all;
+    for (uint32_t i = 0; i < dump.tensors.size(); ++i) all.insert(names(i).begin(), names(i).end());
+    near = model::nearest_words(text, {all.begin(), all.end()}, kShown);
+  }
+  const std::string list = model::listed(near, kShown);
+  invocation.say(fmt::format("{} has no live tensor '{}'; {}", path, text,
+                             list.empty() ? "tensorscope list shows them." : "there is " + list + "."));
+  return {};
+}
+
 std::optional<uint32_t> find_tensor(const GraphView& view, const std::string& dump, const std::string& text,
                                     Invocation& invocation) {
-  const std::vector<uint32_t> found = tensors_called(view, text);
+  const std::vector<uint32_t> found = find_tensors(view.dump, view.all_names(), dump, text, invocation);
+  if (found.empty()) return std::nullopt;
   if (found.size() == 1) return found.front();
   std::string list;
-  if (found.empty()) {
-    for (const std::string& name : names_like(view, text, kShown)) list += (list.empty() ? "" : ", ") + name;
-    invocation.say(fmt::format("{} has no live tensor '{}'; {}", dump, text,
-                               list.empty() ? "tensorscope list shows them." : "there is " + list + "."));
-    return std::nullopt;
-  }
   for (size_t i = 0; i < found.size() && i < kShown; ++i) list += (i == 0 ? "" : ", ") + view.title(found[i]);
   if (found.size() > kShown) list += fmt::format(" and {} more", render::count(found.size() - kShown));
   invocation.say(fmt::format("'{}' is the name of {} tensors: {}.", text, render::count(found.size()), list));

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "commands/invocation.h"
 #include "model/graph_view.h"
@@ -15,6 +16,9 @@ struct GraphSubject {
   uint32_t node = model::kNoNode;  // kNoNode: the tensor is in no graph
 };
 
+// The tensors that are called `text`. Where there is none, says so on standard error, with names that are near.
+std::vector<uint32_t> find_tensors(const model::Dump& dump, const model::TensorNames& names, const std::string& path,
+                                   const std::string& text, Invocation& invocation);
 // Exactly one tensor. Where there is none or several, says so on standard error.
 std::optional<uint32_t> find_tensor(const model::GraphView& view, const std::string& dump, const std::string& text,
                                     Invocation& invocation);

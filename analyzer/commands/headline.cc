@@ -2,6 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
+#include <string_view>
+
 #include "dump_generated.h"
 #include "render/text.h"
 #include "render/units.h"
@@ -59,31 +63,43 @@ std::string versions_text(const model::Process& process) {
   return torch + ", " + python + ".";
 }
 
+namespace {
+
+// What the numbers of a report rest on.
+constexpr std::array kCounted{std::string_view("tensors"), std::string_view("CPU memory"),
+                              std::string_view("CUDA memory")};
+
+// "CPU memory (malloc is the program's own; 2 events lost)"
+std::string with_reason(const model::Coverage& entry) {
+  std::string reason = entry.detail;
+  while (!reason.empty() && reason.back() == '.') reason.pop_back();
+  if (entry.missed > 0) {
+    reason += (reason.empty() ? "" : "; ") + render::counted(entry.missed, "event") + " lost";
+  }
+  return reason.empty() ? entry.subject : fmt::format("{} ({})", entry.subject, reason);
+}
+
+}  // namespace
+
 std::string coverage_text(const model::Dump& dump) {
   if (dump.coverage.empty()) return "What was seen is not recorded in this dump.";
   std::string seen, partly, not_seen, nothing;
   auto add = [](std::string& list, const std::string& text) { list += (list.empty() ? "" : ", ") + text; };
   for (const model::Coverage& entry : dump.coverage) {
     if (entry.subject == "source lines") continue;  // no number depends on them; `info` has the files
-    std::string reason = entry.detail;
-    while (!reason.empty() && reason.back() == '.') reason.pop_back();
-    if (entry.missed > 0) {
-      reason += (reason.empty() ? "" : "; ") + render::counted(entry.missed, "event") + " lost";
-    }
-    std::string with_reason = reason.empty() ? entry.subject : fmt::format("{} ({})", entry.subject, reason);
     switch (Seen(entry.seen)) {
       case Seen::yes:
         if (entry.missed > 0) {
-          add(partly, with_reason);
+          add(partly, with_reason(entry));
         } else {
           add(seen, entry.subject);
         }
         break;
       case Seen::partly:
-        add(partly, with_reason);
+        add(partly, with_reason(entry));
         break;
       case Seen::no:
-        add(not_seen, with_reason);
+        add(not_seen, with_reason(entry));
         break;
       case Seen::not_applicable:
         add(nothing, entry.subject);
@@ -110,13 +126,28 @@ std::string names_limit(const model::References& references) {
 }
 
 std::string headline(const model::Dump& dump, const render::Terminal& terminal) {
-  std::string first = render::wrap(render::clean(process_line(dump.process)), terminal.width, 2);
-  std::string second = render::clean(versions_text(dump.process) + " " + coverage_text(dump));
-  if (const std::string limit = names_limit(dump.references); !limit.empty()) {
-    second += fmt::format(" Names: {} of {}, the largest first; stopped at the {}.",
-                          render::count(dump.references.named), render::counted(dump.tensors.size(), "tensor"), limit);
+  const std::string first = render::wrap(render::clean(process_line(dump.process)), terminal.width, 2);
+  std::string missed;
+  for (const model::Coverage& entry : dump.coverage) {
+    const bool counts = std::find(kCounted.begin(), kCounted.end(), entry.subject) != kCounted.end();
+    const bool whole = Seen(entry.seen) == Seen::not_applicable || (Seen(entry.seen) == Seen::yes && entry.missed == 0);
+    if (counts && !whole) missed += (missed.empty() ? "" : ", ") + with_reason(entry);
   }
-  return terminal.styled(render::Style::bold, first) + "\n" + render::wrap(second, terminal.width, 2) + "\n";
+  std::string text = terminal.styled(render::Style::bold, first) + "\n";
+  if (!missed.empty()) {
+    const std::string line = render::wrap(render::clean("Not all was seen: " + missed + "."), terminal.width, 2);
+    text += terminal.styled(render::Style::bad, line) + "\n";
+  }
+  return text;
+}
+
+std::string coverage_lines(const model::Dump& dump, const render::Terminal& terminal) {
+  std::string text = render::clean(versions_text(dump.process) + " " + coverage_text(dump));
+  if (const std::string limit = names_limit(dump.references); !limit.empty()) {
+    text += fmt::format(" Names: {} of {}, the largest first; stopped at the {}.", render::count(dump.references.named),
+                        render::counted(dump.tensors.size(), "tensor"), limit);
+  }
+  return render::wrap(text, terminal.width, 2) + "\n";
 }
 
 }  // namespace tensorscope::commands

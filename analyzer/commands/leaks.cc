@@ -25,6 +25,7 @@ int leaks(const LeaksOptions& options, Invocation& invocation) {
         "these dumps are of different runs, and a leak is growth within one: tensorscope diff compares runs.");
     return kBadInput;
   }
+  if (const std::string why = dumps.why_nothing(options.filter); !why.empty()) invocation.say(why + ".");
   const model::Leaks found = model::find_leaks(dumps.views(), options.filter.empty());
   if (options.json) {
     invocation.out += render::leaks_json(dumps.views(), found);

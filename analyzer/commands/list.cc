@@ -2,14 +2,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <climits>
 #include <tuple>
 
-#include "commands/held_text.h"
+#include "commands/list_columns.h"
 #include "commands/opened_dump.h"
 #include "commands/tensor_text.h"
 #include "commands/verb.h"
+#include "model/nearest_words.h"
 #include "render/table.h"
+#include "render/text.h"
 #include "render/units.h"
 
 namespace tensorscope::commands {
@@ -19,15 +20,14 @@ namespace {
 using model::kNone;
 using model::Tensor;
 
-constexpr int kRoomForCategory = 100, kRoomForHolder = 150;  // columns of the terminal
-
 enum class ListSort { bytes, age, id, shape, dtype, device, category, name, where };
 
 struct ListOptions {
   std::string dump;
   ListSort sort = ListSort::bytes;
   bool reverse = false;
-  size_t limit = 50;
+  size_t top = 50;
+  std::string columns;
   model::Filter filter;
   model::SymbolOptions symbols;
 };
@@ -53,9 +53,10 @@ std::vector<Family> families_of(const OpenedDump& opened, const model::Selection
   return families;
 }
 
-void sort_families(std::vector<Family>& families, OpenedDump& opened, const ListOptions& options) {
+void sort_families(std::vector<Family>& families, OpenedDump& opened, const model::Selection& selection,
+                   const ListOptions& options) {
   auto head = [&](const Family& family) -> const Tensor& { return opened.dump.tensors[family.tensors.front()]; };
-  auto bytes = [&](const Family& family) { return opened.accounts.items()[family.item].bytes; };
+  auto bytes = [&](const Family& family) { return selection.item_bytes(family.item); };
   auto less = [&](const Family& a, const Family& b) {
     const Tensor &x = head(a), &y = head(b);
     switch (options.sort) {
@@ -102,12 +103,12 @@ int list(const ListOptions& options, Invocation& invocation) {
     for (const Family& family : families) sites.push_back(opened.dump.tensors[family.tensors.front()].site);
     opened.places.prefetch(sites, false);
   }
-  sort_families(families, opened, options);
+  sort_families(families, opened, selection, options);
 
   uint64_t tensors = selection.tensor_count(), shown = 0;
   std::vector<uint32_t> sites;
   for (size_t i = 0; i < families.size(); ++i) {
-    if (options.limit != 0 && shown >= options.limit) {
+    if (options.top != 0 && shown >= options.top) {
       families.resize(i);
       break;
     }
@@ -116,46 +117,31 @@ int list(const ListOptions& options, Invocation& invocation) {
   }
   opened.places.prefetch(sites, false);
 
-  const int room = invocation.terminal.width > 0 ? invocation.terminal.width : INT_MAX;
-  render::Table table({{.title = "id"},
-                       {.title = "bytes", .align = render::Align::right},
-                       {.title = "dtype"},
-                       {.title = "shape", .least = 12},
-                       {.title = "device"},
-                       {.title = "age", .align = render::Align::right},
-                       {.title = "category", .least = 9},
-                       {.title = "name", .least = 16, .cut = render::Cut::middle},
-                       {.title = "held by", .least = 16, .cut = render::Cut::middle},
-                       {.title = "", .least = 4},
-                       {.title = "where", .least = 12, .cut = render::Cut::start},
-                       {.title = "", .least = 4}},
-                      0);
+  const bool chosen = !options.columns.empty();
+  const std::vector<ListColumn> columns = chosen ? list_columns(options.columns) : usual_columns(invocation.terminal);
+  std::vector<render::Column> shape;
+  for (ListColumn column : columns) shape.push_back(table_column(column, !chosen));
+  const bool alone = !chosen && std::find(columns.begin(), columns.end(), ListColumn::held_by) == columns.end();
+  render::Table table(shape, 0);
   for (const Family& family : families) {
-    const model::Item& item = opened.accounts.items()[family.item];
-    for (size_t i = 0; i < family.tensors.size(); ++i) {
-      uint32_t index = family.tensors[i];
-      const Tensor& tensor = opened.dump.tensors[index];
-      bool owner = index == item.tensor;
-      std::string bytes = owner ? render::bytes(item.bytes) : i == 0 ? "(shared)" : "";
-      if (item.storage == kNone) bytes = "-";
-      const model::Place& place = opened.places.at(tensor.site);
-      const std::string name = opened.holders.name(index), holder = brief_holder(opened, index);
-      table.row({fmt::format("{}#{}", i == 0 ? "" : "  ", tensor.serial), bytes, tensor.dtype_text(),
-                 tensor.shape_text(), tensor.device.text(), age_text(opened.dump, tensor.created_ns),
-                 room >= kRoomForCategory ? category_text(opened, index) : "",
-                 name.empty() && room < kRoomForHolder ? holder : name, room < kRoomForHolder ? "" : holder,
-                 traits(opened, index), place.line, place.line == place.where ? "" : place.function});
+    for (uint32_t tensor : family.tensors) {
+      const ListRow row{tensor, tensor == family.tensors.front(), alone};
+      std::vector<std::string> cells;
+      for (ListColumn column : columns) cells.push_back(list_cell(opened, selection, row, column));
+      table.row(std::move(cells));
     }
   }
   if (tensors == 0) {
-    invocation.out += options.filter.empty() ? "no tensor is alive\n" : "no tensor matches\n";
+    const std::string why =
+        options.filter.empty() ? "no tensor is alive" : opened.why_nothing(selection, options.filter);
+    invocation.out += render::wrap(render::clean(why), invocation.terminal.width, 2) + "\n";
     return finish(invocation, opened.dump);
   }
   invocation.out += table.text(invocation.terminal);
   std::string sum = fmt::format("{}, {}; each storage's bytes stand once, at its oldest tensor",
                                 render::counted(tensors, "tensor"), render::bytes(tensor_bytes(opened, selection)));
   invocation.out += render::wrap(sum, invocation.terminal.width, 2) + "\n";
-  if (shown < tensors) invocation.out += fmt::format("{} shown; --limit N shows more, 0 all\n", render::count(shown));
+  if (shown < tensors) invocation.out += fmt::format("{} shown; --top N shows more, 0 all\n", render::count(shown));
   return finish(invocation, opened.dump);
 }
 
@@ -177,7 +163,10 @@ void add_list(CLI::App& app, Invocation& invocation) {
              "bytes (largest first), age (oldest first), id, shape, dtype, device, category, name, where")
       ->type_name("KEY");
   verb->add_flag("--reverse", options->reverse, "the other way round");
-  verb->add_option("--limit", options->limit, "about how many rows (a storage is never split); 0: all. Default 50")
+  verb->add_option("--columns", options->columns,
+                   "these columns, in this order: " + model::listed(list_column_words(), list_column_words().size()))
+      ->type_name("A,B,...");
+  verb->add_option("--top", options->top, "about how many rows (a storage is never split); 0: all. Default 50")
       ->check(CLI::Range(0, 1 << 30).description(""))
       ->type_name("N");
   add_filters(*verb, options->filter);
@@ -185,7 +174,8 @@ void add_list(CLI::App& app, Invocation& invocation) {
   verb->footer(
       "Examples:\n"
       "  tensorscope list train.4242.1.tscope\n"
-      "  tensorscope list train.4242.1.tscope --sort age --limit 20\n"
+      "  tensorscope list train.4242.1.tscope --sort age --top 20\n"
+      "  tensorscope list train.4242.1.tscope --columns id,view-bytes,requires-grad,names --bytes\n"
       "  tensorscope list train.4242.1.tscope --dtype float32 --shape '64,*' --min-size 1M\n"
       "\n"
       "Tensors on the storage of another one (views, aliases) stand indented below it and have no bytes of their own.");

@@ -2,6 +2,8 @@
 
 #include <CLI/CLI.hpp>
 
+#include "model/filter_values.h"
+#include "model/nearest_words.h"
 #include "model/reader.h"
 #include "render/units.h"
 
@@ -9,6 +11,16 @@ namespace tensorscope::commands {
 
 OpenedDump::OpenedDump(const std::string& path, const model::SymbolOptions& options)
     : dump(model::read_dump(path)), symbols(dump, options), places(dump, symbols), accounts(dump), holders(dump) {}
+
+model::Selection OpenedDump::select(const model::Filter& filter) {
+  const model::Selection everything(dump, accounts, holders, places, {});
+  model::check_values(filter, {view(everything)});
+  return choose(filter);
+}
+
+std::string OpenedDump::why_nothing(const model::Selection& selection, const model::Filter& filter) {
+  return model::why_nothing(filter, {view(selection)});
+}
 
 int finish(Invocation& invocation, const model::Dump& dump, int status) {
   for (const std::string& problem : dump.problems) invocation.say(problem);
@@ -95,14 +107,15 @@ void add_filters(CLI::App& verb, model::Filter& filter) {
   add("--shape", filter.shapes, "64,1024 or 64,* or ...,3 (* is any size, ... any number of them)", "SHAPE");
   add("--class", filter.classes, "class of the tensor, in Python or C++: Parameter, SparseTensorImpl", "NAME");
   add("--thread", filter.threads, "made by the thread of this name or number", "THREAD");
-  add("--category", filter.categories,
-      "parameter, buffer, gradient, optimizer-state, input-batch, saved-activation, output, cache, temporary, "
-      "workspace "
-      "(in no tensor), unknown",
-      "CATEGORY");
+  const std::vector<std::string> words = model::category_words();
+  const std::string categories = model::listed(words, words.size()) + " (workspace: in no tensor)";
+  add("--category", filter.categories, categories.c_str(), "CATEGORY");
   verb.add_flag("--leaf", filter.leaf, "leaves of the autograd graph")->group(group);
   verb.add_flag("--with-grad", filter.with_grad, "tensors that have a .grad")->group(group);
   verb.add_flag("--requires-grad", filter.requires_grad, "tensors that require grad")->group(group);
+  verb.add_flag("--not-in-optimizer", filter.not_in_optimizer,
+                "leaves that require grad and are in no optimizer's param_groups")
+      ->group(group);
   add_size(verb, "--min-size", filter.min_size, "storages and blocks of at least this size")->group(group);
   add_size(verb, "--max-size", filter.max_size, "storages and blocks of at most this size")->group(group);
   add_time(verb, "--min-age", filter.min_age_ns, "made at least this long before the dump")->group(group);
@@ -112,9 +125,17 @@ void add_filters(CLI::App& verb, model::Filter& filter) {
 void add_grouping(CLI::App& verb, model::By& by) {
   std::vector<std::string> names(std::begin(model::kByNames), std::end(model::kByNames));
   verb.add_option_function<std::string>(
-          "--by", [&by](const std::string& name) { by = *model::by_named(name); },
+          "--by",
+          [&by, names](const std::string& name) {
+            const std::optional<model::By> found = model::by_named(name);
+            if (found) by = *found;
+            const std::string near = model::did_you_mean(name, names);
+            if (!found) {
+              throw CLI::ValidationError("invalid value '" + name + "' for --by" + (near.empty() ? ";" : near) +
+                                         " choose from " + model::listed(names, names.size()));
+            }
+          },
           "site (whole stack), line, function, module, dtype, device, shape, thread, category, holder")
-      ->check(CLI::IsMember(names).description(""))
       ->type_name("WHAT")
       ->default_str(model::kByNames[size_t(by)]);
 }

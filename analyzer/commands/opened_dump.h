@@ -28,9 +28,14 @@ class OpenedDump {
   OpenedDump(const OpenedDump&) = delete;
   OpenedDump& operator=(const OpenedDump&) = delete;
 
-  model::Selection select(const model::Filter& filter) {
-    return model::Selection(dump, accounts, holders, places, filter);
+  // Throws BadFilter, also for a value that this dump cannot have.
+  model::Selection select(const model::Filter& filter);
+  // The same for one of several dumps, whose values were compared with what all of them have.
+  model::Selection choose(const model::Filter& filter, const model::Selection* earlier = nullptr) {
+    return model::Selection(dump, accounts, holders, places, filter, earlier);
   }
+  // For an empty selection: which filter matches nothing, and what there is.
+  std::string why_nothing(const model::Selection& selection, const model::Filter& filter);
   model::View view(const model::Selection& selection) { return {dump, accounts, holders, places, selection}; }
 
   const model::Dump dump;

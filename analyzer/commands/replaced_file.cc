@@ -27,6 +27,12 @@ ReplacedFile::~ReplacedFile() {
   if (!done_ && error_ == 0) unlink(temporary_.c_str());
 }
 
+bool may_write(const std::string& path, bool force, Invocation& invocation) {
+  if (force || access(path.c_str(), F_OK) != 0) return true;
+  invocation.say(path + " is there already; --force replaces it.");
+  return false;
+}
+
 int ReplacedFile::finish() {
   errno = 0;
   stream_.close();

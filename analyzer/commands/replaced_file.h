@@ -6,6 +6,8 @@
 #include <ostream>
 #include <string>
 
+#include "commands/invocation.h"
+
 namespace tensorscope::commands {
 
 class ReplacedFile {
@@ -26,5 +28,8 @@ class ReplacedFile {
   int error_ = 0;
   bool done_ = false;
 };
+
+// Whether nothing is lost by writing there; says on standard error what is in the way.
+bool may_write(const std::string& path, bool force, Invocation& invocation);
 
 }  // namespace tensorscope::commands

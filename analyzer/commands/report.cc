@@ -2,22 +2,31 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
+#include <system_error>
 
 #include "commands/driver_table.h"
 #include "commands/group_table.h"
 #include "commands/headline.h"
+#include "commands/held_text.h"
 #include "commands/live_table.h"
 #include "commands/module_table.h"
 #include "commands/opened_dump.h"
 #include "commands/segment_table.h"
 #include "commands/verb.h"
+#include "model/difference.h"
 #include "model/module_sums.h"
+#include "model/reader.h"
+#include "render/shell_word.h"
 #include "render/table.h"
+#include "render/text.h"
 #include "render/units.h"
 
 namespace tensorscope::commands {
 
 namespace {
+
+constexpr uintmax_t kLargestOpenedToo = uintmax_t{32} << 20;  // of the dump before: a report stays quick
 
 using model::By;
 using model::Group;
@@ -50,8 +59,9 @@ void sort_groups(std::vector<Group>& groups, GroupSort sort) {
 }
 
 // What to look at next: the largest tensor, and the usual second step.
-std::string hints(const OpenedDump& opened, const std::vector<Group>& groups, By by, const render::Terminal& terminal) {
-  const std::string path = opened.dump.path;
+std::string hints(const OpenedDump& opened, const std::vector<Group>& groups, By by, const std::string& earlier,
+                  const render::Terminal& terminal) {
+  const std::string path = render::shell_word(opened.dump.path);
   render::Table table(
       {{.title = ""}, {.title = "", .least = 20, .cut = render::Cut::middle}, {.title = "", .least = 8}}, 0);
   auto add = [&](const std::string& command, const char* why) {
@@ -65,7 +75,11 @@ std::string hints(const OpenedDump& opened, const std::vector<Group>& groups, By
   if (opened.dump.references.present && !opened.dump.module_names.empty() && by != By::module) {
     add(fmt::format("tensorscope report {} --modules", path), "the model as a tree");
   }
-  add(fmt::format("tensorscope diff {} LATER", path), "what changed since");
+  if (earlier.empty()) {
+    add(fmt::format("tensorscope diff {} LATER", path), "what changed since");
+  } else {
+    add(fmt::format("tensorscope diff {} {}", render::shell_word(earlier), path), "what grew since the dump before");
+  }
   return table.text(terminal, false);
 }
 
@@ -89,37 +103,83 @@ void keep_largest(std::vector<Group>& groups, size_t count) {
 int segments(const OpenedDump& opened, const ReportOptions& options, Invocation& invocation) {
   invocation.out += headline(opened.dump, invocation.terminal) + "\n";
   invocation.out += segment_tables(opened.dump, options.top, invocation.terminal);
+  invocation.out += "\n" + coverage_lines(opened.dump, invocation.terminal);
   return finish(invocation, opened.dump);
 }
 
-int report(const ReportOptions& options, Invocation& invocation) {
-  OpenedDump opened(options.dump, options.symbols);
-  const render::Terminal& terminal = invocation.terminal;
-  if (options.segments) return segments(opened, options, invocation);
-  model::Selection selection = opened.select(options.filter);
-  std::vector<Group> groups = model::group(opened.view(selection), options.by);
-  sort_groups(groups, options.sort);
-  const bool tree = options.by == By::module && options.sort == GroupSort::bytes;
+// The dump of the same process before this one, if it is still beside it: "train.4242.1.tscope" for number 2.
+std::string dump_before(const model::Dump& dump) {
+  const std::string ending = fmt::format(".{}.tscope", dump.process.dump_number);
+  if (dump.process.dump_number < 2 || !dump.path.ends_with(ending)) return "";
+  const std::string path =
+      dump.path.substr(0, dump.path.size() - ending.size()) + fmt::format(".{}.tscope", dump.process.dump_number - 1);
+  std::error_code error;
+  return std::filesystem::is_regular_file(path, error) ? path : "";
+}
 
-  uint64_t total = 0;
-  for (const Group& group : groups) total += group.bytes;
+// "4.0 MiB of 6.2 MiB (65 %) were made at train.py:57 train_step, 64 tensors; held by train.py: losses[0..63] (list)"
+std::string answer(OpenedDump& opened, const model::Selection& selection, const std::vector<Group>& groups,
+                   const ReportOptions& options, uint64_t total, const render::Terminal& terminal) {
+  std::string text =
+      options.filter.empty()
+          ? fmt::format("{} live in {}", render::bytes(total), render::counted(selection.tensor_count(), "tensor"))
+          : fmt::format("{} of {} selected, in {}", render::bytes(total), render::bytes(opened.accounts.total_bytes()),
+                        render::counted(selection.tensor_count(), "tensor"));
+  const auto largest =
+      std::max_element(groups.begin(), groups.end(), [](const Group& a, const Group& b) { return a.bytes < b.bytes; });
+  if (largest != groups.end() && largest->bytes > 0) {
+    text += fmt::format(
+        "; the most, {} ({}), {} {}", render::bytes(largest->bytes), render::percent(largest->bytes, total),
+        by_place(options.by) ? "made at" : fmt::format("of {}", model::kByNames[size_t(options.by)]), largest->label);
+    const std::string held = by_place(options.by) ? held_by(opened, *largest) : "";
+    if (!held.empty()) text += ", " + held;
+  }
+  return terminal.styled(render::Style::bold, render::wrap(render::clean(text), terminal.width, 2)) + "\n";
+}
+
+// "+2.0 MiB since train.4242.1.tscope, 1m00s before; the most, +2.0 MiB, at train.py:57 train_step"
+std::string growth_line(OpenedDump& opened, const model::Selection& selection, const std::string& path,
+                        const ReportOptions& options, const render::Terminal& terminal) {
+  std::error_code error;
+  if (path.empty() || std::filesystem::file_size(path, error) > kLargestOpenedToo || error) return "";
+  try {
+    OpenedDump earlier(path, options.symbols);
+    if (!model::same_run(earlier.dump, opened.dump)) return "";
+    const model::Selection before = earlier.choose(options.filter);
+    const model::Difference difference =
+        model::difference({earlier.view(before), opened.view(selection)}, model::By::line);
+    std::string text = fmt::format("{} since {}, {} before",
+                                   render::signed_bytes(int64_t(difference.bytes.back() - difference.bytes.front())),
+                                   path, render::duration(opened.dump.process.dump_ns - earlier.dump.process.dump_ns));
+    if (!difference.changes.empty() && difference.changes.front().byte_growth() > 0) {
+      const model::Change& most = difference.changes.front();
+      text += fmt::format("; the most, {}, at {}", render::signed_bytes(most.byte_growth()), most.label);
+    }
+    return render::wrap(render::clean(text), terminal.width, 2) + "\n";
+  } catch (const model::BadInput&) {
+    return "";  // whoever asks for it by name is told what is wrong with it
+  }
+}
+
+// Everything between the answer and what was seen.
+int tables(OpenedDump& opened, const model::Selection& selection, std::vector<Group> groups,
+           const ReportOptions& options, const std::string& earlier, Invocation& invocation) {
+  const render::Terminal& terminal = invocation.terminal;
   std::string& out = invocation.out;
-  out += headline(opened.dump, terminal) + "\n";
   out += live_table(opened, terminal) + "\n";
   out += driver_table(opened, terminal);
   if (options.launches) {
     out += launch_table(opened, options.top, terminal);
-    return finish(invocation, opened.dump);
-  }
-  if (!options.filter.empty()) {
-    out += fmt::format("selected {}, {} of {}\n\n", render::counted(selection.tensor_count(), "tensor"),
-                       render::bytes(total), render::bytes(opened.accounts.total_bytes()));
+    return kOk;
   }
   if (options.modules) {
     out += terminal.styled(render::Style::bold, "live bytes by module") + "  (a module's line includes those in it)\n";
     out += module_table(opened, selection, options.full, terminal);
-    return finish(invocation, opened.dump);
+    return kOk;
   }
+  uint64_t total = 0;
+  for (const Group& group : groups) total += group.bytes;
+  const bool tree = options.by == By::module && options.sort == GroupSort::bytes;
   if (tree) groups = model::module_tree(std::move(groups));
   size_t shown = options.top == 0 ? groups.size() : std::min(options.top, groups.size());
   std::string title = by_place(options.by) ? "largest places of creation"
@@ -127,8 +187,8 @@ int report(const ReportOptions& options, Invocation& invocation) {
   if (by_place(options.by) && options.sort != GroupSort::bytes) title = "places of creation";
   out += terminal.styled(render::Style::bold, title);
   if (groups.empty()) {
-    out += options.filter.empty() ? ": nothing is alive\n" : ": nothing matches\n";
-    return finish(invocation, opened.dump);
+    out += render::wrap(": " + render::clean(opened.why_nothing(selection, options.filter)), terminal.width, 2) + "\n";
+    return kOk;
   }
   out += shown < groups.size()
              ? fmt::format("  (showing {} of {}; --top N)\n", render::count(shown), render::count(groups.size()))
@@ -139,11 +199,31 @@ int report(const ReportOptions& options, Invocation& invocation) {
     groups.resize(shown);
   }
   out += group_table(opened, groups, options.by, total, options.full_stacks, terminal);
-  out += "\n" + hints(opened, groups, options.by, terminal);
+  out += "\n" + hints(opened, groups, options.by, earlier, terminal);
   if (options.full_stacks) {
     for (const std::string& note : opened.symbols.notes()) invocation.say(note);
   }
-  return finish(invocation, opened.dump);
+  return kOk;
+}
+
+int report(const ReportOptions& options, Invocation& invocation) {
+  OpenedDump opened(options.dump, options.symbols);
+  const render::Terminal& terminal = invocation.terminal;
+  if (options.segments) return segments(opened, options, invocation);
+  model::Selection selection = opened.select(options.filter);
+  std::vector<Group> groups = model::group(opened.view(selection), options.by);
+  sort_groups(groups, options.sort);
+  uint64_t total = 0;
+  for (const Group& group : groups) total += group.bytes;
+
+  std::string& out = invocation.out;
+  out += headline(opened.dump, terminal);
+  const std::string earlier = dump_before(opened.dump);
+  out += answer(opened, selection, groups, options, total, terminal);
+  out += growth_line(opened, selection, earlier, options, terminal) + "\n";
+  const int status = tables(opened, selection, std::move(groups), options, earlier, invocation);
+  out += "\n" + coverage_lines(opened.dump, terminal);
+  return finish(invocation, opened.dump, status);
 }
 
 }  // namespace

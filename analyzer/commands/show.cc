@@ -2,8 +2,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 
+#include "commands/graph_subject.h"
 #include "commands/opened_dump.h"
 #include "commands/tensor_text.h"
 #include "commands/verb.h"
@@ -24,13 +24,14 @@ using model::Tensor;
 
 struct ShowOptions {
   std::string dump;
-  std::vector<std::string> ids;
+  std::vector<std::string> tensors;
   bool full = false;
   model::SymbolOptions symbols;
 };
 
-constexpr size_t kMostLines = 12;  // of names or holders
-constexpr int kLabel = 9;          // width of the column of names
+constexpr size_t kMostLines = 12;     // of names or holders
+constexpr size_t kMostOfOneName = 5;  // tensors that are shown for it
+constexpr int kLabel = 9;             // width of the column of names
 
 bool known(const Tensor& tensor, TensorKnown what) { return (tensor.known & uint32_t(what)) != 0; }
 bool flag(const Tensor& tensor, TensorFlag what) { return (tensor.flags & uint32_t(what)) != 0; }
@@ -268,32 +269,29 @@ void show_one(OpenedDump& opened, uint32_t index, bool full, Invocation& invocat
   }
 }
 
-std::optional<uint64_t> parse_id(std::string text) {
-  if (text.starts_with("#")) text.erase(0, 1);
-  uint64_t id = 0;
-  auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), id);
-  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return id;
+// As find_tensors(); of a name that many tensors have, their ids instead.
+std::vector<uint32_t> asked_for(const OpenedDump& opened, const ShowOptions& options, const std::string& text,
+                                Invocation& invocation) {
+  auto names = [&opened](uint32_t tensor) -> const auto& { return opened.holders.names(tensor); };
+  const std::vector<uint32_t> found = find_tensors(opened.dump, names, options.dump, text, invocation);
+  if (found.size() <= kMostOfOneName) return found;
+  std::string list;
+  for (size_t i = 0; i < kMostOfOneName; ++i) {
+    list += fmt::format("{}#{}", i == 0 ? "" : ", ", opened.dump.tensors[found[i]].serial);
+  }
+  invocation.say(fmt::format("'{}' is the name of {} tensors: {} and {} more; give an id.", text,
+                             render::count(found.size()), list, render::count(found.size() - kMostOfOneName)));
+  return {};
 }
 
 int show(const ShowOptions& options, Invocation& invocation) {
   OpenedDump opened(options.dump, options.symbols);
   std::vector<uint32_t> tensors;
   int status = kOk;
-  for (const std::string& text : options.ids) {
-    std::optional<uint64_t> id = parse_id(text);
-    if (!id) {
-      invocation.say(fmt::format("'{}' is no tensor id; tensorscope list shows them.", text));
-      return kBadInput;
-    }
-    auto found = std::lower_bound(opened.dump.tensors.begin(), opened.dump.tensors.end(), *id,
-                                  [](const Tensor& tensor, uint64_t serial) { return tensor.serial < serial; });
-    if (found == opened.dump.tensors.end() || found->serial != *id) {
-      invocation.say(fmt::format("{} has no live tensor #{}; tensorscope list shows the ids.", options.dump, *id));
-      status = kBadInput;
-    } else {
-      tensors.push_back(uint32_t(found - opened.dump.tensors.begin()));
-    }
+  for (const std::string& text : options.tensors) {
+    const std::vector<uint32_t> found = asked_for(opened, options, text, invocation);
+    if (found.empty()) status = kBadInput;
+    tensors.insert(tensors.end(), found.begin(), found.end());
   }
   std::vector<uint32_t> sites;
   for (uint32_t tensor : tensors) sites.push_back(opened.dump.tensors[tensor].site);
@@ -312,13 +310,16 @@ void add_show(CLI::App& app, Invocation& invocation) {
   auto [verb, options] = add_verb(app, invocation, "show",
                                   "everything about single tensors, with the merged Python and native stack", show);
   verb->add_option("DUMP", options->dump, "the dump file")->required()->type_name("");
-  verb->add_option("ID", options->ids, "ids as report and list print them")->required()->type_name("");
+  verb->add_option("TENSOR", options->tensors, "ids as report and list print them, or names as graph takes them")
+      ->required()
+      ->type_name("");
   verb->add_flag("--full", options->full, "also the interpreter's own frames");
   add_symbol_options(*verb, options->symbols);
   verb->footer(
       "Examples:\n"
       "  tensorscope show train.4242.1.tscope 1043\n"
-      "  tensorscope show train.4242.1.tscope 1043 1044 --full");
+      "  tensorscope show train.4242.1.tscope 1043 1044 --full\n"
+      "  tensorscope show train.4242.1.tscope 'train.py: losses[3]' model.fc1.weight");
 }
 
 }  // namespace tensorscope::commands

@@ -47,7 +47,7 @@ uint64_t tensor_bytes(const OpenedDump& opened, const model::Selection& selectio
   uint64_t sum = 0;
   const auto& items = opened.accounts.items();
   for (uint32_t i = 0; i < items.size(); ++i) {
-    if (selection.item(i) && items[i].storage != model::kNone) sum += items[i].bytes;
+    if (selection.item(i) && items[i].storage != model::kNone) sum += selection.item_bytes(i);
   }
   return sum;
 }

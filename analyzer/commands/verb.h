@@ -45,7 +45,7 @@ CLI::Option* add_choice(CLI::App& verb, const std::string& name, Value& value,
           }
           words += (words.empty() ? "" : ", ") + word;
         }
-        throw CLI::ValidationError(name, "'" + text + "' is none of " + words);
+        throw CLI::ValidationError("invalid value '" + text + "' for " + name + "; choose from " + words);
       },
       help);
 }

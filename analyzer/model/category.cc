@@ -1,5 +1,7 @@
 #include "model/category.h"
 
+#include <algorithm>
+
 #include "dump_generated.h"
 #include "model/type_names.h"
 
@@ -212,6 +214,16 @@ const char* text(Category category) {
       return "workspace";
   }
   return "";
+}
+
+std::vector<std::string> category_words() {
+  std::vector<std::string> words;
+  for (size_t i = 1; i <= kCategories; ++i) {
+    std::string word = text(Category(i % kCategories));
+    std::replace(word.begin(), word.end(), ' ', '-');
+    words.push_back(std::move(word));
+  }
+  return words;
 }
 
 std::optional<Category> category_named(std::string_view name) {

@@ -31,6 +31,8 @@ enum class Category : uint8_t {
 inline constexpr size_t kCategories = 11;
 const char* text(Category category);                            // "" for a number that is no category
 std::optional<Category> category_named(std::string_view name);  // "optimizer state", also with '-' or '_'
+// "parameter", "optimizer-state", ...: what --category takes, unknown last.
+std::vector<std::string> category_words();
 inline bool stronger(Category a, Category b) { return a != Category::unknown && (b == Category::unknown || a < b); }
 
 struct Finding {

@@ -6,6 +6,8 @@
 #include <string_view>
 #include <unordered_map>
 
+#include "model/selection.h"
+
 namespace tensorscope::model {
 
 namespace {
@@ -16,15 +18,6 @@ bool is_slot_name(const std::string& name, const std::string& class_name) {
   std::string_view tail = name;
   if (colon != std::string::npos) tail.remove_prefix(colon + 2);
   return tail.starts_with(class_name + ".");
-}
-
-// "train.py: losses[3]" -> "losses[3]", "h (local of Block.forward)" -> "h".
-std::string_view without_scope(std::string_view name) {
-  if (const size_t colon = name.find(": "); colon != std::string_view::npos) name.remove_prefix(colon + 2);
-  if (const size_t bracket = name.rfind(" ("); bracket != std::string_view::npos && name.ends_with(')')) {
-    name = name.substr(0, bracket);
-  }
-  return name;
 }
 
 }  // namespace
@@ -98,12 +91,12 @@ NodePlaces GraphView::node_places(std::span<const uint32_t> nodes) const {
   return result;
 }
 
-std::vector<uint32_t> tensors_called(const GraphView& view, const std::string& text) {
+std::vector<uint32_t> tensors_called(const Dump& dump, const TensorNames& names_of, const std::string& text) {
   std::string_view digits = text;
   if (digits.starts_with('#')) digits.remove_prefix(1);
   uint64_t serial = 0;
   const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), serial);
-  const auto& all = view.dump.tensors;
+  const auto& all = dump.tensors;
   if (error == std::errc() && end == digits.data() + digits.size()) {
     auto found = std::lower_bound(all.begin(), all.end(), serial,
                                   [](const Tensor& tensor, uint64_t wanted) { return tensor.serial < wanted; });
@@ -112,7 +105,7 @@ std::vector<uint32_t> tensors_called(const GraphView& view, const std::string& t
   }
   std::vector<uint32_t> whole, part;
   for (uint32_t tensor = 0; tensor < all.size(); ++tensor) {
-    const std::vector<std::string>& names = view.names(tensor);
+    const std::vector<std::string>& names = names_of(tensor);
     auto is = [&](const std::string& name) { return name == text; };
     auto ends_as = [&](const std::string& name) { return without_scope(name) == text; };
     if (std::any_of(names.begin(), names.end(), is)) whole.push_back(tensor);
@@ -121,10 +114,11 @@ std::vector<uint32_t> tensors_called(const GraphView& view, const std::string& t
   return whole.empty() ? part : whole;
 }
 
-std::vector<std::string> names_like(const GraphView& view, const std::string& text, size_t most) {
+std::vector<std::string> names_like(const Dump& dump, const TensorNames& names_of, const std::string& text,
+                                    size_t most) {
   std::set<std::string> found;
-  for (uint32_t tensor = 0; tensor < view.dump.tensors.size() && found.size() < most; ++tensor) {
-    for (const std::string& name : view.names(tensor)) {
+  for (uint32_t tensor = 0; tensor < dump.tensors.size() && found.size() < most; ++tensor) {
+    for (const std::string& name : names_of(tensor)) {
       if (found.size() < most && name.find(text) != std::string::npos) found.insert(name);
     }
   }

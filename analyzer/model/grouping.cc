@@ -87,14 +87,13 @@ void note_site(Group& group, Places& places, uint32_t site, uint64_t bytes, By b
 }
 
 // Memory that an autograd worker made says more by the operation it is the gradient of than by the kernel's own stack.
-void note_forward(Group& group, const Dump& dump, const Item& item, By by) {
+void note_forward(Group& group, const Dump& dump, const Item& item, uint64_t bytes, By by) {
   if (!by_place(by) || item.allocation == kNone || dump.sites[item.site].python != 0) return;
   const uint64_t serial = dump.allocations[item.allocation].node;
   if (serial == 0) return;
   auto node = std::lower_bound(dump.nodes.begin(), dump.nodes.end(), serial,
                                [](const Node& n, uint64_t wanted) { return n.serial < wanted; });
-  if (node != dump.nodes.end() && node->serial == serial && node->site != 0)
-    group.forward_bytes[node->site] += item.bytes;
+  if (node != dump.nodes.end() && node->serial == serial && node->site != 0) group.forward_bytes[node->site] += bytes;
 }
 
 void note_time(Group& group, uint64_t created_ns) {
@@ -166,19 +165,20 @@ std::vector<Group> group(const View& view, By by) {
     const Item& item = items[i];
     bool has_memory = item.storage != kNone || item.allocation != kNone;
     if (!view.selection.item(i) || !has_memory) continue;
-    const uint32_t speaker = item.storage != kNone ? view.holders.speaker(item.storage) : item.tensor;
+    const uint32_t speaker = view.selection.speaker(i), owner = view.selection.owner(i);
+    const uint64_t bytes = view.selection.item_bytes(i);
     const bool by_meaning = by == By::module || by == By::category || by == By::holder;
-    Group& group = group_of(name(item.site, by_meaning ? speaker : item.tensor, item.thread, item.device));
+    Group& group = group_of(name(item.site, by_meaning ? speaker : owner, item.thread, item.device));
     if (speaker != kNone && group.speakers.size() < kMostSpeakers) group.speakers.push_back(speaker);
-    group.bytes += item.bytes;
+    group.bytes += bytes;
     (item.storage != kNone ? group.storages : group.blocks) += 1;
     note_time(group, item.created_ns);
-    note_site(group, view.places, item.site, item.bytes, by);
-    note_forward(group, view.dump, item, by);
-    if (item.bytes > group.largest || group.site == 0) {
-      group.largest = std::max(group.largest, item.bytes);
+    note_site(group, view.places, item.site, bytes, by);
+    note_forward(group, view.dump, item, bytes, by);
+    if (bytes > group.largest || group.site == 0) {
+      group.largest = std::max(group.largest, bytes);
       group.site = item.site;
-      group.example = item.tensor;
+      group.example = owner;
     }
   }
   for (uint32_t i = 0; i < view.dump.tensors.size(); ++i) {

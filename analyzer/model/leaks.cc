@@ -109,7 +109,7 @@ bool Leaks::found() const {
 Leaks find_leaks(std::vector<View> views, bool whole) {
   Leaks result;
   result.dumps = views.size();
-  for (const View& view : views) result.bytes.push_back(view.selection.bytes(view.accounts));
+  for (const View& view : views) result.bytes.push_back(view.selection.bytes());
   Case find(std::move(views), whole);
   result.weak = find.timeline().weak();
   for (auto* family : {find_tracebacks, find_cycles, find_small_views, find_kept_graphs, find_stray_leaves,

@@ -95,7 +95,7 @@ void mark_structure(const View& view, const std::vector<uint32_t>& speakers,
   std::map<std::string, uint64_t> parameters;
   for (size_t i = 0; i < speakers.size(); i++) {
     if (speakers[i] == kNone || view.holders.category(speakers[i]) != Category::parameter) continue;
-    parameters[view.holders.module(speakers[i])] += view.accounts.items()[i].bytes;
+    parameters[view.holders.module(speakers[i])] += view.selection.item_bytes(uint32_t(i));
   }
   std::map<std::pair<std::string, uint64_t>, uint32_t> kinds;
   for (const auto& [path, class_name] : classes) {
@@ -124,7 +124,7 @@ ModuleSums module_sums(const View& view, bool merge) {
   std::vector<uint32_t> speakers(items.size(), kNone);
   for (uint32_t i = 0; i < items.size(); i++) {
     if (!view.selection.item(i)) continue;
-    speakers[i] = items[i].storage != kNone ? view.holders.speaker(items[i].storage) : items[i].tensor;
+    speakers[i] = view.selection.speaker(i);
     if (speakers[i] != kNone) structure.add(view.holders.module(speakers[i]));
   }
   if (merge) {
@@ -159,8 +159,8 @@ ModuleSums module_sums(const View& view, bool merge) {
       row = &rows[at];
       tree.nodes()[at].order = std::min(tree.nodes()[at].order, dump.tensors[speaker].serial);
     }
-    row->bytes[size_t(category)] += items[i].bytes;
-    row->total += items[i].bytes;
+    row->bytes[size_t(category)] += view.selection.item_bytes(i);
+    row->total += view.selection.item_bytes(i);
   }
   for (uint32_t i = uint32_t(rows.size()); i-- > 1;) add(rows[tree.nodes()[i].parent], rows[i]);
   add(sums.all, rows[0]);

@@ -5,10 +5,15 @@
 #include <regex.h>
 
 #include <algorithm>
+#include <array>
+#include <map>
 #include <memory>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "dump_generated.h"
+#include "model/interval_union.h"
+#include "model/nearest_words.h"
 
 namespace tensorscope::model {
 
@@ -64,7 +69,7 @@ class Regex {
     if (error == 0) return;
     char message[128];
     regerror(error, &regex_, message, sizeof message);
-    throw BadFilter(fmt::format("--stack: '{}' is no regular expression: {}.", text, message));
+    throw BadFilter(fmt::format("invalid value '{}' for --stack: no regular expression ({}).", text, message));
   }
   ~Regex() { regfree(&regex_); }
   Regex(const Regex&) = delete;
@@ -105,18 +110,6 @@ class SiteFilter {
     return false;
   }
 
-  static bool line_matches(const std::string& pattern, const Place& place) {
-    std::string file = pattern;
-    size_t colon = pattern.rfind(':');
-    if (colon != std::string::npos && colon + 1 < pattern.size() &&
-        pattern.find_first_not_of("0123456789", colon + 1) == std::string::npos) {
-      if (std::to_string(place.frame.line) != pattern.substr(colon + 1)) return false;
-      file = pattern.substr(0, colon);
-    }
-    const std::string& path = place.frame.file.empty() ? place.frame.module : place.frame.file;
-    return path_matches(file, path) || file == place.file;
-  }
-
   Places& places_;
   const Filter& filter_;
   std::vector<std::unique_ptr<Regex>> regexes_;
@@ -128,7 +121,11 @@ class Matcher {
   Matcher(const Dump& dump, const Holders& holders, Places& places, const Filter& filter)
       : dump_(dump), holders_(holders), places_(places), filter_(filter) {
     for (const std::string& name : filter.categories) {
-      if (!category_named(name)) throw BadFilter(fmt::format("--category: there is no category '{}'.", name));
+      if (category_named(name)) continue;
+      const std::vector<std::string> words = category_words();
+      const std::string near = did_you_mean(name, words);
+      throw BadFilter(fmt::format("invalid value '{}' for --category{} choose from {}.", name,
+                                  near.empty() ? ";" : near, listed(words, words.size())));
     }
   }
 
@@ -150,7 +147,7 @@ class Matcher {
       return false;
     }
     bool asked = !filter_.names.empty() || !filter_.holders.empty() || filter_.leaf || filter_.with_grad ||
-                 filter_.requires_grad;
+                 filter_.requires_grad || filter_.not_in_optimizer;
     if (!asked) return true;
     if (tensor == kNone) return false;
     const Tensor& entry = dump_.tensors[tensor];
@@ -160,6 +157,11 @@ class Matcher {
     if (filter_.leaf && !set(dump::TensorKnown::leaf, dump::TensorFlag::leaf)) return false;
     if (filter_.with_grad && entry.grad == 0) return false;
     if (filter_.requires_grad && !set(dump::TensorKnown::requires_grad, dump::TensorFlag::requires_grad)) return false;
+    if (filter_.not_in_optimizer &&
+        !(set(dump::TensorKnown::leaf, dump::TensorFlag::leaf) &&
+          set(dump::TensorKnown::requires_grad, dump::TensorFlag::requires_grad) && known_untrained(tensor))) {
+      return false;
+    }
     const std::vector<std::string>& names = holders_.names(tensor);
     const std::vector<Holder>& holders = holders_.holders(tensor);
     return any_of(filter_.names,
@@ -203,6 +205,11 @@ class Matcher {
   const std::string& module_of(uint32_t tensor, uint32_t site) const {
     return tensor == kNone ? places_.module_path(site) : holders_.module(tensor);
   }
+  // Python was asked, and no optimizer has it in its param_groups.
+  bool known_untrained(uint32_t tensor) const {
+    return dump_.references.present && dump_.references.tensors[tensor].known &&
+           !dump_.references.tensors[tensor].optimized;
+  }
   // The C++ class, or the Python class where there is an object.
   bool class_matches(const std::string& pattern, uint32_t tensor) const {
     return name_matches(pattern, dump_.tensors[tensor].class_name) ||
@@ -220,7 +227,7 @@ class Matcher {
 }  // namespace
 
 bool Filter::empty() const {
-  if (!names.empty() || !holders.empty() || leaf || with_grad || requires_grad) return false;
+  if (!names.empty() || !holders.empty() || leaf || with_grad || requires_grad || not_in_optimizer) return false;
   bool words = dtypes.empty() && devices.empty() && shapes.empty() && threads.empty() && categories.empty() &&
                classes.empty() && modules.empty() && functions.empty() && lines.empty() && stacks.empty();
   return words && !min_size && !max_size && !min_age_ns && !max_age_ns;
@@ -234,7 +241,28 @@ bool label_matches(const std::string& pattern, const std::string& label) {
   if (pattern.find_first_of("*?") == std::string::npos) return label.find(pattern) != std::string::npos;
   std::string escaped;
   for (char c : pattern) escaped += c == '[' || c == ']' || c == '\\' ? std::string("\\") + c : std::string(1, c);
-  return fnmatch(escaped.c_str(), label.c_str(), 0) == 0;
+  return fnmatch(escaped.c_str(), label.c_str(), 0) == 0 ||
+         fnmatch(escaped.c_str(), std::string(without_scope(label)).c_str(), 0) == 0;
+}
+
+std::string_view without_scope(std::string_view label) {
+  if (const size_t colon = label.find(": "); colon != std::string_view::npos) label.remove_prefix(colon + 2);
+  if (const size_t bracket = label.rfind(" ("); bracket != std::string_view::npos && label.ends_with(')')) {
+    label = label.substr(0, bracket);
+  }
+  return label;
+}
+
+bool line_matches(const std::string& pattern, const Place& place) {
+  std::string file = pattern;
+  size_t colon = pattern.rfind(':');
+  if (colon != std::string::npos && colon + 1 < pattern.size() &&
+      pattern.find_first_not_of("0123456789", colon + 1) == std::string::npos) {
+    if (std::to_string(place.frame.line) != pattern.substr(colon + 1)) return false;
+    file = pattern.substr(0, colon);
+  }
+  const std::string& path = place.frame.file.empty() ? place.frame.module : place.frame.file;
+  return path_matches(file, path) || file == place.file;
 }
 
 bool path_matches(const std::string& pattern, const std::string& path) {
@@ -247,6 +275,16 @@ bool shape_matches(const std::string& pattern, const std::vector<int64_t>& sizes
   return dims_match(split_shape(pattern), 0, sizes, 0);
 }
 
+bool is_shape(const std::string& pattern) {
+  const std::vector<std::string> dims = split_shape(pattern);
+  const bool empty = pattern.find_first_not_of(" []()") == std::string::npos;
+  return !pattern.empty() && (empty || !dims.empty()) &&
+         std::all_of(dims.begin(), dims.end(), [](const std::string& dim) {
+           const bool number = !dim.empty() && dim.find_first_not_of("0123456789") == std::string::npos;
+           return number || dim == "*" || dim == "?" || dim == "...";
+         });
+}
+
 uint32_t effective_site(const Dump& dump, const Accounts& accounts, Places& places, uint32_t tensor) {
   uint32_t own = dump.tensors[tensor].site;
   uint32_t owner = accounts.items()[accounts.item_of_tensor(tensor)].site;
@@ -254,36 +292,132 @@ uint32_t effective_site(const Dump& dump, const Accounts& accounts, Places& plac
   return own == 0 || places.at(own).where == places.at(owner).where ? owner : own;
 }
 
-Selection::Selection(const Dump& dump, const Accounts& accounts, const Holders& holders, Places& places,
-                     const Filter& filter) {
-  Matcher matcher(dump, holders, places, filter);
-  SiteFilter site(places, filter);
-  tensors_.assign(dump.tensors.size(), true);
-  items_.assign(accounts.items().size(), true);
-  if (filter.empty()) return;
-  for (uint32_t i = 0; i < items_.size(); ++i) {
-    const Item& item = accounts.items()[i];
-    const uint32_t speaker = item.storage != kNone ? holders.speaker(item.storage) : item.tensor;
-    items_[i] = matcher.what(item.tensor) && matcher.meaning(speaker, item.site) && matcher.device(item.device) &&
-                matcher.thread(item.thread) && matcher.size(item.bytes) && matcher.age(item.created_ns) &&
-                site.passes(item.site);
+// What the tensors of an earlier dump were counted for, by their ids.
+struct Selection::Earlier {
+  explicit Earlier(const Selection* selection) {
+    if (selection == nullptr) return;
+    known = true;
+    if (!selection->dump_->tensors.empty()) newest = selection->dump_->tensors.back().serial;
+    for (uint32_t i = 0; i < selection->items_.size(); ++i) {
+      const Item& item = selection->accounts_->items()[i];
+      if (!selection->items_[i] || item.storage == kNone) continue;
+      const Storage& storage = selection->dump_->storages[item.storage];
+      if (storage.tensors.size() > 1) spoke.insert(selection->dump_->tensors[selection->speakers_[i]].serial);
+      if (selection->item_bytes_[i] < storage.nbytes + item.rounding) {
+        for (uint32_t tensor : storage.tensors) shared.insert(selection->dump_->tensors[tensor].serial);
+      }
+    }
   }
+  std::unordered_set<uint64_t> spoke;   // for a storage of several tensors
+  std::unordered_set<uint64_t> shared;  // other storages counted a part of theirs
+  bool known = false;
+  uint64_t newest = 0;
+};
+
+Selection::Selection(const Dump& dump, const Accounts& accounts, const Holders& holders, Places& places,
+                     const Filter& filter, const Selection* earlier)
+    : dump_(&dump), accounts_(&accounts) {
+  choose(holders, places, filter);
+  const Earlier before(earlier);
+  count_bytes(!filter.empty(), before);
+  choose_speakers(holders, before);
+}
+
+template <typename Visit>
+void Selection::each_tensor(const Item& item, Visit visit) const {
+  if (item.storage == kNone) {
+    if (item.tensor != kNone) visit(item.tensor);
+    return;
+  }
+  for (uint32_t tensor : dump_->storages[item.storage].tensors) visit(tensor);
+}
+
+void Selection::choose(const Holders& holders, Places& places, const Filter& filter) {
+  Matcher matcher(*dump_, holders, places, filter);
+  SiteFilter site(places, filter);
+  tensors_.assign(dump_->tensors.size(), true);
+  items_.assign(accounts_->items().size(), true);
+  if (filter.empty()) return;
+  std::vector<bool> fits(tensors_.size());
   for (uint32_t i = 0; i < tensors_.size(); ++i) {
-    const Tensor& tensor = dump.tensors[i];
-    tensors_[i] = matcher.what(i) && matcher.meaning(i, tensor.site) && matcher.device(tensor.device) &&
-                  matcher.thread(tensor.thread) && matcher.size(accounts.items()[accounts.item_of_tensor(i)].bytes) &&
+    const Tensor& tensor = dump_->tensors[i];
+    fits[i] = matcher.what(i) && matcher.meaning(i, tensor.site);
+    tensors_[i] = fits[i] && matcher.device(tensor.device) && matcher.thread(tensor.thread) &&
+                  matcher.size(accounts_->items()[accounts_->item_of_tensor(i)].bytes) &&
                   matcher.age(tensor.created_ns) &&
-                  (site.empty() || site.passes(effective_site(dump, accounts, places, i)));
+                  (site.empty() || site.passes(effective_site(*dump_, *accounts_, places, i)));
+  }
+  for (uint32_t i = 0; i < items_.size(); ++i) {
+    const Item& item = accounts_->items()[i];
+    uint32_t first = kNone;
+    each_tensor(item, [&](uint32_t tensor) { first = fits[tensor] ? std::min(first, tensor) : first; });
+    const bool fitting =
+        item.tensor != kNone ? first != kNone : matcher.what(kNone) && matcher.meaning(kNone, item.site);
+    items_[i] = fitting && matcher.device(item.device) && matcher.thread(item.thread) && matcher.size(item.bytes) &&
+                matcher.age(item.created_ns) && site.passes(item.site);
+    if (items_[i] && first != kNone) tensors_[first] = true;
+  }
+}
+
+// Of storages that overlap, the first one counts the common part: those that counted it before, then the oldest.
+void Selection::count_bytes(bool filtered, const Earlier& earlier) {
+  const std::vector<Item>& items = accounts_->items();
+  item_bytes_.resize(items.size());
+  for (size_t i = 0; i < items.size(); ++i) item_bytes_[i] = items[i].bytes;
+  const bool overlap = std::any_of(dump_->storages.begin(), dump_->storages.end(),
+                                   [](const Storage& storage) { return storage.own_nbytes < storage.nbytes; });
+  if (!overlap || (!filtered && !earlier.known)) return;
+  std::array<std::vector<uint32_t>, 3> ranks;  // whole before, new, in part before
+  for (uint32_t i = 0; i < items.size(); ++i) {
+    if (!items_[i] || items[i].storage == kNone || dump_->storages[items[i].storage].data_ptr == 0) continue;
+    size_t rank = 1;
+    each_tensor(items[i], [&](uint32_t tensor) {
+      const uint64_t serial = dump_->tensors[tensor].serial;
+      if (earlier.shared.contains(serial)) {
+        rank = 2;
+      } else if (serial <= earlier.newest) {
+        rank = std::min<size_t>(rank, 0);
+      }
+    });
+    ranks[rank].push_back(i);
+  }
+  std::map<Device, IntervalUnion> counted;
+  for (const std::vector<uint32_t>& rank : ranks) {
+    for (uint32_t i : rank) {
+      const Storage& storage = dump_->storages[items[i].storage];
+      if (storage.nbytes == 0) continue;
+      const uint64_t own = counted[storage.device].add(storage.data_ptr, storage.data_ptr + storage.nbytes);
+      item_bytes_[i] = own + items[i].rounding;
+    }
+  }
+}
+
+void Selection::choose_speakers(const Holders& holders, const Earlier& earlier) {
+  const std::vector<Item>& items = accounts_->items();
+  owners_.assign(items.size(), kNone);
+  speakers_.assign(items.size(), kNone);
+  for (uint32_t i = 0; i < items.size(); ++i) {
+    if (!items_[i]) continue;
+    uint32_t named = kNone, spoke = kNone;
+    each_tensor(items[i], [&](uint32_t tensor) {
+      if (!tensors_[tensor]) return;
+      owners_[i] = std::min(owners_[i], tensor);
+      if (!holders.names(tensor).empty()) named = std::min(named, tensor);
+      if (earlier.spoke.contains(dump_->tensors[tensor].serial)) spoke = tensor;
+    });
+    const uint32_t best = items[i].storage != kNone ? holders.speaker(items[i].storage) : items[i].tensor;
+    speakers_[i] = spoke != kNone                    ? spoke
+                   : best != kNone && tensors_[best] ? best
+                   : named != kNone                  ? named
+                                                     : owners_[i];
   }
 }
 
 uint64_t Selection::tensor_count() const { return uint64_t(std::count(tensors_.begin(), tensors_.end(), true)); }
 
-uint64_t Selection::bytes(const Accounts& accounts) const {
+uint64_t Selection::bytes() const {
   uint64_t sum = 0;
-  for (size_t i = 0; i < items_.size(); ++i) {
-    if (items_[i]) sum += accounts.items()[i].bytes;
-  }
+  for (uint32_t i = 0; i < items_.size(); ++i) sum += item_bytes(i);
   return sum;
 }
 

@@ -1,16 +1,20 @@
 // Which tensors and items of a dump a question is about: the filters that report, list, diff and check share.
 //
-// A tensor is selected by what it is itself. An item (accounting.h) is selected by its owner: the oldest tensor for
-// dtype, shape and class, the one that speaks for its storage (holders.h) for category, name, holder, module and
-// gradients, the allocation for place, thread, age and size. A view that passes a filter which
-// its storage's owner does not pass is counted, with 0 bytes. Values of one filter are alternatives; different filters
-// must all pass.
+// A filter chooses tensors, and totals follow: memory is selected with the tensors that lie in it. Filters of a tensor
+// (dtype, shape, class, category, name, holder, module, gradients) ask each tensor itself; an item (accounting.h)
+// passes them if one of its tensors does. Filters of memory (device, place, thread, age, size) ask a tensor for its own
+// and an item for its allocation's; a tensor with another place than its memory (a view) is counted, with 0 bytes. The
+// oldest tensor of a selected item that passes the filters of a tensor is selected too, so no memory is without a
+// tensor. Values of one filter are alternatives; different filters must all pass.
+//
+// Memory that a selected and another storage share counts for the selected one.
 #pragma once
 
 #include <cstdint>
 #include <optional>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "model/accounting.h"
@@ -30,6 +34,7 @@ struct Filter {
   std::optional<uint64_t> min_size{}, max_size{};  // bytes of the storage or block
   std::optional<uint64_t> min_age_ns{}, max_age_ns{};
   bool leaf = false, with_grad = false, requires_grad = false;
+  bool not_in_optimizer = false;  // a leaf that requires grad and that no optimizer trains
 
   bool empty() const;
 };
@@ -42,16 +47,34 @@ class BadFilter : public std::runtime_error {
 
 class Selection {
  public:
+  // `earlier`: of a dump of the same run. Memory that several tensors share stays with the one it counted for there.
   // Throws BadFilter.
-  Selection(const Dump& dump, const Accounts& accounts, const Holders& holders, Places& places, const Filter& filter);
+  Selection(const Dump& dump, const Accounts& accounts, const Holders& holders, Places& places, const Filter& filter,
+            const Selection* earlier = nullptr);
 
   bool tensor(uint32_t index) const { return tensors_[index]; }
   bool item(uint32_t index) const { return items_[index]; }
   uint64_t tensor_count() const;
-  uint64_t bytes(const Accounts& accounts) const;
+  uint64_t bytes() const;  // of all selected items
+  uint64_t item_bytes(uint32_t item) const { return items_[item] ? item_bytes_[item] : 0; }
+  // Of the selected tensors of an item: the oldest, which stands for its dtype, shape and class, and the one that says
+  // what its memory is (holders.h). kNone for a block in no tensor.
+  uint32_t owner(uint32_t item) const { return owners_[item]; }
+  uint32_t speaker(uint32_t item) const { return speakers_[item]; }
 
  private:
+  struct Earlier;
+  void choose(const Holders& holders, Places& places, const Filter& filter);
+  void count_bytes(bool filtered, const Earlier& earlier);
+  void choose_speakers(const Holders& holders, const Earlier& earlier);
+  template <typename Visit>
+  void each_tensor(const Item& item, Visit visit) const;
+
+  const Dump* dump_;
+  const Accounts* accounts_;
   std::vector<bool> tensors_, items_;
+  std::vector<uint64_t> item_bytes_;
+  std::vector<uint32_t> owners_, speakers_;
 };
 
 // The site a tensor counts for: its storage's, where that is the same place in other words (the allocation is made a
@@ -60,9 +83,14 @@ uint32_t effective_site(const Dump& dump, const Accounts& accounts, Places& plac
 
 // Single values, as the filters compare them.
 bool name_matches(const std::string& pattern, const std::string& name);  // glob if it has * ? [, else a part of it
-// As name_matches; brackets are indexes, not a set of characters: 'losses[3]', 'losses[*]'.
+// As name_matches; brackets are indexes, not a set of characters: 'losses[3]', 'losses[*]'. A pattern may also leave
+// out the scope: 'tup*' is "train.py: tup[0]" and "tup (local of step)".
 bool label_matches(const std::string& pattern, const std::string& label);
+// "train.py: losses[3]" -> "losses[3]", "h (local of Block.forward)" -> "h".
+std::string_view without_scope(std::string_view label);
 bool path_matches(const std::string& pattern, const std::string& path);  // whole, its end from a '/' on, or a glob
 bool shape_matches(const std::string& pattern, const std::vector<int64_t>& sizes);  // "64,*", "[64, ..., 3]"
+bool is_shape(const std::string& pattern);
+bool line_matches(const std::string& pattern, const Place& place);  // "train.py", "model.py:88"
 
 }  // namespace tensorscope::model

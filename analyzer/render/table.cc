@@ -38,6 +38,23 @@ bool Table::spills(const std::vector<std::string>& cells, size_t column) const {
          std::all_of(cells.begin() + std::ptrdiff_t(column) + 1, cells.end(), [](auto& cell) { return cell.empty(); });
 }
 
+// Leaves out columns until the others have the widths that they wish for.
+void Table::drop_columns(std::vector<int>& widths, int limit) const {
+  for (;;) {
+    int needed = indent_ - kGap;
+    size_t first = columns_.size();
+    for (size_t i = 0; i < columns_.size(); ++i) {
+      const Column& column = columns_[i];
+      const bool flexible = column.least > 0 && widths[i] > 0;
+      needed += kGap + (flexible ? std::min(widths[i], std::max(column.least, column.wish)) : widths[i]);
+      if (column.leaves == 0 || widths[i] < 0) continue;
+      if (first == columns_.size() || column.leaves < columns_[first].leaves) first = i;
+    }
+    if (needed <= limit || first == columns_.size()) return;
+    widths[first] = -kGap;
+  }
+}
+
 std::vector<int> Table::widths(int limit, bool titles) const {
   std::vector<int> result(columns_.size(), -kGap);  // -kGap: left out, with its gap
   for (size_t i = 0; i < columns_.size(); ++i) {
@@ -50,6 +67,7 @@ std::vector<int> Table::widths(int limit, bool titles) const {
     result[i] = std::max({widest, titles ? columns(columns_[i].title) : 0, columns_[i].wide});
   }
   if (limit <= 0) return result;
+  drop_columns(result, limit);
   int total = indent_ - kGap;
   for (int width : result) total += width + kGap;
   auto narrow = [&](size_t i, int least) {
@@ -58,6 +76,7 @@ std::vector<int> Table::widths(int limit, bool titles) const {
     total -= result[i] - width;
     result[i] = width;
   };
+  for (size_t i = columns_.size(); i-- > 0;) narrow(i, std::max(columns_[i].least, columns_[i].wish));
   for (size_t i = columns_.size(); i-- > 0;) narrow(i, columns_[i].least);
   narrow(columns_.size() - 1, std::min(columns_.back().least, kNarrowestColumn));
   return result;

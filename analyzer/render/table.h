@@ -1,5 +1,6 @@
-// A text table that fits the terminal: columns as wide as their widest cell, and where that is too much, the flexible
-// columns are cut, the last one first, and where that is not enough, the last one beyond its least width. Cells are
+// A text table that fits the terminal: columns as wide as their widest cell, and where that is too much, columns that
+// may leave do, then the flexible ones are cut, the last one first, and where that is not enough, the last one beyond
+// its least width. Cells are
 // cleaned (text.h); a table prints nothing unsafe.
 #pragma once
 
@@ -20,6 +21,8 @@ struct Column {
   Cut cut = Cut::end;
   int wide = 0;  // at least so wide, so that two tables line up
   Style style = Style::plain;
+  int wish = 0;         // with `least`: a width at which it is still read with ease
+  int leaves = 0;       // > 0: goes before others are narrower than they wish, the lowest number first
   bool spills = false;  // a cell with nothing behind it runs on to the end of the line, and widens nothing
 };
 
@@ -45,6 +48,7 @@ class Table {
     Cut cut;  // of a note
   };
   std::vector<int> widths(int limit, bool titles) const;
+  void drop_columns(std::vector<int>& widths, int limit) const;
   bool spills(const std::vector<std::string>& cells, size_t column) const;
 
   std::vector<Column> columns_;

@@ -11,7 +11,13 @@
 
 namespace tensorscope::render {
 
-std::string bytes(uint64_t value) { return ByteText(value).c_str(); }
+namespace {
+bool exact_bytes = false;
+}
+
+void show_exact_bytes(bool exact) { exact_bytes = exact; }
+
+std::string bytes(uint64_t value) { return exact_bytes ? count(value) + " B" : ByteText(value).c_str(); }
 
 std::string signed_bytes(int64_t value) {
   if (value == 0) return "0 B";

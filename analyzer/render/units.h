@@ -8,6 +8,8 @@
 
 namespace tensorscope::render {
 
+// From now on bytes() and signed_bytes() give every digit: "1,048,576 B". For the whole program; it starts with false.
+void show_exact_bytes(bool exact);
 std::string bytes(uint64_t value);                           // "512 B", "812.0 MiB", "1.42 GiB"
 std::string signed_bytes(int64_t value);                     // "+128.0 MiB", "-4.1 MiB", "0 B"
 std::string count(uint64_t value);                           // "1,043"

@@ -88,7 +88,7 @@ def test_check_is_for_ci(leak):
 
 def test_list_and_show(leak):
     exported = harness.load(leak[0])
-    listed = harness.cli("list", leak[0], "--limit", "0").stdout
+    listed = harness.cli("list", leak[0], "--top", "0").stdout
     for tensor in exported["tensors"]:
         assert f"#{tensor['id']} " in listed
     loss = next(tensor for tensor in exported["tensors"] if tensor["grad_fn"] == "MeanBackward0")
@@ -154,6 +154,6 @@ def test_damaged_dumps_are_one_line_and_status_two(leak, tmp_path):
 
 
 def test_a_broken_pipe_is_quiet(leak):
-    done = subprocess.run(["/bin/sh", "-c", '"$0" list "$1" --limit 0 | head -1', str(harness.CLI), leak[2]],
+    done = subprocess.run(["/bin/sh", "-c", '"$0" list "$1" --top 0 | head -1', str(harness.CLI), leak[2]],
                           capture_output=True, text=True)
     assert done.stderr == "" and done.stdout.count("\n") == 1

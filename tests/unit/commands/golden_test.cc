@@ -61,7 +61,7 @@ TEST_F(GoldenTest, ReportSegmentsNarrow) {
   expect("report-segments-narrow", {"report", "cuda.tscope", "--segments", "--top", "2"}, 60);
 }
 TEST_F(GoldenTest, ReportSegmentsOfTheCpu) { expect("report-segments-cpu", {"report", kFirst, "--segments"}); }
-TEST_F(GoldenTest, List) { expect("list", {"list", kFirst, "--limit", "12"}); }
+TEST_F(GoldenTest, List) { expect("list", {"list", kFirst, "--top", "12"}); }
 TEST_F(GoldenTest, ListViews) { expect("list-views", {"list", kFirst, "--file", "train.py:52", "--file", "data.py"}); }
 TEST_F(GoldenTest, Show) { expect("show", {"show", kFirst, "#90", "35", "2"}); }
 TEST_F(GoldenTest, ShowNative) { expect("show-native", {"show", "server.4242.1.tscope", "5", "--no-symbols"}); }
@@ -92,7 +92,7 @@ TEST_F(GoldenTest, HeldModulesFull) { expect("held-modules-full", {"report", kHe
 TEST_F(GoldenTest, HeldByModule) { expect("held-by-module", {"report", kHeld, "--by", "module", "--top", "0"}); }
 TEST_F(GoldenTest, HeldByHolder) { expect("held-by-holder", {"report", kHeld, "--by", "holder"}); }
 TEST_F(GoldenTest, HeldByCategory) { expect("held-by-category", {"report", kHeld, "--by", "category"}); }
-TEST_F(GoldenTest, HeldList) { expect("held-list", {"list", kHeld, "--limit", "16"}, 140); }
+TEST_F(GoldenTest, HeldList) { expect("held-list", {"list", kHeld, "--top", "16"}, 140); }
 TEST_F(GoldenTest, HeldListFiltered) {
   expect("held-list-filtered", {"list", kHeld, "--holder", "history[1]", "--sort", "id"});
 }

@@ -100,7 +100,7 @@ TEST_F(RunTest, WhatCannotBeStarted) {
 
 TEST_F(RunTest, AReaderThatGoesAwayIsNoError) {
   training_dump(3).write("a.tscope");
-  for (const char* command : {"$T list a.tscope --limit 0", "$T export a.tscope --format json"}) {
+  for (const char* command : {"$T list a.tscope --top 0", "$T export a.tscope --format json"}) {
     EXPECT_EQ(shell(std::string(command) + " | head -n 1 > /dev/null").out, "") << command;
     EXPECT_EQ(shell("trap '' PIPE; " + std::string(command) + " | true").out, "") << command;
   }

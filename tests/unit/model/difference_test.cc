@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <memory>
+#include <tuple>
 
 #include "questions_fixture.h"
 
@@ -62,6 +63,145 @@ TEST(Difference, WithinARunBySerial) {
   ASSERT_NE(find(difference, "/x/train.py:57 step"), nullptr);
   EXPECT_EQ(find(difference, "/x/train.py:57 step")->byte_growth(), 120);
   EXPECT_EQ(find(difference, "/x/data.py:5 load")->byte_growth(), -80);
+}
+
+// first + new - gone + grown - shrunk + joined - left = last, in tensors and in bytes.
+void expect_balance(const Difference& difference) {
+  const Movement& m = difference.movement;
+  EXPECT_EQ(difference.bytes.front() + m.fresh.bytes + m.grown.bytes + m.joined.bytes,
+            difference.bytes.back() + m.gone.bytes + m.shrunk.bytes + m.left.bytes);
+  EXPECT_EQ(difference.tensors.front() + m.fresh.tensors + m.joined.tensors,
+            difference.tensors.back() + m.gone.tensors + m.left.tensors);
+  int64_t rows = 0, tensors = 0;
+  for (const Change& change : difference.changes) {
+    rows += change.byte_growth();
+    tensors += change.tensor_growth();
+  }
+  EXPECT_EQ(rows, int64_t(difference.bytes.back() - difference.bytes.front()));
+  EXPECT_EQ(tensors, int64_t(difference.tensors.back() - difference.tensors.front()));
+  int64_t listed = 0;
+  for (const TensorChange& change : difference.tensor_changes) {
+    listed += change.kind == TensorChange::Kind::moved ? 0 : change.bytes;
+  }
+  EXPECT_EQ(listed, rows) << "every byte that came or went stands at a tensor";
+}
+
+TEST(Difference, WhatGrewOrMovedIsNeitherNewNorGone) {
+  Program before, after;
+  for (uint64_t serial : {100, 110}) owned(before.builder, 10, before.still, serial);
+  owned(after.builder, 30, after.still, 110);  // in the same block
+  owned(after.builder, 10, after.still, 300);
+  for (const auto& [builder, base, floats] :
+       {std::tuple{&before.builder, uint64_t{0x5000}, 64}, std::tuple{&after.builder, uint64_t{0x9000}, 64}}) {
+    TensorSpec elsewhere;  // .data = of the same size
+    elsewhere.serial = 500;
+    elsewhere.sizes = {floats};
+    elsewhere.storage_base = base;
+    builder->tensor(elsewhere);
+    TensorSpec resized;  // larger, and elsewhere
+    resized.serial = 600;
+    resized.sizes = {floats * (base == 0x9000 ? 2 : 1)};
+    resized.storage_base = base + 0x100000;
+    builder->tensor(resized);
+  }
+  Asked first(before.builder), second(after.builder);
+  const Difference difference = model::difference({first.view(), second.view()}, By::line);
+  const Movement& movement = difference.movement;
+  EXPECT_EQ(movement.fresh.tensors, 1u);
+  EXPECT_EQ(movement.fresh.bytes, 40u);
+  EXPECT_EQ(movement.gone.tensors, 1u);
+  EXPECT_EQ(movement.gone.bytes, 40u);
+  EXPECT_EQ(movement.grown.tensors, 2u);
+  EXPECT_EQ(movement.grown.bytes, 80u + 256);
+  EXPECT_EQ(movement.moved.tensors, 1u);
+  EXPECT_EQ(movement.moved.bytes, 256u);
+  expect_balance(difference);
+}
+
+// Two storages over one piece of memory: the bytes go to the other one when the first one's oldest tensor dies.
+struct Overlapping {
+  explicit Overlapping(bool later) {
+    TensorSpec whole;
+    whole.sizes = {64};
+    whole.storage_base = 0x5000;
+    whole.site = program.still;
+    if (!later) {
+      whole.serial = 10;
+      name(program.builder.tensor(whole), "old");
+    }
+    TensorSpec part;
+    part.serial = 20;
+    part.sizes = {63};
+    part.storage_base = 0x5004;
+    part.site = program.still;
+    name(program.builder.tensor(part), "part");
+    whole.serial = 30;  // another alias of the first
+    name(program.builder.tensor(whole), "kept");
+  }
+  void name(uint64_t tensor, const std::string& text) {
+    program.builder.reference({tensor, text, "train.py"});
+    program.builder.tensor_object({tensor});
+  }
+  Program program;
+};
+
+TEST(Difference, ATensorThatLivesIsNotGoneBecauseAnotherOneCountsItsBytes) {
+  Overlapping before(false), after(true);
+  for (const char* name : {"kept", "part"}) {
+    const Filter filter{.names = {name}};
+    Asked first(before.program.builder, filter), second(after.program.builder, filter);
+    const Difference difference = model::difference({first.view(), second.view()}, By::line);
+    EXPECT_EQ(difference.bytes, (std::vector<uint64_t>{difference.bytes[0], difference.bytes[0]})) << name;
+    EXPECT_GT(difference.bytes[0], 0u);
+    EXPECT_EQ(difference.movement.gone.tensors + difference.movement.gone.bytes, 0u) << name;
+    EXPECT_TRUE(difference.changes.empty()) << name;
+    expect_balance(difference);
+  }
+}
+
+TEST(Difference, BytesStayWithTheHolderThatHadThem) {
+  Overlapping before(false), after(true);
+  Asked first(before.program.builder), second(after.program.builder);
+  const Selection followed(second.dump, second.accounts, second.holders, second.places, {}, &first.selection);
+  const View view{second.dump, second.accounts, second.holders, second.places, followed};
+  const Difference difference = model::difference({first.view(), view}, By::holder);
+  ASSERT_EQ(find(difference, "train.py: part"), nullptr) << "its 252 bytes are counted for the whole, as before";
+  expect_balance(difference);
+}
+
+TEST(Difference, WhatAFilterNoLongerChoosesIsAlive) {
+  Program before, after;
+  for (Program* program : {&before, &after}) {
+    owned(program->builder, 64, program->still, 100);
+    program->builder.reference({100, program == &before ? "a" : "b", "train.py"});
+    program->builder.tensor_object({100});
+  }
+  for (const bool forward : {true, false}) {
+    const Filter filter{.names = {forward ? "a" : "b"}};
+    Asked first(before.builder, filter), second(after.builder, filter);
+    const Difference difference = model::difference({first.view(), second.view()}, By::line);
+    const Amount& expected = forward ? difference.movement.left : difference.movement.joined;
+    EXPECT_EQ(expected.tensors, 1u);
+    EXPECT_EQ(expected.bytes, 256u);
+    EXPECT_EQ(difference.movement.gone.tensors + difference.movement.fresh.tensors, 0u);
+    expect_balance(difference);
+  }
+}
+
+TEST(Difference, AGradientThatCameIsAChangeOfItsTensor) {
+  Program before, after;
+  for (Program* program : {&before, &after}) {
+    TensorSpec weight;
+    weight.serial = 7;
+    weight.sizes = {4};
+    weight.storage_base = 0x5000;
+    weight.grad = program == &after ? 0x7f00 : 0;
+    program->builder.tensor(weight);
+  }
+  Asked first(before.builder), second(after.builder);
+  const Difference difference = model::difference({first.view(), second.view()}, By::line);
+  ASSERT_EQ(difference.tensor_changes.size(), 1u);
+  EXPECT_EQ(difference.tensor_changes[0].kind, TensorChange::Kind::graded);
 }
 
 TEST(Difference, ASameAddressWithAnotherSerialIsAnotherTensor) {

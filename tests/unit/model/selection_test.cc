@@ -66,7 +66,7 @@ class SelectionOfSample : public ::testing::Test {
   uint64_t tensors(Filter filter) { return Asked(builder_, std::move(filter)).selection.tensor_count(); }
   uint64_t bytes(Filter filter) {
     Asked asked(builder_, std::move(filter));
-    return asked.selection.bytes(asked.accounts);
+    return asked.selection.bytes();
   }
 
   DumpBuilder builder_;
@@ -108,6 +108,29 @@ TEST_F(SelectionOfSample, WhatMeansNothingIsSaid) {
   EXPECT_THROW(tensors({.categories = {"weights"}}), BadFilter);
 }
 
+// A storage counts if one of its tensors is chosen, whichever speaks for it.
+TEST(Selection, MemoryIsSelectedWithAnyOfItsTensors) {
+  DumpBuilder builder;
+  const uint32_t site = builder.site(0, builder.python({{"/x/train.py", "step", 57}}));
+  TensorSpec whole = owned(builder, 64, site, 10);
+  TensorSpec alias = whole;
+  alias.serial = 20;
+  alias.sizes = {8, 8};
+  builder.tensor(alias);
+  builder.reference({10, "model.weight", "train.py", "", dump::ReferenceRoot::global, dump::ReferenceRole::parameter});
+  builder.reference({20, "kept", "train.py"});
+  for (uint64_t tensor : {10, 20}) builder.tensor_object({tensor});
+  for (const Filter& filter : {Filter{.names = {"kept"}}, Filter{.shapes = {"8,8"}}, Filter{.holders = {"kept"}}}) {
+    Asked asked(builder, filter);
+    EXPECT_EQ(asked.selection.tensor_count(), 1u);
+    EXPECT_EQ(asked.selection.bytes(), 256u);
+    const std::vector<Group> groups = group(asked.view(), By::shape);
+    ASSERT_EQ(groups.size(), 1u);
+    EXPECT_EQ(groups[0].label, "[8, 8]");
+    EXPECT_EQ(groups[0].bytes, 256u);
+  }
+}
+
 TEST(Selection, ABlockInNoTensorHasNoDtype) {
   DumpBuilder builder;
   testing::AllocationSpec block;
@@ -115,8 +138,8 @@ TEST(Selection, ABlockInNoTensorHasNoDtype) {
   block.nbytes = 64;
   builder.allocation(block);
   Asked all(builder), typed(builder, {.dtypes = {"float32"}});
-  EXPECT_EQ(all.selection.bytes(all.accounts), 64u);
-  EXPECT_EQ(typed.selection.bytes(typed.accounts), 0u);
+  EXPECT_EQ(all.selection.bytes(), 64u);
+  EXPECT_EQ(typed.selection.bytes(), 0u);
 }
 
 }  // namespace

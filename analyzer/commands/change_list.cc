@@ -1,0 +1,91 @@
+#include "commands/change_list.h"
+
+#include <fmt/format.h>
+
+#include <map>
+
+#include "commands/held_text.h"
+#include "commands/tensor_text.h"
+#include "render/table.h"
+#include "render/units.h"
+
+namespace tensorscope::commands {
+
+namespace {
+
+using model::kNone;
+using model::TensorChange;
+
+const char* change_word(TensorChange::Kind kind) {
+  switch (kind) {
+    case TensorChange::Kind::fresh:
+      return "new";
+    case TensorChange::Kind::gone:
+      return "gone";
+    case TensorChange::Kind::grown:
+      return "grown";
+    case TensorChange::Kind::shrunk:
+      return "shrunk";
+    case TensorChange::Kind::joined:
+      return "now selected";
+    case TensorChange::Kind::left:
+      return "not selected";
+    case TensorChange::Kind::moved:
+      return "moved";
+    case TensorChange::Kind::graded:
+      return "got .grad";
+  }
+  return "";
+}
+
+// Of the rows that are not shown: "12 new, +1.0 MiB; 3 gone, -2.0 KiB".
+std::string rest_text(const std::vector<TensorChange>& changes, size_t shown) {
+  std::map<TensorChange::Kind, std::pair<uint64_t, int64_t>> sums;
+  for (size_t i = shown; i < changes.size(); ++i) {
+    sums[changes[i].kind].first += 1;
+    sums[changes[i].kind].second += changes[i].kind == TensorChange::Kind::moved ? 0 : changes[i].bytes;
+  }
+  std::string text;
+  for (const auto& [kind, sum] : sums) {
+    text += fmt::format("{}{} {}, {}", text.empty() ? "" : "; ", render::count(sum.first), change_word(kind),
+                        render::signed_bytes(sum.second));
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string change_list(ComparedDumps& dumps, const model::Difference& difference, size_t top,
+                        const render::Terminal& terminal) {
+  const std::vector<TensorChange>& changes = difference.tensor_changes;
+  if (changes.empty()) return "no tensor is new, gone, larger, smaller, elsewhere or newly graded\n";
+  render::Table table({{.title = "change"},
+                       {.title = "bytes", .align = render::Align::right},
+                       {.title = "id"},
+                       {.title = "dtype", .leaves = 2},
+                       {.title = "shape", .least = 12, .wish = 18},
+                       {.title = "category", .least = 9, .wish = 16, .leaves = 1},
+                       {.title = "name", .least = 16, .cut = render::Cut::middle, .wish = 30},
+                       {.title = "where", .least = 16, .cut = render::Cut::start, .wish = 24}});
+  const size_t shown = top == 0 ? changes.size() : std::min(top, changes.size());
+  for (size_t i = 0; i < shown; ++i) {
+    const TensorChange& change = changes[i];
+    OpenedDump& opened = change.after != kNone ? dumps.last() : dumps.first();
+    const uint32_t index = change.after != kNone ? change.after : change.before;
+    const model::Tensor& tensor = opened.dump.tensors[index];
+    const bool moved = change.kind == TensorChange::Kind::moved;
+    const std::string name = opened.holders.name(index);
+    table.row(
+        {change_word(change.kind), moved ? render::bytes(uint64_t(change.bytes)) : render::signed_bytes(change.bytes),
+         fmt::format("#{}", tensor.serial), tensor.dtype_text(), tensor.shape_text(), category_text(opened, index),
+         name.empty() ? brief_holder(opened, index) : name, opened.places.at(tensor.site).where});
+  }
+  std::string text = table.text(terminal);
+  if (shown < changes.size()) {
+    text += fmt::format("{} of {} shown; --top N shows more, 0 all. Not shown: {}\n", render::count(shown),
+                        render::count(changes.size()), rest_text(changes, shown));
+  }
+  return text;
+}
+
+}  // namespace tensorscope::commands

@@ -1,0 +1,78 @@
+#include "model/nearest_words.h"
+
+#include <algorithm>
+#include <cctype>
+#include <numeric>
+#include <utility>
+
+namespace tensorscope::model {
+
+namespace {
+
+constexpr size_t kMostLetters = 256;  // a name beyond that is compared by its beginning
+
+std::string folded(std::string_view word) {
+  std::string text(word.substr(0, kMostLetters));
+  for (char& c : text) c = c == '_' ? '-' : char(std::tolower(static_cast<unsigned char>(c)));
+  return text;
+}
+
+// Letters to insert, remove or replace, or neighbours to swap.
+size_t letters_apart(const std::string& a, const std::string& b) {
+  std::vector<size_t> before(b.size() + 1), last(b.size() + 1), now(b.size() + 1);
+  std::iota(last.begin(), last.end(), size_t{0});
+  for (size_t i = 1; i <= a.size(); ++i) {
+    now[0] = i;
+    for (size_t j = 1; j <= b.size(); ++j) {
+      now[j] = std::min({last[j] + 1, now[j - 1] + 1, last[j - 1] + (a[i - 1] != b[j - 1])});
+      const bool swapped = i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1];
+      if (swapped) now[j] = std::min(now[j], before[j - 2] + 1);
+    }
+    std::swap(before, last);
+    std::swap(last, now);
+  }
+  return last[b.size()];
+}
+
+}  // namespace
+
+std::vector<std::string> nearest_words(std::string_view word, const std::vector<std::string>& words, size_t most) {
+  const std::string wanted = folded(word);
+  std::vector<std::pair<size_t, std::string>> found;
+  for (const std::string& candidate : words) {
+    const std::string text = folded(candidate);
+    const size_t letters = letters_apart(wanted, text);
+    const bool part = wanted.size() >= 3 && text.size() >= 3 &&
+                      (text.starts_with(wanted) || text.ends_with(wanted) || wanted.starts_with(text));
+    if (part || letters <= std::max<size_t>(1, std::min(wanted.size(), text.size()) / 3)) {
+      found.emplace_back(letters, candidate);
+    }
+  }
+  std::sort(found.begin(), found.end());
+  found.erase(std::unique(found.begin(), found.end()), found.end());
+  std::vector<std::string> result;
+  for (size_t i = 0; i < found.size() && i < most; ++i) result.push_back(found[i].second);
+  return result;
+}
+
+std::string either_of(const std::vector<std::string>& words) {
+  std::string text;
+  for (size_t i = 0; i < words.size(); ++i) {
+    text += (i == 0 ? "" : i + 1 == words.size() ? " or " : ", ") + words[i];
+  }
+  return text;
+}
+
+std::string did_you_mean(std::string_view word, const std::vector<std::string>& words) {
+  const std::string near = either_of(nearest_words(word, words));
+  return near.empty() ? "" : "; did you mean " + near + "?";
+}
+
+std::string listed(const std::vector<std::string>& words, size_t most) {
+  std::string text;
+  for (size_t i = 0; i < words.size() && i < most; ++i) text += (i == 0 ? "" : ", ") + words[i];
+  if (words.size() > most) text += " and " + std::to_string(words.size() - most) + " more";
+  return text;
+}
+
+}  // namespace tensorscope::model

@@ -1,0 +1,20 @@
+// For somebody who mistyped: which of some words were probably meant.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace tensorscope::model {
+
+// The words that are a few letters away from `word`, or that one of them begins or ends with, the nearest first, at
+// most `most`; none where nothing is near.
+std::vector<std::string> nearest_words(std::string_view word, const std::vector<std::string>& words, size_t most = 3);
+// "a", "a or b", "a, b or c"; "" for none.
+std::string either_of(const std::vector<std::string>& words);
+// "; did you mean a or b?", "" where nothing is near.
+std::string did_you_mean(std::string_view word, const std::vector<std::string>& words);
+// "a, b, c and 4 more": at most `most`.
+std::string listed(const std::vector<std::string>& words, size_t most = 12);
+
+}  // namespace tensorscope::model

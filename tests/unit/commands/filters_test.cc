@@ -1,0 +1,174 @@
+// Filters, columns and names as people type them: mistakes are told with what there is, and tables add up.
+// Covers: analyzer/commands/{change_list,list_columns}.cc
+// Covers: analyzer/model/{filter_values,nearest_words}.cc
+#include <gmock/gmock.h>
+
+#include <sstream>
+
+#include "command_fixture.h"
+#include "golden_fixture.h"
+#include "render/text.h"
+
+namespace tensorscope::testing {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+
+const char* const kTrain = "train.4242.1.tscope";
+const char* const kLater = "train.4242.2.tscope";
+const char* const kHeld = "held.4242.5.tscope";
+
+class FilterTest : public GoldenFixture {
+ protected:
+  void SetUp() override {
+    CommandTest::SetUp();
+    training_dump(1, directory_.string()).write(kTrain);
+    training_dump(2, directory_.string()).write(kLater);
+    held_dump(5, directory_.string()).write(kHeld);
+  }
+};
+
+TEST_F(FilterTest, AMistakeIsToldWithWhatThereIs) {
+  struct Case {
+    std::vector<std::string> arguments;
+    std::vector<const char*> said;
+  };
+  const std::vector<Case> cases = {
+      {{"list", kTrain, "--dtype", "fp32"}, {"'fp32' for --dtype", "did you mean float32?", "float32, int64"}},
+      {{"list", kTrain, "--dtype", "flaot32"}, {"did you mean float32?"}},
+      {{"list", kTrain, "--device", "nosuch"}, {"'nosuch' for --device", "the dump has cpu, meta"}},
+      {{"diff", kTrain, kLater, "--device", "nosuch"}, {"'nosuch' for --device", "the dump has cpu, meta"}},
+      {{"list", kTrain, "--line", "nosuch.py"}, {"'nosuch.py' for --line", "train.py", "model.py"}},
+      {{"list", kTrain, "--line", "trian.py:57"}, {"did you mean train.py?"}},
+      {{"report", kTrain, "--category", "params"},
+       {"'params' for --category", "did you mean parameter?", "optimizer-state"}},
+      {{"check", kTrain, "--max-live", "1G", "--category", "weights"}, {"choose from parameter, buffer"}},
+      {{"list", kTrain, "--shape", "large"}, {"'large' for --shape", "64,1024", "[256, 256]"}},
+      {{"report", kTrain, "--by", "colour"}, {"'colour' for --by", "choose from site, line"}},
+      {{"report", kTrain, "--by", "categories"}, {"did you mean category?"}},
+      {{"list", kTrain, "--sort", "size"}, {"'size' for --sort", "choose from bytes, age"}},
+      {{"list", kTrain, "--columns", "id,nmae"}, {"'nmae' for --columns", "did you mean name", "view-bytes"}},
+      {{"list", kTrain, "--limit", "3"}, {"--limit is called --top"}},
+      {{"list", kTrain, "--colums", "id"}, {"no option '--colums' of list", "did you mean --columns?"}},
+      {{"reprot", kTrain}, {"no verb 'reprot'", "did you mean report?"}},
+      {{"show", kHeld, "histroy[1]"}, {"no live tensor 'histroy[1]'", "train.py: history[1]"}},
+      {{"list", kTrain, "--not-in-optimizer"}, {"--not-in-optimizer needs names"}},
+  };
+  for (const Case& one : cases) {
+    SCOPED_TRACE(::testing::PrintToString(one.arguments));
+    const Result result = run(one.arguments);
+    EXPECT_EQ(result.status, 2);
+    EXPECT_THAT(result.out, IsEmpty());
+    for (const char* words : one.said) EXPECT_THAT(result.err, HasSubstr(words));
+  }
+}
+
+TEST_F(FilterTest, AFilterThatMatchesNothingIsNamed) {
+  const std::vector<std::pair<std::vector<std::string>, const char*>> cases = {
+      {{"--shape", "64x64"}, "nothing matches --shape '64x64'; there is [128, 128]"},
+      {{"--dtype", "float16"}, "nothing matches --dtype 'float16'; there is float32, int64"},
+      {{"--device", "cuda"}, "nothing matches --device 'cuda'; there is cpu, meta"},
+      {{"--line", "train.py:99"}, "lines of train.py that made what is alive: 52, 57"},
+      {{"--name", "nosuch"}, "nothing matches --name 'nosuch'; the dump has no names"},
+      {{"--dtype", "int64", "--line", "train.py:57"}, "each filter matches something, but nothing passes all of them"},
+      {{"--dtype", "int64", "--min-size", "1G"}, "nothing matches --min-size"}};
+  for (const auto& [filter, said] : cases) {
+    for (std::vector<std::string> verb :
+         {std::vector<std::string>{"list", kTrain}, {"report", kTrain}, {"diff", kTrain, kLater}}) {
+      verb.insert(verb.end(), filter.begin(), filter.end());
+      SCOPED_TRACE(::testing::PrintToString(verb));
+      const Result result = run(verb);
+      EXPECT_EQ(result.status, 0);
+      EXPECT_THAT(result.out, HasSubstr(said));
+    }
+  }
+  EXPECT_THAT(run({"list", kHeld, "--name", "histroy"}).out, HasSubstr("there is train.py: history"));
+  EXPECT_THAT(run({"check", kTrain, "--max-live", "1", "--device", "cuda"}).err, HasSubstr("nothing matches --device"));
+}
+
+TEST_F(FilterTest, NamesMatchWithoutTheirScope) {
+  EXPECT_THAT(run({"list", kHeld, "--name", "hist*"}).out, HasSubstr("5 tensors"));
+  EXPECT_THAT(run({"list", kHeld, "--name", "history[[]?]"}).out, HasSubstr("nothing matches"));
+  EXPECT_THAT(run({"list", kHeld, "--name", "history[?]"}).out, HasSubstr("5 tensors"));
+}
+
+// The rows of a list have the bytes that its last line says.
+TEST_F(FilterTest, TheRowsOfAListAddUp) {
+  for (const std::vector<std::string>& filter : {std::vector<std::string>{"--line", "train.py:52"},
+                                                 {"--line", "data.py"},
+                                                 {"--shape", "16,64"},
+                                                 {"--dtype", "int64"}}) {
+    std::vector<std::string> arguments = {"--bytes", "list", kTrain, "--columns", "bytes"};
+    arguments.insert(arguments.end(), filter.begin(), filter.end());
+    std::istringstream out(run(arguments).out);
+    uint64_t sum = 0, total = UINT64_MAX;
+    for (std::string line; std::getline(out, line);) {
+      std::string digits;
+      for (char c : line.substr(0, line.find(" B"))) digits += isdigit(c) ? std::string(1, c) : "";
+      if (line.find("tensor") == std::string::npos && !digits.empty()) sum += std::stoull(digits);
+      if (const size_t comma = line.find("tensors, "); comma != std::string::npos) {
+        digits.clear();
+        for (char c : line.substr(comma, line.find(" B;") - comma)) digits += isdigit(c) ? std::string(1, c) : "";
+        total = std::stoull(digits);
+      }
+    }
+    EXPECT_EQ(sum, total) << ::testing::PrintToString(filter);
+  }
+}
+
+TEST_F(FilterTest, PlaceAndNameStayReadableInANarrowTerminal) {
+  for (int width : {80, 120, 220}) {
+    std::istringstream out(run({"list", kHeld, "--top", "8"}, width).out);
+    size_t rows = 0;
+    for (std::string line; std::getline(out, line);) {
+      EXPECT_LE(render::columns(line), width) << line;
+      if (!line.starts_with("#")) continue;
+      ++rows;
+      EXPECT_THAT(line, AllOf(HasSubstr("model.layers."), HasSubstr(".attn.out[0]"), HasSubstr("model.py:88"),
+                              HasSubstr("Attention")));
+    }
+    EXPECT_EQ(rows, 8u) << width;
+  }
+}
+
+TEST_F(FilterTest, ExactBytes) {
+  EXPECT_THAT(run({"list", kTrain, "--top", "1", "--bytes"}).out, HasSubstr("262,144 B"));
+  EXPECT_THAT(run({"report", kTrain, "--bytes"}).out, Not(HasSubstr("KiB")));
+  EXPECT_THAT(run({"list", kTrain, "--top", "1"}).out, HasSubstr("256.0 KiB"));
+}
+
+TEST_F(FilterTest, ShowTakesNames) {
+  for (const char* name : {"train.py: history[1]", "history[1]", "#114", "114"}) {
+    EXPECT_THAT(run({"show", kHeld, name}).out, HasSubstr("tensor #114 ")) << name;
+  }
+}
+
+TEST_F(FilterTest, ExportReplacesNothingUnasked) {
+  const std::vector<std::string> export_csv = {"export", kTrain, "--format", "csv", "-o", "a.csv"};
+  EXPECT_EQ(run(export_csv).status, 0);
+  const Result again = run(export_csv);
+  EXPECT_EQ(again.status, 2);
+  EXPECT_THAT(again.err, HasSubstr("a.csv is there already; --force replaces it."));
+  EXPECT_EQ(run({"export", kTrain, "--format", "csv", "-o", "a.csv", "--force"}).status, 0);
+}
+
+TEST_F(FilterTest, HintsCanBePasted) {
+  training_dump(1).write("my run.4242.1.tscope");
+  EXPECT_THAT(run({"report", "my run.4242.1.tscope"}).out,
+              HasSubstr("tensorscope report 'my run.4242.1.tscope' --by site"));
+}
+
+TEST_F(FilterTest, ListColumns) {
+  expect("list-columns", {"list", kHeld, "--top", "6", "--columns", "id,view-bytes,requires-grad,grad,class,type,names",
+                          "--name", "model.*"});
+}
+TEST_F(FilterTest, ListNarrow) { expect("list-narrow", {"list", kHeld, "--top", "8"}, 80); }
+TEST_F(FilterTest, ListWide) { expect("list-wide", {"list", kHeld, "--top", "8"}, 220); }
+TEST_F(FilterTest, DiffList) { expect("diff-list", {"diff", kTrain, kLater, "--list", "--top", "12"}); }
+TEST_F(FilterTest, NotInOptimizer) { expect("list-not-in-optimizer", {"list", kHeld, "--not-in-optimizer"}); }
+
+}  // namespace
+}  // namespace tensorscope::testing
