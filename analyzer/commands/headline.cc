@@ -134,19 +134,20 @@ std::string headline(const model::Dump& dump, const render::Terminal& terminal) 
     if (counts && !whole) missed += (missed.empty() ? "" : ", ") + with_reason(entry);
   }
   std::string text = terminal.styled(render::Style::bold, first) + "\n";
-  if (!missed.empty()) {
-    const std::string line = render::wrap(render::clean("Not all was seen: " + missed + "."), terminal.width, 2);
+  std::string said = missed.empty() ? "" : "Not all was seen: " + missed + ".";
+  if (const std::string limit = names_limit(dump.references); !limit.empty()) {
+    said += fmt::format("{}Names: {} of {}, the largest first; stopped at the {}.", said.empty() ? "" : " ",
+                        render::count(dump.references.named), render::counted(dump.tensors.size(), "tensor"), limit);
+  }
+  if (!said.empty()) {
+    const std::string line = render::wrap(render::clean(said), terminal.width, 2);
     text += terminal.styled(render::Style::bad, line) + "\n";
   }
   return text;
 }
 
 std::string coverage_lines(const model::Dump& dump, const render::Terminal& terminal) {
-  std::string text = render::clean(versions_text(dump.process) + " " + coverage_text(dump));
-  if (const std::string limit = names_limit(dump.references); !limit.empty()) {
-    text += fmt::format(" Names: {} of {}, the largest first; stopped at the {}.", render::count(dump.references.named),
-                        render::counted(dump.tensors.size(), "tensor"), limit);
-  }
+  const std::string text = render::clean(versions_text(dump.process) + " " + coverage_text(dump));
   return render::wrap(text, terminal.width, 2) + "\n";
 }
 

@@ -5,6 +5,8 @@
 #include <numeric>
 #include <utility>
 
+#include "model/selection.h"
+
 namespace tensorscope::model {
 
 namespace {
@@ -40,11 +42,13 @@ std::vector<std::string> nearest_words(std::string_view word, const std::vector<
   const std::string wanted = folded(word);
   std::vector<std::pair<size_t, std::string>> found;
   for (const std::string& candidate : words) {
-    const std::string text = folded(candidate);
+    const std::string text = folded(without_scope(candidate));
     const size_t letters = letters_apart(wanted, text);
-    const bool part = wanted.size() >= 3 && text.size() >= 3 &&
-                      (text.starts_with(wanted) || text.ends_with(wanted) || wanted.starts_with(text));
-    if (part || letters <= std::max<size_t>(1, std::min(wanted.size(), text.size()) / 3)) {
+    const size_t shorter = std::min(wanted.size(), text.size());
+    const auto same =
+        size_t(std::mismatch(wanted.begin(), wanted.end(), text.begin(), text.end()).first - wanted.begin());
+    const bool part = shorter >= 3 && (same * 2 >= shorter || text.ends_with(wanted));
+    if (part || letters <= std::max<size_t>(1, shorter / 3)) {
       found.emplace_back(letters, candidate);
     }
   }

@@ -7,8 +7,8 @@
 
 namespace tensorscope::model {
 
-// The words that are a few letters away from `word`, or that one of them begins or ends with, the nearest first, at
-// most `most`; none where nothing is near.
+// The words that are a few letters away from `word`, begin as it does or end with it, the nearest first, at most `most`;
+// none where nothing is near. Of a name with its scope ("train.py: x") the name is compared.
 std::vector<std::string> nearest_words(std::string_view word, const std::vector<std::string>& words, size_t most = 3);
 // "a", "a or b", "a, b or c"; "" for none.
 std::string either_of(const std::vector<std::string>& words);

@@ -173,11 +173,11 @@ TEST(Difference, WhatAFilterNoLongerChoosesIsAlive) {
   Program before, after;
   for (Program* program : {&before, &after}) {
     owned(program->builder, 64, program->still, 100);
-    program->builder.reference({100, program == &before ? "a" : "b", "train.py"});
+    program->builder.reference({100, program == &before ? "alpha" : "beta", "train.py"});
     program->builder.tensor_object({100});
   }
   for (const bool forward : {true, false}) {
-    const Filter filter{.names = {forward ? "a" : "b"}};
+    const Filter filter{.names = {forward ? "alpha" : "beta"}};
     Asked first(before.builder, filter), second(after.builder, filter);
     const Difference difference = model::difference({first.view(), second.view()}, By::line);
     const Amount& expected = forward ? difference.movement.left : difference.movement.joined;
