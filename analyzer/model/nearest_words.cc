@@ -15,6 +15,7 @@ constexpr size_t kMostLetters = 256;  // a name beyond that is compared by its b
 
 std::string folded(std::string_view word) {
   std::string text(word.substr(0, kMostLetters));
+  text.erase(0, std::min(text.find_first_not_of('-'), text.size()));
   for (char& c : text) c = c == '_' ? '-' : char(std::tolower(static_cast<unsigned char>(c)));
   return text;
 }
@@ -43,11 +44,13 @@ std::vector<std::string> nearest_words(std::string_view word, const std::vector<
   std::vector<std::pair<size_t, std::string>> found;
   for (const std::string& candidate : words) {
     const std::string text = folded(without_scope(candidate));
-    const size_t letters = letters_apart(wanted, text);
+    // Somebody may write "histroy" for "history[3]".
+    const size_t letters =
+        std::min(letters_apart(wanted, text), 1 + letters_apart(wanted, text.substr(0, wanted.size())));
     const size_t shorter = std::min(wanted.size(), text.size());
     const auto same =
         size_t(std::mismatch(wanted.begin(), wanted.end(), text.begin(), text.end()).first - wanted.begin());
-    const bool part = shorter >= 3 && (same * 2 >= shorter || text.ends_with(wanted));
+    const bool part = shorter >= 3 && (same * 3 >= shorter * 2 || text.ends_with(wanted));
     if (part || letters <= std::max<size_t>(1, shorter / 3)) {
       found.emplace_back(letters, candidate);
     }
