@@ -119,8 +119,10 @@ int diff(const DiffOptions& options, Invocation& invocation) {
     return dumps.finish(invocation, kOk);
   }
   if (options.top != 0 && difference.changes.size() > options.top) {
-    out +=
-        fmt::format("showing {} of {}; --top N\n", options.top, render::counted(difference.changes.size(), "change"));
+    int64_t rest = 0;
+    for (size_t i = options.top; i < difference.changes.size(); ++i) rest += difference.changes[i].byte_growth();
+    out += fmt::format("showing {} of {}, the others together {}; --top N\n", options.top,
+                       render::counted(difference.changes.size(), "change"), render::signed_bytes(rest));
   }
   out += change_table(dumps, difference.changes, options.by, options.top, options.full_stacks, terminal);
   return dumps.finish(invocation, kOk);

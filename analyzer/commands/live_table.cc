@@ -4,6 +4,7 @@
 
 #include <map>
 
+#include "dump_generated.h"
 #include "render/table.h"
 #include "render/units.h"
 
@@ -42,17 +43,27 @@ struct CategoryPart {
   uint64_t tensors = 0, storages = 0, bytes = 0;
 };
 
-// What the tensors in the allocator's blocks are for; only of use where something is known.
-void add_categories(render::Table& table, const OpenedDump& opened, const DeviceSums& sums, const std::string& indent) {
+// Which of a device's lines an item of the allocator's stands in, as accounting.cc decides.
+bool is_mapped(const model::Dump& dump, const model::Item& item) {
+  return dump.allocations[item.allocation].kind == uint8_t(dump::AllocationKind::mapped) ||
+         (item.storage != model::kNone && dump.storages[item.storage].kind == StorageKind::shared);
+}
+
+// What the tensors in the allocator's blocks are for, those in mapped files apart; only of use where something is
+// known.
+void add_categories(render::Table& table, const OpenedDump& opened, const DeviceSums& sums, const std::string& indent,
+                    bool mapped) {
   std::map<Category, CategoryPart> parts;
   for (uint32_t i = 0; i < opened.dump.tensors.size(); ++i) {
     const model::Item& item = opened.accounts.items()[opened.accounts.item_of_tensor(i)];
     if (item.device != sums.device || item.allocation == model::kNone) continue;
+    if (is_mapped(opened.dump, item) != mapped) continue;
     parts[opened.holders.category(i)].tensors += 1;
   }
   uint64_t whole = 0;
   for (const model::Item& item : opened.accounts.items()) {
     if (item.device != sums.device || item.allocation == model::kNone || item.tensor == model::kNone) continue;
+    if (is_mapped(opened.dump, item) != mapped) continue;
     CategoryPart& part = parts[opened.holders.category(item.tensor)];
     part.storages += 1;
     part.bytes += item.bytes - item.rounding - item.outside;
@@ -113,10 +124,11 @@ void add_device(render::Table& table, const OpenedDump& opened, const DeviceSums
     table.row(
         {"  in tensors", count(sums.in_tensors.tensors), dash(sums.in_tensors.storages), bytes(sums.in_tensors.bytes)});
   }
-  add_categories(table, opened, sums, plain ? "  " : "    ");
+  add_categories(table, opened, sums, plain ? "  " : "    ", false);
   if (sums.mapped.storages > 0) {
     table.row({"  shared or mapped files", count(sums.mapped.tensors), count(sums.mapped.storages),
                bytes(sums.mapped.bytes)});
+    add_categories(table, opened, sums, "    ", true);
   }
   if (sums.no_tensor.blocks > 0) {
     table.row({"  in no tensor", "-", count(sums.no_tensor.blocks), bytes(sums.no_tensor.bytes),

@@ -190,14 +190,19 @@ int tables(OpenedDump& opened, const model::Selection& selection, std::vector<Gr
     out += render::wrap(": " + render::clean(opened.why_nothing(selection, options.filter)), terminal.width, 2) + "\n";
     return kOk;
   }
-  out += shown < groups.size()
-             ? fmt::format("  (showing {} of {}; --top N)\n", render::count(shown), render::count(groups.size()))
-             : std::string("\n");
+  const size_t all = groups.size();
   if (tree) {
     keep_largest(groups, shown);
   } else {
     groups.resize(shown);
   }
+  if (shown < all) {
+    uint64_t rest = total;
+    for (const Group& group : groups) rest -= tree ? 0 : group.bytes;
+    const std::string others = tree ? "" : fmt::format(", the others together {}", render::bytes(rest));
+    out += fmt::format("  (showing {} of {}{}; --top N)", render::count(shown), render::count(all), others);
+  }
+  out += "\n";
   out += group_table(opened, groups, options.by, total, options.full_stacks, terminal);
   out += "\n" + hints(opened, groups, options.by, earlier, terminal);
   if (options.full_stacks) {

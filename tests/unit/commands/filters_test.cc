@@ -119,6 +119,33 @@ TEST_F(FilterTest, TheRowsOfAListAddUp) {
   }
 }
 
+// The number at the end of the first column's words, in a line of the table of what is live.
+uint64_t exact(const std::string& line) {
+  const size_t end = line.find(" B");
+  const size_t begin = line.rfind("  ", end) + 2;
+  std::string digits;
+  for (char c : line.substr(begin, end - begin)) digits += isdigit(c) ? std::string(1, c) : "";
+  return digits.empty() ? 0 : std::stoull(digits);
+}
+
+TEST_F(FilterTest, WhatATensorIsForIsNeverMoreThanTheLineAboveIt) {
+  std::istringstream out(run({"report", kTrain, "--bytes"}).out);
+  uint64_t in_tensors = 0, categories = 0;
+  bool inside = false;
+  for (std::string line; std::getline(out, line);) {
+    if (line.starts_with("    in tensors")) {
+      in_tensors = exact(line);
+      inside = true;
+    } else if (inside && line.starts_with("      ")) {
+      categories += exact(line);
+    } else {
+      inside = false;
+    }
+  }
+  EXPECT_GT(in_tensors, 0u);
+  EXPECT_EQ(categories, in_tensors) << "what lies in shared memory stands below its own line";
+}
+
 TEST_F(FilterTest, PlaceAndNameStayReadableInANarrowTerminal) {
   for (int width : {80, 120, 220}) {
     std::istringstream out(run({"list", kHeld, "--top", "8"}, width).out);
