@@ -31,7 +31,9 @@ std::string trigger_text(const model::Process& process) {
     case Trigger::exit:
       return detail.empty() ? "at exit" : fmt::format("at exit ({})", detail);
     case Trigger::call:
-      return "asked for by the program";
+      // Dumps of older versions name the function here, not the place of the call.
+      return detail.empty() || detail == "tensorscope_dump" ? "asked for by the program"
+                                                            : "asked for by the program at " + detail;
     case Trigger::out_of_memory:
       return detail.empty() ? "at out of memory" : fmt::format("at out of memory ({})", detail);
     case Trigger::growth:

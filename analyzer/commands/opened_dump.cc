@@ -62,7 +62,7 @@ CLI::Option* add_quantity(CLI::App& verb, const std::string& name, std::optional
       name,
       [name, &value, parse, mistake](const std::string& text) {
         value = parse(text);
-        if (!value) throw CLI::ValidationError(name, "'" + text + "' is " + mistake);
+        if (!value) throw CLI::ValidationError("invalid value '" + text + "' for " + name + "; " + mistake);
       },
       help);
 }
@@ -71,12 +71,12 @@ CLI::Option* add_quantity(CLI::App& verb, const std::string& name, std::optional
 
 CLI::Option* add_size(CLI::App& verb, const std::string& name, std::optional<uint64_t>& value,
                       const std::string& help) {
-  return add_quantity(verb, name, value, help, render::parse_size, "no size; sizes look like 4096, 64K, 10MiB, 1.5G")
+  return add_quantity(verb, name, value, help, render::parse_size, "sizes look like 4096, 64K, 10MiB, 1.5G")
       ->type_name("SIZE");
 }
 
 CLI::Option* add_time(CLI::App& verb, const std::string& name, std::optional<uint64_t>& ns, const std::string& help) {
-  return add_quantity(verb, name, ns, help, render::parse_duration, "no time; times look like 250ms, 90s, 5m, 2h, 1d")
+  return add_quantity(verb, name, ns, help, render::parse_duration, "times look like 250ms, 90s, 5m, 2h, 1d")
       ->type_name("TIME");
 }
 

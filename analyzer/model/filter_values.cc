@@ -199,6 +199,7 @@ std::string near_names(const std::vector<View>& views, const std::string& word, 
   }
   if (all.empty()) return "the dump has no names (tensorscope info says why)";
   const std::vector<std::string> near = nearest_words(word, {all.begin(), all.end()}, kMostShown);
+  if (near.empty() && holders) return "there is " + listed({all.begin(), all.end()}, kMostShown);
   return near.empty() ? "" : "there is " + listed(near, kMostShown);
 }
 
@@ -235,7 +236,15 @@ std::vector<OneFilter> filters_of(const Filter& filter, const std::vector<View>&
   add("--device", &Filter::devices, has(devices_of));
   add("--shape", &Filter::shapes, has(shapes_of));
   add("--line", &Filter::lines, lines_of);
-  add("--function", &Filter::functions, nothing);
+  add("--function", &Filter::functions, [](const auto& all, const std::string& word) {
+    std::set<std::string> functions;
+    for (const View& view : all) {
+      for (const Place* place : places_of(view)) functions.insert(place->function);
+    }
+    functions.erase("");
+    const std::vector<std::string> near = nearest_words(word, {functions.begin(), functions.end()}, kMostShown);
+    return near.empty() ? "" : "there is " + listed(near, kMostShown);
+  });
   add("--name", &Filter::names, [](const auto& all, const auto& word) { return near_names(all, word, false); });
   add("--holder", &Filter::holders, [](const auto& all, const auto& word) { return near_names(all, word, true); });
   add("--module", &Filter::modules, [](const auto& all, const std::string& word) {
@@ -254,7 +263,14 @@ std::vector<OneFilter> filters_of(const Filter& filter, const std::vector<View>&
     return "there is " +
            listed(by_number(all, [](const View& view, uint32_t i) { return view.dump.tensors[i].class_name; }));
   });
-  add("--thread", &Filter::threads, nothing);
+  add("--thread", &Filter::threads, [](const auto& all, const std::string&) {
+    std::set<std::string> names;
+    for (const View& view : all) {
+      for (const Thread& thread : view.dump.threads) names.insert(thread.name);
+    }
+    names.erase("");
+    return "there is " + listed({names.begin(), names.end()});
+  });
   add("--stack", &Filter::stacks, nothing);
   auto flag = [&](const char* option, bool Filter::*field) {
     if (!(filter.*field)) return;

@@ -1,4 +1,5 @@
 // The C API (include/tensorscope/tensorscope.h).
+#include "live/recorder.h"
 #include "python/bridge.h"
 #include "snapshot/collector.h"
 #include "support/state.h"
@@ -10,7 +11,9 @@ __attribute__((visibility("default"))) int tensorscope_dump(char* path_out, size
   using namespace tensorscope;
   if (path_out != nullptr && path_size > 0) path_out[0] = 0;
   if (g_state.load(std::memory_order_acquire) == State::dormant) return TENSORSCOPE_ABSENT;
-  return snapshot::request_and_wait(snapshot::Reason::call, "tensorscope_dump", path_out, path_size);
+  SiteId site = 0;
+  if (HookScope scope; scope) site = live::place_here().site;
+  return snapshot::request_and_wait(snapshot::Reason::call, "tensorscope_dump", path_out, path_size, site);
 }
 
 __attribute__((visibility("default"))) int tensorscope_active(void) { return tensorscope::recording() ? 1 : 0; }

@@ -264,11 +264,12 @@ void request_from_signal() {
   futex_change_and_wake(g_wake);
 }
 
-int request_and_wait(Reason reason, const char* detail, char* path_out, size_t path_size) {
+int request_and_wait(Reason reason, const char* detail, char* path_out, size_t path_size, SiteId site) {
   if (path_out != nullptr && path_size > 0) path_out[0] = 0;
   const python::ReleasedGil released;  // the dump's second phase wants it
   Waiter waiter;
   waiter.request = {reason, detail != nullptr ? detail : "", monotonic_ns()};
+  waiter.request.site = site;
   waiter.path[0] = 0;
   if (queue(waiter)) {
     while (waiter.done.load(std::memory_order_acquire) == 0) futex_wait(waiter.done, 0);

@@ -16,6 +16,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "live/ids.h"
+
 namespace tensorscope::out_of_memory {
 struct Failure;
 }
@@ -40,8 +42,8 @@ void request_from_signal();
 
 // Context: any thread but the collector, no HookScope. Writes a dump and waits for its end, with the GIL given up
 // meanwhile where the caller holds it. `path_out` may be null. Returns TENSORSCOPE_OK or _FAILED (tensorscope.h).
-// `detail` ends up in the dump ("exit status 3").
-int request_and_wait(Reason reason, const char* detail, char* path_out, size_t path_size);
+// `detail` ends up in the dump ("exit status 3"), or instead of it the place of `site`, the call that asks.
+int request_and_wait(Reason reason, const char* detail, char* path_out, size_t path_size, SiteId site = 0);
 
 // Context: the failing thread, under its HookScope. Writes a dump of reason out_of_memory and waits for its end. Where
 // the thread holds the GIL it lends it (python/gil_thread.h) and never lets go of it: it may hold a lock of torch.

@@ -332,7 +332,8 @@ bool write_whole_dump(const DumpRequest& request, DumpFile& file, char (&directo
 
   Summary summary;
   python::SnapshotFacts snapshot;
-  DumpFacts facts = {request.reason, request.detail, g_written + 1, request.requested_ns, request.failure, {}};
+  DumpFacts facts = {request.reason, request.detail, g_written + 1, request.requested_ns, request.failure, {},
+                     request.site};
   Tables tables;
   SourceLines sources;
   Graph graph;

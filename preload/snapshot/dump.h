@@ -18,6 +18,7 @@ struct DumpRequest {
   const char* detail = "";
   uint64_t requested_ns = 0;
   const out_of_memory::Failure* failure = nullptr;  // of reasons out_of_memory and low_memory
+  SiteId site = 0;                                  // of the call that asked for it; 0: none, or not known
 };
 
 // False: nothing was written, and one line on standard error has said why. `path` receives the dump's path.

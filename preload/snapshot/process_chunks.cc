@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "live/snapshot_view.h"
+#include "out_of_memory/places.h"
 #include "snapshot/chunk.h"
 #include "snapshot/heap_totals.h"
 #include "snapshot/process_info.h"
@@ -76,7 +77,11 @@ bool write_process(const DumpFacts& facts, const live::SnapshotView& view, DumpF
   auto directory = chunk.string(p.directory);
   auto host = chunk.string(p.host);
   auto run_id = chunk.string(p.run_id);
-  auto detail = chunk.string(facts.detail);
+  char place[out_of_memory::kPlaceBytes] = "";
+  if (facts.site != 0 && facts.site < view.sites.size) {
+    out_of_memory::write_place(out_of_memory::headline(view.sites[facts.site]), p.directory, place);
+  }
+  auto detail = chunk.string(place[0] != 0 ? place : facts.detail);
   auto torch = chunk.string(facts.torch_version);
   auto python = chunk.string(stacks::python_version());
   auto version = chunk.string(TENSORSCOPE_VERSION);

@@ -17,6 +17,7 @@ struct DumpFacts {
   uint64_t requested_ns = 0;
   const out_of_memory::Failure* failure = nullptr;
   std::string torch_version;
+  SiteId site = 0;  // of the call that asked for the dump: its place is the detail then
 };
 
 bool write_process(const DumpFacts& facts, const live::SnapshotView& view, DumpFile& file);

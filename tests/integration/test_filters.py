@@ -79,6 +79,14 @@ def test_a_mistake_is_one_line_with_what_there_is(dumps, mistake):
         assert not done.stdout and done.stderr.count("\n") == 1 and mistake[1] in done.stderr
 
 
+def test_the_line_that_asked_for_a_dump_is_told(tmp_path):
+    source = "import libtensorscope\nimport torch\nkept = torch.ones(5)\ndef save():\n    return libtensorscope.dump()\nprint(save())\n"
+    done = harness.run_source(source, folder=tmp_path, quiet=1)
+    assert done.returncode == 0, done.stderr
+    text = harness.cli("report", done.stdout.strip(), env=WIDE).stdout
+    assert "asked for by the program at program.py:5 save" in text.splitlines()[0], text
+
+
 def test_nothing_matches_is_said_with_the_filter(dumps):
     text = harness.cli("list", dumps[1], "--shape", "63x64", env=WIDE).stdout
     assert "nothing matches --shape '63x64'" in text and "[64]" in text
