@@ -13,6 +13,7 @@ OpenedDump::OpenedDump(const std::string& path, const model::SymbolOptions& opti
     : dump(model::read_dump(path)), symbols(dump, options), places(dump, symbols), accounts(dump), holders(dump) {}
 
 model::Selection OpenedDump::select(const model::Filter& filter) {
+  if (filter.empty()) return choose(filter);
   const model::Selection everything(dump, accounts, holders, places, {});
   model::check_values(filter, {view(everything)});
   return choose(filter);

@@ -144,7 +144,7 @@ std::string growth_line(OpenedDump& opened, const model::Selection& selection, c
   if (path.empty() || std::filesystem::file_size(path, error) > kLargestOpenedToo || error) return "";
   try {
     OpenedDump earlier(path, options.symbols);
-    if (!model::same_run(earlier.dump, opened.dump)) return "";
+    if (!model::same_run(earlier.dump, opened.dump) || !earlier.dump.complete || !opened.dump.complete) return "";
     const model::Selection before = earlier.choose(options.filter);
     const model::Difference difference =
         model::difference({earlier.view(before), opened.view(selection)}, model::By::line);

@@ -80,5 +80,18 @@ TEST(Table, CellsAndNotesAreCleaned) {
   EXPECT_EQ(table.text({}).find('\033'), std::string::npos);
 }
 
+TEST(Table, ColumnsThatMatterLessLeaveBeforeOthersAreCut) {
+  Table table({{.title = "id"},
+               {.title = "age", .leaves = 1},
+               {.title = "name", .least = 4, .wish = 12},
+               {.title = "kind", .leaves = 2}},
+              0);
+  table.row({"1", "12m", "a long name", "parameter"});
+  EXPECT_EQ(table.text({.width = 40}), "id  age  name         kind\n1   12m  a long name  parameter\n");
+  EXPECT_EQ(table.text({.width = 28}), "id  name         kind\n1   a long name  parameter\n");
+  EXPECT_EQ(table.text({.width = 16}), "id  name\n1   a long name\n");
+  EXPECT_EQ(table.text({.width = 11}), "id  name\n1   a lo...\n");
+}
+
 }  // namespace
 }  // namespace tensorscope::render
