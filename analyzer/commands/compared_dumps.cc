@@ -6,6 +6,7 @@
 
 #include "commands/group_table.h"
 #include "model/filter_values.h"
+#include "model/reader.h"
 #include "render/table.h"
 #include "render/units.h"
 
@@ -13,9 +14,23 @@ namespace tensorscope::commands {
 
 using model::Change;
 
+namespace {
+
+std::vector<model::Dump> read_all(const std::vector<std::string>& paths) {
+  std::vector<model::Dump> dumps;
+  for (const std::string& path : paths) dumps.push_back(model::read_dump(path));
+  return dumps;
+}
+
+}  // namespace
+
 ComparedDumps::ComparedDumps(const std::vector<std::string>& paths, const model::Filter& filter,
+                             const model::SymbolOptions& symbols, Invocation& invocation)
+    : ComparedDumps(read_all(paths), filter, symbols, invocation) {}
+
+ComparedDumps::ComparedDumps(std::vector<model::Dump> read, const model::Filter& filter,
                              const model::SymbolOptions& symbols, Invocation& invocation) {
-  for (const std::string& path : paths) dumps_.push_back(std::make_unique<OpenedDump>(path, symbols));
+  for (model::Dump& dump : read) dumps_.push_back(std::make_unique<OpenedDump>(std::move(dump), symbols));
   auto earlier = [](const std::unique_ptr<OpenedDump>& a, const std::unique_ptr<OpenedDump>& b) {
     return a->dump.process.dump_ns < b->dump.process.dump_ns;
   };

@@ -16,6 +16,8 @@ class ComparedDumps {
   // Says on standard error where the order of one run's dumps had to be changed. Throws model::BadInput, BadFilter.
   ComparedDumps(const std::vector<std::string>& paths, const model::Filter& filter, const model::SymbolOptions& symbols,
                 Invocation& invocation);
+  ComparedDumps(std::vector<model::Dump> read, const model::Filter& filter, const model::SymbolOptions& symbols,
+                Invocation& invocation);
 
   size_t size() const { return dumps_.size(); }
   OpenedDump& operator[](size_t index) { return *dumps_[index]; }

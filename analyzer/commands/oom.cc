@@ -7,6 +7,7 @@
 #include "commands/held_text.h"
 #include "commands/oom_text.h"
 #include "commands/verb.h"
+#include "model/out_of_memory/earlier_names.h"
 #include "model/out_of_memory/story.h"
 #include "model/reader.h"
 #include "render/oom_json.h"
@@ -40,10 +41,21 @@ model::Device device_named(const model::Dump& dump, const std::string& name) {
   throw model::BadInput(fmt::format("{} has no memory of a device '{}'; it has {}.", dump.path, name, known));
 }
 
+// A dump without names gets those of an earlier one of the run: the one that was given, else one beside it.
+std::vector<model::Dump> read(const OomOptions& options) {
+  std::vector<model::Dump> dumps;
+  if (!options.earlier.empty()) dumps.push_back(model::read_dump(options.earlier));
+  dumps.push_back(model::read_dump(options.dump));
+  model::Dump& dump = dumps.back();
+  if (!model::oom::lacks_names(dump)) return dumps;
+  if (dumps.size() > 1 && model::same_run(dumps.front(), dump)) model::oom::take_names(dump, dumps.front());
+  const std::optional<model::Dump> beside = model::oom::earlier_with_names(dump);
+  if (beside) model::oom::take_names(dump, *beside);
+  return dumps;
+}
+
 int oom(const OomOptions& options, Invocation& invocation) {
-  std::vector<std::string> paths = {options.dump};
-  if (!options.earlier.empty()) paths = {options.earlier, options.dump};
-  ComparedDumps dumps(paths, {}, options.symbols, invocation);
+  ComparedDumps dumps(read(options), {}, options.symbols, invocation);
   if (!dumps.same_run()) {
     invocation.say("these dumps are of different runs, and memory grows within one: tensorscope diff compares runs.");
     return kBadInput;

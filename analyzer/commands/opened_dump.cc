@@ -1,6 +1,7 @@
 #include "commands/opened_dump.h"
 
 #include <CLI/CLI.hpp>
+#include <utility>
 
 #include "model/filter_values.h"
 #include "model/nearest_words.h"
@@ -10,7 +11,10 @@
 namespace tensorscope::commands {
 
 OpenedDump::OpenedDump(const std::string& path, const model::SymbolOptions& options)
-    : dump(model::read_dump(path)), symbols(dump, options), places(dump, symbols), accounts(dump), holders(dump) {}
+    : OpenedDump(model::read_dump(path), options) {}
+
+OpenedDump::OpenedDump(model::Dump read, const model::SymbolOptions& options)
+    : dump(std::move(read)), symbols(dump, options), places(dump, symbols), accounts(dump), holders(dump) {}
 
 model::Selection OpenedDump::select(const model::Filter& filter) {
   if (filter.empty()) return choose(filter);

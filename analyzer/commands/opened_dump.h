@@ -25,6 +25,7 @@ class OpenedDump {
  public:
   // Throws model::BadInput.
   OpenedDump(const std::string& path, const model::SymbolOptions& options);
+  OpenedDump(model::Dump read, const model::SymbolOptions& options);
   OpenedDump(const OpenedDump&) = delete;
   OpenedDump& operator=(const OpenedDump&) = delete;
 

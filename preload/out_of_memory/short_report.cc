@@ -202,7 +202,7 @@ void write_report(const ReportFacts& facts, ReportText& text) {
     write_categories(facts, text);
     write_sites(facts, text);
   } else {
-    text.line("  who has the memory is not known here: there was not enough of it left to say");
+    text.line("  who has the memory is not known here: %s", facts.holdings_missing);
   }
   write_what_could_go(facts, text);
   if (facts.names_missing[0] != 0) text.line("  names and unreachable cycles are not known: %s", facts.names_missing);
@@ -398,6 +398,7 @@ void print_report(const ReportSources& sources) {
   ReportFacts facts;
   fill_failure(sources, facts);
   fill_driver(sources, facts);
+  if (sources.dump_failed[0] != 0) facts.holdings_missing = sources.dump_failed;
   run_if_memory_lasts([&] { fill_node(sources, facts); });
   run_if_memory_lasts([&] { fill_pieces(sources, facts); });
   if (sources.tensors_known) run_if_memory_lasts([&] { fill_holdings(sources, facts); });

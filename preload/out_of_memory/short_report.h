@@ -58,6 +58,7 @@ struct ReportFacts {
   uint64_t driver_total = 0, driver_free = 0, others = 0;  // others: of other processes
 
   bool holdings_known = false;
+  const char* holdings_missing = "there was not enough of it left to say";  // why
   uint64_t bytes = 0;
   struct Row {
     Category category = Category::other;
@@ -85,6 +86,7 @@ struct ReportSources {
   bool tensors_known = false;             // TensorFacts were kept
   const char* path = "";
   const char* summary = "";
+  const char* dump_failed = "";  // why there is none, where that is why nothing was looked at
 };
 
 // Collects what can be had and prints it.

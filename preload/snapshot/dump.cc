@@ -313,12 +313,12 @@ struct SummaryText {
 
 // What phases 1 and 2 have found, for a person who waits for an answer.
 void print_short_report(const DumpRequest& request, Tables& tables, const Graph& graph, const python::Findings& found,
-                        const char* path, const char* summary) {
+                        const char* path, const char* summary, const char* dump_failed) {
   const out_of_memory::DumpTables rows = {tables.view, tables.facts.rows(), graph, found.references};
   ObjectClasses* const classes = tables.reader != nullptr ? &tables.reader->classes() : nullptr;
   tables.driver.wait();
-  out_of_memory::print_report(
-      {*request.failure, rows, classes, found.allocator, tables.driver, tables.facts_known, path, summary});
+  out_of_memory::print_report({*request.failure, rows, classes, found.allocator, tables.driver, tables.facts_known,
+                               path, summary, dump_failed});
 }
 
 // `directory` outlives the file.
@@ -351,14 +351,15 @@ bool write_whole_dump(const DumpRequest& request, DumpFile& file, char (&directo
   written = written && graph_phase(tables, file, graph) && look() && name_file(file, base, name);
   if (!written) {
     if (file.error() != 0) say("no dump in %s: cannot %s: %s", directory, file.failed(), strerror(file.error()));
-    if (short_report_wanted(request)) print_short_report(request, tables, graph, found, "", "");
+    const char* why = file.error() != 0 ? "the dump could not be written (see above)" : "";
+    if (short_report_wanted(request)) print_short_report(request, tables, graph, found, "", "", why);
     return false;
   }
   count(request.reason);
   copy_text(std::string(directory) + "/" + name, path);
   const SummaryText text(summary, request.requested_ns);
   if (short_report_wanted(request)) {
-    print_short_report(request, tables, graph, found, path, text.text);
+    print_short_report(request, tables, graph, found, path, text.text, "");
   } else if (!options().quiet) {
     say("wrote %s %s", name, text.text);
   }

@@ -138,3 +138,10 @@ def test_a_backward_on_a_gpu_shows_the_programs_lines(fails):
 def test_cublas_workspaces_are_called_so(fails):
     dump, _ = fails("workspace", "cuda")
     assert '"cuBLAS workspace (libtorch_cuda.so)' in harness.cli("oom", dump, "--json").stdout
+
+
+def test_a_folder_that_cannot_be_written_is_no_lack_of_memory(tmp_path):
+    (tmp_path / "file").write_text("")
+    done = harness.run("oom_advice.py", "running_sum", folder=tmp_path, exit="never", dir=tmp_path / "file")
+    assert "not enough of it left" not in done.stderr
+    assert "who has the memory is not known here: the dump could not be written" in done.stderr

@@ -90,7 +90,7 @@ Story story_of(const std::vector<View>& whole, const std::vector<View>& on_devic
   if (!view.dump.references.present) {
     story.remedies_missing = "what Python holds is not in this dump: garbage, holders and checkpointing are left out";
   } else if (!view.dump.references.complete) {
-    story.remedies_missing = "Python was not looked at whole: " + view.dump.references.detail;
+    story.remedies_missing = "Not all of Python was looked at: " + view.dump.references.detail;
   }
   if (on_device.size() > 1) story.growth = difference(on_device, By::line);
   return story;

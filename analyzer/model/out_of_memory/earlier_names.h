@@ -1,0 +1,27 @@
+// The names of an earlier dump of the same run for one that has none, or fewer: memory ran out, and with it the room to
+// look at Python. A tensor has one serial in all dumps of a run, so what held it a moment ago is told of the same
+// tensor.
+//
+// Not thread-safe. Linear in both dumps.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "model/dump.h"
+
+namespace tensorscope::model::oom {
+
+// Whether names of another dump would say more: Python was there, and the larger part of the tensors' bytes or of its
+// objects was not looked at.
+bool lacks_names(const Dump& dump);
+
+// Another dump of the same run, written before this one and lying beside it, that knows more names: the newest. Files
+// that cannot be read are passed over.
+std::optional<Dump> earlier_with_names(const Dump& dump);
+
+// Takes over what Python held in `earlier` of the tensors that are still alive and that this dump has no names for; the
+// number of tensors. The references of `dump` are not complete afterwards, and their detail says whose they are.
+size_t take_names(Dump& dump, const Dump& earlier);
+
+}  // namespace tensorscope::model::oom
