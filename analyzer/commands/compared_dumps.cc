@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "commands/group_table.h"
+#include "dump_generated.h"
 #include "model/filter_values.h"
 #include "model/reader.h"
 #include "render/table.h"
@@ -63,6 +64,58 @@ std::string ComparedDumps::why_nothing(const model::Filter& filter) {
     return selection.tensor_count() == 0 && selection.bytes() == 0;
   });
   return nothing ? model::why_nothing(filter, views()) : "";
+}
+
+namespace {
+
+bool has_names(const model::Dump& dump) { return dump.tensors.empty() || dump.references.named > 0; }
+
+uint64_t live_total(const model::Dump& dump) {
+  uint64_t bytes = 0;
+  for (const model::DeviceTotal& device : dump.totals.devices) bytes += device.live_bytes;
+  return bytes;
+}
+
+size_t local_variables(const model::Dump& dump) {
+  const auto& rows = dump.references.rows;
+  return size_t(std::count_if(rows.begin(), rows.end(), [](const model::Reference& row) {
+    return dump::ReferenceRoot(row.root) == dump::ReferenceRoot::local;
+  }));
+}
+
+// An exit dump is written when the program's functions have returned: what only their variables held is gone.
+bool functions_had_returned(const model::Dump& before, const model::Dump& at_exit) {
+  return dump::Trigger(at_exit.process.trigger) == dump::Trigger::exit && local_variables(before) > 0 &&
+         local_variables(at_exit) == 0 && live_total(at_exit) < live_total(before);
+}
+
+}  // namespace
+
+void ComparedDumps::leave_out_incomparable(Invocation& invocation) {
+  const bool any = std::any_of(dumps_.begin(), dumps_.end(), [](const auto& each) { return has_names(each->dump); });
+  for (size_t i = dumps_.size(); i-- > 0 && dumps_.size() > 2;) {
+    const model::Dump& dump = dumps_[i]->dump;
+    std::string why;
+    if (any && !has_names(dump)) {
+      why = "it has no names of tensors";
+      if (!dump.references.detail.empty()) why += ": " + dump.references.detail;
+    } else if (i > 0 && i + 1 == dumps_.size() && functions_had_returned(dumps_[i - 1]->dump, dump)) {
+      why = "it was written at exit, when the functions had returned whose variables held tensors";
+    }
+    if (why.empty()) continue;
+    invocation.say(fmt::format("{} is left out: {}.", dump.path, why));
+    dumps_.erase(dumps_.begin() + ptrdiff_t(i));
+    selections_.erase(selections_.begin() + ptrdiff_t(i));
+  }
+}
+
+void ComparedDumps::say_what_has_no_names(Invocation& invocation) const {
+  for (const auto& each : dumps_) {
+    if (has_names(each->dump)) continue;
+    const std::string& why = each->dump.references.detail;
+    invocation.say(fmt::format("{} has no names of tensors{}: who holds them there is not known.", each->dump.path,
+                               why.empty() ? "" : " (" + why + ")"));
+  }
 }
 
 std::vector<model::View> ComparedDumps::views() {

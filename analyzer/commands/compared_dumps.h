@@ -29,6 +29,10 @@ class ComparedDumps {
   std::vector<model::View> views();
   // Where the selections of all dumps are empty: which filter matches nothing, and what there is; else "".
   std::string why_nothing(const model::Filter& filter);
+  // Growth of what somebody holds needs dumps that know holders: others are left out while two remain, and standard
+  // error says which and why.
+  void leave_out_incomparable(Invocation& invocation);
+  void say_what_has_no_names(Invocation& invocation) const;
   // Bytes of the selection in the last dump.
   uint64_t live_bytes() const { return selections_.back().bytes(); }
 

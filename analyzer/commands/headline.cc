@@ -149,7 +149,10 @@ std::string headline(const model::Dump& dump, const render::Terminal& terminal) 
 }
 
 std::string coverage_lines(const model::Dump& dump, const render::Terminal& terminal) {
-  const std::string text = render::clean(versions_text(dump.process) + " " + coverage_text(dump));
+  std::string text = render::clean(versions_text(dump.process) + " " + coverage_text(dump));
+  uint64_t freed = 0;
+  for (const model::TensorObject& object : dump.references.tensors) freed += object.freed;
+  if (freed > 0) text += fmt::format(" {} freed before names were looked up.", render::counted(freed, "tensor"));
   return render::wrap(text, terminal.width, 2) + "\n";
 }
 

@@ -26,6 +26,8 @@ int leaks(const LeaksOptions& options, Invocation& invocation) {
     return kBadInput;
   }
   if (const std::string why = dumps.why_nothing(options.filter); !why.empty()) invocation.say(why + ".");
+  dumps.leave_out_incomparable(invocation);
+  dumps.say_what_has_no_names(invocation);
   const model::Leaks found = model::find_leaks(dumps.views(), options.filter.empty());
   if (options.json) {
     invocation.out += render::leaks_json(dumps.views(), found);

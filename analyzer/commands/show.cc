@@ -199,6 +199,8 @@ void add_meaning(render::Table& facts, const OpenedDump& opened, uint32_t index)
   if (opened.dump.references.present && opened.dump.references.tensors[index].known) {
     const std::string& type = opened.dump.references.tensors[index].type_name;
     if (!type.empty() && type != "Tensor") facts.row({"type", type});
+    const uint64_t id = opened.dump.references.tensors[index].id;
+    if (id != 0) facts.row({"id()", std::to_string(id)});
   }
   add_lines(facts, "names", holders.names(index), holders.names(index).size(), kMostLines);
   std::vector<std::string> held;
@@ -213,6 +215,16 @@ void add_meaning(render::Table& facts, const OpenedDump& opened, uint32_t index)
     add_lines(facts, "", lines, lines.size(), kMostLines);
     break;
   }
+}
+
+// Where the memory of an alias was allocated: `x.detach()` makes a tensor, and no memory.
+std::string maker_words(OpenedDump& opened, const Tensor& tensor) {
+  if (tensor.storage == kNone) return "";
+  const uint32_t block = opened.dump.storages[tensor.storage].allocation;
+  const uint32_t maker = block == kNone ? 0 : opened.dump.allocations[block].site;
+  if (maker == 0 || opened.places.at(maker).where == opened.places.at(tensor.site).where) return "";
+  const std::string source = opened.places.source_line(maker);
+  return opened.places.at(maker).where + (source.empty() ? "" : "  " + source);
 }
 
 void show_one(OpenedDump& opened, uint32_t index, bool full, Invocation& invocation) {
@@ -230,6 +242,7 @@ void show_one(OpenedDump& opened, uint32_t index, bool full, Invocation& invocat
   add("class", tensor.class_name);
   add("address", fmt::format("{:#x}", tensor.address));
   add("storage", storage_words(opened, index));
+  add("memory of", maker_words(opened, tensor));
   add("also seen", other_tensors(opened, index));
   add_meaning(facts, opened, index);
   if (tensor.grad != 0) add("grad", tensor_at(opened, tensor.grad));

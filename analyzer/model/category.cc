@@ -53,7 +53,8 @@ class Judge {
   }
   // Python was looked through, and nothing in it refers to the tensor.
   bool only_cpp(uint32_t tensor) const {
-    if (!dump_.references.complete || !dump_.references.of(tensor).empty()) return false;
+    if (!dump_.references.complete || !dump_.references.of(tensor).empty() || dump_.references.freed(tensor))
+      return false;
     const TensorObject* known = object(tensor);
     return known == nullptr || WrapperState(known->state) <= WrapperState::kept_by_cpp;
   }
@@ -144,7 +145,7 @@ class Judge {
       if (root == ReferenceRoot::global && (reference.scope == "torch" || reference.scope.starts_with("torch."))) {
         return {Category::cache, "held by torch itself, " + reference.line()};
       }
-      if (reference.holder.find("lru_cache") != std::string::npos) {
+      if (reference.text.starts_with("lru_cache of ")) {
         return {Category::cache, "held by a functools cache, " + reference.line()};
       }
     }
@@ -175,9 +176,10 @@ class Judge {
       return {Category::temporary, "a local of torch's running " + references.front().scope};
     }
     const uint32_t node = links_.made_in_backward_of(tensor);
-    if (node == kNone || !only_cpp(tensor)) return {};
-    return {Category::temporary,
-            "made in the backward of " + last_component(dump_.nodes[node].class_name) + ", held by C++ alone"};
+    const bool freed = dump_.references.freed(tensor);
+    if (node == kNone || !(freed || only_cpp(tensor))) return {};
+    return {Category::temporary, "made in the backward of " + last_component(dump_.nodes[node].class_name) +
+                                     (freed ? ", freed before names were looked up" : ", held by C++ alone")};
   }
 
   const Dump& dump_;

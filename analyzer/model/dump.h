@@ -90,6 +90,11 @@ struct Tensor {
   bool is_view() const;
 };
 
+// Indices into Dump::tensors: the indices and values of a sparse tensor, what a wrapper wraps.
+struct TensorPart {
+  uint32_t owner = kNone, part = kNone;
+};
+
 // runtime: memory of the CUDA runtime that torch's allocator did not hand out (a pluggable allocator, a library)
 enum class StorageKind : uint8_t { allocator, external, shared, pinned, unknown, runtime };
 const char* text(StorageKind kind);
@@ -157,6 +162,7 @@ struct Dump {
   std::vector<Site> sites;
   std::vector<Thread> threads;
   std::vector<Tensor> tensors;          // by serial
+  std::vector<TensorPart> parts;        // in the order of the dump: those of one tensor together
   std::vector<Storage> storages;        // by id
   std::vector<Allocation> allocations;  // by serial
   std::vector<Node> nodes;              // by serial

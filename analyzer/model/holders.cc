@@ -1,6 +1,8 @@
 #include "model/holders.h"
 
 #include <algorithm>
+#include <set>
+#include <tuple>
 #include <unordered_map>
 
 #include "dump_generated.h"
@@ -28,7 +30,21 @@ bool has(const Tensor& tensor, TensorFlag flag) { return (tensor.flags & uint32_
 // The variable that a chain begins with, which stands for everything behind it: "losses[3]['x']" -> "losses".
 std::string variable_of(const std::string& text) { return text.substr(0, text.find_first_of(".[")); }
 
-std::string root_of(Reference reference) {
+using Variables = std::set<std::tuple<uint8_t, std::string, std::string>>;  // root, scope, name
+
+// Variables that hold modules: paths of parameters begin with them, without a scope.
+Variables module_variables(const Dump& dump) {
+  Variables variables;
+  for (const Reference& reference : dump.references.rows) {
+    const ReferenceRole role = ReferenceRole(reference.role);
+    if (role != ReferenceRole::parameter && role != ReferenceRole::buffer) continue;
+    variables.emplace(reference.root, reference.scope, variable_of(reference.text));
+  }
+  return variables;
+}
+
+// One variable is one root, also where it holds a module whose parameters are called without its scope.
+std::string root_of(Reference reference, const Variables& modules) {
   switch (ReferenceRoot(reference.root)) {
     case ReferenceRoot::cycle:
       return "unreachable cycles";
@@ -38,7 +54,7 @@ std::string root_of(Reference reference) {
       return "autograd graph";
     default:
       reference.text = variable_of(reference.text);
-      return reference.line();
+      return modules.contains({reference.root, reference.scope, reference.text}) ? reference.text : reference.line();
   }
 }
 
@@ -66,6 +82,7 @@ class Holders::Builder {
         facts_(dump),
         links_(dump),
         roots_(dump, links_),
+        modules_(module_variables(dump)),
         outputs_(module_outputs(dump, facts_, links_)) {
     out_.resize(dump.tensors.size());
   }
@@ -74,10 +91,16 @@ class Holders::Builder {
     auto names = tensor_names(dump_, facts_, links_, outputs_);
     for (uint32_t i = 0; i < out_.size(); i++) out_[i].names = std::move(names[i]);
     for (uint32_t i = 0; i < out_.size(); i++) {
+      const uint32_t owner = links_.owner(i);
+      if (owner == kNone || !out_[i].names.empty() || out_[owner].names.empty()) continue;
+      out_[i].names.push_back(links_.part_name(i) + " of " + out_[owner].names.front());
+    }
+    for (uint32_t i = 0; i < out_.size(); i++) {
       add_gradient(i);
       add_python(i);
       add_slots(i);
     }
+    for (uint32_t i = 0; i < out_.size(); i++) add_owner(i);
     // What only has its storage in common with something that is held, and then what has nothing.
     direct_.resize(out_.size());
     for (uint32_t i = 0; i < out_.size(); i++) direct_[i] = !out_[i].holders.empty();
@@ -109,10 +132,21 @@ class Holders::Builder {
     holder.text += out_[owner].names.empty() ? label(owner) : out_[owner].names.front();
     holder.brief = out_[owner].names.empty() ? "gradients" : holder.text;
     const auto references = dump_.references.of(owner);
-    holder.root = references.empty() ? "gradients" : root_of(references.front());
+    holder.root = references.empty() ? "gradients" : root_of(references.front(), modules_);
     for (const Reference& reference : references) {
-      if (ReferenceRole(reference.role) == ReferenceRole::parameter) holder.root = root_of(reference);
+      if (ReferenceRole(reference.role) == ReferenceRole::parameter) holder.root = root_of(reference, modules_);
     }
+    add(tensor, std::move(holder));
+  }
+
+  // After the owner's own holders: what a sparse tensor is grouped by is what its values are grouped by.
+  void add_owner(uint32_t tensor) {
+    const uint32_t owner = links_.owner(tensor);
+    if (owner == kNone) return;
+    const std::string part = links_.part_name(tensor) + " of ";
+    Holder holder{Kind::part, part + label(owner), "", "", kNone, owner};
+    holder.brief = part + (out_[owner].names.empty() ? "another tensor" : out_[owner].names.front());
+    holder.root = out_[owner].holders.empty() ? holder.brief : out_[owner].holders.front().root;
     add(tensor, std::move(holder));
   }
 
@@ -130,7 +164,7 @@ class Holders::Builder {
     });
     for (size_t i = 0; i < std::min(rows.size(), kMaxHolders); i++) {
       const Reference& reference = *rows[i];
-      Holder holder{kind_of(reference), reference.line(), "", root_of(reference)};
+      Holder holder{kind_of(reference), reference.line(), "", root_of(reference, modules_)};
       if (holder.text.empty()) holder.text = "Python";
       if (holder.root.empty()) holder.root = holder.text;
       if (ReferenceRole(reference.role) == ReferenceRole::plain && !reference.holder.empty()) {
@@ -227,6 +261,9 @@ class Holders::Builder {
     }
     const References& references = dump_.references;
     if (!references.present) return;
+    if (references.freed(tensor)) {
+      return add(tensor, {Kind::cpp, "freed before names were looked up", "", "freed before names were looked up"}, 0);
+    }
     if (!references.complete && !references.tensors[tensor].known) {
       return add(tensor, {Kind::cpp, "not known: " + references.detail, "", "not known"}, 0);
     }
@@ -304,6 +341,12 @@ class Holders::Builder {
   void find_categories() {
     std::vector<Finding> findings = model::find_categories(dump_, facts_, links_, outputs_);
     for (uint32_t i = 0; i < out_.size(); i++) {
+      const uint32_t owner = links_.owner(i);
+      if (owner == kNone || !stronger(findings[owner].category, findings[i].category)) continue;
+      findings[i] = {findings[owner].category,
+                     links_.part_name(i) + " of " + label(owner) + ", " + findings[owner].evidence};
+    }
+    for (uint32_t i = 0; i < out_.size(); i++) {
       out_[i].category = findings[i].category;
       out_[i].evidence = findings[i].evidence;
     }
@@ -332,6 +375,7 @@ class Holders::Builder {
   const FrameFacts facts_;
   const TensorLinks links_;
   const GraphRoots roots_;
+  const Variables modules_;
   const std::vector<std::vector<std::string>> outputs_;
   std::vector<uint8_t> direct_;  // by tensor: something holds it itself
 };

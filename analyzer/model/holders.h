@@ -24,6 +24,7 @@ struct Holder {
     accumulator,  // a leaf that only its AccumulateGrad keeps
     cycle,        // garbage: "unreachable cycle of Trainer, dict"
     traceback,    // "traceback of ValueError in Block.forward: h"
+    part,         // "values of #12 (grads[0])": of a sparse tensor or a wrapper
     cpp           // "C++ only"
   } kind = Kind::cpp;
   std::string text;         // one line for a person
@@ -51,6 +52,8 @@ constexpr const char* text(Holder::Kind kind) {
       return "cycle";
     case Holder::Kind::traceback:
       return "traceback";
+    case Holder::Kind::part:
+      return "part";
     case Holder::Kind::cpp:
       return "cpp";
   }

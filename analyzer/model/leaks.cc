@@ -71,6 +71,7 @@ std::string advice(const GrownPlace& grown, const Held& held) {
       return "gradients that are kept: are there more and more parameters?";
     case Holder::Kind::view:
     case Holder::Kind::storage:
+    case Holder::Kind::part:
       return "another tensor keeps their memory: look at what holds that one";
     case Holder::Kind::cycle:
       return "garbage that refers to itself: break the cycle";

@@ -20,7 +20,8 @@ std::string in_words(uint8_t root, const std::string& text, const std::string& s
     case dump::ReferenceRoot::traceback:
       return before("traceback of ");
     case dump::ReferenceRoot::thread:
-      return text.empty() ? "state of a thread" : text + " (state of a thread)";
+      if (!scope.starts_with("context")) return text.empty() ? "state of a thread" : text + " (state of a thread)";
+      return text.empty() ? scope : text + " (" + scope + ")";
     case dump::ReferenceRoot::node:
       return before("");
     case dump::ReferenceRoot::extension:

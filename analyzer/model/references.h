@@ -29,6 +29,8 @@ struct TensorObject {
   bool known = false;       // phase 2 looked
   bool optimized = false;   // in the param_groups of an optimizer
   bool trained = false;     // a torch.nn.Parameter
+  uint64_t id = 0;          // Python's id(), 0: not known
+  bool freed = false;       // before the search for names had ended: nothing is known of who held it
 };
 
 struct NodeReference {
@@ -46,12 +48,13 @@ struct References {
   uint8_t stopped_by = 0;      // dump::NamesLimit
   uint64_t time_limit_ms = 0;  // of the time with Python's lock
   uint64_t memory_limit = 0, memory_taken = 0;
-  uint64_t named = 0;  // tensors whose references are known
+  uint64_t named = 0;                 // tensors whose references are known
   std::vector<TensorObject> tensors;  // parallel to Dump::tensors
   std::vector<uint32_t> first;        // rows of tensor i: [first[i], first[i + 1]); one longer than Dump::tensors
   std::vector<Reference> rows;        // shortest first
   std::vector<NodeReference> nodes;
 
+  bool freed(uint32_t tensor) const { return present && tensors[tensor].freed; }
   std::span<const Reference> of(uint32_t tensor) const {
     return first.empty() ? std::span<const Reference>()
                          : std::span<const Reference>(rows).subspan(first[tensor], first[tensor + 1] - first[tensor]);

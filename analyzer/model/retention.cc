@@ -50,6 +50,7 @@ void Retention::link() {
       gradient_[i] = found->second;
     }
   }
+  for (const TensorPart& row : dump_.parts) parts_[row.owner].push_back(row.part);
   for (const Reference& row : dump_.references.rows) {
     if (ReferenceRoot(row.root) != ReferenceRoot::node || row.node >= dump_.graph.nodes.size()) continue;
     python_saved_.resize(dump_.graph.nodes.size());
@@ -62,6 +63,7 @@ void Retention::find_roots() {
   for (uint32_t gradient : gradient_) {
     if (gradient != kNone) linked[gradient] = true;
   }
+  for (const TensorPart& row : dump_.parts) linked[row.part] = true;
   for (const SavedSlot& slot : dump_.graph.saved) {
     if (held(slot)) linked[slot.tensor] = true;
   }
@@ -92,7 +94,7 @@ void Retention::find_roots() {
     }
     if (by_python) {
       roots_[i] = Root::python;
-    } else if (!linked[i]) {
+    } else if (!linked[i] && !dump_.references.freed(i)) {
       roots_[i] = Root::cpp;
     }
   }
@@ -134,6 +136,9 @@ void Retention::mark(Marks& marks, std::vector<uint32_t> tensors, std::vector<ui
       node_reached(node_of_[tensor]);
       tensor_reached(gradient_[tensor]);
       tensor_reached(base_[tensor]);
+      if (auto found = parts_.find(tensor); found != parts_.end()) {
+        for (const uint32_t part : found->second) tensor_reached(part);
+      }
       continue;
     }
     const uint32_t node = nodes.back();
@@ -172,7 +177,8 @@ Retained Retention::only_by(std::span<const uint32_t> tensors, std::span<const u
     counted[item] = true;
     bool all = true;
     if (storage != kNone) {
-      for (uint32_t other : dump_.storages[storage].tensors) all = all && goes[other];
+      for (uint32_t other : dump_.storages[storage].tensors)
+        all = all && (goes[other] || dump_.references.freed(other));
     }
     if (all) result.bytes += accounts_.items()[item].bytes;
   }

@@ -11,6 +11,7 @@
 
 #include <cstdint>
 #include <span>
+#include <unordered_map>
 #include <vector>
 
 #include "model/accounting.h"
@@ -57,7 +58,8 @@ class Retention {
 
   const Dump& dump_;
   const Accounts& accounts_;
-  std::vector<uint32_t> node_of_, gradient_, base_;  // by tensor
+  std::vector<uint32_t> node_of_, gradient_, base_;            // by tensor
+  std::unordered_map<uint32_t, std::vector<uint32_t>> parts_;  // by owner
   std::vector<std::vector<uint32_t>> python_saved_;  // by node: what its Python object holds; empty: none has any
   std::vector<Root> roots_;                          // by tensor
   std::vector<bool> node_roots_, mere_bases_;

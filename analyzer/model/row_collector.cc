@@ -275,6 +275,10 @@ void RowCollector::add_tensors(const ChunkView& chunk) {
     tensor_strings_.push_back({row->class_name(), row->grad_fn_name(), row->note()});
     claims_.push_back(claim);
   }
+  for (size_t i = 0; in->parts() && i < in->parts()->size(); i++) {
+    const dump::TensorPart* row = in->parts()->Get(flatbuffers::uoffset_t(i));
+    part_serials_.emplace_back(row->owner(), row->part());
+  }
 }
 
 void RowCollector::add_allocations(const ChunkView& chunk) {

@@ -126,6 +126,8 @@ class RowCollector {
     TensorObject object;
   };
   std::vector<ObjectRow> objects_;
+  std::vector<uint64_t> freed_serials_;
+  std::vector<std::pair<uint64_t, uint64_t>> part_serials_;
   struct SlotRow {
     std::string class_name, name;
     uint16_t ordinal;

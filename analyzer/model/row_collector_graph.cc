@@ -167,10 +167,12 @@ void RowCollector::add_references(const ChunkView& chunk) {
       count("Python objects in a state that cannot be");
       state = uint8_t(dump::WrapperState::none);
     }
+    const uint64_t id = in->ids() && i < in->ids()->size() ? in->ids()->Get(flatbuffers::uoffset_t(i)) : 0;
     objects_.push_back(
         {row->tensor(),
-         {str(row->type_name()), row->references(), state, true, row->optimized() != 0, row->trained() != 0}});
+         {str(row->type_name()), row->references(), state, true, row->optimized() != 0, row->trained() != 0, id}});
   }
+  if (in->freed()) freed_serials_.assign(in->freed()->begin(), in->freed()->end());
   for (size_t i = 0; i < size_of(in->slots()); i++) {
     const dump::SlotName* row = in->slots()->Get(flatbuffers::uoffset_t(i));
     if (!texts.has(row->class_name())) {
@@ -206,6 +208,10 @@ void RowCollector::finish_graph() {
   }
   for (size_t i = 0; i < graph.saved.size(); i++) {
     if (saved_serials_[i] != 0) graph.saved[i].tensor = tensor_with(saved_serials_[i]);
+  }
+  for (const auto& [owner, part] : part_serials_) {
+    const TensorPart row = {tensor_with(owner), tensor_with(part)};
+    if (row.owner != kNone && row.part != kNone) dump_.parts.push_back(row);
   }
   for (SlotRow& row : slots_) {
     auto known = graph_classes_.find(row.class_name);
@@ -250,6 +256,9 @@ void RowCollector::finish_references() {
   for (ObjectRow& row : objects_) {
     uint32_t tensor = tensor_with(row.serial);
     if (tensor != kNone) references.tensors[tensor] = std::move(row.object);
+  }
+  for (const uint64_t serial : freed_serials_) {
+    if (const uint32_t tensor = tensor_with(serial); tensor != kNone) references.tensors[tensor].freed = true;
   }
   std::erase_if(references.nodes,
                 [&](NodeReference& reference) { return !check_node(reference.node) || reference.node == kNoNode; });

@@ -24,6 +24,15 @@ TensorLinks::TensorLinks(const Dump& dump) : dump_(dump) {
     if (knows(tensor, TensorKnown::grad_fn) && tensor.grad_fn != 0) grad_fn_[i] = node_at(tensor.grad_fn);
   }
   creator_ = grad_fn_;
+  owner_.assign(count, kNone);
+  ordinal_.assign(count, 0);
+  parts_.assign(count, 0);
+  for (const TensorPart& row : dump.parts) {
+    const uint32_t ordinal = parts_[row.owner]++;
+    if (owner_[row.part] != kNone || owner_[row.owner] == row.part) continue;
+    owner_[row.part] = row.owner;
+    ordinal_[row.part] = ordinal;
+  }
 
   const Graph& graph = dump.graph;
   first_slot_.assign(count + 1, 0);
@@ -44,6 +53,17 @@ TensorLinks::TensorLinks(const Dump& dump) : dump_(dump) {
     slots_[next[saved.tensor]++] = {node, slot};
     if (saved.output && creator_[saved.tensor] == kNoNode) creator_[saved.tensor] = node;
   });
+}
+
+// In the order of the fields of SparseTensorImpl and SparseCsrTensorImpl (ATen/).
+std::string TensorLinks::part_name(uint32_t tensor) const {
+  const uint32_t owner = owner_[tensor], ordinal = ordinal_[tensor];
+  const std::string& type = dump_.tensors[owner].class_name;
+  if (type.ends_with("SparseTensorImpl") && parts_[owner] == 2) return ordinal == 0 ? "indices" : "values";
+  if (type.ends_with("SparseCsrTensorImpl") && parts_[owner] == 3) {
+    return ordinal == 0 ? "compressed indices" : ordinal == 1 ? "plain indices" : "values";
+  }
+  return parts_[owner] == 1 ? "wrapped tensor" : "part " + std::to_string(ordinal + 1);
 }
 
 bool TensorLinks::accumulates(uint32_t node) const {

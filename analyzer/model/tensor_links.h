@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <span>
+#include <string>
 #include <unordered_map>
 #include <vector>
 
@@ -23,6 +24,9 @@ class TensorLinks {
   uint32_t at_address(uint64_t address) const { return find(tensors_, address); }
   uint32_t node_at(uint64_t address) const { return find(nodes_, address); }
   uint32_t gradient_of(uint32_t tensor) const { return gradient_of_[tensor]; }  // kNone: of none
+  // The tensor that it is a part of, and as what: "values", "indices", "part 2". kNone: of none.
+  uint32_t owner(uint32_t tensor) const { return owner_[tensor]; }
+  std::string part_name(uint32_t tensor) const;
   // Its grad_fn as a number in the graph; kNoNode: a leaf, or not in the graph.
   uint32_t grad_fn(uint32_t tensor) const { return grad_fn_[tensor]; }
   // The node that computed it: its grad_fn, or where it is a detached alias of an output, that output's node.
@@ -44,6 +48,7 @@ class TensorLinks {
   const Dump& dump_;
   std::unordered_map<uint64_t, uint32_t> tensors_, nodes_;
   std::vector<uint32_t> gradient_of_, grad_fn_, creator_, first_slot_;
+  std::vector<uint32_t> owner_, ordinal_, parts_;  // by tensor: which part of its owner it is; how many it has
   std::vector<HeldSlot> slots_;
 };
 

@@ -174,6 +174,7 @@ class JsonExport {
         {"holder_count", options_.holders ? options_.holders->holder_count(uint32_t(index)) : 0},
         {"module", options_.holders ? text_or_null(options_.holders->module(uint32_t(index))) : Json(nullptr)},
         {"type", python_type(index)},
+        {"python_id", python_id(index)},
         {"thread", tid(t.thread)},
         {"thread_name", thread_name(t.thread)},
         {"created_ns", t.created_ns},
@@ -208,6 +209,11 @@ class JsonExport {
   Json python_type(size_t tensor) const {
     if (!dump_.references.present || !dump_.references.tensors[tensor].known) return nullptr;
     return text_or_null(dump_.references.tensors[tensor].type_name);
+  }
+
+  Json python_id(size_t tensor) const {
+    const uint64_t id = dump_.references.present ? dump_.references.tensors[tensor].id : 0;
+    return id == 0 ? Json(nullptr) : Json(id);
   }
 
   static Json node_number(uint32_t node) { return node == model::kNoNode ? Json(nullptr) : Json(node); }

@@ -18,7 +18,7 @@ namespace tensorscope::dump {
 
 inline constexpr char kMagic[8] = {'T', 'S', 'C', 'O', 'P', 'E', '\r', '\n'};
 inline constexpr uint32_t kFormatMajor = 1;  // a reader refuses a larger one
-inline constexpr uint32_t kFormatMinor = 3;  // a larger one only adds chunk types and table fields
+inline constexpr uint32_t kFormatMinor = 4;  // a larger one only adds chunk types and table fields
 inline constexpr uint64_t kMaxChunkBytes = uint64_t{1} << 30;
 inline constexpr size_t kMaxRowsPerChunk = size_t{1} << 16;
 
@@ -66,7 +66,7 @@ constexpr uint32_t chunk_type(const char (&name)[5]) {
   CHUNK(kRuntimeBlocks, "RUNT", "CUDA runtime's blocks") \
   CHUNK(kDriverMemory, "CUPM", "driver's memory")        \
   CHUNK(kLaunches, "KERN", "kernels and copies")         \
-  CHUNK(kSourceLines, "SRCS", "source lines") \
+  CHUNK(kSourceLines, "SRCS", "source lines")            \
   CHUNK(kEnd, "END!", "end")
 
 #define TENSORSCOPE_CHUNK_TYPE(constant, letters, name) inline constexpr uint32_t constant = chunk_type(letters);

@@ -28,6 +28,8 @@ struct References {
   dump::NamesLimit stopped_by = dump::NamesLimit::none;
   uint64_t time_limit_ms = 0;  // of the time with the GIL
   uint64_t memory_limit = 0, memory_taken = 0;
+  PageArray<uint64_t> ids;    // of the objects of `tensors`
+  PageArray<uint64_t> freed;  // serials, ascending
 };
 
 // What a tensor keeps alive, for the order in which tensors get names. In serial order.

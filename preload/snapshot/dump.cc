@@ -199,6 +199,21 @@ void record_module_paths(const python::Names& names) {
   }
 }
 
+// What died between the copy of the tables and the end of the search: nobody looked at it. What is alive afterwards was
+// alive all the while.
+void note_freed(const live::SnapshotView& view, python::References& references) {
+  struct Seen {
+    std::vector<bool> alive;
+  } seen{std::vector<bool>(view.tensors.size)};
+  auto look = [](size_t index, void* context) { static_cast<Seen*>(context)->alive[index] = true; };
+  live::look_at_live(view.tensors, 0, view.tensors.size, look, &seen);
+  if (!recording()) return;
+  for (size_t i = 0; i < view.tensors.size; ++i) {
+    const live::TensorEntry& entry = view.tensors[i];
+    if (!seen.alive[i] && !entry.released && !references.freed.push(entry.serial)) return;
+  }
+}
+
 // `found` outlives work that is left for want of memory.
 bool phase2(const python::SnapshotFacts& facts, Tables& tables, SourceLines& sources, DumpFile& file,
             python::Findings& found) {
@@ -207,6 +222,7 @@ bool phase2(const python::SnapshotFacts& facts, Tables& tables, SourceLines& sou
   const bool named = run_if_memory_lasts([&] {
     if (options().names) {
       found = python::look_at_program(python::LookCosts::allowed(), facts);
+      note_freed(tables.view, found.references);
       if (!facts.devices)
         found.allocator.detail = "torch was not asked: the thread that failed may hold its allocator's lock";
     } else {

@@ -15,7 +15,8 @@ size_t expected_bytes(const python::References& references) {
   return references.strings.bytes() + references.strings.size() * kStringBytes +
          references.references.size() * sizeof(dump::Reference) +
          references.tensors.size() * sizeof(dump::TensorObject) + references.slots.size() * sizeof(dump::SlotName) +
-         references.nodes.size() * sizeof(dump::NodeReference) + kRest;
+         references.nodes.size() * sizeof(dump::NodeReference) +
+         (references.ids.size() + references.freed.size()) * sizeof(uint64_t) + kRest;
 }
 
 }  // namespace
@@ -32,10 +33,12 @@ bool write_references(const python::References& references, DumpFile& file) {
   const auto tensors = builder.CreateVectorOfStructs(references.tensors.data(), references.tensors.size());
   const auto slots = builder.CreateVectorOfStructs(references.slots);
   const auto nodes = builder.CreateVectorOfStructs(references.nodes.data(), references.nodes.size());
-  return chunk.append_to(
-      file, dump::CreateReferences(builder, references.complete, detail, strings, rows, tensors, slots, nodes,
-                                   references.objects, references.gil_ns, references.stopped_by,
-                                   references.time_limit_ms, references.memory_limit, references.memory_taken));
+  const auto ids = builder.CreateVector(references.ids.data(), references.ids.size());
+  const auto freed = builder.CreateVector(references.freed.data(), references.freed.size());
+  return chunk.append_to(file, dump::CreateReferences(builder, references.complete, detail, strings, rows, tensors,
+                                                      slots, nodes, references.objects, references.gil_ns,
+                                                      references.stopped_by, references.time_limit_ms,
+                                                      references.memory_limit, references.memory_taken, ids, freed));
 }
 
 }  // namespace tensorscope::snapshot

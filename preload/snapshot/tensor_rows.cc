@@ -5,6 +5,7 @@
 
 #include "snapshot/chunk.h"
 #include "snapshot/metadata/safe_reads.h"
+#include "snapshot/tensor_parts.h"
 
 namespace tensorscope::snapshot {
 
@@ -98,6 +99,7 @@ bool write_tensors(const live::SnapshotView& view, MetadataReader* reader, Strin
   std::vector<uint64_t> grad_fns(most);
   std::vector<dump::Tensor> rows;
   rows.reserve(most);
+  std::vector<size_t> owners;
   const Metadata nothing;
 
   for (size_t begin = 0; begin < view.tensors.size; begin += kTensorRows) {
@@ -113,6 +115,7 @@ bool write_tensors(const live::SnapshotView& view, MetadataReader* reader, Strin
     }
     const std::vector<const char*> names = class_names(grad_fns, reader);
     rows.clear();
+    owners.clear();
     for (size_t i = 0; i < size; ++i) {
       const live::TensorEntry& entry = view.tensors[begin + i];
       const Metadata& m = batch.seen[i] ? batch.facts[i] : nothing;
@@ -123,6 +126,7 @@ bool write_tensors(const live::SnapshotView& view, MetadataReader* reader, Strin
       }
       if (entry.serial <= view.fork_serial) flags |= uint32_t(dump::TensorFlag::inherited);
       rows.push_back(row_of(entry, m, batch, i, flags, strings, names[i]));
+      if (may_have_parts(m)) owners.push_back(begin + i);
       if (m.storage_nbytes != 0) kept.sizes.push({entry.serial, m.storage_nbytes});
       if (kept.facts != nullptr) {
         kept.facts->add({entry.serial,
@@ -139,7 +143,10 @@ bool write_tensors(const live::SnapshotView& view, MetadataReader* reader, Strin
     Chunk chunk(dump::kTensors, rows.size() * sizeof(dump::Tensor) + batch.dims.size() * sizeof(int64_t) + 256);
     auto values = chunk.builder().CreateVectorOfStructs(rows);
     auto dims = chunk.builder().CreateVector(batch.dims);
-    if (!chunk.append_to(file, dump::CreateTensorRows(chunk.builder(), values, dims))) return false;
+    const std::vector<dump::TensorPart> found =
+        reader != nullptr ? tensor_parts(view, owners, *reader) : std::vector<dump::TensorPart>();
+    auto parts = chunk.builder().CreateVectorOfStructs(found);
+    if (!chunk.append_to(file, dump::CreateTensorRows(chunk.builder(), values, dims, parts))) return false;
   }
   return true;
 }

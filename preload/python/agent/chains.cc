@@ -50,13 +50,13 @@ bool is_identifier(std::string_view text) {
 }
 
 Chains::Chains(const Gil& gil, const ObjectGraph& graph, ObjectPaths& paths, Functions& functions,
-               Attributes& attributes, LookLimits& limits)
+               Attributes& attributes, const KnownClasses& classes, LookLimits& limits)
     : gil_(gil),
       graph_(graph),
       paths_(paths),
       functions_(functions),
       limits_(limits),
-      steps_(gil, graph, functions, attributes, texts_, limits) {
+      steps_(gil, graph, functions, attributes, texts_, classes, limits) {
   if (!way_.resize(graph.size()) || !number_.resize(graph.size())) limits_.memory_ran_out();
 }
 
@@ -148,6 +148,8 @@ Chain Chains::begin(uint32_t object) const {
   chain.root_object = object;
   const Kind kind = graph_.kind(object);
   if (root.kind == ReferenceRoot::global && chain.text.empty()) {
+    chain.place = Place::globals;
+  } else if (kind == Kind::context) {
     chain.place = Place::globals;
   } else if (kind != Kind::cell) {
     chain.steps = 1;
@@ -373,6 +375,13 @@ void Chains::extend(Chain& chain, uint32_t from, const Step& step, uint32_t to) 
     case StepKind::frame:
       chain.place = place == Place::traceback || place == Place::traceback_frame ? Place::traceback_frame
                                                                                  : Place::suspended_frame;
+      break;
+    case StepKind::cache_entry:
+      chain.text = fmt::format("lru_cache of {}{}", chain.text, text);
+      counts = !text.empty();
+      break;
+    case StepKind::cache_key:
+      chain.text = fmt::format("lru_cache of {} (key {})", chain.text, text);
       break;
     case StepKind::unknown:
       add_attribute(chain.text, fmt::format("<{}>", text));

@@ -51,7 +51,7 @@ struct Chain {
 class Chains {
  public:
   Chains(const Gil& gil, const ObjectGraph& graph, ObjectPaths& paths, Functions& functions, Attributes& attributes,
-         LookLimits& limits);
+         const KnownClasses& classes, LookLimits& limits);
 
   // An object that is named by its whole chain, or by what refers to it last: the number is for lead_on().
   void want(uint32_t object);

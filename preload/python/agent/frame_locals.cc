@@ -180,6 +180,22 @@ Object* slot_of(const Gil& gil, const Frame& frame, size_t slot) {
   return reinterpret_cast<Object*>(word & ~stacks::kReferenceTags);
 }
 
+// _PyInterpreterFrame, right before the first local (Include/internal/pycore_frame.h): 3.11 to 3.13 have stacktop, a
+// count of slots, -1 while the frame's C code runs; 3.14 has stackpointer, then what makes up eight bytes.
+size_t end_of_values(const Gil& gil, const Frame& frame, const FunctionFacts& facts) {
+  const size_t first = facts.variables.size(), last = first + facts.stack_slots;
+  const char* locals = frame.address + g_interpreter.layout.frame_locals;
+  size_t end = last;
+  if (gil->series >= 314) {
+    const auto* top = field<const char*>(locals, -16);
+    if (top >= locals) end = size_t(top - locals) / sizeof(void*);
+  } else if (gil->series >= 311) {
+    const int top = field<int>(locals, -8);
+    if (top >= 0) end = size_t(top);
+  }
+  return end >= first && end <= last ? end : last;
+}
+
 std::vector<Frame> running_frames(const Gil& gil) {
   std::vector<Frame> frames;
   if (!locals_are_known()) return frames;

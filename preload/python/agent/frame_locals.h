@@ -46,6 +46,10 @@ struct Frame {
 // The object in a slot: null where the variable has no value. A variable that inner functions use is in a cell.
 Object* slot_of(const Gil& gil, const Frame& frame, size_t slot);
 
+// The first slot after the values that the evaluation works with, as far as the frame tells: else the last that there
+// can be.
+size_t end_of_values(const Gil& gil, const Frame& frame, const FunctionFacts& facts);
+
 // Every running function: threads in the order of their creation, outermost function first. Empty where locals are
 // not known.
 std::vector<Frame> running_frames(const Gil& gil);

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "python/agent/numpy_arrays.h"
 #include "python/agent/type_fields.h"
 #include "python/objects.h"
 
@@ -97,17 +98,50 @@ int ObjectGraph::told(Object* child) {
   return 1;
 }
 
+bool ObjectGraph::is_array(Object* object) const { return arrays_ && kinds_->of_type(type_of(object)) == Kind::array; }
+
+// Of something that the collector has not listed.
+bool ObjectGraph::counts(Object* object) const {
+  if (!is_collected(object)) return is_array(object);
+  return tracking_is_known_ && (is_tracked(object) || (arrays_ && leads_to_array(object, 0)));
+}
+
+// The collector leaves a tuple or a dict out while nothing in it is of a kind that it knows. A large one counts unseen:
+// it is then looked through once, and not for each reference to it.
+bool ObjectGraph::leads_to_array(Object* container, int depth) const {
+  constexpr ptrdiff_t kSmall = 32;
+  constexpr int kDeepest = 3;
+  const unsigned long flags = flags_of(type_of(container));
+  if ((flags & (type_flags::kTuple | type_flags::kDict)) == 0) return false;
+  if (size_of_variable(container) > kSmall) return true;  // ma_used of a dict stands at the same place
+  bool found = false;
+  const auto look = [&](Object* element) {
+    found = is_array(element) || (depth < kDeepest && is_collected(element) && leads_to_array(element, depth + 1));
+    return !found;
+  };
+  if (flags & type_flags::kDict) {
+    each_entry(gil_, container, [&](Object*, Object* value) { return look(value); });
+  } else {
+    each_element(gil_, container, [&](ptrdiff_t, Object* element) { return look(element); });
+  }
+  return found;
+}
+
 // Objects may be added while this goes on. A reference to what the collector does not know is passed over.
 bool ObjectGraph::look_into(uint32_t i) {
   Object* const object = nodes_[i].object;
   const Object* const type = type_of(object);
   auto visit = [](Object* child, void* context) { return static_cast<ObjectGraph*>(context)->told(child); };
   told_.clear();
-  if (const Traverse traverse = traverse_of(type)) traverse(object, visit, this);
+  const Traverse traverse = traverse_of(type);
+  if (traverse && is_collected(object)) traverse(object, visit, this);
+  if (is_array(object)) {
+    each_referent_of_array(gil_, object, kinds_->classes(), [&](Object* child) { return told(child) == 0; });
+  }
   if (limits_.reached()) return false;
   size_t known = 0;
   for (Object* child : told_) {
-    if (!is_collected(child)) continue;
+    if (!is_collected(child) && !is_array(child)) continue;
     told_[known++] = child;
     __builtin_prefetch(&slots_[place_of(hash(child)) & (slots_.size() - 1)]);
   }
@@ -116,7 +150,7 @@ bool ObjectGraph::look_into(uint32_t i) {
     Object* child = told_[j];
     uint32_t index = find(child);
     if (index == kNoObject) {
-      if (!tracking_is_known_ || !is_tracked(child)) continue;
+      if (!counts(child)) continue;
       if (!add(child)) return false;
       index = uint32_t(nodes_.size() - 1);
     }
@@ -147,8 +181,9 @@ void ObjectGraph::tell_other_kinds() {
 bool ObjectGraph::read(const std::vector<Object*>& first, const char*& detail) {
   if (!first_.push(0) || !grow()) return limits_.memory_ran_out(), false;
   tracking_is_known_ = first.empty() || is_tracked(first[0]);
+  arrays_ = kinds_ && array_layout_is_known(gil_, kinds_->classes());
   for (Object* object : first) {
-    if (tracking_is_known_ && is_collected(object) && is_tracked(object) && !add(object)) return false;
+    if (counts(object) && !add(object)) return false;
   }
   if (!look_into_all()) return false;
   const size_t listed = nodes_.size();

@@ -3,7 +3,9 @@
 //
 // Objects are numbered from 0; references stand as numbers, those of one object together in the order in which
 // tp_traverse tells them. What the collector does not know (str, int, functions' code, dicts of such) is left out,
-// since it leads to no tensor. What gc.freeze() has hidden is added when something refers to it.
+// since it leads to no tensor. What gc.freeze() has hidden is added when something refers to it, and so are numpy's
+// arrays, which the collector does not know, with the tuples and dicts that it has left out since they hold nothing
+// else.
 //
 // Objects are looked into in the order of their numbers, from those that are given on, so that what is near them is
 // known even where the limits end it all early. About 50 bytes an object and 4 a reference.
@@ -62,6 +64,9 @@ class ObjectGraph {
 
   bool list(const char*& detail);
   bool add(Object* object);
+  bool counts(Object* object) const;
+  bool is_array(Object* object) const;
+  bool leads_to_array(Object* container, int depth) const;
   bool grow();
   bool look_into_all();
   bool look_into(uint32_t i);
@@ -79,6 +84,7 @@ class ObjectGraph {
   PageArray<uint32_t> references_;
   PageArray<Object*> told_;  // by one tp_traverse
   bool tracking_is_known_ = true;
+  bool arrays_ = false;  // are followed
   bool complete_ = false;
 };
 

@@ -23,6 +23,10 @@ KnownClasses KnownClasses::find(const Gil& gil) {
   classes.parameter = class_in(gil, "torch.nn.parameter", "Parameter");
   classes.nn_module = class_in(gil, "torch.nn.modules.module", "Module");
   classes.optimizer = class_in(gil, "torch.optim.optimizer", "Optimizer");
+  classes.array = class_in(gil, "numpy", "ndarray");
+  classes.array_descriptor = class_in(gil, "numpy", "dtype");
+  classes.context = class_in(gil, "_contextvars", "Context");
+  classes.context_variable = class_in(gil, "_contextvars", "ContextVar");
   return classes;
 }
 
@@ -48,11 +52,20 @@ Kind Kinds::find(Object* type) const {
   if (type == gil_->PyCFunction_Type) return Kind::builtin_function;
   if (type == gil_->PyDictProxy_Type) return Kind::mapping_proxy;
   if (derived(gil_->_PyWeakref_RefType)) return Kind::weak_reference;
+  if (type == classes_.context) return Kind::context;
+  if (type == classes_.context_variable) return Kind::context_variable;
+  if (derived(classes_.array)) return Kind::array;
   for (Object* base = type; base; base = base_of(base)) {
     const char* name = gil_->PyExceptionClass_Name(base);  // with its module where C code made it
     if (name && strcmp(name, "collections.deque") == 0) return Kind::deque;
+    if (name && strcmp(name, "functools._lru_cache_wrapper") == 0) return Kind::lru_cache;
   }
-  return Kind::other;
+  if ((flags & type_flags::kHeapType) != 0) return Kind::other;
+  const char* name = gil_->PyExceptionClass_Name(type);
+  if (!name) return Kind::other;
+  if (strncmp(name, "hamt", 4) == 0) return Kind::context_map;
+  const bool buffer = strcmp(name, "memoryview") == 0 || strcmp(name, "managedbuffer") == 0;
+  return buffer ? Kind::buffer : Kind::other;
 }
 
 Kind Kinds::of_type(Object* type) {

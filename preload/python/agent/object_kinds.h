@@ -31,6 +31,12 @@ enum class Kind : uint8_t {
   deque,
   mapping_proxy,
   weak_reference,
+  array,      // of numpy
+  buffer,     // memoryview and what is behind it
+  lru_cache,  // a function with a cache of functools
+  context,    // of contextvars
+  context_variable,
+  context_map,  // what a context keeps its values in
 };
 
 // The program's classes that matter; each may be null.
@@ -39,6 +45,10 @@ struct KnownClasses {
   Object* parameter = nullptr;  // torch.nn.Parameter
   Object* nn_module = nullptr;
   Object* optimizer = nullptr;
+  Object* array = nullptr;             // numpy.ndarray
+  Object* array_descriptor = nullptr;  // numpy.dtype
+  Object* context = nullptr;
+  Object* context_variable = nullptr;
   static KnownClasses find(const Gil& gil);
 };
 
@@ -47,6 +57,7 @@ class Kinds {
   Kinds(const Gil& gil, const KnownClasses& classes) : gil_(gil), classes_(classes) {}
   Kind of_type(Object* type);
   Kind of(const Object* object);
+  const KnownClasses& classes() const { return classes_; }
 
  private:
   struct Remembered {

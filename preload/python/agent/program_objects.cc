@@ -11,6 +11,7 @@
 #include "python/agent/chains.h"
 #include "python/agent/collection_paused.h"
 #include "python/agent/frame_locals.h"
+#include "python/agent/main_script.h"
 #include "python/agent/module_tree.h"
 #include "python/agent/object_graph.h"
 #include "python/agent/object_kinds.h"
@@ -25,6 +26,7 @@
 #include "python/named_tensors.h"
 #include "python/objects.h"
 #include "support/enough_memory.h"
+#include "support/text_beginning.h"
 
 namespace tensorscope::python::agent {
 
@@ -106,10 +108,11 @@ class Look {
 
     ObjectPaths paths(graph_, limits_);
     if (!paths.ready()) return;
-    Roots roots(gil_, graph_, functions_, paths, running, facts_.graph.get(), limits_);
+    const TensorFields fields(graph_);
+    Roots roots(gil_, graph_, fields, functions_, paths, running, facts_.graph.get(), limits_);
     roots.run(reachable_, complete);
     begin(kTensors);
-    const TensorObjects tensors(graph_, paths, facts_.serial, facts_.sizes.get(), limits_);
+    const TensorObjects tensors(graph_, fields, paths, facts_.serial, facts_.sizes.get(), limits_);
     for (const LocalReference& local : roots.locals()) locals_[local.object].push_back(&local);
 
     begin(kModules);
@@ -117,7 +120,7 @@ class Look {
     modules.lead(paths);
     const Optimizers optimizers(gil_, graph_, attributes_, limits_);
     optimizers.lead(paths);
-    Chains chains(gil_, graph_, paths, functions_, attributes_, limits_);
+    Chains chains(gil_, graph_, paths, functions_, attributes_, classes_, limits_);
     name_modules(tensors, modules, optimizers, paths, chains);
     read_given_names();
     read_outputs();
@@ -155,7 +158,8 @@ class Look {
     modules.name(chains, paths, names_.modules);
   }
 
-  // The holders of a tensor that get a row: registers of modules first, then the nearest.
+  // The holders of a tensor that get a row: the nearest, and one that refers to it several times so often, as far as
+  // the others leave room.
   const std::vector<uint32_t>& chosen(const TensorObjects& tensors, const TensorObjects::Tensor& tensor,
                                       const ObjectPaths& paths) {
     std::vector<uint32_t>& holders = chosen_;
@@ -167,10 +171,19 @@ class Look {
       if (limits_.reached()) break;
       if (!paths.reached(holder)) continue;
       const auto at = std::lower_bound(holders.begin(), holders.end(), holder, nearer);
-      if (at != holders.end() && *at == holder) continue;
+      if (at != holders.end() && *at == holder) {
+        repeated_.push_back(holder);
+        continue;
+      }
       holders.insert(at, holder);
       if (holders.size() > kMostRows) holders.pop_back();
     }
+    for (const uint32_t holder : repeated_) {
+      if (holders.size() >= kMostRows) break;
+      const auto at = std::lower_bound(holders.begin(), holders.end(), holder, nearer);
+      if (at != holders.end() && *at == holder) holders.insert(at, holder);
+    }
+    repeated_.clear();
     return holders;
   }
 
@@ -301,7 +314,7 @@ class Look {
   bool found_too_much() {
     const MemoryLimit* limit = MemoryLimit::current();
     const uint64_t bytes = out_.strings.bytes() + out_.references.size() * sizeof(dump::Reference) +
-                           out_.tensors.size() * sizeof(dump::TensorObject);
+                           out_.tensors.size() * (sizeof(dump::TensorObject) + sizeof(uint64_t));
     if (!limit || double(bytes) < double(limit->bytes()) * kFoundMemory) return false;
     limits_.memory_ran_out();
     return true;
@@ -362,12 +375,15 @@ class Look {
     const size_t before = out_.references.size();
     write_rows(tensor, rows, local == locals_.end() ? nullptr : &local->second, paths, chains);
     if (!graph_.complete() && out_.references.size() == before && chains.ready()) return true;
-    const bool written = chains.ready() && !out_.strings.full() &&
-                         out_.tensors.emplace_back(tensor.serial, type.name, uint32_t(tensor.holders + variables),
-                                                   state(tensors, tensor, variables),
-                                                   uint8_t(optimizers.trains(tensor.object)), uint8_t(type.parameter));
+    const bool written =
+        chains.ready() && !out_.strings.full() &&
+        out_.tensors.emplace_back(tensor.serial, type.name, uint32_t(tensor.holders + variables),
+                                  state(tensors, tensor, variables), uint8_t(optimizers.trains(tensor.object)),
+                                  uint8_t(type.parameter)) &&
+        out_.ids.push(uint64_t(reinterpret_cast<uintptr_t>(graph_.object(tensor.object))));
     if (written) return true;
     out_.references.resize(before);
+    out_.tensors.resize(out_.ids.size());
     limits_.memory_ran_out();  // or another limit was reached before
     return false;
   }
@@ -393,6 +409,10 @@ class Look {
       left -= std::min(left, given->second.size());
       given_.erase(given);
     }
+    if (const std::string_view name = own_name(tensor.object); !name.empty() && left > 0) {
+      --left;
+      add_row(tensor.serial, std::string(name), "", "", UINT32_MAX, 0, ReferenceRoot::user, dump::ReferenceRole::plain);
+    }
     const size_t first_holder = out_.references.size();
     for (const LocalReference* local : locals ? *locals : std::vector<const LocalReference*>()) {
       if (left == 0) break;
@@ -412,6 +432,13 @@ class Look {
     }
     const auto begin = out_.references.begin() + ptrdiff_t(first);
     std::stable_sort(begin, out_.references.end(), [](const auto& a, const auto& b) { return a.steps() < b.steps(); });
+  }
+
+  // `tensor.__name__ = "..."` of the program.
+  std::string_view own_name(uint32_t tensor) const {
+    Object* dict = own_dict(gil_, graph_.object(tensor));
+    Object* name = dict ? entry(gil_, dict, "__name__") : nullptr;
+    return name ? text_beginning(text_of(gil_, name), kLongestName) : std::string_view();
   }
 
   void write_row(const TensorObjects::Tensor& tensor, const Row& row, Chains& chains) {
@@ -446,7 +473,7 @@ class Look {
   Functions functions_;
   Attributes attributes_;
   std::vector<bool> reachable_;
-  std::vector<uint32_t> chosen_;
+  std::vector<uint32_t> chosen_, repeated_;
   std::map<uint64_t, std::vector<GivenName>> given_;  // by serial
   std::unordered_map<uint32_t, std::vector<const LocalReference*>> locals_;
   std::unordered_map<const Object*, TypeFacts> types_;
@@ -457,6 +484,7 @@ class Look {
 void check_layouts(const Gil& gil) {
   check_locals(gil);
   check_attributes(gil);
+  main_script(gil);
 }
 
 void look_at_objects(const Gil& gil, Deadline deadline, const SnapshotFacts& facts, Names& names,

@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <string_view>
+#include <unordered_set>
 #include <utility>
 
 #include "python/agent/cycles.h"
+#include "python/agent/main_script.h"
 #include "python/agent/type_fields.h"
 #include "python/objects.h"
 
@@ -20,8 +22,6 @@ std::string text_entry(const Gil& gil, Object* dict, const char* name) {
   Object* value = entry(gil, dict, name);
   return std::string(text_of(gil, value));
 }
-
-std::string file_name(const std::string& path) { return path.substr(path.rfind('/') + 1); }
 
 // Where distributions and virtual environments put what is not the program's own.
 bool is_library(std::string_view file) {
@@ -41,8 +41,9 @@ void Roots::add(uint32_t object, ReferenceRoot kind, std::string name, std::stri
 bool Roots::run(const std::vector<bool>& reachable, bool whole) {
   find_modules();
   close_namespaces(reachable);
-  return main_globals() && running_functions() && module_globals_of(false) && module_globals_of(true) &&
-         classes(reachable) && autograd_nodes() && (!whole || (evaluations() && held_outside() && garbage(reachable)));
+  return main_globals() && module_globals_of(false) && classes_of(false, reachable) && running_functions() &&
+         module_globals_of(true) && classes_of(true, reachable) && contexts() && autograd_nodes() &&
+         (!whole || (evaluations() && held_outside() && garbage(reachable)));
 }
 
 void Roots::find_modules() {
@@ -79,30 +80,29 @@ void Roots::close_namespaces(const std::vector<bool>& reachable) {
 
 bool Roots::main_globals() {
   Object* globals = module_globals(gil_, "__main__");
-  const std::string file = file_name(text_entry(gil_, globals, "__file__"));
-  main_scope_ = file.empty() ? "__main__" : file;
+  main_scope_ = main_script(gil_);
   if (const uint32_t object = find(globals); object != kNoObject) {
     paths_.add({object, ReferenceRoot::global, "", main_scope_, UINT32_MAX, true});
   }
   return paths_.spread();
 }
 
-// Cells come first: what is in one has a variable's name, before any container that a variable refers to.
+// Cells of a function come first: what is in one has a variable's name, before any container that a variable refers to.
 bool Roots::running_functions() {
-  for (const bool cells : {true, false}) {
-    for (const Frame& frame : frames_) {
-      if (limits_.reached()) break;
-      const FunctionFacts* facts = functions_.of(frame.code);
+  for (const Frame& frame : frames_) {
+    const FunctionFacts* facts = functions_.of(frame.code);
+    for (const bool cells : {true, false}) {
       for (size_t i = 0; facts && i < facts->variables.size(); ++i) {
         Object* value = slot_of(gil_, frame, i);
-        const uint32_t object = value && is_collected(value) ? find(value) : kNoObject;
+        const uint32_t object = find(value);
         if (object == kNoObject || (graph_.kind(object) == Kind::cell) != cells) continue;
         if (graph_.kind(object) == Kind::tensor) locals_.push_back({object, false, facts->variables[i], facts->name});
         add(object, ReferenceRoot::local, facts->variables[i], facts->name);
       }
     }
+    if (!paths_.spread()) return false;
   }
-  return paths_.spread();
+  return true;
 }
 
 bool Roots::module_globals_of(bool library) {
@@ -119,12 +119,26 @@ bool Roots::module_globals_of(bool library) {
   return paths_.spread();
 }
 
-bool Roots::classes(const std::vector<bool>& reachable) {
+bool Roots::classes_of(bool library, const std::vector<bool>& reachable) {
+  std::unordered_set<std::string_view> own = {"__main__"};
+  for (const PythonModule& module : modules_) {
+    if (!module.library) own.insert(module.name);
+  }
   for (uint32_t i = 0; i < graph_.size(); ++i) {
     if (graph_.kind(i) != Kind::type || !reachable[i] || limits_.reached()) continue;
     Object* type = graph_.object(i);
     const std::string module = text_entry(gil_, class_dict_of(type), "__module__");
+    if (library == own.contains(module)) continue;
     add(i, ReferenceRoot::class_, short_name_of_class(gil_, type), module == "__main__" ? main_scope_ : module);
+  }
+  return paths_.spread();
+}
+
+// What a thread's state holds; another context is kept by a variable or by what runs in it.
+bool Roots::contexts() {
+  for (uint32_t i = 0; i < graph_.size(); ++i) {
+    if (graph_.kind(i) != Kind::context || graph_.outside_references(i) == 0 || limits_.reached()) continue;
+    add(i, ReferenceRoot::thread, "", "context variable");
   }
   return paths_.spread();
 }
@@ -159,18 +173,24 @@ bool Roots::autograd_nodes() {
   return paths_.spread();
 }
 
-// The values that an evaluation works with (a for loop's iterator, an argument) lie after the variables. How far they
-// reach is known to the running interpreter alone, so a word there counts only where it is an object that has a
-// reference which nothing else explains.
+// Whether it has a reference that nothing else explains.
+bool Roots::held_by_c_code(uint32_t object) const {
+  const bool kept = graph_.kind(object) == Kind::tensor && tensors_.cpp_keeps(graph_.object(object));
+  return graph_.outside_references(object) > int64_t(kept);
+}
+
+// The values that an evaluation works with (a for loop's iterator, an argument) lie after the variables. Words beyond
+// them are left over from earlier ones. How far the values reach is not always written down, so a word counts only
+// where it is an object with a reference that nothing else explains.
 bool Roots::evaluations() {
   for (const Frame& frame : frames_) {
     if (limits_.reached()) break;
     const FunctionFacts* facts = functions_.of(frame.code);
     if (!facts) continue;
     const size_t first = facts->variables.size();
-    for (size_t i = first; i < first + facts->stack_slots; ++i) {
+    for (size_t i = first; i < end_of_values(gil_, frame, *facts); ++i) {
       const uint32_t object = find(slot_of(gil_, frame, i));
-      if (object == kNoObject || !paths_.unreached(object) || graph_.outside_references(object) == 0) continue;
+      if (object == kNoObject || !paths_.unreached(object) || !held_by_c_code(object)) continue;
       const std::string name = std::string("<") + short_class_name(gil_, graph_.object(object)) + ">";
       if (graph_.kind(object) == Kind::tensor) locals_.push_back({object, true, name, facts->name});
       add(object, ReferenceRoot::local, name, facts->name);

@@ -1,6 +1,7 @@
-// Where ways to objects begin, in the order in which a person would name them: globals of the main script, variables of
-// running functions, globals of the program's own modules and then of libraries, classes, autograd nodes, values that a
-// running function is working with, what only the interpreter or C code holds, and garbage.
+// Where ways to objects begin, those that last longest first, so that an object has the same name whatever runs just
+// now: globals of the main script, globals and classes of the program's own modules, variables of running functions
+// from the outermost on, globals and classes of libraries, context variables, autograd nodes, values that a running
+// function is working with, what only the interpreter or C code holds, and garbage.
 //
 // Context: agent.
 #pragma once
@@ -13,6 +14,7 @@
 #include "python/agent/object_graph.h"
 #include "python/agent/object_kinds.h"
 #include "python/agent/object_paths.h"
+#include "python/agent/tensor_objects.h"
 #include "snapshot/graph/graph_seeds.h"
 
 namespace tensorscope::python::agent {
@@ -26,10 +28,11 @@ struct LocalReference {
 
 class Roots {
  public:
-  Roots(const Gil& gil, const ObjectGraph& graph, Functions& functions, ObjectPaths& paths,
+  Roots(const Gil& gil, const ObjectGraph& graph, const TensorFields& tensors, Functions& functions, ObjectPaths& paths,
         const std::vector<Frame>& running, const snapshot::GraphSeeds* seeds, LookLimits& limits)
       : gil_(gil),
         graph_(graph),
+        tensors_(tensors),
         functions_(functions),
         paths_(paths),
         frames_(running),
@@ -54,7 +57,9 @@ class Roots {
   bool main_globals();
   bool running_functions();
   bool module_globals_of(bool library);
-  bool classes(const std::vector<bool>& reachable);
+  bool classes_of(bool library, const std::vector<bool>& reachable);
+  bool held_by_c_code(uint32_t object) const;
+  bool contexts();
   bool autograd_nodes();
   bool evaluations();
   bool held_outside();
@@ -66,6 +71,7 @@ class Roots {
 
   const Gil& gil_;
   const ObjectGraph& graph_;
+  const TensorFields& tensors_;
   Functions& functions_;
   ObjectPaths& paths_;
   const std::vector<Frame>& frames_;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <string_view>
 
+#include "python/agent/numpy_arrays.h"
 #include "python/agent/type_fields.h"
 #include "python/objects.h"
 #include "support/text_beginning.h"
@@ -15,10 +16,16 @@ namespace {
 constexpr size_t kLongestKey = 60;
 constexpr size_t kFewWanted = 8;
 constexpr ptrdiff_t kLongestTupleKey = 4;
+
+// What stands for what is in it.
+bool is_shell(Kind kind) {
+  return kind == Kind::cell || kind == Kind::mapping_proxy || kind == Kind::buffer || kind == Kind::context ||
+         kind == Kind::context_map;
+}
 }  // namespace
 
-// The questions about one object, found by what they ask for. Of two that ask the same the first is answered, and the
-// second has the first one's answer in the end.
+// The questions about one object, found by what they ask for. Those that ask the same have an answer each, in the order
+// in which the object is gone through; where it has fewer, the rest have the one before.
 class Steps::Wanted {
  public:
   Wanted(const Steps& steps, std::span<const Question> questions, PageArray<Step>& answers)
@@ -39,13 +46,17 @@ class Steps::Wanted {
   Step* find(const Object* object) {
     if (by_address_.empty()) {
       for (const Question& question : questions_) {
-        if (steps_.graph_.object(question.to) == object) return open(question.answer);
+        if (steps_.graph_.object(question.to) != object) continue;
+        if (Step* step = open(question.answer)) return step;
       }
       return nullptr;
     }
     const Asked* found = std::lower_bound(by_address_.begin(), by_address_.end(), object,
                                           [](const Asked& asked, const Object* o) { return asked.object < o; });
-    return found != by_address_.end() && found->object == object ? open(found->answer) : nullptr;
+    for (; found != by_address_.end() && found->object == object; ++found) {
+      if (Step* step = open(found->answer)) return step;
+    }
+    return nullptr;
   }
   void fill(Step* step, StepKind kind, std::string_view text = {}, uint32_t number = kNoObject) {
     *step = Step(kind, steps_.texts_.intern(text), number);
@@ -59,7 +70,8 @@ class Steps::Wanted {
 
   void answer_repeated() {
     for (size_t i = 1; i < questions_.size(); ++i) {
-      if (questions_[i].to == questions_[i - 1].to) answers_[questions_[i].answer] = answers_[questions_[i - 1].answer];
+      const bool same = questions_[i].to == questions_[i - 1].to;
+      if (Step* step = same ? open(questions_[i].answer) : nullptr) *step = answers_[questions_[i - 1].answer];
     }
   }
 
@@ -151,23 +163,73 @@ void Steps::describe_sequence(Object* sequence, Kind kind, Wanted& wanted) {
   });
 }
 
-// tp_traverse tells a deque's elements from left to right, after whatever else it tells.
-void Steps::describe_deque(Object* deque, Wanted& wanted) {
+// Everything that tp_traverse tells, in its order. False: a limit was reached.
+bool Steps::told_by(Object* object, PageArray<Object*>& told) {
   struct Walk {
-    PageArray<Object*> told;
+    PageArray<Object*>& told;
     LookLimits& limits;
-  } walk{{}, limits_};
+  } walk{told, limits_};
   auto visit = [](Object* child, void* context) {
     auto* walk = static_cast<Walk*>(context);
     if (!walk->told.push(child)) walk->limits.memory_ran_out();
     return int(walk->limits.reached());
   };
-  traverse_of(type_of(deque))(deque, visit, &walk);
+  traverse_of(type_of(object))(object, visit, &walk);
+  return !limits_.reached();
+}
+
+// tp_traverse tells a deque's elements from left to right, after whatever else it tells.
+void Steps::describe_deque(Object* deque, Wanted& wanted) {
+  PageArray<Object*> told;
   const auto size = size_t(size_of_variable(deque));
-  if (size > walk.told.size() || limits_.reached()) return;
-  const size_t first = walk.told.size() - size;
-  for (size_t i = first; i < walk.told.size() && !wanted.done(); ++i) {
-    if (Step* step = wanted.find(walk.told[i])) wanted.fill(step, StepKind::index, {}, uint32_t(i - first));
+  if (!told_by(deque, told) || size > told.size()) return;
+  const size_t first = told.size() - size;
+  for (size_t i = first; i < told.size() && !wanted.done(); ++i) {
+    if (Step* step = wanted.find(told[i])) wanted.fill(step, StepKind::index, {}, uint32_t(i - first));
+  }
+}
+
+void Steps::describe_array(const Object* array, Wanted& wanted) {
+  wanted.offer(owner_of_memory(array), StepKind::content);
+  const ObjectElements elements = elements_of(gil_, array, classes_);
+  for (size_t i = 0; i < elements.count && !wanted.done(); ++i) {
+    Object* element = elements.first[i];
+    if (Step* step = element ? wanted.find(element) : nullptr) {
+      wanted.fill(step, StepKind::object_key, "[" + element_index(array, i) + "]");
+    }
+  }
+}
+
+// lru_cache_tp_traverse (Modules/_functoolsmodule.c) tells each link's key and result, then the dictionary. From 3.10
+// on the function's own type comes first of all, and each link's after its result.
+void Steps::describe_lru_cache(Object* function, Wanted& wanted) {
+  PageArray<Object*> told;
+  if (!told_by(function, told)) return;
+  const auto is_type = [&](size_t i) { return i < told.size() && has_flag(told[i], type_flags::kType); };
+  size_t i = !told.empty() && told[0] == type_of(function) ? 1 : 0;
+  const size_t stride = i == 1 ? 3 : 2;
+  for (; i + 1 < told.size() && !wanted.done() && !is_exactly(told[i], gil_->PyDict_Type); i += stride) {
+    if (stride == 3 && !is_type(i + 2)) break;
+    if (Step* step = wanted.find(told[i])) wanted.fill(step, StepKind::cache_key, key_text(told[i], 0));
+    if (Step* step = wanted.find(told[i + 1])) {
+      wanted.fill(step, StepKind::cache_entry, "[" + key_text(told[i], 0) + "]");
+    }
+  }
+  if (i < told.size() && is_exactly(told[i], gil_->PyDict_Type)) wanted.offer(told[i], StepKind::cache_entry);
+}
+
+// hamt_node_bitmap_traverse and its relatives (Python/hamt.c) tell a value right before its key.
+void Steps::describe_context_map(Object* map, Wanted& wanted) {
+  PageArray<Object*> told;
+  if (!told_by(map, told)) return;
+  for (size_t i = 0; i + 1 < told.size() && !wanted.done(); ++i) {
+    if (type_of(told[i + 1]) != classes_.context_variable) continue;
+    Step* step = wanted.find(told[i]);
+    if (!step) continue;
+    attributes_.each_outside_dict(told[i + 1], [&](std::string_view name, Object* value) {
+      if (name == "name") wanted.fill(step, StepKind::text_key, text_beginning(text_of(gil_, value), kLongestKey));
+      return name != "name";
+    });
   }
 }
 
@@ -209,6 +271,15 @@ void Steps::describe(Object* object, Kind kind, Wanted& wanted) {
     case Kind::function:
       describe_function(object, wanted);
       break;
+    case Kind::array:
+      describe_array(object, wanted);
+      break;
+    case Kind::lru_cache:
+      describe_lru_cache(object, wanted);
+      break;
+    case Kind::context_map:
+      describe_context_map(object, wanted);
+      break;
     case Kind::frame:
       if (frame_of_object(gil_, object, frame)) describe_frame(frame, wanted);
       break;
@@ -238,7 +309,7 @@ void Steps::describe(Object* object, Kind kind, Wanted& wanted) {
     Step* step = wanted.find(graph_.object(child));
     if (!step) continue;
     const Kind to = graph_.kind(child);
-    if (kind == Kind::cell || kind == Kind::mapping_proxy) {
+    if (is_shell(kind) && to != Kind::context) {
       wanted.fill(step, StepKind::content);
     } else if (to == Kind::traceback && (kind == Kind::exception || kind == Kind::traceback)) {
       wanted.fill(step, StepKind::traceback);

@@ -32,6 +32,8 @@ enum class StepKind : uint8_t {
   variable,          // of a function's frame; text: its name
   traceback,         // of an exception; and the next one of a traceback
   frame,             // of a traceback or a generator
+  cache_entry,       // of a function with a cache; text: the key, with brackets
+  cache_key,         // text: the key
 };
 
 // Eight bytes: there is one for each object on a way and each row of a tensor.
@@ -50,8 +52,14 @@ class Steps {
  public:
   // `texts` has the texts of all steps.
   Steps(const Gil& gil, const ObjectGraph& graph, Functions& functions, Attributes& attributes, TextPool& texts,
-        LookLimits& limits)
-      : gil_(gil), graph_(graph), functions_(functions), attributes_(attributes), texts_(texts), limits_(limits) {}
+        const KnownClasses& classes, LookLimits& limits)
+      : gil_(gil),
+        graph_(graph),
+        functions_(functions),
+        attributes_(attributes),
+        texts_(texts),
+        classes_(classes),
+        limits_(limits) {}
 
   struct Question {
     uint32_t from, to;
@@ -68,6 +76,10 @@ class Steps {
   void describe_dict(Object* dict, Wanted& wanted);
   void describe_sequence(Object* sequence, Kind kind, Wanted& wanted);
   void describe_deque(Object* deque, Wanted& wanted);
+  void describe_array(const Object* array, Wanted& wanted);
+  void describe_lru_cache(Object* function, Wanted& wanted);
+  void describe_context_map(Object* map, Wanted& wanted);
+  bool told_by(Object* object, PageArray<Object*>& told);
   void describe_function(Object* function, Wanted& wanted);
   void describe_frame(const Frame& frame, Wanted& wanted);
   void describe_attributes(Object* object, Wanted& wanted);
@@ -78,6 +90,7 @@ class Steps {
   Functions& functions_;
   Attributes& attributes_;
   TextPool& texts_;
+  const KnownClasses& classes_;
   LookLimits& limits_;
 };
 

@@ -24,20 +24,19 @@ uint64_t size_of(const TensorSizes* sizes, uint64_t serial) {
 
 }  // namespace
 
-const void* TensorObjects::impl(Object* object) const { return field<const void*>(object, impl_field_); }
+const void* TensorFields::impl(const Object* object) const { return field<const void*>(object, impl_field_); }
 
 // Where the tensor is right after the header, C++ refers to the Python object as long as something besides it refers to
 // the TensorImpl, whose count of references is the low half of its second word (c10/util/intrusive_ptr.h, "PyObject
 // preservation").
-bool TensorObjects::cpp_keeps(Object* object) const {
+bool TensorFields::cpp_keeps(const Object* object) const {
   if (impl_field_ == kMaybeOwnedField) return field<uint8_t>(object, kTensorField) != 0;
   return field<uint32_t>(impl(object), 8) > 1;
 }
 
-TensorObjects::TensorObjects(const ObjectGraph& graph, const ObjectPaths& paths, uint64_t newest,
-                             const TensorSizes* sizes, LookLimits& limits) {
-  find_field(graph);
-  const bool found = find_tensors(graph, paths, newest, sizes, limits);
+TensorObjects::TensorObjects(const ObjectGraph& graph, const TensorFields& fields, const ObjectPaths& paths,
+                             uint64_t newest, const TensorSizes* sizes, LookLimits& limits) {
+  const bool found = find_tensors(graph, fields, paths, newest, sizes, limits);
   std::sort(all_.begin(), all_.end(), [](const Tensor& a, const Tensor& b) {
     return std::tie(b.bytes, a.depth, a.serial) < std::tie(a.bytes, b.depth, b.serial);
   });
@@ -45,7 +44,7 @@ TensorObjects::TensorObjects(const ObjectGraph& graph, const ObjectPaths& paths,
   limits.memory_ran_out();
 }
 
-void TensorObjects::find_field(const ObjectGraph& graph) {
+TensorFields::TensorFields(const ObjectGraph& graph) {
   size_t votes[2] = {}, samples = 0;
   for (uint32_t i = 0; i < graph.size() && samples < kSamples; ++i) {
     if (graph.kind(i) != Kind::tensor) continue;
@@ -57,15 +56,15 @@ void TensorObjects::find_field(const ObjectGraph& graph) {
 }
 
 // False: no memory. Where the time is up, the rest stays unknown.
-bool TensorObjects::find_tensors(const ObjectGraph& graph, const ObjectPaths& paths, uint64_t newest,
-                                 const TensorSizes* sizes, LookLimits& limits) {
+bool TensorObjects::find_tensors(const ObjectGraph& graph, const TensorFields& fields, const ObjectPaths& paths,
+                                 uint64_t newest, const TensorSizes* sizes, LookLimits& limits) {
   for (uint32_t i = 0; i < graph.size(); ++i) {
     if (graph.kind(i) != Kind::tensor) continue;
     if (limits.reached()) break;
-    const uint64_t serial = live::tensor_serial(impl(graph.object(i)));
+    const uint64_t serial = live::tensor_serial(fields.impl(graph.object(i)));
     if (serial == 0 || serial > newest) continue;
     const uint32_t depth = paths.reached(i) ? paths.depth(i) : UINT32_MAX;
-    if (!all_.push({i, depth, serial, size_of(sizes, serial), 0, 0, cpp_keeps(graph.object(i))})) return false;
+    if (!all_.push({i, depth, serial, size_of(sizes, serial), 0, 0, fields.cpp_keeps(graph.object(i))})) return false;
   }
   return true;
 }

@@ -13,6 +13,18 @@
 
 namespace tensorscope::python::agent {
 
+// Where Python's objects have their TensorImpl.
+class TensorFields {
+ public:
+  explicit TensorFields(const ObjectGraph& graph);
+  const void* impl(const Object* object) const;
+  // Whether one reference to the Python object is C++'s.
+  bool cpp_keeps(const Object* object) const;
+
+ private:
+  ptrdiff_t impl_field_;
+};
+
 class TensorObjects {
  public:
   struct Tensor {
@@ -26,8 +38,8 @@ class TensorObjects {
   };
 
   // Those that the table of live tensors knows with a serial up to `newest`. `sizes` may be null.
-  TensorObjects(const ObjectGraph& graph, const ObjectPaths& paths, uint64_t newest, const TensorSizes* sizes,
-                LookLimits& limits);
+  TensorObjects(const ObjectGraph& graph, const TensorFields& fields, const ObjectPaths& paths, uint64_t newest,
+                const TensorSizes* sizes, LookLimits& limits);
 
   const PageArray<Tensor>& all() const { return all_; }
   std::span<const uint32_t> holders(const Tensor& tensor) const {
@@ -35,13 +47,8 @@ class TensorObjects {
   }
 
  private:
-  const void* impl(Object* object) const;
-  bool cpp_keeps(Object* object) const;
-
-  ptrdiff_t impl_field_ = 16;
-  void find_field(const ObjectGraph& graph);
-  bool find_tensors(const ObjectGraph& graph, const ObjectPaths& paths, uint64_t newest, const TensorSizes* sizes,
-                    LookLimits& limits);
+  bool find_tensors(const ObjectGraph& graph, const TensorFields& fields, const ObjectPaths& paths, uint64_t newest,
+                    const TensorSizes* sizes, LookLimits& limits);
   bool find_holders(const ObjectGraph& graph);
 
   PageArray<Tensor> all_;
