@@ -21,7 +21,8 @@ struct HeldBytes {
   uint64_t bytes = 0;
 };
 // The form of name that holds the most, with the numbers in which its names differ as a range or a star, and how many
-// have another form: "train.py: history[0..127] (list)", "model.layers.*.weight and 3 more". "" for no names.
+// have another form: "train.py: history[0..127] (list)", "model.layers.*.weight and 3 more". Where others have more
+// than a tenth of the bytes, nameless ones included, it is said how much the largest two have. "" for no names.
 std::string merged_names(const std::vector<HeldBytes>& names);
 
 // The class's own name: "ReluBackward0" of "N5torch8autograd9generated13ReluBackward0E".

@@ -370,7 +370,7 @@ void fill_sites(const ReportSources& sources, const TensorLinks& links, const Ho
     std::vector<HeldBytes> names;
     for (size_t j = 0; j < std::min(group.members.size(), kNamesOfPlace); ++j) {
       const Item& item = holdings.items[group.members[j]];
-      if (item.tensor != kNone) names.push_back({holder_name(sources.tables, links, item.tensor), item.bytes});
+      names.push_back({item.tensor == kNone ? "" : holder_name(sources.tables, links, item.tensor), item.bytes});
     }
     copy_text(merged_names(names), out.names);
   }

@@ -105,6 +105,13 @@ Part blocks(const View& view, Device device, uint64_t bytes) {
   }
   Part result = spare("in no tensor", bytes,
                       fmt::format("{} block{} that no tensor refers to", sites.size(), sites.size() == 1 ? "" : "s"));
+  const auto freed = std::count_if(view.dump.tensors.begin(), view.dump.tensors.end(), [](const Tensor& tensor) {
+    return (tensor.flags & uint32_t(dump::TensorFlag::freed_during_dump)) != 0;
+  });
+  if (freed != 0 && !sites.empty()) {
+    result.note +=
+        fmt::format("; {} tensors were freed while the dump was written, some of these blocks were theirs", freed);
+  }
   result.parts = largest_first(callers, "caller");
   if (result.parts.size() > kNamedCallers) {
     uint64_t rest = 0;

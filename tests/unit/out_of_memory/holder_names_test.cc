@@ -67,12 +67,16 @@ TEST(MergedNames, Forms) {
   EXPECT_EQ(merged({"history[0]", "history[7]"}), "history[*]");
   EXPECT_EQ(merged({"model.layers.0.fc1", "model.layers.1.fc1"}), "model.layers.*.fc1");
   EXPECT_EQ(merged({"a[0][5]", "a[1][6]"}), "a[*][*]");
-  EXPECT_EQ(merged({"a[0]", "b", "a[1]", "c"}), "a[0..1] and 2 more");
+  EXPECT_EQ(merged({"a[0]", "b", "a[1]", "c"}), "a[0..1] 2 B, b 1 B and 1 more");
   EXPECT_EQ(merged({"x[99999999999999999999999]"}), "x[99999999999999999999999]");
 }
 
 TEST(MergedNames, WhatHoldsTheMostComesFirst) {
   EXPECT_EQ(merged_names({{"step[0]", 4}, {"step[1]", 4}, {"exp_avg", 4096}}), "exp_avg and 2 more");
+  // A place's bytes are not one holder's where others have them.
+  EXPECT_EQ(merged_names({{"history[0]", 3072}, {"history[1]", 3072}, {"cache", 4096}, {"x", 10}}),
+            "history[0..1] 6.0 KiB, cache 4.0 KiB and 1 more");
+  EXPECT_EQ(merged_names({{"history[0]", 1024}, {"", 4096}}), "history[0] 1.0 KiB");
 }
 
 TEST(Unqualified, ClassNames) {

@@ -134,6 +134,16 @@ TEST(Promises, OneLossInTwoListsIsFreedWithBoth) {
   EXPECT_THAT(remedy->subject, HasSubstr("self.losses[0..2]"));
 }
 
+TEST(Promises, TensorsFreedMeanwhileAreSaidToHaveHadBlocks) {
+  DeviceScene scene;
+  scene.segment().block(kMiB);
+  testing::TensorSpec gone;
+  gone.known = 0;
+  gone.flags = uint32_t(dump::TensorFlag::freed_during_dump);
+  scene.builder.tensor(gone);
+  EXPECT_THAT(Told(scene).part("in no tensor").note, HasSubstr("1 tensors were freed while the dump was written"));
+}
+
 TEST(Promises, ItemIsForNumbersAlone) {
   DeviceScene scene;
   scene.segment();
