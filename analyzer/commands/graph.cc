@@ -26,6 +26,7 @@ namespace tensorscope::commands {
 
 namespace {
 
+using model::GraphSubject;
 using model::GraphView;
 using model::kNone;
 using model::kNoNode;
@@ -39,8 +40,8 @@ const std::map<std::string, std::optional<GraphFormat>> kFormats{{"text", GraphF
 
 struct GraphOptions {
   std::string dump;
-  std::string of, keeps, near;
-  std::vector<std::string> path;
+  std::string keeps, near;
+  std::vector<std::string> of, path;
   std::optional<GraphFormat> format;
   std::string output = "-";
   bool force = false;
@@ -49,6 +50,7 @@ struct GraphOptions {
   model::SymbolOptions symbols;
 };
 
+constexpr int kMostAsked = 100;      // tensors after one --of
 constexpr size_t kMostDrawn = 5000;  // boxes that Graphviz is asked to lay out
 
 // One question with its answer in the format that was asked for.
@@ -81,11 +83,6 @@ class Answer {
 
   bool draws() const {
     return format_ == GraphFormat::dot || format_ == GraphFormat::svg || format_ == GraphFormat::png;
-  }
-
-  std::string title(const GraphSubject& subject) const {
-    return subject.tensor != kNone ? render::tensor_line(view_, subject.tensor)
-                                   : render::root_title(view_, subject.node);
   }
 
   int nothing(const std::string& sentence) {
@@ -133,18 +130,31 @@ class Answer {
     return kOk;
   }
 
-  int below(const std::string& asked) {
-    const std::optional<GraphSubject> subject = find_subject(view_, options_.dump, asked, invocation_);
-    if (!subject) return kBadInput;
-    if (subject->node == kNoNode) return nothing(why_no_graph(view_, subject->tensor));
-    const model::GraphBelow below = graph_below(view_, subject->node);
+  int below(const std::vector<std::string>& asked) {
+    std::vector<GraphSubject> subjects;
+    std::string without;  // a sentence for each that is in no graph
+    for (const std::string& text : asked) {
+      const std::optional<GraphSubject> subject = find_subject(view_, options_.dump, text, invocation_);
+      if (!subject) return kBadInput;
+      if (subject->node != kNoNode) {
+        subjects.push_back(*subject);
+      } else {
+        without += (without.empty() ? "" : "\n") + why_no_graph(view_, subject->tensor);
+      }
+    }
+    if (subjects.empty()) return nothing(without);
+    if (!without.empty()) invocation_.say(without);
+    const model::GraphBelow below = graph_below(view_, subjects);
     std::vector<uint32_t> outputs;
-    if (subject->tensor != kNone) outputs.push_back(subject->tensor);
+    std::string titles;
+    for (const GraphSubject& subject : subjects) {
+      if (subject.tensor != kNone) outputs.push_back(subject.tensor);
+      titles += (titles.empty() ? "" : "; ") + render::subject_title(view_, subject);
+    }
     const model::GraphDrawing picture = drawing(below.reach.nodes, outputs);
-    if (draws()) return draw(picture, title(*subject));
-    text_ = format_ == GraphFormat::json
-                ? render::graph_below_json(view_, below, picture)
-                : render::graph_below_text(view_, title(*subject), below, picture, text_options_);
+    if (draws()) return draw(picture, titles);
+    text_ = format_ == GraphFormat::json ? render::graph_below_json(view_, below, picture)
+                                         : render::graph_below_text(view_, below, picture, text_options_);
     return kOk;
   }
 
@@ -158,8 +168,7 @@ class Answer {
       return path.nodes.empty() ? kFound : kOk;
     }
     if (path.nodes.empty()) {
-      return nothing(fmt::format("there is no path between {} and {}: neither was computed from the other.",
-                                 view_.title(*a), view_.title(*b)));
+      return nothing(why_no_path(view_, *a, *b));
     }
     view_.prefetch(path.nodes);
     if (draws()) {
@@ -174,13 +183,14 @@ class Answer {
     const std::optional<GraphSubject> subject = find_subject(view_, options_.dump, options_.keeps, invocation_);
     if (!subject) return kBadInput;
     if (subject->node == kNoNode) return nothing(why_no_graph(view_, subject->tensor));
-    if (draws()) return below(options_.keeps);
+    if (draws()) return below({options_.keeps});
     model::GraphKeeps keeps(view_.dump, view_.walk, view_.tensors);
     const model::Kept kept = keeps.below(std::array{subject->node});
     std::vector<uint32_t> nodes;
     for (const model::KeptStorage& entry : kept.storages) nodes.push_back(entry.node);
     view_.prefetch(nodes);
-    const std::string title = render::root_title(view_, subject->node);
+    const std::string title =
+        subject->tensor != kNone ? view_.title(subject->tensor) : render::root_title(view_, subject->node);
     text_ = format_ == GraphFormat::json ? render::graph_keeps_json(view_, subject->node, kept, keeps.certain())
                                          : render::graph_keeps_text(view_, title, kept, keeps.certain(), text_options_);
     return kOk;
@@ -254,13 +264,15 @@ int graph(const GraphOptions& options, Invocation& invocation) {
 }
 
 void add_questions(CLI::App& verb, GraphOptions& options) {
-  CLI::Option* of = verb.add_option("--of", options.of, "what a tensor was made from: leaves, paths, operations");
+  CLI::Option* of =
+      verb.add_option("--of", options.of, "what a tensor, or several, were made from: leaves, paths, operations");
   CLI::Option* path = verb.add_option("--path", options.path, "a shortest path between two tensors, either direction");
   CLI::Option* keeps = verb.add_option("--keeps", options.keeps, "what the graph of a tensor keeps alive, in bytes");
   CLI::Option* near = verb.add_option("--near", options.near, "the nearest tensors with a name around one without");
   const std::array all{of, path, keeps, near};
   for (CLI::Option* option : all) {
-    option->type_name(option == path ? "A B" : "TENSOR")->expected(option == path ? 2 : 1)->group("Questions");
+    option->type_name(option == path ? "A B" : option == of ? "TENSOR ..." : "TENSOR")->group("Questions");
+    option->expected(option == path ? 2 : 1, option == path ? 2 : option == of ? kMostAsked : 1);
     for (CLI::Option* other : all) {
       if (other != option) option->excludes(other);
     }
@@ -297,6 +309,7 @@ void add_graph(CLI::App& app, Invocation& invocation) {
       "Examples:\n"
       "  tensorscope graph train.4242.1.tscope\n"
       "  tensorscope graph train.4242.1.tscope --of loss\n"
+      "  tensorscope graph train.4242.1.tscope --of policy_loss value_loss\n"
       "  tensorscope graph train.4242.1.tscope --path model.fc1.weight loss\n"
       "  tensorscope graph train.4242.1.tscope --keeps 'train.py: losses[0]'\n"
       "  tensorscope graph train.4242.1.tscope --of loss -o loss.svg");

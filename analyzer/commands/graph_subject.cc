@@ -7,11 +7,13 @@
 #include <string_view>
 #include <vector>
 
+#include "dump_generated.h"
 #include "model/nearest_words.h"
 #include "render/units.h"
 
 namespace tensorscope::commands {
 
+using model::GraphSubject;
 using model::GraphView;
 using model::kNone;
 
@@ -26,6 +28,11 @@ std::vector<uint32_t> find_tensors(const model::Dump& dump, const model::TensorN
                                    const std::string& text, Invocation& invocation) {
   std::vector<uint32_t> found = tensors_called(dump, names, text);
   if (!found.empty()) return found;
+  if (const std::string missing = names_missing(dump); !missing.empty()) {
+    invocation.say(fmt::format("{} has no name '{}': {}; tensorscope list shows the tensors with their ids.", path, text,
+                               missing));
+    return {};
+  }
   std::vector<std::string> near = names_like(dump, names, text, kShown);
   if (near.empty()) {
     std::set<std::string> all;
@@ -68,6 +75,23 @@ std::optional<GraphSubject> find_subject(const GraphView& view, const std::strin
   return GraphSubject{*tensor, view.tensors.node_of(*tensor)};
 }
 
+namespace {
+
+bool needs_no_gradient(const GraphView& view, uint32_t tensor) {
+  const model::Tensor& entry = view.dump.tensors[tensor];
+  return (entry.known & uint32_t(dump::TensorKnown::requires_grad)) != 0 &&
+         (entry.flags & uint32_t(dump::TensorFlag::requires_grad)) == 0;
+}
+
+// What is not in the picture: nodes that were not read.
+std::string as_far_as_read(const GraphView& view) {
+  if (view.graph.complete) return ".";
+  return view.graph.detail.empty() ? ", as far as the graph was read."
+                                   : ", as far as the graph was read (" + view.graph.detail + ").";
+}
+
+}  // namespace
+
 std::string why_no_graph(const GraphView& view, uint32_t tensor) {
   const std::string title = view.title(tensor);
   if (view.dump.tensors[tensor].grad_fn != 0) return title + " came out of a node that is not in the dump.";
@@ -76,7 +100,31 @@ std::string why_no_graph(const GraphView& view, uint32_t tensor) {
     return title + fmt::format(" came out of no operation of a graph, but {} saved it; --near shows who is around.",
                                view.graph.class_name(savers.front()));
   }
-  return title + " is in no graph: it requires no gradient, or nothing that is alive was computed from it.";
+  if (needs_no_gradient(view, tensor)) {
+    return title + " requires no gradient: it is in no graph, and no operation saved it" + as_far_as_read(view);
+  }
+  return title + " requires gradient, and nothing that is alive was computed from it" + as_far_as_read(view);
+}
+
+std::string why_no_path(const GraphView& view, uint32_t a, uint32_t b) {
+  const std::string begin = fmt::format("there is no path between {} and {}: ", view.title(a), view.title(b));
+  for (uint32_t tensor : {a, b}) {
+    if (view.tensors.node_of(tensor) != model::kNoNode) continue;
+    const uint32_t other = tensor == a ? b : a;
+    if (view.dump.tensors[tensor].grad_fn != 0 || !needs_no_gradient(view, tensor)) {
+      return begin + why_no_graph(view, tensor);
+    }
+    const std::string title = view.title(tensor);
+    return begin + fmt::format(
+                       "{} requires no gradient, so the graph does not tell what was computed from it, and no "
+                       "operation behind {} saved it{}",
+                       title, view.title(other), as_far_as_read(view));
+  }
+  const uint32_t node = view.tensors.node_of(a);
+  if (node == view.tensors.node_of(b)) {
+    return begin + fmt::format("both came out of one {}.", view.graph.class_name(node));
+  }
+  return begin + "neither was computed from the other" + as_far_as_read(view);
 }
 
 }  // namespace tensorscope::commands

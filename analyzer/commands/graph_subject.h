@@ -7,14 +7,9 @@
 #include <vector>
 
 #include "commands/invocation.h"
-#include "model/graph_view.h"
+#include "model/graph_answers.h"
 
 namespace tensorscope::commands {
-
-struct GraphSubject {
-  uint32_t tensor = model::kNone;  // kNone: a node alone
-  uint32_t node = model::kNoNode;  // kNoNode: the tensor is in no graph
-};
 
 // The tensors that are called `text`. Where there is none, says so on standard error, with names that are near.
 std::vector<uint32_t> find_tensors(const model::Dump& dump, const model::TensorNames& names, const std::string& path,
@@ -23,9 +18,11 @@ std::vector<uint32_t> find_tensors(const model::Dump& dump, const model::TensorN
 std::optional<uint32_t> find_tensor(const model::GraphView& view, const std::string& dump, const std::string& text,
                                     Invocation& invocation);
 // A tensor, "node:17", or a variable that holds a node (fn = loss.grad_fn).
-std::optional<GraphSubject> find_subject(const model::GraphView& view, const std::string& dump, const std::string& text,
-                                         Invocation& invocation);
+std::optional<model::GraphSubject> find_subject(const model::GraphView& view, const std::string& dump,
+                                                const std::string& text, Invocation& invocation);
 // Why a tensor has no node, in a sentence.
 std::string why_no_graph(const model::GraphView& view, uint32_t tensor);
+// Why no path leads from one tensor to the other, in a sentence.
+std::string why_no_path(const model::GraphView& view, uint32_t a, uint32_t b);
 
 }  // namespace tensorscope::commands

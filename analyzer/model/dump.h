@@ -75,6 +75,7 @@ struct Tensor {
   int64_t numel = 0;
   uint64_t nbytes = 0;  // of the view: numel * itemsize (what it spans logically), 0 where not known
   uint64_t grad = 0, grad_fn = 0;
+  uint32_t output = kNone;        // which of grad_fn's outputs; kNone: not known (a dump of an older version)
   uint32_t known = 0, flags = 0;  // dump::TensorKnown, dump::TensorFlag
   uint32_t site = 0, thread = 0;
   std::string class_name;    // demangled, "c10::TensorImpl"

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <set>
 #include <tuple>
 
 #include "dump_generated.h"
@@ -80,10 +81,11 @@ GraphOverview graph_overview(const GraphView& view, GraphKeeps& keeps) {
   return out;
 }
 
-GraphBelow graph_below(const GraphView& view, uint32_t node) {
+GraphBelow graph_below(const GraphView& view, const std::vector<GraphSubject>& asked) {
   GraphBelow out;
-  out.node = node;
-  const std::array from{out.node};
+  out.asked = asked;
+  std::vector<uint32_t> from;
+  for (const GraphSubject& subject : asked) from.push_back(subject.node);
   out.reach = view.walk.inputs(from);
   const std::vector<uint64_t> paths = view.walk.path_counts(out.reach);
   for (uint32_t below : out.reach.nodes) {
@@ -100,47 +102,171 @@ GraphBelow graph_below(const GraphView& view, uint32_t node) {
     return std::tie(a.steps, a.tensor, a.node) < std::tie(b.steps, b.tensor, b.node);
   });
   for (uint32_t user : view.walk.users(from).nodes) {
-    if (user != out.node && view.walk.users_of(user).empty()) out.roots.push_back(user);
-  }
-  return out;
-}
-
-GraphPath graph_path(const GraphView& view, uint32_t a, uint32_t b) {
-  GraphPath out;
-  out.input = b, out.output = a;
-  const uint32_t nodes[] = {view.tensors.node_of(a), view.tensors.node_of(b)};
-  if (nodes[0] == kNoNode || nodes[1] == kNoNode) return out;
-  for (int side : {0, 1}) {
-    const std::array from{nodes[side]};
-    const Reach reach = view.walk.inputs(from);
-    if (!reach.has(nodes[1 - side])) continue;
-    out.nodes = reach.path_to(nodes[1 - side]);
-    out.paths = view.walk.path_counts(reach)[nodes[1 - side]];
-    out.reversed = side == 1;
-    if (out.reversed) std::swap(out.input, out.output);
-    break;
+    const bool itself = std::find(from.begin(), from.end(), user) != from.end();
+    if (!itself && view.walk.users_of(user).empty()) out.roots.push_back(user);
   }
   return out;
 }
 
 namespace {
 
-// Tensors with names at the nearest nodes that have any. `reach.nodes` are by distance; only nodes at least `least`
-// away are looked at. `extra` is added to the steps.
-std::vector<GraphRelative> nearest_named(const GraphView& view, const Reach& reach, uint32_t asked, uint32_t least,
-                                         uint32_t extra) {
+bool leads_to(const GraphEdge& edge, const NodeOutput& target) {
+  return edge.node == target.node && (target.output == kAnyOutput || edge.input == target.output);
+}
+
+uint64_t sum_of_paths(uint64_t a, uint64_t b) {
+  if (a == kEndlessPaths || b == kEndlessPaths) return kEndlessPaths;
+  return a >= kManyPaths - b ? kManyPaths : a + b;
+}
+
+// Ways from where `reach` (of inputs) began to one output of a node. Nodes are reached through any of their outputs:
+// what another output of the same node was used for is no way.
+struct OutputWays {
+  uint32_t last = kNoNode;  // the node before, on a shortest one; kNoNode: none
+  uint64_t paths = 0;
+};
+OutputWays ways_to(const GraphView& view, const Reach& reach, const NodeOutput& target) {
+  OutputWays out;
+  const std::vector<uint64_t> counts = view.walk.path_counts(reach);
+  const auto users = view.walk.users_of(target.node);  // once for each edge, those of one user together
+  for (size_t i = 0; i < users.size(); ++i) {
+    const uint32_t user = users[i];
+    if (!reach.has(user) || (i > 0 && users[i - 1] == user)) continue;
+    for (const GraphEdge& edge : view.graph.edges_of(user)) {
+      if (!leads_to(edge, target)) continue;
+      out.paths = sum_of_paths(out.paths, counts[user]);
+      if (out.last == kNoNode || reach.distance[user] < reach.distance[out.last]) out.last = user;
+    }
+  }
+  return out;
+}
+
+// Through which output each node of a path is left, towards the one before it.
+std::vector<uint32_t> outputs_on(const GraphView& view, const std::vector<uint32_t>& nodes, const NodeOutput& first,
+                                 const NodeOutput& last) {
+  std::vector<uint32_t> outputs{first.output};
+  for (size_t i = 1; i < nodes.size(); ++i) {
+    const NodeOutput wanted = {nodes[i], i + 1 == nodes.size() ? last.output : kAnyOutput};
+    uint32_t output = wanted.output;
+    for (const GraphEdge& edge : view.graph.edges_of(nodes[i - 1])) {
+      if (output == kAnyOutput && leads_to(edge, wanted)) output = edge.input;
+    }
+    outputs.push_back(output);
+  }
+  return outputs;
+}
+
+// From `from` to an output of a node. Without nodes: there is none.
+GraphPath path_between(const GraphView& view, const NodeOutput& from, const NodeOutput& to) {
+  GraphPath out;
+  if (from.node == to.node) {
+    const bool same = from.output == to.output || from.output == kAnyOutput || to.output == kAnyOutput;
+    if (same) out.nodes = {from.node}, out.outputs = {from.output}, out.paths = 1;
+    return out;
+  }
+  const std::array start{from.node};
+  const Reach reach = view.walk.inputs(start);
+  const OutputWays ways = ways_to(view, reach, to);
+  if (ways.last == kNoNode) return out;
+  out.nodes = reach.path_to(ways.last);
+  out.nodes.push_back(to.node);
+  out.paths = ways.paths;
+  out.outputs = outputs_on(view, out.nodes, from, to);
+  return out;
+}
+
+// From `from` to the nearest node that saved `tensor`.
+GraphPath path_to_saver(const GraphView& view, const NodeOutput& from, uint32_t tensor) {
+  GraphPath out;
+  const std::array start{from.node};
+  const Reach reach = view.walk.inputs(start);
+  uint32_t best = kNoNode, saver = kNoNode;
+  for (uint32_t node : view.tensors.savers_of(tensor)) {
+    const uint32_t outer = view.walk.outer(node);
+    if (reach.has(outer) && (best == kNoNode || reach.distance[outer] < reach.distance[best]))
+      best = outer, saver = node;
+  }
+  if (best == kNoNode) return out;
+  out.nodes = reach.path_to(best);
+  out.paths = view.walk.path_counts(reach)[best];
+  out.outputs = outputs_on(view, out.nodes, from, {best, kAnyOutput});
+  const GraphNode& entry = view.graph.nodes[saver];
+  for (uint32_t slot = entry.first_saved; slot < entry.first_saved + entry.saved_count; ++slot) {
+    if (view.graph.saved[slot].tensor == tensor && out.saved_in == kNone) out.saved_in = slot;
+  }
+  return out;
+}
+
+}  // namespace
+
+GraphPath graph_path(const GraphView& view, uint32_t a, uint32_t b) {
+  const uint32_t tensors[] = {a, b};
+  const NodeOutput ends[] = {view.tensors.output_of(a), view.tensors.output_of(b)};
+  GraphPath out;
+  for (int side : {0, 1}) {
+    if (ends[side].node == kNoNode) continue;
+    out = ends[1 - side].node != kNoNode ? path_between(view, ends[side], ends[1 - side])
+                                         : path_to_saver(view, ends[side], tensors[1 - side]);
+    out.output = tensors[side], out.input = tensors[1 - side];
+    out.reversed = side == 1;
+    if (!out.nodes.empty()) return out;
+  }
+  out.input = b, out.output = a, out.reversed = false;
+  return out;
+}
+
+namespace {
+
+// Tensors with names that are nearest to where `reach` (of inputs) began: of each node only the outputs that were used
+// on the way.
+std::vector<GraphRelative> nearest_made_from(const GraphView& view, const Reach& reach, uint32_t asked) {
   std::vector<GraphRelative> found;
-  for (uint32_t node : reach.nodes) {
-    const uint32_t distance = reach.distance[node];
-    if (distance < least) continue;
-    if (!found.empty() && (distance + extra > found.front().steps || found.size() >= kMostRelatives)) break;
-    for (uint32_t tensor : view.tensors.tensors_of(node)) {
-      if (tensor == asked || found.size() >= kMostRelatives) continue;
-      std::string name = view.name(tensor);
-      if (!name.empty()) found.push_back({tensor, std::move(name), distance + extra, reach.path_to(node)});
+  std::set<uint32_t> seen{asked};
+  for (uint32_t user : reach.nodes) {
+    const uint32_t steps = reach.distance[user] + 1;
+    if (!found.empty() && (steps > found.front().steps || found.size() >= kMostRelatives)) break;
+    for (const GraphEdge& edge : view.graph.edges_of(user)) {
+      if (edge.node == kNoNode) continue;
+      for (uint32_t tensor : view.tensors.tensors_of(NodeOutput{edge.node, edge.input})) {
+        std::string name = view.name(tensor);
+        if (name.empty() || found.size() >= kMostRelatives || !seen.insert(tensor).second) continue;
+        std::vector<uint32_t> path = reach.path_to(user);
+        path.push_back(edge.node);
+        found.push_back({tensor, std::move(name), steps, std::move(path)});
+      }
     }
   }
   return found;
+}
+
+// The same towards the roots, from nodes that used it. `through`: the node that it came out of, which begins each path;
+// kNoNode: it was only saved.
+std::vector<GraphRelative> nearest_used_for(const GraphView& view, const Reach& reach, uint32_t asked,
+                                            uint32_t through) {
+  std::vector<GraphRelative> found;
+  for (uint32_t node : reach.nodes) {
+    const uint32_t steps = reach.distance[node] + 1;
+    if (!found.empty() && (steps > found.front().steps || found.size() >= kMostRelatives)) break;
+    for (uint32_t tensor : view.tensors.tensors_of(node)) {
+      if (tensor == asked || found.size() >= kMostRelatives) continue;
+      std::string name = view.name(tensor);
+      if (name.empty()) continue;
+      std::vector<uint32_t> path = reach.path_to(node);
+      if (through != kNoNode) path.insert(path.begin(), through);
+      found.push_back({tensor, std::move(name), steps, std::move(path)});
+    }
+  }
+  return found;
+}
+
+std::vector<uint32_t> users_of_output(const GraphView& view, const NodeOutput& output) {
+  std::vector<uint32_t> users;
+  for (uint32_t user : view.walk.users_of(output.node)) {
+    const auto edges = view.graph.edges_of(user);
+    const bool uses = std::any_of(edges.begin(), edges.end(), [&](const auto& edge) { return leads_to(edge, output); });
+    if (uses && (users.empty() || users.back() != user)) users.push_back(user);
+  }
+  return users;
 }
 
 std::vector<GraphRelative> named_among(const GraphView& view, std::span<const uint32_t> tensors, uint32_t asked) {
@@ -182,8 +308,14 @@ GraphNeighbours graph_neighbours(const GraphView& view, uint32_t tensor) {
   if (storage != kNone) out.same_storage = named_among(view, view.dump.storages[storage].tensors, tensor);
   if (out.nodes.empty()) return out;
   if (!out.saved_by) out.same_node = named_among(view, view.tensors.tensors_of(out.nodes.front()), tensor);
-  out.made_from = nearest_named(view, view.walk.inputs(out.nodes), tensor, 1, 0);
-  out.used_for = nearest_named(view, view.walk.users(out.nodes), tensor, out.saved_by ? 0 : 1, out.saved_by ? 1 : 0);
+  out.made_from = nearest_made_from(view, view.walk.inputs(out.nodes), tensor);
+  if (out.saved_by) {
+    out.used_for = nearest_used_for(view, view.walk.users(out.nodes), tensor, kNoNode);
+  } else {
+    NodeOutput own = view.tensors.output_of(tensor);
+    if (own.node == kNoNode) own.node = out.nodes.front();  // an alias of one of its outputs, saved there
+    out.used_for = nearest_used_for(view, view.walk.users(users_of_output(view, own)), tensor, own.node);
+  }
   return out;
 }
 

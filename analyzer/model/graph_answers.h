@@ -11,6 +11,12 @@
 
 namespace tensorscope::model {
 
+// What a question is about.
+struct GraphSubject {
+  uint32_t tensor = kNone;  // kNone: a node alone
+  uint32_t node = kNoNode;  // kNoNode: the tensor is in no graph
+};
+
 // Graphs whose roots are of the same classes and were made at the same place: losses of many steps.
 struct GraphGroup {
   std::vector<uint32_t> roots;  // of all of its graphs
@@ -37,22 +43,27 @@ struct GraphLeaf {
 };
 
 struct GraphBelow {
-  uint32_t node = kNoNode;  // what was asked for
+  std::vector<GraphSubject> asked;
   Reach reach;
   std::vector<GraphLeaf> leaves;  // nearest first
   uint64_t operations = 0;        // nodes that are no accumulators
   uint64_t freed_nodes = 0, partial_nodes = 0;
   std::vector<uint32_t> roots;  // those of the graphs it is part of; empty: it is one itself
 };
-GraphBelow graph_below(const GraphView& view, uint32_t node);
+// Each of `asked` has a node.
+GraphBelow graph_below(const GraphView& view, const std::vector<GraphSubject>& asked);
 
 struct GraphPath {
   uint32_t input = kNone, output = kNone;  // tensors: the one that `output` was computed from, and `output`
   std::vector<uint32_t> nodes;             // from the output's node to the input's; empty: there is no path
+  std::vector<uint32_t> outputs;           // of each node, through which of its outputs; kAnyOutput: not known
   uint64_t paths = 0;                      // how many there are
   bool reversed = false;                   // the path leads from the first tensor to the second
+  // The input is in no graph, and the last node saved it: index into Graph::saved. kNone: it came out of that node.
+  uint32_t saved_in = kNone;
 };
-// Looks from `a` down to `b`, then from `b` down to `a`.
+// Looks from `a` down to `b`, then from `b` down to `a`. A tensor that needs no gradient is found where a node saved
+// it.
 GraphPath graph_path(const GraphView& view, uint32_t a, uint32_t b);
 
 struct GraphRelative {

@@ -142,8 +142,9 @@ class Drawer {
   void add_base(uint32_t tensor, uint32_t box) {
     const uint32_t base = base_of_view(view_.dump, tensor);
     if (base == kNone) return;
-    const uint32_t number = tensor_box(DrawnBox::Kind::base, base);
-    out_.edges.push_back({number, box, 1, 0, true});
+    auto [found, fresh] = base_boxes_.try_emplace(base, 0);
+    if (fresh) found->second = tensor_box(DrawnBox::Kind::base, base);
+    out_.edges.push_back({found->second, box, 1, 0, true});
   }
 
   void add_bases_of_leaves() {
@@ -157,6 +158,7 @@ class Drawer {
   const GraphBoxes& boxes_;
   const DrawingOptions& options_;
   std::unordered_set<uint32_t> leaf_storages_, seen_storages_;
+  std::map<uint32_t, uint32_t> base_boxes_;  // by tensor
   GraphDrawing out_;
 };
 

@@ -68,12 +68,13 @@ void GraphKeeps::count_tensor_holders() {
 void GraphKeeps::count_python() {
   const References& references = dump_.references;
   std::vector<std::pair<uint32_t, uint32_t>> held;
-  for (const Reference& row : references.rows) {
+  for (uint32_t number = 0; number < references.rows.size(); ++number) {
+    const Reference& row = references.rows[number];
     if (row.tensor >= tensor_holders_.size()) continue;
     const auto root = ReferenceRoot(row.root);
     if (root == ReferenceRoot::user || root == ReferenceRoot::output) continue;  // names, no holders
     if (root == ReferenceRoot::node && row.node < graph_.nodes.size()) {
-      held.emplace_back(row.node, row.tensor);
+      held.emplace_back(row.node, number);
       ++tensor_holders_[row.tensor].count;
     } else {
       tensor_holders_[row.tensor].outside = true;
@@ -128,7 +129,7 @@ void GraphKeeps::free_node(uint32_t node) {
   for (const SavedSlot& slot : graph_.saved_of(node)) {
     if (slot.tensor != kNone && slot.state == uint8_t(SlotState::held)) drop_held(slot.tensor);
   }
-  for (uint32_t tensor : python_held_.of(node)) drop_held(tensor);
+  for (uint32_t row : python_held_.of(node)) drop_held(dump_.references.rows[row].tensor);
 }
 
 void GraphKeeps::free_tensor(uint32_t tensor) {
@@ -180,29 +181,52 @@ std::vector<uint32_t> GraphKeeps::nodes_below(std::span<const uint32_t> roots) {
   return nodes;
 }
 
+KeptStorage* GraphKeeps::entry_of(uint32_t tensor, uint32_t node, Kept& kept) {
+  const uint32_t storage = tensor == kNone ? kNone : dump_.tensors[tensor].storage;
+  if (storage == kNone) {
+    ++kept.without_storage;
+    return nullptr;
+  }
+  if (kept_at_[storage] == kNone) {
+    kept_at_[storage] = uint32_t(kept.storages.size());
+    KeptStorage& entry = kept.storages.emplace_back();
+    entry.storage = storage;
+    entry.bytes = dump_.storages[storage].own_nbytes;
+    entry.tensor = tensor;
+    entry.node = node;
+  }
+  return &kept.storages[kept_at_[storage]];
+}
+
 void GraphKeeps::collect(uint32_t node, Kept& kept) {
+  const bool leaf = walk_.accumulates(node);
+  if (leaf) ++kept.leaves;
   for (uint32_t i = 0; i < graph_.nodes[node].saved_count; ++i) {
     const uint32_t index = graph_.nodes[node].first_saved + i;
     const SavedSlot& slot = graph_.saved[index];
     if (slot.state == uint8_t(SlotState::packed)) ++kept.packed_slots;
     if (slot.state == uint8_t(SlotState::empty)) ++kept.empty_slots;
     if (slot.state != uint8_t(SlotState::held)) continue;
-    ++kept.held_slots;
-    const uint32_t storage = slot.tensor == kNone ? kNone : dump_.tensors[slot.tensor].storage;
-    if (storage == kNone) {
-      ++kept.without_storage;
-      continue;
-    }
-    if (kept_at_[storage] == kNone) {
-      kept_at_[storage] = uint32_t(kept.storages.size());
-      kept.storages.push_back(
-          {storage, dump_.storages[storage].own_nbytes, slot.tensor, node, index, 0, /*only=*/false});
-    }
-    KeptStorage& entry = kept.storages[kept_at_[storage]];
-    ++entry.slots;
+    if (!leaf) ++kept.held_slots;
+    KeptStorage* entry = entry_of(slot.tensor, node, kept);
+    if (entry == nullptr) continue;
+    ++entry->slots;
     // A leaf is a leaf, whatever saved a view of it.
     auto place = [&](uint32_t at) { return std::tuple(!walk_.accumulates(at), graph_.nodes[at].sequence, at); };
-    if (place(node) < place(entry.node)) entry.tensor = slot.tensor, entry.node = node, entry.slot = index;
+    if ((entry->slot == kNone && entry->reference == kNone) || place(node) < place(entry->node)) {
+      entry->tensor = slot.tensor, entry->node = node, entry->slot = index, entry->reference = kNone;
+    }
+  }
+}
+
+// What a custom Function's ctx, a value packed by hooks or a hook's closure holds.
+void GraphKeeps::collect_python(uint32_t node, Kept& kept) {
+  for (uint32_t row : python_held_.of(node)) {
+    ++kept.python_held;
+    KeptStorage* entry = entry_of(dump_.references.rows[row].tensor, node, kept);
+    if (entry == nullptr) continue;
+    ++entry->slots;
+    if (entry->slot == kNone && entry->reference == kNone) entry->reference = row;
   }
 }
 
@@ -210,6 +234,7 @@ Kept GraphKeeps::below(std::span<const uint32_t> roots) {
   Kept kept;
   const std::vector<uint32_t> nodes = nodes_below(roots);
   for (uint32_t node : nodes) collect(node, kept);
+  for (uint32_t node : nodes) collect_python(node, kept);  // after all slots: a saved tensor is called by its slot
   free_with(roots);
   kept.nodes = nodes.size();
   for (uint32_t node : nodes) kept.freed_nodes += node_freed_[node];

@@ -20,19 +20,22 @@ namespace tensorscope::model {
 
 struct KeptStorage {
   uint32_t storage = kNone;
-  uint64_t bytes = 0;       // Storage::own_nbytes
-  uint32_t tensor = kNone;  // the saved one
-  uint32_t node = kNoNode;  // that saved it: of several its accumulator, else the earliest in the forward pass
-  uint32_t slot = 0;        // index into Graph::saved
-  uint32_t slots = 0;       // how many slots of this graph hold it
-  bool only = false;        // goes away with the graph
+  uint64_t bytes = 0;          // Storage::own_nbytes
+  uint32_t tensor = kNone;     // the saved one
+  uint32_t node = kNoNode;     // that saved it: of several its accumulator, else the earliest in the forward pass
+  uint32_t slot = kNone;       // index into Graph::saved; kNone: a Python object of the node holds it
+  uint32_t reference = kNone;  // then which one: index into References::rows
+  uint32_t slots = 0;          // how many slots and Python objects of this graph hold it
+  bool only = false;           // goes away with the graph
 };
 
 struct Kept {
   std::vector<KeptStorage> storages;  // largest first
   uint64_t bytes = 0, only_bytes = 0;
   uint64_t nodes = 0, freed_nodes = 0;  // in the graph; of these, those that would go away with it
+  uint64_t leaves = 0;                  // of the nodes, accumulators; their leaves are in no slot below
   uint64_t held_slots = 0, packed_slots = 0, empty_slots = 0;
+  uint64_t python_held = 0;      // tensors that the nodes' Python objects hold: ctx, packed values, hooks
   uint64_t without_storage = 0;  // slots with tensors whose memory is not known (sparse and other wrappers)
 };
 
@@ -62,6 +65,8 @@ class GraphKeeps {
   void free_tensor(uint32_t tensor);
   std::vector<uint32_t> nodes_below(std::span<const uint32_t> roots);
   void collect(uint32_t node, Kept& kept);
+  void collect_python(uint32_t node, Kept& kept);
+  KeptStorage* entry_of(uint32_t tensor, uint32_t node, Kept& kept);
   void restore();
 
   const Dump& dump_;
@@ -70,7 +75,7 @@ class GraphKeeps {
   const GraphWalk& walk_;
   bool certain_ = false;
   std::vector<Holders> node_holders_, tensor_holders_;
-  NumberLists python_held_;          // by node: tensors that its Python object holds
+  NumberLists python_held_;          // by node: References::rows of tensors that its Python objects hold
   NumberLists bases_;                // by view: tensors that nothing but views hold
   std::vector<uint32_t> gradients_;  // by tensor: its gradient
 

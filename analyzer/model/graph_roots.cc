@@ -31,11 +31,17 @@ int rank_of(uint8_t root) {
 }
 constexpr int kRanks = 5;
 
+bool python_was_looked_through(const Dump& dump) {
+  return dump.process.python_version.empty() || (dump.references.present && dump.references.complete);
+}
+
 }  // namespace
 
 const std::string GraphRoots::kNoRoot = "a graph without a Python root";
+const std::string GraphRoots::kUnknownRoot = "a graph whose holder is not known";
 
-GraphRoots::GraphRoots(const Dump& dump, const TensorLinks& links) : dump_(dump), holders_(1, kNoRoot) {
+GraphRoots::GraphRoots(const Dump& dump, const TensorLinks& links)
+    : dump_(dump), holders_(1, python_was_looked_through(dump) ? kNoRoot : kUnknownRoot) {
   const size_t nodes = dump.graph.nodes.size();
   user_.assign(nodes, kNoNode);
   distance_.assign(nodes, 0);

@@ -21,12 +21,13 @@ class GraphRoots {
   std::string chain(const std::string& begin, uint32_t node) const;
   // The same with all but both ends left out, for putting many together.
   std::string brief_chain(const std::string& begin, uint32_t node) const;
-  // The holder at the end: "train.py: total_loss"; where there is none, kNoRoot.
+  // The holder at the end: "train.py: total_loss"; where there is none, kNoRoot or kUnknownRoot.
   const std::string& root(uint32_t node) const;
   bool rooted(uint32_t node) const { return holder_of_[end_of_[node]] != 0; }
   uint32_t distance(uint32_t node) const { return distance_[node]; }  // edges to the end
 
-  static const std::string kNoRoot;  // "a graph without a Python root"
+  static const std::string kNoRoot;       // "a graph without a Python root"
+  static const std::string kUnknownRoot;  // Python was not looked through, or not to the end
 
  private:
   void walk(std::vector<uint32_t> queue);

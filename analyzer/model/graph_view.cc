@@ -60,7 +60,10 @@ std::string GraphView::place(uint32_t node) const {
 
 std::string GraphView::leaf_title(uint32_t accumulator) const {
   const auto leaves = tensors.tensors_of(accumulator);
-  return leaves.empty() ? "(not in the table)" : title(leaves.front());
+  if (leaves.empty()) return "(not in the table)";
+  const uint32_t site = dump.tensors[leaves.front()].site;
+  const bool nameless = name(leaves.front()).empty() && site != 0;
+  return title(leaves.front()) + (nameless ? ", made at " + places_.at(site).where : "");
 }
 
 void GraphView::prefetch(std::span<const uint32_t> nodes) const {
@@ -89,6 +92,15 @@ NodePlaces GraphView::node_places(std::span<const uint32_t> nodes) const {
     std::tie(result.module[node], result.place[node]) = found->second;
   }
   return result;
+}
+
+std::string names_missing(const Dump& dump) {
+  const References& references = dump.references;
+  if (dump.process.python_version.empty() || (references.present && references.complete)) return "";
+  const std::string& why = references.detail.empty() ? dump.names_detail : references.detail;
+  const std::string text =
+      references.present && references.objects > 0 ? "not all names were looked up" : "names were not looked up";
+  return why.empty() ? text : text + " (" + why + ")";
 }
 
 std::vector<uint32_t> tensors_called(const Dump& dump, const TensorNames& names_of, const std::string& text) {

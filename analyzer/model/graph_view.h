@@ -34,11 +34,12 @@ class GraphView {
   std::string name(uint32_t tensor) const;
   std::string title(uint32_t tensor) const;  // "#1043 train.py: loss", "#1044"
 
-  uint32_t site_of(uint32_t node) const;               // of the forward operation, 0: nobody saw it
-  const std::string& module(uint32_t node) const;      // whose forward made it, "" if none
-  std::string place(uint32_t node) const;              // "train.py:57 step", "" if nobody saw it
-  const Place* place_of(uint32_t node) const;          // null: nobody saw it
-  std::string leaf_title(uint32_t accumulator) const;  // of its tensor
+  uint32_t site_of(uint32_t node) const;           // of the forward operation, 0: nobody saw it
+  const std::string& module(uint32_t node) const;  // whose forward made it, "" if none
+  std::string place(uint32_t node) const;          // "train.py:57 step", "" if nobody saw it
+  const Place* place_of(uint32_t node) const;      // null: nobody saw it
+  // Of its tensor; one without a name with the place where it was made: "#12, made at train.py:30 main".
+  std::string leaf_title(uint32_t accumulator) const;
   // Resolves what place() of these nodes needs at once.
   void prefetch(std::span<const uint32_t> nodes) const;
   NodePlaces node_places(std::span<const uint32_t> nodes) const;
@@ -47,6 +48,10 @@ class GraphView {
   Places& places_;
   TensorNames names_;
 };
+
+// Why names and holders in Python are not known, or not all: "names were not looked up (switched off by ...)". "" where
+// all are, and in a program without Python.
+std::string names_missing(const Dump& dump);
 
 // Tensors that are called `text`: "#1043", "1043", one of their names, or a name without what stands before it
 // ("train.py: ") or behind it (" (local of step)"). By index.

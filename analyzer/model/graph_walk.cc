@@ -152,7 +152,7 @@ std::vector<GraphPart> GraphWalk::parts() const {
   return parts;
 }
 
-GraphTensors::GraphTensors(const Dump& dump) : node_of_(dump.tensors.size(), kNoNode) {
+GraphTensors::GraphTensors(const Dump& dump) : dump_(dump), node_of_(dump.tensors.size(), kNoNode) {
   const Graph& graph = dump.graph;
   std::unordered_map<uint64_t, uint32_t> by_address;
   std::vector<std::pair<uint32_t, uint32_t>> outputs, savers;
@@ -177,6 +177,19 @@ GraphTensors::GraphTensors(const Dump& dump) : node_of_(dump.tensors.size(), kNo
   }
   tensors_of_ = NumberLists(graph.nodes.size(), outputs);
   savers_of_ = NumberLists(dump.tensors.size(), savers);
+}
+
+NodeOutput GraphTensors::output_of(uint32_t tensor) const {
+  return {node_of_[tensor], dump_.tensors[tensor].grad_fn == 0 ? kAnyOutput : dump_.tensors[tensor].output};
+}
+
+std::vector<uint32_t> GraphTensors::tensors_of(const NodeOutput& output) const {
+  std::vector<uint32_t> found;
+  for (uint32_t tensor : tensors_of(output.node)) {
+    const uint32_t own = output_of(tensor).output;
+    if (own == output.output || own == kAnyOutput || output.output == kAnyOutput) found.push_back(tensor);
+  }
+  return found;
 }
 
 bool buffers_freed(const Graph& graph, uint32_t node) {

@@ -63,6 +63,14 @@ class GraphWalk {
   NumberLists users_;
 };
 
+inline constexpr uint32_t kAnyOutput = UINT32_MAX;  // the dump does not tell which
+
+// One of what a node's operation returned: chunks of a split, states of an LSTM.
+struct NodeOutput {
+  uint32_t node = kNoNode;
+  uint32_t output = kAnyOutput;
+};
+
 // Which tensors belong to which nodes.
 class GraphTensors {
  public:
@@ -70,12 +78,16 @@ class GraphTensors {
 
   // The node a tensor came out of; a leaf's accumulator; kNoNode: it is in no graph.
   uint32_t node_of(uint32_t tensor) const { return node_of_[tensor]; }
+  NodeOutput output_of(uint32_t tensor) const;
   // Live tensors that came out of a node; the leaf of an accumulator.
   std::span<const uint32_t> tensors_of(uint32_t node) const { return tensors_of_.of(node); }
+  // Those that are this output of it, or may be.
+  std::vector<uint32_t> tensors_of(const NodeOutput& output) const;
   // Nodes that hold a tensor in a slot, once for each slot; accumulators are not among them.
   std::span<const uint32_t> savers_of(uint32_t tensor) const { return savers_of_.of(tensor); }
 
  private:
+  const Dump& dump_;
   std::vector<uint32_t> node_of_;
   NumberLists tensors_of_, savers_of_;
 };

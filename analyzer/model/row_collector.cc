@@ -225,7 +225,9 @@ void RowCollector::add_tensors(const ChunkView& chunk) {
   if (!in || !in->values()) return;
   const size_t dims_size = in->dims() ? in->dims()->size() : 0;
   auto bit = [](dump::TensorKnown known) { return uint32_t(known); };
+  flatbuffers::uoffset_t number = 0;
   for (const dump::Tensor* row : *in->values()) {
+    const flatbuffers::uoffset_t at = number++;
     if (row->serial() == 0) {
       count("tensors without a number");
       continue;
@@ -238,6 +240,7 @@ void RowCollector::add_tensors(const ChunkView& chunk) {
     tensor.numel = std::max<int64_t>(row->numel(), 0);
     tensor.grad = row->grad();
     tensor.grad_fn = row->grad_fn();
+    if (in->outputs() != nullptr) tensor.output = at < in->outputs()->size() ? in->outputs()->Get(at) : 0;
     tensor.known = row->known();
     tensor.flags = row->flags();
     tensor.site = row->site();

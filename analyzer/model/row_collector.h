@@ -98,6 +98,7 @@ class RowCollector {
   void finish_cupti();
   void finish_graph();
   void finish_references();
+  void name_functions();
   uint32_t tensor_with(uint64_t serial);  // its index; kNone, and counted, where there is none
   uint32_t graph_class(const std::string& name);
 

@@ -221,9 +221,24 @@ void RowCollector::finish_graph() {
   }
 }
 
+// A tensor's row has the C++ class of its grad_fn, which is PyNode for each function that is written in Python.
+void RowCollector::name_functions() {
+  const Graph& graph = dump_.graph;
+  std::unordered_map<uint64_t, uint32_t> functions;
+  for (uint32_t node = 0; node < graph.nodes.size(); node++) {
+    const bool python = (graph.nodes[node].flags & uint8_t(dump::GraphNodeFlag::python)) != 0;
+    if (python) functions.emplace(graph.nodes[node].address, node);
+  }
+  if (functions.empty()) return;
+  for (Tensor& tensor : dump_.tensors) {
+    auto found = functions.find(tensor.grad_fn);
+    if (found != functions.end()) tensor.grad_fn_name = charged(graph.class_name(found->second));
+  }
+}
+
 void RowCollector::finish_references() {
   References& references = dump_.references;
-  if (!references.present) return;
+  if (!references.present) return name_functions();
   auto check_node = [&](uint32_t& node) {
     if (node == kNoNode || node < dump_.graph.nodes.size()) return true;
     count("references to missing autograd nodes");
@@ -252,6 +267,7 @@ void RowCollector::finish_references() {
     if ((node.flags & uint8_t(dump::GraphNodeFlag::python)) != 0) node.class_name = graph_class(charged(row.scope));
   }
 
+  name_functions();
   references.tensors.assign(dump_.tensors.size(), {});
   for (ObjectRow& row : objects_) {
     uint32_t tensor = tensor_with(row.serial);

@@ -101,6 +101,8 @@ class Names {
     const Graph& graph = dump_.graph;
     for (const HeldSlot& held : links_.slots(tensor)) {
       if (names.size() == kMostTensorNames) return;
+      // That a leaf has an accumulator is no name.
+      if ((graph.nodes[held.node].flags & uint8_t(dump::GraphNodeFlag::accumulates)) != 0) continue;
       const std::string& module = node_module(dump_, facts_, held.node);
       names.push_back((module.empty() ? "" : module + ": ") + graph.class_name(held.node) + "." +
                       graph.slot_name(held.node, graph.saved[held.slot]));

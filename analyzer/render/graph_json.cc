@@ -82,6 +82,8 @@ Json node_json(const GraphView& view, uint32_t node) {
           {"saved", saved}};
 }
 
+Json output_json(uint32_t output) { return output == model::kAnyOutput ? Json(nullptr) : Json(output); }
+
 Json nodes_json(const GraphView& view, const std::vector<uint32_t>& nodes) {
   Json result = Json::array();
   for (uint32_t node : nodes) result.push_back(node_json(view, node));
@@ -133,7 +135,9 @@ Json kept_json(const model::Kept& kept, bool certain) {
           {"certain", certain},
           {"nodes", kept.nodes},
           {"freed_nodes", kept.freed_nodes},
+          {"leaves", kept.leaves},
           {"held_slots", kept.held_slots},
+          {"python_held", kept.python_held},
           {"packed_slots", kept.packed_slots},
           {"empty_slots", kept.empty_slots},
           {"without_storage", kept.without_storage}};
@@ -174,11 +178,16 @@ std::string graph_overview_json(const GraphView& view, const model::GraphOvervie
 std::string graph_below_json(const GraphView& view, const model::GraphBelow& below,
                              const model::GraphDrawing& drawing) {
   Json json = header(view, "of");
-  json["node"] = below.node;
-  Json tensors = Json::array(), leaves = Json::array();
-  for (uint32_t tensor : view.tensors.tensors_of(below.node)) {
+  json["node"] = below.asked.front().node;
+  Json asked = Json::array(), tensors = Json::array(), leaves = Json::array();
+  for (const model::GraphSubject& subject : below.asked) {
+    asked.push_back({{"node", subject.node}, {"tensor", id_of(view, subject.tensor)}});
+  }
+  json["asked"] = asked;
+  for (uint32_t tensor : view.tensors.tensors_of(below.asked.front().node)) {
     Json row = tensor_json(view, tensor);
     row["view_of"] = id_of(view, model::base_of_view(view.dump, tensor));
+    row["output"] = output_json(view.tensors.output_of(tensor).output);
     tensors.push_back(row);
   }
   json["tensors"] = tensors;
@@ -210,6 +219,12 @@ std::string graph_path_json(const GraphView& view, uint32_t a, uint32_t b, const
   json["steps"] = path.nodes.empty() ? Json(nullptr) : Json(path.nodes.size() - 1);
   json["paths"] = path_count_json(path.paths);
   json["path"] = path.nodes;
+  Json outputs = Json::array();
+  for (uint32_t output : path.outputs) outputs.push_back(output_json(output));
+  json["outputs"] = outputs;
+  json["saved_as"] = path.saved_in == kNone
+                         ? Json(nullptr)
+                         : Json(view.graph.slot_name(path.nodes.back(), view.graph.saved[path.saved_in]));
   json["nodes"] = nodes_json(view, path.nodes);
   return text_of(json, 1) + "\n";
 }
@@ -227,7 +242,8 @@ std::string graph_keeps_json(const GraphView& view, uint32_t node, const model::
                         {"tensor", tensor_json(view, entry.tensor)},
                         {"node", entry.node},
                         {"class", view.graph.class_name(entry.node)},
-                        {"slot", view.graph.slot_name(entry.node, view.graph.saved[entry.slot])},
+                        {"slot", entry.slot == kNone ? view.dump.references.rows[entry.reference].text
+                                                     : view.graph.slot_name(entry.node, view.graph.saved[entry.slot])},
                         {"module", text_or_null(view.module(entry.node))},
                         {"where", text_or_null(view.place(entry.node))}});
   }

@@ -79,10 +79,7 @@ std::string largest_table(const GraphView& view, const Kept& kept, const GraphTe
   for (size_t i = 0; i < shown; ++i) {
     const KeptStorage& entry = kept.storages[i];
     const model::Tensor& tensor = view.dump.tensors[entry.tensor];
-    std::string slot =
-        view.walk.accumulates(entry.node)
-            ? "a leaf of it"
-            : view.graph.class_name(entry.node) + "." + view.graph.slot_name(entry.node, view.graph.saved[entry.slot]);
+    std::string slot = holder_words(view, entry);
     if (entry.slots > 1) slot += fmt::format(" and {} more", count(entry.slots - 1));
     const std::string& module = view.module(entry.node);
     table.row({bytes(entry.bytes), entry.only ? "only by it" : "elsewhere too", view.title(entry.tensor),
@@ -110,17 +107,20 @@ std::string graph_keeps_text(const GraphView& view, const std::string& title, co
              fmt::format("{} in {}: would go away with this graph", bytes(kept.only_bytes), counted(only, "storage"))});
   facts.row({"elsewhere", fmt::format("{} in {}: held by something else too", bytes(kept.bytes - kept.only_bytes),
                                       counted(kept.storages.size() - only, "storage"))});
-  facts.row({"through", fmt::format("{} of {}", counted(kept.held_slots, "saved slot"), counted(kept.nodes, "node"))});
-  if (kept.packed_slots > 0) {
-    facts.row({"packed", counted(kept.packed_slots, "slot") + ", by saved-tensor hooks: not counted"});
-  }
+  std::string through =
+      fmt::format("{} of {}", counted(kept.held_slots, "saved slot"), counted(kept.nodes - kept.leaves, "operation"));
+  if (kept.python_held > 0) through += fmt::format(", {} of their Python objects", counted(kept.python_held, "tensor"));
+  if (kept.leaves > 0) through += ", " + (kept.leaves == 1 ? "1 leaf" : count(kept.leaves) + " leaves");
+  facts.row({"through", through});
+  if (kept.packed_slots > 0) facts.row({"packed", packed_words(kept.packed_slots, certain)});
   if (kept.without_storage > 0) {
     facts.row({"not counted", counted(kept.without_storage, "saved tensor") + " without a storage that is known"});
   }
-  if (!certain) {
-    facts.row({"not seen", view.dump.process.python_version.empty()
-                               ? "what C++ variables hold: less may go away than is said"
-                               : "what Python holds (the dump has no references): less may go away than is said"});
+  if (view.dump.process.python_version.empty()) {
+    facts.row({"not seen", "what C++ variables hold: less may go away than is said"});
+  } else if (!certain) {
+    facts.row({"not seen", model::names_missing(view.dump) +
+                               ": what ctx objects and hooks keep is missing, and less may go away than is said"});
   }
   text += facts.text(options.terminal, false);
   if (kept.storages.empty()) return text;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 
 #include "model/holders.h"
 #include "render/graph_words.h"
@@ -36,6 +37,24 @@ std::string bold_line(const std::string& text, const GraphTextOptions& options) 
 }
 
 Table facts_table() { return Table({{.title = "", .wide = kLabel}, {.title = "", .least = 20}}); }
+
+// "output 1 of " for a tensor of an operation that returned several.
+std::string output_words(const GraphView& view, const model::GraphSubject& subject) {
+  if (subject.tensor == kNone || subject.node == kNoNode || view.tensors.node_of(subject.tensor) != subject.node)
+    return "";
+  uint32_t last = 0;
+  for (uint32_t tensor : view.tensors.tensors_of(subject.node)) {
+    const uint32_t output = view.tensors.output_of(tensor).output;
+    if (output != model::kAnyOutput) last = std::max(last, output);
+  }
+  for (uint32_t user : view.walk.users_of(subject.node)) {
+    for (const model::GraphEdge& edge : view.graph.edges_of(user)) {
+      if (edge.node == subject.node) last = std::max(last, edge.input);
+    }
+  }
+  const uint32_t own = view.tensors.output_of(subject.tensor).output;
+  return last == 0 || own == model::kAnyOutput ? "" : fmt::format("output {} of ", own);
+}
 
 // What is to be known about the graph as such: left out where all is well.
 void add_reservations(const GraphView& view, Table& facts, uint64_t partial_nodes) {
@@ -71,6 +90,15 @@ std::string how_many_paths(uint64_t paths) {
   return paths == model::kEndlessPaths ? "there is a cycle" : path_count(paths) + " paths";
 }
 
+}  // namespace
+
+std::string packed_words(uint64_t slots, bool certain) {
+  return counted(slots, "slot") + ", by saved-tensor hooks (checkpoint, offload)" +
+         (certain ? "; counted as far as they hold tensors" : "; what they keep is not counted");
+}
+
+namespace {
+
 std::string sharing_words(bool certain) { return certain ? "only by it" : "only by it, as far as seen"; }
 
 }  // namespace
@@ -82,18 +110,24 @@ std::string graph_overview_text(const GraphView& view, const model::GraphOvervie
                   counted(all.accumulators, "leaf accumulator"), counted(all.edges, "edge")),
       options);
   Table facts = facts_table();
-  facts.row({"keep alive",
-             fmt::format("{} in {}, through {}", bytes(all.kept.bytes), counted(all.kept.storages.size(), "storage"),
-                         counted(all.kept.held_slots, "saved slot"))});
+  std::string through = counted(all.kept.held_slots, "saved slot");
+  if (all.kept.python_held > 0) {
+    through += fmt::format(" and {} of Python objects", counted(all.kept.python_held, "tensor"));
+  }
+  facts.row({"keep alive", fmt::format("{} in {}, leaves included; through {}", bytes(all.kept.bytes),
+                                       counted(all.kept.storages.size(), "storage"), through)});
   facts.row({sharing_words(all.certain), bytes(all.kept.only_bytes)});
   if (all.kept.packed_slots > 0) {
-    facts.row({"packed", counted(all.kept.packed_slots, "slot") + ", by saved-tensor hooks (checkpoint, offload)"});
+    facts.row({"packed", packed_words(all.kept.packed_slots, all.certain)});
   }
   if (all.freed_nodes > 0) facts.row({"freed", counted(all.freed_nodes, "node") + " with buffers freed"});
   if (all.python_nodes > 0)
     facts.row({"custom", counted(all.python_nodes, "node") + " of the program's own Functions"});
   if (all.unused_accumulators > 0) {
     facts.row({"unused", counted(all.unused_accumulators, "accumulator") + " of leaves that no graph uses"});
+  }
+  if (const std::string missing = model::names_missing(view.dump); !missing.empty()) {
+    facts.row({"not seen", missing + ": which variables hold a graph, and what ctx objects and hooks keep"});
   }
   add_reservations(view, facts, all.partial_nodes);
   text += facts.text(options.terminal, false);
@@ -207,22 +241,45 @@ std::string drawing_table(const GraphView& view, const model::GraphDrawing& draw
   return text + table.text(options.terminal);
 }
 
-std::string graph_below_text(const GraphView& view, const std::string& title, const model::GraphBelow& below,
-                             const model::GraphDrawing& drawing, const GraphTextOptions& options) {
-  std::string text = bold_line(title, options);
+namespace {
+
+// What was asked for: what it came out of, and what it is a view of.
+void add_subject(const GraphView& view, const model::GraphSubject& subject, Table& facts) {
+  const bool leaf = view.walk.accumulates(subject.node);
+  const bool freed = buffers_freed(view.graph, subject.node);
+  std::string words = node_words(view, subject.node);
+  if (leaf && subject.tensor != kNone) {
+    const uint64_t uses = view.walk.users_of(subject.node).size();
+    words = uses == 0 ? "requires gradient; nothing that is alive was computed from it"
+                      : fmt::format("requires gradient; used {} in graphs that are alive", counted(uses, "time"));
+  }
+  facts.row({leaf ? "leaf" : "came out of", output_words(view, subject) + words + (freed ? "   buffers freed" : "")});
+  if (subject.tensor == kNone) return;
+  const uint32_t base = model::base_of_view(view.dump, subject.tensor);
+  if (base != kNone) facts.row({"view of", view.title(base)});
+}
+
+}  // namespace
+
+std::string graph_below_text(const GraphView& view, const model::GraphBelow& below, const model::GraphDrawing& drawing,
+                             const GraphTextOptions& options) {
+  std::string text;
+  bool leaves_only = true;
+  for (const model::GraphSubject& subject : below.asked) {
+    text += bold_line(subject_title(view, subject), options);
+    Table facts = facts_table();
+    add_subject(view, subject, facts);
+    text += facts.text(options.terminal, false);
+    leaves_only = leaves_only && view.walk.accumulates(subject.node);
+  }
   Table facts = facts_table();
-  const bool leaf = view.walk.accumulates(below.node);
-  facts.row({leaf ? "leaf" : "came out of",
-             node_words(view, below.node) + (buffers_freed(view.graph, below.node) ? "   buffers freed" : "")});
   uint64_t saved = 0;
   for (const model::DrawnBox& box : drawing.boxes) saved += box.saved_bytes;
-  facts.row({"graph", fmt::format("{}, {}; saves {} (leaves not counted)", counted(below.operations, "operation"),
-                                  counted(below.leaves.size(), "leaf tensor"), bytes(saved))});
+  if (below.asked.size() > 1) text += "\n";
+  facts.row({below.asked.size() > 1 ? "together" : "graph",
+             fmt::format("{}, {}; saves {} (leaves not counted)", counted(below.operations, "operation"),
+                         counted(below.leaves.size(), "leaf tensor"), bytes(saved))});
   if (below.freed_nodes > 0) facts.row({"freed", counted(below.freed_nodes, "node") + " with buffers freed"});
-  for (uint32_t tensor : view.tensors.tensors_of(below.node)) {
-    const uint32_t base = model::base_of_view(view.dump, tensor);
-    if (base != kNone) facts.row({"view of", view.title(base)});
-  }
   if (!below.roots.empty()) {
     facts.row(
         {"part of", root_title(view, below.roots.front()) +
@@ -230,18 +287,48 @@ std::string graph_below_text(const GraphView& view, const std::string& title, co
   }
   add_reservations(view, facts, below.partial_nodes);
   text += facts.text(options.terminal, false);
-  if (!below.leaves.empty() && !leaf) text += leaves_text(view, below, options);
+  if (!below.leaves.empty() && !leaves_only) text += leaves_text(view, below, options);
   return text + drawing_table(view, drawing, options);
 }
 
-std::string graph_path_text(const GraphView& view, const model::GraphPath& path, const GraphTextOptions& options) {
+namespace {
+
+// The tensor that a path goes through at one of its nodes.
+std::string passed_tensor(const GraphView& view, const model::GraphPath& path, size_t at) {
+  if (at == 0) return view.title(path.output);
+  if (at + 1 == path.nodes.size() && path.saved_in == kNone) return view.title(path.input);
+  const auto tensors = view.tensors.tensors_of(model::NodeOutput{path.nodes[at], path.outputs[at]});
+  return tensors.empty() ? "" : view.title(tensors.front());
+}
+
+std::string path_title(const GraphView& view, const model::GraphPath& path) {
   const size_t steps = path.nodes.size() - 1;
-  std::string text = bold_line(fmt::format("{} was computed from {}, in {} ({})", view.title(path.output),
-                                           view.title(path.input), counted(steps, "step"), how_many_paths(path.paths)),
-                               options);
+  if (path.saved_in == kNone) {
+    return fmt::format("{} was computed from {}, in {} ({})", view.title(path.output), view.title(path.input),
+                       counted(steps, "step"), how_many_paths(path.paths));
+  }
+  const uint32_t saver = path.nodes.back();
+  return fmt::format("{} was computed with {}, which {} saved; {} behind it ({})", view.title(path.output),
+                     view.title(path.input), view.graph.class_name(saver), counted(steps, "step"),
+                     how_many_paths(path.paths));
+}
+
+}  // namespace
+
+std::string graph_path_text(const GraphView& view, const model::GraphPath& path, const GraphTextOptions& options) {
+  std::string text = bold_line(path_title(view, path), options);
+  if (path.saved_in != kNone) {
+    const uint32_t saver = path.nodes.back();
+    Table facts = facts_table();
+    facts.row({"saved as",
+               view.graph.class_name(saver) + "." + view.graph.slot_name(saver, view.graph.saved[path.saved_in])});
+    facts.row({"", "it requires no gradient, so no edge of the graph leads to it"});
+    text += facts.text(options.terminal, false);
+  }
   // Forward, equal operations of one place together.
   struct Row {
     uint32_t node;
+    size_t at;
     uint64_t count;
   };
   std::vector<Row> rows;
@@ -253,7 +340,7 @@ std::string graph_path_text(const GraphView& view, const model::GraphPath& path,
     if (same) {
       ++rows.back().count;
     } else {
-      rows.push_back({node, 1});
+      rows.push_back({node, i, 1});
     }
   }
   Table table({{.title = "operation", .least = 12},
@@ -268,14 +355,22 @@ std::string graph_path_text(const GraphView& view, const model::GraphPath& path,
       continue;
     }
     const Row& row = rows[i];
-    const auto tensors = view.tensors.tensors_of(row.node);
     const std::string times = row.count > 1 ? fmt::format(" x{}", count(row.count)) : "";
-    table.row({view.graph.class_name(row.node) + times,
-               tensors.empty() || row.count > 1 ? "" : view.title(tensors.front()), view.module(row.node),
-               view.place(row.node), buffers_freed(view.graph, row.node) ? "buffers freed" : ""});
+    table.row({view.graph.class_name(row.node) + times, row.count > 1 ? "" : passed_tensor(view, path, row.at),
+               view.module(row.node), view.place(row.node),
+               buffers_freed(view.graph, row.node) ? "buffers freed" : ""});
   }
   return text + table.text(options.terminal);
 }
+
+namespace {
+
+bool shares_storage(const GraphView& view, uint32_t a, uint32_t b) {
+  const uint32_t storage = view.dump.tensors[a].storage;
+  return storage != kNone && storage == view.dump.tensors[b].storage;
+}
+
+}  // namespace
 
 std::string graph_neighbours_text(const GraphView& view, uint32_t tensor, const model::GraphNeighbours& near,
                                   const GraphTextOptions& options) {
@@ -284,26 +379,30 @@ std::string graph_neighbours_text(const GraphView& view, uint32_t tensor, const 
   const std::string own = view.name(tensor);
   if (!own.empty()) facts.row({"name", own + " (its own)"});
   for (uint32_t node : near.nodes) {
-    facts.row({near.saved_by ? "saved by" : "came out of", node_words(view, node)});
+    facts.row(
+        {near.saved_by ? "saved by" : "came out of", output_words(view, {tensor, node}) + node_words(view, node)});
     if (near.nodes.size() > 3 && node == near.nodes[2]) {
       facts.row({"", fmt::format("and {} more", count(near.nodes.size() - 3))});
       break;
     }
   }
+  std::set<uint32_t> listed;
   auto add = [&](const char* label, const std::vector<model::GraphRelative>& relatives, bool path) {
     for (const model::GraphRelative& relative : relatives) {
+      if (!listed.insert(relative.tensor).second) continue;
       std::string line = fmt::format("#{} {}", view.dump.tensors[relative.tensor].serial, relative.name);
       if (path) {
         line += fmt::format("   {}: {}", counted(relative.steps, "step"), path_words(view, relative.nodes));
+        if (shares_storage(view, tensor, relative.tensor)) line += "   same storage";
       }
       facts.row({label, line});
       label = "";
     }
   };
-  add("same storage", near.same_storage, false);
-  add("same node", near.same_node, false);
   add("used for", near.used_for, true);
   add("made from", near.made_from, true);
+  add("same operation", near.same_node, false);
+  add("same storage", near.same_storage, false);
   if (near.made_from.empty() && near.used_for.empty() && near.same_storage.empty() && near.same_node.empty()) {
     facts.row({"near it", "no tensor with a name: the graph does not lead to one"});
   }

@@ -23,13 +23,16 @@ std::string tensor_line(const model::GraphView& view, uint32_t tensor);
 // "MseLossBackward0 > AddmmBackward0 x12 > ... (31 more) > AccumulateGrad".
 std::string path_words(const model::GraphView& view, const std::vector<uint32_t>& nodes);
 
-// `title`: of the tensor or node that was asked for.
+// "3 slots, by saved-tensor hooks (checkpoint, offload); ...": whether what they keep is counted.
+std::string packed_words(uint64_t slots, bool certain);
+
 std::string graph_overview_text(const model::GraphView& view, const model::GraphOverview& overview,
                                 const GraphTextOptions& options);
-std::string graph_below_text(const model::GraphView& view, const std::string& title, const model::GraphBelow& below,
+std::string graph_below_text(const model::GraphView& view, const model::GraphBelow& below,
                              const model::GraphDrawing& drawing, const GraphTextOptions& options);
 std::string graph_path_text(const model::GraphView& view, const model::GraphPath& path,
                             const GraphTextOptions& options);
+// `title`: of the tensor or node that was asked for.
 std::string graph_keeps_text(const model::GraphView& view, const std::string& title, const model::Kept& kept,
                              bool certain, const GraphTextOptions& options);
 std::string graph_neighbours_text(const model::GraphView& view, uint32_t tensor,

@@ -24,12 +24,26 @@ std::string node_words(const GraphView& view, uint32_t node) {
 
 std::string root_title(const GraphView& view, uint32_t node) {
   const auto tensors = view.tensors.tensors_of(node);
+  for (uint32_t tensor : tensors) {
+    if (!view.name(tensor).empty()) return view.title(tensor);
+  }
   if (!tensors.empty()) return view.title(tensors.front());
   const std::string number = fmt::format("node:{}", node);
   for (const model::NodeReference& reference : view.dump.references.nodes) {
     if (reference.node == node) return number + " " + reference.line();
   }
   return number;
+}
+
+std::string subject_title(const GraphView& view, const model::GraphSubject& subject) {
+  return subject.tensor != model::kNone ? tensor_line(view, subject.tensor) : root_title(view, subject.node);
+}
+
+std::string holder_words(const GraphView& view, const model::KeptStorage& entry) {
+  if (view.walk.accumulates(entry.node)) return "a leaf";
+  const std::string& of = view.graph.class_name(entry.node);
+  if (entry.slot != model::kNone) return of + "." + view.graph.slot_name(entry.node, view.graph.saved[entry.slot]);
+  return view.dump.references.rows[entry.reference].text + " of " + of;
 }
 
 std::string root_argument(const GraphView& view, uint32_t node) {

@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "model/graph_answers.h"
 #include "model/graph_drawing.h"
 #include "model/graph_view.h"
 
@@ -12,6 +13,10 @@ namespace tensorscope::render {
 std::string node_words(const model::GraphView& view, uint32_t node);
 // What a root is called: the tensor that came out of it, a variable with the node, else "node:17".
 std::string root_title(const model::GraphView& view, uint32_t node);
+// What was asked for: a tensor's line, or a node as root_title() has it.
+std::string subject_title(const model::GraphView& view, const model::GraphSubject& subject);
+// What holds a storage that a graph keeps: "MulBackward0.self", "ctx.cache of Attention", "a leaf".
+std::string holder_words(const model::GraphView& view, const model::KeptStorage& entry);
 // The same as one types it: "1043", "node:17".
 std::string root_argument(const model::GraphView& view, uint32_t node);
 // Beside a tensor's box: "leaf", "saved tensor, MulBackward0.self".

@@ -13,7 +13,7 @@ static_assert(kNodeRows <= dump::kMaxRowsPerChunk);
 }  // namespace
 
 bool write_graph(const Graph& graph, DumpFile& file) {
-  size_t begin = 0, edge = 0, slot = 0;
+  size_t begin = 0, edge = 0, slot = 0, function = 0;
   std::vector<dump::GraphNode> rows;
   do {
     const size_t end = std::min(begin + kNodeRows, graph.nodes.size());
@@ -22,8 +22,12 @@ bool write_graph(const Graph& graph, DumpFile& file) {
     size_t edges = 0, saved = 0;
     for (; begin < end; ++begin) {
       const Graph::Node& node = graph.nodes[begin];
-      rows.emplace_back(node.address, node.serial, node.object, node.sequence,
-                        strings.intern_literal(graph.class_names[node.class_number]), node.edges, node.saved,
+      uint32_t name = 0;
+      if ((node.flags & uint8_t(dump::GraphNodeFlag::python)) != 0 && function < graph.functions.size()) {
+        name = strings.intern(graph.functions[function++]);
+      }
+      if (name == 0) name = strings.intern_literal(graph.class_names[node.class_number]);
+      rows.emplace_back(node.address, node.serial, node.object, node.sequence, name, node.edges, node.saved,
                         node.flags);
       edges += node.edges;
       saved += node.saved;

@@ -97,6 +97,8 @@ bool write_tensors(const live::SnapshotView& view, MetadataReader* reader, Strin
   batch.dims_at.resize(most);
   batch.seen.resize(most);
   std::vector<uint64_t> grad_fns(most);
+  std::vector<uint32_t> outputs;
+  outputs.reserve(most);
   std::vector<dump::Tensor> rows;
   rows.reserve(most);
   std::vector<size_t> owners;
@@ -116,6 +118,7 @@ bool write_tensors(const live::SnapshotView& view, MetadataReader* reader, Strin
     const std::vector<const char*> names = class_names(grad_fns, reader);
     rows.clear();
     owners.clear();
+    outputs.clear();
     for (size_t i = 0; i < size; ++i) {
       const live::TensorEntry& entry = view.tensors[begin + i];
       const Metadata& m = batch.seen[i] ? batch.facts[i] : nothing;
@@ -127,6 +130,7 @@ bool write_tensors(const live::SnapshotView& view, MetadataReader* reader, Strin
       if (entry.serial <= view.fork_serial) flags |= uint32_t(dump::TensorFlag::inherited);
       rows.push_back(row_of(entry, m, batch, i, flags, strings, names[i]));
       if (may_have_parts(m)) owners.push_back(begin + i);
+      if (m.output != 0) outputs.resize(i, 0), outputs.push_back(m.output);
       if (m.storage_nbytes != 0) kept.sizes.push({entry.serial, m.storage_nbytes});
       if (kept.facts != nullptr) {
         kept.facts->add({entry.serial,
@@ -140,13 +144,16 @@ bool write_tensors(const live::SnapshotView& view, MetadataReader* reader, Strin
                          {m.device_type, m.device_index}});
       }
     }
-    Chunk chunk(dump::kTensors, rows.size() * sizeof(dump::Tensor) + batch.dims.size() * sizeof(int64_t) + 256);
+    Chunk chunk(dump::kTensors, rows.size() * sizeof(dump::Tensor) + batch.dims.size() * sizeof(int64_t) +
+                                    size * sizeof(uint32_t) + 256);
     auto values = chunk.builder().CreateVectorOfStructs(rows);
     auto dims = chunk.builder().CreateVector(batch.dims);
     const std::vector<dump::TensorPart> found =
         reader != nullptr ? tensor_parts(view, owners, *reader) : std::vector<dump::TensorPart>();
     auto parts = chunk.builder().CreateVectorOfStructs(found);
-    if (!chunk.append_to(file, dump::CreateTensorRows(chunk.builder(), values, dims, parts))) return false;
+    flatbuffers::Offset<flatbuffers::Vector<uint32_t>> output_rows;
+    if (reader != nullptr && reader->torch().output_nr != nullptr) output_rows = chunk.builder().CreateVector(outputs);
+    if (!chunk.append_to(file, dump::CreateTensorRows(chunk.builder(), values, dims, parts, output_rows))) return false;
   }
   return true;
 }

@@ -203,6 +203,7 @@ std::vector<Chunk> DumpBuilder::chunks() const {
     out.push_back(chunk(dump::kTensors, [&](FlatBufferBuilder& fbb) {
       std::vector<dump::Tensor> rows;
       std::vector<int64_t> dims;
+      std::vector<uint32_t> outputs;
       for (size_t i = first; i < first + count; i++) {
         const TensorSpec& t = tensors_[i];
         rows.emplace_back(t.serial, t.address, t.created_ns, t.storage_base, t.storage_nbytes, t.storage_offset,
@@ -211,8 +212,9 @@ std::vector<Chunk> DumpBuilder::chunks() const {
                           t.itemsize, uint8_t(t.sizes.size()), t.device_type, t.device_index, t.dtype, t.layout);
         dims.insert(dims.end(), t.sizes.begin(), t.sizes.end());
         dims.insert(dims.end(), t.strides.begin(), t.strides.end());
+        outputs.push_back(t.output);
       }
-      return dump::CreateTensorRowsDirect(fbb, &rows, &dims).o;
+      return dump::CreateTensorRowsDirect(fbb, &rows, &dims, nullptr, &outputs).o;
     }));
   });
   slices(allocations_.size(), rows_per_chunk, [&](size_t first, size_t count) {

@@ -40,6 +40,7 @@ struct TensorSpec {
   int64_t storage_offset = 0;
   std::vector<int64_t> sizes, strides;  // no strides: contiguous
   uint64_t grad = 0, grad_fn = 0;
+  uint32_t output = 0;  // of grad_fn
   uint32_t known = kEverythingKnown, flags = uint32_t(dump::TensorFlag::leaf);
   uint32_t site = 0, thread = 0;
   std::string class_name = "N3c1010TensorImplE", grad_fn_name, note;  // names mangled, as in a dump

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "dump_generated.h"
@@ -25,6 +26,7 @@ struct Graph {
   std::vector<dump::GraphEdge> edges;
   std::vector<dump::SavedSlot> saved;
   std::vector<const char*> class_names;  // mangled; they live in the libraries that define the classes
+  std::vector<std::string> functions;    // by node of flag `python`, in their order: its Python class, "" if not known
   bool complete = false;
   const char* detail = "";  // why not; a literal
   GraphSeeds seeds;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "snapshot/graph/function_classes.h"
 #include "snapshot/graph/graph_walk.h"
 #include "snapshot/graph/slot_reader.h"
 #include "snapshot/graph/wrapped_nodes.h"
@@ -133,6 +134,11 @@ void Reader::arrange(const SlotReader* slots) {
   out_.nodes.reserve(order.size());
   for (size_t i = 0; i < order.size(); ++i) emit(order[i], inner[i], slots);
   for (const NodeClass& known : walk_.node_classes) out_.class_names.push_back(known.name);
+  std::vector<uint64_t> functions;
+  for (const Graph::Node& node : out_.nodes) {
+    if ((node.flags & uint8_t(dump::GraphNodeFlag::python)) != 0) functions.push_back(node.object);
+  }
+  if (!read_function_classes(functions, out_.functions)) out_.functions.clear();
   if (slots == nullptr) return;
   for (GraphSeeds::Packed seed : slots->packed) {
     if ((seed.node = numbers_[seed.node]) != AddressMap::kNone) out_.seeds.packed.push_back(seed);

@@ -115,6 +115,7 @@ void MetadataReader::read_autograd(const void* impl, Metadata& out) const {
     set_known(out, TensorKnown::leaf);
     out.grad_fn = reinterpret_cast<uint64_t>(torch_.grad_fn(&tensor));
     if (out.grad_fn == 0) set_flag(out, TensorFlag::leaf);
+    if (out.grad_fn != 0 && torch_.output_nr != nullptr) out.output = uint32_t(torch_.output_nr(&tensor));
   }
   if (!layout_.known()) return;
   if (torch_.grad != nullptr) {

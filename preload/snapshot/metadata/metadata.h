@@ -24,6 +24,7 @@ struct Metadata {
   int64_t numel = 0;
   uint64_t grad = 0;
   uint64_t grad_fn = 0;            // its class: ObjectClasses::by_vtable of its first word, read safely
+  uint32_t output = 0;             // which of grad_fn's outputs
   const char* class_name = "";     // mangled RTTI name: lives in the library that defines the class
   const char* note = "";           // literal
   const int64_t* sizes = nullptr;  // in the tensor: to be copied before read()'s caller returns

@@ -33,6 +33,7 @@ bool resolve_torch_functions(TorchFunctions& f) {
   if (!torch) return true;
   resolve(torch, "_ZN5torch8autograd4impl14grad_fn_unsafeERKN2at6TensorE", f.grad_fn);
   resolve(torch, "_ZNK2at10TensorBase7is_viewEv", f.is_view);
+  resolve(torch, "_ZNK2at10TensorBase9output_nrEv", f.output_nr);
   // Other libraries export the shim's names over other types (ExecuTorch): only libtorch_cpu's own are right.
   resolve(torch, "aoti_torch_get_dim", f.dim);
   resolve(torch, "aoti_torch_get_numel", f.numel);

@@ -24,6 +24,7 @@ struct TorchFunctions {
   // torch::autograd::impl, at::TensorBase
   const void* (*grad_fn)(TensorHandle tensor) = nullptr;
   bool (*is_view)(TensorHandle tensor) = nullptr;
+  int64_t (*output_nr)(TensorHandle tensor) = nullptr;
   // C shim
   int32_t (*dim)(TensorHandle, int64_t*) = nullptr;
   int32_t (*numel)(TensorHandle, int64_t*) = nullptr;

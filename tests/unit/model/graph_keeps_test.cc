@@ -95,7 +95,8 @@ TEST(GraphKeeps, WhatNothingElseHoldsGoesWithTheGraph) {
   EXPECT_FALSE(kept.storages[3].only);
   EXPECT_EQ(kept.storages[3].slots, 2u);  // mm's and the accumulator's
   EXPECT_EQ(kept.storages[3].node, t.leaf);
-  EXPECT_EQ(kept.held_slots, 6u);
+  EXPECT_EQ(kept.held_slots, 5u);  // the leaf is in none
+  EXPECT_EQ(kept.leaves, 1u);
 }
 
 TEST(GraphKeeps, AskingTwiceIsTheSame) {
