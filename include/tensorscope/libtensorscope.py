@@ -15,6 +15,14 @@ def name(tensor, text):
     return tensor
 
 
+def stop():
+    """Stops the recording of stacks; tensors and memory are followed all the same. Without the preload does nothing."""
+
+
+def start():
+    """Starts the recording of stacks again. Without the preload does nothing."""
+
+
 def active():
     """True while tensorscope records this process; False without the preload."""
     return False

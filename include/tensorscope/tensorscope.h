@@ -21,6 +21,12 @@ enum {
 // with its terminating zero. Returns one of the values above.
 __attribute__((weak)) int tensorscope_dump(char* path_out, size_t path_size);
 
+// Stops and starts the recording of stacks, the larger part of the profiler's cost. Tensors and memory are followed all
+// the time, so that dumps stay whole; what is made while it is stopped has no stack, and each dump says so. stop() may
+// also be called before PyTorch is loaded. Calls do not nest. Return TENSORSCOPE_OK.
+__attribute__((weak)) int tensorscope_stop(void);
+__attribute__((weak)) int tensorscope_start(void);
+
 // 1 where the preload is active and recording, else 0.
 __attribute__((weak)) int tensorscope_active(void);
 
@@ -33,4 +39,6 @@ static inline int tensorscope_try_dump(char* path_out, size_t path_size) {
   if (path_out != 0 && path_size > 0) path_out[0] = 0;
   return tensorscope_dump ? tensorscope_dump(path_out, path_size) : TENSORSCOPE_ABSENT;
 }
+static inline int tensorscope_try_stop(void) { return tensorscope_stop ? tensorscope_stop() : TENSORSCOPE_ABSENT; }
+static inline int tensorscope_try_start(void) { return tensorscope_start ? tensorscope_start() : TENSORSCOPE_ABSENT; }
 static inline int tensorscope_is_active(void) { return tensorscope_active ? tensorscope_active() : 0; }

@@ -154,4 +154,6 @@
 // include/tensorscope/tensorscope.h: X(name).
 #define TENSORSCOPE_PUBLIC_FUNCTIONS(X) \
   X(tensorscope_dump)                   \
-  X(tensorscope_active)
+  X(tensorscope_active)                 \
+  X(tensorscope_stop)                   \
+  X(tensorscope_start)

@@ -34,7 +34,10 @@ int main_and_dump(int argc, char** argv, char** environment) {
 }
 
 // Before main: an interpreter that is already loaded learns of the module `libtensorscope`.
-__attribute__((constructor)) void at_load() { python::register_builtin_module(); }
+__attribute__((constructor)) void at_load() {
+  print_help_if_asked();
+  python::register_builtin_module();
+}
 
 }  // namespace
 

@@ -10,11 +10,13 @@
 #include "support/coverage.h"
 #include "support/mutex.h"
 #include "support/signals_blocked.h"
+#include "tensorscope/rules/own_handler.h"
 
 namespace tensorscope::hooks {
 
 namespace {
 
+using rules::kOwnHandlerRuns;
 constexpr int kKernelFlags = SA_RESTART | SA_NODEFER | SA_ONSTACK;  // of the program's flags, those that become ours
 
 std::atomic<int> g_number{0};
@@ -65,6 +67,7 @@ void keep_program_action(const struct sigaction& action) {
   __atomic_store_n(&record.sa_flags, action.sa_flags, __ATOMIC_RELEASE);
   __atomic_store_n(&record.sa_handler, action.sa_handler, __ATOMIC_RELEASE);
   g_change.store(next, std::memory_order_release);
+  coverage(Subject::signal_trigger).detail.store(is_function(action) ? kOwnHandlerRuns : "", std::memory_order_release);
 }
 
 // Handler and flags of the program's action, for one call. Lock-free.
@@ -127,8 +130,9 @@ void start_signal(int number) {
     installed = install(number, program) == 0;
     if (installed) g_number.store(number, std::memory_order_release);
   }
-  set_coverage(Subject::signal_trigger, installed ? Seen::yes : Seen::no,
-               installed ? "" : "the system refuses a handler for this signal");
+  if (!installed)
+    return set_coverage(Subject::signal_trigger, Seen::no, "the system refuses a handler for this signal");
+  coverage(Subject::signal_trigger).seen.store(Seen::yes, std::memory_order_release);
 }
 
 bool owns_signal(int number) {

@@ -163,7 +163,7 @@ Place place_here() {
   const NodeId node = running_node();
   const Serial serial = g_nodes.serial(node);
   if (node != 0) g_nodes.drop(node);  // it runs, so its row stays
-  return {site_here(), this_thread(), serial};
+  return {g_sites.intern(stacks::capture_in_any_case()), this_thread(), serial};
 }
 
 void set_current_node_function(CurrentNode function) { g_current_node.store(function, std::memory_order_relaxed); }

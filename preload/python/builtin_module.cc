@@ -49,6 +49,15 @@ Object* dump(Object*, Object*) {
 
 Object* active(Object*, Object*) { return known_interpreter()->PyBool_FromLong(tensorscope_is_active()); }
 
+Object* stop(Object*, Object*) {
+  tensorscope_try_stop();
+  return none(*known_interpreter());
+}
+Object* start(Object*, Object*) {
+  tensorscope_try_start();
+  return none(*known_interpreter());
+}
+
 // Whatever it is given, the program goes on.
 Object* name(Object*, Object* arguments) {
   const Api& api = *known_interpreter();
@@ -71,6 +80,11 @@ MethodDefinition g_methods[] = {
      "dump or it could not be written."},
     {"name", name, kArguments,
      "name(tensor, text)\n--\n\nGives a tensor a name that dumps show as long as it lives; returns the tensor."},
+    {"stop", stop, kNoArguments,
+     "stop()\n--\n\nStops the recording of stacks until start(). Tensors and memory are followed all the same: dumps "
+     "stay "
+     "whole, and say what has no stack."},
+    {"start", start, kNoArguments, "start()\n--\n\nStarts the recording of stacks again."},
     {"active", active, kNoArguments, "active()\n--\n\nTrue while tensorscope records this process."},
     {},
 };

@@ -2,6 +2,7 @@
 #include "live/recorder.h"
 #include "python/bridge.h"
 #include "snapshot/collector.h"
+#include "stacks/capture.h"
 #include "support/state.h"
 #include "tensorscope/tensorscope.h"
 
@@ -14,6 +15,17 @@ __attribute__((visibility("default"))) int tensorscope_dump(char* path_out, size
   SiteId site = 0;
   if (HookScope scope; scope) site = live::place_here().site;
   return snapshot::request_and_wait(snapshot::Reason::call, "tensorscope_dump", path_out, path_size, site);
+}
+
+// Also before torch is there: a program may leave its start out.
+__attribute__((visibility("default"))) int tensorscope_stop(void) {
+  tensorscope::stacks::stop_capturing();
+  return TENSORSCOPE_OK;
+}
+
+__attribute__((visibility("default"))) int tensorscope_start(void) {
+  tensorscope::stacks::start_capturing();
+  return TENSORSCOPE_OK;
 }
 
 __attribute__((visibility("default"))) int tensorscope_active(void) { return tensorscope::recording() ? 1 : 0; }

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <time.h>
 
+#include <algorithm>
 #include <atomic>
 #include <utility>
 
@@ -18,7 +19,10 @@
 #include "snapshot/fork_gate.h"
 #include "snapshot/fork_restart.h"
 #include "snapshot/process_info.h"
+#include "snapshot/request_file.h"
+#include "stacks/capture.h"
 #include "support/clock.h"
+#include "support/coverage.h"
 #include "support/enough_memory.h"
 #include "support/futex.h"
 #include "support/helper_thread.h"
@@ -28,6 +32,7 @@
 #include "support/signals_blocked.h"
 #include "support/spin_lock.h"
 #include "support/state.h"
+#include "tensorscope/rules/own_handler.h"
 #include "tensorscope/tensorscope.h"
 
 namespace tensorscope::snapshot {
@@ -55,6 +60,7 @@ uint32_t g_growths_served = 0;  // collector only
 std::atomic<uint64_t> g_growth_ns{0};
 out_of_memory::Failure g_near;  // collector only: a limit that it found near by itself
 bool g_is_near = false;
+bool g_is_asked = false;  // collector only: a dump, by a request file
 
 constinit Mutex g_control;  // guards what follows; held for moments only, never across a fork
 pthread_t g_thread;
@@ -100,7 +106,7 @@ void serve(Waiter& waiter) {
   python::wake_lender();
 }
 
-enum class Job { none, stop, waiter, near_limit, signal, growth };
+enum class Job { none, stop, waiter, near_limit, signal, request, growth };
 
 // What is asked for by counting: one dump serves all that came before it.
 bool take_request(const std::atomic<uint32_t>& asked, uint32_t& served) {
@@ -111,6 +117,7 @@ bool take_request(const std::atomic<uint32_t>& asked, uint32_t& served) {
 Job counted_job() {
   if (std::exchange(g_is_near, false)) return Job::near_limit;
   if (take_request(g_signals, g_signals_served)) return Job::signal;
+  if (std::exchange(g_is_asked, false)) return Job::request;
   return take_request(g_growths, g_growths_served) ? Job::growth : Job::none;
 }
 
@@ -132,24 +139,51 @@ Job next_job(Waiter** waiter) {
   return job;
 }
 
+// Who asks from outside sees by the thread's name whether the signal would also run a handler of the program's.
+void show_own_handler() {
+  static const char* shown = rules::kCollectorName;
+  const char* detail = coverage(Subject::signal_trigger).detail.load(std::memory_order_acquire);
+  const char* name = detail == rules::kOwnHandlerRuns ? rules::kCollectorNameOwnHandler : rules::kCollectorName;
+  if (std::exchange(shown, name) != name) pthread_setname_np(pthread_self(), name);
+}
+
 // Until a job comes. Where torch has been loaded and its Python part is still being imported, that is looked at from
 // time to time, since nothing tells when it is done.
 void wait_for_job(uint32_t seen, unsigned& tries) {
+  show_own_handler();
   constexpr timespec kPause = {0, 20'000'000};
   constexpr unsigned kMostTries = 3000;
   if (!python::waits_for_torch_nn() || tries >= kMostTries) {
-    const unsigned ms = out_of_memory::sleep_before_look_ms();
+    const unsigned look = out_of_memory::sleep_before_look_ms();
+    const unsigned ms = look == 0 ? kLookForRequestMs : std::min(look, kLookForRequestMs);
     const timespec pause = timespec_of_ns(uint64_t{ms} * 1'000'000);
-    return futex_wait(g_wake, seen, ms == 0 ? nullptr : &pause);
+    return futex_wait(g_wake, seen, &pause);
   }
   ++tries;
   futex_wait(g_wake, seen, &kPause);
   run_if_memory_lasts([] { python::attach(); });
 }
 
+// True: there is something to write.
+bool look_for_request() {
+  switch (take_request_file()) {
+    case Request::none:
+      return false;
+    case Request::stop:
+      stacks::stop_capturing();
+      return false;
+    case Request::start:
+      stacks::start_capturing();
+      return false;
+    case Request::dump:
+      break;
+  }
+  return g_is_asked = true;
+}
+
 void* run_collector(void*) {
   ++t_inside;  // for good: nothing that this thread causes is recorded
-  pthread_setname_np(pthread_self(), "tensorscope");
+  pthread_setname_np(pthread_self(), rules::kCollectorName);
   run_if_memory_lasts([] { python::attach(); });
   unsigned tries = 0;
   for (;;) {
@@ -169,12 +203,17 @@ void* run_collector(void*) {
         g_write(near_limit_request(g_near), path, sizeof(path));
         break;
       }
+      case Job::request: {
+        char path[PATH_MAX];
+        g_write({Reason::call, "tensorscope snapshot --no-signal", monotonic_ns()}, path, sizeof(path));
+        break;
+      }
       case Job::growth:
         write_at_growth();
         break;
       case Job::none:
         g_is_near = out_of_memory::limit_is_near(g_near);
-        if (!g_is_near) wait_for_job(seen, tries);
+        if (!g_is_near && !look_for_request()) wait_for_job(seen, tries);
     }
   }
 }
@@ -367,7 +406,7 @@ void after_fork_in_child() {
   g_signals_served = 0;
   g_growths.store(0, std::memory_order_relaxed);
   g_growths_served = 0;
-  g_is_near = false;
+  g_is_near = g_is_asked = false;
   near_limit::g_given_up.store(false, std::memory_order_relaxed);
   out_of_memory::watches_after_fork_in_child();
   g_running = g_busy = g_starting = g_stop = false;

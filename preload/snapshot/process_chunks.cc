@@ -1,5 +1,6 @@
 #include "snapshot/process_chunks.h"
 
+#include <stdio.h>
 #include <time.h>
 
 #include <vector>
@@ -11,6 +12,7 @@
 #include "snapshot/process_info.h"
 #include "snapshot/string_table.h"
 #include "snapshot/system_totals.h"
+#include "stacks/capture.h"
 #include "stacks/python/python_stack.h"
 #include "support/clock.h"
 #include "support/coverage.h"
@@ -63,6 +65,18 @@ bool worth_saying(Subject subject) {
     default:
       return true;
   }
+}
+
+// What stop() left out.
+template <size_t size>
+const char* gap_words(const stacks::NotRecorded& gap, char (&text)[size]) {
+  snprintf(text, size,
+           "stopped %llu time%s by stop(), for %.1f s in all%s: tensors and memory were followed, but %llu captures "
+           "were left "
+           "out",
+           static_cast<unsigned long long>(gap.times), gap.times == 1 ? "" : "s", double(gap.ns) / 1e9,
+           gap.now ? ", and is stopped now" : "", static_cast<unsigned long long>(gap.captures));
+  return text;
 }
 
 }  // namespace
@@ -155,6 +169,9 @@ bool write_coverage(DumpFile& file) {
     rows.push_back(dump::CreateCoverage(chunk.builder(), name, dump::Seen(seen), text, missed));
   };
   if (const char* why = off_reason()) add("recording", Seen::no, why, 0);
+  char detail[200];
+  const stacks::NotRecorded gap = stacks::not_recorded();
+  if (gap.times != 0) add("stacks while stopped", gap.now ? Seen::no : Seen::partly, gap_words(gap, detail), 0);
   for (size_t i = 0; i < size_t(Subject::count_); ++i) {
     if (!worth_saying(Subject(i))) continue;
     const CoverageEntry& entry = coverage(Subject(i));

@@ -3,6 +3,8 @@
 // Context: hook (no GIL, no malloc in the steady state, no lock but lock-free tries).
 #pragma once
 
+#include <cstdint>
+
 #include "live/ids.h"
 #include "stacks/native/native_stack.h"  // start_native
 #include "stacks/python/python_stack.h"  // start_python: tried again until there is an interpreter
@@ -21,6 +23,23 @@ Stack capture(const void* hook_return_address = nullptr);
 // The same in two steps, for who may not need the native part.
 StackId capture_python_part();
 Stack capture_native_part(StackId python);
+
+// The same although no stacks are recorded: for a failure.
+Stack capture_in_any_case();
+
+// libtensorscope.stop() and start(). While stopped a capture is one word that says so (not_recorded_stack): tables and
+// counters go on, so that a dump stays whole and what dies leaves it. Context: any but signal handlers. Lock-free.
+void stop_capturing();
+void start_capturing();
+
+// For the coverage record.
+struct NotRecorded {
+  uint64_t times = 0;     // how often it was stopped
+  uint64_t captures = 0;  // without a stack
+  uint64_t ns = 0;        // how long in all
+  bool now = false;
+};
+NotRecorded not_recorded();
 
 void after_fork_in_child();
 

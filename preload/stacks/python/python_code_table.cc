@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <iterator>
 #include <string_view>
 
 #define XXH_INLINE_ALL
@@ -29,7 +30,9 @@ ModuleCall module_call(std::string_view file, std::string_view name) {
   return name == "_call_impl" ? ModuleCall::plain : ModuleCall::none;
 }
 
-constinit const PythonCodeTable::Code kOuterFrames{"", "<outer frames left out>", nullptr, 0, 0, ModuleCall::none};
+constinit const PythonCodeTable::Code kReserved[] = {
+    {"", "<outer frames left out>", nullptr, 0, 0, ModuleCall::none},
+    {"", "<made while stacks were not recorded>", nullptr, 0, 0, ModuleCall::none}};
 
 }  // namespace
 
@@ -111,8 +114,15 @@ uint32_t PythonCodeTable::copy(uint32_t hash, const Raw& raw) {
 }
 
 bool PythonCodeTable::ensure_first() {
-  if (codes_.size() == 0 && codes_.append(arena_, kOuterFrames) == codes_.kFull) return false;
+  for (const Code& code : kReserved) {
+    if (codes_.size() < std::size(kReserved) && codes_.append(arena_, code) == codes_.kFull) return false;
+  }
   return places_.size() != 0 || places_.append(arena_, Place{}) != places_.kFull;
+}
+
+bool PythonCodeTable::make_reserved() {
+  SpinGuard guard(lock_);
+  return guard && ensure_first();
 }
 
 uint32_t PythonCodeTable::add(const void* code, const PythonLayout& layout) {
@@ -144,7 +154,7 @@ void PythonCodeTable::forget(const void* code) {
 }
 
 const PythonCodeTable::Code& PythonCodeTable::operator[](uint32_t id) {
-  return id < codes_.size() ? codes_[id] : kOuterFrames;
+  return id < codes_.size() ? codes_[id] : kReserved[kLeftOut];
 }
 
 size_t PythonCodeTable::size() { return std::max(codes_.size(), size_t{1}); }

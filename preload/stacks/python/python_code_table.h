@@ -26,6 +26,8 @@ class PythonCodeTable {
  public:
   // Ids. 0 is not a code object: the outer frames of a stack that is too deep.
   static constexpr uint32_t kLeftOut = 0;
+  // Nor is 1: what stands for the whole stack while no stacks are recorded.
+  static constexpr uint32_t kStopped = 1;
 
   struct Code {
     const char* file;
@@ -42,6 +44,8 @@ class PythonCodeTable {
   uint32_t find(const void* code, const PythonLayout& layout) const;
   // Copies it. 0: no memory within the limit.
   uint32_t add(const void* code, const PythonLayout& layout);
+  // Makes the ids that are no code objects; add() does, too. False: no memory within the limit.
+  bool make_reserved();
   // The code object at this address is about to be freed.
   void forget(const void* code);
   // Changes whenever a known code object was freed: what was remembered by address before is void.

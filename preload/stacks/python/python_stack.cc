@@ -154,6 +154,15 @@ StackId capture_python() {
   return guard && prove(false) == Status::on ? capture_unguarded() : 0;
 }
 
+StackId not_recorded_stack() {
+  static constinit std::atomic<StackId> known{0};
+  StackId stack = known.load(std::memory_order_acquire);
+  if (stack != 0 || !g_codes.make_reserved()) return stack;
+  stack = g_trie.intern({0, PythonCodeTable::kStopped, -1, 1, 0});
+  known.store(stack, std::memory_order_release);
+  return stack;
+}
+
 size_t python_frame_count() { return std::max(g_trie.size(), size_t{1}); }
 
 PythonFrame python_frame(StackId id) {

@@ -38,6 +38,9 @@ bool check_python_with_gil();
 // the outer side, in a frame of code 0, "<outer frames left out>".
 StackId capture_python();
 
+// What stands for a stack while none are recorded: one frame of code 1. Context: hook. 0: no memory within the limit.
+StackId not_recorded_stack();
+
 // Context: collector.
 size_t python_frame_count();
 PythonFrame python_frame(StackId id);

@@ -1,0 +1,77 @@
+// stop, start: whether a running process records stacks.
+#include <fmt/format.h>
+
+#include <chrono>
+#include <optional>
+#include <thread>
+
+#include "commands/invocation.h"
+#include "commands/opened_dump.h"
+#include "commands/target_process.h"
+#include "commands/verb.h"
+#include "render/units.h"
+#include "tensorscope/rules/request_name.h"
+
+namespace tensorscope::commands {
+
+namespace {
+
+struct RecordOptions {
+  pid_t pid = 0;
+  std::optional<uint64_t> timeout_ns = 10'000'000'000;
+};
+
+int request(const RecordOptions& options, const char* what, Invocation& invocation) {
+  std::string problem;
+  const std::optional<TargetProcess> target = TargetProcess::open(options.pid, AskBy::file, problem);
+  if (!target || !target->ask_by_file(what, problem)) {
+    invocation.say(problem);
+    return kBadInput;
+  }
+  const auto begin = std::chrono::steady_clock::now();
+  while (!target->file_taken()) {
+    const auto waited = std::chrono::steady_clock::now() - begin;
+    if (!target->alive() || uint64_t(std::chrono::nanoseconds(waited).count()) > *options.timeout_ns) {
+      target->withdraw();
+      invocation.say(target->alive() ? fmt::format("process {} did not answer within {} (--timeout waits longer).",
+                                                   options.pid, render::duration(*options.timeout_ns))
+                                     : fmt::format("process {} has ended.", options.pid));
+      return kBadInput;
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(30));
+  }
+  return kOk;
+}
+
+int stop(const RecordOptions& options, Invocation& invocation) {
+  return request(options, rules::kRequestStop, invocation);
+}
+int start(const RecordOptions& options, Invocation& invocation) {
+  return request(options, rules::kRequestStart, invocation);
+}
+
+void add(CLI::App& app, Invocation& invocation, const char* name, const char* about,
+         int (*run)(const RecordOptions&, Invocation&)) {
+  auto [verb, options] = add_verb(app, invocation, name, about, run);
+  verb->add_option("PID", options->pid, "process id of a program that runs under tensorscope")
+      ->required()
+      ->check(CLI::Range(1, 1 << 22).description(""))
+      ->type_name("");
+  add_time(*verb, "--timeout", options->timeout_ns, "how long to wait for the answer. Default 10s");
+  verb->footer(
+      "Examples:\n"
+      "  tensorscope stop 4242\n"
+      "  tensorscope start 4242\n"
+      "\n"
+      "While stopped, tensors and memory are followed, so that dumps stay whole; what is made meanwhile has no stack.\n"
+      "From inside the program: libtensorscope.stop(), libtensorscope.start().");
+}
+
+}  // namespace
+
+void add_record(CLI::App& app, Invocation& invocation) {
+  add(app, invocation, "stop", "stop recording stacks in a running process", stop);
+  add(app, invocation, "start", "start recording stacks in a running process again", start);
+}
+
+}  // namespace tensorscope::commands

@@ -1,0 +1,14 @@
+// How it is known from outside that the program has a handler of its own for the signal that asks for a dump: by the
+// name of the collector thread, and in a dump by the detail of the coverage record of the signal.
+//
+// Context: any.
+#pragma once
+
+namespace tensorscope::rules {
+
+// Names of threads have at most 15 characters.
+inline constexpr char kCollectorName[] = "tensorscope";
+inline constexpr char kCollectorNameOwnHandler[] = "tensorscope+own";
+inline constexpr char kOwnHandlerRuns[] = "the program has a handler of its own for this signal, which runs too";
+
+}  // namespace tensorscope::rules

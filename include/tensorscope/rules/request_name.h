@@ -1,0 +1,25 @@
+// The file by which `tensorscope` asks a process for something without a signal. The name holds the process's id as it
+// knows it itself (in its own pid namespace) and when it was started, so that a file that was left over never reaches
+// another process.
+//
+// Context: any. No malloc. Units: `start_ticks` are field 22 of /proc/PID/stat.
+#pragma once
+
+#include <stdint.h>
+#include <stdio.h>
+
+#include <cstddef>
+
+namespace tensorscope::rules {
+
+inline constexpr char kRequestFolder[] = "/dev/shm";
+inline constexpr char kRequestDump[] = "dump";
+inline constexpr char kRequestStop[] = "stop";
+inline constexpr char kRequestStart[] = "start";
+
+template <size_t size>
+void request_file_name(unsigned pid, uint64_t start_ticks, char (&name)[size]) {
+  snprintf(name, size, "tensorscope-request.%u.%llu", pid, static_cast<unsigned long long>(start_ticks));
+}
+
+}  // namespace tensorscope::rules

@@ -1,0 +1,63 @@
+#include "snapshot/request_file.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "snapshot/process_info.h"
+#include "snapshot/small_file.h"
+#include "tensorscope/rules/request_name.h"
+
+namespace tensorscope::snapshot {
+
+namespace {
+
+char g_path[128] = "";
+uint32_t g_path_of = 0;  // pid: a forked child has another file
+struct stat g_served = {};
+
+const char* request_path() {
+  constexpr int kStartTime = 22;
+  const uint32_t pid = process_info().pid;
+  if (g_path_of == pid) return g_path;
+  char name[64];
+  rules::request_file_name(pid, read_stat("/proc/self/stat", kStartTime), name);
+  snprintf(g_path, sizeof g_path, "%s/%s", rules::kRequestFolder, name);
+  g_path_of = pid;
+  return g_path;
+}
+
+// A file that cannot be removed (a folder with other rights) is served once.
+bool served_before(const struct stat& file) {
+  return file.st_ino == g_served.st_ino && file.st_ctim.tv_sec == g_served.st_ctim.tv_sec &&
+         file.st_ctim.tv_nsec == g_served.st_ctim.tv_nsec;
+}
+
+Request request_of(const char* text) {
+  if (strcmp(text, rules::kRequestDump) == 0) return Request::dump;
+  if (strcmp(text, rules::kRequestStop) == 0) return Request::stop;
+  return strcmp(text, rules::kRequestStart) == 0 ? Request::start : Request::none;
+}
+
+}  // namespace
+
+Request take_request_file() {
+  const char* path = request_path();
+  const int file = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+  if (file < 0) return Request::none;
+  struct stat facts = {};
+  char text[16] = "";
+  const bool ours = fstat(file, &facts) == 0 && S_ISREG(facts.st_mode) &&
+                    (facts.st_uid == geteuid() || facts.st_uid == 0) && !served_before(facts);
+  const ssize_t length = ours ? read(file, text, sizeof text - 1) : 0;
+  close(file);
+  if (length <= 0) return Request::none;
+  text[strcspn(text, "\n")] = 0;
+  g_served = facts;
+  unlink(path);
+  return request_of(text);
+}
+
+}  // namespace tensorscope::snapshot

@@ -1,0 +1,22 @@
+// Requests from outside without a signal, for programs that do something of their own at each SIGUSR1: a file in
+// /dev/shm whose name holds this process's id and start, written by `tensorscope snapshot --no-signal`, `stop` and
+// `start` (include/tensorscope/rules/request_name.h). The collector looks for it about once a second, which costs one
+// open() of a file that is not there, in memory; nothing is kept open, and nothing runs in the program.
+//
+// Only what this process's user or root wrote counts.
+//
+// Context: collector.
+#pragma once
+
+#include <cstdint>
+
+namespace tensorscope::snapshot {
+
+inline constexpr unsigned kLookForRequestMs = 1000;
+
+enum class Request : uint8_t { none, dump, stop, start };
+
+// Takes the request that is there: its file is removed, which tells the asker that it was seen.
+Request take_request_file();
+
+}  // namespace tensorscope::snapshot
