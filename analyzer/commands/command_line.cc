@@ -99,6 +99,7 @@ int run_command_line(std::vector<std::string> arguments, const render::Terminal*
 
   add_run(app, invocation);
   add_snapshot(app, invocation);
+  add_record(app, invocation);
   add_report(app, invocation);
   add_list(app, invocation);
   add_show(app, invocation);

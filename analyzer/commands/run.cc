@@ -56,7 +56,9 @@ int run(const RunOptions& options, const std::vector<std::string>& command, Invo
     if (directory[0] != '/') directory = std::string(here) + "/" + directory;
   }
   if (access(directory.c_str(), W_OK | X_OK) != 0) {
-    invocation.say(fmt::format("no dump can be written to {}: {}.", directory, strerror(errno)));
+    invocation.say(
+        fmt::format("no dump can be written to {}: {}; choose another folder: tensorscope run --dir DIR -- ...",
+                    directory, strerror(errno)));
     return kBadInput;
   }
   setenv("TENSORSCOPE_DIR", directory.c_str(), 1);

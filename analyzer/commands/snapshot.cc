@@ -5,7 +5,7 @@
 #include <chrono>
 #include <ctime>
 #include <filesystem>
-#include <map>
+#include <memory>
 #include <optional>
 #include <set>
 #include <system_error>
@@ -18,6 +18,7 @@
 #include "commands/verb.h"
 #include "model/reader.h"
 #include "render/units.h"
+#include "tensorscope/rules/request_name.h"
 
 namespace tensorscope::commands {
 
@@ -28,6 +29,7 @@ using Clock = std::chrono::steady_clock;
 
 struct SnapshotOptions {
   pid_t pid = 0;
+  bool children = false, no_signal = false;
   std::optional<uint64_t> timeout_ns = 60'000'000'000;
 };
 
@@ -107,46 +109,136 @@ uint64_t monotonic_ns() {
   return uint64_t(now.tv_sec) * 1'000'000'000 + uint64_t(now.tv_nsec);
 }
 
-int snapshot(const SnapshotOptions& options, Invocation& invocation) {
-  std::string problem;
-  std::optional<TargetProcess> target = TargetProcess::open(options.pid, problem);
-  if (!target) {
-    invocation.say(problem);
-    return kBadInput;
-  }
+// One process that is asked, until its dump is there.
+struct Asked {
+  explicit Asked(TargetProcess&& process) : target(std::move(process)), watch(target) {}
+  TargetProcess target;
+  DumpWatch watch;
+  bool by_file = false;
+  uint64_t asked_ns = 0;
+  bool done = false;
+  std::string path;     // of its dump
+  std::string problem;  // why there is none
+};
+
+// A name of the processes that would have to be asked instead.
+std::string children_words(pid_t pid) {
+  constexpr size_t kMost = 8;
+  const std::vector<pid_t> children = profiled_descendants(pid);
+  std::string text;
+  for (size_t i = 0; i < children.size() && i < kMost; ++i) text += (i > 0 ? ", " : "") + process_words(children[i]);
+  if (children.size() > kMost) text += fmt::format(" and {} more", children.size() - kMost);
+  if (text.empty()) return "";
+  return fmt::format("{} that it started run{} under the profiler: {}; --children takes them all.",
+                     children.size() == 1 ? "one process" : fmt::format("{} processes", children.size()),
+                     children.size() == 1 ? "s" : "", text);
+}
+
+// Null: `problem` says why it cannot be asked.
+std::unique_ptr<Asked> open_process(pid_t pid, bool no_signal, std::string& problem) {
+  std::optional<TargetProcess> target = TargetProcess::open(pid, no_signal ? AskBy::file : AskBy::signal, problem);
+  if (!target) return nullptr;
   if (target->directories().empty()) {
-    invocation.say(fmt::format("the folder of process {}'s dumps cannot be found. Nothing was sent.", options.pid));
-    return kBadInput;
+    problem = fmt::format("the folder of process {}'s dumps cannot be found. Nothing was sent.", pid);
+    return nullptr;
   }
-  DumpWatch watch(*target);
-  uint64_t asked_ns = monotonic_ns();
-  if (!target->ask(problem)) {
+  auto asked = std::make_unique<Asked>(std::move(*target));
+  asked->by_file = no_signal || asked->target.has_own_handler();
+  return asked;
+}
+
+bool ask(Asked& asked, Invocation& invocation) {
+  if (asked.by_file && asked.target.has_own_handler()) {
+    invocation.say(
+        fmt::format("process {} has a handler of its own for signal {}, which a signal would run too: it is "
+                    "asked without one.",
+                    asked.target.pid(), asked.target.signal()));
+  }
+  asked.asked_ns = monotonic_ns();
+  return asked.by_file ? asked.target.ask_by_file(rules::kRequestDump, asked.problem) : asked.target.ask(asked.problem);
+}
+
+// Looks whether the dump is there by now, or will not come.
+void look(Asked& asked, Clock::duration waited, const SnapshotOptions& options) {
+  const bool alive = asked.target.alive();  // before looking: what it wrote last is found
+  if (std::optional<std::string> path = asked.watch.find(asked.asked_ns)) {
+    asked.path = *path;
+    asked.done = true;
+  } else if (!alive) {
+    asked.problem = fmt::format("process {} ended before it wrote the dump.", asked.target.pid());
+  } else if (uint64_t(std::chrono::nanoseconds(waited).count()) > *options.timeout_ns) {
+    asked.problem = fmt::format("process {} wrote no dump to {} within {}; it may still come (--timeout waits longer).",
+                                asked.target.pid(), fmt::join(asked.target.directories(), " or "),
+                                render::duration(*options.timeout_ns));
+  }
+  if (!asked.problem.empty()) asked.done = true;
+  if (asked.done && asked.by_file) asked.target.withdraw();
+}
+
+// A dump of some size has tensors: only a small one is read.
+bool is_empty(const std::string& path) {
+  constexpr uint64_t kMostBytes = 4 << 20;
+  std::error_code error;
+  if (fs::file_size(path, error) > kMostBytes || error) return false;
+  try {
+    return model::read_dump(path).tensors.empty();
+  } catch (const model::BadInput&) {
+    return false;
+  }
+}
+
+int snapshot(const SnapshotOptions& options, Invocation& invocation) {
+  std::vector<std::unique_ptr<Asked>> all;
+  std::string problem;
+  if (auto asked = open_process(options.pid, options.no_signal, problem)) all.push_back(std::move(asked));
+  if (options.children) {
+    for (pid_t child : profiled_descendants(options.pid)) {
+      std::string why;
+      if (auto asked = open_process(child, options.no_signal, why)) {
+        all.push_back(std::move(asked));
+      } else {
+        invocation.say(why);
+      }
+    }
+  }
+  if (all.empty()) {
     invocation.say(problem);
+    const std::string children = options.children ? "" : children_words(options.pid);
+    if (!children.empty()) invocation.say(children);
     return kBadInput;
   }
-  const Clock::time_point asked = Clock::now();
+  for (const auto& asked : all) {
+    if (!ask(*asked, invocation)) asked->done = true;
+  }
+  const Clock::time_point begin = Clock::now();
   Progress progress(invocation.terminal.progress,
-                    fmt::format("tensorscope: process {} is writing a dump", options.pid));
-  while (true) {
-    bool alive = target->alive();  // before looking: what it wrote last is found
-    if (std::optional<std::string> path = watch.find(asked_ns)) {
-      invocation.out += *path + "\n";
-      return kOk;
+                    all.size() == 1
+                        ? fmt::format("tensorscope: process {} is writing a dump", all.front()->target.pid())
+                        : fmt::format("tensorscope: {} processes are writing dumps", all.size()));
+  for (bool waiting = true; waiting;) {
+    waiting = false;
+    for (const auto& asked : all) {
+      if (!asked->done) look(*asked, Clock::now() - begin, options);
+      waiting = waiting || !asked->done;
     }
-    Clock::duration waited = Clock::now() - asked;
-    if (!alive) {
-      invocation.say(fmt::format("process {} ended before it wrote the dump.", options.pid));
-      return kBadInput;
-    }
-    if (uint64_t(std::chrono::nanoseconds(waited).count()) > *options.timeout_ns) {
-      invocation.say(
-          fmt::format("process {} wrote no dump to {} within {}; it may still come (--timeout waits longer).",
-                      options.pid, fmt::join(target->directories(), " or "), render::duration(*options.timeout_ns)));
-      return kBadInput;
-    }
-    progress.update(waited);
+    if (!waiting) break;
+    progress.update(Clock::now() - begin);
     std::this_thread::sleep_for(std::chrono::milliseconds(30));
   }
+  int status = kOk;
+  for (const auto& asked : all) {
+    if (!asked->problem.empty()) {
+      invocation.say(asked->problem);
+      status = kBadInput;
+      continue;
+    }
+    invocation.out += asked->path + "\n";
+    if (!is_empty(asked->path)) continue;
+    const std::string children = options.children ? "" : children_words(asked->target.pid());
+    invocation.say(fmt::format("no tensor is alive in process {}.{}", process_words(asked->target.pid()),
+                               children.empty() ? "" : " " + children));
+  }
+  return status;
 }
 
 }  // namespace
@@ -158,13 +250,20 @@ void add_snapshot(CLI::App& app, Invocation& invocation) {
       ->required()
       ->check(CLI::Range(1, 1 << 22).description(""))
       ->type_name("");
+  verb->add_flag("--children", options->children,
+                 "also all processes that it started and that run under the profiler (torchrun, workers)");
+  verb->add_flag("--no-signal", options->no_signal,
+                 "ask by a file in /dev/shm instead of the signal; the answer takes up to a second longer");
   add_time(*verb, "--timeout", options->timeout_ns, "how long to wait for the dump. Default 60s");
   verb->footer(
       "Examples:\n"
       "  tensorscope snapshot 4242\n"
       "  tensorscope report $(tensorscope snapshot 4242)\n"
+      "  tensorscope snapshot --children $(pgrep -o torchrun)\n"
       "\n"
-      "The process is asked only if tensorscope is awake in it: the signal would end any other program.");
+      "The process is asked only if tensorscope is awake in it: the signal would end any other program. One that has "
+      "a\n"
+      "handler of its own for the signal is asked as with --no-signal.");
 }
 
 }  // namespace tensorscope::commands

@@ -16,8 +16,12 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <sstream>
 #include <system_error>
+
+#include "tensorscope/rules/own_handler.h"
+#include "tensorscope/rules/request_name.h"
 
 namespace tensorscope::commands {
 
@@ -80,7 +84,59 @@ bool catches(const std::string& status, int signal) {
   return signal >= 1 && signal <= 64 && (caught >> (signal - 1) & 1) != 0;
 }
 
+constexpr int kParent = 4, kStartTime = 22;
+
+// A field of /proc/PID/stat by its number in proc(5), from 4 on; 0 where it cannot be read.
+uint64_t stat_number(pid_t pid, int field) {
+  const std::optional<std::string> text = read_proc(pid, "stat");
+  const size_t name_end = text ? text->rfind(')') : std::string::npos;
+  if (name_end == std::string::npos) return 0;
+  std::istringstream words(text->substr(name_end + 1));
+  std::string word;
+  for (int at = 2; at < field && words >> word;) ++at;
+  return strtoull(word.c_str(), nullptr, 10);
+}
+
+bool is_profiled(pid_t pid) {
+  const std::optional<std::string> maps = read_proc(pid, "maps");
+  return maps && has_mapped(*maps, "libtensorscope.so") && has_mapped(*maps, "libc10.so");
+}
+
 }  // namespace
+
+std::vector<pid_t> profiled_descendants(pid_t pid) {
+  std::multimap<pid_t, pid_t> children;
+  std::error_code error;
+  for (fs::directory_iterator at("/proc", error), end; !error && at != end; at.increment(error)) {
+    const std::string name = at->path().filename();
+    if (name.find_first_not_of("0123456789") != std::string::npos) continue;
+    const pid_t child = pid_t(std::atoi(name.c_str()));
+    children.emplace(pid_t(stat_number(child, kParent)), child);
+  }
+  std::vector<pid_t> all{pid}, found;
+  for (size_t at = 0; at < all.size(); ++at) {
+    const auto [first, last] = children.equal_range(all[at]);
+    for (auto child = first; child != last; ++child) all.push_back(child->second);
+    if (at > 0 && is_profiled(all[at])) found.push_back(all[at]);
+  }
+  std::sort(found.begin(), found.end());
+  return found;
+}
+
+std::string process_words(pid_t pid) {
+  const std::vector<std::string> words = split_at_zero(read_proc(pid, "cmdline").value_or(""));
+  std::string program = words.empty() ? "" : fs::path(words.front()).filename().string();
+  for (size_t at = 1; at < words.size(); ++at) {
+    if (words[at] == "-m" && at + 1 < words.size()) program = words[at + 1];
+    if (words[at] == "-c") program = "python -c";
+    if (words[at] == "-m" || words[at] == "-c") break;
+    if (words[at].starts_with("-")) continue;
+    program = fs::path(words[at]).filename().string();
+    break;
+  }
+  const std::string rank = variable(split_at_zero(read_proc(pid, "environ").value_or("")), "RANK");
+  return fmt::format("{} ({}{})", pid, program, rank.empty() ? "" : ", rank " + rank);
+}
 
 int signal_of(const std::string& value) {
   if (value.empty()) return SIGUSR1;
@@ -103,6 +159,7 @@ int signal_of(const std::string& value) {
 
 TargetProcess::TargetProcess(TargetProcess&& other) noexcept
     : pid_(other.pid_),
+      own_handler_(other.own_handler_),
       descriptor_(other.descriptor_),
       signal_(other.signal_),
       pids_(std::move(other.pids_)),
@@ -114,7 +171,7 @@ TargetProcess::~TargetProcess() {
   if (descriptor_ >= 0) close(descriptor_);
 }
 
-std::optional<TargetProcess> TargetProcess::open(pid_t pid, std::string& problem) {
+std::optional<TargetProcess> TargetProcess::open(pid_t pid, AskBy by, std::string& problem) {
   constexpr const char* kNothing = "Nothing was sent.";
   TargetProcess target(pid);
   std::optional<std::string> status = read_proc(pid, "status");
@@ -147,16 +204,23 @@ std::optional<TargetProcess> TargetProcess::open(pid_t pid, std::string& problem
   }
   std::vector<std::string> environment = split_at_zero(*environ);
   target.signal_ = signal_of(variable(environment, "TENSORSCOPE_SIGNAL"));
-  if (target.signal_ == 0) {
-    problem =
-        fmt::format("process {} runs with TENSORSCOPE_SIGNAL=off: it writes no dump when asked. {}", pid, kNothing);
+  const bool collector = target.has_collector();
+  if (by == AskBy::signal && target.signal_ == 0) {
+    problem = fmt::format("process {} runs with TENSORSCOPE_SIGNAL=off{}. {}", pid,
+                          collector ? ": --no-signal asks it without one" : ": it writes no dump when asked", kNothing);
     return std::nullopt;
   }
   status = read_proc(pid, "status");
-  if (!status || !catches(*status, target.signal_)) {
+  if (by == AskBy::signal && (!status || !catches(*status, target.signal_))) {
     problem =
         fmt::format("process {} does not listen to signal {}: it made no tensor yet, or tensorscope is off in it. {}",
                     pid, target.signal_, kNothing);
+    return std::nullopt;
+  }
+  if (by == AskBy::file && (!status || !collector)) {
+    problem = fmt::format(
+        "process {} has no collector thread: it made no tensor yet, or tensorscope is off in it. Nothing was asked.",
+        pid);
     return std::nullopt;
   }
   std::istringstream numbers(status_field(*status, "NSpid"));
@@ -193,6 +257,47 @@ void TargetProcess::find_directories(const std::vector<std::string>& environment
   std::string now = fs::read_symlink(fmt::format("/proc/{}/cwd", pid_), ignored).string();
   if (now.starts_with("/")) add(now + tail);
 }
+
+bool TargetProcess::has_collector() {
+  std::error_code error;
+  for (fs::directory_iterator at(fmt::format("/proc/{}/task", pid_), error), end; !error && at != end;
+       at.increment(error)) {
+    std::ifstream file(at->path() / "comm");
+    std::string name;
+    std::getline(file, name);
+    own_handler_ = name == rules::kCollectorNameOwnHandler;
+    if (own_handler_ || name == rules::kCollectorName) return true;
+  }
+  return false;
+}
+
+// As this process reaches it: the process may live in another mount or pid namespace.
+std::string TargetProcess::request_path() const {
+  char name[64];
+  rules::request_file_name(unsigned(pids_.back()), stat_number(pid_, kStartTime), name);
+  return fmt::format("/proc/{}/root{}/{}", pid_, rules::kRequestFolder, name);
+}
+
+bool TargetProcess::ask_by_file(const char* what, std::string& problem) const {
+  const std::string path = request_path();
+  struct stat theirs {};
+  const int file = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);
+  bool ok = file >= 0;
+  // The process removes it: it must own what stands in a folder where only owners may.
+  if (ok && geteuid() == 0 && stat(fmt::format("/proc/{}", pid_).c_str(), &theirs) == 0) {
+    [[maybe_unused]] const int changed = fchown(file, theirs.st_uid, theirs.st_gid);
+  }
+  ok = ok && write(file, what, strlen(what)) == ssize_t(strlen(what));
+  if (!ok) {
+    problem = errno == EEXIST ? fmt::format("process {} has not answered an earlier request yet ({}).", pid_, path)
+                              : fmt::format("process {} cannot be asked by {}: {}.", pid_, path, strerror(errno));
+  }
+  if (file >= 0) close(file);
+  return ok;
+}
+
+bool TargetProcess::file_taken() const { return access(request_path().c_str(), F_OK) != 0; }
+void TargetProcess::withdraw() const { unlink(request_path().c_str()); }
 
 bool TargetProcess::ask(std::string& problem) const {
   long result =

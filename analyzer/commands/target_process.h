@@ -1,5 +1,5 @@
-// Another process as /proc shows it: whether tensorscope is awake in it, by which signal it is asked, and where its
-// dumps will appear. Linux only.
+// Another process as /proc shows it: whether tensorscope is awake in it, how it is asked, and where its dumps will
+// appear. Linux only.
 #pragma once
 
 #include <sys/types.h>
@@ -10,11 +10,14 @@
 
 namespace tensorscope::commands {
 
+// How a process is asked: by its signal, or by a file that its collector thread looks for (rules/request_name.h).
+enum class AskBy { signal, file };
+
 class TargetProcess {
  public:
-  // Opens the process and checks that a signal would be answered with a dump; else nothing, and `problem` is one line
-  // that says why. Nothing is ever sent by it.
-  static std::optional<TargetProcess> open(pid_t pid, std::string& problem);
+  // Opens the process and checks that it would answer; else nothing, and `problem` is one line that says why. Nothing
+  // is ever sent by it.
+  static std::optional<TargetProcess> open(pid_t pid, AskBy by, std::string& problem);
   TargetProcess(TargetProcess&& other) noexcept;
   TargetProcess& operator=(TargetProcess&&) = delete;
   ~TargetProcess();
@@ -26,20 +29,37 @@ class TargetProcess {
   // Folders, as this process reaches them, one of which the dump will be written to.
   const std::vector<std::string>& directories() const { return directories_; }
 
+  // Whether the program has a handler of its own for the signal, which would run too.
+  bool has_own_handler() const { return own_handler_; }
+
   // Sends the signal to this very process, whatever has become of its id. False: `problem` says why not.
   bool ask(std::string& problem) const;
+  // Writes the request file (`what`: rules::kRequestDump and others). False: `problem` says why not.
+  bool ask_by_file(const char* what, std::string& problem) const;
+  // Whether the process has taken the file. `withdraw()`: removes it where not.
+  bool file_taken() const;
+  void withdraw() const;
   bool alive() const;
 
  private:
   explicit TargetProcess(pid_t pid) : pid_(pid) {}
   void find_directories(const std::vector<std::string>& environment);
+  // The collector thread is there; sets own_handler_.
+  bool has_collector();
+  std::string request_path() const;
 
   pid_t pid_;
+  bool own_handler_ = false;
   int descriptor_ = -1;  // pidfd
   int signal_ = 0;
   std::vector<pid_t> pids_;
   std::vector<std::string> directories_;
 };
+
+// Processes that `pid` started and that these started, which run under the profiler and have loaded torch.
+std::vector<pid_t> profiled_descendants(pid_t pid);
+// "4243 (train.py, rank 0)".
+std::string process_words(pid_t pid);
 
 // The signal that a TENSORSCOPE_SIGNAL of this value means: "SIGUSR2", "usr2", "12"; 0: off; SIGUSR1 for what is wrong.
 int signal_of(const std::string& value);

@@ -164,6 +164,8 @@ bool look_at_node(const void* node, void (*look)(const void* node, void* context
   return recording() && g_nodes.look(node, look, context);
 }
 
+bool nothing_is_alive() { return g_tensors.size() == 0 && g_allocations.size() == 0; }
+
 uint64_t profiler_memory() { return mapped_bytes(); }
 
 }  // namespace tensorscope::live

@@ -127,6 +127,9 @@ Serial node_serial_now(const void* node);
 // (NodeEntry::alive), its base class is not destroyed meanwhile. `look` must not block or throw. False: not called.
 bool look_at_node(const void* node, void (*look)(const void* node, void* context), void* context);
 
+// No tensor, and no memory that could be a tensor's. Context: any but hooks and signal handlers.
+bool nothing_is_alive();
+
 // Memory that the profiler has taken from the system (support/pages.h), in bytes: tables, tries, copies in progress.
 uint64_t profiler_memory();
 

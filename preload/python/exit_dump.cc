@@ -1,11 +1,14 @@
 #include "python/exit_dump.h"
 
 #include <fcntl.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <atomic>
 #include <cstring>
 
+#include "live/serials.h"
+#include "live/snapshot_view.h"
 #include "python/bridge.h"
 #include "python/method.h"
 #include "python/objects.h"
@@ -44,6 +47,14 @@ bool helper_of_a_library() {
   return false;
 }
 
+// A launcher (torchrun, accelerate): it has hardly made a tensor, and processes that it started have done the work.
+bool launched_others() {
+  constexpr Serial kHardlyAny = 1000;
+  struct rusage children = {};
+  return live::nothing_is_alive() && live::newest_serial() < kHardlyAny && getrusage(RUSAGE_CHILDREN, &children) == 0 &&
+         children.ru_maxrss > 0;
+}
+
 // Any child of multiprocessing, whatever the start method, knows its parent (multiprocessing/process.py, 3.8 to 3.14).
 bool child_of_multiprocessing(const Gil& gil) {
   Object* parent = entry(gil, module_globals(gil, "multiprocessing.process"), "_parent_process");
@@ -74,7 +85,7 @@ bool claim_exit_dump() {
     case ExitDump::never:
       return false;
     case ExitDump::automatic:
-      return !g_forked.load(std::memory_order_acquire) && !helper_of_a_library();
+      return !g_forked.load(std::memory_order_acquire) && !helper_of_a_library() && !launched_others();
   }
   return false;
 }

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <iterator>
 #include <string_view>
+#include <utility>
 
 #include "support/message.h"
 #include "support/option_values.h"
@@ -85,7 +86,10 @@ void print_row(const char* variable, const char* value, const char* help, void*)
   write_standard_error(line, std::min(size_t(length), sizeof(line) - 1));
 }
 
+// Once in a process: it may be printed at load and asked for again at activation.
 void print_help() {
+  static bool printed = false;
+  if (std::exchange(printed, true)) return;
   say("version %s; its environment variables, as they are set now:", TENSORSCOPE_VERSION);
   visit_options(print_row, nullptr);
 }
@@ -102,6 +106,12 @@ void parse_options() {
     parse_variable(text.substr(0, equals), text.substr(equals + 1));
   }
   if (g_options.help) print_help();
+}
+
+void print_help_if_asked() {
+  for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
+    if (std::string_view(*entry).starts_with("TENSORSCOPE_HELP=")) return parse_options();
+  }
 }
 
 const Options& options() { return g_options; }

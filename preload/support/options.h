@@ -29,6 +29,8 @@ struct Options {
 // Parses the environment, and prints the help where it is asked for. Safe without malloc; texts are copied, since a
 // program may change its environment.
 void parse_options();
+// The same at load, where the help is asked for: in a process without torch nothing else would print it.
+void print_help_if_asked();
 const Options& options();
 
 // For the dump and the help: calls visitor(variable, value as it took effect, help, context) for each row of the table.

@@ -13,8 +13,8 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::StartsWith;
 
-const std::vector<std::string> kVerbs = {"run",  "snapshot", "report", "list",  "show",
-                                         "diff", "check",    "info",   "export"};
+const std::vector<std::string> kVerbs = {"run",  "snapshot", "stop",  "start", "report", "list",
+                                         "show", "diff",     "check", "info",  "export"};
 
 // One line, and it says whose.
 void expect_one_line(const std::string& err) {
