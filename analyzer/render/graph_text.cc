@@ -94,7 +94,7 @@ std::string how_many_paths(uint64_t paths) {
 
 std::string packed_words(uint64_t slots, bool certain) {
   return counted(slots, "slot") + ", by saved-tensor hooks (checkpoint, offload)" +
-         (certain ? "; counted as far as they hold tensors" : "; what they keep is not counted");
+         (certain ? "" : "; what they keep is not counted");
 }
 
 namespace {
@@ -111,10 +111,10 @@ std::string graph_overview_text(const GraphView& view, const model::GraphOvervie
       options);
   Table facts = facts_table();
   std::string through = counted(all.kept.held_slots, "saved slot");
-  if (all.kept.python_held > 0) {
-    through += fmt::format(" and {} of Python objects", counted(all.kept.python_held, "tensor"));
-  }
-  facts.row({"keep alive", fmt::format("{} in {}, leaves included; through {}", bytes(all.kept.bytes),
+  if (all.kept.leaves > 0) through += all.kept.leaves == 1 ? ", 1 leaf" : ", " + count(all.kept.leaves) + " leaves";
+  if (all.kept.python_held > 0)
+    through += fmt::format(", {} of Python objects", counted(all.kept.python_held, "tensor"));
+  facts.row({"keep alive", fmt::format("{} in {}: {}", bytes(all.kept.bytes),
                                        counted(all.kept.storages.size(), "storage"), through)});
   facts.row({sharing_words(all.certain), bytes(all.kept.only_bytes)});
   if (all.kept.packed_slots > 0) {

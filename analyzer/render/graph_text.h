@@ -23,7 +23,7 @@ std::string tensor_line(const model::GraphView& view, uint32_t tensor);
 // "MseLossBackward0 > AddmmBackward0 x12 > ... (31 more) > AccumulateGrad".
 std::string path_words(const model::GraphView& view, const std::vector<uint32_t>& nodes);
 
-// "3 slots, by saved-tensor hooks (checkpoint, offload); ...": whether what they keep is counted.
+// "3 slots, by saved-tensor hooks (checkpoint, offload); ...": said where what they keep is not counted.
 std::string packed_words(uint64_t slots, bool certain);
 
 std::string graph_overview_text(const model::GraphView& view, const model::GraphOverview& overview,
