@@ -1,7 +1,5 @@
-"""`tensorscope graph` where the right answer is about a tensor and not about its node, on programs of these kinds.
-
-Covers: preload/snapshot/graph/function_classes.cc
-"""
+"""`tensorscope graph` where the right answer is about a tensor and not about its node, on programs of these kinds."""
+# Covers: preload/snapshot/graph/function_classes.cc
 
 import json
 import os

@@ -1,7 +1,6 @@
-"""libtensorscope.stop() and start(), `tensorscope stop` and `start`: dumps stay whole, and what has no stack is said.
-
-Covers: analyzer/commands/record.cc preload/snapshot/request_file.cc
-"""
+"""libtensorscope.stop() and start(), `tensorscope stop` and `start`: dumps stay whole, and what has no stack is said."""
+# Covers: analyzer/commands/record.cc
+# Covers: preload/snapshot/request_file.cc
 
 import os
 import subprocess
