@@ -61,7 +61,10 @@ def test_without_the_option_there_is_no_hook(tmp_path):
                               folder=tmp_path, exit="never")
     assert done.returncode == 0, done.stderr
     (dump,) = harness.dumps(tmp_path)
-    assert coverage(dump)["seen"] == "not_applicable"
+    said = coverage(dump)
+    assert (said["seen"], said["detail"]) == ("no", "switched off; TENSORSCOPE_MODULE_OUTPUTS=1 switches it on")
+    report = " ".join(harness.cli("report", dump).stdout.split())
+    assert "Switched off: module outputs." in report and "module outputs" not in report.split("Not in this process:")[-1]
     assert not [row for rows in dump_reader.References(dump).rows.values() for row in rows if row.root == "output"]
 
 
