@@ -64,7 +64,8 @@ def test_without_the_option_there_is_no_hook(tmp_path):
     said = coverage(dump)
     assert (said["seen"], said["detail"]) == ("no", "switched off; TENSORSCOPE_MODULE_OUTPUTS=1 switches it on")
     report = " ".join(harness.cli("report", dump).stdout.split())
-    assert "Switched off: module outputs." in report and "module outputs" not in report.split("Not in this process:")[-1]
+    assert "module outputs" in report.split("Switched off: ")[1].split(".")[0]
+    assert "module outputs" not in report.split("Not in this process: ")[-1]
     assert not [row for rows in dump_reader.References(dump).rows.values() for row in rows if row.root == "output"]
 
 
