@@ -205,9 +205,15 @@ class Judge {
     const bool result = facts_.computed(memory_site(tensor));
     for (const Reference& reference : dump_.references.of(tensor)) {
       if (reference.holder.empty() || !by_program(reference) || category::in_function_cache(reference.text)) continue;
+      if (of_running_torch(tensor, reference)) continue;
       if (!result || category::in_collection(reference.holder, reference.text)) return &reference;
     }
     return nullptr;
+  }
+
+  bool of_running_torch(uint32_t tensor, const Reference& reference) const {
+    return ReferenceRoot(reference.root) == ReferenceRoot::local &&
+           facts_.torch_function(dump_.tensors[tensor].site, reference.scope);
   }
 
   // Memory that torch works with just now.
@@ -216,20 +222,20 @@ class Judge {
     const Tensor& row = dump_.tensors[tensor];
     if (held.empty()) {
       const uint32_t node = links_.made_in_backward_of(tensor);
-      if (node != kNone && (only_cpp(tensor) || dump_.process.python_version.empty())) {
+      const bool freed = dump_.references.freed(tensor);
+      if (node != kNone && (freed || only_cpp(tensor) || dump_.process.python_version.empty())) {
         return {Category::backward_temporary,
-                "made in the backward of " + last_component(dump_.nodes[node].class_name) + ", held by C++ alone"};
+                "made in the backward of " + last_component(dump_.nodes[node].class_name) +
+                    (freed ? ", freed before names were looked up" : ", held by C++ alone")};
       }
-      if ((row.flags & uint32_t(TensorFlag::freed_during_dump)) != 0) {
+      if (freed || (row.flags & uint32_t(TensorFlag::freed_during_dump)) != 0) {
         return {Category::temporary, "freed while the dump was written"};
       }
       return {};
     }
-    for (const Reference* reference : held) {
-      if (ReferenceRoot(reference->root) != ReferenceRoot::local || !reference->holder.empty() ||
-          !facts_.torch_function(row.site, reference->scope)) {
-        return {};
-      }
+    if (!std::all_of(held.begin(), held.end(),
+                     [&](const Reference* each) { return of_running_torch(tensor, *each); })) {
+      return {};
     }
     return {Category::temporary, "a local of torch's running " + held.front()->scope};
   }
@@ -263,6 +269,7 @@ class Judge {
       }
       if (category::in_function_cache(reference.text)) {
         return {Category::cache, "held by a functools cache, " + reference.line()};
+      }
     }
     return cast_copy(tensor);
   }
@@ -281,7 +288,10 @@ class Judge {
 
   // What is left: in a graph's forward pass, and held by C++ alone.
   Finding temporary(uint32_t tensor) const {
-    if (!only_cpp(tensor) || !facts_.computed(memory_site(tensor)) || !held_in_python(tensor).empty()) return {};
+    const uint32_t site = memory_site(tensor);
+    if (!only_cpp(tensor) || !held_in_python(tensor).empty()) return {};
+    if (facts_.in_optimizer(site)) return {Category::temporary, "made by torch.optim, held by C++ alone"};
+    if (!facts_.computed(site)) return {};
     return {Category::temporary, "made in a call of a module, held by C++ alone"};
   }
 

@@ -484,7 +484,7 @@ TEST_F(HoldersTest, CategoriesByWhoMadeAndWhoKeeps) {
                  mine = made("/x/train.py", "f");
   local(batch, "x", "main");
   local(inside, "denom", "normalize");
-  builder_.reference({cached, "masks", "train.py", "functools._lru_cache_wrapper"});
+  builder_.reference({cached, "lru_cache of masks[8]", "train.py", "functools._lru_cache_wrapper"});
   builder_.reference({shared, "Rope.table", "rope", "dict", ReferenceRoot::class_});
   global(mine, "total");
   const uint64_t listed = made("/x/train.py", "f");
