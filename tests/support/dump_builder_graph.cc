@@ -120,7 +120,7 @@ Chunk DumpBuilder::reference_chunk() const {
   return finished(dump::kReferences, fbb,
                   dump::CreateReferences(fbb, references_complete, detail, strings, reference_rows, object_rows,
                                          slot_rows, node_rows, references_.size(), 0, names_stopped_by,
-                                         names_time_limit_ms, names_memory_limit, 0, within_rows));
+                                         names_time_limit_ms, names_memory_limit, 0, 0, 0, within_rows));
 }
 
 }  // namespace tensorscope::testing
