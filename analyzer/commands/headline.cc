@@ -85,7 +85,7 @@ std::string with_reason(const model::Coverage& entry) {
 
 std::string coverage_text(const model::Dump& dump) {
   if (dump.coverage.empty()) return "What was seen is not recorded in this dump.";
-  std::string seen, partly, not_seen, nothing;
+  std::string seen, partly, not_seen, switched_off, nothing;
   auto add = [](std::string& list, const std::string& text) { list += (list.empty() ? "" : ", ") + text; };
   for (const model::Coverage& entry : dump.coverage) {
     if (entry.subject == "source lines") continue;  // no number depends on them; `info` has the files
@@ -101,7 +101,11 @@ std::string coverage_text(const model::Dump& dump) {
         add(partly, with_reason(entry));
         break;
       case Seen::no:
-        add(not_seen, with_reason(entry));
+        if (entry.detail.starts_with("switched off")) {
+          add(switched_off, entry.subject);  // `info` says by what
+        } else {
+          add(not_seen, with_reason(entry));
+        }
         break;
       case Seen::not_applicable:
         add(nothing, entry.subject);
@@ -111,6 +115,7 @@ std::string coverage_text(const model::Dump& dump) {
   std::string text = "Seen: " + (seen.empty() ? "nothing" : seen) + ".";
   if (!partly.empty()) text += " Partly: " + partly + ".";
   if (!not_seen.empty()) text += " Not seen: " + not_seen + ".";
+  if (!switched_off.empty()) text += " Switched off: " + switched_off + ".";
   if (!nothing.empty()) text += " Not in this process: " + nothing + ".";
   return text;
 }

@@ -14,7 +14,7 @@ OpenedDump::OpenedDump(const std::string& path, const model::SymbolOptions& opti
     : OpenedDump(model::read_dump(path), options) {}
 
 OpenedDump::OpenedDump(model::Dump read, const model::SymbolOptions& options)
-    : dump(std::move(read)), symbols(dump, options), places(dump, symbols), accounts(dump), holders(dump) {}
+    : dump(std::move(read)), symbols(dump, options), places(dump, symbols), accounts(dump), holders(dump, &symbols) {}
 
 model::Selection OpenedDump::select(const model::Filter& filter) {
   if (filter.empty()) return choose(filter);

@@ -1,5 +1,6 @@
-// What a tensor is for, as far as a dump tells: by what it is linked to, which slot or variable holds it, and who made
-// it. Everything else is "unknown": a guess that looks like a fact is worse than none.
+// What a tensor is for, as far as a dump tells: by what it is linked to, which slot, container or variable holds it,
+// and who made it. Nothing rests on which function happens to run at the dump, so that a tensor has one category as
+// long as the same things hold it. Everything else is "unknown": a guess that looks like a fact is worse than none.
 #pragma once
 
 #include <cstdint>
@@ -10,30 +11,21 @@
 
 #include "model/dump.h"
 #include "model/frame_facts.h"
+#include "model/native_facts.h"
 #include "model/tensor_links.h"
+#include "tensorscope/rules/categories.h"
 
 namespace tensorscope::model {
 
-// The strongest first, but for unknown: of the tensors of one storage the strongest says what the memory is for.
-enum class Category : uint8_t {
-  unknown,
-  parameter,         // of a module, a torch.nn.Parameter, or what an optimizer trains
-  buffer,            // of a module
-  gradient,          // another live tensor's .grad
-  optimizer_state,   // in an optimizer's state
-  input_batch,       // made by data loading, or rebuilt from another process
-  saved_activation,  // held by a slot of an autograd node
-  output,            // what a module's call returned, held by Python
-  cache,             // kept by torch itself, by a class or by functools
-  temporary,         // of an operation that is running
-  workspace          // a block of the allocator that no tensor refers to: no tensor has this one
-};
-inline constexpr size_t kCategories = 11;
-const char* text(Category category);                            // "" for a number that is no category
-std::optional<Category> category_named(std::string_view name);  // "optimizer state", also with '-' or '_'
+using category::Category;
+using category::kCategories;
+using category::stronger;
+using category::text;
+
+// "optimizer state", "KV cache": also with '-' or '_', in any case.
+std::optional<Category> category_named(std::string_view name);
 // "parameter", "optimizer-state", ...: what --category takes, unknown last.
 std::vector<std::string> category_words();
-inline bool stronger(Category a, Category b) { return a != Category::unknown && (b == Category::unknown || a < b); }
 
 struct Finding {
   Category category = Category::unknown;
@@ -44,6 +36,6 @@ struct Finding {
 // module_outputs(). A dump without Python's references (an older one, a program without Python, a lock that did not
 // come) still tells parameters and optimizer state by their creation.
 std::vector<Finding> find_categories(const Dump& dump, const FrameFacts& facts, const TensorLinks& links,
-                                     const std::vector<std::vector<std::string>>& outputs);
+                                     const NativeFacts& native, const std::vector<std::vector<std::string>>& outputs);
 
 }  // namespace tensorscope::model

@@ -31,11 +31,9 @@ FrameFacts::FrameFacts(const Dump& dump) : dump_(dump) {
     const bool named = frame.module_object != 0 && dump.module_names.count(frame.module_object) != 0;
     call_of_[i] = named ? i : call_of_[frame.parent];
     user_frame_[i] = is_user[frame.code] ? i : user_frame_[frame.parent];
-    // An optimizer or a module made it itself where nothing but torch's code is between; a batch is being loaded
-    // whatever the program's data set calls.
     const uint8_t outer = facts_[frame.parent];
-    facts_[i] =
-        uint8_t(own[frame.code] | (is_torch_[frame.code] ? outer : outer & (code::kDataLoading | code::kOtherProcess)));
+    const uint8_t call = frame.module_object != 0 ? code::kModuleCall : 0;
+    facts_[i] = uint8_t(own[frame.code] | call | (outer & code::inherited_parts(is_torch_[frame.code] != 0)));
   }
 }
 

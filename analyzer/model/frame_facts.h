@@ -30,6 +30,10 @@ class FrameFacts {
   // anywhere below torch.utils.data; rebuilt by torch.multiprocessing
   bool in_data_loading(uint32_t site) const { return has(site, code::kDataLoading); }
   bool from_other_process(uint32_t site) const { return has(site, code::kOtherProcess); }
+  // A call of any module is on the stack, or code that stands for one.
+  bool computed(uint32_t site) const { return has(site, code::kComputed); }
+  // torch.distributed made it itself: the innermost frame is its.
+  bool in_communication(uint32_t site) const { return has(site, code::kCommunication); }
   bool torch_function(uint32_t site, const std::string& function) const;  // the innermost frame is torch's, named so
   // "train.py:57 train_step": the innermost frame of the program's own code, "" where there is none.
   std::string place(uint32_t site) const;

@@ -75,12 +75,13 @@ Kind kind_of(const Reference& reference) {
 
 class Holders::Builder {
  public:
-  Builder(const Dump& dump, Holders& out)
+  Builder(const Dump& dump, Symbols* symbols, Holders& out)
       : dump_(dump),
         out_(out.tensors_),
         speakers_(out.speakers_),
         facts_(dump),
         links_(dump),
+        native_(dump, symbols),
         roots_(dump, links_),
         modules_(module_variables(dump)),
         outputs_(module_outputs(dump, facts_, links_)) {
@@ -339,7 +340,7 @@ class Holders::Builder {
   }
 
   void find_categories() {
-    std::vector<Finding> findings = model::find_categories(dump_, facts_, links_, outputs_);
+    std::vector<Finding> findings = model::find_categories(dump_, facts_, links_, native_, outputs_);
     for (uint32_t i = 0; i < out_.size(); i++) {
       const uint32_t owner = links_.owner(i);
       if (owner == kNone || !stronger(findings[owner].category, findings[i].category)) continue;
@@ -374,13 +375,14 @@ class Holders::Builder {
   std::vector<uint32_t>& speakers_;
   const FrameFacts facts_;
   const TensorLinks links_;
+  const NativeFacts native_;
   const GraphRoots roots_;
   const Variables modules_;
   const std::vector<std::vector<std::string>> outputs_;
   std::vector<uint8_t> direct_;  // by tensor: something holds it itself
 };
 
-Holders::Holders(const Dump& dump) { Builder(dump, *this).build(); }
+Holders::Holders(const Dump& dump, Symbols* symbols) { Builder(dump, symbols, *this).build(); }
 
 std::string Holders::name(uint32_t tensor) const {
   const std::vector<std::string>& names = tensors_[tensor].names;

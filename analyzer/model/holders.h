@@ -62,7 +62,8 @@ constexpr const char* text(Holder::Kind kind) {
 
 class Holders {
  public:
-  explicit Holders(const Dump& dump);
+  // `symbols` names native functions, where categories need them; null: they are not asked.
+  explicit Holders(const Dump& dump, Symbols* symbols = nullptr);
 
   // All names, best first: those that the program gave itself, parameter and buffer paths, optimizer state, gradients
   // ("model.fc1.weight.grad"), module outputs ("model.fc1.out[0]"), variables and containers ("train.py: losses[3]",

@@ -1,8 +1,6 @@
 #include "model/module_outputs.h"
 
-#include <algorithm>
 #include <string_view>
-#include <unordered_map>
 #include <unordered_set>
 
 #include "dump_generated.h"
@@ -113,12 +111,6 @@ class OutputFinder {
   std::vector<uint32_t> left_to_users_;
 };
 
-// Numbers the outputs of one call after another; all calls from one line share one of these.
-struct Calls {
-  std::unordered_set<uint32_t> sites;  // of the call that is being counted
-  uint32_t outputs = 0;
-};
-
 }  // namespace
 
 std::vector<std::vector<std::string>> module_outputs(const Dump& dump, const FrameFacts& facts,
@@ -126,33 +118,17 @@ std::vector<std::vector<std::string>> module_outputs(const Dump& dump, const Fra
   std::vector<std::vector<std::string>> names(dump.tensors.size());
   if (dump.module_names.empty()) return names;
   OutputFinder finder(dump, facts, links);
-  std::unordered_map<uint32_t, Calls> calls;
-  std::unordered_map<uint32_t, uint32_t> first_of_node;  // a node's output and its alias are one output
   for (uint32_t tensor = 0; tensor < dump.tensors.size(); tensor++) {
     const uint32_t outermost = finder.call_left(tensor);
     if (outermost == 0) continue;
-    const uint32_t node = links.creator(tensor), site = finder.site_of(tensor, node);
-    if (node != kNoNode && links.grad_fn(tensor) == kNoNode) {
-      auto [same, fresh] = first_of_node.try_emplace(node, tensor);
-      if (!fresh) {
-        names[tensor] = names[same->second];
-        continue;
-      }
-    } else if (node != kNoNode) {
-      first_of_node.try_emplace(node, tensor);
-    }
+    const uint32_t site = finder.site_of(tensor, links.creator(tensor));
     std::vector<uint32_t> left;
     for (uint32_t call = facts.call(site); call != 0; call = facts.outer_call(call)) {
       left.push_back(call);
       if (call == outermost) break;
     }
     for (size_t i = left.size(); i-- > 0 && left.size() - i <= kMostOutputNames;) {
-      Calls& counted = calls[left[i]];
-      if (!counted.sites.insert(site).second) {
-        counted.sites = {site};
-        counted.outputs = 0;
-      }
-      names[tensor].push_back(facts.path(left[i]) + ".out[" + std::to_string(counted.outputs++) + "]");
+      names[tensor].push_back(facts.path(left[i]) + ".out");
     }
   }
   return names;

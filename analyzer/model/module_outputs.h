@@ -3,8 +3,8 @@
 // A tensor was computed where its creating node's forward stack says, inside some calls of modules, one in the other.
 // It left such a call when a node outside that call uses it, or when nothing uses it and a variable outside holds it: a
 // variable of a running function that the call was made from, or a global that is not the module's own. It is then
-// called "<path>.out[i]" for each call it left, i being the order of creation among the tensors that left the same
-// call. One call is told from the next of the same line by a place of creation that comes again.
+// called "<path>.out" for each call it left. Where in the returned structure it stood, nothing tells: the order of
+// creation is not that of return.
 #pragma once
 
 #include <string>
@@ -16,7 +16,7 @@
 
 namespace tensorscope::model {
 
-// By tensor, the outermost module first: {"model.layers.3.attn.out[0]", "model.layers.3.attn.proj.out[0]"}.
+// By tensor, the outermost module first: {"model.layers.3.attn.out", "model.layers.3.attn.proj.out"}.
 std::vector<std::vector<std::string>> module_outputs(const Dump& dump, const FrameFacts& facts,
                                                      const TensorLinks& links);
 

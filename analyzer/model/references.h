@@ -31,6 +31,8 @@ struct TensorObject {
   bool trained = false;     // a torch.nn.Parameter
   uint64_t id = 0;          // Python's id(), 0: not known
   bool freed = false;       // before the search for names had ended: nothing is known of who held it
+  uint8_t within = 0;       // dump::ReferenceWithin: what a reference to it leads through
+  std::string within_text;  // that reference
 };
 
 struct NodeReference {

@@ -129,6 +129,12 @@ class RowCollector {
   std::vector<ObjectRow> objects_;
   std::vector<uint64_t> freed_serials_;
   std::vector<std::pair<uint64_t, uint64_t>> part_serials_;
+  struct WithinRow {
+    uint64_t serial;
+    uint8_t what;
+    std::string text;
+  };
+  std::vector<WithinRow> within_;
   struct SlotRow {
     std::string class_name, name;
     uint16_t ordinal;

@@ -170,7 +170,7 @@ void RowCollector::add_references(const ChunkView& chunk) {
     const uint64_t id = in->ids() && i < in->ids()->size() ? in->ids()->Get(flatbuffers::uoffset_t(i)) : 0;
     objects_.push_back(
         {row->tensor(),
-         {str(row->type_name()), row->references(), state, true, row->optimized() != 0, row->trained() != 0, id}});
+         {str(row->type_name()), row->references(), state, true, row->optimized() != 0, row->trained() != 0, id, false, 0, ""}});
   }
   if (in->freed()) freed_serials_.assign(in->freed()->begin(), in->freed()->end());
   for (size_t i = 0; i < size_of(in->slots()); i++) {
@@ -180,6 +180,14 @@ void RowCollector::add_references(const ChunkView& chunk) {
       continue;
     }
     slots_.push_back({charged(node_class(texts[row->class_name()])), str(row->name()), row->ordinal()});
+  }
+  for (size_t i = 0; i < size_of(in->within()); i++) {
+    const dump::TensorWithin* row = in->within()->Get(flatbuffers::uoffset_t(i));
+    if (row->what() > dump::ReferenceWithin::MAX) {
+      count("references through what cannot be");
+      continue;
+    }
+    within_.push_back({row->tensor(), uint8_t(row->what()), str(row->text())});
   }
   for (size_t i = 0; i < size_of(in->nodes()); i++) {
     const dump::NodeReference* row = in->nodes()->Get(flatbuffers::uoffset_t(i));
@@ -275,6 +283,12 @@ void RowCollector::finish_references() {
   }
   for (const uint64_t serial : freed_serials_) {
     if (const uint32_t tensor = tensor_with(serial); tensor != kNone) references.tensors[tensor].freed = true;
+  }
+  for (WithinRow& row : within_) {
+    const uint32_t tensor = tensor_with(row.serial);
+    if (tensor == kNone || references.tensors[tensor].within != 0) continue;
+    references.tensors[tensor].within = row.what;
+    references.tensors[tensor].within_text = std::move(row.text);
   }
   std::erase_if(references.nodes,
                 [&](NodeReference& reference) { return !check_node(reference.node) || reference.node == kNoNode; });

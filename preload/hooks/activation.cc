@@ -34,6 +34,9 @@ void start() {
   hooks::start_exit_dump();
   out_of_memory::start();
   cupti::prepare();
+  if (!options().module_outputs) {
+    set_coverage(Subject::module_outputs, Seen::no, "switched off; TENSORSCOPE_MODULE_OUTPUTS=1 switches it on");
+  }
   g_activated.store(true, std::memory_order_release);
   State starting = State::starting;
   g_state.compare_exchange_strong(starting, State::recording, std::memory_order_acq_rel);

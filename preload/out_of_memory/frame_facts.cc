@@ -22,8 +22,8 @@ FrameFacts::FrameFacts(const live::SnapshotView& view) : view_(view) {
     const stacks::PythonFrame frame = stacks::python_frame(i);
     if (frame.code >= codes || frame.parent >= i) continue;
     const uint8_t outer = facts_[frame.parent];
-    facts_[i] =
-        uint8_t(own[frame.code] | (is_torch[frame.code] ? outer : outer & (code::kDataLoading | code::kOtherProcess)));
+    const uint8_t call = frame.module_object != 0 ? code::kModuleCall : 0;
+    facts_[i] = uint8_t(own[frame.code] | call | (outer & code::inherited_parts(is_torch[frame.code] != 0)));
   }
 }
 

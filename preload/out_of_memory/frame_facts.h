@@ -19,6 +19,7 @@ class FrameFacts {
 
   bool in_optimizer(SiteId site) const { return has(site, code::kOptimizer); }
   bool in_module_code(SiteId site) const { return has(site, code::kModuleCode); }
+  bool computed(SiteId site) const { return has(site, code::kComputed); }
   bool in_data_loading(SiteId site) const { return has(site, code::kDataLoading | code::kOtherProcess); }
 
  private:

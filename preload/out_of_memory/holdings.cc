@@ -35,34 +35,18 @@ uint32_t number_of(std::span<const TensorFacts> tensors, Serial serial) {
 
 }  // namespace
 
-const char* text(Category category) {
-  switch (category) {
-    case Category::parameter:
-      return "parameter";
-    case Category::buffer:
-      return "buffer";
-    case Category::gradient:
-      return "gradient";
-    case Category::optimizer_state:
-      return "optimizer state";
-    case Category::input_batch:
-      return "input batch";
-    case Category::saved_activation:
-      return "saved activation";
-    case Category::other:
-      return "other";
-    case Category::in_no_tensor:
-      return "in no tensor";
-    case Category::rounding:
-      return "rounding";
-  }
-  return "";
+const char* row_text(Category category) {
+  if (category == kRounding) return "rounding";
+  return category == Category::unknown     ? "other"
+         : category == Category::workspace ? "in no tensor"
+                                           : category::text(category);
 }
 
 TensorLinks::TensorLinks(const DumpTables& tables) : tables_(tables) {
   const std::span<const TensorFacts> tensors = tables.tensors;
   first_reference_.assign(tensors.size(), kNone);
   object_.assign(tensors.size(), kNone);
+  within_.assign(tensors.size(), dump::ReferenceWithin::nothing);
   gradient_of_.assign(tensors.size(), kNone);
   saved_by_.assign(tensors.size(), Slot{});
 
@@ -75,6 +59,10 @@ TensorLinks::TensorLinks(const DumpTables& tables) : tables_(tables) {
   for (uint32_t row = 0; row < tables.references.tensors.size(); ++row) {
     const uint32_t tensor = number_of(tensors, tables.references.tensors[row].tensor());
     if (tensor != kNone) object_[tensor] = row;
+  }
+  for (const dump::TensorWithin& row : tables.references.within) {
+    const uint32_t tensor = number_of(tensors, row.tensor());
+    if (tensor != kNone && within_[tensor] == dump::ReferenceWithin::nothing) within_[tensor] = row.what();
   }
   std::unordered_map<uint64_t, uint32_t> gradients;  // address -> owner
   for (uint32_t i = 0; i < tensors.size(); ++i) {
@@ -117,7 +105,8 @@ class Judge {
   Judge(const DumpTables& tables, const TensorLinks& links, const FrameFacts& frames)
       : tables_(tables), links_(links), frames_(frames) {}
 
-  Category of(uint32_t tensor) const {
+  // `memory`: the site of the allocation that the tensor's storage lies in.
+  Category of(uint32_t tensor, SiteId memory) const {
     const SiteId site = tables_.tensors[tensor].site;
     const auto references = links_.references(tensor);
     const auto with_role = [&](ReferenceRole role) {
@@ -128,14 +117,41 @@ class Judge {
     if (links_.gradient_of(tensor) != kNone) return Category::gradient;
     if (with_role(ReferenceRole::optimizer_state)) return Category::optimizer_state;
     if (!tables_.references.complete && frames_.in_optimizer(site)) return Category::optimizer_state;
+    if (links_.within(tensor) == dump::ReferenceWithin::dataset) return Category::dataset;
+    if (links_.within(tensor) == dump::ReferenceWithin::kv_cache) return Category::kv_cache;
     if (frames_.in_data_loading(site)) return Category::input_batch;
-    if (links_.saved_by(tensor).node != kNone) return Category::saved_activation;
+    const bool container = in_container(tensor, memory);
+    if (const TensorLinks::Slot saved = links_.saved_by(tensor); saved.node != kNone) {
+      if (!given(tensor, memory, saved)) return Category::saved_activation;
+      return container ? Category::container : Category::input_batch;
+    }
     const bool by_node = std::any_of(references.begin(), references.end(),
                                      [](const auto& row) { return row.root() == ReferenceRoot::node; });
-    return by_node ? Category::saved_activation : Category::other;
+    if (by_node) return Category::saved_activation;
+    return container ? Category::container : Category::unknown;
   }
 
  private:
+  // A leaf that no model made is what the graph was given.
+  bool given(uint32_t tensor, SiteId memory, const TensorLinks::Slot& saved) const {
+    const TensorFacts& row = tables_.tensors[tensor];
+    if (!is(row, TensorKnown::leaf, TensorFlag::leaf) || tables_.graph.saved[saved.slot].output() != 0) return false;
+    return memory != 0 && !frames_.computed(memory);
+  }
+
+  bool in_container(uint32_t tensor, SiteId memory) const {
+    const python::TextPool& strings = tables_.references.strings;
+    for (const dump::Reference& row : links_.references(tensor)) {
+      const std::string_view holder = strings[row.holder()];
+      const bool by_program = row.root() == ReferenceRoot::local || row.root() == ReferenceRoot::suspended ||
+                              row.root() == ReferenceRoot::thread || row.root() == ReferenceRoot::traceback ||
+                              (row.root() == ReferenceRoot::global && !category::of_torch(strings[row.scope()]));
+      if (holder.empty() || !by_program || category::in_function_cache(strings[row.text()])) continue;
+      if (!frames_.computed(memory) || category::in_collection(holder, strings[row.text()])) return true;
+    }
+    return false;
+  }
+
   bool is_parameter(uint32_t tensor) const {
     if (const dump::TensorObject* object = links_.object(tensor)) return object->optimized() || object->trained();
     // Without Python's word: what is trained has a gradient, or was made by torch.nn itself.
@@ -218,14 +234,14 @@ class IntervalUnion {
 
 struct Storage {
   uint64_t base = 0, nbytes = 0;
-  Category category = Category::other;
+  Category category = Category::unknown;
   uint32_t tensor = kNone;  // the strongest
   bool garbage = false;     // a tensor of it is garbage
   bool kept = false;        // something else keeps one
 };
 
 std::vector<Storage> storages_of(const DumpTables& tables, const TensorLinks& links, const Judge& judge,
-                                 Device device) {
+                                 const AllocationIndex& index, Device device) {
   std::vector<Storage> storages;
   std::unordered_map<uint64_t, uint32_t> known;
   for (uint32_t i = 0; i < tables.tensors.size(); ++i) {
@@ -238,8 +254,9 @@ std::vector<Storage> storages_of(const DumpTables& tables, const TensorLinks& li
     if (fresh) storages.emplace_back().base = row.storage_base;
     Storage& storage = storages[found->second];
     storage.nbytes = std::max(storage.nbytes, row.storage_nbytes);
-    const Category category = judge.of(i);
-    if (storage.tensor == kNone || category < storage.category) {
+    const uint32_t block = index.find(row.storage_base);
+    const Category category = judge.of(i, block == kNone ? row.site : tables.view.allocations[block].site);
+    if (storage.tensor == kNone || category::stronger(category, storage.category)) {
       storage.category = category;
       storage.tensor = i;
     }
@@ -270,7 +287,7 @@ Holdings find_holdings(const DumpTables& tables, const TensorLinks& links, const
     holdings.items.push_back(item);
   };
   IntervalUnion counted;
-  for (const Storage& storage : storages_of(tables, links, Judge(tables, links, frames), device)) {
+  for (const Storage& storage : storages_of(tables, links, Judge(tables, links, frames), index, device)) {
     const uint32_t allocation = index.find(storage.base);
     const uint64_t own = storage.nbytes == 0 ? 0 : counted.add(storage.base, storage.base + storage.nbytes);
     if (allocation == kNone) continue;  // numpy, shared or pinned memory: not the allocator's
@@ -285,11 +302,11 @@ Holdings find_holdings(const DumpTables& tables, const TensorLinks& links, const
     holdings.bytes += view.allocations[i].nbytes;
     if (first[i] == kNone) {
       const live::AllocationEntry& block = view.allocations[i];
-      add({block.nbytes, block.site, Category::in_no_tensor, kNone, block.node});
+      add({block.nbytes, block.site, Category::workspace, kNone, block.node});
     } else if (room[i] != 0) {
       holdings.items[first[i]].bytes += room[i];
-      holdings.by_category[size_t(Category::rounding)] += room[i];
-      ++holdings.items_of[size_t(Category::rounding)];
+      holdings.by_category[size_t(kRounding)] += room[i];
+      ++holdings.items_of[size_t(kRounding)];
     }
   }
   return holdings;

@@ -1,6 +1,6 @@
 // Who has the memory of a device at the moment of a failure: its live bytes by category and by item, each byte once.
 // The analyzer's accounting (model/accounting.h) and categories (model/category.h) by the same rules, from what a dump
-// has in hand; what takes the analyzer's whole view (outputs, caches, temporaries, unknown ones) is "other" here.
+// has in hand; what takes the analyzer's whole view (outputs, variables, caches, temporaries ...) is unknown here.
 //
 // Context: collector, under run_if_memory_lasts(). Linear in tensors, allocations and saved slots.
 #pragma once
@@ -16,23 +16,15 @@
 #include "python/references.h"
 #include "snapshot/graph/graph.h"
 #include "snapshot/tensor_facts.h"
+#include "tensorscope/rules/categories.h"
 
 namespace tensorscope::out_of_memory {
 
-// The strongest first: of the tensors of one storage the strongest says what the memory is for.
-enum class Category : uint8_t {
-  parameter,
-  buffer,
-  gradient,
-  optimizer_state,
-  input_batch,
-  saved_activation,
-  other,
-  in_no_tensor,  // blocks of the allocator that no tensor refers to
-  rounding       // ends of blocks that their tensors do not use
-};
-inline constexpr size_t kCategories = 9;
-const char* text(Category category);
+using category::Category;
+inline constexpr Category kRounding = Category(category::kCategories);  // ends of blocks that their tensors do not use
+inline constexpr size_t kCategories = category::kCategories + 1;
+// As a row of the report: unknown is "other", blocks that no tensor refers to are "in no tensor".
+const char* row_text(Category category);
 
 inline constexpr uint32_t kNone = UINT32_MAX;
 
@@ -50,6 +42,7 @@ class TensorLinks {
 
   std::span<const dump::Reference> references(uint32_t tensor) const;
   const dump::TensorObject* object(uint32_t tensor) const;  // null: Python never saw it, or was not looked through
+  dump::ReferenceWithin within(uint32_t tensor) const { return within_[tensor]; }
   uint32_t gradient_of(uint32_t tensor) const { return gradient_of_[tensor]; }
   struct Slot {
     uint32_t node = kNone;  // number in the graph
@@ -60,6 +53,7 @@ class TensorLinks {
  private:
   const DumpTables& tables_;
   std::vector<uint32_t> first_reference_, object_, gradient_of_;
+  std::vector<dump::ReferenceWithin> within_;
   std::vector<Slot> saved_by_;
 };
 
@@ -67,7 +61,7 @@ class TensorLinks {
 struct Item {
   uint64_t bytes = 0;  // what the storage counts, and the unused end of its allocation
   SiteId site = 0;
-  Category category = Category::in_no_tensor;
+  Category category = Category::workspace;
   uint32_t tensor = kNone;  // the tensor that the category comes from
   Serial node = 0;          // autograd node in whose backward the memory was made, 0: none
 };

@@ -109,8 +109,8 @@ void write_categories(const ReportFacts& facts, ReportText& text) {
   text.line("  who has the %s on %s:", ByteText(facts.bytes).c_str(), DeviceText(facts.device).text);
   for (const ReportFacts::Row& row : facts.categories) {
     if (row.bytes == 0) continue;
-    const bool in_tensors = row.category < Category::in_no_tensor;
-    text.line("    %-17s %10s %6s  %s", out_of_memory::text(row.category), ByteText(row.bytes).c_str(),
+    const bool in_tensors = row.category < Category::workspace;
+    text.line("    %-17s %10s %6s  %s", row_text(row.category), ByteText(row.bytes).c_str(),
               PercentText(row.bytes, facts.bytes).c_str(),
               CountText(row.items, in_tensors ? "storage" : "block").c_str());
   }

@@ -61,7 +61,7 @@ struct ReportFacts {
   const char* holdings_missing = "there was not enough of it left to say";  // why
   uint64_t bytes = 0;
   struct Row {
-    Category category = Category::other;
+    Category category = Category::unknown;
     uint64_t bytes = 0, items = 0;
   } categories[kCategories];
   struct Site {

@@ -31,10 +31,12 @@ constexpr int kDeepest = 8;           // structures within structures
 constexpr size_t kMostVisited = 256;  // objects of one result
 constexpr size_t kLongestKey = 60;
 
-// The warning is torch's word to who registered a hook and has it fire once more for what torch.compile() returns.
+// torch.compiler comes late in `import torch` and with torch 2.1; while it traces, it knows all three expressions. The
+// warning is torch's word to who registered a hook and has it fire once more for what torch.compile() returns.
 constexpr char kSource[] = R"(
 def tensorscope_module_outputs(module, arguments, result):
-    if not is_compiling():
+    compiler = getattr(torch, 'compiler', None)
+    if not (hasattr(compiler, 'is_compiling') and compiler.is_compiling()):
         record(module, result)
 register(tensorscope_module_outputs)
 import warnings
@@ -86,12 +88,17 @@ class Result {
   Result(const Gil& gil, Object* module) : gil_(gil), module_(module), attributes_(gil) {}
 
   void walk(Object* object, int depth) {
+    const LiveTensor tensor = live_tensor(gil_, object);
+    if (tensor.serial == 0 && !agent::is_collected(object)) return;  // numbers and texts lead nowhere
     if (++visited_ > kMostVisited) return;
-    if (const LiveTensor tensor = live_tensor(gil_, object); tensor.serial != 0) return add(tensor);
-    if (depth == kDeepest || object == gil_->_Py_NoneStruct) return;
+    if (tensor.serial != 0) return add(tensor);
+    if (depth == kDeepest) return;
     if (has_flag(object, type_flags::kDict)) {
+      const bool fields = class_entry(object, "__dataclass_fields__") != nullptr;  // those of transformers
       each_entry(gil_, object, [&](Object* key, Object* value) {
-        if (has_flag(key, type_flags::kText)) {
+        if (has_flag(key, type_flags::kText) && fields) {
+          step(value, depth, ".", text_beginning(text_of(gil_, key), kLongestKey), "");
+        } else if (has_flag(key, type_flags::kText)) {
           step(value, depth, "['", text_beginning(text_of(gil_, key), kLongestKey), "']");
         } else {
           step(value, depth, "[", key_text(key), "]");
@@ -109,7 +116,7 @@ class Result {
         }
         return visited_ <= kMostVisited;
       });
-    } else if (class_entry(object, "__dataclass_fields__")) {
+    } else if (holds_results(object)) {
       attributes_.each(object, [&](std::string_view name, Object* value) {
         step(value, depth, ".", name, "");
         return visited_ <= kMostVisited;
@@ -131,6 +138,13 @@ class Result {
     Object* reference = gil_->PyWeakref_NewRef(module_, nullptr);
     if (!reference) return gil_->PyErr_Clear();
     outputs().push_back({tensor.serial, tensor.impl, reference, std::move(way)});
+  }
+
+  // Made by a class statement: a dataclass, a cache of transformers; but no module, which has tensors of its own.
+  bool holds_results(const Object* object) const {
+    const Object* type = type_of(object);
+    if ((agent::flags_of(type) & type_flags::kHeapType) == 0 || has_flag(object, type_flags::kType)) return false;
+    return class_entry(object, "_parameters") == nullptr && attributes_.find(object, "_parameters") == nullptr;
   }
 
   // What the class statement of the object's class, or of a base, says; nothing for what is built in.
@@ -156,7 +170,7 @@ class Result {
 
   const Gil& gil_;
   Object* module_;
-  agent::Attributes attributes_;
+  mutable agent::Attributes attributes_;
   std::string way_;
   size_t visited_ = 0;
 };
@@ -191,18 +205,18 @@ bool imported_whole(const Gil& gil, const char* name) {
 bool record_module_outputs(const Gil& gil) {
   Object* functions = module_globals(gil, "torch.nn.modules.module");
   Object* registers = functions ? entry(gil, functions, "register_module_forward_hook") : nullptr;
-  if (!registers || !imported_whole(gil, "torch") || !agent::check_type_fields(gil)) {
+  if (!registers || !imported_whole(gil, "torch.nn.modules.module") || !agent::check_type_fields(gil)) {
     set_coverage(Subject::module_outputs, Seen::no, "torch.nn was not imported yet");
     return false;
   }
-  Object* compiler = module_globals(gil, "torch.compiler");
-  Object* compiling = compiler ? entry(gil, compiler, "is_compiling") : nullptr;  // torch 2.1 on
+  Object* modules = gil->PyImport_GetModuleDict();
+  Object* torch = modules ? entry(gil, modules, "torch") : nullptr;
   const Owned globals(gil, gil->PyDict_New()), recorder(gil, gil->PyCFunction_NewEx(&g_record, nullptr, nullptr));
   bool done = false;
-  if (globals && recorder) {
+  if (globals && recorder && torch) {
     gil->PyDict_SetItemString(globals.get(), "register", registers);
     gil->PyDict_SetItemString(globals.get(), "record", recorder.get());
-    gil->PyDict_SetItemString(globals.get(), "is_compiling", compiling ? compiling : gil->PyBool_Type);
+    gil->PyDict_SetItemString(globals.get(), "torch", torch);
     done = bool(Owned(gil, gil->PyRun_String(kSource, kFileInput, globals.get(), globals.get())));
   }
   set_coverage(Subject::module_outputs, done ? Seen::yes : Seen::no,

@@ -23,6 +23,7 @@ struct References {
   PageArray<dump::TensorObject> tensors;
   std::vector<dump::SlotName> slots;
   PageArray<dump::NodeReference> nodes;
+  PageArray<dump::TensorWithin> within;
   uint64_t objects = 0;
   uint64_t gil_ns = 0;
   dump::NamesLimit stopped_by = dump::NamesLimit::none;

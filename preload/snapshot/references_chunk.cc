@@ -16,6 +16,7 @@ size_t expected_bytes(const python::References& references) {
          references.references.size() * sizeof(dump::Reference) +
          references.tensors.size() * sizeof(dump::TensorObject) + references.slots.size() * sizeof(dump::SlotName) +
          references.nodes.size() * sizeof(dump::NodeReference) +
+         references.within.size() * sizeof(dump::TensorWithin) +
          (references.ids.size() + references.freed.size()) * sizeof(uint64_t) + kRest;
 }
 
@@ -33,12 +34,14 @@ bool write_references(const python::References& references, DumpFile& file) {
   const auto tensors = builder.CreateVectorOfStructs(references.tensors.data(), references.tensors.size());
   const auto slots = builder.CreateVectorOfStructs(references.slots);
   const auto nodes = builder.CreateVectorOfStructs(references.nodes.data(), references.nodes.size());
+  const auto within = builder.CreateVectorOfStructs(references.within.data(), references.within.size());
   const auto ids = builder.CreateVector(references.ids.data(), references.ids.size());
   const auto freed = builder.CreateVector(references.freed.data(), references.freed.size());
   return chunk.append_to(file, dump::CreateReferences(builder, references.complete, detail, strings, rows, tensors,
                                                       slots, nodes, references.objects, references.gil_ns,
                                                       references.stopped_by, references.time_limit_ms,
-                                                      references.memory_limit, references.memory_taken, ids, freed));
+                                                      references.memory_limit, references.memory_taken, ids, freed,
+                                                      within));
 }
 
 }  // namespace tensorscope::snapshot

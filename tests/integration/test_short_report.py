@@ -14,8 +14,9 @@ MOST_LINES = 25
 CUDA = pytest.param("cuda", marks=pytest.mark.skipif(not FAKE.exists(), reason="no CUDA build of torch: scripts/fake-cuda was not run"))
 
 # What takes the analyzer's view of the whole dump is one category in the report.
-ANALYZER_ONLY = {"output", "cache", "temporary", "unknown"}
-STRONGEST_FIRST = ["parameter", "buffer", "gradient", "optimizer state", "input batch", "saved activation"]
+ANALYZER_ONLY = {"communication bucket", "backward temporary", "output", "variable", "cache", "temporary", "unknown"}
+STRONGEST_FIRST = ["parameter", "buffer", "gradient", "optimizer state", "dataset", "input batch", "KV cache", "saved activation",
+                   "container"]
 
 
 @pytest.fixture(params=["cpu", CUDA])

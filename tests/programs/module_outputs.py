@@ -41,6 +41,23 @@ class ModelOutput(collections.OrderedDict):
     __iter__ = items = keys = values = __len__ = __getattribute__ = __getitem__
 
 
+@dataclasses.dataclass
+class Fields(collections.OrderedDict):
+    """The same with fields, as they are now."""
+    logits: torch.Tensor = None
+
+
+class Layer:
+    def __init__(self, x):
+        self.keys, self.values = x + 1, x + 2
+
+
+class Cache:
+    def __init__(self, x):
+        self.layers = [Layer(x), Layer(x)]
+        self.seen, self.module = 3, nn.Linear(2, 2)
+
+
 class Opaque:
     def __init__(self, tensor):
         self.tensor = tensor
@@ -109,7 +126,21 @@ output = library(x)
 returned(collections.OrderedDict.__getitem__(output, "logits"), "library.out['logits']")
 opaque = Returns(Opaque)
 nothing = opaque(x + 1)
-returned(nothing.tensor)
+returned(nothing.tensor, "opaque.out.tensor")
+def with_entry(x):
+    made = Fields(logits=x * 2)
+    made["logits"] = made.logits
+    return made
+
+
+with_fields = Returns(with_entry)
+fields = with_fields(x)
+returned(fields.logits, "with_fields.out.logits")
+cached = Returns(lambda x: {"past": Cache(x)})
+cache = cached(x)
+returned(cache["past"].layers[1].keys, "cached.out['past'].layers[1].keys")
+returned(cache["past"].layers[0].values, "cached.out['past'].layers[0].values")
+returned(cache["past"].module.weight)
 sunk = Returns(deep)
 bottom = sunk(x + 1)
 inside = bottom

@@ -87,6 +87,7 @@ struct ReferenceSpec {
   dump::ReferenceRole role = dump::ReferenceRole::plain;
   uint16_t steps = 0;
   uint32_t node = UINT32_MAX;
+  dump::ReferenceWithin within = dump::ReferenceWithin::nothing;
 };
 
 struct TensorObjectSpec {

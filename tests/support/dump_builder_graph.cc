@@ -94,9 +94,11 @@ Chunk DumpBuilder::reference_chunk() const {
   FlatBufferBuilder fbb;
   Texts texts;
   std::vector<dump::Reference> references;
+  std::vector<dump::TensorWithin> within;
   for (const ReferenceSpec& row : references_) {
     references.emplace_back(row.tensor, texts(row.text), texts(row.scope), texts(row.holder), row.node, row.steps,
                             row.root, row.role);
+    if (row.within != dump::ReferenceWithin::nothing) within.emplace_back(row.tensor, texts(row.text), row.within);
   }
   std::vector<dump::TensorObject> objects;
   for (const TensorObjectSpec& row : objects_) {
@@ -112,12 +114,13 @@ Chunk DumpBuilder::reference_chunk() const {
   auto detail = fbb.CreateString(references_complete ? "" : "there was no time");
   auto reference_rows = fbb.CreateVectorOfStructs(references);
   auto object_rows = fbb.CreateVectorOfStructs(objects);
+  auto within_rows = fbb.CreateVectorOfStructs(within);
   auto slot_rows = fbb.CreateVectorOfStructs(slots);
   auto node_rows = fbb.CreateVectorOfStructs(nodes);
   return finished(dump::kReferences, fbb,
                   dump::CreateReferences(fbb, references_complete, detail, strings, reference_rows, object_rows,
                                          slot_rows, node_rows, references_.size(), 0, names_stopped_by,
-                                         names_time_limit_ms, names_memory_limit, 0));
+                                         names_time_limit_ms, names_memory_limit, 0, 0, 0, within_rows));
 }
 
 }  // namespace tensorscope::testing

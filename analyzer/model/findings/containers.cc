@@ -12,11 +12,12 @@ using dump::ReferenceRoot;
 
 bool enough(int64_t bytes, int64_t things) { return bytes + things * int64_t(kObjectBytes) >= int64_t(kLeastGrowth); }
 
-// "cache[...]" of a module or "Net.cache[...]" of a class; not the list of an object that a module happens to refer to.
+// "cache[...]" of one of torch's modules or "Net.cache[...]" of a class; a list of the program is a container.
 bool of_module(const Series& series) {
   const auto root = ReferenceRoot(series.example.root);
   const bool direct = series.example.text.find('.') > series.example.text.find('[');
-  return root == ReferenceRoot::class_ || (root == ReferenceRoot::global && direct);
+  return root == ReferenceRoot::class_ ||
+         (root == ReferenceRoot::global && direct && category::of_torch(series.example.scope));
 }
 
 // What is made of C++ alone in one dump: tensors by place, and blocks that no tensor refers to.

@@ -180,8 +180,8 @@ class ProgramFinder {
 
   // What surely grows with the batch is halved; what is unknown, in no tensor or cached may be as well.
   void smaller_batch() {
-    const uint64_t scaling =
-        bytes_of({Category::saved_activation, Category::input_batch, Category::output, Category::temporary});
+    const uint64_t scaling = bytes_of({Category::saved_activation, Category::input_batch, Category::output,
+                                       Category::temporary, Category::backward_temporary});
     if (scaling / 2 < room_.least()) return;
     const Part* blocks = about_.balance.find("in no tensor");
     const uint64_t others = bytes_of({Category::unknown}) + about_.cached.bytes +

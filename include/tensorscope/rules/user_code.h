@@ -72,19 +72,47 @@ inline std::string_view in_torch(std::string_view file, std::string_view package
   return detail::in_folder(detail::in_packages(file), "torch");
 }
 
+namespace detail {
+
+// Of torch.distributed all but what computes with tensors that are spread over processes.
+inline bool communicates(std::string_view inside) {
+  if (inside.starts_with("nn/parallel/")) return true;
+  if (!inside.starts_with("distributed/")) return false;
+  const std::string_view rest = inside.substr(12);
+  for (std::string_view computes : {"optim/", "tensor/", "_tensor/", "nn/", "pipelining/"}) {
+    if (rest.starts_with(computes)) return false;
+  }
+  return true;
+}
+
+}  // namespace detail
+
 // What code of PyTorch's makes tensors for, as far as its file tells. Bits.
 enum TorchPart : uint8_t {
   kOptimizer = 1,
   kModuleCode = 2,
   kDataLoading = 4,
-  kOtherProcess = 8,  // tensors that were sent by another process
+  kOtherProcess = 8,    // tensors that were sent by another process
+  kCommunication = 16,  // between processes: DistributedDataParallel, FSDP, collectives
+  kFunction = 32,       // in a custom autograd function's forward or backward, or in compiled code
+  kModuleCall = 64      // in a call of an nn.Module: told by the frame, not by its file
 };
+// Any of these: computed by a model, and nothing that was given to it.
+inline constexpr uint8_t kComputed = kModuleCode | kFunction | kModuleCall;
 
 // `inside`: of in_torch().
 inline uint8_t torch_parts(std::string_view inside) {
   return uint8_t((inside.starts_with("optim/") ? kOptimizer : 0) | (inside.starts_with("nn/") ? kModuleCode : 0) |
                  (inside.starts_with("utils/data/") ? kDataLoading : 0) |
-                 (inside.starts_with("multiprocessing/reductions") ? kOtherProcess : 0));
+                 (inside.starts_with("multiprocessing/reductions") ? kOtherProcess : 0) |
+                 (detail::communicates(inside) ? kCommunication : 0) |
+                 (inside == "autograd/function.py" || inside.starts_with("_functorch/") ? kFunction : 0));
+}
+
+// Which of a caller's parts hold for what it calls: an optimizer or a module made it itself where nothing but PyTorch's
+// code is between; a batch is being loaded whatever the program's data set calls; communication does not call on.
+inline uint8_t inherited_parts(bool by_torch) {
+  return uint8_t(kDataLoading | kOtherProcess | kFunction | kModuleCall | (by_torch ? kOptimizer | kModuleCode : 0));
 }
 
 // `file` as a code object names it: "/home/u/train.py", "<stdin>", "<frozen importlib._bootstrap>".
@@ -147,6 +175,9 @@ inline Owner native_owner(std::string_view object, std::string_view function = "
                                    "/include/torch/custom_class", "/include/ATen/", "/include/c10/"}) {
     if (detail::contains(file, headers)) return Owner::torch;
   }
+  // Inline functions and templates of the system's headers: /usr/include/x86_64-linux-gnu/bits, the compiler's own.
+  if (file.starts_with("/usr/include/") || detail::contains(file, "/lib/gcc/")) return Owner::system;
+  if (file.starts_with("/usr/local/include/") || detail::contains(file, "/site-packages/")) return Owner::library;
   return detail::contains(object, ".so") ? Owner::library : Owner::user;
 }
 

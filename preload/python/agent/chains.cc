@@ -18,6 +18,7 @@ namespace {
 using Place = Chain::Place;
 using dump::ReferenceRole;
 using dump::ReferenceRoot;
+using dump::ReferenceWithin;
 
 constexpr size_t kLongestText = 400;
 constexpr size_t kKeptBytes = 160;  // of each end of a text that is longer
@@ -169,6 +170,7 @@ void Chains::keep(uint32_t object, const Chain& chain) {
                      chain.root,
                      chain.role,
                      chain.place,
+                     chain.within,
                      chain.in_optimizer_state,
                      chain.main};
   if (texts_.full() || !kept_.push(kept)) return limits_.memory_ran_out();
@@ -187,6 +189,7 @@ Chain Chains::kept(uint32_t object) const {
           kept.role,
           kept.place,
           kept.in_optimizer_state,
+          kept.within,
           kept.main};
 }
 
@@ -314,6 +317,8 @@ void Chains::extend(Chain& chain, uint32_t from, const Step& step, uint32_t to) 
   const std::string_view text = texts_[step.text()];
   chain.role = ReferenceRole::plain;
   if (step.kind() != StepKind::content) chain.place = Place::plain;
+  if (graph_.kind(from) == Kind::dataset) chain.within = ReferenceWithin::dataset;
+  if (graph_.kind(from) == Kind::kv_cache) chain.within = ReferenceWithin::kv_cache;
   bool counts = true;
   switch (step.kind()) {
     case StepKind::own_dict:

@@ -45,7 +45,8 @@ struct Chain {
   dump::ReferenceRole role = dump::ReferenceRole::plain;  // of a tensor that this leads to
   Place place = Place::plain;
   bool in_optimizer_state = false;
-  bool main = false;  // from the main script's globals
+  dump::ReferenceWithin within = dump::ReferenceWithin::nothing;  // what the way leads through
+  bool main = false;                                              // from the main script's globals
 };
 
 class Chains {
@@ -86,6 +87,7 @@ class Chains {
     dump::ReferenceRoot root;
     dump::ReferenceRole role;
     Chain::Place place;
+    dump::ReferenceWithin within;
     bool in_optimizer_state, main;
   };
 

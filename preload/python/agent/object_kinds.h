@@ -37,6 +37,8 @@ enum class Kind : uint8_t {
   context,    // of contextvars
   context_variable,
   context_map,  // what a context keeps its values in
+  dataset,   // of torch.utils.data
+  kv_cache,  // of transformers, a layer of one too
 };
 
 // The program's classes that matter; each may be null.
@@ -49,6 +51,9 @@ struct KnownClasses {
   Object* array_descriptor = nullptr;  // numpy.dtype
   Object* context = nullptr;
   Object* context_variable = nullptr;
+  Object* dataset = nullptr;   // torch.utils.data.Dataset
+  Object* kv_cache = nullptr;  // transformers' Cache
+  Object* kv_layer = nullptr;  // what one is made of, from transformers 4.54 on
   static KnownClasses find(const Gil& gil);
 };
 

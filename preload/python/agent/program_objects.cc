@@ -452,6 +452,9 @@ class Look {
     add_row(tensor.serial, chain.text, chain.scope, variable ? "" : short_class_name(gil_, graph_.object(row.holder)),
             chain.node, chain.steps > 0 ? chain.steps - 1 : 0, chain.root,
             packed ? dump::ReferenceRole::saved : chain.role);
+    if (chain.within == dump::ReferenceWithin::nothing) return;
+    if (!out_.within.emplace_back(tensor.serial, out_.strings.intern(chain.text), chain.within))
+      limits_.memory_ran_out();
   }
 
   void add_row(uint64_t tensor, const std::string& text, const std::string& scope, const char* holder, uint32_t node,

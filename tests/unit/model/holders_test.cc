@@ -302,12 +302,12 @@ TEST_F(HoldersTest, OutputsAreNamedForEachCallThatTheyLeft) {
   const uint64_t loss = result_of(sum, in_main_);
   local(out, "out", "main");
   read();
-  EXPECT_THAT(names(hidden), ElementsAre("model.fc1.out[0]"));
+  EXPECT_THAT(names(hidden), ElementsAre("model.fc1.out"));
   EXPECT_THAT(names(active), IsEmpty());
-  EXPECT_THAT(names(out), ElementsAre("model.out[0]", "model.fc2.out[0]", "out (local of main)"));
+  EXPECT_THAT(names(out), ElementsAre("model.out", "model.fc2.out", "out (local of main)"));
   EXPECT_THAT(names(loss), IsEmpty());
   EXPECT_EQ(category(out), Category::output);
-  EXPECT_EQ(evidence(out), "model.out[0], held by out (local of main)");
+  EXPECT_EQ(evidence(out), "model.out, held by out (local of main)");
   EXPECT_EQ(module(out), "model.fc2");
 }
 
@@ -322,12 +322,11 @@ TEST_F(HoldersTest, AnOutputThatNothingUsesLeftTheCallsInsideItsHoldersFrame) {
   builder_.reference({state, "metric.total", "main", "Metric", ReferenceRoot::local, ReferenceRole::module_attribute});
   global(history, "history[0]");
   read();
-  EXPECT_THAT(names(inside), ElementsAre("model.fc2.out[0]", "h (local of Net.forward)"));
-  // The same place again is another call.
-  EXPECT_THAT(names(outside), ElementsAre("model.out[0]", "model.fc2.out[0]", "out (local of main)"));
+  EXPECT_THAT(names(inside), ElementsAre("model.fc2.out", "h (local of Net.forward)"));
+  EXPECT_THAT(names(outside), ElementsAre("model.out", "model.fc2.out", "out (local of main)"));
   EXPECT_THAT(names(kept), ElementsAre("train.py: model.cache[0]"));
   EXPECT_THAT(names(state), ElementsAre("metric.total"));
-  EXPECT_THAT(names(history), ElementsAre("model.out[0]", "model.fc2.out[0]", "train.py: history[0]"));
+  EXPECT_THAT(names(history), ElementsAre("model.out", "model.fc2.out", "train.py: history[0]"));
 }
 
 TEST_F(HoldersTest, OutputsThatWereRecordedAreNotInferred) {
@@ -342,7 +341,7 @@ TEST_F(HoldersTest, OutputsThatWereRecordedAreNotInferred) {
   EXPECT_EQ(evidence(out), "model.out['logits'], held by out (local of main)");
 }
 
-TEST_F(HoldersTest, SeveralOutputsOfOneCallAreNumbered) {
+TEST_F(HoldersTest, SeveralOutputsOfOneCallHaveNoNumbers) {
   const uint32_t first = builder_.site(0, forward_);
   TensorSpec spec;
   spec.site = in_fc1_;
@@ -351,8 +350,8 @@ TEST_F(HoldersTest, SeveralOutputsOfOneCallAreNumbered) {
   const uint64_t b = tensor(spec);
   for (uint64_t serial : {a, b}) global(serial, "outs[" + std::to_string(serial) + "]");
   read();
-  EXPECT_EQ(names(a)[0], "model.out[0]");
-  EXPECT_EQ(names(b)[0], "model.out[1]");
+  EXPECT_EQ(names(a)[0], "model.out");
+  EXPECT_EQ(names(b)[0], "model.out");
 }
 
 // Autocast's copy of a tied weight is made in one layer and used by the other, too.
@@ -390,7 +389,7 @@ TEST_F(HoldersTest, ASavedAliasOfAnOutputHasItsName) {
   const uint64_t alias = tensor(spec);
   builder_.saved(softmax, {alias, 0, -1, dump::SlotState::held, true});
   read();
-  EXPECT_THAT(names(alias), ElementsAre("model.out[0]", "model.fc1.out[0]"));
+  EXPECT_THAT(names(alias), ElementsAre("model.out", "model.fc1.out"));
   EXPECT_EQ(category(alias), Category::saved_activation);
 }
 
@@ -485,17 +484,67 @@ TEST_F(HoldersTest, CategoriesByWhoMadeAndWhoKeeps) {
                  mine = made("/x/train.py", "f");
   local(batch, "x", "main");
   local(inside, "denom", "normalize");
-  builder_.reference({cached, "masks", "train.py", "functools._lru_cache_wrapper"});
+  builder_.reference({cached, "lru_cache of masks[8]", "train.py", "functools._lru_cache_wrapper"});
   builder_.reference({shared, "Rope.table", "rope", "dict", ReferenceRoot::class_});
-  global(mine, "history[2]");
+  global(mine, "total");
+  const uint64_t listed = made("/x/train.py", "f");
+  builder_.reference({listed, "history[2]", "train.py", "list"});
+  builder_.reference({listed, "Rope.table", "rope", "dict", ReferenceRoot::class_});
+  TensorSpec result;
+  result.site = in_fc2_;
+  const uint64_t field = tensor(result), element = tensor(result),
+                 bucket = made(kTorch + "nn/parallel/distributed.py", "_init");
+  builder_.reference({field, "out.logits", "main", "Output", ReferenceRoot::local});
+  builder_.reference({element, "outs[3].logits", "main", "Output", ReferenceRoot::local});
+  const uint64_t rows = made("/x/train.py", "f"), keys = made("/x/train.py", "f");
+  builder_.reference({rows, "data.x", "train.py", "Rows", ReferenceRoot::global, ReferenceRole::plain, 1, UINT32_MAX,
+                      dump::ReferenceWithin::dataset});
+  builder_.reference({keys, "past.layers[0].keys", "main", "Layer", ReferenceRoot::local, ReferenceRole::plain, 3,
+                      UINT32_MAX, dump::ReferenceWithin::kv_cache});
+  for (const uint64_t each : {rows, keys}) builder_.tensor_object({each, "Tensor", 1});
   read();
   EXPECT_EQ(category(batch), Category::input_batch);
   EXPECT_EQ(category(sent), Category::input_batch);
   EXPECT_EQ(category(inside), Category::temporary);
   EXPECT_EQ(category(cached), Category::cache);
   EXPECT_EQ(category(shared), Category::cache);
-  EXPECT_EQ(category(mine), Category::unknown);
-  EXPECT_EQ(evidence(mine), "");
+  EXPECT_EQ(category(mine), Category::variable);
+  EXPECT_EQ(evidence(mine), "train.py: total");
+  EXPECT_EQ(category(listed), Category::container);
+  EXPECT_EQ(evidence(listed), "held by train.py: history[2]");
+  EXPECT_EQ(category(field), Category::output);
+  EXPECT_EQ(category(element), Category::container);
+  EXPECT_EQ(category(bucket), Category::communication_bucket);
+  EXPECT_EQ(category(rows), Category::dataset);
+  EXPECT_EQ(evidence(rows), "in a torch.utils.data.Dataset, data.x");
+  EXPECT_EQ(category(keys), Category::kv_cache);
+}
+
+// What a graph was given is no activation, whichever view of it the graph saved.
+TEST_F(HoldersTest, WhatAGraphWasGiven) {
+  TensorSpec spec;
+  spec.flags = uint32_t(TensorFlag::leaf);
+  spec.site = in_main_;
+  const uint64_t batch = tensor(spec), listed = tensor(spec);
+  builder_.reference({listed, "batches[0]", "train.py", "list"});
+  spec.storage_base = 0x900000;
+  const uint64_t pixels = tensor(spec);
+  spec.site = in_fc1_;
+  spec.flags |= uint32_t(TensorFlag::view);
+  const uint64_t view = tensor(spec);
+  local(pixels, "pixels", "main");
+  spec = {};
+  spec.flags = uint32_t(TensorFlag::leaf);
+  spec.site = in_fc1_;
+  const uint64_t mask = tensor(spec);
+  const uint32_t mm = node("MmBackward0", in_fc1_);
+  for (const uint64_t each : {batch, listed, view, mask}) builder_.saved(mm, {each, 0});
+  read();
+  EXPECT_EQ(category(batch), Category::input_batch);
+  EXPECT_EQ(evidence(batch), "no model made it, and MmBackward0.saved[0] saved it");
+  EXPECT_EQ(category(listed), Category::container);
+  EXPECT_EQ(category(pixels), Category::input_batch);
+  EXPECT_EQ(category(mask), Category::saved_activation);
 }
 
 TEST_F(HoldersTest, PythonsWordIsBetterThanAGradient) {

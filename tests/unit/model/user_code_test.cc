@@ -64,6 +64,9 @@ TEST(UserCode, PartsOfPyTorch) {
   EXPECT_EQ(torch_parts("utils/data/dataloader.py"), code::kDataLoading);
   EXPECT_EQ(torch_parts("multiprocessing/reductions.py"), code::kOtherProcess);
   EXPECT_EQ(torch_parts("distributed/optim/zero.py"), 0);
+  EXPECT_EQ(torch_parts("distributed/tensor/_dispatch.py"), 0);
+  EXPECT_EQ(torch_parts("distributed/fsdp/_flat_param.py"), code::kCommunication);
+  EXPECT_EQ(torch_parts("autograd/function.py"), code::kFunction);
   EXPECT_EQ(torch_parts("_tensor.py"), 0);
   EXPECT_EQ(torch_parts(""), 0);
 }
@@ -86,6 +89,11 @@ TEST(UserCode, HeadersOfOthersInTheProgram) {
   EXPECT_EQ(native_owner("trainer", "step", "/home/u/torch/include/trainer/step.h"), Owner::user);
   EXPECT_EQ(native_owner("trainer", "step", "/home/u/trainer/include/torch/step.h"), Owner::user);
   EXPECT_EQ(native_owner("trainer", "std::vector<int>::push_back", ""), Owner::system);
+  EXPECT_EQ(native_owner("trainer", "vector_of", "/usr/include/x86_64-linux-gnu/bits/stdlib-float.h"), Owner::system);
+  EXPECT_EQ(native_owner("trainer", "_mm_load_ps", "/usr/lib/gcc/x86_64-linux-gnu/12/include/xmmintrin.h"),
+            Owner::system);
+  EXPECT_EQ(native_owner("trainer", "Eigen::dot", "/usr/local/include/Eigen/Core"), Owner::library);
+  EXPECT_EQ(native_owner("trainer", "ones", "/v/site-packages/torch/include/ATen/ops/ones.h"), Owner::torch);
   EXPECT_EQ(native_owner("trainer", "attention::forward", "/home/u/attention.cc"), Owner::user);
   EXPECT_EQ(native_owner("libmodel.so", "torch::nn::LinearImpl::forward", ""), Owner::torch);
 }

@@ -38,10 +38,10 @@ TEST_F(HoldingsTest, EveryByteOnceAndNoneWithoutAName) {
   tensor(0x20100, 1000);  // overlaps the one before
   const Holdings holdings = find();
   EXPECT_EQ(holdings.bytes, 1024u + 512 + 4096);
-  EXPECT_EQ(holdings.by_category[size_t(Category::other)], 1000u + 1256);
-  EXPECT_EQ(holdings.by_category[size_t(Category::in_no_tensor)], 512u);
-  EXPECT_EQ(holdings.by_category[size_t(Category::rounding)], 24u + 4096 - 1256);
-  EXPECT_EQ(holdings.items_of[size_t(Category::other)], 3u);
+  EXPECT_EQ(holdings.by_category[size_t(Category::unknown)], 1000u + 1256);
+  EXPECT_EQ(holdings.by_category[size_t(Category::workspace)], 512u);
+  EXPECT_EQ(holdings.by_category[size_t(kRounding)], 24u + 4096 - 1256);
+  EXPECT_EQ(holdings.items_of[size_t(Category::unknown)], 3u);
 }
 
 TEST_F(HoldingsTest, OtherDevicesAndForeignMemoryAreNotCounted) {
@@ -85,7 +85,7 @@ TEST_F(HoldingsTest, CategoriesWithoutPython) {
   EXPECT_EQ(bytes(Category::parameter), 2u + 4);
   EXPECT_EQ(bytes(Category::optimizer_state), 8u);
   EXPECT_EQ(bytes(Category::input_batch), 16u);
-  EXPECT_EQ(bytes(Category::other), 32u);
+  EXPECT_EQ(bytes(Category::unknown), 32u);
 }
 
 TEST_F(HoldingsTest, FilesInAFolderCalledTorchAreTheUsers) {
@@ -94,7 +94,7 @@ TEST_F(HoldingsTest, FilesInAFolderCalledTorchAreTheUsers) {
   tensor(0x1000, 1, 0, 0, site({"/home/u/train.py", "/home/u/torch/optim/mine.py"}));
   tensor(0x2000, 2, kTrained, 0, site({"/home/u/train.py", "/work/torch/nn/model.py"}));
   tensor(0x3000, 4, 0, 0, site({"/work/torch/utils/data/load.py", "/u/data.py"}));
-  EXPECT_EQ(bytes(Category::other), 7u);
+  EXPECT_EQ(bytes(Category::unknown), 7u);
 }
 
 TEST_F(HoldingsTest, SavedActivations) {
@@ -107,7 +107,7 @@ TEST_F(HoldingsTest, SavedActivations) {
   saved(parameter);
   reference(parameter, "model.weight", ReferenceRole::parameter);
   EXPECT_EQ(bytes(Category::saved_activation), 1u);
-  EXPECT_EQ(bytes(Category::other), 2u);
+  EXPECT_EQ(bytes(Category::unknown), 2u);
   EXPECT_EQ(bytes(Category::parameter), 4u);  // the stronger of the two
 }
 
@@ -140,7 +140,7 @@ TEST_F(HoldingsTest, RowsThatFitNothingAreLeftOut) {
   saved(999);
   tensor(~uint64_t{0} - 4, 64);  // ends beyond the end of memory
   tensor(0x1000, 8, 0, 4242);    // its gradient died meanwhile
-  EXPECT_EQ(bytes(Category::other), 8u);
+  EXPECT_EQ(bytes(Category::unknown), 8u);
 }
 
 }  // namespace

@@ -123,7 +123,7 @@ TEST(ShortReport, WhoHasItAndWhatCouldGo) {
   ReportFacts facts = cuda();
   facts.bytes = 1000 << 20;
   facts.categories[0] = {Category::saved_activation, 998 << 20, 96};
-  facts.categories[1] = {Category::in_no_tensor, 2 << 20, 1};
+  facts.categories[1] = {Category::workspace, 2 << 20, 1};
   facts.sites[0] = {512 << 20, 128, "train.py:57 train_step", "train.py: losses[0..127] (list)"};
   facts.allocated = uint64_t{1000} << 20;
   facts.reserved = uint64_t{4000} << 20;

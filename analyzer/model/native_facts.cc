@@ -1,0 +1,54 @@
+#include "model/native_facts.h"
+
+#include "model/user_code.h"
+
+namespace tensorscope::model {
+
+namespace {
+
+constexpr int kMostNativeFrames = 4096;
+
+}  // namespace
+
+uint8_t NativeFacts::facts(uint32_t site) const {
+  const uint32_t leaf = dump_.sites[site].native;
+  if (symbols_ == nullptr || leaf == 0 || dump_.sites[site].python != 0) return 0;
+  auto [found, fresh] = known_.try_emplace(leaf, uint8_t(kKnown));
+  if (!fresh) return found->second;
+  for (const Frame& frame : symbols_->native(leaf)) {
+    const Owner owner = native_owner(frame.module, frame.function, frame.file);
+    if (owner != Owner::torch && owner != Owner::system) break;
+    const std::string_view function = frame.function;
+    const auto has = [&](std::string_view part) { return function.find(part) != function.npos; };
+    if (has("torch::optim::")) found->second |= kOptimizer;
+    if (has("torch::nn::") && (has("::reset") || has("::register_"))) found->second |= kMakesModule;
+    if (has("torch::data::")) found->second |= kData;
+    if (has("c10d::")) found->second |= kCommunication;
+  }
+  return found->second;
+}
+
+// An operation of autograd's attaches the node in one of torch::autograd::VariableType's functions, and computes below
+// the same one. Its own frames differ, that of its caller is the same.
+bool NativeFacts::made_by_operation(uint32_t site, uint32_t node_site) const {
+  if (symbols_ == nullptr) return false;
+  uint32_t caller = 0;
+  int steps = 0;
+  for (uint32_t at = dump_.sites[node_site].native; at != 0 && caller == 0 && steps < kMostNativeFrames; steps++) {
+    const uint32_t parent = dump_.native_frames[at].parent;
+    for (const Frame& frame : symbols_->native(at)) {
+      if (frame.function.find("VariableType::") != std::string::npos) caller = parent;
+      break;
+    }
+    at = parent;
+  }
+  if (caller == 0) return false;
+  steps = 0;
+  for (uint32_t at = dump_.sites[site].native; at >= caller && at != 0 && steps < kMostNativeFrames; steps++) {
+    if (at == caller) return true;
+    at = dump_.native_frames[at].parent;
+  }
+  return false;
+}
+
+}  // namespace tensorscope::model
