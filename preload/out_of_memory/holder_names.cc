@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <map>
 
+#include "tensorscope/rules/number_text.h"
+
 namespace tensorscope::out_of_memory {
 
 namespace {
@@ -175,10 +177,12 @@ std::string holder_name(const DumpTables& tables, const TensorLinks& links, uint
 
 std::string merged_names(const std::vector<HeldBytes>& names) {
   std::map<std::vector<std::string>, Form> forms;
-  size_t all = 0;
-  for (const auto& [name, bytes] : names) {
+  uint64_t all = 0;
+  size_t others = 0;
+  for (const auto& [name, bytes, tensors] : names) {
+    all += bytes;
+    others += tensors;
     if (name.empty()) continue;
-    ++all;
     Pattern pattern(name);
     const auto [found, fresh] = forms.try_emplace(std::move(pattern.texts));
     Form& form = found->second;
@@ -194,13 +198,15 @@ std::string merged_names(const std::vector<HeldBytes>& names) {
       form.most[i] = std::max(form.most[i], pattern.numbers[i]);
     }
   }
-  if (all == 0) return "";
+  if (forms.empty()) return "";
   const auto best = std::max_element(forms.begin(), forms.end(), [](const auto& a, const auto& b) {
     return a.second.bytes != b.second.bytes ? a.second.bytes < b.second.bytes : a.second.order > b.second.order;
   });
   std::string text = text_of(best->first, best->second);
-  if (all > best->second.names) text += " and " + std::to_string(all - best->second.names) + " more";
-  return text;
+  others -= best->second.names;
+  if (others == 0) return text;
+  return text + " (" + ByteText(best->second.bytes).c_str() + ") and " + std::to_string(others) + " more (" +
+         ByteText(all - best->second.bytes).c_str() + ")";
 }
 
 }  // namespace tensorscope::out_of_memory
