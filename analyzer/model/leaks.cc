@@ -38,11 +38,11 @@ std::vector<uint32_t> fresh(const Case& find, const PlaceGrowth& place) {
 // The finding that explains most of these tensors' bytes.
 uint32_t explaining(const Case& find, const std::vector<LeakFinding>& findings, const std::vector<uint32_t>& tensors) {
   for (uint32_t i = 0; i < findings.size(); ++i) {
-    const std::vector<uint32_t>& explained = findings[i].tensors;
-    if (find.mostly(tensors,
-                    [&](uint32_t tensor) { return std::binary_search(explained.begin(), explained.end(), tensor); })) {
-      return i;
-    }
+    const auto explains = [&](uint32_t tensor) {
+      return std::binary_search(findings[i].tensors.begin(), findings[i].tensors.end(), tensor) ||
+             std::binary_search(findings[i].shared.begin(), findings[i].shared.end(), tensor);
+    };
+    if (find.mostly(tensors, explains)) return i;
   }
   return kNone;
 }

@@ -182,7 +182,9 @@ bool Case::explained(std::span<const uint32_t> tensors) const {
 
 void Case::add(LeakFinding finding, std::span<const uint32_t> nodes) {
   constexpr uint64_t kTenth = 10;
-  for (uint32_t tensor : finding.tensors) explained_[tensor] = true;
+  for (const auto* tensors : {&finding.tensors, &finding.shared}) {
+    for (uint32_t tensor : *tensors) explained_[tensor] = true;
+  }
   for (uint32_t node : nodes) nodes_explained_[node] = true;
   std::sort(finding.tensors.begin(), finding.tensors.end());
   finding.tensors.erase(std::unique(finding.tensors.begin(), finding.tensors.end()), finding.tensors.end());

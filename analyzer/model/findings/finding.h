@@ -51,6 +51,7 @@ struct LeakFinding {
   uint64_t bytes = 0;              // kept now by nothing else, where that is known
   uint32_t site = 0;               // of the last dump: where it is made, 0: at no one place
   std::vector<uint32_t> tensors;   // of the last dump: what this explains
+  std::vector<uint32_t> shared;    // likewise, by number: what something else keeps, too
   std::vector<MadeAt> memory;      // where these tensors' memory was made, where that is not `site` alone
 };
 

@@ -94,8 +94,7 @@ LeakFinding finding_of(const Case& find, const Series& series, GraphGrowth& grap
     finding.evidence = {graph_nodes(graph),
                         {"bytes that its graph keeps, and something else, too", finding.growth.bytes, /*bytes=*/true}};
     finding.bytes = finding.growth.bytes.back();
-    const std::vector<uint32_t> held = find.retention().saved_by(graph.last_nodes);
-    graph.last_tensors.insert(graph.last_tensors.end(), held.begin(), held.end());
+    finding.shared = find.retention().saved_by(graph.last_nodes);
   }
   if (!saved) {
     finding.growth.count = graph.nodes.count;
