@@ -41,14 +41,19 @@ std::string backward_of(OpenedDump& opened, const Group& group) {
   return text;
 }
 
+void add_held(render::Table& table, size_t column, const OpenedDump& opened, const Group& group) {
+  for (const std::string& line : held_lines(opened, group)) {
+    table.note(column, line, render::Style::dim, render::Cut::middle);
+  }
+}
+
 }  // namespace
 
 void add_notes(render::Table& table, size_t column, OpenedDump& opened, const Group& group, By by, bool full_stacks) {
   if (!by_place(by)) return;
   const bool in_module = !group.modules.empty() && group.modules != "...";
   if (full_stacks) {
-    const std::string held = held_by(opened, group);
-    if (!held.empty()) table.note(column, held, render::Style::dim, render::Cut::middle);
+    add_held(table, column, opened, group);
     if (in_module) table.note(column, fmt::format("in {}", group.modules));
     for (const Frame& frame : opened.places.stack(group.site)) {
       std::string line = opened.places.describe(frame).where;
@@ -62,8 +67,7 @@ void add_notes(render::Table& table, size_t column, OpenedDump& opened, const Gr
   if (!text.empty()) table.note(column, text);
   const std::string backward = backward_of(opened, group);
   if (!backward.empty()) table.note(column, backward);
-  const std::string held = held_by(opened, group);
-  if (!held.empty()) table.note(column, held, render::Style::dim, render::Cut::middle);
+  add_held(table, column, opened, group);
 }
 
 std::string group_table(OpenedDump& opened, const std::vector<Group>& groups, By by, uint64_t total, bool full_stacks,

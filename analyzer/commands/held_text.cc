@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "model/holders.h"
+#include "render/units.h"
 
 namespace tensorscope::commands {
 
@@ -20,37 +21,53 @@ constexpr std::string_view kSavedBy = "saved by ";
 
 // Holders of one root, told apart by how the text begins ("saved by BmmBackward0.self") and where it ends.
 struct OneRoot {
+  uint64_t bytes = 0;
   size_t tensors = 0, first = 0;
-  std::map<std::string, size_t> begins;
-  std::vector<std::string> ends;
+  std::vector<model::WeighedName> begins, ends;
 };
 
-// The commonest, then how many others there are: "AddmmBackward0.mat1 and 3 other slots".
-std::string commonest_slot(const OneRoot& root) {
-  const auto most = std::max_element(root.begins.begin(), root.begins.end(),
-                                     [](const auto& a, const auto& b) { return a.second < b.second; });
+// The one that holds the most, then how many others there are: "AddmmBackward0.mat1 and 3 other slots".
+std::string largest_slot(const OneRoot& root) {
+  std::map<std::string, std::pair<uint64_t, size_t>> slots;
+  for (const auto& [begin, bytes] : root.begins) {
+    slots[begin].first += bytes;
+    slots[begin].second++;
+  }
+  const auto most =
+      std::max_element(slots.begin(), slots.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
   std::string text = most->first;
-  const size_t rest = root.begins.size() - 1;
+  const size_t rest = slots.size() - 1;
   if (rest != 0) text += " and " + std::to_string(rest) + " other slot" + (rest == 1 ? "" : "s");
   return text;
 }
 
-void add(OneRoot& root, const model::Holder& holder) {
+void add(OneRoot& root, const model::Holder& holder, uint64_t bytes) {
   root.tensors++;
+  root.bytes += bytes;
   const bool variable = holder.kind == Kind::python || holder.kind == Kind::cycle || holder.kind == Kind::traceback;
   const std::string text = variable ? std::string(kHeldBy) + holder.brief : holder.brief;
   const size_t arrow = text.find(kArrow);
   if (holder.kind != Kind::saved || !text.starts_with(kSavedBy) || arrow == std::string::npos) {
-    root.begins[text]++;
+    root.begins.emplace_back(text, bytes);
     return;
   }
-  root.begins[text.substr(0, arrow)]++;
-  root.ends.push_back(text.substr(arrow + kArrow.size()));
+  root.begins.emplace_back(text.substr(0, arrow), bytes);
+  root.ends.emplace_back(text.substr(arrow + kArrow.size()), bytes);
 }
 
-}  // namespace
+std::string text_of(const OneRoot& root) {
+  if (!root.ends.empty()) return largest_slot(root) + std::string(kArrow) + model::merged_names(root.ends);
+  // Said once for all of them, where it is so.
+  const bool held = std::all_of(root.begins.begin(), root.begins.end(),
+                                [](const auto& begin) { return begin.first.starts_with(kHeldBy); });
+  if (!held) return model::merged_names(root.begins);
+  std::vector<model::WeighedName> texts;
+  for (const auto& [begin, bytes] : root.begins) texts.emplace_back(begin.substr(kHeldBy.size()), bytes);
+  return std::string(kHeldBy) + model::merged_names(texts);
+}
 
-std::string held_by(const OpenedDump& opened, const model::Group& group) {
+// Those that hold the most bytes first.
+std::vector<OneRoot> roots_of(const OpenedDump& opened, const model::Group& group) {
   std::map<std::pair<std::string, bool>, OneRoot> roots;  // by what to group by, and whether the graph is in between
   for (uint32_t tensor : group.speakers) {
     const std::vector<model::Holder>& holders = opened.holders.holders(tensor);
@@ -58,31 +75,45 @@ std::string held_by(const OpenedDump& opened, const model::Group& group) {
     const model::Holder& holder = holders.front();
     OneRoot& root = roots[{holder.root, holder.kind == Kind::saved}];
     if (root.tensors == 0) root.first = roots.size();
-    add(root, holder);
+    add(root, holder, opened.accounts.items()[opened.accounts.item_of_tensor(tensor)].bytes);
   }
-  if (roots.empty()) return "";
-  const OneRoot* most = nullptr;
-  for (const auto& [name, root] : roots) {
-    if (most == nullptr || root.tensors > most->tensors ||
-        (root.tensors == most->tensors && root.first < most->first)) {
-      most = &root;
+  std::vector<OneRoot> order;
+  for (auto& [name, root] : roots) order.push_back(std::move(root));
+  std::sort(order.begin(), order.end(), [](const OneRoot& a, const OneRoot& b) {
+    if (a.bytes != b.bytes) return a.bytes > b.bytes;
+    return a.tensors != b.tensors ? a.tensors > b.tensors : a.first < b.first;
+  });
+  return order;
+}
+
+}  // namespace
+
+std::vector<std::string> held_lines(const OpenedDump& opened, const model::Group& group) {
+  constexpr size_t kMost = 3;
+  constexpr uint64_t kLeastPart = 10;  // of the bytes: what has less is only counted
+  const std::vector<OneRoot> roots = roots_of(opened, group);
+  uint64_t all = 0, rest = 0;
+  for (const OneRoot& root : roots) all += root.bytes;
+  std::vector<std::string> lines;
+  for (const OneRoot& root : roots) {
+    const bool shown = lines.empty() || (lines.size() < kMost && all > 0 && root.bytes >= all / kLeastPart);
+    if (!shown) {
+      rest += root.bytes;
+      continue;
     }
+    lines.push_back(text_of(root));
+    if (roots.size() > 1 && all > 0) lines.back() += ", " + render::bytes(root.bytes);
   }
+  if (const size_t others = roots.size() - lines.size(); others > 0) {
+    lines.back() += "; " + render::counted(others, "other holder");
+    if (all > 0) lines.back() += ", " + render::bytes(rest);
+  }
+  return lines;
+}
+
+std::string held_by(const OpenedDump& opened, const model::Group& group) {
   std::string text;
-  if (most->ends.empty()) {
-    std::vector<std::string> texts;
-    // Said once for all of them, where it is so.
-    const bool held = std::all_of(most->begins.begin(), most->begins.end(),
-                                  [](const auto& begin) { return begin.first.starts_with(kHeldBy); });
-    for (const auto& [begin, times] : most->begins) {
-      texts.insert(texts.end(), times, held ? begin.substr(kHeldBy.size()) : begin);
-    }
-    text = (held ? std::string(kHeldBy) : "") + model::merged_names(texts);
-  } else {
-    text = commonest_slot(*most) + std::string(kArrow) + model::merged_names(most->ends);
-  }
-  if (roots.size() > 1)
-    text += "; " + std::to_string(roots.size() - 1) + " other holder" + (roots.size() > 2 ? "s" : "");
+  for (const std::string& line : held_lines(opened, group)) text += (text.empty() ? "" : "; ") + line;
   return text;
 }
 

@@ -67,17 +67,58 @@ void add_labelled(std::string& out, const char* label, const std::string& text, 
   out += terminal.styled(style, line) + "\n";
 }
 
+// Where most of what is kept was made, if not all of it was made where the finding says.
+std::string memory_text(OpenedDump& opened, const LeakFinding& finding) {
+  constexpr size_t kMost = 3;
+  std::string text;
+  uint64_t rest = 0;
+  for (size_t i = 0; i < finding.memory.size(); ++i) {
+    const model::MadeAt& made = finding.memory[i];
+    if (i >= kMost) {
+      rest += made.bytes;
+      continue;
+    }
+    text += (i == 0 ? "" : ", ") +
+            fmt::format("{} made at {}", render::bytes(made.bytes), opened.places.at(made.site).where);
+  }
+  if (rest > 0) text += fmt::format(", {} elsewhere", render::bytes(rest));
+  return text;
+}
+
 std::string finding_text(OpenedDump& opened, const LeakFinding& finding, size_t number, const Terminal& terminal) {
   std::string title = fmt::format("{}  {}: {}", number, model::title(finding.kind), amount_text(finding));
   std::string out = terminal.styled(Style::bad, render::wrap(title, terminal.width, 3)) + "\n";
   add_labelled(out, "held by", finding.subject, terminal, Style::plain);
   if (finding.site != 0)
     add_labelled(out, "made at", place_text(opened, finding.site, terminal), terminal, Style::plain);
+  add_labelled(out, "memory", memory_text(opened, finding), terminal, Style::plain);
   add_labelled(out, "look at", finding.look_at, terminal, Style::plain);
   std::string evidence;
   for (const Fact& fact : finding.evidence) evidence += (evidence.empty() ? "" : "; ") + fact_text(fact);
   add_labelled(out, "evidence", evidence, terminal, Style::dim);
   return out;
+}
+
+// One holder alone, or the largest ones with what each of them has.
+std::vector<std::string> held_lines(const GrownPlace& grown) {
+  constexpr size_t kMost = 3;
+  std::vector<std::string> lines;
+  uint64_t rest = 0;
+  for (const model::HeldShare& share : grown.held) {
+    const bool empty = grown.held.front().bytes == 0;
+    if (lines.size() == kMost || (!lines.empty() && empty)) {
+      rest += share.bytes;
+      continue;
+    }
+    const bool says_how = share.holder.starts_with("saved by ") || share.holder == "C++ only";
+    lines.push_back((says_how ? "" : "held by ") + share.holder);
+    if (grown.held.size() > 1 && !empty) lines.back() += ", " + render::bytes(share.bytes);
+  }
+  if (const size_t others = grown.held.size() - lines.size(); others > 0) {
+    lines.back() += "; " + render::counted(others, "other holder");
+    if (rest > 0) lines.back() += ", " + render::bytes(rest);
+  }
+  return lines;
 }
 
 std::string places_text(OpenedDump& opened, const Leaks& leaks, size_t top, const Terminal& terminal) {
@@ -103,8 +144,12 @@ std::string places_text(OpenedDump& opened, const Leaks& leaks, size_t top, cons
       table.note(kWhere, fmt::format("explained by {}", grown.finding + 1));
       continue;
     }
-    if (!grown.holder.empty()) table.note(kWhere, "held by " + grown.holder);
-    table.note(kWhere, grown.counts ? grown.look_at : "too little to be called a leak");
+    for (const std::string& line : held_lines(grown)) table.note(kWhere, line, Style::dim, render::Cut::middle);
+    if (!grown.memory_at.empty()) {
+      table.note(kWhere, "no memory of their own: theirs was made at " + grown.memory_at);
+    } else {
+      table.note(kWhere, grown.counts ? grown.look_at : "too little to be called a leak");
+    }
   }
   return table.text(terminal);
 }

@@ -9,8 +9,6 @@ namespace tensorscope::model {
 
 namespace {
 
-constexpr size_t kMostSpeakers = 4096;  // of one group: enough to say in words what they are
-
 struct Name {
   std::string key, label;
 };
@@ -169,7 +167,7 @@ std::vector<Group> group(const View& view, By by) {
     const uint64_t bytes = view.selection.item_bytes(i);
     const bool by_meaning = by == By::module || by == By::category || by == By::holder;
     Group& group = group_of(name(item.site, by_meaning ? speaker : owner, item.thread, item.device));
-    if (speaker != kNone && group.speakers.size() < kMostSpeakers) group.speakers.push_back(speaker);
+    if (speaker != kNone) group.speakers.push_back(speaker);
     group.bytes += bytes;
     (item.storage != kNone ? group.storages : group.blocks) += 1;
     note_time(group, item.created_ns);

@@ -5,10 +5,14 @@
 
 namespace tensorscope::model {
 
-namespace {
+bool grows(const std::vector<uint64_t>& values) {
+  for (size_t i = 1; i < values.size(); ++i) {
+    if (values[i] <= values[i - 1]) return false;
+  }
+  return values.size() > 1;
+}
 
-// Increments of which the smallest is at least half of the largest.
-bool alike(const std::vector<uint64_t>& values) {
+bool grows_evenly(const std::vector<uint64_t>& values) {
   if (values.size() < 3 || !grows(values)) return false;
   uint64_t least = UINT64_MAX, most = 0;
   for (size_t i = 1; i < values.size(); ++i) {
@@ -16,15 +20,6 @@ bool alike(const std::vector<uint64_t>& values) {
     most = std::max(most, values[i] - values[i - 1]);
   }
   return least >= most / 2;
-}
-
-}  // namespace
-
-bool grows(const std::vector<uint64_t>& values) {
-  for (size_t i = 1; i < values.size(); ++i) {
-    if (values[i] <= values[i - 1]) return false;
-  }
-  return values.size() > 1;
 }
 
 Timeline::Timeline(const std::vector<View>& views) {
@@ -68,27 +63,35 @@ std::vector<PlaceGrowth> growing_places(const std::vector<View>& views, const Ti
     const View& view = views[i];
     for (Group& group : group(view, By::line)) {
       PlaceGrowth& place = places[group.key];
-      for (auto* numbers : {&place.growth.count, &place.growth.bytes, &place.peaks}) numbers->resize(views.size());
+      for (auto* numbers : {&place.growth.count, &place.growth.bytes, &place.storages, &place.peaks}) {
+        numbers->resize(views.size());
+      }
       place.label = group.label;
       place.site = group.site;
       place.growth.count[i] = group.tensors + group.blocks;
       place.growth.bytes[i] = group.bytes;
+      place.storages[i] = group.storages + group.blocks;
       for (const auto& [site, bytes] : group.site_bytes) place.peaks[i] += view.dump.sites[site].bytes_peak;
       place.modules = std::move(group.modules);
       place.site_bytes = std::move(group.site_bytes);
     }
   }
   const View& last = views.back();
+  auto place_at = [&](uint32_t site) -> PlaceGrowth& { return places[last.places.at(site).where]; };
   for (uint32_t i = 0; i < last.dump.tensors.size(); ++i) {
     if (!last.selection.tensor(i)) continue;
-    PlaceGrowth& place = places[last.places.at(effective_site(last.dump, last.accounts, last.places, i)).where];
+    PlaceGrowth& place = place_at(effective_site(last.dump, last.accounts, last.places, i));
     place.tensors.push_back(i);
     place.growth.kept.push_back(last.dump.tensors[i].serial);
+    const uint32_t item = last.accounts.item_of_tensor(i);
+    PlaceGrowth& memory = place_at(last.accounts.items()[item].site);
+    if (last.selection.item(item) && &memory != &place) memory.tensors.push_back(i);
   }
+  // The memory may be kept by an alias that was made at another line.
   for (uint32_t i = 0; i < last.accounts.items().size(); ++i) {
     const Item& item = last.accounts.items()[i];
-    if (item.storage != kNone || item.allocation == kNone || !last.selection.item(i)) continue;
-    places[last.places.at(item.site).where].growth.kept.push_back(last.dump.allocations[item.allocation].serial);
+    if (item.allocation == kNone || !last.selection.item(i)) continue;
+    place_at(item.site).growth.kept.push_back(last.dump.allocations[item.allocation].serial);
   }
   std::vector<PlaceGrowth> result;
   for (auto& [key, place] : places) {
@@ -103,8 +106,8 @@ std::vector<PlaceGrowth> growing_places(const std::vector<View>& views, const Ti
 }
 
 bool grows_in_place(const PlaceGrowth& place, const Timeline& timeline) {
-  return !timeline.weak() && place.growth.count.front() > 0 &&
-         place.growth.count.front() == place.growth.count.back() && alike(place.growth.bytes) && alike(place.peaks);
+  return !timeline.weak() && place.storages.front() > 0 && place.storages.front() == place.storages.back() &&
+         grows_evenly(place.growth.bytes) && grows_evenly(place.peaks);
 }
 
 }  // namespace tensorscope::model

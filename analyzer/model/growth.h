@@ -25,6 +25,8 @@ struct Growth {
 
 // Each value is larger than the one before; false for fewer than two.
 bool grows(const std::vector<uint64_t>& values);
+// Likewise for three and more, by increments of which the smallest is at least half of the largest.
+bool grows_evenly(const std::vector<uint64_t>& values);
 
 class Timeline {
  public:
@@ -52,10 +54,11 @@ struct PlaceGrowth {
   std::string label;  // "train.py:57 train_step"
   uint32_t site = 0;  // of the last dump that has the place
   Growth growth;
-  std::vector<uint32_t> tensors;  // of the last dump, by serial
+  std::vector<uint32_t> tensors;  // of the last dump, by serial: made here, or in memory that was made here
   std::string modules;            // as Group::modules
   std::map<uint32_t, uint64_t> site_bytes;
-  std::vector<uint64_t> peaks;  // one a dump: the most bytes that the place's code has held at once so far
+  std::vector<uint64_t> storages;  // one a dump: storages and blocks whose memory was made here
+  std::vector<uint64_t> peaks;     // one a dump: the most bytes that the place's code has held at once so far
 };
 
 // Places whose number or bytes grew in every interval, the largest growth first.

@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "model/category.h"
@@ -101,6 +102,9 @@ class Holders {
 // "train.py: losses[0]", "train.py: losses[1]", "train.py: losses[127]" make "train.py: losses[0..127]"; numbers that
 // differ in more than one place, or in a dotted path, become '*'. Names of other forms come after a semicolon.
 std::string merged_names(const std::vector<std::string>& names);
+// The same, the form that has the most bytes first.
+using WeighedName = std::pair<std::string, uint64_t>;
+std::string merged_names(const std::vector<WeighedName>& names);
 // How many forms there are among them, numbers apart.
 size_t name_forms(const std::vector<std::string>& names);
 

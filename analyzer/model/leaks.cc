@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "model/findings/case.h"
 
@@ -9,24 +10,39 @@ namespace tensorscope::model {
 
 namespace {
 
-// Tensors of a place that were made after the first dump: what it grew by.
-std::vector<uint32_t> fresh(const Case& find, const PlaceGrowth& place) {
-  std::vector<uint32_t> result;
+bool is_fresh(const Case& find, uint32_t tensor) {
+  const View& last = find.last();
   const uint64_t before = find.view(0).dump.process.snapshot_serial;
-  for (uint32_t tensor : place.tensors) {
-    if (find.last().dump.tensors[tensor].serial > before) result.push_back(tensor);
-  }
-  return result;
+  const Item& item = last.accounts.items()[last.accounts.item_of_tensor(tensor)];
+  const uint64_t memory = item.allocation == kNone ? 0 : last.dump.allocations[item.allocation].serial;
+  return std::max(last.dump.tensors[tensor].serial, memory) > before;
 }
 
-// The finding that explains most of these tensors.
-uint32_t explaining(const std::vector<LeakFinding>& findings, const std::vector<uint32_t>& tensors) {
+bool memory_at(const Case& find, uint32_t tensor, const PlaceGrowth& place) {
+  const View& last = find.last();
+  const Item& item = last.accounts.items()[last.accounts.item_of_tensor(tensor)];
+  return item.bytes > 0 && last.places.at(item.site).where == place.label;
+}
+
+// What a place grew by: its memory that is younger than the first dump, or, where none is, its tensors that are.
+std::vector<uint32_t> fresh(const Case& find, const PlaceGrowth& place) {
+  std::vector<uint32_t> tensors, with_memory;
+  for (uint32_t tensor : place.tensors) {
+    if (!is_fresh(find, tensor)) continue;
+    tensors.push_back(tensor);
+    if (memory_at(find, tensor, place)) with_memory.push_back(tensor);
+  }
+  return with_memory.empty() ? tensors : with_memory;
+}
+
+// The finding that explains most of these tensors' bytes.
+uint32_t explaining(const Case& find, const std::vector<LeakFinding>& findings, const std::vector<uint32_t>& tensors) {
   for (uint32_t i = 0; i < findings.size(); ++i) {
-    const std::vector<uint32_t>& explained = findings[i].tensors;
-    const auto count = std::count_if(tensors.begin(), tensors.end(), [&](uint32_t tensor) {
-      return std::binary_search(explained.begin(), explained.end(), tensor);
-    });
-    if (size_t(count) * 2 > tensors.size()) return i;
+    const auto explains = [&](uint32_t tensor) {
+      return std::binary_search(findings[i].tensors.begin(), findings[i].tensors.end(), tensor) ||
+             std::binary_search(findings[i].shared.begin(), findings[i].shared.end(), tensor);
+    };
+    if (find.mostly(tensors, explains)) return i;
   }
   return kNone;
 }
@@ -39,28 +55,43 @@ uint32_t explaining(const std::vector<LeakFinding>& findings, uint32_t site) {
   return kNone;
 }
 
+// First holders by root, each storage's bytes once.
 struct Held {
-  Holder::Kind kind = Holder::Kind::cpp;
-  std::string text;
+  Holder::Kind kind = Holder::Kind::cpp;  // of the one that holds the most
+  std::vector<HeldShare> shares;
 };
 
-// What holds most of them: the names of the first holders, merged.
-Held held_by(const Holders& holders, const std::vector<uint32_t>& tensors) {
-  std::map<std::pair<std::string, Holder::Kind>, std::vector<std::string>> roots;
+Held held_by(const View& last, const std::vector<uint32_t>& tensors) {
+  struct Root {
+    Holder::Kind kind;
+    uint64_t bytes = 0;
+    std::vector<WeighedName> names;
+  };
+  std::map<std::pair<std::string, Holder::Kind>, Root> roots;
+  std::set<uint32_t> counted;
   for (uint32_t tensor : tensors) {
-    if (holders.holders(tensor).empty()) continue;
-    const Holder& holder = holders.holders(tensor).front();
-    roots[{holder.root, holder.kind}].push_back(holder.brief);
+    if (last.holders.holders(tensor).empty()) continue;
+    const uint32_t item = last.accounts.item_of_tensor(tensor);
+    const uint64_t bytes = counted.insert(item).second ? last.accounts.items()[item].bytes : 0;
+    const Holder& holder = last.holders.holders(tensor).front();
+    Root& root = roots.try_emplace({holder.root, holder.kind}, Root{holder.kind, 0, {}}).first->second;
+    root.bytes += bytes;
+    root.names.emplace_back(holder.brief, bytes);
   }
-  auto most = std::max_element(roots.begin(), roots.end(),
-                               [](const auto& a, const auto& b) { return a.second.size() < b.second.size(); });
-  if (most == roots.end()) return {};
-  return {most->first.second, merged_names(most->second)};
+  std::vector<const Root*> order;
+  for (const auto& [key, root] : roots) order.push_back(&root);
+  std::stable_sort(order.begin(), order.end(), [](const Root* a, const Root* b) {
+    return a->bytes != b->bytes ? a->bytes > b->bytes : a->names.size() > b->names.size();
+  });
+  Held held;
+  if (!order.empty()) held.kind = order.front()->kind;
+  for (const Root* root : order) held.shares.push_back({merged_names(root->names), root->bytes});
+  return held;
 }
 
 std::string advice(const GrownPlace& grown, const Held& held) {
   if (grown.in_place) return "made anew and larger each time: does it need everything that came before?";
-  if (held.text.empty()) return "nothing known holds them: the dump may have no holders, or C++ keeps them";
+  if (held.shares.empty()) return "nothing known holds them: the dump may have no holders, or C++ keeps them";
   switch (held.kind) {
     case Holder::Kind::python:
       return "nothing ever leaves it: does it need these tensors, all of them, for so long?";
@@ -87,16 +118,31 @@ GrownPlace grown_place(const Case& find, const std::vector<LeakFinding>& finding
   GrownPlace grown;
   grown.in_place = in_place;
   std::vector<uint32_t> tensors = in_place ? place.tensors : fresh(find, place);
-  grown.finding = tensors.empty() ? explaining(findings, place.site) : explaining(findings, tensors);
+  grown.finding = tensors.empty() ? explaining(findings, place.site) : explaining(find, findings, tensors);
   const int64_t weight = place.growth.added_bytes() + place.growth.added() * int64_t(kObjectBytes);
   grown.counts = weight >= int64_t(kLeastGrowth);
   if (grown.finding == kNone) {
-    Held held = held_by(find.last().holders, tensors);
+    Held held = held_by(find.last(), tensors);
     grown.look_at = advice(grown, held);
-    grown.holder = std::move(held.text);
+    grown.held = std::move(held.shares);
   }
   grown.place = std::move(place);
   return grown;
+}
+
+// Tensors that were made at one line in memory that was made at another are not a second leak.
+void leave_memory_to_its_place(const Case& find, std::vector<GrownPlace>& places) {
+  for (GrownPlace& grown : places) {
+    if (grown.finding != kNone || grown.place.growth.added_bytes() > 0) continue;
+    const std::vector<uint32_t> tensors = fresh(find, grown.place);
+    for (const GrownPlace& other : places) {
+      if (&other == &grown || other.place.growth.added_bytes() <= 0) continue;
+      const bool there = find.mostly(tensors, [&](uint32_t tensor) { return memory_at(find, tensor, other.place); });
+      if (tensors.empty() || !there) continue;
+      grown.memory_at = other.place.label;
+      grown.counts = false;
+    }
+  }
 }
 
 }  // namespace
@@ -114,7 +160,8 @@ Leaks find_leaks(std::vector<View> views, bool whole) {
   Case find(std::move(views), whole);
   result.weak = find.timeline().weak();
   for (auto* family : {find_tracebacks, find_cycles, find_small_views, find_kept_graphs, find_stray_leaves,
-                       find_two_dtypes, find_containers, find_cpp_storage, find_loose_nodes, find_process_memory}) {
+                       find_gone_parameters, find_two_dtypes, find_larger_tensors, find_containers, find_cpp_storage,
+                       find_loose_nodes, find_process_memory}) {
     family(find);
   }
   result.findings = find.take_findings();
@@ -133,6 +180,7 @@ Leaks find_leaks(std::vector<View> views, bool whole) {
     if (!in_place && !find.timeline().piles_up(place.growth)) continue;
     result.places.push_back(grown_place(find, result.findings, std::move(place), in_place));
   }
+  leave_memory_to_its_place(find, result.places);
   return result;
 }
 

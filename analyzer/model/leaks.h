@@ -9,13 +9,20 @@
 
 namespace tensorscope::model {
 
+// What holds some of a place's growth.
+struct HeldShare {
+  std::string holder;
+  uint64_t bytes = 0;
+};
+
 struct GrownPlace {
   PlaceGrowth place;
-  bool in_place = false;     // the same number of tensors, made anew and larger each time
-  bool counts = false;       // enough of it to be called a leak; what is less is only listed
-  uint32_t finding = kNone;  // index of the one that explains it
-  std::string holder;        // what holds them, "" where a finding says it
-  std::string look_at;       // likewise, one sentence
+  bool in_place = false;        // the same number of tensors, made anew and larger each time
+  bool counts = false;          // enough of it to be called a leak; what is less is only listed
+  std::string memory_at;        // the other listed place whose memory its tensors lie in; it does not count then
+  uint32_t finding = kNone;     // index of the one that explains it
+  std::vector<HeldShare> held;  // the most bytes first; empty where a finding says it
+  std::string look_at;          // likewise, one sentence
 };
 
 struct Leaks {

@@ -43,7 +43,7 @@ Pattern pattern_of(const std::string& name) {
 
 struct Merged {
   std::vector<std::vector<uint64_t>> numbers;  // a row for each name
-  uint64_t names = 0;
+  uint64_t names = 0, bytes = 0;
   size_t first = 0;  // in the order in which the names came
 };
 
@@ -82,18 +82,26 @@ std::string merged_text(const std::vector<std::string>& texts, const Merged& mer
 }  // namespace
 
 std::string merged_names(const std::vector<std::string>& names) {
+  std::vector<WeighedName> weighed;
+  for (const std::string& name : names) weighed.emplace_back(name, 0);
+  return merged_names(weighed);
+}
+
+std::string merged_names(const std::vector<WeighedName>& names) {
   constexpr size_t kShown = 2;
   std::map<std::vector<std::string>, Merged> groups;
-  for (const std::string& name : names) {
+  for (const auto& [name, bytes] : names) {
     if (name.empty()) continue;
     Pattern pattern = pattern_of(name);
-    Merged& merged = groups.try_emplace(std::move(pattern.texts), Merged{{}, 0, groups.size()}).first->second;
+    Merged& merged = groups.try_emplace(std::move(pattern.texts), Merged{{}, 0, 0, groups.size()}).first->second;
     merged.numbers.push_back(std::move(pattern.numbers));
     merged.names++;
+    merged.bytes += bytes;
   }
   std::vector<std::pair<const std::vector<std::string>*, const Merged*>> order;
   for (const auto& [texts, merged] : groups) order.emplace_back(&texts, &merged);
   std::sort(order.begin(), order.end(), [](const auto& a, const auto& b) {
+    if (a.second->bytes != b.second->bytes) return a.second->bytes > b.second->bytes;
     return a.second->names != b.second->names ? a.second->names > b.second->names : a.second->first < b.second->first;
   });
   std::string text;

@@ -1,5 +1,6 @@
 #include "model/retention.h"
 
+#include <algorithm>
 #include <unordered_map>
 #include <utility>
 
@@ -198,6 +199,19 @@ std::vector<uint32_t> Retention::nodes_below(std::span<const uint32_t> nodes) co
     for (const GraphEdge& edge : dump_.graph.edges_of(result[at])) visit(edge.node);
   }
   return result;
+}
+
+std::vector<uint32_t> Retention::saved_by(std::span<const uint32_t> nodes) const {
+  std::vector<uint32_t> tensors;
+  for (uint32_t node : nodes) {
+    for (const SavedSlot& slot : dump_.graph.saved_of(node)) {
+      if (held(slot)) tensors.push_back(slot.tensor);
+    }
+    if (!python_saved_.empty()) tensors.insert(tensors.end(), python_saved_[node].begin(), python_saved_[node].end());
+  }
+  std::sort(tensors.begin(), tensors.end());
+  tensors.erase(std::unique(tensors.begin(), tensors.end()), tensors.end());
+  return tensors;
 }
 
 }  // namespace tensorscope::model

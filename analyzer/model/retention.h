@@ -46,6 +46,8 @@ class Retention {
   // Nodes that can be reached from here, those given included; AccumulateGrad is left out.
   std::vector<uint32_t> nodes_below(std::span<const uint32_t> nodes) const;
   bool accumulates(uint32_t node) const;
+  // Tensors that these nodes hold: in slots that are not freed, and through their Python objects.
+  std::vector<uint32_t> saved_by(std::span<const uint32_t> nodes) const;
 
  private:
   enum class Root : uint8_t { none, python, cpp };

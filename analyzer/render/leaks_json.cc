@@ -24,10 +24,15 @@ Json finding_of(const model::View& last, const model::LeakFinding& finding) {
   for (const model::Fact& fact : finding.evidence) {
     evidence.push_back({{"what", fact.what}, {"values", fact.values}, {"unit", fact.bytes ? "bytes" : "count"}});
   }
+  Json memory = Json::array();
+  for (const model::MadeAt& made : finding.memory) {
+    memory.push_back({{"place", place_json(last.places, made.site)}, {"bytes", made.bytes}});
+  }
   return {{"kind", model::name(finding.kind)},
           {"title", model::title(finding.kind)},
           {"held_by", finding.subject},
           {"made_at", place_json(last.places, finding.site)},
+          {"memory", std::move(memory)},
           {"look_at", finding.look_at},
           {"bytes", finding.bytes},
           {"growth", growth_of(finding.growth, finding.counts)},
@@ -36,13 +41,19 @@ Json finding_of(const model::View& last, const model::LeakFinding& finding) {
 }
 
 Json grown_of(const model::View& last, const model::GrownPlace& grown) {
+  Json holders = Json::array();
+  for (const model::HeldShare& share : grown.held) {
+    holders.push_back({{"held_by", share.holder}, {"bytes", share.bytes}});
+  }
   return {{"place", place_json(last.places, grown.place.site)},
           {"growth", growth_of(grown.place.growth, "tensors and blocks")},
           {"module_path", text_or_null(grown.place.modules)},
           {"in_place", grown.in_place},
           {"leak", grown.counts},
           {"finding", grown.finding == model::kNone ? Json(nullptr) : Json(grown.finding)},
-          {"held_by", text_or_null(grown.holder)},
+          {"held_by", grown.held.empty() ? Json(nullptr) : Json(grown.held.front().holder)},
+          {"holders", std::move(holders)},
+          {"memory_at", text_or_null(grown.memory_at)},
           {"look_at", text_or_null(grown.look_at)}};
 }
 

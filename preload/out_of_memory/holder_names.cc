@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <map>
-#include <utility>
 
 #include "tensorscope/rules/number_text.h"
 
@@ -178,17 +177,17 @@ std::string holder_name(const DumpTables& tables, const TensorLinks& links, uint
 
 std::string merged_names(const std::vector<HeldBytes>& names) {
   std::map<std::vector<std::string>, Form> forms;
-  size_t all = 0;
-  uint64_t bytes = 0;
-  for (const auto& [name, held] : names) {
-    bytes += held;
+  uint64_t all = 0;
+  size_t others = 0;
+  for (const auto& [name, bytes, tensors] : names) {
+    all += bytes;
+    others += tensors;
     if (name.empty()) continue;
-    ++all;
     Pattern pattern(name);
     const auto [found, fresh] = forms.try_emplace(std::move(pattern.texts));
     Form& form = found->second;
     ++form.names;
-    form.bytes += held;
+    form.bytes += bytes;
     if (fresh) {
       form.least = form.most = pattern.numbers;
       form.order = forms.size();
@@ -199,25 +198,15 @@ std::string merged_names(const std::vector<HeldBytes>& names) {
       form.most[i] = std::max(form.most[i], pattern.numbers[i]);
     }
   }
-  if (all == 0) return "";
-  std::vector<std::pair<const std::vector<std::string>*, const Form*>> sorted;
-  for (const auto& [texts, form] : forms) sorted.emplace_back(&texts, &form);
-  std::sort(sorted.begin(), sorted.end(), [](const auto& a, const auto& b) {
-    return a.second->bytes != b.second->bytes ? a.second->bytes > b.second->bytes : a.second->order < b.second->order;
+  if (forms.empty()) return "";
+  const auto best = std::max_element(forms.begin(), forms.end(), [](const auto& a, const auto& b) {
+    return a.second.bytes != b.second.bytes ? a.second.bytes < b.second.bytes : a.second.order > b.second.order;
   });
-  // One that has nearly all of it speaks for the place; of others it is said how much each has.
-  constexpr size_t kShown = 2;
-  const bool alone = sorted[0].second->bytes >= bytes - bytes / 10;
-  std::string text;
-  size_t told = 0;
-  for (size_t i = 0; i < (alone ? 1 : std::min(kShown, sorted.size())); ++i) {
-    const auto& [texts, form] = sorted[i];
-    text += (i == 0 ? "" : ", ") + text_of(*texts, *form);
-    if (!alone) text += std::string(" ") + ByteText(form->bytes).c_str();
-    told += form->names;
-  }
-  if (all > told) text += " and " + std::to_string(all - told) + " more";
-  return text;
+  std::string text = text_of(best->first, best->second);
+  others -= best->second.names;
+  if (others == 0) return text;
+  return text + " (" + ByteText(best->second.bytes).c_str() + ") and " + std::to_string(others) + " more (" +
+         ByteText(all - best->second.bytes).c_str() + ")";
 }
 
 }  // namespace tensorscope::out_of_memory

@@ -17,12 +17,13 @@ namespace tensorscope::out_of_memory {
 std::string holder_name(const DumpTables& tables, const TensorLinks& links, uint32_t tensor);
 
 struct HeldBytes {
-  std::string name;
+  std::string name;  // "": none is known
   uint64_t bytes = 0;
+  size_t tensors = 1;
 };
-// The form of name that holds the most, with the numbers in which its names differ as a range or a star, and how many
-// have another form: "train.py: history[0..127] (list)", "model.layers.*.weight and 3 more". Where others have more
-// than a tenth of the bytes, nameless ones included, it is said how much the largest two have. "" for no names.
+// The form of name that holds the most, with the numbers in which its names differ as a range or a star; where some
+// have another form or no name, with its bytes, their number and theirs: "train.py: history[0..127] (list)",
+// "model.layers.*.weight (4.0 MiB) and 3 more (12.0 KiB)". "" for no names.
 std::string merged_names(const std::vector<HeldBytes>& names);
 
 // The class's own name: "ReluBackward0" of "N5torch8autograd9generated13ReluBackward0E".

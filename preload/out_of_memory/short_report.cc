@@ -340,6 +340,26 @@ std::vector<Group> largest_groups(const live::SnapshotView& view, const Holdings
   return groups;
 }
 
+// The largest are looked at; the others have no name here.
+std::string names_of(const ReportSources& sources, const TensorLinks& links, const Holdings& holdings,
+                     std::vector<uint32_t>& members) {
+  const size_t looked_at = std::min(members.size(), kNamesOfPlace);
+  if (looked_at < members.size()) {
+    std::stable_sort(members.begin(), members.end(),
+                     [&](uint32_t a, uint32_t b) { return holdings.items[a].bytes > holdings.items[b].bytes; });
+  }
+  std::vector<HeldBytes> names;
+  for (size_t i = 0; i < looked_at; ++i) {
+    const Item& item = holdings.items[members[i]];
+    const bool in_tensor = item.tensor != kNone;
+    names.push_back({in_tensor ? holder_name(sources.tables, links, item.tensor) : std::string(), item.bytes});
+  }
+  HeldBytes rest{"", 0, members.size() - looked_at};
+  for (size_t i = looked_at; i < members.size(); ++i) rest.bytes += holdings.items[members[i]].bytes;
+  if (rest.tensors > 0) names.push_back(rest);
+  return merged_names(names);
+}
+
 void fill_sites(const ReportSources& sources, const TensorLinks& links, const Holdings& holdings, ReportFacts& facts) {
   const live::SnapshotView& view = sources.tables.view;
   std::vector<std::pair<std::string, Group>> places;
@@ -362,17 +382,12 @@ void fill_sites(const ReportSources& sources, const TensorLinks& links, const Ho
   std::stable_sort(places.begin(), places.end(),
                    [](const auto& a, const auto& b) { return a.second.bytes > b.second.bytes; });
   for (size_t i = 0; i < std::min(places.size(), kReportSites); ++i) {
-    const auto& [place, group] = places[i];
+    auto& [place, group] = places[i];
     ReportFacts::Site& out = facts.sites[i];
     out.bytes = group.bytes;
     out.items = group.items;
     copy_text(place, out.place);
-    std::vector<HeldBytes> names;
-    for (size_t j = 0; j < std::min(group.members.size(), kNamesOfPlace); ++j) {
-      const Item& item = holdings.items[group.members[j]];
-      names.push_back({item.tensor == kNone ? "" : holder_name(sources.tables, links, item.tensor), item.bytes});
-    }
-    copy_text(merged_names(names), out.names);
+    copy_text(names_of(sources, links, holdings, group.members), out.names);
   }
 }
 

@@ -30,6 +30,10 @@ const char* name(LeakKind kind) {
       return "container";
     case LeakKind::cpp_only:
       return "cpp-only";
+    case LeakKind::gone_parameters:
+      return "gone-parameters";
+    case LeakKind::larger_tensor:
+      return "larger-tensor";
     case LeakKind::graph_nodes:
       return "graph-nodes";
     case LeakKind::process_memory:
@@ -60,6 +64,10 @@ const char* title(LeakKind kind) {
       return "a container that grows";
     case LeakKind::cpp_only:
       return "storage held only by C++ that grows";
+    case LeakKind::gone_parameters:
+      return "an optimizer that keeps parameters whose modules are gone";
+    case LeakKind::larger_tensor:
+      return "a tensor that is made larger each time";
     case LeakKind::graph_nodes:
       return "graph nodes that grow while tensor bytes stay flat";
     case LeakKind::process_memory:
@@ -101,6 +109,10 @@ std::string without_indexes(const std::string& text) {
     if (c == '[') ++depth;
   }
   return without_repetition(result);
+}
+
+bool all_scalars(const Dump& dump, std::span<const uint32_t> tensors) {
+  return std::all_of(tensors.begin(), tensors.end(), [&](uint32_t tensor) { return dump.tensors[tensor].numel == 1; });
 }
 
 Case::Case(std::vector<View> views, bool whole)
@@ -145,28 +157,61 @@ void Case::find_series() {
   }
 }
 
+bool Case::mostly(std::span<const uint32_t> tensors, const std::function<bool(uint32_t)>& passes) const {
+  struct Share {
+    uint64_t tensors = 0, passing = 0;
+  };
+  std::map<uint32_t, Share> items;
+  for (uint32_t tensor : tensors) {
+    Share& share = items[last().accounts.item_of_tensor(tensor)];
+    share.tensors += 1;
+    share.passing += passes(tensor);
+  }
+  uint64_t bytes = 0, passing_bytes = 0, passing = 0;
+  for (const auto& [item, share] : items) {
+    bytes += last().accounts.items()[item].bytes;
+    if (share.passing > 0) passing_bytes += last().accounts.items()[item].bytes;
+    passing += share.passing;
+  }
+  return bytes > 0 ? passing_bytes * 2 > bytes : passing * 2 > tensors.size();
+}
+
 bool Case::explained(std::span<const uint32_t> tensors) const {
-  const auto count = std::count_if(tensors.begin(), tensors.end(), [&](uint32_t tensor) { return explained_[tensor]; });
-  return size_t(count) * 2 > tensors.size();
+  return mostly(tensors, [&](uint32_t tensor) { return explained_[tensor]; });
 }
 
 void Case::add(LeakFinding finding, std::span<const uint32_t> nodes) {
-  for (uint32_t tensor : finding.tensors) explained_[tensor] = true;
+  constexpr uint64_t kTenth = 10;
+  for (const auto* tensors : {&finding.tensors, &finding.shared}) {
+    for (uint32_t tensor : *tensors) explained_[tensor] = true;
+  }
   for (uint32_t node : nodes) nodes_explained_[node] = true;
   std::sort(finding.tensors.begin(), finding.tensors.end());
+  finding.tensors.erase(std::unique(finding.tensors.begin(), finding.tensors.end()), finding.tensors.end());
+  std::vector<MadeAt> memory = memory_of(finding.tensors);
+  uint64_t elsewhere = 0, all = 0;
+  for (const MadeAt& made : memory) {
+    all += made.bytes;
+    if (last().places.at(made.site).where != last().places.at(finding.site).where) elsewhere += made.bytes;
+  }
+  if (finding.site != 0 && elsewhere > all / kTenth) finding.memory = std::move(memory);
   findings_.push_back(std::move(finding));
 }
 
 std::string Case::label(const Series& series) const {
+  std::vector<WeighedName> weighed;
   std::vector<std::string> lines;
   for (uint32_t tensor : series.members.back()) {
+    const uint64_t bytes = last().accounts.items()[last().accounts.item_of_tensor(tensor)].bytes;
     for (const Reference& row : last().dump.references.of(tensor)) {
       const bool same = row.root == series.example.root && row.scope == series.example.scope &&
                         without_indexes(row.text) == without_indexes(series.example.text);
-      if (holds(row) && same) lines.push_back(row.line());
+      if (!holds(row) || !same) continue;
+      lines.push_back(row.line());
+      weighed.emplace_back(row.line(), bytes);
     }
   }
-  std::string text = merged_names(lines);
+  std::string text = merged_names(weighed);
   // Keys that are no numbers have nothing in common that could be listed.
   if (series.container && name_forms(lines) > 2) text = without_indexes(series.example.line());
   return series.example.holder.empty() || !series.container ? text : text + " (" + series.example.holder + ")";
@@ -184,6 +229,7 @@ uint64_t Case::bytes_of(size_t dump, std::span<const uint32_t> tensors) const {
 }
 
 uint32_t Case::site_of(std::span<const uint32_t> tensors) const {
+  if (const std::vector<MadeAt> memory = memory_of(tensors); !memory.empty()) return memory.front().site;
   std::map<uint32_t, size_t> counts;
   for (uint32_t tensor : tensors) {
     ++counts[effective_site(last().dump, last().accounts, last().places, tensor)];
@@ -191,6 +237,25 @@ uint32_t Case::site_of(std::span<const uint32_t> tensors) const {
   auto most =
       std::max_element(counts.begin(), counts.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
   return most == counts.end() ? 0 : most->first;
+}
+
+std::vector<MadeAt> Case::memory_of(std::span<const uint32_t> tensors) const {
+  std::vector<uint32_t> items;
+  for (uint32_t tensor : tensors) items.push_back(last().accounts.item_of_tensor(tensor));
+  std::sort(items.begin(), items.end());
+  items.erase(std::unique(items.begin(), items.end()), items.end());
+  std::map<std::string, MadeAt> lines;
+  for (uint32_t item : items) {
+    const Item& entry = last().accounts.items()[item];
+    if (entry.bytes == 0 || entry.site == 0) continue;
+    MadeAt& made = lines[last().places.at(entry.site).where];
+    made.site = entry.site;
+    made.bytes += entry.bytes;
+  }
+  std::vector<MadeAt> result;
+  for (const auto& [where, made] : lines) result.push_back(made);
+  std::stable_sort(result.begin(), result.end(), [](const MadeAt& a, const MadeAt& b) { return a.bytes > b.bytes; });
+  return result;
 }
 
 }  // namespace tensorscope::model

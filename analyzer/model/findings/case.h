@@ -2,6 +2,7 @@
 // what grew. Built once a command; each family of findings is a function that adds its own (one file a family).
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -43,8 +44,11 @@ class Case {
 
   // Tensors of the last dump that a finding has explained.
   bool explained(uint32_t tensor) const { return explained_[tensor]; }
-  // The larger part of them.
+  // The larger part of their bytes.
   bool explained(std::span<const uint32_t> tensors) const;
+  // Whether the larger part of these tensors' bytes, each storage's once, is of some that pass; of their number, where
+  // they have no memory.
+  bool mostly(std::span<const uint32_t> tensors, const std::function<bool(uint32_t)>& passes) const;
   bool node_explained(uint32_t node) const { return nodes_explained_[node]; }
 
   // Adds a finding; `tensors` and `nodes` of the last dump are explained by it.
@@ -55,8 +59,10 @@ class Case {
   std::string label(const Series& series) const;
   // Bytes of the storages that these tensors lie in, each once.
   uint64_t bytes_of(size_t dump, std::span<const uint32_t> tensors) const;
-  // The place that most of these tensors of the last dump were made at.
+  // Where most of the memory of these tensors of the last dump was made; where they have none, most of themselves.
   uint32_t site_of(std::span<const uint32_t> tensors) const;
+  // Where the memory of these tensors was made, each storage's once, by line: the most bytes first.
+  std::vector<MadeAt> memory_of(std::span<const uint32_t> tensors) const;
 
  private:
   void find_series();
@@ -74,6 +80,9 @@ class Case {
 // container.
 std::string without_indexes(const std::string& text);
 
+// Whether `.item()` of each of them is possible.
+bool all_scalars(const Dump& dump, std::span<const uint32_t> tensors);
+
 inline bool has(const Tensor& tensor, dump::TensorFlag flag) { return (tensor.flags & uint32_t(flag)) != 0; }
 
 // The families, in the order in which they are asked: who explains a tensor first, keeps it.
@@ -83,6 +92,8 @@ void find_small_views(Case& find);
 void find_kept_graphs(Case& find);
 void find_stray_leaves(Case& find);
 void find_two_dtypes(Case& find);
+void find_gone_parameters(Case& find);
+void find_larger_tensors(Case& find);
 void find_containers(Case& find);
 void find_cpp_storage(Case& find);
 void find_loose_nodes(Case& find);

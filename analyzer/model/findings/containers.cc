@@ -3,6 +3,7 @@
 #include <map>
 
 #include "model/findings/case.h"
+#include "tensorscope/rules/number_text.h"
 
 namespace tensorscope::model {
 
@@ -53,6 +54,45 @@ std::map<std::string, CppOnly> held_by_cpp(const Case& find, size_t dump) {
   return places;
 }
 
+// Advice about the part that has the bytes: these tensors, not what their graphs keep besides.
+std::string advice_on(const Series& series, uint64_t graph_bytes) {
+  std::string text = of_module(series)
+                         ? "nothing ever leaves it: give it a limit, or empty it where an epoch ends"
+                         : "nothing ever leaves it: does it need these tensors, all of them, for so long?";
+  if (graph_bytes >= kLeastGrowth) {
+    text += std::string(" x.detach() alone would free the ") + ByteText(graph_bytes).c_str() + " of their graphs";
+  }
+  return text;
+}
+
+void find_container(Case& find, const Series& series) {
+  const std::vector<uint32_t>& members = series.members.back();
+  Retained kept = find.retention().only_by(members);
+  const uint64_t own = find.bytes_of(find.dumps() - 1, members), graphs = kept.bytes - std::min(own, kept.bytes);
+  LeakFinding finding;
+  finding.kind = of_module(series) ? LeakKind::module_cache : LeakKind::container;
+  finding.subject = find.label(series);
+  finding.look_at = advice_on(series, graphs);
+  finding.growth = series.growth;
+  finding.bytes = kept.bytes;
+  finding.site = find.site_of(members);
+  finding.evidence = {{"tensors in it", series.growth.count},
+                      {"bytes that nothing else keeps alive", {finding.bytes}, /*bytes=*/true},
+                      {"some of those made in each part of the time are still in it"}};
+  std::vector<uint32_t> nodes;
+  for (uint32_t tensor : members) {
+    if (find.retention().node_of(tensor) != kNoNode) nodes.push_back(find.retention().node_of(tensor));
+  }
+  if (!nodes.empty()) {
+    finding.evidence.push_back({"of these with a grad_fn, which keeps a graph besides", {nodes.size()}});
+    finding.evidence.push_back({"bytes of these graphs", {graphs}, /*bytes=*/true});
+  }
+  // What goes away with it is explained by it, and a member whatever else holds it.
+  finding.tensors = std::move(kept.tensors);
+  finding.tensors.insert(finding.tensors.end(), members.begin(), members.end());
+  find.add(std::move(finding), find.retention().nodes_below(nodes));
+}
+
 }  // namespace
 
 void find_containers(Case& find) {
@@ -68,27 +108,7 @@ void find_containers(Case& find) {
   for (const Series* series : largest) {
     if (find.explained(series->members.back())) continue;
     if (!enough(series->growth.added_bytes(), series->growth.added())) continue;
-    LeakFinding finding;
-    finding.kind = of_module(*series) ? LeakKind::module_cache : LeakKind::container;
-    finding.subject = find.label(*series);
-    finding.look_at = of_module(*series)
-                          ? "nothing ever leaves it: give it a limit, or empty it where an epoch ends"
-                          : "nothing ever leaves it: does it need these tensors, all of them, for so long?";
-    finding.growth = series->growth;
-    finding.bytes = find.retention().only_by(series->members.back()).bytes;
-    finding.site = find.site_of(series->members.back());
-    finding.evidence = {{"tensors in it", series->growth.count},
-                        {"bytes that nothing else keeps alive", {finding.bytes}, /*bytes=*/true},
-                        {"some of those made in each part of the time are still in it"}};
-    finding.tensors = series->members.back();
-    std::vector<uint32_t> nodes;
-    for (uint32_t tensor : finding.tensors) {
-      if (find.retention().node_of(tensor) != kNoNode) nodes.push_back(find.retention().node_of(tensor));
-    }
-    if (!nodes.empty())
-      finding.evidence.push_back({"of these with a grad_fn, which keeps a graph besides", {nodes.size()}});
-    nodes = find.retention().nodes_below(nodes);
-    find.add(std::move(finding), nodes);
+    find_container(find, *series);
   }
 }
 

@@ -20,6 +20,8 @@ enum class LeakKind : uint8_t {
   module_cache,        // a container of a module or class that only grows
   container,           // any other container that only grows
   cpp_only,            // held by C++ alone, and grows
+  gone_parameters,     // an optimizer keeps parameters that are in no module any more
+  larger_tensor,       // one tensor whose storage grows
   graph_nodes,         // nodes without saved tensors
   process_memory       // memory of the process that is in no tensor
 };
@@ -33,6 +35,12 @@ struct Fact {
   bool bytes = false;  // the unit of `values`; else things that are counted
 };
 
+// Memory that was made at one line.
+struct MadeAt {
+  uint32_t site = 0;  // one of the line's, in the last dump
+  uint64_t bytes = 0;
+};
+
 struct LeakFinding {
   LeakKind kind = LeakKind::container;
   std::string subject;  // what keeps it: "train.py: losses[0..95]", "model.scale"
@@ -43,6 +51,8 @@ struct LeakFinding {
   uint64_t bytes = 0;              // kept now by nothing else, where that is known
   uint32_t site = 0;               // of the last dump: where it is made, 0: at no one place
   std::vector<uint32_t> tensors;   // of the last dump: what this explains
+  std::vector<uint32_t> shared;    // likewise, by number: what something else keeps, too
+  std::vector<MadeAt> memory;      // where these tensors' memory was made, where that is not `site` alone
 };
 
 }  // namespace tensorscope::model

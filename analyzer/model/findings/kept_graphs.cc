@@ -12,8 +12,10 @@ namespace {
 
 // What some tensors' graphs are, in each dump.
 struct GraphGrowth {
-  Growth nodes;  // count: nodes that can be reached; kept: their serials
-  Growth bytes;  // count: tensors that only these graphs keep; bytes: theirs
+  Growth nodes;                 // count: nodes that can be reached; kept: their serials
+  Growth bytes;                 // count: tensors that only these graphs keep; bytes: theirs
+  std::vector<uint64_t> own;    // bytes of the tensors whose graphs they are
+  std::vector<uint64_t> saved;  // bytes that the nodes hold, whoever else holds them; without `own`
   std::vector<uint32_t> last_nodes, last_tensors;
 };
 
@@ -43,6 +45,10 @@ GraphGrowth graph_growth(const Case& find, const std::vector<std::vector<uint32_
     result.nodes.count.push_back(nodes.size());
     result.bytes.count.push_back(kept.tensors.size());
     result.bytes.bytes.push_back(kept.bytes);
+    std::vector<uint32_t> held = retention.saved_by(nodes);
+    held.insert(held.end(), members[i].begin(), members[i].end());
+    result.own.push_back(find.bytes_of(i, members[i]));
+    result.saved.push_back(find.bytes_of(i, held) - result.own.back());
     if (i + 1 < find.dumps()) continue;
     result.nodes.kept = serials_of(find.view(i).dump, nodes);
     result.last_nodes = std::move(nodes);
@@ -51,14 +57,20 @@ GraphGrowth graph_growth(const Case& find, const std::vector<std::vector<uint32_
   return result;
 }
 
-// After backward the nodes stay, but what they had saved is gone. What the members themselves hold does not count.
-bool saved_bytes_grow(const Case& find, const GraphGrowth& graph, const std::vector<std::vector<uint32_t>>& members) {
+// What only the graphs keep besides their own tensors, in each dump. After backward the nodes stay, but what they had
+// saved is gone.
+std::vector<uint64_t> only_saved(const GraphGrowth& graph) {
   std::vector<uint64_t> saved;
-  for (size_t i = 0; i < find.dumps(); ++i) {
-    const uint64_t own = find.bytes_of(i, members[i]);
-    saved.push_back(graph.bytes.bytes[i] > own ? graph.bytes.bytes[i] - own : 0);
+  for (size_t i = 0; i < graph.own.size(); ++i) {
+    saved.push_back(graph.bytes.bytes[i] - std::min(graph.own[i], graph.bytes.bytes[i]));
   }
-  return grows(saved);
+  return saved;
+}
+
+bool saved_bytes_grow(const GraphGrowth& graph) { return grows(only_saved(graph)) || grows(graph.saved); }
+
+uint64_t growth_of(const std::vector<uint64_t>& values) {
+  return values.back() - std::min(values.front(), values.back());
 }
 
 std::string_view class_of(const Dump& dump, uint32_t tensor) { return dump.tensors[tensor].grad_fn_name; }
@@ -76,6 +88,14 @@ LeakFinding finding_of(const Case& find, const Series& series, GraphGrowth& grap
   finding.bytes = graph.bytes.bytes.back();
   finding.site = find.site_of(series.members.back());
   finding.evidence = {graph_nodes(graph), kept_bytes(graph)};
+  if (saved && !grows(only_saved(graph))) {
+    // Something else leads to the same graph: what only this one keeps says nothing.
+    for (size_t i = 0; i < find.dumps(); ++i) finding.growth.bytes[i] = graph.own[i] + graph.saved[i];
+    finding.evidence = {graph_nodes(graph),
+                        {"bytes that its graph keeps, and something else, too", finding.growth.bytes, /*bytes=*/true}};
+    finding.bytes = finding.growth.bytes.back();
+    finding.shared = find.retention().saved_by(graph.last_nodes);
+  }
   if (!saved) {
     finding.growth.count = graph.nodes.count;
     finding.counts = "nodes";
@@ -92,25 +112,34 @@ bool has_graph(const Case& find, const Series& series) {
   return size_t(count) * 2 > members.size();
 }
 
+// What keeps the value and no graph. `.item()` is for one element alone.
+const char* without_graph(const Case& find, const Series& series) {
+  return all_scalars(find.last().dump, series.members.back()) ? "loss.item() or loss.detach()" : "x.detach()";
+}
+
 void find_in_containers(Case& find) {
-  for (const Series& series : find.series()) {
+  std::vector<const Series*> largest;
+  for (const Series& series : find.series()) largest.push_back(&series);
+  std::stable_sort(largest.begin(), largest.end(),
+                   [](const Series* a, const Series* b) { return a->growth.added_bytes() > b->growth.added_bytes(); });
+  for (const Series* one : largest) {
+    const Series& series = *one;
     if (!series.container || !find.timeline().piles_up(series.growth) || !has_graph(find, series)) continue;
     if (find.explained(series.members.back())) continue;
     GraphGrowth graph = graph_growth(find, series.members);
     if (!grows(graph.nodes.count)) continue;
-    const bool saved = saved_bytes_grow(find, graph, series.members);
-    // What it holds itself is more than the nodes behind it: a container that grows, whatever led there.
-    const auto nodes = int64_t(graph.nodes.count.back() - graph.nodes.count.front());
-    if (!saved && series.growth.added_bytes() > nodes * int64_t(kObjectBytes)) continue;
+    const bool saved = saved_bytes_grow(graph);
+    // What it holds itself is more than what is behind it: a container that grows, whatever led there.
+    const uint64_t nodes = growth_of(graph.nodes.count) * kObjectBytes;
+    if (growth_of(graph.own) > (saved ? std::max(growth_of(only_saved(graph)), growth_of(graph.saved)) : nodes))
+      continue;
     LeakFinding finding = finding_of(find, series, graph, saved);
     finding.evidence.insert(finding.evidence.begin(),
                             {"tensors in it that have a grad_fn (" +
                                  std::string(class_of(find.last().dump, series.members.back().back())) + ")",
                              series.growth.count});
-    finding.look_at =
-        finding.kind == LeakKind::accumulated_graph
-            ? "keep loss.item() or loss.detach(), not the tensor: each one keeps the activations of its step"
-            : "keep loss.item() or loss.detach(), not the tensor: each one keeps the graph of its step";
+    finding.look_at = std::string("keep ") + without_graph(find, series) + ", not the tensor: each one keeps the " +
+                      (saved ? "activations" : "graph") + " of its step";
     find.add(std::move(finding), graph.last_nodes);
   }
 }
@@ -216,10 +245,11 @@ std::vector<std::vector<uint32_t>> members_with(const Case& find, const Chain& c
 LeakFinding chain_finding(const Case& find, const Chain& chain, const std::vector<Chain>& all) {
   const std::vector<std::vector<uint32_t>> members = members_with(find, chain, all);
   GraphGrowth graph = graph_growth(find, members);
-  const bool sum = is_sum(find, *chain.series), saved = saved_bytes_grow(find, graph, members);
+  const bool sum = is_sum(find, *chain.series), saved = saved_bytes_grow(graph);
   LeakFinding finding = finding_of(find, *chain.series, graph, saved);
   if (sum) {
-    finding.look_at = "add loss.item() or loss.detach(), not the tensor: the sum leads to the graph of every step";
+    finding.look_at = std::string("add ") + without_graph(find, *chain.series) +
+                      ", not the tensor: the sum leads to the graph of every step";
   } else {
     finding.kind = LeakKind::state_not_detached;
     finding.look_at = "detach it where a step begins (state = state.detach()): its graph goes back to the first step";

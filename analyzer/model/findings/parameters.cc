@@ -35,6 +35,12 @@ std::string listed(const std::vector<std::string>& names) {
   return names.size() <= kNamed ? text : text + " and " + std::to_string(names.size() - kNamed) + " more";
 }
 
+std::vector<uint32_t> largest_first(const Dump& dump, std::vector<uint32_t> tensors) {
+  std::stable_sort(tensors.begin(), tensors.end(),
+                   [&](uint32_t a, uint32_t b) { return dump.tensors[a].nbytes > dump.tensors[b].nbytes; });
+  return tensors;
+}
+
 bool has_role(const Dump& dump, uint32_t tensor, ReferenceRole role) {
   auto rows = dump.references.of(tensor);
   return std::any_of(rows.begin(), rows.end(), [&](const Reference& row) { return ReferenceRole(row.role) == role; });
@@ -212,7 +218,7 @@ void find_stray_leaves(Case& find) {
       "nothing uses or clears its gradient: give it to the optimizer, or set requires_grad_(False) if it is not to be "
       "trained";
   std::vector<std::string> names;
-  for (uint32_t tensor : stray) names.push_back(name_of(dump, tensor));
+  for (uint32_t tensor : largest_first(dump, stray)) names.push_back(name_of(dump, tensor));
   finding.subject = listed(names);
   finding.bytes = find.bytes_of(find.dumps() - 1, stray) * 2;  // and as much of gradient
   finding.site = find.site_of(stray);
@@ -226,6 +232,9 @@ void find_two_dtypes(Case& find) {
   const Dump& dump = find.last().dump;
   if (!dump.references.present) return;
   std::vector<Pair> pairs = Copies(find).all();
+  std::stable_sort(pairs.begin(), pairs.end(), [&](const Pair& a, const Pair& b) {
+    return dump.tensors[a.copy].nbytes > dump.tensors[b.copy].nbytes;
+  });
   std::vector<std::string> names;
   std::map<std::string, uint64_t> reasons;
   LeakFinding finding;

@@ -19,7 +19,7 @@ class HolderNamesTest : public BuiltTables {
 
 std::string merged(const std::vector<std::string>& names) {
   std::vector<HeldBytes> held;
-  for (const std::string& name : names) held.push_back({name, 1});
+  for (const std::string& name : names) held.push_back({name, name.empty() ? 0u : 1u});
   return merged_names(held);
 }
 
@@ -67,16 +67,16 @@ TEST(MergedNames, Forms) {
   EXPECT_EQ(merged({"history[0]", "history[7]"}), "history[*]");
   EXPECT_EQ(merged({"model.layers.0.fc1", "model.layers.1.fc1"}), "model.layers.*.fc1");
   EXPECT_EQ(merged({"a[0][5]", "a[1][6]"}), "a[*][*]");
-  EXPECT_EQ(merged({"a[0]", "b", "a[1]", "c"}), "a[0..1] 2 B, b 1 B and 1 more");
+  EXPECT_EQ(merged({"a[0]", "b", "a[1]", "c"}), "a[0..1] (2 B) and 2 more (2 B)");
   EXPECT_EQ(merged({"x[99999999999999999999999]"}), "x[99999999999999999999999]");
 }
 
 TEST(MergedNames, WhatHoldsTheMostComesFirst) {
-  EXPECT_EQ(merged_names({{"step[0]", 4}, {"step[1]", 4}, {"exp_avg", 4096}}), "exp_avg and 2 more");
-  // A place's bytes are not one holder's where others have them.
-  EXPECT_EQ(merged_names({{"history[0]", 3072}, {"history[1]", 3072}, {"cache", 4096}, {"x", 10}}),
-            "history[0..1] 6.0 KiB, cache 4.0 KiB and 1 more");
-  EXPECT_EQ(merged_names({{"history[0]", 1024}, {"", 4096}}), "history[0] 1.0 KiB");
+  EXPECT_EQ(merged_names({{"step[0]", 4}, {"step[1]", 4}, {"exp_avg", 4096}}), "exp_avg (4.0 KiB) and 2 more (8 B)");
+}
+
+TEST(MergedNames, WhatHasNoNameIsCountedAsWell) {
+  EXPECT_EQ(merged_names({{"cache['big']", 4096}, {"", 1024, 3}}), "cache['big'] (4.0 KiB) and 3 more (1.0 KiB)");
 }
 
 TEST(Unqualified, ClassNames) {

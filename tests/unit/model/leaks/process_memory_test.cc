@@ -27,7 +27,7 @@ Dumps run_with(const std::vector<Numbers>& numbers, const model::Filter& filter 
         scene.builder.heap_in_use = now.heap * kMiB;
         scene.builder.heap_free = now.kept * kMiB;
         scene.builder.children = 2;
-        scene.kept(1, int64_t(now.tensors * kMiB / 4), scene.site(1), "batch");
+        scene.kept(testing::serial_at(scene.steps(), 1), int64_t(now.tensors * kMiB / 4), scene.site(1), "batch");
       },
       dumps, filter);
 }

@@ -1,0 +1,102 @@
+// Parameters that an optimizer keeps, with its state, after their module is gone: nothing but the optimizer refers to
+// them, and they become more.
+#include <algorithm>
+
+#include "model/findings/case.h"
+
+namespace tensorscope::model {
+
+namespace {
+
+using dump::ReferenceRole;
+
+// "Adam" of "Adam.param_groups[3]['params'][0]"; "" for any other way to a tensor.
+std::string optimizer_of(const Reference& row) {
+  const size_t groups = row.text.find(".param_groups[");
+  return groups == std::string::npos ? "" : row.text.substr(0, groups);
+}
+
+bool inside(const std::string& text, const std::string& optimizer) {
+  return text.starts_with(optimizer + ".param_groups[") || text.starts_with(optimizer + ".state");
+}
+
+// The optimizer that alone refers to this tensor; "": there is none, or something else does, too.
+std::string only_in_optimizer(const References& references, uint32_t tensor) {
+  if (!references.tensors[tensor].optimized) return "";
+  std::string optimizer;
+  for (const Reference& row : references.of(tensor)) {
+    if (holds(row) && optimizer.empty()) optimizer = optimizer_of(row);
+  }
+  for (const Reference& row : references.of(tensor)) {
+    if (holds(row) && !inside(row.text, optimizer)) return "";
+  }
+  return optimizer;
+}
+
+bool state_of(const Reference& row, const std::string& optimizer) {
+  if (ReferenceRole(row.role) != ReferenceRole::optimizer_state) return false;
+  const std::string key = optimizer + ".state['" + optimizer;
+  return row.text.starts_with(key + ".state (key)") || row.text.starts_with(key + ".param_groups[");
+}
+
+struct Gone {
+  std::vector<uint32_t> parameters, state;
+  std::string optimizer;  // of the largest one
+};
+
+Gone gone_in(const Case& find, size_t dump) {
+  const View& view = find.view(dump);
+  Gone gone;
+  int64_t largest = -1;
+  for (uint32_t i = 0; i < view.dump.tensors.size(); ++i) {
+    const std::string optimizer = only_in_optimizer(view.dump.references, i);
+    if (optimizer.empty() || !view.selection.tensor(i)) continue;
+    gone.parameters.push_back(i);
+    if (int64_t(view.dump.tensors[i].nbytes) > largest) gone.optimizer = optimizer;
+    largest = std::max(largest, int64_t(view.dump.tensors[i].nbytes));
+  }
+  for (uint32_t i = 0; i < view.dump.tensors.size() && !gone.parameters.empty(); ++i) {
+    const auto rows = view.dump.references.of(i);
+    if (std::any_of(rows.begin(), rows.end(), [&](const Reference& row) { return state_of(row, gone.optimizer); })) {
+      gone.state.push_back(i);
+    }
+  }
+  return gone;
+}
+
+}  // namespace
+
+void find_gone_parameters(Case& find) {
+  if (find.dumps() < 2) return;
+  for (size_t i = 0; i < find.dumps(); ++i) {
+    const References& references = find.view(i).dump.references;
+    if (!references.present || !references.complete) return;
+  }
+  LeakFinding finding;
+  Gone gone;
+  for (size_t i = 0; i < find.dumps(); ++i) {
+    gone = gone_in(find, i);
+    std::vector<uint32_t> all = gone.parameters;
+    all.insert(all.end(), gone.state.begin(), gone.state.end());
+    Retained kept = find.retention(i).only_by(all);
+    finding.growth.count.push_back(gone.parameters.size());
+    finding.growth.bytes.push_back(kept.bytes);
+    finding.tensors = std::move(kept.tensors);
+  }
+  for (uint32_t tensor : gone.parameters) finding.growth.kept.push_back(find.last().dump.tensors[tensor].serial);
+  if (!find.timeline().piles_up(finding.growth) || finding.growth.added_bytes() < int64_t(kLeastGrowth)) return;
+  finding.kind = LeakKind::gone_parameters;
+  finding.subject = gone.optimizer + " (optimizer)";
+  finding.look_at =
+      "their modules are gone: take their groups out of param_groups and their entries out of state, or make a new "
+      "optimizer where modules are replaced";
+  finding.counts = "parameters";
+  finding.bytes = finding.growth.bytes.back();
+  finding.site = find.site_of(gone.parameters);
+  finding.evidence = {{"parameters that nothing but the optimizer refers to", finding.growth.count},
+                      {"tensors of its state for them", {gone.state.size()}},
+                      {"bytes of these, with gradients", finding.growth.bytes, /*bytes=*/true}};
+  find.add(std::move(finding));
+}
+
+}  // namespace tensorscope::model

@@ -1,0 +1,61 @@
+// A tensor that stays the same and whose storage is made larger each time: `buffer.resize_(n)`, `x.data = longer`.
+#include <algorithm>
+#include <map>
+
+#include "model/findings/case.h"
+
+namespace tensorscope::model {
+
+namespace {
+
+uint32_t with_serial(const Dump& dump, uint64_t serial) {
+  auto found = std::lower_bound(dump.tensors.begin(), dump.tensors.end(), serial,
+                                [](const Tensor& tensor, uint64_t value) { return tensor.serial < value; });
+  return found == dump.tensors.end() || found->serial != serial ? kNone : uint32_t(found - dump.tensors.begin());
+}
+
+// Bytes of its storage in each dump; empty where one lacks it.
+std::vector<uint64_t> storage_bytes(const Case& find, uint64_t serial) {
+  std::vector<uint64_t> bytes;
+  for (size_t i = 0; i < find.dumps(); ++i) {
+    const uint32_t tensor = with_serial(find.view(i).dump, serial);
+    if (tensor == kNone) return {};
+    bytes.push_back(find.view(i).accounts.items()[find.view(i).accounts.item_of_tensor(tensor)].bytes);
+  }
+  return bytes;
+}
+
+std::string holder_of(const View& view, uint32_t tensor) {
+  const std::string name = view.holders.name(tensor);
+  if (!name.empty()) return name;
+  const std::vector<Holder>& holders = view.holders.holders(tensor);
+  return holders.empty() ? "tensor #" + std::to_string(view.dump.tensors[tensor].serial) : holders.front().brief;
+}
+
+}  // namespace
+
+void find_larger_tensors(Case& find) {
+  const View& last = find.last();
+  for (const Storage& storage : last.dump.storages) {
+    const uint32_t tensor = storage.tensors.front();
+    if (find.explained(tensor) || !last.selection.tensor(tensor)) continue;
+    Growth growth;
+    growth.bytes = storage_bytes(find, last.dump.tensors[tensor].serial);
+    if (!grows_evenly(growth.bytes) || growth.added_bytes() < int64_t(kLeastGrowth)) continue;
+    growth.count.assign(find.dumps(), 1);
+    const Item& item = last.accounts.items()[last.accounts.item_of_tensor(tensor)];
+    LeakFinding finding;
+    finding.kind = LeakKind::larger_tensor;
+    finding.subject = holder_of(last, last.holders.speaker(uint32_t(&storage - last.dump.storages.data())));
+    finding.look_at = "its storage is made larger each time and never smaller: give it a limit, or begin anew";
+    finding.bytes = growth.bytes.back();
+    finding.site = item.site;
+    finding.evidence = {{"the same tensor is in every dump", {}},
+                        {"bytes of its storage", growth.bytes, /*bytes=*/true}};
+    finding.growth = std::move(growth);
+    finding.tensors = storage.tensors;
+    find.add(std::move(finding));
+  }
+}
+
+}  // namespace tensorscope::model

@@ -1,0 +1,99 @@
+"""Leaks that are easily blamed on the wrong holder, the wrong line or the wrong half of the bytes."""
+
+# Covers: analyzer/model/findings/larger_tensors.cc analyzer/model/findings/gone_parameters.cc analyzer/commands/held_text.cc
+
+import pytest
+
+import harness
+from test_leaks import dumps_of, kinds, leaks
+
+PROGRAM = "leak_answers.py"
+MIB = 1 << 20
+
+
+def line_of(text):
+    source = (harness.PROGRAMS / PROGRAM).read_text().splitlines()
+    return next(i for i, line in enumerate(source, 1) if text in line)
+
+
+def facts(finding):
+    return {fact["what"]: fact["values"] for fact in finding["evidence"]}
+
+
+def test_holders_weigh_bytes(tmp_path):
+    """8 MiB in a dictionary, 50 small ones in a list, all made at one line."""
+    dump, = dumps_of(PROGRAM, "dictionary", tmp_path, steps="1")
+    text = harness.cli("report", dump, env={**harness.environment(preload=False), "COLUMNS": "160"}).stdout.splitlines()
+    place = next(i for i, line in enumerate(text) if "leak_answers.py" in line and "make" in line)
+    held = next(line for line in text[place:] if "held by" in line)
+    assert "table['big']" in held and "8.0 MiB" in held, text
+    assert "1 other holder, 12.5 KiB" in held, held
+
+
+def test_the_line_that_made_the_bytes(tmp_path):
+    found = leaks(dumps_of(PROGRAM, "two-lines", tmp_path), status=1)
+    assert kinds(found) == ["module-cache"], found
+    assert found["findings"][0]["made_at"]["line"] == line_of("torch.ones(floats)"), found["findings"][0]
+
+
+@pytest.mark.parametrize("kind", ["outputs", "outputs-with-graph"])
+def test_outputs_are_not_blamed_on_their_graphs(kind, tmp_path):
+    """Each output has 128 KiB; its graph saved as much at most."""
+    finding, = leaks(dumps_of(PROGRAM, kind, tmp_path), status=1)["findings"]
+    if kind == "outputs":
+        assert finding["kind"] == "module-cache" and "does it need" in finding["look_at"] or "limit" in finding["look_at"]
+    assert ".item()" not in finding["look_at"], finding
+
+
+@pytest.mark.parametrize("kind, scalar", [("losses-with-graph", True), ("rows-with-graph", False)])
+def test_item_is_for_one_element(kind, scalar, tmp_path):
+    finding, = leaks(dumps_of(PROGRAM, kind, tmp_path), status=1)["findings"]
+    assert finding["kind"] == "accumulated-graph"
+    assert (".item()" in finding["look_at"]) == scalar and ".detach()" in finding["look_at"]
+    # Where it is made is where the losses are; where its memory was made is said beside it.
+    assert finding["made_at"]["line"] == line_of(f'kind == "{kind}"') + 2
+    memory = [(made["place"]["line"], made["bytes"]) for made in finding["memory"]]
+    assert memory[0][0] == line_of("return model(torch") and memory[0][1] > finding["bytes"] * 0.9, memory
+
+
+def test_a_state_whose_saved_tensors_are_retained(tmp_path):
+    found = leaks(dumps_of(PROGRAM, "retained", tmp_path), status=1)
+    assert kinds(found) == ["state-not-detached"], found
+    finding, = found["findings"]
+    assert not any("stay flat" in what for what in facts(finding)), finding
+    grown = sum(place["growth"]["bytes"][-1] - place["growth"]["bytes"][0] for place in found["places"])
+    growth = finding["growth"]["bytes"]
+    assert growth[-1] - growth[0] == pytest.approx(grown, rel=0.1)
+    assert finding["bytes"] == pytest.approx(growth[-1], rel=0.1)
+    assert all(place["finding"] == 0 for place in found["places"] if place["growth"]["bytes"][-1] > place["growth"]["bytes"][0])
+
+
+@pytest.mark.parametrize("kind", ["detached", "numpy"])
+def test_aliases_of_memory_that_was_made_at_another_line(kind, tmp_path):
+    dumps = dumps_of(PROGRAM, kind, tmp_path)
+    for some in (dumps, dumps[1:]):
+        found = leaks(some, status=1)
+        where = [finding["made_at"]["line"] for finding in found["findings"]]
+        where += [place["place"]["line"] for place in found["places"] if place["finding"] is None and place["leak"]]
+        assert where == [line_of("return model[0](")], found
+    for place in found["places"]:
+        if place["growth"]["bytes"][0] == place["growth"]["bytes"][-1]:
+            assert place["memory_at"] or place["finding"] == 0, place
+
+
+def test_a_storage_that_grows(tmp_path):
+    dumps = dumps_of(PROGRAM, "resize", tmp_path)
+    found = leaks(dumps, status=1)
+    assert kinds(found) == ["larger-tensor"], found
+    finding, = found["findings"]
+    assert "buffer" in finding["held_by"] and finding["made_at"]["line"] == line_of("buffer.resize_(")
+    assert finding["growth"]["bytes"] == [number * 32768 for number in (10, 20, 30)]
+    assert [place["finding"] for place in found["places"]] == [0]
+
+
+def test_optimizer_state_of_parameters_that_are_gone(tmp_path):
+    found = leaks(dumps_of(PROGRAM, "heads", tmp_path), status=1)
+    assert kinds(found) == ["gone-parameters"], found
+    finding, = found["findings"]
+    assert finding["held_by"] == "Adam (optimizer)" and "param_groups" in finding["look_at"]
+    assert finding["growth"]["count"] == [20, 40, 60]
