@@ -56,6 +56,7 @@ const std::vector<Described>& all_columns() {
       {ListColumn::thread, "thread", {.title = "thread", .least = 12}},
       {ListColumn::module, "module", {.title = "module", .least = 12, .cut = Cut::middle}},
       {ListColumn::address, "address", {.title = "address"}},
+      {ListColumn::python_id, "python-id", {.title = "id()"}},
   };
   return columns;
 }
@@ -194,6 +195,11 @@ std::string list_cell(OpenedDump& opened, const model::Selection& selection, con
       return opened.holders.module(row.tensor);
     case ListColumn::address:
       return fmt::format("{:#x}", tensor.address);
+    case ListColumn::python_id: {
+      const model::References& references = opened.dump.references;
+      const uint64_t id = references.present ? references.tensors[row.tensor].id : 0;
+      return id == 0 ? "" : std::to_string(id);
+    }
   }
   return "";
 }

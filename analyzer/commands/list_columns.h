@@ -34,7 +34,8 @@ enum class ListColumn : uint8_t {
   strides,
   thread,
   module,
-  address
+  address,
+  python_id
 };
 
 // "view-bytes", ...; those that --columns takes.

@@ -16,6 +16,11 @@ def dumps(tmp_path_factory):
     return [harness.truth(folder, name)["dump"] for name in ("first", "second")]
 
 
+@pytest.fixture(scope="module")
+def python_id(dumps):
+    return harness.truth(os.path.dirname(dumps[1]), "second")["facts"]["python_id"]
+
+
 WIDE = {**os.environ, "COLUMNS": "250"}
 
 
@@ -65,6 +70,10 @@ def test_the_stray_leaf_is_in_no_optimizer(dumps):
 def test_names_match_without_their_scope(dumps):
     text = harness.cli("list", dumps[1], "--name", "tup*", env=WIDE).stdout
     assert "tup[0]" in text and "tup[1]" in text and "2 tensors" in text, text
+
+
+def test_the_number_that_python_gives_is_a_column(dumps, python_id):
+    assert f"{python_id}" in harness.cli("list", dumps[1], "--name", "new", "--columns", "python-id,names", env=WIDE).stdout
 
 
 def test_show_takes_a_name(dumps):
