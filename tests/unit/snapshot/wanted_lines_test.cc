@@ -26,6 +26,10 @@ uint64_t python_memory() { return 0; }
 Stack capture(const void*) { return {}; }
 StackId capture_python_part() { return 0; }
 Stack capture_native_part(StackId) { return {}; }
+Stack capture_in_any_case() { return {}; }
+void stop_capturing() {}
+void start_capturing() {}
+NotRecorded not_recorded() { return {}; }
 }  // namespace tensorscope::stacks
 
 namespace tensorscope::snapshot {
