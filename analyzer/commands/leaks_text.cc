@@ -173,6 +173,11 @@ std::string summary_text(const Leaks& leaks) {
     text += (text.empty() ? "" : ", ") + render::counted(unexplained, "place") + " that " +
             (unexplained == 1 ? "grows" : "grow") + (text.empty() ? "" : " besides");
   }
+  if (text.empty() && leaks.process.told) {
+    const std::vector<uint64_t>& resident = leaks.process.parts.front().values;
+    return "no leak of tensors found, but the process grew: resident " + render::bytes(resident.front()) + " -> " +
+           render::bytes(resident.back()) + ", see below";
+  }
   if (text.empty()) {
     return leaks.dumps == 1 ? "no leak found among those that one dump can show"
                             : "no leak found: nothing piles up in every interval";
@@ -181,6 +186,27 @@ std::string summary_text(const Leaks& leaks) {
   std::string live;
   for (uint64_t bytes : leaks.bytes) live += (live.empty() ? "" : " -> ") + render::bytes(bytes);
   return text + ". Live bytes " + live;
+}
+
+// Memory outside tensors: what grew, also where it is no finding.
+std::string process_text(const Leaks& leaks, const Terminal& terminal) {
+  const bool a_finding = std::any_of(leaks.findings.begin(), leaks.findings.end(), [](const LeakFinding& finding) {
+    return finding.kind == LeakKind::process_memory;
+  });
+  if (!leaks.process.told || a_finding) return "";
+  render::Table table({{.title = "growth", .align = render::Align::right}, {.title = "each dump"}, {.title = "what"}});
+  constexpr int64_t kLeastShown = 1 << 20;
+  for (const Fact& part : leaks.process.parts) {
+    if (part.values.empty()) continue;
+    const auto growth = int64_t(part.values.back() - part.values.front());
+    if (std::abs(growth) < kLeastShown) continue;
+    std::string values;
+    for (uint64_t value : part.values) values += (values.empty() ? "" : " -> ") + render::bytes(value);
+    table.row({render::signed_bytes(growth), values, part.what});
+  }
+  std::string out = "\n" + render::wrap("memory of the process", terminal.width, 2) + "\n" + table.text(terminal);
+  add_labelled(out, "look at", leaks.process.look_at, terminal, Style::plain);
+  return out;
 }
 
 // Without these a finding may be missing, not absent.
@@ -211,6 +237,7 @@ std::string leaks_text(ComparedDumps& dumps, const Leaks& leaks, size_t top, con
   if (!gaps.empty()) out += render::wrap(gaps, terminal.width, 2) + "\n";
   for (size_t i = 0; i < leaks.findings.size(); ++i)
     out += "\n" + finding_text(last, leaks.findings[i], i + 1, terminal);
+  out += process_text(leaks, terminal);
   if (leaks.places.empty()) return out;
   std::string heading = "places that grew in every interval";
   if (top != 0 && leaks.places.size() > top) {

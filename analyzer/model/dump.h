@@ -139,7 +139,8 @@ struct Totals {
   uint64_t resident_bytes = 0, resident_peak_bytes = 0, cgroup_current = 0, cgroup_limit = 0, machine_total = 0,
            machine_available = 0;
   uint64_t profiler_bytes = 0, stopped_ns = 0, phase1_ns = 0;
-  uint64_t heap_in_use = 0, heap_free = 0, children_resident_bytes = 0;
+  uint64_t heap_in_use = 0, heap_free = 0, children_resident_bytes = 0, children_private_bytes = 0;
+  uint64_t anonymous_bytes = 0, file_bytes = 0, shared_bytes = 0;  // resident; 0: not known
   uint32_t children = 0;
 };
 

@@ -159,9 +159,9 @@ Leaks find_leaks(std::vector<View> views, bool whole) {
   for (const View& view : views) result.bytes.push_back(view.selection.bytes());
   Case find(std::move(views), whole);
   result.weak = find.timeline().weak();
-  for (auto* family : {find_tracebacks, find_cycles, find_small_views, find_kept_graphs, find_stray_leaves,
-                       find_gone_parameters, find_two_dtypes, find_larger_tensors, find_containers, find_cpp_storage,
-                       find_loose_nodes, find_process_memory}) {
+  for (auto* family : {find_tracebacks, find_cycles, find_graph_cycles, find_small_views, find_kept_graphs,
+                       find_stray_leaves, find_gone_parameters, find_two_dtypes, find_larger_tensors, find_containers,
+                       find_cpp_storage, find_loose_nodes, find_process_memory}) {
     family(find);
   }
   result.findings = find.take_findings();
@@ -175,6 +175,7 @@ Leaks find_leaks(std::vector<View> views, bool whole) {
   if (result.dumps < 2) return result;
   std::vector<View> all;
   for (size_t i = 0; i < find.dumps(); ++i) all.push_back(find.view(i));
+  if (whole) result.process = process_growth(all);
   for (PlaceGrowth& place : growing_places(all, find.timeline())) {
     const bool in_place = grows_in_place(place, find.timeline());
     if (!in_place && !find.timeline().piles_up(place.growth)) continue;

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "model/findings/finding.h"
+#include "model/findings/process_growth.h"
 
 namespace tensorscope::model {
 
@@ -30,6 +31,7 @@ struct Leaks {
   bool weak = false;            // two dumps: one interval shows no trend
   std::vector<uint64_t> bytes;  // live, of the selection, one a dump
   std::vector<LeakFinding> findings;
+  ProcessGrowth process;           // without a filter; a part of it is a finding only where it keeps growing
   std::vector<GrownPlace> places;  // the largest growth first
   bool found() const;
 };

@@ -170,9 +170,15 @@ Retained Retention::only_by(std::span<const uint32_t> tensors, std::span<const u
   Retained result;
   mark(marks, {tensors.begin(), tensors.end()}, {nodes.begin(), nodes.end()}, &result);
 
+  result.bytes = bytes_of(result.tensors);
+  return result;
+}
+
+uint64_t Retention::bytes_of(const std::vector<uint32_t>& tensors) const {
+  uint64_t bytes = 0;
   std::vector<bool> goes(dump_.tensors.size()), counted(accounts_.items().size());
-  for (uint32_t tensor : result.tensors) goes[tensor] = true;
-  for (uint32_t tensor : result.tensors) {
+  for (uint32_t tensor : tensors) goes[tensor] = true;
+  for (uint32_t tensor : tensors) {
     const uint32_t item = accounts_.item_of_tensor(tensor), storage = dump_.tensors[tensor].storage;
     if (counted[item]) continue;
     counted[item] = true;
@@ -181,9 +187,52 @@ Retained Retention::only_by(std::span<const uint32_t> tensors, std::span<const u
       for (uint32_t other : dump_.storages[storage].tensors)
         all = all && (goes[other] || dump_.references.freed(other));
     }
-    if (all) result.bytes += accounts_.items()[item].bytes;
+    if (all) bytes += accounts_.items()[item].bytes;
   }
+  return bytes;
+}
+
+Retained Retention::unrooted() const {
+  Retained result;
+  if (!known()) return result;
+  std::vector<uint32_t> tensors, nodes;
+  for (uint32_t i = 0; i < roots_.size(); ++i) {
+    if (roots_[i] != Root::none) tensors.push_back(i);
+  }
+  for (uint32_t i = 0; i < node_roots_.size(); ++i) {
+    if (node_roots_[i]) nodes.push_back(i);
+  }
+  Marks marks{std::vector<bool>(roots_.size()), std::vector<bool>(node_roots_.size())};
+  mark(marks, std::move(tensors), std::move(nodes), nullptr);
+  for (uint32_t i = 0; i < roots_.size(); ++i) {
+    if (!marks.tensors[i]) result.tensors.push_back(i);
+  }
+  for (uint32_t i = 0; i < node_roots_.size(); ++i) {
+    if (!marks.nodes[i]) result.nodes.push_back(i);
+  }
+  result.bytes = bytes_of(result.tensors);
   return result;
+}
+
+std::vector<Retention::Link> Retention::links_of_tensor(uint32_t tensor) const {
+  std::vector<Link> links;
+  if (node_of_[tensor] != kNoNode) links.push_back({Link::Kind::grad_fn, true, node_of_[tensor]});
+  if (gradient_[tensor] != kNone) links.push_back({Link::Kind::gradient, false, gradient_[tensor]});
+  if (base_[tensor] != kNone) links.push_back({Link::Kind::base, false, base_[tensor]});
+  return links;
+}
+
+std::vector<Retention::Link> Retention::links_of_node(uint32_t node) const {
+  std::vector<Link> links;
+  for (const GraphEdge& edge : dump_.graph.edges_of(node)) {
+    if (edge.node != kNoNode) links.push_back({Link::Kind::next, true, edge.node});
+  }
+  for (const SavedSlot& slot : dump_.graph.saved_of(node)) {
+    if (held(slot)) links.push_back({Link::Kind::saved, false, slot.tensor});
+  }
+  if (python_saved_.empty()) return links;
+  for (uint32_t tensor : python_saved_[node]) links.push_back({Link::Kind::python, false, tensor});
+  return links;
 }
 
 std::vector<uint32_t> Retention::nodes_below(std::span<const uint32_t> nodes) const {

@@ -43,6 +43,16 @@ class Retention {
 
   // What only these tensors keep (none of them being held any more).
   Retained only_by(std::span<const uint32_t> tensors, std::span<const uint32_t> nodes = {}) const;
+  // What no root leads to: it refers to itself in a circle.
+  Retained unrooted() const;
+  // Where the way goes on from a tensor or a node.
+  struct Link {
+    enum class Kind : uint8_t { grad_fn, gradient, base, next, saved, python } kind;
+    bool to_node = false;
+    uint32_t to = kNone;
+  };
+  std::vector<Link> links_of_tensor(uint32_t tensor) const;
+  std::vector<Link> links_of_node(uint32_t node) const;
   // Nodes that can be reached from here, those given included; AccumulateGrad is left out.
   std::vector<uint32_t> nodes_below(std::span<const uint32_t> nodes) const;
   bool accumulates(uint32_t node) const;
@@ -56,6 +66,7 @@ class Retention {
   };
   void link();
   void find_roots();
+  uint64_t bytes_of(const std::vector<uint32_t>& tensors) const;
   void mark(Marks& marks, std::vector<uint32_t> tensors, std::vector<uint32_t> nodes, Retained* found) const;
 
   const Dump& dump_;

@@ -345,6 +345,10 @@ void RowCollector::add_totals(const ChunkView& chunk) {
   out.heap_free = in->heap_free();
   out.children = in->children();
   out.children_resident_bytes = in->children_resident_bytes();
+  out.children_private_bytes = in->children_private_bytes();
+  out.anonymous_bytes = in->anonymous_bytes();
+  out.file_bytes = in->file_bytes();
+  out.shared_bytes = in->shared_bytes();
 }
 
 void RowCollector::add_coverage(const ChunkView& chunk) {

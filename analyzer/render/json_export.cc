@@ -125,7 +125,11 @@ class JsonExport {
             {"heap_in_use", number_or_null(t.heap_in_use)},
             {"heap_free", number_or_null(t.heap_free)},
             {"children", t.children},
-            {"children_resident_bytes", t.children_resident_bytes}};
+            {"children_resident_bytes", t.children_resident_bytes},
+            {"children_private_bytes", number_or_null(t.children_private_bytes)},
+            {"anonymous_bytes", number_or_null(t.anonymous_bytes)},
+            {"file_bytes", number_or_null(t.file_bytes)},
+            {"shared_bytes", number_or_null(t.shared_bytes)}};
   }
 
   static Json coverage(const model::Coverage& row) {

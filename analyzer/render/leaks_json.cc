@@ -19,11 +19,15 @@ Json ids(const model::Dump& dump, const std::vector<uint32_t>& tensors) {
   return list;
 }
 
-Json finding_of(const model::View& last, const model::LeakFinding& finding) {
-  Json evidence = Json::array();
-  for (const model::Fact& fact : finding.evidence) {
-    evidence.push_back({{"what", fact.what}, {"values", fact.values}, {"unit", fact.bytes ? "bytes" : "count"}});
+Json facts_of(const std::vector<model::Fact>& facts) {
+  Json list = Json::array();
+  for (const model::Fact& fact : facts) {
+    list.push_back({{"what", fact.what}, {"values", fact.values}, {"unit", fact.bytes ? "bytes" : "count"}});
   }
+  return list;
+}
+
+Json finding_of(const model::View& last, const model::LeakFinding& finding) {
   Json memory = Json::array();
   for (const model::MadeAt& made : finding.memory) {
     memory.push_back({{"place", place_json(last.places, made.site)}, {"bytes", made.bytes}});
@@ -36,7 +40,7 @@ Json finding_of(const model::View& last, const model::LeakFinding& finding) {
           {"look_at", finding.look_at},
           {"bytes", finding.bytes},
           {"growth", growth_of(finding.growth, finding.counts)},
-          {"evidence", std::move(evidence)},
+          {"evidence", facts_of(finding.evidence)},
           {"tensors", ids(last.dump, finding.tensors)}};
 }
 
@@ -75,7 +79,10 @@ std::string leaks_json(const std::vector<model::View>& views, const model::Leaks
                        {"found", leaks.found()},
                        {"weak", leaks.weak},
                        {"holders_known", last.dump.references.present && last.dump.references.complete},
-                       {"live_bytes", leaks.bytes}};
+                       {"live_bytes", leaks.bytes},
+                       {"process_grew", leaks.process.told},
+                       {"process", facts_of(leaks.process.parts)},
+                       {"process_look_at", text_or_null(leaks.process.look_at)}};
   std::vector<Json> findings, places;
   for (const model::LeakFinding& finding : leaks.findings) findings.push_back(finding_of(last, finding));
   for (const model::GrownPlace& grown : leaks.places) places.push_back(grown_of(last, grown));

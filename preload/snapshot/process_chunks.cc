@@ -156,6 +156,10 @@ bool write_totals(const DumpFacts& facts, const live::SnapshotView& view, DumpFi
   totals.add_heap_free(heap.free);
   totals.add_children(system.children);
   totals.add_children_resident_bytes(system.children_resident);
+  totals.add_children_private_bytes(system.children_private);
+  totals.add_anonymous_bytes(system.anonymous);
+  totals.add_file_bytes(system.file);
+  totals.add_shared_bytes(system.shared);
   totals.add_phase1_ns(monotonic_ns() - facts.requested_ns);
   return chunk.append_to(file, totals.Finish());
 }

@@ -6,13 +6,31 @@
 
 #include "out_of_memory/limits.h"
 #include "snapshot/small_file.h"
+#include "support/clock.h"
 
 namespace tensorscope::snapshot {
 
 namespace {
 
+// The kernel walks a child's page tables for this, some milliseconds a gibibyte.
+struct PrivateBytes {
+  uint64_t bytes = 0, until_ns = 0;
+  bool known = true;
+};
+
+void add_private(const char* pid, PrivateBytes& children) {
+  char path[64], text[4096];
+  if (!children.known || monotonic_ns() > children.until_ns) {
+    children.known = false;
+    return;
+  }
+  snprintf(path, sizeof(path), "/proc/%.16s/smaps_rollup", pid);
+  children.known = read_small_file(path, text, sizeof(text)) != 0;
+  children.bytes += (number_after(text, "Private_Clean:") + number_after(text, "Private_Dirty:")) * 1024;
+}
+
 // A kernel without CONFIG_PROC_CHILDREN has no such file.
-void read_children_of(const char* thread, SystemTotals& totals) {
+void read_children_of(const char* thread, SystemTotals& totals, PrivateBytes& children) {
   char path[64], text[8192];
   snprintf(path, sizeof(path), "/proc/self/task/%.16s/children", thread);
   read_small_file(path, text, sizeof(text));
@@ -22,18 +40,31 @@ void read_children_of(const char* thread, SystemTotals& totals) {
     snprintf(path, sizeof(path), "/proc/%.16s/status", pid);
     if (read_small_file(path, status, sizeof(status)) == 0) continue;
     totals.children += 1;
-    totals.children_resident += number_after(status, "VmRSS:") * 1024;  // an ended child has none
+    const uint64_t resident = number_after(status, "VmRSS:") * 1024;  // an ended child has none
+    totals.children_resident += resident;
+    if (resident != 0) add_private(pid, children);
   }
 }
 
 // A child belongs to the thread that made it.
 void read_children(SystemTotals& totals) {
+  constexpr uint64_t kLongestNs = 50'000'000;
+  PrivateBytes children{0, monotonic_ns() + kLongestNs};
   DIR* threads = opendir("/proc/self/task");
   if (threads == nullptr) return;
   while (const dirent* thread = readdir(threads)) {
-    if (thread->d_name[0] != '.') read_children_of(thread->d_name, totals);
+    if (thread->d_name[0] != '.') read_children_of(thread->d_name, totals, children);
   }
   closedir(threads);
+  if (children.known) totals.children_private = children.bytes;
+}
+
+void read_resident_kinds(SystemTotals& totals) {
+  char status[4096];
+  if (read_small_file("/proc/self/status", status, sizeof(status)) == 0) return;
+  totals.anonymous = number_after(status, "RssAnon:") * 1024;
+  totals.file = number_after(status, "RssFile:") * 1024;
+  totals.shared = number_after(status, "RssShmem:") * 1024;
 }
 
 }  // namespace
@@ -48,6 +79,7 @@ SystemTotals read_system_totals() {
   totals.cgroup_limit = memory.cgroup_lowest_limit;
   totals.machine_total = memory.machine.limit;
   totals.machine_available = memory.machine.left;
+  read_resident_kinds(totals);
   read_children(totals);
   return totals;
 }

@@ -1,6 +1,6 @@
 """Leaks that are easily blamed on the wrong holder, the wrong line or the wrong half of the bytes."""
 
-# Covers: analyzer/model/findings/larger_tensors.cc analyzer/model/findings/gone_parameters.cc analyzer/commands/held_text.cc
+# Covers: analyzer/model/findings/larger_tensors.cc analyzer/model/findings/graph_cycles.cc analyzer/model/findings/process_growth.cc analyzer/model/findings/gone_parameters.cc analyzer/commands/held_text.cc
 
 import pytest
 
@@ -97,3 +97,48 @@ def test_optimizer_state_of_parameters_that_are_gone(tmp_path):
     finding, = found["findings"]
     assert finding["held_by"] == "Adam (optimizer)" and "param_groups" in finding["look_at"]
     assert finding["growth"]["count"] == [20, 40, 60]
+
+
+CYCLES = {
+    "cycle-leaf": (["its .grad", "AccumulateGrad"], "create_graph"),
+    "cycle-ctx": (["KeepsItsOutputBackward", "ctx.output"], "save_for_backward"),
+    "cycle-hook": (["ExpBackward0"], "pack_hook"),
+}
+
+
+@pytest.mark.parametrize("kind", CYCLES)
+def test_cycles_that_only_cpp_sees(kind, tmp_path):
+    links, advice = CYCLES[kind]
+    dumps = dumps_of(PROGRAM, kind, tmp_path)
+    for some in (dumps, dumps[2:]):
+        found = leaks(some, status=1)
+        assert kinds(found) == ["graph-cycle"], found
+        finding, = found["findings"]
+        assert all(link in finding["held_by"] for link in links), finding
+        assert finding["held_by"].split(" ")[0] == "#" + finding["held_by"].split("#")[-1].split(" ")[0]
+        assert advice in finding["look_at"]
+    assert all(place["finding"] == 0 for place in leaks(dumps, status=1)["places"])
+
+
+def grown(found, what):
+    return next((row["values"][-1] - row["values"][0] for row in found["answer"]["process"] if row["what"] == what), 0)
+
+
+def test_memory_that_malloc_keeps(tmp_path):
+    """Two dumps, no tensor: no leak, but the answer says what grew and what helps."""
+    dumps = dumps_of(PROGRAM, "kept-by-malloc", tmp_path, steps="1,2")
+    found = leaks(dumps, status=0)
+    assert kinds(found) == [] and found["answer"]["process_grew"]
+    assert grown(found, "resident memory of the process") > 150 * MIB
+    assert grown(found, "kept by malloc for later") > 150 * MIB
+    assert "malloc_trim" in found["answer"]["process_look_at"]
+    text = harness.cli("leaks", *dumps).stdout
+    assert "no leak found" not in text and "memory of the process" in text and "MALLOC_ARENA_MAX" in text
+
+
+def test_workers_that_copy_pages(tmp_path):
+    """The child's resident size was that large before: only its private pages show what it copied."""
+    dumps = dumps_of(PROGRAM, "workers", tmp_path, steps="1,2")
+    found = leaks(dumps, status=0)
+    assert grown(found, "private memory of the child processes") > 50 * MIB
+    assert found["answer"]["process_grew"] and "worker" in found["answer"]["process_look_at"]

@@ -1,5 +1,8 @@
 """Programs whose leak is easily blamed on the wrong thing, one kind a run: see the branches of step()."""
+import ctypes
+import os
 import sys
+import warnings
 
 import torch
 from torch import nn
@@ -85,9 +88,80 @@ def step(number):
         buffer.resize_(number * 8192)
     elif kind == "heads":
         new_head(number)
+    elif kind == "cycle-leaf":
+        cycle_of_a_leaf()
+    elif kind == "cycle-ctx":
+        KeepsItsOutput.apply(torch.ones(64, 64, requires_grad=True))
+    elif kind == "cycle-hook":
+        cycle_of_a_hook()
 
 
-if kind == "dictionary":
+class KeepsItsOutput(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.output = x * 2
+        return ctx.output
+
+    @staticmethod
+    def backward(ctx, gradient):
+        return gradient * 2
+
+
+class Packed:
+    def __init__(self, x):
+        self.x = x
+
+
+def cycle_of_a_leaf():
+    leaf = torch.ones(64, 64, requires_grad=True)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        leaf.pow(3).sum().backward(create_graph=True)
+
+
+def cycle_of_a_hook():
+    x = torch.ones(64, 64, requires_grad=True)
+    with torch.autograd.graph.saved_tensors_hooks(Packed, lambda packed: packed.x):
+        x.exp()  # its node saves its own result
+
+
+def memory_that_malloc_keeps():
+    """200 MiB in blocks that are too small to be mapped, given back below one that stays."""
+    leak_steps.dump()
+    libc = ctypes.CDLL(None)
+    libc.malloc.restype, libc.free.argtypes = ctypes.c_void_p, [ctypes.c_void_p]
+    blocks = [libc.malloc(ctypes.c_size_t(64 << 10)) for _ in range(3200)]
+    for block in blocks:
+        ctypes.memset(block, 1, 64 << 10)
+    for block in blocks[:-1]:
+        libc.free(block)
+    leak_steps.dump()
+
+
+def workers_that_copy():
+    """A child that writes to 64 MiB which it had in common with its parent."""
+    data = bytearray(64 << 20)
+    turns = [os.pipe() for _ in range(2)]
+    child = os.fork()
+    if child == 0:
+        os.read(turns[0][0], 1)
+        data[::4096] = b"x" * len(data[::4096])
+        os.write(turns[1][1], b"x")
+        os.read(turns[0][0], 1)
+        os._exit(0)
+    leak_steps.dump()
+    os.write(turns[0][1], b"x")
+    os.read(turns[1][0], 1)
+    leak_steps.dump()
+    os.write(turns[0][1], b"x")
+    os.waitpid(child, 0)
+
+
+if kind == "kept-by-malloc":
+    memory_that_malloc_keeps()
+elif kind == "workers":
+    workers_that_copy()
+elif kind == "dictionary":
     table["big"] = make(2 << 20)
     for _ in range(50):
         many.append(make(64))

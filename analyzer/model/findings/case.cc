@@ -22,6 +22,8 @@ const char* name(LeakKind kind) {
       return "small-view";
     case LeakKind::reference_cycle:
       return "reference-cycle";
+    case LeakKind::graph_cycle:
+      return "graph-cycle";
     case LeakKind::traceback:
       return "traceback";
     case LeakKind::module_cache:
@@ -56,6 +58,8 @@ const char* title(LeakKind kind) {
       return "a small view that keeps a large storage";
     case LeakKind::reference_cycle:
       return "a reference cycle";
+    case LeakKind::graph_cycle:
+      return "a reference cycle through the autograd graph";
     case LeakKind::traceback:
       return "a traceback that keeps tensors";
     case LeakKind::module_cache:

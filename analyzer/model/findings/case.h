@@ -88,6 +88,7 @@ inline bool has(const Tensor& tensor, dump::TensorFlag flag) { return (tensor.fl
 // The families, in the order in which they are asked: who explains a tensor first, keeps it.
 void find_tracebacks(Case& find);
 void find_cycles(Case& find);
+void find_graph_cycles(Case& find);
 void find_small_views(Case& find);
 void find_kept_graphs(Case& find);
 void find_stray_leaves(Case& find);

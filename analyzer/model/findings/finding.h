@@ -16,6 +16,7 @@ enum class LeakKind : uint8_t {
   two_dtypes,          // one parameter, kept in two dtypes
   small_view,          // keeps a storage of which it uses little
   reference_cycle,     // garbage that holds itself
+  graph_cycle,         // through the autograd graph, where Python's collector does not look
   traceback,           // an exception's frames
   module_cache,        // a container of a module or class that only grows
   container,           // any other container that only grows

@@ -69,6 +69,8 @@ TEST(SystemTotals, AreThisProcesss) {
   EXPECT_GT(totals.resident, 0u);
   EXPECT_GE(totals.resident_peak, totals.resident / 2);
   EXPECT_GT(totals.machine_total, totals.resident);
+  EXPECT_GT(totals.anonymous, 0u);
+  EXPECT_GT(totals.file, 0u);
 }
 
 TEST(SystemTotals, CountsChildrenOfEveryThread) {

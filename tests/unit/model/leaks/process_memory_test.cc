@@ -51,6 +51,18 @@ TEST(ProcessMemory, WhatMallocKeepsForLaterIsNone) {
   EXPECT_THAT(run_with({{500, 200, 5, 100}, {540, 200, 45, 100}, {580, 200, 85, 100}}).kinds(), ElementsAre());
 }
 
+TEST(ProcessMemory, WhatMallocKeepsIsToldAllTheSame) {
+  Dumps run = run_with({{308, 100, 5, 50}, {516, 106, 207, 50}});
+  EXPECT_THAT(run.kinds(), ElementsAre());
+  EXPECT_FALSE(run.leaks.found());
+  ASSERT_TRUE(run.leaks.process.told);
+  EXPECT_EQ(run.leaks.process.parts[0].values, (std::vector<uint64_t>{308 * kMiB, 516 * kMiB}));
+  EXPECT_EQ(run.leaks.process.parts[1].what, "kept by malloc for later");
+  EXPECT_EQ(run.leaks.process.parts[1].values, (std::vector<uint64_t>{5 * kMiB, 207 * kMiB}));
+  EXPECT_THAT(run.leaks.process.look_at, ::testing::HasSubstr("malloc_trim"));
+  EXPECT_FALSE(run_with({{500, 200, 5, 100}, {520, 200, 25, 100}}).leaks.process.told);
+}
+
 TEST(ProcessMemory, AWarmUpIsNone) {
   EXPECT_THAT(run_with({{300, 100, 5, 10}, {500, 110, 5, 100}, {502, 111, 5, 100}}).kinds(), ElementsAre());
   EXPECT_THAT(run_with({{300, 100, 5, 10}, {500, 110, 5, 20}}).kinds(), ElementsAre());

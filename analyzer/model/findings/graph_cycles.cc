@@ -1,0 +1,174 @@
+// Cycles through the autograd graph that only C++ sees: a leaf whose gradient has a graph that leads to the leaf, an
+// output that its own node's ctx keeps. Python's garbage collector cannot break them. Nothing else leads to what is
+// reported here, so one dump is enough.
+#include <algorithm>
+#include <set>
+
+#include "model/findings/case.h"
+
+namespace tensorscope::model {
+
+namespace {
+
+using dump::ReferenceRoot;
+using dump::TensorFlag;
+using Link = Retention::Link;
+
+// What no root leads to, and in it one cycle: the links in order, the last one leads to where the first one began.
+struct Unrooted {
+  Retained what;
+  uint32_t begin = kNone;  // a tensor
+  std::vector<Link> cycle;
+};
+
+// Looked at while the program ran on: what died meanwhile says nothing.
+bool died_meanwhile(const Dump& dump, const Retained& retained) {
+  return std::any_of(retained.tensors.begin(), retained.tensors.end(), [&](uint32_t tensor) {
+    return has(dump.tensors[tensor], TensorFlag::freed_during_dump) || has(dump.tensors[tensor], TensorFlag::released);
+  });
+}
+
+// The shortest way from a tensor back to itself; empty: there is none. `budget`: links that may still be looked at.
+std::vector<Link> cycle_through(const Retention& retention, uint32_t tensor, size_t& budget) {
+  struct Step {
+    Link link;
+    size_t before;
+  };
+  constexpr size_t kStart = SIZE_MAX;
+  std::vector<Step> steps;
+  std::set<std::pair<bool, uint32_t>> seen;
+  auto look = [&](const std::vector<Link>& links, size_t before) {
+    for (const Link& link : links) {
+      if (seen.emplace(link.to_node, link.to).second) steps.push_back({link, before});
+    }
+  };
+  look(retention.links_of_tensor(tensor), kStart);
+  for (size_t at = 0; at < steps.size() && budget > 0; ++at, --budget) {
+    const Link link = steps[at].link;
+    if (!link.to_node && link.to == tensor) {
+      std::vector<Link> cycle;
+      for (size_t step = at; step != kStart; step = steps[step].before) cycle.push_back(steps[step].link);
+      std::reverse(cycle.begin(), cycle.end());
+      return cycle;
+    }
+    look(link.to_node ? retention.links_of_node(link.to) : retention.links_of_tensor(link.to), at);
+  }
+  return {};
+}
+
+Unrooted unrooted(const Retention& retention) {
+  constexpr size_t kMostLinks = size_t{1} << 20;
+  Unrooted result;
+  result.what = retention.unrooted();
+  size_t budget = kMostLinks;
+  for (uint32_t tensor : result.what.tensors) {
+    std::vector<Link> cycle = cycle_through(retention, tensor, budget);
+    if (cycle.empty() || (!result.cycle.empty() && cycle.size() >= result.cycle.size())) continue;
+    result.begin = tensor;
+    result.cycle = std::move(cycle);
+    constexpr size_t kShort = 4;
+    if (result.cycle.size() <= kShort) break;
+  }
+  return result;
+}
+
+class CycleText {
+ public:
+  CycleText(const View& view, const Unrooted& found) : dump_(view.dump), found_(found) {}
+
+  // "#12 -> its gradient #40 -> MulBackward0 -> ... (3 links) -> AccumulateGrad -> #12"
+  std::string links() const {
+    constexpr size_t kEach = 4;
+    std::string text = tensor(found_.begin);
+    for (size_t i = 0; i < found_.cycle.size(); ++i) {
+      const size_t left = found_.cycle.size() - i;
+      if (i == kEach && left > kEach) {
+        text += " -> ... (" + std::to_string(left - kEach) + " links)";
+        i += left - kEach - 1;
+        continue;
+      }
+      text += " -> " + link(found_.cycle[i], i == 0 ? kNone : found_.cycle[i - 1].to);
+    }
+    return text;
+  }
+
+  std::string what_breaks_it() const {
+    for (size_t i = 1; i < found_.cycle.size(); ++i) {
+      if (found_.cycle[i].kind != Link::Kind::python) continue;
+      if (way_in_python(found_.cycle[i].to, found_.cycle[i - 1].to).starts_with("ctx")) {
+        return "a ctx that keeps its own output is never freed: ctx.save_for_backward(output), not ctx.output = output";
+      }
+      return "an object of a saved-tensor hook keeps an output of the node that holds it: keep x.detach() in "
+             "pack_hook, "
+             "not x";
+    }
+    for (const Link& link : found_.cycle) {
+      if (link.kind != Link::Kind::gradient) continue;
+      return "backward(create_graph=True) gives the leaf a gradient that leads back to it: use torch.autograd.grad(), "
+             "or "
+             "set .grad to None when it is no longer needed";
+    }
+    return "nothing in Python leads to it: break one of these links before the last variable goes";
+  }
+
+ private:
+  std::string tensor(uint32_t number) const {
+    const Tensor& row = dump_.tensors[number];
+    return "#" + std::to_string(row.serial) + " " + row.dtype_text() + " " + row.shape_text();
+  }
+  std::string way_in_python(uint32_t tensor, uint32_t node) const {
+    for (const Reference& row : dump_.references.of(tensor)) {
+      if (row.node == node && ReferenceRoot(row.root) == ReferenceRoot::node) return row.text;
+    }
+    return "";
+  }
+  std::string link(const Link& link, uint32_t before) const {
+    switch (link.kind) {
+      case Link::Kind::grad_fn:
+        return "its grad_fn " + dump_.graph.class_name(link.to);
+      case Link::Kind::gradient:
+        return "its .grad " + tensor(link.to);
+      case Link::Kind::base:
+        return "its base " + tensor(link.to);
+      case Link::Kind::next:
+        return dump_.graph.class_name(link.to);
+      case Link::Kind::saved:
+        return "saved " + tensor(link.to);
+      case Link::Kind::python:
+        return way_in_python(link.to, before) + " " + tensor(link.to);
+    }
+    return "";
+  }
+
+  const Dump& dump_;
+  const Unrooted& found_;
+};
+
+}  // namespace
+
+void find_graph_cycles(Case& find) {
+  const Dump& dump = find.last().dump;
+  if (!find.whole() || !dump.references.present || !dump.references.complete || !dump.graph.complete) return;
+  const Unrooted found = unrooted(find.retention());
+  if (found.cycle.empty() || died_meanwhile(dump, found.what)) return;
+  if (found.what.bytes + found.what.nodes.size() * kObjectBytes < kLeastGrowth) return;
+  const CycleText text(find.last(), found);
+  LeakFinding finding;
+  finding.kind = LeakKind::graph_cycle;
+  finding.subject = text.links();
+  finding.look_at = text.what_breaks_it();
+  for (size_t i = 0; i < find.dumps(); ++i) {
+    const Retained then = find.retention(i).unrooted();
+    finding.growth.count.push_back(then.tensors.size());
+    finding.growth.bytes.push_back(then.bytes);
+  }
+  finding.bytes = found.what.bytes;
+  finding.site = find.site_of(found.what.tensors);
+  finding.evidence = {{"tensors that nothing but such cycles leads to", finding.growth.count},
+                      {"graph nodes of these", {found.what.nodes.size()}},
+                      {"bytes", finding.growth.bytes, /*bytes=*/true}};
+  finding.tensors = found.what.tensors;
+  find.add(std::move(finding), found.what.nodes);
+}
+
+}  // namespace tensorscope::model
