@@ -89,7 +89,7 @@ int diff(const DiffOptions& options, Invocation& invocation) {
     invocation.say("--list compares tensors by their ids, which dumps of different runs do not share.");
     return kBadInput;
   }
-  dumps.say_what_has_no_names(invocation);
+  if (options.by == model::By::holder || options.by == model::By::category) dumps.say_what_has_no_names(invocation);
   const render::Terminal& terminal = invocation.terminal;
   Difference difference = model::difference(dumps.views(), options.by);
 

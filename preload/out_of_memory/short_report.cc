@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <span>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -107,12 +108,18 @@ void write_limits(const ReportFacts& facts, ReportText& text) {
 void write_categories(const ReportFacts& facts, ReportText& text) {
   if (facts.bytes == 0) return text.line("  no live memory on %s was recorded", DeviceText(facts.device).text);
   text.line("  who has the %s on %s:", ByteText(facts.bytes).c_str(), DeviceText(facts.device).text);
-  for (const ReportFacts::Row& row : facts.categories) {
-    if (row.bytes == 0) continue;
+  uint64_t told = 0;
+  for (const ReportFacts::Row& row : std::span(facts.categories).first(kReportCategories)) {
+    if (row.bytes == 0) break;
+    told += row.bytes;
     const bool in_tensors = row.category < Category::workspace;
-    text.line("    %-17s %10s %6s  %s", row_text(row.category), ByteText(row.bytes).c_str(),
+    text.line("    %-20s %10s %6s  %s", row_text(row.category), ByteText(row.bytes).c_str(),
               PercentText(row.bytes, facts.bytes).c_str(),
               CountText(row.items, in_tensors ? "storage" : "block").c_str());
+  }
+  if (told < facts.bytes) {
+    text.line("    %-20s %10s %6s", "others", ByteText(facts.bytes - told).c_str(),
+              PercentText(facts.bytes - told, facts.bytes).c_str());
   }
 }
 

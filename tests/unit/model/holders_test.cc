@@ -594,17 +594,17 @@ TEST_F(HoldersTest, FiltersByNameHolderAndGradient) {
 }
 
 TEST(MergedNames, Numbers) {
-  EXPECT_EQ(merged_names({"train.py: losses[0]", "train.py: losses[2]", "train.py: losses[1]"}),
-            "train.py: losses[0..2]");
-  EXPECT_EQ(merged_names({"losses[3]"}), "losses[3]");
-  EXPECT_EQ(merged_names({"a[1]", "a[5]"}), "a[1,5]");
-  EXPECT_EQ(merged_names({"a[1]", "a[5]", "a[7]", "a[100]"}), "a[*]");
-  EXPECT_EQ(merged_names({"model.layers.0.attn.out[0]", "model.layers.7.attn.out[0]"}), "model.layers.*.attn.out[0]");
-  EXPECT_EQ(merged_names({"h[1]['a'][2]", "h[2]['a'][3]"}), "h[*]['a'][*]");
-  EXPECT_EQ(merged_names({"fc1.weight", "fc2.weight"}), "fc1.weight; fc2.weight");
-  EXPECT_EQ(merged_names({"c", "a[1]", "a[2]", "d"}), "a[1..2]; c and 1 more");
-  EXPECT_EQ(merged_names({"a[99999999999999999999999999]", ""}), "a[99999999999999999999999999]");
-  EXPECT_EQ(merged_names({}), "");
+  const auto merged = [](const std::vector<std::string>& names) { return merged_names(names); };
+  EXPECT_EQ(merged({"train.py: losses[0]", "train.py: losses[2]", "train.py: losses[1]"}), "train.py: losses[0..2]");
+  EXPECT_EQ(merged({"losses[3]"}), "losses[3]");
+  EXPECT_EQ(merged({"a[1]", "a[5]"}), "a[1,5]");
+  EXPECT_EQ(merged({"a[1]", "a[5]", "a[7]", "a[100]"}), "a[*]");
+  EXPECT_EQ(merged({"model.layers.0.attn.out[0]", "model.layers.7.attn.out[0]"}), "model.layers.*.attn.out[0]");
+  EXPECT_EQ(merged({"h[1]['a'][2]", "h[2]['a'][3]"}), "h[*]['a'][*]");
+  EXPECT_EQ(merged({"fc1.weight", "fc2.weight"}), "fc1.weight; fc2.weight");
+  EXPECT_EQ(merged({"c", "a[1]", "a[2]", "d"}), "a[1..2]; c and 1 more");
+  EXPECT_EQ(merged({"a[99999999999999999999999999]", ""}), "a[99999999999999999999999999]");
+  EXPECT_EQ(merged({}), "");
 }
 
 }  // namespace

@@ -78,7 +78,7 @@ void expect_sample(const Dump& dump) {
   ASSERT_EQ(graph.saved_of(2).size(), 1u);
   EXPECT_EQ(graph.saved_of(2)[0].tensor, kNone);
   EXPECT_EQ(graph.saved_of(2)[0].state, uint8_t(dump::SlotState::packed));
-  EXPECT_EQ(graph.slot_name(2, graph.saved_of(2)[0]), "saved[0]");
+  EXPECT_EQ(graph.slot_name(2, graph.saved_of(2)[0]), "variable");
 
   ASSERT_EQ(dump.references.of(0).size(), 1u);
   EXPECT_EQ(dump.references.of(0)[0].line(), "model.fc1.weight");

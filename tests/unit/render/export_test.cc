@@ -232,8 +232,8 @@ TEST(HolderKinds, HaveTheirNames) {
   for (uint8_t kind = 0; *model::text(model::Holder::Kind(kind)); kind++) {
     names.push_back(model::text(model::Holder::Kind(kind)));
   }
-  EXPECT_THAT(
-      names, ElementsAre("python", "saved", "gradient", "view", "storage", "accumulator", "cycle", "traceback", "cpp"));
+  EXPECT_THAT(names, ElementsAre("python", "saved", "gradient", "view", "storage", "accumulator", "cycle", "traceback",
+                                 "part", "cpp"));
 }
 
 TEST_F(ExportTest, CategoriesAreTakenOver) {

@@ -19,9 +19,9 @@ void keeps(Scene& scene, const std::string& before, const std::string& after, Re
   }
 }
 
-TEST(Containers, AModuleLevelCacheThatGrows) {
+TEST(Containers, AGlobalDictionaryThatGrows) {
   Dumps run([](Scene& scene) { keeps(scene, "cache[", "]", ReferenceRoot::global, 1, scene.steps()); });
-  ASSERT_THAT(run.kinds(), ElementsAre("module-cache"));
+  ASSERT_THAT(run.kinds(), ElementsAre("container"));
   EXPECT_EQ(run.only().subject, "train.py: cache[1..30]");
   EXPECT_EQ(run.only().bytes, 30u * 8192);
   ASSERT_EQ(run.leaks.places.size(), 1u);
@@ -30,7 +30,7 @@ TEST(Containers, AModuleLevelCacheThatGrows) {
 
 TEST(Containers, KeysThatAreNoNumbers) {
   Dumps run([](Scene& scene) { keeps(scene, "cache['batch-", "']", ReferenceRoot::global, 1, scene.steps()); });
-  ASSERT_THAT(run.kinds(), ElementsAre("module-cache"));
+  ASSERT_THAT(run.kinds(), ElementsAre("container"));
 }
 
 TEST(Containers, AListOfAnObject) {
@@ -65,7 +65,7 @@ TEST(Containers, LargeTensorsWhoseGraphsWereFreed) {
       scene.held(scene.add(tensor), "outputs[" + std::to_string(step) + "]");
     }
   });
-  EXPECT_THAT(run.kinds(), ElementsAre("module-cache"));
+  EXPECT_THAT(run.kinds(), ElementsAre("container"));
 }
 
 TEST(Containers, ThoseThatAreFullOrFilledOnceAreNone) {
