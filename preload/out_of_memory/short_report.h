@@ -21,7 +21,7 @@ namespace tensorscope::out_of_memory {
 
 inline constexpr size_t kReportLines = 25;
 inline constexpr size_t kReportSites = 5;
-inline constexpr size_t kReportCategories = 9;
+inline constexpr size_t kReportCategories = 8;
 inline constexpr size_t kNameBytes = 256;
 
 // Lines of text in a buffer of its own: what is longer than a terminal is wide is cut, what no terminal should get is

@@ -132,8 +132,8 @@ TEST(ShortReport, WhoHasItAndWhatCouldGo) {
   const auto lines = report(facts);
   EXPECT_TRUE(has(lines, "  torch's allocator on cuda:0: 1000.0 MiB in use, 2.93 GiB cached"));
   EXPECT_TRUE(has(lines, "  who has the 1000.0 MiB on cuda:0:"));
-  EXPECT_TRUE(has(lines, "    saved activation   998.0 MiB  100 %  96 storages"));
-  EXPECT_TRUE(has(lines, "    in no tensor         2.0 MiB   <1 %  1 block"));
+  EXPECT_TRUE(has(lines, "    saved activation      998.0 MiB  100 %  96 storages"));
+  EXPECT_TRUE(has(lines, "    in no tensor            2.0 MiB   <1 %  1 block"));
   EXPECT_TRUE(has(lines, "     512.0 MiB    128 x  train.py:57 train_step   train.py: losses[0..127] (list)"));
   EXPECT_TRUE(has(lines,
                   "  could be freed: 2.93 GiB cached by torch, the largest piece 400.0 MiB (in pieces: expandable "
