@@ -98,7 +98,13 @@ def test_one_exit_dump_after_the_programs_own_exit_functions(python, end):
     assert lines.index("own") < lines.index("dump for reason 2 (end of the Python program) with 0 modules: complete")
 
 
-FORK = "import os\npid = os.fork()\nif pid == 0: bridge.forked(probe); sys.exit(0)\nos.waitpid(pid, 0)"
+# The child is not waited for by waitpid: a process without tensors that reaped children is a launcher, which makes no dump.
+FORK = """import os
+ends = os.pipe()
+if os.fork() == 0: bridge.forked(probe); sys.exit(0)
+os.close(ends[1])
+os.read(ends[0], 1)
+"""
 
 
 @every_python
@@ -118,7 +124,7 @@ def test_a_child_of_multiprocessing_makes_no_exit_dump(python, tmp_path):
                        "    process.start(); process.join(); print(process.exitcode)\n")
     done = run(python, program, harness.PROGRAMS, PROBE, python)
     assert done.stdout == "working\n0\n", done.stderr
-    assert done.stderr.count("dump for reason 2") == 1, done.stderr
+    assert done.stderr.count("dump for reason 2") == 0, done.stderr  # nor does the parent, an empty launcher
 
 
 @every_python

@@ -61,7 +61,7 @@ PROBE void probe_after_fork_in_child() { python::after_fork_in_child(); }
 
 // Stands in for the collector: an exit dump is one line on standard error.
 namespace tensorscope::snapshot {
-int request_and_wait(Reason reason, const char* detail, char*, size_t) {
+int request_and_wait(Reason reason, const char* detail, char*, size_t, SiteId) {
   const python::ReleasedGil released;
   const python::Names names = python::look_at_program({5000, 5000, UINT64_MAX}, {}).names;
   fprintf(stderr, "dump for reason %d (%s) with %zu modules: %s\n", int(reason), detail, names.modules.size(),
