@@ -118,7 +118,7 @@ void write_categories(const ReportFacts& facts, ReportText& text) {
               CountText(row.items, in_tensors ? "storage" : "block").c_str());
   }
   if (told < facts.bytes) {
-    text.line("    %-20s %10s %6s", "others", ByteText(facts.bytes - told).c_str(),
+    text.line("    %-20s %10s %6s", "the rest", ByteText(facts.bytes - told).c_str(),
               PercentText(facts.bytes - told, facts.bytes).c_str());
   }
 }

@@ -94,6 +94,24 @@ def test_what_a_graph_was_given_is_no_activation(tmp_path):
 
 def test_inferred_outputs_have_no_index(tmp_path):
     (dump,), addresses = run(RETURNED, tmp_path)
+    assert any("net.out" in dump[address]["names"] for address in addresses)
     for address in addresses:
         names = [name for name in dump[address]["names"] if ".out" in name]
-        assert names and all(name in ("net.out", "net.lstm.out") for name in names), dump[address]["names"]
+        assert all(name in ("net.out", "net.lstm.out") for name in names), dump[address]["names"]
+
+
+ARRAYS = """
+import torch, libtensorscope
+from torch import nn
+
+model = nn.Linear(8, 8)
+predictions = [model(torch.ones(4, 8)).detach().numpy() for _ in range(3)]
+libtensorscope.dump()
+"""
+
+
+def test_arrays_in_a_list_are_in_a_container_like_their_tensors(tmp_path):
+    assert harness.run_source(ARRAYS, folder=tmp_path, exit="never").returncode == 0
+    (path,) = harness.dumps(tmp_path)
+    held = [tensor for tensor in harness.load(path)["tensors"] if any("predictions[" in name for name in tensor["names"])]
+    assert len(held) == 3 and {tensor["category"] for tensor in held} == {"container"}, held

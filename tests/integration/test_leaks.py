@@ -57,7 +57,7 @@ OBJECTS = {
     "views": ("small-view", "crops[0..29]"),
     "traceback": ("traceback", "fails"),
     "cycle": ("reference-cycle", "Node"),
-    "cache": ("module-cache", "features['batch-*']"),
+    "cache": ("container", "features['batch-*']"),
     "list": ("container", "trainer.history[0..29]['out']"),
     "cpp": ("cpp-only", "C++"),
     "memory": ("process-memory", "process"),

@@ -245,5 +245,5 @@ def test_dumps_that_lack_what_a_comparison_needs_are_left_out(tmp_path):
     assert f"{dumps[4]} is left out: it was written at exit, when the functions had returned" in answer.stderr
     (finding,) = json.loads(answer.stdout)["findings"]
     assert finding["held_by"] == "kept[0..39] (local of main) (list)" and len(finding["growth"]["bytes"]) == 3
-    said = harness.cli("diff", dumps[0], dumps[1], status=0).stderr
+    said = harness.cli("diff", dumps[0], dumps[1], "--by", "holder", status=0).stderr
     assert f"{dumps[1]} has no names of tensors (the GIL was not free" in said

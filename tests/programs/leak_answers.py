@@ -90,21 +90,8 @@ def step(number):
         new_head(number)
     elif kind == "cycle-leaf":
         cycle_of_a_leaf()
-    elif kind == "cycle-ctx":
-        KeepsItsOutput.apply(torch.ones(64, 64, requires_grad=True))
     elif kind == "cycle-hook":
         cycle_of_a_hook()
-
-
-class KeepsItsOutput(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx, x):
-        ctx.output = x * 2
-        return ctx.output
-
-    @staticmethod
-    def backward(ctx, gradient):
-        return gradient * 2
 
 
 class Packed:

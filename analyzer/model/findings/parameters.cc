@@ -209,6 +209,7 @@ void find_stray_leaves(Case& find) {
   }
   for (uint32_t i = 0; i < dump.tensors.size() && !optimized.empty(); ++i) {
     if (!find.last().selection.tensor(i) || !gathers(dump, i) || has_master(dump, optimized, i)) continue;
+    if (find.explained(i)) continue;
     if (outlives_a_step(find, i)) stray.push_back(i);
   }
   if (stray.empty()) return;

@@ -83,6 +83,7 @@ constexpr bool in_collection(std::string_view holder, std::string_view text) {
                                 "OrderedDict", "collections.OrderedDict", "UserDict", "UserList"}) {
     if (holder == name) return true;
   }
+  if ((holder == "ndarray" || holder == "memoryview") && text.ends_with(']')) return true;  // of a tensor's memory
   const size_t step = text.find_last_of(".[");
   return step != text.npos && step != 0 && text[step - 1] == ']';
 }
