@@ -212,3 +212,5 @@ if __name__ == "__main__":
         globals()[sys.argv[1]]()
     except RuntimeError as error:
         print(type(error).__name__)
+    sys.stdout.flush()
+    os._exit(0)  # torch 2.14 sometimes aborts at exit after an autograd worker's exception, with and without the preload
