@@ -12,8 +12,8 @@
 #include <unordered_set>
 
 #include "dump_generated.h"
-#include "model/interval_union.h"
 #include "model/nearest_words.h"
+#include "tensorscope/rules/interval_union.h"
 
 namespace tensorscope::model {
 
@@ -381,7 +381,7 @@ void Selection::count_bytes(bool filtered, const Earlier& earlier) {
     });
     ranks[rank].push_back(i);
   }
-  std::map<Device, IntervalUnion> counted;
+  std::map<Device, rules::IntervalUnion> counted;
   for (const std::vector<uint32_t>& rank : ranks) {
     for (uint32_t i : rank) {
       const Storage& storage = dump_->storages[items[i].storage];

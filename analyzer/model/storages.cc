@@ -5,7 +5,7 @@
 #include <unordered_map>
 
 #include "dump_generated.h"
-#include "model/interval_union.h"
+#include "tensorscope/rules/interval_union.h"
 
 namespace tensorscope::model {
 
@@ -111,7 +111,7 @@ void build_storages(Dump& dump, const std::vector<StorageClaim>& claims) {
 
   const BlockIndex index(dump.allocations, [](const Allocation&) { return true; });
   const BlockIndex runtime(dump.runtime_blocks, tells_storages);
-  std::map<Device, IntervalUnion> counted;
+  std::map<Device, rules::IntervalUnion> counted;
   for (uint32_t i = 0; i < dump.storages.size(); i++) {
     Storage& storage = dump.storages[i];
     storage.allocation = index.find(storage.device, storage.data_ptr);

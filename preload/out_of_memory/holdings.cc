@@ -1,10 +1,11 @@
 #include "out_of_memory/holdings.h"
 
 #include <algorithm>
-#include <map>
+#include <iterator>
 #include <unordered_map>
 
 #include "dump_generated.h"
+#include "tensorscope/rules/interval_union.h"
 
 namespace tensorscope::out_of_memory {
 
@@ -210,28 +211,6 @@ class AllocationIndex {
   std::vector<Entry> entries_;
 };
 
-// How much of an interval was not in one of those before it.
-class IntervalUnion {
- public:
-  uint64_t add(uint64_t begin, uint64_t end) {
-    uint64_t fresh = end - begin;
-    auto at = parts_.upper_bound(begin);
-    if (at != parts_.begin() && std::prev(at)->second >= begin) --at;
-    while (at != parts_.end() && at->first <= end) {
-      const uint64_t low = std::max(at->first, begin), high = std::min(at->second, end);
-      if (low < high) fresh -= high - low;
-      begin = std::min(begin, at->first);
-      end = std::max(end, at->second);
-      at = parts_.erase(at);
-    }
-    parts_.emplace(begin, end);
-    return fresh;
-  }
-
- private:
-  std::map<uint64_t, uint64_t> parts_;  // begin -> end, disjoint
-};
-
 struct Storage {
   uint64_t base = 0, nbytes = 0;
   Category category = Category::unknown;
@@ -286,7 +265,7 @@ Holdings find_holdings(const DumpTables& tables, const TensorLinks& links, const
     ++holdings.items_of[size_t(item.category)];
     holdings.items.push_back(item);
   };
-  IntervalUnion counted;
+  rules::IntervalUnion counted;
   for (const Storage& storage : storages_of(tables, links, Judge(tables, links, frames), index, device)) {
     const uint32_t allocation = index.find(storage.base);
     const uint64_t own = storage.nbytes == 0 ? 0 : counted.add(storage.base, storage.base + storage.nbytes);

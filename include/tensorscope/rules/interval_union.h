@@ -1,4 +1,6 @@
-// Memory that several storages may lie in, counted once. Not thread-safe. Units: bytes.
+// Memory that several storages may lie in, counted once.
+//
+// Context: any that may allocate. Not thread-safe. Units: bytes.
 #pragma once
 
 #include <algorithm>
@@ -6,7 +8,7 @@
 #include <iterator>
 #include <map>
 
-namespace tensorscope::model {
+namespace tensorscope::rules {
 
 // The union of intervals, which says how much of a new one was not yet in it.
 class IntervalUnion {
@@ -30,4 +32,4 @@ class IntervalUnion {
   std::map<uint64_t, uint64_t> parts_;  // begin -> end, disjoint
 };
 
-}  // namespace tensorscope::model
+}  // namespace tensorscope::rules
