@@ -187,17 +187,7 @@ class Judge {
   }
 
   static bool by_program(const Reference& reference) {
-    switch (ReferenceRoot(reference.root)) {
-      case ReferenceRoot::global:
-        return !category::of_torch(reference.scope);
-      case ReferenceRoot::local:
-      case ReferenceRoot::suspended:
-      case ReferenceRoot::thread:
-      case ReferenceRoot::traceback:
-        return true;
-      default:
-        return false;
-    }
+    return category::by_program(ReferenceRoot(reference.root), reference.scope);
   }
 
   // What is built anew by each call, like a tuple or an object of results, does not make its tensors more than results.

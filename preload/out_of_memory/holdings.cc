@@ -144,10 +144,8 @@ class Judge {
     const python::TextPool& strings = tables_.references.strings;
     for (const dump::Reference& row : links_.references(tensor)) {
       const std::string_view holder = strings[row.holder()];
-      const bool by_program = row.root() == ReferenceRoot::local || row.root() == ReferenceRoot::suspended ||
-                              row.root() == ReferenceRoot::thread || row.root() == ReferenceRoot::traceback ||
-                              (row.root() == ReferenceRoot::global && !category::of_torch(strings[row.scope()]));
-      if (holder.empty() || !by_program || category::in_function_cache(strings[row.text()])) continue;
+      if (holder.empty() || !category::by_program(row.root(), strings[row.scope()])) continue;
+      if (category::in_function_cache(strings[row.text()])) continue;
       if (!frames_.computed(memory) || category::in_collection(holder, strings[row.text()])) return true;
     }
     return false;

@@ -94,4 +94,11 @@ constexpr bool in_function_cache(std::string_view text) { return text.starts_wit
 // Whether a global variable is one of PyTorch's own, by the module that has it.
 constexpr bool of_torch(std::string_view scope) { return scope == "torch" || scope.starts_with("torch."); }
 
+// Whether a reference begins at a variable of the program itself, by its root and scope. Root: dump::ReferenceRoot.
+template <typename Root>
+constexpr bool by_program(Root root, std::string_view scope) {
+  return root == Root::local || root == Root::suspended || root == Root::thread || root == Root::traceback ||
+         (root == Root::global && !of_torch(scope));
+}
+
 }  // namespace tensorscope::category
