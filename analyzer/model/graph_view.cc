@@ -7,6 +7,7 @@
 #include <unordered_map>
 
 #include "model/selection.h"
+#include "model/sort_by_serial.h"
 
 namespace tensorscope::model {
 
@@ -110,10 +111,8 @@ std::vector<uint32_t> tensors_called(const Dump& dump, const TensorNames& names_
   const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), serial);
   const auto& all = dump.tensors;
   if (error == std::errc() && end == digits.data() + digits.size()) {
-    auto found = std::lower_bound(all.begin(), all.end(), serial,
-                                  [](const Tensor& tensor, uint64_t wanted) { return tensor.serial < wanted; });
-    if (found != all.end() && found->serial == serial) return {uint32_t(found - all.begin())};
-    return {};
+    const uint32_t found = row_with(all, serial);
+    return found == kNone ? std::vector<uint32_t>() : std::vector<uint32_t>{found};
   }
   std::vector<uint32_t> whole, part;
   for (uint32_t tensor = 0; tensor < all.size(); ++tensor) {

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "model/sort_by_serial.h"
+
 namespace tensorscope::model {
 
 namespace {
@@ -89,9 +91,8 @@ void note_forward(Group& group, const Dump& dump, const Item& item, uint64_t byt
   if (!by_place(by) || item.allocation == kNone || dump.sites[item.site].python != 0) return;
   const uint64_t serial = dump.allocations[item.allocation].node;
   if (serial == 0) return;
-  auto node = std::lower_bound(dump.nodes.begin(), dump.nodes.end(), serial,
-                               [](const Node& n, uint64_t wanted) { return n.serial < wanted; });
-  if (node != dump.nodes.end() && node->serial == serial && node->site != 0) group.forward_bytes[node->site] += bytes;
+  const uint32_t node = row_with(dump.nodes, serial);
+  if (node != kNone && dump.nodes[node].site != 0) group.forward_bytes[dump.nodes[node].site] += bytes;
 }
 
 void note_time(Group& group, uint64_t created_ns) {

@@ -5,6 +5,7 @@
 
 #include "dump_generated.h"
 #include "model/row_collector_verify.h"
+#include "model/sort_by_serial.h"
 #include "model/type_names.h"
 
 namespace tensorscope::model {
@@ -12,14 +13,6 @@ namespace tensorscope::model {
 namespace {
 
 constexpr size_t kMaxGraphRows = std::numeric_limits<uint32_t>::max() / 2;
-
-// Index of the row with this serial in rows that are sorted by it.
-template <typename Row>
-uint32_t row_with(const std::vector<Row>& rows, uint64_t serial) {
-  auto found = std::lower_bound(rows.begin(), rows.end(), serial,
-                                [](const Row& row, uint64_t wanted) { return row.serial < wanted; });
-  return found != rows.end() && found->serial == serial ? uint32_t(found - rows.begin()) : kNone;
-}
 
 template <typename Row>
 size_t size_of(const flatbuffers::Vector<const Row*>* rows) {
@@ -168,9 +161,9 @@ void RowCollector::add_references(const ChunkView& chunk) {
       state = uint8_t(dump::WrapperState::none);
     }
     const uint64_t id = in->ids() && i < in->ids()->size() ? in->ids()->Get(flatbuffers::uoffset_t(i)) : 0;
-    objects_.push_back(
-        {row->tensor(),
-         {str(row->type_name()), row->references(), state, true, row->optimized() != 0, row->trained() != 0, id, false, 0, ""}});
+    objects_.push_back({row->tensor(),
+                        {str(row->type_name()), row->references(), state, true, row->optimized() != 0,
+                         row->trained() != 0, id, false, 0, ""}});
   }
   if (in->freed()) freed_serials_.assign(in->freed()->begin(), in->freed()->end());
   for (size_t i = 0; i < size_of(in->slots()); i++) {

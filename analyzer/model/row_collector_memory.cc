@@ -193,10 +193,7 @@ void RowCollector::finish_memory() {
   if (!dump_.failure) return;
   Failure& failure = *dump_.failure;
   check_row(failure.site, failure.thread, failure.failed_ns);
-  auto found = std::lower_bound(dump_.nodes.begin(), dump_.nodes.end(), failure.node_serial,
-                                [](const Node& node, uint64_t wanted) { return node.serial < wanted; });
-  const bool there = found != dump_.nodes.end() && found->serial == failure.node_serial && failure.node_serial != 0;
-  failure.node = there ? uint32_t(found - dump_.nodes.begin()) : kNone;
+  failure.node = failure.node_serial == 0 ? kNone : row_with(dump_.nodes, failure.node_serial);
 }
 
 }  // namespace tensorscope::model

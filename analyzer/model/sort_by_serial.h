@@ -1,4 +1,4 @@
-// Rows of a dump in the order of their serials.
+// Rows of a dump in the order of their serials, and one of them by its serial.
 #pragma once
 
 #include <algorithm>
@@ -24,6 +24,14 @@ size_t sort_by_serial(std::vector<Row>& rows, std::vector<uint32_t>& order) {
   for (uint32_t i : order) sorted.push_back(std::move(rows[i]));
   rows = std::move(sorted);
   return dropped;
+}
+
+// The index of the row with this serial, rows being sorted by it; UINT32_MAX (kNone): there is none. Logarithmic.
+template <typename Row>
+uint32_t row_with(const std::vector<Row>& rows, uint64_t serial) {
+  auto found = std::lower_bound(rows.begin(), rows.end(), serial,
+                                [](const Row& row, uint64_t wanted) { return row.serial < wanted; });
+  return found == rows.end() || found->serial != serial ? UINT32_MAX : uint32_t(found - rows.begin());
 }
 
 }  // namespace tensorscope::model

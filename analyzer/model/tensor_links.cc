@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "dump_generated.h"
+#include "model/sort_by_serial.h"
 
 namespace tensorscope::model {
 
@@ -74,10 +75,7 @@ uint32_t TensorLinks::made_in_backward_of(uint32_t tensor) const {
   const uint32_t storage = dump_.tensors[tensor].storage;
   if (storage == kNone || dump_.storages[storage].allocation == kNone) return kNone;
   const uint64_t serial = dump_.allocations[dump_.storages[storage].allocation].node;
-  if (serial == 0) return kNone;
-  auto found = std::lower_bound(dump_.nodes.begin(), dump_.nodes.end(), serial,
-                                [](const Node& node, uint64_t wanted) { return node.serial < wanted; });
-  return found != dump_.nodes.end() && found->serial == serial ? uint32_t(found - dump_.nodes.begin()) : kNone;
+  return serial == 0 ? kNone : row_with(dump_.nodes, serial);
 }
 
 }  // namespace tensorscope::model

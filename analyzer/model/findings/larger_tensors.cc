@@ -1,24 +1,16 @@
 // A tensor that stays the same and whose storage is made larger each time: `buffer.resize_(n)`, `x.data = longer`.
-#include <algorithm>
-#include <map>
-
 #include "model/findings/case.h"
+#include "model/sort_by_serial.h"
 
 namespace tensorscope::model {
 
 namespace {
 
-uint32_t with_serial(const Dump& dump, uint64_t serial) {
-  auto found = std::lower_bound(dump.tensors.begin(), dump.tensors.end(), serial,
-                                [](const Tensor& tensor, uint64_t value) { return tensor.serial < value; });
-  return found == dump.tensors.end() || found->serial != serial ? kNone : uint32_t(found - dump.tensors.begin());
-}
-
 // Bytes of its storage in each dump; empty where one lacks it.
 std::vector<uint64_t> storage_bytes(const Case& find, uint64_t serial) {
   std::vector<uint64_t> bytes;
   for (size_t i = 0; i < find.dumps(); ++i) {
-    const uint32_t tensor = with_serial(find.view(i).dump, serial);
+    const uint32_t tensor = row_with(find.view(i).dump.tensors, serial);
     if (tensor == kNone) return {};
     bytes.push_back(find.view(i).accounts.items()[find.view(i).accounts.item_of_tensor(tensor)].bytes);
   }

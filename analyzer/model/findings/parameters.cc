@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "model/findings/case.h"
+#include "model/sort_by_serial.h"
 
 namespace tensorscope::model {
 
@@ -50,9 +51,8 @@ bool was_there_before(const Case& find, uint32_t tensor, bool with_gradient) {
   if (find.dumps() < 2) return false;
   const uint64_t serial = find.last().dump.tensors[tensor].serial;
   const std::vector<Tensor>& before = find.view(find.dumps() - 2).dump.tensors;
-  auto found = std::lower_bound(before.begin(), before.end(), serial,
-                                [](const Tensor& entry, uint64_t value) { return entry.serial < value; });
-  return found != before.end() && found->serial == serial && (!with_gradient || found->grad != 0);
+  const uint32_t found = row_with(before, serial);
+  return found != kNone && (!with_gradient || before[found].grad != 0);
 }
 
 // A plain tensor that takes part in one step only (an input whose gradient is wanted) gathers nothing: it is younger
