@@ -56,13 +56,7 @@ std::string names_missing(const Dump& dump);
 // Tensors that are called `text`: "#1043", "1043", one of their names, or a name without what stands before it
 // ("train.py: ") or behind it (" (local of step)"). By index.
 std::vector<uint32_t> tensors_called(const Dump& dump, const TensorNames& names, const std::string& text);
-inline std::vector<uint32_t> tensors_called(const GraphView& view, const std::string& text) {
-  return tensors_called(view.dump, view.all_names(), text);
-}
 // Names that hold `text`, at most `most`: for someone who mistyped.
 std::vector<std::string> names_like(const Dump& dump, const TensorNames& names, const std::string& text, size_t most);
-inline std::vector<std::string> names_like(const GraphView& view, const std::string& text, size_t most) {
-  return names_like(view.dump, view.all_names(), text, most);
-}
 
 }  // namespace tensorscope::model

@@ -8,14 +8,10 @@
 
 namespace tensorscope::model {
 
-namespace {
-
 using dump::ReferenceRoot;
 using dump::SlotState;
 
-bool held(const SavedSlot& slot) { return slot.tensor != kNone && slot.state == uint8_t(SlotState::held); }
-
-}  // namespace
+bool holds(const SavedSlot& slot) { return slot.tensor != kNone && slot.state == uint8_t(SlotState::held); }
 
 bool holds(const Reference& reference) {
   const auto root = ReferenceRoot(reference.root);
@@ -66,7 +62,7 @@ void Retention::find_roots() {
   }
   for (const TensorPart& row : dump_.parts) linked[row.part] = true;
   for (const SavedSlot& slot : dump_.graph.saved) {
-    if (held(slot)) linked[slot.tensor] = true;
+    if (holds(slot)) linked[slot.tensor] = true;
   }
   for (const auto& saved : python_saved_) {
     for (uint32_t tensor : saved) linked[tensor] = true;
@@ -146,7 +142,7 @@ void Retention::mark(Marks& marks, std::vector<uint32_t> tensors, std::vector<ui
     nodes.pop_back();
     for (const GraphEdge& edge : dump_.graph.edges_of(node)) node_reached(edge.node);
     for (const SavedSlot& slot : dump_.graph.saved_of(node)) {
-      if (held(slot)) tensor_reached(slot.tensor);
+      if (holds(slot)) tensor_reached(slot.tensor);
     }
     if (python_saved_.empty()) continue;
     for (uint32_t tensor : python_saved_[node]) tensor_reached(tensor);
@@ -228,7 +224,7 @@ std::vector<Retention::Link> Retention::links_of_node(uint32_t node) const {
     if (edge.node != kNoNode) links.push_back({Link::Kind::next, true, edge.node});
   }
   for (const SavedSlot& slot : dump_.graph.saved_of(node)) {
-    if (held(slot)) links.push_back({Link::Kind::saved, false, slot.tensor});
+    if (holds(slot)) links.push_back({Link::Kind::saved, false, slot.tensor});
   }
   if (python_saved_.empty()) return links;
   for (uint32_t tensor : python_saved_[node]) links.push_back({Link::Kind::python, false, tensor});
@@ -254,7 +250,7 @@ std::vector<uint32_t> Retention::saved_by(std::span<const uint32_t> nodes) const
   std::vector<uint32_t> tensors;
   for (uint32_t node : nodes) {
     for (const SavedSlot& slot : dump_.graph.saved_of(node)) {
-      if (held(slot)) tensors.push_back(slot.tensor);
+      if (holds(slot)) tensors.push_back(slot.tensor);
     }
     if (!python_saved_.empty()) tensors.insert(tensors.end(), python_saved_[node].begin(), python_saved_[node].end());
   }

@@ -22,6 +22,8 @@ namespace tensorscope::model {
 
 // Whether this reference keeps its tensor alive by itself, and is not a mere name or a link of the graph.
 bool holds(const Reference& reference);
+// Whether a tensor of the dump is in this slot, and not freed.
+bool holds(const SavedSlot& slot);
 
 struct Retained {
   std::vector<uint32_t> tensors;  // those asked for included

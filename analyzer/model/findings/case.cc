@@ -115,6 +115,20 @@ std::string without_indexes(const std::string& text) {
   return without_repetition(result);
 }
 
+bool same_form(const Reference& a, const Reference& b) {
+  return a.root == b.root && a.scope == b.scope && without_indexes(a.text) == without_indexes(b.text);
+}
+
+bool in_plain_variable(const Reference& row) {
+  using dump::ReferenceRole;
+  using dump::ReferenceRoot;
+  const auto root = ReferenceRoot(row.root);
+  const auto role = ReferenceRole(row.role);
+  const bool variable = root == ReferenceRoot::global || root == ReferenceRoot::local ||
+                        root == ReferenceRoot::suspended || root == ReferenceRoot::class_;
+  return variable && (role == ReferenceRole::plain || role == ReferenceRole::module_attribute);
+}
+
 bool all_scalars(const Dump& dump, std::span<const uint32_t> tensors) {
   return std::all_of(tensors.begin(), tensors.end(), [&](uint32_t tensor) { return dump.tensors[tensor].numel == 1; });
 }
@@ -208,9 +222,7 @@ std::string Case::label(const Series& series) const {
   for (uint32_t tensor : series.members.back()) {
     const uint64_t bytes = last().accounts.items()[last().accounts.item_of_tensor(tensor)].bytes;
     for (const Reference& row : last().dump.references.of(tensor)) {
-      const bool same = row.root == series.example.root && row.scope == series.example.scope &&
-                        without_indexes(row.text) == without_indexes(series.example.text);
-      if (!holds(row) || !same) continue;
+      if (!holds(row) || !same_form(row, series.example)) continue;
       lines.push_back(row.line());
       weighed.emplace_back(row.line(), bytes);
     }

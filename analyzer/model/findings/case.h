@@ -80,6 +80,11 @@ class Case {
 // container.
 std::string without_indexes(const std::string& text);
 
+// Whether two references are of one variable or container, indexes and keys apart.
+bool same_form(const Reference& a, const Reference& b);
+// Whether a reference begins at a variable, and is not what a module or an optimizer needs.
+bool in_plain_variable(const Reference& row);
+
 // Whether `.item()` of each of them is possible.
 bool all_scalars(const Dump& dump, std::span<const uint32_t> tensors);
 

@@ -23,13 +23,10 @@ const Node* seen(const Dump& dump, uint32_t node) {
 // A variable of the program; in a module's forward a state that goes through the steps of a sequence is as it should
 // be.
 bool may_carry(const Series& series) {
-  const auto root = dump::ReferenceRoot(series.example.root);
-  const auto role = dump::ReferenceRole(series.example.role);
-  const bool plain = role == dump::ReferenceRole::plain || role == dump::ReferenceRole::module_attribute;
-  const bool variable = root == dump::ReferenceRoot::global || root == dump::ReferenceRoot::local ||
-                        root == dump::ReferenceRoot::suspended || root == dump::ReferenceRoot::class_;
-  const bool in_forward = root == dump::ReferenceRoot::local && series.example.scope.ends_with("forward");
-  return plain && variable && !in_forward && (!series.container || series.members.back().size() <= kSmallContainer);
+  const bool local = dump::ReferenceRoot(series.example.root) == dump::ReferenceRoot::local;
+  const bool in_forward = local && series.example.scope.ends_with("forward");
+  return in_plain_variable(series.example) && !in_forward &&
+         (!series.container || series.members.back().size() <= kSmallContainer);
 }
 
 class ChainFinder {
@@ -128,9 +125,7 @@ class ChainFinder {
     std::vector<uint8_t> savers(dump_.tensors.size());  // 1: an older node, 2: another one
     for (uint32_t node = 0; node < dump_.graph.nodes.size(); ++node) {
       for (const SavedSlot& slot : dump_.graph.saved_of(node)) {
-        if (slot.state == uint8_t(dump::SlotState::held) && slot.tensor != kNone) {
-          savers[slot.tensor] |= older[node] ? 1 : 2;
-        }
+        if (holds(slot)) savers[slot.tensor] |= older[node] ? 1 : 2;
       }
     }
     const std::unordered_set<uint32_t> stay(chain.variables.begin(), chain.variables.end());

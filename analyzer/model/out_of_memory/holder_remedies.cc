@@ -16,26 +16,9 @@ namespace tensorscope::model::oom {
 
 namespace {
 
-using dump::ReferenceRole;
-using dump::ReferenceRoot;
-
 constexpr size_t kMostHolders = 4;
 constexpr size_t kMostAsked = 12;    // each asks for a walk over the graph
 constexpr size_t kMostTogether = 3;  // holders of the same tensors
-
-// A variable, or what hangs on one, that is not what a module or optimizer needs.
-bool may_be_dropped(uint8_t root, uint8_t role) {
-  const auto what = ReferenceRoot(root);
-  const bool variable = what == ReferenceRoot::global || what == ReferenceRoot::local ||
-                        what == ReferenceRoot::suspended || what == ReferenceRoot::class_;
-  return variable &&
-         (ReferenceRole(role) == ReferenceRole::plain || ReferenceRole(role) == ReferenceRole::module_attribute);
-}
-
-bool is_of(const Reference& row, const Series& series) {
-  return row.root == series.example.root && row.scope == series.example.scope &&
-         without_indexes(row.text) == without_indexes(series.example.text);
-}
 
 // "records[3].loss" is in "records[*]".
 std::string container_of(const std::string& text) {
@@ -111,11 +94,8 @@ class HolderFinder {
       for (const Reference& row : dump_.references.of(tensor)) {
         if (!holds(row)) continue;
         if (first == nullptr) first = &row;
-        const bool same = row.root == first->root && row.scope == first->scope &&
-                          without_indexes(row.text) == without_indexes(first->text);
-        only = only && (holders.empty() ? same : std::any_of(holders.begin(), holders.end(), [&](const Series* one) {
-                 return is_of(row, *one);
-               }));
+        const auto in = [&](const Series* one) { return same_form(row, one->example); };
+        only = only && (holders.empty() ? same_form(row, *first) : std::any_of(holders.begin(), holders.end(), in));
       }
       if (only) result.push_back(tensor);
     }
@@ -137,7 +117,7 @@ class HolderFinder {
     size_t others = 0;
     for (const Series& other : find_.series()) {
       if (same_container(other.example, series.example) || others + 1 == kMostTogether) continue;
-      if (!may_be_dropped(other.example.root, other.example.role)) continue;
+      if (!in_plain_variable(other.example)) continue;
       const std::vector<uint32_t>& theirs = other.members.back();
       const auto shared = std::count_if(theirs.begin(), theirs.end(), [&](uint32_t i) { return own.contains(i); });
       if (size_t(shared) * 2 <= all) continue;
@@ -171,7 +151,7 @@ class HolderFinder {
   void containers() {
     std::vector<const Series*> largest;
     for (const Series& series : find_.series()) {
-      if (!may_be_dropped(series.example.root, series.example.role)) continue;
+      if (!in_plain_variable(series.example)) continue;
       if (series.container || series.growth.bytes.back() > room_.allocated() / 2) largest.push_back(&series);
     }
     std::stable_sort(largest.begin(), largest.end(),
@@ -197,12 +177,11 @@ class HolderFinder {
   std::string advice(const std::vector<uint32_t>& members, const Retained& kept, const Freed& freed) const {
     const uint64_t own = freed_with(dump_, members, about_.device).bytes;
     const uint64_t graphs = freed.bytes - std::min(own, freed.bytes);
-    const bool numbers =
-        std::all_of(members.begin(), members.end(), [&](uint32_t tensor) { return dump_.tensors[tensor].numel == 1; });
     if (kept.nodes.empty() || graphs < room_.least()) {
       return "the bytes are these tensors themselves: keep fewer of them, or copies in other memory";
     }
-    if (numbers) return "keep .item() or .detach() of them, not the tensors: they keep their graphs";
+    if (all_scalars(dump_, members))
+      return "keep .item() or .detach() of them, not the tensors: they keep their graphs";
     if (own < room_.least()) return "keep .detach() of them, not the tensors: they keep their graphs";
     return fmt::format("{} are their graphs: keep .detach() of them; {} are these tensors themselves",
                        ByteText(graphs).view(), ByteText(own).view());

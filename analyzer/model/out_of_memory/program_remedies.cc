@@ -79,7 +79,7 @@ class ProgramFinder {
       const bool inside = running_.in_loop(forward_site(node));
       bool saves = false;
       for (const SavedSlot& slot : dump_.graph.saved_of(node)) {
-        if (slot.state != uint8_t(dump::SlotState::held) || slot.tensor == kNone) continue;
+        if (!holds(slot)) continue;
         savers[slot.tensor] |= inside ? 1 : 2;
         saves = true;
       }

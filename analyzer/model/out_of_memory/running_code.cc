@@ -90,14 +90,10 @@ void RunningCode::look_at_backward(const std::vector<bool>& user, const std::vec
 
 std::string RunningCode::loop_name() const { return loop_ == kNone ? "" : dump_.codes[loop_].function; }
 
-int32_t RunningCode::line_in_loop(uint32_t site) const {
-  if (loop_ == kNone) return 0;
-  for (const PythonFrame* frame : frames_of(dump_, site)) {
-    if (frame->code == loop_) return std::max(frame->line, 1);
-  }
-  return 0;
+bool RunningCode::in_loop(uint32_t site) const {
+  if (loop_ == kNone) return false;
+  const std::vector<const PythonFrame*> frames = frames_of(dump_, site);
+  return std::any_of(frames.begin(), frames.end(), [&](const PythonFrame* frame) { return frame->code == loop_; });
 }
-
-bool RunningCode::in_loop(uint32_t site) const { return line_in_loop(site) != 0; }
 
 }  // namespace tensorscope::model::oom

@@ -1,5 +1,5 @@
-// What the program was doing when memory ran out, read from Python stacks: which modules were in flight, whether a
-// backward belongs to the loop, whether an optimizer's step ran.
+// What the program was doing when memory ran out, read from Python stacks: which loop ran, whether a backward belongs
+// to it, whether an optimizer's step ran.
 #pragma once
 
 #include <cstdint>
@@ -24,8 +24,6 @@ class RunningCode {
   bool backward_seen() const { return backward_seen_; }  // from anywhere
   // Does the stack of this site run through loop()?
   bool in_loop(uint32_t site) const;
-  // The place of this site in loop(): its line; 0: it does not run through it.
-  int32_t line_in_loop(uint32_t site) const;
 
   bool in_optimizer() const { return in_optimizer_; }
   bool in_foreach() const { return in_foreach_; }  // all parameters at once
