@@ -141,7 +141,7 @@ class Result {
   }
 
   // Made by a class statement: a dataclass, a cache of transformers; but no module, which has tensors of its own.
-  bool holds_results(const Object* object) const {
+  bool holds_results(const Object* object) {
     const Object* type = type_of(object);
     if ((agent::flags_of(type) & type_flags::kHeapType) == 0 || has_flag(object, type_flags::kType)) return false;
     return class_entry(object, "_parameters") == nullptr && attributes_.find(object, "_parameters") == nullptr;
@@ -170,7 +170,7 @@ class Result {
 
   const Gil& gil_;
   Object* module_;
-  mutable agent::Attributes attributes_;
+  agent::Attributes attributes_;
   std::string way_;
   size_t visited_ = 0;
 };

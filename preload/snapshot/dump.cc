@@ -202,15 +202,13 @@ void record_module_paths(const python::Names& names) {
 // What died between the copy of the tables and the end of the search: nobody looked at it. What is alive afterwards was
 // alive all the while.
 void note_freed(const live::SnapshotView& view, python::References& references) {
-  struct Seen {
-    std::vector<bool> alive;
-  } seen{std::vector<bool>(view.tensors.size)};
-  auto look = [](size_t index, void* context) { static_cast<Seen*>(context)->alive[index] = true; };
-  live::look_at_live(view.tensors, 0, view.tensors.size, look, &seen);
+  std::vector<bool> alive(view.tensors.size);
+  auto look = [](size_t index, void* context) { (*static_cast<std::vector<bool>*>(context))[index] = true; };
+  live::look_at_live(view.tensors, 0, view.tensors.size, look, &alive);
   if (!recording()) return;
   for (size_t i = 0; i < view.tensors.size; ++i) {
     const live::TensorEntry& entry = view.tensors[i];
-    if (!seen.alive[i] && !entry.released && !references.freed.push(entry.serial)) return;
+    if (!alive[i] && !entry.released && !references.freed.push(entry.serial)) return;
   }
 }
 

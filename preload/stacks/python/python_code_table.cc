@@ -114,8 +114,8 @@ uint32_t PythonCodeTable::copy(uint32_t hash, const Raw& raw) {
 }
 
 bool PythonCodeTable::ensure_first() {
-  for (const Code& code : kReserved) {
-    if (codes_.size() < std::size(kReserved) && codes_.append(arena_, code) == codes_.kFull) return false;
+  while (codes_.size() < std::size(kReserved)) {
+    if (codes_.append(arena_, kReserved[codes_.size()]) == codes_.kFull) return false;
   }
   return places_.size() != 0 || places_.append(arena_, Place{}) != places_.kFull;
 }
