@@ -1,6 +1,6 @@
 // Cycles through the autograd graph that only C++ sees: a leaf whose gradient has a graph that leads to the leaf, an
-// output that its own node's ctx keeps. Python's garbage collector cannot break them. Nothing else leads to what is
-// reported here, so one dump is enough.
+// object of a saved-tensor hook that keeps its own output. Python's garbage collector cannot break them. Nothing else
+// leads to what is reported here, so one dump is enough.
 #include <algorithm>
 #include <set>
 

@@ -13,16 +13,14 @@ constexpr int64_t kLeastEach = 8 * kMiB;  // in each of several intervals, where
 constexpr int64_t kLeastOnce =
     64 * kMiB;  // in a single one, where malloc hands out most of it, or without malloc's word
 
-using Memory = ProcessMemory;
-
 // What the process grew by, and not for tensors. Memory that tensors gave back and malloc keeps is no growth.
-int64_t growth_between(const Memory& before, const Memory& after) {
+int64_t growth_between(const ProcessMemory& before, const ProcessMemory& after) {
   const int64_t grown = std::min(after.resident - before.resident, after.outside() - before.outside());
   const bool known = before.heap_known && after.heap_known;
   return grown - (known ? std::max<int64_t>(0, after.kept - before.kept) : 0);
 }
 
-bool grows_enough(const std::vector<Memory>& memory) {
+bool grows_enough(const std::vector<ProcessMemory>& memory) {
   if (memory.size() == 2) {
     const int64_t growth = growth_between(memory[0], memory[1]);
     const bool known = memory[0].heap_known && memory[1].heap_known;
@@ -40,13 +38,13 @@ bool grows_enough(const std::vector<Memory>& memory) {
 
 void find_process_memory(Case& find) {
   if (find.dumps() < 2 || !find.whole()) return;
-  std::vector<Memory> memory;
+  std::vector<ProcessMemory> memory;
   std::vector<View> views;
   for (size_t i = 0; i < find.dumps(); ++i) {
     views.push_back(find.view(i));
     memory.push_back(process_memory(find.view(i)));
   }
-  for (const Memory& one : memory) {
+  for (const ProcessMemory& one : memory) {
     if (one.resident == 0) return;
   }
   if (!grows_enough(memory)) return;
@@ -59,12 +57,13 @@ void find_process_memory(Case& find) {
   Fact children{"child processes", {}};
   for (const View& view : views) children.values.push_back(view.dump.totals.children);
   if (children.values.back() > 0) finding.evidence.push_back(std::move(children));
-  for (const Memory& one : memory) {
+  for (const ProcessMemory& one : memory) {
     finding.growth.count.push_back(0);
     finding.growth.bytes.push_back(uint64_t(std::max<int64_t>(0, one.outside())));
   }
   finding.bytes = finding.growth.bytes.back();
-  const bool heap_known = std::all_of(memory.begin(), memory.end(), [](const Memory& one) { return one.heap_known; });
+  const bool heap_known =
+      std::all_of(memory.begin(), memory.end(), [](const ProcessMemory& one) { return one.heap_known; });
   finding.look_at = heap_known
                         ? growth.look_at
                         : "Python objects, numpy arrays, a C++ library, mapped files or thread stacks: not tensors";

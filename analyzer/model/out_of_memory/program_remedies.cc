@@ -8,7 +8,6 @@
 #include "dump_generated.h"
 #include "model/out_of_memory/checkpointing.h"
 #include "model/out_of_memory/freed.h"
-#include "model/out_of_memory/running_code.h"
 #include "model/retention.h"
 #include "tensorscope/rules/number_text.h"
 
@@ -26,7 +25,7 @@ class ProgramFinder {
         view_(about.views.back()),
         dump_(view_.dump),
         site_(dump_.failure ? dump_.failure->site : 0),
-        running_(view_, site_) {}
+        running_(about.running) {}
 
   std::vector<Remedy> find() {
     if (no_grad()) return finish();  // computing a graph again helps nobody who needs none
@@ -238,7 +237,7 @@ class ProgramFinder {
   const View& view_;
   const Dump& dump_;
   const uint32_t site_;
-  const RunningCode running_;
+  const RunningCode& running_;
   std::vector<Remedy> found_;
 };
 

@@ -10,6 +10,7 @@
 #include "model/out_of_memory/balance.h"
 #include "model/out_of_memory/free_memory.h"
 #include "model/out_of_memory/freed.h"
+#include "model/out_of_memory/running_code.h"
 
 namespace tensorscope::model::oom {
 
@@ -19,6 +20,7 @@ struct RemedyCase {
   const FreeMemory& cached;
   const Part& balance;
   uint64_t request = 0;  // 0: nothing was asked for in vain
+  const RunningCode& running;
 };
 
 class Room {
@@ -35,7 +37,7 @@ class Room {
   Fits fits(const Freed& freed) const;
   // Of what is freed: bytes that a private pool keeps for its CUDA graph or MemPool.
   uint64_t in_private_pools(const Freed& freed) const;
-  // `bytes` come back, but perhaps in pieces, and the request is `part` of what it is now.
+  // `bytes` come back, but perhaps in pieces.
   Fits fits_at_most(uint64_t bytes, uint64_t request) const;
   Fits fits_at_most(uint64_t bytes) const { return fits_at_most(bytes, about_.request); }
   // Fills what is missing still where the answer is no; free pieces of the allocator count as well.

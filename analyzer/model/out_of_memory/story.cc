@@ -6,7 +6,6 @@
 
 #include "dump_generated.h"
 #include "model/out_of_memory/remedies.h"
-#include "model/out_of_memory/running_code.h"
 #include "tensorscope/rules/number_text.h"
 
 namespace tensorscope::model::oom {
@@ -82,9 +81,10 @@ Story story_of(const std::vector<View>& whole, const std::vector<View>& on_devic
   std::stable_sort(story.places.begin(), story.places.end(), [](const Group& a, const Group& b) {
     return a.bytes != b.bytes ? a.bytes > b.bytes : a.label < b.label;
   });
-  const RemedyCase about = {whole, device, story.cached, story.balance, story.request};
+  const RunningCode running(view, failure ? failure->site : 0);
+  const RemedyCase about = {whole, device, story.cached, story.balance, story.request, running};
   story.remedies = find_remedies(about);
-  if (failure && failure->node_serial != 0) story.backward_site = RunningCode(view, failure->site).backward_site();
+  if (failure && failure->node_serial != 0) story.backward_site = running.backward_site();
   story.too_large = Room(about).too_large();
   if (story.too_large) story.operands = operands_of(view, failure->site);
   if (!view.dump.references.present) {
