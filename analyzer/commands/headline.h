@@ -19,7 +19,8 @@ std::string versions_text(const model::Process& process);
 std::string coverage_text(const model::Dump& dump);
 // "time limit of 5.0 s (TENSORSCOPE_NAMES_GIL_MS)": what ended the search for names; "" where nothing did.
 std::string names_limit(const model::References& references);
-// The process, and what of the numbers' sources was not seen whole and how far names got, if not to the end. Cleaned and wrapped, each line ended.
+// The process, what of the numbers' sources was not seen whole, and how far names got, if not to the end. Cleaned and
+// wrapped, each line ended.
 std::string headline(const model::Dump& dump, const render::Terminal& terminal);
 
 // For the end of an answer: versions, all that was seen and was not. As headline().

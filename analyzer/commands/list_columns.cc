@@ -64,11 +64,10 @@ const std::vector<Described>& all_columns() {
 bool is_known(const Tensor& tensor, dump::TensorKnown what) { return (tensor.known & uint32_t(what)) != 0; }
 bool has_flag(const Tensor& tensor, dump::TensorFlag what) { return (tensor.flags & uint32_t(what)) != 0; }
 
-std::string id_of(const OpenedDump& opened, uint64_t address) {
-  for (const Tensor& tensor : opened.dump.tensors) {
-    if (tensor.address == address) return fmt::format("#{}", tensor.serial);
-  }
-  return "yes";
+std::string gradient_of(const OpenedDump& opened, const Tensor& tensor) {
+  if (tensor.grad == 0) return "";
+  const uint32_t gradient = opened.tensor_at(tensor.grad);
+  return gradient == kNone ? "yes" : fmt::format("#{}", opened.dump.tensors[gradient].serial);
 }
 
 std::string storage_bytes(const OpenedDump& opened, const model::Selection& selection, const ListRow& row) {
@@ -105,10 +104,7 @@ std::vector<ListColumn> list_columns(const std::string& text) {
       return !word.empty() && described.word == word;
     });
     if (found == all_columns().end()) {
-      const std::vector<std::string> words = list_column_words();
-      const std::string near = model::did_you_mean(word, words);
-      throw model::BadFilter(fmt::format("invalid value '{}' for --columns{} choose from {}.", word,
-                                         near.empty() ? ";" : near, model::listed(words, words.size())));
+      throw model::BadFilter(model::invalid_choice("--columns", word, list_column_words()) + ".");
     }
     columns.push_back(found->column);
   }
@@ -181,7 +177,7 @@ std::string list_cell(OpenedDump& opened, const model::Selection& selection, con
     case ListColumn::requires_grad:
       return requires_grad(tensor);
     case ListColumn::grad:
-      return tensor.grad == 0 ? "" : id_of(opened, tensor.grad);
+      return gradient_of(opened, tensor);
     case ListColumn::storage:
       return tensor.storage == kNone ? "-" : fmt::format("#{}", opened.dump.storages[tensor.storage].id);
     case ListColumn::strides:

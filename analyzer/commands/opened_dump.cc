@@ -27,6 +27,14 @@ std::string OpenedDump::why_nothing(const model::Selection& selection, const mod
   return model::why_nothing(filter, {view(selection)});
 }
 
+uint32_t OpenedDump::tensor_at(uint64_t address) const {
+  if (by_address_.empty()) {
+    for (uint32_t i = 0; i < dump.tensors.size(); ++i) by_address_.try_emplace(dump.tensors[i].address, i);
+  }
+  const auto found = by_address_.find(address);
+  return found == by_address_.end() ? model::kNone : found->second;
+}
+
 int finish(Invocation& invocation, const model::Dump& dump, int status) {
   for (const std::string& problem : dump.problems) invocation.say(problem);
   return dump.problems.empty() && dump.complete ? status : kBadInput;
@@ -133,12 +141,8 @@ void add_grouping(CLI::App& verb, model::By& by) {
           "--by",
           [&by, names](const std::string& name) {
             const std::optional<model::By> found = model::by_named(name);
-            if (found) by = *found;
-            const std::string near = model::did_you_mean(name, names);
-            if (!found) {
-              throw CLI::ValidationError("invalid value '" + name + "' for --by" + (near.empty() ? ";" : near) +
-                                         " choose from " + model::listed(names, names.size()));
-            }
+            if (!found) throw CLI::ValidationError(model::invalid_choice("--by", name, names));
+            by = *found;
           },
           "site (whole stack), line, function, module, dtype, device, shape, thread, category, holder")
       ->type_name("WHAT")

@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "commands/invocation.h"
@@ -39,11 +40,17 @@ class OpenedDump {
   std::string why_nothing(const model::Selection& selection, const model::Filter& filter);
   model::View view(const model::Selection& selection) { return {dump, accounts, holders, places, selection}; }
 
+  // The tensor whose TensorImpl lies there; kNone: there is none.
+  uint32_t tensor_at(uint64_t address) const;
+
   const model::Dump dump;
   model::Symbols symbols;
   model::Places places;
   const model::Accounts accounts;
   const model::Holders holders;
+
+ private:
+  mutable std::unordered_map<uint64_t, uint32_t> by_address_;  // once somebody asks
 };
 
 // What was wrong with the file, on standard error; kBadInput where anything was, else `status`.

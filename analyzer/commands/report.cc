@@ -162,23 +162,21 @@ std::string growth_line(OpenedDump& opened, const model::Selection& selection, c
 }
 
 // Everything between the answer and what was seen.
-int tables(OpenedDump& opened, const model::Selection& selection, std::vector<Group> groups,
-           const ReportOptions& options, const std::string& earlier, Invocation& invocation) {
+void tables(OpenedDump& opened, const model::Selection& selection, std::vector<Group> groups, uint64_t total,
+            const ReportOptions& options, const std::string& earlier, Invocation& invocation) {
   const render::Terminal& terminal = invocation.terminal;
   std::string& out = invocation.out;
   out += live_table(opened, terminal) + "\n";
   out += driver_table(opened, terminal);
   if (options.launches) {
     out += launch_table(opened, options.top, terminal);
-    return kOk;
+    return;
   }
   if (options.modules) {
     out += terminal.styled(render::Style::bold, "live bytes by module") + "  (a module's line includes those in it)\n";
     out += module_table(opened, selection, options.full, terminal);
-    return kOk;
+    return;
   }
-  uint64_t total = 0;
-  for (const Group& group : groups) total += group.bytes;
   const bool tree = options.by == By::module && options.sort == GroupSort::bytes;
   if (tree) groups = model::module_tree(std::move(groups));
   size_t shown = options.top == 0 ? groups.size() : std::min(options.top, groups.size());
@@ -188,7 +186,7 @@ int tables(OpenedDump& opened, const model::Selection& selection, std::vector<Gr
   out += terminal.styled(render::Style::bold, title);
   if (groups.empty()) {
     out += render::wrap(": " + render::clean(opened.why_nothing(selection, options.filter)), terminal.width, 2) + "\n";
-    return kOk;
+    return;
   }
   const size_t all = groups.size();
   if (tree) {
@@ -208,7 +206,6 @@ int tables(OpenedDump& opened, const model::Selection& selection, std::vector<Gr
   if (options.full_stacks) {
     for (const std::string& note : opened.symbols.notes()) invocation.say(note);
   }
-  return kOk;
 }
 
 int report(const ReportOptions& options, Invocation& invocation) {
@@ -226,9 +223,9 @@ int report(const ReportOptions& options, Invocation& invocation) {
   const std::string earlier = dump_before(opened.dump);
   out += answer(opened, selection, groups, options, total, terminal);
   out += growth_line(opened, selection, earlier, options, terminal) + "\n";
-  const int status = tables(opened, selection, std::move(groups), options, earlier, invocation);
+  tables(opened, selection, std::move(groups), total, options, earlier, invocation);
   out += "\n" + coverage_lines(opened.dump, terminal);
-  return finish(invocation, opened.dump, status);
+  return finish(invocation, opened.dump);
 }
 
 }  // namespace

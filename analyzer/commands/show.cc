@@ -125,10 +125,8 @@ std::string labelled(const OpenedDump& opened, uint32_t tensor) {
 }
 
 std::string tensor_at(const OpenedDump& opened, uint64_t address) {
-  for (uint32_t i = 0; i < opened.dump.tensors.size(); ++i) {
-    if (opened.dump.tensors[i].address == address) return labelled(opened, i);
-  }
-  return fmt::format("at {:#x}", address);
+  const uint32_t tensor = opened.tensor_at(address);
+  return tensor != kNone ? labelled(opened, tensor) : fmt::format("at {:#x}", address);
 }
 
 // The stack in two blocks of one list: frames in order, each under the language it is in.

@@ -81,14 +81,6 @@ const std::string& file_of(const Place& place) {
   return !place.file.empty() ? place.file : place.frame.file.empty() ? place.frame.module : place.frame.file;
 }
 
-// "train.py:57" -> "train.py"
-std::string file_part(const std::string& pattern) {
-  const size_t colon = pattern.rfind(':');
-  const bool line = colon != std::string::npos && colon + 1 < pattern.size() &&
-                    pattern.find_first_not_of("0123456789", colon + 1) == std::string::npos;
-  return line ? pattern.substr(0, colon) : pattern;
-}
-
 std::vector<std::string> files_of(const std::vector<View>& views) {
   std::map<std::string, uint64_t> bytes;
   for (const View& view : views) {
@@ -104,7 +96,7 @@ std::vector<std::string> files_of(const std::vector<View>& views) {
 }
 
 bool file_is_known(const std::string& pattern, const std::vector<View>& views) {
-  const std::string file = file_part(pattern);
+  const std::string file = file_and_line(pattern).first;
   for (const View& view : views) {
     for (const Code& code : view.dump.codes) {
       if (path_matches(file, code.file)) return true;
@@ -167,7 +159,7 @@ void check_line(const std::string& word, const std::vector<View>& views) {
   const std::vector<std::string> files = files_of(views);
   const std::string has = files.empty() ? "nothing in the dump has a file."
                                         : "files that made what is alive: " + listed(files, kMostShown) + ".";
-  const std::string file = file_part(word);
+  const std::string file = file_and_line(word).first;
   std::vector<std::string> names;
   for (const std::string& path : files) names.push_back(path.substr(path.rfind('/') + 1));
   bad_value("--line", "file", file, did_you_mean(file.substr(file.rfind('/') + 1), names), has);
@@ -204,7 +196,7 @@ std::string near_names(const std::vector<View>& views, const std::string& word, 
 }
 
 std::string lines_of(const std::vector<View>& views, const std::string& pattern) {
-  const std::string file = file_part(pattern);
+  const std::string file = file_and_line(pattern).first;
   std::set<int> lines;
   for (const View& view : views) {
     for (const Place* place : places_of(view)) {

@@ -36,10 +36,8 @@ bool NativeFacts::made_by_operation(uint32_t site, uint32_t node_site) const {
   int steps = 0;
   for (uint32_t at = dump_.sites[node_site].native; at != 0 && caller == 0 && steps < kMostNativeFrames; steps++) {
     const uint32_t parent = dump_.native_frames[at].parent;
-    for (const Frame& frame : symbols_->native(at)) {
-      if (frame.function.find("VariableType::") != std::string::npos) caller = parent;
-      break;
-    }
+    const std::vector<Frame> frames = symbols_->native(at);
+    if (!frames.empty() && frames.front().function.find("VariableType::") != std::string::npos) caller = parent;
     at = parent;
   }
   if (caller == 0) return false;

@@ -82,4 +82,10 @@ std::string listed(const std::vector<std::string>& words, size_t most) {
   return text;
 }
 
+std::string invalid_choice(const std::string& option, const std::string& word, const std::vector<std::string>& words) {
+  const std::string near = did_you_mean(word, words);
+  return "invalid value '" + word + "' for " + option + (near.empty() ? ";" : near) + " choose from " +
+         listed(words, words.size());
+}
+
 }  // namespace tensorscope::model

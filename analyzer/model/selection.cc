@@ -122,10 +122,7 @@ class Matcher {
       : dump_(dump), holders_(holders), places_(places), filter_(filter) {
     for (const std::string& name : filter.categories) {
       if (category_named(name)) continue;
-      const std::vector<std::string> words = category_words();
-      const std::string near = did_you_mean(name, words);
-      throw BadFilter(fmt::format("invalid value '{}' for --category{} choose from {}.", name,
-                                  near.empty() ? ";" : near, listed(words, words.size())));
+      throw BadFilter(invalid_choice("--category", name, category_words()) + ".");
     }
   }
 
@@ -253,14 +250,17 @@ std::string_view without_scope(std::string_view label) {
   return label;
 }
 
+std::pair<std::string, std::string> file_and_line(const std::string& pattern) {
+  const size_t colon = pattern.rfind(':');
+  const bool line = colon != std::string::npos && colon + 1 < pattern.size() &&
+                    pattern.find_first_not_of("0123456789", colon + 1) == std::string::npos;
+  if (!line) return {pattern, ""};
+  return {pattern.substr(0, colon), pattern.substr(colon + 1)};
+}
+
 bool line_matches(const std::string& pattern, const Place& place) {
-  std::string file = pattern;
-  size_t colon = pattern.rfind(':');
-  if (colon != std::string::npos && colon + 1 < pattern.size() &&
-      pattern.find_first_not_of("0123456789", colon + 1) == std::string::npos) {
-    if (std::to_string(place.frame.line) != pattern.substr(colon + 1)) return false;
-    file = pattern.substr(0, colon);
-  }
+  const auto [file, line] = file_and_line(pattern);
+  if (!line.empty() && std::to_string(place.frame.line) != line) return false;
   const std::string& path = place.frame.file.empty() ? place.frame.module : place.frame.file;
   return path_matches(file, path) || file == place.file;
 }
@@ -376,7 +376,7 @@ void Selection::count_bytes(bool filtered, const Earlier& earlier) {
       if (earlier.shared.contains(serial)) {
         rank = 2;
       } else if (serial <= earlier.newest) {
-        rank = std::min<size_t>(rank, 0);
+        rank = 0;
       }
     });
     ranks[rank].push_back(i);

@@ -15,6 +15,7 @@
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "model/accounting.h"
@@ -91,6 +92,8 @@ std::string_view without_scope(std::string_view label);
 bool path_matches(const std::string& pattern, const std::string& path);  // whole, its end from a '/' on, or a glob
 bool shape_matches(const std::string& pattern, const std::vector<int64_t>& sizes);  // "64,*", "[64, ..., 3]"
 bool is_shape(const std::string& pattern);
+// "model.py:88" -> "model.py" and "88"; without a line "".
+std::pair<std::string, std::string> file_and_line(const std::string& pattern);
 bool line_matches(const std::string& pattern, const Place& place);  // "train.py", "model.py:88"
 
 }  // namespace tensorscope::model
