@@ -1,8 +1,9 @@
-#include "model/graph_answers.h"
+#include "autograd/graph_answers.h"
 
 #include <algorithm>
 #include <array>
 #include <map>
+#include <numeric>
 #include <set>
 #include <tuple>
 
@@ -12,7 +13,7 @@ namespace tensorscope::model {
 
 namespace {
 
-bool flagged(const Graph& graph, uint32_t node, dump::GraphNodeFlag flag) {
+bool flagged(const Graph& graph, uint32_t node, format::GraphNodeFlag flag) {
   return (graph.nodes[node].flags & uint8_t(flag)) != 0;
 }
 
@@ -44,10 +45,14 @@ GraphOverview graph_overview(const GraphView& view, GraphKeeps& keeps) {
       ++out.nodes;
     }
     if (buffers_freed(graph, node)) ++out.freed_nodes;
-    if (flagged(graph, node, dump::GraphNodeFlag::partial)) ++out.partial_nodes;
-    if (flagged(graph, node, dump::GraphNodeFlag::python)) ++out.python_nodes;
+    if (flagged(graph, node, format::GraphNodeFlag::partial)) ++out.partial_nodes;
+    if (flagged(graph, node, format::GraphNodeFlag::python)) ++out.python_nodes;
     for (const GraphEdge& edge : graph.edges_of(node)) out.edges += edge.node != kNoNode ? 1 : 0;
   }
+
+  std::vector<uint32_t> nodes(graph.nodes.size());
+  std::iota(nodes.begin(), nodes.end(), 0);
+  out.freed_by = view.freed_by_place(nodes);
 
   const std::vector<GraphPart> parts = view.walk.parts();
   out.graphs = parts.size();
@@ -87,10 +92,11 @@ GraphBelow graph_below(const GraphView& view, const std::vector<GraphSubject>& a
   std::vector<uint32_t> from;
   for (const GraphSubject& subject : asked) from.push_back(subject.node);
   out.reach = view.walk.inputs(from);
+  out.freed_by = view.freed_by_place(out.reach.nodes);
   const std::vector<uint64_t> paths = view.walk.path_counts(out.reach);
   for (uint32_t below : out.reach.nodes) {
     if (buffers_freed(view.graph, below)) ++out.freed_nodes;
-    if (flagged(view.graph, below, dump::GraphNodeFlag::partial)) ++out.partial_nodes;
+    if (flagged(view.graph, below, format::GraphNodeFlag::partial)) ++out.partial_nodes;
     if (!view.walk.accumulates(below)) {
       ++out.operations;
       continue;

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "model/graph_keeps.h"
-#include "model/graph_view.h"
+#include "autograd/graph_keeps.h"
+#include "autograd/graph_view.h"
 
 namespace tensorscope::model {
 
@@ -30,6 +30,7 @@ struct GraphOverview {
   std::vector<GraphGroup> groups;  // those that keep most first
   uint64_t graphs = 0, nodes = 0, edges = 0, accumulators = 0, unused_accumulators = 0;
   uint64_t freed_nodes = 0, partial_nodes = 0, python_nodes = 0;
+  std::vector<FreedNodes> freed_by;
   Kept kept;  // by all graphs together
   bool certain = false;
 };
@@ -48,6 +49,7 @@ struct GraphBelow {
   std::vector<GraphLeaf> leaves;  // nearest first
   uint64_t operations = 0;        // nodes that are no accumulators
   uint64_t freed_nodes = 0, partial_nodes = 0;
+  std::vector<FreedNodes> freed_by;
   std::vector<uint32_t> roots;  // those of the graphs it is part of; empty: it is one itself
 };
 // Each of `asked` has a node.

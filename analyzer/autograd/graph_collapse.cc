@@ -1,10 +1,10 @@
-#include "model/graph_collapse.h"
+#include "autograd/graph_collapse.h"
 
 #include <algorithm>
 #include <map>
 #include <tuple>
 
-#include "model/module_tree.h"
+#include "ownership/module_tree.h"
 
 namespace tensorscope::model {
 

@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-#include "model/graph_walk.h"
+#include "autograd/graph_walk.h"
 
 namespace tensorscope::model {
 

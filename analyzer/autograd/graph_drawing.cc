@@ -1,4 +1,4 @@
-#include "model/graph_drawing.h"
+#include "autograd/graph_drawing.h"
 
 #include <algorithm>
 #include <map>
@@ -73,8 +73,8 @@ class Drawer {
     for (uint32_t node : in.nodes) {
       if (buffers_freed(view_.graph, node)) ++box.freed_nodes;
       for (const SavedSlot& slot : view_.graph.saved_of(node)) {
-        if (slot.state == uint8_t(dump::SlotState::packed)) ++box.packed_slots;
-        if (slot.state != uint8_t(dump::SlotState::held) || slot.tensor == kNone) continue;
+        if (slot.state == uint8_t(format::SlotState::packed)) ++box.packed_slots;
+        if (slot.state != uint8_t(format::SlotState::held) || slot.tensor == kNone) continue;
         const uint32_t storage = view_.dump.tensors[slot.tensor].storage;
         if (storage == kNone || leaf_storages_.contains(storage)) continue;
         if (seen_storages_.insert(storage).second) box.saved_bytes += view_.dump.storages[storage].own_nbytes;
@@ -114,7 +114,7 @@ class Drawer {
       if (boxes_.boxes[number].is_leaf) continue;
       for (uint32_t node : boxes_.boxes[number].nodes) {
         for (const SavedSlot& slot : view_.graph.saved_of(node)) {
-          if (slot.tensor == kNone || slot.state != uint8_t(dump::SlotState::held)) continue;
+          if (slot.tensor == kNone || slot.state != uint8_t(format::SlotState::held)) continue;
           auto [found, fresh] = box_of.try_emplace(slot.tensor, 0);
           if (fresh) {
             found->second = tensor_box(DrawnBox::Kind::saved, slot.tensor);

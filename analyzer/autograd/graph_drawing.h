@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "model/graph_view.h"
+#include "autograd/graph_view.h"
 
 namespace tensorscope::model {
 

@@ -1,4 +1,4 @@
-#include "model/graph_keeps.h"
+#include "autograd/graph_keeps.h"
 
 #include <algorithm>
 #include <tuple>
@@ -10,8 +10,8 @@ namespace tensorscope::model {
 
 namespace {
 
-using dump::ReferenceRoot;
-using dump::SlotState;
+using format::ReferenceRoot;
+using format::SlotState;
 
 constexpr size_t kMostRows = 16;  // REFS lists no more for one tensor
 
@@ -83,7 +83,7 @@ void GraphKeeps::count_python() {
   for (uint32_t tensor = 0; tensor < references.tensors.size() && tensor < tensor_holders_.size(); ++tensor) {
     const TensorObject& object = references.tensors[tensor];
     const size_t rows = references.of(tensor).size();
-    const bool referenced = object.known && object.state == uint8_t(dump::WrapperState::referenced);
+    const bool referenced = object.known && object.state == uint8_t(format::WrapperState::referenced);
     if (referenced && (rows == 0 || (rows >= kMostRows && object.references > rows))) {
       tensor_holders_[tensor].outside = true;
     }

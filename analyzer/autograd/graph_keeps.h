@@ -13,8 +13,8 @@
 #include <span>
 #include <vector>
 
-#include "model/dump.h"
-#include "model/graph_walk.h"
+#include "autograd/graph_walk.h"
+#include "dump/dump.h"
 
 namespace tensorscope::model {
 

@@ -1,4 +1,4 @@
-#include "model/graph_view.h"
+#include "autograd/graph_view.h"
 
 #include <algorithm>
 #include <charconv>
@@ -6,8 +6,8 @@
 #include <string_view>
 #include <unordered_map>
 
-#include "model/selection.h"
-#include "model/sort_by_serial.h"
+#include "dump/sort_by_serial.h"
+#include "memory/selection.h"
 
 namespace tensorscope::model {
 
@@ -59,6 +59,12 @@ std::string GraphView::place(uint32_t node) const {
   return place == nullptr ? "" : place->where;
 }
 
+std::string GraphView::freed_at(uint32_t node) const { return model::freed_at(dump, places_, node); }
+
+std::vector<FreedNodes> GraphView::freed_by_place(std::span<const uint32_t> nodes) const {
+  return model::freed_by_place(dump, places_, nodes);
+}
+
 std::string GraphView::leaf_title(uint32_t accumulator) const {
   const auto leaves = tensors.tensors_of(accumulator);
   if (leaves.empty()) return "(not in the table)";
@@ -95,13 +101,10 @@ NodePlaces GraphView::node_places(std::span<const uint32_t> nodes) const {
   return result;
 }
 
-std::string names_missing(const Dump& dump) {
+NamesKnown names_known(const Dump& dump) {
   const References& references = dump.references;
-  if (dump.process.python_version.empty() || (references.present && references.complete)) return "";
-  const std::string& why = references.detail.empty() ? dump.names_detail : references.detail;
-  const std::string text =
-      references.present && references.objects > 0 ? "not all names were looked up" : "names were not looked up";
-  return why.empty() ? text : text + " (" + why + ")";
+  if (dump.process.python_version.empty() || (references.present && references.complete)) return NamesKnown::all;
+  return references.present && references.objects > 0 ? NamesKnown::some : NamesKnown::none;
 }
 
 std::vector<uint32_t> tensors_called(const Dump& dump, const TensorNames& names_of, const std::string& text) {

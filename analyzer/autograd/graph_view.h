@@ -9,10 +9,11 @@
 #include <string>
 #include <vector>
 
-#include "model/dump.h"
-#include "model/graph_collapse.h"
-#include "model/graph_walk.h"
-#include "model/places.h"
+#include "autograd/graph_collapse.h"
+#include "autograd/graph_freed.h"
+#include "autograd/graph_walk.h"
+#include "dump/dump.h"
+#include "symbols/places.h"
 
 namespace tensorscope::model {
 
@@ -38,6 +39,8 @@ class GraphView {
   const std::string& module(uint32_t node) const;  // whose forward made it, "" if none
   std::string place(uint32_t node) const;          // "train.py:57 step", "" if nobody saw it
   const Place* place_of(uint32_t node) const;      // null: nobody saw it
+  std::string freed_at(uint32_t node) const;       // see graph_freed.h
+  std::vector<FreedNodes> freed_by_place(std::span<const uint32_t> nodes) const;
   // Of its tensor; one without a name with the place where it was made: "#12, made at train.py:30 main".
   std::string leaf_title(uint32_t accumulator) const;
   // Resolves what place() of these nodes needs at once.
@@ -49,9 +52,9 @@ class GraphView {
   TensorNames names_;
 };
 
-// Why names and holders in Python are not known, or not all: "names were not looked up (switched off by ...)". "" where
-// all are, and in a program without Python.
-std::string names_missing(const Dump& dump);
+// Whether names and holders in Python are known; `all` in a program without Python, too.
+enum class NamesKnown : uint8_t { none, some, all };
+NamesKnown names_known(const Dump& dump);
 
 // Tensors that are called `text`: "#1043", "1043", one of their names, or a name without what stands before it
 // ("train.py: ") or behind it (" (local of step)"). By index.

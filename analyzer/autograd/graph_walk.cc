@@ -1,4 +1,4 @@
-#include "model/graph_walk.h"
+#include "autograd/graph_walk.h"
 
 #include <algorithm>
 #include <numeric>
@@ -62,11 +62,11 @@ std::vector<uint32_t> Reach::path_to(uint32_t node) const {
 GraphWalk::GraphWalk(const Graph& graph) : graph_(graph), users_(model::users(graph)) {}
 
 bool GraphWalk::accumulates(uint32_t node) const {
-  return (graph_.nodes[node].flags & uint8_t(dump::GraphNodeFlag::accumulates)) != 0;
+  return (graph_.nodes[node].flags & uint8_t(format::GraphNodeFlag::accumulates)) != 0;
 }
 
 bool GraphWalk::is_inner(uint32_t node) const {
-  return node > 0 && (graph_.nodes[node].flags & uint8_t(dump::GraphNodeFlag::inner)) != 0;
+  return node > 0 && (graph_.nodes[node].flags & uint8_t(format::GraphNodeFlag::inner)) != 0;
 }
 
 Reach GraphWalk::inputs(std::span<const uint32_t> from) const {
@@ -158,9 +158,9 @@ GraphTensors::GraphTensors(const Dump& dump) : dump_(dump), node_of_(dump.tensor
   std::vector<std::pair<uint32_t, uint32_t>> outputs, savers;
   for (uint32_t node = 0; node < graph.nodes.size(); ++node) {
     by_address[graph.nodes[node].address] = node;
-    const bool accumulates = (graph.nodes[node].flags & uint8_t(dump::GraphNodeFlag::accumulates)) != 0;
+    const bool accumulates = (graph.nodes[node].flags & uint8_t(format::GraphNodeFlag::accumulates)) != 0;
     for (const SavedSlot& slot : graph.saved_of(node)) {
-      if (slot.tensor == kNone || slot.state != uint8_t(dump::SlotState::held)) continue;
+      if (slot.tensor == kNone || slot.state != uint8_t(format::SlotState::held)) continue;
       if (!accumulates) {
         savers.emplace_back(slot.tensor, node);
       } else if (node_of_[slot.tensor] == kNoNode) {
@@ -195,7 +195,7 @@ std::vector<uint32_t> GraphTensors::tensors_of(const NodeOutput& output) const {
 bool buffers_freed(const Graph& graph, uint32_t node) {
   const auto slots = graph.saved_of(node);
   return !slots.empty() && std::all_of(slots.begin(), slots.end(), [](const SavedSlot& slot) {
-    return slot.state == uint8_t(dump::SlotState::empty);
+    return slot.state == uint8_t(format::SlotState::empty);
   });
 }
 

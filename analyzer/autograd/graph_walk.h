@@ -10,8 +10,8 @@
 #include <span>
 #include <vector>
 
-#include "model/dump.h"
-#include "model/number_lists.h"
+#include "dump/dump.h"
+#include "dump/number_lists.h"
 
 namespace tensorscope::model {
 

@@ -3,10 +3,11 @@
 
 #include <algorithm>
 
-#include "commands/compared_dumps.h"
-#include "commands/group_table.h"
-#include "commands/verb.h"
-#include "render/units.h"
+#include "cli/dump_options.h"
+#include "cli/verb.h"
+#include "text/change_table.h"
+#include "text/group_table.h"
+#include "text/units.h"
 
 namespace tensorscope::commands {
 
@@ -25,7 +26,7 @@ struct CheckOptions {
 };
 
 // True where the limit holds.
-bool check_growth(const CheckOptions& options, ComparedDumps& dumps, Invocation& invocation) {
+bool check_growth(const CheckOptions& options, model::ComparedDumps& dumps, Invocation& invocation) {
   model::Difference difference = model::difference(dumps.views(), options.by);
   int64_t growth = int64_t(difference.bytes.back() - difference.bytes.front());
   bool holds = growth <= 0 || uint64_t(growth) <= *options.max_growth;
@@ -42,7 +43,7 @@ bool check_growth(const CheckOptions& options, ComparedDumps& dumps, Invocation&
   return false;
 }
 
-bool check_live(const CheckOptions& options, ComparedDumps& dumps, Invocation& invocation) {
+bool check_live(const CheckOptions& options, model::ComparedDumps& dumps, Invocation& invocation) {
   uint64_t live = dumps.live_bytes();
   bool holds = live <= *options.max_live;
   invocation.out += fmt::format("{}: {} live; {} allowed\n", holds ? "ok" : "too much live", render::bytes(live),
@@ -58,31 +59,32 @@ bool check_live(const CheckOptions& options, ComparedDumps& dumps, Invocation& i
 
 int check(const CheckOptions& options, Invocation& invocation) {
   if (!options.max_growth && !options.max_live) {
-    invocation.say("check needs a limit: --max-growth SIZE, --max-live SIZE, or both.");
+    invocation.say("check needs a limit: --max-growth SIZE, --max-live SIZE or both.");
     return kBadInput;
   }
   if (options.max_growth && options.dumps.size() < 2) {
-    invocation.say("--max-growth compares two dumps: tensorscope check EARLIER LATER --max-growth SIZE");
+    invocation.say("--max-growth needs two dumps: tensorscope check EARLIER LATER --max-growth SIZE");
     return kBadInput;
   }
-  ComparedDumps dumps(options.dumps, options.filter, options.symbols, invocation);
+  model::ComparedDumps dumps(options.dumps, options.filter, options.symbols);
+  say_new_order(invocation, dumps);
   if (const std::string why = dumps.why_nothing(options.filter); !why.empty()) invocation.say(why + ".");
   bool holds = true;
   if (options.max_growth) holds = check_growth(options, dumps, invocation) && holds;
   if (options.max_live) holds = check_live(options, dumps, invocation) && holds;
-  return dumps.finish(invocation, holds ? kOk : kFound);
+  return finish(invocation, dumps, holds ? kOk : kFound);
 }
 
 }  // namespace
 
 void add_check(CLI::App& app, Invocation& invocation) {
   auto [verb, options] =
-      add_verb(app, invocation, "check", "for CI: exit status 1 where memory grew, or is, more than allowed", check);
+      add_verb(app, invocation, "check", "for CI: exit status 1 if live memory or its growth exceeds a limit", check);
   verb->add_option("DUMP", options->dumps, "dump files; growth is from the first to the last")
       ->required()
       ->type_name("");
-  add_size(*verb, "--max-growth", options->max_growth, "how much live bytes may grow");
-  add_size(*verb, "--max-live", options->max_live, "how much may be live in the last dump");
+  add_size(*verb, "--max-growth", options->max_growth, "maximum growth of live bytes");
+  add_size(*verb, "--max-live", options->max_live, "maximum live bytes in the last dump");
   add_grouping(*verb, options->by);
   add_top(*verb, options->top);
   add_filters(*verb, options->filter);
@@ -92,8 +94,8 @@ void add_check(CLI::App& app, Invocation& invocation) {
       "  tensorscope check train.4242.1.tscope train.4242.2.tscope --max-growth 1M\n"
       "  tensorscope check train.4242.exit.tscope --max-live 64M --device cuda\n"
       "\n"
-      "Exit status: 0 within the limits, 1 beyond one (the places are printed), 2 for misuse or a dump that is "
-      "damaged.");
+      "Exit status: 0 within the limits, 1 over a limit (allocation sites are printed), 2 invalid usage or damaged "
+      "dump.");
 }
 
 }  // namespace tensorscope::commands

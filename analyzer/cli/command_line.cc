@@ -2,31 +2,52 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <exception>
+#include <memory>
 #include <new>
 
-#include "commands/invocation.h"
-#include "model/nearest_words.h"
-#include "model/reader.h"
-#include "model/selection.h"
-#include "render/text.h"
-#include "render/units.h"
+#include "cli/invocation.h"
+#include "dump/reader.h"
+#include "memory/nearest_words.h"
+#include "memory/selection.h"
+#include "text/text.h"
+#include "text/units.h"
 
 namespace tensorscope::commands {
 
 namespace {
 
 constexpr const char* kAbout =
-    "tensorscope shows what memory a PyTorch program holds: every live tensor, who made it, and what changed.";
+    "tensorscope profiles the memory of PyTorch programs: every live tensor, where it was made and what holds it.";
 
 constexpr const char* kFooter =
-    "Begin with:\n"
+    "Getting started:\n"
     "  tensorscope run -- python train.py           start a program under the profiler\n"
-    "  tensorscope snapshot PID                     ask it for a dump; prints the dump's path\n"
-    "  tensorscope report train.4242.1.tscope       what is alive, and where it was made\n"
+    "  tensorscope snapshot PID                     write a dump now; prints its path\n"
+    "  tensorscope report train.4242.1.tscope       live memory by allocation site\n"
     "  tensorscope diff train.4242.1.tscope train.4242.2.tscope\n"
     "  tensorscope leaks train.4242.1.tscope train.4242.2.tscope train.4242.3.tscope\n"
     "\n"
-    "tensorscope VERB --help shows a verb's options with examples.";
+    "tensorscope VERB --help lists the options of a verb, with examples.";
+
+// Help that fits a terminal of 120 columns.
+class WrappedHelp : public CLI::Formatter {
+ public:
+  WrappedHelp() {
+    column_width(kOptionColumns);
+    label("SUBCOMMAND", "VERB");
+    label("Subcommands", "Verbs");
+  }
+  std::string make_option_desc(const CLI::Option* option) const override {
+    return render::wrap(Formatter::make_option_desc(option), 120 - kOptionColumns, 0);
+  }
+  std::string make_option_opts(const CLI::Option* option) const override {
+    const std::string text = Formatter::make_option_opts(option);
+    return text.substr(0, text.find(" Excludes:"));  // the error names them where they meet
+  }
+
+ private:
+  static constexpr int kOptionColumns = 34;
+};
 
 std::string first_line(std::string text) {
   std::replace(text.begin(), text.end(), '\n', ' ');
@@ -67,7 +88,7 @@ std::string unknown_words(const std::string& mistake, const CLI::App& app, const
   if (begin == std::string::npos) return mistake;
   std::string word = mistake.substr(begin + 1);
   word.resize(std::min(word.find_first_of("= "), word.size()));
-  if (word == "--limit") return "--limit is called --top";
+  if (word == "--limit") return "unknown option '--limit'; use --top";
   std::vector<std::string> options;
   for (const CLI::App* from : {&app, verb}) {
     if (from == nullptr) continue;
@@ -75,7 +96,7 @@ std::string unknown_words(const std::string& mistake, const CLI::App& app, const
       for (const std::string& name : option->get_lnames()) options.push_back("--" + name);
     }
   }
-  return "there is no option '" + word + "'" + (verb == nullptr ? "" : " of " + verb->get_name()) +
+  return "unknown option '" + word + "'" + (verb == nullptr ? "" : " for " + verb->get_name()) +
          model::did_you_mean(word, options);
 }
 
@@ -85,17 +106,17 @@ void Invocation::say(const std::string& text) { err += "tensorscope: " + render:
 
 int run_command_line(std::vector<std::string> arguments, const render::Terminal* terminal, Invocation& invocation) {
   CLI::App app(kAbout, "tensorscope");
+  app.formatter(std::make_shared<WrappedHelp>());
   app.footer(kFooter);
   app.set_version_flag("--version", "tensorscope " TENSORSCOPE_VERSION);
   app.require_subcommand(1);
-  app.get_formatter()->column_width(34);
   std::string colour = "auto";
-  app.add_option("--color,--colour", colour, "auto (on a terminal, unless NO_COLOR is set), always, never")
+  app.add_option("--color,--colour", colour, "colour the output: auto, always or never. Default: auto")
       ->check(CLI::IsMember({"auto", "always", "never"}))
       ->type_name("WHEN");
 
   bool exact = false;
-  app.add_flag("--bytes", exact, "every digit of byte counts in tables: 1,048,576 B instead of 1.0 MiB");
+  app.add_flag("--bytes", exact, "print exact byte counts: 1,048,576 B instead of 1.0 MiB");
 
   add_run(app, invocation);
   add_snapshot(app, invocation);
@@ -138,17 +159,17 @@ int run_command_line(std::vector<std::string> arguments, const render::Terminal*
     std::string verb = chosen.empty() ? "" : chosen.front()->get_name() + " ";
     std::string mistake = first_line(error.what());
     if (chosen.empty() && !verb_word.empty()) {
-      mistake = "there is no verb '" + verb_word + "'" + model::did_you_mean(verb_word, verbs_of(app));
+      mistake = "unknown verb '" + verb_word + "'" + model::did_you_mean(verb_word, verbs_of(app));
     } else if (dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr) {
       mistake = unknown_words(mistake, app, chosen.empty() ? nullptr : chosen.front());
     }
-    invocation.say(mistake + " (tensorscope " + verb + "--help shows how it is used)");
+    invocation.say(mistake + " (see tensorscope " + verb + "--help)");
   } catch (const model::BadInput& error) {
     invocation.say(first_line(error.what()));
   } catch (const model::BadFilter& error) {
     invocation.say(first_line(error.what()));
   } catch (const std::bad_alloc&) {
-    invocation.say("there is not enough memory to read this.");
+    invocation.say("not enough memory to read this dump.");
   } catch (const std::exception& error) {
     invocation.say(std::string("unexpected: ") + first_line(error.what()));
   }

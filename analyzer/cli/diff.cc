@@ -1,13 +1,14 @@
-// diff: what changed between two dumps, or grew from dump to dump.
+// diff: what changed between dumps.
 #include <fmt/format.h>
 
-#include "commands/change_list.h"
-#include "commands/compared_dumps.h"
-#include "commands/group_table.h"
-#include "commands/headline.h"
-#include "commands/verb.h"
-#include "render/text.h"
-#include "render/units.h"
+#include "cli/dump_options.h"
+#include "cli/verb.h"
+#include "text/change_list.h"
+#include "text/change_table.h"
+#include "text/group_table.h"
+#include "text/headline.h"
+#include "text/text.h"
+#include "text/units.h"
 
 namespace tensorscope::commands {
 
@@ -28,7 +29,7 @@ struct DiffOptions {
   model::SymbolOptions symbols;
 };
 
-std::string relation(ComparedDumps& dumps, bool same_run) {
+std::string relation(model::ComparedDumps& dumps, bool same_run) {
   const model::Process &from = dumps.first().dump.process, &to = dumps.last().dump.process;
   if (same_run) return fmt::format("same run, {} later", render::duration(to.dump_ns - from.dump_ns));
   std::string text = "different runs, compared by stack, shape and dtype";
@@ -45,7 +46,7 @@ std::string amount_text(const char* what, const Amount& amount) {
 }
 
 // "(+2.0 MiB a minute)"; empty where the time between the dumps says nothing.
-std::string rate_text(ComparedDumps& dumps, const Difference& difference, int64_t growth) {
+std::string rate_text(model::ComparedDumps& dumps, const Difference& difference, int64_t growth) {
   uint64_t from = dumps.first().dump.process.dump_ns, to = dumps.last().dump.process.dump_ns;
   if (!difference.same_run || to < from + 1'000'000'000 || growth == 0) return "";
   double minutes = double(to - from) / 60e9;
@@ -60,17 +61,17 @@ std::string movement_text(const Difference& difference) {
   text += "; " + amount_text("grown", movement.grown);
   if (any(movement.shrunk)) text += "; " + amount_text("shrunk", movement.shrunk);
   text += "; " + amount_text("moved", movement.moved);
-  if (any(movement.joined)) text += "; " + amount_text("alive before, selected only now:", movement.joined);
-  if (any(movement.left)) text += "; " + amount_text("alive, but no longer selected:", movement.left);
+  if (any(movement.joined)) text += "; " + amount_text("newly matching the filters:", movement.joined);
+  if (any(movement.left)) text += "; " + amount_text("no longer matching the filters:", movement.left);
   return text;
 }
 
 // Where no row changed: tensors may have been replaced by others of the same kind.
 std::string nothing_changed(const Difference& difference, model::By by) {
   const Amount &fresh = difference.movement.fresh, &gone = difference.movement.gone;
-  const std::string what = by_place(by) ? "place" : model::kByNames[size_t(by)];
-  if (fresh.tensors == 0 && gone.tensors == 0) return fmt::format("no {} has more or less than before\n", what);
-  return fmt::format("no {} has more or less than before: new tensors took the place of those that are gone\n", what);
+  const std::string what = by_place(by) ? "allocation site" : model::kByNames[size_t(by)];
+  if (fresh.tensors == 0 && gone.tensors == 0) return fmt::format("no {} grew or shrank\n", what);
+  return fmt::format("no {} grew or shrank: new tensors replaced freed ones\n", what);
 }
 
 std::string arrows(const std::vector<uint64_t>& values, std::string (*words)(uint64_t)) {
@@ -81,15 +82,16 @@ std::string arrows(const std::vector<uint64_t>& values, std::string (*words)(uin
 
 int diff(const DiffOptions& options, Invocation& invocation) {
   if (options.dumps.size() < 2) {
-    invocation.say("diff compares two dumps or more: tensorscope diff EARLIER LATER");
+    invocation.say("diff needs at least two dumps: tensorscope diff EARLIER LATER");
     return kBadInput;
   }
-  ComparedDumps dumps(options.dumps, options.filter, options.symbols, invocation);
+  model::ComparedDumps dumps(options.dumps, options.filter, options.symbols);
+  say_new_order(invocation, dumps);
   if (options.list && !dumps.same_run()) {
-    invocation.say("--list compares tensors by their ids, which dumps of different runs do not share.");
+    invocation.say("--list needs dumps of one run: tensor ids differ between runs.");
     return kBadInput;
   }
-  if (options.by == model::By::holder || options.by == model::By::category) dumps.say_what_has_no_names(invocation);
+  if (options.by == model::By::holder || options.by == model::By::category) say_without_names(invocation, dumps);
   const render::Terminal& terminal = invocation.terminal;
   Difference difference = model::difference(dumps.views(), options.by);
 
@@ -109,36 +111,35 @@ int diff(const DiffOptions& options, Invocation& invocation) {
 
   if (const std::string why = dumps.why_nothing(options.filter); !why.empty()) {
     out += render::wrap(render::clean(why), terminal.width, 2) + "\n";
-    return dumps.finish(invocation, kOk);
+    return finish(invocation, dumps, kOk);
   }
   if (options.list) {
     out += change_list(dumps, difference, options.top, terminal);
-    return dumps.finish(invocation, kOk);
+    return finish(invocation, dumps, kOk);
   }
   if (difference.changes.empty()) {
     out += nothing_changed(difference, options.by);
-    return dumps.finish(invocation, kOk);
+    return finish(invocation, dumps, kOk);
   }
   if (options.top != 0 && difference.changes.size() > options.top) {
     int64_t rest = 0;
     for (size_t i = options.top; i < difference.changes.size(); ++i) rest += difference.changes[i].byte_growth();
-    out += fmt::format("showing {} of {}, the others together {}; --top N\n", options.top,
+    out += fmt::format("showing {} of {}, the rest {}; --top N\n", options.top,
                        render::counted(difference.changes.size(), "change"), render::signed_bytes(rest));
   }
   out += change_table(dumps, difference.changes, options.by, options.top, options.full_stacks, terminal);
-  return dumps.finish(invocation, kOk);
+  return finish(invocation, dumps, kOk);
 }
 
 }  // namespace
 
 void add_diff(CLI::App& app, Invocation& invocation) {
-  auto [verb, options] =
-      add_verb(app, invocation, "diff", "what changed between two dumps, or grew from dump to dump", diff);
-  verb->add_option("DUMP", options->dumps, "two dump files or more")->required()->type_name("");
+  auto [verb, options] = add_verb(app, invocation, "diff", "what changed between dumps", diff);
+  verb->add_option("DUMP", options->dumps, "two or more dump files")->required()->type_name("");
   add_grouping(*verb, options->by);
   add_top(*verb, options->top);
   verb->add_flag("--list", options->list,
-                 "a row for each tensor that is new, gone, larger, smaller, elsewhere or newly graded");
+                 "one row per changed tensor: new, gone, grown, shrunk, moved, or with a new .grad");
   add_full_stacks(*verb, options->full_stacks);
   add_filters(*verb, options->filter);
   add_symbol_options(*verb, options->symbols);
@@ -150,7 +151,7 @@ void add_diff(CLI::App& app, Invocation& invocation) {
       "  tensorscope diff train.4242.exit.tscope train.5713.exit.tscope --by module\n"
       "\n"
       "Dumps of one run are compared tensor by tensor; dumps of different runs by stack, shape and dtype.\n"
-      "With three dumps or more, what grew in every interval by a like amount is marked 'steady' and comes first.");
+      "With three or more dumps, 'steady' marks growth by a similar amount in every interval; it is listed first.");
 }
 
 }  // namespace tensorscope::commands

@@ -1,67 +1,61 @@
-#include "commands/opened_dump.h"
+#include "cli/dump_options.h"
 
 #include <CLI/CLI.hpp>
-#include <utility>
+#include <algorithm>
 
-#include "model/filter_values.h"
-#include "model/nearest_words.h"
-#include "model/reader.h"
-#include "render/units.h"
+#include "memory/nearest_words.h"
+#include "text/units.h"
 
 namespace tensorscope::commands {
-
-OpenedDump::OpenedDump(const std::string& path, const model::SymbolOptions& options)
-    : OpenedDump(model::read_dump(path), options) {}
-
-OpenedDump::OpenedDump(model::Dump read, const model::SymbolOptions& options)
-    : dump(std::move(read)), symbols(dump, options), places(dump, symbols), accounts(dump), holders(dump, &symbols) {}
-
-model::Selection OpenedDump::select(const model::Filter& filter) {
-  if (filter.empty()) return choose(filter);
-  const model::Selection everything(dump, accounts, holders, places, {});
-  model::check_values(filter, {view(everything)});
-  return choose(filter);
-}
-
-std::string OpenedDump::why_nothing(const model::Selection& selection, const model::Filter& filter) {
-  return model::why_nothing(filter, {view(selection)});
-}
-
-uint32_t OpenedDump::tensor_at(uint64_t address) const {
-  if (by_address_.empty()) {
-    for (uint32_t i = 0; i < dump.tensors.size(); ++i) by_address_.try_emplace(dump.tensors[i].address, i);
-  }
-  const auto found = by_address_.find(address);
-  return found == by_address_.end() ? model::kNone : found->second;
-}
 
 int finish(Invocation& invocation, const model::Dump& dump, int status) {
   for (const std::string& problem : dump.problems) invocation.say(problem);
   return dump.problems.empty() && dump.complete ? status : kBadInput;
 }
 
+int finish(Invocation& invocation, const model::ComparedDumps& dumps, int status) {
+  for (size_t i = 0; i < dumps.size(); ++i) status = std::max(status, finish(invocation, dumps[i].dump));
+  return status;
+}
+
+void say_new_order(Invocation& invocation, const model::ComparedDumps& dumps) {
+  if (dumps.reordered()) {
+    invocation.say("the dumps were not in chronological order; they are compared from oldest to newest.");
+  }
+}
+
+void say_without_names(Invocation& invocation, const model::ComparedDumps& dumps) {
+  for (size_t i = 0; i < dumps.size(); ++i) {
+    const model::Dump& dump = dumps[i].dump;
+    if (model::has_names(dump)) continue;
+    const std::string& why = dump.references.detail;
+    invocation.say(dump.path + " has no tensor names" + (why.empty() ? "" : " (" + why + ")") +
+                   "; its holders are unknown.");
+  }
+}
+
 void add_symbol_options(CLI::App& verb, model::SymbolOptions& options) {
   const char* group = "Symbols";
-  verb.add_option("--sysroot", options.sysroot, "folder that stands for / of the machine that wrote the dump")
+  verb.add_option("--sysroot", options.sysroot, "root directory of the machine that wrote the dump")
       ->type_name("DIR")
       ->group(group);
   verb.add_option("--source", options.source_folders,
-                  "folder with the program's source files, for lines that are not in the dump; may be repeated")
+                  "directory with the program's source files, for lines not in the dump; repeatable")
       ->type_name("DIR")
       ->expected(1)
       ->take_all()
       ->check(CLI::ExistingDirectory.description(""))
       ->group(group);
-  verb.add_option("--debug-dir", options.debug_dirs, "folder with .build-id/xx/yyyy.debug files; may be repeated")
+  verb.add_option("--debug-dir", options.debug_dirs, "directory with .build-id/xx/yyyy.debug files; repeatable")
       ->type_name("DIR")
       ->expected(1)
       ->take_all()
       ->group(group);
   verb.add_flag_callback(
-          "--no-symbols", [&options] { options.native = false; }, "leave native frames unresolved")
+          "--no-symbols", [&options] { options.native = false; }, "do not resolve native frames")
       ->group(group);
   verb.add_flag_callback(
-          "--no-cache", [&options] { options.use_cache = false; }, "neither read nor write the symbol cache")
+          "--no-cache", [&options] { options.use_cache = false; }, "do not use the symbol cache")
       ->group(group);
 }
 
@@ -94,13 +88,13 @@ CLI::Option* add_time(CLI::App& verb, const std::string& name, std::optional<uin
 }
 
 void add_top(CLI::App& verb, size_t& top) {
-  verb.add_option("--top", top, "how many rows; 0: all. Default " + std::to_string(top))
+  verb.add_option("--top", top, "number of rows; 0 for all. Default: " + std::to_string(top))
       ->check(CLI::Range(0, 1 << 30).description(""))
       ->type_name("N");
 }
 
 void add_full_stacks(CLI::App& verb, bool& full_stacks) {
-  verb.add_flag("--full-stacks", full_stacks, "the whole Python and native stack under each place");
+  verb.add_flag("--full-stacks", full_stacks, "full Python and native stack of each allocation site");
 }
 
 void add_filters(CLI::App& verb, model::Filter& filter) {
@@ -108,31 +102,29 @@ void add_filters(CLI::App& verb, model::Filter& filter) {
   auto add = [&](const char* name, std::vector<std::string>& values, const char* help, const char* type) {
     verb.add_option(name, values, help)->type_name(type)->expected(1)->take_all()->group(group);
   };
-  add("--line,--file", filter.lines, "made in this file, or at this line of it: train.py, model.py:88", "FILE[:LINE]");
-  add("--function", filter.functions, "made in a function of this name (part of it, or a pattern with * ?)", "NAME");
-  add("--module", filter.modules, "of this nn.Module, or made in it: 'model.layers.*.attn'", "PATH");
-  add("--name", filter.names, "that has such a name (part of it, or a pattern with * ?)", "NAME");
-  add("--holder", filter.holders, "held by this: 'losses', 'saved by Softmax*', 'C++ only'", "HOLDER");
-  add("--stack", filter.stacks, "a frame of the stack matches this regular expression (file:line function library)",
-      "REGEX");
+  add("--line,--file", filter.lines, "made in this file or at this line: train.py, model.py:88", "FILE[:LINE]");
+  add("--function", filter.functions, "made in this function (substring, or pattern with * ?)", "NAME");
+  add("--module", filter.modules, "belongs to this nn.Module: 'model.layers.*.attn'", "PATH");
+  add("--name", filter.names, "tensor name (substring, or pattern with * ?)", "NAME");
+  add("--holder", filter.holders, "holder: 'losses', 'saved by Softmax*', 'C++ only'", "HOLDER");
+  add("--stack", filter.stacks, "regular expression that matches a stack frame (file:line function library)", "REGEX");
   add("--dtype", filter.dtypes, "float32, bfloat16, ...", "DTYPE");
   add("--device", filter.devices, "cpu, cuda (all of them), cuda:0, ...", "DEVICE");
-  add("--shape", filter.shapes, "64,1024 or 64,* or ...,3 (* is any size, ... any number of them)", "SHAPE");
-  add("--class", filter.classes, "class of the tensor, in Python or C++: Parameter, SparseTensorImpl", "NAME");
-  add("--thread", filter.threads, "made by the thread of this name or number", "THREAD");
+  add("--shape", filter.shapes, "64,1024 or 64,* or ...,3 (*: any size, ...: any number of dimensions)", "SHAPE");
+  add("--class", filter.classes, "Python or C++ class of the tensor: Parameter, SparseTensorImpl", "NAME");
+  add("--thread", filter.threads, "name or number of the thread that made it", "THREAD");
   const std::vector<std::string> words = model::category_words();
   const std::string categories = model::listed(words, words.size()) + " (workspace: in no tensor)";
   add("--category", filter.categories, categories.c_str(), "CATEGORY");
   verb.add_flag("--leaf", filter.leaf, "leaves of the autograd graph")->group(group);
-  verb.add_flag("--with-grad", filter.with_grad, "tensors that have a .grad")->group(group);
+  verb.add_flag("--with-grad", filter.with_grad, "tensors with a .grad")->group(group);
   verb.add_flag("--requires-grad", filter.requires_grad, "tensors that require grad")->group(group);
-  verb.add_flag("--not-in-optimizer", filter.not_in_optimizer,
-                "leaves that require grad and are in no optimizer's param_groups")
+  verb.add_flag("--not-in-optimizer", filter.not_in_optimizer, "leaves that require grad but are in no optimizer")
       ->group(group);
-  add_size(verb, "--min-size", filter.min_size, "storages and blocks of at least this size")->group(group);
-  add_size(verb, "--max-size", filter.max_size, "storages and blocks of at most this size")->group(group);
-  add_time(verb, "--min-age", filter.min_age_ns, "made at least this long before the dump")->group(group);
-  add_time(verb, "--max-age", filter.max_age_ns, "made at most this long before the dump")->group(group);
+  add_size(verb, "--min-size", filter.min_size, "storages and blocks at least this large")->group(group);
+  add_size(verb, "--max-size", filter.max_size, "storages and blocks at most this large")->group(group);
+  add_time(verb, "--min-age", filter.min_age_ns, "at least this old at the dump")->group(group);
+  add_time(verb, "--max-age", filter.max_age_ns, "at most this old at the dump")->group(group);
 }
 
 void add_grouping(CLI::App& verb, model::By& by) {

@@ -1,15 +1,15 @@
 // export: a dump for other programs, as JSON, CSV, folded stacks or a memory viewer's snapshot; a file appears whole or
 // not at all.
-#include "render/export.h"
+#include "export/export.h"
 
 #include <fmt/format.h>
 
 #include <cstring>
 #include <sstream>
 
-#include "commands/opened_dump.h"
-#include "commands/replaced_file.h"
-#include "commands/verb.h"
+#include "cli/dump_options.h"
+#include "cli/replaced_file.h"
+#include "cli/verb.h"
 
 namespace tensorscope::commands {
 
@@ -27,7 +27,7 @@ struct ExportVerbOptions {
   model::SymbolOptions symbols;
 };
 
-void write_export(OpenedDump& opened, const ExportVerbOptions& options, std::ostream& out) {
+void write_export(model::OpenedDump& opened, const ExportVerbOptions& options, std::ostream& out) {
   render::ExportOptions how;
   how.full_stacks = options.full_stacks;
   how.stacks_in_tensors = !options.stacks_by_id;
@@ -49,7 +49,7 @@ void write_export(OpenedDump& opened, const ExportVerbOptions& options, std::ost
 
 int run_export(const ExportVerbOptions& options, Invocation& invocation) {
   if (options.output != "-" && !may_write(options.output, options.force, invocation)) return kBadInput;
-  OpenedDump opened(options.dump, options.symbols);
+  model::OpenedDump opened(options.dump, options.symbols);
   if (options.output != "-") {
     ReplacedFile file(options.output);
     int error = file.error();
@@ -58,7 +58,7 @@ int run_export(const ExportVerbOptions& options, Invocation& invocation) {
       error = file.finish();
     }
     if (error != 0) {
-      invocation.say(fmt::format("{} cannot be written: {}.", options.output, strerror(error)));
+      invocation.say(fmt::format("cannot write {}: {}.", options.output, strerror(error)));
       return kBadInput;
     }
   } else if (invocation.stream != nullptr) {
@@ -74,9 +74,8 @@ int run_export(const ExportVerbOptions& options, Invocation& invocation) {
 }  // namespace
 
 void add_export(CLI::App& app, Invocation& invocation) {
-  auto [verb, options] =
-      add_verb(app, invocation, "export",
-               "a dump for other programs: JSON, CSV, folded stacks, PyTorch's memory viewer", run_export);
+  auto [verb, options] = add_verb(app, invocation, "export",
+                                  "convert a dump: JSON, CSV, folded stacks, PyTorch's memory viewer", run_export);
   verb->add_option("DUMP", options->dump, "the dump file")->required()->type_name("");
   add_choice(
       *verb, "--format", options->format,
@@ -88,12 +87,11 @@ void add_export(CLI::App& app, Invocation& invocation) {
       "memory viewer)")
       ->required()
       ->type_name("FORMAT");
-  verb->add_option("-o,--output", options->output, "file to write, whole or not at all; default: - (standard output)")
-      ->type_name("FILE");
-  verb->add_flag("--force", options->force, "replace FILE if it is there");
-  verb->add_flag("--full-stacks", options->full_stacks, "keep the interpreter's own frames");
+  verb->add_option("-o,--output", options->output, "output file. Default: standard output")->type_name("FILE");
+  verb->add_flag("--force", options->force, "overwrite FILE");
+  verb->add_flag("--full-stacks", options->full_stacks, "include the interpreter's own frames");
   add_choice(*verb, "--stacks", options->stacks_by_id, {{"inline", false}, {"by-id", true}},
-             "json: a tensor's stack in full (inline, the default), or its id in 'stacks' (by-id)")
+             "json: full stack in each tensor (inline, default) or its id in 'stacks' (by-id)")
       ->type_name("HOW");
   add_symbol_options(*verb, options->symbols);
   verb->footer(

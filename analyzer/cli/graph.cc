@@ -8,19 +8,19 @@
 #include <numeric>
 #include <optional>
 
-#include "commands/graph_subject.h"
-#include "commands/graphviz.h"
-#include "commands/opened_dump.h"
-#include "commands/replaced_file.h"
-#include "commands/verb.h"
-#include "model/graph_answers.h"
-#include "model/graph_drawing.h"
-#include "render/graph_dot.h"
-#include "render/graph_json.h"
-#include "render/graph_text.h"
-#include "render/graph_words.h"
-#include "render/text.h"
-#include "render/units.h"
+#include "autograd/graph_answers.h"
+#include "autograd/graph_drawing.h"
+#include "cli/dump_options.h"
+#include "cli/graph_subject.h"
+#include "cli/graphviz.h"
+#include "cli/replaced_file.h"
+#include "cli/verb.h"
+#include "export/graph_dot.h"
+#include "export/graph_json.h"
+#include "text/graph_text.h"
+#include "text/graph_words.h"
+#include "text/text.h"
+#include "text/units.h"
 
 namespace tensorscope::commands {
 
@@ -56,7 +56,7 @@ constexpr size_t kMostDrawn = 5000;  // boxes that Graphviz is asked to lay out
 // One question with its answer in the format that was asked for.
 class Answer {
  public:
-  Answer(OpenedDump& opened, const GraphOptions& options, GraphFormat format, Invocation& invocation)
+  Answer(model::OpenedDump& opened, const GraphOptions& options, GraphFormat format, Invocation& invocation)
       : view_(
             opened.dump,
             opened.places, [&opened](uint32_t tensor) -> const auto& { return opened.holders.names(tensor); }),
@@ -101,7 +101,7 @@ class Answer {
       return kOk;
     }
     if (drawing.boxes.size() > kMostDrawn) {
-      invocation_.say(fmt::format("a picture of {} boxes is too large to lay out; --collapse repeat makes it smaller.",
+      invocation_.say(fmt::format("the graph has {} boxes, too many to draw; use --collapse repeat.",
                                   render::count(drawing.boxes.size())));
       return kBadInput;
     }
@@ -201,7 +201,7 @@ class Answer {
     if (!tensor) return kBadInput;
     const model::GraphNeighbours near = graph_neighbours(view_, *tensor);
     if (draws()) {
-      invocation_.say("--near has no picture; --of draws the graph of a tensor.");
+      invocation_.say("--near cannot be drawn; use --of to draw the graph of a tensor.");
       return kBadInput;
     }
     text_ = format_ == GraphFormat::json ? render::graph_neighbours_json(view_, *tensor, near)
@@ -232,17 +232,17 @@ bool write_file(const std::string& path, const std::string& text, bool force, In
     file.stream() << text;
     error = file.finish();
   }
-  if (error != 0) invocation.say(fmt::format("{} cannot be written: {}.", path, strerror(error)));
+  if (error != 0) invocation.say(fmt::format("cannot write {}: {}.", path, strerror(error)));
   return error == 0;
 }
 
 int graph(const GraphOptions& options, Invocation& invocation) {
   const GraphFormat format = format_of(options);
   if (format == GraphFormat::png && options.output == "-") {
-    invocation.say("a PNG needs a file: -o graph.png");
+    invocation.say("png needs an output file: -o graph.png");
     return kBadInput;
   }
-  OpenedDump opened(options.dump, options.symbols);
+  model::OpenedDump opened(options.dump, options.symbols);
   if (!opened.dump.graph.present) {
     std::string detail = opened.dump.graph.detail;
     for (const model::Coverage& entry : opened.dump.coverage) {
@@ -264,11 +264,11 @@ int graph(const GraphOptions& options, Invocation& invocation) {
 }
 
 void add_questions(CLI::App& verb, GraphOptions& options) {
-  CLI::Option* of =
-      verb.add_option("--of", options.of, "what a tensor, or several, were made from: leaves, paths, operations");
-  CLI::Option* path = verb.add_option("--path", options.path, "a shortest path between two tensors, either direction");
-  CLI::Option* keeps = verb.add_option("--keeps", options.keeps, "what the graph of a tensor keeps alive, in bytes");
-  CLI::Option* near = verb.add_option("--near", options.near, "the nearest tensors with a name around one without");
+  CLI::Option* of = verb.add_option("--of", options.of, "what tensors were computed from: leaves, paths, operations");
+  CLI::Option* path = verb.add_option("--path", options.path, "shortest path between two tensors, in either direction");
+  CLI::Option* keeps =
+      verb.add_option("--keeps", options.keeps, "tensors and bytes that the graph of a tensor keeps alive");
+  CLI::Option* near = verb.add_option("--near", options.near, "named tensors closest to an unnamed tensor");
   const std::array all{of, path, keeps, near};
   for (CLI::Option* option : all) {
     option->type_name(option == path ? "A B" : option == of ? "TENSOR ..." : "TENSOR")->group("Questions");
@@ -283,28 +283,26 @@ void add_questions(CLI::App& verb, GraphOptions& options) {
 
 void add_graph(CLI::App& app, Invocation& invocation) {
   auto [verb, options] =
-      add_verb(app, invocation, "graph", "the autograd graph: what it keeps alive, how tensors are linked", graph);
+      add_verb(app, invocation, "graph", "the autograd graph: what it keeps alive, how tensors are connected", graph);
   verb->add_option("DUMP", options->dump, "the dump file")->required()->type_name("");
   add_questions(*verb, *options);
   add_choice(*verb, "--format", options->format, {kFormats.begin(), kFormats.end()},
-             "text, json, dot, svg, png (the last two through Graphviz); default: by FILE's ending, else text")
+             "text, json, dot, svg or png (svg, png: with Graphviz). Default: by FILE's extension, else text")
       ->type_name("FORMAT");
-  verb->add_option("-o,--output", options->output, "file to write, whole or not at all; default: - (standard output)")
-      ->type_name("FILE");
-  verb->add_flag("--force", options->force, "replace FILE if it is there");
+  verb->add_option("-o,--output", options->output, "output file. Default: standard output")->type_name("FILE");
+  verb->add_flag("--force", options->force, "overwrite FILE");
   add_choice(*verb, "--collapse", options->drawing.how,
              {{"auto", std::nullopt},
               {"none", model::Collapse::none},
               {"module", model::Collapse::module},
               {"repeat", model::Collapse::repeat}},
-             "none: each operation; module: one box a call of a module; repeat: one box for all equal calls; "
-             "default: auto, as little as makes it readable")
+             "none: every operation; module: one box per module call; repeat: one box for equal calls. Default: auto")
       ->type_name("HOW");
-  verb->add_flag("--saved", options->drawing.saved, "draw saved tensors too (where each operation is drawn)");
+  verb->add_flag("--saved", options->drawing.saved, "also draw saved tensors (where every operation is drawn)");
   add_top(*verb, options->top);
   add_symbol_options(*verb, options->symbols);
   verb->footer(
-      "A TENSOR is an id as list prints it (1043, #1043) or a name ('model.fc1.weight', 'train.py: loss', loss).\n"
+      "TENSOR is an id as printed by list (1043, #1043) or a name ('model.fc1.weight', 'train.py: loss', loss).\n"
       "\n"
       "Examples:\n"
       "  tensorscope graph train.4242.1.tscope\n"

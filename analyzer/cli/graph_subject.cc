@@ -1,4 +1,4 @@
-#include "commands/graph_subject.h"
+#include "cli/graph_subject.h"
 
 #include <fmt/format.h>
 
@@ -8,8 +8,9 @@
 #include <vector>
 
 #include "dump_generated.h"
-#include "model/nearest_words.h"
-#include "render/units.h"
+#include "memory/nearest_words.h"
+#include "text/graph_words.h"
+#include "text/units.h"
 
 namespace tensorscope::commands {
 
@@ -28,9 +29,9 @@ std::vector<uint32_t> find_tensors(const model::Dump& dump, const model::TensorN
                                    const std::string& text, Invocation& invocation) {
   std::vector<uint32_t> found = tensors_called(dump, names, text);
   if (!found.empty()) return found;
-  if (const std::string missing = names_missing(dump); !missing.empty()) {
-    invocation.say(fmt::format("{} has no name '{}': {}; tensorscope list shows the tensors with their ids.", path, text,
-                               missing));
+  if (const std::string missing = render::missing_names_words(dump); !missing.empty()) {
+    invocation.say(fmt::format("no name '{1}' in {0}: {2}; tensorscope list prints all tensors with their ids.", path,
+                               text, missing));
     return {};
   }
   std::vector<std::string> near = names_like(dump, names, text, kShown);
@@ -40,8 +41,8 @@ std::vector<uint32_t> find_tensors(const model::Dump& dump, const model::TensorN
     near = model::nearest_words(text, {all.begin(), all.end()}, kShown);
   }
   const std::string list = model::listed(near, kShown);
-  invocation.say(fmt::format("{} has no live tensor '{}'; {}", path, text,
-                             list.empty() ? "tensorscope list shows them." : "there is " + list + "."));
+  invocation.say(fmt::format("no live tensor '{1}' in {0}; {2}", path, text,
+                             list.empty() ? "tensorscope list prints all tensors." : "similar: " + list + "."));
   return {};
 }
 
@@ -53,7 +54,7 @@ std::optional<uint32_t> find_tensor(const GraphView& view, const std::string& du
   std::string list;
   for (size_t i = 0; i < found.size() && i < kShown; ++i) list += (i == 0 ? "" : ", ") + view.title(found[i]);
   if (found.size() > kShown) list += fmt::format(" and {} more", render::count(found.size() - kShown));
-  invocation.say(fmt::format("'{}' is the name of {} tensors: {}.", text, render::count(found.size()), list));
+  invocation.say(fmt::format("{1} tensors are named '{0}': {2}; give an id.", text, render::count(found.size()), list));
   return std::nullopt;
 }
 
@@ -64,7 +65,7 @@ std::optional<GraphSubject> find_subject(const GraphView& view, const std::strin
     const char *begin = text.data() + kNodePrefix.size(), *end = text.data() + text.size();
     const auto [last, error] = std::from_chars(begin, end, node);
     if (error == std::errc() && last == end && node < view.graph.nodes.size()) return GraphSubject{kNone, node};
-    invocation.say(fmt::format("{} has no autograd node '{}'.", dump, text));
+    invocation.say(fmt::format("no autograd node '{1}' in {0}.", dump, text));
     return std::nullopt;
   }
   for (const model::NodeReference& reference : view.dump.references.nodes) {
@@ -79,8 +80,8 @@ namespace {
 
 bool needs_no_gradient(const GraphView& view, uint32_t tensor) {
   const model::Tensor& entry = view.dump.tensors[tensor];
-  return (entry.known & uint32_t(dump::TensorKnown::requires_grad)) != 0 &&
-         (entry.flags & uint32_t(dump::TensorFlag::requires_grad)) == 0;
+  return (entry.known & uint32_t(format::TensorKnown::requires_grad)) != 0 &&
+         (entry.flags & uint32_t(format::TensorFlag::requires_grad)) == 0;
 }
 
 // What is not in the picture: nodes that were not read.
@@ -94,16 +95,17 @@ std::string as_far_as_read(const GraphView& view) {
 
 std::string why_no_graph(const GraphView& view, uint32_t tensor) {
   const std::string title = view.title(tensor);
-  if (view.dump.tensors[tensor].grad_fn != 0) return title + " came out of a node that is not in the dump.";
+  if (view.dump.tensors[tensor].grad_fn != 0) return title + " was computed by a node that is not in the dump.";
   const auto savers = view.tensors.savers_of(tensor);
   if (!savers.empty()) {
-    return title + fmt::format(" came out of no operation of a graph, but {} saved it; --near shows who is around.",
-                               view.graph.class_name(savers.front()));
+    return title +
+           fmt::format(" was computed outside of any graph, but {} saved it; --near shows the tensors around it.",
+                       view.graph.class_name(savers.front()));
   }
   if (needs_no_gradient(view, tensor)) {
-    return title + " requires no gradient: it is in no graph, and no operation saved it" + as_far_as_read(view);
+    return title + " does not require grad and no operation saved it: it is in no graph" + as_far_as_read(view);
   }
-  return title + " requires gradient, and nothing that is alive was computed from it" + as_far_as_read(view);
+  return title + " requires grad, but no live tensor was computed from it" + as_far_as_read(view);
 }
 
 std::string why_no_path(const GraphView& view, uint32_t a, uint32_t b) {
@@ -116,13 +118,13 @@ std::string why_no_path(const GraphView& view, uint32_t a, uint32_t b) {
     }
     const std::string title = view.title(tensor);
     return begin + fmt::format(
-                       "{} requires no gradient, so the graph does not tell what was computed from it, and no "
+                       "{} does not require grad, so the graph does not record what was computed from it, and no "
                        "operation behind {} saved it{}",
                        title, view.title(other), as_far_as_read(view));
   }
   const uint32_t node = view.tensors.node_of(a);
   if (node == view.tensors.node_of(b)) {
-    return begin + fmt::format("both came out of one {}.", view.graph.class_name(node));
+    return begin + fmt::format("both are outputs of one {}.", view.graph.class_name(node));
   }
   return begin + "neither was computed from the other" + as_far_as_read(view);
 }

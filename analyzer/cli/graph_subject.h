@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "commands/invocation.h"
-#include "model/graph_answers.h"
+#include "autograd/graph_answers.h"
+#include "cli/invocation.h"
 
 namespace tensorscope::commands {
 

@@ -1,4 +1,4 @@
-#include "commands/graphviz.h"
+#include "cli/graphviz.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -77,7 +77,7 @@ std::string draw_with_graphviz(const std::string& dot, const std::string& format
                     errors = directory.path() + "/errors";
   std::ofstream out(source, std::ios::binary);
   out << dot;
-  if (!out.flush()) return fmt::format("{} cannot be written: {}.", source, strerror(errno));
+  if (!out.flush()) return fmt::format("cannot write {}: {}.", source, strerror(errno));
   const int status = run({"dot", "-T" + format, "-o", target, source}, errors);
   // A spawn that fails may also show as 127: where the C library execs in the child.
   if (status == -ENOENT || status == 127) {

@@ -4,15 +4,15 @@
 
 #include <algorithm>
 
-#include "commands/headline.h"
-#include "commands/info_files.h"
-#include "commands/opened_dump.h"
-#include "commands/verb.h"
+#include "cli/dump_options.h"
+#include "cli/info_files.h"
+#include "cli/verb.h"
+#include "dump/reader.h"
 #include "dump_generated.h"
-#include "model/reader.h"
-#include "render/table.h"
-#include "render/text.h"
-#include "render/units.h"
+#include "text/headline.h"
+#include "text/table.h"
+#include "text/text.h"
+#include "text/units.h"
 
 namespace tensorscope::commands {
 
@@ -25,15 +25,15 @@ using render::Style;
 using render::Terminal;
 
 std::string seen_word(int seen) {
-  switch (dump::Seen(seen)) {
-    case dump::Seen::yes:
+  switch (format::Seen(seen)) {
+    case format::Seen::yes:
       return "yes";
-    case dump::Seen::partly:
+    case format::Seen::partly:
       return "partly";
-    case dump::Seen::no:
+    case format::Seen::no:
       return "no";
-    case dump::Seen::not_applicable:
-      return "not here";
+    case format::Seen::not_applicable:
+      return "not applicable";
   }
   return "unknown";
 }
@@ -61,11 +61,11 @@ std::string some_bytes(uint64_t value) { return value == 0 ? "" : render::bytes(
 
 // "device, 2.00 GiB on cuda:0 (c10::OutOfMemoryError)"
 std::string failure_words(const model::Failure& failure) {
-  std::string text = dump::EnumNameFailureKind(dump::FailureKind(failure.kind));
+  std::string text = format::EnumNameFailureKind(format::FailureKind(failure.kind));
   std::replace(text.begin(), text.end(), '_', ' ');
   if (failure.requested > 0) text += fmt::format(", {} on {}", render::bytes(failure.requested), failure.device.text());
   if (!failure.error.empty()) text += fmt::format(" ({})", failure.error);
-  text += "; tensorscope oom tells the story";
+  text += "; see tensorscope oom";
   if (failure.failures > 1) text += fmt::format("; {} so far", render::counted(failure.failures, "failure"));
   if (failure.without_dump > 0) text += fmt::format(", {} of them without a dump", render::count(failure.without_dump));
   return text;
@@ -81,10 +81,9 @@ std::string process_table(const Dump& dump, const Terminal& terminal) {
   add("command", joined(process.command_line));
   add("executable", process.executable);
   add("directory", process.working_directory);
-  add("process", fmt::format("{}, child of {}", process.pid, process.parent_pid));
+  add("process", fmt::format("{}, parent {}", process.pid, process.parent_pid));
   if (process.forked_from != 0) {
-    add("forked",
-        fmt::format("from {} while profiled: what is older than the fork is marked inherited", process.forked_from));
+    add("forked", fmt::format("from {}; older allocations are marked inherited", process.forked_from));
   }
   add("host", process.host);
   add("rank", ranks(process));
@@ -93,8 +92,8 @@ std::string process_table(const Dump& dump, const Terminal& terminal) {
   std::string after = process.dump_ns > process.start_ns
                           ? fmt::format(", {} after start", render::duration(process.dump_ns - process.start_ns))
                           : "";
-  add("dumped", moment(process.dump_unix_ns) + after);
-  add("why", fmt::format("{}; dump {} of this process", trigger_text(process), process.dump_number));
+  add("written", moment(process.dump_unix_ns) + after);
+  add("dump", fmt::format("number {} of this process, {}", process.dump_number, trigger_text(process)));
   add("failure", dump.failure ? failure_words(*dump.failure) : "");
   add("torch", process.torch_version.empty() ? "unknown" : process.torch_version);
   add("Python", process.python_version.empty() ? "none" : process.python_version);
@@ -103,13 +102,15 @@ std::string process_table(const Dump& dump, const Terminal& terminal) {
 }
 
 std::string coverage_table(const Dump& dump, const Terminal& terminal) {
-  if (dump.coverage.empty()) return "  (no record)\n";
-  render::Table table(
-      {{.title = "what"}, {.title = "seen"}, {.title = "lost", .align = Align::right}, {.title = "how", .least = 20}});
+  if (dump.coverage.empty()) return "  not recorded\n";
+  render::Table table({{.title = "what"},
+                       {.title = "recorded"},
+                       {.title = "lost", .align = Align::right},
+                       {.title = "details", .least = 20}});
   for (const model::Coverage& entry : dump.coverage) {
     Style style = Style::plain;
-    if (entry.seen == int(dump::Seen::no)) style = Style::bad;
-    if (entry.seen == int(dump::Seen::partly) || entry.missed > 0) style = Style::warning;
+    if (entry.seen == int(format::Seen::no)) style = Style::bad;
+    if (entry.seen == int(format::Seen::partly) || entry.missed > 0) style = Style::warning;
     table.row({entry.subject, seen_word(entry.seen), entry.missed > 0 ? render::counted(entry.missed, "event") : "",
                entry.detail},
               style);
@@ -121,16 +122,16 @@ std::string contents_table(const Dump& dump, const Terminal& terminal) {
   render::Table table({{.title = ""}, {.title = "", .align = Align::right}, {.title = "", .least = 12}});
   auto sentinel = [](size_t rows) { return rows > 0 ? rows - 1 : 0; };  // index 0 means "none"
   table.row({"tensors", render::count(dump.tensors.size()),
-             fmt::format("{} ever made", render::count(dump.totals.tensors_total))});
+             fmt::format("{} created since start", render::count(dump.totals.tensors_total))});
   table.row({"storages", render::count(dump.storages.size())});
   table.row({"allocations", render::count(dump.allocations.size())});
   table.row({"autograd nodes", render::count(dump.nodes.size())});
-  table.row({"sites", render::count(sentinel(dump.sites.size())), "different stacks"});
+  table.row({"sites", render::count(sentinel(dump.sites.size())), "distinct stacks"});
   table.row({"native frames", render::count(sentinel(dump.native_frames.size()))});
   table.row({"Python frames", render::count(sentinel(dump.python_frames.size())),
              render::counted(dump.codes.size(), "code object")});
   table.row({"threads", render::count(sentinel(dump.threads.size()))});
-  table.row({"loaded objects", render::count(dump.modules.size())});
+  table.row({"shared objects", render::count(dump.shared_objects.size())});
   std::string names = dump.names_complete         ? ""
                       : dump.names_detail.empty() ? "not complete"
                                                   : "not complete: " + dump.names_detail;
@@ -145,7 +146,7 @@ std::string contents_table(const Dump& dump, const Terminal& terminal) {
       segments += memory.segments.size();
       blocks += memory.blocks.size();
     }
-    table.row({"devices' memory", render::count(dump.device_memory.size()),
+    table.row({"device memory", render::count(dump.device_memory.size()),
                fmt::format("{} of {}", render::counted(segments, "segment"), render::counted(blocks, "block"))});
   }
   if (!dump.runtime_blocks.empty()) table.row({"runtime blocks", render::count(dump.runtime_blocks.size())});
@@ -164,6 +165,44 @@ void device_rows(const model::DeviceMemory& memory, const Add& add) {
   if (!memory.segments_detail.empty()) add("", "-", memory.segments_detail);
 }
 
+// "libtorch_cpu.so 121.0 MiB, [heap] 80.0 MiB, 340 others 22.0 MiB"
+std::string largest_mappings(const std::vector<model::Mapping>& mappings) {
+  constexpr size_t kMost = 4;
+  std::string out;
+  uint64_t others = 0, others_bytes = 0;
+  size_t shown = 0;
+  for (const model::Mapping& row : mappings) {
+    const bool anonymous = format::MappingKind(row.kind) == format::MappingKind::anonymous;
+    if (shown == kMost || (row.name.empty() && !anonymous)) {
+      others += row.count;
+      others_bytes += row.resident;
+      continue;
+    }
+    const std::string name = row.name.empty() ? "without a file" : row.name.substr(row.name.rfind('/') + 1);
+    out += (shown++ == 0 ? "" : ", ") + name + " " + render::bytes(row.resident);
+  }
+  if (others > 0) out += fmt::format(", {} {}", render::counted(others, "other"), render::bytes(others_bytes));
+  return out;
+}
+
+template <typename Add>
+void add_process_parts(const model::ProcessParts& parts, const Add& add) {
+  if (!parts.present) return;
+  if (parts.python_arenas > 0) {
+    add("Python heap", render::bytes(parts.python_arenas),
+        render::bytes(parts.python_in_use) + " in small objects, the rest cached");
+  } else if (!parts.python_detail.empty()) {
+    add("Python heap", "-", "not recorded: " + parts.python_detail);
+  }
+  uint64_t resident = 0;
+  for (const model::Mapping& row : parts.mappings) resident += row.resident;
+  if (!parts.mappings.empty()) {
+    add("mappings", render::bytes(resident), largest_mappings(parts.mappings));
+  } else {
+    add("mappings", "-", "not recorded: " + parts.mappings_detail);
+  }
+}
+
 std::string memory_table(const Dump& dump, const Terminal& terminal) {
   const model::Totals& totals = dump.totals;
   render::Table table({{.title = ""}, {.title = "", .align = Align::right}, {.title = "", .least = 12}});
@@ -172,14 +211,15 @@ std::string memory_table(const Dump& dump, const Terminal& terminal) {
   };
   auto peak = [](uint64_t value) { return value == 0 ? "" : fmt::format("peak {}", render::bytes(value)); };
   add("resident", some_bytes(totals.resident_bytes), peak(totals.resident_peak_bytes));
+  add_process_parts(dump.process_parts, add);
   add("cgroup", some_bytes(totals.cgroup_current),
       totals.cgroup_limit == 0 ? "no limit known" : "limit " + render::bytes(totals.cgroup_limit));
   for (const model::DeviceMemory& memory : dump.device_memory) device_rows(memory, add);
   add("machine", some_bytes(totals.machine_total), some_bytes(totals.machine_available) + " available");
-  add("profiler", some_bytes(totals.profiler_bytes), "taken by tensorscope itself");
+  add("profiler", some_bytes(totals.profiler_bytes), "used by tensorscope");
   if (totals.phase1_ns > 0) {
     add("dump took", render::duration(totals.phase1_ns),
-        fmt::format("recording threads held up for {} at most", render::duration(totals.stopped_ns)));
+        fmt::format("recording threads paused for at most {}", render::duration(totals.stopped_ns)));
   }
   return table.text(terminal, false);
 }
@@ -195,10 +235,10 @@ int info(const InfoOptions& options, Invocation& invocation) {
   auto title = [&](const char* text) { return "\n" + terminal.styled(Style::bold, text) + "\n"; };
   std::string& out = invocation.out;
   out += terminal.styled(Style::bold, render::clean(dump.path)) +
-         (dump.complete ? ": a whole dump\n" : ": not a whole dump (see below)\n");
+         (dump.complete ? ": complete dump\n" : ": incomplete dump (see the messages below)\n");
   out += process_table(dump, terminal);
-  out += title("what was seen") + coverage_table(dump, terminal);
-  out += title("what is in it") + contents_table(dump, terminal);
+  out += title("coverage") + coverage_table(dump, terminal);
+  out += title("contents") + contents_table(dump, terminal);
   model::Symbols symbols(dump, options.symbols);
   if (options.symbols.native) out += title("symbols") + symbols_text(symbols, terminal);
   out += title("memory") + memory_table(dump, terminal);
@@ -213,15 +253,14 @@ int info(const InfoOptions& options, Invocation& invocation) {
 }  // namespace
 
 void add_info(CLI::App& app, Invocation& invocation) {
-  auto [verb, options] =
-      add_verb(app, invocation, "info", "what was recorded in a dump, and what was not and why", info);
+  auto [verb, options] = add_verb(app, invocation, "info", "what a dump contains, what was not recorded and why", info);
   verb->add_option("DUMP", options->dump, "the dump file")->required()->type_name("");
   add_symbol_options(*verb, options->symbols);
   verb->footer(
       "Example:\n"
       "  tensorscope info train.4242.1.tscope\n"
       "\n"
-      "Look here first when a report is emptier than expected.");
+      "Look here first if a report shows less than expected.");
 }
 
 }  // namespace tensorscope::commands

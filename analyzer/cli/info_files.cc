@@ -1,16 +1,16 @@
-#include "commands/info_files.h"
+#include "cli/info_files.h"
 
 #include <fmt/format.h>
 
 #include "dump_generated.h"
-#include "render/text.h"
-#include "render/units.h"
+#include "text/text.h"
+#include "text/units.h"
 
 namespace tensorscope::commands {
 
 namespace {
 
-std::string names_of_source_files(const model::Dump& dump, dump::SourceState state) {
+std::string names_of_source_files(const model::Dump& dump, format::SourceState state) {
   constexpr size_t kShown = 3;
   std::string text;
   size_t files = 0;
@@ -21,18 +21,18 @@ std::string names_of_source_files(const model::Dump& dump, dump::SourceState sta
   return files > kShown ? fmt::format("{} and {} more", text, files - kShown) : text;
 }
 
-const char* source_state_words(dump::SourceState state) {
+const char* source_state_words(format::SourceState state) {
   switch (state) {
-    case dump::SourceState::read:
+    case format::SourceState::read:
       return "";
-    case dump::SourceState::changed:
+    case format::SourceState::changed:
       return "changed after the process started";
-    case dump::SourceState::unreadable:
+    case format::SourceState::unreadable:
       return "unreadable";
-    case dump::SourceState::too_large:
+    case format::SourceState::too_large:
       return "too large";
-    case dump::SourceState::left_out:
-      return "left out";
+    case format::SourceState::left_out:
+      return "not copied";
   }
   return "";
 }
@@ -46,9 +46,9 @@ size_t source_line_count(const model::Dump& dump) {
 }
 
 std::string source_words(const model::Dump& dump) {
-  if (!dump.sources.present) return "none in this dump";
+  if (!dump.sources.present) return "none";
   std::string text = render::counted(dump.sources.files.size(), "file");
-  for (const dump::SourceState state : dump::EnumValuesSourceState()) {
+  for (const format::SourceState state : format::EnumValuesSourceState()) {
     const std::string names = *source_state_words(state) ? names_of_source_files(dump, state) : "";
     if (!names.empty()) text += fmt::format("; {}: {}", source_state_words(state), names);
   }
@@ -59,7 +59,7 @@ std::string source_words(const model::Dump& dump) {
 std::string symbols_text(model::Symbols& symbols, const render::Terminal& terminal) {
   const model::SymbolCheck check = symbols.check();
   if (check.wanted == 0) return "  no native frames\n";
-  std::string text = render::wrap(fmt::format("  {} of {} with native frames found on this machine, by build-id",
+  std::string text = render::wrap(fmt::format("  found {} of {} with native frames on this machine (by build-id)",
                                               render::count(check.found), render::counted(check.wanted, "object")),
                                   terminal.width, 2) +
                      "\n";

@@ -3,9 +3,9 @@
 
 #include <string>
 
-#include "model/dump.h"
-#include "model/symbols.h"
-#include "render/terminal.h"
+#include "dump/dump.h"
+#include "symbols/symbols.h"
+#include "text/terminal.h"
 
 namespace tensorscope::commands {
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "render/terminal.h"
+#include "text/terminal.h"
 
 namespace CLI {
 class App;

@@ -4,14 +4,14 @@
 #include <algorithm>
 #include <tuple>
 
-#include "commands/list_columns.h"
-#include "commands/opened_dump.h"
-#include "commands/tensor_text.h"
-#include "commands/verb.h"
-#include "model/nearest_words.h"
-#include "render/table.h"
-#include "render/text.h"
-#include "render/units.h"
+#include "cli/dump_options.h"
+#include "cli/verb.h"
+#include "memory/nearest_words.h"
+#include "text/list_columns.h"
+#include "text/table.h"
+#include "text/tensor_text.h"
+#include "text/text.h"
+#include "text/units.h"
 
 namespace tensorscope::commands {
 
@@ -38,7 +38,7 @@ struct Family {
   std::vector<uint32_t> tensors;
 };
 
-std::vector<Family> families_of(const OpenedDump& opened, const model::Selection& selection) {
+std::vector<Family> families_of(const model::OpenedDump& opened, const model::Selection& selection) {
   std::vector<Family> families;
   std::vector<uint32_t> at(opened.accounts.items().size(), kNone);
   for (uint32_t i = 0; i < opened.dump.tensors.size(); ++i) {
@@ -53,7 +53,7 @@ std::vector<Family> families_of(const OpenedDump& opened, const model::Selection
   return families;
 }
 
-void sort_families(std::vector<Family>& families, OpenedDump& opened, const model::Selection& selection,
+void sort_families(std::vector<Family>& families, model::OpenedDump& opened, const model::Selection& selection,
                    const ListOptions& options) {
   auto head = [&](const Family& family) -> const Tensor& { return opened.dump.tensors[family.tensors.front()]; };
   auto bytes = [&](const Family& family) { return selection.item_bytes(family.item); };
@@ -95,7 +95,7 @@ void sort_families(std::vector<Family>& families, OpenedDump& opened, const mode
 }
 
 int list(const ListOptions& options, Invocation& invocation) {
-  OpenedDump opened(options.dump, options.symbols);
+  model::OpenedDump opened(options.dump, options.symbols);
   model::Selection selection = opened.select(options.filter);
   std::vector<Family> families = families_of(opened, selection);
   if (options.sort == ListSort::where) {
@@ -132,23 +132,23 @@ int list(const ListOptions& options, Invocation& invocation) {
     }
   }
   if (tensors == 0) {
-    const std::string why =
-        options.filter.empty() ? "no tensor is alive" : opened.why_nothing(selection, options.filter);
+    const std::string why = options.filter.empty() ? "no live tensors" : opened.why_nothing(selection, options.filter);
     invocation.out += render::wrap(render::clean(why), invocation.terminal.width, 2) + "\n";
     return finish(invocation, opened.dump);
   }
   invocation.out += table.text(invocation.terminal);
-  std::string sum = fmt::format("{}, {}; each storage's bytes stand once, at its oldest tensor",
+  std::string sum = fmt::format("{}, {}; a storage's bytes are counted once, at its oldest tensor",
                                 render::counted(tensors, "tensor"), render::bytes(tensor_bytes(opened, selection)));
   invocation.out += render::wrap(sum, invocation.terminal.width, 2) + "\n";
-  if (shown < tensors) invocation.out += fmt::format("{} shown; --top N shows more, 0 all\n", render::count(shown));
+  if (shown < tensors)
+    invocation.out += fmt::format("showing {} of {}; --top N\n", render::count(shown), render::count(tensors));
   return finish(invocation, opened.dump);
 }
 
 }  // namespace
 
 void add_list(CLI::App& app, Invocation& invocation) {
-  auto [verb, options] = add_verb(app, invocation, "list", "the live tensors themselves, one row each", list);
+  auto [verb, options] = add_verb(app, invocation, "list", "live tensors, one row each", list);
   verb->add_option("DUMP", options->dump, "the dump file")->required()->type_name("");
   add_choice(*verb, "--sort", options->sort,
              {{"bytes", ListSort::bytes},
@@ -160,13 +160,13 @@ void add_list(CLI::App& app, Invocation& invocation) {
               {"category", ListSort::category},
               {"name", ListSort::name},
               {"where", ListSort::where}},
-             "bytes (largest first), age (oldest first), id, shape, dtype, device, category, name, where")
+             "bytes (largest first, default), age (oldest first), id, shape, dtype, device, category, name, where")
       ->type_name("KEY");
-  verb->add_flag("--reverse", options->reverse, "the other way round");
+  verb->add_flag("--reverse", options->reverse, "reverse the order");
   verb->add_option("--columns", options->columns,
-                   "these columns, in this order: " + model::listed(list_column_words(), list_column_words().size()))
+                   "columns to print: " + model::listed(list_column_words(), list_column_words().size()))
       ->type_name("A,B,...");
-  verb->add_option("--top", options->top, "about how many rows (a storage is never split); 0: all. Default 50")
+  verb->add_option("--top", options->top, "number of rows, rounded up to whole storages; 0 for all. Default: 50")
       ->check(CLI::Range(0, 1 << 30).description(""))
       ->type_name("N");
   add_filters(*verb, options->filter);
@@ -178,7 +178,7 @@ void add_list(CLI::App& app, Invocation& invocation) {
       "  tensorscope list train.4242.1.tscope --columns id,view-bytes,requires-grad,names --bytes\n"
       "  tensorscope list train.4242.1.tscope --dtype float32 --shape '64,*' --min-size 1M\n"
       "\n"
-      "Tensors on the storage of another one (views, aliases) stand indented below it and have no bytes of their own.");
+      "Views and aliases are indented below the tensor whose storage they share, without bytes of their own.");
 }
 
 }  // namespace tensorscope::commands

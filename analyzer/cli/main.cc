@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "commands/invocation.h"
+#include "cli/invocation.h"
 
 namespace {
 
@@ -61,7 +61,7 @@ int main(int argc, char** argv) {
   stream.flush();
   out.write_all(invocation.out);
   if (out.error() != 0) {
-    invocation.say(std::string("standard output cannot be written: ") + strerror(out.error()) + ".");
+    invocation.say(std::string("cannot write standard output: ") + strerror(out.error()) + ".");
     status = tensorscope::commands::kBadInput;
   }
   err.write_all(invocation.err);

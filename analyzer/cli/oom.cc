@@ -3,14 +3,14 @@
 
 #include <algorithm>
 
-#include "commands/compared_dumps.h"
-#include "commands/held_text.h"
-#include "commands/oom_text.h"
-#include "commands/verb.h"
-#include "model/out_of_memory/earlier_names.h"
-#include "model/out_of_memory/story.h"
-#include "model/reader.h"
-#include "render/oom_json.h"
+#include "cli/dump_options.h"
+#include "cli/verb.h"
+#include "dump/reader.h"
+#include "export/oom_json.h"
+#include "oom/earlier_names.h"
+#include "oom/story.h"
+#include "text/held_text.h"
+#include "text/oom_text.h"
 
 namespace tensorscope::commands {
 
@@ -38,7 +38,7 @@ model::Device device_named(const model::Dump& dump, const std::string& name) {
   for (const model::DeviceMemory& memory : dump.device_memory) {
     if (is(memory.device)) return memory.device;
   }
-  throw model::BadInput(fmt::format("{} has no memory of a device '{}'; it has {}.", dump.path, name, known));
+  throw model::BadInput(fmt::format("invalid value '{1}' for --device; {0} has {2}.", dump.path, name, known));
 }
 
 // A dump without names gets those of an earlier one of the run: the one that was given, else one beside it.
@@ -55,9 +55,10 @@ std::vector<model::Dump> read(const OomOptions& options) {
 }
 
 int oom(const OomOptions& options, Invocation& invocation) {
-  ComparedDumps dumps(read(options), {}, options.symbols, invocation);
+  model::ComparedDumps dumps(read(options), {}, options.symbols);
+  say_new_order(invocation, dumps);
   if (!dumps.same_run()) {
-    invocation.say("these dumps are of different runs, and memory grows within one: tensorscope diff compares runs.");
+    invocation.say("the dumps are of different runs; oom needs dumps of one run. tensorscope diff compares runs.");
     return kBadInput;
   }
   const model::Dump& dump = dumps.last().dump;
@@ -82,24 +83,24 @@ int oom(const OomOptions& options, Invocation& invocation) {
     const OomTextOptions how{options.top, options.full_stacks, !options.no_glossary};
     invocation.out += oom_text(dumps, story, how, invocation.terminal);
   }
-  return dumps.finish(invocation, kOk);
+  return finish(invocation, dumps, kOk);
 }
 
 }  // namespace
 
 void add_oom(CLI::App& app, Invocation& invocation) {
   auto [verb, options] =
-      add_verb(app, invocation, "oom", "what happened when memory ran out: who has it, and what would make room", oom);
-  verb->add_option("DUMP", options->dump, "the dump that was made at the failure, or any other")
+      add_verb(app, invocation, "oom", "out-of-memory report: what holds the memory, and what to free", oom);
+  verb->add_option("DUMP", options->dump, "the dump written at the failure, or any other dump")
       ->required()
       ->type_name("");
-  verb->add_option("EARLIER_DUMP", options->earlier, "an earlier dump of the same run: what grew since")->type_name("");
-  verb->add_option("--device", options->device, "tell of this device: cuda:1, cpu. Default: the one that failed")
+  verb->add_option("EARLIER_DUMP", options->earlier, "an earlier dump of the same run, to show growth")->type_name("");
+  verb->add_option("--device", options->device, "report on this device: cuda:1, cpu. Default: the device that failed")
       ->type_name("DEVICE");
   add_top(*verb, options->top);
   add_full_stacks(*verb, options->full_stacks);
-  verb->add_flag("--no-glossary", options->no_glossary, "leave out what the terms mean");
-  verb->add_flag("--json", options->json, "for other programs (docs/cli/oom.md)");
+  verb->add_flag("--no-glossary", options->no_glossary, "do not print the glossary");
+  verb->add_flag("--json", options->json, "output JSON (docs/cli/oom.md)");
   add_symbol_options(*verb, options->symbols);
   verb->footer(
       "Examples:\n"
@@ -107,7 +108,7 @@ void add_oom(CLI::App& app, Invocation& invocation) {
       "  tensorscope oom train.4242.oom-1.tscope train.4242.1.tscope\n"
       "  tensorscope oom train.4242.1.tscope --device cuda:1 --no-glossary\n"
       "\n"
-      "All sums agree to the byte with the allocator's own; what does not close is shown as 'unexplained'.");
+      "Sums match the allocator's own totals to the byte; a remainder is shown as 'unexplained'.");
 }
 
 }  // namespace tensorscope::commands

@@ -1,4 +1,4 @@
-#include "commands/preload_library.h"
+#include "cli/preload_library.h"
 
 #include <fmt/format.h>
 
@@ -15,7 +15,7 @@ std::optional<std::string> find_preload_library(std::string& problem) {
   std::optional<fs::path> found;
   if (const char* chosen = getenv("TENSORSCOPE_LIB"); chosen != nullptr && chosen[0] != 0) {
     if (!fs::is_regular_file(chosen, ignored)) {
-      problem = fmt::format("TENSORSCOPE_LIB is {}, where there is no file.", chosen);
+      problem = fmt::format("TENSORSCOPE_LIB={}: no such file.", chosen);
       return std::nullopt;
     }
     found = chosen;
@@ -27,7 +27,7 @@ std::optional<std::string> find_preload_library(std::string& problem) {
       if (!found && fs::is_regular_file(candidate, ignored)) found = candidate;
     }
     if (!found) {
-      problem = fmt::format("libtensorscope.so is not beside {}; say where it is with TENSORSCOPE_LIB=FILE.",
+      problem = fmt::format("libtensorscope.so not found next to {}; set TENSORSCOPE_LIB=FILE.",
                             (self / "tensorscope").string());
       return std::nullopt;
     }

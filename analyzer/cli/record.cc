@@ -5,12 +5,12 @@
 #include <optional>
 #include <thread>
 
-#include "commands/invocation.h"
-#include "commands/opened_dump.h"
-#include "commands/target_process.h"
-#include "commands/verb.h"
-#include "render/units.h"
+#include "cli/dump_options.h"
+#include "cli/invocation.h"
+#include "cli/target_process.h"
+#include "cli/verb.h"
 #include "tensorscope/rules/request_name.h"
+#include "text/units.h"
 
 namespace tensorscope::commands {
 
@@ -53,17 +53,17 @@ int start(const RecordOptions& options, Invocation& invocation) {
 void add(CLI::App& app, Invocation& invocation, const char* name, const char* about,
          int (*run)(const RecordOptions&, Invocation&)) {
   auto [verb, options] = add_verb(app, invocation, name, about, run);
-  verb->add_option("PID", options->pid, "process id of a program that runs under tensorscope")
+  verb->add_option("PID", options->pid, "process id of a program started under tensorscope")
       ->required()
       ->check(CLI::Range(1, 1 << 22).description(""))
       ->type_name("");
-  add_time(*verb, "--timeout", options->timeout_ns, "how long to wait for the answer. Default 10s");
+  add_time(*verb, "--timeout", options->timeout_ns, "maximum wait for the answer. Default: 10s");
   verb->footer(
       "Examples:\n"
       "  tensorscope stop 4242\n"
       "  tensorscope start 4242\n"
       "\n"
-      "While stopped, tensors and memory are followed, so that dumps stay whole; what is made meanwhile has no stack.\n"
+      "While stopped, tensors and memory are still tracked; dumps stay complete, but new allocations have no stack.\n"
       "From inside the program: libtensorscope.stop(), libtensorscope.start().");
 }
 
@@ -71,7 +71,7 @@ void add(CLI::App& app, Invocation& invocation, const char* name, const char* ab
 
 void add_record(CLI::App& app, Invocation& invocation) {
   add(app, invocation, "stop", "stop recording stacks in a running process", stop);
-  add(app, invocation, "start", "start recording stacks in a running process again", start);
+  add(app, invocation, "start", "resume recording stacks in a running process", start);
 }
 
 }  // namespace tensorscope::commands

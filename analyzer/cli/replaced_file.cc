@@ -1,4 +1,4 @@
-#include "commands/replaced_file.h"
+#include "cli/replaced_file.h"
 
 #include <sys/stat.h>
 #include <unistd.h>
@@ -29,7 +29,7 @@ ReplacedFile::~ReplacedFile() {
 
 bool may_write(const std::string& path, bool force, Invocation& invocation) {
   if (force || access(path.c_str(), F_OK) != 0) return true;
-  invocation.say(path + " is there already; --force replaces it.");
+  invocation.say(path + " already exists; use --force to overwrite it.");
   return false;
 }
 

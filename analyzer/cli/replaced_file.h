@@ -6,7 +6,7 @@
 #include <ostream>
 #include <string>
 
-#include "commands/invocation.h"
+#include "cli/invocation.h"
 
 namespace tensorscope::commands {
 
@@ -29,7 +29,7 @@ class ReplacedFile {
   bool done_ = false;
 };
 
-// Whether nothing is lost by writing there; says on standard error what is in the way.
+// Whether nothing is lost by writing there; says on standard error what prevents it.
 bool may_write(const std::string& path, bool force, Invocation& invocation);
 
 }  // namespace tensorscope::commands

@@ -3,24 +3,27 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <string_view>
 #include <system_error>
+#include <utility>
+#include <vector>
 
-#include "commands/driver_table.h"
-#include "commands/group_table.h"
-#include "commands/headline.h"
-#include "commands/held_text.h"
-#include "commands/live_table.h"
-#include "commands/module_table.h"
-#include "commands/opened_dump.h"
-#include "commands/segment_table.h"
-#include "commands/verb.h"
-#include "model/difference.h"
-#include "model/module_sums.h"
-#include "model/reader.h"
-#include "render/shell_word.h"
-#include "render/table.h"
-#include "render/text.h"
-#include "render/units.h"
+#include "cli/dump_options.h"
+#include "cli/verb.h"
+#include "dump/reader.h"
+#include "memory/difference.h"
+#include "memory/module_sums.h"
+#include "text/driver_table.h"
+#include "text/group_table.h"
+#include "text/headline.h"
+#include "text/held_text.h"
+#include "text/live_table.h"
+#include "text/module_table.h"
+#include "text/segment_table.h"
+#include "text/shell_word.h"
+#include "text/table.h"
+#include "text/text.h"
+#include "text/units.h"
 
 namespace tensorscope::commands {
 
@@ -58,32 +61,43 @@ void sort_groups(std::vector<Group>& groups, GroupSort sort) {
   std::sort(groups.begin(), groups.end(), before);
 }
 
+constexpr size_t kHintIndent = 7;
+
 // What to look at next: the largest tensor, and the usual second step.
-std::string hints(const OpenedDump& opened, const std::vector<Group>& groups, By by, const std::string& earlier,
+std::string hints(const model::OpenedDump& opened, const std::vector<Group>& groups, By by, const std::string& earlier,
                   const render::Terminal& terminal) {
   const std::string path = render::shell_word(opened.dump.path);
-  render::Table table(
-      {{.title = ""}, {.title = "", .least = 20, .cut = render::Cut::middle}, {.title = "", .least = 8}}, 0);
-  auto add = [&](const std::string& command, const char* why) {
-    table.row({table.empty() ? "next:" : "", command, why});
-  };
+  std::vector<std::pair<std::string, const char*>> commands;
+  auto add = [&](const std::string& command, const char* why) { commands.emplace_back(render::clean(command), why); };
   uint32_t example = groups.empty() ? model::kNone : groups.front().example;
   if (example != model::kNone) {
-    add(fmt::format("tensorscope show {} {}", path, opened.dump.tensors[example].serial), "one tensor in full");
+    add(fmt::format("tensorscope show {} {}", path, opened.dump.tensors[example].serial), "one tensor in detail");
   }
-  if (by == By::line) add(fmt::format("tensorscope report {} --by site", path), "each stack apart");
+  if (by == By::line) add(fmt::format("tensorscope report {} --by site", path), "one row per stack");
   if (opened.dump.references.present && !opened.dump.module_names.empty() && by != By::module) {
-    add(fmt::format("tensorscope report {} --modules", path), "the model as a tree");
+    add(fmt::format("tensorscope report {} --modules", path), "memory per nn.Module");
   }
   if (earlier.empty()) {
     add(fmt::format("tensorscope diff {} LATER", path), "what changed since");
   } else {
-    add(fmt::format("tensorscope diff {} {}", render::shell_word(earlier), path), "what grew since the dump before");
+    add(fmt::format("tensorscope diff {} {}", render::shell_word(earlier), path), "growth since the previous dump");
   }
-  return table.text(terminal, false);
+  // No table: a command that is cut cannot be typed. It runs on, and the words behind it go.
+  size_t wide = 0, longest = 0;
+  for (const auto& [command, why] : commands) {
+    wide = std::max(wide, command.size());
+    longest = std::max(longest, std::string_view(why).size());
+  }
+  const bool room = terminal.width <= 0 || kHintIndent + wide + 2 + longest <= size_t(terminal.width);
+  std::string text;
+  for (const auto& [command, why] : commands) {
+    const std::string line = fmt::format("{:{}}{}", text.empty() ? "next:" : "", kHintIndent, command);
+    text += room ? fmt::format("{:{}}  {}\n", line, kHintIndent + wide, why) : line + "\n";
+  }
+  return text;
 }
 
-// The largest ones, in the order in which they are. What is around others is at least as large as they are.
+// The `count` largest groups, in their present order. A parent is never smaller than one of its children.
 void keep_largest(std::vector<Group>& groups, size_t count) {
   if (count >= groups.size()) return;
   std::vector<uint64_t> sizes;
@@ -100,7 +114,7 @@ void keep_largest(std::vector<Group>& groups, size_t count) {
   });
 }
 
-int segments(const OpenedDump& opened, const ReportOptions& options, Invocation& invocation) {
+int segments(const model::OpenedDump& opened, const ReportOptions& options, Invocation& invocation) {
   invocation.out += headline(opened.dump, invocation.terminal) + "\n";
   invocation.out += segment_tables(opened.dump, options.top, invocation.terminal);
   invocation.out += "\n" + coverage_lines(opened.dump, invocation.terminal);
@@ -117,8 +131,8 @@ std::string dump_before(const model::Dump& dump) {
   return std::filesystem::is_regular_file(path, error) ? path : "";
 }
 
-// "4.0 MiB of 6.2 MiB (65 %) were made at train.py:57 train_step, 64 tensors; held by train.py: losses[0..63] (list)"
-std::string answer(OpenedDump& opened, const model::Selection& selection, const std::vector<Group>& groups,
+// "6.2 MiB live in 89 tensors; largest allocation site: train.py:57 train_step, 4.0 MiB (65 %), held by losses[0..63]"
+std::string answer(model::OpenedDump& opened, const model::Selection& selection, const std::vector<Group>& groups,
                    const ReportOptions& options, uint64_t total, const render::Terminal& terminal) {
   std::string text =
       options.filter.empty()
@@ -128,41 +142,41 @@ std::string answer(OpenedDump& opened, const model::Selection& selection, const 
   const auto largest =
       std::max_element(groups.begin(), groups.end(), [](const Group& a, const Group& b) { return a.bytes < b.bytes; });
   if (largest != groups.end() && largest->bytes > 0) {
-    text += fmt::format(
-        "; the most, {} ({}), {} {}", render::bytes(largest->bytes), render::percent(largest->bytes, total),
-        by_place(options.by) ? "made at" : fmt::format("of {}", model::kByNames[size_t(options.by)]), largest->label);
+    text += fmt::format("; largest {}: {}, {} ({})",
+                        by_place(options.by) ? "allocation site" : model::kByNames[size_t(options.by)], largest->label,
+                        render::bytes(largest->bytes), render::percent(largest->bytes, total));
     const std::string held = by_place(options.by) ? held_by(opened, *largest) : "";
     if (!held.empty()) text += ", " + held;
   }
   return terminal.styled(render::Style::bold, render::wrap(render::clean(text), terminal.width, 2)) + "\n";
 }
 
-// "+2.0 MiB since train.4242.1.tscope, 1m00s before; the most, +2.0 MiB, at train.py:57 train_step"
-std::string growth_line(OpenedDump& opened, const model::Selection& selection, const std::string& path,
+// "+2.0 MiB since train.4242.1.tscope (1m00s earlier); largest growth: train.py:57 train_step, +2.0 MiB"
+std::string growth_line(model::OpenedDump& opened, const model::Selection& selection, const std::string& path,
                         const ReportOptions& options, const render::Terminal& terminal) {
   std::error_code error;
   if (path.empty() || std::filesystem::file_size(path, error) > kLargestOpenedToo || error) return "";
   try {
-    OpenedDump earlier(path, options.symbols);
+    model::OpenedDump earlier(path, options.symbols);
     if (!model::same_run(earlier.dump, opened.dump) || !earlier.dump.complete || !opened.dump.complete) return "";
     const model::Selection before = earlier.choose(options.filter);
     const model::Difference difference =
         model::difference({earlier.view(before), opened.view(selection)}, model::By::line);
-    std::string text = fmt::format("{} since {}, {} before",
+    std::string text = fmt::format("{} since {} ({} earlier)",
                                    render::signed_bytes(int64_t(difference.bytes.back() - difference.bytes.front())),
                                    path, render::duration(opened.dump.process.dump_ns - earlier.dump.process.dump_ns));
     if (!difference.changes.empty() && difference.changes.front().byte_growth() > 0) {
       const model::Change& most = difference.changes.front();
-      text += fmt::format("; the most, {}, at {}", render::signed_bytes(most.byte_growth()), most.label);
+      text += fmt::format("; largest growth: {}, {}", most.label, render::signed_bytes(most.byte_growth()));
     }
     return render::wrap(render::clean(text), terminal.width, 2) + "\n";
   } catch (const model::BadInput&) {
-    return "";  // whoever asks for it by name is told what is wrong with it
+    return "";  // `tensorscope diff` reports what is wrong with that file
   }
 }
 
 // Everything between the answer and what was seen.
-void tables(OpenedDump& opened, const model::Selection& selection, std::vector<Group> groups, uint64_t total,
+void tables(model::OpenedDump& opened, const model::Selection& selection, std::vector<Group> groups, uint64_t total,
             const ReportOptions& options, const std::string& earlier, Invocation& invocation) {
   const render::Terminal& terminal = invocation.terminal;
   std::string& out = invocation.out;
@@ -180,9 +194,9 @@ void tables(OpenedDump& opened, const model::Selection& selection, std::vector<G
   const bool tree = options.by == By::module && options.sort == GroupSort::bytes;
   if (tree) groups = model::module_tree(std::move(groups));
   size_t shown = options.top == 0 ? groups.size() : std::min(options.top, groups.size());
-  std::string title = by_place(options.by) ? "largest places of creation"
+  std::string title = by_place(options.by) ? "largest allocation sites"
                                            : fmt::format("live bytes by {}", model::kByNames[size_t(options.by)]);
-  if (by_place(options.by) && options.sort != GroupSort::bytes) title = "places of creation";
+  if (by_place(options.by) && options.sort != GroupSort::bytes) title = "allocation sites";
   out += terminal.styled(render::Style::bold, title);
   if (groups.empty()) {
     out += render::wrap(": " + render::clean(opened.why_nothing(selection, options.filter)), terminal.width, 2) + "\n";
@@ -197,7 +211,7 @@ void tables(OpenedDump& opened, const model::Selection& selection, std::vector<G
   if (shown < all) {
     uint64_t rest = total;
     for (const Group& group : groups) rest -= tree ? 0 : group.bytes;
-    const std::string others = tree ? "" : fmt::format(", the others together {}", render::bytes(rest));
+    const std::string others = tree ? "" : fmt::format(", the rest {}", render::bytes(rest));
     out += fmt::format("  (showing {} of {}{}; --top N)", render::count(shown), render::count(all), others);
   }
   out += "\n";
@@ -209,7 +223,7 @@ void tables(OpenedDump& opened, const model::Selection& selection, std::vector<G
 }
 
 int report(const ReportOptions& options, Invocation& invocation) {
-  OpenedDump opened(options.dump, options.symbols);
+  model::OpenedDump opened(options.dump, options.symbols);
   const render::Terminal& terminal = invocation.terminal;
   if (options.segments) return segments(opened, options, invocation);
   model::Selection selection = opened.select(options.filter);
@@ -219,10 +233,10 @@ int report(const ReportOptions& options, Invocation& invocation) {
   for (const Group& group : groups) total += group.bytes;
 
   std::string& out = invocation.out;
-  out += headline(opened.dump, terminal);
   const std::string earlier = dump_before(opened.dump);
   out += answer(opened, selection, groups, options, total, terminal);
-  out += growth_line(opened, selection, earlier, options, terminal) + "\n";
+  out += growth_line(opened, selection, earlier, options, terminal);
+  out += headline(opened.dump, terminal) + "\n";
   tables(opened, selection, std::move(groups), total, options, earlier, invocation);
   out += "\n" + coverage_lines(opened.dump, terminal);
   return finish(invocation, opened.dump);
@@ -231,21 +245,21 @@ int report(const ReportOptions& options, Invocation& invocation) {
 }  // namespace
 
 void add_report(CLI::App& app, Invocation& invocation) {
-  auto [verb, options] = add_verb(app, invocation, "report", "what is alive in a dump, and where it was made", report);
+  auto [verb, options] = add_verb(app, invocation, "report", "live memory and where it was allocated", report);
   verb->add_option("DUMP", options->dump, "the dump file")->required()->type_name("");
   add_grouping(*verb, options->by);
   add_choice(
       *verb, "--sort", options->sort,
       {{"bytes", GroupSort::bytes}, {"count", GroupSort::count}, {"age", GroupSort::age}, {"name", GroupSort::name}},
-      "bytes, count, age (oldest first) or name")
+      "bytes (default), count, age (oldest first) or name")
       ->type_name("KEY");
   verb->add_flag("--modules", options->modules,
-                 "the model as a tree: parameters, gradients, optimizer state, saved activations of each module");
-  verb->add_flag("--full", options->full, "with --modules: repeated layers each in a line of their own");
+                 "memory per nn.Module, as a tree: parameters, gradients, optimizer state, saved activations");
+  verb->add_flag("--full", options->full, "with --modules: one line per layer, repeated layers not merged");
   verb->add_flag("--segments", options->segments,
-                 "what torch's allocator holds of each device: streams, pools, fragmentation, the largest segments");
+                 "segments of torch's caching allocator per device: streams, pools, fragmentation");
   verb->add_flag("--launches", options->launches,
-                 "kernels and copies by place, where TENSORSCOPE_CUPTI=activity recorded them");
+                 "kernels and copies by call site (recorded with TENSORSCOPE_CUPTI=activity)");
   add_top(*verb, options->top);
   add_full_stacks(*verb, options->full_stacks);
   add_filters(*verb, options->filter);
@@ -260,8 +274,8 @@ void add_report(CLI::App& app, Invocation& invocation) {
       "  tensorscope report train.4242.1.tscope --min-size 1M --min-age 5m --full-stacks\n"
       "  tensorscope report train.4242.1.tscope --module 'model.layers.*' --top 0\n"
       "\n"
-      "A storage's bytes count once, for the place that allocated it; views and aliases are counted, with 0 bytes.\n"
-      "'count' is the number of live tensors made there, 'age' that of the oldest.");
+      "A storage's bytes are counted once, at its allocation site; views and aliases count as tensors with 0 bytes.\n"
+      "'count' is the number of live tensors made there, 'age' the age of the oldest.");
 }
 
 }  // namespace tensorscope::commands

@@ -12,8 +12,8 @@
 #include <optional>
 #include <vector>
 
-#include "commands/invocation.h"
-#include "commands/preload_library.h"
+#include "cli/invocation.h"
+#include "cli/preload_library.h"
 
 namespace tensorscope::commands {
 
@@ -57,7 +57,7 @@ int run(const RunOptions& options, const std::vector<std::string>& command, Invo
   }
   if (access(directory.c_str(), W_OK | X_OK) != 0) {
     invocation.say(
-        fmt::format("no dump can be written to {}: {}; choose another folder: tensorscope run --dir DIR -- ...",
+        fmt::format("cannot write dumps to {}: {}; choose another directory: tensorscope run --dir DIR -- ...",
                     directory, strerror(errno)));
     return kBadInput;
   }
@@ -71,10 +71,10 @@ int run(const RunOptions& options, const std::vector<std::string>& command, Invo
   execvp(arguments[0], arguments.data());
   int error = errno;
   if (error == ENOENT) {
-    invocation.say(fmt::format("there is no program '{}'.", command[0]));
+    invocation.say(fmt::format("program '{}' not found.", command[0]));
     return kNotFound;
   }
-  invocation.say(fmt::format("'{}' cannot be started: {}.", command[0], strerror(error)));
+  invocation.say(fmt::format("cannot start '{}': {}.", command[0], strerror(error)));
   return kNotExecutable;
 }
 
@@ -84,7 +84,8 @@ void add_run(CLI::App& app, Invocation& invocation) {
   auto options = std::make_shared<RunOptions>();
   CLI::App* verb = app.add_subcommand("run", "start a program under the profiler");
   verb->fallthrough();  // to the options that all verbs share
-  verb->add_option("--dir", options->directory, "where dumps are written; default: this directory")->type_name("DIR");
+  verb->add_option("--dir", options->directory, "directory for dumps. Default: the current directory")
+      ->type_name("DIR");
   auto set = [&](const char* flag, const char* variable, const char* type, const char* help) {
     return verb
         ->add_option_function<std::string>(
@@ -96,27 +97,27 @@ void add_run(CLI::App& app, Invocation& invocation) {
     verb->add_flag_callback(
         flag, [options, variable, value] { options->environment.emplace_back(variable, value); }, help);
   };
-  set("--name", "TENSORSCOPE_NAME", "TEMPLATE", "dump name, made of {program} {pid} {n} {kind} {rank} {host}");
+  set("--name", "TENSORSCOPE_NAME", "TEMPLATE",
+      "template for dump names; fields: {program} {pid} {n} {kind} {rank} {host}");
   set("--signal", "TENSORSCOPE_SIGNAL", "SIGNAL",
-      "signal that asks for a dump: a name, a number, or off. Default SIGUSR1");
+      "signal that triggers a dump: a name, a number or off. Default: SIGUSR1");
   set("--exit", "TENSORSCOPE_EXIT", "WHEN", "dump at exit: auto (not in forked children), always, never")
       ->check(CLI::IsMember({"auto", "always", "never"}).description(""));
-  set("--log", "TENSORSCOPE_LOG", "FILE", "log of the profiler itself; - is standard error");
+  set("--log", "TENSORSCOPE_LOG", "FILE", "log file of the profiler; - for standard error");
   clear("--no-native", "TENSORSCOPE_NATIVE", "0", "record no native stacks (faster)");
   clear("--no-python", "TENSORSCOPE_PYTHON", "0", "record no Python stacks");
-  clear("--no-names", "TENSORSCOPE_NAMES", "0", "never take the GIL for names when a dump is written");
-  clear("--quiet", "TENSORSCOPE_QUIET", "1", "no line on standard error for each dump");
+  clear("--no-names", "TENSORSCOPE_NAMES", "0", "do not look up names and holders (never takes the GIL)");
+  clear("--quiet", "TENSORSCOPE_QUIET", "1", "do not print a line on standard error for each dump");
   verb->footer(
-      "The program and its arguments follow the options, after --.\n"
+      "The program and its arguments follow after --.\n"
       "\n"
       "Examples:\n"
       "  tensorscope run -- python train.py --epochs 3\n"
       "  tensorscope run --dir /tmp/dumps --no-native -- torchrun --nproc-per-node 2 train.py\n"
       "  tensorscope run --signal SIGUSR2 -- ./server\n"
       "\n"
-      "The program replaces tensorscope: it has its process id and exit status. 127: there is no such program, 126: "
-      "it\n"
-      "cannot be started. The library is found beside tensorscope, or by TENSORSCOPE_LIB.");
+      "tensorscope replaces itself with the program: process id and exit status are the program's (127: program not\n"
+      "found, 126: it cannot be started). libtensorscope.so is found next to tensorscope, or through TENSORSCOPE_LIB.");
   verb->callback([options, &invocation] {
     invocation.action = [options, &invocation] { return run(*options, invocation.program, invocation); };
   });

@@ -3,21 +3,23 @@
 
 #include <algorithm>
 
-#include "commands/graph_subject.h"
-#include "commands/opened_dump.h"
-#include "commands/tensor_text.h"
-#include "commands/verb.h"
+#include "autograd/graph_freed.h"
+#include "autograd/graph_walk.h"
+#include "cli/dump_options.h"
+#include "cli/graph_subject.h"
+#include "cli/verb.h"
+#include "dump/reader.h"
 #include "dump_generated.h"
-#include "model/reader.h"
-#include "render/table.h"
-#include "render/units.h"
+#include "text/table.h"
+#include "text/tensor_text.h"
+#include "text/units.h"
 
 namespace tensorscope::commands {
 
 namespace {
 
-using dump::TensorFlag;
-using dump::TensorKnown;
+using format::TensorFlag;
+using format::TensorKnown;
 using model::Frame;
 using model::kNone;
 using model::Tensor;
@@ -54,12 +56,21 @@ std::string gradient_words(const Tensor& tensor) {
   return flag(tensor, TensorFlag::leaf) ? "requires grad, a leaf" : "requires grad, not a leaf";
 }
 
+// Of a sparse tensor what its indices and values take: the dense size is many times that.
+std::string byte_words(const Tensor& tensor) {
+  if (!tensor.is_sparse()) return tensor.nbytes > 0 ? render::bytes(tensor.nbytes) : "";
+  const std::string taken = tensor.parts > 0 ? render::bytes(tensor.nbytes) : "unknown bytes";
+  const std::string dense =
+      tensor.dense_nbytes > 0 ? fmt::format(" ({} if dense)", render::bytes(tensor.dense_nbytes)) : "";
+  return taken + " in indices and values" + dense;
+}
+
 std::string first_line(const Tensor& tensor) {
   std::string line = fmt::format("tensor #{}  {} {}", tensor.serial, tensor.dtype_text(), tensor.shape_text());
   auto add = [&](const std::string& words) {
     if (!words.empty()) line += "  " + words;
   };
-  add(tensor.nbytes > 0 ? render::bytes(tensor.nbytes) : "");
+  add(byte_words(tensor));
   add(tensor.device.text());
   if (tensor.layout > 0) add(tensor.layout_text());
   if (known(tensor, TensorKnown::strides) && tensor.strides.size() == tensor.sizes.size()) {
@@ -69,9 +80,9 @@ std::string first_line(const Tensor& tensor) {
   return line;
 }
 
-std::string storage_words(const OpenedDump& opened, uint32_t index) {
+std::string storage_words(const model::OpenedDump& opened, uint32_t index) {
   const Tensor& tensor = opened.dump.tensors[index];
-  if (tensor.storage == kNone) return known(tensor, TensorKnown::storage) ? "none" : "not known";
+  if (tensor.storage == kNone) return known(tensor, TensorKnown::storage) ? "none" : "unknown";
   const model::Storage& storage = opened.dump.storages[tensor.storage];
   std::string text =
       fmt::format("#{}, {} at {:#x}, offset {}", storage.id, render::bytes(storage.nbytes), storage.data_ptr,
@@ -80,7 +91,7 @@ std::string storage_words(const OpenedDump& opened, uint32_t index) {
   return text;
 }
 
-std::string other_tensors(const OpenedDump& opened, uint32_t index) {
+std::string other_tensors(const model::OpenedDump& opened, uint32_t index) {
   constexpr size_t kMost = 8;
   const Tensor& tensor = opened.dump.tensors[index];
   if (tensor.storage == kNone) return "";
@@ -119,18 +130,18 @@ const model::Node* node_at(const model::Dump& dump, uint64_t address) {
 }
 
 // "#12 (model.fc1.weight)"
-std::string labelled(const OpenedDump& opened, uint32_t tensor) {
+std::string labelled(const model::OpenedDump& opened, uint32_t tensor) {
   const std::string name = opened.holders.name(tensor);
   return fmt::format("#{}{}", opened.dump.tensors[tensor].serial, name.empty() ? "" : " (" + name + ")");
 }
 
-std::string tensor_at(const OpenedDump& opened, uint64_t address) {
+std::string tensor_at(const model::OpenedDump& opened, uint64_t address) {
   const uint32_t tensor = opened.tensor_at(address);
   return tensor != kNone ? labelled(opened, tensor) : fmt::format("at {:#x}", address);
 }
 
 // The stack in two blocks of one list: frames in order, each under the language it is in.
-void add_stack(render::Table& table, OpenedDump& opened, const std::vector<Frame>& frames) {
+void add_stack(render::Table& table, model::OpenedDump& opened, const std::vector<Frame>& frames) {
   Frame::Language last = Frame::Language::native;
   bool first = true;
   for (const Frame& frame : frames) {
@@ -151,7 +162,7 @@ void add_stack(render::Table& table, OpenedDump& opened, const std::vector<Frame
   if (frames.empty()) table.row({"stack", "not recorded"});
 }
 
-std::string stack_table(OpenedDump& opened, uint32_t site, bool full, const render::Terminal& terminal) {
+std::string stack_table(model::OpenedDump& opened, uint32_t site, bool full, const render::Terminal& terminal) {
   render::Table table({{.title = "", .wide = kLabel},
                        {.title = "", .least = 16, .cut = render::Cut::start},
                        {.title = "", .least = 24, .cut = render::Cut::middle, .spills = true},
@@ -171,15 +182,15 @@ void add_lines(render::Table& facts, const char* label, const std::vector<std::s
 }
 
 // "saves self #12 (model.fc1.out[0]), mat2 #7 (model.fc1.weight)"
-std::vector<std::string> slots_of(const OpenedDump& opened, uint32_t node) {
+std::vector<std::string> slots_of(const model::OpenedDump& opened, uint32_t node) {
   const model::Graph& graph = opened.dump.graph;
   std::vector<std::string> lines;
   for (const model::SavedSlot& slot : graph.saved_of(node)) {
-    std::string what = "nothing any more";
-    if (dump::SlotState(slot.state) == dump::SlotState::packed) {
-      what = "what its saved-tensor hooks made of it";
-    } else if (dump::SlotState(slot.state) == dump::SlotState::held) {
-      what = slot.tensor == kNone ? "a tensor that is not in the table" : labelled(opened, slot.tensor);
+    std::string what = "freed";
+    if (format::SlotState(slot.state) == format::SlotState::packed) {
+      what = "packed by saved-tensor hooks";
+    } else if (format::SlotState(slot.state) == format::SlotState::held) {
+      what = slot.tensor == kNone ? "a tensor not in this dump" : labelled(opened, slot.tensor);
       if (slot.output) what += ", its own output";
     }
     lines.push_back(fmt::format("saves {}: {}", graph.slot_name(node, slot), what));
@@ -187,7 +198,7 @@ std::vector<std::string> slots_of(const OpenedDump& opened, uint32_t node) {
   return lines;
 }
 
-void add_meaning(render::Table& facts, const OpenedDump& opened, uint32_t index) {
+void add_meaning(render::Table& facts, const model::OpenedDump& opened, uint32_t index) {
   const Tensor& tensor = opened.dump.tensors[index];
   const model::Holders& holders = opened.holders;
   if (holders.category(index) != model::Category::unknown) {
@@ -216,7 +227,7 @@ void add_meaning(render::Table& facts, const OpenedDump& opened, uint32_t index)
 }
 
 // Where the memory of an alias was allocated: `x.detach()` makes a tensor, and no memory.
-std::string maker_words(OpenedDump& opened, const Tensor& tensor) {
+std::string maker_words(model::OpenedDump& opened, const Tensor& tensor) {
   if (tensor.storage == kNone) return "";
   const uint32_t block = opened.dump.storages[tensor.storage].allocation;
   const uint32_t maker = block == kNone ? 0 : opened.dump.allocations[block].site;
@@ -225,7 +236,32 @@ std::string maker_words(OpenedDump& opened, const Tensor& tensor) {
   return opened.places.at(maker).where + (source.empty() ? "" : "  " + source);
 }
 
-void show_one(OpenedDump& opened, uint32_t index, bool full, Invocation& invocation) {
+// How often the gradient of a leaf that no optimizer steps was accumulated.
+std::string accumulated_words(const model::OpenedDump& opened, uint32_t index) {
+  const model::Dump& dump = opened.dump;
+  const uint32_t gradient = opened.tensor_at(dump.tensors[index].grad);
+  const bool stepped = dump.references.present && dump.references.tensors[index].optimized;
+  if (stepped || gradient == kNone || dump.tensors[gradient].version == kNone) return "";
+  const uint32_t changes = dump.tensors[gradient].version;
+  if (changes == 0) return ", accumulated once";
+  // Where the first gradient had to be copied, that counted, too.
+  return fmt::format(", accumulated at most {} times (changed in place {}; zero_(), clipping and copies also count)",
+                     render::count(uint64_t{changes} + 1), render::counted(changes, "time"));
+}
+
+// What became of the saved tensors of the operation that made it.
+std::string freed_words(model::OpenedDump& opened, const Tensor& tensor) {
+  const model::Graph& graph = opened.dump.graph;
+  for (uint32_t node = 0; tensor.grad_fn != 0 && node < graph.nodes.size(); ++node) {
+    if (graph.nodes[node].address != tensor.grad_fn || !model::buffers_freed(graph, node)) continue;
+    const std::string where = model::freed_at(opened.dump, opened.places, node);
+    return "buffers of " + graph.class_name(node) + " freed, by " +
+           (where.empty() ? "a backward pass whose line was not recorded" : "the backward pass at " + where);
+  }
+  return "";
+}
+
+void show_one(model::OpenedDump& opened, uint32_t index, bool full, Invocation& invocation) {
   const model::Dump& dump = opened.dump;
   const Tensor& tensor = dump.tensors[index];
   const render::Terminal& terminal = invocation.terminal;
@@ -240,10 +276,11 @@ void show_one(OpenedDump& opened, uint32_t index, bool full, Invocation& invocat
   add("class", tensor.class_name);
   add("address", fmt::format("{:#x}", tensor.address));
   add("storage", storage_words(opened, index));
-  add("memory of", maker_words(opened, tensor));
-  add("also seen", other_tensors(opened, index));
+  add("allocated", maker_words(opened, tensor));
+  add("shared by", other_tensors(opened, index));
   add_meaning(facts, opened, index);
-  if (tensor.grad != 0) add("grad", tensor_at(opened, tensor.grad));
+  if (tensor.grad != 0) add("grad", tensor_at(opened, tensor.grad) + accumulated_words(opened, index));
+  add("graph", freed_words(opened, tensor));
   add("module", opened.holders.module(index));
   if (flag(tensor, TensorFlag::released)) add("state", "released: only weak references keep the object");
   if (flag(tensor, TensorFlag::freed_during_dump)) add("state", "freed while the dump was written");
@@ -281,7 +318,7 @@ void show_one(OpenedDump& opened, uint32_t index, bool full, Invocation& invocat
 }
 
 // As find_tensors(); of a name that many tensors have, their ids instead.
-std::vector<uint32_t> asked_for(const OpenedDump& opened, const ShowOptions& options, const std::string& text,
+std::vector<uint32_t> asked_for(const model::OpenedDump& opened, const ShowOptions& options, const std::string& text,
                                 Invocation& invocation) {
   auto names = [&opened](uint32_t tensor) -> const auto& { return opened.holders.names(tensor); };
   const std::vector<uint32_t> found = find_tensors(opened.dump, names, options.dump, text, invocation);
@@ -290,13 +327,13 @@ std::vector<uint32_t> asked_for(const OpenedDump& opened, const ShowOptions& opt
   for (size_t i = 0; i < kMostOfOneName; ++i) {
     list += fmt::format("{}#{}", i == 0 ? "" : ", ", opened.dump.tensors[found[i]].serial);
   }
-  invocation.say(fmt::format("'{}' is the name of {} tensors: {} and {} more; give an id.", text,
+  invocation.say(fmt::format("{1} tensors are named '{0}': {2} and {3} more; give an id.", text,
                              render::count(found.size()), list, render::count(found.size() - kMostOfOneName)));
   return {};
 }
 
 int show(const ShowOptions& options, Invocation& invocation) {
-  OpenedDump opened(options.dump, options.symbols);
+  model::OpenedDump opened(options.dump, options.symbols);
   std::vector<uint32_t> tensors;
   int status = kOk;
   for (const std::string& text : options.tensors) {
@@ -318,13 +355,11 @@ int show(const ShowOptions& options, Invocation& invocation) {
 }  // namespace
 
 void add_show(CLI::App& app, Invocation& invocation) {
-  auto [verb, options] = add_verb(app, invocation, "show",
-                                  "everything about single tensors, with the merged Python and native stack", show);
+  auto [verb, options] =
+      add_verb(app, invocation, "show", "all details of single tensors, with Python and native stack", show);
   verb->add_option("DUMP", options->dump, "the dump file")->required()->type_name("");
-  verb->add_option("TENSOR", options->tensors, "ids as report and list print them, or names as graph takes them")
-      ->required()
-      ->type_name("");
-  verb->add_flag("--full", options->full, "also the interpreter's own frames");
+  verb->add_option("TENSOR", options->tensors, "tensor ids as printed by list, or names")->required()->type_name("");
+  verb->add_flag("--full", options->full, "include the interpreter's own frames");
   add_symbol_options(*verb, options->symbols);
   verb->footer(
       "Examples:\n"

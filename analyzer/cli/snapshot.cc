@@ -12,13 +12,13 @@
 #include <thread>
 #include <tuple>
 
-#include "commands/invocation.h"
-#include "commands/opened_dump.h"
-#include "commands/target_process.h"
-#include "commands/verb.h"
-#include "model/reader.h"
-#include "render/units.h"
+#include "cli/dump_options.h"
+#include "cli/invocation.h"
+#include "cli/target_process.h"
+#include "cli/verb.h"
+#include "dump/reader.h"
 #include "tensorscope/rules/request_name.h"
+#include "text/units.h"
 
 namespace tensorscope::commands {
 
@@ -129,9 +129,9 @@ std::string children_words(pid_t pid) {
   for (size_t i = 0; i < children.size() && i < kMost; ++i) text += (i > 0 ? ", " : "") + process_words(children[i]);
   if (children.size() > kMost) text += fmt::format(" and {} more", children.size() - kMost);
   if (text.empty()) return "";
-  return fmt::format("{} that it started run{} under the profiler: {}; --children takes them all.",
-                     children.size() == 1 ? "one process" : fmt::format("{} processes", children.size()),
-                     children.size() == 1 ? "s" : "", text);
+  return fmt::format(
+      "{} running under the profiler: {}; use --children to dump all.",
+      children.size() == 1 ? "1 child process is" : fmt::format("{} child processes are", children.size()), text);
 }
 
 // Null: `problem` says why it cannot be asked.
@@ -139,7 +139,7 @@ std::unique_ptr<Asked> open_process(pid_t pid, bool no_signal, std::string& prob
   std::optional<TargetProcess> target = TargetProcess::open(pid, no_signal ? AskBy::file : AskBy::signal, problem);
   if (!target) return nullptr;
   if (target->directories().empty()) {
-    problem = fmt::format("the folder of process {}'s dumps cannot be found. Nothing was sent.", pid);
+    problem = fmt::format("cannot find the dump directory of process {}. Nothing was sent.", pid);
     return nullptr;
   }
   auto asked = std::make_unique<Asked>(std::move(*target));
@@ -150,8 +150,7 @@ std::unique_ptr<Asked> open_process(pid_t pid, bool no_signal, std::string& prob
 bool ask(Asked& asked, Invocation& invocation) {
   if (asked.by_file && asked.target.has_own_handler()) {
     invocation.say(
-        fmt::format("process {} has a handler of its own for signal {}, which a signal would run too: it is "
-                    "asked without one.",
+        fmt::format("process {} has its own handler for signal {}; the dump is requested through a file instead.",
                     asked.target.pid(), asked.target.signal()));
   }
   asked.asked_ns = monotonic_ns();
@@ -235,7 +234,7 @@ int snapshot(const SnapshotOptions& options, Invocation& invocation) {
     invocation.out += asked->path + "\n";
     if (!is_empty(asked->path)) continue;
     const std::string children = options.children ? "" : children_words(asked->target.pid());
-    invocation.say(fmt::format("no tensor is alive in process {}.{}", process_words(asked->target.pid()),
+    invocation.say(fmt::format("process {} has no live tensors.{}", process_words(asked->target.pid()),
                                children.empty() ? "" : " " + children));
   }
   return status;
@@ -245,25 +244,23 @@ int snapshot(const SnapshotOptions& options, Invocation& invocation) {
 
 void add_snapshot(CLI::App& app, Invocation& invocation) {
   auto [verb, options] =
-      add_verb(app, invocation, "snapshot", "ask a running process for a dump; prints the dump's path", snapshot);
-  verb->add_option("PID", options->pid, "process id of a program that runs under tensorscope")
+      add_verb(app, invocation, "snapshot", "write a dump of a running process; prints its path", snapshot);
+  verb->add_option("PID", options->pid, "process id of a program started under tensorscope")
       ->required()
       ->check(CLI::Range(1, 1 << 22).description(""))
       ->type_name("");
-  verb->add_flag("--children", options->children,
-                 "also all processes that it started and that run under the profiler (torchrun, workers)");
+  verb->add_flag("--children", options->children, "include all profiled child processes (torchrun, workers)");
   verb->add_flag("--no-signal", options->no_signal,
-                 "ask by a file in /dev/shm instead of the signal; the answer takes up to a second longer");
-  add_time(*verb, "--timeout", options->timeout_ns, "how long to wait for the dump. Default 60s");
+                 "request the dump through a file in /dev/shm, not by signal (up to 1 s slower)");
+  add_time(*verb, "--timeout", options->timeout_ns, "maximum wait for the dump. Default: 60s");
   verb->footer(
       "Examples:\n"
       "  tensorscope snapshot 4242\n"
       "  tensorscope report $(tensorscope snapshot 4242)\n"
       "  tensorscope snapshot --children $(pgrep -o torchrun)\n"
       "\n"
-      "The process is asked only if tensorscope is awake in it: the signal would end any other program. One that has "
-      "a\n"
-      "handler of its own for the signal is asked as with --no-signal.");
+      "The signal is sent only to a process in which tensorscope is active, since it would end any other program. A\n"
+      "process with its own handler for the signal is asked as with --no-signal.");
 }
 
 }  // namespace tensorscope::commands

@@ -1,4 +1,4 @@
-#include "commands/target_process.h"
+#include "cli/target_process.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -176,7 +176,7 @@ std::optional<TargetProcess> TargetProcess::open(pid_t pid, AskBy by, std::strin
   TargetProcess target(pid);
   std::optional<std::string> status = read_proc(pid, "status");
   if (!status) {
-    problem = fmt::format("there is no process {}.", pid);
+    problem = fmt::format("no such process: {}.", pid);
     return std::nullopt;
   }
   // Held from here on: the process that is checked is the one that gets the signal.
@@ -188,18 +188,18 @@ std::optional<TargetProcess> TargetProcess::open(pid_t pid, AskBy by, std::strin
   std::optional<std::string> maps = read_proc(pid, "maps"), environ = read_proc(pid, "environ");
   if (!maps || !environ) {
     bool ours = owner_of(pid) == owner_of(getpid()) || geteuid() == 0;
-    problem =
-        ours ? fmt::format("process {} does not let itself be looked at. {}", pid, kNothing)
-             : fmt::format("process {} belongs to {}: ask as that user or as root. {}", pid, owner_of(pid), kNothing);
+    problem = ours ? fmt::format("process {} cannot be inspected. {}", pid, kNothing)
+                   : fmt::format("process {} belongs to {}; run tensorscope as that user or as root. {}", pid,
+                                 owner_of(pid), kNothing);
     return std::nullopt;
   }
   if (!has_mapped(*maps, "libtensorscope.so")) {
-    problem =
-        fmt::format("process {} has no tensorscope in it (start it with: tensorscope run -- ...). {}", pid, kNothing);
+    problem = fmt::format("process {} was not started under tensorscope (start it with: tensorscope run -- ...). {}",
+                          pid, kNothing);
     return std::nullopt;
   }
   if (!has_mapped(*maps, "libc10.so")) {
-    problem = fmt::format("process {} has not loaded torch yet, so there is nothing to dump. {}", pid, kNothing);
+    problem = fmt::format("process {} has not loaded torch yet; there is nothing to dump. {}", pid, kNothing);
     return std::nullopt;
   }
   std::vector<std::string> environment = split_at_zero(*environ);
@@ -207,19 +207,20 @@ std::optional<TargetProcess> TargetProcess::open(pid_t pid, AskBy by, std::strin
   const bool collector = target.has_collector();
   if (by == AskBy::signal && target.signal_ == 0) {
     problem = fmt::format("process {} runs with TENSORSCOPE_SIGNAL=off{}. {}", pid,
-                          collector ? ": --no-signal asks it without one" : ": it writes no dump when asked", kNothing);
+                          collector ? "; use --no-signal" : "; it writes no dumps on request", kNothing);
     return std::nullopt;
   }
   status = read_proc(pid, "status");
   if (by == AskBy::signal && (!status || !catches(*status, target.signal_))) {
-    problem =
-        fmt::format("process {} does not listen to signal {}: it made no tensor yet, or tensorscope is off in it. {}",
-                    pid, target.signal_, kNothing);
+    problem = fmt::format(
+        "process {} does not handle signal {}: it has no tensor yet, or tensorscope is switched off in it. {}", pid,
+        target.signal_, kNothing);
     return std::nullopt;
   }
   if (by == AskBy::file && (!status || !collector)) {
     problem = fmt::format(
-        "process {} has no collector thread: it made no tensor yet, or tensorscope is off in it. Nothing was asked.",
+        "process {} has no collector thread: it has no tensor yet, or tensorscope is switched off in it. Nothing was "
+        "sent.",
         pid);
     return std::nullopt;
   }
@@ -230,7 +231,7 @@ std::optional<TargetProcess> TargetProcess::open(pid_t pid, AskBy by, std::strin
   return target;
 }
 
-// TENSORSCOPE_DIR counts from the directory that the process started in, which /proc does not tell: its shell's PWD
+// TENSORSCOPE_DIR counts from the directory that the process started in, which /proc does not report: its shell's PWD
 // does, in nearly every case, and else the present one.
 void TargetProcess::find_directories(const std::vector<std::string>& environment) {
   std::string root = fmt::format("/proc/{}/root", pid_);
@@ -289,8 +290,9 @@ bool TargetProcess::ask_by_file(const char* what, std::string& problem) const {
   }
   ok = ok && write(file, what, strlen(what)) == ssize_t(strlen(what));
   if (!ok) {
-    problem = errno == EEXIST ? fmt::format("process {} has not answered an earlier request yet ({}).", pid_, path)
-                              : fmt::format("process {} cannot be asked by {}: {}.", pid_, path, strerror(errno));
+    problem = errno == EEXIST
+                  ? fmt::format("process {} has not answered an earlier request yet ({}).", pid_, path)
+                  : fmt::format("cannot write the request {1} for process {0}: {2}.", pid_, path, strerror(errno));
   }
   if (file >= 0) close(file);
   return ok;
@@ -304,7 +306,7 @@ bool TargetProcess::ask(std::string& problem) const {
       descriptor_ >= 0 ? syscall(SYS_pidfd_send_signal, descriptor_, signal_, nullptr, 0) : kill(pid_, signal_);
   if (result == 0) return true;
   problem = errno == ESRCH ? fmt::format("process {} has ended.", pid_)
-                           : fmt::format("process {} cannot be sent a signal: {}.", pid_, strerror(errno));
+                           : fmt::format("cannot send a signal to process {}: {}.", pid_, strerror(errno));
   return false;
 }
 

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "commands/invocation.h"
+#include "cli/invocation.h"
 
 namespace tensorscope::commands {
 

@@ -1,4 +1,4 @@
-#include "model/byte_source.h"
+#include "dump/byte_source.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -8,7 +8,7 @@
 #include <cerrno>
 #include <cstring>
 
-#include "model/reader.h"
+#include "dump/reader.h"
 
 namespace tensorscope::model {
 

@@ -1,4 +1,4 @@
-// Walks the chunks of a dump file: framing, lengths, checksums, padding. Knows nothing of what is in them.
+// Walks the chunks of a dump file: framing, lengths, checksums, padding. Does not interpret their contents.
 #pragma once
 
 #include <cstdint>
@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "model/byte_source.h"
+#include "dump/byte_source.h"
 
 namespace tensorscope::model {
 

@@ -1,4 +1,4 @@
-// The memory of one device as its driver and torch's allocator tell it (DEVM), and what the CUDA runtime gave out
+// The memory of one device as its driver and torch's allocator report it (DEVM), and what the CUDA runtime gave out
 // (RUNT). A Dump that was read is consistent: blocks lie inside their segment, in ascending order and without overlap,
 // allocated <= active <= size of a segment, and sums over all of them fit a signed 64-bit number.
 #pragma once
@@ -9,14 +9,14 @@
 #include <string>
 #include <vector>
 
-#include "model/device.h"
+#include "dump/device.h"
 
 namespace tensorscope::model {
 
 struct SegmentBlock {
   uint64_t address = 0, size = 0;
   uint64_t requested = 0;  // 0: not known
-  uint8_t state = 0;       // dump::BlockState
+  uint8_t state = 0;       // format::BlockState
 };
 
 struct Segment {
@@ -34,7 +34,7 @@ struct Segment {
 
 struct DeviceProcess {
   uint32_t pid = 0;
-  std::optional<uint64_t> bytes;  // none: the driver does not tell
+  std::optional<uint64_t> bytes;  // none: the driver does not report
 };
 
 struct DeviceMemory {
@@ -46,7 +46,7 @@ struct DeviceMemory {
   std::string driver_detail;
   std::vector<Segment> segments;
   std::vector<SegmentBlock> blocks;
-  uint8_t segments_from = 0;  // dump::SegmentSource
+  uint8_t segments_from = 0;  // format::SegmentSource
   std::string segments_detail;
   uint64_t looked_ns = 0;
 
@@ -58,7 +58,7 @@ struct DeviceMemory {
 struct RuntimeBlock {
   uint64_t serial = 0, pointer = 0, nbytes = 0, created_ns = 0;
   uint32_t site = 0, thread = 0;
-  uint8_t kind = 0;  // dump::RuntimeKind
+  uint8_t kind = 0;  // format::RuntimeKind
   bool by_torch = false;
   Device device;                   // the CPU for pinned and registered memory
   std::vector<uint32_t> storages;  // indexes of those that lie in it and in no allocation of torch's

@@ -1,12 +1,12 @@
-// What CUPTI told of the process (CUPM, KERN): memory that the driver has given out, to whomever, and what every place
-// in the program has started on devices. A Dump that was read is consistent: blocks are by address (0: mapped nowhere),
-// each address once, and sums over all rows fit a signed 64-bit number.
+// What CUPTI reported of the process (CUPM, KERN): memory that the driver has allocated for any caller, and what every
+// site in the program has started on devices. A Dump that was read is consistent: blocks are by address (0: mapped
+// nowhere), each address once, and sums over all rows fit a signed 64-bit number.
 #pragma once
 
 #include <cstdint>
 #include <vector>
 
-#include "model/device.h"
+#include "dump/device.h"
 
 namespace tensorscope::model {
 
@@ -14,7 +14,7 @@ struct DriverBlock {
   uint64_t pointer = 0, nbytes = 0, created_ns = 0;
   uint32_t process = 0, context = 0, stream = 0;  // as CUPTI numbers them
   uint32_t site = 0;
-  uint8_t kind = 0;  // dump::DriverMemoryKind
+  uint8_t kind = 0;  // format::DriverMemoryKind
   bool asynchronous = false;
   Device device;  // the CPU for memory of the host
 };

@@ -1,7 +1,7 @@
-#include "model/dump.h"
+#include "dump/dump.h"
 
+#include "dump/type_names.h"
 #include "dump_generated.h"
-#include "model/type_names.h"
 
 namespace tensorscope::model {
 
@@ -14,17 +14,28 @@ std::string Tensor::dtype_text() const { return dtype_name(dtype); }
 std::string Tensor::layout_text() const { return layout_name(layout); }
 
 std::string Tensor::shape_text() const {
-  if (!(known & uint32_t(dump::TensorKnown::sizes))) return "?";
+  if (!(known & uint32_t(format::TensorKnown::sizes))) return "?";
   std::string out = "[";
   for (size_t i = 0; i < sizes.size(); i++) out += (i ? ", " : "") + std::to_string(sizes[i]);
   return out + "]";
 }
 
-bool Tensor::is_view() const { return (flags & uint32_t(dump::TensorFlag::view)) != 0; }
+bool Tensor::is_view() const { return (flags & uint32_t(format::TensorFlag::view)) != 0; }
+
+bool Tensor::is_sparse() const {
+  return class_name.ends_with("::SparseTensorImpl") || class_name.ends_with("::SparseCsrTensorImpl");
+}
 
 const DeviceMemory* Dump::memory_of(Device device) const {
   for (const DeviceMemory& memory : device_memory) {
     if (memory.device == device) return &memory;
+  }
+  return nullptr;
+}
+
+const DeviceTotal* Dump::total_of(Device device) const {
+  for (const DeviceTotal& total : totals.devices) {
+    if (total.device == device) return &total;
   }
   return nullptr;
 }

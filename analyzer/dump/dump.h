@@ -10,13 +10,14 @@
 #include <string_view>
 #include <vector>
 
-#include "model/device.h"
-#include "model/device_memory.h"
-#include "model/driver_memory.h"
-#include "model/failure.h"
-#include "model/graph.h"
-#include "model/references.h"
-#include "model/sources.h"
+#include "dump/device.h"
+#include "dump/device_memory.h"
+#include "dump/driver_memory.h"
+#include "dump/failure.h"
+#include "dump/graph.h"
+#include "dump/process_parts.h"
+#include "dump/references.h"
+#include "dump/sources.h"
 
 namespace tensorscope::model {
 
@@ -25,7 +26,7 @@ struct Process {
   std::string program, executable, working_directory, host, run_id;
   std::vector<std::string> command_line;
   uint64_t start_unix_ns = 0, start_ns = 0, dump_unix_ns = 0, dump_ns = 0;
-  int trigger = 0;  // dump::Trigger
+  int trigger = 0;  // format::Trigger
   std::string trigger_detail;
   uint32_t dump_number = 0;
   int rank = -1, local_rank = -1, world_size = -1;
@@ -34,7 +35,7 @@ struct Process {
   uint64_t snapshot_serial = 0, fork_serial = 0;
 };
 
-struct Module {
+struct SharedObject {
   std::string path;
   uint64_t load_bias = 0, begin = 0, end = 0;
   std::string build_id; /* hex */
@@ -73,10 +74,14 @@ struct Tensor {
   uint32_t storage = kNone;    // index into Dump::storages
   int64_t storage_offset = 0;  // elements
   int64_t numel = 0;
-  uint64_t nbytes = 0;  // of the view: numel * itemsize (what it spans logically), 0 where not known
+  uint64_t nbytes =
+      0;  // of the view: numel * itemsize (what it spans logically), 0 where not known; sparse: of its parts
+  uint64_t dense_nbytes = 0;  // of a sparse tensor: numel * itemsize
+  uint32_t parts = 0;         // tensors that it is made of, as far as the dump shows
   uint64_t grad = 0, grad_fn = 0;
-  uint32_t output = kNone;        // which of grad_fn's outputs; kNone: not known (a dump of an older version)
-  uint32_t known = 0, flags = 0;  // dump::TensorKnown, dump::TensorFlag
+  uint32_t output = kNone;   // which of grad_fn's outputs; kNone: not known (a dump of an older version)
+  uint32_t version = kNone;  // changes in place of its memory through it or a view (Tensor._version); kNone: not known
+  uint32_t known = 0, flags = 0;  // format::TensorKnown, format::TensorFlag
   uint32_t site = 0, thread = 0;
   std::string class_name;    // demangled, "c10::TensorImpl"
   std::string grad_fn_name;  // "AddmmBackward0"
@@ -89,6 +94,7 @@ struct Tensor {
   std::string layout_text() const;  // "strided", ...
   std::string shape_text() const;   // "[64, 1024]", "?" where not known
   bool is_view() const;
+  bool is_sparse() const;  // indices and values, tensors themselves (Dump::parts), instead of a storage
 };
 
 // Indices into Dump::tensors: the indices and values of a sparse tensor, what a wrapper wraps.
@@ -114,7 +120,7 @@ struct Storage {
 struct Allocation {
   uint64_t serial = 0, pointer = 0, nbytes = 0, created_ns = 0, node = 0;
   uint32_t site = 0, thread = 0;
-  uint8_t kind = 0;  // dump::AllocationKind
+  uint8_t kind = 0;  // format::AllocationKind
   bool inherited = false;
   Device device;
   std::vector<uint32_t> storages;  // indexes of the storages inside it
@@ -125,6 +131,7 @@ struct Node {
   std::string class_name;
   uint32_t site = 0, thread = 0;
   bool alive = false;
+  uint32_t ran_site = 0;  // of the last allocation made while its backward ran; 0: none was seen
 };
 
 struct DeviceTotal {
@@ -149,7 +156,7 @@ struct Coverage {
   int seen = 0;
   std::string detail;
   uint64_t missed = 0;
-};  // seen: dump::Seen
+};  // seen: format::Seen
 
 struct Dump {
   std::string path;
@@ -157,7 +164,7 @@ struct Dump {
   bool complete = false;              // the end chunk was there and agreed
 
   Process process;
-  std::vector<Module> modules;  // by begin
+  std::vector<SharedObject> shared_objects;  // by begin
   std::vector<Code> codes;
   std::vector<NativeFrame> native_frames;
   std::vector<PythonFrame> python_frames;
@@ -185,8 +192,10 @@ struct Dump {
   std::vector<SiteLaunches> launches;  // by site
   bool launches_known = false;
   Sources sources;
+  ProcessParts process_parts;
 
   const DeviceMemory* memory_of(Device device) const;  // null: nothing is known of it
+  const DeviceTotal* total_of(Device device) const;    // likewise
 };
 
 // ---- stacks as people read them ----------------------------------------------------------------------------------

@@ -4,14 +4,14 @@
 #include <cstdint>
 #include <string>
 
-#include "model/device.h"
+#include "dump/device.h"
 
 namespace tensorscope::model {
 
 // 0 in numbers: not known.
 struct Failure {
-  uint8_t kind = 0;   // dump::FailureKind
-  uint8_t limit = 0;  // dump::MemoryLimit
+  uint8_t kind = 0;   // format::FailureKind
+  uint8_t limit = 0;  // format::MemoryLimit
   Device device;      // of the request; the CPU for host memory
   uint64_t requested = 0;
   uint64_t allocator_allocated = 0, allocator_reserved = 0;

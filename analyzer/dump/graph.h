@@ -21,7 +21,7 @@ struct GraphNode {
       UINT32_MAX;  // index into Dump::nodes: forward stack, thread, time; kNone: nobody saw it being attached
   uint32_t first_edge = 0, edge_count = 0;
   uint32_t first_saved = 0, saved_count = 0;
-  uint8_t flags = 0;  // dump::GraphNodeFlag
+  uint8_t flags = 0;  // format::GraphNodeFlag
 };
 
 struct GraphEdge {
@@ -33,7 +33,7 @@ struct SavedSlot {
   uint32_t tensor = UINT32_MAX;  // index into Dump::tensors, kNone: none, or not in the table
   uint16_t ordinal = 0;
   int16_t element = -1;  // of a list; -1: the slot is one tensor
-  uint8_t state = 0;     // dump::SlotState
+  uint8_t state = 0;     // format::SlotState
   bool output = false;   // a detached alias of one of the operation's own outputs
 };
 
@@ -54,7 +54,7 @@ struct Graph {
     return {saved.data() + nodes[node].first_saved, nodes[node].saved_count};
   }
   const std::string& class_name(uint32_t node) const { return class_names[nodes[node].class_name]; }
-  // "self", "indices[2]"; "saved[1]" where Python did not tell the name.
+  // "self", "indices[2]"; "saved[1]" where Python did not report the name.
   std::string slot_name(uint32_t node, const SavedSlot& slot) const;
 };
 

@@ -1,8 +1,8 @@
-#include "model/reader.h"
+#include "dump/reader.h"
 
-#include "model/byte_source.h"
-#include "model/chunk_reader.h"
-#include "model/row_collector.h"
+#include "dump/byte_source.h"
+#include "dump/chunk_reader.h"
+#include "dump/row_collector.h"
 #include "tensorscope/dump_format.h"
 
 namespace tensorscope::model {
@@ -15,12 +15,11 @@ Dump read_source(const ByteSource& source, const std::string& path, const std::s
   RowCollector rows(dump, name);
   std::vector<std::string> problems = walk_chunks(source, name, [&](const ChunkView& chunk) {
     rows.add(chunk);
-    return chunk.type != dump::kEnd;
+    return chunk.type != format::kEnd;
   });
   if (!rows.has_process()) {
-    throw BadInput(problems.empty()
-                       ? name + " does not say which process it is of; nothing can be shown."
-                       : problems.front() + " It does not say which process it is of; nothing can be shown.");
+    throw BadInput(problems.empty() ? name + " does not name its process; nothing can be shown."
+                                    : problems.front() + " It does not name its process; nothing can be shown.");
   }
   rows.finish();
   problems.insert(problems.end(), dump.problems.begin(), dump.problems.end());
@@ -49,11 +48,11 @@ Process read_process(const ByteSource& source, const std::string& name) {
   Dump dump;
   RowCollector rows(dump, name);
   const auto take_one = [&](const ChunkView& chunk) {
-    if (chunk.type == dump::kProcess) rows.add(chunk);
+    if (chunk.type == format::kProcess) rows.add(chunk);
     return false;
   };
   walk_chunks(source, name, take_one);
-  if (!rows.has_process()) throw BadInput(name + " does not begin with the process that it is of.");
+  if (!rows.has_process()) throw BadInput(name + " does not begin with its process chunk.");
   return dump.process;
 }
 

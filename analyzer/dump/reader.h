@@ -4,8 +4,8 @@
 #include <stdexcept>
 #include <string>
 
-#include "model/byte_source.h"
-#include "model/dump.h"
+#include "dump/byte_source.h"
+#include "dump/dump.h"
 
 namespace tensorscope::model {
 

@@ -6,32 +6,39 @@
 #include <string>
 #include <vector>
 
+namespace tensorscope::rules {
+struct Reference;
+}
+
 namespace tensorscope::model {
 
 struct Reference {
   uint32_t tensor = UINT32_MAX;  // index into Dump::tensors
   uint32_t node = UINT32_MAX;    // where the root is an autograd node: its number in the graph
   uint32_t steps = 0;
-  uint8_t root = 0;    // dump::ReferenceRoot
-  uint8_t role = 0;    // dump::ReferenceRole
+  uint8_t root = 0;    // format::ReferenceRoot
+  uint8_t role = 0;    // format::ReferenceRole
   std::string text;    // "history[1043]['loss']"
   std::string scope;   // "train.py", "Block.forward"
   std::string holder;  // type of the direct holder, "" for a variable
 
   // One line: "train.py: history[1043]['loss']", "h (local of Block.forward)", "model.fc1.weight".
   std::string line() const;
+  // The same with the type of the direct holder: "train.py: history[3] (list)"; "saved by ..." where a node holds it.
+  std::string holder_line() const;
+  rules::Reference view() const;
 };
 
 struct TensorObject {
   std::string type_name;    // Python class
   uint32_t references = 0;  // all there are; the rows may be fewer
-  uint8_t state = 0;        // dump::WrapperState
+  uint8_t state = 0;        // format::WrapperState
   bool known = false;       // phase 2 looked
   bool optimized = false;   // in the param_groups of an optimizer
   bool trained = false;     // a torch.nn.Parameter
   uint64_t id = 0;          // Python's id(), 0: not known
   bool freed = false;       // before the search for names had ended: nothing is known of who held it
-  uint8_t within = 0;       // dump::ReferenceWithin: what a reference to it leads through
+  uint8_t within = 0;       // format::ReferenceWithin: what a reference to it leads through
   std::string within_text;  // that reference
 };
 
@@ -47,7 +54,7 @@ struct References {
   bool complete = false;
   std::string detail;  // why not
   uint64_t objects = 0, gil_ns = 0;
-  uint8_t stopped_by = 0;      // dump::NamesLimit
+  uint8_t stopped_by = 0;      // format::NamesLimit
   uint64_t time_limit_ms = 0;  // of the time with Python's lock
   uint64_t memory_limit = 0, memory_taken = 0;
   uint64_t named = 0;                 // tensors whose references are known

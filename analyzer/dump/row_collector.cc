@@ -1,9 +1,9 @@
-#include "model/row_collector.h"
+#include "dump/row_collector.h"
 
 #include <algorithm>
 
+#include "dump/row_collector_verify.h"
 #include "dump_generated.h"
-#include "model/row_collector_verify.h"
 #include "tensorscope/dump_format.h"
 
 namespace tensorscope::model {
@@ -25,56 +25,58 @@ std::string hex(const flatbuffers::Vector<uint8_t>* bytes) {
 
 }  // namespace
 
-uint32_t RowCollector::process_type() { return dump::kProcess; }
+uint32_t RowCollector::process_type() { return format::kProcess; }
 
 void RowCollector::add(const ChunkView& chunk) {
   text_budget_ += 8 * chunk.length;
   switch (chunk.type) {
-    case dump::kProcess:
+    case format::kProcess:
       return add_process(chunk);
-    case dump::kStrings:
+    case format::kStrings:
       return add_strings(chunk);
-    case dump::kModules:
+    case format::kModules:
       return add_modules(chunk);
-    case dump::kCodes:
+    case format::kCodes:
       return add_codes(chunk);
-    case dump::kNativeFrames:
+    case format::kNativeFrames:
       return add_native(chunk);
-    case dump::kPythonFrames:
+    case format::kPythonFrames:
       return add_python(chunk);
-    case dump::kSites:
+    case format::kSites:
       return add_sites(chunk);
-    case dump::kThreads:
+    case format::kThreads:
       return add_threads(chunk);
-    case dump::kTensors:
+    case format::kTensors:
       return add_tensors(chunk);
-    case dump::kAllocations:
+    case format::kAllocations:
       return add_allocations(chunk);
-    case dump::kNodes:
+    case format::kNodes:
       return add_nodes(chunk);
-    case dump::kTotals:
+    case format::kTotals:
       return add_totals(chunk);
-    case dump::kCoverage:
+    case format::kCoverage:
       return add_coverage(chunk);
-    case dump::kNames:
+    case format::kNames:
       return add_names(chunk);
-    case dump::kGraph:
+    case format::kGraph:
       return add_graph(chunk);
-    case dump::kReferences:
+    case format::kReferences:
       return add_references(chunk);
-    case dump::kFailure:
+    case format::kFailure:
       return add_failure(chunk);
-    case dump::kDeviceMemory:
+    case format::kDeviceMemory:
       return add_device_memory(chunk);
-    case dump::kRuntimeBlocks:
+    case format::kRuntimeBlocks:
       return add_runtime_blocks(chunk);
-    case dump::kDriverMemory:
+    case format::kDriverMemory:
       return add_driver_memory(chunk);
-    case dump::kLaunches:
+    case format::kLaunches:
       return add_launches(chunk);
-    case dump::kSourceLines:
+    case format::kSourceLines:
       return add_sources(chunk);
-    case dump::kEnd:
+    case format::kProcessMemory:
+      return add_process_parts(chunk);
+    case format::kEnd:
       return add_end(chunk);
     default:
       return;  // of a later minor version
@@ -93,7 +95,7 @@ bool RowCollector::first_of_its_kind(const ChunkView& chunk) {
 std::string RowCollector::charged(std::string_view text) {
   if (text.size() < sizeof(std::string)) return std::string(text);
   if (text.size() > text_budget_) {
-    count("texts repeated beyond reason");
+    count("too many repeated texts");
     return {};
   }
   text_budget_ -= text.size();
@@ -108,7 +110,7 @@ std::string RowCollector::text(uint32_t index) {
 
 void RowCollector::add_process(const ChunkView& chunk) {
   if (!first_of_its_kind(chunk)) return;
-  const auto* in = verified<dump::Process>(chunk);
+  const auto* in = verified<format::Process>(chunk);
   if (!in) return;
   auto str = [&](const flatbuffers::String* s) { return s ? charged(s->string_view()) : std::string(); };
   Process& out = dump_.process;
@@ -145,91 +147,91 @@ void RowCollector::add_process(const ChunkView& chunk) {
 
 void RowCollector::add_strings(const ChunkView& chunk) {
   if (!first_of_its_kind(chunk)) return;
-  const auto* in = verified<dump::Strings>(chunk);
+  const auto* in = verified<format::Strings>(chunk);
   if (!in || !in->values()) return;
   for (const auto* value : *in->values()) strings_.push_back(charged(value->string_view()));
 }
 
 void RowCollector::add_modules(const ChunkView& chunk) {
   if (!first_of_its_kind(chunk)) return;
-  const auto* in = verified<dump::Modules>(chunk);
+  const auto* in = verified<format::Modules>(chunk);
   if (!in || !in->values()) return;
   for (const auto* value : *in->values()) {
     if (value->begin() >= value->end()) {
-      count("modules with no addresses");
+      count("shared objects without addresses");
       continue;
     }
-    dump_.modules.push_back({value->path() ? charged(value->path()->string_view()) : "", value->load_bias(),
-                             value->begin(), value->end(), hex(value->build_id())});
+    dump_.shared_objects.push_back({value->path() ? charged(value->path()->string_view()) : "", value->load_bias(),
+                                    value->begin(), value->end(), hex(value->build_id())});
   }
-  std::stable_sort(dump_.modules.begin(), dump_.modules.end(),
-                   [](const Module& a, const Module& b) { return a.begin < b.begin; });
+  std::stable_sort(dump_.shared_objects.begin(), dump_.shared_objects.end(),
+                   [](const SharedObject& a, const SharedObject& b) { return a.begin < b.begin; });
 }
 
 void RowCollector::add_codes(const ChunkView& chunk) {
   if (!first_of_its_kind(chunk)) return;
-  const auto* in = verified<dump::Codes>(chunk);
+  const auto* in = verified<format::Codes>(chunk);
   if (!in || !in->values()) return;
-  for (const dump::Code* value : *in->values()) {
+  for (const format::Code* value : *in->values()) {
     dump_.codes.push_back({"", "", value->first_line()});
     code_strings_.push_back({value->file(), value->name()});
   }
 }
 
 void RowCollector::add_native(const ChunkView& chunk) {
-  const auto* in = verified<dump::NativeFrames>(chunk);
+  const auto* in = verified<format::NativeFrames>(chunk);
   if (!in || !in->values()) return;
   std::vector<NativeFrame> rows;
   rows.reserve(in->values()->size());
-  for (const dump::NativeFrame* value : *in->values()) rows.push_back({value->address(), value->parent()});
-  if (!native_.by_first.try_emplace(in->first(), std::move(rows)).second) count("repeated parts of tables");
+  for (const format::NativeFrame* value : *in->values()) rows.push_back({value->address(), value->parent()});
+  if (!native_.by_first.try_emplace(in->first(), std::move(rows)).second) count("repeated table chunks");
 }
 
 void RowCollector::add_python(const ChunkView& chunk) {
-  const auto* in = verified<dump::PythonFrames>(chunk);
+  const auto* in = verified<format::PythonFrames>(chunk);
   if (!in || !in->values()) return;
   std::vector<PythonFrame> rows;
   rows.reserve(in->values()->size());
-  for (const dump::PythonFrame* value : *in->values()) {
+  for (const format::PythonFrame* value : *in->values()) {
     rows.push_back(
         {value->module_object(), value->parent(), value->code(), std::max(value->line(), 0), value->entry() != 0});
   }
-  if (!python_.by_first.try_emplace(in->first(), std::move(rows)).second) count("repeated parts of tables");
+  if (!python_.by_first.try_emplace(in->first(), std::move(rows)).second) count("repeated table chunks");
 }
 
 void RowCollector::add_sites(const ChunkView& chunk) {
-  const auto* in = verified<dump::Sites>(chunk);
+  const auto* in = verified<format::Sites>(chunk);
   if (!in || !in->values()) return;
   std::vector<Site> rows;
   rows.reserve(in->values()->size());
-  for (const dump::Site* value : *in->values()) {
+  for (const format::Site* value : *in->values()) {
     rows.push_back({value->tensors_live(), value->tensors_total(), value->allocations_live(),
                     value->allocations_total(), value->bytes_live(), value->bytes_total(), value->bytes_peak(),
                     value->native(), value->python()});
   }
-  if (!sites_.by_first.try_emplace(in->first(), std::move(rows)).second) count("repeated parts of tables");
+  if (!sites_.by_first.try_emplace(in->first(), std::move(rows)).second) count("repeated table chunks");
 }
 
 void RowCollector::add_threads(const ChunkView& chunk) {
   if (!first_of_its_kind(chunk)) return;
-  const auto* in = verified<dump::Threads>(chunk);
+  const auto* in = verified<format::Threads>(chunk);
   if (!in || !in->values()) return;
-  for (const dump::Thread* value : *in->values()) {
+  for (const format::Thread* value : *in->values()) {
     dump_.threads.push_back({value->tid(), "", value->alive() != 0});
     thread_names_.push_back(value->name());
   }
 }
 
 void RowCollector::add_tensors(const ChunkView& chunk) {
-  const auto* in = verified<dump::TensorRows>(chunk);
+  const auto* in = verified<format::TensorRows>(chunk);
   if (!in || !in->values()) return;
   const size_t dims_size = in->dims() ? in->dims()->size() : 0;
-  auto bit = [](dump::TensorKnown known) { return uint32_t(known); };
+  auto bit = [](format::TensorKnown known) { return uint32_t(known); };
   flatbuffers::uoffset_t number = 0;
-  for (const dump::Tensor* row : *in->values()) {
+  for (const format::Tensor* row : *in->values()) {
     const flatbuffers::uoffset_t at = number++;
     if (row->serial() == 0) {
-      count("tensors without a number");
+      count("tensors without an id");
       continue;
     }
     Tensor tensor;
@@ -241,6 +243,8 @@ void RowCollector::add_tensors(const ChunkView& chunk) {
     tensor.grad = row->grad();
     tensor.grad_fn = row->grad_fn();
     if (in->outputs() != nullptr) tensor.output = at < in->outputs()->size() ? in->outputs()->Get(at) : 0;
+    const uint32_t version = in->versions() && at < in->versions()->size() ? in->versions()->Get(at) : 0;
+    if (version != 0) tensor.version = version - 1;
     tensor.known = row->known();
     tensor.flags = row->flags();
     tensor.site = row->site();
@@ -250,12 +254,12 @@ void RowCollector::add_tensors(const ChunkView& chunk) {
     tensor.dtype = row->dtype();
     tensor.layout = row->layout();
 
-    const bool sizes = tensor.known & bit(dump::TensorKnown::sizes);
-    const bool strides = sizes && tensor.known & bit(dump::TensorKnown::strides);
+    const bool sizes = tensor.known & bit(format::TensorKnown::sizes);
+    const bool strides = sizes && tensor.known & bit(format::TensorKnown::strides);
     const size_t wanted = size_t(row->ndim()) * (sizes + strides);
     if (row->ndim() > kMaxDims || row->dims() > dims_size || wanted > dims_size - row->dims()) {
       count("tensors whose shape is not in the file");
-      tensor.known &= ~(bit(dump::TensorKnown::sizes) | bit(dump::TensorKnown::strides));
+      tensor.known &= ~(bit(format::TensorKnown::sizes) | bit(format::TensorKnown::strides));
     } else if (wanted != 0) {
       const int64_t* dims = in->dims()->data() + row->dims();
       tensor.sizes.assign(dims, dims + row->ndim());
@@ -264,11 +268,11 @@ void RowCollector::add_tensors(const ChunkView& chunk) {
         count("tensors of a negative size");
         tensor.sizes.clear();
         tensor.strides.clear();
-        tensor.known &= ~(bit(dump::TensorKnown::sizes) | bit(dump::TensorKnown::strides));
+        tensor.known &= ~(bit(format::TensorKnown::sizes) | bit(format::TensorKnown::strides));
       }
     }
     StorageClaim claim;
-    if (tensor.known & bit(dump::TensorKnown::storage)) claim = {row->storage_base(), row->storage_nbytes()};
+    if (tensor.known & bit(format::TensorKnown::storage)) claim = {row->storage_base(), row->storage_nbytes()};
     uint64_t end = 0;
     if (__builtin_add_overflow(claim.base, claim.nbytes, &end)) {
       count("storages beyond the end of memory");
@@ -279,19 +283,19 @@ void RowCollector::add_tensors(const ChunkView& chunk) {
     claims_.push_back(claim);
   }
   for (size_t i = 0; in->parts() && i < in->parts()->size(); i++) {
-    const dump::TensorPart* row = in->parts()->Get(flatbuffers::uoffset_t(i));
+    const format::TensorPart* row = in->parts()->Get(flatbuffers::uoffset_t(i));
     part_serials_.emplace_back(row->owner(), row->part());
   }
 }
 
 void RowCollector::add_allocations(const ChunkView& chunk) {
-  const auto* in = verified<dump::AllocationRows>(chunk);
+  const auto* in = verified<format::AllocationRows>(chunk);
   if (!in || !in->values()) return;
-  for (const dump::Allocation* row : *in->values()) {
+  for (const format::Allocation* row : *in->values()) {
     uint64_t end = 0;
-    if (row->serial() == 0 || row->kind() > dump::AllocationKind::MAX ||
+    if (row->serial() == 0 || row->kind() > format::AllocationKind::MAX ||
         __builtin_add_overflow(row->pointer(), std::max<uint64_t>(row->nbytes(), 1), &end)) {
-      count("allocations that cannot be");
+      count("invalid allocations");
       continue;
     }
     dump_.allocations.push_back({row->serial(),
@@ -309,22 +313,25 @@ void RowCollector::add_allocations(const ChunkView& chunk) {
 }
 
 void RowCollector::add_nodes(const ChunkView& chunk) {
-  const auto* in = verified<dump::NodeRows>(chunk);
+  const auto* in = verified<format::NodeRows>(chunk);
   if (!in || !in->values()) return;
-  for (const dump::Node* row : *in->values()) {
+  flatbuffers::uoffset_t number = 0;
+  for (const format::Node* row : *in->values()) {
+    const flatbuffers::uoffset_t at = number++;
+    const uint32_t ran = in->ran() && at < in->ran()->size() ? in->ran()->Get(at) : 0;
     dump_.nodes.push_back(
-        {row->serial(), row->address(), row->created_ns(), "", row->site(), row->thread(), row->alive() != 0});
+        {row->serial(), row->address(), row->created_ns(), "", row->site(), row->thread(), row->alive() != 0, ran});
     node_strings_.push_back(row->class_name());
   }
 }
 
 void RowCollector::add_totals(const ChunkView& chunk) {
   if (!first_of_its_kind(chunk)) return;
-  const auto* in = verified<dump::Totals>(chunk);
+  const auto* in = verified<format::Totals>(chunk);
   if (!in) return;
   Totals& out = dump_.totals;
   if (in->devices()) {
-    for (const dump::DeviceTotal* row : *in->devices()) {
+    for (const format::DeviceTotal* row : *in->devices()) {
       out.devices.push_back({device_of(row->device_type(), row->device_index()), row->live_bytes(), row->peak_bytes(),
                              row->live_count(), row->total_count(), row->total_bytes(), row->allocator_allocated(),
                              row->allocator_reserved(), row->allocator_reserved_peak()});
@@ -353,7 +360,7 @@ void RowCollector::add_totals(const ChunkView& chunk) {
 
 void RowCollector::add_coverage(const ChunkView& chunk) {
   if (!first_of_its_kind(chunk)) return;
-  const auto* in = verified<dump::Coverages>(chunk);
+  const auto* in = verified<format::Coverages>(chunk);
   if (!in || !in->values()) return;
   for (const auto* row : *in->values()) {
     dump_.coverage.push_back({row->subject() ? charged(row->subject()->string_view()) : "", int(row->seen()),
@@ -363,7 +370,7 @@ void RowCollector::add_coverage(const ChunkView& chunk) {
 
 void RowCollector::add_names(const ChunkView& chunk) {
   if (!first_of_its_kind(chunk)) return;
-  const auto* in = verified<dump::Names>(chunk);
+  const auto* in = verified<format::Names>(chunk);
   if (!in) return;
   dump_.names_complete = in->complete();
   if (in->detail()) dump_.names_detail = charged(in->detail()->string_view());
@@ -373,17 +380,17 @@ void RowCollector::add_names(const ChunkView& chunk) {
     count("references to missing texts");
     return {};
   };
-  for (const dump::ModuleName* row : *in->modules()) {
+  for (const format::ModuleName* row : *in->modules()) {
     dump_.module_names.try_emplace(row->object(), Dump::ModuleName{str(row->path()), str(row->class_name())});
   }
 }
 
 void RowCollector::add_end(const ChunkView& chunk) {
-  const auto* in = verified<dump::EndMark>(chunk);
+  const auto* in = verified<format::EndMark>(chunk);
   if (!in) return;
   end_agrees_ = in->chunks() == chunk.chunks_before && in->bytes() == chunk.offset;
   if (!end_agrees_)
-    dump_.problems.push_back("the end of " + name_ + " does not agree with what comes before: parts were lost.");
+    dump_.problems.push_back("the end of " + name_ + " does not match the chunks before it: chunks were lost.");
 }
 
 }  // namespace tensorscope::model

@@ -11,16 +11,21 @@
 #include <unordered_map>
 #include <vector>
 
-#include "model/chunk_reader.h"
-#include "model/dump.h"
-#include "model/storages.h"
-#include "model/sum_guard.h"
+#include "dump/chunk_reader.h"
+#include "dump/dump.h"
+#include "dump/storages.h"
+#include "dump/sum_guard.h"
 
-namespace tensorscope::dump {
+namespace tensorscope::format {
+struct GraphRows;
+struct References;
 struct SourceFile;
-}
+enum class ReferenceRoot : uint8_t;
+}  // namespace tensorscope::format
 
 namespace tensorscope::model {
+
+class OwnTexts;  // of a chunk
 
 class RowCollector {
  public:
@@ -77,14 +82,22 @@ class RowCollector {
   void add_coverage(const ChunkView& chunk);
   void add_names(const ChunkView& chunk);
   void add_graph(const ChunkView& chunk);
+  std::pair<size_t, size_t> add_graph_nodes(const format::GraphRows& in);
+  void add_saved_slots(const format::GraphRows& in, size_t slots);
   void add_references(const ChunkView& chunk);
+  void add_reference_rows(const format::References& in, const OwnTexts& texts);
+  void add_tensor_objects(const format::References& in, const OwnTexts& texts);
+  void add_slot_names(const format::References& in, const OwnTexts& texts);
+  std::string own_text(const OwnTexts& texts, uint32_t index);
+  bool sound_root(format::ReferenceRoot root);
   void add_failure(const ChunkView& chunk);
   void add_device_memory(const ChunkView& chunk);
   void add_runtime_blocks(const ChunkView& chunk);
   void add_driver_memory(const ChunkView& chunk);
   void add_launches(const ChunkView& chunk);
   void add_sources(const ChunkView& chunk);
-  void add_source_file(const dump::SourceFile& row);
+  void add_source_file(const format::SourceFile& row);
+  void add_process_parts(const ChunkView& chunk);
   void add_end(const ChunkView& chunk);
 
   void finish_codes_and_threads();
@@ -97,10 +110,14 @@ class RowCollector {
   void check_driver(DeviceMemory& memory);
   void finish_cupti();
   void finish_graph();
+  void measure_sparse_tensors();
   void finish_references();
+  void sort_references();
+  bool sound_node(uint32_t& node);  // what does not exist becomes kNoNode
   void name_functions();
   uint32_t tensor_with(uint64_t serial);  // its index; kNone, and counted, where there is none
   uint32_t graph_class(const std::string& name);
+  static std::string node_class(std::string_view name);
 
   Dump& dump_;
   std::string name_;

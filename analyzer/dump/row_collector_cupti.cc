@@ -1,8 +1,8 @@
-// The part of RowCollector that reads what CUPTI told.
+// The part of RowCollector that reads what CUPTI reported.
 #include <algorithm>
 
+#include "dump/row_collector_verify.h"
 #include "dump_generated.h"
-#include "model/row_collector_verify.h"
 
 namespace tensorscope::model {
 
@@ -10,14 +10,14 @@ namespace {
 
 constexpr int8_t kCuda = 1;  // c10::DeviceType
 
-bool on_host(dump::DriverMemoryKind kind) {
-  return kind == dump::DriverMemoryKind::pageable || kind == dump::DriverMemoryKind::pinned;
+bool on_host(format::DriverMemoryKind kind) {
+  return kind == format::DriverMemoryKind::pageable || kind == format::DriverMemoryKind::pinned;
 }
 
 }  // namespace
 
 void RowCollector::add_driver_memory(const ChunkView& chunk) {
-  const auto* in = verified<dump::DriverMemory>(chunk);
+  const auto* in = verified<format::DriverMemory>(chunk);
   if (!in) return;
   DriverMemory& out = dump_.driver_memory;
   out.present = true;
@@ -30,11 +30,11 @@ void RowCollector::add_driver_memory(const ChunkView& chunk) {
   out.version = in->version();
   out.flushed = in->flushed();
   if (!in->values()) return;
-  for (const dump::DriverBlock* row : *in->values()) {
+  for (const format::DriverBlock* row : *in->values()) {
     uint64_t end = 0;
-    if (row->kind() > dump::DriverMemoryKind::MAX ||
+    if (row->kind() > format::DriverMemoryKind::MAX ||
         __builtin_add_overflow(row->pointer(), std::max<uint64_t>(row->nbytes(), 1), &end)) {
-      count("blocks of the driver that cannot be");
+      count("invalid driver blocks");
       continue;
     }
     const Device device =
@@ -45,11 +45,11 @@ void RowCollector::add_driver_memory(const ChunkView& chunk) {
 }
 
 void RowCollector::add_launches(const ChunkView& chunk) {
-  const auto* in = verified<dump::Launches>(chunk);
+  const auto* in = verified<format::Launches>(chunk);
   if (!in) return;
   dump_.launches_known = true;
   if (!in->values()) return;
-  for (const dump::SiteLaunches* row : *in->values()) {
+  for (const format::SiteLaunches* row : *in->values()) {
     dump_.launches.push_back({row->kernels(), row->kernel_ns(), row->copies(), row->copied_bytes(), row->copy_ns(),
                               row->to_device_bytes(), row->to_host_bytes(), row->fills(), row->filled_bytes(),
                               row->fill_ns(), row->site()});
@@ -78,7 +78,7 @@ void RowCollector::finish_cupti() {
     for (const uint64_t number : {row.kernels, row.kernel_ns, row.copies, row.copied_bytes, row.copy_ns,
                                   row.to_device_bytes, row.to_host_bytes, row.fills, row.filled_bytes, row.fill_ns}) {
       if (numbers.admits(number)) continue;
-      count("places with impossible numbers of kernels and copies");
+      count("sites with impossible numbers of kernels and copies");
       return true;
     }
     return false;

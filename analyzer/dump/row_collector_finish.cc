@@ -2,10 +2,10 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "dump/row_collector.h"
+#include "dump/sort_by_serial.h"
+#include "dump/type_names.h"
 #include "dump_generated.h"
-#include "model/row_collector.h"
-#include "model/sort_by_serial.h"
-#include "model/type_names.h"
 #include "tensorscope/dump_format.h"
 
 namespace tensorscope::model {
@@ -42,7 +42,7 @@ void RowCollector::finish_stacks() {
   auto check_parent = [&](auto& frames) {
     for (size_t i = 1; i < frames.size(); i++) {
       if (frames[i].parent < i) continue;
-      count("stacks that run in a circle");
+      count("cyclic stacks");
       frames[i].parent = 0;
     }
   };
@@ -72,7 +72,7 @@ void RowCollector::finish_stacks() {
 }
 
 // CPython 3.12 to 3.14 runs a frame of its own below each __init__ that it calls without leaving its loop
-// (_Py_InitCleanup, Python/specialize.c): file and function are "__init__". Python shows it to nobody. The result is
+// (_Py_InitCleanup, Python/specialize.c): file and function are "__init__". Python hides this frame. The result is
 // for each frame the one that stands for it: itself, or the next one outside.
 std::vector<uint32_t> RowCollector::leave_interpreters_frames_out() {
   std::vector<uint32_t> kept(dump_.python_frames.size());
@@ -136,14 +136,15 @@ void RowCollector::finish_allocations_and_nodes() {
     Node& node = dump_.nodes[i];
     node.class_name = class_name_of(text(node_strings_[order[i]]));
     check_row(node.site, node.thread, node.created_ns);
+    if (node.ran_site >= dump_.sites.size()) node.ran_site = 0, count("references to missing sites");
   }
 }
 
 std::string RowCollector::missing() const {
   // What every dump has; without it a reader cannot tell "none" from "not read".
-  constexpr uint32_t kExpected[] = {dump::kStrings,      dump::kModules, dump::kCodes,   dump::kNativeFrames,
-                                    dump::kPythonFrames, dump::kSites,   dump::kThreads, dump::kTensors,
-                                    dump::kAllocations,  dump::kTotals,  dump::kCoverage};
+  constexpr uint32_t kExpected[] = {format::kStrings,      format::kModules, format::kCodes,   format::kNativeFrames,
+                                    format::kPythonFrames, format::kSites,   format::kThreads, format::kTensors,
+                                    format::kAllocations,  format::kTotals,  format::kCoverage};
   std::string out;
   for (uint32_t type : kExpected) {
     if (!seen_.count(type)) out += (out.empty() ? "" : ", ") + chunk_name(type);

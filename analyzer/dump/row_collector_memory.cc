@@ -1,27 +1,27 @@
 // The part of RowCollector that reads what failed, the memory of devices, and the blocks of the CUDA runtime.
 #include <algorithm>
 
+#include "dump/row_collector_verify.h"
+#include "dump/sort_by_serial.h"
 #include "dump_generated.h"
-#include "model/row_collector_verify.h"
-#include "model/sort_by_serial.h"
 
 namespace tensorscope::model {
 
 namespace {
 
-bool on_host(dump::RuntimeKind kind, int8_t device_index) {
-  return device_index < 0 || kind == dump::RuntimeKind::pinned || kind == dump::RuntimeKind::registered;
+bool on_host(format::RuntimeKind kind, int8_t device_index) {
+  return device_index < 0 || kind == format::RuntimeKind::pinned || kind == format::RuntimeKind::registered;
 }
 
 }  // namespace
 
 void RowCollector::add_failure(const ChunkView& chunk) {
   if (!first_of_its_kind(chunk)) return;
-  const auto* in = verified<dump::Failure>(chunk);
+  const auto* in = verified<format::Failure>(chunk);
   if (!in) return;
   Failure& out = dump_.failure.emplace();
-  if (in->kind() <= dump::FailureKind::MAX) out.kind = uint8_t(in->kind());
-  if (in->limit() <= dump::MemoryLimit::MAX) out.limit = uint8_t(in->limit());
+  if (in->kind() <= format::FailureKind::MAX) out.kind = uint8_t(in->kind());
+  if (in->limit() <= format::MemoryLimit::MAX) out.limit = uint8_t(in->limit());
   out.device = device_of(in->device_type(), in->device_index());
   out.requested = in->requested();
   out.allocator_allocated = in->allocator_allocated();
@@ -42,7 +42,7 @@ void RowCollector::add_failure(const ChunkView& chunk) {
 }
 
 void RowCollector::add_device_memory(const ChunkView& chunk) {
-  const auto* in = verified<dump::DeviceMemory>(chunk);
+  const auto* in = verified<format::DeviceMemory>(chunk);
   if (!in) return;
   const Device device = device_of(in->device_type(), in->device_index());
   if (!described_.insert(device).second) {
@@ -60,22 +60,22 @@ void RowCollector::add_device_memory(const ChunkView& chunk) {
   out.own_bytes = in->own_bytes();
   out.driver_detail = str(in->driver_detail());
   out.segments_detail = str(in->segments_detail());
-  if (in->segments_from() <= dump::SegmentSource::MAX) out.segments_from = uint8_t(in->segments_from());
+  if (in->segments_from() <= format::SegmentSource::MAX) out.segments_from = uint8_t(in->segments_from());
   out.looked_ns = in->looked_ns();
   if (in->processes()) {
-    for (const dump::DeviceProcess* row : *in->processes()) {
+    for (const format::DeviceProcess* row : *in->processes()) {
       out.processes.push_back({row->pid(), row->bytes() == UINT64_MAX ? std::nullopt : std::optional(row->bytes())});
     }
   }
   check_driver(out);
   if (in->blocks()) {
-    for (const dump::SegmentBlock* row : *in->blocks()) {
+    for (const format::SegmentBlock* row : *in->blocks()) {
       out.blocks.push_back({row->address(), row->size(), row->requested(), uint8_t(row->state())});
     }
   }
   std::vector<uint32_t> block_counts;
   if (in->segments()) {
-    for (const dump::Segment* row : *in->segments()) {
+    for (const format::Segment* row : *in->segments()) {
       Segment segment;
       segment.address = row->address();
       segment.size = row->size();
@@ -85,8 +85,8 @@ void RowCollector::add_device_memory(const ChunkView& chunk) {
       segment.stream = row->stream();
       segment.pool = row->pool();
       segment.pool_user = row->pool_user();
-      segment.small = row->flags() & uint8_t(dump::SegmentFlag::small);
-      segment.expandable = row->flags() & uint8_t(dump::SegmentFlag::expandable);
+      segment.small = row->flags() & uint8_t(format::SegmentFlag::small);
+      segment.expandable = row->flags() & uint8_t(format::SegmentFlag::expandable);
       out.segments.push_back(segment);
       block_counts.push_back(row->blocks());
     }
@@ -126,11 +126,11 @@ void RowCollector::check_segments(DeviceMemory& memory, const std::vector<uint32
     next += wanted;
     uint64_t end = 0;
     if (__builtin_add_overflow(segment.address, segment.size, &end) || !segments_.admits(segment.size)) {
-      count("segments that cannot be");
+      count("invalid segments");
       continue;
     }
     if (segment.allocated > segment.active || segment.active > segment.size) {
-      count("segments with more in them than they hold");
+      count("segments smaller than their blocks");
       segment.active = std::min(segment.active, segment.size);
       segment.allocated = std::min(segment.allocated, segment.active);
     }
@@ -140,7 +140,7 @@ void RowCollector::check_segments(DeviceMemory& memory, const std::vector<uint32
     for (size_t b = first; b < next; b++) {
       SegmentBlock block = all[b];
       if (block.address < from || block.address > end || block.size > end - block.address ||
-          block.state > uint8_t(dump::BlockState::MAX)) {
+          block.state > uint8_t(format::BlockState::MAX)) {
         count("blocks outside of their segment");
         continue;
       }
@@ -155,13 +155,13 @@ void RowCollector::check_segments(DeviceMemory& memory, const std::vector<uint32
 }
 
 void RowCollector::add_runtime_blocks(const ChunkView& chunk) {
-  const auto* in = verified<dump::RuntimeBlocks>(chunk);
+  const auto* in = verified<format::RuntimeBlocks>(chunk);
   if (!in || !in->values()) return;
-  for (const dump::RuntimeBlock* row : *in->values()) {
+  for (const format::RuntimeBlock* row : *in->values()) {
     uint64_t end = 0;
-    if (row->serial() == 0 || row->kind() > dump::RuntimeKind::MAX ||
+    if (row->serial() == 0 || row->kind() > format::RuntimeKind::MAX ||
         __builtin_add_overflow(row->pointer(), std::max<uint64_t>(row->nbytes(), 1), &end)) {
-      count("blocks of the CUDA runtime that cannot be");
+      count("invalid blocks of the CUDA runtime");
       continue;
     }
     const Device device =

@@ -2,23 +2,24 @@
 #include <algorithm>
 #include <climits>
 
+#include "dump/row_collector_verify.h"
 #include "dump_generated.h"
-#include "model/row_collector_verify.h"
+#include "tensorscope/rules/source_text.h"
 
 namespace tensorscope::model {
 
 namespace {
-constexpr size_t kMostSourceText = 1200;  // 400 bytes of a file; one that is no UTF-8 becomes three
+constexpr size_t kMostSourceText = 3 * rules::kMostLineBytes;  // a byte that is no UTF-8 becomes three
 }  // namespace
 
-void RowCollector::add_source_file(const dump::SourceFile& row) {
+void RowCollector::add_source_file(const format::SourceFile& row) {
   if (!row.path() || row.path()->size() == 0) return count("source files without a name");
   SourceFile file;
   file.path = charged(row.path()->string_view());
   file.state = int(row.state());
-  if (row.state() > dump::SourceState::MAX) {
-    count("source files in a state that cannot be");
-    file.state = int(dump::SourceState::unreadable);
+  if (row.state() > format::SourceState::MAX) {
+    count("source files in an invalid state");
+    file.state = int(format::SourceState::unreadable);
   }
   file.size = row.size();
   file.hash = row.hash();
@@ -29,7 +30,7 @@ void RowCollector::add_source_file(const dump::SourceFile& row) {
     const uint32_t number = row.numbers()->Get(i);
     const std::string_view text = row.texts()->Get(i)->string_view();
     if (number <= last || number > INT_MAX || text.size() > kMostSourceText || text.find('\n') != text.npos) {
-      count("source lines that cannot be");
+      count("invalid source lines");
       continue;
     }
     last = number;
@@ -40,7 +41,7 @@ void RowCollector::add_source_file(const dump::SourceFile& row) {
 
 void RowCollector::add_sources(const ChunkView& chunk) {
   if (!first_of_its_kind(chunk)) return;
-  const auto* in = verified<dump::SourceLines>(chunk);
+  const auto* in = verified<format::SourceLines>(chunk);
   if (!in) return;
   Sources& out = dump_.sources;
   out.present = true;
@@ -48,7 +49,7 @@ void RowCollector::add_sources(const ChunkView& chunk) {
   if (in->detail()) out.detail = charged(in->detail()->string_view());
   out.newest_unix_ns = in->newest_unix_ns();
   if (!in->files()) return;
-  for (const dump::SourceFile* row : *in->files()) add_source_file(*row);
+  for (const format::SourceFile* row : *in->files()) add_source_file(*row);
   const auto by_path = [](const SourceFile& a, const SourceFile& b) { return a.path < b.path; };
   std::stable_sort(out.files.begin(), out.files.end(), by_path);
   const auto same = [](const SourceFile& a, const SourceFile& b) { return a.path == b.path; };

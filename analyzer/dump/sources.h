@@ -10,7 +10,7 @@ namespace tensorscope::model {
 
 struct SourceFile {
   std::string path;                                     // as code objects name it
-  int state = 0;                                        // dump::SourceState
+  int state = 0;                                        // format::SourceState
   uint64_t size = 0, hash = 0;                          // of a file that was read
   std::vector<std::pair<uint32_t, std::string>> lines;  // number from 1 and text, ascending
 };

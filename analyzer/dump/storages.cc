@@ -1,4 +1,4 @@
-#include "model/storages.h"
+#include "dump/storages.h"
 
 #include <algorithm>
 #include <map>
@@ -61,7 +61,7 @@ class BlockIndex {
 bool allocations_covered(const Dump& dump, Device device) {
   const char* subject = device.type == kCpu ? "CPU memory" : "CUDA memory";
   for (const Coverage& row : dump.coverage) {
-    if (row.subject == subject) return row.seen == int(dump::Seen::yes) && row.missed == 0;
+    if (row.subject == subject) return row.seen == int(format::Seen::yes) && row.missed == 0;
   }
   return false;
 }
@@ -76,13 +76,13 @@ StorageKind kind_of(const Dump& dump, const Storage& storage) {
   if (storage.allocation == kNone) {
     return allocations_covered(dump, storage.device) ? StorageKind::external : StorageKind::unknown;
   }
-  switch (dump::AllocationKind(dump.allocations[storage.allocation].kind)) {
-    case dump::AllocationKind::heap:
+  switch (format::AllocationKind(dump.allocations[storage.allocation].kind)) {
+    case format::AllocationKind::heap:
       return StorageKind::allocator;
-    case dump::AllocationKind::mapped:
+    case format::AllocationKind::mapped:
       return StorageKind::shared;
-    case dump::AllocationKind::caching:
-    case dump::AllocationKind::runtime:
+    case format::AllocationKind::caching:
+    case format::AllocationKind::runtime:
       return storage.device.type == kCpu ? StorageKind::pinned : StorageKind::allocator;
   }
   return StorageKind::unknown;

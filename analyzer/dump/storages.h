@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "model/dump.h"
+#include "dump/dump.h"
 
 namespace tensorscope::model {
 

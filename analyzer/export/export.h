@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "model/dump.h"
-#include "model/holders.h"
-#include "model/symbols.h"
+#include "dump/dump.h"
+#include "ownership/holders.h"
+#include "symbols/symbols.h"
 
 namespace tensorscope::render {
 

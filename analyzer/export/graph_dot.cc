@@ -1,9 +1,9 @@
-#include "render/graph_dot.h"
+#include "export/graph_dot.h"
 
 #include <fmt/format.h>
 
-#include "render/text.h"
-#include "render/units.h"
+#include "text/text.h"
+#include "text/units.h"
 
 namespace tensorscope::render {
 

@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "model/graph_drawing.h"
+#include "autograd/graph_drawing.h"
 
 namespace tensorscope::render {
 

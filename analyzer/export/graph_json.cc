@@ -1,7 +1,7 @@
-#include "render/graph_json.h"
+#include "export/graph_json.h"
 
 #include "dump_generated.h"
-#include "render/json_values.h"
+#include "export/json_values.h"
 
 namespace tensorscope::render {
 
@@ -39,12 +39,12 @@ Json tensor_json(const GraphView& view, uint32_t tensor) {
 Json path_count_json(uint64_t paths) { return paths >= model::kManyPaths ? Json(nullptr) : Json(paths); }
 
 const char* state_text(uint8_t state) {
-  switch (dump::SlotState(state)) {
-    case dump::SlotState::held:
+  switch (format::SlotState(state)) {
+    case format::SlotState::held:
       return "held";
-    case dump::SlotState::packed:
+    case format::SlotState::packed:
       return "packed";
-    case dump::SlotState::empty:
+    case format::SlotState::empty:
       break;
   }
   return "empty";
@@ -52,7 +52,7 @@ const char* state_text(uint8_t state) {
 
 Json node_json(const GraphView& view, uint32_t node) {
   const model::GraphNode& entry = view.graph.nodes[node];
-  auto flagged = [&](dump::GraphNodeFlag flag) { return (entry.flags & uint8_t(flag)) != 0; };
+  auto flagged = [&](format::GraphNodeFlag flag) { return (entry.flags & uint8_t(flag)) != 0; };
   Json outputs = Json::array(), edges = Json::array(), saved = Json::array();
   for (uint32_t tensor : view.tensors.tensors_of(node)) outputs.push_back(id_of(view, tensor));
   for (const model::GraphEdge& edge : view.graph.edges_of(node)) {
@@ -73,10 +73,11 @@ Json node_json(const GraphView& view, uint32_t node) {
           {"where", text_or_null(place == nullptr ? "" : place->where)},
           {"file", text_or_null(place == nullptr ? "" : place->frame.file)},
           {"line", place == nullptr || place->frame.line == 0 ? Json(nullptr) : Json(place->frame.line)},
-          {"accumulates", flagged(dump::GraphNodeFlag::accumulates)},
-          {"python", flagged(dump::GraphNodeFlag::python)},
-          {"partial", flagged(dump::GraphNodeFlag::partial)},
+          {"accumulates", flagged(format::GraphNodeFlag::accumulates)},
+          {"python", flagged(format::GraphNodeFlag::python)},
+          {"partial", flagged(format::GraphNodeFlag::partial)},
           {"buffers_freed", model::buffers_freed(view.graph, node)},
+          {"freed_at", text_or_null(view.freed_at(node))},
           {"tensors", outputs},
           {"edges", edges},
           {"saved", saved}};
@@ -100,6 +101,13 @@ const char* how_text(model::Collapse how) {
       break;
   }
   return "repeat";
+}
+
+Json freed_json(const std::vector<model::FreedNodes>& freed) {
+  Json result = Json::array();
+  for (const model::FreedNodes& row : freed)
+    result.push_back({{"where", text_or_null(row.where)}, {"nodes", row.nodes}});
+  return result;
 }
 
 Json drawing_json(const GraphView& view, const model::GraphDrawing& drawing) {
@@ -154,6 +162,7 @@ std::string graph_overview_json(const GraphView& view, const model::GraphOvervie
   json["accumulators"] = all.accumulators;
   json["unused_accumulators"] = all.unused_accumulators;
   json["freed_nodes"] = all.freed_nodes;
+  json["freed_by"] = freed_json(all.freed_by);
   json["partial_nodes"] = all.partial_nodes;
   json["python_nodes"] = all.python_nodes;
   json["keeps"] = kept_json(all.kept, all.certain);
@@ -193,6 +202,7 @@ std::string graph_below_json(const GraphView& view, const model::GraphBelow& bel
   json["tensors"] = tensors;
   json["operations"] = below.operations;
   json["freed_nodes"] = below.freed_nodes;
+  json["freed_by"] = freed_json(below.freed_by);
   json["partial_nodes"] = below.partial_nodes;
   json["roots"] = below.roots;
   for (const model::GraphLeaf& leaf : below.leaves) {

@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "model/graph_answers.h"
-#include "model/graph_drawing.h"
+#include "autograd/graph_answers.h"
+#include "autograd/graph_drawing.h"
 
 namespace tensorscope::render {
 

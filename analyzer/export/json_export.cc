@@ -1,10 +1,10 @@
 #include <unordered_map>
 
+#include "dump/type_names.h"
 #include "dump_generated.h"
-#include "model/type_names.h"
-#include "render/export.h"
-#include "render/json_values.h"
-#include "render/memory_json.h"
+#include "export/export.h"
+#include "export/json_values.h"
+#include "export/memory_json.h"
 
 namespace tensorscope::render {
 
@@ -16,8 +16,8 @@ constexpr int kExportSchema = 1;
 
 Json rank_or_null(int rank) { return rank < 0 ? Json(nullptr) : Json(rank); }
 
-bool knows(const model::Tensor& tensor, dump::TensorKnown what) { return tensor.known & uint32_t(what); }
-bool flagged(const model::Tensor& tensor, dump::TensorFlag what) { return tensor.flags & uint32_t(what); }
+bool knows(const model::Tensor& tensor, format::TensorKnown what) { return tensor.known & uint32_t(what); }
+bool flagged(const model::Tensor& tensor, format::TensorFlag what) { return tensor.flags & uint32_t(what); }
 
 class JsonExport {
  public:
@@ -33,6 +33,7 @@ class JsonExport {
     out_ << "{\n\"tensorscope\":" << text_of(file());
     out_ << ",\n\"process\":" << text_of(process());
     out_ << ",\n\"totals\":" << text_of(totals());
+    out_ << ",\n\"process_memory\":" << text_of(process_memory());
     rows("coverage", dump_.coverage.size(), [&](size_t i) { return text_of(coverage(dump_.coverage[i])); });
     rows("threads", dump_.threads.size() - 1, [&](size_t i) { return text_of(thread(dump_.threads[i + 1])); });
     rows("tensors", dump_.tensors.size(), [&](size_t i) { return tensor(i); });
@@ -63,8 +64,8 @@ class JsonExport {
 
   Json process() const {
     const model::Process& p = dump_.process;
-    const auto trigger =
-        p.trigger >= 0 && p.trigger <= int(dump::Trigger::MAX) ? dump::Trigger(p.trigger) : dump::Trigger::unknown;
+    const auto trigger = p.trigger >= 0 && p.trigger <= int(format::Trigger::MAX) ? format::Trigger(p.trigger)
+                                                                                  : format::Trigger::unknown;
     Json settings = Json::object();
     for (const auto& [key, value] : p.options) settings[key] = value;
     return {{"pid", p.pid},
@@ -80,7 +81,7 @@ class JsonExport {
             {"start_ns", p.start_ns},
             {"dump_unix_ns", p.dump_unix_ns},
             {"dump_ns", p.dump_ns},
-            {"trigger", dump::EnumNameTrigger(trigger)},
+            {"trigger", format::EnumNameTrigger(trigger)},
             {"trigger_detail", p.trigger_detail},
             {"dump_number", p.dump_number},
             {"rank", rank_or_null(p.rank)},
@@ -132,10 +133,29 @@ class JsonExport {
             {"shared_bytes", number_or_null(t.shared_bytes)}};
   }
 
+  Json process_memory() const {
+    const model::ProcessParts& parts = dump_.process_parts;
+    if (!parts.present) return nullptr;
+    Json mappings = Json::array();
+    for (const model::Mapping& row : parts.mappings) {
+      mappings.push_back({{"name", text_or_null(row.name)},
+                          {"kind", format::EnumNameMappingKind(format::MappingKind(row.kind))},
+                          {"count", row.count},
+                          {"resident_bytes", row.resident},
+                          {"private_bytes", row.private_bytes},
+                          {"anonymous_bytes", row.anonymous}});
+    }
+    return {{"python_arenas", number_or_null(parts.python_arenas)},
+            {"python_in_use", number_or_null(parts.python_in_use)},
+            {"python_detail", text_or_null(parts.python_detail)},
+            {"mappings", parts.mappings.empty() ? Json(nullptr) : mappings},
+            {"mappings_detail", text_or_null(parts.mappings_detail)}};
+  }
+
   static Json coverage(const model::Coverage& row) {
-    const auto seen = row.seen >= 0 && row.seen <= int(dump::Seen::MAX) ? dump::Seen(row.seen) : dump::Seen::no;
+    const auto seen = row.seen >= 0 && row.seen <= int(format::Seen::MAX) ? format::Seen(row.seen) : format::Seen::no;
     return {
-        {"subject", row.subject}, {"seen", dump::EnumNameSeen(seen)}, {"detail", row.detail}, {"missed", row.missed}};
+        {"subject", row.subject}, {"seen", format::EnumNameSeen(seen)}, {"detail", row.detail}, {"missed", row.missed}};
   }
 
   static Json thread(const model::Thread& row) { return {{"tid", row.tid}, {"name", row.name}, {"alive", row.alive}}; }
@@ -150,27 +170,28 @@ class JsonExport {
 
   std::string tensor(size_t index) {
     const model::Tensor& t = dump_.tensors[index];
-    auto if_known = [&](dump::TensorKnown what, Json value) { return knows(t, what) ? value : Json(nullptr); };
-    auto grad = knows(t, dump::TensorKnown::grad) ? by_address_.find(t.grad) : by_address_.end();
+    auto if_known = [&](format::TensorKnown what, Json value) { return knows(t, what) ? value : Json(nullptr); };
+    auto grad = knows(t, format::TensorKnown::grad) ? by_address_.find(t.grad) : by_address_.end();
     Json row = {
         {"id", t.serial},
         {"address", t.address},
         {"class", t.class_name},
-        {"shape", if_known(dump::TensorKnown::sizes, t.sizes)},
-        {"strides", if_known(dump::TensorKnown::strides, t.strides)},
-        {"dtype", if_known(dump::TensorKnown::dtype, t.dtype_text())},
-        {"device", if_known(dump::TensorKnown::device, t.device.text())},
-        {"layout", if_known(dump::TensorKnown::layout, t.layout_text())},
-        {"requires_grad", if_known(dump::TensorKnown::requires_grad, flagged(t, dump::TensorFlag::requires_grad))},
-        {"is_leaf", if_known(dump::TensorKnown::leaf, flagged(t, dump::TensorFlag::leaf))},
-        {"is_view", flagged(t, dump::TensorFlag::view)},
-        {"numel", if_known(dump::TensorKnown::sizes, t.numel)},
-        {"itemsize", if_known(dump::TensorKnown::dtype, t.itemsize)},
+        {"shape", if_known(format::TensorKnown::sizes, t.sizes)},
+        {"strides", if_known(format::TensorKnown::strides, t.strides)},
+        {"dtype", if_known(format::TensorKnown::dtype, t.dtype_text())},
+        {"device", if_known(format::TensorKnown::device, t.device.text())},
+        {"layout", if_known(format::TensorKnown::layout, t.layout_text())},
+        {"requires_grad", if_known(format::TensorKnown::requires_grad, flagged(t, format::TensorFlag::requires_grad))},
+        {"is_leaf", if_known(format::TensorKnown::leaf, flagged(t, format::TensorFlag::leaf))},
+        {"is_view", flagged(t, format::TensorFlag::view)},
+        {"numel", if_known(format::TensorKnown::sizes, t.numel)},
+        {"itemsize", if_known(format::TensorKnown::dtype, t.itemsize)},
         {"nbytes", t.nbytes},
         {"storage", t.storage == model::kNone ? Json(nullptr) : Json(dump_.storages[t.storage].id)},
-        {"storage_offset", if_known(dump::TensorKnown::storage, t.storage_offset)},
+        {"storage_offset", if_known(format::TensorKnown::storage, t.storage_offset)},
         {"grad_fn", text_or_null(t.grad_fn_name)},
         {"grad", grad == by_address_.end() || t.grad == 0 ? Json(nullptr) : Json(grad->second)},
+        {"version", t.version == model::kNone ? Json(nullptr) : Json(t.version)},
         {"names", names(index)},
         {"category", index < options_.categories.size() ? options_.categories[index] : "unknown"},
         {"evidence", options_.holders ? text_or_null(options_.holders->evidence(uint32_t(index))) : Json(nullptr)},
@@ -183,8 +204,8 @@ class JsonExport {
         {"thread_name", thread_name(t.thread)},
         {"created_ns", t.created_ns},
         {"age_ns", age(t.created_ns)},
-        {"released", flagged(t, dump::TensorFlag::released)},
-        {"inherited", flagged(t, dump::TensorFlag::inherited)},
+        {"released", flagged(t, format::TensorFlag::released)},
+        {"inherited", flagged(t, format::TensorFlag::inherited)},
         {"note", text_or_null(t.note)},
         {"module_path", text_or_null(symbols_.module_path(dump_.sites[t.site]))},
         {"site", site_id(t.site)}};
@@ -233,7 +254,7 @@ class JsonExport {
             {"objects", r.objects},
             {"gil_ns", r.gil_ns},
             {"stopped_by",
-             r.stopped_by == 0 ? Json(nullptr) : Json(dump::EnumNameNamesLimit(dump::NamesLimit(r.stopped_by)))},
+             r.stopped_by == 0 ? Json(nullptr) : Json(format::EnumNameNamesLimit(format::NamesLimit(r.stopped_by)))},
             {"named", r.named},
             {"time_limit_ms", r.time_limit_ms},
             {"memory_limit", r.memory_limit},
@@ -250,7 +271,7 @@ class JsonExport {
     for (const model::SavedSlot& slot : graph.saved_of(number)) {
       saved.push_back({{"slot", graph.slot_name(number, slot)},
                        {"tensor", tensor_id(slot.tensor)},
-                       {"state", dump::EnumNameSlotState(dump::SlotState(slot.state))},
+                       {"state", format::EnumNameSlotState(format::SlotState(slot.state))},
                        {"output", slot.output}});
     }
     const bool seen = n.seen != model::kNone;
@@ -260,9 +281,9 @@ class JsonExport {
                     {"name", text_or_null(graph.class_name(number))},
                     {"node", seen ? Json(dump_.nodes[n.seen].serial) : Json(nullptr)},
                     {"sequence", n.sequence},
-                    {"accumulates", (n.flags & uint8_t(dump::GraphNodeFlag::accumulates)) != 0},
-                    {"python", (n.flags & uint8_t(dump::GraphNodeFlag::python)) != 0},
-                    {"partial", (n.flags & uint8_t(dump::GraphNodeFlag::partial)) != 0},
+                    {"accumulates", (n.flags & uint8_t(format::GraphNodeFlag::accumulates)) != 0},
+                    {"python", (n.flags & uint8_t(format::GraphNodeFlag::python)) != 0},
+                    {"partial", (n.flags & uint8_t(format::GraphNodeFlag::partial)) != 0},
                     {"module_path", text_or_null(symbols_.module_path(dump_.sites[site]))},
                     {"site", site_id(site)},
                     {"edges", edges},
@@ -305,7 +326,7 @@ class JsonExport {
             {"pointer", a.pointer},
             {"nbytes", a.nbytes},
             {"device", a.device.text()},
-            {"kind", dump::EnumNameAllocationKind(dump::AllocationKind(a.kind))},
+            {"kind", format::EnumNameAllocationKind(format::AllocationKind(a.kind))},
             {"node", number_or_null(a.node)},
             {"thread", tid(a.thread)},
             {"thread_name", thread_name(a.thread)},

@@ -1,4 +1,4 @@
-#include "render/json_values.h"
+#include "export/json_values.h"
 
 namespace tensorscope::render {
 
@@ -17,6 +17,12 @@ Json place_json(model::Places& places, uint32_t site) {
           {"file", text_or_null(at.frame.file)},
           {"line", at.frame.line > 0 ? Json(at.frame.line) : Json(nullptr)},
           {"source", text_or_null(places.source_line(site))}};
+}
+
+void add_rows(std::string& out, const char* name, const std::vector<Json>& rows) {
+  out += std::string(",\n\"") + name + "\":[";
+  for (size_t i = 0; i < rows.size(); ++i) out += (i > 0 ? ",\n" : "\n") + text_of(rows[i]);
+  out += "]";
 }
 
 }  // namespace tensorscope::render

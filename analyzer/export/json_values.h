@@ -4,8 +4,9 @@
 #include <cstdint>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <vector>
 
-#include "model/places.h"
+#include "symbols/places.h"
 
 namespace tensorscope::render {
 
@@ -17,5 +18,7 @@ Json text_or_null(const std::string& text);
 Json number_or_null(uint64_t number);
 // Where a site is: null for site 0.
 Json place_json(model::Places& places, uint32_t site);
+// A field of an object, one line a row, as in the export of a dump.
+void add_rows(std::string& out, const char* name, const std::vector<Json>& rows);
 
 }  // namespace tensorscope::render

@@ -1,6 +1,7 @@
-#include "render/leaks_json.h"
+#include "export/leaks_json.h"
 
-#include "render/json_values.h"
+#include "export/json_values.h"
+#include "text/leaks_words.h"
 
 namespace tensorscope::render {
 
@@ -22,7 +23,9 @@ Json ids(const model::Dump& dump, const std::vector<uint32_t>& tensors) {
 Json facts_of(const std::vector<model::Fact>& facts) {
   Json list = Json::array();
   for (const model::Fact& fact : facts) {
-    list.push_back({{"what", fact.what}, {"values", fact.values}, {"unit", fact.bytes ? "bytes" : "count"}});
+    list.push_back({{"what", fact_words(fact)},
+                    {"values", fact.values},
+                    {"unit", model::in_bytes(fact.kind) ? "bytes" : "count"}});
   }
   return list;
 }
@@ -33,13 +36,13 @@ Json finding_of(const model::View& last, const model::LeakFinding& finding) {
     memory.push_back({{"place", place_json(last.places, made.site)}, {"bytes", made.bytes}});
   }
   return {{"kind", model::name(finding.kind)},
-          {"title", model::title(finding.kind)},
-          {"held_by", finding.subject},
+          {"title", title(finding.kind)},
+          {"held_by", holder_words(finding)},
           {"made_at", place_json(last.places, finding.site)},
           {"memory", std::move(memory)},
-          {"look_at", finding.look_at},
+          {"look_at", advice_words(finding)},
           {"bytes", finding.bytes},
-          {"growth", growth_of(finding.growth, finding.counts)},
+          {"growth", growth_of(finding.growth, counts_words(finding.counts))},
           {"evidence", facts_of(finding.evidence)},
           {"tensors", ids(last.dump, finding.tensors)}};
 }
@@ -58,14 +61,7 @@ Json grown_of(const model::View& last, const model::GrownPlace& grown) {
           {"held_by", grown.held.empty() ? Json(nullptr) : Json(grown.held.front().holder)},
           {"holders", std::move(holders)},
           {"memory_at", text_or_null(grown.memory_at)},
-          {"look_at", text_or_null(grown.look_at)}};
-}
-
-// One line a row, as in the export of a dump.
-void add_rows(std::string& out, const char* name, const std::vector<Json>& rows) {
-  out += std::string(",\n\"") + name + "\":[";
-  for (size_t i = 0; i < rows.size(); ++i) out += (i > 0 ? ",\n" : "\n") + text_of(rows[i]);
-  out += "]";
+          {"look_at", text_or_null(advice_words(grown))}};
 }
 
 }  // namespace
@@ -82,7 +78,7 @@ std::string leaks_json(const std::vector<model::View>& views, const model::Leaks
                        {"live_bytes", leaks.bytes},
                        {"process_grew", leaks.process.told},
                        {"process", facts_of(leaks.process.parts)},
-                       {"process_look_at", text_or_null(leaks.process.look_at)}};
+                       {"process_look_at", text_or_null(process_advice(leaks.process))}};
   std::vector<Json> findings, places;
   for (const model::LeakFinding& finding : leaks.findings) findings.push_back(finding_of(last, finding));
   for (const model::GrownPlace& grown : leaks.places) places.push_back(grown_of(last, grown));

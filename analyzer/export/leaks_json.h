@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "model/leaks.h"
+#include "leaks/leaks.h"
 
 namespace tensorscope::render {
 

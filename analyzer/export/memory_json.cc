@@ -1,7 +1,7 @@
-#include "render/memory_json.h"
+#include "export/memory_json.h"
 
 #include "dump_generated.h"
-#include "render/json_values.h"
+#include "export/json_values.h"
 
 namespace tensorscope::render {
 
@@ -15,8 +15,8 @@ Json failure(const Dump& dump) {
   if (!dump.failure) return nullptr;
   const model::Failure& f = *dump.failure;
   const bool limited = f.limit_bytes != 0;
-  return {{"kind", dump::EnumNameFailureKind(dump::FailureKind(f.kind))},
-          {"limit", dump::EnumNameMemoryLimit(dump::MemoryLimit(f.limit))},
+  return {{"kind", format::EnumNameFailureKind(format::FailureKind(f.kind))},
+          {"limit", format::EnumNameMemoryLimit(format::MemoryLimit(f.limit))},
           {"device", f.device.text()},
           {"requested", number_or_null(f.requested)},
           {"allocator_allocated", f.allocator_allocated},
@@ -38,7 +38,7 @@ Json segment(const model::DeviceMemory& memory, const model::Segment& s) {
     blocks.push_back({{"address", block.address},
                       {"size", block.size},
                       {"requested", number_or_null(block.requested)},
-                      {"state", dump::EnumNameBlockState(dump::BlockState(block.state))}});
+                      {"state", format::EnumNameBlockState(format::BlockState(block.state))}});
   }
   return {{"address", s.address},
           {"size", s.size},
@@ -66,7 +66,7 @@ void write_device(const model::DeviceMemory& m, std::ostream& out) {
                      {"own_bytes", number_or_null(m.own_bytes)},
                      {"processes", processes},
                      {"driver_detail", text_or_null(m.driver_detail)},
-                     {"segments_from", dump::EnumNameSegmentSource(dump::SegmentSource(m.segments_from))},
+                     {"segments_from", format::EnumNameSegmentSource(format::SegmentSource(m.segments_from))},
                      {"segments_detail", text_or_null(m.segments_detail)},
                      {"looked_ns", m.looked_ns}};
   std::string text = text_of(head);
@@ -83,7 +83,7 @@ Json runtime_block(const Dump& dump, const model::RuntimeBlock& b) {
           {"pointer", b.pointer},
           {"nbytes", b.nbytes},
           {"device", b.device.text()},
-          {"kind", dump::EnumNameRuntimeKind(dump::RuntimeKind(b.kind))},
+          {"kind", format::EnumNameRuntimeKind(format::RuntimeKind(b.kind))},
           {"by_torch", b.by_torch},
           {"thread", tid(dump, b.thread)},
           {"created_ns", b.created_ns},
@@ -92,11 +92,12 @@ Json runtime_block(const Dump& dump, const model::RuntimeBlock& b) {
 }
 
 Json driver_block(const model::DriverBlock& b) {
-  return {{"pointer", b.pointer},           {"nbytes", b.nbytes},
-          {"device", b.device.text()},      {"kind", dump::EnumNameDriverMemoryKind(dump::DriverMemoryKind(b.kind))},
-          {"asynchronous", b.asynchronous}, {"process", b.process},
-          {"context", b.context},           {"stream", b.stream},
-          {"created_ns", b.created_ns},     {"site", number_or_null(b.site)}};
+  return {
+      {"pointer", b.pointer},           {"nbytes", b.nbytes},
+      {"device", b.device.text()},      {"kind", format::EnumNameDriverMemoryKind(format::DriverMemoryKind(b.kind))},
+      {"asynchronous", b.asynchronous}, {"process", b.process},
+      {"context", b.context},           {"stream", b.stream},
+      {"created_ns", b.created_ns},     {"site", number_or_null(b.site)}};
 }
 
 void write_driver_memory(const model::DriverMemory& m, std::ostream& out) {

@@ -3,7 +3,7 @@
 
 #include <ostream>
 
-#include "model/dump.h"
+#include "dump/dump.h"
 
 namespace tensorscope::render {
 

@@ -1,16 +1,16 @@
-#include "render/memory_viz_devices.h"
+#include "export/memory_viz_devices.h"
 
 #include <algorithm>
 #include <unordered_map>
 
 #include "dump_generated.h"
-#include "model/devices/segment_sums.h"
+#include "memory/segment_sums.h"
 
 namespace tensorscope::render {
 
 namespace {
 
-using dump::BlockState;
+using format::BlockState;
 using model::Device;
 
 constexpr int8_t kCuda = 1;  // c10::DeviceType, c10/core/DeviceType.h
@@ -84,10 +84,10 @@ const model::DeviceMemory* VizDevices::memory(size_t number) const {
 
 uint32_t VizDevices::failed() const {
   if (!dump_.failure) return model::kNone;
-  const auto failure = dump::FailureKind(dump_.failure->kind);
-  const bool pinned = failure == dump::FailureKind::pinned;
-  if (!pinned && failure != dump::FailureKind::device && failure != dump::FailureKind::host) return model::kNone;
-  const Device device = failure == dump::FailureKind::device ? dump_.failure->device : kCpu;
+  const auto failure = format::FailureKind(dump_.failure->kind);
+  const bool pinned = failure == format::FailureKind::pinned;
+  if (!pinned && failure != format::FailureKind::device && failure != format::FailureKind::host) return model::kNone;
+  const Device device = failure == format::FailureKind::device ? dump_.failure->device : kCpu;
   const auto found = numbers_.find({pinned ? Kind::pinned : Kind::allocator, device});
   return found == numbers_.end() ? model::kNone : uint32_t(found->second);
 }
@@ -148,11 +148,11 @@ VizDevice VizDevices::build(size_t number) const {
     if (block.allocation != model::kNone) placed[block.allocation] = true;
   }
   const bool by_torch =
-      !out.segments.empty() && dump::SegmentSource(memory->segments_from) == dump::SegmentSource::snapshot;
+      !out.segments.empty() && format::SegmentSource(memory->segments_from) == format::SegmentSource::snapshot;
   for (uint32_t row : part.rows) {
     const model::Allocation& allocation = dump_.allocations[row];
     // A caching allocator's block that is in no segment of the snapshot was freed after the tables were copied.
-    if (by_torch && dump::AllocationKind(allocation.kind) == dump::AllocationKind::caching) continue;
+    if (by_torch && format::AllocationKind(allocation.kind) == format::AllocationKind::caching) continue;
     if (!placed[row]) add_alone(out, block_of(allocation, row));
   }
   return out;

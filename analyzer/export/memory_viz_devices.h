@@ -15,13 +15,13 @@
 #include <utility>
 #include <vector>
 
-#include "model/dump.h"
+#include "dump/dump.h"
 
 namespace tensorscope::render {
 
 struct VizBlock {
   uint64_t address = 0, size = 0, requested = 0;
-  uint8_t state = 0;  // dump::BlockState
+  uint8_t state = 0;  // format::BlockState
   uint32_t site = 0;
   uint32_t allocation = model::kNone;   // index into Dump::allocations
   uint64_t created_ns = 0, serial = 0;  // 0: not known

@@ -7,16 +7,16 @@
 #include <unordered_map>
 
 #include "dump_generated.h"
-#include "model/printable.h"
-#include "render/export.h"
-#include "render/memory_viz_devices.h"
-#include "render/pickle_writer.h"
+#include "export/export.h"
+#include "export/memory_viz_devices.h"
+#include "export/pickle_writer.h"
+#include "support/printable.h"
 
 namespace tensorscope::render {
 
 namespace {
 
-using dump::BlockState;
+using format::BlockState;
 using model::Dump;
 
 // One line of a device's history.

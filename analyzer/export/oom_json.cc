@@ -1,8 +1,10 @@
-#include "render/oom_json.h"
+#include "export/oom_json.h"
 
 #include "dump_generated.h"
-#include "model/out_of_memory/callers.h"
-#include "render/json_values.h"
+#include "export/json_values.h"
+#include "oom/callers.h"
+#include "text/balance_words.h"
+#include "text/oom_words.h"
 
 namespace tensorscope::render {
 
@@ -26,8 +28,8 @@ Json failed(const model::View& view, const model::oom::Story& story) {
   if (!dump.failure || !model::oom::concerns(*dump.failure, story.device)) return nullptr;
   const model::Failure& f = *dump.failure;
   const bool limited = f.limit_bytes != 0;
-  return {{"kind", dump::EnumNameFailureKind(dump::FailureKind(f.kind))},
-          {"limit", dump::EnumNameMemoryLimit(dump::MemoryLimit(f.limit))},
+  return {{"kind", format::EnumNameFailureKind(format::FailureKind(f.kind))},
+          {"limit", format::EnumNameMemoryLimit(format::MemoryLimit(f.limit))},
           {"requested", number_or_null(f.requested)},
           {"limit_bytes", number_or_null(f.limit_bytes)},
           {"left_bytes", limited ? Json(f.left_bytes) : Json(nullptr)},
@@ -45,10 +47,10 @@ Json failed(const model::View& view, const model::oom::Story& story) {
 Json part_json(const model::oom::Part& part) {
   Json parts = Json::array();
   for (const model::oom::Part& below : part.parts) parts.push_back(part_json(below));
-  return {{"name", part.name},
-          {"label", text_or_null(part.label)},
+  return {{"name", model::oom::name(part)},
+          {"label", text_or_null(label_words(part))},
           {"bytes", part.bytes ? Json(*part.bytes) : Json(nullptr)},
-          {"note", text_or_null(part.note)},
+          {"note", text_or_null(note_words(part.note))},
           {"parts", std::move(parts)}};
 }
 
@@ -69,12 +71,12 @@ Json cached_json(const model::oom::FreeMemory& cached) {
 
 Json remedy_json(const model::oom::Remedy& remedy) {
   return {{"kind", model::oom::name(remedy.kind)},
-          {"subject", remedy.subject},
-          {"takes", remedy.takes},
+          {"subject", subject_words(remedy)},
+          {"takes", takes_words(remedy)},
           {"bytes", remedy.bytes},
           {"at_most", remedy.at_most},
           {"estimate", remedy.estimate},
-          {"reckoned", text_or_null(remedy.reckoned)},
+          {"reckoned", text_or_null(estimate_words(remedy))},
           {"fits", model::oom::name(remedy.fits)},
           {"missing", number_or_null(remedy.missing)}};
 }
@@ -93,29 +95,24 @@ Json growth_json(const std::vector<model::View>& views, const model::oom::Story&
           {"places", std::move(changes)}};
 }
 
-// One line a row, as in the export of a dump.
-void add_rows(std::string& out, const char* name, const std::vector<Json>& rows) {
-  out += std::string(",\n\"") + name + "\":[";
-  for (size_t i = 0; i < rows.size(); ++i) out += (i > 0 ? ",\n" : "\n") + text_of(rows[i]);
-  out += "]";
-}
-
 }  // namespace
 
 std::string oom_json(const std::vector<model::View>& views, const model::oom::Story& story,
                      const std::vector<std::string>& held) {
   const model::View& view = views.back();
   const bool needs_segment = story.request != 0 && !story.device.is_cpu();
+  Json operands = Json::array();
+  for (const model::oom::Operand& operand : story.operands) operands.push_back(operand_words(view.dump, operand));
   const Json about = {{"schema", kOomSchema}, {"dump", view.dump.path}};
   const Json answer = {
       {"run_id", view.dump.process.run_id},
-      {"trigger", dump::EnumNameTrigger(dump::Trigger(view.dump.process.trigger))},
+      {"trigger", format::EnumNameTrigger(format::Trigger(view.dump.process.trigger))},
       {"device", story.device.text()},
       {"request", number_or_null(story.request)},
       {"segment", needs_segment ? Json(model::oom::segment_for(story.request, story.cached)) : Json(nullptr)},
       {"too_large", story.too_large},
-      {"operands", story.operands},
-      {"remedies_missing", text_or_null(story.remedies_missing)}};
+      {"operands", operands},
+      {"remedies_missing", text_or_null(missing_words(view.dump, story))}};
   std::vector<Json> places, remedies;
   for (size_t i = 0; i < held.size(); ++i) {
     const model::Group& group = story.places[i];

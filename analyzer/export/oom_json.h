@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "model/out_of_memory/story.h"
+#include "oom/story.h"
 
 namespace tensorscope::render {
 

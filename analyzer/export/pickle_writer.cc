@@ -1,6 +1,6 @@
-#include "render/pickle_writer.h"
+#include "export/pickle_writer.h"
 
-#include <bit>
+#include <algorithm>
 
 namespace tensorscope::render {
 
@@ -9,7 +9,7 @@ namespace {
 // Lib/pickle.py of CPython 3.8, "Pickle opcodes".
 constexpr char kProtocol = '\x80', kStop = '.', kMark = '(';
 constexpr char kEmptyDict = '}', kSetItems = 'u', kEmptyList = ']', kAppend = 'a', kTuple2 = '\x86';
-constexpr char kOneByte = 'K', kTwoBytes = 'M', kFourBytes = 'J', kLong = '\x8a', kFloat = 'G';
+constexpr char kOneByte = 'K', kTwoBytes = 'M', kFourBytes = 'J', kLong = '\x8a';
 constexpr char kTrue = '\x88', kFalse = '\x89', kShortText = '\x8c', kText = 'X';
 constexpr char kMemoize = '\x94', kGet = 'h', kLongGet = 'j';
 
@@ -77,44 +77,24 @@ void PickleWriter::refer(Reference reference) {
   ended();
 }
 
-void PickleWriter::integer(int64_t value) {
-  if (value >= 0 && value < 0x100) {
+void PickleWriter::number(uint64_t value) {
+  if (value < 0x100) {
     out_.put(kOneByte);
-    little_endian(uint64_t(value), 1);
-  } else if (value >= 0 && value < 0x10000) {
+    little_endian(value, 1);
+  } else if (value < 0x10000) {
     out_.put(kTwoBytes);
-    little_endian(uint64_t(value), 2);
-  } else if (value == int32_t(value)) {
+    little_endian(value, 2);
+  } else if (value <= INT32_MAX) {
     out_.put(kFourBytes);
-    little_endian(uint64_t(value), 4);
+    little_endian(value, 4);
   } else {
     int bytes = 5;
-    while (bytes < 8 && value != value << (64 - 8 * bytes) >> (64 - 8 * bytes)) bytes++;
+    while (bytes < 9 && value >> (8 * bytes - 1) != 0) bytes++;  // the highest bit is the sign
+    // Nine bytes are right in Python. Older viewers refuse them, but no address or size of this machine is so large.
     out_.put(kLong).put(char(bytes));
-    little_endian(uint64_t(value), bytes);
+    little_endian(value, std::min(bytes, 8));
+    if (bytes == 9) out_.put(0);
   }
-}
-
-void PickleWriter::number(uint64_t value) {
-  if (value <= INT64_MAX) {
-    integer(int64_t(value));
-  } else {  // right in Python; older viewers refuse it, but no address or size of this machine is so large
-    out_.put(kLong).put(9);
-    little_endian(value, 8);
-    out_.put(0);
-  }
-  ended();
-}
-
-void PickleWriter::signed_number(int64_t value) {
-  integer(value);
-  ended();
-}
-
-void PickleWriter::real(double value) {
-  out_.put(kFloat);
-  const auto bits = std::bit_cast<uint64_t>(value);
-  for (int i = 7; i >= 0; i--) out_.put(char(bits >> (8 * i)));
   ended();
 }
 

@@ -39,8 +39,6 @@ class PickleWriter {
   void refer(Reference reference);
 
   void number(uint64_t value);
-  void signed_number(int64_t value);
-  void real(double value);
   void boolean(bool value);
   void pair(uint64_t first, uint64_t second);  // a tuple
   // Must be UTF-8. Equal texts are one object; `once` is for those that hardly come again: they are not remembered.
@@ -53,7 +51,6 @@ class PickleWriter {
   Reference memoize();
   void get(Reference reference);
   void little_endian(uint64_t value, int bytes);
-  void integer(int64_t value);
   void characters(std::string_view value);
   void ended();  // one value is complete
 

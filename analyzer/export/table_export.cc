@@ -1,8 +1,8 @@
 #include <map>
 
 #include "dump_generated.h"
-#include "model/printable.h"
-#include "render/export.h"
+#include "export/export.h"
+#include "support/printable.h"
 
 namespace tensorscope::render {
 
@@ -58,8 +58,8 @@ void export_csv(const Dump& dump, model::Symbols& symbols, std::ostream& out, co
          "file,line\r\n";
   for (size_t i = 0; i < dump.tensors.size(); i++) {
     const model::Tensor& t = dump.tensors[i];
-    auto known = [&](dump::TensorKnown what) { return (t.known & uint32_t(what)) != 0; };
-    auto flag = [&](dump::TensorKnown what, dump::TensorFlag bit) -> std::string {
+    auto known = [&](format::TensorKnown what) { return (t.known & uint32_t(what)) != 0; };
+    auto flag = [&](format::TensorKnown what, format::TensorFlag bit) -> std::string {
       return !known(what) ? "" : t.flags & uint32_t(bit) ? "true" : "false";
     };
     const model::Storage* storage = t.storage == model::kNone ? nullptr : &dump.storages[t.storage];
@@ -70,18 +70,18 @@ void export_csv(const Dump& dump, model::Symbols& symbols, std::ostream& out, co
         std::to_string(t.serial),
         std::to_string(t.address),
         t.class_name,
-        known(dump::TensorKnown::sizes) ? list_text(t.sizes) : "",
-        known(dump::TensorKnown::strides) ? list_text(t.strides) : "",
-        known(dump::TensorKnown::dtype) ? t.dtype_text() : "",
-        known(dump::TensorKnown::device) ? t.device.text() : "",
-        known(dump::TensorKnown::layout) ? t.layout_text() : "",
-        flag(dump::TensorKnown::requires_grad, dump::TensorFlag::requires_grad),
-        flag(dump::TensorKnown::leaf, dump::TensorFlag::leaf),
+        known(format::TensorKnown::sizes) ? list_text(t.sizes) : "",
+        known(format::TensorKnown::strides) ? list_text(t.strides) : "",
+        known(format::TensorKnown::dtype) ? t.dtype_text() : "",
+        known(format::TensorKnown::device) ? t.device.text() : "",
+        known(format::TensorKnown::layout) ? t.layout_text() : "",
+        flag(format::TensorKnown::requires_grad, format::TensorFlag::requires_grad),
+        flag(format::TensorKnown::leaf, format::TensorFlag::leaf),
         std::to_string(t.nbytes),
         storage ? std::to_string(storage->id) : "",
         storage ? std::to_string(storage->nbytes) : "",
         storage ? model::text(storage->kind) : "",
-        known(dump::TensorKnown::storage) ? std::to_string(t.storage_offset) : "",
+        known(format::TensorKnown::storage) ? std::to_string(t.storage_offset) : "",
         t.grad_fn_name,
         i < options.categories.size() ? options.categories[i] : "unknown",
         name_of(options, i),

@@ -1,84 +1,12 @@
-#include "model/findings/case.h"
+#include "leaks/case.h"
 
 #include <algorithm>
 #include <map>
 #include <tuple>
 
-#include "model/holders.h"
+#include "ownership/holders.h"
 
 namespace tensorscope::model {
-
-const char* name(LeakKind kind) {
-  switch (kind) {
-    case LeakKind::accumulated_graph:
-      return "accumulated-graph";
-    case LeakKind::state_not_detached:
-      return "state-not-detached";
-    case LeakKind::stray_leaf:
-      return "stray-leaf";
-    case LeakKind::two_dtypes:
-      return "two-dtypes";
-    case LeakKind::small_view:
-      return "small-view";
-    case LeakKind::reference_cycle:
-      return "reference-cycle";
-    case LeakKind::graph_cycle:
-      return "graph-cycle";
-    case LeakKind::traceback:
-      return "traceback";
-    case LeakKind::module_cache:
-      return "module-cache";
-    case LeakKind::container:
-      return "container";
-    case LeakKind::cpp_only:
-      return "cpp-only";
-    case LeakKind::gone_parameters:
-      return "gone-parameters";
-    case LeakKind::larger_tensor:
-      return "larger-tensor";
-    case LeakKind::graph_nodes:
-      return "graph-nodes";
-    case LeakKind::process_memory:
-      return "process-memory";
-  }
-  return "";
-}
-
-const char* title(LeakKind kind) {
-  switch (kind) {
-    case LeakKind::accumulated_graph:
-      return "saved graph kept by an accumulated loss";
-    case LeakKind::state_not_detached:
-      return "hidden state that is not detached";
-    case LeakKind::stray_leaf:
-      return "a leaf that gathers gradient but is in no optimizer";
-    case LeakKind::two_dtypes:
-      return "the same parameter in two dtypes";
-    case LeakKind::small_view:
-      return "a small view that keeps a large storage";
-    case LeakKind::reference_cycle:
-      return "a reference cycle";
-    case LeakKind::graph_cycle:
-      return "a reference cycle through the autograd graph";
-    case LeakKind::traceback:
-      return "a traceback that keeps tensors";
-    case LeakKind::module_cache:
-      return "a module-level cache that grows";
-    case LeakKind::container:
-      return "a container that grows";
-    case LeakKind::cpp_only:
-      return "storage held only by C++ that grows";
-    case LeakKind::gone_parameters:
-      return "an optimizer that keeps parameters whose modules are gone";
-    case LeakKind::larger_tensor:
-      return "a tensor that is made larger each time";
-    case LeakKind::graph_nodes:
-      return "graph nodes that grow while tensor bytes stay flat";
-    case LeakKind::process_memory:
-      return "process memory that grows outside tensors";
-  }
-  return "";
-}
 
 namespace {
 
@@ -120,8 +48,8 @@ bool same_form(const Reference& a, const Reference& b) {
 }
 
 bool in_plain_variable(const Reference& row) {
-  using dump::ReferenceRole;
-  using dump::ReferenceRoot;
+  using format::ReferenceRole;
+  using format::ReferenceRoot;
   const auto root = ReferenceRoot(row.root);
   const auto role = ReferenceRole(row.role);
   const bool variable = root == ReferenceRoot::global || root == ReferenceRoot::local ||

@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "dump_generated.h"
-#include "model/findings/finding.h"
-#include "model/growth.h"
-#include "model/retention.h"
+#include "leaks/finding.h"
+#include "leaks/growth.h"
+#include "leaks/retention.h"
 
 namespace tensorscope::model {
 
@@ -88,7 +88,7 @@ bool in_plain_variable(const Reference& row);
 // Whether `.item()` of each of them is possible.
 bool all_scalars(const Dump& dump, std::span<const uint32_t> tensors);
 
-inline bool has(const Tensor& tensor, dump::TensorFlag flag) { return (tensor.flags & uint32_t(flag)) != 0; }
+inline bool has(const Tensor& tensor, format::TensorFlag flag) { return (tensor.flags & uint32_t(flag)) != 0; }
 
 // The families, in the order in which they are asked: who explains a tensor first, keeps it.
 void find_tracebacks(Case& find);

@@ -2,14 +2,13 @@
 #include <algorithm>
 #include <map>
 
-#include "model/findings/case.h"
-#include "tensorscope/rules/number_text.h"
+#include "leaks/case.h"
 
 namespace tensorscope::model {
 
 namespace {
 
-using dump::ReferenceRoot;
+using format::ReferenceRoot;
 
 bool enough(int64_t bytes, int64_t things) { return bytes + things * int64_t(kObjectBytes) >= int64_t(kLeastGrowth); }
 
@@ -54,38 +53,27 @@ std::map<std::string, CppOnly> held_by_cpp(const Case& find, size_t dump) {
   return places;
 }
 
-// Advice about the part that has the bytes: these tensors, not what their graphs keep besides.
-std::string advice_on(const Series& series, uint64_t graph_bytes) {
-  std::string text = of_module(series)
-                         ? "nothing ever leaves it: give it a limit, or empty it where an epoch ends"
-                         : "nothing ever leaves it: does it need these tensors, all of them, for so long?";
-  if (graph_bytes >= kLeastGrowth) {
-    text += std::string(" x.detach() alone would free the ") + ByteText(graph_bytes).c_str() + " of their graphs";
-  }
-  return text;
-}
-
 void find_container(Case& find, const Series& series) {
   const std::vector<uint32_t>& members = series.members.back();
   Retained kept = find.retention().only_by(members);
   const uint64_t own = find.bytes_of(find.dumps() - 1, members), graphs = kept.bytes - std::min(own, kept.bytes);
   LeakFinding finding;
   finding.kind = of_module(series) ? LeakKind::module_cache : LeakKind::container;
-  finding.subject = find.label(series);
-  finding.look_at = advice_on(series, graphs);
+  finding.holders = {find.label(series)};
+  finding.advice = of_module(series) ? Advice::bound_cache : Advice::bound_container;
+  if (graphs >= kLeastGrowth) finding.graph_bytes = graphs;
   finding.growth = series.growth;
   finding.bytes = kept.bytes;
   finding.site = find.site_of(members);
-  finding.evidence = {{"tensors in it", series.growth.count},
-                      {"bytes that nothing else keeps alive", {finding.bytes}, /*bytes=*/true},
-                      {"some of those made in each part of the time are still in it"}};
+  finding.evidence = {
+      {FactKind::entries, series.growth.count}, {FactKind::retained, {finding.bytes}}, {FactKind::every_interval_kept}};
   std::vector<uint32_t> nodes;
   for (uint32_t tensor : members) {
     if (find.retention().node_of(tensor) != kNoNode) nodes.push_back(find.retention().node_of(tensor));
   }
   if (!nodes.empty()) {
-    finding.evidence.push_back({"of these with a grad_fn, which keeps a graph besides", {nodes.size()}});
-    finding.evidence.push_back({"bytes of these graphs", {graphs}, /*bytes=*/true});
+    finding.evidence.push_back({FactKind::entries_with_grad_fn, {nodes.size()}});
+    finding.evidence.push_back({FactKind::graphs_of_entries, {graphs}});
   }
   // What goes away with it is explained by it, and a member whatever else holds it.
   finding.tensors = std::move(kept.tensors);
@@ -129,17 +117,14 @@ void find_cpp_storage(Case& find) {
     if (!place.tensors.empty() && find.explained(place.tensors)) continue;
     LeakFinding finding;
     finding.kind = LeakKind::cpp_only;
-    finding.subject = "C++ code";
-    finding.look_at =
-        "C++ code keeps what is made here: a cache without a limit, or an extension that forgets to let go";
+    finding.advice = Advice::bound_cpp;
     finding.bytes = growth.bytes.back();
     finding.site = place.site;
     const uint64_t tensors = place.tensors.size(), blocks = place.count - tensors;
     if (tensors > 0) {
-      finding.evidence.push_back(
-          {"tensors without a Python object, a graph slot, a gradient link or a view", {tensors}});
+      finding.evidence.push_back({FactKind::cpp_tensors, {tensors}});
     }
-    if (blocks > 0) finding.evidence.push_back({"blocks that no tensor refers to", {blocks}});
+    if (blocks > 0) finding.evidence.push_back({FactKind::cpp_blocks, {blocks}});
     finding.growth = std::move(growth);
     finding.tensors = std::move(place.tensors);
     find.add(std::move(finding));

@@ -3,13 +3,13 @@
 #include <algorithm>
 #include <map>
 
-#include "model/findings/case.h"
+#include "leaks/case.h"
 
 namespace tensorscope::model {
 
 namespace {
 
-using dump::ReferenceRoot;
+using format::ReferenceRoot;
 
 constexpr uint64_t kLeastBytes = 64 << 10;  // a little garbage is always there until the collector's next run
 
@@ -29,7 +29,7 @@ std::map<std::string, std::vector<uint32_t>> held_only_from(const View& view, Re
       }
     }
     const bool garbage = root == ReferenceRoot::cycle && view.dump.references.present &&
-                         view.dump.references.tensors[i].state == uint8_t(dump::WrapperState::garbage);
+                         view.dump.references.tensors[i].state == uint8_t(format::WrapperState::garbage);
     if ((any && !other) || garbage) {
       if (view.selection.tensor(i)) result[scope].push_back(i);
     }
@@ -38,13 +38,13 @@ std::map<std::string, std::vector<uint32_t>> held_only_from(const View& view, Re
 }
 
 // One finding for all such roots; named after the scope that keeps the most.
-void find_held_from(Case& find, ReferenceRoot root, LeakFinding finding, const std::string& before) {
+void find_held_from(Case& find, ReferenceRoot root, LeakFinding finding) {
   std::vector<uint32_t> all;
   uint64_t most = 0;
   size_t scopes = 0;
   for (const auto& [scope, tensors] : held_only_from(find.last(), root)) {
     const uint64_t bytes = find.retention().only_by(tensors).bytes;
-    if (bytes >= most) finding.subject = before + (scope.empty() ? "objects" : scope);
+    if (bytes >= most) finding.holders = {scope};
     most = std::max(most, bytes);
     all.insert(all.end(), tensors.begin(), tensors.end());
     ++scopes;
@@ -62,9 +62,9 @@ void find_held_from(Case& find, ReferenceRoot root, LeakFinding finding, const s
   }
   finding.bytes = finding.growth.bytes.back();
   if (finding.bytes < kLeastBytes) return;
-  if (scopes > 1) finding.evidence.push_back({"different ones", {scopes}});
-  finding.evidence.push_back({"tensors that only they keep", finding.growth.count});
-  finding.evidence.push_back({"bytes", finding.growth.bytes, /*bytes=*/true});
+  if (scopes > 1) finding.evidence.push_back({FactKind::holders, {scopes}});
+  finding.evidence.push_back({FactKind::retained_tensors, finding.growth.count});
+  finding.evidence.push_back({FactKind::retained, finding.growth.bytes});
   finding.site = find.site_of(finding.tensors);
   find.add(std::move(finding));
 }
@@ -74,17 +74,15 @@ void find_held_from(Case& find, ReferenceRoot root, LeakFinding finding, const s
 void find_cycles(Case& find) {
   LeakFinding finding;
   finding.kind = LeakKind::reference_cycle;
-  finding.look_at =
-      "these objects refer to each other and nothing else does: break the cycle, or call gc.collect() sooner";
-  find_held_from(find, ReferenceRoot::cycle, std::move(finding), "unreachable cycle of ");
+  finding.advice = Advice::break_cycle;
+  find_held_from(find, ReferenceRoot::cycle, std::move(finding));
 }
 
 void find_tracebacks(Case& find) {
   LeakFinding finding;
   finding.kind = LeakKind::traceback;
-  finding.look_at =
-      "an exception that is kept keeps all variables of its frames: keep its text, or clear its __traceback__";
-  find_held_from(find, ReferenceRoot::traceback, std::move(finding), "traceback of ");
+  finding.advice = Advice::drop_traceback;
+  find_held_from(find, ReferenceRoot::traceback, std::move(finding));
 }
 
 }  // namespace tensorscope::model

@@ -2,13 +2,13 @@
 // them, and they become more.
 #include <algorithm>
 
-#include "model/findings/case.h"
+#include "leaks/case.h"
 
 namespace tensorscope::model {
 
 namespace {
 
-using dump::ReferenceRole;
+using format::ReferenceRole;
 
 // "Adam" of "Adam.param_groups[3]['params'][0]"; "" for any other way to a tensor.
 std::string optimizer_of(const Reference& row) {
@@ -86,16 +86,14 @@ void find_gone_parameters(Case& find) {
   for (uint32_t tensor : gone.parameters) finding.growth.kept.push_back(find.last().dump.tensors[tensor].serial);
   if (!find.timeline().piles_up(finding.growth) || finding.growth.added_bytes() < int64_t(kLeastGrowth)) return;
   finding.kind = LeakKind::gone_parameters;
-  finding.subject = gone.optimizer + " (optimizer)";
-  finding.look_at =
-      "their modules are gone: take their groups out of param_groups and their entries out of state, or make a new "
-      "optimizer where modules are replaced";
-  finding.counts = "parameters";
+  finding.holders = {gone.optimizer};
+  finding.advice = Advice::remove_from_optimizer;
+  finding.counts = LeakFinding::Counts::parameters;
   finding.bytes = finding.growth.bytes.back();
   finding.site = find.site_of(gone.parameters);
-  finding.evidence = {{"parameters that nothing but the optimizer refers to", finding.growth.count},
-                      {"tensors of its state for them", {gone.state.size()}},
-                      {"bytes of these, with gradients", finding.growth.bytes, /*bytes=*/true}};
+  finding.evidence = {{FactKind::optimizer_only_parameters, finding.growth.count},
+                      {FactKind::optimizer_state, {gone.state.size()}},
+                      {FactKind::retained, finding.growth.bytes}};
   find.add(std::move(finding));
 }
 

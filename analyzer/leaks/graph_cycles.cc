@@ -4,14 +4,14 @@
 #include <algorithm>
 #include <set>
 
-#include "model/findings/case.h"
+#include "leaks/case.h"
 
 namespace tensorscope::model {
 
 namespace {
 
-using dump::ReferenceRoot;
-using dump::TensorFlag;
+using format::ReferenceRoot;
+using format::TensorFlag;
 using Link = Retention::Link;
 
 // What no root leads to, and in it one cycle: the links in order, the last one leads to where the first one began.
@@ -72,43 +72,38 @@ Unrooted unrooted(const Retention& retention) {
   return result;
 }
 
-class CycleText {
+// A cycle link by link, and what breaks it.
+class CycleReader {
  public:
-  CycleText(const View& view, const Unrooted& found) : dump_(view.dump), found_(found) {}
+  CycleReader(const View& view, const Unrooted& found) : dump_(view.dump), found_(found) {}
 
-  // "#12 -> its gradient #40 -> MulBackward0 -> ... (3 links) -> AccumulateGrad -> #12"
-  std::string links() const {
+  std::vector<CycleLink> links() const {
     constexpr size_t kEach = 4;
-    std::string text = tensor(found_.begin);
+    std::vector<CycleLink> links = {{CycleLink::Kind::begin, "", tensor(found_.begin)}};
     for (size_t i = 0; i < found_.cycle.size(); ++i) {
       const size_t left = found_.cycle.size() - i;
       if (i == kEach && left > kEach) {
-        text += " -> ... (" + std::to_string(left - kEach) + " links)";
+        links.push_back({CycleLink::Kind::left_out, "", "", left - kEach});
         i += left - kEach - 1;
         continue;
       }
-      text += " -> " + link(found_.cycle[i], i == 0 ? kNone : found_.cycle[i - 1].to);
+      links.push_back(link(found_.cycle[i], i == 0 ? kNone : found_.cycle[i - 1].to));
     }
-    return text;
+    return links;
   }
 
-  std::string what_breaks_it() const {
+  Advice what_breaks_it() const {
     for (size_t i = 1; i < found_.cycle.size(); ++i) {
       if (found_.cycle[i].kind != Link::Kind::python) continue;
       if (way_in_python(found_.cycle[i].to, found_.cycle[i - 1].to).starts_with("ctx")) {
-        return "a ctx that keeps its own output is never freed: ctx.save_for_backward(output), not ctx.output = output";
+        return Advice::save_for_backward;
       }
-      return "an object of a saved-tensor hook keeps an output of the node that holds it: keep x.detach() in "
-             "pack_hook, "
-             "not x";
+      return Advice::detach_in_hook;
     }
     for (const Link& link : found_.cycle) {
-      if (link.kind != Link::Kind::gradient) continue;
-      return "backward(create_graph=True) gives the leaf a gradient that leads back to it: use torch.autograd.grad(), "
-             "or "
-             "set .grad to None when it is no longer needed";
+      if (link.kind == Link::Kind::gradient) return Advice::no_create_graph;
     }
-    return "nothing in Python leads to it: break one of these links before the last variable goes";
+    return Advice::break_graph_cycle;
   }
 
  private:
@@ -122,22 +117,24 @@ class CycleText {
     }
     return "";
   }
-  std::string link(const Link& link, uint32_t before) const {
+  CycleLink link(const Link& link, uint32_t before) const {
     switch (link.kind) {
       case Link::Kind::grad_fn:
-        return "its grad_fn " + dump_.graph.class_name(link.to);
+        return {CycleLink::Kind::grad_fn, std::string(dump_.graph.class_name(link.to))};
       case Link::Kind::gradient:
-        return "its .grad " + tensor(link.to);
+        return {CycleLink::Kind::gradient, "", tensor(link.to)};
       case Link::Kind::base:
-        return "its base " + tensor(link.to);
+        return {CycleLink::Kind::base, "", tensor(link.to)};
+      case Link::Kind::part:
+        return {CycleLink::Kind::part, "", tensor(link.to)};
       case Link::Kind::next:
-        return dump_.graph.class_name(link.to);
+        return {CycleLink::Kind::next, std::string(dump_.graph.class_name(link.to))};
       case Link::Kind::saved:
-        return "saved " + tensor(link.to);
+        return {CycleLink::Kind::saved, "", tensor(link.to)};
       case Link::Kind::python:
-        return way_in_python(link.to, before) + " " + tensor(link.to);
+        return {CycleLink::Kind::python, way_in_python(link.to, before), tensor(link.to)};
     }
-    return "";
+    return {};
   }
 
   const Dump& dump_;
@@ -152,11 +149,11 @@ void find_graph_cycles(Case& find) {
   const Unrooted found = unrooted(find.retention());
   if (found.cycle.empty() || died_meanwhile(dump, found.what)) return;
   if (found.what.bytes + found.what.nodes.size() * kObjectBytes < kLeastGrowth) return;
-  const CycleText text(find.last(), found);
+  const CycleReader reader(find.last(), found);
   LeakFinding finding;
   finding.kind = LeakKind::graph_cycle;
-  finding.subject = text.links();
-  finding.look_at = text.what_breaks_it();
+  finding.cycle = reader.links();
+  finding.advice = reader.what_breaks_it();
   for (size_t i = 0; i < find.dumps(); ++i) {
     const Retained then = find.retention(i).unrooted();
     finding.growth.count.push_back(then.tensors.size());
@@ -164,9 +161,9 @@ void find_graph_cycles(Case& find) {
   }
   finding.bytes = found.what.bytes;
   finding.site = find.site_of(found.what.tensors);
-  finding.evidence = {{"tensors that nothing but such cycles leads to", finding.growth.count},
-                      {"graph nodes of these", {found.what.nodes.size()}},
-                      {"bytes", finding.growth.bytes, /*bytes=*/true}};
+  finding.evidence = {{FactKind::cycle_tensors, finding.growth.count},
+                      {FactKind::cycle_nodes, {found.what.nodes.size()}},
+                      {FactKind::retained, finding.growth.bytes}};
   finding.tensors = found.what.tensors;
   find.add(std::move(finding), found.what.nodes);
 }

@@ -1,4 +1,4 @@
-#include "model/growth.h"
+#include "leaks/growth.h"
 
 #include <algorithm>
 #include <unordered_map>

@@ -4,7 +4,7 @@
 #include <string_view>
 #include <unordered_set>
 
-#include "model/findings/case.h"
+#include "leaks/case.h"
 
 namespace tensorscope::model {
 
@@ -75,31 +75,26 @@ uint64_t growth_of(const std::vector<uint64_t>& values) {
 
 std::string_view class_of(const Dump& dump, uint32_t tensor) { return dump.tensors[tensor].grad_fn_name; }
 
-Fact graph_nodes(const GraphGrowth& graph) { return {"graph nodes that it leads to", graph.nodes.count}; }
-Fact kept_bytes(const GraphGrowth& graph) {
-  return {"bytes that nothing else keeps alive", graph.bytes.bytes, /*bytes=*/true};
-}
-
 LeakFinding finding_of(const Case& find, const Series& series, GraphGrowth& graph, bool saved) {
   LeakFinding finding;
   finding.kind = saved ? LeakKind::accumulated_graph : LeakKind::graph_nodes;
-  finding.subject = find.label(series);
+  finding.holders = {find.label(series)};
+  finding.scalars = all_scalars(find.last().dump, series.members.back());
   finding.growth = graph.bytes;
   finding.bytes = graph.bytes.bytes.back();
   finding.site = find.site_of(series.members.back());
-  finding.evidence = {graph_nodes(graph), kept_bytes(graph)};
+  finding.evidence = {{FactKind::reachable_nodes, graph.nodes.count}, {FactKind::retained, graph.bytes.bytes}};
   if (saved && !grows(only_saved(graph))) {
     // Something else leads to the same graph: what only this one keeps says nothing.
     for (size_t i = 0; i < find.dumps(); ++i) finding.growth.bytes[i] = graph.own[i] + graph.saved[i];
-    finding.evidence = {graph_nodes(graph),
-                        {"bytes that its graph keeps, and something else, too", finding.growth.bytes, /*bytes=*/true}};
+    finding.evidence = {{FactKind::reachable_nodes, graph.nodes.count}, {FactKind::shared_graph, finding.growth.bytes}};
     finding.bytes = finding.growth.bytes.back();
     finding.shared = find.retention().saved_by(graph.last_nodes);
   }
   if (!saved) {
     finding.growth.count = graph.nodes.count;
-    finding.counts = "nodes";
-    finding.evidence.push_back({"what these nodes saved is freed (backward ran), so tensor bytes stay flat"});
+    finding.counts = LeakFinding::Counts::nodes;
+    finding.evidence.push_back({FactKind::saved_tensors_freed});
   }
   finding.tensors = std::move(graph.last_tensors);
   return finding;
@@ -110,11 +105,6 @@ bool has_graph(const Case& find, const Series& series) {
   const auto count = std::count_if(members.begin(), members.end(),
                                    [&](uint32_t tensor) { return find.retention().node_of(tensor) != kNoNode; });
   return size_t(count) * 2 > members.size();
-}
-
-// What keeps the value and no graph. `.item()` is for one element alone.
-const char* without_graph(const Case& find, const Series& series) {
-  return all_scalars(find.last().dump, series.members.back()) ? "loss.item() or loss.detach()" : "x.detach()";
 }
 
 void find_in_containers(Case& find) {
@@ -135,11 +125,9 @@ void find_in_containers(Case& find) {
       continue;
     LeakFinding finding = finding_of(find, series, graph, saved);
     finding.evidence.insert(finding.evidence.begin(),
-                            {"tensors in it that have a grad_fn (" +
-                                 std::string(class_of(find.last().dump, series.members.back().back())) + ")",
-                             series.growth.count});
-    finding.look_at = std::string("keep ") + without_graph(find, series) + ", not the tensor: each one keeps the " +
-                      (saved ? "activations" : "graph") + " of its step";
+                            {FactKind::tensors_with_grad_fn, series.growth.count,
+                             std::string(class_of(find.last().dump, series.members.back().back()))});
+    finding.advice = Advice::keep_value;
     find.add(std::move(finding), graph.last_nodes);
   }
 }
@@ -248,11 +236,10 @@ LeakFinding chain_finding(const Case& find, const Chain& chain, const std::vecto
   const bool sum = is_sum(find, *chain.series), saved = saved_bytes_grow(graph);
   LeakFinding finding = finding_of(find, *chain.series, graph, saved);
   if (sum) {
-    finding.look_at = std::string("add ") + without_graph(find, *chain.series) +
-                      ", not the tensor: the sum leads to the graph of every step";
+    finding.advice = Advice::add_value;
   } else {
     finding.kind = LeakKind::state_not_detached;
-    finding.look_at = "detach it where a step begins (state = state.detach()): its graph goes back to the first step";
+    finding.advice = Advice::detach_state;
   }
   return finding;
 }
@@ -305,16 +292,14 @@ void find_loose_nodes(Case& find) {
   LeakFinding finding;
   const bool saved = kept.bytes >= kLeastGrowth;
   finding.kind = saved ? LeakKind::accumulated_graph : LeakKind::graph_nodes;
-  finding.subject = subject.empty() ? "nodes that no tensor in Python leads to" : subject;
-  finding.look_at = subject.empty()
-                        ? "something in C++ or a custom Function keeps nodes: tensorscope graph shows the classes"
-                        : "keep no grad_fn: a node keeps all that it leads to";
+  if (!subject.empty()) finding.holders = {subject};
+  finding.advice = subject.empty() ? Advice::find_node_holder : Advice::drop_nodes;
   finding.bytes = kept.bytes;
   finding.growth = growth;
-  finding.counts = "nodes";
-  finding.evidence = {{"graph nodes", growth.count},
-                      {"nodes that Python refers to by themselves", {referred.size()}},
-                      {"bytes that only they keep", {kept.bytes}, /*bytes=*/true}};
+  finding.counts = LeakFinding::Counts::nodes;
+  finding.evidence = {{FactKind::live_nodes, growth.count},
+                      {FactKind::python_nodes, {referred.size()}},
+                      {FactKind::retained, {kept.bytes}}};
   finding.tensors = std::move(kept.tensors);
   find.add(std::move(finding), nodes);
 }

@@ -1,6 +1,6 @@
 // A tensor that stays the same and whose storage is made larger each time: `buffer.resize_(n)`, `x.data = longer`.
-#include "model/findings/case.h"
-#include "model/sort_by_serial.h"
+#include "dump/sort_by_serial.h"
+#include "leaks/case.h"
 
 namespace tensorscope::model {
 
@@ -38,12 +38,11 @@ void find_larger_tensors(Case& find) {
     const Item& item = last.accounts.items()[last.accounts.item_of_tensor(tensor)];
     LeakFinding finding;
     finding.kind = LeakKind::larger_tensor;
-    finding.subject = holder_of(last, last.holders.speaker(uint32_t(&storage - last.dump.storages.data())));
-    finding.look_at = "its storage is made larger each time and never smaller: give it a limit, or begin anew";
+    finding.holders = {holder_of(last, last.holders.speaker(uint32_t(&storage - last.dump.storages.data())))};
+    finding.advice = Advice::bound_storage;
     finding.bytes = growth.bytes.back();
     finding.site = item.site;
-    finding.evidence = {{"the same tensor is in every dump", {}},
-                        {"bytes of its storage", growth.bytes, /*bytes=*/true}};
+    finding.evidence = {{FactKind::same_tensor}, {FactKind::storage_size, growth.bytes}};
     finding.growth = std::move(growth);
     finding.tensors = storage.tensors;
     find.add(std::move(finding));

@@ -1,10 +1,10 @@
-#include "model/leaks.h"
+#include "leaks/leaks.h"
 
 #include <algorithm>
 #include <map>
 #include <set>
 
-#include "model/findings/case.h"
+#include "leaks/case.h"
 
 namespace tensorscope::model {
 
@@ -89,31 +89,6 @@ Held held_by(const View& last, const std::vector<uint32_t>& tensors) {
   return held;
 }
 
-std::string advice(const GrownPlace& grown, const Held& held) {
-  if (grown.in_place) return "made anew and larger each time: does it need everything that came before?";
-  if (held.shares.empty()) return "nothing known holds them: the dump may have no holders, or C++ keeps them";
-  switch (held.kind) {
-    case Holder::Kind::python:
-      return "nothing ever leaves it: does it need these tensors, all of them, for so long?";
-    case Holder::Kind::saved:
-    case Holder::Kind::accumulator:
-      return "a graph keeps them: what leads to it should be detached, or made under torch.no_grad()";
-    case Holder::Kind::gradient:
-      return "gradients that are kept: are there more and more parameters?";
-    case Holder::Kind::view:
-    case Holder::Kind::storage:
-    case Holder::Kind::part:
-      return "another tensor keeps their memory: look at what holds that one";
-    case Holder::Kind::cycle:
-      return "garbage that refers to itself: break the cycle";
-    case Holder::Kind::traceback:
-      return "an exception's frames keep them: keep its text instead";
-    case Holder::Kind::cpp:
-      break;
-  }
-  return "C++ code keeps them: a cache without a limit, or an extension";
-}
-
 GrownPlace grown_place(const Case& find, const std::vector<LeakFinding>& findings, PlaceGrowth place, bool in_place) {
   GrownPlace grown;
   grown.in_place = in_place;
@@ -123,7 +98,7 @@ GrownPlace grown_place(const Case& find, const std::vector<LeakFinding>& finding
   grown.counts = weight >= int64_t(kLeastGrowth);
   if (grown.finding == kNone) {
     Held held = held_by(find.last(), tensors);
-    grown.look_at = advice(grown, held);
+    grown.held_by = held.kind;
     grown.held = std::move(held.shares);
   }
   grown.place = std::move(place);

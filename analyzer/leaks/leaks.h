@@ -1,12 +1,12 @@
-// What leaks: places that grew from dump to dump, and findings, each with what it rests on. A program that does not
-// leak gets none; one dump alone gives those findings that need no growth.
+// What leaks: places that grew from dump to dump, and findings with their evidence. A program that does not leak gets
+// none; one dump alone gives those findings that need no growth.
 #pragma once
 
 #include <string>
 #include <vector>
 
-#include "model/findings/finding.h"
-#include "model/findings/process_growth.h"
+#include "leaks/finding.h"
+#include "leaks/process_growth.h"
 
 namespace tensorscope::model {
 
@@ -23,7 +23,7 @@ struct GrownPlace {
   std::string memory_at;        // the other listed place whose memory its tensors lie in; it does not count then
   uint32_t finding = kNone;     // index of the one that explains it
   std::vector<HeldShare> held;  // the most bytes first; empty where a finding says it
-  std::string look_at;          // likewise, one sentence
+  Holder::Kind held_by = Holder::Kind::cpp;  // of the first of these
 };
 
 struct Leaks {

@@ -4,18 +4,17 @@
 #include <set>
 #include <string_view>
 
-#include "model/findings/case.h"
-#include "model/sort_by_serial.h"
+#include "dump/sort_by_serial.h"
+#include "leaks/case.h"
 
 namespace tensorscope::model {
 
 namespace {
 
-using dump::ReferenceRole;
-using dump::TensorFlag;
+using format::ReferenceRole;
+using format::TensorFlag;
 
 constexpr uint64_t kLeastCopy = 4 << 10;  // bytes of copies in another dtype
-constexpr size_t kNamed = 3;
 
 const Reference* first_holder(const Dump& dump, uint32_t tensor) {
   for (const Reference& row : dump.references.of(tensor)) {
@@ -27,13 +26,6 @@ const Reference* first_holder(const Dump& dump, uint32_t tensor) {
 std::string name_of(const Dump& dump, uint32_t tensor) {
   const Reference* holder = first_holder(dump, tensor);
   return holder != nullptr ? holder->line() : "tensor #" + std::to_string(dump.tensors[tensor].serial);
-}
-
-// "a, b, c and 4 more"
-std::string listed(const std::vector<std::string>& names) {
-  std::string text;
-  for (size_t i = 0; i < std::min(names.size(), kNamed); ++i) text += (i == 0 ? "" : ", ") + names[i];
-  return names.size() <= kNamed ? text : text + " and " + std::to_string(names.size() - kNamed) + " more";
 }
 
 std::vector<uint32_t> largest_first(const Dump& dump, std::vector<uint32_t> tensors) {
@@ -75,6 +67,13 @@ bool gathers(const Dump& dump, uint32_t tensor) {
          has(entry, TensorFlag::requires_grad);
 }
 
+uint32_t gradient_of(const Dump& dump, uint32_t tensor) {
+  for (uint32_t i = 0; i < dump.tensors.size(); ++i) {
+    if (dump.tensors[i].address == dump.tensors[tensor].grad) return i;
+  }
+  return kNone;
+}
+
 // Mixed precision: the optimizer has a copy of it in another dtype.
 bool has_master(const Dump& dump, const std::vector<uint32_t>& optimized, uint32_t tensor) {
   return std::any_of(optimized.begin(), optimized.end(), [&](uint32_t other) {
@@ -85,7 +84,7 @@ bool has_master(const Dump& dump, const std::vector<uint32_t>& optimized, uint32
 
 struct Pair {
   uint32_t parameter, copy;
-  std::string why;
+  FactKind why;
 };
 
 std::string path_in_module(const Reference& row) {
@@ -130,8 +129,8 @@ class Copies {
   bool alike(uint32_t a, uint32_t b) const {
     return dump_.tensors[a].sizes == dump_.tensors[b].sizes && dump_.tensors[a].dtype != dump_.tensors[b].dtype;
   }
-  void add(uint32_t parameter, uint32_t copy, std::string why) {
-    if (taken_.insert(copy).second) pairs_.push_back({parameter, copy, std::move(why)});
+  void add(uint32_t parameter, uint32_t copy, FactKind why) {
+    if (taken_.insert(copy).second) pairs_.push_back({parameter, copy, why});
   }
 
   // Casts that autocast makes are gone at the end of the step, and nobody in Python has them.
@@ -139,7 +138,7 @@ class Copies {
     const uint32_t parameter = cast_from(find_, tensor);
     if (parameter == kNone || !alike(parameter, tensor)) return;
     if (first_holder(dump_, tensor) == nullptr && !was_there_before(find_, tensor, false)) return;
-    add(parameter, tensor, "cast by ToCopyBackward0");
+    add(parameter, tensor, FactKind::cast_copies);
   }
 
   void by_path(uint32_t tensor) {
@@ -149,7 +148,7 @@ class Copies {
         const bool wider = dump_.tensors[parameter].itemsize > dump_.tensors[tensor].itemsize;
         const bool both = std::binary_search(parameters_.begin(), parameters_.end(), tensor);
         if (parameter == tensor || !alike(parameter, tensor) || (both && !wider)) continue;
-        add(parameter, tensor, "the same path in two places");
+        add(parameter, tensor, FactKind::path_copies);
       }
     }
   }
@@ -185,8 +184,7 @@ class Copies {
         return;
     }
     for (size_t i = 0; i < members.size(); ++i) {
-      if (may_be_copy(members[i]))
-        add(parameters[i], members[i], "one for each parameter, of the same shapes in the same order");
+      if (may_be_copy(members[i])) add(parameters[i], members[i], FactKind::ordered_copies);
     }
   }
 
@@ -215,16 +213,16 @@ void find_stray_leaves(Case& find) {
   if (stray.empty()) return;
   LeakFinding finding;
   finding.kind = LeakKind::stray_leaf;
-  finding.look_at =
-      "nothing uses or clears its gradient: give it to the optimizer, or set requires_grad_(False) if it is not to be "
-      "trained";
-  std::vector<std::string> names;
-  for (uint32_t tensor : largest_first(dump, stray)) names.push_back(name_of(dump, tensor));
-  finding.subject = listed(names);
+  finding.advice = Advice::optimize_or_freeze;
+  for (uint32_t tensor : largest_first(dump, stray)) finding.holders.push_back(name_of(dump, tensor));
   finding.bytes = find.bytes_of(find.dumps() - 1, stray) * 2;  // and as much of gradient
   finding.site = find.site_of(stray);
-  finding.evidence = {{"leaves with requires_grad and a gradient that are in no param_groups", {stray.size()}},
-                      {"tensors that are in an optimizer's param_groups", {optimized.size()}}};
+  finding.evidence = {{FactKind::stray_leaves, {stray.size()}}, {FactKind::optimized_tensors, {optimized.size()}}};
+  const uint32_t gradient = gradient_of(dump, largest_first(dump, stray).front());
+  if (gradient != kNone && dump.tensors[gradient].version != kNone) {
+    const uint64_t changes = dump.tensors[gradient].version;
+    finding.evidence.push_back({FactKind::gradient_changes, {changes}, finding.holders.front()});
+  }
   finding.tensors = std::move(stray);
   find.add(std::move(finding));
 }
@@ -236,23 +234,21 @@ void find_two_dtypes(Case& find) {
   std::stable_sort(pairs.begin(), pairs.end(), [&](const Pair& a, const Pair& b) {
     return dump.tensors[a.copy].nbytes > dump.tensors[b.copy].nbytes;
   });
-  std::vector<std::string> names;
-  std::map<std::string, uint64_t> reasons;
+  std::map<FactKind, uint64_t> reasons;
   LeakFinding finding;
   for (const Pair& pair : pairs) {
     if (find.explained(pair.copy)) continue;
-    names.push_back(name_of(dump, pair.parameter) + " (" + dump.tensors[pair.parameter].dtype_text() + ") and " +
-                    name_of(dump, pair.copy) + " (" + dump.tensors[pair.copy].dtype_text() + ")");
+    finding.pairs.push_back({name_of(dump, pair.parameter), dump.tensors[pair.parameter].dtype_text(),
+                             name_of(dump, pair.copy), dump.tensors[pair.copy].dtype_text()});
     ++reasons[pair.why];
     finding.tensors.push_back(pair.copy);
   }
   finding.bytes = find.bytes_of(find.dumps() - 1, finding.tensors);
   if (finding.bytes < kLeastCopy) return;
   finding.kind = LeakKind::two_dtypes;
-  finding.subject = listed(names);
-  finding.look_at = "both are kept all the time: if one is for a moment only, let go of it or cast where it is used";
+  finding.advice = Advice::cast_on_use;
   finding.site = find.site_of(finding.tensors);
-  finding.evidence = {{"bytes of the copies", {finding.bytes}, /*bytes=*/true}};
+  finding.evidence = {{FactKind::copies, {finding.bytes}}};
   for (const auto& [why, count] : reasons) finding.evidence.push_back({why, {count}});
   find.add(std::move(finding));
 }

@@ -5,11 +5,11 @@
 #pragma once
 
 #include <cstdint>
-#include <string>
+#include <optional>
 #include <vector>
 
-#include "model/findings/finding.h"
-#include "model/grouping.h"
+#include "leaks/finding.h"
+#include "memory/grouping.h"
 
 namespace tensorscope::model {
 
@@ -20,16 +20,20 @@ struct ProcessMemory {
   int64_t heap = 0;     // that malloc has handed out and torch's allocator did not get
   int64_t kept = 0;     // by malloc for later
   int64_t profiler = 0;
-  int64_t objects = 0;  // of tensors and graph nodes, an estimate
-  bool heap_known = false;
+  int64_t python = 0, python_kept = 0;  // of Python's arenas: in small objects, and free for such
+  int64_t copied = 0;                   // pages of private mappings of files that were written to
+  int64_t objects = 0;                  // of tensors and graph nodes, an estimate
+  bool heap_known = false, python_known = false, mappings_known = false;
   int64_t outside() const { return resident - tensors - profiler - objects; }
 };
+// Bytes of malloc's that torch's CPU allocator got.
+int64_t heap_of_torch(const Dump& dump);
 ProcessMemory process_memory(const View& view);
 
 struct ProcessGrowth {
-  bool told = false;        // something grew by so much that a person wants to know
-  std::vector<Fact> parts;  // resident memory first, then the largest growth first
-  std::string look_at;      // one sentence about the part that grew most
+  bool told = false;                  // something grew by so much that a person wants to know
+  std::vector<Fact> parts;            // resident memory first, then the largest growth first
+  std::optional<FactKind> grew_most;  // a part other than resident memory
 };
 // `views`: in order of time, of one run.
 ProcessGrowth process_growth(const std::vector<View>& views);

@@ -1,8 +1,8 @@
 // Memory of the process that grows and is in no tensor.
 #include <algorithm>
 
-#include "model/findings/case.h"
-#include "model/findings/process_growth.h"
+#include "leaks/case.h"
+#include "leaks/process_growth.h"
 
 namespace tensorscope::model {
 
@@ -11,7 +11,7 @@ namespace {
 constexpr int64_t kMiB = 1 << 20;
 constexpr int64_t kLeastEach = 8 * kMiB;  // in each of several intervals, where malloc tells what it keeps for later
 constexpr int64_t kLeastOnce =
-    64 * kMiB;  // in a single one, where malloc hands out most of it, or without malloc's word
+    64 * kMiB;  // in a single one, where malloc or Python hands out most of it, or without malloc's word
 
 // What the process grew by, and not for tensors. Memory that tensors gave back and malloc keeps is no growth.
 int64_t growth_between(const ProcessMemory& before, const ProcessMemory& after) {
@@ -20,11 +20,13 @@ int64_t growth_between(const ProcessMemory& before, const ProcessMemory& after) 
   return grown - (known ? std::max<int64_t>(0, after.kept - before.kept) : 0);
 }
 
+int64_t asked_for(const ProcessMemory& memory) { return memory.heap + memory.python; }
+
 bool grows_enough(const std::vector<ProcessMemory>& memory) {
   if (memory.size() == 2) {
     const int64_t growth = growth_between(memory[0], memory[1]);
     const bool known = memory[0].heap_known && memory[1].heap_known;
-    return known && growth >= kLeastOnce && (memory[1].heap - memory[0].heap) >= growth / 4 * 3;
+    return known && growth >= kLeastOnce && asked_for(memory[1]) - asked_for(memory[0]) >= growth / 4 * 3;
   }
   // What malloc keeps, of a dump's own work too, looks like growth where it does not tell.
   for (size_t i = 1; i < memory.size(); ++i) {
@@ -52,9 +54,8 @@ void find_process_memory(Case& find) {
   ProcessGrowth growth = process_growth(views);
   LeakFinding finding;
   finding.kind = LeakKind::process_memory;
-  finding.subject = "the process itself";
   finding.evidence = std::move(growth.parts);
-  Fact children{"child processes", {}};
+  Fact children{FactKind::children};
   for (const View& view : views) children.values.push_back(view.dump.totals.children);
   if (children.values.back() > 0) finding.evidence.push_back(std::move(children));
   for (const ProcessMemory& one : memory) {
@@ -64,9 +65,8 @@ void find_process_memory(Case& find) {
   finding.bytes = finding.growth.bytes.back();
   const bool heap_known =
       std::all_of(memory.begin(), memory.end(), [](const ProcessMemory& one) { return one.heap_known; });
-  finding.look_at = heap_known
-                        ? growth.look_at
-                        : "Python objects, numpy arrays, a C++ library, mapped files or thread stacks: not tensors";
+  finding.advice = heap_known ? Advice::process_part : Advice::process_unknown;
+  finding.process_part = growth.grew_most;
   find.add(std::move(finding));
 }
 

@@ -1,4 +1,4 @@
-#include "model/retention.h"
+#include "leaks/retention.h"
 
 #include <algorithm>
 #include <unordered_map>
@@ -8,8 +8,8 @@
 
 namespace tensorscope::model {
 
-using dump::ReferenceRoot;
-using dump::SlotState;
+using format::ReferenceRoot;
+using format::SlotState;
 
 bool holds(const SavedSlot& slot) { return slot.tensor != kNone && slot.state == uint8_t(SlotState::held); }
 
@@ -31,7 +31,7 @@ Retention::Retention(const Dump& dump, const Accounts& accounts) : dump_(dump), 
 }
 
 bool Retention::accumulates(uint32_t node) const {
-  return (dump_.graph.nodes[node].flags & uint8_t(dump::GraphNodeFlag::accumulates)) != 0;
+  return (dump_.graph.nodes[node].flags & uint8_t(format::GraphNodeFlag::accumulates)) != 0;
 }
 
 void Retention::link() {
@@ -86,7 +86,7 @@ void Retention::find_roots() {
     }
     if (dump_.references.present) {
       const TensorObject& object = dump_.references.tensors[i];
-      const bool referenced = object.known && object.state == uint8_t(dump::WrapperState::referenced);
+      const bool referenced = object.known && object.state == uint8_t(format::WrapperState::referenced);
       by_python = by_python || (referenced && !by_node);  // by something that has no row
     }
     if (by_python) {
@@ -96,7 +96,7 @@ void Retention::find_roots() {
     }
   }
   // What nothing else holds is held by its views, as their base.
-  auto view = [&](uint32_t tensor) { return (dump_.tensors[tensor].flags & uint32_t(dump::TensorFlag::view)) != 0; };
+  auto view = [&](uint32_t tensor) { return (dump_.tensors[tensor].flags & uint32_t(format::TensorFlag::view)) != 0; };
   for (const Storage& storage : dump_.storages) {
     uint32_t base = kNone;
     for (uint32_t tensor : storage.tensors) {
@@ -109,6 +109,28 @@ void Retention::find_roots() {
       mere_bases_[base] = true;
     }
   }
+}
+
+template <typename Take>
+void Retention::each_link_of_tensor(uint32_t tensor, Take take) const {
+  if (node_of_[tensor] != kNoNode) take(Link{Link::Kind::grad_fn, true, node_of_[tensor]});
+  if (gradient_[tensor] != kNone) take(Link{Link::Kind::gradient, false, gradient_[tensor]});
+  if (base_[tensor] != kNone) take(Link{Link::Kind::base, false, base_[tensor]});
+  const auto found = parts_.find(tensor);
+  if (found == parts_.end()) return;
+  for (const uint32_t part : found->second) take(Link{Link::Kind::part, false, part});
+}
+
+template <typename Take>
+void Retention::each_link_of_node(uint32_t node, Take take) const {
+  for (const GraphEdge& edge : dump_.graph.edges_of(node)) {
+    if (edge.node != kNoNode) take(Link{Link::Kind::next, true, edge.node});
+  }
+  for (const SavedSlot& slot : dump_.graph.saved_of(node)) {
+    if (holds(slot)) take(Link{Link::Kind::saved, false, slot.tensor});
+  }
+  if (python_saved_.empty()) return;
+  for (const uint32_t tensor : python_saved_[node]) take(Link{Link::Kind::python, false, tensor});
 }
 
 void Retention::mark(Marks& marks, std::vector<uint32_t> tensors, std::vector<uint32_t> nodes, Retained* found) const {
@@ -127,25 +149,16 @@ void Retention::mark(Marks& marks, std::vector<uint32_t> tensors, std::vector<ui
   for (uint32_t tensor : std::exchange(tensors, {})) tensor_reached(tensor);
   for (uint32_t node : std::exchange(nodes, {})) node_reached(node);
   while (!tensors.empty() || !nodes.empty()) {
+    const auto reached = [&](const Link& link) { link.to_node ? node_reached(link.to) : tensor_reached(link.to); };
     if (!tensors.empty()) {
       const uint32_t tensor = tensors.back();
       tensors.pop_back();
-      node_reached(node_of_[tensor]);
-      tensor_reached(gradient_[tensor]);
-      tensor_reached(base_[tensor]);
-      if (auto found = parts_.find(tensor); found != parts_.end()) {
-        for (const uint32_t part : found->second) tensor_reached(part);
-      }
-      continue;
+      each_link_of_tensor(tensor, reached);
+    } else {
+      const uint32_t node = nodes.back();
+      nodes.pop_back();
+      each_link_of_node(node, reached);
     }
-    const uint32_t node = nodes.back();
-    nodes.pop_back();
-    for (const GraphEdge& edge : dump_.graph.edges_of(node)) node_reached(edge.node);
-    for (const SavedSlot& slot : dump_.graph.saved_of(node)) {
-      if (holds(slot)) tensor_reached(slot.tensor);
-    }
-    if (python_saved_.empty()) continue;
-    for (uint32_t tensor : python_saved_[node]) tensor_reached(tensor);
   }
 }
 
@@ -212,22 +225,13 @@ Retained Retention::unrooted() const {
 
 std::vector<Retention::Link> Retention::links_of_tensor(uint32_t tensor) const {
   std::vector<Link> links;
-  if (node_of_[tensor] != kNoNode) links.push_back({Link::Kind::grad_fn, true, node_of_[tensor]});
-  if (gradient_[tensor] != kNone) links.push_back({Link::Kind::gradient, false, gradient_[tensor]});
-  if (base_[tensor] != kNone) links.push_back({Link::Kind::base, false, base_[tensor]});
+  each_link_of_tensor(tensor, [&](const Link& link) { links.push_back(link); });
   return links;
 }
 
 std::vector<Retention::Link> Retention::links_of_node(uint32_t node) const {
   std::vector<Link> links;
-  for (const GraphEdge& edge : dump_.graph.edges_of(node)) {
-    if (edge.node != kNoNode) links.push_back({Link::Kind::next, true, edge.node});
-  }
-  for (const SavedSlot& slot : dump_.graph.saved_of(node)) {
-    if (holds(slot)) links.push_back({Link::Kind::saved, false, slot.tensor});
-  }
-  if (python_saved_.empty()) return links;
-  for (uint32_t tensor : python_saved_[node]) links.push_back({Link::Kind::python, false, tensor});
+  each_link_of_node(node, [&](const Link& link) { links.push_back(link); });
   return links;
 }
 

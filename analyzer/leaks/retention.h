@@ -1,4 +1,4 @@
-// What would go away if some tensors or graph nodes were let go of: everything that can be reached from them and from
+// What would go away if some tensors or graph nodes were freed: everything that can be reached from them and from
 // no other root.
 //
 // Roots are what Python refers to, what nothing known refers to (held by something in C++), and nodes that a Python
@@ -14,9 +14,9 @@
 #include <unordered_map>
 #include <vector>
 
-#include "model/accounting.h"
-#include "model/dump.h"
-#include "model/references.h"
+#include "dump/dump.h"
+#include "dump/references.h"
+#include "memory/accounting.h"
 
 namespace tensorscope::model {
 
@@ -49,7 +49,7 @@ class Retention {
   Retained unrooted() const;
   // Where the way goes on from a tensor or a node.
   struct Link {
-    enum class Kind : uint8_t { grad_fn, gradient, base, next, saved, python } kind;
+    enum class Kind : uint8_t { grad_fn, gradient, base, part, next, saved, python } kind;
     bool to_node = false;
     uint32_t to = kNone;
   };
@@ -69,6 +69,10 @@ class Retention {
   void link();
   void find_roots();
   uint64_t bytes_of(const std::vector<uint32_t>& tensors) const;
+  template <typename Take>
+  void each_link_of_tensor(uint32_t tensor, Take take) const;
+  template <typename Take>
+  void each_link_of_node(uint32_t node, Take take) const;
   void mark(Marks& marks, std::vector<uint32_t> tensors, std::vector<uint32_t> nodes, Retained* found) const;
 
   const Dump& dump_;

@@ -2,13 +2,13 @@
 #include <algorithm>
 #include <map>
 
-#include "model/findings/case.h"
+#include "leaks/case.h"
 
 namespace tensorscope::model {
 
 namespace {
 
-using dump::ReferenceRoot;
+using format::ReferenceRoot;
 
 // A storage counts where its tensors, all together, use at most a quarter of it; a variable or container where what
 // is not used comes to at least a mebibyte.
@@ -21,7 +21,7 @@ uint64_t unused(const Dump& dump, const Retention& retention, const Storage& sto
   uint64_t used = 0;
   for (uint32_t tensor : storage.tensors) {
     if (retention.mere_base(tensor)) continue;
-    if (!has(dump.tensors[tensor], dump::TensorFlag::view)) return 0;
+    if (!has(dump.tensors[tensor], format::TensorFlag::view)) return 0;
     used += dump.tensors[tensor].nbytes;
   }
   return used == 0 || used > storage.nbytes / kPart ? 0 : storage.own_nbytes - std::min(used, storage.own_nbytes);
@@ -72,8 +72,8 @@ void find_small_views(Case& find) {
     if (waste.unused < kLeastUnused || !lasts(find, series) || find.explained(waste.views)) continue;
     LeakFinding finding;
     finding.kind = LeakKind::small_view;
-    finding.subject = find.label(series);
-    finding.look_at = "keep a copy (view.clone()), not the view: a view keeps all of the storage that it looks into";
+    finding.holders = {find.label(series)};
+    finding.advice = Advice::copy_view;
     finding.bytes = waste.used + waste.unused;
     finding.site = find.site_of(waste.views);
     for (size_t i = 0; i < find.dumps(); ++i) {
@@ -81,10 +81,10 @@ void find_small_views(Case& find) {
       finding.growth.count.push_back(then.views.size());
       finding.growth.bytes.push_back(then.used + then.unused);
     }
-    finding.evidence = {{"views", finding.growth.count},
-                        {"bytes that they use", {waste.used}, /*bytes=*/true},
-                        {"bytes that they keep", {finding.bytes}, /*bytes=*/true},
-                        {"no other tensor uses the rest of these storages"}};
+    finding.evidence = {{FactKind::views, finding.growth.count},
+                        {FactKind::used_by_views, {waste.used}},
+                        {FactKind::storages_of_views, {finding.bytes}},
+                        {FactKind::rest_unused}};
     finding.tensors = find.retention().only_by(waste.views).tensors;
     find.add(std::move(finding));
   }

@@ -11,7 +11,7 @@
 #include <map>
 #include <vector>
 
-#include "model/dump.h"
+#include "dump/dump.h"
 
 namespace tensorscope::model {
 
@@ -45,8 +45,7 @@ struct DeviceSums {
 
   uint64_t allocator_bytes() const { return in_tensors.bytes + mapped.bytes + no_tensor.bytes + rounding.bytes; }
   uint64_t outside_bytes() const;
-  uint64_t tensors() const;   // all of the device
-  uint64_t storages() const;  // those with memory
+  uint64_t tensors() const;  // all of the device
 };
 
 class Accounts {
@@ -61,7 +60,12 @@ class Accounts {
   uint64_t total_bytes() const;  // of all items
 
  private:
+  struct Unclaimed;
   void add_storages(const Dump& dump);
+  uint32_t add_item(const Dump& dump, uint32_t storage);
+  void add_allocated(const Dump& dump, uint32_t item, Unclaimed& unclaimed);
+  void add_outside(const Dump& dump, uint32_t item);
+  void add_rounding(const Unclaimed& unclaimed);
   void add_blocks(const Dump& dump);
   void add_bare_tensors(const Dump& dump);
   DeviceSums& sums(Device device);

@@ -1,4 +1,4 @@
-#include "model/difference.h"
+#include "memory/difference.h"
 
 #include <fmt/format.h>
 

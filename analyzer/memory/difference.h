@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "model/grouping.h"
+#include "memory/grouping.h"
 
 namespace tensorscope::model {
 

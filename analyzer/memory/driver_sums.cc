@@ -1,4 +1,4 @@
-#include "model/driver_sums.h"
+#include "memory/driver_sums.h"
 
 #include <algorithm>
 #include <unordered_map>
@@ -76,22 +76,22 @@ std::vector<DriverSums> driver_sums(const Dump& dump, const std::vector<DriverSh
 }
 
 const char* driver_kind_text(uint8_t kind) {
-  switch (dump::DriverMemoryKind(kind)) {
-    case dump::DriverMemoryKind::pageable:
+  switch (format::DriverMemoryKind(kind)) {
+    case format::DriverMemoryKind::pageable:
       return "pageable";
-    case dump::DriverMemoryKind::pinned:
+    case format::DriverMemoryKind::pinned:
       return "pinned";
-    case dump::DriverMemoryKind::device:
+    case format::DriverMemoryKind::device:
       return "device";
-    case dump::DriverMemoryKind::array:
+    case format::DriverMemoryKind::array:
       return "arrays";
-    case dump::DriverMemoryKind::managed:
+    case format::DriverMemoryKind::managed:
       return "managed";
-    case dump::DriverMemoryKind::device_static:
+    case format::DriverMemoryKind::device_static:
       return "variables of device code";
-    case dump::DriverMemoryKind::managed_static:
+    case format::DriverMemoryKind::managed_static:
       return "managed variables of device code";
-    case dump::DriverMemoryKind::physical:
+    case format::DriverMemoryKind::physical:
       return "virtual memory";
     default:
       return "unknown";

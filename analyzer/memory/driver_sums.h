@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "model/dump.h"
+#include "dump/dump.h"
 
 namespace tensorscope::model {
 
@@ -25,7 +25,7 @@ struct DriverSums {
   Device device;  // the CPU: memory of the host
   DriverPart all;
   std::map<DriverShare, DriverPart> shares;
-  std::map<uint8_t, DriverPart> kinds;  // dump::DriverMemoryKind
+  std::map<uint8_t, DriverPart> kinds;  // format::DriverMemoryKind
 };
 
 // Of each block.

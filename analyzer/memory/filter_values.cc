@@ -1,4 +1,4 @@
-#include "model/filter_values.h"
+#include "memory/filter_values.h"
 
 #include <fmt/format.h>
 
@@ -7,9 +7,9 @@
 #include <set>
 #include <unordered_set>
 
+#include "dump/type_names.h"
 #include "dump_generated.h"
-#include "model/nearest_words.h"
-#include "model/type_names.h"
+#include "memory/nearest_words.h"
 
 namespace tensorscope::model {
 
@@ -43,7 +43,7 @@ std::vector<std::string> by_number(const std::vector<View>& views,
 std::vector<std::string> dtypes_of(const std::vector<View>& views) {
   return by_number(views, [](const View& view, uint32_t i) {
     const Tensor& tensor = view.dump.tensors[i];
-    return tensor.known & uint32_t(dump::TensorKnown::dtype) ? tensor.dtype_text() : "";
+    return tensor.known & uint32_t(format::TensorKnown::dtype) ? tensor.dtype_text() : "";
   });
 }
 
@@ -101,7 +101,7 @@ bool file_is_known(const std::string& pattern, const std::vector<View>& views) {
     for (const Code& code : view.dump.codes) {
       if (path_matches(file, code.file)) return true;
     }
-    for (const Module& module : view.dump.modules) {
+    for (const SharedObject& module : view.dump.shared_objects) {
       if (path_matches(file, module.path)) return true;
     }
     for (const Place* place : places_of(view)) {
@@ -157,8 +157,8 @@ void check_shape(const std::string& word, const std::vector<View>& views) {
 void check_line(const std::string& word, const std::vector<View>& views) {
   if (file_is_known(word, views)) return;
   const std::vector<std::string> files = files_of(views);
-  const std::string has = files.empty() ? "nothing in the dump has a file."
-                                        : "files that made what is alive: " + listed(files, kMostShown) + ".";
+  const std::string has = files.empty() ? "no live tensor has a source file."
+                                        : "files that created live tensors: " + listed(files, kMostShown) + ".";
   const std::string file = file_and_line(word).first;
   std::vector<std::string> names;
   for (const std::string& path : files) names.push_back(path.substr(path.rfind('/') + 1));
@@ -189,10 +189,10 @@ std::string near_names(const std::vector<View>& views, const std::string& word, 
       }
     }
   }
-  if (all.empty()) return "the dump has no names (tensorscope info says why)";
+  if (all.empty()) return "the dump has no names (see tensorscope info)";
   const std::vector<std::string> near = nearest_words(word, {all.begin(), all.end()}, kMostShown);
-  if (near.empty() && holders) return "there is " + listed({all.begin(), all.end()}, kMostShown);
-  return near.empty() ? "" : "there is " + listed(near, kMostShown);
+  if (near.empty() && holders) return "the dump has " + listed({all.begin(), all.end()}, kMostShown);
+  return near.empty() ? "" : "the dump has " + listed(near, kMostShown);
 }
 
 std::string lines_of(const std::vector<View>& views, const std::string& pattern) {
@@ -203,10 +203,10 @@ std::string lines_of(const std::vector<View>& views, const std::string& pattern)
       if (place->frame.line > 0 && line_matches(file, *place)) lines.insert(place->frame.line);
     }
   }
-  if (lines.empty()) return "a place is the innermost line of your own code; --stack looks at all frames";
+  if (lines.empty()) return "--line matches the innermost line of your own code; --stack matches any frame";
   std::vector<std::string> words;
   for (int line : lines) words.push_back(std::to_string(line));
-  return fmt::format("lines of {} that made what is alive: {}", file, listed(words));
+  return fmt::format("lines of {} that created live tensors: {}", file, listed(words));
 }
 
 std::vector<OneFilter> filters_of(const Filter& filter, const std::vector<View>& views) {
@@ -222,7 +222,7 @@ std::vector<OneFilter> filters_of(const Filter& filter, const std::vector<View>&
   };
   auto nothing = [](const std::vector<View>&, const std::string&) { return ""; };
   auto has = [](std::vector<std::string> (*words)(const std::vector<View>&)) {
-    return [words](const std::vector<View>& all, const std::string&) { return "there is " + listed(words(all)); };
+    return [words](const std::vector<View>& all, const std::string&) { return "the dump has " + listed(words(all)); };
   };
   add("--dtype", &Filter::dtypes, has(dtypes_of));
   add("--device", &Filter::devices, has(devices_of));
@@ -235,7 +235,7 @@ std::vector<OneFilter> filters_of(const Filter& filter, const std::vector<View>&
     }
     functions.erase("");
     const std::vector<std::string> near = nearest_words(word, {functions.begin(), functions.end()}, kMostShown);
-    return near.empty() ? "" : "there is " + listed(near, kMostShown);
+    return near.empty() ? "" : "the dump has " + listed(near, kMostShown);
   });
   add("--name", &Filter::names, [](const auto& all, const auto& word) { return near_names(all, word, false); });
   add("--holder", &Filter::holders, [](const auto& all, const auto& word) { return near_names(all, word, true); });
@@ -243,16 +243,16 @@ std::vector<OneFilter> filters_of(const Filter& filter, const std::vector<View>&
     std::vector<std::string> paths =
         by_number(all, [](const View& view, uint32_t i) { return view.holders.module(i); });
     std::vector<std::string> near = nearest_words(word, paths, kMostShown);
-    return paths.empty() ? "nothing in the dump belongs to a module"
-                         : "there is " + listed(near.empty() ? paths : near, kMostShown);
+    return paths.empty() ? "no live tensor belongs to a module"
+                         : "the dump has " + listed(near.empty() ? paths : near, kMostShown);
   });
   add("--category", &Filter::categories, [](const auto& all, const std::string&) {
-    return "there is " + listed(by_number(all, [](const View& view, uint32_t i) {
+    return "the dump has " + listed(by_number(all, [](const View& view, uint32_t i) {
              return std::string(text(view.holders.category(i)));
            }));
   });
   add("--class", &Filter::classes, [](const auto& all, const std::string&) {
-    return "there is " +
+    return "the dump has " +
            listed(by_number(all, [](const View& view, uint32_t i) { return view.dump.tensors[i].class_name; }));
   });
   add("--thread", &Filter::threads, [](const auto& all, const std::string&) {
@@ -261,7 +261,7 @@ std::vector<OneFilter> filters_of(const Filter& filter, const std::vector<View>&
       for (const Thread& thread : view.dump.threads) names.insert(thread.name);
     }
     names.erase("");
-    return "there is " + listed({names.begin(), names.end()});
+    return "the dump has " + listed({names.begin(), names.end()});
   });
   add("--stack", &Filter::stacks, nothing);
   auto flag = [&](const char* option, bool Filter::*field) {
@@ -298,19 +298,19 @@ void check_values(const Filter& filter, const std::vector<View>& views) {
   const bool known =
       std::any_of(views.begin(), views.end(), [](const View& view) { return view.dump.references.present; });
   if (!known) {
-    throw BadFilter("--not-in-optimizer needs names, which the dump does not have (tensorscope info says why).");
+    throw BadFilter("--not-in-optimizer needs names, which the dump does not have (see tensorscope info).");
   }
 }
 
 std::string why_nothing(const Filter& filter, const std::vector<View>& views) {
-  if (filter.empty()) return "nothing is alive";
+  if (filter.empty()) return "no live tensors";
   const std::vector<OneFilter> parts = filters_of(filter, views);
   for (const OneFilter& part : parts) {
     if (parts.size() > 1 && matches_anything(part.filter, views)) continue;
     const std::string instead = part.instead ? part.instead() : "";
     return fmt::format("nothing matches {}{}{}", part.text, instead.empty() ? "" : "; ", instead);
   }
-  return "each filter matches something, but nothing passes all of them";
+  return "each filter matches something, but nothing matches all of them";
 }
 
 }  // namespace tensorscope::model

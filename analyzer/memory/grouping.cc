@@ -1,11 +1,11 @@
-#include "model/grouping.h"
+#include "memory/grouping.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <unordered_map>
 
-#include "model/sort_by_serial.h"
+#include "dump/sort_by_serial.h"
 
 namespace tensorscope::model {
 

@@ -12,11 +12,11 @@
 #include <string_view>
 #include <vector>
 
-#include "model/accounting.h"
-#include "model/category.h"
-#include "model/holders.h"
-#include "model/places.h"
-#include "model/selection.h"
+#include "memory/accounting.h"
+#include "memory/selection.h"
+#include "ownership/category.h"
+#include "ownership/holders.h"
+#include "symbols/places.h"
 
 namespace tensorscope::model {
 

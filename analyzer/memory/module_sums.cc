@@ -1,10 +1,10 @@
-#include "model/module_sums.h"
+#include "memory/module_sums.h"
 
 #include <algorithm>
 #include <map>
 #include <unordered_map>
 
-#include "model/module_tree.h"
+#include "ownership/module_tree.h"
 
 namespace tensorscope::model {
 
@@ -110,74 +110,115 @@ void add(ModuleRow& to, const ModuleRow& row) {
   to.total += row.total;
 }
 
+// The rows of a model's modules, each with what belongs to it alone until sum_up().
+class ModuleRows {
+ public:
+  ModuleRows(const View& view, bool merge) : view_(view), speakers_(view.accounts.items().size(), kNone) {
+    for (const auto& [object, name] : view.dump.module_names) {
+      structure_.add(name.path);
+      classes_.try_emplace(name.path, name.class_name);
+    }
+    for (uint32_t i = 0; i < speakers_.size(); i++) {
+      if (!view.selection.item(i)) continue;
+      speakers_[i] = view.selection.speaker(i);
+      if (speakers_[i] != kNone) structure_.add(view.holders.module(speakers_[i]));
+    }
+    if (merge) {
+      mark_structure(view, speakers_, classes_, structure_);
+      structure_.merge();
+    }
+    for (const auto& [path, class_name] : classes_) {
+      const uint32_t row = find(path);
+      rows_[row].class_name = class_name;
+      counted_[row]++;
+    }
+  }
+
+  // Into the row of its module, or into `none`.
+  void add_items(ModuleRow& none) {
+    for (uint32_t i = 0; i < speakers_.size(); i++) {
+      if (!view_.selection.item(i)) continue;
+      const uint32_t speaker = speakers_[i];
+      const Category category = speaker == kNone ? Category::workspace : view_.holders.category(speaker);
+      const std::string& module = speaker == kNone ? "" : view_.holders.module(speaker);
+      ModuleRow* row = &none;
+      if (!module.empty()) {
+        const uint32_t at = find(module);
+        row = &rows_[at];
+        tree_.nodes()[at].order = std::min(tree_.nodes()[at].order, view_.dump.tensors[speaker].serial);
+      }
+      row->bytes[size_t(category)] += view_.selection.item_bytes(i);
+      row->total += view_.selection.item_bytes(i);
+    }
+  }
+
+  // Each row's modules inside it; the sum of all.
+  const ModuleRow& sum_up() {
+    for (uint32_t i = uint32_t(rows_.size()); i-- > 1;) add(rows_[tree_.nodes()[i].parent], rows_[i]);
+    return rows_[0];
+  }
+
+  // Those with memory, outer before inner.
+  std::vector<ModuleRow> in_order() {
+    std::vector<ModuleRow> result;
+    std::vector<int> depth(rows_.size());
+    for (uint32_t at : tree_.in_order()) {
+      const NamedNode& node = tree_.nodes()[at];
+      depth[at] = node.parent == 0 ? 0 : depth[node.parent] + 1;
+      if (rows_[at].total == 0) continue;
+      ModuleRow row = rows_[at];
+      row.name = node.name;
+      row.path = node.path;
+      row.depth = depth[at];
+      row.modules = std::max<uint64_t>(counted_[at], 1);
+      result.push_back(std::move(row));
+    }
+    return result;
+  }
+
+ private:
+  uint32_t find(const std::string& path) {
+    auto [found, fresh] = row_of_.try_emplace(path);
+    if (fresh) found->second = tree_.add(structure_.path(structure_.add(path)));
+    rows_.resize(tree_.nodes().size());
+    return found->second;
+  }
+
+  const View& view_;
+  std::vector<uint32_t> speakers_;  // of each item that is selected
+  ModuleTree structure_;
+  std::map<std::string, std::string> classes_;  // by path
+  NameTree tree_;
+  std::vector<ModuleRow> rows_ = std::vector<ModuleRow>(1);
+  std::map<uint32_t, uint64_t> counted_;              // modules in a row
+  std::unordered_map<std::string, uint32_t> row_of_;  // by the path of a module
+};
+
 }  // namespace
 
 ModuleSums module_sums(const View& view, bool merge) {
-  const Dump& dump = view.dump;
-  ModuleTree structure;
-  std::map<std::string, std::string> classes;  // path -> class
-  for (const auto& [object, name] : dump.module_names) {
-    structure.add(name.path);
-    classes.try_emplace(name.path, name.class_name);
-  }
-  const std::vector<Item>& items = view.accounts.items();
-  std::vector<uint32_t> speakers(items.size(), kNone);
-  for (uint32_t i = 0; i < items.size(); i++) {
-    if (!view.selection.item(i)) continue;
-    speakers[i] = view.selection.speaker(i);
-    if (speakers[i] != kNone) structure.add(view.holders.module(speakers[i]));
-  }
-  if (merge) {
-    mark_structure(view, speakers, classes, structure);
-    structure.merge();
-  }
-
-  NameTree tree;
-  std::vector<ModuleRow> rows(1);
-  std::unordered_map<std::string, uint32_t> row_of;  // by the path of a module
-  auto find = [&](const std::string& path) {
-    auto [found, fresh] = row_of.try_emplace(path);
-    if (fresh) found->second = tree.add(structure.path(structure.add(path)));
-    rows.resize(tree.nodes().size());
-    return found->second;
-  };
-  std::map<uint32_t, uint64_t> counted;
-  for (const auto& [path, class_name] : classes) {
-    const uint32_t row = find(path);
-    rows[row].class_name = class_name;
-    counted[row]++;
-  }
+  ModuleRows rows(view, merge);
   ModuleSums sums;
-  for (uint32_t i = 0; i < items.size(); i++) {
-    if (!view.selection.item(i)) continue;
-    const uint32_t speaker = speakers[i];
-    const Category category = speaker == kNone ? Category::workspace : view.holders.category(speaker);
-    const std::string& module = speaker == kNone ? "" : view.holders.module(speaker);
-    ModuleRow* row = &sums.none;
-    if (!module.empty()) {
-      const uint32_t at = find(module);
-      row = &rows[at];
-      tree.nodes()[at].order = std::min(tree.nodes()[at].order, dump.tensors[speaker].serial);
-    }
-    row->bytes[size_t(category)] += view.selection.item_bytes(i);
-    row->total += view.selection.item_bytes(i);
-  }
-  for (uint32_t i = uint32_t(rows.size()); i-- > 1;) add(rows[tree.nodes()[i].parent], rows[i]);
-  add(sums.all, rows[0]);
+  rows.add_items(sums.none);
+  add(sums.all, rows.sum_up());
   add(sums.all, sums.none);
-  std::vector<int> depth(rows.size());
-  for (uint32_t at : tree.in_order()) {
-    const NamedNode& node = tree.nodes()[at];
-    depth[at] = node.parent == 0 ? 0 : depth[node.parent] + 1;
-    if (rows[at].total == 0) continue;
-    ModuleRow row = rows[at];
-    row.name = node.name;
-    row.path = node.path;
-    row.depth = depth[at];
-    row.modules = std::max<uint64_t>(counted[at], 1);
-    sums.rows.push_back(std::move(row));
-  }
+  sums.rows = rows.in_order();
   return sums;
+}
+
+// What an outer module has in all, from what its inner ones have.
+static void add_inner(Group& outer, const Group& inner) {
+  outer.bytes += inner.bytes;
+  outer.tensors += inner.tensors;
+  outer.storages += inner.storages;
+  outer.blocks += inner.blocks;
+  outer.oldest_ns = std::min(outer.oldest_ns, inner.oldest_ns);
+  outer.newest_ns = std::max(outer.newest_ns, inner.newest_ns);
+  if (inner.largest > outer.largest || outer.example == kNone) {
+    outer.largest = inner.largest;
+    outer.example = inner.example;
+    outer.site = inner.site;
+  }
 }
 
 std::vector<Group> module_tree(std::vector<Group> groups) {
@@ -196,21 +237,7 @@ std::vector<Group> module_tree(std::vector<Group> groups) {
     sums[at[i]] = groups[i];
     own[at[i]] = 1;
   }
-  for (uint32_t i = uint32_t(sums.size()); i-- > 1;) {
-    Group& outer = sums[tree.nodes()[i].parent];
-    const Group& inner = sums[i];
-    outer.bytes += inner.bytes;
-    outer.tensors += inner.tensors;
-    outer.storages += inner.storages;
-    outer.blocks += inner.blocks;
-    outer.oldest_ns = std::min(outer.oldest_ns, inner.oldest_ns);
-    outer.newest_ns = std::max(outer.newest_ns, inner.newest_ns);
-    if (inner.largest > outer.largest || outer.example == kNone) {
-      outer.largest = inner.largest;
-      outer.example = inner.example;
-      outer.site = inner.site;
-    }
-  }
+  for (uint32_t i = uint32_t(sums.size()); i-- > 1;) add_inner(sums[tree.nodes()[i].parent], sums[i]);
   std::vector<Group> result;
   std::vector<int> depth(sums.size());
   std::vector<std::string> begun(sums.size());  // names of outer modules that have no line

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "model/category.h"
-#include "model/grouping.h"
+#include "memory/grouping.h"
+#include "ownership/category.h"
 
 namespace tensorscope::model {
 

@@ -1,11 +1,11 @@
-#include "model/nearest_words.h"
+#include "memory/nearest_words.h"
 
 #include <algorithm>
 #include <cctype>
 #include <numeric>
 #include <utility>
 
-#include "model/selection.h"
+#include "memory/selection.h"
 
 namespace tensorscope::model {
 

@@ -1,4 +1,4 @@
-#include "model/devices/segment_sums.h"
+#include "memory/segment_sums.h"
 
 #include <algorithm>
 #include <map>
@@ -10,7 +10,7 @@ namespace tensorscope::model {
 
 namespace {
 
-using dump::BlockState;
+using format::BlockState;
 
 // What expandable segments grow and shrink by (kSmallBuffer and kLargeBuffer in c10/cuda/CUDACachingAllocator.cpp).
 constexpr uint64_t kSmallPage = uint64_t{2} << 20, kLargePage = uint64_t{20} << 20;
@@ -81,16 +81,6 @@ DeviceSegments sum_segments(const DeviceMemory& memory) {
   std::stable_sort(result.groups.begin(), result.groups.end(),
                    [](const SegmentGroup& a, const SegmentGroup& b) { return a.sums.reserved > b.sums.reserved; });
   return result;
-}
-
-uint64_t free_in_pieces_below(const DeviceMemory& memory, uint64_t request) {
-  uint64_t sum = 0;
-  for (const Segment& segment : memory.segments) {
-    for (const SegmentBlock& block : covering_blocks(memory, segment)) {
-      if (BlockState(block.state) == BlockState::free && block.size < request) sum += block.size;
-    }
-  }
-  return sum;
 }
 
 }  // namespace tensorscope::model

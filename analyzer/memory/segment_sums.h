@@ -9,7 +9,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "model/device_memory.h"
+#include "dump/device_memory.h"
 
 namespace tensorscope::model {
 
@@ -45,9 +45,5 @@ DeviceSegments sum_segments(const DeviceMemory& memory);
 
 // The blocks of a segment, without holes: what no block covers is a free one.
 std::vector<SegmentBlock> covering_blocks(const DeviceMemory& memory, const Segment& segment);
-
-// How much of the free memory a request cannot have because every piece it could take is too small: bytes in free
-// blocks smaller than it.
-uint64_t free_in_pieces_below(const DeviceMemory& memory, uint64_t request);
 
 }  // namespace tensorscope::model

@@ -1,4 +1,4 @@
-#include "model/selection.h"
+#include "memory/selection.h"
 
 #include <fmt/format.h>
 #include <fnmatch.h>
@@ -12,7 +12,7 @@
 #include <unordered_set>
 
 #include "dump_generated.h"
-#include "model/nearest_words.h"
+#include "memory/nearest_words.h"
 #include "tensorscope/rules/interval_union.h"
 
 namespace tensorscope::model {
@@ -148,15 +148,16 @@ class Matcher {
     if (!asked) return true;
     if (tensor == kNone) return false;
     const Tensor& entry = dump_.tensors[tensor];
-    auto set = [&](dump::TensorKnown known, dump::TensorFlag flag) {
+    auto set = [&](format::TensorKnown known, format::TensorFlag flag) {
       return (entry.known & uint32_t(known)) != 0 && (entry.flags & uint32_t(flag)) != 0;
     };
-    if (filter_.leaf && !set(dump::TensorKnown::leaf, dump::TensorFlag::leaf)) return false;
+    if (filter_.leaf && !set(format::TensorKnown::leaf, format::TensorFlag::leaf)) return false;
     if (filter_.with_grad && entry.grad == 0) return false;
-    if (filter_.requires_grad && !set(dump::TensorKnown::requires_grad, dump::TensorFlag::requires_grad)) return false;
+    if (filter_.requires_grad && !set(format::TensorKnown::requires_grad, format::TensorFlag::requires_grad))
+      return false;
     if (filter_.not_in_optimizer &&
-        !(set(dump::TensorKnown::leaf, dump::TensorFlag::leaf) &&
-          set(dump::TensorKnown::requires_grad, dump::TensorFlag::requires_grad) && known_untrained(tensor))) {
+        !(set(format::TensorKnown::leaf, format::TensorFlag::leaf) &&
+          set(format::TensorKnown::requires_grad, format::TensorFlag::requires_grad) && known_untrained(tensor))) {
       return false;
     }
     const std::vector<std::string>& names = holders_.names(tensor);
@@ -213,7 +214,7 @@ class Matcher {
            (dump_.references.present && dump_.references.tensors[tensor].known &&
             name_matches(pattern, dump_.references.tensors[tensor].type_name));
   }
-  static bool has_shape(const Tensor& tensor) { return (tensor.known & uint32_t(dump::TensorKnown::sizes)) != 0; }
+  static bool has_shape(const Tensor& tensor) { return (tensor.known & uint32_t(format::TensorKnown::sizes)) != 0; }
 
   const Dump& dump_;
   const Holders& holders_;

@@ -18,11 +18,11 @@
 #include <utility>
 #include <vector>
 
-#include "model/accounting.h"
-#include "model/category.h"
-#include "model/dump.h"
-#include "model/holders.h"
-#include "model/places.h"
+#include "dump/dump.h"
+#include "memory/accounting.h"
+#include "ownership/category.h"
+#include "ownership/holders.h"
+#include "symbols/places.h"
 
 namespace tensorscope::model {
 

@@ -1,29 +1,16 @@
-// Who has a memory: a tree of parts whose sums agree to the byte.
+// Who has a memory: a tree of parts (part.h) whose sums agree to the byte.
 //
 // A part that has parts below it is the sum of these wherever all of them are known; what numbers leave open is a part
-// "unexplained", which may be negative and says why. Built once a command, in time linear to the dump.
+// `unexplained`, which may be negative and says why. Built once a command, in time linear to the dump.
 #pragma once
 
 #include <cstdint>
-#include <optional>
-#include <string>
-#include <vector>
 
-#include "model/grouping.h"
-#include "model/out_of_memory/free_memory.h"
+#include "memory/grouping.h"
+#include "oom/free_memory.h"
+#include "oom/part.h"
 
 namespace tensorscope::model::oom {
-
-struct Part {
-  std::string name;                // for programs: "allocated"
-  std::string label{};             // for people, "" where the name says it
-  std::optional<int64_t> bytes{};  // none: not known
-  std::string note{};
-  std::vector<Part> parts{};
-  bool optional = false;  // not worth a line where it is 0
-
-  const Part* find(const std::string& wanted) const;  // a part below, at any depth; null: none
-};
 
 // The memory of a device: its driver's total, down to tensors by category and module. `view`: everything selected.
 Part device_balance(const View& view, Device device, const FreeMemory& cached);
@@ -43,8 +30,5 @@ constexpr int64_t counted(uint64_t bytes) {
 
 // What torch's allocator has given out, as a balance has it: what shares of the memory are shares of. 0: not known.
 uint64_t in_use(const Part& balance);
-
-// Adds what is missing between a part and the sum of its parts.
-void close(Part& part, const char* why);
 
 }  // namespace tensorscope::model::oom

@@ -1,12 +1,12 @@
-#include "model/out_of_memory/callers.h"
+#include "oom/callers.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <string_view>
 
-#include "model/places.h"
-#include "model/user_code.h"
+#include "symbols/places.h"
+#include "symbols/user_code.h"
 
 namespace tensorscope::model::oom {
 

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "model/grouping.h"
+#include "memory/grouping.h"
 
 namespace tensorscope::model::oom {
 

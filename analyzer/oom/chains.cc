@@ -1,4 +1,4 @@
-#include "model/out_of_memory/chains.h"
+#include "oom/chains.h"
 
 #include <algorithm>
 #include <optional>
@@ -23,7 +23,7 @@ const Node* seen(const Dump& dump, uint32_t node) {
 // A variable of the program; in a module's forward a state that goes through the steps of a sequence is as it should
 // be.
 bool may_carry(const Series& series) {
-  const bool local = dump::ReferenceRoot(series.example.root) == dump::ReferenceRoot::local;
+  const bool local = format::ReferenceRoot(series.example.root) == format::ReferenceRoot::local;
   const bool in_forward = local && series.example.scope.ends_with("forward");
   return in_plain_variable(series.example) && !in_forward &&
          (!series.container || series.members.back().size() <= kSmallContainer);

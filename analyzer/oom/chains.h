@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "model/findings/case.h"
+#include "leaks/case.h"
 
 namespace tensorscope::model::oom {
 

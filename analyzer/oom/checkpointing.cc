@@ -1,4 +1,4 @@
-#include "model/out_of_memory/checkpointing.h"
+#include "oom/checkpointing.h"
 
 #include <algorithm>
 #include <map>
@@ -7,7 +7,7 @@
 #include <unordered_map>
 
 #include "dump_generated.h"
-#include "model/retention.h"
+#include "leaks/retention.h"
 
 namespace tensorscope::model::oom {
 
@@ -35,7 +35,7 @@ class Savers {
     const Graph& graph = view.dump.graph;
     for (uint32_t node = 0; node < graph.nodes.size(); ++node) {
       for (const SavedSlot& slot : graph.saved_of(node)) {
-        if (slot.state == uint8_t(dump::SlotState::held) && slot.tensor != kNone)
+        if (slot.state == uint8_t(format::SlotState::held) && slot.tensor != kNone)
           by_tensor_[slot.tensor].push_back(node);
       }
     }
@@ -49,7 +49,7 @@ class Savers {
     bool saved = false;
     for (uint32_t tensor : view_.dump.storages[storage].tensors) {
       for (const Reference& row : view_.dump.references.of(tensor)) {
-        if (holds(row) && dump::ReferenceRoot(row.root) != dump::ReferenceRoot::node) return std::nullopt;
+        if (holds(row) && format::ReferenceRoot(row.root) != format::ReferenceRoot::node) return std::nullopt;
       }
       for (uint32_t node : by_tensor_[tensor]) {
         const uint32_t seen = view_.dump.graph.nodes[node].seen;

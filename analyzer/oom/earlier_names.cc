@@ -1,4 +1,4 @@
-#include "model/out_of_memory/earlier_names.h"
+#include "oom/earlier_names.h"
 
 #include <fmt/format.h>
 
@@ -7,9 +7,9 @@
 #include <map>
 #include <vector>
 
+#include "dump/reader.h"
 #include "dump_generated.h"
-#include "model/difference.h"
-#include "model/reader.h"
+#include "memory/difference.h"
 #include "tensorscope/rules/number_text.h"
 
 namespace tensorscope::model::oom {
@@ -90,7 +90,8 @@ size_t take_names(Dump& dump, const Dump& earlier) {
     const auto then = before.find(dump.tensors[i].serial);
     const bool take = then != before.end() && !knows(dump, i);
     for (const Reference& row : take ? earlier.references.of(then->second) : references.of(i)) {
-      if (take && dump::ReferenceRoot(row.root) == dump::ReferenceRoot::node) continue;  // the number of another graph
+      if (take && format::ReferenceRoot(row.root) == format::ReferenceRoot::node)
+        continue;  // the number of another graph
       rows.push_back(row);
       rows.back().tensor = i;
     }

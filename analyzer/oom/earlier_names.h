@@ -8,7 +8,7 @@
 #include <optional>
 #include <string>
 
-#include "model/dump.h"
+#include "dump/dump.h"
 
 namespace tensorscope::model::oom {
 

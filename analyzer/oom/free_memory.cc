@@ -1,4 +1,4 @@
-#include "model/out_of_memory/free_memory.h"
+#include "oom/free_memory.h"
 
 #include <algorithm>
 #include <map>
@@ -28,7 +28,7 @@ uint64_t returnable(const DeviceMemory& memory, const Segment& segment) {
   if (!segment.expandable) return segment.active == 0 ? segment.size : 0;
   uint64_t bytes = 0;
   for (const SegmentBlock& block : memory.blocks_of(segment)) {
-    if (block.state != uint8_t(dump::BlockState::free)) continue;
+    if (block.state != uint8_t(format::BlockState::free)) continue;
     bytes += whole_pages(segment.address, block.address, block.address + block.size,
                          segment.small ? kSmallSegment : kLargeSegment);
   }
@@ -48,9 +48,9 @@ FreeMemory free_memory(const DeviceMemory* memory) {
   if (memory == nullptr) return result;
   result.native = memory->backend == "native";
   result.expandable = memory->settings.find("expandable_segments:True") != std::string::npos;
-  if (memory->segments_from == uint8_t(dump::SegmentSource::none)) return result;
+  if (memory->segments_from == uint8_t(format::SegmentSource::none)) return result;
   result.known = true;
-  result.streams_known = memory->segments_from == uint8_t(dump::SegmentSource::snapshot);
+  result.streams_known = memory->segments_from == uint8_t(format::SegmentSource::snapshot);
   std::map<std::tuple<bool, uint64_t, uint64_t, uint64_t>, FreePart> parts;
   std::set<uint64_t> streams;
   for (const Segment& segment : memory->segments) {
@@ -70,7 +70,7 @@ FreeMemory free_memory(const DeviceMemory* memory) {
     result.bytes += segment.free();
     if (!segment.private_pool()) result.common += segment.free();
     for (const SegmentBlock& block : memory->blocks_of(segment)) {
-      if (block.state != uint8_t(dump::BlockState::free)) continue;
+      if (block.state != uint8_t(format::BlockState::free)) continue;
       part.pieces += 1;
       part.largest = std::max(part.largest, block.size);
     }
@@ -144,7 +144,7 @@ Fits FitTest::after(const std::vector<uint32_t>& allocations, uint64_t bytes) co
     uint64_t run = 0, whole = 0, fresh = 0, next = segment.address;
     for (const SegmentBlock& block : memory_->blocks_of(segment)) {
       const bool goes = freed.contains({block.address, block.size});
-      const bool free = goes || block.state == uint8_t(dump::BlockState::free);
+      const bool free = goes || block.state == uint8_t(format::BlockState::free);
       run = free ? (block.address == next ? run : 0) + block.size : 0;
       whole += free ? block.size : 0;
       fresh += goes ? block.size : 0;

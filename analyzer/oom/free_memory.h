@@ -10,9 +10,9 @@
 #include <string>
 #include <vector>
 
-#include "model/device_memory.h"
-#include "model/dump.h"
-#include "model/out_of_memory/remedy.h"
+#include "dump/device_memory.h"
+#include "dump/dump.h"
+#include "oom/remedy.h"
 
 namespace tensorscope::model::oom {
 

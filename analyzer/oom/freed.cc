@@ -1,4 +1,4 @@
-#include "model/out_of_memory/freed.h"
+#include "oom/freed.h"
 
 #include <algorithm>
 

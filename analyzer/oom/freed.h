@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-#include "model/dump.h"
+#include "dump/dump.h"
 
 namespace tensorscope::model::oom {
 

@@ -1,16 +1,13 @@
-#include "model/out_of_memory/holder_remedies.h"
-
-#include <fmt/format.h>
+#include "oom/holder_remedies.h"
 
 #include <algorithm>
 #include <set>
 
 #include "dump_generated.h"
-#include "model/findings/case.h"
-#include "model/leaks.h"
-#include "model/out_of_memory/chains.h"
-#include "model/out_of_memory/freed.h"
-#include "tensorscope/rules/number_text.h"
+#include "leaks/case.h"
+#include "leaks/leaks.h"
+#include "oom/chains.h"
+#include "oom/freed.h"
 
 namespace tensorscope::model::oom {
 
@@ -52,20 +49,12 @@ class HolderFinder {
  private:
   const Retention& retention() const { return find_.retention(); }
 
-  bool add(RemedyKind kind, std::string subject, std::string takes, const Freed& freed) {
+  bool add(Remedy remedy, const Freed& freed) {
     if (freed.bytes < room_.least()) return false;
-    Remedy remedy;
-    remedy.kind = kind;
-    remedy.subject = std::move(subject);
-    remedy.takes = std::move(takes);
     remedy.bytes = freed.bytes;
     remedy.fits = room_.fits(freed);
-    const uint64_t kept = room_.in_private_pools(freed);
-    if (kept != 0) {
-      remedy.takes +=
-          fmt::format("; {} of it stay in a private pool, with its CUDA graph or MemPool", ByteText(kept).view());
-    }
-    room_.say_missing(remedy, freed.bytes - std::min(kept, freed.bytes) + about_.cached.common);
+    remedy.stays = room_.in_private_pools(freed);
+    room_.say_missing(remedy, freed.bytes - std::min(remedy.stays, freed.bytes) + about_.cached.common);
     found_.push_back(std::move(remedy));
     return true;
   }
@@ -79,9 +68,10 @@ class HolderFinder {
       if (!cycle && !holder) continue;
       for (uint32_t tensor : finding.tensors) explained_[tensor] = true;
       const Retained kept = retention().only_by(held_by(finding.tensors, {}));
-      add(cycle ? RemedyKind::collect_garbage : RemedyKind::drop_holder, finding.subject,
-          cycle ? "gc.collect() frees them; without the cycle, reference counting would" : finding.look_at,
-          freed_with(dump_, kept.tensors, about_.device));
+      Remedy remedy;
+      remedy.kind = cycle ? RemedyKind::collect_garbage : RemedyKind::drop_holder;
+      remedy.leak = finding;
+      add(std::move(remedy), freed_with(dump_, kept.tensors, about_.device));
     }
   }
 
@@ -128,8 +118,8 @@ class HolderFinder {
   }
 
   // "records[*].loss" and "records[*].logits" are one list.
-  std::string label_of(const std::vector<const Series*>& holders) const {
-    std::string text;
+  std::vector<std::string> names_of(const std::vector<const Series*>& holders) const {
+    std::vector<std::string> names;
     std::vector<const Series*> named;
     for (const Series* one : holders) {
       const auto same = [&](const Series* other) { return same_container(one->example, other->example); };
@@ -138,9 +128,9 @@ class HolderFinder {
       const bool alone = std::count_if(holders.begin(), holders.end(), same) == 1;
       Reference whole = one->example;
       whole.text = container_of(whole.text);
-      text += (text.empty() ? "" : " and ") + (alone ? find_.label(*one) : whole.line());
+      names.push_back(alone ? find_.label(*one) : whole.line());
     }
-    return text;
+    return names;
   }
 
   bool already_told(const std::vector<uint32_t>& members) const {
@@ -167,41 +157,35 @@ class HolderFinder {
       const std::vector<uint32_t> own = held_by({members.begin(), members.end()}, holders);
       const Retained kept = retention().only_by(own);
       const Freed freed = freed_with(dump_, kept.tensors, about_.device);
-      if (!add(RemedyKind::drop_holder, label_of(holders), advice(own, kept, freed), freed)) continue;
+      Remedy remedy;
+      remedy.kind = RemedyKind::drop_holder;
+      remedy.names = names_of(holders);
+      weigh_graphs(remedy, own, kept, freed);
+      if (!add(std::move(remedy), freed)) continue;
       ++added;
       for (uint32_t tensor : own) explained_[tensor] = true;
     }
   }
 
   // Whether the bytes are the tensors' own or their graphs' decides what helps.
-  std::string advice(const std::vector<uint32_t>& members, const Retained& kept, const Freed& freed) const {
+  void weigh_graphs(Remedy& remedy, const std::vector<uint32_t>& members, const Retained& kept,
+                    const Freed& freed) const {
     const uint64_t own = freed_with(dump_, members, about_.device).bytes;
     const uint64_t graphs = freed.bytes - std::min(own, freed.bytes);
-    if (kept.nodes.empty() || graphs < room_.least()) {
-      return "the bytes are these tensors themselves: keep fewer of them, or copies in other memory";
-    }
-    if (all_scalars(dump_, members))
-      return "keep .item() or .detach() of them, not the tensors: they keep their graphs";
-    if (own < room_.least()) return "keep .detach() of them, not the tensors: they keep their graphs";
-    return fmt::format("{} are their graphs: keep .detach() of them; {} are these tensors themselves",
-                       ByteText(graphs).view(), ByteText(own).view());
+    remedy.scalars = all_scalars(dump_, members);
+    if (own >= room_.least()) remedy.own_bytes = own;
+    if (!kept.nodes.empty() && graphs >= room_.least()) remedy.graph_bytes = graphs;
   }
 
   void add_chain(const Chain& chain) {
     if (already_told({chain.tensor})) return;
     const Freed freed = freed_with(dump_, chain.freed, about_.device);
-    const std::string name = find_.label(*chain.series);
-    const std::string variable = chain.series->example.text;
-    const std::string takes =
-        chain.sum ? fmt::format(
-                        "it was added to {} times at one line, and leads to the graphs of all that was added: "
-                        "add .detach() where it is only logged, or call backward() for each part",
-                        chain.length + 1)
-                  : fmt::format(
-                        "it was computed from its own earlier values {} times: {} = {}.detach() where a step "
-                        "begins, if backward need not go back further",
-                        chain.length, variable, variable);
-    if (!add(chain.sum ? RemedyKind::running_sum : RemedyKind::carried_state, name, takes, freed)) return;
+    Remedy remedy;
+    remedy.kind = chain.sum ? RemedyKind::running_sum : RemedyKind::carried_state;
+    remedy.names = {find_.label(*chain.series)};
+    remedy.variable = chain.series->example.text;
+    remedy.count = chain.length;
+    if (!add(std::move(remedy), freed)) return;
     for (uint32_t tensor : chain.variables) explained_[tensor] = true;
   }
 

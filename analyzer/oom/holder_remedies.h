@@ -1,10 +1,10 @@
-// What Python holds and could let go of: garbage, containers, running sums, states that were not detached.
+// What Python holds and could free: garbage, containers, running sums, states that were not detached.
 #pragma once
 
 #include <vector>
 
-#include "model/out_of_memory/remedy.h"
-#include "model/out_of_memory/room.h"
+#include "oom/remedy.h"
+#include "oom/room.h"
 
 namespace tensorscope::model::oom {
 

@@ -1,15 +1,11 @@
-#include "model/out_of_memory/program_remedies.h"
-
-#include <fmt/format.h>
+#include "oom/program_remedies.h"
 
 #include <algorithm>
-#include <map>
 
 #include "dump_generated.h"
-#include "model/out_of_memory/checkpointing.h"
-#include "model/out_of_memory/freed.h"
-#include "model/retention.h"
-#include "tensorscope/rules/number_text.h"
+#include "leaks/retention.h"
+#include "oom/checkpointing.h"
+#include "oom/freed.h"
 
 namespace tensorscope::model::oom {
 
@@ -42,12 +38,11 @@ class ProgramFinder {
   }
 
   uint64_t bytes_of(std::initializer_list<Category> wanted) const {
-    const Part* tensors = about_.balance.find("tensors");
+    const Part* tensors = about_.balance.find(PartKind::tensors);
     uint64_t sum = 0;
     for (const Part& part : tensors == nullptr ? std::vector<Part>() : tensors->parts) {
-      for (Category category : wanted) {
-        if (part.name == text(category) && part.bytes) sum += uint64_t(*part.bytes);
-      }
+      if (part.kind != PartKind::category || !part.bytes) continue;
+      if (std::find(wanted.begin(), wanted.end(), part.category) != wanted.end()) sum += uint64_t(*part.bytes);
     }
     return sum;
   }
@@ -96,12 +91,8 @@ class ProgramFinder {
     if (freed.bytes < room_.least()) return false;
     Remedy remedy;
     remedy.kind = RemedyKind::no_grad;
-    remedy.subject = running_.loop_name();
-    remedy.takes = fmt::format(
-        "no backward was seen from it{}: if it only evaluates, with torch.no_grad() or "
-        "torch.inference_mode() its passes keep nothing for backward",
-        running_.backward_seen() ? ", as it was from others" : "");
-    remedy.reckoned = "what only graphs of its passes saved, without what a variable holds";
+    remedy.names = {running_.loop_name()};
+    remedy.backward_elsewhere = running_.backward_seen();
     remedy.bytes = freed.bytes;
     remedy.at_most = true;
     remedy.fits = room_.fits_at_most(freed.bytes);
@@ -125,18 +116,9 @@ class ProgramFinder {
     for (const Checkpoint& one : all) {
       Remedy remedy;
       remedy.kind = RemedyKind::checkpoint;
-      remedy.subject = one.modules;
-      remedy.takes = fmt::format("torch.utils.checkpoint around {} computes its activations again in backward",
-                                 one.instances > 1 ? "each of these" : "this module");
-      remedy.reckoned =
-          "what only nodes made in its forward pass saved, without its inputs, its outputs and what a variable holds";
-      if (one.instances > 1) {
-        remedy.reckoned += fmt::format("; one of the {} at a time comes back in backward", one.instances);
-      }
-      if (one.in_flight != 0) {
-        remedy.reckoned +=
-            fmt::format("; the one that runs now has {} of them, which stay", ByteText(one.in_flight).view());
-      }
+      remedy.names = {one.modules};
+      remedy.count = one.instances;
+      remedy.stays = one.in_flight;
       remedy.bytes = one.bytes;
       remedy.at_most = true;
       const uint64_t stays_free = one.stays_free();
@@ -148,33 +130,30 @@ class ProgramFinder {
 
   void optimizer_step() {
     if (!running_.in_optimizer()) return;
-    uint64_t temporaries = 0;
-    for (const Item& item : view_.accounts.items()) {
-      if (item.device != about_.device || item.storage == kNone) continue;
-      if (view_.holders.category(view_.holders.speaker(item.storage)) == Category::temporary) temporaries += item.bytes;
-    }
-    const uint64_t state = bytes_of({Category::optimizer_state}), parameters = bytes_of({Category::parameter});
     Remedy remedy;
     remedy.kind = RemedyKind::optimizer_step;
     remedy.estimate = true;
-    if (running_.in_foreach()) {
-      remedy.subject = "the optimizer with foreach=False";
-      remedy.takes =
-          "one parameter after the other is stepped, and the temporaries of all of them are not needed at once";
-      remedy.reckoned = "temporaries of this step, or as much as the parameters have";
-      remedy.bytes = std::max(temporaries, parameters);
-    } else {
-      remedy.subject = "an optimizer with less state";
-      remedy.takes =
-          "Adam keeps two tensors as large as each parameter, SGD with momentum one, SGD without none, "
-          "Adafactor and 8-bit optimizers a fraction";
-      remedy.reckoned = "the state that there is now; what is still to be made in the first step comes on top";
-      remedy.bytes = state;
-    }
+    remedy.foreach = running_.in_foreach();
+    remedy.bytes = remedy.foreach ? without_foreach() : bytes_of({Category::optimizer_state});
     if (remedy.bytes < room_.least()) return;
     remedy.fits = room_.fits_at_most(remedy.bytes);
     room_.say_missing(remedy, remedy.bytes + about_.cached.common);
     found_.push_back(std::move(remedy));
+  }
+
+  // The temporaries of all parameters at once, less those that the step of a single one needs: as Adam has them, three
+  // of its size.
+  uint64_t without_foreach() const {
+    constexpr uint64_t kTemporaries = 3;
+    uint64_t temporaries = 0, largest = 0;
+    for (const Item& item : view_.accounts.items()) {
+      if (item.device != about_.device || item.storage == kNone) continue;
+      const Category category = view_.holders.category(view_.holders.speaker(item.storage));
+      if (category == Category::temporary) temporaries += item.bytes;
+      if (category == Category::parameter) largest = std::max(largest, item.bytes);
+    }
+    const uint64_t at_once = std::max(temporaries, bytes_of({Category::parameter}));
+    return at_once - std::min(at_once, largest * kTemporaries);
   }
 
   // What surely grows with the batch is halved; what is unknown, in no tensor or cached may be as well.
@@ -182,19 +161,13 @@ class ProgramFinder {
     const uint64_t scaling = bytes_of({Category::saved_activation, Category::input_batch, Category::output,
                                        Category::temporary, Category::backward_temporary});
     if (scaling / 2 < room_.least()) return;
-    const Part* blocks = about_.balance.find("in no tensor");
+    const Part* blocks = about_.balance.find(PartKind::in_no_tensor);
     const uint64_t others = bytes_of({Category::unknown}) + about_.cached.bytes +
                             (blocks != nullptr && blocks->bytes ? uint64_t(std::max<int64_t>(0, *blocks->bytes)) : 0);
     Remedy remedy;
     remedy.kind = RemedyKind::smaller_batch;
-    remedy.subject = "half the batch";
-    remedy.takes =
-        fmt::format("activations, outputs and inputs, {} together, grow with the batch", ByteText(scaling).view());
-    remedy.reckoned = "half of them, if all of them do; the request would be smaller as well";
-    if (others / 2 >= room_.least()) {
-      remedy.reckoned +=
-          fmt::format("; of the {} that are unknown, in no tensor or cached some may go, too", ByteText(others).view());
-    }
+    remedy.scaling = scaling;
+    if (others / 2 >= room_.least()) remedy.may_scale = others;
     remedy.bytes = scaling / 2;
     remedy.estimate = true;
     const uint64_t request = about_.request / 2;
@@ -218,13 +191,6 @@ class ProgramFinder {
     if (bytes / 2 < room_.least()) return;
     Remedy remedy;
     remedy.kind = RemedyKind::lower_precision;
-    remedy.subject = "activations in bfloat16";
-    remedy.takes =
-        "torch.autocast(dtype=torch.bfloat16) around the forward pass: matrix products and convolutions then "
-        "keep half as much for backward";
-    remedy.reckoned =
-        "half of the saved activations and outputs in float32; some operations stay in float32, and "
-        "copies of the weights come on top";
     remedy.bytes = bytes / 2;
     remedy.estimate = true;
     remedy.fits = room_.fits_at_most(remedy.bytes);

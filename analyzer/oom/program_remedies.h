@@ -4,8 +4,8 @@
 
 #include <vector>
 
-#include "model/out_of_memory/remedy.h"
-#include "model/out_of_memory/room.h"
+#include "oom/remedy.h"
+#include "oom/room.h"
 
 namespace tensorscope::model::oom {
 

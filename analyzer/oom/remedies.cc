@@ -1,6 +1,4 @@
-#include "model/out_of_memory/remedies.h"
-
-#include <fmt/format.h>
+#include "oom/remedies.h"
 
 #include <algorithm>
 #include <cstdio>
@@ -8,8 +6,8 @@
 #include <tuple>
 
 #include "dump_generated.h"
-#include "model/out_of_memory/holder_remedies.h"
-#include "model/out_of_memory/program_remedies.h"
+#include "oom/holder_remedies.h"
+#include "oom/program_remedies.h"
 
 namespace tensorscope::model::oom {
 
@@ -58,10 +56,6 @@ class Finder {
     if (!fit_.limited()) return;
     Remedy remedy;
     remedy.kind = RemedyKind::process_limit;
-    remedy.subject = "this process may not have what the driver has free";
-    remedy.takes =
-        "a limit of this process (torch.cuda.set_per_process_memory_fraction, or per_process_memory_fraction in the "
-        "allocator's settings): raise it. If there is none, memory was freed after the request failed";
     remedy.bytes = memory_->driver_free;
     remedy.at_most = true;
     remedy.fits = Fits::may;
@@ -73,13 +67,11 @@ class Finder {
   void empty_cache() {
     if (about_.cached.returnable == 0 || !about_.cached.native) return;
     const bool failed =
-        about_.request != 0 && dump_.failure && dump_.failure->kind == uint8_t(dump::FailureKind::device);
+        about_.request != 0 && dump_.failure && dump_.failure->kind == uint8_t(format::FailureKind::device);
     if (failed && !about_.cached.streams_known) return;
     Remedy remedy;
     remedy.kind = RemedyKind::empty_cache;
-    remedy.subject = "cached segments that are wholly free";
-    remedy.takes = "torch.cuda.empty_cache() gives them back to the driver";
-    if (failed) remedy.takes += "; torch did so itself before it gave up, for the pool that it asked";
+    remedy.tried = failed;
     remedy.bytes = about_.cached.returnable;
     remedy.fits = fit_.with_driver(remedy.bytes);
     add(std::move(remedy));
@@ -95,16 +87,11 @@ class Finder {
       remedy.fits = Fits::may;
       if (part.private_pool()) {
         remedy.kind = RemedyKind::private_pool;
-        remedy.subject = fmt::format("private pool ({}, {})", part.pool_user, part.pool);
-        remedy.takes =
-            "it has a piece that is large enough, for its own requests alone: free the CUDA graph or MemPool that owns "
-            "it, or ask within the MemPool (torch.cuda.use_mem_pool)";
+        remedy.pool = part.pool;
+        remedy.pool_user = part.pool_user;
       } else if (about_.cached.streams > 1) {
         remedy.kind = RemedyKind::other_stream;
-        remedy.subject = fmt::format("free memory of stream {:#x}", part.stream);
-        remedy.takes =
-            "it has a piece that is large enough, for that stream alone: ask for memory on that stream, or "
-            "call torch.cuda.empty_cache() where the whole segment is free";
+        remedy.stream = part.stream;
       } else {
         continue;
       }
@@ -123,12 +110,7 @@ class Finder {
     if (pieces == 0 || fit_.limited() || left_with_pages(*memory_, about_.request) < 0) return;
     Remedy remedy;
     remedy.kind = RemedyKind::expandable_segments;
-    remedy.subject = "free memory in pieces";
-    remedy.takes = fmt::format("set {}=expandable_segments:True: each piece is too small, together they may do",
-                               settings_variable(dump_.process.torch_version));
-    remedy.reckoned =
-        "free pieces, less what whole pages need (20 MiB, 2 MiB for small blocks) and what the driver has "
-        "free; a page that is partly in use stays";
+    remedy.names = {settings_variable(dump_.process.torch_version)};
     remedy.bytes = std::min(pieces, uint64_t(left_with_pages(*memory_, 0)));
     remedy.at_most = true;
     remedy.fits = Fits::may;
@@ -146,8 +128,7 @@ class Finder {
       if (!process.bytes || *process.bytes < room_.least()) continue;
       Remedy remedy;
       remedy.kind = RemedyKind::other_process;
-      remedy.subject = fmt::format("process {}", process.pid);
-      remedy.takes = "another process on this device: end it, or move one of the two";
+      remedy.pid = process.pid;
       remedy.bytes = *process.bytes;
       remedy.fits = fit_.with_driver(remedy.bytes);
       add(std::move(remedy));
@@ -156,14 +137,12 @@ class Finder {
 
   void child_processes() {
     const uint64_t bytes = dump_.totals.children_resident_bytes;
-    const auto limit = dump_.failure ? dump::MemoryLimit(dump_.failure->limit) : dump::MemoryLimit::none;
-    const bool shared_limit = limit != dump::MemoryLimit::address_space && limit != dump::MemoryLimit::data;
+    const auto limit = dump_.failure ? format::MemoryLimit(dump_.failure->limit) : format::MemoryLimit::none;
+    const bool shared_limit = limit != format::MemoryLimit::address_space && limit != format::MemoryLimit::data;
     if (dump_.totals.children == 0 || bytes < room_.least() || !shared_limit) return;
     Remedy remedy;
     remedy.kind = RemedyKind::child_processes;
-    remedy.subject = fmt::format("{} child process{}", dump_.totals.children, dump_.totals.children == 1 ? "" : "es");
-    remedy.takes = "fewer workers of the DataLoader, or less that they prefetch";
-    remedy.reckoned = "resident memory, in which pages that are shared count for each of them";
+    remedy.count = dump_.totals.children;
     remedy.bytes = bytes;
     remedy.at_most = true;
     remedy.fits = room_.fits_at_most(bytes);
@@ -173,15 +152,11 @@ class Finder {
   // For limits that count what is resident: address space stays mapped.
   void malloc_trim() {
     const uint64_t bytes = dump_.totals.heap_free;
-    const auto limit = dump_.failure ? dump::MemoryLimit(dump_.failure->limit) : dump::MemoryLimit::none;
-    const bool mapped = limit == dump::MemoryLimit::address_space || limit == dump::MemoryLimit::data;
+    const auto limit = dump_.failure ? format::MemoryLimit(dump_.failure->limit) : format::MemoryLimit::none;
+    const bool mapped = limit == format::MemoryLimit::address_space || limit == format::MemoryLimit::data;
     if (mapped || bytes < room_.least()) return;
     Remedy remedy;
     remedy.kind = RemedyKind::malloc_trim;
-    remedy.subject = "free memory that malloc keeps";
-    remedy.takes =
-        "ctypes.CDLL(None).malloc_trim(0) gives whole pages of it back; MALLOC_ARENA_MAX=2 or another "
-        "allocator (jemalloc) in LD_PRELOAD keeps less";
     remedy.bytes = bytes;
     remedy.at_most = true;
     remedy.fits = room_.fits_at_most(bytes);

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "model/out_of_memory/remedy.h"
-#include "model/out_of_memory/room.h"
+#include "oom/remedy.h"
+#include "oom/room.h"
 
 namespace tensorscope::model::oom {
 

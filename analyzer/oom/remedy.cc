@@ -1,4 +1,4 @@
-#include "model/out_of_memory/remedy.h"
+#include "oom/remedy.h"
 
 namespace tensorscope::model::oom {
 

@@ -2,8 +2,11 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
+
+#include "leaks/finding.h"
 
 namespace tensorscope::model::oom {
 
@@ -37,14 +40,30 @@ const char* name(Fits fits);
 
 struct Remedy {
   RemedyKind kind = RemedyKind::empty_cache;
-  std::string subject{};   // "train.py: losses[0..95] (list)", "model.layers.*", "pid 991"
-  std::string takes{};     // one sentence: what to do
-  std::string reckoned{};  // one sentence: how its bytes are worked out, "" where they are plain
+  // Of the program: holders ("train.py: losses[0..95] (list)"), modules ("model.layers.*"), a function, for expandable
+  // segments the variable of the allocator's settings.
+  std::vector<std::string> names{};
+  std::optional<LeakFinding> leak{};  // what was found, where that is a finding of `leaks`
   uint64_t bytes = 0;
   bool at_most = false;   // an upper bound
   bool estimate = false;  // a computed figure, which may turn out higher or lower
   Fits fits = Fits::unknown;
   uint64_t missing = 0;  // where it does not fit: what is missing still
+
+  // What only some kinds have.
+  uint64_t count = 0;                   // of child processes, of modules, of a chain's earlier values
+  uint64_t pid = 0;                     // other_process
+  uint64_t stream = 0;                  // other_stream
+  uint64_t pool = 0, pool_user = 0;     // private_pool
+  std::string variable{};               // carried_state
+  uint64_t own_bytes = 0;               // drop_holder: of the tensors themselves
+  uint64_t graph_bytes = 0;             // and of their graphs; 0: not worth a word
+  bool scalars = false;                 // and they have one element each
+  uint64_t stays = 0;                   // in private pools, or in the module that runs now
+  uint64_t scaling = 0, may_scale = 0;  // smaller_batch: bytes that grow with the batch, and that may
+  bool tried = false;                   // empty_cache: torch did so before it gave up
+  bool foreach = false;                 // optimizer_step: steps all parameters at once
+  bool backward_elsewhere = false;      // no_grad: backward was seen, but not from this function
 };
 
 }  // namespace tensorscope::model::oom

@@ -1,4 +1,4 @@
-#include "model/out_of_memory/room.h"
+#include "oom/room.h"
 
 #include <algorithm>
 
@@ -15,7 +15,7 @@ constexpr uint64_t kLeastRemedy = uint64_t{1} << 20;
 bool mapped_by_itself(const Allocation& block) {
   constexpr uint64_t kPage = 4096, kLeast = 128 << 10, kSurely = 32 << 20;
   const uint64_t offset = block.pointer % kPage;
-  return block.kind == uint8_t(dump::AllocationKind::heap) &&
+  return block.kind == uint8_t(format::AllocationKind::heap) &&
          (block.nbytes >= kSurely || (block.nbytes >= kLeast && (offset == 16 || offset == 64)));
 }
 

@@ -7,10 +7,10 @@
 #include <cstdint>
 #include <vector>
 
-#include "model/out_of_memory/balance.h"
-#include "model/out_of_memory/free_memory.h"
-#include "model/out_of_memory/freed.h"
-#include "model/out_of_memory/running_code.h"
+#include "oom/balance.h"
+#include "oom/free_memory.h"
+#include "oom/freed.h"
+#include "oom/running_code.h"
 
 namespace tensorscope::model::oom {
 

@@ -1,20 +1,16 @@
-#include "model/out_of_memory/running_code.h"
+#include "oom/running_code.h"
 
 #include <algorithm>
 #include <set>
 #include <string_view>
 #include <utility>
 
-#include "model/user_code.h"
+#include "autograd/graph_freed.h"
+#include "symbols/user_code.h"
 
 namespace tensorscope::model::oom {
 
 namespace {
-
-bool calls_engine(const Code& code) {
-  return (code.file.ends_with("torch/autograd/__init__.py") || code.file.ends_with("torch/_tensor.py")) &&
-         (code.function.ends_with("backward") || code.function == "grad");
-}
 
 // Innermost first: the frames of a Python stack.
 std::vector<const PythonFrame*> frames_of(const Dump& dump, uint32_t site) {

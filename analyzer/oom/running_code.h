@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "model/grouping.h"
+#include "memory/grouping.h"
 
 namespace tensorscope::model::oom {
 

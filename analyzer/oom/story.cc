@@ -1,42 +1,38 @@
-#include "model/out_of_memory/story.h"
-
-#include <fmt/format.h>
+#include "oom/story.h"
 
 #include <algorithm>
 
 #include "dump_generated.h"
-#include "model/out_of_memory/remedies.h"
-#include "tensorscope/rules/number_text.h"
+#include "oom/remedies.h"
 
 namespace tensorscope::model::oom {
 
 namespace {
 
-bool nothing_failed(const Failure& failure) { return failure.kind == uint8_t(dump::FailureKind::low_memory); }
+bool nothing_failed(const Failure& failure) { return failure.kind == uint8_t(format::FailureKind::low_memory); }
 
 bool of_a_device(const Failure& failure) {
-  return failure.kind == uint8_t(dump::FailureKind::device) ||
-         (nothing_failed(failure) && failure.limit == uint8_t(dump::MemoryLimit::device));
+  return failure.kind == uint8_t(format::FailureKind::device) ||
+         (nothing_failed(failure) && failure.limit == uint8_t(format::MemoryLimit::device));
 }
 
-// "x (local of Attention.forward): float32 [64, 4096, 4096], 4.00 GiB": what the innermost function of the failing
-// stack works on.
-std::vector<std::string> operands_of(const View& view, uint32_t site) {
-  const std::string& function = view.places.at(site).frame.function;
-  std::vector<std::pair<uint64_t, std::string>> found;
-  for (const Reference& row : view.dump.references.rows) {
-    if (dump::ReferenceRoot(row.root) != dump::ReferenceRoot::local || row.scope != function || row.steps > 1) continue;
-    const Tensor& tensor = view.dump.tensors[row.tensor];
-    found.emplace_back(tensor.nbytes, fmt::format("{}: {} {}, {}", row.text, tensor.dtype_text(), tensor.shape_text(),
-                                                  ByteText(tensor.nbytes).view()));
-  }
-  std::stable_sort(found.begin(), found.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
-  std::vector<std::string> result;
+std::vector<Operand> operands_of(const View& view, uint32_t site) {
   constexpr size_t kMost = 8;
-  for (const auto& [bytes, text] : found) {
-    if (result.size() < kMost && std::find(result.begin(), result.end(), text) == result.end()) result.push_back(text);
+  const std::string& function = view.places.at(site).frame.function;
+  std::vector<Operand> found;
+  for (const Reference& row : view.dump.references.rows) {
+    if (format::ReferenceRoot(row.root) != format::ReferenceRoot::local || row.scope != function || row.steps > 1)
+      continue;
+    const bool known = std::any_of(found.begin(), found.end(), [&](const Operand& other) {
+      return other.name == row.text && other.tensor == row.tensor;
+    });
+    if (!known) found.push_back({row.text, row.tensor});
   }
-  return result;
+  std::stable_sort(found.begin(), found.end(), [&](const Operand& a, const Operand& b) {
+    return view.dump.tensors[a.tensor].nbytes > view.dump.tensors[b.tensor].nbytes;
+  });
+  found.resize(std::min(found.size(), kMost));
+  return found;
 }
 
 }  // namespace
@@ -88,9 +84,9 @@ Story story_of(const std::vector<View>& whole, const std::vector<View>& on_devic
   story.too_large = Room(about).too_large();
   if (story.too_large) story.operands = operands_of(view, failure->site);
   if (!view.dump.references.present) {
-    story.remedies_missing = "what Python holds is not in this dump: garbage, holders and checkpointing are left out";
+    story.remedies_missing = Story::Missing::references;
   } else if (!view.dump.references.complete) {
-    story.remedies_missing = "Not all of Python was looked at: " + view.dump.references.detail;
+    story.remedies_missing = Story::Missing::some_references;
   }
   if (on_device.size() > 1) story.growth = difference(on_device, By::line);
   return story;

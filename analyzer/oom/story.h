@@ -10,25 +10,31 @@
 #include <string>
 #include <vector>
 
-#include "model/difference.h"
-#include "model/out_of_memory/balance.h"
-#include "model/out_of_memory/free_memory.h"
-#include "model/out_of_memory/remedy.h"
+#include "memory/difference.h"
+#include "oom/balance.h"
+#include "oom/free_memory.h"
+#include "oom/remedy.h"
 
 namespace tensorscope::model::oom {
+
+// A tensor that the innermost function of the failing stack works on.
+struct Operand {
+  std::string name{};  // "query"
+  uint32_t tensor = 0;
+};
 
 struct Story {
   Device device;         // whose memory this is about; the CPU: the host's
   uint64_t request = 0;  // bytes that were asked for in vain, 0: nothing was, or not known
   FreeMemory cached;     // of a device's allocator
   Part balance;
-  std::vector<Group> places;          // of `device`, by line, the most bytes first
-  std::vector<Remedy> remedies;       // in the order in which to try them (remedies.h)
-  uint32_t backward_site = 0;         // a backward failed: a site below its call, 0: not known
-  bool too_large = false;             // more was asked for than there is at all: no remedy
-  std::vector<std::string> operands;  // then: tensors in variables of the function that asked, with their shapes
-  std::string remedies_missing;       // why there may be more than these, "" where nothing is missing
-  std::optional<Difference> growth;   // of `device`, since the earlier dump
+  std::vector<Group> places;      // of `device`, by line, the most bytes first
+  std::vector<Remedy> remedies;   // in the order in which to try them (remedies.h)
+  uint32_t backward_site = 0;     // a backward failed: a site below its call, 0: not known
+  bool too_large = false;         // more was asked for than there is at all: no remedy
+  std::vector<Operand> operands;  // then: tensors in variables of the function that asked, the largest first
+  enum class Missing : uint8_t { nothing, references, some_references } remedies_missing = Missing::nothing;
+  std::optional<Difference> growth;  // of `device`, since the earlier dump
 };
 
 // The device that a dump's story is about: the failure's, else the one that is fullest, else the host.

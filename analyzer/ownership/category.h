@@ -9,10 +9,10 @@
 #include <string_view>
 #include <vector>
 
-#include "model/dump.h"
-#include "model/frame_facts.h"
-#include "model/native_facts.h"
-#include "model/tensor_links.h"
+#include "dump/dump.h"
+#include "ownership/tensor_links.h"
+#include "symbols/frame_facts.h"
+#include "symbols/native_facts.h"
 #include "tensorscope/rules/categories.h"
 
 namespace tensorscope::model {

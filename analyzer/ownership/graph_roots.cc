@@ -1,4 +1,4 @@
-#include "model/graph_roots.h"
+#include "ownership/graph_roots.h"
 
 #include <array>
 #include <utility>
@@ -11,19 +11,19 @@ namespace {
 
 // How good a reason a reference is, best first; what is itself held by the graph is none.
 int rank_of(uint8_t root) {
-  switch (dump::ReferenceRoot(root)) {
-    case dump::ReferenceRoot::global:
-    case dump::ReferenceRoot::class_:
+  switch (format::ReferenceRoot(root)) {
+    case format::ReferenceRoot::global:
+    case format::ReferenceRoot::class_:
       return 0;
-    case dump::ReferenceRoot::local:
+    case format::ReferenceRoot::local:
       return 1;
-    case dump::ReferenceRoot::suspended:
-    case dump::ReferenceRoot::thread:
+    case format::ReferenceRoot::suspended:
+    case format::ReferenceRoot::thread:
       return 2;
-    case dump::ReferenceRoot::traceback:
-    case dump::ReferenceRoot::extension:
+    case format::ReferenceRoot::traceback:
+    case format::ReferenceRoot::extension:
       return 3;
-    case dump::ReferenceRoot::cycle:
+    case format::ReferenceRoot::cycle:
       return 4;
     default:
       return -1;

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "model/dump.h"
-#include "model/tensor_links.h"
+#include "dump/dump.h"
+#include "ownership/tensor_links.h"
 
 namespace tensorscope::model {
 

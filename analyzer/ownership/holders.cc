@@ -1,17 +1,18 @@
-#include "model/holders.h"
+#include "ownership/holders.h"
 
 #include <algorithm>
 #include <set>
 #include <tuple>
 #include <unordered_map>
 
+#include "dump/type_names.h"
 #include "dump_generated.h"
-#include "model/frame_facts.h"
-#include "model/graph_roots.h"
-#include "model/module_outputs.h"
-#include "model/tensor_links.h"
-#include "model/tensor_names.h"
-#include "model/type_names.h"
+#include "ownership/graph_roots.h"
+#include "ownership/module_outputs.h"
+#include "ownership/tensor_links.h"
+#include "ownership/tensor_names.h"
+#include "symbols/frame_facts.h"
+#include "tensorscope/rules/reference_text.h"
 
 namespace tensorscope::model {
 
@@ -19,10 +20,10 @@ namespace {
 
 constexpr size_t kMaxHolders = 16;  // of one tensor and kind
 
-using dump::ReferenceRole;
-using dump::ReferenceRoot;
-using dump::TensorFlag;
-using dump::WrapperState;
+using format::ReferenceRole;
+using format::ReferenceRoot;
+using format::TensorFlag;
+using format::WrapperState;
 using Kind = Holder::Kind;
 
 bool has(const Tensor& tensor, TensorFlag flag) { return (tensor.flags & uint32_t(flag)) != 0; }
@@ -152,25 +153,19 @@ class Holders::Builder {
   }
 
   void add_python(uint32_t tensor) {
-    // What it is to its module or optimizer says more than a shorter way to it.
     std::vector<const Reference*> rows;
     for (const Reference& reference : dump_.references.of(tensor)) {
-      const ReferenceRoot root = ReferenceRoot(reference.root);
-      if (root != ReferenceRoot::user && root != ReferenceRoot::output) rows.push_back(&reference);
+      if (!rules::is_only_a_name(ReferenceRoot(reference.root))) rows.push_back(&reference);
     }
-    std::stable_partition(rows.begin(), rows.end(), [](const Reference* reference) {
-      const ReferenceRole role = ReferenceRole(reference->role);
-      return role == ReferenceRole::parameter || role == ReferenceRole::buffer ||
-             role == ReferenceRole::optimizer_state;
+    std::stable_sort(rows.begin(), rows.end(), [](const Reference* a, const Reference* b) {
+      return rules::names_holder_before(a->view(), b->view());
     });
     for (size_t i = 0; i < std::min(rows.size(), kMaxHolders); i++) {
       const Reference& reference = *rows[i];
       Holder holder{kind_of(reference), reference.line(), "", root_of(reference, modules_)};
       if (holder.text.empty()) holder.text = "Python";
       if (holder.root.empty()) holder.root = holder.text;
-      if (ReferenceRole(reference.role) == ReferenceRole::plain && !reference.holder.empty()) {
-        holder.brief = holder.text + " (" + reference.holder + ")";
-      }
+      holder.brief = reference.holder_line();
       if (reference.node != kNoNode) {
         holder.node = reference.node;
         holder.brief = roots_.brief_chain("saved by " + holder.text, reference.node);

@@ -10,8 +10,8 @@
 #include <utility>
 #include <vector>
 
-#include "model/category.h"
-#include "model/dump.h"
+#include "dump/dump.h"
+#include "ownership/category.h"
 
 namespace tensorscope::model {
 

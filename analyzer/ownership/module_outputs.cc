@@ -1,4 +1,4 @@
-#include "model/module_outputs.h"
+#include "ownership/module_outputs.h"
 
 #include <string_view>
 #include <unordered_set>
@@ -12,8 +12,8 @@ namespace {
 constexpr size_t kMostOutputNames = 16;  // of one tensor
 constexpr int kMaxSteps = 512;           // up two stacks of calls; only a damaged file has more
 
-using dump::ReferenceRole;
-using dump::ReferenceRoot;
+using format::ReferenceRole;
+using format::ReferenceRoot;
 
 class OutputFinder {
  public:

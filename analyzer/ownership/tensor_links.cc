@@ -1,13 +1,13 @@
-#include "model/tensor_links.h"
+#include "ownership/tensor_links.h"
 
 #include <algorithm>
 
+#include "dump/sort_by_serial.h"
 #include "dump_generated.h"
-#include "model/sort_by_serial.h"
 
 namespace tensorscope::model {
 
-using dump::TensorKnown;
+using format::TensorKnown;
 
 TensorLinks::TensorLinks(const Dump& dump) : dump_(dump) {
   const size_t count = dump.tensors.size();
@@ -42,7 +42,7 @@ TensorLinks::TensorLinks(const Dump& dump) : dump_(dump) {
       const GraphNode& row = graph.nodes[node];
       for (uint32_t slot = row.first_saved; slot < row.first_saved + row.saved_count; slot++) {
         const SavedSlot& saved = graph.saved[slot];
-        if (saved.tensor != kNone && saved.state == uint8_t(dump::SlotState::held)) take(node, slot, saved);
+        if (saved.tensor != kNone && saved.state == uint8_t(format::SlotState::held)) take(node, slot, saved);
       }
     }
   };
@@ -68,7 +68,7 @@ std::string TensorLinks::part_name(uint32_t tensor) const {
 }
 
 bool TensorLinks::accumulates(uint32_t node) const {
-  return (dump_.graph.nodes[node].flags & uint8_t(dump::GraphNodeFlag::accumulates)) != 0;
+  return (dump_.graph.nodes[node].flags & uint8_t(format::GraphNodeFlag::accumulates)) != 0;
 }
 
 uint32_t TensorLinks::made_in_backward_of(uint32_t tensor) const {

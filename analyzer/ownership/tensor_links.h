@@ -8,7 +8,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "model/dump.h"
+#include "dump/dump.h"
 
 namespace tensorscope::model {
 

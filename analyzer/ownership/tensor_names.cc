@@ -1,4 +1,4 @@
-#include "model/tensor_names.h"
+#include "ownership/tensor_names.h"
 
 #include <algorithm>
 
@@ -10,8 +10,8 @@ namespace {
 
 constexpr size_t kMostTensorNames = 32;  // of one tensor
 
-using dump::ReferenceRole;
-using dump::ReferenceRoot;
+using format::ReferenceRole;
+using format::ReferenceRoot;
 
 enum Rank : int { kGiven, kPath, kState, kGradient, kOutput, kAttribute, kGlobal, kFrame, kGarbage, kInner, kNoName };
 
@@ -58,7 +58,7 @@ class Names {
 
   std::vector<std::string> of(uint32_t tensor) {
     ranked_.clear();
-    bool returned = false;  // known from the call itself: what the graph tells of outputs says no more
+    bool returned = false;  // known from the call itself: inference from the graph adds nothing
     for (const Reference& reference : dump_.references.of(tensor)) {
       const Rank rank = rank_of(reference);
       if (rank != kNoName && !reference.text.empty()) ranked_.emplace_back(rank, reference.line());
@@ -102,7 +102,7 @@ class Names {
     for (const HeldSlot& held : links_.slots(tensor)) {
       if (names.size() == kMostTensorNames) return;
       // That a leaf has an accumulator is no name.
-      if ((graph.nodes[held.node].flags & uint8_t(dump::GraphNodeFlag::accumulates)) != 0) continue;
+      if ((graph.nodes[held.node].flags & uint8_t(format::GraphNodeFlag::accumulates)) != 0) continue;
       const std::string& module = node_module(dump_, facts_, held.node);
       names.push_back((module.empty() ? "" : module + ": ") + graph.class_name(held.node) + "." +
                       graph.slot_name(held.node, graph.saved[held.slot]));

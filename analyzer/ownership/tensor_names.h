@@ -4,9 +4,9 @@
 #include <string>
 #include <vector>
 
-#include "model/dump.h"
-#include "model/frame_facts.h"
-#include "model/tensor_links.h"
+#include "dump/dump.h"
+#include "ownership/tensor_links.h"
+#include "symbols/frame_facts.h"
 
 namespace tensorscope::model {
 

@@ -1,4 +1,4 @@
-// Text out of a dump is somebody else's: file names, thread names, command lines. Before any of it reaches a terminal
+// Text from a dump is untrusted: file names, thread names, command lines. Before any of it reaches a terminal
 // or a person it goes through here.
 #pragma once
 

@@ -1,4 +1,4 @@
-#include "model/regular_file.h"
+#include "support/regular_file.h"
 
 #include <fcntl.h>
 #include <linux/magic.h>

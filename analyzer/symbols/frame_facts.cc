@@ -1,14 +1,8 @@
-#include "model/frame_facts.h"
+#include "symbols/frame_facts.h"
 
-#include "model/user_code.h"
+#include "symbols/user_code.h"
 
 namespace tensorscope::model {
-
-namespace {
-
-constexpr int kMaxNesting = 256;  // of modules; a sound stack has a few, a damaged one may have as many as frames
-
-}  // namespace
 
 FrameFacts::FrameFacts(const Dump& dump) : dump_(dump) {
   const size_t frames = dump.python_frames.size();
@@ -31,9 +25,8 @@ FrameFacts::FrameFacts(const Dump& dump) : dump_(dump) {
     const bool named = frame.module_object != 0 && dump.module_names.count(frame.module_object) != 0;
     call_of_[i] = named ? i : call_of_[frame.parent];
     user_frame_[i] = is_user[frame.code] ? i : user_frame_[frame.parent];
-    const uint8_t outer = facts_[frame.parent];
-    const uint8_t call = frame.module_object != 0 ? code::kModuleCall : 0;
-    facts_[i] = uint8_t(own[frame.code] | call | (outer & code::inherited_parts(is_torch_[frame.code] != 0)));
+    facts_[i] =
+        code::frame_parts(own[frame.code], frame.module_object != 0, is_torch_[frame.code], facts_[frame.parent]);
   }
 }
 
@@ -41,14 +34,6 @@ const std::string& FrameFacts::path(uint32_t call) const {
   static const std::string none;
   if (call == 0) return none;
   return dump_.module_names.find(dump_.python_frames[call].module_object)->second.path;
-}
-
-bool FrameFacts::runs_in(uint32_t site, uint32_t wanted) const {
-  int steps = 0;
-  for (uint32_t at = call(site); at >= wanted && at != 0 && steps < kMaxNesting; at = outer_call(at), steps++) {
-    if (at == wanted) return true;
-  }
-  return false;
 }
 
 // The outermost call that was left by what was made at `site` and is now a local variable of `function`: the outermost
@@ -65,7 +50,7 @@ uint32_t FrameFacts::calls_left(uint32_t site, const std::string& function) cons
   return 0;
 }
 
-bool FrameFacts::torch_function(uint32_t site, const std::string& function) const {
+bool FrameFacts::torch_function(uint32_t site, std::string_view function) const {
   const uint32_t id = dump_.sites[site].python;
   if (id == 0) return false;
   const uint32_t code = dump_.python_frames[id].code;
@@ -79,7 +64,8 @@ std::string FrameFacts::place(uint32_t site) const {
   const Code& code = dump_.codes[frame.code];
   std::string text = code.file.substr(code.file.rfind('/') + 1);
   if (frame.line > 0) text += ":" + std::to_string(frame.line);
-  return code.function.empty() || code.function == "<module>" ? text : text + " " + code.function;
+  const std::string_view function = enclosing_function(code.function, names_are_qualified(dump_));
+  return function.empty() || function == "<module>" ? text : text.append(" ").append(function);
 }
 
 }  // namespace tensorscope::model

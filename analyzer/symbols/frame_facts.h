@@ -4,10 +4,11 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
-#include "model/dump.h"
-#include "model/user_code.h"
+#include "dump/dump.h"
+#include "symbols/user_code.h"
 
 namespace tensorscope::model {
 
@@ -22,25 +23,14 @@ class FrameFacts {
   uint32_t outer_call(uint32_t call) const { return call_of_[dump_.python_frames[call].parent]; }
   const std::string& path(uint32_t call) const;                                // of the module, "" for call 0
   const std::string& module(uint32_t site) const { return path(call(site)); }  // the innermost
-  bool runs_in(uint32_t site, uint32_t call) const;                            // whether the call is on the stack
   uint32_t calls_left(uint32_t site, const std::string& function) const;       // see the .cc
-  // torch.optim or torch.nn made it itself
-  bool in_optimizer(uint32_t site) const { return has(site, code::kOptimizer); }
-  bool in_module_code(uint32_t site) const { return has(site, code::kModuleCode); }
-  // anywhere below torch.utils.data; rebuilt by torch.multiprocessing
-  bool in_data_loading(uint32_t site) const { return has(site, code::kDataLoading); }
-  bool from_other_process(uint32_t site) const { return has(site, code::kOtherProcess); }
-  // A call of any module is on the stack, or code that stands for one.
-  bool computed(uint32_t site) const { return has(site, code::kComputed); }
-  // torch.distributed made it itself: the innermost frame is its.
-  bool in_communication(uint32_t site) const { return has(site, code::kCommunication); }
-  bool torch_function(uint32_t site, const std::string& function) const;  // the innermost frame is torch's, named so
+  // Who made what was made there, as bits of code::TorchPart.
+  uint8_t parts(uint32_t site) const { return facts_[dump_.sites[site].python]; }
+  bool torch_function(uint32_t site, std::string_view function) const;  // the innermost frame is torch's, named so
   // "train.py:57 train_step": the innermost frame of the program's own code, "" where there is none.
   std::string place(uint32_t site) const;
 
  private:
-  bool has(uint32_t site, uint8_t fact) const { return (facts_[dump_.sites[site].python] & fact) != 0; }
-
   const Dump& dump_;
   std::vector<uint32_t> call_of_, user_frame_;  // by Python frame
   std::vector<uint8_t> facts_;

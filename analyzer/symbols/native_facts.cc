@@ -1,6 +1,6 @@
-#include "model/native_facts.h"
+#include "symbols/native_facts.h"
 
-#include "model/user_code.h"
+#include "symbols/user_code.h"
 
 namespace tensorscope::model {
 
@@ -10,20 +10,15 @@ constexpr int kMostNativeFrames = 4096;
 
 }  // namespace
 
-uint8_t NativeFacts::facts(uint32_t site) const {
+uint8_t NativeFacts::parts(uint32_t site) const {
   const uint32_t leaf = dump_.sites[site].native;
   if (symbols_ == nullptr || leaf == 0 || dump_.sites[site].python != 0) return 0;
-  auto [found, fresh] = known_.try_emplace(leaf, uint8_t(kKnown));
+  auto [found, fresh] = known_.try_emplace(leaf, uint8_t{0});
   if (!fresh) return found->second;
   for (const Frame& frame : symbols_->native(leaf)) {
     const Owner owner = native_owner(frame.module, frame.function, frame.file);
     if (owner != Owner::torch && owner != Owner::system) break;
-    const std::string_view function = frame.function;
-    const auto has = [&](std::string_view part) { return function.find(part) != function.npos; };
-    if (has("torch::optim::")) found->second |= kOptimizer;
-    if (has("torch::nn::") && (has("::reset") || has("::register_"))) found->second |= kMakesModule;
-    if (has("torch::data::")) found->second |= kData;
-    if (has("c10d::")) found->second |= kCommunication;
+    found->second |= code::native_parts(frame.function);
   }
   return found->second;
 }

@@ -9,8 +9,8 @@
 #include <unordered_map>
 #include <vector>
 
-#include "model/dump.h"
-#include "model/symbols.h"
+#include "dump/dump.h"
+#include "symbols/symbols.h"
 
 namespace tensorscope::model {
 
@@ -20,19 +20,13 @@ class NativeFacts {
   NativeFacts(const Dump& dump, Symbols* symbols) : dump_(dump), symbols_(symbols) {}
 
   // torch::optim, torch::nn (and there a module that is being made), torch::data or c10d made it itself: nothing but
-  // torch's code is between.
-  bool in_optimizer(uint32_t site) const { return (facts(site) & kOptimizer) != 0; }
-  bool makes_module(uint32_t site) const { return (facts(site) & kMakesModule) != 0; }
-  bool in_data_loading(uint32_t site) const { return (facts(site) & kData) != 0; }
-  bool in_communication(uint32_t site) const { return (facts(site) & kCommunication) != 0; }
+  // torch's code is between. Bits of code::TorchPart.
+  uint8_t parts(uint32_t site) const;
   // Whether what was made at `site` was made by the operation that attached its autograd node at `node_site`: both
   // stacks run in the same call of it.
   bool made_by_operation(uint32_t site, uint32_t node_site) const;
 
  private:
-  enum Fact : uint8_t { kOptimizer = 1, kMakesModule = 2, kData = 4, kCommunication = 8, kKnown = 128 };
-  uint8_t facts(uint32_t site) const;
-
   const Dump& dump_;
   Symbols* symbols_;
   mutable std::unordered_map<uint32_t, uint8_t> known_;  // by native leaf

@@ -1,4 +1,4 @@
-#include "model/native_symbols.h"
+#include "symbols/native_symbols.h"
 
 #include <algorithm>
 #include <set>
@@ -22,9 +22,9 @@ std::string debug_file_name(const std::string& directory, const std::string& bui
 }  // namespace
 
 struct NativeSymbols::Object {
-  explicit Object(const Module& module, const std::string& cache_directory)
+  explicit Object(const SharedObject& module, const std::string& cache_directory)
       : module(module), cache(cache_directory, module.build_id) {}
-  const Module& module;
+  const SharedObject& module;
   SymbolCache cache;
   std::string binary_path;
   RegularFile binary_file, debug_file;  // candidates; read when first needed
@@ -45,8 +45,8 @@ void NativeSymbols::Object::open() {
     auto symbols = SymbolFile::open(std::move(file));
     if (symbols && symbols->build_id() == module.build_id) return symbols;
     if (!path.empty()) {
-      note = path + (symbols ? " changed since the dump was written (another build-id): its functions are not named."
-                             : " is not an ELF file here: its functions are not named.");
+      note = path + (symbols ? " changed since the dump was written (different build-id): its functions have no names."
+                             : " is not an ELF file on this machine: its functions have no names.");
     }
     return nullptr;
   };
@@ -54,7 +54,7 @@ void NativeSymbols::Object::open() {
   debug = open_same(debug_file, "");
   if (debug) note.clear();
   if (!binary && !debug && note.empty() && module.path.starts_with('/')) {
-    note = module.path + " is not on this machine: its functions are not named (--sysroot, --debug-dir).";
+    note = module.path + " is not on this machine: its functions have no names (--sysroot, --debug-dir).";
   }
 }
 
@@ -77,16 +77,16 @@ NativeSymbols::NativeSymbols(const Dump& dump, SymbolOptions options)
 
 NativeSymbols::~NativeSymbols() = default;
 
-const Module* NativeSymbols::module_of(uint64_t return_address) const {
+const SharedObject* NativeSymbols::module_of(uint64_t return_address) const {
   if (return_address == 0) return nullptr;
   const uint64_t address = return_address - 1;
-  auto after = std::upper_bound(dump_.modules.begin(), dump_.modules.end(), address,
-                                [](uint64_t value, const Module& module) { return value < module.begin; });
-  if (after == dump_.modules.begin() || std::prev(after)->end <= address) return nullptr;
+  auto after = std::upper_bound(dump_.shared_objects.begin(), dump_.shared_objects.end(), address,
+                                [](uint64_t value, const SharedObject& module) { return value < module.begin; });
+  if (after == dump_.shared_objects.begin() || std::prev(after)->end <= address) return nullptr;
   return &*std::prev(after);
 }
 
-NativeSymbols::Object& NativeSymbols::object_of(const Module& module) {
+NativeSymbols::Object& NativeSymbols::object_of(const SharedObject& module) {
   std::unique_ptr<Object>& object = objects_[&module];
   if (!object) {
     object = std::make_unique<Object>(module, cache_directory_);
@@ -101,9 +101,7 @@ void NativeSymbols::find_files(Object& object) {
   // An object of no file (the vdso, a deleted one) has no slash in its name.
   if (path.starts_with('/') && id.empty() && sysroot.empty()) {
     object.opened = true;
-    object.note = path +
-                  " has no build-id, so no file can be known to be it: its functions are not named (--sysroot "
-                  "says where it is).";
+    object.note = path + " has no build-id and cannot be identified: its functions have no names (--sysroot).";
   } else if (path.starts_with('/')) {
     object.binary_path = sysroot + path;
     object.binary_file = sysroot.empty() ? RegularFile::open(path) : RegularFile::open_in_root(sysroot, path);
@@ -132,7 +130,7 @@ void NativeSymbols::find_files(Object& object) {
 const std::vector<CodePlace>& NativeSymbols::places(uint64_t return_address) {
   auto [found, fresh] = known_.try_emplace(return_address, &kNowhere);
   if (!fresh) return *found->second;
-  const Module* module = options_.native ? module_of(return_address) : nullptr;
+  const SharedObject* module = options_.native ? module_of(return_address) : nullptr;
   if (!module) return *found->second;
   Object& object = object_of(*module);
   const uint64_t address = return_address - 1 - module->load_bias;
@@ -151,12 +149,12 @@ void NativeSymbols::save() {
 }
 
 SymbolCheck NativeSymbols::check() {
-  std::set<const Module*> wanted;
+  std::set<const SharedObject*> wanted;
   for (const NativeFrame& frame : dump_.native_frames) {
-    if (const Module* module = module_of(frame.address)) wanted.insert(module);
+    if (const SharedObject* module = module_of(frame.address)) wanted.insert(module);
   }
   SymbolCheck out;
-  for (const Module* module : wanted) {
+  for (const SharedObject* module : wanted) {
     if (!module->path.starts_with('/')) continue;
     Object& object = object_of(*module);
     object.open();

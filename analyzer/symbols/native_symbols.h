@@ -8,9 +8,9 @@
 #include <unordered_map>
 #include <vector>
 
-#include "model/dump.h"
-#include "model/symbol_cache.h"
-#include "model/symbols.h"
+#include "dump/dump.h"
+#include "symbols/symbol_cache.h"
+#include "symbols/symbols.h"
 
 namespace tensorscope::model {
 
@@ -20,7 +20,7 @@ class NativeSymbols {
   ~NativeSymbols();
 
   // The object that holds this return address; null where none was mapped there.
-  const Module* module_of(uint64_t return_address) const;
+  const SharedObject* module_of(uint64_t return_address) const;
   // Innermost first; one empty place where nothing is known.
   const std::vector<CodePlace>& places(uint64_t return_address);
   void save();
@@ -31,13 +31,13 @@ class NativeSymbols {
 
  private:
   struct Object;
-  Object& object_of(const Module& module);
+  Object& object_of(const SharedObject& module);
   void find_files(Object& object);
 
   const Dump& dump_;
   SymbolOptions options_;
   std::string cache_directory_;
-  std::unordered_map<const Module*, std::unique_ptr<Object>> objects_;
+  std::unordered_map<const SharedObject*, std::unique_ptr<Object>> objects_;
   std::unordered_map<uint64_t, const std::vector<CodePlace>*> known_;
 };
 

@@ -1,10 +1,10 @@
-#include "model/places.h"
+#include "symbols/places.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 
-#include "model/user_code.h"
+#include "symbols/user_code.h"
 
 namespace tensorscope::model {
 
@@ -45,7 +45,7 @@ Place Places::describe(const Frame& frame) const {
     place.line = frame.module.empty() ? fmt::format("{:#x}", frame.address) : frame.module;
     if (place.function.empty() && !frame.module.empty()) {
       uint64_t begin = 0;
-      for (const Module& module : dump_.modules) {
+      for (const SharedObject& module : dump_.shared_objects) {
         if (frame.address >= module.begin && frame.address < module.end) begin = module.begin;
       }
       place.function = fmt::format("+{:#x}", frame.address - begin);
@@ -100,22 +100,29 @@ std::string Places::callers(uint32_t site, size_t most) {
   if (site == 0 || site >= dump_.sites.size()) return "";
   const Frame& place = at(site).frame;
   const uint32_t python = dump_.sites[site].python;
-  std::string text, last;
+  const bool qualified = names_are_qualified(dump_);
+  std::string text, last = at(site).where;
   size_t shown = 0;
   bool passed = false;
-  for (const Frame& frame : python != 0 ? symbols_.python(python) : stack(site)) {
-    bool is_python = frame.language == Frame::Language::python;
-    Owner owner = is_python ? python_owner(frame.file, package_) : native_owner(frame.module);
-    if (passed && owner == Owner::user && frame.function != "<module>" && shown < most) {
+  bool in_place = false;  // still in the function that the place is called by: its comprehensions have frames
+  for (Frame frame : python != 0 ? symbols_.python(python) : stack(site)) {
+    const bool is_python = frame.language == Frame::Language::python;
+    const Owner owner =
+        is_python ? python_owner(frame.file, package_) : native_owner(frame.module, frame.function, frame.file);
+    const bool comprehension = is_python && is_comprehension(frame.function);
+    if (passed && !in_place && !comprehension && owner == Owner::user && shown < most) {
+      if (is_python) frame.function = enclosing_function(frame.function, qualified);
       std::string caller = describe(frame).where;
-      if (caller != last) {  // recursion stands once
+      if (caller != last && frame.function != "<module>") {  // recursion stands once
         text += (text.empty() ? "" : " <- ") + caller;
         ++shown;
       }
       last = caller;
     }
-    passed = passed || (frame.file == place.file && frame.line == place.line && frame.function == place.function &&
-                        frame.address == place.address);
+    in_place = in_place && comprehension;
+    const bool is_place = frame.file == place.file && frame.line == place.line && frame.address == place.address &&
+                          (is_python || frame.function == place.function);
+    if (is_place && !passed) passed = true, in_place = comprehension;
   }
   return text;
 }

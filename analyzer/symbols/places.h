@@ -10,9 +10,9 @@
 #include <unordered_map>
 #include <vector>
 
-#include "model/dump.h"
-#include "model/symbols.h"
-#include "model/user_code.h"
+#include "dump/dump.h"
+#include "symbols/symbols.h"
+#include "symbols/user_code.h"
 
 namespace tensorscope::model {
 

@@ -1,26 +1,19 @@
-#include "model/source_lines.h"
+#include "symbols/source_lines.h"
 
 #include <algorithm>
 #include <sstream>
 
 #include "dump_generated.h"
-#include "model/printable.h"
-#include "model/regular_file.h"
+#include "support/printable.h"
+#include "support/regular_file.h"
 #include "tensorscope/dump_format.h"
+#include "tensorscope/rules/source_text.h"
 
 namespace tensorscope::model {
 
 namespace {
 
 constexpr size_t kMostSourceBytes = size_t{16} << 20;
-constexpr size_t kMostLineBytes = 400;
-// The kernel tells a process's start in ticks of 10 ms: a script that is run as soon as it is written seems younger.
-constexpr uint64_t kStartTick = 20'000'000;
-
-std::string trimmed_line(const std::string& line) {
-  const size_t begin = line.find_first_not_of(" \t\r\f"), end = line.find_last_not_of(" \t\r\f");
-  return begin == line.npos ? "" : line.substr(begin, std::min(end - begin + 1, kMostLineBytes));
-}
 
 std::string shown_line(std::string line) {
   std::replace(line.begin(), line.end(), '\t', ' ');
@@ -79,25 +72,25 @@ std::optional<std::string> SourceLines::believed(const std::string& folder, cons
   const std::string place = folder + "/" + path;
   if (known) {
     if (content.size() == known->size && XXH3_64bits(content.data(), content.size()) == known->hash) return content;
-    notes_.insert(place + " is not the file that ran (its content differs): its lines are not shown.");
+    notes_.insert(place + " is not the file that ran (different content): its lines are not shown.");
     return std::nullopt;
   }
   const uint64_t newest = dump_.sources.newest_unix_ns ? dump_.sources.newest_unix_ns : dump_.process.start_unix_ns;
-  if (newest == 0 || file.written_unix_ns() <= newest + kStartTick) return content;
+  if (newest == 0 || rules::may_be_what_runs(file.written_unix_ns(), newest)) return content;
   notes_.insert(place + " was written after the process started: its lines are not shown.");
   return std::nullopt;
 }
 
 std::vector<std::string> SourceLines::read(const std::string& file) {
   const SourceFile* known = in_dump(file);
-  if (known && known->state != int(dump::SourceState::read)) known = nullptr;
+  if (known && known->state != int(format::SourceState::read)) known = nullptr;
   std::vector<std::string> lines;
   for (const std::string& folder : folders_) {
     for (const std::string& path : candidates(file, known != nullptr)) {
       const std::optional<std::string> content = believed(folder, path, known);
       if (!content) continue;
       std::istringstream in(*content);
-      for (std::string line; std::getline(in, line);) lines.push_back(trimmed_line(line));
+      for (std::string line; std::getline(in, line);) lines.emplace_back(rules::kept_line(line));
       return lines;
     }
   }

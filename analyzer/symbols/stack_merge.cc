@@ -1,8 +1,8 @@
-#include "model/stack_merge.h"
+#include "symbols/stack_merge.h"
 
 #include <algorithm>
 
-#include "model/user_code.h"
+#include "symbols/user_code.h"
 
 namespace tensorscope::model {
 
@@ -70,7 +70,7 @@ class Merger {
     const size_t runs = size_t(std::count_if(python_.begin(), python_.end(), [](const auto& p) { return p.entry; })) +
                         (python_.back().entry ? 0 : 1);
     if (evals.empty() || evals.size() > runs) return in_one_piece(evals);
-    // Several visits with more runs than visits: which of them belong together cannot be told.
+    // Several visits with more runs than visits: which of them belong together cannot be determined.
     if (!by_name && evals.size() > 1 && evals.size() < runs) return in_one_piece(evals);
     // Fewer evaluations than runs: the native stack was cut off at its outer end, and the rest is Python's.
     size_t at = 0, done = 0;

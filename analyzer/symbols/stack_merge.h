@@ -14,7 +14,7 @@
 
 #include <vector>
 
-#include "model/dump.h"
+#include "dump/dump.h"
 
 namespace tensorscope::model {
 

@@ -8,7 +8,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "model/symbol_file.h"
+#include "symbols/symbol_file.h"
 
 namespace tensorscope::model {
 
@@ -24,7 +24,7 @@ class SymbolCache {
   const std::vector<CodePlace>* find(uint64_t address) const;
   const std::vector<CodePlace>& add(uint64_t address, std::vector<CodePlace> places);
 
-  // Writes what is new. Errors are nobody's problem: next time takes longer.
+  // Writes what is new. Errors are ignored: the next run takes longer.
   void save();
 
  private:
@@ -36,7 +36,7 @@ class SymbolCache {
   bool changed_ = false;
 };
 
-// $XDG_CACHE_HOME/tensorscope/symbols or ~/.cache/tensorscope/symbols; "" where neither can be told.
+// $XDG_CACHE_HOME/tensorscope/symbols or ~/.cache/tensorscope/symbols; "" where neither can be determined.
 std::string default_cache_directory();
 
 }  // namespace tensorscope::model

@@ -1,4 +1,4 @@
-#include "model/symbol_file.h"
+#include "symbols/symbol_file.h"
 
 #include <dwarf.h>
 #include <elfutils/libdw.h>
@@ -12,7 +12,7 @@
 #include <filesystem>
 #include <utility>
 
-#include "model/function_names.h"
+#include "symbols/function_names.h"
 
 namespace tensorscope::model {
 

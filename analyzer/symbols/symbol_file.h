@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "model/regular_file.h"
+#include "support/regular_file.h"
 
 namespace tensorscope::model {
 

@@ -1,13 +1,14 @@
-#include "model/symbols.h"
+#include "symbols/symbols.h"
 
 #include <algorithm>
 #include <optional>
 #include <unordered_map>
 
-#include "model/native_symbols.h"
-#include "model/source_lines.h"
-#include "model/stack_merge.h"
-#include "model/user_code.h"
+#include "symbols/native_symbols.h"
+#include "symbols/source_lines.h"
+#include "symbols/stack_merge.h"
+#include "symbols/user_code.h"
+#include "tensorscope/rules/headline.h"
 
 namespace tensorscope::model {
 
@@ -37,6 +38,10 @@ struct Symbols::Impl {
   std::vector<Frame> native(uint32_t leaf);
   std::vector<PythonStackFrame> python(uint32_t leaf) const;
   const std::string* module_path(uint64_t object) const;
+  auto parent() const {
+    return [this](uint32_t id) { return dump.python_frames[id].parent; };
+  }
+  std::string function_around(uint32_t id) const;  // the function that the frame's line is written in
   Frame python_frame(uint32_t id) const;
   Owner owner_of(uint32_t code);
   Frame headline(const Site& site);
@@ -46,7 +51,7 @@ std::vector<Frame> Symbols::Impl::native(uint32_t leaf) {
   std::vector<Frame> out;
   for (uint32_t id = leaf < dump.native_frames.size() ? leaf : 0; id != 0; id = dump.native_frames[id].parent) {
     const uint64_t address = dump.native_frames[id].address;
-    const Module* module = symbols.module_of(address);
+    const SharedObject* module = symbols.module_of(address);
     for (const CodePlace& place : symbols.places(address)) {
       out.push_back({Frame::Language::native, place.function, place.file, place.line,
                      module ? file_name(module->path) : "", address, place.inlined});
@@ -82,11 +87,18 @@ Owner Symbols::Impl::owner_of(uint32_t code) {
   return *owners[code];
 }
 
+std::string Symbols::Impl::function_around(uint32_t id) const {
+  const auto name = [&](uint32_t frame) -> std::string_view {
+    return dump.codes[dump.python_frames[frame].code].function;
+  };
+  return std::string(rules::function_around(id, names_are_qualified(dump), parent(), name));
+}
+
 // One frame of a Python stack, without the others.
 Frame Symbols::Impl::python_frame(uint32_t id) const {
   const PythonFrame& frame = dump.python_frames[id];
   const Code& code = dump.codes[frame.code];
-  Frame out{Frame::Language::python, code.function, code.file, frame.line, "", 0, false};
+  Frame out{Frame::Language::python, function_around(id), code.file, frame.line, "", 0, false};
   for (; id != 0 && out.module.empty(); id = dump.python_frames[id].parent) {
     if (const std::string* path = module_path(dump.python_frames[id].module_object)) out.module = *path;
   }
@@ -95,28 +107,16 @@ Frame Symbols::Impl::python_frame(uint32_t id) const {
 
 Frame Symbols::Impl::headline(const Site& site) {
   const uint32_t innermost = site.python < dump.python_frames.size() ? site.python : 0;
-  uint32_t library = 0;
-  for (uint32_t id = innermost; id != 0; id = dump.python_frames[id].parent) {
-    const Owner owner = owner_of(dump.python_frames[id].code);
-    if (owner == Owner::user) return python_frame(id);
-    if (owner == Owner::library && library == 0) library = id;
+  if (innermost != 0) {
+    const auto owner = [&](uint32_t id) { return owner_of(dump.python_frames[id].code); };
+    return python_frame(rules::python_headline(innermost, parent(), owner));
   }
-  if (innermost != 0) return python_frame(library ? library : innermost);
   const std::vector<Frame> natives = native(site.native);
-  for (Owner owner : {Owner::user, Owner::library}) {
-    for (const Frame& frame : natives) {
-      if (frame.module.empty() || is_process_start(frame.function)) continue;
-      if (native_owner(frame.module, frame.function, frame.file) != owner) continue;
-      return frame;
-    }
+  rules::NativeHeadline headline;
+  for (const Frame& frame : natives) {
+    if (headline.add(frame.module, frame.function, frame.file)) break;
   }
-  // All of it is torch's, as on a device's backward thread: the operation says more than the allocator it called.
-  for (const bool allocators_too : {false, true}) {
-    for (const Frame& frame : natives) {
-      if (!frame.function.empty() && (allocators_too || !is_allocator(frame.function))) return frame;
-    }
-  }
-  return natives.empty() ? Frame{} : natives.front();
+  return natives.empty() ? Frame{} : natives[headline.frame()];
 }
 
 Symbols::Symbols(const Dump& dump, SymbolOptions options) : impl_(std::make_unique<Impl>(dump, options)) {}

@@ -1,13 +1,13 @@
-#include "commands/change_list.h"
+#include "text/change_list.h"
 
 #include <fmt/format.h>
 
 #include <map>
 
-#include "commands/held_text.h"
-#include "commands/tensor_text.h"
-#include "render/table.h"
-#include "render/units.h"
+#include "text/held_text.h"
+#include "text/table.h"
+#include "text/tensor_text.h"
+#include "text/units.h"
 
 namespace tensorscope::commands {
 
@@ -27,9 +27,9 @@ const char* change_word(TensorChange::Kind kind) {
     case TensorChange::Kind::shrunk:
       return "shrunk";
     case TensorChange::Kind::joined:
-      return "now selected";
+      return "now matches";
     case TensorChange::Kind::left:
-      return "not selected";
+      return "no match now";
     case TensorChange::Kind::moved:
       return "moved";
     case TensorChange::Kind::graded:
@@ -55,10 +55,10 @@ std::string rest_text(const std::vector<TensorChange>& changes, size_t shown) {
 
 }  // namespace
 
-std::string change_list(ComparedDumps& dumps, const model::Difference& difference, size_t top,
+std::string change_list(model::ComparedDumps& dumps, const model::Difference& difference, size_t top,
                         const render::Terminal& terminal) {
   const std::vector<TensorChange>& changes = difference.tensor_changes;
-  if (changes.empty()) return "no tensor is new, gone, larger, smaller, elsewhere or newly graded\n";
+  if (changes.empty()) return "no tensor changed\n";
   render::Table table({{.title = "change"},
                        {.title = "bytes", .align = render::Align::right},
                        {.title = "id"},
@@ -70,7 +70,7 @@ std::string change_list(ComparedDumps& dumps, const model::Difference& differenc
   const size_t shown = top == 0 ? changes.size() : std::min(top, changes.size());
   for (size_t i = 0; i < shown; ++i) {
     const TensorChange& change = changes[i];
-    OpenedDump& opened = change.after != kNone ? dumps.last() : dumps.first();
+    model::OpenedDump& opened = change.after != kNone ? dumps.last() : dumps.first();
     const uint32_t index = change.after != kNone ? change.after : change.before;
     const model::Tensor& tensor = opened.dump.tensors[index];
     const bool moved = change.kind == TensorChange::Kind::moved;
@@ -82,7 +82,7 @@ std::string change_list(ComparedDumps& dumps, const model::Difference& differenc
   }
   std::string text = table.text(terminal);
   if (shown < changes.size()) {
-    text += fmt::format("{} of {} shown; --top N shows more, 0 all. Not shown: {}\n", render::count(shown),
+    text += fmt::format("showing {} of {}; --top N. Not shown: {}\n", render::count(shown),
                         render::count(changes.size()), rest_text(changes, shown));
   }
   return text;

@@ -3,12 +3,14 @@
 
 #include <string>
 
-#include "commands/compared_dumps.h"
+#include "memory/compared_dumps.h"
+#include "memory/difference.h"
+#include "text/terminal.h"
 
 namespace tensorscope::commands {
 
 // At most `top` rows (0: all), the most bytes of each kind first; of dumps of one run.
-std::string change_list(ComparedDumps& dumps, const model::Difference& difference, size_t top,
+std::string change_list(model::ComparedDumps& dumps, const model::Difference& difference, size_t top,
                         const render::Terminal& terminal);
 
 }  // namespace tensorscope::commands

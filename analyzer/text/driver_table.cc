@@ -1,13 +1,14 @@
-#include "commands/driver_table.h"
+#include "text/driver_table.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <map>
 
-#include "model/driver_sums.h"
-#include "render/table.h"
-#include "render/units.h"
+#include "memory/driver_sums.h"
+#include "text/shell_word.h"
+#include "text/table.h"
+#include "text/units.h"
 
 namespace tensorscope::commands {
 
@@ -27,7 +28,7 @@ const char* name_of(DriverShare share) {
     case DriverShare::runtime:
       return "other calls of the CUDA runtime";
     case DriverShare::other:
-      return "seen by CUPTI alone";
+      return "seen only by CUPTI";
   }
   return "";
 }
@@ -47,7 +48,7 @@ struct PlaceSum {
 };
 
 // The places that took the most of what only CUPTI saw.
-void add_places(render::Table& table, OpenedDump& opened, const std::vector<DriverShare>& shares,
+void add_places(render::Table& table, model::OpenedDump& opened, const std::vector<DriverShare>& shares,
                 model::Device device) {
   std::map<std::string, PlaceSum> places;
   const auto& blocks = opened.dump.driver_memory.blocks;
@@ -64,7 +65,7 @@ void add_places(render::Table& table, OpenedDump& opened, const std::vector<Driv
                    [](const auto& a, const auto& b) { return a.second.bytes > b.second.bytes; });
   for (size_t i = 0; i < std::min(kPlaces, sorted.size()); i++) {
     const auto& [where, place] = sorted[i];
-    table.row({fmt::format("    {}", where.empty() ? "(place not seen)" : where), render::count(place.blocks),
+    table.row({fmt::format("    {}", where.empty() ? "(unknown call site)" : where), render::count(place.blocks),
                render::bytes(place.bytes), place.site == 0 ? "" : opened.places.callers(place.site)});
   }
 }
@@ -78,7 +79,7 @@ std::string title(const model::Dump& dump) {
   if (memory.ended_ns != 0 && dump.process.dump_ns > memory.ended_ns) {
     when += fmt::format(", until {} before the dump", render::duration(dump.process.dump_ns - memory.ended_ns));
   }
-  return fmt::format("memory given out by the driver, as CUPTI saw it{}", when);
+  return fmt::format("memory allocated by the driver (CUPTI){}", when);
 }
 
 std::string count_and_bytes(uint64_t count, uint64_t bytes) {
@@ -87,7 +88,7 @@ std::string count_and_bytes(uint64_t count, uint64_t bytes) {
 
 }  // namespace
 
-std::string driver_table(OpenedDump& opened, const render::Terminal& terminal) {
+std::string driver_table(model::OpenedDump& opened, const render::Terminal& terminal) {
   const model::DriverMemory& memory = opened.dump.driver_memory;
   if (!memory.present) return "";
   const std::vector<DriverShare> shares = model::driver_shares(opened.dump);
@@ -105,24 +106,24 @@ std::string driver_table(OpenedDump& opened, const render::Terminal& terminal) {
     }
   }
   std::string out = terminal.styled(render::Style::bold, title(opened.dump)) + "\n";
-  out += table.empty() ? "  nothing is given out\n" : table.text(terminal);
+  out += table.empty() ? "  no live blocks\n" : table.text(terminal);
   if (memory.unknown_releases > 0) {
-    out += fmt::format("  {} of memory that was given out before the records began\n",
+    out += fmt::format("  {} of memory allocated before recording began\n",
                        render::counted(memory.unknown_releases, "release"));
   }
-  if (memory.lost > 0) out += fmt::format("  {} lost: too many at a time\n", render::counted(memory.lost, "record"));
-  if (!memory.flushed && memory.ended_ns == 0) out += "  CUPTI did not hand over its last records in time\n";
+  if (memory.lost > 0) out += fmt::format("  {} lost: too many at once\n", render::counted(memory.lost, "record"));
+  if (!memory.flushed && memory.ended_ns == 0) out += "  CUPTI did not deliver its last records in time\n";
   if (opened.dump.launches_known) {
     const SiteLaunches all = model::launch_totals(opened.dump);
     out += fmt::format(
         "  {}, {} of {}, {} of {}; tensorscope report {} --launches\n", render::counted(all.kernels, "kernel"),
         all.copies == 1 ? "1 copy" : render::count(all.copies) + " copies", render::bytes(all.copied_bytes),
-        render::counted(all.fills, "fill"), render::bytes(all.filled_bytes), opened.dump.path);
+        render::counted(all.fills, "fill"), render::bytes(all.filled_bytes), render::shell_word(opened.dump.path));
   }
   return out + "\n";
 }
 
-std::string launch_table(OpenedDump& opened, size_t top, const render::Terminal& terminal) {
+std::string launch_table(model::OpenedDump& opened, size_t top, const render::Terminal& terminal) {
   if (!opened.dump.launches_known) {
     return "Kernels and copies were not recorded: run the program with TENSORSCOPE_CUPTI=activity.\n";
   }
@@ -153,11 +154,12 @@ std::string launch_table(OpenedDump& opened, size_t top, const render::Terminal&
     const auto& [where, row] = sorted[i];
     table.row({render::duration(row.device_ns()), render::percent(row.device_ns(), whole), render::count(row.kernels),
                count_and_bytes(row.copies, row.copied_bytes), count_and_bytes(row.fills, row.filled_bytes),
-               where.empty() ? "(place not seen)" : where, row.site == 0 ? "" : opened.places.source_line(row.site)});
+               where.empty() ? "(unknown call site)" : where,
+               row.site == 0 ? "" : opened.places.source_line(row.site)});
     const std::string callers = row.site == 0 ? "" : opened.places.callers(row.site);
     if (!callers.empty()) table.note(5, "called by " + callers);
   }
-  std::string out = terminal.styled(render::Style::bold, "kernels and copies by place");
+  std::string out = terminal.styled(render::Style::bold, "kernels and copies by call site");
   if (shown < sorted.size()) {
     out += fmt::format("  (showing {} of {}; --top N)", render::count(shown), render::count(sorted.size()));
   }

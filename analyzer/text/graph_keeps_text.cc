@@ -6,10 +6,10 @@
 #include <set>
 #include <tuple>
 
-#include "render/graph_text.h"
-#include "render/graph_words.h"
-#include "render/table.h"
-#include "render/units.h"
+#include "text/graph_text.h"
+#include "text/graph_words.h"
+#include "text/table.h"
+#include "text/units.h"
 
 namespace tensorscope::render {
 
@@ -54,7 +54,7 @@ std::string sums_table(const char* title, const std::map<std::string, Sum>& sums
   });
   const size_t shown = options.top == 0 ? rows.size() : std::min(rows.size(), options.top);
   Table table({{.title = "bytes", .align = Align::right},
-               {.title = "only", .align = Align::right},
+               {.title = "retained", .align = Align::right},
                {.title = "storages", .align = Align::right},
                {.title = title, .least = 16, .cut = Cut::middle}});
   for (size_t i = 0; i < shown; ++i) {
@@ -82,8 +82,8 @@ std::string largest_table(const GraphView& view, const Kept& kept, const GraphTe
     std::string slot = holder_words(view, entry);
     if (entry.slots > 1) slot += fmt::format(" and {} more", count(entry.slots - 1));
     const std::string& module = view.module(entry.node);
-    table.row({bytes(entry.bytes), entry.only ? "only by it" : "elsewhere too", view.title(entry.tensor),
-               tensor.shape_text(), tensor.dtype_text(), slot, module.empty() ? view.place(entry.node) : module});
+    table.row({bytes(entry.bytes), entry.only ? "retained" : "shared", view.title(entry.tensor), tensor.shape_text(),
+               tensor.dtype_text(), slot, module.empty() ? view.place(entry.node) : module});
   }
   std::string line = "largest";
   if (shown < kept.storages.size()) {
@@ -97,16 +97,16 @@ std::string largest_table(const GraphView& view, const Kept& kept, const GraphTe
 std::string graph_keeps_text(const GraphView& view, const std::string& title, const Kept& kept, bool certain,
                              const GraphTextOptions& options) {
   std::string first =
-      clean(fmt::format("{} keeps {} alive in {}", title, bytes(kept.bytes), counted(kept.storages.size(), "storage")));
+      clean(fmt::format("{} keeps {} in {}", title, bytes(kept.bytes), counted(kept.storages.size(), "storage")));
   if (options.terminal.width > 0) first = cut(first, options.terminal.width);
   std::string text = options.terminal.styled(Style::bold, first) + "\n";
   Table facts({{.title = "", .wide = 12}, {.title = "", .least = 20}});
   uint64_t only = 0;
   for (const KeptStorage& entry : kept.storages) only += entry.only ? 1 : 0;
-  facts.row({"only by it",
-             fmt::format("{} in {}: would go away with this graph", bytes(kept.only_bytes), counted(only, "storage"))});
-  facts.row({"elsewhere", fmt::format("{} in {}: held by something else too", bytes(kept.bytes - kept.only_bytes),
-                                      counted(kept.storages.size() - only, "storage"))});
+  facts.row(
+      {"retained", fmt::format("{} in {}: freed with this graph", bytes(kept.only_bytes), counted(only, "storage"))});
+  facts.row({"shared", fmt::format("{} in {}: also held elsewhere", bytes(kept.bytes - kept.only_bytes),
+                                   counted(kept.storages.size() - only, "storage"))});
   std::string through =
       fmt::format("{} of {}", counted(kept.held_slots, "saved slot"), counted(kept.nodes - kept.leaves, "operation"));
   if (kept.python_held > 0) through += fmt::format(", {} of their Python objects", counted(kept.python_held, "tensor"));
@@ -114,13 +114,13 @@ std::string graph_keeps_text(const GraphView& view, const std::string& title, co
   facts.row({"through", through});
   if (kept.packed_slots > 0) facts.row({"packed", packed_words(kept.packed_slots, certain)});
   if (kept.without_storage > 0) {
-    facts.row({"not counted", counted(kept.without_storage, "saved tensor") + " without a storage that is known"});
+    facts.row({"not counted", counted(kept.without_storage, "saved tensor") + " without a known storage"});
   }
   if (view.dump.process.python_version.empty()) {
-    facts.row({"not seen", "what C++ variables hold: less may go away than is said"});
+    facts.row({"not recorded", "what C++ variables hold: the retained size may be smaller"});
   } else if (!certain) {
-    facts.row({"not seen", model::names_missing(view.dump) +
-                               ": what ctx objects and hooks keep is missing, and less may go away than is said"});
+    facts.row({"not recorded",
+               missing_names_words(view.dump) + ": what ctx objects and hooks keep; the retained size may be smaller"});
   }
   text += facts.text(options.terminal, false);
   if (kept.storages.empty()) return text;
@@ -130,7 +130,7 @@ std::string graph_keeps_text(const GraphView& view, const std::string& title, co
     const std::string& module = view.module(entry.node);
     std::string label = module;
     if (label.empty()) label = view.place(entry.node);
-    if (label.empty()) label = view.walk.accumulates(entry.node) ? "leaves" : "(not seen being made)";
+    if (label.empty()) label = view.walk.accumulates(entry.node) ? "leaves" : "(creation not recorded)";
     Sum& sum = modules[module.empty() ? label : without_numbers(module)];
     sum.add(entry);
     sum.members.insert(label);
@@ -138,7 +138,7 @@ std::string graph_keeps_text(const GraphView& view, const std::string& title, co
     of_class.add(entry);
     of_class.members.insert(view.graph.class_name(entry.node));
   }
-  text += sums_table("module, else place", modules, options);
+  text += sums_table("module, else line", modules, options);
   text += sums_table("operation", classes, options);
   return text + largest_table(view, kept, options);
 }

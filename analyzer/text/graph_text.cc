@@ -1,14 +1,15 @@
-#include "render/graph_text.h"
+#include "text/graph_text.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <set>
 
-#include "model/holders.h"
-#include "render/graph_words.h"
-#include "render/table.h"
-#include "render/units.h"
+#include "ownership/holders.h"
+#include "text/graph_words.h"
+#include "text/shell_word.h"
+#include "text/table.h"
+#include "text/units.h"
 
 namespace tensorscope::render {
 
@@ -59,8 +60,8 @@ std::string output_words(const GraphView& view, const model::GraphSubject& subje
 // What is to be known about the graph as such: left out where all is well.
 void add_reservations(const GraphView& view, Table& facts, uint64_t partial_nodes) {
   if (!view.graph.complete) {
-    facts.row({"incomplete", view.graph.detail.empty() ? "not all nodes were read: there may be more than is shown"
-                                                       : view.graph.detail});
+    facts.row({"incomplete",
+               view.graph.detail.empty() ? "not all nodes were read: the graph may be larger" : view.graph.detail});
   }
   if (partial_nodes > 0) {
     facts.row({"partial", counted(partial_nodes, "node") + " could not be read whole: edges may be missing"});
@@ -70,6 +71,21 @@ void add_reservations(const GraphView& view, Table& facts, uint64_t partial_node
 std::string freed_words(uint64_t freed, uint64_t nodes) {
   if (freed == 0) return "";
   return freed >= nodes ? "buffers freed" : fmt::format("{} freed", count(freed));
+}
+
+// "57 nodes with buffers freed, by the backward pass at train.py:57 main"
+std::string freed_sentence(uint64_t freed, const std::vector<model::FreedNodes>& by) {
+  constexpr size_t kMost = 3;
+  std::string text = counted(freed, "node") + " with buffers freed";
+  const bool all_known = by.empty() || !by.back().where.empty();
+  const size_t known = by.size() - (all_known ? 0 : 1);
+  if (known == 0) return text + " (line not recorded)";
+  text += known == 1 ? ", by the backward pass at " : ", by the backward passes at ";
+  for (size_t i = 0; i < std::min(known, kMost); ++i) {
+    text += (i == 0 ? "" : ", ") + by[i].where + (by.size() == 1 ? "" : " (" + count(by[i].nodes) + ")");
+  }
+  if (known > kMost) text += fmt::format(" and {} more places", count(known - kMost));
+  return all_known ? text : text + fmt::format("; not recorded of {}", count(by.back().nodes));
 }
 
 std::string names_of_roots(const model::GraphGroup& group) {
@@ -99,7 +115,9 @@ std::string packed_words(uint64_t slots, bool certain) {
 
 namespace {
 
-std::string sharing_words(bool certain) { return certain ? "only by it" : "only by it, as far as seen"; }
+std::string retained_words(const model::GraphOverview& all) {
+  return bytes(all.kept.only_bytes) + (all.certain ? "" : " at most");
+}
 
 }  // namespace
 
@@ -114,20 +132,20 @@ std::string graph_overview_text(const GraphView& view, const model::GraphOvervie
   if (all.kept.leaves > 0) through += all.kept.leaves == 1 ? ", 1 leaf" : ", " + count(all.kept.leaves) + " leaves";
   if (all.kept.python_held > 0)
     through += fmt::format(", {} of Python objects", counted(all.kept.python_held, "tensor"));
-  facts.row({"keep alive", fmt::format("{} in {}: {}", bytes(all.kept.bytes),
-                                       counted(all.kept.storages.size(), "storage"), through)});
-  facts.row({sharing_words(all.certain), bytes(all.kept.only_bytes)});
+  facts.row({"reachable", fmt::format("{} in {}: {}", bytes(all.kept.bytes),
+                                      counted(all.kept.storages.size(), "storage"), through)});
+  facts.row({"retained", retained_words(all)});
   if (all.kept.packed_slots > 0) {
     facts.row({"packed", packed_words(all.kept.packed_slots, all.certain)});
   }
-  if (all.freed_nodes > 0) facts.row({"freed", counted(all.freed_nodes, "node") + " with buffers freed"});
+  if (all.freed_nodes > 0) facts.row({"freed", freed_sentence(all.freed_nodes, all.freed_by)});
   if (all.python_nodes > 0)
     facts.row({"custom", counted(all.python_nodes, "node") + " of the program's own Functions"});
   if (all.unused_accumulators > 0) {
     facts.row({"unused", counted(all.unused_accumulators, "accumulator") + " of leaves that no graph uses"});
   }
-  if (const std::string missing = model::names_missing(view.dump); !missing.empty()) {
-    facts.row({"not seen", missing + ": which variables hold a graph, and what ctx objects and hooks keep"});
+  if (const std::string missing = missing_names_words(view.dump); !missing.empty()) {
+    facts.row({"not recorded", missing + ": which variables hold a graph, and what ctx objects and hooks keep"});
   }
   add_reservations(view, facts, all.partial_nodes);
   text += facts.text(options.terminal, false);
@@ -135,8 +153,8 @@ std::string graph_overview_text(const GraphView& view, const model::GraphOvervie
 
   const size_t shown = rows_of(all.groups.size(), options);
   text += heading("graphs by root", shown, all.groups.size(), options);
-  Table table({{.title = "only", .align = Align::right},
-               {.title = "keeps", .align = Align::right},
+  Table table({{.title = "retained", .align = Align::right},
+               {.title = "reachable", .align = Align::right},
                {.title = "graphs", .align = Align::right},
                {.title = "nodes", .align = Align::right},
                {.title = "root", .least = 12},
@@ -150,14 +168,14 @@ std::string graph_overview_text(const GraphView& view, const model::GraphOvervie
                freed_words(group.freed_nodes, group.nodes)});
   }
   text += table.text(options.terminal);
+  const std::string path = shell_word(options.dump);
   const std::string example = root_argument(view, all.groups.front().roots.front());
-  text += "\n" +
-          options.terminal.styled(Style::dim,
-                                  clean(fmt::format("next:  tensorscope graph {} --of {}", options.dump, example))) +
-          "\n" +
-          options.terminal.styled(Style::dim,
-                                  clean(fmt::format("       tensorscope graph {} --keeps {}", options.dump, example))) +
-          "\n";
+  text +=
+      "\n" +
+      options.terminal.styled(Style::dim, clean(fmt::format("next:  tensorscope graph {} --of {}", path, example))) +
+      "\n" +
+      options.terminal.styled(Style::dim, clean(fmt::format("       tensorscope graph {} --keeps {}", path, example))) +
+      "\n";
   return text;
 }
 
@@ -250,8 +268,8 @@ void add_subject(const GraphView& view, const model::GraphSubject& subject, Tabl
   std::string words = node_words(view, subject.node);
   if (leaf && subject.tensor != kNone) {
     const uint64_t uses = view.walk.users_of(subject.node).size();
-    words = uses == 0 ? "requires gradient; nothing that is alive was computed from it"
-                      : fmt::format("requires gradient; used {} in graphs that are alive", counted(uses, "time"));
+    words = uses == 0 ? "requires gradient; not used in any live graph"
+                      : fmt::format("requires gradient; used {} in live graphs", counted(uses, "time"));
   }
   facts.row({leaf ? "leaf" : "came out of", output_words(view, subject) + words + (freed ? "   buffers freed" : "")});
   if (subject.tensor == kNone) return;
@@ -279,7 +297,7 @@ std::string graph_below_text(const GraphView& view, const model::GraphBelow& bel
   facts.row({below.asked.size() > 1 ? "together" : "graph",
              fmt::format("{}, {}; saves {} (leaves not counted)", counted(below.operations, "operation"),
                          counted(below.leaves.size(), "leaf tensor"), bytes(saved))});
-  if (below.freed_nodes > 0) facts.row({"freed", counted(below.freed_nodes, "node") + " with buffers freed"});
+  if (below.freed_nodes > 0) facts.row({"freed", freed_sentence(below.freed_nodes, below.freed_by)});
   if (!below.roots.empty()) {
     facts.row(
         {"part of", root_title(view, below.roots.front()) +
@@ -308,7 +326,7 @@ std::string path_title(const GraphView& view, const model::GraphPath& path) {
                        counted(steps, "step"), how_many_paths(path.paths));
   }
   const uint32_t saver = path.nodes.back();
-  return fmt::format("{} was computed with {}, which {} saved; {} behind it ({})", view.title(path.output),
+  return fmt::format("{} was computed with {}, which {} saved, {} away ({})", view.title(path.output),
                      view.title(path.input), view.graph.class_name(saver), counted(steps, "step"),
                      how_many_paths(path.paths));
 }
@@ -322,7 +340,7 @@ std::string graph_path_text(const GraphView& view, const model::GraphPath& path,
     Table facts = facts_table();
     facts.row({"saved as",
                view.graph.class_name(saver) + "." + view.graph.slot_name(saver, view.graph.saved[path.saved_in])});
-    facts.row({"", "it requires no gradient, so no edge of the graph leads to it"});
+    facts.row({"", "it requires no gradient, so no graph edge points to it"});
     text += facts.text(options.terminal, false);
   }
   // Forward, equal operations of one place together.
@@ -404,7 +422,7 @@ std::string graph_neighbours_text(const GraphView& view, uint32_t tensor, const 
   add("same operation", near.same_node, false);
   add("same storage", near.same_storage, false);
   if (near.made_from.empty() && near.used_for.empty() && near.same_storage.empty() && near.same_node.empty()) {
-    facts.row({"near it", "no tensor with a name: the graph does not lead to one"});
+    facts.row({"near it", "no named tensor is reachable in the graph"});
   }
   return text + facts.text(options.terminal, false);
 }

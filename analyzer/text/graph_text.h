@@ -4,9 +4,9 @@
 #include <cstddef>
 #include <string>
 
-#include "model/graph_answers.h"
-#include "model/graph_drawing.h"
-#include "render/terminal.h"
+#include "autograd/graph_answers.h"
+#include "autograd/graph_drawing.h"
+#include "text/terminal.h"
 
 namespace tensorscope::render {
 

@@ -1,9 +1,9 @@
-#include "render/graph_words.h"
+#include "text/graph_words.h"
 
 #include <fmt/format.h>
 
-#include "render/graph_text.h"
-#include "render/units.h"
+#include "text/graph_text.h"
+#include "text/units.h"
 
 namespace tensorscope::render {
 
@@ -49,6 +49,15 @@ std::string holder_words(const GraphView& view, const model::KeptStorage& entry)
 std::string root_argument(const GraphView& view, uint32_t node) {
   const auto tensors = view.tensors.tensors_of(node);
   return tensors.empty() ? fmt::format("node:{}", node) : std::to_string(view.dump.tensors[tensors.front()].serial);
+}
+
+std::string missing_names_words(const model::Dump& dump) {
+  const model::NamesKnown known = model::names_known(dump);
+  if (known == model::NamesKnown::all) return "";
+  const std::string& why = dump.references.detail.empty() ? dump.names_detail : dump.references.detail;
+  const std::string text =
+      known == model::NamesKnown::some ? "not all names were looked up" : "names were not looked up";
+  return why.empty() ? text : text + " (" + why + ")";
 }
 
 std::string text_of_kind(const model::DrawnBox& box) {

@@ -3,9 +3,9 @@
 
 #include <string>
 
-#include "model/graph_answers.h"
-#include "model/graph_drawing.h"
-#include "model/graph_view.h"
+#include "autograd/graph_answers.h"
+#include "autograd/graph_drawing.h"
+#include "autograd/graph_view.h"
 
 namespace tensorscope::render {
 
@@ -19,6 +19,9 @@ std::string subject_title(const model::GraphView& view, const model::GraphSubjec
 std::string holder_words(const model::GraphView& view, const model::KeptStorage& entry);
 // The same as one types it: "1043", "node:17".
 std::string root_argument(const model::GraphView& view, uint32_t node);
+// Why names and holders in Python are not known, or not all: "names were not looked up (switched off by ...)". "" where
+// all are.
+std::string missing_names_words(const model::Dump& dump);
 // Beside a tensor's box: "leaf", "saved tensor, MulBackward0.self".
 std::string text_of_kind(const model::DrawnBox& box);
 

@@ -1,12 +1,12 @@
-#include "commands/group_table.h"
+#include "text/group_table.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <map>
 
-#include "commands/held_text.h"
-#include "render/units.h"
+#include "text/held_text.h"
+#include "text/units.h"
 
 namespace tensorscope::commands {
 
@@ -16,8 +16,8 @@ using model::By;
 using model::Frame;
 using model::Group;
 
-// Who called the place: where there are several ways to it, the one that holds the most, and how much of it.
-std::string callers(OpenedDump& opened, const Group& group) {
+// Who called the site: of several call paths the one with the most bytes, and its share.
+std::string callers(model::OpenedDump& opened, const Group& group) {
   std::map<std::string, uint64_t> ways;
   for (const auto& [site, bytes] : group.site_bytes) ways[opened.places.callers(site)] += bytes;
   auto most =
@@ -29,7 +29,7 @@ std::string callers(OpenedDump& opened, const Group& group) {
 }
 
 // The forward lines of what an autograd worker made, the one that holds the most first.
-std::string backward_of(OpenedDump& opened, const Group& group) {
+std::string backward_of(model::OpenedDump& opened, const Group& group) {
   std::map<std::string, uint64_t> lines;
   for (const auto& [site, bytes] : group.forward_bytes) lines[opened.places.at(site).where] += bytes;
   auto most =
@@ -41,7 +41,7 @@ std::string backward_of(OpenedDump& opened, const Group& group) {
   return text;
 }
 
-void add_held(render::Table& table, size_t column, const OpenedDump& opened, const Group& group) {
+void add_held(render::Table& table, size_t column, const model::OpenedDump& opened, const Group& group) {
   for (const std::string& line : held_lines(opened, group)) {
     table.note(column, line, render::Style::dim, render::Cut::middle);
   }
@@ -49,7 +49,8 @@ void add_held(render::Table& table, size_t column, const OpenedDump& opened, con
 
 }  // namespace
 
-void add_notes(render::Table& table, size_t column, OpenedDump& opened, const Group& group, By by, bool full_stacks) {
+void add_notes(render::Table& table, size_t column, model::OpenedDump& opened, const Group& group, By by,
+               bool full_stacks) {
   if (!by_place(by)) return;
   const bool in_module = !group.modules.empty() && group.modules != "...";
   if (full_stacks) {
@@ -70,8 +71,8 @@ void add_notes(render::Table& table, size_t column, OpenedDump& opened, const Gr
   add_held(table, column, opened, group);
 }
 
-std::string group_table(OpenedDump& opened, const std::vector<Group>& groups, By by, uint64_t total, bool full_stacks,
-                        const render::Terminal& terminal) {
+std::string group_table(model::OpenedDump& opened, const std::vector<Group>& groups, By by, uint64_t total,
+                        bool full_stacks, const render::Terminal& terminal) {
   render::Table table(
       {{.title = "bytes", .align = render::Align::right},
        {.title = "%", .align = render::Align::right},

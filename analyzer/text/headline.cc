@@ -1,4 +1,4 @@
-#include "commands/headline.h"
+#include "text/headline.h"
 
 #include <fmt/format.h>
 
@@ -7,13 +7,13 @@
 #include <string_view>
 
 #include "dump_generated.h"
-#include "render/text.h"
-#include "render/units.h"
+#include "text/text.h"
+#include "text/units.h"
 
 namespace tensorscope::commands {
 
-using dump::Seen;
-using dump::Trigger;
+using format::Seen;
+using format::Trigger;
 
 std::string program_name(const model::Process& process) {
   for (const std::string& word : process.command_line) {
@@ -27,21 +27,21 @@ std::string trigger_text(const model::Process& process) {
   const std::string& detail = process.trigger_detail;
   switch (Trigger(process.trigger)) {
     case Trigger::signal:
-      return "asked for by " + (detail.empty() ? "a signal" : detail);
+      return "triggered by " + (detail.empty() ? "a signal" : detail);
     case Trigger::exit:
       return detail.empty() ? "at exit" : fmt::format("at exit ({})", detail);
     case Trigger::call:
       // Dumps of older versions name the function here, not the place of the call.
-      return detail.empty() || detail == "tensorscope_dump" ? "asked for by the program"
-                                                            : "asked for by the program at " + detail;
+      return detail.empty() || detail == "tensorscope_dump" ? "requested by the program"
+                                                            : "requested by the program at " + detail;
     case Trigger::out_of_memory:
-      return detail.empty() ? "at out of memory" : fmt::format("at out of memory ({})", detail);
+      return detail.empty() ? "on an out-of-memory error" : fmt::format("on an out-of-memory error ({})", detail);
     case Trigger::growth:
       return detail.empty() ? "at a new peak" : fmt::format("at a new peak ({})", detail);
     case Trigger::low_memory:
-      return detail.empty() ? "as memory ran low" : fmt::format("as memory ran low ({})", detail);
+      return detail.empty() ? "when memory ran low" : fmt::format("when memory ran low ({})", detail);
     default:
-      return "for a reason that this version does not know";
+      return "unknown trigger";
   }
 }
 
@@ -84,7 +84,7 @@ std::string with_reason(const model::Coverage& entry) {
 }  // namespace
 
 std::string coverage_text(const model::Dump& dump) {
-  if (dump.coverage.empty()) return "What was seen is not recorded in this dump.";
+  if (dump.coverage.empty()) return "This dump has no coverage record.";
   std::string seen, partly, not_seen, switched_off, nothing;
   auto add = [](std::string& list, const std::string& text) { list += (list.empty() ? "" : ", ") + text; };
   for (const model::Coverage& entry : dump.coverage) {
@@ -112,20 +112,20 @@ std::string coverage_text(const model::Dump& dump) {
         break;
     }
   }
-  std::string text = "Seen: " + (seen.empty() ? "nothing" : seen) + ".";
-  if (!partly.empty()) text += " Partly: " + partly + ".";
-  if (!not_seen.empty()) text += " Not seen: " + not_seen + ".";
+  std::string text = "Recorded: " + (seen.empty() ? "nothing" : seen) + ".";
+  if (!partly.empty()) text += " Partly recorded: " + partly + ".";
+  if (!not_seen.empty()) text += " Not recorded: " + not_seen + ".";
   if (!switched_off.empty()) text += " Switched off: " + switched_off + ".";
-  if (!nothing.empty()) text += " Not in this process: " + nothing + ".";
+  if (!nothing.empty()) text += " Not applicable: " + nothing + ".";
   return text;
 }
 
 std::string names_limit(const model::References& references) {
-  switch (dump::NamesLimit(references.stopped_by)) {
-    case dump::NamesLimit::time:
+  switch (format::NamesLimit(references.stopped_by)) {
+    case format::NamesLimit::time:
       return fmt::format("time limit of {} (TENSORSCOPE_NAMES_GIL_MS)",
                          render::duration(references.time_limit_ms * 1'000'000));
-    case dump::NamesLimit::memory:
+    case format::NamesLimit::memory:
       return fmt::format("memory limit of {} (TENSORSCOPE_NAMES_MEMORY)", render::bytes(references.memory_limit));
     default:
       return "";
@@ -141,9 +141,9 @@ std::string headline(const model::Dump& dump, const render::Terminal& terminal) 
     if (counts && !whole) missed += (missed.empty() ? "" : ", ") + with_reason(entry);
   }
   std::string text = terminal.styled(render::Style::bold, first) + "\n";
-  std::string said = missed.empty() ? "" : "Not all was seen: " + missed + ".";
+  std::string said = missed.empty() ? "" : "Incomplete: " + missed + ".";
   if (const std::string limit = names_limit(dump.references); !limit.empty()) {
-    said += fmt::format("{}Names: {} of {}, the largest first; stopped at the {}.", said.empty() ? "" : " ",
+    said += fmt::format("{}Names: {} of {}, largest first; stopped by the {}.", said.empty() ? "" : " ",
                         render::count(dump.references.named), render::counted(dump.tensors.size(), "tensor"), limit);
   }
   if (!said.empty()) {
@@ -157,7 +157,7 @@ std::string coverage_lines(const model::Dump& dump, const render::Terminal& term
   std::string text = render::clean(versions_text(dump.process) + " " + coverage_text(dump));
   uint64_t freed = 0;
   for (const model::TensorObject& object : dump.references.tensors) freed += object.freed;
-  if (freed > 0) text += fmt::format(" {} freed before names were looked up.", render::counted(freed, "tensor"));
+  if (freed > 0) text += fmt::format(" {} freed before the name lookup.", render::counted(freed, "tensor"));
   return render::wrap(text, terminal.width, 2) + "\n";
 }
 

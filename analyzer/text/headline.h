@@ -3,8 +3,8 @@
 
 #include <string>
 
-#include "model/dump.h"
-#include "render/terminal.h"
+#include "dump/dump.h"
+#include "text/terminal.h"
 
 namespace tensorscope::commands {
 

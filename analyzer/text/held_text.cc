@@ -1,4 +1,4 @@
-#include "commands/held_text.h"
+#include "text/held_text.h"
 
 #include <algorithm>
 #include <map>
@@ -6,8 +6,8 @@
 #include <utility>
 #include <vector>
 
-#include "model/holders.h"
-#include "render/units.h"
+#include "ownership/holders.h"
+#include "text/units.h"
 
 namespace tensorscope::commands {
 
@@ -67,7 +67,7 @@ std::string text_of(const OneRoot& root) {
 }
 
 // Those that hold the most bytes first.
-std::vector<OneRoot> roots_of(const OpenedDump& opened, const model::Group& group) {
+std::vector<OneRoot> roots_of(const model::OpenedDump& opened, const model::Group& group) {
   std::map<std::pair<std::string, bool>, OneRoot> roots;  // by what to group by, and whether the graph is in between
   for (uint32_t tensor : group.speakers) {
     const std::vector<model::Holder>& holders = opened.holders.holders(tensor);
@@ -88,36 +88,41 @@ std::vector<OneRoot> roots_of(const OpenedDump& opened, const model::Group& grou
 
 }  // namespace
 
-std::vector<std::string> held_lines(const OpenedDump& opened, const model::Group& group) {
+std::vector<std::string> holder_lines(const std::vector<HolderShare>& shares) {
   constexpr size_t kMost = 3;
   constexpr uint64_t kLeastPart = 10;  // of the bytes: what has less is only counted
-  const std::vector<OneRoot> roots = roots_of(opened, group);
   uint64_t all = 0, rest = 0;
-  for (const OneRoot& root : roots) all += root.bytes;
+  for (const HolderShare& share : shares) all += share.bytes;
   std::vector<std::string> lines;
-  for (const OneRoot& root : roots) {
-    const bool shown = lines.empty() || (lines.size() < kMost && all > 0 && root.bytes >= all / kLeastPart);
+  for (const HolderShare& share : shares) {
+    const bool shown = lines.empty() || (lines.size() < kMost && all > 0 && share.bytes >= all / kLeastPart);
     if (!shown) {
-      rest += root.bytes;
+      rest += share.bytes;
       continue;
     }
-    lines.push_back(text_of(root));
-    if (roots.size() > 1 && all > 0) lines.back() += ", " + render::bytes(root.bytes);
+    lines.push_back(share.text);
+    if (shares.size() > 1 && all > 0) lines.back() += ", " + render::bytes(share.bytes);
   }
-  if (const size_t others = roots.size() - lines.size(); others > 0) {
+  if (const size_t others = shares.size() - lines.size(); others > 0) {
     lines.back() += "; " + render::counted(others, "other holder");
-    if (all > 0) lines.back() += ", " + render::bytes(rest);
+    if (rest > 0) lines.back() += ", " + render::bytes(rest);
   }
   return lines;
 }
 
-std::string held_by(const OpenedDump& opened, const model::Group& group) {
+std::vector<std::string> held_lines(const model::OpenedDump& opened, const model::Group& group) {
+  std::vector<HolderShare> shares;
+  for (const OneRoot& root : roots_of(opened, group)) shares.push_back({text_of(root), root.bytes});
+  return holder_lines(shares);
+}
+
+std::string held_by(const model::OpenedDump& opened, const model::Group& group) {
   std::string text;
   for (const std::string& line : held_lines(opened, group)) text += (text.empty() ? "" : "; ") + line;
   return text;
 }
 
-std::string brief_holder(const OpenedDump& opened, uint32_t tensor) {
+std::string brief_holder(const model::OpenedDump& opened, uint32_t tensor) {
   const std::vector<model::Holder>& holders = opened.holders.holders(tensor);
   if (holders.empty()) return "";
   const std::string name = opened.holders.name(tensor);

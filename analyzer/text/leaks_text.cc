@@ -1,12 +1,16 @@
-#include "commands/leaks_text.h"
+#include "text/leaks_text.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
+#include <utility>
 
-#include "render/table.h"
-#include "render/text.h"
-#include "render/units.h"
+#include "text/held_text.h"
+#include "text/leaks_words.h"
+#include "text/table.h"
+#include "text/text.h"
+#include "text/units.h"
 
 namespace tensorscope::commands {
 
@@ -32,29 +36,58 @@ bool same(const std::vector<uint64_t>& values) {
   return std::all_of(values.begin(), values.end(), [&](uint64_t value) { return value == values.front(); });
 }
 
-std::string fact_text(const Fact& fact) {
-  std::string values;
+// "10 -> 20 -> 30"
+std::string values_text(const Fact& fact) {
+  std::string text;
   for (uint64_t value : fact.values) {
-    values += (values.empty() ? "" : " -> ") + (fact.bytes ? render::bytes(value) : render::count(value));
+    text += (text.empty() ? "" : " -> ") + (model::in_bytes(fact.kind) ? render::bytes(value) : render::count(value));
   }
-  return values.empty() ? fact.what : fact.what + ": " + values;
+  return text;
 }
 
-// Where a finding that is not about growth stands, or what it adds in each interval and has by now.
-std::string amount_text(const LeakFinding& finding) {
+std::string fact_text(const Fact& fact) {
+  return fact.values.empty() ? render::fact_words(fact) : render::fact_words(fact) + ": " + values_text(fact);
+}
+
+bool about_bytes(const LeakFinding& finding) {
+  return !same(finding.growth.bytes) && finding.kind != LeakKind::graph_nodes;
+}
+
+// "30.0 MiB held by train.py: losses[0..95], +20.0 MiB since leak.1.tscope": how much, who has it, since when.
+std::string headline(const LeakFinding& finding, const std::string& first_dump) {
   const Growth& growth = finding.growth;
-  const std::string now = render::bytes(finding.bytes);
-  if (growth.bytes.size() < 2 || (same(growth.bytes) && same(growth.count))) return now;
-  const bool bytes = !same(growth.bytes) && finding.kind != LeakKind::graph_nodes;
-  const std::string each = bytes ? steps(growth.bytes, render::signed_bytes)
-                                 : steps(growth.count, render::signed_count) + " " + finding.counts;
-  return fmt::format("{} {}, {} now", each, growth.bytes.size() > 2 ? "in the intervals" : "in between", now);
+  const bool nodes = finding.kind == LeakKind::graph_nodes;
+  std::string text = nodes ? render::count(growth.count.back()) + " graph nodes" : render::bytes(finding.bytes);
+  switch (finding.kind) {
+    case LeakKind::two_dtypes:
+      text += " in copies: " + render::holder_words(finding);
+      break;
+    case LeakKind::graph_cycle:
+      text += " held by a reference cycle through the autograd graph";
+      break;
+    default:
+      text += " held by " + render::holder_words(finding);
+  }
+  if (growth.bytes.size() < 2 || (same(growth.bytes) && same(growth.count))) return text;
+  if (about_bytes(finding)) {
+    return fmt::format("{}, {} since {}", text, render::signed_bytes(growth.added_bytes()), first_dump);
+  }
+  const std::string counts = nodes ? "" : std::string(" ") + render::counts_words(finding.counts);
+  return fmt::format("{}, {}{} since {}", text, render::signed_count(growth.added()), counts, first_dump);
 }
 
-constexpr int kLabelled = 13;  // where the text behind a label begins
+// "+10.0 MiB +10.0 MiB": where there is more than one interval.
+std::string intervals_text(const LeakFinding& finding) {
+  const Growth& growth = finding.growth;
+  if (growth.bytes.size() < 3 || (same(growth.bytes) && same(growth.count))) return "";
+  if (about_bytes(finding)) return steps(growth.bytes, render::signed_bytes);
+  return steps(growth.count, render::signed_count) + " " + render::counts_words(finding.counts);
+}
+
+constexpr int kLabelled = 18;  // where the text behind a label begins
 
 // A path that is longer than the line loses its beginning.
-std::string place_text(OpenedDump& opened, uint32_t site, const Terminal& terminal) {
+std::string place_text(model::OpenedDump& opened, uint32_t site, const Terminal& terminal) {
   const std::string source = opened.places.source_line(site);
   std::string where = render::clean(opened.places.at(site).where);
   if (terminal.width > 0) where = render::cut(where, std::max(24, terminal.width - kLabelled - 1), render::Cut::start);
@@ -63,14 +96,14 @@ std::string place_text(OpenedDump& opened, uint32_t site, const Terminal& termin
 
 void add_labelled(std::string& out, const char* label, const std::string& text, const Terminal& terminal, Style style) {
   if (text.empty()) return;
-  std::string line = render::wrap(fmt::format("   {:<10}{}", label, render::clean(text)), terminal.width, kLabelled);
+  std::string line = render::wrap(fmt::format("   {:<15}{}", label, render::clean(text)), terminal.width, kLabelled);
   out += terminal.styled(style, line) + "\n";
 }
 
-// Where most of what is kept was made, if not all of it was made where the finding says.
-std::string memory_text(OpenedDump& opened, const LeakFinding& finding) {
+// The lines that allocated most of the memory, if that is not the creation site alone.
+void add_memory(std::string& out, model::OpenedDump& opened, const LeakFinding& finding, const Terminal& terminal) {
   constexpr size_t kMost = 3;
-  std::string text;
+  const char* label = "allocated at";
   uint64_t rest = 0;
   for (size_t i = 0; i < finding.memory.size(); ++i) {
     const model::MadeAt& made = finding.memory[i];
@@ -78,50 +111,41 @@ std::string memory_text(OpenedDump& opened, const LeakFinding& finding) {
       rest += made.bytes;
       continue;
     }
-    text += (i == 0 ? "" : ", ") +
-            fmt::format("{} made at {}", render::bytes(made.bytes), opened.places.at(made.site).where);
+    const std::string text = fmt::format("{}: {}", opened.places.at(made.site).where, render::bytes(made.bytes));
+    add_labelled(out, std::exchange(label, ""), text, terminal, Style::plain);
   }
-  if (rest > 0) text += fmt::format(", {} elsewhere", render::bytes(rest));
-  return text;
+  if (rest > 0) add_labelled(out, "", "other lines: " + render::bytes(rest), terminal, Style::plain);
 }
 
-std::string finding_text(OpenedDump& opened, const LeakFinding& finding, size_t number, const Terminal& terminal) {
-  std::string title = fmt::format("{}  {}: {}", number, model::title(finding.kind), amount_text(finding));
-  std::string out = terminal.styled(Style::bad, render::wrap(title, terminal.width, 3)) + "\n";
-  add_labelled(out, "held by", finding.subject, terminal, Style::plain);
+std::string finding_text(model::OpenedDump& opened, const LeakFinding& finding, size_t number,
+                         const std::string& first_dump, const Terminal& terminal) {
+  const std::string answer = fmt::format("{}  {}", number, render::clean(headline(finding, first_dump)));
+  std::string out = terminal.styled(Style::bad, render::wrap(answer, terminal.width, 3)) + "\n";
+  add_labelled(out, "finding", render::title(finding.kind), terminal, Style::plain);
+  add_labelled(out, "each interval", intervals_text(finding), terminal, Style::plain);
+  if (finding.kind == LeakKind::graph_cycle)
+    add_labelled(out, "cycle", render::holder_words(finding), terminal, Style::plain);
   if (finding.site != 0)
-    add_labelled(out, "made at", place_text(opened, finding.site, terminal), terminal, Style::plain);
-  add_labelled(out, "memory", memory_text(opened, finding), terminal, Style::plain);
-  add_labelled(out, "look at", finding.look_at, terminal, Style::plain);
-  std::string evidence;
-  for (const Fact& fact : finding.evidence) evidence += (evidence.empty() ? "" : "; ") + fact_text(fact);
-  add_labelled(out, "evidence", evidence, terminal, Style::dim);
+    add_labelled(out, "created at", place_text(opened, finding.site, terminal), terminal, Style::plain);
+  add_memory(out, opened, finding, terminal);
+  const char* label = "evidence";
+  for (const Fact& fact : finding.evidence) {
+    add_labelled(out, std::exchange(label, ""), fact_text(fact), terminal, Style::dim);
+  }
+  add_labelled(out, "what to do", render::advice_words(finding), terminal, Style::plain);
   return out;
 }
 
-// One holder alone, or the largest ones with what each of them has.
 std::vector<std::string> held_lines(const GrownPlace& grown) {
-  constexpr size_t kMost = 3;
-  std::vector<std::string> lines;
-  uint64_t rest = 0;
+  std::vector<HolderShare> shares;
   for (const model::HeldShare& share : grown.held) {
-    const bool empty = grown.held.front().bytes == 0;
-    if (lines.size() == kMost || (!lines.empty() && empty)) {
-      rest += share.bytes;
-      continue;
-    }
     const bool says_how = share.holder.starts_with("saved by ") || share.holder == "C++ only";
-    lines.push_back((says_how ? "" : "held by ") + share.holder);
-    if (grown.held.size() > 1 && !empty) lines.back() += ", " + render::bytes(share.bytes);
+    shares.push_back({(says_how ? "" : "held by ") + share.holder, share.bytes});
   }
-  if (const size_t others = grown.held.size() - lines.size(); others > 0) {
-    lines.back() += "; " + render::counted(others, "other holder");
-    if (rest > 0) lines.back() += ", " + render::bytes(rest);
-  }
-  return lines;
+  return holder_lines(shares);
 }
 
-std::string places_text(OpenedDump& opened, const Leaks& leaks, size_t top, const Terminal& terminal) {
+std::string places_text(model::OpenedDump& opened, const Leaks& leaks, size_t top, const Terminal& terminal) {
   constexpr size_t kWhere = 4;
   render::Table table({{.title = "bytes", .align = render::Align::right},
                        {.title = "each interval"},
@@ -141,23 +165,23 @@ std::string places_text(OpenedDump& opened, const Leaks& leaks, size_t top, cons
               grown.finding == model::kNone && grown.counts ? Style::bad : Style::plain);
     if (narrow && several) table.note(kWhere, fmt::format("{}, {}", bytes, counts));
     if (grown.finding != model::kNone) {
-      table.note(kWhere, fmt::format("explained by {}", grown.finding + 1));
+      table.note(kWhere, fmt::format("see finding {}", grown.finding + 1));
       continue;
     }
     for (const std::string& line : held_lines(grown)) table.note(kWhere, line, Style::dim, render::Cut::middle);
     if (!grown.memory_at.empty()) {
-      table.note(kWhere, "no memory of their own: theirs was made at " + grown.memory_at);
+      table.note(kWhere, "aliases of memory that was allocated at " + grown.memory_at);
     } else {
-      table.note(kWhere, grown.counts ? grown.look_at : "too little to be called a leak");
+      table.note(kWhere, grown.counts ? render::advice_words(grown) : "below the threshold of a finding (64 KiB)");
     }
   }
   return table.text(terminal);
 }
 
-std::string title_text(ComparedDumps& dumps) {
+std::string title_text(model::ComparedDumps& dumps) {
   std::string title;
   for (size_t i = 0; i < dumps.size(); ++i) title += (i == 0 ? "" : " -> ") + dumps[i].dump.path;
-  if (dumps.size() == 1) return title + ": one dump, so nothing is said about growth";
+  if (dumps.size() == 1) return title + ": one dump; growth needs two or more";
   const uint64_t time = dumps.last().dump.process.dump_ns - dumps.first().dump.process.dump_ns;
   return fmt::format("{}: same run, {} later, {}", title, render::duration(time),
                      render::counted(dumps.size() - 1, "interval"));
@@ -170,22 +194,21 @@ std::string summary_text(const Leaks& leaks) {
   std::string text;
   if (!leaks.findings.empty()) text = render::counted(leaks.findings.size(), "finding");
   if (unexplained > 0) {
-    text += (text.empty() ? "" : ", ") + render::counted(unexplained, "place") + " that " +
-            (unexplained == 1 ? "grows" : "grow") + (text.empty() ? "" : " besides");
+    text += (text.empty() ? "" : ", ") +
+            render::counted(unexplained, text.empty() ? "growing allocation site" : "other growing allocation site");
   }
   if (text.empty() && leaks.process.told) {
     const std::vector<uint64_t>& resident = leaks.process.parts.front().values;
-    return "no leak of tensors found, but the process grew: resident " + render::bytes(resident.front()) + " -> " +
-           render::bytes(resident.back()) + ", see below";
+    return "no tensor leak found, but the process grew: resident memory " + render::bytes(resident.front()) + " -> " +
+           render::bytes(resident.back());
   }
   if (text.empty()) {
-    return leaks.dumps == 1 ? "no leak found among those that one dump can show"
-                            : "no leak found: nothing piles up in every interval";
+    return leaks.dumps == 1 ? "no leak found that one dump can show" : "no leak found: nothing grew in every interval";
   }
   if (leaks.dumps == 1) return text;
   std::string live;
   for (uint64_t bytes : leaks.bytes) live += (live.empty() ? "" : " -> ") + render::bytes(bytes);
-  return text + ". Live bytes " + live;
+  return text + "; live bytes " + live;
 }
 
 // Memory outside tensors: what grew, also where it is no finding.
@@ -200,51 +223,63 @@ std::string process_text(const Leaks& leaks, const Terminal& terminal) {
     if (part.values.empty()) continue;
     const auto growth = int64_t(part.values.back() - part.values.front());
     if (std::abs(growth) < kLeastShown) continue;
-    std::string values;
-    for (uint64_t value : part.values) values += (values.empty() ? "" : " -> ") + render::bytes(value);
-    table.row({render::signed_bytes(growth), values, part.what});
+    table.row({render::signed_bytes(growth), values_text(part), render::fact_words(part)});
   }
   std::string out = "\n" + render::wrap("memory of the process", terminal.width, 2) + "\n" + table.text(terminal);
-  add_labelled(out, "look at", leaks.process.look_at, terminal, Style::plain);
+  add_labelled(out, "what to do", render::process_advice(leaks.process), terminal, Style::plain);
   return out;
 }
 
 // Without these a finding may be missing, not absent.
-std::string gaps_text(const ComparedDumps& dumps, OpenedDump& last) {
+std::string gaps_text(const model::ComparedDumps& dumps, model::OpenedDump& last) {
   const model::Dump& dump = last.dump;
   if (dump.process.python_version.empty()) return "";
-  if (!dump.references.present) return "Who holds what was not recorded: only growth by place is known.";
-  if (!dump.references.complete) return "Not all holders are known: " + dump.references.detail + ".";
+  if (!dump.references.present) return "References were not recorded: growth is known by allocation site only.";
+  if (!dump.references.complete) return "References are incomplete: " + dump.references.detail + ".";
   if (dumps.size() > 1 && !dump.graph.present) return "The autograd graph was not recorded.";
   return "";
 }
 
 }  // namespace
 
-std::string leaks_text(ComparedDumps& dumps, const Leaks& leaks, size_t top, const Terminal& terminal) {
-  OpenedDump& last = dumps.last();
+std::string leaks_text(model::ComparedDumps& dumps, const Leaks& leaks, size_t top, const Terminal& terminal) {
+  model::OpenedDump& last = dumps.last();
+  const std::string first_dump = std::filesystem::path(dumps.first().dump.path).filename().string();
   std::string out =
       terminal.styled(Style::bold, render::wrap(render::clean(title_text(dumps)), terminal.width, 2)) + "\n";
   out +=
       terminal.styled(leaks.found() ? Style::bad : Style::good, render::wrap(summary_text(leaks), terminal.width, 2)) +
       "\n";
   if (leaks.weak) {
-    out += render::wrap("Two dumps show one interval, which is weak evidence for growth: a third dump would tell.",
+    out += render::wrap("Weak evidence: two dumps show one interval only. Compare three dumps to confirm growth.",
                         terminal.width, 2) +
            "\n";
   }
   const std::string gaps = render::clean(gaps_text(dumps, last));
   if (!gaps.empty()) out += render::wrap(gaps, terminal.width, 2) + "\n";
   for (size_t i = 0; i < leaks.findings.size(); ++i)
-    out += "\n" + finding_text(last, leaks.findings[i], i + 1, terminal);
+    out += "\n" + finding_text(last, leaks.findings[i], i + 1, first_dump, terminal);
   out += process_text(leaks, terminal);
   if (leaks.places.empty()) return out;
-  std::string heading = "places that grew in every interval";
+  std::string heading = "allocation sites that grew in every interval";
   if (top != 0 && leaks.places.size() > top) {
     heading += fmt::format(" (showing {} of {}; --top N)", top, leaks.places.size());
   }
   out += "\n" + render::wrap(heading, terminal.width, 2);
   return out + "\n" + places_text(last, leaks, top, terminal);
+}
+
+std::string left_out_line(const model::LeftOut& left_out) {
+  std::string why;
+  switch (left_out.why) {
+    case model::LeftOut::Why::no_names:
+      why = "it has no tensor names" + (left_out.detail.empty() ? "" : ": " + left_out.detail);
+      break;
+    case model::LeftOut::Why::functions_had_returned:
+      why = "it was written at exit, after the functions whose variables held tensors had returned";
+      break;
+  }
+  return left_out.path + " is left out: " + why + ".";
 }
 
 }  // namespace tensorscope::commands

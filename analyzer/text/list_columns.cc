@@ -1,4 +1,4 @@
-#include "commands/list_columns.h"
+#include "text/list_columns.h"
 
 #include <fmt/format.h>
 
@@ -6,11 +6,11 @@
 #include <array>
 #include <optional>
 
-#include "commands/held_text.h"
-#include "commands/tensor_text.h"
 #include "dump_generated.h"
-#include "model/nearest_words.h"
-#include "render/units.h"
+#include "memory/nearest_words.h"
+#include "text/held_text.h"
+#include "text/tensor_text.h"
+#include "text/units.h"
 
 namespace tensorscope::commands {
 
@@ -51,6 +51,7 @@ const std::vector<Described>& all_columns() {
       {ListColumn::class_name, "class", {.title = "class", .least = 12, .cut = Cut::start}},
       {ListColumn::requires_grad, "requires-grad", {.title = "requires grad"}},
       {ListColumn::grad, "grad", {.title = "grad", .least = 9}},
+      {ListColumn::version, "version", {.title = "version", .align = Align::right}},
       {ListColumn::storage, "storage", {.title = "storage"}},
       {ListColumn::strides, "strides", {.title = "strides", .least = 12}},
       {ListColumn::thread, "thread", {.title = "thread", .least = 12}},
@@ -61,16 +62,16 @@ const std::vector<Described>& all_columns() {
   return columns;
 }
 
-bool is_known(const Tensor& tensor, dump::TensorKnown what) { return (tensor.known & uint32_t(what)) != 0; }
-bool has_flag(const Tensor& tensor, dump::TensorFlag what) { return (tensor.flags & uint32_t(what)) != 0; }
+bool is_known(const Tensor& tensor, format::TensorKnown what) { return (tensor.known & uint32_t(what)) != 0; }
+bool has_flag(const Tensor& tensor, format::TensorFlag what) { return (tensor.flags & uint32_t(what)) != 0; }
 
-std::string gradient_of(const OpenedDump& opened, const Tensor& tensor) {
+std::string gradient_of(const model::OpenedDump& opened, const Tensor& tensor) {
   if (tensor.grad == 0) return "";
   const uint32_t gradient = opened.tensor_at(tensor.grad);
   return gradient == kNone ? "yes" : fmt::format("#{}", opened.dump.tensors[gradient].serial);
 }
 
-std::string storage_bytes(const OpenedDump& opened, const model::Selection& selection, const ListRow& row) {
+std::string storage_bytes(const model::OpenedDump& opened, const model::Selection& selection, const ListRow& row) {
   const uint32_t item = opened.accounts.item_of_tensor(row.tensor);
   if (opened.accounts.items()[item].storage == kNone) return "-";
   if (!row.first) return "";
@@ -78,9 +79,9 @@ std::string storage_bytes(const OpenedDump& opened, const model::Selection& sele
 }
 
 std::string requires_grad(const Tensor& tensor) {
-  if (!is_known(tensor, dump::TensorKnown::requires_grad)) return "?";
-  if (!has_flag(tensor, dump::TensorFlag::requires_grad)) return "no";
-  return has_flag(tensor, dump::TensorFlag::leaf) ? "yes, a leaf" : "yes";
+  if (!is_known(tensor, format::TensorKnown::requires_grad)) return "?";
+  if (!has_flag(tensor, format::TensorFlag::requires_grad)) return "no";
+  return has_flag(tensor, format::TensorFlag::leaf) ? "yes, a leaf" : "yes";
 }
 
 }  // namespace
@@ -127,7 +128,8 @@ render::Column table_column(ListColumn column, bool may_leave) {
   return table;
 }
 
-std::string list_cell(OpenedDump& opened, const model::Selection& selection, const ListRow& row, ListColumn column) {
+std::string list_cell(model::OpenedDump& opened, const model::Selection& selection, const ListRow& row,
+                      ListColumn column) {
   const Tensor& tensor = opened.dump.tensors[row.tensor];
   switch (column) {
     case ListColumn::id:
@@ -178,10 +180,13 @@ std::string list_cell(OpenedDump& opened, const model::Selection& selection, con
       return requires_grad(tensor);
     case ListColumn::grad:
       return gradient_of(opened, tensor);
+    case ListColumn::version:
+      return tensor.version == kNone ? "?" : std::to_string(tensor.version);
     case ListColumn::storage:
       return tensor.storage == kNone ? "-" : fmt::format("#{}", opened.dump.storages[tensor.storage].id);
     case ListColumn::strides:
-      return is_known(tensor, dump::TensorKnown::strides) ? fmt::format("[{}]", fmt::join(tensor.strides, ", ")) : "?";
+      return is_known(tensor, format::TensorKnown::strides) ? fmt::format("[{}]", fmt::join(tensor.strides, ", "))
+                                                            : "?";
     case ListColumn::thread: {
       if (tensor.thread == 0 || tensor.thread >= opened.dump.threads.size()) return "";
       const model::Thread& thread = opened.dump.threads[tensor.thread];

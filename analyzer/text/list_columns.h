@@ -4,8 +4,9 @@
 #include <string>
 #include <vector>
 
-#include "commands/opened_dump.h"
-#include "render/table.h"
+#include "memory/opened_dump.h"
+#include "text/table.h"
+#include "text/terminal.h"
 
 namespace tensorscope::commands {
 
@@ -30,6 +31,7 @@ enum class ListColumn : uint8_t {
   class_name,
   requires_grad,
   grad,
+  version,
   storage,
   strides,
   thread,
@@ -52,6 +54,7 @@ struct ListRow {
   bool first = true;   // of the rows of its storage, which has the bytes
   bool alone = false;  // no other column says what holds it: `name` may
 };
-std::string list_cell(OpenedDump& opened, const model::Selection& selection, const ListRow& row, ListColumn column);
+std::string list_cell(model::OpenedDump& opened, const model::Selection& selection, const ListRow& row,
+                      ListColumn column);
 
 }  // namespace tensorscope::commands

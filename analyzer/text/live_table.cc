@@ -1,12 +1,12 @@
-#include "commands/live_table.h"
+#include "text/live_table.h"
 
 #include <fmt/format.h>
 
 #include <map>
 
 #include "dump_generated.h"
-#include "render/table.h"
-#include "render/units.h"
+#include "text/table.h"
+#include "text/units.h"
 
 namespace tensorscope::commands {
 
@@ -19,13 +19,6 @@ using render::bytes;
 using render::count;
 
 std::string dash(uint64_t value) { return value == 0 ? "-" : count(value); }
-
-const model::DeviceTotal* total_of(const model::Dump& dump, model::Device device) {
-  for (const model::DeviceTotal& total : dump.totals.devices) {
-    if (total.device == device) return &total;
-  }
-  return nullptr;
-}
 
 // Peak, and what the device's allocator says itself.
 std::string device_remark(const model::DeviceTotal* total) {
@@ -45,14 +38,14 @@ struct CategoryPart {
 
 // Which of a device's lines an item of the allocator's stands in, as accounting.cc decides.
 bool is_mapped(const model::Dump& dump, const model::Item& item) {
-  return dump.allocations[item.allocation].kind == uint8_t(dump::AllocationKind::mapped) ||
+  return dump.allocations[item.allocation].kind == uint8_t(format::AllocationKind::mapped) ||
          (item.storage != model::kNone && dump.storages[item.storage].kind == StorageKind::shared);
 }
 
 // What the tensors in the allocator's blocks are for, those in mapped files apart; only of use where something is
 // known.
-void add_categories(render::Table& table, const OpenedDump& opened, const DeviceSums& sums, const std::string& indent,
-                    bool mapped) {
+void add_categories(render::Table& table, const model::OpenedDump& opened, const DeviceSums& sums,
+                    const std::string& indent, bool mapped) {
   std::map<Category, CategoryPart> parts;
   for (uint32_t i = 0; i < opened.dump.tensors.size(); ++i) {
     const model::Item& item = opened.accounts.items()[opened.accounts.item_of_tensor(i)];
@@ -100,14 +93,14 @@ std::string outside_name(StorageKind kind) {
 }
 
 std::string outside_remark(StorageKind kind) {
-  const char* why = kind == StorageKind::external  ? "numpy, DLPack, from_blob: "
-                    : kind == StorageKind::runtime ? "another allocator than torch's: "
+  const char* why = kind == StorageKind::external  ? "numpy, DLPack, from_blob; "
+                    : kind == StorageKind::runtime ? "not from torch's allocator; "
                                                    : "";
-  return fmt::format("{}not the allocator's, not in the sum above", why);
+  return fmt::format("{}not counted above", why);
 }
 
-void add_device(render::Table& table, const OpenedDump& opened, const DeviceSums& sums) {
-  const model::DeviceTotal* total = total_of(opened.dump, sums.device);
+void add_device(render::Table& table, const model::OpenedDump& opened, const DeviceSums& sums) {
+  const model::DeviceTotal* total = opened.dump.total_of(sums.device);
   bool has_memory = sums.allocator_bytes() > 0 || sums.outside_bytes() > 0 || total != nullptr;
   uint64_t missing =
       total != nullptr && total->live_bytes > sums.allocator_bytes() ? total->live_bytes - sums.allocator_bytes() : 0;
@@ -132,13 +125,13 @@ void add_device(render::Table& table, const OpenedDump& opened, const DeviceSums
   }
   if (sums.no_tensor.blocks > 0) {
     table.row({"  in no tensor", "-", count(sums.no_tensor.blocks), bytes(sums.no_tensor.bytes),
-               "blocks of the allocator that no tensor refers to"});
+               "allocated, but used by no tensor"});
   }
   if (sums.rounding.bytes > 0) {
-    table.row({"  rounding", "-", "-", bytes(sums.rounding.bytes), "ends of blocks that their tensors do not use"});
+    table.row({"  rounding", "-", "-", bytes(sums.rounding.bytes), "unused ends of blocks"});
   }
   if (missing > 0)
-    table.row({"  not in this dump", "-", "-", bytes(missing), "the allocator counts it, its rows are missing"});
+    table.row({"  not in this dump", "-", "-", bytes(missing), "counted by the allocator; rows missing"});
   if (sums.no_memory.tensors > 0 && has_memory) {
     table.row({"  without memory", count(sums.no_memory.tensors), "-", "-", "meta, fake, sparse or empty"});
   }
@@ -150,7 +143,7 @@ void add_device(render::Table& table, const OpenedDump& opened, const DeviceSums
 
 }  // namespace
 
-std::string live_table(const OpenedDump& opened, const render::Terminal& terminal) {
+std::string live_table(const model::OpenedDump& opened, const render::Terminal& terminal) {
   render::Table table({{.title = "live", .least = 20},
                        {.title = "tensors", .align = render::Align::right},
                        {.title = "storages", .align = render::Align::right},
@@ -162,7 +155,7 @@ std::string live_table(const OpenedDump& opened, const render::Terminal& termina
       if ((sums.device.type >= 0) == known) add_device(table, opened, sums);
     }
   }
-  if (table.empty()) return "live: no tensor and no block\n";
+  if (table.empty()) return "live: no tensors, no blocks\n";
   return table.text(terminal);
 }
 

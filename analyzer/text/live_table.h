@@ -3,10 +3,11 @@
 
 #include <string>
 
-#include "commands/opened_dump.h"
+#include "memory/opened_dump.h"
+#include "text/terminal.h"
 
 namespace tensorscope::commands {
 
-std::string live_table(const OpenedDump& opened, const render::Terminal& terminal);
+std::string live_table(const model::OpenedDump& opened, const render::Terminal& terminal);
 
 }  // namespace tensorscope::commands

@@ -1,10 +1,10 @@
-#include "commands/module_table.h"
+#include "text/module_table.h"
 
 #include <fmt/format.h>
 
-#include "model/module_sums.h"
-#include "render/table.h"
-#include "render/units.h"
+#include "memory/module_sums.h"
+#include "text/table.h"
+#include "text/units.h"
 
 namespace tensorscope::commands {
 
@@ -20,7 +20,7 @@ std::string cell(uint64_t bytes) { return bytes == 0 ? "" : render::bytes(bytes)
 
 }  // namespace
 
-std::string module_table(OpenedDump& opened, const model::Selection& selection, bool full,
+std::string module_table(model::OpenedDump& opened, const model::Selection& selection, bool full,
                          const render::Terminal& terminal) {
   const model::ModuleSums sums = model::module_sums(opened.view(selection), !full);
   const bool roomy = terminal.width <= 0 || terminal.width >= kRoomy;

@@ -3,12 +3,13 @@
 
 #include <string>
 
-#include "commands/opened_dump.h"
+#include "memory/opened_dump.h"
+#include "text/terminal.h"
 
 namespace tensorscope::commands {
 
 // `full`: repeated modules each in a line of their own.
-std::string module_table(OpenedDump& opened, const model::Selection& selection, bool full,
+std::string module_table(model::OpenedDump& opened, const model::Selection& selection, bool full,
                          const render::Terminal& terminal);
 
 }  // namespace tensorscope::commands

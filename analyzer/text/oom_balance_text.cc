@@ -4,15 +4,18 @@
 #include <tuple>
 #include <utility>
 
-#include "commands/oom_text.h"
-#include "render/table.h"
-#include "render/units.h"
+#include "oom/balance.h"
+#include "text/balance_words.h"
+#include "text/oom_text.h"
+#include "text/table.h"
+#include "text/units.h"
 
 namespace tensorscope::commands {
 
 namespace {
 
 using model::oom::Part;
+using model::oom::PartKind;
 
 constexpr size_t kModules = 3, kPools = 6, kLibraries = 6, kProcesses = 6;
 constexpr size_t kShort = 32;  // a text that has room behind the numbers
@@ -32,12 +35,12 @@ std::string modules_text(const Part& category) {
   std::string text;
   size_t shown = 0, left_out = 0;
   for (const Part& module : category.parts) {
-    if (module.name != "module" || module.label.empty()) continue;
+    if (module.kind != PartKind::module || module.subject.empty()) continue;
     if (shown == kModules) {
       ++left_out;
       continue;
     }
-    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", module.label, amount(module));
+    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", module.subject, amount(module));
     ++shown;
   }
   return left_out == 0 ? text : fmt::format("{}, {} more", text, left_out);
@@ -59,25 +62,27 @@ std::pair<std::string, std::string> name_and_rest(const std::string& caller) {
 
 class BalanceTable {
  public:
-  explicit BalanceTable(const Part& balance)
+  BalanceTable(const Part& balance, Glossary& glossary)
       : in_use_(model::oom::in_use(balance)),
+        glossary_(glossary),
         table_({{.title = "", .least = 24},
                 {.title = "", .align = render::Align::right},
                 {.title = "bytes", .align = render::Align::right, .style = render::Style::dim},
                 {.title = "", .least = 40}}) {}
 
-  void add(const Part& part, int depth, const Part* parent) {
+  void add(const Part& part, int depth) {
     if (part.optional && part.bytes.value_or(1) == 0) return;
-    std::string note = part.note, modules;
-    const bool category = parent != nullptr && parent->name == "tensors";
+    glossary_.use(part);
+    std::string note = render::note_words(part.note), modules;
+    const bool category = part.kind == PartKind::category;
     if (category && part.bytes && in_use_ > 0 && *part.bytes >= 0) {
       note = render::percent(uint64_t(*part.bytes), in_use_);
       modules = modules_text(part);
       if (!modules.empty() && modules.size() <= kShort) note += "  " + std::exchange(modules, "");
     }
-    std::string label = part.label.empty() ? part.name : part.label;
-    if (part.name == "caller") std::tie(label, note) = name_and_rest(label);
-    const bool gap = part.name == "unexplained";
+    std::string label = label_of(part);
+    if (part.kind == PartKind::caller) std::tie(label, note) = name_and_rest(label);
+    const bool gap = part.kind == PartKind::unexplained;
     const render::Style style = gap ? render::Style::warning : depth == 0 ? render::Style::bold : render::Style::plain;
     table_.row({std::string(size_t(depth) * 2, ' ') + label, amount(part), exact(part), note}, style);
     if (!modules.empty()) table_.note(0, std::string(size_t(depth) * 2 + 2, ' ') + modules);
@@ -90,33 +95,37 @@ class BalanceTable {
         rest += below.bytes.value_or(0);
         continue;
       }
-      add(below, depth + 1, &part);
+      add(below, depth + 1);
     }
     if (left_out == 0) return;
-    Part others;
-    others.name = fmt::format("{} more", left_out);
-    others.bytes = rest;
-    add(others, depth + 1, &part);
+    const Part others = model::oom::part(PartKind::others, rest);
+    table_.row(
+        {std::string(size_t(depth + 1) * 2, ' ') + fmt::format("{} more", left_out), amount(others), exact(others)});
   }
 
   std::string text(const render::Terminal& terminal) const { return table_.text(terminal, false); }
 
  private:
+  static std::string label_of(const Part& part) {
+    const std::string label = render::label_words(part);
+    return label.empty() ? model::oom::name(part) : label;
+  }
   static size_t most_of(const Part& part) {
-    if (part.name == "pool") return kPools;
-    if (part.name == "library") return kLibraries;
-    return part.name == "process" ? kProcesses : 0;
+    if (part.kind == PartKind::pool) return kPools;
+    if (part.kind == PartKind::library) return kLibraries;
+    return part.kind == PartKind::process ? kProcesses : 0;
   }
 
   const uint64_t in_use_;  // what 100 % of the categories is
+  Glossary& glossary_;
   render::Table table_;
 };
 
 }  // namespace
 
-std::string balance_text(const Part& balance, const render::Terminal& terminal) {
-  BalanceTable table(balance);
-  table.add(balance, 0, nullptr);
+std::string balance_text(const Part& balance, const render::Terminal& terminal, Glossary& glossary) {
+  BalanceTable table(balance, glossary);
+  table.add(balance, 0);
   return table.text(terminal);
 }
 

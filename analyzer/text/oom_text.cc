@@ -1,25 +1,28 @@
-#include "commands/oom_text.h"
+#include "text/oom_text.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 
-#include "commands/group_table.h"
-#include "commands/headline.h"
 #include "dump_generated.h"
-#include "model/out_of_memory/callers.h"
-#include "render/text.h"
-#include "render/units.h"
+#include "oom/callers.h"
+#include "text/change_table.h"
+#include "text/group_table.h"
+#include "text/headline.h"
+#include "text/oom_words.h"
+#include "text/text.h"
+#include "text/units.h"
 
 namespace tensorscope::commands {
 
 namespace {
 
-using dump::FailureKind;
-using dump::MemoryLimit;
+using format::FailureKind;
+using format::MemoryLimit;
 using model::Failure;
 using model::oom::Fits;
 using model::oom::Part;
+using model::oom::PartKind;
 using model::oom::Remedy;
 using model::oom::RemedyKind;
 using model::oom::Story;
@@ -32,72 +35,19 @@ constexpr int kWidth = 110;  // of sentences, where the terminal does not say
 const char* limit_words(uint8_t limit) {
   switch (MemoryLimit(limit)) {
     case MemoryLimit::device:
-      return "the device's memory";
+      return "device memory";
     case MemoryLimit::cgroup:
-      return "the control group's limit";
+      return "cgroup limit";
     case MemoryLimit::machine:
-      return "the machine's memory";
+      return "machine memory";
     case MemoryLimit::address_space:
-      return "the limit of address space (RLIMIT_AS)";
+      return "address space limit (RLIMIT_AS)";
     case MemoryLimit::data:
-      return "the limit of private memory (RLIMIT_DATA)";
+      return "private memory limit (RLIMIT_DATA)";
     default:
       break;
   }
-  return "a limit that is not known";
-}
-
-std::string title_of(const Remedy& remedy) {
-  switch (remedy.kind) {
-    case RemedyKind::empty_cache:
-      return "empty the cache: " + remedy.subject;
-    case RemedyKind::other_stream:
-    case RemedyKind::private_pool:
-    case RemedyKind::smaller_batch:
-    case RemedyKind::lower_precision:
-    case RemedyKind::optimizer_step:
-      return remedy.subject;
-    case RemedyKind::process_limit:
-      return "raise the limit: " + remedy.subject;
-    case RemedyKind::running_sum:
-    case RemedyKind::carried_state:
-      return "detach " + remedy.subject;
-    case RemedyKind::no_grad:
-      return "no_grad in " + remedy.subject;
-    case RemedyKind::malloc_trim:
-      return "malloc_trim: " + remedy.subject;
-    case RemedyKind::other_process:
-      return "end or move " + remedy.subject;
-    case RemedyKind::expandable_segments:
-      return "expandable segments: " + remedy.subject;
-    case RemedyKind::collect_garbage:
-      return "gc.collect(): " + remedy.subject;
-    case RemedyKind::drop_holder:
-      return "let go of " + remedy.subject;
-    case RemedyKind::checkpoint:
-      return "checkpoint " + remedy.subject;
-    case RemedyKind::child_processes:
-      return "fewer workers: " + remedy.subject;
-  }
-  return remedy.subject;
-}
-
-std::string gives(const Remedy& remedy) {
-  return (remedy.at_most ? "up to " : remedy.estimate ? "about " : "") + bytes(remedy.bytes);
-}
-
-std::string fits_words(const Remedy& remedy) {
-  switch (remedy.fits) {
-    case Fits::yes:
-      return "fits then";
-    case Fits::may:
-      return "may fit then";
-    case Fits::no:
-      return remedy.missing == 0 ? "not enough in one piece" : bytes(remedy.missing) + " short";
-    case Fits::unknown:
-      break;
-  }
-  return "";
+  return "unknown limit";
 }
 
 // The first to try: what limits this process, else what surely helps, else what may, else what gives the most.
@@ -113,7 +63,7 @@ const Remedy* best(const std::vector<Remedy>& remedies) {
 
 class OomText {
  public:
-  OomText(ComparedDumps& dumps, const Story& story, const OomTextOptions& options, const Terminal& terminal)
+  OomText(model::ComparedDumps& dumps, const Story& story, const OomTextOptions& options, const Terminal& terminal)
       : dumps_(dumps),
         opened_(dumps.last()),
         views_(dumps.views()),
@@ -121,7 +71,8 @@ class OomText {
         story_(story),
         options_(options),
         terminal_(terminal),
-        width_(terminal.width > 0 ? std::min(terminal.width, kWidth) : kWidth) {
+        width_(terminal.width > 0 ? std::min(terminal.width, kWidth) : kWidth),
+        missing_(render::missing_words(opened_.dump, story)) {
     const std::optional<Failure>& failure = opened_.dump.failure;
     if (failure && model::oom::concerns(*failure, story.device)) failure_ = &*failure;
   }
@@ -135,8 +86,8 @@ class OomText {
     growth();
     remedies();
     if (options_.glossary) {
-      const std::string terms = glossary(out_, terminal_);
-      if (!terms.empty()) title("the terms") += terms;
+      const std::string terms = glossary_.text(terminal_);
+      if (!terms.empty()) title("terms") += terms;
     }
     return std::move(out_);
   }
@@ -164,11 +115,11 @@ class OomText {
   // "in backward of SoftmaxBackward0, made at model.py:31 Block.forward"
   std::string backward() {
     if (failure_->node_serial == 0) return "";
-    if (failure_->node == model::kNone) return "a backward pass; of which operation is not known";
+    if (failure_->node == model::kNone) return "a backward pass; operation not known";
     const model::Node& node = opened_.dump.nodes[failure_->node];
     const size_t scope = node.class_name.rfind("::");
     std::string text = scope == std::string::npos ? node.class_name : node.class_name.substr(scope + 2);
-    if (node.site != 0) text += ", of the forward line " + where(node.site);
+    if (node.site != 0) text += ", forward line " + where(node.site);
     if (story_.backward_site != 0) text += "; backward was called at " + where(story_.backward_site);
     return text;
   }
@@ -179,7 +130,7 @@ class OomText {
   std::string first_line() const {
     if (failure_ == nullptr) {
       const bool elsewhere = opened_.dump.failure.has_value();
-      return fmt::format("nothing has failed {}: this is how {} stood, {}",
+      return fmt::format("nothing has failed {}: memory of {}, {}",
                          elsewhere ? fmt::format("on {}", subject()) : "in this dump", subject(),
                          trigger_text(opened_.dump.process));
     }
@@ -190,9 +141,9 @@ class OomText {
     const std::string error = brief ? fmt::format(" ({})", failure_->error) : "";
     switch (FailureKind(failure_->kind)) {
       case FailureKind::low_memory: {
-        std::string text = "memory runs low, nothing has failed yet: ";
-        if (failure_->limit_bytes == 0) return text + "how much is left is not known";
-        return text + fmt::format("{} left of the {} of {}", bytes(failure_->left_bytes), bytes(failure_->limit_bytes),
+        std::string text = "low memory, nothing has failed yet: ";
+        if (failure_->limit_bytes == 0) return text + "remaining memory not known";
+        return text + fmt::format("{} left of {} ({})", bytes(failure_->left_bytes), bytes(failure_->limit_bytes),
                                   limit_words(failure_->limit));
       }
       case FailureKind::pinned:
@@ -207,7 +158,7 @@ class OomText {
   // An autograd worker's stack has no line of the program: the forward line of the operation, and who called backward.
   std::string where_it_failed() {
     const std::string place = where(failure_->site);
-    if (failure_->node_serial == 0) return place.empty() ? "where is not known: no stack was recorded" : "at " + place;
+    if (failure_->node_serial == 0) return place.empty() ? "location not known: no stack was recorded" : "at " + place;
     const bool in_python = failure_->site != 0 && opened_.dump.sites[failure_->site].python != 0;
     const uint32_t called = story_.backward_site;
     if (in_python || (failure_->node == model::kNone && called == 0)) return "at " + place + ", in backward";
@@ -225,14 +176,15 @@ class OomText {
     const std::string most = most_of_it();
     if (!most.empty()) sentence("  " + most, Style::plain, 4);
     if (story_.too_large) {
-      sentence("  nothing that is freed can help: it is more than there is at all", Style::plain, 4);
+      sentence("  freeing memory cannot help: the request is larger than the whole memory", Style::plain, 4);
     } else if (const Remedy* first = best(story_.remedies)) {
-      std::string text = fmt::format("  first to try: {}, {}", title_of(*first), gives(*first));
-      const std::string fits = fits_words(*first);
+      std::string text =
+          fmt::format("  first to try: {}, {}", render::title_words(*first), render::gives_words(*first));
+      const std::string fits = render::fits_words(*first);
       if (!fits.empty()) text += fmt::format(" ({})", fits);
       sentence(text, Style::plain, 4);
-    } else if (!story_.remedies_missing.empty()) {
-      sentence("  " + story_.remedies_missing, Style::plain, 4);
+    } else if (!missing_.empty()) {
+      sentence("  " + missing_, Style::plain, 4);
     }
   }
 
@@ -240,52 +192,54 @@ class OomText {
   std::string shares() const {
     const Part& balance = story_.balance;
     std::string list;
-    auto amount = [&](const char* name) -> std::string {
-      const Part* part = balance.name == name ? &balance : balance.find(name);
+    auto amount = [&](PartKind kind) -> std::string {
+      const Part* part = balance.kind == kind ? &balance : balance.find(kind);
       return part == nullptr || !part->bytes || *part->bytes <= 0 ? "" : bytes(uint64_t(*part->bytes));
     };
-    auto add = [&](const char* name, const char* words) {
-      const std::string text = amount(name);
+    auto add = [&](PartKind kind, const char* words) {
+      const std::string text = amount(kind);
       if (!text.empty()) list += fmt::format("{}{} {}", list.empty() ? "" : ", ", words, text);
     };
     if (story_.device.is_cpu()) {
-      add("torch", "torch");
-      add("pinned", "page-locked");
-      add("malloc", "malloc");
-      add("child processes", "children");
-      add("not resident", "not resident");
-      add("others", "others");
-      add("left", "left");
+      add(PartKind::torch, "torch");
+      add(PartKind::pinned, "page-locked");
+      add(PartKind::malloc_in_use, "malloc");
+      add(PartKind::child_processes, "child processes");
+      add(PartKind::not_resident, "not resident");
+      add(PartKind::others, "others");
+      add(PartKind::left, "left");
     } else {
-      add("allocated", "torch");
-      const std::string cached = amount("cached");
+      add(PartKind::allocated, "torch");
+      const std::string cached = amount(PartKind::cached);
       if (!cached.empty()) list += fmt::format(" (+ {} cached)", cached);
       uint64_t outside = 0;
-      for (const char* name : {"libraries", "context", "outside torch"}) {
-        const Part* part = balance.find(name);
+      for (PartKind kind :
+           {PartKind::libraries, PartKind::context, PartKind::context_and_pool, PartKind::outside_torch}) {
+        const Part* part = balance.find(kind);
         if (part != nullptr && part->bytes && *part->bytes > 0) outside += uint64_t(*part->bytes);
       }
       if (outside != 0) list += fmt::format(", outside torch {}", bytes(outside));
-      add("other processes", "others");
-      add("free", "free");
+      add(PartKind::other_processes, "others");
+      add(PartKind::free, "free");
     }
-    if (list.empty()) return "whose memory it is, is not known";
+    if (list.empty()) return "no balance: the owners of the memory are not known";
     return balance.bytes ? fmt::format("{}: {}", bytes(uint64_t(*balance.bytes)), list) : list;
   }
 
   std::string most_of_it() const {
-    const Part* tensors = story_.balance.find("tensors");
+    const Part* tensors = story_.balance.find(PartKind::tensors);
     if (tensors == nullptr || tensors->parts.empty()) return "";
     std::string text;
     constexpr size_t kMost = 3;
     for (size_t i = 0; i < std::min(kMost, tensors->parts.size()); ++i) {
       const Part& category = tensors->parts[i];
       if (!category.bytes || *category.bytes <= 0) break;
-      text += fmt::format("{}{} {}", text.empty() ? "" : ", ", category.name, bytes(uint64_t(*category.bytes)));
+      text += fmt::format("{}{} {}", text.empty() ? "" : ", ", model::oom::name(category),
+                          bytes(uint64_t(*category.bytes)));
       if (i != 0) continue;
       text += " (" + render::percent(uint64_t(*category.bytes), model::oom::in_use(story_.balance));
-      const bool module = !category.parts.empty() && !category.parts[0].label.empty();
-      text += module ? fmt::format(", most in {})", category.parts[0].label) : ")";
+      const bool module = !category.parts.empty() && !category.parts[0].subject.empty();
+      text += module ? fmt::format(", most in {})", category.parts[0].subject) : ")";
     }
     return text;
   }
@@ -293,13 +247,13 @@ class OomText {
   void what_failed() {
     const Failure& failure = *failure_;
     const bool low = FailureKind(failure.kind) == FailureKind::low_memory;
-    title(low ? "what came near the limit" : "what failed");
+    title(low ? "low memory" : "what failed");
     if (failure.requested != 0) {
       std::string text = fmt::format("{} ({} bytes)", bytes(failure.requested), render::count(failure.requested));
       if (!low && !story_.device.is_cpu() && story_.cached.native) {
         const uint64_t segment = model::oom::segment_for(failure.requested, story_.cached);
         if (segment != failure.requested)
-          text += fmt::format(", for which torch wants {} of the driver", bytes(segment));
+          text += fmt::format("; torch requests {} from the driver for it", bytes(segment));
       }
       labelled("request", text);
     }
@@ -328,7 +282,7 @@ class OomText {
     if (failure.failures > 1) {
       std::string text = fmt::format("{} in this process so far", render::count(failure.failures));
       if (failure.without_dump > 0) {
-        text += fmt::format("; {} of them left no dump (too many, or too soon after another)",
+        text += fmt::format("; {} of them without a dump (too many, or too soon after another)",
                             render::count(failure.without_dump));
       }
       labelled("failures", text);
@@ -336,19 +290,18 @@ class OomText {
   }
 
   void who_has_it() {
-    const std::string whose =
-        story_.device.is_cpu() ? "who has the host's memory" : fmt::format("who has the memory of {}", subject());
-    title(whose) += balance_text(story_.balance, terminal_);
+    title(story_.device.is_cpu() ? "memory of the host" : fmt::format("memory of {}", subject())) +=
+        balance_text(story_.balance, terminal_, glossary_);
     if (!story_.device.is_cpu() && story_.cached.bytes > 0 && story_.request > 0)
       sentence("  " + why_cached(), Style::plain, 2);
-    const Part* left = story_.balance.find("left");
+    const Part* left = story_.balance.find(PartKind::left);
     const bool room = left != nullptr && left->bytes && *left->bytes > 0 && uint64_t(*left->bytes) >= story_.request;
     if (story_.device.is_cpu() && story_.request > 0 && room) {
-      sentence("  There was room for the request: a limit of this process is likelier (ulimit -v, RLIMIT_DATA).");
+      sentence("  There was enough memory for the request: look for a limit of this process (ulimit -v, RLIMIT_DATA).");
     }
     for (const model::DeviceMemory& memory : opened_.dump.device_memory) {
       if (memory.device == story_.device || memory.driver_total == 0) continue;
-      sentence(fmt::format("  besides: {} has {} free of {}", memory.device.text(), bytes(memory.driver_free),
+      sentence(fmt::format("  other device: {} has {} free of {}", memory.device.text(), bytes(memory.driver_free),
                            bytes(memory.driver_total)));
     }
     const model::DeviceMemory* memory = nullptr;
@@ -375,18 +328,18 @@ class OomText {
         largest = std::max(largest, part.largest);
       }
     }
-    std::string text = fmt::format("Of the {} that are cached, ", bytes(cached.bytes));
+    std::string text = fmt::format("{} of cached memory did not serve the request: ", bytes(cached.bytes));
     if (usable > 0 && largest < story_.request) {
-      text += fmt::format("{} are in pieces of at most {}, and the request needs one of {}", bytes(usable),
+      text += fmt::format("{} are in free blocks of at most {}, and one block of {} is needed", bytes(usable),
                           bytes(largest), bytes(story_.request));
     } else if (usable > 0 && cached.streams > 1) {
-      text += fmt::format("{} are of {} streams, and a request is served from its own stream's alone", bytes(usable),
-                          cached.streams);
+      text +=
+          fmt::format("{} belong to {} streams, and each stream can use only its own", bytes(usable), cached.streams);
     } else if (usable > 0) {
-      text += fmt::format("a piece of {} would have done: it was freed after the request failed, or by another thread",
-                          bytes(largest));
+      text +=
+          fmt::format("a free block of {} is large enough, but was freed later or by another thread", bytes(largest));
     } else {
-      text += "none is of the pool for this request";
+      text += "none of it is in the pool of this request";
     }
     if (wrong_size > 0) {
       text +=
@@ -399,7 +352,7 @@ class OomText {
   void places() {
     if (story_.places.empty()) return;
     const size_t all = story_.places.size(), shown = options_.top == 0 ? all : std::min(options_.top, all);
-    title("largest places of creation",
+    title("largest allocation sites",
           shown < all ? fmt::format("(showing {} of {}; --top N)", render::count(shown), render::count(all)) : "");
     const std::vector<model::Group> groups(story_.places.begin(), story_.places.begin() + ptrdiff_t(shown));
     uint64_t total = 0;
@@ -427,47 +380,54 @@ class OomText {
   }
 
   void remedies() {
-    title(story_.request > 0 ? fmt::format("what would make {} fit", bytes(story_.request)) : "what could go");
+    title(story_.request > 0 ? fmt::format("how to make {} fit", bytes(story_.request)) : "what could be freed");
     if (story_.too_large) return larger_than_all();
-    if (story_.remedies.empty()) sentence("  nothing was found that would give enough to matter", Style::plain, 2);
+    if (story_.remedies.empty()) sentence("  nothing found that would free a useful amount", Style::plain, 2);
     for (const Remedy& remedy : story_.remedies) {
-      const std::string fits = fits_words(remedy);
+      const std::string fits = render::fits_words(remedy);
       const Style style = remedy.fits == Fits::yes ? Style::good : Style::plain;
       constexpr int kIndent = 17;
-      sentence(fmt::format("  {:>16}  {}{}", gives(remedy), title_of(remedy), fits.empty() ? "" : ": " + fits), style,
-               kIndent + 3);
-      sentence(std::string(kIndent + 3, ' ') + remedy.takes, Style::plain, kIndent + 3);
-      if (!remedy.reckoned.empty()) {
-        sentence(std::string(kIndent + 3, ' ') + "reckoned: " + remedy.reckoned, Style::dim, kIndent + 3);
+      sentence(fmt::format("  {:>16}  {}{}", render::gives_words(remedy), render::title_words(remedy),
+                           fits.empty() ? "" : " (" + fits + ")"),
+               style, kIndent + 3);
+      sentence(std::string(kIndent + 3, ' ') + render::takes_words(remedy), Style::plain, kIndent + 3);
+      const std::string estimate = render::estimate_words(remedy);
+      if (!estimate.empty()) {
+        sentence(std::string(kIndent + 3, ' ') + "estimate: " + estimate, Style::dim, kIndent + 3);
       }
+      if (remedy.kind == RemedyKind::checkpoint) glossary_.use(Term::checkpointing);
     }
-    if (!story_.remedies_missing.empty()) sentence("  " + story_.remedies_missing, Style::warning, 2);
+    if (!missing_.empty()) sentence("  " + missing_, Style::warning, 2);
   }
 
   void larger_than_all() {
-    sentence(fmt::format("  Nothing that is freed can: {} of {} is more than there is at all. The shapes decide.",
+    sentence(fmt::format("  Freeing memory cannot help: {} is more than {} has in total. Check the shapes.",
                          bytes(story_.request), subject()),
              Style::plain, 2);
     if (story_.operands.empty()) return;
-    sentence("  what the function that asked works on:", Style::plain, 2);
-    for (const std::string& operand : story_.operands) sentence("    " + operand, Style::plain, 6);
+    sentence("  tensors in local variables of the function that failed:", Style::plain, 2);
+    for (const model::oom::Operand& operand : story_.operands) {
+      sentence("    " + render::operand_words(opened_.dump, operand), Style::plain, 6);
+    }
   }
 
-  ComparedDumps& dumps_;
-  OpenedDump& opened_;
+  model::ComparedDumps& dumps_;
+  model::OpenedDump& opened_;
   const std::vector<model::View> views_;
   const model::View& view_;
   const Story& story_;
   const OomTextOptions& options_;
   const Terminal& terminal_;
   const int width_;
+  const std::string missing_;  // why there may be more remedies
   const Failure* failure_ = nullptr;
+  Glossary glossary_;
   std::string out_;
 };
 
 }  // namespace
 
-std::string oom_text(ComparedDumps& dumps, const Story& story, const OomTextOptions& options,
+std::string oom_text(model::ComparedDumps& dumps, const Story& story, const OomTextOptions& options,
                      const Terminal& terminal) {
   return OomText(dumps, story, options, terminal).text();
 }

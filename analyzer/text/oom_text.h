@@ -3,8 +3,10 @@
 
 #include <string>
 
-#include "commands/compared_dumps.h"
-#include "model/out_of_memory/story.h"
+#include "memory/compared_dumps.h"
+#include "oom/story.h"
+#include "text/oom_glossary.h"
+#include "text/terminal.h"
 
 namespace tensorscope::commands {
 
@@ -14,13 +16,11 @@ struct OomTextOptions {
 };
 
 // `dumps`: what lies on the story's device is selected in them.
-std::string oom_text(ComparedDumps& dumps, const model::oom::Story& story, const OomTextOptions& options,
+std::string oom_text(model::ComparedDumps& dumps, const model::oom::Story& story, const OomTextOptions& options,
                      const render::Terminal& terminal);
 
 // The tree of a balance, a line a part, with exact bytes; shares are of what torch has in use.
-std::string balance_text(const model::oom::Part& balance, const render::Terminal& terminal);
-
-// What the terms that `text` uses mean; "" where it uses none.
-std::string glossary(const std::string& text, const render::Terminal& terminal);
+// The terms it uses are noted in `glossary`.
+std::string balance_text(const model::oom::Part& balance, const render::Terminal& terminal, Glossary& glossary);
 
 }  // namespace tensorscope::commands

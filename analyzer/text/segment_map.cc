@@ -1,4 +1,4 @@
-#include "render/segment_map.h"
+#include "text/segment_map.h"
 
 #include <algorithm>
 
@@ -9,12 +9,12 @@ namespace tensorscope::render {
 namespace {
 
 char mark(uint8_t state) {
-  switch (dump::BlockState(state)) {
-    case dump::BlockState::allocated:
+  switch (format::BlockState(state)) {
+    case format::BlockState::allocated:
       return '#';
-    case dump::BlockState::pending_free:
+    case format::BlockState::pending_free:
       return 'w';
-    case dump::BlockState::free:
+    case format::BlockState::free:
       break;
   }
   return '.';

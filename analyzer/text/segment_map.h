@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "model/device_memory.h"
+#include "dump/device_memory.h"
 
 namespace tensorscope::render {
 

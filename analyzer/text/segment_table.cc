@@ -1,4 +1,4 @@
-#include "commands/segment_table.h"
+#include "text/segment_table.h"
 
 #include <fmt/format.h>
 
@@ -6,16 +6,16 @@
 #include <cmath>
 
 #include "dump_generated.h"
-#include "model/devices/segment_sums.h"
-#include "render/segment_map.h"
-#include "render/table.h"
-#include "render/units.h"
+#include "memory/segment_sums.h"
+#include "text/segment_map.h"
+#include "text/table.h"
+#include "text/units.h"
 
 namespace tensorscope::commands {
 
 namespace {
 
-using dump::SegmentSource;
+using format::SegmentSource;
 using model::DeviceMemory;
 using model::Segment;
 using model::SegmentSums;
@@ -35,9 +35,9 @@ std::string size_or_dash(uint64_t size) { return size == 0 ? "-" : bytes(size); 
 std::string where_from(const DeviceMemory& memory) {
   switch (SegmentSource(memory.segments_from)) {
     case SegmentSource::snapshot:
-      return "torch's own snapshot";
+      return "from torch's snapshot";
     case SegmentSource::runtime_calls:
-      return "from calls of the CUDA runtime: streams and pools are not known";
+      return "from CUDA runtime calls: streams and pools are unknown";
     case SegmentSource::none:
       break;
   }
@@ -71,11 +71,11 @@ std::string sums_table(const SegmentSums& sums, const render::Terminal& terminal
              fmt::format("{}, the largest {}; fragmentation {}", counted(sums.free_blocks, "block"),
                          bytes(sums.largest_free), fragmentation(sums))});
   if (sums.releasable > 0) {
-    table.row({"    releasable", bytes(sums.releasable), "whole segments or pages: empty_cache() gives them back"});
+    table.row({"    releasable", bytes(sums.releasable), "whole segments or pages; empty_cache() frees them"});
   }
   if (sums.between() > 0) {
-    table.row(
-        {"    between", bytes(sums.between()), "beside blocks in use, or in a private pool: for what fits a piece"});
+    table.row({"    fragments", bytes(sums.between()),
+               "next to blocks in use or in a private pool: only for requests that fit"});
   }
   return table.text(terminal, false);
 }
@@ -134,9 +134,9 @@ std::string segment_rows(const DeviceMemory& memory, size_t shown, const render:
     const std::vector<model::SegmentBlock> blocks = model::covering_blocks(memory, *segment);
     uint64_t free = 0, in_use = 0;
     for (const model::SegmentBlock& block : blocks) {
-      const auto state = dump::BlockState(block.state);
-      if (state == dump::BlockState::allocated) in_use += block.size;
-      if (state == dump::BlockState::free) free = std::max(free, block.size);
+      const auto state = format::BlockState(block.state);
+      if (state == format::BlockState::allocated) in_use += block.size;
+      if (state == format::BlockState::free) free = std::max(free, block.size);
     }
     table.row({fmt::format("{:#x}", segment->address), bytes(segment->size), serve[i],
                in_use == 0 ? "0 %" : render::percent(in_use, segment->size), size_or_dash(free),
@@ -158,7 +158,7 @@ std::string device_text(const DeviceMemory& memory, size_t top, const render::Te
   std::string out = terminal.styled(render::Style::bold, title) +
                     render::wrap(title + remark, terminal.width, 2).substr(title.size()) + "\n";
   if (memory.segments.empty()) {
-    const std::string why = memory.segments_detail.empty() ? "torch's allocator holds nothing of this device"
+    const std::string why = memory.segments_detail.empty() ? "torch's allocator holds no memory on this device"
                                                            : render::clean(memory.segments_detail);
     return out + render::wrap("  none: " + why, terminal.width, 2) + "\n";
   }
@@ -190,14 +190,13 @@ std::string segment_tables(const model::Dump& dump, size_t top, const render::Te
     out += (out.empty() ? "" : "\n") + device_text(memory, top, terminal);
     mapped |= !memory.segments.empty();
   }
-  if (mapped) out += "  map: # in use, . free, w waits for a stream, + of several kinds\n";
+  if (mapped) out += "  map: # in use, . free, w waiting for a stream, + mixed\n";
   for (const model::DeviceTotal& total : dump.totals.devices) {
     if (total.device.is_cpu() || described(dump, total.device)) continue;
     out += fmt::format("{}segments of {}: not in this dump\n", out.empty() ? "" : "\n", total.device.text());
   }
   if (!out.empty()) return out;
-  return "segments: none. No CUDA device in this dump, and torch keeps no segments of host memory: what is freed goes\n"
-         "back to malloc.\n";
+  return "no segments: no CUDA device in this dump, and torch does not cache host memory.\n";
 }
 
 }  // namespace tensorscope::commands

@@ -4,8 +4,8 @@
 
 #include <string>
 
-#include "model/dump.h"
-#include "render/terminal.h"
+#include "dump/dump.h"
+#include "text/terminal.h"
 
 namespace tensorscope::commands {
 

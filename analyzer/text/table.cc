@@ -1,4 +1,4 @@
-#include "render/table.h"
+#include "text/table.h"
 
 #include <algorithm>
 #include <climits>

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "render/terminal.h"
-#include "render/text.h"
+#include "text/terminal.h"
+#include "text/text.h"
 
 namespace tensorscope::render {
 

@@ -1,23 +1,23 @@
-#include "commands/tensor_text.h"
+#include "text/tensor_text.h"
 
 #include "dump_generated.h"
-#include "render/units.h"
+#include "text/units.h"
 
 namespace tensorscope::commands {
 
-using dump::TensorFlag;
+using format::TensorFlag;
 
 std::string age_text(const model::Dump& dump, uint64_t created_ns) {
   if (created_ns == 0 || created_ns > dump.process.dump_ns) return "?";
   return render::age(dump.process.dump_ns - created_ns);
 }
 
-std::string category_text(const OpenedDump& opened, uint32_t tensor) {
+std::string category_text(const model::OpenedDump& opened, uint32_t tensor) {
   const model::Category category = opened.holders.category(tensor);
   return category == model::Category::unknown ? "" : model::text(category);
 }
 
-std::string traits(const OpenedDump& opened, uint32_t index) {
+std::string traits(const model::OpenedDump& opened, uint32_t index) {
   const model::Tensor& tensor = opened.dump.tensors[index];
   auto has = [&](TensorFlag flag) { return (tensor.flags & uint32_t(flag)) != 0; };
   std::string text;
@@ -43,7 +43,7 @@ std::string traits(const OpenedDump& opened, uint32_t index) {
   return text;
 }
 
-uint64_t tensor_bytes(const OpenedDump& opened, const model::Selection& selection) {
+uint64_t tensor_bytes(const model::OpenedDump& opened, const model::Selection& selection) {
   uint64_t sum = 0;
   const auto& items = opened.accounts.items();
   for (uint32_t i = 0; i < items.size(); ++i) {

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "commands/opened_dump.h"
+#include "memory/opened_dump.h"
 
 namespace tensorscope::commands {
 
@@ -11,12 +11,12 @@ namespace tensorscope::commands {
 std::string age_text(const model::Dump& dump, uint64_t created_ns);
 
 // "saved activation"; "" where it is not known.
-std::string category_text(const OpenedDump& opened, uint32_t tensor);
+std::string category_text(const model::OpenedDump& opened, uint32_t tensor);
 
 // "grad", "leaf", "view", ... the few words that tell tensors of one shape apart.
-std::string traits(const OpenedDump& opened, uint32_t tensor);
+std::string traits(const model::OpenedDump& opened, uint32_t tensor);
 
 // Bytes of the selected items that a tensor owns: what the rows of a list add up to.
-uint64_t tensor_bytes(const OpenedDump& opened, const model::Selection& selection);
+uint64_t tensor_bytes(const model::OpenedDump& opened, const model::Selection& selection);
 
 }  // namespace tensorscope::commands

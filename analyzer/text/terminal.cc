@@ -1,4 +1,4 @@
-#include "render/terminal.h"
+#include "text/terminal.h"
 
 #include <sys/ioctl.h>
 #include <unistd.h>

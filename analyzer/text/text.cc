@@ -1,9 +1,10 @@
-#include "render/text.h"
+#include "text/text.h"
 
 #include <algorithm>
 #include <cstdint>
 
-#include "model/printable.h"
+#include "support/printable.h"
+#include "tensorscope/rules/utf8.h"
 
 namespace tensorscope::render {
 
@@ -26,18 +27,9 @@ bool in(const Range (&ranges)[N], uint32_t c) {
 }
 
 // The character at `at` of clean text.
-struct Decoded {
-  uint32_t value;
-  size_t length;
-};
-Decoded decode(std::string_view text, size_t at) {
-  uint32_t lead = uint8_t(text[at]);
-  size_t length = lead < 0x80 ? 1 : lead < 0xe0 ? 2 : lead < 0xf0 ? 3 : 4;
-  if (length == 1) return {lead, 1};
-  uint32_t value = lead & (0xff >> (length + 1));
-  size_t end = std::min(text.size(), at + length);
-  for (size_t i = at + 1; i < end; ++i) value = value << 6 | (uint8_t(text[i]) & 0x3f);
-  return {value, end - at};
+Character decode(std::string_view text, size_t at) {
+  const Character character = first_character(text.substr(at));
+  return {character.code, character.length != 0 ? character.length : 1};
 }
 
 int width_of(uint32_t c) { return in(kZeroWidth, c) ? 0 : in(kWide, c) ? 2 : 1; }
@@ -46,8 +38,8 @@ int width_of(uint32_t c) { return in(kZeroWidth, c) ? 0 : in(kWide, c) ? 2 : 1; 
 std::string_view prefix(std::string_view text, int width) {
   size_t at = 0;
   while (at < text.size()) {
-    Decoded c = decode(text, at);
-    width -= width_of(c.value);
+    const Character c = decode(text, at);
+    width -= width_of(c.code);
     if (width < 0) break;
     at += c.length;
   }
@@ -58,12 +50,12 @@ std::string_view suffix(std::string_view text, int width) {
   int extra = columns(text) - width;
   size_t at = 0;
   while (at < text.size() && extra > 0) {
-    Decoded c = decode(text, at);
-    extra -= width_of(c.value);
+    const Character c = decode(text, at);
+    extra -= width_of(c.code);
     at += c.length;
   }
   // A combining mark does not begin a text.
-  while (at < text.size() && width_of(decode(text, at).value) == 0) at += decode(text, at).length;
+  while (at < text.size() && width_of(decode(text, at).code) == 0) at += decode(text, at).length;
   return text.substr(at);
 }
 
@@ -78,8 +70,8 @@ std::string clean(std::string_view text) {
 int columns(std::string_view text) {
   int width = 0;
   for (size_t at = 0; at < text.size();) {
-    Decoded c = decode(text, at);
-    width += width_of(c.value);
+    const Character c = decode(text, at);
+    width += width_of(c.code);
     at += c.length;
   }
   return width;

@@ -1,4 +1,4 @@
-#include "render/units.h"
+#include "text/units.h"
 
 #include <fmt/format.h>
 

@@ -14,7 +14,7 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-namespace tensorscope::dump {
+namespace tensorscope::format {
 
 inline constexpr char kMagic[8] = {'T', 'S', 'C', 'O', 'P', 'E', '\r', '\n'};
 inline constexpr uint32_t kFormatMajor = 1;  // a reader refuses a larger one
@@ -67,6 +67,7 @@ constexpr uint32_t chunk_type(const char (&name)[5]) {
   CHUNK(kDriverMemory, "CUPM", "driver's memory")        \
   CHUNK(kLaunches, "KERN", "kernels and copies")         \
   CHUNK(kSourceLines, "SRCS", "source lines")            \
+  CHUNK(kProcessMemory, "PMEM", "process's memory")      \
   CHUNK(kEnd, "END!", "end")
 
 #define TENSORSCOPE_CHUNK_TYPE(constant, letters, name) inline constexpr uint32_t constant = chunk_type(letters);
@@ -91,4 +92,4 @@ inline uint64_t chunk_checksum(const ChunkHeader& header, const void* payload) {
   return XXH3_64bits_withSeed(payload, size_t(header.length), XXH3_64bits(&header, 16));
 }
 
-}  // namespace tensorscope::dump
+}  // namespace tensorscope::format

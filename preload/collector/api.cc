@@ -1,7 +1,7 @@
 // The C API (include/tensorscope/tensorscope.h).
+#include "collector/collector.h"
 #include "live/recorder.h"
 #include "python/bridge.h"
-#include "snapshot/collector.h"
 #include "stacks/capture.h"
 #include "support/state.h"
 #include "tensorscope/tensorscope.h"
@@ -14,7 +14,7 @@ __attribute__((visibility("default"))) int tensorscope_dump(char* path_out, size
   if (g_state.load(std::memory_order_acquire) == State::dormant) return TENSORSCOPE_ABSENT;
   SiteId site = 0;
   if (HookScope scope; scope) site = live::place_here().site;
-  return snapshot::request_and_wait(snapshot::Reason::call, "tensorscope_dump", path_out, path_size, site);
+  return collector::request_and_wait(collector::Reason::call, "tensorscope_dump", path_out, path_size, site);
 }
 
 // Also before torch is there: a program may leave its start out.

@@ -1,4 +1,4 @@
-#include "snapshot/collector.h"
+#include "collector/collector.h"
 
 #include <limits.h>
 #include <pthread.h>
@@ -10,16 +10,15 @@
 #include <atomic>
 #include <utility>
 
-#include "out_of_memory/failure.h"
-#include "out_of_memory/watches.h"
+#include "collector/fork_restart.h"
+#include "collector/request_file.h"
+#include "collector/watches.h"
+#include "collector/write_dump.h"
+#include "dump/failure.h"
+#include "dump/fork_gate.h"
 #include "python/bridge.h"
 #include "python/gil_thread.h"
 #include "python/interpreter.h"
-#include "snapshot/dump.h"
-#include "snapshot/fork_gate.h"
-#include "snapshot/fork_restart.h"
-#include "snapshot/process_info.h"
-#include "snapshot/request_file.h"
 #include "stacks/capture.h"
 #include "support/clock.h"
 #include "support/coverage.h"
@@ -29,13 +28,14 @@
 #include "support/mutex.h"
 #include "support/option_values.h"
 #include "support/options.h"
+#include "support/process_info.h"
 #include "support/signals_blocked.h"
 #include "support/spin_lock.h"
 #include "support/state.h"
 #include "tensorscope/rules/own_handler.h"
 #include "tensorscope/tensorscope.h"
 
-namespace tensorscope::snapshot {
+namespace tensorscope::collector {
 
 namespace {
 
@@ -58,7 +58,7 @@ std::atomic<uint64_t> g_signal_ns{0};
 std::atomic<uint32_t> g_growths{0};
 uint32_t g_growths_served = 0;  // collector only
 std::atomic<uint64_t> g_growth_ns{0};
-out_of_memory::Failure g_near;  // collector only: a limit that it found near by itself
+dump::Failure g_near;  // collector thread only: a limit that it found to be near
 bool g_is_near = false;
 bool g_is_asked = false;  // collector only: a dump, by a request file
 
@@ -93,10 +93,10 @@ void write_for_signal() {
 void write_at_growth() {
   char path[PATH_MAX];
   const DumpRequest request = {Reason::growth, "a new peak of live bytes", g_growth_ns.load(std::memory_order_relaxed)};
-  if (g_write(request, path, sizeof(path))) out_of_memory::growth_dump_written(path);
+  if (g_write(request, path, sizeof(path))) growth_dump_written(path);
 }
 
-DumpRequest near_limit_request(const out_of_memory::Failure& near) {
+DumpRequest near_limit_request(const dump::Failure& near) {
   return {Reason::low_memory, near.error, near.failed_ns, &near};
 }
 
@@ -148,13 +148,13 @@ void show_own_handler() {
 }
 
 // Until a job comes. Where torch has been loaded and its Python part is still being imported, that is looked at from
-// time to time, since nothing tells when it is done.
+// time to time, since no event reports when it is done.
 void wait_for_job(uint32_t seen, unsigned& tries) {
   show_own_handler();
   constexpr timespec kPause = {0, 20'000'000};
   constexpr unsigned kMostTries = 3000;
   if (!python::waits_for_torch_nn() || tries >= kMostTries) {
-    const unsigned look = out_of_memory::sleep_before_look_ms();
+    const unsigned look = sleep_before_look_ms();
     const unsigned ms = look == 0 ? kLookForRequestMs : std::min(look, kLookForRequestMs);
     const timespec pause = timespec_of_ns(uint64_t{ms} * 1'000'000);
     return futex_wait(g_wake, seen, &pause);
@@ -212,7 +212,7 @@ void* run_collector(void*) {
         write_at_growth();
         break;
       case Job::none:
-        g_is_near = out_of_memory::limit_is_near(g_near);
+        g_is_near = limit_is_near(g_near);
         if (!g_is_near && !look_for_request()) wait_for_job(seen, tries);
     }
   }
@@ -320,8 +320,8 @@ int request_and_wait(Reason reason, const char* detail, char* path_out, size_t p
   return TENSORSCOPE_OK;
 }
 
-bool write_failure(const out_of_memory::Failure& failure) {
-  out_of_memory::failure_is_dumped();
+bool write_failure(const dump::Failure& failure) {
+  failure_is_dumped();
   python::LentGil gil;
   Waiter waiter;
   waiter.request = {Reason::out_of_memory, failure.error, failure.failed_ns, &failure};
@@ -339,7 +339,7 @@ bool write_failure(const out_of_memory::Failure& failure) {
 // What a thread waits for whose wait may be given up: outlives that.
 namespace near_limit {
 Waiter g_waiter{};
-out_of_memory::Failure g_failure;
+dump::Failure g_failure;
 constinit SpinLock g_taken;  // only ever tried
 std::atomic<bool> g_given_up{false};
 
@@ -357,7 +357,7 @@ void leave() {
 }
 }  // namespace near_limit
 
-void write_near_limit(const out_of_memory::Failure& near, unsigned milliseconds) {
+void write_near_limit(const dump::Failure& near, unsigned milliseconds) {
   Waiter& waiter = near_limit::g_waiter;
   if (!near_limit::take()) return;
   python::LentGil gil;
@@ -366,7 +366,7 @@ void write_near_limit(const out_of_memory::Failure& near, unsigned milliseconds)
   waiter.next = nullptr;
   waiter.done.store(0, std::memory_order_relaxed);
   if (!queue(waiter)) {
-    waiter.done.store(1, std::memory_order_relaxed);  // nobody writes here what nobody has to wait for
+    waiter.done.store(1, std::memory_order_relaxed);  // no other thread writes here
     return near_limit::leave();
   }
   const python::Deadline until = python::Deadline::in_ms(milliseconds);
@@ -388,7 +388,7 @@ void request_at_growth() {
 void wake_collector() { futex_change_and_wake(g_wake); }
 
 void before_fork() {
-  t_gate_held = lock_fork_gate_for_fork();
+  t_gate_held = dump::lock_fork_gate_for_fork();
   t_restart_after_fork = false;
   if (!fork_would_warn()) return;
   wait_until_started();
@@ -396,7 +396,7 @@ void before_fork() {
 }
 
 void after_fork_in_parent() {
-  if (t_gate_held) unlock_fork_gate();
+  if (t_gate_held) dump::unlock_fork_gate();
   if (t_restart_after_fork && !call_after_fork_returned(start_again)) start_again();
 }
 
@@ -408,11 +408,11 @@ void after_fork_in_child() {
   g_growths_served = 0;
   g_is_near = g_is_asked = false;
   near_limit::g_given_up.store(false, std::memory_order_relaxed);
-  out_of_memory::watches_after_fork_in_child();
+  watches_after_fork_in_child();
   g_running = g_busy = g_starting = g_stop = false;
   process_info_after_fork_in_child();
   dump_after_fork_in_child();
   if (g_started) start_again();
 }
 
-}  // namespace tensorscope::snapshot
+}  // namespace tensorscope::collector

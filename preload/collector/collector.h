@@ -18,26 +18,28 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "live/ids.h"
+#include "dump/reason.h"
+#include "support/ids.h"
 
-namespace tensorscope::out_of_memory {
+namespace tensorscope::dump {
 struct Failure;
 }
 
-namespace tensorscope::snapshot {
+namespace tensorscope::collector {
 
-enum class Reason : uint8_t {
-  signal = 1,
-  exit = 2,
-  call = 3,
-  out_of_memory = 4,
-  growth = 5,
-  low_memory = 6
-};  // = dump::Trigger
+using dump::Reason;
 
 // Context: activation. False: no thread could be made; exit and call dumps are then written by the asking thread,
 // signals write none.
 bool start_collector();
+
+// Whether what torch calls arrives at the hooks (hooks/self_check.h): a dump looks again, and reads torch's objects
+// only where their destruction is seen. Context: activation, before start_collector().
+struct HookCheck {
+  void (*run)();
+  bool (*destruction_is_seen)();
+};
+void set_hook_check(const HookCheck& check);
 
 // Context: signal handler, or any. Asks for one more dump; requests that come during a dump lead to one more after it.
 void request_from_signal();
@@ -48,9 +50,9 @@ void request_from_signal();
 int request_and_wait(Reason reason, const char* detail, char* path_out, size_t path_size, SiteId site = 0);
 
 // Context: the failing thread, under its HookScope. Writes a dump of reason out_of_memory and waits for its end. Where
-// the thread holds the GIL it lends it (python/gil_thread.h) and never lets go of it: it may hold a lock of torch.
+// the thread holds the GIL it lends it (python/gil_thread.h) and never releases it: it may hold a lock of torch.
 // False: no dump was written.
-bool write_failure(const out_of_memory::Failure& failure);
+bool write_failure(const dump::Failure& failure);
 
 // Context: hook, perhaps under the lock of a device's allocator. Asks for a dump at growth; as with signals, one serves
 // all that ask before it begins.
@@ -58,7 +60,7 @@ void request_at_growth();
 
 // Context: hook, under its HookScope. As write_failure(), for a limit that is near (reason low_memory): waits as long
 // as this at most, since the program could go on. One at a time: nothing happens while another thread waits.
-void write_near_limit(const out_of_memory::Failure& near, unsigned milliseconds);
+void write_near_limit(const dump::Failure& near, unsigned milliseconds);
 
 // Has the collector look at what there is to do. Any context.
 void wake_collector();
@@ -73,4 +75,4 @@ struct DumpRequest;
 using DumpFunction = bool (*)(const DumpRequest& request, char* path, size_t path_size);
 void set_dump_function_for_test(DumpFunction function);
 
-}  // namespace tensorscope::snapshot
+}  // namespace tensorscope::collector

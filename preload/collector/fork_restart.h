@@ -3,7 +3,7 @@
 // Context: the forking thread, in pthread_atfork handlers.
 #pragma once
 
-namespace tensorscope::snapshot {
+namespace tensorscope::collector {
 
 // True where this fork would warn only because of the collector: a Python that warns, this thread has the GIL, and
 // the process has two threads.
@@ -13,4 +13,4 @@ bool fork_would_warn();
 // had.
 bool call_after_fork_returned(void (*start)());
 
-}  // namespace tensorscope::snapshot
+}  // namespace tensorscope::collector

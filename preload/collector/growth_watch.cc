@@ -1,4 +1,4 @@
-#include "out_of_memory/growth_watch.h"
+#include "collector/growth_watch.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -9,7 +9,7 @@
 
 #include <algorithm>
 
-namespace tensorscope::out_of_memory {
+namespace tensorscope::collector {
 
 uint64_t GrowthWatch::next(const ShareOrSize& growth) const {
   return dumped_ + (growth.hundredths != 0 ? std::max(growth.of(dumped_), kLeastShare) : growth.bytes);
@@ -82,4 +82,4 @@ void KeptFiles::forget_all() {
   count_ = 0;
 }
 
-}  // namespace tensorscope::out_of_memory
+}  // namespace tensorscope::collector

@@ -9,7 +9,7 @@
 
 #include "support/options.h"
 
-namespace tensorscope::out_of_memory {
+namespace tensorscope::collector {
 
 // A decision from numbers alone. Context: any; one thread at a time.
 class GrowthWatch {
@@ -49,4 +49,4 @@ class KeptFiles {
   size_t count_ = 0;
 };
 
-}  // namespace tensorscope::out_of_memory
+}  // namespace tensorscope::collector

@@ -1,17 +1,19 @@
-#include "out_of_memory/memory_watch.h"
+#include "collector/memory_watch.h"
 
 #include <algorithm>
 
-namespace tensorscope::out_of_memory {
+namespace tensorscope::collector {
 
 namespace {
 
 struct Watched {
-  Limit limit;
+  SystemLimit limit;
   bool shared;  // by many processes, and used by what is touched alone
 };
-constexpr Watched kWatched[] = {
-    {Limit::cgroup, true}, {Limit::machine, true}, {Limit::address_space, false}, {Limit::data, false}};
+constexpr Watched kWatched[] = {{SystemLimit::cgroup, true},
+                                {SystemLimit::machine, true},
+                                {SystemLimit::address_space, false},
+                                {SystemLimit::data, false}};
 
 unsigned look_within_ms(uint64_t left, uint64_t share) {
   if (left / 2 < share) return MemoryWatch::kNearMs;
@@ -36,7 +38,7 @@ MemoryWatch::Verdict MemoryWatch::look(const SystemMemory& memory, uint64_t live
     const bool tell = is_low && ours && !told_[i];
     if (tell) {
       told_[i] = true;
-      if (verdict.low == Limit::none || left < verdict.left) {
+      if (verdict.low == SystemLimit::none || left < verdict.left) {
         verdict.low = watched.limit;
         verdict.limit = state.limit;
         verdict.left = left;
@@ -50,4 +52,4 @@ MemoryWatch::Verdict MemoryWatch::look(const SystemMemory& memory, uint64_t live
   return verdict;
 }
 
-}  // namespace tensorscope::out_of_memory
+}  // namespace tensorscope::collector

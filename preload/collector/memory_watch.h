@@ -1,9 +1,9 @@
 // When too little is left under a limit: a decision from numbers alone.
 //
-// A limit is low where less is left than the share; that is told once, and again only after more than twice the share
-// had been left. Memory that is allocated but not yet touched is counted as used by control groups and the machine: the
-// program will touch it without another event. Of these two, which many processes share, nothing is told to a process
-// that itself has less than the share in use: its picture would explain nothing.
+// A limit is low where less is left than the share; that is reported once, and again only after more than twice the
+// share had been left. Memory that is allocated but not yet touched is counted as used by control groups and the
+// machine: the program will touch it without another event. Of these two, which many processes share, nothing is
+// reported to a process that itself has less than the share in use: its picture would explain nothing.
 //
 // Context: any; one thread at a time. Units: bytes, milliseconds.
 #pragma once
@@ -11,15 +11,15 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "out_of_memory/limits.h"
 #include "support/options.h"
+#include "support/system_limits.h"
 
-namespace tensorscope::out_of_memory {
+namespace tensorscope::collector {
 
 class MemoryWatch {
  public:
   struct Verdict {
-    Limit low = Limit::none;  // to be told now: of the limits that became low, the one with the least left
+    SystemLimit low = SystemLimit::none;  // to be told now: of the limits that became low, the one with the least left
     uint64_t limit = 0, left = 0;
     uint64_t look_after = UINT64_MAX;  // this many more live bytes; MAX: there is nothing to watch
     unsigned look_within_ms = 0;       // what is not allocated by torch takes memory too; 0: there is nothing to watch
@@ -36,4 +36,4 @@ class MemoryWatch {
   bool told_[kLimits] = {};
 };
 
-}  // namespace tensorscope::out_of_memory
+}  // namespace tensorscope::collector

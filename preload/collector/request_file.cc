@@ -1,4 +1,4 @@
-#include "snapshot/request_file.h"
+#include "collector/request_file.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -6,11 +6,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "snapshot/process_info.h"
-#include "snapshot/small_file.h"
+#include "support/process_info.h"
+#include "support/small_file.h"
 #include "tensorscope/rules/request_name.h"
 
-namespace tensorscope::snapshot {
+namespace tensorscope::collector {
 
 namespace {
 
@@ -60,4 +60,4 @@ Request take_request_file() {
   return request_of(text);
 }
 
-}  // namespace tensorscope::snapshot
+}  // namespace tensorscope::collector

@@ -10,7 +10,7 @@
 
 #include <cstdint>
 
-namespace tensorscope::snapshot {
+namespace tensorscope::collector {
 
 inline constexpr unsigned kLookForRequestMs = 1000;
 
@@ -19,4 +19,4 @@ enum class Request : uint8_t { none, dump, stop, start };
 // Takes the request that is there: its file is removed, which tells the asker that it was seen.
 Request take_request_file();
 
-}  // namespace tensorscope::snapshot
+}  // namespace tensorscope::collector

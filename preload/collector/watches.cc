@@ -1,23 +1,23 @@
-#include "out_of_memory/watches.h"
+#include "collector/watches.h"
 
 #include <stdio.h>
 
 #include <algorithm>
 #include <atomic>
 
+#include "collector/collector.h"
+#include "collector/growth_watch.h"
+#include "collector/memory_watch.h"
 #include "live/device_table.h"
 #include "live/recorder.h"
-#include "out_of_memory/failure_limits.h"
-#include "out_of_memory/growth_watch.h"
-#include "out_of_memory/limits.h"
-#include "out_of_memory/memory_watch.h"
-#include "snapshot/collector.h"
+#include "oom/failure_limits.h"
 #include "support/clock.h"
 #include "support/coverage.h"
 #include "support/options.h"
 #include "support/spin_lock.h"
+#include "support/system_limits.h"
 
-namespace tensorscope::out_of_memory {
+namespace tensorscope::collector {
 
 namespace {
 
@@ -31,7 +31,7 @@ constinit SpinLock g_looking;  // only ever tried; whose thread has it owns what
 constinit LimitReader g_reader;
 constinit MemoryWatch g_memory;
 constinit GrowthWatch g_growth;
-constinit FailureLimits g_dumps;                 // of limits that are near: a loop may come near one in each step
+constinit oom::FailureLimits g_dumps;            // of limits that are near: a loop may come near one in each step
 constinit uint64_t g_limits_above = UINT64_MAX;  // live bytes of the CPU
 
 constinit std::atomic<uint64_t> g_look_at_ns{0};  // 0: never
@@ -84,19 +84,19 @@ void set_marks() {
 }
 
 constexpr struct {
-  Limit limit;
+  SystemLimit limit;
   const char* name;
-} kLimits[] = {{Limit::cgroup, "control group"},
-               {Limit::machine, "machine"},
-               {Limit::address_space, "RLIMIT_AS"},
-               {Limit::data, "RLIMIT_DATA"}};
+} kLimits[] = {{SystemLimit::cgroup, "control group"},
+               {SystemLimit::machine, "machine"},
+               {SystemLimit::address_space, "RLIMIT_AS"},
+               {SystemLimit::data, "RLIMIT_DATA"}};
 
 // A text for each set of limits, written when it is first met.
 void record_coverage(const SystemMemory& memory) {
   static constinit char texts[1 << 4][64] = {};
   unsigned set = 0;
   for (size_t i = 0; i < 4; ++i) set |= unsigned(memory.find(kLimits[i].limit)->is_set()) << i;
-  if (set == 0) return set_coverage(Subject::low_memory, Seen::no, "the system does not tell how much memory is left");
+  if (set == 0) return set_coverage(Subject::low_memory, Seen::no, "the system does not report available memory");
   char* const text = texts[set];
   if (text[0] == 0) {
     size_t length = size_t(snprintf(text, sizeof(texts[set]), "watched:"));
@@ -109,26 +109,26 @@ void record_coverage(const SystemMemory& memory) {
   set_coverage(Subject::low_memory, Seen::yes, text);
 }
 
-const char* text_of(Limit limit) {
+const char* text_of(SystemLimit limit) {
   switch (limit) {
-    case Limit::cgroup:
+    case SystemLimit::cgroup:
       return "little memory is left in the control group";
-    case Limit::machine:
+    case SystemLimit::machine:
       return "little memory is left on the machine";
-    case Limit::address_space:
+    case SystemLimit::address_space:
       return "little address space is left (RLIMIT_AS)";
-    case Limit::data:
+    case SystemLimit::data:
       return "little is left of RLIMIT_DATA";
-    case Limit::none:
-    case Limit::device:
+    case SystemLimit::none:
+    case SystemLimit::device:
       break;
   }
   return "";
 }
 
 // As with failures: so many in all, one within a time for each limit.
-bool dump_is_due(Limit limit, uint64_t now_ns) {
-  FailureLimits::Counts counts;
+bool dump_is_due(SystemLimit limit, uint64_t now_ns) {
+  oom::FailureLimits::Counts counts;
   const uint64_t interval_ns = uint64_t{options().oom_interval_ms} * 1'000'000;
   const uint64_t failed_ns = g_failed_ns.load(std::memory_order_relaxed);
   if (failed_ns != 0 && now_ns < failed_ns + interval_ns) return false;
@@ -136,7 +136,7 @@ bool dump_is_due(Limit limit, uint64_t now_ns) {
 }
 
 // By the thread that looks. True: `low` says which limit is near.
-bool look_at_limits(Failure& low) {
+bool look_at_limits(dump::Failure& low) {
   const SystemMemory memory = g_reader.read();
   const uint64_t heap = live_heap();
   const MemoryWatch::Verdict verdict = g_memory.look(memory, heap, options().low_memory);
@@ -146,9 +146,9 @@ bool look_at_limits(Failure& low) {
   g_look_at_ns.store(verdict.look_within_ms == 0 ? 0 : now + uint64_t{verdict.look_within_ms} * 1'000'000,
                      std::memory_order_relaxed);
   record_coverage(memory);
-  if (verdict.low == Limit::none || !dump_is_due(verdict.low, now)) return false;
+  if (verdict.low == SystemLimit::none || !dump_is_due(verdict.low, now)) return false;
   low = {};
-  low.kind = Kind::low_memory;
+  low.kind = dump::Kind::low_memory;
   low.limit = verdict.low;
   low.limit_bytes = verdict.limit;
   low.left_bytes = verdict.left;
@@ -160,7 +160,7 @@ bool look_at_limits(Failure& low) {
 // Context: hook.
 void grown(const live::Growth& growth) {
   bool peak = false, near = false;
-  Failure low;
+  dump::Failure low;
   {
     const Look look;
     if (!look) return;
@@ -168,14 +168,14 @@ void grown(const live::Growth& growth) {
     if (options().growth.is_set()) peak = g_growth.look(AllDevices().live, options().growth);
     set_marks();
   }
-  if (peak) snapshot::request_at_growth();
+  if (peak) request_at_growth();
   if (!near) return;
   low.device = growth.device;
   low.requested = growth.nbytes;
   low.site = growth.place.site;
   low.thread = growth.place.thread;
   low.node = growth.place.node;
-  snapshot::write_near_limit(low, kLongestWaitMs);
+  write_near_limit(low, kLongestWaitMs);
 }
 
 }  // namespace
@@ -191,7 +191,7 @@ void start_watches() {
   }
   if (const Look look; look) set_marks();
   live::set_growth_function(grown);
-  snapshot::wake_collector();
+  wake_collector();
 }
 
 unsigned sleep_before_look_ms() {
@@ -201,7 +201,7 @@ unsigned sleep_before_look_ms() {
   return at <= now ? 1 : unsigned((at - now) / 1'000'000 + 1);
 }
 
-bool limit_is_near(Failure& low) {
+bool limit_is_near(dump::Failure& low) {
   const uint64_t at = g_look_at_ns.load(std::memory_order_relaxed);
   if (at == 0 || monotonic_ns() < at) return false;
   const Look look;
@@ -226,4 +226,4 @@ void watches_after_fork_in_child() {
   g_failed_ns.store(0, std::memory_order_relaxed);
 }
 
-}  // namespace tensorscope::out_of_memory
+}  // namespace tensorscope::collector

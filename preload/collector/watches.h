@@ -5,9 +5,9 @@
 // allocation. The collector looks from time to time too, since memory is also taken by what is not torch.
 #pragma once
 
-#include "out_of_memory/failure.h"
+#include "dump/failure.h"
 
-namespace tensorscope::out_of_memory {
+namespace tensorscope::collector {
 
 // Context: activation, once the collector runs.
 void start_watches();
@@ -15,7 +15,7 @@ void start_watches();
 // Context: collector. How long it may sleep before it looks at the limits, in milliseconds; 0: for ever.
 unsigned sleep_before_look_ms();
 // Context: collector. Looks where it is time to. True: a limit is near, and `low` says which.
-bool limit_is_near(Failure& low);
+bool limit_is_near(dump::Failure& low);
 
 // Context: the failing thread. A failure leads to a dump: a limit that is near does not lead to another one soon after.
 void failure_is_dumped();
@@ -25,4 +25,4 @@ void growth_dump_written(const char* path);
 
 void watches_after_fork_in_child();
 
-}  // namespace tensorscope::out_of_memory
+}  // namespace tensorscope::collector

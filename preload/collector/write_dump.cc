@@ -1,4 +1,4 @@
-#include "snapshot/dump.h"
+#include "collector/write_dump.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -7,25 +7,23 @@
 #include <memory>
 #include <utility>
 
-#include "hooks/self_check.h"
+#include "dump/cupti_chunks.h"
+#include "dump/device_chunks.h"
+#include "dump/dump_name.h"
+#include "dump/failure_chunk.h"
+#include "dump/fork_gate.h"
+#include "dump/graph_chunk.h"
+#include "dump/mappings.h"
+#include "dump/memory_chunk.h"
+#include "dump/process_chunks.h"
+#include "dump/references_chunk.h"
+#include "dump/source/source_chunk.h"
+#include "dump/table_chunks.h"
+#include "dump/tensor_rows.h"
 #include "live/recorder.h"
 #include "live/snapshot_view.h"
-#include "out_of_memory/short_report.h"
+#include "oom/short_report.h"
 #include "python/bridge.h"
-#include "snapshot/cupti_chunks.h"
-#include "snapshot/devices/device_chunks.h"
-#include "snapshot/dump_name.h"
-#include "snapshot/failure_chunk.h"
-#include "snapshot/fork_gate.h"
-#include "snapshot/graph/graph_reader.h"
-#include "snapshot/graph_chunk.h"
-#include "snapshot/metadata/torch_version.h"
-#include "snapshot/process_chunks.h"
-#include "snapshot/process_info.h"
-#include "snapshot/references_chunk.h"
-#include "snapshot/source/source_chunk.h"
-#include "snapshot/table_chunks.h"
-#include "snapshot/tensor_rows.h"
 #include "stacks/capture.h"
 #include "support/clock.h"
 #include "support/coverage.h"
@@ -33,22 +31,28 @@
 #include "support/message.h"
 #include "support/options.h"
 #include "support/pages.h"
+#include "support/process_info.h"
 #include "support/state.h"
 #include "tensorscope/rules/number_text.h"
+#include "torch/graph/graph_reader.h"
+#include "torch/metadata/torch_version.h"
 
-namespace tensorscope::snapshot {
+namespace tensorscope::collector {
 
 namespace {
 
 // Lives across dumps (the layout, once learned) and is too large for a small stack.
-MetadataReader g_reader;
-DumpFile* g_open_file = nullptr;  // for the child of a fork during phase 2
-uint32_t g_asked_for = 0;         // numbered dumps written so far
-uint32_t g_out_of_memory = 0;     // dumps of failures written so far
-uint32_t g_low_memory = 0;        // of limits that were near
-uint32_t g_growth = 0;            // at growth
+torch::MetadataReader g_metadata_reader;
+dump::DumpFile* g_open_file = nullptr;  // for the child of a fork during phase 2
+HookCheck g_hook_check = {[] {}, [] { return false; }};
+uint32_t g_asked_for = 0;      // numbered dumps written so far
+uint32_t g_out_of_memory = 0;  // dumps of failures written so far
+uint32_t g_low_memory = 0;     // of limits that were near
+uint32_t g_growth_dumps = 0;   // at growth
 uint32_t g_written = 0;
 int64_t g_last_live = -1;
+char g_named[PATH_MAX] = "";  // the newest dump that has names of tensors
+uint64_t g_named_ns = 0;      // when it was written
 
 struct Summary {
   size_t tensors = 0;
@@ -57,23 +61,23 @@ struct Summary {
 
 constexpr char kNoMemory[] = "no dump: not enough memory to write one";
 
-// What phase 1 works on, kept apart from the work: it outlives work that is left for want of memory.
+// What phase 1 works on, kept apart from the work: it outlives work that is abandoned when memory runs out.
 struct Tables {
   live::SnapshotView view;
-  ModuleMap modules;
-  MetadataReader* reader = nullptr;  // null: torch's objects are not to be looked at
-  std::vector<uint64_t> grad_fns;    // of live tensors
-  python::TensorSizes sizes;         // the same, as far as there was memory
-  TensorFactRows facts;              // for the short report, where one is wanted
+  torch::ModuleMap modules;
+  torch::MetadataReader* reader = nullptr;  // null: torch's objects are not to be looked at
+  std::vector<uint64_t> grad_fns;           // of live tensors
+  python::TensorSizes sizes;                // the same, as far as there was memory
+  dump::TensorFactRows facts;               // for the short report, where one is wanted
   bool facts_known = false;
   cupti::Findings cupti;
-  DriverAnswers driver;  // about CUDA devices, wanted at the end
+  devices::DriverAnswers driver;  // about CUDA devices, wanted at the end
 };
 
 // A failure that torch's allocator did not report may have been thrown with its lock held, by a thread that waits for
 // this dump.
 bool may_lock_the_allocator(const DumpRequest& request) {
-  return request.failure != nullptr && request.failure->kind == out_of_memory::Kind::device &&
+  return request.failure != nullptr && request.failure->kind == dump::Kind::device &&
          request.failure->allocator_allocated == 0 && request.failure->allocator_reserved == 0;
 }
 
@@ -81,41 +85,44 @@ bool short_report_wanted(const DumpRequest& request) {
   return request.failure != nullptr && options().oom_report && !options().quiet;
 }
 
-bool write_tables(const DumpFacts& facts, Tables& tables, DumpFile& file, Summary& summary) {
+bool write_tables(const dump::DumpFacts& facts, Tables& tables, dump::DumpFile& file, Summary& summary) {
   const live::SnapshotView& view = tables.view;
-  DumpFacts full = facts;
-  MetadataReader*& reader = tables.reader;
-  if (g_reader.start(&tables.modules) && hooks::destruction_is_seen()) {
-    reader = &g_reader;
-    learn_layout(view, g_reader);
+  dump::DumpFacts full = facts;
+  torch::MetadataReader*& reader = tables.reader;
+  if (g_metadata_reader.start(&tables.modules) && g_hook_check.destruction_is_seen()) {
+    reader = &g_metadata_reader;
+    dump::learn_layout(view, g_metadata_reader);
   }
-  full.torch_version = torch_version(tables.modules, g_reader.torch());
+  full.torch_version = torch::torch_version(tables.modules, g_metadata_reader.torch());
   for (const live::DeviceTotals& device : view.devices) summary.live_bytes += device.live_bytes;
   summary.tensors = view.tensors.size;
 
-  StringTable strings;
+  dump::StringTable strings;
   std::vector<uint64_t> grad_fns;
-  const bool ok =
-      write_process(full, view, file) && (full.failure == nullptr || write_failure_chunk(*full.failure, file)) &&
-      write_modules(tables.modules, file) &&
-      write_tensors(view, reader, strings, file, {grad_fns, tables.sizes, &tables.facts}) &&
-      write_allocations(view, file) && write_runtime_blocks(view, file) && write_nodes(view, reader, strings, file) &&
-      write_stacks(view, file) && write_codes(strings, file) && write_threads(view, strings, file) &&
-      write_totals(full, view, file) && write_cupti(tables.cupti, file) && write_strings(strings, file);
+  const bool ok = dump::write_process(full, view, file) &&
+                  (full.failure == nullptr || dump::write_failure_chunk(*full.failure, file)) &&
+                  dump::write_modules(tables.modules, file) &&
+                  dump::write_tensors(view, reader, strings, file, {grad_fns, tables.sizes, &tables.facts}) &&
+                  dump::write_allocations(view, file) && dump::write_runtime_blocks(view, file) &&
+                  dump::write_nodes(view, reader, strings, file) && dump::write_stacks(view, file) &&
+                  dump::write_codes(strings, file) && dump::write_threads(view, strings, file) &&
+                  dump::write_totals(full, view, file) && dump::write_cupti(tables.cupti, file) &&
+                  dump::write_strings(strings, file);
   tables.grad_fns = std::move(grad_fns);
   return ok;
 }
 
-bool phase1(const DumpRequest& request, const DumpFacts& facts, Tables& tables, DumpFile& file, Summary& summary) {
-  const ForkGateScope gate;
+bool phase1(const DumpRequest& request, const dump::DumpFacts& facts, Tables& tables, dump::DumpFile& file,
+            Summary& summary) {
+  const dump::ForkGateScope gate;
   if (!gate) {
-    say("no dump: a fork of this process has not ended for %u s", kGatePatienceMs / 1000);
+    say("no dump: a fork of this process has not finished for %u s", dump::kGatePatienceMs / 1000);
     return false;
   }
   stacks::start_python();  // a C++ program may have an interpreter by now
   stacks::native_forget_unloaded();
-  hooks::run_self_check();
-  if (const void* none = undefined_tensor()) live::tensor_disregarded(none);
+  g_hook_check.run();
+  if (const void* none = torch::undefined_tensor()) live::tensor_disregarded(none);
   // Before the tables are copied, so that every site that it names is among them.
   run_if_memory_lasts([&] {
     cupti::Findings found;
@@ -126,8 +133,8 @@ bool phase1(const DumpRequest& request, const DumpFacts& facts, Tables& tables, 
     say("no dump: the tables could not be copied (no memory, or a table is busy)");
     return false;
   }
-  int8_t devices[DriverAnswers::kMostDevices];
-  tables.driver.ask(devices, used_cuda_devices(tables.view, devices));
+  int8_t devices[devices::DriverAnswers::kMostDevices];
+  tables.driver.ask(devices, dump::used_cuda_devices(tables.view, devices));
   if (short_report_wanted(request)) tables.facts_known = tables.facts.reserve(tables.view.tensors.size);
   bool ok = false;
   if (!tables.modules.refresh() || !run_if_memory_lasts([&] { ok = write_tables(facts, tables, file, summary); })) {
@@ -154,7 +161,7 @@ class Reserve {
   void* pages_;
 };
 
-void record_graph(const Graph& graph) {
+void record_graph(const torch::Graph& graph) {
   if (!graph.complete) {
     set_coverage(Subject::autograd_graph, graph.nodes.empty() ? Seen::no : Seen::partly, graph.detail);
   } else {
@@ -163,26 +170,26 @@ void record_graph(const Graph& graph) {
   }
 }
 
-// Between the phases: what is not there any more costs a part of the graph, and nobody is held up meanwhile.
-bool add_graph(const Tables& tables, DumpFile& file, Graph& graph) {
-  graph.detail = "the program's tensors could not be looked at";
+// Between the phases: nodes freed meanwhile are missing from the graph, but no thread is held up.
+bool add_graph(const Tables& tables, dump::DumpFile& file, torch::Graph& graph) {
+  graph.detail = "the program's tensors could not be inspected";
   if (tables.reader != nullptr) {
     const bool told = coverage(Subject::autograd).seen.load(std::memory_order_acquire) == Seen::yes;
-    graph = read_graph(
+    graph = torch::read_graph(
         {tables.view, tables.grad_fns, tables.reader->classes(), tables.reader->torch().undefined_tensor, told});
   }
-  return write_graph(graph, file);
+  return dump::write_graph(graph, file);
 }
 
-// False: the file could not be written. `graph` outlives work that is left for want of memory.
-bool graph_phase(const Tables& tables, DumpFile& file, Graph& graph) {
+// False: the file could not be written. `graph` outlives work that is abandoned when memory runs out.
+bool graph_phase(const Tables& tables, dump::DumpFile& file, torch::Graph& graph) {
   Reserve reserve;
   bool ok = false;
   if (!run_if_memory_lasts([&] { ok = add_graph(tables, file, graph); })) {
     reserve.release();
-    graph = Graph{};
-    graph.detail = "there was not enough memory";
-    if (!run_if_memory_lasts([&] { ok = write_graph(graph, file); })) {
+    graph = torch::Graph{};
+    graph.detail = "not enough memory";
+    if (!run_if_memory_lasts([&] { ok = dump::write_graph(graph, file); })) {
       say(kNoMemory);
       return false;
     }
@@ -212,9 +219,9 @@ void note_freed(const live::SnapshotView& view, python::References& references) 
   }
 }
 
-// `found` outlives work that is left for want of memory.
-bool phase2(const python::SnapshotFacts& facts, Tables& tables, SourceLines& sources, DumpFile& file,
-            python::Findings& found) {
+// `found` outlives work that is abandoned when memory runs out.
+bool phase2(const python::SnapshotFacts& facts, Tables& tables, dump::SourceLines& sources,
+            const dump::Mappings& mappings, dump::DumpFile& file, python::Findings& found) {
   Reserve reserve;
   bool ok = false;
   const bool named = run_if_memory_lasts([&] {
@@ -222,22 +229,24 @@ bool phase2(const python::SnapshotFacts& facts, Tables& tables, SourceLines& sou
       found = python::look_at_program(python::LookCosts::allowed(), facts);
       note_freed(tables.view, found.references);
       if (!facts.devices)
-        found.allocator.detail = "torch was not asked: the thread that failed may hold its allocator's lock";
+        found.allocator.detail = "torch was not asked: the failing thread may hold the allocator's lock";
     } else {
-      found.names.detail = found.references.detail = found.allocator.detail = "switched off by TENSORSCOPE_NAMES";
+      found.names.detail = found.references.detail = found.allocator.detail = found.heap.detail =
+          "switched off by TENSORSCOPE_NAMES";
     }
-    ok = write_names(found.names, file) && write_references(found.references, file);
+    ok = dump::write_names(found.names, file) && dump::write_references(found.references, file);
   });
   reserve.release();
   const bool ended = run_if_memory_lasts([&] {
     if (!named) {
       found = python::Findings{};
-      found.names.detail = found.references.detail = found.allocator.detail = "there was not enough memory";
-      ok = write_names(found.names, file) && write_references(found.references, file);
+      found.names.detail = found.references.detail = found.allocator.detail = found.heap.detail = "not enough memory";
+      ok = dump::write_names(found.names, file) && dump::write_references(found.references, file);
     }
     record_module_paths(found.names);
-    ok = ok && write_device_memory(tables.view, found.allocator, tables.driver, file);
-    ok = ok && sources.write(file) && write_coverage(file) && write_end(file);
+    ok = ok && dump::write_device_memory(tables.view, found.allocator, tables.driver, file);
+    ok = ok && dump::write_process_memory(found.heap, mappings, file);
+    ok = ok && sources.write(file) && dump::write_coverage(file) && dump::write_end(file);
   });
   if (!ended) say(kNoMemory);
   return ended && ok;
@@ -284,7 +293,7 @@ void dump_kind(Reason reason, char (&kind)[32]) {
   if (reason == Reason::exit) snprintf(kind, sizeof(kind), "exit");
   if (reason == Reason::out_of_memory) snprintf(kind, sizeof(kind), "oom-%u", g_out_of_memory + 1);
   if (reason == Reason::low_memory) snprintf(kind, sizeof(kind), "low-memory-%u", g_low_memory + 1);
-  if (reason == Reason::growth) snprintf(kind, sizeof(kind), "growth-%u", g_growth + 1);
+  if (reason == Reason::growth) snprintf(kind, sizeof(kind), "growth-%u", g_growth_dumps + 1);
 }
 
 void count(Reason reason) {
@@ -294,16 +303,16 @@ void count(Reason reason) {
   } else if (reason == Reason::low_memory) {
     ++g_low_memory;
   } else if (reason == Reason::growth) {
-    ++g_growth;
+    ++g_growth_dumps;
   } else if (reason != Reason::exit) {
     ++g_asked_for;
   }
 }
 
-bool name_file(DumpFile& file, const DumpName& base, char (&name)[NAME_MAX + 1]) {
+bool name_file(dump::DumpFile& file, const dump::DumpName& base, char (&name)[NAME_MAX + 1]) {
   constexpr unsigned kAttempts = 10000;
   for (unsigned attempt = 1; attempt <= kAttempts; ++attempt) {
-    dump_name(options().name, process_info(), base, attempt, name);
+    dump::dump_name(options().name, process_info(), base, attempt, name);
     if (file.give_name(name)) return true;
     if (file.error() != EEXIST) return false;
   }
@@ -326,42 +335,45 @@ struct SummaryText {
 };
 
 // What phases 1 and 2 have found, for a person who waits for an answer.
-void print_short_report(const DumpRequest& request, Tables& tables, const Graph& graph, const python::Findings& found,
-                        const char* path, const char* summary, const char* dump_failed) {
-  const out_of_memory::DumpTables rows = {tables.view, tables.facts.rows(), graph, found.references};
-  ObjectClasses* const classes = tables.reader != nullptr ? &tables.reader->classes() : nullptr;
+void print_short_report(const DumpRequest& request, Tables& tables, const torch::Graph& graph,
+                        const python::Findings& found, const char* path, const char* summary, const char* dump_failed) {
+  const oom::DumpTables rows = {tables.view, tables.facts.rows(), graph, found.references};
+  torch::ObjectClasses* const classes = tables.reader != nullptr ? &tables.reader->classes() : nullptr;
   tables.driver.wait();
-  out_of_memory::print_report({*request.failure, rows, classes, found.allocator, tables.driver, tables.facts_known,
-                               path, summary, dump_failed});
+  oom::print_report({*request.failure, rows, classes, found.allocator, tables.driver, tables.facts_known, path, summary,
+                     dump_failed, g_named, monotonic_ns() - g_named_ns});
 }
 
 // `directory` outlives the file.
-bool write_whole_dump(const DumpRequest& request, DumpFile& file, char (&directory)[PATH_MAX], char (&path)[PATH_MAX]) {
+bool write_whole_dump(const DumpRequest& request, dump::DumpFile& file, char (&directory)[PATH_MAX],
+                      char (&path)[PATH_MAX]) {
   char kind[32];
   dump_kind(request.reason, kind);
-  const DumpName base = {g_asked_for + 1, kind, trigger_name(request.reason)};
+  const dump::DumpName base = {g_asked_for + 1, kind, trigger_name(request.reason)};
   char name[NAME_MAX + 1];
-  dump_name(options().name, process_info(), base, 1, name);
+  dump::dump_name(options().name, process_info(), base, 1, name);
   dump_directory(directory);
 
   Summary summary;
   python::SnapshotFacts snapshot;
-  DumpFacts facts = {request.reason, request.detail, g_written + 1, request.requested_ns, request.failure, {},
-                     request.site};
+  dump::DumpFacts facts = {request.reason, request.detail, g_written + 1, request.requested_ns, request.failure, {},
+                           request.site};
   Tables tables;
-  SourceLines sources;
-  Graph graph;
+  dump::SourceLines sources;
+  dump::Mappings mappings;
+  torch::Graph graph;
   python::Findings found;
   const auto look = [&] {
     snapshot.serial = tables.view.serial;
-    int8_t devices[DriverAnswers::kMostDevices];
-    snapshot.devices = used_cuda_devices(tables.view, devices) > 0 && !may_lock_the_allocator(request);
-    snapshot.graph = std::make_shared<GraphSeeds>(std::move(graph.seeds));
+    int8_t devices[devices::DriverAnswers::kMostDevices];
+    snapshot.devices = dump::used_cuda_devices(tables.view, devices) > 0 && !may_lock_the_allocator(request);
+    snapshot.graph = std::make_shared<torch::GraphSeeds>(std::move(graph.seeds));
     snapshot.sizes = std::make_shared<python::TensorSizes>(std::move(tables.sizes));
-    return phase2(snapshot, tables, sources, file, found);
+    return phase2(snapshot, tables, sources, mappings, file, found);
   };
   bool written = file.open(directory, name) && phase1(request, facts, tables, file, summary);
   if (written) sources.start(tables.view, request.failure != nullptr ? request.failure->site : 0, tables.cupti);
+  if (written) read_mappings(mappings);
   written = written && graph_phase(tables, file, graph) && look() && name_file(file, base, name);
   if (!written) {
     if (file.error() != 0) say("no dump in %s: cannot %s: %s", directory, file.failed(), strerror(file.error()));
@@ -378,14 +390,20 @@ bool write_whole_dump(const DumpRequest& request, DumpFile& file, char (&directo
     say("wrote %s %s", name, text.text);
   }
   g_last_live = int64_t(summary.live_bytes);
+  if (found.references.complete) {
+    memcpy(g_named, path, sizeof(g_named));
+    g_named_ns = monotonic_ns();
+  }
   return true;
 }
 
 }  // namespace
 
+void set_hook_check(const HookCheck& check) { g_hook_check = check; }
+
 bool write_dump(const DumpRequest& request, char (&path)[PATH_MAX]) {
   char directory[PATH_MAX];
-  DumpFile file;
+  dump::DumpFile file;
   path[0] = 0;
   g_open_file = &file;
   bool ok = false;
@@ -396,12 +414,13 @@ bool write_dump(const DumpRequest& request, char (&path)[PATH_MAX]) {
 
 void dump_after_fork_in_child() {
   if (g_open_file != nullptr) g_open_file->forget();
-  source_after_fork_in_child();
+  dump::source_after_fork_in_child();
   g_open_file = nullptr;
   g_asked_for = 0;
-  g_out_of_memory = g_low_memory = g_growth = 0;
+  g_out_of_memory = g_low_memory = g_growth_dumps = 0;
   g_written = 0;
   g_last_live = -1;
+  g_named[0] = 0;
 }
 
-}  // namespace tensorscope::snapshot
+}  // namespace tensorscope::collector

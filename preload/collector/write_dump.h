@@ -8,17 +8,17 @@
 
 #include <cstdint>
 
-#include "out_of_memory/failure.h"
-#include "snapshot/collector.h"
+#include "collector/collector.h"
+#include "dump/failure.h"
 
-namespace tensorscope::snapshot {
+namespace tensorscope::collector {
 
 struct DumpRequest {
   Reason reason = Reason::signal;
   const char* detail = "";
   uint64_t requested_ns = 0;
-  const out_of_memory::Failure* failure = nullptr;  // of reasons out_of_memory and low_memory
-  SiteId site = 0;                                  // of the call that asked for it; 0: none, or not known
+  const dump::Failure* failure = nullptr;  // of reasons out_of_memory and low_memory
+  SiteId site = 0;                         // of the call that asked for it; 0: none, or not known
 };
 
 // False: nothing was written, and one line on standard error has said why. `path` receives the dump's path.
@@ -27,4 +27,4 @@ bool write_dump(const DumpRequest& request, char (&path)[PATH_MAX]);
 // In the forked child: dumps are counted from 1 again, and what the parent was writing is the parent's.
 void dump_after_fork_in_child();
 
-}  // namespace tensorscope::snapshot
+}  // namespace tensorscope::collector

@@ -1,9 +1,9 @@
 #include <algorithm>
 
+#include "devices/segments.h"
 #include "live/runtime_table.h"
-#include "snapshot/devices/segments.h"
 
-namespace tensorscope::snapshot {
+namespace tensorscope::devices {
 
 namespace {
 
@@ -51,7 +51,7 @@ DeviceSegments derive_segments(const live::SnapshotView& view, Device device, ui
     const size_t first = derived.blocks.size();
     uint64_t allocated = 0, next = segment.begin;
     const auto add_free_until = [&](uint64_t address) {
-      if (address > next) derived.blocks.emplace_back(next, address - next, 0, dump::BlockState::free);
+      if (address > next) derived.blocks.emplace_back(next, address - next, 0, format::BlockState::free);
     };
     for (; block != blocks.end() && block->begin < segment.end(); ++block) {
       if (block->begin < next || block->end() > segment.end()) {  // not of this moment
@@ -59,12 +59,12 @@ DeviceSegments derive_segments(const live::SnapshotView& view, Device device, ui
         continue;
       }
       add_free_until(block->begin);
-      derived.blocks.emplace_back(block->begin, block->size, 0, dump::BlockState::allocated);
+      derived.blocks.emplace_back(block->begin, block->size, 0, format::BlockState::allocated);
       allocated += block->size;
       next = block->end();
     }
     add_free_until(segment.end());
-    const unsigned flags = segment.size == kSmallSegment ? unsigned(dump::SegmentFlag::small) : 0;
+    const unsigned flags = segment.size == kSmallSegment ? unsigned(format::SegmentFlag::small) : 0;
     derived.segments.emplace_back(segment.begin, segment.size, allocated, allocated, 0, 0, 0, 0,
                                   uint32_t(derived.blocks.size() - first), uint8_t(flags));
   }
@@ -72,4 +72,4 @@ DeviceSegments derive_segments(const live::SnapshotView& view, Device device, ui
   return derived;
 }
 
-}  // namespace tensorscope::snapshot
+}  // namespace tensorscope::devices

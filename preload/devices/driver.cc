@@ -1,25 +1,16 @@
-#include "snapshot/devices/driver.h"
+#include "devices/driver.h"
 
-#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 
-#include <atomic>
-
-#include "hooks/binding.h"
-#include "snapshot/devices/nvml.h"
-#include "support/clock.h"
-#include "support/futex.h"
-#include "support/helper_thread.h"
-#include "support/pages.h"
+#include "devices/nvml.h"
+#include "support/binding.h"
 #include "support/spin_lock.h"
-#include "support/state.h"
 
-namespace tensorscope::snapshot {
+namespace tensorscope::devices {
 
 namespace {
 
-constexpr size_t kDriverStackBytes = size_t{512} << 10;
 constexpr int kCudaSuccess = 0;  // cudaError_t
 constexpr int kRelaxed = 2;      // cudaStreamCaptureModeRelaxed
 // More than any version's struct cudaDeviceProp, whose first field is the name (driver_types.h).
@@ -89,97 +80,63 @@ void ask_about(const Runtime& runtime, bool nvml, DriverFacts& facts) {
   if (!nvml) {
     add_detail(facts, g_nvml.trouble());
   } else if (!runtime.bus_id(facts.device, bus_id)) {
-    add_detail(facts, "the runtime does not tell the device's PCI address");
+    add_detail(facts, "the CUDA runtime does not report the device's PCI address");
   } else {
     told = g_nvml.look(bus_id, facts);
   }
   if (!facts.name[0]) runtime.read_name(facts.device, facts);
   if (told) return;
-  add_detail(facts, runtime.read_memory(facts.device, facts) ? "total and free are cudaMemGetInfo's"
-                                                             : "cudaMemGetInfo gives no answer either");
+  add_detail(facts, runtime.read_memory(facts.device, facts) ? "total and free are from cudaMemGetInfo"
+                                                             : "cudaMemGetInfo gave no answer either");
 }
 
 }  // namespace
 
-// Belongs to both threads; who leaves last gives it back.
-struct DriverAnswers::Shared {
-  enum : uint32_t { kAsking, kAnswered, kAbandoned };
-  std::atomic<uint32_t> stage;
-  pthread_t thread;
-  uint64_t until_ns;
+struct DriverAnswers::Question : TimedThread::Shared {
   size_t count;
   DriverFacts facts[kMostDevices];
 };
 
-void* DriverAnswers::run(void* argument) {
-  ++t_inside;
-  pthread_setname_np(pthread_self(), "tensorscope-drv");
-  auto* shared = static_cast<Shared*>(argument);
+constinit const TimedThread::Kind DriverAnswers::kKind = {"tensorscope-drv", answer, &g_asking};
+
+void DriverAnswers::answer(TimedThread::Shared& shared) {
+  auto& question = static_cast<Question&>(shared);
   const bool nvml = g_nvml.start();
   const Runtime runtime;
-  for (size_t i = 0; i < shared->count; ++i) ask_about(runtime, nvml, shared->facts[i]);
+  for (size_t i = 0; i < question.count; ++i) ask_about(runtime, nvml, question.facts[i]);
   if (nvml) g_nvml.stop();
-  g_asking.unlock();
-  if (shared->stage.exchange(Shared::kAnswered, std::memory_order_acq_rel) == Shared::kAbandoned) {
-    unmap_pages(shared, sizeof(Shared));
-  } else {
-    futex_wake(shared->stage);
-  }
-  return nullptr;
 }
 
 void DriverAnswers::ask(const int8_t* devices, size_t count) {
   if (count == 0) return;
-  if (!g_asking.try_lock()) {
-    why_ = "the driver has not yet answered what it was asked for an earlier dump";
-    return;
+  switch (thread_.prepare(kKind, sizeof(Question))) {
+    case TimedThread::Prepared::still_running:
+      why_ = "the driver has not yet answered the query of an earlier dump";
+      return;
+    case TimedThread::Prepared::no_memory:
+      why_ = "not enough memory to query the driver";
+      return;
+    case TimedThread::Prepared::yes:
+      break;
   }
-  auto* shared = static_cast<Shared*>(map_pages(sizeof(Shared)));
-  if (!shared) {
-    g_asking.unlock();
-    why_ = "there was not enough memory to ask the driver";
-    return;
-  }
-  shared->count = count < kMostDevices ? count : kMostDevices;
-  for (size_t i = 0; i < shared->count; ++i) shared->facts[i].device = devices[i];
-  shared->until_ns = monotonic_ns() + uint64_t{kPatienceMs} * 1'000'000;
-  if (start_helper_thread(kDriverStackBytes, run, shared, &shared->thread)) {
-    shared_ = shared;
-  } else {
-    unmap_pages(shared, sizeof(Shared));
-    g_asking.unlock();
-    why_ = "no thread could be made to ask the driver";
-  }
+  auto* question = thread_.shared<Question>();
+  question->count = count < kMostDevices ? count : kMostDevices;
+  for (size_t i = 0; i < question->count; ++i) question->facts[i].device = devices[i];
+  if (!thread_.start(uint64_t{kPatienceMs} * 1'000'000)) why_ = "no thread could be started to query the driver";
 }
 
 void DriverAnswers::wait() {
-  if (!shared_ || answered_) return;
-  Shared& shared = *shared_;
-  while (shared.stage.load(std::memory_order_acquire) == Shared::kAsking) {
-    if (!futex_wait_until(shared.stage, Shared::kAsking, shared.until_ns)) break;
-  }
-  const pthread_t thread = shared.thread;  // the thread may give the memory back as soon as it is abandoned
-  uint32_t stage = Shared::kAsking;
-  if (shared.stage.compare_exchange_strong(stage, Shared::kAbandoned, std::memory_order_acq_rel)) {
-    pthread_detach(thread);
-    shared_ = nullptr;
-    why_ = "the driver did not answer in time";
-  } else {
-    pthread_join(thread, nullptr);
-    answered_ = true;
-  }
+  if (answered_ || thread_.shared<Question>() == nullptr) return;
+  answered_ = thread_.wait();
+  if (!answered_) why_ = "the driver did not answer in time";
 }
 
 const DriverFacts* DriverAnswers::of(int8_t device) const {
-  for (size_t i = 0; shared_ && i < shared_->count; ++i) {
-    if (shared_->facts[i].device == device) return &shared_->facts[i];
+  const Question* question = answered_ ? thread_.shared<Question>() : nullptr;
+  for (size_t i = 0; question && i < question->count; ++i) {
+    if (question->facts[i].device == device) return &question->facts[i];
   }
   return nullptr;
 }
 
-DriverAnswers::~DriverAnswers() {
-  wait();
-  unmap_pages(shared_, sizeof(Shared));
-}
-
-}  // namespace tensorscope::snapshot
+}  // namespace tensorscope::devices

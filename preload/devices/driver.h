@@ -1,9 +1,9 @@
-// What the driver tells of CUDA devices, asked on a thread of its own with a limit on the time: a driver that hangs
-// must not hang the dump.
+// What the driver reports about CUDA devices, asked on a thread of its own with a limit on the time: a driver that
+// hangs must not hang the dump.
 //
 // NVML (libnvidia-ml.so.1) is opened at run time and asked first: it needs no context and knows other processes. A
-// device is matched by its PCI address, which the CUDA runtime tells, so that CUDA_VISIBLE_DEVICES changes nothing.
-// Where NVML is missing, or tells of a whole device that is partitioned (MIG), the runtime's cudaMemGetInfo is asked on
+// device is matched by its PCI address, which the CUDA runtime reports, so that CUDA_VISIBLE_DEVICES changes nothing.
+// Where NVML is missing, or reports a whole device that is partitioned (MIG), the runtime's cudaMemGetInfo is asked on
 // that same thread. Only devices on which this process has allocated may be asked for: they have a context already.
 //
 // Context: collector. No malloc of ours: a program that is out of memory is one of those that ask.
@@ -12,13 +12,15 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace tensorscope::snapshot {
+#include "support/timed_thread.h"
+
+namespace tensorscope::devices {
 
 struct DriverFacts {
   static constexpr size_t kMostProcesses = 256;
   struct Process {
     uint32_t pid;
-    uint64_t bytes;  // UINT64_MAX: the driver does not tell
+    uint64_t bytes;  // UINT64_MAX: the driver does not report
   };
   int8_t device;   // index as the CUDA runtime of this process counts
   char name[96];   // "": not known
@@ -35,11 +37,6 @@ class DriverAnswers {
   static constexpr size_t kMostDevices = 64;
   static constexpr unsigned kPatienceMs = 2000;
 
-  DriverAnswers() = default;
-  ~DriverAnswers();
-  DriverAnswers(const DriverAnswers&) = delete;
-  DriverAnswers& operator=(const DriverAnswers&) = delete;
-
   // Starts to ask; once an object.
   void ask(const int8_t* devices, size_t count);
   // Waits until everything is answered, at most until kPatienceMs after ask().
@@ -49,11 +46,12 @@ class DriverAnswers {
   const char* why() const { return why_; }
 
  private:
-  struct Shared;
-  static void* run(void* shared);
-  Shared* shared_ = nullptr;
+  struct Question;
+  static void answer(TimedThread::Shared& question);
+  static const TimedThread::Kind kKind;
+  TimedThread thread_;
   bool answered_ = false;
   const char* why_ = "";
 };
 
-}  // namespace tensorscope::snapshot
+}  // namespace tensorscope::devices

@@ -1,4 +1,4 @@
-#include "snapshot/devices/nvml.h"
+#include "devices/nvml.h"
 
 #include <dlfcn.h>
 #include <limits.h>
@@ -10,7 +10,7 @@
 
 #include "support/loaded_object.h"
 
-namespace tensorscope::snapshot {
+namespace tensorscope::devices {
 
 namespace {
 
@@ -79,7 +79,7 @@ bool Nvml::add_processes(ListProcesses list, Handle device, DriverFacts& facts) 
   ProcessInfo found[DriverFacts::kMostProcesses];
   unsigned count = DriverFacts::kMostProcesses;
   const int error = list(device, &count, found);
-  if (error == kInsufficientSize) say_more(facts, "there are more processes than can be told");
+  if (error == kInsufficientSize) say_more(facts, "there are too many processes to list");
   if (error != kNvmlSuccess) return false;
   for (unsigned i = 0; i < count; ++i) {
     const uint64_t bytes = found[i].used == kNotAvailable ? UINT64_MAX : found[i].used;
@@ -104,12 +104,12 @@ bool Nvml::add_processes(ListProcesses list, Handle device, DriverFacts& facts) 
 
 void Nvml::look_at_processes(Handle device, DriverFacts& facts) {
   own_found_ = false;
-  if (!compute_ || !add_processes(compute_, device, facts)) return say_more(facts, "the driver tells of no processes");
+  if (!compute_ || !add_processes(compute_, device, facts)) return say_more(facts, "the driver reports no processes");
   if (graphics_) add_processes(graphics_, device, facts);
   if (!own_found_) {
-    say_more(facts, "the driver lists this process under no number that it has here (a container?)");
+    say_more(facts, "the driver lists this process under no process id known here (a container?)");
   } else if (facts.own == 0) {
-    say_more(facts, "the driver does not tell this process' bytes");
+    say_more(facts, "the driver does not report this process's bytes");
   }
 }
 
@@ -124,13 +124,13 @@ bool Nvml::look(const char* bus_id, DriverFacts& facts) {
   if (name_ && name_(device, facts.name, sizeof facts.name) != kNvmlSuccess) facts.name[0] = 0;
   unsigned current = 0, pending = 0;
   if (mig_mode_ && mig_mode_(device, &current, &pending) == kNvmlSuccess && current == kMigOn) {
-    say_more(facts, "the device is partitioned (MIG): processes of this part are not told");
+    say_more(facts, "the device is partitioned (MIG): the processes of this partition are not reported");
     return false;
   }
   Memory memory = {};
   if (const int error = memory_(device, &memory); error != kNvmlSuccess) {
     char text[64];
-    snprintf(text, sizeof text, "NVML does not tell its memory (error %d)", error);
+    snprintf(text, sizeof text, "NVML does not report its memory (error %d)", error);
     say_more(facts, text);
     return false;
   }
@@ -140,4 +140,4 @@ bool Nvml::look(const char* bus_id, DriverFacts& facts) {
   return true;
 }
 
-}  // namespace tensorscope::snapshot
+}  // namespace tensorscope::devices

@@ -4,9 +4,9 @@
 // Context: the thread that asks the driver (driver.cc). Any call may take long.
 #pragma once
 
-#include "snapshot/devices/driver.h"
+#include "devices/driver.h"
 
-namespace tensorscope::snapshot {
+namespace tensorscope::devices {
 
 class Nvml {
  public:
@@ -49,4 +49,4 @@ class Nvml {
   bool own_found_ = false;
 };
 
-}  // namespace tensorscope::snapshot
+}  // namespace tensorscope::devices

@@ -11,12 +11,12 @@
 #include "dump_generated.h"
 #include "live/snapshot_view.h"
 
-namespace tensorscope::snapshot {
+namespace tensorscope::devices {
 
 struct DeviceSegments {
   int8_t device = -1;  // index
-  std::vector<dump::Segment> segments;
-  std::vector<dump::SegmentBlock> blocks;  // of the first segment, then of the second, ...
+  std::vector<format::Segment> segments;
+  std::vector<format::SegmentBlock> blocks;  // of the first segment, then of the second, ...
 };
 
 // What torch's allocator says of itself.
@@ -40,4 +40,4 @@ struct AllocatorSnapshot {
 // what waits for a stream counts as free. `outside`: bytes of reported blocks that lie in no such segment.
 DeviceSegments derive_segments(const live::SnapshotView& view, Device device, uint64_t& outside);
 
-}  // namespace tensorscope::snapshot
+}  // namespace tensorscope::devices

@@ -3,11 +3,11 @@
 
 #include <string.h>
 
+#include "dump/dump_file.h"
 #include "dump_generated.h"
-#include "snapshot/dump_file.h"
 #include "tensorscope/dump_format.h"
 
-namespace tensorscope::snapshot {
+namespace tensorscope::dump {
 
 class Chunk {
  public:
@@ -36,4 +36,4 @@ class Chunk {
   uint32_t type_;
 };
 
-}  // namespace tensorscope::snapshot
+}  // namespace tensorscope::dump

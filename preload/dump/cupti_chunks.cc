@@ -1,28 +1,28 @@
-#include "snapshot/cupti_chunks.h"
+#include "dump/cupti_chunks.h"
 
 #include <algorithm>
 #include <span>
 #include <vector>
 
-#include "snapshot/chunk.h"
+#include "dump/chunk.h"
 
-namespace tensorscope::snapshot {
+namespace tensorscope::dump {
 
 namespace {
 
-constexpr size_t kCuptiRows = dump::kMaxRowsPerChunk;
+constexpr size_t kCuptiRows = format::kMaxRowsPerChunk;
 
 bool write_memory(const cupti::Findings& findings, std::span<const cupti::MemoryEvent> part, DumpFile& file) {
-  std::vector<dump::DriverBlock> rows;
+  std::vector<format::DriverBlock> rows;
   rows.reserve(part.size());
   for (const cupti::MemoryEvent& event : part) {
     const auto created_ns = uint64_t(int64_t(event.at_ns) - findings.clock_offset_ns);
     rows.emplace_back(event.address, event.nbytes, created_ns, event.process, event.context, event.stream, event.site,
-                      dump::DriverMemoryKind(event.kind), event.asynchronous, event.device);
+                      format::DriverMemoryKind(event.kind), event.asynchronous, event.device);
   }
-  Chunk chunk(dump::kDriverMemory, rows.size() * sizeof(dump::DriverBlock) + 256);
+  Chunk chunk(format::kDriverMemory, rows.size() * sizeof(format::DriverBlock) + 256);
   auto values = chunk.builder().CreateVectorOfStructs(rows);
-  dump::DriverMemoryBuilder memory(chunk.builder());
+  format::DriverMemoryBuilder memory(chunk.builder());
   memory.add_values(values);
   memory.add_began_ns(findings.began_ns);
   memory.add_ended_ns(findings.ended_ns);
@@ -36,15 +36,15 @@ bool write_memory(const cupti::Findings& findings, std::span<const cupti::Memory
 }
 
 bool write_launches(std::span<const cupti::LaunchCounts> part, DumpFile& file) {
-  std::vector<dump::SiteLaunches> rows;
+  std::vector<format::SiteLaunches> rows;
   rows.reserve(part.size());
   for (const cupti::LaunchCounts& c : part) {
     rows.emplace_back(c.kernels, c.kernel_ns, c.copies, c.copied_bytes, c.copy_ns, c.to_device_bytes, c.to_host_bytes,
                       c.fills, c.filled_bytes, c.fill_ns, c.site);
   }
-  Chunk chunk(dump::kLaunches, rows.size() * sizeof(dump::SiteLaunches) + 256);
+  Chunk chunk(format::kLaunches, rows.size() * sizeof(format::SiteLaunches) + 256);
   auto values = chunk.builder().CreateVectorOfStructs(rows);
-  return chunk.append_to(file, dump::CreateLaunches(chunk.builder(), values));
+  return chunk.append_to(file, format::CreateLaunches(chunk.builder(), values));
 }
 
 // At least one part, an empty one of no rows.
@@ -68,4 +68,4 @@ bool write_cupti(const cupti::Findings& findings, DumpFile& file) {
           in_parts(findings.launches, [&](auto part) { return write_launches(part, file); }));
 }
 
-}  // namespace tensorscope::snapshot
+}  // namespace tensorscope::dump

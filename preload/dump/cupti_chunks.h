@@ -1,13 +1,13 @@
-// The CUPM and KERN chunks: what CUPTI told.
+// The CUPM and KERN chunks: what CUPTI reported.
 //
 // Context: collector. Appends to `file` and returns false where that fails; writes nothing where CUPTI was not asked.
 #pragma once
 
-#include "cupti/session.h"
-#include "snapshot/dump_file.h"
+#include "devices/cupti/session.h"
+#include "dump/dump_file.h"
 
-namespace tensorscope::snapshot {
+namespace tensorscope::dump {
 
 bool write_cupti(const cupti::Findings& findings, DumpFile& file);
 
-}  // namespace tensorscope::snapshot
+}  // namespace tensorscope::dump

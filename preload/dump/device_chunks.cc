@@ -1,4 +1,4 @@
-#include "snapshot/devices/device_chunks.h"
+#include "dump/device_chunks.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -7,14 +7,14 @@
 
 #include <algorithm>
 
+#include "dump/chunk.h"
 #include "live/allocation_table.h"
 #include "live/runtime_table.h"
-#include "snapshot/chunk.h"
 #include "support/coverage.h"
 #include "support/enough_memory.h"
 #include "support/options.h"
 
-namespace tensorscope::snapshot {
+namespace tensorscope::dump {
 
 namespace {
 
@@ -57,68 +57,69 @@ bool torch_caches(const live::SnapshotView& view, int8_t device) {
   });
 }
 
-uint64_t allocated_bytes(const DeviceSegments& segments) {
+uint64_t allocated_bytes(const devices::DeviceSegments& segments) {
   uint64_t bytes = 0;
-  for (const dump::Segment& segment : segments.segments) bytes += segment.allocated();
+  for (const format::Segment& segment : segments.segments) bytes += segment.allocated();
   return bytes;
 }
 
 struct Segments {
-  const DeviceSegments* rows = nullptr;
-  dump::SegmentSource from = dump::SegmentSource::none;
+  const devices::DeviceSegments* rows = nullptr;
+  format::SegmentSource from = format::SegmentSource::none;
   uint64_t looked_ns = 0;
   char detail[256] = "";
 };
 
 // torch's own snapshot where there is one, else what can be derived. `derived` outlives the result.
-Segments choose(const live::SnapshotView& view, const live::DeviceTotals& totals, const AllocatorSnapshot& allocator,
-                DeviceSegments& derived) {
+Segments choose(const live::SnapshotView& view, const live::DeviceTotals& totals,
+                const devices::AllocatorSnapshot& allocator, devices::DeviceSegments& derived) {
   Segments chosen;
   const int8_t index = totals.device.index;
   if (allocator.complete && torch_caches(view, index)) {
-    chosen.from = dump::SegmentSource::snapshot;
+    chosen.from = format::SegmentSource::snapshot;
     chosen.looked_ns = allocator.looked_ns;
     derived.device = index;
     chosen.rows = &derived;
-    for (const DeviceSegments& told : allocator.devices) {
+    for (const devices::DeviceSegments& told : allocator.devices) {
       if (told.device == index) chosen.rows = &told;
     }
     if (const int64_t more = int64_t(allocated_bytes(*chosen.rows) - totals.live_bytes); more != 0) {
       snprintf(chosen.detail, sizeof chosen.detail,
-               "the program went on after the tables were copied: %+" PRId64 " bytes are allocated", more);
+               "the program continued after the tables were copied: %+" PRId64 " bytes are allocated", more);
     }
     return chosen;
   }
   chosen.rows = &derived;
   const char* why = allocator.complete ? "torch does not cache" : allocator.detail;
   if (coverage(Subject::cuda_runtime).seen.load(std::memory_order_acquire) == Seen::no) {
-    snprintf(chosen.detail, sizeof chosen.detail, "%s; nor are the calls of the CUDA runtime seen", why);
+    snprintf(chosen.detail, sizeof chosen.detail, "%s; CUDA runtime calls are not recorded either", why);
     return chosen;
   }
   uint64_t outside = 0;
-  derived = derive_segments(view, totals.device, outside);
-  chosen.from = dump::SegmentSource::runtime_calls;
+  derived = devices::derive_segments(view, totals.device, outside);
+  chosen.from = format::SegmentSource::runtime_calls;
   chosen.looked_ns = view.taken_ns;
   const int length = snprintf(chosen.detail, sizeof chosen.detail, "%s", why);
   if (outside != 0) {
     snprintf(chosen.detail + length, sizeof chosen.detail - size_t(length),
-             "; blocks of %" PRIu64 " bytes lie in no segment that was seen (expandable ones are not)", outside);
+             "; blocks of %" PRIu64 " bytes lie in no recorded segment (expandable segments are not recorded)",
+             outside);
   }
   return chosen;
 }
 
 bool append(const live::DeviceTotals& totals, const char* backend, const Segments& segments,
-            const DriverAnswers& driver, DumpFile& file) {
-  const DriverFacts* facts = driver.of(totals.device.index);
-  Chunk chunk(dump::kDeviceMemory, segments.rows->segments.size() * sizeof(dump::Segment) +
-                                       segments.rows->blocks.size() * sizeof(dump::SegmentBlock) + 4096);
+            const devices::DriverAnswers& driver, DumpFile& file) {
+  const devices::DriverFacts* facts = driver.of(totals.device.index);
+  Chunk chunk(format::kDeviceMemory, segments.rows->segments.size() * sizeof(format::Segment) +
+                                         segments.rows->blocks.size() * sizeof(format::SegmentBlock) + 4096);
   flatbuffers::FlatBufferBuilder& builder = chunk.builder();
   const auto name = chunk.string(facts ? facts->name : "");
   const auto backend_text = chunk.string(backend);
   const auto settings_text = chunk.string(settings());
   const auto driver_text = chunk.string(facts ? facts->detail : driver.why());
   const auto segments_text = chunk.string(segments.detail);
-  std::vector<dump::DeviceProcess> others;
+  std::vector<format::DeviceProcess> others;
   for (size_t i = 0; facts && i < facts->processes_count; ++i) {
     others.emplace_back(facts->processes[i].pid, facts->processes[i].bytes);
   }
@@ -126,18 +127,19 @@ bool append(const live::DeviceTotals& totals, const char* backend, const Segment
   const auto segment_rows = builder.CreateVectorOfStructs(segments.rows->segments);
   const auto block_rows = builder.CreateVectorOfStructs(segments.rows->blocks);
   return chunk.append_to(
-      file, dump::CreateDeviceMemory(builder, totals.device.type, totals.device.index, name, backend_text,
-                                     settings_text, facts ? facts->total : 0, facts ? facts->free : 0,
-                                     facts ? facts->own : 0, processes, driver_text, segment_rows, block_rows,
-                                     segments.from, segments_text, segments.looked_ns));
+      file, format::CreateDeviceMemory(builder, totals.device.type, totals.device.index, name, backend_text,
+                                       settings_text, facts ? facts->total : 0, facts ? facts->free : 0,
+                                       facts ? facts->own : 0, processes, driver_text, segment_rows, block_rows,
+                                       segments.from, segments_text, segments.looked_ns));
 }
 
-bool write_one(const live::SnapshotView& view, const live::DeviceTotals& totals, const AllocatorSnapshot& allocator,
-               const DriverAnswers& driver, DumpFile& file, bool& whole) {
-  DeviceSegments derived;
+bool write_one(const live::SnapshotView& view, const live::DeviceTotals& totals,
+               const devices::AllocatorSnapshot& allocator, const devices::DriverAnswers& driver, DumpFile& file,
+               bool& whole) {
+  devices::DeviceSegments derived;
   const Segments segments = choose(view, totals, allocator, derived);
-  const DriverFacts* facts = driver.of(totals.device.index);
-  whole = whole && segments.from != dump::SegmentSource::none && facts && facts->total != 0 && facts->own != 0;
+  const devices::DriverFacts* facts = driver.of(totals.device.index);
+  whole = whole && segments.from != format::SegmentSource::none && facts && facts->total != 0 && facts->own != 0;
   // torch calls its backend native also where it does not cache.
   const bool told =
       !allocator.backend.empty() && (allocator.backend != "native" || torch_caches(view, totals.device.index));
@@ -145,20 +147,20 @@ bool write_one(const live::SnapshotView& view, const live::DeviceTotals& totals,
                 file);
 }
 
-bool write_without_segments(const live::DeviceTotals& totals, const DriverAnswers& driver, DumpFile& file) {
-  const DeviceSegments none;
+bool write_without_segments(const live::DeviceTotals& totals, const devices::DriverAnswers& driver, DumpFile& file) {
+  const devices::DeviceSegments none;
   Segments segments;
   segments.rows = &none;
-  snprintf(segments.detail, sizeof segments.detail, "there was not enough memory");
+  snprintf(segments.detail, sizeof segments.detail, "not enough memory");
   return append(totals, "", segments, driver, file);
 }
 
 }  // namespace
 
-size_t used_cuda_devices(const live::SnapshotView& view, int8_t (&devices)[DriverAnswers::kMostDevices]) {
+size_t used_cuda_devices(const live::SnapshotView& view, int8_t (&devices)[devices::DriverAnswers::kMostDevices]) {
   size_t count = 0;
   for (const live::DeviceTotals& device : view.devices) {
-    if (is_used_cuda(device) && count < DriverAnswers::kMostDevices) {
+    if (is_used_cuda(device) && count < devices::DriverAnswers::kMostDevices) {
       devices[count++] = device.device.index;
     }
   }
@@ -166,24 +168,24 @@ size_t used_cuda_devices(const live::SnapshotView& view, int8_t (&devices)[Drive
 }
 
 bool write_runtime_blocks(const live::SnapshotView& view, DumpFile& file) {
-  std::vector<dump::RuntimeBlock> rows;
+  std::vector<format::RuntimeBlock> rows;
   const auto flush = [&] {
-    Chunk chunk(dump::kRuntimeBlocks, rows.size() * sizeof(dump::RuntimeBlock) + 256);
+    Chunk chunk(format::kRuntimeBlocks, rows.size() * sizeof(format::RuntimeBlock) + 256);
     const auto values = chunk.builder().CreateVectorOfStructs(rows);
     rows.clear();
-    return chunk.append_to(file, dump::CreateRuntimeBlocks(chunk.builder(), values));
+    return chunk.append_to(file, format::CreateRuntimeBlocks(chunk.builder(), values));
   };
   for (const live::RuntimeEntry& block : view.runtime_blocks) {
     rows.emplace_back(block.serial, reinterpret_cast<uint64_t>(block.pointer), block.nbytes, block.created_ns,
-                      block.site, uint32_t(block.thread), dump::RuntimeKind(block.kind), uint8_t(block.by_torch),
+                      block.site, uint32_t(block.thread), format::RuntimeKind(block.kind), uint8_t(block.by_torch),
                       block.device.type, block.device.index);
-    if (rows.size() == dump::kMaxRowsPerChunk && !flush()) return false;
+    if (rows.size() == format::kMaxRowsPerChunk && !flush()) return false;
   }
   return rows.empty() || flush();
 }
 
-bool write_device_memory(const live::SnapshotView& view, const AllocatorSnapshot& allocator, DriverAnswers& driver,
-                         DumpFile& file) {
+bool write_device_memory(const live::SnapshotView& view, const devices::AllocatorSnapshot& allocator,
+                         devices::DriverAnswers& driver, DumpFile& file) {
   if (std::none_of(view.devices.begin(), view.devices.end(), is_used_cuda)) {
     set_coverage(Subject::device_memory, Seen::not_applicable, "no CUDA device was used");
     return true;
@@ -200,8 +202,8 @@ bool write_device_memory(const live::SnapshotView& view, const AllocatorSnapshot
     if (!ok) return false;
   }
   set_coverage(Subject::device_memory, whole ? Seen::yes : Seen::partly,
-               whole ? "" : "the driver or torch's allocator did not tell everything: see the device");
+               whole ? "" : "the driver's or torch's data are incomplete: see the device");
   return true;
 }
 
-}  // namespace tensorscope::snapshot
+}  // namespace tensorscope::dump

@@ -1,4 +1,4 @@
-#include "snapshot/dump_file.h"
+#include "dump/dump_file.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -14,7 +14,7 @@
 
 #include "tensorscope/dump_format.h"
 
-namespace tensorscope::snapshot {
+namespace tensorscope::dump {
 
 namespace {
 
@@ -70,11 +70,11 @@ bool DumpFile::open(const char* directory, const char* name, Temporary temporary
   const bool made = (temporary == Temporary::unnamed && make_unnamed()) || make_named(name);
   if (!made || fchmod(file_.number, 0600) != 0) return fail("make a file", errno);
 
-  dump::FileHeader header = {};
-  memcpy(header.magic, dump::kMagic, sizeof(header.magic));
-  header.major = dump::kFormatMajor;
-  header.minor = dump::kFormatMinor;
-  header.checksum = dump::header_checksum(header);
+  format::FileHeader header = {};
+  memcpy(header.magic, format::kMagic, sizeof(header.magic));
+  header.major = format::kFormatMajor;
+  header.minor = format::kFormatMinor;
+  header.checksum = format::header_checksum(header);
   return write_all(&header, sizeof(header));
 }
 
@@ -118,11 +118,12 @@ bool DumpFile::write_all(const void* data, size_t size) {
 
 bool DumpFile::append(uint32_t type, const void* payload, size_t length) {
   if (error_ != 0) return false;
-  if (length > dump::kMaxChunkBytes) return fail("write (a chunk is too large)", EFBIG);
+  if (length > format::kMaxChunkBytes) return fail("write (a chunk is too large)", EFBIG);
   constexpr char kZeros[8] = {};
-  dump::ChunkHeader header = {type, 0, length, 0};
-  header.checksum = dump::chunk_checksum(header, payload);
-  if (!write_all(&header, sizeof(header)) || !write_all(payload, length) || !write_all(kZeros, dump::padding(length))) {
+  format::ChunkHeader header = {type, 0, length, 0};
+  header.checksum = format::chunk_checksum(header, payload);
+  if (!write_all(&header, sizeof(header)) || !write_all(payload, length) ||
+      !write_all(kZeros, format::padding(length))) {
     return false;
   }
   ++chunks_;
@@ -179,4 +180,4 @@ void DumpFile::forget() {
   directory_.close_ours();
 }
 
-}  // namespace tensorscope::snapshot
+}  // namespace tensorscope::dump

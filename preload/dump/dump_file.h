@@ -13,7 +13,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace tensorscope::snapshot {
+namespace tensorscope::dump {
 
 class DumpFile {
  public:
@@ -76,4 +76,4 @@ class DumpFile {
   const char* failed_ = "";
 };
 
-}  // namespace tensorscope::snapshot
+}  // namespace tensorscope::dump

@@ -1,4 +1,4 @@
-#include "snapshot/dump_name.h"
+#include "dump/dump_name.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-namespace tensorscope::snapshot {
+namespace tensorscope::dump {
 
 namespace {
 
@@ -71,4 +71,4 @@ void dump_name(const char* pattern, const ProcessInfo& process, const DumpName& 
   snprintf(out, sizeof(out), "%s%s", text.c_str(), ending.c_str());
 }
 
-}  // namespace tensorscope::snapshot
+}  // namespace tensorscope::dump

@@ -4,9 +4,9 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "snapshot/process_info.h"
+#include "support/process_info.h"
 
-namespace tensorscope::snapshot {
+namespace tensorscope::dump {
 
 struct DumpName {
   uint32_t number = 1;  // the how manieth asked-for dump
@@ -22,4 +22,4 @@ struct DumpName {
 void dump_name(const char* pattern, const ProcessInfo& process, const DumpName& name, unsigned attempt,
                char (&out)[NAME_MAX + 1]);
 
-}  // namespace tensorscope::snapshot
+}  // namespace tensorscope::dump

@@ -6,17 +6,16 @@
 
 #include <cstdint>
 
-#include "live/ids.h"
+#include "support/ids.h"
+#include "support/system_limits.h"
 
-namespace tensorscope::out_of_memory {
+namespace tensorscope::dump {
 
-enum class Kind : uint8_t { unknown = 0, device = 1, host = 2, pinned = 3, low_memory = 4 };  // = dump::FailureKind
-// = dump::MemoryLimit
-enum class Limit : uint8_t { none = 0, device = 1, cgroup = 2, machine = 3, address_space = 4, data = 5 };
+enum class Kind : uint8_t { unknown = 0, device = 1, host = 2, pinned = 3, low_memory = 4 };  // = format::FailureKind
 
 struct Failure {
   Kind kind = Kind::unknown;
-  Limit limit = Limit::none;
+  SystemLimit limit = SystemLimit::none;
   Device device;
   uint64_t requested = 0;  // bytes, as the allocator rounded them; 0: not known
   uint64_t allocator_allocated = 0, allocator_reserved = 0;
@@ -29,4 +28,4 @@ struct Failure {
   uint64_t failures = 0, without_dump = 0;  // in this process so far
 };
 
-}  // namespace tensorscope::out_of_memory
+}  // namespace tensorscope::dump

@@ -1,15 +1,15 @@
-#include "snapshot/failure_chunk.h"
+#include "dump/failure_chunk.h"
 
-#include "snapshot/chunk.h"
+#include "dump/chunk.h"
 
-namespace tensorscope::snapshot {
+namespace tensorscope::dump {
 
-bool write_failure_chunk(const out_of_memory::Failure& failure, DumpFile& file) {
-  Chunk chunk(dump::kFailure, 256);
+bool write_failure_chunk(const Failure& failure, DumpFile& file) {
+  Chunk chunk(format::kFailure, 256);
   const auto error = chunk.string(failure.error);
-  dump::FailureBuilder row(chunk.builder());
-  row.add_kind(dump::FailureKind(failure.kind));
-  row.add_limit(dump::MemoryLimit(failure.limit));
+  format::FailureBuilder row(chunk.builder());
+  row.add_kind(format::FailureKind(failure.kind));
+  row.add_limit(format::MemoryLimit(failure.limit));
   row.add_device_type(failure.device.type);
   row.add_device_index(failure.device.index);
   row.add_requested(failure.requested);
@@ -27,4 +27,4 @@ bool write_failure_chunk(const out_of_memory::Failure& failure, DumpFile& file) 
   return chunk.append_to(file, row.Finish());
 }
 
-}  // namespace tensorscope::snapshot
+}  // namespace tensorscope::dump

@@ -1,8 +1,8 @@
-#include "snapshot/fork_gate.h"
+#include "dump/fork_gate.h"
 
 #include "support/mutex.h"
 
-namespace tensorscope::snapshot {
+namespace tensorscope::dump {
 
 namespace {
 constexpr uint64_t kForkPatienceNs = 10'000'000'000;
@@ -13,4 +13,4 @@ bool lock_fork_gate() { return g_gate.lock_within(uint64_t{kGatePatienceMs} * 1'
 void unlock_fork_gate() { g_gate.unlock(); }
 bool lock_fork_gate_for_fork() { return g_gate.lock_within(kForkPatienceNs); }
 
-}  // namespace tensorscope::snapshot
+}  // namespace tensorscope::dump

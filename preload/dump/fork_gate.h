@@ -11,7 +11,7 @@
 
 #include "support/enough_memory.h"
 
-namespace tensorscope::snapshot {
+namespace tensorscope::dump {
 
 inline constexpr unsigned kGatePatienceMs = 5000;
 
@@ -36,4 +36,4 @@ class ForkGateScope final : public UndoneScope {
   bool held_;
 };
 
-}  // namespace tensorscope::snapshot
+}  // namespace tensorscope::dump

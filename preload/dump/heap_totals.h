@@ -8,7 +8,7 @@
 
 #include <cstdint>
 
-namespace tensorscope::snapshot {
+namespace tensorscope::dump {
 
 struct HeapTotals {  // bytes; all 0: not known
   uint64_t in_use = 0, free = 0;
@@ -20,4 +20,4 @@ HeapTotals read_heap_totals();
 using AskHeap = HeapTotals (*)();
 void set_heap_for_test(AskHeap ask);
 
-}  // namespace tensorscope::snapshot
+}  // namespace tensorscope::dump

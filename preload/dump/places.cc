@@ -1,4 +1,4 @@
-#include "out_of_memory/places.h"
+#include "dump/places.h"
 
 #include <cxxabi.h>
 #include <stdio.h>
@@ -9,23 +9,21 @@
 #include <span>
 #include <string_view>
 
-#include "out_of_memory/torch_package.h"
-#include "snapshot/process_info.h"
 #include "stacks/native/native_stack.h"
 #include "stacks/python/python_stack.h"
 #include "support/copy_text.h"
 #include "support/loaded_object.h"
-#include "tensorscope/rules/user_code.h"
+#include "support/process_info.h"
+#include "tensorscope/rules/headline.h"
+#include "torch/torch_package.h"
 
-namespace tensorscope::out_of_memory {
+namespace tensorscope::dump {
 
 namespace {
 
-using code::Owner;
-
 constexpr int kMostFrames = 48;  // of a native stack, innermost first
 
-// A native frame's object and function, as far as the object's exported symbols tell. Copies: an object may go.
+// A native frame's object and function, as far as the object's exported symbols show. Copies: an object may go.
 struct NativePlace {
   uint64_t address = 0;  // of the call
   StackId frame = 0;
@@ -46,7 +44,7 @@ bool look_at_object(const LoadedObject& object, void* context) {
   const auto last = std::lower_bound(first, all.end(), object.end, before);
   if (first == last) return true;
   const bool program = object.path == nullptr || *object.path == 0;
-  const char* name = file_name(program ? snapshot::process_info().executable : object.path);
+  const char* name = file_name(program ? process_info().executable : object.path);
   for (auto place = first; place != last; ++place) {
     copy_text(name, place->object);
     place->offset = place->address - object.begin;
@@ -71,20 +69,13 @@ void look_up(std::span<NativePlace> places) {
   visit_objects(look_at_object, &places);
 }
 
-// Readable, and without its arguments, which say nothing about the place.
+// Readable, and without its parameters, which say nothing about the place.
 class FunctionName {
  public:
   explicit FunctionName(const NativePlace& place) {
     int status = 0;
     if (place.symbol[0] != 0) readable_ = abi::__cxa_demangle(place.symbol, nullptr, nullptr, &status);
-    text_ = readable_ != nullptr ? readable_ : place.symbol;
-    int depth = 0;
-    for (size_t i = 0; i < text_.size(); ++i) {
-      depth += text_[i] == '<' ? 1 : text_[i] == '>' ? -1 : 0;
-      if (text_[i] != '(' || depth > 0 || text_.substr(i).starts_with("(anonymous")) continue;
-      text_ = text_.substr(0, i);
-      break;
-    }
+    text_ = rules::without_parameters(readable_ != nullptr ? readable_ : place.symbol);
   }
   ~FunctionName() { free(readable_); }
   FunctionName(const FunctionName&) = delete;
@@ -108,36 +99,24 @@ StackId native_headline(StackId leaf) {
   }
   look_up({places, count});
   std::sort(places, places + count, [](const NativePlace& a, const NativePlace& b) { return a.frame > b.frame; });
-  StackId library = 0, torch = 0, named = 0;
+  rules::NativeHeadline headline;
   for (size_t i = 0; i < count; ++i) {
-    const NativePlace& place = places[i];
-    const FunctionName function(place);
-    if (place.object[0] != 0 && !code::is_process_start(function.text())) {
-      const Owner owner = code::native_owner(place.object, function.text());
-      if (owner == Owner::user) return place.frame;
-      if (owner == Owner::library && library == 0) library = place.frame;
-    }
-    if (function.text().empty()) continue;
-    if (named == 0) named = place.frame;
-    if (torch == 0 && !code::is_allocator(function.text())) torch = place.frame;
+    if (headline.add(places[i].object, FunctionName(places[i]).text())) break;
   }
-  return library != 0 ? library : torch != 0 ? torch : named != 0 ? named : leaf;
+  return count != 0 ? places[headline.frame()].frame : leaf;
 }
 
+StackId parent_of(StackId id) { return stacks::python_frame(id).parent; }
+
 StackId python_headline(StackId leaf) {
-  StackId library = 0;
-  const std::string_view package = torch_package();
-  const size_t frames = stacks::python_frame_count();
+  if (leaf >= stacks::python_frame_count()) return leaf;
+  const std::string_view package = torch::torch_package();
   const size_t codes = stacks::python_code_count();
-  for (StackId id = leaf; id != 0 && id < frames;) {
-    const stacks::PythonFrame frame = stacks::python_frame(id);
-    const char* file = frame.code < codes ? stacks::python_code(frame.code).file : nullptr;
-    const Owner owner = code::python_owner(file != nullptr ? file : "", package);
-    if (owner == Owner::user) return id;
-    if (owner == Owner::library && library == 0) library = id;
-    id = frame.parent;
-  }
-  return library != 0 ? library : leaf;
+  return rules::python_headline(leaf, parent_of, [&](StackId id) {
+    const uint32_t code = stacks::python_frame(id).code;
+    const char* file = code < codes ? stacks::python_code(code).file : nullptr;
+    return code::python_owner(file != nullptr ? file : "", package);
+  });
 }
 
 }  // namespace
@@ -152,20 +131,26 @@ void write_place(const Headline& headline, const char* directory, char (&out)[kP
     const stacks::PythonFrame frame = stacks::python_frame(headline.python);
     const stacks::PythonCode code = stacks::python_code(frame.code);
     const std::string_view file = code::short_path(code.file != nullptr ? code.file : "?", directory);
-    const char* function = code.name != nullptr ? code.name : "";
+    const auto name = [](StackId id) -> std::string_view {
+      const char* text = stacks::python_code(stacks::python_frame(id).code).name;
+      return text != nullptr ? text : "";
+    };
+    const std::string_view function =
+        rules::function_around(headline.python, stacks::python_names_are_qualified(), parent_of, name);
     char line[16] = "";
     if (frame.line > 0) snprintf(line, sizeof(line), ":%d", frame.line);
     // The end of a long path says more than its begin.
     const size_t most = sizeof(out) / 2;
-    const std::string_view shown = file.size() > most ? file.substr(file.size() - most) : file;
-    snprintf(out, sizeof(out), "%.*s%s %s", int(shown.size()), shown.data(), line, function);
+    const std::string_view shown = text_end(file, most);
+    snprintf(out, sizeof(out), "%.*s%s %.*s", int(shown.size()), shown.data(), line, int(function.size()),
+             function.data());
     return;
   }
   if (headline.native == 0) return copy_text("(no stack)", out);
   NativePlace place;
   place.address = stacks::native_frame(headline.native).address - 1;
   look_up({&place, 1});
-  if (place.object[0] == 0) return copy_text("code that is no longer loaded", out);
+  if (place.object[0] == 0) return copy_text("code no longer loaded", out);
   const FunctionName function(place);
   if (!function.text().empty()) {
     snprintf(out, sizeof(out), "%s %.*s", place.object, int(function.text().size()), function.text().data());
@@ -180,4 +165,4 @@ uint64_t place_key(const live::SiteCounters& site) {
   return uint64_t{1} << 63 | uint64_t{frame.code} << 32 | uint32_t(frame.line);
 }
 
-}  // namespace tensorscope::out_of_memory
+}  // namespace tensorscope::dump

@@ -1,5 +1,4 @@
-// Where something was made, in one line as the analyzer would say it (model/symbols.h, headline): the innermost frame
-// of the user's own Python code, else the innermost Python frame, else the native function.
+// Where something was made, in one line as the analyzer says it (tensorscope/rules/headline.h).
 //
 // Context: collector. No memory is needed but for demangling; where there is none for that, names stay mangled.
 #pragma once
@@ -7,10 +6,10 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "live/ids.h"
 #include "live/snapshot_view.h"
+#include "support/ids.h"
 
-namespace tensorscope::out_of_memory {
+namespace tensorscope::dump {
 
 inline constexpr size_t kPlaceBytes = 256;
 
@@ -28,4 +27,4 @@ void write_place(const Headline& headline, const char* directory, char (&out)[kP
 // Sites of one line of Python have one key; of native stacks each has its own, since to name them takes long.
 uint64_t place_key(const live::SiteCounters& site);
 
-}  // namespace tensorscope::out_of_memory
+}  // namespace tensorscope::dump

@@ -1,25 +1,25 @@
-#include "snapshot/process_chunks.h"
+#include "dump/process_chunks.h"
 
 #include <stdio.h>
 #include <time.h>
 
 #include <vector>
 
+#include "dump/chunk.h"
+#include "dump/heap_totals.h"
+#include "dump/places.h"
+#include "dump/string_table.h"
+#include "dump/system_totals.h"
 #include "live/snapshot_view.h"
-#include "out_of_memory/places.h"
-#include "snapshot/chunk.h"
-#include "snapshot/heap_totals.h"
-#include "snapshot/process_info.h"
-#include "snapshot/string_table.h"
-#include "snapshot/system_totals.h"
 #include "stacks/capture.h"
 #include "stacks/python/python_stack.h"
 #include "support/clock.h"
 #include "support/coverage.h"
 #include "support/options.h"
+#include "support/process_info.h"
 #include "support/state.h"
 
-namespace tensorscope::snapshot {
+namespace tensorscope::dump {
 
 namespace {
 
@@ -37,16 +37,16 @@ std::vector<Text> command_line(Chunk& chunk, const ProcessInfo& process) {
 
 struct OptionRows {
   Chunk& chunk;
-  std::vector<flatbuffers::Offset<dump::KeyValue>> rows;
+  std::vector<flatbuffers::Offset<format::KeyValue>> rows;
 };
 
-std::vector<flatbuffers::Offset<dump::KeyValue>> option_rows(Chunk& chunk) {
+std::vector<flatbuffers::Offset<format::KeyValue>> option_rows(Chunk& chunk) {
   OptionRows options{chunk, {}};
   auto add = [](const char* name, const char* value, const char*, void* context) {
     auto* options = static_cast<OptionRows*>(context);
     auto key = options->chunk.string(name);
     auto text = options->chunk.string(value);
-    options->rows.push_back(dump::CreateKeyValue(options->chunk.builder(), key, text));
+    options->rows.push_back(format::CreateKeyValue(options->chunk.builder(), key, text));
   };
   visit_options(add, &options);
   return options.rows;
@@ -71,9 +71,8 @@ bool worth_saying(Subject subject) {
 template <size_t size>
 const char* gap_words(const stacks::NotRecorded& gap, char (&text)[size]) {
   snprintf(text, size,
-           "stopped %llu time%s by stop(), for %.1f s in all%s: tensors and memory were followed, but %llu captures "
-           "were left "
-           "out",
+           "stopped %llu time%s by stop(), for %.1f s in all%s: tensors and memory were still tracked, but %llu stacks "
+           "were not recorded",
            static_cast<unsigned long long>(gap.times), gap.times == 1 ? "" : "s", double(gap.ns) / 1e9,
            gap.now ? ", and is stopped now" : "", static_cast<unsigned long long>(gap.captures));
   return text;
@@ -83,7 +82,7 @@ const char* gap_words(const stacks::NotRecorded& gap, char (&text)[size]) {
 
 bool write_process(const DumpFacts& facts, const live::SnapshotView& view, DumpFile& file) {
   const ProcessInfo& p = process_info();
-  Chunk chunk(dump::kProcess);
+  Chunk chunk(format::kProcess);
   flatbuffers::FlatBufferBuilder& b = chunk.builder();
   auto program = chunk.string(p.program);
   auto executable = chunk.string(p.executable);
@@ -91,9 +90,9 @@ bool write_process(const DumpFacts& facts, const live::SnapshotView& view, DumpF
   auto directory = chunk.string(p.directory);
   auto host = chunk.string(p.host);
   auto run_id = chunk.string(p.run_id);
-  char place[out_of_memory::kPlaceBytes] = "";
+  char place[kPlaceBytes] = "";
   if (facts.site != 0 && facts.site < view.sites.size) {
-    out_of_memory::write_place(out_of_memory::headline(view.sites[facts.site]), p.directory, place);
+    write_place(headline(view.sites[facts.site]), p.directory, place);
   }
   auto detail = chunk.string(place[0] != 0 ? place : facts.detail);
   auto torch = chunk.string(facts.torch_version);
@@ -101,7 +100,7 @@ bool write_process(const DumpFacts& facts, const live::SnapshotView& view, DumpF
   auto version = chunk.string(TENSORSCOPE_VERSION);
   auto options = b.CreateVector(option_rows(chunk));
 
-  dump::ProcessBuilder process(b);
+  format::ProcessBuilder process(b);
   process.add_pid(p.pid);
   process.add_parent_pid(p.parent_pid);
   process.add_forked_from(p.forked_from);
@@ -115,7 +114,7 @@ bool write_process(const DumpFacts& facts, const live::SnapshotView& view, DumpF
   process.add_start_ns(p.start_ns);
   process.add_dump_unix_ns(read_clock_ns(CLOCK_REALTIME) - (monotonic_ns() - view.taken_ns));
   process.add_dump_ns(view.taken_ns);
-  process.add_trigger(dump::Trigger(facts.reason));
+  process.add_trigger(format::Trigger(facts.reason));
   process.add_trigger_detail(detail);
   process.add_dump_number(facts.number);
   process.add_rank(p.rank);
@@ -131,16 +130,16 @@ bool write_process(const DumpFacts& facts, const live::SnapshotView& view, DumpF
 }
 
 bool write_totals(const DumpFacts& facts, const live::SnapshotView& view, DumpFile& file) {
-  std::vector<dump::DeviceTotal> devices;
+  std::vector<format::DeviceTotal> devices;
   for (const live::DeviceTotals& d : view.devices) {
     devices.emplace_back(d.live_bytes, d.peak_bytes, d.live_count, d.total_count, d.total_bytes, d.allocator_allocated,
                          d.allocator_reserved, d.allocator_reserved_peak, d.device.type, d.device.index);
   }
   const SystemTotals system = read_system_totals();
   const HeapTotals heap = read_heap_totals();
-  Chunk chunk(dump::kTotals);
+  Chunk chunk(format::kTotals);
   auto rows = chunk.builder().CreateVectorOfStructs(devices);
-  dump::TotalsBuilder totals(chunk.builder());
+  format::TotalsBuilder totals(chunk.builder());
   totals.add_devices(rows);
   totals.add_tensors_live(view.tensors.size);
   totals.add_tensors_total(view.tensors_total);
@@ -165,12 +164,12 @@ bool write_totals(const DumpFacts& facts, const live::SnapshotView& view, DumpFi
 }
 
 bool write_coverage(DumpFile& file) {
-  Chunk chunk(dump::kCoverage);
-  std::vector<flatbuffers::Offset<dump::Coverage>> rows;
+  Chunk chunk(format::kCoverage);
+  std::vector<flatbuffers::Offset<format::Coverage>> rows;
   const auto add = [&](const char* subject, Seen seen, const char* detail, uint64_t missed) {
     auto name = chunk.string(subject);
     auto text = chunk.string(detail != nullptr ? detail : "");
-    rows.push_back(dump::CreateCoverage(chunk.builder(), name, dump::Seen(seen), text, missed));
+    rows.push_back(format::CreateCoverage(chunk.builder(), name, format::Seen(seen), text, missed));
   };
   if (const char* why = off_reason()) add("recording", Seen::no, why, 0);
   char detail[200];
@@ -181,13 +180,13 @@ bool write_coverage(DumpFile& file) {
     const CoverageEntry& entry = coverage(Subject(i));
     add(subject_name(Subject(i)), entry.seen.load(), entry.detail.load(), entry.missed.load());
   }
-  return chunk.append_to(file, dump::CreateCoveragesDirect(chunk.builder(), &rows));
+  return chunk.append_to(file, format::CreateCoveragesDirect(chunk.builder(), &rows));
 }
 
 bool write_names(const python::Names& names, DumpFile& file) {
-  Chunk chunk(dump::kNames);
+  Chunk chunk(format::kNames);
   StringTable strings;
-  std::vector<dump::ModuleName> modules;
+  std::vector<format::ModuleName> modules;
   for (const python::ModuleName& m : names.modules) {
     modules.emplace_back(m.object, strings.intern(m.path), strings.intern(m.class_name));
   }
@@ -196,14 +195,14 @@ bool write_names(const python::Names& names, DumpFile& file) {
   auto detail = chunk.string(names.detail);
   auto texts = chunk.builder().CreateVector(values);
   auto rows = chunk.builder().CreateVectorOfStructs(modules);
-  return chunk.append_to(file, dump::CreateNames(chunk.builder(), names.complete, detail, texts, rows));
+  return chunk.append_to(file, format::CreateNames(chunk.builder(), names.complete, detail, texts, rows));
 }
 
 bool write_end(DumpFile& file) {
-  Chunk chunk(dump::kEnd);
+  Chunk chunk(format::kEnd);
   const uint32_t chunks = file.chunks();
   const uint64_t bytes = file.bytes();
-  return chunk.append_to(file, dump::CreateEndMark(chunk.builder(), chunks, bytes));
+  return chunk.append_to(file, format::CreateEndMark(chunk.builder(), chunks, bytes));
 }
 
-}  // namespace tensorscope::snapshot
+}  // namespace tensorscope::dump

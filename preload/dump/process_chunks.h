@@ -3,19 +3,20 @@
 // Context: collector. Each function appends to `file` and returns false where that fails.
 #pragma once
 
+#include "dump/dump_file.h"
+#include "dump/failure.h"
+#include "dump/reason.h"
 #include "live/snapshot_view.h"
 #include "python/bridge.h"
-#include "snapshot/collector.h"
-#include "snapshot/dump_file.h"
 
-namespace tensorscope::snapshot {
+namespace tensorscope::dump {
 
 struct DumpFacts {
   Reason reason = Reason::signal;
   const char* detail = "";
   uint32_t number = 1;
   uint64_t requested_ns = 0;
-  const out_of_memory::Failure* failure = nullptr;
+  const Failure* failure = nullptr;
   std::string torch_version;
   SiteId site = 0;  // of the call that asked for the dump: its place is the detail then
 };
@@ -26,4 +27,4 @@ bool write_coverage(DumpFile& file);
 bool write_names(const python::Names& names, DumpFile& file);
 bool write_end(DumpFile& file);
 
-}  // namespace tensorscope::snapshot
+}  // namespace tensorscope::dump

@@ -1,10 +1,10 @@
-#include "snapshot/references_chunk.h"
+#include "dump/references_chunk.h"
 
 #include <vector>
 
-#include "snapshot/chunk.h"
+#include "dump/chunk.h"
 
-namespace tensorscope::snapshot {
+namespace tensorscope::dump {
 
 namespace {
 
@@ -13,17 +13,17 @@ size_t expected_bytes(const python::References& references) {
   constexpr size_t kStringBytes = 16;  // length, zero, alignment and the place in the table
   constexpr size_t kRest = size_t{16} << 10;
   return references.strings.bytes() + references.strings.size() * kStringBytes +
-         references.references.size() * sizeof(dump::Reference) +
-         references.tensors.size() * sizeof(dump::TensorObject) + references.slots.size() * sizeof(dump::SlotName) +
-         references.nodes.size() * sizeof(dump::NodeReference) +
-         references.within.size() * sizeof(dump::TensorWithin) +
+         references.references.size() * sizeof(format::Reference) +
+         references.tensors.size() * sizeof(format::TensorObject) + references.slots.size() * sizeof(format::SlotName) +
+         references.nodes.size() * sizeof(format::NodeReference) +
+         references.within.size() * sizeof(format::TensorWithin) +
          (references.ids.size() + references.freed.size()) * sizeof(uint64_t) + kRest;
 }
 
 }  // namespace
 
 bool write_references(const python::References& references, DumpFile& file) {
-  Chunk chunk(dump::kReferences, expected_bytes(references));
+  Chunk chunk(format::kReferences, expected_bytes(references));
   flatbuffers::FlatBufferBuilder& builder = chunk.builder();
   std::vector<flatbuffers::Offset<flatbuffers::String>> values;
   values.reserve(references.strings.size());
@@ -37,11 +37,11 @@ bool write_references(const python::References& references, DumpFile& file) {
   const auto within = builder.CreateVectorOfStructs(references.within.data(), references.within.size());
   const auto ids = builder.CreateVector(references.ids.data(), references.ids.size());
   const auto freed = builder.CreateVector(references.freed.data(), references.freed.size());
-  return chunk.append_to(file, dump::CreateReferences(builder, references.complete, detail, strings, rows, tensors,
-                                                      slots, nodes, references.objects, references.gil_ns,
-                                                      references.stopped_by, references.time_limit_ms,
-                                                      references.memory_limit, references.memory_taken, ids, freed,
-                                                      within));
+  return chunk.append_to(
+      file,
+      format::CreateReferences(builder, references.complete, detail, strings, rows, tensors, slots, nodes,
+                               references.objects, references.gil_ns, references.stopped_by, references.time_limit_ms,
+                               references.memory_limit, references.memory_taken, ids, freed, within));
 }
 
-}  // namespace tensorscope::snapshot
+}  // namespace tensorscope::dump

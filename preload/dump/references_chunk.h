@@ -3,11 +3,11 @@
 // Context: collector. Appends to `file` and returns false where that fails.
 #pragma once
 
+#include "dump/dump_file.h"
 #include "python/references.h"
-#include "snapshot/dump_file.h"
 
-namespace tensorscope::snapshot {
+namespace tensorscope::dump {
 
 bool write_references(const python::References& references, DumpFile& file);
 
-}  // namespace tensorscope::snapshot
+}  // namespace tensorscope::dump

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <unordered_map>
 
-namespace tensorscope::snapshot {
+namespace tensorscope::dump {
 
 class StringTable {
  public:
@@ -39,4 +39,4 @@ class StringTable {
   std::unordered_map<const void*, uint32_t> by_address_;
 };
 
-}  // namespace tensorscope::snapshot
+}  // namespace tensorscope::dump

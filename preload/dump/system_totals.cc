@@ -1,14 +1,14 @@
-#include "snapshot/system_totals.h"
+#include "dump/system_totals.h"
 
 #include <dirent.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "out_of_memory/limits.h"
-#include "snapshot/small_file.h"
 #include "support/clock.h"
+#include "support/small_file.h"
+#include "support/system_limits.h"
 
-namespace tensorscope::snapshot {
+namespace tensorscope::dump {
 
 namespace {
 
@@ -70,8 +70,8 @@ void read_resident_kinds(SystemTotals& totals) {
 }  // namespace
 
 SystemTotals read_system_totals() {
-  out_of_memory::LimitReader reader;
-  const out_of_memory::SystemMemory memory = reader.read();
+  LimitReader reader;
+  const SystemMemory memory = reader.read();
   SystemTotals totals;
   totals.resident = memory.resident;
   totals.resident_peak = memory.resident_peak;
@@ -84,4 +84,4 @@ SystemTotals read_system_totals() {
   return totals;
 }
 
-}  // namespace tensorscope::snapshot
+}  // namespace tensorscope::dump

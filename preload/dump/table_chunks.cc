@@ -1,4 +1,4 @@
-#include "snapshot/table_chunks.h"
+#include "dump/table_chunks.h"
 
 #include <stdio.h>
 #include <unistd.h>
@@ -6,15 +6,15 @@
 #include <algorithm>
 #include <vector>
 
-#include "snapshot/chunk.h"
+#include "dump/chunk.h"
 #include "stacks/native/native_stack.h"
 #include "stacks/python/python_stack.h"
 
-namespace tensorscope::snapshot {
+namespace tensorscope::dump {
 
 namespace {
 
-constexpr size_t kTableRows = dump::kMaxRowsPerChunk;
+constexpr size_t kTableRows = format::kMaxRowsPerChunk;
 
 // Which frames of one trie are written, and under which id: parents keep smaller ids than their children.
 class FrameSelection {
@@ -93,12 +93,12 @@ class RowStream {
 
 bool write_allocations(const live::SnapshotView& view, DumpFile& file) {
   auto create = [](flatbuffers::FlatBufferBuilder& builder, uint32_t, auto values) {
-    return dump::CreateAllocationRows(builder, values);
+    return format::CreateAllocationRows(builder, values);
   };
-  RowStream<dump::Allocation, decltype(create)> stream(dump::kAllocations, create, file);
+  RowStream<format::Allocation, decltype(create)> stream(format::kAllocations, create, file);
   for (const live::AllocationEntry& a : view.allocations) {
     stream.add(a.serial, reinterpret_cast<uint64_t>(a.pointer), a.nbytes, a.created_ns, a.node, a.site,
-               uint32_t(a.thread), dump::AllocationKind(a.kind), uint8_t(a.serial <= view.fork_serial), a.device.type,
+               uint32_t(a.thread), format::AllocationKind(a.kind), uint8_t(a.serial <= view.fork_serial), a.device.type,
                a.device.index);
   }
   return stream.finish();
@@ -114,9 +114,9 @@ bool write_stacks(const live::SnapshotView& view, DumpFile& file, size_t most_fr
       [](StackId id) { return stacks::python_frame(id).parent; });
 
   auto create_sites = [](flatbuffers::FlatBufferBuilder& b, uint32_t first, auto v) {
-    return dump::CreateSites(b, first, v);
+    return format::CreateSites(b, first, v);
   };
-  RowStream<dump::Site, decltype(create_sites)> sites(dump::kSites, create_sites, file);
+  RowStream<format::Site, decltype(create_sites)> sites(format::kSites, create_sites, file);
   for (const live::SiteCounters& s : view.sites) {
     sites.add(s.tensors_live, s.tensors_total, s.allocations_live, s.allocations_total, s.bytes_live, s.bytes_total,
               s.bytes_peak, native.new_id(s.native), python.new_id(s.python));
@@ -124,9 +124,9 @@ bool write_stacks(const live::SnapshotView& view, DumpFile& file, size_t most_fr
   if (!sites.finish()) return false;
 
   auto create_native = [](flatbuffers::FlatBufferBuilder& b, uint32_t first, auto v) {
-    return dump::CreateNativeFrames(b, first, v);
+    return format::CreateNativeFrames(b, first, v);
   };
-  RowStream<dump::NativeFrame, decltype(create_native)> native_rows(dump::kNativeFrames, create_native, file);
+  RowStream<format::NativeFrame, decltype(create_native)> native_rows(format::kNativeFrames, create_native, file);
   for (StackId id = 0; id < native.count(); ++id) {
     if (!native.kept(id)) continue;
     const stacks::NativeFrame frame = stacks::native_frame(id);
@@ -135,9 +135,9 @@ bool write_stacks(const live::SnapshotView& view, DumpFile& file, size_t most_fr
   if (!native_rows.finish()) return false;
 
   auto create_python = [](flatbuffers::FlatBufferBuilder& b, uint32_t first, auto v) {
-    return dump::CreatePythonFrames(b, first, v);
+    return format::CreatePythonFrames(b, first, v);
   };
-  RowStream<dump::PythonFrame, decltype(create_python)> python_rows(dump::kPythonFrames, create_python, file);
+  RowStream<format::PythonFrame, decltype(create_python)> python_rows(format::kPythonFrames, create_python, file);
   for (StackId id = 0; id < python.count(); ++id) {
     if (!python.kept(id)) continue;
     const stacks::PythonFrame frame = stacks::python_frame(id);
@@ -147,19 +147,19 @@ bool write_stacks(const live::SnapshotView& view, DumpFile& file, size_t most_fr
 }
 
 bool write_codes(StringTable& strings, DumpFile& file) {
-  std::vector<dump::Code> rows;
+  std::vector<format::Code> rows;
   const size_t count = stacks::python_code_count();
   for (uint32_t i = 0; i < count; ++i) {
     const stacks::PythonCode code = stacks::python_code(i);
     rows.emplace_back(strings.intern(code.file != nullptr ? code.file : ""),
                       strings.intern(code.name != nullptr ? code.name : ""), code.first_line);
   }
-  Chunk chunk(dump::kCodes);
-  return chunk.append_to(file, dump::CreateCodes(chunk.builder(), chunk.builder().CreateVectorOfStructs(rows)));
+  Chunk chunk(format::kCodes);
+  return chunk.append_to(file, format::CreateCodes(chunk.builder(), chunk.builder().CreateVectorOfStructs(rows)));
 }
 
 bool write_threads(const live::SnapshotView& view, StringTable& strings, DumpFile& file) {
-  std::vector<dump::Thread> rows;
+  std::vector<format::Thread> rows;
   for (const live::ThreadEntry& thread : view.threads) {
     char path[64];
     snprintf(path, sizeof(path), "/proc/self/task/%u", thread.tid);
@@ -167,26 +167,26 @@ bool write_threads(const live::SnapshotView& view, StringTable& strings, DumpFil
     const std::string_view name(thread.name, strnlen(thread.name, sizeof(thread.name)));
     rows.emplace_back(thread.tid, strings.intern(name), uint8_t(alive));
   }
-  Chunk chunk(dump::kThreads);
-  return chunk.append_to(file, dump::CreateThreads(chunk.builder(), chunk.builder().CreateVectorOfStructs(rows)));
+  Chunk chunk(format::kThreads);
+  return chunk.append_to(file, format::CreateThreads(chunk.builder(), chunk.builder().CreateVectorOfStructs(rows)));
 }
 
-bool write_modules(const ModuleMap& modules, DumpFile& file) {
-  Chunk chunk(dump::kModules);
-  std::vector<flatbuffers::Offset<dump::Module>> rows;
-  for (const MappedModule& m : modules.modules()) {
+bool write_modules(const torch::ModuleMap& modules, DumpFile& file) {
+  Chunk chunk(format::kModules);
+  std::vector<flatbuffers::Offset<format::Module>> rows;
+  for (const torch::MappedModule& m : modules.modules()) {
     auto path = chunk.string(m.path);
     auto build_id = chunk.builder().CreateVector(m.build_id);
-    rows.push_back(dump::CreateModule(chunk.builder(), path, m.load_bias, m.begin, m.end, build_id));
+    rows.push_back(format::CreateModule(chunk.builder(), path, m.load_bias, m.begin, m.end, build_id));
   }
-  return chunk.append_to(file, dump::CreateModulesDirect(chunk.builder(), &rows));
+  return chunk.append_to(file, format::CreateModulesDirect(chunk.builder(), &rows));
 }
 
 bool write_strings(const StringTable& strings, DumpFile& file) {
-  Chunk chunk(dump::kStrings, size_t{64} << 10);
+  Chunk chunk(format::kStrings, size_t{64} << 10);
   std::vector<flatbuffers::Offset<flatbuffers::String>> values;
   for (const std::string& value : strings.values()) values.push_back(chunk.string(value));
-  return chunk.append_to(file, dump::CreateStringsDirect(chunk.builder(), &values));
+  return chunk.append_to(file, format::CreateStringsDirect(chunk.builder(), &values));
 }
 
-}  // namespace tensorscope::snapshot
+}  // namespace tensorscope::dump

@@ -3,12 +3,12 @@
 // Context: collector. Each function appends to `file` and returns false where that fails.
 #pragma once
 
+#include "dump/dump_file.h"
+#include "dump/string_table.h"
 #include "live/snapshot_view.h"
-#include "snapshot/dump_file.h"
-#include "snapshot/metadata/module_map.h"
-#include "snapshot/string_table.h"
+#include "torch/metadata/module_map.h"
 
-namespace tensorscope::snapshot {
+namespace tensorscope::dump {
 
 bool write_allocations(const live::SnapshotView& view, DumpFile& file);
 
@@ -18,7 +18,7 @@ bool write_stacks(const live::SnapshotView& view, DumpFile& file, size_t most_fr
 
 bool write_codes(StringTable& strings, DumpFile& file);
 bool write_threads(const live::SnapshotView& view, StringTable& strings, DumpFile& file);
-bool write_modules(const ModuleMap& modules, DumpFile& file);
+bool write_modules(const torch::ModuleMap& modules, DumpFile& file);
 bool write_strings(const StringTable& strings, DumpFile& file);
 
-}  // namespace tensorscope::snapshot
+}  // namespace tensorscope::dump

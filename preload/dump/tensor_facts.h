@@ -7,10 +7,10 @@
 #include <cstdint>
 #include <span>
 
-#include "live/ids.h"
+#include "support/ids.h"
 #include "support/pages.h"
 
-namespace tensorscope::snapshot {
+namespace tensorscope::dump {
 
 struct TensorFacts {
   Serial serial = 0;
@@ -19,9 +19,10 @@ struct TensorFacts {
   uint64_t storage_nbytes = 0;
   uint64_t grad = 0;
   SiteId site = 0;
-  uint32_t known = 0;  // dump::TensorKnown
-  uint32_t flags = 0;  // dump::TensorFlag
+  uint32_t known = 0;  // format::TensorKnown
+  uint32_t flags = 0;  // format::TensorFlag
   Device device{-1, -1};
+  bool may_have_parts = false;  // sparse, or a wrapper
 };
 
 class TensorFactRows {
@@ -47,4 +48,4 @@ class TensorFactRows {
   size_t room_ = 0, size_ = 0;
 };
 
-}  // namespace tensorscope::snapshot
+}  // namespace tensorscope::dump

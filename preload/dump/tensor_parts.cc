@@ -1,36 +1,36 @@
-#include "snapshot/tensor_parts.h"
+#include "dump/tensor_parts.h"
 
 #include <string.h>
 
 #include <algorithm>
 
 #include "live/tensor_serial.h"
-#include "snapshot/graph/node_extent.h"
-#include "snapshot/metadata/safe_reads.h"
+#include "torch/graph/node_extent.h"
+#include "torch/metadata/safe_reads.h"
 
-namespace tensorscope::snapshot {
+namespace tensorscope::dump {
 
 namespace {
 constexpr size_t kFirstField = 16;    // after the vtable and the counts of c10::intrusive_ptr_target
 constexpr size_t kMostBytes = 512;    // of one object
-constexpr size_t kLikelyBytes = 256;  // of a sparse tensor, where the allocator does not tell
+constexpr size_t kLikelyBytes = 256;  // of a sparse tensor, where the allocator does not report
 }  // namespace
 
-bool may_have_parts(const Metadata& metadata) {
-  return (metadata.flags & uint32_t(dump::TensorFlag::exotic)) != 0 && metadata.class_name[0] != 0 &&
+bool may_have_parts(const torch::Metadata& metadata) {
+  return (metadata.flags & uint32_t(format::TensorFlag::exotic)) != 0 && metadata.class_name[0] != 0 &&
          strcmp(metadata.class_name, "N3c1010TensorImplE") != 0;
 }
 
-std::vector<dump::TensorPart> tensor_parts(const live::SnapshotView& view, std::span<const size_t> owners,
-                                           MetadataReader& reader) {
-  std::vector<dump::TensorPart> parts;
+std::vector<format::TensorPart> tensor_parts(const live::SnapshotView& view, std::span<const size_t> owners,
+                                             torch::MetadataReader& reader) {
+  std::vector<format::TensorPart> parts;
   if (owners.empty()) return parts;
   std::vector<uint64_t> addresses;
   for (const size_t owner : owners) addresses.push_back(reinterpret_cast<uint64_t>(view.tensors[owner].impl));
   std::vector<size_t> sizes;
-  NodeExtents extents(reader.classes(), false);
+  torch::NodeExtents extents(reader.classes(), false);
   if (!extents.read(addresses, sizes)) return parts;
-  SafeReads objects;
+  torch::SafeReads objects;
   for (size_t i = 0; i < owners.size(); ++i) {
     sizes[i] = std::min(sizes[i] == 0 ? kLikelyBytes : sizes[i], kMostBytes) / 8 * 8;
     objects.add(addresses[i], sizes[i]);
@@ -46,4 +46,4 @@ std::vector<dump::TensorPart> tensor_parts(const live::SnapshotView& view, std::
   return parts;
 }
 
-}  // namespace tensorscope::snapshot
+}  // namespace tensorscope::dump

@@ -11,15 +11,15 @@
 
 #include "dump_generated.h"
 #include "live/snapshot_view.h"
-#include "snapshot/metadata/metadata.h"
+#include "torch/metadata/metadata.h"
 
-namespace tensorscope::snapshot {
+namespace tensorscope::dump {
 
 // `owners`: indexes of tensors of such classes.
-std::vector<dump::TensorPart> tensor_parts(const live::SnapshotView& view, std::span<const size_t> owners,
-                                           MetadataReader& reader);
+std::vector<format::TensorPart> tensor_parts(const live::SnapshotView& view, std::span<const size_t> owners,
+                                             torch::MetadataReader& reader);
 
 // Whether tensor_parts() has something to look for.
-bool may_have_parts(const Metadata& metadata);
+bool may_have_parts(const torch::Metadata& metadata);
 
-}  // namespace tensorscope::snapshot
+}  // namespace tensorscope::dump

@@ -6,17 +6,17 @@
 #include <cstdint>
 #include <vector>
 
+#include "dump/dump_file.h"
+#include "dump/string_table.h"
+#include "dump/tensor_facts.h"
 #include "live/snapshot_view.h"
 #include "python/references.h"
-#include "snapshot/dump_file.h"
-#include "snapshot/metadata/metadata.h"
-#include "snapshot/string_table.h"
-#include "snapshot/tensor_facts.h"
+#include "torch/metadata/metadata.h"
 
-namespace tensorscope::snapshot {
+namespace tensorscope::dump {
 
 // Lets live tensors vote about the layout where the reader has none yet.
-void learn_layout(const live::SnapshotView& view, MetadataReader& reader);
+void learn_layout(const live::SnapshotView& view, torch::MetadataReader& reader);
 
 // What later work wants of the tensors.
 struct KeptOfTensors {
@@ -26,9 +26,9 @@ struct KeptOfTensors {
 };
 
 // `reader` null: torch's tensors are not to be looked at, the rows hold what the tables know.
-bool write_tensors(const live::SnapshotView& view, MetadataReader* reader, StringTable& strings, DumpFile& file,
+bool write_tensors(const live::SnapshotView& view, torch::MetadataReader* reader, StringTable& strings, DumpFile& file,
                    const KeptOfTensors& kept);
 
-bool write_nodes(const live::SnapshotView& view, MetadataReader* reader, StringTable& strings, DumpFile& file);
+bool write_nodes(const live::SnapshotView& view, torch::MetadataReader* reader, StringTable& strings, DumpFile& file);
 
-}  // namespace tensorscope::snapshot
+}  // namespace tensorscope::dump

@@ -2,15 +2,15 @@
 
 #include <errno.h>
 
-#include "cupti/session.h"
-#include "hooks/fork.h"
-#include "hooks/process.h"
-#include "hooks/program_signal.h"
+#include "collector/collector.h"
+#include "collector/watches.h"
+#include "devices/cupti/session.h"
+#include "hooks/process/fork.h"
+#include "hooks/process/process.h"
+#include "hooks/process/program_signal.h"
 #include "hooks/self_check.h"
 #include "live/recorder.h"
-#include "out_of_memory/failing_thread.h"
-#include "out_of_memory/watches.h"
-#include "snapshot/collector.h"
+#include "oom/failing_thread.h"
 #include "stacks/capture.h"
 #include "support/options.h"
 #include "support/state.h"
@@ -29,22 +29,23 @@ void start() {
   stacks::start_python();
   hooks::run_self_check();
   if (!hooks::destruction_is_seen())
-    return switch_off("torch destroys tensors without calling a function that can be hooked");
+    return switch_off("this torch destroys tensors without a function call that can be hooked");
   hooks::start_fork_handlers();
   hooks::start_exit_dump();
-  out_of_memory::start();
+  oom::start(&collector::write_failure);
   cupti::prepare();
   if (!options().module_outputs) {
-    set_coverage(Subject::module_outputs, Seen::no, "switched off; TENSORSCOPE_MODULE_OUTPUTS=1 switches it on");
+    set_coverage(Subject::module_outputs, Seen::no, "switched off; set TENSORSCOPE_MODULE_OUTPUTS=1 to record it");
   }
   g_activated.store(true, std::memory_order_release);
   State starting = State::starting;
   g_state.compare_exchange_strong(starting, State::recording, std::memory_order_acq_rel);
-  if (!snapshot::start_collector()) {
-    return set_coverage(Subject::signal_trigger, Seen::no, "no thread could be made that writes dumps");
+  collector::set_hook_check({&hooks::run_self_check, &hooks::destruction_is_seen});
+  if (!collector::start_collector()) {
+    return set_coverage(Subject::signal_trigger, Seen::no, "the collector thread could not be started");
   }
   hooks::start_signal(options().signal);
-  out_of_memory::start_watches();
+  collector::start_watches();
 }
 
 }  // namespace

@@ -140,16 +140,11 @@
   X(sigaction, "the program's own handler of the dump signal is kept")        \
   X(__sigaction, "the same")                                                  \
   X(signal, "the same")                                                       \
-  X(ssignal, "the same")                                                      \
-  X(bsd_signal, "the same")                                                   \
-  X(sysv_signal, "the same")                                                  \
   X(__sysv_signal, "the same")                                                \
-  X(sigset, "the same")                                                       \
-  X(sigignore, "the same")                                                    \
   X(siginterrupt, "the same")
 
 // Functions of the C++ runtime, of which a process may have several (throw_function.h): X(name, why).
-#define TENSORSCOPE_CXX_RUNTIME_FUNCTIONS(X) X(__cxa_throw, "torch throws for want of memory")
+#define TENSORSCOPE_CXX_RUNTIME_FUNCTIONS(X) X(__cxa_throw, "torch throws an out-of-memory error")
 
 // include/tensorscope/tensorscope.h: X(name).
 #define TENSORSCOPE_PUBLIC_FUNCTIONS(X) \

@@ -30,7 +30,8 @@ __attribute__((noinline, cold)) RealFunction find_real_function(Hook hook) {
   visit_objects(look_in_library, &search);
   if (!search.found) search.found = find_in_any_object(info.symbol);
   if (!search.found) {
-    say("symbol lookup error: undefined symbol: %s (a part of the program was built for another PyTorch)", info.symbol);
+    say("symbol lookup error: undefined symbol: %s (some library of the program was built for another PyTorch)",
+        info.symbol);
     _exit(127);
   }
   const auto function = reinterpret_cast<RealFunction>(search.found);

@@ -5,8 +5,8 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "hooks/current_node.h"
-#include "hooks/program_signal.h"
+#include "hooks/process/program_signal.h"
+#include "hooks/torch/current_node.h"
 #include "hooks/torch_libraries.h"
 #include "support/arena.h"
 #include "support/coverage.h"
@@ -26,12 +26,12 @@ constexpr const char* kRuntimeFunctions[] = {
 constexpr size_t kRuntimeFunctionCount = sizeof(kRuntimeFunctions) / sizeof(*kRuntimeFunctions);
 
 // What was found about one library, or about all of them together.
-struct Finding {
+struct CheckResult {
   bool defined[kEventCount] = {};
   Slots slots[kEventCount] = {};
   Slots runtime;  // the allocation calls of the CUDA runtime
 
-  void add(const Finding& other) {
+  void add(const CheckResult& other) {
     for (size_t i = 0; i < kEventCount; ++i) {
       defined[i] |= other.defined[i];
       slots[i].ours += other.slots[i].ours;
@@ -47,7 +47,7 @@ struct Finding {
 struct Library {
   uint64_t begin = 0;
   bool settled = false;  // every slot is bound
-  Finding finding;
+  CheckResult finding;
 };
 constexpr size_t kMaxLibraries = 32;
 Library g_libraries[kMaxLibraries];  // activation, then the collector alone
@@ -56,8 +56,8 @@ constinit Arena g_texts{Arena::Limit::none};
 struct Check {
   const void* ours[kHookCount] = {};
   const void* our_runtime[kRuntimeFunctionCount] = {};
-  Finding all;
-  Finding device;
+  CheckResult all;
+  CheckResult device;
   bool device_loaded = false;
   const void* our_throw = nullptr;
   bool throws_elsewhere = false;  // a device library's exceptions do not come to us
@@ -71,7 +71,7 @@ bool begins_with_any(const LoadedObject& object, const auto& prefixes) {
                      [&](const char* prefix) { return object.file_name_begins_with(prefix); });
 }
 
-const Finding& look_at(const LoadedObject& object, const Check& check) {
+const CheckResult& look_at(const LoadedObject& object, const Check& check) {
   Library* const end = g_libraries + kMaxLibraries;
   Library* library = std::find_if(
       g_libraries, end, [&](const Library& known) { return known.begin == object.begin || known.begin == 0; });
@@ -81,14 +81,14 @@ const Finding& look_at(const LoadedObject& object, const Check& check) {
   for (size_t i = 0; i < kHookCount; ++i) {
     const size_t event = size_t(kHooks[i].event);
     const Slots slots = check_slots(object, kHooks[i].symbol, check.ours[i]);
-    Finding one;
+    CheckResult one;
     one.defined[event] = object.find(kHooks[i].symbol) != nullptr;
     one.slots[event] = slots;
     library->finding.add(one);
     library->settled &= slots.unbound == 0;
   }
   for (size_t i = 0; i < kRuntimeFunctionCount; ++i) {
-    Finding one;
+    CheckResult one;
     one.runtime = check_slots(object, kRuntimeFunctions[i], check.our_runtime[i]);
     library->finding.add(one);
     library->settled &= one.runtime.unbound == 0;
@@ -99,7 +99,7 @@ const Finding& look_at(const LoadedObject& object, const Check& check) {
 bool check_object(const LoadedObject& object, void* context) {
   auto& check = *static_cast<Check*>(context);
   if (!is_torch_library(object)) return true;
-  const Finding& finding = look_at(object, check);
+  const CheckResult& finding = look_at(object, check);
   check.all.add(finding);
   if (begins_with_any(object, kDeviceLibraries)) {
     check.device_loaded = true;
@@ -131,18 +131,18 @@ void record(Subject subject, Seen seen, const char* detail) {
 }
 
 // One sentence about the first event of `events` that does not arrive, and how much is left of the subject.
-void judge(Subject subject, const Check& check, const Finding& finding, std::initializer_list<HookEvent> events) {
+void judge(Subject subject, const Check& check, const CheckResult& finding, std::initializer_list<HookEvent> events) {
   char detail[256] = "";
   size_t lost = 0;
   for (const HookEvent event : events) {
     const Slots& slots = finding.slots[size_t(event)];
     const char* reason = nullptr;
     if (!check.all.defined[size_t(event)]) {
-      reason = "this torch has no function for it";
+      reason = "this torch has no such function";
     } else if (slots.ours + slots.foreign + slots.unbound == 0) {
       reason = "torch calls it directly";
     } else if (slots.foreign > 0) {
-      reason = "another definition stands before ours";
+      reason = "another definition precedes tensorscope's";
     }
     if (!reason) continue;
     if (lost++ == 0) snprintf(detail, sizeof detail, "%s: %s", event_name(event), reason);
@@ -169,7 +169,7 @@ void judge_runtime(const Check& check) {
     record(Subject::cuda_runtime, Seen::no, "torch's libraries call it directly (is it linked statically?)");
   } else if (slots.foreign > 0) {
     record(Subject::cuda_runtime, slots.ours > 0 ? Seen::partly : Seen::no,
-           "another definition stands before ours in torch's libraries");
+           "another definition precedes tensorscope's in torch's libraries");
   } else {
     record(Subject::cuda_runtime, Seen::yes, "");
   }
@@ -178,12 +178,12 @@ void judge_runtime(const Check& check) {
 // Why torch's allocator reports nothing; null: it does.
 const char* unreported_backend() {
   if (getenv("PYTORCH_NO_CUDA_MEMORY_CACHING")) {
-    return "PYTORCH_NO_CUDA_MEMORY_CACHING: torch reports nothing without its cache";
+    return "PYTORCH_NO_CUDA_MEMORY_CACHING is set: torch reports nothing without its cache";
   }
   for (const char* name : {"PYTORCH_ALLOC_CONF", "PYTORCH_CUDA_ALLOC_CONF", "PYTORCH_HIP_ALLOC_CONF"}) {
     const char* configuration = getenv(name);
     if (configuration && strstr(configuration, "cudaMallocAsync")) {
-      return "the backend cudaMallocAsync does not report what it allocates";
+      return "the cudaMallocAsync backend does not report its allocations";
     }
   }
   return nullptr;
@@ -207,9 +207,9 @@ void judge_autograd(const Check& check) {
   start_current_node();
   if (current_node_state() == CurrentNode::unknown) {
     record(Subject::autograd, Seen::partly,
-           "this torch does not tell which node runs: backward memory has no forward stack");
+           "this torch does not report which node runs: backward memory has no forward stack");
   } else if (!check.all.defined[size_t(HookEvent::node_destroyed)]) {
-    record(Subject::autograd, Seen::partly, "this torch does not tell when a node dies");
+    record(Subject::autograd, Seen::partly, "this torch does not report when a node is freed");
   }
 }
 
@@ -218,18 +218,19 @@ void judge_out_of_memory(const Check& check) {
   if (options().oom_dumps == 0) return record(kSubject, Seen::no, "switched off by TENSORSCOPE_OOM_DUMPS");
   judge(kSubject, check, check.all, {HookEvent::cpu_out_of_memory});
   if (check.throws_elsewhere) {
-    return record(kSubject, Seen::partly, "failures on a device: another definition of __cxa_throw stands before ours");
+    return record(kSubject, Seen::partly,
+                  "failures on a device: another definition of __cxa_throw precedes tensorscope's");
   }
   if (coverage(kSubject).seen.load(std::memory_order_acquire) != Seen::yes) return;
   if (coverage(kSubject).missed.load(std::memory_order_relaxed) > 0) {
-    record(kSubject, Seen::yes, "some failures led to no dump (TENSORSCOPE_OOM_DUMPS, TENSORSCOPE_OOM_INTERVAL_MS)");
+    record(kSubject, Seen::yes, "some failures have no dump (TENSORSCOPE_OOM_DUMPS, TENSORSCOPE_OOM_INTERVAL_MS)");
   }
 }
 
 void judge_signal() {
   if (coverage(Subject::signal_trigger).seen.load(std::memory_order_acquire) != Seen::yes) return;
   if (options().signal == 0 || signal_is_ours()) return;
-  record(Subject::signal_trigger, Seen::partly, "the program replaced the handler by a system call of its own");
+  record(Subject::signal_trigger, Seen::partly, "the program replaced the signal handler by a system call");
 }
 
 void examine(Check& check) {

@@ -13,7 +13,7 @@ constexpr unsigned kJumpSlot = R_AARCH64_JUMP_SLOT;
 constexpr unsigned kGlobalData = R_AARCH64_GLOB_DAT;
 constexpr unsigned kWord = R_AARCH64_ABS64;
 #else
-#error "tensorscope knows the relocations of x86-64 and aarch64"
+#error "tensorscope knows only the relocations of x86-64 and aarch64"
 #endif
 
 // An unbound slot holds an address in the object's own procedure linkage table, or, before the loader relocated the

@@ -18,8 +18,8 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "live/ids.h"
 #include "support/arena.h"
+#include "support/ids.h"
 #include "support/pages.h"
 #include "support/spin_lock.h"
 
@@ -43,7 +43,7 @@ class AddressTable {
   static constexpr unsigned kShards = 64;
 
   // Where a key is, or where it would be put.
-  struct Place {
+  struct Position {
     Row* row = nullptr;  // null: the key is not in the table
     uint32_t number = 0;
     uint32_t slot = 0;
@@ -61,21 +61,21 @@ class AddressTable {
     explicit operator bool() const { return held_; }
     unsigned shard() const { return index_; }
 
-    Place find(const void* key) { return shard_.find(key, hash_of(key)); }
+    Position find(const void* key) { return shard_.find(key, hash_of(key)); }
     // A row for a key that is not there; `place` is what find() just returned. The row has its key; the caller sets the
     // rest and the serial before the Guard ends. Null: no memory.
-    Row* insert(const void* key, Place& place) { return shard_.insert(key, hash_of(key), place); }
+    Row* insert(const void* key, Position& place) { return shard_.insert(key, hash_of(key), place); }
     // Takes the key out of the index and frees the row.
-    void erase(const Place& place) {
+    void erase(const Position& place) {
       unlink(place);
       release(place.number);
     }
     // The two halves of erase(), for rows that outlive their key.
-    void unlink(const Place& place) { shard_.unlink(place.slot); }
+    void unlink(const Position& place) { shard_.unlink(place.slot); }
     void release(uint32_t number) { shard_.release(number); }
 
     static uint32_t number(RowId id) { return id & kNumberMask; }
-    RowId id(const Place& place) const { return index_ << kNumberBits | place.number; }
+    RowId id(const Position& place) const { return index_ << kNumberBits | place.number; }
     Row& row(RowId id) { return *shard_.row(number(id)); }
 
    private:
@@ -185,7 +185,7 @@ class AddressTable {
       }
     }
 
-    Place find(const void* key, uint64_t hash) const {
+    Position find(const void* key, uint64_t hash) const {
       const uint32_t* index = slots.load(std::memory_order_relaxed);
       if (index == nullptr) return {};
       const uint32_t wrap = mask.load(std::memory_order_relaxed);
@@ -205,7 +205,7 @@ class AddressTable {
       }
     }
 
-    Row* insert(const void* key, uint64_t hash, Place& place) {
+    Row* insert(const void* key, uint64_t hash, Position& place) {
       const uint32_t room =
           slots.load(std::memory_order_relaxed) == nullptr ? 0 : mask.load(std::memory_order_relaxed) + 1;
       if ((filled + 1) * uint64_t{8} > room * uint64_t{5}) {

@@ -32,7 +32,7 @@ void AllocationTable::add(const NewAllocation& made, const Origin& origin) {
   {
     Table::Guard guard(table_, address);
     if (!guard) return give_up_on_locks();
-    Table::Place place = guard.find(address);
+    Table::Position place = guard.find(address);
     if (place.row != nullptr) {
       no_longer_referred = account_gone(guard.shard(), *place.row);
       count_missed(subject_of(made.kind));
@@ -67,7 +67,7 @@ void AllocationTable::remove(const void* pointer, AllocationKind kind, DeviceSlo
   {
     Table::Guard guard(table_, address);
     if (!guard) return give_up_on_locks();
-    const Table::Place place = guard.find(address);
+    const Table::Position place = guard.find(address);
     if (place.row == nullptr || place.row->kind != uint32_t(kind)) return;
     no_longer_referred = account_gone(guard.shard(), *place.row);
     guard.erase(place);

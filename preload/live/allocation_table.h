@@ -10,14 +10,14 @@
 
 #include "live/address_table.h"
 #include "live/device_table.h"
-#include "live/ids.h"
 #include "live/node_table.h"
 #include "live/snapshot_view.h"
 #include "live/tensor_table.h"
+#include "support/ids.h"
 
 namespace tensorscope::live {
 
-enum class AllocationKind : uint8_t { heap = 0, mapped = 1, caching = 2, runtime = 3 };  // = dump::
+enum class AllocationKind : uint8_t { heap = 0, mapped = 1, caching = 2, runtime = 3 };  // = format::
 
 struct AllocationRow : AddressRow {
   uint64_t nbytes;
@@ -65,7 +65,7 @@ class AllocationTable {
     uint64_t made, gone, bytes;
   };
 
-  // Pointers of devices other than the CPU are told from each other in the top byte, which no user address has.
+  // The top byte, which no user address uses, tells pointers of different devices apart.
   static const void* key(const void* pointer, DeviceSlot device) {
     return reinterpret_cast<const void*>(reinterpret_cast<uintptr_t>(pointer) ^ uintptr_t{device} << 56);
   }

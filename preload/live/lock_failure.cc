@@ -17,7 +17,7 @@ void give_up_on_locks() {
        {Subject::tensors, Subject::cpu_memory, Subject::mapped_memory, Subject::cuda_memory, Subject::autograd}) {
     if (coverage(subject).seen.load(std::memory_order_acquire) == Seen::yes) set_coverage(subject, Seen::partly, kWhy);
   }
-  say("%s; the program goes on, later dumps show what was known until now.", kWhy);
+  say("%s. The program continues; later dumps contain data only up to this point.", kWhy);
 }
 
 }  // namespace tensorscope::live

@@ -19,14 +19,14 @@ bool NodeTable::knows(const void* node) {
     give_up_on_locks();
     return false;
   }
-  const Table::Place place = guard.find(node);
+  const Table::Position place = guard.find(node);
   return place.row != nullptr && place.row->vtable == vtable_of(node);
 }
 
 void NodeTable::add(const void* node, const Origin& origin) {
   Table::Guard guard(table_, node);
   if (!guard) return give_up_on_locks();
-  Table::Place place = guard.find(node);
+  Table::Position place = guard.find(node);
   if (place.row != nullptr && place.row->references != 0) {
     retire(guard, place);
     place = guard.find(node);
@@ -39,6 +39,7 @@ void NodeTable::add(const void* node, const Origin& origin) {
   row.thread = origin.thread;
   row.references = 0;
   row.in_index = true;
+  row.ran_site = 0;
   row.serial.store(next_serial(), std::memory_order_relaxed);
 }
 
@@ -46,25 +47,26 @@ void NodeTable::remove(const void* node) {
   deaths_are_told_.store(true, std::memory_order_relaxed);
   Table::Guard guard(table_, node);
   if (!guard) return give_up_on_locks();
-  if (const Table::Place place = guard.find(node); place.row != nullptr) retire(guard, place);
+  if (const Table::Position place = guard.find(node); place.row != nullptr) retire(guard, place);
 }
 
-void NodeTable::retire(Table::Guard& guard, const Table::Place& place) {
+void NodeTable::retire(Table::Guard& guard, const Table::Position& place) {
   guard.unlink(place);
   place.row->in_index = false;
   if (place.row->references == 0) guard.release(place.number);
 }
 
-NodeId NodeTable::refer(const void* node) {
+NodeId NodeTable::refer(const void* node, SiteId site) {
   Table::Guard guard(table_, node);
   if (!guard) {
     give_up_on_locks();
     return 0;
   }
-  const Table::Place place = guard.find(node);
+  const Table::Position place = guard.find(node);
   // A node of another class at this address: the one in the table died untold.
   if (place.row == nullptr || place.row->vtable != vtable_of(node)) return 0;
   ++place.row->references;
+  place.row->ran_site = site;
   return guard.id(place);
 }
 
@@ -81,7 +83,7 @@ Serial NodeTable::serial_at(const void* node) {
     give_up_on_locks();
     return 0;
   }
-  const Table::Place place = guard.find(node);
+  const Table::Position place = guard.find(node);
   return place.row == nullptr ? 0 : place.row->serial.load(std::memory_order_relaxed);
 }
 
@@ -105,6 +107,7 @@ void NodeTable::copy(NodeEntry* out) const {
     entry.serial = row.serial.load(std::memory_order_relaxed);
     entry.created_ns = row.created_ns;
     entry.site = row.site;
+    entry.ran_site = row.ran_site;
     entry.thread = row.thread;
     entry.alive = row.in_index && deaths_are_told;
     entry.gone = !row.in_index;

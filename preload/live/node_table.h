@@ -2,7 +2,7 @@
 // the forward line.
 //
 // A node's row stays while the node may be alive, and after that while a live allocation refers to it. Torch
-// before 2.14 does not tell when a node dies: its row then stays until the address is used again, and "the same node"
+// before 2.14 does not report when a node dies: its row then stays until the address is used again, and "the same node"
 // means the same address and the same class (first word of the object, its vtable), not yet referred to.
 //
 // Context: hook, collector. Never hold a Guard of another table while calling: references are taken before an
@@ -14,9 +14,9 @@
 #include <cstdint>
 
 #include "live/address_table.h"
-#include "live/ids.h"
 #include "live/snapshot_view.h"
 #include "live/tensor_table.h"
+#include "support/ids.h"
 
 namespace tensorscope::live {
 
@@ -27,8 +27,9 @@ struct NodeRow : AddressRow {
   const void* vtable;
   SiteId site;
   uint32_t thread;
-  uint32_t references;  // live allocations made by this node
-  bool in_index;        // false: the node is gone, allocations still refer to it
+  uint32_t references : 31;  // live allocations made by this node
+  uint32_t in_index : 1;     // 0: the node is gone, allocations still refer to it
+  SiteId ran_site;           // of the last allocation that it made, 0: none
   bool indexed() const { return in_index; }
 };
 static_assert(sizeof(NodeRow) == 48);
@@ -37,19 +38,19 @@ class NodeTable {
  public:
   constexpr NodeTable() = default;
 
-  // True where nothing is to be done: this very node is in the table. Only known where deaths are told.
+  // True where nothing is to be done: this very node is in the table. Only known where deaths are reported.
   bool knows(const void* node);
   void add(const void* node, const Origin& origin);
   void remove(const void* node);
 
-  // Takes a reference to a node that is running: 0 where it is not in the table.
-  NodeId refer(const void* node);
+  // Takes a reference to a node that runs, and allocates at `site`: 0 where it is not in the table.
+  NodeId refer(const void* node, SiteId site);
   void drop(NodeId id);
 
   // Serial of the row of the node that is at this address now, 0: none.
   Serial serial_at(const void* node);
-  // Calls look(node, context) under the lock where a node at this address is in the table. Where deaths are told, its
-  // destructor is held up meanwhile.
+  // Calls look(node, context) under the lock where a node at this address is in the table. Where deaths are reported,
+  // its destructor is held up meanwhile.
   bool look(const void* node, void (*look)(const void* node, void* context), void* context);
 
   void prefetch(const void* node) { table_.prefetch(node); }
@@ -62,7 +63,7 @@ class NodeTable {
 
  private:
   using Table = AddressTable<NodeRow>;
-  void retire(Table::Guard& guard, const Table::Place& place);
+  void retire(Table::Guard& guard, const Table::Position& place);
 
   Table table_;
   std::atomic<bool> deaths_are_told_{false};

@@ -55,10 +55,10 @@ SiteId site_of_taker() {
   return g_sites.intern(stacks::capture_native_part(python));
 }
 
-NodeId running_node() {
+NodeId running_node(SiteId site) {
   const CurrentNode current = g_current_node.load(std::memory_order_relaxed);
   const void* node = current == nullptr ? nullptr : current();
-  return node == nullptr ? 0 : g_nodes.refer(node);
+  return node == nullptr ? 0 : g_nodes.refer(node, site);
 }
 
 // The block is not the program's yet, so its row, and with it the node, stays.
@@ -79,7 +79,7 @@ Origin allocated(const void* pointer, uint64_t nbytes, AllocationKind kind, Devi
   t_this.fresh_block = pointer;
   t_this.fresh_site = origin.site;
   t_this.fresh_python = stack.python;
-  const NodeId node = running_node();
+  const NodeId node = running_node(origin.site);
   g_allocations.add({pointer, nbytes, kind, device, node}, origin);
   if (__builtin_expect(g_devices.grown(device), false)) tell_growth(nbytes, kind, device, origin, node);
   return origin;
@@ -160,10 +160,11 @@ void gradient_edge_set(const void* impl, const void* node) {
 void node_destroyed(const void* node) { g_nodes.remove(node); }
 
 Place place_here() {
-  const NodeId node = running_node();
+  const SiteId site = g_sites.intern(stacks::capture_in_any_case());
+  const NodeId node = running_node(site);
   const Serial serial = g_nodes.serial(node);
   if (node != 0) g_nodes.drop(node);  // it runs, so its row stays
-  return {g_sites.intern(stacks::capture_in_any_case()), this_thread(), serial};
+  return {site, this_thread(), serial};
 }
 
 void set_current_node_function(CurrentNode function) { g_current_node.store(function, std::memory_order_relaxed); }

@@ -8,8 +8,8 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "live/ids.h"
 #include "live/runtime_table.h"
+#include "support/ids.h"
 
 namespace tensorscope::live {
 

@@ -11,7 +11,7 @@ constinit RuntimeTable g_runtime_blocks;
 void RuntimeTable::add(const RuntimeBlock& block, const Origin& origin) {
   Table::Guard guard(table_, block.pointer);
   if (!guard) return give_up_on_locks();
-  Table::Place place = guard.find(block.pointer);
+  Table::Position place = guard.find(block.pointer);
   if (place.row == nullptr && guard.insert(block.pointer, place) == nullptr) {
     return count_missed(Subject::cuda_runtime);
   }
@@ -33,7 +33,7 @@ RuntimeBlock RuntimeTable::remove(const void* pointer) {
     give_up_on_locks();
     return {};
   }
-  const Table::Place place = guard.find(pointer);
+  const Table::Position place = guard.find(pointer);
   if (place.row == nullptr) return {};
   const RuntimeRow& row = *place.row;
   const RuntimeBlock block = {pointer,    row.nbytes,        RuntimeKind(row.kind),

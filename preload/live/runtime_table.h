@@ -10,13 +10,13 @@
 #include <cstdint>
 
 #include "live/address_table.h"
-#include "live/ids.h"
 #include "live/snapshot_view.h"
 #include "live/tensor_table.h"
+#include "support/ids.h"
 
 namespace tensorscope::live {
 
-enum class RuntimeKind : uint8_t { device = 0, async = 1, pinned = 2, registered = 3, managed = 4 };  // = dump::
+enum class RuntimeKind : uint8_t { device = 0, async = 1, pinned = 2, registered = 3, managed = 4 };  // = format::
 
 struct RuntimeBlock {
   const void* pointer = nullptr;

@@ -6,7 +6,7 @@
 
 #include <atomic>
 
-#include "live/ids.h"
+#include "support/ids.h"
 
 namespace tensorscope::live {
 

@@ -1,4 +1,4 @@
-// Places of creation: each (native stack, Python stack) pair once, with exact counters.
+// Allocation sites: each (native stack, Python stack) pair once, with exact counters.
 //
 // Context: hook. Look-up is lock-free; a pair that is new takes one spin lock. Counters are atomics, changed by the
 // table that holds the entry, under the lock of the entry's shard: under all locks they agree with the tables. Memory
@@ -9,10 +9,10 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "live/ids.h"
 #include "live/snapshot_view.h"
 #include "stacks/capture.h"
 #include "support/arena.h"
+#include "support/ids.h"
 #include "support/spin_lock.h"
 
 namespace tensorscope::live {

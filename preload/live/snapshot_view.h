@@ -7,7 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "live/ids.h"
+#include "support/ids.h"
 
 namespace tensorscope::live {
 
@@ -28,7 +28,7 @@ struct AllocationEntry {
   Serial node;  // autograd node in whose backward it was made, 0: none
   SiteId site;
   uint32_t thread : 24;
-  uint32_t kind : 8;  // dump::AllocationKind
+  uint32_t kind : 8;  // format::AllocationKind
   Device device;
 };
 
@@ -40,7 +40,7 @@ struct RuntimeEntry {
   uint64_t created_ns;
   SiteId site;
   uint32_t thread : 24;
-  uint32_t kind : 7;  // dump::RuntimeKind
+  uint32_t kind : 7;  // format::RuntimeKind
   uint32_t by_torch : 1;
   Device device;
 };
@@ -51,9 +51,10 @@ struct NodeEntry {
   Serial serial;
   uint64_t created_ns;
   SiteId site;
+  SiteId ran_site;  // of the last allocation made while its backward ran, 0: none was seen
   uint32_t thread : 24;
   uint32_t alive : 1;  // known to be
-  uint32_t gone : 1;   // known to be: dead, or its address is another's; both 0 where nobody tells
+  uint32_t gone : 1;   // known to be: dead, or its address is another's; both 0 where nobody reports it
 };
 
 struct SiteCounters {
@@ -123,7 +124,7 @@ void look_at_live(const Rows<TensorEntry>& tensors, size_t begin, size_t end, Lo
 
 // Serial of the autograd node at this address as the table has it now, 0: none.
 Serial node_serial_now(const void* node);
-// Calls look(node, context) while the node at this address is in the table; where torch tells when nodes die
+// Calls look(node, context) while the node at this address is in the table; where torch reports when nodes die
 // (NodeEntry::alive), its base class is not destroyed meanwhile. `look` must not block or throw. False: not called.
 bool look_at_node(const void* node, void (*look)(const void* node, void* context), void* context);
 

@@ -1,7 +1,7 @@
 // The serial of a live tensor by its address.
 #pragma once
 
-#include "live/ids.h"
+#include "support/ids.h"
 
 namespace tensorscope::live {
 

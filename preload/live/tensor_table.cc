@@ -15,7 +15,7 @@ TensorReference TensorTable::add(const void* impl, const Origin& origin) {
     give_up_on_locks();
     return {};
   }
-  Table::Place place = guard.find(impl);
+  Table::Position place = guard.find(impl);
   if (place.row != nullptr) {
     g_sites.tensor_gone(place.row->site);
     count_missed(Subject::tensors);
@@ -37,13 +37,13 @@ TensorReference TensorTable::add(const void* impl, const Origin& origin) {
 void TensorTable::mark_released(const void* impl) {
   Table::Guard guard(table_, impl);
   if (!guard) return give_up_on_locks();
-  if (const Table::Place place = guard.find(impl); place.row != nullptr) place.row->released = 1;
+  if (const Table::Position place = guard.find(impl); place.row != nullptr) place.row->released = 1;
 }
 
 void TensorTable::remove(const void* impl) {
   Table::Guard guard(table_, impl);
   if (!guard) return give_up_on_locks();
-  const Table::Place place = guard.find(impl);
+  const Table::Position place = guard.find(impl);
   if (place.row == nullptr) return;
   g_sites.tensor_gone(place.row->site);
   guard.erase(place);
@@ -52,7 +52,7 @@ void TensorTable::remove(const void* impl) {
 void TensorTable::forget(const void* impl) {
   Table::Guard guard(table_, impl);
   if (!guard) return give_up_on_locks();
-  const Table::Place place = guard.find(impl);
+  const Table::Position place = guard.find(impl);
   if (place.row == nullptr) return;
   g_sites.tensor_never_made(place.row->site);
   guard.erase(place);
@@ -64,7 +64,7 @@ bool TensorTable::look(const TensorEntry& entry, Look look, size_t index, void* 
     give_up_on_locks();
     return false;
   }
-  const Table::Place place = guard.find(entry.impl);
+  const Table::Position place = guard.find(entry.impl);
   const bool same = place.row != nullptr && place.row->serial.load(std::memory_order_relaxed) == entry.serial &&
                     place.row->released == entry.released;
   if (same) look(index, context);
@@ -77,7 +77,7 @@ Serial TensorTable::serial(const void* impl) {
     give_up_on_locks();
     return 0;
   }
-  const Table::Place place = guard.find(impl);
+  const Table::Position place = guard.find(impl);
   return place.row == nullptr ? 0 : place.row->serial.load(std::memory_order_relaxed);
 }
 

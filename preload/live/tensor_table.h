@@ -7,8 +7,8 @@
 #include <cstdint>
 
 #include "live/address_table.h"
-#include "live/ids.h"
 #include "live/snapshot_view.h"
+#include "support/ids.h"
 
 namespace tensorscope::live {
 

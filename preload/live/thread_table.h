@@ -7,8 +7,8 @@
 #include <atomic>
 #include <cstddef>
 
-#include "live/ids.h"
 #include "live/snapshot_view.h"
+#include "support/ids.h"
 #include "support/spin_lock.h"
 
 namespace tensorscope::live {

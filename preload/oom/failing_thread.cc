@@ -1,22 +1,23 @@
-#include "out_of_memory/failing_thread.h"
+#include "oom/failing_thread.h"
 
 #include <errno.h>
 #include <pthread.h>
 
 #include "live/recorder.h"
-#include "out_of_memory/failure_limits.h"
-#include "out_of_memory/failure_record.h"
-#include "out_of_memory/limits.h"
-#include "out_of_memory/reserve.h"
-#include "snapshot/collector.h"
+#include "oom/failure_limits.h"
+#include "oom/failure_record.h"
+#include "oom/reserve.h"
 #include "support/clock.h"
 #include "support/coverage.h"
 #include "support/options.h"
 #include "support/spin_lock.h"
+#include "support/system_limits.h"
 
-namespace tensorscope::out_of_memory {
+namespace tensorscope::oom {
 
 namespace {
+
+constinit WriteFailure g_write = nullptr;
 
 // What the caller can see of the thread is as before.
 class Unchanged {
@@ -37,7 +38,7 @@ class Unchanged {
 FailureLimits::Settings settings() { return {options().oom_dumps, uint64_t{options().oom_interval_ms} * 1'000'000}; }
 
 // Under the limits; the reserve is in use where a dump may follow.
-bool counts_for_a_dump(Failure& failure) {
+bool counts_for_a_dump(dump::Failure& failure) {
   const live::Place place = live::place_here();
   failure.site = place.site;
   failure.thread = place.thread;
@@ -57,11 +58,11 @@ constinit LimitReader g_failure_reader;
 constinit SpinLock g_failure_reader_lock;  // only ever tried
 
 // Which limit of the system has less left than was asked for. A cgroup's is none of them: it lets malloc succeed.
-void find_limit(Failure& failure) {
+void find_limit(dump::Failure& failure) {
   if (!g_failure_reader_lock.try_lock()) return;
   const SystemMemory memory = g_failure_reader.read();
   g_failure_reader_lock.unlock();
-  for (const Limit limit : {Limit::address_space, Limit::data, Limit::machine}) {
+  for (const SystemLimit limit : {SystemLimit::address_space, SystemLimit::data, SystemLimit::machine}) {
     const LimitState* state = memory.find(limit);
     if (state == nullptr || !state->is_set() || state->left >= failure.requested) continue;
     failure.limit = limit;
@@ -71,35 +72,36 @@ void find_limit(Failure& failure) {
   }
 }
 
-void handle(Failure& failure) {
+void handle(dump::Failure& failure) {
   const Unchanged unchanged;
   if (options().oom_dumps == 0) return;
   if (!g_failure_limits.more(settings())) {
     counts_for_a_dump(failure);
     return;
   }
-  if (failure.kind == Kind::host) find_limit(failure);  // before our own address space is given back
+  if (failure.kind == dump::Kind::host) find_limit(failure);  // before our own address space is given back
   const ReserveInUse reserve;
-  if (counts_for_a_dump(failure)) snapshot::write_failure(failure);
+  if (counts_for_a_dump(failure)) g_write(failure);
 }
 
 }  // namespace
 
 void host_allocation_failed(size_t nbytes) {
-  Failure failure;
-  failure.kind = Kind::host;
+  dump::Failure failure;
+  failure.kind = dump::Kind::host;
   failure.requested = nbytes;
   failure.error = "c10::alloc_cpu: out of memory";
   handle(failure);
 }
 
 void torch_throws(bool out_of_memory_type, Device device) {
-  Failure failure;
+  dump::Failure failure;
   failure.device = device;
   if (take_failure(out_of_memory_type, failure)) handle(failure);
 }
 
-void start() {
+void start(WriteFailure write) {
+  g_write = write;
   if (options().oom_dumps != 0) hold_reserve();
 }
 
@@ -108,4 +110,4 @@ void after_fork_in_child() {
   if (options().oom_dumps != 0) reset_reserve_in_child();
 }
 
-}  // namespace tensorscope::out_of_memory
+}  // namespace tensorscope::oom

@@ -1,5 +1,5 @@
-// The moment of failure: what a thread does that is about to throw for want of memory. Nothing has been unwound, the
-// failed operation's temporaries are alive, and so are the Python frames.
+// The moment of failure: what a thread does that is about to throw an out-of-memory error. Nothing has been unwound,
+// the failed operation's temporaries are alive, and so are the Python frames.
 //
 // Context: hook, under a HookScope, no lock of the profiler held, the GIL perhaps held, a lock of torch's allocator
 // perhaps held (cudaMallocAsync's backend throws under one). errno is left as it was. Returns once the dump is written,
@@ -8,9 +8,10 @@
 
 #include <cstddef>
 
-#include "live/ids.h"
+#include "dump/failure.h"
+#include "support/ids.h"
 
-namespace tensorscope::out_of_memory {
+namespace tensorscope::oom {
 
 // c10's CPU allocator got no memory (c10::ProfiledCPUMemoryReporter::OutOfMemory).
 void host_allocation_failed(size_t nbytes);
@@ -19,8 +20,11 @@ void host_allocation_failed(size_t nbytes);
 // uses, where nobody has said which one was asked.
 void torch_throws(bool out_of_memory_type, Device device);
 
+// Writes a dump of the failure and waits for its end (collector/collector.h, write_failure). False: there is none.
+using WriteFailure = bool (*)(const dump::Failure& failure);
+
 // Context: activation, the forked child.
-void start();
+void start(WriteFailure write);
 void after_fork_in_child();
 
-}  // namespace tensorscope::out_of_memory
+}  // namespace tensorscope::oom

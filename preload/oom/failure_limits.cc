@@ -1,8 +1,8 @@
-#include "out_of_memory/failure_limits.h"
+#include "oom/failure_limits.h"
 
 #include <algorithm>
 
-namespace tensorscope::out_of_memory {
+namespace tensorscope::oom {
 
 constinit FailureLimits g_failure_limits;
 
@@ -32,4 +32,4 @@ void FailureLimits::reset() {
   dumps_ = 0;
 }
 
-}  // namespace tensorscope::out_of_memory
+}  // namespace tensorscope::oom

@@ -6,10 +6,10 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "live/ids.h"
+#include "support/ids.h"
 #include "support/spin_lock.h"
 
-namespace tensorscope::out_of_memory {
+namespace tensorscope::oom {
 
 class FailureLimits {
  public:
@@ -50,4 +50,4 @@ class FailureLimits {
 
 extern FailureLimits g_failure_limits;
 
-}  // namespace tensorscope::out_of_memory
+}  // namespace tensorscope::oom

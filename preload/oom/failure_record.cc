@@ -1,6 +1,6 @@
-#include "out_of_memory/failure_record.h"
+#include "oom/failure_record.h"
 
-namespace tensorscope::out_of_memory {
+namespace tensorscope::oom {
 
 constinit thread_local bool t_runtime_call_failed = false;
 
@@ -15,7 +15,7 @@ struct FailedCall {
   uint64_t nbytes;
   const char* call;
   Device device;
-  Kind kind;
+  dump::Kind kind;
 };
 constinit thread_local Reported t_reported{};
 constinit thread_local FailedCall t_failed_call{};
@@ -49,20 +49,20 @@ void allocator_reported(uint64_t nbytes, uint64_t allocated, uint64_t reserved, 
   t_reported = {nbytes, allocated, reserved, device, true};
 }
 
-void runtime_call_failed(Kind kind, Device device, uint64_t nbytes, const char* call) {
+void runtime_call_failed(dump::Kind kind, Device device, uint64_t nbytes, const char* call) {
   t_failed_call = {nbytes, call, device, kind};
   t_runtime_call_failed = true;
 }
 
-bool take_failure(bool out_of_memory_type, Failure& failure) {
+bool take_failure(bool out_of_memory_type, dump::Failure& failure) {
   const bool called = t_runtime_call_failed;
   const Reported reported = t_reported;
   if (!out_of_memory_type && !called) return false;
   t_runtime_call_failed = t_reported.valid = false;
-  failure.kind = called ? t_failed_call.kind : failure.device.type != 0 ? Kind::device : Kind::unknown;
+  failure.kind = called ? t_failed_call.kind : failure.device.type != 0 ? dump::Kind::device : dump::Kind::unknown;
   failure.error = out_of_memory_type ? "c10::OutOfMemoryError" : error_of(t_failed_call.call);
   if (out_of_memory_type && reported.valid) {
-    failure.kind = Kind::device;
+    failure.kind = dump::Kind::device;
     failure.device = reported.device;
     failure.requested = reported.nbytes;
     failure.allocator_allocated = reported.allocated;
@@ -71,8 +71,8 @@ bool take_failure(bool out_of_memory_type, Failure& failure) {
     failure.device = t_failed_call.device;
     failure.requested = t_failed_call.nbytes;
   }
-  if (failure.kind == Kind::device) failure.limit = Limit::device;
+  if (failure.kind == dump::Kind::device) failure.limit = SystemLimit::device;
   return true;
 }
 
-}  // namespace tensorscope::out_of_memory
+}  // namespace tensorscope::oom

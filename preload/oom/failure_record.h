@@ -6,18 +6,18 @@
 
 #include <cstdint>
 
-#include "live/ids.h"
-#include "out_of_memory/failure.h"
+#include "dump/failure.h"
+#include "support/ids.h"
 
-namespace tensorscope::out_of_memory {
+namespace tensorscope::oom {
 
 // c10::reportOutOfMemoryToProfiler: called by a device's allocator, with its lock held, just before it throws.
 void allocator_reported(uint64_t nbytes, uint64_t allocated, uint64_t reserved, Device device);
 
 // A call of the CUDA runtime or driver that one of torch's libraries made has answered "out of memory". `call` is a
 // literal ("cudaHostAlloc"). Torch may free what it caches and try again, or throw: an exception of c10 that this
-// thread throws before an allocation succeeds is a failure for want of memory.
-void runtime_call_failed(Kind kind, Device device, uint64_t nbytes, const char* call);
+// thread throws before an allocation succeeds is an out-of-memory error.
+void runtime_call_failed(dump::Kind kind, Device device, uint64_t nbytes, const char* call);
 
 // An allocation of this thread succeeded: what failed before was made good.
 extern constinit thread_local bool t_runtime_call_failed;
@@ -26,8 +26,8 @@ inline void allocation_succeeded() {
 }
 
 // What is known of the failure that this thread is about to throw; forgotten thereby. `out_of_memory_type`: what it
-// throws is c10::OutOfMemoryError; else a c10 exception, which is a failure for want of memory only where a call of the
+// throws is c10::OutOfMemoryError; else a c10 exception, which is an out-of-memory error only where a call of the
 // runtime failed. False: it is not one. `failure.device` is what is assumed where nobody has said it.
-bool take_failure(bool out_of_memory_type, Failure& failure);
+bool take_failure(bool out_of_memory_type, dump::Failure& failure);
 
-}  // namespace tensorscope::out_of_memory
+}  // namespace tensorscope::oom

@@ -9,9 +9,9 @@
 #include <string_view>
 #include <vector>
 
-#include "out_of_memory/holdings.h"
+#include "oom/holdings.h"
 
-namespace tensorscope::out_of_memory {
+namespace tensorscope::oom {
 
 // "" where nothing is known.
 std::string holder_name(const DumpTables& tables, const TensorLinks& links, uint32_t tensor);
@@ -29,4 +29,4 @@ std::string merged_names(const std::vector<HeldBytes>& names);
 // The class's own name: "ReluBackward0" of "N5torch8autograd9generated13ReluBackward0E".
 std::string_view unqualified(const char* mangled);
 
-}  // namespace tensorscope::out_of_memory
+}  // namespace tensorscope::oom

@@ -1,22 +1,23 @@
-#include "out_of_memory/holdings.h"
+#include "oom/holdings.h"
 
 #include <algorithm>
 #include <iterator>
 #include <unordered_map>
 
 #include "dump_generated.h"
+#include "oom/holder_names.h"
+#include "stacks/python/python_stack.h"
+#include "tensorscope/rules/category_judge.h"
 #include "tensorscope/rules/interval_union.h"
 
-namespace tensorscope::out_of_memory {
+namespace tensorscope::oom {
 
 namespace {
 
-using dump::ReferenceRole;
-using dump::ReferenceRoot;
-using dump::TensorFlag;
-using dump::TensorKnown;
-using dump::WrapperState;
-using snapshot::TensorFacts;
+using dump::TensorFacts;
+using format::TensorFlag;
+using format::TensorKnown;
+using format::WrapperState;
 
 bool knows(const TensorFacts& tensor, TensorKnown what) { return (tensor.known & uint32_t(what)) != 0; }
 bool is(const TensorFacts& tensor, TensorKnown known, TensorFlag flag) {
@@ -47,7 +48,7 @@ TensorLinks::TensorLinks(const DumpTables& tables) : tables_(tables) {
   const std::span<const TensorFacts> tensors = tables.tensors;
   first_reference_.assign(tensors.size(), kNone);
   object_.assign(tensors.size(), kNone);
-  within_.assign(tensors.size(), dump::ReferenceWithin::nothing);
+  within_.assign(tensors.size(), format::ReferenceWithin::nothing);
   gradient_of_.assign(tensors.size(), kNone);
   saved_by_.assign(tensors.size(), Slot{});
 
@@ -61,9 +62,9 @@ TensorLinks::TensorLinks(const DumpTables& tables) : tables_(tables) {
     const uint32_t tensor = number_of(tensors, tables.references.tensors[row].tensor());
     if (tensor != kNone) object_[tensor] = row;
   }
-  for (const dump::TensorWithin& row : tables.references.within) {
+  for (const format::TensorWithin& row : tables.references.within) {
     const uint32_t tensor = number_of(tensors, row.tensor());
-    if (tensor != kNone && within_[tensor] == dump::ReferenceWithin::nothing) within_[tensor] = row.what();
+    if (tensor != kNone && within_[tensor] == format::ReferenceWithin::nothing) within_[tensor] = row.what();
   }
   std::unordered_map<uint64_t, uint32_t> gradients;  // address -> owner
   for (uint32_t i = 0; i < tensors.size(); ++i) {
@@ -73,20 +74,22 @@ TensorLinks::TensorLinks(const DumpTables& tables) : tables_(tables) {
     const auto owner = gradients.find(tensors[i].address);
     if (owner != gradients.end() && owner->second != i) gradient_of_[i] = owner->second;
   }
-  uint32_t slot = 0;
+  uint32_t slot = 0, functions = 0;
   for (uint32_t node = 0; node < tables.graph.nodes.size(); ++node) {
-    const snapshot::Graph::Node& row = tables.graph.nodes[node];
-    const bool accumulates = (row.flags & uint8_t(dump::GraphNodeFlag::accumulates)) != 0;
+    const torch::Graph::Node& row = tables.graph.nodes[node];
+    const bool python = (row.flags & uint8_t(format::GraphNodeFlag::python)) != 0;
+    const uint32_t function = python ? functions++ : kNone;
+    const bool accumulates = (row.flags & uint8_t(format::GraphNodeFlag::accumulates)) != 0;
     for (const uint32_t end = slot + row.saved; slot < end && slot < tables.graph.saved.size(); ++slot) {
-      const dump::SavedSlot& saved = tables.graph.saved[slot];
-      if (accumulates || saved.tensor() == 0 || saved.state() != dump::SlotState::held) continue;
+      const format::SavedSlot& saved = tables.graph.saved[slot];
+      if (accumulates || saved.tensor() == 0 || saved.state() != format::SlotState::held) continue;
       const uint32_t tensor = number_of(tensors, saved.tensor());
-      if (tensor != kNone && saved_by_[tensor].node == kNone) saved_by_[tensor] = {node, slot};
+      if (tensor != kNone && saved_by_[tensor].node == kNone) saved_by_[tensor] = {node, slot, function};
     }
   }
 }
 
-std::span<const dump::Reference> TensorLinks::references(uint32_t tensor) const {
+std::span<const format::Reference> TensorLinks::references(uint32_t tensor) const {
   const auto& rows = tables_.references.references;
   const uint32_t first = first_reference_[tensor];
   if (first == kNone) return {};
@@ -95,74 +98,97 @@ std::span<const dump::Reference> TensorLinks::references(uint32_t tensor) const 
   return {rows.data() + first, end - first};
 }
 
-const dump::TensorObject* TensorLinks::object(uint32_t tensor) const {
+rules::Reference TensorLinks::reference(uint32_t tensor, size_t i) const {
+  const format::Reference& row = tables_.references.references[first_reference_[tensor] + i];
+  const python::TextPool& texts = tables_.references.strings;
+  return {row.root(), row.role(), texts[row.text()], texts[row.scope()], texts[row.holder()]};
+}
+
+const format::TensorObject* TensorLinks::object(uint32_t tensor) const {
   return object_[tensor] == kNone ? nullptr : &tables_.references.tensors[object_[tensor]];
 }
 
 namespace {
 
-class Judge {
- public:
-  Judge(const DumpTables& tables, const TensorLinks& links, const FrameFacts& frames)
-      : tables_(tables), links_(links), frames_(frames) {}
+using category::Answer;
 
-  // `memory`: the site of the allocation that the tensor's storage lies in.
-  Category of(uint32_t tensor, SiteId memory) const {
-    const SiteId site = tables_.tensors[tensor].site;
-    const auto references = links_.references(tensor);
-    const auto with_role = [&](ReferenceRole role) {
-      return std::any_of(references.begin(), references.end(), [&](const auto& row) { return row.role() == role; });
-    };
-    if (with_role(ReferenceRole::parameter) || is_parameter(tensor)) return Category::parameter;
-    if (with_role(ReferenceRole::buffer)) return Category::buffer;
-    if (links_.gradient_of(tensor) != kNone) return Category::gradient;
-    if (with_role(ReferenceRole::optimizer_state)) return Category::optimizer_state;
-    if (!tables_.references.complete && frames_.in_optimizer(site)) return Category::optimizer_state;
-    if (links_.within(tensor) == dump::ReferenceWithin::dataset) return Category::dataset;
-    if (links_.within(tensor) == dump::ReferenceWithin::kv_cache) return Category::kv_cache;
-    if (frames_.in_data_loading(site)) return Category::input_batch;
-    const bool container = in_container(tensor, memory);
-    if (const TensorLinks::Slot saved = links_.saved_by(tensor); saved.node != kNone) {
-      if (!given(tensor, memory, saved)) return Category::saved_activation;
-      return container ? Category::container : Category::input_batch;
+// What does not depend on the tensor.
+struct Known {
+  const DumpTables& tables;
+  const TensorLinks& links;
+  const FrameFacts& frames;
+  bool python = false;        // the program has it
+  bool casts = false;         // some node of the graph is a cast
+  bool parts = false;         // some tensor has others as its parts; which ones only the analyzer knows
+  std::vector<Serial> nodes;  // ascending
+
+  Known(const DumpTables& tables, const TensorLinks& links, const FrameFacts& frames)
+      : tables(tables), links(links), frames(frames), python(stacks::python_version()[0] != 0) {
+    for (const char* name : tables.graph.class_names) casts |= unqualified(name) == "ToCopyBackward0";
+    for (const TensorFacts& row : tables.tensors) parts |= row.may_have_parts;
+    nodes.reserve(tables.view.nodes.size);
+    for (const live::NodeEntry& node : tables.view.nodes) nodes.push_back(node.serial);
+    std::sort(nodes.begin(), nodes.end());
+  }
+};
+
+// What a dump in the making says about one tensor (tensorscope/rules/category_judge.h).
+class Evidence {
+ public:
+  // `memory`: the site of the allocation that the tensor's storage lies in; `node`: in whose backward it was made.
+  Evidence(const Known& known, uint32_t tensor, SiteId memory, Serial node)
+      : known_(known), row_(known.tables.tensors[tensor]), tensor_(tensor), memory_(memory), node_(node) {}
+
+  category::Facts facts() const {
+    const python::References& references = known_.tables.references;
+    category::Facts facts;
+    facts.python_complete = references.complete;
+    facts.python_program = known_.python;
+    facts.freed = std::binary_search(references.freed.begin(), references.freed.end(), row_.serial);
+    facts.freed_during_dump = (row_.flags & uint32_t(TensorFlag::freed_during_dump)) != 0;
+    facts.leaf = is(row_, TensorKnown::leaf, TensorFlag::leaf);
+    facts.requires_grad = is(row_, TensorKnown::requires_grad, TensorFlag::requires_grad);
+    facts.has_gradient = row_.grad != 0;
+    facts.is_gradient = known_.links.gradient_of(tensor_) != kNone;
+    facts.made_in_backward = node_ != 0 && std::binary_search(known_.nodes.begin(), known_.nodes.end(), node_);
+    const TensorLinks::Slot slot = known_.links.saved_by(tensor_);
+    facts.in_slot = slot.node != kNone;
+    facts.output_of_slot_node = facts.in_slot && known_.tables.graph.saved[slot.slot].output() != 0;
+    facts.memory_has_stack = memory_ != 0;
+    facts.made = known_.frames.parts(row_.site);
+    facts.memory = known_.frames.parts(memory_);
+    facts.may_be_part = known_.parts;
+    if (const format::TensorObject* object = known_.links.object(tensor_)) {
+      facts.object = {true, object->state(), object->optimized() != 0, object->trained() != 0,
+                      known_.links.within(tensor_)};
     }
-    const bool by_node = std::any_of(references.begin(), references.end(),
-                                     [](const auto& row) { return row.root() == ReferenceRoot::node; });
-    if (by_node) return Category::saved_activation;
-    return container ? Category::container : Category::unknown;
+    return facts;
+  }
+
+  size_t references() const { return known_.links.references(tensor_).size(); }
+  rules::Reference reference(size_t i) const { return known_.links.reference(tensor_, i); }
+  // To name native functions takes too long here.
+  Answer made_natively(code::TorchPart) const {
+    return known_.frames.no_python(memory_) ? Answer::unknown : Answer::no;
+  }
+  Answer made_by_slot_operation() const { return made_natively(code::kModuleCode); }
+  bool runs_in_torch(std::string_view function) const { return known_.frames.runs_in_torch(row_.site, function); }
+  // What no node computed was made where its stack says.
+  Answer left_module_call() const {
+    if (!known_.frames.any_module_call()) return Answer::no;
+    const bool by_stack = is(row_, TensorKnown::leaf, TensorFlag::leaf);
+    return by_stack && (known_.frames.parts(row_.site) & code::kModuleCall) == 0 ? Answer::no : Answer::unknown;
+  }
+  Answer cast_of_leaf() const {
+    return !known_.casts || is(row_, TensorKnown::leaf, TensorFlag::leaf) ? Answer::no : Answer::unknown;
   }
 
  private:
-  // A leaf that no model made is what the graph was given.
-  bool given(uint32_t tensor, SiteId memory, const TensorLinks::Slot& saved) const {
-    const TensorFacts& row = tables_.tensors[tensor];
-    if (!is(row, TensorKnown::leaf, TensorFlag::leaf) || tables_.graph.saved[saved.slot].output() != 0) return false;
-    return memory != 0 && !frames_.computed(memory);
-  }
-
-  bool in_container(uint32_t tensor, SiteId memory) const {
-    const python::TextPool& strings = tables_.references.strings;
-    for (const dump::Reference& row : links_.references(tensor)) {
-      const std::string_view holder = strings[row.holder()];
-      if (holder.empty() || !category::by_program(row.root(), strings[row.scope()])) continue;
-      if (category::in_function_cache(strings[row.text()])) continue;
-      if (!frames_.computed(memory) || category::in_collection(holder, strings[row.text()])) return true;
-    }
-    return false;
-  }
-
-  bool is_parameter(uint32_t tensor) const {
-    if (const dump::TensorObject* object = links_.object(tensor)) return object->optimized() || object->trained();
-    // Without Python's word: what is trained has a gradient, or was made by torch.nn itself.
-    const TensorFacts& row = tables_.tensors[tensor];
-    const bool trained =
-        is(row, TensorKnown::leaf, TensorFlag::leaf) && is(row, TensorKnown::requires_grad, TensorFlag::requires_grad);
-    return trained && links_.gradient_of(tensor) == kNone && (row.grad != 0 || frames_.in_module_code(row.site));
-  }
-
-  const DumpTables& tables_;
-  const TensorLinks& links_;
-  const FrameFacts& frames_;
+  const Known& known_;
+  const TensorFacts& row_;
+  const uint32_t tensor_;
+  const SiteId memory_;
+  const Serial node_;
 };
 
 // The device's allocations by address. They may be nested (a block inside a mapped file), so each also remembers which
@@ -211,37 +237,53 @@ class AllocationIndex {
 
 struct Storage {
   uint64_t base = 0, nbytes = 0;
+  uint32_t allocation = kNone;  // that it lies in; none: numpy, shared or pinned memory
   Category category = Category::unknown;
-  uint32_t tensor = kNone;  // the strongest
-  bool garbage = false;     // a tensor of it is garbage
-  bool kept = false;        // something else keeps one
+  Category possible = Category::unknown;  // that one of its tensors may have
+  uint32_t tensor = kNone;                // the strongest
+  bool garbage = false;                   // a tensor of it is garbage
+  bool kept = false;                      // something else keeps one
 };
 
-std::vector<Storage> storages_of(const DumpTables& tables, const TensorLinks& links, const Judge& judge,
-                                 const AllocationIndex& index, Device device) {
+bool has_name(const TensorLinks& links, uint32_t tensor) {
+  return !links.references(tensor).empty() || links.gradient_of(tensor) != kNone ||
+         links.saved_by(tensor).node != kNone;
+}
+
+std::vector<Storage> storages_of(const Known& known, const AllocationIndex& index, Device device) {
+  const DumpTables& tables = known.tables;
   std::vector<Storage> storages;
-  std::unordered_map<uint64_t, uint32_t> known;
+  std::unordered_map<uint64_t, uint32_t> by_base;
   for (uint32_t i = 0; i < tables.tensors.size(); ++i) {
     const TensorFacts& row = tables.tensors[i];
     uint64_t end = 0;
     if (!knows(row, TensorKnown::storage) || row.storage_base == 0) continue;
     if (!same(row.device, device)) continue;
     if (__builtin_add_overflow(row.storage_base, row.storage_nbytes, &end)) continue;
-    const auto [found, fresh] = known.try_emplace(row.storage_base, uint32_t(storages.size()));
-    if (fresh) storages.emplace_back().base = row.storage_base;
+    const auto [found, fresh] = by_base.try_emplace(row.storage_base, uint32_t(storages.size()));
+    if (fresh) storages.push_back({.base = row.storage_base, .allocation = index.find(row.storage_base)});
     Storage& storage = storages[found->second];
     storage.nbytes = std::max(storage.nbytes, row.storage_nbytes);
-    const uint32_t block = index.find(row.storage_base);
-    const Category category = judge.of(i, block == kNone ? row.site : tables.view.allocations[block].site);
-    if (storage.tensor == kNone || category::stronger(category, storage.category)) {
+    const bool allocated = storage.allocation != kNone;
+    const SiteId memory = allocated ? tables.view.allocations[storage.allocation].site : row.site;
+    const Serial node = allocated ? tables.view.allocations[storage.allocation].node : 0;
+    const category::Verdict verdict = category::judge(Evidence(known, i, memory, node));
+    const Category category = verdict.category;
+    if (category::stronger(verdict.possible, storage.possible)) storage.possible = verdict.possible;
+    if (storage.tensor == kNone || category::stronger(category, storage.category) ||
+        (category == storage.category && !has_name(known.links, storage.tensor) && has_name(known.links, i))) {
       storage.category = category;
       storage.tensor = i;
     }
-    const dump::TensorObject* object = links.object(i);
+    const format::TensorObject* object = known.links.object(i);
     const bool garbage = object != nullptr && object->state() == WrapperState::garbage;
     storage.garbage |= garbage;
     // A tensor that C++ alone knows is kept by a graph or by a view that counts for itself.
     storage.kept |= !garbage && object != nullptr && object->state() == WrapperState::referenced;
+  }
+  // A tensor of which too little is known may be the one that the memory is for.
+  for (Storage& storage : storages) {
+    if (category::stronger(storage.possible, storage.category)) storage.category = Category::unknown;
   }
   return storages;
 }
@@ -264,10 +306,10 @@ Holdings find_holdings(const DumpTables& tables, const TensorLinks& links, const
     holdings.items.push_back(item);
   };
   rules::IntervalUnion counted;
-  for (const Storage& storage : storages_of(tables, links, Judge(tables, links, frames), index, device)) {
-    const uint32_t allocation = index.find(storage.base);
+  for (const Storage& storage : storages_of(Known(tables, links, frames), index, device)) {
+    const uint32_t allocation = storage.allocation;
     const uint64_t own = storage.nbytes == 0 ? 0 : counted.add(storage.base, storage.base + storage.nbytes);
-    if (allocation == kNone) continue;  // numpy, shared or pinned memory: not the allocator's
+    if (allocation == kNone) continue;
     const uint64_t inside = std::min(own, room[allocation]);
     room[allocation] -= inside;
     if (first[allocation] == kNone) first[allocation] = uint32_t(holdings.items.size());
@@ -289,4 +331,4 @@ Holdings find_holdings(const DumpTables& tables, const TensorLinks& links, const
   return holdings;
 }
 
-}  // namespace tensorscope::out_of_memory
+}  // namespace tensorscope::oom

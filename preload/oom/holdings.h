@@ -1,6 +1,6 @@
 // Who has the memory of a device at the moment of a failure: its live bytes by category and by item, each byte once.
-// The analyzer's accounting (model/accounting.h) and categories (model/category.h) by the same rules, from what a dump
-// has in hand; what takes the analyzer's whole view (outputs, variables, caches, temporaries ...) is unknown here.
+// The analyzer's categories by the same rule (tensorscope/rules/category_judge.h), from what a dump has in hand: where
+// it takes native functions' names or the way through the graph, the category is unknown here.
 //
 // Context: collector, under run_if_memory_lasts(). Linear in tensors, allocations and saved slots.
 #pragma once
@@ -11,14 +11,15 @@
 #include <span>
 #include <vector>
 
+#include "dump/tensor_facts.h"
 #include "live/snapshot_view.h"
-#include "out_of_memory/frame_facts.h"
+#include "oom/frame_facts.h"
 #include "python/references.h"
-#include "snapshot/graph/graph.h"
-#include "snapshot/tensor_facts.h"
 #include "tensorscope/rules/categories.h"
+#include "tensorscope/rules/reference_text.h"
+#include "torch/graph/graph.h"
 
-namespace tensorscope::out_of_memory {
+namespace tensorscope::oom {
 
 using category::Category;
 inline constexpr Category kRounding = Category(category::kCategories);  // ends of blocks that their tensors do not use
@@ -30,8 +31,8 @@ inline constexpr uint32_t kNone = UINT32_MAX;
 
 struct DumpTables {
   const live::SnapshotView& view;
-  std::span<const snapshot::TensorFacts> tensors;  // in serial order
-  const snapshot::Graph& graph;
+  std::span<const dump::TensorFacts> tensors;  // in serial order
+  const torch::Graph& graph;
   const python::References& references;
 };
 
@@ -40,20 +41,22 @@ class TensorLinks {
  public:
   explicit TensorLinks(const DumpTables& tables);
 
-  std::span<const dump::Reference> references(uint32_t tensor) const;
-  const dump::TensorObject* object(uint32_t tensor) const;  // null: Python never saw it, or was not looked through
-  dump::ReferenceWithin within(uint32_t tensor) const { return within_[tensor]; }
+  std::span<const format::Reference> references(uint32_t tensor) const;
+  rules::Reference reference(uint32_t tensor, size_t i) const;  // of these, with its texts
+  const format::TensorObject* object(uint32_t tensor) const;    // null: Python never saw it, or was not looked through
+  format::ReferenceWithin within(uint32_t tensor) const { return within_[tensor]; }
   uint32_t gradient_of(uint32_t tensor) const { return gradient_of_[tensor]; }
   struct Slot {
-    uint32_t node = kNone;  // number in the graph
-    uint32_t slot = 0;      // index into Graph::saved
+    uint32_t node = kNone;      // number in the graph
+    uint32_t slot = 0;          // index into Graph::saved
+    uint32_t function = kNone;  // index into Graph::functions
   };
   Slot saved_by(uint32_t tensor) const { return saved_by_[tensor]; }  // accumulators apart
 
  private:
   const DumpTables& tables_;
   std::vector<uint32_t> first_reference_, object_, gradient_of_;
-  std::vector<dump::ReferenceWithin> within_;
+  std::vector<format::ReferenceWithin> within_;
   std::vector<Slot> saved_by_;
 };
 
@@ -76,4 +79,4 @@ struct Holdings {
 
 Holdings find_holdings(const DumpTables& tables, const TensorLinks& links, const FrameFacts& frames, Device device);
 
-}  // namespace tensorscope::out_of_memory
+}  // namespace tensorscope::oom

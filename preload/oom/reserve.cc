@@ -1,4 +1,4 @@
-#include "out_of_memory/reserve.h"
+#include "oom/reserve.h"
 
 #include <errno.h>
 #include <sys/mman.h>
@@ -8,7 +8,7 @@
 
 #include "support/spin_lock.h"
 
-namespace tensorscope::out_of_memory {
+namespace tensorscope::oom {
 
 namespace {
 
@@ -55,4 +55,4 @@ void reset_reserve_in_child() {
   hold_reserve();
 }
 
-}  // namespace tensorscope::out_of_memory
+}  // namespace tensorscope::oom

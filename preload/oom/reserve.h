@@ -6,7 +6,7 @@
 
 #include <cstddef>
 
-namespace tensorscope::out_of_memory {
+namespace tensorscope::oom {
 
 void hold_reserve();
 
@@ -21,4 +21,4 @@ class ReserveInUse {
 
 void reset_reserve_in_child();
 
-}  // namespace tensorscope::out_of_memory
+}  // namespace tensorscope::oom

@@ -1,4 +1,4 @@
-#include "out_of_memory/short_report.h"
+#include "oom/short_report.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -11,15 +11,15 @@
 #include <unordered_map>
 #include <vector>
 
-#include "out_of_memory/holder_names.h"
-#include "snapshot/process_info.h"
+#include "oom/holder_names.h"
 #include "support/copy_text.h"
 #include "support/enough_memory.h"
 #include "support/message.h"
-#include "support/text_beginning.h"
+#include "support/process_info.h"
 #include "tensorscope/rules/number_text.h"
+#include "tensorscope/rules/utf8.h"
 
-namespace tensorscope::out_of_memory {
+namespace tensorscope::oom {
 
 namespace {
 
@@ -38,53 +38,53 @@ struct DeviceText {
   }
 };
 
-const char* limit_text(Limit limit) {
+const char* limit_text(SystemLimit limit) {
   switch (limit) {
-    case Limit::device:
+    case SystemLimit::device:
       return "memory of the device";
-    case Limit::cgroup:
+    case SystemLimit::cgroup:
       return "memory of the cgroup";
-    case Limit::machine:
+    case SystemLimit::machine:
       return "memory of the machine";
-    case Limit::address_space:
+    case SystemLimit::address_space:
       return "address space (ulimit -v)";
-    case Limit::data:
+    case SystemLimit::data:
       return "data of the process (ulimit -d)";
-    case Limit::none:
+    case SystemLimit::none:
       break;
   }
   return "memory";
 }
 
-void write_headline(const Failure& failure, ReportText& text) {
+void write_headline(const dump::Failure& failure, ReportText& text) {
   const ByteText wanted(failure.requested);
   const bool known = failure.requested != 0;
   const char* asking = known ? " while asking for " : "";
   const char* bytes = known ? wanted.c_str() : "";
   switch (failure.kind) {
-    case Kind::device:
+    case dump::Kind::device:
       return text.line("tensorscope: %sout of memory on %s%s%s", failure.device.type == kCuda ? "CUDA " : "",
                        DeviceText(failure.device).text, asking, bytes);
-    case Kind::host:
+    case dump::Kind::host:
       return text.line("tensorscope: out of memory on the CPU%s%s", asking, bytes);
-    case Kind::pinned:
+    case dump::Kind::pinned:
       return text.line("tensorscope: out of page-locked host memory%s%s", asking, bytes);
-    case Kind::low_memory:
+    case dump::Kind::low_memory:
       return text.line("tensorscope: memory is nearly used up: %s left", ByteText(failure.left_bytes).c_str());
-    case Kind::unknown:
+    case dump::Kind::unknown:
       break;
   }
   text.line("tensorscope: out of memory%s%s", asking, bytes);
 }
 
-void write_place(const ReportFacts& facts, ReportText& text) {
+void write_failure_place(const ReportFacts& facts, ReportText& text) {
   text.line("  at %s%s%s%s%s%s%s", facts.place[0] != 0 ? facts.place : "(no stack)",
             facts.node[0] != 0 ? ", in the backward of " : "", facts.node, facts.forward[0] != 0 ? " from " : "",
             facts.forward, facts.thread[0] != 0 ? ", thread " : "", facts.thread);
 }
 
 void write_limits(const ReportFacts& facts, ReportText& text) {
-  const Failure& failure = facts.failure;
+  const dump::Failure& failure = facts.failure;
   if (failure.limit_bytes != 0) {
     text.line("  %s: %s, of which %s was left", limit_text(failure.limit), ByteText(failure.limit_bytes).c_str(),
               ByteText(failure.left_bytes).c_str());
@@ -125,7 +125,7 @@ void write_categories(const ReportFacts& facts, ReportText& text) {
 
 void write_sites(const ReportFacts& facts, ReportText& text) {
   if (facts.sites[0].bytes == 0) return;
-  text.line("  largest places of creation:");
+  text.line("  largest allocation sites:");
   for (const ReportFacts::Site& site : facts.sites) {
     if (site.bytes == 0) break;
     text.line("    %10s %6s x  %s%s%s", ByteText(site.bytes).c_str(), CountText(site.items).c_str(), site.place,
@@ -138,13 +138,13 @@ void write_what_could_go(const ReportFacts& facts, ReportText& text) {
   if (const uint64_t cached = facts.reserved > facts.allocated ? facts.reserved - facts.allocated : 0; cached != 0) {
     char largest[80] = "";
     if (facts.largest_free != 0) {
-      snprintf(largest, sizeof(largest), ", the largest piece %s", ByteText(facts.largest_free).c_str());
+      snprintf(largest, sizeof(largest), ", largest block %s", ByteText(facts.largest_free).c_str());
     }
     // What is cached would do, but no piece of it does.
     const bool in_pieces =
         facts.largest_free != 0 && facts.largest_free < facts.failure.requested && facts.failure.requested <= cached;
     text.line("  %-15s %s cached by torch%s%s", heading, ByteText(cached).c_str(), largest,
-              in_pieces ? " (in pieces: expandable segments would do)" : "");
+              in_pieces ? " (fragmented: expandable segments would make it usable)" : "");
     heading = "";
   }
   if (facts.garbage != 0) {
@@ -152,13 +152,22 @@ void write_what_could_go(const ReportFacts& facts, ReportText& text) {
   }
 }
 
-// As a shell takes it.
-void quote(const char* path, char (&out)[PATH_MAX + 16]) {
+// As a shell takes it: as it is, or between single quotes. A path that does not fit is cut.
+constexpr size_t kQuotedBytes = PATH_MAX + 64;
+void quote(const char* path, char (&out)[kQuotedBytes]) {
   constexpr std::string_view kPlain = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789/._-+=:,@%";
   const std::string_view text = path;
-  const bool plain = text.find_first_not_of(kPlain) == text.npos;
-  const bool quotes = text.find('\'') != text.npos;  // then a person has to
-  snprintf(out, sizeof(out), plain || quotes ? "%s" : "'%s'", path);
+  if (text.find_first_not_of(kPlain) == text.npos) return copy_text(text, out);
+  size_t size = 0;
+  out[size++] = '\'';
+  for (const char c : text) {
+    const std::string_view piece = c == '\'' ? std::string_view("'\\''") : std::string_view(&c, 1);
+    if (size + piece.size() + 2 > sizeof(out)) break;
+    memcpy(out + size, piece.data(), piece.size());
+    size += piece.size();
+  }
+  out[size++] = '\'';
+  out[size] = 0;
 }
 
 }  // namespace
@@ -190,12 +199,7 @@ void ReportText::add(size_t columns, const char* format, va_list arguments) {
     memcpy(begin + length, kCut.data(), kCut.size());
     length += kCut.size();
   }
-  for (size_t i = 0; i < length; ++i) {
-    const auto c = static_cast<unsigned char>(begin[i]);
-    const bool c1 = c == 0xc2 && i + 1 < length && static_cast<unsigned char>(begin[i + 1]) < 0xa0;
-    if (c < 0x20 || c == 0x7f) begin[i] = '?';
-    if (c1) begin[i] = begin[i + 1] = '?';
-  }
+  silence_text(begin, length);
   begin[length] = '\n';
   size_ += length + 1;
   ++lines_;
@@ -203,20 +207,26 @@ void ReportText::add(size_t columns, const char* format, va_list arguments) {
 
 void write_report(const ReportFacts& facts, ReportText& text) {
   write_headline(facts.failure, text);
-  write_place(facts, text);
+  write_failure_place(facts, text);
   write_limits(facts, text);
   if (facts.holdings_known) {
     write_categories(facts, text);
     write_sites(facts, text);
   } else {
-    text.line("  who has the memory is not known here: %s", facts.holdings_missing);
+    text.line("  the holders of the memory are unknown: %s", facts.holdings_missing);
   }
   write_what_could_go(facts, text);
-  if (facts.names_missing[0] != 0) text.line("  names and unreachable cycles are not known: %s", facts.names_missing);
+  if (facts.names_missing[0] != 0) text.line("  names and unreachable cycles are unknown: %s", facts.names_missing);
+  const bool unnamed = facts.names_missing[0] != 0 || !facts.holdings_known;
+  if (unnamed && facts.earlier[0] != 0) {
+    char earlier[kQuotedBytes];
+    quote(facts.earlier, earlier);
+    text.whole_line("  names: see %s, written %s earlier", earlier, DurationText(facts.earlier_age_ns).c_str());
+  }
   if (facts.path[0] == 0) return;
   const char* slash = strrchr(facts.path, '/');
   text.line("  wrote %s %s", slash != nullptr ? slash + 1 : facts.path, facts.summary);
-  char path[PATH_MAX + 16];
+  char path[kQuotedBytes];
   quote(facts.path, path);
   text.whole_line("  read more: tensorscope oom %s", path);
 }
@@ -236,18 +246,22 @@ live::SiteCounters site_of(const live::SnapshotView& view, SiteId site) {
   return site < view.sites.size ? view.sites[site] : live::SiteCounters{};
 }
 
-Device device_of(const Failure& failure) { return failure.kind == Kind::device ? failure.device : Device{kCpu, -1}; }
+Device device_of(const dump::Failure& failure) {
+  return failure.kind == dump::Kind::device ? failure.device : Device{kCpu, -1};
+}
 
 // Needs no memory.
 void fill_failure(const ReportSources& sources, ReportFacts& facts) {
-  const Failure& failure = sources.failure;
+  const dump::Failure& failure = sources.failure;
   const live::SnapshotView& view = sources.tables.view;
   facts.failure = failure;
   facts.path = sources.path;
+  facts.earlier = sources.earlier;
+  facts.earlier_age_ns = sources.earlier_age_ns;
   facts.summary = sources.summary;
   facts.device = device_of(failure);
   if (failure.site != 0) {
-    write_place(headline(site_of(view, failure.site)), snapshot::process_info().directory, facts.place);
+    dump::write_place(dump::headline(site_of(view, failure.site)), process_info().directory, facts.place);
   }
   if (failure.thread != 0 && failure.thread < view.threads.size) {
     const live::ThreadEntry& thread = view.threads[failure.thread];
@@ -267,7 +281,7 @@ void fill_failure(const ReportSources& sources, ReportFacts& facts) {
 
 void fill_driver(const ReportSources& sources, ReportFacts& facts) {
   if (facts.device.type != kCuda) return;
-  const snapshot::DriverFacts* driver = sources.driver.of(facts.device.index);
+  const devices::DriverFacts* driver = sources.driver.of(facts.device.index);
   if (driver == nullptr) return;
   facts.driver_total = driver->total;
   facts.driver_free = driver->free;
@@ -278,15 +292,15 @@ void fill_driver(const ReportSources& sources, ReportFacts& facts) {
 }
 
 // Of the pool that every request may use: a private pool's pieces are of no use to others.
-uint64_t largest_free(const snapshot::DeviceSegments& device) {
+uint64_t largest_free(const devices::DeviceSegments& device) {
   uint64_t largest = 0;
   size_t block = 0;
-  for (const dump::Segment& segment : device.segments) {
+  for (const format::Segment& segment : device.segments) {
     const size_t end = std::min(block + segment.blocks(), device.blocks.size());
     for (; block < end; ++block) {
       const bool common = segment.pool() == 0 && segment.pool_user() == 0;
-      const dump::SegmentBlock& row = device.blocks[block];
-      if (common && row.state() == dump::BlockState::free) largest = std::max(largest, row.size());
+      const format::SegmentBlock& row = device.blocks[block];
+      if (common && row.state() == format::BlockState::free) largest = std::max(largest, row.size());
     }
   }
   return largest;
@@ -295,13 +309,13 @@ uint64_t largest_free(const snapshot::DeviceSegments& device) {
 void fill_pieces(const ReportSources& sources, ReportFacts& facts) {
   if (facts.device.type != kCuda || facts.reserved == 0) return;
   if (sources.allocator.complete) {
-    for (const snapshot::DeviceSegments& device : sources.allocator.devices) {
+    for (const devices::DeviceSegments& device : sources.allocator.devices) {
       if (device.device == facts.device.index) facts.largest_free = largest_free(device);
     }
     return;
   }
   uint64_t outside = 0;
-  facts.largest_free = largest_free(snapshot::derive_segments(sources.tables.view, facts.device, outside));
+  facts.largest_free = largest_free(devices::derive_segments(sources.tables.view, facts.device, outside));
 }
 
 const live::NodeEntry* node_of(const live::SnapshotView& view, Serial serial) {
@@ -311,11 +325,11 @@ const live::NodeEntry* node_of(const live::SnapshotView& view, Serial serial) {
 }
 
 // Where the forward operation of a node stood, for what has no Python stack of its own: an autograd worker's doing.
-bool write_forward_place(const live::SnapshotView& view, SiteId site, Serial node, char (&out)[kPlaceBytes]) {
+bool write_forward_place(const live::SnapshotView& view, SiteId site, Serial node, char (&out)[dump::kPlaceBytes]) {
   if (site_of(view, site).python != 0) return false;
   const live::NodeEntry* entry = node_of(view, node);
   if (entry == nullptr || site_of(view, entry->site).python == 0) return false;
-  write_place(headline(site_of(view, entry->site)), snapshot::process_info().directory, out);
+  dump::write_place(dump::headline(site_of(view, entry->site)), process_info().directory, out);
   return true;
 }
 
@@ -333,7 +347,7 @@ std::vector<Group> largest_groups(const live::SnapshotView& view, const Holdings
   for (uint32_t i = 0; i < holdings.items.size(); ++i) {
     const Item& item = holdings.items[i];
     const auto [key, fresh] = keys.try_emplace(item.site, 0);
-    if (fresh) key->second = place_key(site_of(view, item.site));
+    if (fresh) key->second = dump::place_key(site_of(view, item.site));
     Group& group = by_key[key->second];
     if (group.items++ == 0) group.site = item.site;
     group.bytes += item.bytes;
@@ -371,8 +385,8 @@ void fill_sites(const ReportSources& sources, const TensorLinks& links, const Ho
   const live::SnapshotView& view = sources.tables.view;
   std::vector<std::pair<std::string, Group>> places;
   for (Group& group : largest_groups(view, holdings)) {
-    char place[kPlaceBytes], forward[kPlaceBytes];
-    write_place(headline(site_of(view, group.site)), snapshot::process_info().directory, place);
+    char place[dump::kPlaceBytes], forward[dump::kPlaceBytes];
+    dump::write_place(dump::headline(site_of(view, group.site)), process_info().directory, place);
     if (write_forward_place(view, group.site, holdings.items[group.members.front()].node, forward)) {
       copy_text(std::string(place) + ", backward of " + forward, place);
     }
@@ -429,4 +443,4 @@ void print_report(const ReportSources& sources) {
   write_standard_error(text.text(), text.size());
 }
 
-}  // namespace tensorscope::out_of_memory
+}  // namespace tensorscope::oom

@@ -10,14 +10,14 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "out_of_memory/failure.h"
-#include "out_of_memory/holdings.h"
-#include "out_of_memory/places.h"
-#include "snapshot/devices/driver.h"
-#include "snapshot/devices/segments.h"
-#include "snapshot/metadata/object_class.h"
+#include "devices/driver.h"
+#include "devices/segments.h"
+#include "dump/failure.h"
+#include "dump/places.h"
+#include "oom/holdings.h"
+#include "torch/metadata/object_class.h"
 
-namespace tensorscope::out_of_memory {
+namespace tensorscope::oom {
 
 inline constexpr size_t kReportLines = 25;
 inline constexpr size_t kReportSites = 5;
@@ -40,17 +40,17 @@ class ReportText {
 
  private:
   void add(size_t columns, const char* format, va_list arguments);
-  char text_[kReportLines * kColumns + PATH_MAX] = "";
+  char text_[kReportLines * kColumns + 2 * PATH_MAX] = "";
   size_t size_ = 0, lines_ = 0;
 };
 
 // What the report says. Filled as far as things are known; 0 and "" are unknown.
 struct ReportFacts {
-  Failure failure;
-  char place[kPlaceBytes] = "";
-  char node[64] = "";              // class of the autograd node whose backward it was
-  char forward[kPlaceBytes] = "";  // where that node's operation stood, where `place` is not Python's
-  char thread[20] = "";            // name, where it is not the main thread
+  dump::Failure failure;
+  char place[dump::kPlaceBytes] = "";
+  char node[64] = "";                    // class of the autograd node whose backward it was
+  char forward[dump::kPlaceBytes] = "";  // where that node's operation stood, where `place` is not Python's
+  char thread[20] = "";                  // name, where it is not the main thread
 
   // The device whose memory this is about; of its allocator and its driver.
   Device device;
@@ -59,7 +59,7 @@ struct ReportFacts {
   uint64_t driver_total = 0, driver_free = 0, others = 0;  // others: of other processes
 
   bool holdings_known = false;
-  const char* holdings_missing = "there was not enough of it left to say";  // why
+  const char* holdings_missing = "not enough memory left to find out";  // why
   uint64_t bytes = 0;
   struct Row {
     Category category = Category::unknown;
@@ -67,30 +67,35 @@ struct ReportFacts {
   } categories[kCategories];
   struct Site {
     uint64_t bytes = 0, items = 0;
-    char place[kPlaceBytes] = "";
+    char place[dump::kPlaceBytes] = "";
     char names[kNameBytes] = "";
   } sites[kReportSites];
   uint64_t garbage = 0;
   const char* names_missing = "";  // why
-  const char* path = "";           // of the dump; "": it could not be written
-  const char* summary = "";        // "(312 tensors, 1.42 GiB live) in 41 ms"
+  // Where they are missing: a dump that this process wrote before and that has names; "": none.
+  const char* earlier = "";
+  uint64_t earlier_age_ns = 0;
+  const char* path = "";     // of the dump; "": it could not be written
+  const char* summary = "";  // "(312 tensors, 1.42 GiB live) in 41 ms"
 };
 
 void write_report(const ReportFacts& facts, ReportText& text);
 
 struct ReportSources {
-  const Failure& failure;
+  const dump::Failure& failure;
   const DumpTables& tables;
-  snapshot::ObjectClasses* classes = nullptr;  // null: torch's objects are not to be looked at
-  const snapshot::AllocatorSnapshot& allocator;
-  const snapshot::DriverAnswers& driver;  // that was waited for
-  bool tensors_known = false;             // TensorFacts were kept
+  torch::ObjectClasses* classes = nullptr;  // null: torch's objects are not to be looked at
+  const devices::AllocatorSnapshot& allocator;
+  const devices::DriverAnswers& driver;  // that was waited for
+  bool tensors_known = false;            // TensorFacts were kept
   const char* path = "";
   const char* summary = "";
   const char* dump_failed = "";  // why there is none, where that is why nothing was looked at
+  const char* earlier = "";      // the newest dump of this process that has names; "": none
+  uint64_t earlier_age_ns = 0;
 };
 
 // Collects what can be had and prints it.
 void print_report(const ReportSources& sources);
 
-}  // namespace tensorscope::out_of_memory
+}  // namespace tensorscope::oom

@@ -3,9 +3,9 @@
 #include <atomic>
 #include <utility>
 
-#include "out_of_memory/limits.h"
 #include "python/agent/allocator_snapshot.h"
 #include "python/agent/program_objects.h"
+#include "python/agent/python_heap.h"
 #include "python/builtin_module.h"
 #include "python/exit_dump.h"
 #include "python/gil_thread.h"
@@ -16,6 +16,7 @@
 #include "support/clock.h"
 #include "support/enough_memory.h"
 #include "support/options.h"
+#include "support/system_limits.h"
 
 namespace tensorscope::python {
 
@@ -62,6 +63,7 @@ class LookJob : public GilJob {
     findings.references.time_limit_ms = costs_.hold_ms;
     findings.references.memory_limit = limit.bytes();
     findings.references.memory_taken = limit.most_taken();
+    agent::ask_heap(gil, deadline, costs_.hold_ms, heap_text_, findings.heap);
     findings.references.gil_ns = monotonic_ns() - begin;
   }
   Findings findings;
@@ -69,6 +71,7 @@ class LookJob : public GilJob {
  private:
   LookCosts costs_;
   SnapshotFacts facts_;
+  agent::HeapText heap_text_;  // made and closed without the GIL
 };
 
 const char* explain(GilOutcome outcome) {
@@ -78,11 +81,11 @@ const char* explain(GilOutcome outcome) {
     case GilOutcome::no_gil:
       return "the GIL was not free within the time limit (TENSORSCOPE_NAMES_TIMEOUT_MS)";
     case GilOutcome::stuck:
-      return "looking at the program's objects did not end within the time limit";
+      return "inspecting the program's objects exceeded the time limit";
     case GilOutcome::no_memory:
-      return "there was not enough memory";
+      return "not enough memory";
     case GilOutcome::no_thread:
-      return "no thread could be made to wait for the GIL";
+      return "no thread could be started to wait for the GIL";
   }
   return "";
 }
@@ -105,14 +108,14 @@ bool waits_for_torch_nn() {
 }
 
 LookCosts LookCosts::allowed() {
-  out_of_memory::LimitReader reader;
+  LimitReader reader;
   return {options().names_timeout_ms, options().names_gil_ms, memory_for_names(reader.read(), options().names_memory)};
 }
 
 Findings look_at_program(const LookCosts& costs, const SnapshotFacts& facts) {
   Findings findings;
   const auto give_up = [&](const char* why) {
-    findings.names.detail = findings.references.detail = findings.allocator.detail = why;
+    findings.names.detail = findings.references.detail = findings.allocator.detail = findings.heap.detail = why;
     return std::move(findings);
   };
   attach();
@@ -120,7 +123,7 @@ Findings look_at_program(const LookCosts& costs, const SnapshotFacts& facts) {
     const char* trouble = interpreter_trouble();
     findings.names.complete = findings.references.complete = trouble == nullptr;
     give_up(trouble ? trouble : "");
-    if (!trouble) findings.allocator.detail = "there is no Python interpreter to ask torch through";
+    if (!trouble) findings.allocator.detail = "there is no Python interpreter to query torch";
     return findings;
   }
   if (!interpreter_alive()) return give_up("the interpreter had already ended");

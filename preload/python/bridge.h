@@ -32,6 +32,10 @@ bool interpreter_alive();
 // Python's atexit asks first; the hooks of main and exit ask after it. Any thread, any context but signal.
 bool claim_exit_dump();
 
+// Writes the dump at the end of a Python program and waits for it. Context: activation.
+using WriteExitDump = void (*)();
+void set_exit_dump(WriteExitDump write);
+
 struct ModuleName {
   uint64_t object;
   std::string path;  // "model.layers.0.fc1", "train.model" ...: as the agent found it
@@ -44,11 +48,18 @@ struct Names {
   std::vector<ModuleName> modules;
 };
 
+// Of Python's own allocator, that of objects up to 512 bytes; in bytes, 0: not known.
+struct PythonHeap {
+  uint64_t arenas = 0, in_use = 0;
+  const char* detail = "";  // why it is not known; a literal
+};
+
 // What phase 2 found.
 struct Findings {
   Names names;
   References references;
-  snapshot::AllocatorSnapshot allocator;
+  devices::AllocatorSnapshot allocator;
+  PythonHeap heap;
 };
 
 // What a look at the program's objects may cost.

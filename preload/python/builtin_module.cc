@@ -63,7 +63,7 @@ Object* name(Object*, Object* arguments) {
   const Api& api = *known_interpreter();
   const Gil gil = Gil::held(api);
   if (api.PyTuple_Size(arguments) != 2) {
-    api.PyErr_SetString(*reinterpret_cast<Object**>(api.PyExc_TypeError), "name() takes a tensor and a text");
+    api.PyErr_SetString(*reinterpret_cast<Object**>(api.PyExc_TypeError), "name() takes a tensor and a string");
     return nullptr;
   }
   Object* tensor = api.PyTuple_GetItem(arguments, 0);
@@ -75,16 +75,14 @@ Object* name(Object*, Object* arguments) {
 
 MethodDefinition g_methods[] = {
     {"dump", dump, kNoArguments,
-     "dump()\n--\n\nWrites a dump of every live tensor, waits for it and returns its path; None where there is nothing "
-     "to "
-     "dump or it could not be written."},
+     "dump()\n--\n\nWrites a dump of all live tensors, waits for it and returns its path. Returns None if there is "
+     "nothing to dump or the dump could not be written."},
     {"name", name, kArguments,
-     "name(tensor, text)\n--\n\nGives a tensor a name that dumps show as long as it lives; returns the tensor."},
+     "name(tensor, text)\n--\n\nNames a tensor for dumps, as long as the tensor lives. Returns the tensor."},
     {"stop", stop, kNoArguments,
-     "stop()\n--\n\nStops the recording of stacks until start(). Tensors and memory are followed all the same: dumps "
-     "stay "
-     "whole, and say what has no stack."},
-    {"start", start, kNoArguments, "start()\n--\n\nStarts the recording of stacks again."},
+     "stop()\n--\n\nStops recording stacks until start(). Tensors and memory are still tracked; dumps mark what has no "
+     "stack."},
+    {"start", start, kNoArguments, "start()\n--\n\nResumes recording stacks."},
     {"active", active, kNoArguments, "active()\n--\n\nTrue while tensorscope records this process."},
     {},
 };

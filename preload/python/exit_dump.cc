@@ -12,16 +12,16 @@
 #include "python/bridge.h"
 #include "python/method.h"
 #include "python/objects.h"
-#include "snapshot/collector.h"
-#include "snapshot/program_name.h"
 #include "support/coverage.h"
 #include "support/options.h"
+#include "support/program_name.h"
 
 namespace tensorscope::python {
 
 namespace {
 
 std::atomic<bool> g_claimed{false};
+std::atomic<WriteExitDump> g_write{[] {}};
 std::atomic<bool> g_forked{false};
 
 // What the command lines of other processes hold that libraries start as helpers of a program: Inductor's compile
@@ -38,7 +38,7 @@ bool helper_of_a_library() {
   close(file);
   if (size <= 0) return false;
   text[size] = 0;
-  if (snapshot::works_for_its_parent(text, size_t(size))) return true;
+  if (works_for_its_parent(text, size_t(size))) return true;
   for (const char* argument = text; argument < text + size; argument += strlen(argument) + 1) {
     for (const char* mark : kHelperMarks) {
       if (strstr(argument, mark)) return true;
@@ -67,7 +67,7 @@ Object* at_exit(Object*, Object*) {
   const Gil gil = Gil::held(api);
   const bool child = options().exit == ExitDump::automatic && child_of_multiprocessing(gil);
   if (claim_exit_dump() && !child) {
-    snapshot::request_and_wait(snapshot::Reason::exit, "end of the Python program", nullptr, 0);
+    g_write.load(std::memory_order_acquire)();
   }
   api.Py_IncRef(api._Py_NoneStruct);
   return api._Py_NoneStruct;
@@ -76,6 +76,8 @@ Object* at_exit(Object*, Object*) {
 MethodDefinition g_at_exit = {"tensorscope_exit_dump", at_exit, kNoArguments, nullptr};
 
 }  // namespace
+
+void set_exit_dump(WriteExitDump write) { g_write.store(write, std::memory_order_release); }
 
 bool claim_exit_dump() {
   if (g_claimed.exchange(true, std::memory_order_acq_rel)) return false;
@@ -105,7 +107,7 @@ bool register_exit_dump(const Gil& gil) {
   }
   if (options().exit != ExitDump::never)
     set_coverage(Subject::exit_trigger, registered ? Seen::yes : Seen::partly,
-                 registered ? "" : "the program's atexit could not be used: exit dumps have no names");
+                 registered ? "" : "atexit could not be used: exit dumps have no names");
   return registered;
 }
 

@@ -108,7 +108,7 @@ class GilQueue {
     lender_ = true;
   }
 
-  // What nobody has run by then is the thread's.
+  // Jobs that no other thread ran by then are left to this thread.
   void end_lending() {
     const MutexGuard guard(mutex_);
     lender_ = false;

@@ -55,9 +55,9 @@ GilOutcome run_with_gil(GilJob* job, Deadline deadline, unsigned run_ms);
 bool post_with_gil(GilJob* job);
 
 // For a thread that holds the GIL and perhaps a lock of torch for which others wait while they hold the GIL: one that
-// fails for want of memory. Until it goes it runs the jobs of run_with_gil() on itself, where nothing of the program
-// can run in between; what post_with_gil() was given still waits for the GIL. Context: any thread of the program under
-// an InsideScope or HookScope, in no job.
+// fails with an out-of-memory error. Until it continues it runs the jobs of run_with_gil() on itself, where nothing of
+// the program can run in between; what post_with_gil() was given still waits for the GIL. Context: any thread of the
+// program under an InsideScope or HookScope, in no job.
 class LentGil {
  public:
   LentGil();  // does nothing on a thread without the GIL

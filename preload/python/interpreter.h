@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstdio>
 
 namespace tensorscope::python {
 
@@ -82,7 +83,9 @@ using Visit = int (*)(Object*, void*);
   F(void, PyThreadState_LeaveTracing, (ThreadState*)) /* 3.11 on */    \
   F(int, PyGC_Disable, ())                            /* 3.10 on */    \
   F(int, PyGC_Enable, ())                             /* 3.10 on */    \
-  F(void, PyUnstable_GC_VisitObjects, (Visit, void*)) /* 3.12 on */
+  F(void, PyUnstable_GC_VisitObjects, (Visit, void*)) /* 3.12 on */    \
+  F(const char*, _PyMem_GetCurrentAllocatorName, ())  /* private */    \
+  F(int, _PyObject_DebugMallocStats, (FILE*))         /* private */
 
 #define TENSORSCOPE_PYTHON_OBJECTS(F) \
   F(PyType_Type)                      \
@@ -132,7 +135,7 @@ const char* interpreter_trouble();
 // What find_interpreter() found before, or null. Any context but signal handlers.
 const Api* known_interpreter();
 
-// The version that Py_GetVersion() tells, as 100 * major + minor; 0 where it is no CPython that this file can serve.
+// The version that Py_GetVersion() reports, as 100 * major + minor; 0 where it is no CPython that this file can serve.
 int usable_series(const char* version);
 
 // Proof that the calling thread holds the GIL.

@@ -6,7 +6,7 @@ namespace tensorscope::python {
 
 namespace {
 
-constexpr uint64_t kUnknown = uint64_t{1} << 30;  // where the system tells of no limit at all
+constexpr uint64_t kUnknown = uint64_t{1} << 30;  // where the system reports no limit
 
 // Under a control group and on the machine others take memory at the same time, and too much is the program's end. What
 // is mapped beyond the process's own limits fails, and is given back after the dump.
@@ -14,9 +14,9 @@ constexpr uint64_t kShareOfShared = 4, kShareOfOwn = 2;
 
 }  // namespace
 
-uint64_t memory_for_names(const out_of_memory::SystemMemory& system, uint64_t at_most) {
+uint64_t memory_for_names(const SystemMemory& system, uint64_t at_most) {
   uint64_t least = UINT64_MAX;
-  const auto share_of = [&](const out_of_memory::LimitState& limit, uint64_t share) {
+  const auto share_of = [&](const LimitState& limit, uint64_t share) {
     if (limit.is_set()) least = std::min(least, limit.left / share);
   };
   share_of(system.cgroup, kShareOfShared);

@@ -5,11 +5,11 @@
 
 #include <cstdint>
 
-#include "out_of_memory/limits.h"
+#include "support/system_limits.h"
 
 namespace tensorscope::python {
 
 // In bytes. `at_most`: what the program's user allows; 0: no more is said.
-uint64_t memory_for_names(const out_of_memory::SystemMemory& system, uint64_t at_most);
+uint64_t memory_for_names(const SystemMemory& system, uint64_t at_most);
 
 }  // namespace tensorscope::python

@@ -17,7 +17,7 @@
 #include "support/coverage.h"
 #include "support/enough_memory.h"
 #include "support/state.h"
-#include "support/text_beginning.h"
+#include "tensorscope/rules/utf8.h"
 
 namespace tensorscope::python {
 
@@ -72,7 +72,7 @@ bool has_room(const Gil& gil) {
   if (all.size() < all.capacity()) return true;
   forget(gil);  // so that a look at all of them is paid for by the growth
   if (all.size() >= kMostOutputs) {
-    set_coverage(Subject::module_outputs, Seen::partly, "more outputs were alive than there is room for");
+    set_coverage(Subject::module_outputs, Seen::partly, "too many live outputs to record");
     count_missed(Subject::module_outputs);
     return false;
   }

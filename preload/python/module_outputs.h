@@ -3,7 +3,7 @@
 // no tensor and no module alive.
 //
 // The hook is a Python function, so that torch.compile can trace it: while it traces, the function does nothing. It
-// takes every call of a module off torch's short way, hence the option.
+// disables torch's fast path for every module call, hence the option.
 //
 // Context: with the GIL, which is the lock.
 #pragma once

@@ -10,7 +10,7 @@
 #include "python/agent/type_fields.h"
 #include "python/objects.h"
 #include "support/enough_memory.h"
-#include "support/text_beginning.h"
+#include "tensorscope/rules/utf8.h"
 
 namespace tensorscope::python {
 

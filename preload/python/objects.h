@@ -78,10 +78,4 @@ Object* module_globals(const Gil& gil, const char* name);
 // sys.modules[module].name where that is a function written in C, or null.
 Object* builtin_function(const Gil& gil, const char* module, const char* name);
 
-// True for an instance of a class made by a class statement, classes themselves excepted.
-bool is_plain_instance(const Gil& gil, const Object* object);
-
-// Calls visit for each object that `object` refers to, as the garbage collector would. For a plain instance.
-void each_referent(const Gil& gil, Object* object, Visit visit, void* context);
-
 }  // namespace tensorscope::python

@@ -7,11 +7,11 @@
 #include <memory>
 #include <vector>
 
+#include "devices/segments.h"
 #include "dump_generated.h"
 #include "python/text_pool.h"
-#include "snapshot/devices/segments.h"
-#include "snapshot/graph/graph_seeds.h"
 #include "support/page_array.h"
+#include "torch/graph/graph_seeds.h"
 
 namespace tensorscope::python {
 
@@ -19,14 +19,14 @@ struct References {
   bool complete = false;
   const char* detail = "";  // why it is not complete; a literal
   TextPool strings;
-  PageArray<dump::Reference> references;
-  PageArray<dump::TensorObject> tensors;
-  std::vector<dump::SlotName> slots;
-  PageArray<dump::NodeReference> nodes;
-  PageArray<dump::TensorWithin> within;
+  PageArray<format::Reference> references;
+  PageArray<format::TensorObject> tensors;
+  std::vector<format::SlotName> slots;
+  PageArray<format::NodeReference> nodes;
+  PageArray<format::TensorWithin> within;
   uint64_t objects = 0;
   uint64_t gil_ns = 0;
-  dump::NamesLimit stopped_by = dump::NamesLimit::none;
+  format::NamesLimit stopped_by = format::NamesLimit::none;
   uint64_t time_limit_ms = 0;  // of the time with the GIL
   uint64_t memory_limit = 0, memory_taken = 0;
   PageArray<uint64_t> ids;    // of the objects of `tensors`
@@ -40,10 +40,10 @@ struct TensorSize {
 using TensorSizes = PageArray<TensorSize>;
 
 struct SnapshotFacts {
-  uint64_t serial = UINT64_MAX;                       // the newest tensor of the dump
-  std::shared_ptr<const snapshot::GraphSeeds> graph;  // null: no graph was read
-  std::shared_ptr<const TensorSizes> sizes;           // null: not known
-  bool devices = false;                               // torch's allocator of CUDA memory is to be asked
+  uint64_t serial = UINT64_MAX;                    // the newest tensor of the dump
+  std::shared_ptr<const torch::GraphSeeds> graph;  // null: no graph was read
+  std::shared_ptr<const TensorSizes> sizes;        // null: not known
+  bool devices = false;                            // torch's allocator of CUDA memory is to be asked
 };
 
 }  // namespace tensorscope::python

@@ -3,6 +3,8 @@
 #include <functional>
 #include <utility>
 
+#include "support/probing.h"
+
 namespace tensorscope::python {
 
 namespace {
@@ -16,23 +18,17 @@ std::string_view TextPool::operator[](uint32_t number) const {
 }
 
 TextPool::Slot* TextPool::slot_of(std::string_view text, uint32_t hash) {
-  const size_t mask = slots_.size() - 1;
-  size_t at = hash & mask;
-  while (slots_[at].number != 0 && (slots_[at].hash != hash || (*this)[slots_[at].number] != text))
-    at = (at + 1) & mask;
-  return &slots_[at];
+  return &slots_[probe(slots_, hash, [&](const Slot& slot) {
+    return slot.number == 0 || (slot.hash == hash && (*this)[slot.number] == text);
+  })];
 }
 
 bool TextPool::make_room() {
   if (ends_.size() < slots_.size() / 4 * 3) return true;
   PageArray<Slot> more;
   if (!more.resize(slots_.empty() ? kFirstTextSlots : slots_.size() * 2)) return false;
-  const size_t mask = more.size() - 1;
   for (const Slot& slot : slots_) {
-    if (slot.number == 0) continue;
-    size_t at = slot.hash & mask;
-    while (more[at].number != 0) at = (at + 1) & mask;
-    more[at] = slot;
+    if (slot.number != 0) more[probe(more, slot.hash, [](const Slot& other) { return other.number == 0; })] = slot;
   }
   slots_ = std::move(more);
   return true;

@@ -5,9 +5,9 @@
 
 #include <cstdint>
 
-#include "live/ids.h"
 #include "stacks/native/native_stack.h"  // start_native
 #include "stacks/python/python_stack.h"  // start_python: tried again until there is an interpreter
+#include "support/ids.h"
 
 namespace tensorscope::stacks {
 

@@ -1,4 +1,4 @@
-#include "hooks/binding.h"
+#include "support/binding.h"
 
 #include <cstring>
 

@@ -30,13 +30,13 @@ enum class Subject : uint8_t {
   module_outputs,  // what modules' calls returned, where asked for
   signal_trigger,
   exit_trigger,
-  out_of_memory,  // failures for want of memory, seen where they happen
+  out_of_memory,  // out-of-memory errors, recorded where they happen
   fork,
   low_memory,  // limits of memory that are watched
   count_,
 };
 
-enum class Seen : uint8_t { yes = 0, partly = 1, no = 2, not_applicable = 3 };  // = dump::Seen
+enum class Seen : uint8_t { yes = 0, partly = 1, no = 2, not_applicable = 3 };  // = format::Seen
 
 struct CoverageEntry {
   std::atomic<Seen> seen{Seen::not_applicable};

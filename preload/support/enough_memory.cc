@@ -106,7 +106,7 @@ bool stack_has_room() {
   return end != nullptr && here > end && size_t(here - end) > kStackBytes + kKeptForCaller;
 }
 
-// The last one that nobody uses any more is kept: some work is short and frequent.
+// The last unused one is kept: some work is short and frequent.
 class MappedStack {
  public:
   MappedStack() : pages_(g_kept.exchange(nullptr, std::memory_order_acquire)) {
@@ -192,7 +192,7 @@ void* take(size_t bytes) {
   for (Work* work = t_work; work != nullptr; work = work->outer) work->memory_is_short = true;
   if (void* memory = g_reserve.take(bytes)) return memory;
   memory_ran_out_in_work();
-  abort();  // outside of any work: nobody to tell
+  abort();  // outside of any work: nobody handles it
 }
 
 void give_back(void* memory, size_t bytes) {

@@ -87,8 +87,8 @@ const char* file_name(const char* path) {
   return slash ? slash + 1 : path;
 }
 
-LoadedObject parse(const dl_phdr_info& info) {
-  LoadedObject object;
+// Where it lies. Its dynamic section, or null.
+const ElfW(Dyn) * find_segments(const dl_phdr_info& info, LoadedObject& object) {
   object.path = info.dlpi_name;
   object.bias = info.dlpi_addr;
   object.begin = UINT64_MAX;
@@ -103,7 +103,10 @@ LoadedObject parse(const dl_phdr_info& info) {
       dynamic = reinterpret_cast<const ElfW(Dyn)*>(begin);
     }
   }
-  if (!dynamic) return object;
+  return dynamic;
+}
+
+void read_dynamic(const ElfW(Dyn) * dynamic, LoadedObject& object) {
   // glibc has added the load bias already, but for objects whose dynamic section is read-only (the vdso).
   const auto pointer = [&](const ElfW(Dyn) * entry) {
     const uint64_t value = entry->d_un.d_ptr;
@@ -164,6 +167,11 @@ LoadedObject parse(const dl_phdr_info& info) {
   if (object.plt_relocations) object.plt_relocation_count = plt_bytes / sizeof(ElfW(Rela));
   if (object.relocations) object.relocation_count = relocation_bytes / sizeof(ElfW(Rela));
   if (!object.strings || !(object.gnu_hash || object.sysv_hash)) object.symbols = nullptr;
+}
+
+LoadedObject parse(const dl_phdr_info& info) {
+  LoadedObject object;
+  if (const ElfW(Dyn)* dynamic = find_segments(info, object)) read_dynamic(dynamic, object);
   return object;
 }
 

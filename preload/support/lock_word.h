@@ -3,7 +3,7 @@
 // A fork copies the locks of the other threads as they are, and those threads are not in the child to unlock them. So a
 // lock's word also holds a generation that forget_locks_in_child() changes: a word of an earlier generation is a free
 // lock. One store frees every lock there is, and no list has to name them. All locks are of the types made here
-// (SpinLock, Mutex, LoaderWalk); tests/unit/support/lock_types_test.cc checks that there is no other.
+// (SpinLock, Mutex, LoaderWalk); tests/unit/preload/support/lock_types_test.cc checks that there is no other.
 //
 // Context: any, signal handlers included. The word of a lock that nobody has used is zero, so a constinit one needs no
 // memory in the file.

@@ -19,7 +19,9 @@ namespace tensorscope {
 
 namespace {
 
-// Formats a line by itself and keeps nothing between lines, so that it needs no lock, also in a forked child.
+// spdlog's own formatter and file sinks are not used. The formatter calls localtime, which takes libc's lock: a child
+// may find it held by a thread of its parent. The sinks hold a mutex and keep a descriptor open, which the program may
+// close. This one formats a line by itself and keeps nothing between lines.
 class LineSink final : public spdlog::sinks::sink {
  public:
   explicit LineSink(const char* path) : path_(path) {}

@@ -14,6 +14,8 @@
 #include <algorithm>
 #include <atomic>
 
+#include "tensorscope/rules/utf8.h"
+
 namespace tensorscope {
 
 namespace {
@@ -98,8 +100,7 @@ void say(const char* format, ...) {
   va_end(arguments);
   if (wanted < 0) return;
   const size_t length = std::min(size_t(wanted), room - 1);
-  std::replace_if(
-      text, text + length, [](unsigned char c) { return c < 0x20 || c == 0x7f; }, '?');
+  silence_text(text, length);
   text[length] = '\n';
   write_standard_error(line, size_t(text - line) + length + 1);
 }

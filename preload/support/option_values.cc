@@ -126,7 +126,7 @@ const char* parse_option_value(std::string_view text, CuptiMode& out) {
 
 const char* parse_option_value(std::string_view text, const char*& out) {
   const char* copy = g_texts.copy(text);
-  if (copy == nullptr) return "short enough for the memory there is";
+  if (copy == nullptr) return "a shorter value (not enough memory)";
   out = copy;
   return nullptr;
 }

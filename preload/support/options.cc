@@ -5,7 +5,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <iterator>
 #include <string_view>
 #include <utility>
 
@@ -21,12 +20,6 @@ constinit Options g_options;
 constexpr std::string_view kPrefix = "TENSORSCOPE_";
 constexpr std::string_view kOfTheDouble = "TENSORSCOPE_FAKE_CUDA_";  // tests/fake_cuda reads these
 
-constexpr std::string_view kVariables[] = {
-#define TENSORSCOPE_OPTION(field, variable, type, default_value, help) variable,
-#include "support/options.def"
-#undef TENSORSCOPE_OPTION
-};
-
 // What of a text is worth showing in a message.
 int shown(std::string_view text) { return int(std::min<size_t>(text.size(), 60)); }
 
@@ -36,38 +29,8 @@ void parse_option(std::string_view variable, std::string_view text, T& field) {
   const char* expected = parse_option_value(text, field);
   if (expected == nullptr) return;
   char buffer[kOptionTextBytes];
-  say("%s=%.*s is not %s; %s is used.", variable.data(), shown(text), text.data(), expected,
+  say("invalid value '%.*s' for %s; expected %s. Using %s.", shown(text), text.data(), variable.data(), expected,
       format_option_value(field, buffer));
-}
-
-// Edits (insertions, deletions, exchanges) between two names; long names count as far away.
-size_t distance(std::string_view a, std::string_view b) {
-  constexpr size_t kLongest = 48;
-  if (a.size() > kLongest || b.size() > kLongest) return kLongest;
-  uint8_t row[kLongest + 1];
-  for (size_t j = 0; j <= b.size(); ++j) row[j] = uint8_t(j);
-  for (size_t i = 1; i <= a.size(); ++i) {
-    uint8_t diagonal = row[0];
-    row[0] = uint8_t(i);
-    for (size_t j = 1; j <= b.size(); ++j) {
-      const uint8_t exchanged = uint8_t(diagonal + (a[i - 1] != b[j - 1]));
-      diagonal = row[j];
-      row[j] = std::min({exchanged, uint8_t(row[j] + 1), uint8_t(row[j - 1] + 1)});
-    }
-  }
-  return row[b.size()];
-}
-
-void say_unknown(std::string_view variable) {
-  const auto farther = [&](std::string_view a, std::string_view b) {
-    return distance(a, variable) < distance(b, variable);
-  };
-  const std::string_view nearest = *std::min_element(std::begin(kVariables), std::end(kVariables), farther);
-  if (distance(nearest, variable) <= 4) {
-    say("%.*s is not a variable of tensorscope; did you mean %s?", shown(variable), variable.data(), nearest.data());
-  } else {
-    say("%.*s is not a variable of tensorscope; TENSORSCOPE_HELP=1 lists them.", shown(variable), variable.data());
-  }
 }
 
 void parse_variable(std::string_view variable, std::string_view text) {
@@ -75,7 +38,9 @@ void parse_variable(std::string_view variable, std::string_view text) {
   if (variable == name) return parse_option(name, text, g_options.field);
 #include "support/options.def"
 #undef TENSORSCOPE_OPTION
-  if (variable.starts_with(kPrefix) && !variable.starts_with(kOfTheDouble)) say_unknown(variable);
+  if (variable.starts_with(kPrefix) && !variable.starts_with(kOfTheDouble)) {
+    say("unknown variable %.*s; TENSORSCOPE_HELP=1 lists all variables.", shown(variable), variable.data());
+  }
 }
 
 void print_row(const char* variable, const char* value, const char* help, void*) {
@@ -90,7 +55,7 @@ void print_row(const char* variable, const char* value, const char* help, void*)
 void print_help() {
   static bool printed = false;
   if (std::exchange(printed, true)) return;
-  say("version %s; its environment variables, as they are set now:", TENSORSCOPE_VERSION);
+  say("version %s. Environment variables and their current values:", TENSORSCOPE_VERSION);
   visit_options(print_row, nullptr);
 }
 

@@ -1,4 +1,4 @@
-#include "snapshot/process_info.h"
+#include "support/process_info.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -7,11 +7,11 @@
 #include <sys/random.h>
 #include <unistd.h>
 
-#include "snapshot/program_name.h"
-#include "snapshot/small_file.h"
 #include "support/clock.h"
+#include "support/program_name.h"
+#include "support/small_file.h"
 
-namespace tensorscope::snapshot {
+namespace tensorscope {
 
 namespace {
 
@@ -117,4 +117,4 @@ void process_info_after_fork_in_child() {
   make_run_id();
 }
 
-}  // namespace tensorscope::snapshot
+}  // namespace tensorscope

@@ -9,7 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace tensorscope::snapshot {
+namespace tensorscope {
 
 struct ProcessInfo {
   uint32_t pid = 0;
@@ -35,4 +35,4 @@ void start_process_info();
 const ProcessInfo& process_info();
 void process_info_after_fork_in_child();
 
-}  // namespace tensorscope::snapshot
+}  // namespace tensorscope

@@ -1,14 +1,14 @@
-#include "snapshot/program_name.h"
+#include "support/program_name.h"
 
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "snapshot/small_file.h"
 #include "support/pages.h"
+#include "support/small_file.h"
 
-namespace tensorscope::snapshot {
+namespace tensorscope {
 
 namespace {
 
@@ -133,4 +133,4 @@ void name_of_employer(uint32_t parent, const char* executable, char* out, size_t
   unmap_pages(arguments, kMaxArguments);
 }
 
-}  // namespace tensorscope::snapshot
+}  // namespace tensorscope

@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace tensorscope::snapshot {
+namespace tensorscope {
 
 // The script's name without .py, the module's after -m, or the binary's name. A Python given no script is "python".
 void program_name(const char* executable, const char* arguments, size_t size, char* out, size_t out_size);
@@ -19,4 +19,4 @@ bool works_for_its_parent(const char* arguments, size_t size);
 // process itself. `executable` is the caller's. `out` is left as it is where that ancestor is not there any more.
 void name_of_employer(uint32_t parent, const char* executable, char* out, size_t out_size);
 
-}  // namespace tensorscope::snapshot
+}  // namespace tensorscope

@@ -1,4 +1,4 @@
-#include "snapshot/small_file.h"
+#include "support/small_file.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -7,7 +7,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-namespace tensorscope::snapshot {
+namespace tensorscope {
 
 size_t read_small_file(const char* path, char* buffer, size_t size) {
   buffer[0] = 0;
@@ -51,4 +51,4 @@ uint64_t read_stat(const char* path, int field) {
   return at != nullptr ? strtoull(at, nullptr, 10) : 0;
 }
 
-}  // namespace tensorscope::snapshot
+}  // namespace tensorscope

@@ -7,7 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace tensorscope::snapshot {
+namespace tensorscope {
 
 // At most size-1 bytes and a terminating zero; returns the number of bytes, 0 where the file cannot be read.
 size_t read_small_file(const char* path, char* buffer, size_t size);
@@ -20,4 +20,4 @@ bool find_number(const char* text, const char* key, uint64_t& number);
 // Field `field` of /proc/PID/stat (proc(5): from 4 on, numbers), 0 where it cannot be read.
 uint64_t read_stat(const char* path, int field);
 
-}  // namespace tensorscope::snapshot
+}  // namespace tensorscope

@@ -1,4 +1,4 @@
-#include "out_of_memory/limits.h"
+#include "support/system_limits.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -8,9 +8,9 @@
 
 #include <algorithm>
 
-#include "snapshot/small_file.h"
+#include "support/small_file.h"
 
-namespace tensorscope::out_of_memory {
+namespace tensorscope {
 
 namespace {
 
@@ -20,7 +20,7 @@ constexpr uint64_t kNoLimit = uint64_t{1} << 60;
 LimitState state_of(uint64_t limit, uint64_t used) { return {limit, limit - std::min(limit, used)}; }
 
 bool kibibytes_after(const char* text, const char* key, uint64_t& bytes) {
-  if (!snapshot::find_number(text, key, bytes)) return false;
+  if (!find_number(text, key, bytes)) return false;
   bytes *= 1024;
   return true;
 }
@@ -55,18 +55,18 @@ const LimitReader::CgroupFiles LimitReader::kVersion2BesideVersion1 = {
 const LimitReader::CgroupFiles LimitReader::kVersion1 = {
     "/memory", "memory.usage_in_bytes", "memory.limit_in_bytes", {"total_inactive_file", "total_active_file", nullptr}};
 
-const LimitState* SystemMemory::find(Limit limit) const {
+const LimitState* SystemMemory::find(SystemLimit limit) const {
   switch (limit) {
-    case Limit::cgroup:
+    case SystemLimit::cgroup:
       return &cgroup;
-    case Limit::machine:
+    case SystemLimit::machine:
       return &machine;
-    case Limit::address_space:
+    case SystemLimit::address_space:
       return &address_space;
-    case Limit::data:
+    case SystemLimit::data:
       return &data;
-    case Limit::none:
-    case Limit::device:
+    case SystemLimit::none:
+    case SystemLimit::device:
       break;
   }
   return nullptr;
@@ -78,7 +78,7 @@ LimitReader::ResourceLimits LimitReader::ResourceLimits::of_this_process() {
 
 bool LimitReader::read_file(const char* root, const char* folder, std::string_view group, const char* file) {
   const int length = snprintf(path_, sizeof(path_), "%s%s%.*s/%s", root, folder, int(group.size()), group.data(), file);
-  return length < int(sizeof(path_)) && snapshot::read_small_file(path_, text_, sizeof(text_)) != 0;
+  return length < int(sizeof(path_)) && read_small_file(path_, text_, sizeof(text_)) != 0;
 }
 
 bool LimitReader::read_group_number(const CgroupFiles& files, std::string_view group, const char* file,
@@ -100,7 +100,7 @@ void LimitReader::read_group(const CgroupFiles& files, std::string_view group, S
   if (read_file(roots_.cgroup, files.mount, group, "memory.stat")) {
     for (const char* key : files.reclaimable) {
       uint64_t bytes = 0;
-      if (key != nullptr && snapshot::find_number(text_, key, bytes)) reclaimable += bytes;
+      if (key != nullptr && find_number(text_, key, bytes)) reclaimable += bytes;
     }
   }
   const LimitState state = state_of(limit, used - std::min(used, reclaimable));
@@ -174,4 +174,4 @@ SystemMemory LimitReader::read(const ResourceLimits& resource_limits) {
   return memory;
 }
 
-}  // namespace tensorscope::out_of_memory
+}  // namespace tensorscope

@@ -12,9 +12,10 @@
 #include <cstdint>
 #include <string_view>
 
-#include "out_of_memory/failure.h"
+namespace tensorscope {
 
-namespace tensorscope::out_of_memory {
+// = format::MemoryLimit
+enum class SystemLimit : uint8_t { none = 0, device = 1, cgroup = 2, machine = 3, address_space = 4, data = 5 };
 
 struct LimitState {
   uint64_t limit = 0;  // bytes; 0: there is none, or it is not known
@@ -32,7 +33,7 @@ struct SystemMemory {
   LimitState address_space;          // RLIMIT_AS, VmSize
   LimitState data;                   // RLIMIT_DATA, VmData
 
-  const LimitState* find(Limit limit) const;
+  const LimitState* find(SystemLimit limit) const;
 };
 
 class LimitReader {
@@ -41,7 +42,7 @@ class LimitReader {
     const char* proc = "/proc";
     const char* cgroup = "/sys/fs/cgroup";
   };
-  // Bytes, as getrlimit() tells them; 0: no limit.
+  // Bytes, as getrlimit() reports them; 0: no limit.
   struct ResourceLimits {
     uint64_t address_space = 0, data = 0;
     static ResourceLimits of_this_process();
@@ -72,4 +73,4 @@ class LimitReader {
   char text_[8192] = "";    // of the file read last
 };
 
-}  // namespace tensorscope::out_of_memory
+}  // namespace tensorscope

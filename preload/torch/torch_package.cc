@@ -1,4 +1,4 @@
-#include "out_of_memory/torch_package.h"
+#include "torch/torch_package.h"
 
 #include <limits.h>
 #include <string.h>
@@ -6,7 +6,7 @@
 #include "support/loaded_object.h"
 #include "tensorscope/rules/user_code.h"
 
-namespace tensorscope::out_of_memory {
+namespace tensorscope::torch {
 
 namespace {
 
@@ -27,4 +27,4 @@ std::string_view torch_package() {
   return g_package;
 }
 
-}  // namespace tensorscope::out_of_memory
+}  // namespace tensorscope::torch

@@ -5,9 +5,9 @@
 
 #include <string_view>
 
-namespace tensorscope::out_of_memory {
+namespace tensorscope::torch {
 
 // Empty: it is not loaded. Once found it stays.
 std::string_view torch_package();
 
-}  // namespace tensorscope::out_of_memory
+}  // namespace tensorscope::torch

@@ -201,7 +201,7 @@ def expandable(machine):
 
 
 def compare_segments(dump, facts):
-    """Segments, streams and pools as torch's snapshot tells them."""
+    """Segments, streams and pools as torch's snapshot reports them."""
     memory = next((row for row in dump["device_memory"] if row["device"] == "cuda:0"), None)
     expect(memory is not None, "the dump has no memory of the device")
     if memory["segments_from"] != "snapshot":

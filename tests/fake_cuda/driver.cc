@@ -22,7 +22,7 @@ namespace {
 constexpr size_t kGranularity = size_t{2} << 20;
 constexpr int kDeviceMemory = 3;  // CUpti_ActivityMemoryKind
 
-// Physical memory: CUmemGenericAllocationHandle. It lives until its owner and every mapping have let go.
+// Physical memory: CUmemGenericAllocationHandle. It lives until its owner and every mapping have released it.
 struct Physical {
   size_t nbytes;
   int device;

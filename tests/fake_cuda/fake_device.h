@@ -2,7 +2,7 @@
 // calls shall fail. "Device memory" is host memory, so that copies are memmove and every pointer can be read.
 //
 // Lives in the double of the runtime (libcudart); the double of the driver (libcuda) and of NVML link with that, so all
-// three tell of the same devices. Thread-safe: one mutex, held for a few instructions. Bytes everywhere.
+// three report the same devices. Thread-safe: one mutex, held for a few instructions. Bytes everywhere.
 //
 // Environment, read once:
 //   TENSORSCOPE_FAKE_CUDA_DEVICES=n         how many (1; at most kMaxDevices); CUDA_VISIBLE_DEVICES chooses among them

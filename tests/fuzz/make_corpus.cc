@@ -16,7 +16,7 @@ DumpBuilder sample(int tensors) {
   builder.module({"/usr/lib/libc.so.6", 0x1000, 0x1000, 0x9000, {0xab, 0xcd, 0xef}});
   uint32_t thread = builder.thread(4242, "python");
   uint32_t site = builder.site(builder.native({0x1100, 0x1200}), builder.python({{"train.py", "main", 3, true, 0x77}}));
-  builder.coverage("CPU memory", tensorscope::dump::Seen::yes, "");
+  builder.coverage("CPU memory", tensorscope::format::Seen::yes, "");
   builder.module_name(0x77, "model.fc1", "Linear");
   for (int i = 0; i < tensors; i++) {
     tensorscope::testing::AllocationSpec block;
@@ -35,7 +35,7 @@ DumpBuilder sample(int tensors) {
   const uint64_t seen = builder.node(0x5000, "N5torch8autograd9generated9TBackwardE", site);
   tensorscope::testing::GraphNodeSpec leaf;
   leaf.class_name = "N5torch8autograd14AccumulateGradE";
-  leaf.flags = uint8_t(tensorscope::dump::GraphNodeFlag::accumulates);
+  leaf.flags = uint8_t(tensorscope::format::GraphNodeFlag::accumulates);
   tensorscope::testing::GraphNodeSpec node;
   node.class_name = "N5torch8autograd9generated9TBackwardE";
   node.address = 0x5000;
@@ -47,11 +47,11 @@ DumpBuilder sample(int tensors) {
   for (int i = 0; i < tensors; i++) {
     const uint64_t serial = uint64_t(2 * i + 2);
     builder.saved(number, {serial, uint16_t(i)});
-    builder.tensor_object({serial, "Parameter", 2, tensorscope::dump::WrapperState::referenced, true, true});
-    builder.reference({serial, "model.fc1.weight", "", "dict", tensorscope::dump::ReferenceRoot::global,
-                       tensorscope::dump::ReferenceRole::parameter, 3});
-    builder.reference({serial, "ctx.x", "TBackward", "tuple", tensorscope::dump::ReferenceRoot::node,
-                       tensorscope::dump::ReferenceRole::saved, 1, number});
+    builder.tensor_object({serial, "Parameter", 2, tensorscope::format::WrapperState::referenced, true, true});
+    builder.reference({serial, "model.fc1.weight", "", "dict", tensorscope::format::ReferenceRoot::global,
+                       tensorscope::format::ReferenceRole::parameter, 3});
+    builder.reference({serial, "ctx.x", "TBackward", "tuple", tensorscope::format::ReferenceRoot::node,
+                       tensorscope::format::ReferenceRole::saved, 1, number});
   }
   tensorscope::testing::FailureSpec failure;
   failure.requested = 2 << 20;
@@ -68,7 +68,7 @@ DumpBuilder sample(int tensors) {
   segment.size = 2 << 20;
   for (int i = 0; i < tensors; i++) {
     segment.blocks.emplace_back(segment.address + uint64_t(i) * 0x1000, 0x1000, 0x800,
-                                tensorscope::dump::BlockState(i % 3));
+                                tensorscope::format::BlockState(i % 3));
   }
   memory.segments = {segment};
   builder.device_memory(memory);
@@ -78,8 +78,9 @@ DumpBuilder sample(int tensors) {
   block.site = site;
   block.by_torch = true;
   builder.runtime_block(block);
-  builder.source_file({"train.py", {{3, "main()"}, {7, "loss = \xff"}}, tensorscope::dump::SourceState::read, 100, 5});
-  builder.source_file({"other.py", {}, tensorscope::dump::SourceState::changed});
+  builder.source_file(
+      {"train.py", {{3, "main()"}, {7, "loss = \xff"}}, tensorscope::format::SourceState::read, 100, 5});
+  builder.source_file({"other.py", {}, tensorscope::format::SourceState::changed});
   return builder;
 }
 
@@ -89,21 +90,22 @@ Chunk chunk_of(uint32_t type, flatbuffers::FlatBufferBuilder& builder, flatbuffe
   return {type, std::string(reinterpret_cast<const char*>(builder.GetBufferPointer()), builder.GetSize())};
 }
 
-// What CUPTI tells.
+// What CUPTI reports.
 void add_cupti(std::vector<Chunk>& chunks, int rows) {
-  namespace dump = tensorscope::dump;
-  std::vector<dump::DriverBlock> blocks;
-  std::vector<dump::SiteLaunches> launches;
+  namespace format = tensorscope::format;
+  std::vector<format::DriverBlock> blocks;
+  std::vector<format::SiteLaunches> launches;
   for (int i = 0; i < rows; i++) {
-    blocks.emplace_back(0x200000 + uint64_t(i) * 0x1000, 0x1000, 5, 4242, 1, 7, 1, dump::DriverMemoryKind(i % 9), 1, 0);
+    blocks.emplace_back(0x200000 + uint64_t(i) * 0x1000, 0x1000, 5, 4242, 1, 7, 1, format::DriverMemoryKind(i % 9), 1,
+                        0);
     launches.emplace_back(3, 30, 2, 20, 200, 10, 5, 1, 64, 8, uint32_t(i % 2));
   }
   flatbuffers::FlatBufferBuilder memory, counts;
   const auto values = memory.CreateVectorOfStructs(blocks);
-  chunks.push_back(
-      chunk_of(dump::kDriverMemory, memory, dump::CreateDriverMemory(memory, values, 5, 0, 3, 1, 0, 0, 130001, true)));
+  chunks.push_back(chunk_of(format::kDriverMemory, memory,
+                            format::CreateDriverMemory(memory, values, 5, 0, 3, 1, 0, 0, 130001, true)));
   const auto places = counts.CreateVectorOfStructs(launches);
-  chunks.push_back(chunk_of(dump::kLaunches, counts, dump::CreateLaunches(counts, places)));
+  chunks.push_back(chunk_of(format::kLaunches, counts, format::CreateLaunches(counts, places)));
 }
 
 }  // namespace

@@ -12,11 +12,11 @@
 #include <limits>
 #include <sstream>
 
-#include "model/holders.h"
-#include "model/reader.h"
-#include "model/symbols.h"
-#include "render/export.h"
+#include "dump/reader.h"
+#include "export/export.h"
+#include "ownership/holders.h"
 #include "support/dump_builder.h"
+#include "symbols/symbols.h"
 #include "tensorscope/dump_format.h"
 
 namespace {
@@ -214,8 +214,8 @@ std::string wild_rows(FuzzedDataProvider& in) {
         builder.node(number(), in.ConsumeRandomLengthString(60), id(), number());
         break;
       case 5:
-        builder.coverage(in.ConsumeBool() ? "CPU memory" : "CUDA memory", dump::Seen(in.ConsumeIntegral<uint8_t>()), "",
-                         number());
+        builder.coverage(in.ConsumeBool() ? "CPU memory" : "CUDA memory", format::Seen(in.ConsumeIntegral<uint8_t>()),
+                         "", number());
         break;
       case 6:
         builder.module({in.ConsumeRandomLengthString(20), number(), number(), number(),
@@ -224,7 +224,7 @@ std::string wild_rows(FuzzedDataProvider& in) {
       case 7: {
         testing::AllocationSpec block;
         block.serial = number(), block.pointer = number(), block.nbytes = number(), block.node = number();
-        block.site = id(), block.thread = id(), block.kind = dump::AllocationKind(in.ConsumeIntegralInRange(0, 4));
+        block.site = id(), block.thread = id(), block.kind = format::AllocationKind(in.ConsumeIntegralInRange(0, 4));
         block.device_type = in.ConsumeIntegral<int8_t>(), block.device_index = in.ConsumeIntegralInRange<int8_t>(-1, 2);
         builder.allocation(block);
         break;
@@ -237,7 +237,7 @@ std::string wild_rows(FuzzedDataProvider& in) {
         for (int n = in.ConsumeIntegralInRange(0, 4); n > 0; n--) node.edges.emplace_back(id(), id());
         for (int n = in.ConsumeIntegralInRange(0, 4); n > 0; n--) {
           node.saved.push_back({number(), uint16_t(number()), int16_t(number()),
-                                dump::SlotState(in.ConsumeIntegralInRange(0, 4)), in.ConsumeBool()});
+                                format::SlotState(in.ConsumeIntegralInRange(0, 4)), in.ConsumeBool()});
         }
         builder.graph_node(node);
         break;
@@ -246,26 +246,26 @@ std::string wild_rows(FuzzedDataProvider& in) {
         testing::ReferenceSpec reference;
         reference.tensor = number(), reference.text = in.ConsumeRandomLengthString(20);
         reference.scope = in.ConsumeRandomLengthString(20), reference.holder = in.ConsumeRandomLengthString(20);
-        reference.root = dump::ReferenceRoot(in.ConsumeIntegralInRange(0, 12));
-        reference.role = dump::ReferenceRole(in.ConsumeIntegralInRange(0, 7));
+        reference.root = format::ReferenceRoot(in.ConsumeIntegralInRange(0, 12));
+        reference.role = format::ReferenceRole(in.ConsumeIntegralInRange(0, 7));
         reference.steps = uint16_t(number()), reference.node = id();
         builder.reference(reference);
         break;
       }
       case 10:
         builder.tensor_object({number(), in.ConsumeRandomLengthString(20), id(),
-                               dump::WrapperState(in.ConsumeIntegralInRange(0, 5)), in.ConsumeBool(),
+                               format::WrapperState(in.ConsumeIntegralInRange(0, 5)), in.ConsumeBool(),
                                in.ConsumeBool()});
         break;
       case 11:
         builder.slot_name(in.ConsumeRandomLengthString(20), uint16_t(number()), in.ConsumeRandomLengthString(20));
         builder.node_reference(id(), in.ConsumeRandomLengthString(20), in.ConsumeRandomLengthString(20),
-                               dump::ReferenceRoot(in.ConsumeIntegralInRange(0, 12)));
+                               format::ReferenceRoot(in.ConsumeIntegralInRange(0, 12)));
         break;
       case 12: {
         testing::FailureSpec failure;
-        failure.kind = dump::FailureKind(in.ConsumeIntegralInRange(0, 6));
-        failure.limit = dump::MemoryLimit(in.ConsumeIntegralInRange(0, 6));
+        failure.kind = format::FailureKind(in.ConsumeIntegralInRange(0, 6));
+        failure.limit = format::MemoryLimit(in.ConsumeIntegralInRange(0, 6));
         failure.device_type = in.ConsumeIntegral<int8_t>();
         failure.requested = number(), failure.allocator_allocated = number(), failure.allocator_reserved = number();
         failure.limit_bytes = number(), failure.left_bytes = number(), failure.failed_ns = number();
@@ -288,7 +288,7 @@ std::string wild_rows(FuzzedDataProvider& in) {
           if (in.ConsumeBool()) segment.block_count = id();
           for (int m = in.ConsumeIntegralInRange(0, 4); m > 0; m--) {
             segment.blocks.emplace_back(number(), number(), number(),
-                                        dump::BlockState(in.ConsumeIntegralInRange(0, 3)));
+                                        format::BlockState(in.ConsumeIntegralInRange(0, 3)));
           }
           memory.segments.push_back(segment);
         }
@@ -298,7 +298,7 @@ std::string wild_rows(FuzzedDataProvider& in) {
       case 14: {
         testing::RuntimeBlockSpec block;
         block.serial = number(), block.pointer = number(), block.nbytes = number(), block.created_ns = number();
-        block.site = id(), block.thread = id(), block.kind = dump::RuntimeKind(in.ConsumeIntegralInRange(0, 6));
+        block.site = id(), block.thread = id(), block.kind = format::RuntimeKind(in.ConsumeIntegralInRange(0, 6));
         block.by_torch = in.ConsumeBool(), block.device_type = in.ConsumeIntegral<int8_t>();
         block.device_index = in.ConsumeIntegralInRange<int8_t>(-1, 2);
         builder.runtime_block(block);
@@ -307,7 +307,7 @@ std::string wild_rows(FuzzedDataProvider& in) {
       case 15: {
         testing::SourceFileSpec file;
         file.path = in.ConsumeRandomLengthString(20);
-        file.state = dump::SourceState(in.ConsumeIntegralInRange(0, 6));
+        file.state = format::SourceState(in.ConsumeIntegralInRange(0, 6));
         file.size = number(), file.hash = number();
         for (int n = in.ConsumeIntegralInRange(0, 4); n > 0; n--) {
           file.lines.emplace_back(id(), in.ConsumeRandomLengthString(60));

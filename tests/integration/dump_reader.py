@@ -26,7 +26,7 @@ def table(name):
         subprocess.run(["flatc", "--python", "-o", _folder.name, str(SCHEMA)], check=True)
     sys.path.insert(0, _folder.name)
     try:
-        return getattr(importlib.import_module(f"tensorscope.dump.{name}"), name)
+        return getattr(importlib.import_module(f"tensorscope.format.{name}"), name)
     finally:
         sys.path.remove(_folder.name)
 

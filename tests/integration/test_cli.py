@@ -1,7 +1,7 @@
 """The command line on real programs and real dumps, as the README's reader uses it."""
 
-# Covers: analyzer/commands/main.cc
-# Covers: analyzer/render/terminal.cc
+# Covers: analyzer/cli/main.cc
+# Covers: analyzer/text/terminal.cc
 
 import csv
 import io

@@ -1,8 +1,8 @@
 """What a dump says of a CUDA device beyond torch's reports (DEVM, RUNT), on the double of the CUDA libraries: against torch's own
 snapshot, what the program took, and what the double has given out."""
 
-# Covers: preload/hooks/cuda_runtime.cc
-# Covers: preload/snapshot/devices/{device_chunks,driver,nvml}.cc
+# Covers: preload/hooks/cuda/cuda_runtime.cc
+# Covers: preload/dump/device_chunks.cc preload/devices/{driver,nvml}.cc
 # Covers: preload/python/agent/allocator_snapshot.cc
 
 import os
@@ -165,7 +165,7 @@ def test_expandable_segments_cannot_be_derived_and_that_is_said(tmp_path):
     device = dump_reader.device_memory(known["dump"])[0]
     total = totals(harness.load(known["dump"]), "cuda:0")
     outside = total["live_bytes"] - sum(segment.allocated for segment in device.segments)
-    assert outside > 30 * MEBIBYTE and f"blocks of {outside} bytes lie in no segment" in device.detail
+    assert outside > 30 * MEBIBYTE and f"blocks of {outside} bytes lie in no recorded segment" in device.detail
     assert device.settings == "expandable_segments:True"
 
 
@@ -232,7 +232,7 @@ def test_switched_off(tmp_path):
     assert dump_reader.runtime_blocks(known["dump"]) == []
     device = dump_reader.device_memory(known["dump"])[0]
     assert (device.source, device.segments) == ("none", [])
-    assert "nor are the calls of the CUDA runtime seen" in device.detail
+    assert "CUDA runtime calls are not recorded either" in device.detail
 
 
 def test_a_program_without_python(tmp_path):
@@ -241,7 +241,7 @@ def test_a_program_without_python(tmp_path):
     exported = harness.load(dump)
     device = dump_reader.device_memory(dump)[0]
     assert (device.source, device.backend) == ("runtime_calls", "native")
-    assert device.detail == "there is no Python interpreter to ask torch through"
+    assert device.detail == "there is no Python interpreter to query torch"
     sums_agree(device, totals(exported, "cuda:0"))
     kept = int(done.stdout)
     assert kept <= totals(exported, "cuda:0")["live_bytes"] < kept + 3 * 512
@@ -293,7 +293,7 @@ def test_the_driver_hangs(tmp_path):
     done = harness.run_source(program, str(library), folder=tmp_path)
     assert done.returncode == 0, done.stderr
     for moment, why in (("first", "the driver did not answer in time"),
-                        ("second", "the driver has not yet answered what it was asked for an earlier dump")):
+                        ("second", "the driver has not yet answered the query of an earlier dump")):
         known = harness.truth(tmp_path, moment)
         device = dump_reader.device_memory(known["dump"])[0]
         assert (device.driver_detail, device.total, device.name) == (why, 0, "")

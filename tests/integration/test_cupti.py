@@ -1,8 +1,8 @@
-"""TENSORSCOPE_CUPTI on the double of CUPTI: memory of the whole process, kernels and copies by place, and other tools beside it."""
+"""TENSORSCOPE_CUPTI on the double of CUPTI: memory of the whole process, kernels and copies by call site, and other tools beside it."""
 
-# Covers: preload/hooks/cupti.cc
-# Covers: preload/cupti/{session,limited_work}.cc
-# Covers: preload/snapshot/cupti_chunks.cc
+# Covers: preload/hooks/cuda/cupti.cc
+# Covers: preload/devices/cupti/{session,limited_work}.cc
+# Covers: preload/dump/cupti_chunks.cc
 
 import os
 
@@ -15,8 +15,8 @@ pytestmark = [pytest.mark.skipif(not FAKE.exists(), reason="no CUDA build of tor
               pytest.mark.usefixtures("under_the_cuda_build")]
 
 HOST_KINDS = ("pinned", "pageable")
-IN_USE = "tensorscope: CUPTI is in use by another tool in this process"
-TAKEN_OVER = "tensorscope: another tool in this process (torch.profiler?) takes CUPTI over"
+IN_USE = "tensorscope: CUPTI is already used by another tool in this process"
+TAKEN_OVER = "tensorscope: another tool in this process (torch.profiler?) takes over CUPTI"
 
 
 def run(source, folder, **options):
@@ -103,12 +103,12 @@ def test_kernels_copies_and_fills_count_for_their_place(recorded):
 def test_the_report_says_whose_it_is(recorded):
     _, facts, dump, _ = recorded["held"]
     text = harness.cli("report", dump, env={**os.environ, "COLUMNS": "300"}).stdout
-    assert "memory given out by the driver, as CUPTI saw it" in text
+    assert "memory allocated by the driver (CUPTI)" in text
     torch, library, runtime = ([line.split() for line in text.splitlines() if words in line][-1]  # host memory comes first
                                for words in ("torch's allocator", " library ", " of_the_runtime "))
     assert torch[2:] == ["1", "12.0", "MiB"] and library[2:5] == ["1", "2.9", "MiB"] and runtime[2:5] == ["1", "195.3", "KiB"]
     launches = harness.cli("report", dump, "--launches").stdout
-    assert "kernels and copies by place" in launches and "cuda_cupti.py" in launches
+    assert "kernels and copies by call site" in launches and "cuda_cupti.py" in launches
 
 
 def test_memory_alone_records_no_kernels(under_the_cuda_build, tmp_path):  # noqa: F811
@@ -143,14 +143,14 @@ def test_physical_memory_behind_expandable_segments(tmp_path, monkeypatch):
         assert sum(row["nbytes"] for row in physical.values()) == known["facts"]["reserved"]
         assert all(row["device"] == "cuda:0" and row["site"] is not None for row in physical.values())
         sizes.append(known["facts"]["reserved"])
-        assert "seen by CUPTI alone" not in harness.cli("report", known["dump"]).stdout
+        assert "seen only by CUPTI" not in harness.cli("report", known["dump"]).stdout
     assert sizes[0] > sizes[1] > 0
 
 
 USES_CUDA = "import torch, truth\nkept = torch.ones(1000, device='cuda')\ntruth.moment()\n"
 
 
-@pytest.mark.parametrize("state, line", [("busy", IN_USE), ("off", "tensorscope: CUPTI is there but records nothing: cuptiSubscribe answers 999")])
+@pytest.mark.parametrize("state, line", [("busy", IN_USE), ("off", "tensorscope: CUPTI records nothing: cuptiSubscribe returned 999")])
 def test_a_cupti_that_refuses_costs_one_line(state, line, tmp_path):
     done = run(USES_CUDA, tmp_path, cupti="1", fake_cuda_cupti=state)
     (said,) = own_lines(done.stderr)
@@ -190,7 +190,7 @@ def test_the_profiler_works_as_without_us_when_it_comes_later(tmp_path):
     assert said.startswith(TAKEN_OVER)
     exported = harness.load(known["dump"])
     for subject in ("driver memory", "kernels and copies"):
-        assert coverage(exported, subject)["seen"] == "partly" and "took CUPTI over" in coverage(exported, subject)["detail"]
+        assert coverage(exported, subject)["seen"] == "partly" and "took over CUPTI" in coverage(exported, subject)["detail"]
     memory = exported["driver_memory"]
     assert memory["began_ns"] < memory["ended_ns"] < exported["process"]["dump_ns"] and memory["blocks"]
     assert "until" in harness.cli("report", known["dump"]).stdout

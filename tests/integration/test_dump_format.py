@@ -1,6 +1,6 @@
 """A second reader of dumps, in Python, written from docs/dump-format.md and the schema's generated code alone."""
 
-# Covers: preload/snapshot/{chunk,process_chunks,small_file,system_totals,tensor_rows}.cc
+# Covers: preload/dump/{chunk,process_chunks,system_totals,tensor_rows}.cc preload/support/small_file.cc
 # Covers: preload/support/coverage.cc
 
 import ctypes
@@ -22,7 +22,7 @@ SCHEMA = pathlib.Path(__file__).parents[2] / "include" / "tensorscope" / "dump.f
 ROOTS = {"PROC": "Process", "STRS": "Strings", "MODS": "Modules", "CODE": "Codes", "NATV": "NativeFrames", "PYTH": "PythonFrames",
          "SITE": "Sites", "THRD": "Threads", "TENS": "TensorRows", "ALLO": "AllocationRows", "NODE": "NodeRows", "TOTL": "Totals",
          "COVR": "Coverages", "NAME": "Names", "GRPH": "GraphRows", "REFS": "References", "CUPM": "DriverMemory",
-         "KERN": "Launches", "SRCS": "SourceLines", "END!": "EndMark"}
+         "KERN": "Launches", "SRCS": "SourceLines", "PMEM": "ProcessMemory", "END!": "EndMark"}
 KNOWS_SIZES, KNOWS_STRIDES = 1 << 0, 1 << 1
 
 
@@ -32,7 +32,7 @@ def generated(tmp_path_factory):
     folder = tmp_path_factory.mktemp("generated")
     subprocess.run(["flatc", "--python", "-o", str(folder), str(SCHEMA)], check=True)
     sys.path.insert(0, str(folder))
-    yield lambda name: importlib.import_module(f"tensorscope.dump.{name}")
+    yield lambda name: importlib.import_module(f"tensorscope.format.{name}")
     sys.path.remove(str(folder))
     for name in [name for name in sys.modules if name.split(".")[0] == "tensorscope"]:
         del sys.modules[name]

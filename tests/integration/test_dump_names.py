@@ -7,7 +7,7 @@ import pytest
 
 import harness
 
-# PROGRAM[.rankR].PID.N[-ATTEMPT].tscope (preload/snapshot/dump_name.cc); N says what the dump is, where it was not asked for.
+# PROGRAM[.rankR].PID.N[-ATTEMPT].tscope (preload/dump/dump_name.cc); N says what the dump is, where it was not asked for.
 NAME = re.compile(r"[^./]+(\.rank\d+)?\.\d+\.(?P<kind>\d+|exit|(?:oom|low-memory|growth)-\d+)(-\d+)?\.tscope")
 KINDS = {"1", "exit", "oom-1", "low-memory-1", "growth-1"}
 ASK = "import os, signal, torch, truth\nkept = torch.ones(3)\ntruth.moment()\n"

@@ -93,7 +93,7 @@ def test_the_line_that_asked_for_a_dump_is_told(tmp_path):
     done = harness.run_source(source, folder=tmp_path, quiet=1)
     assert done.returncode == 0, done.stderr
     text = harness.cli("report", done.stdout.strip(), env=WIDE).stdout
-    assert "asked for by the program at program.py:5 save" in text.splitlines()[0], text
+    assert "requested by the program at program.py:5 save" in text.splitlines()[1], text
 
 
 def test_nothing_matches_is_said_with_the_filter(dumps):

@@ -1,8 +1,8 @@
 """os.fork() under the preload: it ends, also among signals and threads that allocate, its child can do what another could,
 and it says what it says without (CPython warns from 3.12 on where there are other threads)."""
 
-# Covers: preload/hooks/fork.cc
-# Covers: preload/snapshot/{fork_gate,fork_restart}.cc
+# Covers: preload/hooks/process/fork.cc
+# Covers: preload/dump/fork_gate.cc preload/collector/fork_restart.cc
 
 import subprocess
 
@@ -12,7 +12,7 @@ import harness
 from harness import BUILD, PROGRAMS, TIMEOUT, environment
 from test_python_frames import interpreter
 
-FAKE_TORCH = BUILD / "tests" / "unit" / "hooks" / "libtorch_cpu.so"
+FAKE_TORCH = BUILD / "tests" / "unit" / "preload" / "hooks" / "libtorch_cpu.so"
 
 
 @pytest.mark.parametrize("options", [[], ["handler"]], ids=["plain", "handler"])

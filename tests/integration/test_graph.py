@@ -1,8 +1,8 @@
 """The autograd graph of a dump against the program's own walk over it."""
 
-# Covers: preload/hooks/{autograd,current_node}.cc
-# Covers: preload/snapshot/graph/{graph_reader,slot_reader,wrapped_nodes}.cc
-# Covers: preload/snapshot/graph_chunk.cc
+# Covers: preload/hooks/torch/{autograd,current_node}.cc
+# Covers: preload/torch/graph/{graph_reader,slot_reader,wrapped_nodes}.cc
+# Covers: preload/dump/graph_chunk.cc
 # Covers: preload/python/agent/slot_names.cc
 
 import pathlib
@@ -95,7 +95,7 @@ def compare(folder, scenario, generated):  # noqa: F811
             continue
         told = [(slot["ordinal"], slot["element"], slot["state"]) for slot in row["saved"]]
         mine = [(slot["ordinal"], slot["element"], slot["state"]) for slot in node.saved]
-        if row["hooks"]:  # an older torch does not tell the state without unpacking
+        if row["hooks"]:  # an older torch does not report the state without unpacking
             mine = [slot if state is not None else (*slot[:2], None) for slot, (_, _, state) in zip(mine, told, strict=True)]
         assert mine == told, (row, node.saved)
         for slot, mine in zip(row["saved"], node.saved):
@@ -218,5 +218,5 @@ def test_a_program_without_a_living_graph_misses_nothing(tmp_path):
     assert done.returncode == 0, done.stderr
     (dump,) = harness.dumps(tmp_path)
     line = next(line for line in harness.cli("info", dump).stdout.splitlines() if "autograd graph" in line)
-    if harness.torch_version() >= (2, 13):  # older ones do not tell when a node dies
+    if harness.torch_version() >= (2, 13):  # older ones do not report when a node dies
         assert "no autograd node is alive" in line

@@ -1,5 +1,5 @@
 """`tensorscope graph` where the right answer is about a tensor and not about its node, on programs of these kinds."""
-# Covers: preload/snapshot/graph/function_classes.cc
+# Covers: preload/torch/graph/function_classes.cc
 
 import json
 import os
@@ -49,7 +49,7 @@ def test_a_path_goes_through_the_output_that_was_used(asked):
                  ("cell", "from_outputs"), ("hidden", "cell")):
         assert not answer(dump, "--path", *pair, status=1)["found"], pair
     assert answer(dump, "--path", "cell", "from_cell")["found"]
-    assert "both came out of one SplitBackward0" in text(dump, "--path", "first", "second", status=1)
+    assert "both are outputs of one SplitBackward0" in text(dump, "--path", "first", "second", status=1)
     table = text(dump, "--path", "trunk", "from_third")
     assert "third" in table and "first" not in table
 
@@ -79,7 +79,7 @@ def test_an_input_that_needs_no_gradient(asked):
     words = text(asked["dump"], "--path", "data", "loss")
     assert "was computed with" in words and "neither" not in words
     words = text(asked["dump"], "--path", "apart", "loss", status=1)
-    assert "requires no gradient" in words and "neither was computed" not in words
+    assert "does not require grad" in words and "neither was computed" not in words
     assert "neither was computed from the other" in text(asked["dump"], "--path", "loss", "other_loss", status=1)
 
 

@@ -1,7 +1,7 @@
-"""The program runs with the preload as without it: its own signals and ends, no litter. What it can see of itself is in
+"""The program runs with the preload as without it: same signals, same exit, no leftovers. What it can see of itself is in
 test_transparency.py, what is used up in test_exhaustion.py."""
 
-# Covers: preload/hooks/process.cc
+# Covers: preload/hooks/process/process.cc
 # Covers: preload/python/exit_dump.cc
 # Covers: preload/support/{state,log}.cc
 
@@ -227,4 +227,4 @@ def test_no_memory_for_a_dump_costs_the_dump_and_nothing_else(tmp_path):
     assert len(harness.dumps(tmp_path)) == ends.count("0")
     assert done.stderr.count("no dump") == ends.count("1")
     details = [harness.cli("info", dump).stdout for dump in harness.dumps(tmp_path)]
-    assert any("there was not enough memory" in text for text in details), "a dump without names"
+    assert any("not enough memory" in text for text in details), "a dump without names"

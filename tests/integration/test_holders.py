@@ -3,8 +3,8 @@
 # Covers: preload/python/agent/{attributes,chains,frame_locals,object_kinds,optimizers,program_objects,roots}.cc
 # Covers: preload/python/agent/{steps,tensor_objects,type_fields}.cc
 # Covers: preload/python/named_tensors.cc
-# Covers: preload/snapshot/references_chunk.cc
-# Covers: analyzer/model/{graph_roots,merged_names,references}.cc
+# Covers: preload/dump/references_chunk.cc
+# Covers: analyzer/ownership/{graph_roots,merged_names}.cc analyzer/dump/references.cc
 
 import json
 

@@ -1,4 +1,4 @@
-"""`meson install` gives a stripped tree, separate debug files, and a program that finds its library by itself."""
+"""`meson install` gives a stripped tree, separate debug files, and a program that finds its own library."""
 
 import os
 import re

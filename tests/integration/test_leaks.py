@@ -1,6 +1,6 @@
 """`tensorscope leaks` on programs that leak in one known way, and on programs that do not leak."""
 
-# Covers: analyzer/render/leaks_json.cc
+# Covers: analyzer/export/leaks_json.cc
 
 import json
 import pathlib
@@ -106,6 +106,6 @@ def test_text_says_where_to_look(tmp_path):
 
     wide = text(120)
     first_lines = "\n".join(wide[:6])
-    assert "saved graph kept by an accumulated loss" in first_lines and "losses[0..29]" in first_lines
+    assert "autograd graphs kept by an accumulated loss" in first_lines and "losses[0..29]" in first_lines
     assert any("leak_graphs.py:" in line for line in wide) and any("loss.detach()" in line for line in wide)
     assert max(map(len, text(60))) <= 60

@@ -337,7 +337,7 @@ def test_the_report_of_segments(on_devices):
     exported, snapshot, known = on_devices
     text = segments_report(known["dump"])
     first, second = text.split("segments of cuda:1")
-    assert "torch's own snapshot" in first and "torch's own snapshot" in second
+    assert "from torch's snapshot" in first and "from torch's snapshot" in second
     for device, part in (("cuda:0", first), ("cuda:1", second)):
         segments = exported.segments(device)
         counted = re.search(r"^  reserved +(\S+ MiB) +(\d+) segments?", part, re.MULTILINE)
@@ -371,7 +371,7 @@ def test_devices_without_a_cache(how, tmp_path, monkeypatch):
     assert sorted((segment["address"], segment["total_size"]) for segment in exported.segments("cuda:0")) == sorted(
         (row["pointer"], row["nbytes"]) for row in rows)
     text = segments_report(dump)
-    assert "from calls of the CUDA runtime: streams and pools are not known" in text and "private" not in text
+    assert "from CUDA runtime calls: streams and pools are unknown" in text and "private" not in text
 
 
 def test_the_failure_is_an_event_of_its_device(tmp_path, monkeypatch):

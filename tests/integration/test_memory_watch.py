@@ -1,6 +1,6 @@
 """Dumps before the kernel kills, and dumps at growth: there when the program is gone, and no more of them than were asked for."""
 
-# Covers: preload/out_of_memory/watches.cc
+# Covers: preload/collector/watches.cc
 
 import os
 import pathlib

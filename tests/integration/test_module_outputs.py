@@ -62,10 +62,10 @@ def test_without_the_option_there_is_no_hook(tmp_path):
     assert done.returncode == 0, done.stderr
     (dump,) = harness.dumps(tmp_path)
     said = coverage(dump)
-    assert (said["seen"], said["detail"]) == ("no", "switched off; TENSORSCOPE_MODULE_OUTPUTS=1 switches it on")
+    assert (said["seen"], said["detail"]) == ("no", "switched off; set TENSORSCOPE_MODULE_OUTPUTS=1 to record it")
     report = " ".join(harness.cli("report", dump).stdout.split())
     assert "module outputs" in report.split("Switched off: ")[1].split(".")[0]
-    assert "module outputs" not in report.split("Not in this process: ")[-1]
+    assert "module outputs" not in report.split("Not applicable: ")[-1]
     assert not [row for rows in dump_reader.References(dump).rows.values() for row in rows if row.root == "output"]
 
 

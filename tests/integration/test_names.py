@@ -1,7 +1,7 @@
-"""What holds a tensor through objects that the collector of garbage does not know, and all the names that it has."""
+"""What holds a tensor through objects that the garbage collector does not know, and all the names that it has."""
 
 # Covers: preload/python/agent/{main_script,numpy_arrays}.cc
-# Covers: preload/snapshot/tensor_parts.cc
+# Covers: preload/dump/tensor_parts.cc
 
 import json
 import pathlib
@@ -151,7 +151,7 @@ def test_what_was_freed_before_names_were_looked_up(tmp_path):
     freed = texts.count("freed before names were looked up")
     assert freed >= 1 and freed + sum("held by C code" in text for text in texts) == 50
     assert not any("C++" in holder["text"] for tensor in exported["tensors"] for holder in tensor["holders"])
-    assert f"{freed} tensor{'s' if freed > 1 else ''} freed before names were looked up" in " ".join(harness.cli("report", path).stdout.split())
+    assert f"{freed} tensor{'s' if freed > 1 else ''} freed before the name lookup" in " ".join(harness.cli("report", path).stdout.split())
     listed = harness.cli("report", path, "--by", "holder").stdout
     assert "freed before names were looked up" in listed and "C++ only" not in listed
 
@@ -202,7 +202,7 @@ def test_where_the_memory_of_an_alias_was_allocated(tmp_path):
     (alias,) = [tensor for tensor in harness.load(path)["tensors"] if tensor["shape"] == [700]]
     shown = harness.cli("show", path, alias["id"]).stdout
     assert "where      program.py:6 <module>  kept.append(made.detach())" in shown
-    assert "memory of  program.py:5 <module>  made = torch.ones(700) * 2" in shown
+    assert "allocated  program.py:5 <module>  made = torch.ones(700) * 2" in shown
 
 
 LEFT_OUT = """
@@ -241,9 +241,9 @@ def test_dumps_that_lack_what_a_comparison_needs_are_left_out(tmp_path):
     dumps = harness.dumps(tmp_path)
     assert len(dumps) == 5 and ".exit." in dumps[-1].name
     answer = harness.cli("leaks", *dumps, "--json", status=1)
-    assert f"{dumps[1]} is left out: it has no names of tensors: the GIL was not free" in answer.stderr
-    assert f"{dumps[4]} is left out: it was written at exit, when the functions had returned" in answer.stderr
+    assert f"{dumps[1]} is left out: it has no tensor names: the GIL was not free" in answer.stderr
+    assert f"{dumps[4]} is left out: it was written at exit, after the functions" in answer.stderr
     (finding,) = json.loads(answer.stdout)["findings"]
     assert finding["held_by"] == "kept[0..39] (local of main) (list)" and len(finding["growth"]["bytes"]) == 3
     said = harness.cli("diff", dumps[0], dumps[1], "--by", "holder", status=0).stderr
-    assert f"{dumps[1]} has no names of tensors (the GIL was not free" in said
+    assert f"{dumps[1]} has no tensor names (the GIL was not free" in said

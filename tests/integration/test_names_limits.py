@@ -43,7 +43,7 @@ def limited(request, heap):
 def test_the_dump_is_whole_and_its_totals_are_right(limited):
     _, truth, path, _ = limited
     dump = harness.load(path)
-    assert "a whole dump" in harness.cli("info", path).stdout
+    assert "complete dump" in harness.cli("info", path).stdout
     assert len(dump["tensors"]) == dump["totals"]["tensors_live"] == truth["tensors"]
 
 
@@ -61,7 +61,7 @@ def test_the_dump_says_how_far_it_got(limited):
     assert found.detail == f"the {limit} limit for finding names was reached (TENSORSCOPE_NAMES_{'GIL_MS' if limit == 'time' else 'MEMORY'})"
     said = "0 us (TENSORSCOPE_NAMES_GIL_MS)" if limit == "time" else "8.0 MiB (TENSORSCOPE_NAMES_MEMORY)"
     report = " ".join(harness.cli("report", path).stdout.split())
-    assert f"Names: {len(found.tensors):,} of {truth['tensors']:,} tensors, the largest first; stopped at the {limit} limit of {said}." in report
+    assert f"Names: {len(found.tensors):,} of {truth['tensors']:,} tensors, largest first; stopped by the {limit} limit of {said}." in report
     info = " ".join(harness.cli("info", path).stdout.split())
     assert f"tensor names {len(found.tensors):,} {limit} limit of {said}" in info
 

@@ -1,6 +1,6 @@
 """Nine kinds of programs that nobody here wrote: every byte of them has a category, and what torch itself knows has the right one."""
 
-# Covers: analyzer/model/native_facts.cc
+# Covers: analyzer/symbols/native_facts.cc
 
 import collections
 import subprocess

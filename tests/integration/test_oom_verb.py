@@ -1,4 +1,6 @@
 """`tensorscope oom` on dumps of programs that really ran out of memory: its sums against torch's own numbers, to the byte."""
+
+# Covers: analyzer/text/{oom_words,balance_words}.cc
 import json
 import os
 

@@ -2,9 +2,9 @@
 
 A target fails at many places in one process, which is run once with the preload and once alone."""
 
-# Covers: preload/hooks/{out_of_memory,exception_type}.cc
-# Covers: preload/out_of_memory/{failing_thread,reserve}.cc
-# Covers: preload/snapshot/failure_chunk.cc
+# Covers: preload/hooks/torch/{out_of_memory,exception_type}.cc
+# Covers: preload/oom/{failing_thread,reserve}.cc
+# Covers: preload/dump/failure_chunk.cc
 # Covers: preload/python/agent/collection_paused.cc
 
 import pathlib

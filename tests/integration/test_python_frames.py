@@ -1,4 +1,4 @@
-"""Python stacks read raw, compared with the interpreter's own account, on every CPython series that can be had here."""
+"""Python stacks read raw, checked against the interpreter, on every CPython series that can be had here."""
 
 # Covers: preload/stacks/python/layouts/{cpython_3_8,cpython_3_9,cpython_3_10,cpython_3_11,cpython_3_12}.cc
 # Covers: preload/stacks/python/layouts/{cpython_3_13,cpython_3_14}.cc

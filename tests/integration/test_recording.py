@@ -1,6 +1,6 @@
 """libtensorscope.stop() and start(), `tensorscope stop` and `start`: dumps stay whole, and what has no stack is said."""
-# Covers: analyzer/commands/record.cc
-# Covers: preload/snapshot/request_file.cc
+# Covers: analyzer/cli/record.cc
+# Covers: preload/collector/request_file.cc
 
 import os
 import subprocess
@@ -28,7 +28,7 @@ def check(folder):
         gap = rows.get("stacks while stopped")
         assert (gap is None) == (moment == "1")
         if gap is not None:
-            assert " captures were left out" in gap["detail"] and "stopped 1 time by stop()" in gap["detail"]
+            assert " stacks were not recorded" in gap["detail"] and "stopped 1 time by stop()" in gap["detail"]
             assert ("and is stopped now" in gap["detail"]) == (moment == "2")
         sizes = sorted(tensor["shape"][0] for tensor in exported["tensors"] if tensor["shape"] and 100 <= tensor["shape"][0] < 400)
         expected = {"1": list(range(100, 120)), "2": list(range(110, 120)) + list(range(200, 220)),

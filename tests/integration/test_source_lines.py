@@ -1,7 +1,7 @@
 """Source lines come from the dump: the analyzer opens no file that a dump names."""
 
-# Covers: preload/snapshot/source/source_chunk.cc
-# Covers: analyzer/commands/info_files.cc
+# Covers: preload/dump/source/source_chunk.cc
+# Covers: analyzer/cli/info_files.cc
 
 import json
 import os
@@ -44,7 +44,7 @@ def stacks(dump, *arguments):
 
 
 def info(dump):
-    return " ".join(harness.cli("info", dump).stdout.split())
+    return " ".join(harness.cli("info", dump, env={**os.environ, "COLUMNS": "400"}).stdout.split())
 
 
 def test_the_dump_has_the_lines_that_ran(dump, tmp_path):

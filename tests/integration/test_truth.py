@@ -1,6 +1,6 @@
 """The dump of a whole program against what the program knows of itself."""
 
-# Covers: preload/snapshot/metadata/{module_map,torch_version}.cc
+# Covers: preload/torch/metadata/{module_map,torch_version}.cc
 
 import pytest
 
@@ -140,7 +140,7 @@ def test_memory_of_a_backward_pass_names_the_forward_line(tmp_path):
     sites = {site["id"]: site for site in exported["sites"]}
     gradient = harness.by_address(exported)[known["facts"]["gradient"]]
     node = nodes.get(allocations[storages[gradient["storage"]]["allocation"]]["node"])
-    if harness.torch_version() < (2, 0):  # does not tell which node runs: the graph's nodes are known, not what they made
+    if harness.torch_version() < (2, 0):  # does not report which node runs: the graph's nodes are known, not what they made
         assert node is None
         node = [item for item in nodes.values() if item["name"] == "AddmmBackward0"][-1]
     forward = {"stack": stacks[sites[node["site"]]["stack"]]["frames"]}

@@ -1,4 +1,4 @@
-"""Opens the bridge's probe (tests/unit/python/bridge_probe.cc) inside this interpreter; imported by other programs."""
+"""Opens the bridge's probe (tests/unit/preload/python/bridge_probe.cc) inside this interpreter; imported by other programs."""
 import ctypes
 import time
 
@@ -31,6 +31,13 @@ def names(probe, timeout_ms=60_000):
 def register_tensor(probe, address):
     """Makes the probe take this address for that of a live TensorImpl."""
     probe.probe_register_tensor(ctypes.c_void_p(address))
+
+
+def heap(probe, timeout_ms=60_000):
+    """Bytes of Python's arenas, bytes in objects, and why they are not known."""
+    probe.probe_heap.restype = ctypes.c_char_p
+    arenas, in_use, detail = probe.probe_heap(timeout_ms).decode().split(" ", 2)
+    return int(arenas), int(in_use), detail
 
 
 def references(probe, timeout_ms=60_000):

@@ -37,7 +37,7 @@ int main(int argc, char** argv) {
   initialize();
   require(start() == 1, "the interpreter is not found");
   require(capture() == 0, "a stack where no Python runs");
-  require(check() == 1 && strstr(detail(), ", compared with") != NULL, detail());
+  require(check() == 1 && strstr(detail(), ", checked against") != NULL, detail());
   require(finalize() == 0 && capture() == 0, "a stack after the interpreter's end");
   initialize();
   require(start() == 1 && check() == 1 && capture() == 0, "the second interpreter");

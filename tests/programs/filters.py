@@ -1,5 +1,5 @@
 """Memory that several tensors share, tensors that grow, move and get a gradient, and a stray leaf: what filters and diff
-are asked about. Nothing that lives is let go of between the dumps but `old`, which shares all its memory."""
+are asked about. Between the dumps only `old` is freed, which shares all its memory."""
 import numpy
 import torch
 

@@ -210,7 +210,7 @@ def slot(ordinal, element, saved):
     if getattr(saved, "unpack_hook", None) is not None:
         return {**row, "state": "packed"}
     if not hasattr(saved, "data"):
-        return {**row, "state": None}  # this torch does not tell
+        return {**row, "state": None}  # this torch does not report
     if saved.data is None:
         return {**row, "state": "empty"}
     return {**row, "state": "held", "address": saved.data._cdata, "data_ptr": pointer(saved.data)}
@@ -240,7 +240,7 @@ def saved_by(node, has_hooks):
     for ordinal, name in enumerate(["_raw_saved_tensors"] if is_function else names):
         try:
             saved = getattr(node, name)
-        except RuntimeError:  # a list that was let go
+        except RuntimeError:  # a list that was freed
             slots.append({"ordinal": ordinal, "element": 0, "state": "empty"})
             continue
         plain = "saved_tensors" if is_function else name[len("_raw"):]

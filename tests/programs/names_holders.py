@@ -1,4 +1,4 @@
-"""Tensors that are held by what the collector of garbage does not know, and tensors with several names."""
+"""Tensors that are held by what the garbage collector does not know, and tensors with several names."""
 import contextvars
 import functools
 import json

@@ -1,5 +1,5 @@
-// A C++ program without Python that trains with Adam, with data in torch::data, and dumps in the middle of a step and after
-// it. Writes what it knows to $TRUTH_DIR/NAME.json: for each storage what it is for.
+// A C++ program without Python that trains with Adam, with data in torch::data, and dumps in the middle of a step and
+// after it. Writes what it knows to $TRUTH_DIR/NAME.json: for each storage what it is for.
 #include <torch/torch.h>
 
 #include <cstdio>

@@ -175,6 +175,23 @@ def optimizer_step():
     optimizer.step()
 
 
+def optimizer_foreach():
+    """OOM_LEFT: MiB that are left for the step. OOM_FIRST: it is the first one, which makes the state, too."""
+    parameters = [nn.Parameter(tensor(4)) for _ in range(16)]
+    optimizer = torch.optim.Adam(parameters, foreach=not TRIED)
+    for parameter in parameters:
+        parameter.grad = torch.zeros_like(parameter)
+    if "OOM_FIRST" not in os.environ:
+        optimizer.step()
+    torch.cuda.empty_cache()
+    left = int(os.environ["OOM_LEFT"]) * MEBIBYTE
+    filler = torch.empty(torch.cuda.mem_get_info()[0] - left, dtype=torch.uint8, device=DEVICE)
+    torch.cuda.reset_peak_memory_stats()
+    before = torch.cuda.memory_allocated()
+    optimizer.step()
+    print("took", torch.cuda.max_memory_allocated() - before)
+
+
 def forward(weight):
     return torch.log_softmax(weight, 0)
 

@@ -388,7 +388,7 @@ def main(shapes):
         return
     if "--check" in sys.argv:
         require("check", with_gil.probe_check() == 1, "the self-check disagrees")
-        require("check", b"compared with the interpreter's own account" in probe.probe_detail(), probe.probe_detail().decode())
+        require("check", b"checked against the interpreter" in probe.probe_detail(), probe.probe_detail().decode())
         outcome = []
         worker = threading.Thread(target=lambda: outcome.append(with_gil.probe_check()))
         worker.start()

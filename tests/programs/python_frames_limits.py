@@ -31,7 +31,7 @@ def deep():
         if depth < 100:
             require("too deep", raw[-1].name == b"<module>", "a shallow stack is cut")
             continue
-        require("too deep", raw[-1].name == b"<outer frames left out>" and raw[-1].line == 0, "no mark")
+        require("too deep", raw[-1].name == b"<outer frames not recorded>" and raw[-1].line == 0, "no mark")
         require("too deep", len(raw) == 2049 and {f.name.rpartition(b".")[2] for f in raw[:-1]} == {b"descend"},
                 "%d frames" % len(raw))
 

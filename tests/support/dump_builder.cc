@@ -39,9 +39,9 @@ int64_t numel(const TensorSpec& tensor) {
 }
 
 std::string frame_chunk(const Chunk& chunk) {
-  dump::ChunkHeader header{chunk.type, 0, chunk.payload.size(), 0};
-  header.checksum = dump::chunk_checksum(header, chunk.payload.data());
-  return raw(&header, sizeof header) + chunk.payload + std::string(dump::padding(chunk.payload.size()), '\0');
+  format::ChunkHeader header{chunk.type, 0, chunk.payload.size(), 0};
+  header.checksum = format::chunk_checksum(header, chunk.payload.data());
+  return raw(&header, sizeof header) + chunk.payload + std::string(format::padding(chunk.payload.size()), '\0');
 }
 
 }  // namespace
@@ -116,10 +116,10 @@ uint64_t DumpBuilder::tensor(const TensorSpec& spec) {
   string(tensor.class_name), string(tensor.grad_fn_name), string(tensor.note);
   tensors_.push_back(tensor);
   if (spec.site < sites_.size()) {
-    dump::Site& site = sites_[spec.site];
-    site =
-        dump::Site(site.tensors_live() + 1, site.tensors_total() + 1, site.allocations_live(), site.allocations_total(),
-                   site.bytes_live(), site.bytes_total(), site.bytes_peak(), site.native(), site.python());
+    format::Site& site = sites_[spec.site];
+    site = format::Site(site.tensors_live() + 1, site.tensors_total() + 1, site.allocations_live(),
+                        site.allocations_total(), site.bytes_live(), site.bytes_total(), site.bytes_peak(),
+                        site.native(), site.python());
   }
   return tensor.serial;
 }
@@ -129,16 +129,16 @@ uint64_t DumpBuilder::allocation(const AllocationSpec& spec) {
   allocations_.emplace_back(serial, spec.pointer, spec.nbytes, spec.created_ns, spec.node, spec.site, spec.thread,
                             spec.kind, spec.inherited, spec.device_type, spec.device_index);
   if (spec.site < sites_.size()) {
-    dump::Site& site = sites_[spec.site];
+    format::Site& site = sites_[spec.site];
     uint64_t live = site.bytes_live() + spec.nbytes;
-    site = dump::Site(site.tensors_live(), site.tensors_total(), site.allocations_live() + 1,
-                      site.allocations_total() + 1, live, site.bytes_total() + spec.nbytes,
-                      std::max(live, site.bytes_peak()), site.native(), site.python());
+    site = format::Site(site.tensors_live(), site.tensors_total(), site.allocations_live() + 1,
+                        site.allocations_total() + 1, live, site.bytes_total() + spec.nbytes,
+                        std::max(live, site.bytes_peak()), site.native(), site.python());
   }
-  dump::DeviceTotal& total = devices_[{spec.device_type, spec.device_index}];
+  format::DeviceTotal& total = devices_[{spec.device_type, spec.device_index}];
   uint64_t live = total.live_bytes() + spec.nbytes;
-  total = dump::DeviceTotal(live, std::max(live, total.peak_bytes()), total.live_count() + 1, total.total_count() + 1,
-                            total.total_bytes() + spec.nbytes, 0, 0, 0, spec.device_type, spec.device_index);
+  total = format::DeviceTotal(live, std::max(live, total.peak_bytes()), total.live_count() + 1, total.total_count() + 1,
+                              total.total_bytes() + spec.nbytes, 0, 0, 0, spec.device_type, spec.device_index);
   return serial;
 }
 
@@ -148,11 +148,11 @@ uint64_t DumpBuilder::node(uint64_t address, std::string_view class_name, uint32
   return serial;
 }
 
-void DumpBuilder::device_total(const dump::DeviceTotal& total) {
+void DumpBuilder::device_total(const format::DeviceTotal& total) {
   set_devices_[{total.device_type(), total.device_index()}] = total;
 }
 
-void DumpBuilder::coverage(std::string_view subject, dump::Seen seen, std::string_view detail, uint64_t missed) {
+void DumpBuilder::coverage(std::string_view subject, format::Seen seen, std::string_view detail, uint64_t missed) {
   coverage_.push_back({std::string(subject), std::string(detail), seen, missed});
 }
 
@@ -162,31 +162,32 @@ void DumpBuilder::module_name(uint64_t object, std::string_view path, std::strin
 
 std::vector<Chunk> DumpBuilder::chunks() const {
   std::vector<Chunk> out;
-  out.push_back(chunk(dump::kProcess, [&](FlatBufferBuilder& fbb) {
+  out.push_back(chunk(format::kProcess, [&](FlatBufferBuilder& fbb) {
     std::vector<flatbuffers::Offset<flatbuffers::String>> words;
     for (const std::string& word : command_line) words.push_back(fbb.CreateString(word));
-    std::vector<flatbuffers::Offset<dump::KeyValue>> pairs;
+    std::vector<flatbuffers::Offset<format::KeyValue>> pairs;
     for (const auto& [key, value] : options)
-      pairs.push_back(dump::CreateKeyValueDirect(fbb, key.c_str(), value.c_str()));
-    return dump::CreateProcessDirect(fbb, pid, parent_pid, forked_from, program.c_str(), executable.c_str(), &words,
-                                     working_directory.c_str(), host.c_str(), run_id.c_str(), start_unix_ns, start_ns,
-                                     start_unix_ns + (dump_ns - start_ns), dump_ns, trigger, trigger_detail.c_str(),
-                                     dump_number, rank, local_rank, world_size, torch_version.c_str(),
-                                     python_version.c_str(), "0.1.0", &pairs, serial_, fork_serial)
+      pairs.push_back(format::CreateKeyValueDirect(fbb, key.c_str(), value.c_str()));
+    return format::CreateProcessDirect(fbb, pid, parent_pid, forked_from, program.c_str(), executable.c_str(), &words,
+                                       working_directory.c_str(), host.c_str(), run_id.c_str(), start_unix_ns, start_ns,
+                                       start_unix_ns + (dump_ns - start_ns), dump_ns, trigger, trigger_detail.c_str(),
+                                       dump_number, rank, local_rank, world_size, torch_version.c_str(),
+                                       python_version.c_str(), "0.1.0", &pairs, serial_, fork_serial)
         .o;
   }));
-  out.push_back(chunk(dump::kModules, [&](FlatBufferBuilder& fbb) {
-    std::vector<flatbuffers::Offset<dump::Module>> rows;
+  out.push_back(chunk(format::kModules, [&](FlatBufferBuilder& fbb) {
+    std::vector<flatbuffers::Offset<format::Module>> rows;
     for (const ModuleSpec& module : modules_) {
-      rows.push_back(dump::CreateModuleDirect(fbb, module.path.c_str(), module.load_bias, module.begin, module.end,
-                                              &module.build_id));
+      rows.push_back(format::CreateModuleDirect(fbb, module.path.c_str(), module.load_bias, module.begin, module.end,
+                                                &module.build_id));
     }
-    return dump::CreateModulesDirect(fbb, &rows).o;
+    return format::CreateModulesDirect(fbb, &rows).o;
   }));
-  out.push_back(chunk(dump::kStrings, [&](FlatBufferBuilder& fbb) {
-    return dump::CreateStrings(fbb, fbb.CreateVectorOfStrings(strings_)).o;
+  out.push_back(chunk(format::kStrings, [&](FlatBufferBuilder& fbb) {
+    return format::CreateStrings(fbb, fbb.CreateVectorOfStrings(strings_)).o;
   }));
-  out.push_back(chunk(dump::kCodes, [&](FlatBufferBuilder& fbb) { return dump::CreateCodesDirect(fbb, &codes_).o; }));
+  out.push_back(
+      chunk(format::kCodes, [&](FlatBufferBuilder& fbb) { return format::CreateCodesDirect(fbb, &codes_).o; }));
   auto pieces = [&](uint32_t type, const auto& all, auto create) {
     slices(all.size(), rows_per_chunk, [&](size_t first, size_t count) {
       out.push_back(chunk(type, [&](FlatBufferBuilder& fbb) {
@@ -194,14 +195,14 @@ std::vector<Chunk> DumpBuilder::chunks() const {
       }));
     });
   };
-  pieces(dump::kNativeFrames, native_, dump::CreateNativeFrames);
-  pieces(dump::kPythonFrames, python_, dump::CreatePythonFrames);
-  pieces(dump::kSites, sites_, dump::CreateSites);
+  pieces(format::kNativeFrames, native_, format::CreateNativeFrames);
+  pieces(format::kPythonFrames, python_, format::CreatePythonFrames);
+  pieces(format::kSites, sites_, format::CreateSites);
   out.push_back(
-      chunk(dump::kThreads, [&](FlatBufferBuilder& fbb) { return dump::CreateThreadsDirect(fbb, &threads_).o; }));
+      chunk(format::kThreads, [&](FlatBufferBuilder& fbb) { return format::CreateThreadsDirect(fbb, &threads_).o; }));
   slices(tensors_.size(), rows_per_chunk, [&](size_t first, size_t count) {
-    out.push_back(chunk(dump::kTensors, [&](FlatBufferBuilder& fbb) {
-      std::vector<dump::Tensor> rows;
+    out.push_back(chunk(format::kTensors, [&](FlatBufferBuilder& fbb) {
+      std::vector<format::Tensor> rows;
       std::vector<int64_t> dims;
       std::vector<uint32_t> outputs;
       for (size_t i = first; i < first + count; i++) {
@@ -214,43 +215,44 @@ std::vector<Chunk> DumpBuilder::chunks() const {
         dims.insert(dims.end(), t.strides.begin(), t.strides.end());
         outputs.push_back(t.output);
       }
-      return dump::CreateTensorRowsDirect(fbb, &rows, &dims, nullptr, &outputs).o;
+      return format::CreateTensorRowsDirect(fbb, &rows, &dims, nullptr, &outputs).o;
     }));
   });
   slices(allocations_.size(), rows_per_chunk, [&](size_t first, size_t count) {
-    out.push_back(chunk(dump::kAllocations, [&](FlatBufferBuilder& fbb) {
-      return dump::CreateAllocationRows(fbb, fbb.CreateVectorOfStructs(allocations_.data() + first, count)).o;
+    out.push_back(chunk(format::kAllocations, [&](FlatBufferBuilder& fbb) {
+      return format::CreateAllocationRows(fbb, fbb.CreateVectorOfStructs(allocations_.data() + first, count)).o;
     }));
   });
   out.push_back(
-      chunk(dump::kNodes, [&](FlatBufferBuilder& fbb) { return dump::CreateNodeRowsDirect(fbb, &nodes_).o; }));
-  out.push_back(chunk(dump::kTotals, [&](FlatBufferBuilder& fbb) {
-    std::vector<dump::DeviceTotal> devices;
+      chunk(format::kNodes, [&](FlatBufferBuilder& fbb) { return format::CreateNodeRowsDirect(fbb, &nodes_).o; }));
+  out.push_back(chunk(format::kTotals, [&](FlatBufferBuilder& fbb) {
+    std::vector<format::DeviceTotal> devices;
     auto all = set_devices_;
     all.insert(devices_.begin(), devices_.end());
     for (const auto& [device, total] : all) devices.push_back(total);
-    return dump::CreateTotalsDirect(fbb, &devices, tensors_.size(), tensors_total ? tensors_total : tensors_.size(),
-                                    resident_bytes, resident_peak_bytes, cgroup_current, cgroup_limit, machine_total,
-                                    machine_available, profiler_bytes, 0, 0, heap_in_use, heap_free, children,
-                                    children_resident_bytes)
+    return format::CreateTotalsDirect(fbb, &devices, tensors_.size(), tensors_total ? tensors_total : tensors_.size(),
+                                      resident_bytes, resident_peak_bytes, cgroup_current, cgroup_limit, machine_total,
+                                      machine_available, profiler_bytes, 0, 0, heap_in_use, heap_free, children,
+                                      children_resident_bytes)
         .o;
   }));
-  out.push_back(chunk(dump::kCoverage, [&](FlatBufferBuilder& fbb) {
-    std::vector<flatbuffers::Offset<dump::Coverage>> rows;
+  out.push_back(chunk(format::kCoverage, [&](FlatBufferBuilder& fbb) {
+    std::vector<flatbuffers::Offset<format::Coverage>> rows;
     for (const CoverageRow& row : coverage_) {
-      rows.push_back(dump::CreateCoverageDirect(fbb, row.subject.c_str(), row.seen, row.detail.c_str(), row.missed));
+      rows.push_back(format::CreateCoverageDirect(fbb, row.subject.c_str(), row.seen, row.detail.c_str(), row.missed));
     }
-    return dump::CreateCoveragesDirect(fbb, &rows).o;
+    return format::CreateCoveragesDirect(fbb, &rows).o;
   }));
-  out.push_back(chunk(dump::kNames, [&](FlatBufferBuilder& fbb) {
+  out.push_back(chunk(format::kNames, [&](FlatBufferBuilder& fbb) {
     std::vector<flatbuffers::Offset<flatbuffers::String>> texts = {fbb.CreateString("")};
-    std::vector<dump::ModuleName> rows;
+    std::vector<format::ModuleName> rows;
     for (const NamedModule& module : module_names_) {
       rows.emplace_back(module.object, uint32_t(texts.size()), uint32_t(texts.size() + 1));
       texts.push_back(fbb.CreateString(module.path));
       texts.push_back(fbb.CreateString(module.class_name));
     }
-    return dump::CreateNamesDirect(fbb, names_complete, names_complete ? "" : "the GIL did not come", &texts, &rows).o;
+    return format::CreateNamesDirect(fbb, names_complete, names_complete ? "" : "the GIL did not come", &texts, &rows)
+        .o;
   }));
   graph_chunks(out);
   if (has_references) out.push_back(reference_chunk());
@@ -260,20 +262,20 @@ std::vector<Chunk> DumpBuilder::chunks() const {
 }
 
 std::string DumpBuilder::file_header(uint32_t major, uint32_t minor) {
-  dump::FileHeader header{};
-  std::copy(std::begin(dump::kMagic), std::end(dump::kMagic), header.magic);
+  format::FileHeader header{};
+  std::copy(std::begin(format::kMagic), std::end(format::kMagic), header.magic);
   header.major = major;
   header.minor = minor;
-  header.checksum = dump::header_checksum(header);
+  header.checksum = format::header_checksum(header);
   return raw(&header, sizeof header);
 }
 
 std::string DumpBuilder::frame(const std::vector<Chunk>& chunks, bool end) {
-  std::string file = file_header(dump::kFormatMajor, dump::kFormatMinor);
+  std::string file = file_header(format::kFormatMajor, format::kFormatMinor);
   for (const Chunk& chunk : chunks) file += frame_chunk(chunk);
   if (end) {
-    file += frame_chunk(chunk(dump::kEnd, [&](FlatBufferBuilder& fbb) {
-      return dump::CreateEndMark(fbb, uint32_t(chunks.size()), file.size()).o;
+    file += frame_chunk(chunk(format::kEnd, [&](FlatBufferBuilder& fbb) {
+      return format::CreateEndMark(fbb, uint32_t(chunks.size()), file.size()).o;
     }));
   }
   return file;

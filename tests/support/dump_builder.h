@@ -22,7 +22,7 @@
 
 namespace tensorscope::testing {
 
-inline constexpr uint32_t kEverythingKnown = uint32_t(dump::TensorKnown::ANY);
+inline constexpr uint32_t kEverythingKnown = uint32_t(format::TensorKnown::ANY);
 
 struct PythonFrameSpec {
   std::string file, function;
@@ -41,7 +41,7 @@ struct TensorSpec {
   std::vector<int64_t> sizes, strides;  // no strides: contiguous
   uint64_t grad = 0, grad_fn = 0;
   uint32_t output = 0;  // of grad_fn
-  uint32_t known = kEverythingKnown, flags = uint32_t(dump::TensorFlag::leaf);
+  uint32_t known = kEverythingKnown, flags = uint32_t(format::TensorFlag::leaf);
   uint32_t site = 0, thread = 0;
   std::string class_name = "N3c1010TensorImplE", grad_fn_name, note;  // names mangled, as in a dump
   uint16_t itemsize = 4;
@@ -52,7 +52,7 @@ struct AllocationSpec {
   uint64_t serial = 0;  // 0: the next free one
   uint64_t pointer = 0, nbytes = 0, created_ns = 0, node = 0;
   uint32_t site = 0, thread = 0;
-  dump::AllocationKind kind = dump::AllocationKind::heap;
+  format::AllocationKind kind = format::AllocationKind::heap;
   bool inherited = false;
   int8_t device_type = 0, device_index = -1;
 };
@@ -67,7 +67,7 @@ struct SavedSpec {
   uint64_t tensor = 0;  // serial
   uint16_t ordinal = 0;
   int16_t element = -1;
-  dump::SlotState state = dump::SlotState::held;
+  format::SlotState state = format::SlotState::held;
   bool output = false;
 };
 
@@ -76,31 +76,31 @@ struct GraphNodeSpec {
   uint64_t address = 0;    // 0: made up from its number
   uint64_t serial = 0, object = 0, sequence = 0;
   uint8_t flags = 0;
-  std::vector<dump::GraphEdge> edges{};
+  std::vector<format::GraphEdge> edges{};
   std::vector<SavedSpec> saved{};
 };
 
 struct ReferenceSpec {
   uint64_t tensor = 0;  // serial
   std::string text, scope{}, holder{};
-  dump::ReferenceRoot root = dump::ReferenceRoot::global;
-  dump::ReferenceRole role = dump::ReferenceRole::plain;
+  format::ReferenceRoot root = format::ReferenceRoot::global;
+  format::ReferenceRole role = format::ReferenceRole::plain;
   uint16_t steps = 0;
   uint32_t node = UINT32_MAX;
-  dump::ReferenceWithin within = dump::ReferenceWithin::nothing;
+  format::ReferenceWithin within = format::ReferenceWithin::nothing;
 };
 
 struct TensorObjectSpec {
   uint64_t tensor = 0;  // serial
   std::string type_name = "Tensor";
   uint32_t references = 0;
-  dump::WrapperState state = dump::WrapperState::referenced;
+  format::WrapperState state = format::WrapperState::referenced;
   bool optimized = false, trained = false;
 };
 
 struct FailureSpec {
-  dump::FailureKind kind = dump::FailureKind::device;
-  dump::MemoryLimit limit = dump::MemoryLimit::device;
+  format::FailureKind kind = format::FailureKind::device;
+  format::MemoryLimit limit = format::MemoryLimit::device;
   int8_t device_type = 1, device_index = 0;
   uint64_t requested = 0, allocator_allocated = 0, allocator_reserved = 0, limit_bytes = 0, left_bytes = 0;
   std::string error = "c10::OutOfMemoryError";
@@ -110,7 +110,7 @@ struct FailureSpec {
 
 struct SegmentSpec {
   uint64_t address = 0, size = 0;
-  std::vector<dump::SegmentBlock> blocks{};
+  std::vector<format::SegmentBlock> blocks{};
   uint64_t stream = 0, pool = 0, pool_user = 0;
   uint8_t flags = 0;
   // UINT64_MAX, UINT32_MAX: as the blocks have it.
@@ -122,9 +122,9 @@ struct DeviceMemorySpec {
   int8_t device_type = 1, device_index = 0;
   std::string name = "Double", backend = "native", settings{}, driver_detail{}, segments_detail{};
   uint64_t driver_total = 0, driver_free = 0, own_bytes = 0;
-  std::vector<dump::DeviceProcess> processes{};
+  std::vector<format::DeviceProcess> processes{};
   std::vector<SegmentSpec> segments{};
-  dump::SegmentSource segments_from = dump::SegmentSource::snapshot;
+  format::SegmentSource segments_from = format::SegmentSource::snapshot;
   uint64_t looked_ns = 0;
 };
 
@@ -132,7 +132,7 @@ struct RuntimeBlockSpec {
   uint64_t serial = 0;  // 0: the next free one
   uint64_t pointer = 0, nbytes = 0, created_ns = 0;
   uint32_t site = 0, thread = 0;
-  dump::RuntimeKind kind = dump::RuntimeKind::device;
+  format::RuntimeKind kind = format::RuntimeKind::device;
   bool by_torch = false;
   int8_t device_type = 1, device_index = 0;
 };
@@ -140,7 +140,7 @@ struct RuntimeBlockSpec {
 struct SourceFileSpec {
   std::string path;
   std::vector<std::pair<uint32_t, std::string>> lines{};
-  dump::SourceState state = dump::SourceState::read;
+  format::SourceState state = format::SourceState::read;
   uint64_t size = 0, hash = 0;
 };
 
@@ -154,7 +154,7 @@ class DumpBuilder {
   DumpBuilder();
 
   // Set directly what a test cares about; the rest has quiet defaults.
-  dump::Trigger trigger = dump::Trigger::signal;
+  format::Trigger trigger = format::Trigger::signal;
   std::string program = "train", trigger_detail = "SIGUSR1", run_id = "run-1", torch_version = "2.13.0",
               python_version = "3.11.7", working_directory = "/home/user", executable = "/usr/bin/python3",
               host = "node7";
@@ -176,7 +176,7 @@ class DumpBuilder {
   bool has_sources = false, sources_complete = true;
   std::string sources_detail;
   uint64_t newest_source_unix_ns = 0;
-  dump::NamesLimit names_stopped_by = dump::NamesLimit::none;  // the references are not complete then
+  format::NamesLimit names_stopped_by = format::NamesLimit::none;  // the references are not complete then
   uint64_t names_time_limit_ms = 5000, names_memory_limit = uint64_t{4} << 30;
   size_t rows_per_chunk = size_t{1} << 16;
 
@@ -189,8 +189,8 @@ class DumpBuilder {
   uint64_t tensor(const TensorSpec& tensor);              // returns the serial
   uint64_t allocation(const AllocationSpec& allocation);  // returns the serial; counts for its site and device
   uint64_t node(uint64_t address, std::string_view class_name, uint32_t site, uint64_t serial = 0);
-  void device_total(const dump::DeviceTotal& total);  // replaces the one that was counted from the allocations
-  void coverage(std::string_view subject, dump::Seen seen, std::string_view detail, uint64_t missed = 0);
+  void device_total(const format::DeviceTotal& total);  // replaces the one that was counted from the allocations
+  void coverage(std::string_view subject, format::Seen seen, std::string_view detail, uint64_t missed = 0);
   void module_name(uint64_t object, std::string_view path, std::string_view class_name);
   uint32_t graph_node(const GraphNodeSpec& node);  // returns its number
   uint64_t graph_address(uint32_t node) const { return graph_[node].address; }
@@ -200,12 +200,12 @@ class DumpBuilder {
   void reference(const ReferenceSpec& reference);
   void tensor_object(const TensorObjectSpec& object);
   void node_reference(uint32_t node, std::string_view text, std::string_view scope,
-                      dump::ReferenceRoot root = dump::ReferenceRoot::global);
+                      format::ReferenceRoot root = format::ReferenceRoot::global);
   void failure(const FailureSpec& failure) { failure_ = {failure}; }
   void device_memory(const DeviceMemorySpec& memory) { device_memory_.push_back(memory); }
   uint64_t runtime_block(const RuntimeBlockSpec& block);  // returns the serial
   void source_file(const SourceFileSpec& file) { sources_.push_back(file); }
-  dump::Site& site_counters(uint32_t site) { return sites_[site]; }
+  format::Site& site_counters(uint32_t site) { return sites_[site]; }
   uint64_t next_serial() { return ++serial_; }
 
   std::vector<Chunk> chunks() const;  // without the end chunk
@@ -227,19 +227,19 @@ class DumpBuilder {
   std::vector<std::string> strings_;
   std::map<std::string, uint32_t, std::less<>> string_ids_;
   std::vector<ModuleSpec> modules_;
-  std::vector<dump::Thread> threads_;
-  std::vector<dump::Code> codes_;
+  std::vector<format::Thread> threads_;
+  std::vector<format::Code> codes_;
   std::map<std::pair<std::string, std::string>, uint32_t> code_ids_;
-  std::vector<dump::NativeFrame> native_;
-  std::vector<dump::PythonFrame> python_;
-  std::vector<dump::Site> sites_;
+  std::vector<format::NativeFrame> native_;
+  std::vector<format::PythonFrame> python_;
+  std::vector<format::Site> sites_;
   std::vector<TensorSpec> tensors_;  // serial, address, strides and storage_nbytes filled in
-  std::vector<dump::Allocation> allocations_;
-  std::vector<dump::Node> nodes_;
-  std::map<std::pair<int8_t, int8_t>, dump::DeviceTotal> devices_, set_devices_;
+  std::vector<format::Allocation> allocations_;
+  std::vector<format::Node> nodes_;
+  std::map<std::pair<int8_t, int8_t>, format::DeviceTotal> devices_, set_devices_;
   struct CoverageRow {
     std::string subject, detail;
-    dump::Seen seen;
+    format::Seen seen;
     uint64_t missed;
   };
   std::vector<CoverageRow> coverage_;
@@ -259,12 +259,12 @@ class DumpBuilder {
   struct NodeReferenceRow {
     uint32_t node;
     std::string text, scope;
-    dump::ReferenceRoot root;
+    format::ReferenceRoot root;
   };
   std::vector<NodeReferenceRow> node_references_;
   std::vector<FailureSpec> failure_;  // one or none
   std::vector<DeviceMemorySpec> device_memory_;
-  std::vector<dump::RuntimeBlock> runtime_blocks_;
+  std::vector<format::RuntimeBlock> runtime_blocks_;
   std::vector<SourceFileSpec> sources_;
 };
 

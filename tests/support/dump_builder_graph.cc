@@ -56,7 +56,7 @@ void DumpBuilder::tensor_object(const TensorObjectSpec& object) {
 }
 
 void DumpBuilder::node_reference(uint32_t node, std::string_view text, std::string_view scope,
-                                 dump::ReferenceRoot root) {
+                                 format::ReferenceRoot root) {
   has_references = true;
   node_references_.push_back({node, std::string(text), std::string(scope), root});
 }
@@ -67,9 +67,9 @@ void DumpBuilder::graph_chunks(std::vector<Chunk>& out) const {
     const size_t end = std::min(first + rows_per_chunk, graph_.size());
     FlatBufferBuilder fbb;
     Texts texts;
-    std::vector<dump::GraphNode> nodes;
-    std::vector<dump::GraphEdge> edges;
-    std::vector<dump::SavedSlot> saved;
+    std::vector<format::GraphNode> nodes;
+    std::vector<format::GraphEdge> edges;
+    std::vector<format::SavedSlot> saved;
     for (size_t i = first; i < end; i++) {
       const GraphNodeSpec& node = graph_[i];
       nodes.emplace_back(node.address, node.serial, node.object, node.sequence, texts(node.class_name),
@@ -85,28 +85,28 @@ void DumpBuilder::graph_chunks(std::vector<Chunk>& out) const {
     auto strings = texts.write(fbb);
     auto detail = fbb.CreateString(last && !graph_complete ? "there was no time" : "");
     out.push_back(finished(
-        dump::kGraph, fbb,
-        dump::CreateGraphRows(fbb, node_rows, edge_rows, saved_rows, strings, last && graph_complete, detail)));
+        format::kGraph, fbb,
+        format::CreateGraphRows(fbb, node_rows, edge_rows, saved_rows, strings, last && graph_complete, detail)));
   }
 }
 
 Chunk DumpBuilder::reference_chunk() const {
   FlatBufferBuilder fbb;
   Texts texts;
-  std::vector<dump::Reference> references;
-  std::vector<dump::TensorWithin> within;
+  std::vector<format::Reference> references;
+  std::vector<format::TensorWithin> within;
   for (const ReferenceSpec& row : references_) {
     references.emplace_back(row.tensor, texts(row.text), texts(row.scope), texts(row.holder), row.node, row.steps,
                             row.root, row.role);
-    if (row.within != dump::ReferenceWithin::nothing) within.emplace_back(row.tensor, texts(row.text), row.within);
+    if (row.within != format::ReferenceWithin::nothing) within.emplace_back(row.tensor, texts(row.text), row.within);
   }
-  std::vector<dump::TensorObject> objects;
+  std::vector<format::TensorObject> objects;
   for (const TensorObjectSpec& row : objects_) {
     objects.emplace_back(row.tensor, texts(row.type_name), row.references, row.state, row.optimized, row.trained);
   }
-  std::vector<dump::SlotName> slots;
+  std::vector<format::SlotName> slots;
   for (const SlotRow& row : slots_) slots.emplace_back(texts(row.class_name), texts(row.name), row.ordinal);
-  std::vector<dump::NodeReference> nodes;
+  std::vector<format::NodeReference> nodes;
   for (const NodeReferenceRow& row : node_references_) {
     nodes.emplace_back(texts(row.text), texts(row.scope), row.node, row.root);
   }
@@ -117,10 +117,10 @@ Chunk DumpBuilder::reference_chunk() const {
   auto within_rows = fbb.CreateVectorOfStructs(within);
   auto slot_rows = fbb.CreateVectorOfStructs(slots);
   auto node_rows = fbb.CreateVectorOfStructs(nodes);
-  return finished(dump::kReferences, fbb,
-                  dump::CreateReferences(fbb, references_complete, detail, strings, reference_rows, object_rows,
-                                         slot_rows, node_rows, references_.size(), 0, names_stopped_by,
-                                         names_time_limit_ms, names_memory_limit, 0, 0, 0, within_rows));
+  return finished(format::kReferences, fbb,
+                  format::CreateReferences(fbb, references_complete, detail, strings, reference_rows, object_rows,
+                                           slot_rows, node_rows, references_.size(), 0, names_stopped_by,
+                                           names_time_limit_ms, names_memory_limit, 0, 0, 0, within_rows));
 }
 
 }  // namespace tensorscope::testing

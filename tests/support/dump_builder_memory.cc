@@ -20,18 +20,18 @@ struct BlockSums {
 
 BlockSums sums_of(const SegmentSpec& segment) {
   BlockSums sums;
-  for (const dump::SegmentBlock& block : segment.blocks) {
-    if (block.state() == dump::BlockState::free) continue;
+  for (const format::SegmentBlock& block : segment.blocks) {
+    if (block.state() == format::BlockState::free) continue;
     sums.active += block.size();
-    if (block.state() == dump::BlockState::allocated) sums.allocated += block.size();
+    if (block.state() == format::BlockState::allocated) sums.allocated += block.size();
     sums.requested += block.requested();
   }
   return sums;
 }
 
 Chunk device_chunk(const DeviceMemorySpec& memory) {
-  std::vector<dump::Segment> segments;
-  std::vector<dump::SegmentBlock> blocks;
+  std::vector<format::Segment> segments;
+  std::vector<format::SegmentBlock> blocks;
   auto or_else = [](auto given, auto counted) { return given == decltype(given)(-1) ? counted : given; };
   for (const SegmentSpec& segment : memory.segments) {
     const BlockSums sums = sums_of(segment);
@@ -42,12 +42,12 @@ Chunk device_chunk(const DeviceMemorySpec& memory) {
     blocks.insert(blocks.end(), segment.blocks.begin(), segment.blocks.end());
   }
   FlatBufferBuilder fbb;
-  return chunk_of(dump::kDeviceMemory, fbb,
-                  dump::CreateDeviceMemoryDirect(fbb, memory.device_type, memory.device_index, memory.name.c_str(),
-                                                 memory.backend.c_str(), memory.settings.c_str(), memory.driver_total,
-                                                 memory.driver_free, memory.own_bytes, &memory.processes,
-                                                 memory.driver_detail.c_str(), &segments, &blocks, memory.segments_from,
-                                                 memory.segments_detail.c_str(), memory.looked_ns));
+  return chunk_of(format::kDeviceMemory, fbb,
+                  format::CreateDeviceMemoryDirect(
+                      fbb, memory.device_type, memory.device_index, memory.name.c_str(), memory.backend.c_str(),
+                      memory.settings.c_str(), memory.driver_total, memory.driver_free, memory.own_bytes,
+                      &memory.processes, memory.driver_detail.c_str(), &segments, &blocks, memory.segments_from,
+                      memory.segments_detail.c_str(), memory.looked_ns));
 }
 
 }  // namespace
@@ -62,24 +62,24 @@ uint64_t DumpBuilder::runtime_block(const RuntimeBlockSpec& spec) {
 void DumpBuilder::memory_chunks(std::vector<Chunk>& out) const {
   for (const FailureSpec& f : failure_) {
     FlatBufferBuilder fbb;
-    out.push_back(chunk_of(
-        dump::kFailure, fbb,
-        dump::CreateFailureDirect(fbb, f.kind, f.limit, f.device_type, f.device_index, f.requested,
-                                  f.allocator_allocated, f.allocator_reserved, f.limit_bytes, f.left_bytes,
-                                  f.error.c_str(), f.site, f.thread, f.node, f.failed_ns, f.failures, f.without_dump)));
+    out.push_back(chunk_of(format::kFailure, fbb,
+                           format::CreateFailureDirect(fbb, f.kind, f.limit, f.device_type, f.device_index, f.requested,
+                                                       f.allocator_allocated, f.allocator_reserved, f.limit_bytes,
+                                                       f.left_bytes, f.error.c_str(), f.site, f.thread, f.node,
+                                                       f.failed_ns, f.failures, f.without_dump)));
   }
   for (const DeviceMemorySpec& memory : device_memory_) out.push_back(device_chunk(memory));
   for (size_t first = 0; first < runtime_blocks_.size(); first += rows_per_chunk) {
     const size_t count = std::min(rows_per_chunk, runtime_blocks_.size() - first);
     FlatBufferBuilder fbb;
     const auto rows = fbb.CreateVectorOfStructs(runtime_blocks_.data() + first, count);
-    out.push_back(chunk_of(dump::kRuntimeBlocks, fbb, dump::CreateRuntimeBlocks(fbb, rows)));
+    out.push_back(chunk_of(format::kRuntimeBlocks, fbb, format::CreateRuntimeBlocks(fbb, rows)));
   }
 }
 
 Chunk DumpBuilder::source_chunk() const {
   FlatBufferBuilder fbb;
-  std::vector<flatbuffers::Offset<dump::SourceFile>> files;
+  std::vector<flatbuffers::Offset<format::SourceFile>> files;
   for (const SourceFileSpec& file : sources_) {
     std::vector<uint32_t> numbers;
     std::vector<std::string> texts;
@@ -90,12 +90,12 @@ Chunk DumpBuilder::source_chunk() const {
     const auto path = fbb.CreateString(file.path);
     const auto lines = fbb.CreateVector(numbers);
     const auto values = fbb.CreateVectorOfStrings(texts);
-    files.push_back(dump::CreateSourceFile(fbb, path, file.state, file.size, file.hash, lines, values));
+    files.push_back(format::CreateSourceFile(fbb, path, file.state, file.size, file.hash, lines, values));
   }
   const auto detail = fbb.CreateString(sources_detail);
   const auto rows = fbb.CreateVector(files);
-  return chunk_of(dump::kSourceLines, fbb,
-                  dump::CreateSourceLines(fbb, sources_complete, detail, newest_source_unix_ns, rows));
+  return chunk_of(format::kSourceLines, fbb,
+                  format::CreateSourceLines(fbb, sources_complete, detail, newest_source_unix_ns, rows));
 }
 
 }  // namespace tensorscope::testing

@@ -11,9 +11,9 @@
 
 // Opens copies of the library at `path` until one lies where `base` says: each fills the highest gap that is large
 // enough, and the one at `base` is large enough. Null: it never does. `name`: of a function in it.
-static inline void *open_at(const char *path, const char *name, const void *base) {
-  void *opened[256];
-  void *found = 0;
+static inline void* open_at(const char* path, const char* name, const void* base) {
+  void* opened[256];
+  void* found = 0;
   int count = 0;
   while (count < 256 && !found) {
     char copy[] = "/tmp/reused_address-XXXXXX";
@@ -27,7 +27,7 @@ static inline void *open_at(const char *path, const char *name, const void *base
     }
     close(from);
     close(to);
-    void *library = dlopen(copy, RTLD_NOW | RTLD_LOCAL);
+    void* library = dlopen(copy, RTLD_NOW | RTLD_LOCAL);
     unlink(copy);
     if (!library) {
       fprintf(stderr, "%s\n", dlerror());

@@ -115,6 +115,19 @@ inline uint8_t inherited_parts(bool by_torch) {
   return uint8_t(kDataLoading | kOtherProcess | kFunction | kModuleCall | (by_torch ? kOptimizer | kModuleCode : 0));
 }
 
+// What is known of a Python frame: by its own file, by whether it is the call of a module, by its caller.
+inline uint8_t frame_parts(uint8_t of_file, bool module_call, bool by_torch, uint8_t of_caller) {
+  return uint8_t(of_file | (module_call ? kModuleCall : 0) | (of_caller & inherited_parts(by_torch)));
+}
+
+// The same of a function of libtorch's own: kModuleCode stands for a module that is being made.
+inline uint8_t native_parts(std::string_view function) {
+  const auto has = [&](std::string_view part) { return detail::contains(function, part); };
+  return uint8_t((has("torch::optim::") ? kOptimizer : 0) |
+                 (has("torch::nn::") && (has("::reset") || has("::register_")) ? kModuleCode : 0) |
+                 (has("torch::data::") ? kDataLoading : 0) | (has("c10d::") ? kCommunication : 0));
+}
+
 // `file` as a code object names it: "/home/u/train.py", "<stdin>", "<frozen importlib._bootstrap>".
 inline Owner python_owner(std::string_view file, std::string_view package = {}) {
   if (file.empty()) return Owner::system;
@@ -130,6 +143,38 @@ inline Owner python_owner(std::string_view file, std::string_view package = {}) 
   }
   if (detail::in_folder(file, above).starts_with("functorch/")) return Owner::torch;
   return detail::in_standard_library(file) ? Owner::system : Owner::user;
+}
+
+namespace detail {
+
+// How many characters at the end of a code object's name are that of a comprehension. 0: it is none.
+inline size_t comprehension_at_end(std::string_view function, bool generators_too) {
+  for (std::string_view name : {"<listcomp>", "<setcomp>", "<dictcomp>", "<genexpr>"}) {
+    if (function.ends_with(name) && (generators_too || name != "<genexpr>")) return name.size();
+  }
+  return 0;
+}
+
+}  // namespace detail
+
+// A list, set or dict comprehension that has a frame of its own (up to CPython 3.11): what called it is the function
+// that it is written in.
+inline bool is_comprehension(std::string_view function) { return detail::comprehension_at_end(function, false) != 0; }
+
+// The function that a comprehension or generator expression is written in: "load" for "load.<locals>.<listcomp>". Other
+// names stay as they are. `qualified`: names of code objects are (from CPython 3.11 on), so that what stands alone
+// is of a script's or module's top level; else it is not known: empty.
+inline std::string_view enclosing_function(std::string_view function, bool qualified) {
+  while (const size_t length = detail::comprehension_at_end(function, true)) {
+    function.remove_suffix(length);
+    if (function.empty()) return qualified ? "<module>" : "";
+    for (std::string_view joint : {".<locals>.", "."}) {
+      if (!function.ends_with(joint)) continue;
+      function.remove_suffix(joint.size());
+      break;
+    }
+  }
+  return function;
 }
 
 // The same path for a person: named from the folder of packages, from the program's directory or from the standard

@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-#include "cupti/cupti_api.h"
+#include "devices/cupti/cupti_api.h"
 
 namespace tensorscope::cupti {
 

@@ -3,8 +3,8 @@
 // Source: cupti_activity.h, cupti_callbacks.h, cupti_result.h of CUDA 12.4 (CUPTI 22) and 13.0 (130001). A kind's
 // record grows at its end from version to version (CUpti_ActivityMemory3 has 120 bytes, CUpti_ActivityMemory4 128;
 // Kernel9 208, Kernel10 216; Memcpy5 88, Memcpy6 96), what stands below has been where it is, so that one binary reads
-// both. Where NVIDIA's headers are found at build time, tests/unit/cupti/headers_test.cc compares every offset and
-// number with them.
+// both. Where NVIDIA's headers are found at build time, tests/unit/preload/devices/cupti/headers_test.cc compares every
+// offset and number with them.
 #pragma once
 
 #include <cstddef>

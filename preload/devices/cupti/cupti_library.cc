@@ -1,4 +1,4 @@
-#include "cupti/cupti_library.h"
+#include "devices/cupti/cupti_library.h"
 
 #include <dlfcn.h>
 #include <limits.h>
@@ -89,7 +89,7 @@ bool open_library(Functions& functions, const char** why) {
     *function.place = dlsym(library, function.name);
     if (*function.place == nullptr) {
       log(LogLevel::warning, "CUPTI has no {}", function.name);
-      *why = "libcupti lacks a function that is needed";
+      *why = "libcupti lacks a required function";
       return false;
     }
   }

@@ -3,7 +3,7 @@
 // Context: a thread of our own (dlopen takes the loader's lock, and may run constructors).
 #pragma once
 
-#include "cupti/cupti_api.h"
+#include "devices/cupti/cupti_api.h"
 
 namespace tensorscope::cupti {
 

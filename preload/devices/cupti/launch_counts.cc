@@ -1,6 +1,6 @@
-#include "cupti/launch_counts.h"
+#include "devices/cupti/launch_counts.h"
 
-#include "cupti/launch_sites.h"
+#include "devices/cupti/launch_sites.h"
 #include "support/pages.h"
 
 namespace tensorscope::cupti {

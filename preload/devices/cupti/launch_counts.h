@@ -8,7 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "live/ids.h"
+#include "support/ids.h"
 #include "support/spin_lock.h"
 
 namespace tensorscope::cupti {

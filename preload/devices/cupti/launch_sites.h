@@ -9,7 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "live/ids.h"
+#include "support/ids.h"
 
 namespace tensorscope::cupti {
 

@@ -1,4 +1,4 @@
-#include "cupti/limited_work.h"
+#include "devices/cupti/limited_work.h"
 
 #include <pthread.h>
 

@@ -1,4 +1,4 @@
-#include "cupti/memory_activity.h"
+#include "devices/cupti/memory_activity.h"
 
 #include "support/pages.h"
 

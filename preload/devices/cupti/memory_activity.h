@@ -11,8 +11,8 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "cupti/cupti_api.h"
-#include "live/ids.h"
+#include "devices/cupti/cupti_api.h"
+#include "support/ids.h"
 #include "support/spin_lock.h"
 
 namespace tensorscope::cupti {

@@ -1,5 +1,5 @@
 // A build without CUPTI.
-#include "cupti/session.h"
+#include "devices/cupti/session.h"
 #include "support/coverage.h"
 #include "support/message.h"
 #include "support/options.h"
@@ -10,7 +10,7 @@ constinit std::atomic<Stage> g_stage{Stage::off};
 
 void prepare() {
   if (options().cupti == CuptiMode::off) return;
-  say("TENSORSCOPE_CUPTI: this build has no CUPTI (meson setup -Dcupti=enabled); the rest goes on.");
+  say("TENSORSCOPE_CUPTI: this build has no CUPTI (meson setup -Dcupti=enabled). Everything else is still recorded.");
   set_coverage(Subject::driver_memory, Seen::no, "this build has no CUPTI");
 }
 

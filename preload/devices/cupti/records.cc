@@ -1,13 +1,13 @@
-#include "cupti/records.h"
+#include "devices/cupti/records.h"
 
 #include <string.h>
 
 #include <atomic>
 
-#include "cupti/launch_counts.h"
-#include "cupti/launch_sites.h"
-#include "cupti/memory_activity.h"
-#include "cupti/virtual_memory.h"
+#include "devices/cupti/launch_counts.h"
+#include "devices/cupti/launch_sites.h"
+#include "devices/cupti/memory_activity.h"
+#include "devices/cupti/virtual_memory.h"
 #include "support/coverage.h"
 #include "support/pages.h"
 #include "support/spin_lock.h"
@@ -18,7 +18,7 @@ namespace tensorscope::cupti {
 namespace {
 
 struct Buffer {
-  SpinLock lent;  // only ever tried
+  SpinLock lent;                         // only ever tried
   std::atomic<uint8_t*> bytes{nullptr};  // mapped by the first thread that has `lent`
 };
 Buffer g_buffers[kBuffers];

@@ -1,16 +1,16 @@
-#include "cupti/session.h"
+#include "devices/cupti/session.h"
 
 #include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
 
-#include "cupti/call_ids.h"
-#include "cupti/cupti_library.h"
-#include "cupti/launch_sites.h"
-#include "cupti/limited_work.h"
-#include "cupti/records.h"
-#include "cupti/virtual_memory.h"
+#include "devices/cupti/call_ids.h"
+#include "devices/cupti/cupti_library.h"
+#include "devices/cupti/launch_sites.h"
+#include "devices/cupti/limited_work.h"
+#include "devices/cupti/records.h"
+#include "devices/cupti/virtual_memory.h"
 #include "live/site_table.h"
 #include "stacks/capture.h"
 #include "support/clock.h"
@@ -81,13 +81,13 @@ void end(const char* detail, Seen seen) {
 const char* text_of(Result result) {
   const char* text = nullptr;
   if (g_functions.GetResultString == nullptr || g_functions.GetResultString(result, &text) != 0 || text == nullptr) {
-    return "an error without a name";
+    return "unnamed error";
   }
   return text;
 }
 
 void refuse(const char* what, Result result) {
-  say("CUPTI is there but records nothing: %s answers %d (%s); the rest goes on.", what, result, text_of(result));
+  say("CUPTI records nothing: %s returned %d (%s). Everything else is still recorded.", what, result, text_of(result));
   end("CUPTI could not be started", Seen::no);
 }
 
@@ -100,8 +100,8 @@ void compare_clocks() {
 bool subscribe() {
   const Result result = g_functions.Subscribe(&g_subscriber, on_call, nullptr);
   if (result == kMultipleSubscribers) {
-    say("CUPTI is in use by another tool in this process (torch.profiler, Nsight, a debugger): "
-        "nothing is recorded from it; the rest goes on.");
+    say("CUPTI is already used by another tool in this process (torch.profiler, Nsight, a debugger) and is not "
+        "recorded. Everything else is still recorded.");
     end("another tool in this process uses CUPTI", Seen::no);
     return false;
   }
@@ -130,11 +130,11 @@ void start() {
   const char* why = nullptr;
   if (!g_memory.start() || !g_virtual_memory.start() || !g_launch_sites.start() ||
       (with_launches() && !g_launches.start())) {
-    say("TENSORSCOPE_CUPTI: there is no memory for its tables; the rest goes on.");
+    say("TENSORSCOPE_CUPTI: not enough memory for its tables. Everything else is still recorded.");
     return end("no memory for the tables", Seen::no);
   }
   if (!open_library(g_functions, &why)) {
-    say("TENSORSCOPE_CUPTI: %s; nothing is recorded from it, the rest goes on.", why);
+    say("TENSORSCOPE_CUPTI: %s. CUPTI records nothing; everything else is still recorded.", why);
     return end(why, Seen::no);
   }
   set_record_functions(g_functions);
@@ -199,8 +199,8 @@ void give_up() {
   if (!g_stage.compare_exchange_strong(running, Stage::ended, std::memory_order_acq_rel)) return;
   InsideScope inside;
   stop();
-  end("another tool in this process took CUPTI over: what came later is not seen", Seen::partly);
-  say("another tool in this process (torch.profiler?) takes CUPTI over: tensorscope's own records of it end here.");
+  end("another tool in this process took over CUPTI; later events are not recorded", Seen::partly);
+  say("another tool in this process (torch.profiler?) takes over CUPTI; tensorscope's CUPTI recording ends here.");
 }
 
 void look(Findings& findings) {

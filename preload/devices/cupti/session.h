@@ -4,7 +4,7 @@
 //   wanted   until the program first counts its devices: a process without CUDA never loads CUPTI, and nothing is
 //            initialised before the program does it itself (a driver that is initialised does not survive a fork)
 //   running  subscribed; memory (and launches) are recorded
-//   ended    CUPTI is not there, or somebody else has it: one line on standard error has said so
+//   ended    CUPTI is missing, or another tool uses it: one line on standard error has said so
 //
 // CUPTI has room for one subscriber and one taker of records in a process. Who comes second gets
 // CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED, and torch.profiler asks only once; so when another part of the
@@ -15,8 +15,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "cupti/launch_counts.h"
-#include "cupti/memory_activity.h"
+#include "devices/cupti/launch_counts.h"
+#include "devices/cupti/memory_activity.h"
 
 namespace tensorscope::cupti {
 

@@ -1,6 +1,6 @@
 // Physical memory that is asked for apart from addresses (cuMemCreate: NCCL's buffers, torch's expandable segments),
-// kept by the calls themselves, since CUPTI's memory records tell of calls that give out an address. It lives until its
-// handle is let go as often as it was taken and nothing is mapped to it any more.
+// kept by the calls themselves, since CUPTI's memory records cover only calls that return an address. It lives until
+// its handle is released as often as it was taken and nothing is mapped to it any more.
 //
 // Context: hook, in the thread that calls the driver (the calls' ends); collector (copy). One spin lock, no malloc.
 // Bounded: kRows pieces and as many mappings; what finds no room is counted. Bytes.
@@ -9,9 +9,9 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "cupti/cupti_api.h"
-#include "cupti/memory_activity.h"
-#include "live/ids.h"
+#include "devices/cupti/cupti_api.h"
+#include "devices/cupti/memory_activity.h"
+#include "support/ids.h"
 #include "support/spin_lock.h"
 
 namespace tensorscope::cupti {

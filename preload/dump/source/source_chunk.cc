@@ -1,18 +1,18 @@
-#include "snapshot/source/source_chunk.h"
+#include "dump/source/source_chunk.h"
 
 #include <vector>
 
-#include "snapshot/chunk.h"
-#include "snapshot/process_info.h"
+#include "dump/chunk.h"
 #include "support/coverage.h"
 #include "support/enough_memory.h"
 #include "support/options.h"
+#include "support/process_info.h"
 
-namespace tensorscope::snapshot {
+namespace tensorscope::dump {
 
 namespace {
 
-constexpr char kNoMemoryForLines[] = "there was not enough memory";
+constexpr char kNoMemoryForLines[] = "not enough memory";
 
 std::vector<SiteId> sites_outside_the_view(SiteId failed_at, const cupti::Findings& cupti) {
   std::vector<SiteId> sites = {failed_at};
@@ -51,7 +51,7 @@ void SourceLines::start(const live::SnapshotView& view, SiteId failed_at, const 
 
 const char* SourceLines::why_not_all() const {
   if (*reader_.why() != 0) return reader_.why();
-  if (!wanted_.all) return "the limit of 256 files and 16384 lines, or that of memory, was reached";
+  if (!wanted_.all) return "the limit of 256 files and 16384 lines, or the memory limit, was reached";
   for (const SourceFile& file : reader_.files()) {
     if (file.state == SourceState::left_out) return "the limit of 32 MiB of source files was reached";
   }
@@ -59,10 +59,10 @@ const char* SourceLines::why_not_all() const {
 }
 
 bool SourceLines::append(DumpFile& file) {
-  Chunk chunk(dump::kSourceLines, size_t{64} << 10);
+  Chunk chunk(format::kSourceLines, size_t{64} << 10);
   flatbuffers::FlatBufferBuilder& builder = chunk.builder();
   const std::span<const SourceFile> read = reader_.files();
-  std::vector<flatbuffers::Offset<dump::SourceFile>> rows;
+  std::vector<flatbuffers::Offset<format::SourceFile>> rows;
   for (size_t i = 0; i < wanted_.files.size(); ++i) {
     const SourceFile none = {nullptr, nullptr, 0, SourceState::left_out, 0, 0};
     const SourceFile& source = i < read.size() ? read[i] : none;
@@ -74,13 +74,13 @@ bool SourceLines::append(DumpFile& file) {
       texts.push_back(chunk.string(line.text, line.length));
     }
     const auto path = chunk.string(wanted_.files[i].path);
-    rows.push_back(dump::CreateSourceFile(builder, path, dump::SourceState(source.state), source.size, source.hash,
-                                          builder.CreateVector(numbers), builder.CreateVector(texts)));
+    rows.push_back(format::CreateSourceFile(builder, path, format::SourceState(source.state), source.size, source.hash,
+                                            builder.CreateVector(numbers), builder.CreateVector(texts)));
   }
   const char* detail = why_not_all();
   const auto text = chunk.string(detail);
   return chunk.append_to(
-      file, dump::CreateSourceLines(builder, *detail == 0, text, newest_unix_ns_, builder.CreateVector(rows)));
+      file, format::CreateSourceLines(builder, *detail == 0, text, newest_unix_ns_, builder.CreateVector(rows)));
 }
 
 bool SourceLines::write(DumpFile& file) {
@@ -95,4 +95,4 @@ bool SourceLines::write(DumpFile& file) {
   return ok;
 }
 
-}  // namespace tensorscope::snapshot
+}  // namespace tensorscope::dump

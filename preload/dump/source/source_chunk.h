@@ -1,15 +1,16 @@
 // SRCS, the chunk with the source lines that the dump's Python stacks need, so that whoever reads the dump needs no
-// file of this machine. Files are read after phase 1, with nobody held up, beside the rest of the dump's work.
+// file of this machine. Files are read after phase 1, without holding up any thread, in parallel with the rest of the
+// dump.
 //
 // Context: collector.
 #pragma once
 
-#include "cupti/session.h"
+#include "devices/cupti/session.h"
+#include "dump/dump_file.h"
+#include "dump/source/source_reader.h"
 #include "live/snapshot_view.h"
-#include "snapshot/dump_file.h"
-#include "snapshot/source/source_reader.h"
 
-namespace tensorscope::snapshot {
+namespace tensorscope::dump {
 
 class SourceLines {
  public:
@@ -29,4 +30,4 @@ class SourceLines {
   bool started_ = false;
 };
 
-}  // namespace tensorscope::snapshot
+}  // namespace tensorscope::dump

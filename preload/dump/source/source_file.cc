@@ -1,4 +1,4 @@
-#include "snapshot/source/source_file.h"
+#include "dump/source/source_file.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -9,16 +9,14 @@
 #include <algorithm>
 #include <atomic>
 
-#include "support/text_beginning.h"
 #include "tensorscope/dump_format.h"
+#include "tensorscope/rules/source_text.h"
 
-namespace tensorscope::snapshot {
+namespace tensorscope::dump {
 
 namespace {
 
 constexpr size_t kSourcePiece = size_t{64} << 10;
-// The kernel tells a process's start in ticks of 10 ms: a script that is run as soon as it is written seems younger.
-constexpr uint64_t kStartTickNs = 20'000'000;
 
 // What is open, for the child of a fork.
 struct OpenSource {
@@ -27,9 +25,9 @@ struct OpenSource {
 };
 constinit OpenSource g_open_source{};
 
-bool is_blank_character(char c) { return c == ' ' || c == '\t' || c == '\r' || c == '\f'; }
+bool is_blank_character(char c) { return rules::kBlanks.find(c) != rules::kBlanks.npos; }
 
-// The line that is being read: its text without leading blanks, up to kMostLineBytes, and the byte after that.
+// The line that is being read: its text without leading blanks, up to what is kept of it, and the byte after that.
 class LineText {
  public:
   void add(const char* text, size_t size) {
@@ -40,8 +38,7 @@ class LineText {
     length_ += taken;
   }
   void finish(SourceLine& line, SourceLimits& limits) {
-    size_t length = text_beginning({text_, length_}, kMostLineBytes).size();
-    while (length > 0 && is_blank_character(text_[length - 1])) --length;
+    const size_t length = rules::kept_line({text_, length_}).size();  // it has no blanks before
     length_ = 0;
     if (length > limits.texts_left) {
       limits.texts_full = true;
@@ -55,7 +52,7 @@ class LineText {
   }
 
  private:
-  char text_[kMostLineBytes + 1];
+  char text_[rules::kMostLineBytes + 1];
   size_t length_ = 0;
 };
 
@@ -96,7 +93,7 @@ uint64_t written_unix_ns(const struct stat& status) {
 
 SourceState judge_source(const struct stat& status, const SourceLimits& limits) {
   if (!S_ISREG(status.st_mode) || status.st_size < 0) return SourceState::unreadable;
-  if (written_unix_ns(status) > limits.newest_unix_ns + kStartTickNs) return SourceState::changed;
+  if (!rules::may_be_what_runs(written_unix_ns(status), limits.newest_unix_ns)) return SourceState::changed;
   if (uint64_t(status.st_size) > kMostSourceBytes) return SourceState::too_large;
   return uint64_t(status.st_size) > limits.bytes_left ? SourceState::left_out : SourceState::read;
 }
@@ -160,4 +157,4 @@ void read_source_file(SourceFile& file, SourceLimits& limits) {
 
 void source_file_after_fork_in_child() { close_ours(); }
 
-}  // namespace tensorscope::snapshot
+}  // namespace tensorscope::dump

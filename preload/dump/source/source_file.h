@@ -7,9 +7,9 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace tensorscope::snapshot {
+namespace tensorscope::dump {
 
-enum class SourceState : uint8_t { read, changed, unreadable, too_large, left_out };  // = dump::SourceState
+enum class SourceState : uint8_t { read, changed, unreadable, too_large, left_out };  // = format::SourceState
 
 struct SourceLine {
   uint32_t number;  // from 1
@@ -36,7 +36,6 @@ struct SourceLimits {
 };
 
 constexpr uint64_t kMostSourceBytes = uint64_t{4} << 20;  // of one file
-constexpr size_t kMostLineBytes = 400;
 
 // Fills in state, size, hash and the lines' texts.
 void read_source_file(SourceFile& file, SourceLimits& limits);
@@ -44,4 +43,4 @@ void read_source_file(SourceFile& file, SourceLimits& limits);
 // Context: fork child. Closes what the reading thread of the parent had open at that moment.
 void source_file_after_fork_in_child();
 
-}  // namespace tensorscope::snapshot
+}  // namespace tensorscope::dump

@@ -9,19 +9,15 @@
 #include <cstdint>
 #include <span>
 
-#include "snapshot/source/source_file.h"
-#include "snapshot/source/wanted_lines.h"
+#include "dump/source/source_file.h"
+#include "dump/source/wanted_lines.h"
+#include "support/timed_thread.h"
 
-namespace tensorscope::snapshot {
+namespace tensorscope::dump {
 
 class SourceReader {
  public:
   static constexpr unsigned kPatienceMs = 1000;
-
-  SourceReader() = default;
-  ~SourceReader();  // waits for nothing
-  SourceReader(const SourceReader&) = delete;
-  SourceReader& operator=(const SourceReader&) = delete;
 
   // Starts to read; once an object. Relative paths are of `directory`.
   void start(const WantedLines& wanted, const char* directory, uint64_t newest_unix_ns,
@@ -34,9 +30,10 @@ class SourceReader {
   const char* why() const { return why_; }
 
  private:
-  struct Shared;
-  static void* run(void* shared);
-  Shared* shared_ = nullptr;
+  struct Files;
+  static void read(TimedThread::Shared& files);
+  static const TimedThread::Kind kKind;
+  TimedThread thread_;
   size_t done_ = 0;
   const char* why_ = "";
 };
@@ -44,4 +41,4 @@ class SourceReader {
 // Context: fork child. Whoever was reading was a thread of the parent.
 void source_after_fork_in_child();
 
-}  // namespace tensorscope::snapshot
+}  // namespace tensorscope::dump

@@ -1,4 +1,4 @@
-#include "snapshot/source/wanted_lines.h"
+#include "dump/source/wanted_lines.h"
 
 #include <algorithm>
 #include <string_view>
@@ -9,7 +9,7 @@
 #include "support/enough_memory.h"
 #include "tensorscope/rules/user_code.h"
 
-namespace tensorscope::snapshot {
+namespace tensorscope::dump {
 
 namespace {
 
@@ -153,4 +153,4 @@ WantedLines wanted_lines(const live::SnapshotView& view, const std::vector<SiteI
   return collection.take();
 }
 
-}  // namespace tensorscope::snapshot
+}  // namespace tensorscope::dump

@@ -10,7 +10,7 @@
 
 #include "live/snapshot_view.h"
 
-namespace tensorscope::snapshot {
+namespace tensorscope::dump {
 
 struct WantedLines {
   struct File {
@@ -26,8 +26,8 @@ struct WantedLimits {
   size_t lines = 16384;
 };
 
-// `more_sites` are sites besides those of the view with something alive: of a failure, of what CUPTI told.
+// `more_sites` are sites besides those of the view with something alive: of a failure, of what CUPTI reported.
 WantedLines wanted_lines(const live::SnapshotView& view, const std::vector<SiteId>& more_sites,
                          const WantedLimits& limits = {});
 
-}  // namespace tensorscope::snapshot
+}  // namespace tensorscope::dump

@@ -5,10 +5,10 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "hooks/binding.h"
 #include "hooks/hook.h"
 #include "live/recorder.h"
-#include "out_of_memory/failure_record.h"
+#include "oom/failure_record.h"
+#include "support/binding.h"
 #include "support/options.h"
 #include "support/spin_lock.h"
 #include "support/until_unload.h"
@@ -147,7 +147,7 @@ void ended(const Caller& caller, Call call, Word error, RuntimeKind kind, const 
   if (!scope) return;
   constexpr int8_t kCuda = 1;
   if (int(error) == kSuccess) {
-    if (caller.by_torch) out_of_memory::allocation_succeeded();
+    if (caller.by_torch) oom::allocation_succeeded();
     if (pointer == nullptr || !options().cuda_runtime) return;
     live::RuntimeBlock block;
     block.pointer = pointer;
@@ -163,10 +163,9 @@ void ended(const Caller& caller, Call call, Word error, RuntimeKind kind, const 
     live::runtime_allocated(block);
   } else if (int(error) == kOutOfMemory && caller.by_torch) {
     if (is_host(kind)) {
-      out_of_memory::runtime_call_failed(out_of_memory::Kind::pinned, {}, nbytes, name_of(call));
+      oom::runtime_call_failed(dump::Kind::pinned, {}, nbytes, name_of(call));
     } else {
-      out_of_memory::runtime_call_failed(out_of_memory::Kind::device, {kCuda, current_device(caller)}, nbytes,
-                                         name_of(call));
+      oom::runtime_call_failed(dump::Kind::device, {kCuda, current_device(caller)}, nbytes, name_of(call));
     }
   }
 }

@@ -2,9 +2,9 @@
 // but one load where TENSORSCOPE_CUPTI does not ask for it.
 #include <errno.h>
 
-#include "cupti/session.h"
-#include "hooks/binding.h"
+#include "devices/cupti/session.h"
 #include "hooks/hook.h"
+#include "support/binding.h"
 
 namespace tensorscope {
 

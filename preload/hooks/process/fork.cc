@@ -1,13 +1,13 @@
-#include "hooks/fork.h"
+#include "hooks/process/fork.h"
 
 #include <pthread.h>
 
-#include "cupti/session.h"
-#include "hooks/program_signal.h"
+#include "collector/collector.h"
+#include "devices/cupti/session.h"
+#include "hooks/process/program_signal.h"
 #include "live/recorder.h"
-#include "out_of_memory/failing_thread.h"
+#include "oom/failing_thread.h"
 #include "python/bridge.h"
-#include "snapshot/collector.h"
 #include "stacks/capture.h"
 #include "support/coverage.h"
 #include "support/loader_walk.h"
@@ -22,7 +22,7 @@ namespace {
 // other handlers do on it. docs/architecture.md says what may be held here and why.
 void before_fork() {
   ++t_inside;
-  snapshot::before_fork();
+  collector::before_fork();
   hold_signals();
   hold_loader_walks();
   live::before_fork();
@@ -32,7 +32,7 @@ void after_fork_in_parent() {
   live::after_fork_in_parent();
   release_loader_walks();
   release_signals();
-  snapshot::after_fork_in_parent();
+  collector::after_fork_in_parent();
   --t_inside;
 }
 
@@ -42,9 +42,9 @@ void after_fork_in_child() {
   live::after_fork_in_child();
   stacks::after_fork_in_child();
   python::after_fork_in_child();
-  out_of_memory::after_fork_in_child();
+  oom::after_fork_in_child();
   cupti::after_fork_in_child();
-  snapshot::after_fork_in_child();
+  collector::after_fork_in_child();
   release_signals_in_child();  // last: a signal that is already waiting asks this process, not the parent, for a dump
   --t_inside;
 }

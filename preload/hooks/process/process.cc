@@ -1,13 +1,13 @@
 // The dump of main's return and of exit() is written before the program's own exit handlers
 // and static destructors run; a Python program has had its dump by then (python/bridge.h). Never for _exit.
-#include "hooks/process.h"
+#include "hooks/process/process.h"
 
 #include <stdio.h>
 
+#include "collector/collector.h"
 #include "hooks/activation.h"
 #include "hooks/libc_function.h"
 #include "python/bridge.h"
-#include "snapshot/collector.h"
 #include "support/coverage.h"
 #include "support/options.h"
 
@@ -24,7 +24,7 @@ void write_exit_dump(int status) {
   if (!activated() || !python::claim_exit_dump()) return;
   char detail[32];
   snprintf(detail, sizeof detail, "exit status %d", status & 0xff);
-  snapshot::request_and_wait(snapshot::Reason::exit, detail, nullptr, 0);
+  collector::request_and_wait(collector::Reason::exit, detail, nullptr, 0);
 }
 
 int main_and_dump(int argc, char** argv, char** environment) {
@@ -42,12 +42,15 @@ __attribute__((constructor)) void at_load() {
 }  // namespace
 
 void start_exit_dump() {
+  python::set_exit_dump(
+      [] { collector::request_and_wait(collector::Reason::exit, "end of the Python program", nullptr, 0); });
   if (options().exit == ExitDump::never) {
     set_coverage(Subject::exit_trigger, Seen::no, "switched off by TENSORSCOPE_EXIT");
   } else if (g_main) {
     set_coverage(Subject::exit_trigger, Seen::yes, "");
   } else {
-    set_coverage(Subject::exit_trigger, Seen::partly, "only exit() writes a dump: main was started past the preload");
+    set_coverage(Subject::exit_trigger, Seen::partly,
+                 "only exit() writes a dump: main was started without the preload's hook");
   }
 }
 

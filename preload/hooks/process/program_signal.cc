@@ -1,12 +1,12 @@
-#include "hooks/program_signal.h"
+#include "hooks/process/program_signal.h"
 
 #include <errno.h>
 #include <unistd.h>
 
 #include <atomic>
 
+#include "collector/collector.h"
 #include "hooks/libc_function.h"
-#include "snapshot/collector.h"
 #include "support/coverage.h"
 #include "support/mutex.h"
 #include "support/signals_blocked.h"
@@ -92,7 +92,7 @@ struct sigaction take_action_to_call() {
 // Nothing with a destructor may live here: the program's handler may throw or jump out.
 void on_signal(int number, siginfo_t* information, void* context) {
   const int saved_errno = errno;
-  snapshot::request_from_signal();
+  collector::request_from_signal();
   const struct sigaction action = take_action_to_call();
   errno = saved_errno;
   if (!is_function(action)) return;

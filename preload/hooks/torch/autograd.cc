@@ -1,7 +1,7 @@
 // torch::autograd::impl::set_gradient_edge(const Tensor&, Edge) (torch/csrc/autograd/variable.h) and the destructor of
 // torch::autograd::Node (torch/csrc/autograd/function.h).
-#include "hooks/current_node.h"
 #include "hooks/hook.h"
+#include "hooks/torch/current_node.h"
 #include "live/recorder.h"
 
 namespace tensorscope {

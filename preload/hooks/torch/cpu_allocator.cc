@@ -1,14 +1,14 @@
 // c10::alloc_cpu(size_t) and c10::free_cpu(void*) (c10/core/impl/alloc_cpu.h).
 #include "hooks/hook.h"
 #include "live/recorder.h"
-#include "out_of_memory/failure_record.h"
+#include "oom/failure_record.h"
 
 namespace tensorscope {
 
 Word hook_alloc_cpu(HOOK_PARAMETERS) {
   const Word result = real(Hook::alloc_cpu)(HOOK_ARGUMENTS);
   if (Event event(Subject::cpu_memory); event && result != 0) {
-    out_of_memory::allocation_succeeded();
+    oom::allocation_succeeded();
     live::cpu_allocated(reinterpret_cast<const void*>(result), a);
   }
   return result;

@@ -1,4 +1,4 @@
-#include "hooks/current_node.h"
+#include "hooks/torch/current_node.h"
 
 #include <atomic>
 #include <cstdint>
@@ -11,7 +11,7 @@ namespace tensorscope::hooks {
 namespace {
 
 constexpr char kGetCurrentNode[] = "_ZN5torch8autograd16get_current_nodeEv";
-// The one that exists tells which smart pointer holds a Node in this torch (intrusive_ptr: 2.13; the two are
+// The one that exists reports which smart pointer holds a Node in this torch (intrusive_ptr: 2.13; the two are
 // alternatives in torch/csrc/autograd/saved_variable.h).
 constexpr char kUnpackWithIntrusivePointer[] =
     "_ZNK5torch8autograd13SavedVariable6unpackEN3c1013intrusive_ptrINS0_4NodeENS2_6detail34"

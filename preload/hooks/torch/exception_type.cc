@@ -1,4 +1,4 @@
-#include "hooks/exception_type.h"
+#include "hooks/torch/exception_type.h"
 
 #include "hooks/torch_libraries.h"
 

@@ -4,27 +4,27 @@
 //              thrown. The cudaMallocAsync backend throws under its lock, and reports nothing.
 //   the CPU    c10::alloc_cpu throws c10::Error; the allocator catches it, calls
 //              ProfiledCPUMemoryReporter::OutOfMemory, and throws it again.
-#include "hooks/exception_type.h"
 #include "hooks/hook.h"
-#include "hooks/throw_function.h"
-#include "out_of_memory/failing_thread.h"
-#include "out_of_memory/failure_record.h"
+#include "hooks/torch/exception_type.h"
+#include "hooks/torch/throw_function.h"
+#include "oom/failing_thread.h"
+#include "oom/failure_record.h"
 #include "support/loaded_object.h"
 
 namespace tensorscope {
 
-#define X(id, ...)                                                                                                  \
-  Word hook_##id(HOOK_PARAMETERS) {                                                                                 \
-    if (Event event(Subject::out_of_memory); event) {                                                               \
-      out_of_memory::allocator_reported(a, b, c, Device{.type = int8_t(d & 0xff), .index = int8_t(d >> 8 & 0xff)}); \
-    }                                                                                                               \
-    return real(Hook::id)(HOOK_ARGUMENTS);                                                                          \
+#define X(id, ...)                                                                                        \
+  Word hook_##id(HOOK_PARAMETERS) {                                                                       \
+    if (Event event(Subject::out_of_memory); event) {                                                     \
+      oom::allocator_reported(a, b, c, Device{.type = int8_t(d & 0xff), .index = int8_t(d >> 8 & 0xff)}); \
+    }                                                                                                     \
+    return real(Hook::id)(HOOK_ARGUMENTS);                                                                \
   }
 TENSORSCOPE_OUT_OF_MEMORY_REPORT_HOOKS(X)
 #undef X
 
 Word hook_cpu_out_of_memory(HOOK_PARAMETERS) {
-  if (Event event(Subject::out_of_memory); event) out_of_memory::host_allocation_failed(b);
+  if (Event event(Subject::out_of_memory); event) oom::host_allocation_failed(b);
   return real(Hook::cpu_out_of_memory)(HOOK_ARGUMENTS);
 }
 
@@ -42,8 +42,8 @@ Device current_device() {
 __attribute__((noinline, cold)) void torch_may_throw(const hooks::TypeInfo* type, const void* thrower) {
   const HookScope scope;
   const bool out_of_memory = hooks::is_out_of_memory(type);
-  if (!scope || !(out_of_memory || out_of_memory::t_runtime_call_failed)) return;
-  if (hooks::belongs_to_torch(type, thrower)) out_of_memory::torch_throws(out_of_memory, current_device());
+  if (!scope || !(out_of_memory || oom::t_runtime_call_failed)) return;
+  if (hooks::belongs_to_torch(type, thrower)) oom::torch_throws(out_of_memory, current_device());
 }
 
 }  // namespace

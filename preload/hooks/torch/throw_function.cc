@@ -1,4 +1,4 @@
-#include "hooks/throw_function.h"
+#include "hooks/torch/throw_function.h"
 
 #include <dlfcn.h>
 #include <unistd.h>

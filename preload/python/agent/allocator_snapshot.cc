@@ -11,9 +11,9 @@ namespace tensorscope::python::agent {
 
 namespace {
 
-using snapshot::AllocatorSnapshot;
+using devices::AllocatorSnapshot;
 
-constexpr char kUnknownForm[] = "torch's snapshot has an unknown form";
+constexpr char kUnknownForm[] = "torch's snapshot has an unknown format";
 
 class Reader {
  public:
@@ -82,22 +82,22 @@ class Reader {
       return ok_;
     });
     if (!ok_ || device > INT8_MAX || !blocks || !is_a(gil_, blocks, gil_->PyList_Type)) return false;
-    snapshot::DeviceSegments& into = out_.of(int8_t(device));
+    devices::DeviceSegments& into = out_.of(int8_t(device));
     const size_t first = into.blocks.size();
     uint64_t next = address;
     each_element(gil_, blocks,
                  [&](ptrdiff_t, Object* block) { return ok_ = ok_ && read_block(block, next, into.blocks); });
-    const unsigned flags =
-        (small ? unsigned(dump::SegmentFlag::small) : 0) | (expandable ? unsigned(dump::SegmentFlag::expandable) : 0);
+    const unsigned flags = (small ? unsigned(format::SegmentFlag::small) : 0) |
+                           (expandable ? unsigned(format::SegmentFlag::expandable) : 0);
     into.segments.emplace_back(address, size, allocated, active, requested, stream, pool, pool_user,
                                uint32_t(into.blocks.size() - first), uint8_t(flags));
     return ok_;
   }
 
-  // Blocks follow each other; older versions do not tell their addresses. `next`: where this one begins then.
-  bool read_block(Object* block, uint64_t& next, std::vector<dump::SegmentBlock>& into) {
+  // Blocks follow each other; older versions do not report their addresses. `next`: where this one begins then.
+  bool read_block(Object* block, uint64_t& next, std::vector<format::SegmentBlock>& into) {
     uint64_t address = next, size = 0, requested = 0;
-    dump::BlockState state = dump::BlockState::free;
+    format::BlockState state = format::BlockState::free;
     each_entry(gil_, block, [&](Object* key, Object* value) {
       const std::string_view name = text_of(gil_, key);
       if (name == "address") {
@@ -109,15 +109,15 @@ class Reader {
       } else if (name == "state") {
         const std::string_view text = text_of(gil_, value);
         if (text == "active_allocated") {
-          state = dump::BlockState::allocated;
+          state = format::BlockState::allocated;
         } else if (text.starts_with("active_")) {  // active_pending_free, active_awaiting_free
-          state = dump::BlockState::pending_free;
+          state = format::BlockState::pending_free;
         }
       }
       return ok_;
     });
     next = address + size;
-    into.emplace_back(address, size, state == dump::BlockState::free ? 0 : requested, state);
+    into.emplace_back(address, size, state == format::BlockState::free ? 0 : requested, state);
     return ok_;
   }
 
@@ -154,7 +154,7 @@ void ask_allocator(const Gil& gil, AllocatorSnapshot& out) {
   }
   Object* function = builtin_function(gil, "torch._C", "_cuda_memorySnapshot");
   if (!function) {
-    out.detail = "this torch has no function for a snapshot of its allocator";
+    out.detail = "this torch has no allocator snapshot function";
     return;
   }
   const Owned answer(gil, call_for_snapshot(gil, function));

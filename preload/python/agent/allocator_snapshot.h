@@ -3,16 +3,16 @@
 // to version.
 //
 // The answer is made of Python's own numbers, texts, lists and dicts, so making it and dropping it runs none of the
-// program's code; the collector of garbage is paused meanwhile. torch takes its allocator's lock with the GIL held,
+// program's code; the garbage collector is paused meanwhile. torch takes its allocator's lock with the GIL held,
 // which is its own order (c10/cuda/CUDACachingAllocator.cpp: "GIL -> allocator lock").
 #pragma once
 
+#include "devices/segments.h"
 #include "python/interpreter.h"
-#include "snapshot/devices/segments.h"
 
 namespace tensorscope::python::agent {
 
 // Context: agent, where CUDA was used in this process, so that nothing is initialised by the question.
-void ask_allocator(const Gil& gil, snapshot::AllocatorSnapshot& out);
+void ask_allocator(const Gil& gil, devices::AllocatorSnapshot& out);
 
 }  // namespace tensorscope::python::agent

@@ -4,8 +4,8 @@
 #include <string>
 
 #include "python/objects.h"
-#include "snapshot/metadata/object_class.h"
-#include "snapshot/metadata/safe_reads.h"
+#include "torch/metadata/object_class.h"
+#include "torch/metadata/safe_reads.h"
 
 namespace tensorscope::python::agent {
 
@@ -32,7 +32,7 @@ constexpr ptrdiff_t kMaxSharedKeys = 30;  // SHARED_KEYS_MAX_SIZE
 bool word_is_readable(const void* at) {
   const auto address = reinterpret_cast<uint64_t>(at);
   uint64_t word = 0;
-  return address % sizeof word == 0 && snapshot::read_words_safely(&address, &word, 1) && word != 0;
+  return address % sizeof word == 0 && torch::read_words_safely(&address, &word, 1) && word != 0;
 }
 
 std::vector<std::string_view> read_names(const Gil& gil, const Object* type) {

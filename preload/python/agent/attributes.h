@@ -60,8 +60,8 @@ class Attributes {
 
   Object* find(const Object* instance, std::string_view name);
 
-  // Ways to this attribute's value lead through the instance from here on, whatever variable also holds it. Returns the
-  // value's number, kNoObject where there is none.
+  // From here on, reference chains to this attribute's value contain the instance, whatever variable also holds it.
+  // Returns the value's number, kNoObject where there is none.
   uint32_t lead(const ObjectGraph& graph, uint32_t instance, std::string_view name, ObjectPaths& paths);
 
  private:

@@ -9,25 +9,23 @@
 
 #include "python/agent/type_fields.h"
 #include "python/objects.h"
-#include "support/text_beginning.h"
+#include "tensorscope/rules/utf8.h"
 
 namespace tensorscope::python::agent {
 
 namespace {
 
 using Place = Chain::Place;
-using dump::ReferenceRole;
-using dump::ReferenceRoot;
-using dump::ReferenceWithin;
+using format::ReferenceRole;
+using format::ReferenceRoot;
+using format::ReferenceWithin;
 
 constexpr size_t kLongestText = 400;
 constexpr size_t kKeptBytes = 160;  // of each end of a text that is longer
 
 void shorten(std::string& text) {
   if (text.size() <= kLongestText) return;
-  size_t tail = text.size() - kKeptBytes;
-  while (tail < text.size() && continues_character(text[tail])) ++tail;
-  text = std::string(text_beginning(text, kKeptBytes)) + " ... " + text.substr(tail);
+  text = std::string(text_beginning(text, kKeptBytes)) + " ... " + std::string(text_end(text, kKeptBytes));
 }
 
 void add_attribute(std::string& text, std::string_view name) {
@@ -68,7 +66,7 @@ uint32_t Chains::add_question(uint32_t from, uint32_t to) {
   return kNoAnswer;
 }
 
-// Marks everything on the way. Where a preferred parent has led in a circle, it is given up.
+// Marks every object of the chain. A preferred parent that forms a cycle is dropped.
 void Chains::want(uint32_t object) {
   if (number_.size() < graph_.size()) return;
   while (paths_.reached(object) && way_[object] == 0 && !limits_.reached()) {
@@ -311,55 +309,13 @@ void Chains::enter_key(Chain& chain, const Step& step) const {
   }
 }
 
-// From the way to `from` to that to `to`, which `from` refers to.
-void Chains::extend(Chain& chain, uint32_t from, const Step& step, uint32_t to) const {
-  const Place place = chain.place;
-  const std::string_view text = texts_[step.text()];
-  chain.role = ReferenceRole::plain;
-  if (step.kind() != StepKind::content) chain.place = Place::plain;
-  if (graph_.kind(from) == Kind::dataset) chain.within = ReferenceWithin::dataset;
-  if (graph_.kind(from) == Kind::kv_cache) chain.within = ReferenceWithin::kv_cache;
-  bool counts = true;
+// Whether the step is one that a person would count.
+bool Chains::enter_object(Chain& chain, uint32_t from, const Step& step, Place place) const {
   switch (step.kind()) {
     case StepKind::own_dict:
       chain.place = graph_.kind(from) == Kind::module ? Place::globals : Place::attributes;
       chain.owner = from;
-      counts = false;
-      break;
-    case StepKind::attribute:
-      enter_attribute(chain, from, text);
-      counts = chain.place == Place::plain || chain.place == Place::optimizer_state;
-      break;
-    case StepKind::text_key:
-      if (place == Place::attributes) {
-        enter_attribute(chain, chain.owner, text);
-        counts = chain.place == Place::plain || chain.place == Place::optimizer_state;
-        break;
-      }
-      [[fallthrough]];
-    case StepKind::object_key:
-      chain.place = place;
-      enter_key(chain, step);
-      break;
-    case StepKind::index:
-      if (place == Place::closure || place == Place::defaults) {
-        chain.place = place;
-        enter_function(chain, step);
-        counts = place == Place::defaults;
-      } else {
-        fmt::format_to(std::back_inserter(chain.text), "[{}]", step.number);
-      }
-      break;
-    case StepKind::member:
-      chain.text += fmt::format("{{{}}}", text);
-      break;
-    case StepKind::key_itself:
-      chain.text += " (key)";
-      chain.in_optimizer_state = false;
-      break;
-    case StepKind::content:
-      counts = false;
-      break;
+      return false;
     case StepKind::closure:
     case StepKind::defaults:
     case StepKind::keyword_defaults:
@@ -367,33 +323,91 @@ void Chains::extend(Chain& chain, uint32_t from, const Step& step, uint32_t to) 
                     : step.kind() == StepKind::defaults ? Place::defaults
                                                         : Place::keyword_defaults;
       chain.owner = from;
-      counts = false;
-      break;
-    case StepKind::variable:
-      chain.place = place;
-      enter_variable(chain, from, text);
-      break;
+      return false;
     case StepKind::traceback:
       chain.place = Place::traceback;
       if (graph_.kind(from) == Kind::exception) chain.owner = from;
-      break;
+      return true;
     case StepKind::frame:
       chain.place = place == Place::traceback || place == Place::traceback_frame ? Place::traceback_frame
                                                                                  : Place::suspended_frame;
-      break;
+      return true;
+    case StepKind::variable:
+      chain.place = place;
+      enter_variable(chain, from, texts_[step.text()]);
+      return true;
+    default:
+      return false;  // the content of a shell
+  }
+}
+
+// The same of a step to an element of a container.
+bool Chains::enter_element(Chain& chain, const Step& step, Place place) const {
+  const std::string_view text = texts_[step.text()];
+  switch (step.kind()) {
+    case StepKind::text_key:
+    case StepKind::object_key:
+      chain.place = place;
+      enter_key(chain, step);
+      return true;
+    case StepKind::index:
+      if (place == Place::closure || place == Place::defaults) {
+        chain.place = place;
+        enter_function(chain, step);
+        return place == Place::defaults;
+      }
+      fmt::format_to(std::back_inserter(chain.text), "[{}]", step.number);
+      return true;
+    case StepKind::member:
+      chain.text += fmt::format("{{{}}}", text);
+      return true;
+    case StepKind::key_itself:
+      chain.text += " (key)";
+      chain.in_optimizer_state = false;
+      return true;
     case StepKind::cache_entry:
       chain.text = fmt::format("lru_cache of {}{}", chain.text, text);
-      counts = !text.empty();
-      break;
+      return !text.empty();
     case StepKind::cache_key:
       chain.text = fmt::format("lru_cache of {} (key {})", chain.text, text);
-      break;
-    case StepKind::unknown:
+      return true;
+    default:
       add_attribute(chain.text, fmt::format("<{}>", text));
-      break;
+      return true;
   }
-  if (graph_.kind(to) == Kind::cell) counts = false;
-  chain.steps += counts;
+}
+
+// The step after `place`. Whether it is one that a person would count.
+bool Chains::enter(Chain& chain, uint32_t from, const Step& step, Place place) const {
+  const bool key_of_attributes = step.kind() == StepKind::text_key && place == Place::attributes;
+  if (step.kind() == StepKind::attribute || key_of_attributes) {
+    enter_attribute(chain, key_of_attributes ? chain.owner : from, texts_[step.text()]);
+    return chain.place == Place::plain || chain.place == Place::optimizer_state;
+  }
+  switch (step.kind()) {
+    case StepKind::text_key:
+    case StepKind::object_key:
+    case StepKind::index:
+    case StepKind::member:
+    case StepKind::key_itself:
+    case StepKind::cache_entry:
+    case StepKind::cache_key:
+    case StepKind::unknown:
+      return enter_element(chain, step, place);
+    default:
+      return enter_object(chain, from, step, place);
+  }
+}
+
+// Extends the reference chain of `from` to `to`, which `from` refers to.
+void Chains::extend(Chain& chain, uint32_t from, const Step& step, uint32_t to) const {
+  const Place place = chain.place;
+  chain.role = ReferenceRole::plain;
+  if (step.kind() != StepKind::content) chain.place = Place::plain;
+  if (graph_.kind(from) == Kind::dataset) chain.within = ReferenceWithin::dataset;
+  if (graph_.kind(from) == Kind::kv_cache) chain.within = ReferenceWithin::kv_cache;
+  const bool counts = enter(chain, from, step, place);
+  chain.steps += counts && graph_.kind(to) != Kind::cell;
   if (chain.in_optimizer_state && graph_.kind(to) == Kind::tensor) chain.role = ReferenceRole::optimizer_state;
   if (const std::string* name = graph_.kind(to) == Kind::tensor ? nullptr : called(to)) chain.text = *name;
   shorten(chain.text);

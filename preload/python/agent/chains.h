@@ -1,4 +1,4 @@
-// Ways through objects as a person would write them: `trainer.model.fc1.weight`, `history[1043]['loss']`,
+// Reference chains as a person would write them: `trainer.model.fc1.weight`, `history[1043]['loss']`,
 // `closure of step: cache[3]`, `Adam.state['fc1.weight'].exp_avg`. Say first which are wanted, in as many batches as
 // there are, so that each object's contents are gone through once a batch.
 //
@@ -17,7 +17,7 @@
 namespace tensorscope::python::agent {
 
 struct Chain {
-  // What the object is on its way, where that decides how what it holds is written.
+  // The object's role in its chain, where that decides how what it holds is written.
   enum class Place : uint8_t {
     plain,
     globals,     // a module's
@@ -41,12 +41,12 @@ struct Chain {
   uint32_t owner = kNoObject;
   uint32_t node = UINT32_MAX;
   uint32_t steps = 0;
-  dump::ReferenceRoot root = dump::ReferenceRoot::extension;
-  dump::ReferenceRole role = dump::ReferenceRole::plain;  // of a tensor that this leads to
+  format::ReferenceRoot root = format::ReferenceRoot::extension;
+  format::ReferenceRole role = format::ReferenceRole::plain;  // of a tensor that this leads to
   Place place = Place::plain;
   bool in_optimizer_state = false;
-  dump::ReferenceWithin within = dump::ReferenceWithin::nothing;  // what the way leads through
-  bool main = false;                                              // from the main script's globals
+  format::ReferenceWithin within = format::ReferenceWithin::nothing;  // what the chain contains
+  bool main = false;                                                  // from the main script's globals
 };
 
 class Chains {
@@ -75,19 +75,19 @@ class Chains {
   // False after a limit was reached: the chain is not what it should be.
   bool ready() const { return !texts_.full() && !limits_.reached(); }
   Chain of(uint32_t object);
-  // From the way to a holder to that to what it holds. `answer`: what want(holder, object) said.
+  // Extends the reference chain of a holder to what it holds. `answer`: what want(holder, object) said.
   void lead_on(Chain& chain, uint32_t holder, uint32_t object, uint32_t answer) const {
     if (answer < answers_.size()) extend(chain, holder, answers_[answer], object);
   }
 
  private:
-  // A chain as it is kept: one for each object on a way.
+  // A chain as it is kept: one for each object of a chain.
   struct Kept {
     uint32_t text, scope, root_object, owner, node, steps;
-    dump::ReferenceRoot root;
-    dump::ReferenceRole role;
+    format::ReferenceRoot root;
+    format::ReferenceRole role;
     Chain::Place place;
-    dump::ReferenceWithin within;
+    format::ReferenceWithin within;
     bool in_optimizer_state, main;
   };
 
@@ -99,6 +99,9 @@ class Chains {
   Chain kept(uint32_t object) const;
   Chain begin(uint32_t object) const;
   void extend(Chain& chain, uint32_t from, const Step& step, uint32_t to) const;
+  bool enter(Chain& chain, uint32_t from, const Step& step, Chain::Place place) const;
+  bool enter_object(Chain& chain, uint32_t from, const Step& step, Chain::Place place) const;
+  bool enter_element(Chain& chain, const Step& step, Chain::Place place) const;
   void enter_attribute(Chain& chain, uint32_t owner, std::string_view name) const;
   void enter_function(Chain& chain, const Step& step) const;
   void enter_variable(Chain& chain, uint32_t from, std::string_view name) const;
@@ -117,7 +120,7 @@ class Chains {
   PageArray<Step> answers_;               // of all
   PageArray<uint32_t> number_;            // of each object: its place among kept_ plus 1
   PageArray<Kept> kept_;
-  PageArray<uint32_t> scratch_;  // a way
+  PageArray<uint32_t> scratch_;  // a chain
   std::unordered_map<uint32_t, std::string> names_;
 };
 

@@ -164,7 +164,7 @@ bool check_locals(const Gil& gil) {
   return g_check == Check::passed;
 }
 
-bool locals_are_known() { return g_check.load(std::memory_order_acquire) == Check::passed; }
+static bool locals_are_known() { return g_check.load(std::memory_order_acquire) == Check::passed; }
 
 const FunctionFacts* Functions::of(Object* code) {
   if (!code || !is_exactly(code, gil_->PyCode_Type) || is_constant_code(code)) return nullptr;

@@ -1,5 +1,5 @@
 // The variables of functions, read from the interpreter's frames: of running ones, of generators that wait, of those
-// that a traceback keeps. frame.f_locals is no way to them: up to CPython 3.12 reading it writes into the dict that
+// that a traceback keeps. frame.f_locals cannot be used: up to CPython 3.12 reading it writes into the dict that
 // the function's own locals() call returned, and keeps every value alive until the function returns.
 #pragma once
 
@@ -15,7 +15,6 @@ namespace tensorscope::python::agent {
 // Context: agent, once, before the first look. Calls a small function of our own and compares what is read with what it
 // was called with. On a mismatch locals stay unread for good. May give the GIL up meanwhile.
 bool check_locals(const Gil& gil);
-bool locals_are_known();
 
 // What a code object says of its variables: one name a slot, in the order of the slots.
 struct FunctionFacts {
@@ -46,7 +45,7 @@ struct Frame {
 // The object in a slot: null where the variable has no value. A variable that inner functions use is in a cell.
 Object* slot_of(const Gil& gil, const Frame& frame, size_t slot);
 
-// The first slot after the values that the evaluation works with, as far as the frame tells: else the last that there
+// The first slot after the values that the evaluation works with, as far as the frame shows: else the last that there
 // can be.
 size_t end_of_values(const Gil& gil, const Frame& frame, const FunctionFacts& facts);
 

@@ -23,7 +23,7 @@ std::string_view file_name(std::string_view path) { return path.substr(path.rfin
 
 std::string_view loaded_file(const Gil& gil, Object* globals) {
   Object* loader = entry(gil, globals, "__loader__");
-  if (!loader || !is_plain_instance(gil, loader)) return {};
+  if (!loader) return {};
   Attributes attributes(gil);
   return file_name(text_of(gil, attributes.find(loader, "path")));
 }

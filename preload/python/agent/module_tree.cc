@@ -12,7 +12,7 @@
 
 namespace tensorscope::python::agent {
 
-using dump::ReferenceRoot;
+using format::ReferenceRoot;
 
 ModuleTree::ModuleTree(const Gil& gil, const ObjectGraph& graph, Attributes& attributes, LookLimits& limits)
     : gil_(gil), graph_(graph), attributes_(attributes), limits_(limits) {
@@ -83,11 +83,11 @@ void ModuleTree::want(Chains& chains, const ObjectPaths& paths) const {
 }
 
 void ModuleTree::call_parameters(Chains& chains, const ObjectPaths& paths) const {
-  struct Place {
+  struct Nearest {
     std::tuple<uint32_t, uint32_t, uint32_t> distance;
     std::string name;
   };
-  std::unordered_map<uint32_t, Place> nearest;
+  std::unordered_map<uint32_t, Nearest> nearest;
   for (const Module& module : modules_) {
     if (!paths.reached(module.object)) continue;
     if (!chains.ready()) break;

@@ -21,7 +21,7 @@ class ModuleTree {
  public:
   ModuleTree(const Gil& gil, const ObjectGraph& graph, Attributes& attributes, LookLimits& limits);
 
-  // Ways to modules lead through the modules that register them from here on.
+  // From here on, reference chains to modules contain the modules that register them.
   void lead(ObjectPaths& paths) const;
   // Says which chains are wanted, and how modules are called that nothing with a name holds.
   void want(Chains& chains, const ObjectPaths& paths) const;

@@ -1,5 +1,5 @@
 // What an array of numpy refers to: the owner of its memory (a tensor, another array, a memoryview), and the elements
-// of an array of objects. The collector of garbage does not know arrays, so their fields are read where they lie.
+// of an array of objects. The garbage collector does not know arrays, so their fields are read where they lie.
 //
 // Offsets of PyArrayObject and PyArray_Descr (numpy/core/include/numpy/ndarraytypes.h): the same in numpy 1.7 to 2.4.
 //
@@ -16,7 +16,7 @@
 
 namespace tensorscope::python::agent {
 
-// False: numpy is not there, or its arrays are laid out in an unknown way.
+// False: numpy is not there, or its arrays are laid out in an unknown format.
 bool array_layout_is_known(const Gil& gil, const KnownClasses& classes);
 
 // Null: the array's memory is its own.

@@ -2,9 +2,11 @@
 
 #include <utility>
 
+#include "python/agent/dlpack_capsules.h"
 #include "python/agent/numpy_arrays.h"
 #include "python/agent/type_fields.h"
 #include "python/objects.h"
+#include "support/probing.h"
 
 namespace tensorscope::python::agent {
 
@@ -27,19 +29,14 @@ int64_t ObjectGraph::outside_references(uint32_t i) const {
   return outside > 0 ? outside : 0;
 }
 
-uint64_t ObjectGraph::hash(const Object* object) {
-  return (reinterpret_cast<uintptr_t>(object) >> 4) * 0x9e3779b97f4a7c15u;
-}
+uint64_t ObjectGraph::hash(const Object* object) { return spread_bits(reinterpret_cast<uintptr_t>(object) >> 4); }
 
 // Where the object's number stands or would stand.
 uint32_t ObjectGraph::slot_of(const Object* object) const {
   const uint64_t mark = hash(object) << 32;
-  const size_t mask = slots_.size() - 1;
-  size_t at = place_of(hash(object)) & mask;
-  while (slots_[at] != 0 && ((slots_[at] & kHashBits) != mark || nodes_[uint32_t(slots_[at]) - 1].object != object)) {
-    at = (at + 1) & mask;
-  }
-  return uint32_t(at);
+  return uint32_t(probe(slots_, place_of(hash(object)), [&](uint64_t slot) {
+    return slot == 0 || ((slot & kHashBits) == mark && nodes_[uint32_t(slot) - 1].object == object);
+  }));
 }
 
 uint32_t ObjectGraph::find(const Object* object) const {
@@ -50,12 +47,9 @@ uint32_t ObjectGraph::find(const Object* object) const {
 bool ObjectGraph::grow() {
   PageArray<uint64_t> more;
   if (!more.resize(slots_.empty() ? kFirstSlots : slots_.size() * 2)) return false;
-  const size_t mask = more.size() - 1;
   for (uint32_t i = 0; i < nodes_.size(); ++i) {
     const uint64_t hashed = hash(nodes_[i].object);
-    size_t at = place_of(hashed) & mask;
-    while (more[at] != 0) at = (at + 1) & mask;
-    more[at] = hashed << 32 | (i + 1);
+    more[probe(more, place_of(hashed), [](uint64_t slot) { return slot == 0; })] = hashed << 32 | (i + 1);
   }
   slots_ = std::move(more);
   return true;
@@ -100,15 +94,22 @@ int ObjectGraph::told(Object* child) {
 
 bool ObjectGraph::is_array(Object* object) const { return arrays_ && kinds_->of_type(type_of(object)) == Kind::array; }
 
+// What the collector does not know and may keep a tensor. (A capsule is collected from 3.13 on, but in no list.)
+bool ObjectGraph::is_export(Object* object) const {
+  if (!kinds_) return false;
+  const Kind kind = kinds_->of_type(type_of(object));
+  return kind == Kind::array ? arrays_ : kind == Kind::capsule && exported_tensor(object) != nullptr;
+}
+
 // Of something that the collector has not listed.
 bool ObjectGraph::counts(Object* object) const {
-  if (!is_collected(object)) return is_array(object);
-  return tracking_is_known_ && (is_tracked(object) || (arrays_ && leads_to_array(object, 0)));
+  if (is_export(object)) return true;
+  return is_collected(object) && tracking_is_known_ && (is_tracked(object) || leads_to_export(object, 0));
 }
 
 // The collector leaves a tuple or a dict out while nothing in it is of a kind that it knows. A large one counts unseen:
 // it is then looked through once, and not for each reference to it.
-bool ObjectGraph::leads_to_array(Object* container, int depth) const {
+bool ObjectGraph::leads_to_export(Object* container, int depth) const {
   constexpr ptrdiff_t kSmall = 32;
   constexpr int kDeepest = 3;
   const unsigned long flags = flags_of(type_of(container));
@@ -116,7 +117,7 @@ bool ObjectGraph::leads_to_array(Object* container, int depth) const {
   if (size_of_variable(container) > kSmall) return true;  // ma_used of a dict stands at the same place
   bool found = false;
   const auto look = [&](Object* element) {
-    found = is_array(element) || (depth < kDeepest && is_collected(element) && leads_to_array(element, depth + 1));
+    found = is_export(element) || (depth < kDeepest && is_collected(element) && leads_to_export(element, depth + 1));
     return !found;
   };
   if (flags & type_flags::kDict) {
@@ -130,18 +131,19 @@ bool ObjectGraph::leads_to_array(Object* container, int depth) const {
 // Objects may be added while this goes on. A reference to what the collector does not know is passed over.
 bool ObjectGraph::look_into(uint32_t i) {
   Object* const object = nodes_[i].object;
-  const Object* const type = type_of(object);
+  Object* const type = type_of(object);
   auto visit = [](Object* child, void* context) { return static_cast<ObjectGraph*>(context)->told(child); };
   told_.clear();
   const Traverse traverse = traverse_of(type);
-  if (traverse && is_collected(object)) traverse(object, visit, this);
+  const bool capsule = kinds_ && kinds_->of_type(type) == Kind::capsule;
+  if (traverse && is_collected(object) && !capsule) traverse(object, visit, this);
   if (is_array(object)) {
     each_referent_of_array(gil_, object, kinds_->classes(), [&](Object* child) { return told(child) == 0; });
   }
   if (limits_.reached()) return false;
   size_t known = 0;
   for (Object* child : told_) {
-    if (!is_collected(child) && !is_array(child)) continue;
+    if (!is_collected(child) && !is_export(child)) continue;
     told_[known++] = child;
     __builtin_prefetch(&slots_[place_of(hash(child)) & (slots_.size() - 1)]);
   }

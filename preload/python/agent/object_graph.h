@@ -1,11 +1,11 @@
-// The collector of garbage's own view of the program's objects: each that it knows of, and which refers to which, as
-// tp_traverse tells. No object is changed, referred to or called.
+// The garbage collector's own view of the program's objects: each object that it tracks and its references, as
+// tp_traverse reports. No object is changed, referred to or called.
 //
 // Objects are numbered from 0; references stand as numbers, those of one object together in the order in which
-// tp_traverse tells them. What the collector does not know (str, int, functions' code, dicts of such) is left out,
+// tp_traverse reports them. What the collector does not know (str, int, functions' code, dicts of such) is left out,
 // since it leads to no tensor. What gc.freeze() has hidden is added when something refers to it, and so are numpy's
-// arrays, which the collector does not know, with the tuples and dicts that it has left out since they hold nothing
-// else.
+// arrays and DLPack capsules, which the collector does not know, with the tuples and dicts that it has left out since
+// they hold nothing else.
 //
 // Objects are looked into in the order of their numbers, from those that are given on, so that what is near them is
 // known even where the limits end it all early. About 50 bytes an object and 4 a reference.
@@ -48,7 +48,6 @@ class ObjectGraph {
     if (i + 1 >= first_.size()) return {};
     return {references_.data() + first_[i], size_t(first_[i + 1] - first_[i])};
   }
-  size_t reference_count() const { return references_.size(); }
   // Whether all objects were looked into.
   bool complete() const { return complete_; }
   // References to it that no known object holds: C code's, running functions'.
@@ -66,7 +65,8 @@ class ObjectGraph {
   bool add(Object* object);
   bool counts(Object* object) const;
   bool is_array(Object* object) const;
-  bool leads_to_array(Object* container, int depth) const;
+  bool is_export(Object* object) const;
+  bool leads_to_export(Object* container, int depth) const;
   bool grow();
   bool look_into_all();
   bool look_into(uint32_t i);

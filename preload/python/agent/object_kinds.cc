@@ -62,6 +62,7 @@ Kind Kinds::find(Object* type) const {
   if (derived(classes_.kv_cache) || derived(classes_.kv_layer)) return Kind::kv_cache;
   for (Object* base = type; base; base = base_of(base)) {
     const char* name = gil_->PyExceptionClass_Name(base);  // with its module where C code made it
+    if (name && strcmp(name, "_thread._local") == 0) return Kind::thread_local_values;
     if (name && strcmp(name, "collections.deque") == 0) return Kind::deque;
     if (name && strcmp(name, "functools._lru_cache_wrapper") == 0) return Kind::lru_cache;
   }
@@ -69,6 +70,7 @@ Kind Kinds::find(Object* type) const {
   const char* name = gil_->PyExceptionClass_Name(type);
   if (!name) return Kind::other;
   if (strncmp(name, "hamt", 4) == 0) return Kind::context_map;
+  if (strcmp(name, "PyCapsule") == 0) return Kind::capsule;
   const bool buffer = strcmp(name, "memoryview") == 0 || strcmp(name, "managedbuffer") == 0;
   return buffer ? Kind::buffer : Kind::other;
 }
@@ -78,7 +80,5 @@ Kind Kinds::of_type(Object* type) {
   if (recent.type != type) recent = {type, find(type)};
   return recent.kind;
 }
-
-Kind Kinds::of(const Object* object) { return of_type(type_of(object)); }
 
 }  // namespace tensorscope::python::agent

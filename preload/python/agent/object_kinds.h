@@ -31,14 +31,16 @@ enum class Kind : uint8_t {
   deque,
   mapping_proxy,
   weak_reference,
-  array,      // of numpy
-  buffer,     // memoryview and what is behind it
-  lru_cache,  // a function with a cache of functools
-  context,    // of contextvars
+  array,   // of numpy
+  buffer,  // memoryview and what is behind it
+  capsule,
+  thread_local_values,  // threading.local
+  lru_cache,            // a function with a cache of functools
+  context,              // of contextvars
   context_variable,
   context_map,  // what a context keeps its values in
-  dataset,   // of torch.utils.data
-  kv_cache,  // of transformers, a layer of one too
+  dataset,      // of torch.utils.data
+  kv_cache,     // of transformers, a layer of one too
 };
 
 // The program's classes that matter; each may be null.
@@ -61,7 +63,6 @@ class Kinds {
  public:
   Kinds(const Gil& gil, const KnownClasses& classes) : gil_(gil), classes_(classes) {}
   Kind of_type(Object* type);
-  Kind of(const Object* object);
   const KnownClasses& classes() const { return classes_; }
 
  private:

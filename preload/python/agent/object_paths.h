@@ -1,5 +1,6 @@
-// The shortest way to each object from something that has a name: roots are given in the order in which a person would
-// name them, and what an earlier one leads to is its own. A breadth-first search with one number an object.
+// The shortest reference chain to each object from something that has a name: roots are given in the order in which a
+// person would name them, and what an earlier one leads to is its own. A breadth-first search with one number an
+// object.
 //
 // Context: agent.
 #pragma once
@@ -19,7 +20,7 @@ namespace tensorscope::python::agent {
 
 struct Root {
   uint32_t object = kNoObject;
-  dump::ReferenceRoot kind = dump::ReferenceRoot::extension;
+  format::ReferenceRoot kind = format::ReferenceRoot::extension;
   std::string name;  // "" for the dictionary of a module's globals, whose keys are the names
   std::string scope;
   uint32_t node = UINT32_MAX;  // number in the graph
@@ -33,7 +34,7 @@ class ObjectPaths {
   // False: there was no memory for paths, and none will be found.
   bool ready() const { return ready_; }
 
-  // No way leads through this object unless it is given as a root later.
+  // No reference chain contains this object unless it is added as a root later.
   void close(uint32_t object) {
     if (parent_[object] == kNone) parent_[object] = kClosed;
   }
@@ -51,18 +52,18 @@ class ObjectPaths {
     const auto found = other_parents_.find(object);
     return found == other_parents_.end() ? parent_[object] - kFirst : found->second;
   }
-  // Of an object that was reached: where its shortest way begins.
+  // Of a reached object: the root of its shortest chain.
   uint32_t root_object_of(uint32_t object) const {
     while (!is_root(object)) object = parent_[object] - kFirst;
     return object;
   }
   std::optional<Root> root_of(uint32_t object) const { return root(root_object_of(object)); }
-  dump::ReferenceRoot root_kind_of(uint32_t object) const {
+  format::ReferenceRoot root_kind_of(uint32_t object) const {
     return roots_[parent_[root_object_of(object)] & ~kRootBit].kind;
   }
   uint32_t depth(uint32_t object) const { return depth_[object]; }
 
-  // A way that is better than the shortest: a module is named by the module that registers it.
+  // A chain that is better than the shortest: a module is named by the module that registers it.
   void prefer_parent(uint32_t object, uint32_t parent) { other_parents_[object] = parent; }
   bool has_other_parent(uint32_t object) const { return other_parents_.contains(object); }
   void drop_other_parent(uint32_t object) { other_parents_.erase(object); }
@@ -73,7 +74,7 @@ class ObjectPaths {
 
   struct KeptRoot {
     uint32_t name, scope, node;
-    dump::ReferenceRoot kind;
+    format::ReferenceRoot kind;
     bool main;
   };
 

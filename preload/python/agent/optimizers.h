@@ -17,7 +17,7 @@ class Optimizers {
  public:
   Optimizers(const Gil& gil, const ObjectGraph& graph, Attributes& attributes, LookLimits& limits);
 
-  // Ways to what an optimizer keeps lead through the optimizer from here on.
+  // From here on, reference chains to what an optimizer keeps contain the optimizer.
   void lead(ObjectPaths& paths) const;
   // The only optimizer of its class is called by its class.
   void call(Chains& chains) const;

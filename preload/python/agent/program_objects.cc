@@ -26,23 +26,23 @@
 #include "python/named_tensors.h"
 #include "python/objects.h"
 #include "support/enough_memory.h"
-#include "support/text_beginning.h"
+#include "tensorscope/rules/utf8.h"
 
 namespace tensorscope::python::agent {
 
 namespace {
 
-using dump::NamesLimit;
-using dump::ReferenceRoot;
-using dump::WrapperState;
+using format::NamesLimit;
+using format::ReferenceRoot;
+using format::WrapperState;
 
 // How far each part of the look may go, of the time and the memory that there are. Reading costs more than all that
 // comes before the tensors are named, for the same objects.
-struct Part {
+struct LimitShare {
   double time, memory;
 };
-constexpr Part kReading = {0.45, 0.33}, kKinds = {0.48, 0.36}, kPaths = {0.65, 0.6}, kTensors = {0.8, 0.8},
-               kModules = {0.88, 0.9}, kNaming = {1, 1};
+constexpr LimitShare kReading = {0.45, 0.33}, kKinds = {0.48, 0.36}, kPaths = {0.65, 0.6}, kTensors = {0.8, 0.8},
+                     kModules = {0.88, 0.9}, kNaming = {1, 1};
 constexpr double kFoundMemory = 0.45;  // what is written exists twice for a moment, in rows and in the chunk
 
 constexpr size_t kMostRows = 16;       // of one tensor
@@ -82,7 +82,7 @@ class Look {
 
  private:
   struct Row {
-    uint32_t holder, answer;
+    uint32_t holder, object, answer;
   };
   struct NodeRow {
     uint32_t holder, object, node, answer;
@@ -93,7 +93,7 @@ class Look {
     std::string text;
   };
 
-  void begin(Part part) { limits_.begin_part(part.time, part.memory); }
+  void begin(LimitShare part) { limits_.begin_part(part.time, part.memory); }
 
   void look(const char*& detail) {
     const std::vector<Frame> running = running_frames(gil_);
@@ -187,7 +187,7 @@ class Look {
     return holders;
   }
 
-  // What refers to nodes from nearest, as far as the graph tells.
+  // What refers to nodes from nearest, as far as the graph shows.
   void write_nodes(const ObjectPaths& paths, Chains& chains) {
     if (!facts_.graph) return;
     std::unordered_map<uint32_t, uint32_t> nodes;  // object -> node
@@ -250,7 +250,7 @@ class Look {
       const auto local = locals_.find(object);
       if (holders.empty() && local != locals_.end()) chains.call(object, local->second[0]->name);
       if (holders.empty()) continue;
-      if (!all.push({object, {holders[0], chains.want(holders[0], object)}})) return limits_.memory_ran_out();
+      if (!all.push({object, {holders[0], object, chains.want(holders[0], object)}})) return limits_.memory_ran_out();
     }
     if (!chains.find_steps()) return;
     for (const Called& called : all) {
@@ -299,7 +299,7 @@ class Look {
 
   void write_given(uint64_t serial, const std::vector<GivenName>& names) {
     for (size_t i = 0; i < names.size() && i < kMostRows; ++i) {
-      add_row(serial, names[i].text, "", "", UINT32_MAX, 0, names[i].root, dump::ReferenceRole::plain);
+      add_row(serial, names[i].text, "", "", UINT32_MAX, 0, names[i].root, format::ReferenceRole::plain);
     }
   }
 
@@ -313,8 +313,8 @@ class Look {
 
   bool found_too_much() {
     const MemoryLimit* limit = MemoryLimit::current();
-    const uint64_t bytes = out_.strings.bytes() + out_.references.size() * sizeof(dump::Reference) +
-                           out_.tensors.size() * (sizeof(dump::TensorObject) + sizeof(uint64_t));
+    const uint64_t bytes = out_.strings.bytes() + out_.references.size() * sizeof(format::Reference) +
+                           out_.tensors.size() * (sizeof(format::TensorObject) + sizeof(uint64_t));
     if (!limit || double(bytes) < double(limit->bytes()) * kFoundMemory) return false;
     limits_.memory_ran_out();
     return true;
@@ -346,8 +346,13 @@ class Look {
   bool choose_rows(const TensorObjects& tensors, const TensorObjects::Tensor& tensor, const ObjectPaths& paths,
                    Chains& chains, PageArray<Row>& rows, PageArray<uint32_t>& first) {
     bool room = first.push(uint32_t(rows.size()));
+    size_t nth = 0;
+    uint32_t last = kNoObject;
     for (const uint32_t holder : chosen(tensors, tensor, paths)) {
-      room = room && rows.push({holder, chains.want(holder, tensor.object)});
+      nth = holder == last ? nth + 1 : 0;
+      last = holder;
+      const uint32_t object = tensors.held_object(graph_, tensor, holder, nth);
+      room = room && rows.push({holder, object, chains.want(holder, object)});
     }
     if (!room) limits_.memory_ran_out();
     return !limits_.reached();
@@ -369,7 +374,10 @@ class Look {
   // All of a tensor's rows or none. Nothing is said of a tensor of which nothing was found where not all was looked at.
   bool write_tensor(const TensorObjects& tensors, const TensorObjects::Tensor& tensor, std::span<const Row> rows,
                     const Optimizers& optimizers, const ObjectPaths& paths, Chains& chains) {
-    const TypeFacts type = facts_of(type_of(graph_.object(tensor.object)));
+    Object* const object = graph_.object(tensor.object);
+    const bool capsule = graph_.kind(tensor.object) == Kind::capsule;
+    const TypeFacts type =
+        capsule ? TypeFacts{out_.strings.intern("DLPack capsule"), false} : facts_of(type_of(object));
     const auto local = locals_.find(tensor.object);
     const size_t variables = local == locals_.end() ? 0 : local->second.size();
     const size_t before = out_.references.size();
@@ -380,7 +388,7 @@ class Look {
         out_.tensors.emplace_back(tensor.serial, type.name, uint32_t(tensor.holders + variables),
                                   state(tensors, tensor, variables), uint8_t(optimizers.trains(tensor.object)),
                                   uint8_t(type.parameter)) &&
-        out_.ids.push(uint64_t(reinterpret_cast<uintptr_t>(graph_.object(tensor.object))));
+        out_.ids.push(capsule ? 0 : uint64_t(reinterpret_cast<uintptr_t>(object)));
     if (written) return true;
     out_.references.resize(before);
     out_.tensors.resize(out_.ids.size());
@@ -411,14 +419,15 @@ class Look {
     }
     if (const std::string_view name = own_name(tensor.object); !name.empty() && left > 0) {
       --left;
-      add_row(tensor.serial, std::string(name), "", "", UINT32_MAX, 0, ReferenceRoot::user, dump::ReferenceRole::plain);
+      add_row(tensor.serial, std::string(name), "", "", UINT32_MAX, 0, ReferenceRoot::user,
+              format::ReferenceRole::plain);
     }
     const size_t first_holder = out_.references.size();
     for (const LocalReference* local : locals ? *locals : std::vector<const LocalReference*>()) {
       if (left == 0) break;
       --left;
       add_row(tensor.serial, local->name, local->scope, "", UINT32_MAX, 0, ReferenceRoot::local,
-              dump::ReferenceRole::plain);
+              format::ReferenceRole::plain);
     }
     for (const Row& row : rows) {
       if (left == 0) break;
@@ -428,7 +437,7 @@ class Look {
     const bool alone = first_holder == out_.references.size() && paths.is_root(tensor.object);
     if (alone && graph_.outside_references(tensor.object) > int64_t(tensor.kept_by_cpp)) {
       const Root root = *paths.root(tensor.object);
-      add_row(tensor.serial, root.name, root.scope, "", root.node, 0, root.kind, dump::ReferenceRole::plain);
+      add_row(tensor.serial, root.name, root.scope, "", root.node, 0, root.kind, format::ReferenceRole::plain);
     }
     const auto begin = out_.references.begin() + ptrdiff_t(first);
     std::stable_sort(begin, out_.references.end(), [](const auto& a, const auto& b) { return a.steps() < b.steps(); });
@@ -444,21 +453,21 @@ class Look {
   void write_row(const TensorObjects::Tensor& tensor, const Row& row, Chains& chains) {
     Chain chain = chains.of(row.holder);
     const Chain::Place place = chain.place;
-    chains.lead_on(chain, row.holder, tensor.object, row.answer);
+    chains.lead_on(chain, row.holder, row.object, row.answer);
     const Kind kind = graph_.kind(row.holder);
     const bool variable =
         place == Chain::Place::globals || kind == Kind::cell || kind == Kind::frame || kind == Kind::generator;
     const bool packed = chain.root == ReferenceRoot::node && chain.text.starts_with("packed");
     add_row(tensor.serial, chain.text, chain.scope, variable ? "" : short_class_name(gil_, graph_.object(row.holder)),
             chain.node, chain.steps > 0 ? chain.steps - 1 : 0, chain.root,
-            packed ? dump::ReferenceRole::saved : chain.role);
-    if (chain.within == dump::ReferenceWithin::nothing) return;
+            packed ? format::ReferenceRole::saved : chain.role);
+    if (chain.within == format::ReferenceWithin::nothing) return;
     if (!out_.within.emplace_back(tensor.serial, out_.strings.intern(chain.text), chain.within))
       limits_.memory_ran_out();
   }
 
   void add_row(uint64_t tensor, const std::string& text, const std::string& scope, const char* holder, uint32_t node,
-               uint32_t steps, ReferenceRoot root, dump::ReferenceRole role) {
+               uint32_t steps, ReferenceRoot root, format::ReferenceRole role) {
     const bool room = out_.references.emplace_back(
         tensor, out_.strings.intern(text), out_.strings.intern(scope), out_.strings.intern(holder),
         root == ReferenceRoot::node ? node : UINT32_MAX, uint16_t(std::min<uint32_t>(steps, UINT16_MAX)), root, role);
@@ -497,7 +506,7 @@ void look_at_objects(const Gil& gil, Deadline deadline, const SnapshotFacts& fac
   if (!classes.nn_module && !classes.tensor) return;  // torch was never imported
   if (!check_type_fields(gil)) {
     names.complete = references.complete = false;
-    names.detail = references.detail = "this interpreter's types are laid out in an unknown way";
+    names.detail = references.detail = "this interpreter's types have an unknown layout";
     return;
   }
   const CollectionPaused paused(gil);

@@ -4,7 +4,7 @@
 // Ends itself at the deadline, or where the thread's MemoryLimit is reached: then the tensors that keep the most alive
 // have names, and the references say how far it got.
 //
-// Runs none of the program's code, keeps no reference, makes no tensor's wrapper, and leaves the collector of garbage
+// Runs none of the program's code, keeps no reference, makes no tensor's wrapper, and leaves the garbage collector
 // as it found it. Two runs over a program that stands still say the same.
 #pragma once
 

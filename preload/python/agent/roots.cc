@@ -14,7 +14,7 @@ namespace tensorscope::python::agent {
 
 namespace {
 
-using dump::ReferenceRoot;
+using format::ReferenceRoot;
 
 constexpr size_t kNamedMembers = 5;  // of a cycle
 
@@ -58,7 +58,7 @@ void Roots::find_modules() {
   });
 }
 
-// Modules, classes and the ctx of autograd nodes are roots of their own: nobody would write a way that leads through
+// Modules, classes and the ctx of autograd nodes are roots of their own: nobody would write a chain that contains
 // them from elsewhere.
 void Roots::close_namespaces(const std::vector<bool>& reachable) {
   const auto close = [&](const void* object) {
@@ -72,7 +72,7 @@ void Roots::close_namespaces(const std::vector<bool>& reachable) {
     if (graph_.kind(i) == Kind::module || graph_.kind(i) == Kind::type) paths_.close(i);
   }
   if (!seeds_) return;
-  for (const snapshot::GraphSeeds::Node& node : seeds_->nodes) {
+  for (const torch::GraphSeeds::Node& node : seeds_->nodes) {
     if (limits_.reached()) return;
     if (const uint32_t object = object_of(node); object != kNoObject && is_ctx(object)) paths_.close(object);
   }
@@ -145,7 +145,7 @@ bool Roots::contexts() {
 
 // An address is used only where it is an object that is there now, and which has the node's address in one of its
 // fields (cdata of THPCppFunction and THPFunction, torch/csrc/autograd/python_cpp_function.h and python_function.h).
-uint32_t Roots::object_of(const snapshot::GraphSeeds::Node& node) const {
+uint32_t Roots::object_of(const torch::GraphSeeds::Node& node) const {
   const uint32_t object = find(reinterpret_cast<const void*>(node.object));
   return object != kNoObject && has_word(graph_.object(object), node.address) ? object : kNoObject;
 }
@@ -155,19 +155,19 @@ bool Roots::is_ctx(uint32_t object) const { return has_flag(graph_.object(object
 
 bool Roots::autograd_nodes() {
   if (!seeds_) return true;
-  for (const snapshot::GraphSeeds::Node& node : seeds_->nodes) {
+  for (const torch::GraphSeeds::Node& node : seeds_->nodes) {
     if (limits_.reached()) break;
     const uint32_t object = object_of(node);
     if (object == kNoObject) continue;
     add(object, ReferenceRoot::node, is_ctx(object) ? "ctx" : "grad_fn", short_class_name(gil_, graph_.object(object)),
         node.number);
   }
-  for (const snapshot::GraphSeeds::Packed& packed : seeds_->packed) {
+  for (const torch::GraphSeeds::Packed& packed : seeds_->packed) {
     add(find(reinterpret_cast<const void*>(packed.data)), ReferenceRoot::node, "packed", "", packed.node);
     add(find(reinterpret_cast<const void*>(packed.pack_hook)), ReferenceRoot::node, "pack_hook", "", packed.node);
     add(find(reinterpret_cast<const void*>(packed.unpack_hook)), ReferenceRoot::node, "unpack_hook", "", packed.node);
   }
-  for (const snapshot::GraphSeeds::Hook& hook : seeds_->hooks) {
+  for (const torch::GraphSeeds::Hook& hook : seeds_->hooks) {
     add(find(reinterpret_cast<const void*>(hook.dictionary)), ReferenceRoot::node, "hooks", "", hook.node);
   }
   return paths_.spread();

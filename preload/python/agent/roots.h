@@ -1,4 +1,4 @@
-// Where ways to objects begin, those that last longest first, so that an object has the same name whatever runs just
+// Roots of reference chains, the longest-lived first, so that an object has the same name whatever runs just
 // now: globals of the main script, globals and classes of the program's own modules, variables of running functions
 // from the outermost on, globals and classes of libraries, context variables, autograd nodes, values that a running
 // function is working with, what only the interpreter or C code holds, and garbage.
@@ -15,7 +15,7 @@
 #include "python/agent/object_kinds.h"
 #include "python/agent/object_paths.h"
 #include "python/agent/tensor_objects.h"
-#include "snapshot/graph/graph_seeds.h"
+#include "torch/graph/graph_seeds.h"
 
 namespace tensorscope::python::agent {
 
@@ -29,7 +29,7 @@ struct LocalReference {
 class Roots {
  public:
   Roots(const Gil& gil, const ObjectGraph& graph, const TensorFields& tensors, Functions& functions, ObjectPaths& paths,
-        const std::vector<Frame>& running, const snapshot::GraphSeeds* seeds, LookLimits& limits)
+        const std::vector<Frame>& running, const torch::GraphSeeds* seeds, LookLimits& limits)
       : gil_(gil),
         graph_(graph),
         tensors_(tensors),
@@ -39,7 +39,7 @@ class Roots {
         seeds_(seeds),
         limits_(limits) {}
 
-  // Gives all ways. `whole`: every reference is known, so that one from outside can be told. False: a limit was
+  // Adds all roots. `whole`: every reference is known, so that one from outside can be determined. False: a limit was
   // reached.
   bool run(const std::vector<bool>& reachable, bool whole);
 
@@ -64,9 +64,10 @@ class Roots {
   bool evaluations();
   bool held_outside();
   bool garbage(const std::vector<bool>& reachable);
-  void add(uint32_t object, dump::ReferenceRoot kind, std::string name, std::string scope, uint32_t node = UINT32_MAX);
+  void add(uint32_t object, format::ReferenceRoot kind, std::string name, std::string scope,
+           uint32_t node = UINT32_MAX);
   uint32_t find(const void* object) const;
-  uint32_t object_of(const snapshot::GraphSeeds::Node& node) const;
+  uint32_t object_of(const torch::GraphSeeds::Node& node) const;
   bool is_ctx(uint32_t object) const;
 
   const Gil& gil_;
@@ -75,7 +76,7 @@ class Roots {
   Functions& functions_;
   ObjectPaths& paths_;
   const std::vector<Frame>& frames_;
-  const snapshot::GraphSeeds* seeds_;
+  const torch::GraphSeeds* seeds_;
   LookLimits& limits_;
   std::vector<PythonModule> modules_;
   std::vector<LocalReference> locals_;

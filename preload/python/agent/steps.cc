@@ -3,12 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstring>
 #include <string_view>
 
 #include "python/agent/numpy_arrays.h"
 #include "python/agent/type_fields.h"
 #include "python/objects.h"
-#include "support/text_beginning.h"
+#include "tensorscope/rules/utf8.h"
 
 namespace tensorscope::python::agent {
 
@@ -20,7 +21,7 @@ constexpr ptrdiff_t kLongestTupleKey = 4;
 // What stands for what is in it.
 bool is_shell(Kind kind) {
   return kind == Kind::cell || kind == Kind::mapping_proxy || kind == Kind::buffer || kind == Kind::context ||
-         kind == Kind::context_map;
+         kind == Kind::context_map || kind == Kind::thread_local_values;
 }
 }  // namespace
 
@@ -42,7 +43,7 @@ class Steps::Wanted {
     });
   }
 
-  // The answer to fill in for this object; null where nobody asks, or who asked knows.
+  // The answer to fill in for this object; null if not asked for, or already answered.
   Step* find(const Object* object) {
     if (by_address_.empty()) {
       for (const Question& question : questions_) {
@@ -94,7 +95,7 @@ bool Steps::answer(std::span<const Question> questions, PageArray<Step>& answers
   const uint32_t from = questions[0].from;
   describe(graph_.object(from), graph_.kind(from), wanted);
   wanted.answer_repeated();
-  for (const Question& question : questions) {  // what nothing tells is told by its class
+  for (const Question& question : questions) {  // without other evidence, by its class
     Step& step = answers[question.answer];
     if (step.kind() != StepKind::unknown && step.kind() != StepKind::member) continue;
     step = Step(step.kind(), texts_.intern(short_class_name(gil_, graph_.object(question.to))), kNoObject);
@@ -125,11 +126,23 @@ std::string Steps::key_text(Object* key, int depth) {
   return short_class_name(gil_, key);
 }
 
+// threading.local keeps the attributes of each thread in a dict by an object that the thread owns, or a weak reference
+// to it (Modules/_threadmodule.c).
+bool Steps::stands_for_thread(Object* key) {
+  const auto is_mark = [&](Object* object) {
+    const char* name = object ? gil_->PyExceptionClass_Name(type_of(object)) : nullptr;
+    return name && strcmp(name, "_thread._localdummy") == 0;
+  };
+  return is_mark(key) || (is_a(gil_, key, gil_->_PyWeakref_RefType) && is_mark(gil_->PyWeakref_GetObject(key)));
+}
+
 void Steps::describe_dict(Object* dict, Wanted& wanted) {
   each_entry(gil_, dict, [&](Object* key, Object* value) {
     if (Step* step = wanted.find(value)) {
       if (has_flag(key, type_flags::kText)) {
         wanted.fill(step, StepKind::text_key, text_beginning(text_of(gil_, key), kLongestKey));
+      } else if (stands_for_thread(key)) {
+        wanted.fill(step, StepKind::own_dict);
       } else {
         const uint32_t number = is_collected(key) ? graph_.find(key) : kNoObject;
         const bool tensor = number != kNoObject && graph_.kind(number) == Kind::tensor;
@@ -163,7 +176,7 @@ void Steps::describe_sequence(Object* sequence, Kind kind, Wanted& wanted) {
   });
 }
 
-// Everything that tp_traverse tells, in its order. False: a limit was reached.
+// Everything that tp_traverse reports, in its order. False: a limit was reached.
 bool Steps::told_by(Object* object, PageArray<Object*>& told) {
   struct Walk {
     PageArray<Object*>& told;
@@ -178,7 +191,7 @@ bool Steps::told_by(Object* object, PageArray<Object*>& told) {
   return !limits_.reached();
 }
 
-// tp_traverse tells a deque's elements from left to right, after whatever else it tells.
+// tp_traverse reports a deque's elements from left to right, after whatever else it tells.
 void Steps::describe_deque(Object* deque, Wanted& wanted) {
   PageArray<Object*> told;
   const auto size = size_t(size_of_variable(deque));
@@ -255,7 +268,8 @@ void Steps::describe_attributes(Object* object, Wanted& wanted) {
   });
 }
 
-void Steps::describe(Object* object, Kind kind, Wanted& wanted) {
+// By what the object's kind has of its own.
+void Steps::describe_by_kind(Object* object, Kind kind, Wanted& wanted) {
   Frame frame;
   switch (kind) {
     case Kind::dict:
@@ -295,16 +309,10 @@ void Steps::describe(Object* object, Kind kind, Wanted& wanted) {
     default:
       break;
   }
-  const bool told_by_kind =
-      kind == Kind::frame || kind == Kind::generator || kind == Kind::traceback || kind == Kind::type;
-  if (wanted.done() || told_by_kind) {
-  } else if (kind == Kind::builtin_function) {
-    wanted.offer(field<Object*>(object, 24), StepKind::content);  // m_self (Include/cpython/methodobject.h)
-  } else {
-    describe_attributes(object, wanted);
-  }
-  if (wanted.done()) return;
-  // What is left is what the object is a shell of, or known by its kind alone.
+}
+
+// What is left is what the object is a shell of, or known by its kind alone.
+void Steps::describe_rest(Object* object, Kind kind, Wanted& wanted) {
   for (const uint32_t child : graph_.references(graph_.find(object))) {
     Step* step = wanted.find(graph_.object(child));
     if (!step) continue;
@@ -325,6 +333,17 @@ void Steps::describe(Object* object, Kind kind, Wanted& wanted) {
       wanted.fill(step, StepKind::member);
     }
   }
+}
+
+void Steps::describe(Object* object, Kind kind, Wanted& wanted) {
+  describe_by_kind(object, kind, wanted);
+  if (wanted.done()) return;
+  if (kind == Kind::builtin_function) {
+    wanted.offer(field<Object*>(object, 24), StepKind::content);  // m_self (Include/cpython/methodobject.h)
+  } else if (kind != Kind::frame && kind != Kind::generator && kind != Kind::traceback && kind != Kind::type) {
+    describe_attributes(object, wanted);
+  }
+  if (!wanted.done()) describe_rest(object, kind, wanted);
 }
 
 }  // namespace tensorscope::python::agent

@@ -1,5 +1,5 @@
 // What an object is to one that refers to it: the key, index, attribute, variable ... that leads from one to the other.
-// tp_traverse does not tell, so an object's contents are gone through once, for all that is asked about them.
+// tp_traverse does not report, so an object's contents are gone through once, for all that is asked about them.
 //
 // Context: agent. Runs none of the program's code.
 #pragma once
@@ -36,7 +36,7 @@ enum class StepKind : uint8_t {
   cache_key,         // text: the key
 };
 
-// Eight bytes: there is one for each object on a way and each row of a tensor.
+// Eight bytes: there is one for each object of a chain and each row of a tensor.
 struct Step {
   uint32_t kind_and_text = 0;
   uint32_t number = kNoObject;
@@ -73,6 +73,8 @@ class Steps {
   class Wanted;
 
   void describe(Object* object, Kind kind, Wanted& wanted);
+  void describe_by_kind(Object* object, Kind kind, Wanted& wanted);
+  void describe_rest(Object* object, Kind kind, Wanted& wanted);
   void describe_dict(Object* dict, Wanted& wanted);
   void describe_sequence(Object* sequence, Kind kind, Wanted& wanted);
   void describe_deque(Object* deque, Wanted& wanted);
@@ -83,6 +85,7 @@ class Steps {
   void describe_function(Object* function, Wanted& wanted);
   void describe_frame(const Frame& frame, Wanted& wanted);
   void describe_attributes(Object* object, Wanted& wanted);
+  bool stands_for_thread(Object* key);
   std::string key_text(Object* key, int depth);
 
   const Gil& gil_;

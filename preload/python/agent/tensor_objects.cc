@@ -1,9 +1,11 @@
 #include "python/agent/tensor_objects.h"
 
 #include <algorithm>
+#include <set>
 #include <tuple>
 
 #include "live/tensor_serial.h"
+#include "python/agent/dlpack_capsules.h"
 #include "python/agent/type_fields.h"
 
 namespace tensorscope::python::agent {
@@ -66,7 +68,44 @@ bool TensorObjects::find_tensors(const ObjectGraph& graph, const TensorFields& f
     const uint32_t depth = paths.reached(i) ? paths.depth(i) : UINT32_MAX;
     if (!all_.push({i, depth, serial, size_of(sizes, serial), 0, 0, fields.cpp_keeps(graph.object(i))})) return false;
   }
+  return find_exports(graph, paths, newest, sizes);
+}
+
+// After all objects of tensors.
+bool TensorObjects::find_exports(const ObjectGraph& graph, const ObjectPaths& paths, uint64_t newest,
+                                 const TensorSizes* sizes) {
+  std::set<uint64_t> known;
+  for (uint32_t i = 0; i < graph.size(); ++i) {
+    if (graph.kind(i) != Kind::capsule) continue;
+    const uint64_t serial = live::tensor_serial(exported_tensor(graph.object(i)));
+    if (serial == 0 || serial > newest) continue;
+    if (known.empty()) {
+      for (const Tensor& tensor : all_) known.insert(tensor.serial);
+    }
+    const uint32_t depth = paths.reached(i) ? paths.depth(i) : UINT32_MAX;
+    const bool room = known.insert(serial).second ? all_.push({i, depth, serial, size_of(sizes, serial), 0, 0, 0})
+                                                  : exports_.push({serial, i});
+    if (!room) return false;
+  }
+  std::sort(exports_.begin(), exports_.end(), [](const Export& a, const Export& b) { return a.serial < b.serial; });
   return true;
+}
+
+std::span<const TensorObjects::Export> TensorObjects::exports_of(uint64_t serial) const {
+  const auto [first, last] = std::equal_range(exports_.begin(), exports_.end(), Export{serial, 0},
+                                              [](const Export& a, const Export& b) { return a.serial < b.serial; });
+  return {first, last};
+}
+
+uint32_t TensorObjects::held_object(const ObjectGraph& graph, const Tensor& tensor, uint32_t holder, size_t nth) const {
+  const std::span<const Export> exports = exports_of(tensor.serial);
+  if (exports.empty()) return tensor.object;
+  for (const uint32_t to : graph.references(holder)) {
+    const auto is_it = [to](const Export& each) { return each.object == to; };
+    const bool of_tensor = to == tensor.object || std::any_of(exports.begin(), exports.end(), is_it);
+    if (of_tensor && nth-- == 0) return to;
+  }
+  return tensor.object;
 }
 
 // Whatever the clock says: without it nothing has a name, and it is quick.
@@ -78,6 +117,10 @@ bool TensorObjects::find_holders(const ObjectGraph& graph) {
     numbers[all_[i].object] = i + 1;
     all_[i].first_holder = uint32_t(count);
     count += graph.inside_references(all_[i].object);
+    for (const Export& each : exports_of(all_[i].serial)) {
+      numbers[each.object] = i + 1;
+      count += graph.inside_references(each.object);
+    }
   }
   if (count > UINT32_MAX || !holders_.resize(count)) return false;
   for (uint32_t from = 0; from < graph.size(); ++from) {

@@ -1,5 +1,5 @@
 // Python's objects that stand for tensors, and who refers to each: those that keep the most alive come first, and of
-// them those with the shortest way.
+// them those with the shortest chain.
 //
 // Context: agent.
 #pragma once
@@ -28,8 +28,8 @@ class TensorFields {
 class TensorObjects {
  public:
   struct Tensor {
-    uint32_t object;
-    uint32_t depth;  // of its shortest way; UINT32_MAX where there is none
+    uint32_t object;  // a DLPack capsule where it has no other
+    uint32_t depth;   // of its shortest chain; UINT32_MAX: none
     uint64_t serial;
     uint64_t bytes;            // of its storage; 0 where that is not known
     uint32_t first_holder;     // among all tensors' holders
@@ -45,13 +45,25 @@ class TensorObjects {
   std::span<const uint32_t> holders(const Tensor& tensor) const {
     return {holders_.data() + tensor.first_holder, tensor.holders};
   }
+  // What the holder's reference `nth`, of those to this tensor, refers to: its object, or a DLPack capsule that keeps
+  // it.
+  uint32_t held_object(const ObjectGraph& graph, const Tensor& tensor, uint32_t holder, size_t nth) const;
 
  private:
   bool find_tensors(const ObjectGraph& graph, const TensorFields& fields, const ObjectPaths& paths, uint64_t newest,
                     const TensorSizes* sizes, LookLimits& limits);
   bool find_holders(const ObjectGraph& graph);
 
+  // A capsule of a tensor that has an object, or another capsule, besides.
+  struct Export {
+    uint64_t serial;
+    uint32_t object;
+  };
+  std::span<const Export> exports_of(uint64_t serial) const;
+  bool find_exports(const ObjectGraph& graph, const ObjectPaths& paths, uint64_t newest, const TensorSizes* sizes);
+
   PageArray<Tensor> all_;
+  PageArray<Export> exports_;  // by serial
   PageArray<uint32_t> holders_;
 };
 

@@ -2,7 +2,7 @@
 // CPython 3.10, and asking for flags by a call costs more than the walk over half a million objects itself.
 //
 // Offsets of PyTypeObject (Include/cpython/object.h) and of PyMemberDef (Include/structmember.h): the same in
-// 3.8 to 3.14 where the GIL is there; check_type_fields() compares them with what the API tells.
+// 3.8 to 3.14 where the GIL is there; check_type_fields() compares them with what the API reports.
 #pragma once
 
 #include <cstdint>

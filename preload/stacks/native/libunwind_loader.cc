@@ -73,12 +73,12 @@ bool Libunwind::find_functions() {
                      find_in(library, "_Ux86_64_set_caching_policy", f.set_caching_policy) &&
                      find_in(library, "_Ux86_64_flush_cache", f.flush_cache);
   find_in(library, "_Ux86_64_set_cache_size", f.set_cache_size);  // 1.4 and newer
-  return found || fail("libunwind-x86_64.so.8 lacks a function that is needed");
+  return found || fail("libunwind-x86_64.so.8 lacks a required function");
 }
 
 bool Libunwind::open() {
 #if !defined(__x86_64__)
-  return fail("this processor's registers are not known");
+  return fail("the registers of this processor are unknown");
 #endif
   if (!find_functions()) return false;
   // The first call reads configuration, opens descriptors and maps pools; here, so that no hook does.
@@ -95,8 +95,8 @@ bool Libunwind::open() {
         that.functions_.init_remote(&cursor, that.space_, &nothing);
       },
       this);
-  if (!started) return fail("no thread could be made to start libunwind on");
-  if (space_ == nullptr) return fail("libunwind gave no address space");
+  if (!started) return fail("no thread could be started for libunwind");
+  if (space_ == nullptr) return fail("libunwind could not create an address space");
   for (const auto version : {libunwind::TableInfo::since_1_6, libunwind::TableInfo::before_1_6}) {
     table_version_ = version;
     if (walks_one_frame()) {
@@ -105,7 +105,7 @@ bool Libunwind::open() {
     }
     functions_.flush_cache(space_, 0, 0);
   }
-  return fail("libunwind walks wrong frames");
+  return fail("libunwind returns wrong frames");
 }
 
 // From here to the caller.

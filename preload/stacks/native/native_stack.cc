@@ -33,7 +33,7 @@ constinit std::atomic<uint64_t> g_by_libunwind{0}, g_compared{0}, g_disagreed{0}
 void report_cut() {
   if (g_cut_reported.exchange(true, std::memory_order_relaxed)) return;
   if (coverage(Subject::native_stacks).seen.load(std::memory_order_acquire) != Seen::yes) return;
-  set_coverage(Subject::native_stacks, Seen::partly, "stacks deeper than 1024 frames lost their outer end");
+  set_coverage(Subject::native_stacks, Seen::partly, "stacks deeper than 1024 frames lack their outer frames");
 }
 
 StackId missed() {
@@ -115,7 +115,7 @@ bool check(ThreadStack& stack, const FrameState& innermost, Walk& walk) {
   if (libunwind_agrees(stack, walk)) return true;
   g_walks.store(false, std::memory_order_relaxed);
   set_coverage(Subject::native_stacks, Seen::yes,
-               "by libunwind alone: the faster unwinder disagreed with it and was switched off");
+               "libunwind only: the faster unwinder disagreed with it and was switched off");
   return false;
 }
 
@@ -202,7 +202,7 @@ void start_native() {
   g_own_code = find_own_code();
   g_unloads.store(unload_generation(), std::memory_order_relaxed);
   g_walks.store(true, std::memory_order_relaxed);
-  set_coverage(Subject::native_stacks, Seen::yes, "by cached unwind rules, checked against libunwind");
+  set_coverage(Subject::native_stacks, Seen::yes, "cached unwind rules, checked against libunwind");
   g_started.store(true, std::memory_order_release);
 }
 
@@ -219,7 +219,6 @@ __attribute__((noinline)) StackId capture_native(const void* until) {
 
 size_t native_frame_count() { return g_native_trie.count(); }
 NativeFrame native_frame(StackId id) { return g_native_trie.frame(id); }
-uint64_t native_memory() { return g_native_trie.memory(); }
 
 NativeCounts native_counts() {
   return {g_by_libunwind.load(std::memory_order_relaxed), g_compared.load(std::memory_order_relaxed),
@@ -229,7 +228,7 @@ NativeCounts native_counts() {
 void native_after_fork_in_child() {
   if (!g_libunwind.usable() || g_libunwind.after_fork_in_child()) return;
   set_coverage(Subject::native_stacks, g_walks.load() ? Seen::partly : Seen::no,
-               "another thread was inside libunwind when this process was forked: what needs it is lost");
+               "another thread was inside libunwind when this process was forked: stacks that need libunwind are lost");
 }
 
 void native_forget_unloaded() { forget_unloaded(nullptr); }

@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "live/ids.h"
+#include "support/ids.h"
 
 namespace tensorscope::stacks {
 
@@ -24,7 +24,6 @@ StackId capture_native(const void* until);
 // Context: collector. Frames of the trie so far: ids 0 .. native_frame_count()-1 (0 is the sentinel).
 size_t native_frame_count();
 NativeFrame native_frame(StackId id);
-uint64_t native_memory();
 
 // How the captures so far were made, for the log and for tests. Any context.
 struct NativeCounts {

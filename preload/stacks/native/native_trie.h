@@ -36,7 +36,6 @@ class NativeTrie {
   // Ids are 0 (the sentinel) to count() - 1. A node that is being written reads as the sentinel.
   size_t count() const { return next_.load(std::memory_order_acquire); }
   NativeFrame frame(StackId id) const;
-  uint64_t memory() const { return arena_.bytes(); }
 
  private:
   struct Slot {

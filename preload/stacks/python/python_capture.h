@@ -9,11 +9,11 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "live/ids.h"
 #include "stacks/python/python_code_table.h"
 #include "stacks/python/python_interpreter.h"
 #include "stacks/python/python_trie.h"
 #include "stacks/python/python_walk.h"
+#include "support/ids.h"
 
 namespace tensorscope::stacks {
 

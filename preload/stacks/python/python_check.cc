@@ -71,7 +71,7 @@ class Reference {
   PyObject* object_;
 };
 
-// Puts aside a pending exception of the program, and keeps the collector of garbage from running the program's
+// Puts aside a pending exception of the program, and keeps the garbage collector from running the program's
 // finalizers.
 class Undisturbed {
  public:

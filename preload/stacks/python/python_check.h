@@ -6,8 +6,8 @@
 
 #include <cstdint>
 
-#include "live/ids.h"
 #include "stacks/python/python_interpreter.h"
+#include "support/ids.h"
 
 namespace tensorscope::stacks {
 

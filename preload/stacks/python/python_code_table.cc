@@ -31,7 +31,7 @@ ModuleCall module_call(std::string_view file, std::string_view name) {
 }
 
 constinit const PythonCodeTable::Code kReserved[] = {
-    {"", "<outer frames left out>", nullptr, 0, 0, ModuleCall::none},
+    {"", "<outer frames not recorded>", nullptr, 0, 0, ModuleCall::none},
     {"", "<made while stacks were not recorded>", nullptr, 0, 0, ModuleCall::none}};
 
 }  // namespace
@@ -117,7 +117,7 @@ bool PythonCodeTable::ensure_first() {
   while (codes_.size() < std::size(kReserved)) {
     if (codes_.append(arena_, kReserved[codes_.size()]) == codes_.kFull) return false;
   }
-  return places_.size() != 0 || places_.append(arena_, Place{}) != places_.kFull;
+  return places_.size() != 0 || places_.append(arena_, AddressEntry{}) != places_.kFull;
 }
 
 bool PythonCodeTable::make_reserved() {
@@ -132,7 +132,7 @@ uint32_t PythonCodeTable::add(const void* code, const PythonLayout& layout) {
   if (!guard || !ensure_first()) return 0;
   uint32_t place = find_place(code);
   if (place == 0) {
-    Place fresh;
+    AddressEntry fresh;
     fresh.address = code;
     size_t index = places_.append(arena_, fresh);
     if (index == places_.kFull) return 0;

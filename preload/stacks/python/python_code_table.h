@@ -1,7 +1,7 @@
 // The code objects that were seen on a stack, copied at first sight: file, name, first line and line table. A code
 // object may be freed and its address used again, so an address stands for its copy only until the code object is
-// deallocated: the interpreter's own deallocation tells us (python_interpreter.cc). Equal code objects share one id, so
-// that a program that compiles the same source again and again does not grow the table.
+// deallocated: the interpreter's own deallocation informs us (python_interpreter.cc). Equal code objects share one id,
+// so that a program that compiles the same source again and again does not grow the table.
 //
 // Context: find() and add() in hooks, GIL not needed, for code objects that a frame of the calling thread keeps alive;
 // forget() in the deallocation, with the GIL; the rest anywhere. Lock-free but for add(), which takes one spin lock.
@@ -56,13 +56,13 @@ class PythonCodeTable {
 
  private:
   // One address. `code` is 0 while no known code object lives there.
-  struct Place {
+  struct AddressEntry {
     const void* address = nullptr;
     std::atomic<uint32_t> fields{0};  // hash of the code object's own pointers to its file, name and line table
     std::atomic<uint32_t> code{0};
-    Place() = default;
-    Place(const Place& other) { *this = other; }
-    Place& operator=(const Place& other) {
+    AddressEntry() = default;
+    AddressEntry(const AddressEntry& other) { *this = other; }
+    AddressEntry& operator=(const AddressEntry& other) {
       address = other.address;
       fields.store(other.fields.load(std::memory_order_relaxed), std::memory_order_relaxed);
       code.store(other.code.load(std::memory_order_relaxed), std::memory_order_relaxed);
@@ -78,7 +78,7 @@ class PythonCodeTable {
 
   Arena& arena_;
   SpinLock lock_;
-  mutable AppendList<Place, 1024, 16384> places_;
+  mutable AppendList<AddressEntry, 1024, 16384> places_;
   AppendList<Code, 1024, 16384> codes_;
   IdIndex by_address_;
   IdIndex by_content_;

@@ -57,7 +57,7 @@ extern const PythonLayout kCpython39;
 extern const PythonLayout kCpython310;
 extern const PythonLayout kCpython311;
 extern const PythonLayout kCpython312;
-// From 3.13 on the interpreter tells its own offsets: `runtime` is the address of _PyRuntime. False: it is a
+// From 3.13 on the interpreter reports its own offsets: `runtime` is the address of _PyRuntime. False: it is a
 // free-threaded build, or not what its version says.
 bool read_cpython313(const void* runtime, uint64_t version, PythonLayout& layout);
 bool read_cpython314(const void* runtime, uint64_t version, PythonLayout& layout);

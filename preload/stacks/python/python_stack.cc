@@ -47,11 +47,11 @@ void switch_python_off(const char* why) {
 
 bool accept(Agreement agreement) {
   if (agreement == Agreement::no) {
-    switch_python_off("its frames are not where this version of tensorscope expects them");
+    switch_python_off("its frames have an unexpected layout");
     return false;
   }
   if (agreement == Agreement::yes && !g_checked.exchange(true)) {
-    snprintf(g_checked_detail, sizeof g_checked_detail, "CPython %s, compared with the interpreter's own account",
+    snprintf(g_checked_detail, sizeof g_checked_detail, "CPython %s, checked against the interpreter",
              g_interpreter.version_text);
     set_coverage(Subject::python_stacks, Seen::yes, g_checked_detail);
     g_status.store(Status::on, std::memory_order_release);
@@ -115,10 +115,10 @@ bool start_python() {
       set_coverage(Subject::python_stacks, Seen::not_applicable, "no Python interpreter in this process");
       return false;
     case Found::unsupported:
-      switch_python_off("the frames of this version are not known to tensorscope (it knows 3.8 to 3.14 with the GIL)");
+      switch_python_off("the frames of this version are unknown to tensorscope (it knows 3.8 to 3.14 with the GIL)");
       return false;
     case Found::incomplete:
-      switch_python_off("it does not export the functions that are needed to read its frames");
+      switch_python_off("it does not export the functions required to read its frames");
       return false;
     case Found::yes:
       break;
@@ -128,7 +128,7 @@ bool start_python() {
     return false;
   }
   watch_deallocations();
-  snprintf(g_detail, sizeof g_detail, "CPython %s, not yet compared with the interpreter's own account",
+  snprintf(g_detail, sizeof g_detail, "CPython %s, not yet checked against the interpreter",
            g_interpreter.version_text);
   set_coverage(Subject::python_stacks, Seen::yes, g_detail);
   g_status.store(Status::unproven, std::memory_order_release);

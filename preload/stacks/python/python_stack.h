@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "live/ids.h"
+#include "support/ids.h"
 
 namespace tensorscope::stacks {
 
@@ -35,7 +35,7 @@ bool check_python_with_gil();
 
 // Context: hook, GIL not needed. 0 when this thread has no Python state or Python stacks are off. The thread's last
 // stack is remembered, so that only frames that differ from it are looked up. A stack deeper than 2048 frames ends, on
-// the outer side, in a frame of code 0, "<outer frames left out>".
+// the outer side, in a frame of code 0, "<outer frames not recorded>".
 StackId capture_python();
 
 // What stands for a stack while none are recorded: one frame of code 1. Context: hook. 0: no memory within the limit.

@@ -2,6 +2,8 @@
 
 #include <cstring>
 
+#include "tensorscope/rules/utf8.h"
+
 namespace tensorscope::stacks {
 
 namespace {
@@ -14,30 +16,6 @@ uint32_t code_point(const PythonText& text, size_t index) {
   std::memcpy(&point, static_cast<const char*>(text.data) + index * text.width, text.width);
   bool surrogate = point >= 0xd800 && point < 0xe000;
   return surrogate || point > 0x10ffff ? 0xfffd : point;
-}
-
-size_t encode(uint32_t point, char (&out)[4]) {
-  auto byte = [](uint32_t value) { return char(static_cast<unsigned char>(value)); };
-  if (point < 0x80) {
-    out[0] = byte(point);
-    return 1;
-  }
-  if (point < 0x800) {
-    out[0] = byte(0xc0 | point >> 6);
-    out[1] = byte(0x80 | (point & 63));
-    return 2;
-  }
-  if (point < 0x10000) {
-    out[0] = byte(0xe0 | point >> 12);
-    out[1] = byte(0x80 | (point >> 6 & 63));
-    out[2] = byte(0x80 | (point & 63));
-    return 3;
-  }
-  out[0] = byte(0xf0 | point >> 18);
-  out[1] = byte(0x80 | (point >> 12 & 63));
-  out[2] = byte(0x80 | (point >> 6 & 63));
-  out[3] = byte(0x80 | (point & 63));
-  return 4;
 }
 
 }  // namespace
@@ -60,14 +38,14 @@ PythonText read_text(const void* str, const PythonLayout& layout) {
 size_t utf8_size(const PythonText& text) {
   size_t size = 0;
   char encoded[4];
-  for (size_t i = 0; i < text.length; ++i) size += encode(code_point(text, i), encoded);
+  for (size_t i = 0; i < text.length; ++i) size += encode_character(code_point(text, i), encoded);
   return size;
 }
 
 void write_utf8(const PythonText& text, char* out) {
   char encoded[4];
   for (size_t i = 0; i < text.length; ++i) {
-    size_t size = encode(code_point(text, i), encoded);
+    size_t size = encode_character(code_point(text, i), encoded);
     std::memcpy(out, encoded, size);
     out += size;
   }
@@ -76,7 +54,7 @@ void write_utf8(const PythonText& text, char* out) {
 bool equals_utf8(const PythonText& text, const char* utf8) {
   char encoded[4];
   for (size_t i = 0; i < text.length; ++i) {
-    size_t size = encode(code_point(text, i), encoded);
+    size_t size = encode_character(code_point(text, i), encoded);
     if (std::strncmp(utf8, encoded, size) != 0) return false;
     utf8 += size;
   }

@@ -7,9 +7,9 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "live/ids.h"
 #include "stacks/append_list.h"
 #include "stacks/id_index.h"
+#include "support/ids.h"
 #include "support/spin_lock.h"
 
 namespace tensorscope::stacks {

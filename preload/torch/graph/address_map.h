@@ -8,7 +8,9 @@
 #include <utility>
 #include <vector>
 
-namespace tensorscope::snapshot {
+#include "support/probing.h"
+
+namespace tensorscope::torch {
 
 class AddressMap {
  public:
@@ -23,9 +25,7 @@ class AddressMap {
   // The number of `address`, kNone: it has none.
   uint32_t find(uint64_t address) const {
     if (slots_.empty()) return kNone;
-    for (size_t i = start(address);; i = (i + 1) & (slots_.size() - 1)) {
-      if (slots_[i].address == address || slots_[i].address == 0) return slots_[i].number;
-    }
+    return slots_[place_of(address)].number;
   }
 
   // The number under which `address` (not 0) is known: `number` where it was not known yet.
@@ -38,27 +38,27 @@ class AddressMap {
     uint32_t number = kNone;
   };
 
-  size_t start(uint64_t address) const { return size_t((address * 0x9E3779B97F4A7C15u) >> 20) & (slots_.size() - 1); }
+  // Where it stands or would stand.
+  size_t place_of(uint64_t address) const {
+    return probe(slots_, spread_bits(address) >> 20,
+                 [=](const Slot& slot) { return slot.address == address || slot.address == 0; });
+  }
 
   Slot& slot(uint64_t address, uint32_t number) {
     if ((used_ + 1) * 2 > slots_.size()) grow(slots_.empty() ? 64 : slots_.size() * 2);
-    size_t i = start(address);
-    while (slots_[i].address != 0 && slots_[i].address != address) i = (i + 1) & (slots_.size() - 1);
-    if (slots_[i].address == 0) {
-      slots_[i] = {address, number};
+    Slot& place = slots_[place_of(address)];
+    if (place.address == 0) {
+      place = {address, number};
       ++used_;
     }
-    return slots_[i];
+    return place;
   }
 
   void grow(size_t room) {
     std::vector<Slot> old(room);
     old.swap(slots_);
     for (const Slot& present : old) {
-      if (present.address == 0) continue;
-      size_t i = start(present.address);
-      while (slots_[i].address != 0) i = (i + 1) & (slots_.size() - 1);
-      slots_[i] = present;
+      if (present.address != 0) slots_[place_of(present.address)] = present;
     }
   }
 
@@ -66,4 +66,4 @@ class AddressMap {
   size_t used_ = 0;
 };
 
-}  // namespace tensorscope::snapshot
+}  // namespace tensorscope::torch

@@ -1,13 +1,13 @@
-#include "snapshot/graph/function_classes.h"
+#include "torch/graph/function_classes.h"
 
 #include <algorithm>
 #include <cstring>
 #include <string_view>
 #include <unordered_map>
 
-#include "snapshot/metadata/safe_reads.h"
+#include "torch/metadata/safe_reads.h"
 
-namespace tensorscope::snapshot {
+namespace tensorscope::torch {
 
 namespace {
 
@@ -60,4 +60,4 @@ bool read_function_classes(const std::vector<uint64_t>& objects, std::vector<std
   return true;
 }
 
-}  // namespace tensorscope::snapshot
+}  // namespace tensorscope::torch

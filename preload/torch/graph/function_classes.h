@@ -9,9 +9,9 @@
 #include <string>
 #include <vector>
 
-namespace tensorscope::snapshot {
+namespace tensorscope::torch {
 
 // By object, "" where it could not be read: "SquareBackward". False: the system does not allow reading.
 bool read_function_classes(const std::vector<uint64_t>& objects, std::vector<std::string>& names);
 
-}  // namespace tensorscope::snapshot
+}  // namespace tensorscope::torch

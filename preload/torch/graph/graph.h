@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "dump_generated.h"
-#include "snapshot/graph/graph_seeds.h"
+#include "torch/graph/graph_seeds.h"
 
-namespace tensorscope::snapshot {
+namespace tensorscope::torch {
 
 struct Graph {
   struct Node {
@@ -19,12 +19,12 @@ struct Graph {
     uint32_t class_number = 0;
     uint32_t edges = 0;  // those of the nodes before come first
     uint32_t saved = 0;
-    uint8_t flags = 0;  // dump::GraphNodeFlag
+    uint8_t flags = 0;  // format::GraphNodeFlag
   };
 
   std::vector<Node> nodes;
-  std::vector<dump::GraphEdge> edges;
-  std::vector<dump::SavedSlot> saved;
+  std::vector<format::GraphEdge> edges;
+  std::vector<format::SavedSlot> saved;
   std::vector<const char*> class_names;  // mangled; they live in the libraries that define the classes
   std::vector<std::string> functions;    // by node of flag `python`, in their order: its Python class, "" if not known
   bool complete = false;
@@ -32,4 +32,4 @@ struct Graph {
   GraphSeeds seeds;
 };
 
-}  // namespace tensorscope::snapshot
+}  // namespace tensorscope::torch

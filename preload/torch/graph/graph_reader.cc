@@ -1,20 +1,20 @@
-#include "snapshot/graph/graph_reader.h"
+#include "torch/graph/graph_reader.h"
 
 #include <algorithm>
 
-#include "snapshot/graph/function_classes.h"
-#include "snapshot/graph/graph_walk.h"
-#include "snapshot/graph/slot_reader.h"
-#include "snapshot/graph/wrapped_nodes.h"
-#include "snapshot/metadata/safe_reads.h"
+#include "torch/graph/function_classes.h"
+#include "torch/graph/graph_walk.h"
+#include "torch/graph/slot_reader.h"
+#include "torch/graph/wrapped_nodes.h"
+#include "torch/metadata/safe_reads.h"
 
-namespace tensorscope::snapshot {
+namespace tensorscope::torch {
 
 namespace {
 
 constexpr size_t kSlotBatch = 2048;
 constexpr size_t kLayoutSamples = 256;
-constexpr char kNotAllowed[] = "the system does not allow reading the nodes' memory safely";
+constexpr char kNotAllowed[] = "the system does not permit safe reads of the nodes' memory";
 
 // Torch does not change while the process lives: what was found in one dump serves the next, which may find fewer
 // nodes.
@@ -87,12 +87,10 @@ const char* Reader::read_slots(SlotReader& slots, const NodeExtents& extents) {
   for (size_t begin = 0; begin < walk_.nodes.size(); begin += kSlotBatch) {
     if (!slots.read(begin, std::min(begin + kSlotBatch, walk_.nodes.size()))) return kNotAllowed;
   }
-  return extents.known()
-             ? nullptr
-             : "the program's allocator does not tell how large a node is: what most nodes save is not known";
+  return extents.known() ? nullptr : "the program's malloc does not report block sizes: most saved tensors are unknown";
 }
 
-// A node that is no more what it was when it was read is not told.
+// A node that changed after it was read is discarded.
 bool Reader::verify() {
   std::vector<uint64_t> addresses, vtables;
   for (const WalkedNode& node : walk_.nodes) addresses.push_back(node.address);
@@ -136,7 +134,7 @@ void Reader::arrange(const SlotReader* slots) {
   for (const NodeClass& known : walk_.node_classes) out_.class_names.push_back(known.name);
   std::vector<uint64_t> functions;
   for (const Graph::Node& node : out_.nodes) {
-    if ((node.flags & uint8_t(dump::GraphNodeFlag::python)) != 0) functions.push_back(node.object);
+    if ((node.flags & uint8_t(format::GraphNodeFlag::python)) != 0) functions.push_back(node.object);
   }
   if (!read_function_classes(functions, out_.functions)) out_.functions.clear();
   if (slots == nullptr) return;
@@ -149,7 +147,7 @@ void Reader::arrange(const SlotReader* slots) {
 }
 
 void Reader::emit(uint32_t number, bool inner, const SlotReader* slots) {
-  using dump::GraphNodeFlag;
+  using format::GraphNodeFlag;
   const WalkedNode& walked = walk_.nodes[number];
   const NodeClass& node_class = walk_.node_classes[walked.class_number];
   Graph::Node node;
@@ -175,9 +173,9 @@ void Reader::emit(uint32_t number, bool inner, const SlotReader* slots) {
     for (uint32_t s = of.first; s < of.first + of.count; ++s) {
       const WalkedSlot& slot = slots->slots[s];
       const uint32_t tensor = slot.tensor == 0 ? AddressMap::kNone : tensors_.find(slot.tensor);
-      const auto state = slot.hooks != 0    ? dump::SlotState::packed
-                         : slot.tensor != 0 ? dump::SlotState::held
-                                            : dump::SlotState::empty;
+      const auto state = slot.hooks != 0    ? format::SlotState::packed
+                         : slot.tensor != 0 ? format::SlotState::held
+                                            : format::SlotState::empty;
       out_.saved.emplace_back(tensor == AddressMap::kNone ? 0 : in_.view.tensors[tensor].serial, slot.ordinal,
                               slot.element, state, uint8_t(slot.output));
       ++node.saved;
@@ -211,7 +209,7 @@ Graph Reader::run() {
     return std::move(out_);
   }
   if (!find_node_size()) {
-    out_.detail = "the size of this torch's nodes could not be told: their edges are known, what they save is not";
+    out_.detail = "the node size of this torch could not be determined: edges are known, saved tensors are not";
     if (verify()) arrange(nullptr);
     return std::move(out_);
   }
@@ -226,7 +224,7 @@ Graph Reader::run() {
   }
   arrange(&slots);
   if (trouble == nullptr && !in_.deaths_are_told) {
-    trouble = "this torch does not tell when a node dies: nodes that no live tensor leads to are not known";
+    trouble = "this torch does not report when a node is freed: nodes not reachable from a live tensor are unknown";
   }
   out_.complete = trouble == nullptr;
   if (trouble != nullptr) out_.detail = trouble;
@@ -237,4 +235,4 @@ Graph Reader::run() {
 
 Graph read_graph(const GraphSources& sources) { return Reader(sources).run(); }
 
-}  // namespace tensorscope::snapshot
+}  // namespace tensorscope::torch

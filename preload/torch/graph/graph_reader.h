@@ -4,7 +4,7 @@
 //   walk        from the grad_fn of live tensors and the nodes of the table along next_edges_, by an explicit queue
 //   learn       sizes and places of saved tensors, a few nodes of each class (node_layout.h, saved_slots.h)
 //   read slots  of all nodes
-//   verify      what is no more what it was is dropped
+//   verify      entries that changed meanwhile are discarded
 //
 // Time is linear in nodes, edges and slots; two or three system calls serve a thousand nodes.
 //
@@ -15,10 +15,10 @@
 #include <vector>
 
 #include "live/snapshot_view.h"
-#include "snapshot/graph/graph.h"
-#include "snapshot/metadata/object_class.h"
+#include "torch/graph/graph.h"
+#include "torch/metadata/object_class.h"
 
-namespace tensorscope::snapshot {
+namespace tensorscope::torch {
 
 struct GraphSources {
   const live::SnapshotView& view;
@@ -30,4 +30,4 @@ struct GraphSources {
 
 Graph read_graph(const GraphSources& sources);
 
-}  // namespace tensorscope::snapshot
+}  // namespace tensorscope::torch

@@ -9,7 +9,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace tensorscope::snapshot {
+namespace tensorscope::torch {
 
 struct GraphSeeds {
   struct Node {
@@ -34,4 +34,4 @@ struct GraphSeeds {
   std::vector<Hook> hooks;
 };
 
-}  // namespace tensorscope::snapshot
+}  // namespace tensorscope::torch

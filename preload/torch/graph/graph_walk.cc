@@ -1,12 +1,12 @@
-#include "snapshot/graph/graph_walk.h"
+#include "torch/graph/graph_walk.h"
 
 #include <string.h>
 
 #include <algorithm>
 
-#include "snapshot/metadata/safe_reads.h"
+#include "torch/metadata/safe_reads.h"
 
-namespace tensorscope::snapshot {
+namespace tensorscope::torch {
 
 namespace {
 constexpr size_t kWalkBatch = 1024;
@@ -103,4 +103,4 @@ bool GraphWalk::walk_batch(const NodeLayout& layout, size_t begin, size_t end) {
   return true;
 }
 
-}  // namespace tensorscope::snapshot
+}  // namespace tensorscope::torch

@@ -6,11 +6,11 @@
 #include <cstdint>
 #include <vector>
 
-#include "snapshot/graph/address_map.h"
-#include "snapshot/graph/node_layout.h"
-#include "snapshot/metadata/object_class.h"
+#include "torch/graph/address_map.h"
+#include "torch/graph/node_layout.h"
+#include "torch/metadata/object_class.h"
 
-namespace tensorscope::snapshot {
+namespace tensorscope::torch {
 
 enum class NodeKind : uint8_t { none, plain, accumulates, python, copy_slices };
 
@@ -62,4 +62,4 @@ class GraphWalk {
   size_t visited_ = 0;
 };
 
-}  // namespace tensorscope::snapshot
+}  // namespace tensorscope::torch

@@ -1,12 +1,12 @@
-#include "snapshot/graph/node_extent.h"
+#include "torch/graph/node_extent.h"
 
 #include <string.h>
 
 #include "live/snapshot_view.h"
-#include "snapshot/metadata/safe_reads.h"
 #include "support/loaded_object.h"
+#include "torch/metadata/safe_reads.h"
 
-namespace tensorscope::snapshot {
+namespace tensorscope::torch {
 
 namespace {
 
@@ -83,4 +83,4 @@ bool NodeExtents::read(const std::vector<uint64_t>& nodes, std::vector<size_t>& 
   return true;
 }
 
-}  // namespace tensorscope::snapshot
+}  // namespace tensorscope::torch

@@ -1,9 +1,9 @@
-// How large the object of an autograd node is, as its allocator knows it: its class does not tell, and what lies behind
-// it is another object.
+// How large the object of an autograd node is, as its allocator knows it: its class does not report, and what lies
+// behind it is another object.
 //
 // glibc's malloc keeps the size in front of each block (malloc/malloc.c, "chunk"), where it can be read without the
 // block being alive. Another allocator can only be asked about blocks that are: nodes in the table, with their
-// destructor held up, where torch tells when nodes die.
+// destructor held up, where torch reports when nodes die.
 //
 // Context: collector.
 #pragma once
@@ -12,16 +12,16 @@
 #include <cstdint>
 #include <vector>
 
-#include "snapshot/metadata/object_class.h"
+#include "torch/metadata/object_class.h"
 
-namespace tensorscope::snapshot {
+namespace tensorscope::torch {
 
 class NodeExtents {
  public:
   // `deaths_are_told`: by this torch.
   NodeExtents(ObjectClasses& classes, bool deaths_are_told);
 
-  // Whether the program's allocator tells at all.
+  // Whether the program's allocator reports at all.
   bool known() const { return glibc_ || usable_size_ != nullptr; }
 
   // Bytes from the node's address to the end of its block for each node, 0: not known. False: the system does not allow
@@ -34,4 +34,4 @@ class NodeExtents {
   size_t (*usable_size_)(void*) = nullptr;
 };
 
-}  // namespace tensorscope::snapshot
+}  // namespace tensorscope::torch

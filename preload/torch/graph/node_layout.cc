@@ -1,10 +1,10 @@
-#include "snapshot/graph/node_layout.h"
+#include "torch/graph/node_layout.h"
 
 #include <algorithm>
 
-#include "snapshot/metadata/safe_reads.h"
+#include "torch/metadata/safe_reads.h"
 
-namespace tensorscope::snapshot {
+namespace tensorscope::torch {
 
 namespace {
 
@@ -36,18 +36,122 @@ class ObjectReads {
   std::vector<size_t> first_;
 };
 
-// A place that looks like a vector of edges of one size in one node.
-struct Claim {
-  size_t offset;
-  size_t kind;  // of kEdgeSizes
-  uint64_t begin;
-  size_t count;
-  size_t piece;
+// Where nodes have their edges, by votes: each place of a node that looks like a vector of edges of one size is a
+// claim, and what the elements point to decides about it.
+class EdgeSearch {
+ public:
+  explicit EdgeSearch(ObjectClasses& classes) : classes_(classes) {}
+
+  // False: the system does not allow reading.
+  bool read(const std::vector<uint64_t>& nodes) {
+    ObjectReads objects;
+    for (uint64_t node : nodes) objects.add(node, kMaxEdgesOffset + 24);
+    if (!objects.run()) return false;
+    for (size_t n = 0; n < nodes.size(); ++n) {
+      if (objects.words(n) != 0 && classes_.derives_from(objects.word(n, 0), kNodeClass)) claim(objects, n);
+    }
+    return edges_.run() && count();
+  }
+  bool saw_nodes() const { return seen_ > 0; }
+  // Empty where no place explains the nodes, or two do.
+  NodeLayout best() const;
+
+ private:
+  static constexpr size_t kEdgesLookedAt = 4;
+  struct Claim {
+    size_t offset;
+    size_t kind;  // of kEdgeSizes
+    size_t count;
+    size_t piece;
+  };
+  struct Votes {
+    size_t yes = 0, no = 0;
+  };
+
+  void claim(const ObjectReads& objects, size_t node);
+  bool count();
+  bool is_edge(const Claim& claim, size_t element, uint64_t target, uint64_t vtable) const;
+
+  ObjectClasses& classes_;
+  std::vector<Claim> claims_;
+  SafeReads edges_;
+  Votes votes_[kMaxEdgesOffset / 8][std::size(kEdgeSizes)];
+  size_t seen_ = 0;
 };
 
-struct Votes {
-  size_t yes = 0, no = 0;
-};
+void EdgeSearch::claim(const ObjectReads& objects, size_t node) {
+  ++seen_;
+  const size_t words = objects.words(node);
+  for (size_t i = 1; i + 2 < words && i < kMaxEdgesOffset / 8; ++i) {
+    const VectorWords v = {objects.word(node, i), objects.word(node, i + 1), objects.word(node, i + 2)};
+    if (!v.plausible() || !can_be_pointer(v.begin) || v.bytes() == 0 || v.bytes() > kMaxInputs * 24) continue;
+    for (size_t kind = 0; kind < std::size(kEdgeSizes); ++kind) {
+      const uint32_t size = kEdgeSizes[kind];
+      if (v.bytes() % size != 0) {
+        ++votes_[i][kind].no;
+        continue;
+      }
+      const size_t count = std::min<size_t>(v.bytes() / size, kEdgesLookedAt);
+      claims_.push_back({i, kind, count, edges_.add(v.begin, count * size)});
+    }
+  }
+}
+
+bool EdgeSearch::is_edge(const Claim& claim, size_t element, uint64_t target, uint64_t vtable) const {
+  const size_t at = element * kEdgeSizes[claim.kind];
+  const size_t number = kEdgeSizes[claim.kind] - 8;
+  if (uint32_t(edges_.word(claim.piece, at + number)) >= kMaxInputs) return false;
+  if (number == 16) {  // a shared_ptr has a control block where it has an object
+    const uint64_t control = edges_.word(claim.piece, at + 8);
+    if ((control != 0) != (target != 0) || !can_be_pointer(control)) return false;
+  }
+  return target == 0 || classes_.derives_from(vtable, kNodeClass);
+}
+
+bool EdgeSearch::count() {
+  std::vector<uint64_t> targets;
+  for (const Claim& claim : claims_) {
+    for (size_t e = 0; e < claim.count; ++e) {
+      targets.push_back(edges_.ok(claim.piece) ? edges_.word(claim.piece, e * kEdgeSizes[claim.kind]) : 0);
+    }
+  }
+  std::vector<uint64_t> vtables(targets.size());
+  if (!read_words_safely(targets.data(), vtables.data(), targets.size())) return false;
+  size_t next = 0;
+  for (const Claim& claim : claims_) {
+    bool right = edges_.ok(claim.piece), telling = false;
+    for (size_t e = 0; e < claim.count; ++e, ++next) {
+      right = right && is_edge(claim, e, targets[next], vtables[next]);
+      telling = telling || targets[next] != 0;
+    }
+    Votes& vote = votes_[claim.offset][claim.kind];
+    vote.no += !right;
+    vote.yes += right && telling;
+  }
+  return true;
+}
+
+NodeLayout EdgeSearch::best() const {
+  // A node that dies while it is read may say nonsense; most do not.
+  constexpr size_t kTolerance = 8;
+  NodeLayout layout;
+  size_t best = 0, second = 0;
+  for (size_t i = 1; i < kMaxEdgesOffset / 8; ++i) {
+    for (size_t kind = 0; kind < std::size(kEdgeSizes); ++kind) {
+      const Votes& vote = votes_[i][kind];
+      if (vote.yes == 0 || vote.no * kTolerance > vote.yes) continue;
+      if (vote.yes > best) {
+        second = best;
+        best = vote.yes;
+        layout.edges = uint32_t(i * 8);
+        layout.edge_size = kEdgeSizes[kind];
+      } else {
+        second = std::max(second, vote.yes);
+      }
+    }
+  }
+  return best == 0 || second * 2 > best ? NodeLayout() : layout;
+}
 
 // A word of an AccumulateGrad that is the address of a tensor.
 struct LeafClaim {
@@ -86,89 +190,12 @@ bool count_leaves(const std::vector<LeafClaim>& claims, size_t* votes) {
 }  // namespace
 
 bool find_edges(const std::vector<uint64_t>& nodes, ObjectClasses& classes, NodeLayout& layout, const char** why) {
-  constexpr size_t kEdgesLookedAt = 4;
-  *why = "the system does not allow reading the nodes' memory safely";
-  ObjectReads objects;
-  for (uint64_t node : nodes) objects.add(node, kMaxEdgesOffset + 24);
-  if (!objects.run()) return false;
-
-  std::vector<Claim> claims;
-  Votes votes[kMaxEdgesOffset / 8][std::size(kEdgeSizes)];
-  SafeReads edges;
-  size_t seen = 0;
-  for (size_t n = 0; n < nodes.size(); ++n) {
-    const size_t words = objects.words(n);
-    if (words == 0 || !classes.derives_from(objects.word(n, 0), kNodeClass)) continue;
-    ++seen;
-    for (size_t i = 1; i + 2 < words && i < kMaxEdgesOffset / 8; ++i) {
-      const VectorWords v = {objects.word(n, i), objects.word(n, i + 1), objects.word(n, i + 2)};
-      if (!v.plausible() || !can_be_pointer(v.begin) || v.bytes() == 0 || v.bytes() > kMaxInputs * 24) continue;
-      for (size_t kind = 0; kind < std::size(kEdgeSizes); ++kind) {
-        const uint32_t size = kEdgeSizes[kind];
-        if (v.bytes() % size != 0) {
-          ++votes[i][kind].no;
-          continue;
-        }
-        const size_t count = std::min<size_t>(v.bytes() / size, kEdgesLookedAt);
-        claims.push_back({i, kind, v.begin, count, edges.add(v.begin, count * size)});
-      }
-    }
-  }
-  if (!edges.run()) return false;
-
-  std::vector<uint64_t> targets, vtables;
-  for (const Claim& claim : claims) {
-    for (size_t e = 0; e < claim.count; ++e) {
-      targets.push_back(edges.ok(claim.piece) ? edges.word(claim.piece, e * kEdgeSizes[claim.kind]) : 0);
-    }
-  }
-  vtables.resize(targets.size());
-  if (!read_words_safely(targets.data(), vtables.data(), targets.size())) return false;
-
-  size_t next = 0;
-  for (const Claim& claim : claims) {
-    bool right = edges.ok(claim.piece), telling = false;
-    for (size_t e = 0; e < claim.count; ++e, ++next) {
-      if (!right) continue;
-      const size_t at = e * kEdgeSizes[claim.kind];
-      const size_t number = kEdgeSizes[claim.kind] - 8;
-      if (uint32_t(edges.word(claim.piece, at + number)) >= kMaxInputs) right = false;
-      if (number == 16) {  // a shared_ptr has a control block where it has an object
-        const uint64_t control = edges.word(claim.piece, at + 8);
-        if ((control != 0) != (targets[next] != 0) || !can_be_pointer(control)) right = false;
-      }
-      if (targets[next] == 0) continue;
-      telling = true;
-      if (!classes.derives_from(vtables[next], kNodeClass)) right = false;
-    }
-    Votes& vote = votes[claim.offset][claim.kind];
-    if (!right) {
-      ++vote.no;
-    } else if (telling) {
-      ++vote.yes;
-    }
-  }
-
-  // A node that dies while it is read may say nonsense; most do not.
-  constexpr size_t kTolerance = 8;
-  size_t best = 0, second = 0;
-  for (size_t i = 1; i < kMaxEdgesOffset / 8; ++i) {
-    for (size_t kind = 0; kind < std::size(kEdgeSizes); ++kind) {
-      const Votes& vote = votes[i][kind];
-      if (vote.yes == 0 || vote.no * kTolerance > vote.yes) continue;
-      if (vote.yes > best) {
-        second = best;
-        best = vote.yes;
-        layout.edges = uint32_t(i * 8);
-        layout.edge_size = kEdgeSizes[kind];
-      } else {
-        second = std::max(second, vote.yes);
-      }
-    }
-  }
-  *why = seen == 0 ? "the autograd nodes died before they could be read"
-                   : "this torch keeps the fields of its autograd nodes in an order that is not known";
-  if (best == 0 || second * 2 > best) layout = {};
+  EdgeSearch search(classes);
+  *why = "the system does not permit safe reads of the nodes' memory";
+  if (!search.read(nodes)) return false;
+  *why = search.saw_nodes() ? "the layout of this torch's autograd nodes is unknown"
+                            : "the autograd nodes were freed before they could be read";
+  layout = search.best();
   return layout.edges != 0;
 }
 
@@ -196,4 +223,4 @@ bool find_size(const std::vector<uint64_t>& accumulators, const AddressMap& tens
   return layout.size != 0;
 }
 
-}  // namespace tensorscope::snapshot
+}  // namespace tensorscope::torch

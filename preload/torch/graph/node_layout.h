@@ -12,11 +12,11 @@
 #include <cstdint>
 #include <vector>
 
-#include "snapshot/graph/address_map.h"
-#include "snapshot/metadata/object_class.h"
-#include "snapshot/metadata/safe_reads.h"
+#include "torch/graph/address_map.h"
+#include "torch/metadata/object_class.h"
+#include "torch/metadata/safe_reads.h"
 
-namespace tensorscope::snapshot {
+namespace tensorscope::torch {
 
 inline constexpr char kNodeClass[] = "N5torch8autograd4NodeE";
 inline constexpr char kAccumulateGrad[] = "N5torch8autograd14AccumulateGradE";
@@ -59,4 +59,4 @@ bool find_edges(const std::vector<uint64_t>& nodes, ObjectClasses& classes, Node
 // (functions/accumulate_grad.h), and their sequence number is the largest there is. `tensors`: live ones.
 bool find_size(const std::vector<uint64_t>& accumulators, const AddressMap& tensors, NodeLayout& layout);
 
-}  // namespace tensorscope::snapshot
+}  // namespace tensorscope::torch

@@ -1,11 +1,11 @@
-#include "snapshot/graph/saved_slots.h"
+#include "torch/graph/saved_slots.h"
 
 #include <algorithm>
 #include <cstring>
 
-#include "snapshot/metadata/safe_reads.h"
+#include "torch/metadata/safe_reads.h"
 
-namespace tensorscope::snapshot {
+namespace tensorscope::torch {
 
 namespace {
 
@@ -85,7 +85,7 @@ bool SlotFinder::learn_tensors(const std::vector<uint64_t>& words) {
   return true;
 }
 
-// The first elements of everything that could be a list.
+// What one word of the samples could be the begin of.
 struct SlotFinder::Candidates {
   struct Entry {
     size_t count = 0;
@@ -94,88 +94,98 @@ struct SlotFinder::Candidates {
     bool cleared = false;  // it had elements: what they were is still in its memory
     bool wrong = false;    // a vector, but of something else
   };
-  SafeReads reads;
-  std::vector<Entry> entries;  // sample by sample, word by word
-  size_t words = 0;            // of a sample
+  explicit Candidates(const std::vector<NodeSample>& of) : samples(of) {
+    for (const NodeSample& sample : samples) size = std::min(size, sample.size);
+    words = size / 8;
+    entries.resize(samples.size() * words);
+  }
+  Entry& entry(size_t sample, size_t offset) { return entries[sample * words + offset / 8]; }
+  const Entry& entry(size_t sample, size_t offset) const { return entries[sample * words + offset / 8]; }
+
+  const std::vector<NodeSample>& samples;
+  size_t size = SIZE_MAX;  // of the smallest sample
+  size_t words = 0;        // of a sample
+  SafeReads reads;         // the first elements of everything that could be a list
+  std::vector<Entry> entries;
+  std::vector<uint64_t> strangers;  // what could be tensors that are not known
 };
 
-bool SlotFinder::is_list(const Candidates& lists, size_t sample, size_t offset) const {
-  const Candidates::Entry& entry = lists.entries[sample * lists.words + offset / 8];
-  if (entry.count == 0 || !lists.reads.ok(entry.piece)) return false;
+void SlotFinder::note_stranger(const unsigned char* bytes, Candidates& candidates) const {
+  SavedFields fields;
+  if (read_saved(layout_, bytes, undefined_, fields) && fields.tensor != 0 && !known_tensor(fields.tensor)) {
+    candidates.strangers.push_back(fields.tensor);
+  }
+}
+
+void SlotFinder::look_at(size_t sample, size_t at, Candidates& candidates) const {
+  const size_t stride = layout_.size();
+  const unsigned char* bytes = candidates.samples[sample].bytes;
+  if (at + stride <= candidates.size) note_stranger(bytes + at, candidates);
+  Candidates::Entry& entry = candidates.entry(sample, at);
+  const VectorWords v = vector_at(bytes, at);
+  const uint64_t room = v.capacity - v.begin;
+  entry.nothing = v.plausible() && v.bytes() == 0;
+  entry.wrong = !entry.nothing && (!v.plausible() || !can_be_pointer(v.begin) || v.bytes() % stride != 0 ||
+                                   room % stride != 0 || v.bytes() / stride > kMaxOutputs);
+  entry.cleared = entry.nothing && can_be_pointer(v.begin) && room != 0 && room % stride == 0;
+  if (entry.wrong || (entry.nothing && !entry.cleared)) return;
+  entry.count = entry.cleared ? 1 : std::min<size_t>(v.bytes() / stride, kElementsLookedAt);
+  entry.piece = candidates.reads.add(v.begin, entry.count * stride);
+}
+
+bool SlotFinder::is_single(const Candidates& candidates, size_t sample, size_t offset) const {
+  SavedFields fields;
+  if (offset + layout_.size() > candidates.size ||
+      !read_saved(layout_, candidates.samples[sample].bytes + offset, undefined_, fields)) {
+    return false;
+  }
+  return fields.tensor == 0 || is_tensor(fields.tensor);
+}
+
+bool SlotFinder::is_list(const Candidates& candidates, size_t sample, size_t offset) const {
+  const Candidates::Entry& entry = candidates.entry(sample, offset);
+  if (entry.count == 0 || !candidates.reads.ok(entry.piece)) return false;
   for (size_t i = 0; i < entry.count; ++i) {
-    const unsigned char* bytes = lists.reads.bytes(entry.piece) + i * layout_.size();
     SavedFields fields;
-    if (!read_saved(layout_, bytes, undefined_, fields)) return false;
-    if (entry.cleared) continue;
-    if (fields.tensor != 0 && !known_tensor(fields.tensor) && more_tensors_.find(fields.tensor) == AddressMap::kNone) {
+    if (!read_saved(layout_, candidates.reads.bytes(entry.piece) + i * layout_.size(), undefined_, fields))
       return false;
-    }
+    if (!entry.cleared && fields.tensor != 0 && !is_tensor(fields.tensor)) return false;
   }
   return true;
+}
+
+bool SlotFinder::read_candidates(Candidates& candidates) {
+  for (size_t s = 0; s < candidates.samples.size(); ++s) {
+    for (size_t at = 0; at + 24 <= candidates.size; at += 8) look_at(s, at, candidates);
+  }
+  if (!candidates.reads.run()) return false;
+  for (const Candidates::Entry& entry : candidates.entries) {
+    if (entry.count == 0 || entry.cleared || !candidates.reads.ok(entry.piece)) continue;
+    for (size_t i = 0; i < entry.count; ++i) {
+      note_stranger(candidates.reads.bytes(entry.piece) + i * layout_.size(), candidates);
+    }
+  }
+  return learn_tensors(candidates.strangers);
 }
 
 bool SlotFinder::find_slots(const std::vector<NodeSample>& samples, std::vector<SlotPlace>& out) {
   out.clear();
   if (samples.empty()) return true;
-  size_t size = SIZE_MAX;
-  for (const NodeSample& sample : samples) size = std::min(size, sample.size);
-  const size_t stride = layout_.size();
-
-  Candidates lists;
-  lists.words = size / 8;
-  lists.entries.resize(samples.size() * lists.words);
-  std::vector<uint64_t> strangers;
-  for (size_t s = 0; s < samples.size(); ++s) {
-    const unsigned char* bytes = samples[s].bytes;
-    for (size_t at = 0; at + 24 <= size; at += 8) {
-      SavedFields fields;
-      if (at + stride <= size && read_saved(layout_, bytes + at, undefined_, fields) && fields.tensor != 0 &&
-          !known_tensor(fields.tensor)) {
-        strangers.push_back(fields.tensor);
-      }
-      Candidates::Entry& entry = lists.entries[s * lists.words + at / 8];
-      const VectorWords v = vector_at(bytes, at);
-      entry.nothing = v.plausible() && v.bytes() == 0;
-      entry.wrong = !entry.nothing && (!v.plausible() || !can_be_pointer(v.begin) || v.bytes() % stride != 0 ||
-                                       (v.capacity - v.begin) % stride != 0 || v.bytes() / stride > kMaxOutputs);
-      const uint64_t room = v.capacity - v.begin;
-      entry.cleared = entry.nothing && can_be_pointer(v.begin) && room != 0 && room % stride == 0;
-      if (entry.wrong || (entry.nothing && !entry.cleared)) continue;
-      entry.count = entry.cleared ? 1 : std::min<size_t>(v.bytes() / stride, kElementsLookedAt);
-      entry.piece = lists.reads.add(v.begin, entry.count * stride);
-    }
-  }
-  if (!lists.reads.run()) return false;
-  for (const Candidates::Entry& entry : lists.entries) {
-    if (entry.count == 0 || entry.cleared || !lists.reads.ok(entry.piece)) continue;
-    for (size_t i = 0; i < entry.count; ++i) {
-      SavedFields fields;
-      if (read_saved(layout_, lists.reads.bytes(entry.piece) + i * stride, undefined_, fields) && fields.tensor != 0 &&
-          !known_tensor(fields.tensor)) {
-        strangers.push_back(fields.tensor);
-      }
-    }
-  }
-  if (!learn_tensors(strangers)) return false;
-
-  for (size_t at = 0; at + 24 <= size;) {
+  Candidates candidates(samples);
+  if (!read_candidates(candidates)) return false;
+  for (size_t at = 0; at + 24 <= candidates.size;) {
     size_t single = 0, list = 0, no_list = 0;
     for (size_t s = 0; s < samples.size(); ++s) {
-      SavedFields fields;
-      if (at + stride <= size && read_saved(layout_, samples[s].bytes + at, undefined_, fields)) {
-        single +=
-            fields.tensor == 0 || known_tensor(fields.tensor) || more_tensors_.find(fields.tensor) != AddressMap::kNone;
-      }
-      const Candidates::Entry& entry = lists.entries[s * lists.words + at / 8];
-      if (is_list(lists, s, at)) {
+      single += is_single(candidates, s, at);
+      if (is_list(candidates, s, at)) {
         ++list;
-      } else if (!entry.nothing) {
+      } else if (!candidates.entry(s, at).nothing) {
         ++no_list;
       }
     }
     if (nearly_all(single, samples.size())) {
       out.push_back({uint32_t(at), false});
-      at += stride;
+      at += layout_.size();
     } else if (list > 0 && no_list * 8 <= samples.size()) {
       out.push_back({uint32_t(at), true});
       at += 24;
@@ -186,4 +196,4 @@ bool SlotFinder::find_slots(const std::vector<NodeSample>& samples, std::vector<
   return true;
 }
 
-}  // namespace tensorscope::snapshot
+}  // namespace tensorscope::torch

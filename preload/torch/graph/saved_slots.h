@@ -13,11 +13,11 @@
 #include <cstdint>
 #include <vector>
 
-#include "snapshot/graph/address_map.h"
-#include "snapshot/graph/node_layout.h"
-#include "snapshot/metadata/object_class.h"
+#include "torch/graph/address_map.h"
+#include "torch/graph/node_layout.h"
+#include "torch/metadata/object_class.h"
 
-namespace tensorscope::snapshot {
+namespace tensorscope::torch {
 
 struct SavedLayout {
   uint32_t pointer_bytes = 0;  // of a pointer to a Node
@@ -70,8 +70,13 @@ class SlotFinder {
  private:
   struct Candidates;
   bool known_tensor(uint64_t word) const { return word == undefined_ || tensors_.find(word) != AddressMap::kNone; }
+  bool is_tensor(uint64_t word) const { return known_tensor(word) || more_tensors_.find(word) != AddressMap::kNone; }
   bool learn_tensors(const std::vector<uint64_t>& words);
-  bool is_list(const Candidates& lists, size_t sample, size_t offset) const;
+  void note_stranger(const unsigned char* bytes, Candidates& candidates) const;
+  void look_at(size_t sample, size_t at, Candidates& candidates) const;
+  bool read_candidates(Candidates& candidates);
+  bool is_single(const Candidates& candidates, size_t sample, size_t offset) const;
+  bool is_list(const Candidates& candidates, size_t sample, size_t offset) const;
 
   const AddressMap& tensors_;
   AddressMap more_tensors_;  // made after the tables were copied: known by their class
@@ -80,4 +85,4 @@ class SlotFinder {
   SavedLayout layout_;
 };
 
-}  // namespace tensorscope::snapshot
+}  // namespace tensorscope::torch

@@ -1,12 +1,12 @@
-#include "snapshot/graph/slot_reader.h"
+#include "torch/graph/slot_reader.h"
 
 #include <string.h>
 
 #include <algorithm>
 
-#include "snapshot/metadata/safe_reads.h"
+#include "torch/metadata/safe_reads.h"
 
-namespace tensorscope::snapshot {
+namespace tensorscope::torch {
 
 namespace {
 
@@ -335,4 +335,4 @@ bool SlotReader::read_hooks(const Batch& batch) {
   return true;
 }
 
-}  // namespace tensorscope::snapshot
+}  // namespace tensorscope::torch

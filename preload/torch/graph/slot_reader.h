@@ -7,12 +7,12 @@
 #include <cstdint>
 #include <vector>
 
-#include "snapshot/graph/graph_seeds.h"
-#include "snapshot/graph/graph_walk.h"
-#include "snapshot/graph/node_extent.h"
-#include "snapshot/graph/saved_slots.h"
+#include "torch/graph/graph_seeds.h"
+#include "torch/graph/graph_walk.h"
+#include "torch/graph/node_extent.h"
+#include "torch/graph/saved_slots.h"
 
-namespace tensorscope::snapshot {
+namespace tensorscope::torch {
 
 struct WalkedSlot {
   uint64_t tensor = 0;  // TensorImpl, 0: none
@@ -85,4 +85,4 @@ class SlotReader {
   bool allowed_ = true;
 };
 
-}  // namespace tensorscope::snapshot
+}  // namespace tensorscope::torch

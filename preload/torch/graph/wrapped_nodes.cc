@@ -1,10 +1,10 @@
-#include "snapshot/graph/wrapped_nodes.h"
+#include "torch/graph/wrapped_nodes.h"
 
 #include <algorithm>
 
-#include "snapshot/metadata/safe_reads.h"
+#include "torch/metadata/safe_reads.h"
 
-namespace tensorscope::snapshot {
+namespace tensorscope::torch {
 
 namespace {
 
@@ -80,4 +80,4 @@ bool add_wrapped_nodes(const NodeLayout& layout, NodeExtents& extents, ObjectCla
   return true;
 }
 
-}  // namespace tensorscope::snapshot
+}  // namespace tensorscope::torch

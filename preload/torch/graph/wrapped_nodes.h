@@ -4,13 +4,13 @@
 // Context: collector.
 #pragma once
 
-#include "snapshot/graph/graph_walk.h"
-#include "snapshot/graph/node_extent.h"
+#include "torch/graph/graph_walk.h"
+#include "torch/graph/node_extent.h"
 
-namespace tensorscope::snapshot {
+namespace tensorscope::torch {
 
 // Adds the wrapped nodes to the walk and walks on from there; sets WalkedNode::inner. `layout` knows the size of a
 // Node. False: the system does not allow reading.
 bool add_wrapped_nodes(const NodeLayout& layout, NodeExtents& extents, ObjectClasses& classes, GraphWalk& walk);
 
-}  // namespace tensorscope::snapshot
+}  // namespace tensorscope::torch

@@ -1,17 +1,17 @@
-#include "snapshot/metadata/metadata.h"
+#include "torch/metadata/metadata.h"
 
 #include <string.h>
 
 #include "dump_generated.h"
-#include "snapshot/metadata/safe_reads.h"
 #include "support/coverage.h"
+#include "torch/metadata/safe_reads.h"
 
-namespace tensorscope::snapshot {
+namespace tensorscope::torch {
 
 namespace {
 
-using dump::TensorFlag;
-using dump::TensorKnown;
+using format::TensorFlag;
+using format::TensorKnown;
 
 // What the fields of the base class are worth in each implementation. The names were read in the headers of torch 2.13
 // (ATen/*TensorImpl.h, ATen/functorch/*.h, ATen/FunctionalTensorWrapper.h) and, as far as they exist there, 2.6
@@ -28,29 +28,29 @@ constexpr Kind kKinds[] = {
     {"N3c1010TensorImplE", true, true, true, true, 0, ""},
     {"N2at11QTensorImplE", true, true, true, true, 0, "quantized: scale and zero point are not recorded"},
     {"N2at23FunctionalTensorWrapperE", false, true, true, true, 0,
-     "functional wrapper: the memory belongs to the tensor that it wraps, which has a row of its own"},
+     "functional wrapper: the memory belongs to the wrapped tensor, which has its own row"},
     {"N2at9functorch17BatchedTensorImplE", false, true, true, false, 0,
-     "inside vmap: sizes without the batch dimension; the memory belongs to the tensor that it wraps"},
+     "inside vmap: sizes without the batch dimension; the memory belongs to the wrapped tensor"},
     {"N2at9functorch13TensorWrapperE", false, true, true, false, 0,
-     "inside a functorch transform: the memory belongs to the tensor that it wraps"},
+     "inside a functorch transform: the memory belongs to the wrapped tensor"},
     {"N2at16SparseTensorImplE", false, true, false, false, 1,
-     "sparse: indices and values are tensors with rows of their own"},
+     "sparse: indices and values are separate tensors with their own rows"},
     {"N2at19SparseCsrTensorImplE", false, true, false, false, -1,
-     "sparse: indices and values are tensors with rows of their own"},
+     "sparse: indices and values are separate tensors with their own rows"},
     {"N2at6native16NestedTensorImplE", false, false, false, true, 0,
-     "nested: each component has its own shape, sizes and strides are not known"},
+     "nested: each component has its own shape; sizes and strides are unknown"},
     {"N2at16OpaqueTensorImplIN3c1013intrusive_ptrINS_6native25IntrusivePtrTargetWrapperIN5ideep6tensorE", false, true,
-     false, false, 3, "mkldnn: its memory belongs to oneDNN and is not known"},
+     false, false, 3, "mkldnn: its memory belongs to oneDNN and is unknown"},
     {"N2at16OpaqueTensorImplI", false, true, false, false, -1,
-     "opaque: its memory belongs to the backend and is not known"},
+     "opaque: its memory belongs to the backend and is unknown"},
 };
 constexpr char kUndefined[] = "N3c1019UndefinedTensorImplE";
 constexpr char kNoteUndefined[] = "the undefined tensor, one for the whole process";
-constexpr char kNoteUnknownClass[] = "a class that is not known to tensorscope: only what every tensor has";
-constexpr char kNoteNoLayout[] = "the fields of this torch's tensors could not be read: class and autograd only";
+constexpr char kNoteUnknownClass[] = "unknown tensor class: only the common fields were read";
+constexpr char kNoteNoLayout[] = "this torch's tensor fields could not be read: class and autograd only";
 constexpr char kNotePython[] = "a subclass or fake tensor: this is the C++ object, Python may say otherwise";
-constexpr char kNoteSymbolic[] = "symbolic sizes: only Python can tell them";
-constexpr char kNoteSymbolicBytes[] = "symbolic storage size: only Python can tell it";
+constexpr char kNoteSymbolic[] = "symbolic sizes: known only to Python";
+constexpr char kNoteSymbolicBytes[] = "symbolic storage size: known only to Python";
 constexpr char kNoteMeta[] = "meta or fake tensor: no memory behind it";
 constexpr int8_t kMetaDevice = 14;  // c10/core/DeviceType.h
 
@@ -89,9 +89,9 @@ void MetadataReader::use_layout(const TensorLayout& layout, const char* why) {
     set_coverage(Subject::metadata, Seen::partly, why);
   } else if (!torch_.has_shim()) {
     set_coverage(Subject::metadata, Seen::yes,
-                 "read from the tensors' fields; this torch has no C shim to compare with");
+                 "read from the tensors' fields; this torch has no C shim to check against");
   } else {
-    set_coverage(Subject::metadata, Seen::yes, "read from the tensors' fields, which agree with torch's C shim");
+    set_coverage(Subject::metadata, Seen::yes, "read from the tensors' fields, checked against torch's C shim");
   }
 }
 
@@ -188,6 +188,13 @@ void MetadataReader::read_shape(const void* impl, Metadata& out) const {
   out.storage_offset = fields.storage_offset;
 }
 
+void MetadataReader::read_version(const void* impl, Metadata& out) {
+  const void* counter = version_counter_of(layout_, impl, classes_);
+  if (counter == nullptr) return;
+  const uint32_t version = uint32_t(word_at(counter, size_t(layout_.version())));
+  out.version = version == UINT32_MAX ? 0 : version + 1;
+}
+
 void MetadataReader::read(const void* impl, bool released, Metadata& out) {
   out = Metadata{};
   if (released) set_flag(out, TensorFlag::released);
@@ -206,6 +213,7 @@ void MetadataReader::read(const void* impl, bool released, Metadata& out) {
   }
   out.note = kind->note;
   read_shape(impl, out);
+  read_version(impl, out);
   if (kind->storage) {
     read_storage(impl, released, out);
   } else {
@@ -213,4 +221,4 @@ void MetadataReader::read(const void* impl, bool released, Metadata& out) {
   }
 }
 
-}  // namespace tensorscope::snapshot
+}  // namespace tensorscope::torch

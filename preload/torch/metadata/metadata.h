@@ -9,15 +9,15 @@
 
 #include <cstdint>
 
-#include "snapshot/metadata/object_class.h"
-#include "snapshot/metadata/tensor_layout.h"
-#include "snapshot/metadata/torch_functions.h"
+#include "torch/metadata/object_class.h"
+#include "torch/metadata/tensor_layout.h"
+#include "torch/metadata/torch_functions.h"
 
-namespace tensorscope::snapshot {
+namespace tensorscope::torch {
 
 struct Metadata {
-  uint32_t known = 0;  // dump::TensorKnown bits
-  uint32_t flags = 0;  // dump::TensorFlag bits
+  uint32_t known = 0;  // format::TensorKnown bits
+  uint32_t flags = 0;  // format::TensorFlag bits
   uint64_t storage_base = 0;
   uint64_t storage_nbytes = 0;
   int64_t storage_offset = 0;
@@ -25,6 +25,7 @@ struct Metadata {
   uint64_t grad = 0;
   uint64_t grad_fn = 0;            // its class: ObjectClasses::by_vtable of its first word, read safely
   uint32_t output = 0;             // which of grad_fn's outputs
+  uint32_t version = 0;            // of its version counter, plus 1; 0: not known
   const char* class_name = "";     // mangled RTTI name: lives in the library that defines the class
   const char* note = "";           // literal
   const int64_t* sizes = nullptr;  // in the tensor: to be copied before read()'s caller returns
@@ -57,10 +58,11 @@ class MetadataReader {
   void read_autograd(const void* impl, Metadata& out) const;
   void read_storage(const void* impl, bool released, Metadata& out);
   void read_shape(const void* impl, Metadata& out) const;
+  void read_version(const void* impl, Metadata& out);
 
   TorchFunctions torch_;
   TensorLayout layout_;
   ObjectClasses classes_;
 };
 
-}  // namespace tensorscope::snapshot
+}  // namespace tensorscope::torch

@@ -1,4 +1,4 @@
-#include "snapshot/metadata/module_map.h"
+#include "torch/metadata/module_map.h"
 
 #include <elf.h>
 #include <limits.h>
@@ -10,7 +10,7 @@
 #include "support/enough_memory.h"
 #include "support/loader_walk.h"
 
-namespace tensorscope::snapshot {
+namespace tensorscope::torch {
 
 namespace {
 
@@ -85,4 +85,4 @@ bool ModuleMap::readable(uint64_t address, size_t size) const {
   return address < segment.end && size <= segment.end - address;
 }
 
-}  // namespace tensorscope::snapshot
+}  // namespace tensorscope::torch

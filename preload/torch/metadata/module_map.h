@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-namespace tensorscope::snapshot {
+namespace tensorscope::torch {
 
 struct MappedModule {
   std::string path;
@@ -40,4 +40,4 @@ class ModuleMap {
   std::vector<Segment> segments_;  // by address
 };
 
-}  // namespace tensorscope::snapshot
+}  // namespace tensorscope::torch

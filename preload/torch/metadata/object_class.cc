@@ -1,8 +1,8 @@
-#include "snapshot/metadata/object_class.h"
+#include "torch/metadata/object_class.h"
 
 #include <string.h>
 
-namespace tensorscope::snapshot {
+namespace tensorscope::torch {
 
 namespace {
 
@@ -79,4 +79,4 @@ bool ObjectClasses::type_derives_from(uint64_t type, const char* base, int depth
   return false;
 }
 
-}  // namespace tensorscope::snapshot
+}  // namespace tensorscope::torch

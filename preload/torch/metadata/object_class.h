@@ -9,9 +9,9 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "snapshot/metadata/module_map.h"
+#include "torch/metadata/module_map.h"
 
-namespace tensorscope::snapshot {
+namespace tensorscope::torch {
 
 class ObjectClasses {
  public:
@@ -24,7 +24,7 @@ class ObjectClasses {
   // The same for an object that is known to be readable.
   const char* of(const void* object);
 
-  // Whether that class is `base` (a mangled name) or derives from it, as far as its type_info tells.
+  // Whether that class is `base` (a mangled name) or derives from it, as far as its type_info shows.
   bool derives_from(uint64_t vtable, const char* base);
 
  private:
@@ -41,4 +41,4 @@ class ObjectClasses {
   const ModuleMap* map_ = nullptr;
 };
 
-}  // namespace tensorscope::snapshot
+}  // namespace tensorscope::torch

@@ -1,4 +1,4 @@
-#include "snapshot/metadata/safe_reads.h"
+#include "torch/metadata/safe_reads.h"
 
 #include <errno.h>
 #include <sys/uio.h>
@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <numeric>
 
-namespace tensorscope::snapshot {
+namespace tensorscope::torch {
 
 namespace {
 constexpr size_t kMaxPieces = 1024;  // of one call: UIO_MAXIOV (linux/uio.h)
@@ -87,4 +87,4 @@ bool read_words_safely(const uint64_t* addresses, uint64_t* words, size_t count)
   return true;
 }
 
-}  // namespace tensorscope::snapshot
+}  // namespace tensorscope::torch

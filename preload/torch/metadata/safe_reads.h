@@ -9,7 +9,7 @@
 #include <cstring>
 #include <vector>
 
-namespace tensorscope::snapshot {
+namespace tensorscope::torch {
 
 // The word at `offset` of memory that is known to be readable, aligned or not.
 inline uint64_t word_at(const void* memory, size_t offset) {
@@ -50,4 +50,4 @@ class SafeReads {
 // False: the system does not allow it.
 bool read_words_safely(const uint64_t* addresses, uint64_t* words, size_t count);
 
-}  // namespace tensorscope::snapshot
+}  // namespace tensorscope::torch

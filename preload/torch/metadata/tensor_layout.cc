@@ -1,14 +1,15 @@
-#include "snapshot/metadata/tensor_layout.h"
+#include "torch/metadata/tensor_layout.h"
 
 #include <string.h>
 
-namespace tensorscope::snapshot {
+namespace tensorscope::torch {
 
 namespace {
 
 constexpr uint64_t kInlineDims = 5;  // c10/core/impl/SizesAndStrides.h
 constexpr char kPlainTensor[] = "N3c1010TensorImplE";
 constexpr char kPlainStorage[] = "N3c1011StorageImplE";
+constexpr char kVersionCounter[] = "N3c1015VariableVersion14VersionCounterE";
 constexpr char kFunctionalStorage[] = "N2at17functionalization21FunctionalStorageImplE";
 
 template <typename T>
@@ -102,6 +103,13 @@ const void* storage_of(const TensorLayout& layout, const void* impl, ObjectClass
   return strcmp(name, kPlainStorage) == 0 || strcmp(name, kFunctionalStorage) == 0 ? storage : nullptr;
 }
 
+const void* version_counter_of(const TensorLayout& layout, const void* impl, ObjectClasses& classes) {
+  const uint64_t word = field<uint64_t>(impl, layout.version_counter());
+  if (!looks_like_object(word)) return nullptr;
+  const void* counter = reinterpret_cast<const void*>(word);
+  return strcmp(classes.of(counter), kVersionCounter) == 0 ? counter : nullptr;
+}
+
 LayoutFinder::LayoutFinder(const TorchFunctions& functions, ObjectClasses& classes)
     : torch_(functions), classes_(classes) {
   const KeyNumbers keys = read_key_numbers(functions);
@@ -171,7 +179,7 @@ void LayoutFinder::add(const void* impl) {
 TensorLayout LayoutFinder::result(const char** why) const {
   *why = "no tensor with a storage is alive yet";
   if (seen_ == 0) return {};
-  *why = "this torch keeps its tensors' fields in an order that is not known";
+  *why = "the layout of this torch's tensors is unknown";
   size_t best = 0;
   for (size_t i = 1; i < kCandidates; ++i) {
     if (telling_[i] > telling_[best] || (telling_[i] == telling_[best] && votes_[i] > votes_[best])) best = i;
@@ -202,4 +210,4 @@ int element_size(int dtype) {
   return dtype >= 0 && size_t(dtype) < sizeof(kSizes) ? kSizes[dtype] : 0;
 }
 
-}  // namespace tensorscope::snapshot
+}  // namespace tensorscope::torch

@@ -15,10 +15,10 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "snapshot/metadata/object_class.h"
-#include "snapshot/metadata/torch_functions.h"
+#include "torch/metadata/object_class.h"
+#include "torch/metadata/torch_functions.h"
 
-namespace tensorscope::snapshot {
+namespace tensorscope::torch {
 
 inline constexpr int kMaxDims = 64;
 
@@ -34,6 +34,7 @@ struct TensorLayout {
   int storage() const { return base; }
   int autograd_meta() const { return base + 8; }
   int extra_meta() const { return base + 16; }
+  int version_counter() const { return base + 24; }
   int strides() const {
     return sizes + 48;
   }  // inline; sizes and strides together where there are more than 5 dimensions
@@ -45,6 +46,8 @@ struct TensorLayout {
   // Offsets in StorageImpl
   int data() const { return base; }
   int nbytes() const { return base + 32; }  // after DataPtr: pointer, context, deleter, device
+  // In the version counter, whose base class is the same too
+  int version() const { return base; }
 };
 
 // What the fields of one TensorImpl say.
@@ -67,6 +70,9 @@ bool read_fields(const TensorLayout& layout, const void* impl, TensorFields& out
 
 // The StorageImpl of a TensorImpl, where the word there is one; else null.
 const void* storage_of(const TensorLayout& layout, const void* impl, ObjectClasses& classes);
+
+// What counts changes in place of a TensorImpl, where the word there is one: inference tensors have none. Else null.
+const void* version_counter_of(const TensorLayout& layout, const void* impl, ObjectClasses& classes);
 
 class LayoutFinder {
  public:
@@ -100,4 +106,4 @@ class LayoutFinder {
 // Bytes of one element of a c10::ScalarType (torch/headeronly/core/ScalarType.h, 2.13), 0: not known.
 int element_size(int dtype);
 
-}  // namespace tensorscope::snapshot
+}  // namespace tensorscope::torch

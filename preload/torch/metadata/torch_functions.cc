@@ -1,8 +1,8 @@
-#include "snapshot/metadata/torch_functions.h"
+#include "torch/metadata/torch_functions.h"
 
 #include "support/loaded_object.h"
 
-namespace tensorscope::snapshot {
+namespace tensorscope::torch {
 
 namespace {
 
@@ -48,4 +48,4 @@ bool resolve_torch_functions(TorchFunctions& f) {
   return true;
 }
 
-}  // namespace tensorscope::snapshot
+}  // namespace tensorscope::torch

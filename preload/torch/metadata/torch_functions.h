@@ -6,7 +6,7 @@
 
 #include <cstdint>
 
-namespace tensorscope::snapshot {
+namespace tensorscope::torch {
 
 // at::Tensor is one word, the TensorImpl's address; the C shim's AtenTensorHandle is at::Tensor*
 // (torch/csrc/inductor/aoti_torch/utils.h, 2.6 and 2.13). The shim is stable from 2.2 on.
@@ -47,4 +47,4 @@ const void* undefined_tensor();
 // Looks everything up again where it is not complete. False: no c10 in the process.
 bool resolve_torch_functions(TorchFunctions& functions);
 
-}  // namespace tensorscope::snapshot
+}  // namespace tensorscope::torch

@@ -1,10 +1,10 @@
-#include "snapshot/metadata/torch_version.h"
+#include "torch/metadata/torch_version.h"
 
 #include <string.h>
 
-#include "snapshot/small_file.h"
+#include "support/small_file.h"
 
-namespace tensorscope::snapshot {
+namespace tensorscope::torch {
 
 namespace {
 
@@ -42,4 +42,4 @@ std::string torch_version(const ModuleMap& modules, const TorchFunctions& torch)
   return suffix.size() > 1 && suffix[0] == '.' ? suffix.substr(1) : std::string();
 }
 
-}  // namespace tensorscope::snapshot
+}  // namespace tensorscope::torch

@@ -4,13 +4,13 @@
 #include <memory>
 #include <string>
 
-#include "model/accounting.h"
-#include "model/category.h"
-#include "model/grouping.h"
-#include "model/places.h"
-#include "model/reader.h"
-#include "model/selection.h"
+#include "dump/reader.h"
+#include "memory/accounting.h"
+#include "memory/grouping.h"
+#include "memory/selection.h"
+#include "ownership/category.h"
 #include "support/dump_builder.h"
+#include "symbols/places.h"
 
 namespace tensorscope::testing {
 

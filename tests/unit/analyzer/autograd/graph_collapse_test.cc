@@ -1,4 +1,4 @@
-#include "model/graph_collapse.h"
+#include "autograd/graph_collapse.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

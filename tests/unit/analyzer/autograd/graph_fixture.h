@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "dump/dump.h"
 #include "dump_generated.h"
-#include "model/dump.h"
 
 namespace tensorscope::testing {
 
@@ -29,18 +29,18 @@ class HandGraph {
   }
   uint32_t leaf(uint32_t tensor = model::kNone) {
     const uint32_t id = node("AccumulateGrad", {}, UINT64_MAX);
-    nodes_[id].flags = uint8_t(dump::GraphNodeFlag::accumulates);
+    nodes_[id].flags = uint8_t(format::GraphNodeFlag::accumulates);
     if (tensor != model::kNone) save(id, tensor);
     return id;
   }
   // Inside the node before it.
   uint32_t inner(const std::string& class_name) {
     const uint32_t id = node(class_name);
-    nodes_[id].flags = uint8_t(dump::GraphNodeFlag::inner);
+    nodes_[id].flags = uint8_t(format::GraphNodeFlag::inner);
     return id;
   }
   void edge(uint32_t from, uint32_t to) { inputs_[from].push_back(to); }
-  void save(uint32_t node, uint32_t tensor, dump::SlotState state = dump::SlotState::held) {
+  void save(uint32_t node, uint32_t tensor, format::SlotState state = format::SlotState::held) {
     model::SavedSlot slot;
     slot.tensor = tensor;
     slot.ordinal = uint16_t(saved_[node].size());

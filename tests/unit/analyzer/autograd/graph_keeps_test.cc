@@ -1,4 +1,4 @@
-#include "model/graph_keeps.h"
+#include "autograd/graph_keeps.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -35,7 +35,7 @@ struct World {
     dump.tensors.push_back(tensor);
     return id;
   }
-  void python(uint32_t tensor, dump::ReferenceRoot root = dump::ReferenceRoot::global, uint32_t node = kNoNode) {
+  void python(uint32_t tensor, format::ReferenceRoot root = format::ReferenceRoot::global, uint32_t node = kNoNode) {
     Reference row;
     row.tensor = tensor;
     row.root = uint8_t(root);
@@ -130,15 +130,15 @@ TEST(GraphKeeps, APythonVariableOfANodeHoldsIt) {
 
 TEST(GraphKeeps, NamesAreNoHolders) {
   Training t;
-  t.python(t.out, dump::ReferenceRoot::output);
-  t.python(t.out, dump::ReferenceRoot::user);
+  t.python(t.out, format::ReferenceRoot::output);
+  t.python(t.out, format::ReferenceRoot::user);
   EXPECT_EQ(t.keeps({t.mse}).only_bytes, 1110u);
 }
 
 TEST(GraphKeeps, WhatCtxHoldsGoesWithItsNode) {
   Training t;
   const uint32_t storage = t.storage(), kept_by_ctx = t.tensor(storage);  // 100,000 bytes
-  t.python(kept_by_ctx, dump::ReferenceRoot::node, t.relu);
+  t.python(kept_by_ctx, format::ReferenceRoot::node, t.relu);
   t.hand.save(t.mm, kept_by_ctx);
   EXPECT_EQ(t.keeps({t.mse}).only_bytes, 101'110u);
 }
@@ -154,7 +154,7 @@ TEST(GraphKeeps, AGradientIsHeldByItsLeaf) {
 TEST(GraphKeeps, ABaseThatOnlyItsViewsHoldGoesWithThem) {
   Training t;
   const uint32_t storage = t.storage(), base = t.tensor(storage), view = t.tensor(storage);
-  t.dump.tensors[view].flags = uint32_t(dump::TensorFlag::view);
+  t.dump.tensors[view].flags = uint32_t(format::TensorFlag::view);
   t.hand.save(t.mse, view);
   EXPECT_EQ(t.keeps({t.mse}).only_bytes, 101'110u);
   (void)base;
@@ -169,8 +169,8 @@ TEST(GraphKeeps, WhatNothingKnownHoldsStays) {
 TEST(GraphKeeps, ATensorWithoutStorageIsCounted) {
   Training t;
   t.hand.save(t.mse, t.tensor(kNone));
-  t.hand.save(t.mse, kNone, dump::SlotState::packed);
-  t.hand.save(t.mse, kNone, dump::SlotState::empty);
+  t.hand.save(t.mse, kNone, format::SlotState::packed);
+  t.hand.save(t.mse, kNone, format::SlotState::empty);
   const Kept kept = t.keeps({t.mse});
   EXPECT_EQ(kept.without_storage, 1u);
   EXPECT_EQ(kept.packed_slots, 1u);

@@ -1,4 +1,4 @@
-#include "model/graph_walk.h"
+#include "autograd/graph_walk.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -161,7 +161,7 @@ TEST(GraphTensors, NodesOfTensors) {
   const uint32_t leaf = hand.leaf(0);
   const uint32_t mul = hand.node("MulBackward0", {leaf, leaf});
   hand.save(mul, 0);
-  hand.save(mul, 3, dump::SlotState::empty);
+  hand.save(mul, 3, format::SlotState::empty);
   hand.save(mul, 4);
   dump.tensors[1].grad_fn = hand.address(mul);
   dump.tensors[2].grad_fn = 0x99;  // of a node that is not there
@@ -181,11 +181,11 @@ TEST(GraphTensors, NodesOfTensors) {
 TEST(GraphTensors, FreedBuffers) {
   HandGraph hand;
   const uint32_t freed = hand.node("A"), part = hand.node("B"), packed = hand.node("C"), none = hand.node("D");
-  hand.save(freed, kNone, dump::SlotState::empty);
-  hand.save(freed, kNone, dump::SlotState::empty);
-  hand.save(part, kNone, dump::SlotState::empty);
+  hand.save(freed, kNone, format::SlotState::empty);
+  hand.save(freed, kNone, format::SlotState::empty);
+  hand.save(part, kNone, format::SlotState::empty);
   hand.save(part, 0);
-  hand.save(packed, kNone, dump::SlotState::packed);
+  hand.save(packed, kNone, format::SlotState::packed);
   const Graph graph = hand.graph();
   EXPECT_TRUE(buffers_freed(graph, freed));
   EXPECT_FALSE(buffers_freed(graph, part));

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "commands/invocation.h"
+#include "cli/invocation.h"
 #include "sample_dumps.h"
 
 namespace tensorscope::testing {

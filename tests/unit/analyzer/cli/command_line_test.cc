@@ -4,7 +4,7 @@
 #include <sstream>
 
 #include "command_fixture.h"
-#include "render/text.h"
+#include "text/text.h"
 
 namespace tensorscope::testing {
 namespace {

@@ -1,13 +1,13 @@
-// Filters, columns and names as people type them: mistakes are told with what there is, and tables add up.
-// Covers: analyzer/commands/{change_list,list_columns}.cc
-// Covers: analyzer/model/{filter_values,nearest_words}.cc
+// Filters, columns and names as people type them: mistakes name the valid values, and tables add up.
+// Covers: analyzer/text/{change_list,list_columns}.cc
+// Covers: analyzer/memory/filter_values.cc analyzer/memory/nearest_words.cc
 #include <gmock/gmock.h>
 
 #include <sstream>
 
 #include "command_fixture.h"
 #include "golden_fixture.h"
-#include "render/text.h"
+#include "text/text.h"
 
 namespace tensorscope::testing {
 namespace {
@@ -51,9 +51,9 @@ TEST_F(FilterTest, AMistakeIsToldWithWhatThereIs) {
       {{"report", kTrain, "--by", "categories"}, {"did you mean category?"}},
       {{"list", kTrain, "--sort", "size"}, {"'size' for --sort", "choose from bytes, age"}},
       {{"list", kTrain, "--columns", "id,nmae"}, {"'nmae' for --columns", "did you mean name", "view-bytes"}},
-      {{"list", kTrain, "--limit", "3"}, {"--limit is called --top"}},
-      {{"list", kTrain, "--colums", "id"}, {"no option '--colums' of list", "did you mean --columns?"}},
-      {{"reprot", kTrain}, {"no verb 'reprot'", "did you mean report?"}},
+      {{"list", kTrain, "--limit", "3"}, {"unknown option '--limit'; use --top"}},
+      {{"list", kTrain, "--colums", "id"}, {"unknown option '--colums' for list", "did you mean --columns?"}},
+      {{"reprot", kTrain}, {"unknown verb 'reprot'", "did you mean report?"}},
       {{"show", kHeldDump, "histroy[1]"}, {"no live tensor 'histroy[1]'", "train.py: history[1]"}},
       {{"list", kTrain, "--not-in-optimizer"}, {"--not-in-optimizer needs names"}},
   };
@@ -68,12 +68,12 @@ TEST_F(FilterTest, AMistakeIsToldWithWhatThereIs) {
 
 TEST_F(FilterTest, AFilterThatMatchesNothingIsNamed) {
   const std::vector<std::pair<std::vector<std::string>, const char*>> cases = {
-      {{"--shape", "64x64"}, "nothing matches --shape '64x64'; there is [128, 128]"},
-      {{"--dtype", "float16"}, "nothing matches --dtype 'float16'; there is float32, int64"},
-      {{"--device", "cuda"}, "nothing matches --device 'cuda'; there is cpu, meta"},
-      {{"--line", "train.py:99"}, "lines of train.py that made what is alive: 52, 57"},
+      {{"--shape", "64x64"}, "nothing matches --shape '64x64'; the dump has [128, 128]"},
+      {{"--dtype", "float16"}, "nothing matches --dtype 'float16'; the dump has float32, int64"},
+      {{"--device", "cuda"}, "nothing matches --device 'cuda'; the dump has cpu, meta"},
+      {{"--line", "train.py:99"}, "lines of train.py that created live tensors: 52, 57"},
       {{"--name", "nosuch"}, "nothing matches --name 'nosuch'; the dump has no names"},
-      {{"--dtype", "int64", "--line", "train.py:57"}, "each filter matches something, but nothing passes all of them"},
+      {{"--dtype", "int64", "--line", "train.py:57"}, "each filter matches something, but nothing matches all of them"},
       {{"--dtype", "int64", "--min-size", "1G"}, "nothing matches --min-size"}};
   for (const auto& [filter, said] : cases) {
     for (std::vector<std::string> verb :
@@ -85,7 +85,7 @@ TEST_F(FilterTest, AFilterThatMatchesNothingIsNamed) {
       EXPECT_THAT(result.out, HasSubstr(said));
     }
   }
-  EXPECT_THAT(run({"list", kHeldDump, "--name", "histroy"}).out, HasSubstr("there is train.py: history"));
+  EXPECT_THAT(run({"list", kHeldDump, "--name", "histroy"}).out, HasSubstr("the dump has train.py: history"));
   EXPECT_THAT(run({"check", kTrain, "--max-live", "1", "--device", "cuda"}).err, HasSubstr("nothing matches --device"));
 }
 
@@ -178,7 +178,7 @@ TEST_F(FilterTest, ExportReplacesNothingUnasked) {
   EXPECT_EQ(run(export_csv).status, 0);
   const Result again = run(export_csv);
   EXPECT_EQ(again.status, 2);
-  EXPECT_THAT(again.err, HasSubstr("a.csv is there already; --force replaces it."));
+  EXPECT_THAT(again.err, HasSubstr("a.csv already exists; use --force to overwrite it."));
   EXPECT_EQ(run({"export", kTrain, "--format", "csv", "-o", "a.csv", "--force"}).status, 0);
 }
 

@@ -1,8 +1,12 @@
 // What people see, word for word: each verb on synthetic dumps of a training program (golden_fixture.h).
-// Covers: analyzer/commands/{check,compared_dumps,diff,driver_table,group_table,headline,held_text,info}.cc
-// Covers: analyzer/commands/{leaks,leaks_text,list,live_table,module_table,opened_dump,report,segment_table}.cc
-// Covers: analyzer/commands/{show,tensor_text}.cc
-// Covers: analyzer/model/{leaks,places,tensor_links,tensor_names,frame_facts}.cc
+// Covers: analyzer/cli/{check,diff,info}.cc
+// Covers: analyzer/text/{driver_table,group_table,headline,held_text}.cc
+// Covers: analyzer/memory/{compared_dumps,opened_dump}.cc
+// Covers: analyzer/cli/{dump_options,leaks,list,report}.cc
+// Covers: analyzer/text/{change_table,leaks_text,live_table,module_table,segment_table}.cc
+// Covers: analyzer/cli/show.cc analyzer/text/tensor_text.cc
+// Covers: analyzer/leaks/leaks.cc analyzer/symbols/{places,frame_facts}.cc
+// Covers: analyzer/ownership/{tensor_links,tensor_names}.cc
 #include <gmock/gmock.h>
 
 #include "golden_fixture.h"
@@ -24,11 +28,11 @@ class GoldenTest : public GoldenFixture {
     native_dump().write("server.4242.1.tscope");
     DumpBuilder().write("empty.tscope");
     segment_dump().write("cuda.tscope");
-    for (const auto limit : {dump::NamesLimit::time, dump::NamesLimit::memory}) {
+    for (const auto limit : {format::NamesLimit::time, format::NamesLimit::memory}) {
       DumpBuilder held = held_dump(5, directory_.string());
       held.references_complete = false;
       held.names_stopped_by = limit;
-      held.write(limit == dump::NamesLimit::time ? "time.4242.5.tscope" : "memory.4242.5.tscope");
+      held.write(limit == format::NamesLimit::time ? "time.4242.5.tscope" : "memory.4242.5.tscope");
     }
     for (int steps : {2, 5}) {
       held_dump(steps, directory_.string()).write("held.4242." + std::to_string(steps) + ".tscope");

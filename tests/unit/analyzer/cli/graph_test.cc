@@ -1,7 +1,7 @@
 // The graph verb: its texts word for word, its other formats, and its answers to questions that make no sense.
-// Covers: analyzer/commands/{graph_subject,graphviz,replaced_file}.cc
-// Covers: analyzer/model/{graph_answers,graph_drawing,graph_view}.cc
-// Covers: analyzer/render/{graph_dot,graph_json,graph_keeps_text,graph_text,graph_words}.cc
+// Covers: analyzer/cli/{graph_subject,graphviz,replaced_file}.cc
+// Covers: analyzer/autograd/{graph_answers,graph_drawing,graph_view}.cc
+// Covers: analyzer/export/{graph_dot,graph_json}.cc analyzer/text/{graph_keeps_text,graph_text,graph_words}.cc
 #include <gmock/gmock.h>
 #include <sys/stat.h>
 
@@ -177,14 +177,15 @@ TEST_F(GraphTest, JsonOfACollapsedGraph) {
 TEST_F(GraphTest, WritesFilesWholeAndReplacesNone) {
   EXPECT_EQ(run({"graph", kGraph, "--of", "sq", "-o", "sq.dot"}).status, 0);
   EXPECT_THAT(content("sq.dot"), StartsWith("digraph"));
-  expect_mistake(run({"graph", kGraph, "--of", "w", "-o", "sq.dot"}), "sq.dot is there already; --force replaces it.");
+  expect_mistake(run({"graph", kGraph, "--of", "w", "-o", "sq.dot"}),
+                 "sq.dot already exists; use --force to overwrite it.");
   EXPECT_EQ(run({"graph", kGraph, "--of", "w", "-o", "sq.dot", "--force", "--format", "json"}).status, 0);
   EXPECT_THAT(content("sq.dot"), StartsWith("{"));
   EXPECT_EQ(run({"graph", kGraph, "-o", "sq.json"}).status, 0);
   EXPECT_THAT(content("sq.json"), StartsWith("{"));
   EXPECT_EQ(run({"graph", kGraph, "-o", "sq.txt"}).status, 0);
   EXPECT_THAT(content("sq.txt"), ContainsRegex("graphs alive"));
-  expect_mistake(run({"graph", kGraph, "-o", "no/such/folder.json"}), "cannot be written: No such file");
+  expect_mistake(run({"graph", kGraph, "-o", "no/such/folder.json"}), "cannot write no/such/folder.json: No such file");
 }
 
 TEST_F(GraphTest, PicturesComeFromGraphviz) {
@@ -195,7 +196,7 @@ TEST_F(GraphTest, PicturesComeFromGraphviz) {
   EXPECT_EQ(run({"graph", kGraph, "--keeps", "sq", "-o", "sq.png"}).status, 0);
   EXPECT_THAT(content("sq.png"), StartsWith("picture -Tpng\n"));
   EXPECT_THAT(run({"graph", kGraph, "--format", "svg"}).out, StartsWith("picture -Tsvg\n"));
-  expect_mistake(run({"graph", kGraph, "--format", "png"}), "a PNG needs a file");
+  expect_mistake(run({"graph", kGraph, "--format", "png"}), "png needs an output file");
 }
 
 TEST_F(GraphTest, GraphvizThatFailsOrIsNotThere) {
@@ -210,12 +211,12 @@ TEST_F(GraphTest, GraphvizThatFailsOrIsNotThere) {
 
 TEST_F(GraphTest, QuestionsThatMakeNoSense) {
   expect_mistake(run({"graph", kGraph, "--of", "nothing"}),
-                 "has no live tensor 'nothing'; tensorscope list shows them.");
-  expect_mistake(run({"graph", kGraph, "--of", "fc1"}), "there is model.fc1.bias, model.fc1.weight");
-  expect_mistake(run({"graph", kGraph, "--of", "99999"}), "has no live tensor '99999'");
-  expect_mistake(run({"graph", kGraph, "--of", "x"}), "'x' is the name of 2 tensors: #");
-  expect_mistake(run({"graph", kGraph, "--keeps", "node:9999"}), "has no autograd node 'node:9999'");
-  expect_mistake(run({"graph", kGraph, "--near", "13", "--format", "dot"}), "--near has no picture");
+                 "no live tensor 'nothing' in train.4242.1.tscope; tensorscope list prints all tensors.");
+  expect_mistake(run({"graph", kGraph, "--of", "fc1"}), "similar: model.fc1.bias, model.fc1.weight");
+  expect_mistake(run({"graph", kGraph, "--of", "99999"}), "no live tensor '99999'");
+  expect_mistake(run({"graph", kGraph, "--of", "x"}), "2 tensors are named 'x': #");
+  expect_mistake(run({"graph", kGraph, "--keeps", "node:9999"}), "no autograd node 'node:9999'");
+  expect_mistake(run({"graph", kGraph, "--near", "13", "--format", "dot"}), "--near cannot be drawn");
   expect_mistake(run({"graph", kGraph, "--of", "sq", "--near", "sq"}), "excludes");
   expect_mistake(run({"graph", kGraph, "--path", "sq"}), "--path");
   expect_mistake(run({"graph", kGraph, "--format", "gif"}), "invalid value 'gif' for --format");

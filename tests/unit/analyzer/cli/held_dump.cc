@@ -9,9 +9,9 @@ namespace tensorscope::testing {
 
 namespace {
 
-using dump::ReferenceRole;
-using dump::ReferenceRoot;
-using dump::TensorFlag;
+using format::ReferenceRole;
+using format::ReferenceRoot;
+using format::TensorFlag;
 
 constexpr int kLayers = 3;
 
@@ -25,9 +25,9 @@ class Trainer {
     builder_.dump_ns = builder_.start_ns + uint64_t(steps) * 10 * kSecond;
     builder_.torch_version = "2.13.0+cpu";
     builder_.has_graph = builder_.has_references = true;
-    builder_.coverage("tensors", dump::Seen::yes, "");
-    builder_.coverage("CPU memory", dump::Seen::yes, "");
-    builder_.coverage("names", dump::Seen::yes, "");
+    builder_.coverage("tensors", format::Seen::yes, "");
+    builder_.coverage("CPU memory", format::Seen::yes, "");
+    builder_.coverage("names", format::Seen::yes, "");
     builder_.thread(4242, "python");
     main_ = builder_.python({{file("train.py"), "<module>", 95, true}, {file("train.py"), "main", 71}});
     build_model();
@@ -61,7 +61,7 @@ class Trainer {
   void path(uint64_t tensor, const std::string& text, ReferenceRole role) {
     builder_.reference({tensor, text, "train.py", "dict", ReferenceRoot::global, role, 4});
     builder_.tensor_object({tensor, role == ReferenceRole::parameter ? "Parameter" : "Tensor", 1,
-                            dump::WrapperState::referenced, false, role == ReferenceRole::parameter});
+                            format::WrapperState::referenced, false, role == ReferenceRole::parameter});
   }
 
   void module(const std::string& name, const std::string& type) {
@@ -139,7 +139,7 @@ class Trainer {
       const uint32_t attention = site_in(call(layer + ".attn", block, "Attention.forward", 88));
       const uint32_t mlp = site_in(call(layer + ".mlp", block, "Mlp.forward", 40));
       last = operation("SoftmaxBackward0", attention, last);
-      builder_.saved(last, {make({4, 128, 128}, attention), 0, -1, dump::SlotState::held, true});
+      builder_.saved(last, {make({4, 128, 128}, attention), 0, -1, format::SlotState::held, true});
       last = operation("GeluBackward0", mlp, last);
       builder_.saved(last, {make({128, 256}, mlp), 0});
     }
@@ -168,7 +168,7 @@ class Trainer {
     builder_.reference({cached, "Attention.tables[128]", "model", "dict", ReferenceRoot::class_});
     const uint64_t garbage = make({64, 64}, site({{file("train.py"), "evaluate", 44}}, main_));
     builder_.reference({garbage, "self.predictions[0]", "Evaluator, dict, list", "list", ReferenceRoot::cycle});
-    builder_.tensor_object({garbage, "Tensor", 1, dump::WrapperState::garbage});
+    builder_.tensor_object({garbage, "Tensor", 1, format::WrapperState::garbage});
     const uint64_t caught = make({32, 64}, site({{file("train.py"), "evaluate", 47}}, main_));
     builder_.reference({caught, "logits", "ValueError in evaluate", "", ReferenceRoot::traceback});
     make({16, 64}, site({{file("train.py"), "train_step", 60}}, main_));

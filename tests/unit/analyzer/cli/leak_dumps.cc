@@ -1,13 +1,13 @@
 #include "leak_dumps.h"
 
 #include "sample_dumps.h"
-#include "unit/model/leaks/scene.h"
+#include "unit/analyzer/leaks/scene.h"
 
 namespace tensorscope::testing {
 
 namespace {
 
-using dump::ReferenceRoot;
+using format::ReferenceRoot;
 
 void keep_loss(Scene& scene, int step, uint32_t forward, uint32_t site) {
   const uint32_t node = scene.node(serial_at(step, 10), kTanh);
@@ -27,7 +27,7 @@ void keep_crop(Scene& scene, int step, uint32_t site) {
   crop.address = Scene::address(crop.serial);
   crop.storage_nbytes = 1 << 20;
   crop.sizes = {1024};
-  crop.flags = uint32_t(dump::TensorFlag::leaf) | uint32_t(dump::TensorFlag::view);
+  crop.flags = uint32_t(format::TensorFlag::leaf) | uint32_t(format::TensorFlag::view);
   scene.add(crop);
   scene.held(crop.serial, "crops[" + std::to_string(step - 1) + "]", ReferenceRoot::local);
   scene.object(crop.serial);

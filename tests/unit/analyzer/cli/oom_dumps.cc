@@ -9,9 +9,9 @@ namespace tensorscope::testing {
 
 namespace {
 
-using dump::BlockState;
-using dump::ReferenceRole;
-using dump::ReferenceRoot;
+using format::BlockState;
+using format::ReferenceRole;
+using format::ReferenceRoot;
 
 class GpuProgram {
  public:
@@ -24,10 +24,10 @@ class GpuProgram {
     builder_.dump_ns = builder_.start_ns + uint64_t(step) * 60 * kSecond;
     builder_.has_graph = builder_.has_references = true;
     if (failed) {
-      builder_.trigger = dump::Trigger::out_of_memory;
+      builder_.trigger = format::Trigger::out_of_memory;
       builder_.trigger_detail = "cuda:0";
     }
-    for (const char* subject : {"tensors", "CUDA memory", "names"}) builder_.coverage(subject, dump::Seen::yes, "");
+    for (const char* subject : {"tensors", "CUDA memory", "names"}) builder_.coverage(subject, format::Seen::yes, "");
     thread_ = builder_.thread(4242, "python");
     builder_.module({"/usr/lib/libnccl.so.2", 0x7100000000, 0x7100000000, 0x7100100000, {}});
     builder_.module({"/usr/lib/libtorch_cuda.so", 0x7200000000, 0x7200000000, 0x7200100000, {}});
@@ -75,7 +75,7 @@ class GpuProgram {
     row.site = site;
     row.thread = thread_;
     row.created_ns = builder_.start_ns + kSecond;
-    row.kind = dump::AllocationKind::caching;
+    row.kind = format::AllocationKind::caching;
     row.device_type = 1;
     row.device_index = 0;
     builder_.allocation(row);
@@ -95,7 +95,7 @@ class GpuProgram {
   void named(uint64_t serial, const std::string& text, ReferenceRole role) {
     builder_.reference({serial, text, "train.py", "dict", ReferenceRoot::global, role, 4});
     builder_.tensor_object({serial, role == ReferenceRole::parameter ? "Parameter" : "Tensor", 1,
-                            dump::WrapperState::referenced, false, role == ReferenceRole::parameter});
+                            format::WrapperState::referenced, false, role == ReferenceRole::parameter});
   }
   uint32_t operation(const std::string& name, uint32_t site, uint32_t input) {
     GraphNodeSpec node;
@@ -124,7 +124,7 @@ class GpuProgram {
               ReferenceRole::optimizer_state);
       }
       last_ = operation("SoftmaxBackward0", attention_, last_);
-      builder_.saved(last_, {tensor(1024 * kMiB, attention_), 0, -1, dump::SlotState::held, true});
+      builder_.saved(last_, {tensor(1024 * kMiB, attention_), 0, -1, format::SlotState::held, true});
       last_ = operation("GeluBackward0", mlp, last_);
       builder_.saved(last_, {tensor(512 * kMiB, mlp), 0});
     }
@@ -139,7 +139,7 @@ class GpuProgram {
     TensorSpec spec;
     spec.grad_fn = builder_.graph_address(node);
     spec.grad_fn_name = "N5torch8autograd9generated16NllLossBackward0E";
-    spec.flags = uint32_t(dump::TensorFlag::requires_grad);
+    spec.flags = uint32_t(format::TensorFlag::requires_grad);
     const uint64_t serial = tensor(4, site, spec, 508);
     builder_.reference({serial, "losses[" + std::to_string(step) + "]", "train.py", "list"});
     builder_.tensor_object({serial, "Tensor", 1});
@@ -149,7 +149,7 @@ class GpuProgram {
     const uint32_t evaluate = builder_.site(0, builder_.python({{file("train.py"), "evaluate", 44}}, main_));
     const uint64_t garbage = tensor(300 * kMiB, evaluate);
     builder_.reference({garbage, "self.predictions[0]", "Evaluator, dict, list", "list", ReferenceRoot::cycle});
-    builder_.tensor_object({garbage, "Tensor", 1, dump::WrapperState::garbage});
+    builder_.tensor_object({garbage, "Tensor", 1, format::WrapperState::garbage});
     block(8 * kMiB, builder_.site(builder_.native({0x7200000100}), main_));
     for (uint64_t free : {180, 200, 220}) {
       piece(free * kMiB);
@@ -157,7 +157,7 @@ class GpuProgram {
     }
     segment(3);
     piece(64 * kMiB);
-    segment(0, uint8_t(dump::SegmentFlag::small));
+    segment(0, uint8_t(format::SegmentFlag::small));
     block(512, evaluate);
     piece(2 * kMiB - 512);
     RuntimeBlockSpec nccl;
@@ -182,7 +182,7 @@ class GpuProgram {
     uint64_t reserved = 0;
     for (const SegmentSpec& spec : memory_.segments) reserved += spec.size;
     builder_.device_total(
-        dump::DeviceTotal(allocated_, allocated_, 1, 1, allocated_, allocated_, reserved, reserved, 1, 0));
+        format::DeviceTotal(allocated_, allocated_, 1, 1, allocated_, allocated_, reserved, reserved, 1, 0));
     memory_.driver_total = 16'384 * kMiB;
     memory_.driver_free = 433 * kMiB;
     memory_.own_bytes = reserved + 512 * kMiB + 460 * kMiB;

@@ -1,5 +1,5 @@
 // run, as a program of its own: what it hands to the program that it becomes.
-// Covers: analyzer/commands/preload_library.cc
+// Covers: analyzer/cli/preload_library.cc
 #include <gmock/gmock.h>
 #include <sys/wait.h>
 
@@ -90,7 +90,7 @@ TEST_F(RunTest, TheProgramsOwnOptionsThatLookLikeOursAreItsOwn) {
 TEST_F(RunTest, WhatCannotBeStarted) {
   Result result = shell("$T run -- no-such-program");
   EXPECT_EQ(result.status, 127);
-  EXPECT_THAT(result.out, HasSubstr("tensorscope: there is no program 'no-such-program'."));
+  EXPECT_THAT(result.out, HasSubstr("tensorscope: program 'no-such-program' not found."));
   std::ofstream("plain") << "text";
   EXPECT_EQ(shell("$T run -- ./plain").status, 126);
   result = shell("TENSORSCOPE_LIB=/no/such/file $T run -- true");
@@ -111,7 +111,7 @@ TEST_F(RunTest, AFullDiskIsSaid) {
   for (const char* command : {"$T report a.tscope", "$T export a.tscope --format json"}) {
     Result result = shell(std::string(command) + " 2>&1 >/dev/full");
     EXPECT_EQ(result.status, 2) << command;
-    EXPECT_THAT(result.out, HasSubstr("standard output cannot be written")) << command;
+    EXPECT_THAT(result.out, HasSubstr("cannot write standard output")) << command;
   }
 }
 

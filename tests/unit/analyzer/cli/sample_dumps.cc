@@ -6,8 +6,8 @@ namespace tensorscope::testing {
 
 namespace {
 
-using dump::Seen;
-using dump::TensorFlag;
+using format::Seen;
+using format::TensorFlag;
 
 constexpr int8_t kFloat32 = 6, kInt64 = 4, kBFloat16 = 15;
 constexpr int8_t kCuda = 1, kMeta = 14;
@@ -156,7 +156,7 @@ DumpBuilder training_dump(int minute, const std::string& directory) {
   TensorSpec sparse = spec_of({1000, 1000}, numpy);
   sparse.class_name = "N2at16SparseTensorImplE";
   sparse.layout = 1;
-  sparse.known &= ~uint32_t(dump::TensorKnown::strides) & ~uint32_t(dump::TensorKnown::storage);
+  sparse.known &= ~uint32_t(format::TensorKnown::strides) & ~uint32_t(format::TensorKnown::storage);
   sparse.note = "a sparse tensor has no storage of its own";
   sparse.created_ns = builder.start_ns + 3 * kSecond;
   program.add(sparse);
@@ -198,7 +198,7 @@ DumpBuilder training_dump(int minute, const std::string& directory) {
     program.add(part);
   }
   AllocationSpec shared;
-  shared.kind = dump::AllocationKind::mapped;
+  shared.kind = format::AllocationKind::mapped;
   shared.pointer = 0x710000000000;
   shared.nbytes = 8 * kKiB;
   shared.site = batch;
@@ -215,7 +215,7 @@ DumpBuilder other_run_dump() {
   DumpBuilder builder;
   builder.pid = 5555;
   builder.run_id = "run-2";
-  builder.trigger = dump::Trigger::exit;
+  builder.trigger = format::Trigger::exit;
   builder.trigger_detail = "exit status 0";
   builder.torch_version = "2.12.0";
   add_coverage(builder);
@@ -243,7 +243,7 @@ DumpBuilder native_dump() {
   builder.working_directory = "/";
   builder.python_version = "";
   builder.run_id = "run-3";
-  builder.trigger = dump::Trigger::call;
+  builder.trigger = format::Trigger::call;
   builder.trigger_detail = "";
   builder.coverage("tensors", Seen::yes, "");
   builder.coverage("CUDA memory", Seen::yes, "");
@@ -270,8 +270,8 @@ DumpBuilder native_dump() {
   request.flags = bits({TensorFlag::requires_grad});
   builder.node(0x5000, "N5torch8autograd9generated14AddmmBackward0E", weights);
   program.make(request, 2);
-  builder.device_total(dump::DeviceTotal(4 * kMiB + 512 + 32 * kKiB, 6 * kMiB, 2, 10, 20 * kMiB,
-                                         4 * kMiB + 512 + 32 * kKiB, 20 * kMiB, 24 * kMiB, kCuda, 0));
+  builder.device_total(format::DeviceTotal(4 * kMiB + 512 + 32 * kKiB, 6 * kMiB, 2, 10, 20 * kMiB,
+                                           4 * kMiB + 512 + 32 * kKiB, 20 * kMiB, 24 * kMiB, kCuda, 0));
   return builder;
 }
 
@@ -288,7 +288,7 @@ DumpBuilder hostile_dump() {
   builder.module_name(0x1000, evil, evil);
   uint32_t site = builder.site(builder.native({0x1100}), builder.python({{"/" + evil + ".py", evil, 3, true, 0x1000}}));
   builder.source_file({"/" + evil + ".py", {{3, "x\033]0;owned\007\033[2J\ry\u202ez\x9b\xff"}}});
-  builder.source_file({evil, {}, dump::SourceState::changed});
+  builder.source_file({evil, {}, format::SourceState::changed});
   Program program(builder);
   TensorSpec spec = spec_of({4}, site);
   spec.class_name = spec.grad_fn_name = spec.note = evil;

@@ -6,11 +6,11 @@ namespace tensorscope::testing {
 
 namespace {
 
-using dump::GraphNodeFlag;
-using dump::ReferenceRole;
-using dump::ReferenceRoot;
-using dump::SlotState;
-using dump::TensorFlag;
+using format::GraphNodeFlag;
+using format::ReferenceRole;
+using format::ReferenceRoot;
+using format::SlotState;
+using format::TensorFlag;
 
 constexpr uint32_t kRequiresGrad = uint32_t(TensorFlag::requires_grad);
 constexpr uint32_t kLeaf = uint32_t(TensorFlag::leaf);

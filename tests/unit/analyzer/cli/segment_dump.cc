@@ -7,12 +7,12 @@ namespace tensorscope::testing {
 namespace {
 
 constexpr uint64_t kBase = 0x7f3a00000000;
-constexpr auto kAllocated = dump::BlockState::allocated, kPending = dump::BlockState::pending_free,
-               kFree = dump::BlockState::free;
+constexpr auto kAllocated = format::BlockState::allocated, kPending = format::BlockState::pending_free,
+               kFree = format::BlockState::free;
 
 struct Part {
   uint64_t mebibytes;
-  dump::BlockState state;
+  format::BlockState state;
 };
 
 SegmentSpec segment(uint64_t address, const std::vector<Part>& parts) {
@@ -43,24 +43,24 @@ DumpBuilder segment_dump() {
   first.segments.push_back(segment(kBase + 0xb0000000, {{12, kAllocated}, {8, kFree}}));
   first.segments.back().pool = 1;
   first.segments.push_back(segment(kBase + 0x100000000, {{70, kAllocated}, {50, kFree}}));
-  first.segments.back().flags = uint8_t(dump::SegmentFlag::expandable);
+  first.segments.back().flags = uint8_t(format::SegmentFlag::expandable);
   first.segments.push_back(segment(kBase + 0x200000000, {{1, kAllocated}, {1, kFree}}));
-  first.segments.back().flags = uint8_t(dump::SegmentFlag::small);
+  first.segments.back().flags = uint8_t(format::SegmentFlag::small);
   builder.device_memory(first);
   DeviceMemorySpec second;
   second.device_index = 1;
   second.name = "NVIDIA H200";
   second.backend = "cudaMallocAsync";
-  second.segments_from = dump::SegmentSource::none;
+  second.segments_from = format::SegmentSource::none;
   second.segments_detail = "the driver's own pool serves cudaMallocAsync: torch has no segments";
   builder.device_memory(second);
   DeviceMemorySpec third;
   third.device_index = 2;
-  third.segments_from = dump::SegmentSource::runtime_calls;
+  third.segments_from = format::SegmentSource::runtime_calls;
   third.segments_detail = "torch's allocator was busy for longer than the dump waits";
   third.segments.push_back(segment(0x7e0000000000, {{8, kAllocated}, {12, kFree}}));
   builder.device_memory(third);
-  builder.device_total(dump::DeviceTotal(0, 0, 0, 0, 0, 0, kMiB, kMiB, 1, 3));
+  builder.device_total(format::DeviceTotal(0, 0, 0, 0, 0, 0, kMiB, kMiB, 1, 3));
   return builder;
 }
 

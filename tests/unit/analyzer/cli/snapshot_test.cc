@@ -1,5 +1,5 @@
 // snapshot against processes that look, from outside, as if tensorscope were in them, or nearly.
-// Covers: analyzer/commands/target_process.cc
+// Covers: analyzer/cli/target_process.cc
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <sys/mman.h>
@@ -9,8 +9,8 @@
 #include <csignal>
 #include <ctime>
 
+#include "cli/target_process.h"
 #include "command_fixture.h"
-#include "commands/target_process.h"
 
 namespace tensorscope::testing {
 namespace {
@@ -99,7 +99,7 @@ TEST_F(SnapshotTest, TheAnswerIsFound) {
   Result result = ask(child);
   EXPECT_EQ(result.status, 0) << result.err;
   EXPECT_EQ(result.out, (directory_ / "train.2.tscope").string() + "\n");
-  EXPECT_THAT(result.err, HasSubstr("no tensor is alive in process"));
+  EXPECT_THAT(result.err, HasSubstr("has no live tensors"));
 }
 
 TEST_F(SnapshotTest, AProcessWithoutItIsLeftAlone) {
@@ -115,13 +115,13 @@ TEST_F(SnapshotTest, AProcessWithoutItIsLeftAlone) {
 }
 
 TEST_F(SnapshotTest, EachReasonIsSaid) {
-  EXPECT_THAT(ask(start({.preload = false})).err, HasSubstr("has no tensorscope in it"));
+  EXPECT_THAT(ask(start({.preload = false})).err, HasSubstr("was not started under tensorscope"));
   EXPECT_THAT(ask(start({.torch = false})).err, HasSubstr("has not loaded torch"));
-  EXPECT_THAT(ask(start({.listens = false})).err, HasSubstr("does not listen to signal 10"));
+  EXPECT_THAT(ask(start({.listens = false})).err, HasSubstr("does not handle signal 10"));
   pid_t gone = start({});
   kill(gone, SIGKILL);
   waitpid(gone, nullptr, 0);
-  EXPECT_THAT(ask(gone).err, HasSubstr("there is no process"));
+  EXPECT_THAT(ask(gone).err, HasSubstr("no such process"));
 }
 
 TEST_F(SnapshotTest, ADumpThatDoesNotCome) {

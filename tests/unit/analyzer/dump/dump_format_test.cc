@@ -9,8 +9,8 @@
 #include <set>
 #include <sstream>
 
-#include "model/chunk_reader.h"
-#include "model/reader.h"
+#include "dump/chunk_reader.h"
+#include "dump/reader.h"
 #include "support/dump_builder.h"
 
 namespace tensorscope::model {
@@ -45,31 +45,31 @@ class DumpFormatPage : public ::testing::Test {
 };
 
 TEST_F(DumpFormatPage, HasTheVersionOfTheHeader) {
-  EXPECT_EQ(said("major version, now ([0-9]+)"), std::to_string(dump::kFormatMajor));
-  EXPECT_EQ(said("minor version, now ([0-9]+)"), std::to_string(dump::kFormatMinor));
+  EXPECT_EQ(said("major version, now ([0-9]+)"), std::to_string(format::kFormatMajor));
+  EXPECT_EQ(said("minor version, now ([0-9]+)"), std::to_string(format::kFormatMinor));
 }
 
 TEST_F(DumpFormatPage, ListsEveryChunkTypeAndNoOther) {
   std::set<std::string> listed, known;
   const std::regex row("\n\\| `(....)` \\| `[A-Za-z]+` \\|");
   for (std::sregex_iterator at(text_.begin(), text_.end(), row), end; at != end; ++at) listed.insert((*at)[1]);
-  for (const dump::ChunkKind& kind : dump::kChunkKinds) known.insert(letters_of(kind.type));
+  for (const format::ChunkKind& kind : format::kChunkKinds) known.insert(letters_of(kind.type));
   EXPECT_EQ(listed, known);
 }
 
 TEST(ChunkKinds, EachHasANameOfItsOwn) {
   std::set<std::string> names;
-  for (const dump::ChunkKind& kind : dump::kChunkKinds) {
+  for (const format::ChunkKind& kind : format::kChunkKinds) {
     EXPECT_THAT(chunk_name(kind.type), Not(HasSubstr("unknown"))) << letters_of(kind.type);
     EXPECT_TRUE(names.insert(chunk_name(kind.type)).second) << kind.name;
   }
-  EXPECT_EQ(chunk_name(dump::chunk_type("ABCD")), "unknown (ABCD)");
+  EXPECT_EQ(chunk_name(format::chunk_type("ABCD")), "unknown (ABCD)");
 }
 
 // A reader that skips a type of its own version would not notice what is wrong with it.
 TEST(ChunkKinds, EachIsReadAndCalledByItsName) {
-  for (const dump::ChunkKind& kind : dump::kChunkKinds) {
-    if (kind.type == dump::kProcess) continue;
+  for (const format::ChunkKind& kind : format::kChunkKinds) {
+    if (kind.type == format::kProcess) continue;
     std::vector<Chunk> chunks = {DumpBuilder().chunks()[0], {kind.type, "no FlatBuffer"}};
     const std::string bytes = DumpBuilder::frame(chunks);
     const Dump dump = read_dump_bytes(bytes.data(), bytes.size(), "x.tscope");

@@ -1,9 +1,9 @@
 // Reading of what failed, of devices' memory and of the CUDA runtime's blocks, sound and hostile.
-// Covers: analyzer/model/row_collector_memory.cc
+// Covers: analyzer/dump/row_collector_memory.cc
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "model/reader.h"
+#include "dump/reader.h"
 #include "support/dump_builder.h"
 #include "support/sample_values.h"
 
@@ -12,7 +12,7 @@ namespace {
 
 using testing::kMiB;
 
-using dump::BlockState;
+using format::BlockState;
 using testing::DeviceMemorySpec;
 using testing::DumpBuilder;
 using testing::FailureSpec;
@@ -26,7 +26,7 @@ Dump read_memory(const DumpBuilder& builder) {
   return read_dump_bytes(bytes.data(), bytes.size(), "x.tscope");
 }
 
-SegmentSpec segment(uint64_t address, uint64_t size, std::vector<dump::SegmentBlock> blocks = {}) {
+SegmentSpec segment(uint64_t address, uint64_t size, std::vector<format::SegmentBlock> blocks = {}) {
   SegmentSpec spec;
   spec.address = address;
   spec.size = size;
@@ -60,7 +60,7 @@ TEST(ReaderMemory, AFailureIsReadWithItsNode) {
   const Dump dump = read_memory(builder);
   EXPECT_THAT(dump.problems, IsEmpty());
   ASSERT_TRUE(dump.failure);
-  EXPECT_EQ(dump.failure->kind, uint8_t(dump::FailureKind::device));
+  EXPECT_EQ(dump.failure->kind, uint8_t(format::FailureKind::device));
   EXPECT_EQ(dump.failure->device, (Device{1, 0}));
   EXPECT_EQ(dump.failure->requested, 2048 * kMiB);
   EXPECT_EQ(dump.failure->left_bytes, kMiB);
@@ -74,8 +74,8 @@ TEST(ReaderMemory, AFailureIsReadWithItsNode) {
 TEST(ReaderMemory, WildReferencesOfAFailureAreCleared) {
   DumpBuilder builder;
   FailureSpec failure;
-  failure.kind = dump::FailureKind(77);
-  failure.limit = dump::MemoryLimit(77);
+  failure.kind = format::FailureKind(77);
+  failure.limit = format::MemoryLimit(77);
   failure.site = failure.thread = 99;
   failure.node = 99;
   failure.limit_bytes = 5;
@@ -106,7 +106,7 @@ TEST(ReaderMemory, SegmentsKeepTheirBlocks) {
       segment(0x900000, 2 * kMiB,
               {{0x900000, kMiB, 500, BlockState::pending_free}, {0x900000 + kMiB, kMiB, 0, BlockState::free}})};
   memory.segments[1].pool = 3;
-  memory.segments[1].flags = uint8_t(dump::SegmentFlag::expandable);
+  memory.segments[1].flags = uint8_t(format::SegmentFlag::expandable);
   builder.device_memory(memory);
   memory.device_index = 1;
   builder.device_memory(memory);
@@ -178,9 +178,9 @@ TEST(ReaderMemory, RuntimeBlocksAreSortedAndChecked) {
   builder.runtime_block({.serial = 4, .pointer = 0x1000, .nbytes = 32, .site = 77, .by_torch = true});
   builder.runtime_block({.serial = 4, .pointer = 0x3000, .nbytes = 32});
   builder.runtime_block({.serial = 10, .pointer = UINT64_MAX, .nbytes = 2});
-  builder.runtime_block({.serial = 11, .pointer = 0x5000, .nbytes = 2, .kind = dump::RuntimeKind(9)});
+  builder.runtime_block({.serial = 11, .pointer = 0x5000, .nbytes = 2, .kind = format::RuntimeKind(9)});
   builder.runtime_block(
-      {.serial = 12, .pointer = 0x6000, .nbytes = 2, .kind = dump::RuntimeKind::pinned, .device_index = -1});
+      {.serial = 12, .pointer = 0x6000, .nbytes = 2, .kind = format::RuntimeKind::pinned, .device_index = -1});
   const Dump dump = read_memory(builder);
   ASSERT_EQ(dump.runtime_blocks.size(), 3u);
   EXPECT_EQ(dump.runtime_blocks[0].serial, 4u);
@@ -190,7 +190,7 @@ TEST(ReaderMemory, RuntimeBlocksAreSortedAndChecked) {
   EXPECT_EQ(dump.runtime_blocks[1].device, (Device{1, 0}));
   EXPECT_TRUE(dump.runtime_blocks[2].device.is_cpu());
   ASSERT_FALSE(dump.problems.empty());
-  EXPECT_THAT(dump.problems[0], HasSubstr("2 blocks of the CUDA runtime that cannot be"));
+  EXPECT_THAT(dump.problems[0], HasSubstr("2 invalid blocks of the CUDA runtime"));
 }
 
 }  // namespace

@@ -1,9 +1,9 @@
-#include "model/storages.h"
+#include "dump/storages.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "model/reader.h"
+#include "dump/reader.h"
 #include "support/dump_builder.h"
 
 namespace tensorscope::model {
@@ -28,7 +28,7 @@ TensorSpec at(uint64_t base, int64_t floats, int8_t device_type = 0, int8_t devi
   return tensor;
 }
 
-AllocationSpec block(uint64_t pointer, uint64_t nbytes, dump::AllocationKind kind = dump::AllocationKind::heap) {
+AllocationSpec block(uint64_t pointer, uint64_t nbytes, format::AllocationKind kind = format::AllocationKind::heap) {
   AllocationSpec allocation;
   allocation.pointer = pointer;
   allocation.nbytes = nbytes;
@@ -78,13 +78,13 @@ TEST(Storages, OverlapsAreCountedOnce) {
 
 TEST(Storages, MappedFileHoldsManyStorages) {
   DumpBuilder builder;
-  builder.allocation(block(0x100000, 0x10000, dump::AllocationKind::mapped));
+  builder.allocation(block(0x100000, 0x10000, format::AllocationKind::mapped));
   builder.allocation(block(0x104000, 0x100));  // nested: the inner block does not hide the outer one
   builder.tensor(at(0x100040, 16));
   builder.tensor(at(0x105000, 16));
   builder.tensor(at(0x104000, 16));
   builder.tensor(at(0x110000, 16));  // one past the end
-  builder.coverage("CPU memory", dump::Seen::yes, "");
+  builder.coverage("CPU memory", format::Seen::yes, "");
   Dump dump = read_built(builder);
   EXPECT_EQ(dump.storages[0].kind, StorageKind::shared);
   EXPECT_EQ(dump.storages[1].kind, StorageKind::shared);
@@ -98,9 +98,9 @@ TEST(Storages, ForeignOnlyWhereAllAllocationsWereSeen) {
   builder.tensor(at(0x1000, 1));
   EXPECT_EQ(read_built(builder).storages[0].kind, StorageKind::unknown);
   DumpBuilder partly = builder;
-  partly.coverage("CPU memory", dump::Seen::partly, "");
+  partly.coverage("CPU memory", format::Seen::partly, "");
   EXPECT_EQ(read_built(partly).storages[0].kind, StorageKind::unknown);
-  builder.coverage("CPU memory", dump::Seen::yes, "");
+  builder.coverage("CPU memory", format::Seen::yes, "");
   EXPECT_EQ(read_built(builder).storages[0].kind, StorageKind::external);
 }
 
@@ -109,7 +109,7 @@ TEST(Storages, NoMemoryNoStorage) {
   TensorSpec meta = at(0, 1000, 14);
   builder.tensor(meta);
   TensorSpec sparse = at(0x1000, 10);
-  sparse.known &= ~uint32_t(dump::TensorKnown::storage);
+  sparse.known &= ~uint32_t(format::TensorKnown::storage);
   builder.tensor(sparse);
   Dump dump = read_built(builder);
   EXPECT_TRUE(dump.storages.empty());
@@ -119,12 +119,12 @@ TEST(Storages, NoMemoryNoStorage) {
 
 TEST(Storages, PinnedMemoryComesFromACachingAllocatorOfTheHost) {
   DumpBuilder builder;
-  builder.allocation(block(0x1000, 512, dump::AllocationKind::caching));
+  builder.allocation(block(0x1000, 512, format::AllocationKind::caching));
   builder.tensor(at(0x1000, 4));
   EXPECT_EQ(read_built(builder).storages[0].kind, StorageKind::pinned);
 }
 
-testing::RuntimeBlockSpec runtime_block(uint64_t pointer, uint64_t nbytes, dump::RuntimeKind kind) {
+testing::RuntimeBlockSpec runtime_block(uint64_t pointer, uint64_t nbytes, format::RuntimeKind kind) {
   testing::RuntimeBlockSpec block;
   block.pointer = pointer;
   block.nbytes = nbytes;
@@ -134,14 +134,14 @@ testing::RuntimeBlockSpec runtime_block(uint64_t pointer, uint64_t nbytes, dump:
 
 TEST(Storages, WhatLiesInABlockOfTheCudaRuntimeIsNotForeign) {
   DumpBuilder builder;
-  builder.coverage("CPU memory", dump::Seen::yes, "");
-  builder.coverage("CUDA memory", dump::Seen::yes, "");
-  testing::RuntimeBlockSpec pinned = runtime_block(0x1000, 512, dump::RuntimeKind::pinned);
+  builder.coverage("CPU memory", format::Seen::yes, "");
+  builder.coverage("CUDA memory", format::Seen::yes, "");
+  testing::RuntimeBlockSpec pinned = runtime_block(0x1000, 512, format::RuntimeKind::pinned);
   pinned.device_index = -1;
   pinned.by_torch = true;
   builder.runtime_block(pinned);
-  builder.runtime_block(runtime_block(0x8000, 4096, dump::RuntimeKind::device));
-  testing::RuntimeBlockSpec of_torch = runtime_block(0x20000, 4096, dump::RuntimeKind::device);
+  builder.runtime_block(runtime_block(0x8000, 4096, format::RuntimeKind::device));
+  testing::RuntimeBlockSpec of_torch = runtime_block(0x20000, 4096, format::RuntimeKind::device);
   of_torch.by_torch = true;
   builder.runtime_block(of_torch);
   builder.tensor(at(0x1100, 4));
@@ -162,7 +162,7 @@ TEST(Storages, WhatLiesInABlockOfTheCudaRuntimeIsNotForeign) {
 TEST(Storages, AnAllocationOfTorchIsPreferredToTheRuntimesBlock) {
   DumpBuilder builder;
   builder.allocation(block(0x1000, 400));
-  testing::RuntimeBlockSpec registered = runtime_block(0x1000, 400, dump::RuntimeKind::registered);
+  testing::RuntimeBlockSpec registered = runtime_block(0x1000, 400, format::RuntimeKind::registered);
   registered.device_index = -1;
   builder.runtime_block(registered);
   builder.tensor(at(0x1000, 4));

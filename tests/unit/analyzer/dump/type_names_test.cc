@@ -1,4 +1,4 @@
-#include "model/type_names.h"
+#include "dump/type_names.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
-// Covers: analyzer/render/{json_export,json_values,memory_json,table_export}.cc
-#include "render/export.h"
+// Covers: analyzer/export/{json_export,json_values,memory_json,table_export}.cc
+#include "export/export.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -9,7 +9,7 @@
 #include <sstream>
 #include <streambuf>
 
-#include "model/reader.h"
+#include "dump/reader.h"
 #include "support/dump_builder.h"
 
 namespace tensorscope::render {
@@ -44,7 +44,7 @@ class ExportTest : public ::testing::Test {
     tensor.site = site;
     tensor.thread = thread;
     tensor.created_ns = 2'000'000'000;
-    tensor.flags = uint32_t(dump::TensorFlag::leaf) | uint32_t(dump::TensorFlag::requires_grad);
+    tensor.flags = uint32_t(format::TensorFlag::leaf) | uint32_t(format::TensorFlag::requires_grad);
     tensor.grad = 0x7f0000000200;
     builder_.tensor(tensor);
     tensor.address = 0x7f0000000200;
@@ -58,7 +58,7 @@ class ExportTest : public ::testing::Test {
     tensor.site = 0;
     tensor.thread = 0;
     builder_.tensor(tensor);
-    builder_.coverage("CPU memory", dump::Seen::yes, "");
+    builder_.coverage("CPU memory", format::Seen::yes, "");
   }
 
   void read() {
@@ -204,18 +204,18 @@ TEST_F(ExportTest, HostileTextIsStillJson) {
 
 TEST_F(ExportTest, KindsAndStatesAreCalledAsInTheSchema) {
   std::vector<std::string> kinds, states;
-  for (const dump::AllocationKind kind : dump::EnumValuesAllocationKind()) {
+  for (const format::AllocationKind kind : format::EnumValuesAllocationKind()) {
     AllocationSpec block;
     block.pointer = 0x1000000 + uint64_t(kind) * 0x1000;
     block.nbytes = 64;
     block.kind = kind;
     builder_.allocation(block);
-    kinds.push_back(dump::EnumNameAllocationKind(kind));
+    kinds.push_back(format::EnumNameAllocationKind(kind));
   }
   const uint32_t node = builder_.graph_node({"N5torch8autograd9generated9TBackwardE"});
-  for (const dump::SlotState state : dump::EnumValuesSlotState()) {
+  for (const format::SlotState state : format::EnumValuesSlotState()) {
     builder_.saved(node, {0, uint16_t(state), -1, state});
-    states.push_back(dump::EnumNameSlotState(state));
+    states.push_back(format::EnumNameSlotState(state));
   }
   const json out = exported();
   std::vector<std::string> written_kinds, written_states;
@@ -286,7 +286,7 @@ TEST_F(ExportTest, WhatFailedAndWhoseMemoryADevicesIs) {
   testing::SegmentSpec segment;
   segment.address = 0x100;
   segment.size = 0x200;
-  segment.blocks = {{0x100, 0x80, 0x70, dump::BlockState::pending_free}};
+  segment.blocks = {{0x100, 0x80, 0x70, format::BlockState::pending_free}};
   memory.segments = {segment};
   builder_.device_memory(memory);
   const uint64_t id = builder_.runtime_block({.pointer = 0x20000, .nbytes = 0x8000, .device_index = -1});

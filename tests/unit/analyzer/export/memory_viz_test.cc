@@ -1,13 +1,13 @@
-// Covers: analyzer/render/{memory_viz_devices,memory_viz_export}.cc
+// Covers: analyzer/export/{memory_viz_devices,memory_viz_export}.cc
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <sstream>
 
-#include "model/reader.h"
+#include "dump/reader.h"
+#include "export/export.h"
 #include "pickle_reader.h"
-#include "render/export.h"
 #include "support/dump_builder.h"
 
 namespace tensorscope::render {
@@ -22,8 +22,8 @@ using testing::TensorSpec;
 
 constexpr int8_t kCuda = 1;
 constexpr uint64_t kMiB = uint64_t{1} << 20;
-constexpr auto kAllocated = uint8_t(dump::BlockState::allocated), kPending = uint8_t(dump::BlockState::pending_free),
-               kFree = uint8_t(dump::BlockState::free);
+constexpr auto kAllocated = uint8_t(format::BlockState::allocated),
+               kPending = uint8_t(format::BlockState::pending_free), kFree = uint8_t(format::BlockState::free);
 
 class MemoryVizTest : public ::testing::Test {
  protected:
@@ -38,7 +38,7 @@ class MemoryVizTest : public ::testing::Test {
     spec.created_ns = created_ns;
     spec.site = site_;
     if (cuda_device >= 0) {
-      spec.kind = dump::AllocationKind::caching;
+      spec.kind = format::AllocationKind::caching;
       spec.device_type = kCuda;
       spec.device_index = cuda_device;
     }
@@ -54,7 +54,7 @@ class MemoryVizTest : public ::testing::Test {
   model::Segment& segment(uint64_t address, const std::vector<Part>& parts) {
     if (devices_.empty()) {
       devices_.emplace_back().device = {kCuda, 0};
-      devices_[0].segments_from = uint8_t(dump::SegmentSource::snapshot);
+      devices_[0].segments_from = uint8_t(format::SegmentSource::snapshot);
     }
     model::Segment row;
     row.address = address;
@@ -68,7 +68,7 @@ class MemoryVizTest : public ::testing::Test {
     return devices_[0].segments.back();
   }
 
-  void runtime(model::Device device, dump::RuntimeKind kind, uint64_t pointer, uint64_t nbytes, bool by_torch) {
+  void runtime(model::Device device, format::RuntimeKind kind, uint64_t pointer, uint64_t nbytes, bool by_torch) {
     runtime_.push_back(
         {100 + runtime_.size(), pointer, nbytes, 5'000'000'000, site_, 0, uint8_t(kind), by_torch, device, {}});
   }
@@ -79,7 +79,8 @@ class MemoryVizTest : public ::testing::Test {
     dump.device_memory = devices_;
     dump.runtime_blocks = runtime_;
     dump.failure = failure_;
-    model::Symbols symbols(dump, {.sysroot = {}, .source_folders = {}, .debug_dirs = {}, .use_cache = false, .native = false});
+    model::Symbols symbols(
+        dump, {.sysroot = {}, .source_folders = {}, .debug_dirs = {}, .use_cache = false, .native = false});
     std::ostringstream out;
     export_memory_viz(dump, symbols, out, options_);
     return out.str();
@@ -191,7 +192,7 @@ TEST_F(MemoryVizTest, BlocksInSegmentsThatTorchDidNotTell) {
   block(0x1000, 512, 2'000'000'000, 0);
   block(0x5000, 512, 2'000'000'000, 0);
   segment(0x1000, {{512, kAllocated}});
-  devices_[0].segments_from = uint8_t(dump::SegmentSource::runtime_calls);
+  devices_[0].segments_from = uint8_t(format::SegmentSource::runtime_calls);
   const json segments = exported()["segments"];
   ASSERT_EQ(segments.size(), 2u);
   EXPECT_EQ(segments[0]["address"], 0x1000);
@@ -209,9 +210,9 @@ TEST_F(MemoryVizTest, BlocksOfADeviceWithoutSegments) {
 
 TEST_F(MemoryVizTest, MemoryThatTorchsAllocatorsDoNotKnow) {
   segment(0x1000, {{512, kFree}});
-  runtime({kCuda, 0}, dump::RuntimeKind::device, 0x1000, 512, true);
-  runtime({kCuda, 0}, dump::RuntimeKind::device, 0x9000, 4096, false);
-  runtime({0, -1}, dump::RuntimeKind::pinned, 0x5000, 100, true);
+  runtime({kCuda, 0}, format::RuntimeKind::device, 0x1000, 512, true);
+  runtime({kCuda, 0}, format::RuntimeKind::device, 0x9000, 4096, false);
+  runtime({0, -1}, format::RuntimeKind::pinned, 0x5000, 100, true);
   const json snapshot = exported();
   EXPECT_EQ(snapshot["tensorscope"]["devices"],
             json::parse(R"(["cuda:0","cpu","cuda:0, not by torch","page-locked host memory"])"));
@@ -228,7 +229,7 @@ TEST_F(MemoryVizTest, ASegmentIsTakenBeforeItsFirstBlock) {
   block(0x1200, 512, 6'000'000'000, 0);
   segment(0x1000, {{512, kAllocated}, {512, kAllocated}, {1024, kFree}});
   segment(0x9000, {{512, kAllocated}});
-  runtime({kCuda, 0}, dump::RuntimeKind::device, 0x1000, 2048, true);
+  runtime({kCuda, 0}, format::RuntimeKind::device, 0x1000, 2048, true);
   const json trace = exported()["device_traces"][0];
   ASSERT_THAT(actions(trace), ElementsAre("alloc", "segment_alloc", "alloc", "alloc", "snapshot"));
   EXPECT_EQ(trace[0]["addr"], 0x9000);
@@ -241,14 +242,14 @@ TEST_F(MemoryVizTest, ASegmentIsTakenBeforeItsFirstBlock) {
 TEST_F(MemoryVizTest, ASegmentWithABlockOfUnknownTimeIsAlwaysThere) {
   block(0x1000, 512, 2'000'000'000, 0);
   segment(0x1000, {{512, kAllocated}, {512, kPending}, {1024, kFree}});
-  runtime({kCuda, 0}, dump::RuntimeKind::device, 0x1000, 2048, true);
+  runtime({kCuda, 0}, format::RuntimeKind::device, 0x1000, 2048, true);
   EXPECT_THAT(actions(exported()["device_traces"][0]), ElementsAre("alloc", "snapshot"));
 }
 
 TEST_F(MemoryVizTest, TheFailureIsAnEventOfItsDevice) {
   segment(0x1000, {{512, kFree}});
   model::Failure& failure = failure_.emplace();
-  failure.kind = uint8_t(dump::FailureKind::device);
+  failure.kind = uint8_t(format::FailureKind::device);
   failure.device = {kCuda, 0};
   failure.requested = 3 * kMiB;
   failure.limit_bytes = 10 * kMiB;
@@ -264,7 +265,7 @@ TEST_F(MemoryVizTest, TheFailureIsAnEventOfItsDevice) {
 }
 
 TEST_F(MemoryVizTest, NothingFailedYetWhereMemoryIsLow) {
-  failure_.emplace().kind = uint8_t(dump::FailureKind::low_memory);
+  failure_.emplace().kind = uint8_t(format::FailureKind::low_memory);
   EXPECT_THAT(exported()["device_traces"][0], IsEmpty());
 }
 

@@ -1,4 +1,4 @@
-// Covers: analyzer/model/findings/case.cc
+// Covers: analyzer/leaks/case.cc
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 namespace tensorscope::model {
 namespace {
 
-using dump::ReferenceRoot;
+using format::ReferenceRoot;
 using testing::Dumps;
 using ::testing::ElementsAre;
 using testing::Scene;
@@ -22,7 +22,7 @@ void keeps(Scene& scene, const std::string& before, const std::string& after, Re
 TEST(Containers, AGlobalDictionaryThatGrows) {
   Dumps run([](Scene& scene) { keeps(scene, "cache[", "]", ReferenceRoot::global, 1, scene.steps()); });
   ASSERT_THAT(run.kinds(), ElementsAre("container"));
-  EXPECT_EQ(run.only().subject, "train.py: cache[1..30]");
+  EXPECT_EQ(run.only().holders.at(0), "train.py: cache[1..30]");
   EXPECT_EQ(run.only().bytes, 30u * 8192);
   ASSERT_EQ(run.leaks.places.size(), 1u);
   EXPECT_EQ(run.leaks.places[0].finding, 0u);
@@ -50,7 +50,7 @@ TEST(Containers, AChainOfObjectsAndAClosure) {
     }
   });
   ASSERT_THAT(chain.kinds(), ElementsAre("container"));
-  EXPECT_EQ(chain.only().subject, "head.next*.value (local of main)");
+  EXPECT_EQ(chain.only().holders.at(0), "head.next*.value (local of main)");
   Dumps closure(
       [](Scene& scene) { keeps(scene, "closure of functions[", "]: loss", ReferenceRoot::local, 1, scene.steps()); });
   EXPECT_THAT(closure.kinds(), ElementsAre("container"));

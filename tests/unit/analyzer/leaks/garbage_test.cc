@@ -6,7 +6,7 @@
 namespace tensorscope::model {
 namespace {
 
-using dump::ReferenceRoot;
+using format::ReferenceRoot;
 using testing::Dumps;
 using ::testing::ElementsAre;
 using testing::Scene;
@@ -25,7 +25,7 @@ Dumps one_dump(ReferenceRoot root, int64_t floats, bool also_held) {
 TEST(Garbage, AnUnreachableCycle) {
   Dumps run = one_dump(ReferenceRoot::cycle, kLarge, false);
   ASSERT_THAT(run.kinds(), ElementsAre("reference-cycle"));
-  EXPECT_EQ(run.only().subject, "unreachable cycle of Net, dict");
+  EXPECT_EQ(run.only().holders.at(0), "Net, dict");
   EXPECT_EQ(run.only().bytes, uint64_t(kLarge) * 4);
   EXPECT_TRUE(run.leaks.found());
 }
@@ -39,7 +39,7 @@ TEST(Garbage, AllThatACycleKeeps) {
         out.grad_fn = scene.builder.graph_address(node);
         const uint64_t serial = scene.add(out);
         scene.held(serial, "self.out", ReferenceRoot::cycle);
-        scene.object(serial, false, false, dump::WrapperState::garbage);
+        scene.object(serial, false, false, format::WrapperState::garbage);
       },
       {1});
   ASSERT_THAT(run.kinds(), ElementsAre("reference-cycle"));
@@ -53,7 +53,7 @@ TEST(Garbage, ALittleGarbageIsAlwaysThere) {
 TEST(Garbage, ATracebackThatIsKept) {
   Dumps run = one_dump(ReferenceRoot::traceback, kLarge, false);
   ASSERT_THAT(run.kinds(), ElementsAre("traceback"));
-  EXPECT_EQ(run.only().subject, "traceback of main");
+  EXPECT_EQ(run.only().holders.at(0), "main");
 }
 
 TEST(Garbage, WhatIsHeldBesidesIsNone) {

@@ -1,4 +1,4 @@
-#include "model/growth.h"
+#include "leaks/growth.h"
 
 #include <gtest/gtest.h>
 
@@ -84,10 +84,10 @@ TEST(Growth, BlocksThatNoTensorRefersToCount) {
 void made_larger(Scene& scene, int64_t floats, uint64_t peak) {
   const uint32_t site = scene.site(33);
   scene.add(scene.plain(serial_at(scene.steps(), 10), floats, site));
-  const dump::Site& now = scene.builder.site_counters(site);
+  const format::Site& now = scene.builder.site_counters(site);
   scene.builder.site_counters(site) =
-      dump::Site(now.tensors_live(), now.tensors_total(), now.allocations_live(), now.allocations_total(),
-                 now.bytes_live(), now.bytes_total(), peak, 0, now.python());
+      format::Site(now.tensors_live(), now.tensors_total(), now.allocations_live(), now.allocations_total(),
+                   now.bytes_live(), now.bytes_total(), peak, 0, now.python());
 }
 
 TEST(Growth, OneTensorThatIsMadeLargerEachTime) {

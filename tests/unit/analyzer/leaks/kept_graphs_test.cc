@@ -24,7 +24,7 @@ uint32_t step_graph(Scene& scene, int step, uint32_t site, bool saves = true, st
 }
 
 uint64_t with_graph(Scene& scene, uint64_t serial, uint32_t node, uint32_t site, const std::string& text,
-                    dump::ReferenceRoot root = dump::ReferenceRoot::global, int64_t floats = 1) {
+                    format::ReferenceRoot root = format::ReferenceRoot::global, int64_t floats = 1) {
   TensorSpec tensor = scene.plain(serial, floats, site);
   tensor.grad_fn = scene.builder.graph_address(node);
   tensor.grad_fn_name = kAdd;
@@ -46,7 +46,7 @@ TEST(KeptGraphs, LossesThatAreKeptWithTheirGraphs) {
   for (const std::vector<int>& dumps : {std::vector<int>{10, 20, 30}, std::vector<int>{10, 20}}) {
     Dumps run([](Scene& scene) { losses(scene, true); }, dumps);
     ASSERT_THAT(run.kinds(), ElementsAre("accumulated-graph"));
-    EXPECT_EQ(run.only().subject, "train.py: losses[0.." + std::to_string(dumps.back() - 1) + "]");
+    EXPECT_EQ(run.only().holders.at(0), "train.py: losses[0.." + std::to_string(dumps.back() - 1) + "]");
     EXPECT_EQ(run.only().bytes, uint64_t(dumps.back()) * 4100);
     // Both places are explained by it: where the losses were made, and where the activations were.
     ASSERT_EQ(run.leaks.places.size(), 2u);
@@ -58,7 +58,7 @@ TEST(KeptGraphs, LossesThatAreKeptWithTheirGraphs) {
 TEST(KeptGraphs, AfterBackwardTheNodesStay) {
   Dumps run([](Scene& scene) { losses(scene, false); });
   ASSERT_THAT(run.kinds(), ElementsAre("graph-nodes"));
-  EXPECT_EQ(run.only().subject, "train.py: losses[0..29]");
+  EXPECT_EQ(run.only().holders.at(0), "train.py: losses[0..29]");
   EXPECT_EQ(run.only().growth.count, (std::vector<uint64_t>{20, 40, 60}));
 }
 
@@ -80,20 +80,20 @@ void running_sum(Scene& scene, bool saves) {
     const uint32_t loss = step_graph(scene, step, forward, saves);
     sum = scene.node(serial_at(step, 50), kAdd, sum == UINT32_MAX ? std::vector{loss} : std::vector{sum, loss});
   }
-  with_graph(scene, serial_at(scene.steps(), 60), sum, site, "total", dump::ReferenceRoot::local);
+  with_graph(scene, serial_at(scene.steps(), 60), sum, site, "total", format::ReferenceRoot::local);
 }
 
 TEST(KeptGraphs, ARunningSumOfLosses) {
   Dumps run([](Scene& scene) { running_sum(scene, true); });
   ASSERT_THAT(run.kinds(), ElementsAre("accumulated-graph"));
-  EXPECT_EQ(run.only().subject, "total (local of main)");
+  EXPECT_EQ(run.only().holders.at(0), "total (local of main)");
   EXPECT_EQ(run.only().growth.bytes, (std::vector<uint64_t>{10 * 4096 + 4, 20 * 4096 + 4, 30 * 4096 + 4}));
 }
 
 TEST(KeptGraphs, ARunningSumAfterBackward) {
   Dumps run([](Scene& scene) { running_sum(scene, false); });
   ASSERT_THAT(run.kinds(), ElementsAre("graph-nodes"));
-  EXPECT_EQ(run.only().subject, "total (local of main)");
+  EXPECT_EQ(run.only().holders.at(0), "total (local of main)");
 }
 
 // hidden = tanh(hidden), and what else the last step made of it. What was detached is gone.
@@ -108,17 +108,17 @@ void recurrent(Scene& scene, int detached_every) {
   }
   const int step = scene.steps();
   const uint32_t out = scene.node(serial_at(step, 70), kTanh, {hidden});
-  with_graph(scene, serial_at(step, 60), hidden, site, "self.hidden", dump::ReferenceRoot::local, 64);
-  with_graph(scene, serial_at(step, 80), out, site, "out", dump::ReferenceRoot::local, 64);
+  with_graph(scene, serial_at(step, 60), hidden, site, "self.hidden", format::ReferenceRoot::local, 64);
+  with_graph(scene, serial_at(step, 80), out, site, "out", format::ReferenceRoot::local, 64);
   if (before != UINT32_MAX)
-    with_graph(scene, serial_at(step - 1, 60), before, site, "x", dump::ReferenceRoot::local, 64);
+    with_graph(scene, serial_at(step - 1, 60), before, site, "x", format::ReferenceRoot::local, 64);
 }
 
 TEST(KeptGraphs, AHiddenStateThatIsNotDetached) {
   for (const std::vector<int>& dumps : {std::vector<int>{10, 20, 30}, std::vector<int>{10, 20}}) {
     Dumps run([](Scene& scene) { recurrent(scene, 0); }, dumps);
     ASSERT_THAT(run.kinds(), ElementsAre("state-not-detached"));
-    EXPECT_EQ(run.only().subject, "self.hidden (local of main)");
+    EXPECT_EQ(run.only().holders.at(0), "self.hidden (local of main)");
     // What was computed from it holds the graph, too.
     EXPECT_GE(run.only().bytes, uint64_t(dumps.back() - 1) * 4096);
   }
@@ -143,7 +143,7 @@ TEST(KeptGraphs, NodesThatAreKeptByThemselves) {
   };
   Dumps run([&](Scene& scene) { program(scene, 1000); });
   ASSERT_THAT(run.kinds(), ElementsAre("graph-nodes"));
-  EXPECT_EQ(run.only().subject, "train.py: functions[*]");
+  EXPECT_EQ(run.only().holders.at(0), "train.py: functions[*]");
   EXPECT_THAT(Dumps([&](Scene& scene) { program(scene, 1); }).kinds(), ElementsAre());
 }
 

@@ -6,9 +6,9 @@
 namespace tensorscope::model {
 namespace {
 
-using dump::ReferenceRole;
-using dump::ReferenceRoot;
-using dump::TensorFlag;
+using format::ReferenceRole;
+using format::ReferenceRoot;
+using format::TensorFlag;
 using testing::Dumps;
 using ::testing::ElementsAre;
 using testing::Scene;
@@ -50,7 +50,7 @@ TEST(StrayLeaves, AParameterWithGradientThatNoOptimizerHas) {
       },
       {1});
   ASSERT_THAT(run.kinds(), ElementsAre("stray-leaf"));
-  EXPECT_EQ(run.only().subject, "model.scale");
+  EXPECT_EQ(run.only().holders.at(0), "model.scale");
 }
 
 TEST(StrayLeaves, WithoutAnOptimizerNothingIsStray) {
@@ -102,7 +102,9 @@ TEST(TwoDtypes, TheSamePathInTwoModels) {
       },
       {1});
   ASSERT_THAT(run.kinds(), ElementsAre("two-dtypes"));
-  EXPECT_EQ(run.only().subject, "model.fc1.weight (float32) and half.fc1.weight (bfloat16)");
+  const DtypePair& pair = run.only().pairs.at(0);
+  EXPECT_EQ(pair.parameter + " " + pair.parameter_dtype, "model.fc1.weight float32");
+  EXPECT_EQ(pair.copy + " " + pair.copy_dtype, "half.fc1.weight bfloat16");
   EXPECT_EQ(run.only().bytes, 4096u);
 }
 
@@ -148,7 +150,7 @@ void cast_copy(Scene& scene, bool held) {
   const uint64_t weight = leaf(scene, "model.weight", {.gradient = false});
   const uint32_t accumulate = scene.builder.graph_node({.class_name = testing::kAccumulate,
                                                         .address = 0x500000000000,
-                                                        .flags = uint8_t(dump::GraphNodeFlag::accumulates)});
+                                                        .flags = uint8_t(format::GraphNodeFlag::accumulates)});
   testing::SavedSpec slot;
   slot.tensor = weight;
   scene.builder.saved(accumulate, slot);

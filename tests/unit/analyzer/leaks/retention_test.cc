@@ -1,4 +1,4 @@
-#include "model/retention.h"
+#include "leaks/retention.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -67,7 +67,7 @@ TEST(Retention, AViewKeepsItsBaseAndAStorageGoesWithItsLastTensor) {
     view.address = Scene::address(serial);
     view.sizes = {10};
     view.storage_nbytes = 400;
-    view.flags = uint32_t(dump::TensorFlag::leaf) | uint32_t(dump::TensorFlag::view);
+    view.flags = uint32_t(format::TensorFlag::leaf) | uint32_t(format::TensorFlag::view);
     scene.held(scene.add(view), "view");
   }
   Asked asked(scene.builder);

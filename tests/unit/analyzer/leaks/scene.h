@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "../questions_fixture.h"
-#include "model/leaks.h"
+#include "leaks/leaks.h"
 
 namespace tensorscope::testing {
 
@@ -53,21 +53,21 @@ class Scene {
   uint64_t add(const TensorSpec& tensor) { return builder.tensor(tensor); }
 
   // What a variable or container refers to.
-  void held(uint64_t serial, const std::string& text, dump::ReferenceRoot root = dump::ReferenceRoot::global,
-            dump::ReferenceRole role = dump::ReferenceRole::plain) {
+  void held(uint64_t serial, const std::string& text, format::ReferenceRoot root = format::ReferenceRoot::global,
+            format::ReferenceRole role = format::ReferenceRole::plain) {
     ReferenceSpec row;
     row.tensor = serial;
     row.text = text;
-    row.scope = root == dump::ReferenceRoot::global  ? "train.py"
-                : root == dump::ReferenceRoot::cycle ? "Net, dict"
-                                                     : "main";
+    row.scope = root == format::ReferenceRoot::global  ? "train.py"
+                : root == format::ReferenceRoot::cycle ? "Net, dict"
+                                                       : "main";
     row.root = root;
     row.role = role;
     row.steps = text.find_first_of("[.") == std::string::npos ? 1 : 2;
     builder.reference(row);
   }
   void object(uint64_t serial, bool optimized = false, bool trained = false,
-              dump::WrapperState state = dump::WrapperState::referenced) {
+              format::WrapperState state = format::WrapperState::referenced) {
     TensorObjectSpec row;
     row.tensor = serial;
     row.references = 1;
@@ -77,7 +77,7 @@ class Scene {
     builder.tensor_object(row);
   }
   uint64_t kept(uint64_t serial, int64_t floats, uint32_t site, const std::string& text,
-                dump::ReferenceRoot root = dump::ReferenceRoot::global) {
+                format::ReferenceRoot root = format::ReferenceRoot::global) {
     const uint64_t made = add(plain(serial, floats, site));
     held(made, text, root);
     object(made);

@@ -6,7 +6,7 @@
 namespace tensorscope::model {
 namespace {
 
-using dump::ReferenceRoot;
+using format::ReferenceRoot;
 using testing::Dumps;
 using ::testing::ElementsAre;
 using testing::Scene;
@@ -26,7 +26,7 @@ uint64_t view(Scene& scene, uint64_t serial, int64_t floats, const std::string& 
   part.serial = serial + 2;
   part.address = Scene::address(part.serial);
   part.sizes = {floats};
-  part.flags = uint32_t(dump::TensorFlag::leaf) | uint32_t(dump::TensorFlag::view);
+  part.flags = uint32_t(format::TensorFlag::leaf) | uint32_t(format::TensorFlag::view);
   scene.add(part);
   scene.held(part.serial, text, root);
   scene.object(part.serial);
@@ -43,7 +43,7 @@ TEST(SmallViews, ThatKeepLargeStorages) {
   for (Base base : {Base::gone, Base::of_views}) {
     Dumps run([&](Scene& scene) { crops(scene, 1024, base); }, {1});
     ASSERT_THAT(run.kinds(), ElementsAre("small-view"));
-    EXPECT_EQ(run.only().subject, "crops[0..3] (local of main)");
+    EXPECT_EQ(run.only().holders.at(0), "crops[0..3] (local of main)");
     EXPECT_EQ(run.only().bytes, uint64_t{4} << 20);
     EXPECT_EQ(run.only().tensors.size(), base == Base::gone ? 4u : 8u);
   }

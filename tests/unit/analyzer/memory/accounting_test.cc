@@ -1,8 +1,8 @@
-#include "model/accounting.h"
+#include "memory/accounting.h"
 
 #include <gtest/gtest.h>
 
-#include "model/reader.h"
+#include "dump/reader.h"
 #include "support/dump_builder.h"
 
 namespace tensorscope::model {
@@ -58,7 +58,7 @@ TEST(Accounting, TheLinesOfADeviceAddUpToItsAllocations) {
   builder.tensor(tensor_at(0x1000, 100));
   builder.allocation(block_at(0x2000, 64));  // in no tensor
   AllocationSpec file = block_at(0x10000, 4096);
-  file.kind = dump::AllocationKind::mapped;
+  file.kind = format::AllocationKind::mapped;
   builder.allocation(file);
   builder.tensor(tensor_at(0x10100, 64));  // two storages in one mapped file
   builder.tensor(tensor_at(0x11000 - 256, 64));

@@ -1,11 +1,11 @@
-#include "model/difference.h"
+#include "memory/difference.h"
 
 #include <gtest/gtest.h>
 
 #include <memory>
 #include <tuple>
 
-#include "questions_fixture.h"
+#include "unit/analyzer/questions_fixture.h"
 
 namespace tensorscope::model {
 namespace {

@@ -1,10 +1,10 @@
-// What CUPTI told: read from sound and hostile files, and whose the memory is.
-// Covers: analyzer/model/{driver_sums,row_collector_cupti}.cc
+// What CUPTI reported: read from sound and hostile files, and whose the memory is.
+// Covers: analyzer/memory/driver_sums.cc analyzer/dump/row_collector_cupti.cc
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "model/driver_sums.h"
-#include "model/reader.h"
+#include "dump/reader.h"
+#include "memory/driver_sums.h"
 #include "support/dump_builder.h"
 #include "tensorscope/dump_format.h"
 
@@ -16,7 +16,7 @@ using testing::DumpBuilder;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
-using Kind = dump::DriverMemoryKind;
+using Kind = format::DriverMemoryKind;
 
 template <typename Table>
 Chunk chunk_of(uint32_t type, flatbuffers::FlatBufferBuilder& builder, flatbuffers::Offset<Table> root) {
@@ -24,21 +24,21 @@ Chunk chunk_of(uint32_t type, flatbuffers::FlatBufferBuilder& builder, flatbuffe
   return {type, std::string(reinterpret_cast<const char*>(builder.GetBufferPointer()), builder.GetSize())};
 }
 
-Chunk memory_of(const std::vector<dump::DriverBlock>& rows) {
+Chunk memory_of(const std::vector<format::DriverBlock>& rows) {
   flatbuffers::FlatBufferBuilder fbb;
   auto values = fbb.CreateVectorOfStructs(rows);
-  return chunk_of(dump::kDriverMemory, fbb,
-                  dump::CreateDriverMemory(fbb, values, 2'000'000'000, 0, 10, 7, 1, 2, 130001, true));
+  return chunk_of(format::kDriverMemory, fbb,
+                  format::CreateDriverMemory(fbb, values, 2'000'000'000, 0, 10, 7, 1, 2, 130001, true));
 }
 
-Chunk launches_of(const std::vector<dump::SiteLaunches>& rows) {
+Chunk launches_of(const std::vector<format::SiteLaunches>& rows) {
   flatbuffers::FlatBufferBuilder fbb;
   auto values = fbb.CreateVectorOfStructs(rows);
-  return chunk_of(dump::kLaunches, fbb, dump::CreateLaunches(fbb, values));
+  return chunk_of(format::kLaunches, fbb, format::CreateLaunches(fbb, values));
 }
 
-dump::DriverBlock block(uint64_t pointer, uint64_t nbytes, Kind kind = Kind::device, int8_t device = 0,
-                        uint32_t site = 0) {
+format::DriverBlock block(uint64_t pointer, uint64_t nbytes, Kind kind = Kind::device, int8_t device = 0,
+                          uint32_t site = 0) {
   return {pointer, nbytes, 3'000'000'000, 4242, 1, 0, site, kind, 0, device};
 }
 
@@ -93,7 +93,7 @@ TEST(DriverMemory, WhatCannotBeIsLeftOut) {
   ASSERT_EQ(dump.launches.size(), 2u);
   EXPECT_EQ(dump.launches[1].site, 0u);
   const std::string problems = ::testing::PrintToString(dump.problems);
-  for (const char* what : {"2 blocks of the driver that cannot be", "1 blocks of the driver listed twice",
+  for (const char* what : {"2 invalid driver blocks", "1 blocks of the driver listed twice",
                            "references to missing sites", "of an impossible size", "impossible numbers of kernels"}) {
     EXPECT_THAT(problems, HasSubstr(what));
   }
@@ -113,7 +113,7 @@ TEST(DriverSums, SayWhoseTheMemoryIs) {
   testing::AllocationSpec allocation;
   allocation.pointer = 0x30100;
   allocation.nbytes = 0x100;
-  allocation.kind = dump::AllocationKind::caching;
+  allocation.kind = format::AllocationKind::caching;
   allocation.device_type = 1;
   allocation.device_index = 0;
   builder.allocation(allocation);

@@ -1,10 +1,10 @@
-#include "model/grouping.h"
+#include "memory/grouping.h"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 
-#include "questions_fixture.h"
+#include "unit/analyzer/questions_fixture.h"
 
 namespace tensorscope::model {
 namespace {

@@ -1,10 +1,9 @@
-// Covers: analyzer/model/module_outputs.cc
-#include "model/module_sums.h"
+#include "memory/module_sums.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "questions_fixture.h"
+#include "unit/analyzer/questions_fixture.h"
 
 namespace tensorscope::model {
 namespace {
@@ -21,8 +20,8 @@ DumpBuilder model_of(const std::vector<std::pair<std::string, std::string>>& mod
   for (const auto& [path, class_name] : modules) {
     builder.module_name(++object, path, class_name);
     owned(builder, 4, 0, serial);
-    builder.reference(
-        {serial, path + ".weight", "train.py", "dict", dump::ReferenceRoot::global, dump::ReferenceRole::parameter});
+    builder.reference({serial, path + ".weight", "train.py", "dict", format::ReferenceRoot::global,
+                       format::ReferenceRole::parameter});
     serial += 10;
   }
   owned(builder, 100, 0, serial);

@@ -1,4 +1,4 @@
-#include "model/devices/segment_sums.h"
+#include "memory/segment_sums.h"
 
 #include <gtest/gtest.h>
 
@@ -12,8 +12,8 @@ namespace {
 
 using testing::kMiB;
 
-constexpr auto kAllocated = uint8_t(dump::BlockState::allocated), kPending = uint8_t(dump::BlockState::pending_free),
-               kFree = uint8_t(dump::BlockState::free);
+constexpr auto kAllocated = uint8_t(format::BlockState::allocated),
+               kPending = uint8_t(format::BlockState::pending_free), kFree = uint8_t(format::BlockState::free);
 
 struct Part {
   uint64_t size;
@@ -137,14 +137,6 @@ TEST(SegmentSumsTest, HolesBetweenBlocksAreFree) {
   EXPECT_EQ(addresses, (std::vector<uint64_t>{0x1000, 0x1100, 0x1200, 0x1300, 0x1400}));
   EXPECT_EQ(sizes, 0x600u);
   EXPECT_EQ(sum_segments(memory).all.free, 0x400u);
-}
-
-TEST(SegmentSumsTest, PiecesTooSmallForARequest) {
-  DeviceMemory memory;
-  add_segment(memory, 0x1000000, {{kMiB, kFree}, {kMiB, kAllocated}, {3 * kMiB, kFree}, {9 * kMiB, kPending}});
-  EXPECT_EQ(free_in_pieces_below(memory, kMiB), 0u);
-  EXPECT_EQ(free_in_pieces_below(memory, kMiB + 1), kMiB);
-  EXPECT_EQ(free_in_pieces_below(memory, 10 * kMiB), 4 * kMiB);
 }
 
 }  // namespace

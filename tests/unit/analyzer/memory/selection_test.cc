@@ -1,8 +1,8 @@
-#include "model/selection.h"
+#include "memory/selection.h"
 
 #include <gtest/gtest.h>
 
-#include "questions_fixture.h"
+#include "unit/analyzer/questions_fixture.h"
 
 namespace tensorscope::model {
 namespace {
@@ -117,7 +117,8 @@ TEST(Selection, MemoryIsSelectedWithAnyOfItsTensors) {
   alias.serial = 20;
   alias.sizes = {8, 8};
   builder.tensor(alias);
-  builder.reference({10, "model.weight", "train.py", "", dump::ReferenceRoot::global, dump::ReferenceRole::parameter});
+  builder.reference(
+      {10, "model.weight", "train.py", "", format::ReferenceRoot::global, format::ReferenceRole::parameter});
   builder.reference({20, "kept", "train.py"});
   for (uint64_t tensor : {10, 20}) builder.tensor_object({tensor});
   for (const Filter& filter : {Filter{.names = {"kept"}}, Filter{.shapes = {"8,8"}}, Filter{.holders = {"kept"}}}) {

@@ -1,15 +1,15 @@
 // Advice that was wrong when it was tried: what must not be promised, and what was never offered.
-// Covers: analyzer/model/out_of_memory/{chains,running_code}.cc
+// Covers: analyzer/oom/{chains,running_code}.cc
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "device_scene.h"
-#include "model/out_of_memory/remedies.h"
+#include "oom/remedies.h"
 
 namespace tensorscope::model::oom {
 namespace {
 
-using dump::ReferenceRoot;
+using format::ReferenceRoot;
 using testing::DeviceScene;
 using ::testing::HasSubstr;
 using testing::kMiB;
@@ -31,7 +31,7 @@ TEST(Promises, ALivePrivatePoolGivesNothingBack) {
 
 TEST(Promises, AfterAFailedRequestTheCacheWasEmptied) {
   DeviceScene scene;
-  scene.memory.segments_from = dump::SegmentSource::runtime_calls;  // pools are not known
+  scene.memory.segments_from = format::SegmentSource::runtime_calls;  // pools are not known
   scene.segment().piece(120 * kMiB);
   EXPECT_EQ(Told(scene).remedy(RemedyKind::empty_cache), nullptr);
 }
@@ -45,7 +45,7 @@ DeviceScene in_fifteens(uint64_t driver_free) {
     scene.segment().block(7 * kMiB);
     scene.piece(8 * kMiB);
   }
-  scene.segment(0, 0, uint8_t(dump::SegmentFlag::small)).block(kMiB / 2);
+  scene.segment(0, 0, uint8_t(format::SegmentFlag::small)).block(kMiB / 2);
   return scene;
 }
 
@@ -107,7 +107,7 @@ TEST(Promises, AModuleInFlightIsNotCheckpointed) {
   DeviceScene scene = in_flight("model.layers.1");
   const Told told(scene);
   ASSERT_NE(told.remedy(RemedyKind::checkpoint), nullptr);
-  EXPECT_THAT(told.remedy(RemedyKind::checkpoint)->reckoned, HasSubstr("the one that runs now has 60.0 MiB"));
+  EXPECT_EQ(told.remedy(RemedyKind::checkpoint)->stays, 60 * kMiB);
 
   DeviceScene alone;
   alone.segment();
@@ -115,7 +115,7 @@ TEST(Promises, AModuleInFlightIsNotCheckpointed) {
   alone.saved(60 * kMiB, body, alone.node(body));
   alone.saved(120 * kMiB, head, alone.node(head));
   alone.failure.site = body;
-  EXPECT_EQ(Told(alone).remedy(RemedyKind::checkpoint)->subject, "model.head");
+  EXPECT_EQ(Told(alone).remedy(RemedyKind::checkpoint)->names.at(0), "model.head");
 }
 
 TEST(Promises, OneLossInTwoListsIsFreedWithBoth) {
@@ -130,8 +130,10 @@ TEST(Promises, OneLossInTwoListsIsFreedWithBoth) {
   const Remedy* remedy = told.remedy(RemedyKind::drop_holder);
   ASSERT_NE(remedy, nullptr);
   EXPECT_EQ(remedy->bytes, 120 * kMiB);
-  EXPECT_THAT(remedy->subject, HasSubstr("history[0..2]"));
-  EXPECT_THAT(remedy->subject, HasSubstr("self.losses[0..2]"));
+  ASSERT_EQ(remedy->names.size(), 2u);
+  const std::string names = remedy->names[0] + remedy->names[1];
+  EXPECT_THAT(names, HasSubstr("history[0..2]"));
+  EXPECT_THAT(names, HasSubstr("self.losses[0..2]"));
 }
 
 TEST(Promises, TensorsFreedMeanwhileAreSaidToHaveHadBlocks) {
@@ -139,9 +141,9 @@ TEST(Promises, TensorsFreedMeanwhileAreSaidToHaveHadBlocks) {
   scene.segment().block(kMiB);
   testing::TensorSpec gone;
   gone.known = 0;
-  gone.flags = uint32_t(dump::TensorFlag::freed_during_dump);
+  gone.flags = uint32_t(format::TensorFlag::freed_during_dump);
   scene.builder.tensor(gone);
-  EXPECT_THAT(Told(scene).part("in no tensor").note, HasSubstr("1 tensors were freed while the dump was written"));
+  EXPECT_EQ(Told(scene).part("in no tensor").note.other, 1u);  // freed while the dump was written
 }
 
 TEST(Promises, ItemIsForNumbersAlone) {
@@ -157,8 +159,8 @@ TEST(Promises, ItemIsForNumbersAlone) {
   }
   const Told told(scene);
   ASSERT_NE(told.remedy(RemedyKind::drop_holder), nullptr);
-  EXPECT_THAT(told.remedy(RemedyKind::drop_holder)->takes, Not(HasSubstr(".item()")));
-  EXPECT_THAT(told.remedy(RemedyKind::drop_holder)->takes, HasSubstr(".detach()"));
+  EXPECT_FALSE(told.remedy(RemedyKind::drop_holder)->scalars);
+  EXPECT_GT(told.remedy(RemedyKind::drop_holder)->graph_bytes, 0u);
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
-// Covers: analyzer/model/out_of_memory/host_balance.cc
-#include "model/out_of_memory/balance.h"
+// Covers: analyzer/oom/{host_balance,allocated,part}.cc
+#include "oom/balance.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -10,7 +10,6 @@ namespace tensorscope::model::oom {
 namespace {
 
 using testing::DeviceScene;
-using ::testing::HasSubstr;
 using testing::kMiB;
 using testing::RuntimeBlockSpec;
 using testing::sums_agree;
@@ -23,10 +22,10 @@ DeviceScene scene() {
   DeviceScene scene;
   scene.segment();
   const uint64_t weight = scene.tensor(60 * kMiB, 0, kMiB);
-  scene.held(weight, "model.weight", dump::ReferenceRoot::global, dump::ReferenceRole::parameter);
+  scene.held(weight, "model.weight", format::ReferenceRoot::global, format::ReferenceRole::parameter);
   scene.block(3 * kMiB);
   scene.piece(20 * kMiB);
-  scene.piece(2 * kMiB, dump::BlockState::pending_free);
+  scene.piece(2 * kMiB, format::BlockState::pending_free);
   return scene;
 }
 
@@ -66,7 +65,7 @@ TEST(DeviceBalance, NothingUnexplainedWhereNumbersClose) {
   device.memory.processes = {{991, 800 * kMiB}};
   const Told told(device);
   EXPECT_TRUE(sums_agree(told.story.balance));
-  EXPECT_EQ(told.story.balance.find("unexplained"), nullptr);
+  EXPECT_EQ(told.story.balance.find(PartKind::unexplained), nullptr);
 }
 
 TEST(DeviceBalance, BlocksThatNobodySawAreUnexplained) {
@@ -76,18 +75,18 @@ TEST(DeviceBalance, BlocksThatNobodySawAreUnexplained) {
   const Told told(device);
   EXPECT_TRUE(sums_agree(told.story.balance));
   EXPECT_EQ(told.bytes("allocated"), 71 * kM);
-  ASSERT_NE(told.part("allocated").find("unexplained"), nullptr);
-  EXPECT_EQ(told.part("allocated").find("unexplained")->bytes, 7 * kM);
+  ASSERT_NE(told.part("allocated").find(PartKind::unexplained), nullptr);
+  EXPECT_EQ(told.part("allocated").find(PartKind::unexplained)->bytes, 7 * kM);
 }
 
 TEST(DeviceBalance, SegmentsOfAnotherMomentAreUnexplained) {
   DeviceScene device = scene();
-  device.piece(5 * kMiB, dump::BlockState::allocated);  // made after the tables were copied
+  device.piece(5 * kMiB, format::BlockState::allocated);  // made after the tables were copied
   const Told told(device);
   EXPECT_TRUE(sums_agree(told.story.balance));
   EXPECT_EQ(told.bytes("reserved"), 91 * kM);
   EXPECT_EQ(told.bytes("allocated"), 64 * kM);
-  EXPECT_THAT(told.part("unexplained").note, HasSubstr("between copying the tables"));
+  EXPECT_EQ(told.part("unexplained").note.kind, NoteKind::made_while_copying);
   EXPECT_EQ(told.bytes("unexplained"), 5 * kM);
 }
 
@@ -97,8 +96,8 @@ TEST(DeviceBalance, ProcessesThatTheDriverDoesNotTellApart) {
   const Told told(device);
   EXPECT_TRUE(sums_agree(told.story.balance));
   EXPECT_EQ(told.bytes("outside torch"), (1024 - 4 - 86) * kM);
-  EXPECT_EQ(told.part("outside torch").note, "NVML was not found");
-  EXPECT_EQ(told.story.balance.find("other processes"), nullptr);
+  EXPECT_EQ(told.part("outside torch").note.text, "NVML was not found");
+  EXPECT_EQ(told.story.balance.find(PartKind::other_processes), nullptr);
 }
 
 TEST(DeviceBalance, OwnBytesFollowFromTheOthers) {
@@ -116,7 +115,7 @@ TEST(DeviceBalance, AnotherProcessOfUnknownSizeIsWhatIsLeft) {
   const Told told(device);
   EXPECT_TRUE(sums_agree(told.story.balance));
   EXPECT_EQ(told.bytes("other processes"), 800 * kM);
-  EXPECT_THAT(told.part("other processes").note, HasSubstr("does not tell"));
+  EXPECT_EQ(told.part("other processes").note.kind, NoteKind::pids_without_bytes);
 }
 
 TEST(DeviceBalance, WithoutTheDriversWordThereIsNoTotal) {
@@ -130,7 +129,7 @@ TEST(DeviceBalance, WithoutTheDriversWordThereIsNoTotal) {
 
 TEST(DeviceBalance, WithoutSegmentsTheAllocatorsReportHolds) {
   DeviceScene device = scene();
-  device.memory.segments_from = dump::SegmentSource::none;
+  device.memory.segments_from = format::SegmentSource::none;
   device.failure.allocator_reserved = 90 * kMiB;  // of the moment of failure, unlike the total of the tables
   const Told told(device);
   EXPECT_TRUE(sums_agree(told.story.balance));
@@ -142,7 +141,7 @@ TEST(DeviceBalance, AnAllocatorThatTellsNothingOfItsCache) {
   DeviceScene device = scene();
   device.totals = false;
   device.memory.backend = "cudaMallocAsync";
-  device.memory.segments_from = dump::SegmentSource::runtime_calls;
+  device.memory.segments_from = format::SegmentSource::runtime_calls;
   const Told told(device);
   EXPECT_EQ(told.bytes("reserved"), 64 * kM);
   EXPECT_FALSE(told.part("cached").bytes);
@@ -154,7 +153,7 @@ TEST(DeviceBalance, ANegativeGapIsShown) {
   device.memory.processes = {{991, UINT64_MAX}};
   const Told told(device);
   EXPECT_TRUE(sums_agree(told.story.balance));
-  EXPECT_EQ(told.part("this process").find("unexplained")->bytes, -36 * kM);
+  EXPECT_EQ(told.part("this process").find(PartKind::unexplained)->bytes, -36 * kM);
 }
 
 // ---- the host ------------------------------------------------------------------------------------------------------
@@ -179,11 +178,11 @@ TEST(HostBalance, WhatIsResident) {
   builder.profiler_bytes = 2 * kMiB;
   const Part part = host(builder);
   EXPECT_TRUE(sums_agree(part));
-  EXPECT_EQ(part.name, "this process");
-  EXPECT_EQ(part.find("torch")->bytes, 4 * kM);
-  EXPECT_EQ(part.find("malloc")->bytes, 26 * kM);
-  EXPECT_EQ(part.find("malloc's")->bytes, 5 * kM);
-  EXPECT_EQ(part.find("rest")->bytes, 63 * kM);
+  EXPECT_EQ(part.kind, PartKind::resident_process);
+  EXPECT_EQ(part.find(PartKind::torch)->bytes, 4 * kM);
+  EXPECT_EQ(part.find(PartKind::malloc_in_use)->bytes, 26 * kM);
+  EXPECT_EQ(part.find(PartKind::malloc_free)->bytes, 5 * kM);
+  EXPECT_EQ(part.find(PartKind::rest)->bytes, 63 * kM);
 }
 
 TEST(HostBalance, AGroupsLimit) {
@@ -194,25 +193,25 @@ TEST(HostBalance, AGroupsLimit) {
   builder.children_resident_bytes = 300 * kMiB;
   const Part part = host(builder);
   EXPECT_TRUE(sums_agree(part));
-  EXPECT_EQ(part.name, "cgroup");
-  EXPECT_EQ(part.find("left")->bytes, 100 * kM);
-  EXPECT_EQ(part.find("child processes")->bytes, 300 * kM);
-  EXPECT_EQ(part.find("others")->bytes, 500 * kM);
+  EXPECT_EQ(part.kind, PartKind::cgroup);
+  EXPECT_EQ(part.find(PartKind::left)->bytes, 100 * kM);
+  EXPECT_EQ(part.find(PartKind::child_processes)->bytes, 300 * kM);
+  EXPECT_EQ(part.find(PartKind::others)->bytes, 500 * kM);
 }
 
 TEST(HostBalance, AddressSpaceIsMoreThanWhatIsResident) {
   testing::DumpBuilder builder = on_the_host();
   testing::FailureSpec failure;
-  failure.kind = dump::FailureKind::host;
-  failure.limit = dump::MemoryLimit::address_space;
+  failure.kind = format::FailureKind::host;
+  failure.limit = format::MemoryLimit::address_space;
   failure.device_type = 0;
   failure.limit_bytes = 4000 * kMiB;
   failure.left_bytes = 1000 * kMiB;
   builder.failure(failure);
   const Part part = host(builder);
   EXPECT_TRUE(sums_agree(part));
-  EXPECT_EQ(part.find("left")->bytes, 1000 * kM);
-  EXPECT_EQ(part.find("not resident")->bytes, 2900 * kM);
+  EXPECT_EQ(part.find(PartKind::left)->bytes, 1000 * kM);
+  EXPECT_EQ(part.find(PartKind::not_resident)->bytes, 2900 * kM);
 }
 
 TEST(HostBalance, MemoryThatWasNeverWrittenToIsNotResident) {
@@ -220,7 +219,7 @@ TEST(HostBalance, MemoryThatWasNeverWrittenToIsNotResident) {
   builder.resident_bytes = 3 * kMiB;
   const Part part = host(builder);
   EXPECT_TRUE(sums_agree(part));
-  EXPECT_EQ(part.find("unexplained")->bytes, -kM);
+  EXPECT_EQ(part.find(PartKind::unexplained)->bytes, -kM);
 }
 
 }  // namespace

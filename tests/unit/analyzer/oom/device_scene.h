@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "../questions_fixture.h"
-#include "model/out_of_memory/story.h"
+#include "oom/story.h"
 
 namespace tensorscope::testing {
 
@@ -39,7 +39,7 @@ class DeviceScene {
     spec.flags = flags;
     return *this;
   }
-  uint64_t piece(uint64_t bytes, dump::BlockState state = dump::BlockState::free) {
+  uint64_t piece(uint64_t bytes, format::BlockState state = format::BlockState::free) {
     SegmentSpec& spec = memory.segments.back();
     const uint64_t address = spec.address + spec.size;
     spec.blocks.emplace_back(address, bytes, 0, state);
@@ -49,10 +49,10 @@ class DeviceScene {
   // A block that is in use.
   uint64_t block(uint64_t bytes, uint32_t site = 0) {
     AllocationSpec row;
-    row.pointer = piece(bytes, dump::BlockState::allocated);
+    row.pointer = piece(bytes, format::BlockState::allocated);
     row.nbytes = bytes;
     row.site = site;
-    row.kind = dump::AllocationKind::caching;
+    row.kind = format::AllocationKind::caching;
     row.device_type = 1;
     row.device_index = 0;
     builder.allocation(row);
@@ -69,11 +69,12 @@ class DeviceScene {
     spec.site = site;
     return builder.tensor(spec);
   }
-  void held(uint64_t serial, const std::string& text, dump::ReferenceRoot root = dump::ReferenceRoot::global,
-            dump::ReferenceRole role = dump::ReferenceRole::plain) {
-    const bool cycle = root == dump::ReferenceRoot::cycle;
+  void held(uint64_t serial, const std::string& text, format::ReferenceRoot root = format::ReferenceRoot::global,
+            format::ReferenceRole role = format::ReferenceRole::plain) {
+    const bool cycle = root == format::ReferenceRoot::cycle;
     builder.reference({serial, text, cycle ? "Net, dict" : "train.py", "list", root, role, 2});
-    builder.tensor_object({serial, "Tensor", 1, cycle ? dump::WrapperState::garbage : dump::WrapperState::referenced});
+    builder.tensor_object(
+        {serial, "Tensor", 1, cycle ? format::WrapperState::garbage : format::WrapperState::referenced});
   }
 
   // A place in a forward pass: the module and those around it, "model", "model.layers.0".
@@ -125,7 +126,7 @@ class Told {
     if (scene.totals) {
       const uint64_t bytes = scene.allocated + scene.not_seen;
       scene.builder.device_total(
-          dump::DeviceTotal(bytes, bytes, 1, 1, bytes, bytes, scene.reserved(), scene.reserved(), 1, 0));
+          format::DeviceTotal(bytes, bytes, 1, 1, bytes, bytes, scene.reserved(), scene.reserved(), 1, 0));
     }
     scene.builder.device_memory(scene.memory);
     if (scene.failed) scene.builder.failure(scene.failure);
@@ -139,7 +140,7 @@ class Told {
 
   const model::oom::Part& part(const std::string& name) const {
     static const model::oom::Part kNone;
-    const model::oom::Part* found = story.balance.name == name ? &story.balance : story.balance.find(name);
+    const model::oom::Part* found = named(story.balance, name);
     return found == nullptr ? kNone : *found;
   }
   int64_t bytes(const std::string& name) const { return part(name).bytes.value_or(-1); }
@@ -152,6 +153,13 @@ class Told {
   }
 
  private:
+  static const model::oom::Part* named(const model::oom::Part& part, const std::string& name) {
+    if (model::oom::name(part) == name) return &part;
+    for (const model::oom::Part& below : part.parts) {
+      if (const model::oom::Part* found = named(below, name)) return found;
+    }
+    return nullptr;
+  }
   std::unique_ptr<Asked> asked_;
 };
 

@@ -1,5 +1,5 @@
 // An out-of-memory dump without names uses those of an earlier dump of its run that lies beside it.
-#include "model/out_of_memory/earlier_names.h"
+#include "oom/earlier_names.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "model/out_of_memory/free_memory.h"
+#include "oom/free_memory.h"
 
 #include <gtest/gtest.h>
 
@@ -11,8 +11,8 @@ using testing::DeviceScene;
 using testing::kMiB;
 using testing::Told;
 
-constexpr auto kSmall = uint8_t(dump::SegmentFlag::small);
-constexpr auto kExpandable = uint8_t(dump::SegmentFlag::expandable);
+constexpr auto kSmall = uint8_t(format::SegmentFlag::small);
+constexpr auto kExpandable = uint8_t(format::SegmentFlag::expandable);
 
 FreeMemory of(DeviceScene& scene) { return Told(scene).story.cached; }
 

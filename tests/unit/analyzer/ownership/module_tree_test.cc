@@ -1,4 +1,4 @@
-#include "model/module_tree.h"
+#include "ownership/module_tree.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

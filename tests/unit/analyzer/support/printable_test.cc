@@ -1,4 +1,4 @@
-#include "model/printable.h"
+#include "support/printable.h"
 
 #include <gtest/gtest.h>
 

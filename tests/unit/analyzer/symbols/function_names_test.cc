@@ -1,4 +1,4 @@
-#include "model/function_names.h"
+#include "symbols/function_names.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
-// Covers: analyzer/model/{regular_file,row_collector_sources}.cc
-#include "model/source_lines.h"
+// Covers: analyzer/support/regular_file.cc analyzer/dump/row_collector_sources.cc
+#include "symbols/source_lines.h"
 
 #include <fcntl.h>
 #include <gmock/gmock.h>
@@ -10,10 +10,10 @@
 #include <filesystem>
 #include <fstream>
 
+#include "dump/reader.h"
 #include "dump_generated.h"
-#include "model/reader.h"
-#include "model/regular_file.h"
 #include "support/dump_builder.h"
+#include "support/regular_file.h"
 #include "tensorscope/dump_format.h"
 
 namespace tensorscope::model {
@@ -86,12 +86,12 @@ TEST_F(SourceLinesTest, LinesThatCannotBe) {
   builder.source_file({"a.py", {{7, "seven"}, {7, "again"}, {3, "three"}, {0, "none"}, {UINT32_MAX, "far"}}});
   builder.source_file({"a.py", {{7, "another"}}});
   builder.source_file({"", {{1, "nameless"}}});
-  builder.source_file({"b.py", {{1, std::string(5000, 'x')}, {2, "two\nthree"}}, dump::SourceState(9)});
+  builder.source_file({"b.py", {{1, std::string(5000, 'x')}, {2, "two\nthree"}}, format::SourceState(9)});
   read(builder);
-  EXPECT_THAT(dump_.problems,
-              ElementsAre(AllOf(HasSubstr("6 source lines that cannot be"), HasSubstr("1 source files listed twice"),
-                                HasSubstr("1 source files without a name"),
-                                HasSubstr("1 source files in a state that cannot be"))));
+  EXPECT_THAT(
+      dump_.problems,
+      ElementsAre(AllOf(HasSubstr("6 invalid source lines"), HasSubstr("1 source files listed twice"),
+                        HasSubstr("1 source files without a name"), HasSubstr("1 source files in an invalid state"))));
   EXPECT_EQ(line("a.py", 7), "seven");
   EXPECT_EQ(line("a.py", 3), "");
   EXPECT_EQ(line("b.py", 1), "");
@@ -110,7 +110,7 @@ TEST_F(SourceLinesTest, WithItsHashAFileIsKnownAnywhereBelow) {
   DumpBuilder builder;
   builder.start_unix_ns = 1;  // long before the file was written
   builder.source_file(
-      {"/cluster/me/train.py", {}, dump::SourceState::read, kText.size(), XXH3_64bits(kText.data(), kText.size())});
+      {"/cluster/me/train.py", {}, format::SourceState::read, kText.size(), XXH3_64bits(kText.data(), kText.size())});
   read(builder);
   EXPECT_EQ(line("/cluster/me/train.py", 1, {directory_}), "import torch");
   std::ofstream(file_, std::ios::app) << "\n";

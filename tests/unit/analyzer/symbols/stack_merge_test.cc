@@ -1,4 +1,4 @@
-#include "model/stack_merge.h"
+#include "symbols/stack_merge.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

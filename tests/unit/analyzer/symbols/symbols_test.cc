@@ -1,5 +1,5 @@
-// Covers: analyzer/model/{native_symbols,symbol_cache,symbol_file}.cc
-#include "model/symbols.h"
+// Covers: analyzer/symbols/{native_symbols,symbol_cache,symbol_file}.cc
+#include "symbols/symbols.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -11,8 +11,8 @@
 #include <filesystem>
 #include <fstream>
 
-#include "model/native_symbols.h"
-#include "model/symbol_cache.h"
+#include "symbols/native_symbols.h"
+#include "symbols/symbol_cache.h"
 
 // Functions of this very program whose return addresses are known: what the symbols must find again.
 namespace symbols_test_target {
@@ -43,8 +43,8 @@ class SymbolsTest : public ::testing::Test {
     setenv("XDG_CACHE_HOME", (directory_ / "cache").c_str(), 1);
     self_ = std::filesystem::read_symlink("/proc/self/exe");
     dl_iterate_phdr(&add_self, &dump_);
-    dump_.modules[0].path = self_;
-    dump_.modules[0].build_id = SymbolFile::open(RegularFile::open(self_))->build_id();
+    dump_.shared_objects[0].path = self_;
+    dump_.shared_objects[0].build_id = SymbolFile::open(RegularFile::open(self_))->build_id();
     address_ = symbols_test_target::outer_caller();
     dump_.native_frames = {{0, 0}, {address_, 0}};
     dump_.python_frames.resize(1);
@@ -55,7 +55,7 @@ class SymbolsTest : public ::testing::Test {
   ~SymbolsTest() override { std::filesystem::remove_all(directory_); }
 
   static int add_self(dl_phdr_info* info, size_t, void* out) {
-    Module module;
+    SharedObject module;
     module.load_bias = info->dlpi_addr;
     module.begin = UINT64_MAX;
     for (int i = 0; i < info->dlpi_phnum; i++) {
@@ -64,12 +64,12 @@ class SymbolsTest : public ::testing::Test {
       module.begin = std::min(module.begin, begin);
       module.end = std::max(module.end, begin + info->dlpi_phdr[i].p_memsz);
     }
-    static_cast<Dump*>(out)->modules.push_back(module);
+    static_cast<Dump*>(out)->shared_objects.push_back(module);
     return 1;  // the program comes first
   }
 
   std::filesystem::path cache_file() const {
-    return directory_ / "cache/tensorscope/symbols" / dump_.modules[0].build_id;
+    return directory_ / "cache/tensorscope/symbols" / dump_.shared_objects[0].build_id;
   }
 
   std::filesystem::path directory_;
@@ -83,7 +83,7 @@ TEST_F(SymbolsTest, InlineFramesWithFilesAndLines) {
   ASSERT_EQ(frames.size(), 2u);
   EXPECT_EQ(frames[0].function, "symbols_test_target::inlined_caller");
   EXPECT_TRUE(frames[0].inlined);
-  EXPECT_THAT(frames[0].file, MatchesRegex("/.*/tests/unit/model/symbols_test.cc"));
+  EXPECT_THAT(frames[0].file, MatchesRegex("/.*/tests/unit/analyzer/symbols/symbols_test.cc"));
   EXPECT_EQ(frames[1].function, "symbols_test_target::outer_caller");
   EXPECT_FALSE(frames[1].inlined);
   EXPECT_EQ(frames[1].line, frames[0].line + 4);
@@ -100,7 +100,7 @@ TEST_F(SymbolsTest, SecondReadNeedsNoFile) {
   auto mode = std::filesystem::status(cache_file().parent_path()).permissions();
   EXPECT_EQ(mode & std::filesystem::perms::all, std::filesystem::perms::owner_all);
   Dump moved = dump_;
-  moved.modules[0].path = "/nowhere/at/all";
+  moved.shared_objects[0].path = "/nowhere/at/all";
   Symbols cached(moved, {});
   EXPECT_EQ(cached.native(1).back().function, "symbols_test_target::outer_caller");
   EXPECT_THAT(cached.notes(), IsEmpty());
@@ -134,7 +134,7 @@ TEST_F(SymbolsTest, DamagedCacheIsIgnored) {
 }
 
 TEST_F(SymbolsTest, AnotherBuildIsNotBelieved) {
-  dump_.modules[0].build_id = "00112233";
+  dump_.shared_objects[0].build_id = "00112233";
   Symbols symbols(dump_, {});
   EXPECT_EQ(symbols.native(1).back().function, "");
   EXPECT_THAT(symbols.notes(), ElementsAre(HasSubstr("changed since the dump was written")));
@@ -142,10 +142,10 @@ TEST_F(SymbolsTest, AnotherBuildIsNotBelieved) {
 }
 
 TEST_F(SymbolsTest, SysrootAndDebugDirectories) {
-  const std::string id = dump_.modules[0].build_id;
+  const std::string id = dump_.shared_objects[0].build_id;
   std::filesystem::create_directories(directory_ / "root/opt");
   std::filesystem::copy_file(self_, directory_ / "root/opt/program");
-  dump_.modules[0].path = "/opt/program";
+  dump_.shared_objects[0].path = "/opt/program";
   SymbolOptions options;
   options.use_cache = false;
   options.sysroot = directory_ / "root";
@@ -159,12 +159,12 @@ TEST_F(SymbolsTest, SysrootAndDebugDirectories) {
   EXPECT_EQ(Symbols(dump_, options).native(1).back().function, "symbols_test_target::outer_caller");
 }
 
-// Without a build-id nothing tells whether a file is the object: a dump from elsewhere must not choose what is opened.
+// Without a build-id nothing proves that a file is the object: a dump from elsewhere must not choose what is opened.
 TEST_F(SymbolsTest, AnObjectWithoutABuildIdNeedsASysroot) {
-  dump_.modules[0].path = directory_ / "bare";
-  dump_.modules[0].build_id = "";
+  dump_.shared_objects[0].path = directory_ / "bare";
+  dump_.shared_objects[0].build_id = "";
   const std::string command =
-      "objcopy --remove-section=.note.gnu.build-id '" + self_ + "' '" + dump_.modules[0].path + "'";
+      "objcopy --remove-section=.note.gnu.build-id '" + self_ + "' '" + dump_.shared_objects[0].path + "'";
   ASSERT_EQ(std::system(command.c_str()), 0);
   SymbolOptions options;
   options.use_cache = false;
@@ -184,7 +184,7 @@ TEST_F(SymbolsTest, TheSysrootsLinksStayInsideOfIt) {
   options.use_cache = false;
   options.sysroot = directory_ / "root";
   auto function = [&](const std::string& path) {
-    dump_.modules[0].path = path;
+    dump_.shared_objects[0].path = path;
     return Symbols(dump_, options).native(1).back().function;
   };
   EXPECT_EQ(function("/opt/program"), "symbols_test_target::outer_caller");
@@ -198,7 +198,7 @@ TEST_F(SymbolsTest, WhatIsHereIsToldWithoutResolving) {
   EXPECT_EQ(here.check().wanted, 1u);
   EXPECT_EQ(here.check().found, 1u);
   EXPECT_THAT(here.check().notes, IsEmpty());
-  dump_.modules[0].path = "/dev/zero";
+  dump_.shared_objects[0].path = "/dev/zero";
   const SymbolCheck elsewhere = Symbols(dump_, {}).check();
   EXPECT_EQ(elsewhere.found, 0u);
   EXPECT_THAT(elsewhere.notes, ElementsAre(HasSubstr("/dev/zero is not on this machine")));

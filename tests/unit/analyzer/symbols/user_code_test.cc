@@ -1,4 +1,4 @@
-#include "model/user_code.h"
+#include "symbols/user_code.h"
 
 #include <gtest/gtest.h>
 
@@ -52,7 +52,7 @@ TEST(UserCode, AFolderCalledTorchMayBeTheUsers) {
     EXPECT_EQ(in_torch("/v/site-packages/torchvision/ops.py", package), "");
     EXPECT_EQ(python_owner("/v/site-packages/functorch/dim.py", package), Owner::torch);
   }
-  EXPECT_EQ(python_owner("/home/u/pytorch/torch/nn/modules/linear.py"), Owner::user);  // nothing tells otherwise
+  EXPECT_EQ(python_owner("/home/u/pytorch/torch/nn/modules/linear.py"), Owner::user);  // nothing shows otherwise
   EXPECT_EQ(python_owner("/home/u/pytorch/torch/nn/modules/linear.py", built), Owner::torch);
   EXPECT_EQ(python_owner("/home/u/pytorch/functorch/dim.py", built), Owner::torch);
   EXPECT_EQ(in_torch("/home/u/pytorch/torch/nn/modules/linear.py", built), "nn/modules/linear.py");
@@ -96,6 +96,20 @@ TEST(UserCode, HeadersOfOthersInTheProgram) {
   EXPECT_EQ(native_owner("trainer", "ones", "/v/site-packages/torch/include/ATen/ops/ones.h"), Owner::torch);
   EXPECT_EQ(native_owner("trainer", "attention::forward", "/home/u/attention.cc"), Owner::user);
   EXPECT_EQ(native_owner("libmodel.so", "torch::nn::LinearImpl::forward", ""), Owner::torch);
+}
+
+TEST(UserCode, FunctionAroundAComprehension) {
+  EXPECT_EQ(enclosing_function("load.<locals>.<listcomp>", true), "load");
+  EXPECT_EQ(enclosing_function("Data.rows.<locals>.<dictcomp>", true), "Data.rows");
+  EXPECT_EQ(enclosing_function("load.<locals>.<setcomp>.<genexpr>", true), "load");
+  EXPECT_EQ(enclosing_function("<listcomp>.<listcomp>", true), "<module>");
+  EXPECT_EQ(enclosing_function("<genexpr>", false), "");
+  EXPECT_EQ(enclosing_function("Shelf.<listcomp>", true), "Shelf");
+  EXPECT_EQ(enclosing_function("load.<locals>.<lambda>", true), "load.<locals>.<lambda>");
+  EXPECT_EQ(enclosing_function("step", true), "step");
+  EXPECT_EQ(enclosing_function("", true), "");
+  EXPECT_TRUE(is_comprehension("<listcomp>"));
+  EXPECT_FALSE(is_comprehension("load.<locals>.<genexpr>"));
 }
 
 TEST(UserCode, Interpreter) {

@@ -1,15 +1,15 @@
-#include "render/segment_map.h"
+#include "text/segment_map.h"
 
 #include <gtest/gtest.h>
 
 #include "dump_generated.h"
-#include "model/devices/segment_sums.h"
+#include "memory/segment_sums.h"
 
 namespace tensorscope::render {
 namespace {
 
-constexpr auto kAllocated = uint8_t(dump::BlockState::allocated), kPending = uint8_t(dump::BlockState::pending_free),
-               kFree = uint8_t(dump::BlockState::free);
+constexpr auto kAllocated = uint8_t(format::BlockState::allocated),
+               kPending = uint8_t(format::BlockState::pending_free), kFree = uint8_t(format::BlockState::free);
 
 struct Part {
   uint64_t size;

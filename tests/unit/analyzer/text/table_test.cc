@@ -1,4 +1,4 @@
-#include "render/table.h"
+#include "text/table.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

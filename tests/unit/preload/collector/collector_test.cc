@@ -1,4 +1,4 @@
-#include "snapshot/collector.h"
+#include "collector/collector.h"
 
 #include <gtest/gtest.h>
 #include <pthread.h>
@@ -15,10 +15,10 @@
 #include <thread>
 #include <vector>
 
-#include "snapshot/dump.h"
+#include "collector/write_dump.h"
 #include "tensorscope/tensorscope.h"
 
-namespace tensorscope::snapshot {
+namespace tensorscope::collector {
 namespace {
 
 // Stands in for write_dump: counts, and stops at a gate where a test wants it to.
@@ -32,7 +32,7 @@ struct FakeDump {
   std::string name;
   std::string detail;
   Reason reason{};
-  out_of_memory::Failure failure;
+  dump::Failure failure;
 } g_fake;
 
 bool fake_dump(const DumpRequest& request, char* path, size_t path_size) {
@@ -41,7 +41,7 @@ bool fake_dump(const DumpRequest& request, char* path, size_t path_size) {
   g_fake.name = name;
   g_fake.detail = request.detail;
   g_fake.reason = request.reason;
-  g_fake.failure = request.failure != nullptr ? *request.failure : out_of_memory::Failure{};
+  g_fake.failure = request.failure != nullptr ? *request.failure : dump::Failure{};
   sigset_t blocked;
   pthread_sigmask(SIG_SETMASK, nullptr, &blocked);
   if (!sigismember(&blocked, SIGUSR1) || !sigismember(&blocked, SIGXFSZ)) g_fake.signals_blocked = false;
@@ -120,20 +120,20 @@ TEST_F(CollectorTest, GrowthDuringADumpMakesOneMore) {
 }
 
 TEST_F(CollectorTest, ALimitThatIsNearIsWaitedFor) {
-  out_of_memory::Failure near;
-  near.limit = out_of_memory::Limit::cgroup;
+  dump::Failure near;
+  near.limit = SystemLimit::cgroup;
   near.left_bytes = 17;
   near.error = "little is left";
   write_near_limit(near, 1'000'000);
   EXPECT_EQ(g_fake.written, 1);
   EXPECT_EQ(g_fake.reason, Reason::low_memory);
   EXPECT_EQ(g_fake.detail, "little is left");
-  EXPECT_EQ(g_fake.failure.limit, out_of_memory::Limit::cgroup);
+  EXPECT_EQ(g_fake.failure.limit, SystemLimit::cgroup);
   EXPECT_EQ(g_fake.failure.left_bytes, 17u);
 }
 
 TEST_F(CollectorTest, AWaitThatIsGivenUpDoesNotEndTheDump) {
-  out_of_memory::Failure near;
+  dump::Failure near;
   near.left_bytes = 1;
   g_fake.held = true;
   write_near_limit(near, 1);
@@ -236,4 +236,4 @@ TEST_F(CollectorTest, SignalsFromManyThreadsAreNeverLost) {
 }
 
 }  // namespace
-}  // namespace tensorscope::snapshot
+}  // namespace tensorscope::collector

@@ -1,7 +1,7 @@
 // A child that is forked while another thread holds a lock of the profiler can take it, and can write a dump: for each
 // lock that the work below takes, one after the other, whoever takes it and where.
 //
-// Each is tried in a process of its own. There the threads tell of each lock when they take it first
+// Each is tried in a process of its own. There each thread reports a lock when it first takes it
 // (set_lock_observer_for_test): the one whose turn it is stays locked until the fork has returned, or for a moment
 // where the fork itself waits for it.
 #include <gtest/gtest.h>
@@ -14,26 +14,26 @@
 #include <cstring>
 #include <thread>
 
-#include "cupti/launch_counts.h"
-#include "cupti/limited_work.h"
-#include "cupti/memory_activity.h"
-#include "cupti/virtual_memory.h"
-#include "hooks/fork.h"
-#include "hooks/program_signal.h"
-#include "hooks/throw_function.h"
+#include "collector/collector.h"
+#include "collector/watches.h"
+#include "devices/cupti/launch_counts.h"
+#include "devices/cupti/limited_work.h"
+#include "devices/cupti/memory_activity.h"
+#include "devices/cupti/virtual_memory.h"
+#include "devices/driver.h"
+#include "dump/failure.h"
+#include "hooks/process/fork.h"
+#include "hooks/process/program_signal.h"
+#include "hooks/torch/throw_function.h"
 #include "live/allocation_table.h"
 #include "live/node_table.h"
 #include "live/recorder.h"
 #include "live/runtime_table.h"
 #include "live/tensor_table.h"
-#include "out_of_memory/failing_thread.h"
-#include "out_of_memory/failure.h"
-#include "out_of_memory/reserve.h"
-#include "out_of_memory/watches.h"
+#include "oom/failing_thread.h"
+#include "oom/reserve.h"
 #include "python/gil_thread.h"
 #include "python/interpreter.h"
-#include "snapshot/collector.h"
-#include "snapshot/devices/driver.h"
 #include "stacks/capture.h"
 #include "stacks/python/python_stack.h"
 #include "stacks/python/python_trie.h"
@@ -83,24 +83,24 @@ bool work() {
   cupti::g_virtual_memory.released(7);
   if (!g_limited_work.run([] {}, 60'000'000'000)) return false;
   hooks::throw_function_for(reinterpret_cast<const void*>(&work));
-  { const out_of_memory::ReserveInUse reserve; }
-  out_of_memory::Failure failure;
-  out_of_memory::limit_is_near(failure);
+  { const oom::ReserveInUse reserve; }
+  dump::Failure failure;
+  collector::limit_is_near(failure);
   python::find_interpreter();
   python::wake_lender();
   {
     const int8_t device = 0;
-    snapshot::DriverAnswers answers;
+    devices::DriverAnswers answers;
     answers.ask(&device, 1);
   }
   struct sigaction action = {};
   action.sa_handler = SIG_IGN;
   if (hooks::program_sigaction(&action, nullptr) != 0) return false;
   InsideScope inside;
-  out_of_memory::host_allocation_failed(4096);
+  oom::host_allocation_failed(4096);
   failure.error = "little is left";
-  snapshot::write_near_limit(failure, 60'000);
-  return snapshot::request_and_wait(snapshot::Reason::call, "", nullptr, 0) == TENSORSCOPE_OK;
+  collector::write_near_limit(failure, 60'000);
+  return collector::request_and_wait(collector::Reason::call, "", nullptr, 0) == TENSORSCOPE_OK;
 }
 
 void start_everything() {
@@ -108,11 +108,11 @@ void start_everything() {
   if (!live::start()) _exit(10);
   stacks::start_native();
   hooks::start_fork_handlers();
-  out_of_memory::start();
+  oom::start(&collector::write_failure);
   if (!cupti::g_launches.start() || !cupti::g_memory.start() || !cupti::g_virtual_memory.start()) _exit(11);
-  if (!snapshot::start_collector()) _exit(12);
+  if (!collector::start_collector()) _exit(12);
   hooks::start_signal(SIGUSR1);
-  out_of_memory::start_watches();
+  collector::start_watches();
 }
 
 std::atomic<int> g_turn, g_locks;  // which is to stay locked, and how many were taken so far
@@ -164,7 +164,7 @@ int end_of(pid_t child) {
   start_everything();
   g_turn = turn;
   set_lock_observer_for_test(note_lock);
-  forget_locks_in_child();  // so that each lock is told of
+  forget_locks_in_child();  // so that each lock is reported
   std::thread worker([] {
     if (!work()) _exit(20);
     g_done = true;

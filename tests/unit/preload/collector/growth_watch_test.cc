@@ -1,5 +1,5 @@
 // New peaks, from numbers alone; and which files are deleted.
-#include "out_of_memory/growth_watch.h"
+#include "collector/growth_watch.h"
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -10,7 +10,7 @@
 #include <fstream>
 #include <string>
 
-namespace tensorscope::out_of_memory {
+namespace tensorscope::collector {
 namespace {
 
 constexpr uint64_t kMiB = uint64_t{1} << 20;
@@ -157,4 +157,4 @@ TEST_F(KeptFilesTest, AForkedChildDeletesNothingOfItsParent) {
 }
 
 }  // namespace
-}  // namespace tensorscope::out_of_memory
+}  // namespace tensorscope::collector

@@ -1,9 +1,9 @@
 // When a limit is near, from numbers alone.
-#include "out_of_memory/memory_watch.h"
+#include "collector/memory_watch.h"
 
 #include <gtest/gtest.h>
 
-namespace tensorscope::out_of_memory {
+namespace tensorscope::collector {
 namespace {
 
 constexpr uint64_t kMiB = uint64_t{1} << 20;
@@ -23,40 +23,40 @@ SystemMemory of_cgroup(uint64_t limit, uint64_t left, uint64_t touched) {
 
 TEST(MemoryWatch, TellsOnceWhatFallsUnderTheShare) {
   MemoryWatch watch;
-  EXPECT_EQ(watch.look(of_address_space(1000 * kMiB, 50 * kMiB), 0, kShare).low, Limit::none);
+  EXPECT_EQ(watch.look(of_address_space(1000 * kMiB, 50 * kMiB), 0, kShare).low, SystemLimit::none);
   const MemoryWatch::Verdict verdict = watch.look(of_address_space(1000 * kMiB, 49 * kMiB), 0, kShare);
-  EXPECT_EQ(verdict.low, Limit::address_space);
+  EXPECT_EQ(verdict.low, SystemLimit::address_space);
   EXPECT_EQ(verdict.limit, 1000 * kMiB);
   EXPECT_EQ(verdict.left, 49 * kMiB);
   for (uint64_t left : {49, 1, 0, 49, 60, 49, 100, 3}) {
-    EXPECT_EQ(watch.look(of_address_space(1000 * kMiB, left * kMiB), 0, kShare).low, Limit::none) << left;
+    EXPECT_EQ(watch.look(of_address_space(1000 * kMiB, left * kMiB), 0, kShare).low, SystemLimit::none) << left;
   }
 }
 
 TEST(MemoryWatch, TellsAgainAfterTwiceTheShareWasLeft) {
   MemoryWatch watch;
-  EXPECT_EQ(watch.look(of_address_space(1000 * kMiB, 10 * kMiB), 0, kShare).low, Limit::address_space);
+  EXPECT_EQ(watch.look(of_address_space(1000 * kMiB, 10 * kMiB), 0, kShare).low, SystemLimit::address_space);
   watch.look(of_address_space(1000 * kMiB, 103 * kMiB), 0, kShare);
-  EXPECT_EQ(watch.look(of_address_space(1000 * kMiB, 10 * kMiB), 0, kShare).low, Limit::address_space);
-  EXPECT_EQ(watch.look(of_address_space(1000 * kMiB, 10 * kMiB), 0, kShare).low, Limit::none);
+  EXPECT_EQ(watch.look(of_address_space(1000 * kMiB, 10 * kMiB), 0, kShare).low, SystemLimit::address_space);
+  EXPECT_EQ(watch.look(of_address_space(1000 * kMiB, 10 * kMiB), 0, kShare).low, SystemLimit::none);
 }
 
 TEST(MemoryWatch, ASizeIsTheSameForEveryLimitButAtMostHalfOfIt) {
   constexpr ShareOrSize kSize = {.bytes = 100 * kMiB};
   MemoryWatch watch;
-  EXPECT_EQ(watch.look(of_address_space(1000 * kMiB, 100 * kMiB), 0, kSize).low, Limit::none);
-  EXPECT_EQ(watch.look(of_address_space(1000 * kMiB, 99 * kMiB), 0, kSize).low, Limit::address_space);
+  EXPECT_EQ(watch.look(of_address_space(1000 * kMiB, 100 * kMiB), 0, kSize).low, SystemLimit::none);
+  EXPECT_EQ(watch.look(of_address_space(1000 * kMiB, 99 * kMiB), 0, kSize).low, SystemLimit::address_space);
   MemoryWatch small;
-  EXPECT_EQ(small.look(of_address_space(80 * kMiB, 40 * kMiB), 0, kSize).low, Limit::none);
-  EXPECT_EQ(small.look(of_address_space(80 * kMiB, 39 * kMiB), 0, kSize).low, Limit::address_space);
+  EXPECT_EQ(small.look(of_address_space(80 * kMiB, 40 * kMiB), 0, kSize).low, SystemLimit::none);
+  EXPECT_EQ(small.look(of_address_space(80 * kMiB, 39 * kMiB), 0, kSize).low, SystemLimit::address_space);
 }
 
 TEST(MemoryWatch, WhatIsNotTouchedYetIsUsedOfTheGroup) {
   MemoryWatch watch;
-  EXPECT_EQ(watch.look(of_cgroup(1000 * kMiB, 500 * kMiB, 300 * kMiB), 300 * kMiB, kShare).low, Limit::none);
-  EXPECT_EQ(watch.look(of_cgroup(1000 * kMiB, 500 * kMiB, 300 * kMiB), 750 * kMiB, kShare).low, Limit::none);
+  EXPECT_EQ(watch.look(of_cgroup(1000 * kMiB, 500 * kMiB, 300 * kMiB), 300 * kMiB, kShare).low, SystemLimit::none);
+  EXPECT_EQ(watch.look(of_cgroup(1000 * kMiB, 500 * kMiB, 300 * kMiB), 750 * kMiB, kShare).low, SystemLimit::none);
   const MemoryWatch::Verdict verdict = watch.look(of_cgroup(1000 * kMiB, 500 * kMiB, 300 * kMiB), 751 * kMiB, kShare);
-  EXPECT_EQ(verdict.low, Limit::cgroup);
+  EXPECT_EQ(verdict.low, SystemLimit::cgroup);
   EXPECT_EQ(verdict.left, 49 * kMiB);
 }
 
@@ -64,13 +64,13 @@ TEST(MemoryWatch, AddressSpaceIsTakenByTheAllocationItself) {
   MemoryWatch watch;
   SystemMemory memory = of_address_space(1000 * kMiB, 500 * kMiB);
   memory.touched = kMiB;
-  EXPECT_EQ(watch.look(memory, 900 * kMiB, kShare).low, Limit::none);
+  EXPECT_EQ(watch.look(memory, 900 * kMiB, kShare).low, SystemLimit::none);
 }
 
 TEST(MemoryWatch, AProcessThatHasLittleOfAFullGroupIsNotTold) {
   MemoryWatch watch;
-  EXPECT_EQ(watch.look(of_cgroup(1000 * kMiB, 10 * kMiB, 49 * kMiB), 0, kShare).low, Limit::none);
-  EXPECT_EQ(watch.look(of_cgroup(1000 * kMiB, 10 * kMiB, 50 * kMiB), 0, kShare).low, Limit::cgroup);
+  EXPECT_EQ(watch.look(of_cgroup(1000 * kMiB, 10 * kMiB, 49 * kMiB), 0, kShare).low, SystemLimit::none);
+  EXPECT_EQ(watch.look(of_cgroup(1000 * kMiB, 10 * kMiB, 50 * kMiB), 0, kShare).low, SystemLimit::cgroup);
 }
 
 TEST(MemoryWatch, LimitsAreToldApart) {
@@ -78,22 +78,22 @@ TEST(MemoryWatch, LimitsAreToldApart) {
   SystemMemory memory = of_cgroup(1000 * kMiB, 20 * kMiB, 500 * kMiB);
   memory.machine = {4000 * kMiB, 2000 * kMiB};
   memory.address_space = {2000 * kMiB, 900 * kMiB};
-  EXPECT_EQ(watch.look(memory, 0, kShare).low, Limit::cgroup);
+  EXPECT_EQ(watch.look(memory, 0, kShare).low, SystemLimit::cgroup);
   memory.machine.left = 100 * kMiB;
-  EXPECT_EQ(watch.look(memory, 0, kShare).low, Limit::machine);
+  EXPECT_EQ(watch.look(memory, 0, kShare).low, SystemLimit::machine);
   memory.address_space.left = 90 * kMiB;
-  EXPECT_EQ(watch.look(memory, 0, kShare).low, Limit::address_space);
+  EXPECT_EQ(watch.look(memory, 0, kShare).low, SystemLimit::address_space);
   memory.data = {2000 * kMiB, 90 * kMiB};
-  EXPECT_EQ(watch.look(memory, 0, kShare).low, Limit::data);
-  EXPECT_EQ(watch.look(memory, 0, kShare).low, Limit::none);
+  EXPECT_EQ(watch.look(memory, 0, kShare).low, SystemLimit::data);
+  EXPECT_EQ(watch.look(memory, 0, kShare).low, SystemLimit::none);
 }
 
 TEST(MemoryWatch, OfTwoThatBecomeLowTheOneWithLessLeftIsTold) {
   MemoryWatch watch;
   SystemMemory memory = of_cgroup(1000 * kMiB, 40 * kMiB, 500 * kMiB);
   memory.address_space = {2000 * kMiB, 30 * kMiB};
-  EXPECT_EQ(watch.look(memory, 0, kShare).low, Limit::address_space);
-  EXPECT_EQ(watch.look(memory, 0, kShare).low, Limit::none);
+  EXPECT_EQ(watch.look(memory, 0, kShare).low, SystemLimit::address_space);
+  EXPECT_EQ(watch.look(memory, 0, kShare).low, SystemLimit::none);
 }
 
 TEST(MemoryWatch, LooksAfterAnEighthOfWhatIsLeftOrAtTheShare) {
@@ -123,10 +123,10 @@ TEST(MemoryWatch, LooksOftenWhereALimitIsNearAndSeldomElsewhere) {
 TEST(MemoryWatch, WithoutLimitsNothingIsLookedAt) {
   MemoryWatch watch;
   const MemoryWatch::Verdict verdict = watch.look({}, 1000 * kMiB, kShare);
-  EXPECT_EQ(verdict.low, Limit::none);
+  EXPECT_EQ(verdict.low, SystemLimit::none);
   EXPECT_EQ(verdict.look_after, UINT64_MAX);
   EXPECT_EQ(verdict.look_within_ms, 0u);
 }
 
 }  // namespace
-}  // namespace tensorscope::out_of_memory
+}  // namespace tensorscope::collector

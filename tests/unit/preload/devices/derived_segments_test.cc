@@ -3,11 +3,11 @@
 
 #include <vector>
 
+#include "devices/segments.h"
+#include "dump/device_chunks.h"
 #include "live/runtime_table.h"
-#include "snapshot/devices/device_chunks.h"
-#include "snapshot/devices/segments.h"
 
-namespace tensorscope::snapshot {
+namespace tensorscope::devices {
 namespace {
 
 constexpr Device kFirst = {1, 0}, kSecond = {1, 1}, kHost = {0, -1};
@@ -36,9 +36,9 @@ class DerivedSegmentsTest : public testing::Test {
     view.allocations = {allocations_.data(), allocations_.size()};
     return derive_segments(view, device, outside_);
   }
-  static std::vector<std::vector<uint64_t>> rows(const std::vector<dump::SegmentBlock>& blocks) {
+  static std::vector<std::vector<uint64_t>> rows(const std::vector<format::SegmentBlock>& blocks) {
     std::vector<std::vector<uint64_t>> result;
-    for (const dump::SegmentBlock& b : blocks) result.push_back({b.address(), b.size(), uint64_t(b.state())});
+    for (const format::SegmentBlock& b : blocks) result.push_back({b.address(), b.size(), uint64_t(b.state())});
     return result;
   }
 
@@ -47,7 +47,7 @@ class DerivedSegmentsTest : public testing::Test {
   uint64_t outside_ = 0;
 };
 
-constexpr uint64_t kUsed = 0, kFree = 2;  // dump::BlockState
+constexpr uint64_t kUsed = 0, kFree = 2;  // format::BlockState
 
 TEST_F(DerivedSegmentsTest, GapsAreFreeBlocksAndSumsAgree) {
   segment(100 * kMebibyte, 20 * kMebibyte);
@@ -62,7 +62,7 @@ TEST_F(DerivedSegmentsTest, GapsAreFreeBlocksAndSumsAgree) {
   EXPECT_EQ(derived.segments[0].address(), 50 * kMebibyte);
   EXPECT_EQ(derived.segments[0].allocated(), 512u);
   EXPECT_EQ(derived.segments[0].blocks(), 2u);
-  EXPECT_EQ(derived.segments[0].flags(), uint8_t(dump::SegmentFlag::small));
+  EXPECT_EQ(derived.segments[0].flags(), uint8_t(format::SegmentFlag::small));
   EXPECT_EQ(derived.segments[1].allocated(), 3 * kMebibyte);
   EXPECT_EQ(derived.segments[1].flags(), 0);
   const std::vector<std::vector<uint64_t>> expected = {
@@ -114,9 +114,9 @@ TEST_F(DerivedSegmentsTest, OnlyDevicesOfThisProcessAreAskedFor) {
   live::SnapshotView view;
   view.devices = {totals, 4};
   int8_t devices[DriverAnswers::kMostDevices];
-  ASSERT_EQ(used_cuda_devices(view, devices), 1u);
+  ASSERT_EQ(dump::used_cuda_devices(view, devices), 1u);
   EXPECT_EQ(devices[0], 0);
 }
 
 }  // namespace
-}  // namespace tensorscope::snapshot
+}  // namespace tensorscope::devices

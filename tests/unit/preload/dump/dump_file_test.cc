@@ -1,4 +1,4 @@
-#include "snapshot/dump_file.h"
+#include "dump/dump_file.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -17,7 +17,7 @@
 
 #include "tensorscope/dump_format.h"
 
-namespace tensorscope::snapshot {
+namespace tensorscope::dump {
 namespace {
 
 namespace fs = std::filesystem;
@@ -55,7 +55,7 @@ class DumpFileTest : public testing::TestWithParam<DumpFile::Temporary> {
 TEST_P(DumpFileTest, HasItsNameOnlyWhenWhole) {
   DumpFile file;
   ASSERT_TRUE(start(file, folder_, "a.1.tscope"));
-  ASSERT_TRUE(file.append(dump::kNames, "payload", 7));
+  ASSERT_TRUE(file.append(format::kNames, "payload", 7));
   if (GetParam() == DumpFile::Temporary::unnamed) {
     EXPECT_TRUE(files().empty());
   } else {
@@ -74,22 +74,22 @@ TEST_P(DumpFileTest, IsFramedAsTheFormatSays) {
   {
     DumpFile file;
     ASSERT_TRUE(start(file, folder_, "a.tscope"));
-    ASSERT_TRUE(file.append(dump::kNames, "0123456789", 10));
+    ASSERT_TRUE(file.append(format::kNames, "0123456789", 10));
     EXPECT_EQ(file.chunks(), 1u);
     ASSERT_TRUE(file.give_name("a.tscope"));
     EXPECT_EQ(file.bytes(), content("a.tscope").size());
   }
   const std::string bytes = content("a.tscope");
-  ASSERT_EQ(bytes.size(), sizeof(dump::FileHeader) + sizeof(dump::ChunkHeader) + 16);
-  dump::FileHeader header;
+  ASSERT_EQ(bytes.size(), sizeof(format::FileHeader) + sizeof(format::ChunkHeader) + 16);
+  format::FileHeader header;
   memcpy(&header, bytes.data(), sizeof(header));
-  EXPECT_EQ(memcmp(header.magic, dump::kMagic, sizeof(header.magic)), 0);
-  EXPECT_EQ(header.checksum, dump::header_checksum(header));
-  dump::ChunkHeader chunk;
+  EXPECT_EQ(memcmp(header.magic, format::kMagic, sizeof(header.magic)), 0);
+  EXPECT_EQ(header.checksum, format::header_checksum(header));
+  format::ChunkHeader chunk;
   memcpy(&chunk, bytes.data() + sizeof(header), sizeof(chunk));
-  EXPECT_EQ(chunk.type, dump::kNames);
+  EXPECT_EQ(chunk.type, format::kNames);
   EXPECT_EQ(chunk.length, 10u);
-  EXPECT_EQ(chunk.checksum, dump::chunk_checksum(chunk, bytes.data() + sizeof(header) + sizeof(chunk)));
+  EXPECT_EQ(chunk.checksum, format::chunk_checksum(chunk, bytes.data() + sizeof(header) + sizeof(chunk)));
   EXPECT_EQ(bytes.substr(bytes.size() - 6), std::string(6, '\0'));
 }
 
@@ -117,7 +117,7 @@ TEST_P(DumpFileTest, LeavesNothingWhenGivenUp) {
   {
     DumpFile file;
     ASSERT_TRUE(start(file, folder_, "a.tscope"));
-    ASSERT_TRUE(file.append(dump::kNames, "x", 1));
+    ASSERT_TRUE(file.append(format::kNames, "x", 1));
   }
   EXPECT_TRUE(files().empty());
 }
@@ -126,7 +126,7 @@ TEST_P(DumpFileTest, OfAKilledProcessNothingIsLeft) {
   const pid_t child = fork();
   if (child == 0) {
     DumpFile file;
-    const bool written = start(file, folder_, "a.tscope") && file.append(dump::kNames, "x", 1);
+    const bool written = start(file, folder_, "a.tscope") && file.append(format::kNames, "x", 1);
     _exit(written ? 0 : 1);
   }
   int status = -1;
@@ -165,9 +165,9 @@ TEST_P(DumpFileTest, AFullDiskIsAnErrorAndLeavesNothing) {
     DumpFile file;
     EXPECT_TRUE(start(file, folder_, "a.tscope"));
     const std::vector<char> large(100'000, 'x');
-    EXPECT_FALSE(file.append(dump::kNames, large.data(), large.size()));
+    EXPECT_FALSE(file.append(format::kNames, large.data(), large.size()));
     EXPECT_EQ(file.error(), EFBIG);
-    EXPECT_FALSE(file.append(dump::kNames, "x", 1)) << "an error is final";
+    EXPECT_FALSE(file.append(format::kNames, "x", 1)) << "an error is final";
     EXPECT_FALSE(file.give_name("a.tscope"));
   }
   setrlimit(RLIMIT_FSIZE, &before);
@@ -184,7 +184,7 @@ TEST_P(DumpFileTest, NeverWritesToADescriptorThatIsNotItsOwn) {
     const std::string name = folder_ + "/own" + std::to_string(i);
     programs_own.push_back(open(name.c_str(), O_RDWR | O_CREAT, 0600));
   }
-  EXPECT_FALSE(file.append(dump::kNames, "x", 1));
+  EXPECT_FALSE(file.append(format::kNames, "x", 1));
   EXPECT_EQ(file.error(), EBADF);
   file.discard();
   for (int i = 0; i < 8; ++i) {
@@ -200,4 +200,4 @@ INSTANTIATE_TEST_SUITE_P(, DumpFileTest, testing::Values(DumpFile::Temporary::un
                          });
 
 }  // namespace
-}  // namespace tensorscope::snapshot
+}  // namespace tensorscope::dump

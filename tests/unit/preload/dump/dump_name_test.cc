@@ -1,11 +1,11 @@
-#include "snapshot/dump_name.h"
+#include "dump/dump_name.h"
 
 #include <gtest/gtest.h>
 #include <string.h>
 
 #include <string>
 
-namespace tensorscope::snapshot {
+namespace tensorscope::dump {
 namespace {
 
 ProcessInfo train(int rank = -1) {
@@ -61,4 +61,4 @@ TEST(DumpName, CutsTheProgramWhereTheNameWouldBeTooLong) {
 }
 
 }  // namespace
-}  // namespace tensorscope::snapshot
+}  // namespace tensorscope::dump

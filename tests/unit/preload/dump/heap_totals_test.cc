@@ -1,4 +1,4 @@
-#include "snapshot/heap_totals.h"
+#include "dump/heap_totals.h"
 
 #include <gtest/gtest.h>
 #include <malloc.h>
@@ -10,7 +10,7 @@
 
 #include "support/clock.h"
 
-namespace tensorscope::snapshot {
+namespace tensorscope::dump {
 namespace {
 
 class HeapTotalsTest : public ::testing::Test {
@@ -64,4 +64,4 @@ TEST_F(HeapTotalsTest, ASlowAnswerIsTheLastOne) {
 }
 
 }  // namespace
-}  // namespace tensorscope::snapshot
+}  // namespace tensorscope::dump

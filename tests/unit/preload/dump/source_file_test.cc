@@ -1,4 +1,4 @@
-#include "snapshot/source/source_file.h"
+#include "dump/source/source_file.h"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -11,8 +11,9 @@
 #include <vector>
 
 #include "tensorscope/dump_format.h"
+#include "tensorscope/rules/source_text.h"
 
-namespace tensorscope::snapshot {
+namespace tensorscope::dump {
 namespace {
 
 class SourceFileTest : public testing::Test {
@@ -80,7 +81,7 @@ TEST_F(SourceFileTest, LinesOfALargeFile) {
 
 TEST_F(SourceFileTest, LongLinesAreCutBetweenCharacters) {
   std::string text;
-  while (text.size() < kMostLineBytes - 1) text += "x";
+  while (text.size() < rules::kMostLineBytes - 1) text += "x";
   write(text + "\xC3\xA9 and more\nnext\n");
   EXPECT_EQ(read({1, 2}), (Texts{text, "next"}));
   write(text + "yz\n");
@@ -137,4 +138,4 @@ TEST_F(SourceFileTest, NoDescriptorStaysOpen) {
 }
 
 }  // namespace
-}  // namespace tensorscope::snapshot
+}  // namespace tensorscope::dump

@@ -1,4 +1,5 @@
-#include "snapshot/source/source_reader.h"
+// Covers: preload/support/timed_thread.cc
+#include "dump/source/source_reader.h"
 
 #include <gtest/gtest.h>
 #include <sched.h>
@@ -10,8 +11,8 @@
 
 #include "support/lock_word.h"
 
-// A file system of the test's own stands before the library's: "/hangs" is not read until it is let go.
-namespace tensorscope::snapshot {
+// A file system of the test's own stands before the library's: "/hangs" is not read until it is released.
+namespace tensorscope::dump {
 namespace {
 std::atomic<bool> g_hangs{false}, g_hanging{false};
 std::atomic<unsigned> g_read{0};
@@ -91,7 +92,7 @@ TEST_F(SourceReaderTest, AFileSystemThatHangsIsGivenUp) {
   late.start(wanted({"/a"}), "", 0, 1);
   late.wait();
   EXPECT_TRUE(late.files().empty());
-  EXPECT_STREQ(late.why(), "a source file that was wanted for an earlier dump is still being read");
+  EXPECT_STREQ(late.why(), "a source file of an earlier dump is still being read");
 }
 
 TEST_F(SourceReaderTest, WhatWasReadInTimeIsKept) {
@@ -130,4 +131,4 @@ TEST_F(SourceReaderTest, AForkedChildMayReadWhatItsParentHangsOn) {
 }
 
 }  // namespace
-}  // namespace tensorscope::snapshot
+}  // namespace tensorscope::dump

@@ -1,4 +1,4 @@
-#include "snapshot/table_chunks.h"
+#include "dump/table_chunks.h"
 
 #include <gtest/gtest.h>
 #include <string.h>
@@ -29,8 +29,6 @@ size_t python_frame_count() { return g_python.size(); }
 PythonFrame python_frame(StackId id) { return g_python[id]; }
 size_t python_code_count() { return g_codes.size(); }
 PythonCode python_code(uint32_t id) { return g_codes[id]; }
-uint64_t native_memory() { return 0; }
-uint64_t python_memory() { return 0; }
 Stack capture(const void*) { return {}; }
 StackId capture_python_part() { return 0; }
 Stack capture_native_part(StackId) { return {}; }
@@ -40,7 +38,7 @@ void start_capturing() {}
 NotRecorded not_recorded() { return {}; }
 }  // namespace tensorscope::stacks
 
-namespace tensorscope::snapshot {
+namespace tensorscope::dump {
 namespace {
 
 class TableChunksTest : public testing::Test {
@@ -64,11 +62,11 @@ class TableChunksTest : public testing::Test {
       content_.assign(std::istreambuf_iterator<char>(in), {});
     }
     std::vector<std::string> found;
-    for (size_t at = sizeof(dump::FileHeader); at < content_.size();) {
-      dump::ChunkHeader header;
+    for (size_t at = sizeof(format::FileHeader); at < content_.size();) {
+      format::ChunkHeader header;
       memcpy(&header, content_.data() + at, sizeof(header));
       if (header.type == type) found.push_back(content_.substr(at + sizeof(header), header.length));
-      at += sizeof(header) + header.length + dump::padding(header.length);
+      at += sizeof(header) + header.length + format::padding(header.length);
     }
     return found;
   }
@@ -96,10 +94,10 @@ TEST_F(TableChunksTest, SmallTriesAreWrittenWhole) {
   live::SnapshotView view;
   view.sites = {sites.data(), sites.size()};
   ASSERT_TRUE(write_stacks(view, file_));
-  const std::string native = payloads(dump::kNativeFrames).at(0);
-  ASSERT_EQ(root<dump::NativeFrames>(native)->values()->size(), 4u);
-  EXPECT_EQ(root<dump::NativeFrames>(native)->values()->Get(3)->address(), 0x300u);
-  EXPECT_EQ(root<dump::Sites>(payloads(dump::kSites).at(0))->values()->Get(1)->native(), 2u);
+  const std::string native = payloads(format::kNativeFrames).at(0);
+  ASSERT_EQ(root<format::NativeFrames>(native)->values()->size(), 4u);
+  EXPECT_EQ(root<format::NativeFrames>(native)->values()->Get(3)->address(), 0x300u);
+  EXPECT_EQ(root<format::Sites>(payloads(format::kSites).at(0))->values()->Get(1)->native(), 2u);
 }
 
 TEST_F(TableChunksTest, OfALargeTrieOnlyWhatTheLivingNeedIsWritten) {
@@ -110,14 +108,14 @@ TEST_F(TableChunksTest, OfALargeTrieOnlyWhatTheLivingNeedIsWritten) {
   view.sites = {sites.data(), sites.size()};
   ASSERT_TRUE(write_stacks(view, file_, 3));
 
-  const std::string site_chunk = payloads(dump::kSites).at(0);
-  const auto* written = root<dump::Sites>(site_chunk)->values();
+  const std::string site_chunk = payloads(format::kSites).at(0);
+  const auto* written = root<format::Sites>(site_chunk)->values();
   ASSERT_EQ(written->size(), 3u);
   EXPECT_EQ(written->Get(2)->native(), 0u) << "nothing alive: no stack";
   EXPECT_EQ(written->Get(2)->python(), 0u);
 
-  const std::string native_chunk = payloads(dump::kNativeFrames).at(0);
-  const auto* native = root<dump::NativeFrames>(native_chunk)->values();
+  const std::string native_chunk = payloads(format::kNativeFrames).at(0);
+  const auto* native = root<format::NativeFrames>(native_chunk)->values();
   ASSERT_EQ(native->size(), 4u);
   std::vector<uint64_t> addresses;
   for (uint32_t id = written->Get(1)->native(); id != 0; id = native->Get(id)->parent()) {
@@ -126,8 +124,8 @@ TEST_F(TableChunksTest, OfALargeTrieOnlyWhatTheLivingNeedIsWritten) {
   }
   EXPECT_EQ(addresses, (std::vector<uint64_t>{0x400, 0x300, 0x100}));
 
-  const std::string python_chunk = payloads(dump::kPythonFrames).at(0);
-  const auto* python = root<dump::PythonFrames>(python_chunk)->values();
+  const std::string python_chunk = payloads(format::kPythonFrames).at(0);
+  const auto* python = root<format::PythonFrames>(python_chunk)->values();
   ASSERT_EQ(python->size(), 3u);
   const auto* leaf = python->Get(written->Get(1)->python());
   EXPECT_EQ(leaf->line(), 13);
@@ -137,7 +135,7 @@ TEST_F(TableChunksTest, OfALargeTrieOnlyWhatTheLivingNeedIsWritten) {
 }
 
 TEST_F(TableChunksTest, LargeTablesAreSplit) {
-  std::vector<live::AllocationEntry> allocations(dump::kMaxRowsPerChunk + 5);
+  std::vector<live::AllocationEntry> allocations(format::kMaxRowsPerChunk + 5);
   for (size_t i = 0; i < allocations.size(); ++i) {
     allocations[i] = {};
     allocations[i].serial = i + 1;
@@ -147,11 +145,11 @@ TEST_F(TableChunksTest, LargeTablesAreSplit) {
   view.allocations = {allocations.data(), allocations.size()};
   view.fork_serial = 3;
   ASSERT_TRUE(write_allocations(view, file_));
-  const std::vector<std::string> chunks = payloads(dump::kAllocations);
+  const std::vector<std::string> chunks = payloads(format::kAllocations);
   ASSERT_EQ(chunks.size(), 2u);
-  const auto* first = root<dump::AllocationRows>(chunks[0])->values();
-  const auto* second = root<dump::AllocationRows>(chunks[1])->values();
-  EXPECT_EQ(first->size(), dump::kMaxRowsPerChunk);
+  const auto* first = root<format::AllocationRows>(chunks[0])->values();
+  const auto* second = root<format::AllocationRows>(chunks[1])->values();
+  EXPECT_EQ(first->size(), format::kMaxRowsPerChunk);
   ASSERT_EQ(second->size(), 5u);
   EXPECT_EQ(second->Get(4)->serial(), allocations.size());
   EXPECT_EQ(first->Get(2)->inherited(), 1);
@@ -159,14 +157,14 @@ TEST_F(TableChunksTest, LargeTablesAreSplit) {
 }
 
 TEST_F(TableChunksTest, FramesOfASplitTrieKeepTheirIds) {
-  for (StackId id = 1; id < dump::kMaxRowsPerChunk + 10; ++id) stacks::g_native.push_back({id * 16, id - 1});
+  for (StackId id = 1; id < format::kMaxRowsPerChunk + 10; ++id) stacks::g_native.push_back({id * 16, id - 1});
   live::SnapshotView view;
   ASSERT_TRUE(write_stacks(view, file_));
-  const std::vector<std::string> chunks = payloads(dump::kNativeFrames);
+  const std::vector<std::string> chunks = payloads(format::kNativeFrames);
   ASSERT_EQ(chunks.size(), 2u);
-  const uint32_t first = root<dump::NativeFrames>(chunks[1])->first();
-  EXPECT_EQ(first, dump::kMaxRowsPerChunk);
-  EXPECT_EQ(root<dump::NativeFrames>(chunks[1])->values()->Get(1)->address(), uint64_t{first + 1} * 16);
+  const uint32_t first = root<format::NativeFrames>(chunks[1])->first();
+  EXPECT_EQ(first, format::kMaxRowsPerChunk);
+  EXPECT_EQ(root<format::NativeFrames>(chunks[1])->values()->Get(1)->address(), uint64_t{first + 1} * 16);
 }
 
 TEST_F(TableChunksTest, ThreadsAreAliveOrNot) {
@@ -175,8 +173,8 @@ TEST_F(TableChunksTest, ThreadsAreAliveOrNot) {
   view.threads = {threads, 3};
   StringTable strings;
   ASSERT_TRUE(write_threads(view, strings, file_));
-  const std::string chunk = payloads(dump::kThreads).at(0);
-  const auto* rows = root<dump::Threads>(chunk)->values();
+  const std::string chunk = payloads(format::kThreads).at(0);
+  const auto* rows = root<format::Threads>(chunk)->values();
   EXPECT_EQ(rows->Get(0)->alive(), 0);
   EXPECT_EQ(rows->Get(1)->alive(), 1);
   EXPECT_EQ(rows->Get(2)->alive(), 0);
@@ -187,8 +185,8 @@ TEST_F(TableChunksTest, CodesShareTheirStrings) {
   stacks::g_codes = {{"", "", 0}, {"train.py", "step", 4}, {"train.py", "main", 9}};
   StringTable strings;
   ASSERT_TRUE(write_codes(strings, file_));
-  const std::string chunk = payloads(dump::kCodes).at(0);
-  const auto* rows = root<dump::Codes>(chunk)->values();
+  const std::string chunk = payloads(format::kCodes).at(0);
+  const auto* rows = root<format::Codes>(chunk)->values();
   ASSERT_EQ(rows->size(), 3u);
   EXPECT_EQ(rows->Get(1)->file(), rows->Get(2)->file());
   EXPECT_EQ(strings.values()[rows->Get(2)->name()], "main");
@@ -196,4 +194,4 @@ TEST_F(TableChunksTest, CodesShareTheirStrings) {
 }
 
 }  // namespace
-}  // namespace tensorscope::snapshot
+}  // namespace tensorscope::dump

@@ -8,13 +8,13 @@
 #include <string>
 #include <thread>
 
-#include "snapshot/chunk.h"
-#include "snapshot/metadata/torch_version.h"
-#include "snapshot/small_file.h"
-#include "snapshot/string_table.h"
-#include "snapshot/system_totals.h"
+#include "dump/chunk.h"
+#include "dump/string_table.h"
+#include "dump/system_totals.h"
+#include "support/small_file.h"
+#include "torch/metadata/torch_version.h"
 
-namespace tensorscope::snapshot {
+namespace tensorscope::dump {
 namespace {
 
 TEST(Utf8, WellFormedTextStays) {
@@ -106,13 +106,13 @@ TEST(SystemTotals, CountsChildrenOfEveryThread) {
 }
 
 TEST(TorchVersion, IsReadFromVersionPy) {
-  EXPECT_EQ(
-      version_in_python_file("from typing import Optional\n\n__all__ = ['__version__']\n__version__ = '2.13.0+cpu'\n"),
-      "2.13.0+cpu");
-  EXPECT_EQ(version_in_python_file("__version__ = \"2.6.0\"\ndebug = False"), "2.6.0");
-  EXPECT_EQ(version_in_python_file("debug = False"), "");
-  EXPECT_EQ(version_in_python_file("__version__ = something\n"), "");
+  EXPECT_EQ(torch::version_in_python_file(
+                "from typing import Optional\n\n__all__ = ['__version__']\n__version__ = '2.13.0+cpu'\n"),
+            "2.13.0+cpu");
+  EXPECT_EQ(torch::version_in_python_file("__version__ = \"2.6.0\"\ndebug = False"), "2.6.0");
+  EXPECT_EQ(torch::version_in_python_file("debug = False"), "");
+  EXPECT_EQ(torch::version_in_python_file("__version__ = something\n"), "");
 }
 
 }  // namespace
-}  // namespace tensorscope::snapshot
+}  // namespace tensorscope::dump

@@ -1,4 +1,4 @@
-#include "snapshot/source/wanted_lines.h"
+#include "dump/source/wanted_lines.h"
 
 #include <gtest/gtest.h>
 
@@ -21,8 +21,6 @@ size_t python_frame_count() { return g_python.size(); }
 PythonFrame python_frame(StackId id) { return g_python[id]; }
 size_t python_code_count() { return g_codes.size(); }
 PythonCode python_code(uint32_t id) { return g_codes[id]; }
-uint64_t native_memory() { return 0; }
-uint64_t python_memory() { return 0; }
 Stack capture(const void*) { return {}; }
 StackId capture_python_part() { return 0; }
 Stack capture_native_part(StackId) { return {}; }
@@ -32,7 +30,7 @@ void start_capturing() {}
 NotRecorded not_recorded() { return {}; }
 }  // namespace tensorscope::stacks
 
-namespace tensorscope::snapshot {
+namespace tensorscope::dump {
 namespace {
 
 using Lines = std::vector<uint32_t>;
@@ -143,4 +141,4 @@ TEST_F(WantedLinesTest, ManySitesOnOneDeepStack) {
 }
 
 }  // namespace
-}  // namespace tensorscope::snapshot
+}  // namespace tensorscope::dump

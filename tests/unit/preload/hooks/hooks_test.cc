@@ -1,5 +1,6 @@
 // Run with libtensorscope.so preloaded, on stand-ins for torch's libraries: a hook is invisible to who calls it.
-// Covers: preload/hooks/{activation,tensor_impl,cpu_allocator,memory_report,real_function,slots}.cc
+// Covers: preload/hooks/{activation,real_function,slots}.cc
+// Covers: preload/hooks/torch/{tensor_impl,cpu_allocator,memory_report}.cc
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 

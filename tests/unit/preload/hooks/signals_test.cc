@@ -1,6 +1,6 @@
 // Run with libtensorscope.so preloaded, SIGUSR1 being the dump signal: the program sees and keeps its own handling of
 // it.
-// Covers: preload/hooks/program_signal.cc
+// Covers: preload/hooks/process/program_signal.cc
 #include <errno.h>
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -171,19 +171,10 @@ TEST_F(Signals, OlderFunctions) {
   EXPECT_EQ(siginterrupt(SIGUSR1, 0), 0);
   EXPECT_NE(present().sa_flags & SA_RESTART, 0);
 
-  EXPECT_EQ(sysv_signal(SIGUSR1, count), count);
+  EXPECT_EQ(__sysv_signal(SIGUSR1, count), count);
   raise(SIGUSR1);
   raise(SIGUSR1);
   EXPECT_EQ(g_calls, 3);
-
-  EXPECT_EQ(sigset(SIGUSR1, count), SIG_DFL);
-  EXPECT_EQ(sigset(SIGUSR1, SIG_HOLD), count);
-  raise(SIGUSR1);
-  EXPECT_EQ(g_calls, 3);
-  EXPECT_EQ(sigset(SIGUSR1, count), SIG_HOLD);
-  EXPECT_EQ(g_calls, 4);
-  EXPECT_EQ(sigignore(SIGUSR1), 0);
-  EXPECT_EQ(present().sa_handler, SIG_IGN);
 #pragma GCC diagnostic pop
 }
 

@@ -25,7 +25,7 @@ class AddressTableTest : public testing::Test {
   void put(uint64_t i, uint64_t value) {
     Table::Guard guard(table_, address(i));
     ASSERT_TRUE(guard);
-    Table::Place place = guard.find(address(i));
+    Table::Position place = guard.find(address(i));
     if (place.row == nullptr) {
       ASSERT_NE(guard.insert(address(i), place), nullptr);
     }
@@ -35,13 +35,13 @@ class AddressTableTest : public testing::Test {
   }
   void erase(uint64_t i) {
     Table::Guard guard(table_, address(i));
-    const Table::Place place = guard.find(address(i));
+    const Table::Position place = guard.find(address(i));
     if (place.row != nullptr) guard.erase(place);
   }
   // 0: not there.
   uint64_t get(uint64_t i) {
     Table::Guard guard(table_, address(i));
-    const Table::Place place = guard.find(address(i));
+    const Table::Position place = guard.find(address(i));
     return place.row == nullptr ? 0 : place.row->value;
   }
 
@@ -104,7 +104,7 @@ TEST_F(AddressTableTest, ARowOutlivesItsKeyUntilItIsReleased) {
   RowId id = 0;
   {
     Table::Guard guard(table_, address(1));
-    const Table::Place place = guard.find(address(1));
+    const Table::Position place = guard.find(address(1));
     id = guard.id(place);
     number = place.number;
     guard.unlink(place);

@@ -1,75 +1,16 @@
 // Events in, snapshot out: what a hook says is what a dump will hold.
-// Covers: preload/live/{allocation_table,device_table,node_table,runtime_table,tensor_serial,tensor_table}.cc
-// Covers: preload/live/{thread_table,snapshot_view}.cc
+// Covers: preload/live/{allocation_table,device_table,tensor_serial,tensor_table,thread_table,snapshot_view}.cc
 #include "live/recorder.h"
-
-#include <gtest/gtest.h>
 
 #include <string>
 #include <thread>
-#include <vector>
 
-#include "fake_stacks.h"
 #include "live/allocation_table.h"
-#include "live/snapshot_view.h"
+#include "recorder_fixture.h"
 #include "support/coverage.h"
-#include "support/state.h"
 
 namespace tensorscope::live {
 namespace {
-
-struct FakeNode {
-  const void* vtable;
-  char rest[120];
-};
-int g_mul_class, g_add_class;
-thread_local const void* t_running_node = nullptr;
-
-class RecorderTest : public testing::Test {
- protected:
-  void SetUp() override {
-    ASSERT_TRUE(start());
-    g_state.store(State::recording);
-    t_fake_stack = {};
-    t_running_node = nullptr;
-    set_current_node_function([]() -> const void* { return t_running_node; });
-  }
-
-  // Addresses that no other test uses.
-  const void* fresh(size_t i = 0) const { return &memory_[i]; }
-
-  static const TensorEntry* tensor(const SnapshotView& view, const void* impl) {
-    return find(view.tensors, &TensorEntry::impl, impl);
-  }
-  static const AllocationEntry* allocation(const SnapshotView& view, const void* pointer) {
-    return find(view.allocations, &AllocationEntry::pointer, pointer);
-  }
-  static const NodeEntry* node(const SnapshotView& view, const void* address) {
-    return find(view.nodes, &NodeEntry::node, address);
-  }
-
-  template <typename Entry>
-  static const Entry* find(const Rows<Entry>& rows, const void* Entry::*member, const void* key) {
-    const Entry* found = nullptr;
-    for (const Entry& entry : rows) {
-      if (entry.*member != key) continue;
-      EXPECT_EQ(found, nullptr) << "twice in the table";
-      found = &entry;
-    }
-    return found;
-  }
-
-  static const SiteCounters& site(const SnapshotView& view, stacks::Stack stack) {
-    for (const SiteCounters& row : view.sites) {
-      if (row.native == stack.native && row.python == stack.python) return row;
-    }
-    ADD_FAILURE() << "no such site";
-    return view.sites[0];
-  }
-
- private:
-  std::vector<char> memory_ = std::vector<char>(1 << 20);
-};
 
 TEST_F(RecorderTest, ATensorIsThereFromItsConstructionToItsDestruction) {
   t_fake_stack = {11, 12};
@@ -105,68 +46,6 @@ TEST_F(RecorderTest, WhatIsDisregardedWasNeverThere) {
   EXPECT_EQ(site(view, {13, 14}).tensors_live, 1u);
   EXPECT_EQ(site(view, {13, 14}).tensors_total, 1u);
   tensor_destroyed(static_cast<const char*>(fresh()) + 64);
-}
-
-TEST_F(RecorderTest, ABlockOfTheRuntimeIsThereUntilItIsFreed) {
-  t_fake_stack = {31, 32};
-  RuntimeBlock block;
-  block.pointer = fresh();
-  block.nbytes = 4096;
-  block.kind = RuntimeKind::pinned;
-  block.by_torch = true;
-  runtime_allocated(block);
-  SnapshotView during;
-  ASSERT_TRUE(during.take());
-  const RuntimeEntry* entry = find(during.runtime_blocks, &RuntimeEntry::pointer, fresh());
-  ASSERT_NE(entry, nullptr);
-  EXPECT_EQ(entry->nbytes, 4096u);
-  EXPECT_EQ(RuntimeKind(entry->kind), RuntimeKind::pinned);
-  EXPECT_EQ(entry->by_torch, 1u);
-  EXPECT_EQ(entry->device.index, -1);
-  EXPECT_EQ(during.sites[entry->site].python, 32u);
-  EXPECT_EQ(allocation(during, fresh()), nullptr);
-  EXPECT_EQ(site(during, {31, 32}).allocations_total, 0u);
-
-  runtime_freed(fresh());
-  runtime_freed(fresh());
-  SnapshotView after;
-  ASSERT_TRUE(after.take());
-  EXPECT_EQ(find(after.runtime_blocks, &RuntimeEntry::pointer, fresh()), nullptr);
-}
-
-TEST_F(RecorderTest, WhereTheAllocatorReportsNothingABlockOfTheRuntimeIsAnAllocation) {
-  t_fake_stack = {33, 34};
-  RuntimeBlock block;
-  block.pointer = fresh();
-  block.nbytes = 1000;
-  block.kind = RuntimeKind::async;
-  block.device = {1, 5};
-  block.by_torch = block.is_allocation = true;
-  runtime_allocated(block);
-  SnapshotView during;
-  ASSERT_TRUE(during.take());
-  ASSERT_NE(find(during.runtime_blocks, &RuntimeEntry::pointer, fresh()), nullptr);
-  const AllocationEntry* entry = allocation(during, fresh());
-  ASSERT_NE(entry, nullptr);
-  EXPECT_EQ(AllocationKind(entry->kind), AllocationKind::runtime);
-  EXPECT_EQ(entry->device.index, 5);
-  EXPECT_EQ(site(during, {33, 34}).bytes_live, 1000u);
-  const auto on_device = [](const SnapshotView& view) {
-    for (const DeviceTotals& totals : view.devices) {
-      if (totals.device.type == 1 && totals.device.index == 5) return totals;
-    }
-    return DeviceTotals{};
-  };
-  EXPECT_EQ(on_device(during).live_bytes, 1000u);
-  EXPECT_TRUE(on_device(during).used_here);
-
-  runtime_freed(fresh());
-  SnapshotView after;
-  ASSERT_TRUE(after.take());
-  EXPECT_EQ(allocation(after, fresh()), nullptr);
-  EXPECT_EQ(find(after.runtime_blocks, &RuntimeEntry::pointer, fresh()), nullptr);
-  EXPECT_EQ(on_device(after).live_bytes, 0u);
-  EXPECT_EQ(on_device(after).peak_bytes, 1000u);
 }
 
 // What hooks see of a c10::Storage: a word that holds the address of a StorageImpl, whose third word is the data
@@ -382,96 +261,6 @@ TEST_F(RecorderTest, DevicesAreKeptApart) {
   }
   EXPECT_TRUE(seen);
   memory_reported(fresh(), -512, 0, 2048, {1, 0});
-}
-
-TEST_F(RecorderTest, ABackwardAllocationNamesItsNodeAlsoAfterTheNodesDeath) {
-  FakeNode mul{&g_mul_class, {}};
-  t_fake_stack = {41, 42};
-  tensor_constructed(fresh(0));
-  const int captures = t_captures;
-  gradient_edge_set(fresh(0), &mul);
-  EXPECT_EQ(t_captures, captures) << "the stack of the tensor just made is that of the operation";
-  t_running_node = &mul;
-  t_fake_stack = {43, 0};
-  cpu_allocated(fresh(1), 64);
-  t_running_node = nullptr;
-  node_destroyed(&mul);
-  SnapshotView view;
-  ASSERT_TRUE(view.take());
-  const NodeEntry* dead = node(view, &mul);
-  ASSERT_NE(dead, nullptr);
-  EXPECT_EQ(dead->alive, 0u);
-  EXPECT_EQ(dead->vtable, &g_mul_class);
-  EXPECT_EQ(view.sites[dead->site].python, 42u);
-  EXPECT_EQ(allocation(view, fresh(1))->node, dead->serial);
-  EXPECT_EQ(view.sites[allocation(view, fresh(1))->site].native, 43u);
-
-  cpu_freed(fresh(1));
-  SnapshotView after;
-  ASSERT_TRUE(after.take());
-  EXPECT_EQ(node(after, &mul), nullptr);
-  tensor_destroyed(fresh(0));
-}
-
-TEST_F(RecorderTest, ANodeAtTheAddressOfADeadOneOfAnotherClassIsNotTakenForIt) {
-  FakeNode object{&g_mul_class, {}};
-  gradient_edge_set(fresh(0), &object);
-  object.vtable = &g_add_class;  // died untold; AccumulateGrad, say, took the memory
-  t_running_node = &object;
-  cpu_allocated(fresh(1), 64);
-  SnapshotView view;
-  ASSERT_TRUE(view.take());
-  EXPECT_EQ(allocation(view, fresh(1))->node, 0u);
-  cpu_freed(fresh(1));
-  node_destroyed(&object);
-}
-
-TEST_F(RecorderTest, AnotherOutputOfANodeLeavesTheNodeAsItIs) {
-  node_destroyed(fresh(5));  // deaths are told in this torch
-  FakeNode split{&g_mul_class, {}};
-  t_fake_stack = {51, 0};
-  gradient_edge_set(fresh(0), &split);
-  SnapshotView first;
-  ASSERT_TRUE(first.take());
-  t_fake_stack = {52, 0};
-  gradient_edge_set(fresh(1), &split);
-  SnapshotView second;
-  ASSERT_TRUE(second.take());
-  EXPECT_EQ(node(second, &split)->serial, node(first, &split)->serial);
-  EXPECT_EQ(node(second, &split)->alive, 1u);
-  node_destroyed(&split);
-  gradient_edge_set(fresh(0), &split);  // the next node at this address
-  SnapshotView third;
-  ASSERT_TRUE(third.take());
-  EXPECT_GT(node(third, &split)->serial, node(first, &split)->serial);
-  EXPECT_EQ(third.sites[node(third, &split)->site].native, 52u);
-  node_destroyed(&split);
-}
-
-TEST_F(RecorderTest, ANodeThatAllocationsReferToKeepsItsRowWhenItsAddressIsUsedAgain) {
-  FakeNode object{&g_mul_class, {}};
-  t_fake_stack = {53, 0};
-  gradient_edge_set(fresh(0), &object);
-  t_running_node = &object;
-  cpu_allocated(fresh(1), 64);
-  t_running_node = nullptr;
-  object.vtable = &g_add_class;  // died untold
-  t_fake_stack = {54, 0};
-  gradient_edge_set(fresh(0), &object);
-  SnapshotView view;
-  ASSERT_TRUE(view.take());
-  const NodeEntry* made_it = nullptr;
-  size_t rows_of_the_address = 0;
-  for (const NodeEntry& entry : view.nodes) {
-    rows_of_the_address += entry.node == &object;
-    if (entry.serial == allocation(view, fresh(1))->node) made_it = &entry;
-  }
-  EXPECT_EQ(rows_of_the_address, 2u);
-  ASSERT_NE(made_it, nullptr);
-  EXPECT_EQ(made_it->vtable, &g_mul_class);
-  EXPECT_EQ(view.sites[made_it->site].native, 53u);
-  cpu_freed(fresh(1));
-  node_destroyed(&object);
 }
 
 TEST_F(RecorderTest, ThreadsHaveTheirKernelIdAndName) {

@@ -38,7 +38,7 @@ class ThreadsTest : public testing::Test {
 };
 
 // What a thread does: a random history over its own objects, each a tensor with an allocation of its own size. `state`
-// tells which objects are alive.
+// reports which objects are alive.
 void churn(Objects& objects, size_t thread, int rounds, std::vector<bool>& alive, std::atomic<uint8_t>* constructed) {
   std::mt19937_64 random(thread + 1);
   t_fake_stack = {StackId(100 + thread), 1};

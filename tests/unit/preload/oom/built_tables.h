@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "dump_generated.h"
-#include "out_of_memory/holdings.h"
+#include "oom/holdings.h"
 #include "stacks/python/python_stack.h"
 
 namespace tensorscope::stacks {
@@ -15,13 +15,13 @@ inline std::vector<PythonFrame> g_frames = {{}};
 inline std::vector<PythonCode> g_codes;
 }  // namespace tensorscope::stacks
 
-namespace tensorscope::out_of_memory {
+namespace tensorscope::oom {
 
 class BuiltTables : public testing::Test {
  protected:
   static constexpr Device kCuda0{1, 0};
   static constexpr uint32_t kAll = ~0u;
-  static constexpr uint32_t kTrained = uint32_t(dump::TensorFlag::leaf) | uint32_t(dump::TensorFlag::requires_grad);
+  static constexpr uint32_t kTrained = uint32_t(format::TensorFlag::leaf) | uint32_t(format::TensorFlag::requires_grad);
 
   BuiltTables() {
     stacks::g_frames = {{}};
@@ -58,38 +58,51 @@ class BuiltTables : public testing::Test {
     tensors_.push_back({serial_, serial_ * 1000, base, nbytes, grad, site, kAll, flags, kCuda0});
     return serial_;
   }
-  void reference(Serial tensor, const char* text, dump::ReferenceRole role = dump::ReferenceRole::plain,
-                 dump::ReferenceRoot root = dump::ReferenceRoot::global, const char* scope = "",
+  void reference(Serial tensor, const char* text, format::ReferenceRole role = format::ReferenceRole::plain,
+                 format::ReferenceRoot root = format::ReferenceRoot::global, const char* scope = "",
                  const char* holder = "") {
     auto& strings = references_.strings;
     references_.references.emplace_back(tensor, strings.intern(text), strings.intern(scope), strings.intern(holder),
                                         UINT32_MAX, uint16_t{0}, root, role);
   }
-  void object(Serial tensor, dump::WrapperState state, bool optimized = false, bool trained = false) {
+  void object(Serial tensor, format::WrapperState state, bool optimized = false, bool trained = false) {
     references_.tensors.emplace_back(tensor, 0u, 1u, state, uint8_t(optimized), uint8_t(trained));
   }
   void saved(Serial tensor, uint8_t node_flags = 0) {
     if (graph_.class_names.empty()) graph_.class_names.push_back("N5torch8autograd9generated13ReluBackward0E");
-    snapshot::Graph::Node node;
+    torch::Graph::Node node;
     node.saved = 1;
     node.flags = node_flags;
     graph_.nodes.push_back(node);
-    graph_.saved.emplace_back(tensor, uint16_t{0}, int16_t{-1}, dump::SlotState::held, uint8_t{0});
+    graph_.saved.emplace_back(tensor, uint16_t{0}, int16_t{-1}, format::SlotState::held, uint8_t{0});
+  }
+  // On the stack of something that no test asks about.
+  void call_of_module() {
+    site({"/p/site-packages/torch/nn/modules/module.py"});
+    stacks::g_frames.back().module_object = 1;
+  }
+  // A node that was recorded, by its serial.
+  void node(Serial serial) {
+    live::NodeEntry entry{};
+    entry.serial = serial;
+    nodes_.push_back(entry);
   }
 
   DumpTables tables() {
     view_.allocations = {blocks_.data(), blocks_.size()};
     view_.sites = {sites_.data(), sites_.size()};
+    view_.nodes = {nodes_.data(), nodes_.size()};
     return {view_, tensors_, graph_, references_};
   }
 
   std::vector<live::AllocationEntry> blocks_;
   std::vector<live::SiteCounters> sites_;
-  std::vector<snapshot::TensorFacts> tensors_;
-  snapshot::Graph graph_;
+  std::vector<live::NodeEntry> nodes_;
+  std::vector<dump::TensorFacts> tensors_;
+  torch::Graph graph_;
   python::References references_;
   live::SnapshotView view_;
   Serial serial_ = 0;
 };
 
-}  // namespace tensorscope::out_of_memory
+}  // namespace tensorscope::oom

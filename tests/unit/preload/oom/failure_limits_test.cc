@@ -1,4 +1,4 @@
-#include "out_of_memory/failure_limits.h"
+#include "oom/failure_limits.h"
 
 #include <gtest/gtest.h>
 
@@ -6,7 +6,7 @@
 #include <thread>
 #include <vector>
 
-namespace tensorscope::out_of_memory {
+namespace tensorscope::oom {
 namespace {
 
 constexpr uint64_t kSecond = 1'000'000'000;
@@ -94,4 +94,4 @@ TEST_F(FailureLimitsTest, LetOneOfManyThreadsPass) {
 }
 
 }  // namespace
-}  // namespace tensorscope::out_of_memory
+}  // namespace tensorscope::oom

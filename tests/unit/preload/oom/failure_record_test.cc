@@ -1,10 +1,10 @@
-#include "out_of_memory/failure_record.h"
+#include "oom/failure_record.h"
 
 #include <gtest/gtest.h>
 
 #include <thread>
 
-namespace tensorscope::out_of_memory {
+namespace tensorscope::oom {
 namespace {
 
 constexpr Device kCuda1{.type = 1, .index = 1};
@@ -14,17 +14,17 @@ constexpr Device kHost{.type = 0, .index = -1};
 class FailureRecordTest : public testing::Test {
  protected:
   void SetUp() override {
-    Failure of_another_test;
+    dump::Failure of_another_test;
     take_failure(true, of_another_test);
   }
-  Failure failure_;
+  dump::Failure failure_;
 };
 
 TEST_F(FailureRecordTest, GivesWhatTheAllocatorReported) {
   allocator_reported(512, 100, 200, kCuda1);
   EXPECT_TRUE(take_failure(true, failure_));
-  EXPECT_EQ(failure_.kind, Kind::device);
-  EXPECT_EQ(failure_.limit, Limit::device);
+  EXPECT_EQ(failure_.kind, dump::Kind::device);
+  EXPECT_EQ(failure_.limit, SystemLimit::device);
   EXPECT_EQ(failure_.device.index, 1);
   EXPECT_EQ(failure_.requested, 512u);
   EXPECT_EQ(failure_.allocator_allocated, 100u);
@@ -34,16 +34,16 @@ TEST_F(FailureRecordTest, GivesWhatTheAllocatorReported) {
 
 TEST_F(FailureRecordTest, ForgetsWhatWasThrown) {
   allocator_reported(512, 100, 200, kCuda1);
-  runtime_call_failed(Kind::device, kCuda1, 1024, "cudaMalloc");
+  runtime_call_failed(dump::Kind::device, kCuda1, 1024, "cudaMalloc");
   take_failure(true, failure_);
-  Failure second;
+  dump::Failure second;
   EXPECT_TRUE(take_failure(true, second));
   EXPECT_EQ(second.requested, 0u);
   EXPECT_FALSE(take_failure(false, second));
 }
 
 TEST_F(FailureRecordTest, PrefersTheAllocatorsNumbersToTheCalls) {
-  runtime_call_failed(Kind::device, kCuda2, 2 << 20, "cudaMalloc");
+  runtime_call_failed(dump::Kind::device, kCuda2, 2 << 20, "cudaMalloc");
   allocator_reported(512, 100, 200, kCuda1);
   take_failure(true, failure_);
   EXPECT_EQ(failure_.requested, 512u);
@@ -51,7 +51,7 @@ TEST_F(FailureRecordTest, PrefersTheAllocatorsNumbersToTheCalls) {
 }
 
 TEST_F(FailureRecordTest, FallsBackOnTheCall) {
-  runtime_call_failed(Kind::device, kCuda2, 4096, "cudaMallocAsync");
+  runtime_call_failed(dump::Kind::device, kCuda2, 4096, "cudaMallocAsync");
   EXPECT_TRUE(take_failure(true, failure_));
   EXPECT_EQ(failure_.device.index, 2);
   EXPECT_EQ(failure_.requested, 4096u);
@@ -59,27 +59,27 @@ TEST_F(FailureRecordTest, FallsBackOnTheCall) {
 
 TEST_F(FailureRecordTest, WhatNobodyReportedIsOfTheDeviceInUseOrUnknown) {
   EXPECT_TRUE(take_failure(true, failure_));
-  EXPECT_EQ(failure_.kind, Kind::unknown);
-  EXPECT_EQ(failure_.limit, Limit::none);
+  EXPECT_EQ(failure_.kind, dump::Kind::unknown);
+  EXPECT_EQ(failure_.limit, SystemLimit::none);
   failure_ = {};
   failure_.device = kCuda2;
   EXPECT_TRUE(take_failure(true, failure_));
-  EXPECT_EQ(failure_.kind, Kind::device);
+  EXPECT_EQ(failure_.kind, dump::Kind::device);
   EXPECT_EQ(failure_.device.index, 2);
 }
 
 TEST_F(FailureRecordTest, AnExceptionOfC10IsAFailureAfterAFailedCallAlone) {
   EXPECT_FALSE(take_failure(false, failure_));
-  runtime_call_failed(Kind::pinned, kHost, 4096, "cudaHostAlloc");
+  runtime_call_failed(dump::Kind::pinned, kHost, 4096, "cudaHostAlloc");
   EXPECT_TRUE(take_failure(false, failure_));
-  EXPECT_EQ(failure_.kind, Kind::pinned);
-  EXPECT_EQ(failure_.limit, Limit::none);
+  EXPECT_EQ(failure_.kind, dump::Kind::pinned);
+  EXPECT_EQ(failure_.limit, SystemLimit::none);
   EXPECT_EQ(failure_.requested, 4096u);
   EXPECT_STREQ(failure_.error, "cudaHostAlloc: out of memory");
 }
 
 TEST_F(FailureRecordTest, WhatWasMadeGoodIsNoFailure) {
-  runtime_call_failed(Kind::device, kCuda1, 4096, "cudaMalloc");
+  runtime_call_failed(dump::Kind::device, kCuda1, 4096, "cudaMalloc");
   allocation_succeeded();
   EXPECT_FALSE(take_failure(false, failure_));
 }
@@ -91,13 +91,13 @@ TEST_F(FailureRecordTest, TheCpusOwnReportIsNotADevices) {
 }
 
 TEST_F(FailureRecordTest, IsTheThreadsOwn) {
-  runtime_call_failed(Kind::device, kCuda1, 4096, "cudaMalloc");
+  runtime_call_failed(dump::Kind::device, kCuda1, 4096, "cudaMalloc");
   std::thread([] {
-    Failure other;
+    dump::Failure other;
     EXPECT_FALSE(take_failure(false, other));
   }).join();
   EXPECT_TRUE(take_failure(false, failure_));
 }
 
 }  // namespace
-}  // namespace tensorscope::out_of_memory
+}  // namespace tensorscope::oom

@@ -6,7 +6,6 @@ size_t python_frame_count() { return g_frames.size(); }
 PythonFrame python_frame(StackId id) { return g_frames[id]; }
 size_t python_code_count() { return g_codes.size(); }
 PythonCode python_code(uint32_t id) { return g_codes[id]; }
-uint64_t python_memory() { return 0; }
 const char* python_version() { return ""; }
 bool python_names_are_qualified() { return true; }
 bool start_python() { return false; }

@@ -1,15 +1,15 @@
-#include "out_of_memory/holdings.h"
+#include "oom/holdings.h"
 
 #include <numeric>
 
 #include "built_tables.h"
 
-namespace tensorscope::out_of_memory {
+namespace tensorscope::oom {
 namespace {
 
-using dump::ReferenceRole;
-using dump::ReferenceRoot;
-using dump::WrapperState;
+using format::ReferenceRole;
+using format::ReferenceRoot;
+using format::WrapperState;
 
 class HoldingsTest : public BuiltTables {
  protected:
@@ -102,13 +102,68 @@ TEST_F(HoldingsTest, SavedActivations) {
   block(0x2000, 2);
   block(0x3000, 4);
   saved(tensor(0x1000, 1));
-  saved(tensor(0x2000, 2), uint8_t(dump::GraphNodeFlag::accumulates));  // an accumulator's leaf is not saved
+  saved(tensor(0x2000, 2), uint8_t(format::GraphNodeFlag::accumulates));  // an accumulator's leaf is not saved
   const Serial parameter = tensor(0x3000, 4);
   saved(parameter);
   reference(parameter, "model.weight", ReferenceRole::parameter);
   EXPECT_EQ(bytes(Category::saved_activation), 1u);
   EXPECT_EQ(bytes(Category::unknown), 2u);
   EXPECT_EQ(bytes(Category::parameter), 4u);  // the stronger of the two
+}
+
+TEST_F(HoldingsTest, WhatTheProgramHoldsAndWhatCppAloneHolds) {
+  call_of_module();
+  for (int i = 0; i < 6; ++i) block(0x1000u * (i + 1), 1u << i, 0);
+  reference(tensor(0x1000, 1, kTrained), "total", ReferenceRole::plain, ReferenceRoot::global, "train.py");
+  reference(tensor(0x2000, 2), "y", ReferenceRole::plain, ReferenceRoot::global, "train.py");
+  reference(tensor(0x3000, 4), "Rope.table", ReferenceRole::plain, ReferenceRoot::class_, "rope", "dict");
+  reference(tensor(0x4000, 8), "losses[0]", ReferenceRole::plain, ReferenceRoot::global, "train.py", "list");
+  tensor(0x5000, 16);
+  references_.freed.push(tensor(0x6000, 32));
+  node(77);
+  blocks_[4].node = 77;
+  EXPECT_EQ(bytes(Category::variable), 1u);
+  EXPECT_EQ(bytes(Category::unknown), 2u);  // a node computed it: whether it left a module's call the graph tells
+  EXPECT_EQ(bytes(Category::cache), 4u);
+  EXPECT_EQ(bytes(Category::container), 8u);
+  EXPECT_EQ(bytes(Category::backward_temporary), 16u);
+  EXPECT_EQ(bytes(Category::temporary), 32u);
+}
+
+// Without the names of native functions nobody knows who made it.
+TEST_F(HoldingsTest, AnAutogradWorkersMemoryIsNotGuessedAt) {
+  sites_.push_back({});
+  sites_.back().native = 1;
+  block(0x1000, 8, SiteId(sites_.size() - 1));
+  tensor(0x1000, 8);
+  node(77);
+  blocks_[0].node = 77;
+  EXPECT_EQ(bytes(Category::unknown), 8u);
+}
+
+TEST_F(HoldingsTest, WithoutModulesAResultIsAVariable) {
+  block(0x1000, 8);
+  reference(tensor(0x1000, 8), "y", ReferenceRole::plain, ReferenceRoot::global, "train.py");
+  EXPECT_EQ(bytes(Category::variable), 8u);
+}
+
+TEST_F(HoldingsTest, AnAliasOfWhatMayBeAnOutputIsNotCalledAVariable) {
+  call_of_module();
+  block(0x1000, 8);
+  reference(tensor(0x1000, 8), "y", ReferenceRole::plain, ReferenceRoot::global, "train.py");
+  reference(tensor(0x1000, 8, kTrained), "detached", ReferenceRole::plain, ReferenceRoot::global, "train.py");
+  EXPECT_EQ(bytes(Category::unknown), 8u);
+}
+
+// A sparse tensor's values are what the whole is, and only the analyzer knows whose they are.
+TEST_F(HoldingsTest, PartsOfASparseTensorAreNotGuessedAt) {
+  block(0x1000, 8);
+  tensor(0x1000, 8);
+  tensor(0, 0);
+  tensors_.back().may_have_parts = true;
+  node(77);
+  blocks_[0].node = 77;
+  EXPECT_EQ(bytes(Category::unknown), 8u);
 }
 
 TEST_F(HoldingsTest, TheStrongestOfAStorageSpeaksForIt) {
@@ -144,4 +199,4 @@ TEST_F(HoldingsTest, RowsThatFitNothingAreLeftOut) {
 }
 
 }  // namespace
-}  // namespace tensorscope::out_of_memory
+}  // namespace tensorscope::oom

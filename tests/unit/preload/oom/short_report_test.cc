@@ -1,4 +1,4 @@
-#include "out_of_memory/short_report.h"
+#include "oom/short_report.h"
 
 #include <gtest/gtest.h>
 #include <string.h>
@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-namespace tensorscope::out_of_memory {
+namespace tensorscope::oom {
 namespace {
 
 std::vector<std::string> lines_of(const ReportText& text) {
@@ -39,7 +39,7 @@ bool contains(const std::vector<std::string>& lines, const std::string& part) {
 
 ReportFacts cuda() {
   ReportFacts facts;
-  facts.failure.kind = Kind::device;
+  facts.failure.kind = dump::Kind::device;
   facts.failure.device = facts.device = {1, 0};
   facts.failure.requested = uint64_t{2} << 30;
   strcpy(facts.place, "train.py:57 train_step");
@@ -50,7 +50,7 @@ ReportFacts cuda() {
 // Everything is known, and all of it is long.
 ReportFacts full() {
   ReportFacts facts = cuda();
-  facts.failure.limit = Limit::cgroup;
+  facts.failure.limit = SystemLimit::cgroup;
   facts.failure.limit_bytes = uint64_t{64} << 30;
   facts.failure.left_bytes = 1;
   memset(facts.place, 'p', sizeof(facts.place) - 1);
@@ -77,15 +77,25 @@ ReportFacts full() {
   return facts;
 }
 
+TEST(ShortReport, NamesTheDumpThatHasNames) {
+  ReportFacts facts = cuda();
+  facts.earlier = "/home/u/it's/train.4242.low-memory-1.tscope";
+  facts.earlier_age_ns = uint64_t{3} * 1'000'000'000;
+  EXPECT_FALSE(contains(report(facts), "names: see"));
+  facts.names_missing = "not enough memory";
+  EXPECT_TRUE(contains(report(facts), "names: see '/home/u/it'\\''s/train.4242.low-memory-1.tscope', written 3"));
+}
+
 TEST(ShortReport, NeverMoreThanItsLines) {
-  for (const Kind kind : {Kind::unknown, Kind::device, Kind::host, Kind::pinned, Kind::low_memory}) {
+  for (const dump::Kind kind :
+       {dump::Kind::unknown, dump::Kind::device, dump::Kind::host, dump::Kind::pinned, dump::Kind::low_memory}) {
     ReportFacts facts = full();
     facts.failure.kind = kind;
     const auto lines = report(facts);
     EXPECT_LE(lines.size(), kReportLines);
     EXPECT_EQ(lines.back(), "  read more: tensorscope oom /home/u/train.4242.oom.tscope");
     for (const std::string& line : lines) EXPECT_LT(line.size(), ReportText::kColumns);
-    EXPECT_TRUE(contains(lines, "names and unreachable cycles are not known: the GIL was not free"));
+    EXPECT_TRUE(contains(lines, "names and unreachable cycles are unknown: the GIL was not free"));
   }
 }
 
@@ -108,15 +118,15 @@ TEST(ShortReport, EachKind) {
   ReportFacts facts;
   facts.failure.requested = 1024;
   facts.failure.left_bytes = 2048;
-  const auto headline = [&](Kind kind) {
+  const auto headline = [&](dump::Kind kind) {
     facts.failure.kind = kind;
     return report(facts)[0];
   };
-  EXPECT_EQ(headline(Kind::host), "tensorscope: out of memory on the CPU while asking for 1.0 KiB");
-  EXPECT_EQ(headline(Kind::pinned), "tensorscope: out of page-locked host memory while asking for 1.0 KiB");
-  EXPECT_EQ(headline(Kind::low_memory), "tensorscope: memory is nearly used up: 2.0 KiB left");
+  EXPECT_EQ(headline(dump::Kind::host), "tensorscope: out of memory on the CPU while asking for 1.0 KiB");
+  EXPECT_EQ(headline(dump::Kind::pinned), "tensorscope: out of page-locked host memory while asking for 1.0 KiB");
+  EXPECT_EQ(headline(dump::Kind::low_memory), "tensorscope: memory is nearly used up: 2.0 KiB left");
   facts.failure.device = {12, 3};
-  EXPECT_EQ(headline(Kind::device), "tensorscope: out of memory on device:3 while asking for 1.0 KiB");
+  EXPECT_EQ(headline(dump::Kind::device), "tensorscope: out of memory on device:3 while asking for 1.0 KiB");
 }
 
 TEST(ShortReport, WhoHasItAndWhatCouldGo) {
@@ -136,8 +146,8 @@ TEST(ShortReport, WhoHasItAndWhatCouldGo) {
   EXPECT_TRUE(has(lines, "    in no tensor            2.0 MiB   <1 %  1 block"));
   EXPECT_TRUE(has(lines, "     512.0 MiB    128 x  train.py:57 train_step   train.py: losses[0..127] (list)"));
   EXPECT_TRUE(has(lines,
-                  "  could be freed: 2.93 GiB cached by torch, the largest piece 400.0 MiB (in pieces: expandable "
-                  "segments would do)"));
+                  "  could be freed: 2.93 GiB cached by torch, largest block 400.0 MiB (fragmented: expandable "
+                  "segments would make it usable)"));
   EXPECT_TRUE(has(lines, "                  4.0 MiB in unreachable cycles (gc.collect())"));
 }
 
@@ -167,4 +177,4 @@ TEST(ReportText, ACutDoesNotSplitACharacter) {
 }
 
 }  // namespace
-}  // namespace tensorscope::out_of_memory
+}  // namespace tensorscope::oom

@@ -9,7 +9,6 @@
 #include "live/tensor_serial.h"
 #include "python/bridge.h"
 #include "python/interpreter.h"
-#include "snapshot/collector.h"
 #include "support/options.h"
 
 #define PROBE extern "C" __attribute__((visibility("default")))
@@ -20,9 +19,21 @@ namespace {
 std::unordered_set<const void*> g_tensors;
 }
 
+namespace {
+
+// In place of an exit dump: one line on standard error.
+void write_exit_line() {
+  const python::ReleasedGil released;
+  const python::Names names = python::look_at_program({5000, 5000, UINT64_MAX}, {}).names;
+  fprintf(stderr, "exit dump with %zu modules: %s\n", names.modules.size(), names.complete ? "complete" : names.detail);
+}
+
+}  // namespace
+
 // 1 once the bridge has done with the interpreter what it does when torch appears.
 PROBE int probe_attach() {
   parse_options();
+  python::set_exit_dump(write_exit_line);
   return python::attach();
 }
 
@@ -49,23 +60,20 @@ PROBE const char* probe_references(unsigned timeout_ms) {
   static thread_local std::string text;
   const python::References found = python::look_at_program({timeout_ms, timeout_ms, UINT64_MAX}, {}).references;
   text = std::string(found.complete ? "complete" : "partial") + "\t" + found.detail + "\n";
-  for (const dump::Reference& row : found.references) {
-    const std::string root = dump::EnumNameReferenceRoot(row.root());
+  for (const format::Reference& row : found.references) {
+    const std::string root = format::EnumNameReferenceRoot(row.root());
     text += std::to_string(row.tensor()) + "\t" + (root == "class_" ? "class" : root) + "\t" +
             std::string(found.strings[row.scope()]) + "\t" + std::string(found.strings[row.text()]) + "\n";
   }
   return text.c_str();
 }
 
-PROBE void probe_after_fork_in_child() { python::after_fork_in_child(); }
-
-// Stands in for the collector: an exit dump is one line on standard error.
-namespace tensorscope::snapshot {
-int request_and_wait(Reason reason, const char* detail, char*, size_t, SiteId) {
-  const python::ReleasedGil released;
-  const python::Names names = python::look_at_program({5000, 5000, UINT64_MAX}, {}).names;
-  fprintf(stderr, "dump for reason %d (%s) with %zu modules: %s\n", int(reason), detail, names.modules.size(),
-          names.complete ? "complete" : names.detail);
-  return 0;
+// "arenas in_use detail" of Python's own heap.
+PROBE const char* probe_heap(unsigned timeout_ms) {
+  static thread_local std::string text;
+  const python::PythonHeap heap = python::look_at_program({timeout_ms, timeout_ms, UINT64_MAX}, {}).heap;
+  text = std::to_string(heap.arenas) + " " + std::to_string(heap.in_use) + " " + heap.detail;
+  return text.c_str();
 }
-}  // namespace tensorscope::snapshot
+
+PROBE void probe_after_fork_in_child() { python::after_fork_in_child(); }

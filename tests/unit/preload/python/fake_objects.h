@@ -1,5 +1,5 @@
 // Objects as the agent sees them, without an interpreter: memory in the shape of CPython's objects, a type whose
-// tp_traverse tells what a test says, and an Api that lists them as the collector of garbage of CPython 3.12 does.
+// tp_traverse reports what a test says, and an Api that lists them as the garbage collector of CPython 3.12 does.
 #pragma once
 
 #include <cstddef>

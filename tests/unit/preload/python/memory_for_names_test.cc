@@ -8,7 +8,7 @@ namespace {
 constexpr uint64_t kMiB = uint64_t{1} << 20;
 
 TEST(MemoryForNames, IsAShareOfWhatIsLeftUnderTheNearestLimit) {
-  out_of_memory::SystemMemory system;
+  SystemMemory system;
   system.machine = {32'000 * kMiB, 20'000 * kMiB};
   EXPECT_EQ(memory_for_names(system, 0), 5'000 * kMiB);
   system.cgroup = {1'000 * kMiB, 400 * kMiB};
@@ -20,7 +20,7 @@ TEST(MemoryForNames, IsAShareOfWhatIsLeftUnderTheNearestLimit) {
 }
 
 TEST(MemoryForNames, IsNoMoreThanTheUserAllows) {
-  out_of_memory::SystemMemory system;
+  SystemMemory system;
   system.machine = {32'000 * kMiB, 20'000 * kMiB};
   EXPECT_EQ(memory_for_names(system, 64 * kMiB), 64 * kMiB);
   EXPECT_EQ(memory_for_names(system, 6'000 * kMiB), 5'000 * kMiB);

@@ -10,7 +10,7 @@
 namespace tensorscope::python::agent {
 namespace {
 
-using dump::ReferenceRoot;
+using format::ReferenceRoot;
 using testing::never;
 using testing::Objects;
 

@@ -103,7 +103,7 @@ TEST_F(PythonCodeTableTest, HoldsThousands) {
 }
 
 TEST_F(PythonCodeTableTest, IdZeroIsTheMarkOfADeepStack) {
-  EXPECT_STREQ(table[PythonCodeTable::kLeftOut].name, "<outer frames left out>");
+  EXPECT_STREQ(table[PythonCodeTable::kLeftOut].name, "<outer frames not recorded>");
   EXPECT_EQ(table.size(), 1u);
 }
 

@@ -1,5 +1,5 @@
 // What a caller is bound to where two versions of a library are loaded.
-#include "hooks/binding.h"
+#include "support/binding.h"
 
 #include <dlfcn.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "snapshot/process_info.h"
+#include "support/process_info.h"
 
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -7,7 +7,7 @@
 
 #include "support/clock.h"
 
-namespace tensorscope::snapshot {
+namespace tensorscope {
 namespace {
 
 TEST(ProcessInfo, KnowsThisProcess) {
@@ -15,8 +15,8 @@ TEST(ProcessInfo, KnowsThisProcess) {
   const ProcessInfo& p = process_info();
   EXPECT_EQ(p.pid, uint32_t(getpid()));
   EXPECT_EQ(p.parent_pid, uint32_t(getppid()));
-  EXPECT_NE(std::string(p.executable).find("snapshot_process_info_test"), std::string::npos);
-  EXPECT_NE(std::string(p.command_line).find("snapshot_process_info_test"), std::string::npos);
+  EXPECT_NE(std::string(p.executable).find("support_process_info_test"), std::string::npos);
+  EXPECT_NE(std::string(p.command_line).find("support_process_info_test"), std::string::npos);
   EXPECT_EQ(std::string(p.run_id).size(), 32u);
   EXPECT_GT(p.start_ns, 0u);
   EXPECT_LE(p.start_ns, monotonic_ns());
@@ -32,4 +32,4 @@ TEST(ProcessInfo, AForkedChildIsAnotherRun) {
 }
 
 }  // namespace
-}  // namespace tensorscope::snapshot
+}  // namespace tensorscope

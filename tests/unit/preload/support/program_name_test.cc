@@ -1,4 +1,4 @@
-#include "snapshot/program_name.h"
+#include "support/program_name.h"
 
 #include <gtest/gtest.h>
 #include <limits.h>
@@ -7,7 +7,7 @@
 #include <initializer_list>
 #include <string>
 
-namespace tensorscope::snapshot {
+namespace tensorscope {
 namespace {
 
 std::string joined(std::initializer_list<const char*> arguments) {
@@ -77,7 +77,7 @@ TEST(Employer, IsTheNearestProcessThatIsNoWorker) {
   char executable[PATH_MAX] = "";
   ASSERT_GT(readlink("/proc/self/exe", executable, sizeof(executable) - 1), 0);
   name_of_employer(uint32_t(getpid()), executable, out, sizeof(out));
-  EXPECT_STREQ(out, "snapshot_program_name_test");
+  EXPECT_STREQ(out, "support_program_name_test");
 }
 
 TEST(Employer, ThatHasEndedLeavesTheNameAsItWas) {
@@ -91,4 +91,4 @@ TEST(Employer, ThatHasEndedLeavesTheNameAsItWas) {
 }
 
 }  // namespace
-}  // namespace tensorscope::snapshot
+}  // namespace tensorscope

@@ -1,5 +1,5 @@
 // What is left under each limit, read from trees of files that look like /proc and /sys/fs/cgroup.
-#include "out_of_memory/limits.h"
+#include "support/system_limits.h"
 
 #include <errno.h>
 #include <gtest/gtest.h>
@@ -11,7 +11,7 @@
 #include <memory>
 #include <string>
 
-namespace tensorscope::out_of_memory {
+namespace tensorscope {
 namespace {
 
 constexpr uint64_t kMiB = uint64_t{1} << 20;
@@ -59,11 +59,11 @@ constexpr char kStatus[] =
 
 TEST_F(LimitsTest, NothingThereIsNoLimit) {
   const SystemMemory memory = read(100 * kMiB, 100 * kMiB);
-  for (Limit limit : {Limit::cgroup, Limit::machine, Limit::address_space, Limit::data}) {
+  for (SystemLimit limit : {SystemLimit::cgroup, SystemLimit::machine, SystemLimit::address_space, SystemLimit::data}) {
     EXPECT_FALSE(memory.find(limit)->is_set());
   }
-  EXPECT_EQ(memory.find(Limit::none), nullptr);
-  EXPECT_EQ(memory.find(Limit::device), nullptr);
+  EXPECT_EQ(memory.find(SystemLimit::none), nullptr);
+  EXPECT_EQ(memory.find(SystemLimit::device), nullptr);
   EXPECT_EQ(memory.resident, 0u);
   EXPECT_EQ(memory.cgroup_current, 0u);
 }
@@ -214,4 +214,4 @@ TEST_F(LimitsTest, TheRealSystemIsRead) {
 }
 
 }  // namespace
-}  // namespace tensorscope::out_of_memory
+}  // namespace tensorscope

@@ -1,7 +1,7 @@
 // What reading the autograd graph is made of, without a torch: safe reads, the map of addresses, the fields of saved
 // tensors, type_info of derived classes.
-// Covers: preload/snapshot/graph/{node_extent,node_layout,saved_slots}.cc
-// Covers: preload/snapshot/metadata/safe_reads.cc
+// Covers: preload/torch/graph/{node_extent,node_layout,saved_slots}.cc
+// Covers: preload/torch/metadata/safe_reads.cc
 #include <gtest/gtest.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -9,11 +9,11 @@
 
 #include <memory>
 
-#include "snapshot/graph/address_map.h"
-#include "snapshot/graph/graph_walk.h"
-#include "snapshot/graph/node_extent.h"
-#include "snapshot/graph/saved_slots.h"
-#include "snapshot/metadata/safe_reads.h"
+#include "torch/graph/address_map.h"
+#include "torch/graph/graph_walk.h"
+#include "torch/graph/node_extent.h"
+#include "torch/graph/saved_slots.h"
+#include "torch/metadata/safe_reads.h"
 
 namespace torch::autograd {
 // A class with torch's own name: its type_info is what the walk goes by.
@@ -47,7 +47,7 @@ struct Other {
 struct Both : Other, Operation {};
 }  // namespace
 
-namespace tensorscope::snapshot {
+namespace tensorscope::torch {
 namespace {
 
 uint64_t at(const void* pointer) { return reinterpret_cast<uint64_t>(pointer); }
@@ -213,8 +213,8 @@ TEST_F(WalkTest, GoesAlongAllEdgesOnce) {
 TEST_F(WalkTest, WhatIsNoNodeIsNotAlive) {
   Operation top;
   Other stranger;
-  Edge down[] = {{reinterpret_cast<torch::autograd::Node*>(&stranger), 0},
-                 {reinterpret_cast<torch::autograd::Node*>(64), 0}};
+  Edge down[] = {{reinterpret_cast<::torch::autograd::Node*>(&stranger), 0},
+                 {reinterpret_cast<::torch::autograd::Node*>(64), 0}};
   top.lead_to(down, 2);
   GraphWalk walk(*classes_);
   walk.add(at(&top));
@@ -265,4 +265,4 @@ TEST_F(WalkTest, TheAllocatorTellsHowLargeABlockIs) {
 }
 
 }  // namespace
-}  // namespace tensorscope::snapshot
+}  // namespace tensorscope::torch

@@ -1,6 +1,6 @@
 // Tensors of torch as bytes: objects with torch's member order and the run-time type of a class of the same name.
-// Covers: preload/snapshot/metadata/{tensor_layout,torch_functions}.cc
-#include "snapshot/metadata/metadata.h"
+// Covers: preload/torch/metadata/{tensor_layout,torch_functions}.cc
+#include "torch/metadata/metadata.h"
 
 #include <gtest/gtest.h>
 #include <string.h>
@@ -27,11 +27,11 @@ namespace program {
 struct OwnTensorImpl : c10::TensorImpl {};
 }  // namespace program
 
-namespace tensorscope::snapshot {
+namespace tensorscope::torch {
 namespace {
 
-using dump::TensorFlag;
-using dump::TensorKnown;
+using format::TensorFlag;
+using format::TensorKnown;
 
 template <typename Class>
 uint64_t vtable_of() {
@@ -342,4 +342,4 @@ TEST(ElementSize, KnowsTheTypes) {
 }
 
 }  // namespace
-}  // namespace tensorscope::snapshot
+}  // namespace tensorscope::torch

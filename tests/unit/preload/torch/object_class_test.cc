@@ -1,4 +1,4 @@
-#include "snapshot/metadata/object_class.h"
+#include "torch/metadata/object_class.h"
 
 #include <gtest/gtest.h>
 #include <string.h>
@@ -8,8 +8,8 @@
 #include <memory>
 #include <vector>
 
-#include "snapshot/metadata/module_map.h"
-#include "snapshot/metadata/safe_reads.h"
+#include "torch/metadata/module_map.h"
+#include "torch/metadata/safe_reads.h"
 
 namespace animals {
 struct Animal {
@@ -22,7 +22,7 @@ struct Dog : Animal {
 
 static const int g_marker = 4;
 
-namespace tensorscope::snapshot {
+namespace tensorscope::torch {
 namespace {
 
 class ObjectClassTest : public testing::Test {
@@ -100,7 +100,7 @@ TEST(ModuleMap, KnowsThisProgram) {
   ASSERT_TRUE(modules.refresh());
   ASSERT_FALSE(modules.modules().empty());
   const MappedModule& program = modules.modules()[0];
-  EXPECT_NE(program.path.find("snapshot_object_class_test"), std::string::npos) << program.path;
+  EXPECT_NE(program.path.find("torch_object_class_test"), std::string::npos) << program.path;
   EXPECT_FALSE(program.build_id.empty());
   const auto here = reinterpret_cast<uint64_t>(&g_marker);
   EXPECT_GE(here, program.begin);
@@ -112,4 +112,4 @@ TEST(ModuleMap, KnowsThisProgram) {
 }
 
 }  // namespace
-}  // namespace tensorscope::snapshot
+}  // namespace tensorscope::torch

@@ -1,4 +1,4 @@
-#include "out_of_memory/torch_package.h"
+#include "torch/torch_package.h"
 
 #include <dlfcn.h>
 #include <gtest/gtest.h>
@@ -6,7 +6,7 @@
 #include <filesystem>
 #include <string>
 
-namespace tensorscope::out_of_memory {
+namespace tensorscope::torch {
 namespace {
 
 // A source build: PyTorch's own library is loaded from where it was built.
@@ -26,4 +26,4 @@ TEST(TorchPackage, IsWhereItsLibraryWasLoadedFrom) {
 }
 
 }  // namespace
-}  // namespace tensorscope::out_of_memory
+}  // namespace tensorscope::torch

@@ -2,9 +2,9 @@
 #include <cupti.h>
 #include <gtest/gtest.h>
 
-#include "cupti/call_ids.h"
-#include "cupti/cupti_api.h"
-#include "cupti/virtual_memory.h"
+#include "devices/cupti/call_ids.h"
+#include "devices/cupti/cupti_api.h"
+#include "devices/cupti/virtual_memory.h"
 
 namespace tensorscope::cupti {
 namespace {

@@ -1,10 +1,10 @@
-#include "cupti/launch_counts.h"
+#include "devices/cupti/launch_counts.h"
 
 #include <gtest/gtest.h>
 
 #include <vector>
 
-#include "cupti/launch_sites.h"
+#include "devices/cupti/launch_sites.h"
 
 namespace tensorscope::cupti {
 namespace {

@@ -1,5 +1,5 @@
 // Where CUPTI is looked for. Each case runs in a process of its own (a death test), since what is loaded stays loaded.
-// Covers: preload/cupti/cupti_library.cc
+// Covers: preload/devices/cupti/cupti_library.cc
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 #include <filesystem>
 #include <string>
 
-#include "cupti/cupti_library.h"
+#include "devices/cupti/cupti_library.h"
 
 namespace tensorscope::cupti {
 namespace {
@@ -77,7 +77,7 @@ TEST_F(LibraryDeathTest, IsOfTheRuntimesVersion) {
 TEST_F(LibraryDeathTest, MustHaveAllFunctions) {
   put("cu/lib/libcudart.so.99");
   put("cu/lib/libcupti.so.99", "EMPTY");
-  EXPECT_EXIT(look("cu/lib/libcudart.so.99", ""), ::testing::ExitedWithCode(2), "lacks a function");
+  EXPECT_EXIT(look("cu/lib/libcudart.so.99", ""), ::testing::ExitedWithCode(2), "lacks a required function");
 }
 
 }  // namespace

@@ -3,7 +3,7 @@
 
 #include <cstdlib>
 
-#include "cupti/session.h"
+#include "devices/cupti/session.h"
 #include "support/coverage.h"
 #include "support/options.h"
 
@@ -25,9 +25,9 @@ TEST(NoSession, IsSilentWhereNobodyAsks) {
 
 TEST(NoSession, SaysSoWhereItIsAskedFor) {
   setenv("TENSORSCOPE_CUPTI", "1", 1);
-  EXPECT_EQ(
-      said(),
-      "tensorscope: TENSORSCOPE_CUPTI: this build has no CUPTI (meson setup -Dcupti=enabled); the rest goes on.\n");
+  EXPECT_EQ(said(),
+            "tensorscope: TENSORSCOPE_CUPTI: this build has no CUPTI (meson setup -Dcupti=enabled). Everything else is "
+            "still recorded.\n");
   EXPECT_FALSE(wanted());
   EXPECT_EQ(coverage(Subject::driver_memory).seen.load(), Seen::no);
 }

@@ -1,14 +1,14 @@
 // Records as CUPTI 12.4 and 13.0 write them, of different sizes one after another in a buffer.
-#include "cupti/records.h"
+#include "devices/cupti/records.h"
 
 #include <gtest/gtest.h>
 
 #include <cstring>
 #include <vector>
 
-#include "cupti/launch_counts.h"
-#include "cupti/launch_sites.h"
-#include "cupti/memory_activity.h"
+#include "devices/cupti/launch_counts.h"
+#include "devices/cupti/launch_sites.h"
+#include "devices/cupti/memory_activity.h"
 #include "support/coverage.h"
 
 namespace tensorscope::cupti {

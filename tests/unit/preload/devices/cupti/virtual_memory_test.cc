@@ -1,4 +1,4 @@
-#include "cupti/virtual_memory.h"
+#include "devices/cupti/virtual_memory.h"
 
 #include <gtest/gtest.h>
 

@@ -1,0 +1,38 @@
+// The options by which dumps are opened and filtered, and how a verb ends that read them.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "cli/invocation.h"
+#include "memory/compared_dumps.h"
+#include "memory/opened_dump.h"
+
+namespace CLI {
+class Option;
+}
+
+namespace tensorscope::commands {
+
+// What was wrong with the file, on standard error; kBadInput where anything was, else `status`.
+int finish(Invocation& invocation, const model::Dump& dump, int status = kOk);
+int finish(Invocation& invocation, const model::ComparedDumps& dumps, int status = kOk);
+
+// Says on standard error where the order of one run's dumps was changed, and which dumps do not know names.
+void say_new_order(Invocation& invocation, const model::ComparedDumps& dumps);
+void say_without_names(Invocation& invocation, const model::ComparedDumps& dumps);
+
+void add_symbol_options(CLI::App& verb, model::SymbolOptions& options);
+void add_filters(CLI::App& verb, model::Filter& filter);
+// --by, with `by` as the default.
+void add_grouping(CLI::App& verb, model::By& by);
+// --top, the number of rows, with `top` as the default.
+void add_top(CLI::App& verb, size_t& top);
+// --full-stacks
+void add_full_stacks(CLI::App& verb, bool& full_stacks);
+// Options that take a size ("10M"), a time ("90s").
+CLI::Option* add_size(CLI::App& verb, const std::string& name, std::optional<uint64_t>& value, const std::string& help);
+CLI::Option* add_time(CLI::App& verb, const std::string& name, std::optional<uint64_t>& ns, const std::string& help);
+
+}  // namespace tensorscope::commands

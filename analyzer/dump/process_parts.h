@@ -1,0 +1,28 @@
+// What the process's memory is, beside its totals: Python's own heap, and mappings by name.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace tensorscope::model {
+
+struct Mapping {
+  std::string name;  // "": of anonymous memory, or of what has no row of its own
+  uint8_t kind = 0;  // format::MappingKind
+  uint32_t count = 0;
+  uint64_t resident = 0, private_bytes = 0, anonymous = 0;  // bytes; anonymous <= resident
+  bool is_file = false;
+  // Of a file: pages as they are in it, and those that were written to.
+  uint64_t of_file() const { return is_file ? resident - anonymous : 0; }
+  uint64_t copied() const { return is_file ? anonymous : 0; }
+};
+
+struct ProcessParts {
+  bool present = false;
+  uint64_t python_arenas = 0, python_in_use = 0;  // bytes of small objects; 0: not known
+  std::string python_detail, mappings_detail;     // why not known
+  std::vector<Mapping> mappings;                  // the largest first; their sum is all; empty: not known
+};
+
+}  // namespace tensorscope::model

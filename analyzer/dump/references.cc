@@ -1,0 +1,20 @@
+#include "dump/references.h"
+
+#include "dump_generated.h"
+#include "tensorscope/rules/reference_text.h"
+
+namespace tensorscope::model {
+
+rules::Reference Reference::view() const {
+  return {format::ReferenceRoot(root), format::ReferenceRole(role), text, scope, holder};
+}
+
+std::string Reference::line() const { return rules::reference_text(view()); }
+
+std::string Reference::holder_line() const { return rules::holder_text(view()); }
+
+std::string NodeReference::line() const {
+  return rules::reference_text({format::ReferenceRoot(root), format::ReferenceRole::plain, text, scope, ""});
+}
+
+}  // namespace tensorscope::model

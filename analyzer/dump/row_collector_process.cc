@@ -1,0 +1,40 @@
+// The part of RowCollector that reads what the process's memory is.
+#include <algorithm>
+
+#include "dump/row_collector_verify.h"
+#include "dump/sum_guard.h"
+#include "dump_generated.h"
+
+namespace tensorscope::model {
+
+void RowCollector::add_process_parts(const ChunkView& chunk) {
+  if (!first_of_its_kind(chunk)) return;
+  const auto* in = verified<format::ProcessMemory>(chunk);
+  if (!in) return;
+  ProcessParts& out = dump_.process_parts;
+  out.present = true;
+  if (in->python_detail()) out.python_detail = charged(in->python_detail()->string_view());
+  if (in->mappings_detail()) out.mappings_detail = charged(in->mappings_detail()->string_view());
+  SumGuard guard;
+  if (in->python_in_use() <= in->python_arenas() && guard.admits(in->python_arenas())) {
+    out.python_arenas = in->python_arenas();
+    out.python_in_use = in->python_in_use();
+  } else {
+    count("invalid sizes of Python's heap");
+  }
+  if (!in->mappings()) return;
+  for (const format::Mapping* row : *in->mappings()) {
+    if (row->kind() > format::MappingKind::MAX || row->anonymous() > row->resident() ||
+        row->private_bytes() > row->resident() || !guard.admits(row->resident())) {
+      count("invalid mappings");
+      continue;
+    }
+    out.mappings.push_back({row->name() ? charged(row->name()->string_view()) : "", uint8_t(row->kind()), row->count(),
+                            row->resident(), row->private_bytes(), row->anonymous(),
+                            row->kind() == format::MappingKind::file});
+  }
+  const auto larger = [](const Mapping& a, const Mapping& b) { return a.resident > b.resident; };
+  std::stable_sort(out.mappings.begin(), out.mappings.end(), larger);
+}
+
+}  // namespace tensorscope::model

@@ -1,0 +1,56 @@
+#include "leaks/finding.h"
+
+namespace tensorscope::model {
+
+const char* name(LeakKind kind) {
+  switch (kind) {
+    case LeakKind::accumulated_graph:
+      return "accumulated-graph";
+    case LeakKind::state_not_detached:
+      return "state-not-detached";
+    case LeakKind::stray_leaf:
+      return "stray-leaf";
+    case LeakKind::two_dtypes:
+      return "two-dtypes";
+    case LeakKind::small_view:
+      return "small-view";
+    case LeakKind::reference_cycle:
+      return "reference-cycle";
+    case LeakKind::graph_cycle:
+      return "graph-cycle";
+    case LeakKind::traceback:
+      return "traceback";
+    case LeakKind::module_cache:
+      return "module-cache";
+    case LeakKind::container:
+      return "container";
+    case LeakKind::cpp_only:
+      return "cpp-only";
+    case LeakKind::gone_parameters:
+      return "gone-parameters";
+    case LeakKind::larger_tensor:
+      return "larger-tensor";
+    case LeakKind::graph_nodes:
+      return "graph-nodes";
+    case LeakKind::process_memory:
+      return "process-memory";
+  }
+  return "";
+}
+
+bool in_bytes(FactKind kind) {
+  switch (kind) {
+    case FactKind::retained:
+    case FactKind::shared_graph:
+    case FactKind::used_by_views:
+    case FactKind::storages_of_views:
+    case FactKind::graphs_of_entries:
+    case FactKind::storage_size:
+    case FactKind::copies:
+      return true;
+    default:
+      return kind >= FactKind::resident && kind <= FactKind::other_files;
+  }
+}
+
+}  // namespace tensorscope::model

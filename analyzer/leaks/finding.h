@@ -1,0 +1,159 @@
+// A finding of `leaks`: memory that is kept longer than it should be, as codes, names of the program, and numbers.
+// The sentences are in text/leaks_words.h.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "leaks/growth.h"
+
+namespace tensorscope::model {
+
+enum class LeakKind : uint8_t {
+  accumulated_graph,   // a loss that is kept or summed up keeps every step's saved tensors
+  state_not_detached,  // the graph of a variable reaches back through all steps
+  stray_leaf,          // accumulates gradient, but no optimizer uses it
+  two_dtypes,          // one parameter, kept in two dtypes
+  small_view,          // keeps a storage of which it uses little
+  reference_cycle,     // garbage that refers to itself
+  graph_cycle,         // through the autograd graph, which Python's garbage collector does not see
+  traceback,           // an exception's frames
+  module_cache,        // a container of a module or class that only grows
+  container,           // any other container that only grows
+  cpp_only,            // held by C++ alone, and grows
+  gone_parameters,     // an optimizer keeps parameters that are in no module any more
+  larger_tensor,       // one tensor whose storage grows
+  graph_nodes,         // nodes without saved tensors
+  process_memory       // memory of the process that is in no tensor
+};
+const char* name(LeakKind kind);  // "accumulated-graph": for programs
+
+// What one piece of evidence is about. Bytes or a number of things: in_bytes().
+enum class FactKind : uint8_t {
+  retained,              // retained size
+  retained_tensors,      // tensors that go away with what holds them
+  holders,               // different objects that hold some, where a finding joins several
+  tensors_with_grad_fn,  // `name`: the class of the grad_fn
+  reachable_nodes,       // graph nodes
+  shared_graph,          // bytes of a graph that is reachable from elsewhere, too
+  saved_tensors_freed,   // no value: backward freed them, the nodes are still there
+  live_nodes,
+  python_nodes,  // nodes that Python refers to without a tensor
+  views,
+  used_by_views,
+  storages_of_views,
+  rest_unused,          // no value: no other tensor uses the rest of these storages
+  entries,              // tensors in a container
+  every_interval_kept,  // no value: some entries of every interval are still there
+  entries_with_grad_fn,
+  graphs_of_entries,
+  cpp_tensors,
+  cpp_blocks,
+  optimizer_only_parameters,
+  optimizer_state,
+  same_tensor,  // no value: one tensor is in every dump
+  storage_size,
+  stray_leaves,
+  optimized_tensors,
+  gradient_changes,  // `name`: whose gradient was changed in place
+  copies,
+  cast_copies,     // made by ToCopyBackward0
+  path_copies,     // of the same path in two places
+  ordered_copies,  // one for each parameter, in the same order
+  cycle_tensors,
+  cycle_nodes,
+  // Parts of the memory of a process.
+  resident,
+  cpu_tensors,
+  malloc_in_use,
+  malloc_free,
+  python_in_use,
+  python_free,
+  other_private,
+  mapped_files,
+  copied_pages,
+  shared_memory,
+  profiler,
+  device_caches,
+  children_private,
+  children_resident,
+  file,  // of mapped_files or copied_pages; `name`: its path
+  other_files,
+  children,
+  malloc_unknown,  // no value: not in every dump
+  python_unknown   // likewise
+};
+bool in_bytes(FactKind kind);
+
+// One piece of evidence: a number a dump, or one number, or none where the kind says it all.
+struct Fact {
+  FactKind kind = FactKind::retained;
+  std::vector<uint64_t> values{};
+  std::string name{};
+};
+
+enum class Advice : uint8_t {
+  copy_view,
+  keep_value,  // of tensors in a container, without their graphs
+  add_value,   // to a sum, without its graph
+  detach_state,
+  drop_nodes,
+  find_node_holder,
+  bound_cache,
+  bound_container,
+  bound_cpp,
+  break_cycle,
+  drop_traceback,
+  save_for_backward,
+  detach_in_hook,
+  no_create_graph,
+  break_graph_cycle,
+  remove_from_optimizer,
+  bound_storage,
+  optimize_or_freeze,
+  cast_on_use,
+  process_part,    // LeakFinding::process_part says which
+  process_unknown  // malloc's numbers are not known
+};
+
+// Memory that was made at one line.
+struct MadeAt {
+  uint32_t site = 0;  // one of the line's, in the last dump
+  uint64_t bytes = 0;
+};
+
+// A parameter and its copy, by name and dtype.
+struct DtypePair {
+  std::string parameter, parameter_dtype, copy, copy_dtype;
+};
+
+// One link of a cycle through the autograd graph.
+struct CycleLink {
+  enum class Kind : uint8_t { begin, grad_fn, gradient, base, part, next, saved, python, left_out } kind = Kind::begin;
+  std::string name{};    // of the node's class, or of the attribute of its Python object
+  std::string tensor{};  // "#12 float32 [4]", "" where the link leads to a node
+  size_t links = 0;      // left_out: how many
+};
+
+struct LeakFinding {
+  LeakKind kind = LeakKind::container;
+  std::vector<std::string> holders;  // names, the largest first: "train.py: losses[0..95]", "model.scale"
+  std::vector<DtypePair> pairs;      // two_dtypes
+  std::vector<CycleLink> cycle;      // graph_cycle
+  Advice advice = Advice::bound_container;
+  bool scalars = false;                  // of one element each: .item() is possible
+  uint64_t graph_bytes = 0;              // bound_container, bound_cache: what the entries' graphs retain, if it is much
+  std::optional<FactKind> process_part;  // of process memory, the part that grew most
+  std::vector<Fact> evidence;
+  enum class Counts : uint8_t { tensors, nodes, parameters } counts = Counts::tensors;  // what growth.count counts
+  Growth growth;                  // of what is kept, one value a dump; empty: this finding is not about growth
+  uint64_t bytes = 0;             // retained size now
+  uint32_t site = 0;              // of the last dump: where it is made, 0: at no one place
+  std::vector<uint32_t> tensors;  // of the last dump: what this explains
+  std::vector<uint32_t> shared;   // likewise, by number: what something else keeps, too
+  std::vector<MadeAt> memory;     // where these tensors' memory was made, where that is not `site` alone
+};
+
+}  // namespace tensorscope::model

@@ -1,0 +1,193 @@
+#include "leaks/process_growth.h"
+
+#include <algorithm>
+#include <iterator>
+#include <map>
+
+#include "dump_generated.h"
+
+namespace tensorscope::model {
+
+namespace {
+
+constexpr int64_t kLeastTold = 32 << 20;
+constexpr int64_t kLeastFile = 1 << 20;
+
+// What the objects of a tensor (TensorImpl, StorageImpl, Python object) and a node take, generously: growth of their
+// number is another finding's.
+constexpr int64_t kObject = 1 << 10;
+
+int64_t growth_of(const Fact& fact) { return int64_t(fact.values.back() - fact.values.front()); }
+
+struct PartOf {
+  FactKind kind;
+  int64_t (*bytes)(const View&, const ProcessMemory&);
+  bool (*known)(const View&);
+  uint64_t (Mapping::*of_name)() const = nullptr;  // where files have a share: theirs
+};
+
+const Totals& totals(const View& view) { return view.dump.totals; }
+
+int64_t cached_by_devices(const View& view, const ProcessMemory&) {
+  int64_t sum = 0;
+  for (const DeviceTotal& device : totals(view).devices) {
+    sum += int64_t(device.allocator_reserved) - int64_t(device.allocator_allocated);
+  }
+  return sum;
+}
+
+// Private pages that none of the others asked for.
+int64_t other_anonymous(const View& view, const ProcessMemory& memory) {
+  return int64_t(totals(view).anonymous_bytes) - memory.tensors - memory.heap - memory.kept - memory.profiler -
+         memory.python - memory.python_kept - memory.copied;
+}
+
+bool always(const View&) { return true; }
+bool heap_known(const View& view) { return totals(view).heap_in_use > 0; }
+bool kinds_known(const View& view) { return totals(view).anonymous_bytes > 0; }
+bool private_known(const View& view) { return heap_known(view) && kinds_known(view); }
+bool python_known(const View& view) { return view.dump.process_parts.python_arenas > 0; }
+bool has_python(const View& view) { return !view.dump.process.python_version.empty(); }
+bool mappings_known(const View& view) { return !view.dump.process_parts.mappings.empty(); }
+bool children_known(const View& view) { return totals(view).children == 0 || totals(view).children_private_bytes > 0; }
+
+const std::vector<PartOf>& parts() {
+  static const std::vector<PartOf> kParts = {
+      {FactKind::cpu_tensors, [](const View&, const ProcessMemory& memory) { return memory.tensors; }, always},
+      {FactKind::malloc_in_use, [](const View&, const ProcessMemory& memory) { return memory.heap; }, heap_known},
+      {FactKind::malloc_free, [](const View&, const ProcessMemory& memory) { return memory.kept; }, heap_known},
+      {FactKind::python_in_use, [](const View&, const ProcessMemory& memory) { return memory.python; }, python_known},
+      {FactKind::python_free, [](const View&, const ProcessMemory& memory) { return memory.python_kept; },
+       python_known},
+      {FactKind::other_private, other_anonymous, private_known},
+      {FactKind::mapped_files, [](const View& view, const ProcessMemory&) { return int64_t(totals(view).file_bytes); },
+       kinds_known, &Mapping::of_file},
+      {FactKind::copied_pages, [](const View&, const ProcessMemory& memory) { return memory.copied; }, mappings_known,
+       &Mapping::copied},
+      {FactKind::shared_memory,
+       [](const View& view, const ProcessMemory&) { return int64_t(totals(view).shared_bytes); }, kinds_known},
+      {FactKind::profiler, [](const View& view, const ProcessMemory&) { return int64_t(totals(view).profiler_bytes); },
+       always},
+      {FactKind::device_caches, cached_by_devices, always},
+      {FactKind::children_private,
+       [](const View& view, const ProcessMemory&) { return int64_t(totals(view).children_private_bytes); },
+       children_known},
+      {FactKind::children_resident,
+       [](const View& view, const ProcessMemory&) { return int64_t(totals(view).children_resident_bytes); }, always}};
+  return kParts;
+}
+
+// What not every dump knows is part of the rest in each of them.
+std::vector<ProcessMemory> comparable_memory(const std::vector<View>& views) {
+  std::vector<ProcessMemory> memory;
+  for (const View& view : views) memory.push_back(process_memory(view));
+  const bool python = std::all_of(views.begin(), views.end(), python_known);
+  const bool mappings = std::all_of(views.begin(), views.end(), mappings_known);
+  for (ProcessMemory& one : memory) {
+    if (!python) one.python = one.python_kept = 0;
+    if (!mappings) one.copied = 0;
+  }
+  return memory;
+}
+
+struct Row {
+  Fact fact;
+  const PartOf* part;
+};
+
+// The files of a part that grew, and what is left of it: their sum is the part's.
+void add_files(const Row& row, const std::vector<View>& views, std::vector<Fact>& out) {
+  constexpr size_t kMost = 3;
+  if (row.part->of_name == nullptr || !std::all_of(views.begin(), views.end(), mappings_known)) return;
+  std::map<std::string, std::vector<uint64_t>> by_name;
+  for (size_t i = 0; i < views.size(); ++i) {
+    for (const Mapping& mapping : views[i].dump.process_parts.mappings) {
+      if (!mapping.is_file || mapping.name.empty()) continue;
+      std::vector<uint64_t>& values = by_name[mapping.name];
+      values.resize(views.size());
+      values[i] += (mapping.*row.part->of_name)();
+    }
+  }
+  std::vector<Fact> files;
+  for (auto& [name, values] : by_name) files.push_back({FactKind::file, std::move(values), name});
+  std::stable_sort(files.begin(), files.end(),
+                   [](const Fact& a, const Fact& b) { return growth_of(a) > growth_of(b); });
+  while (!files.empty() && (files.size() > kMost || growth_of(files.back()) < kLeastFile)) files.pop_back();
+  if (files.empty()) return;
+  Fact rest{FactKind::other_files, row.fact.values};
+  for (const Fact& file : files) {
+    for (size_t i = 0; i < views.size(); ++i) rest.values[i] -= std::min(rest.values[i], file.values[i]);
+  }
+  out.insert(out.end(), std::make_move_iterator(files.begin()), std::make_move_iterator(files.end()));
+  out.push_back(std::move(rest));
+}
+
+}  // namespace
+
+int64_t heap_of_torch(const Dump& dump) {
+  int64_t sum = 0;
+  for (const Allocation& allocation : dump.allocations) {
+    const bool heap = format::AllocationKind(allocation.kind) == format::AllocationKind::heap;
+    if (heap && allocation.device.is_cpu()) sum += int64_t(allocation.nbytes);
+  }
+  return sum;
+}
+
+ProcessMemory process_memory(const View& view) {
+  ProcessMemory memory;
+  memory.resident = int64_t(totals(view).resident_bytes);
+  memory.profiler = int64_t(totals(view).profiler_bytes);
+  memory.kept = int64_t(totals(view).heap_free);
+  for (const DeviceSums& sums : view.accounts.devices()) {
+    if (sums.device.type == 0) memory.tensors += int64_t(sums.allocator_bytes() + sums.outside_bytes());
+  }
+  memory.objects = int64_t(view.dump.tensors.size() + view.dump.graph.nodes.size()) * kObject;
+  const ProcessParts& own = view.dump.process_parts;
+  memory.python_known = python_known(view);
+  memory.python = int64_t(own.python_in_use);
+  memory.python_kept = int64_t(own.python_arenas - own.python_in_use);
+  memory.mappings_known = mappings_known(view);
+  for (const Mapping& mapping : own.mappings) memory.copied += int64_t(mapping.copied());
+  memory.heap_known = heap_known(view);
+  if (memory.heap_known) memory.heap = int64_t(totals(view).heap_in_use) - heap_of_torch(view.dump);
+  return memory;
+}
+
+ProcessGrowth process_growth(const std::vector<View>& views) {
+  ProcessGrowth growth;
+  Fact resident{FactKind::resident};
+  for (const View& view : views) resident.values.push_back(totals(view).resident_bytes);
+  const bool known =
+      std::all_of(resident.values.begin(), resident.values.end(), [](uint64_t value) { return value > 0; });
+  if (views.size() < 2 || !known) return growth;
+
+  const std::vector<ProcessMemory> memory = comparable_memory(views);
+  std::vector<Row> rows;
+  for (const PartOf& part : parts()) {
+    if (!std::all_of(views.begin(), views.end(), part.known)) continue;
+    Fact fact{part.kind};
+    for (size_t i = 0; i < views.size(); ++i) {
+      fact.values.push_back(uint64_t(std::max<int64_t>(0, part.bytes(views[i], memory[i]))));
+    }
+    const bool any = std::any_of(fact.values.begin(), fact.values.end(), [](uint64_t value) { return value != 0; });
+    if (any) rows.push_back({std::move(fact), &part});
+  }
+  std::stable_sort(rows.begin(), rows.end(),
+                   [](const Row& a, const Row& b) { return growth_of(a.fact) > growth_of(b.fact); });
+  growth.told = growth_of(resident) >= kLeastTold;
+  growth.parts.push_back(std::move(resident));
+  for (const Row& row : rows) {
+    const bool of_children =
+        row.fact.kind == FactKind::children_private || row.fact.kind == FactKind::children_resident;
+    growth.told = growth.told || (of_children && growth_of(row.fact) >= kLeastTold);
+    if (!growth.grew_most && growth_of(row.fact) > 0) growth.grew_most = row.fact.kind;
+    growth.parts.push_back(row.fact);
+    add_files(row, views, growth.parts);
+  }
+  if (!std::all_of(views.begin(), views.end(), heap_known)) growth.parts.push_back({FactKind::malloc_unknown});
+  if (!std::all_of(views.begin(), views.end(), python_known) && !std::none_of(views.begin(), views.end(), has_python))
+    growth.parts.push_back({FactKind::python_unknown});
+  return growth;
+}
+
+}  // namespace tensorscope::model

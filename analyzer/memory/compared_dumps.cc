@@ -1,0 +1,111 @@
+#include "memory/compared_dumps.h"
+
+#include <algorithm>
+
+#include "dump/reader.h"
+#include "dump_generated.h"
+#include "memory/difference.h"
+#include "memory/filter_values.h"
+
+namespace tensorscope::model {
+
+namespace {
+
+std::vector<Dump> read_all(const std::vector<std::string>& paths) {
+  std::vector<Dump> dumps;
+  for (const std::string& path : paths) dumps.push_back(read_dump(path));
+  return dumps;
+}
+
+}  // namespace
+
+ComparedDumps::ComparedDumps(const std::vector<std::string>& paths, const Filter& filter, const SymbolOptions& symbols)
+    : ComparedDumps(read_all(paths), filter, symbols) {}
+
+ComparedDumps::ComparedDumps(std::vector<Dump> read, const Filter& filter, const SymbolOptions& symbols) {
+  for (Dump& dump : read) dumps_.push_back(std::make_unique<OpenedDump>(std::move(dump), symbols));
+  auto earlier = [](const std::unique_ptr<OpenedDump>& a, const std::unique_ptr<OpenedDump>& b) {
+    return a->dump.process.dump_ns < b->dump.process.dump_ns;
+  };
+  // Between runs the order is the user's: "before" and "after" may mean anything.
+  if (same_run() && !std::is_sorted(dumps_.begin(), dumps_.end(), earlier)) {
+    std::stable_sort(dumps_.begin(), dumps_.end(), earlier);
+    reordered_ = true;
+  }
+  select({});
+  if (filter.empty()) return;
+  check_values(filter, views());
+  select(filter);
+}
+
+void ComparedDumps::select(const Filter& filter) {
+  selections_.clear();
+  const bool one_run = same_run();
+  for (auto& opened : dumps_) {
+    selections_.push_back(opened->choose(filter, one_run && !selections_.empty() ? &selections_.back() : nullptr));
+  }
+}
+
+bool ComparedDumps::same_run() const {
+  return std::all_of(dumps_.begin(), dumps_.end(), [&](const auto& opened) {
+    return tensorscope::model::same_run(dumps_.front()->dump, opened->dump);
+  });
+}
+
+std::string ComparedDumps::why_nothing(const Filter& filter) {
+  const bool nothing = std::all_of(selections_.begin(), selections_.end(), [](const Selection& selection) {
+    return selection.tensor_count() == 0 && selection.bytes() == 0;
+  });
+  return nothing ? tensorscope::model::why_nothing(filter, views()) : "";
+}
+
+bool has_names(const Dump& dump) { return dump.tensors.empty() || dump.references.named > 0; }
+
+namespace {
+
+uint64_t live_total(const Dump& dump) {
+  uint64_t bytes = 0;
+  for (const DeviceTotal& device : dump.totals.devices) bytes += device.live_bytes;
+  return bytes;
+}
+
+size_t local_variables(const Dump& dump) {
+  const auto& rows = dump.references.rows;
+  return size_t(std::count_if(rows.begin(), rows.end(), [](const Reference& row) {
+    return format::ReferenceRoot(row.root) == format::ReferenceRoot::local;
+  }));
+}
+
+// An exit dump is written when the program's functions have returned: what only their variables held is gone.
+bool functions_had_returned(const Dump& before, const Dump& at_exit) {
+  return format::Trigger(at_exit.process.trigger) == format::Trigger::exit && local_variables(before) > 0 &&
+         local_variables(at_exit) == 0 && live_total(at_exit) < live_total(before);
+}
+
+}  // namespace
+
+std::vector<LeftOut> ComparedDumps::leave_out_incomparable() {
+  std::vector<LeftOut> left_out;
+  const bool any = std::any_of(dumps_.begin(), dumps_.end(), [](const auto& each) { return has_names(each->dump); });
+  for (size_t i = dumps_.size(); i-- > 0 && dumps_.size() > 2;) {
+    const Dump& dump = dumps_[i]->dump;
+    if (any && !has_names(dump)) {
+      left_out.push_back({dump.path, LeftOut::Why::no_names, dump.references.detail});
+    } else if (i > 0 && i + 1 == dumps_.size() && functions_had_returned(dumps_[i - 1]->dump, dump)) {
+      left_out.push_back({dump.path, LeftOut::Why::functions_had_returned, ""});
+    } else {
+      continue;
+    }
+    dumps_.erase(dumps_.begin() + ptrdiff_t(i));
+    selections_.erase(selections_.begin() + ptrdiff_t(i));
+  }
+  return left_out;
+}
+
+std::vector<View> ComparedDumps::views() {
+  std::vector<View> views;
+  for (size_t i = 0; i < dumps_.size(); ++i) views.push_back(dumps_[i]->view(selections_[i]));
+  return views;
+}
+
+}  // namespace tensorscope::model

@@ -1,0 +1,34 @@
+#include "memory/opened_dump.h"
+
+#include <utility>
+
+#include "dump/reader.h"
+#include "memory/filter_values.h"
+
+namespace tensorscope::model {
+
+OpenedDump::OpenedDump(const std::string& path, const SymbolOptions& options) : OpenedDump(read_dump(path), options) {}
+
+OpenedDump::OpenedDump(Dump read, const SymbolOptions& options)
+    : dump(std::move(read)), symbols(dump, options), places(dump, symbols), accounts(dump), holders(dump, &symbols) {}
+
+model::Selection OpenedDump::select(const Filter& filter) {
+  if (filter.empty()) return choose(filter);
+  const Selection everything(dump, accounts, holders, places, {});
+  check_values(filter, {view(everything)});
+  return choose(filter);
+}
+
+std::string OpenedDump::why_nothing(const Selection& selection, const Filter& filter) {
+  return tensorscope::model::why_nothing(filter, {view(selection)});
+}
+
+uint32_t OpenedDump::tensor_at(uint64_t address) const {
+  if (by_address_.empty()) {
+    for (uint32_t i = 0; i < dump.tensors.size(); ++i) by_address_.try_emplace(dump.tensors[i].address, i);
+  }
+  const auto found = by_address_.find(address);
+  return found == by_address_.end() ? kNone : found->second;
+}
+
+}  // namespace tensorscope::model

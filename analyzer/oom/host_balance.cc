@@ -1,0 +1,130 @@
+// The host's side of balance.h: what of a limit this process has, and what it has it for.
+#include <algorithm>
+
+#include "dump_generated.h"
+#include "leaks/process_growth.h"
+#include "oom/balance.h"
+
+namespace tensorscope::model::oom {
+
+namespace {
+
+// Page-locked memory is no memory of torch's CPU allocator: the CUDA runtime gives it out.
+int64_t pinned_bytes(const Dump& dump) {
+  int64_t sum = 0;
+  for (const RuntimeBlock& block : dump.runtime_blocks) {
+    if (block.kind == uint8_t(format::RuntimeKind::pinned)) sum += int64_t(block.nbytes);
+  }
+  return sum;
+}
+
+// What is resident, and for what.
+Part process_part(const View& view) {
+  const Totals& totals = view.dump.totals;
+  Part torch = allocated(view, kHost);
+  torch.kind = PartKind::torch;
+  if (totals.resident_bytes == 0) {
+    Part result;
+    result.kind = PartKind::resident_process;
+    result.note = {NoteKind::resident_not_known};
+    result.parts = {std::move(torch)};
+    return result;
+  }
+  Part result = part(PartKind::resident_process, counted(totals.resident_bytes));
+  int64_t rest = counted(totals.resident_bytes) - *torch.bytes;
+  const auto add = [&](Part below) {
+    rest -= *below.bytes;
+    result.parts.push_back(std::move(below));
+  };
+  result.parts.push_back(std::move(torch));
+  add(spare(PartKind::pinned, pinned_bytes(view.dump), {NoteKind::page_locked}));
+  add(spare(PartKind::profiler, counted(totals.profiler_bytes)));
+  const bool malloc_known = totals.heap_in_use != 0;
+  if (malloc_known) {
+    const int64_t heap = std::max<int64_t>(0, counted(totals.heap_in_use) - heap_of_torch(view.dump));
+    add(part(PartKind::malloc_in_use, heap, {NoteKind::outside_torch}));
+    add(spare(PartKind::malloc_free, counted(totals.heap_free), {NoteKind::kept_for_later}));
+  }
+  const auto arenas = int64_t(view.dump.process_parts.python_arenas);
+  if (arenas > 0) add(spare(PartKind::python_heap, arenas, {NoteKind::arenas}));
+  if (rest >= 0) {
+    const NoteKind note = !malloc_known ? NoteKind::code_files_stacks_malloc
+                          : arenas > 0  ? NoteKind::code_files_stacks
+                                        : NoteKind::code_files_stacks_arenas;
+    result.parts.push_back(part(PartKind::rest, rest, {note}));
+  }
+  close(result, NoteKind::never_written);
+  return result;
+}
+
+// The limit that this process runs into first, and what is left of it. `total` 0: none is known.
+struct Limit {
+  format::MemoryLimit limit = format::MemoryLimit::none;
+  PartKind kind = PartKind::machine;
+  bool told = false;  // by the failure itself
+  int64_t total = 0, left = 0;
+};
+
+Limit limit_of(const Dump& dump) {
+  const Totals& totals = dump.totals;
+  Limit result;
+  if (dump.failure) result.limit = format::MemoryLimit(dump.failure->limit);
+  if (result.limit == format::MemoryLimit::none || result.limit == format::MemoryLimit::device) {
+    result.limit = totals.cgroup_limit != 0    ? format::MemoryLimit::cgroup
+                   : totals.machine_total != 0 ? format::MemoryLimit::machine
+                                               : format::MemoryLimit::none;
+  }
+  switch (result.limit) {
+    case format::MemoryLimit::cgroup:
+      result.kind = PartKind::cgroup;
+      result.total = counted(totals.cgroup_limit);
+      result.left = result.total - counted(std::min(totals.cgroup_current, totals.cgroup_limit));
+      break;
+    case format::MemoryLimit::machine:
+      result.kind = PartKind::machine;
+      result.total = counted(totals.machine_total);
+      result.left = counted(std::min(totals.machine_available, totals.machine_total));
+      break;
+    case format::MemoryLimit::address_space:
+      result.kind = PartKind::address_space;
+      break;
+    case format::MemoryLimit::data:
+      result.kind = PartKind::private_memory;
+      break;
+    default:
+      return result;
+  }
+  result.told =
+      dump.failure && format::MemoryLimit(dump.failure->limit) == result.limit && dump.failure->limit_bytes != 0;
+  if (result.told) {
+    result.total = counted(dump.failure->limit_bytes);
+    result.left = counted(dump.failure->left_bytes);
+  }
+  return result;
+}
+
+}  // namespace
+
+Part host_balance(const View& view) {
+  const Totals& totals = view.dump.totals;
+  const Limit limit = limit_of(view.dump);
+  if (limit.total <= 0) return process_part(view);
+  Part result = part(limit.kind, limit.total);
+  result.parts = {part(PartKind::left, limit.left, {limit.told ? NoteKind::none : NoteKind::copied_tables}),
+                  process_part(view)};
+  const std::optional<int64_t> own = result.parts.back().bytes;
+  if (!own) return result;
+  const int64_t rest = limit.total - limit.left - *own;
+  if (limit.kind == PartKind::address_space || limit.kind == PartKind::private_memory) {
+    result.parts.push_back(part(PartKind::not_resident, std::max<int64_t>(0, rest), {NoteKind::counts_against_limit}));
+  } else {
+    const int64_t children = counted(totals.children_resident_bytes);
+    const NoteKind note = limit.kind == PartKind::cgroup ? NoteKind::group_and_files : NoteKind::processes_and_kernel;
+    result.parts.push_back(spare(PartKind::child_processes, children, {NoteKind::children, totals.children}));
+    result.parts.push_back(part(PartKind::others, std::max<int64_t>(0, rest - children), {note}));
+  }
+  close(result, NoteKind::shared_counted);
+  return result;
+}
+
+}  // namespace tensorscope::model::oom

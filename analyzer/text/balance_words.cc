@@ -1,0 +1,187 @@
+#include "text/balance_words.h"
+
+#include <fmt/format.h>
+
+#include "text/units.h"
+
+namespace tensorscope::render {
+
+namespace {
+
+using model::oom::NoteKind;
+using model::oom::Part;
+using model::oom::PartKind;
+using model::oom::PartNote;
+
+std::string pool_words(const Part& part) {
+  const model::oom::FreePart& pool = part.pool;
+  std::string text = pool.private_pool() ? fmt::format("private pool ({}, {})", pool.pool_user, pool.pool)
+                     : pool.small        ? "small pool"
+                                         : "large pool";
+  if (pool.private_pool() && pool.small) text += ", small";
+  if (part.with_stream) text += fmt::format(", stream {:#x}", pool.stream);
+  return text;
+}
+
+// "pid 991, pid 992, ..."
+std::string pids_words(const PartNote& note) {
+  constexpr size_t kMost = 4;
+  std::string text;
+  for (size_t i = 0; i < note.numbers.size() && i < kMost; ++i) {
+    text += fmt::format("{}pid {}", i == 0 ? "" : ", ", note.numbers[i]);
+  }
+  return note.numbers.size() > kMost ? text + ", ..." : text;
+}
+
+std::string blocks_words(const PartNote& note) {
+  std::string text = counted(note.count, "block");
+  if (note.other == 0) return text;
+  return text + fmt::format("; {} freed while the dump was written had some of them", counted(note.other, "tensor"));
+}
+
+std::string pieces_words(const PartNote& note) {
+  if (note.count == 1) return "1 free block";
+  return fmt::format("{}, the largest {}", counted(note.count, "free block"), bytes(note.bytes));
+}
+
+const char* fixed_words(NoteKind kind) {
+  switch (kind) {
+    case NoteKind::by_driver:
+      return "reported by the driver";
+    case NoteKind::by_cuda_runtime:
+      return "CUDA allocations by other libraries";
+    case NoteKind::by_remainder:
+      return "total minus free memory and other processes";
+    case NoteKind::stream_may_use:
+      return "freed, but a stream may still use it";
+    case NoteKind::ends_of_blocks:
+      return "unused ends of blocks";
+    case NoteKind::cache_not_told:
+      return "this allocator does not report its cache";
+    case NoteKind::pieces_not_known:
+      return "sizes of the free blocks not known";
+    case NoteKind::driver_not_in_dump:
+      return "driver data not recorded in this dump";
+    case NoteKind::total_not_told:
+      return "the driver did not report the total";
+    case NoteKind::processes_not_told:
+      return "the driver does not report memory per process";
+    case NoteKind::resident_not_known:
+      return "resident memory not known";
+    case NoteKind::page_locked:
+      return "page-locked, from the CUDA runtime";
+    case NoteKind::outside_torch:
+      return "in use, not by torch: Python objects, numpy, libraries";
+    case NoteKind::kept_for_later:
+      return "freed by the program, kept by malloc";
+    case NoteKind::arenas:
+      return "arenas of small objects";
+    case NoteKind::code_files_stacks:
+      return "code, mapped files, stacks";
+    case NoteKind::code_files_stacks_arenas:
+      return "code, mapped files, stacks, Python's own arenas";
+    case NoteKind::code_files_stacks_malloc:
+      return "code, mapped files, stacks, malloc (statistics not known)";
+    case NoteKind::copied_tables:
+      return "when the tables were copied";
+    case NoteKind::counts_against_limit:
+      return "reserved by libraries, thread stacks, files; counts against this limit";
+    case NoteKind::group_and_files:
+      return "other processes of the group, cached files";
+    case NoteKind::processes_and_kernel:
+      return "other processes, the kernel";
+    case NoteKind::storages_overlap:
+      return "storages overlap";
+    case NoteKind::made_while_copying:
+      return "blocks were allocated or freed while the dump was written";
+    case NoteKind::other_moment:
+      return "the allocator reported its total at another moment";
+    case NoteKind::not_seen:
+      return "blocks allocated before tensorscope started, or lost events";
+    case NoteKind::less_than_torch:
+      return "the driver counts less than torch's allocator holds";
+    case NoteKind::less_than_recorded:
+      return "the driver counts less for this process than was recorded";
+    case NoteKind::drivers_own:
+      return "the driver itself, unlisted processes";
+    case NoteKind::never_written:
+      return "allocated but not resident: never written to, or swapped out";
+    case NoteKind::shared_counted:
+      return "shared memory is counted once per process";
+    default:
+      return "";
+  }
+}
+
+}  // namespace
+
+std::string label_words(const Part& part) {
+  switch (part.kind) {
+    case PartKind::device:
+    case PartKind::module:
+    case PartKind::caller:
+    case PartKind::library:
+      return part.subject;
+    case PartKind::reserved:
+      return "torch, reserved";
+    case PartKind::cached:
+      return "cached and free";
+    case PartKind::pool:
+      return pool_words(part);
+    case PartKind::context:
+      return "context and the rest";
+    case PartKind::context_and_pool:
+      return "context, cudaMallocAsync's pool, the rest";
+    case PartKind::outside_torch:
+      return "context of this process, other processes";
+    case PartKind::process:
+      return fmt::format("pid {}", part.pid);
+    case PartKind::cgroup:
+      return "cgroup limit";
+    case PartKind::machine:
+      return "the machine";
+    case PartKind::address_space:
+      return "address space limit (RLIMIT_AS)";
+    case PartKind::private_memory:
+      return "private memory limit (RLIMIT_DATA)";
+    case PartKind::resident_process:
+      return "this process, resident";
+    case PartKind::torch:
+      return "torch's allocator";
+    case PartKind::profiler:
+      return "tensorscope itself";
+    case PartKind::malloc_free:
+      return "kept by malloc";
+    case PartKind::not_resident:
+      return "mapped, but not resident";
+    case PartKind::others:
+      return "everything else";
+    default:
+      return "";
+  }
+}
+
+std::string note_words(const PartNote& note) {
+  switch (note.kind) {
+    case NoteKind::text:
+      return note.text;
+    case NoteKind::storages:
+      return counted(note.count, "storage");
+    case NoteKind::blocks:
+      return blocks_words(note);
+    case NoteKind::more_places:
+      return counted(note.count, "more allocation site");
+    case NoteKind::pieces:
+      return pieces_words(note);
+    case NoteKind::pids:
+      return pids_words(note);
+    case NoteKind::pids_without_bytes:
+      return pids_words(note) + "; the driver does not report how much each has";
+    case NoteKind::children:
+      return fmt::format("{} process{}", count(note.count), note.count == 1 ? "" : "es");
+    default:
+      return fixed_words(note.kind);
+  }
+}
+
+}  // namespace tensorscope::render

@@ -1,0 +1,16 @@
+// The words of a balance: what a part is called and what is said beside its bytes. For text and JSON alike. Pure
+// functions.
+#pragma once
+
+#include <string>
+
+#include "oom/part.h"
+
+namespace tensorscope::render {
+
+// "torch, reserved", "private pool (0, 3)", "model.layers.*.attn"; "" where the part's name for programs says it.
+std::string label_words(const model::oom::Part& part);
+// "in 3 blocks, the largest 220.0 MiB"; "" where there is nothing to say.
+std::string note_words(const model::oom::PartNote& note);
+
+}  // namespace tensorscope::render

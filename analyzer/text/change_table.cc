@@ -1,0 +1,54 @@
+#include "text/change_table.h"
+
+#include "text/group_table.h"
+#include "text/table.h"
+#include "text/units.h"
+
+namespace tensorscope::commands {
+
+using model::Change;
+
+namespace {
+
+// "+32 +32 +31": tensors, or bytes where the number of tensors stayed as it was.
+std::string intervals(const Change& change) {
+  bool counts = false;
+  for (uint64_t value : change.tensors) counts = counts || value != change.tensors.front();
+  std::string text;
+  for (size_t i = 1; i < change.bytes.size(); ++i) {
+    if (i > 1) text += ' ';
+    text += counts ? render::signed_count(int64_t(change.tensors[i] - change.tensors[i - 1]))
+                   : render::signed_bytes(int64_t(change.bytes[i] - change.bytes[i - 1]));
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string change_table(model::ComparedDumps& dumps, const std::vector<Change>& changes, model::By by, size_t top,
+                         bool full_stacks, const render::Terminal& terminal) {
+  bool several = dumps.size() > 2;
+  std::vector<render::Column> columns = {
+      {.title = "bytes", .align = render::Align::right},
+      {.title = "count", .align = render::Align::right},
+      {.title = "each interval"},
+      {.title = ""},
+      {.title = by_place(by) ? "where" : model::kByNames[size_t(by)], .least = 24, .cut = render::Cut::start},
+      {.title = "", .least = 12, .style = render::Style::dim}};
+  constexpr size_t kWhere = 4;
+  render::Table table(columns);
+  for (size_t i = 0; i < changes.size() && (top == 0 || i < top); ++i) {
+    const Change& change = changes[i];
+    model::OpenedDump& opened = dumps[change.dump];
+    std::string source =
+        by == model::By::line || by == model::By::site ? opened.places.source_line(change.group.site) : "";
+    render::Style style = change.steady ? render::Style::bad : render::Style::plain;
+    table.row({render::signed_bytes(change.byte_growth()), render::signed_count(change.tensor_growth()),
+               several ? intervals(change) : "", change.steady ? "steady" : "", change.label, source},
+              style);
+    add_notes(table, kWhere, opened, change.group, by, full_stacks);
+  }
+  return table.text(terminal);
+}
+
+}  // namespace tensorscope::commands

@@ -1,0 +1,17 @@
+// Rows of changes between dumps.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "memory/compared_dumps.h"
+#include "memory/difference.h"
+#include "text/terminal.h"
+
+namespace tensorscope::commands {
+
+// Growth in bytes and count, growth of each interval, where. At most `top` (0: all).
+std::string change_table(model::ComparedDumps& dumps, const std::vector<model::Change>& changes, model::By by,
+                         size_t top, bool full_stacks, const render::Terminal& terminal);
+
+}  // namespace tensorscope::commands

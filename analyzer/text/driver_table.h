@@ -1,0 +1,17 @@
+// What CUPTI reported, as `report` prints it: whose the driver's memory is, and which places keep the devices busy.
+#pragma once
+
+#include <string>
+
+#include "memory/opened_dump.h"
+#include "text/terminal.h"
+
+namespace tensorscope::commands {
+
+// Empty where CUPTI was not asked; ends with an empty line otherwise.
+std::string driver_table(model::OpenedDump& opened, const render::Terminal& terminal);
+
+// Kernels, copies and fills by place, the busiest first, at most `top` places (0: all).
+std::string launch_table(model::OpenedDump& opened, size_t top, const render::Terminal& terminal);
+
+}  // namespace tensorscope::commands

@@ -1,0 +1,19 @@
+// What `leaks` prints: the summary, each finding with its evidence, and the places that grew.
+#pragma once
+
+#include <string>
+
+#include "leaks/leaks.h"
+#include "memory/compared_dumps.h"
+#include "text/terminal.h"
+
+namespace tensorscope::commands {
+
+// At most `top` places (0: all).
+std::string leaks_text(model::ComparedDumps& dumps, const model::Leaks& leaks, size_t top,
+                       const render::Terminal& terminal);
+
+// "x.tscope is left out: it has no tensor names."
+std::string left_out_line(const model::LeftOut& left_out);
+
+}  // namespace tensorscope::commands

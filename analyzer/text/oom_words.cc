@@ -1,0 +1,242 @@
+#include "text/oom_words.h"
+
+#include <fmt/format.h>
+
+#include "text/leaks_words.h"
+#include "text/units.h"
+
+namespace tensorscope::render {
+
+namespace {
+
+using model::oom::Fits;
+using model::oom::Remedy;
+using model::oom::RemedyKind;
+using model::oom::Story;
+
+std::string names_words(const Remedy& remedy) {
+  std::string text;
+  for (const std::string& name : remedy.names) text += (text.empty() ? "" : " and ") + name;
+  return text;
+}
+
+// Whether the bytes are the tensors' own or their graphs' decides what helps.
+std::string holder_advice(const Remedy& remedy) {
+  if (remedy.leak) return advice_words(*remedy.leak);
+  if (remedy.graph_bytes == 0)
+    return "these tensors are large themselves: keep fewer of them, or copies in other memory";
+  if (remedy.scalars) return "keep .item() or .detach() of them: the tensors keep their graphs";
+  if (remedy.own_bytes == 0) return "keep .detach() of them: the tensors keep their graphs";
+  return fmt::format("{} are their graphs: keep .detach() of them; {} are the tensors themselves",
+                     bytes(remedy.graph_bytes), bytes(remedy.own_bytes));
+}
+
+std::string in_private_pool(const Remedy& remedy) {
+  if (remedy.stays == 0) return "";
+  return fmt::format("; {} of it stay in a private pool (of a CUDA graph or MemPool)", bytes(remedy.stays));
+}
+
+std::string checkpoint_estimate(const Remedy& remedy) {
+  std::string text = "saved only by nodes of the forward pass; without inputs, outputs and what variables hold";
+  if (remedy.count > 1) text += fmt::format("; backward recomputes one of {} at a time", remedy.count);
+  if (remedy.stays != 0) text += fmt::format("; {} stay, because that module is running", bytes(remedy.stays));
+  return text;
+}
+
+std::string batch_estimate(const Remedy& remedy) {
+  std::string text = "half of them, if all of them do; the request would shrink, too";
+  if (remedy.may_scale == 0) return text;
+  return text + fmt::format("; part of the {} that are unknown, in no tensor or cached may go as well",
+                            bytes(remedy.may_scale));
+}
+
+}  // namespace
+
+std::string subject_words(const Remedy& remedy) {
+  switch (remedy.kind) {
+    case RemedyKind::empty_cache:
+      return "cached segments that are entirely free";
+    case RemedyKind::other_stream:
+      return fmt::format("free memory of stream {:#x}", remedy.stream);
+    case RemedyKind::private_pool:
+      return fmt::format("private pool ({}, {})", remedy.pool_user, remedy.pool);
+    case RemedyKind::expandable_segments:
+      return "fragmented free memory";
+    case RemedyKind::collect_garbage:
+    case RemedyKind::drop_holder:
+    case RemedyKind::running_sum:
+    case RemedyKind::carried_state:
+    case RemedyKind::no_grad:
+    case RemedyKind::checkpoint:
+      return remedy.leak ? holder_words(*remedy.leak) : names_words(remedy);
+    case RemedyKind::optimizer_step:
+      return remedy.foreach ? "optimizer with foreach=False" : "optimizer with less state";
+    case RemedyKind::smaller_batch:
+      return "half the batch";
+    case RemedyKind::lower_precision:
+      return "activations in bfloat16";
+    case RemedyKind::malloc_trim:
+      return "free memory kept by malloc";
+    case RemedyKind::other_process:
+      return fmt::format("process {}", remedy.pid);
+    case RemedyKind::child_processes:
+      return fmt::format("{} child process{}", remedy.count, remedy.count == 1 ? "" : "es");
+    case RemedyKind::process_limit:
+      return "the device has free memory that this process may not use";
+  }
+  return "";
+}
+
+std::string title_words(const Remedy& remedy) {
+  const std::string subject = subject_words(remedy);
+  switch (remedy.kind) {
+    case RemedyKind::empty_cache:
+      return "empty the cache: " + subject;
+    case RemedyKind::expandable_segments:
+      return "expandable segments: " + subject;
+    case RemedyKind::collect_garbage:
+      return "gc.collect(): " + subject;
+    case RemedyKind::drop_holder:
+      return "free " + subject;
+    case RemedyKind::running_sum:
+    case RemedyKind::carried_state:
+      return "detach " + subject;
+    case RemedyKind::no_grad:
+      return "torch.no_grad() in " + subject;
+    case RemedyKind::checkpoint:
+      return "checkpoint " + subject;
+    case RemedyKind::malloc_trim:
+      return "malloc_trim(0): " + subject;
+    case RemedyKind::other_process:
+      return "end or move " + subject;
+    case RemedyKind::child_processes:
+      return "fewer workers: " + subject;
+    case RemedyKind::process_limit:
+      return "raise the limit: " + subject;
+    default:
+      return subject;
+  }
+}
+
+std::string takes_words(const Remedy& remedy) {
+  switch (remedy.kind) {
+    case RemedyKind::empty_cache:
+      return std::string("torch.cuda.empty_cache() returns them to the driver") +
+             (remedy.tried ? "; torch already tried this for the pool of the request" : "");
+    case RemedyKind::other_stream:
+      return "it has a free block that is large enough, but only for that stream: allocate on that stream, or call "
+             "torch.cuda.empty_cache() when the whole segment is free";
+    case RemedyKind::private_pool:
+      return "it has a free block that is large enough, but only for its own requests: free the CUDA graph or MemPool "
+             "that owns it, or allocate within the MemPool (torch.cuda.use_mem_pool)";
+    case RemedyKind::expandable_segments:
+      return fmt::format("set {}=expandable_segments:True: each free block is too small, together they may be enough",
+                         names_words(remedy));
+    case RemedyKind::collect_garbage:
+      return "call gc.collect(), or break the cycle so that reference counting frees it" + in_private_pool(remedy);
+    case RemedyKind::drop_holder:
+      return holder_advice(remedy) + in_private_pool(remedy);
+    case RemedyKind::running_sum:
+      return fmt::format(
+                 "{} values were added to it at one line, and it keeps the graphs of all of them: add .detach() "
+                 "if it is only logged, or call backward() for each value",
+                 remedy.count + 1) +
+             in_private_pool(remedy);
+    case RemedyKind::carried_state:
+      return fmt::format(
+                 "it was computed from its own earlier value {} times: {} = {}.detach() at the start of each "
+                 "step, unless backward needs the earlier steps",
+                 remedy.count, remedy.variable, remedy.variable) +
+             in_private_pool(remedy);
+    case RemedyKind::no_grad:
+      return fmt::format(
+          "no backward call was seen from it{}: if it only evaluates, torch.no_grad() or "
+          "torch.inference_mode() keeps nothing for backward",
+          remedy.backward_elsewhere ? ", only from other functions" : "");
+    case RemedyKind::checkpoint:
+      return fmt::format("torch.utils.checkpoint around {}: backward computes the activations again",
+                         remedy.count > 1 ? "each of these modules" : "this module");
+    case RemedyKind::optimizer_step:
+      return remedy.foreach ? "it steps one parameter after the other, without temporaries for all of them at once"
+                            : "Adam keeps two tensors as large as each parameter, SGD with momentum one, SGD none, "
+                              "Adafactor and 8-bit optimizers a fraction";
+    case RemedyKind::smaller_batch:
+      return fmt::format("activations, outputs and inputs ({} together) grow with the batch", bytes(remedy.scaling));
+    case RemedyKind::lower_precision:
+      return "torch.autocast(dtype=torch.bfloat16) around the forward pass: matrix products and convolutions then save "
+             "half as much for backward";
+    case RemedyKind::malloc_trim:
+      return "ctypes.CDLL(None).malloc_trim(0) returns whole free pages to the system; MALLOC_ARENA_MAX=2 or another "
+             "allocator (jemalloc in LD_PRELOAD) keeps less";
+    case RemedyKind::other_process:
+      return "it uses this device, too: end it, or move it or this program to another device";
+    case RemedyKind::child_processes:
+      return "use fewer DataLoader workers (num_workers), or let them prefetch less (prefetch_factor)";
+    case RemedyKind::process_limit:
+      return "raise torch.cuda.set_per_process_memory_fraction, or per_process_memory_fraction in the allocator's "
+             "settings; if neither is set, memory was freed after the request failed";
+  }
+  return "";
+}
+
+std::string estimate_words(const Remedy& remedy) {
+  switch (remedy.kind) {
+    case RemedyKind::expandable_segments:
+      return "the free blocks, but for pages that are partly in use (20 MiB each, 2 MiB for small blocks)";
+    case RemedyKind::no_grad:
+      return "saved only by graphs of this function, without what variables hold";
+    case RemedyKind::checkpoint:
+      return checkpoint_estimate(remedy);
+    case RemedyKind::optimizer_step:
+      return remedy.foreach
+                 ? "the temporaries of this step, or the size of the parameters if larger, minus three times "
+                   "the largest parameter"
+                 : "the optimizer state so far; what the first step still creates is added to it";
+    case RemedyKind::smaller_batch:
+      return batch_estimate(remedy);
+    case RemedyKind::lower_precision:
+      return "half of the saved activations and outputs in float32; some operations stay in float32, and copies of the "
+             "weights are added";
+    case RemedyKind::child_processes:
+      return "resident memory; shared pages count once per process";
+    default:
+      return "";
+  }
+}
+
+std::string gives_words(const Remedy& remedy) {
+  return (remedy.at_most ? "up to " : remedy.estimate ? "about " : "") + bytes(remedy.bytes);
+}
+
+std::string fits_words(const Remedy& remedy) {
+  switch (remedy.fits) {
+    case Fits::yes:
+      return "the request would fit";
+    case Fits::may:
+      return "the request may fit";
+    case Fits::no:
+      return remedy.missing == 0 ? "not enough in one block" : "still " + bytes(remedy.missing) + " short";
+    case Fits::unknown:
+      break;
+  }
+  return "";
+}
+
+std::string operand_words(const model::Dump& dump, const model::oom::Operand& operand) {
+  const model::Tensor& tensor = dump.tensors[operand.tensor];
+  return fmt::format("{}: {} {}, {}", operand.name, tensor.dtype_text(), tensor.shape_text(), bytes(tensor.nbytes));
+}
+
+std::string missing_words(const model::Dump& dump, const Story& story) {
+  switch (story.remedies_missing) {
+    case Story::Missing::nothing:
+      return "";
+    case Story::Missing::references:
+      return "References were not recorded: garbage, holders and checkpointing are left out.";
+    case Story::Missing::some_references:
+      return "References are incomplete: " + dump.references.detail;
+  }
+  return "";
+}
+
+}  // namespace tensorscope::render

@@ -1,0 +1,24 @@
+// The words of `oom`: what a remedy is about, what to do, how its bytes are estimated. For text and JSON alike. Pure
+// functions.
+#pragma once
+
+#include <string>
+
+#include "dump/dump.h"
+#include "oom/story.h"
+
+namespace tensorscope::render {
+
+std::string subject_words(const model::oom::Remedy& remedy);   // "train.py: losses[0..95] (list)", "process 991"
+std::string title_words(const model::oom::Remedy& remedy);     // "free train.py: losses[0..95] (list)"
+std::string takes_words(const model::oom::Remedy& remedy);     // what to do
+std::string estimate_words(const model::oom::Remedy& remedy);  // how its bytes are estimated, "" where they are exact
+std::string gives_words(const model::oom::Remedy& remedy);     // "up to 4.1 MiB"
+std::string fits_words(const model::oom::Remedy& remedy);      // "the request would fit"; "": not known
+
+// "query: float32 [64, 4096], 1.0 MiB"
+std::string operand_words(const model::Dump& dump, const model::oom::Operand& operand);
+// Why there may be more remedies than these, "" where nothing is missing.
+std::string missing_words(const model::Dump& dump, const model::oom::Story& story);
+
+}  // namespace tensorscope::render

@@ -1,0 +1,79 @@
+#include "support/timed_thread.h"
+
+#include "support/clock.h"
+#include "support/futex.h"
+#include "support/helper_thread.h"
+#include "support/pages.h"
+#include "support/state.h"
+
+namespace tensorscope {
+
+namespace {
+constexpr size_t kTimedStackBytes = size_t{512} << 10;  // glibc takes the thread's static TLS out of it, too
+}
+
+void* TimedThread::run(void* argument) {
+  ++t_inside;
+  auto* shared = static_cast<Shared*>(argument);
+  pthread_setname_np(pthread_self(), shared->kind->thread_name);
+  shared->kind->work(*shared);
+  if (shared->kind->running != nullptr) shared->kind->running->unlock();
+  if (shared->stage.exchange(Shared::kEnded, std::memory_order_acq_rel) == Shared::kGivenUp) {
+    unmap_pages(shared, shared->bytes);
+  } else {
+    futex_wake(shared->stage);
+  }
+  return nullptr;
+}
+
+TimedThread::Prepared TimedThread::prepare(const Kind& kind, size_t bytes) {
+  if (kind.running != nullptr && !kind.running->try_lock()) return Prepared::still_running;
+  shared_ = static_cast<Shared*>(map_pages(bytes));
+  if (shared_ == nullptr) {
+    if (kind.running != nullptr) kind.running->unlock();
+    return Prepared::no_memory;
+  }
+  shared_->kind = &kind;
+  shared_->bytes = bytes;
+  return Prepared::yes;
+}
+
+bool TimedThread::start(uint64_t patience_ns) {
+  shared_->until_ns = monotonic_ns() + patience_ns;
+  started_ = start_helper_thread(kTimedStackBytes, run, shared_, &shared_->thread);
+  if (!started_) drop();
+  return started_;
+}
+
+bool TimedThread::wait() {
+  if (!started_) return false;
+  while (shared_->stage.load(std::memory_order_acquire) == Shared::kWorking) {
+    if (!futex_wait_until(shared_->stage, Shared::kWorking, shared_->until_ns)) return false;
+  }
+  return true;
+}
+
+// Of a thread that was never made.
+void TimedThread::drop() {
+  if (shared_->kind->running != nullptr) shared_->kind->running->unlock();
+  unmap_pages(shared_, shared_->bytes);
+  shared_ = nullptr;
+}
+
+TimedThread::~TimedThread() {
+  if (shared_ == nullptr) return;
+  if (!started_) {
+    drop();
+    return;
+  }
+  const pthread_t thread = shared_->thread;  // the thread may give the pages back as soon as it is given up
+  uint32_t stage = Shared::kWorking;
+  if (shared_->stage.compare_exchange_strong(stage, Shared::kGivenUp, std::memory_order_acq_rel)) {
+    pthread_detach(thread);
+  } else {
+    pthread_join(thread, nullptr);
+    unmap_pages(shared_, shared_->bytes);
+  }
+}
+
+}  // namespace tensorscope
