@@ -1,0 +1,42 @@
+#include "watch/steps.h"
+
+#include <atomic>
+
+namespace tensorscope::watch {
+
+namespace {
+
+std::atomic<uint32_t> g_steps{0}, g_train_passes{0}, g_eval_passes{0};
+std::atomic<Mode> g_mode{Mode::unknown};
+std::atomic<bool> g_marked{false};
+
+}  // namespace
+
+Step current_step() {
+  const Mode mode = g_mode.load(std::memory_order_relaxed);
+  const uint32_t passes = (mode == Mode::eval ? g_eval_passes : g_train_passes).load(std::memory_order_relaxed);
+  const uint32_t pass = passes == 0 ? 0 : passes - 1;
+  return {mode == Mode::eval ? pass : g_steps.load(std::memory_order_relaxed), pass, mode};
+}
+
+void begin_pass(Mode mode) {
+  (mode == Mode::eval ? g_eval_passes : g_train_passes).fetch_add(1, std::memory_order_relaxed);
+  g_mode.store(mode, std::memory_order_relaxed);
+}
+
+void end_step() {
+  if (!g_marked.load(std::memory_order_relaxed)) g_steps.fetch_add(1, std::memory_order_relaxed);
+}
+
+void mark_step() {
+  g_marked.store(true, std::memory_order_relaxed);
+  g_steps.fetch_add(1, std::memory_order_relaxed);
+}
+
+void reset_steps_after_fork() {
+  g_steps.store(0, std::memory_order_relaxed);
+  g_train_passes.store(0, std::memory_order_relaxed);
+  g_eval_passes.store(0, std::memory_order_relaxed);
+}
+
+}  // namespace tensorscope::watch

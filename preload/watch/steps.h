@@ -1,0 +1,29 @@
+// Which step of the program runs: how many times an optimizer has changed parameters, and how often the program's
+// outermost modules were called, in training and in evaluation apart.
+//
+// Context: any. Atomic words; no lock.
+#pragma once
+
+#include <cstdint>
+
+namespace tensorscope::watch {
+
+enum class Mode : uint8_t { unknown, train, eval };  // by the flag of the outermost module
+
+struct Step {
+  uint32_t number = 0;  // from 0; in evaluation the number of its pass, in training that of the optimizer's steps so far
+  uint32_t pass = 0;    // calls of outermost modules in this mode before this one
+  Mode mode = Mode::unknown;
+};
+
+Step current_step();
+
+// An outermost module is called.
+void begin_pass(Mode mode);
+// An optimizer has changed parameters, or the program says that a step is over (from then on only its word counts).
+void end_step();
+void mark_step();
+
+void reset_steps_after_fork();
+
+}  // namespace tensorscope::watch

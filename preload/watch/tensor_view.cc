@@ -1,0 +1,136 @@
+#include "watch/tensor_view.h"
+
+#include <string.h>
+
+#include <atomic>
+
+#include "support/spin_lock.h"
+#include "torch/metadata/module_map.h"
+#include "torch/metadata/object_class.h"
+#include "torch/metadata/safe_reads.h"
+#include "torch/metadata/tensor_layout.h"
+#include "torch/metadata/torch_functions.h"
+
+namespace tensorscope::watch {
+
+namespace {
+
+constexpr int8_t kCpu = 0;                                // c10/core/DeviceType.h
+constexpr int8_t kMeta = 14;                              // the same
+constexpr int kFirstQuantized = 12, kLastQuantized = 14;  // qint8, quint8, qint32 (ScalarType.h)
+
+// What is read without a lock once `known` is set.
+struct Known {
+  torch::TensorLayout layout;
+  uint64_t tensor_vtable = 0, storage_vtable = 0;
+  uint64_t other_form_keys = 0;  // conjugated, negated, known to be zero
+};
+Known g_known;
+std::atomic<bool> g_is_known{false};
+SpinLock g_learning;
+
+uint64_t key_bits(const torch::TorchFunctions& torch, const char* const* names, size_t count) {
+  int backends = 0;
+  for (uint8_t i = 1; i < 32; ++i) {
+    if (strcmp(torch.backend_name(i), "UNKNOWN_BACKEND_BIT") != 0) backends = i;
+  }
+  uint64_t bits = 0;
+  for (uint16_t key = 1; key < 64; ++key) {
+    for (size_t i = 0; i < count; ++i) {
+      if (strcmp(torch.dispatch_key_name(key), names[i]) == 0) bits |= uint64_t{1} << (backends + key - 1);
+    }
+  }
+  return bits;
+}
+
+// From one tensor: the vote of one with more than one element is as good as that of many.
+bool learn(const void* impl) {
+  if (!g_learning.try_lock()) return false;
+  static torch::ModuleMap modules;
+  static torch::ObjectClasses classes;
+  torch::TorchFunctions torch;
+  bool learnt = false;
+  if (!g_is_known.load(std::memory_order_acquire) && modules.refresh() && torch::resolve_torch_functions(torch) &&
+      torch.has_storage && torch.backend_name && torch.dispatch_key_name) {
+    classes.start(&modules);
+    torch::LayoutFinder finder(torch, classes);
+    finder.add(impl);
+    const char* why = "";
+    const torch::TensorLayout layout = finder.result(&why);
+    const void* storage = layout.known() ? torch::storage_of(layout, impl, classes) : nullptr;
+    if (storage) {
+      constexpr const char* kOtherForms[] = {"Conjugate", "Negative", "ZeroTensor"};
+      g_known = {layout, torch::word_at(impl, 0), torch::word_at(storage, 0), key_bits(torch, kOtherForms, 3)};
+      g_is_known.store(true, std::memory_order_release);
+      learnt = true;
+    }
+  }
+  g_learning.unlock();
+  return learnt || g_is_known.load(std::memory_order_acquire);
+}
+
+bool is_contiguous(const torch::TensorFields& fields) {
+  int64_t expected = 1;
+  for (uint64_t i = fields.ndim; i-- > 0;) {
+    if (fields.sizes[i] == 1) continue;
+    if (fields.strides[i] != expected) return false;
+    expected *= fields.sizes[i];
+  }
+  return true;
+}
+
+}  // namespace
+
+const char* readable_text(Readable readable) {
+  switch (readable) {
+    case Readable::yes:
+      return "";
+    case Readable::device:
+      return "in the memory of a device";
+    case Readable::wrapped:
+      return "a tensor subclass, or inside vmap or tracing";
+    case Readable::other_form:
+      return "sparse, nested, quantized or lazily conjugated";
+    case Readable::unknown:
+      return "this torch's layout of tensors is unknown";
+  }
+  return "";
+}
+
+Readable view_tensor(const void* impl, TensorView& out) {
+  if (!g_is_known.load(std::memory_order_acquire) && !learn(impl)) return Readable::unknown;
+  const torch::TensorLayout& layout = g_known.layout;
+  torch::TensorFields fields;
+  if (torch::word_at(impl, 0) != g_known.tensor_vtable) return Readable::wrapped;
+  if (!torch::read_fields(layout, impl, fields)) return Readable::unknown;
+  out.sizes = fields.sizes;
+  out.strides = fields.strides;
+  out.numel = fields.numel;
+  out.ndim = int(fields.ndim);
+  out.dtype = fields.dtype;
+  out.itemsize = torch::element_size(fields.dtype);
+  if ((fields.key_set & layout.python_keys) != 0 || fields.device_type == kMeta) return Readable::wrapped;
+  if ((fields.key_set & (layout.sparse_keys | g_known.other_form_keys)) != 0 || !fields.consistent() ||
+      out.itemsize == 0 || (out.dtype >= kFirstQuantized && out.dtype <= kLastQuantized)) {
+    return Readable::other_form;
+  }
+  if (fields.device_type != kCpu) return Readable::device;
+  const uint64_t storage = torch::word_at(impl, size_t(layout.storage()));
+  if (storage == 0) return Readable::other_form;
+  const void* const object = reinterpret_cast<const void*>(storage);
+  if (torch::word_at(object, 0) != g_known.storage_vtable) return Readable::wrapped;
+  const uint64_t base = torch::word_at(object, size_t(layout.data()));
+  if (base == 0 && fields.numel != 0) return Readable::other_form;
+  out.data = reinterpret_cast<const char*>(base) + fields.storage_offset * out.itemsize;
+  out.contiguous = is_contiguous(fields);
+  return Readable::yes;
+}
+
+uint32_t version_of(const void* impl) {
+  if (!g_is_known.load(std::memory_order_acquire)) return 0;
+  const uint64_t counter = torch::word_at(impl, size_t(g_known.layout.version_counter()));
+  if (counter == 0) return 0;  // an inference tensor
+  return uint32_t(torch::word_at(reinterpret_cast<const void*>(counter), size_t(g_known.layout.version()))) + 1;
+}
+
+}  // namespace tensorscope::watch
