@@ -80,9 +80,9 @@ const char* gap_words(const stacks::NotRecorded& gap, char (&text)[size]) {
 
 }  // namespace
 
-bool write_process(const DumpFacts& facts, const live::SnapshotView& view, DumpFile& file) {
+flatbuffers::Offset<format::Process> process_table(const DumpFacts& facts, const char* place, uint64_t taken_ns,
+                                                   const SerialRange& serials, Chunk& chunk) {
   const ProcessInfo& p = process_info();
-  Chunk chunk(format::kProcess);
   flatbuffers::FlatBufferBuilder& b = chunk.builder();
   auto program = chunk.string(p.program);
   auto executable = chunk.string(p.executable);
@@ -90,10 +90,6 @@ bool write_process(const DumpFacts& facts, const live::SnapshotView& view, DumpF
   auto directory = chunk.string(p.directory);
   auto host = chunk.string(p.host);
   auto run_id = chunk.string(p.run_id);
-  char place[kPlaceBytes] = "";
-  if (facts.site != 0 && facts.site < view.sites.size) {
-    write_place(headline(view.sites[facts.site]), p.directory, place);
-  }
   auto detail = chunk.string(place[0] != 0 ? place : facts.detail);
   auto torch = chunk.string(facts.torch_version);
   auto python = chunk.string(stacks::python_version());
@@ -112,8 +108,8 @@ bool write_process(const DumpFacts& facts, const live::SnapshotView& view, DumpF
   process.add_run_id(run_id);
   process.add_start_unix_ns(p.start_unix_ns);
   process.add_start_ns(p.start_ns);
-  process.add_dump_unix_ns(read_clock_ns(CLOCK_REALTIME) - (monotonic_ns() - view.taken_ns));
-  process.add_dump_ns(view.taken_ns);
+  process.add_dump_unix_ns(read_clock_ns(CLOCK_REALTIME) - (monotonic_ns() - taken_ns));
+  process.add_dump_ns(taken_ns);
   process.add_trigger(format::Trigger(facts.reason));
   process.add_trigger_detail(detail);
   process.add_dump_number(facts.number);
@@ -124,9 +120,18 @@ bool write_process(const DumpFacts& facts, const live::SnapshotView& view, DumpF
   process.add_python_version(python);
   process.add_tensorscope_version(version);
   process.add_options(options);
-  process.add_snapshot_serial(view.serial);
-  process.add_fork_serial(view.fork_serial);
-  return chunk.append_to(file, process.Finish());
+  process.add_snapshot_serial(serials.newest);
+  process.add_fork_serial(serials.fork);
+  return process.Finish();
+}
+
+bool write_process(const DumpFacts& facts, const live::SnapshotView& view, DumpFile& file) {
+  char place[kPlaceBytes] = "";
+  if (facts.site != 0 && facts.site < view.sites.size) {
+    write_place(headline(view.sites[facts.site]), process_info().directory, place);
+  }
+  Chunk chunk(format::kProcess);
+  return chunk.append_to(file, process_table(facts, place, view.taken_ns, {view.serial, view.fork_serial}, chunk));
 }
 
 bool write_totals(const DumpFacts& facts, const live::SnapshotView& view, DumpFile& file) {

@@ -3,6 +3,7 @@
 // Context: collector. Each function appends to `file` and returns false where that fails.
 #pragma once
 
+#include "dump/chunk.h"
 #include "dump/dump_file.h"
 #include "dump/failure.h"
 #include "dump/reason.h"
@@ -20,6 +21,13 @@ struct DumpFacts {
   std::string torch_version;
   SiteId site = 0;  // of the call that asked for the dump: its place is the detail then
 };
+
+// The table of a PROC chunk. `place`: of the call that asked, "" for none.
+struct SerialRange {
+  Serial newest = 0, fork = 0;
+};
+flatbuffers::Offset<format::Process> process_table(const DumpFacts& facts, const char* place, uint64_t taken_ns,
+                                                   const SerialRange& serials, Chunk& chunk);
 
 bool write_process(const DumpFacts& facts, const live::SnapshotView& view, DumpFile& file);
 bool write_totals(const DumpFacts& facts, const live::SnapshotView& view, DumpFile& file);

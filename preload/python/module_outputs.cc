@@ -12,24 +12,17 @@
 #include "python/agent/attributes.h"
 #include "python/agent/type_fields.h"
 #include "python/method.h"
-#include "python/named_tensors.h"
 #include "python/objects.h"
+#include "python/tensors_inside.h"
 #include "support/coverage.h"
 #include "support/enough_memory.h"
 #include "support/state.h"
-#include "tensorscope/rules/utf8.h"
 
 namespace tensorscope::python {
 
 namespace {
 
-using agent::has_flag;
-namespace type_flags = agent::type_flags;
-
 constexpr size_t kFirstRows = 1024;
-constexpr int kDeepest = 8;           // structures within structures
-constexpr size_t kMostVisited = 256;  // objects of one result
-constexpr size_t kLongestKey = 60;
 
 // torch.compiler comes late in `import torch` and with torch 2.1; while it traces, it knows all three expressions. The
 // warning is torch's word to who registered a hook and has it fire once more for what torch.compile() returns.
@@ -82,98 +75,13 @@ bool has_room(const Gil& gil) {
   return true;
 }
 
-// One call's result.
-class Result {
- public:
-  Result(const Gil& gil, Object* module) : gil_(gil), module_(module), attributes_(gil) {}
-
-  void walk(Object* object, int depth) {
-    const LiveTensor tensor = live_tensor(gil_, object);
-    if (tensor.serial == 0 && !agent::is_collected(object)) return;  // numbers and texts lead nowhere
-    if (++visited_ > kMostVisited) return;
-    if (tensor.serial != 0) return add(tensor);
-    if (depth == kDeepest) return;
-    if (has_flag(object, type_flags::kDict)) {
-      const bool fields = class_entry(object, "__dataclass_fields__") != nullptr;  // those of transformers
-      each_entry(gil_, object, [&](Object* key, Object* value) {
-        if (has_flag(key, type_flags::kText) && fields) {
-          step(value, depth, ".", text_beginning(text_of(gil_, key), kLongestKey), "");
-        } else if (has_flag(key, type_flags::kText)) {
-          step(value, depth, "['", text_beginning(text_of(gil_, key), kLongestKey), "']");
-        } else {
-          step(value, depth, "[", key_text(key), "]");
-        }
-        return visited_ <= kMostVisited;
-      });
-    } else if (has_flag(object, type_flags::kList) || has_flag(object, type_flags::kTuple)) {
-      Object* names = has_flag(object, type_flags::kTuple) ? class_entry(object, "_fields") : nullptr;  // namedtuple
-      each_element(gil_, object, [&](ptrdiff_t i, Object* element) {
-        const std::string_view name = names ? field_name(names, i) : "";
-        if (name.empty()) {
-          step(element, depth, "[", std::to_string(i), "]");
-        } else {
-          step(element, depth, ".", name, "");
-        }
-        return visited_ <= kMostVisited;
-      });
-    } else if (holds_results(object)) {
-      attributes_.each(object, [&](std::string_view name, Object* value) {
-        step(value, depth, ".", name, "");
-        return visited_ <= kMostVisited;
-      });
-    }
-  }
-
- private:
-  void step(Object* object, int depth, std::string_view open, std::string_view text, std::string_view close) {
-    const size_t before = way_.size();
-    way_.append(open).append(text).append(close);
-    walk(object, depth + 1);
-    way_.resize(before);
-  }
-
-  void add(const LiveTensor& tensor) {
-    if (!has_room(gil_)) return;
-    std::string way = way_;
-    Object* reference = gil_->PyWeakref_NewRef(module_, nullptr);
-    if (!reference) return gil_->PyErr_Clear();
-    outputs().push_back({tensor.serial, tensor.impl, reference, std::move(way)});
-  }
-
-  // Made by a class statement: a dataclass, a cache of transformers; but no module, which has tensors of its own.
-  bool holds_results(const Object* object) {
-    const Object* type = type_of(object);
-    if ((agent::flags_of(type) & type_flags::kHeapType) == 0 || has_flag(object, type_flags::kType)) return false;
-    return class_entry(object, "_parameters") == nullptr && attributes_.find(object, "_parameters") == nullptr;
-  }
-
-  // What the class statement of the object's class, or of a base, says; nothing for what is built in.
-  Object* class_entry(const Object* object, const char* name) const {
-    for (const Object* type = type_of(object); type; type = agent::base_of(type)) {
-      if ((agent::flags_of(type) & type_flags::kHeapType) == 0) return nullptr;
-      if (Object* found = entry(gil_, agent::class_dict_of(type), name)) return found;
-    }
-    return nullptr;
-  }
-
-  std::string_view field_name(Object* names, ptrdiff_t i) const {
-    if (!is_exactly(names, gil_->PyTuple_Type) || i >= gil_->PyTuple_Size(names)) return "";
-    return text_of(gil_, gil_->PyTuple_GetItem(names, i));
-  }
-
-  std::string key_text(Object* key) const {
-    if (!is_exactly(key, gil_->PyLong_Type)) return class_name(gil_, key);
-    const long long value = gil_->PyLong_AsLongLong(key);
-    gil_->PyErr_Clear();
-    return std::to_string(value);
-  }
-
-  const Gil& gil_;
-  Object* module_;
-  agent::Attributes attributes_;
-  std::string way_;
-  size_t visited_ = 0;
-};
+void add(const Gil& gil, Object* module, const TensorInside& inside) {
+  if (!has_room(gil)) return;
+  std::string way = inside.way;
+  Object* reference = gil->PyWeakref_NewRef(module, nullptr);
+  if (!reference) return gil->PyErr_Clear();
+  outputs().push_back({inside.tensor.serial, inside.tensor.impl, reference, std::move(way)});
+}
 
 // record(module, result). Whatever it is given, the program goes on.
 Object* record(Object*, Object* arguments) {
@@ -181,8 +89,19 @@ Object* record(Object*, Object* arguments) {
   const Gil gil = Gil::held(api);
   if (api.PyTuple_Size(arguments) == 2) {
     const InsideScope inside;
-    run_if_memory_lasts(
-        [&] { Result(gil, api.PyTuple_GetItem(arguments, 0)).walk(api.PyTuple_GetItem(arguments, 1), 0); });
+    struct Call {
+      const Gil& gil;
+      Object* module;
+    } call = {gil, api.PyTuple_GetItem(arguments, 0)};
+    run_if_memory_lasts([&] {
+      each_tensor_inside(
+          gil, api.PyTuple_GetItem(arguments, 1),
+          [](const TensorInside& inside, void* context) {
+            const auto* call = static_cast<Call*>(context);
+            add(call->gil, call->module, inside);
+          },
+          &call);
+    });
   }
   api.Py_IncRef(api._Py_NoneStruct);
   return api._Py_NoneStruct;

@@ -51,7 +51,8 @@ struct Sums {
   bool shifted = false;
 };
 
-[[gnu::always_inline]] inline Numbers chosen(const Flags& flags, const Numbers& numbers, const Numbers& others = Numbers{}) {
+[[gnu::always_inline]] inline Numbers chosen(const Flags& flags, const Numbers& numbers,
+                                             const Numbers& others = Numbers{}) {
   return reinterpret_cast<Numbers>((flags & reinterpret_cast<Flags>(numbers)) |
                                    (~flags & reinterpret_cast<Flags>(others)));
 }

@@ -11,8 +11,9 @@ namespace tensorscope::watch {
 enum class Mode : uint8_t { unknown, train, eval };  // by the flag of the outermost module
 
 struct Step {
-  uint32_t number = 0;  // from 0; in evaluation the number of its pass, in training that of the optimizer's steps so far
-  uint32_t pass = 0;    // calls of outermost modules in this mode before this one
+  uint32_t number =
+      0;              // from 0; in evaluation the number of its pass, in training that of the optimizer's steps so far
+  uint32_t pass = 0;  // calls of outermost modules in this mode before this one
   Mode mode = Mode::unknown;
 };
 

@@ -1,0 +1,430 @@
+// What is to be watched, as `--watch` and a watch file say it: one grammar for both programs, so that what
+// `tensorscope watch --check` accepts is what the preload does.
+//
+// Context: run_if_memory_lasts() in the preload. toml++ without exceptions.
+#pragma once
+
+#define TOML_EXCEPTIONS 0
+#define TOML_ENABLE_FORMATTERS 0
+#include <toml++/toml.h>
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace tensorscope::rules {
+
+// A path in segments: "model.layers[0]['x'].attn" and "model.layers.0.x.attn" are the same.
+inline std::vector<std::string> path_segments(std::string_view path) {
+  std::vector<std::string> segments;
+  std::string now;
+  bool open = false;  // a segment that may be empty is not one
+  const auto end_segment = [&] {
+    if (open) segments.push_back(std::move(now));
+    now.clear();
+    open = false;
+  };
+  for (size_t i = 0; i < path.size(); ++i) {
+    const char c = path[i];
+    if (c == '.') {
+      end_segment();
+    } else if (c == '[') {
+      end_segment();
+      const size_t close = path.find(']', i);
+      if (close == std::string_view::npos) {
+        now = path.substr(i);
+        open = true;
+        break;
+      }
+      std::string_view key = path.substr(i + 1, close - i - 1);
+      if (key.size() >= 2 && (key.front() == '\'' || key.front() == '"') && key.back() == key.front()) {
+        key = key.substr(1, key.size() - 2);
+      }
+      segments.emplace_back(key);
+      i = close;
+    } else {
+      now += c;
+      open = true;
+    }
+  }
+  end_segment();
+  return segments;
+}
+
+// One segment against one of a pattern: `*` stands for any characters.
+inline bool segment_matches(std::string_view pattern, std::string_view text) {
+  size_t p = 0, t = 0, star = std::string_view::npos, from = 0;
+  while (t < text.size()) {
+    if (p < pattern.size() && pattern[p] == '*') {
+      star = p++;
+      from = t;
+    } else if (p < pattern.size() && pattern[p] == text[t]) {
+      ++p, ++t;
+    } else if (star != std::string_view::npos) {
+      p = star + 1;
+      t = ++from;
+    } else {
+      return false;
+    }
+  }
+  while (p < pattern.size() && pattern[p] == '*') ++p;
+  return p == pattern.size();
+}
+
+enum class PathMatch : uint8_t {
+  no,
+  begins,  // a longer path could match
+  whole,
+};
+
+// `**` in a pattern stands for any number of segments, `*` for one, `name*` for one that begins so.
+inline PathMatch match_path(const std::vector<std::string>& pattern, const std::vector<std::string>& path, size_t p = 0,
+                            size_t i = 0) {
+  PathMatch best = PathMatch::no;
+  for (; p < pattern.size(); ++p, ++i) {
+    if (pattern[p] == "**") {
+      for (size_t skip = i; skip <= path.size(); ++skip) {
+        const PathMatch rest = match_path(pattern, path, p + 1, skip);
+        if (rest > best) best = rest;
+        if (best == PathMatch::whole) return best;
+      }
+      return PathMatch::begins;
+    }
+    if (i == path.size()) return PathMatch::begins;
+    if (!segment_matches(pattern[p], path[i])) return PathMatch::no;
+  }
+  return i == path.size() ? PathMatch::whole : PathMatch::no;
+}
+
+enum class WatchOf : uint8_t { automatic, outputs, inputs, parameters, buffers, gradients, optimizer_state };
+enum class WatchMode : uint8_t { any, train, eval };
+
+struct WatchSpec {
+  std::string text;    // as it was given
+  std::string origin;  // "--watch", "watch.toml:7"
+  std::string path;
+  std::vector<std::string> pattern;
+  std::vector<std::vector<std::string>> exclude;
+  WatchOf of = WatchOf::automatic;
+  WatchMode mode = WatchMode::any;
+  uint32_t every = 1, first_step = 0, last_step = UINT32_MAX;
+  std::string class_name;  // of the module; a pattern
+  std::string dtype;       // "float32"
+  bool full = false;
+  bool statistics = true;
+  bool hash = false;
+  uint64_t most_bytes = UINT64_MAX;  // of one value's elements
+};
+
+struct WatchError {
+  std::string origin;
+  std::string what;  // one line for a person
+};
+
+struct WatchSettings {
+  std::vector<WatchSpec> watches;
+  uint64_t flush_ms = 1000;
+  uint64_t most_bytes = UINT64_MAX;  // of the file
+  bool wait_when_full = false;       // instead of leaving values out
+  std::vector<WatchError> errors;
+};
+
+namespace watch_detail {
+
+struct Word {
+  std::string_view text;
+  int value;
+};
+inline constexpr Word kOf[] = {{"outputs", 1}, {"inputs", 2},    {"parameters", 3},
+                               {"buffers", 4}, {"gradients", 5}, {"optimizer_state", 6}};
+inline constexpr Word kModes[] = {{"any", 0}, {"train", 1}, {"eval", 2}};
+inline constexpr std::string_view kKeys[] = {"path",  "of",    "every",   "steps", "mode",
+                                             "class", "dtype", "exclude", "keep",  "max_bytes"};
+inline constexpr std::string_view kFileKeys[] = {"watch", "flush", "limit", "when_full"};
+inline constexpr std::string_view kKeep[] = {"full", "statistics", "hash"};
+
+template <size_t size>
+std::string choices(const std::string_view (&words)[size]) {
+  std::string text;
+  for (const std::string_view word : words) text.append(text.empty() ? "" : ", ").append(word);
+  return text;
+}
+template <size_t size>
+std::string choices(const Word (&words)[size]) {
+  std::string text;
+  for (const Word& word : words) text.append(text.empty() ? "" : ", ").append(word.text);
+  return text;
+}
+template <size_t size>
+bool is_one_of(std::string_view text, const std::string_view (&words)[size]) {
+  for (const std::string_view word : words) {
+    if (word == text) return true;
+  }
+  return false;
+}
+
+inline bool number_at(std::string_view text, size_t& at, uint64_t& number) {
+  const size_t begin = at;
+  number = 0;
+  for (; at < text.size() && text[at] >= '0' && text[at] <= '9'; ++at) {
+    if (__builtin_mul_overflow(number, uint64_t{10}, &number) ||
+        __builtin_add_overflow(number, uint64_t(text[at] - '0'), &number)) {
+      return false;
+    }
+  }
+  return at > begin;
+}
+
+inline bool read_size(std::string_view text, uint64_t& bytes) {
+  size_t at = 0;
+  if (!number_at(text, at, bytes)) return false;
+  std::string_view unit = text.substr(at);
+  while (!unit.empty() && unit.front() == ' ') unit.remove_prefix(1);
+  constexpr std::string_view kUnits[] = {"K", "M", "G", "T"};
+  for (int i = 0; i < 4; ++i) {
+    const std::string letter(kUnits[i]);
+    if (unit == letter || unit == letter + "B" || unit == letter + "iB") {
+      return !__builtin_mul_overflow(bytes, uint64_t{1} << (10 * (i + 1)), &bytes);
+    }
+  }
+  return unit.empty() || unit == "B";
+}
+
+inline bool read_time(std::string_view text, uint64_t& ms) {
+  size_t at = 0;
+  if (!number_at(text, at, ms)) return false;
+  const std::string_view unit = text.substr(at);
+  if (unit == "ms") return true;
+  if (unit == "s") return !__builtin_mul_overflow(ms, uint64_t{1000}, &ms);
+  return unit == "min" && !__builtin_mul_overflow(ms, uint64_t{60'000}, &ms);
+}
+
+// "7", "10-", "10-20", "-20"
+inline bool read_steps(std::string_view text, uint32_t& first, uint32_t& last) {
+  uint64_t from = 0, to = UINT32_MAX;
+  size_t at = 0;
+  const bool has_from = number_at(text, at, from);
+  if (at < text.size() && text[at] == '-') {
+    ++at;
+    if (at < text.size() && !number_at(text, at, to)) return false;
+    if (!has_from) from = 0;
+  } else if (has_from) {
+    to = from;
+  } else {
+    return false;
+  }
+  if (at != text.size() || from > to || to > UINT32_MAX) return false;
+  first = uint32_t(from);
+  last = uint32_t(to);
+  return true;
+}
+
+inline std::string pattern_problem(std::string_view path) {
+  if (path.empty()) return "the path is empty";
+  for (size_t i = 0, depth = 0; i < path.size(); ++i) {
+    if (path[i] == '[') ++depth;
+    if (path[i] == ']' && depth-- == 0) return "']' without '['";
+    if (i + 1 == path.size() && depth != 0 && path[i] != ']') return "'[' without ']'";
+    if ((path[i] == '.' && (i == 0 || i + 1 == path.size() || path[i + 1] == '.'))) return "a segment is empty";
+    if (static_cast<unsigned char>(path[i]) < ' ') return "a control character";
+  }
+  for (const std::string& segment : path_segments(path)) {
+    if (segment != "**" && segment.find("**") != std::string::npos) return "'**' must be a whole segment";
+  }
+  return "";
+}
+
+class FileReader {
+ public:
+  FileReader(std::string_view name, WatchSettings& out) : name_(name), out_(out) {}
+
+  void read(const toml::table& file) {
+    for (const auto& [key, value] : file) {
+      if (!is_one_of(key.str(), kFileKeys)) {
+        error(value, "unknown key '" + std::string(key.str()) + "'; choose from " + choices(kFileKeys));
+      }
+    }
+    if (const toml::node* node = file.get("flush")) {
+      if (!read_time(text(*node), out_.flush_ms)) error(*node, "flush takes a time such as \"500ms\" or \"5s\"");
+    }
+    if (const toml::node* node = file.get("limit")) read_bytes(*node, "limit", out_.most_bytes);
+    if (const toml::node* node = file.get("when_full")) {
+      out_.wait_when_full = text(*node) == "wait";
+      if (!out_.wait_when_full && text(*node) != "drop") error(*node, "when_full takes \"drop\" or \"wait\"");
+    }
+    const toml::node* watches = file.get("watch");
+    const toml::array* list = watches ? watches->as_array() : nullptr;
+    if (!list || list->empty()) {
+      out_.errors.push_back({std::string(name_), "no [[watch]] table"});
+      return;
+    }
+    for (const toml::node& node : *list) {
+      if (const toml::table* table = node.as_table()) {
+        read_watch(*table);
+      } else {
+        error(node, "watch is written as [[watch]]");
+      }
+    }
+  }
+
+ private:
+  static std::string_view text(const toml::node& node) {
+    const toml::value<std::string>* value = node.as_string();
+    return value ? std::string_view(value->get()) : std::string_view();
+  }
+  void error(const toml::node& node, std::string what) {
+    out_.errors.push_back({std::string(name_) + ":" + std::to_string(node.source().begin.line), std::move(what)});
+  }
+  void read_bytes(const toml::node& node, const char* key, uint64_t& bytes) {
+    const toml::value<int64_t>* number = node.as_integer();
+    if (number && number->get() >= 0) {
+      bytes = uint64_t(number->get());
+    } else if (!read_size(text(node), bytes)) {
+      error(node, std::string(key) + " takes bytes or a size such as \"64M\"");
+    }
+  }
+  template <size_t size>
+  bool word(const toml::table& table, const char* key, const Word (&words)[size], int& value) {
+    const toml::node* node = table.get(key);
+    if (!node) return true;
+    for (const Word& each : words) {
+      if (each.text == text(*node)) {
+        value = each.value;
+        return true;
+      }
+    }
+    error(*node, std::string(key) + " takes one of " + choices(words));
+    return false;
+  }
+  std::vector<std::string> texts(const toml::node& node) {
+    std::vector<std::string> all;
+    if (const toml::array* list = node.as_array()) {
+      for (const toml::node& each : *list) all.emplace_back(text(each));
+    } else {
+      all.emplace_back(text(node));
+    }
+    return all;
+  }
+
+  void read_watch(const toml::table& table) {
+    const size_t errors_before = out_.errors.size();
+    for (const auto& [key, value] : table) {
+      if (!is_one_of(key.str(), kKeys)) {
+        error(value, "unknown key '" + std::string(key.str()) + "'; choose from " + choices(kKeys));
+      }
+    }
+    WatchSpec spec;
+    spec.origin = std::string(name_) + ":" + std::to_string(table.source().begin.line);
+    int of = 0, mode = 0;
+    word(table, "of", kOf, of);
+    word(table, "mode", kModes, mode);
+    spec.of = WatchOf(of);
+    spec.mode = WatchMode(mode);
+    if (const toml::node* node = table.get("every")) {
+      const toml::value<int64_t>* number = node->as_integer();
+      if (number && number->get() >= 1 && number->get() <= UINT32_MAX) {
+        spec.every = uint32_t(number->get());
+      } else {
+        error(*node, "every takes a number of steps from 1 on");
+      }
+    }
+    if (const toml::node* node = table.get("steps")) {
+      const toml::value<int64_t>* number = node->as_integer();
+      if (number && number->get() >= 0 && number->get() <= UINT32_MAX) {
+        spec.first_step = spec.last_step = uint32_t(number->get());
+      } else if (!read_steps(text(*node), spec.first_step, spec.last_step)) {
+        error(*node, "steps takes a number or a range such as \"10-20\" or \"100-\"");
+      }
+    }
+    if (const toml::node* node = table.get("class")) spec.class_name = text(*node);
+    if (const toml::node* node = table.get("dtype")) spec.dtype = text(*node);
+    if (const toml::node* node = table.get("max_bytes")) read_bytes(*node, "max_bytes", spec.most_bytes);
+    if (const toml::node* node = table.get("keep")) {
+      spec.statistics = false;
+      for (const std::string& each : texts(*node)) {
+        if (!is_one_of(each, kKeep)) error(*node, "keep takes one or more of " + choices(kKeep));
+        spec.full |= each == "full";
+        spec.statistics |= each == "statistics";
+        spec.hash |= each == "hash";
+      }
+    }
+    if (const toml::node* node = table.get("exclude")) {
+      for (const std::string& each : texts(*node)) {
+        if (const std::string problem = pattern_problem(each); !problem.empty()) error(*node, "exclude: " + problem);
+        spec.exclude.push_back(path_segments(each));
+      }
+    }
+    const toml::node* paths = table.get("path");
+    if (!paths) {
+      out_.errors.push_back({spec.origin, "a watch needs a path"});
+      return;
+    }
+    for (const std::string& path : texts(*paths)) {
+      if (const std::string problem = pattern_problem(path); !problem.empty()) {
+        error(*paths, "path '" + path + "': " + problem);
+        continue;
+      }
+      spec.text = spec.path = path;
+      spec.pattern = path_segments(path);
+      if (out_.errors.size() == errors_before) out_.watches.push_back(spec);
+    }
+  }
+
+  std::string_view name_;
+  WatchSettings& out_;
+};
+
+}  // namespace watch_detail
+
+// The text of a watch file; `name` stands in messages.
+inline void read_watch_file(std::string_view text, std::string_view name, WatchSettings& out) {
+  toml::parse_result parsed = toml::parse(text, name);
+  if (!parsed) {
+    out.errors.push_back({std::string(name) + ":" + std::to_string(parsed.error().source().begin.line),
+                          std::string(parsed.error().description())});
+    return;
+  }
+  watch_detail::FileReader(name, out).read(parsed.table());
+}
+
+// One path from the command line: "model.fc", "inputs:model.fc", "full:model.fc", "full:gradients:model.**".
+inline void read_watch_path(std::string_view text, std::string_view origin, WatchSettings& out) {
+  WatchSpec spec;
+  spec.text = text;
+  spec.origin = origin;
+  for (bool more = true; more;) {
+    more = false;
+    const size_t colon = text.find(':');
+    if (colon == std::string_view::npos) break;
+    const std::string_view word = text.substr(0, colon);
+    for (const watch_detail::Word& each : watch_detail::kOf) {
+      if (each.text == word) {
+        spec.of = WatchOf(each.value);
+        more = true;
+      }
+    }
+    if (watch_detail::is_one_of(word, watch_detail::kKeep)) {
+      spec.full |= word == "full";
+      spec.hash |= word == "hash";
+      more = true;
+    }
+    if (!more) {
+      out.errors.push_back({std::string(origin), "'" + std::string(word) + ":' is unknown; choose from " +
+                                                     watch_detail::choices(watch_detail::kOf) + ", " +
+                                                     watch_detail::choices(watch_detail::kKeep)});
+      return;
+    }
+    text.remove_prefix(colon + 1);
+  }
+  if (const std::string problem = watch_detail::pattern_problem(text); !problem.empty()) {
+    out.errors.push_back({std::string(origin), "path '" + std::string(text) + "': " + problem});
+    return;
+  }
+  spec.path = text;
+  spec.pattern = path_segments(text);
+  out.watches.push_back(std::move(spec));
+}
+
+}  // namespace tensorscope::rules

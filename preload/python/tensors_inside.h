@@ -1,0 +1,23 @@
+// The tensors in what a function of the program returned or was given: in dicts, lists, tuples, dataclasses and what
+// else was made by a class statement, but not in modules.
+//
+// Context: with the GIL, under run_if_memory_lasts(). Runs none of the program's code.
+#pragma once
+
+#include <string>
+
+#include "python/interpreter.h"
+#include "python/named_tensors.h"
+
+namespace tensorscope::python {
+
+struct TensorInside {
+  LiveTensor tensor;
+  Object* object;
+  const std::string& way;  // from the structure to the tensor: "", "[0]", "['logits']", ".hidden[1]"
+};
+using FoundTensor = void (*)(const TensorInside& inside, void* context);
+
+void each_tensor_inside(const Gil& gil, Object* structure, FoundTensor found, void* context);
+
+}  // namespace tensorscope::python

@@ -1,0 +1,488 @@
+#include "watch/value_store.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <new>
+#include <utility>
+
+#include "dump/chunk.h"
+#include "dump/process_chunks.h"
+#include "python/text_pool.h"
+#include "support/clock.h"
+#include "support/enough_memory.h"
+#include "support/futex.h"
+#include "support/message.h"
+#include "support/mutex.h"
+#include "support/options.h"
+#include "support/page_array.h"
+#include "support/process_info.h"
+#include "support/signals_blocked.h"
+#include "tensorscope/values_format.h"
+#include "torch/metadata/module_map.h"
+#include "torch/metadata/torch_version.h"
+#include "watch/values_file.h"
+
+namespace tensorscope::watch {
+
+namespace {
+
+constexpr size_t kWakeBytes = size_t{4} << 20;    // waiting: the writer is woken
+constexpr size_t kMostBytes = size_t{256} << 20;  // waiting: elements are left out
+constexpr size_t kMostRows = size_t{1} << 16;     // of one chunk, as its reader wants it
+constexpr size_t kMostLosses = 32;
+constexpr uint64_t kLongestWaitNs = 10'000'000'000;
+
+struct LossRow {
+  const char* what;
+  const char* detail;
+  uint64_t count;
+};
+
+// What is waiting.
+struct Batch {
+  PageArray<format::ValueRow> rows;
+  PageArray<format::ValueStatistics> statistics;
+  PageArray<int64_t> sizes;
+  PageArray<uint8_t> data;
+  PageArray<format::CallRow> calls;
+  PageArray<uint8_t> findings;  // one after the other, each behind its size
+  uint32_t texts = 0;           // how many the pool had
+  size_t bytes() const {
+    return data.size() + rows.size() * sizeof(format::ValueRow) + calls.size() * sizeof(format::CallRow);
+  }
+};
+
+struct Store {
+  Mutex lock;  // of all below but the file
+  Batch waiting;
+  python::TextPool texts;
+  uint64_t values = 0, calls = 0;
+  LossRow losses[kMostLosses] = {};
+  size_t loss_rows = 0;
+  bool losses_changed = false;
+  bool finished = false;
+  std::atomic<uint32_t> emptied{0};  // changes when the writer took what was waiting
+
+  Mutex writing;  // of the file and what is known of it
+  StoreSettings settings;
+  ValuesFile file;
+  uint32_t texts_written = 0;
+  uint64_t values_written = 0, calls_written = 0;
+  std::atomic<bool> failed{false};
+};
+
+Store* g_store = nullptr;
+
+void say_failure(Store& store) {
+  if (store.failed.exchange(true)) return;
+  say("values are no longer recorded: could not %s %s: %s", store.file.failed(),
+      store.file.exists() ? store.file.path() : "for values", strerror(store.file.error()));
+}
+
+uint32_t thread_number() {
+  static thread_local uint32_t number = 0;
+  if (number == 0) number = uint32_t(syscall(SYS_gettid));
+  return number;
+}
+
+void count_under_lock(Store& store, const char* what, const char* detail) {
+  for (size_t i = 0; i < store.loss_rows; ++i) {
+    if (store.losses[i].what == what && store.losses[i].detail == detail) {
+      ++store.losses[i].count;
+      store.losses_changed = true;
+      return;
+    }
+  }
+  if (store.loss_rows == kMostLosses) return;
+  store.losses[store.loss_rows++] = {what, detail, 1};
+  store.losses_changed = true;
+}
+
+format::ValueStatistics as_row(const Statistics& s, uint64_t hash) {
+  return format::ValueStatistics(s.count, s.nan, s.positive_infinity, s.negative_infinity, s.zeros, s.minimum,
+                                 s.maximum, s.mean, s.deviation, s.sum, s.l1, s.l2, hash);
+}
+
+bool append_elements(PageArray<uint8_t>& data, const TensorView& view) {
+  const size_t first = data.size(), size = size_t(view.numel) * size_t(view.itemsize);
+  if (!data.resize(first + size)) return false;
+  struct Place {
+    uint8_t* at;
+    size_t itemsize;
+  } place = {data.begin() + first, size_t(view.itemsize)};
+  each_piece(
+      view,
+      [](const void* elements, int64_t count, void* context) {
+        auto* place = static_cast<Place*>(context);
+        const size_t size = size_t(count) * place->itemsize;
+        memcpy(place->at, elements, size);
+        place->at += size;
+      },
+      &place);
+  return true;
+}
+
+// 0: counted as lost.
+uint64_t add_under_lock(Store& store, format::ValueRow& row, const ValueParts& parts) {
+  Batch& batch = store.waiting;
+  if (batch.rows.size() >= kMostRows) {
+    count_under_lock(store, "values", "the disk is slower than the program");
+    return 0;
+  }
+  bool elements = parts.elements && parts.view;
+  if (elements && batch.bytes() > kMostBytes) {
+    elements = false;
+    count_under_lock(store, "elements", "the disk is slower than the program");
+  }
+  auto flags = uint16_t(row.flags());
+  bool good = true;
+  if (parts.view) {
+    row.mutate_shape(uint32_t(batch.sizes.size()));
+    row.mutate_ndim(uint8_t(parts.view->ndim));
+    good = batch.sizes.append(parts.view->sizes, size_t(parts.view->ndim));
+  }
+  if (good && parts.statistics) {
+    row.mutate_statistics(uint32_t(batch.statistics.size()));
+    flags |= uint16_t(format::ValueFlag::statistics);
+    good = batch.statistics.push(as_row(*parts.statistics, parts.hash));
+  }
+  const size_t begin = batch.data.size();
+  if (good && elements) {
+    good = append_elements(batch.data, *parts.view);
+  } else if (good && !parts.text.empty()) {
+    good = batch.data.append(reinterpret_cast<const uint8_t*>(parts.text.data()), parts.text.size());
+  }
+  if (elements || batch.data.size() > begin) {
+    row.mutate_data_begin(begin);
+    row.mutate_data_size(batch.data.size() - begin);
+    flags |= uint16_t(format::ValueFlag::elements);
+  }
+  row.mutate_flags(flags);
+  row.mutate_serial(store.values + 1);
+  row.mutate_thread(thread_number());
+  if (!good || !batch.rows.push(row)) {
+    count_under_lock(store, "values", "not enough memory");
+    return 0;
+  }
+  return ++store.values;
+}
+
+// Until the writer has taken what is there, or has had its time.
+void wait_for_room(Store& store) {
+  const uint64_t until = monotonic_ns() + kLongestWaitNs;
+  for (;;) {
+    const uint32_t seen = store.emptied.load(std::memory_order_acquire);
+    {
+      const MutexGuard guard(store.lock);
+      if (store.waiting.bytes() < kMostBytes) return;
+    }
+    if (store.settings.wake_writer) store.settings.wake_writer();
+    if (!futex_wait_until(store.emptied, seen, until)) return;
+  }
+}
+
+// ---- the writer ---------------------------------------------------------------------------------------------------
+
+class ValuesChunk {
+ public:
+  explicit ValuesChunk(uint32_t type, size_t expected = 4096) : builder_(expected), type_(type) {}
+  flatbuffers::FlatBufferBuilder& builder() { return builder_; }
+  template <typename Table>
+  bool append_to(Store& store, flatbuffers::Offset<Table> root) {
+    builder_.FinishSizePrefixed(root);
+    if (store.file.append(type_, builder_.GetBufferPointer(), builder_.GetSize())) return true;
+    say_failure(store);
+    return false;
+  }
+
+ private:
+  flatbuffers::FlatBufferBuilder builder_;
+  uint32_t type_;
+};
+
+std::string directory_of_values() {
+  const char* directory = options().directory;
+  const char* here = process_info().directory;
+  if (!directory || *directory == 0) return here;
+  return directory[0] == '/' ? directory : std::string(here) + "/" + directory;
+}
+
+bool write_head(Store& store) {
+  if (!store.file.create(directory_of_values().c_str())) {
+    say_failure(store);
+    return false;
+  }
+  dump::DumpFacts facts;
+  facts.reason = dump::Reason::call;
+  facts.detail = "values";
+  torch::ModuleMap modules;
+  torch::TorchFunctions functions;
+  if (modules.refresh()) {
+    torch::resolve_torch_functions(functions);
+    facts.torch_version = torch::torch_version(modules, functions);
+  }
+  dump::Chunk process(format::kProcess);
+  process.builder().FinishSizePrefixed(dump::process_table(facts, "", monotonic_ns(), {}, process));
+  if (!store.file.append(format::kProcess, process.builder().GetBufferPointer(), process.builder().GetSize())) {
+    say_failure(store);
+    return false;
+  }
+  ValuesChunk chunk(format::kWatches);
+  std::vector<flatbuffers::Offset<format::Watch>> watches;
+  for (const WatchText& watch : store.settings.watches) {
+    auto text = chunk.builder().CreateString(watch.text);
+    auto path = chunk.builder().CreateString(watch.path);
+    auto origin = chunk.builder().CreateString(watch.origin);
+    watches.push_back(format::CreateWatch(chunk.builder(), text, path, watch.full, origin));
+  }
+  auto rows = chunk.builder().CreateVector(watches);
+  return chunk.append_to(store,
+                         format::CreateWatches(chunk.builder(), rows, store.settings.find_nan, store.settings.calls));
+}
+
+bool write_texts(Store& store, uint32_t count) {
+  if (store.texts_written >= count) return true;
+  ValuesChunk chunk(format::kStrings);
+  std::vector<flatbuffers::Offset<flatbuffers::String>> texts;
+  for (uint32_t i = store.texts_written; i < count; ++i) {
+    std::string text;
+    {
+      const MutexGuard guard(store.lock);
+      text = store.texts[i];
+    }
+    if (!dump::Chunk::is_utf8(text.data(), text.size())) text = dump::Chunk::as_utf8(text.data(), text.size());
+    texts.push_back(chunk.builder().CreateString(text));
+  }
+  auto values = chunk.builder().CreateVector(texts);
+  if (!chunk.append_to(store, format::CreateStrings(chunk.builder(), values))) return false;
+  store.texts_written = count;
+  return true;
+}
+
+bool write_values(Store& store, const Batch& batch) {
+  if (batch.rows.empty()) return true;
+  if (!batch.data.empty()) {
+    ValuesChunk chunk(format::kValueData, batch.data.size() + 1024);
+    auto data = chunk.builder().CreateVector(batch.data.data(), batch.data.size());
+    if (!chunk.append_to(store, format::CreateValueData(chunk.builder(), data))) return false;
+  }
+  ValuesChunk chunk(format::kValues, batch.rows.size() * sizeof(format::ValueRow) + 4096);
+  flatbuffers::FlatBufferBuilder& b = chunk.builder();
+  auto rows = b.CreateVectorOfStructs(batch.rows.data(), batch.rows.size());
+  auto statistics = b.CreateVectorOfStructs(batch.statistics.data(), batch.statistics.size());
+  auto sizes = b.CreateVector(batch.sizes.data(), batch.sizes.size());
+  if (!chunk.append_to(store, format::CreateValueBatch(b, rows, statistics, sizes))) return false;
+  store.values_written += batch.rows.size();
+  return true;
+}
+
+bool write_calls(Store& store, const Batch& batch) {
+  for (size_t begin = 0; begin < batch.calls.size(); begin += kMostRows) {
+    const size_t count = std::min(kMostRows, batch.calls.size() - begin);
+    ValuesChunk chunk(format::kCalls, count * sizeof(format::CallRow) + 1024);
+    auto rows = chunk.builder().CreateVectorOfStructs(batch.calls.data() + begin, count);
+    if (!chunk.append_to(store, format::CreateCalls(chunk.builder(), rows))) return false;
+    store.calls_written += count;
+  }
+  return true;
+}
+
+bool write_findings(Store& store, const Batch& batch) {
+  for (size_t at = 0; at < batch.findings.size();) {
+    uint64_t size;
+    memcpy(&size, batch.findings.data() + at, sizeof size);
+    if (!store.file.append(format::kNonFinite, batch.findings.data() + at + sizeof size, size)) {
+      say_failure(store);
+      return false;
+    }
+    at += sizeof size + size;
+  }
+  return true;
+}
+
+bool write_losses(Store& store, const LossRow* losses, size_t count) {
+  ValuesChunk chunk(format::kLosses);
+  std::vector<flatbuffers::Offset<format::Loss>> rows;
+  for (size_t i = 0; i < count; ++i) {
+    auto what = chunk.builder().CreateString(losses[i].what);
+    auto detail = chunk.builder().CreateString(losses[i].detail);
+    rows.push_back(format::CreateLoss(chunk.builder(), what, losses[i].count, detail));
+  }
+  auto values = chunk.builder().CreateVector(rows);
+  return chunk.append_to(store, format::CreateLosses(chunk.builder(), values));
+}
+
+// `writing` is held.
+void write_waiting(Store& store) {
+  if (store.failed) return;
+  Batch batch;
+  LossRow losses[kMostLosses];
+  size_t loss_rows = 0;
+  {
+    const MutexGuard guard(store.lock);
+    std::swap(batch, store.waiting);
+    batch.texts = store.texts.size();
+    if (std::exchange(store.losses_changed, false)) {
+      loss_rows = store.loss_rows;
+      std::copy_n(store.losses, loss_rows, losses);
+    }
+  }
+  futex_change_and_wake(store.emptied);
+  if (batch.rows.empty() && batch.calls.empty() && batch.findings.empty() && loss_rows == 0) return;
+  if (!store.file.exists() && !write_head(store)) return;
+  if (!write_texts(store, batch.texts) || !write_values(store, batch) || !write_calls(store, batch) ||
+      !write_findings(store, batch) || (loss_rows != 0 && !write_losses(store, losses, loss_rows))) {
+    return;
+  }
+  if (store.file.bytes() > store.settings.most_bytes) {
+    store.failed = true;
+    say("values are no longer recorded: %s has reached its limit", store.file.path());
+  }
+}
+
+Store* make_store(StoreSettings settings) {
+  auto* store = new (std::nothrow) Store;
+  if (store) store->settings = std::move(settings);
+  return store;
+}
+
+}  // namespace
+
+void start_store(StoreSettings settings) { g_store = make_store(std::move(settings)); }
+
+uint32_t text_id(std::string_view text) {
+  Store* const store = g_store;
+  if (!store) return 0;
+  const MutexGuard guard(store->lock);
+  const uint32_t id = store->texts.intern(text);
+  if (id == 0 && !text.empty()) count_under_lock(*store, "names", "not enough memory");
+  return id;
+}
+
+std::string text_of_id(uint32_t id) {
+  Store* const store = g_store;
+  if (!store) return "";
+  char copy[512];
+  size_t size = 0;
+  {
+    const MutexGuard guard(store->lock);
+    const std::string_view text = store->texts[id];
+    size = std::min(text.size(), sizeof copy);
+    memcpy(copy, text.data(), size);
+  }
+  return std::string(copy, size);
+}
+
+uint64_t add_value(format::ValueRow row, const ValueParts& parts) {
+  Store* const store = g_store;
+  if (!store) return 0;
+  if (store->settings.wait_when_full && parts.elements) wait_for_room(*store);
+  uint64_t serial = 0;
+  bool much = false;
+  {
+    const MutexGuard guard(store->lock);
+    if (store->finished || store->failed) return 0;
+    serial = add_under_lock(*store, row, parts);
+    much = store->waiting.bytes() > kWakeBytes || store->waiting.rows.size() > kMostRows / 2;
+  }
+  if (much && store->settings.wake_writer) store->settings.wake_writer();
+  return serial;
+}
+
+void add_call(const format::CallRow& row) {
+  Store* const store = g_store;
+  if (!store) return;
+  bool much = false;
+  {
+    const MutexGuard guard(store->lock);
+    if (store->finished || store->failed) return;
+    format::CallRow own = row;
+    own.mutate_thread(thread_number());
+    if (store->waiting.bytes() > kMostBytes || !store->waiting.calls.push(own)) {
+      return count_under_lock(*store, "calls", "the disk is slower than the program");
+    }
+    ++store->calls;
+    much = store->waiting.bytes() > kWakeBytes;
+  }
+  if (much && store->settings.wake_writer) store->settings.wake_writer();
+}
+
+void add_finding(const void* flatbuffer, size_t size) {
+  Store* const store = g_store;
+  if (!store) return;
+  const MutexGuard guard(store->lock);
+  const uint64_t length = size;
+  PageArray<uint8_t>& findings = store->waiting.findings;
+  const size_t before = findings.size();
+  if (!findings.append(reinterpret_cast<const uint8_t*>(&length), sizeof length) ||
+      !findings.append(static_cast<const uint8_t*>(flatbuffer), size)) {
+    findings.resize(before);
+    count_under_lock(*store, "findings", "not enough memory");
+  }
+}
+
+void count_loss(const char* what, const char* detail) {
+  Store* const store = g_store;
+  if (!store) return;
+  const MutexGuard guard(store->lock);
+  count_under_lock(*store, what, detail);
+}
+
+void flush() {
+  Store* const store = g_store;
+  if (!store) return;
+  const SignalsBlocked blocked;
+  const MutexGuard guard(store->writing);
+  run_if_memory_lasts([&] { write_waiting(*store); });
+}
+
+void finish_file(const std::vector<UnmatchedWatch>& unmatched) {
+  Store* const store = g_store;
+  if (!store) return;
+  {
+    const MutexGuard guard(store->lock);
+    if (std::exchange(store->finished, true)) return;
+  }
+  const SignalsBlocked blocked;
+  const MutexGuard guard(store->writing);
+  run_if_memory_lasts([&] {
+    write_waiting(*store);
+    if (store->failed || (!store->file.exists() && (unmatched.empty() || !write_head(*store)))) return;
+    if (!unmatched.empty()) {
+      ValuesChunk chunk(format::kUnmatched);
+      std::vector<flatbuffers::Offset<format::Unmatched>> rows;
+      for (const UnmatchedWatch& each : unmatched) {
+        std::vector<flatbuffers::Offset<flatbuffers::String>> names;
+        for (const std::string& name : each.nearest) names.push_back(chunk.builder().CreateString(name));
+        auto nearest = chunk.builder().CreateVector(names);
+        rows.push_back(format::CreateUnmatched(chunk.builder(), each.watch, nearest));
+      }
+      auto values = chunk.builder().CreateVector(rows);
+      if (!chunk.append_to(*store, format::CreateUnmatcheds(chunk.builder(), values))) return;
+    }
+    ValuesChunk chunk(format::kValuesEnd);
+    chunk.append_to(*store, format::CreateValuesEnd(chunk.builder(), monotonic_ns(), store->file.chunks(),
+                                                    store->values_written, store->calls_written));
+  });
+}
+
+StoreTotals store_totals() {
+  Store* const store = g_store;
+  if (!store) return {};
+  const MutexGuard guard(store->writing);
+  return {store->values_written, store->calls_written, store->file.bytes(), store->file.path()};
+}
+
+// The old one may have been left in the middle of a change: it is given up, not freed.
+void reset_store_after_fork() {
+  Store* const old = g_store;
+  if (old) g_store = make_store(old->settings);
+}
+
+}  // namespace tensorscope::watch

@@ -1,0 +1,76 @@
+// Values on their way into the file: threads of the program add, the collector writes. What is waiting is bounded;
+// beyond that elements are left out and counted, or the thread waits where the watch file says so.
+//
+// Context: add_value(), add_call(), text_id() and count_loss() on threads of the program under an InsideScope, with the
+// GIL or without: no malloc, a lock for the time of a copy. flush() and finish_file() on the collector or on the thread
+// that ends the program.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "values_generated.h"
+#include "watch/statistics.h"
+#include "watch/tensor_view.h"
+
+namespace tensorscope::watch {
+
+// Number of a text in the file; 0: the empty one, or no memory (counted).
+uint32_t text_id(std::string_view text);
+// Valid until the next text_id(): copied.
+std::string text_of_id(uint32_t id);
+
+// What a value consists of, besides its row. The row lacks serial, thread and where the parts lie.
+struct ValueParts {
+  const TensorView* view = nullptr;        // sizes; elements where `elements` is set
+  const Statistics* statistics = nullptr;  // null: none
+  uint64_t hash = 0;
+  bool elements = false;
+  std::string_view text;  // of kinds text and other
+};
+// The value's serial; 0: it is not recorded, which has been counted.
+uint64_t add_value(format::ValueRow row, const ValueParts& parts);
+void add_call(const format::CallRow& row);
+
+// The finding's FlatBuffer is made by `build`, on the calling thread.
+void add_finding(const void* flatbuffer, size_t size);
+
+// `what` and `detail` are literals; one row for each `what`.
+void count_loss(const char* what, const char* detail = "");
+
+// Before the first value.
+struct WatchText {
+  std::string text, path, origin;
+  bool full = false;
+};
+struct StoreSettings {
+  std::vector<WatchText> watches;
+  bool find_nan = false, calls = false;
+  bool wait_when_full = false;
+  uint64_t most_bytes = UINT64_MAX;  // of the file
+  void (*wake_writer)() = nullptr;   // called where much is waiting
+};
+void start_store(StoreSettings settings);
+
+struct UnmatchedWatch {
+  uint32_t watch = 0;
+  std::vector<std::string> nearest;
+};
+
+// Writes what is waiting. The file is made with the first that is there.
+void flush();
+// The same, with an end chunk: nothing is added afterwards.
+void finish_file(const std::vector<UnmatchedWatch>& unmatched);
+
+struct StoreTotals {
+  uint64_t values = 0, calls = 0, bytes = 0;
+  std::string path;  // "": there is no file
+};
+StoreTotals store_totals();
+
+// Context: fork child. What the parent has not written is the parent's; the child gets a file of its own.
+void reset_store_after_fork();
+
+}  // namespace tensorscope::watch

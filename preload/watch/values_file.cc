@@ -1,0 +1,126 @@
+#include "watch/values_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include "support/process_info.h"
+#include "tensorscope/values_format.h"
+
+namespace tensorscope::watch {
+
+namespace {
+
+// False: errno says why. A limit on the size of files would end the program by SIGXFSZ: the caller has blocked signals.
+bool write_all(int file, const iovec* parts, int count, uint64_t at) {
+  for (int i = 0; i < count; ++i) {
+    const char* data = static_cast<const char*>(parts[i].iov_base);
+    for (size_t left = parts[i].iov_len; left > 0;) {
+      const ssize_t written = pwrite(file, data, left, off_t(at));
+      if (written < 0 && errno == EINTR) continue;
+      if (written <= 0) {
+        if (written == 0) errno = ENOSPC;
+        return false;
+      }
+      data += written;
+      left -= size_t(written);
+      at += uint64_t(written);
+    }
+  }
+  return true;
+}
+
+}  // namespace
+
+bool ValuesFile::fail(const char* what, int error) {
+  error_ = error;
+  failed_ = what;
+  return false;
+}
+
+bool ValuesFile::create(const char* directory) {
+  const ProcessInfo& process = process_info();
+  constexpr unsigned kMostTries = 1000;
+  int file = -1;
+  for (unsigned attempt = 1; file < 0 && attempt <= kMostTries; ++attempt) {
+    char rank[16] = "", again[16] = "";
+    if (process.rank >= 0) snprintf(rank, sizeof rank, ".rank%d", process.rank);
+    if (attempt > 1) snprintf(again, sizeof again, "-%u", attempt);
+    constexpr int kLongestProgram = 150;
+    const int size = snprintf(path_, sizeof path_, "%s/%.*s%s.%u%s.values", directory, kLongestProgram, process.program,
+                              rank, process.pid, again);
+    if (size < 0 || size_t(size) >= sizeof path_) {
+      path_[0] = 0;
+      return fail("name the file", ENAMETOOLONG);
+    }
+    file = open(path_, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC | O_NOFOLLOW, 0666);
+    if (file < 0 && errno != EEXIST) break;
+  }
+  if (file < 0) {
+    path_[0] = 0;
+    return fail("create the file", errno);
+  }
+  format::FileHeader header = {};
+  memcpy(header.magic, format::kValuesMagic, sizeof header.magic);
+  header.major = format::kValuesMajor;
+  header.minor = format::kValuesMinor;
+  header.checksum = format::header_checksum(header);
+  const iovec part = {&header, sizeof header};
+  struct stat status;
+  const bool good = fstat(file, &status) == 0 && write_all(file, &part, 1, 0);
+  const int error = errno;
+  if (!good) unlink(path_);
+  close(file);
+  if (!good) {
+    path_[0] = 0;
+    return fail("write", error);
+  }
+  device_ = status.st_dev;
+  inode_ = status.st_ino;
+  bytes_ = sizeof header;
+  return true;
+}
+
+int ValuesFile::open_again() {
+  const int file = open(path_, O_WRONLY | O_CLOEXEC | O_NOFOLLOW);
+  if (file < 0) {
+    fail("open the file again", errno);
+    return -1;
+  }
+  struct stat status;
+  if (fstat(file, &status) == 0 && status.st_dev == device_ && status.st_ino == inode_ &&
+      uint64_t(status.st_size) == bytes_) {
+    return file;
+  }
+  close(file);
+  fail("find the file as it was left", ESTALE);
+  return -1;
+}
+
+bool ValuesFile::append(uint32_t type, const void* payload, size_t length) {
+  if (error_ != 0) return false;
+  const int file = open_again();
+  if (file < 0) return false;
+  format::ChunkHeader header = {type, 0, length, 0};
+  header.checksum = format::chunk_checksum(header, payload);
+  constexpr char kZeros[8] = {};
+  const iovec parts[] = {{&header, sizeof header},
+                         {const_cast<void*>(payload), length},
+                         {const_cast<char*>(kZeros), format::padding(length)}};
+  const bool good = write_all(file, parts, 3, bytes_);
+  if (good) {
+    bytes_ += sizeof header + length + format::padding(length);
+    ++chunks_;
+  } else {
+    fail("write", errno);
+    if (ftruncate(file, off_t(bytes_)) != 0) failed_ = "write, nor cut the file to its last whole chunk";
+  }
+  close(file);
+  return good;
+}
+
+}  // namespace tensorscope::watch

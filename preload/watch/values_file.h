@@ -1,0 +1,43 @@
+// A values file that is appended to while the program runs. No descriptor is kept: each append opens the file by its
+// name, looks whether it is still the one that was made, and closes it. What cannot be written whole is cut off again,
+// so that the file is whole up to its last chunk at any moment; it never takes the name of another file.
+//
+// Context: collector, or the thread that ends the program. One thread at a time.
+#pragma once
+
+#include <limits.h>
+#include <sys/types.h>
+
+#include <cstddef>
+#include <cstdint>
+
+namespace tensorscope::watch {
+
+class ValuesFile {
+ public:
+  // PROGRAM[.rankR].PID.values in `directory`, "-2" and so on where that is taken.
+  bool create(const char* directory);
+  bool append(uint32_t type, const void* payload, size_t length);
+
+  bool exists() const { return path_[0] != 0; }
+  const char* path() const { return path_; }
+  uint64_t bytes() const { return bytes_; }
+  uint32_t chunks() const { return chunks_; }
+  // errno of what failed, and what it was; 0: nothing failed.
+  int error() const { return error_; }
+  const char* failed() const { return failed_; }
+
+ private:
+  bool fail(const char* what, int error);
+  int open_again();
+
+  char path_[PATH_MAX] = "";
+  dev_t device_ = 0;
+  ino_t inode_ = 0;
+  uint64_t bytes_ = 0;
+  uint32_t chunks_ = 0;
+  int error_ = 0;
+  const char* failed_ = "";
+};
+
+}  // namespace tensorscope::watch
