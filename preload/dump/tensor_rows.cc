@@ -133,7 +133,10 @@ class TensorWriter {
     if (may_have_parts(m)) owners_.push_back(index);
     if (m.output != 0) outputs_.resize(i, 0), outputs_.push_back(m.output);
     if (m.version != 0) versions_.resize(i, 0), versions_.push_back(m.version);
-    if (m.storage_nbytes != 0) kept_.sizes.push({entry.serial, m.storage_nbytes});
+    if (m.storage_nbytes != 0) {
+      kept_.sizes.push(
+          {entry.serial, m.storage_nbytes, m.storage_base, m.storage_base + uint64_t(m.storage_offset) * m.itemsize});
+    }
     if (kept_.facts != nullptr) {
       kept_.facts->add({entry.serial,
                         reinterpret_cast<uint64_t>(entry.impl),

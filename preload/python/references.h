@@ -33,9 +33,10 @@ struct References {
   PageArray<uint64_t> freed;  // serials, ascending
 };
 
-// What a tensor keeps alive, for the order in which tensors get names. In serial order.
+// What a tensor keeps alive, for the order in which tensors get names, and where. In serial order.
 struct TensorSize {
-  uint64_t serial, bytes;
+  uint64_t serial, bytes, base;  // of its storage
+  uint64_t first;                // address of its own first element
 };
 using TensorSizes = PageArray<TensorSize>;
 

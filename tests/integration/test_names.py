@@ -1,6 +1,6 @@
 """What holds a tensor through objects that the garbage collector does not know, and all the names that it has."""
 
-# Covers: preload/python/agent/{main_script,numpy_arrays}.cc
+# Covers: preload/python/agent/{arrow_memory,main_script,numpy_arrays}.cc
 # Covers: preload/dump/tensor_parts.cc
 
 import json
@@ -97,6 +97,39 @@ def test_the_id_of_an_object(names):
     address, number = truth["known"]["two keys"]
     shown = harness.cli("show", truth["dump"], tensors[address]["id"]).stdout
     assert str(number) in shown
+
+
+ARROW = {
+    "buffer 0": ("buffers[0]", "Buffer"),
+    "buffer 1": ("buffers[1]", "Buffer"),
+    "array": ("alone", "FloatArray"),
+    **{f"row {i}": (f"by_row[{i}]", "FloatArray") for i in range(4)},
+    "slice": ("keeper.slice", "FloatArray"),
+    "memoryview": ("through_memoryview", "Buffer"),
+}
+ARROW_TABLES = {
+    "table": ("table", "Table"),
+    "chunk 0": ("table", "Table"),
+    "chunk 1": ("chunked", "ChunkedArray"),
+    "chunk 2": ("chunked", "ChunkedArray"),
+    "batch": ("batch", "RecordBatch"),
+}
+
+
+@pytest.mark.parametrize("kind, holders", [("plain", ARROW | ARROW_TABLES), ("extension", ARROW | {"extension": ("degrees", "Degrees")})])
+def test_what_objects_of_pyarrow_keep(tmp_path, kind, holders):
+    done = harness.run("names_arrow.py", kind, folder=tmp_path, exit="never")
+    assert done.returncode == 0, done.stderr
+    truth = harness.truth(tmp_path, "arrow")
+    found, exported = dump_reader.References(truth["dump"]), harness.by_address(harness.load(truth["dump"]))
+    for tag, (text, holder) in holders.items():
+        row, *others = found.rows[truth["known"][tag]]
+        assert [(other.root, other.text) for other in others] == ([("extension", "memoryview")] if tag == "memoryview" else []), tag
+        assert (row.root, row.scope, row.text, row.holder) == ("global", "names_arrow.py", text, holder), tag
+        assert exported[truth["known"][tag]]["category"] == "container", tag
+    assert ("local", "running", "local") in found.of(truth["known"]["local"])
+    both = found.rows[truth["known"]["with a variable"]]
+    assert {(row.text, row.holder) for row in both} == {("with_variable", "ndarray"), ("beside", "Buffer")}
 
 
 ENDS = """

@@ -1,4 +1,7 @@
 """Names of tensors in a threading.local."""
+
+# Covers: preload/python/agent/thread_locals.cc
+
 import harness
 
 PROGRAM = """
@@ -18,10 +21,13 @@ begun, done = threading.Event(), threading.Event()
 
 def work():
     plain.theirs = torch.ones(400 * 256)
+    plain.common = torch.ones(500 * 256)
+    state.made.resize_(600 * 256)
     begun.set()
     done.wait()
 
-worker = threading.Thread(target=work)
+plain.common = torch.ones(700 * 256)
+worker = threading.Thread(target=work, name="loader 1")
 worker.start()
 begun.wait()
 libtensorscope.dump()
@@ -35,6 +41,8 @@ def test_attributes_of_a_thread_local_are_written_as_python_does(tmp_path):
     assert done.returncode == 0, done.stderr
     rows = harness.load(harness.dumps(tmp_path)[-1])["tensors"]
     names = {row["nbytes"] // 1024: row["names"] for row in rows}
-    wanted = {100: "plain.mine", 200: "plain.inside['k'][0]", 300: "state.made", 400: "plain.theirs"}
-    assert {kilobytes: names[kilobytes] for kilobytes in wanted} == {
-        kilobytes: [f"program.py: {name}"] for kilobytes, name in wanted.items()}
+    main = {100: "plain.mine", 200: "plain.inside['k'][0]", 300: "state.made", 700: "plain.common"}
+    worker = {400: "plain.theirs", 500: "plain.common", 600: "state.made"}
+    wanted = {kilobytes: [f"program.py: {name}"] for kilobytes, name in main.items()}
+    wanted |= {kilobytes: [f"program.py, thread loader 1: {name}"] for kilobytes, name in worker.items()}
+    assert {kilobytes: names[kilobytes] for kilobytes in wanted} == wanted

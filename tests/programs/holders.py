@@ -183,6 +183,8 @@ innermost.append(at_depth)
 del innermost
 million = dict.fromkeys(range(1_000_000), 0)
 million[777_777] = expect(tensor(), "million[777777]")
+local_values = threading.local()
+local_values.mine = expect(tensor(), "local_values.mine")
 frozen = [expect(tensor(), "frozen[0]")]
 
 
@@ -271,6 +273,7 @@ def make_cycle():
 def in_thread(started, stop):
     of_thread = expect(tensor(), "of_thread", "local", "in_thread")
     listed_there = [expect(tensor(), "listed_there[0]", "local", "in_thread")]
+    local_values.theirs = expect(tensor(), "local_values.theirs", scope=f"{SCRIPT}, thread reader")
     started.set()
     stop.wait()
     del of_thread, listed_there
@@ -298,7 +301,7 @@ def in_functions():
 
 def main():
     started, stop = threading.Event(), threading.Event()
-    thread = threading.Thread(target=in_thread, args=(started, stop))
+    thread = threading.Thread(target=in_thread, args=(started, stop), name="reader")
     thread.start()
     started.wait()
     gc.collect()

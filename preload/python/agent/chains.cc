@@ -315,6 +315,8 @@ bool Chains::enter_object(Chain& chain, uint32_t from, const Step& step, Place p
     case StepKind::own_dict:
       chain.place = graph_.kind(from) == Kind::module ? Place::globals : Place::attributes;
       chain.owner = from;
+      if (step.text() != 0)
+        chain.scope += fmt::format("{}thread {}", chain.scope.empty() ? "" : ", ", texts_[step.text()]);
       return false;
     case StepKind::closure:
     case StepKind::defaults:

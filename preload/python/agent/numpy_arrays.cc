@@ -24,6 +24,13 @@ bool array_layout_is_known(const Gil& gil, const KnownClasses& classes) {
 
 Object* owner_of_memory(const Object* array) { return field<Object*>(array, kOwner); }
 
+// PyMemoryViewObject.view.buf (Include/cpython/memoryobject.h, the same in 3.8 to 3.14).
+uint64_t address_of_memory(const Object* view, Kind kind) {
+  constexpr ptrdiff_t kBuffer = 56, kLeastBytesOfView = 136;
+  if (kind == Kind::array) return field<uint64_t>(view, kData);
+  return basic_size_of(type_of(view)) >= kLeastBytesOfView ? field<uint64_t>(view, kBuffer) : 0;
+}
+
 ObjectElements elements_of(const Gil& gil, const Object* array, const KnownClasses& classes) {
   Object* descriptor = field<Object*>(array, kDescriptor);
   const int dimensions = field<int>(array, kDimensions);

@@ -22,6 +22,9 @@ bool array_layout_is_known(const Gil& gil, const KnownClasses& classes);
 // Null: the array's memory is its own.
 Object* owner_of_memory(const Object* array);
 
+// Where the memory of an array, or of a memoryview, begins. 0: it has none of its own.
+uint64_t address_of_memory(const Object* view, Kind kind);
+
 struct ObjectElements {
   Object* const* first = nullptr;
   size_t count = 0;  // 0: no array of objects, or one that looks into another's memory

@@ -98,7 +98,8 @@ bool ObjectGraph::is_array(Object* object) const { return arrays_ && kinds_->of_
 bool ObjectGraph::is_export(Object* object) const {
   if (!kinds_) return false;
   const Kind kind = kinds_->of_type(type_of(object));
-  return kind == Kind::array ? arrays_ : kind == Kind::capsule && exported_tensor(object) != nullptr;
+  if (kind == Kind::array) return arrays_;
+  return kind == Kind::arrow || (kind == Kind::capsule && exported_tensor(object) != nullptr);
 }
 
 // Of something that the collector has not listed.

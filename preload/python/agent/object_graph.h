@@ -4,8 +4,8 @@
 // Objects are numbered from 0; references stand as numbers, those of one object together in the order in which
 // tp_traverse reports them. What the collector does not know (str, int, functions' code, dicts of such) is left out,
 // since it leads to no tensor. What gc.freeze() has hidden is added when something refers to it, and so are numpy's
-// arrays and DLPack capsules, which the collector does not know, with the tuples and dicts that it has left out since
-// they hold nothing else.
+// arrays, pyarrow's objects and DLPack capsules, which the collector does not know, with the tuples and dicts that it
+// has left out since they hold nothing else.
 //
 // Objects are looked into in the order of their numbers, from those that are given on, so that what is near them is
 // known even where the limits end it all early. About 50 bytes an object and 4 a reference.

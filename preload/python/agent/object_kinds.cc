@@ -2,6 +2,7 @@
 
 #include <cstring>
 
+#include "python/agent/arrow_memory.h"
 #include "python/agent/type_fields.h"
 #include "python/objects.h"
 
@@ -65,6 +66,7 @@ Kind Kinds::find(Object* type) const {
     if (name && strcmp(name, "_thread._local") == 0) return Kind::thread_local_values;
     if (name && strcmp(name, "collections.deque") == 0) return Kind::deque;
     if (name && strcmp(name, "functools._lru_cache_wrapper") == 0) return Kind::lru_cache;
+    if (name && is_arrow_class(name)) return Kind::arrow;
   }
   if ((flags & type_flags::kHeapType) != 0) return Kind::other;
   const char* name = gil_->PyExceptionClass_Name(type);

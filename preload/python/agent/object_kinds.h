@@ -34,6 +34,7 @@ enum class Kind : uint8_t {
   array,   // of numpy
   buffer,  // memoryview and what is behind it
   capsule,
+  arrow,                // of pyarrow, with memory
   thread_local_values,  // threading.local
   lru_cache,            // a function with a cache of functools
   context,              // of contextvars

@@ -112,7 +112,7 @@ class Look {
     Roots roots(gil_, graph_, fields, functions_, paths, running, facts_.graph.get(), limits_);
     roots.run(reachable_, complete);
     begin(kTensors);
-    const TensorObjects tensors(graph_, fields, paths, facts_.serial, facts_.sizes.get(), limits_);
+    const TensorObjects tensors(gil_, graph_, fields, paths, facts_.serial, facts_.sizes.get(), limits_);
     for (const LocalReference& local : roots.locals()) locals_[local.object].push_back(&local);
 
     begin(kModules);

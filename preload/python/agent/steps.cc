@@ -66,6 +66,11 @@ class Steps::Wanted {
   void offer(const Object* object, StepKind kind) {
     if (Step* step = object ? find(object) : nullptr) fill(step, kind);
   }
+  void fill_all(StepKind kind) {
+    for (const Question& question : questions_) {
+      if (Step* step = open(question.answer)) fill(step, kind);
+    }
+  }
   // Whether there is nothing more to look for; or no more time.
   bool done() const { return left_ == 0 || steps_.limits_.reached(); }
 
@@ -126,23 +131,13 @@ std::string Steps::key_text(Object* key, int depth) {
   return short_class_name(gil_, key);
 }
 
-// threading.local keeps the attributes of each thread in a dict by an object that the thread owns, or a weak reference
-// to it (Modules/_threadmodule.c).
-bool Steps::stands_for_thread(Object* key) {
-  const auto is_mark = [&](Object* object) {
-    const char* name = object ? gil_->PyExceptionClass_Name(type_of(object)) : nullptr;
-    return name && strcmp(name, "_thread._localdummy") == 0;
-  };
-  return is_mark(key) || (is_a(gil_, key, gil_->_PyWeakref_RefType) && is_mark(gil_->PyWeakref_GetObject(key)));
-}
-
 void Steps::describe_dict(Object* dict, Wanted& wanted) {
   each_entry(gil_, dict, [&](Object* key, Object* value) {
     if (Step* step = wanted.find(value)) {
       if (has_flag(key, type_flags::kText)) {
         wanted.fill(step, StepKind::text_key, text_beginning(text_of(gil_, key), kLongestKey));
-      } else if (stands_for_thread(key)) {
-        wanted.fill(step, StepKind::own_dict);
+      } else if (const std::optional<std::string> thread = thread_locals_.thread_of(key)) {
+        wanted.fill(step, StepKind::own_dict, *thread);
       } else {
         const uint32_t number = is_collected(key) ? graph_.find(key) : kNoObject;
         const bool tensor = number != kNoObject && graph_.kind(number) == Kind::tensor;
@@ -287,6 +282,9 @@ void Steps::describe_by_kind(Object* object, Kind kind, Wanted& wanted) {
       break;
     case Kind::array:
       describe_array(object, wanted);
+      break;
+    case Kind::arrow:
+      wanted.fill_all(StepKind::content);
       break;
     case Kind::lru_cache:
       describe_lru_cache(object, wanted);

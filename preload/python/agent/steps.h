@@ -12,13 +12,14 @@
 #include "python/agent/frame_locals.h"
 #include "python/agent/object_graph.h"
 #include "python/agent/object_kinds.h"
+#include "python/agent/thread_locals.h"
 #include "python/text_pool.h"
 
 namespace tensorscope::python::agent {
 
 enum class StepKind : uint8_t {
   unknown,
-  own_dict,          // an object's attributes
+  own_dict,          // an object's attributes; text: of a threading.local, whose
   attribute,         // text: its name
   text_key,          // of a dict; text: the key
   object_key,        // of a dict; text: how it is written, with brackets; `number`: the key, where it is a tensor
@@ -59,7 +60,8 @@ class Steps {
         attributes_(attributes),
         texts_(texts),
         classes_(classes),
-        limits_(limits) {}
+        limits_(limits),
+        thread_locals_(gil, attributes) {}
 
   struct Question {
     uint32_t from, to;
@@ -85,7 +87,6 @@ class Steps {
   void describe_function(Object* function, Wanted& wanted);
   void describe_frame(const Frame& frame, Wanted& wanted);
   void describe_attributes(Object* object, Wanted& wanted);
-  bool stands_for_thread(Object* key);
   std::string key_text(Object* key, int depth);
 
   const Gil& gil_;
@@ -95,6 +96,7 @@ class Steps {
   TextPool& texts_;
   const KnownClasses& classes_;
   LookLimits& limits_;
+  ThreadLocals thread_locals_;
 };
 
 }  // namespace tensorscope::python::agent

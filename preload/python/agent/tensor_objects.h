@@ -38,8 +38,8 @@ class TensorObjects {
   };
 
   // Those that the table of live tensors knows with a serial up to `newest`. `sizes` may be null.
-  TensorObjects(const ObjectGraph& graph, const TensorFields& fields, const ObjectPaths& paths, uint64_t newest,
-                const TensorSizes* sizes, LookLimits& limits);
+  TensorObjects(const Gil& gil, const ObjectGraph& graph, const TensorFields& fields, const ObjectPaths& paths,
+                uint64_t newest, const TensorSizes* sizes, LookLimits& limits);
 
   const PageArray<Tensor>& all() const { return all_; }
   std::span<const uint32_t> holders(const Tensor& tensor) const {
@@ -53,6 +53,8 @@ class TensorObjects {
   bool find_tensors(const ObjectGraph& graph, const TensorFields& fields, const ObjectPaths& paths, uint64_t newest,
                     const TensorSizes* sizes, LookLimits& limits);
   bool find_holders(const ObjectGraph& graph);
+  static uint32_t tensor_under(const ObjectGraph& graph, uint32_t view, const PageArray<uint32_t>& numbers);
+  bool find_users(const Gil& gil, const ObjectGraph& graph, const TensorSizes* sizes, LookLimits& limits);
 
   // A capsule of a tensor that has an object, or another capsule, besides.
   struct Export {
@@ -63,7 +65,13 @@ class TensorObjects {
   bool find_exports(const ObjectGraph& graph, const ObjectPaths& paths, uint64_t newest, const TensorSizes* sizes);
 
   PageArray<Tensor> all_;
+  // An object whose memory is the tensor's, and which keeps its object in C++.
+  struct User {
+    uint32_t tensor, object;
+  };
+
   PageArray<Export> exports_;  // by serial
+  PageArray<User> users_;
   PageArray<uint32_t> holders_;
 };
 
