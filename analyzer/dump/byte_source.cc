@@ -19,6 +19,10 @@ class FileSource : public ByteSource {
   FileSource(int fd, uint64_t size) : fd_(fd), size_(size) {}
   ~FileSource() override { close(fd_); }
   uint64_t size() const override { return size_; }
+  void look_again() override {
+    struct stat status;
+    if (fstat(fd_, &status) == 0) size_ = uint64_t(std::max<off_t>(status.st_size, 0));
+  }
   size_t read(uint64_t offset, void* out, size_t size) const override {
     size_t done = 0;
     while (done < size) {
@@ -53,7 +57,7 @@ class MemorySource : public ByteSource {
 
 }  // namespace
 
-std::unique_ptr<ByteSource> open_file(const std::string& path) {
+std::unique_ptr<ByteSource> open_file(const std::string& path, const char* suffix) {
   int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
   if (fd < 0) throw BadInput(path + " cannot be opened: " + std::strerror(errno) + ".");
   struct stat status;
@@ -63,8 +67,8 @@ std::unique_ptr<ByteSource> open_file(const std::string& path) {
     throw BadInput(path + " cannot be read: " + reason + ".");
   }
   auto source = std::make_unique<FileSource>(fd, uint64_t(std::max<off_t>(status.st_size, 0)));
-  if (S_ISDIR(status.st_mode)) throw BadInput(path + " is a directory; give one of the .tscope files in it.");
-  if (!S_ISREG(status.st_mode)) throw BadInput(path + " is not a file; give a .tscope file.");
+  if (S_ISDIR(status.st_mode)) throw BadInput(path + " is a directory; give one of the " + suffix + " files in it.");
+  if (!S_ISREG(status.st_mode)) throw BadInput(path + " is not a file; give a " + suffix + " file.");
   return source;
 }
 

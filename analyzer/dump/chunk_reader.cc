@@ -6,46 +6,13 @@
 
 #include "dump/reader.h"
 #include "tensorscope/dump_format.h"
+#include "tensorscope/values_format.h"
 
 namespace tensorscope::model {
 
 namespace {
 
 constexpr size_t kPiece = size_t{1} << 18;
-
-void check_file_header(const ByteSource& source, const std::string& name) {
-  format::FileHeader header{};
-  size_t got = source.read(0, &header, sizeof header);
-  if (got == 0) throw BadInput(name + " is empty; nothing was written into it.");
-  size_t magic = std::min(got, sizeof format::kMagic);
-  if (std::memcmp(header.magic, format::kMagic, magic) != 0) throw BadInput(name + " is not a tensorscope dump.");
-  if (got < sizeof header) {
-    throw BadInput(name + " is cut off at byte " + with_commas(got) +
-                   ", in the file header; there is nothing in it to show.");
-  }
-  if (header.checksum != format::header_checksum(header)) {
-    throw BadInput(name + " is damaged: the checksum of its file header does not match.");
-  }
-  if (header.major > format::kFormatMajor) {
-    throw BadInput(name + " is a dump of format " + std::to_string(header.major) + "." + std::to_string(header.minor) +
-                   "; this tensorscope reads up to " + std::to_string(format::kFormatMajor) +
-                   ".x. Read it with the version that wrote it, or a newer one.");
-  }
-  if (header.major == 0) throw BadInput(name + " is a dump of format 0, which no tensorscope wrote.");
-}
-
-uint64_t checksum_in_file(const ByteSource& source, uint64_t offset, const format::ChunkHeader& header) {
-  XXH3_state_t state{};
-  XXH3_64bits_reset_withSeed(&state, XXH3_64bits(&header, 16));
-  std::vector<char> piece(size_t(std::min<uint64_t>(header.length, kPiece)));
-  for (uint64_t done = 0; done < header.length;) {
-    size_t got = source.read(offset + done, piece.data(), size_t(std::min<uint64_t>(kPiece, header.length - done)));
-    if (got == 0) break;
-    XXH3_64bits_update(&state, piece.data(), got);
-    done += got;
-  }
-  return XXH3_64bits_digest(&state);
-}
 
 // One walk over a file. Each step says whether the walk goes on; what is wrong is kept as a sentence.
 class ChunkWalk {
@@ -146,6 +113,47 @@ class ChunkWalk {
 
 }  // namespace
 
+void check_file_header(const ByteSource& source, const std::string& name, const FileKind& kind) {
+  format::FileHeader header{};
+  size_t got = source.read(0, &header, sizeof header);
+  if (got == 0) throw BadInput(name + " is empty; nothing was written into it.");
+  size_t magic = std::min(got, sizeof header.magic);
+  if (std::memcmp(header.magic, kind.magic, magic) != 0) {
+    const bool values = std::memcmp(header.magic, format::kValuesMagic, sizeof header.magic) == 0;
+    const bool dump = std::memcmp(header.magic, format::kMagic, sizeof header.magic) == 0;
+    throw BadInput(name + " is not a tensorscope " + kind.name +
+                   (values ? ": it is a values file; see tensorscope values."
+                    : dump ? ": it is a dump; see tensorscope report."
+                           : "."));
+  }
+  if (got < sizeof header) {
+    throw BadInput(name + " is cut off at byte " + with_commas(got) +
+                   ", in the file header; there is nothing in it to show.");
+  }
+  if (header.checksum != format::header_checksum(header)) {
+    throw BadInput(name + " is damaged: the checksum of its file header does not match.");
+  }
+  const std::string what = std::string(" is a ") + kind.name + " of format " + std::to_string(header.major);
+  if (header.major > kind.major) {
+    throw BadInput(name + what + "." + std::to_string(header.minor) + "; this tensorscope reads up to " +
+                   std::to_string(kind.major) + ".x. Read it with the version that wrote it, or a newer one.");
+  }
+  if (header.major == 0) throw BadInput(name + what + ", which no tensorscope wrote.");
+}
+
+uint64_t checksum_in_file(const ByteSource& source, uint64_t offset, const format::ChunkHeader& header) {
+  XXH3_state_t state{};
+  XXH3_64bits_reset_withSeed(&state, XXH3_64bits(&header, 16));
+  std::vector<char> piece(size_t(std::min<uint64_t>(header.length, kPiece)));
+  for (uint64_t done = 0; done < header.length;) {
+    size_t got = source.read(offset + done, piece.data(), size_t(std::min<uint64_t>(kPiece, header.length - done)));
+    if (got == 0) break;
+    XXH3_64bits_update(&state, piece.data(), got);
+    done += got;
+  }
+  return XXH3_64bits_digest(&state);
+}
+
 std::string chunk_name(uint32_t type) {
   for (const format::ChunkKind& known : format::kChunkKinds) {
     if (known.type == type) return known.name;
@@ -166,7 +174,7 @@ std::string with_commas(uint64_t number) {
 
 std::vector<std::string> walk_chunks(const ByteSource& source, const std::string& name,
                                      const std::function<bool(const ChunkView&)>& take) {
-  check_file_header(source, name);
+  check_file_header(source, name, {format::kMagic, format::kFormatMajor, "dump"});
   return ChunkWalk(source, name).run(take);
 }
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "dump/byte_source.h"
+#include "tensorscope/dump_format.h"
 
 namespace tensorscope::model {
 
@@ -24,6 +25,19 @@ std::string chunk_name(uint32_t type);
 
 // "81,920"
 std::string with_commas(uint64_t number);
+
+// What a file says it is in its header: a dump, a values file.
+struct FileKind {
+  const char* magic;  // 8 characters
+  uint32_t major;     // the largest that this program reads
+  const char* name;   // "dump"
+};
+
+// Throws BadInput where the file does not begin with a sound header of this kind.
+void check_file_header(const ByteSource& source, const std::string& name, const FileKind& kind);
+
+// The checksum that a chunk's header should have, by what is in the file from `offset` on.
+uint64_t checksum_in_file(const ByteSource& source, uint64_t offset, const format::ChunkHeader& header);
 
 // Calls `take` for each sound chunk in file order until it returns false (the end chunk). A damaged chunk is left out
 // and walking goes on behind it, as far as its header makes sense; two in a row end it. Throws BadInput where the file
