@@ -34,6 +34,8 @@
 #include "support/state.h"
 #include "tensorscope/rules/own_handler.h"
 #include "tensorscope/tensorscope.h"
+#include "watch/value_store.h"
+#include "watch/watch.h"
 
 namespace tensorscope::collector {
 
@@ -151,9 +153,10 @@ void show_own_handler() {
 // time to time, since no event reports when it is done.
 void wait_for_job(uint32_t seen, unsigned& tries) {
   show_own_handler();
+  watch::flush();
   constexpr timespec kPause = {0, 20'000'000};
   constexpr unsigned kMostTries = 3000;
-  if (!python::waits_for_torch_nn() || tries >= kMostTries) {
+  if (!(python::waits_for_torch_nn() || watch::waits_for_torch()) || tries >= kMostTries) {
     const unsigned look = sleep_before_look_ms();
     const unsigned ms = look == 0 ? kLookForRequestMs : std::min(look, kLookForRequestMs);
     const timespec pause = timespec_of_ns(uint64_t{ms} * 1'000'000);
@@ -161,7 +164,10 @@ void wait_for_job(uint32_t seen, unsigned& tries) {
   }
   ++tries;
   futex_wait(g_wake, seen, &kPause);
-  run_if_memory_lasts([] { python::attach(); });
+  run_if_memory_lasts([] {
+    python::attach();
+    if (watch::waits_for_torch()) watch::ask_by_gil_thread();
+  });
 }
 
 // True: there is something to write.

@@ -14,6 +14,7 @@
 #include "stacks/capture.h"
 #include "support/options.h"
 #include "support/state.h"
+#include "watch/watch.h"
 
 namespace tensorscope {
 
@@ -34,6 +35,7 @@ void start() {
   hooks::start_exit_dump();
   oom::start(&collector::write_failure);
   cupti::prepare();
+  watch::start(&collector::wake_collector);
   if (!options().module_outputs) {
     set_coverage(Subject::module_outputs, Seen::no, "switched off; set TENSORSCOPE_MODULE_OUTPUTS=1 to record it");
   }

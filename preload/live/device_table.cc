@@ -36,7 +36,9 @@ void DeviceTable::forget_used_here() {
 }
 
 void DeviceTable::bytes_made(DeviceSlot slot, uint64_t nbytes) {
-  raise_to(rows_[slot].bytes_peak, rows_[slot].bytes_live.fetch_add(nbytes, std::memory_order_relaxed) + nbytes);
+  const uint64_t live = rows_[slot].bytes_live.fetch_add(nbytes, std::memory_order_relaxed) + nbytes;
+  raise_to(rows_[slot].bytes_peak, live);
+  raise_to(rows_[slot].peak_since, live);
 }
 
 void DeviceTable::reported(DeviceSlot slot, uint64_t allocated, uint64_t reserved) {

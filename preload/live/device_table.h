@@ -23,6 +23,7 @@ class DeviceTable {
   struct alignas(64) Row {
     std::atomic<uint32_t> name;  // 1 + type and index; 0: the slot is free
     std::atomic<uint64_t> bytes_live, bytes_peak;
+    std::atomic<uint64_t> peak_since;    // since who watches the calls of modules last lowered it
     std::atomic<uint64_t> bytes_mapped;  // of those live: memory that is a file's, or shared
     std::atomic<uint64_t> look_above{UINT64_MAX};
     std::atomic<bool> used_here;  // by this process, not only by the one it was forked from
@@ -60,6 +61,11 @@ class DeviceTable {
   bool grown(DeviceSlot slot) const {
     return row(slot).bytes_live.load(std::memory_order_relaxed) > row(slot).look_above.load(std::memory_order_relaxed);
   }
+  // A mark that rises with the live bytes, for a time that the caller begins: returns the mark so far.
+  uint64_t lower_peak_since(DeviceSlot slot, uint64_t bytes) {
+    return rows_[slot].peak_since.exchange(bytes, std::memory_order_relaxed);
+  }
+
   void look_above(DeviceSlot slot, uint64_t bytes) { rows_[slot].look_above.store(bytes, std::memory_order_relaxed); }
 
  private:

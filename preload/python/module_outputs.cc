@@ -109,16 +109,6 @@ Object* record(Object*, Object* arguments) {
 
 MethodDefinition g_record = {"record", record, kArguments, nullptr};
 
-// Its body may still be running: another thread's import has got as far as torch.nn.
-bool imported_whole(const Gil& gil, const char* name) {
-  Object* globals = module_globals(gil, name);
-  Object* specification = globals ? entry(gil, globals, "__spec__") : nullptr;
-  if (!specification) return globals != nullptr;
-  agent::Attributes attributes(gil);
-  Object* running = attributes.find(specification, "_initializing");
-  return !running || !is_exactly(running, gil->PyBool_Type) || gil->PyObject_IsTrue(running) == 0;
-}
-
 }  // namespace
 
 bool record_module_outputs(const Gil& gil) {

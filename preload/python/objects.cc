@@ -1,5 +1,7 @@
 #include "python/objects.h"
 
+#include "python/agent/attributes.h"
+
 namespace tensorscope::python {
 
 // PyExceptionClass_Name() is tp_name for any type (Objects/exceptions.c, Python/errors.c).
@@ -36,6 +38,15 @@ Object* module_globals(const Gil& gil, const char* name) {
 Object* builtin_function(const Gil& gil, const char* module, const char* name) {
   Object* function = entry(gil, module_globals(gil, module), name);
   return function && is_exactly(function, gil->PyCFunction_Type) ? function : nullptr;
+}
+
+bool imported_whole(const Gil& gil, const char* name) {
+  Object* globals = module_globals(gil, name);
+  Object* specification = globals ? entry(gil, globals, "__spec__") : nullptr;
+  if (!specification) return globals != nullptr;
+  agent::Attributes attributes(gil);
+  Object* running = attributes.find(specification, "_initializing");
+  return !running || !is_exactly(running, gil->PyBool_Type) || gil->PyObject_IsTrue(running) == 0;
 }
 
 }  // namespace tensorscope::python

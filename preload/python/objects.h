@@ -75,6 +75,9 @@ Object* entry(const Gil& gil, Object* dict, const char* name);
 // sys.modules[name].__dict__, or null. `name` is only looked up, never imported.
 Object* module_globals(const Gil& gil, const char* name);
 
+// Whether that module is there and its body has run: another thread's import may have got as far as adding it.
+bool imported_whole(const Gil& gil, const char* name);
+
 // sys.modules[module].name where that is a function written in C, or null.
 Object* builtin_function(const Gil& gil, const char* module, const char* name);
 

@@ -23,6 +23,8 @@ constexpr int kFirstQuantized = 12, kLastQuantized = 14;  // qint8, quint8, qint
 struct Known {
   torch::TensorLayout layout;
   uint64_t tensor_vtable = 0, storage_vtable = 0;
+  const void* const* (*grad)(const void* impl) = nullptr;
+  const void* undefined_tensor = nullptr;
   uint64_t other_form_keys = 0;  // conjugated, negated, known to be zero
 };
 Known g_known;
@@ -60,7 +62,8 @@ bool learn(const void* impl) {
     const void* storage = layout.known() ? torch::storage_of(layout, impl, classes) : nullptr;
     if (storage) {
       constexpr const char* kOtherForms[] = {"Conjugate", "Negative", "ZeroTensor"};
-      g_known = {layout, torch::word_at(impl, 0), torch::word_at(storage, 0), key_bits(torch, kOtherForms, 3)};
+      g_known = {layout,     torch::word_at(impl, 0), torch::word_at(storage, 0),
+                 torch.grad, torch.undefined_tensor,  key_bits(torch, kOtherForms, 3)};
       g_is_known.store(true, std::memory_order_release);
       learnt = true;
     }
@@ -108,6 +111,8 @@ Readable view_tensor(const void* impl, TensorView& out) {
   out.numel = fields.numel;
   out.ndim = int(fields.ndim);
   out.dtype = fields.dtype;
+  out.device_type = fields.device_type;
+  out.device_index = fields.device_index;
   out.itemsize = torch::element_size(fields.dtype);
   if ((fields.key_set & layout.python_keys) != 0 || fields.device_type == kMeta) return Readable::wrapped;
   if ((fields.key_set & (layout.sparse_keys | g_known.other_form_keys)) != 0 || !fields.consistent() ||
@@ -124,6 +129,34 @@ Readable view_tensor(const void* impl, TensorView& out) {
   out.data = reinterpret_cast<const char*>(base) + fields.storage_offset * out.itemsize;
   out.contiguous = is_contiguous(fields);
   return Readable::yes;
+}
+
+const void* gradient_of(const void* impl) {
+  if (!g_is_known.load(std::memory_order_acquire) || !g_known.grad) return nullptr;
+  // Without autograd metadata, torch's own function looks for a factory.
+  if (torch::word_at(impl, size_t(g_known.layout.autograd_meta())) == 0) return nullptr;
+  const void* grad = *g_known.grad(impl);
+  return grad == g_known.undefined_tensor ? nullptr : grad;
+}
+
+// c10::ScalarType (torch/headeronly/core/ScalarType.h, 2.13).
+const char* dtype_name(int dtype) {
+  constexpr const char* kNames[] = {"uint8",           "int8",
+                                    "int16",           "int32",
+                                    "int64",           "float16",
+                                    "float32",         "float64",
+                                    "complex32",       "complex64",
+                                    "complex128",      "bool",
+                                    "qint8",           "quint8",
+                                    "qint32",          "bfloat16",
+                                    "quint4x2",        "quint2x4",
+                                    "bits1x8",         "bits2x4",
+                                    "bits4x2",         "bits8",
+                                    "bits16",          "float8_e5m2",
+                                    "float8_e4m3fn",   "float8_e5m2fnuz",
+                                    "float8_e4m3fnuz", "uint16",
+                                    "uint32",          "uint64"};
+  return dtype >= 0 && size_t(dtype) < sizeof kNames / sizeof *kNames ? kNames[dtype] : "";
 }
 
 uint32_t version_of(const void* impl) {

@@ -19,6 +19,7 @@ struct TensorView {
   int dtype = 0;  // c10::ScalarType
   int itemsize = 0;
   bool contiguous = false;
+  int8_t device_type = -1, device_index = -1;  // c10::DeviceType
 };
 
 enum class Readable : uint8_t {
@@ -35,5 +36,11 @@ Readable view_tensor(const void* impl, TensorView& out);
 
 // The version counter's value; 0: not known.
 uint32_t version_of(const void* impl);
+
+// The TensorImpl of its gradient; null: none, or not known.
+const void* gradient_of(const void* impl);
+
+// "float32"; "" for a dtype that is not known.
+const char* dtype_name(int dtype);
 
 }  // namespace tensorscope::watch

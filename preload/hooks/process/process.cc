@@ -10,6 +10,7 @@
 #include "python/bridge.h"
 #include "support/coverage.h"
 #include "support/options.h"
+#include "watch/watch.h"
 
 namespace tensorscope::hooks {
 
@@ -30,6 +31,7 @@ void write_exit_dump(int status) {
 int main_and_dump(int argc, char** argv, char** environment) {
   const int status = g_main(argc, argv, environment);
   write_exit_dump(status);
+  watch::finish();
   return status;
 }
 
@@ -72,6 +74,7 @@ EXPORTED int __libc_start_main(Main* main, int argc, char** argv, int (*init)(in
 EXPORTED void exit(int status) noexcept {
   static LibcFunction<void(int)> next;
   write_exit_dump(status);
+  tensorscope::watch::finish();
   next.get("exit")(status);
   __builtin_unreachable();
 }

@@ -1,6 +1,7 @@
 // c10::TensorImpl: construction, destruction, release (c10/core/TensorImpl.h).
 #include "hooks/hook.h"
 #include "live/recorder.h"
+#include "watch/watch.h"
 
 namespace tensorscope {
 
@@ -8,6 +9,12 @@ namespace {
 
 // The tensor that this thread is deleting: D0 calls D1, whose event would be the same again.
 constinit thread_local Word t_deleted = 0;
+
+// A program makes tensors before it calls the modules that have them: time to see the first call.
+void constructed(Word impl) {
+  live::tensor_constructed(reinterpret_cast<const void*>(impl));
+  if (watch::waits_for_torch()) watch::ask_main_thread();
+}
 
 }  // namespace
 
@@ -17,17 +24,17 @@ constinit thread_local Word t_deleted = 0;
       live::tensor_takes_storage(reinterpret_cast<const void*>(a), reinterpret_cast<const void* const*>(b)); \
     }                                                                                                        \
     const Word result = real(Hook::id)(HOOK_ARGUMENTS);                                                      \
-    if (Event event(Subject::tensors); event) live::tensor_constructed(reinterpret_cast<const void*>(a));    \
+    if (Event event(Subject::tensors); event) constructed(a);                                                \
     return result;                                                                                           \
   }
 TENSORSCOPE_TENSOR_CONSTRUCTORS_WITH_STORAGE(X)
 #undef X
 
-#define X(id, ...)                                                                                        \
-  Word hook_##id(HOOK_PARAMETERS) {                                                                       \
-    const Word result = real(Hook::id)(HOOK_ARGUMENTS);                                                   \
-    if (Event event(Subject::tensors); event) live::tensor_constructed(reinterpret_cast<const void*>(a)); \
-    return result;                                                                                        \
+#define X(id, ...)                                            \
+  Word hook_##id(HOOK_PARAMETERS) {                           \
+    const Word result = real(Hook::id)(HOOK_ARGUMENTS);       \
+    if (Event event(Subject::tensors); event) constructed(a); \
+    return result;                                            \
   }
 TENSORSCOPE_OTHER_TENSOR_CONSTRUCTORS(X)
 #undef X

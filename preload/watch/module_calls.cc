@@ -1,0 +1,599 @@
+#include "watch/module_calls.h"
+
+#include <string.h>
+
+#include <algorithm>
+#include <atomic>
+#include <new>
+#include <unordered_map>
+#include <utility>
+
+#include "dump/places.h"
+#include "live/device_table.h"
+#include "python/agent/attributes.h"
+#include "python/agent/type_fields.h"
+#include "python/gil_thread.h"
+#include "python/method.h"
+#include "python/module_outputs.h"
+#include "python/objects.h"
+#include "python/tensors_inside.h"
+#include "stacks/capture.h"
+#include "support/clock.h"
+#include "support/coverage.h"
+#include "support/enough_memory.h"
+#include "support/process_info.h"
+#include "support/state.h"
+#include "tensorscope/values_format.h"
+#include "watch/module_paths.h"
+#include "watch/statistics.h"
+#include "watch/steps.h"
+#include "watch/tensor_view.h"
+
+namespace tensorscope::watch {
+
+namespace {
+
+using format::CallFlag;
+using format::StepMode;
+using format::ValueFlag;
+using format::ValueKind;
+using format::ValuePlace;
+using format::ValueRow;
+using python::Api;
+using python::each_entry;
+using python::live_tensor;
+using python::LiveTensor;
+using python::Owned;
+using python::text_of;
+using rules::WatchMode;
+using rules::WatchOf;
+using rules::WatchSpec;
+
+// torch.compile can trace a hook that is a Python function; while it traces, these do nothing. The warning is torch's
+// word to who registered a hook and has it fire once more for what torch.compile() returns. Older versions of torch
+// know neither `with_kwargs` nor `always_call` of a global hook.
+constexpr char kSource[] = R"(
+import warnings
+def tensorscope_is_compiling():
+    compiler = getattr(torch, 'compiler', None)
+    return hasattr(compiler, 'is_compiling') and compiler.is_compiling()
+def tensorscope_call_begins(module, arguments):
+    if not tensorscope_is_compiling():
+        begins(module)
+def tensorscope_call_ends(module, arguments, keywords, result):
+    if not tensorscope_is_compiling():
+        ends(module, arguments, keywords, result)
+def tensorscope_call_ends_without_keywords(module, arguments, result):
+    if not tensorscope_is_compiling():
+        ends(module, arguments, None, result)
+def tensorscope_step_begins(optimizer, arguments, keywords):
+    if not tensorscope_is_compiling():
+        step_begins(optimizer)
+def tensorscope_step_ends(optimizer, arguments, keywords):
+    if not tensorscope_is_compiling():
+        step_ends(optimizer)
+nn.register_module_forward_pre_hook(tensorscope_call_begins)
+try:
+    nn.register_module_forward_hook(tensorscope_call_ends, with_kwargs=True, always_call=True)
+except TypeError:
+    nn.register_module_forward_hook(tensorscope_call_ends_without_keywords)
+if hasattr(optim, 'register_optimizer_step_post_hook'):
+    optim.register_optimizer_step_pre_hook(tensorscope_step_begins)
+    optim.register_optimizer_step_post_hook(tensorscope_step_ends)
+warnings.filterwarnings('ignore', message='Using `torch.compile.module.` when there are global hooks', category=UserWarning)
+)";
+
+struct Running {
+  uint64_t id;
+  uint64_t begin_ns;
+  uint64_t live_before, peak_outside;
+  const void* stack;      // where the C stack stood: what lies deeper has ended
+  const void* exception;  // that was being handled
+  const Object* object;
+  WatchedModule* module;
+  uint32_t index, site;
+  Mode mode;
+};
+
+// What was kept last of a name, so that a tensor nobody changed is kept once.
+struct LastKept {
+  const void* data;
+  uint32_t version;
+  int64_t numel;
+  int dtype;
+  uint64_t serial;
+};
+
+struct Calls {
+  explicit Calls(CallSettings given) : settings(std::move(given)), paths(settings.watches) {}
+  CallSettings settings;
+  ModulePaths paths;
+  std::unordered_map<uint32_t, LastKept> kept;   // by watch and name
+  std::unordered_map<StackId, uint32_t> places;  // stack to text
+  std::atomic<uint64_t> next_call{1};
+  live::DeviceSlot device = live::DeviceTable::kCpu;  // whose live bytes the calls tell
+};
+
+Calls* g_calls = nullptr;
+thread_local std::vector<Running>* t_running = nullptr;
+
+std::vector<Running>& running() {
+  if (!t_running) t_running = new std::vector<Running>;
+  return *t_running;
+}
+
+StepMode mode_of(Mode mode) { return StepMode(mode); }
+
+bool is_due(const WatchSpec& watch, const Step& step) {
+  if (watch.mode == WatchMode::train && step.mode == Mode::eval) return false;
+  if (watch.mode == WatchMode::eval && step.mode != Mode::eval) return false;
+  return step.number >= watch.first_step && step.number <= watch.last_step &&
+         (step.number - watch.first_step) % watch.every == 0;
+}
+
+uint64_t hash_of(const TensorView& view) {
+  XXH3_state_t state;
+  XXH3_64bits_reset(&state);
+  struct Context {
+    XXH3_state_t* state;
+    size_t itemsize;
+  } context = {&state, size_t(view.itemsize)};
+  each_piece(
+      view,
+      [](const void* elements, int64_t count, void* pointer) {
+        const auto* context = static_cast<Context*>(pointer);
+        XXH3_64bits_update(context->state, elements, size_t(count) * context->itemsize);
+      },
+      &context);
+  return XXH3_64bits_digest(&state);
+}
+
+// Where a value belongs, besides its name.
+struct Origin {
+  ValuePlace place = ValuePlace::other;
+  uint64_t call = 0;
+  uint32_t module = 0, site = 0, index = 0;
+};
+
+void take_tensor(Calls& calls, uint32_t watch_number, uint32_t name, const LiveTensor& tensor, const Origin& origin) {
+  const WatchSpec& watch = calls.settings.watches[watch_number];
+  const Step step = current_step();
+  ValueRow row;
+  memset(static_cast<void*>(&row), 0, sizeof row);
+  row.mutate_time_ns(monotonic_ns());
+  row.mutate_tensor(tensor.serial);
+  row.mutate_call(origin.call);
+  row.mutate_name(name);
+  row.mutate_module_(origin.module);
+  row.mutate_site(origin.site);
+  row.mutate_watch(watch_number);
+  row.mutate_step(step.number);
+  row.mutate_pass(step.pass);
+  row.mutate_index(origin.index);
+  row.mutate_mode(mode_of(step.mode));
+  row.mutate_kind(ValueKind::tensor);
+  row.mutate_place(origin.place);
+  TensorView view;
+  Statistics statistics;
+  ValueParts parts;
+  const Readable readable = view_tensor(tensor.impl, view);
+  const bool has_form = readable == Readable::yes || readable == Readable::device;
+  if (!watch.dtype.empty() && (!has_form || watch.dtype != dtype_name(view.dtype))) return;
+  row.mutate_dtype(has_form ? int8_t(view.dtype) : int8_t(-1));
+  row.mutate_stored_dtype(row.dtype());
+  row.mutate_device_type(view.device_type);
+  row.mutate_device_index(view.device_index);
+  if (has_form) parts.view = &view;
+  uint32_t version = 0;
+  if (readable == Readable::yes) {
+    version = version_of(tensor.impl);
+    if (watch.statistics && statistics_of(view, statistics)) {
+      parts.statistics = &statistics;
+      if (watch.hash) parts.hash = hash_of(view);
+    }
+    const uint64_t bytes = uint64_t(view.numel) * uint64_t(view.itemsize);
+    parts.elements = watch.full && bytes <= watch.most_bytes;
+    if (watch.full && !parts.elements) count_loss("elements", "larger than max_bytes");
+  } else {
+    row.mutate_flags(uint16_t(ValueFlag::not_read));
+    row.mutate_note(text_id(readable_text(readable)));
+    count_loss("elements", readable_text(readable));
+  }
+  const uint32_t key = name * 64 + watch_number % 64;
+  if (parts.elements) {
+    const auto last = calls.kept.find(key);
+    if (last != calls.kept.end() && version != 0 && last->second.data == view.data && last->second.version == version &&
+        last->second.numel == view.numel && last->second.dtype == view.dtype) {
+      parts.elements = false;
+      row.mutate_same_as(last->second.serial);
+      row.mutate_flags(uint16_t(row.flags() | uint16_t(ValueFlag::unchanged)));
+    }
+  }
+  const uint64_t serial = add_value(row, parts);
+  if (serial != 0 && parts.elements) calls.kept[key] = {view.data, version, view.numel, view.dtype, serial};
+  calls.paths.mark_matched(watch_number);
+}
+
+uint32_t name_within(WatchedModule& module, std::string_view way, const char* ending = "") {
+  const std::string key = std::string(ending).append(way);
+  for (const auto& [known, id] : module.names) {
+    if (known == key) return id;
+  }
+  const uint32_t id = text_id(module.path + ending + std::string(way));
+  module.names.emplace_back(key, id);
+  return id;
+}
+
+struct Taking {
+  Calls& calls;
+  WatchedModule& module;
+  const std::vector<Wanted>& wanted;
+  Origin origin;
+  const char* ending;  // between the module's path and the way
+  Step step;
+};
+
+void take_inside(const python::TensorInside& inside, void* context) {
+  auto& taking = *static_cast<Taking*>(context);
+  for (const Wanted& wanted : taking.wanted) {
+    const WatchSpec& watch = taking.calls.settings.watches[wanted.watch];
+    if (!is_due(watch, taking.step)) continue;
+    if (!wanted.whole) {
+      std::vector<std::string> path = taking.module.segments;
+      for (std::string& segment : rules::path_segments(inside.way)) path.push_back(std::move(segment));
+      if (rules::match_path(watch.pattern, path) != rules::PathMatch::whole) continue;
+    }
+    take_tensor(taking.calls, wanted.watch, name_within(taking.module, inside.way, taking.ending), inside.tensor,
+                taking.origin);
+  }
+}
+
+bool any_is_due(const Calls& calls, const std::vector<Wanted>& wanted, const Step& step) {
+  return std::any_of(wanted.begin(), wanted.end(),
+                     [&](const Wanted& each) { return is_due(calls.settings.watches[each.watch], step); });
+}
+
+void take_all(const Gil& gil, Calls& calls, WatchedModule& module, const std::vector<Wanted>& wanted, Object* structure,
+              const Origin& origin, const char* ending) {
+  const Step step = current_step();
+  if (wanted.empty() || !any_is_due(calls, wanted, step)) return;
+  Taking taking = {calls, module, wanted, origin, ending, step};
+  python::each_tensor_inside(gil, structure, take_inside, &taking);
+}
+
+// ---- parameters, buffers, gradients, optimizer state
+// -----------------------------------------------------------------
+
+ValuePlace place_of(WatchOf of) {
+  switch (of) {
+    case WatchOf::parameters:
+      return ValuePlace::parameter;
+    case WatchOf::buffers:
+      return ValuePlace::buffer;
+    case WatchOf::gradients:
+      return ValuePlace::gradient;
+    case WatchOf::optimizer_state:
+      return ValuePlace::optimizer_state;
+    default:
+      return ValuePlace::other;
+  }
+}
+
+// Of the attributes that are watched, those of this kind.
+template <typename F>
+void each_attribute(const Gil& gil, Calls& calls, WatchOf of, F f) {
+  const Step step = current_step();
+  calls.paths.each_with_attributes(gil, [&](Object* object, WatchedModule& module) {
+    const bool any = std::any_of(module.attributes.begin(), module.attributes.end(), [&](const auto& attribute) {
+      return attribute.of == of && is_due(calls.settings.watches[attribute.watch], step);
+    });
+    if (!any) return;
+    python::agent::Attributes attributes(gil);
+    Object* dict = attributes.find(object, of == WatchOf::buffers ? "_buffers" : "_parameters");
+    each_entry(gil, dict, [&](Object* key, Object* value) {
+      const std::string_view name = text_of(gil, key);
+      for (const WatchedModule::Attribute& attribute : module.attributes) {
+        if (attribute.of == of && attribute.name == name && is_due(calls.settings.watches[attribute.watch], step)) {
+          f(module, attribute, value);
+        }
+      }
+      return true;
+    });
+  });
+}
+
+void take_attributes(const Gil& gil, Calls& calls, WatchOf of) {
+  each_attribute(gil, calls, of, [&](WatchedModule& module, const WatchedModule::Attribute& attribute, Object* value) {
+    LiveTensor tensor = live_tensor(gil, value);
+    if (tensor.serial == 0) return;
+    if (of == WatchOf::gradients) {
+      TensorView view;
+      view_tensor(tensor.impl, view);  // so that the layout is known
+      tensor = {gradient_of(tensor.impl), 0};
+      if (!tensor.impl) return;
+    }
+    Origin origin;
+    origin.place = place_of(of);
+    origin.module = module.path_id;
+    take_tensor(calls, attribute.watch, attribute.name_id, tensor, origin);
+  });
+}
+
+// `state`: the optimizer's, a dict of dicts by parameter.
+void take_optimizer_state(const Gil& gil, Calls& calls, Object* optimizer) {
+  python::agent::Attributes attributes(gil);
+  Object* state = attributes.find(optimizer, "state");
+  each_attribute(gil, calls, WatchOf::optimizer_state,
+                 [&](WatchedModule& module, const WatchedModule::Attribute& attribute, Object* parameter) {
+                   each_entry(gil, state, [&](Object* key, Object* own) {
+                     if (key != parameter) return true;
+                     each_entry(gil, own, [&](Object* name, Object* value) {
+                       const LiveTensor tensor = live_tensor(gil, value);
+                       if (tensor.serial == 0) return true;
+                       Origin origin;
+                       origin.place = ValuePlace::optimizer_state;
+                       origin.module = module.path_id;
+                       const uint32_t text =
+                           name_within(module, std::string(text_of(gil, name)), ("." + attribute.name + ".").c_str());
+                       take_tensor(calls, attribute.watch, text, tensor, origin);
+                       return true;
+                     });
+                     return false;
+                   });
+                 });
+}
+
+// ---- calls --------------------------------------------------------------------------------------------------------
+
+const live::DeviceTable::Row& device_row(const Calls& calls) { return live::g_devices.row(calls.device); }
+
+void choose_device(Calls& calls) {
+  for (live::DeviceSlot slot = live::DeviceTable::kCpu + 1; slot < live::DeviceTable::kSlots; ++slot) {
+    if (!live::g_devices.used(slot)) break;
+    if (live::g_devices.row(slot).bytes_live.load(std::memory_order_relaxed) != 0) {
+      calls.device = slot;
+      return;
+    }
+  }
+}
+
+uint32_t place_here(Calls& calls) {
+  --t_inside;
+  StackId stack = 0;
+  if (HookScope scope; scope) stack = stacks::capture_python_part();
+  ++t_inside;
+  const auto known = calls.places.find(stack);
+  if (known != calls.places.end()) return known->second;
+  char text[dump::kPlaceBytes] = "";
+  live::SiteCounters site = {};
+  site.python = stack;
+  if (stack != 0) dump::write_place(dump::headline(site), process_info().directory, text);
+  return calls.places[stack] = text_id(text);
+}
+
+void end_call(Calls& calls, const Running& call, bool raised, bool unfinished) {
+  const uint64_t live_after = device_row(calls).bytes_live.load(std::memory_order_relaxed);
+  const uint64_t peak = std::max(device_row(calls).peak_since.load(std::memory_order_relaxed), call.live_before);
+  live::g_devices.lower_peak_since(calls.device, std::max(peak, call.peak_outside));
+  if (!calls.settings.record_calls) return;
+  const std::vector<Running>& all = running();
+  const Step step = current_step();
+  const Device device = live::g_devices.device(calls.device);
+  uint16_t flags = 0;
+  if (raised) flags |= uint16_t(CallFlag::raised);
+  if (unfinished) flags |= uint16_t(CallFlag::unfinished);
+  add_call(format::CallRow(call.id, all.empty() ? 0 : all.back().id, call.begin_ns, monotonic_ns(), call.live_before,
+                           live_after, peak, 0, call.module->path_id, call.module->class_id, call.site, step.number,
+                           step.pass, call.index, 0, mode_of(call.mode), device.type, flags));
+}
+
+// A call whose end nobody told: an exception that no hook sees (KeyboardInterrupt) left it.
+void end_deeper(Calls& calls, const void* stack) {
+  std::vector<Running>& all = running();
+  while (!all.empty() && all.back().stack <= stack) {
+    const Running call = all.back();
+    all.pop_back();
+    end_call(calls, call, true, false);
+  }
+}
+
+Mode mode_of_module(const Gil& gil, Object* module) {
+  python::agent::Attributes attributes(gil);
+  Object* training = attributes.find(module, "training");
+  if (!training || !python::is_exactly(training, gil->PyBool_Type)) return Mode::unknown;
+  return gil->PyObject_IsTrue(training) == 1 ? Mode::train : Mode::eval;
+}
+
+// The look at the whole program wants a thread that is not traced and on which no garbage is collected.
+class PathJob : public python::GilJob {
+ public:
+  PathJob(Calls& calls, Object* module, const WatchedModule* caller)
+      : calls_(calls), module_(module), caller_(caller) {}
+  void run(const Gil& gil) override { found = calls_.paths.of(gil, module_, caller_); }
+  WatchedModule* found = nullptr;
+
+ private:
+  Calls& calls_;
+  Object* module_;
+  const WatchedModule* caller_;
+};
+
+WatchedModule* find_module(const Gil& gil, Calls& calls, Object* module, const WatchedModule* caller) {
+  if (WatchedModule* known = calls.paths.known(gil, module)) return known;
+  const python::LentGil lent;
+  PathJob job(calls, module, caller);
+  if (python::run_with_gil(&job, python::Deadline::never(), UINT32_MAX) != python::GilOutcome::done) return nullptr;
+  return job.found;
+}
+
+const void* handled_exception(const Gil& gil) {
+  if (!gil->PyErr_GetExcInfo) return nullptr;
+  Object *type = nullptr, *value = nullptr, *traceback = nullptr;
+  gil->PyErr_GetExcInfo(&type, &value, &traceback);
+  for (Object* each : {type, value, traceback}) {
+    if (each) gil->Py_DecRef(each);
+  }
+  return value;
+}
+
+void call_begins(const Gil& gil, Calls& calls, Object* object, const void* stack) {
+  end_deeper(calls, stack);
+  std::vector<Running>& all = running();
+  const WatchedModule* caller = all.empty() ? nullptr : all.back().module;
+  WatchedModule* module = find_module(gil, calls, object, caller);
+  if (!module) return count_loss("calls", "not enough memory");
+  const Mode mode = all.empty() || calls.settings.record_calls ? mode_of_module(gil, object) : Mode::unknown;
+  if (all.empty()) {
+    begin_pass(mode);
+    choose_device(calls);
+    if (calls.paths.wants_attributes()) {
+      take_attributes(gil, calls, WatchOf::parameters);
+      take_attributes(gil, calls, WatchOf::buffers);
+    }
+  }
+  const uint32_t pass = current_step().pass;
+  if (module->pass != pass) {
+    module->pass = pass;
+    module->calls_in_pass = 0;
+  }
+  const bool wants_place = calls.settings.record_calls || module->is_watched();
+  make_room_for_one(all);
+  const uint64_t live = device_row(calls).bytes_live.load(std::memory_order_relaxed);
+  all.push_back({calls.next_call.fetch_add(1, std::memory_order_relaxed), monotonic_ns(), live,
+                 live::g_devices.lower_peak_since(calls.device, live), stack, handled_exception(gil), object, module,
+                 module->calls_in_pass++, wants_place ? place_here(calls) : 0, mode});
+}
+
+void call_ends(const Gil& gil, Calls& calls, Object* object, Object* arguments, Object* keywords, Object* result) {
+  std::vector<Running>& all = running();
+  const auto own = std::find_if(all.rbegin(), all.rend(), [&](const Running& call) { return call.object == object; });
+  if (own == all.rend()) return;  // it began before the hooks were there, or while torch.compile traced
+  while (all.back().object != object) {
+    const Running call = all.back();
+    all.pop_back();
+    end_call(calls, call, true, false);
+  }
+  const Running call = all.back();
+  const bool raised = result == gil->_Py_NoneStruct && handled_exception(gil) != call.exception;
+  Origin origin;
+  origin.call = call.id;
+  origin.module = call.module->path_id;
+  origin.site = call.site;
+  origin.index = call.index;
+  if (!call.module->inputs.empty()) {
+    origin.place = ValuePlace::input;
+    take_all(gil, calls, *call.module, call.module->inputs, arguments, origin, "(in)");
+    take_all(gil, calls, *call.module, call.module->inputs, keywords, origin, "(in)");
+  }
+  if (!raised) {
+    origin.place = ValuePlace::output;
+    take_all(gil, calls, *call.module, call.module->outputs, result, origin, "");
+  }
+  all.pop_back();
+  end_call(calls, call, raised, false);
+}
+
+// ---- what Python calls ----------------------------------------------------------------------------------------------
+
+template <typename Work>
+Object* with_scope(Work work) {
+  const Api& api = *python::known_interpreter();
+  const Gil gil = Gil::held(api);
+  if (Calls* const calls = g_calls) {
+    const InsideScope inside;
+    if (!run_if_memory_lasts([&] { work(gil, *calls); })) count_loss("values", "not enough memory");
+  }
+  api.Py_IncRef(api._Py_NoneStruct);
+  return api._Py_NoneStruct;
+}
+
+Object* begins(Object*, Object* module) {
+  const void* const stack = __builtin_frame_address(0);
+  return with_scope([&](const Gil& gil, Calls& calls) { call_begins(gil, calls, module, stack); });
+}
+
+Object* ends(Object*, Object* arguments) {
+  return with_scope([&](const Gil& gil, Calls& calls) {
+    if (gil->PyTuple_Size(arguments) != 4) return;
+    Object* all[4];
+    for (int i = 0; i < 4; ++i) all[i] = gil->PyTuple_GetItem(arguments, i);
+    call_ends(gil, calls, all[0], all[1], all[2], all[3]);
+  });
+}
+
+Object* step_begins(Object*, Object*) {
+  return with_scope([&](const Gil& gil, Calls& calls) {
+    if (!calls.paths.wants_attributes()) return;
+    calls.paths.look_for_attributes(gil);
+    take_attributes(gil, calls, WatchOf::gradients);
+  });
+}
+
+Object* step_ends(Object*, Object* optimizer) {
+  return with_scope([&](const Gil& gil, Calls& calls) {
+    if (calls.paths.wants_attributes()) take_optimizer_state(gil, calls, optimizer);
+    end_step();
+  });
+}
+
+python::MethodDefinition g_begins = {"begins", begins, python::kOneArgument, nullptr};
+python::MethodDefinition g_ends = {"ends", ends, python::kArguments, nullptr};
+python::MethodDefinition g_step_begins = {"step_begins", step_begins, python::kOneArgument, nullptr};
+python::MethodDefinition g_step_ends = {"step_ends", step_ends, python::kOneArgument, nullptr};
+
+Object* module_object(const Gil& gil, const char* name) {
+  Object* modules = gil->PyImport_GetModuleDict();
+  return modules ? python::entry(gil, modules, name) : nullptr;
+}
+
+}  // namespace
+
+void start_module_calls(CallSettings settings) { g_calls = new (std::nothrow) Calls(std::move(settings)); }
+
+bool register_hooks(const Gil& gil) {
+  if (!g_calls || !python::imported_whole(gil, "torch.nn.modules.module") ||
+      !python::imported_whole(gil, "torch.optim.optimizer") || !python::agent::check_type_fields(gil)) {
+    return g_calls == nullptr;
+  }
+  Object* torch = module_object(gil, "torch");
+  Object* nn = module_object(gil, "torch.nn.modules.module");
+  Object* optim = module_object(gil, "torch.optim.optimizer");
+  const Owned globals(gil, gil->PyDict_New());
+  bool done = globals && torch && nn && optim;
+  if (done) {
+    gil->PyDict_SetItemString(globals.get(), "torch", torch);
+    gil->PyDict_SetItemString(globals.get(), "nn", nn);
+    gil->PyDict_SetItemString(globals.get(), "optim", optim);
+    for (python::MethodDefinition* method : {&g_begins, &g_ends, &g_step_begins, &g_step_ends}) {
+      const Owned function(gil, gil->PyCFunction_NewEx(method, nullptr, nullptr));
+      if (function) gil->PyDict_SetItemString(globals.get(), method->name, function.get());
+    }
+    done = bool(Owned(gil, gil->PyRun_String(kSource, python::kFileInput, globals.get(), globals.get())));
+  }
+  if (!done) count_loss("calls", "the hooks could not be registered with torch.nn");
+  return true;
+}
+
+void end_running_calls() {
+  if (!g_calls || !t_running) return;
+  while (!t_running->empty()) {
+    const Running call = t_running->back();
+    t_running->pop_back();
+    end_call(*g_calls, call, false, true);
+  }
+}
+
+std::vector<UnmatchedWatch> unmatched_watches() {
+  std::vector<UnmatchedWatch> all;
+  if (!g_calls) return all;
+  for (uint32_t i = 0; i < g_calls->settings.watches.size(); ++i) {
+    if (!g_calls->paths.matched(i)) all.push_back({i, g_calls->paths.nearest(g_calls->settings.watches[i].path)});
+  }
+  return all;
+}
+
+void reset_module_calls_after_fork() {
+  if (t_running) t_running->clear();
+}
+
+}  // namespace tensorscope::watch

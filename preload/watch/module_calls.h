@@ -1,0 +1,34 @@
+// The calls of the program's torch.nn modules, through global hooks of torch.nn (nothing is put into a module), and the
+// steps of its optimizers: what is watched is taken as a call ends, and each call can be a row of its own.
+//
+// Context: as named.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "python/interpreter.h"
+#include "tensorscope/rules/watch_spec.h"
+#include "watch/value_store.h"
+
+namespace tensorscope::watch {
+
+struct CallSettings {
+  std::vector<rules::WatchSpec> watches;
+  bool record_calls = false;
+};
+
+// Once, before register_hooks(). Context: activation.
+void start_module_calls(CallSettings settings);
+
+// Registers the hooks with torch.nn and torch.optim. False: torch.nn has not been imported whole yet; ask again.
+// Context: with the GIL.
+bool register_hooks(const python::Gil& gil);
+
+// Calls that are still running become rows. Context: the thread that ends the program.
+void end_running_calls();
+std::vector<UnmatchedWatch> unmatched_watches();
+
+void reset_module_calls_after_fork();
+
+}  // namespace tensorscope::watch

@@ -1,0 +1,190 @@
+#include "watch/module_paths.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "python/agent/attributes.h"
+#include "python/agent/program_objects.h"
+#include "python/objects.h"
+#include "watch/value_store.h"
+
+namespace tensorscope::watch {
+
+namespace {
+
+using python::each_entry;
+using python::text_of;
+using rules::match_path;
+using rules::PathMatch;
+using rules::WatchOf;
+using rules::WatchSpec;
+
+constexpr int kMostLooks = 8;
+constexpr unsigned kLookMs = 3000;
+constexpr int kDeepestModule = 64;
+
+bool is_excluded(const WatchSpec& watch, const std::vector<std::string>& path) {
+  return std::any_of(watch.exclude.begin(), watch.exclude.end(),
+                     [&](const auto& pattern) { return match_path(pattern, path) == PathMatch::whole; });
+}
+
+bool ends_in_any(const std::vector<std::string>& pattern) { return pattern.back() == "*" || pattern.back() == "**"; }
+
+// How many characters must be changed; only up to `most`.
+size_t distance(const std::string& a, const std::string& b) {
+  std::vector<size_t> row(b.size() + 1);
+  for (size_t j = 0; j <= b.size(); ++j) row[j] = j;
+  for (size_t i = 1; i <= a.size(); ++i) {
+    size_t diagonal = std::exchange(row[0], i);
+    for (size_t j = 1; j <= b.size(); ++j) {
+      const size_t change = diagonal + (a[i - 1] != b[j - 1]);
+      diagonal = std::exchange(row[j], std::min({row[j] + 1, row[j - 1] + 1, change}));
+    }
+  }
+  return row[b.size()];
+}
+
+}  // namespace
+
+ModulePaths::ModulePaths(const std::vector<WatchSpec>& watches) : watches_(watches), matched_(watches.size()) {
+  wants_attributes_ = std::any_of(watches.begin(), watches.end(), [](const WatchSpec& watch) {
+    return watch.of >= WatchOf::parameters || (watch.of == WatchOf::automatic && !ends_in_any(watch.pattern));
+  });
+}
+
+WatchedModule* ModulePaths::known(const Gil& gil, Object* module) const {
+  const auto found = modules_.find(module);
+  if (found == modules_.end() || gil->PyWeakref_GetObject(found->second->reference) != module) return nullptr;
+  return found->second.get();
+}
+
+WatchedModule* ModulePaths::of(const Gil& gil, Object* module, const WatchedModule* caller) {
+  if (WatchedModule* there = known(gil, module)) return there;
+  if (looks_ < kMostLooks) {
+    ++looks_;
+    look_at_program(gil);
+    if (WatchedModule* there = known(gil, module)) return there;
+  }
+  std::string class_name = python::class_name(gil, module);
+  std::string path = class_name + "@" + std::to_string(++numbers_[class_name]);
+  if (caller) path = caller->path + "." + path;
+  add(gil, module, path, std::move(class_name));
+  name_children(gil, module, path, 0);
+  return known(gil, module);
+}
+
+WatchedModule* ModulePaths::add(const Gil& gil, Object* module, std::string path, std::string class_name) {
+  auto made = std::make_unique<WatchedModule>();
+  made->segments = rules::path_segments(path);
+  made->path_id = text_id(path);
+  made->class_id = text_id(class_name);
+  made->path = std::move(path);
+  made->class_name = std::move(class_name);
+  choose(*made);
+  made->reference = gil->PyWeakref_NewRef(module, nullptr);
+  if (!made->reference) {
+    gil->PyErr_Clear();
+    return nullptr;
+  }
+  std::unique_ptr<WatchedModule>& place = modules_[module];
+  if (place) gil->Py_DecRef(place->reference);
+  place = std::move(made);
+  if (wants_attributes_) find_attributes(gil, module, *place);
+  return place.get();
+}
+
+void ModulePaths::name_children(const Gil& gil, Object* module, const std::string& path, int depth) {
+  python::agent::Attributes attributes(gil);
+  Object* children = depth < kDeepestModule ? attributes.find(module, "_modules") : nullptr;
+  each_entry(gil, children, [&](Object* key, Object* child) {
+    if (child == gil->_Py_NoneStruct || known(gil, child)) return true;
+    const std::string name = path + "." + std::string(text_of(gil, key));
+    if (add(gil, child, name, python::class_name(gil, child))) name_children(gil, child, name, depth + 1);
+    return true;
+  });
+}
+
+bool ModulePaths::look_at_program(const Gil& gil) {
+  python::Names names;
+  python::References references;
+  python::agent::look_at_objects(gil, python::Deadline::in_ms(kLookMs), {}, names, references);
+  for (python::ModuleName& each : names.modules) {
+    auto* module = reinterpret_cast<Object*>(uintptr_t(each.object));
+    if (!known(gil, module)) add(gil, module, std::move(each.path), std::move(each.class_name));
+  }
+  return !names.modules.empty();
+}
+
+void ModulePaths::choose(WatchedModule& module) const {
+  for (uint32_t i = 0; i < watches_.size(); ++i) {
+    const WatchSpec& watch = watches_[i];
+    if (!watch.class_name.empty() && !rules::segment_matches(watch.class_name, module.class_name)) continue;
+    if (watch.of != WatchOf::automatic && watch.of != WatchOf::outputs && watch.of != WatchOf::inputs) continue;
+    const PathMatch match = match_path(watch.pattern, module.segments);
+    if (match == PathMatch::no || (match == PathMatch::whole && is_excluded(watch, module.segments))) continue;
+    (watch.of == WatchOf::inputs ? module.inputs : module.outputs).push_back({i, match == PathMatch::whole});
+  }
+}
+
+void ModulePaths::find_attributes(const Gil& gil, Object* object, WatchedModule& module) {
+  python::agent::Attributes attributes(gil);
+  const auto look = [&](const char* field, WatchOf kind) {
+    each_entry(gil, attributes.find(object, field), [&](Object* key, Object* value) {
+      const std::string name(text_of(gil, key));
+      if (name.empty() || value == gil->_Py_NoneStruct) return true;
+      if (std::any_of(module.attributes.begin(), module.attributes.end(),
+                      [&](const WatchedModule::Attribute& known) { return known.name == name; })) {
+        return true;
+      }
+      std::vector<std::string> path = module.segments;
+      path.push_back(name);
+      std::vector<std::string> gradient = path;
+      gradient.push_back("grad");
+      for (uint32_t i = 0; i < watches_.size(); ++i) {
+        const WatchSpec& watch = watches_[i];
+        if (!watch.class_name.empty() && !rules::segment_matches(watch.class_name, module.class_name)) continue;
+        if (is_excluded(watch, path) || is_excluded(watch, module.segments)) continue;
+        const auto matches = [&](const std::vector<std::string>& whole) {
+          return match_path(watch.pattern, whole) == PathMatch::whole;
+        };
+        const auto want = [&](WatchOf of, const char* ending) {
+          module.attributes.push_back({i, name, of, text_id(module.path + "." + name + ending)});
+        };
+        const bool own = matches(path) || matches(module.segments);
+        if (watch.of == WatchOf::automatic && !ends_in_any(watch.pattern)) {
+          if (matches(path)) want(kind, "");
+          if (kind == WatchOf::parameters && matches(gradient)) want(WatchOf::gradients, ".grad");
+        } else if (watch.of == kind && own) {
+          want(kind, "");
+        } else if (kind == WatchOf::parameters && (own || matches(gradient)) &&
+                   (watch.of == WatchOf::gradients || watch.of == WatchOf::optimizer_state)) {
+          want(watch.of, watch.of == WatchOf::gradients ? ".grad" : "");
+        }
+      }
+      return true;
+    });
+  };
+  look("_parameters", WatchOf::parameters);
+  look("_buffers", WatchOf::buffers);
+}
+
+void ModulePaths::look_for_attributes(const Gil& gil) {
+  for (const auto& [object, module] : modules_) {
+    Object* alive = gil->PyWeakref_GetObject(module->reference);
+    if (alive && alive != gil->_Py_NoneStruct) find_attributes(gil, alive, *module);
+  }
+}
+
+std::vector<std::string> ModulePaths::nearest(const std::string& path) const {
+  std::vector<std::pair<size_t, std::string>> all;
+  for (const auto& [object, module] : modules_) all.emplace_back(distance(path, module->path), module->path);
+  std::sort(all.begin(), all.end());
+  std::vector<std::string> names;
+  for (const auto& [away, name] : all) {
+    if (names.size() == 3 || away > std::max(path.size(), name.size()) / 2) break;
+    names.push_back(name);
+  }
+  return names;
+}
+
+}  // namespace tensorscope::watch

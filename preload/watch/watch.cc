@@ -1,0 +1,146 @@
+#include "watch/watch.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <string>
+#include <utility>
+
+#include "python/gil_thread.h"
+#include "python/interpreter.h"
+#include "support/enough_memory.h"
+#include "support/message.h"
+#include "support/options.h"
+#include "support/state.h"
+#include "tensorscope/rules/watch_spec.h"
+#include "watch/module_calls.h"
+#include "watch/steps.h"
+#include "watch/value_store.h"
+
+namespace tensorscope::watch {
+
+constinit std::atomic<bool> g_waits_for_torch{false};
+
+namespace {
+
+std::atomic<bool> g_wanted{false};
+std::atomic<bool> g_pending{false};  // the main thread has been asked
+std::atomic<bool> g_posted{false};   // the thread that waits for the GIL has been asked
+
+constexpr size_t kLongestFile = size_t{1} << 20;
+
+bool read_file(const char* path, std::string& out) {
+  const int file = open(path, O_RDONLY | O_CLOEXEC);
+  if (file < 0) return false;
+  char buffer[4096];
+  ssize_t size;
+  while ((size = read(file, buffer, sizeof buffer)) > 0 && out.size() < kLongestFile) out.append(buffer, size_t(size));
+  close(file);
+  return size >= 0;
+}
+
+// A watch file where the text ends as one, else paths, each on a line or behind a comma.
+rules::WatchSettings read_settings(std::string_view text) {
+  rules::WatchSettings settings;
+  if (text.ends_with(".toml")) {
+    std::string file;
+    const std::string path(text);
+    if (read_file(path.c_str(), file)) {
+      rules::read_watch_file(file, path, settings);
+    } else {
+      settings.errors.push_back({path, strerror(errno)});
+    }
+    return settings;
+  }
+  while (!text.empty()) {
+    const size_t end = text.find_first_of(",\n");
+    if (const std::string_view path = text.substr(0, end); !path.empty()) {
+      rules::read_watch_path(path, "TENSORSCOPE_WATCH", settings);
+    }
+    text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
+  }
+  return settings;
+}
+
+void try_to_register(const python::Gil& gil) {
+  if (waits_for_torch() && register_hooks(gil)) g_waits_for_torch.store(false, std::memory_order_release);
+}
+
+// On the main thread, between two of its instructions.
+int at_next_chance(void*) {
+  const python::Api& api = *python::known_interpreter();
+  const InsideScope inside;
+  g_pending.store(false, std::memory_order_release);
+  try_to_register(python::Gil::held(api));
+  return 0;
+}
+
+class RegisterJob : public python::GilJob {
+ public:
+  void run(const python::Gil& gil) override {
+    try_to_register(gil);
+    g_posted.store(false, std::memory_order_release);
+  }
+};
+
+}  // namespace
+
+void start(void (*wake_writer)()) {
+  const char* text = options().watch;
+  const bool calls = options().calls;
+  if ((!text || *text == 0) && !calls) return;
+  run_if_memory_lasts([&] {
+    rules::WatchSettings settings = read_settings(text ? text : "");
+    for (const rules::WatchError& error : settings.errors) say("%s: %s", error.origin.c_str(), error.what.c_str());
+    if (settings.watches.empty() && !calls) return say("nothing is watched");
+    StoreSettings store;
+    for (const rules::WatchSpec& watch : settings.watches) {
+      store.watches.push_back({watch.text, watch.path, watch.origin, watch.full});
+    }
+    store.calls = calls;
+    store.wait_when_full = settings.wait_when_full;
+    store.most_bytes = settings.most_bytes;
+    store.wake_writer = wake_writer;
+    start_store(std::move(store));
+    start_module_calls({std::move(settings.watches), calls});
+    g_wanted.store(true, std::memory_order_release);
+    g_waits_for_torch.store(true, std::memory_order_release);
+  });
+}
+
+void ask_main_thread() {
+  const python::Api* api = python::find_interpreter();
+  if (!api || !api->Py_AddPendingCall || g_pending.exchange(true, std::memory_order_acq_rel)) return;
+  if (api->Py_AddPendingCall(at_next_chance, nullptr) != 0) g_pending.store(false, std::memory_order_release);
+}
+
+void ask_by_gil_thread() {
+  if (!python::find_interpreter() || g_posted.exchange(true, std::memory_order_acq_rel)) return;
+  if (!python::post_with_gil(new RegisterJob)) g_posted.store(false, std::memory_order_release);
+}
+
+void finish() {
+  if (!g_wanted.load(std::memory_order_acquire)) return;
+  const InsideScope inside;
+  end_running_calls();
+  finish_file(unmatched_watches());
+  const StoreTotals totals = store_totals();
+  if (!totals.path.empty() && !options().quiet) {
+    say("wrote %s (%llu values, %llu calls)", totals.path.c_str(), static_cast<unsigned long long>(totals.values),
+        static_cast<unsigned long long>(totals.calls));
+  }
+}
+
+void after_fork_in_child() {
+  if (!g_wanted.load(std::memory_order_acquire)) return;
+  g_pending.store(false, std::memory_order_release);
+  g_posted.store(false, std::memory_order_release);
+  reset_store_after_fork();
+  reset_module_calls_after_fork();
+  reset_steps_after_fork();
+}
+
+}  // namespace tensorscope::watch

@@ -1,0 +1,30 @@
+// Values and calls of modules, where they are asked for (TENSORSCOPE_WATCH, TENSORSCOPE_CALLS): reads what is wanted,
+// has the hooks registered before the program's first call of a module, and closes the file at the end.
+#pragma once
+
+#include <atomic>
+
+namespace tensorscope::watch {
+
+// Reads the options and the watch file. `wake_writer`: has the thread that calls flush() (value_store.h) look. Context:
+// activation.
+void start(void (*wake_writer)());
+
+// True while the hooks are asked for and not yet registered. Any context; one load.
+extern constinit std::atomic<bool> g_waits_for_torch;
+inline bool waits_for_torch() { return g_waits_for_torch.load(std::memory_order_relaxed); }
+
+// Has the main thread register the hooks at its next chance: before it calls a module, since it has to make one first.
+// Context: hook, any thread; cheap where it has been asked for already.
+void ask_main_thread();
+
+// The same by a thread that waits for the GIL, for programs that use modules in other threads alone. Context:
+// collector.
+void ask_by_gil_thread();
+
+// Closes the file. Context: the thread that ends the program.
+void finish();
+
+void after_fork_in_child();
+
+}  // namespace tensorscope::watch
