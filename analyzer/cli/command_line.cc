@@ -131,6 +131,7 @@ int run_command_line(std::vector<std::string> arguments, const render::Terminal*
   add_info(app, invocation);
   add_graph(app, invocation);
   add_export(app, invocation);
+  add_watch(app, invocation);
 
   if (arguments.empty()) {
     invocation.err += app.help();

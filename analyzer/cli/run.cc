@@ -14,6 +14,7 @@
 
 #include "cli/invocation.h"
 #include "cli/preload_library.h"
+#include "cli/watch_file.h"
 
 namespace tensorscope::commands {
 
@@ -25,6 +26,7 @@ constexpr int kNotFound = 127;
 struct RunOptions {
   std::vector<std::pair<std::string, std::string>> environment;  // TENSORSCOPE_* to set
   std::string directory;
+  std::vector<std::string> watch;
 };
 
 void set_preload(const std::string& library) {
@@ -62,6 +64,25 @@ int run(const RunOptions& options, const std::vector<std::string>& command, Invo
     return kBadInput;
   }
   setenv("TENSORSCOPE_DIR", directory.c_str(), 1);
+  if (!options.watch.empty()) {
+    rules::WatchSettings settings;
+    std::string joined;
+    for (const std::string& text : options.watch) {
+      if (text.ends_with(".toml")) {
+        if (options.watch.size() > 1) {
+          invocation.say("give one watch file, or paths: " + text);
+          return kBadInput;
+        }
+        read_watch_file_at(text, settings);
+      } else {
+        rules::read_watch_path(text, "--watch", settings);
+      }
+      joined += (joined.empty() ? "" : ",") + text;
+    }
+    for (const rules::WatchError& error : settings.errors) invocation.say(error.origin + ": " + error.what);
+    if (!settings.errors.empty()) return kBadInput;
+    setenv("TENSORSCOPE_WATCH", joined.c_str(), 1);
+  }
   for (const auto& [name, value] : options.environment) setenv(name.c_str(), value.c_str(), 1);
   set_preload(*library);
 
@@ -103,6 +124,10 @@ void add_run(CLI::App& app, Invocation& invocation) {
       "signal that triggers a dump: a name, a number or off. Default: SIGUSR1");
   set("--exit", "TENSORSCOPE_EXIT", "WHEN", "dump at exit: auto (not in forked children), always, never")
       ->check(CLI::IsMember({"auto", "always", "never"}).description(""));
+  verb->add_option("--watch", options->watch,
+                   "record values: a path such as model.layers.*.attn (may be repeated), or a watch file (.toml)")
+      ->type_name("PATH");
+  clear("--calls", "TENSORSCOPE_CALLS", "1", "record each call of a module: order, time, memory");
   set("--log", "TENSORSCOPE_LOG", "FILE", "log file of the profiler; - for standard error");
   clear("--no-native", "TENSORSCOPE_NATIVE", "0", "record no native stacks (faster)");
   clear("--no-python", "TENSORSCOPE_PYTHON", "0", "record no Python stacks");
@@ -115,6 +140,7 @@ void add_run(CLI::App& app, Invocation& invocation) {
       "  tensorscope run -- python train.py --epochs 3\n"
       "  tensorscope run --dir /tmp/dumps --no-native -- torchrun --nproc-per-node 2 train.py\n"
       "  tensorscope run --signal SIGUSR2 -- ./server\n"
+      "  tensorscope run --watch 'model.layers.*.attn' --calls -- python train.py\n"
       "\n"
       "tensorscope replaces itself with the program: process id and exit status are the program's (127: program not\n"
       "found, 126: it cannot be started). libtensorscope.so is found next to tensorscope, or through TENSORSCOPE_LIB.");

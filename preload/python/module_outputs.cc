@@ -126,7 +126,7 @@ bool record_module_outputs(const Gil& gil) {
     gil->PyDict_SetItemString(globals.get(), "register", registers);
     gil->PyDict_SetItemString(globals.get(), "record", recorder.get());
     gil->PyDict_SetItemString(globals.get(), "torch", torch);
-    done = bool(Owned(gil, gil->PyRun_String(kSource, kFileInput, globals.get(), globals.get())));
+    done = run_own_source(gil, kSource, globals.get());
   }
   set_coverage(Subject::module_outputs, done ? Seen::yes : Seen::no,
                done ? "" : "the hook could not be registered with torch.nn");

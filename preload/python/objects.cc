@@ -49,4 +49,11 @@ bool imported_whole(const Gil& gil, const char* name) {
   return !running || !is_exactly(running, gil->PyBool_Type) || gil->PyObject_IsTrue(running) == 0;
 }
 
+bool run_own_source(const Gil& gil, const char* source, Object* globals) {
+  const Owned text(gil, gil->PyUnicode_DecodeFSDefault(source));
+  if (!text || gil->PyDict_SetItemString(globals, "tensorscope_source", text.get()) != 0) return false;
+  constexpr char kRun[] = "exec(compile(tensorscope_source, '<tensorscope>', 'exec'))";
+  return bool(Owned(gil, gil->PyRun_String(kRun, kFileInput, globals, globals)));
+}
+
 }  // namespace tensorscope::python

@@ -75,6 +75,9 @@ Object* entry(const Gil& gil, Object* dict, const char* name);
 // sys.modules[name].__dict__, or null. `name` is only looked up, never imported.
 Object* module_globals(const Gil& gil, const char* name);
 
+// Runs Python text of our own, as code of the file <tensorscope>, so that its frames are not taken for the program's.
+bool run_own_source(const Gil& gil, const char* source, Object* globals);
+
 // Whether that module is there and its body has run: another thread's import may have got as far as adding it.
 bool imported_whole(const Gil& gil, const char* name);
 

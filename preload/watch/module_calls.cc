@@ -568,7 +568,7 @@ bool register_hooks(const Gil& gil) {
       const Owned function(gil, gil->PyCFunction_NewEx(method, nullptr, nullptr));
       if (function) gil->PyDict_SetItemString(globals.get(), method->name, function.get());
     }
-    done = bool(Owned(gil, gil->PyRun_String(kSource, python::kFileInput, globals.get(), globals.get())));
+    done = python::run_own_source(gil, kSource, globals.get());
   }
   if (!done) count_loss("calls", "the hooks could not be registered with torch.nn");
   return true;
