@@ -51,7 +51,8 @@ using rules::WatchSpec;
 
 // torch.compile can trace a hook that is a Python function; while it traces, these do nothing. The warning is torch's
 // word to who registered a hook and has it fire once more for what torch.compile() returns. Older versions of torch
-// know neither `with_kwargs` nor `always_call` of a global hook.
+// know neither `with_kwargs` nor `always_call` of a global hook; where a forward raised, torch up to 2.14 leaves the
+// keywords out.
 constexpr char kSource[] = R"(
 import warnings
 def tensorscope_is_compiling():
@@ -60,12 +61,15 @@ def tensorscope_is_compiling():
 def tensorscope_call_begins(module, arguments):
     if not tensorscope_is_compiling():
         begins(module)
-def tensorscope_call_ends(module, arguments, keywords, result):
+def tensorscope_call_ends(module, arguments, *rest):
     if not tensorscope_is_compiling():
-        ends(module, arguments, keywords, result)
+        if len(rest) == 2:
+            ends(module, arguments, rest[0], rest[1], False)
+        else:
+            ends(module, arguments, None, None, True)
 def tensorscope_call_ends_without_keywords(module, arguments, result):
     if not tensorscope_is_compiling():
-        ends(module, arguments, None, result)
+        ends(module, arguments, None, result, False)
 def tensorscope_step_begins(optimizer, arguments, keywords):
     if not tensorscope_is_compiling():
         step_begins(optimizer)
@@ -456,6 +460,7 @@ void call_begins(const Gil& gil, Calls& calls, Object* object, const void* stack
     module->pass = pass;
     module->calls_in_pass = 0;
   }
+  if (module->class_name == "OptimizedModule") count_loss("modules", "inside what torch.compile() compiled");
   const bool wants_place = calls.settings.record_calls || module->is_watched();
   make_room_for_one(all);
   const uint64_t live = device_row(calls).bytes_live.load(std::memory_order_relaxed);
@@ -464,7 +469,16 @@ void call_begins(const Gil& gil, Calls& calls, Object* object, const void* stack
                  module->calls_in_pass++, wants_place ? place_here(calls) : 0, mode});
 }
 
-void call_ends(const Gil& gil, Calls& calls, Object* object, Object* arguments, Object* keywords, Object* result) {
+struct EndedCall {
+  Object* module;
+  Object* arguments;
+  Object* keywords;
+  Object* result;
+  bool raised;
+};
+
+void call_ends(const Gil& gil, Calls& calls, const EndedCall& ended) {
+  Object* const object = ended.module;
   std::vector<Running>& all = running();
   const auto own = std::find_if(all.rbegin(), all.rend(), [&](const Running& call) { return call.object == object; });
   if (own == all.rend()) return;  // it began before the hooks were there, or while torch.compile traced
@@ -474,7 +488,7 @@ void call_ends(const Gil& gil, Calls& calls, Object* object, Object* arguments, 
     end_call(calls, call, true, false);
   }
   const Running call = all.back();
-  const bool raised = result == gil->_Py_NoneStruct && handled_exception(gil) != call.exception;
+  const bool raised = ended.raised || (ended.result == gil->_Py_NoneStruct && handled_exception(gil) != call.exception);
   Origin origin;
   origin.call = call.id;
   origin.module = call.module->path_id;
@@ -482,12 +496,12 @@ void call_ends(const Gil& gil, Calls& calls, Object* object, Object* arguments, 
   origin.index = call.index;
   if (!call.module->inputs.empty()) {
     origin.place = ValuePlace::input;
-    take_all(gil, calls, *call.module, call.module->inputs, arguments, origin, "(in)");
-    take_all(gil, calls, *call.module, call.module->inputs, keywords, origin, "(in)");
+    take_all(gil, calls, *call.module, call.module->inputs, ended.arguments, origin, "(in)");
+    take_all(gil, calls, *call.module, call.module->inputs, ended.keywords, origin, "(in)");
   }
   if (!raised) {
     origin.place = ValuePlace::output;
-    take_all(gil, calls, *call.module, call.module->outputs, result, origin, "");
+    take_all(gil, calls, *call.module, call.module->outputs, ended.result, origin, "");
   }
   all.pop_back();
   end_call(calls, call, raised, false);
@@ -514,10 +528,11 @@ Object* begins(Object*, Object* module) {
 
 Object* ends(Object*, Object* arguments) {
   return with_scope([&](const Gil& gil, Calls& calls) {
-    if (gil->PyTuple_Size(arguments) != 4) return;
-    Object* all[4];
-    for (int i = 0; i < 4; ++i) all[i] = gil->PyTuple_GetItem(arguments, i);
-    call_ends(gil, calls, all[0], all[1], all[2], all[3]);
+    constexpr int kArgumentsOfEnds = 5;
+    if (gil->PyTuple_Size(arguments) != kArgumentsOfEnds) return;
+    Object* all[kArgumentsOfEnds];
+    for (int i = 0; i < kArgumentsOfEnds; ++i) all[i] = gil->PyTuple_GetItem(arguments, i);
+    call_ends(gil, calls, {all[0], all[1], all[2], all[3], gil->PyObject_IsTrue(all[4]) == 1});
   });
 }
 
@@ -592,8 +607,10 @@ std::vector<UnmatchedWatch> unmatched_watches() {
   return all;
 }
 
+// Texts have other numbers in the child's own file, so modules are named anew.
 void reset_module_calls_after_fork() {
   if (t_running) t_running->clear();
+  if (g_calls) g_calls = new (std::nothrow) Calls(g_calls->settings);
 }
 
 }  // namespace tensorscope::watch
