@@ -89,11 +89,8 @@ class Drawer {
     box.nodes = in.nodes;
     box.classes = classes(in.nodes);
     if (in.nodes.size() == 1) {
-      box.title = view_.leaf_title(in.nodes.front());
       const auto tensors = view_.tensors.tensors_of(in.nodes.front());
       if (!tensors.empty()) box.tensor = tensors.front();
-    } else {
-      box.title = std::to_string(in.nodes.size()) + " leaves";
     }
     return box;
   }

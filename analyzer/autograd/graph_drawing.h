@@ -1,4 +1,4 @@
-// A graph ready to be drawn or listed: boxes with their words and edges between them, for text, JSON and Graphviz
+// A graph ready to be drawn or listed: boxes and edges between them, for text, JSON and Graphviz
 // alike. Kinds of boxes are those of pytorchviz: leaf, function, output, saved tensor, base of a view.
 #pragma once
 
@@ -21,7 +21,7 @@ struct DrawnBox {
     output,    // a tensor that came out of the last node
     base       // what a leaf or output is a view of
   } kind = Kind::function;
-  std::string title;                    // "model.layers.*.attn", "AddmmBackward0", "#12 model.fc1.weight"
+  std::string title;                    // "model.layers.*.attn", "AddmmBackward0", "#12 loss"; "" for leaves
   std::string classes;                  // "AddmmBackward0, TBackward0 x2"
   std::string place;                    // "train.py:57 step"
   std::string module;                   // path, "" if none

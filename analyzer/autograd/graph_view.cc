@@ -65,12 +65,9 @@ std::vector<FreedNodes> GraphView::freed_by_place(std::span<const uint32_t> node
   return model::freed_by_place(dump, places_, nodes);
 }
 
-std::string GraphView::leaf_title(uint32_t accumulator) const {
-  const auto leaves = tensors.tensors_of(accumulator);
-  if (leaves.empty()) return "(not in the table)";
-  const uint32_t site = dump.tensors[leaves.front()].site;
-  const bool nameless = name(leaves.front()).empty() && site != 0;
-  return title(leaves.front()) + (nameless ? ", made at " + places_.at(site).where : "");
+std::string GraphView::created_at(uint32_t tensor) const {
+  const uint32_t site = dump.tensors[tensor].site;
+  return site == 0 ? "" : places_.at(site).where;
 }
 
 void GraphView::prefetch(std::span<const uint32_t> nodes) const {

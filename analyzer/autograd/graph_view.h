@@ -33,7 +33,8 @@ class GraphView {
   const TensorNames& all_names() const { return names_; }
   // The best, "" if none. One that says only which slot holds the tensor is none here.
   std::string name(uint32_t tensor) const;
-  std::string title(uint32_t tensor) const;  // "#1043 train.py: loss", "#1044"
+  std::string title(uint32_t tensor) const;       // "#1043 train.py: loss", "#1044"
+  std::string created_at(uint32_t tensor) const;  // "train.py:30 main", "" if nobody saw it
 
   uint32_t site_of(uint32_t node) const;           // of the forward operation, 0: nobody saw it
   const std::string& module(uint32_t node) const;  // whose forward made it, "" if none
@@ -41,8 +42,6 @@ class GraphView {
   const Place* place_of(uint32_t node) const;      // null: nobody saw it
   std::string freed_at(uint32_t node) const;       // see graph_freed.h
   std::vector<FreedNodes> freed_by_place(std::span<const uint32_t> nodes) const;
-  // Of its tensor; one without a name with the place where it was made: "#12, made at train.py:30 main".
-  std::string leaf_title(uint32_t accumulator) const;
   // Resolves what place() of these nodes needs at once.
   void prefetch(std::span<const uint32_t> nodes) const;
   NodePlaces node_places(std::span<const uint32_t> nodes) const;

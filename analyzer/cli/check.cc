@@ -6,6 +6,7 @@
 #include "cli/dump_options.h"
 #include "cli/verb.h"
 #include "text/change_table.h"
+#include "text/filter_words.h"
 #include "text/group_table.h"
 #include "text/units.h"
 
@@ -68,7 +69,7 @@ int check(const CheckOptions& options, Invocation& invocation) {
   }
   model::ComparedDumps dumps(options.dumps, options.filter, options.symbols);
   say_new_order(invocation, dumps);
-  if (const std::string why = dumps.why_nothing(options.filter); !why.empty()) invocation.say(why + ".");
+  if (const auto why = dumps.why_nothing(options.filter)) invocation.say(render::no_match_words(*why) + ".");
   bool holds = true;
   if (options.max_growth) holds = check_growth(options, dumps, invocation) && holds;
   if (options.max_live) holds = check_live(options, dumps, invocation) && holds;

@@ -7,8 +7,9 @@
 
 #include "cli/invocation.h"
 #include "dump/reader.h"
-#include "memory/nearest_words.h"
 #include "memory/selection.h"
+#include "text/choice_words.h"
+#include "text/filter_words.h"
 #include "text/text.h"
 #include "text/units.h"
 
@@ -97,7 +98,7 @@ std::string unknown_words(const std::string& mistake, const CLI::App& app, const
     }
   }
   return "unknown option '" + word + "'" + (verb == nullptr ? "" : " for " + verb->get_name()) +
-         model::did_you_mean(word, options);
+         render::did_you_mean(word, options);
 }
 
 }  // namespace
@@ -160,7 +161,7 @@ int run_command_line(std::vector<std::string> arguments, const render::Terminal*
     std::string verb = chosen.empty() ? "" : chosen.front()->get_name() + " ";
     std::string mistake = first_line(error.what());
     if (chosen.empty() && !verb_word.empty()) {
-      mistake = "unknown verb '" + verb_word + "'" + model::did_you_mean(verb_word, verbs_of(app));
+      mistake = "unknown verb '" + verb_word + "'" + render::did_you_mean(verb_word, verbs_of(app));
     } else if (dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr) {
       mistake = unknown_words(mistake, app, chosen.empty() ? nullptr : chosen.front());
     }
@@ -168,6 +169,8 @@ int run_command_line(std::vector<std::string> arguments, const render::Terminal*
   } catch (const model::BadInput& error) {
     invocation.say(first_line(error.what()));
   } catch (const model::BadFilter& error) {
+    invocation.say(first_line(render::filter_mistake_words(error.mistake)));
+  } catch (const render::BadChoice& error) {
     invocation.say(first_line(error.what()));
   } catch (const std::bad_alloc&) {
     invocation.say("not enough memory to read this dump.");

@@ -5,6 +5,7 @@
 #include "cli/verb.h"
 #include "text/change_list.h"
 #include "text/change_table.h"
+#include "text/filter_words.h"
 #include "text/group_table.h"
 #include "text/headline.h"
 #include "text/text.h"
@@ -109,8 +110,8 @@ int diff(const DiffOptions& options, Invocation& invocation) {
   out += render::wrap(fmt::format("tensors {}", arrows(difference.tensors, count)), terminal.width, 2) + "\n";
   out += "  " + render::wrap(movement_text(difference), terminal.width, 4) + "\n\n";
 
-  if (const std::string why = dumps.why_nothing(options.filter); !why.empty()) {
-    out += render::wrap(render::clean(why), terminal.width, 2) + "\n";
+  if (const auto why = dumps.why_nothing(options.filter)) {
+    out += render::wrap(render::clean(render::no_match_words(*why)), terminal.width, 2) + "\n";
     return finish(invocation, dumps, kOk);
   }
   if (options.list) {

@@ -3,7 +3,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 
-#include "memory/nearest_words.h"
+#include "text/choice_words.h"
 #include "text/units.h"
 
 namespace tensorscope::commands {
@@ -114,7 +114,7 @@ void add_filters(CLI::App& verb, model::Filter& filter) {
   add("--class", filter.classes, "Python or C++ class of the tensor: Parameter, SparseTensorImpl", "NAME");
   add("--thread", filter.threads, "name or number of the thread that made it", "THREAD");
   const std::vector<std::string> words = model::category_words();
-  const std::string categories = model::listed(words, words.size()) + " (workspace: in no tensor)";
+  const std::string categories = render::listed(words, words.size()) + " (workspace: in no tensor)";
   add("--category", filter.categories, categories.c_str(), "CATEGORY");
   verb.add_flag("--leaf", filter.leaf, "leaves of the autograd graph")->group(group);
   verb.add_flag("--with-grad", filter.with_grad, "tensors with a .grad")->group(group);
@@ -133,7 +133,7 @@ void add_grouping(CLI::App& verb, model::By& by) {
           "--by",
           [&by, names](const std::string& name) {
             const std::optional<model::By> found = model::by_named(name);
-            if (!found) throw CLI::ValidationError(model::invalid_choice("--by", name, names));
+            if (!found) throw CLI::ValidationError(render::invalid_choice("--by", name, names));
             by = *found;
           },
           "site (whole stack), line, function, module, dtype, device, shape, thread, category, holder")

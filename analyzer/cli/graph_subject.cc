@@ -9,6 +9,7 @@
 
 #include "dump_generated.h"
 #include "memory/nearest_words.h"
+#include "text/choice_words.h"
 #include "text/graph_words.h"
 #include "text/units.h"
 
@@ -40,7 +41,7 @@ std::vector<uint32_t> find_tensors(const model::Dump& dump, const model::TensorN
     for (uint32_t i = 0; i < dump.tensors.size(); ++i) all.insert(names(i).begin(), names(i).end());
     near = model::nearest_words(text, {all.begin(), all.end()}, kShown);
   }
-  const std::string list = model::listed(near, kShown);
+  const std::string list = render::listed(near, kShown);
   invocation.say(fmt::format("no live tensor '{1}' in {0}; {2}", path, text,
                              list.empty() ? "tensorscope list prints all tensors." : "similar: " + list + "."));
   return {};

@@ -4,6 +4,7 @@
 #include "cli/dump_options.h"
 #include "cli/verb.h"
 #include "export/leaks_json.h"
+#include "text/filter_words.h"
 #include "text/leaks_text.h"
 
 namespace tensorscope::commands {
@@ -25,7 +26,7 @@ int leaks(const LeaksOptions& options, Invocation& invocation) {
     invocation.say("the dumps are of different runs; leaks needs dumps of one run. tensorscope diff compares runs.");
     return kBadInput;
   }
-  if (const std::string why = dumps.why_nothing(options.filter); !why.empty()) invocation.say(why + ".");
+  if (const auto why = dumps.why_nothing(options.filter)) invocation.say(render::no_match_words(*why) + ".");
   for (const model::LeftOut& left_out : dumps.leave_out_incomparable()) invocation.say(left_out_line(left_out));
   say_without_names(invocation, dumps);
   const model::Leaks found = model::find_leaks(dumps.views(), options.filter.empty());

@@ -6,7 +6,8 @@
 
 #include "cli/dump_options.h"
 #include "cli/verb.h"
-#include "memory/nearest_words.h"
+#include "text/choice_words.h"
+#include "text/filter_words.h"
 #include "text/list_columns.h"
 #include "text/table.h"
 #include "text/tensor_text.h"
@@ -132,7 +133,7 @@ int list(const ListOptions& options, Invocation& invocation) {
     }
   }
   if (tensors == 0) {
-    const std::string why = options.filter.empty() ? "no live tensors" : opened.why_nothing(selection, options.filter);
+    const std::string why = render::no_match_words(opened.why_nothing(selection, options.filter));
     invocation.out += render::wrap(render::clean(why), invocation.terminal.width, 2) + "\n";
     return finish(invocation, opened.dump);
   }
@@ -164,7 +165,7 @@ void add_list(CLI::App& app, Invocation& invocation) {
       ->type_name("KEY");
   verb->add_flag("--reverse", options->reverse, "reverse the order");
   verb->add_option("--columns", options->columns,
-                   "columns to print: " + model::listed(list_column_words(), list_column_words().size()))
+                   "columns to print: " + render::listed(list_column_words(), list_column_words().size()))
       ->type_name("A,B,...");
   verb->add_option("--top", options->top, "number of rows, rounded up to whole storages; 0 for all. Default: 50")
       ->check(CLI::Range(0, 1 << 30).description(""))

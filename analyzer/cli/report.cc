@@ -14,6 +14,7 @@
 #include "memory/difference.h"
 #include "memory/module_sums.h"
 #include "text/driver_table.h"
+#include "text/filter_words.h"
 #include "text/group_table.h"
 #include "text/headline.h"
 #include "text/held_text.h"
@@ -199,7 +200,8 @@ void tables(model::OpenedDump& opened, const model::Selection& selection, std::v
   if (by_place(options.by) && options.sort != GroupSort::bytes) title = "allocation sites";
   out += terminal.styled(render::Style::bold, title);
   if (groups.empty()) {
-    out += render::wrap(": " + render::clean(opened.why_nothing(selection, options.filter)), terminal.width, 2) + "\n";
+    const std::string why = render::no_match_words(opened.why_nothing(selection, options.filter));
+    out += render::wrap(": " + render::clean(why), terminal.width, 2) + "\n";
     return;
   }
   const size_t all = groups.size();

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "text/graph_words.h"
 #include "text/text.h"
 #include "text/units.h"
 
@@ -45,7 +46,7 @@ const char* colour(DrawnBox::Kind kind) {
 }
 
 std::vector<std::string> lines_of(const model::GraphView& view, const DrawnBox& box) {
-  std::vector<std::string> lines{box.title};
+  std::vector<std::string> lines{box_title(view, box)};
   if (box.calls > 1) lines.front() += fmt::format(" x{}", count(box.calls));
   std::string stars;
   for (const std::string& numbers : box.indices) stars += (stars.empty() ? "* = " : "; ") + numbers;

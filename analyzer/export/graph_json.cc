@@ -2,6 +2,7 @@
 
 #include "dump_generated.h"
 #include "export/json_values.h"
+#include "text/graph_words.h"
 
 namespace tensorscope::render {
 
@@ -114,7 +115,7 @@ Json drawing_json(const GraphView& view, const model::GraphDrawing& drawing) {
   Json boxes = Json::array(), edges = Json::array();
   for (const model::DrawnBox& box : drawing.boxes) {
     boxes.push_back({{"kind", model::text(box.kind)},
-                     {"title", box.title},
+                     {"title", box_title(view, box)},
                      {"module", text_or_null(box.module)},
                      {"indices", box.indices},
                      {"calls", box.calls},

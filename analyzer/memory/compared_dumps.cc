@@ -5,7 +5,6 @@
 #include "dump/reader.h"
 #include "dump_generated.h"
 #include "memory/difference.h"
-#include "memory/filter_values.h"
 
 namespace tensorscope::model {
 
@@ -52,11 +51,12 @@ bool ComparedDumps::same_run() const {
   });
 }
 
-std::string ComparedDumps::why_nothing(const Filter& filter) {
+std::optional<NoMatch> ComparedDumps::why_nothing(const Filter& filter) {
   const bool nothing = std::all_of(selections_.begin(), selections_.end(), [](const Selection& selection) {
     return selection.tensor_count() == 0 && selection.bytes() == 0;
   });
-  return nothing ? tensorscope::model::why_nothing(filter, views()) : "";
+  if (!nothing) return std::nullopt;
+  return tensorscope::model::why_nothing(filter, views());
 }
 
 bool has_names(const Dump& dump) { return dump.tensors.empty() || dump.references.named > 0; }

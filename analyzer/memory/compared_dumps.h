@@ -3,6 +3,7 @@
 
 #include <deque>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -39,7 +40,7 @@ class ComparedDumps {
   void select(const Filter& filter);
   std::vector<View> views();
   // Where the selections of all dumps are empty: which filter matches nothing, and what there is; else "".
-  std::string why_nothing(const Filter& filter);
+  std::optional<NoMatch> why_nothing(const Filter& filter);
   // Growth of what somebody holds needs dumps that know holders: others are left out while two remain.
   std::vector<LeftOut> leave_out_incomparable();
   // Bytes of the selection in the last dump.

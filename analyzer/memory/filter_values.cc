@@ -1,10 +1,9 @@
 #include "memory/filter_values.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <functional>
 #include <set>
+#include <type_traits>
 #include <unordered_set>
 
 #include "dump/type_names.h"
@@ -15,7 +14,7 @@ namespace tensorscope::model {
 
 namespace {
 
-constexpr size_t kMostShown = 5;  // names in one sentence
+constexpr size_t kMostNear = 5;
 
 // What people call dtypes elsewhere.
 constexpr std::pair<const char*, const char*> kOtherDtypes[] = {
@@ -111,14 +110,9 @@ bool file_is_known(const std::string& pattern, const std::vector<View>& views) {
   return false;
 }
 
-[[noreturn]] void bad_value(const char* option, const std::string& what, const std::string& word, std::string near,
-                            const std::string& has) {
-  throw BadFilter(fmt::format("invalid value '{}' for {}: there is no such {}{}{}", word, option, what,
-                              near.empty() ? "; " : near + " ", has));
-}
-
-std::string what_there_is(const std::vector<std::string>& words) {
-  return words.empty() ? "the dump has none." : "the dump has " + listed(words, kMostShown) + ".";
+[[noreturn]] void bad_value(FilterField field, const std::string& value, std::vector<std::string> near,
+                            std::vector<std::string> present) {
+  throw BadFilter({field, FilterMistake::Reason::unknown, value, std::move(near), std::move(present)});
 }
 
 void check_dtype(const std::string& word, const std::vector<View>& views) {
@@ -130,10 +124,9 @@ void check_dtype(const std::string& word, const std::vector<View>& views) {
     if (std::find(known->begin(), known->end(), name) != known->end()) return;
   }
   for (const auto& [other, meant] : kOtherDtypes) {
-    if (name == other)
-      bad_value("--dtype", "dtype", word, fmt::format("; did you mean {}?", meant), what_there_is(there));
+    if (name == other) bad_value(FilterField::dtype, word, {meant}, there);
   }
-  bad_value("--dtype", "dtype", word, did_you_mean(name, all), what_there_is(there));
+  bad_value(FilterField::dtype, word, nearest_words(name, all), there);
 }
 
 void check_device(const std::string& word, const std::vector<View>& views) {
@@ -145,31 +138,28 @@ void check_device(const std::string& word, const std::vector<View>& views) {
                                       word.find_first_not_of("0123456789", type.size() + 1) == std::string::npos);
   if (index && std::find(all.begin(), all.end(), type) != all.end()) return;
   if (std::find(there.begin(), there.end(), word) != there.end()) return;
-  bad_value("--device", "device", word, did_you_mean(word, there), what_there_is(there));
+  bad_value(FilterField::device, word, nearest_words(word, there), there);
 }
 
 void check_shape(const std::string& word, const std::vector<View>& views) {
   if (is_shape(word)) return;
-  throw BadFilter(fmt::format("invalid value '{}' for --shape: shapes look like 64,1024 or 64,* or ...,3; {}", word,
-                              what_there_is(shapes_of(views))));
+  throw BadFilter({FilterField::shape, FilterMistake::Reason::malformed, word, {}, shapes_of(views)});
 }
 
 void check_line(const std::string& word, const std::vector<View>& views) {
   if (file_is_known(word, views)) return;
   const std::vector<std::string> files = files_of(views);
-  const std::string has = files.empty() ? "no live tensor has a source file."
-                                        : "files that created live tensors: " + listed(files, kMostShown) + ".";
   const std::string file = file_and_line(word).first;
   std::vector<std::string> names;
   for (const std::string& path : files) names.push_back(path.substr(path.rfind('/') + 1));
-  bad_value("--line", "file", file, did_you_mean(file.substr(file.rfind('/') + 1), names), has);
+  bad_value(FilterField::line, file, nearest_words(file.substr(file.rfind('/') + 1), names), files);
 }
 
-// One filter with one value, and what the dumps have in its place.
+// One filter of several, and what the dumps have in its place.
 struct OneFilter {
-  std::string text;  // "--name 'loss'"
+  NoMatch answer;
   Filter filter;
-  std::function<std::string()> instead;
+  std::function<void(NoMatch&)> compare;
 };
 
 bool matches_anything(const Filter& filter, const std::vector<View>& views) {
@@ -179,113 +169,122 @@ bool matches_anything(const Filter& filter, const std::vector<View>& views) {
   });
 }
 
-std::string near_names(const std::vector<View>& views, const std::string& word, bool holders) {
+std::vector<std::string> sorted(std::set<std::string> words) {
+  words.erase("");
+  return {words.begin(), words.end()};
+}
+
+void compare_names(const std::vector<View>& views, NoMatch& answer) {
+  const bool holders = answer.field == FilterField::holder;
   std::set<std::string> all;
   for (const View& view : views) {
     for (uint32_t i = 0; i < view.dump.tensors.size(); ++i) {
       if (!holders) all.insert(view.holders.names(i).begin(), view.holders.names(i).end());
       for (const Holder& holder : view.holders.holders(i)) {
-        if (holders && !holder.root.empty()) all.insert(holder.root);
+        if (holders) all.insert(holder.root);
       }
     }
   }
-  if (all.empty()) return "the dump has no names (see tensorscope info)";
-  const std::vector<std::string> near = nearest_words(word, {all.begin(), all.end()}, kMostShown);
-  if (near.empty() && holders) return "the dump has " + listed({all.begin(), all.end()}, kMostShown);
-  return near.empty() ? "" : "the dump has " + listed(near, kMostShown);
+  const std::vector<std::string> words = sorted(std::move(all));
+  answer.names_known = !words.empty();
+  answer.near = nearest_words(answer.values.front(), words, kMostNear);
+  if (holders) answer.present = words;
 }
 
-std::string lines_of(const std::vector<View>& views, const std::string& pattern) {
-  const std::string file = file_and_line(pattern).first;
+void compare_lines(const std::vector<View>& views, NoMatch& answer) {
+  const std::string file = file_and_line(answer.values.front()).first;
   std::set<int> lines;
   for (const View& view : views) {
     for (const Place* place : places_of(view)) {
       if (place->frame.line > 0 && line_matches(file, *place)) lines.insert(place->frame.line);
     }
   }
-  if (lines.empty()) return "--line matches the innermost line of your own code; --stack matches any frame";
-  std::vector<std::string> words;
-  for (int line : lines) words.push_back(std::to_string(line));
-  return fmt::format("lines of {} that created live tensors: {}", file, listed(words));
+  for (int line : lines) answer.present.push_back(std::to_string(line));
 }
 
-std::vector<OneFilter> filters_of(const Filter& filter, const std::vector<View>& views) {
-  std::vector<OneFilter> parts;
-  auto add = [&](const char* option, std::vector<std::string> Filter::*field, auto instead) {
-    if ((filter.*field).empty()) return;
-    OneFilter part;
-    for (const std::string& word : filter.*field)
-      part.text += fmt::format("{}{} '{}'", part.text.empty() ? "" : " ", option, word);
-    part.filter.*field = filter.*field;
-    part.instead = [&views, word = (filter.*field).front(), instead] { return std::string(instead(views, word)); };
-    parts.push_back(std::move(part));
-  };
-  auto nothing = [](const std::vector<View>&, const std::string&) { return ""; };
-  auto has = [](std::vector<std::string> (*words)(const std::vector<View>&)) {
-    return [words](const std::vector<View>& all, const std::string&) { return "the dump has " + listed(words(all)); };
-  };
-  add("--dtype", &Filter::dtypes, has(dtypes_of));
-  add("--device", &Filter::devices, has(devices_of));
-  add("--shape", &Filter::shapes, has(shapes_of));
-  add("--line", &Filter::lines, lines_of);
-  add("--function", &Filter::functions, [](const auto& all, const std::string& word) {
-    std::set<std::string> functions;
-    for (const View& view : all) {
-      for (const Place* place : places_of(view)) functions.insert(place->function);
-    }
-    functions.erase("");
-    const std::vector<std::string> near = nearest_words(word, {functions.begin(), functions.end()}, kMostShown);
-    return near.empty() ? "" : "the dump has " + listed(near, kMostShown);
-  });
-  add("--name", &Filter::names, [](const auto& all, const auto& word) { return near_names(all, word, false); });
-  add("--holder", &Filter::holders, [](const auto& all, const auto& word) { return near_names(all, word, true); });
-  add("--module", &Filter::modules, [](const auto& all, const std::string& word) {
-    std::vector<std::string> paths =
-        by_number(all, [](const View& view, uint32_t i) { return view.holders.module(i); });
-    std::vector<std::string> near = nearest_words(word, paths, kMostShown);
-    return paths.empty() ? "no live tensor belongs to a module"
-                         : "the dump has " + listed(near.empty() ? paths : near, kMostShown);
-  });
-  add("--category", &Filter::categories, [](const auto& all, const std::string&) {
-    return "the dump has " + listed(by_number(all, [](const View& view, uint32_t i) {
-             return std::string(text(view.holders.category(i)));
-           }));
-  });
-  add("--class", &Filter::classes, [](const auto& all, const std::string&) {
-    return "the dump has " +
-           listed(by_number(all, [](const View& view, uint32_t i) { return view.dump.tensors[i].class_name; }));
-  });
-  add("--thread", &Filter::threads, [](const auto& all, const std::string&) {
-    std::set<std::string> names;
-    for (const View& view : all) {
-      for (const Thread& thread : view.dump.threads) names.insert(thread.name);
-    }
-    names.erase("");
-    return "the dump has " + listed({names.begin(), names.end()});
-  });
-  add("--stack", &Filter::stacks, nothing);
-  auto flag = [&](const char* option, bool Filter::*field) {
-    if (!(filter.*field)) return;
-    OneFilter part{option, {}, nullptr};
-    part.filter.*field = true;
-    parts.push_back(std::move(part));
-  };
-  flag("--leaf", &Filter::leaf);
-  flag("--with-grad", &Filter::with_grad);
-  flag("--requires-grad", &Filter::requires_grad);
-  flag("--not-in-optimizer", &Filter::not_in_optimizer);
-  auto limit = [&](const char* option, std::optional<uint64_t> Filter::*field) {
-    if (!(filter.*field)) return;
-    OneFilter part{option, {}, nullptr};
-    part.filter.*field = filter.*field;
-    parts.push_back(std::move(part));
-  };
-  limit("--min-size", &Filter::min_size);
-  limit("--max-size", &Filter::max_size);
-  limit("--min-age", &Filter::min_age_ns);
-  limit("--max-age", &Filter::max_age_ns);
-  return parts;
+void compare_functions(const std::vector<View>& views, NoMatch& answer) {
+  std::set<std::string> functions;
+  for (const View& view : views) {
+    for (const Place* place : places_of(view)) functions.insert(place->function);
+  }
+  answer.near = nearest_words(answer.values.front(), sorted(std::move(functions)), kMostNear);
 }
+
+void compare_modules(const std::vector<View>& views, NoMatch& answer) {
+  answer.present = by_number(views, [](const View& view, uint32_t i) { return view.holders.module(i); });
+  answer.near = nearest_words(answer.values.front(), answer.present, kMostNear);
+}
+
+std::vector<std::string> categories_of(const std::vector<View>& views) {
+  return by_number(views, [](const View& view, uint32_t i) { return std::string(text(view.holders.category(i))); });
+}
+
+std::vector<std::string> classes_of(const std::vector<View>& views) {
+  return by_number(views, [](const View& view, uint32_t i) { return view.dump.tensors[i].class_name; });
+}
+
+std::vector<std::string> threads_of(const std::vector<View>& views) {
+  std::set<std::string> names;
+  for (const View& view : views) {
+    for (const Thread& thread : view.dump.threads) names.insert(thread.name);
+  }
+  return sorted(std::move(names));
+}
+
+// Each filter by itself. `views` outlives what is returned.
+class FilterParts {
+ public:
+  FilterParts(const Filter& filter, const std::vector<View>& views) : filter_(filter), views_(views) {
+    add(FilterField::dtype, &Filter::dtypes, dtypes_of);
+    add(FilterField::device, &Filter::devices, devices_of);
+    add(FilterField::shape, &Filter::shapes, shapes_of);
+    add(FilterField::line, &Filter::lines, compare_lines);
+    add(FilterField::function, &Filter::functions, compare_functions);
+    add(FilterField::name, &Filter::names, compare_names);
+    add(FilterField::holder, &Filter::holders, compare_names);
+    add(FilterField::module, &Filter::modules, compare_modules);
+    add(FilterField::category, &Filter::categories, categories_of);
+    add(FilterField::class_name, &Filter::classes, classes_of);
+    add(FilterField::thread, &Filter::threads, threads_of);
+    add(FilterField::stack, &Filter::stacks, [](const std::vector<View>&, NoMatch&) {});
+    add(FilterField::leaf, &Filter::leaf);
+    add(FilterField::with_grad, &Filter::with_grad);
+    add(FilterField::requires_grad, &Filter::requires_grad);
+    add(FilterField::not_in_optimizer, &Filter::not_in_optimizer);
+    add(FilterField::min_size, &Filter::min_size);
+    add(FilterField::max_size, &Filter::max_size);
+    add(FilterField::min_age, &Filter::min_age_ns);
+    add(FilterField::max_age, &Filter::max_age_ns);
+  }
+  std::vector<OneFilter> take() { return std::move(parts_); }
+
+ private:
+  using Words = std::vector<std::string>;
+
+  void add(FilterField field, Words Filter::*values, Words (*present)(const std::vector<View>&)) {
+    add(field, values, [present](const std::vector<View>& views, NoMatch& answer) { answer.present = present(views); });
+  }
+  template <typename Compare>
+  requires std::is_invocable_v < Compare, const std::vector<View>
+  &, NoMatch& > void add(FilterField field, Words Filter::*values, Compare compare) {
+    if ((filter_.*values).empty()) return;
+    OneFilter part{{NoMatch::Reason::one_filter, field, filter_.*values}, {}, nullptr};
+    part.filter.*values = filter_.*values;
+    part.compare = [&views = views_, compare](NoMatch& answer) { compare(views, answer); };
+    parts_.push_back(std::move(part));
+  }
+  template <typename Value>
+  void add(FilterField field, Value Filter::*value) {
+    if (!(filter_.*value)) return;
+    OneFilter part{{NoMatch::Reason::one_filter, field}, {}, nullptr};
+    part.filter.*value = filter_.*value;
+    parts_.push_back(std::move(part));
+  }
+
+  const Filter& filter_;
+  const std::vector<View>& views_;
+  std::vector<OneFilter> parts_;
+};
 
 }  // namespace
 
@@ -298,19 +297,19 @@ void check_values(const Filter& filter, const std::vector<View>& views) {
   const bool known =
       std::any_of(views.begin(), views.end(), [](const View& view) { return view.dump.references.present; });
   if (!known) {
-    throw BadFilter("--not-in-optimizer needs names, which the dump does not have (see tensorscope info).");
+    throw BadFilter({FilterField::not_in_optimizer, FilterMistake::Reason::not_recorded, ""});
   }
 }
 
-std::string why_nothing(const Filter& filter, const std::vector<View>& views) {
-  if (filter.empty()) return "no live tensors";
-  const std::vector<OneFilter> parts = filters_of(filter, views);
-  for (const OneFilter& part : parts) {
+NoMatch why_nothing(const Filter& filter, const std::vector<View>& views) {
+  if (filter.empty()) return {};
+  std::vector<OneFilter> parts = FilterParts(filter, views).take();
+  for (OneFilter& part : parts) {
     if (parts.size() > 1 && matches_anything(part.filter, views)) continue;
-    const std::string instead = part.instead ? part.instead() : "";
-    return fmt::format("nothing matches {}{}{}", part.text, instead.empty() ? "" : "; ", instead);
+    if (part.compare) part.compare(part.answer);
+    return part.answer;
   }
-  return "each filter matches something, but nothing matches all of them";
+  return {.reason = NoMatch::Reason::all_together};
 }
 
 }  // namespace tensorscope::model

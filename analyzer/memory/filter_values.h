@@ -1,5 +1,6 @@
-// What a person wrote in a filter, compared with what the dumps have: a word that can match nothing is a mistake, and
-// where a filter matches nothing the answer says which one, and what there is instead.
+// What a person wrote in a filter, compared with what the dumps have: a value that can match nothing is a mistake, and
+// where a filter matches nothing the answer says which one, and what there is instead. Data only; the sentences are in
+// text/filter_words.h.
 #pragma once
 
 #include <string>
@@ -13,7 +14,20 @@ namespace tensorscope::model {
 // that are asked; a value that one of them has is good for all. Their selections are not looked at.
 void check_values(const Filter& filter, const std::vector<View>& views);
 
-// For a selection that is empty: "nothing matches --name 'loss'; ...". One line without a full stop.
-std::string why_nothing(const Filter& filter, const std::vector<View>& views);
+// Why a selection is empty.
+struct NoMatch {
+  enum class Reason : uint8_t {
+    no_tensors,    // and no filter
+    one_filter,    // `field` with `values` matches nothing
+    all_together,  // each filter matches something, but nothing matches all of them
+  };
+  Reason reason = Reason::no_tensors;
+  FilterField field{};
+  std::vector<std::string> values{};   // none for a flag or limit
+  std::vector<std::string> near{};     // that were probably meant, the nearest first
+  std::vector<std::string> present{};  // what the dumps have; of a line the lines of its file that created tensors
+  bool names_known = true;             // of a name or holder
+};
+NoMatch why_nothing(const Filter& filter, const std::vector<View>& views);
 
 }  // namespace tensorscope::model

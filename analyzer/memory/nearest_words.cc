@@ -62,30 +62,4 @@ std::vector<std::string> nearest_words(std::string_view word, const std::vector<
   return result;
 }
 
-std::string either_of(const std::vector<std::string>& words) {
-  std::string text;
-  for (size_t i = 0; i < words.size(); ++i) {
-    text += (i == 0 ? "" : i + 1 == words.size() ? " or " : ", ") + words[i];
-  }
-  return text;
-}
-
-std::string did_you_mean(std::string_view word, const std::vector<std::string>& words) {
-  const std::string near = either_of(nearest_words(word, words));
-  return near.empty() ? "" : "; did you mean " + near + "?";
-}
-
-std::string listed(const std::vector<std::string>& words, size_t most) {
-  std::string text;
-  for (size_t i = 0; i < words.size() && i < most; ++i) text += (i == 0 ? "" : ", ") + words[i];
-  if (words.size() > most) text += " and " + std::to_string(words.size() - most) + " more";
-  return text;
-}
-
-std::string invalid_choice(const std::string& option, const std::string& word, const std::vector<std::string>& words) {
-  const std::string near = did_you_mean(word, words);
-  return "invalid value '" + word + "' for " + option + (near.empty() ? ";" : near) + " choose from " +
-         listed(words, words.size());
-}
-
 }  // namespace tensorscope::model

@@ -3,7 +3,6 @@
 #include <utility>
 
 #include "dump/reader.h"
-#include "memory/filter_values.h"
 
 namespace tensorscope::model {
 
@@ -19,7 +18,7 @@ model::Selection OpenedDump::select(const Filter& filter) {
   return choose(filter);
 }
 
-std::string OpenedDump::why_nothing(const Selection& selection, const Filter& filter) {
+NoMatch OpenedDump::why_nothing(const Selection& selection, const Filter& filter) {
   return tensorscope::model::why_nothing(filter, {view(selection)});
 }
 

@@ -7,6 +7,7 @@
 
 #include "dump/dump.h"
 #include "memory/accounting.h"
+#include "memory/filter_values.h"
 #include "memory/grouping.h"
 #include "memory/selection.h"
 #include "ownership/category.h"
@@ -31,7 +32,7 @@ class OpenedDump {
     return Selection(dump, accounts, holders, places, filter, earlier);
   }
   // For an empty selection: which filter matches nothing, and what there is.
-  std::string why_nothing(const Selection& selection, const Filter& filter);
+  NoMatch why_nothing(const Selection& selection, const Filter& filter);
   View view(const Selection& selection) { return {dump, accounts, holders, places, selection}; }
 
   // The tensor whose TensorImpl lies there; kNone: there is none.

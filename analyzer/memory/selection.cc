@@ -12,7 +12,6 @@
 #include <unordered_set>
 
 #include "dump_generated.h"
-#include "memory/nearest_words.h"
 #include "tensorscope/rules/interval_union.h"
 
 namespace tensorscope::model {
@@ -69,7 +68,7 @@ class Regex {
     if (error == 0) return;
     char message[128];
     regerror(error, &regex_, message, sizeof message);
-    throw BadFilter(fmt::format("invalid value '{}' for --stack: no regular expression ({}).", text, message));
+    throw BadFilter({FilterField::stack, FilterMistake::Reason::malformed, text, {}, {}, message});
   }
   ~Regex() { regfree(&regex_); }
   Regex(const Regex&) = delete;
@@ -122,7 +121,7 @@ class Matcher {
       : dump_(dump), holders_(holders), places_(places), filter_(filter) {
     for (const std::string& name : filter.categories) {
       if (category_named(name)) continue;
-      throw BadFilter(invalid_choice("--category", name, category_words()) + ".");
+      throw BadFilter({FilterField::category, FilterMistake::Reason::unknown, name, {}, category_words()});
     }
   }
 

@@ -11,8 +11,8 @@
 #pragma once
 
 #include <cstdint>
+#include <exception>
 #include <optional>
-#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -40,10 +40,49 @@ struct Filter {
   bool empty() const;
 };
 
-// A filter value that means nothing: one line for a person.
-class BadFilter : public std::runtime_error {
+enum class FilterField : uint8_t {
+  dtype,
+  device,
+  shape,
+  thread,
+  category,
+  class_name,
+  name,
+  holder,
+  module,
+  function,
+  line,
+  stack,
+  min_size,
+  max_size,
+  min_age,
+  max_age,
+  leaf,
+  with_grad,
+  requires_grad,
+  not_in_optimizer
+};
+
+// A filter value that can match nothing; text/filter_words.h has the sentence.
+struct FilterMistake {
+  enum class Reason : uint8_t {
+    unknown,       // no dump can have it, or, of a file, these dumps do not
+    malformed,     // no shape, no regular expression
+    not_recorded,  // the dumps do not have what it asks for
+  };
+  FilterField field;
+  Reason reason = Reason::unknown;
+  std::string value;                   // of a line its file
+  std::vector<std::string> near{};     // values that were probably meant
+  std::vector<std::string> present{};  // what the dumps have, the most frequent first; of a category all there are
+  std::string detail{};                // what the C library says of a regular expression
+};
+
+class BadFilter : public std::exception {
  public:
-  using std::runtime_error::runtime_error;
+  explicit BadFilter(FilterMistake what_is_wrong) : mistake(std::move(what_is_wrong)) {}
+  const char* what() const noexcept override { return "a filter value that can match nothing"; }
+  const FilterMistake mistake;
 };
 
 class Selection {

@@ -193,7 +193,7 @@ std::string leaves_text(const GraphView& view, const model::GraphBelow& below, c
   for (size_t i = 0; i < shown; ++i) {
     const model::GraphLeaf& leaf = below.leaves[i];
     const model::Tensor* tensor = leaf.tensor == kNone ? nullptr : &view.dump.tensors[leaf.tensor];
-    table.row({view.leaf_title(leaf.node), tensor == nullptr ? "" : tensor->shape_text(),
+    table.row({leaf_title(view, leaf.node), tensor == nullptr ? "" : tensor->shape_text(),
                tensor == nullptr ? "" : bytes(tensor->nbytes), count(leaf.steps), path_count(leaf.paths),
                path_words(view, below.reach.path_to(leaf.node))});
   }
@@ -245,7 +245,7 @@ std::string drawing_table(const GraphView& view, const model::GraphDrawing& draw
                {.title = ""}});
   for (uint32_t i = 0; i < shown; ++i) {
     const model::DrawnBox& box = drawing.boxes[i];
-    std::string title = box.title;
+    std::string title = box_title(view, box);
     if (box.calls > 1) title += fmt::format(" x{}", count(box.calls));
     std::string where = box.title == box.place ? box.classes : box.place;
     if (box.kind != model::DrawnBox::Kind::function && box.kind != model::DrawnBox::Kind::module) {

@@ -60,6 +60,18 @@ std::string missing_names_words(const model::Dump& dump) {
   return why.empty() ? text : text + " (" + why + ")";
 }
 
+std::string leaf_title(const GraphView& view, uint32_t accumulator) {
+  const auto leaves = view.tensors.tensors_of(accumulator);
+  if (leaves.empty()) return "(not in the table)";
+  const std::string created = view.name(leaves.front()).empty() ? view.created_at(leaves.front()) : "";
+  return view.title(leaves.front()) + (created.empty() ? "" : ", made at " + created);
+}
+
+std::string box_title(const GraphView& view, const model::DrawnBox& box) {
+  if (box.kind != model::DrawnBox::Kind::leaf) return box.title;
+  return box.nodes.size() == 1 ? leaf_title(view, box.nodes.front()) : count(box.nodes.size()) + " leaves";
+}
+
 std::string text_of_kind(const model::DrawnBox& box) {
   std::string text = model::text(box.kind);
   return box.classes.empty() || box.kind == model::DrawnBox::Kind::leaf ? text : text + ", " + box.classes;

@@ -22,6 +22,10 @@ std::string root_argument(const model::GraphView& view, uint32_t node);
 // Why names and holders in Python are not known, or not all: "names were not looked up (switched off by ...)". "" where
 // all are.
 std::string missing_names_words(const model::Dump& dump);
+// A leaf's tensor; one without a name with the line that created it: "#12, made at train.py:30 main".
+std::string leaf_title(const model::GraphView& view, uint32_t accumulator);
+// What stands first in a box: "model.fc1", "#12 model.fc1.weight", "3 leaves".
+std::string box_title(const model::GraphView& view, const model::DrawnBox& box);
 // Beside a tensor's box: "leaf", "saved tensor, MulBackward0.self".
 std::string text_of_kind(const model::DrawnBox& box);
 

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "memory/nearest_words.h"
+#include "text/choice_words.h"
 #include "text/units.h"
 
 namespace tensorscope::render {
@@ -115,11 +115,10 @@ std::string holder_words(const LeakFinding& finding) {
         pairs.push_back(
             fmt::format("{} ({}) and {} ({})", pair.parameter, pair.parameter_dtype, pair.copy, pair.copy_dtype));
       }
-      return model::listed(pairs, kNamed);
+      return listed(pairs, kNamed);
     }
     default:
-      return finding.holders.empty() ? "graph nodes that no Python tensor refers to"
-                                     : model::listed(finding.holders, kNamed);
+      return finding.holders.empty() ? "graph nodes that no Python tensor refers to" : listed(finding.holders, kNamed);
   }
 }
 

@@ -7,7 +7,7 @@
 #include <optional>
 
 #include "dump_generated.h"
-#include "memory/nearest_words.h"
+#include "text/choice_words.h"
 #include "text/held_text.h"
 #include "text/tensor_text.h"
 #include "text/units.h"
@@ -105,7 +105,7 @@ std::vector<ListColumn> list_columns(const std::string& text) {
       return !word.empty() && described.word == word;
     });
     if (found == all_columns().end()) {
-      throw model::BadFilter(model::invalid_choice("--columns", word, list_column_words()) + ".");
+      throw render::BadChoice(render::invalid_choice("--columns", word, list_column_words()) + ".");
     }
     columns.push_back(found->column);
   }

@@ -42,7 +42,7 @@ enum class ListColumn : uint8_t {
 
 // "view-bytes", ...; those that --columns takes.
 std::vector<std::string> list_column_words();
-// "id,bytes,names" as it is written. Throws model::BadFilter.
+// "id,bytes,names" as it is written. Throws render::BadChoice.
 std::vector<ListColumn> list_columns(const std::string& text);
 // Without --columns: what fits, the place and the names before the others.
 std::vector<ListColumn> usual_columns(const render::Terminal& terminal);
