@@ -38,7 +38,7 @@ std::string backward_at(const Dump& dump, Places& places, uint32_t site) {
   if (const uint32_t python = dump.sites[site].python; python != 0) return caller_of_engine(dump, places, python);
   if (!dump.process.python_version.empty()) return "";
   const Frame& frame = places.at(site).frame;
-  return native_owner(frame.module, frame.function, frame.file) == Owner::user ? places.at(site).where : "";
+  return native_owner(frame.object, frame.function, frame.file) == Owner::user ? places.at(site).where : "";
 }
 
 }  // namespace

@@ -155,7 +155,7 @@ void add_stack(render::Table& table, model::OpenedDump& opened, const std::vecto
     } else {
       // Native names are long: they run on, and Python's columns keep their own width.
       std::string name = place.function + (frame.inlined ? " (inlined)" : "");
-      if (!place.file.empty() && !frame.module.empty()) name += "  " + frame.module;
+      if (!place.file.empty() && !frame.object.empty()) name += "  " + frame.object;
       table.row({label, place.line, name});
     }
   }

@@ -205,9 +205,10 @@ struct Frame {
   std::string function;  // Python: qualified name; native: demangled, "" where not known
   std::string file;      // "" where not known
   int line = 0;          // 0: not known
-  std::string module;  // native: file name of the object ("libtorch_cpu.so"); Python: the nn.Module's path where known
+  std::string object{};  // native: file name of the shared object ("libtorch_cpu.so")
   uint64_t address = 0;  // native: return address in the target
   bool inlined = false;
+  std::string module{};  // Python: the nn.Module's path, where known
 };
 
 }  // namespace tensorscope::model

@@ -34,7 +34,7 @@ void RowCollector::add(const ChunkView& chunk) {
       return add_process(chunk);
     case format::kStrings:
       return add_strings(chunk);
-    case format::kModules:
+    case format::kSharedObjects:
       return add_modules(chunk);
     case format::kCodes:
       return add_codes(chunk);
@@ -154,7 +154,7 @@ void RowCollector::add_strings(const ChunkView& chunk) {
 
 void RowCollector::add_modules(const ChunkView& chunk) {
   if (!first_of_its_kind(chunk)) return;
-  const auto* in = verified<format::Modules>(chunk);
+  const auto* in = verified<format::SharedObjects>(chunk);
   if (!in || !in->values()) return;
   for (const auto* value : *in->values()) {
     if (value->begin() >= value->end()) {

@@ -142,9 +142,10 @@ void RowCollector::finish_allocations_and_nodes() {
 
 std::string RowCollector::missing() const {
   // What every dump has; without it a reader cannot tell "none" from "not read".
-  constexpr uint32_t kExpected[] = {format::kStrings,      format::kModules, format::kCodes,   format::kNativeFrames,
-                                    format::kPythonFrames, format::kSites,   format::kThreads, format::kTensors,
-                                    format::kAllocations,  format::kTotals,  format::kCoverage};
+  constexpr uint32_t kExpected[] = {format::kStrings,      format::kSharedObjects, format::kCodes,
+                                    format::kNativeFrames, format::kPythonFrames,  format::kSites,
+                                    format::kThreads,      format::kTensors,       format::kAllocations,
+                                    format::kTotals,       format::kCoverage};
   std::string out;
   for (uint32_t type : kExpected) {
     if (!seen_.count(type)) out += (out.empty() ? "" : ", ") + chunk_name(type);

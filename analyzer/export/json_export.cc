@@ -399,7 +399,7 @@ class JsonExport {
     out += ",\"line\":";
     out += f.line > 0 ? std::to_string(f.line) : "null";
     out += ",\"module\":";
-    out += quoted(f.module);
+    out += quoted(native ? f.object : f.module);
     if (native) {
       out += ",\"address\":" + std::to_string(f.address);
       out += f.inlined ? ",\"inlined\":true" : ",\"inlined\":false";

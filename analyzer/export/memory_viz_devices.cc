@@ -66,13 +66,13 @@ VizDevices::VizDevices(const model::Dump& dump) : dump_(dump) {
   }
 }
 
-VizDevices::Part& VizDevices::part(Kind kind, Device device) {
+VizDevices::Origin& VizDevices::part(Kind kind, Device device) {
   auto [found, fresh] = numbers_.try_emplace({kind, device}, parts_.size());
   if (!fresh) return parts_[found->second];
   const std::string name = kind == Kind::pinned    ? "page-locked host memory"
                            : kind == Kind::outside ? device.text() + ", not by torch"
                                                    : device.text();
-  return parts_.emplace_back(Part{kind, device, name, {}});
+  return parts_.emplace_back(Origin{kind, device, name, {}});
 }
 
 const model::DeviceMemory* VizDevices::memory(size_t number) const {
@@ -92,7 +92,7 @@ uint32_t VizDevices::failed() const {
   return found == numbers_.end() ? model::kNone : uint32_t(found->second);
 }
 
-void VizDevices::add_segments(const Part& part, const model::DeviceMemory& memory, VizDevice& out) const {
+void VizDevices::add_segments(const Origin& part, const model::DeviceMemory& memory, VizDevice& out) const {
   std::unordered_map<uint64_t, uint32_t> by_pointer;
   for (uint32_t row : part.rows) by_pointer.emplace(dump_.allocations[row].pointer, row);
   std::unordered_map<uint64_t, const model::RuntimeBlock*> taken;
@@ -135,7 +135,7 @@ void VizDevices::add_segments(const Part& part, const model::DeviceMemory& memor
 }
 
 VizDevice VizDevices::build(size_t number) const {
-  const Part& part = parts_[number];
+  const Origin& part = parts_[number];
   VizDevice out;
   if (part.kind != Kind::allocator) {
     for (uint32_t row : part.rows) add_alone(out, block_of(dump_.runtime_blocks[row]));

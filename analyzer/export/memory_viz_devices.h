@@ -54,17 +54,17 @@ class VizDevices {
 
  private:
   enum class Kind : uint8_t { allocator, pinned, outside };
-  struct Part {
+  struct Origin {
     Kind kind = Kind::allocator;
     model::Device device;
     std::string name;
     std::vector<uint32_t> rows;  // of Dump::allocations, or of Dump::runtime_blocks
   };
-  Part& part(Kind kind, model::Device device);
-  void add_segments(const Part& part, const model::DeviceMemory& memory, VizDevice& out) const;
+  Origin& part(Kind kind, model::Device device);
+  void add_segments(const Origin& part, const model::DeviceMemory& memory, VizDevice& out) const;
 
   const model::Dump& dump_;
-  std::vector<Part> parts_;
+  std::vector<Origin> parts_;
   std::map<std::pair<Kind, model::Device>, size_t> numbers_;
 };
 

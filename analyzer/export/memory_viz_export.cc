@@ -273,7 +273,7 @@ class MemoryVizExport {
   void write_frame(const model::Frame& frame) {
     const std::string name = frame.function.empty() ? "??" : model::printable(frame.function);
     const std::string file = !frame.file.empty()     ? model::printable(frame.file)
-                             : !frame.module.empty() ? model::printable(frame.module)
+                             : !frame.object.empty() ? model::printable(frame.object)
                                                      : "??";
     const uint64_t line = uint64_t(std::max(frame.line, 0));
     auto [found, fresh] = frames_.try_emplace(file + '\n' + std::to_string(line) + '\n' + name);

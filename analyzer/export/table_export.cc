@@ -30,7 +30,7 @@ std::string folded_frame(const model::Frame& frame) {
   if (frame.language == model::Frame::Language::python) {
     text += " (" + frame.file.substr(frame.file.rfind('/') + 1) + ":" + std::to_string(frame.line) + ")";
   } else if (text.empty()) {
-    text = frame.module.empty() ? "unknown" : "[" + frame.module + "]";
+    text = frame.object.empty() ? "unknown" : "[" + frame.object + "]";
   }
   for (char& c : text) {
     if (c == ';') c = ',';

@@ -17,7 +17,7 @@ namespace tensorscope::model {
 struct ProcessMemory {
   int64_t resident = 0;
   int64_t tensors = 0;  // in CPU memory: live allocations, and what tensors borrow
-  int64_t heap = 0;     // that malloc has handed out and torch's allocator did not get
+  int64_t heap = 0;     // allocated by malloc, and that torch's allocator did not get
   int64_t kept = 0;     // by malloc for later
   int64_t profiler = 0;
   int64_t python = 0, python_kept = 0;  // of Python's arenas: in small objects, and free for such

@@ -11,7 +11,7 @@ namespace {
 constexpr int64_t kMiB = 1 << 20;
 constexpr int64_t kLeastEach = 8 * kMiB;  // in each of several intervals, where malloc tells what it keeps for later
 constexpr int64_t kLeastOnce =
-    64 * kMiB;  // in a single one, where malloc or Python hands out most of it, or without malloc's word
+    64 * kMiB;  // in a single one, where malloc or Python has most of it, or where malloc did not answer
 
 // What the process grew by, and not for tensors. Memory that tensors gave back and malloc keeps is no growth.
 int64_t growth_between(const ProcessMemory& before, const ProcessMemory& after) {

@@ -75,7 +75,7 @@ void Accounts::add_allocated(const Dump& dump, uint32_t id, Unclaimed& unclaimed
   if (unclaimed.first[storage.allocation] == kNone) unclaimed.first[storage.allocation] = id;
   item.outside = item.bytes - inside;
   const bool mapped = allocation.kind == uint8_t(format::AllocationKind::mapped) || storage.kind == StorageKind::shared;
-  Part& part = mapped ? sums(item.device).mapped : sums(item.device).in_tensors;
+  MemorySum& part = mapped ? sums(item.device).mapped : sums(item.device).in_tensors;
   part.tensors += storage.tensors.size();
   part.storages += 1;
   part.bytes += inside;
@@ -98,7 +98,7 @@ void Accounts::add_outside(const Dump& dump, uint32_t id) {
   }
   item.outside = item.bytes;
   const bool memory = storage.data_ptr != 0 && storage.nbytes > 0;
-  Part& part = memory ? sums(item.device).outside[storage.kind] : sums(item.device).no_memory;
+  MemorySum& part = memory ? sums(item.device).outside[storage.kind] : sums(item.device).no_memory;
   part.tensors += storage.tensors.size();
   part.storages += 1;
   part.bytes += item.bytes;
@@ -111,7 +111,7 @@ void Accounts::add_rounding(const Unclaimed& unclaimed) {
     Item& item = items_[unclaimed.first[i]];
     item.rounding = unclaimed.bytes[i];
     item.bytes += unclaimed.bytes[i];
-    Part& part = sums(item.device).rounding;
+    MemorySum& part = sums(item.device).rounding;
     part.bytes += unclaimed.bytes[i];
     part.blocks += 1;
   }
@@ -145,7 +145,7 @@ void Accounts::add_blocks(const Dump& dump) {
     item.site = allocation.site;
     item.thread = allocation.thread;
     item.created_ns = allocation.created_ns;
-    Part& part = sums(item.device).no_tensor;
+    MemorySum& part = sums(item.device).no_tensor;
     part.blocks += 1;
     part.bytes += allocation.nbytes;
   }

@@ -28,20 +28,20 @@ struct Item {
   Device device;
 };
 
-struct Part {
+struct MemorySum {
   uint64_t tensors = 0, storages = 0, blocks = 0, bytes = 0;
 };
 
 // What a device's live bytes consist of. in_tensors + mapped + no_tensor + rounding = the sum of live allocations.
 struct DeviceSums {
   Device device;
-  Part in_tensors;
-  Part mapped;     // memory-mapped files and shared memory that the allocator knows of
-  Part no_tensor;  // allocations that no live tensor refers to
-  Part rounding;
+  MemorySum in_tensors;
+  MemorySum mapped;     // memory-mapped files and shared memory that the allocator knows of
+  MemorySum no_tensor;  // allocations that no live tensor refers to
+  MemorySum rounding;
   // Storages in no recorded allocation: numpy, DLPack, shared, pinned, other callers of the CUDA runtime.
-  std::map<StorageKind, Part> outside;
-  Part no_memory;  // tensors without memory: meta, fake, sparse and other wrappers, empty ones
+  std::map<StorageKind, MemorySum> outside;
+  MemorySum no_memory;  // tensors without memory: meta, fake, sparse and other wrappers, empty ones
 
   uint64_t allocator_bytes() const { return in_tensors.bytes + mapped.bytes + no_tensor.bytes + rounding.bytes; }
   uint64_t outside_bytes() const;

@@ -77,7 +77,7 @@ std::vector<const Place*> places_of(const View& view) {
 }
 
 const std::string& file_of(const Place& place) {
-  return !place.file.empty() ? place.file : place.frame.file.empty() ? place.frame.module : place.frame.file;
+  return !place.file.empty() ? place.file : place.frame.file.empty() ? place.frame.object : place.frame.file;
 }
 
 std::vector<std::string> files_of(const std::vector<View>& views) {
@@ -100,8 +100,8 @@ bool file_is_known(const std::string& pattern, const std::vector<View>& views) {
     for (const Code& code : view.dump.codes) {
       if (path_matches(file, code.file)) return true;
     }
-    for (const SharedObject& module : view.dump.shared_objects) {
-      if (path_matches(file, module.path)) return true;
+    for (const SharedObject& object : view.dump.shared_objects) {
+      if (path_matches(file, object.path)) return true;
     }
     for (const Place* place : places_of(view)) {
       if (line_matches(file, *place)) return true;

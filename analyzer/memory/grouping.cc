@@ -29,7 +29,7 @@ class Namer {
       case By::function: {
         const Place& place = view_.places.at(site);
         if (place.function.empty()) return same(place.where);
-        const std::string& holder = place.file.empty() ? place.frame.module : place.file;
+        const std::string& holder = place.file.empty() ? place.frame.object : place.file;
         return same(holder.empty() ? place.function : fmt::format("{} {}", holder, place.function));
       }
       case By::module: {

@@ -101,7 +101,8 @@ class SiteFilter {
     if (!named) return false;
     if (regexes_.empty()) return true;
     for (const Frame& frame : places_.stack(site)) {
-      std::string text = fmt::format("{}:{} {} {}", frame.file, frame.line, frame.function, frame.module);
+      std::string text =
+          fmt::format("{}:{} {} {}{}", frame.file, frame.line, frame.function, frame.object, frame.module);
       for (const auto& regex : regexes_) {
         if (regex->matches(text)) return true;
       }
@@ -261,7 +262,7 @@ std::pair<std::string, std::string> file_and_line(const std::string& pattern) {
 bool line_matches(const std::string& pattern, const Place& place) {
   const auto [file, line] = file_and_line(pattern);
   if (!line.empty() && std::to_string(place.frame.line) != line) return false;
-  const std::string& path = place.frame.file.empty() ? place.frame.module : place.frame.file;
+  const std::string& path = place.frame.file.empty() ? place.frame.object : place.frame.file;
   return path_matches(file, path) || file == place.file;
 }
 

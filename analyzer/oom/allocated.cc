@@ -1,4 +1,4 @@
-// The part of balance.h that torch's allocator has given out: tensors, blocks in no tensor, rounding.
+// The part of balance.h that torch allocated: tensors, blocks in no tensor, rounding.
 #include <algorithm>
 #include <map>
 

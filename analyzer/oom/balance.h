@@ -18,7 +18,7 @@ Part device_balance(const View& view, Device device, const FreeMemory& cached);
 // Memory of the host as this process has it: torch's, malloc's, the rest of what is resident, and the limits around it.
 Part host_balance(const View& view);
 
-// What the allocator has given out on a device: tensors by category and module, shared or mapped memory, blocks in no
+// What is allocated on a device: tensors by category and module, shared or mapped memory, blocks in no
 // tensor by who asked for them, rounding. Its bytes are the allocator's own total where that is known.
 Part allocated(const View& view, Device device);
 
@@ -28,7 +28,7 @@ constexpr int64_t counted(uint64_t bytes) {
   return int64_t(bytes < kMost ? bytes : kMost);
 }
 
-// What torch's allocator has given out, as a balance has it: what shares of the memory are shares of. 0: not known.
+// Bytes of the balance that torch allocated: 100 % of the shares in the answer. 0: not known.
 uint64_t in_use(const Part& balance);
 
 }  // namespace tensorscope::model::oom

@@ -55,14 +55,14 @@ bool is_blas_workspace(const Frame& frame) {
 std::string native_caller(const View& view, uint32_t site) {
   const std::vector<Frame>& stack = view.places.stack(site);
   if (const auto blas = std::find_if(stack.begin(), stack.end(), is_blas_workspace); blas != stack.end()) {
-    return fmt::format("cuBLAS workspace ({})", blas->module);
+    return fmt::format("cuBLAS workspace ({})", blas->object);
   }
   const Frame* native = first_native(stack, [](const Frame& frame) {
-    return is_runtime(frame.module) || frame.module.starts_with("libc10") || is_allocator(frame.function);
+    return is_runtime(frame.object) || frame.object.starts_with("libc10") || is_allocator(frame.function);
   });
   if (native == nullptr) return "";
   const std::string function = brief_function(native->function);
-  return function.empty() ? native->module : fmt::format("{} ({})", function, native->module);
+  return function.empty() ? native->object : fmt::format("{} ({})", function, native->object);
 }
 
 std::string caller_of_block(const View& view, uint32_t site) {
@@ -73,10 +73,10 @@ std::string caller_of_block(const View& view, uint32_t site) {
 
 std::string library_of_block(const View& view, uint32_t site) {
   const Frame* native = first_native(
-      view.places.stack(site), [](const Frame& frame) { return is_runtime(frame.module) || frame.module.empty(); });
+      view.places.stack(site), [](const Frame& frame) { return is_runtime(frame.object) || frame.object.empty(); });
   if (native == nullptr) return site == 0 ? kNoStack : view.places.at(site).where;
-  const char* name = known_name(native->module);
-  return name != nullptr ? fmt::format("{} ({})", name, native->module) : native->module;
+  const char* name = known_name(native->object);
+  return name != nullptr ? fmt::format("{} ({})", name, native->object) : native->object;
 }
 
 }  // namespace tensorscope::model::oom

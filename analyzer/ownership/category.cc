@@ -235,9 +235,10 @@ std::optional<Category> category_named(std::string_view name) {
   return std::nullopt;
 }
 
-std::vector<Finding> find_categories(const Dump& dump, const FrameFacts& facts, const TensorLinks& links,
-                                     const NativeFacts& native, const std::vector<std::vector<std::string>>& outputs) {
-  std::vector<Finding> findings;
+std::vector<CategoryEvidence> find_categories(const Dump& dump, const FrameFacts& facts, const TensorLinks& links,
+                                              const NativeFacts& native,
+                                              const std::vector<std::vector<std::string>>& outputs) {
+  std::vector<CategoryEvidence> findings;
   findings.reserve(dump.tensors.size());
   for (uint32_t tensor = 0; tensor < dump.tensors.size(); tensor++) {
     const Evidence evidence(dump, facts, links, native, outputs, tensor);

@@ -27,7 +27,7 @@ std::optional<Category> category_named(std::string_view name);
 // "parameter", "optimizer-state", ...: what --category takes, unknown last.
 std::vector<std::string> category_words();
 
-struct Finding {
+struct CategoryEvidence {
   Category category = Category::unknown;
   std::string evidence;  // "in model.fc1's parameters", "saved by ReluBackward0.result"; "" for unknown
 };
@@ -35,7 +35,8 @@ struct Finding {
 // What each tensor shows by itself, in the order of Dump::tensors; aliases are not looked at. `outputs` are those of
 // module_outputs(). A dump without Python's references (an older one, a program without Python, a lock that did not
 // come) still tells parameters and optimizer state by their creation.
-std::vector<Finding> find_categories(const Dump& dump, const FrameFacts& facts, const TensorLinks& links,
-                                     const NativeFacts& native, const std::vector<std::vector<std::string>>& outputs);
+std::vector<CategoryEvidence> find_categories(const Dump& dump, const FrameFacts& facts, const TensorLinks& links,
+                                              const NativeFacts& native,
+                                              const std::vector<std::vector<std::string>>& outputs);
 
 }  // namespace tensorscope::model

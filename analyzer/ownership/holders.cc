@@ -335,7 +335,7 @@ class Holders::Builder {
   }
 
   void find_categories() {
-    std::vector<Finding> findings = model::find_categories(dump_, facts_, links_, native_, outputs_);
+    std::vector<CategoryEvidence> findings = model::find_categories(dump_, facts_, links_, native_, outputs_);
     for (uint32_t i = 0; i < out_.size(); i++) {
       const uint32_t owner = links_.owner(i);
       if (owner == kNone || !stronger(findings[owner].category, findings[i].category)) continue;

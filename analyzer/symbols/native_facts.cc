@@ -16,7 +16,7 @@ uint8_t NativeFacts::parts(uint32_t site) const {
   auto [found, fresh] = known_.try_emplace(leaf, uint8_t{0});
   if (!fresh) return found->second;
   for (const Frame& frame : symbols_->native(leaf)) {
-    const Owner owner = native_owner(frame.module, frame.function, frame.file);
+    const Owner owner = native_owner(frame.object, frame.function, frame.file);
     if (owner != Owner::torch && owner != Owner::system) break;
     found->second |= code::native_parts(frame.function);
   }

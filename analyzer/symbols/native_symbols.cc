@@ -21,10 +21,10 @@ std::string debug_file_name(const std::string& directory, const std::string& bui
 
 }  // namespace
 
-struct NativeSymbols::Object {
-  explicit Object(const SharedObject& module, const std::string& cache_directory)
-      : module(module), cache(cache_directory, module.build_id) {}
-  const SharedObject& module;
+struct NativeSymbols::ObjectFiles {
+  explicit ObjectFiles(const SharedObject& object, const std::string& cache_directory)
+      : object(object), cache(cache_directory, object.build_id) {}
+  const SharedObject& object;
   SymbolCache cache;
   std::string binary_path;
   RegularFile binary_file, debug_file;  // candidates; read when first needed
@@ -36,14 +36,14 @@ struct NativeSymbols::Object {
   std::vector<CodePlace> look_up(uint64_t address);
 };
 
-void NativeSymbols::Object::open() {
+void NativeSymbols::ObjectFiles::open() {
   if (opened) return;
   opened = true;
   // A dump may name any file: nothing of it is used before its build-id was compared.
   auto open_same = [&](RegularFile& file, const std::string& path) -> std::unique_ptr<SymbolFile> {
     if (!file) return nullptr;
     auto symbols = SymbolFile::open(std::move(file));
-    if (symbols && symbols->build_id() == module.build_id) return symbols;
+    if (symbols && symbols->build_id() == object.build_id) return symbols;
     if (!path.empty()) {
       note = path + (symbols ? " changed since the dump was written (different build-id): its functions have no names."
                              : " is not an ELF file on this machine: its functions have no names.");
@@ -53,13 +53,13 @@ void NativeSymbols::Object::open() {
   binary = open_same(binary_file, binary_path);
   debug = open_same(debug_file, "");
   if (debug) note.clear();
-  if (!binary && !debug && note.empty() && module.path.starts_with('/')) {
-    note = module.path + " is not on this machine: its functions have no names (--sysroot, --debug-dir).";
+  if (!binary && !debug && note.empty() && object.path.starts_with('/')) {
+    note = object.path + " is not on this machine: its functions have no names (--sysroot, --debug-dir).";
   }
 }
 
 // The separate debug file knows more, if there is one; the binary itself always has the dynamic symbols.
-std::vector<CodePlace> NativeSymbols::Object::look_up(uint64_t address) {
+std::vector<CodePlace> NativeSymbols::ObjectFiles::look_up(uint64_t address) {
   open();
   std::vector<CodePlace> places;
   if (debug) places = debug->look_up(address);
@@ -77,41 +77,41 @@ NativeSymbols::NativeSymbols(const Dump& dump, SymbolOptions options)
 
 NativeSymbols::~NativeSymbols() = default;
 
-const SharedObject* NativeSymbols::module_of(uint64_t return_address) const {
+const SharedObject* NativeSymbols::object_at(uint64_t return_address) const {
   if (return_address == 0) return nullptr;
   const uint64_t address = return_address - 1;
   auto after = std::upper_bound(dump_.shared_objects.begin(), dump_.shared_objects.end(), address,
-                                [](uint64_t value, const SharedObject& module) { return value < module.begin; });
+                                [](uint64_t value, const SharedObject& object) { return value < object.begin; });
   if (after == dump_.shared_objects.begin() || std::prev(after)->end <= address) return nullptr;
   return &*std::prev(after);
 }
 
-NativeSymbols::Object& NativeSymbols::object_of(const SharedObject& module) {
-  std::unique_ptr<Object>& object = objects_[&module];
-  if (!object) {
-    object = std::make_unique<Object>(module, cache_directory_);
-    find_files(*object);
+NativeSymbols::ObjectFiles& NativeSymbols::files_of(const SharedObject& object) {
+  std::unique_ptr<ObjectFiles>& files = files_[&object];
+  if (!files) {
+    files = std::make_unique<ObjectFiles>(object, cache_directory_);
+    find_files(*files);
   }
-  return *object;
+  return *files;
 }
 
-void NativeSymbols::find_files(Object& object) {
-  const std::string &id = object.module.build_id, &path = object.module.path, &sysroot = options_.sysroot;
+void NativeSymbols::find_files(ObjectFiles& files) {
+  const std::string &id = files.object.build_id, &path = files.object.path, &sysroot = options_.sysroot;
   std::string source;
   // An object of no file (the vdso, a deleted one) has no slash in its name.
   if (path.starts_with('/') && id.empty() && sysroot.empty()) {
-    object.opened = true;
-    object.note = path + " has no build-id and cannot be identified: its functions have no names (--sysroot).";
+    files.opened = true;
+    files.note = path + " has no build-id and cannot be identified: its functions have no names (--sysroot).";
   } else if (path.starts_with('/')) {
-    object.binary_path = sysroot + path;
-    object.binary_file = sysroot.empty() ? RegularFile::open(path) : RegularFile::open_in_root(sysroot, path);
-    if (object.binary_file) source = file_fingerprint(object.binary_path, object.binary_file);
+    files.binary_path = sysroot + path;
+    files.binary_file = sysroot.empty() ? RegularFile::open(path) : RegularFile::open_in_root(sysroot, path);
+    if (files.binary_file) source = file_fingerprint(files.binary_path, files.binary_file);
   }
   if (id.size() > 2) {
     auto look_in = [&](const std::string& directory, RegularFile file) {
-      if (object.debug_file || !file) return;
+      if (files.debug_file || !file) return;
       source += "|" + file_fingerprint(debug_file_name(directory, id), file);
-      object.debug_file = std::move(file);
+      files.debug_file = std::move(file);
     };
     for (const std::string& directory : options_.debug_dirs) {
       look_in(directory, RegularFile::open(debug_file_name(directory, id)));
@@ -121,45 +121,45 @@ void NativeSymbols::find_files(Object& object) {
             sysroot.empty() ? RegularFile::open(standard) : RegularFile::open_in_root(sysroot, standard));
   }
   // New files are only better than old answers if they are of this very object.
-  if (!source.empty() && source != object.cache.source()) {
-    object.open();
-    if (object.binary || object.debug) object.cache.set_source(source);
+  if (!source.empty() && source != files.cache.source()) {
+    files.open();
+    if (files.binary || files.debug) files.cache.set_source(source);
   }
 }
 
 const std::vector<CodePlace>& NativeSymbols::places(uint64_t return_address) {
   auto [found, fresh] = known_.try_emplace(return_address, &kNowhere);
   if (!fresh) return *found->second;
-  const SharedObject* module = options_.native ? module_of(return_address) : nullptr;
-  if (!module) return *found->second;
-  Object& object = object_of(*module);
-  const uint64_t address = return_address - 1 - module->load_bias;
-  const std::vector<CodePlace>* places = object.cache.find(address);
+  const SharedObject* object = options_.native ? object_at(return_address) : nullptr;
+  if (!object) return *found->second;
+  ObjectFiles& files = files_of(*object);
+  const uint64_t address = return_address - 1 - object->load_bias;
+  const std::vector<CodePlace>* places = files.cache.find(address);
   if (!places) {
-    std::vector<CodePlace> fresh_places = object.look_up(address);
-    if (!object.binary && !object.debug) return *found->second;  // not worth remembering
-    places = &object.cache.add(address, std::move(fresh_places));
+    std::vector<CodePlace> fresh_places = files.look_up(address);
+    if (!files.binary && !files.debug) return *found->second;  // not worth remembering
+    places = &files.cache.add(address, std::move(fresh_places));
   }
   found->second = places;
   return *places;
 }
 
 void NativeSymbols::save() {
-  for (auto& [module, object] : objects_) object->cache.save();
+  for (auto& [object, files] : files_) files->cache.save();
 }
 
 SymbolCheck NativeSymbols::check() {
   std::set<const SharedObject*> wanted;
   for (const NativeFrame& frame : dump_.native_frames) {
-    if (const SharedObject* module = module_of(frame.address)) wanted.insert(module);
+    if (const SharedObject* object = object_at(frame.address)) wanted.insert(object);
   }
   SymbolCheck out;
-  for (const SharedObject* module : wanted) {
-    if (!module->path.starts_with('/')) continue;
-    Object& object = object_of(*module);
-    object.open();
+  for (const SharedObject* object : wanted) {
+    if (!object->path.starts_with('/')) continue;
+    ObjectFiles& files = files_of(*object);
+    files.open();
     out.wanted++;
-    if (object.binary || object.debug) out.found++;
+    if (files.binary || files.debug) out.found++;
   }
   out.notes = notes();
   return out;
@@ -167,8 +167,8 @@ SymbolCheck NativeSymbols::check() {
 
 std::vector<std::string> NativeSymbols::notes() const {
   std::vector<std::string> out;
-  for (const auto& [module, object] : objects_) {
-    if (!object->note.empty()) out.push_back(object->note);
+  for (const auto& [object, files] : files_) {
+    if (!files->note.empty()) out.push_back(files->note);
   }
   std::sort(out.begin(), out.end());
   return out;

@@ -20,7 +20,7 @@ class NativeSymbols {
   ~NativeSymbols();
 
   // The object that holds this return address; null where none was mapped there.
-  const SharedObject* module_of(uint64_t return_address) const;
+  const SharedObject* object_at(uint64_t return_address) const;
   // Innermost first; one empty place where nothing is known.
   const std::vector<CodePlace>& places(uint64_t return_address);
   void save();
@@ -30,14 +30,14 @@ class NativeSymbols {
   std::vector<std::string> notes() const;
 
  private:
-  struct Object;
-  Object& object_of(const SharedObject& module);
-  void find_files(Object& object);
+  struct ObjectFiles;
+  ObjectFiles& files_of(const SharedObject& object);
+  void find_files(ObjectFiles& files);
 
   const Dump& dump_;
   SymbolOptions options_;
   std::string cache_directory_;
-  std::unordered_map<const SharedObject*, std::unique_ptr<Object>> objects_;
+  std::unordered_map<const SharedObject*, std::unique_ptr<ObjectFiles>> files_;
   std::unordered_map<uint64_t, const std::vector<CodePlace>*> known_;
 };
 

@@ -41,12 +41,12 @@ Place Places::describe(const Frame& frame) const {
   if (!place.file.empty()) {
     place.line = frame.line > 0 ? fmt::format("{}:{}", place.file, frame.line) : place.file;
     place.where = place.function.empty() ? place.line : place.line + " " + place.function;
-  } else if (frame.language == Frame::Language::native && (frame.address != 0 || !frame.module.empty())) {
-    place.line = frame.module.empty() ? fmt::format("{:#x}", frame.address) : frame.module;
-    if (place.function.empty() && !frame.module.empty()) {
+  } else if (frame.language == Frame::Language::native && (frame.address != 0 || !frame.object.empty())) {
+    place.line = frame.object.empty() ? fmt::format("{:#x}", frame.address) : frame.object;
+    if (place.function.empty() && !frame.object.empty()) {
       uint64_t begin = 0;
-      for (const SharedObject& module : dump_.shared_objects) {
-        if (frame.address >= module.begin && frame.address < module.end) begin = module.begin;
+      for (const SharedObject& object : dump_.shared_objects) {
+        if (frame.address >= object.begin && frame.address < object.end) begin = object.begin;
       }
       place.function = fmt::format("+{:#x}", frame.address - begin);
     }
@@ -108,7 +108,7 @@ std::string Places::callers(uint32_t site, size_t most) {
   for (Frame frame : python != 0 ? symbols_.python(python) : stack(site)) {
     const bool is_python = frame.language == Frame::Language::python;
     const Owner owner =
-        is_python ? python_owner(frame.file, package_) : native_owner(frame.module, frame.function, frame.file);
+        is_python ? python_owner(frame.file, package_) : native_owner(frame.object, frame.function, frame.file);
     const bool comprehension = is_python && is_comprehension(frame.function);
     if (passed && !in_place && !comprehension && owner == Owner::user && shown < most) {
       if (is_python) frame.function = enclosing_function(frame.function, qualified);

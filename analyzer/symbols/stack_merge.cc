@@ -26,7 +26,7 @@ std::vector<Evaluation> evaluations_by_name(const std::vector<Frame>& native) {
 std::vector<Evaluation> visits_to_interpreter(const std::vector<Frame>& native) {
   std::vector<Evaluation> out;
   for (size_t i = 0; i < native.size(); i++) {
-    if (!is_interpreter(native[i].module)) continue;
+    if (!is_interpreter(native[i].object)) continue;
     if (!out.empty() && out.back().end == i) {
       out.back().end++;
     } else {
@@ -37,7 +37,7 @@ std::vector<Evaluation> visits_to_interpreter(const std::vector<Frame>& native) 
 }
 
 bool is_internal(const Frame& frame) {
-  if (is_interpreter(frame.module)) return true;
+  if (is_interpreter(frame.object)) return true;
   // An interpreter inside the program's own executable.
   return frame.function.starts_with("_Py") || frame.function.starts_with("PyObject_") ||
          frame.function.starts_with("PyEval_");
@@ -45,11 +45,11 @@ bool is_internal(const Frame& frame) {
 
 // Without symbols, libc at the outer end can only be the start of the process or of a thread.
 bool is_start(const Frame& frame) {
-  return is_process_start(frame.function) || (frame.function.empty() && frame.module.starts_with("libc.so"));
+  return is_process_start(frame.function) || (frame.function.empty() && frame.object.starts_with("libc.so"));
 }
 
 // The profiler's hooks: on every stack, and never the answer.
-bool is_own(const Frame& frame) { return frame.module.starts_with("libtensorscope"); }
+bool is_own(const Frame& frame) { return frame.object.starts_with("libtensorscope"); }
 
 class Merger {
  public:

@@ -51,10 +51,10 @@ std::vector<Frame> Symbols::Impl::native(uint32_t leaf) {
   std::vector<Frame> out;
   for (uint32_t id = leaf < dump.native_frames.size() ? leaf : 0; id != 0; id = dump.native_frames[id].parent) {
     const uint64_t address = dump.native_frames[id].address;
-    const SharedObject* module = symbols.module_of(address);
+    const SharedObject* object = symbols.object_at(address);
     for (const CodePlace& place : symbols.places(address)) {
       out.push_back({Frame::Language::native, place.function, place.file, place.line,
-                     module ? file_name(module->path) : "", address, place.inlined});
+                     object ? file_name(object->path) : "", address, place.inlined});
     }
   }
   return out;
@@ -114,7 +114,7 @@ Frame Symbols::Impl::headline(const Site& site) {
   const std::vector<Frame> natives = native(site.native);
   rules::NativeHeadline headline;
   for (const Frame& frame : natives) {
-    if (headline.add(frame.module, frame.function, frame.file)) break;
+    if (headline.add(frame.object, frame.function, frame.file)) break;
   }
   return natives.empty() ? Frame{} : natives[headline.frame()];
 }

@@ -23,8 +23,8 @@ using code::torch_parts;
 
 // The folder of PyTorch's Python package in the process that was dumped; empty: it has none.
 inline std::string torch_package(const Dump& dump) {
-  for (const SharedObject& module : dump.shared_objects) {
-    if (const std::string_view package = code::torch_package_of(module.path); !package.empty()) {
+  for (const SharedObject& object : dump.shared_objects) {
+    if (const std::string_view package = code::torch_package_of(object.path); !package.empty()) {
       return std::string(package);
     }
   }

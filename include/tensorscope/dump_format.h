@@ -1,4 +1,4 @@
-// The framing of a dump file. Shared by the writer (preload/snapshot) and the readers (analyzer/model); plain C++17
+// The framing of a dump file. Shared by the writer (preload/dump) and the reader (analyzer/dump); plain C++17
 // without dependencies but xxHash's single header. docs/dump-format.md describes the same for other languages.
 //
 //   file   := FileHeader chunk* end-chunk
@@ -47,7 +47,7 @@ constexpr uint32_t chunk_type(const char (&name)[5]) {
 #define TENSORSCOPE_CHUNKS(CHUNK)                        \
   CHUNK(kProcess, "PROC", "process")                     \
   CHUNK(kStrings, "STRS", "strings")                     \
-  CHUNK(kModules, "MODS", "modules")                     \
+  CHUNK(kSharedObjects, "MODS", "shared objects")        \
   CHUNK(kCodes, "CODE", "code")                          \
   CHUNK(kNativeFrames, "NATV", "native frames")          \
   CHUNK(kPythonFrames, "PYTH", "Python frames")          \

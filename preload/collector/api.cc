@@ -13,7 +13,7 @@ __attribute__((visibility("default"))) int tensorscope_dump(char* path_out, size
   if (path_out != nullptr && path_size > 0) path_out[0] = 0;
   if (g_state.load(std::memory_order_acquire) == State::dormant) return TENSORSCOPE_ABSENT;
   SiteId site = 0;
-  if (HookScope scope; scope) site = live::place_here().site;
+  if (HookScope scope; scope) site = live::call_context().site;
   return collector::request_and_wait(collector::Reason::call, "tensorscope_dump", path_out, path_size, site);
 }
 

@@ -172,9 +172,9 @@ void grown(const live::Growth& growth) {
   if (!near) return;
   low.device = growth.device;
   low.requested = growth.nbytes;
-  low.site = growth.place.site;
-  low.thread = growth.place.thread;
-  low.node = growth.place.node;
+  low.site = growth.context.site;
+  low.thread = growth.context.thread;
+  low.node = growth.context.node;
   write_near_limit(low, kLongestWaitMs);
 }
 

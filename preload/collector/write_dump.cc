@@ -64,13 +64,13 @@ constexpr char kNoMemory[] = "no dump: not enough memory to write one";
 // What phase 1 works on, kept apart from the work: it outlives work that is abandoned when memory runs out.
 struct Tables {
   live::SnapshotView view;
-  torch::ModuleMap modules;
+  torch::SharedObjectMap objects;
   torch::MetadataReader* reader = nullptr;  // null: torch's objects are not to be looked at
   std::vector<uint64_t> grad_fns;           // of live tensors
   python::TensorSizes sizes;                // the same, as far as there was memory
   dump::TensorFactRows facts;               // for the short report, where one is wanted
   bool facts_known = false;
-  cupti::Findings cupti;
+  cupti::Activity cupti;
   devices::DriverAnswers driver;  // about CUDA devices, wanted at the end
 };
 
@@ -89,11 +89,11 @@ bool write_tables(const dump::DumpFacts& facts, Tables& tables, dump::DumpFile& 
   const live::SnapshotView& view = tables.view;
   dump::DumpFacts full = facts;
   torch::MetadataReader*& reader = tables.reader;
-  if (g_metadata_reader.start(&tables.modules) && g_hook_check.destruction_is_seen()) {
+  if (g_metadata_reader.start(&tables.objects) && g_hook_check.destruction_is_seen()) {
     reader = &g_metadata_reader;
     dump::learn_layout(view, g_metadata_reader);
   }
-  full.torch_version = torch::torch_version(tables.modules, g_metadata_reader.torch());
+  full.torch_version = torch::torch_version(tables.objects, g_metadata_reader.torch());
   for (const live::DeviceTotals& device : view.devices) summary.live_bytes += device.live_bytes;
   summary.tensors = view.tensors.size;
 
@@ -101,7 +101,7 @@ bool write_tables(const dump::DumpFacts& facts, Tables& tables, dump::DumpFile& 
   std::vector<uint64_t> grad_fns;
   const bool ok = dump::write_process(full, view, file) &&
                   (full.failure == nullptr || dump::write_failure_chunk(*full.failure, file)) &&
-                  dump::write_modules(tables.modules, file) &&
+                  dump::write_shared_objects(tables.objects, file) &&
                   dump::write_tensors(view, reader, strings, file, {grad_fns, tables.sizes, &tables.facts}) &&
                   dump::write_allocations(view, file) && dump::write_runtime_blocks(view, file) &&
                   dump::write_nodes(view, reader, strings, file) && dump::write_stacks(view, file) &&
@@ -125,7 +125,7 @@ bool phase1(const DumpRequest& request, const dump::DumpFacts& facts, Tables& ta
   if (const void* none = torch::undefined_tensor()) live::tensor_disregarded(none);
   // Before the tables are copied, so that every site that it names is among them.
   run_if_memory_lasts([&] {
-    cupti::Findings found;
+    cupti::Activity found;
     cupti::look(found);
     tables.cupti = std::move(found);
   });
@@ -137,7 +137,7 @@ bool phase1(const DumpRequest& request, const dump::DumpFacts& facts, Tables& ta
   tables.driver.ask(devices, dump::used_cuda_devices(tables.view, devices));
   if (short_report_wanted(request)) tables.facts_known = tables.facts.reserve(tables.view.tensors.size);
   bool ok = false;
-  if (!tables.modules.refresh() || !run_if_memory_lasts([&] { ok = write_tables(facts, tables, file, summary); })) {
+  if (!tables.objects.refresh() || !run_if_memory_lasts([&] { ok = write_tables(facts, tables, file, summary); })) {
     say(kNoMemory);
     return false;
   }
@@ -221,7 +221,7 @@ void note_freed(const live::SnapshotView& view, python::References& references) 
 
 // `found` outlives work that is abandoned when memory runs out.
 bool phase2(const python::SnapshotFacts& facts, Tables& tables, dump::SourceLines& sources,
-            const dump::Mappings& mappings, dump::DumpFile& file, python::Findings& found) {
+            const dump::Mappings& mappings, dump::DumpFile& file, python::ProgramFacts& found) {
   Reserve reserve;
   bool ok = false;
   const bool named = run_if_memory_lasts([&] {
@@ -239,7 +239,7 @@ bool phase2(const python::SnapshotFacts& facts, Tables& tables, dump::SourceLine
   reserve.release();
   const bool ended = run_if_memory_lasts([&] {
     if (!named) {
-      found = python::Findings{};
+      found = python::ProgramFacts{};
       found.names.detail = found.references.detail = found.allocator.detail = found.heap.detail = "not enough memory";
       ok = dump::write_names(found.names, file) && dump::write_references(found.references, file);
     }
@@ -336,7 +336,8 @@ struct SummaryText {
 
 // What phases 1 and 2 have found, for a person who waits for an answer.
 void print_short_report(const DumpRequest& request, Tables& tables, const torch::Graph& graph,
-                        const python::Findings& found, const char* path, const char* summary, const char* dump_failed) {
+                        const python::ProgramFacts& found, const char* path, const char* summary,
+                        const char* dump_failed) {
   const oom::DumpTables rows = {tables.view, tables.facts.rows(), graph, found.references};
   torch::ObjectClasses* const classes = tables.reader != nullptr ? &tables.reader->classes() : nullptr;
   tables.driver.wait();
@@ -362,7 +363,7 @@ bool write_whole_dump(const DumpRequest& request, dump::DumpFile& file, char (&d
   dump::SourceLines sources;
   dump::Mappings mappings;
   torch::Graph graph;
-  python::Findings found;
+  python::ProgramFacts found;
   const auto look = [&] {
     snapshot.serial = tables.view.serial;
     int8_t devices[devices::DriverAnswers::kMostDevices];

@@ -12,11 +12,11 @@ namespace {
 
 constexpr size_t kCuptiRows = format::kMaxRowsPerChunk;
 
-bool write_memory(const cupti::Findings& findings, std::span<const cupti::MemoryEvent> part, DumpFile& file) {
+bool write_memory(const cupti::Activity& activity, std::span<const cupti::MemoryEvent> part, DumpFile& file) {
   std::vector<format::DriverBlock> rows;
   rows.reserve(part.size());
   for (const cupti::MemoryEvent& event : part) {
-    const auto created_ns = uint64_t(int64_t(event.at_ns) - findings.clock_offset_ns);
+    const auto created_ns = uint64_t(int64_t(event.at_ns) - activity.clock_offset_ns);
     rows.emplace_back(event.address, event.nbytes, created_ns, event.process, event.context, event.stream, event.site,
                       format::DriverMemoryKind(event.kind), event.asynchronous, event.device);
   }
@@ -24,14 +24,14 @@ bool write_memory(const cupti::Findings& findings, std::span<const cupti::Memory
   auto values = chunk.builder().CreateVectorOfStructs(rows);
   format::DriverMemoryBuilder memory(chunk.builder());
   memory.add_values(values);
-  memory.add_began_ns(findings.began_ns);
-  memory.add_ended_ns(findings.ended_ns);
-  memory.add_allocations(findings.totals.allocations);
-  memory.add_releases(findings.totals.releases);
-  memory.add_unknown_releases(findings.totals.unknown_releases);
-  memory.add_lost(findings.totals.lost);
-  memory.add_version(findings.version);
-  memory.add_flushed(findings.flushed);
+  memory.add_began_ns(activity.began_ns);
+  memory.add_ended_ns(activity.ended_ns);
+  memory.add_allocations(activity.totals.allocations);
+  memory.add_releases(activity.totals.releases);
+  memory.add_unknown_releases(activity.totals.unknown_releases);
+  memory.add_lost(activity.totals.lost);
+  memory.add_version(activity.version);
+  memory.add_flushed(activity.flushed);
   return chunk.append_to(file, memory.Finish());
 }
 
@@ -61,11 +61,11 @@ bool in_parts(const std::vector<Row>& all, Write write) {
 
 }  // namespace
 
-bool write_cupti(const cupti::Findings& findings, DumpFile& file) {
-  if (!findings.recorded) return true;
-  return in_parts(findings.memory, [&](auto part) { return write_memory(findings, part, file); }) &&
-         (!findings.with_launches ||
-          in_parts(findings.launches, [&](auto part) { return write_launches(part, file); }));
+bool write_cupti(const cupti::Activity& activity, DumpFile& file) {
+  if (!activity.recorded) return true;
+  return in_parts(activity.memory, [&](auto part) { return write_memory(activity, part, file); }) &&
+         (!activity.with_launches ||
+          in_parts(activity.launches, [&](auto part) { return write_launches(part, file); }));
 }
 
 }  // namespace tensorscope::dump

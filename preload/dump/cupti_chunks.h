@@ -8,6 +8,6 @@
 
 namespace tensorscope::dump {
 
-bool write_cupti(const cupti::Findings& findings, DumpFile& file);
+bool write_cupti(const cupti::Activity& activity, DumpFile& file);
 
 }  // namespace tensorscope::dump

@@ -1,4 +1,4 @@
-// What malloc says about itself: bytes handed out, and bytes that it keeps for later.
+// What malloc says about itself: allocated bytes, and free bytes that it keeps.
 //
 // Context: collector, no table lock held. The question itself (mallinfo2) takes each arena's lock and walks the arena's
 // free chunks meanwhile, about 0.2 us a chunk. A thread that was killed or left behind by a raw clone may hold such a

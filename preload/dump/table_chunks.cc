@@ -171,15 +171,15 @@ bool write_threads(const live::SnapshotView& view, StringTable& strings, DumpFil
   return chunk.append_to(file, format::CreateThreads(chunk.builder(), chunk.builder().CreateVectorOfStructs(rows)));
 }
 
-bool write_modules(const torch::ModuleMap& modules, DumpFile& file) {
-  Chunk chunk(format::kModules);
-  std::vector<flatbuffers::Offset<format::Module>> rows;
-  for (const torch::MappedModule& m : modules.modules()) {
+bool write_shared_objects(const torch::SharedObjectMap& objects, DumpFile& file) {
+  Chunk chunk(format::kSharedObjects);
+  std::vector<flatbuffers::Offset<format::SharedObject>> rows;
+  for (const torch::MappedObject& m : objects.objects()) {
     auto path = chunk.string(m.path);
     auto build_id = chunk.builder().CreateVector(m.build_id);
-    rows.push_back(format::CreateModule(chunk.builder(), path, m.load_bias, m.begin, m.end, build_id));
+    rows.push_back(format::CreateSharedObject(chunk.builder(), path, m.load_bias, m.begin, m.end, build_id));
   }
-  return chunk.append_to(file, format::CreateModulesDirect(chunk.builder(), &rows));
+  return chunk.append_to(file, format::CreateSharedObjectsDirect(chunk.builder(), &rows));
 }
 
 bool write_strings(const StringTable& strings, DumpFile& file) {

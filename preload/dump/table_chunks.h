@@ -6,7 +6,7 @@
 #include "dump/dump_file.h"
 #include "dump/string_table.h"
 #include "live/snapshot_view.h"
-#include "torch/metadata/module_map.h"
+#include "torch/metadata/shared_object_map.h"
 
 namespace tensorscope::dump {
 
@@ -18,7 +18,7 @@ bool write_stacks(const live::SnapshotView& view, DumpFile& file, size_t most_fr
 
 bool write_codes(StringTable& strings, DumpFile& file);
 bool write_threads(const live::SnapshotView& view, StringTable& strings, DumpFile& file);
-bool write_modules(const torch::ModuleMap& modules, DumpFile& file);
+bool write_shared_objects(const torch::SharedObjectMap& objects, DumpFile& file);
 bool write_strings(const StringTable& strings, DumpFile& file);
 
 }  // namespace tensorscope::dump

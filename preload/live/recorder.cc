@@ -159,7 +159,7 @@ void gradient_edge_set(const void* impl, const void* node) {
 
 void node_destroyed(const void* node) { g_nodes.remove(node); }
 
-Place place_here() {
+CallContext call_context() {
   const SiteId site = g_sites.intern(stacks::capture_in_any_case());
   const NodeId node = running_node(site);
   const Serial serial = g_nodes.serial(node);

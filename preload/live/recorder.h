@@ -49,20 +49,20 @@ void node_destroyed(const void* node);
 using CurrentNode = const void* (*)();
 void set_current_node_function(CurrentNode function);
 
-struct Place {
+struct CallContext {
   SiteId site;
   ThreadId thread;
   Serial node;  // of the autograd node that runs, 0: none
 };
 // Where the calling thread stands: for a failure.
-Place place_here();
+CallContext call_context();
 
 // Who watches growth: called after an allocation where more bytes of the device are live than DeviceTable's mark; null:
 // nobody. Under a HookScope; where `may_wait` is false the device allocator's lock may be held.
 struct Growth {
   Device device;
   uint64_t nbytes;  // of the allocation
-  Place place;
+  CallContext context;
   bool may_wait;
 };
 using GrowthFunction = void (*)(const Growth& growth);

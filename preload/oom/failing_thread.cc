@@ -39,10 +39,10 @@ FailureLimits::Settings settings() { return {options().oom_dumps, uint64_t{optio
 
 // Under the limits; the reserve is in use where a dump may follow.
 bool counts_for_a_dump(dump::Failure& failure) {
-  const live::Place place = live::place_here();
-  failure.site = place.site;
-  failure.thread = place.thread;
-  failure.node = place.node;
+  const live::CallContext context = live::call_context();
+  failure.site = context.site;
+  failure.thread = context.thread;
+  failure.node = context.node;
   failure.failed_ns = monotonic_ns();
   FailureLimits::Counts counts;
   const bool dump = g_failure_limits.count(failure.site, failure.failed_ns, settings(), counts);

@@ -57,16 +57,16 @@ class LookJob : public GilJob {
   void run(const Gil& gil) override {
     const uint64_t begin = monotonic_ns();
     const Deadline deadline = Deadline::in_ms(costs_.hold_ms);
-    if (facts_.devices) agent::ask_allocator(gil, findings.allocator);
+    if (facts_.devices) agent::ask_allocator(gil, found.allocator);
     MemoryLimit limit(costs_.memory);
-    agent::look_at_objects(gil, deadline, facts_, findings.names, findings.references);
-    findings.references.time_limit_ms = costs_.hold_ms;
-    findings.references.memory_limit = limit.bytes();
-    findings.references.memory_taken = limit.most_taken();
-    agent::ask_heap(gil, deadline, costs_.hold_ms, heap_text_, findings.heap);
-    findings.references.gil_ns = monotonic_ns() - begin;
+    agent::look_at_objects(gil, deadline, facts_, found.names, found.references);
+    found.references.time_limit_ms = costs_.hold_ms;
+    found.references.memory_limit = limit.bytes();
+    found.references.memory_taken = limit.most_taken();
+    agent::ask_heap(gil, deadline, costs_.hold_ms, heap_text_, found.heap);
+    found.references.gil_ns = monotonic_ns() - begin;
   }
-  Findings findings;
+  ProgramFacts found;
 
  private:
   LookCosts costs_;
@@ -112,31 +112,31 @@ LookCosts LookCosts::allowed() {
   return {options().names_timeout_ms, options().names_gil_ms, memory_for_names(reader.read(), options().names_memory)};
 }
 
-Findings look_at_program(const LookCosts& costs, const SnapshotFacts& facts) {
-  Findings findings;
+ProgramFacts look_at_program(const LookCosts& costs, const SnapshotFacts& facts) {
+  ProgramFacts found;
   const auto give_up = [&](const char* why) {
-    findings.names.detail = findings.references.detail = findings.allocator.detail = findings.heap.detail = why;
-    return std::move(findings);
+    found.names.detail = found.references.detail = found.allocator.detail = found.heap.detail = why;
+    return std::move(found);
   };
   attach();
   if (!known_interpreter()) {
     const char* trouble = interpreter_trouble();
-    findings.names.complete = findings.references.complete = trouble == nullptr;
+    found.names.complete = found.references.complete = trouble == nullptr;
     give_up(trouble ? trouble : "");
-    if (!trouble) findings.allocator.detail = "there is no Python interpreter to query torch";
-    return findings;
+    if (!trouble) found.allocator.detail = "there is no Python interpreter to query torch";
+    return found;
   }
   if (!interpreter_alive()) return give_up("the interpreter had already ended");
   auto* job = new LookJob(costs, facts);
   const GilOutcome outcome = run_with_gil(job, Deadline::in_ms(costs.wait_ms), costs.hold_ms);
   if (outcome == GilOutcome::stuck) return give_up(explain(outcome));
   if (outcome == GilOutcome::done) {
-    findings = std::move(job->findings);
+    found = std::move(job->found);
   } else {
     give_up(explain(outcome));
   }
   delete job;
-  return findings;
+  return found;
 }
 
 void after_fork_in_child() {

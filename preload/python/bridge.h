@@ -55,7 +55,7 @@ struct PythonHeap {
 };
 
 // What phase 2 found.
-struct Findings {
+struct ProgramFacts {
   Names names;
   References references;
   devices::AllocatorSnapshot allocator;
@@ -74,7 +74,7 @@ struct LookCosts {
 // Phase 2 of a dump. Context: collector, no table lock held. Takes the GIL and runs the agent; where the GIL does not
 // come, or the agent fails or comes to a limit, the result says so. Complete and empty where there is no interpreter,
 // or torch was never imported.
-Findings look_at_program(const LookCosts& costs, const SnapshotFacts& facts);
+ProgramFacts look_at_program(const LookCosts& costs, const SnapshotFacts& facts);
 
 void after_fork_in_child();
 

@@ -1,4 +1,4 @@
-// Memory that is handed out once and never given back: for table rows, tries, interned texts.
+// Memory that is allocated once and never freed: for table rows, tries, interned texts.
 //
 // Context: any but signal handlers. Lock-free (a fork never finds it locked), no malloc, no constructor to run: an
 // arena is a constinit global. Takes chunks from the system (pages.h); an allocation is zeroed.

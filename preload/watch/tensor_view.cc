@@ -5,7 +5,7 @@
 #include <atomic>
 
 #include "support/spin_lock.h"
-#include "torch/metadata/module_map.h"
+#include "torch/metadata/shared_object_map.h"
 #include "torch/metadata/object_class.h"
 #include "torch/metadata/safe_reads.h"
 #include "torch/metadata/tensor_layout.h"
@@ -48,13 +48,13 @@ uint64_t key_bits(const torch::TorchFunctions& torch, const char* const* names, 
 // From one tensor: the vote of one with more than one element is as good as that of many.
 bool learn(const void* impl) {
   if (!g_learning.try_lock()) return false;
-  static torch::ModuleMap modules;
+  static torch::SharedObjectMap objects;
   static torch::ObjectClasses classes;
   torch::TorchFunctions torch;
   bool learnt = false;
-  if (!g_is_known.load(std::memory_order_acquire) && modules.refresh() && torch::resolve_torch_functions(torch) &&
+  if (!g_is_known.load(std::memory_order_acquire) && objects.refresh() && torch::resolve_torch_functions(torch) &&
       torch.has_storage && torch.backend_name && torch.dispatch_key_name) {
-    classes.start(&modules);
+    classes.start(&objects);
     torch::LayoutFinder finder(torch, classes);
     finder.add(impl);
     const char* why = "";

@@ -13,7 +13,7 @@ namespace {
 
 DumpBuilder sample(int tensors) {
   DumpBuilder builder;
-  builder.module({"/usr/lib/libc.so.6", 0x1000, 0x1000, 0x9000, {0xab, 0xcd, 0xef}});
+  builder.shared_object({"/usr/lib/libc.so.6", 0x1000, 0x1000, 0x9000, {0xab, 0xcd, 0xef}});
   uint32_t thread = builder.thread(4242, "python");
   uint32_t site = builder.site(builder.native({0x1100, 0x1200}), builder.python({{"train.py", "main", 3, true, 0x77}}));
   builder.coverage("CPU memory", tensorscope::format::Seen::yes, "");

@@ -218,8 +218,8 @@ std::string wild_rows(FuzzedDataProvider& in) {
                          "", number());
         break;
       case 6:
-        builder.module({in.ConsumeRandomLengthString(20), number(), number(), number(),
-                        in.ConsumeBytes<uint8_t>(in.ConsumeIntegralInRange(0, 30))});
+        builder.shared_object({in.ConsumeRandomLengthString(20), number(), number(), number(),
+                               in.ConsumeBytes<uint8_t>(in.ConsumeIntegralInRange(0, 30))});
         break;
       case 7: {
         testing::AllocationSpec block;

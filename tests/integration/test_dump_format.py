@@ -19,7 +19,7 @@ _xxhash.XXH3_64bits_withSeed.restype = ctypes.c_uint64
 _xxhash.XXH3_64bits_withSeed.argtypes = [ctypes.c_char_p, ctypes.c_size_t, ctypes.c_uint64]
 
 SCHEMA = pathlib.Path(__file__).parents[2] / "include" / "tensorscope" / "dump.fbs"
-ROOTS = {"PROC": "Process", "STRS": "Strings", "MODS": "Modules", "CODE": "Codes", "NATV": "NativeFrames", "PYTH": "PythonFrames",
+ROOTS = {"PROC": "Process", "STRS": "Strings", "MODS": "SharedObjects", "CODE": "Codes", "NATV": "NativeFrames", "PYTH": "PythonFrames",
          "SITE": "Sites", "THRD": "Threads", "TENS": "TensorRows", "ALLO": "AllocationRows", "NODE": "NodeRows", "TOTL": "Totals",
          "COVR": "Coverages", "NAME": "Names", "GRPH": "GraphRows", "REFS": "References", "CUPM": "DriverMemory",
          "KERN": "Launches", "SRCS": "SourceLines", "PMEM": "ProcessMemory", "END!": "EndMark"}

@@ -1,6 +1,6 @@
 """The dump of a whole program against what the program knows of itself."""
 
-# Covers: preload/torch/metadata/{module_map,torch_version}.cc
+# Covers: preload/torch/metadata/{shared_object_map,torch_version}.cc
 
 import pytest
 

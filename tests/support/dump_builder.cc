@@ -61,9 +61,9 @@ uint32_t DumpBuilder::string(std::string_view text) {
   return uint32_t(strings_.size() - 1);
 }
 
-uint32_t DumpBuilder::module(const ModuleSpec& module) {
-  modules_.push_back(module);
-  return uint32_t(modules_.size() - 1);
+uint32_t DumpBuilder::shared_object(const SharedObjectSpec& object) {
+  shared_objects_.push_back(object);
+  return uint32_t(shared_objects_.size() - 1);
 }
 
 uint32_t DumpBuilder::thread(uint32_t tid, std::string_view name, bool alive) {
@@ -175,13 +175,13 @@ std::vector<Chunk> DumpBuilder::chunks() const {
                                        python_version.c_str(), "0.1.0", &pairs, serial_, fork_serial)
         .o;
   }));
-  out.push_back(chunk(format::kModules, [&](FlatBufferBuilder& fbb) {
-    std::vector<flatbuffers::Offset<format::Module>> rows;
-    for (const ModuleSpec& module : modules_) {
-      rows.push_back(format::CreateModuleDirect(fbb, module.path.c_str(), module.load_bias, module.begin, module.end,
-                                                &module.build_id));
+  out.push_back(chunk(format::kSharedObjects, [&](FlatBufferBuilder& fbb) {
+    std::vector<flatbuffers::Offset<format::SharedObject>> rows;
+    for (const SharedObjectSpec& object : shared_objects_) {
+      rows.push_back(format::CreateSharedObjectDirect(fbb, object.path.c_str(), object.load_bias, object.begin,
+                                                      object.end, &object.build_id));
     }
-    return format::CreateModulesDirect(fbb, &rows).o;
+    return format::CreateSharedObjectsDirect(fbb, &rows).o;
   }));
   out.push_back(chunk(format::kStrings, [&](FlatBufferBuilder& fbb) {
     return format::CreateStrings(fbb, fbb.CreateVectorOfStrings(strings_)).o;

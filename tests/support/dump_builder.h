@@ -57,7 +57,7 @@ struct AllocationSpec {
   int8_t device_type = 0, device_index = -1;
 };
 
-struct ModuleSpec {
+struct SharedObjectSpec {
   std::string path;
   uint64_t load_bias = 0, begin = 0, end = 0;
   std::vector<uint8_t> build_id;
@@ -181,7 +181,7 @@ class DumpBuilder {
   size_t rows_per_chunk = size_t{1} << 16;
 
   uint32_t string(std::string_view text);
-  uint32_t module(const ModuleSpec& module);
+  uint32_t shared_object(const SharedObjectSpec& object);
   uint32_t thread(uint32_t tid, std::string_view name, bool alive = true);                   // index 0 is the sentinel
   uint32_t native(const std::vector<uint64_t>& outermost_first, uint32_t below = 0);         // returns the leaf
   uint32_t python(const std::vector<PythonFrameSpec>& outermost_first, uint32_t below = 0);  // returns the leaf
@@ -226,7 +226,7 @@ class DumpBuilder {
   uint64_t serial_ = 0;
   std::vector<std::string> strings_;
   std::map<std::string, uint32_t, std::less<>> string_ids_;
-  std::vector<ModuleSpec> modules_;
+  std::vector<SharedObjectSpec> shared_objects_;
   std::vector<format::Thread> threads_;
   std::vector<format::Code> codes_;
   std::map<std::pair<std::string, std::string>, uint32_t> code_ids_;

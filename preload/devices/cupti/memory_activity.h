@@ -1,4 +1,4 @@
-// Memory that the driver has given out and not got back, by address, from CUPTI's memory records: of the whole process,
+// Live allocations of the driver, by address, from CUPTI's memory records: of the whole process,
 // whoever asked for it.
 //
 // Records of several threads arrive out of order: of two about one address the later one counts, so a release that

@@ -16,7 +16,7 @@ void prepare() {
 
 void cuda_is_used(Wait) {}
 void give_up() {}
-void look(Findings&) {}
+void look(Activity&) {}
 void after_fork_in_child() {}
 
 }  // namespace tensorscope::cupti

@@ -164,15 +164,15 @@ void stop() {
   g_functions.Unsubscribe(g_subscriber);
 }
 
-void add_virtual_memory(Findings& findings) {
+void add_virtual_memory(Activity& activity) {
   std::vector<MemoryEvent> pieces(g_virtual_memory.live() + 16);
   pieces.resize(g_virtual_memory.copy(pieces.data(), pieces.size()));
   for (MemoryEvent& piece : pieces) {
-    piece.at_ns += uint64_t(findings.clock_offset_ns);
+    piece.at_ns += uint64_t(activity.clock_offset_ns);
     piece.process = uint32_t(getpid());
   }
-  findings.memory.insert(findings.memory.end(), pieces.begin(), pieces.end());
-  findings.totals.lost += g_virtual_memory.lost();
+  activity.memory.insert(activity.memory.end(), pieces.begin(), pieces.end());
+  activity.totals.lost += g_virtual_memory.lost();
 }
 
 }  // namespace
@@ -203,24 +203,24 @@ void give_up() {
   say("another tool in this process (torch.profiler?) takes over CUPTI; tensorscope's CUPTI recording ends here.");
 }
 
-void look(Findings& findings) {
-  findings.began_ns = g_began_ns.load(std::memory_order_relaxed);
-  if (findings.began_ns == 0) return;
+void look(Activity& activity) {
+  activity.began_ns = g_began_ns.load(std::memory_order_relaxed);
+  if (activity.began_ns == 0) return;
   if (g_stage.load(std::memory_order_acquire) == Stage::running) {
     compare_clocks();
-    findings.flushed = g_work.run(flush, kFlushLimitNs);
+    activity.flushed = g_work.run(flush, kFlushLimitNs);
   }
-  findings.clock_offset_ns = g_clock_offset_ns.load(std::memory_order_relaxed);
+  activity.clock_offset_ns = g_clock_offset_ns.load(std::memory_order_relaxed);
   constexpr size_t kMore = 1024;  // records may still come
-  findings.memory.resize(g_memory.live() + kMore);
-  findings.memory.resize(g_memory.copy(findings.memory.data(), findings.memory.size(), findings.totals));
-  add_virtual_memory(findings);
-  findings.with_launches = with_launches();
-  findings.launches.resize(findings.with_launches ? g_launches.size() + kMore : 0);
-  findings.launches.resize(g_launches.copy(findings.launches.data(), findings.launches.size()));
-  findings.ended_ns = g_ended_ns.load(std::memory_order_relaxed);
-  findings.version = g_version.load(std::memory_order_relaxed);
-  findings.recorded = true;
+  activity.memory.resize(g_memory.live() + kMore);
+  activity.memory.resize(g_memory.copy(activity.memory.data(), activity.memory.size(), activity.totals));
+  add_virtual_memory(activity);
+  activity.with_launches = with_launches();
+  activity.launches.resize(activity.with_launches ? g_launches.size() + kMore : 0);
+  activity.launches.resize(g_launches.copy(activity.launches.data(), activity.launches.size()));
+  activity.ended_ns = g_ended_ns.load(std::memory_order_relaxed);
+  activity.version = g_version.load(std::memory_order_relaxed);
+  activity.recorded = true;
 }
 
 void after_fork_in_child() {

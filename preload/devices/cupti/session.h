@@ -42,7 +42,7 @@ void cuda_is_used(Wait wait);
 void give_up();
 
 // Context: collector. What has been recorded, after all that CUPTI still held was asked for, with a time limit.
-struct Findings {
+struct Activity {
   std::vector<MemoryEvent> memory;  // alive
   std::vector<LaunchCounts> launches;
   MemoryTotals totals;
@@ -53,7 +53,7 @@ struct Findings {
   bool with_launches = false;
   bool flushed = false;  // false: CUPTI did not answer within the limit, or has ended
 };
-void look(Findings& findings);
+void look(Activity& activity);
 
 void after_fork_in_child();
 

@@ -14,7 +14,7 @@ namespace {
 
 constexpr char kNoMemoryForLines[] = "not enough memory";
 
-std::vector<SiteId> sites_outside_the_view(SiteId failed_at, const cupti::Findings& cupti) {
+std::vector<SiteId> sites_outside_the_view(SiteId failed_at, const cupti::Activity& cupti) {
   std::vector<SiteId> sites = {failed_at};
   for (const cupti::MemoryEvent& event : cupti.memory) sites.push_back(event.site);
   for (const cupti::LaunchCounts& launches : cupti.launches) sites.push_back(launches.site);
@@ -39,7 +39,7 @@ void record_source_lines(std::span<const SourceFile> files, size_t wanted, const
 
 }  // namespace
 
-void SourceLines::start(const live::SnapshotView& view, SiteId failed_at, const cupti::Findings& cupti) {
+void SourceLines::start(const live::SnapshotView& view, SiteId failed_at, const cupti::Activity& cupti) {
   if (!options().source) {
     return set_coverage(Subject::source_lines, Seen::no, "switched off by TENSORSCOPE_SOURCE");
   }

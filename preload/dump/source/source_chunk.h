@@ -15,7 +15,7 @@ namespace tensorscope::dump {
 class SourceLines {
  public:
   // Once. Does nothing where TENSORSCOPE_SOURCE is off. `failed_at` is the site of a failure, 0: none.
-  void start(const live::SnapshotView& view, SiteId failed_at, const cupti::Findings& cupti);
+  void start(const live::SnapshotView& view, SiteId failed_at, const cupti::Activity& cupti);
   // Waits for the lines, SourceReader::kPatienceMs after start() at most, appends the chunk and records the coverage.
   // False: the file could not be written. Too little memory costs the chunk alone.
   bool write(DumpFile& file);

@@ -15,7 +15,7 @@ namespace tensorscope::python::agent {
 
 namespace {
 
-using Place = Chain::Place;
+using Position = Chain::Position;
 using format::ReferenceRole;
 using format::ReferenceRoot;
 using format::ReferenceWithin;
@@ -111,8 +111,8 @@ bool Chains::sort_by(uint32_t Steps::Question::*field) {
     uint32_t places[1 << kBits] = {};
     const auto digit = [&](const Steps::Question& question) { return question.*field >> shift & ((1 << kBits) - 1); };
     for (const Steps::Question& question : questions_) ++places[digit(question)];
-    uint32_t place = 0;
-    for (uint32_t& each : places) place += std::exchange(each, place);
+    uint32_t position = 0;
+    for (uint32_t& each : places) position += std::exchange(each, position);
     for (const Steps::Question& question : questions_) sorted[places[digit(question)]++] = question;
     std::swap(questions_, sorted);
   }
@@ -147,13 +147,13 @@ Chain Chains::begin(uint32_t object) const {
   chain.root_object = object;
   const Kind kind = graph_.kind(object);
   if (root.kind == ReferenceRoot::global && chain.text.empty()) {
-    chain.place = Place::globals;
+    chain.position = Position::globals;
   } else if (kind == Kind::context) {
-    chain.place = Place::globals;
+    chain.position = Position::globals;
   } else if (kind != Kind::cell) {
     chain.steps = 1;
   }
-  if (kind == Kind::traceback) chain.place = Place::traceback;
+  if (kind == Kind::traceback) chain.position = Position::traceback;
   if (const std::string* name = kind == Kind::tensor ? nullptr : called(object)) chain.text = *name;
   return chain;
 }
@@ -167,7 +167,7 @@ void Chains::keep(uint32_t object, const Chain& chain) {
                      chain.steps,
                      chain.root,
                      chain.role,
-                     chain.place,
+                     chain.position,
                      chain.within,
                      chain.in_optimizer_state,
                      chain.main};
@@ -185,7 +185,7 @@ Chain Chains::kept(uint32_t object) const {
           kept.steps,
           kept.root,
           kept.role,
-          kept.place,
+          kept.position,
           kept.in_optimizer_state,
           kept.within,
           kept.main};
@@ -215,35 +215,35 @@ void Chains::enter_attribute(Chain& chain, uint32_t owner, std::string_view name
   chain.owner = owner;
   if (kind == Kind::nn_module) {
     chain.role = ReferenceRole::module_attribute;
-    chain.place = name == "_parameters" ? Place::parameters
-                  : name == "_buffers"  ? Place::buffers
-                  : name == "_modules"  ? Place::modules
-                                        : Place::plain;
-    if (chain.place != Place::plain) return;
+    chain.position = name == "_parameters" ? Position::parameters
+                     : name == "_buffers"  ? Position::buffers
+                     : name == "_modules"  ? Position::modules
+                                           : Position::plain;
+    if (chain.position != Position::plain) return;
   } else if (kind == Kind::optimizer && name == "state") {
-    chain.place = Place::optimizer_state;
+    chain.position = Position::optimizer_state;
     chain.in_optimizer_state = true;
   }
   add_attribute(chain.text, name);
 }
 
 void Chains::enter_function(Chain& chain, const Step& step) const {
-  const Place place = chain.place;
-  chain.place = Place::plain;
+  const Position position = chain.position;
+  chain.position = Position::plain;
   Object* code = gil_->PyFunction_GetCode(graph_.object(chain.owner));
   const FunctionFacts* facts = functions_.of(code);
   std::string name = step.text() == 0 ? "?" : std::string(texts_[step.text()]);
-  if (facts && place == Place::closure && step.number < facts->free_variables.size()) {
+  if (facts && position == Position::closure && step.number < facts->free_variables.size()) {
     name = facts->free_variables[step.number];
   }
-  if (facts && place == Place::defaults) {
+  if (facts && position == Position::defaults) {
     Object* defaults = gil_->PyFunction_GetDefaults(graph_.object(chain.owner));
     const size_t count = defaults ? size_t(gil_->PyTuple_Size(defaults)) : 0;
     const size_t at = facts->parameters - std::min(count, facts->parameters) + step.number;
     if (at < facts->variables.size()) name = facts->variables[at];
   }
   const std::string function = chain.text.empty() && facts ? facts->name : chain.text;
-  chain.text = fmt::format("{} of {}: {}", place == Place::closure ? "closure" : "default", function, name);
+  chain.text = fmt::format("{} of {}: {}", position == Position::closure ? "closure" : "default", function, name);
 }
 
 std::string Chains::name_of_frame(uint32_t object) const {
@@ -260,7 +260,7 @@ void Chains::enter_variable(Chain& chain, uint32_t from, std::string_view name) 
   std::string keeper = chain.text;
   if (!keeper.empty() && chain.root == ReferenceRoot::global) keeper = chain.scope + ": " + keeper;
   if (!keeper.empty()) keeper = " (" + keeper + ")";
-  if (chain.place == Place::traceback_frame) {
+  if (chain.position == Position::traceback_frame) {
     const char* exception = chain.owner == kNoObject ? "exception" : short_class_name(gil_, graph_.object(chain.owner));
     chain.root = ReferenceRoot::traceback;
     chain.scope = fmt::format("{} in {}{}", exception, function, keeper);
@@ -269,36 +269,36 @@ void Chains::enter_variable(Chain& chain, uint32_t from, std::string_view name) 
     chain.scope = function + keeper;
   }
   chain.text = name;
-  chain.place = Place::plain;
+  chain.position = Position::plain;
 }
 
 void Chains::enter_key(Chain& chain, const Step& step) const {
-  const Place place = chain.place;
+  const Position position = chain.position;
   const std::string_view text = texts_[step.text()];
-  chain.place = Place::plain;
+  chain.position = Position::plain;
   if (step.kind() == StepKind::object_key) {
     const std::string* name = step.number == kNoObject ? nullptr : called(step.number);
     chain.text += name ? fmt::format("['{}']", *name) : std::string(text);
-    if (place == Place::optimizer_state) chain.place = Place::parameter_state;
+    if (position == Position::optimizer_state) chain.position = Position::parameter_state;
     return;
   }
-  switch (place) {
-    case Place::globals:
+  switch (position) {
+    case Position::globals:
       chain.text = text;
       break;
-    case Place::parameters:
-    case Place::buffers:
-    case Place::modules:
+    case Position::parameters:
+    case Position::buffers:
+    case Position::modules:
       add_attribute(chain.text, text);
-      chain.role = place == Place::parameters ? ReferenceRole::parameter
-                   : place == Place::buffers  ? ReferenceRole::buffer
-                                              : ReferenceRole::plain;
+      chain.role = position == Position::parameters ? ReferenceRole::parameter
+                   : position == Position::buffers  ? ReferenceRole::buffer
+                                                    : ReferenceRole::plain;
       break;
-    case Place::keyword_defaults:
-      chain.place = place;
+    case Position::keyword_defaults:
+      chain.position = position;
       enter_function(chain, step);
       break;
-    case Place::parameter_state:
+    case Position::parameter_state:
       if (is_identifier(text)) {
         add_attribute(chain.text, text);
         break;
@@ -310,10 +310,10 @@ void Chains::enter_key(Chain& chain, const Step& step) const {
 }
 
 // Whether the step is one that a person would count.
-bool Chains::enter_object(Chain& chain, uint32_t from, const Step& step, Place place) const {
+bool Chains::enter_object(Chain& chain, uint32_t from, const Step& step, Position position) const {
   switch (step.kind()) {
     case StepKind::own_dict:
-      chain.place = graph_.kind(from) == Kind::module ? Place::globals : Place::attributes;
+      chain.position = graph_.kind(from) == Kind::module ? Position::globals : Position::attributes;
       chain.owner = from;
       if (step.text() != 0)
         chain.scope += fmt::format("{}thread {}", chain.scope.empty() ? "" : ", ", texts_[step.text()]);
@@ -321,21 +321,22 @@ bool Chains::enter_object(Chain& chain, uint32_t from, const Step& step, Place p
     case StepKind::closure:
     case StepKind::defaults:
     case StepKind::keyword_defaults:
-      chain.place = step.kind() == StepKind::closure    ? Place::closure
-                    : step.kind() == StepKind::defaults ? Place::defaults
-                                                        : Place::keyword_defaults;
+      chain.position = step.kind() == StepKind::closure    ? Position::closure
+                       : step.kind() == StepKind::defaults ? Position::defaults
+                                                           : Position::keyword_defaults;
       chain.owner = from;
       return false;
     case StepKind::traceback:
-      chain.place = Place::traceback;
+      chain.position = Position::traceback;
       if (graph_.kind(from) == Kind::exception) chain.owner = from;
       return true;
     case StepKind::frame:
-      chain.place = place == Place::traceback || place == Place::traceback_frame ? Place::traceback_frame
-                                                                                 : Place::suspended_frame;
+      chain.position = position == Position::traceback || position == Position::traceback_frame
+                           ? Position::traceback_frame
+                           : Position::suspended_frame;
       return true;
     case StepKind::variable:
-      chain.place = place;
+      chain.position = position;
       enter_variable(chain, from, texts_[step.text()]);
       return true;
     default:
@@ -344,19 +345,19 @@ bool Chains::enter_object(Chain& chain, uint32_t from, const Step& step, Place p
 }
 
 // The same of a step to an element of a container.
-bool Chains::enter_element(Chain& chain, const Step& step, Place place) const {
+bool Chains::enter_element(Chain& chain, const Step& step, Position position) const {
   const std::string_view text = texts_[step.text()];
   switch (step.kind()) {
     case StepKind::text_key:
     case StepKind::object_key:
-      chain.place = place;
+      chain.position = position;
       enter_key(chain, step);
       return true;
     case StepKind::index:
-      if (place == Place::closure || place == Place::defaults) {
-        chain.place = place;
+      if (position == Position::closure || position == Position::defaults) {
+        chain.position = position;
         enter_function(chain, step);
-        return place == Place::defaults;
+        return position == Position::defaults;
       }
       fmt::format_to(std::back_inserter(chain.text), "[{}]", step.number);
       return true;
@@ -379,12 +380,12 @@ bool Chains::enter_element(Chain& chain, const Step& step, Place place) const {
   }
 }
 
-// The step after `place`. Whether it is one that a person would count.
-bool Chains::enter(Chain& chain, uint32_t from, const Step& step, Place place) const {
-  const bool key_of_attributes = step.kind() == StepKind::text_key && place == Place::attributes;
+// The step after `position`. Whether it is one that a person would count.
+bool Chains::enter(Chain& chain, uint32_t from, const Step& step, Position position) const {
+  const bool key_of_attributes = step.kind() == StepKind::text_key && position == Position::attributes;
   if (step.kind() == StepKind::attribute || key_of_attributes) {
     enter_attribute(chain, key_of_attributes ? chain.owner : from, texts_[step.text()]);
-    return chain.place == Place::plain || chain.place == Place::optimizer_state;
+    return chain.position == Position::plain || chain.position == Position::optimizer_state;
   }
   switch (step.kind()) {
     case StepKind::text_key:
@@ -395,20 +396,20 @@ bool Chains::enter(Chain& chain, uint32_t from, const Step& step, Place place) c
     case StepKind::cache_entry:
     case StepKind::cache_key:
     case StepKind::unknown:
-      return enter_element(chain, step, place);
+      return enter_element(chain, step, position);
     default:
-      return enter_object(chain, from, step, place);
+      return enter_object(chain, from, step, position);
   }
 }
 
 // Extends the reference chain of `from` to `to`, which `from` refers to.
 void Chains::extend(Chain& chain, uint32_t from, const Step& step, uint32_t to) const {
-  const Place place = chain.place;
+  const Position position = chain.position;
   chain.role = ReferenceRole::plain;
-  if (step.kind() != StepKind::content) chain.place = Place::plain;
+  if (step.kind() != StepKind::content) chain.position = Position::plain;
   if (graph_.kind(from) == Kind::dataset) chain.within = ReferenceWithin::dataset;
   if (graph_.kind(from) == Kind::kv_cache) chain.within = ReferenceWithin::kv_cache;
-  const bool counts = enter(chain, from, step, place);
+  const bool counts = enter(chain, from, step, position);
   chain.steps += counts && graph_.kind(to) != Kind::cell;
   if (chain.in_optimizer_state && graph_.kind(to) == Kind::tensor) chain.role = ReferenceRole::optimizer_state;
   if (const std::string* name = graph_.kind(to) == Kind::tensor ? nullptr : called(to)) chain.text = *name;

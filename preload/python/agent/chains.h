@@ -18,7 +18,7 @@ namespace tensorscope::python::agent {
 
 struct Chain {
   // The object's role in its chain, where that decides how what it holds is written.
-  enum class Place : uint8_t {
+  enum class Position : uint8_t {
     plain,
     globals,     // a module's
     attributes,  // the __dict__ of `owner`
@@ -43,7 +43,7 @@ struct Chain {
   uint32_t steps = 0;
   format::ReferenceRoot root = format::ReferenceRoot::extension;
   format::ReferenceRole role = format::ReferenceRole::plain;  // of a tensor that this leads to
-  Place place = Place::plain;
+  Position position = Position::plain;
   bool in_optimizer_state = false;
   format::ReferenceWithin within = format::ReferenceWithin::nothing;  // what the chain contains
   bool main = false;                                                  // from the main script's globals
@@ -86,7 +86,7 @@ class Chains {
     uint32_t text, scope, root_object, owner, node, steps;
     format::ReferenceRoot root;
     format::ReferenceRole role;
-    Chain::Place place;
+    Chain::Position position;
     format::ReferenceWithin within;
     bool in_optimizer_state, main;
   };
@@ -99,9 +99,9 @@ class Chains {
   Chain kept(uint32_t object) const;
   Chain begin(uint32_t object) const;
   void extend(Chain& chain, uint32_t from, const Step& step, uint32_t to) const;
-  bool enter(Chain& chain, uint32_t from, const Step& step, Chain::Place place) const;
-  bool enter_object(Chain& chain, uint32_t from, const Step& step, Chain::Place place) const;
-  bool enter_element(Chain& chain, const Step& step, Chain::Place place) const;
+  bool enter(Chain& chain, uint32_t from, const Step& step, Chain::Position position) const;
+  bool enter_object(Chain& chain, uint32_t from, const Step& step, Chain::Position position) const;
+  bool enter_element(Chain& chain, const Step& step, Chain::Position position) const;
   void enter_attribute(Chain& chain, uint32_t owner, std::string_view name) const;
   void enter_function(Chain& chain, const Step& step) const;
   void enter_variable(Chain& chain, uint32_t from, std::string_view name) const;
@@ -118,7 +118,7 @@ class Chains {
   PageArray<uint32_t> way_;               // of each object: 0, kOnWay, or kFirstAnswer + how its parent leads to it
   PageArray<Steps::Question> questions_;  // of this batch
   PageArray<Step> answers_;               // of all
-  PageArray<uint32_t> number_;            // of each object: its place among kept_ plus 1
+  PageArray<uint32_t> number_;            // of each object: its position among kept_ plus 1
   PageArray<Kept> kept_;
   PageArray<uint32_t> scratch_;  // a chain
   std::unordered_map<uint32_t, std::string> names_;

@@ -452,11 +452,11 @@ class Look {
 
   void write_row(const TensorObjects::Tensor& tensor, const Row& row, Chains& chains) {
     Chain chain = chains.of(row.holder);
-    const Chain::Place place = chain.place;
+    const Chain::Position position = chain.position;
     chains.lead_on(chain, row.holder, row.object, row.answer);
     const Kind kind = graph_.kind(row.holder);
     const bool variable =
-        place == Chain::Place::globals || kind == Kind::cell || kind == Kind::frame || kind == Kind::generator;
+        position == Chain::Position::globals || kind == Kind::cell || kind == Kind::frame || kind == Kind::generator;
     const bool packed = chain.root == ReferenceRoot::node && chain.text.starts_with("packed");
     add_row(tensor.serial, chain.text, chain.scope, variable ? "" : short_class_name(gil_, graph_.object(row.holder)),
             chain.node, chain.steps > 0 ? chain.steps - 1 : 0, chain.root,

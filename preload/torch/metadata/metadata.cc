@@ -73,13 +73,13 @@ void set_note(Metadata& out, const char* note) {
 
 }  // namespace
 
-bool MetadataReader::start(const ModuleMap* modules) {
-  classes_.start(modules);
+bool MetadataReader::start(const SharedObjectMap* objects) {
+  classes_.start(objects);
   return resolve_torch_functions(torch_) && torch_.has_storage != nullptr;
 }
 
-void MetadataReader::start_with(const ModuleMap* modules, const TorchFunctions& torch) {
-  classes_.start(modules);
+void MetadataReader::start_with(const SharedObjectMap* objects, const TorchFunctions& torch) {
+  classes_.start(objects);
   torch_ = torch;
 }
 

@@ -37,11 +37,11 @@ struct Metadata {
 
 class MetadataReader {
  public:
-  // Before each dump: looks up what was not there yet. `modules` outlives the dump. False: no torch in the process.
+  // Before each dump: looks up what was not there yet. `objects` outlives the dump. False: no torch in the process.
   // Context: no table lock.
-  bool start(const ModuleMap* modules);
+  bool start(const SharedObjectMap* objects);
   // The same with functions that were resolved elsewhere.
-  void start_with(const ModuleMap* modules, const TorchFunctions& torch);
+  void start_with(const SharedObjectMap* objects, const TorchFunctions& torch);
 
   // Needed before read() until layout_known(): what a LayoutFinder found among live tensors. `why` (a literal) goes to
   // the coverage record where it is none.

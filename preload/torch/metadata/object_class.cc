@@ -16,7 +16,7 @@ uint64_t word_at(uint64_t address) {
 
 }  // namespace
 
-void ObjectClasses::start(const ModuleMap* map) {
+void ObjectClasses::start(const SharedObjectMap* map) {
   map_ = map;
   for (Slot& slot : slots_) slot = Slot{};
 }

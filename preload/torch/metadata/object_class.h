@@ -1,7 +1,7 @@
 // The C++ class of a polymorphic object, by its run-time type information alone: word 0 of the object is its vtable,
 // vtable[-1] its std::type_info, whose second word is the mangled name (Itanium C++ ABI, 2.9.5).
 //
-// Nothing outside the segments of loaded modules is followed, so that a stale object gives no name instead of a fault.
+// Nothing outside the segments of loaded objects is followed, so that a stale object gives no name instead of a fault.
 //
 // Context: collector; class_of may be called under a table lock (no malloc, no loader).
 #pragma once
@@ -9,14 +9,14 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "torch/metadata/module_map.h"
+#include "torch/metadata/shared_object_map.h"
 
 namespace tensorscope::torch {
 
 class ObjectClasses {
  public:
-  // Forgets everything: names live in modules, which may have been unloaded. `map` must outlive the use.
-  void start(const ModuleMap* map);
+  // Forgets everything: names live in shared objects, which may have been unloaded. `map` must outlive the use.
+  void start(const SharedObjectMap* map);
 
   // Mangled name of the class that `vtable` (an object's first word) belongs to, "" if it is none.
   const char* by_vtable(uint64_t vtable);
@@ -38,7 +38,7 @@ class ObjectClasses {
   };
   static constexpr size_t kSlots = 4096;  // a power of two; a program has some hundred classes of nodes and tensors
   Slot slots_[kSlots];
-  const ModuleMap* map_ = nullptr;
+  const SharedObjectMap* map_ = nullptr;
 };
 
 }  // namespace tensorscope::torch

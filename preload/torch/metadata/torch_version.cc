@@ -22,17 +22,17 @@ std::string version_in_python_file(const char* text) {
   return std::string(begin + 1, strcspn(begin + 1, "'\"\n"));
 }
 
-std::string torch_version(const ModuleMap& modules, const TorchFunctions& torch) {
+std::string torch_version(const SharedObjectMap& objects, const TorchFunctions& torch) {
   char text[4096];
   std::string suffix;
-  for (const MappedModule& module : modules.modules()) {
-    const size_t at = module.path.rfind(kTorchLibrary);
+  for (const MappedObject& object : objects.objects()) {
+    const size_t at = object.path.rfind(kTorchLibrary);
     if (at == std::string::npos) continue;
-    const std::string folder = module.path.substr(0, at);  // .../torch/lib
+    const std::string folder = object.path.substr(0, at);  // .../torch/lib
     read_small_file((folder + "/../version.py").c_str(), text, sizeof(text));
     if (std::string version = version_in_python_file(text); !version.empty()) return version;
     if (read_small_file((folder + "/../build-version").c_str(), text, sizeof(text)) != 0) return first_line(text);
-    suffix = module.path.substr(at + sizeof(kTorchLibrary) - 1);  // ".2.6" in distributions
+    suffix = object.path.substr(at + sizeof(kTorchLibrary) - 1);  // ".2.6" in distributions
   }
   if (torch.abi_version != nullptr) {  // major, minor, patch in the upper bytes
     const uint64_t version = torch.abi_version();

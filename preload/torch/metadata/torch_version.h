@@ -1,14 +1,14 @@
 // Which torch is loaded, told without Python.
 #pragma once
 
-#include "torch/metadata/module_map.h"
+#include "torch/metadata/shared_object_map.h"
 #include "torch/metadata/torch_functions.h"
 
 namespace tensorscope::torch {
 
 // "2.13.0+cpu" from the version.py or build-version file beside libtorch_cpu, else "2.13.0" from the C shim, else what
 // the library's own name tells ("2.6"); "" where nothing does. Context: collector.
-std::string torch_version(const ModuleMap& modules, const TorchFunctions& torch);
+std::string torch_version(const SharedObjectMap& objects, const TorchFunctions& torch);
 
 // The version in the text of torch/version.py (its line __version__ = '2.13.0+cpu'), "" if there is none.
 std::string version_in_python_file(const char* text);

@@ -29,8 +29,8 @@ class GpuProgram {
     }
     for (const char* subject : {"tensors", "CUDA memory", "names"}) builder_.coverage(subject, format::Seen::yes, "");
     thread_ = builder_.thread(4242, "python");
-    builder_.module({"/usr/lib/libnccl.so.2", 0x7100000000, 0x7100000000, 0x7100100000, {}});
-    builder_.module({"/usr/lib/libtorch_cuda.so", 0x7200000000, 0x7200000000, 0x7200100000, {}});
+    builder_.shared_object({"/usr/lib/libnccl.so.2", 0x7100000000, 0x7100000000, 0x7100100000, {}});
+    builder_.shared_object({"/usr/lib/libtorch_cuda.so", 0x7200000000, 0x7200000000, 0x7200100000, {}});
     main_ = builder_.python({{file("train.py"), "main", 71, true}});
     memory_.name = "Double";
     memory_.looked_ns = builder_.dump_ns + 1'000'000;

@@ -250,10 +250,11 @@ DumpBuilder native_dump() {
   builder.coverage("Python stacks", Seen::not_applicable, "no interpreter in this process");
   builder.thread(4242, "server");
   builder.thread(4243, "worker");
-  ModuleSpec program_file{"/opt/server/bin/server", 0x400000, 0x400000, 0x500000, {0xab, 0xcd}};
-  ModuleSpec library{"/opt/libtorch/lib/libtorch_cpu.so", 0x7f1000000000, 0x7f1000000000, 0x7f1010000000, {0x12, 0x34}};
-  builder.module(program_file);
-  builder.module(library);
+  SharedObjectSpec program_file{"/opt/server/bin/server", 0x400000, 0x400000, 0x500000, {0xab, 0xcd}};
+  SharedObjectSpec library{
+      "/opt/libtorch/lib/libtorch_cpu.so", 0x7f1000000000, 0x7f1000000000, 0x7f1010000000, {0x12, 0x34}};
+  builder.shared_object(program_file);
+  builder.shared_object(library);
   uint32_t outer = builder.native({0x401000, 0x401234});
   uint32_t weights = builder.site(builder.native({0x7f1000001000}, outer), 0);
   uint32_t handler = builder.site(builder.native({0x7f1000002000}, builder.native({0x401000, 0x405678})), 0);
@@ -284,7 +285,7 @@ DumpBuilder hostile_dump() {
   builder.options = {{evil, evil}};
   builder.coverage(evil, Seen::partly, evil, 1);
   builder.thread(1, evil);
-  builder.module({"/lib/" + evil, 0x1000, 0x1000, 0x2000, {1}});
+  builder.shared_object({"/lib/" + evil, 0x1000, 0x1000, 0x2000, {1}});
   builder.module_name(0x1000, evil, evil);
   uint32_t site = builder.site(builder.native({0x1100}), builder.python({{"/" + evil + ".py", evil, 3, true, 0x1000}}));
   builder.source_file({"/" + evil + ".py", {{3, "x\033]0;owned\007\033[2J\ry\u202ez\x9b\xff"}}});

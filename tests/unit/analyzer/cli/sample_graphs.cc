@@ -235,7 +235,7 @@ DumpBuilder native_graph_dump() {
   builder.executable = "/opt/server/bin/server";
   builder.working_directory = "/";
   builder.python_version = "";
-  builder.module({"/opt/server/bin/server", 0x400000, 0x400000, 0x500000, {0xab, 0xcd}});
+  builder.shared_object({"/opt/server/bin/server", 0x400000, 0x400000, 0x500000, {0xab, 0xcd}});
   Forward forward(builder);
   const uint32_t place = builder.site(builder.native({0x401000, 0x401234}), 0);
   const uint64_t weight = forward.shared({64, 64}, place, kLeaf | kRequiresGrad);

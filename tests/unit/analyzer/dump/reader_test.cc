@@ -28,7 +28,7 @@ using testing::TensorSpec;
 
 DumpBuilder small_dump() {
   DumpBuilder builder;
-  builder.module({"/usr/lib/libc.so.6", 0x1000, 0x1000, 0x9000, {0xab, 0xcd}});
+  builder.shared_object({"/usr/lib/libc.so.6", 0x1000, 0x1000, 0x9000, {0xab, 0xcd}});
   uint32_t thread = builder.thread(4242, "python");
   uint32_t site = builder.site(builder.native({0x1100, 0x1200}), builder.python({{"train.py", "main", 3, true}}));
   AllocationSpec block;

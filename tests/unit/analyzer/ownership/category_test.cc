@@ -11,8 +11,8 @@ using CategoryTest = HoldersTest;
 using format::TensorFlag;
 using testing::Asked;
 using testing::DumpBuilder;
-using testing::ModuleSpec;
 using testing::owned;
+using testing::SharedObjectSpec;
 using testing::TensorSpec;
 
 TensorSpec tensor(uint32_t site, uint32_t flags) {
@@ -70,11 +70,11 @@ TEST(Category, FilesInAFolderCalledTorchAreTheUsers) {
   for (const std::string library : {"/v/lib/python3.11/site-packages/torch/lib/libtorch_python.so",
                                     "/home/u/pytorch/torch/lib/libtorch_python.so", "/usr/lib/libtorch_python.so"}) {
     DumpBuilder builder;
-    ModuleSpec loaded;
+    SharedObjectSpec loaded;
     loaded.path = library;
     loaded.begin = 0x1000;
     loaded.end = 0x2000;
-    builder.module(loaded);
+    builder.shared_object(loaded);
     const auto made_in = [&](const std::string& file, uint32_t flags) {
       builder.tensor(tensor(builder.site(0, builder.python({{"/x/train.py", "main", 1}, {file, "step", 2}})), flags));
     };

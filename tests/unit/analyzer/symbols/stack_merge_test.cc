@@ -8,10 +8,10 @@ namespace {
 
 using ::testing::ElementsAre;
 
-Frame native(const std::string& function, const std::string& module = "libtorch_cpu.so") {
+Frame native(const std::string& function, const std::string& object = "libtorch_cpu.so") {
   Frame frame;
   frame.function = function;
-  frame.module = module;
+  frame.object = object;
   return frame;
 }
 Frame interpreter(const std::string& function) { return native(function, "libpython3.11.so.1.0"); }
@@ -28,7 +28,7 @@ std::vector<std::string> merge(const std::vector<Frame>& natives, const std::vec
                                bool full = false) {
   std::vector<std::string> out;
   for (const Frame& frame : merge_stacks(natives, pythons, full)) {
-    out.push_back(frame.function.empty() ? frame.module : frame.function);
+    out.push_back(frame.function.empty() ? frame.object : frame.function);
   }
   return out;
 }

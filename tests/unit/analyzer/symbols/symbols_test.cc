@@ -88,7 +88,7 @@ TEST_F(SymbolsTest, InlineFramesWithFilesAndLines) {
   EXPECT_FALSE(frames[1].inlined);
   EXPECT_EQ(frames[1].line, frames[0].line + 4);
   EXPECT_EQ(frames[1].address, address_);
-  EXPECT_EQ(frames[1].module, std::filesystem::path(self_).filename());
+  EXPECT_EQ(frames[1].object, std::filesystem::path(self_).filename());
 }
 
 TEST_F(SymbolsTest, SecondReadNeedsNoFile) {
@@ -138,7 +138,7 @@ TEST_F(SymbolsTest, AnotherBuildIsNotBelieved) {
   Symbols symbols(dump_, {});
   EXPECT_EQ(symbols.native(1).back().function, "");
   EXPECT_THAT(symbols.notes(), ElementsAre(HasSubstr("changed since the dump was written")));
-  EXPECT_EQ(symbols.native(1).back().module, std::filesystem::path(self_).filename());
+  EXPECT_EQ(symbols.native(1).back().object, std::filesystem::path(self_).filename());
 }
 
 TEST_F(SymbolsTest, SysrootAndDebugDirectories) {
@@ -210,7 +210,7 @@ TEST_F(SymbolsTest, AddressesOutsideEveryObject) {
   dump_.native_frames.push_back({UINT64_MAX, 3});
   std::vector<Frame> frames = Symbols(dump_, {}).native(4);
   ASSERT_EQ(frames.size(), 5u);
-  EXPECT_EQ(frames[0].module, "");
+  EXPECT_EQ(frames[0].object, "");
   EXPECT_EQ(frames[0].function, "");
   EXPECT_EQ(frames[2].address, 0u);
 }
@@ -222,7 +222,7 @@ TEST_F(SymbolsTest, NothingIsResolvedWhereNotAsked) {
   ASSERT_EQ(frames.size(), 1u);
   EXPECT_EQ(frames[0].function, "");
   EXPECT_EQ(frames[0].address, address_);
-  EXPECT_EQ(frames[0].module, std::filesystem::path(self_).filename());
+  EXPECT_EQ(frames[0].object, std::filesystem::path(self_).filename());
 }
 
 TEST_F(SymbolsTest, FilesThatAreNoObject) {
@@ -299,7 +299,7 @@ TEST_F(HeadlineTest, ModulePathIsThatOfTheNearestCall) {
   EXPECT_EQ(symbols.module_path(site()), "model.fc1");
   EXPECT_EQ(symbols.module_path(outer), "model");
   std::vector<std::string> modules;
-  for (const Frame& frame : symbols.python(site().python)) modules.push_back(frame.module);
+  for (const Frame& frame : symbols.python(site().python)) modules.push_back(frame.object);
   EXPECT_THAT(modules, ElementsAre("model.fc1", "model.fc1", "model", "model", ""));
 }
 

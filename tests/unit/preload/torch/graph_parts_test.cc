@@ -164,12 +164,12 @@ TEST_F(SavedTest, OtherWordsAreNoSavedTensor) {
 class WalkTest : public testing::Test {
  protected:
   void SetUp() override {
-    ASSERT_TRUE(modules_.refresh());
-    classes_->start(&modules_);
+    ASSERT_TRUE(objects_.refresh());
+    classes_->start(&objects_);
     layout_.edges = 16;
     layout_.edge_size = 16;
   }
-  ModuleMap modules_;
+  SharedObjectMap objects_;
   std::unique_ptr<ObjectClasses> classes_ = std::make_unique<ObjectClasses>();
   NodeLayout layout_;
 };

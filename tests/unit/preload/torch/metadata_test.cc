@@ -147,9 +147,9 @@ TorchFunctions fake_torch(bool with_shim) {
 class MetadataTest : public testing::Test {
  protected:
   void SetUp() override {
-    EXPECT_TRUE(modules_.refresh());
+    EXPECT_TRUE(objects_.refresh());
     classes_ = std::make_unique<ObjectClasses>();
-    classes_->start(&modules_);
+    classes_->start(&objects_);
     g_shim_lies = false;
   }
   // The layout that a torch of this shape is found to have.
@@ -164,7 +164,7 @@ class MetadataTest : public testing::Test {
   }
   Metadata read(const FakeTensor& tensor, bool with_shim = true, bool released = false) {
     MetadataReader reader;
-    reader.start_with(&modules_, fake_torch(with_shim));
+    reader.start_with(&objects_, fake_torch(with_shim));
     reader.use_layout(find(tensor.shape(), with_shim), why_);
     Metadata out;
     reader.read(tensor.impl(), released, out);
@@ -173,7 +173,7 @@ class MetadataTest : public testing::Test {
   static bool known(const Metadata& m, TensorKnown what) { return m.known & uint32_t(what); }
   static bool flag(const Metadata& m, TensorFlag what) { return m.flags & uint32_t(what); }
 
-  ModuleMap modules_;
+  SharedObjectMap objects_;
   std::unique_ptr<ObjectClasses> classes_;
   TorchFunctions torch_;
   const char* why_ = "";
@@ -319,7 +319,7 @@ TEST_F(MetadataTest, TheUndefinedTensorIsNotAsked) {
 
 TEST_F(MetadataTest, CoverageSaysWhereTheLayoutIsNotKnown) {
   MetadataReader reader;
-  reader.start_with(&modules_, fake_torch(true));
+  reader.start_with(&objects_, fake_torch(true));
   reader.use_layout({}, "some reason");
   EXPECT_EQ(coverage(Subject::metadata).seen.load(), Seen::partly);
   EXPECT_STREQ(coverage(Subject::metadata).detail.load(), "some reason");

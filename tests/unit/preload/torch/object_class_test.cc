@@ -8,8 +8,8 @@
 #include <memory>
 #include <vector>
 
-#include "torch/metadata/module_map.h"
 #include "torch/metadata/safe_reads.h"
+#include "torch/metadata/shared_object_map.h"
 
 namespace animals {
 struct Animal {
@@ -28,11 +28,11 @@ namespace {
 class ObjectClassTest : public testing::Test {
  protected:
   void SetUp() override {
-    EXPECT_TRUE(modules_.refresh());
+    EXPECT_TRUE(objects_.refresh());
     classes_ = std::make_unique<ObjectClasses>();
-    classes_->start(&modules_);
+    classes_->start(&objects_);
   }
-  ModuleMap modules_;
+  SharedObjectMap objects_;
   std::unique_ptr<ObjectClasses> classes_;
 };
 
@@ -95,20 +95,20 @@ TEST(ReadWordsSafely, EachWordHasItsOwnPlaceWhateverTheOrder) {
   for (size_t i = 0; i < kWords; ++i) ASSERT_EQ(words[i], i * 7919 % kWords + 1) << i;
 }
 
-TEST(ModuleMap, KnowsThisProgram) {
-  ModuleMap modules;
-  ASSERT_TRUE(modules.refresh());
-  ASSERT_FALSE(modules.modules().empty());
-  const MappedModule& program = modules.modules()[0];
+TEST(SharedObjectMap, KnowsThisProgram) {
+  SharedObjectMap objects;
+  ASSERT_TRUE(objects.refresh());
+  ASSERT_FALSE(objects.objects().empty());
+  const MappedObject& program = objects.objects()[0];
   EXPECT_NE(program.path.find("torch_object_class_test"), std::string::npos) << program.path;
   EXPECT_FALSE(program.build_id.empty());
   const auto here = reinterpret_cast<uint64_t>(&g_marker);
   EXPECT_GE(here, program.begin);
   EXPECT_LT(here, program.end);
-  EXPECT_TRUE(modules.readable(here, 8));
-  EXPECT_FALSE(modules.readable(program.end + (uint64_t{1} << 46), 8));
-  EXPECT_FALSE(modules.readable(here, size_t{1} << 40)) << "not beyond its segment";
-  EXPECT_FALSE(modules.readable(0, 8));
+  EXPECT_TRUE(objects.readable(here, 8));
+  EXPECT_FALSE(objects.readable(program.end + (uint64_t{1} << 46), 8));
+  EXPECT_FALSE(objects.readable(here, size_t{1} << 40)) << "not beyond its segment";
+  EXPECT_FALSE(objects.readable(0, 8));
 }
 
 }  // namespace

@@ -13,21 +13,21 @@
 
 namespace tensorscope::torch {
 
-struct MappedModule {
+struct MappedObject {
   std::string path;
   uint64_t load_bias = 0;
   uint64_t begin = 0, end = 0;
   std::vector<uint8_t> build_id;
 };
 
-class ModuleMap {
+class SharedObjectMap {
  public:
   // Reads the list anew. False: no memory.
   bool refresh();
 
-  const std::vector<MappedModule>& modules() const { return modules_; }
+  const std::vector<MappedObject>& objects() const { return objects_; }
 
-  // True where [address, address + size) lies in one readable segment of a module. Any lock may be held.
+  // True where [address, address + size) lies in one readable segment of an object. Any lock may be held.
   bool readable(uint64_t address, size_t size) const;
 
  private:
@@ -36,7 +36,7 @@ class ModuleMap {
   struct Segment {
     uint64_t begin, end;
   };
-  std::vector<MappedModule> modules_;
+  std::vector<MappedObject> objects_;
   std::vector<Segment> segments_;  // by address
 };
 

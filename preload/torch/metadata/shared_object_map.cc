@@ -1,4 +1,4 @@
-#include "torch/metadata/module_map.h"
+#include "torch/metadata/shared_object_map.h"
 
 #include <elf.h>
 #include <limits.h>
@@ -42,42 +42,42 @@ std::string path_of(const dl_phdr_info& info, bool first) {
 
 }  // namespace
 
-void ModuleMap::add(const dl_phdr_info& info) {
-  MappedModule module;
-  module.path = path_of(info, modules_.empty());
-  module.load_bias = info.dlpi_addr;
-  module.begin = UINT64_MAX;
+void SharedObjectMap::add(const dl_phdr_info& info) {
+  MappedObject object;
+  object.path = path_of(info, objects_.empty());
+  object.load_bias = info.dlpi_addr;
+  object.begin = UINT64_MAX;
   for (size_t i = 0; i < info.dlpi_phnum; ++i) {
     const ElfW(Phdr)& header = info.dlpi_phdr[i];
     const uint64_t begin = info.dlpi_addr + header.p_vaddr;
     if (header.p_type == PT_LOAD) {
-      module.begin = std::min(module.begin, begin);
-      module.end = std::max(module.end, begin + header.p_memsz);
+      object.begin = std::min(object.begin, begin);
+      object.end = std::max(object.end, begin + header.p_memsz);
       if ((header.p_flags & PF_R) == 0) continue;
       make_room_for_one(segments_);
       segments_.push_back({begin, begin + header.p_memsz});
-    } else if (header.p_type == PT_NOTE && module.build_id.empty()) {
-      module.build_id = build_id_in(reinterpret_cast<const char*>(begin), header.p_memsz);
+    } else if (header.p_type == PT_NOTE && object.build_id.empty()) {
+      object.build_id = build_id_in(reinterpret_cast<const char*>(begin), header.p_memsz);
     }
   }
-  if (module.end <= module.begin) return;
-  make_room_for_one(modules_);
-  modules_.push_back(std::move(module));
+  if (object.end <= object.begin) return;
+  make_room_for_one(objects_);
+  objects_.push_back(std::move(object));
 }
 
-bool ModuleMap::refresh() {
-  modules_.clear();
+bool SharedObjectMap::refresh() {
+  objects_.clear();
   segments_.clear();
   // The loader's lock is held: the walk must end as it should.
   auto visit = [](dl_phdr_info* info, size_t, void* context) {
-    return run_if_memory_lasts([&] { static_cast<ModuleMap*>(context)->add(*info); }) ? 0 : 1;
+    return run_if_memory_lasts([&] { static_cast<SharedObjectMap*>(context)->add(*info); }) ? 0 : 1;
   };
   if (walk_loaded_objects(visit, this) != 0) return false;
   std::sort(segments_.begin(), segments_.end(), [](const Segment& a, const Segment& b) { return a.begin < b.begin; });
   return true;
 }
 
-bool ModuleMap::readable(uint64_t address, size_t size) const {
+bool SharedObjectMap::readable(uint64_t address, size_t size) const {
   auto after = std::upper_bound(segments_.begin(), segments_.end(), address,
                                 [](uint64_t value, const Segment& segment) { return value < segment.begin; });
   if (after == segments_.begin()) return false;
