@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "dump/device.h"
+#include "tensorscope/rules/launch_sums.h"
 
 namespace tensorscope::model {
 
@@ -28,14 +29,10 @@ struct DriverMemory {
   bool flushed = false;
 };
 
-struct SiteLaunches {
-  uint64_t kernels = 0, kernel_ns = 0;
-  uint64_t copies = 0, copied_bytes = 0, copy_ns = 0, to_device_bytes = 0, to_host_bytes = 0;
-  uint64_t fills = 0, filled_bytes = 0, fill_ns = 0;
+struct SiteLaunches : rules::LaunchSums {
   uint32_t site = 0;
 
   uint64_t device_ns() const { return kernel_ns + copy_ns + fill_ns; }
-  void add(const SiteLaunches& other);
 };
 
 }  // namespace tensorscope::model

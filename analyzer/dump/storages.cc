@@ -5,6 +5,7 @@
 #include <unordered_map>
 
 #include "dump_generated.h"
+#include "tensorscope/rules/block_index.h"
 #include "tensorscope/rules/interval_union.h"
 
 namespace tensorscope::model {
@@ -13,48 +14,32 @@ namespace {
 
 constexpr int8_t kCpu = 0;  // c10::DeviceType
 
-// Finds the block that contains an address. Blocks may be nested (a block inside a mapped file), so each also remembers
-// which of those that begin no later reaches farthest.
+// Finds the block of a device that contains an address.
 template <typename Block>
-class BlockIndex {
+class DeviceBlocks {
  public:
   template <typename Wanted>
-  BlockIndex(const std::vector<Block>& blocks, Wanted wanted) : blocks_(blocks) {
+  DeviceBlocks(const std::vector<Block>& blocks, Wanted wanted) {
+    std::map<Device, std::vector<uint32_t>> by_device;
     for (uint32_t i = 0; i < blocks.size(); i++) {
-      if (wanted(blocks[i])) by_device_[blocks[i].device].push_back({i, i});
+      if (wanted(blocks[i])) by_device[blocks[i].device].push_back(i);
     }
-    for (auto& [device, entries] : by_device_) {
-      std::sort(entries.begin(), entries.end(),
-                [&](const Entry& a, const Entry& b) { return blocks[a.block].pointer < blocks[b.block].pointer; });
-      uint32_t farthest = entries.front().block;
-      for (Entry& entry : entries) {
-        if (end(entry.block) > end(farthest)) farthest = entry.block;
-        entry.farthest = farthest;
-      }
+    for (const auto& [device, numbers] : by_device) {
+      by_device_.try_emplace(device, numbers, Bounds{&blocks});
     }
   }
 
   uint32_t find(Device device, uint64_t address) const {
-    auto entries = by_device_.find(device);
-    if (entries == by_device_.end()) return kNone;
-    auto after =
-        std::upper_bound(entries->second.begin(), entries->second.end(), address,
-                         [&](uint64_t value, const Entry& entry) { return value < blocks_[entry.block].pointer; });
-    if (after == entries->second.begin()) return kNone;
-    const Entry& entry = *std::prev(after);
-    if (contains(entry.block, address)) return entry.block;
-    return contains(entry.farthest, address) ? entry.farthest : kNone;
+    const auto index = by_device_.find(device);
+    return index == by_device_.end() ? kNone : index->second.find(address).value_or(kNone);
   }
 
  private:
-  struct Entry {
-    uint32_t block, farthest;
+  struct Bounds {
+    const std::vector<Block>* blocks;
+    std::pair<uint64_t, uint64_t> operator()(uint32_t i) const { return {(*blocks)[i].pointer, (*blocks)[i].nbytes}; }
   };
-  uint64_t end(uint32_t i) const { return blocks_[i].pointer + std::max<uint64_t>(blocks_[i].nbytes, 1); }
-  bool contains(uint32_t i, uint64_t address) const { return address >= blocks_[i].pointer && address < end(i); }
-
-  const std::vector<Block>& blocks_;
-  std::map<Device, std::vector<Entry>> by_device_;
+  std::map<Device, rules::BlockIndex<Bounds>> by_device_;
 };
 
 // Whether every allocation on this device can be expected to be in the dump, so that memory in none of them is foreign.
@@ -109,8 +94,8 @@ void build_storages(Dump& dump, const std::vector<StorageClaim>& claims) {
     tensor.storage = found->second;
   }
 
-  const BlockIndex index(dump.allocations, [](const Allocation&) { return true; });
-  const BlockIndex runtime(dump.runtime_blocks, tells_storages);
+  const DeviceBlocks index(dump.allocations, [](const Allocation&) { return true; });
+  const DeviceBlocks runtime(dump.runtime_blocks, tells_storages);
   std::map<Device, rules::IntervalUnion> counted;
   for (uint32_t i = 0; i < dump.storages.size(); i++) {
     Storage& storage = dump.storages[i];

@@ -21,8 +21,12 @@ uint64_t DeviceSums::tensors() const {
 Accounts::Accounts(const Dump& dump) {
   item_of_tensor_.assign(dump.tensors.size(), kNone);
   items_.reserve(dump.storages.size());
-  add_storages(dump);
-  add_blocks(dump);
+  std::vector<uint64_t> sizes;
+  for (const Allocation& allocation : dump.allocations) sizes.push_back(allocation.nbytes);
+  rules::AllocationShares shares(std::move(sizes));
+  add_storages(dump, shares);
+  add_rounding(shares);
+  add_blocks(dump, shares);
   add_bare_tensors(dump);
   std::sort(devices_.begin(), devices_.end(),
             [](const DeviceSums& a, const DeviceSums& b) { return a.device < b.device; });
@@ -35,16 +39,6 @@ DeviceSums& Accounts::sums(Device device) {
   devices_.emplace_back().device = device;
   return devices_.back();
 }
-
-// What no storage of an allocation has claimed yet.
-struct Accounts::Unclaimed {
-  explicit Unclaimed(const std::vector<Allocation>& allocations)
-      : bytes(allocations.size()), first(bytes.size(), kNone) {
-    for (size_t i = 0; i < bytes.size(); ++i) bytes[i] = allocations[i].nbytes;
-  }
-  std::vector<uint64_t> bytes;  // by allocation
-  std::vector<uint32_t> first;  // item of the first storage in it
-};
 
 // The oldest tensor of a storage speaks for it.
 uint32_t Accounts::add_item(const Dump& dump, uint32_t index) {
@@ -61,7 +55,7 @@ uint32_t Accounts::add_item(const Dump& dump, uint32_t index) {
   return id;
 }
 
-void Accounts::add_allocated(const Dump& dump, uint32_t id, Unclaimed& unclaimed) {
+void Accounts::add_allocated(const Dump& dump, uint32_t id, rules::AllocationShares& shares) {
   Item& item = items_[id];
   const Storage& storage = dump.storages[item.storage];
   const Allocation& allocation = dump.allocations[storage.allocation];
@@ -70,9 +64,7 @@ void Accounts::add_allocated(const Dump& dump, uint32_t id, Unclaimed& unclaimed
   item.site = allocation.site;
   item.thread = allocation.thread;
   item.created_ns = allocation.created_ns;
-  const uint64_t inside = std::min(item.bytes, unclaimed.bytes[storage.allocation]);
-  unclaimed.bytes[storage.allocation] -= inside;
-  if (unclaimed.first[storage.allocation] == kNone) unclaimed.first[storage.allocation] = id;
+  const uint64_t inside = shares.claim(storage.allocation, item.bytes, id);
   item.outside = item.bytes - inside;
   const bool mapped = allocation.kind == uint8_t(format::AllocationKind::mapped) || storage.kind == StorageKind::shared;
   MemorySum& part = mapped ? sums(item.device).mapped : sums(item.device).in_tensors;
@@ -104,39 +96,32 @@ void Accounts::add_outside(const Dump& dump, uint32_t id) {
   part.bytes += item.bytes;
 }
 
-// An allocator rounds up: what is left of an allocation goes to the first storage in it.
-void Accounts::add_rounding(const Unclaimed& unclaimed) {
-  for (size_t i = 0; i < unclaimed.bytes.size(); ++i) {
-    if (unclaimed.first[i] == kNone || unclaimed.bytes[i] == 0) continue;
-    Item& item = items_[unclaimed.first[i]];
-    item.rounding = unclaimed.bytes[i];
-    item.bytes += unclaimed.bytes[i];
-    MemorySum& part = sums(item.device).rounding;
-    part.bytes += unclaimed.bytes[i];
-    part.blocks += 1;
-  }
-}
-
-void Accounts::add_storages(const Dump& dump) {
-  Unclaimed unclaimed(dump.allocations);
+void Accounts::add_storages(const Dump& dump, rules::AllocationShares& shares) {
   for (uint32_t index = 0; index < dump.storages.size(); ++index) {
     const uint32_t id = add_item(dump, index);
     if (dump.storages[index].allocation != kNone) {
-      add_allocated(dump, id, unclaimed);
+      add_allocated(dump, id, shares);
     } else {
       add_outside(dump, id);
     }
   }
-  add_rounding(unclaimed);
 }
 
-void Accounts::add_blocks(const Dump& dump) {
-  std::vector<bool> used(dump.allocations.size());
-  for (const Storage& storage : dump.storages) {
-    if (storage.allocation != kNone) used[storage.allocation] = true;
+void Accounts::add_rounding(const rules::AllocationShares& shares) {
+  for (uint32_t i = 0; i < shares.size(); ++i) {
+    if (shares.first_item(i) == shares.kNoItem || shares.left(i) == 0) continue;
+    Item& item = items_[shares.first_item(i)];
+    item.rounding = shares.left(i);
+    item.bytes += shares.left(i);
+    MemorySum& part = sums(item.device).rounding;
+    part.bytes += shares.left(i);
+    part.blocks += 1;
   }
+}
+
+void Accounts::add_blocks(const Dump& dump, const rules::AllocationShares& shares) {
   for (uint32_t index = 0; index < dump.allocations.size(); ++index) {
-    if (used[index]) continue;
+    if (shares.first_item(index) != shares.kNoItem) continue;
     const Allocation& allocation = dump.allocations[index];
     Item& item = items_.emplace_back();
     item.allocation = index;

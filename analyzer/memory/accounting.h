@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "dump/dump.h"
+#include "tensorscope/rules/allocation_shares.h"
 
 namespace tensorscope::model {
 
@@ -60,13 +61,12 @@ class Accounts {
   uint64_t total_bytes() const;  // of all items
 
  private:
-  struct Unclaimed;
-  void add_storages(const Dump& dump);
+  void add_storages(const Dump& dump, rules::AllocationShares& shares);
   uint32_t add_item(const Dump& dump, uint32_t storage);
-  void add_allocated(const Dump& dump, uint32_t item, Unclaimed& unclaimed);
+  void add_allocated(const Dump& dump, uint32_t item, rules::AllocationShares& shares);
   void add_outside(const Dump& dump, uint32_t item);
-  void add_rounding(const Unclaimed& unclaimed);
-  void add_blocks(const Dump& dump);
+  void add_rounding(const rules::AllocationShares& shares);
+  void add_blocks(const Dump& dump, const rules::AllocationShares& shares);
   void add_bare_tensors(const Dump& dump);
   DeviceSums& sums(Device device);
 

@@ -7,19 +7,6 @@
 
 namespace tensorscope::model {
 
-void SiteLaunches::add(const SiteLaunches& other) {
-  kernels += other.kernels;
-  kernel_ns += other.kernel_ns;
-  copies += other.copies;
-  copied_bytes += other.copied_bytes;
-  copy_ns += other.copy_ns;
-  to_device_bytes += other.to_device_bytes;
-  to_host_bytes += other.to_host_bytes;
-  fills += other.fills;
-  filled_bytes += other.filled_bytes;
-  fill_ns += other.fill_ns;
-}
-
 std::vector<DriverShare> driver_shares(const Dump& dump) {
   std::unordered_map<uint64_t, DriverShare> known;
   for (const RuntimeBlock& block : dump.runtime_blocks) {

@@ -22,6 +22,7 @@
 #include "support/ids.h"
 #include "support/pages.h"
 #include "support/spin_lock.h"
+#include "support/spread_bits.h"
 
 namespace tensorscope::live {
 
@@ -138,7 +139,7 @@ class AddressTable {
   static constexpr uint32_t kFirstSlots = 1024;
 
   static uint64_t hash_of(const void* key) {
-    const auto product = static_cast<unsigned __int128>(reinterpret_cast<uintptr_t>(key)) * 0x9e3779b97f4a7c15u;
+    const auto product = static_cast<unsigned __int128>(reinterpret_cast<uintptr_t>(key)) * kGoldenRatio;
     return uint64_t(product) ^ uint64_t(product >> 64);
   }
   static unsigned shard_of(uint64_t hash) { return unsigned(hash >> 58); }

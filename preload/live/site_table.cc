@@ -2,6 +2,7 @@
 
 #include "live/lock_failure.h"
 #include "support/coverage.h"
+#include "support/spread_bits.h"
 
 namespace tensorscope::live {
 
@@ -19,7 +20,7 @@ void say_memory_is_used_up() {
 
 size_t bucket_of(const stacks::Stack& stack, size_t buckets) {
   const uint64_t pair = uint64_t{stack.native} << 32 | stack.python;
-  return size_t(pair * 0x9e3779b97f4a7c15u >> 40) & (buckets - 1);
+  return size_t(spread_bits(pair) >> 40) & (buckets - 1);
 }
 
 }  // namespace

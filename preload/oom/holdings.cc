@@ -7,6 +7,8 @@
 #include "dump_generated.h"
 #include "oom/holder_names.h"
 #include "stacks/python/python_stack.h"
+#include "tensorscope/rules/allocation_shares.h"
+#include "tensorscope/rules/block_index.h"
 #include "tensorscope/rules/category_judge.h"
 #include "tensorscope/rules/interval_union.h"
 
@@ -191,49 +193,21 @@ class Evidence {
   const Serial node_;
 };
 
-// The device's allocations by address. They may be nested (a block inside a mapped file), so each also remembers which
-// of those that begin no later reaches farthest.
-class AllocationIndex {
- public:
-  AllocationIndex(const live::SnapshotView& view, Device device) : view_(view) {
-    for (uint32_t i = 0; i < view.allocations.size; ++i) {
-      if (same(view.allocations[i].device, device)) entries_.push_back({i, i});
-    }
-    std::sort(entries_.begin(), entries_.end(),
-              [&](const Entry& a, const Entry& b) { return begin(a.allocation) < begin(b.allocation); });
-    for (size_t i = 1; i < entries_.size(); ++i) {
-      const uint32_t before = entries_[i - 1].farthest;
-      if (end(before) >= end(entries_[i].allocation)) entries_[i].farthest = before;
-    }
+std::vector<uint32_t> allocations_of(const live::SnapshotView& view, Device device) {
+  std::vector<uint32_t> allocations;
+  for (uint32_t i = 0; i < view.allocations.size; ++i) {
+    if (same(view.allocations[i].device, device)) allocations.push_back(i);
   }
+  return allocations;
+}
 
-  // In serial order.
-  std::vector<uint32_t> allocations() const {
-    std::vector<uint32_t> all;
-    for (const Entry& entry : entries_) all.push_back(entry.allocation);
-    std::sort(all.begin(), all.end());
-    return all;
+struct Bounds {
+  const live::SnapshotView* view;
+  std::pair<uint64_t, uint64_t> operator()(uint32_t i) const {
+    return {reinterpret_cast<uint64_t>(view->allocations[i].pointer), view->allocations[i].nbytes};
   }
-  uint32_t find(uint64_t address) const {
-    const auto after =
-        std::upper_bound(entries_.begin(), entries_.end(), address,
-                         [&](uint64_t value, const Entry& entry) { return value < begin(entry.allocation); });
-    if (after == entries_.begin()) return kNone;
-    const Entry& entry = *std::prev(after);
-    if (address < end(entry.allocation)) return entry.allocation;
-    return address < end(entry.farthest) ? entry.farthest : kNone;
-  }
-
- private:
-  struct Entry {
-    uint32_t allocation, farthest;
-  };
-  uint64_t begin(uint32_t i) const { return reinterpret_cast<uint64_t>(view_.allocations[i].pointer); }
-  uint64_t end(uint32_t i) const { return begin(i) + std::max<uint64_t>(view_.allocations[i].nbytes, 1); }
-
-  const live::SnapshotView& view_;
-  std::vector<Entry> entries_;
 };
+using AllocationIndex = rules::BlockIndex<Bounds>;
 
 struct Storage {
   uint64_t base = 0, nbytes = 0;
@@ -261,7 +235,8 @@ std::vector<Storage> storages_of(const Known& known, const AllocationIndex& inde
     if (!same(row.device, device)) continue;
     if (__builtin_add_overflow(row.storage_base, row.storage_nbytes, &end)) continue;
     const auto [found, fresh] = by_base.try_emplace(row.storage_base, uint32_t(storages.size()));
-    if (fresh) storages.push_back({.base = row.storage_base, .allocation = index.find(row.storage_base)});
+    if (fresh)
+      storages.push_back({.base = row.storage_base, .allocation = index.find(row.storage_base).value_or(kNone)});
     Storage& storage = storages[found->second];
     storage.nbytes = std::max(storage.nbytes, row.storage_nbytes);
     const bool allocated = storage.allocation != kNone;
@@ -295,10 +270,11 @@ Holdings find_holdings(const DumpTables& tables, const TensorLinks& links, const
   holdings.by_category.fill(0);
   holdings.items_of.fill(0);
   const live::SnapshotView& view = tables.view;
-  const AllocationIndex index(view, device);
-  std::vector<uint64_t> room(view.allocations.size);
-  std::vector<uint32_t> first(view.allocations.size, kNone);  // item of the first storage in it
-  for (size_t i = 0; i < room.size(); ++i) room[i] = view.allocations[i].nbytes;
+  const std::vector<uint32_t> allocations = allocations_of(view, device);
+  const AllocationIndex index(allocations, {&view});
+  std::vector<uint64_t> sizes(view.allocations.size);
+  for (const uint32_t i : allocations) sizes[i] = view.allocations[i].nbytes;
+  rules::AllocationShares shares(std::move(sizes));
 
   const auto add = [&](const Item& item) {
     holdings.by_category[size_t(item.category)] += item.bytes;
@@ -310,21 +286,20 @@ Holdings find_holdings(const DumpTables& tables, const TensorLinks& links, const
     const uint32_t allocation = storage.allocation;
     const uint64_t own = storage.nbytes == 0 ? 0 : counted.add(storage.base, storage.base + storage.nbytes);
     if (allocation == kNone) continue;
-    const uint64_t inside = std::min(own, room[allocation]);
-    room[allocation] -= inside;
-    if (first[allocation] == kNone) first[allocation] = uint32_t(holdings.items.size());
+    const uint64_t inside = shares.claim(allocation, own, uint32_t(holdings.items.size()));
     if (storage.garbage && !storage.kept) holdings.garbage += inside;
     const live::AllocationEntry& block = view.allocations[allocation];
     add({inside, block.site, storage.category, storage.tensor, block.node});
   }
-  for (const uint32_t i : index.allocations()) {
-    holdings.bytes += view.allocations[i].nbytes;
-    if (first[i] == kNone) {
-      const live::AllocationEntry& block = view.allocations[i];
+  for (const uint32_t i : allocations) {
+    const live::AllocationEntry& block = view.allocations[i];
+    const uint32_t first = shares.first_item(i);
+    holdings.bytes += block.nbytes;
+    if (first == rules::AllocationShares::kNoItem) {
       add({block.nbytes, block.site, Category::workspace, kNone, block.node});
-    } else if (room[i] != 0) {
-      holdings.items[first[i]].bytes += room[i];
-      holdings.by_category[size_t(kRounding)] += room[i];
+    } else if (const uint64_t rounding = shares.left(i); rounding != 0) {
+      holdings.items[first].bytes += rounding;
+      holdings.by_category[size_t(kRounding)] += rounding;
       ++holdings.items_of[size_t(kRounding)];
     }
   }

@@ -7,10 +7,9 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace tensorscope {
+#include "support/spread_bits.h"
 
-// Fibonacci hashing: the high bits of the product depend on all bits of the key.
-constexpr uint64_t spread_bits(uint64_t key) { return key * 0x9e3779b97f4a7c15u; }
+namespace tensorscope {
 
 // The first slot from `start` on for which `ends(slot)` holds.
 template <typename Slots, typename Ends>

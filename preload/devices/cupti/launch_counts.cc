@@ -2,6 +2,7 @@
 
 #include "devices/cupti/launch_sites.h"
 #include "support/pages.h"
+#include "support/spread_bits.h"
 
 namespace tensorscope::cupti {
 
@@ -13,19 +14,6 @@ bool LaunchSites::start() {
   return slots_ != nullptr;
 }
 
-void LaunchCounts::add(const LaunchCounts& other) {
-  kernels += other.kernels;
-  kernel_ns += other.kernel_ns;
-  copies += other.copies;
-  copied_bytes += other.copied_bytes;
-  copy_ns += other.copy_ns;
-  to_device_bytes += other.to_device_bytes;
-  to_host_bytes += other.to_host_bytes;
-  fills += other.fills;
-  filled_bytes += other.filled_bytes;
-  fill_ns += other.fill_ns;
-}
-
 bool LaunchTable::start() {
   if (rows_ == nullptr) rows_ = static_cast<LaunchCounts*>(map_pages(kSites * sizeof(LaunchCounts)));
   return rows_ != nullptr;
@@ -35,7 +23,7 @@ void LaunchTable::count(SiteId site, const LaunchCounts& more) {
   const SpinGuard guard(lock_);
   if (!guard || rows_ == nullptr) return;
   const auto row_of = [this](SiteId wanted) {
-    size_t slot = size_t(wanted * 0x9e3779b1u >> 8) & (kSites - 1);
+    size_t slot = size_t(spread_bits(wanted) >> 40) & (kSites - 1);
     while (rows_[slot].used != 0 && rows_[slot].site != wanted) slot = (slot + 1) & (kSites - 1);
     return &rows_[slot];
   };

@@ -1,7 +1,7 @@
-// What ran on the devices, counted for each place in the program that asked for it: kernels, copies and fills, with
+// What ran on the devices, counted by site: kernels, copies and fills, with
 // bytes and the time they took.
 //
-// Context: CUPTI's thread (count), collector (copy). One spin lock. Bounded: kSites places; what finds no room counts
+// Context: CUPTI's thread (count), collector (copy). One spin lock. Bounded: kSites sites; what finds no room counts
 // for site 0. Bytes and nanoseconds.
 #pragma once
 
@@ -10,18 +10,13 @@
 
 #include "support/ids.h"
 #include "support/spin_lock.h"
+#include "tensorscope/rules/launch_sums.h"
 
 namespace tensorscope::cupti {
 
-struct LaunchCounts {
-  uint64_t kernels = 0, kernel_ns = 0;
-  uint64_t copies = 0, copied_bytes = 0, copy_ns = 0;
-  uint64_t to_device_bytes = 0, to_host_bytes = 0;  // of copied_bytes
-  uint64_t fills = 0, filled_bytes = 0, fill_ns = 0;
+struct LaunchCounts : rules::LaunchSums {
   SiteId site = 0;
   uint32_t used = 0;
-
-  void add(const LaunchCounts& other);
 };
 
 class LaunchTable {
@@ -32,7 +27,7 @@ class LaunchTable {
 
   bool start();  // false: no memory
   void count(SiteId site, const LaunchCounts& more);
-  // Copies the places' counts, at most `room` of them; returns how many.
+  // Copies the counts of the sites, at most `room` of them; returns how many.
   size_t copy(LaunchCounts* out, size_t room) const;
   size_t size() const;
   void forget_in_child();

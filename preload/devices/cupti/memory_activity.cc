@@ -1,6 +1,7 @@
 #include "devices/cupti/memory_activity.h"
 
 #include "support/pages.h"
+#include "support/spread_bits.h"
 
 namespace tensorscope::cupti {
 
@@ -13,7 +14,7 @@ bool MemoryActivity::start() {
 
 // Rows are never taken out one by one, so a search ends at the first empty one. (No address is 0.)
 size_t MemoryActivity::slot_of(uint64_t address) const {
-  size_t slot = size_t(address * 0x9e3779b97f4a7c15u >> 40) & (kRows - 1);
+  size_t slot = size_t(spread_bits(address) >> 40) & (kRows - 1);
   while (rows_[slot].address != 0 && rows_[slot].address != address) slot = (slot + 1) & (kRows - 1);
   return slot;
 }

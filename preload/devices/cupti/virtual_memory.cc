@@ -4,6 +4,7 @@
 
 #include "support/clock.h"
 #include "support/pages.h"
+#include "support/spread_bits.h"
 
 namespace tensorscope::cupti {
 
@@ -14,7 +15,7 @@ namespace {
 constexpr size_t kMask = VirtualMemory::kRows - 1;
 constexpr size_t kMostUsed = VirtualMemory::kRows / 4 * 3;
 
-size_t home_of(uint64_t key) { return size_t(key * 0x9e3779b97f4a7c15u >> 40) & kMask; }
+size_t home_of(uint64_t key) { return size_t(spread_bits(key) >> 40) & kMask; }
 
 // Parameters of the calls (generated_cuda_meta.h, 12.4 and 13.0).
 struct CreateParameters {

@@ -11,6 +11,7 @@
 #include "support/binding.h"
 #include "support/options.h"
 #include "support/spin_lock.h"
+#include "support/spread_bits.h"
 #include "support/until_unload.h"
 
 namespace tensorscope {
@@ -94,9 +95,7 @@ class KnownCallers {
   using Entry = UntilUnload<3>;
   using Words = Entry::Words;
 
-  Entry& entry_of(uint64_t key, size_t step) {
-    return entries_[((key * 0x9e3779b97f4a7c15u >> 32) + step) & (kRoom - 1)];
-  }
+  Entry& entry_of(uint64_t key, size_t step) { return entries_[((spread_bits(key) >> 32) + step) & (kRoom - 1)]; }
   void add(uint64_t generation, uint64_t key, const Caller& caller) {
     if (!lock_.try_lock()) return;  // another thread adds one
     write(generation, key, caller);

@@ -5,6 +5,7 @@
 #include "python/agent/arrow_memory.h"
 #include "python/agent/type_fields.h"
 #include "python/objects.h"
+#include "support/spread_bits.h"
 
 namespace tensorscope::python::agent {
 
@@ -78,7 +79,7 @@ Kind Kinds::find(Object* type) const {
 }
 
 Kind Kinds::of_type(Object* type) {
-  Remembered& recent = recent_[(reinterpret_cast<uintptr_t>(type) >> 4) * 0x9e3779b97f4a7c15u >> 54];
+  Remembered& recent = recent_[spread_bits(reinterpret_cast<uintptr_t>(type) >> 4) >> 54];
   if (recent.type != type) recent = {type, find(type)};
   return recent.kind;
 }

@@ -9,6 +9,7 @@
 #include <cstdint>
 
 #include "support/ids.h"
+#include "support/spread_bits.h"
 
 namespace tensorscope::stacks {
 
@@ -63,7 +64,7 @@ class FrameCache {
  private:
   static constexpr uint32_t kBuckets = 2 * kRecords;
   static uint32_t hash(uint64_t ip, uint32_t depth_words) {
-    return uint32_t((ip + (uint64_t{depth_words} << 40)) * 0x9e3779b97f4a7c15 >> 32) % kBuckets;
+    return uint32_t(spread_bits(ip + (uint64_t{depth_words} << 40)) >> 32) % kBuckets;
   }
 
   uint32_t used_;  // besides record 0, which stays empty

@@ -1,5 +1,7 @@
 #include "stacks/native/native_trie.h"
 
+#include "support/spread_bits.h"
+
 namespace tensorscope::stacks {
 
 namespace {
@@ -8,7 +10,7 @@ constexpr uint32_t kNoNode = ~uint32_t{0};  // published where a slot was claime
 constexpr int kPublishSpins = 1000;
 
 uint64_t hash(StackId parent, uint64_t address) {
-  const uint64_t mixed = (address + uint64_t{parent} * 0x9e3779b97f4a7c15) * 0xd6e8feb86659fd93;
+  const uint64_t mixed = (address + spread_bits(parent)) * 0xd6e8feb86659fd93;
   return (mixed ^ (mixed >> 32)) * 0xd6e8feb86659fd93;
 }
 

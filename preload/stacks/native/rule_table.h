@@ -12,6 +12,7 @@
 #include <cstdint>
 
 #include "stacks/native/unwind_rule.h"
+#include "support/spread_bits.h"
 
 namespace tensorscope::stacks {
 
@@ -42,7 +43,7 @@ class RuleTable {
 
  private:
   static constexpr uint64_t scramble(uint64_t address) {
-    return address * 0x9e3779b97f4a7c15 & ((uint64_t{1} << kAddressBits) - 1);
+    return spread_bits(address) & ((uint64_t{1} << kAddressBits) - 1);
   }
   const std::atomic<uint64_t>* line_of(uint64_t key) const {
     return words_ + (key >> (kAddressBits - kLineBits)) * kLineWords;

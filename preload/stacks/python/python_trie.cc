@@ -1,12 +1,14 @@
 #include "stacks/python/python_trie.h"
 
+#include "support/spread_bits.h"
+
 namespace tensorscope::stacks {
 
 namespace {
 
 uint32_t hash_of(const PythonTrie::Node& node) {
   uint64_t hash = uint64_t{node.parent} << 32 | node.code;
-  hash ^= (uint64_t{uint32_t(node.offset)} << 1 | node.entry) * 0x9e3779b97f4a7c15u;
+  hash ^= spread_bits(uint64_t{uint32_t(node.offset)} << 1 | node.entry);
   return mix_hash(hash ^ node.module_object * 0xc2b2ae3d27d4eb4fu);
 }
 

@@ -77,7 +77,7 @@ bool work() {
     if (g_trie.intern({0, 1, 2, 1, 3}) == 0) return false;
     stacks::start_python();
   }
-  cupti::g_launches.count(1, {.kernels = 1});
+  cupti::g_launches.count(1, {{.kernels = 1}});
   cupti::g_memory.record({});
   cupti::g_virtual_memory.created(7, 2048, 1, 30, 99);
   cupti::g_virtual_memory.released(7);

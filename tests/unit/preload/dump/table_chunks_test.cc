@@ -11,32 +11,8 @@
 #include <vector>
 
 #include "dump_generated.h"
-#include "stacks/capture.h"
-#include "stacks/native/native_stack.h"
-#include "stacks/python/python_stack.h"
+#include "support/fake_capture.h"
 #include "tensorscope/dump_format.h"
-
-// The tests' own tries stand before the library's: the linker takes nothing from the archive for them.
-namespace tensorscope::stacks {
-namespace {
-std::vector<NativeFrame> g_native;
-std::vector<PythonFrame> g_python;
-std::vector<PythonCode> g_codes;
-}  // namespace
-size_t native_frame_count() { return g_native.size(); }
-NativeFrame native_frame(StackId id) { return g_native[id]; }
-size_t python_frame_count() { return g_python.size(); }
-PythonFrame python_frame(StackId id) { return g_python[id]; }
-size_t python_code_count() { return g_codes.size(); }
-PythonCode python_code(uint32_t id) { return g_codes[id]; }
-Stack capture(const void*) { return {}; }
-StackId capture_python_part() { return 0; }
-Stack capture_native_part(StackId) { return {}; }
-Stack capture_in_any_case() { return {}; }
-void stop_capturing() {}
-void start_capturing() {}
-NotRecorded not_recorded() { return {}; }
-}  // namespace tensorscope::stacks
 
 namespace tensorscope::dump {
 namespace {

@@ -5,30 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "stacks/capture.h"
-#include "stacks/native/native_stack.h"
-#include "stacks/python/python_stack.h"
-
-// The tests' own tries stand before the library's: the linker takes nothing from the archive for them.
-namespace tensorscope::stacks {
-namespace {
-std::vector<PythonFrame> g_python;
-std::vector<PythonCode> g_codes;
-}  // namespace
-size_t native_frame_count() { return 0; }
-NativeFrame native_frame(StackId) { return {}; }
-size_t python_frame_count() { return g_python.size(); }
-PythonFrame python_frame(StackId id) { return g_python[id]; }
-size_t python_code_count() { return g_codes.size(); }
-PythonCode python_code(uint32_t id) { return g_codes[id]; }
-Stack capture(const void*) { return {}; }
-StackId capture_python_part() { return 0; }
-Stack capture_native_part(StackId) { return {}; }
-Stack capture_in_any_case() { return {}; }
-void stop_capturing() {}
-void start_capturing() {}
-NotRecorded not_recorded() { return {}; }
-}  // namespace tensorscope::stacks
+#include "support/fake_capture.h"
 
 namespace tensorscope::dump {
 namespace {
@@ -44,9 +21,7 @@ class WantedLinesTest : public testing::Test {
   }
   // A frame inside of `parent`.
   StackId frame(const char* file, int32_t line, StackId parent = 0) {
-    stacks::g_codes.push_back({file, "f", 1});
-    stacks::g_python.push_back({0, parent, uint32_t(stacks::g_codes.size() - 1), line, false});
-    return StackId(stacks::g_python.size() - 1);
+    return stacks::add_python_frame(file, line, parent);
   }
   SiteId site(StackId python, uint64_t bytes) {
     live::SiteCounters counters = {};

@@ -1,4 +1,5 @@
-// Tables of a dump built by hand, and Python frames that stand before the library's own.
+// Tables of a dump built by hand, and Python frames that stand before the library's own. For one file of a test
+// program.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -9,10 +10,16 @@
 #include "dump_generated.h"
 #include "oom/holdings.h"
 #include "stacks/python/python_stack.h"
+#include "support/fake_frames.h"
 
 namespace tensorscope::stacks {
-inline std::vector<PythonFrame> g_frames = {{}};
-inline std::vector<PythonCode> g_codes;
+// What else is defined beside the functions of fake_frames.h.
+const char* python_version() { return ""; }
+bool python_names_are_qualified() { return true; }
+bool start_python() { return false; }
+bool check_python_with_gil() { return false; }
+StackId capture_python() { return 0; }
+void python_after_fork_in_child() {}
 }  // namespace tensorscope::stacks
 
 namespace tensorscope::oom {
@@ -24,7 +31,7 @@ class BuiltTables : public testing::Test {
   static constexpr uint32_t kTrained = uint32_t(format::TensorFlag::leaf) | uint32_t(format::TensorFlag::requires_grad);
 
   BuiltTables() {
-    stacks::g_frames = {{}};
+    stacks::g_python = {{}};
     stacks::g_codes.clear();
     sites_.resize(1);
     references_.complete = true;
@@ -33,11 +40,7 @@ class BuiltTables : public testing::Test {
   // A site whose Python stack is one frame a file, outermost first.
   SiteId site(const std::vector<const char*>& files) {
     StackId parent = 0;
-    for (const char* file : files) {
-      stacks::g_codes.push_back({file, "f", 1});
-      stacks::g_frames.push_back({0, parent, uint32_t(stacks::g_codes.size() - 1), 7, parent == 0});
-      parent = StackId(stacks::g_frames.size() - 1);
-    }
+    for (const char* file : files) parent = stacks::add_python_frame(file, 7, parent, parent == 0);
     live::SiteCounters counters{};
     counters.python = parent;
     sites_.push_back(counters);
@@ -79,7 +82,7 @@ class BuiltTables : public testing::Test {
   // On the stack of something that no test asks about.
   void call_of_module() {
     site({"/p/site-packages/torch/nn/modules/module.py"});
-    stacks::g_frames.back().module_object = 1;
+    stacks::g_python.back().module_object = 1;
   }
   // A node that was recorded, by its serial.
   void node(Serial serial) {
