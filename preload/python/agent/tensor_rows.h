@@ -1,0 +1,85 @@
+// Writes what was found of a tensor's Python object: its type, who refers to it, and by which reference chains.
+//
+// Context: agent.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "python/agent/chains.h"
+#include "python/agent/given_names.h"
+#include "python/agent/look_limits.h"
+#include "python/agent/object_graph.h"
+#include "python/agent/object_kinds.h"
+#include "python/agent/object_paths.h"
+#include "python/agent/optimizers.h"
+#include "python/agent/roots.h"
+#include "python/agent/tensor_objects.h"
+#include "python/references.h"
+
+namespace tensorscope::python::agent {
+
+inline constexpr size_t kMostTensorRows = 16;  // of one tensor
+
+using LocalsByObject = std::unordered_map<uint32_t, std::vector<const LocalReference*>>;
+
+// What was found before tensors are named.
+struct FoundObjects {
+  const ObjectGraph& graph;
+  const std::vector<bool>& reachable;  // by object
+  const ObjectPaths& paths;
+  const LocalsByObject& locals;
+  const TensorObjects& tensors;
+  const Optimizers& optimizers;
+  GivenNames& given;
+};
+
+class TensorRows {
+ public:
+  // A holder of a tensor, the object that it refers to (the tensor, or what stands for it) and the number of the
+  // question that chains answer.
+  struct Holder {
+    uint32_t holder, object, answer;
+  };
+
+  TensorRows(const Gil& gil, const KnownClasses& classes, const FoundObjects& found, Chains& chains, LookLimits& limits,
+             References& out)
+      : gil_(gil), classes_(classes), found_(found), chains_(chains), limits_(limits), out_(out) {}
+
+  // All of a tensor's rows or none. Nothing is written of a tensor of which nothing was found where not all objects
+  // were read. False: a limit was reached.
+  bool write(const TensorObjects::Tensor& tensor, std::span<const Holder> holders);
+  // Names of tensors that have no Python object any more.
+  void write_given_names();
+
+ private:
+  struct TypeFacts {
+    uint32_t name;
+    bool parameter;
+  };
+  TypeFacts facts_of(Object* type);
+  bool write_all(const TensorObjects::Tensor& tensor, std::span<const Holder> holders);
+  void write_references(const TensorObjects::Tensor& tensor, std::span<const Holder> holders,
+                        std::span<const LocalReference* const> locals);
+  void write_reference(const TensorObjects::Tensor& tensor, const Holder& holder);
+  void write_given(uint64_t serial, const std::vector<GivenName>& names);
+  void add(uint64_t tensor, const std::string& text, const std::string& scope, const char* holder, uint32_t node,
+           uint32_t steps, format::ReferenceRoot root, format::ReferenceRole role);
+  format::WrapperState state(const TensorObjects::Tensor& tensor, size_t variables) const;
+  std::string_view own_name(uint32_t tensor) const;
+  bool too_much();
+
+  const Gil& gil_;
+  const KnownClasses& classes_;
+  const FoundObjects found_;
+  Chains& chains_;
+  LookLimits& limits_;
+  References& out_;
+  std::unordered_map<const Object*, TypeFacts> types_;
+};
+
+}  // namespace tensorscope::python::agent
