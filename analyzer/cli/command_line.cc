@@ -101,6 +101,26 @@ std::string unknown_words(const std::string& mistake, const CLI::App& app, const
          render::did_you_mean(word, options);
 }
 
+void add_verbs(CLI::App& app, Invocation& invocation) {
+  for (auto* add : {add_run, add_snapshot, add_record, add_report, add_list, add_show, add_diff, add_leaks, add_oom,
+                    add_check, add_info, add_graph, add_export, add_watch}) {
+    add(app, invocation);
+  }
+}
+
+// What is wrong with the arguments, and where to read more.
+std::string parse_mistake(const CLI::App& app, const std::string& verb_word, const CLI::ParseError& error) {
+  const auto chosen = app.get_subcommands();
+  const std::string verb = chosen.empty() ? "" : chosen.front()->get_name() + " ";
+  std::string mistake = first_line(error.what());
+  if (chosen.empty() && !verb_word.empty()) {
+    mistake = "unknown verb '" + verb_word + "'" + render::did_you_mean(verb_word, verbs_of(app));
+  } else if (dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr) {
+    mistake = unknown_words(mistake, app, chosen.empty() ? nullptr : chosen.front());
+  }
+  return mistake + " (see tensorscope " + verb + "--help)";
+}
+
 }  // namespace
 
 void Invocation::say(const std::string& text) { err += "tensorscope: " + render::clean(text) + "\n"; }
@@ -119,20 +139,7 @@ int run_command_line(std::vector<std::string> arguments, const render::Terminal*
   bool exact = false;
   app.add_flag("--bytes", exact, "print exact byte counts: 1,048,576 B instead of 1.0 MiB");
 
-  add_run(app, invocation);
-  add_snapshot(app, invocation);
-  add_record(app, invocation);
-  add_report(app, invocation);
-  add_list(app, invocation);
-  add_show(app, invocation);
-  add_diff(app, invocation);
-  add_leaks(app, invocation);
-  add_oom(app, invocation);
-  add_check(app, invocation);
-  add_info(app, invocation);
-  add_graph(app, invocation);
-  add_export(app, invocation);
-  add_watch(app, invocation);
+  add_verbs(app, invocation);
 
   if (arguments.empty()) {
     invocation.err += app.help();
@@ -157,15 +164,7 @@ int run_command_line(std::vector<std::string> arguments, const render::Terminal*
     invocation.out += app.version() + "\n";
     return kOk;
   } catch (const CLI::ParseError& error) {
-    const auto chosen = app.get_subcommands();
-    std::string verb = chosen.empty() ? "" : chosen.front()->get_name() + " ";
-    std::string mistake = first_line(error.what());
-    if (chosen.empty() && !verb_word.empty()) {
-      mistake = "unknown verb '" + verb_word + "'" + render::did_you_mean(verb_word, verbs_of(app));
-    } else if (dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr) {
-      mistake = unknown_words(mistake, app, chosen.empty() ? nullptr : chosen.front());
-    }
-    invocation.say(mistake + " (see tensorscope " + verb + "--help)");
+    invocation.say(parse_mistake(app, verb_word, error));
   } catch (const model::BadInput& error) {
     invocation.say(first_line(error.what()));
   } catch (const model::BadFilter& error) {

@@ -1,89 +1,55 @@
 #include "oom/part.h"
 
+#include "support/enum_words.h"
+
 namespace tensorscope::model::oom {
 
 namespace {
 
-const char* name(PartKind kind) {
-  switch (kind) {
-    case PartKind::device:
-      return "device";
-    case PartKind::free:
-      return "free";
-    case PartKind::this_process:
-    case PartKind::resident_process:
-      return "this process";
-    case PartKind::reserved:
-      return "reserved";
-    case PartKind::allocated:
-      return "allocated";
-    case PartKind::tensors:
-      return "tensors";
-    case PartKind::category:
-      return "category";
-    case PartKind::module:
-      return "module";
-    case PartKind::in_no_tensor:
-      return "in no tensor";
-    case PartKind::caller:
-      return "caller";
-    case PartKind::other_callers:
-    case PartKind::others:
-      return "others";
-    case PartKind::rounding:
-      return "rounding";
-    case PartKind::waiting:
-      return "waiting";
-    case PartKind::cached:
-      return "cached";
-    case PartKind::pool:
-      return "pool";
-    case PartKind::libraries:
-      return "libraries";
-    case PartKind::library:
-      return "library";
-    case PartKind::context:
-    case PartKind::context_and_pool:
-      return "context";
-    case PartKind::outside_torch:
-      return "outside torch";
-    case PartKind::other_processes:
-      return "other processes";
-    case PartKind::process:
-      return "process";
-    case PartKind::unexplained:
-      return "unexplained";
-    case PartKind::cgroup:
-      return "cgroup";
-    case PartKind::machine:
-      return "machine";
-    case PartKind::address_space:
-      return "address space";
-    case PartKind::private_memory:
-      return "private memory";
-    case PartKind::left:
-      return "left";
-    case PartKind::torch:
-      return "torch";
-    case PartKind::pinned:
-      return "pinned";
-    case PartKind::profiler:
-      return "profiler";
-    case PartKind::malloc_in_use:
-      return "malloc";
-    case PartKind::malloc_free:
-      return "malloc's";
-    case PartKind::python_heap:
-      return "Python's heap";
-    case PartKind::rest:
-      return "rest";
-    case PartKind::not_resident:
-      return "not resident";
-    case PartKind::child_processes:
-      return "child processes";
-  }
-  return "";
-}
+constexpr EnumWords<PartKind> kNames[] = {
+    {PartKind::device, "device"},
+    {PartKind::free, "free"},
+    {PartKind::this_process, "this process"},
+    {PartKind::reserved, "reserved"},
+    {PartKind::allocated, "allocated"},
+    {PartKind::tensors, "tensors"},
+    {PartKind::category, "category"},
+    {PartKind::module, "module"},
+    {PartKind::in_no_tensor, "in no tensor"},
+    {PartKind::caller, "caller"},
+    {PartKind::other_callers, "others"},
+    {PartKind::rounding, "rounding"},
+    {PartKind::waiting, "waiting"},
+    {PartKind::cached, "cached"},
+    {PartKind::pool, "pool"},
+    {PartKind::libraries, "libraries"},
+    {PartKind::library, "library"},
+    {PartKind::context, "context"},
+    {PartKind::context_and_pool, "context"},
+    {PartKind::outside_torch, "outside torch"},
+    {PartKind::other_processes, "other processes"},
+    {PartKind::process, "process"},
+    {PartKind::unexplained, "unexplained"},
+    {PartKind::cgroup, "cgroup"},
+    {PartKind::machine, "machine"},
+    {PartKind::address_space, "address space"},
+    {PartKind::private_memory, "private memory"},
+    {PartKind::left, "left"},
+    {PartKind::resident_process, "this process"},
+    {PartKind::torch, "torch"},
+    {PartKind::pinned, "pinned"},
+    {PartKind::profiler, "profiler"},
+    {PartKind::malloc_in_use, "malloc"},
+    {PartKind::malloc_free, "malloc's"},
+    {PartKind::python_heap, "Python's heap"},
+    {PartKind::rest, "rest"},
+    {PartKind::not_resident, "not resident"},
+    {PartKind::child_processes, "child processes"},
+    {PartKind::others, "others"},
+};
+static_assert(has_each(kNames, PartKind::others));
+
+const char* name(PartKind kind) { return kNames[size_t(kind)].words; }
 
 }  // namespace
 

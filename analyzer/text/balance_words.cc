@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "support/enum_words.h"
 #include "text/units.h"
 
 namespace tensorscope::render {
@@ -44,74 +45,51 @@ std::string pieces_words(const PartNote& note) {
   return fmt::format("{}, the largest {}", counted(note.count, "free block"), bytes(note.bytes));
 }
 
-const char* fixed_words(NoteKind kind) {
-  switch (kind) {
-    case NoteKind::by_driver:
-      return "reported by the driver";
-    case NoteKind::by_cuda_runtime:
-      return "CUDA allocations by other libraries";
-    case NoteKind::by_remainder:
-      return "total minus free memory and other processes";
-    case NoteKind::stream_may_use:
-      return "freed, but a stream may still use it";
-    case NoteKind::ends_of_blocks:
-      return "unused ends of blocks";
-    case NoteKind::cache_not_told:
-      return "this allocator does not report its cache";
-    case NoteKind::pieces_not_known:
-      return "sizes of the free blocks not known";
-    case NoteKind::driver_not_in_dump:
-      return "driver data not recorded in this dump";
-    case NoteKind::total_not_told:
-      return "the driver did not report the total";
-    case NoteKind::processes_not_told:
-      return "the driver does not report memory per process";
-    case NoteKind::resident_not_known:
-      return "resident memory not known";
-    case NoteKind::page_locked:
-      return "page-locked, from the CUDA runtime";
-    case NoteKind::outside_torch:
-      return "in use, not by torch: Python objects, numpy, libraries";
-    case NoteKind::kept_for_later:
-      return "freed by the program, kept by malloc";
-    case NoteKind::arenas:
-      return "arenas of small objects";
-    case NoteKind::code_files_stacks:
-      return "code, mapped files, stacks";
-    case NoteKind::code_files_stacks_arenas:
-      return "code, mapped files, stacks, Python's own arenas";
-    case NoteKind::code_files_stacks_malloc:
-      return "code, mapped files, stacks, malloc (statistics not known)";
-    case NoteKind::copied_tables:
-      return "when the tables were copied";
-    case NoteKind::counts_against_limit:
-      return "reserved by libraries, thread stacks, files; counts against this limit";
-    case NoteKind::group_and_files:
-      return "other processes of the group, cached files";
-    case NoteKind::processes_and_kernel:
-      return "other processes, the kernel";
-    case NoteKind::storages_overlap:
-      return "storages overlap";
-    case NoteKind::made_while_copying:
-      return "blocks were allocated or freed while the dump was written";
-    case NoteKind::other_moment:
-      return "the allocator reported its total at another moment";
-    case NoteKind::not_seen:
-      return "blocks allocated before tensorscope started, or lost events";
-    case NoteKind::less_than_torch:
-      return "the driver counts less than torch's allocator holds";
-    case NoteKind::less_than_recorded:
-      return "the driver counts less for this process than was recorded";
-    case NoteKind::drivers_own:
-      return "the driver itself, unlisted processes";
-    case NoteKind::never_written:
-      return "allocated but not resident: never written to, or swapped out";
-    case NoteKind::shared_counted:
-      return "shared memory is counted once per process";
-    default:
-      return "";
-  }
-}
+constexpr model::EnumWords<NoteKind> kNotes[] = {
+    {NoteKind::none, ""},
+    {NoteKind::text, ""},
+    {NoteKind::storages, ""},
+    {NoteKind::blocks, ""},
+    {NoteKind::more_places, ""},
+    {NoteKind::pieces, ""},
+    {NoteKind::pids, ""},
+    {NoteKind::pids_without_bytes, ""},
+    {NoteKind::children, ""},
+    {NoteKind::by_driver, "reported by the driver"},
+    {NoteKind::by_cuda_runtime, "CUDA allocations by other libraries"},
+    {NoteKind::by_remainder, "total minus free memory and other processes"},
+    {NoteKind::stream_may_use, "freed, but a stream may still use it"},
+    {NoteKind::ends_of_blocks, "unused ends of blocks"},
+    {NoteKind::cache_not_told, "this allocator does not report its cache"},
+    {NoteKind::pieces_not_known, "sizes of the free blocks not known"},
+    {NoteKind::driver_not_in_dump, "driver data not recorded in this dump"},
+    {NoteKind::total_not_told, "the driver did not report the total"},
+    {NoteKind::processes_not_told, "the driver does not report memory per process"},
+    {NoteKind::resident_not_known, "resident memory not known"},
+    {NoteKind::page_locked, "page-locked, from the CUDA runtime"},
+    {NoteKind::outside_torch, "in use, not by torch: Python objects, numpy, libraries"},
+    {NoteKind::kept_for_later, "freed by the program, kept by malloc"},
+    {NoteKind::arenas, "arenas of small objects"},
+    {NoteKind::code_files_stacks, "code, mapped files, stacks"},
+    {NoteKind::code_files_stacks_arenas, "code, mapped files, stacks, Python's own arenas"},
+    {NoteKind::code_files_stacks_malloc, "code, mapped files, stacks, malloc (statistics not known)"},
+    {NoteKind::copied_tables, "when the tables were copied"},
+    {NoteKind::counts_against_limit, "reserved by libraries, thread stacks, files; counts against this limit"},
+    {NoteKind::group_and_files, "other processes of the group, cached files"},
+    {NoteKind::processes_and_kernel, "other processes, the kernel"},
+    {NoteKind::storages_overlap, "storages overlap"},
+    {NoteKind::made_while_copying, "blocks were allocated or freed while the dump was written"},
+    {NoteKind::other_moment, "the allocator reported its total at another moment"},
+    {NoteKind::not_seen, "blocks allocated before tensorscope started, or lost events"},
+    {NoteKind::less_than_torch, "the driver counts less than torch's allocator holds"},
+    {NoteKind::less_than_recorded, "the driver counts less for this process than was recorded"},
+    {NoteKind::drivers_own, "the driver itself, unlisted processes"},
+    {NoteKind::never_written, "allocated but not resident: never written to, or swapped out"},
+    {NoteKind::shared_counted, "shared memory is counted once per process"},
+};
+static_assert(has_each(kNotes, NoteKind::shared_counted));
+
+const char* fixed_words(NoteKind kind) { return kNotes[size_t(kind)].words; }
 
 }  // namespace
 

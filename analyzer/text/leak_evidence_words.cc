@@ -1,4 +1,5 @@
 // Labels of the evidence of `leaks`, and what to do about parts of the process's memory.
+#include "support/enum_words.h"
 #include "text/leaks_words.h"
 
 namespace tensorscope::render {
@@ -8,113 +9,62 @@ namespace {
 using model::Fact;
 using model::FactKind;
 
-const char* label(FactKind kind) {
-  switch (kind) {
-    case FactKind::retained:
-      return "retained size";
-    case FactKind::retained_tensors:
-      return "retained tensors";
-    case FactKind::holders:
-      return "different holders";
-    case FactKind::tensors_with_grad_fn:
-      return "tensors with a grad_fn";
-    case FactKind::reachable_nodes:
-      return "reachable graph nodes";
-    case FactKind::shared_graph:
-      return "size of the graph (reachable from elsewhere, too)";
-    case FactKind::saved_tensors_freed:
-      return "backward freed the saved tensors: tensor bytes unchanged";
-    case FactKind::live_nodes:
-      return "live graph nodes";
-    case FactKind::python_nodes:
-      return "nodes that Python objects refer to directly";
-    case FactKind::views:
-      return "views";
-    case FactKind::used_by_views:
-      return "bytes used by the views";
-    case FactKind::storages_of_views:
-      return "size of their storages";
-    case FactKind::rest_unused:
-      return "no other tensor uses the rest of these storages";
-    case FactKind::entries:
-      return "tensors in it";
-    case FactKind::every_interval_kept:
-      return "tensors made in every interval are still in it";
-    case FactKind::entries_with_grad_fn:
-      return "of these with a grad_fn";
-    case FactKind::graphs_of_entries:
-      return "retained by their graphs";
-    case FactKind::cpp_tensors:
-      return "tensors that no Python object, graph node, gradient or view refers to";
-    case FactKind::cpp_blocks:
-      return "blocks in no tensor";
-    case FactKind::optimizer_only_parameters:
-      return "parameters that only the optimizer refers to";
-    case FactKind::optimizer_state:
-      return "tensors of their optimizer state";
-    case FactKind::same_tensor:
-      return "the same tensor in every dump";
-    case FactKind::storage_size:
-      return "size of its storage";
-    case FactKind::stray_leaves:
-      return "leaves with a gradient that are in no param_groups";
-    case FactKind::optimized_tensors:
-      return "tensors in an optimizer's param_groups";
-    case FactKind::gradient_changes:
-      return "in-place changes of the gradient";
-    case FactKind::copies:
-      return "size of the copies";
-    case FactKind::cast_copies:
-      return "copies made by ToCopyBackward0";
-    case FactKind::path_copies:
-      return "copies with the same path in another place";
-    case FactKind::ordered_copies:
-      return "copies in a list with the parameters' shapes and order";
-    case FactKind::cycle_tensors:
-      return "tensors reachable only from such cycles";
-    case FactKind::cycle_nodes:
-      return "graph nodes reachable only from such cycles";
-    case FactKind::resident:
-      return "resident memory of the process";
-    case FactKind::cpu_tensors:
-      return "tensors in CPU memory";
-    case FactKind::malloc_in_use:
-      return "allocated with malloc, not by torch";
-    case FactKind::malloc_free:
-      return "free memory kept by malloc";
-    case FactKind::python_in_use:
-      return "Python's heap: small objects (up to 512 bytes each)";
-    case FactKind::python_free:
-      return "Python's heap: free memory kept by Python";
-    case FactKind::other_private:
-      return "other private memory (thread stacks, mappings)";
-    case FactKind::mapped_files:
-      return "mapped files and libraries";
-    case FactKind::copied_pages:
-      return "copied pages of mapped files";
-    case FactKind::shared_memory:
-      return "shared memory";
-    case FactKind::profiler:
-      return "tensorscope itself";
-    case FactKind::device_caches:
-      return "caches of the device allocators";
-    case FactKind::children_private:
-      return "private memory of the child processes";
-    case FactKind::children_resident:
-      return "resident memory of the child processes";
-    case FactKind::file:
-      return "of which";
-    case FactKind::other_files:
-      return "of which other files";
-    case FactKind::children:
-      return "child processes";
-    case FactKind::malloc_unknown:
-      return "malloc statistics are not in every dump";
-    case FactKind::python_unknown:
-      return "the size of Python's heap is not in every dump";
-  }
-  return "";
-}
+constexpr model::EnumWords<FactKind> kLabels[] = {
+    {FactKind::retained, "retained size"},
+    {FactKind::retained_tensors, "retained tensors"},
+    {FactKind::holders, "different holders"},
+    {FactKind::tensors_with_grad_fn, "tensors with a grad_fn"},
+    {FactKind::reachable_nodes, "reachable graph nodes"},
+    {FactKind::shared_graph, "size of the graph (reachable from elsewhere, too)"},
+    {FactKind::saved_tensors_freed, "backward freed the saved tensors: tensor bytes unchanged"},
+    {FactKind::live_nodes, "live graph nodes"},
+    {FactKind::python_nodes, "nodes that Python objects refer to directly"},
+    {FactKind::views, "views"},
+    {FactKind::used_by_views, "bytes used by the views"},
+    {FactKind::storages_of_views, "size of their storages"},
+    {FactKind::rest_unused, "no other tensor uses the rest of these storages"},
+    {FactKind::entries, "tensors in it"},
+    {FactKind::every_interval_kept, "tensors made in every interval are still in it"},
+    {FactKind::entries_with_grad_fn, "of these with a grad_fn"},
+    {FactKind::graphs_of_entries, "retained by their graphs"},
+    {FactKind::cpp_tensors, "tensors that no Python object, graph node, gradient or view refers to"},
+    {FactKind::cpp_blocks, "blocks in no tensor"},
+    {FactKind::optimizer_only_parameters, "parameters that only the optimizer refers to"},
+    {FactKind::optimizer_state, "tensors of their optimizer state"},
+    {FactKind::same_tensor, "the same tensor in every dump"},
+    {FactKind::storage_size, "size of its storage"},
+    {FactKind::stray_leaves, "leaves with a gradient that are in no param_groups"},
+    {FactKind::optimized_tensors, "tensors in an optimizer's param_groups"},
+    {FactKind::gradient_changes, "in-place changes of the gradient"},
+    {FactKind::copies, "size of the copies"},
+    {FactKind::cast_copies, "copies made by ToCopyBackward0"},
+    {FactKind::path_copies, "copies with the same path in another place"},
+    {FactKind::ordered_copies, "copies in a list with the parameters' shapes and order"},
+    {FactKind::cycle_tensors, "tensors reachable only from such cycles"},
+    {FactKind::cycle_nodes, "graph nodes reachable only from such cycles"},
+    {FactKind::resident, "resident memory of the process"},
+    {FactKind::cpu_tensors, "tensors in CPU memory"},
+    {FactKind::malloc_in_use, "allocated with malloc, not by torch"},
+    {FactKind::malloc_free, "free memory kept by malloc"},
+    {FactKind::python_in_use, "Python's heap: small objects (up to 512 bytes each)"},
+    {FactKind::python_free, "Python's heap: free memory kept by Python"},
+    {FactKind::other_private, "other private memory (thread stacks, mappings)"},
+    {FactKind::mapped_files, "mapped files and libraries"},
+    {FactKind::copied_pages, "copied pages of mapped files"},
+    {FactKind::shared_memory, "shared memory"},
+    {FactKind::profiler, "tensorscope itself"},
+    {FactKind::device_caches, "caches of the device allocators"},
+    {FactKind::children_private, "private memory of the child processes"},
+    {FactKind::children_resident, "resident memory of the child processes"},
+    {FactKind::file, "of which"},
+    {FactKind::other_files, "of which other files"},
+    {FactKind::children, "child processes"},
+    {FactKind::malloc_unknown, "malloc statistics are not in every dump"},
+    {FactKind::python_unknown, "the size of Python's heap is not in every dump"},
+};
+static_assert(has_each(kLabels, FactKind::python_unknown));
+
+const char* label(FactKind kind) { return kLabels[size_t(kind)].words; }
 
 }  // namespace
 

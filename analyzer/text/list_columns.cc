@@ -128,6 +128,47 @@ render::Column table_column(ListColumn column, bool may_leave) {
   return table;
 }
 
+namespace {
+
+std::string type_text(const model::OpenedDump& opened, uint32_t tensor) {
+  const model::References& references = opened.dump.references;
+  return references.present && references.tensors[tensor].known ? references.tensors[tensor].type_name : "";
+}
+
+std::string python_id_text(const model::OpenedDump& opened, uint32_t tensor) {
+  const model::References& references = opened.dump.references;
+  const uint64_t id = references.present ? references.tensors[tensor].id : 0;
+  return id == 0 ? "" : std::to_string(id);
+}
+
+std::string thread_text(const model::OpenedDump& opened, const Tensor& tensor) {
+  if (tensor.thread == 0 || tensor.thread >= opened.dump.threads.size()) return "";
+  const model::Thread& thread = opened.dump.threads[tensor.thread];
+  return fmt::format("{} \"{}\"", thread.tid, thread.name);
+}
+
+std::string allocated_at(model::OpenedDump& opened, uint32_t tensor) {
+  const uint32_t site = opened.accounts.items()[opened.accounts.item_of_tensor(tensor)].site;
+  return site == 0 ? "" : opened.places.at(site).where;
+}
+
+std::string function_text(model::OpenedDump& opened, const Tensor& tensor) {
+  const model::Place& place = opened.places.at(tensor.site);
+  return place.line == place.where ? "" : place.function;
+}
+
+std::string name_text(const model::OpenedDump& opened, const ListRow& row) {
+  const std::string name = opened.holders.name(row.tensor);
+  return name.empty() && row.alone ? brief_holder(opened, row.tensor) : name;
+}
+
+std::string strides_text(const Tensor& tensor) {
+  const bool known = is_known(tensor, format::TensorKnown::strides);
+  return known ? fmt::format("[{}]", fmt::join(tensor.strides, ", ")) : "?";
+}
+
+}  // namespace
+
 std::string list_cell(model::OpenedDump& opened, const model::Selection& selection, const ListRow& row,
                       ListColumn column) {
   const Tensor& tensor = opened.dump.tensors[row.tensor];
@@ -148,10 +189,8 @@ std::string list_cell(model::OpenedDump& opened, const model::Selection& selecti
       return age_text(opened.dump, tensor.created_ns);
     case ListColumn::category:
       return category_text(opened, row.tensor);
-    case ListColumn::name: {
-      const std::string name = opened.holders.name(row.tensor);
-      return name.empty() && row.alone ? brief_holder(opened, row.tensor) : name;
-    }
+    case ListColumn::name:
+      return name_text(opened, row);
     case ListColumn::names:
       return fmt::format("{}", fmt::join(opened.holders.names(row.tensor), "; "));
     case ListColumn::held_by:
@@ -160,20 +199,14 @@ std::string list_cell(model::OpenedDump& opened, const model::Selection& selecti
       return traits(opened, row.tensor);
     case ListColumn::line:
       return opened.places.at(tensor.site).line;
-    case ListColumn::function: {
-      const model::Place& place = opened.places.at(tensor.site);
-      return place.line == place.where ? "" : place.function;
-    }
+    case ListColumn::function:
+      return function_text(opened, tensor);
     case ListColumn::where:
       return opened.places.at(tensor.site).where;
-    case ListColumn::memory_from: {
-      const uint32_t site = opened.accounts.items()[opened.accounts.item_of_tensor(row.tensor)].site;
-      return site == 0 ? "" : opened.places.at(site).where;
-    }
-    case ListColumn::type: {
-      const model::References& references = opened.dump.references;
-      return references.present && references.tensors[row.tensor].known ? references.tensors[row.tensor].type_name : "";
-    }
+    case ListColumn::memory_from:
+      return allocated_at(opened, row.tensor);
+    case ListColumn::type:
+      return type_text(opened, row.tensor);
     case ListColumn::class_name:
       return tensor.class_name;
     case ListColumn::requires_grad:
@@ -185,22 +218,15 @@ std::string list_cell(model::OpenedDump& opened, const model::Selection& selecti
     case ListColumn::storage:
       return tensor.storage == kNone ? "-" : fmt::format("#{}", opened.dump.storages[tensor.storage].id);
     case ListColumn::strides:
-      return is_known(tensor, format::TensorKnown::strides) ? fmt::format("[{}]", fmt::join(tensor.strides, ", "))
-                                                            : "?";
-    case ListColumn::thread: {
-      if (tensor.thread == 0 || tensor.thread >= opened.dump.threads.size()) return "";
-      const model::Thread& thread = opened.dump.threads[tensor.thread];
-      return fmt::format("{} \"{}\"", thread.tid, thread.name);
-    }
+      return strides_text(tensor);
+    case ListColumn::thread:
+      return thread_text(opened, tensor);
     case ListColumn::module:
       return opened.holders.module(row.tensor);
     case ListColumn::address:
       return fmt::format("{:#x}", tensor.address);
-    case ListColumn::python_id: {
-      const model::References& references = opened.dump.references;
-      const uint64_t id = references.present ? references.tensors[row.tensor].id : 0;
-      return id == 0 ? "" : std::to_string(id);
-    }
+    case ListColumn::python_id:
+      return python_id_text(opened, row.tensor);
   }
   return "";
 }
