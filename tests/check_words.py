@@ -1,12 +1,14 @@
 """Keeps unclear phrases out of sources and docs: each has a plain word in the field's language.
 
 Prints each use, with the word to use instead; exit status 1 where there are any. Also: every option of
-preload/support/options.def is in docs/options.md.
+preload/support/options.def is in docs/options.md, and every file of ours that a comment or a page names is there.
 """
 
 import pathlib
 import re
 import sys
+
+import check_rooms
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 FOLDERS = ("preload", "analyzer", "include", "tests", "scripts", "docs")
@@ -58,10 +60,51 @@ def undocumented():
     return [f"docs/options.md: {option} is missing" for option in dict.fromkeys(options) if f"`{option}" not in page]
 
 
+# `preload/live`, `hooks/fork.cc`, `frame_walk.cc`. PyTorch has a folder torch, too; a name in capitals stands for any.
+PATH = re.compile(r"(?<![\w./*{}<-])(?:[\w.-]+/)*[\w.-]+")
+FIRST = {*FOLDERS, *(room for rooms in check_rooms.ROOMS.values() for room in rooms)} - {"torch"}
+
+
+def commented(path, line):
+    """What of a line is prose."""
+    if path.suffix == ".md":
+        return line
+    comment = re.search(r"(?://|(?:^|\s)#\s)(.*)", line)
+    return comment.group(1) if comment else ""
+
+
+def named_files(path, text):
+    """(line, name) of every name of a file or folder that would be one of ours."""
+    for number, line in enumerate(text.splitlines(), 1):
+        for match in PATH.finditer(commented(path, line)):
+            name = match.group().rstrip(".").removeprefix("../")
+            first, ending = name.split("/")[0], name.rsplit(".", 1)[-1]
+            folder = first in FOLDERS and (first != "include" or name.startswith("include/tensorscope/"))
+            in_our_folders = "/" in name and (folder or first in FIRST and ending in ("cc", "h"))
+            if (in_our_folders or "." in name[1:] and ending in ("cc", "md")) and not re.search(r"NAME|[A-Z]\.|^[A-Z]\w*/", name):
+                yield number, name
+
+
+def without_its_file(everything):
+    """Names of files that are not there."""
+    there = {path.as_posix() for path, _ in everything} | {"tests/check_words.py"}
+    there |= {parent.as_posix() for path, _ in everything for parent in path.parents}
+    ends = {"/".join(path.split("/")[begin:]) for path in there for begin in range(path.count("/") + 1)}
+    for path, text in everything:
+        if path.name != "CHANGELOG.md":
+            for number, name in named_files(path, text):
+                if name not in ends and not any(end.startswith(name) for end in ends if name.endswith("_")):
+                    yield f"{path}:{number}: {name} is not there"
+
+
 def main():
     assert list(unclear("x", "kept for want\n// of memory")), "a phrase over two lines is found"
     assert list(unclear("x", 'say("no want of memory")')) and not list(unclear("x", '{"reckoned":1}'))
-    wrong = [line for path, text in texts() for line in unclear(path, text)] + undocumented()
+    everything = list(texts())
+    gone = [(pathlib.Path("docs/a.md"), "see `hooks/gone.cc`, tests/gone and live/recorder.h of torch/csrc/autograd/engine.h")]
+    assert len(list(without_its_file(everything + gone))) - len(list(without_its_file(everything))) == 2
+    wrong = [line for path, text in everything for line in unclear(path, text)] + undocumented()
+    wrong += without_its_file(everything)
     print("\n".join(wrong) or "no unclear phrase")
     return bool(wrong)
 

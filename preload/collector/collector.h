@@ -65,7 +65,7 @@ void write_near_limit(const dump::Failure& near, unsigned milliseconds);
 // Has the collector look at what there is to do. Any context.
 void wake_collector();
 
-// Around fork (called by hooks/fork.cc from pthread_atfork handlers, before the tables' own).
+// Around fork (called by hooks/process/fork.cc from pthread_atfork handlers, before the tables' own).
 void before_fork();
 void after_fork_in_parent();
 void after_fork_in_child();

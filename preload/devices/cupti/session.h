@@ -8,7 +8,7 @@
 //
 // CUPTI has room for one subscriber and one taker of records in a process. Who comes second gets
 // CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED, and torch.profiler asks only once; so when another part of the
-// program subscribes, ours ends first (hooks/cupti.cc).
+// program subscribes, ours ends first (hooks/cuda/cupti.cc).
 #pragma once
 
 #include <atomic>

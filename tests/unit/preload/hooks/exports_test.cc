@@ -1,4 +1,4 @@
-// libtensorscope.so as a file: what it exports and what it needs (design.md, decision 1).
+// libtensorscope.so as a file: what it exports and what it needs.
 #include <elf.h>
 #include <fcntl.h>
 #include <gmock/gmock.h>
