@@ -45,7 +45,8 @@ void gradient_edge_set(const void* impl, const void* node);
 void node_destroyed(const void* node);
 
 // The function that says which autograd node this thread runs (torch::autograd::get_current_node, resolved by
-// hooks/torch/current_node.cc); null while unknown. Returns the Node's address or null, and leaves its reference count as it was.
+// hooks/torch/current_node.cc); null while unknown. Returns the Node's address or null, and leaves its reference count
+// as it was.
 using CurrentNode = const void* (*)();
 void set_current_node_function(CurrentNode function);
 

@@ -5,9 +5,9 @@
 #include <atomic>
 
 #include "support/spin_lock.h"
-#include "torch/metadata/shared_object_map.h"
 #include "torch/metadata/object_class.h"
 #include "torch/metadata/safe_reads.h"
+#include "torch/metadata/shared_object_map.h"
 #include "torch/metadata/tensor_layout.h"
 #include "torch/metadata/torch_functions.h"
 

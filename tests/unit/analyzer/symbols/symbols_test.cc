@@ -299,7 +299,7 @@ TEST_F(HeadlineTest, ModulePathIsThatOfTheNearestCall) {
   EXPECT_EQ(symbols.module_path(site()), "model.fc1");
   EXPECT_EQ(symbols.module_path(outer), "model");
   std::vector<std::string> modules;
-  for (const Frame& frame : symbols.python(site().python)) modules.push_back(frame.object);
+  for (const Frame& frame : symbols.python(site().python)) modules.push_back(frame.module);
   EXPECT_THAT(modules, ElementsAre("model.fc1", "model.fc1", "model", "model", ""));
 }
 
