@@ -81,7 +81,7 @@ def named_files(path, text):
             first, ending = name.split("/")[0], name.rsplit(".", 1)[-1]
             folder = first in FOLDERS and (first != "include" or name.startswith("include/tensorscope/"))
             in_our_folders = "/" in name and (folder or first in FIRST and ending in ("cc", "h"))
-            if (in_our_folders or "." in name[1:] and ending in ("cc", "md")) and not re.search(r"NAME|[A-Z]\.|^[A-Z]\w*/", name):
+            if (in_our_folders or "." in name[1:] and ending == "cc") and not re.search(r"NAME|[A-Z]\.|^[A-Z]\w*/", name):
                 yield number, name
 
 
