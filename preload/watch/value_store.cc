@@ -24,7 +24,7 @@
 #include "support/process_info.h"
 #include "support/signals_blocked.h"
 #include "tensorscope/values_format.h"
-#include "torch/metadata/shared_object_map.h"
+#include "torch/metadata/module_map.h"
 #include "torch/metadata/torch_version.h"
 #include "watch/values_file.h"
 
@@ -221,11 +221,11 @@ bool write_head(Store& store) {
   dump::DumpFacts facts;
   facts.reason = dump::Reason::call;
   facts.detail = "values";
-  torch::SharedObjectMap objects;
+  torch::ModuleMap modules;
   torch::TorchFunctions functions;
-  if (objects.refresh()) {
+  if (modules.refresh()) {
     torch::resolve_torch_functions(functions);
-    facts.torch_version = torch::torch_version(objects, functions);
+    facts.torch_version = torch::torch_version(modules, functions);
   }
   dump::Chunk process(format::kProcess);
   process.builder().FinishSizePrefixed(dump::process_table(facts, "", monotonic_ns(), {}, process));
