@@ -36,7 +36,16 @@ class WrappedHelp : public CLI::Formatter {
   WrappedHelp() {
     column_width(kOptionColumns);
     label("SUBCOMMAND", "VERB");
-    label("Subcommands", "Verbs");
+  }
+  std::string make_usage(const CLI::App* app, std::string name) const override {
+    std::string usage = Formatter::make_usage(app, std::move(name));
+    if (app->get_name() == "run") usage.insert(usage.find_last_not_of('\n') + 1, " -- PROGRAM [ARGUMENT...]");
+    return usage;
+  }
+  std::string make_help(const CLI::App* app, std::string name, CLI::AppFormatMode mode) const override {
+    std::string help = Formatter::make_help(app, std::move(name), mode);
+    for (size_t at; (at = help.find("\n\n\n")) != std::string::npos;) help.erase(at, 1);
+    return help;
   }
   std::string make_option_desc(const CLI::Option* option) const override {
     return render::wrap(Formatter::make_option_desc(option), 120 - kOptionColumns, 0);
@@ -106,6 +115,7 @@ void add_verbs(CLI::App& app, Invocation& invocation) {
                     add_check, add_info, add_graph, add_export, add_watch}) {
     add(app, invocation);
   }
+  for (CLI::App* verb : app.get_subcommands(nullptr)) verb->group("Verbs");
 }
 
 // What is wrong with the arguments, and where to read more.

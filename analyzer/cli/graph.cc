@@ -269,6 +269,7 @@ void add_questions(CLI::App& verb, GraphOptions& options) {
   CLI::Option* keeps =
       verb.add_option("--keeps", options.keeps, "tensors and bytes that the graph of a tensor keeps alive");
   CLI::Option* near = verb.add_option("--near", options.near, "named tensors closest to an unnamed tensor");
+  path->option_text("A B");
   const std::array all{of, path, keeps, near};
   for (CLI::Option* option : all) {
     option->type_name(option == path ? "A B" : option == of ? "TENSOR ..." : "TENSOR")->group("Questions");

@@ -49,7 +49,7 @@ def examples():
     """(where, name) of every name of a dump in texts for people."""
     texts = {path.relative_to(harness.ROOT): path.read_text()
              for path in [*harness.ROOT.glob("*.md"), *harness.ROOT.glob("docs/**/*.md")]}
-    verbs = re.findall(r"^  ([a-z]+) +\S", harness.cli("--help").stdout.split("Subcommands:")[1], re.MULTILINE)
+    verbs = re.findall(r"^  ([a-z]+) +\S", harness.cli("--help").stdout.split("Verbs:")[1], re.MULTILINE)
     assert len(verbs) >= 12
     for verb in ([], *([verb] for verb in verbs)):
         texts[" ".join([*verb, "--help"])] = harness.cli(*verb, "--help").stdout
