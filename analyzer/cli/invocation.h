@@ -46,6 +46,7 @@ void add_info(CLI::App& app, Invocation& invocation);
 void add_graph(CLI::App& app, Invocation& invocation);
 void add_export(CLI::App& app, Invocation& invocation);
 void add_watch(CLI::App& app, Invocation& invocation);
+void add_values(CLI::App& app, Invocation& invocation);
 
 // The whole command line without the program's name. Returns the exit status. `terminal`: where not null, used instead
 // of looking at standard output.

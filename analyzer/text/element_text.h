@@ -1,0 +1,14 @@
+// A tensor's elements as torch prints them: print(tensor) with its usual options.
+#pragma once
+
+#include <string>
+
+#include "values/values_file.h"
+
+namespace tensorscope::render {
+
+// "tensor([[1., 2.],\n        [3., 4.]])", the middle left out beyond a thousand elements. `device` is said unless it
+// is the CPU. Elements of an unknown dtype: how many bytes there are.
+std::string tensor_text(const values::Elements& elements, const model::Device& device);
+
+}  // namespace tensorscope::render
