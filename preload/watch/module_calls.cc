@@ -55,9 +55,10 @@ using rules::WatchSpec;
 // keywords out.
 constexpr char kSource[] = R"(
 import warnings
-def tensorscope_is_compiling():
-    compiler = getattr(torch, 'compiler', None)
-    return hasattr(compiler, 'is_compiling') and compiler.is_compiling()
+try:
+    from torch.compiler import is_compiling as tensorscope_is_compiling
+except ImportError:
+    tensorscope_is_compiling = lambda: False
 def tensorscope_call_begins(module, arguments):
     if not tensorscope_is_compiling():
         begins(module)
@@ -214,7 +215,9 @@ void take_tensor(Calls& calls, uint32_t watch_number, uint32_t name, const LiveT
     }
   }
   const uint64_t serial = add_value(row, parts);
-  if (serial != 0 && parts.elements) calls.kept[key] = {view.data, version, view.numel, view.dtype, serial};
+  if (serial != 0 && parts.elements) {
+    run_if_memory_lasts([&] { calls.kept[key] = {view.data, version, view.numel, view.dtype, serial}; });
+  }
   calls.paths.mark_matched(watch_number);
 }
 
@@ -451,8 +454,10 @@ void call_begins(const Gil& gil, Calls& calls, Object* object, const void* stack
     begin_pass(mode);
     choose_device(calls);
     if (calls.paths.wants_attributes()) {
-      take_attributes(gil, calls, WatchOf::parameters);
-      take_attributes(gil, calls, WatchOf::buffers);
+      run_if_memory_lasts([&] {
+        take_attributes(gil, calls, WatchOf::parameters);
+        take_attributes(gil, calls, WatchOf::buffers);
+      });
     }
   }
   const uint32_t pass = current_step().pass;
@@ -509,13 +514,15 @@ void call_ends(const Gil& gil, Calls& calls, const EndedCall& ended) {
 
 // ---- what Python calls ----------------------------------------------------------------------------------------------
 
+// What is done at every call of a module allocates little, which the reserve serves where memory has run out
+// (support/enough_memory.h); what may allocate more is work of its own, whose change of stacks costs a microsecond.
 template <typename Work>
 Object* with_scope(Work work) {
   const Api& api = *python::known_interpreter();
   const Gil gil = Gil::held(api);
   if (Calls* const calls = g_calls) {
     const InsideScope inside;
-    if (!run_if_memory_lasts([&] { work(gil, *calls); })) count_loss("values", "not enough memory");
+    work(gil, *calls);
   }
   api.Py_IncRef(api._Py_NoneStruct);
   return api._Py_NoneStruct;
@@ -539,14 +546,16 @@ Object* ends(Object*, Object* arguments) {
 Object* step_begins(Object*, Object*) {
   return with_scope([&](const Gil& gil, Calls& calls) {
     if (!calls.paths.wants_attributes()) return;
-    calls.paths.look_for_attributes(gil);
-    take_attributes(gil, calls, WatchOf::gradients);
+    run_if_memory_lasts([&] {
+      calls.paths.look_for_attributes(gil);
+      take_attributes(gil, calls, WatchOf::gradients);
+    });
   });
 }
 
 Object* step_ends(Object*, Object* optimizer) {
   return with_scope([&](const Gil& gil, Calls& calls) {
-    if (calls.paths.wants_attributes()) take_optimizer_state(gil, calls, optimizer);
+    if (calls.paths.wants_attributes()) run_if_memory_lasts([&] { take_optimizer_state(gil, calls, optimizer); });
     end_step();
   });
 }

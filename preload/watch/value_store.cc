@@ -35,6 +35,7 @@ namespace {
 constexpr size_t kWakeBytes = size_t{4} << 20;    // waiting: the writer is woken
 constexpr size_t kMostBytes = size_t{256} << 20;  // waiting: elements are left out
 constexpr size_t kMostRows = size_t{1} << 16;     // of one chunk, as its reader wants it
+constexpr size_t kMostData = size_t{256} << 20;   // of one chunk
 constexpr size_t kMostLosses = 32;
 constexpr uint64_t kLongestWaitNs = 10'000'000'000;
 
@@ -267,9 +268,10 @@ bool write_texts(Store& store, uint32_t count) {
 
 bool write_values(Store& store, const Batch& batch) {
   if (batch.rows.empty()) return true;
-  if (!batch.data.empty()) {
-    ValuesChunk chunk(format::kValueData, batch.data.size() + 1024);
-    auto data = chunk.builder().CreateVector(batch.data.data(), batch.data.size());
+  for (size_t begin = 0; begin < batch.data.size(); begin += kMostData) {
+    const size_t size = std::min(kMostData, batch.data.size() - begin);
+    ValuesChunk chunk(format::kValueData, size + 1024);
+    auto data = chunk.builder().CreateVector(batch.data.data() + begin, size);
     if (!chunk.append_to(store, format::CreateValueData(chunk.builder(), data))) return false;
   }
   ValuesChunk chunk(format::kValues, batch.rows.size() * sizeof(format::ValueRow) + 4096);

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -27,9 +28,11 @@ constinit std::atomic<bool> g_waits_for_torch{false};
 namespace {
 
 std::atomic<bool> g_wanted{false};
+std::atomic<bool> g_registering{false};
 std::atomic<bool> g_pending{false};  // the main thread has been asked
 std::atomic<bool> g_posted{false};   // the thread that waits for the GIL has been asked
 
+constexpr int kMostMilliseconds = 2000;  // for Python text of a page
 constexpr size_t kLongestFile = size_t{1} << 20;
 
 bool read_file(const char* path, std::string& out) {
@@ -66,7 +69,10 @@ rules::WatchSettings read_settings(std::string_view text) {
 }
 
 void try_to_register(const python::Gil& gil) {
-  if (waits_for_torch() && register_hooks(gil)) g_waits_for_torch.store(false, std::memory_order_release);
+  // The source of the hooks may give the GIL up, and there are two who ask.
+  if (!waits_for_torch() || g_registering.exchange(true, std::memory_order_acq_rel)) return;
+  if (register_hooks(gil)) g_waits_for_torch.store(false, std::memory_order_release);
+  g_registering.store(false, std::memory_order_release);
 }
 
 // On the main thread, between two of its instructions.
@@ -75,6 +81,12 @@ int at_next_chance(void*) {
   const InsideScope inside;
   g_pending.store(false, std::memory_order_release);
   try_to_register(python::Gil::held(api));
+  // The other thread is in the middle of it: a module that is called now would not be seen.
+  constexpr timespec kMillisecond = {0, 1'000'000};
+  for (int i = 0; i < kMostMilliseconds && g_registering.load(std::memory_order_acquire); ++i) {
+    const python::ReleasedGil released;
+    nanosleep(&kMillisecond, nullptr);
+  }
   return 0;
 }
 

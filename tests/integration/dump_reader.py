@@ -9,7 +9,7 @@ from types import SimpleNamespace
 
 import harness
 
-SCHEMA = harness.ROOT / "include" / "tensorscope" / "dump.fbs"
+SCHEMAS = [harness.ROOT / "include" / "tensorscope" / name for name in ("dump.fbs", "values.fbs")]
 ROOTS = ("global", "local", "suspended", "traceback", "class", "thread", "node", "extension", "cycle", "user", "output")
 ROLES = ("plain", "parameter", "buffer", "module_attribute", "optimizer_state", "saved")
 KINDS = ("unknown", "device", "host", "pinned", "low_memory")
@@ -19,11 +19,11 @@ _folder = None
 
 
 def table(name):
-    """The generated class of a table."""
+    """The generated class of a table, of a dump or a values file: one package holds both."""
     global _folder
     if _folder is None:
         _folder = tempfile.TemporaryDirectory()
-        subprocess.run(["flatc", "--python", "-o", _folder.name, str(SCHEMA)], check=True)
+        subprocess.run(["flatc", "--python", "-o", _folder.name, *map(str, SCHEMAS)], check=True)
     sys.path.insert(0, _folder.name)
     try:
         return getattr(importlib.import_module(f"tensorscope.format.{name}"), name)

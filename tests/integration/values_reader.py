@@ -1,35 +1,19 @@
 """A second reader of values files, in Python, written from the schema's generated code alone. Needs flatc and flatbuffers."""
 
-import functools
-import importlib
 import pathlib
 import struct
-import subprocess
-import sys
-import tempfile
 import types
 
+import dump_reader
 import harness
 import torch
 
-_folder = None
 ROOTS = {"PROC": "Process", "STRS": "Strings", "WTCH": "Watches", "VDAT": "ValueData", "VALU": "ValueBatch", "CALL": "Calls",
          "FIND": "NonFinite", "LOSS": "Losses", "NOMT": "Unmatcheds", "VEND": "ValuesEnd"}
 DTYPES = {0: torch.uint8, 1: torch.int8, 2: torch.int16, 3: torch.int32, 4: torch.int64, 5: torch.float16, 6: torch.float32,
           7: torch.float64, 9: torch.complex64, 10: torch.complex128, 11: torch.bool, 15: torch.bfloat16}
 STATISTICS, ELEMENTS, UNCHANGED, NOT_READ = 1, 2, 4, 16
 RAISED, BACKWARD, UNFINISHED = 1, 2, 4
-
-
-@functools.cache
-def generated(name):
-    global _folder
-    if _folder is None:
-        _folder = tempfile.TemporaryDirectory()
-        for schema in ("dump.fbs", "values.fbs"):
-            subprocess.run(["flatc", "--python", "-o", _folder.name, str(harness.ROOT / "include" / "tensorscope" / schema)], check=True)
-        sys.path.insert(0, _folder.name)
-    return getattr(importlib.import_module(f"tensorscope.format.{name}"), name)
 
 
 def text(value):
@@ -57,7 +41,7 @@ class Values:
         self.values, self.calls, self.losses, self.unmatched, self.ended, self.watches = [], [], {}, {}, False, []
         strings, elements = [], b""
         for kind, payload in chunks(pathlib.Path(path).read_bytes()):
-            root = generated(ROOTS[kind]).GetRootAs(payload, 4)
+            root = dump_reader.table(ROOTS[kind]).GetRootAs(payload, 4)
             if kind == "PROC":
                 self.process = root
             elif kind == "STRS":
