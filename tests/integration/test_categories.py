@@ -92,6 +92,28 @@ def test_what_a_graph_was_given_is_no_activation(tmp_path):
     assert sum(tensor["category"] == "saved activation" for tensor in dump.values()) >= 2
 
 
+BATCH = """
+import torch, libtensorscope
+from torch import nn
+
+model = nn.Sequential(nn.Linear(192, 32), nn.ReLU(), nn.Linear(32, 2))
+data = torch.randn(256, 192)
+for i in range(2):
+    x, y = torch.randn(64, 192), data[32 * i:32 * i + 32]
+    loss = model(x).sum() + model(y).sum()
+    libtensorscope.dump()
+    loss.backward()
+    libtensorscope.dump()
+print(x._cdata, y._cdata)
+"""
+
+
+def test_a_batch_made_by_hand_is_an_input_as_long_as_a_graph_saves_it(tmp_path):
+    (*_, saved, freed), (x, y) = run(BATCH, tmp_path)
+    assert (saved[x]["category"], saved[y]["category"]) == ("input batch", "input batch")
+    assert (freed[x]["category"], freed[y]["category"]) == ("variable", "variable")
+
+
 def test_inferred_outputs_have_no_index(tmp_path):
     (dump,), addresses = run(RETURNED, tmp_path)
     assert any("net.out" in dump[address]["names"] for address in addresses)
@@ -101,11 +123,13 @@ def test_inferred_outputs_have_no_index(tmp_path):
 
 
 ARRAYS = """
-import torch, libtensorscope
+import pyarrow, torch, libtensorscope
 from torch import nn
 
 model = nn.Linear(8, 8)
 predictions = [model(torch.ones(4, 8)).detach().numpy() for _ in range(3)]
+arrow = [pyarrow.array(model(torch.ones(4, 8)).detach().numpy()[0]) for _ in range(2)]
+buffers = [pyarrow.py_buffer(model(torch.ones(4, 8)).detach().numpy()) for _ in range(2)]
 libtensorscope.dump()
 """
 
@@ -113,5 +137,7 @@ libtensorscope.dump()
 def test_arrays_in_a_list_are_in_a_container_like_their_tensors(tmp_path):
     assert harness.run_source(ARRAYS, folder=tmp_path, exit="never").returncode == 0
     (path,) = harness.dumps(tmp_path)
-    held = [tensor for tensor in harness.load(path)["tensors"] if any("predictions[" in name for name in tensor["names"])]
-    assert len(held) == 3 and {tensor["category"] for tensor in held} == {"container"}, held
+    tensors = harness.load(path)["tensors"]
+    for name, count in ("predictions", 3), ("arrow", 2), ("buffers", 2):
+        held = [tensor for tensor in tensors if any(f"{name}[" in text for text in tensor["names"])]
+        assert len(held) == count and {tensor["category"] for tensor in held} == {"container"}, held

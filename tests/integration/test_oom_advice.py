@@ -19,12 +19,12 @@ def fails(tmp_path, monkeypatch):
         folder = tmp_path / f"{case}-{len(list(tmp_path.iterdir()))}"
         folder.mkdir()
         monkeypatch.setenv("OOM_DEVICE", device)
-        for name, value in variables.items():
-            monkeypatch.setenv(name, value)
         if device == "cuda":
             monkeypatch.setattr(harness, "PYTHON", str(FAKE))
-            monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
-            monkeypatch.delenv("PYTORCH_ALLOC_CONF", raising=False)
+            for name in "CUDA_VISIBLE_DEVICES", "PYTORCH_ALLOC_CONF", "PYTORCH_CUDA_ALLOC_CONF":
+                monkeypatch.delenv(name, raising=False)
+        for name, value in variables.items():
+            monkeypatch.setenv(name, value)
         done = harness.run("oom_advice.py", case, folder=folder, exit="never", fake_cuda_capacity=1 << 30)
         assert done.returncode == 0, done.stderr
         dumps = harness.dumps(folder, "*.oom-1.tscope")
@@ -115,6 +115,36 @@ def test_what_a_step_without_foreach_gives(fails, step, left, enough, monkeypatc
     freed = int(printed.split("took ")[1]) - int(tried.split("took ")[1])
     found = remedy(told(dump), "optimizer-step", "optimizer with foreach=False")
     assert found and 0.8 * freed <= found["bytes"] <= freed, f"{freed} of {found}"
+
+
+def number(printed, what):
+    return int(printed.split(f"{what} ")[1].split()[0])
+
+
+SETTINGS = "PYTORCH_CUDA_ALLOC_CONF", "PYTORCH_ALLOC_CONF"  # the old name and the new one
+
+
+@ON_THE_DOUBLE
+@pytest.mark.parametrize("setting", SETTINGS)
+def test_expandable_segments_give_what_was_said(fails, setting):
+    """The same bytes are asked for under the setting: the request passes, and no more becomes usable than was told."""
+    dump, printed = fails("fragmented", "cuda")
+    found = remedy(told(dump), "expandable-segments")
+    assert found["fits"] == "may" and found["at_most"] and "PYTORCH_ALLOC_CONF=expandable_segments:True" in found["takes"]
+    failed, tried = fails("fragmented", "cuda", OOM_FILL=str(number(printed, "filled")), **{setting: "expandable_segments:True"})
+    assert failed is None and "passed" in tried, tried
+    assert "passed" not in printed
+    gained = number(tried, "unused") - 20 * MEBIBYTE  # that were left, and all that could be had
+    assert 0.9 * found["bytes"] <= gained <= found["bytes"], f"{gained} of {found}"
+
+
+@ON_THE_DOUBLE
+def test_expandable_segments_are_not_advised_where_their_pages_take_more(fails):
+    dump, printed = fails("fragmented_on_streams", "cuda")
+    assert remedy(told(dump), "expandable-segments") is None
+    failed, tried = fails("fragmented_on_streams", "cuda", OOM_FILL=str(number(printed, "filled")),
+                          PYTORCH_CUDA_ALLOC_CONF="expandable_segments:True")
+    assert failed and "unused" not in tried, tried  # it fails earlier than before
 
 
 def test_half_the_batch_is_an_estimate(fails):

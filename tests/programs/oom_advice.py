@@ -218,6 +218,43 @@ def private_pool():
     run_out()
 
 
+def pieces_of_14(count):
+    """What is freed of each segment is too small for the next one."""
+    fences = []
+    for _ in range(count):
+        piece = torch.empty(30 * MEBIBYTE, dtype=torch.uint8, device=DEVICE)
+        del piece
+        fences.append(torch.empty(16 * MEBIBYTE, dtype=torch.uint8, device=DEVICE))
+    return fences
+
+
+def fill_and_ask(left, request):
+    """OOM_FILL: as many bytes as without the advice, where they left `left` MiB."""
+    fill = int(os.environ.get("OOM_FILL") or torch.cuda.mem_get_info()[0] - left * MEBIBYTE)
+    print("filled", fill)
+    filler = torch.empty(fill, dtype=torch.uint8, device=DEVICE)
+    print("unused", torch.cuda.mem_get_info()[0] + torch.cuda.memory_reserved() - torch.cuda.memory_allocated())
+    torch.empty(request * MEBIBYTE, dtype=torch.uint8, device=DEVICE)
+    print("passed")
+    return filler
+
+
+def fragmented():
+    fences = pieces_of_14(10)
+    fill_and_ask(20, 100)
+    return fences
+
+
+def fragmented_on_streams():
+    """Memory in pieces, and a tensor on each of many streams, which would take a page of 20 MiB each."""
+    fences, others = pieces_of_14(2), []
+    for _ in range(20):
+        with torch.cuda.stream(torch.cuda.Stream()):
+            others.append(torch.empty(12 * MEBIBYTE, dtype=torch.uint8, device=DEVICE))
+    fill_and_ask(20, 40)
+    return fences, others
+
+
 def memory_fraction():
     torch.cuda.set_per_process_memory_fraction(0.25)
     history = [tensor(60) for _ in range(2)]

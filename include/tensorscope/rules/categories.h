@@ -75,6 +75,14 @@ constexpr const char* text(Category category) {
 
 constexpr bool stronger(Category a, Category b) { return a != Category::unknown && (b == Category::unknown || a < b); }
 
+// Whether an object of this type shows a tensor's memory as its own: of numpy, of Python, of pyarrow.
+constexpr bool shows_memory(std::string_view type) {
+  for (std::string_view name : {"ndarray", "memoryview", "Buffer", "Table", "RecordBatch"}) {
+    if (type == name) return true;
+  }
+  return type.ends_with("Array");
+}
+
 // Whether a chain of references ends in something that is filled bit by bit: one of Python's own collections (`holder`,
 // the type of the object that refers to the tensor), or an object that is an element of one ("history[3].logits"). What
 // a call returns may be a tuple or an object of a class as well.
@@ -83,7 +91,7 @@ constexpr bool in_collection(std::string_view holder, std::string_view text) {
                                 "OrderedDict", "collections.OrderedDict", "UserDict", "UserList"}) {
     if (holder == name) return true;
   }
-  if ((holder == "ndarray" || holder == "memoryview") && text.ends_with(']')) return true;  // of a tensor's memory
+  if (shows_memory(holder) && text.ends_with(']')) return true;
   const size_t step = text.find_last_of(".[");
   return step != text.npos && step != 0 && text[step - 1] == ']';
 }
