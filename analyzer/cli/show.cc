@@ -198,7 +198,8 @@ std::vector<std::string> slots_of(const model::OpenedDump& opened, uint32_t node
   return lines;
 }
 
-void add_meaning(render::Table& facts, const model::OpenedDump& opened, uint32_t index) {
+void add_meaning(render::Table& facts, const model::OpenedDump& opened, uint32_t index, bool full) {
+  const size_t most = full ? SIZE_MAX : kMostLines;
   const Tensor& tensor = opened.dump.tensors[index];
   const model::Holders& holders = opened.holders;
   if (holders.category(index) != model::Category::unknown) {
@@ -211,10 +212,10 @@ void add_meaning(render::Table& facts, const model::OpenedDump& opened, uint32_t
     const uint64_t id = opened.dump.references.tensors[index].id;
     if (id != 0) facts.row({"id()", std::to_string(id)});
   }
-  add_lines(facts, "names", holders.names(index), holders.names(index).size(), kMostLines);
+  add_lines(facts, "names", holders.names(index), holders.names(index).size(), most);
   std::vector<std::string> held;
   for (const model::Holder& holder : holders.holders(index)) held.push_back(holder.text);
-  add_lines(facts, "held by", held, std::max<uint64_t>(holders.holder_count(index), held.size()), kMostLines);
+  add_lines(facts, "held by", held, std::max<uint64_t>(holders.holder_count(index), held.size()), most);
   if (tensor.grad_fn_name.empty()) return;
   facts.row({"grad_fn", tensor.grad_fn_name});
   const model::Graph& graph = opened.dump.graph;
@@ -278,7 +279,7 @@ void show_one(model::OpenedDump& opened, uint32_t index, bool full, Invocation& 
   add("storage", storage_words(opened, index));
   add("allocated", maker_words(opened, tensor));
   add("shared by", other_tensors(opened, index));
-  add_meaning(facts, opened, index);
+  add_meaning(facts, opened, index, full);
   if (tensor.grad != 0) add("grad", tensor_at(opened, tensor.grad) + accumulated_words(opened, index));
   add("graph", freed_words(opened, tensor));
   add("module", opened.holders.module(index));
@@ -359,7 +360,7 @@ void add_show(CLI::App& app, Invocation& invocation) {
       add_verb(app, invocation, "show", "all details of single tensors, with Python and native stack", show);
   verb->add_option("DUMP", options->dump, "the dump file")->required()->type_name("");
   verb->add_option("TENSOR", options->tensors, "tensor ids as printed by list, or names")->required()->type_name("");
-  verb->add_flag("--full", options->full, "include the interpreter's own frames");
+  verb->add_flag("--full", options->full, "include the interpreter's own frames, all names and all holders");
   add_symbol_options(*verb, options->symbols);
   verb->footer(
       "Examples:\n"

@@ -8,7 +8,8 @@ namespace tensorscope::model {
 
 namespace {
 
-constexpr size_t kMostTensorNames = 32;  // of one tensor
+constexpr size_t kMostTensorNames = 256;  // of one tensor
+constexpr size_t kMostSlotNames = 32;     // where it has no other
 
 using format::ReferenceRole;
 using format::ReferenceRoot;
@@ -100,7 +101,7 @@ class Names {
   void add_slots(uint32_t tensor, std::vector<std::string>& names) const {
     const Graph& graph = dump_.graph;
     for (const HeldSlot& held : links_.slots(tensor)) {
-      if (names.size() == kMostTensorNames) return;
+      if (names.size() == kMostSlotNames) return;
       // That a leaf has an accumulator is no name.
       if ((graph.nodes[held.node].flags & uint8_t(format::GraphNodeFlag::accumulates)) != 0) continue;
       const std::string& module = node_module(dump_, facts_, held.node);

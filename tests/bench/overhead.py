@@ -1,8 +1,8 @@
 """What recording costs a training loop: alternating blocks with recording on and off inside one process.
 
-    LD_PRELOAD=build/preload/libtensorscope.so TENSORSCOPE_EXIT=never .venv/bin/python tests/bench/overhead.py [LOOP ...]
+    LD_PRELOAD=build/preload/libtensorscope.so TENSORSCOPE_EXIT=never .venv/bin/python tests/bench/overhead.py [--stopped] [LOOP ...]
 
-Off means that the hooks only forward. The switch is the library's own state word, found in its symbol table: no product
+With --stopped: what libtensorscope.stop() leaves of it, in blocks of recording, stopped and off. Off means that the hooks only forward. The switch is the library's own state word, found in its symbol table: no product
 interface can do this, since a table that misses events would be wrong. Prints the median of the pairwise ratios.
 """
 
@@ -39,6 +39,35 @@ def block(step, steps):
     return time.perf_counter() - begin
 
 
+def shown(what, ratios):
+    ratios.sort()
+    quarter = len(ratios) // 4
+    return f"{what} {statistics.median(ratios):.3f} (quartiles {ratios[quarter]:.3f} to {ratios[-1 - quarter]:.3f})"
+
+
+def measure_stopped(name, word, rounds):
+    import libtensorscope
+
+    step, steps = loops.make(name)
+    block(step, steps)
+    block(step, steps)
+    recording, stopped = [], []
+    for turn in range(rounds):
+        took = {}
+        for what in ("recording", "stopped", "off")[:: 1 if turn % 2 else -1]:
+            word.value = OFF if what == "off" else RECORDING
+            if what == "stopped":
+                libtensorscope.stop()
+            took[what] = block(step, steps)
+            if what == "stopped":
+                libtensorscope.start()
+        word.value = RECORDING
+        recording.append(took["recording"] / took["off"])
+        stopped.append(took["stopped"] / took["off"])
+    print(f"{name:18} {shown('recording/off', recording)}   {shown('stopped/off', stopped)}   ({rounds} rounds of {steps} steps)",
+          flush=True)
+
+
 def measure(name, word, pairs):
     step, steps = loops.make(name)
     block(step, steps)
@@ -53,18 +82,17 @@ def measure(name, word, pairs):
         ratios.append(took[RECORDING] / took[OFF])
         plain.append(took[OFF] / steps)
     word.value = RECORDING
-    ratios.sort()
-    quarter = len(ratios) // 4
-    print(f"{name:18} {statistics.median(plain) * 1e3:8.3f} ms a step   on/off {statistics.median(ratios):.3f}"
-          f"   (quartiles {ratios[quarter]:.3f} to {ratios[-1 - quarter]:.3f}, {pairs} pairs of {steps} steps)", flush=True)
+    print(f"{name:18} {statistics.median(plain) * 1e3:8.3f} ms a step   {shown('on/off', ratios)}   ({pairs} pairs of {steps} steps)",
+          flush=True)
 
 
 def main():
     word = state_word()
     if word is None or word.value != RECORDING:
         raise SystemExit(f"overhead: run this under LD_PRELOAD=.../libtensorscope.so (state {word})")
-    for name in sys.argv[1:] or loops.LOOPS:
-        measure(name, word, 40 if name == "tiny" else 16)
+    names = [name for name in sys.argv[1:] if name != "--stopped"]
+    for name in names or loops.LOOPS:
+        (measure_stopped if "--stopped" in sys.argv else measure)(name, word, 40 if name == "tiny" else 16)
 
 
 if __name__ == "__main__":

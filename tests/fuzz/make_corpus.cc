@@ -108,6 +108,20 @@ void add_cupti(std::vector<Chunk>& chunks, int rows) {
   chunks.push_back(chunk_of(format::kLaunches, counts, format::CreateLaunches(counts, places)));
 }
 
+void add_process_memory(std::vector<Chunk>& chunks, int rows) {
+  namespace format = tensorscope::format;
+  flatbuffers::FlatBufferBuilder builder;
+  std::vector<flatbuffers::Offset<format::Mapping>> mappings;
+  for (int i = 0; i < rows; i++) {
+    const auto name = builder.CreateString("libtorch_" + std::to_string(i) + ".so");
+    mappings.push_back(format::CreateMapping(builder, name, format::MappingKind(i % 6), 2, 0x5000, 0x2000, 0x1000));
+  }
+  const auto detail = builder.CreateString("not asked for");
+  const auto values = builder.CreateVector(mappings);
+  chunks.push_back(chunk_of(format::kProcessMemory, builder,
+                            format::CreateProcessMemory(builder, 9 << 20, 4 << 20, detail, values, detail)));
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -115,6 +129,7 @@ int main(int argc, char** argv) {
   for (int tensors : {0, 1, 5}) {
     std::vector<Chunk> parts = sample(tensors).chunks();
     add_cupti(parts, tensors);
+    add_process_memory(parts, tensors);
     const std::string name = std::string(argv[1]) + "/" + std::to_string(tensors);
     std::ofstream(name + ".file", std::ios::binary) << 'R' << DumpBuilder::frame(parts);
     std::string chunks = "C";

@@ -57,9 +57,14 @@ def test_every_holder_of_real_tensors(holders):
 
 def test_many_holders_are_counted_and_the_first_are_told(holders):
     truth, found, _ = holders
-    assert found.tensors[truth["shared"]].references == 41
+    assert found.tensors[truth["shared"]].references == 401
     rows = found.rows[truth["shared"]]
-    assert len(rows) == 16 and rows[0].text == "shared"
+    assert len(rows) == 256 and rows[0].text == "shared"
+    assert len({row.text for row in rows}) == 256
+    exported = harness.by_address(harness.load(truth["dumps"][0]))[truth["shared"]]
+    assert len(exported["names"]) == 256
+    shown = {full: harness.cli("show", truth["dumps"][0], exported["id"], *full).stdout.count("holders[") for full in ((), ("--full",))}
+    assert 12 <= shown[()] <= 24 and shown[("--full",)] >= 256, shown
     assert [row.steps for row in rows] == sorted(row.steps for row in rows)
 
 

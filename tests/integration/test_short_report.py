@@ -130,3 +130,27 @@ def test_next_to_no_memory(tmp_path):
     assert any("ask_for_too_much" in line for line in lines)
     if dumps:
         assert lines[-1] == f"  read more: tensorscope oom {dumps[0]}"
+
+
+GROWS = """
+import libtensorscope, torch
+
+kept = [torch.ones(1 << 20) for _ in range(4)]
+libtensorscope.dump()
+objects = [[] for _ in range(2_000_000)]  # more than the memory for names has room for
+try:
+    torch.empty(1 << 40)
+except RuntimeError:
+    print("caught")
+"""
+
+
+def test_without_all_names_an_earlier_dump_that_has_them_is_told(tmp_path):
+    done = harness.run_source(GROWS, folder=tmp_path, exit="never", names_memory="64M")
+    assert (done.returncode, done.stdout) == (0, "caught\n"), done.stderr
+    earlier, failed = harness.dumps(tmp_path)
+    lines = done.stderr[done.stderr.index("tensorscope: out of memory"):].splitlines()
+    assert any(line.startswith("  names and unreachable cycles are unknown: the memory limit for finding names") for line in lines), lines
+    (told,) = [line for line in lines if line.startswith("  names: see ")]
+    assert re.fullmatch(rf"  names: see {re.escape(str(earlier))}, written [\d.]+ m?s earlier", told)
+    assert lines[-1] == f"  read more: tensorscope oom {failed}"

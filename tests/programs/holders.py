@@ -165,7 +165,7 @@ partial = functools.partial(print, expect(tensor(), "partial.args[0]"), end=expe
 iterator = iter([expect(tensor(), "iterator.<list>[0]")])
 read_only = types.MappingProxyType({"k": expect(tensor(), "read_only['k']")})
 shared = tensor()
-holders = [[shared] for _ in range(40)]
+holders = [[shared] for _ in range(400)]
 other = types.ModuleType("package.other")
 sys.modules["package.other"] = other
 other.cached = expect(tensor(), "cached", scope="package.other")
@@ -347,7 +347,7 @@ def check(truth):
         found = [row[:3] for row in rows.get(where, [])]
         for chain in chains:
             assert chain in found, (chain, found)
-    assert len(rows[truth["shared"]]) == 16
+    assert len(rows[truth["shared"]]) == 256
     assert [row[2] for row in rows[truth["weak"]]] == ["referent"]
     assert any(row[0] == "global" and row[2].startswith("deep[0][0]") for row in rows[truth["deep"]])
     assert [row[:3] for row in rows[truth["cycle"]]] == [["cycle", "Node, list", "Node.weight"]] or \

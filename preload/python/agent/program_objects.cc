@@ -145,6 +145,7 @@ class Look {
   const std::vector<uint32_t>& chosen(const TensorObjects& tensors, const TensorObjects::Tensor& tensor,
                                       const ObjectPaths& paths) {
     std::vector<uint32_t>& holders = chosen_;
+    const size_t most = kMostTensorRows + std::min(kMoreTensorRows, more_rows_);
     holders.clear();
     const auto nearer = [&](uint32_t a, uint32_t b) {
       return std::pair(paths.depth(a), a) < std::pair(paths.depth(b), b);
@@ -157,11 +158,12 @@ class Look {
         repeated_.push_back(holder);
         continue;
       }
+      if (size_t(at - holders.begin()) >= most) continue;
       holders.insert(at, holder);
-      if (holders.size() > kMostTensorRows) holders.pop_back();
+      if (holders.size() > most) holders.pop_back();
     }
     for (const uint32_t holder : repeated_) {
-      if (holders.size() >= kMostTensorRows) break;
+      if (holders.size() >= most) break;
       const auto at = std::lower_bound(holders.begin(), holders.end(), holder, nearer);
       if (at != holders.end() && *at == holder) holders.insert(at, holder);
     }
@@ -223,7 +225,9 @@ class Look {
     bool room = first.push(uint32_t(rows.size()));
     size_t nth = 0;
     uint32_t last = kNoObject;
-    for (const uint32_t holder : chosen(tensors, tensor, paths)) {
+    const std::vector<uint32_t>& holders = chosen(tensors, tensor, paths);
+    more_rows_ -= holders.size() - std::min(holders.size(), kMostTensorRows);
+    for (const uint32_t holder : holders) {
       nth = holder == last ? nth + 1 : 0;
       last = holder;
       const uint32_t object = tensors.held_object(graph_, tensor, holder, nth);
@@ -245,6 +249,7 @@ class Look {
   Attributes attributes_;
   std::vector<bool> reachable_;
   std::vector<uint32_t> chosen_, repeated_;
+  size_t more_rows_ = kMoreRowsOfAll;
   LocalsByObject locals_;
 };
 

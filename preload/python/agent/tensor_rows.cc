@@ -75,7 +75,8 @@ void TensorRows::write_references(const TensorObjects::Tensor& tensor, std::span
   const size_t first = out_.references.size();
   const std::vector<GivenName> given = found_.given.take(tensor.serial);
   write_given(tensor.serial, given);
-  size_t left = kMostTensorRows - std::min(kMostTensorRows, given.size());
+  size_t left = std::max(kMostTensorRows, holders.size());
+  left -= std::min(left, given.size());
   if (const std::string_view name = own_name(tensor.object); !name.empty() && left > 0) {
     --left;
     add(tensor.serial, std::string(name), "", "", UINT32_MAX, 0, ReferenceRoot::user, ReferenceRole::plain);

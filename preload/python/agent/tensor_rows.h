@@ -23,7 +23,9 @@
 
 namespace tensorscope::python::agent {
 
-inline constexpr size_t kMostTensorRows = 16;  // of one tensor
+inline constexpr size_t kMostTensorRows = 16;   // of one tensor
+inline constexpr size_t kMoreTensorRows = 240;  // of one with more holders, and of all such tensors together:
+inline constexpr size_t kMoreRowsOfAll = 1 << 16;
 
 using LocalsByObject = std::unordered_map<uint32_t, std::vector<const LocalReference*>>;
 

@@ -197,5 +197,19 @@ TEST_F(FilterTest, ListWide) { expect("list-wide", {"list", kHeldDump, "--top", 
 TEST_F(FilterTest, DiffList) { expect("diff-list", {"diff", kTrain, kLater, "--list", "--top", "12"}); }
 TEST_F(FilterTest, NotInOptimizer) { expect("list-not-in-optimizer", {"list", kHeldDump, "--not-in-optimizer"}); }
 
+TEST_F(FilterTest, AReportTellsMemoryOutsideOfTensorsWhereItIsTheMost) {
+  const auto report_with = [&](uint64_t in_use, uint64_t kept) {
+    DumpBuilder builder = training_dump(1, directory_.string());
+    builder.heap_in_use = in_use << 20;
+    builder.heap_free = kept << 20;
+    builder.write(kTrain);
+    return run({"report", kTrain}).out;
+  };
+  EXPECT_THAT(report_with(40, 20), Not(HasSubstr("outside of tensors")));
+  const std::string told = report_with(150, 202);
+  EXPECT_THAT(told, HasSubstr("MiB of 500.0 MiB resident: 202.0 MiB free memory kept by malloc, "));
+  EXPECT_LT(told.find("outside of tensors"), told.find("Recorded: "));
+}
+
 }  // namespace
 }  // namespace tensorscope::testing

@@ -1,11 +1,12 @@
 // Reading of what failed, of devices' memory and of the CUDA runtime's blocks, sound and hostile.
-// Covers: analyzer/dump/row_collector_memory.cc
+// Covers: analyzer/dump/row_collector_memory.cc analyzer/dump/row_collector_process.cc
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "dump/reader.h"
 #include "support/dump_builder.h"
 #include "support/sample_values.h"
+#include "tensorscope/dump_format.h"
 
 namespace tensorscope::model {
 namespace {
@@ -191,6 +192,79 @@ TEST(ReaderMemory, RuntimeBlocksAreSortedAndChecked) {
   EXPECT_TRUE(dump.runtime_blocks[2].device.is_cpu());
   ASSERT_FALSE(dump.problems.empty());
   EXPECT_THAT(dump.problems[0], HasSubstr("2 invalid blocks of the CUDA runtime"));
+}
+
+struct MappingSpec {
+  const char* name;
+  uint8_t kind;
+  uint64_t resident, private_bytes, anonymous;
+};
+
+// A dump whose PMEM chunk has these rows.
+Dump with_process_memory(uint64_t arenas, uint64_t in_use, const std::vector<MappingSpec>& rows, size_t chunks = 1) {
+  flatbuffers::FlatBufferBuilder fbb;
+  std::vector<flatbuffers::Offset<format::Mapping>> mappings;
+  for (const MappingSpec& row : rows) {
+    const auto name = row.name != nullptr ? fbb.CreateString(row.name) : 0;
+    mappings.push_back(format::CreateMapping(fbb, name, format::MappingKind(row.kind), 3, row.resident,
+                                             row.private_bytes, row.anonymous));
+  }
+  const auto vector = fbb.CreateVector(mappings);
+  fbb.FinishSizePrefixed(format::CreateProcessMemory(fbb, arenas, in_use, 0, vector, 0));
+  const std::string payload(reinterpret_cast<const char*>(fbb.GetBufferPointer()), fbb.GetSize());
+  std::vector<testing::Chunk> all = DumpBuilder().chunks();
+  for (size_t i = 0; i < chunks; ++i) all.push_back({format::kProcessMemory, payload});
+  const std::string bytes = DumpBuilder::frame(all);
+  return read_dump_bytes(bytes.data(), bytes.size(), "x.tscope");
+}
+
+std::vector<std::string> names_of(const Dump& dump) {
+  std::vector<std::string> names;
+  for (const Mapping& mapping : dump.process_parts.mappings) names.push_back(mapping.name);
+  return names;
+}
+
+TEST(ReaderMemory, MappingsAreReadTheLargestFirst) {
+  const Dump dump = with_process_memory(
+      9 * kMiB, 4 * kMiB,
+      {{"libtorch_cpu.so", 0, kMiB, kMiB / 2, kMiB / 4}, {nullptr, 1, 2 * kMiB, 2 * kMiB, 2 * kMiB}});
+  EXPECT_THAT(dump.problems, IsEmpty());
+  const ProcessParts& parts = dump.process_parts;
+  EXPECT_EQ(parts.python_arenas, 9 * kMiB);
+  EXPECT_EQ(parts.python_in_use, 4 * kMiB);
+  EXPECT_EQ(names_of(dump), (std::vector<std::string>{"", "libtorch_cpu.so"}));
+  EXPECT_EQ(parts.mappings[1].of_file(), kMiB - kMiB / 4);
+  EXPECT_EQ(parts.mappings[1].copied(), kMiB / 4);
+}
+
+TEST(ReaderMemory, DamagedRowsOfProcessMemoryAreLeftOut) {
+  const Dump dump = with_process_memory(4 * kMiB, 9 * kMiB,
+                                        {{"unknown kind", 99, kMiB, 0, 0},
+                                         {"more anonymous than resident", 0, kMiB, 0, 2 * kMiB},
+                                         {"more private than resident", 0, kMiB, 2 * kMiB, 0},
+                                         {"impossible", 0, UINT64_MAX, 0, 0},
+                                         {"sound", 0, kMiB, kMiB, kMiB}});
+  EXPECT_THAT(dump.problems,
+              ::testing::ElementsAre(HasSubstr("invalid sizes of Python's heap"), HasSubstr("invalid mappings")));
+  EXPECT_EQ(dump.process_parts.python_arenas, 0u);
+  EXPECT_EQ(dump.process_parts.python_in_use, 0u);
+  EXPECT_EQ(names_of(dump), (std::vector<std::string>{"sound"}));
+}
+
+TEST(ReaderMemory, ASumOfMappingsThatCannotBeIsNotTaken) {
+  const uint64_t most = UINT64_MAX / 2;
+  const Dump dump = with_process_memory(0, 0, {{"a", 0, most, 0, 0}, {"b", 0, most, 0, 0}, {"c", 0, most, 0, 0}});
+  uint64_t sum = 0;
+  for (const Mapping& mapping : dump.process_parts.mappings) {
+    ASSERT_FALSE(__builtin_add_overflow(sum, mapping.resident, &sum));
+  }
+  EXPECT_THAT(dump.problems, ::testing::ElementsAre(HasSubstr("invalid mappings")));
+}
+
+TEST(ReaderMemory, ASecondChunkOfProcessMemoryIsNotRead) {
+  const Dump dump = with_process_memory(9 * kMiB, 4 * kMiB, {{"a", 0, kMiB, 0, 0}}, 2);
+  EXPECT_EQ(dump.process_parts.mappings.size(), 1u);
+  EXPECT_EQ(dump.problems.size(), 1u);
 }
 
 }  // namespace
