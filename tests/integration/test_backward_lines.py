@@ -9,6 +9,7 @@ import harness
 import pytest
 
 LINES = "backward_lines.py"
+FAKE = harness.ROOT / ".cache" / "fake-cuda" / "bin" / "python"
 WIDE = {**os.environ, "COLUMNS": "400"}
 
 
@@ -55,6 +56,17 @@ def test_a_graph_that_is_not_freed_has_no_line(lines):
     found = json.loads(harness.cli("graph", lines, "--of", "seventh", "--format", "json", "--no-symbols").stdout)
     assert found["freed_by"] == [] and all(row["freed_at"] is None for row in found["nodes"])
     assert "freed" not in harness.cli("show", lines, "seventh").stdout
+
+
+@pytest.mark.skipif(not FAKE.exists(), reason="no CUDA build of torch: scripts/fake-cuda was not run")
+def test_a_graph_that_a_thread_of_the_engine_freed_is_given_to_no_line(tmp_path, monkeypatch):
+    monkeypatch.setattr(harness, "PYTHON", str(FAKE))
+    monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
+    done = harness.run(LINES, "cuda", folder=tmp_path)
+    assert done.returncode == 0, done.stderr
+    dump = harness.dumps(tmp_path)[0]
+    found = json.loads(harness.cli("graph", dump, "--of", "first", "--format", "json", "--no-symbols").stdout)
+    assert found["freed_nodes"] > 0 and found["freed_by"] == [{"where": None, "nodes": found["freed_nodes"]}]
 
 
 def test_show_says_where_it_was_freed(lines):

@@ -1,9 +1,11 @@
-"""Graphs that are kept after their backward, each freed at a line of its own: comments name the lines for the test."""
+"""Graphs that are kept after their backward, each freed at a line of its own: comments name the lines for the test. Argument: a device."""
+
+import sys
 
 import torch
 from torch.utils.checkpoint import checkpoint
 
-weight = torch.ones(64, 64, requires_grad=True)
+weight = torch.ones(64, 64, requires_grad=True, device=(sys.argv + ["cpu"])[1])
 
 
 class Scaled(torch.autograd.Function):
