@@ -32,6 +32,9 @@ INSTEAD = {
     "tells of": "reports; describes",
     "tell of": "report; describe",
     "nothing else keeps alive": "retained size",
+    "handed out": "allocated; delivered; returned",
+    "given out": "allocated",
+    "gave out": "allocated; returned",
 }
 
 

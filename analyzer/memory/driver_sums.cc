@@ -23,7 +23,7 @@ std::vector<DriverShare> driver_shares(const Dump& dump) {
     auto next = std::upper_bound(segments.begin(), segments.end(), std::pair(pointer, UINT64_MAX));
     return next != segments.begin() && pointer < std::prev(next)->second;
   };
-  // What the driver gave out holds blocks of the allocator; what is all cached is told by the two lists above alone.
+  // A block of the driver that contains blocks of the allocator is torch's; one that is all cached is in the two lists above.
   std::vector<const Allocation*> inside;
   for (const Allocation& allocation : dump.allocations) {
     if (!allocation.device.is_cpu()) inside.push_back(&allocation);

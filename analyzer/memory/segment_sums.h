@@ -1,6 +1,6 @@
 // What a device's segments add up to, by stream and pool, and in how many pieces the free memory in them lies.
 //
-// torch's caching allocator takes segments from the driver, hands out blocks of them, and keeps what is freed. A free
+// torch's caching allocator takes segments from the driver, allocates blocks in them, and keeps what is freed. A free
 // block serves requests of its own pool and stream alone, and of its segment's class of sizes (up to 1 MiB or above);
 // blocks of two segments never become one (c10/cuda/CUDACachingAllocator.cpp, get_free_block and try_merge_blocks).
 // Memory can therefore be free and of no use to a request. Units: bytes.

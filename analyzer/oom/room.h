@@ -29,7 +29,7 @@ class Room {
 
   const FitTest& device() const { return fit_; }
   const DeviceMemory* memory() const { return memory_; }  // null: the host's, or nothing is known
-  uint64_t allocated() const { return allocated_; }       // what torch has given out
+  uint64_t allocated() const { return allocated_; }       // by torch
   uint64_t least() const { return least_; }               // remedies that give less are left out
   // More was asked for than there is at all.
   bool too_large() const;

@@ -33,7 +33,7 @@ constinit thread_local Work* t_work = nullptr;
 constinit thread_local UndoneScope* t_innermost = nullptr;
 constinit thread_local MemoryLimit* t_limit = nullptr;
 
-// Mapped once, for good: what was served from it may live on. One word: how many bytes of it were given out, and how
+// Mapped once, for good: what was served from it may live on. One word: how many bytes of it are allocated, and how
 // many pieces of them are in use; with the last piece all of it is free again.
 class Reserve {
  public:

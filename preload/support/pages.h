@@ -17,7 +17,7 @@ void* remap_pages(void* pages, size_t bytes, size_t more_bytes);
 // `bytes` as given to map_pages. Null is ignored.
 void unmap_pages(void* pages, size_t bytes);
 
-// What map_pages gave out and has not got back.
+// Mapped by map_pages and not unmapped yet.
 uint64_t mapped_bytes();
 
 }  // namespace tensorscope

@@ -137,7 +137,7 @@ FAKE_CUDA_API int cudaPointerGetAttributes(void* attributes, const void* pointer
   return success;
 }
 
-// One pool a device: what cudaMallocAsync has given out is what the device has given out.
+// One pool a device: what cudaMallocAsync allocated is allocated on the device.
 FAKE_CUDA_API int cudaDeviceGetDefaultMemPool(void** pool, int device) {
   static char pools[kMaxDevices];
   *pool = &pools[device];

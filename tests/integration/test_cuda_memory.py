@@ -1,5 +1,5 @@
 """What a dump says of a CUDA device beyond torch's reports (DEVM, RUNT), on the double of the CUDA libraries: against torch's own
-snapshot, what the program took, and what the double has given out."""
+snapshot, what the program took, and what is allocated on the double."""
 
 # Covers: preload/hooks/cuda/cuda_runtime.cc
 # Covers: preload/dump/device_chunks.cc preload/devices/{driver,nvml}.cc

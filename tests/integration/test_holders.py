@@ -1,6 +1,6 @@
 """Who refers to each tensor in Python, against what the program knows. Needs flatc and the flatbuffers package."""
 
-# Covers: preload/python/agent/{attributes,chains,frame_locals,given_names,node_rows,object_kinds,optimizers,program_objects,roots,tensor_rows}.cc
+# Covers: preload/python/agent/{attributes,chains,frame_locals,given_names,node_rows,object_kinds,optimizers,program_objects,reference_rows,roots}.cc
 # Covers: preload/python/agent/{steps,tensor_objects,type_fields}.cc
 # Covers: preload/python/named_tensors.cc
 # Covers: preload/dump/references_chunk.cc

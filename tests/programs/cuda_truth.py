@@ -20,7 +20,7 @@ def statistics(device):
 
 
 def blocks(device):
-    """Address and size of every block that is given out, from the allocator's snapshot."""
+    """Address and size of every allocated block, from the allocator's snapshot."""
     return sorted([block["address"], block["size"]] for segment in torch.cuda.memory_snapshot()
                   if segment["device"] == device for block in segment["blocks"] if block["state"] == "active_allocated")
 

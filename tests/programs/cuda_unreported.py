@@ -1,4 +1,4 @@
-"""A training loop where torch's allocator reports nothing: what is alive at the end, and what the device has given out."""
+"""A training loop where torch's allocator reports nothing: what is alive at the end, and what is allocated on the device."""
 import torch
 from torch import nn
 

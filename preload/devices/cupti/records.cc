@@ -31,7 +31,7 @@ Record as(const uint8_t* bytes) {
   return record;
 }
 
-// 0 where the work had not ended when the record was handed out.
+// 0 where the work had not ended when the record was delivered.
 uint64_t time_of(uint64_t start, uint64_t end) { return end > start ? end - start : 0; }
 
 void read_memory(const MemoryRecord& record) {

@@ -16,11 +16,11 @@
 #include "python/agent/object_kinds.h"
 #include "python/agent/object_paths.h"
 #include "python/agent/optimizers.h"
+#include "python/agent/reference_rows.h"
 #include "python/agent/roots.h"
 #include "python/agent/slot_names.h"
 #include "python/agent/tensor_batches.h"
 #include "python/agent/tensor_objects.h"
-#include "python/agent/tensor_rows.h"
 #include "python/agent/type_fields.h"
 #include "support/enough_memory.h"
 
@@ -71,7 +71,7 @@ class Look {
   }
 
  private:
-  using Row = TensorRows::Holder;
+  using Row = ReferenceRows::Holder;
 
   void begin(LimitShare part) { limits_.begin_part(part.time, part.memory); }
 
@@ -108,8 +108,8 @@ class Look {
     find_slot_names(gil_, out_);
 
     begin(kNaming);
-    TensorRows rows(gil_, classes_, {graph_, reachable_, paths, locals_, tensors, optimizers, given}, chains, limits_,
-                    out_);
+    ReferenceRows rows(gil_, classes_, {graph_, reachable_, paths, locals_, tensors, optimizers, given}, chains,
+                       limits_, out_);
     write_tensors(tensors, paths, chains, rows);
     rows.write_given_names();
   }
@@ -145,7 +145,7 @@ class Look {
   const std::vector<uint32_t>& chosen(const TensorObjects& tensors, const TensorObjects::Tensor& tensor,
                                       const ObjectPaths& paths) {
     std::vector<uint32_t>& holders = chosen_;
-    const size_t most = kMostTensorRows + std::min(kMoreTensorRows, more_rows_);
+    const size_t most = kMostReferenceRows + std::min(kMoreReferenceRows, more_rows_);
     holders.clear();
     const auto nearer = [&](uint32_t a, uint32_t b) {
       return std::pair(paths.depth(a), a) < std::pair(paths.depth(b), b);
@@ -198,7 +198,7 @@ class Look {
     }
   }
 
-  void write_tensors(const TensorObjects& tensors, const ObjectPaths& paths, Chains& chains, TensorRows& writer) {
+  void write_tensors(const TensorObjects& tensors, const ObjectPaths& paths, Chains& chains, ReferenceRows& writer) {
     TensorBatches batches(limits_);
     const PageArray<TensorObjects::Tensor>& all = tensors.all();
     PageArray<Row> rows;
@@ -226,7 +226,7 @@ class Look {
     size_t nth = 0;
     uint32_t last = kNoObject;
     const std::vector<uint32_t>& holders = chosen(tensors, tensor, paths);
-    more_rows_ -= holders.size() - std::min(holders.size(), kMostTensorRows);
+    more_rows_ -= holders.size() - std::min(holders.size(), kMostReferenceRows);
     for (const uint32_t holder : holders) {
       nth = holder == last ? nth + 1 : 0;
       last = holder;

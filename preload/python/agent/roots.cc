@@ -150,7 +150,7 @@ uint32_t Roots::object_of(const torch::GraphSeeds::Node& node) const {
   return object != kNoObject && has_word(graph_.object(object), node.address) ? object : kNoObject;
 }
 
-// Made by a class statement: the ctx of a custom Function. Else what tensor.grad_fn gave out.
+// Made by a class statement: the ctx of a custom Function. Else what tensor.grad_fn returned.
 bool Roots::is_ctx(uint32_t object) const { return has_flag(graph_.object(object), type_flags::kHeapType); }
 
 bool Roots::autograd_nodes() {

@@ -15,7 +15,7 @@ struct GraphSeeds {
   struct Node {
     uint32_t number = 0;   // in GRPH
     uint64_t address = 0;  // of the C++ node
-    uint64_t object = 0;   // the ctx of a custom Function, or the object that `tensor.grad_fn` gave out; 0: none
+    uint64_t object = 0;   // the ctx of a custom Function, or the object that `tensor.grad_fn` returned; 0: none
   };
   // A saved slot whose value saved-tensor hooks keep (torch::autograd::PySavedVariableHooks).
   struct Packed {

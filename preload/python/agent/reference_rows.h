@@ -23,8 +23,8 @@
 
 namespace tensorscope::python::agent {
 
-inline constexpr size_t kMostTensorRows = 16;   // of one tensor
-inline constexpr size_t kMoreTensorRows = 240;  // of one with more holders, and of all such tensors together:
+inline constexpr size_t kMostReferenceRows = 16;   // of one tensor
+inline constexpr size_t kMoreReferenceRows = 240;  // of one with more holders, and of all such tensors together:
 inline constexpr size_t kMoreRowsOfAll = 1 << 16;
 
 using LocalsByObject = std::unordered_map<uint32_t, std::vector<const LocalReference*>>;
@@ -40,7 +40,7 @@ struct FoundObjects {
   GivenNames& given;
 };
 
-class TensorRows {
+class ReferenceRows {
  public:
   // A holder of a tensor, the object that it refers to (the tensor, or what stands for it) and the number of the
   // question that chains answer.
@@ -48,8 +48,8 @@ class TensorRows {
     uint32_t holder, object, answer;
   };
 
-  TensorRows(const Gil& gil, const KnownClasses& classes, const FoundObjects& found, Chains& chains, LookLimits& limits,
-             References& out)
+  ReferenceRows(const Gil& gil, const KnownClasses& classes, const FoundObjects& found, Chains& chains,
+                LookLimits& limits, References& out)
       : gil_(gil), classes_(classes), found_(found), chains_(chains), limits_(limits), out_(out) {}
 
   // All of a tensor's rows or none. Nothing is written of a tensor of which nothing was found where not all objects

@@ -1,4 +1,4 @@
-#include "python/agent/tensor_rows.h"
+#include "python/agent/reference_rows.h"
 
 #include <algorithm>
 #include <utility>
@@ -22,7 +22,7 @@ constexpr double kFoundMemory = 0.45;  // what is written exists twice for a mom
 
 }  // namespace
 
-TensorRows::TypeFacts TensorRows::facts_of(Object* type) {
+ReferenceRows::TypeFacts ReferenceRows::facts_of(Object* type) {
   const auto [found, fresh] = types_.try_emplace(type);
   if (fresh) {
     found->second = {out_.strings.intern(short_name_of_class(gil_, type)),
@@ -31,11 +31,11 @@ TensorRows::TypeFacts TensorRows::facts_of(Object* type) {
   return found->second;
 }
 
-bool TensorRows::write(const TensorObjects::Tensor& tensor, std::span<const Holder> holders) {
+bool ReferenceRows::write(const TensorObjects::Tensor& tensor, std::span<const Holder> holders) {
   return write_all(tensor, holders) && !too_much();
 }
 
-bool TensorRows::write_all(const TensorObjects::Tensor& tensor, std::span<const Holder> holders) {
+bool ReferenceRows::write_all(const TensorObjects::Tensor& tensor, std::span<const Holder> holders) {
   Object* const object = found_.graph.object(tensor.object);
   const bool capsule = found_.graph.kind(tensor.object) == Kind::capsule;
   const TypeFacts type = capsule ? TypeFacts{out_.strings.intern("DLPack capsule"), false} : facts_of(type_of(object));
@@ -58,7 +58,7 @@ bool TensorRows::write_all(const TensorObjects::Tensor& tensor, std::span<const 
   return false;
 }
 
-WrapperState TensorRows::state(const TensorObjects::Tensor& tensor, size_t variables) const {
+WrapperState ReferenceRows::state(const TensorObjects::Tensor& tensor, size_t variables) const {
   const int64_t unexplained = found_.graph.outside_references(tensor.object) - tensor.kept_by_cpp;
   const bool all_known = tensor.holders == found_.graph.inside_references(tensor.object);
   if (variables != 0 || unexplained > 0 || !all_known) return WrapperState::referenced;
@@ -70,12 +70,12 @@ WrapperState TensorRows::state(const TensorObjects::Tensor& tensor, size_t varia
   return any ? WrapperState::garbage : WrapperState::kept_by_cpp;
 }
 
-void TensorRows::write_references(const TensorObjects::Tensor& tensor, std::span<const Holder> holders,
-                                  std::span<const LocalReference* const> locals) {
+void ReferenceRows::write_references(const TensorObjects::Tensor& tensor, std::span<const Holder> holders,
+                                     std::span<const LocalReference* const> locals) {
   const size_t first = out_.references.size();
   const std::vector<GivenName> given = found_.given.take(tensor.serial);
   write_given(tensor.serial, given);
-  size_t left = std::max(kMostTensorRows, holders.size());
+  size_t left = std::max(kMostReferenceRows, holders.size());
   left -= std::min(left, given.size());
   if (const std::string_view name = own_name(tensor.object); !name.empty() && left > 0) {
     --left;
@@ -102,13 +102,13 @@ void TensorRows::write_references(const TensorObjects::Tensor& tensor, std::span
 }
 
 // `tensor.__name__ = "..."` of the program.
-std::string_view TensorRows::own_name(uint32_t tensor) const {
+std::string_view ReferenceRows::own_name(uint32_t tensor) const {
   Object* dict = own_dict(gil_, found_.graph.object(tensor));
   Object* name = dict ? entry(gil_, dict, "__name__") : nullptr;
   return name ? text_beginning(text_of(gil_, name), kLongestName) : std::string_view();
 }
 
-void TensorRows::write_reference(const TensorObjects::Tensor& tensor, const Holder& row) {
+void ReferenceRows::write_reference(const TensorObjects::Tensor& tensor, const Holder& row) {
   Chain chain = chains_.of(row.holder);
   const Chain::Position position = chain.position;
   chains_.lead_on(chain, row.holder, row.object, row.answer);
@@ -122,28 +122,28 @@ void TensorRows::write_reference(const TensorObjects::Tensor& tensor, const Hold
   if (!out_.within.emplace_back(tensor.serial, out_.strings.intern(chain.text), chain.within)) limits_.memory_ran_out();
 }
 
-void TensorRows::write_given(uint64_t serial, const std::vector<GivenName>& names) {
-  for (size_t i = 0; i < names.size() && i < kMostTensorRows; ++i) {
+void ReferenceRows::write_given(uint64_t serial, const std::vector<GivenName>& names) {
+  for (size_t i = 0; i < names.size() && i < kMostReferenceRows; ++i) {
     add(serial, names[i].text, "", "", UINT32_MAX, 0, names[i].root, ReferenceRole::plain);
   }
 }
 
-void TensorRows::write_given_names() {
+void ReferenceRows::write_given_names() {
   for (const auto& [serial, names] : found_.given.left()) {
     if (limits_.reached() || too_much()) return;
     write_given(serial, names);
   }
 }
 
-void TensorRows::add(uint64_t tensor, const std::string& text, const std::string& scope, const char* holder,
-                     uint32_t node, uint32_t steps, ReferenceRoot root, ReferenceRole role) {
+void ReferenceRows::add(uint64_t tensor, const std::string& text, const std::string& scope, const char* holder,
+                        uint32_t node, uint32_t steps, ReferenceRoot root, ReferenceRole role) {
   const bool room = out_.references.emplace_back(
       tensor, out_.strings.intern(text), out_.strings.intern(scope), out_.strings.intern(holder),
       root == ReferenceRoot::node ? node : UINT32_MAX, uint16_t(std::min<uint32_t>(steps, UINT16_MAX)), root, role);
   if (!room) limits_.memory_ran_out();
 }
 
-bool TensorRows::too_much() {
+bool ReferenceRows::too_much() {
   const MemoryLimit* limit = MemoryLimit::current();
   const uint64_t bytes = out_.strings.bytes() + out_.references.size() * sizeof(format::Reference) +
                          out_.tensors.size() * (sizeof(format::TensorObject) + sizeof(uint64_t));
