@@ -158,8 +158,9 @@ void wait_for_job(uint32_t seen, unsigned& tries) {
   constexpr unsigned kMostTries = 3000;
   if (!(python::waits_for_torch_nn() || watch::waits_for_torch()) || tries >= kMostTries) {
     const unsigned look = sleep_before_look_ms();
-    const unsigned ms = look == 0 ? kLookForRequestMs : std::min(look, kLookForRequestMs);
-    const timespec pause = timespec_of_ns(uint64_t{ms} * 1'000'000);
+    const uint64_t longest = std::min<uint64_t>(kLookForRequestMs, watch::flush_interval_ms());
+    const uint64_t ms = look == 0 ? longest : std::min<uint64_t>(look, longest);
+    const timespec pause = timespec_of_ns(ms * 1'000'000);
     return futex_wait(g_wake, seen, &pause);
   }
   ++tries;

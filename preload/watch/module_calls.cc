@@ -1,7 +1,5 @@
 #include "watch/module_calls.h"
 
-#include <string.h>
-
 #include <algorithm>
 #include <atomic>
 #include <new>
@@ -25,8 +23,8 @@
 #include "support/state.h"
 #include "tensorscope/values_format.h"
 #include "watch/module_paths.h"
-#include "watch/statistics.h"
 #include "watch/steps.h"
+#include "watch/taken_tensors.h"
 #include "watch/tensor_view.h"
 
 namespace tensorscope::watch {
@@ -34,18 +32,13 @@ namespace tensorscope::watch {
 namespace {
 
 using format::CallFlag;
-using format::StepMode;
-using format::ValueFlag;
-using format::ValueKind;
 using format::ValuePlace;
-using format::ValueRow;
 using python::Api;
 using python::each_entry;
 using python::live_tensor;
 using python::LiveTensor;
 using python::Owned;
 using python::text_of;
-using rules::WatchMode;
 using rules::WatchOf;
 using rules::WatchSpec;
 
@@ -100,20 +93,10 @@ struct Running {
   Mode mode;
 };
 
-// What was kept last of a name, so that a tensor nobody changed is kept once.
-struct LastKept {
-  const void* data;
-  uint32_t version;
-  int64_t numel;
-  int dtype;
-  uint64_t serial;
-};
-
 struct Calls {
   explicit Calls(CallSettings given) : settings(std::move(given)), paths(settings.watches) {}
   CallSettings settings;
   ModulePaths paths;
-  std::unordered_map<uint32_t, LastKept> kept;   // by watch and name
   std::unordered_map<StackId, uint32_t> places;  // stack to text
   std::atomic<uint64_t> next_call{1};
   live::DeviceSlot device = live::DeviceTable::kCpu;  // whose live bytes the calls tell
@@ -127,98 +110,8 @@ std::vector<Running>& running() {
   return *t_running;
 }
 
-StepMode mode_of(Mode mode) { return StepMode(mode); }
-
-bool is_due(const WatchSpec& watch, const Step& step) {
-  if (watch.mode == WatchMode::train && step.mode == Mode::eval) return false;
-  if (watch.mode == WatchMode::eval && step.mode != Mode::eval) return false;
-  return step.number >= watch.first_step && step.number <= watch.last_step &&
-         (step.number - watch.first_step) % watch.every == 0;
-}
-
-uint64_t hash_of(const TensorView& view) {
-  XXH3_state_t state;
-  XXH3_64bits_reset(&state);
-  struct Context {
-    XXH3_state_t* state;
-    size_t itemsize;
-  } context = {&state, size_t(view.itemsize)};
-  each_piece(
-      view,
-      [](const void* elements, int64_t count, void* pointer) {
-        const auto* context = static_cast<Context*>(pointer);
-        XXH3_64bits_update(context->state, elements, size_t(count) * context->itemsize);
-      },
-      &context);
-  return XXH3_64bits_digest(&state);
-}
-
-// Where a value belongs, besides its name.
-struct Origin {
-  ValuePlace place = ValuePlace::other;
-  uint64_t call = 0;
-  uint32_t module = 0, site = 0, index = 0;
-};
-
-void take_tensor(Calls& calls, uint32_t watch_number, uint32_t name, const LiveTensor& tensor, const Origin& origin) {
-  const WatchSpec& watch = calls.settings.watches[watch_number];
-  const Step step = current_step();
-  ValueRow row;
-  memset(static_cast<void*>(&row), 0, sizeof row);
-  row.mutate_time_ns(monotonic_ns());
-  row.mutate_tensor(tensor.serial);
-  row.mutate_call(origin.call);
-  row.mutate_name(name);
-  row.mutate_module_(origin.module);
-  row.mutate_site(origin.site);
-  row.mutate_watch(watch_number);
-  row.mutate_step(step.number);
-  row.mutate_pass(step.pass);
-  row.mutate_index(origin.index);
-  row.mutate_mode(mode_of(step.mode));
-  row.mutate_kind(ValueKind::tensor);
-  row.mutate_place(origin.place);
-  TensorView view;
-  Statistics statistics;
-  ValueParts parts;
-  const Readable readable = view_tensor(tensor.impl, view);
-  const bool has_form = readable == Readable::yes || readable == Readable::device;
-  if (!watch.dtype.empty() && (!has_form || watch.dtype != dtype_name(view.dtype))) return;
-  row.mutate_dtype(has_form ? int8_t(view.dtype) : int8_t(-1));
-  row.mutate_stored_dtype(row.dtype());
-  row.mutate_device_type(view.device_type);
-  row.mutate_device_index(view.device_index);
-  if (has_form) parts.view = &view;
-  uint32_t version = 0;
-  if (readable == Readable::yes) {
-    version = version_of(tensor.impl);
-    if (watch.statistics && statistics_of(view, statistics)) {
-      parts.statistics = &statistics;
-      if (watch.hash) parts.hash = hash_of(view);
-    }
-    const uint64_t bytes = uint64_t(view.numel) * uint64_t(view.itemsize);
-    parts.elements = watch.full && bytes <= watch.most_bytes;
-    if (watch.full && !parts.elements) count_loss("elements", "larger than max_bytes");
-  } else {
-    row.mutate_flags(uint16_t(ValueFlag::not_read));
-    row.mutate_note(text_id(readable_text(readable)));
-    count_loss("elements", readable_text(readable));
-  }
-  const uint32_t key = name * 64 + watch_number % 64;
-  if (parts.elements) {
-    const auto last = calls.kept.find(key);
-    if (last != calls.kept.end() && version != 0 && last->second.data == view.data && last->second.version == version &&
-        last->second.numel == view.numel && last->second.dtype == view.dtype) {
-      parts.elements = false;
-      row.mutate_same_as(last->second.serial);
-      row.mutate_flags(uint16_t(row.flags() | uint16_t(ValueFlag::unchanged)));
-    }
-  }
-  const uint64_t serial = add_value(row, parts);
-  if (serial != 0 && parts.elements) {
-    run_if_memory_lasts([&] { calls.kept[key] = {view.data, version, view.numel, view.dtype, serial}; });
-  }
-  calls.paths.mark_matched(watch_number);
+void take_for_watch(Calls& calls, uint32_t watch, uint32_t name, const LiveTensor& tensor, const Origin& origin) {
+  if (take_tensor(calls.settings.watches[watch], watch, name, tensor, origin)) calls.paths.mark_matched(watch);
 }
 
 uint32_t name_within(WatchedModule& module, std::string_view way, const char* ending = "") {
@@ -250,8 +143,8 @@ void take_inside(const python::TensorInside& inside, void* context) {
       for (std::string& segment : rules::path_segments(inside.way)) path.push_back(std::move(segment));
       if (rules::match_path(watch.pattern, path) != rules::PathMatch::whole) continue;
     }
-    take_tensor(taking.calls, wanted.watch, name_within(taking.module, inside.way, taking.ending), inside.tensor,
-                taking.origin);
+    take_for_watch(taking.calls, wanted.watch, name_within(taking.module, inside.way, taking.ending), inside.tensor,
+                   taking.origin);
   }
 }
 
@@ -322,7 +215,7 @@ void take_attributes(const Gil& gil, Calls& calls, WatchOf of) {
     Origin origin;
     origin.place = place_of(of);
     origin.module = module.path_id;
-    take_tensor(calls, attribute.watch, attribute.name_id, tensor, origin);
+    take_for_watch(calls, attribute.watch, attribute.name_id, tensor, origin);
   });
 }
 
@@ -342,7 +235,7 @@ void take_optimizer_state(const Gil& gil, Calls& calls, Object* optimizer) {
                        origin.module = module.path_id;
                        const uint32_t text =
                            name_within(module, std::string(text_of(gil, name)), ("." + attribute.name + ".").c_str());
-                       take_tensor(calls, attribute.watch, text, tensor, origin);
+                       take_for_watch(calls, attribute.watch, text, tensor, origin);
                        return true;
                      });
                      return false;
@@ -391,7 +284,7 @@ void end_call(Calls& calls, const Running& call, bool raised, bool unfinished) {
   if (unfinished) flags |= uint16_t(CallFlag::unfinished);
   add_call(format::CallRow(call.id, all.empty() ? 0 : all.back().id, call.begin_ns, monotonic_ns(), call.live_before,
                            live_after, peak, 0, call.module->path_id, call.module->class_id, call.site, step.number,
-                           step.pass, call.index, 0, mode_of(call.mode), device.type, flags));
+                           step.pass, call.index, 0, format::StepMode(call.mode), device.type, flags));
 }
 
 // A call whose end nobody told: an exception that no hook sees (KeyboardInterrupt) left it.

@@ -32,11 +32,15 @@ namespace tensorscope::watch {
 
 namespace {
 
+using format::ValueFlag;
+
 constexpr size_t kWakeBytes = size_t{4} << 20;    // waiting: the writer is woken
 constexpr size_t kMostBytes = size_t{256} << 20;  // waiting: elements are left out
 constexpr size_t kMostRows = size_t{1} << 16;     // of one chunk, as its reader wants it
 constexpr size_t kMostData = size_t{256} << 20;   // of one chunk
+constexpr size_t kPieceBytes = size_t{4} << 20;   // of rows that are written together
 constexpr size_t kMostLosses = 32;
+constexpr uint64_t kNsInMs = 1'000'000;
 constexpr uint64_t kLongestWaitNs = 10'000'000'000;
 
 struct LossRow {
@@ -76,6 +80,8 @@ struct Store {
   uint32_t texts_written = 0;
   uint64_t values_written = 0, calls_written = 0;
   std::atomic<bool> failed{false};
+  std::atomic<bool> much_waits{false};
+  uint64_t flushed_ns = 0;
 };
 
 Store* g_store = nullptr;
@@ -150,7 +156,7 @@ uint64_t add_under_lock(Store& store, format::ValueRow& row, const ValueParts& p
   }
   if (good && parts.statistics) {
     row.mutate_statistics(uint32_t(batch.statistics.size()));
-    flags |= uint16_t(format::ValueFlag::statistics);
+    flags |= uint16_t(ValueFlag::statistics);
     good = batch.statistics.push(as_row(*parts.statistics, parts.hash));
   }
   const size_t begin = batch.data.size();
@@ -162,7 +168,7 @@ uint64_t add_under_lock(Store& store, format::ValueRow& row, const ValueParts& p
   if (elements || batch.data.size() > begin) {
     row.mutate_data_begin(begin);
     row.mutate_data_size(batch.data.size() - begin);
-    flags |= uint16_t(format::ValueFlag::elements);
+    flags |= uint16_t(ValueFlag::elements);
   }
   row.mutate_flags(flags);
   row.mutate_serial(store.values + 1);
@@ -174,6 +180,12 @@ uint64_t add_under_lock(Store& store, format::ValueRow& row, const ValueParts& p
   return ++store.values;
 }
 
+// Before its time.
+void wake_writer(Store& store) {
+  if (store.much_waits.exchange(true, std::memory_order_relaxed)) return;
+  if (store.settings.wake_writer) store.settings.wake_writer();
+}
+
 // Until the writer has taken what is there, or has had its time.
 void wait_for_room(Store& store) {
   const uint64_t until = monotonic_ns() + kLongestWaitNs;
@@ -183,7 +195,7 @@ void wait_for_room(Store& store) {
       const MutexGuard guard(store.lock);
       if (store.waiting.bytes() < kMostBytes) return;
     }
-    if (store.settings.wake_writer) store.settings.wake_writer();
+    wake_writer(store);
     if (!futex_wait_until(store.emptied, seen, until)) return;
   }
 }
@@ -266,21 +278,69 @@ bool write_texts(Store& store, uint32_t count) {
   return true;
 }
 
-bool write_values(Store& store, const Batch& batch) {
-  if (batch.rows.empty()) return true;
-  for (size_t begin = 0; begin < batch.data.size(); begin += kMostData) {
-    const size_t size = std::min(kMostData, batch.data.size() - begin);
-    ValuesChunk chunk(format::kValueData, size + 1024);
-    auto data = chunk.builder().CreateVector(batch.data.data() + begin, size);
-    if (!chunk.append_to(store, format::CreateValueData(chunk.builder(), data))) return false;
+bool write_data(Store& store, const uint8_t* data, size_t size) {
+  for (size_t begin = 0; begin < size; begin += kMostData) {
+    const size_t part = std::min(kMostData, size - begin);
+    ValuesChunk chunk(format::kValueData, part + 1024);
+    auto bytes = chunk.builder().CreateVector(data + begin, part);
+    if (!chunk.append_to(store, format::CreateValueData(chunk.builder(), bytes))) return false;
   }
-  ValuesChunk chunk(format::kValues, batch.rows.size() * sizeof(format::ValueRow) + 4096);
+  return true;
+}
+
+// Where the parts of the rows begin, in the arrays of a batch.
+struct PartsAt {
+  size_t statistics, sizes, data;
+};
+
+bool has_part(const format::ValueRow& row, ValueFlag flag) { return (row.flags() & uint16_t(flag)) != 0; }
+
+// Of the first row from `row` on that has each; `end` where none has.
+PartsAt parts_at(const Batch& batch, size_t row, const PartsAt& end) {
+  PartsAt at = end;
+  bool statistics = false, sizes = false, data = false;
+  for (; row < batch.rows.size() && !(statistics && sizes && data); ++row) {
+    const format::ValueRow& each = batch.rows[row];
+    if (!statistics && has_part(each, ValueFlag::statistics)) statistics = true, at.statistics = each.statistics();
+    if (!sizes && each.ndim() != 0) sizes = true, at.sizes = each.shape();
+    if (!data && has_part(each, ValueFlag::elements)) data = true, at.data = each.data_begin();
+  }
+  return at;
+}
+
+// A piece of rows with all that they have, so that a disk that becomes full costs one piece.
+bool write_piece(Store& store, Batch& batch, size_t begin, size_t end, const PartsAt& from, const PartsAt& to) {
+  for (size_t i = begin; i < end; ++i) {
+    format::ValueRow& row = batch.rows[i];
+    if (has_part(row, ValueFlag::statistics)) row.mutate_statistics(uint32_t(row.statistics() - from.statistics));
+    if (row.ndim() != 0) row.mutate_shape(uint32_t(row.shape() - from.sizes));
+    if (has_part(row, ValueFlag::elements)) row.mutate_data_begin(row.data_begin() - from.data);
+  }
+  if (!write_data(store, batch.data.begin() + from.data, to.data - from.data)) return false;
+  ValuesChunk chunk(format::kValues, (end - begin) * sizeof(format::ValueRow) + 4096);
   flatbuffers::FlatBufferBuilder& b = chunk.builder();
-  auto rows = b.CreateVectorOfStructs(batch.rows.data(), batch.rows.size());
-  auto statistics = b.CreateVectorOfStructs(batch.statistics.data(), batch.statistics.size());
-  auto sizes = b.CreateVector(batch.sizes.data(), batch.sizes.size());
+  auto rows = b.CreateVectorOfStructs(batch.rows.begin() + begin, end - begin);
+  auto statistics =
+      b.CreateVectorOfStructs(batch.statistics.begin() + from.statistics, to.statistics - from.statistics);
+  auto sizes = b.CreateVector(batch.sizes.begin() + from.sizes, to.sizes - from.sizes);
   if (!chunk.append_to(store, format::CreateValueBatch(b, rows, statistics, sizes))) return false;
-  store.values_written += batch.rows.size();
+  store.values_written += end - begin;
+  return true;
+}
+
+bool write_values(Store& store, Batch& batch) {
+  const PartsAt whole = {batch.statistics.size(), batch.sizes.size(), batch.data.size()};
+  for (size_t begin = 0; begin < batch.rows.size();) {
+    size_t bytes = 0, end = begin;
+    do {
+      bytes +=
+          sizeof(format::ValueRow) + (has_part(batch.rows[end], ValueFlag::elements) ? batch.rows[end].data_size() : 0);
+      ++end;
+    } while (end < batch.rows.size() && bytes < kPieceBytes);
+    const PartsAt from = parts_at(batch, begin, whole), to = parts_at(batch, end, whole);
+    if (!write_piece(store, batch, begin, end, from, to)) return false;
+    begin = end;
+  }
   return true;
 }
 
@@ -393,7 +453,7 @@ uint64_t add_value(format::ValueRow row, const ValueParts& parts) {
     serial = add_under_lock(*store, row, parts);
     much = store->waiting.bytes() > kWakeBytes || store->waiting.rows.size() > kMostRows / 2;
   }
-  if (much && store->settings.wake_writer) store->settings.wake_writer();
+  if (much) wake_writer(*store);
   return serial;
 }
 
@@ -412,7 +472,7 @@ void add_call(const format::CallRow& row) {
     ++store->calls;
     much = store->waiting.bytes() > kWakeBytes;
   }
-  if (much && store->settings.wake_writer) store->settings.wake_writer();
+  if (much) wake_writer(*store);
 }
 
 void add_finding(const void* flatbuffer, size_t size) {
@@ -441,7 +501,16 @@ void flush() {
   if (!store) return;
   const SignalsBlocked blocked;
   const MutexGuard guard(store->writing);
+  const uint64_t now = monotonic_ns();
+  const bool early = now - store->flushed_ns < store->settings.flush_ms * kNsInMs;
+  if (!store->much_waits.exchange(false, std::memory_order_relaxed) && early) return;
+  store->flushed_ns = now;
   run_if_memory_lasts([&] { write_waiting(*store); });
+}
+
+uint64_t flush_interval_ms() {
+  const Store* const store = g_store;
+  return store ? store->settings.flush_ms : UINT64_MAX;
 }
 
 void finish_file(const std::vector<UnmatchedWatch>& unmatched) {

@@ -49,6 +49,7 @@ struct StoreSettings {
   std::vector<WatchText> watches;
   bool find_nan = false, calls = false;
   bool wait_when_full = false;
+  uint64_t flush_ms = 1000;
   uint64_t most_bytes = UINT64_MAX;  // of the file
   void (*wake_writer)() = nullptr;   // called where much is waiting
 };
@@ -59,8 +60,9 @@ struct UnmatchedWatch {
   std::vector<std::string> nearest;
 };
 
-// Writes what is waiting. The file is made with the first that is there.
+// Writes what is waiting where it is time for it, or much is waiting. The file is made with the first that is there.
 void flush();
+uint64_t flush_interval_ms();  // the most that flush() may be called late
 // The same, with an end chunk: nothing is added afterwards.
 void finish_file(const std::vector<UnmatchedWatch>& unmatched);
 

@@ -19,6 +19,7 @@
 #include "tensorscope/rules/watch_spec.h"
 #include "watch/module_calls.h"
 #include "watch/steps.h"
+#include "watch/taken_tensors.h"
 #include "watch/value_store.h"
 
 namespace tensorscope::watch {
@@ -114,9 +115,11 @@ void start(void (*wake_writer)()) {
     }
     store.calls = calls;
     store.wait_when_full = settings.wait_when_full;
+    store.flush_ms = settings.flush_ms;
     store.most_bytes = settings.most_bytes;
     store.wake_writer = wake_writer;
     start_store(std::move(store));
+    reset_taken_tensors();
     start_module_calls({std::move(settings.watches), calls});
     g_wanted.store(true, std::memory_order_release);
     g_waits_for_torch.store(true, std::memory_order_release);
@@ -151,6 +154,7 @@ void after_fork_in_child() {
   g_pending.store(false, std::memory_order_release);
   g_posted.store(false, std::memory_order_release);
   reset_store_after_fork();
+  reset_taken_tensors();
   reset_module_calls_after_fork();
   reset_steps_after_fork();
 }

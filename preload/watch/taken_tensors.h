@@ -1,0 +1,36 @@
+// A tensor as a watch wants it: statistics, elements or both, on their way to the store.
+//
+// Context: as tensor_view.h, under an InsideScope. Little is allocated (support/enough_memory.h).
+#pragma once
+
+#include <cstdint>
+
+#include "python/named_tensors.h"
+#include "tensorscope/rules/watch_spec.h"
+#include "values_generated.h"
+#include "watch/steps.h"
+
+namespace tensorscope::watch {
+
+// By its steps and mode.
+bool is_due(const rules::WatchSpec& watch, const Step& step);
+
+// Where a value belongs, besides its name. Texts are numbers of text_id() (value_store.h).
+struct Origin {
+  format::ValuePlace place = format::ValuePlace::other;
+  uint64_t call = 0;
+  uint32_t module = 0, operation = 0, site = 0, index = 0;
+};
+
+// A row of this kind with what is known of every value: time, step, name and origin.
+format::ValueRow row_of(format::ValueKind kind, uint32_t name, const Origin& origin);
+
+// True: it is what the watch wants (its dtype), whether or not there was room for it. Elements that nobody has changed
+// since they were kept for this watch and name are not kept again.
+bool take_tensor(const rules::WatchSpec& watch, uint32_t watch_number, uint32_t name, const python::LiveTensor& tensor,
+                 const Origin& origin);
+
+// Before the first value, and in a fork child.
+void reset_taken_tensors();
+
+}  // namespace tensorscope::watch
