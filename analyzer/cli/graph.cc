@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <array>
-#include <cstring>
 #include <map>
 #include <numeric>
 #include <optional>
@@ -222,18 +221,6 @@ GraphFormat format_of(const GraphOptions& options) {
   const size_t dot = options.output.rfind('.');
   const auto found = dot == std::string::npos ? kFormats.end() : kFormats.find(options.output.substr(dot + 1));
   return found == kFormats.end() ? GraphFormat::text : *found->second;
-}
-
-bool write_file(const std::string& path, const std::string& text, bool force, Invocation& invocation) {
-  if (!may_write(path, force, invocation)) return false;
-  ReplacedFile file(path);
-  int error = file.error();
-  if (error == 0) {
-    file.stream() << text;
-    error = file.finish();
-  }
-  if (error != 0) invocation.say(fmt::format("cannot write {}: {}.", path, strerror(error)));
-  return error == 0;
 }
 
 int graph(const GraphOptions& options, Invocation& invocation) {

@@ -1,11 +1,13 @@
 #include "cli/replaced_file.h"
 
+#include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 
 namespace tensorscope::commands {
 
@@ -31,6 +33,18 @@ bool may_write(const std::string& path, bool force, Invocation& invocation) {
   if (force || access(path.c_str(), F_OK) != 0) return true;
   invocation.say(path + " already exists; use --force to overwrite it.");
   return false;
+}
+
+bool write_file(const std::string& path, const std::string& text, bool force, Invocation& invocation) {
+  if (!may_write(path, force, invocation)) return false;
+  ReplacedFile file(path);
+  int error = file.error();
+  if (error == 0) {
+    file.stream() << text;
+    error = file.finish();
+  }
+  if (error != 0) invocation.say(fmt::format("cannot write {}: {}.", path, strerror(error)));
+  return error == 0;
 }
 
 int ReplacedFile::finish() {

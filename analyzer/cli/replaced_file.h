@@ -31,5 +31,7 @@ class ReplacedFile {
 
 // Whether nothing is lost by writing there; says on standard error what prevents it.
 bool may_write(const std::string& path, bool force, Invocation& invocation);
+// The whole of it at once; says on standard error why not.
+bool write_file(const std::string& path, const std::string& text, bool force, Invocation& invocation);
 
 }  // namespace tensorscope::commands

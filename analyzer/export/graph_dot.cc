@@ -2,8 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "export/dot_text.h"
 #include "text/graph_words.h"
-#include "text/text.h"
 #include "text/units.h"
 
 namespace tensorscope::render {
@@ -12,20 +12,6 @@ namespace {
 
 using model::DrawnBox;
 using model::kNone;
-
-constexpr size_t kLongestLine = 80;
-
-std::string quoted(const std::vector<std::string>& lines) {
-  std::string result = "\"";
-  for (size_t i = 0; i < lines.size(); ++i) {
-    if (i > 0) result += "\\n";
-    for (char c : cut(clean(lines[i]), kLongestLine, Cut::middle)) {
-      if (c == '"' || c == '\\') result += '\\';
-      result += c;
-    }
-  }
-  return result + "\"";
-}
 
 const char* colour(DrawnBox::Kind kind) {
   switch (kind) {
@@ -74,12 +60,12 @@ std::vector<std::string> lines_of(const model::GraphView& view, const DrawnBox& 
 
 std::string graph_dot(const model::GraphView& view, const model::GraphDrawing& drawing, const std::string& title) {
   std::string dot = "digraph tensorscope {\n";
-  dot += "  graph [label=" + quoted({title}) + ", labelloc=t, fontname=\"sans-serif\"];\n";
+  dot += "  graph [label=" + dot_quoted({title}) + ", labelloc=t, fontname=\"sans-serif\"];\n";
   dot += "  node [shape=box, style=filled, fontname=\"sans-serif\", fontsize=10];\n";
   dot += "  edge [fontname=\"sans-serif\", fontsize=9];\n";
   for (size_t i = 0; i < drawing.boxes.size(); ++i) {
     const DrawnBox& box = drawing.boxes[i];
-    dot += fmt::format("  n{} [label={}, fillcolor=\"{}\"{}];\n", i, quoted(lines_of(view, box)), colour(box.kind),
+    dot += fmt::format("  n{} [label={}, fillcolor=\"{}\"{}];\n", i, dot_quoted(lines_of(view, box)), colour(box.kind),
                        box.kind == DrawnBox::Kind::module ? ", style=\"filled,rounded\"" : "");
   }
   for (const model::DrawnEdge& edge : drawing.edges) {

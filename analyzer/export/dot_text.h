@@ -1,0 +1,26 @@
+// A text in Graphviz' language.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "text/text.h"
+
+namespace tensorscope::render {
+
+inline constexpr size_t kLongestDotLine = 80;
+
+// The lines of a label, between quotation marks.
+inline std::string dot_quoted(const std::vector<std::string>& lines) {
+  std::string result = "\"";
+  for (size_t i = 0; i < lines.size(); ++i) {
+    if (i > 0) result += "\\n";
+    for (char c : cut(clean(lines[i]), int(kLongestDotLine), Cut::middle)) {
+      if (c == '"' || c == '\\') result += '\\';
+      result += c;
+    }
+  }
+  return result + "\"";
+}
+
+}  // namespace tensorscope::render
