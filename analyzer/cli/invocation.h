@@ -17,7 +17,7 @@ namespace tensorscope::commands {
 
 // Exit statuses.
 inline constexpr int kOk = 0;
-inline constexpr int kFound = 1;     // check: a limit was passed; graph: there is no path
+inline constexpr int kFound = 1;     // check: a limit was passed; graph: there is no path; compare: different
 inline constexpr int kBadInput = 2;  // misuse, or a file that is no sound dump
 
 struct Invocation {
@@ -44,6 +44,8 @@ void add_oom(CLI::App& app, Invocation& invocation);
 void add_check(CLI::App& app, Invocation& invocation);
 void add_info(CLI::App& app, Invocation& invocation);
 void add_graph(CLI::App& app, Invocation& invocation);
+void add_compare(CLI::App& app, Invocation& invocation);
+void add_calls(CLI::App& app, Invocation& invocation);
 void add_export(CLI::App& app, Invocation& invocation);
 void add_watch(CLI::App& app, Invocation& invocation);
 void add_values(CLI::App& app, Invocation& invocation);

@@ -1,0 +1,12 @@
+// Two runs compared, as JSON (docs/cli/compare.md).
+#pragma once
+
+#include <string>
+
+#include "values/compare.h"
+
+namespace tensorscope::render {
+
+std::string compare_json(const values::RunComparison& runs, const values::ValuesFile& a, const values::ValuesFile& b);
+
+}  // namespace tensorscope::render
