@@ -4,6 +4,7 @@
 
 #include "dump/type_names.h"
 #include "export/json_values.h"
+#include "text/step_words.h"
 #include "values/element_type.h"
 
 namespace tensorscope::render {

@@ -4,7 +4,7 @@
 
 namespace tensorscope::render {
 
-std::string mode_word(format::StepMode mode) {
+const char* mode_word(format::StepMode mode) {
   if (mode == format::StepMode::train) return "train";
   return mode == format::StepMode::eval ? "eval" : "";
 }

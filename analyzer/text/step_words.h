@@ -9,7 +9,7 @@
 
 namespace tensorscope::render {
 
-std::string mode_word(format::StepMode mode);  // "train", "eval"; "" where not known
+const char* mode_word(format::StepMode mode);  // "train", "eval"; "" where not known
 std::string step_words(format::StepMode mode, uint32_t step, uint32_t pass);
 // "0..11", "0,2,4..6": sorted numbers; of many ranges the first and the last.
 std::string ranges(const std::vector<uint64_t>& numbers);

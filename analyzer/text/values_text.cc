@@ -9,6 +9,7 @@
 #include "text/choice_words.h"
 #include "text/element_text.h"
 #include "text/headline.h"
+#include "text/step_words.h"
 #include "text/table.h"
 #include "text/text.h"
 #include "text/units.h"
@@ -147,10 +148,6 @@ bool several_modes(const std::vector<NameRow>& rows) {
 }
 
 }  // namespace
-
-const char* mode_word(format::StepMode mode) {
-  return mode == format::StepMode::train ? "train" : mode == format::StepMode::eval ? "eval" : "";
-}
 
 std::string shape_text(const std::vector<int64_t>& shape) {
   std::string out = "[";

@@ -16,8 +16,6 @@ using ValuesFiles = std::vector<std::unique_ptr<values::ValuesFile>>;
 // "▁▂▅█", at most `width` characters; "" for fewer than two points.
 std::string sparkline(const std::vector<double>& points, int width);
 
-// "train", "eval", "" for unknown.
-const char* mode_word(format::StepMode mode);
 // "[64, 1024]"
 std::string shape_text(const std::vector<int64_t>& shape);
 // "0.5", "3.142", "1.2e-07"
