@@ -10,6 +10,7 @@
 #include "text/table.h"
 #include "text/text.h"
 #include "text/units.h"
+#include "text/values_text.h"
 
 namespace tensorscope::render {
 
@@ -39,18 +40,6 @@ std::string times_allowed(double excess) {
 // By shape, kind, text or hash there is no number.
 bool has_numbers(const Pair& pair) { return pair.verdict == Verdict::equal || pair.relative > 0; }
 
-std::string indices_text(const std::vector<int64_t>& indices) {
-  std::string text;
-  for (int64_t index : indices) text += (text.empty() ? "" : ", ") + std::to_string(index);
-  return "[" + text + "]";
-}
-
-std::string kind_word(format::ValueKind kind) {
-  static constexpr const char* kWords[] = {"tensor", "None",     "bool",    "int",
-                                           "float",  "a string", "complex", "an object"};
-  return size_t(kind) < std::size(kWords) ? kWords[size_t(kind)] : "unknown";
-}
-
 std::string dtype_word(int dtype) { return dtype < 0 ? "float of Python" : model::dtype_name(dtype); }
 
 // What differs, in a few words.
@@ -58,7 +47,7 @@ std::string what_differs(const FirstDifference& first) {
   const Comparison& compared = first.comparison;
   switch (compared.basis) {
     case Basis::shape:
-      return fmt::format("its shape is {} in A and {} in B", indices_text(first.a.shape), indices_text(first.b.shape));
+      return fmt::format("its shape is {} in A and {} in B", shape_text(first.a.shape), shape_text(first.b.shape));
     case Basis::kind:
       return fmt::format("it is {} in A and {} in B", kind_word(first.a.kind), kind_word(first.b.kind));
     case Basis::text:
@@ -211,7 +200,7 @@ class CompareWriter {
     entry("difference", numbers(compared));
     if (!compared.where.empty()) {
       entry("largest at",
-            fmt::format("{}: {} in A, {} in B", indices_text(compared.where), number(compared.a), number(compared.b)));
+            fmt::format("{}: {} in A, {} in B", shape_text(compared.where), number(compared.a), number(compared.b)));
     } else if (compared.statistic != Statistic::none) {
       entry("largest in", fmt::format("{}: {} in A, {} in B", statistic_word(compared.statistic), number(compared.a),
                                       number(compared.b)));
@@ -220,7 +209,7 @@ class CompareWriter {
   }
 
   static std::string side_words(const Value& value) {
-    std::string text = value.is_tensor() ? fmt::format("{} {}", dtype_word(value.dtype), indices_text(value.shape))
+    std::string text = value.is_tensor() ? fmt::format("{} {}", dtype_word(value.dtype), shape_text(value.shape))
                                          : kind_word(value.kind);
     if (value.is_tensor() && value.device.type >= 0) text += " on " + value.device.text();
     if (value.statistics) {

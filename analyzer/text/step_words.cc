@@ -9,6 +9,28 @@ const char* mode_word(format::StepMode mode) {
   return mode == format::StepMode::eval ? "eval" : "";
 }
 
+const char* kind_word(format::ValueKind kind) {
+  switch (kind) {
+    case format::ValueKind::none:
+      return "None";
+    case format::ValueKind::boolean:
+      return "bool";
+    case format::ValueKind::integer:
+      return "int";
+    case format::ValueKind::real:
+      return "float";
+    case format::ValueKind::text:
+      return "str";
+    case format::ValueKind::complex:
+      return "complex";
+    case format::ValueKind::other:
+      return "object";
+    case format::ValueKind::tensor:
+      return "tensor";
+  }
+  return "";
+}
+
 std::string step_words(format::StepMode mode, uint32_t step, uint32_t pass) {
   if (mode == format::StepMode::eval) return fmt::format("eval pass {}", pass);
   return fmt::format("{}{}step {}", mode_word(mode), mode == format::StepMode::train ? " " : "", step);

@@ -1,4 +1,4 @@
-// Where in a run a value or a call was: "train step 3", "eval pass 2".
+// Words for a value or a call: where in a run it was ("train step 3", "eval pass 2"), what it is.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,8 @@
 
 namespace tensorscope::render {
 
-const char* mode_word(format::StepMode mode);  // "train", "eval"; "" where not known
+const char* mode_word(format::StepMode mode);   // "train", "eval"; "" where not known
+const char* kind_word(format::ValueKind kind);  // "tensor", "None", "float"
 std::string step_words(format::StepMode mode, uint32_t step, uint32_t pass);
 // "0..11", "0,2,4..6": sorted numbers; of many ranges the first and the last.
 std::string ranges(const std::vector<uint64_t>& numbers);

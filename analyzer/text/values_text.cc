@@ -31,28 +31,6 @@ std::string line(const std::string& text, const Terminal& terminal, int indent =
   return wrap(clean(text), terminal.width, indent) + "\n";
 }
 
-std::string kind_word(format::ValueKind kind) {
-  switch (kind) {
-    case format::ValueKind::none:
-      return "None";
-    case format::ValueKind::boolean:
-      return "bool";
-    case format::ValueKind::integer:
-      return "int";
-    case format::ValueKind::real:
-      return "float";
-    case format::ValueKind::text:
-      return "str";
-    case format::ValueKind::complex:
-      return "complex";
-    case format::ValueKind::other:
-      return "object";
-    case format::ValueKind::tensor:
-      return "tensor";
-  }
-  return "";
-}
-
 std::string type_word(format::ValueKind kind, int dtype) {
   return kind == format::ValueKind::tensor ? model::dtype_name(dtype) : kind_word(kind);
 }
