@@ -130,12 +130,10 @@ void ModulePaths::find_attributes(const Gil& gil, Object* object, WatchedModule&
   python::agent::Attributes attributes(gil);
   const auto look = [&](const char* field, WatchOf kind) {
     each_entry(gil, attributes.find(object, field), [&](Object* key, Object* value) {
-      const std::string name(text_of(gil, key));
-      if (name.empty() || value == gil->_Py_NoneStruct) return true;
-      if (std::any_of(module.attributes.begin(), module.attributes.end(),
-                      [&](const WatchedModule::Attribute& known) { return known.name == name; })) {
-        return true;
-      }
+      const std::string_view text = text_of(gil, key);
+      if (text.empty() || value == gil->_Py_NoneStruct) return true;
+      if (std::find(module.looked_at.begin(), module.looked_at.end(), text) != module.looked_at.end()) return true;
+      const std::string& name = module.looked_at.emplace_back(text);
       std::vector<std::string> path = module.segments;
       path.push_back(name);
       std::vector<std::string> gradient = path;

@@ -39,6 +39,7 @@ struct WatchedModule {
     uint32_t name_id;
   };
   std::vector<Attribute> attributes;
+  std::vector<std::string> looked_at;                   // names of its parameters and buffers
   std::vector<std::pair<std::string, uint32_t>> names;  // of what it returned: way to text
   uint32_t pass = 0, calls_in_pass = 0;
   bool is_watched() const { return !outputs.empty() || !inputs.empty(); }

@@ -3,7 +3,7 @@
     .venv/bin/python tests/bench/watch_speed.py [--rounds N] [--loop mlp|gpt2] [WAY ...]
 
 mlp: 150 linear layers of width 32, 100 of their outputs watched with statistics. gpt2: a GPT-2 of about 200 ms a step, all outputs of its
-modules. Each process tells its fastest block; the ratio is of the smallest over all rounds, with the preload alone in brackets.
+modules. Each process tells the least processor time of its training thread among its blocks; the ratio is of the smallest over all rounds, with the preload alone in brackets.
 """
 
 import argparse
@@ -41,10 +41,10 @@ step()
 step()
 took = []
 for _ in range(blocks):
-    begin = time.perf_counter()
+    begin = time.thread_time()
     for _ in range(steps):
         step()
-    took.append((time.perf_counter() - begin) / steps)
+    took.append((time.thread_time() - begin) / steps)
 print(min(took))
 """
 
