@@ -23,6 +23,19 @@ def start():
     """Starts the recording of stacks again. Without the preload does nothing."""
 
 
+def save(name, value):
+    """Writes a value to the values file and returns the value; without the preload does nothing else."""
+    return value
+
+
+def annotate(text):
+    """Writes a note to the values file. Without the preload does nothing."""
+
+
+def mark_step():
+    """Says that a step of the program is over. Without the preload does nothing."""
+
+
 def active():
     """True while tensorscope records this process; False without the preload."""
     return False

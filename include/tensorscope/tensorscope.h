@@ -6,6 +6,7 @@
 #pragma once
 
 #include <stddef.h>
+#include <stdint.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -27,6 +28,19 @@ __attribute__((weak)) int tensorscope_dump(char* path_out, size_t path_size);
 __attribute__((weak)) int tensorscope_stop(void);
 __attribute__((weak)) int tensorscope_start(void);
 
+// Values, notes and steps for the values file (docs/watch.md), also where nothing is watched. Recorded from the first
+// tensor of the process on; before that they return TENSORSCOPE_ABSENT.
+//
+// An array that lies without gaps in the processor's memory, last dimension fastest; for an at::Tensor t:
+//   tensorscope_try_save("loss", t.data_ptr(), int(t.scalar_type()), t.sizes().data(), int(t.dim()))
+// `dtype` is a number of c10::ScalarType. Copied before it returns. TENSORSCOPE_FAILED: a size or dtype that cannot be,
+// or no memory.
+__attribute__((weak)) int tensorscope_save(const char* name, const void* elements, int dtype, const int64_t* sizes,
+                                           int dimensions);
+__attribute__((weak)) int tensorscope_annotate(const char* text);
+// A step of the program is over. From the first call on, optimizers' steps are not counted.
+__attribute__((weak)) int tensorscope_mark_step(void);
+
 // 1 where the preload is active and recording, else 0.
 __attribute__((weak)) int tensorscope_active(void);
 
@@ -41,4 +55,14 @@ static inline int tensorscope_try_dump(char* path_out, size_t path_size) {
 }
 static inline int tensorscope_try_stop(void) { return tensorscope_stop ? tensorscope_stop() : TENSORSCOPE_ABSENT; }
 static inline int tensorscope_try_start(void) { return tensorscope_start ? tensorscope_start() : TENSORSCOPE_ABSENT; }
+static inline int tensorscope_try_save(const char* name, const void* elements, int dtype, const int64_t* sizes,
+                                       int dimensions) {
+  return tensorscope_save ? tensorscope_save(name, elements, dtype, sizes, dimensions) : TENSORSCOPE_ABSENT;
+}
+static inline int tensorscope_try_annotate(const char* text) {
+  return tensorscope_annotate ? tensorscope_annotate(text) : TENSORSCOPE_ABSENT;
+}
+static inline int tensorscope_try_mark_step(void) {
+  return tensorscope_mark_step ? tensorscope_mark_step() : TENSORSCOPE_ABSENT;
+}
 static inline int tensorscope_is_active(void) { return tensorscope_active ? tensorscope_active() : 0; }

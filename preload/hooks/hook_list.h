@@ -151,4 +151,7 @@
   X(tensorscope_dump)                   \
   X(tensorscope_active)                 \
   X(tensorscope_stop)                   \
-  X(tensorscope_start)
+  X(tensorscope_start)                  \
+  X(tensorscope_save)                   \
+  X(tensorscope_annotate)               \
+  X(tensorscope_mark_step)

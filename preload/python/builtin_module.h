@@ -1,9 +1,14 @@
-// The module `libtensorscope` that a program imports under the preload: dump(), name() and active().
+// The module `libtensorscope` that a program imports under the preload: dump(), name(), active(), and what other rooms
+// add.
 #pragma once
 
 #include "python/interpreter.h"
+#include "python/method.h"
 
 namespace tensorscope::python {
+
+// Before register_builtin_module().
+void add_builtin_function(const MethodDefinition& function);
 
 // Context: agent. Where the interpreter was initialised before register_builtin_module() could reach its inittab (a
 // libpython that a C++ program opened): puts the module into sys.modules, unless the program has one of that name.

@@ -491,6 +491,20 @@ bool register_hooks(const Gil& gil) {
   return true;
 }
 
+bool has_module_calls() { return g_calls != nullptr; }
+
+Origin here() {
+  Origin origin;
+  if (!g_calls) return origin;
+  origin.site = place_here(*g_calls);
+  if (!running().empty()) {
+    const Running& call = running().back();
+    origin.call = call.id;
+    origin.module = call.module->path_id;
+  }
+  return origin;
+}
+
 void end_running_calls() {
   if (!g_calls || !t_running) return;
   while (!t_running->empty()) {

@@ -9,6 +9,7 @@
 
 #include "python/interpreter.h"
 #include "tensorscope/rules/watch_spec.h"
+#include "watch/taken_tensors.h"
 #include "watch/value_store.h"
 
 namespace tensorscope::watch {
@@ -24,6 +25,11 @@ void start_module_calls(CallSettings settings);
 // Registers the hooks with torch.nn and torch.optim. False: torch.nn has not been imported whole yet; ask again.
 // Context: with the GIL.
 bool register_hooks(const python::Gil& gil);
+
+bool has_module_calls();
+
+// The module call that is running in this thread, and the program's line. Context: with the GIL, under an InsideScope.
+Origin here();
 
 // Calls that are still running become rows. Context: the thread that ends the program.
 void end_running_calls();

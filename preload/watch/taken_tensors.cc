@@ -3,11 +3,10 @@
 #include <string.h>
 
 #include <new>
-#include <unordered_map>
 
 #include "support/clock.h"
-#include "support/enough_memory.h"
 #include "support/mutex.h"
+#include "support/page_array.h"
 #include "tensorscope/values_format.h"
 #include "watch/statistics.h"
 #include "watch/tensor_view.h"
@@ -21,40 +20,64 @@ using format::ValueFlag;
 using rules::WatchMode;
 using rules::WatchSpec;
 
-// What was kept last of a name, so that a tensor nobody changed is kept once.
+// What was kept last of a name for a watch, so that a tensor nobody changed is kept once.
 struct LastKept {
   const void* data;
-  uint32_t version;
   int64_t numel;
-  int dtype;
   uint64_t serial;
+  uint32_t version, watch;
+  int dtype;
+  uint32_t next;  // of the same name: index + 1
 };
 
-struct Kept {
+struct OfName {
+  uint32_t pass, values;  // in this pass
+  uint32_t kept;          // index + 1
+};
+
+struct Known {
   Mutex lock;
-  std::unordered_map<uint64_t, LastKept> by_name;  // watch and name
+  PageArray<OfName> names;  // by text_id()
+  PageArray<LastKept> kept;
 };
-Kept* g_kept = nullptr;
+Known* g_known = nullptr;
 
-uint64_t kept_key(uint32_t watch, uint32_t name) { return uint64_t(watch) << 32 | name; }
-
-uint64_t kept_before(uint64_t key, const TensorView& view, uint32_t version) {
-  if (version == 0 || !g_kept) return 0;
-  const MutexGuard guard(g_kept->lock);
-  const auto last = g_kept->by_name.find(key);
-  if (last == g_kept->by_name.end()) return 0;
-  const LastKept& kept = last->second;
-  const bool same =
-      kept.data == view.data && kept.version == version && kept.numel == view.numel && kept.dtype == view.dtype;
-  return same ? kept.serial : 0;
+OfName* of_name(uint32_t name) {
+  PageArray<OfName>& names = g_known->names;
+  if (name >= names.size() && !names.resize(name + 1)) return nullptr;
+  return &names[name];
 }
 
-void remember(uint64_t key, const LastKept& kept) {
-  if (!g_kept) return;
-  run_if_memory_lasts([&] {
-    const MutexGuard guard(g_kept->lock);
-    g_kept->by_name[key] = kept;
-  });
+LastKept* last_kept(uint32_t watch, uint32_t name) {
+  OfName* const own = of_name(name);
+  if (!own) return nullptr;
+  for (uint32_t at = own->kept; at != 0; at = g_known->kept[at - 1].next) {
+    if (g_known->kept[at - 1].watch == watch) return &g_known->kept[at - 1];
+  }
+  LastKept none = {};
+  none.watch = watch;
+  none.next = own->kept;
+  if (!g_known->kept.push(none)) return nullptr;
+  own->kept = uint32_t(g_known->kept.size());
+  return &g_known->kept.back();
+}
+
+// The value that has these elements already; 0: none.
+uint64_t kept_before(uint32_t watch, uint32_t name, const TensorView& view, uint32_t version) {
+  if (version == 0 || !g_known) return 0;
+  const MutexGuard guard(g_known->lock);
+  const LastKept* const last = last_kept(watch, name);
+  const bool same = last && last->serial != 0 && last->data == view.data && last->version == version &&
+                    last->numel == view.numel && last->dtype == view.dtype;
+  return same ? last->serial : 0;
+}
+
+void remember(uint32_t watch, uint32_t name, const TensorView& view, uint32_t version, uint64_t serial) {
+  if (!g_known) return;
+  const MutexGuard guard(g_known->lock);
+  if (LastKept* const last = last_kept(watch, name)) {
+    *last = {view.data, view.numel, serial, version, watch, view.dtype, last->next};
+  }
 }
 
 uint64_t hash_of(const TensorView& view) {
@@ -99,6 +122,7 @@ format::ValueRow row_of(format::ValueKind kind, uint32_t name, const Origin& ori
   row.mutate_mode(format::StepMode(step.mode));
   row.mutate_kind(kind);
   row.mutate_place(origin.place);
+  row.mutate_watch(UINT32_MAX);
   row.mutate_dtype(-1);
   row.mutate_stored_dtype(-1);
   row.mutate_device_type(-1);
@@ -136,20 +160,42 @@ bool take_tensor(const WatchSpec& watch, uint32_t watch_number, uint32_t name, c
     row.mutate_note(text_id(readable_text(readable)));
     count_loss("elements", readable_text(readable));
   }
-  const uint64_t key = kept_key(watch_number, name);
   if (parts.elements) {
-    if (const uint64_t before = kept_before(key, view, version); before != 0) {
+    if (const uint64_t before = kept_before(watch_number, name, view, version); before != 0) {
       parts.elements = false;
       row.mutate_same_as(before);
       row.mutate_flags(uint16_t(row.flags() | uint16_t(ValueFlag::unchanged)));
     }
   }
   const uint64_t serial = add_value(row, parts);
-  if (serial != 0 && parts.elements) remember(key, {view.data, version, view.numel, view.dtype, serial});
+  if (serial != 0 && parts.elements) remember(watch_number, name, view, version, serial);
   return true;
 }
 
+void take_elements(uint32_t name, const TensorView& view, const Origin& origin) {
+  format::ValueRow row = row_of(format::ValueKind::tensor, name, origin);
+  row.mutate_dtype(int8_t(view.dtype));
+  row.mutate_stored_dtype(row.dtype());
+  row.mutate_device_type(0);
+  Statistics statistics;
+  ValueParts parts;
+  parts.view = &view;
+  parts.elements = true;
+  if (statistics_of(view, statistics)) parts.statistics = &statistics;
+  add_value(row, parts);
+}
+
+uint32_t next_index(uint32_t name) {
+  if (!g_known) return 0;
+  const uint32_t pass = current_step().pass;
+  const MutexGuard guard(g_known->lock);
+  OfName* const own = of_name(name);
+  if (!own) return 0;
+  if (own->pass != pass) own->pass = pass, own->values = 0;
+  return own->values++;
+}
+
 // The old one may have been left in the middle of a change: it is given up, not freed.
-void reset_taken_tensors() { g_kept = new (std::nothrow) Kept; }
+void reset_taken_tensors() { g_known = new (std::nothrow) Known; }
 
 }  // namespace tensorscope::watch

@@ -1,6 +1,6 @@
 // A tensor as a watch wants it: statistics, elements or both, on their way to the store.
 //
-// Context: as tensor_view.h, under an InsideScope. Little is allocated (support/enough_memory.h).
+// Context: as tensor_view.h, under an InsideScope. Memory of pages alone is allocated.
 #pragma once
 
 #include <cstdint>
@@ -9,6 +9,7 @@
 #include "tensorscope/rules/watch_spec.h"
 #include "values_generated.h"
 #include "watch/steps.h"
+#include "watch/tensor_view.h"
 
 namespace tensorscope::watch {
 
@@ -29,6 +30,12 @@ format::ValueRow row_of(format::ValueKind kind, uint32_t name, const Origin& ori
 // since they were kept for this watch and name are not kept again.
 bool take_tensor(const rules::WatchSpec& watch, uint32_t watch_number, uint32_t name, const python::LiveTensor& tensor,
                  const Origin& origin);
+
+// Statistics and elements of an array.
+void take_elements(uint32_t name, const TensorView& view, const Origin& origin);
+
+// How manieth value of this name in this pass, from 0.
+uint32_t next_index(uint32_t name);
 
 // Before the first value, and in a fork child.
 void reset_taken_tensors();

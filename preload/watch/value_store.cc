@@ -84,7 +84,7 @@ struct Store {
   uint64_t flushed_ns = 0;
 };
 
-Store* g_store = nullptr;
+std::atomic<Store*> g_store{nullptr};
 
 void say_failure(Store& store) {
   if (store.failed.exchange(true)) return;

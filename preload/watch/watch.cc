@@ -29,10 +29,13 @@ constinit std::atomic<bool> g_waits_for_torch{false};
 namespace {
 
 std::atomic<bool> g_wanted{false};
+std::atomic<bool> g_starting{false}, g_said_in_python{false};
 std::atomic<bool> g_registering{false};
+void (*g_wake_writer)() = nullptr;
 std::atomic<bool> g_pending{false};  // the main thread has been asked
 std::atomic<bool> g_posted{false};   // the thread that waits for the GIL has been asked
 
+constexpr timespec kMillisecond = {0, 1'000'000};
 constexpr int kMostMilliseconds = 2000;  // for Python text of a page
 constexpr size_t kLongestFile = size_t{1} << 20;
 
@@ -83,12 +86,18 @@ int at_next_chance(void*) {
   g_pending.store(false, std::memory_order_release);
   try_to_register(python::Gil::held(api));
   // The other thread is in the middle of it: a module that is called now would not be seen.
-  constexpr timespec kMillisecond = {0, 1'000'000};
   for (int i = 0; i < kMostMilliseconds && g_registering.load(std::memory_order_acquire); ++i) {
     const python::ReleasedGil released;
     nanosleep(&kMillisecond, nullptr);
   }
   return 0;
+}
+
+// Another thread is at it.
+void wait_for_start() {
+  for (int i = 0; i < kMostMilliseconds && !g_wanted.load(std::memory_order_acquire); ++i) {
+    nanosleep(&kMillisecond, nullptr);
+  }
 }
 
 class RegisterJob : public python::GilJob {
@@ -102,6 +111,7 @@ class RegisterJob : public python::GilJob {
 }  // namespace
 
 void start(void (*wake_writer)()) {
+  g_wake_writer = wake_writer;
   const char* text = options().watch;
   const bool calls = options().calls;
   if ((!text || *text == 0) && !calls) return;
@@ -121,9 +131,26 @@ void start(void (*wake_writer)()) {
     start_store(std::move(store));
     reset_taken_tensors();
     start_module_calls({std::move(settings.watches), calls});
+    g_starting.store(true, std::memory_order_release);
     g_wanted.store(true, std::memory_order_release);
     g_waits_for_torch.store(true, std::memory_order_release);
   });
+}
+
+void start_for_said_values(const python::Gil* gil) {
+  if (!g_wanted.load(std::memory_order_acquire)) {
+    if (g_starting.exchange(true, std::memory_order_acq_rel)) return wait_for_start();
+    StoreSettings store;
+    store.wake_writer = g_wake_writer;
+    start_store(std::move(store));
+    reset_taken_tensors();
+    g_wanted.store(true, std::memory_order_release);
+  }
+  // Optimizers' steps and the module that is running are known from now on.
+  if (!gil || g_said_in_python.exchange(true, std::memory_order_acq_rel) || has_module_calls()) return;
+  start_module_calls({});
+  g_waits_for_torch.store(true, std::memory_order_release);
+  try_to_register(*gil);
 }
 
 void ask_main_thread() {

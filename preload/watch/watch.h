@@ -4,7 +4,13 @@
 
 #include <atomic>
 
+#include "python/interpreter.h"
+
 namespace tensorscope::watch {
+
+// What libtensorscope.save() and its like need, where nothing is watched. `gil`: null where the calling thread may be
+// without it. Context: under run_if_memory_lasts() and an InsideScope.
+void start_for_said_values(const python::Gil* gil);
 
 // Reads the options and the watch file. `wake_writer`: has the thread that calls flush() (value_store.h) look. Context:
 // activation.

@@ -10,6 +10,7 @@
 #include "python/bridge.h"
 #include "support/coverage.h"
 #include "support/options.h"
+#include "watch/said_values.h"
 #include "watch/watch.h"
 
 namespace tensorscope::hooks {
@@ -38,6 +39,7 @@ int main_and_dump(int argc, char** argv, char** environment) {
 // Before main: an interpreter that is already loaded learns of the module `libtensorscope`.
 __attribute__((constructor)) void at_load() {
   print_help_if_asked();
+  watch::add_said_values_to_module();
   python::register_builtin_module();
 }
 
