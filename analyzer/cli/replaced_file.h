@@ -18,6 +18,7 @@ class ReplacedFile {
   ReplacedFile& operator=(const ReplacedFile&) = delete;
 
   std::ostream& stream() { return stream_; }
+  const std::string& temporary() const { return temporary_; }  // for a library that writes by itself
   int error() const { return error_; }  // of opening; 0: none
   // 0, or the error.
   int finish();

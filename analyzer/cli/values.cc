@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "cli/dump_options.h"
+#include "cli/values_export.h"
 #include "cli/verb.h"
 #include "dump/reader.h"
 #include "export/values_json.h"
@@ -26,6 +27,7 @@ struct ValuesOptions {
   std::string show;
   size_t top = 50;
   bool json = false;
+  ValuesExportOptions output;
 };
 
 int finish_values(const render::ValuesFiles& files, Invocation& invocation) {
@@ -129,6 +131,10 @@ int run_values(const ValuesOptions& options, Invocation& invocation) {
   if (!names_exist(files, names, invocation)) return kBadInput;
   ValuesOptions chosen = options;
   for (const std::string& name : names) chosen.filter.add_name(name);
+  if (!options.output.output.empty()) {
+    const int status = export_values(files, chosen.filter, options.output, invocation);
+    return status == kOk ? finish_values(files, invocation) : status;
+  }
   if (!options.show.empty()) return show_value(files, chosen, invocation);
   if (!options.stats.empty()) return list_statistics(files, chosen, invocation);
   return list_values(files, chosen, invocation);
@@ -190,11 +196,20 @@ void add_values(CLI::App& app, Invocation& invocation) {
       ->type_name("I");
   add_top(*verb, options->top);
   verb->add_flag("--json", options->json, "JSON (docs/json.md)");
+  verb->add_option("--export", options->output.output,
+                   "write the values: OUT.npz, OUT.npy (one name), OUT/ (a folder of .npy), OUT.safetensors, OUT.h5, "
+                   "OUT.csv, OUT.parquet")
+      ->type_name("OUT");
+  verb->add_option("--compress", options->output.compress, "level of compression in OUT.h5, 0 to 9. Default: 0")
+      ->check(CLI::Range(0, 9).description(""))
+      ->type_name("N");
+  verb->add_flag("--force", options->output.force, "overwrite OUT");
   verb->footer(
       "Examples:\n"
       "  tensorscope values train.4242.values\n"
       "  tensorscope values train.4242.values --name 'model.layers.*.attn' --stat mean,std --step 100-200\n"
       "  tensorscope values train.4242.values --show model.fc --step 100\n"
+      "  tensorscope values train.4242.values --export out.h5\n"
       "  tensorscope values rank*.values");
 }
 

@@ -1,6 +1,7 @@
 #include <map>
 
 #include "dump_generated.h"
+#include "export/csv_field.h"
 #include "export/export.h"
 #include "support/printable.h"
 
@@ -11,13 +12,6 @@ namespace {
 using model::Dump;
 
 // RFC 4180: a field with a comma, a quote or a line end stands in quotes, and quotes in it are doubled.
-std::string csv_field(const std::string& text) {
-  if (text.find_first_of(",\"\r\n") == text.npos) return text;
-  std::string out = "\"";
-  for (char c : text) out += c == '"' ? std::string("\"\"") : std::string(1, c);
-  return out + "\"";
-}
-
 std::string list_text(const std::vector<int64_t>& values) {
   std::string out;
   for (int64_t value : values) out += (out.empty() ? "" : " ") + std::to_string(value);

@@ -1,0 +1,21 @@
+// values --export: the values that were asked for, in another program's format.
+#pragma once
+
+#include <string>
+
+#include "cli/invocation.h"
+#include "text/values_text.h"
+#include "values/value_filter.h"
+
+namespace tensorscope::commands {
+
+struct ValuesExportOptions {
+  std::string output;  // "": no export was asked for
+  int compress = 0;
+  bool force = false;
+};
+
+int export_values(const render::ValuesFiles& files, const values::ValueFilter& filter,
+                  const ValuesExportOptions& options, Invocation& invocation);
+
+}  // namespace tensorscope::commands
