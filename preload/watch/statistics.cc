@@ -5,37 +5,16 @@
 
 #include <algorithm>
 
+#include "torch/metadata/tensor_layout.h"
+#include "watch/dtypes.h"
+#include "watch/element_numbers.h"
+
 // Vectors are passed between functions of this file alone, all of them inlined.
 #pragma GCC diagnostic ignored "-Wpsabi"
 
 namespace tensorscope::watch {
 
 namespace {
-
-// c10::ScalarType (torch/headeronly/core/ScalarType.h, 2.13).
-enum Dtype : int {
-  kUint8 = 0,
-  kInt8 = 1,
-  kInt16 = 2,
-  kInt32 = 3,
-  kInt64 = 4,
-  kHalf = 5,
-  kFloat = 6,
-  kDouble = 7,
-  kComplexHalf = 8,
-  kComplexFloat = 9,
-  kComplexDouble = 10,
-  kBool = 11,
-  kBfloat16 = 15,
-  kFloat8E5M2 = 23,
-  kFloat8E4M3 = 24,
-  kFloat8E5M2Fnuz = 25,
-  kFloat8E4M3Fnuz = 26,
-  kUint16 = 27,
-  kUint32 = 28,
-  kUint64 = 29,
-  kFloat8E8M0 = 44,
-};
 
 constexpr int64_t kBlock = 256;  // elements that are converted at a time
 constexpr int kLanes = 4;
@@ -122,151 +101,6 @@ void add(Sums& sums, const double* x, int64_t count) {
   has_wide() ? add_doubles_wide(sums, x, count) : add_doubles_plain(sums, x, count);
 }
 
-float from_bits(uint32_t bits) {
-  float value;
-  memcpy(&value, &bits, sizeof value);
-  return value;
-}
-
-// A small floating-point number of one sign bit. `infinities`: the largest exponent is theirs and of the NaNs; without
-// them all ones are NaN, and in the forms without a negative zero that pattern alone.
-template <int kExponentBits, int kMantissaBits, int kBias, bool kInfinities, bool kUnsignedZero>
-float small_float(uint32_t bits) {
-  constexpr uint32_t kMantissaMask = (1u << kMantissaBits) - 1, kExponentMask = (1u << kExponentBits) - 1;
-  const uint32_t sign = bits >> (kExponentBits + kMantissaBits) & 1;
-  const uint32_t exponent = bits >> kMantissaBits & kExponentMask, mantissa = bits & kMantissaMask;
-  if (kUnsignedZero && sign == 1 && exponent == 0 && mantissa == 0) return __builtin_nanf("");
-  if (!kUnsignedZero && kInfinities && exponent == kExponentMask) {
-    return mantissa != 0 ? __builtin_nanf("") : sign ? -__builtin_inff() : __builtin_inff();
-  }
-  if (!kUnsignedZero && !kInfinities && exponent == kExponentMask && mantissa == kMantissaMask)
-    return __builtin_nanf("");
-  const float value = exponent == 0
-                          ? ldexpf(float(mantissa), 1 - kBias - kMantissaBits)
-                          : ldexpf(float(mantissa | 1u << kMantissaBits), int(exponent) - kBias - kMantissaBits);
-  return sign ? -value : value;
-}
-
-float from_half(uint16_t bits) {
-  const uint32_t sign = uint32_t(bits & 0x8000) << 16, rest = bits & 0x7fff;
-  if (rest >= 0x7c00) return from_bits(sign | 0x7f800000 | (rest & 0x3ff) << 13);
-  if (rest < 0x0400) return from_bits(sign) + (sign ? -1 : 1) * float(rest) * 0x1p-24f;
-  return from_bits(sign | ((rest << 13) + (uint32_t(127 - 15) << 23)));
-}
-
-template <typename T, typename Number, typename Convert>
-void add_converted(Sums& sums, const T* x, int64_t count, Convert convert) {
-  alignas(32) Number block[kBlock];
-  while (count > 0) {
-    const int64_t now = std::min(count, kBlock);
-    for (int64_t i = 0; i < now; ++i) block[i] = convert(x[i]);
-    add(sums, block, now);
-    x += now;
-    count -= now;
-  }
-}
-
-template <typename T>
-void add_as_double(Sums& sums, const void* x, int64_t count) {
-  add_converted<T, double>(sums, static_cast<const T*>(x), count, [](T value) { return double(value); });
-}
-template <typename T>
-void add_as_float(Sums& sums, const void* x, int64_t count) {
-  add_converted<T, float>(sums, static_cast<const T*>(x), count, [](T value) { return float(value); });
-}
-float from_exponent(uint32_t bits) { return bits == 255 ? __builtin_nanf("") : ldexpf(1, int(bits) - 127); }
-
-template <float (*kConvert)(uint32_t)>
-void add_small(Sums& sums, const void* x, int64_t count) {
-  static float table[256];
-  static bool made = false;
-  if (!__atomic_load_n(&made, __ATOMIC_ACQUIRE)) {
-    for (uint32_t i = 0; i < 256; ++i) table[i] = kConvert(i);
-    __atomic_store_n(&made, true, __ATOMIC_RELEASE);
-  }
-  add_converted<uint8_t, float>(sums, static_cast<const uint8_t*>(x), count, [](uint8_t bits) { return table[bits]; });
-}
-
-double magnitude(double real, double imaginary) {
-  if (real != real || imaginary != imaginary) return __builtin_nan("");
-  return hypot(real, imaginary);
-}
-
-struct HalfPair {
-  uint16_t real, imaginary;
-};
-struct FloatPair {
-  float real, imaginary;
-};
-struct DoublePair {
-  double real, imaginary;
-};
-
-using Add = void (*)(Sums&, const void*, int64_t);
-
-Add adder_of(int dtype) {
-  switch (dtype) {
-    case kUint8:
-    case kBool:
-      return add_as_float<uint8_t>;
-    case kInt8:
-      return add_as_float<int8_t>;
-    case kInt16:
-      return add_as_float<int16_t>;
-    case kUint16:
-      return add_as_float<uint16_t>;
-    case kInt32:
-      return add_as_double<int32_t>;
-    case kUint32:
-      return add_as_double<uint32_t>;
-    case kInt64:
-      return add_as_double<int64_t>;
-    case kUint64:
-      return add_as_double<uint64_t>;
-    case kFloat:
-      return [](Sums& sums, const void* x, int64_t count) { add(sums, static_cast<const float*>(x), count); };
-    case kDouble:
-      return [](Sums& sums, const void* x, int64_t count) { add(sums, static_cast<const double*>(x), count); };
-    case kHalf:
-      return [](Sums& sums, const void* x, int64_t count) {
-        add_converted<uint16_t, float>(sums, static_cast<const uint16_t*>(x), count, from_half);
-      };
-    case kBfloat16:
-      return [](Sums& sums, const void* x, int64_t count) {
-        add_converted<uint16_t, float>(sums, static_cast<const uint16_t*>(x), count,
-                                       [](uint16_t bits) { return from_bits(uint32_t(bits) << 16); });
-      };
-    case kComplexHalf:
-      return [](Sums& sums, const void* x, int64_t count) {
-        add_converted<HalfPair, double>(sums, static_cast<const HalfPair*>(x), count, [](HalfPair z) {
-          return magnitude(double(from_half(z.real)), double(from_half(z.imaginary)));
-        });
-      };
-    case kComplexFloat:
-      return [](Sums& sums, const void* x, int64_t count) {
-        add_converted<FloatPair, double>(sums, static_cast<const FloatPair*>(x), count,
-                                         [](FloatPair z) { return magnitude(double(z.real), double(z.imaginary)); });
-      };
-    case kComplexDouble:
-      return [](Sums& sums, const void* x, int64_t count) {
-        add_converted<DoublePair, double>(sums, static_cast<const DoublePair*>(x), count,
-                                          [](DoublePair z) { return magnitude(z.real, z.imaginary); });
-      };
-    case kFloat8E5M2:
-      return add_small<small_float<5, 2, 15, true, false>>;
-    case kFloat8E4M3:
-      return add_small<small_float<4, 3, 7, false, false>>;
-    case kFloat8E5M2Fnuz:
-      return add_small<small_float<5, 2, 16, false, true>>;
-    case kFloat8E4M3Fnuz:
-      return add_small<small_float<4, 3, 8, false, true>>;
-    case kFloat8E8M0:
-      return add_small<from_exponent>;
-    default:
-      return nullptr;
-  }
-}
-
 template <typename Lanes>
 auto total(const Lanes& lanes) {
   auto sum = lanes[0];
@@ -297,9 +131,60 @@ void finish(const Sums& sums, uint64_t count, Statistics& out) {
 }
 
 struct Pass {
-  Add add;
+  int dtype;
   Sums sums;
 };
+
+void add_piece(const void* elements, int64_t count, void* context) {
+  auto& pass = *static_cast<Pass*>(context);
+  if (pass.dtype == kFloat) return add(pass.sums, static_cast<const float*>(elements), count);
+  if (pass.dtype == kDouble) return add(pass.sums, static_cast<const double*>(elements), count);
+  alignas(32) double block[kBlock];
+  const size_t itemsize = size_t(torch::element_size(pass.dtype));
+  for (int64_t done = 0; done < count; done += kBlock) {
+    const int64_t now = std::min(count - done, kBlock);
+    numbers_of(pass.dtype, static_cast<const char*>(elements) + size_t(done) * itemsize, now, block);
+    add(pass.sums, block, now);
+  }
+}
+
+// Squares of numbers of this size leave the range of a double.
+bool needs_scale(const Statistics& statistics) {
+  const double largest = std::max(fabs(statistics.minimum), fabs(statistics.maximum));
+  return largest > 1e150 || (largest > 0 && largest < 1e-150);
+}
+
+// A second pass, of numbers between -1 and 1.
+struct ScaledPass {
+  int dtype;
+  double scale;
+  double sum = 0, squares = 0;
+};
+
+void add_scaled_piece(const void* elements, int64_t count, void* context) {
+  auto& pass = *static_cast<ScaledPass*>(context);
+  double block[kBlock];
+  const size_t itemsize = size_t(torch::element_size(pass.dtype));
+  for (int64_t done = 0; done < count; done += kBlock) {
+    const int64_t now = std::min(count - done, kBlock);
+    numbers_of(pass.dtype, static_cast<const char*>(elements) + size_t(done) * itemsize, now, block);
+    for (int64_t i = 0; i < now; ++i) {
+      if (block[i] - block[i] != 0) continue;
+      const double x = block[i] / pass.scale;
+      pass.sum += x;
+      pass.squares += x * x;
+    }
+  }
+}
+
+void finish_scaled(const TensorView& view, Statistics& out) {
+  ScaledPass pass = {view.dtype, std::max(fabs(out.minimum), fabs(out.maximum))};
+  each_piece(view, add_scaled_piece, &pass);
+  const double n = double(out.finite());
+  out.mean = pass.sum / n * pass.scale;
+  out.l2 = sqrt(pass.squares) * pass.scale;
+  if (n > 1) out.deviation = sqrt(std::max(0.0, (pass.squares - pass.sum * pass.sum / n) / (n - 1))) * pass.scale;
+}
 
 }  // namespace
 
@@ -334,17 +219,12 @@ void each_piece(const TensorView& view, void (*f)(const void*, int64_t, void*), 
 }
 
 bool statistics_of(const TensorView& view, Statistics& out) {
-  Pass pass = {adder_of(view.dtype), {}};
-  if (pass.add == nullptr) return false;
-  each_piece(
-      view,
-      [](const void* elements, int64_t count, void* context) {
-        auto* pass = static_cast<Pass*>(context);
-        pass->add(pass->sums, elements, count);
-      },
-      &pass);
+  if (!is_known_dtype(view.dtype)) return false;
+  Pass pass = {view.dtype, {}};
+  each_piece(view, add_piece, &pass);
   out = {};
   finish(pass.sums, uint64_t(view.numel), out);
+  if (needs_scale(out)) finish_scaled(view, out);
   return true;
 }
 

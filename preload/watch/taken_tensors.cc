@@ -8,7 +8,12 @@
 #include "support/mutex.h"
 #include "support/page_array.h"
 #include "tensorscope/values_format.h"
+#include "torch/metadata/tensor_layout.h"
+#include "watch/dtypes.h"
+#include "watch/element_numbers.h"
+#include "watch/reducers.h"
 #include "watch/statistics.h"
+#include "watch/tensor_slice.h"
 #include "watch/tensor_view.h"
 #include "watch/value_store.h"
 
@@ -97,6 +102,44 @@ uint64_t hash_of(const TensorView& view) {
   return XXH3_64bits_digest(&state);
 }
 
+int stored_dtype(const WatchSpec& watch, int dtype) {
+  const bool complex = dtype == kComplexHalf || dtype == kComplexFloat || dtype == kComplexDouble;
+  return watch.store >= 0 && !complex && is_known_dtype(dtype) ? watch.store : dtype;
+}
+
+bool wants_elements(const WatchSpec& watch, const TensorView& view, TensorSlice& slice, ValueParts& parts) {
+  if (!watch.slice.empty()) {
+    if (!slice.take(view, watch.slice)) {
+      count_loss("elements", "the slice lies outside the tensor");
+      return false;
+    }
+    parts.kept = &slice.view();
+  }
+  const TensorView& kept = parts.kept ? *parts.kept : view;
+  const uint64_t bytes = uint64_t(kept.numel) * uint64_t(torch::element_size(stored_dtype(watch, view.dtype)));
+  if (bytes > watch.most_bytes) count_loss("elements", "larger than max_bytes");
+  return bytes <= watch.most_bytes;
+}
+
+struct LongSeries {
+  PageArray<double> norms, quantiles, histogram;
+  ValueParts::Series all[3];
+};
+
+void add_series(const WatchSpec& watch, const TensorView& view, const Statistics& statistics, LongSeries& series,
+                ValueParts& parts) {
+  if (!watch.norms && !watch.quantiles && !watch.histogram) return;
+  size_t count = 0;
+  const auto add = [&](bool done, const char* what, const PageArray<double>& numbers) {
+    if (!done) return count_loss(what, "not enough memory, or more than 65536 items");
+    if (!numbers.empty()) series.all[count++] = {what, numbers.data(), numbers.size()};
+  };
+  if (watch.norms) add(norms_of(view, series.norms), kNorms, series.norms);
+  if (watch.quantiles) add(quantiles_of(view, series.quantiles), kQuantiles, series.quantiles);
+  if (watch.histogram) add(histogram_of(view, statistics, series.histogram), kHistogram, series.histogram);
+  parts.series = {series.all, count};
+}
+
 }  // namespace
 
 bool is_due(const WatchSpec& watch, const Step& step) {
@@ -145,6 +188,8 @@ bool take_tensor(const WatchSpec& watch, uint32_t watch_number, uint32_t name, c
   row.mutate_device_index(view.device_index);
   Statistics statistics;
   ValueParts parts;
+  TensorSlice slice;
+  LongSeries series;
   if (has_form) parts.view = &view;
   uint32_t version = 0;
   if (readable == Readable::yes) {
@@ -153,8 +198,9 @@ bool take_tensor(const WatchSpec& watch, uint32_t watch_number, uint32_t name, c
       parts.statistics = &statistics;
       if (watch.hash) parts.hash = hash_of(view);
     }
-    parts.elements = watch.full && uint64_t(view.numel) * uint64_t(view.itemsize) <= watch.most_bytes;
-    if (watch.full && !parts.elements) count_loss("elements", "larger than max_bytes");
+    add_series(watch, view, statistics, series, parts);
+    parts.elements = watch.full && wants_elements(watch, view, slice, parts);
+    if (parts.elements) row.mutate_stored_dtype(int8_t(stored_dtype(watch, view.dtype)));
   } else {
     row.mutate_flags(uint16_t(ValueFlag::not_read));
     row.mutate_note(text_id(readable_text(readable)));

@@ -10,6 +10,7 @@
 #include <atomic>
 #include <new>
 #include <utility>
+#include <vector>
 
 #include "dump/chunk.h"
 #include "dump/process_chunks.h"
@@ -25,7 +26,9 @@
 #include "support/signals_blocked.h"
 #include "tensorscope/values_format.h"
 #include "torch/metadata/module_map.h"
+#include "torch/metadata/tensor_layout.h"
 #include "torch/metadata/torch_version.h"
+#include "watch/element_numbers.h"
 #include "watch/values_file.h"
 
 namespace tensorscope::watch {
@@ -49,17 +52,26 @@ struct LossRow {
   uint64_t count;
 };
 
+struct SeriesRow {
+  uint64_t value;  // its serial
+  const char* what;
+  size_t begin, count;  // in Batch::numbers
+};
+
 // What is waiting.
 struct Batch {
   PageArray<format::ValueRow> rows;
   PageArray<format::ValueStatistics> statistics;
   PageArray<int64_t> sizes;
   PageArray<uint8_t> data;
+  PageArray<SeriesRow> series;
+  PageArray<double> numbers;
   PageArray<format::CallRow> calls;
   PageArray<uint8_t> findings;  // one after the other, each behind its size
   uint32_t texts = 0;           // how many the pool had
   size_t bytes() const {
-    return data.size() + rows.size() * sizeof(format::ValueRow) + calls.size() * sizeof(format::CallRow);
+    return data.size() + rows.size() * sizeof(format::ValueRow) + calls.size() * sizeof(format::CallRow) +
+           numbers.size() * sizeof(double);
   }
 };
 
@@ -116,22 +128,47 @@ format::ValueStatistics as_row(const Statistics& s, uint64_t hash) {
                                  s.maximum, s.mean, s.deviation, s.sum, s.l1, s.l2, hash);
 }
 
-bool append_elements(PageArray<uint8_t>& data, const TensorView& view) {
-  const size_t first = data.size(), size = size_t(view.numel) * size_t(view.itemsize);
-  if (!data.resize(first + size)) return false;
-  struct Place {
-    uint8_t* at;
-    size_t itemsize;
-  } place = {data.begin() + first, size_t(view.itemsize)};
-  each_piece(
-      view,
-      [](const void* elements, int64_t count, void* context) {
-        auto* place = static_cast<Place*>(context);
-        const size_t size = size_t(count) * place->itemsize;
-        memcpy(place->at, elements, size);
-        place->at += size;
-      },
-      &place);
+struct Copying {
+  uint8_t* at;
+  size_t itemsize;
+  int from, to;
+};
+
+void copy_piece(const void* elements, int64_t count, void* context) {
+  auto* copying = static_cast<Copying*>(context);
+  const size_t size = size_t(count) * copying->itemsize;
+  memcpy(copying->at, elements, size);
+  copying->at += size;
+}
+
+void convert_piece(const void* elements, int64_t count, void* context) {
+  auto* copying = static_cast<Copying*>(context);
+  constexpr int64_t kBlock = 256;
+  double block[kBlock];
+  const size_t stored = size_t(torch::element_size(copying->to));
+  for (int64_t done = 0; done < count; done += kBlock) {
+    const int64_t now = std::min(count - done, kBlock);
+    numbers_of(copying->from, static_cast<const char*>(elements) + size_t(done) * copying->itemsize, now, block);
+    elements_of(copying->to, block, now, copying->at);
+    copying->at += size_t(now) * stored;
+  }
+}
+
+bool append_elements(PageArray<uint8_t>& data, const TensorView& view, int stored_dtype) {
+  const bool converted = stored_dtype != view.dtype;
+  const size_t itemsize = size_t(converted ? torch::element_size(stored_dtype) : view.itemsize);
+  const size_t first = data.size();
+  if (!data.resize(first + size_t(view.numel) * itemsize)) return false;
+  Copying copying = {data.begin() + first, size_t(view.itemsize), view.dtype, stored_dtype};
+  each_piece(view, converted ? convert_piece : copy_piece, &copying);
+  return true;
+}
+
+bool append_series(Batch& batch, uint64_t value, std::span<const ValueParts::Series> all) {
+  for (const ValueParts::Series& each : all) {
+    const SeriesRow row = {value, each.what, batch.numbers.size(), each.count};
+    if (!batch.numbers.append(each.numbers, each.count) || !batch.series.push(row)) return false;
+  }
   return true;
 }
 
@@ -161,7 +198,14 @@ uint64_t add_under_lock(Store& store, format::ValueRow& row, const ValueParts& p
   }
   const size_t begin = batch.data.size();
   if (good && elements) {
-    good = append_elements(batch.data, *parts.view);
+    const TensorView& kept = parts.kept ? *parts.kept : *parts.view;
+    if (parts.kept) {
+      row.mutate_kept_shape(uint32_t(batch.sizes.size()));
+      row.mutate_kept_ndim(uint8_t(kept.ndim));
+      flags |= uint16_t(ValueFlag::sliced);
+      good = batch.sizes.append(kept.sizes, size_t(kept.ndim));
+    }
+    good = good && append_elements(batch.data, kept, row.stored_dtype());
   } else if (good && !parts.text.empty()) {
     good = batch.data.append(reinterpret_cast<const uint8_t*>(parts.text.data()), parts.text.size());
   }
@@ -173,7 +217,7 @@ uint64_t add_under_lock(Store& store, format::ValueRow& row, const ValueParts& p
   row.mutate_flags(flags);
   row.mutate_serial(store.values + 1);
   row.mutate_thread(thread_number());
-  if (!good || !batch.rows.push(row)) {
+  if (!good || !append_series(batch, row.serial(), parts.series) || !batch.rows.push(row)) {
     count_under_lock(store, "values", "not enough memory");
     return 0;
   }
@@ -302,10 +346,25 @@ PartsAt parts_at(const Batch& batch, size_t row, const PartsAt& end) {
   for (; row < batch.rows.size() && !(statistics && sizes && data); ++row) {
     const format::ValueRow& each = batch.rows[row];
     if (!statistics && has_part(each, ValueFlag::statistics)) statistics = true, at.statistics = each.statistics();
-    if (!sizes && each.ndim() != 0) sizes = true, at.sizes = each.shape();
+    if (!sizes && each.ndim() != 0) sizes = true, at.sizes = each.shape();  // before kept_shape
     if (!data && has_part(each, ValueFlag::elements)) data = true, at.data = each.data_begin();
   }
   return at;
+}
+
+// Those of the values of these rows.
+std::vector<flatbuffers::Offset<format::ValueSeries>> series_of(const Batch& batch, flatbuffers::FlatBufferBuilder& b,
+                                                                size_t begin, size_t end) {
+  std::vector<flatbuffers::Offset<format::ValueSeries>> all;
+  const uint64_t first = batch.rows[begin].serial(), last = batch.rows[end - 1].serial();
+  const auto* row = std::partition_point(batch.series.begin(), batch.series.end(),
+                                         [&](const SeriesRow& each) { return each.value < first; });
+  for (; row != batch.series.end() && row->value <= last; ++row) {
+    auto what = b.CreateString(row->what);
+    auto numbers = b.CreateVector(batch.numbers.begin() + row->begin, row->count);
+    all.push_back(format::CreateValueSeries(b, row->value, what, numbers));
+  }
+  return all;
 }
 
 // A piece of rows with all that they have, so that a disk that becomes full costs one piece.
@@ -314,6 +373,7 @@ bool write_piece(Store& store, Batch& batch, size_t begin, size_t end, const Par
     format::ValueRow& row = batch.rows[i];
     if (has_part(row, ValueFlag::statistics)) row.mutate_statistics(uint32_t(row.statistics() - from.statistics));
     if (row.ndim() != 0) row.mutate_shape(uint32_t(row.shape() - from.sizes));
+    if (row.kept_ndim() != 0) row.mutate_kept_shape(uint32_t(row.kept_shape() - from.sizes));
     if (has_part(row, ValueFlag::elements)) row.mutate_data_begin(row.data_begin() - from.data);
   }
   if (!write_data(store, batch.data.begin() + from.data, to.data - from.data)) return false;
@@ -323,7 +383,8 @@ bool write_piece(Store& store, Batch& batch, size_t begin, size_t end, const Par
   auto statistics =
       b.CreateVectorOfStructs(batch.statistics.begin() + from.statistics, to.statistics - from.statistics);
   auto sizes = b.CreateVector(batch.sizes.begin() + from.sizes, to.sizes - from.sizes);
-  if (!chunk.append_to(store, format::CreateValueBatch(b, rows, statistics, sizes))) return false;
+  auto series = b.CreateVector(series_of(batch, b, begin, end));
+  if (!chunk.append_to(store, format::CreateValueBatch(b, rows, statistics, sizes, series))) return false;
   store.values_written += end - begin;
   return true;
 }

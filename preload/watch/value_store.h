@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -22,12 +23,20 @@ uint32_t text_id(std::string_view text);
 // Valid until the next text_id(): copied.
 std::string text_of_id(uint32_t id);
 
-// What a value consists of, besides its row. The row lacks serial, thread and where the parts lie.
+// What a value consists of, besides its row. The row lacks serial, thread and where the parts lie. Elements are
+// converted where its stored_dtype is not its dtype.
 struct ValueParts {
   const TensorView* view = nullptr;        // sizes; elements where `elements` is set
   const Statistics* statistics = nullptr;  // null: none
   uint64_t hash = 0;
   bool elements = false;
+  const TensorView* kept = nullptr;  // whose elements; null: those of `view`
+  struct Series {
+    const char* what;  // a literal
+    const double* numbers;
+    size_t count;
+  };
+  std::span<const Series> series;
   std::string_view text;  // of kinds text and other
 };
 // The value's serial; 0: it is not recorded, which has been counted.

@@ -12,7 +12,7 @@ ROOTS = {"PROC": "Process", "STRS": "Strings", "WTCH": "Watches", "VDAT": "Value
          "FIND": "NonFinite", "LOSS": "Losses", "NOMT": "Unmatcheds", "VEND": "ValuesEnd"}
 DTYPES = {0: torch.uint8, 1: torch.int8, 2: torch.int16, 3: torch.int32, 4: torch.int64, 5: torch.float16, 6: torch.float32,
           7: torch.float64, 9: torch.complex64, 10: torch.complex128, 11: torch.bool, 15: torch.bfloat16}
-STATISTICS, ELEMENTS, UNCHANGED, NOT_READ = 1, 2, 4, 16
+STATISTICS, ELEMENTS, UNCHANGED, SLICED, NOT_READ = 1, 2, 4, 8, 16
 RAISED, BACKWARD, UNFINISHED = 1, 2, 4
 
 
@@ -21,7 +21,7 @@ def text(value):
 
 
 VALUE_FIELDS = ("integer number serial time_ns same_as tensor call data_begin data_size name module site note watch step pass index thread shape "
-                "statistics mode kind place ndim dtype flags").split()
+                "statistics mode kind place ndim dtype flags kept_shape kept_ndim stored_dtype").split()
 CALL_FIELDS = ("id parent begin_ns end_ns live_before live_after peak module class_name site step pass index mode flags").split()
 STATISTIC_FIELDS = "count nan positive_infinity negative_infinity zeros minimum maximum mean deviation sum l1 l2 hash".split()
 
@@ -51,8 +51,12 @@ class Values:
             elif kind == "VDAT":
                 elements += root.DataAsNumpy().tobytes()
             elif kind == "VALU":
+                series = {}
+                for i in range(root.SeriesLength()):
+                    one = root.Series(i)
+                    series.setdefault(one.Value(), {})[text(one.What())] = [one.Numbers(j) for j in range(one.NumbersLength())]
                 for i in range(root.RowsLength()):
-                    self.add_value(root, fields(root.Rows(i), VALUE_FIELDS), strings, elements)
+                    self.add_value(root, fields(root.Rows(i), VALUE_FIELDS), strings, elements, series)
                 elements = b""
             elif kind == "CALL":
                 for i in range(root.RowsLength()):
@@ -70,11 +74,13 @@ class Values:
                 self.ended = True
                 assert root.Values() == len(self.values) and root.Calls() == len(self.calls)
 
-    def add_value(self, batch, value, strings, elements):
+    def add_value(self, batch, value, strings, elements, series):
         for name in ("name", "module", "site", "note"):
             setattr(value, name, strings[getattr(value, name)])
         value.watch = self.watches[value.watch] if value.watch < len(self.watches) else None
         value.shape = tuple(batch.Sizes(value.shape + i) for i in range(value.ndim))
+        value.kept_shape = tuple(batch.Sizes(value.kept_shape + i) for i in range(value.kept_ndim)) if value.flags & SLICED else value.shape
+        value.series = series.get(value.serial, {})
         value.statistics = fields(batch.Statistics(value.statistics), STATISTIC_FIELDS) if value.flags & STATISTICS else None
         value.data = elements[value.data_begin:value.data_begin + value.data_size] if value.flags & ELEMENTS else None
         self.values.append(value)
@@ -87,8 +93,8 @@ class Values:
         if value.flags & UNCHANGED:
             (value,) = [other for other in self.values if other.serial == value.same_as]
         if not value.data:
-            return torch.empty(value.shape, dtype=DTYPES[value.dtype])
-        return torch.frombuffer(bytearray(value.data), dtype=DTYPES[value.dtype]).reshape(value.shape)
+            return torch.empty(value.kept_shape, dtype=DTYPES[value.stored_dtype])
+        return torch.frombuffer(bytearray(value.data), dtype=DTYPES[value.stored_dtype]).reshape(value.kept_shape)
 
 
 def chunks(data):

@@ -21,6 +21,12 @@ namespace tensorscope::rules {
 enum class WatchOf : uint8_t { automatic, outputs, inputs, parameters, buffers, gradients, optimizer_state };
 enum class WatchMode : uint8_t { any, train, eval };
 
+// One dimension of a slice: "3", "2:", ":-1", "::4".
+struct SliceStep {
+  int64_t begin = 0, end = INT64_MAX, every = 1;
+  bool is_index = false;
+};
+
 struct WatchSpec {
   std::string text;    // as it was given
   std::string origin;  // "--watch", "watch.toml:7"
@@ -35,6 +41,9 @@ struct WatchSpec {
   bool full = false;
   bool statistics = true;
   bool hash = false;
+  bool norms = false, quantiles = false, histogram = false;
+  std::vector<SliceStep> slice;      // of the elements that are kept; empty: all
+  int store = -1;                    // c10::ScalarType that elements are kept as; -1: their own
   uint64_t most_bytes = UINT64_MAX;  // of one value's elements
 };
 
@@ -60,10 +69,12 @@ struct Word {
 inline constexpr Word kOf[] = {{"outputs", 1}, {"inputs", 2},    {"parameters", 3},
                                {"buffers", 4}, {"gradients", 5}, {"optimizer_state", 6}};
 inline constexpr Word kModes[] = {{"any", 0}, {"train", 1}, {"eval", 2}};
-inline constexpr std::string_view kKeys[] = {"path",  "of",    "every",   "steps", "mode",
-                                             "class", "dtype", "exclude", "keep",  "max_bytes"};
+inline constexpr std::string_view kKeys[] = {"path",  "of",      "every", "steps",     "mode",  "class",
+                                             "dtype", "exclude", "keep",  "max_bytes", "slice", "store"};
 inline constexpr std::string_view kFileKeys[] = {"watch", "flush", "limit", "when_full"};
-inline constexpr std::string_view kKeep[] = {"full", "statistics", "hash"};
+inline constexpr std::string_view kKeep[] = {"full", "statistics", "hash", "norms", "quantiles", "histogram"};
+// c10::ScalarType (torch/headeronly/core/ScalarType.h, 2.13).
+inline constexpr Word kStore[] = {{"float16", 5}, {"float32", 6}, {"float64", 7}, {"bfloat16", 15}};
 
 template <size_t size>
 std::string choices(const std::string_view (&words)[size]) {
@@ -138,6 +149,54 @@ inline bool read_steps(std::string_view text, uint32_t& first, uint32_t& last) {
   if (at != text.size() || from > to || to > UINT32_MAX) return false;
   first = uint32_t(from);
   last = uint32_t(to);
+  return true;
+}
+
+inline bool integer_at(std::string_view text, size_t& at, int64_t& number) {
+  const bool negative = at < text.size() && text[at] == '-';
+  at += negative;
+  uint64_t size = 0;
+  if (!number_at(text, at, size) || size > INT64_MAX) return false;
+  number = negative ? -int64_t(size) : int64_t(size);
+  return true;
+}
+
+// One dimension.
+inline bool read_slice_step(std::string_view text, SliceStep& step) {
+  size_t at = 0;
+  int64_t* const parts[] = {&step.begin, &step.end, &step.every};
+  int part = 0;
+  for (;; ++part, ++at) {
+    if (at < text.size() && text[at] != ':' && !integer_at(text, at, *parts[part])) return false;
+    if (at == text.size()) break;
+    if (text[at] != ':' || part == 2) return false;
+  }
+  step.is_index = part == 0;
+  return !text.empty() && step.every > 0;
+}
+
+// "0, :8, -1": as Python's, with steps from 1 on.
+inline bool read_slice(std::string_view text, std::vector<SliceStep>& slice) {
+  for (;;) {
+    const size_t comma = text.find(',');
+    std::string_view part = text.substr(0, comma);
+    while (!part.empty() && part.front() == ' ') part.remove_prefix(1);
+    while (!part.empty() && part.back() == ' ') part.remove_suffix(1);
+    if (!read_slice_step(part, slice.emplace_back())) return false;
+    if (comma == std::string_view::npos) return true;
+    text.remove_prefix(comma + 1);
+  }
+}
+
+// False: not a word of `keep`.
+inline bool add_kept(std::string_view word, WatchSpec& spec) {
+  if (!is_one_of(word, kKeep)) return false;
+  spec.full |= word == "full";
+  spec.statistics |= word == "statistics" || word == "histogram";
+  spec.hash |= word == "hash";
+  spec.norms |= word == "norms";
+  spec.quantiles |= word == "quantiles";
+  spec.histogram |= word == "histogram";
   return true;
 }
 
@@ -264,12 +323,19 @@ class FileReader {
     if (const toml::node* node = table.get("keep")) {
       spec.statistics = false;
       for (const std::string& each : texts(*node)) {
-        if (!is_one_of(each, kKeep)) error(*node, "keep takes one or more of " + choices(kKeep));
-        spec.full |= each == "full";
-        spec.statistics |= each == "statistics";
-        spec.hash |= each == "hash";
+        if (!add_kept(each, spec)) error(*node, "keep takes one or more of " + choices(kKeep));
       }
     }
+    if (const toml::node* node = table.get("slice")) {
+      const toml::value<int64_t>* number = node->as_integer();
+      if (number) {
+        spec.slice = {{number->get(), INT64_MAX, 1, true}};
+      } else if (!read_slice(text(*node), spec.slice)) {
+        error(*node, "slice takes indexes and ranges such as \"0, :8, -1\" or \"::4\"");
+      }
+      spec.full = true;
+    }
+    word(table, "store", kStore, spec.store);
     if (const toml::node* node = table.get("exclude")) {
       for (const std::string& each : texts(*node)) {
         if (const std::string problem = pattern_problem(each); !problem.empty()) error(*node, "exclude: " + problem);
@@ -325,11 +391,7 @@ inline void read_watch_path(std::string_view text, std::string_view origin, Watc
         more = true;
       }
     }
-    if (watch_detail::is_one_of(word, watch_detail::kKeep)) {
-      spec.full |= word == "full";
-      spec.hash |= word == "hash";
-      more = true;
-    }
+    more |= watch_detail::add_kept(word, spec);
     if (!more) {
       out.errors.push_back({std::string(origin), "'" + std::string(word) + ":' is unknown; choose from " +
                                                      watch_detail::choices(watch_detail::kOf) + ", " +

@@ -49,6 +49,17 @@ TEST(Statistics, agree_with_the_definition_at_every_length) {
   }
 }
 
+TEST(Statistics, squares_may_leave_the_range_of_a_double) {
+  const Statistics one = of<double>({-1e308}, kDouble), two = of<double>({3e200, -4e200}, kDouble),
+                   small = of<double>({3e-200, 4e-200}, kDouble);
+  EXPECT_EQ(one.l2, 1e308);
+  EXPECT_EQ(one.deviation, 0);
+  EXPECT_NEAR(two.l2 / 5e200, 1, 1e-12);
+  EXPECT_NEAR(two.mean / -0.5e200, 1, 1e-12);
+  EXPECT_NEAR(two.deviation / (7e200 / std::sqrt(2.0)), 1, 1e-12);
+  EXPECT_NEAR(small.l2 / 5e-200, 1, 1e-12);
+}
+
 TEST(Statistics, what_is_not_finite_is_counted_and_left_out) {
   const float inf = std::numeric_limits<float>::infinity(), nan = std::numeric_limits<float>::quiet_NaN();
   const Statistics found = of<float>({nan, inf, 0, -inf, 3, inf, -1, 0, nan}, kFloat);

@@ -1,0 +1,100 @@
+#include "watch/reducers.h"
+
+#include <math.h>
+
+#include <algorithm>
+
+#include "torch/metadata/tensor_layout.h"
+#include "watch/element_numbers.h"
+
+namespace tensorscope::watch {
+
+namespace {
+
+// Calls f(number) for each finite element.
+template <typename F>
+struct FiniteNumbers {
+  int dtype;
+  F f;
+  static void piece(const void* elements, int64_t count, void* context) {
+    auto& all = *static_cast<FiniteNumbers*>(context);
+    constexpr int64_t kBlock = 256;
+    double block[kBlock];
+    const size_t itemsize = size_t(torch::element_size(all.dtype));
+    for (int64_t done = 0; done < count; done += kBlock) {
+      const int64_t now = std::min(count - done, kBlock);
+      numbers_of(all.dtype, static_cast<const char*>(elements) + size_t(done) * itemsize, now, block);
+      for (int64_t i = 0; i < now; ++i) {
+        if (block[i] - block[i] == 0) all.f(block[i]);
+      }
+    }
+  }
+};
+
+template <typename F>
+void each_finite(const TensorView& view, F f) {
+  FiniteNumbers<F> numbers = {view.dtype, f};
+  each_piece(view, FiniteNumbers<F>::piece, &numbers);
+}
+
+}  // namespace
+
+bool norms_of(const TensorView& view, PageArray<double>& out) {
+  TensorView item = view;
+  const int64_t items = view.ndim == 0 ? 1 : view.sizes[0];
+  if (items > kMostItems) return false;
+  if (view.ndim > 0) {
+    --item.ndim;
+    ++item.sizes;
+    ++item.strides;
+    item.numel = items == 0 ? 0 : view.numel / items;
+  }
+  for (int64_t i = 0; i < items; ++i) {
+    if (view.ndim > 0) {
+      item.data = static_cast<const char*>(view.data) + i * view.strides[0] * view.itemsize;
+    }
+    Statistics statistics;
+    if (!statistics_of(item, statistics) || !out.push(statistics.l2)) return false;
+  }
+  return true;
+}
+
+bool quantiles_of(const TensorView& view, PageArray<double>& out) {
+  PageArray<double> all;
+  bool room = all.resize(size_t(view.numel));
+  if (!room) return false;
+  size_t count = 0;
+  each_finite(view, [&](double x) { all[count++] = x; });
+  if (count == 0) return true;
+  size_t sorted_to = 0;
+  for (const double point : kQuantilePoints) {
+    const double position = point * double(count - 1);
+    const size_t below = size_t(position);
+    double* const end = all.begin() + count;
+    std::nth_element(all.begin() + sorted_to, all.begin() + below, end);
+    sorted_to = below;
+    const double low = all[below], part = position - double(below);
+    const double high = part > 0 ? *std::min_element(all.begin() + below + 1, end) : low;
+    if (!out.push(low + (high - low) * part)) return false;
+  }
+  return true;
+}
+
+bool histogram_of(const TensorView& view, const Statistics& statistics, PageArray<double>& out) {
+  if (statistics.finite() == 0) return true;
+  double low = statistics.minimum, high = statistics.maximum;
+  if (low == high) low -= 1, high += 1;
+  if (!out.resize(2 + kBins)) return false;
+  out[0] = low;
+  out[1] = high;
+  double* const bins = out.begin() + 2;
+  // Halves, so that the difference of two numbers of the largest size is one, too.
+  const double width = high / 2 - low / 2;
+  each_finite(view, [&](double x) {
+    const int bin = int((x / 2 - low / 2) / width * kBins);
+    ++bins[std::clamp(bin, 0, kBins - 1)];
+  });
+  return true;
+}
+
+}  // namespace tensorscope::watch
