@@ -27,6 +27,8 @@ struct RunOptions {
   std::vector<std::pair<std::string, std::string>> environment;  // TENSORSCOPE_* to set
   std::string directory;
   std::vector<std::string> watch;
+  std::string find_nan;
+  bool stop_at_nan = false;
 };
 
 void set_preload(const std::string& library) {
@@ -84,6 +86,9 @@ int run(const RunOptions& options, const std::vector<std::string>& command, Invo
     setenv("TENSORSCOPE_WATCH", joined.c_str(), 1);
   }
   for (const auto& [name, value] : options.environment) setenv(name.c_str(), value.c_str(), 1);
+  if (options.stop_at_nan || !options.find_nan.empty()) {
+    setenv("TENSORSCOPE_FIND_NAN", options.stop_at_nan ? "stop" : options.find_nan.c_str(), 1);
+  }
   set_preload(*library);
 
   std::vector<char*> arguments;
@@ -133,6 +138,14 @@ void add_run(CLI::App& app, Invocation& invocation) {
   clear("--no-python", "TENSORSCOPE_PYTHON", "0", "record no Python stacks");
   clear("--no-names", "TENSORSCOPE_NAMES", "0", "do not look up names and holders (never takes the GIL)");
   clear("--quiet", "TENSORSCOPE_QUIET", "1", "do not print a line on standard error for each dump");
+  verb->add_option("--find-nan", options->find_nan,
+                   "name the first operation that makes a NaN or infinity; =stop: end the program there")
+      ->type_name("[=stop]")
+      ->expected(0, 1)
+      ->default_str("on")
+      ->check(CLI::IsMember({"on", "off", "stop"}).description(""));
+  verb->add_flag("--stop", options->stop_at_nan, "the same as --find-nan=stop (exit status 99)");
+  clear("--dump", "TENSORSCOPE_FIND_NAN_DUMP", "1", "with --find-nan: write a dump there");
   verb->footer(
       "The program and its arguments follow after --.\n"
       "\n"
@@ -141,6 +154,7 @@ void add_run(CLI::App& app, Invocation& invocation) {
       "  tensorscope run --dir /tmp/dumps --no-native -- torchrun --nproc-per-node 2 train.py\n"
       "  tensorscope run --signal SIGUSR2 -- ./server\n"
       "  tensorscope run --watch 'model.layers.*.attn' --calls -- python train.py\n"
+      "  tensorscope run --find-nan=stop -- python train.py\n"
       "\n"
       "tensorscope replaces itself with the program: process id and exit status are the program's (127: program not\n"
       "found, 126: it cannot be started). libtensorscope.so is found next to tensorscope, or through TENSORSCOPE_LIB.");

@@ -62,6 +62,8 @@ bool worth_saying(Subject subject) {
       return options().cupti != CuptiMode::off;
     case Subject::launches:
       return options().cupti == CuptiMode::activity;
+    case Subject::find_nan:
+      return options().find_nan != FindNanMode::off;
     default:
       return true;
   }

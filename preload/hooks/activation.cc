@@ -14,6 +14,7 @@
 #include "stacks/capture.h"
 #include "support/options.h"
 #include "support/state.h"
+#include "watch/find_nan.h"
 #include "watch/watch.h"
 
 namespace tensorscope {
@@ -36,6 +37,7 @@ void start() {
   oom::start(&collector::write_failure);
   cupti::prepare();
   watch::start(&collector::wake_collector);
+  watch::start_find_nan({[] { collector::request_and_wait(collector::Reason::call, "--find-nan", nullptr, 0); }});
   if (!options().module_outputs) {
     set_coverage(Subject::module_outputs, Seen::no, "switched off; set TENSORSCOPE_MODULE_OUTPUTS=1 to record it");
   }

@@ -87,6 +87,16 @@ Serial NodeTable::serial_at(const void* node) {
   return place.row == nullptr ? 0 : place.row->serial.load(std::memory_order_relaxed);
 }
 
+SiteId NodeTable::site_at(const void* node) {
+  Table::Guard guard(table_, node);
+  if (!guard) {
+    give_up_on_locks();
+    return 0;
+  }
+  const Table::Position place = guard.find(node);
+  return place.row == nullptr || place.row->vtable != vtable_of(node) ? 0 : place.row->site;
+}
+
 bool NodeTable::look(const void* node, void (*look)(const void* node, void* context), void* context) {
   Table::Guard guard(table_, node);
   if (!guard) {

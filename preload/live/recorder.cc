@@ -167,6 +167,11 @@ CallContext call_context() {
   return {site, this_thread(), serial};
 }
 
+const void* running_node_address() {
+  const CurrentNode current = g_current_node.load(std::memory_order_relaxed);
+  return current == nullptr ? nullptr : current();
+}
+
 void set_current_node_function(CurrentNode function) { g_current_node.store(function, std::memory_order_relaxed); }
 
 void set_growth_function(GrowthFunction function) { g_growth.store(function, std::memory_order_relaxed); }

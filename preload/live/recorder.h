@@ -49,6 +49,8 @@ void node_destroyed(const void* node);
 // as it was.
 using CurrentNode = const void* (*)();
 void set_current_node_function(CurrentNode function);
+// What it says of the calling thread; null: none runs, or nobody can say.
+const void* running_node_address();
 
 struct CallContext {
   SiteId site;

@@ -32,6 +32,8 @@ class SiteTable {
   void allocation_made(SiteId site, uint64_t nbytes);
   void allocation_gone(SiteId site, uint64_t nbytes);
 
+  stacks::Stack stack_of(SiteId site) const { return {key(site).native, key(site).python}; }
+
   size_t size() const { return size_.load(std::memory_order_acquire); }
   // Copies the first `count` sites.
   void copy(SiteCounters* out, size_t count) const;

@@ -124,6 +124,18 @@ const char* parse_option_value(std::string_view text, CuptiMode& out) {
   return nullptr;
 }
 
+const char* parse_option_value(std::string_view text, FindNanMode& out) {
+  bool on = false;
+  if (parse_on_off(text, on)) {
+    out = on ? FindNanMode::on : FindNanMode::off;
+  } else if (text == "stop") {
+    out = FindNanMode::stop;
+  } else {
+    return "off, on or stop";
+  }
+  return nullptr;
+}
+
 const char* parse_option_value(std::string_view text, const char*& out) {
   const char* copy = g_texts.copy(text);
   if (copy == nullptr) return "a shorter value (not enough memory)";
@@ -208,6 +220,10 @@ const char* format_option_value(ExitDump value, char*) {
 
 const char* format_option_value(CuptiMode value, char*) {
   return value == CuptiMode::off ? "off" : value == CuptiMode::memory ? "memory" : "activity";
+}
+
+const char* format_option_value(FindNanMode value, char*) {
+  return value == FindNanMode::off ? "off" : value == FindNanMode::on ? "on" : "stop";
 }
 
 const char* format_option_value(const char* value, char*) { return value == nullptr ? "" : value; }

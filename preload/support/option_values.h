@@ -18,6 +18,7 @@ const char* parse_option_value(std::string_view text, bool& out);
 const char* parse_option_value(std::string_view text, int& signal_out);  // 0: none
 const char* parse_option_value(std::string_view text, ExitDump& out);
 const char* parse_option_value(std::string_view text, CuptiMode& out);
+const char* parse_option_value(std::string_view text, FindNanMode& out);
 const char* parse_option_value(std::string_view text, const char*& out);  // copied
 const char* parse_option_value(std::string_view text, unsigned& milliseconds_out);
 const char* parse_option_value(std::string_view text, uint16_t& count_out);
@@ -30,6 +31,7 @@ const char* format_option_value(bool value, char* buffer);
 const char* format_option_value(int signal, char* buffer);
 const char* format_option_value(ExitDump value, char* buffer);
 const char* format_option_value(CuptiMode value, char* buffer);
+const char* format_option_value(FindNanMode value, char* buffer);
 const char* format_option_value(const char* value, char* buffer);
 const char* format_option_value(unsigned milliseconds, char* buffer);
 const char* format_option_value(uint16_t count, char* buffer);

@@ -128,6 +128,9 @@ Readable view_tensor(const void* impl, TensorView& out) {
   if (base == 0 && fields.numel != 0) return Readable::other_form;
   out.data = reinterpret_cast<const char*>(base) + fields.storage_offset * out.itemsize;
   out.contiguous = is_contiguous(fields);
+  out.storage = object;
+  out.storage_data = reinterpret_cast<const void*>(base);
+  out.storage_bytes = torch::word_at(object, size_t(layout.nbytes()));
   return Readable::yes;
 }
 

@@ -20,6 +20,9 @@ struct TensorView {
   int itemsize = 0;
   bool contiguous = false;
   int8_t device_type = -1, device_index = -1;  // c10::DeviceType
+  const void* storage = nullptr;               // the StorageImpl
+  const void* storage_data = nullptr;          // where its bytes begin
+  uint64_t storage_bytes = 0;
 };
 
 enum class Readable : uint8_t {

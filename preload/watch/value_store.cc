@@ -90,7 +90,7 @@ struct Store {
   StoreSettings settings;
   ValuesFile file;
   uint32_t texts_written = 0;
-  uint64_t values_written = 0, calls_written = 0;
+  uint64_t values_written = 0, calls_written = 0, findings_written = 0;
   std::atomic<bool> failed{false};
   std::atomic<bool> much_waits{false};
   uint64_t flushed_ns = 0;
@@ -424,6 +424,7 @@ bool write_findings(Store& store, const Batch& batch) {
       say_failure(store);
       return false;
     }
+    ++store.findings_written;
     at += sizeof size + size;
   }
   return true;
@@ -539,15 +540,19 @@ void add_call(const format::CallRow& row) {
 void add_finding(const void* flatbuffer, size_t size) {
   Store* const store = g_store;
   if (!store) return;
-  const MutexGuard guard(store->lock);
-  const uint64_t length = size;
-  PageArray<uint8_t>& findings = store->waiting.findings;
-  const size_t before = findings.size();
-  if (!findings.append(reinterpret_cast<const uint8_t*>(&length), sizeof length) ||
-      !findings.append(static_cast<const uint8_t*>(flatbuffer), size)) {
-    findings.resize(before);
-    count_under_lock(*store, "findings", "not enough memory");
+  {
+    const MutexGuard guard(store->lock);
+    if (store->finished || store->failed) return;
+    const uint64_t length = size;
+    PageArray<uint8_t>& findings = store->waiting.findings;
+    const size_t before = findings.size();
+    if (!findings.append(reinterpret_cast<const uint8_t*>(&length), sizeof length) ||
+        !findings.append(static_cast<const uint8_t*>(flatbuffer), size)) {
+      findings.resize(before);
+      return count_under_lock(*store, "findings", "not enough memory");
+    }
   }
+  if (store->settings.wake_writer) store->settings.wake_writer();
 }
 
 void count_loss(const char* what, const char* detail) {
@@ -608,7 +613,8 @@ StoreTotals store_totals() {
   Store* const store = g_store;
   if (!store) return {};
   const MutexGuard guard(store->writing);
-  return {store->values_written, store->calls_written, store->file.bytes(), store->file.path()};
+  return {store->values_written, store->calls_written, store->findings_written, store->file.bytes(),
+          store->file.path()};
 }
 
 // The old one may have been left in the middle of a change: it is given up, not freed.

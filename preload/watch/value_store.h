@@ -76,7 +76,7 @@ uint64_t flush_interval_ms();  // the most that flush() may be called late
 void finish_file(const std::vector<UnmatchedWatch>& unmatched);
 
 struct StoreTotals {
-  uint64_t values = 0, calls = 0, bytes = 0;
+  uint64_t values = 0, calls = 0, findings = 0, bytes = 0;
   std::string path;  // "": there is no file
 };
 StoreTotals store_totals();

@@ -114,15 +114,18 @@ void start(void (*wake_writer)()) {
   g_wake_writer = wake_writer;
   const char* text = options().watch;
   const bool calls = options().calls;
-  if ((!text || *text == 0) && !calls) return;
+  const bool find_nan = options().find_nan != FindNanMode::off;
+  if ((!text || *text == 0) && !calls && !find_nan) return;
   run_if_memory_lasts([&] {
     rules::WatchSettings settings = read_settings(text ? text : "");
     for (const rules::WatchError& error : settings.errors) say("%s: %s", error.origin.c_str(), error.what.c_str());
-    if (settings.watches.empty() && !calls) return say("nothing is watched");
+    const bool hooks = !settings.watches.empty() || calls;
+    if (!hooks && !find_nan) return say("nothing is watched");
     StoreSettings store;
     for (const rules::WatchSpec& watch : settings.watches) {
       store.watches.push_back({watch.text, watch.path, watch.origin, watch.full});
     }
+    store.find_nan = find_nan;
     store.calls = calls;
     store.wait_when_full = settings.wait_when_full;
     store.flush_ms = settings.flush_ms;
@@ -130,10 +133,10 @@ void start(void (*wake_writer)()) {
     store.wake_writer = wake_writer;
     start_store(std::move(store));
     reset_taken_tensors();
-    start_module_calls({std::move(settings.watches), calls});
+    if (hooks) start_module_calls({std::move(settings.watches), calls});
     g_starting.store(true, std::memory_order_release);
     g_wanted.store(true, std::memory_order_release);
-    g_waits_for_torch.store(true, std::memory_order_release);
+    g_waits_for_torch.store(hooks, std::memory_order_release);
   });
 }
 
@@ -171,8 +174,8 @@ void finish() {
   finish_file(unmatched_watches());
   const StoreTotals totals = store_totals();
   if (!totals.path.empty() && !options().quiet) {
-    say("wrote %s (%llu values, %llu calls)", totals.path.c_str(), static_cast<unsigned long long>(totals.values),
-        static_cast<unsigned long long>(totals.calls));
+    say("wrote %s (%llu values, %llu calls%s)", totals.path.c_str(), static_cast<unsigned long long>(totals.values),
+        static_cast<unsigned long long>(totals.calls), totals.findings == 0 ? "" : ", 1 finding");
   }
 }
 

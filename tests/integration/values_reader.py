@@ -34,11 +34,24 @@ def fields(row, names):
     return result
 
 
+def finding(root):
+    result = fields(root, "step pass backward operation module site headline dtype".split())
+    for name in ("operation", "module", "site", "headline"):
+        setattr(result, name, text(getattr(result, name)))
+    result.stack = [text(root.Stack(i)) for i in range(root.StackLength())]
+    result.sizes = [root.Sizes(i) for i in range(root.SizesLength())]
+    result.statistics = fields(root.Statistics(), STATISTIC_FIELDS)
+    inputs = [root.Inputs(i) for i in range(root.InputsLength())]
+    result.inputs = [(text(row.Text()), row.Statistics() and fields(row.Statistics(), STATISTIC_FIELDS)) for row in inputs]
+    return result
+
+
 class Values:
-    """One file: values, calls, losses, unmatched, ended."""
+    """One file: values, calls, losses, unmatched, findings, ended."""
 
     def __init__(self, path):
         self.values, self.calls, self.losses, self.unmatched, self.ended, self.watches = [], [], {}, {}, False, []
+        self.findings = []
         strings, elements = [], b""
         for kind, payload in chunks(pathlib.Path(path).read_bytes()):
             root = dump_reader.table(ROOTS[kind]).GetRootAs(payload, 4)
@@ -64,6 +77,8 @@ class Values:
                     for name in ("module", "class_name", "site"):
                         setattr(call, name, strings[getattr(call, name)])
                     self.calls.append(call)
+            elif kind == "FIND":
+                self.findings.append(finding(root))
             elif kind == "LOSS":
                 rows = [root.Values(i) for i in range(root.ValuesLength())]
                 self.losses = {(text(row.What()), text(row.Detail())): row.Count() for row in rows}

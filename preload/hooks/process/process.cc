@@ -10,6 +10,7 @@
 #include "python/bridge.h"
 #include "support/coverage.h"
 #include "support/options.h"
+#include "watch/find_nan.h"
 #include "watch/said_values.h"
 #include "watch/watch.h"
 
@@ -32,6 +33,7 @@ void write_exit_dump(int status) {
 int main_and_dump(int argc, char** argv, char** environment) {
   const int status = g_main(argc, argv, environment);
   write_exit_dump(status);
+  watch::finish_find_nan();
   watch::finish();
   return status;
 }
@@ -76,6 +78,7 @@ EXPORTED int __libc_start_main(Main* main, int argc, char** argv, int (*init)(in
 EXPORTED void exit(int status) noexcept {
   static LibcFunction<void(int)> next;
   write_exit_dump(status);
+  tensorscope::watch::finish_find_nan();
   tensorscope::watch::finish();
   next.get("exit")(status);
   __builtin_unreachable();

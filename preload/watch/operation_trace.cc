@@ -1,0 +1,262 @@
+#include "watch/operation_trace.h"
+
+#include <string.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include <atomic>
+
+#include "live/tensor_table.h"
+#include "support/coverage.h"
+#include "support/loaded_object.h"
+#include "support/message.h"
+#include "support/spin_lock.h"
+#include "support/state.h"
+#include "torch/metadata/object_class.h"
+#include "torch/metadata/shared_object_map.h"
+#include "torch/metadata/torch_functions.h"
+
+namespace tensorscope::watch {
+
+namespace {
+
+constexpr char kAddGlobalCallback[] = "_ZN2at17addGlobalCallbackENS_22RecordFunctionCallbackE";
+constexpr char kName[] = "_ZNK2at14RecordFunction4nameEv";
+constexpr char kOverload[] = "_ZNK2at14RecordFunction13overload_nameEv";
+constexpr char kInputCount[] = "_ZNK2at14RecordFunction10num_inputsEv";
+constexpr char kOutputCount[] = "_ZNK2at14RecordFunction11num_outputsEv";
+constexpr char kListClass[] = "N3c106detail8ListImplE";
+
+constexpr uint32_t kFirstListTag = 8, kMostTags = 64;
+constexpr size_t kMostElements = 1 << 16;
+
+// std::unique_ptr<ObserverContext>: not trivial, so it is returned through a hidden pointer.
+struct ContextPointer {
+  void* object = nullptr;
+  ~ContextPointer() {}  // NOLINT: what makes it not trivial
+};
+
+// at::RecordFunctionCallback, passed by value in memory. Behind the probability: a bool for each scope (10 from 1.13 to
+// 2.14), then three that say that inputs, outputs and ids are wanted. Of the scopes only the first (operations) is
+// asked for, and the last two (static runtime) because their number may change; what stands behind the object is not
+// read.
+struct Callback {
+  ContextPointer (*start)(const void* record_function);
+  void (*end)(const void* record_function, void* context);
+  double sampling_probability = 1.0;
+  uint8_t flags[24] = {1, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1};
+};
+
+struct Torch {
+  uint64_t (*add_global_callback)(Callback) = nullptr;
+  const char* (*name)(const void*) = nullptr;
+  const char* (*overload_name)(const void*) = nullptr;  // newer than 1.13
+  size_t (*input_count)(const void*) = nullptr;
+  size_t (*output_count)(const void*) = nullptr;
+};
+
+Torch g_torch;
+OperationListener g_listener;
+
+// Learnt under the lock, then constant.
+struct Learnt {
+  std::atomic<int> inputs{0}, outputs{0};
+  std::atomic<uint32_t> list_tag{0};
+  std::atomic<int> list_elements{0};
+  std::atomic<bool> gave_up{false};
+};
+constinit Learnt g_learnt;
+constinit SpinLock g_learning_trace;  // only ever tried
+
+bool read_memory(uint64_t address, void* out, size_t size) {
+  iovec here = {out, size}, there = {reinterpret_cast<void*>(address), size};
+  return process_vm_readv(getpid(), &here, 1, &there, 1, 0) == ssize_t(size);
+}
+
+bool is_live_tensor(uint64_t impl) {
+  const auto* address = reinterpret_cast<const void*>(impl);
+  return live::g_tensors.serial(address) != 0 || address == torch::undefined_tensor();
+}
+
+constexpr TraceWorld kProcess = {read_memory, is_live_tensor};
+constinit TraceLayoutFinder g_finder{kProcess};
+
+void learn(const void* record_function, size_t count, bool inputs) {
+  if (count == 0 || !g_learning_trace.try_lock()) return;
+  inputs ? g_finder.add_inputs(record_function, count) : g_finder.add_outputs(record_function, count);
+  const TraceLayout layout = g_finder.result();
+  if (layout.known()) {
+    g_learnt.inputs.store(layout.inputs, std::memory_order_relaxed);
+    g_learnt.outputs.store(layout.outputs, std::memory_order_release);
+  } else if (g_finder.gave_up() && !g_learnt.gave_up.exchange(true)) {
+    say("--find-nan is off: this torch keeps an operation's arguments where they were not found");
+  }
+  g_learning_trace.unlock();
+}
+
+// The class of lists, by the first one that is seen: intrusive_ptr_target (vtable, counts), then a std::vector<IValue>.
+void learn_list(const Value& value) {
+  const uint64_t object = value.payload;
+  uint64_t words[7];
+  if (object % 8 != 0 || object < 0x10000 || !read_memory(object, words, sizeof words)) return;
+  if (!g_learning_trace.try_lock()) return;
+  static torch::SharedObjectMap objects;
+  static torch::ObjectClasses classes;
+  static bool read = false;
+  if (!read) {
+    objects.refresh();
+    classes.start(&objects);
+    read = true;
+  }
+  if (strcmp(classes.by_vtable(words[0]), kListClass) == 0) {
+    for (int at : {2, 3}) {
+      const uint64_t begin = words[at], end = words[at + 1], room = words[at + 2];
+      if (begin == 0 || begin % 8 != 0 || begin > end || end > room || (end - begin) % sizeof(Value) != 0) continue;
+      g_learnt.list_elements.store(at * 8, std::memory_order_relaxed);
+      g_learnt.list_tag.store(value.tag, std::memory_order_release);
+      break;
+    }
+  }
+  g_learning_trace.unlock();
+}
+
+bool known() { return g_learnt.outputs.load(std::memory_order_acquire) != 0; }
+
+ContextPointer on_start(const void* record_function) {
+  if (known()) {
+    bool outside = false;
+    if (HookScope scope; scope) {
+      const char* bytes = static_cast<const char*>(record_function) + g_learnt.inputs.load(std::memory_order_relaxed);
+      Values values;
+      memcpy(&values, bytes, sizeof values);
+      outside = g_listener.begin({record_function}, values);
+    }
+    if (outside) g_listener.outside();
+  } else if (HookScope scope; scope && !g_learnt.gave_up.load(std::memory_order_relaxed)) {
+    learn(record_function, g_torch.input_count(record_function), true);
+  }
+  return {};
+}
+
+void on_end(const void* record_function, void*) {
+  if (known()) {
+    bool outside = false;
+    if (HookScope scope; scope) {
+      const char* bytes = static_cast<const char*>(record_function) + g_learnt.outputs.load(std::memory_order_relaxed);
+      const Value* range[2];
+      memcpy(range, bytes, sizeof range);
+      outside = g_listener.end({record_function}, {range[0], size_t(range[1] - range[0])});
+    }
+    if (outside) g_listener.outside();
+  } else if (HookScope scope; scope && !g_learnt.gave_up.load(std::memory_order_relaxed)) {
+    learn(record_function, g_torch.output_count(record_function), false);
+  }
+}
+
+}  // namespace
+
+bool TraceLayoutFinder::values_at(uint64_t address, size_t count) const {
+  constexpr size_t kMost = 32;
+  Value values[kMost];
+  if (address == 0 || address % 8 != 0 || count > kMost || !world_.read(address, values, count * sizeof(Value))) {
+    return false;
+  }
+  bool tensor = false;
+  for (size_t i = 0; i < count; ++i) {
+    if (values[i].tag >= kMostTags) return false;
+    if (values[i].tag != kTensorTag) continue;
+    if (!world_.live_tensor(values[i].payload)) return false;
+    tensor = true;
+  }
+  return tensor;
+}
+
+void TraceLayoutFinder::add_inputs(const void* record_function, size_t count) {
+  bool any = false;
+  for (int i = 0; i < kOffsets; ++i) {
+    uint64_t words[2];
+    if (!world_.read(uint64_t(record_function) + uint64_t(kFirst + i * 8), words, sizeof words)) break;
+    if (words[1] != count || !values_at(words[0], count)) continue;
+    any = true;
+    ++inputs_.of[i];
+  }
+  inputs_.operations += any;
+}
+
+void TraceLayoutFinder::add_outputs(const void* record_function, size_t count) {
+  bool any = false;
+  for (int i = 0; i < kOffsets; ++i) {
+    uint64_t words[3];
+    if (!world_.read(uint64_t(record_function) + uint64_t(kFirst + i * 8), words, sizeof words)) break;
+    if (words[1] != words[0] + count * sizeof(Value) || words[2] < words[1] || !values_at(words[0], count)) continue;
+    any = true;
+    ++outputs_.of[i];
+  }
+  outputs_.operations += any;
+}
+
+int TraceLayoutFinder::Votes::winner() const {
+  if (operations < kEnough) return 0;
+  int best = 0;
+  for (int i = 0; i < kOffsets; ++i) {
+    if (of[i] != operations) continue;
+    if (best != 0) return 0;  // two agree with all
+    best = kFirst + i * 8;
+  }
+  return best;
+}
+
+TraceLayout TraceLayoutFinder::result() const { return {inputs_.winner(), outputs_.winner()}; }
+
+bool TraceLayoutFinder::gave_up() const {
+  constexpr int kTooMany = 64;
+  return !result().known() && (inputs_.operations > kTooMany || outputs_.operations > kTooMany);
+}
+
+const char* Operation::name() const { return g_torch.name(record); }
+
+bool Operation::writes_out() const {
+  const char* overload = g_torch.overload_name == nullptr ? "" : g_torch.overload_name(record);
+  return overload != nullptr && strstr(overload, "out") != nullptr;
+}
+
+const char* trace_operations(const OperationListener& listener) {
+  const LoadedObject torch = find_object("libtorch_cpu.so");
+  if (!torch) return "libtorch_cpu.so is not loaded";
+  const auto find = [&](const char* name, auto& function) {
+    function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(torch.find(name));
+    return function != nullptr;
+  };
+  if (!find(kAddGlobalCallback, g_torch.add_global_callback) || !find(kName, g_torch.name) ||
+      !find(kInputCount, g_torch.input_count) || !find(kOutputCount, g_torch.output_count)) {
+    return "this torch has no at::addGlobalCallback";
+  }
+  find(kOverload, g_torch.overload_name);
+  g_listener = listener;
+  g_torch.add_global_callback({on_start, on_end});
+  return nullptr;
+}
+
+void each_tensor(const Value& value, TensorVisitor visit, void* context) {
+  if (value.tag == kTensorTag) {
+    if (value.payload != 0) visit(reinterpret_cast<const void*>(value.payload), context);
+    return;
+  }
+  if (value.tag < kFirstListTag || value.payload < 0x10000) return;
+  if (g_learnt.list_tag.load(std::memory_order_acquire) == 0) learn_list(value);
+  // Others hold fewer bytes than a word, or objects of other classes.
+  if (g_learnt.list_tag.load(std::memory_order_acquire) != value.tag) return;
+  const auto* object = reinterpret_cast<const char*>(value.payload);
+  const Value* range[2];
+  memcpy(range, object + g_learnt.list_elements.load(std::memory_order_relaxed), sizeof range);
+  if (size_t(range[1] - range[0]) > kMostElements) return;
+  for (const Value* element = range[0]; element != range[1]; ++element) {
+    if (element->tag == kTensorTag && element->payload != 0) {
+      visit(reinterpret_cast<const void*>(element->payload), context);
+    } else if (element->tag != kTensorTag && element->tag != 0) {
+      return;  // a list of something else
+    }
+  }
+}
+
+}  // namespace tensorscope::watch

@@ -1,0 +1,93 @@
+// Every operation that torch's dispatcher runs, in every thread, with its arguments and results: the callback that
+// torch offers to profilers (at::addGlobalCallback, ATen/record_function.h), without an operation, Python or a dispatch
+// mode. It makes each operation slower, so it is registered only where somebody asks for it.
+//
+// What the callback gets are objects whose fields move between versions. Where arguments and results lie in a
+// at::RecordFunction is found in each process by the first operations: arguments and results that hold live tensors,
+// in the number that torch says.
+//
+// Context: the callbacks run on the thread of the operation, with or without the GIL, no lock of the profiler held.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace tensorscope::watch {
+
+// c10::IValue (ATen/core/ivalue.h): a word and a tag. The first tags are the same from 1.13 to 2.14.
+struct Value {
+  uint64_t payload;
+  uint32_t tag;
+  uint32_t unused;
+};
+static_assert(sizeof(Value) == 16);
+inline constexpr uint32_t kTensorTag = 1, kDoubleTag = 3, kIntTag = 5;
+
+struct Values {
+  const Value* first = nullptr;
+  size_t count = 0;
+};
+
+// Where things lie in a RecordFunction and in a list. 0: not known.
+struct TraceLayout {
+  int inputs = 0;   // c10::ArrayRef<const IValue>: pointer and number
+  int outputs = 0;  // std::vector<IValue>
+  bool known() const { return inputs != 0 && outputs != 0; }
+};
+
+// What the finder asks the world; a test has a world of its own.
+struct TraceWorld {
+  // Copies words at an address that may be anything. False: not readable.
+  bool (*read)(uint64_t address, void* out, size_t size);
+  bool (*live_tensor)(uint64_t impl);
+};
+
+// Each operation rules out offsets at which nothing like its arguments or results lies.
+class TraceLayoutFinder {
+ public:
+  constexpr explicit TraceLayoutFinder(const TraceWorld& world) : world_(world) {}
+
+  void add_inputs(const void* record_function, size_t count);
+  void add_outputs(const void* record_function, size_t count);
+
+  TraceLayout result() const;
+  // Further operations would not help.
+  bool gave_up() const;
+
+ private:
+  static constexpr int kFirst = 8, kLast = 1024, kOffsets = (kLast - kFirst) / 8;
+  static constexpr int kEnough = 4;  // operations that agree
+
+  struct Votes {
+    int operations = 0;
+    int of[kOffsets] = {};
+    int winner() const;
+  };
+  bool values_at(uint64_t address, size_t count) const;
+
+  const TraceWorld& world_;
+  Votes inputs_, outputs_;
+};
+
+struct Operation {
+  const void* record = nullptr;  // the RecordFunction
+  const char* name() const;      // "aten::add_"; lives as long as the operation is registered
+  bool writes_out() const;       // an overload that writes into arguments named out
+};
+
+// Called at the begin and at the end of each operation, under a HookScope. One that ends by an exception has no
+// results. Where one of the two returns true, `outside` is called after it, under no guard.
+struct OperationListener {
+  bool (*begin)(const Operation& operation, const Values& inputs);
+  bool (*end)(const Operation& operation, const Values& outputs);
+  void (*outside)();
+};
+
+// Registers it, once. Null, or why it cannot be; a literal.
+const char* trace_operations(const OperationListener& listener);
+
+// Calls visit(impl, context) for the tensors of one argument or result: itself or the elements of a list.
+using TensorVisitor = void (*)(const void* impl, void* context);
+void each_tensor(const Value& value, TensorVisitor visit, void* context);
+
+}  // namespace tensorscope::watch

@@ -1,0 +1,178 @@
+"""--find-nan names the first operation that makes a NaN or an infinity, and leaves the program as it is."""
+
+# Covers: preload/watch/{find_nan,nan_report,operation_trace,operation_kinds,storage_marks,finite}.cc
+
+import functools
+import re
+import subprocess
+import tempfile
+
+import harness
+import pytest
+import values_reader
+
+PROGRAM = "nan.py"
+ENDED = 99
+
+
+def find_nan(name, folder, mode="on", program=PROGRAM, **options):
+    return harness.run(program, name, folder=folder, find_nan=mode, exit="never", **options)
+
+
+@functools.cache
+def found(name):
+    """The finished program, once for all tests that only read what it said."""
+    with tempfile.TemporaryDirectory() as folder:
+        done = find_nan(name, folder)
+    assert done.returncode == 0, done.stderr
+    return done
+
+
+def line_of(mark):
+    text = (harness.PROGRAMS / PROGRAM).read_text().splitlines()
+    return next(number for number, line in enumerate(text, 1) if line.endswith(f"# {mark}"))
+
+
+def blocks(text):
+    """The findings, each as its lines."""
+    found = []
+    for line in text.splitlines():
+        if line.startswith("tensorscope: first "):
+            found.append([line])
+        elif found and line.startswith("  "):
+            found[-1].append(line)
+    return found
+
+
+# program: what it made, operation, function, step and phase, cause
+FOUND = {
+    "log": ("NaN", "aten::log", "Log.forward", "step 0, forward pass", "its inputs are finite"),
+    "zero": ("NaN", "aten::div", "Zero.forward", "step 0, forward pass", "its inputs are finite"),
+    "half": ("infinity", "aten::exp", "Half.forward", "step 0, forward pass", "its inputs are finite"),
+    "function": ("infinity", "aten::div", "Double.backward", "step 0, backward pass", "its inputs are finite"),
+    "division": ("infinity", "aten::div_", "Division.step", "step 0, optimizer step", "its inputs are finite"),
+    "row": ("NaN", "aten::_softmax (in aten::softmax)", "Masked.forward", "step 0, forward pass", "(a mask)"),
+    "inference": ("NaN", "aten::log_", "inference", "step 0", "its inputs are finite"),
+    "foreach": ("infinity", "aten::addcdiv_ (in aten::_foreach_addcdiv_)", "foreach", "step 0, optimizer step",
+                "a number that is not finite"),
+}
+
+
+@pytest.mark.parametrize("name", FOUND)
+def test_the_origin_is_named(name):
+    what, operation, function, when, cause = FOUND[name]
+    done = found(name)
+    first = blocks(done.stderr)[0]
+    assert first[0] == f"tensorscope: first {what}: {operation}, {when}"
+    assert re.fullmatch(rf"  at \S*nan\.py:{line_of(f'here: {name}')} {re.escape(function)}", first[1]), first[1]
+    assert cause in "\n".join(first)
+    assert "tensorscope: --find-nan: found, see above; " in done.stderr
+
+
+def test_in_a_backward_pass_the_forward_line_is_named():
+    first = blocks(found("root").stderr)[0]
+    assert first[0] == "tensorscope: first infinity: aten::div, step 0, backward pass"
+    assert first[1].endswith(f"nan.py:{line_of('backward')} train")
+    assert re.search(rf"in the backward of SqrtBackward0, made by the forward operation at \S*:{line_of('here: root')} Root",
+                     first[2])
+    assert "  module: model.inner (Root)" in first
+
+
+def test_the_shares_and_ranges_are_those_of_the_values():
+    first = "\n".join(blocks(found("inference").stderr)[0])
+    assert "result 0: float32 [9]: 4 of 9 NaN (44 %), 1 of 9 -inf (11 %), the others -2.079 to -0.6931" in first
+    assert "input 0:  float32 [9]: finite before, overwritten by the result" in first
+    first = "\n".join(blocks(found("zero").stderr)[0])
+    assert "input 1:  float32 [32, 16]: finite, 0 to 0" in first
+    assert "module: model.inner (Zero)" in first
+    assert "zero / zero" in first, "the line of source"
+
+
+@pytest.mark.parametrize("name", ["data", "written"])
+def test_what_comes_in_with_the_data_is_told_apart(name):
+    first = blocks(found(name).stderr)[0]
+    assert first[0] == "tensorscope: first NaN: aten::addmm (in aten::linear), step 2, forward pass"
+    text = "\n".join(first)
+    assert "cause: came in with an input" in text
+    assert "input 1:  float32 [32, 8]: 1 of 256 NaN (0.4 %), the others -1 to 1" in text
+
+
+@pytest.mark.parametrize("name", ["mask", "added", "fine", "garbage", "replaced", "scaled"])
+def test_what_is_no_finding(name):
+    done = found(name)
+    assert blocks(done.stderr) == []
+    assert "--find-nan: no NaN or infinity made by " in done.stderr
+
+
+def test_memory_that_nobody_wrote_is_no_finding():
+    assert "; 1 operation read memory that nobody had written" in found("garbage").stderr
+
+
+def test_steps_that_a_loss_scaler_skips_are_counted():
+    assert "; 2 steps skipped by loss scaling" in found("scaled").stderr
+
+
+@pytest.mark.parametrize("name", [*FOUND, "root", "data", "mask", "added", "fine", "garbage", "replaced", "scaled"])
+def test_the_program_computes_what_it_does_without(name, tmp_path):
+    without = harness.run(PROGRAM, name, folder=tmp_path, preload=False)
+    assert without.returncode == 0 and without.stdout
+    assert found(name).stdout == without.stdout
+
+
+def test_the_values_file_has_it(tmp_path):
+    done = find_nan("log", tmp_path)
+    values = values_reader.read(tmp_path)
+    (row,) = values.findings
+    first = blocks(done.stderr)[0]
+    assert first[0] == "tensorscope: " + row.headline
+    assert (row.operation, row.module, row.step, row.backward) == ("aten::log", "model.inner", 0, False)
+    assert row.site.endswith(f"nan.py:{line_of('here: log')} Log.forward")
+    assert row.stack[0].endswith("return torch.log(x - 2)  # here: log") and len(row.stack) == 5
+    assert (row.sizes, row.statistics.count, row.statistics.nan) == ([32, 16], 512, 512)
+    (given,) = row.inputs
+    assert given[0] == "input 0: float32 [32, 16]" and given[1].nan == 0 and -3.1 < given[1].minimum < given[1].maximum < -1
+    assert values.ended and not values.values and "1 finding)" in done.stderr
+
+
+def test_a_program_without_a_finding_has_no_file(tmp_path):
+    find_nan("fine", tmp_path)
+    assert list(tmp_path.glob("*.values")) == []
+
+
+@pytest.mark.parametrize("name", ["log", "function", "foreach"])
+def test_stop_ends_the_program_there(name, tmp_path):
+    done = find_nan(name, tmp_path, mode="stop", find_nan_dump=1)
+    assert done.returncode == ENDED, done.stderr
+    assert "end" not in done.stdout and len(blocks(done.stderr)) == 1
+    [dump] = harness.dumps(tmp_path)
+    assert "--find-nan" in harness.cli("info", dump).stdout
+
+
+def test_the_command_line_sets_it(tmp_path):
+    program = harness.command(PROGRAM, "log")
+    for options, status in ((["--find-nan"], 0), (["--find-nan=stop"], ENDED), (["--stop", "--find-nan"], ENDED)):
+        done = subprocess.run([harness.CLI, "run", "--exit", "never", *options, "--", *program], cwd=tmp_path,
+                              env=harness.environment(preload=False) | {"TENSORSCOPE_LIB": str(harness.LIBRARY)},
+                              capture_output=True, text=True, timeout=harness.TIMEOUT)
+        assert done.returncode == status, done.stderr
+        assert len(blocks(done.stderr)) == 1
+
+
+def test_a_program_without_python(tmp_path):
+    harness.needs_build_against_this_torch()
+    done = find_nan("forward", tmp_path, program="cpp_nan")
+    assert done.returncode == 0, done.stderr
+    first = blocks(done.stderr)[0]
+    assert first[0] == "tensorscope: first NaN: aten::log, step 0, forward pass"
+    assert first[1].startswith("  at cpp_nan make_nan")
+    done = find_nan("backward", tmp_path, program="cpp_nan")
+    first = blocks(done.stderr)[0]
+    assert first[0] == "tensorscope: first infinity: aten::div, step 0, backward pass"
+    assert "in the backward of SqrtBackward0" in first[2]
+    done = find_nan("forward", tmp_path, mode="stop", program="cpp_nan")
+    assert done.returncode == ENDED and "end" not in done.stdout
+
+
+def test_without_being_asked_nothing_is_looked_at(tmp_path):
+    done = harness.run(PROGRAM, "log", folder=tmp_path, exit="never")
+    assert done.returncode == 0 and done.stderr == ""
