@@ -34,6 +34,8 @@ const char* of_text(rules::WatchOf of) {
       return "gradients of parameters";
     case rules::WatchOf::optimizer_state:
       return "optimizer state of parameters";
+    case rules::WatchOf::operations:
+      return "results of every operation in calls of modules";
   }
   return "";
 }

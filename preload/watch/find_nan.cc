@@ -443,9 +443,6 @@ void follow_step(ThreadState& thread, const Frame& frame) {
   if (g_find.open.load(std::memory_order_relaxed) != 0) confirm_held(thread);
 }
 
-// Not the engine's "autograd::engine::evaluate_function: MulBackward0", nor a range that somebody named.
-bool is_operation(const char* name) { return strstr(name, "::") != nullptr && strncmp(name, "autograd::", 10) != 0; }
-
 bool begin(const Operation& operation, const Values& inputs) {
   ThreadState* thread = this_thread();
   const char* name = operation.name();

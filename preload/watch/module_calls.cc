@@ -91,6 +91,7 @@ struct Running {
   WatchedModule* module;
   uint32_t index, site;
   Mode mode;
+  std::vector<uint32_t> operations;  // watches of what runs within
 };
 
 struct Calls {
@@ -336,6 +337,20 @@ const void* handled_exception(const Gil& gil) {
   return value;
 }
 
+// Those of the call around it, and the module's own.
+std::vector<uint32_t> operations_within(Calls& calls, const std::vector<Running>& around, const WatchedModule& module) {
+  std::vector<uint32_t> watches = module.operations;
+  for (const uint32_t watch : watches) calls.paths.mark_matched(watch);
+  const auto has = [](const std::vector<uint32_t>& all, uint32_t watch) {
+    return std::find(all.begin(), all.end(), watch) != all.end();
+  };
+  if (around.empty()) return watches;
+  for (const uint32_t watch : around.back().operations) {
+    if (!has(watches, watch) && !has(module.not_operations, watch)) watches.push_back(watch);
+  }
+  return watches;
+}
+
 void call_begins(const Gil& gil, Calls& calls, Object* object, const void* stack) {
   end_deeper(calls, stack);
   std::vector<Running>& all = running();
@@ -364,7 +379,8 @@ void call_begins(const Gil& gil, Calls& calls, Object* object, const void* stack
   const uint64_t live = device_row(calls).bytes_live.load(std::memory_order_relaxed);
   all.push_back({calls.next_call.fetch_add(1, std::memory_order_relaxed), monotonic_ns(), live,
                  live::g_devices.lower_peak_since(calls.device, live), stack, handled_exception(gil), object, module,
-                 module->calls_in_pass++, wants_place ? place_here(calls) : 0, mode});
+                 module->calls_in_pass++, wants_place ? place_here(calls) : 0, mode,
+                 operations_within(calls, all, *module)});
 }
 
 struct EndedCall {
@@ -503,6 +519,15 @@ Origin here() {
     origin.module = call.module->path_id;
   }
   return origin;
+}
+
+bool watched_operations(WatchedOperations& out) {
+  const Calls* const calls = g_calls;
+  if (!calls || !t_running || t_running->empty()) return false;
+  const Running& call = t_running->back();
+  if (call.operations.empty() || call.stack <= __builtin_frame_address(0)) return false;
+  out = {&call.operations, &calls->settings.watches, call.module->path.c_str(), call.id, call.module->path_id};
+  return true;
 }
 
 void end_running_calls() {

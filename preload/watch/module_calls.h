@@ -31,6 +31,17 @@ bool has_module_calls();
 // The module call that is running in this thread, and the program's line. Context: with the GIL, under an InsideScope.
 Origin here();
 
+// The innermost module call of this thread, and the watches that want the operations within it.
+struct WatchedOperations {
+  const std::vector<uint32_t>* watches = nullptr;
+  const std::vector<rules::WatchSpec>* specs = nullptr;
+  const char* path = "";
+  uint64_t call = 0;
+  uint32_t module = 0;
+};
+// False: none. Valid until the next call begins or ends. Context: an operation of torch in this thread.
+bool watched_operations(WatchedOperations& out);
+
 // Calls that are still running become rows. Context: the thread that ends the program.
 void end_running_calls();
 std::vector<UnmatchedWatch> unmatched_watches();

@@ -48,7 +48,8 @@ size_t distance(const std::string& a, const std::string& b) {
 
 ModulePaths::ModulePaths(const std::vector<WatchSpec>& watches) : watches_(watches), matched_(watches.size()) {
   wants_attributes_ = std::any_of(watches.begin(), watches.end(), [](const WatchSpec& watch) {
-    return watch.of >= WatchOf::parameters || (watch.of == WatchOf::automatic && !ends_in_any(watch.pattern));
+    return (watch.of >= WatchOf::parameters && watch.of != WatchOf::operations) ||
+           (watch.of == WatchOf::automatic && !ends_in_any(watch.pattern));
   });
 }
 
@@ -118,7 +119,12 @@ bool ModulePaths::look_at_program(const Gil& gil) {
 void ModulePaths::choose(WatchedModule& module) const {
   for (uint32_t i = 0; i < watches_.size(); ++i) {
     const WatchSpec& watch = watches_[i];
+    if (watch.of == WatchOf::operations && is_excluded(watch, module.segments)) module.not_operations.push_back(i);
     if (!watch.class_name.empty() && !rules::segment_matches(watch.class_name, module.class_name)) continue;
+    if (watch.of == WatchOf::operations && match_path(watch.pattern, module.segments) == PathMatch::whole &&
+        !is_excluded(watch, module.segments)) {
+      module.operations.push_back(i);
+    }
     if (watch.of != WatchOf::automatic && watch.of != WatchOf::outputs && watch.of != WatchOf::inputs) continue;
     const PathMatch match = match_path(watch.pattern, module.segments);
     if (match == PathMatch::no || (match == PathMatch::whole && is_excluded(watch, module.segments))) continue;

@@ -31,6 +31,7 @@ struct WatchedModule {
   std::vector<std::string> segments;
   uint32_t path_id = 0, class_id = 0;
   std::vector<Wanted> outputs, inputs;
+  std::vector<uint32_t> operations, not_operations;  // watches of what runs within; those that leave it out
   // Of its own parameters and buffers: watch, name, what of it.
   struct Attribute {
     uint32_t watch;

@@ -56,7 +56,9 @@ struct Torch {
 };
 
 Torch g_torch;
-OperationListener g_listener;
+constexpr int kMostListeners = 2;
+OperationListener g_listeners[kMostListeners];
+constinit std::atomic<int> g_listener_count{0};
 
 // Learnt under the lock, then constant.
 struct Learnt {
@@ -89,7 +91,7 @@ void learn(const void* record_function, size_t count, bool inputs) {
     g_learnt.inputs.store(layout.inputs, std::memory_order_relaxed);
     g_learnt.outputs.store(layout.outputs, std::memory_order_release);
   } else if (g_finder.gave_up() && !g_learnt.gave_up.exchange(true)) {
-    say("--find-nan is off: this torch keeps an operation's arguments where they were not found");
+    say("operations are not followed: this torch keeps their arguments where they were not found");
   }
   g_learning_trace.unlock();
 }
@@ -122,35 +124,45 @@ void learn_list(const Value& value) {
 
 bool known() { return g_learnt.outputs.load(std::memory_order_acquire) != 0; }
 
-ContextPointer on_start(const void* record_function) {
-  if (known()) {
-    bool outside = false;
-    if (HookScope scope; scope) {
-      const char* bytes = static_cast<const char*>(record_function) + g_learnt.inputs.load(std::memory_order_relaxed);
-      Values values;
-      memcpy(&values, bytes, sizeof values);
-      outside = g_listener.begin({record_function}, values);
-    }
-    if (outside) g_listener.outside();
-  } else if (HookScope scope; scope && !g_learnt.gave_up.load(std::memory_order_relaxed)) {
-    learn(record_function, g_torch.input_count(record_function), true);
+// Calls them under a guard, and those that want to be called again under none.
+template <typename Call>
+void tell_listeners(Call call) {
+  const int count = g_listener_count.load(std::memory_order_acquire);
+  bool outside[kMostListeners] = {};
+  if (HookScope scope; scope) {
+    for (int i = 0; i < count; ++i) outside[i] = call(g_listeners[i]);
   }
+  for (int i = 0; i < count; ++i) {
+    if (outside[i]) g_listeners[i].outside();
+  }
+}
+
+void learn_from(const void* record_function, bool inputs) {
+  if (g_learnt.gave_up.load(std::memory_order_relaxed)) return;
+  if (HookScope scope; scope) {
+    learn(record_function, (inputs ? g_torch.input_count : g_torch.output_count)(record_function), inputs);
+  }
+}
+
+ContextPointer on_start(const void* record_function) {
+  if (!known()) {
+    learn_from(record_function, true);
+    return {};
+  }
+  const char* bytes = static_cast<const char*>(record_function) + g_learnt.inputs.load(std::memory_order_relaxed);
+  Values values;
+  memcpy(&values, bytes, sizeof values);
+  tell_listeners([&](const OperationListener& listener) { return listener.begin({record_function}, values); });
   return {};
 }
 
 void on_end(const void* record_function, void*) {
-  if (known()) {
-    bool outside = false;
-    if (HookScope scope; scope) {
-      const char* bytes = static_cast<const char*>(record_function) + g_learnt.outputs.load(std::memory_order_relaxed);
-      const Value* range[2];
-      memcpy(range, bytes, sizeof range);
-      outside = g_listener.end({record_function}, {range[0], size_t(range[1] - range[0])});
-    }
-    if (outside) g_listener.outside();
-  } else if (HookScope scope; scope && !g_learnt.gave_up.load(std::memory_order_relaxed)) {
-    learn(record_function, g_torch.output_count(record_function), false);
-  }
+  if (!known()) return learn_from(record_function, false);
+  const char* bytes = static_cast<const char*>(record_function) + g_learnt.outputs.load(std::memory_order_relaxed);
+  const Value* range[2];
+  memcpy(range, bytes, sizeof range);
+  const Values values = {range[0], size_t(range[1] - range[0])};
+  tell_listeners([&](const OperationListener& listener) { return listener.end({record_function}, values); });
 }
 
 }  // namespace
@@ -213,6 +225,8 @@ bool TraceLayoutFinder::gave_up() const {
   return !result().known() && (inputs_.operations > kTooMany || outputs_.operations > kTooMany);
 }
 
+bool is_operation(const char* name) { return strstr(name, "::") != nullptr && strncmp(name, "autograd::", 10) != 0; }
+
 const char* Operation::name() const { return g_torch.name(record); }
 
 bool Operation::writes_out() const {
@@ -232,8 +246,11 @@ const char* trace_operations(const OperationListener& listener) {
     return "this torch has no at::addGlobalCallback";
   }
   find(kOverload, g_torch.overload_name);
-  g_listener = listener;
-  g_torch.add_global_callback({on_start, on_end});
+  const int count = g_listener_count.load(std::memory_order_relaxed);
+  if (count == kMostListeners) return "two parts of the profiler follow operations already";
+  g_listeners[count] = listener;
+  g_listener_count.store(count + 1, std::memory_order_release);
+  if (count == 0) g_torch.add_global_callback({on_start, on_end});
   return nullptr;
 }
 

@@ -75,6 +75,9 @@ struct Operation {
   bool writes_out() const;       // an overload that writes into arguments named out
 };
 
+// Not the engine's "autograd::engine::evaluate_function: MulBackward0", nor a range that somebody named.
+bool is_operation(const char* name);
+
 // Called at the begin and at the end of each operation, under a HookScope. One that ends by an exception has no
 // results. Where one of the two returns true, `outside` is called after it, under no guard.
 struct OperationListener {
@@ -83,7 +86,7 @@ struct OperationListener {
   void (*outside)();
 };
 
-// Registers it, once. Null, or why it cannot be; a literal.
+// Adds one of at most two. Null, or why it cannot be; a literal. Context: activation.
 const char* trace_operations(const OperationListener& listener);
 
 // Calls visit(impl, context) for the tensors of one argument or result: itself or the elements of a list.

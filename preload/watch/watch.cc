@@ -6,6 +6,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <string>
 #include <utility>
@@ -18,6 +19,7 @@
 #include "support/state.h"
 #include "tensorscope/rules/watch_spec.h"
 #include "watch/module_calls.h"
+#include "watch/operation_values.h"
 #include "watch/steps.h"
 #include "watch/taken_tensors.h"
 #include "watch/value_store.h"
@@ -133,7 +135,11 @@ void start(void (*wake_writer)()) {
     store.wake_writer = wake_writer;
     start_store(std::move(store));
     reset_taken_tensors();
+    const bool operations =
+        std::any_of(settings.watches.begin(), settings.watches.end(),
+                    [](const rules::WatchSpec& watch) { return watch.of == rules::WatchOf::operations; });
     if (hooks) start_module_calls({std::move(settings.watches), calls});
+    if (operations) start_operation_values();
     g_starting.store(true, std::memory_order_release);
     g_wanted.store(true, std::memory_order_release);
     g_waits_for_torch.store(hooks, std::memory_order_release);
@@ -186,6 +192,7 @@ void after_fork_in_child() {
   reset_store_after_fork();
   reset_taken_tensors();
   reset_module_calls_after_fork();
+  reset_operation_values_after_fork();
   reset_steps_after_fork();
 }
 

@@ -20,7 +20,7 @@ def text(value):
     return (value or b"").decode()
 
 
-VALUE_FIELDS = ("integer number serial time_ns same_as tensor call data_begin data_size name module site note watch step pass index thread shape "
+VALUE_FIELDS = ("integer number serial time_ns same_as tensor call data_begin data_size name module operation site note watch step pass index thread shape "
                 "statistics mode kind place ndim dtype flags kept_shape kept_ndim stored_dtype").split()
 CALL_FIELDS = ("id parent begin_ns end_ns live_before live_after peak module class_name site step pass index mode flags").split()
 STATISTIC_FIELDS = "count nan positive_infinity negative_infinity zeros minimum maximum mean deviation sum l1 l2 hash".split()
@@ -90,7 +90,7 @@ class Values:
                 assert root.Values() == len(self.values) and root.Calls() == len(self.calls)
 
     def add_value(self, batch, value, strings, elements, series):
-        for name in ("name", "module", "site", "note"):
+        for name in ("name", "module", "operation", "site", "note"):
             setattr(value, name, strings[getattr(value, name)])
         value.watch = self.watches[value.watch] if value.watch < len(self.watches) else None
         value.shape = tuple(batch.Sizes(value.shape + i) for i in range(value.ndim))

@@ -18,7 +18,16 @@
 
 namespace tensorscope::rules {
 
-enum class WatchOf : uint8_t { automatic, outputs, inputs, parameters, buffers, gradients, optimizer_state };
+enum class WatchOf : uint8_t {
+  automatic,
+  outputs,
+  inputs,
+  parameters,
+  buffers,
+  gradients,
+  optimizer_state,
+  operations
+};
 enum class WatchMode : uint8_t { any, train, eval };
 
 // One dimension of a slice: "3", "2:", ":-1", "::4".
@@ -66,8 +75,8 @@ struct Word {
   std::string_view text;
   int value;
 };
-inline constexpr Word kOf[] = {{"outputs", 1}, {"inputs", 2},    {"parameters", 3},
-                               {"buffers", 4}, {"gradients", 5}, {"optimizer_state", 6}};
+inline constexpr Word kOf[] = {{"outputs", 1},   {"inputs", 2},          {"parameters", 3}, {"buffers", 4},
+                               {"gradients", 5}, {"optimizer_state", 6}, {"op", 7}};
 inline constexpr Word kModes[] = {{"any", 0}, {"train", 1}, {"eval", 2}};
 inline constexpr std::string_view kKeys[] = {"path",  "of",      "every", "steps",     "mode",  "class",
                                              "dtype", "exclude", "keep",  "max_bytes", "slice", "store"};

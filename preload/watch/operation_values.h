@@ -1,0 +1,16 @@
+// Level `op` of watches: the results of every operation that the program calls while a module's call runs, named by
+// module and operation ("model.layers.0.attn/aten::softmax"). What an operation calls within itself is not taken, nor
+// what backward passes do.
+//
+// Context: as named.
+#pragma once
+
+namespace tensorscope::watch {
+
+// Has torch tell of operations (operation_trace.h). Once, where a watch is of operations. Context: activation.
+void start_operation_values();
+
+// Texts have other numbers in the child's file.
+void reset_operation_values_after_fork();
+
+}  // namespace tensorscope::watch

@@ -1,0 +1,97 @@
+"""Level `op` of watches: results of operations within modules are what the program has, bit for bit."""
+
+# Covers: preload/watch/operation_values.cc
+
+import harness
+import pytest
+import torch
+import values_reader
+from values_reader import UNCHANGED
+
+pytest.importorskip("flatbuffers")
+
+PROGRAM = "watch_operations.py"
+NOTING = {"aten::detach", "aten::clone"}  # what the program does to note the truth
+INNER = {f"model.inner/aten::{name}" for name in
+         "mul add_ transpose softmax chunk[0] chunk[1] max[0] max[1] exp sub detach clone".split()} | {"model.inner.project/aten::linear"}
+OUTER = {"model.left/aten::tanh", "model/aten::add", "model/aten::detach", "model/aten::clone"}
+
+
+def watch(folder, what, **options):
+    done = harness.run(PROGRAM, folder=folder, exit="never", watch=what, **options)
+    assert done.returncode == 0, done.stderr
+    return done, values_reader.read(folder)
+
+
+@pytest.fixture(scope="module")
+def watched(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("operations")
+    return *watch(folder, "full:op:model"), torch.load(folder / "truth.pt")
+
+
+def test_the_program_is_as_without(watched, tmp_path):
+    assert watched[0].stdout == harness.run(PROGRAM, folder=tmp_path, preload=False).stdout
+
+
+def test_every_result_is_the_programs(watched):
+    _, values, truth = watched
+    expected, step, indexes = [], -1, {}
+    for entry in truth:
+        if entry is None:
+            step, indexes = step + 1, {}
+            continue
+        name, tensor = entry
+        indexes[name] = indexes.get(name, -1) + 1
+        expected.append((name, step, indexes[name], tensor))
+    taken = {(value.name, value.step, value.index): value for value in values.values}
+    for name, step, index, tensor in expected:
+        value = taken.pop((name, step, index))
+        assert value.shape == tuple(tensor.shape) and torch.equal(values.tensor(value), tensor), (name, step)
+        assert name.partition("/")[2].partition("[")[0] == value.operation
+    tanh = [key for key in taken if key[0] == "model.left/aten::tanh"]
+    assert len(expected) == 3 * 14 and len(tanh) == 3
+    rest = [value for key, value in taken.items() if key not in tanh]
+    assert {value.operation for value in rest} == NOTING  # nothing of the backward pass or of the loss
+    assert not values.losses and not values.unmatched and values.ended
+
+
+def test_module_place_and_line(watched):
+    _, values, _ = watched
+    lines = (harness.PROGRAMS / PROGRAM).read_text().splitlines()
+    (line,) = [number for number, text in enumerate(lines, 1) if "x.tanh()" in text]
+    for value in values.named("model.left/aten::tanh"):
+        assert (value.module, value.place) == ("model.left", 1) and value.call != 0
+        assert value.site.endswith(f"{PROGRAM}:{line} Left.forward")
+    assert not any(value.flags & UNCHANGED for value in values.named("model/aten::add"))
+
+
+@pytest.mark.parametrize("what, names", [("op:model.inner", INNER), ("op:model.*.project", {"model.inner.project/aten::linear"}),
+                                         ("op:model,op:model.inner", INNER | OUTER)])
+def test_which_modules(what, names, tmp_path):
+    _, values = watch(tmp_path, what)
+    assert {value.name for value in values.values} == names
+    assert len([value for value in values.named("model.inner.project/aten::linear")]) == 3 * (1 + what.count(","))
+    assert all(value.statistics and value.data is None for value in values.values)
+
+
+def test_watch_file(tmp_path):
+    file = tmp_path / "watch.toml"
+    file.write_text('[[watch]]\npath = "model"\nof = "op"\nexclude = ["model.inner"]\nevery = 2\n'
+                    '[[watch]]\npath = "model"\nof = "op"\ndtype = "int64"\nsteps = 1\n')
+    _, values = watch(tmp_path, file)
+    integers = {(value.name, value.step) for value in values.values if value.dtype == 4}
+    assert integers == {("model.inner/aten::max[1]", 1), ("model.inner/aten::detach", 1), ("model.inner/aten::clone", 1)}
+    others = [value for value in values.values if value.dtype != 4]
+    assert {value.name for value in others} == OUTER and {value.step for value in others} == {0, 2}
+    assert "model: results of every operation in calls of modules, every 2 steps" in harness.cli("watch", file).stdout
+
+
+def test_together_with_find_nan(tmp_path):
+    done, values = watch(tmp_path, "op:model", find_nan=1)
+    assert len(values.named("model.inner/aten::sub")) == 9
+    assert "--find-nan: no NaN or infinity made by " in done.stderr
+
+
+def test_another_path_is_unmatched(tmp_path):
+    done, values = watch(tmp_path, "op:model.iner")
+    assert not values.values and values.unmatched["model.iner"][0] == "model.inner"
