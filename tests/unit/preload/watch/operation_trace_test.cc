@@ -1,0 +1,95 @@
+#include "watch/operation_trace.h"
+
+#include <gtest/gtest.h>
+#include <string.h>
+
+#include <cstdint>
+#include <vector>
+
+namespace tensorscope::watch {
+namespace {
+
+constexpr int kWords = 64, kInputsAt = 5, kOutputsAt = 20;
+
+// A RecordFunction of a torch of our own, in a process of which only it and its values can be read.
+struct World {
+  uint64_t record[kWords + 128] = {};
+  std::vector<Value> inputs, outputs;
+  uint64_t tensor = 0x1000;
+};
+World* g_world = nullptr;
+
+bool inside(uint64_t address, size_t size, const void* begin, size_t bytes) {
+  const auto first = reinterpret_cast<uint64_t>(begin);
+  return address >= first && address + size <= first + bytes;
+}
+
+bool read_world(uint64_t address, void* out, size_t size) {
+  World& world = *g_world;
+  const bool readable = inside(address, size, world.record, sizeof world.record) ||
+                        inside(address, size, world.inputs.data(), world.inputs.size() * sizeof(Value)) ||
+                        inside(address, size, world.outputs.data(), world.outputs.size() * sizeof(Value));
+  if (readable) memcpy(out, reinterpret_cast<const void*>(address), size);
+  return readable;
+}
+
+bool is_tensor(uint64_t impl) { return impl == g_world->tensor; }
+
+constexpr TraceWorld kWorld = {read_world, is_tensor};
+
+class TraceLayout : public testing::Test {
+ protected:
+  void SetUp() override { g_world = &world_; }
+
+  void run(size_t inputs, size_t outputs) {
+    world_.inputs.assign(inputs, {7, 5, 0});
+    world_.outputs.assign(outputs, {7, 5, 0});
+    world_.inputs[0] = {world_.tensor, kTensorTag, 0};
+    world_.outputs[0] = {world_.tensor, kTensorTag, 0};
+    world_.record[kInputsAt] = reinterpret_cast<uint64_t>(world_.inputs.data());
+    world_.record[kInputsAt + 1] = inputs;
+    world_.record[kOutputsAt] = reinterpret_cast<uint64_t>(world_.outputs.data());
+    world_.record[kOutputsAt + 1] = world_.record[kOutputsAt + 2] = world_.record[kOutputsAt] + outputs * sizeof(Value);
+    finder_.add_inputs(world_.record, inputs);
+    finder_.add_outputs(world_.record, outputs);
+  }
+
+  World world_;
+  TraceLayoutFinder finder_{kWorld};
+};
+
+TEST_F(TraceLayout, is_found_after_some_operations) {
+  run(2, 1);
+  EXPECT_FALSE(finder_.result().known());
+  for (size_t i = 1; i < 5; ++i) run(1 + i % 3, 1 + i % 2);
+  const auto layout = finder_.result();
+  EXPECT_EQ(layout.inputs, kInputsAt * 8);
+  EXPECT_EQ(layout.outputs, kOutputsAt * 8);
+  EXPECT_FALSE(finder_.gave_up());
+}
+
+TEST_F(TraceLayout, two_places_that_agree_are_none) {
+  for (int i = 0; i < 100; ++i) {
+    world_.inputs.assign(2, {world_.tensor, kTensorTag, 0});
+    for (int at : {kInputsAt, kInputsAt + 10}) {
+      world_.record[at] = reinterpret_cast<uint64_t>(world_.inputs.data());
+      world_.record[at + 1] = 2;
+    }
+    finder_.add_inputs(world_.record, 2);
+  }
+  EXPECT_FALSE(finder_.result().known());
+  EXPECT_TRUE(finder_.gave_up());
+}
+
+TEST_F(TraceLayout, values_that_are_no_live_tensors_do_not_count) {
+  run(2, 1);
+  world_.tensor = 0x2000;
+  for (int i = 0; i < 10; ++i) {
+    finder_.add_inputs(world_.record, 2);
+    finder_.add_outputs(world_.record, 1);
+  }
+  EXPECT_FALSE(finder_.result().known());
+}
+
+}  // namespace
+}  // namespace tensorscope::watch
