@@ -443,7 +443,7 @@ void follow_step(ThreadState& thread, const Frame& frame) {
   if (g_find.open.load(std::memory_order_relaxed) != 0) confirm_held(thread);
 }
 
-bool begin(const Operation& operation, const Values& inputs) {
+bool enter_operation(const Operation& operation, const Values& inputs) {
   ThreadState* thread = this_thread();
   const char* name = operation.name();
   if (thread == nullptr || !is_operation(name)) return false;
@@ -747,7 +747,7 @@ bool look_at_result(ThreadState& thread, const Frame& frame, const Result& resul
   return bad;
 }
 
-bool end(const Operation& operation, const Values& outputs) {
+bool leave_operation(const Operation& operation, const Values& outputs) {
   ThreadState* thread = t_operations;
   if (thread == nullptr || thread->depth == 0) return false;
   if (thread->depth > kMostDepth) {
@@ -867,7 +867,8 @@ void start_find_nan(const FindNanActions& actions) {
   const bool resolved = torch::resolve_torch_functions(g_functions);
   resolve("_ZN3c108GradMode10is_enabledEv", g_gradients_enabled);
   const char* why = "no memory for the records of threads";
-  if (resolved && pthread_key_create(&g_thread_key, end_thread) == 0) why = trace_operations({begin, end, outside});
+  if (resolved && pthread_key_create(&g_thread_key, end_thread) == 0)
+    why = trace_operations({enter_operation, leave_operation, outside});
   if (why != nullptr) {
     say("--find-nan is off: %s", why);
     return set_coverage(Subject::find_nan, Seen::no, why);

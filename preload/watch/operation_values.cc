@@ -77,14 +77,14 @@ void take_result(TakingResults& taking, const void* impl) {
   }
 }
 
-bool begin(const Operation& operation, const Values&) {
+bool enter_called(const Operation& operation, const Values&) {
   // A record that does not lie deeper is of an operation whose end nobody told.
   if (t_called != nullptr && operation.record < t_called) return false;
   t_called = is_operation(operation.name()) ? operation.record : nullptr;
   return false;
 }
 
-bool end(const Operation& operation, const Values& results) {
+bool leave_called(const Operation& operation, const Values& results) {
   if (t_called != operation.record) return false;
   t_called = nullptr;
   WatchedOperations watched;
@@ -123,7 +123,7 @@ bool end(const Operation& operation, const Values& results) {
 }  // namespace
 
 void start_operation_values() {
-  if (const char* why = trace_operations({begin, end, [] {}}); why != nullptr) {
+  if (const char* why = trace_operations({enter_called, leave_called, [] {}}); why != nullptr) {
     say("results of operations are not watched: %s", why);
     count_loss("operations", why);
   }

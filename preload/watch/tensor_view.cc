@@ -20,14 +20,14 @@ constexpr int8_t kMeta = 14;                              // the same
 constexpr int kFirstQuantized = 12, kLastQuantized = 14;  // qint8, quint8, qint32 (ScalarType.h)
 
 // What is read without a lock once `known` is set.
-struct Known {
+struct TorchForms {
   torch::TensorLayout layout;
   uint64_t tensor_vtable = 0, storage_vtable = 0;
   const void* const* (*grad)(const void* impl) = nullptr;
   const void* undefined_tensor = nullptr;
   uint64_t other_form_keys = 0;  // conjugated, negated, known to be zero
 };
-Known g_known;
+TorchForms g_forms;
 std::atomic<bool> g_is_known{false};
 SpinLock g_learning;
 
@@ -62,7 +62,7 @@ bool learn(const void* impl) {
     const void* storage = layout.known() ? torch::storage_of(layout, impl, classes) : nullptr;
     if (storage) {
       constexpr const char* kOtherForms[] = {"Conjugate", "Negative", "ZeroTensor"};
-      g_known = {layout,     torch::word_at(impl, 0), torch::word_at(storage, 0),
+      g_forms = {layout,     torch::word_at(impl, 0), torch::word_at(storage, 0),
                  torch.grad, torch.undefined_tensor,  key_bits(torch, kOtherForms, 3)};
       g_is_known.store(true, std::memory_order_release);
       learnt = true;
@@ -102,9 +102,9 @@ const char* readable_text(Readable readable) {
 
 Readable view_tensor(const void* impl, TensorView& out) {
   if (!g_is_known.load(std::memory_order_acquire) && !learn(impl)) return Readable::unknown;
-  const torch::TensorLayout& layout = g_known.layout;
+  const torch::TensorLayout& layout = g_forms.layout;
   torch::TensorFields fields;
-  if (torch::word_at(impl, 0) != g_known.tensor_vtable) return Readable::wrapped;
+  if (torch::word_at(impl, 0) != g_forms.tensor_vtable) return Readable::wrapped;
   if (!torch::read_fields(layout, impl, fields)) return Readable::unknown;
   out.sizes = fields.sizes;
   out.strides = fields.strides;
@@ -115,7 +115,7 @@ Readable view_tensor(const void* impl, TensorView& out) {
   out.device_index = fields.device_index;
   out.itemsize = torch::element_size(fields.dtype);
   if ((fields.key_set & layout.python_keys) != 0 || fields.device_type == kMeta) return Readable::wrapped;
-  if ((fields.key_set & (layout.sparse_keys | g_known.other_form_keys)) != 0 || !fields.consistent() ||
+  if ((fields.key_set & (layout.sparse_keys | g_forms.other_form_keys)) != 0 || !fields.consistent() ||
       out.itemsize == 0 || (out.dtype >= kFirstQuantized && out.dtype <= kLastQuantized)) {
     return Readable::other_form;
   }
@@ -123,7 +123,7 @@ Readable view_tensor(const void* impl, TensorView& out) {
   const uint64_t storage = torch::word_at(impl, size_t(layout.storage()));
   if (storage == 0) return Readable::other_form;
   const void* const object = reinterpret_cast<const void*>(storage);
-  if (torch::word_at(object, 0) != g_known.storage_vtable) return Readable::wrapped;
+  if (torch::word_at(object, 0) != g_forms.storage_vtable) return Readable::wrapped;
   const uint64_t base = torch::word_at(object, size_t(layout.data()));
   if (base == 0 && fields.numel != 0) return Readable::other_form;
   out.data = reinterpret_cast<const char*>(base) + fields.storage_offset * out.itemsize;
@@ -135,11 +135,11 @@ Readable view_tensor(const void* impl, TensorView& out) {
 }
 
 const void* gradient_of(const void* impl) {
-  if (!g_is_known.load(std::memory_order_acquire) || !g_known.grad) return nullptr;
+  if (!g_is_known.load(std::memory_order_acquire) || !g_forms.grad) return nullptr;
   // Without autograd metadata, torch's own function looks for a factory.
-  if (torch::word_at(impl, size_t(g_known.layout.autograd_meta())) == 0) return nullptr;
-  const void* grad = *g_known.grad(impl);
-  return grad == g_known.undefined_tensor ? nullptr : grad;
+  if (torch::word_at(impl, size_t(g_forms.layout.autograd_meta())) == 0) return nullptr;
+  const void* grad = *g_forms.grad(impl);
+  return grad == g_forms.undefined_tensor ? nullptr : grad;
 }
 
 // c10::ScalarType (torch/headeronly/core/ScalarType.h, 2.13).
@@ -164,9 +164,9 @@ const char* dtype_name(int dtype) {
 
 uint32_t version_of(const void* impl) {
   if (!g_is_known.load(std::memory_order_acquire)) return 0;
-  const uint64_t counter = torch::word_at(impl, size_t(g_known.layout.version_counter()));
+  const uint64_t counter = torch::word_at(impl, size_t(g_forms.layout.version_counter()));
   if (counter == 0) return 0;  // an inference tensor
-  return uint32_t(torch::word_at(reinterpret_cast<const void*>(counter), size_t(g_known.layout.version()))) + 1;
+  return uint32_t(torch::word_at(reinterpret_cast<const void*>(counter), size_t(g_forms.layout.version()))) + 1;
 }
 
 }  // namespace tensorscope::watch
