@@ -4,7 +4,8 @@
 #include <algorithm>
 
 #include "cli/dump_options.h"
-#include "cli/values_export.h"
+#include "cli/values_follow.h"
+#include "cli/values_plot.h"
 #include "cli/verb.h"
 #include "dump/reader.h"
 #include "export/values_json.h"
@@ -26,8 +27,9 @@ struct ValuesOptions {
   std::vector<Stat> stats;
   std::string show;
   size_t top = 50;
-  bool json = false;
+  bool json = false, follow = false;
   ValuesExportOptions output;
+  ValuesPlotOptions plot;
 };
 
 int finish_values(const render::ValuesFiles& files, Invocation& invocation) {
@@ -128,9 +130,22 @@ int run_values(const ValuesOptions& options, Invocation& invocation) {
   const render::ValuesFiles files = values::open_files(options.files);
   std::vector<std::string> names = options.names;
   if (!options.show.empty()) names.push_back(options.show);
-  if (!names_exist(files, names, invocation)) return kBadInput;
+  if (!options.follow && !names_exist(files, names, invocation)) return kBadInput;
   ValuesOptions chosen = options;
   for (const std::string& name : names) chosen.filter.add_name(name);
+  if (options.follow) {
+    static const std::vector<Stat> kUsual = {Stat::mean, Stat::std, Stat::absmax};
+    return follow_values(files, chosen.filter, options.stats.empty() ? kUsual : options.stats, options.output,
+                         invocation);
+  }
+  if (!options.plot.output.empty()) {
+    ValuesPlotOptions plot = options.plot;
+    plot.top = options.top;
+    plot.force = options.output.force;
+    const std::vector<Stat> stats = options.stats.empty() ? std::vector<Stat>{Stat::mean} : options.stats;
+    const int status = plot_values(files, chosen.filter, stats, plot, invocation);
+    return status == kOk ? finish_values(files, invocation) : status;
+  }
   if (!options.output.output.empty()) {
     const int status = export_values(files, chosen.filter, options.output, invocation);
     return status == kOk ? finish_values(files, invocation) : status;
@@ -200,6 +215,11 @@ void add_values(CLI::App& app, Invocation& invocation) {
                    "write the values: OUT.npz, OUT.npy (one name), OUT/ (a folder of .npy), OUT.safetensors, OUT.h5, "
                    "OUT.csv, OUT.parquet")
       ->type_name("OUT");
+  verb->add_option("--plot", options->plot.output,
+                   "draw statistics over steps, a chart for each name: OUT.svg, OUT.html, OUT.png (with Graphviz)")
+      ->type_name("OUT");
+  verb->add_flag("--follow", options->follow,
+                 "show values as they are written, until the program ends; with --export OUT.h5: add them there");
   verb->add_option("--compress", options->output.compress, "level of compression in OUT.h5, 0 to 9. Default: 0")
       ->check(CLI::Range(0, 9).description(""))
       ->type_name("N");

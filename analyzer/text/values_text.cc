@@ -254,6 +254,22 @@ std::string statistics_table(const ValuesFiles& files, const std::vector<StatRow
   return out;
 }
 
+std::string followed_line(const ValuesFiles& files, const StatRow& row, const std::vector<values::Stat>& stats) {
+  const Value& value = row.value;
+  std::string out = fmt::format("step {:<6} {:<5}", value.step, mode_word(value.mode));
+  if (const std::string label = values::file_labels(files)[row.file]; !label.empty()) out += "  " + label;
+  out += "  " + std::string(value.name);
+  if (!value.operation.empty()) out += " " + std::string(value.operation);
+  if (value.index != 0) out += fmt::format(" #{}", value.index);
+  if (value.is_tensor()) out += "  " + shape_text(value.shape);
+  for (const values::Stat stat : stats) {
+    const std::string number = statistic(row.statistics, stat);
+    if (!number.empty()) out += fmt::format("  {} {}", values::word_of(stat), number);
+  }
+  if (row.statistics && row.statistics->finite() != row.statistics->count) out += "  " + bad_elements(*row.statistics);
+  return clean(out) + "\n";
+}
+
 std::string value_text(const ValuesFiles& files, size_t file, const Value& value, uint64_t others,
                        const Terminal& terminal) {
   const ValuesFile& from = *files[file];

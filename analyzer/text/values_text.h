@@ -36,6 +36,9 @@ struct StatRow {
 std::string statistics_table(const ValuesFiles& files, const std::vector<StatRow>& rows,
                              const std::vector<values::Stat>& stats, uint64_t left_out, const Terminal& terminal);
 
+// One line of a file that is followed: "step 3 train  model.fc  mean 0.5  std 1.2".
+std::string followed_line(const ValuesFiles& files, const StatRow& row, const std::vector<values::Stat>& stats);
+
 // One value with its elements. `others`: values that the question also fits.
 std::string value_text(const ValuesFiles& files, size_t file, const values::Value& value, uint64_t others,
                        const Terminal& terminal);

@@ -1,0 +1,22 @@
+// values --plot: statistics over steps as a picture.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "cli/invocation.h"
+#include "text/values_text.h"
+#include "values/value_filter.h"
+
+namespace tensorscope::commands {
+
+struct ValuesPlotOptions {
+  std::string output;  // "": no picture was asked for
+  size_t top = 0;      // charts; 0: all
+  bool force = false;
+};
+
+int plot_values(const render::ValuesFiles& files, const values::ValueFilter& filter,
+                const std::vector<values::Stat>& stats, const ValuesPlotOptions& options, Invocation& invocation);
+
+}  // namespace tensorscope::commands

@@ -1,0 +1,34 @@
+// Pictures of statistics over steps: small charts side by side, one for each name.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "values/name_series.h"
+
+namespace tensorscope::render {
+
+struct Chart {
+  struct Curve {
+    std::string label;
+    std::vector<values::Point> points;  // a NaN breaks the line
+  };
+  std::string title, x_label;
+  std::vector<Curve> curves;
+};
+
+struct ChartSheet {
+  std::string title;
+  std::vector<Chart> charts;
+};
+
+ChartSheet chart_sheet(const std::vector<std::unique_ptr<values::ValuesFile>>& files,
+                       const std::vector<values::NameSeries>& series, const std::string& title);
+
+std::string charts_svg(const ChartSheet& sheet);
+// One page without scripts and links; what a point stands for is shown under the pointer.
+std::string charts_html(const ChartSheet& sheet);
+// For Graphviz, with everything at its place (layout nop2).
+std::string charts_dot(const ChartSheet& sheet);
+
+}  // namespace tensorscope::render
