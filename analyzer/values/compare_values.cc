@@ -152,7 +152,7 @@ Comparison compare_texts(const ValuesFile& a_file, const Value& a, const ValuesF
 }
 
 // Of an unchanged value they may be those of the value whose elements it has.
-std::optional<Statistics> statistics_of(const ValuesFile& file, const Value& value) {
+std::optional<Statistics> recorded_statistics(const ValuesFile& file, const Value& value) {
   if (value.statistics || !value.unchanged()) return value.statistics;
   const std::optional<Value> same = file.value(value.same_as);
   return same ? same->statistics : std::nullopt;
@@ -172,7 +172,7 @@ std::optional<std::pair<Elements, Elements>> elements_of_both(const ValuesFile& 
 Comparison compare_summaries(const ValuesFile& a_file, const Value& a, const ValuesFile& b_file, const Value& b,
                              const Tolerance& tolerance) {
   if (a.shape != b.shape) return different(Basis::shape);
-  const std::optional<Statistics> x = statistics_of(a_file, a), y = statistics_of(b_file, b);
+  const std::optional<Statistics> x = recorded_statistics(a_file, a), y = recorded_statistics(b_file, b);
   if (!x || !y || x->count != y->count) return not_comparable(Basis::statistics);
   if (x->hash != 0 && y->hash != 0 && a.dtype == b.dtype) {
     if (x->hash == y->hash) return equal(Basis::hash, x->count);
