@@ -51,6 +51,23 @@ std::string when_text(const rules::WatchSpec& watch) {
   return text;
 }
 
+std::string kept_text(const rules::WatchSpec& watch) {
+  std::string text;
+  const auto add = [&](bool kept, std::string_view what) {
+    if (kept) text.append(text.empty() ? "" : ", ").append(what);
+  };
+  add(watch.statistics, "statistics");
+  add(watch.hash, "hash");
+  add(watch.norms, "norms per item");
+  add(watch.quantiles, "quantiles");
+  add(watch.histogram, "histogram");
+  add(watch.full, watch.slice.empty() ? "all elements" : "a slice of the elements");
+  for (const rules::watch_detail::Word& each : rules::watch_detail::kStore) {
+    if (watch.full && each.value == watch.store) text.append(" as ").append(each.text);
+  }
+  return text;
+}
+
 int watch(const WatchOptions& options, Invocation& invocation) {
   rules::WatchSettings settings;
   for (const std::string& text : options.what) {
@@ -63,8 +80,8 @@ int watch(const WatchOptions& options, Invocation& invocation) {
   for (const rules::WatchError& error : settings.errors) invocation.say(error.origin + ": " + error.what);
   if (!settings.errors.empty()) return kBadInput;
   for (const rules::WatchSpec& watch : settings.watches) {
-    invocation.out += fmt::format("{}: {}, {}{}{}\n", watch.path, of_text(watch.of), when_text(watch),
-                                  watch.statistics ? ", statistics" : "", watch.full ? ", all elements" : "");
+    invocation.out +=
+        fmt::format("{}: {}, {}, {}\n", watch.path, of_text(watch.of), when_text(watch), kept_text(watch));
   }
   return kOk;
 }

@@ -7,7 +7,7 @@
 
 namespace tensorscope::watch {
 
-// Has torch tell of operations (operation_trace.h). Once, where a watch is of operations. Context: activation.
+// Registers with torch for its operations (operation_trace.h). Once, where a watch is of operations. Context: activation.
 void start_operation_values();
 
 // Texts have other numbers in the child's file.
