@@ -36,6 +36,10 @@ const char* of_text(rules::WatchOf of) {
       return "optimizer state of parameters";
     case rules::WatchOf::operations:
       return "results of every operation in calls of modules";
+    case rules::WatchOf::returns:
+      return "what is returned";
+    case rules::WatchOf::variables:
+      return "variables";
   }
   return "";
 }

@@ -74,20 +74,31 @@ using Visit = int (*)(Object*, void*);
   F(Object*, PyRun_String, (const char*, int, Object*, Object*))
 
 // Null where the series lacks them.
-#define TENSORSCOPE_PYTHON_OPTIONAL_FUNCTIONS(F)                                         \
-  F(int, Py_IsFinalizing, ())                               /* 3.13 on */                \
-  F(int, _Py_IsFinalizing, ())                              /* up to 3.12 */             \
-  F(ThreadState*, PyThreadState_GetUnchecked, ())           /* 3.13 on */                \
-  F(ThreadState*, _PyThreadState_UncheckedGet, ())          /* up to 3.12 */             \
-  F(void, PyThreadState_EnterTracing, (ThreadState*))       /* 3.11 on */                \
-  F(void, PyThreadState_LeaveTracing, (ThreadState*))       /* 3.11 on */                \
-  F(void, PyErr_GetExcInfo, (Object**, Object**, Object**)) /* not of the limited API */ \
-  F(int, Py_AddPendingCall, (int (*)(void*), void*))        /* the same */               \
-  F(int, PyGC_Disable, ())                                  /* 3.10 on */                \
-  F(int, PyGC_Enable, ())                                   /* 3.10 on */                \
-  F(void, PyUnstable_GC_VisitObjects, (Visit, void*))       /* 3.12 on */                \
-  F(const char*, _PyMem_GetCurrentAllocatorName, ())        /* private */                \
-  F(int, _PyObject_DebugMallocStats, (FILE*))               /* private */
+#define TENSORSCOPE_PYTHON_OPTIONAL_FUNCTIONS(F)                                             \
+  F(int, Py_IsFinalizing, ())                               /* 3.13 on */                    \
+  F(int, _Py_IsFinalizing, ())                              /* up to 3.12 */                 \
+  F(ThreadState*, PyThreadState_GetUnchecked, ())           /* 3.13 on */                    \
+  F(ThreadState*, _PyThreadState_UncheckedGet, ())          /* up to 3.12 */                 \
+  F(void, PyThreadState_EnterTracing, (ThreadState*))       /* 3.11 on */                    \
+  F(void, PyThreadState_LeaveTracing, (ThreadState*))       /* 3.11 on */                    \
+  F(void, PyErr_GetExcInfo, (Object**, Object**, Object**)) /* not of the limited API */     \
+  F(int, Py_AddPendingCall, (int (*)(void*), void*))        /* the same */                   \
+  F(Object*, PyEval_GetLocals, ())                          /* of module and class bodies */ \
+  F(Object*, PyEval_GetGlobals, ())                                                          \
+  F(int, PyCode_Addr2Line, (Object*, int))                                                   \
+  F(Object*, PyErr_Occurred, ())                                                             \
+  F(double, PyComplex_RealAsDouble, (Object*))                                               \
+  F(double, PyComplex_ImagAsDouble, (Object*))                                               \
+  F(void*, _PyInterpreterState_GetEvalFrameFunc, (Interpreter*))                             \
+  F(void, _PyInterpreterState_SetEvalFrameFunc, (Interpreter*, void*))                       \
+  F(ptrdiff_t, _PyEval_RequestCodeExtraIndex, (void (*)(void*)))                             \
+  F(int, _PyCode_GetExtra, (Object*, ptrdiff_t, void**))                                     \
+  F(int, _PyCode_SetExtra, (Object*, ptrdiff_t, void*))                                      \
+  F(int, PyGC_Disable, ())                            /* 3.10 on */                          \
+  F(int, PyGC_Enable, ())                             /* 3.10 on */                          \
+  F(void, PyUnstable_GC_VisitObjects, (Visit, void*)) /* 3.12 on */                          \
+  F(const char*, _PyMem_GetCurrentAllocatorName, ())  /* private */                          \
+  F(int, _PyObject_DebugMallocStats, (FILE*))         /* private */
 
 #define TENSORSCOPE_PYTHON_OBJECTS(F) \
   F(PyType_Type)                      \

@@ -22,6 +22,7 @@
 #include "support/process_info.h"
 #include "support/state.h"
 #include "tensorscope/values_format.h"
+#include "watch/code_points.h"
 #include "watch/module_paths.h"
 #include "watch/steps.h"
 #include "watch/taken_tensors.h"
@@ -530,6 +531,26 @@ bool watched_operations(WatchedOperations& out) {
   return true;
 }
 
+const std::vector<WatchSpec>& all_watches() {
+  static const std::vector<WatchSpec>* const none = new std::vector<WatchSpec>;
+  return g_calls ? g_calls->settings.watches : *none;
+}
+
+void mark_watch_matched(uint32_t watch) {
+  if (g_calls) g_calls->paths.mark_matched(watch);
+}
+
+const WatchedModule* module_of(const Gil& gil, Object* module) {
+  if (!g_calls) return nullptr;
+  const std::vector<Running>& all = running();
+  return find_module(gil, *g_calls, module, all.empty() ? nullptr : all.back().module);
+}
+
+RunningCall running_call() {
+  if (!t_running || t_running->empty()) return {};
+  return {t_running->back().id, t_running->back().module->path_id};
+}
+
 void end_running_calls() {
   if (!g_calls || !t_running) return;
   while (!t_running->empty()) {
@@ -543,7 +564,9 @@ std::vector<UnmatchedWatch> unmatched_watches() {
   std::vector<UnmatchedWatch> all;
   if (!g_calls) return all;
   for (uint32_t i = 0; i < g_calls->settings.watches.size(); ++i) {
-    if (!g_calls->paths.matched(i)) all.push_back({i, g_calls->paths.nearest(g_calls->settings.watches[i].path)});
+    const WatchSpec& watch = g_calls->settings.watches[i];
+    if (g_calls->paths.matched(i)) continue;
+    all.push_back({i, rules::is_of_code(watch.of) ? nearest_code(watch) : g_calls->paths.nearest(watch.path)});
   }
   return all;
 }

@@ -14,6 +14,8 @@
 
 namespace tensorscope::watch {
 
+struct WatchedModule;
+
 struct CallSettings {
   std::vector<rules::WatchSpec> watches;
   bool record_calls = false;
@@ -41,6 +43,16 @@ struct WatchedOperations {
 };
 // False: none. Valid until the next call begins or ends. Context: an operation of torch in this thread.
 bool watched_operations(WatchedOperations& out);
+
+// For values of source code (code_points.h). The watches: any context. The rest: with the GIL.
+const std::vector<rules::WatchSpec>& all_watches();
+void mark_watch_matched(uint32_t watch);
+const WatchedModule* module_of(const python::Gil& gil, python::Object* module);  // may look at the whole program
+struct RunningCall {
+  uint64_t id = 0;
+  uint32_t path_id = 0;  // of the module
+};
+RunningCall running_call();  // the innermost of this thread
 
 // Calls that are still running become rows. Context: the thread that ends the program.
 void end_running_calls();

@@ -6,6 +6,7 @@
 #include "python/agent/attributes.h"
 #include "python/agent/program_objects.h"
 #include "python/objects.h"
+#include "watch/nearest.h"
 #include "watch/value_store.h"
 
 namespace tensorscope::watch {
@@ -30,25 +31,11 @@ bool is_excluded(const WatchSpec& watch, const std::vector<std::string>& path) {
 
 bool ends_in_any(const std::vector<std::string>& pattern) { return pattern.back() == "*" || pattern.back() == "**"; }
 
-// How many characters must be changed; only up to `most`.
-size_t distance(const std::string& a, const std::string& b) {
-  std::vector<size_t> row(b.size() + 1);
-  for (size_t j = 0; j <= b.size(); ++j) row[j] = j;
-  for (size_t i = 1; i <= a.size(); ++i) {
-    size_t diagonal = std::exchange(row[0], i);
-    for (size_t j = 1; j <= b.size(); ++j) {
-      const size_t change = diagonal + (a[i - 1] != b[j - 1]);
-      diagonal = std::exchange(row[j], std::min({row[j] + 1, row[j - 1] + 1, change}));
-    }
-  }
-  return row[b.size()];
-}
-
 }  // namespace
 
 ModulePaths::ModulePaths(const std::vector<WatchSpec>& watches) : watches_(watches), matched_(watches.size()) {
   wants_attributes_ = std::any_of(watches.begin(), watches.end(), [](const WatchSpec& watch) {
-    return (watch.of >= WatchOf::parameters && watch.of != WatchOf::operations) ||
+    return (watch.of >= WatchOf::parameters && watch.of <= WatchOf::optimizer_state) ||
            (watch.of == WatchOf::automatic && !ends_in_any(watch.pattern));
   });
 }
@@ -180,15 +167,9 @@ void ModulePaths::look_for_attributes(const Gil& gil) {
 }
 
 std::vector<std::string> ModulePaths::nearest(const std::string& path) const {
-  std::vector<std::pair<size_t, std::string>> all;
-  for (const auto& [object, module] : modules_) all.emplace_back(distance(path, module->path), module->path);
-  std::sort(all.begin(), all.end());
   std::vector<std::string> names;
-  for (const auto& [away, name] : all) {
-    if (names.size() == 3 || away > std::max(path.size(), name.size()) / 2) break;
-    names.push_back(name);
-  }
-  return names;
+  for (const auto& [object, module] : modules_) names.push_back(module->path);
+  return nearest_of(path, names);
 }
 
 }  // namespace tensorscope::watch

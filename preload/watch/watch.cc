@@ -18,6 +18,7 @@
 #include "support/options.h"
 #include "support/state.h"
 #include "tensorscope/rules/watch_spec.h"
+#include "watch/code_points.h"
 #include "watch/module_calls.h"
 #include "watch/operation_values.h"
 #include "watch/steps.h"
@@ -77,7 +78,10 @@ rules::WatchSettings read_settings(std::string_view text) {
 void try_to_register(const python::Gil& gil) {
   // The source of the hooks may give the GIL up, and there are two who ask.
   if (!waits_for_torch() || g_registering.exchange(true, std::memory_order_acq_rel)) return;
-  if (register_hooks(gil)) g_waits_for_torch.store(false, std::memory_order_release);
+  if (register_hooks(gil)) {
+    register_code_points(gil);
+    g_waits_for_torch.store(false, std::memory_order_release);
+  }
   g_registering.store(false, std::memory_order_release);
 }
 
@@ -193,6 +197,7 @@ void after_fork_in_child() {
   reset_taken_tensors();
   reset_module_calls_after_fork();
   reset_operation_values_after_fork();
+  reset_code_points_after_fork();
   reset_steps_after_fork();
 }
 

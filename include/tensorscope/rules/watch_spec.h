@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "tensorscope/rules/code_path.h"
 #include "tensorscope/rules/watch_path.h"
 
 namespace tensorscope::rules {
@@ -26,8 +27,11 @@ enum class WatchOf : uint8_t {
   buffers,
   gradients,
   optimizer_state,
-  operations
+  operations,
+  returns,    // of functions; `code` says of which
+  variables,  // of functions; no word of a watch, since the path says it
 };
+inline bool is_of_code(WatchOf of) { return of == WatchOf::returns || of == WatchOf::variables; }
 enum class WatchMode : uint8_t { any, train, eval };
 
 // One dimension of a slice: "3", "2:", ":-1", "::4".
@@ -41,6 +45,7 @@ struct WatchSpec {
   std::string origin;  // "--watch", "watch.toml:7"
   std::string path;
   std::vector<std::string> pattern;
+  CodePath code;
   std::vector<std::vector<std::string>> exclude;
   WatchOf of = WatchOf::automatic;
   WatchMode mode = WatchMode::any;
@@ -76,7 +81,7 @@ struct Word {
   int value;
 };
 inline constexpr Word kOf[] = {{"outputs", 1},   {"inputs", 2},          {"parameters", 3}, {"buffers", 4},
-                               {"gradients", 5}, {"optimizer_state", 6}, {"op", 7}};
+                               {"gradients", 5}, {"optimizer_state", 6}, {"op", 7},         {"returns", 8}};
 inline constexpr Word kModes[] = {{"any", 0}, {"train", 1}, {"eval", 2}};
 inline constexpr std::string_view kKeys[] = {"path",  "of",      "every", "steps",     "mode",  "class",
                                              "dtype", "exclude", "keep",  "max_bytes", "slice", "store"};
@@ -224,6 +229,22 @@ inline std::string pattern_problem(std::string_view path) {
   return "";
 }
 
+// What is wrong with the path, "" for nothing.
+inline std::string set_path(std::string_view path, WatchSpec& spec) {
+  spec.path = path;
+  spec.pattern = path_segments(path);
+  const bool returns = spec.of == WatchOf::returns;
+  if (!returns &&
+      !((spec.of == WatchOf::automatic || code_path_detail::parts(path).size() > 1) && is_code_path(path))) {
+    return pattern_problem(path);
+  }
+  if (!returns && spec.of != WatchOf::automatic) return "only of = \"returns\" goes with source code";
+  if (std::string problem = read_code_path(path, returns, spec.code); !problem.empty()) return problem;
+  if (spec.code.module.empty() && !spec.class_name.empty()) return "a class goes with methods of modules only";
+  spec.of = spec.code.variable.empty() ? WatchOf::returns : WatchOf::variables;
+  return "";
+}
+
 class FileReader {
  public:
   FileReader(std::string_view name, WatchSettings& out) : name_(name), out_(out) {}
@@ -357,12 +378,13 @@ class FileReader {
       return;
     }
     for (const std::string& path : texts(*paths)) {
-      if (const std::string problem = pattern_problem(path); !problem.empty()) {
+      spec.text = path;
+      spec.of = WatchOf(of);
+      spec.code = {};
+      if (const std::string problem = set_path(path, spec); !problem.empty()) {
         error(*paths, "path '" + path + "': " + problem);
         continue;
       }
-      spec.text = spec.path = path;
-      spec.pattern = path_segments(path);
       if (out_.errors.size() == errors_before) out_.watches.push_back(spec);
     }
   }
@@ -384,7 +406,8 @@ inline void read_watch_file(std::string_view text, std::string_view name, WatchS
   watch_detail::FileReader(name, out).read(parsed.table());
 }
 
-// One path from the command line: "model.fc", "inputs:model.fc", "full:model.fc", "full:gradients:model.**".
+// One path from the command line: "model.fc", "inputs:model.fc", "full:model.fc", "full:gradients:model.**",
+// "full:train.py:step:loss".
 inline void read_watch_path(std::string_view text, std::string_view origin, WatchSettings& out) {
   WatchSpec spec;
   spec.text = text;
@@ -401,20 +424,20 @@ inline void read_watch_path(std::string_view text, std::string_view origin, Watc
       }
     }
     more |= watch_detail::add_kept(word, spec);
+    if (!more && (names_file(word) || word == "forward" || word.find('.') != std::string_view::npos)) break;
     if (!more) {
       out.errors.push_back({std::string(origin), "'" + std::string(word) + ":' is unknown; choose from " +
                                                      watch_detail::choices(watch_detail::kOf) + ", " +
-                                                     watch_detail::choices(watch_detail::kKeep)});
+                                                     watch_detail::choices(watch_detail::kKeep) +
+                                                     ", or write a file such as train.py"});
       return;
     }
     text.remove_prefix(colon + 1);
   }
-  if (const std::string problem = watch_detail::pattern_problem(text); !problem.empty()) {
+  if (const std::string problem = watch_detail::set_path(text, spec); !problem.empty()) {
     out.errors.push_back({std::string(origin), "path '" + std::string(text) + "': " + problem});
     return;
   }
-  spec.path = text;
-  spec.pattern = path_segments(text);
   out.watches.push_back(std::move(spec));
 }
 

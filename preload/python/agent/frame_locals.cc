@@ -196,6 +196,31 @@ size_t end_of_values(const Gil& gil, const Frame& frame, const FunctionFacts& fa
   return end >= first && end <= last ? end : last;
 }
 
+Frame innermost_frame(const Gil& gil) {
+  stacks::RawFrame frames[2];
+  bool more = false;
+  const auto* thread = reinterpret_cast<const char*>(gil->PyGILState_GetThisThreadState());
+  if (!locals_are_known() || !thread || stacks::walk_frames(g_interpreter.layout, thread, frames, 1, more) == 0) {
+    return {};
+  }
+  return as_frame(frames[0]);
+}
+
+Frame frame_at(const void* address) {
+  if (!locals_are_known()) return {};
+  const auto* bytes = static_cast<const char*>(address);
+  return {bytes, code_at(bytes + g_interpreter.layout.frame_code)};
+}
+
+int offset_in(const Frame& frame) {
+  const stacks::PythonLayout& layout = g_interpreter.layout;
+  const char* at = frame.address + layout.frame_instruction;
+  const uint64_t position = layout.instruction_unit == 0
+                                ? field<uint64_t>(at, 0)
+                                : uint64_t(int64_t{field<int32_t>(at, 0)} * layout.instruction_unit) * 2;
+  return stacks::RawFrame{frame.address, reinterpret_cast<const char*>(frame.code), position}.offset(layout);
+}
+
 std::vector<Frame> running_frames(const Gil& gil) {
   std::vector<Frame> frames;
   if (!locals_are_known()) return frames;

@@ -49,6 +49,14 @@ Object* slot_of(const Gil& gil, const Frame& frame, size_t slot);
 // can be.
 size_t end_of_values(const Gil& gil, const Frame& frame, const FunctionFacts& facts);
 
+// A frame that the interpreter is working on: the innermost one of the calling thread, or the one at this address. The
+// code is null where locals are not known.
+Frame innermost_frame(const Gil& gil);
+Frame frame_at(const void* address);
+
+// The byte offset of the instruction in the bytecode; negative: the frame has not begun.
+int offset_in(const Frame& frame);
+
 // Every running function: threads in the order of their creation, outermost function first. Empty where locals are
 // not known.
 std::vector<Frame> running_frames(const Gil& gil);

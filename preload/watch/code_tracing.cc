@@ -1,0 +1,216 @@
+// Lines before sys.monitoring, in CPython 3.9 to 3.11: a frame evaluation function (PEP 523) is called for each Python
+// function and lets it run. While a function runs of which lines are wanted, the thread's C trace function is ours; it
+// is put aside while functions run that this one calls. Where somebody else traces the thread, it stays his: lines are
+// not seen, and what is returned and the values at the end still are.
+//
+// The words of the thread state are written directly: PyEval_SetTrace() tells audit hooks of the program, and costs
+// more than the function.
+#include <utility>
+
+#include "python/agent/type_fields.h"
+#include "python/method.h"
+#include "python/objects.h"
+#include "support/state.h"
+#include "watch/code_points.h"
+#include "watch/value_store.h"
+
+namespace tensorscope::watch {
+
+namespace {
+
+using python::Api;
+using python::Gil;
+using python::Object;
+using python::ThreadState;
+using python::agent::Frame;
+
+using TraceFunction = int (*)(Object* self, Object* frame, int what, Object* argument);
+using EvaluateFrame = Object* (*)(ThreadState* thread, void* frame, int throws);
+
+constexpr int kTraceLine = 2, kTraceReturn = 3;  // PyTrace_* (Include/cpython/pystate.h)
+
+// PyThreadState (Include/cpython/pystate.h): 3.10 and 3.11 have a C frame, whose first field says whether the
+// interpreter looks at the trace function at all: an int, a byte.
+struct TraceLayout {
+  ptrdiff_t tracing, cframe, profile, trace;
+};
+constexpr TraceLayout k310 = {44, 48, 56, 64};
+constexpr TraceLayout k311 = {44, 56, 64, 72};
+
+TraceLayout g_layout;
+bool g_traces = false;  // this series' layout is known
+EvaluateFrame g_next = nullptr;
+ptrdiff_t g_extra = -1;
+bool g_planning = false;
+char g_nothing;  // an address that stands for: nothing is watched in it
+
+// Frames that ran already when this began, which no call of evaluate() surrounds.
+constexpr size_t kMostEarly = 64;
+const char* g_early[kMostEarly];
+size_t g_early_count = 0;
+
+template <typename T>
+T& word(ThreadState* thread, ptrdiff_t offset) {
+  return *reinterpret_cast<T*>(reinterpret_cast<char*>(thread) + offset);
+}
+
+int trace(Object*, Object* frame_object, int what, Object* argument);
+
+bool is_ours(ThreadState* thread) { return word<TraceFunction>(thread, g_layout.trace) == trace; }
+bool is_free(ThreadState* thread) {
+  return word<TraceFunction>(thread, g_layout.trace) == nullptr && word<int>(thread, g_layout.tracing) == 0;
+}
+
+void set_trace(ThreadState* thread, TraceFunction function, int series) {
+  word<TraceFunction>(thread, g_layout.trace) = function;
+  const bool wanted = function || word<TraceFunction>(thread, g_layout.profile);
+  char* cframe = word<char*>(thread, g_layout.cframe);
+  if (series == 310) {
+    *reinterpret_cast<int*>(cframe) = wanted ? 255 : 0;
+  } else {
+    *reinterpret_cast<unsigned char*>(cframe) = wanted ? 255 : 0;
+  }
+}
+
+// Null: nothing is watched in it, or nobody knows yet.
+CodePlan* plan_of(const Gil& gil, Object* code, bool may_plan) {
+  void* known = nullptr;
+  if (gil->_PyCode_GetExtra(code, g_extra, &known) != 0) {
+    gil->PyErr_Clear();
+    return nullptr;
+  }
+  if (known) return known == &g_nothing ? nullptr : static_cast<CodePlan*>(known);
+  if (!may_plan || g_planning) return nullptr;
+  g_planning = true;
+  CodePlan* plan = plan_code(gil, code);
+  g_planning = false;
+  if (gil->_PyCode_SetExtra(code, g_extra, plan ? static_cast<void*>(plan) : &g_nothing) != 0) gil->PyErr_Clear();
+  return plan;
+}
+
+// The exception that is on its way.
+class ErrorKept {
+ public:
+  ErrorKept(const Gil& gil, bool there) : gil_(gil), there_(there) {
+    if (there_) gil->PyErr_Fetch(&type_, &value_, &traceback_);
+  }
+  ~ErrorKept() {
+    if (there_) gil_->PyErr_Restore(type_, value_, traceback_);
+  }
+  ErrorKept(const ErrorKept&) = delete;
+  ErrorKept& operator=(const ErrorKept&) = delete;
+
+ private:
+  const Gil& gil_;
+  bool there_;
+  Object *type_ = nullptr, *value_ = nullptr, *traceback_ = nullptr;
+};
+
+bool is_early(const char* frame) {
+  for (size_t i = 0; i < g_early_count; ++i) {
+    if (g_early[i] == frame) return true;
+  }
+  return false;
+}
+
+void forget_early(const char* frame) {
+  for (size_t i = g_early_count; i-- > 0;) {
+    if (g_early[i] == frame) g_early[i] = g_early[--g_early_count];
+  }
+}
+
+// 0 always: another answer would raise.
+int trace(Object*, Object* frame_object, int what, Object* argument) {
+  const Gil gil = Gil::held(*python::known_interpreter());
+  Frame frame;
+  if (what != kTraceLine && what != kTraceReturn) return 0;
+  if (!python::agent::frame_of_object(gil, frame_object, frame)) return 0;
+  const InsideScope inside;
+  CodePlan* plan = plan_of(gil, frame.code, false);
+  if (plan && what == kTraceLine) code_line(gil, *plan, frame);
+  if (what != kTraceReturn) return 0;
+  if (plan && argument && (!plan->frame_is_passed_on || plan->returns_at(python::agent::offset_in(frame)))) {
+    code_returns(gil, *plan, frame, argument);
+  } else if (plan && argument) {
+    code_yields(gil, *plan, frame, argument);
+  } else if (plan) {
+    code_raises(gil, *plan, frame);
+  }
+  if (is_early(frame.address)) {
+    forget_early(frame.address);
+    if (g_early_count == 0) word<TraceFunction>(gil->PyGILState_GetThisThreadState(), g_layout.trace) = nullptr;
+  }
+  return 0;
+}
+
+// No object that needs an end is alive while the function runs.
+Object* evaluate(ThreadState* thread, void* address, int throws) {
+  const Gil gil = Gil::held(*python::known_interpreter());
+  const bool outer = g_traces && is_ours(thread);
+  if (outer) set_trace(thread, nullptr, gil->series);
+  CodePlan* plan = nullptr;
+  Frame frame;
+  bool wanted = false;
+  if (t_inside == 0) {
+    const InsideScope inside;
+    frame = python::agent::frame_at(address);
+    plan = frame.code ? plan_of(gil, frame.code, throws == 0) : nullptr;
+    if (plan) {
+      const ErrorKept kept(gil, throws != 0);
+      wanted = plan->frame_is_passed_on ? code_goes_on(gil, *plan, frame) : code_begins(gil, *plan, frame);
+    }
+  }
+  const bool lines = wanted && (plan->wants_lines || plan->frame_is_passed_on);
+  const bool traced = lines && g_traces && is_free(thread);
+  if (traced) set_trace(thread, trace, gil->series);
+  Object* result = g_next(thread, address, throws);
+  const bool told = traced && is_ours(thread);
+  if (told) set_trace(thread, nullptr, gil->series);
+  if (wanted && !told) {
+    const InsideScope inside;
+    if (lines) count_loss("variables", "each value: a debugger, coverage or another tracer was at work");
+    if (plan->frame_is_passed_on) {
+      // What it gave is not told from what it is.
+    } else if (result) {
+      code_returns(gil, *plan, frame, result);
+    } else {
+      const ErrorKept kept(gil, true);
+      code_raises(gil, *plan, frame);
+    }
+  }
+  const bool early = !outer && g_early_count != 0 && is_early(python::agent::innermost_frame(gil).address);
+  if ((outer || early) && g_traces && is_free(thread)) set_trace(thread, trace, gil->series);
+  return result;
+}
+
+}  // namespace
+
+bool start_tracing(const Gil& gil, const std::vector<Frame>& running) {
+  if (gil->series < 309 || !gil->_PyInterpreterState_GetEvalFrameFunc || !gil->_PyInterpreterState_SetEvalFrameFunc ||
+      !gil->_PyEval_RequestCodeExtraIndex || !gil->_PyCode_GetExtra || !gil->_PyCode_SetExtra) {
+    return false;
+  }
+  g_extra = gil->_PyEval_RequestCodeExtraIndex(nullptr);
+  if (g_extra < 0) return false;
+  python::Interpreter* interpreter = gil->PyInterpreterState_Main();
+  g_next = reinterpret_cast<EvaluateFrame>(gil->_PyInterpreterState_GetEvalFrameFunc(interpreter));
+  if (!g_next) return false;
+  g_traces = gil->series >= 310;
+  g_layout = gil->series == 310 ? k310 : k311;
+  if (!g_traces) count_loss("variables", "each value: with CPython 3.9 only the last one is seen");
+  for (const Frame& frame : running) {
+    if (!frame.code || !python::is_exactly(frame.code, gil->PyCode_Type)) continue;
+    CodePlan* plan = plan_of(gil, frame.code, true);
+    if (!plan || !code_has_begun(gil, *plan, frame)) continue;
+    if (g_early_count < kMostEarly) g_early[g_early_count++] = frame.address;
+  }
+  if (g_traces && g_early_count != 0) {
+    ThreadState* main = gil->PyInterpreterState_ThreadHead(interpreter);  // the newest; the main thread's is the oldest
+    while (ThreadState* next = gil->PyThreadState_Next(main)) main = next;
+    if (is_free(main)) set_trace(main, trace, gil->series);
+  }
+  gil->_PyInterpreterState_SetEvalFrameFunc(interpreter, reinterpret_cast<void*>(evaluate));
+  return true;
+}
+
+}  // namespace tensorscope::watch

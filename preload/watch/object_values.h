@@ -1,0 +1,38 @@
+// What an object of the program holds at a path of keys, indexes and attributes: its tensors, and numbers and texts as
+// they are. Nothing is iterated over but dicts, lists and tuples, and no property is asked: no code of the program
+// runs.
+//
+// Context: with the GIL, under an InsideScope.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "python/interpreter.h"
+#include "python/named_tensors.h"
+#include "values_generated.h"
+
+namespace tensorscope::watch {
+
+// All but tensors.
+struct PlainValue {
+  format::ValueKind kind = format::ValueKind::none;
+  int64_t integer = 0;
+  double number = 0, imaginary = 0;
+  std::string text;
+};
+
+struct FoundValue {
+  const std::string& way;     // from the object: "", "['x'][0]", ".grad"
+  python::LiveTensor tensor;  // of impl null: none
+  const PlainValue* plain;    // null: a tensor
+};
+using UseValue = void (*)(const FoundValue& found, void* context);
+
+// `within`: a pattern, one segment for each step; empty for the object itself. What holds tensors is taken apart.
+void each_value_at(const python::Gil& gil, python::Object* object, const std::vector<std::string>& within, UseValue use,
+                   void* context);
+
+}  // namespace tensorscope::watch
