@@ -18,7 +18,6 @@ using python::Api;
 using python::Gil;
 using python::Object;
 using python::Owned;
-using python::agent::Frame;
 
 struct Monitoring {
   Object* module = nullptr;
@@ -36,7 +35,7 @@ Object* as_result(const Gil& gil, Object* object) {
   return object;
 }
 
-bool call(const Gil& gil, Object* function, Object* first, Object* second = nullptr, Object* third = nullptr) {
+bool call_function(const Gil& gil, Object* function, Object* first, Object* second = nullptr, Object* third = nullptr) {
   const Owned result(gil, gil->PyObject_CallFunctionObjArgs(function, first, second, third, nullptr));
   return bool(result);
 }
@@ -47,7 +46,7 @@ void ask_for_lines(const Gil& gil, Monitoring& monitoring, CodePlan& plan, Objec
   const long long events =
       monitoring.returns | (plan.yields_results ? monitoring.yields : 0) | (plan.wants_lines ? monitoring.line : 0);
   const Owned number(gil, gil->PyLong_FromLongLong(events));
-  if (!number || !call(gil, monitoring.set_local_events, monitoring.tool, code, number.get())) {
+  if (!number || !call_function(gil, monitoring.set_local_events, monitoring.tool, code, number.get())) {
     count_loss("variables", "sys.monitoring refused");
   }
 }
@@ -71,9 +70,9 @@ CodePlan* plan_of(const Gil& gil, Monitoring& monitoring, Object* code, bool& la
 }
 
 // Of the code object that is running.
-Frame running_frame(const Gil& gil, Object* code) {
-  const Frame frame = python::agent::innermost_frame(gil);
-  return frame.code == code ? frame : Frame();
+CodeFrame running_frame(const Gil& gil, Object* code) {
+  const CodeFrame frame = python::agent::innermost_frame(gil);
+  return frame.code == code ? frame : CodeFrame();
 }
 
 template <typename Work>
@@ -96,7 +95,7 @@ Object* starts(Object*, Object* arguments) {
       if (!later) answer = monitoring.disable;
       return;
     }
-    const Frame frame = running_frame(gil, code);
+    const CodeFrame frame = running_frame(gil, code);
     if (frame.code && code_begins(gil, *plan, frame)) ask_for_lines(gil, monitoring, *plan, code);
   });
 }
@@ -110,41 +109,42 @@ Object* with_frame(Object* arguments, ptrdiff_t count, Use use, bool may_switch_
       if (may_switch_off) answer = monitoring.disable;
       return;
     }
-    const Frame frame = running_frame(gil, code);
+    const CodeFrame frame = running_frame(gil, code);
     if (frame.code) use(gil, *known->second, frame);
   });
 }
 
 Object* begins_line(Object*, Object* arguments) {
   return with_frame(arguments, 2,
-                    [](const Gil& gil, CodePlan& plan, const Frame& frame) { code_line(gil, plan, frame); });
+                    [](const Gil& gil, CodePlan& plan, const CodeFrame& frame) { code_line(gil, plan, frame); });
 }
 
 Object* returns(Object*, Object* arguments) {
-  return with_frame(arguments, 3, [&](const Gil& gil, CodePlan& plan, const Frame& frame) {
+  return with_frame(arguments, 3, [&](const Gil& gil, CodePlan& plan, const CodeFrame& frame) {
     code_returns(gil, plan, frame, gil->PyTuple_GetItem(arguments, 2));
   });
 }
 
 Object* unwinds(Object*, Object* arguments) {
   return with_frame(
-      arguments, 3, [](const Gil& gil, CodePlan& plan, const Frame& frame) { code_raises(gil, plan, frame); }, false);
+      arguments, 3, [](const Gil& gil, CodePlan& plan, const CodeFrame& frame) { code_raises(gil, plan, frame); },
+      false);
 }
 
 Object* yields(Object*, Object* arguments) {
-  return with_frame(arguments, 3, [&](const Gil& gil, CodePlan& plan, const Frame& frame) {
+  return with_frame(arguments, 3, [&](const Gil& gil, CodePlan& plan, const CodeFrame& frame) {
     code_yields(gil, plan, frame, gil->PyTuple_GetItem(arguments, 2));
   });
 }
 
 python::MethodDefinition g_starts = {"starts", starts, python::kArguments, nullptr};
-python::MethodDefinition g_line = {"line", begins_line, python::kArguments, nullptr};
+python::MethodDefinition g_line_begins = {"line", begins_line, python::kArguments, nullptr};
 python::MethodDefinition g_returns = {"returns", returns, python::kArguments, nullptr};
 python::MethodDefinition g_unwinds = {"unwinds", unwinds, python::kArguments, nullptr};
 python::MethodDefinition g_yields = {"yields", yields, python::kArguments, nullptr};
 
 // Numbers of other tools are left to these: 0 a debugger's, 1 of coverage, 2 a profiler's, 5 an optimizer's.
-constexpr char kSource[] = R"(
+constexpr char kMonitoringSource[] = R"(
 import sys
 monitoring = sys.monitoring
 tool = next((each for each in (4, 3) if monitoring.get_tool(each) is None), None)
@@ -161,14 +161,14 @@ constexpr char kSwitchOn[] = "monitoring.set_events(tool, events.PY_START | even
 
 }  // namespace
 
-bool start_monitoring(const Gil& gil, const std::vector<Frame>& running) {
+bool start_monitoring(const Gil& gil, const std::vector<CodeFrame>& running) {
   Object* globals = gil->PyDict_New();  // kept
   if (!globals) return false;
-  for (python::MethodDefinition* method : {&g_starts, &g_line, &g_returns, &g_yields, &g_unwinds}) {
+  for (python::MethodDefinition* method : {&g_starts, &g_line_begins, &g_returns, &g_yields, &g_unwinds}) {
     const Owned function(gil, gil->PyCFunction_NewEx(method, nullptr, nullptr));
     if (function) gil->PyDict_SetItemString(globals, method->name, function.get());
   }
-  if (!python::run_own_source(gil, kSource, globals)) return false;
+  if (!python::run_own_source(gil, kMonitoringSource, globals)) return false;
   auto* made = new Monitoring;
   made->set_local_events = python::entry(gil, globals, "set_local_events");
   made->disable = python::entry(gil, globals, "disable");
@@ -181,7 +181,7 @@ bool start_monitoring(const Gil& gil, const std::vector<Frame>& running) {
   long long* const events[] = {&made->line, &made->returns, &made->yields};
   for (int i = 0; i < 3; ++i) *events[i] = gil->PyLong_AsLongLong(gil->PyTuple_GetItem(numbers, i));
   g_monitoring = made;
-  for (const Frame& frame : running) {
+  for (const CodeFrame& frame : running) {
     bool later = false;
     if (!frame.code || !python::is_exactly(frame.code, gil->PyCode_Type)) continue;
     if (CodePlan* plan = plan_of(gil, *made, frame.code, later)) {

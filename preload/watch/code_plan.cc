@@ -86,7 +86,7 @@ def functions(code, around=''):
     return found
 )";
 
-long long number_of(const Gil& gil, Object* object, const char* name) {
+long long number_attribute(const Gil& gil, Object* object, const char* name) {
   const Owned value(gil, gil->PyObject_GetAttrString(object, name));
   const long long number = value ? gil->PyLong_AsLongLong(value.get()) : 0;
   gil->PyErr_Clear();
@@ -98,7 +98,7 @@ std::string text_attribute(const Gil& gil, Object* object, const char* name) {
   return value ? std::string(text_of(gil, value.get())) : std::string();
 }
 
-std::vector<std::string> texts_of(const Gil& gil, Object* object, const char* name) {
+std::vector<std::string> text_attributes(const Gil& gil, Object* object, const char* name) {
   const Owned value(gil, gil->PyObject_GetAttrString(object, name));
   std::vector<std::string> texts;
   python::each_element(gil, value.get(), [&](ptrdiff_t, Object* text) {
@@ -132,7 +132,7 @@ std::string shown_file(const std::vector<std::string>& pattern, const std::vecto
 // torch.compile() made it of a function of the program, or of the rest of one.
 bool is_compiled(const Gil& gil, Object* code, std::string_view name) {
   if (name.starts_with("torch_dynamo_resume_in_")) return true;
-  const std::vector<std::string> names = texts_of(gil, code, "co_names");
+  const std::vector<std::string> names = text_attributes(gil, code, "co_names");
   return std::any_of(names.begin(), names.end(), [](const std::string& each) {
     return each.starts_with("__compiled_fn_") || each.starts_with("__resume_at_");
   });
@@ -169,7 +169,7 @@ Object* CodePlans::helper(const Gil& gil, const char* name) {
 bool CodePlans::fits(const Gil& gil, const WatchSpec& watch, Facts& facts) {
   const rules::CodePath& wanted = watch.code;
   if (!wanted.file.empty() && match_path(wanted.file, facts.file) != PathMatch::whole) return false;
-  if (wanted.function.empty()) return number_of(gil, facts.code, "co_firstlineno") <= wanted.line;
+  if (wanted.function.empty()) return number_attribute(gil, facts.code, "co_firstlineno") <= wanted.line;
   if (!rules::segment_matches(wanted.function.back(), facts.name) && wanted.function.back() != "**") return false;
   if (!wanted.module.empty()) return true;
   if (!facts.qualified) {
@@ -226,11 +226,11 @@ CodePlan* CodePlans::make(const Gil& gil, Object* code) {
   python::agent::Functions functions(gil);
   const python::agent::FunctionFacts* slots = functions.of(code);
   if (!slots) return nullptr;
-  const long long flags = number_of(gil, code, "co_flags");
+  const long long flags = number_attribute(gil, code, "co_flags");
   auto plan = std::make_unique<CodePlan>();
   plan->file = code::short_path(facts.path, directory_);
   plan->function = facts.name;
-  plan->first_line = uint32_t(number_of(gil, code, "co_firstlineno"));
+  plan->first_line = uint32_t(number_attribute(gil, code, "co_firstlineno"));
   plan->yields_results = (flags & (kGenerator | kAsyncGenerator)) != 0;
   plan->frame_is_passed_on = plan->yields_results || (flags & kCoroutine) != 0;
   plan->has_self = slots->parameters > 0 && !slots->variables.empty();
@@ -282,7 +282,8 @@ CodePlan* CodePlans::make(const Gil& gil, Object* code) {
       if (!is_known(each.name)) known.push_back({each.name, VariablePlace::body, 0});
     }
   }
-  const std::vector<std::string> names = any_variable ? texts_of(gil, code, "co_names") : std::vector<std::string>();
+  const std::vector<std::string> names =
+      any_variable ? text_attributes(gil, code, "co_names") : std::vector<std::string>();
   if (variables_.size() < kMostNoted) {
     for (const Known& each : known) variables_.insert(each.name);
   }

@@ -31,7 +31,6 @@ using python::live_tensor;
 using python::LiveTensor;
 using python::Object;
 using python::Owned;
-using python::agent::Frame;
 using rules::WatchSpec;
 
 constexpr size_t kMostFrames = 4096;  // of which something is known
@@ -88,14 +87,14 @@ const void* exception_being_handled(const Gil& gil) {
 }
 
 // Borrowed.
-Object* value_in_slot(const Gil& gil, const Frame& frame, size_t slot) {
+Object* value_in_slot(const Gil& gil, const CodeFrame& frame, size_t slot) {
   Object* object = python::agent::slot_of(gil, frame, slot);
   if (!object || !python::is_exactly(object, gil->PyCell_Type)) return object;
   const Owned content(gil, gil->PyCell_Get(object));
   return content.get();
 }
 
-Object* value_of(const Gil& gil, const Frame& frame, const CodeVariable& variable) {
+Object* value_of(const Gil& gil, const CodeFrame& frame, const CodeVariable& variable) {
   switch (variable.place) {
     case VariablePlace::slot:
       return value_in_slot(gil, frame, variable.slot);
@@ -115,7 +114,7 @@ bool is_module(const Gil& gil, Object* object) {
   return attributes.find(object, "_parameters") != nullptr && attributes.find(object, "_modules") != nullptr;
 }
 
-const ModuleWants* module_wants(const Gil& gil, CodePoints& points, const CodePlan& plan, const Frame& frame) {
+const ModuleWants* module_wants(const Gil& gil, CodePoints& points, const CodePlan& plan, const CodeFrame& frame) {
   Object* self = plan.has_self ? value_in_slot(gil, frame, 0) : nullptr;
   if (!self || plan.function == "__init__" || !is_module(gil, self)) return nullptr;
   const WatchedModule* module = module_of(gil, self);
@@ -205,7 +204,7 @@ void take_value(const Gil& gil, CodePoints& points, CodePlan& plan, const Module
   each_value_at(gil, value, watch.code.within, take_found, &taking);
 }
 
-uint32_t line_of(const Gil& gil, const Frame& frame) {
+uint32_t line_of(const Gil& gil, const CodeFrame& frame) {
   const int line = gil->PyCode_Addr2Line ? gil->PyCode_Addr2Line(frame.code, python::agent::offset_in(frame)) : 0;
   return line > 0 ? uint32_t(line) : 0;
 }
@@ -255,7 +254,7 @@ bool is_wanted(const FrameState& state, const CodePlan& plan, size_t variable) {
 enum class Passed : uint8_t { line, result, exception };
 
 // The frame has executed a line and begins another, or ends.
-void pass_line(const Gil& gil, CodePoints& points, CodePlan& plan, const Frame& frame, FrameState& state,
+void pass_line(const Gil& gil, CodePoints& points, CodePlan& plan, const CodeFrame& frame, FrameState& state,
                Passed passed) {
   const int offset = passed == Passed::line ? python::agent::offset_in(frame) : -1;
   const int now = offset < 0 ? -1 : plan.run_at(offset);
@@ -295,7 +294,7 @@ void pass_line(const Gil& gil, CodePoints& points, CodePlan& plan, const Frame& 
   state.begun = true;
 }
 
-void take_results(const Gil& gil, CodePoints& points, CodePlan& plan, const FrameState& state, const Frame& frame,
+void take_results(const Gil& gil, CodePoints& points, CodePlan& plan, const FrameState& state, const CodeFrame& frame,
                   Object* result) {
   if (!plan.wants_returns || !result) return;
   uint32_t line = 0;
@@ -306,7 +305,7 @@ void take_results(const Gil& gil, CodePoints& points, CodePlan& plan, const Fram
   }
 }
 
-FrameState& state_of(CodePoints& points, const CodePlan& plan, const Frame& frame) {
+FrameState& state_of(CodePoints& points, const CodePlan& plan, const CodeFrame& frame) {
   if (points.frames.size() >= kMostFrames) points.frames.clear();
   FrameState& state = points.frames[frame.address];
   if (state.plan != &plan) state = {&plan, nullptr, -1, false, nullptr, {}};
@@ -325,7 +324,7 @@ void register_code_points(const Gil& gil) {
   if (!python::agent::check_locals(gil)) return count_loss("variables", "this interpreter's frames are not known");
   g_points = new (std::nothrow) CodePoints(all_watches());
   if (!g_points) return;
-  const std::vector<Frame> running = python::agent::running_frames(gil);
+  const std::vector<CodeFrame> running = python::agent::running_frames(gil);
   const bool started = gil->series >= kMonitoringSeries ? start_monitoring(gil, running) : start_tracing(gil, running);
   if (!started) count_loss("variables", "this interpreter does not tell which lines it executes");
 }
@@ -337,7 +336,7 @@ CodePlan* plan_code(const Gil& gil, Object* code) {
   return plan;
 }
 
-bool code_begins(const Gil& gil, CodePlan& plan, const Frame& frame) {
+bool code_begins(const Gil& gil, CodePlan& plan, const CodeFrame& frame) {
   CodePoints& points = *g_points;
   points.frames.erase(frame.address);
   const ModuleWants* module = plan.any_of_module ? module_wants(gil, points, plan, frame) : nullptr;
@@ -348,7 +347,7 @@ bool code_begins(const Gil& gil, CodePlan& plan, const Frame& frame) {
   return true;
 }
 
-bool code_has_begun(const Gil& gil, CodePlan& plan, const Frame& frame) {
+bool code_has_begun(const Gil& gil, CodePlan& plan, const CodeFrame& frame) {
   if (!code_begins(gil, plan, frame)) return false;
   FrameState& state = state_of(*g_points, plan, frame);
   state.run = plan.run_at(python::agent::offset_in(frame));
@@ -356,25 +355,25 @@ bool code_has_begun(const Gil& gil, CodePlan& plan, const Frame& frame) {
   return true;
 }
 
-bool code_goes_on(const Gil& gil, CodePlan& plan, const Frame& frame) {
+bool code_goes_on(const Gil& gil, CodePlan& plan, const CodeFrame& frame) {
   const auto known = g_points->frames.find(frame.address);
   return (known != g_points->frames.end() && known->second.plan == &plan) || code_begins(gil, plan, frame);
 }
 
-void code_line(const Gil& gil, CodePlan& plan, const Frame& frame) {
+void code_line(const Gil& gil, CodePlan& plan, const CodeFrame& frame) {
   if (!plan.wants_lines) return;
   if (!plan.any_for_all && g_points->frames.count(frame.address) == 0) return;  // another module's
   FrameState& state = state_of(*g_points, plan, frame);
   pass_line(gil, *g_points, plan, frame, state, Passed::line);
 }
 
-void code_yields(const Gil& gil, CodePlan& plan, const Frame& frame, Object* result) {
+void code_yields(const Gil& gil, CodePlan& plan, const CodeFrame& frame, Object* result) {
   if (!plan.yields_results) return;
   if (!plan.any_for_all && g_points->frames.count(frame.address) == 0) return;
   take_results(gil, *g_points, plan, state_of(*g_points, plan, frame), frame, result);
 }
 
-void code_returns(const Gil& gil, CodePlan& plan, const Frame& frame, Object* result) {
+void code_returns(const Gil& gil, CodePlan& plan, const CodeFrame& frame, Object* result) {
   if (!plan.any_for_all && g_points->frames.count(frame.address) == 0) return;
   FrameState& state = state_of(*g_points, plan, frame);
   if (plan.wants_lines) pass_line(gil, *g_points, plan, frame, state, Passed::result);
@@ -382,7 +381,7 @@ void code_returns(const Gil& gil, CodePlan& plan, const Frame& frame, Object* re
   g_points->frames.erase(frame.address);
 }
 
-void code_raises(const Gil& gil, CodePlan& plan, const Frame& frame) {
+void code_raises(const Gil& gil, CodePlan& plan, const CodeFrame& frame) {
   const auto known = g_points->frames.find(frame.address);
   if (known == g_points->frames.end() || known->second.plan != &plan) return;
   if (plan.wants_lines) pass_line(gil, *g_points, plan, frame, known->second, Passed::exception);

@@ -15,6 +15,8 @@
 
 namespace tensorscope::watch {
 
+using CodeFrame = python::agent::Frame;
+
 // Whether any watch is of source code. Any context.
 bool watches_code();
 
@@ -32,21 +34,21 @@ void reset_code_points_after_fork();
 CodePlan* plan_code(const python::Gil& gil, python::Object* code);
 
 // A call begins. False: nothing of it is wanted, since the module is another one.
-bool code_begins(const python::Gil& gil, CodePlan& plan, const python::agent::Frame& frame);
+bool code_begins(const python::Gil& gil, CodePlan& plan, const CodeFrame& frame);
 // It had begun before anybody looked.
-bool code_has_begun(const python::Gil& gil, CodePlan& plan, const python::agent::Frame& frame);
+bool code_has_begun(const python::Gil& gil, CodePlan& plan, const CodeFrame& frame);
 // The same of a generator or coroutine, each time it goes on.
-bool code_goes_on(const python::Gil& gil, CodePlan& plan, const python::agent::Frame& frame);
+bool code_goes_on(const python::Gil& gil, CodePlan& plan, const CodeFrame& frame);
 // The frame is the running one.
-void code_line(const python::Gil& gil, CodePlan& plan, const python::agent::Frame& frame);
-void code_yields(const python::Gil& gil, CodePlan& plan, const python::agent::Frame& frame, python::Object* result);
-void code_returns(const python::Gil& gil, CodePlan& plan, const python::agent::Frame& frame, python::Object* result);
+void code_line(const python::Gil& gil, CodePlan& plan, const CodeFrame& frame);
+void code_yields(const python::Gil& gil, CodePlan& plan, const CodeFrame& frame, python::Object* result);
+void code_returns(const python::Gil& gil, CodePlan& plan, const CodeFrame& frame, python::Object* result);
 // An exception leaves it; none is set meanwhile.
-void code_raises(const python::Gil& gil, CodePlan& plan, const python::agent::Frame& frame);
+void code_raises(const python::Gil& gil, CodePlan& plan, const CodeFrame& frame);
 
 // False: this interpreter cannot. `running`: code objects of frames that run already.
-bool start_monitoring(const python::Gil& gil, const std::vector<python::agent::Frame>& running);
-bool start_tracing(const python::Gil& gil, const std::vector<python::agent::Frame>& running);
+bool start_monitoring(const python::Gil& gil, const std::vector<CodeFrame>& running);
+bool start_tracing(const python::Gil& gil, const std::vector<CodeFrame>& running);
 constexpr int kMonitoringSeries = 312;
 
 }  // namespace tensorscope::watch

@@ -21,50 +21,51 @@ namespace {
 using python::Api;
 using python::Gil;
 using python::Object;
-using python::ThreadState;
-using python::agent::Frame;
 
 using TraceFunction = int (*)(Object* self, Object* frame, int what, Object* argument);
-using EvaluateFrame = Object* (*)(ThreadState* thread, void* frame, int throws);
+using EvaluateFrame = Object* (*)(python::ThreadState* thread, void* frame, int throws);
 
 constexpr int kTraceLine = 2, kTraceReturn = 3;  // PyTrace_* (Include/cpython/pystate.h)
 
 // PyThreadState (Include/cpython/pystate.h): 3.10 and 3.11 have a C frame, whose first field says whether the
 // interpreter looks at the trace function at all: an int, a byte.
-struct TraceLayout {
+struct ThreadWords {
   ptrdiff_t tracing, cframe, profile, trace;
 };
-constexpr TraceLayout k310 = {44, 48, 56, 64};
-constexpr TraceLayout k311 = {44, 56, 64, 72};
+constexpr ThreadWords k310 = {44, 48, 56, 64};
+constexpr ThreadWords k311 = {44, 56, 64, 72};
 
-TraceLayout g_layout;
+ThreadWords g_thread_words;
 bool g_traces = false;  // this series' layout is known
 EvaluateFrame g_next = nullptr;
 ptrdiff_t g_extra = -1;
 bool g_planning = false;
 char g_nothing;  // an address that stands for: nothing is watched in it
 
-// Frames that ran already when this began, which no call of evaluate() surrounds.
+// Frames that ran already when this began, which no call of evaluate_frame() surrounds.
 constexpr size_t kMostEarly = 64;
 const char* g_early[kMostEarly];
 size_t g_early_count = 0;
 
 template <typename T>
-T& word(ThreadState* thread, ptrdiff_t offset) {
+T& thread_word(python::ThreadState* thread, ptrdiff_t offset) {
   return *reinterpret_cast<T*>(reinterpret_cast<char*>(thread) + offset);
 }
 
-int trace(Object*, Object* frame_object, int what, Object* argument);
+int trace_frame(Object*, Object* frame_object, int what, Object* argument);
 
-bool is_ours(ThreadState* thread) { return word<TraceFunction>(thread, g_layout.trace) == trace; }
-bool is_free(ThreadState* thread) {
-  return word<TraceFunction>(thread, g_layout.trace) == nullptr && word<int>(thread, g_layout.tracing) == 0;
+bool is_traced_by_us(python::ThreadState* thread) {
+  return thread_word<TraceFunction>(thread, g_thread_words.trace) == trace_frame;
+}
+bool is_traced_by_none(python::ThreadState* thread) {
+  return thread_word<TraceFunction>(thread, g_thread_words.trace) == nullptr &&
+         thread_word<int>(thread, g_thread_words.tracing) == 0;
 }
 
-void set_trace(ThreadState* thread, TraceFunction function, int series) {
-  word<TraceFunction>(thread, g_layout.trace) = function;
-  const bool wanted = function || word<TraceFunction>(thread, g_layout.profile);
-  char* cframe = word<char*>(thread, g_layout.cframe);
+void set_trace_function(python::ThreadState* thread, TraceFunction function, int series) {
+  thread_word<TraceFunction>(thread, g_thread_words.trace) = function;
+  const bool wanted = function || thread_word<TraceFunction>(thread, g_thread_words.profile);
+  char* cframe = thread_word<char*>(thread, g_thread_words.cframe);
   if (series == 310) {
     *reinterpret_cast<int*>(cframe) = wanted ? 255 : 0;
   } else {
@@ -73,7 +74,7 @@ void set_trace(ThreadState* thread, TraceFunction function, int series) {
 }
 
 // Null: nothing is watched in it, or nobody knows yet.
-CodePlan* plan_of(const Gil& gil, Object* code, bool may_plan) {
+CodePlan* known_plan(const Gil& gil, Object* code, bool may_plan) {
   void* known = nullptr;
   if (gil->_PyCode_GetExtra(code, g_extra, &known) != 0) {
     gil->PyErr_Clear();
@@ -120,13 +121,13 @@ void forget_early(const char* frame) {
 }
 
 // 0 always: another answer would raise.
-int trace(Object*, Object* frame_object, int what, Object* argument) {
+int trace_frame(Object*, Object* frame_object, int what, Object* argument) {
   const Gil gil = Gil::held(*python::known_interpreter());
-  Frame frame;
+  CodeFrame frame;
   if (what != kTraceLine && what != kTraceReturn) return 0;
   if (!python::agent::frame_of_object(gil, frame_object, frame)) return 0;
   const InsideScope inside;
-  CodePlan* plan = plan_of(gil, frame.code, false);
+  CodePlan* plan = known_plan(gil, frame.code, false);
   if (plan && what == kTraceLine) code_line(gil, *plan, frame);
   if (what != kTraceReturn) return 0;
   if (plan && argument && (!plan->frame_is_passed_on || plan->returns_at(python::agent::offset_in(frame)))) {
@@ -138,34 +139,35 @@ int trace(Object*, Object* frame_object, int what, Object* argument) {
   }
   if (is_early(frame.address)) {
     forget_early(frame.address);
-    if (g_early_count == 0) word<TraceFunction>(gil->PyGILState_GetThisThreadState(), g_layout.trace) = nullptr;
+    if (g_early_count == 0)
+      thread_word<TraceFunction>(gil->PyGILState_GetThisThreadState(), g_thread_words.trace) = nullptr;
   }
   return 0;
 }
 
 // No object that needs an end is alive while the function runs.
-Object* evaluate(ThreadState* thread, void* address, int throws) {
+Object* evaluate_frame(python::ThreadState* thread, void* address, int throws) {
   const Gil gil = Gil::held(*python::known_interpreter());
-  const bool outer = g_traces && is_ours(thread);
-  if (outer) set_trace(thread, nullptr, gil->series);
+  const bool outer = g_traces && is_traced_by_us(thread);
+  if (outer) set_trace_function(thread, nullptr, gil->series);
   CodePlan* plan = nullptr;
-  Frame frame;
+  CodeFrame frame;
   bool wanted = false;
   if (t_inside == 0) {
     const InsideScope inside;
     frame = python::agent::frame_at(address);
-    plan = frame.code ? plan_of(gil, frame.code, throws == 0) : nullptr;
+    plan = frame.code ? known_plan(gil, frame.code, throws == 0) : nullptr;
     if (plan) {
       const ErrorKept kept(gil, throws != 0);
       wanted = plan->frame_is_passed_on ? code_goes_on(gil, *plan, frame) : code_begins(gil, *plan, frame);
     }
   }
   const bool lines = wanted && (plan->wants_lines || plan->frame_is_passed_on);
-  const bool traced = lines && g_traces && is_free(thread);
-  if (traced) set_trace(thread, trace, gil->series);
+  const bool traced = lines && g_traces && is_traced_by_none(thread);
+  if (traced) set_trace_function(thread, trace_frame, gil->series);
   Object* result = g_next(thread, address, throws);
-  const bool told = traced && is_ours(thread);
-  if (told) set_trace(thread, nullptr, gil->series);
+  const bool told = traced && is_traced_by_us(thread);
+  if (told) set_trace_function(thread, nullptr, gil->series);
   if (wanted && !told) {
     const InsideScope inside;
     if (lines) count_loss("variables", "each value: a debugger, coverage or another tracer was at work");
@@ -179,13 +181,13 @@ Object* evaluate(ThreadState* thread, void* address, int throws) {
     }
   }
   const bool early = !outer && g_early_count != 0 && is_early(python::agent::innermost_frame(gil).address);
-  if ((outer || early) && g_traces && is_free(thread)) set_trace(thread, trace, gil->series);
+  if ((outer || early) && g_traces && is_traced_by_none(thread)) set_trace_function(thread, trace_frame, gil->series);
   return result;
 }
 
 }  // namespace
 
-bool start_tracing(const Gil& gil, const std::vector<Frame>& running) {
+bool start_tracing(const Gil& gil, const std::vector<CodeFrame>& running) {
   if (gil->series < 309 || !gil->_PyInterpreterState_GetEvalFrameFunc || !gil->_PyInterpreterState_SetEvalFrameFunc ||
       !gil->_PyEval_RequestCodeExtraIndex || !gil->_PyCode_GetExtra || !gil->_PyCode_SetExtra) {
     return false;
@@ -196,20 +198,21 @@ bool start_tracing(const Gil& gil, const std::vector<Frame>& running) {
   g_next = reinterpret_cast<EvaluateFrame>(gil->_PyInterpreterState_GetEvalFrameFunc(interpreter));
   if (!g_next) return false;
   g_traces = gil->series >= 310;
-  g_layout = gil->series == 310 ? k310 : k311;
+  g_thread_words = gil->series == 310 ? k310 : k311;
   if (!g_traces) count_loss("variables", "each value: with CPython 3.9 only the last one is seen");
-  for (const Frame& frame : running) {
+  for (const CodeFrame& frame : running) {
     if (!frame.code || !python::is_exactly(frame.code, gil->PyCode_Type)) continue;
-    CodePlan* plan = plan_of(gil, frame.code, true);
+    CodePlan* plan = known_plan(gil, frame.code, true);
     if (!plan || !code_has_begun(gil, *plan, frame)) continue;
     if (g_early_count < kMostEarly) g_early[g_early_count++] = frame.address;
   }
   if (g_traces && g_early_count != 0) {
-    ThreadState* main = gil->PyInterpreterState_ThreadHead(interpreter);  // the newest; the main thread's is the oldest
-    while (ThreadState* next = gil->PyThreadState_Next(main)) main = next;
-    if (is_free(main)) set_trace(main, trace, gil->series);
+    python::ThreadState* main =
+        gil->PyInterpreterState_ThreadHead(interpreter);  // the newest; the main thread's is the oldest
+    while (python::ThreadState* next = gil->PyThreadState_Next(main)) main = next;
+    if (is_traced_by_none(main)) set_trace_function(main, trace_frame, gil->series);
   }
-  gil->_PyInterpreterState_SetEvalFrameFunc(interpreter, reinterpret_cast<void*>(evaluate));
+  gil->_PyInterpreterState_SetEvalFrameFunc(interpreter, reinterpret_cast<void*>(evaluate_frame));
   return true;
 }
 

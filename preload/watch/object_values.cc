@@ -22,7 +22,7 @@ using python::agent::has_flag;
 namespace type_flags = python::agent::type_flags;
 
 constexpr size_t kMostChildren = 256;  // of one wildcard
-constexpr size_t kLongestText = 4096;
+constexpr size_t kLongestPlainText = 4096;
 constexpr size_t kLongestKeyText = 60;
 
 bool is_pattern(const std::string& segment) { return segment.find('*') != std::string::npos; }
@@ -161,7 +161,7 @@ class ValueWalk {
       }
     } else if (has_flag(object, type_flags::kText)) {
       value.kind = ValueKind::text;
-      value.text = text_beginning(python::text_of(gil_, object), kLongestText);
+      value.text = text_beginning(python::text_of(gil_, object), kLongestPlainText);
     } else if (python::is_a(gil_, object, gil_->PyFloat_Type)) {
       value.kind = ValueKind::real;
       value.number = gil_->PyFloat_AsDouble(object);
