@@ -9,6 +9,8 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "values/element_type.h"
+
 namespace tensorscope::values {
 
 namespace {
@@ -216,6 +218,8 @@ std::optional<Rename> rename_hint(const std::vector<OneSided>& a, const std::vec
   return Rename{std::string(best->first.first), std::string(best->first.second)};
 }
 
+bool is_rounded(int dtype) { return is_floating(dtype) || is_complex(dtype); }
+
 class RunComparer {
  public:
   RunComparer(const ValuesFile& a, const ValuesFile& b, const std::vector<Rename>& renames,
@@ -282,6 +286,11 @@ class RunComparer {
         of_b = values_of(b_, window, [](const Pair& each) { return each.b; });
       }
       const Value &a = of_a.at(pair.a), &b = of_b.at(pair.b);
+      // What was rounded in one run alone goes on into all that follows.
+      if (a.dtype != b.dtype && is_rounded(a.dtype) && is_rounded(b.dtype)) {
+        chosen_.at_least = coarser_dtype(chosen_.at_least, coarser_dtype(a.dtype, b.dtype));
+      }
+      pair.at_least = chosen_.at_least;
       const Comparison compared = compare_values(a_, a, b_, b, chosen_);
       pair.call = a.call;
       pair.pass = a.pass;
@@ -332,6 +341,7 @@ class RunComparer {
     first.pair = size_t(found - result_.pairs.begin());
     first.a = *a_.value(found->a);
     first.b = *b_.value(found->b);
+    chosen_.at_least = found->at_least;
     first.comparison = compare_values(a_, first.a, b_, first.b, chosen_);
     for (size_t i = 0; i < first.pair && found->call != 0; ++i) {
       const Pair& pair = result_.pairs[i];
@@ -402,7 +412,7 @@ class RunComparer {
   }
 
   const ValuesFile &a_, &b_;
-  const ChosenTolerance& chosen_;
+  ChosenTolerance chosen_;
   Names names_;
   RunComparison result_;
 };

@@ -30,6 +30,7 @@ struct Pair {
   Verdict verdict = Verdict::equal;
   Basis basis = Basis::elements;
   double absolute = 0, relative = 0, excess = 0;
+  int at_least = 0;  // the dtype of ChosenTolerance
 };
 
 struct OneSided {

@@ -297,6 +297,7 @@ Comparison compare_values(const ValuesFile& a_file, const Value& a, const Values
   int dtype = coarser_dtype(a.dtype, b.dtype);
   const auto elements = elements_of_both(a_file, a, b_file, b);
   if (elements) dtype = coarser_dtype(dtype, coarser_dtype(elements->first.dtype, elements->second.dtype));
+  if (!default_tolerance(dtype).exact()) dtype = coarser_dtype(dtype, chosen.at_least);
   Tolerance tolerance = default_tolerance(dtype);
   if (numbers && a.kind != real && a.kind != complex && b.kind != real && b.kind != complex) tolerance = {0, 0};
   // Integers are equal or not, whatever floating-point numbers may differ by.

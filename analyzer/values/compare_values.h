@@ -53,6 +53,7 @@ struct Comparison {
 // Instead of the dtypes' defaults; integers are equal or not.
 struct ChosenTolerance {
   std::optional<double> absolute, relative;
+  int at_least = 0;  // values of floating point have the tolerance of this dtype, or that of their own if it is larger
 };
 Comparison compare_values(const ValuesFile& a_file, const Value& a, const ValuesFile& b_file, const Value& b,
                           const ChosenTolerance& chosen);

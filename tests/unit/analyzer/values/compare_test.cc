@@ -88,6 +88,39 @@ TEST(CompareRuns, EqualOnesSayOverHowMuch) {
   EXPECT_EQ(runs.steps.size(), 4);
 }
 
+// model.layers.1 is float64 in A and float32 in B: what follows it was computed from it, what comes before was not.
+TEST(CompareRuns, WhatFollowsACoarserDtypeHasItsTolerance) {
+  Program a, b;
+  const auto dtypes = [](const std::string& rounded) {
+    return [rounded](ValueSpec& value) {
+      const auto as = [](auto first, auto second) {
+        const decltype(first) numbers[] = {first, second};
+        return std::string(reinterpret_cast<const char*>(numbers), sizeof numbers);
+      };
+      const bool narrow = value.name == rounded;
+      value.elements =
+          narrow ? as(float(value.numbers[0]), float(value.numbers[1])) : as(value.numbers[0], value.numbers[1]);
+      value.numbers.clear();
+      value.shape = {2};
+      value.dtype = narrow ? 6 : 7;
+    };
+  };
+  a.steps = b.steps = 1;
+  a.change = dtypes("");
+  b.change = dtypes("model.layers.1");
+  for (const auto& [module, equal] : {std::pair{"model.layers.0", false}, {"model.layers.2", true}, {"model", true}}) {
+    b.factor = [module = std::string(module)](uint32_t, const std::string& each) {
+      return each == module ? 1 + 1e-6 : 1;
+    };
+    EXPECT_EQ(Compared(a, b).runs.equal(), equal) << module;
+  }
+  b.factor = [](uint32_t, const std::string& each) { return each == "model" ? 1.001 : 1; };
+  const Compared compared(a, b);
+  ASSERT_TRUE(compared.runs.first);
+  EXPECT_EQ(compared.name(compared.runs.first->pair), "model");
+  EXPECT_EQ(compared.runs.first->comparison.dtype, 6);
+}
+
 TEST(CompareRuns, TheFirstDifferenceInTheOrderOfTime) {
   Program b;
   b.factor = [](uint32_t step, const std::string& module) {
