@@ -1,4 +1,4 @@
-"""docs/seeds.md names a command and a test for each feature of the listing tools that came before."""
+"""docs/seeds.md names a command and a test for each feature of the tools that came before."""
 
 import re
 
@@ -6,14 +6,16 @@ import pytest
 
 import harness
 
-ROWS = [f"{tool}{number}" for tool, last in (("L", 18), ("I", 12), ("D", 17)) for number in range(1, last + 1)]
+NOT_SHOWN_YET = {"T5", "T8", "T10", "T11", "T18", "T19", "T20", "T21", "T29", "S4", "S6"}
+TOOLS = (("L", 18), ("I", 12), ("D", 17), ("T", 30), ("S", 28))
+ROWS = [row for tool, last in TOOLS for number in range(1, last + 1) if (row := f"{tool}{number}") not in NOT_SHOWN_YET]
 
 
 def table():
     rows = {}
     for line in (harness.ROOT / "docs" / "seeds.md").read_text().splitlines():
         cells = [cell.strip() for cell in line.strip("|").split(" | ")]
-        if re.fullmatch(r"[LID]\d+", cells[0]):
+        if re.fullmatch(r"[LIDTS]\d+", cells[0]):
             assert len(cells) == 5 and cells[0] not in rows, line
             rows[cells[0]] = cells[1:]
     return rows
