@@ -22,6 +22,7 @@
 #include "support/process_info.h"
 #include "support/state.h"
 #include "tensorscope/values_format.h"
+#include "watch/backward_calls.h"
 #include "watch/code_points.h"
 #include "watch/module_paths.h"
 #include "watch/steps.h"
@@ -90,6 +91,7 @@ struct Running {
   const void* exception;  // that was being handled
   const Object* object;
   WatchedModule* module;
+  uint64_t forward;  // backward_calls.h
   uint32_t index, site;
   Mode mode;
   std::vector<uint32_t> operations;  // watches of what runs within
@@ -254,6 +256,7 @@ void choose_device(Calls& calls) {
     if (!live::g_devices.used(slot)) break;
     if (live::g_devices.row(slot).bytes_live.load(std::memory_order_relaxed) != 0) {
       calls.device = slot;
+      follow_backward_on(slot);
       return;
     }
   }
@@ -278,6 +281,7 @@ void end_call(Calls& calls, const Running& call, bool raised, bool unfinished) {
   const uint64_t peak = std::max(device_row(calls).peak_since.load(std::memory_order_relaxed), call.live_before);
   live::g_devices.lower_peak_since(calls.device, std::max(peak, call.peak_outside));
   if (!calls.settings.record_calls) return;
+  forward_ends(call.forward);
   const std::vector<Running>& all = running();
   const Step step = current_step();
   const Device device = live::g_devices.device(calls.device);
@@ -297,6 +301,18 @@ void end_deeper(Calls& calls, const void* stack) {
     all.pop_back();
     end_call(calls, call, true, false);
   }
+}
+
+uint64_t next_call_id() { return g_calls->next_call.fetch_add(1, std::memory_order_relaxed); }
+
+void add_backward_rows() { add_backward_calls(next_call_id); }
+
+uint64_t follow_forward(const Calls& calls, uint64_t id, const WatchedModule& module, uint32_t site, uint32_t index,
+                        Mode mode) {
+  const Step step = current_step();
+  const Device device = live::g_devices.device(calls.device);
+  return forward_begins(format::CallRow(id, 0, 0, 0, 0, 0, 0, 0, module.path_id, module.class_id, site, step.number,
+                                        step.pass, index, 0, format::StepMode(mode), device.type, 0));
 }
 
 Mode mode_of_module(const Gil& gil, Object* module) {
@@ -360,6 +376,7 @@ void call_begins(const Gil& gil, Calls& calls, Object* object, const void* stack
   if (!module) return count_loss("calls", "not enough memory");
   const Mode mode = all.empty() || calls.settings.record_calls ? mode_of_module(gil, object) : Mode::unknown;
   if (all.empty()) {
+    add_backward_rows();
     begin_pass(mode);
     choose_device(calls);
     if (calls.paths.wants_attributes()) {
@@ -378,9 +395,11 @@ void call_begins(const Gil& gil, Calls& calls, Object* object, const void* stack
   const bool wants_place = calls.settings.record_calls || module->is_watched();
   make_room_for_one(all);
   const uint64_t live = device_row(calls).bytes_live.load(std::memory_order_relaxed);
-  all.push_back({calls.next_call.fetch_add(1, std::memory_order_relaxed), monotonic_ns(), live,
-                 live::g_devices.lower_peak_since(calls.device, live), stack, handled_exception(gil), object, module,
-                 module->calls_in_pass++, wants_place ? place_here(calls) : 0, mode,
+  const uint64_t id = next_call_id();
+  const uint32_t index = module->calls_in_pass++, place = wants_place ? place_here(calls) : 0;
+  const uint64_t forward = calls.settings.record_calls ? follow_forward(calls, id, *module, place, index, mode) : 0;
+  all.push_back({id, monotonic_ns(), live, live::g_devices.lower_peak_since(calls.device, live), stack,
+                 handled_exception(gil), object, module, forward, index, place, mode,
                  operations_within(calls, all, *module)});
 }
 
@@ -455,6 +474,7 @@ Object* ends(Object*, Object* arguments) {
 
 Object* step_begins(Object*, Object*) {
   return with_scope([&](const Gil& gil, Calls& calls) {
+    add_backward_rows();
     if (!calls.paths.wants_attributes()) return;
     run_if_memory_lasts([&] {
       calls.paths.look_for_attributes(gil);
@@ -504,6 +524,9 @@ bool register_hooks(const Gil& gil) {
     }
     done = python::run_own_source(gil, kSource, globals.get());
   }
+  if (g_calls->settings.record_calls) {
+    if (const char* why = follow_backward(g_calls->device)) count_loss("backward", why);
+  }
   if (!done) count_loss("calls", "the hooks could not be registered with torch.nn");
   return true;
 }
@@ -552,12 +575,13 @@ RunningCall running_call() {
 }
 
 void end_running_calls() {
-  if (!g_calls || !t_running) return;
-  while (!t_running->empty()) {
+  if (!g_calls) return;
+  while (t_running && !t_running->empty()) {
     const Running call = t_running->back();
     t_running->pop_back();
     end_call(*g_calls, call, false, true);
   }
+  add_backward_rows();
 }
 
 std::vector<UnmatchedWatch> unmatched_watches() {

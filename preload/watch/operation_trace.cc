@@ -165,6 +165,14 @@ void on_end(const void* record_function, void*) {
   tell_listeners([&](const OperationListener& listener) { return listener.end({record_function}, values); });
 }
 
+BackwardListener g_backward_listener;
+
+ContextPointer on_node_start(const void* record_function) {
+  g_backward_listener.begin(record_function);
+  return {};
+}
+void on_node_end(const void* record_function, void*) { g_backward_listener.end(record_function); }
+
 }  // namespace
 
 bool TraceLayoutFinder::values_at(uint64_t address, size_t count) const {
@@ -251,6 +259,19 @@ const char* trace_operations(const OperationListener& listener) {
   g_listeners[count] = listener;
   g_listener_count.store(count + 1, std::memory_order_release);
   if (count == 0) g_torch.add_global_callback({on_start, on_end});
+  return nullptr;
+}
+
+const char* trace_backward(const BackwardListener& listener) {
+  const LoadedObject torch = find_object("libtorch_cpu.so");
+  using Add = uint64_t (*)(Callback);
+  const auto add = torch ? reinterpret_cast<Add>(torch.find(kAddGlobalCallback)) : nullptr;
+  if (!add) return "this torch has no at::addGlobalCallback";
+  g_backward_listener = listener;
+  constexpr uint8_t kBackwardOnly[sizeof Callback::flags] = {0, 1};
+  Callback callback = {on_node_start, on_node_end};
+  memcpy(callback.flags, kBackwardOnly, sizeof callback.flags);
+  add(callback);
   return nullptr;
 }
 

@@ -89,6 +89,15 @@ struct OperationListener {
 // Adds one of at most two. Null, or why it cannot be; a literal. Context: activation.
 const char* trace_operations(const OperationListener& listener);
 
+// Called at the begin and at the end of each autograd node, on the thread that runs it, under no guard: with the same
+// RecordFunction both times. An exception may leave the end out.
+struct BackwardListener {
+  void (*begin)(const void* record) = nullptr;
+  void (*end)(const void* record) = nullptr;
+};
+// One listener. Null, or why it cannot be; a literal.
+const char* trace_backward(const BackwardListener& listener);
+
 // Calls visit(impl, context) for the tensors of one argument or result: itself or the elements of a list.
 using TensorVisitor = void (*)(const void* impl, void* context);
 void each_tensor(const Value& value, TensorVisitor visit, void* context);

@@ -527,7 +527,7 @@ void add_call(const format::CallRow& row) {
     const MutexGuard guard(store->lock);
     if (store->finished || store->failed) return;
     format::CallRow own = row;
-    own.mutate_thread(thread_number());
+    if (own.thread() == 0) own.mutate_thread(thread_number());
     if (store->waiting.bytes() > kMostBytes || !store->waiting.calls.push(own)) {
       return count_under_lock(*store, "calls", "the disk is slower than the program");
     }

@@ -41,7 +41,7 @@ struct ValueParts {
 };
 // The value's serial; 0: it is not recorded, which has been counted.
 uint64_t add_value(format::ValueRow row, const ValueParts& parts);
-void add_call(const format::CallRow& row);
+void add_call(const format::CallRow& row);  // thread 0: the calling one
 
 // The finding's FlatBuffer is made by `build`, on the calling thread.
 void add_finding(const void* flatbuffer, size_t size);

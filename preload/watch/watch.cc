@@ -18,6 +18,7 @@
 #include "support/options.h"
 #include "support/state.h"
 #include "tensorscope/rules/watch_spec.h"
+#include "watch/backward_calls.h"
 #include "watch/code_points.h"
 #include "watch/module_calls.h"
 #include "watch/operation_values.h"
@@ -195,6 +196,7 @@ void after_fork_in_child() {
   g_posted.store(false, std::memory_order_release);
   reset_store_after_fork();
   reset_taken_tensors();
+  reset_backward_calls_after_fork();
   reset_module_calls_after_fork();
   reset_operation_values_after_fork();
   reset_code_points_after_fork();

@@ -1,0 +1,284 @@
+#include "watch/backward_calls.h"
+
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <new>
+
+#include "live/recorder.h"
+#include "support/clock.h"
+#include "support/loaded_object.h"
+#include "support/mutex.h"
+#include "support/page_array.h"
+#include "support/state.h"
+#include "watch/operation_trace.h"
+#include "watch/value_store.h"
+
+namespace tensorscope::watch {
+
+namespace {
+
+constexpr char kPeek[] = "_ZN2at15sequence_number4peekEv";
+constexpr size_t kMostForwards = size_t{1} << 16;  // of a thread: beyond, older ones are forgotten
+constexpr size_t kMostPending = 4096;
+constexpr int kMostThreads = 64;
+
+// A node that has run.
+struct NodeRun {
+  uint64_t begin_ns, end_ns, live_before, live_after, peak;
+  uint32_t thread;
+};
+
+struct Forward {
+  format::CallRow row;
+  uint64_t first_sequence, end_sequence;
+  uint64_t parent;  // number of a Forward of this thread; 0: none
+  NodeRun backward;
+  uint32_t nodes;  // that have run since the last row
+};
+
+// Of one thread of the program. Number n is calls[n - 1 - forgotten].
+struct Forwards {
+  PageArray<Forward> calls;
+  uint64_t forgotten = 0, innermost = 0;
+  uint64_t first_run = UINT64_MAX, last_run = 0;  // numbers of those with nodes that have run
+  Forward* find(uint64_t number) {
+    return number > forgotten && number - forgotten <= calls.size() ? &calls[number - 1 - forgotten] : nullptr;
+  }
+};
+
+constexpr int kWords = 8;  // of a node, in which its sequence number is looked for
+struct PendingRun {
+  uint64_t words[kWords];
+  NodeRun run;
+  Forwards* own;
+};
+
+struct BackwardState {
+  Mutex lock;
+  Forwards* threads[kMostThreads] = {};
+  int thread_count = 0;
+  // The word of a Node that is its sequence number, by what nodes have there: the largest number there is in those that
+  // accumulate gradients (torch/csrc/autograd/functions/accumulate_grad.cpp), else less than what comes next.
+  int sequence_word = -1;
+  bool excluded[kWords] = {}, accumulates[kWords] = {};
+  PageArray<PendingRun> pending;
+};
+
+BackwardState* g_backward = nullptr;
+uint64_t (*g_peek)() = nullptr;
+std::atomic<live::DeviceSlot> g_device{live::DeviceTable::kCpu};
+thread_local Forwards* t_forwards = nullptr;
+
+// Nodes that are running in this thread, one within the other.
+struct RunningNode {
+  const void* record;
+  NodeRun run;
+  uint64_t words[kWords];
+  uint64_t peak_outside;
+};
+constexpr int kDeepest = 8;
+thread_local RunningNode t_nodes[kDeepest];
+thread_local int t_depth = 0;
+
+Forwards* of_this_thread(BackwardState& state) {
+  if (t_forwards) return t_forwards;
+  auto* made = new (std::nothrow) Forwards;
+  if (!made) return nullptr;
+  const MutexGuard guard(state.lock);
+  if (state.thread_count == kMostThreads) {
+    delete made;
+    return nullptr;
+  }
+  state.threads[state.thread_count++] = made;
+  return t_forwards = made;
+}
+
+// The innermost call during which the node was made: calls of a thread nest.
+Forward* maker(Forwards& forwards, uint64_t sequence) {
+  const Forward* const after =
+      std::partition_point(forwards.calls.begin(), forwards.calls.end(),
+                           [&](const Forward& each) { return each.first_sequence <= sequence; });
+  uint64_t number = forwards.forgotten + uint64_t(after - forwards.calls.begin());
+  while (Forward* const forward = forwards.find(number)) {
+    if (sequence < forward->end_sequence) return forward;
+    number = forward->parent;
+  }
+  return nullptr;
+}
+
+void add_run(Forwards& forwards, Forward* forward, const NodeRun& run) {
+  while (forward) {
+    NodeRun& sum = forward->backward;
+    if (forward->nodes++ == 0) {
+      sum = run;
+    } else {
+      if (run.begin_ns < sum.begin_ns) sum.begin_ns = run.begin_ns, sum.live_before = run.live_before;
+      if (run.end_ns > sum.end_ns) sum.end_ns = run.end_ns, sum.live_after = run.live_after;
+      sum.peak = std::max(sum.peak, run.peak);
+    }
+    const uint64_t number = forwards.forgotten + uint64_t(forward - forwards.calls.begin()) + 1;
+    forwards.first_run = std::min(forwards.first_run, number);
+    forwards.last_run = std::max(forwards.last_run, number);
+    forward = forwards.find(forward->parent);
+  }
+}
+
+// Torch's threads for devices run what other threads made; sequence numbers are of a thread each.
+void assign(BackwardState& state, const PendingRun& pending) {
+  const uint64_t sequence = pending.words[state.sequence_word];
+  if (sequence == UINT64_MAX) return;  // accumulates a gradient
+  if (pending.own) return add_run(*pending.own, maker(*pending.own, sequence), pending.run);
+  if (state.thread_count == 1) return add_run(*state.threads[0], maker(*state.threads[0], sequence), pending.run);
+  count_loss("backward", "of calls in several threads, run by a thread of torch");
+}
+
+void learn(BackwardState& state, const uint64_t (&words)[kWords]) {
+  const uint64_t next = g_peek();
+  for (int i = 0; i < kWords; ++i) {
+    state.accumulates[i] |= words[i] == UINT64_MAX;
+    state.excluded[i] |= words[i] != UINT64_MAX && words[i] >= next;
+  }
+  int found = -1;
+  for (int i = 0; i < kWords; ++i) {
+    if (!state.accumulates[i] || state.excluded[i]) continue;
+    if (found >= 0) return;
+    found = i;
+  }
+  state.sequence_word = found;
+}
+
+void node_has_run(const RunningNode& node) {
+  BackwardState* const state = g_backward;
+  if (!state) return;
+  PendingRun pending = {};
+  memcpy(pending.words, node.words, sizeof pending.words);
+  pending.run = node.run;
+  pending.own = t_forwards;
+  const MutexGuard guard(state->lock);
+  if (state->sequence_word < 0) {
+    learn(*state, node.words);
+    if (state->pending.size() < kMostPending) state->pending.push(pending);
+    if (state->sequence_word < 0) return;
+    for (const PendingRun& each : state->pending) assign(*state, each);
+    return state->pending.reset();
+  }
+  assign(*state, pending);
+}
+
+uint64_t live_bytes() {
+  return live::g_devices.row(g_device.load(std::memory_order_relaxed)).bytes_live.load(std::memory_order_relaxed);
+}
+
+void node_begins(const void* record) {
+  HookScope scope;
+  if (!scope || t_depth == kDeepest) return;
+  const void* const node = live::running_node_address();
+  if (!node) return;
+  RunningNode& running = t_nodes[t_depth++];
+  running.record = record;
+  memcpy(running.words, node, sizeof running.words);
+  const uint64_t live = live_bytes();
+  running.run = {monotonic_ns(), 0, live, 0, 0, uint32_t(syscall(SYS_gettid))};
+  running.peak_outside = live::g_devices.lower_peak_since(g_device.load(std::memory_order_relaxed), live);
+}
+
+void node_ends(const void* record) {
+  HookScope scope;
+  if (!scope) return;
+  while (t_depth > 0) {
+    RunningNode& running = t_nodes[--t_depth];
+    const live::DeviceSlot device = g_device.load(std::memory_order_relaxed);
+    running.run.end_ns = monotonic_ns();
+    running.run.live_after = live_bytes();
+    running.run.peak =
+        std::max(live::g_devices.row(device).peak_since.load(std::memory_order_relaxed), running.run.live_before);
+    live::g_devices.lower_peak_since(device, std::max(running.run.peak, running.peak_outside));
+    if (running.record != record) continue;  // an exception left it
+    return node_has_run(running);
+  }
+}
+
+void forget_old(Forwards& forwards) {
+  constexpr size_t kKept = kMostForwards / 2;
+  PageArray<Forward> kept;
+  const size_t gone = forwards.calls.size() - kKept;
+  if (!kept.append(forwards.calls.begin() + gone, kKept)) return;
+  forwards.calls = std::move(kept);
+  forwards.forgotten += gone;
+}
+
+}  // namespace
+
+const char* follow_backward(live::DeviceSlot device) {
+  g_device.store(device, std::memory_order_relaxed);
+  const LoadedObject torch = find_object("libtorch_cpu.so");
+  if (torch) g_peek = reinterpret_cast<uint64_t (*)()>(torch.find(kPeek));
+  if (!g_peek) return "this torch has no sequence numbers";
+  g_backward = new (std::nothrow) BackwardState;
+  return g_backward ? trace_backward({node_begins, node_ends}) : "not enough memory";
+}
+
+void follow_backward_on(live::DeviceSlot device) { g_device.store(device, std::memory_order_relaxed); }
+
+uint64_t forward_begins(const format::CallRow& row) {
+  BackwardState* const state = g_backward;
+  Forwards* const forwards = state ? of_this_thread(*state) : nullptr;
+  if (!forwards) return 0;
+  const MutexGuard guard(state->lock);
+  if (forwards->innermost == 0 && forwards->calls.size() >= kMostForwards) forget_old(*forwards);
+  Forward forward = {row, g_peek(), UINT64_MAX, forwards->innermost, {}, 0};
+  if (!forwards->calls.push(forward)) return 0;
+  return forwards->innermost = forwards->forgotten + forwards->calls.size();
+}
+
+void forward_ends(uint64_t forward) {
+  BackwardState* const state = g_backward;
+  if (!state || forward == 0 || !t_forwards) return;
+  const MutexGuard guard(state->lock);
+  if (Forward* const call = t_forwards->find(forward)) {
+    call->end_sequence = g_peek();
+    t_forwards->innermost = call->parent;
+  }
+}
+
+void add_backward_calls(uint64_t (*next_id)()) {
+  BackwardState* const state = g_backward;
+  if (!state) return;
+  const MutexGuard guard(state->lock);
+  for (int i = 0; i < state->thread_count; ++i) {
+    Forwards& forwards = *state->threads[i];
+    for (uint64_t number = forwards.first_run; number <= forwards.last_run; ++number) {
+      Forward* const forward = forwards.find(number);
+      if (!forward || forward->nodes == 0) continue;
+      forward->nodes = 0;
+      const NodeRun& run = forward->backward;
+      format::CallRow row = forward->row;
+      row.mutate_parent(row.id());
+      row.mutate_id(next_id());
+      row.mutate_begin_ns(run.begin_ns);
+      row.mutate_end_ns(run.end_ns);
+      row.mutate_live_before(run.live_before);
+      row.mutate_live_after(run.live_after);
+      row.mutate_peak(run.peak);
+      row.mutate_thread(run.thread);
+      row.mutate_flags(uint16_t(format::CallFlag::backward));
+      add_call(row);
+    }
+    forwards.first_run = UINT64_MAX;
+    forwards.last_run = 0;
+  }
+}
+
+// The old one may have been left in the middle of a change: it is given up, not freed.
+void reset_backward_calls_after_fork() {
+  if (!g_backward) return;
+  t_forwards = nullptr;
+  t_depth = 0;
+  g_backward = new (std::nothrow) BackwardState;
+}
+
+}  // namespace tensorscope::watch
