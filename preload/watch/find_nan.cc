@@ -52,11 +52,15 @@ constexpr int64_t kSmall = 4096;  // elements that are looked at once more rathe
 
 // An argument: a tensor, or a number.
 struct Entry {
-  const void* impl = nullptr;  // null: a number
+  const void* impl = nullptr;  // null: a number, or gone
   double number = 0;
+  Serial serial = 0;
   uint32_t version = 0;
   int16_t position = 0;
   bool bad_before = false;  // written by this operation, and was not finite
+  bool gone = false;        // a tensor that was freed before the operation was over: TorchScript does that
+  Mark mark;                // what was known of its values before
+  bool is_number() const { return impl == nullptr && !gone; }
 };
 
 struct Frame {
@@ -331,7 +335,8 @@ void describe(const ThreadState& thread, const Frame& frame, const Result* const
   }
   for (uint32_t i = frame.first; i < frame.end; ++i) {
     const Entry& entry = thread.entries[i];
-    if (entry.impl == nullptr) {
+    if (entry.gone) continue;
+    if (entry.is_number()) {
       if (out.number_count == Finding::kMostNumbers) continue;
       out.numbers[out.number_count] = entry.number;
       out.number_positions[out.number_count++] = entry.position;
@@ -375,7 +380,10 @@ void enter_argument(ThreadState& thread, Frame& frame, const void* impl, int pos
     frame.whole = false;
     return;
   }
-  thread.entries[thread.entries_used++] = {impl, 0, version_of(impl), int16_t(position), false};
+  Entry& entry = thread.entries[thread.entries_used++];
+  entry = {impl, 0, live::g_tensors.serial(impl), version_of(impl), int16_t(position), false, false, {}};
+  TensorView view;
+  if (g_marks.any() && view_numbers(impl, view)) entry.mark = g_marks.get(view);
 }
 
 struct Entering {
@@ -385,9 +393,9 @@ struct Entering {
 };
 
 // The arguments that it writes: of their old values nothing is left at its end.
-void look_at_written(const ThreadState& thread, Frame& frame) {
+void look_at_written(ThreadState& thread, const Frame& frame) {
   for (uint32_t i = frame.first; i < frame.end; ++i) {
-    Entry& entry = const_cast<Entry&>(thread.entries[i]);
+    Entry& entry = thread.entries[i];
     TensorView view;
     if (entry.impl == nullptr || entry.position != 0 || !view_numbers(entry.impl, view) || g_marks.is_made(view))
       continue;
@@ -469,7 +477,7 @@ bool enter_operation(const Operation& operation, const Values& inputs) {
       } else {
         number = double(int64_t(value.payload));
       }
-      thread->entries[thread->entries_used++] = {nullptr, number, 0, int16_t(i), false};
+      thread->entries[thread->entries_used++] = {nullptr, number, 0, 0, int16_t(i), false, false, {}};
       continue;
     }
     Entering entering = {thread, &frame, int(i)};
@@ -517,6 +525,15 @@ void forget_unwritten(const ThreadState& thread, const Frame& frame) {
   }
 }
 
+void drop_freed(ThreadState& thread, const Frame& frame) {
+  for (uint32_t i = frame.first; i < frame.end; ++i) {
+    Entry& entry = thread.entries[i];
+    if (entry.impl == nullptr || live::g_tensors.serial(entry.impl) == entry.serial) continue;
+    entry.impl = nullptr;
+    entry.gone = true;
+  }
+}
+
 struct Inputs {
   bool bad = false, deliberate = false, unwritten = false, outside = false;
   uint8_t origin = 0;
@@ -526,6 +543,11 @@ Inputs look_at_inputs(const ThreadState& thread, const Frame& frame, const Resul
   Inputs out;
   for (uint32_t i = frame.first; i < frame.end && !out.bad; ++i) {
     const Entry& entry = thread.entries[i];
+    if (entry.gone && (entry.mark.flags & Mark::kBad) != 0) {
+      out.bad = true;
+      out.origin = entry.mark.origin;
+    }
+    out.deliberate = out.deliberate || (entry.gone && (entry.mark.flags & Mark::kDeliberate) != 0);
     TensorView view;
     if (entry.impl == nullptr || !view_numbers(entry.impl, view)) continue;
     const Mark mark = g_marks.get(view);
@@ -570,7 +592,7 @@ void judge(ThreadState& thread, Frame& frame, const Results& results, const Resu
   }
   bool number = false;
   for (uint32_t i = frame.first; i < frame.end; ++i) {
-    number = number || (thread.entries[i].impl == nullptr && !std::isfinite(thread.entries[i].number));
+    number = number || (thread.entries[i].is_number() && !std::isfinite(thread.entries[i].number));
   }
   // An infinity that becomes an infinity is still meant: the logarithm of a sum over a masked row.
   const bool infinities_are_meant = inputs.deliberate || (number && frame.kind->makes == Makes::placed);
@@ -761,6 +783,7 @@ bool leave_operation(const Operation& operation, const Values& outputs) {
   thread->depth = depth;
   Frame& frame = thread->frames[depth];
   g_find.operations.fetch_add(1, std::memory_order_relaxed);
+  drop_freed(*thread, frame);
   if (frame.kind->checks_scale) scaler_checked(*thread, frame);
   if (frame.kind->makes == Makes::given) forget_unwritten(*thread, frame);
   if (frame.kind->updates_scale && g_find.overflow.exchange(false)) g_find.skipped.fetch_add(1);

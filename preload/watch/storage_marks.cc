@@ -3,7 +3,7 @@
 namespace tensorscope::watch {
 
 Mark StorageMarks::get(const TensorView& view) {
-  if (marked_.load(std::memory_order_relaxed) == 0) return {};
+  if (!any()) return {};
   const uint64_t wanted = key(view);
   const SpinGuard guard(lock_);
   if (!guard) return {};
@@ -14,7 +14,7 @@ Mark StorageMarks::get(const TensorView& view) {
 }
 
 void StorageMarks::set(const TensorView& view, const Mark& mark) {
-  if (mark.flags == 0 && marked_.load(std::memory_order_relaxed) == 0) return;
+  if (mark.flags == 0 && !any()) return;
   const uint64_t wanted = key(view);
   const SpinGuard guard(lock_);
   if (!guard) return;

@@ -28,6 +28,7 @@ class StorageMarks {
   void set_made(const TensorView& view) { slot(view).store(key(view), std::memory_order_relaxed); }
   bool is_made(const TensorView& view) const { return slot(view).load(std::memory_order_relaxed) == key(view); }
 
+  bool any() const { return marked_.load(std::memory_order_relaxed) != 0; }
   // No mark: {}.
   Mark get(const TensorView& view);
   void set(const TensorView& view, const Mark& mark);

@@ -52,6 +52,7 @@ FOUND = {
     "function": ("infinity", "aten::div", "Double.backward", "step 0, backward pass", "its inputs are finite"),
     "division": ("infinity", "aten::div_", "Division.step", "step 0, optimizer step", "its inputs are finite"),
     "row": ("NaN", "aten::_softmax (in aten::softmax)", "Masked.forward", "step 0, forward pass", "(a mask)"),
+    "script": ("NaN", "aten::log", "Scripted.forward", "step 0, forward pass", "its inputs are finite"),
     "inference": ("NaN", "aten::log_", "inference", "step 0", "its inputs are finite"),
     "foreach": ("infinity", "aten::addcdiv_ (in aten::_foreach_addcdiv_)", "foreach", "step 0, optimizer step",
                 "a number that is not finite"),

@@ -61,6 +61,18 @@ class Custom(nn.Module):
         return Double.apply(x)
 
 
+@torch.jit.script
+def scripted_log(x):
+    return torch.tanh((x - 2).log() * 3)
+
+
+class Scripted(nn.Module):
+    """TorchScript, which frees what an operation was given before the operation is over."""
+
+    def forward(self, x):
+        return scripted_log(x)  # here: script
+
+
 class Masked(nn.Module):
     """Attention over rows of 16 whose later half is masked, or all of it."""
 
@@ -193,6 +205,7 @@ PROGRAMS = {
     "written": lambda: train(Quiet(), data=from_list),
     "division": lambda: train(Quiet(), make=lambda p: Division(p, lr=0.1)),
     "row": lambda: train(Masked(seen=0)),
+    "script": lambda: train(Scripted()),
     "mask": lambda: train(Masked(seen=8)),
     "added": lambda: train(Added()),
     "fine": lambda: train(Quiet(), make=lambda p: torch.optim.AdamW(p, lr=0.01)),
