@@ -18,6 +18,7 @@
 #include "live/tensor_table.h"
 #include "oom/holder_names.h"
 #include "python/bridge.h"
+#include "python/interpreter.h"
 #include "support/clock.h"
 #include "support/copy_text.h"
 #include "support/coverage.h"
@@ -31,6 +32,7 @@
 #include "torch/metadata/object_class.h"
 #include "torch/metadata/shared_object_map.h"
 #include "torch/metadata/torch_functions.h"
+#include "watch/device_checks.h"
 #include "watch/finite.h"
 #include "watch/nan_report.h"
 #include "watch/operation_kinds.h"
@@ -118,7 +120,7 @@ struct FindNan {
   // Said, counted.
   std::atomic<bool> said_nan{false}, said_infinity{false}, stopped{false};
   std::atomic<uint64_t> operations{0}, later{0}, skipped{0}, unwritten{0}, dropped{0};
-  std::atomic<bool> device_said{false};
+  std::atomic<bool> device_seen{false};
   std::atomic<int> to_say{0};
 };
 
@@ -160,9 +162,11 @@ bool is_leaf_with_gradient(const void* impl) {
 
 bool view_numbers(const void* impl, TensorView& view) {
   const Readable readable = view_tensor(impl, view);
-  if (readable == Readable::device && !g_find.device_said.exchange(true)) {
-    say("--find-nan: tensors on a device are not checked operation by operation");
-    set_coverage(Subject::find_nan, Seen::partly, "tensors on a device were not checked");
+  if (readable == Readable::device) {
+    if (!g_find.device_seen.exchange(true, std::memory_order_relaxed)) {
+      set_coverage(Subject::find_nan, Seen::partly, "on devices only results of modules and gradients are checked");
+    }
+    want_device_checks();
   }
   return readable == Readable::yes && can_be_not_finite(view.dtype);
 }
@@ -595,10 +599,10 @@ void judge(ThreadState& thread, Frame& frame, const Results& results, const Resu
     number = number || (thread.entries[i].is_number() && !std::isfinite(thread.entries[i].number));
   }
   // An infinity that becomes an infinity is still meant: the logarithm of a sum over a masked row.
-  const bool infinities_are_meant = inputs.deliberate || (number && frame.kind->makes == Makes::placed);
-  if (infinities_are_meant && !inputs.outside) {
+  const bool placed = number && frame.kind->makes == Makes::placed;
+  if ((inputs.deliberate || placed) && !inputs.outside) {
     bool nan = false;
-    for (int i = 0; i < bad_count; ++i) {
+    for (int i = 0; i < bad_count && !placed; ++i) {
       Statistics statistics;
       statistics_of(bad[i]->view, statistics);
       nan = nan || statistics.nan != 0;
@@ -880,6 +884,30 @@ void outside() {
   errno = saved_errno;
 }
 
+void take_device_finding(const DeviceFinding& found) {
+  ThreadState* thread = this_thread();
+  if (thread == nullptr) return;
+  {
+    const SpinGuard guard(g_find.lock);
+    Possible* possible = guard ? new_possible() : nullptr;
+    if (possible == nullptr) return;
+    possible->stage = Possible::Stage::in_operation;
+    possible->node = nullptr;
+    Finding& out = possible->finding;
+    out = {};
+    out.cause = found.gradient ? Cause::device_gradient : Cause::device_result;
+    out.phase = found.gradient ? Phase::backward : Phase::forward;
+    out.nan = found.nan;
+    out.step = found.step;
+    out.module = found.module;
+    copy_text(found.gradient ? "gradient on a device" : "result of a module on a device", out.operation);
+    copy_text(found.parameter, out.parameter);
+    confirm(*possible, *thread);
+  }
+  const python::ReleasedGil released;
+  outside();
+}
+
 }  // namespace
 
 void start_find_nan(const FindNanActions& actions) {
@@ -896,6 +924,7 @@ void start_find_nan(const FindNanActions& actions) {
     say("--find-nan is off: %s", why);
     return set_coverage(Subject::find_nan, Seen::no, why);
   }
+  start_device_checks(take_device_finding);
   g_on.store(true, std::memory_order_release);
   set_coverage(Subject::find_nan, Seen::yes, "");
 }
@@ -912,7 +941,7 @@ void finish_find_nan() {
     }
   }
   const bool nan = g_find.said_nan.load(), infinity = g_find.said_infinity.load();
-  char more[160] = "";
+  char more[256] = "";
   if (const uint64_t skipped = g_find.skipped.load(); skipped != 0) {
     snprintf(more, sizeof more, "; %llu step%s skipped by loss scaling", (unsigned long long)skipped,
              skipped == 1 ? "" : "s");
@@ -920,6 +949,12 @@ void finish_find_nan() {
   if (const uint64_t unwritten = g_find.unwritten.load(); unwritten != 0) {
     snprintf(more + strlen(more), sizeof more - strlen(more), "; %llu operation%s read memory that nobody had written",
              (unsigned long long)unwritten, unwritten == 1 ? "" : "s");
+  }
+  if (g_find.device_seen.load() && !device_checks_run()) {
+    snprintf(more + strlen(more), sizeof more - strlen(more), "; tensors on devices were not checked");
+  } else if (g_find.device_seen.load()) {
+    snprintf(more + strlen(more), sizeof more - strlen(more),
+             "; %llu results of modules and gradients on devices checked", (unsigned long long)device_checks());
   }
   if (nan || infinity) {
     const uint64_t later = g_find.later.load();

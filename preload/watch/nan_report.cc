@@ -271,7 +271,7 @@ void FindingText::add(const char* format, ...) {
 void explain_stacks(Finding& finding) {
   write_place_of(finding.stack, finding.place);
   write_place_of(finding.forward, finding.forward_place);
-  finding.module = innermost_module(finding.stack.python);
+  if (finding.module == 0) finding.module = innermost_module(finding.stack.python);
   finding.forward_module = innermost_module(finding.forward.python);
   write_class(finding.module != 0 ? finding.module : finding.forward_module, finding.module_class);
   if (finding.phase == Phase::unknown && in_optimizer_step(finding.stack.python)) finding.phase = Phase::optimizer;
@@ -301,11 +301,18 @@ void write_finding(const Finding& finding, FindingText& out) {
       out.add("  cause: the program gave this operation a number that is not finite\n");
       break;
     case Cause::deliberate:
-      out.add("  cause: this operation made it from infinities that the program put into its input (a mask)\n");
+      out.add("  cause: this operation made it from infinities or NaN that the program put into its input (a mask)\n");
       break;
     case Cause::outside:
       out.add(
           "  cause: came in with an input; no operation of torch has made it (data, numpy, compiled or custom code)\n");
+      break;
+    case Cause::device_result:
+      out.add("  cause: made in this module; on devices only what modules return is checked, and gradients\n");
+      break;
+    case Cause::device_gradient:
+      out.add("  parameter: %s\n", finding.parameter);
+      out.add("  cause: made in this backward pass; on devices only what modules return is checked, and gradients\n");
       break;
   }
   for (int i = 0; i < finding.output_count; ++i) {

@@ -17,6 +17,8 @@ enum class Cause : uint8_t {
   argument,    // the program gave NaN or an infinity as a number
   deliberate,  // from infinities that the program put there: a softmax of a masked row
   outside,     // an input held it, and no operation has made it: data, a compiled kernel, numpy
+  device_result,
+  device_gradient,  // found on a device, where operations are not checked one by one
 };
 
 enum class Phase : uint8_t { unknown, forward, backward, optimizer };
@@ -53,7 +55,7 @@ struct Finding {
   char place[256] = "";   // "train.py:57 Model.forward"
   char forward_place[256] = "";
   uint64_t module = 0, forward_module = 0;  // the innermost nn.Module whose call runs
-  char module_path[192] = "", module_class[96] = "";
+  char module_path[192] = "", module_class[96] = "", parameter[96] = "";
 };
 
 // Fills place, module and phase from the stacks.
