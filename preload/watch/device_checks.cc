@@ -23,7 +23,7 @@ using python::Owned;
 // The largest magnitude is not finite where any element is not. One kernel for each tensor, no memory but a number that
 // is kept for it, no random numbers, nothing in the graph. While a CUDA graph is captured, or something else than plain
 // torch runs (torch.compile, vmap, a dispatch mode), nothing is done.
-constexpr char kSource[] = R"(
+constexpr char kDeviceHooks[] = R"(
 import atexit, math, warnings, weakref
 tensorscope_most = 1024
 tensorscope_numbers, tensorscope_used, tensorscope_waiting, tensorscope_modules = {}, {}, [], {}
@@ -123,7 +123,7 @@ constinit std::atomic<State> g_device_state{State::off};
 constinit std::atomic<uint64_t> g_device_checks{0};
 void (*g_device_found)(const DeviceFinding&) = nullptr;
 
-Object* none(const Api& api) {
+Object* nothing_for_python(const Api& api) {
   api.Py_IncRef(api._Py_NoneStruct);
   return api._Py_NoneStruct;
 }
@@ -142,20 +142,20 @@ Object* found_on_device(Object*, Object* arguments) {
     finding.nan = api.PyObject_IsTrue(api.PyTuple_GetItem(arguments, 3)) == 1;
     g_device_found(finding);
   }
-  return none(api);
+  return nothing_for_python(api);
 }
 
 Object* checked_on_device(Object*, Object* count) {
   const Api& api = *python::known_interpreter();
   g_device_checks.fetch_add(uint64_t(api.PyLong_AsLongLong(count)), std::memory_order_relaxed);
-  return none(api);
+  return nothing_for_python(api);
 }
 
 Object* failed_on_device(Object*, Object* text) {
   const Api& api = *python::known_interpreter();
   const Gil gil = Gil::held(api);
   say("--find-nan: tensors on devices are no longer checked: %s", std::string(python::text_of(gil, text)).c_str());
-  return none(api);
+  return nothing_for_python(api);
 }
 
 python::MethodDefinition g_found_method = {"found", found_on_device, python::kArguments, nullptr};
@@ -175,7 +175,7 @@ bool register_device_hooks(const Gil& gil) {
     const Owned function(gil, done ? gil->PyCFunction_NewEx(method, nullptr, nullptr) : nullptr);
     done = function && gil->PyDict_SetItemString(globals.get(), method->name, function.get()) == 0;
   }
-  return done && python::run_own_source(gil, kSource, globals.get());
+  return done && python::run_own_source(gil, kDeviceHooks, globals.get());
 }
 
 // On the main thread, between two of its instructions.
