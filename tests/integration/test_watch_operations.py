@@ -14,7 +14,8 @@ PROGRAM = "watch_operations.py"
 NOTING = {"aten::detach", "aten::clone"}  # what the program does to note the truth
 INNER = {f"model.inner/aten::{name}" for name in
          "mul add_ transpose softmax chunk[0] chunk[1] max[0] max[1] exp sub detach clone".split()} | {"model.inner.project/aten::linear"}
-OUTER = {"model.left/aten::tanh", "model/aten::add", "model/aten::detach", "model/aten::clone"}
+SLOPE = {f"model.slope/aten::{name}" for name in "detach mul ones add".split()}
+OUTER = SLOPE | {"model.left/aten::tanh", "model/aten::add", "model/aten::detach", "model/aten::clone"}
 
 
 def watch(folder, what, **options):
@@ -49,10 +50,17 @@ def test_every_result_is_the_programs(watched):
         assert value.shape == tuple(tensor.shape) and torch.equal(values.tensor(value), tensor), (name, step)
         assert name.partition("/")[2].partition("[")[0] == value.operation
     tanh = [key for key in taken if key[0] == "model.left/aten::tanh"]
+    slope = [key for key in taken if key[0].startswith("model.slope/")]
     assert len(expected) == 3 * 14 and len(tanh) == 3
-    rest = [value for key, value in taken.items() if key not in tanh]
+    rest = [value for key, value in taken.items() if key not in tanh + slope]
     assert {value.operation for value in rest} == NOTING  # nothing of the backward pass or of the loss
     assert not values.losses and not values.unmatched and values.ended
+
+
+def test_backward_passes_are_left_out_also_within_a_call(watched):
+    _, values, _ = watched
+    assert {value.name for value in values.values if value.module == "model.slope"} == SLOPE
+    assert len(values.named("model.slope/aten::mul")) == 3  # the two of each backward pass are not there
 
 
 def test_module_place_and_line(watched):

@@ -46,14 +46,26 @@ class Left(nn.Module):
         return x.tanh()
 
 
+class Slope(nn.Module):
+    """A backward pass within a forward call: z * z, and its gradient by two more products."""
+
+    def forward(self, x):
+        z = x.detach().requires_grad_()
+        with torch.enable_grad():
+            y = z * z
+            (gradient,) = torch.autograd.grad(y, z, torch.ones(4, 4))
+        return x + gradient
+
+
 class Model(nn.Module):
     def __init__(self):
         super().__init__()
         self.inner = Inner()
         self.left = Left()
+        self.slope = Slope()
 
     def forward(self, x):
-        return note("model/aten::add", self.left(self.inner(x)) + 1)
+        return note("model/aten::add", self.left(self.inner(self.slope(x))) + 1)
 
 
 def main():
