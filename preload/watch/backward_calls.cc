@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <atomic>
 #include <new>
+#include <utility>
 
 #include "live/recorder.h"
 #include "support/clock.h"
@@ -249,27 +250,34 @@ void add_backward_calls(uint64_t (*next_id)()) {
   BackwardState* const state = g_backward;
   if (!state) return;
   const MutexGuard guard(state->lock);
+  PageArray<Forward*> ran;
   for (int i = 0; i < state->thread_count; ++i) {
     Forwards& forwards = *state->threads[i];
     for (uint64_t number = forwards.first_run; number <= forwards.last_run; ++number) {
       Forward* const forward = forwards.find(number);
-      if (!forward || forward->nodes == 0) continue;
-      forward->nodes = 0;
-      const NodeRun& run = forward->backward;
-      format::CallRow row = forward->row;
-      row.mutate_parent(row.id());
-      row.mutate_id(next_id());
-      row.mutate_begin_ns(run.begin_ns);
-      row.mutate_end_ns(run.end_ns);
-      row.mutate_live_before(run.live_before);
-      row.mutate_live_after(run.live_after);
-      row.mutate_peak(run.peak);
-      row.mutate_thread(run.thread);
-      row.mutate_flags(uint16_t(format::CallFlag::backward));
-      add_call(row);
+      if (forward && forward->nodes != 0 && !ran.push(forward)) count_loss("backward", "not enough memory");
     }
     forwards.first_run = UINT64_MAX;
     forwards.last_run = 0;
+  }
+  // In the order in which they began, a module before those in it.
+  std::sort(ran.begin(), ran.end(), [](const Forward* a, const Forward* b) {
+    return std::pair(a->backward.begin_ns, a->row.id()) < std::pair(b->backward.begin_ns, b->row.id());
+  });
+  for (Forward* const forward : ran) {
+    forward->nodes = 0;
+    const NodeRun& run = forward->backward;
+    format::CallRow row = forward->row;
+    row.mutate_parent(row.id());
+    row.mutate_id(next_id());
+    row.mutate_begin_ns(run.begin_ns);
+    row.mutate_end_ns(run.end_ns);
+    row.mutate_live_before(run.live_before);
+    row.mutate_live_after(run.live_after);
+    row.mutate_peak(run.peak);
+    row.mutate_thread(run.thread);
+    row.mutate_flags(uint16_t(format::CallFlag::backward));
+    add_call(row);
   }
 }
 
