@@ -26,7 +26,6 @@ struct Monitoring {
   Object* set_local_events = nullptr;
   long long line = 0, returns = 0, yields = 0;
   std::unordered_map<const Object*, CodePlan*> plans;  // code objects that are kept, so that no other takes an address
-  bool planning = false;
 };
 Monitoring* g_monitoring = nullptr;
 
@@ -51,23 +50,20 @@ void ask_for_lines(const Gil& gil, Monitoring& monitoring, CodePlan& plan, Objec
   }
 }
 
-// Null with `later`: another thread is making a plan.
-CodePlan* plan_of(const Gil& gil, Monitoring& monitoring, Object* code, bool& later) {
-  later = false;
-  if (const auto known = monitoring.plans.find(code); known != monitoring.plans.end()) return known->second;
-  if (monitoring.planning) {
-    later = true;
-    return nullptr;
-  }
-  monitoring.planning = true;
-  CodePlan* plan = plan_code(gil, code);
-  monitoring.planning = false;
-  if (plan) {
-    gil->Py_IncRef(code);
-    monitoring.plans[code] = plan;
-  }
-  return plan;
+bool known_code(const Gil&, Object* code, CodePlan*& plan) {
+  const auto known = g_monitoring->plans.find(code);
+  if (known == g_monitoring->plans.end()) return false;
+  plan = known->second;
+  return true;
 }
+
+void remember_code(const Gil& gil, Object* code, CodePlan* plan) {
+  if (!plan) return;
+  gil->Py_IncRef(code);
+  g_monitoring->plans[code] = plan;
+}
+
+constexpr CodeMemory kCodeMemory = {known_code, remember_code};
 
 // Of the code object that is running.
 CodeFrame running_frame(const Gil& gil, Object* code) {
@@ -89,10 +85,10 @@ Object* with_code(Object* arguments, ptrdiff_t count, Work work) {
 
 Object* starts(Object*, Object* arguments) {
   return with_code(arguments, 2, [](const Gil& gil, Monitoring& monitoring, Object* code, Object*& answer) {
-    bool later = false;
-    CodePlan* plan = plan_of(gil, monitoring, code, later);
+    CodePlan* plan = nullptr;
+    const bool decided = known_code(gil, code, plan) || decide_code(gil, code, kCodeMemory, plan);
     if (!plan) {
-      if (!later) answer = monitoring.disable;
+      if (decided) answer = monitoring.disable;
       return;
     }
     const CodeFrame frame = running_frame(gil, code);
@@ -182,9 +178,9 @@ bool start_monitoring(const Gil& gil, const std::vector<CodeFrame>& running) {
   for (int i = 0; i < 3; ++i) *events[i] = gil->PyLong_AsLongLong(gil->PyTuple_GetItem(numbers, i));
   g_monitoring = made;
   for (const CodeFrame& frame : running) {
-    bool later = false;
+    CodePlan* plan = nullptr;
     if (!frame.code || !python::is_exactly(frame.code, gil->PyCode_Type)) continue;
-    if (CodePlan* plan = plan_of(gil, *made, frame.code, later)) {
+    if (decide_code(gil, frame.code, kCodeMemory, plan) && plan) {
       if (code_has_begun(gil, *plan, frame)) ask_for_lines(gil, *made, *plan, frame.code);
     }
   }

@@ -1,8 +1,10 @@
 #include "watch/code_points.h"
 
 #include <string.h>
+#include <time.h>
 
 #include <algorithm>
+#include <atomic>
 #include <memory>
 #include <new>
 #include <unordered_map>
@@ -75,6 +77,12 @@ struct CodePoints {
   std::vector<CodePlan*> made;
 };
 CodePoints* g_points = nullptr;
+
+// With the GIL, which Python code of ours may give up while it decides.
+std::atomic<bool> g_deciding{false};
+thread_local bool t_decides = false;
+constexpr int kMostMillisecondsToDecide = 2000;
+constexpr size_t kMostPlans = 4096;
 
 const void* exception_being_handled(const Gil& gil) {
   if (!gil->PyErr_GetExcInfo) return nullptr;
@@ -329,11 +337,26 @@ void register_code_points(const Gil& gil) {
   if (!started) count_loss("variables", "this interpreter does not tell which lines it executes");
 }
 
-CodePlan* plan_code(const Gil& gil, Object* code) {
-  if (!g_points) return nullptr;
-  CodePlan* plan = g_points->plans.make(gil, code);
-  if (plan) g_points->made.push_back(plan);
-  return plan;
+bool decide_code(const Gil& gil, Object* code, const CodeMemory& memory, CodePlan*& plan) {
+  plan = nullptr;
+  if (!g_points || t_decides) return false;
+  constexpr timespec kMillisecond = {0, 1'000'000};
+  for (int i = 0; g_deciding; ++i) {
+    if (i == kMostMillisecondsToDecide) return false;
+    const python::ReleasedGil released;
+    nanosleep(&kMillisecond, nullptr);
+  }
+  if (memory.known(gil, code, plan)) return true;
+  if (g_points->made.size() >= kMostPlans) {
+    count_loss("variables", "more functions than are watched");
+  } else {
+    g_deciding = t_decides = true;
+    plan = g_points->plans.make(gil, code);
+    g_deciding = t_decides = false;
+    if (plan) g_points->made.push_back(plan);
+  }
+  memory.remember(gil, code, plan);
+  return true;
 }
 
 bool code_begins(const Gil& gil, CodePlan& plan, const CodeFrame& frame) {
@@ -395,6 +418,7 @@ std::vector<std::string> nearest_code(const WatchSpec& watch) {
 // Texts have other numbers in the child's own file.
 void reset_code_points_after_fork() {
   if (!g_points) return;
+  g_deciding = t_decides;
   g_points->frames.clear();
   g_points->names.clear();
   g_points->modules.clear();

@@ -30,8 +30,13 @@ void reset_code_points_after_fork();
 
 // ---- what both ways of seeing lines tell ----------------------------------------------------------------------------
 
-// Null: nothing is watched in it. Known code objects are not remembered here.
-CodePlan* plan_code(const python::Gil& gil, python::Object* code);
+// Decides about a code object that is not known yet. `known` and `remember` are the caller's memory of such; the GIL
+// may change hands in between. False: not now, since it is code of ours that decides.
+struct CodeMemory {
+  bool (*known)(const python::Gil& gil, python::Object* code, CodePlan*& plan);
+  void (*remember)(const python::Gil& gil, python::Object* code, CodePlan* plan);
+};
+bool decide_code(const python::Gil& gil, python::Object* code, const CodeMemory& memory, CodePlan*& plan);
 
 // A call begins. False: nothing of it is wanted, since the module is another one.
 bool code_begins(const python::Gil& gil, CodePlan& plan, const CodeFrame& frame);

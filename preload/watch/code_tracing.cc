@@ -39,7 +39,6 @@ ThreadWords g_thread_words;
 bool g_traces = false;  // this series' layout is known
 EvaluateFrame g_next = nullptr;
 ptrdiff_t g_extra = -1;
-bool g_planning = false;
 char g_nothing;  // an address that stands for: nothing is watched in it
 
 // Frames that ran already when this began, which no call of evaluate_frame() surrounds.
@@ -73,19 +72,26 @@ void set_trace_function(python::ThreadState* thread, TraceFunction function, int
   }
 }
 
-// Null: nothing is watched in it, or nobody knows yet.
-CodePlan* known_plan(const Gil& gil, Object* code, bool may_plan) {
+bool known_by_extra(const Gil& gil, Object* code, CodePlan*& plan) {
   void* known = nullptr;
   if (gil->_PyCode_GetExtra(code, g_extra, &known) != 0) {
     gil->PyErr_Clear();
-    return nullptr;
+    return true;
   }
-  if (known) return known == &g_nothing ? nullptr : static_cast<CodePlan*>(known);
-  if (!may_plan || g_planning) return nullptr;
-  g_planning = true;
-  CodePlan* plan = plan_code(gil, code);
-  g_planning = false;
+  plan = known == &g_nothing ? nullptr : static_cast<CodePlan*>(known);
+  return known != nullptr;
+}
+
+void remember_by_extra(const Gil& gil, Object* code, CodePlan* plan) {
   if (gil->_PyCode_SetExtra(code, g_extra, plan ? static_cast<void*>(plan) : &g_nothing) != 0) gil->PyErr_Clear();
+}
+
+// Null: nothing is watched in it, or nobody knows yet.
+CodePlan* known_plan(const Gil& gil, Object* code, bool may_decide) {
+  CodePlan* plan = nullptr;
+  if (!known_by_extra(gil, code, plan) && may_decide) {
+    decide_code(gil, code, {known_by_extra, remember_by_extra}, plan);
+  }
   return plan;
 }
 
