@@ -1,7 +1,7 @@
 """What --find-nan costs a training loop: steps with and without its callback take turns inside one process.
 
     LD_PRELOAD=build/preload/libtensorscope.so TENSORSCOPE_EXIT=never TENSORSCOPE_FIND_NAN=1 \
-        .venv/bin/python tests/bench/values_speed.py [LOOP ...]
+        .venv/bin/python tests/bench/find_nan_speed.py [LOOP ...]
 
 The callback is switched off by torch's own switch (at::enableRecordFunction, of this thread and of the backward passes that it
 begins), so the ratio has all that is paid for it: also what torch pays for calling it with arguments and results.
@@ -49,7 +49,7 @@ def measure(name, enable):
 
 def main():
     if not os.environ.get("TENSORSCOPE_FIND_NAN") or "libtensorscope" not in pathlib.Path("/proc/self/maps").read_text():
-        raise SystemExit("values_speed: run this under LD_PRELOAD=.../libtensorscope.so with TENSORSCOPE_FIND_NAN=1")
+        raise SystemExit("find_nan_speed: run this under LD_PRELOAD=.../libtensorscope.so with TENSORSCOPE_FIND_NAN=1")
     enable = switch()
     for name in sys.argv[1:] or ("tiny", "transformer-small", "transformer-large"):
         measure(name, enable)
