@@ -279,7 +279,11 @@ std::vector<std::string> path_names(std::string_view path) {
 CallSequence::CallSequence(std::vector<Call> calls, std::optional<uint32_t> step) : calls_(std::move(calls)) {
   find_missing(step);
   if (step) std::erase_if(calls_, [step](const Call& call) { return call.step != *step; });
-  std::stable_sort(calls_.begin(), calls_.end(), [](const Call& a, const Call& b) { return a.id < b.id; });
+  // A backward has its number when all of it is over. Of those that begin together the longest is around the others.
+  const auto place = [](const Call& call) {
+    return std::tuple(call.begin_ns, call.backward, call.backward ? ~call.end_ns : 0, call.id);
+  };
+  std::stable_sort(calls_.begin(), calls_.end(), [&](const Call& a, const Call& b) { return place(a) < place(b); });
   uint64_t last = 0;
   for (const Call& call : calls_) last = std::max({last, call.begin_ns, call.end_ns});
   for (Call& call : calls_) {
