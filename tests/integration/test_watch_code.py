@@ -2,6 +2,7 @@
 
 # Covers: preload/watch/{code_points,code_plan,code_monitoring,code_tracing,object_values}.cc
 
+import json
 import subprocess
 
 import harness
@@ -376,3 +377,18 @@ if child: assert os.waitpid(child, 0)[1] == 0
             found = all_of(values, name)
             assert found.count(101) == 1 and (found == [101] or all(found.count(i + 1) == 50 for i in range(4)))
     assert sorted(len(values.values) for values in files) == [2, 402]
+
+
+def test_coverage_is_as_without(tmp_path):
+    if subprocess.run([harness.PYTHON, "-c", "import coverage"], capture_output=True).returncode != 0:
+        pytest.skip("coverage.py is not installed")
+    reports = []
+    for preload in (False, True):
+        folder = tmp_path / str(preload)
+        folder.mkdir()
+        environment = harness.environment(folder, preload, exit="never", watch=WATCH)
+        for arguments in (["run", "--branch", "--include=*/watch_code.py", harness.PROGRAMS / "watch_code.py"], ["json", "-q", "-o", "out.json"]):
+            subprocess.run([harness.PYTHON, "-m", "coverage", *arguments], env=environment, cwd=folder, check=True, capture_output=True)
+        (file,) = json.loads((folder / "out.json").read_text())["files"].values()
+        reports.append({key: file[key] for key in ("executed_lines", "missing_lines", "executed_branches")})
+    assert reports[0] == reports[1] and len(reports[0]["executed_lines"]) > 50
