@@ -4,6 +4,7 @@
 
 #include <new>
 
+#include "live/tensor_table.h"
 #include "support/clock.h"
 #include "support/mutex.h"
 #include "support/page_array.h"
@@ -25,13 +26,23 @@ using format::ValueFlag;
 using rules::WatchMode;
 using rules::WatchSpec;
 
-// What was kept last of a name for a watch, so that a tensor nobody changed is kept once.
-struct LastKept {
+// What stays as it is while nobody changes a tensor. Another tensor may get its address, version and size.
+struct Contents {
+  uint64_t tensor;  // its serial; 0: not known
   const void* data;
   int64_t numel;
-  uint64_t serial;
-  uint32_t version, watch;
+  uint64_t hash;  // 0: not asked for
+  uint32_t version;
   int dtype;
+  bool known() const { return tensor != 0 && version != 0; }
+  bool operator==(const Contents&) const = default;
+};
+
+// What was kept last of a name for a watch, so that a tensor nobody changed is kept once.
+struct LastKept {
+  Contents contents;
+  uint64_t value;  // its serial; 0: none yet
+  uint32_t watch;
   uint32_t next;  // of the same name: index + 1
 };
 
@@ -68,21 +79,21 @@ LastKept* last_kept(uint32_t watch, uint32_t name) {
 }
 
 // The value that has these elements already; 0: none.
-uint64_t kept_before(uint32_t watch, uint32_t name, const TensorView& view, uint32_t version) {
-  if (version == 0 || !g_known) return 0;
+uint64_t kept_before(uint32_t watch, uint32_t name, const Contents& contents) {
+  if (!contents.known() || !g_known) return 0;
   const MutexGuard guard(g_known->lock);
   const LastKept* const last = last_kept(watch, name);
-  const bool same = last && last->serial != 0 && last->data == view.data && last->version == version &&
-                    last->numel == view.numel && last->dtype == view.dtype;
-  return same ? last->serial : 0;
+  return last && last->contents == contents ? last->value : 0;
 }
 
-void remember(uint32_t watch, uint32_t name, const TensorView& view, uint32_t version, uint64_t serial) {
-  if (!g_known) return;
+void remember(uint32_t watch, uint32_t name, const Contents& contents, uint64_t value) {
+  if (!contents.known() || !g_known) return;
   const MutexGuard guard(g_known->lock);
-  if (LastKept* const last = last_kept(watch, name)) {
-    *last = {view.data, view.numel, serial, version, watch, view.dtype, last->next};
-  }
+  if (LastKept* const last = last_kept(watch, name)) *last = {contents, value, watch, last->next};
+}
+
+uint64_t serial_of(const python::LiveTensor& tensor) {
+  return tensor.serial != 0 ? tensor.serial : live::g_tensors.serial(tensor.impl);
 }
 
 uint64_t hash_of(const TensorView& view) {
@@ -181,7 +192,7 @@ bool take_tensor(const WatchSpec& watch, uint32_t watch_number, uint32_t name, c
   if (!watch.dtype.empty() && (!has_form || watch.dtype != dtype_name(view.dtype))) return false;
   format::ValueRow row = row_of(format::ValueKind::tensor, name, origin);
   row.mutate_watch(watch_number);
-  row.mutate_tensor(tensor.serial);
+  row.mutate_tensor(serial_of(tensor));
   row.mutate_dtype(has_form ? int8_t(view.dtype) : int8_t(-1));
   row.mutate_stored_dtype(row.dtype());
   row.mutate_device_type(view.device_type);
@@ -191,13 +202,13 @@ bool take_tensor(const WatchSpec& watch, uint32_t watch_number, uint32_t name, c
   TensorSlice slice;
   LongSeries series;
   if (has_form) parts.view = &view;
-  uint32_t version = 0;
+  Contents contents = {};
   if (readable == Readable::yes) {
-    version = version_of(tensor.impl);
     if (watch.statistics && statistics_of(view, statistics)) {
       parts.statistics = &statistics;
       if (watch.hash) parts.hash = hash_of(view);
     }
+    contents = {serial_of(tensor), view.data, view.numel, parts.hash, version_of(tensor.impl), view.dtype};
     add_series(watch, view, statistics, series, parts);
     parts.elements = watch.full && wants_elements(watch, view, slice, parts);
     if (parts.elements) row.mutate_stored_dtype(int8_t(stored_dtype(watch, view.dtype)));
@@ -207,14 +218,14 @@ bool take_tensor(const WatchSpec& watch, uint32_t watch_number, uint32_t name, c
     count_loss("elements", readable_text(readable));
   }
   if (parts.elements) {
-    if (const uint64_t before = kept_before(watch_number, name, view, version); before != 0) {
+    if (const uint64_t before = kept_before(watch_number, name, contents); before != 0) {
       parts.elements = false;
       row.mutate_same_as(before);
       row.mutate_flags(uint16_t(row.flags() | uint16_t(ValueFlag::unchanged)));
     }
   }
-  const uint64_t serial = add_value(row, parts);
-  if (serial != 0 && parts.elements) remember(watch_number, name, view, version, serial);
+  const uint64_t value = add_value(row, parts);
+  if (value != 0 && parts.elements) remember(watch_number, name, contents, value);
   return true;
 }
 

@@ -21,11 +21,10 @@ class Block(nn.Module):
         super().__init__()
         self.norm, self.fc, self.drop = nn.LayerNorm(16), nn.Linear(16, 16), nn.Dropout(0.1)
     def forward(self, x):
-        ALIVE.append(normed := self.norm(x))
-        ALIVE.append(wide := self.fc(normed))
-        ALIVE.append(dropped := self.drop(torch.relu(wide)))
-        ALIVE.append(x + dropped)
-        return ALIVE[-1]
+        normed = self.norm(x)
+        wide = self.fc(normed)
+        dropped = self.drop(torch.relu(wide))
+        return x + dropped
 
 class Net(nn.Module):
     def __init__(self):
@@ -37,7 +36,6 @@ class Net(nn.Module):
             x = each(x)
         return self.head(x)
 
-ALIVE = []  # no two values have one address
 torch.set_num_threads(1)
 torch.manual_seed(0)
 net = Net()
@@ -52,11 +50,9 @@ optimizer = torch.optim.SGD(net.parameters(), lr=0.01)
 for step in range(steps):
     torch.manual_seed(100 + step if step != 2 else 100 + step + seed)
     with autocast:
-        ALIVE.append(net(data))
-        loss = ALIVE[-1].float().square().mean()
+        loss = net(data).float().square().mean()
     loss.backward()
     optimizer.step()
-    ALIVE += [parameter.grad for parameter in net.parameters()]
     optimizer.zero_grad()
 """
 WATCH = "full:net.**,full:gradients:net.head"

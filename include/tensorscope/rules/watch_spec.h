@@ -206,7 +206,7 @@ inline bool read_slice(std::string_view text, std::vector<SliceStep>& slice) {
 inline bool add_kept(std::string_view word, WatchSpec& spec) {
   if (!is_one_of(word, kKeep)) return false;
   spec.full |= word == "full";
-  spec.statistics |= word == "statistics" || word == "histogram";
+  spec.statistics |= word == "statistics" || word == "histogram" || word == "hash";  // they stand in one row
   spec.hash |= word == "hash";
   spec.norms |= word == "norms";
   spec.quantiles |= word == "quantiles";
