@@ -18,7 +18,8 @@ namespace tensorscope::commands {
 namespace {
 
 constexpr const char* kAbout =
-    "tensorscope profiles the memory of PyTorch programs: every live tensor, where it was made and what holds it.";
+    "tensorscope profiles the memory of PyTorch programs: every live tensor, where it was made and what holds it.\n"
+    "It also records values: what modules and functions computed, step by step.";
 
 constexpr const char* kFooter =
     "Getting started:\n"
@@ -116,6 +117,7 @@ void add_verbs(CLI::App& app, Invocation& invocation) {
     add(app, invocation);
   }
   for (CLI::App* verb : app.get_subcommands(nullptr)) verb->group("Verbs");
+  for (const char* name : {"watch", "values", "compare", "calls"}) app.get_subcommand(name)->group("Verbs for values");
 }
 
 // What is wrong with the arguments, and where to read more.

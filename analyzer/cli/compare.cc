@@ -59,8 +59,8 @@ void add_tolerance(CLI::App& verb, const char* name, std::optional<double>& valu
 }  // namespace
 
 void add_compare(CLI::App& app, Invocation& invocation) {
-  auto [verb, options] =
-      add_verb(app, invocation, "compare", "two runs: the first step, module call and tensor where they part", compare);
+  auto [verb, options] = add_verb(app, invocation, "compare",
+                                  "compare two runs: the first step, module call and tensor that differ", compare);
   verb->add_option("A", options->a, "the values file of one run")->required()->type_name("");
   verb->add_option("B", options->b, "the values file of the other run")->required()->type_name("");
   add_tolerance(*verb, "--rtol", options->tolerance.relative,

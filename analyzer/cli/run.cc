@@ -124,13 +124,14 @@ void add_run(CLI::App& app, Invocation& invocation) {
         flag, [options, variable, value] { options->environment.emplace_back(variable, value); }, help);
   };
   set("--name", "TENSORSCOPE_NAME", "TEMPLATE",
-      "template for dump names; fields: {program} {pid} {n} {kind} {rank} {host}");
+      "template for dump names; fields: {program} {pid} {n} (1, 2, ...) {kind} (exit, oom, ...) {rank} {host}");
   set("--signal", "TENSORSCOPE_SIGNAL", "SIGNAL",
       "signal that triggers a dump: a name, a number or off. Default: SIGUSR1");
   set("--exit", "TENSORSCOPE_EXIT", "WHEN", "dump at exit: auto (not in forked children), always, never")
       ->check(CLI::IsMember({"auto", "always", "never"}).description(""));
   verb->add_option("--watch", options->watch,
-                   "record values: a path such as model.layers.*.attn (may be repeated), or a watch file (.toml)")
+                   "record values: a path such as model.layers.*.attn or train.py:step:loss (may be repeated), or a "
+                   "watch file (.toml)")
       ->type_name("PATH");
   clear("--calls", "TENSORSCOPE_CALLS", "1", "record each call of a module: order, time, memory");
   set("--log", "TENSORSCOPE_LOG", "FILE", "log file of the profiler; - for standard error");
@@ -139,13 +140,14 @@ void add_run(CLI::App& app, Invocation& invocation) {
   clear("--no-names", "TENSORSCOPE_NAMES", "0", "do not look up names and holders (never takes the GIL)");
   clear("--quiet", "TENSORSCOPE_QUIET", "1", "do not print a line on standard error for each dump");
   verb->add_option("--find-nan", options->find_nan,
-                   "name the first operation that makes a NaN or infinity; =stop: end the program there")
-      ->type_name("[=stop]")
+                   "name the first operation that makes a NaN or infinity; stop: end the program there")
+      ->type_name("WHEN")
       ->expected(0, 1)
       ->default_str("on")
       ->check(CLI::IsMember({"on", "off", "stop"}).description(""));
-  verb->add_flag("--stop", options->stop_at_nan, "the same as --find-nan=stop (exit status 99)");
-  clear("--dump", "TENSORSCOPE_FIND_NAN_DUMP", "1", "with --find-nan: write a dump there");
+  verb->add_flag("--stop", options->stop_at_nan,
+                 "end the program at its first NaN or infinity, exit status 99: the same as --find-nan=stop");
+  clear("--dump", "TENSORSCOPE_FIND_NAN_DUMP", "1", "with --find-nan: write a dump when the first one is found");
   verb->footer(
       "The program and its arguments follow after --.\n"
       "\n"

@@ -33,7 +33,7 @@ constinit std::atomic<bool> g_waits_for_torch{false};
 namespace {
 
 std::atomic<bool> g_wanted{false};
-std::atomic<bool> g_starting{false}, g_said_in_python{false};
+std::atomic<bool> g_starting{false}, g_start_failed{false}, g_said_in_python{false};
 std::atomic<bool> g_registering{false};
 void (*g_wake_writer)() = nullptr;
 std::atomic<bool> g_pending{false};  // the main thread has been asked
@@ -102,7 +102,9 @@ int at_next_chance(void*) {
 
 // Another thread is at it.
 void wait_for_start() {
-  for (int i = 0; i < kMostMilliseconds && !g_wanted.load(std::memory_order_acquire); ++i) {
+  for (int i = 0; !g_wanted.load(std::memory_order_acquire); ++i) {
+    if (g_start_failed.load(std::memory_order_relaxed)) return;
+    if (i == kMostMilliseconds) return g_start_failed.store(true, std::memory_order_relaxed);
     nanosleep(&kMillisecond, nullptr);
   }
 }
