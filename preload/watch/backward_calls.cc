@@ -58,8 +58,16 @@ struct PendingRun {
   Forwards* own;
 };
 
+// A node that is running. Its end is told in any case: the RecordFunction is on the stack.
+struct RunningNode {
+  const void* record;
+  NodeRun run;
+  uint64_t peak_outside;
+};
+
 struct BackwardState {
   Mutex lock;
+  PageArray<RunningNode> running;
   Forwards* threads[kMostThreads] = {};
   int thread_count = 0;
   // The word of a Node that is its sequence number, by what nodes have there: the largest number there is in those that
@@ -73,17 +81,6 @@ BackwardState* g_backward = nullptr;
 uint64_t (*g_peek)() = nullptr;
 std::atomic<live::DeviceSlot> g_device{live::DeviceTable::kCpu};
 thread_local Forwards* t_forwards = nullptr;
-
-// Nodes that are running in this thread, one within the other.
-struct RunningNode {
-  const void* record;
-  NodeRun run;
-  uint64_t words[kWords];
-  uint64_t peak_outside;
-};
-constexpr int kDeepest = 8;
-thread_local RunningNode t_nodes[kDeepest];
-thread_local int t_depth = 0;
 
 Forwards* of_this_thread(BackwardState& state) {
   if (t_forwards) return t_forwards;
@@ -152,22 +149,13 @@ void learn(BackwardState& state, const uint64_t (&words)[kWords]) {
   state.sequence_word = found;
 }
 
-void node_has_run(const RunningNode& node) {
-  BackwardState* const state = g_backward;
-  if (!state) return;
-  PendingRun pending = {};
-  memcpy(pending.words, node.words, sizeof pending.words);
-  pending.run = node.run;
-  pending.own = t_forwards;
-  const MutexGuard guard(state->lock);
-  if (state->sequence_word < 0) {
-    learn(*state, node.words);
-    if (state->pending.size() < kMostPending) state->pending.push(pending);
-    if (state->sequence_word < 0) return;
-    for (const PendingRun& each : state->pending) assign(*state, each);
-    return state->pending.reset();
-  }
-  assign(*state, pending);
+void node_has_run(BackwardState& state, const PendingRun& pending) {
+  if (state.sequence_word >= 0) return assign(state, pending);
+  learn(state, pending.words);
+  if (state.pending.size() < kMostPending) state.pending.push(pending);
+  if (state.sequence_word < 0) return;
+  for (const PendingRun& each : state.pending) assign(state, each);
+  state.pending.reset();
 }
 
 uint64_t live_bytes() {
@@ -176,31 +164,39 @@ uint64_t live_bytes() {
 
 void node_begins(const void* record) {
   HookScope scope;
-  if (!scope || t_depth == kDeepest) return;
-  const void* const node = live::running_node_address();
-  if (!node) return;
-  RunningNode& running = t_nodes[t_depth++];
-  running.record = record;
-  memcpy(running.words, node, sizeof running.words);
+  BackwardState* const state = g_backward;
+  if (!scope || !state || !live::running_node_address()) return;
   const uint64_t live = live_bytes();
-  running.run = {monotonic_ns(), 0, live, 0, 0, uint32_t(syscall(SYS_gettid))};
-  running.peak_outside = live::g_devices.lower_peak_since(g_device.load(std::memory_order_relaxed), live);
+  const MutexGuard guard(state->lock);
+  const uint64_t outside = live::g_devices.lower_peak_since(g_device.load(std::memory_order_relaxed), live);
+  state->running.push({record, {monotonic_ns(), 0, live, 0, 0, uint32_t(syscall(SYS_gettid))}, outside});
 }
 
 void node_ends(const void* record) {
   HookScope scope;
-  if (!scope) return;
-  while (t_depth > 0) {
-    RunningNode& running = t_nodes[--t_depth];
-    const live::DeviceSlot device = g_device.load(std::memory_order_relaxed);
-    running.run.end_ns = monotonic_ns();
-    running.run.live_after = live_bytes();
-    running.run.peak =
-        std::max(live::g_devices.row(device).peak_since.load(std::memory_order_relaxed), running.run.live_before);
-    live::g_devices.lower_peak_since(device, std::max(running.run.peak, running.peak_outside));
-    if (running.record != record) continue;  // an exception left it
-    return node_has_run(running);
-  }
+  BackwardState* const state = g_backward;
+  const void* const node = live::running_node_address();
+  if (!scope || !state || !node) return;
+  const uint64_t now = monotonic_ns(), live = live_bytes();
+  PendingRun pending = {};
+  memcpy(pending.words, node, sizeof pending.words);
+  pending.own = t_forwards;
+  const MutexGuard guard(state->lock);
+  PageArray<RunningNode>& running = state->running;
+  size_t at = running.size();
+  while (at > 0 && running[at - 1].record != record) --at;
+  if (at == 0) return;
+  pending.run = running[at - 1].run;
+  const uint64_t outside = running[at - 1].peak_outside;
+  std::copy(running.begin() + at, running.end(), running.begin() + at - 1);
+  running.pop();
+  const live::DeviceSlot device = g_device.load(std::memory_order_relaxed);
+  pending.run.end_ns = now;
+  pending.run.live_after = live;
+  pending.run.peak =
+      std::max(live::g_devices.row(device).peak_since.load(std::memory_order_relaxed), pending.run.live_before);
+  live::g_devices.lower_peak_since(device, std::max(pending.run.peak, outside));
+  node_has_run(*state, pending);
 }
 
 void forget_old(Forwards& forwards) {
@@ -285,7 +281,6 @@ void add_backward_calls(uint64_t (*next_id)()) {
 void reset_backward_calls_after_fork() {
   if (!g_backward) return;
   t_forwards = nullptr;
-  t_depth = 0;
   g_backward = new (std::nothrow) BackwardState;
 }
 
