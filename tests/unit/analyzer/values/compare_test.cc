@@ -273,7 +273,8 @@ TEST(CompareRuns, TheInputsOfTheModuleCallAreWhatFedIt) {
 
 TEST(CompareRuns, ACallThatRaisedInOneRunAlone) {
   for (const bool in_a : {true, false}) {
-    const RunComparison runs = Compared(with_calls(2, 3, in_a), with_calls(2, 3, !in_a)).runs;
+    const Compared compared(with_calls(2, 3, in_a), with_calls(2, 3, !in_a));
+    const RunComparison& runs = compared.runs;
     EXPECT_FALSE(runs.equal());
     ASSERT_TRUE(runs.raised);
     EXPECT_EQ(runs.raised->in_a, in_a);
@@ -284,7 +285,8 @@ TEST(CompareRuns, ACallThatRaisedInOneRunAlone) {
 }
 
 TEST(CompareRuns, ModulesOfAnotherClassAreTold) {
-  const RunComparison runs = Compared(with_calls(2, 3), with_calls(2, 3, false, "GELU")).runs;
+  const Compared compared(with_calls(2, 3), with_calls(2, 3, false, "GELU"));
+  const RunComparison& runs = compared.runs;
   EXPECT_TRUE(runs.equal());
   ASSERT_THAT(runs.classes, SizeIs(1));
   EXPECT_EQ(runs.classes[0].module, "model.b");
