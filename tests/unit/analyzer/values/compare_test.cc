@@ -80,7 +80,8 @@ std::vector<std::string> named(const std::vector<OneSided>& names) {
 }
 
 TEST(CompareRuns, EqualOnesSayOverHowMuch) {
-  const RunComparison runs = Compared(Program{}, Program{}).runs;
+  const Compared runs_of(Program{}, Program{});
+  const RunComparison& runs = runs_of.runs;
   EXPECT_TRUE(runs.equal());
   EXPECT_EQ(runs.compared, 16);
   EXPECT_EQ(runs.names_compared, 4);
@@ -150,7 +151,8 @@ TEST(CompareRuns, WhatOneSideHasAloneIsSkippedOver) {
   Program a, b;
   a.modules = {"model.layers.0", "model.extra", "model.layers.1", "model"};
   b.steps = 6;
-  const RunComparison runs = Compared(a, b).runs;
+  const Compared runs_of(a, b);
+  const RunComparison& runs = runs_of.runs;
   EXPECT_EQ(runs.different, 4) << "the value of the model is its place in the list";
   EXPECT_THAT(named(runs.only_a.names), ElementsAre("model.extra"));
   EXPECT_EQ(runs.only_a.names[0].values, 4);
@@ -167,7 +169,8 @@ TEST(CompareRuns, StepsAreAlignedByNumberNotByPosition) {
   second.steps = 3;  // 0, 2, 4
   every.steps = 6;
   every.factor = [](uint32_t step, const std::string&) { return step % 2 == 1 ? 9 : 1; };
-  const RunComparison runs = Compared(every, second).runs;
+  const Compared runs_of(every, second);
+  const RunComparison& runs = runs_of.runs;
   EXPECT_TRUE(runs.equal());
   EXPECT_EQ(runs.compared, 12);
   EXPECT_THAT(runs.only_a.steps, SizeIs(3)) << "1, 3 and 5: each between steps that both have";
@@ -176,7 +179,8 @@ TEST(CompareRuns, StepsAreAlignedByNumberNotByPosition) {
 TEST(CompareRuns, PassesAreCountedWithinTheirStep) {
   Program a, b;
   b.change = [](ValueSpec& value) { value.pass += 10; };  // passes before the first step
-  const RunComparison runs = Compared(a, b).runs;
+  const Compared runs_of(a, b);
+  const RunComparison& runs = runs_of.runs;
   EXPECT_TRUE(runs.equal());
   EXPECT_EQ(runs.compared, 16);
 }
@@ -192,13 +196,15 @@ TEST(CompareRuns, TrainAndEvalAndPlacesAreApart) {
 TEST(CompareRuns, AnotherRootCanBeMapped) {
   Program a, b;
   b.root = "net";
-  const RunComparison apart = Compared(a, b).runs;
+  const Compared apart_of(a, b);
+  const RunComparison& apart = apart_of.runs;
   EXPECT_TRUE(apart.nothing());
   ASSERT_TRUE(apart.hint);
   EXPECT_EQ(apart.hint->from, "net");
   EXPECT_EQ(apart.hint->to, "model");
   for (const Rename& rename : {Rename{"net", "model"}, Rename{"model", "net"}}) {
-    const RunComparison runs = Compared(a, b, {rename}).runs;
+    const Compared runs_of(a, b, {rename});
+    const RunComparison& runs = runs_of.runs;
     EXPECT_TRUE(runs.equal());
     EXPECT_EQ(runs.compared, 16);
     EXPECT_FALSE(runs.hint);
@@ -213,7 +219,8 @@ TEST(CompareRuns, DtypesThatDifferAreTold) {
     value.keep_elements = false;
   };
   b.factor = [](auto...) { return 1.001; };
-  const RunComparison runs = Compared(a, b).runs;
+  const Compared runs_of(a, b);
+  const RunComparison& runs = runs_of.runs;
   EXPECT_TRUE(runs.equal());
   ASSERT_THAT(runs.dtypes, SizeIs(1));
   EXPECT_EQ(runs.dtypes[0].a, 6);
@@ -227,7 +234,8 @@ TEST(CompareRuns, WhatCannotBeComparedIsCounted) {
     value.numbers.clear();
     value.shape = {2};
   };
-  const RunComparison runs = Compared(a, b).runs;
+  const Compared runs_of(a, b);
+  const RunComparison& runs = runs_of.runs;
   EXPECT_EQ(runs.not_comparable, 16);
   EXPECT_TRUE(runs.nothing());
 }
