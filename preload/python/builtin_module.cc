@@ -36,26 +36,22 @@ struct ModuleDefinition {
 };
 constexpr int kApiVersion = 1013;  // PYTHON_API_VERSION (Include/modsupport.h)
 
-Object* none(const Api& api) {
-  api.Py_IncRef(api._Py_NoneStruct);
-  return api._Py_NoneStruct;
-}
-
 Object* dump(Object*, Object*) {
   const Api& api = *known_interpreter();
   char path[PATH_MAX];
-  return tensorscope_try_dump(path, sizeof path) == TENSORSCOPE_OK ? api.PyUnicode_DecodeFSDefault(path) : none(api);
+  return tensorscope_try_dump(path, sizeof path) == TENSORSCOPE_OK ? api.PyUnicode_DecodeFSDefault(path)
+                                                                   : new_none(api);
 }
 
 Object* active(Object*, Object*) { return known_interpreter()->PyBool_FromLong(tensorscope_is_active()); }
 
 Object* stop(Object*, Object*) {
   tensorscope_try_stop();
-  return none(*known_interpreter());
+  return new_none(*known_interpreter());
 }
 Object* start(Object*, Object*) {
   tensorscope_try_start();
-  return none(*known_interpreter());
+  return new_none(*known_interpreter());
 }
 
 // Whatever it is given, the program goes on.

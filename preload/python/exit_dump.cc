@@ -69,8 +69,7 @@ Object* at_exit(Object*, Object*) {
   if (claim_exit_dump() && !child) {
     g_write.load(std::memory_order_acquire)();
   }
-  api.Py_IncRef(api._Py_NoneStruct);
-  return api._Py_NoneStruct;
+  return new_none(api);
 }
 
 MethodDefinition g_at_exit = {"tensorscope_exit_dump", at_exit, kNoArguments, nullptr};

@@ -103,8 +103,7 @@ Object* record(Object*, Object* arguments) {
           &call);
     });
   }
-  api.Py_IncRef(api._Py_NoneStruct);
-  return api._Py_NoneStruct;
+  return new_none(api);
 }
 
 MethodDefinition g_record = {"record", record, kArguments, nullptr};

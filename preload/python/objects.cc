@@ -21,6 +21,16 @@ std::string_view text_of(const Gil& gil, Object* object) {
   return {text, size_t(size)};
 }
 
+const void* handled_exception(const Gil& gil) {
+  if (!gil->PyErr_GetExcInfo) return nullptr;
+  Object *type = nullptr, *value = nullptr, *traceback = nullptr;
+  gil->PyErr_GetExcInfo(&type, &value, &traceback);
+  for (Object* each : {type, value, traceback}) {
+    if (each) gil->Py_DecRef(each);
+  }
+  return value == gil->_Py_NoneStruct ? nullptr : value;
+}
+
 Object* entry(const Gil& gil, Object* dict, const char* name) {
   Object* found = nullptr;
   each_entry(gil, dict, [&](Object* key, Object* value) {

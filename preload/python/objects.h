@@ -28,6 +28,12 @@ const char* class_name(const Gil& gil, const Object* object);
 // The characters of a str (a subclass's too), empty for any other object. Valid as long as the str is.
 std::string_view text_of(const Gil& gil, Object* object);
 
+// What a function of ours returns that has nothing to return.
+inline Object* new_none(const Api& api) {
+  api.Py_IncRef(api._Py_NoneStruct);
+  return api._Py_NoneStruct;
+}
+
 // A reference that is given back at the end of its scope.
 class Owned : private UndoneScope {
  public:
@@ -68,6 +74,9 @@ void each_element(const Gil& gil, Object* sequence, F f) {
     if (element && !f(i, element)) return;
   }
 }
+
+// What an `except` of this thread is handling, only to be compared; null: nothing, or the interpreter does not say.
+const void* handled_exception(const Gil& gil);
 
 // The entry of this name, or null. Walks the dict: a look-up could call __eq__ of a foreign key.
 Object* entry(const Gil& gil, Object* dict, const char* name);

@@ -84,16 +84,6 @@ thread_local bool t_decides = false;
 constexpr int kMostMillisecondsToDecide = 2000;
 constexpr size_t kMostPlans = 4096;
 
-const void* exception_being_handled(const Gil& gil) {
-  if (!gil->PyErr_GetExcInfo) return nullptr;
-  Object *type = nullptr, *value = nullptr, *traceback = nullptr;
-  gil->PyErr_GetExcInfo(&type, &value, &traceback);
-  for (Object* each : {type, value, traceback}) {
-    if (each) gil->Py_DecRef(each);
-  }
-  return value == gil->_Py_NoneStruct ? nullptr : value;
-}
-
 // Borrowed.
 Object* value_in_slot(const Gil& gil, const CodeFrame& frame, size_t slot) {
   Object* object = python::agent::slot_of(gil, frame, slot);
@@ -136,10 +126,7 @@ const ModuleWants* module_wants(const Gil& gil, CodePoints& points, const CodePl
   const std::vector<std::string> path = rules::path_segments(module->path);
   for (const CodeVariable& variable : plan.variables) {
     const WatchSpec& watch = points.watches[variable.watch];
-    const bool excluded = std::any_of(watch.exclude.begin(), watch.exclude.end(), [&](const auto& pattern) {
-      return rules::match_path(pattern, path) == rules::PathMatch::whole;
-    });
-    const bool wanted = variable.of_module && !excluded &&
+    const bool wanted = variable.of_module && !rules::is_excluded(watch, path) &&
                         rules::match_path(watch.code.module, path) == rules::PathMatch::whole &&
                         (watch.class_name.empty() || rules::segment_matches(watch.class_name, module->class_name));
     wants.wanted.push_back(wanted);
@@ -268,7 +255,7 @@ void pass_line(const Gil& gil, CodePoints& points, CodePlan& plan, const CodeFra
   const int now = offset < 0 ? -1 : plan.run_at(offset);
   const CodeRun* before = state.run >= 0 ? &plan.runs[size_t(state.run)] : nullptr;
   const CodeRun* next = now >= 0 ? &plan.runs[size_t(now)] : nullptr;
-  const void* exception = exception_being_handled(gil);
+  const void* exception = python::handled_exception(gil);
   const bool raised = passed == Passed::exception || (exception && exception != state.exception);
   const bool ended_loop = before && before->loop_end != 0 && offset >= before->loop_end;
   state.exception = exception;
@@ -366,7 +353,7 @@ bool code_begins(const Gil& gil, CodePlan& plan, const CodeFrame& frame) {
   if (!module && !plan.any_for_all) return false;
   FrameState& state = state_of(points, plan, frame);
   state.module = module;
-  state.exception = exception_being_handled(gil);
+  state.exception = python::handled_exception(gil);
   return true;
 }
 

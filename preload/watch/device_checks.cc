@@ -123,11 +123,6 @@ constinit std::atomic<State> g_device_state{State::off};
 constinit std::atomic<uint64_t> g_device_checks{0};
 void (*g_device_found)(const DeviceFinding&) = nullptr;
 
-Object* nothing_for_python(const Api& api) {
-  api.Py_IncRef(api._Py_NoneStruct);
-  return api._Py_NoneStruct;
-}
-
 // module, parameter, step, whether it is a NaN
 Object* found_on_device(Object*, Object* arguments) {
   const Api& api = *python::known_interpreter();
@@ -142,20 +137,20 @@ Object* found_on_device(Object*, Object* arguments) {
     finding.nan = api.PyObject_IsTrue(api.PyTuple_GetItem(arguments, 3)) == 1;
     g_device_found(finding);
   }
-  return nothing_for_python(api);
+  return python::new_none(api);
 }
 
 Object* checked_on_device(Object*, Object* count) {
   const Api& api = *python::known_interpreter();
   g_device_checks.fetch_add(uint64_t(api.PyLong_AsLongLong(count)), std::memory_order_relaxed);
-  return nothing_for_python(api);
+  return python::new_none(api);
 }
 
 Object* failed_on_device(Object*, Object* text) {
   const Api& api = *python::known_interpreter();
   const Gil gil = Gil::held(api);
   say("--find-nan: tensors on devices are no longer checked: %s", std::string(python::text_of(gil, text)).c_str());
-  return nothing_for_python(api);
+  return python::new_none(api);
 }
 
 python::MethodDefinition g_found_method = {"found", found_on_device, python::kArguments, nullptr};

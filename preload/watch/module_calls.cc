@@ -6,7 +6,6 @@
 #include <unordered_map>
 #include <utility>
 
-#include "dump/places.h"
 #include "live/device_table.h"
 #include "python/agent/attributes.h"
 #include "python/agent/type_fields.h"
@@ -19,12 +18,12 @@
 #include "support/clock.h"
 #include "support/coverage.h"
 #include "support/enough_memory.h"
-#include "support/process_info.h"
 #include "support/state.h"
 #include "tensorscope/values_format.h"
 #include "watch/backward_calls.h"
 #include "watch/code_points.h"
 #include "watch/module_paths.h"
+#include "watch/source_places.h"
 #include "watch/steps.h"
 #include "watch/taken_tensors.h"
 #include "watch/tensor_view.h"
@@ -101,7 +100,6 @@ struct Calls {
   explicit Calls(CallSettings given) : settings(std::move(given)), paths(settings.watches) {}
   CallSettings settings;
   ModulePaths paths;
-  std::unordered_map<StackId, uint32_t> places;  // stack to text
   std::atomic<uint64_t> next_call{1};
   live::DeviceSlot device = live::DeviceTable::kCpu;  // whose live bytes the calls tell
 };
@@ -262,18 +260,12 @@ void choose_device(Calls& calls) {
   }
 }
 
-uint32_t place_here(Calls& calls) {
+uint32_t place_here() {
   --t_inside;
   StackId stack = 0;
   if (HookScope scope; scope) stack = stacks::capture_python_part();
   ++t_inside;
-  const auto known = calls.places.find(stack);
-  if (known != calls.places.end()) return known->second;
-  char text[dump::kPlaceBytes] = "";
-  live::SiteCounters site = {};
-  site.python = stack;
-  if (stack != 0) dump::write_place(dump::headline(site), process_info().directory, text);
-  return calls.places[stack] = text_id(text);
+  return source_place_of(stack);
 }
 
 void end_call(Calls& calls, const Running& call, bool raised, bool unfinished) {
@@ -344,16 +336,6 @@ WatchedModule* find_module(const Gil& gil, Calls& calls, Object* module, const W
   return job.found;
 }
 
-const void* handled_exception(const Gil& gil) {
-  if (!gil->PyErr_GetExcInfo) return nullptr;
-  Object *type = nullptr, *value = nullptr, *traceback = nullptr;
-  gil->PyErr_GetExcInfo(&type, &value, &traceback);
-  for (Object* each : {type, value, traceback}) {
-    if (each) gil->Py_DecRef(each);
-  }
-  return value;
-}
-
 // Those of the call around it, and the module's own.
 std::vector<uint32_t> operations_within(Calls& calls, const std::vector<Running>& around, const WatchedModule& module) {
   std::vector<uint32_t> watches = module.operations;
@@ -396,10 +378,10 @@ void call_begins(const Gil& gil, Calls& calls, Object* object, const void* stack
   make_room_for_one(all);
   const uint64_t live = device_row(calls).bytes_live.load(std::memory_order_relaxed);
   const uint64_t id = next_call_id();
-  const uint32_t index = module->calls_in_pass++, place = wants_place ? place_here(calls) : 0;
+  const uint32_t index = module->calls_in_pass++, place = wants_place ? place_here() : 0;
   const uint64_t forward = calls.settings.record_calls ? follow_forward(calls, id, *module, place, index, mode) : 0;
   all.push_back({id, monotonic_ns(), live, live::g_devices.lower_peak_since(calls.device, live), stack,
-                 handled_exception(gil), object, module, forward, index, place, mode,
+                 python::handled_exception(gil), object, module, forward, index, place, mode,
                  operations_within(calls, all, *module)});
 }
 
@@ -422,7 +404,8 @@ void call_ends(const Gil& gil, Calls& calls, const EndedCall& ended) {
     end_call(calls, call, true, false);
   }
   const Running call = all.back();
-  const bool raised = ended.raised || (ended.result == gil->_Py_NoneStruct && handled_exception(gil) != call.exception);
+  const bool raised =
+      ended.raised || (ended.result == gil->_Py_NoneStruct && python::handled_exception(gil) != call.exception);
   Origin origin;
   origin.call = call.id;
   origin.module = call.module->path_id;
@@ -453,8 +436,7 @@ Object* with_scope(Work work) {
     const InsideScope inside;
     work(gil, *calls);
   }
-  api.Py_IncRef(api._Py_NoneStruct);
-  return api._Py_NoneStruct;
+  return python::new_none(api);
 }
 
 Object* begins(Object*, Object* module) {
@@ -536,7 +518,7 @@ bool has_module_calls() { return g_calls != nullptr; }
 Origin here() {
   Origin origin;
   if (!g_calls) return origin;
-  origin.site = place_here(*g_calls);
+  origin.site = place_here();
   if (!running().empty()) {
     const Running& call = running().back();
     origin.call = call.id;

@@ -15,6 +15,7 @@ namespace {
 
 using python::each_entry;
 using python::text_of;
+using rules::is_excluded;
 using rules::match_path;
 using rules::PathMatch;
 using rules::WatchOf;
@@ -23,11 +24,6 @@ using rules::WatchSpec;
 constexpr int kMostLooks = 8;
 constexpr unsigned kLookMs = 3000;
 constexpr int kDeepestModule = 64;
-
-bool is_excluded(const WatchSpec& watch, const std::vector<std::string>& path) {
-  return std::any_of(watch.exclude.begin(), watch.exclude.end(),
-                     [&](const auto& pattern) { return match_path(pattern, path) == PathMatch::whole; });
-}
 
 bool ends_in_any(const std::vector<std::string>& pattern) { return pattern.back() == "*" || pattern.back() == "**"; }
 

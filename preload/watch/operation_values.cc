@@ -3,17 +3,15 @@
 #include <stdio.h>
 
 #include <algorithm>
-#include <atomic>
 
-#include "dump/places.h"
 #include "live/recorder.h"
 #include "live/tensor_table.h"
 #include "stacks/capture.h"
 #include "support/message.h"
-#include "support/process_info.h"
 #include "watch/module_calls.h"
 #include "watch/operation_kinds.h"
 #include "watch/operation_trace.h"
+#include "watch/source_places.h"
 #include "watch/taken_tensors.h"
 #include "watch/value_store.h"
 
@@ -23,25 +21,6 @@ namespace {
 
 // The operation that the program called, of this thread; what is called within it lies deeper on the stack.
 constinit thread_local const void* t_called = nullptr;
-
-// Stack to text, each a half of a word.
-constexpr size_t kPlaces = 4096;
-constinit std::atomic<uint64_t> g_places[kPlaces];
-
-uint32_t place_of(StackId stack) {
-  static_assert(sizeof stack == sizeof(uint32_t));
-  if (stack == 0) return 0;
-  std::atomic<uint64_t>& known = g_places[stack % kPlaces];
-  const uint64_t seen = known.load(std::memory_order_relaxed);
-  if (seen >> 32 == stack) return uint32_t(seen);
-  char text[dump::kPlaceBytes] = "";
-  live::SiteCounters site = {};
-  site.python = stack;
-  dump::write_place(dump::headline(site), process_info().directory, text);
-  const uint32_t id = text_id(text);
-  known.store(uint64_t{stack} << 32 | id, std::memory_order_relaxed);
-  return id;
-}
 
 // Written as Python would: aten::chunk[1].
 struct Way {
@@ -101,7 +80,7 @@ bool leave_called(const Operation& operation, const Values& results) {
   taking.origin.call = watched.call;
   taking.origin.module = watched.module;
   taking.origin.operation = text_id(name);
-  taking.origin.site = place_of(stacks::capture_python_part());
+  taking.origin.site = source_place_of(stacks::capture_python_part());
   taking.way.several = results.count > 1;
   for (size_t i = 0; i < results.count; ++i) {
     const Value& value = results.first[i];
@@ -127,10 +106,6 @@ void start_operation_values() {
     say("results of operations are not watched: %s", why);
     count_loss("operations", why);
   }
-}
-
-void reset_operation_values_after_fork() {
-  for (std::atomic<uint64_t>& place : g_places) place.store(0, std::memory_order_relaxed);
 }
 
 }  // namespace tensorscope::watch

@@ -7,10 +7,8 @@
 
 namespace tensorscope::watch {
 
-// Registers with torch for its operations (operation_trace.h). Once, where a watch is of operations. Context: activation.
+// Registers with torch for its operations (operation_trace.h). Once, where a watch is of operations. Context:
+// activation.
 void start_operation_values();
-
-// Texts have other numbers in the child's file.
-void reset_operation_values_after_fork();
 
 }  // namespace tensorscope::watch

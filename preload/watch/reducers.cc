@@ -4,7 +4,6 @@
 
 #include <algorithm>
 
-#include "torch/metadata/tensor_layout.h"
 #include "watch/element_numbers.h"
 
 namespace tensorscope::watch {
@@ -18,16 +17,11 @@ struct FiniteNumbers {
   F f;
   static void piece(const void* elements, int64_t count, void* context) {
     auto& all = *static_cast<FiniteNumbers*>(context);
-    constexpr int64_t kBlock = 256;
-    double block[kBlock];
-    const size_t itemsize = size_t(torch::element_size(all.dtype));
-    for (int64_t done = 0; done < count; done += kBlock) {
-      const int64_t now = std::min(count - done, kBlock);
-      numbers_of(all.dtype, static_cast<const char*>(elements) + size_t(done) * itemsize, now, block);
+    each_block_of_numbers(all.dtype, elements, count, [&](const double* numbers, int64_t now) {
       for (int64_t i = 0; i < now; ++i) {
-        if (block[i] - block[i] == 0) all.f(block[i]);
+        if (numbers[i] - numbers[i] == 0) all.f(numbers[i]);
       }
-    }
+    });
   }
 };
 
@@ -61,8 +55,7 @@ bool norms_of(const TensorView& view, PageArray<double>& out) {
 
 bool quantiles_of(const TensorView& view, PageArray<double>& out) {
   PageArray<double> all;
-  bool room = all.resize(size_t(view.numel));
-  if (!room) return false;
+  if (!all.resize(size_t(view.numel))) return false;
   size_t count = 0;
   each_finite(view, [&](double x) { all[count++] = x; });
   if (count == 0) return true;

@@ -118,11 +118,6 @@ Object* wrong_arguments(const Api& api, const char* what) {
   return nullptr;
 }
 
-Object* none(const Api& api) {
-  api.Py_IncRef(api._Py_NoneStruct);
-  return api._Py_NoneStruct;
-}
-
 // Whatever it is given, the program goes on.
 Object* python_save(Object*, Object* arguments) {
   const Api& api = *python::known_interpreter();
@@ -155,12 +150,12 @@ Object* python_annotate(Object*, Object* text) {
     });
     if (!done) count_loss("values", "not enough memory");
   }
-  return none(api);
+  return python::new_none(api);
 }
 
 Object* python_mark_step(Object*, Object*) {
   tensorscope_try_mark_step();
-  return none(*python::known_interpreter());
+  return python::new_none(*python::known_interpreter());
 }
 
 constexpr python::MethodDefinition kFunctions[] = {

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 
-#include "torch/metadata/tensor_layout.h"
 #include "watch/dtypes.h"
 #include "watch/element_numbers.h"
 
@@ -16,7 +15,6 @@ namespace tensorscope::watch {
 
 namespace {
 
-constexpr int64_t kBlock = 256;  // elements that are converted at a time
 constexpr int kLanes = 4;
 using Numbers = double __attribute__((vector_size(kLanes * sizeof(double))));
 using Flags = long long __attribute__((vector_size(kLanes * sizeof(double))));
@@ -139,13 +137,8 @@ void add_piece(const void* elements, int64_t count, void* context) {
   auto& pass = *static_cast<Pass*>(context);
   if (pass.dtype == kFloat) return add(pass.sums, static_cast<const float*>(elements), count);
   if (pass.dtype == kDouble) return add(pass.sums, static_cast<const double*>(elements), count);
-  alignas(32) double block[kBlock];
-  const size_t itemsize = size_t(torch::element_size(pass.dtype));
-  for (int64_t done = 0; done < count; done += kBlock) {
-    const int64_t now = std::min(count - done, kBlock);
-    numbers_of(pass.dtype, static_cast<const char*>(elements) + size_t(done) * itemsize, now, block);
-    add(pass.sums, block, now);
-  }
+  each_block_of_numbers(pass.dtype, elements, count,
+                        [&](const double* numbers, int64_t now) { add(pass.sums, numbers, now); });
 }
 
 // Squares of numbers of this size leave the range of a double.
@@ -163,18 +156,14 @@ struct ScaledPass {
 
 void add_scaled_piece(const void* elements, int64_t count, void* context) {
   auto& pass = *static_cast<ScaledPass*>(context);
-  double block[kBlock];
-  const size_t itemsize = size_t(torch::element_size(pass.dtype));
-  for (int64_t done = 0; done < count; done += kBlock) {
-    const int64_t now = std::min(count - done, kBlock);
-    numbers_of(pass.dtype, static_cast<const char*>(elements) + size_t(done) * itemsize, now, block);
+  each_block_of_numbers(pass.dtype, elements, count, [&](const double* numbers, int64_t now) {
     for (int64_t i = 0; i < now; ++i) {
-      if (block[i] - block[i] != 0) continue;
-      const double x = block[i] / pass.scale;
+      if (numbers[i] - numbers[i] != 0) continue;
+      const double x = numbers[i] / pass.scale;
       pass.sum += x;
       pass.squares += x * x;
     }
-  }
+  });
 }
 
 void finish_scaled(const TensorView& view, Statistics& out) {

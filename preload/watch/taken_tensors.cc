@@ -192,7 +192,8 @@ bool take_tensor(const WatchSpec& watch, uint32_t watch_number, uint32_t name, c
   if (!watch.dtype.empty() && (!has_form || watch.dtype != dtype_name(view.dtype))) return false;
   format::ValueRow row = row_of(format::ValueKind::tensor, name, origin);
   row.mutate_watch(watch_number);
-  row.mutate_tensor(serial_of(tensor));
+  const uint64_t serial = serial_of(tensor);
+  row.mutate_tensor(serial);
   row.mutate_dtype(has_form ? int8_t(view.dtype) : int8_t(-1));
   row.mutate_stored_dtype(row.dtype());
   row.mutate_device_type(view.device_type);
@@ -208,7 +209,7 @@ bool take_tensor(const WatchSpec& watch, uint32_t watch_number, uint32_t name, c
       parts.statistics = &statistics;
       if (watch.hash) parts.hash = hash_of(view);
     }
-    contents = {serial_of(tensor), view.data, view.numel, parts.hash, version_of(tensor.impl), view.dtype};
+    contents = {serial, view.data, view.numel, parts.hash, version_of(tensor.impl), view.dtype};
     add_series(watch, view, statistics, series, parts);
     parts.elements = watch.full && wants_elements(watch, view, slice, parts);
     if (parts.elements) row.mutate_stored_dtype(int8_t(stored_dtype(watch, view.dtype)));

@@ -143,15 +143,11 @@ void copy_piece(const void* elements, int64_t count, void* context) {
 
 void convert_piece(const void* elements, int64_t count, void* context) {
   auto* copying = static_cast<Copying*>(context);
-  constexpr int64_t kBlock = 256;
-  double block[kBlock];
   const size_t stored = size_t(torch::element_size(copying->to));
-  for (int64_t done = 0; done < count; done += kBlock) {
-    const int64_t now = std::min(count - done, kBlock);
-    numbers_of(copying->from, static_cast<const char*>(elements) + size_t(done) * copying->itemsize, now, block);
-    elements_of(copying->to, block, now, copying->at);
+  each_block_of_numbers(copying->from, elements, count, [&](const double* numbers, int64_t now) {
+    elements_of(copying->to, numbers, now, copying->at);
     copying->at += size_t(now) * stored;
-  }
+  });
 }
 
 bool append_elements(PageArray<uint8_t>& data, const TensorView& view, int stored_dtype) {

@@ -22,6 +22,7 @@
 #include "watch/code_points.h"
 #include "watch/module_calls.h"
 #include "watch/operation_values.h"
+#include "watch/source_places.h"
 #include "watch/steps.h"
 #include "watch/taken_tensors.h"
 #include "watch/value_store.h"
@@ -200,7 +201,7 @@ void after_fork_in_child() {
   reset_taken_tensors();
   reset_backward_calls_after_fork();
   reset_module_calls_after_fork();
-  reset_operation_values_after_fork();
+  reset_places_after_fork();
   reset_code_points_after_fork();
   reset_steps_after_fork();
 }

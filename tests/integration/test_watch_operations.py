@@ -1,6 +1,6 @@
 """Level `op` of watches: results of operations within modules are what the program has, bit for bit."""
 
-# Covers: preload/watch/operation_values.cc
+# Covers: preload/watch/{operation_values,source_places}.cc
 
 import harness
 import pytest

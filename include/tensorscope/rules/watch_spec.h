@@ -8,6 +8,7 @@
 #define TOML_ENABLE_FORMATTERS 0
 #include <toml++/toml.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -60,6 +61,11 @@ struct WatchSpec {
   int store = -1;                    // c10::ScalarType that elements are kept as; -1: their own
   uint64_t most_bytes = UINT64_MAX;  // of one value's elements
 };
+
+inline bool is_excluded(const WatchSpec& watch, const std::vector<std::string>& path) {
+  return std::any_of(watch.exclude.begin(), watch.exclude.end(),
+                     [&](const auto& pattern) { return match_path(pattern, path) == PathMatch::whole; });
+}
 
 struct WatchError {
   std::string origin;

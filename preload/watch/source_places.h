@@ -1,0 +1,18 @@
+// The program's lines as texts of the values file: "train.py:57 step".
+//
+// Context: under an InsideScope or HookScope; any thread, no lock.
+#pragma once
+
+#include <cstdint>
+
+#include "support/ids.h"
+
+namespace tensorscope::watch {
+
+// The text's number; 0: no Python stack.
+uint32_t source_place_of(StackId stack);
+
+// Texts have other numbers in the child's file.
+void reset_places_after_fork();
+
+}  // namespace tensorscope::watch
