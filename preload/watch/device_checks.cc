@@ -100,7 +100,9 @@ def tensorscope_owner(parameter):
             if own is parameter:
                 return id(module), name
     return 0, '?'
-def tensorscope_step_begins(optimizer, arguments, keywords):
+def tensorscope_computes_gradients(arguments, keywords):
+    return any(callable(each) for each in (*arguments[1:2], keywords.get('closure')))
+def tensorscope_check_gradients(optimizer):
     def work():
         for group in optimizer.param_groups:
             for parameter in group['params']:
@@ -108,7 +110,12 @@ def tensorscope_step_begins(optimizer, arguments, keywords):
                     tensorscope_check(parameter.grad, 0, parameter)
         tensorscope_read()
     tensorscope_safely(work)
+def tensorscope_step_begins(optimizer, arguments, keywords):
+    if not tensorscope_computes_gradients(arguments, keywords):
+        tensorscope_check_gradients(optimizer)
 def tensorscope_step_ends(optimizer, arguments, keywords):
+    if tensorscope_computes_gradients(arguments, keywords):
+        tensorscope_check_gradients(optimizer)
     tensorscope_state['step'] += 1
 if hasattr(optimizer, 'register_optimizer_step_post_hook'):
     optimizer.register_optimizer_step_pre_hook(tensorscope_step_begins)

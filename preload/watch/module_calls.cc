@@ -46,7 +46,7 @@ using rules::WatchSpec;
 // torch.compile can trace a hook that is a Python function; while it traces, these do nothing. The warning is torch's
 // word to who registered a hook and has it fire once more for what torch.compile() returns. Older versions of torch
 // know neither `with_kwargs` nor `always_call` of a global hook; where a forward raised, torch up to 2.14 leaves the
-// keywords out.
+// keywords out. A step that is given a closure computes the gradients itself, so they are taken at its end.
 constexpr char kSource[] = R"(
 import warnings
 try:
@@ -65,11 +65,15 @@ def tensorscope_call_ends(module, arguments, *rest):
 def tensorscope_call_ends_without_keywords(module, arguments, result):
     if not tensorscope_is_compiling():
         ends(module, arguments, None, result, False)
+def tensorscope_computes_gradients(arguments, keywords):
+    return any(callable(each) for each in (*arguments[1:2], keywords.get('closure')))
 def tensorscope_step_begins(optimizer, arguments, keywords):
-    if not tensorscope_is_compiling():
-        step_begins(optimizer)
+    if not tensorscope_is_compiling() and not tensorscope_computes_gradients(arguments, keywords):
+        gradients_are_there(optimizer)
 def tensorscope_step_ends(optimizer, arguments, keywords):
     if not tensorscope_is_compiling():
+        if tensorscope_computes_gradients(arguments, keywords):
+            gradients_are_there(optimizer)
         step_ends(optimizer)
 nn.register_module_forward_pre_hook(tensorscope_call_begins)
 try:
@@ -454,7 +458,7 @@ Object* ends(Object*, Object* arguments) {
   });
 }
 
-Object* step_begins(Object*, Object*) {
+Object* gradients_are_there(Object*, Object*) {
   return with_scope([&](const Gil& gil, Calls& calls) {
     add_backward_rows();
     if (!calls.paths.wants_attributes()) return;
@@ -474,7 +478,8 @@ Object* step_ends(Object*, Object* optimizer) {
 
 python::MethodDefinition g_begins = {"begins", begins, python::kOneArgument, nullptr};
 python::MethodDefinition g_ends = {"ends", ends, python::kArguments, nullptr};
-python::MethodDefinition g_step_begins = {"step_begins", step_begins, python::kOneArgument, nullptr};
+python::MethodDefinition g_gradients_are_there = {"gradients_are_there", gradients_are_there, python::kOneArgument,
+                                                  nullptr};
 python::MethodDefinition g_step_ends = {"step_ends", step_ends, python::kOneArgument, nullptr};
 
 Object* module_object(const Gil& gil, const char* name) {
@@ -500,7 +505,7 @@ bool register_hooks(const Gil& gil) {
     gil->PyDict_SetItemString(globals.get(), "torch", torch);
     gil->PyDict_SetItemString(globals.get(), "nn", nn);
     gil->PyDict_SetItemString(globals.get(), "optim", optim);
-    for (python::MethodDefinition* method : {&g_begins, &g_ends, &g_step_begins, &g_step_ends}) {
+    for (python::MethodDefinition* method : {&g_begins, &g_ends, &g_gradients_are_there, &g_step_ends}) {
       const Owned function(gil, gil->PyCFunction_NewEx(method, nullptr, nullptr));
       if (function) gil->PyDict_SetItemString(globals.get(), method->name, function.get());
     }

@@ -58,7 +58,21 @@ model = Net(Late())
     assert said(source, tmp_path) == [8, ["inner", "", 1, False], 8]
 
 
-def test_a_gradient_is_named_by_its_parameter(tmp_path):
+CLOSURE = """
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+def closure():
+    optimizer.zero_grad()
+    loss = model(torch.ones(3, 4)).sum()
+    loss.backward()
+    return loss
+for step in range(3):
+    optimizer.step(closure)
+print(json.dumps(said))
+"""
+
+
+@pytest.mark.parametrize("train", [TRAIN, CLOSURE], ids=["plain", "closure"])
+def test_a_gradient_is_named_by_its_parameter(tmp_path, train):
     source = """
 class Backward(torch.autograd.Function):
     @staticmethod
@@ -71,7 +85,7 @@ class Custom(nn.Module):
     def forward(self, x):
         return Backward.apply(x)
 model = Net(Custom())
-""" + TRAIN
+""" + train
     assert said(source, tmp_path) == [["first", "weight", 0, True], 8]
 
 
