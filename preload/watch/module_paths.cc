@@ -27,13 +27,28 @@ constexpr int kDeepestModule = 64;
 
 bool ends_in_any(const std::vector<std::string>& pattern) { return pattern.back() == "*" || pattern.back() == "**"; }
 
+bool may_name_attribute(const WatchSpec& watch) {
+  return (watch.of >= WatchOf::parameters && watch.of <= WatchOf::optimizer_state) ||
+         (watch.of == WatchOf::automatic && !ends_in_any(watch.pattern));
+}
+
 }  // namespace
 
 ModulePaths::ModulePaths(const std::vector<WatchSpec>& watches) : watches_(watches), matched_(watches.size()) {
-  wants_attributes_ = std::any_of(watches.begin(), watches.end(), [](const WatchSpec& watch) {
-    return (watch.of >= WatchOf::parameters && watch.of <= WatchOf::optimizer_state) ||
-           (watch.of == WatchOf::automatic && !ends_in_any(watch.pattern));
-  });
+  for (const WatchSpec& watch : watches) {
+    may_name_attribute_.push_back(may_name_attribute(watch));
+    attribute_watches_ += may_name_attribute_.back();
+  }
+}
+
+// A path without wildcards that names a module names no parameter.
+void ModulePaths::settle(const WatchedModule& module) {
+  for (const Wanted& wanted : module.outputs) {
+    const WatchSpec& watch = watches_[wanted.watch];
+    if (!wanted.whole || watch.of != WatchOf::automatic || watch.path.find('*') != std::string::npos) continue;
+    attribute_watches_ -= may_name_attribute_[wanted.watch];
+    may_name_attribute_[wanted.watch] = false;
+  }
 }
 
 WatchedModule* ModulePaths::known(const Gil& gil, Object* module) const {
@@ -73,7 +88,8 @@ WatchedModule* ModulePaths::add(const Gil& gil, Object* module, std::string path
   std::unique_ptr<WatchedModule>& place = modules_[module];
   if (place) gil->Py_DecRef(place->reference);
   place = std::move(made);
-  if (wants_attributes_) find_attributes(gil, module, *place);
+  settle(*place);
+  if (wants_attributes()) find_attributes(gil, module, *place);
   return place.get();
 }
 
@@ -138,7 +154,7 @@ void ModulePaths::find_attributes(const Gil& gil, Object* object, WatchedModule&
           module.attributes.push_back({i, name, of, text_id(module.path + "." + name + ending)});
         };
         const bool own = matches(path) || matches(module.segments);
-        if (watch.of == WatchOf::automatic && !ends_in_any(watch.pattern)) {
+        if (watch.of == WatchOf::automatic && may_name_attribute_[i]) {
           if (matches(path)) want(kind, "");
           if (kind == WatchOf::parameters && matches(gradient)) want(WatchOf::gradients, ".grad");
         } else if (watch.of == kind && own) {

@@ -66,7 +66,7 @@ class ModulePaths {
   }
   // Finds the parameters and buffers of modules that were added or given new ones.
   void look_for_attributes(const Gil& gil);
-  bool wants_attributes() const { return wants_attributes_; }
+  bool wants_attributes() const { return attribute_watches_ != 0; }
 
   // Watches that nothing has matched, with the nearest paths that there are.
   bool matched(uint32_t watch) const { return matched_[watch]; }
@@ -78,6 +78,7 @@ class ModulePaths {
   void name_children(const Gil& gil, Object* module, const std::string& path, int depth);
   bool look_at_program(const Gil& gil);
   void choose(WatchedModule& module) const;
+  void settle(const WatchedModule& module);
   void find_attributes(const Gil& gil, Object* object, WatchedModule& module);
 
   const std::vector<rules::WatchSpec>& watches_;
@@ -85,7 +86,8 @@ class ModulePaths {
   std::unordered_map<std::string, int> numbers_;
   std::vector<bool> matched_;
   int looks_ = 0;
-  bool wants_attributes_ = false;
+  std::vector<bool> may_name_attribute_;  // of the watches
+  size_t attribute_watches_ = 0;
 };
 
 }  // namespace tensorscope::watch

@@ -84,6 +84,46 @@ def test_a_weight_that_nobody_changed_is_kept_once(tmp_path):
     assert kinds == [False, True, True, True, True, False]
 
 
+def test_a_tensor_that_several_modules_return_is_as_each_returned_it(tmp_path):
+    source = """
+import torch
+class Layer(torch.nn.Module):
+    def __init__(self, change, inner=None):
+        super().__init__()
+        self.change, self.inner = change, inner
+    def forward(self, x):
+        x = self.inner(x) if self.inner else x
+        self.change(x)
+        return x
+same = Layer(lambda x: None, Layer(lambda x: None))
+model = Layer(lambda x: x.as_strided_((1024,), (0,)), Layer(lambda x: x.data.add_(1), Layer(lambda x: x.add_(1), same)))
+for _ in range(2):
+    model(torch.arange(1024.0).clone())
+"""
+    for prefix, through_data in (("", 0), ("hash:", 1024)):  # a write through .data is seen where a hash was asked for
+        folder = tmp_path / (prefix.rstrip(":") or "plain")
+        folder.mkdir()
+        assert harness.run_source(source, folder=folder, exit="never", watch=prefix + "model.**").returncode == 0
+        sums = [value.statistics.sum for value in values_reader.read(folder).values]
+        assert sums == 2 * [523776.0, 523776.0, 524800.0, 524800.0 + through_data, 2048.0]
+
+
+def test_a_parameter_beside_modules_that_are_named(tmp_path):
+    source = """
+import torch
+model = torch.nn.Sequential(torch.nn.Linear(2, 2), torch.nn.Linear(2, 2))
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+for _ in range(2):
+    model(torch.ones(1, 2)).sum().backward()
+    optimizer.step()
+"""
+    assert harness.run_source(source, folder=tmp_path, exit="never", watch="model.0,model.0.weight,model.1,model.1.bias.grad").returncode == 0
+    values = values_reader.read(tmp_path)
+    assert {name: len(values.named(name)) for name in ("model.0", "model.0.weight", "model.1", "model.1.bias.grad")} == {
+        "model.0": 2, "model.0.weight": 2, "model.1": 2, "model.1.bias.grad": 2}
+    assert not values.unmatched
+
+
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float64", "int64", "bool", "complex64", "uint8"])
 def test_dtypes(tmp_path, dtype):
     source = (f"import torch\nclass Cast(torch.nn.Module):\n    def forward(self, x):\n        return x.to(torch.{dtype})\n"

@@ -76,6 +76,65 @@ TEST(Statistics, what_is_not_finite_is_counted_and_left_out) {
   EXPECT_EQ(none.minimum, 0);
 }
 
+// Blocks of finite elements are taken another way than those with one that is not.
+TEST(Statistics, a_long_tensor_is_as_its_elements) {
+  const float inf = std::numeric_limits<float>::infinity(), nan = std::numeric_limits<float>::quiet_NaN();
+  std::mt19937 random(2);
+  std::normal_distribution<float> normal(100, 1);
+  for (const size_t length : {8, 31, 1024, 5003}) {
+    std::vector<float> data(length);
+    for (float& x : data) x = normal(random);
+    data[length / 3] = 0;
+    data[length / 2] = -3e38F;
+    for (const float odd : {1.0F, nan, inf, -inf}) {
+      data.back() = odd;
+      data[0] = odd;
+      Statistics expected;
+      double squares = 0;
+      for (float x : data) {
+        expected.nan += std::isnan(x), expected.zeros += x == 0;
+        expected.positive_infinity += x == inf, expected.negative_infinity += x == -inf;
+        if (!std::isfinite(x)) continue;
+        expected.sum += double(x), expected.l1 += std::abs(double(x)), squares += double(x) * double(x);
+        expected.minimum = std::min(expected.minimum, double(x)),
+        expected.maximum = std::max(expected.maximum, double(x));
+      }
+      const Statistics found = of(data, kFloat);
+      EXPECT_EQ(found.count, length);
+      EXPECT_EQ(found.nan, expected.nan);
+      EXPECT_EQ(found.positive_infinity, expected.positive_infinity);
+      EXPECT_EQ(found.negative_infinity, expected.negative_infinity);
+      EXPECT_EQ(found.zeros, expected.zeros);
+      EXPECT_EQ(found.minimum, expected.minimum);
+      EXPECT_EQ(found.maximum, expected.maximum);
+      EXPECT_NEAR(found.sum / expected.sum, 1, 1e-12);
+      EXPECT_NEAR(found.l1 / expected.l1, 1, 1e-12);
+      EXPECT_NEAR(found.l2 / std::sqrt(squares), 1, 1e-12);
+    }
+  }
+}
+
+TEST(Statistics, short_dtypes_are_as_their_numbers_at_every_length) {
+  for (const int dtype : {5, 15}) {
+    std::vector<uint16_t> all(1 << 16);
+    for (size_t i = 0; i < all.size(); ++i) all[i] = uint16_t(i);
+    const Statistics whole = of(all, dtype);
+    uint64_t nan = 0, zeros = 0, infinite = 0;
+    double l1 = 0, largest = 0;
+    for (size_t i = 0; i < all.size(); ++i) {
+      const Statistics one = of<uint16_t>({uint16_t(i)}, dtype);  // too few for the fast way
+      nan += one.nan, zeros += one.zeros, infinite += one.positive_infinity + one.negative_infinity;
+      l1 += one.l1, largest = std::max(largest, one.maximum);
+    }
+    EXPECT_EQ(whole.nan, nan);
+    EXPECT_EQ(whole.zeros, zeros);
+    EXPECT_EQ(whole.positive_infinity + whole.negative_infinity, infinite);
+    EXPECT_EQ(whole.maximum, largest);
+    EXPECT_NEAR(whole.l1 / l1, 1, 1e-12);
+    EXPECT_EQ(of<uint16_t>({0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}, dtype).zeros, 11);
+  }
+}
+
 TEST(Statistics, each_dtype_by_its_bits) {
   EXPECT_EQ(of<uint16_t>({0x3c00, 0xc000, 0x7c00, 0x7e00, 0x0001}, 5).maximum, 1);  // half
   EXPECT_EQ(of<uint16_t>({0x3c00, 0xc000, 0x7c00, 0x7e00, 0x0001}, 5).minimum, -2);
