@@ -9,7 +9,7 @@
 
 #include "dump_generated.h"
 
-namespace tensorscope::model {
+namespace tensorscope::analyzer {
 
 namespace {
 
@@ -325,4 +325,4 @@ GraphNeighbours graph_neighbours(const GraphView& view, uint32_t tensor) {
   return out;
 }
 
-}  // namespace tensorscope::model
+}  // namespace tensorscope::analyzer

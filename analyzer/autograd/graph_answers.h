@@ -9,7 +9,7 @@
 #include "autograd/graph_keeps.h"
 #include "autograd/graph_view.h"
 
-namespace tensorscope::model {
+namespace tensorscope::analyzer {
 
 // What a question is about.
 struct GraphSubject {
@@ -86,4 +86,4 @@ struct GraphNeighbours {
 inline constexpr size_t kMostRelatives = 8;
 GraphNeighbours graph_neighbours(const GraphView& view, uint32_t tensor);
 
-}  // namespace tensorscope::model
+}  // namespace tensorscope::analyzer

@@ -6,7 +6,7 @@
 
 #include "ownership/module_tree.h"
 
-namespace tensorscope::model {
+namespace tensorscope::analyzer {
 
 namespace {
 
@@ -274,4 +274,4 @@ GraphBoxes collapse_to(const Graph& graph, const GraphWalk& walk, std::span<cons
   return boxes;
 }
 
-}  // namespace tensorscope::model
+}  // namespace tensorscope::analyzer

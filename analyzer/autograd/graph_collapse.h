@@ -15,7 +15,7 @@
 
 #include "autograd/graph_walk.h"
 
-namespace tensorscope::model {
+namespace tensorscope::analyzer {
 
 // Where each node of the whole graph was made; indexes into `texts`, 0: not known.
 struct NodePlaces {
@@ -60,4 +60,4 @@ GraphBoxes collapse(const Graph& graph, const GraphWalk& walk, std::span<const u
 GraphBoxes collapse_to(const Graph& graph, const GraphWalk& walk, std::span<const uint32_t> nodes,
                        const NodePlaces& places, size_t most);
 
-}  // namespace tensorscope::model
+}  // namespace tensorscope::analyzer

@@ -7,7 +7,7 @@
 
 #include "dump_generated.h"
 
-namespace tensorscope::model {
+namespace tensorscope::analyzer {
 
 namespace {
 
@@ -198,4 +198,4 @@ uint32_t base_of_view(const Dump& dump, uint32_t tensor) {
   return base;
 }
 
-}  // namespace tensorscope::model
+}  // namespace tensorscope::analyzer

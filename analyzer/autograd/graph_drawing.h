@@ -10,7 +10,7 @@
 
 #include "autograd/graph_view.h"
 
-namespace tensorscope::model {
+namespace tensorscope::analyzer {
 
 struct DrawnBox {
   enum class Kind : uint8_t {
@@ -62,4 +62,4 @@ GraphDrawing graph_drawing(const GraphView& view, std::span<const uint32_t> node
 // The tensor that a view looks into, where it is still alive: of its storage the largest that is no view.
 uint32_t base_of_view(const Dump& dump, uint32_t tensor);
 
-}  // namespace tensorscope::model
+}  // namespace tensorscope::analyzer

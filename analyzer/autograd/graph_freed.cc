@@ -7,7 +7,7 @@
 #include "autograd/graph_walk.h"
 #include "symbols/user_code.h"
 
-namespace tensorscope::model {
+namespace tensorscope::analyzer {
 
 namespace {
 
@@ -67,4 +67,4 @@ std::vector<FreedNodes> freed_by_place(const Dump& dump, Places& places, std::sp
   return out;
 }
 
-}  // namespace tensorscope::model
+}  // namespace tensorscope::analyzer

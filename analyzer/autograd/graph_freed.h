@@ -12,7 +12,7 @@
 #include "dump/dump.h"
 #include "symbols/places.h"
 
-namespace tensorscope::model {
+namespace tensorscope::analyzer {
 
 // torch's own Python functions that start a backward pass.
 bool calls_engine(const Code& code);
@@ -27,4 +27,4 @@ struct FreedNodes {
 // Of those nodes that are freed, by place: known places first, the most nodes first.
 std::vector<FreedNodes> freed_by_place(const Dump& dump, Places& places, std::span<const uint32_t> nodes);
 
-}  // namespace tensorscope::model
+}  // namespace tensorscope::analyzer

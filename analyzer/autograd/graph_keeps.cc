@@ -6,7 +6,7 @@
 
 #include "dump_generated.h"
 
-namespace tensorscope::model {
+namespace tensorscope::analyzer {
 
 namespace {
 
@@ -266,4 +266,4 @@ void GraphKeeps::restore() {
   dropped_nodes_.clear(), dropped_tensors_.clear(), node_queue_.clear(), tensor_queue_.clear();
 }
 
-}  // namespace tensorscope::model
+}  // namespace tensorscope::analyzer

@@ -16,7 +16,7 @@
 #include "autograd/graph_walk.h"
 #include "dump/dump.h"
 
-namespace tensorscope::model {
+namespace tensorscope::analyzer {
 
 struct KeptStorage {
   uint32_t storage = kNone;
@@ -86,4 +86,4 @@ class GraphKeeps {
   std::vector<uint32_t> freed_in_;  // by storage: how many of its tensors go away
 };
 
-}  // namespace tensorscope::model
+}  // namespace tensorscope::analyzer

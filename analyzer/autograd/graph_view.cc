@@ -9,7 +9,7 @@
 #include "dump/sort_by_serial.h"
 #include "memory/selection.h"
 
-namespace tensorscope::model {
+namespace tensorscope::analyzer {
 
 namespace {
 
@@ -59,10 +59,10 @@ std::string GraphView::place(uint32_t node) const {
   return place == nullptr ? "" : place->where;
 }
 
-std::string GraphView::freed_at(uint32_t node) const { return model::freed_at(dump, places_, node); }
+std::string GraphView::freed_at(uint32_t node) const { return analyzer::freed_at(dump, places_, node); }
 
 std::vector<FreedNodes> GraphView::freed_by_place(std::span<const uint32_t> nodes) const {
-  return model::freed_by_place(dump, places_, nodes);
+  return analyzer::freed_by_place(dump, places_, nodes);
 }
 
 std::string GraphView::created_at(uint32_t tensor) const {
@@ -136,4 +136,4 @@ std::vector<std::string> names_like(const Dump& dump, const TensorNames& names_o
   return {found.begin(), found.end()};
 }
 
-}  // namespace tensorscope::model
+}  // namespace tensorscope::analyzer

@@ -15,7 +15,7 @@
 #include "dump/dump.h"
 #include "symbols/places.h"
 
-namespace tensorscope::model {
+namespace tensorscope::analyzer {
 
 // All names of a tensor, the best first.
 using TensorNames = std::function<const std::vector<std::string>&(uint32_t tensor)>;
@@ -61,4 +61,4 @@ std::vector<uint32_t> tensors_called(const Dump& dump, const TensorNames& names,
 // Names that hold `text`, at most `most`: for someone who mistyped.
 std::vector<std::string> names_like(const Dump& dump, const TensorNames& names, const std::string& text, size_t most);
 
-}  // namespace tensorscope::model
+}  // namespace tensorscope::analyzer

@@ -6,7 +6,7 @@
 
 #include "dump_generated.h"
 
-namespace tensorscope::model {
+namespace tensorscope::analyzer {
 
 namespace {
 
@@ -59,7 +59,7 @@ std::vector<uint32_t> Reach::path_to(uint32_t node) const {
   return path;
 }
 
-GraphWalk::GraphWalk(const Graph& graph) : graph_(graph), users_(model::users(graph)) {}
+GraphWalk::GraphWalk(const Graph& graph) : graph_(graph), users_(analyzer::users(graph)) {}
 
 bool GraphWalk::accumulates(uint32_t node) const {
   return (graph_.nodes[node].flags & uint8_t(format::GraphNodeFlag::accumulates)) != 0;
@@ -199,4 +199,4 @@ bool buffers_freed(const Graph& graph, uint32_t node) {
   });
 }
 
-}  // namespace tensorscope::model
+}  // namespace tensorscope::analyzer

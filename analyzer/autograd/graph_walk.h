@@ -13,7 +13,7 @@
 #include "dump/dump.h"
 #include "dump/number_lists.h"
 
-namespace tensorscope::model {
+namespace tensorscope::analyzer {
 
 // What a walk from some nodes came to. Vectors are by node of the whole graph.
 struct Reach {
@@ -95,4 +95,4 @@ class GraphTensors {
 // Whether what a node saved for its backward was freed: it has slots, and all are empty.
 bool buffers_freed(const Graph& graph, uint32_t node);
 
-}  // namespace tensorscope::model
+}  // namespace tensorscope::analyzer

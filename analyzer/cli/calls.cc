@@ -13,7 +13,7 @@
 #include "text/calls_text.h"
 #include "text/units.h"
 
-namespace tensorscope::commands {
+namespace tensorscope::cli {
 
 namespace {
 
@@ -25,7 +25,7 @@ struct CallsOptions {
   bool json = false, force = false, no_fold = false, squash = false, order = false;
   std::optional<uint32_t> step;
   values::CallTreeOptions tree;
-  render::CallsPicture picture;
+  exports::CallsPicture picture;
   size_t top = 200;
 };
 
@@ -68,11 +68,11 @@ class CallsAnswer {
   std::string text() {
     if (sequence_.calls().empty()) {
       invocation_.say(options_.step && file_.call_count() > 0
-                          ? render::no_such_step(values::CallSequence(all_calls(file_)), *options_.step, options_.file)
+                          ? text::no_such_step(values::CallSequence(all_calls(file_)), *options_.step, options_.file)
                           : no_calls(options_.file, file_.calls_recorded()));
       return "";
     }
-    if (format_ == CallsFormat::trace) return render::chrome_trace(sequence_, file_);
+    if (format_ == CallsFormat::trace) return exports::chrome_trace(sequence_, file_);
     values::CallTreeOptions how = options_.tree;
     how.fold = !options_.no_fold;
     const values::CallTree tree = values::call_tree(sequence_, how);
@@ -80,10 +80,10 @@ class CallsAnswer {
         options_.squash ? std::optional(values::squash(tree)) : std::nullopt;
     if (format_ == CallsFormat::text) return text(tree, squashed);
     if (format_ == CallsFormat::json) {
-      return render::calls_json(sequence_, {.file = options_.file,
-                                            .tree = &tree,
-                                            .squashed = squashed ? &*squashed : nullptr,
-                                            .sequence = options_.order});
+      return exports::calls_json(sequence_, {.file = options_.file,
+                                             .tree = &tree,
+                                             .squashed = squashed ? &*squashed : nullptr,
+                                             .sequence = options_.order});
     }
     return drawn(tree, squashed);
   }
@@ -95,24 +95,23 @@ class CallsAnswer {
   }
 
   std::string text(const values::CallTree& tree, const std::optional<values::SquashedCalls>& squashed) const {
-    const render::Terminal terminal = options_.output == "-" ? invocation_.terminal : render::Terminal{};
-    std::string text = render::calls_head(sequence_, options_.file, terminal) + "\n";
-    if (options_.order) return text + render::call_order_text(sequence_, options_.top, terminal);
-    return text +
-           (squashed ? render::squashed_calls_text(*squashed, terminal) : render::call_tree_text(tree, terminal));
+    const text::Terminal terminal = options_.output == "-" ? invocation_.terminal : text::Terminal{};
+    std::string text = text::calls_head(sequence_, options_.file, terminal) + "\n";
+    if (options_.order) return text + text::call_order_text(sequence_, options_.top, terminal);
+    return text + (squashed ? text::squashed_calls_text(*squashed, terminal) : text::call_tree_text(tree, terminal));
   }
 
   std::string drawn(const values::CallTree& tree, const std::optional<values::SquashedCalls>& squashed) {
-    render::CallsPicture picture = options_.picture;
+    exports::CallsPicture picture = options_.picture;
     picture.title = options_.file;
     picture.order = options_.order;
     const std::string dot =
-        squashed ? render::squashed_calls_dot(*squashed, picture) : render::calls_dot(tree, picture);
+        squashed ? exports::squashed_calls_dot(*squashed, picture) : exports::calls_dot(tree, picture);
     if (format_ == CallsFormat::dot) return dot;
     const size_t boxes = squashed ? squashed->nodes.size() : tree.nodes.size();
     if (boxes > kMostCallBoxes) {
       invocation_.say(fmt::format("the tree has {} boxes, too many to draw; use --depth N, --prune or --squash.",
-                                  render::count(boxes)));
+                                  text::count(boxes)));
       return "";
     }
     std::string drawing;
@@ -147,7 +146,7 @@ int calls(const CallsOptions& options, Invocation& invocation) {
   return file.problems().empty() ? kOk : kBadInput;
 }
 
-void add_picture_options(CLI::App& verb, render::CallsPicture& picture) {
+void add_picture_options(CLI::App& verb, exports::CallsPicture& picture) {
   verb.add_option("--dpi", picture.dpi, "dots per inch of a png. Default: 150")
       ->check(CLI::Range(10, 1200).description(""))
       ->type_name("N");
@@ -200,4 +199,4 @@ void add_calls(CLI::App& app, Invocation& invocation) {
       "  tensorscope calls train.4242.values -o run.trace.json      open it in Perfetto (ui.perfetto.dev)");
 }
 
-}  // namespace tensorscope::commands
+}  // namespace tensorscope::cli

@@ -10,31 +10,31 @@
 #include "text/group_table.h"
 #include "text/units.h"
 
-namespace tensorscope::commands {
+namespace tensorscope::cli {
 
 namespace {
 
-using model::Change;
-using model::Group;
+using analyzer::Change;
+using analyzer::Group;
 
 struct CheckOptions {
   std::vector<std::string> dumps;
   std::optional<uint64_t> max_growth, max_live;
-  model::By by = model::By::line;
+  analyzer::By by = analyzer::By::line;
   size_t top = 10;
-  model::Filter filter;
-  model::SymbolOptions symbols;
+  analyzer::Filter filter;
+  analyzer::SymbolOptions symbols;
 };
 
 // True where the limit holds.
-bool check_growth(const CheckOptions& options, model::ComparedDumps& dumps, Invocation& invocation) {
-  model::Difference difference = model::difference(dumps.views(), options.by);
+bool check_growth(const CheckOptions& options, analyzer::ComparedDumps& dumps, Invocation& invocation) {
+  analyzer::Difference difference = analyzer::difference(dumps.views(), options.by);
   int64_t growth = int64_t(difference.bytes.back() - difference.bytes.front());
   bool holds = growth <= 0 || uint64_t(growth) <= *options.max_growth;
   invocation.out += fmt::format("{}: live bytes {} -> {}, {}; {} allowed\n", holds ? "ok" : "too much growth",
-                                render::bytes(difference.bytes.front()), render::bytes(difference.bytes.back()),
-                                render::signed_bytes(growth),
-                                render::signed_bytes(int64_t(std::min<uint64_t>(*options.max_growth, INT64_MAX))));
+                                text::bytes(difference.bytes.front()), text::bytes(difference.bytes.back()),
+                                text::signed_bytes(growth),
+                                text::signed_bytes(int64_t(std::min<uint64_t>(*options.max_growth, INT64_MAX))));
   if (holds) return true;
   std::vector<Change> grown;
   for (Change& change : difference.changes) {
@@ -44,13 +44,13 @@ bool check_growth(const CheckOptions& options, model::ComparedDumps& dumps, Invo
   return false;
 }
 
-bool check_live(const CheckOptions& options, model::ComparedDumps& dumps, Invocation& invocation) {
+bool check_live(const CheckOptions& options, analyzer::ComparedDumps& dumps, Invocation& invocation) {
   uint64_t live = dumps.live_bytes();
   bool holds = live <= *options.max_live;
-  invocation.out += fmt::format("{}: {} live; {} allowed\n", holds ? "ok" : "too much live", render::bytes(live),
-                                render::bytes(*options.max_live));
+  invocation.out += fmt::format("{}: {} live; {} allowed\n", holds ? "ok" : "too much live", text::bytes(live),
+                                text::bytes(*options.max_live));
   if (holds) return true;
-  std::vector<Group> groups = model::group(dumps.views().back(), options.by);
+  std::vector<Group> groups = analyzer::group(dumps.views().back(), options.by);
   std::sort(groups.begin(), groups.end(),
             [](const Group& a, const Group& b) { return a.bytes != b.bytes ? a.bytes > b.bytes : a.label < b.label; });
   if (options.top != 0 && groups.size() > options.top) groups.resize(options.top);
@@ -67,9 +67,9 @@ int check(const CheckOptions& options, Invocation& invocation) {
     invocation.say("--max-growth needs two dumps: tensorscope check EARLIER LATER --max-growth SIZE");
     return kBadInput;
   }
-  model::ComparedDumps dumps(options.dumps, options.filter, options.symbols);
+  analyzer::ComparedDumps dumps(options.dumps, options.filter, options.symbols);
   say_new_order(invocation, dumps);
-  if (const auto why = dumps.why_nothing(options.filter)) invocation.say(render::no_match_words(*why) + ".");
+  if (const auto why = dumps.why_nothing(options.filter)) invocation.say(text::no_match_words(*why) + ".");
   bool holds = true;
   if (options.max_growth) holds = check_growth(options, dumps, invocation) && holds;
   if (options.max_live) holds = check_live(options, dumps, invocation) && holds;
@@ -99,4 +99,4 @@ void add_check(CLI::App& app, Invocation& invocation) {
       "dump.");
 }
 
-}  // namespace tensorscope::commands
+}  // namespace tensorscope::cli

@@ -13,7 +13,7 @@
 #include "text/text.h"
 #include "text/units.h"
 
-namespace tensorscope::commands {
+namespace tensorscope::cli {
 
 namespace {
 
@@ -49,7 +49,7 @@ class WrappedHelp : public CLI::Formatter {
     return help;
   }
   std::string make_option_desc(const CLI::Option* option) const override {
-    return render::wrap(Formatter::make_option_desc(option), 120 - kOptionColumns, 0);
+    return text::wrap(Formatter::make_option_desc(option), 120 - kOptionColumns, 0);
   }
   std::string make_option_opts(const CLI::Option* option) const override {
     const std::string text = Formatter::make_option_opts(option);
@@ -108,7 +108,7 @@ std::string unknown_words(const std::string& mistake, const CLI::App& app, const
     }
   }
   return "unknown option '" + word + "'" + (verb == nullptr ? "" : " for " + verb->get_name()) +
-         render::did_you_mean(word, options);
+         text::did_you_mean(word, options);
 }
 
 void add_verbs(CLI::App& app, Invocation& invocation) {
@@ -126,7 +126,7 @@ std::string parse_mistake(const CLI::App& app, const std::string& verb_word, con
   const std::string verb = chosen.empty() ? "" : chosen.front()->get_name() + " ";
   std::string mistake = first_line(error.what());
   if (chosen.empty() && !verb_word.empty()) {
-    mistake = "unknown verb '" + verb_word + "'" + render::did_you_mean(verb_word, verbs_of(app));
+    mistake = "unknown verb '" + verb_word + "'" + text::did_you_mean(verb_word, verbs_of(app));
   } else if (dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr) {
     mistake = unknown_words(mistake, app, chosen.empty() ? nullptr : chosen.front());
   }
@@ -135,9 +135,9 @@ std::string parse_mistake(const CLI::App& app, const std::string& verb_word, con
 
 }  // namespace
 
-void Invocation::say(const std::string& text) { err += "tensorscope: " + render::clean(text) + "\n"; }
+void Invocation::say(const std::string& text) { err += "tensorscope: " + text::clean(text) + "\n"; }
 
-int run_command_line(std::vector<std::string> arguments, const render::Terminal* terminal, Invocation& invocation) {
+int run_command_line(std::vector<std::string> arguments, const text::Terminal* terminal, Invocation& invocation) {
   CLI::App app(kAbout, "tensorscope");
   app.formatter(std::make_shared<WrappedHelp>());
   app.footer(kFooter);
@@ -163,11 +163,11 @@ int run_command_line(std::vector<std::string> arguments, const render::Terminal*
   std::reverse(arguments.begin(), arguments.end());  // as CLI11 wants a vector
   try {
     app.parse(arguments);
-    auto mode = colour == "always"  ? render::Colour::always
-                : colour == "never" ? render::Colour::never
-                                    : render::Colour::automatic;
-    render::show_exact_bytes(exact);
-    invocation.terminal = terminal != nullptr ? *terminal : render::detect_terminal(mode);
+    auto mode = colour == "always"  ? text::Colour::always
+                : colour == "never" ? text::Colour::never
+                                    : text::Colour::automatic;
+    text::show_exact_bytes(exact);
+    invocation.terminal = terminal != nullptr ? *terminal : text::detect_terminal(mode);
     return invocation.action();
   } catch (const CLI::CallForHelp&) {
     invocation.out += app.help();  // of the chosen verb, if there is one
@@ -177,11 +177,11 @@ int run_command_line(std::vector<std::string> arguments, const render::Terminal*
     return kOk;
   } catch (const CLI::ParseError& error) {
     invocation.say(parse_mistake(app, verb_word, error));
-  } catch (const model::BadInput& error) {
+  } catch (const analyzer::BadInput& error) {
     invocation.say(first_line(error.what()));
-  } catch (const model::BadFilter& error) {
-    invocation.say(first_line(render::filter_mistake_words(error.mistake)));
-  } catch (const render::BadChoice& error) {
+  } catch (const analyzer::BadFilter& error) {
+    invocation.say(first_line(text::filter_mistake_words(error.mistake)));
+  } catch (const text::BadChoice& error) {
     invocation.say(first_line(error.what()));
   } catch (const std::bad_alloc&) {
     invocation.say("not enough memory to read this dump.");
@@ -191,4 +191,4 @@ int run_command_line(std::vector<std::string> arguments, const render::Terminal*
   return kBadInput;
 }
 
-}  // namespace tensorscope::commands
+}  // namespace tensorscope::cli

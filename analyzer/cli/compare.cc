@@ -8,7 +8,7 @@
 #include "export/compare_json.h"
 #include "text/compare_text.h"
 
-namespace tensorscope::commands {
+namespace tensorscope::cli {
 
 namespace {
 
@@ -33,7 +33,7 @@ bool read_renames(const CompareOptions& options, std::vector<values::Rename>& re
 }
 
 int compare(const CompareOptions& options, Invocation& invocation) {
-  render::CompareText how{.terminal = invocation.terminal, .top = options.top};
+  text::CompareText how{.terminal = invocation.terminal, .top = options.top};
   if (!read_renames(options, how.renames, invocation)) return kBadInput;
   const values::ValuesFile a(options.a), b(options.b);
   const values::RunComparison runs = values::compare_runs(a, b, how.renames, options.tolerance);
@@ -45,10 +45,10 @@ int compare(const CompareOptions& options, Invocation& invocation) {
     }
   }
   if (runs.nothing()) {
-    invocation.say(render::nothing_compared(runs, a, b));
+    invocation.say(text::nothing_compared(runs, a, b));
     return kBadInput;
   }
-  invocation.out += options.json ? render::compare_json(runs, a, b) : render::compare_text(runs, a, b, how);
+  invocation.out += options.json ? exports::compare_json(runs, a, b) : text::compare_text(runs, a, b, how);
   return !sound ? kBadInput : runs.equal() ? kOk : kFound;
 }
 
@@ -82,4 +82,4 @@ void add_compare(CLI::App& app, Invocation& invocation) {
       "Exit status: 0 equal, 1 different, 2 invalid usage, a damaged file, or nothing to compare.");
 }
 
-}  // namespace tensorscope::commands
+}  // namespace tensorscope::cli

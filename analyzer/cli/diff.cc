@@ -11,28 +11,28 @@
 #include "text/text.h"
 #include "text/units.h"
 
-namespace tensorscope::commands {
+namespace tensorscope::cli {
 
 namespace {
 
-using model::Amount;
-using model::Difference;
-using render::bytes;
-using render::count;
+using analyzer::Amount;
+using analyzer::Difference;
+using text::bytes;
+using text::count;
 
 struct DiffOptions {
   std::vector<std::string> dumps;
-  model::By by = model::By::line;
+  analyzer::By by = analyzer::By::line;
   size_t top = 10;
   bool full_stacks = false;
   bool list = false;
-  model::Filter filter;
-  model::SymbolOptions symbols;
+  analyzer::Filter filter;
+  analyzer::SymbolOptions symbols;
 };
 
-std::string relation(model::ComparedDumps& dumps, bool same_run) {
-  const model::Process &from = dumps.first().dump.process, &to = dumps.last().dump.process;
-  if (same_run) return fmt::format("same run, {} later", render::duration(to.dump_ns - from.dump_ns));
+std::string relation(analyzer::ComparedDumps& dumps, bool same_run) {
+  const analyzer::Process &from = dumps.first().dump.process, &to = dumps.last().dump.process;
+  if (same_run) return fmt::format("same run, {} later", text::duration(to.dump_ns - from.dump_ns));
   std::string text = "different runs, compared by stack, shape and dtype";
   if (from.torch_version != to.torch_version) {
     auto name = [](const std::string& version) { return version.empty() ? "of unknown version" : version; };
@@ -43,19 +43,19 @@ std::string relation(model::ComparedDumps& dumps, bool same_run) {
 
 std::string amount_text(const char* what, const Amount& amount) {
   if (amount.tensors == 0 && amount.bytes == 0) return fmt::format("{} 0", what);
-  return fmt::format("{} {}, {}", what, render::counted(amount.tensors, "tensor"), bytes(amount.bytes));
+  return fmt::format("{} {}, {}", what, text::counted(amount.tensors, "tensor"), bytes(amount.bytes));
 }
 
 // "(+2.0 MiB a minute)"; empty where the time between the dumps says nothing.
-std::string rate_text(model::ComparedDumps& dumps, const Difference& difference, int64_t growth) {
+std::string rate_text(analyzer::ComparedDumps& dumps, const Difference& difference, int64_t growth) {
   uint64_t from = dumps.first().dump.process.dump_ns, to = dumps.last().dump.process.dump_ns;
   if (!difference.same_run || to < from + 1'000'000'000 || growth == 0) return "";
   double minutes = double(to - from) / 60e9;
-  return fmt::format("   ({} a minute)", render::signed_bytes(int64_t(double(growth) / minutes)));
+  return fmt::format("   ({} a minute)", text::signed_bytes(int64_t(double(growth) / minutes)));
 }
 
 std::string movement_text(const Difference& difference) {
-  const model::Movement& movement = difference.movement;
+  const analyzer::Movement& movement = difference.movement;
   std::string text = amount_text("new", movement.fresh) + "; " + amount_text("gone", movement.gone);
   if (!difference.same_run) return text;
   auto any = [](const Amount& amount) { return amount.tensors > 0 || amount.bytes > 0; };
@@ -68,9 +68,9 @@ std::string movement_text(const Difference& difference) {
 }
 
 // Where no row changed: tensors may have been replaced by others of the same kind.
-std::string nothing_changed(const Difference& difference, model::By by) {
+std::string nothing_changed(const Difference& difference, analyzer::By by) {
   const Amount &fresh = difference.movement.fresh, &gone = difference.movement.gone;
-  const std::string what = by_place(by) ? "allocation site" : model::kByNames[size_t(by)];
+  const std::string what = by_place(by) ? "allocation site" : analyzer::kByNames[size_t(by)];
   if (fresh.tensors == 0 && gone.tensors == 0) return fmt::format("no {} grew or shrank\n", what);
   return fmt::format("no {} grew or shrank: new tensors replaced freed ones\n", what);
 }
@@ -86,32 +86,32 @@ int diff(const DiffOptions& options, Invocation& invocation) {
     invocation.say("diff needs at least two dumps: tensorscope diff EARLIER LATER");
     return kBadInput;
   }
-  model::ComparedDumps dumps(options.dumps, options.filter, options.symbols);
+  analyzer::ComparedDumps dumps(options.dumps, options.filter, options.symbols);
   say_new_order(invocation, dumps);
   if (options.list && !dumps.same_run()) {
     invocation.say("--list needs dumps of one run: tensor ids differ between runs.");
     return kBadInput;
   }
-  if (options.by == model::By::holder || options.by == model::By::category) say_without_names(invocation, dumps);
-  const render::Terminal& terminal = invocation.terminal;
-  Difference difference = model::difference(dumps.views(), options.by);
+  if (options.by == analyzer::By::holder || options.by == analyzer::By::category) say_without_names(invocation, dumps);
+  const text::Terminal& terminal = invocation.terminal;
+  Difference difference = analyzer::difference(dumps.views(), options.by);
 
   std::string names;
   for (size_t i = 0; i < dumps.size(); ++i) names += (i == 0 ? "" : " -> ") + dumps[i].dump.path;
-  std::string title = render::clean(names + ": " + relation(dumps, difference.same_run));
+  std::string title = text::clean(names + ": " + relation(dumps, difference.same_run));
   std::string& out = invocation.out;
-  out += terminal.styled(render::Style::bold, render::wrap(title, terminal.width, 2)) + "\n";
+  out += terminal.styled(text::Style::bold, text::wrap(title, terminal.width, 2)) + "\n";
   int64_t growth = int64_t(difference.bytes.back() - difference.bytes.front());
   const char* what = options.filter.empty() ? "live bytes" : "selected bytes";
-  out += render::wrap(fmt::format("{} {}   {}{}", what, arrows(difference.bytes, bytes), render::signed_bytes(growth),
-                                  rate_text(dumps, difference, growth)),
-                      terminal.width, 2) +
+  out += text::wrap(fmt::format("{} {}   {}{}", what, arrows(difference.bytes, bytes), text::signed_bytes(growth),
+                                rate_text(dumps, difference, growth)),
+                    terminal.width, 2) +
          "\n";
-  out += render::wrap(fmt::format("tensors {}", arrows(difference.tensors, count)), terminal.width, 2) + "\n";
-  out += "  " + render::wrap(movement_text(difference), terminal.width, 4) + "\n\n";
+  out += text::wrap(fmt::format("tensors {}", arrows(difference.tensors, count)), terminal.width, 2) + "\n";
+  out += "  " + text::wrap(movement_text(difference), terminal.width, 4) + "\n\n";
 
   if (const auto why = dumps.why_nothing(options.filter)) {
-    out += render::wrap(render::clean(render::no_match_words(*why)), terminal.width, 2) + "\n";
+    out += text::wrap(text::clean(text::no_match_words(*why)), terminal.width, 2) + "\n";
     return finish(invocation, dumps, kOk);
   }
   if (options.list) {
@@ -126,7 +126,7 @@ int diff(const DiffOptions& options, Invocation& invocation) {
     int64_t rest = 0;
     for (size_t i = options.top; i < difference.changes.size(); ++i) rest += difference.changes[i].byte_growth();
     out += fmt::format("showing {} of {}, the rest {}; --top N\n", options.top,
-                       render::counted(difference.changes.size(), "change"), render::signed_bytes(rest));
+                       text::counted(difference.changes.size(), "change"), text::signed_bytes(rest));
   }
   out += change_table(dumps, difference.changes, options.by, options.top, options.full_stacks, terminal);
   return finish(invocation, dumps, kOk);
@@ -155,4 +155,4 @@ void add_diff(CLI::App& app, Invocation& invocation) {
       "With three or more dumps, 'steady' marks growth by a similar amount in every interval; it is listed first.");
 }
 
-}  // namespace tensorscope::commands
+}  // namespace tensorscope::cli

@@ -6,35 +6,35 @@
 #include "text/choice_words.h"
 #include "text/units.h"
 
-namespace tensorscope::commands {
+namespace tensorscope::cli {
 
-int finish(Invocation& invocation, const model::Dump& dump, int status) {
+int finish(Invocation& invocation, const analyzer::Dump& dump, int status) {
   for (const std::string& problem : dump.problems) invocation.say(problem);
   return dump.problems.empty() && dump.complete ? status : kBadInput;
 }
 
-int finish(Invocation& invocation, const model::ComparedDumps& dumps, int status) {
+int finish(Invocation& invocation, const analyzer::ComparedDumps& dumps, int status) {
   for (size_t i = 0; i < dumps.size(); ++i) status = std::max(status, finish(invocation, dumps[i].dump));
   return status;
 }
 
-void say_new_order(Invocation& invocation, const model::ComparedDumps& dumps) {
+void say_new_order(Invocation& invocation, const analyzer::ComparedDumps& dumps) {
   if (dumps.reordered()) {
     invocation.say("the dumps were not in chronological order; they are compared from oldest to newest.");
   }
 }
 
-void say_without_names(Invocation& invocation, const model::ComparedDumps& dumps) {
+void say_without_names(Invocation& invocation, const analyzer::ComparedDumps& dumps) {
   for (size_t i = 0; i < dumps.size(); ++i) {
-    const model::Dump& dump = dumps[i].dump;
-    if (model::has_names(dump)) continue;
+    const analyzer::Dump& dump = dumps[i].dump;
+    if (analyzer::has_names(dump)) continue;
     const std::string& why = dump.references.detail;
     invocation.say(dump.path + " has no tensor names" + (why.empty() ? "" : " (" + why + ")") +
                    "; its holders are unknown.");
   }
 }
 
-void add_symbol_options(CLI::App& verb, model::SymbolOptions& options) {
+void add_symbol_options(CLI::App& verb, analyzer::SymbolOptions& options) {
   const char* group = "Symbols";
   verb.add_option("--sysroot", options.sysroot, "root directory of the machine that wrote the dump")
       ->type_name("DIR")
@@ -78,12 +78,12 @@ CLI::Option* add_quantity(CLI::App& verb, const std::string& name, std::optional
 
 CLI::Option* add_size(CLI::App& verb, const std::string& name, std::optional<uint64_t>& value,
                       const std::string& help) {
-  return add_quantity(verb, name, value, help, render::parse_size, "sizes look like 4096, 64K, 10MiB, 1.5G")
+  return add_quantity(verb, name, value, help, text::parse_size, "sizes look like 4096, 64K, 10MiB, 1.5G")
       ->type_name("SIZE");
 }
 
 CLI::Option* add_time(CLI::App& verb, const std::string& name, std::optional<uint64_t>& ns, const std::string& help) {
-  return add_quantity(verb, name, ns, help, render::parse_duration, "times look like 250ms, 90s, 5m, 2h, 1d")
+  return add_quantity(verb, name, ns, help, text::parse_duration, "times look like 250ms, 90s, 5m, 2h, 1d")
       ->type_name("TIME");
 }
 
@@ -97,7 +97,7 @@ void add_full_stacks(CLI::App& verb, bool& full_stacks) {
   verb.add_flag("--full-stacks", full_stacks, "full Python and native stack of each allocation site");
 }
 
-void add_filters(CLI::App& verb, model::Filter& filter) {
+void add_filters(CLI::App& verb, analyzer::Filter& filter) {
   const char* group = "Filters";
   auto add = [&](const char* name, std::vector<std::string>& values, const char* help, const char* type) {
     verb.add_option(name, values, help)->type_name(type)->expected(1)->take_all()->group(group);
@@ -113,8 +113,8 @@ void add_filters(CLI::App& verb, model::Filter& filter) {
   add("--shape", filter.shapes, "64,1024 or 64,* or ...,3 (*: any size, ...: any number of dimensions)", "SHAPE");
   add("--class", filter.classes, "Python or C++ class of the tensor: Parameter, SparseTensorImpl", "NAME");
   add("--thread", filter.threads, "name or number of the thread that made it", "THREAD");
-  const std::vector<std::string> words = model::category_words();
-  const std::string categories = render::listed(words, words.size()) + " (workspace: in no tensor)";
+  const std::vector<std::string> words = analyzer::category_words();
+  const std::string categories = text::listed(words, words.size()) + " (workspace: in no tensor)";
   add("--category", filter.categories, categories.c_str(), "CATEGORY");
   verb.add_flag("--leaf", filter.leaf, "leaves of the autograd graph")->group(group);
   verb.add_flag("--with-grad", filter.with_grad, "tensors with a .grad")->group(group);
@@ -127,18 +127,18 @@ void add_filters(CLI::App& verb, model::Filter& filter) {
   add_time(verb, "--max-age", filter.max_age_ns, "at most this old at the dump")->group(group);
 }
 
-void add_grouping(CLI::App& verb, model::By& by) {
-  std::vector<std::string> names(std::begin(model::kByNames), std::end(model::kByNames));
+void add_grouping(CLI::App& verb, analyzer::By& by) {
+  std::vector<std::string> names(std::begin(analyzer::kByNames), std::end(analyzer::kByNames));
   verb.add_option_function<std::string>(
           "--by",
           [&by, names](const std::string& name) {
-            const std::optional<model::By> found = model::by_named(name);
-            if (!found) throw CLI::ValidationError(render::invalid_choice("--by", name, names));
+            const std::optional<analyzer::By> found = analyzer::by_named(name);
+            if (!found) throw CLI::ValidationError(text::invalid_choice("--by", name, names));
             by = *found;
           },
           "site (whole stack), line, function, module, dtype, device, shape, thread, category, holder")
       ->type_name("WHAT")
-      ->default_str(model::kByNames[size_t(by)]);
+      ->default_str(analyzer::kByNames[size_t(by)]);
 }
 
-}  // namespace tensorscope::commands
+}  // namespace tensorscope::cli

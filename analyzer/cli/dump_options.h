@@ -13,20 +13,20 @@ namespace CLI {
 class Option;
 }
 
-namespace tensorscope::commands {
+namespace tensorscope::cli {
 
 // What was wrong with the file, on standard error; kBadInput where anything was, else `status`.
-int finish(Invocation& invocation, const model::Dump& dump, int status = kOk);
-int finish(Invocation& invocation, const model::ComparedDumps& dumps, int status = kOk);
+int finish(Invocation& invocation, const analyzer::Dump& dump, int status = kOk);
+int finish(Invocation& invocation, const analyzer::ComparedDumps& dumps, int status = kOk);
 
 // Says on standard error where the order of one run's dumps was changed, and which dumps do not know names.
-void say_new_order(Invocation& invocation, const model::ComparedDumps& dumps);
-void say_without_names(Invocation& invocation, const model::ComparedDumps& dumps);
+void say_new_order(Invocation& invocation, const analyzer::ComparedDumps& dumps);
+void say_without_names(Invocation& invocation, const analyzer::ComparedDumps& dumps);
 
-void add_symbol_options(CLI::App& verb, model::SymbolOptions& options);
-void add_filters(CLI::App& verb, model::Filter& filter);
+void add_symbol_options(CLI::App& verb, analyzer::SymbolOptions& options);
+void add_filters(CLI::App& verb, analyzer::Filter& filter);
 // --by, with `by` as the default.
-void add_grouping(CLI::App& verb, model::By& by);
+void add_grouping(CLI::App& verb, analyzer::By& by);
 // --top, the number of rows, with `top` as the default.
 void add_top(CLI::App& verb, size_t& top);
 // --full-stacks
@@ -35,4 +35,4 @@ void add_full_stacks(CLI::App& verb, bool& full_stacks);
 CLI::Option* add_size(CLI::App& verb, const std::string& name, std::optional<uint64_t>& value, const std::string& help);
 CLI::Option* add_time(CLI::App& verb, const std::string& name, std::optional<uint64_t>& ns, const std::string& help);
 
-}  // namespace tensorscope::commands
+}  // namespace tensorscope::cli

@@ -11,7 +11,7 @@
 #include "cli/replaced_file.h"
 #include "cli/verb.h"
 
-namespace tensorscope::commands {
+namespace tensorscope::cli {
 
 namespace {
 
@@ -24,32 +24,32 @@ struct ExportVerbOptions {
   bool force = false;
   bool full_stacks = false;
   bool stacks_by_id = false;
-  model::SymbolOptions symbols;
+  analyzer::SymbolOptions symbols;
 };
 
-void write_export(model::OpenedDump& opened, const ExportVerbOptions& options, std::ostream& out) {
-  render::ExportOptions how;
+void write_export(analyzer::OpenedDump& opened, const ExportVerbOptions& options, std::ostream& out) {
+  exports::ExportOptions how;
   how.full_stacks = options.full_stacks;
   how.stacks_in_tensors = !options.stacks_by_id;
   for (uint32_t i = 0; i < opened.dump.tensors.size(); ++i) {
-    how.categories.emplace_back(model::text(opened.holders.category(i)));
+    how.categories.emplace_back(analyzer::text(opened.holders.category(i)));
   }
   how.holders = &opened.holders;
   switch (options.format) {
     case ExportFormat::json:
-      return render::export_json(opened.dump, opened.symbols, out, how);
+      return exports::export_json(opened.dump, opened.symbols, out, how);
     case ExportFormat::csv:
-      return render::export_csv(opened.dump, opened.symbols, out, how);
+      return exports::export_csv(opened.dump, opened.symbols, out, how);
     case ExportFormat::folded:
-      return render::export_folded(opened.dump, opened.symbols, out, how);
+      return exports::export_folded(opened.dump, opened.symbols, out, how);
     case ExportFormat::memory_viz:
-      return render::export_memory_viz(opened.dump, opened.symbols, out, how);
+      return exports::export_memory_viz(opened.dump, opened.symbols, out, how);
   }
 }
 
 int run_export(const ExportVerbOptions& options, Invocation& invocation) {
   if (options.output != "-" && !may_write(options.output, options.force, invocation)) return kBadInput;
-  model::OpenedDump opened(options.dump, options.symbols);
+  analyzer::OpenedDump opened(options.dump, options.symbols);
   if (options.output != "-") {
     ReplacedFile file(options.output);
     int error = file.error();
@@ -102,4 +102,4 @@ void add_export(CLI::App& app, Invocation& invocation) {
       "  tensorscope export train.4242.1.tscope --format memory-viz -o train.pickle");
 }
 
-}  // namespace tensorscope::commands
+}  // namespace tensorscope::cli

@@ -21,14 +21,14 @@
 #include "text/text.h"
 #include "text/units.h"
 
-namespace tensorscope::commands {
+namespace tensorscope::cli {
 
 namespace {
 
-using model::GraphSubject;
-using model::GraphView;
-using model::kNone;
-using model::kNoNode;
+using analyzer::GraphSubject;
+using analyzer::GraphView;
+using analyzer::kNone;
+using analyzer::kNoNode;
 
 enum class GraphFormat { text, json, dot, svg, png };
 const std::map<std::string, std::optional<GraphFormat>> kFormats{{"text", GraphFormat::text},
@@ -44,9 +44,9 @@ struct GraphOptions {
   std::optional<GraphFormat> format;
   std::string output = "-";
   bool force = false;
-  model::DrawingOptions drawing;
+  analyzer::DrawingOptions drawing;
   size_t top = 10;
-  model::SymbolOptions symbols;
+  analyzer::SymbolOptions symbols;
 };
 
 constexpr int kMostAsked = 100;      // tensors after one --of
@@ -55,14 +55,14 @@ constexpr size_t kMostDrawn = 5000;  // boxes that Graphviz is asked to lay out
 // One question with its answer in the format that was asked for.
 class Answer {
  public:
-  Answer(model::OpenedDump& opened, const GraphOptions& options, GraphFormat format, Invocation& invocation)
+  Answer(analyzer::OpenedDump& opened, const GraphOptions& options, GraphFormat format, Invocation& invocation)
       : view_(
             opened.dump,
             opened.places, [&opened](uint32_t tensor) -> const auto& { return opened.holders.names(tensor); }),
         options_(options),
         format_(format),
         invocation_(invocation) {
-    text_options_.terminal = options.output == "-" ? invocation.terminal : render::Terminal{};
+    text_options_.terminal = options.output == "-" ? invocation.terminal : text::Terminal{};
     text_options_.top = options.top;
     text_options_.dump = options.dump;
   }
@@ -85,23 +85,23 @@ class Answer {
   }
 
   int nothing(const std::string& sentence) {
-    text_ = render::clean(sentence) + "\n";
+    text_ = text::clean(sentence) + "\n";
     return kFound;
   }
 
-  model::GraphDrawing drawing(std::span<const uint32_t> nodes, std::span<const uint32_t> outputs) const {
+  analyzer::GraphDrawing drawing(std::span<const uint32_t> nodes, std::span<const uint32_t> outputs) const {
     return graph_drawing(view_, nodes, outputs, options_.drawing);
   }
 
-  int draw(const model::GraphDrawing& drawing, const std::string& title) {
-    const std::string dot = render::graph_dot(view_, drawing, title);
+  int draw(const analyzer::GraphDrawing& drawing, const std::string& title) {
+    const std::string dot = exports::graph_dot(view_, drawing, title);
     if (format_ == GraphFormat::dot) {
       text_ = dot;
       return kOk;
     }
     if (drawing.boxes.size() > kMostDrawn) {
       invocation_.say(fmt::format("the graph has {} boxes, too many to draw; use --collapse repeat.",
-                                  render::count(drawing.boxes.size())));
+                                  text::count(drawing.boxes.size())));
       return kBadInput;
     }
     const std::string problem = draw_with_graphviz(dot, format_ == GraphFormat::svg ? "svg" : "png", text_);
@@ -111,21 +111,21 @@ class Answer {
   }
 
   int overview() {
-    model::GraphKeeps keeps(view_.dump, view_.walk, view_.tensors);
-    const model::GraphOverview all = graph_overview(view_, keeps);
+    analyzer::GraphKeeps keeps(view_.dump, view_.walk, view_.tensors);
+    const analyzer::GraphOverview all = graph_overview(view_, keeps);
     if (format_ == GraphFormat::text) {
-      text_ = render::graph_overview_text(view_, all, text_options_);
+      text_ = text::graph_overview_text(view_, all, text_options_);
       return kOk;
     }
     std::vector<uint32_t> nodes(view_.graph.nodes.size()), outputs;
     std::iota(nodes.begin(), nodes.end(), 0);
-    for (const model::GraphGroup& group : all.groups) {
+    for (const analyzer::GraphGroup& group : all.groups) {
       const auto tensors = view_.tensors.tensors_of(group.roots.front());
       if (!tensors.empty()) outputs.push_back(tensors.front());
     }
-    const model::GraphDrawing picture = drawing(nodes, outputs);
+    const analyzer::GraphDrawing picture = drawing(nodes, outputs);
     if (draws()) return draw(picture, options_.dump);
-    text_ = render::graph_overview_json(view_, all, picture);
+    text_ = exports::graph_overview_json(view_, all, picture);
     return kOk;
   }
 
@@ -143,17 +143,17 @@ class Answer {
     }
     if (subjects.empty()) return nothing(without);
     if (!without.empty()) invocation_.say(without);
-    const model::GraphBelow below = graph_below(view_, subjects);
+    const analyzer::GraphBelow below = graph_below(view_, subjects);
     std::vector<uint32_t> outputs;
     std::string titles;
     for (const GraphSubject& subject : subjects) {
       if (subject.tensor != kNone) outputs.push_back(subject.tensor);
-      titles += (titles.empty() ? "" : "; ") + render::subject_title(view_, subject);
+      titles += (titles.empty() ? "" : "; ") + text::subject_title(view_, subject);
     }
-    const model::GraphDrawing picture = drawing(below.reach.nodes, outputs);
+    const analyzer::GraphDrawing picture = drawing(below.reach.nodes, outputs);
     if (draws()) return draw(picture, titles);
-    text_ = format_ == GraphFormat::json ? render::graph_below_json(view_, below, picture)
-                                         : render::graph_below_text(view_, below, picture, text_options_);
+    text_ = format_ == GraphFormat::json ? exports::graph_below_json(view_, below, picture)
+                                         : text::graph_below_text(view_, below, picture, text_options_);
     return kOk;
   }
 
@@ -161,9 +161,9 @@ class Answer {
     const std::optional<uint32_t> a = find(options_.path[0]);
     const std::optional<uint32_t> b = a ? find(options_.path[1]) : std::nullopt;
     if (!a || !b) return kBadInput;
-    const model::GraphPath path = graph_path(view_, *a, *b);
+    const analyzer::GraphPath path = graph_path(view_, *a, *b);
     if (format_ == GraphFormat::json) {
-      text_ = render::graph_path_json(view_, *a, *b, path);
+      text_ = exports::graph_path_json(view_, *a, *b, path);
       return path.nodes.empty() ? kFound : kOk;
     }
     if (path.nodes.empty()) {
@@ -174,7 +174,7 @@ class Answer {
       return draw(drawing(path.nodes, std::array{path.output}),
                   view_.title(path.input) + " to " + view_.title(path.output));
     }
-    text_ = render::graph_path_text(view_, path, text_options_);
+    text_ = text::graph_path_text(view_, path, text_options_);
     return kOk;
   }
 
@@ -183,28 +183,28 @@ class Answer {
     if (!subject) return kBadInput;
     if (subject->node == kNoNode) return nothing(why_no_graph(view_, subject->tensor));
     if (draws()) return below({options_.keeps});
-    model::GraphKeeps keeps(view_.dump, view_.walk, view_.tensors);
-    const model::Kept kept = keeps.below(std::array{subject->node});
+    analyzer::GraphKeeps keeps(view_.dump, view_.walk, view_.tensors);
+    const analyzer::Kept kept = keeps.below(std::array{subject->node});
     std::vector<uint32_t> nodes;
-    for (const model::KeptStorage& entry : kept.storages) nodes.push_back(entry.node);
+    for (const analyzer::KeptStorage& entry : kept.storages) nodes.push_back(entry.node);
     view_.prefetch(nodes);
     const std::string title =
-        subject->tensor != kNone ? view_.title(subject->tensor) : render::root_title(view_, subject->node);
-    text_ = format_ == GraphFormat::json ? render::graph_keeps_json(view_, subject->node, kept, keeps.certain())
-                                         : render::graph_keeps_text(view_, title, kept, keeps.certain(), text_options_);
+        subject->tensor != kNone ? view_.title(subject->tensor) : text::root_title(view_, subject->node);
+    text_ = format_ == GraphFormat::json ? exports::graph_keeps_json(view_, subject->node, kept, keeps.certain())
+                                         : text::graph_keeps_text(view_, title, kept, keeps.certain(), text_options_);
     return kOk;
   }
 
   int near() {
     const std::optional<uint32_t> tensor = find(options_.near);
     if (!tensor) return kBadInput;
-    const model::GraphNeighbours near = graph_neighbours(view_, *tensor);
+    const analyzer::GraphNeighbours near = graph_neighbours(view_, *tensor);
     if (draws()) {
       invocation_.say("--near cannot be drawn; use --of to draw the graph of a tensor.");
       return kBadInput;
     }
-    text_ = format_ == GraphFormat::json ? render::graph_neighbours_json(view_, *tensor, near)
-                                         : render::graph_neighbours_text(view_, *tensor, near, text_options_);
+    text_ = format_ == GraphFormat::json ? exports::graph_neighbours_json(view_, *tensor, near)
+                                         : text::graph_neighbours_text(view_, *tensor, near, text_options_);
     return kOk;
   }
 
@@ -212,7 +212,7 @@ class Answer {
   const GraphOptions& options_;
   const GraphFormat format_;
   Invocation& invocation_;
-  render::GraphTextOptions text_options_;
+  text::GraphTextOptions text_options_;
   std::string text_;
 };
 
@@ -229,10 +229,10 @@ int graph(const GraphOptions& options, Invocation& invocation) {
     invocation.say("png needs an output file: -o graph.png");
     return kBadInput;
   }
-  model::OpenedDump opened(options.dump, options.symbols);
+  analyzer::OpenedDump opened(options.dump, options.symbols);
   if (!opened.dump.graph.present) {
     std::string detail = opened.dump.graph.detail;
-    for (const model::Coverage& entry : opened.dump.coverage) {
+    for (const analyzer::Coverage& entry : opened.dump.coverage) {
       if (detail.empty() && entry.subject == "autograd graph") detail = entry.detail;
     }
     invocation.say(fmt::format("{} has no autograd graph{}.", options.dump, detail.empty() ? "" : " (" + detail + ")"));
@@ -281,9 +281,9 @@ void add_graph(CLI::App& app, Invocation& invocation) {
   verb->add_flag("--force", options->force, "overwrite FILE");
   add_choice(*verb, "--collapse", options->drawing.how,
              {{"auto", std::nullopt},
-              {"none", model::Collapse::none},
-              {"module", model::Collapse::module},
-              {"repeat", model::Collapse::repeat}},
+              {"none", analyzer::Collapse::none},
+              {"module", analyzer::Collapse::module},
+              {"repeat", analyzer::Collapse::repeat}},
              "none: every operation; module: one box per module call; repeat: one box for equal calls. Default: auto")
       ->type_name("HOW");
   verb->add_flag("--saved", options->drawing.saved, "also draw saved tensors (where every operation is drawn)");
@@ -301,4 +301,4 @@ void add_graph(CLI::App& app, Invocation& invocation) {
       "  tensorscope graph train.4242.1.tscope --of loss -o loss.svg");
 }
 
-}  // namespace tensorscope::commands
+}  // namespace tensorscope::cli

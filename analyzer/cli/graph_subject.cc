@@ -13,11 +13,11 @@
 #include "text/graph_words.h"
 #include "text/units.h"
 
-namespace tensorscope::commands {
+namespace tensorscope::cli {
 
-using model::GraphSubject;
-using model::GraphView;
-using model::kNone;
+using analyzer::GraphSubject;
+using analyzer::GraphView;
+using analyzer::kNone;
 
 namespace {
 
@@ -26,11 +26,11 @@ constexpr std::string_view kNodePrefix = "node:";
 
 }  // namespace
 
-std::vector<uint32_t> find_tensors(const model::Dump& dump, const model::TensorNames& names, const std::string& path,
-                                   const std::string& text, Invocation& invocation) {
+std::vector<uint32_t> find_tensors(const analyzer::Dump& dump, const analyzer::TensorNames& names,
+                                   const std::string& path, const std::string& text, Invocation& invocation) {
   std::vector<uint32_t> found = tensors_called(dump, names, text);
   if (!found.empty()) return found;
-  if (const std::string missing = render::missing_names_words(dump); !missing.empty()) {
+  if (const std::string missing = text::missing_names_words(dump); !missing.empty()) {
     invocation.say(fmt::format("no name '{1}' in {0}: {2}; tensorscope list prints all tensors with their ids.", path,
                                text, missing));
     return {};
@@ -39,9 +39,9 @@ std::vector<uint32_t> find_tensors(const model::Dump& dump, const model::TensorN
   if (near.empty()) {
     std::set<std::string> all;
     for (uint32_t i = 0; i < dump.tensors.size(); ++i) all.insert(names(i).begin(), names(i).end());
-    near = model::nearest_words(text, {all.begin(), all.end()}, kShown);
+    near = analyzer::nearest_words(text, {all.begin(), all.end()}, kShown);
   }
-  const std::string list = render::listed(near, kShown);
+  const std::string list = text::listed(near, kShown);
   invocation.say(fmt::format("no live tensor '{1}' in {0}; {2}", path, text,
                              list.empty() ? "tensorscope list prints all tensors." : "similar: " + list + "."));
   return {};
@@ -54,8 +54,8 @@ std::optional<uint32_t> find_tensor(const GraphView& view, const std::string& du
   if (found.size() == 1) return found.front();
   std::string list;
   for (size_t i = 0; i < found.size() && i < kShown; ++i) list += (i == 0 ? "" : ", ") + view.title(found[i]);
-  if (found.size() > kShown) list += fmt::format(" and {} more", render::count(found.size() - kShown));
-  invocation.say(fmt::format("{1} tensors are named '{0}': {2}; give an id.", text, render::count(found.size()), list));
+  if (found.size() > kShown) list += fmt::format(" and {} more", text::count(found.size() - kShown));
+  invocation.say(fmt::format("{1} tensors are named '{0}': {2}; give an id.", text, text::count(found.size()), list));
   return std::nullopt;
 }
 
@@ -69,7 +69,7 @@ std::optional<GraphSubject> find_subject(const GraphView& view, const std::strin
     invocation.say(fmt::format("no autograd node '{1}' in {0}.", dump, text));
     return std::nullopt;
   }
-  for (const model::NodeReference& reference : view.dump.references.nodes) {
+  for (const analyzer::NodeReference& reference : view.dump.references.nodes) {
     if (reference.line() == text || reference.text == text) return GraphSubject{kNone, reference.node};
   }
   const std::optional<uint32_t> tensor = find_tensor(view, dump, text, invocation);
@@ -80,7 +80,7 @@ std::optional<GraphSubject> find_subject(const GraphView& view, const std::strin
 namespace {
 
 bool needs_no_gradient(const GraphView& view, uint32_t tensor) {
-  const model::Tensor& entry = view.dump.tensors[tensor];
+  const analyzer::Tensor& entry = view.dump.tensors[tensor];
   return (entry.known & uint32_t(format::TensorKnown::requires_grad)) != 0 &&
          (entry.flags & uint32_t(format::TensorFlag::requires_grad)) == 0;
 }
@@ -112,7 +112,7 @@ std::string why_no_graph(const GraphView& view, uint32_t tensor) {
 std::string why_no_path(const GraphView& view, uint32_t a, uint32_t b) {
   const std::string begin = fmt::format("there is no path between {} and {}: ", view.title(a), view.title(b));
   for (uint32_t tensor : {a, b}) {
-    if (view.tensors.node_of(tensor) != model::kNoNode) continue;
+    if (view.tensors.node_of(tensor) != analyzer::kNoNode) continue;
     const uint32_t other = tensor == a ? b : a;
     if (view.dump.tensors[tensor].grad_fn != 0 || !needs_no_gradient(view, tensor)) {
       return begin + why_no_graph(view, tensor);
@@ -130,4 +130,4 @@ std::string why_no_path(const GraphView& view, uint32_t a, uint32_t b) {
   return begin + "neither was computed from the other" + as_far_as_read(view);
 }
 
-}  // namespace tensorscope::commands
+}  // namespace tensorscope::cli

@@ -16,7 +16,7 @@
 
 extern char** environ;
 
-namespace tensorscope::commands {
+namespace tensorscope::cli {
 
 namespace {
 
@@ -96,4 +96,4 @@ std::string draw_with_graphviz(const std::string& dot, const std::string& format
   return "";
 }
 
-}  // namespace tensorscope::commands
+}  // namespace tensorscope::cli

@@ -14,15 +14,15 @@
 #include "text/text.h"
 #include "text/units.h"
 
-namespace tensorscope::commands {
+namespace tensorscope::cli {
 
 namespace {
 
-using model::Dump;
-using model::Process;
-using render::Align;
-using render::Style;
-using render::Terminal;
+using analyzer::Dump;
+using analyzer::Process;
+using text::Align;
+using text::Style;
+using text::Terminal;
 
 std::string seen_word(int seen) {
   switch (format::Seen(seen)) {
@@ -57,27 +57,27 @@ std::string ranks(const Process& process) {
   return text;
 }
 
-std::string some_bytes(uint64_t value) { return value == 0 ? "" : render::bytes(value); }
+std::string some_bytes(uint64_t value) { return value == 0 ? "" : text::bytes(value); }
 
 // "device, 2.00 GiB on cuda:0 (c10::OutOfMemoryError)"
-std::string failure_words(const model::Failure& failure) {
+std::string failure_words(const analyzer::Failure& failure) {
   std::string text = format::EnumNameFailureKind(format::FailureKind(failure.kind));
   std::replace(text.begin(), text.end(), '_', ' ');
-  if (failure.requested > 0) text += fmt::format(", {} on {}", render::bytes(failure.requested), failure.device.text());
+  if (failure.requested > 0) text += fmt::format(", {} on {}", text::bytes(failure.requested), failure.device.text());
   if (!failure.error.empty()) text += fmt::format(" ({})", failure.error);
   text += "; see tensorscope oom";
-  if (failure.failures > 1) text += fmt::format("; {} so far", render::counted(failure.failures, "failure"));
-  if (failure.without_dump > 0) text += fmt::format(", {} of them without a dump", render::count(failure.without_dump));
+  if (failure.failures > 1) text += fmt::format("; {} so far", text::counted(failure.failures, "failure"));
+  if (failure.without_dump > 0) text += fmt::format(", {} of them without a dump", text::count(failure.without_dump));
   return text;
 }
 
 std::string process_table(const Dump& dump, const Terminal& terminal) {
   const Process& process = dump.process;
-  render::Table table({{.title = ""}, {.title = "", .least = 20}});
+  text::Table table({{.title = ""}, {.title = "", .least = 20}});
   auto add = [&](const char* name, const std::string& value) {
     if (!value.empty()) table.row({name, value});
   };
-  add("program", program_name(process));
+  add("program", text::program_name(process));
   add("command", joined(process.command_line));
   add("executable", process.executable);
   add("directory", process.working_directory);
@@ -90,10 +90,10 @@ std::string process_table(const Dump& dump, const Terminal& terminal) {
   add("run", process.run_id);
   add("started", moment(process.start_unix_ns));
   std::string after = process.dump_ns > process.start_ns
-                          ? fmt::format(", {} after start", render::duration(process.dump_ns - process.start_ns))
+                          ? fmt::format(", {} after start", text::duration(process.dump_ns - process.start_ns))
                           : "";
   add("written", moment(process.dump_unix_ns) + after);
-  add("dump", fmt::format("number {} of this process, {}", process.dump_number, trigger_text(process)));
+  add("dump", fmt::format("number {} of this process, {}", process.dump_number, text::trigger_text(process)));
   add("failure", dump.failure ? failure_words(*dump.failure) : "");
   add("torch", process.torch_version.empty() ? "unknown" : process.torch_version);
   add("Python", process.python_version.empty() ? "none" : process.python_version);
@@ -103,15 +103,15 @@ std::string process_table(const Dump& dump, const Terminal& terminal) {
 
 std::string coverage_table(const Dump& dump, const Terminal& terminal) {
   if (dump.coverage.empty()) return "  not recorded\n";
-  render::Table table({{.title = "what"},
-                       {.title = "recorded"},
-                       {.title = "lost", .align = Align::right},
-                       {.title = "details", .least = 20}});
-  for (const model::Coverage& entry : dump.coverage) {
+  text::Table table({{.title = "what"},
+                     {.title = "recorded"},
+                     {.title = "lost", .align = Align::right},
+                     {.title = "details", .least = 20}});
+  for (const analyzer::Coverage& entry : dump.coverage) {
     Style style = Style::plain;
     if (entry.seen == int(format::Seen::no)) style = Style::bad;
     if (entry.seen == int(format::Seen::partly) || entry.missed > 0) style = Style::warning;
-    table.row({entry.subject, seen_word(entry.seen), entry.missed > 0 ? render::counted(entry.missed, "event") : "",
+    table.row({entry.subject, seen_word(entry.seen), entry.missed > 0 ? text::counted(entry.missed, "event") : "",
                entry.detail},
               style);
   }
@@ -119,46 +119,46 @@ std::string coverage_table(const Dump& dump, const Terminal& terminal) {
 }
 
 std::string contents_table(const Dump& dump, const Terminal& terminal) {
-  render::Table table({{.title = ""}, {.title = "", .align = Align::right}, {.title = "", .least = 12}});
+  text::Table table({{.title = ""}, {.title = "", .align = Align::right}, {.title = "", .least = 12}});
   auto sentinel = [](size_t rows) { return rows > 0 ? rows - 1 : 0; };  // index 0 means "none"
-  table.row({"tensors", render::count(dump.tensors.size()),
-             fmt::format("{} created since start", render::count(dump.totals.tensors_total))});
-  table.row({"storages", render::count(dump.storages.size())});
-  table.row({"allocations", render::count(dump.allocations.size())});
-  table.row({"autograd nodes", render::count(dump.nodes.size())});
-  table.row({"sites", render::count(sentinel(dump.sites.size())), "distinct stacks"});
-  table.row({"native frames", render::count(sentinel(dump.native_frames.size()))});
-  table.row({"Python frames", render::count(sentinel(dump.python_frames.size())),
-             render::counted(dump.codes.size(), "code object")});
-  table.row({"threads", render::count(sentinel(dump.threads.size()))});
-  table.row({"shared objects", render::count(dump.shared_objects.size())});
+  table.row({"tensors", text::count(dump.tensors.size()),
+             fmt::format("{} created since start", text::count(dump.totals.tensors_total))});
+  table.row({"storages", text::count(dump.storages.size())});
+  table.row({"allocations", text::count(dump.allocations.size())});
+  table.row({"autograd nodes", text::count(dump.nodes.size())});
+  table.row({"sites", text::count(sentinel(dump.sites.size())), "distinct stacks"});
+  table.row({"native frames", text::count(sentinel(dump.native_frames.size()))});
+  table.row({"Python frames", text::count(sentinel(dump.python_frames.size())),
+             text::counted(dump.codes.size(), "code object")});
+  table.row({"threads", text::count(sentinel(dump.threads.size()))});
+  table.row({"shared objects", text::count(dump.shared_objects.size())});
   std::string names = dump.names_complete         ? ""
                       : dump.names_detail.empty() ? "not complete"
                                                   : "not complete: " + dump.names_detail;
-  table.row({"module names", render::count(dump.module_names.size()), names});
-  table.row({"source lines", render::count(source_line_count(dump)), source_words(dump)});
-  if (const std::string limit = names_limit(dump.references); !limit.empty()) {
-    table.row({"tensor names", render::count(dump.references.named), limit});
+  table.row({"module names", text::count(dump.module_names.size()), names});
+  table.row({"source lines", text::count(source_line_count(dump)), source_words(dump)});
+  if (const std::string limit = text::names_limit(dump.references); !limit.empty()) {
+    table.row({"tensor names", text::count(dump.references.named), limit});
   }
   if (!dump.device_memory.empty()) {
     size_t segments = 0, blocks = 0;
-    for (const model::DeviceMemory& memory : dump.device_memory) {
+    for (const analyzer::DeviceMemory& memory : dump.device_memory) {
       segments += memory.segments.size();
       blocks += memory.blocks.size();
     }
-    table.row({"device memory", render::count(dump.device_memory.size()),
-               fmt::format("{} of {}", render::counted(segments, "segment"), render::counted(blocks, "block"))});
+    table.row({"device memory", text::count(dump.device_memory.size()),
+               fmt::format("{} of {}", text::counted(segments, "segment"), text::counted(blocks, "block"))});
   }
-  if (!dump.runtime_blocks.empty()) table.row({"runtime blocks", render::count(dump.runtime_blocks.size())});
+  if (!dump.runtime_blocks.empty()) table.row({"runtime blocks", text::count(dump.runtime_blocks.size())});
   return table.text(terminal, false);
 }
 
 template <typename Add>
-void device_rows(const model::DeviceMemory& memory, const Add& add) {
+void device_rows(const analyzer::DeviceMemory& memory, const Add& add) {
   const std::string device = memory.device.text();
   if (memory.driver_total > 0) {
-    add(device.c_str(), render::bytes(memory.driver_total),
-        render::bytes(memory.driver_free) + " free" + (memory.name.empty() ? "" : ", " + memory.name));
+    add(device.c_str(), text::bytes(memory.driver_total),
+        text::bytes(memory.driver_free) + " free" + (memory.name.empty() ? "" : ", " + memory.name));
   } else if (!memory.driver_detail.empty()) {
     add(device.c_str(), "-", memory.driver_detail);
   }
@@ -166,12 +166,12 @@ void device_rows(const model::DeviceMemory& memory, const Add& add) {
 }
 
 // "libtorch_cpu.so 121.0 MiB, [heap] 80.0 MiB, 340 others 22.0 MiB"
-std::string largest_mappings(const std::vector<model::Mapping>& mappings) {
+std::string largest_mappings(const std::vector<analyzer::Mapping>& mappings) {
   constexpr size_t kMost = 4;
   std::string out;
   uint64_t others = 0, others_bytes = 0;
   size_t shown = 0;
-  for (const model::Mapping& row : mappings) {
+  for (const analyzer::Mapping& row : mappings) {
     const bool anonymous = format::MappingKind(row.kind) == format::MappingKind::anonymous;
     if (shown == kMost || (row.name.empty() && !anonymous)) {
       others += row.count;
@@ -179,71 +179,71 @@ std::string largest_mappings(const std::vector<model::Mapping>& mappings) {
       continue;
     }
     const std::string name = row.name.empty() ? "without a file" : row.name.substr(row.name.rfind('/') + 1);
-    out += (shown++ == 0 ? "" : ", ") + name + " " + render::bytes(row.resident);
+    out += (shown++ == 0 ? "" : ", ") + name + " " + text::bytes(row.resident);
   }
-  if (others > 0) out += fmt::format(", {} {}", render::counted(others, "other"), render::bytes(others_bytes));
+  if (others > 0) out += fmt::format(", {} {}", text::counted(others, "other"), text::bytes(others_bytes));
   return out;
 }
 
 template <typename Add>
-void add_process_parts(const model::ProcessParts& parts, const Add& add) {
+void add_process_parts(const analyzer::ProcessParts& parts, const Add& add) {
   if (!parts.present) return;
   if (parts.python_arenas > 0) {
-    add("Python heap", render::bytes(parts.python_arenas),
-        render::bytes(parts.python_in_use) + " in small objects, the rest cached");
+    add("Python heap", text::bytes(parts.python_arenas),
+        text::bytes(parts.python_in_use) + " in small objects, the rest cached");
   } else if (!parts.python_detail.empty()) {
     add("Python heap", "-", "not recorded: " + parts.python_detail);
   }
   uint64_t resident = 0;
-  for (const model::Mapping& row : parts.mappings) resident += row.resident;
+  for (const analyzer::Mapping& row : parts.mappings) resident += row.resident;
   if (!parts.mappings.empty()) {
-    add("mappings", render::bytes(resident), largest_mappings(parts.mappings));
+    add("mappings", text::bytes(resident), largest_mappings(parts.mappings));
   } else {
     add("mappings", "-", "not recorded: " + parts.mappings_detail);
   }
 }
 
 std::string memory_table(const Dump& dump, const Terminal& terminal) {
-  const model::Totals& totals = dump.totals;
-  render::Table table({{.title = ""}, {.title = "", .align = Align::right}, {.title = "", .least = 12}});
+  const analyzer::Totals& totals = dump.totals;
+  text::Table table({{.title = ""}, {.title = "", .align = Align::right}, {.title = "", .least = 12}});
   auto add = [&](const char* name, const std::string& value, const std::string& remark = "") {
     if (!value.empty()) table.row({name, value, remark});
   };
-  auto peak = [](uint64_t value) { return value == 0 ? "" : fmt::format("peak {}", render::bytes(value)); };
+  auto peak = [](uint64_t value) { return value == 0 ? "" : fmt::format("peak {}", text::bytes(value)); };
   add("resident", some_bytes(totals.resident_bytes), peak(totals.resident_peak_bytes));
   add_process_parts(dump.process_parts, add);
   add("cgroup", some_bytes(totals.cgroup_current),
-      totals.cgroup_limit == 0 ? "no limit known" : "limit " + render::bytes(totals.cgroup_limit));
-  for (const model::DeviceMemory& memory : dump.device_memory) device_rows(memory, add);
+      totals.cgroup_limit == 0 ? "no limit known" : "limit " + text::bytes(totals.cgroup_limit));
+  for (const analyzer::DeviceMemory& memory : dump.device_memory) device_rows(memory, add);
   add("machine", some_bytes(totals.machine_total), some_bytes(totals.machine_available) + " available");
   add("profiler", some_bytes(totals.profiler_bytes), "used by tensorscope");
   if (totals.phase1_ns > 0) {
-    add("dump took", render::duration(totals.phase1_ns),
-        fmt::format("recording threads paused for at most {}", render::duration(totals.stopped_ns)));
+    add("dump took", text::duration(totals.phase1_ns),
+        fmt::format("recording threads paused for at most {}", text::duration(totals.stopped_ns)));
   }
   return table.text(terminal, false);
 }
 
 struct InfoOptions {
   std::string dump;
-  model::SymbolOptions symbols;
+  analyzer::SymbolOptions symbols;
 };
 
 int info(const InfoOptions& options, Invocation& invocation) {
-  const Dump dump = model::read_dump(options.dump);
+  const Dump dump = analyzer::read_dump(options.dump);
   const Terminal& terminal = invocation.terminal;
   auto title = [&](const char* text) { return "\n" + terminal.styled(Style::bold, text) + "\n"; };
   std::string& out = invocation.out;
-  out += terminal.styled(Style::bold, render::clean(dump.path)) +
+  out += terminal.styled(Style::bold, text::clean(dump.path)) +
          (dump.complete ? ": complete dump\n" : ": incomplete dump (see the messages below)\n");
   out += process_table(dump, terminal);
   out += title("coverage") + coverage_table(dump, terminal);
   out += title("contents") + contents_table(dump, terminal);
-  model::Symbols symbols(dump, options.symbols);
+  analyzer::Symbols symbols(dump, options.symbols);
   if (options.symbols.native) out += title("symbols") + symbols_text(symbols, terminal);
   out += title("memory") + memory_table(dump, terminal);
   if (!dump.process.options.empty()) {
-    render::Table table({{.title = ""}, {.title = "", .least = 12}});
+    text::Table table({{.title = ""}, {.title = "", .least = 12}});
     for (const auto& [name, value] : dump.process.options) table.row({name, value.empty() ? "(not set)" : value});
     out += title("options") + table.text(terminal, false);
   }
@@ -263,4 +263,4 @@ void add_info(CLI::App& app, Invocation& invocation) {
       "Look here first if a report shows less than expected.");
 }
 
-}  // namespace tensorscope::commands
+}  // namespace tensorscope::cli

@@ -6,15 +6,15 @@
 #include "text/text.h"
 #include "text/units.h"
 
-namespace tensorscope::commands {
+namespace tensorscope::cli {
 
 namespace {
 
-std::string names_of_source_files(const model::Dump& dump, format::SourceState state) {
+std::string names_of_source_files(const analyzer::Dump& dump, format::SourceState state) {
   constexpr size_t kShown = 3;
   std::string text;
   size_t files = 0;
-  for (const model::SourceFile& file : dump.sources.files) {
+  for (const analyzer::SourceFile& file : dump.sources.files) {
     if (file.state != int(state)) continue;
     if (files++ < kShown) text += (text.empty() ? "" : ", ") + file.path.substr(file.path.rfind('/') + 1);
   }
@@ -39,15 +39,15 @@ const char* source_state_words(format::SourceState state) {
 
 }  // namespace
 
-size_t source_line_count(const model::Dump& dump) {
+size_t source_line_count(const analyzer::Dump& dump) {
   size_t lines = 0;
-  for (const model::SourceFile& file : dump.sources.files) lines += file.lines.size();
+  for (const analyzer::SourceFile& file : dump.sources.files) lines += file.lines.size();
   return lines;
 }
 
-std::string source_words(const model::Dump& dump) {
+std::string source_words(const analyzer::Dump& dump) {
   if (!dump.sources.present) return "none";
-  std::string text = render::counted(dump.sources.files.size(), "file");
+  std::string text = text::counted(dump.sources.files.size(), "file");
   for (const format::SourceState state : format::EnumValuesSourceState()) {
     const std::string names = *source_state_words(state) ? names_of_source_files(dump, state) : "";
     if (!names.empty()) text += fmt::format("; {}: {}", source_state_words(state), names);
@@ -56,17 +56,17 @@ std::string source_words(const model::Dump& dump) {
   return text;
 }
 
-std::string symbols_text(model::Symbols& symbols, const render::Terminal& terminal) {
-  const model::SymbolCheck check = symbols.check();
+std::string symbols_text(analyzer::Symbols& symbols, const text::Terminal& terminal) {
+  const analyzer::SymbolCheck check = symbols.check();
   if (check.wanted == 0) return "  no native frames\n";
-  std::string text = render::wrap(fmt::format("  found {} of {} with native frames on this machine (by build-id)",
-                                              render::count(check.found), render::counted(check.wanted, "object")),
-                                  terminal.width, 2) +
+  std::string text = text::wrap(fmt::format("  found {} of {} with native frames on this machine (by build-id)",
+                                            text::count(check.found), text::counted(check.wanted, "object")),
+                                terminal.width, 2) +
                      "\n";
   for (const std::string& note : check.notes) {
-    text += terminal.styled(render::Style::warning, render::wrap("  " + render::clean(note), terminal.width, 4)) + "\n";
+    text += terminal.styled(text::Style::warning, text::wrap("  " + text::clean(note), terminal.width, 4)) + "\n";
   }
   return text;
 }
 
-}  // namespace tensorscope::commands
+}  // namespace tensorscope::cli

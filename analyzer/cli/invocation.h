@@ -13,7 +13,7 @@ namespace CLI {
 class App;
 }
 
-namespace tensorscope::commands {
+namespace tensorscope::cli {
 
 // Exit statuses.
 inline constexpr int kOk = 0;
@@ -21,7 +21,7 @@ inline constexpr int kFound = 1;     // check: a limit was passed; graph: there 
 inline constexpr int kBadInput = 2;  // misuse, or a file that is no sound dump
 
 struct Invocation {
-  render::Terminal terminal;
+  text::Terminal terminal;
   std::string out, err;
   std::ostream* stream = nullptr;    // where large output may go at once, instead of into `out`
   std::vector<std::string> program;  // after `run`: the program and its arguments
@@ -52,6 +52,6 @@ void add_values(CLI::App& app, Invocation& invocation);
 
 // The whole command line without the program's name. Returns the exit status. `terminal`: where not null, used instead
 // of looking at standard output.
-int run_command_line(std::vector<std::string> arguments, const render::Terminal* terminal, Invocation& invocation);
+int run_command_line(std::vector<std::string> arguments, const text::Terminal* terminal, Invocation& invocation);
 
-}  // namespace tensorscope::commands
+}  // namespace tensorscope::cli

@@ -7,7 +7,7 @@
 #include "text/filter_words.h"
 #include "text/leaks_text.h"
 
-namespace tensorscope::commands {
+namespace tensorscope::cli {
 
 namespace {
 
@@ -15,23 +15,24 @@ struct LeaksOptions {
   std::vector<std::string> dumps;
   size_t top = 10;
   bool json = false;
-  model::Filter filter;
-  model::SymbolOptions symbols;
+  analyzer::Filter filter;
+  analyzer::SymbolOptions symbols;
 };
 
 int leaks(const LeaksOptions& options, Invocation& invocation) {
-  model::ComparedDumps dumps(options.dumps, options.filter, options.symbols);
+  analyzer::ComparedDumps dumps(options.dumps, options.filter, options.symbols);
   say_new_order(invocation, dumps);
   if (!dumps.same_run()) {
     invocation.say("the dumps are of different runs; leaks needs dumps of one run. tensorscope diff compares runs.");
     return kBadInput;
   }
-  if (const auto why = dumps.why_nothing(options.filter)) invocation.say(render::no_match_words(*why) + ".");
-  for (const model::LeftOut& left_out : dumps.leave_out_incomparable()) invocation.say(left_out_line(left_out));
+  if (const auto why = dumps.why_nothing(options.filter)) invocation.say(text::no_match_words(*why) + ".");
+  for (const analyzer::LeftOut& left_out : dumps.leave_out_incomparable())
+    invocation.say(text::left_out_line(left_out));
   say_without_names(invocation, dumps);
-  const model::Leaks found = model::find_leaks(dumps.views(), options.filter.empty());
+  const analyzer::Leaks found = analyzer::find_leaks(dumps.views(), options.filter.empty());
   if (options.json) {
-    invocation.out += render::leaks_json(dumps.views(), found);
+    invocation.out += exports::leaks_json(dumps.views(), found);
   } else {
     invocation.out += leaks_text(dumps, found, options.top, invocation.terminal);
   }
@@ -61,4 +62,4 @@ void add_leaks(CLI::App& app, Invocation& invocation) {
       "need no growth: cycles, tracebacks, small views of large storages, stray leaves, parameters in two dtypes.");
 }
 
-}  // namespace tensorscope::commands
+}  // namespace tensorscope::cli

@@ -14,12 +14,12 @@
 #include "text/text.h"
 #include "text/units.h"
 
-namespace tensorscope::commands {
+namespace tensorscope::cli {
 
 namespace {
 
-using model::kNone;
-using model::Tensor;
+using analyzer::kNone;
+using analyzer::Tensor;
 
 enum class ListSort { bytes, age, id, shape, dtype, device, category, name, where };
 
@@ -29,8 +29,8 @@ struct ListOptions {
   bool reverse = false;
   size_t top = 50;
   std::string columns;
-  model::Filter filter;
-  model::SymbolOptions symbols;
+  analyzer::Filter filter;
+  analyzer::SymbolOptions symbols;
 };
 
 // The selected tensors of one item, oldest first.
@@ -39,7 +39,7 @@ struct Family {
   std::vector<uint32_t> tensors;
 };
 
-std::vector<Family> families_of(const model::OpenedDump& opened, const model::Selection& selection) {
+std::vector<Family> families_of(const analyzer::OpenedDump& opened, const analyzer::Selection& selection) {
   std::vector<Family> families;
   std::vector<uint32_t> at(opened.accounts.items().size(), kNone);
   for (uint32_t i = 0; i < opened.dump.tensors.size(); ++i) {
@@ -54,7 +54,7 @@ std::vector<Family> families_of(const model::OpenedDump& opened, const model::Se
   return families;
 }
 
-void sort_families(std::vector<Family>& families, model::OpenedDump& opened, const model::Selection& selection,
+void sort_families(std::vector<Family>& families, analyzer::OpenedDump& opened, const analyzer::Selection& selection,
                    const ListOptions& options) {
   auto head = [&](const Family& family) -> const Tensor& { return opened.dump.tensors[family.tensors.front()]; };
   auto bytes = [&](const Family& family) { return selection.item_bytes(family.item); };
@@ -75,7 +75,7 @@ void sort_families(std::vector<Family>& families, model::OpenedDump& opened, con
         return std::tie(x.device, x.serial) < std::tie(y.device, y.serial);
       case ListSort::category: {
         auto key = [&](const Tensor& tensor) {
-          return std::string(model::text(opened.holders.category(uint32_t(&tensor - opened.dump.tensors.data()))));
+          return std::string(analyzer::text(opened.holders.category(uint32_t(&tensor - opened.dump.tensors.data()))));
         };
         return std::make_tuple(key(x), x.serial) < std::make_tuple(key(y), y.serial);
       }
@@ -96,8 +96,8 @@ void sort_families(std::vector<Family>& families, model::OpenedDump& opened, con
 }
 
 int list(const ListOptions& options, Invocation& invocation) {
-  model::OpenedDump opened(options.dump, options.symbols);
-  model::Selection selection = opened.select(options.filter);
+  analyzer::OpenedDump opened(options.dump, options.symbols);
+  analyzer::Selection selection = opened.select(options.filter);
   std::vector<Family> families = families_of(opened, selection);
   if (options.sort == ListSort::where) {
     std::vector<uint32_t> sites;
@@ -119,30 +119,31 @@ int list(const ListOptions& options, Invocation& invocation) {
   opened.places.prefetch(sites, false);
 
   const bool chosen = !options.columns.empty();
-  const std::vector<ListColumn> columns = chosen ? list_columns(options.columns) : usual_columns(invocation.terminal);
-  std::vector<render::Column> shape;
-  for (ListColumn column : columns) shape.push_back(table_column(column, !chosen));
-  const bool alone = !chosen && std::find(columns.begin(), columns.end(), ListColumn::held_by) == columns.end();
-  render::Table table(shape, 0);
+  const std::vector<text::ListColumn> columns =
+      chosen ? text::list_columns(options.columns) : usual_columns(invocation.terminal);
+  std::vector<text::Column> shape;
+  for (text::ListColumn column : columns) shape.push_back(table_column(column, !chosen));
+  const bool alone = !chosen && std::find(columns.begin(), columns.end(), text::ListColumn::held_by) == columns.end();
+  text::Table table(shape, 0);
   for (const Family& family : families) {
     for (uint32_t tensor : family.tensors) {
-      const ListRow row{tensor, tensor == family.tensors.front(), alone};
+      const text::ListRow row{tensor, tensor == family.tensors.front(), alone};
       std::vector<std::string> cells;
-      for (ListColumn column : columns) cells.push_back(list_cell(opened, selection, row, column));
+      for (text::ListColumn column : columns) cells.push_back(list_cell(opened, selection, row, column));
       table.row(std::move(cells));
     }
   }
   if (tensors == 0) {
-    const std::string why = render::no_match_words(opened.why_nothing(selection, options.filter));
-    invocation.out += render::wrap(render::clean(why), invocation.terminal.width, 2) + "\n";
+    const std::string why = text::no_match_words(opened.why_nothing(selection, options.filter));
+    invocation.out += text::wrap(text::clean(why), invocation.terminal.width, 2) + "\n";
     return finish(invocation, opened.dump);
   }
   invocation.out += table.text(invocation.terminal);
   std::string sum = fmt::format("{}, {}; a storage's bytes are counted once, at its oldest tensor",
-                                render::counted(tensors, "tensor"), render::bytes(tensor_bytes(opened, selection)));
-  invocation.out += render::wrap(sum, invocation.terminal.width, 2) + "\n";
+                                text::counted(tensors, "tensor"), text::bytes(text::tensor_bytes(opened, selection)));
+  invocation.out += text::wrap(sum, invocation.terminal.width, 2) + "\n";
   if (shown < tensors)
-    invocation.out += fmt::format("showing {} of {}; --top N\n", render::count(shown), render::count(tensors));
+    invocation.out += fmt::format("showing {} of {}; --top N\n", text::count(shown), text::count(tensors));
   return finish(invocation, opened.dump);
 }
 
@@ -165,7 +166,7 @@ void add_list(CLI::App& app, Invocation& invocation) {
       ->type_name("KEY");
   verb->add_flag("--reverse", options->reverse, "reverse the order");
   verb->add_option("--columns", options->columns,
-                   "columns to print: " + render::listed(list_column_words(), list_column_words().size()))
+                   "columns to print: " + text::listed(text::list_column_words(), text::list_column_words().size()))
       ->type_name("A,B,...");
   verb->add_option("--top", options->top, "number of rows, rounded up to whole storages; 0 for all. Default: 50")
       ->check(CLI::Range(0, 1 << 30).description(""))
@@ -182,4 +183,4 @@ void add_list(CLI::App& app, Invocation& invocation) {
       "Views and aliases are indented below the tensor whose storage they share, without bytes of their own.");
 }
 
-}  // namespace tensorscope::commands
+}  // namespace tensorscope::cli

@@ -55,14 +55,14 @@ class Descriptor : public std::streambuf {
 int main(int argc, char** argv) {
   Descriptor out(STDOUT_FILENO), err(STDERR_FILENO);
   std::ostream stream(&out);
-  tensorscope::commands::Invocation invocation;
+  tensorscope::cli::Invocation invocation;
   invocation.stream = &stream;
   int status = run_command_line(std::vector<std::string>(argv + 1, argv + argc), nullptr, invocation);
   stream.flush();
   out.write_all(invocation.out);
   if (out.error() != 0) {
     invocation.say(std::string("cannot write standard output: ") + strerror(out.error()) + ".");
-    status = tensorscope::commands::kBadInput;
+    status = tensorscope::cli::kBadInput;
   }
   err.write_all(invocation.err);
   return status;

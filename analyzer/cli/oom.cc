@@ -12,7 +12,7 @@
 #include "text/held_text.h"
 #include "text/oom_text.h"
 
-namespace tensorscope::commands {
+namespace tensorscope::cli {
 
 namespace {
 
@@ -20,67 +20,67 @@ struct OomOptions {
   std::string dump, earlier, device;
   size_t top = 5;
   bool json = false, no_glossary = false, full_stacks = false;
-  model::SymbolOptions symbols;
+  analyzer::SymbolOptions symbols;
 };
 
-// The device that --device names. Throws model::BadInput where the dump knows nothing of it.
-model::Device device_named(const model::Dump& dump, const std::string& name) {
+// The device that --device names. Throws analyzer::BadInput where the dump knows nothing of it.
+analyzer::Device device_named(const analyzer::Dump& dump, const std::string& name) {
   std::string known;
-  auto is = [&](model::Device device) {
+  auto is = [&](analyzer::Device device) {
     if (device.type < 0) return false;
     if (known.find(device.text()) == std::string::npos) known += (known.empty() ? "" : ", ") + device.text();
     return device.text() == name || (name == "cuda" && device.text() == "cuda:0");
   };
   if (is({0, -1})) return {0, -1};
-  for (const model::DeviceTotal& total : dump.totals.devices) {
+  for (const analyzer::DeviceTotal& total : dump.totals.devices) {
     if (is(total.device)) return total.device;
   }
-  for (const model::DeviceMemory& memory : dump.device_memory) {
+  for (const analyzer::DeviceMemory& memory : dump.device_memory) {
     if (is(memory.device)) return memory.device;
   }
-  throw model::BadInput(fmt::format("invalid value '{1}' for --device; {0} has {2}.", dump.path, name, known));
+  throw analyzer::BadInput(fmt::format("invalid value '{1}' for --device; {0} has {2}.", dump.path, name, known));
 }
 
 // A dump without names gets those of an earlier one of the run: the one that was given, else one beside it.
-std::vector<model::Dump> read(const OomOptions& options) {
-  std::vector<model::Dump> dumps;
-  if (!options.earlier.empty()) dumps.push_back(model::read_dump(options.earlier));
-  dumps.push_back(model::read_dump(options.dump));
-  model::Dump& dump = dumps.back();
-  if (!model::oom::lacks_names(dump)) return dumps;
-  if (dumps.size() > 1 && model::same_run(dumps.front(), dump)) model::oom::take_names(dump, dumps.front());
-  const std::optional<model::Dump> beside = model::oom::earlier_with_names(dump);
-  if (beside) model::oom::take_names(dump, *beside);
+std::vector<analyzer::Dump> read(const OomOptions& options) {
+  std::vector<analyzer::Dump> dumps;
+  if (!options.earlier.empty()) dumps.push_back(analyzer::read_dump(options.earlier));
+  dumps.push_back(analyzer::read_dump(options.dump));
+  analyzer::Dump& dump = dumps.back();
+  if (!analyzer::oom::lacks_names(dump)) return dumps;
+  if (dumps.size() > 1 && analyzer::same_run(dumps.front(), dump)) analyzer::oom::take_names(dump, dumps.front());
+  const std::optional<analyzer::Dump> beside = analyzer::oom::earlier_with_names(dump);
+  if (beside) analyzer::oom::take_names(dump, *beside);
   return dumps;
 }
 
 int oom(const OomOptions& options, Invocation& invocation) {
-  model::ComparedDumps dumps(read(options), {}, options.symbols);
+  analyzer::ComparedDumps dumps(read(options), {}, options.symbols);
   say_new_order(invocation, dumps);
   if (!dumps.same_run()) {
     invocation.say("the dumps are of different runs; oom needs dumps of one run. tensorscope diff compares runs.");
     return kBadInput;
   }
-  const model::Dump& dump = dumps.last().dump;
-  const model::Device device =
-      options.device.empty() ? model::oom::subject_of(dump) : device_named(dump, options.device);
-  std::vector<model::Selection> everything;
+  const analyzer::Dump& dump = dumps.last().dump;
+  const analyzer::Device device =
+      options.device.empty() ? analyzer::oom::subject_of(dump) : device_named(dump, options.device);
+  std::vector<analyzer::Selection> everything;
   everything.reserve(dumps.size());
-  std::vector<model::View> whole;
+  std::vector<analyzer::View> whole;
   for (size_t i = 0; i < dumps.size(); ++i) {
     everything.push_back(dumps[i].select({}));
     whole.push_back(dumps[i].view(everything.back()));
   }
   dumps.select({.devices = {device.text()}});
-  const model::oom::Story story = model::oom::story_of(whole, dumps.views(), device);
+  const analyzer::oom::Story story = analyzer::oom::story_of(whole, dumps.views(), device);
 
   if (options.json) {
     const size_t shown = options.top == 0 ? story.places.size() : std::min(options.top, story.places.size());
     std::vector<std::string> held;
-    for (size_t i = 0; i < shown; ++i) held.push_back(held_by(dumps.last(), story.places[i]));
-    invocation.out += render::oom_json(whole, story, held);
+    for (size_t i = 0; i < shown; ++i) held.push_back(text::held_by(dumps.last(), story.places[i]));
+    invocation.out += exports::oom_json(whole, story, held);
   } else {
-    const OomTextOptions how{options.top, options.full_stacks, !options.no_glossary};
+    const text::OomTextOptions how{options.top, options.full_stacks, !options.no_glossary};
     invocation.out += oom_text(dumps, story, how, invocation.terminal);
   }
   return finish(invocation, dumps, kOk);
@@ -111,4 +111,4 @@ void add_oom(CLI::App& app, Invocation& invocation) {
       "Sums match the allocator's own totals to the byte; a remainder is shown as 'unexplained'.");
 }
 
-}  // namespace tensorscope::commands
+}  // namespace tensorscope::cli

@@ -6,7 +6,7 @@
 #include <filesystem>
 #include <system_error>
 
-namespace tensorscope::commands {
+namespace tensorscope::cli {
 
 namespace fs = std::filesystem;
 
@@ -40,4 +40,4 @@ std::optional<std::string> find_preload_library(std::string& problem) {
   return path;
 }
 
-}  // namespace tensorscope::commands
+}  // namespace tensorscope::cli

@@ -4,9 +4,9 @@
 #include <optional>
 #include <string>
 
-namespace tensorscope::commands {
+namespace tensorscope::cli {
 
 // An absolute path that LD_PRELOAD can carry; else nothing, and `problem` is one line for a person.
 std::optional<std::string> find_preload_library(std::string& problem);
 
-}  // namespace tensorscope::commands
+}  // namespace tensorscope::cli

@@ -12,7 +12,7 @@
 #include "tensorscope/rules/request_name.h"
 #include "text/units.h"
 
-namespace tensorscope::commands {
+namespace tensorscope::cli {
 
 namespace {
 
@@ -34,7 +34,7 @@ int request(const RecordOptions& options, const char* what, Invocation& invocati
     if (!target->alive() || uint64_t(std::chrono::nanoseconds(waited).count()) > *options.timeout_ns) {
       target->withdraw();
       invocation.say(target->alive() ? fmt::format("process {} did not answer within {} (--timeout waits longer).",
-                                                   options.pid, render::duration(*options.timeout_ns))
+                                                   options.pid, text::duration(*options.timeout_ns))
                                      : fmt::format("process {} has ended.", options.pid));
       return kBadInput;
     }
@@ -74,4 +74,4 @@ void add_record(CLI::App& app, Invocation& invocation) {
   add(app, invocation, "start", "resume recording stacks in a running process", start);
 }
 
-}  // namespace tensorscope::commands
+}  // namespace tensorscope::cli

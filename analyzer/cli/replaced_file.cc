@@ -9,7 +9,7 @@
 #include <cstdlib>
 #include <cstring>
 
-namespace tensorscope::commands {
+namespace tensorscope::cli {
 
 ReplacedFile::ReplacedFile(const std::string& path) : path_(path), temporary_(path + ".tmp-XXXXXX") {
   int descriptor = mkstemp(temporary_.data());
@@ -56,4 +56,4 @@ int ReplacedFile::finish() {
   return 0;
 }
 
-}  // namespace tensorscope::commands
+}  // namespace tensorscope::cli

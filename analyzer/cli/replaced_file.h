@@ -8,7 +8,7 @@
 
 #include "cli/invocation.h"
 
-namespace tensorscope::commands {
+namespace tensorscope::cli {
 
 class ReplacedFile {
  public:
@@ -19,7 +19,7 @@ class ReplacedFile {
 
   std::ostream& stream() { return stream_; }
   const std::string& temporary() const { return temporary_; }  // for a library that writes by itself
-  int error() const { return error_; }  // of opening; 0: none
+  int error() const { return error_; }                         // of opening; 0: none
   // 0, or the error.
   int finish();
 
@@ -35,4 +35,4 @@ bool may_write(const std::string& path, bool force, Invocation& invocation);
 // The whole of it at once; says on standard error why not.
 bool write_file(const std::string& path, const std::string& text, bool force, Invocation& invocation);
 
-}  // namespace tensorscope::commands
+}  // namespace tensorscope::cli

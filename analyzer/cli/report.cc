@@ -27,15 +27,15 @@
 #include "text/text.h"
 #include "text/units.h"
 
-namespace tensorscope::commands {
+namespace tensorscope::cli {
 
 namespace {
 
 constexpr uintmax_t kLargestOpenedToo = uintmax_t{32} << 20;  // of the dump before: a report stays quick
 constexpr int64_t kLeastOutside = 128 << 20;                  // more than a program has that only imported torch
 
-using model::By;
-using model::Group;
+using analyzer::By;
+using analyzer::Group;
 
 enum class GroupSort { bytes, count, age, name };
 
@@ -49,8 +49,8 @@ struct ReportOptions {
   bool full = false;      // of it: repeated modules apart
   bool segments = false;  // what the allocators of devices hold, instead of groups
   bool launches = false;  // kernels and copies instead of groups
-  model::Filter filter;
-  model::SymbolOptions symbols;
+  analyzer::Filter filter;
+  analyzer::SymbolOptions symbols;
 };
 
 void sort_groups(std::vector<Group>& groups, GroupSort sort) {
@@ -67,13 +67,13 @@ void sort_groups(std::vector<Group>& groups, GroupSort sort) {
 constexpr size_t kHintIndent = 7;
 
 // What to look at next: the largest tensor, and the usual second step.
-std::string hints(const model::OpenedDump& opened, const std::vector<Group>& groups, By by, const std::string& earlier,
-                  const render::Terminal& terminal) {
-  const std::string path = render::shell_word(opened.dump.path);
+std::string hints(const analyzer::OpenedDump& opened, const std::vector<Group>& groups, By by,
+                  const std::string& earlier, const text::Terminal& terminal) {
+  const std::string path = text::shell_word(opened.dump.path);
   std::vector<std::pair<std::string, const char*>> commands;
-  auto add = [&](const std::string& command, const char* why) { commands.emplace_back(render::clean(command), why); };
-  uint32_t example = groups.empty() ? model::kNone : groups.front().example;
-  if (example != model::kNone) {
+  auto add = [&](const std::string& command, const char* why) { commands.emplace_back(text::clean(command), why); };
+  uint32_t example = groups.empty() ? analyzer::kNone : groups.front().example;
+  if (example != analyzer::kNone) {
     add(fmt::format("tensorscope show {} {}", path, opened.dump.tensors[example].serial), "one tensor in detail");
   }
   if (by == By::line) add(fmt::format("tensorscope report {} --by site", path), "one row per stack");
@@ -83,7 +83,7 @@ std::string hints(const model::OpenedDump& opened, const std::vector<Group>& gro
   if (earlier.empty()) {
     add(fmt::format("tensorscope diff {} LATER", path), "what changed since");
   } else {
-    add(fmt::format("tensorscope diff {} {}", render::shell_word(earlier), path), "growth since the previous dump");
+    add(fmt::format("tensorscope diff {} {}", text::shell_word(earlier), path), "growth since the previous dump");
   }
   // No table: a command that is cut cannot be typed. It runs on, and the words behind it go.
   size_t wide = 0, longest = 0;
@@ -117,7 +117,7 @@ void keep_largest(std::vector<Group>& groups, size_t count) {
   });
 }
 
-int segments(const model::OpenedDump& opened, const ReportOptions& options, Invocation& invocation) {
+int segments(const analyzer::OpenedDump& opened, const ReportOptions& options, Invocation& invocation) {
   invocation.out += headline(opened.dump, invocation.terminal) + "\n";
   invocation.out += segment_tables(opened.dump, options.top, invocation.terminal);
   invocation.out += "\n" + coverage_lines(opened.dump, invocation.terminal);
@@ -125,7 +125,7 @@ int segments(const model::OpenedDump& opened, const ReportOptions& options, Invo
 }
 
 // The dump of the same process before this one, if it is still beside it: "train.4242.1.tscope" for number 2.
-std::string dump_before(const model::Dump& dump) {
+std::string dump_before(const analyzer::Dump& dump) {
   const std::string ending = fmt::format(".{}.tscope", dump.process.dump_number);
   if (dump.process.dump_number < 2 || !dump.path.ends_with(ending)) return "";
   const std::string path =
@@ -135,53 +135,53 @@ std::string dump_before(const model::Dump& dump) {
 }
 
 // "6.2 MiB live in 89 tensors; largest allocation site: train.py:57 train_step, 4.0 MiB (65 %), held by losses[0..63]"
-std::string answer(model::OpenedDump& opened, const model::Selection& selection, const std::vector<Group>& groups,
-                   const ReportOptions& options, uint64_t total, const render::Terminal& terminal) {
+std::string answer(analyzer::OpenedDump& opened, const analyzer::Selection& selection, const std::vector<Group>& groups,
+                   const ReportOptions& options, uint64_t total, const text::Terminal& terminal) {
   std::string text =
       options.filter.empty()
-          ? fmt::format("{} live in {}", render::bytes(total), render::counted(selection.tensor_count(), "tensor"))
-          : fmt::format("{} of {} selected, in {}", render::bytes(total), render::bytes(opened.accounts.total_bytes()),
-                        render::counted(selection.tensor_count(), "tensor"));
+          ? fmt::format("{} live in {}", text::bytes(total), text::counted(selection.tensor_count(), "tensor"))
+          : fmt::format("{} of {} selected, in {}", text::bytes(total), text::bytes(opened.accounts.total_bytes()),
+                        text::counted(selection.tensor_count(), "tensor"));
   const auto largest =
       std::max_element(groups.begin(), groups.end(), [](const Group& a, const Group& b) { return a.bytes < b.bytes; });
   if (largest != groups.end() && largest->bytes > 0) {
     text += fmt::format("; largest {}: {}, {} ({})",
-                        by_place(options.by) ? "allocation site" : model::kByNames[size_t(options.by)], largest->label,
-                        render::bytes(largest->bytes), render::percent(largest->bytes, total));
-    const std::string held = by_place(options.by) ? held_by(opened, *largest) : "";
+                        by_place(options.by) ? "allocation site" : analyzer::kByNames[size_t(options.by)],
+                        largest->label, text::bytes(largest->bytes), text::percent(largest->bytes, total));
+    const std::string held = by_place(options.by) ? text::held_by(opened, *largest) : "";
     if (!held.empty()) text += ", " + held;
   }
-  return terminal.styled(render::Style::bold, render::wrap(render::clean(text), terminal.width, 2)) + "\n";
+  return terminal.styled(text::Style::bold, text::wrap(text::clean(text), terminal.width, 2)) + "\n";
 }
 
 // "+2.0 MiB since train.4242.1.tscope (1m00s earlier); largest growth: train.py:57 train_step, +2.0 MiB"
-std::string growth_line(model::OpenedDump& opened, const model::Selection& selection, const std::string& path,
-                        const ReportOptions& options, const render::Terminal& terminal) {
+std::string growth_line(analyzer::OpenedDump& opened, const analyzer::Selection& selection, const std::string& path,
+                        const ReportOptions& options, const text::Terminal& terminal) {
   std::error_code error;
   if (path.empty() || std::filesystem::file_size(path, error) > kLargestOpenedToo || error) return "";
   try {
-    model::OpenedDump earlier(path, options.symbols);
-    if (!model::same_run(earlier.dump, opened.dump) || !earlier.dump.complete || !opened.dump.complete) return "";
-    const model::Selection before = earlier.choose(options.filter);
-    const model::Difference difference =
-        model::difference({earlier.view(before), opened.view(selection)}, model::By::line);
+    analyzer::OpenedDump earlier(path, options.symbols);
+    if (!analyzer::same_run(earlier.dump, opened.dump) || !earlier.dump.complete || !opened.dump.complete) return "";
+    const analyzer::Selection before = earlier.choose(options.filter);
+    const analyzer::Difference difference =
+        analyzer::difference({earlier.view(before), opened.view(selection)}, analyzer::By::line);
     std::string text = fmt::format("{} since {} ({} earlier)",
-                                   render::signed_bytes(int64_t(difference.bytes.back() - difference.bytes.front())),
-                                   path, render::duration(opened.dump.process.dump_ns - earlier.dump.process.dump_ns));
+                                   text::signed_bytes(int64_t(difference.bytes.back() - difference.bytes.front())),
+                                   path, text::duration(opened.dump.process.dump_ns - earlier.dump.process.dump_ns));
     if (!difference.changes.empty() && difference.changes.front().byte_growth() > 0) {
-      const model::Change& most = difference.changes.front();
-      text += fmt::format("; largest growth: {}, {}", most.label, render::signed_bytes(most.byte_growth()));
+      const analyzer::Change& most = difference.changes.front();
+      text += fmt::format("; largest growth: {}, {}", most.label, text::signed_bytes(most.byte_growth()));
     }
-    return render::wrap(render::clean(text), terminal.width, 2) + "\n";
-  } catch (const model::BadInput&) {
+    return text::wrap(text::clean(text), terminal.width, 2) + "\n";
+  } catch (const analyzer::BadInput&) {
     return "";  // `tensorscope diff` reports what is wrong with that file
   }
 }
 
 // Everything between the answer and what was seen.
-void tables(model::OpenedDump& opened, const model::Selection& selection, std::vector<Group> groups, uint64_t total,
-            const ReportOptions& options, const std::string& earlier, Invocation& invocation) {
-  const render::Terminal& terminal = invocation.terminal;
+void tables(analyzer::OpenedDump& opened, const analyzer::Selection& selection, std::vector<Group> groups,
+            uint64_t total, const ReportOptions& options, const std::string& earlier, Invocation& invocation) {
+  const text::Terminal& terminal = invocation.terminal;
   std::string& out = invocation.out;
   out += live_table(opened, terminal) + "\n";
   out += driver_table(opened, terminal);
@@ -190,20 +190,20 @@ void tables(model::OpenedDump& opened, const model::Selection& selection, std::v
     return;
   }
   if (options.modules) {
-    out += terminal.styled(render::Style::bold, "live bytes by module") + "  (a module's line includes those in it)\n";
+    out += terminal.styled(text::Style::bold, "live bytes by module") + "  (a module's line includes those in it)\n";
     out += module_table(opened, selection, options.full, terminal);
     return;
   }
   const bool tree = options.by == By::module && options.sort == GroupSort::bytes;
-  if (tree) groups = model::module_tree(std::move(groups));
+  if (tree) groups = analyzer::module_tree(std::move(groups));
   size_t shown = options.top == 0 ? groups.size() : std::min(options.top, groups.size());
   std::string title = by_place(options.by) ? "largest allocation sites"
-                                           : fmt::format("live bytes by {}", model::kByNames[size_t(options.by)]);
+                                           : fmt::format("live bytes by {}", analyzer::kByNames[size_t(options.by)]);
   if (by_place(options.by) && options.sort != GroupSort::bytes) title = "allocation sites";
-  out += terminal.styled(render::Style::bold, title);
+  out += terminal.styled(text::Style::bold, title);
   if (groups.empty()) {
-    const std::string why = render::no_match_words(opened.why_nothing(selection, options.filter));
-    out += render::wrap(": " + render::clean(why), terminal.width, 2) + "\n";
+    const std::string why = text::no_match_words(opened.why_nothing(selection, options.filter));
+    out += text::wrap(": " + text::clean(why), terminal.width, 2) + "\n";
     return;
   }
   const size_t all = groups.size();
@@ -215,8 +215,8 @@ void tables(model::OpenedDump& opened, const model::Selection& selection, std::v
   if (shown < all) {
     uint64_t rest = total;
     for (const Group& group : groups) rest -= tree ? 0 : group.bytes;
-    const std::string others = tree ? "" : fmt::format(", the rest {}", render::bytes(rest));
-    out += fmt::format("  (showing {} of {}{}; --top N)", render::count(shown), render::count(all), others);
+    const std::string others = tree ? "" : fmt::format(", the rest {}", text::bytes(rest));
+    out += fmt::format("  (showing {} of {}{}; --top N)", text::count(shown), text::count(all), others);
   }
   out += "\n";
   out += group_table(opened, groups, options.by, total, options.full_stacks, terminal);
@@ -228,9 +228,9 @@ void tables(model::OpenedDump& opened, const model::Selection& selection, std::v
 
 // "outside of tensors: 420.0 MiB of 812.0 MiB resident: 202.0 MiB kept by malloc, ...". "" where tensors have more, or
 // it is little: what is mapped of files is there in every program.
-std::string outside_line(model::OpenedDump& opened, const model::Selection& selection,
-                         const render::Terminal& terminal) {
-  const model::ProcessMemory memory = model::process_memory(opened.view(selection));
+std::string outside_line(analyzer::OpenedDump& opened, const analyzer::Selection& selection,
+                         const text::Terminal& terminal) {
+  const analyzer::ProcessMemory memory = analyzer::process_memory(opened.view(selection));
   std::vector<std::pair<int64_t, const char*>> parts = {{memory.heap, "allocated with malloc, not by torch"},
                                                         {memory.kept, "free memory kept by malloc"},
                                                         {memory.python, "in Python's small objects"},
@@ -239,23 +239,23 @@ std::string outside_line(model::OpenedDump& opened, const model::Selection& sele
   for (const auto& [bytes, what] : parts) sum += std::max<int64_t>(0, bytes);
   if (memory.resident <= 0 || sum < kLeastOutside || sum < memory.tensors) return "";
   std::stable_sort(parts.begin(), parts.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
-  std::string text = fmt::format("outside of tensors: {} of {} resident", render::bytes(uint64_t(sum)),
-                                 render::bytes(uint64_t(memory.resident)));
+  std::string text = fmt::format("outside of tensors: {} of {} resident", text::bytes(uint64_t(sum)),
+                                 text::bytes(uint64_t(memory.resident)));
   const char* joint = ": ";
   for (const auto& [bytes, what] : parts) {
     if (bytes <= 0) continue;
-    text += fmt::format("{}{} {}", joint, render::bytes(uint64_t(bytes)), what);
+    text += fmt::format("{}{} {}", joint, text::bytes(uint64_t(bytes)), what);
     joint = ", ";
   }
-  return render::wrap(text, terminal.width, 2) + "\n\n";
+  return text::wrap(text, terminal.width, 2) + "\n\n";
 }
 
 int report(const ReportOptions& options, Invocation& invocation) {
-  model::OpenedDump opened(options.dump, options.symbols);
-  const render::Terminal& terminal = invocation.terminal;
+  analyzer::OpenedDump opened(options.dump, options.symbols);
+  const text::Terminal& terminal = invocation.terminal;
   if (options.segments) return segments(opened, options, invocation);
-  model::Selection selection = opened.select(options.filter);
-  std::vector<Group> groups = model::group(opened.view(selection), options.by);
+  analyzer::Selection selection = opened.select(options.filter);
+  std::vector<Group> groups = analyzer::group(opened.view(selection), options.by);
   sort_groups(groups, options.sort);
   uint64_t total = 0;
   for (const Group& group : groups) total += group.bytes;
@@ -306,4 +306,4 @@ void add_report(CLI::App& app, Invocation& invocation) {
       "'count' is the number of live tensors made there, 'age' the age of the oldest.");
 }
 
-}  // namespace tensorscope::commands
+}  // namespace tensorscope::cli

@@ -16,7 +16,7 @@
 #include "cli/preload_library.h"
 #include "cli/watch_file.h"
 
-namespace tensorscope::commands {
+namespace tensorscope::cli {
 
 namespace {
 
@@ -165,4 +165,4 @@ void add_run(CLI::App& app, Invocation& invocation) {
   });
 }
 
-}  // namespace tensorscope::commands
+}  // namespace tensorscope::cli

@@ -14,21 +14,21 @@
 #include "text/tensor_text.h"
 #include "text/units.h"
 
-namespace tensorscope::commands {
+namespace tensorscope::cli {
 
 namespace {
 
+using analyzer::Frame;
+using analyzer::kNone;
+using analyzer::Tensor;
 using format::TensorFlag;
 using format::TensorKnown;
-using model::Frame;
-using model::kNone;
-using model::Tensor;
 
 struct ShowOptions {
   std::string dump;
   std::vector<std::string> tensors;
   bool full = false;
-  model::SymbolOptions symbols;
+  analyzer::SymbolOptions symbols;
 };
 
 constexpr size_t kMostLines = 12;     // of names or holders
@@ -58,10 +58,10 @@ std::string gradient_words(const Tensor& tensor) {
 
 // Of a sparse tensor what its indices and values take: the dense size is many times that.
 std::string byte_words(const Tensor& tensor) {
-  if (!tensor.is_sparse()) return tensor.nbytes > 0 ? render::bytes(tensor.nbytes) : "";
-  const std::string taken = tensor.parts > 0 ? render::bytes(tensor.nbytes) : "unknown bytes";
+  if (!tensor.is_sparse()) return tensor.nbytes > 0 ? text::bytes(tensor.nbytes) : "";
+  const std::string taken = tensor.parts > 0 ? text::bytes(tensor.nbytes) : "unknown bytes";
   const std::string dense =
-      tensor.dense_nbytes > 0 ? fmt::format(" ({} if dense)", render::bytes(tensor.dense_nbytes)) : "";
+      tensor.dense_nbytes > 0 ? fmt::format(" ({} if dense)", text::bytes(tensor.dense_nbytes)) : "";
   return taken + " in indices and values" + dense;
 }
 
@@ -80,18 +80,17 @@ std::string first_line(const Tensor& tensor) {
   return line;
 }
 
-std::string storage_words(const model::OpenedDump& opened, uint32_t index) {
+std::string storage_words(const analyzer::OpenedDump& opened, uint32_t index) {
   const Tensor& tensor = opened.dump.tensors[index];
   if (tensor.storage == kNone) return known(tensor, TensorKnown::storage) ? "none" : "unknown";
-  const model::Storage& storage = opened.dump.storages[tensor.storage];
-  std::string text =
-      fmt::format("#{}, {} at {:#x}, offset {}", storage.id, render::bytes(storage.nbytes), storage.data_ptr,
-                  render::count(uint64_t(std::max<int64_t>(tensor.storage_offset, 0))));
-  if (storage.kind != model::StorageKind::allocator) text += fmt::format(", {}", model::text(storage.kind));
+  const analyzer::Storage& storage = opened.dump.storages[tensor.storage];
+  std::string text = fmt::format("#{}, {} at {:#x}, offset {}", storage.id, text::bytes(storage.nbytes),
+                                 storage.data_ptr, text::count(uint64_t(std::max<int64_t>(tensor.storage_offset, 0))));
+  if (storage.kind != analyzer::StorageKind::allocator) text += fmt::format(", {}", analyzer::text(storage.kind));
   return text;
 }
 
-std::string other_tensors(const model::OpenedDump& opened, uint32_t index) {
+std::string other_tensors(const analyzer::OpenedDump& opened, uint32_t index) {
   constexpr size_t kMost = 8;
   const Tensor& tensor = opened.dump.tensors[index];
   if (tensor.storage == kNone) return "";
@@ -103,45 +102,45 @@ std::string other_tensors(const model::OpenedDump& opened, uint32_t index) {
     text += fmt::format("{}#{} {}{}", text.empty() ? "" : ", ", entry.serial,
                         flag(entry, TensorFlag::view) ? "view " : "", entry.shape_text());
   }
-  if (others > kMost) text += fmt::format(" and {} more", render::count(others - kMost));
+  if (others > kMost) text += fmt::format(" and {} more", text::count(others - kMost));
   return text;
 }
 
-std::string thread_words(const model::Dump& dump, uint32_t index) {
+std::string thread_words(const analyzer::Dump& dump, uint32_t index) {
   if (index == 0 || index >= dump.threads.size()) return "an unknown thread";
-  const model::Thread& thread = dump.threads[index];
+  const analyzer::Thread& thread = dump.threads[index];
   return fmt::format("thread {} \"{}\"{}", thread.tid, thread.name, thread.alive ? "" : " (ended)");
 }
 
-std::string made_words(const model::Dump& dump, const Tensor& tensor) {
+std::string made_words(const analyzer::Dump& dump, const Tensor& tensor) {
   std::string text = thread_words(dump, tensor.thread);
   if (tensor.created_ns > 0 && tensor.created_ns <= dump.process.dump_ns) {
-    text = fmt::format("{} before the dump, {}", render::duration(dump.process.dump_ns - tensor.created_ns), text);
+    text = fmt::format("{} before the dump, {}", text::duration(dump.process.dump_ns - tensor.created_ns), text);
   }
   if (flag(tensor, TensorFlag::inherited)) text += ", before the fork";
   return text;
 }
 
-const model::Node* node_at(const model::Dump& dump, uint64_t address) {
-  for (const model::Node& node : dump.nodes) {
+const analyzer::Node* node_at(const analyzer::Dump& dump, uint64_t address) {
+  for (const analyzer::Node& node : dump.nodes) {
     if (node.alive && node.address == address) return &node;
   }
   return nullptr;
 }
 
 // "#12 (model.fc1.weight)"
-std::string labelled(const model::OpenedDump& opened, uint32_t tensor) {
+std::string labelled(const analyzer::OpenedDump& opened, uint32_t tensor) {
   const std::string name = opened.holders.name(tensor);
   return fmt::format("#{}{}", opened.dump.tensors[tensor].serial, name.empty() ? "" : " (" + name + ")");
 }
 
-std::string tensor_at(const model::OpenedDump& opened, uint64_t address) {
+std::string tensor_at(const analyzer::OpenedDump& opened, uint64_t address) {
   const uint32_t tensor = opened.tensor_at(address);
   return tensor != kNone ? labelled(opened, tensor) : fmt::format("at {:#x}", address);
 }
 
 // The stack in two blocks of one list: frames in order, each under the language it is in.
-void add_stack(render::Table& table, model::OpenedDump& opened, const std::vector<Frame>& frames) {
+void add_stack(text::Table& table, analyzer::OpenedDump& opened, const std::vector<Frame>& frames) {
   Frame::Language last = Frame::Language::native;
   bool first = true;
   for (const Frame& frame : frames) {
@@ -149,7 +148,7 @@ void add_stack(render::Table& table, model::OpenedDump& opened, const std::vecto
     std::string label = first || frame.language != last ? (python ? "Python" : "native") : "";
     first = false;
     last = frame.language;
-    const model::Place place = opened.places.describe(frame);
+    const analyzer::Place place = opened.places.describe(frame);
     if (python) {
       table.row({label, place.line, place.function, opened.symbols.source_line(frame)});
     } else {
@@ -162,11 +161,11 @@ void add_stack(render::Table& table, model::OpenedDump& opened, const std::vecto
   if (frames.empty()) table.row({"stack", "not recorded"});
 }
 
-std::string stack_table(model::OpenedDump& opened, uint32_t site, bool full, const render::Terminal& terminal) {
-  render::Table table({{.title = "", .wide = kLabel},
-                       {.title = "", .least = 16, .cut = render::Cut::start},
-                       {.title = "", .least = 24, .cut = render::Cut::middle, .spills = true},
-                       {.title = "", .least = 40}});
+std::string stack_table(analyzer::OpenedDump& opened, uint32_t site, bool full, const text::Terminal& terminal) {
+  text::Table table({{.title = "", .wide = kLabel},
+                     {.title = "", .least = 16, .cut = text::Cut::start},
+                     {.title = "", .least = 24, .cut = text::Cut::middle, .spills = true},
+                     {.title = "", .least = 40}});
   std::vector<Frame> frames;
   if (site != 0 && site < opened.dump.sites.size()) frames = opened.symbols.merged(opened.dump.sites[site], full);
   add_stack(table, opened, frames);
@@ -174,18 +173,18 @@ std::string stack_table(model::OpenedDump& opened, uint32_t site, bool full, con
 }
 
 // Label once, further lines below it; beyond `most` only how many there are.
-void add_lines(render::Table& facts, const char* label, const std::vector<std::string>& lines, uint64_t count,
+void add_lines(text::Table& facts, const char* label, const std::vector<std::string>& lines, uint64_t count,
                size_t most) {
   for (size_t i = 0; i < std::min(lines.size(), most); ++i) facts.row({i == 0 ? label : "", lines[i]});
   const uint64_t shown = std::min(lines.size(), most);
-  if (shown > 0 && count > shown) facts.row({"", fmt::format("and {} more", render::count(count - shown))});
+  if (shown > 0 && count > shown) facts.row({"", fmt::format("and {} more", text::count(count - shown))});
 }
 
 // "saves self #12 (model.fc1.out[0]), mat2 #7 (model.fc1.weight)"
-std::vector<std::string> slots_of(const model::OpenedDump& opened, uint32_t node) {
-  const model::Graph& graph = opened.dump.graph;
+std::vector<std::string> slots_of(const analyzer::OpenedDump& opened, uint32_t node) {
+  const analyzer::Graph& graph = opened.dump.graph;
   std::vector<std::string> lines;
-  for (const model::SavedSlot& slot : graph.saved_of(node)) {
+  for (const analyzer::SavedSlot& slot : graph.saved_of(node)) {
     std::string what = "freed";
     if (format::SlotState(slot.state) == format::SlotState::packed) {
       what = "packed by saved-tensor hooks";
@@ -198,13 +197,13 @@ std::vector<std::string> slots_of(const model::OpenedDump& opened, uint32_t node
   return lines;
 }
 
-void add_meaning(render::Table& facts, const model::OpenedDump& opened, uint32_t index, bool full) {
+void add_meaning(text::Table& facts, const analyzer::OpenedDump& opened, uint32_t index, bool full) {
   const size_t most = full ? SIZE_MAX : kMostLines;
   const Tensor& tensor = opened.dump.tensors[index];
-  const model::Holders& holders = opened.holders;
-  if (holders.category(index) != model::Category::unknown) {
+  const analyzer::Holders& holders = opened.holders;
+  if (holders.category(index) != analyzer::Category::unknown) {
     const std::string& evidence = holders.evidence(index);
-    facts.row({"category", model::text(holders.category(index)) + (evidence.empty() ? "" : ": " + evidence)});
+    facts.row({"category", analyzer::text(holders.category(index)) + (evidence.empty() ? "" : ": " + evidence)});
   }
   if (opened.dump.references.present && opened.dump.references.tensors[index].known) {
     const std::string& type = opened.dump.references.tensors[index].type_name;
@@ -214,11 +213,11 @@ void add_meaning(render::Table& facts, const model::OpenedDump& opened, uint32_t
   }
   add_lines(facts, "names", holders.names(index), holders.names(index).size(), most);
   std::vector<std::string> held;
-  for (const model::Holder& holder : holders.holders(index)) held.push_back(holder.text);
+  for (const analyzer::Holder& holder : holders.holders(index)) held.push_back(holder.text);
   add_lines(facts, "held by", held, std::max<uint64_t>(holders.holder_count(index), held.size()), most);
   if (tensor.grad_fn_name.empty()) return;
   facts.row({"grad_fn", tensor.grad_fn_name});
-  const model::Graph& graph = opened.dump.graph;
+  const analyzer::Graph& graph = opened.dump.graph;
   for (uint32_t node = 0; node < graph.nodes.size(); ++node) {
     if (graph.nodes[node].address != tensor.grad_fn) continue;
     const std::vector<std::string> lines = slots_of(opened, node);
@@ -228,7 +227,7 @@ void add_meaning(render::Table& facts, const model::OpenedDump& opened, uint32_t
 }
 
 // Where the memory of an alias was allocated: `x.detach()` makes a tensor, and no memory.
-std::string maker_words(model::OpenedDump& opened, const Tensor& tensor) {
+std::string maker_words(analyzer::OpenedDump& opened, const Tensor& tensor) {
   if (tensor.storage == kNone) return "";
   const uint32_t block = opened.dump.storages[tensor.storage].allocation;
   const uint32_t maker = block == kNone ? 0 : opened.dump.allocations[block].site;
@@ -238,8 +237,8 @@ std::string maker_words(model::OpenedDump& opened, const Tensor& tensor) {
 }
 
 // How often the gradient of a leaf that no optimizer steps was accumulated.
-std::string accumulated_words(const model::OpenedDump& opened, uint32_t index) {
-  const model::Dump& dump = opened.dump;
+std::string accumulated_words(const analyzer::OpenedDump& opened, uint32_t index) {
+  const analyzer::Dump& dump = opened.dump;
   const uint32_t gradient = opened.tensor_at(dump.tensors[index].grad);
   const bool stepped = dump.references.present && dump.references.tensors[index].optimized;
   if (stepped || gradient == kNone || dump.tensors[gradient].version == kNone) return "";
@@ -247,26 +246,26 @@ std::string accumulated_words(const model::OpenedDump& opened, uint32_t index) {
   if (changes == 0) return ", accumulated once";
   // Where the first gradient had to be copied, that counted, too.
   return fmt::format(", accumulated at most {} times (changed in place {}; zero_(), clipping and copies also count)",
-                     render::count(uint64_t{changes} + 1), render::counted(changes, "time"));
+                     text::count(uint64_t{changes} + 1), text::counted(changes, "time"));
 }
 
 // What became of the saved tensors of the operation that made it.
-std::string freed_words(model::OpenedDump& opened, const Tensor& tensor) {
-  const model::Graph& graph = opened.dump.graph;
+std::string freed_words(analyzer::OpenedDump& opened, const Tensor& tensor) {
+  const analyzer::Graph& graph = opened.dump.graph;
   for (uint32_t node = 0; tensor.grad_fn != 0 && node < graph.nodes.size(); ++node) {
-    if (graph.nodes[node].address != tensor.grad_fn || !model::buffers_freed(graph, node)) continue;
-    const std::string where = model::freed_at(opened.dump, opened.places, node);
+    if (graph.nodes[node].address != tensor.grad_fn || !analyzer::buffers_freed(graph, node)) continue;
+    const std::string where = analyzer::freed_at(opened.dump, opened.places, node);
     return "buffers of " + graph.class_name(node) + " freed, by " +
            (where.empty() ? "a backward pass whose line was not recorded" : "the backward pass at " + where);
   }
   return "";
 }
 
-void show_one(model::OpenedDump& opened, uint32_t index, bool full, Invocation& invocation) {
-  const model::Dump& dump = opened.dump;
+void show_one(analyzer::OpenedDump& opened, uint32_t index, bool full, Invocation& invocation) {
+  const analyzer::Dump& dump = opened.dump;
   const Tensor& tensor = dump.tensors[index];
-  const render::Terminal& terminal = invocation.terminal;
-  render::Table facts({{.title = "", .wide = kLabel}, {.title = "", .least = 20}});
+  const text::Terminal& terminal = invocation.terminal;
+  text::Table facts({{.title = "", .wide = kLabel}, {.title = "", .least = 20}});
   auto add = [&](const char* name, const std::string& value) {
     if (!value.empty()) facts.row({name, value});
   };
@@ -288,38 +287,37 @@ void show_one(model::OpenedDump& opened, uint32_t index, bool full, Invocation& 
   add("note", tensor.note);
   add("made", made_words(dump, tensor));
 
-  const std::string line = render::wrap(render::clean(first_line(tensor)), terminal.width, 2);
-  invocation.out += terminal.styled(render::Style::bold, line) + "\n" + facts.text(terminal, false);
+  const std::string line = text::wrap(text::clean(first_line(tensor)), terminal.width, 2);
+  invocation.out += terminal.styled(text::Style::bold, line) + "\n" + facts.text(terminal, false);
   invocation.out += stack_table(opened, tensor.site, full, terminal);
 
   if (tensor.storage == kNone) return;
   uint32_t block = dump.storages[tensor.storage].allocation;
   uint32_t maker = block == kNone ? 0 : dump.allocations[block].site;
   if (maker != 0 && opened.places.at(maker).where != opened.places.at(tensor.site).where) {
-    const model::Allocation& allocation = dump.allocations[block];
-    invocation.out +=
-        render::clean(fmt::format("  its memory ({}) was allocated elsewhere, by {}", render::bytes(allocation.nbytes),
-                                  thread_words(dump, allocation.thread))) +
-        "\n" + stack_table(opened, maker, full, terminal);
+    const analyzer::Allocation& allocation = dump.allocations[block];
+    invocation.out += text::clean(fmt::format("  its memory ({}) was allocated elsewhere, by {}",
+                                              text::bytes(allocation.nbytes), thread_words(dump, allocation.thread))) +
+                      "\n" + stack_table(opened, maker, full, terminal);
   }
   if (block != kNone && dump.allocations[block].node != 0) {
     uint64_t serial = dump.allocations[block].node;
-    for (const model::Node& node : dump.nodes) {
+    for (const analyzer::Node& node : dump.nodes) {
       if (node.serial != serial) continue;
       std::string name = node.class_name.empty() ? "an autograd node" : node.class_name;
-      invocation.out += render::clean(fmt::format("  allocated in the backward of {}, whose forward was", name)) +
-                        "\n" + stack_table(opened, node.site, full, terminal);
+      invocation.out += text::clean(fmt::format("  allocated in the backward of {}, whose forward was", name)) + "\n" +
+                        stack_table(opened, node.site, full, terminal);
     }
   }
-  if (const model::Node* node = tensor.grad_fn == 0 ? nullptr : node_at(dump, tensor.grad_fn);
+  if (const analyzer::Node* node = tensor.grad_fn == 0 ? nullptr : node_at(dump, tensor.grad_fn);
       node != nullptr && node->site != 0 && opened.places.at(node->site).where != opened.places.at(tensor.site).where) {
-    invocation.out += render::clean(fmt::format("  its grad_fn {} was made at", tensor.grad_fn_name)) + "\n" +
+    invocation.out += text::clean(fmt::format("  its grad_fn {} was made at", tensor.grad_fn_name)) + "\n" +
                       stack_table(opened, node->site, full, terminal);
   }
 }
 
 // As find_tensors(); of a name that many tensors have, their ids instead.
-std::vector<uint32_t> asked_for(const model::OpenedDump& opened, const ShowOptions& options, const std::string& text,
+std::vector<uint32_t> asked_for(const analyzer::OpenedDump& opened, const ShowOptions& options, const std::string& text,
                                 Invocation& invocation) {
   auto names = [&opened](uint32_t tensor) -> const auto& { return opened.holders.names(tensor); };
   const std::vector<uint32_t> found = find_tensors(opened.dump, names, options.dump, text, invocation);
@@ -329,12 +327,12 @@ std::vector<uint32_t> asked_for(const model::OpenedDump& opened, const ShowOptio
     list += fmt::format("{}#{}", i == 0 ? "" : ", ", opened.dump.tensors[found[i]].serial);
   }
   invocation.say(fmt::format("{1} tensors are named '{0}': {2} and {3} more; give an id.", text,
-                             render::count(found.size()), list, render::count(found.size() - kMostOfOneName)));
+                             text::count(found.size()), list, text::count(found.size() - kMostOfOneName)));
   return {};
 }
 
 int show(const ShowOptions& options, Invocation& invocation) {
-  model::OpenedDump opened(options.dump, options.symbols);
+  analyzer::OpenedDump opened(options.dump, options.symbols);
   std::vector<uint32_t> tensors;
   int status = kOk;
   for (const std::string& text : options.tensors) {
@@ -369,4 +367,4 @@ void add_show(CLI::App& app, Invocation& invocation) {
       "  tensorscope show train.4242.1.tscope 'train.py: losses[3]' model.fc1.weight");
 }
 
-}  // namespace tensorscope::commands
+}  // namespace tensorscope::cli

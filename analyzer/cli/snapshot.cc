@@ -20,7 +20,7 @@
 #include "tensorscope/rules/request_name.h"
 #include "text/units.h"
 
-namespace tensorscope::commands {
+namespace tensorscope::cli {
 
 namespace {
 
@@ -68,10 +68,10 @@ class DumpWatch {
 
   bool answers(const fs::path& path, uint64_t asked_ns) const {
     try {
-      const model::Process process = model::read_process(path.string());
+      const analyzer::Process process = analyzer::read_process(path.string());
       const auto& pids = target_.pids();
       return std::find(pids.begin(), pids.end(), pid_t(process.pid)) != pids.end() && process.dump_ns >= asked_ns;
-    } catch (const model::BadInput&) {
+    } catch (const analyzer::BadInput&) {
       return false;
     }
   }
@@ -89,7 +89,7 @@ class Progress {
     using std::chrono::duration_cast;
     if (waited < std::chrono::milliseconds(300)) return;
     uint64_t ns = uint64_t(duration_cast<std::chrono::nanoseconds>(waited).count());
-    write_line(fmt::format("\r\033[K{}, {}", text_, render::duration(ns)));
+    write_line(fmt::format("\r\033[K{}, {}", text_, text::duration(ns)));
     shown_ = true;
   }
 
@@ -168,7 +168,7 @@ void look(Asked& asked, Clock::duration waited, const SnapshotOptions& options) 
   } else if (uint64_t(std::chrono::nanoseconds(waited).count()) > *options.timeout_ns) {
     asked.problem = fmt::format("process {} wrote no dump to {} within {}; it may still come (--timeout waits longer).",
                                 asked.target.pid(), fmt::join(asked.target.directories(), " or "),
-                                render::duration(*options.timeout_ns));
+                                text::duration(*options.timeout_ns));
   }
   if (!asked.problem.empty()) asked.done = true;
   if (asked.done && asked.by_file) asked.target.withdraw();
@@ -180,8 +180,8 @@ bool is_empty(const std::string& path) {
   std::error_code error;
   if (fs::file_size(path, error) > kMostBytes || error) return false;
   try {
-    return model::read_dump(path).tensors.empty();
-  } catch (const model::BadInput&) {
+    return analyzer::read_dump(path).tensors.empty();
+  } catch (const analyzer::BadInput&) {
     return false;
   }
 }
@@ -263,4 +263,4 @@ void add_snapshot(CLI::App& app, Invocation& invocation) {
       "process with its own handler for the signal is asked as with --no-signal.");
 }
 
-}  // namespace tensorscope::commands
+}  // namespace tensorscope::cli

@@ -23,7 +23,7 @@
 #include "tensorscope/rules/own_handler.h"
 #include "tensorscope/rules/request_name.h"
 
-namespace tensorscope::commands {
+namespace tensorscope::cli {
 
 namespace {
 
@@ -316,4 +316,4 @@ bool TargetProcess::alive() const {
   return poll(&waiting, 1, 0) == 0;
 }
 
-}  // namespace tensorscope::commands
+}  // namespace tensorscope::cli

@@ -13,7 +13,7 @@
 #include "text/values_text.h"
 #include "values/values_file.h"
 
-namespace tensorscope::commands {
+namespace tensorscope::cli {
 
 namespace {
 
@@ -32,7 +32,7 @@ struct ValuesOptions {
   ValuesPlotOptions plot;
 };
 
-int finish_values(const render::ValuesFiles& files, Invocation& invocation) {
+int finish_values(const text::ValuesFiles& files, Invocation& invocation) {
   bool sound = true;
   for (const auto& file : files) {
     for (const std::string& problem : file->problems()) {
@@ -55,13 +55,13 @@ const std::string* unknown_name(const std::vector<std::string>& patterns, const 
   return nullptr;
 }
 
-bool names_exist(const render::ValuesFiles& files, const std::vector<std::string>& patterns, Invocation& invocation) {
+bool names_exist(const text::ValuesFiles& files, const std::vector<std::string>& patterns, Invocation& invocation) {
   if (patterns.empty()) return true;
   const std::vector<std::string> names = values::names_of(files);
   const std::string* unknown = unknown_name(patterns, names);
   if (unknown == nullptr) return true;
-  std::string near = render::did_you_mean(*unknown, names);
-  if (near.empty() && !names.empty()) near = "; there are " + render::listed(names);
+  std::string near = text::did_you_mean(*unknown, names);
+  if (near.empty() && !names.empty()) near = "; there are " + text::listed(names);
   invocation.say("no value is named '" + *unknown + "'" + near + (near.ends_with('?') ? "" : "."));
   return false;
 }
@@ -71,19 +71,19 @@ int nothing_fits(Invocation& invocation) {
   return kBadInput;
 }
 
-int list_values(const render::ValuesFiles& files, const ValuesOptions& options, Invocation& invocation) {
+int list_values(const text::ValuesFiles& files, const ValuesOptions& options, Invocation& invocation) {
   const Stat stat = options.stats.empty() ? Stat::mean : options.stats.front();
   const std::vector<values::NameRow> rows = values::name_rows(files, options.filter, stat);
   if (rows.empty() && (options.filter.has_names() || options.filter.mode || options.filter.steps.last != UINT32_MAX)) {
     return nothing_fits(invocation);
   }
-  invocation.out += options.json ? render::values_json(files, rows, options.top)
-                                 : render::values_listing(files, rows, stat, options.top, invocation.terminal);
+  invocation.out += options.json ? exports::values_json(files, rows, options.top)
+                                 : text::values_listing(files, rows, stat, options.top, invocation.terminal);
   return finish_values(files, invocation);
 }
 
-int list_statistics(const render::ValuesFiles& files, const ValuesOptions& options, Invocation& invocation) {
-  std::vector<render::StatRow> rows;
+int list_statistics(const text::ValuesFiles& files, const ValuesOptions& options, Invocation& invocation) {
+  std::vector<text::StatRow> rows;
   uint64_t left_out = 0;
   for (size_t file = 0; file < files.size(); ++file) {
     values::NameCache names(options.filter);
@@ -98,15 +98,15 @@ int list_statistics(const render::ValuesFiles& files, const ValuesOptions& optio
     });
   }
   if (rows.empty()) return nothing_fits(invocation);
-  std::stable_sort(rows.begin(), rows.end(), [](const render::StatRow& a, const render::StatRow& b) {
+  std::stable_sort(rows.begin(), rows.end(), [](const text::StatRow& a, const text::StatRow& b) {
     return std::make_pair(a.value.step, a.value.pass) < std::make_pair(b.value.step, b.value.pass);
   });
-  invocation.out += options.json ? render::statistics_json(files, rows)
-                                 : render::statistics_table(files, rows, options.stats, left_out, invocation.terminal);
+  invocation.out += options.json ? exports::statistics_json(files, rows)
+                                 : text::statistics_table(files, rows, options.stats, left_out, invocation.terminal);
   return finish_values(files, invocation);
 }
 
-int show_value(const render::ValuesFiles& files, const ValuesOptions& options, Invocation& invocation) {
+int show_value(const text::ValuesFiles& files, const ValuesOptions& options, Invocation& invocation) {
   std::optional<Value> found;
   size_t found_in = 0;
   uint64_t fit = 0;
@@ -121,13 +121,13 @@ int show_value(const render::ValuesFiles& files, const ValuesOptions& options, I
     });
   }
   if (!found) return nothing_fits(invocation);
-  invocation.out += options.json ? render::value_json(files, found_in, *found)
-                                 : render::value_text(files, found_in, *found, fit - 1, invocation.terminal);
+  invocation.out += options.json ? exports::value_json(files, found_in, *found)
+                                 : text::value_text(files, found_in, *found, fit - 1, invocation.terminal);
   return finish_values(files, invocation);
 }
 
 int run_values(const ValuesOptions& options, Invocation& invocation) {
-  const render::ValuesFiles files = values::open_files(options.files);
+  const text::ValuesFiles files = values::open_files(options.files);
   std::vector<std::string> names = options.names;
   if (!options.show.empty()) names.push_back(options.show);
   if (!options.follow && !names_exist(files, names, invocation)) return kBadInput;
@@ -195,12 +195,12 @@ void add_values(CLI::App& app, Invocation& invocation) {
               const auto* found = std::find_if(std::begin(values::kStatWords), std::end(values::kStatWords),
                                                [&](const values::StatWord& each) { return each.word == word; });
               if (found == std::end(values::kStatWords)) {
-                throw CLI::ValidationError(render::invalid_choice("--stat", word, stat_words()));
+                throw CLI::ValidationError(text::invalid_choice("--stat", word, stat_words()));
               }
               options->stats.push_back(found->stat);
             }
           },
-          "statistics of each value, one row a value: " + render::listed(stat_words()))
+          "statistics of each value, one row a value: " + text::listed(stat_words()))
       ->type_name("A,B,...")
       ->delimiter(',');
   verb->add_option("--show", options->show, "one value with its elements; the last one where several fit")
@@ -233,4 +233,4 @@ void add_values(CLI::App& app, Invocation& invocation) {
       "  tensorscope values rank*.values");
 }
 
-}  // namespace tensorscope::commands
+}  // namespace tensorscope::cli

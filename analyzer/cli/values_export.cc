@@ -10,7 +10,7 @@
 #include "export/values_export.h"
 #include "text/units.h"
 
-namespace tensorscope::commands {
+namespace tensorscope::cli {
 
 namespace {
 
@@ -35,19 +35,19 @@ std::string write_whole(const std::string& path, const std::function<void(std::o
   return error == 0 ? "" : strerror(error);
 }
 
-std::string write_hdf5(const ValueColumns& columns, const ValuesExportOptions& options, render::ExportNotes& notes) {
+std::string write_hdf5(const ValueColumns& columns, const ValuesExportOptions& options, exports::ExportNotes& notes) {
   ReplacedFile file(options.output);
   if (file.error() != 0) return strerror(file.error());
   const std::string problem =
-      render::Hdf5Export(file.temporary(), {.compress = options.compress}).write(columns, notes);
+      exports::Hdf5Export(file.temporary(), {.compress = options.compress}).write(columns, notes);
   if (!problem.empty()) return problem;
   const int error = file.finish();
   return error == 0 ? "" : strerror(error);
 }
 
-std::string write_folder(const ValueColumns& columns, const std::string& folder, render::ExportNotes& notes) {
+std::string write_folder(const ValueColumns& columns, const std::string& folder, exports::ExportNotes& notes) {
   std::string problem;
-  render::export_npy(
+  exports::export_npy(
       columns,
       [&](const std::string& path, const std::function<void(std::ostream&)>& write) {
         if (!problem.empty()) return;
@@ -63,7 +63,7 @@ std::string write_folder(const ValueColumns& columns, const std::string& folder,
 // The first name that no file system takes; a folder has one for each.
 const values::Column* too_long(const ValueColumns& columns) {
   for (const values::Column& column : columns.columns()) {
-    if (render::array_path(column.key).size() > kLongestFileName) return &column;
+    if (exports::array_path(column.key).size() > kLongestFileName) return &column;
   }
   return nullptr;
 }
@@ -75,17 +75,17 @@ bool may_write_folder(const std::string& folder, bool force, Invocation& invocat
   return false;
 }
 
-using Writer = void (*)(const ValueColumns&, std::ostream&, render::ExportNotes&);
+using Writer = void (*)(const ValueColumns&, std::ostream&, exports::ExportNotes&);
 
 Writer writer_of(const std::string& path) {
   const std::pair<const char*, Writer> kEndings[] = {
-      {".npz", render::export_npz},
-      {".npy", render::export_one_npy},
-      {".safetensors", render::export_safetensors},
+      {".npz", exports::export_npz},
+      {".npy", exports::export_one_npy},
+      {".safetensors", exports::export_safetensors},
       {".csv", [](const ValueColumns& columns, std::ostream& out,
-                  render::ExportNotes&) { render::export_values_csv(columns, out); }},
+                  exports::ExportNotes&) { exports::export_values_csv(columns, out); }},
       {".parquet", [](const ValueColumns& columns, std::ostream& out,
-                      render::ExportNotes&) { render::export_values_parquet(columns, out); }},
+                      exports::ExportNotes&) { exports::export_values_parquet(columns, out); }},
   };
   for (const auto& [ending, writer] : kEndings) {
     if (path.ends_with(ending)) return writer;
@@ -93,10 +93,10 @@ Writer writer_of(const std::string& path) {
   return nullptr;
 }
 
-void say_notes(const ValueColumns& columns, const render::ExportNotes& notes, const std::string& output,
+void say_notes(const ValueColumns& columns, const exports::ExportNotes& notes, const std::string& output,
                Invocation& invocation) {
-  invocation.out += fmt::format("{}: {} of {}\n", output, render::counted(columns.rows(), "value"),
-                                render::counted(columns.columns().size(), "name"));
+  invocation.out += fmt::format("{}: {} of {}\n", output, text::counted(columns.rows(), "value"),
+                                text::counted(columns.columns().size(), "name"));
   for (const std::string& converted : notes.converted) invocation.out += "  " + converted + " (exact)\n";
   for (const std::string& name : notes.without_pad) {
     invocation.out += "  " + name + ": without the padded array, which would be mostly padding\n";
@@ -105,8 +105,8 @@ void say_notes(const ValueColumns& columns, const render::ExportNotes& notes, co
 
 }  // namespace
 
-int export_values(const render::ValuesFiles& files, const values::ValueFilter& filter,
-                  const ValuesExportOptions& options, Invocation& invocation) {
+int export_values(const text::ValuesFiles& files, const values::ValueFilter& filter, const ValuesExportOptions& options,
+                  Invocation& invocation) {
   const std::string& output = options.output;
   const Writer writer = writer_of(output);
   const bool folder = is_folder(output);
@@ -131,14 +131,14 @@ int export_values(const render::ValuesFiles& files, const values::ValueFilter& f
     invocation.say(
         fmt::format("one .npy holds one name, and {} were asked for; choose one with --name, or export into "
                     "a folder: OUT/",
-                    render::count(columns.columns().size())));
+                    text::count(columns.columns().size())));
     return kBadInput;
   }
   if (const values::Column* column = folder ? too_long(columns) : nullptr; column != nullptr) {
     invocation.say("the name " + column->key.substr(0, 40) + "... is too long for a file; export into .npz or .h5.");
     return kBadInput;
   }
-  render::ExportNotes notes;
+  exports::ExportNotes notes;
   const std::string problem = folder ? write_folder(columns, output, notes)
                               : is_hdf5(output)
                                   ? write_hdf5(columns, options, notes)
@@ -151,4 +151,4 @@ int export_values(const render::ValuesFiles& files, const values::ValueFilter& f
   return kOk;
 }
 
-}  // namespace tensorscope::commands
+}  // namespace tensorscope::cli

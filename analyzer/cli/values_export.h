@@ -7,7 +7,7 @@
 #include "text/values_text.h"
 #include "values/value_filter.h"
 
-namespace tensorscope::commands {
+namespace tensorscope::cli {
 
 struct ValuesExportOptions {
   std::string output;  // "": no export was asked for
@@ -15,7 +15,7 @@ struct ValuesExportOptions {
   bool force = false;
 };
 
-int export_values(const render::ValuesFiles& files, const values::ValueFilter& filter,
-                  const ValuesExportOptions& options, Invocation& invocation);
+int export_values(const text::ValuesFiles& files, const values::ValueFilter& filter, const ValuesExportOptions& options,
+                  Invocation& invocation);
 
-}  // namespace tensorscope::commands
+}  // namespace tensorscope::cli

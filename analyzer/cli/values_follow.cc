@@ -13,7 +13,7 @@
 #include "text/units.h"
 #include "values/name_rows.h"
 
-namespace tensorscope::commands {
+namespace tensorscope::cli {
 
 namespace {
 
@@ -28,13 +28,13 @@ std::string this_host() {
 
 // Of a process of another machine nothing is known.
 bool process_gone(const values::ValuesFile& file) {
-  const model::Process& process = file.process();
+  const analyzer::Process& process = file.process();
   return process.host == this_host() && process.pid != 0 && kill(pid_t(process.pid), 0) != 0 && errno == ESRCH;
 }
 
 class Follower {
  public:
-  Follower(const render::ValuesFiles& files, Invocation& invocation)
+  Follower(const text::ValuesFiles& files, Invocation& invocation)
       : files_(files), invocation_(invocation), quiet_(files.size(), 0) {}
   virtual ~Follower() = default;
 
@@ -70,7 +70,7 @@ class Follower {
     return invocation_.stream->good();
   }
 
-  const render::ValuesFiles& files_;
+  const text::ValuesFiles& files_;
   Invocation& invocation_;
 
  private:
@@ -92,7 +92,7 @@ class Follower {
 
 class TextFollower final : public Follower {
  public:
-  TextFollower(const render::ValuesFiles& files, const values::ValueFilter& filter,
+  TextFollower(const text::ValuesFiles& files, const values::ValueFilter& filter,
                const std::vector<values::Stat>& stats, Invocation& invocation)
       : Follower(files, invocation), filter_(filter), stats_(stats), last_(files.size(), 0) {}
 
@@ -104,7 +104,7 @@ class TextFollower final : public Follower {
       files_[file]->for_each_value_after(last_[file], [&](const values::Value& value) {
         last_[file] = std::max(last_[file], value.serial);
         if (!names.takes(value)) return true;
-        text += render::followed_line(files_, {file, value, values::statistics_of(*files_[file], value)}, stats_);
+        text += text::followed_line(files_, {file, value, values::statistics_of(*files_[file], value)}, stats_);
         return true;
       });
     }
@@ -118,7 +118,7 @@ class TextFollower final : public Follower {
 
 class Hdf5Follower final : public Follower {
  public:
-  Hdf5Follower(const render::ValuesFiles& files, const values::ValueFilter& filter, const ValuesExportOptions& options,
+  Hdf5Follower(const text::ValuesFiles& files, const values::ValueFilter& filter, const ValuesExportOptions& options,
                Invocation& invocation)
       : Follower(files, invocation),
         path_(options.output),
@@ -129,25 +129,25 @@ class Hdf5Follower final : public Follower {
   bool take() override {
     if (!columns_.take_new() && begun_) return true;
     begun_ = true;
-    render::ExportNotes notes;
+    exports::ExportNotes notes;
     const std::string problem = export_.write(columns_, notes);
     if (!problem.empty()) invocation_.say("cannot write " + path_ + ": " + problem + ".");
     return problem.empty();
   }
   void summary() override {
-    put(fmt::format("{}: {} of {}\n", path_, render::counted(columns_.rows(), "value"),
-                    render::counted(columns_.columns().size(), "name")));
+    put(fmt::format("{}: {} of {}\n", path_, text::counted(columns_.rows(), "value"),
+                    text::counted(columns_.columns().size(), "name")));
   }
 
   std::string path_;
   values::ValueColumns columns_;
-  render::Hdf5Export export_;
+  exports::Hdf5Export export_;
   bool begun_ = false;
 };
 
 }  // namespace
 
-int follow_values(const render::ValuesFiles& files, const values::ValueFilter& filter,
+int follow_values(const text::ValuesFiles& files, const values::ValueFilter& filter,
                   const std::vector<values::Stat>& stats, const ValuesExportOptions& output, Invocation& invocation) {
   if (output.output.empty()) return TextFollower(files, filter, stats, invocation).run();
   if (!output.output.ends_with(".h5") && !output.output.ends_with(".hdf5")) {
@@ -158,4 +158,4 @@ int follow_values(const render::ValuesFiles& files, const values::ValueFilter& f
   return Hdf5Follower(files, filter, output, invocation).run();
 }
 
-}  // namespace tensorscope::commands
+}  // namespace tensorscope::cli

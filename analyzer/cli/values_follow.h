@@ -5,10 +5,10 @@
 
 #include "cli/values_export.h"
 
-namespace tensorscope::commands {
+namespace tensorscope::cli {
 
 // Ends when every file has its end, is damaged, or its process is gone.
-int follow_values(const render::ValuesFiles& files, const values::ValueFilter& filter,
+int follow_values(const text::ValuesFiles& files, const values::ValueFilter& filter,
                   const std::vector<values::Stat>& stats, const ValuesExportOptions& output, Invocation& invocation);
 
-}  // namespace tensorscope::commands
+}  // namespace tensorscope::cli

@@ -7,9 +7,9 @@
 #include "export/plot.h"
 #include "text/units.h"
 
-namespace tensorscope::commands {
+namespace tensorscope::cli {
 
-int plot_values(const render::ValuesFiles& files, const values::ValueFilter& filter,
+int plot_values(const text::ValuesFiles& files, const values::ValueFilter& filter,
                 const std::vector<values::Stat>& stats, const ValuesPlotOptions& options, Invocation& invocation) {
   const std::string& output = options.output;
   const bool png = output.ends_with(".png"), html = output.ends_with(".html");
@@ -27,22 +27,22 @@ int plot_values(const render::ValuesFiles& files, const values::ValueFilter& fil
   if (options.top != 0 && series.size() > options.top) series.resize(options.top);
   std::string title;
   for (const auto& file : files) title += (title.empty() ? "" : ", ") + file->name();
-  const render::ChartSheet sheet = render::chart_sheet(files, series, title);
+  const exports::ChartSheet sheet = exports::chart_sheet(files, series, title);
   std::string picture;
   if (png) {
-    const std::string problem = draw_with_graphviz(render::charts_dot(sheet), "png", picture);
+    const std::string problem = draw_with_graphviz(exports::charts_dot(sheet), "png", picture);
     if (!problem.empty()) {
       invocation.say(problem);
       return kBadInput;
     }
   } else {
-    picture = html ? render::charts_html(sheet) : render::charts_svg(sheet);
+    picture = html ? exports::charts_html(sheet) : exports::charts_svg(sheet);
   }
   if (!write_file(output, picture, true, invocation)) return kBadInput;
-  invocation.out += fmt::format("{}: {}", output, render::counted(series.size(), "chart"));
-  if (all > series.size()) invocation.out += fmt::format(" of {}; --top N", render::count(all));
+  invocation.out += fmt::format("{}: {}", output, text::counted(series.size(), "chart"));
+  if (all > series.size()) invocation.out += fmt::format(" of {}; --top N", text::count(all));
   invocation.out += "\n";
   return kOk;
 }
 
-}  // namespace tensorscope::commands
+}  // namespace tensorscope::cli

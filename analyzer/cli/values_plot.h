@@ -8,7 +8,7 @@
 #include "text/values_text.h"
 #include "values/value_filter.h"
 
-namespace tensorscope::commands {
+namespace tensorscope::cli {
 
 struct ValuesPlotOptions {
   std::string output;  // "": no picture was asked for
@@ -16,7 +16,7 @@ struct ValuesPlotOptions {
   bool force = false;
 };
 
-int plot_values(const render::ValuesFiles& files, const values::ValueFilter& filter,
+int plot_values(const text::ValuesFiles& files, const values::ValueFilter& filter,
                 const std::vector<values::Stat>& stats, const ValuesPlotOptions& options, Invocation& invocation);
 
-}  // namespace tensorscope::commands
+}  // namespace tensorscope::cli

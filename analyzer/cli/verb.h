@@ -9,7 +9,7 @@
 
 #include "cli/invocation.h"
 
-namespace tensorscope::commands {
+namespace tensorscope::cli {
 
 template <typename Options>
 struct Verb {
@@ -50,4 +50,4 @@ CLI::Option* add_choice(CLI::App& verb, const std::string& name, Value& value,
       help);
 }
 
-}  // namespace tensorscope::commands
+}  // namespace tensorscope::cli

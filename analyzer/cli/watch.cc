@@ -9,7 +9,7 @@
 #include "cli/verb.h"
 #include "cli/watch_file.h"
 
-namespace tensorscope::commands {
+namespace tensorscope::cli {
 
 namespace {
 
@@ -114,4 +114,4 @@ void add_watch(CLI::App& app, Invocation& invocation) {
       "Exit status: 0 all is well, 2 an error, with its line and reason. docs/watch.md has the grammar.");
 }
 
-}  // namespace tensorscope::commands
+}  // namespace tensorscope::cli

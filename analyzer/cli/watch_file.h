@@ -5,9 +5,9 @@
 
 #include "tensorscope/rules/watch_spec.h"
 
-namespace tensorscope::commands {
+namespace tensorscope::cli {
 
 // What cannot be read is one of `settings.errors`.
 void read_watch_file_at(const std::string& path, rules::WatchSettings& settings);
 
-}  // namespace tensorscope::commands
+}  // namespace tensorscope::cli

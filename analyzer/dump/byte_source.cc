@@ -10,7 +10,7 @@
 
 #include "dump/reader.h"
 
-namespace tensorscope::model {
+namespace tensorscope::analyzer {
 
 namespace {
 
@@ -76,4 +76,4 @@ std::unique_ptr<ByteSource> wrap_memory(const void* data, size_t size) {
   return std::make_unique<MemorySource>(data, size);
 }
 
-}  // namespace tensorscope::model
+}  // namespace tensorscope::analyzer

@@ -7,7 +7,7 @@
 #include <memory>
 #include <string>
 
-namespace tensorscope::model {
+namespace tensorscope::analyzer {
 
 class ByteSource {
  public:
@@ -24,4 +24,4 @@ class ByteSource {
 std::unique_ptr<ByteSource> open_file(const std::string& path, const char* suffix = ".tscope");
 std::unique_ptr<ByteSource> wrap_memory(const void* data, size_t size);
 
-}  // namespace tensorscope::model
+}  // namespace tensorscope::analyzer

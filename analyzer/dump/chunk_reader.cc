@@ -8,7 +8,7 @@
 #include "tensorscope/dump_format.h"
 #include "tensorscope/values_format.h"
 
-namespace tensorscope::model {
+namespace tensorscope::analyzer {
 
 namespace {
 
@@ -178,4 +178,4 @@ std::vector<std::string> walk_chunks(const ByteSource& source, const std::string
   return ChunkWalk(source, name).run(take);
 }
 
-}  // namespace tensorscope::model
+}  // namespace tensorscope::analyzer

@@ -9,7 +9,7 @@
 #include "dump/byte_source.h"
 #include "tensorscope/dump_format.h"
 
-namespace tensorscope::model {
+namespace tensorscope::analyzer {
 
 // The payload of one chunk whose checksum is right, aligned to 8 bytes. Its contents are still not to be trusted.
 struct ChunkView {
@@ -45,4 +45,4 @@ uint64_t checksum_in_file(const ByteSource& source, uint64_t offset, const forma
 std::vector<std::string> walk_chunks(const ByteSource& source, const std::string& name,
                                      const std::function<bool(const ChunkView&)>& take);
 
-}  // namespace tensorscope::model
+}  // namespace tensorscope::analyzer

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <string>
 
-namespace tensorscope::model {
+namespace tensorscope::analyzer {
 
 inline constexpr uint32_t kNone = UINT32_MAX;
 
@@ -22,4 +22,4 @@ inline constexpr Device kHost = {0, -1};
 // As a dump writes it. The CPU has no index, though torch::Device("cpu:0") can be written.
 constexpr Device device_of(int8_t type, int8_t index) { return {type, type == 0 ? int8_t(-1) : index}; }
 
-}  // namespace tensorscope::model
+}  // namespace tensorscope::analyzer

@@ -11,7 +11,7 @@
 
 #include "dump/device.h"
 
-namespace tensorscope::model {
+namespace tensorscope::analyzer {
 
 struct SegmentBlock {
   uint64_t address = 0, size = 0;
@@ -64,4 +64,4 @@ struct RuntimeBlock {
   std::vector<uint32_t> storages;  // indexes of those that lie in it and in no allocation of torch's
 };
 
-}  // namespace tensorscope::model
+}  // namespace tensorscope::analyzer

@@ -9,7 +9,7 @@
 #include "dump/device.h"
 #include "tensorscope/rules/launch_sums.h"
 
-namespace tensorscope::model {
+namespace tensorscope::analyzer {
 
 struct DriverBlock {
   uint64_t pointer = 0, nbytes = 0, created_ns = 0;
@@ -35,4 +35,4 @@ struct SiteLaunches : rules::LaunchSums {
   uint64_t device_ns() const { return kernel_ns + copy_ns + fill_ns; }
 };
 
-}  // namespace tensorscope::model
+}  // namespace tensorscope::analyzer

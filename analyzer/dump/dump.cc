@@ -3,7 +3,7 @@
 #include "dump/type_names.h"
 #include "dump_generated.h"
 
-namespace tensorscope::model {
+namespace tensorscope::analyzer {
 
 std::string Device::text() const {
   std::string name = device_type_name(type);
@@ -58,4 +58,4 @@ const char* text(StorageKind kind) {
   return "unknown";
 }
 
-}  // namespace tensorscope::model
+}  // namespace tensorscope::analyzer

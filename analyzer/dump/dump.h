@@ -19,7 +19,7 @@
 #include "dump/references.h"
 #include "dump/sources.h"
 
-namespace tensorscope::model {
+namespace tensorscope::analyzer {
 
 struct Process {
   uint32_t pid = 0, parent_pid = 0, forked_from = 0;
@@ -211,4 +211,4 @@ struct Frame {
   std::string module{};  // Python: the nn.Module's path, where known
 };
 
-}  // namespace tensorscope::model
+}  // namespace tensorscope::analyzer

@@ -6,7 +6,7 @@
 
 #include "dump/device.h"
 
-namespace tensorscope::model {
+namespace tensorscope::analyzer {
 
 // 0 in numbers: not known.
 struct Failure {
@@ -24,4 +24,4 @@ struct Failure {
   uint64_t failures = 0, without_dump = 0;
 };
 
-}  // namespace tensorscope::model
+}  // namespace tensorscope::analyzer

@@ -3,7 +3,7 @@
 #include "dump_generated.h"
 #include "tensorscope/rules/reference_text.h"
 
-namespace tensorscope::model {
+namespace tensorscope::analyzer {
 
 std::string Graph::slot_name(uint32_t node, const SavedSlot& slot) const {
   const auto known = slot_names.find({nodes[node].class_name, slot.ordinal});
@@ -11,4 +11,4 @@ std::string Graph::slot_name(uint32_t node, const SavedSlot& slot) const {
                           known != slot_names.end() ? known->second : "");
 }
 
-}  // namespace tensorscope::model
+}  // namespace tensorscope::analyzer

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-namespace tensorscope::model {
+namespace tensorscope::analyzer {
 
 inline constexpr uint32_t kNoNode = UINT32_MAX;
 
@@ -58,4 +58,4 @@ struct Graph {
   std::string slot_name(uint32_t node, const SavedSlot& slot) const;
 };
 
-}  // namespace tensorscope::model
+}  // namespace tensorscope::analyzer

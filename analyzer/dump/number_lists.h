@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-namespace tensorscope::model {
+namespace tensorscope::analyzer {
 
 class NumberLists {
  public:
@@ -28,4 +28,4 @@ class NumberLists {
   std::vector<uint32_t> first_, numbers_;
 };
 
-}  // namespace tensorscope::model
+}  // namespace tensorscope::analyzer

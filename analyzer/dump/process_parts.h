@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-namespace tensorscope::model {
+namespace tensorscope::analyzer {
 
 struct Mapping {
   std::string name;  // "": of anonymous memory, or of what has no row of its own
@@ -25,4 +25,4 @@ struct ProcessParts {
   std::vector<Mapping> mappings;                  // the largest first; their sum is all; empty: not known
 };
 
-}  // namespace tensorscope::model
+}  // namespace tensorscope::analyzer

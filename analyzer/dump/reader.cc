@@ -5,7 +5,7 @@
 #include "dump/row_collector.h"
 #include "tensorscope/dump_format.h"
 
-namespace tensorscope::model {
+namespace tensorscope::analyzer {
 
 namespace {
 
@@ -60,4 +60,4 @@ Dump read_dump_bytes(const void* data, size_t size, const std::string& name) {
   return read_source(*wrap_memory(data, size), name, name);
 }
 
-}  // namespace tensorscope::model
+}  // namespace tensorscope::analyzer

@@ -7,7 +7,7 @@
 #include "dump/byte_source.h"
 #include "dump/dump.h"
 
-namespace tensorscope::model {
+namespace tensorscope::analyzer {
 
 // What cannot be read at all: one line for a person, with the path and what to do. Commands turn it into exit status 2.
 class BadInput : public std::runtime_error {
@@ -29,4 +29,4 @@ Process read_process(const ByteSource& source, const std::string& name);
 // The same as read_dump on bytes in memory: for the fuzzer and tests.
 Dump read_dump_bytes(const void* data, size_t size, const std::string& name);
 
-}  // namespace tensorscope::model
+}  // namespace tensorscope::analyzer

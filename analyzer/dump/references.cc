@@ -3,7 +3,7 @@
 #include "dump_generated.h"
 #include "tensorscope/rules/reference_text.h"
 
-namespace tensorscope::model {
+namespace tensorscope::analyzer {
 
 rules::Reference Reference::view() const {
   return {format::ReferenceRoot(root), format::ReferenceRole(role), text, scope, holder};
@@ -17,4 +17,4 @@ std::string NodeReference::line() const {
   return rules::reference_text({format::ReferenceRoot(root), format::ReferenceRole::plain, text, scope, ""});
 }
 
-}  // namespace tensorscope::model
+}  // namespace tensorscope::analyzer

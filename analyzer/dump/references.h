@@ -10,7 +10,7 @@ namespace tensorscope::rules {
 struct Reference;
 }
 
-namespace tensorscope::model {
+namespace tensorscope::analyzer {
 
 struct Reference {
   uint32_t tensor = UINT32_MAX;  // index into Dump::tensors
@@ -70,4 +70,4 @@ struct References {
   }
 };
 
-}  // namespace tensorscope::model
+}  // namespace tensorscope::analyzer

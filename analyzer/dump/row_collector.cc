@@ -6,7 +6,7 @@
 #include "dump_generated.h"
 #include "tensorscope/dump_format.h"
 
-namespace tensorscope::model {
+namespace tensorscope::analyzer {
 
 namespace {
 
@@ -393,4 +393,4 @@ void RowCollector::add_end(const ChunkView& chunk) {
     dump_.problems.push_back("the end of " + name_ + " does not match the chunks before it: chunks were lost.");
 }
 
-}  // namespace tensorscope::model
+}  // namespace tensorscope::analyzer

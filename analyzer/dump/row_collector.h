@@ -23,7 +23,7 @@ struct SourceFile;
 enum class ReferenceRoot : uint8_t;
 }  // namespace tensorscope::format
 
-namespace tensorscope::model {
+namespace tensorscope::analyzer {
 
 class OwnTexts;  // of a chunk
 
@@ -161,4 +161,4 @@ class RowCollector {
   std::set<Device> described_;
 };
 
-}  // namespace tensorscope::model
+}  // namespace tensorscope::analyzer

@@ -4,7 +4,7 @@
 #include "dump/row_collector_verify.h"
 #include "dump_generated.h"
 
-namespace tensorscope::model {
+namespace tensorscope::analyzer {
 
 namespace {
 
@@ -87,4 +87,4 @@ void RowCollector::finish_cupti() {
                    [](const SiteLaunches& a, const SiteLaunches& b) { return a.site < b.site; });
 }
 
-}  // namespace tensorscope::model
+}  // namespace tensorscope::analyzer

@@ -8,7 +8,7 @@
 #include "dump_generated.h"
 #include "tensorscope/dump_format.h"
 
-namespace tensorscope::model {
+namespace tensorscope::analyzer {
 
 // Puts the parts of a table together by their first id, up to the first gap.
 template <typename Row>
@@ -171,4 +171,4 @@ void RowCollector::finish() {
   finish_references();
 }
 
-}  // namespace tensorscope::model
+}  // namespace tensorscope::analyzer

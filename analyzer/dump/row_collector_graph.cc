@@ -9,7 +9,7 @@
 #include "dump/type_names.h"
 #include "dump_generated.h"
 
-namespace tensorscope::model {
+namespace tensorscope::analyzer {
 
 namespace {
 constexpr size_t kMaxGraphRows = std::numeric_limits<uint32_t>::max() / 2;
@@ -147,4 +147,4 @@ void RowCollector::finish_graph() {
   }
 }
 
-}  // namespace tensorscope::model
+}  // namespace tensorscope::analyzer

@@ -5,7 +5,7 @@
 #include "dump/sort_by_serial.h"
 #include "dump_generated.h"
 
-namespace tensorscope::model {
+namespace tensorscope::analyzer {
 
 namespace {
 
@@ -196,4 +196,4 @@ void RowCollector::finish_memory() {
   failure.node = failure.node_serial == 0 ? kNone : row_with(dump_.nodes, failure.node_serial);
 }
 
-}  // namespace tensorscope::model
+}  // namespace tensorscope::analyzer

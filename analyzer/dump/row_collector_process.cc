@@ -5,7 +5,7 @@
 #include "dump/sum_guard.h"
 #include "dump_generated.h"
 
-namespace tensorscope::model {
+namespace tensorscope::analyzer {
 
 void RowCollector::add_process_parts(const ChunkView& chunk) {
   if (!first_of_its_kind(chunk)) return;
@@ -37,4 +37,4 @@ void RowCollector::add_process_parts(const ChunkView& chunk) {
   std::stable_sort(out.mappings.begin(), out.mappings.end(), larger);
 }
 
-}  // namespace tensorscope::model
+}  // namespace tensorscope::analyzer

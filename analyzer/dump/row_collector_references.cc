@@ -6,7 +6,7 @@
 #include "dump/row_collector_verify.h"
 #include "dump_generated.h"
 
-namespace tensorscope::model {
+namespace tensorscope::analyzer {
 
 std::string RowCollector::own_text(const OwnTexts& texts, uint32_t index) {
   if (texts.has(index)) return charged(texts[index]);
@@ -178,4 +178,4 @@ void RowCollector::finish_references() {
                 [&](NodeReference& reference) { return !sound_node(reference.node) || reference.node == kNoNode; });
 }
 
-}  // namespace tensorscope::model
+}  // namespace tensorscope::analyzer

@@ -6,7 +6,7 @@
 #include "dump_generated.h"
 #include "tensorscope/rules/source_text.h"
 
-namespace tensorscope::model {
+namespace tensorscope::analyzer {
 
 namespace {
 constexpr size_t kMostSourceText = 3 * rules::kMostLineBytes;  // a byte that is no UTF-8 becomes three
@@ -58,4 +58,4 @@ void RowCollector::add_sources(const ChunkView& chunk) {
   out.files.erase(twice, out.files.end());
 }
 
-}  // namespace tensorscope::model
+}  // namespace tensorscope::analyzer

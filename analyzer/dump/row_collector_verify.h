@@ -4,7 +4,7 @@
 #include "dump/row_collector.h"
 #include "dump_generated.h"
 
-namespace tensorscope::model {
+namespace tensorscope::analyzer {
 
 template <typename Root>
 const Root* RowCollector::verified(const ChunkView& chunk) {
@@ -34,4 +34,4 @@ class OwnTexts {
   const flatbuffers::Vector<flatbuffers::Offset<flatbuffers::String>>* texts_;
 };
 
-}  // namespace tensorscope::model
+}  // namespace tensorscope::analyzer

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-namespace tensorscope::model {
+namespace tensorscope::analyzer {
 
 // Sorts rows by serial and drops those whose serial is taken; returns how many those were. `order` then holds, for each
 // row that is left, where it was: what lies parallel to the rows follows it.
@@ -34,4 +34,4 @@ uint32_t row_with(const std::vector<Row>& rows, uint64_t serial) {
   return found == rows.end() || found->serial != serial ? UINT32_MAX : uint32_t(found - rows.begin());
 }
 
-}  // namespace tensorscope::model
+}  // namespace tensorscope::analyzer

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-namespace tensorscope::model {
+namespace tensorscope::analyzer {
 
 struct SourceFile {
   std::string path;                                     // as code objects name it
@@ -22,4 +22,4 @@ struct Sources {
   std::vector<SourceFile> files;  // by path
 };
 
-}  // namespace tensorscope::model
+}  // namespace tensorscope::analyzer

@@ -8,7 +8,7 @@
 #include "tensorscope/rules/block_index.h"
 #include "tensorscope/rules/interval_union.h"
 
-namespace tensorscope::model {
+namespace tensorscope::analyzer {
 
 namespace {
 
@@ -110,4 +110,4 @@ void build_storages(Dump& dump, const std::vector<StorageClaim>& claims) {
   }
 }
 
-}  // namespace tensorscope::model
+}  // namespace tensorscope::analyzer

@@ -6,7 +6,7 @@
 
 #include "dump/dump.h"
 
-namespace tensorscope::model {
+namespace tensorscope::analyzer {
 
 // What one tensor row says about its storage; parallel to Dump::tensors. base 0: it has no memory (meta, fake, sparse,
 // released, empty).
@@ -21,4 +21,4 @@ struct StorageClaim {
 // allocation with many storages in it.
 void build_storages(Dump& dump, const std::vector<StorageClaim>& claims);
 
-}  // namespace tensorscope::model
+}  // namespace tensorscope::analyzer

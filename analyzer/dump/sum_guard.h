@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <limits>
 
-namespace tensorscope::model {
+namespace tensorscope::analyzer {
 
 class SumGuard {
  public:
@@ -19,4 +19,4 @@ class SumGuard {
   uint64_t sum_ = 0;
 };
 
-}  // namespace tensorscope::model
+}  // namespace tensorscope::analyzer

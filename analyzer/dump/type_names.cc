@@ -7,7 +7,7 @@
 #include <iterator>
 #include <optional>
 
-namespace tensorscope::model {
+namespace tensorscope::analyzer {
 
 namespace {
 
@@ -138,4 +138,4 @@ std::string last_component(std::string_view name) {
   return std::string(name);
 }
 
-}  // namespace tensorscope::model
+}  // namespace tensorscope::analyzer

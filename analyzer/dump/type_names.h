@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-namespace tensorscope::model {
+namespace tensorscope::analyzer {
 
 std::string dtype_name(
     int dtype);  // "float32"; "dtype 99" where the number is newer than this program; "unknown" for -1
@@ -19,4 +19,4 @@ std::string class_name_of(std::string_view mangled);
 // The last component of a class name: "torch::autograd::generated::AddmmBackward0" -> "AddmmBackward0".
 std::string last_component(std::string_view name);
 
-}  // namespace tensorscope::model
+}  // namespace tensorscope::analyzer

@@ -7,7 +7,7 @@
 #include "text/step_words.h"
 #include "text/units.h"
 
-namespace tensorscope::render {
+namespace tensorscope::exports {
 
 namespace {
 
@@ -40,16 +40,16 @@ std::string dot_edge(uint32_t from, uint32_t to, const std::string& label, bool 
 }
 
 std::string times(uint64_t calls, uint64_t total_ns) {
-  return fmt::format("{}, {}", counted(calls, "call"), duration(total_ns));
+  return fmt::format("{}, {}", text::counted(calls, "call"), text::duration(total_ns));
 }
 
 std::vector<std::string> lines_of(const CallNode& node) {
-  std::vector<std::string> lines{call_node_label(node)};
+  std::vector<std::string> lines{text::call_node_label(node)};
   if (!node.class_name.empty()) lines.push_back(node.class_name);
   if (node.calls > 0) lines.push_back(times(node.calls, node.total_ns));
-  if (node.peak > 0) lines.push_back("peak " + bytes(node.peak));
-  if (node.raised > 0) lines.push_back(count(node.raised) + " raised");
-  if (node.unfinished > 0) lines.push_back(count(node.unfinished) + " unfinished");
+  if (node.peak > 0) lines.push_back("peak " + text::bytes(node.peak));
+  if (node.raised > 0) lines.push_back(text::count(node.raised) + " raised");
+  if (node.unfinished > 0) lines.push_back(text::count(node.unfinished) + " unfinished");
   return lines;
 }
 
@@ -63,7 +63,7 @@ std::string calls_dot(const CallTree& tree, const CallsPicture& picture) {
   }
   for (uint32_t i = 0; i < tree.nodes.size(); ++i) {
     for (uint32_t child : tree.nodes[i].children) {
-      dot += dot_edge(i, child, picture.order ? ranges(tree.nodes[child].order) : "", false);
+      dot += dot_edge(i, child, picture.order ? text::ranges(tree.nodes[child].order) : "", false);
     }
   }
   return dot + "}\n";
@@ -73,15 +73,15 @@ std::string squashed_calls_dot(const SquashedCalls& calls, const CallsPicture& p
   std::string dot = dot_begin(picture);
   for (uint32_t i = 0; i < calls.nodes.size(); ++i) {
     const SquashedCalls::Node& node = calls.nodes[i];
-    std::vector<std::string> lines{node.modules > 1 ? fmt::format("{} x {}", node.name, count(node.modules))
+    std::vector<std::string> lines{node.modules > 1 ? fmt::format("{} x {}", node.name, text::count(node.modules))
                                                     : node.name};
     if (node.calls > 0) lines.push_back(times(node.calls, node.total_ns));
     dot += fmt::format("  n{} [label={}];\n", i, dot_quoted(lines));
   }
   for (const SquashedCalls::Edge& edge : calls.edges) {
-    dot += dot_edge(edge.from, edge.to, picture.order ? ranges(edge.order) : "", edge.loop);
+    dot += dot_edge(edge.from, edge.to, picture.order ? text::ranges(edge.order) : "", edge.loop);
   }
   return dot + "}\n";
 }
 
-}  // namespace tensorscope::render
+}  // namespace tensorscope::exports

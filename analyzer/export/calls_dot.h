@@ -6,7 +6,7 @@
 
 #include "values/call_tree.h"
 
-namespace tensorscope::render {
+namespace tensorscope::exports {
 
 struct CallsPicture {
   std::string title;
@@ -18,4 +18,4 @@ struct CallsPicture {
 std::string calls_dot(const values::CallTree& tree, const CallsPicture& picture);
 std::string squashed_calls_dot(const values::SquashedCalls& calls, const CallsPicture& picture);
 
-}  // namespace tensorscope::render
+}  // namespace tensorscope::exports

@@ -4,7 +4,7 @@
 #include "text/calls_text.h"
 #include "text/step_words.h"
 
-namespace tensorscope::render {
+namespace tensorscope::exports {
 
 namespace {
 
@@ -22,7 +22,7 @@ Json node_json(const CallTree& tree, uint32_t index) {
   for (uint32_t child : node.children) children.push_back(node_json(tree, child));
   const bool memory = node.peak > 0;
   return {{"name", node.name},
-          {"label", call_node_label(node)},
+          {"label", text::call_node_label(node)},
           {"indices", node.indices},
           {"path", node.path},
           {"modules", node.modules},
@@ -74,7 +74,7 @@ Json call_json(const CallSequence& sequence, uint32_t index) {
           {"live_after", call.live_after},
           {"peak", call.peak},
           {"saved_bytes", call.saved},
-          {"mode", text_or_null(mode_word(call.mode))},
+          {"mode", text_or_null(text::mode_word(call.mode))},
           {"step", call.step},
           {"pass", call.pass},
           {"index", call.index},
@@ -107,4 +107,4 @@ std::string calls_json(const CallSequence& sequence, const CallsJson& what) {
   return text + "\n";
 }
 
-}  // namespace tensorscope::render
+}  // namespace tensorscope::exports

@@ -5,7 +5,7 @@
 
 #include "values/call_tree.h"
 
-namespace tensorscope::render {
+namespace tensorscope::exports {
 
 struct CallsJson {
   std::string file;
@@ -17,4 +17,4 @@ std::string calls_json(const values::CallSequence& sequence, const CallsJson& wh
 
 std::string chrome_trace(const values::CallSequence& sequence, const values::ValuesFile& file);
 
-}  // namespace tensorscope::render
+}  // namespace tensorscope::exports

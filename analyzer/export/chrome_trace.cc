@@ -10,7 +10,7 @@
 #include "export/json_values.h"
 #include "text/step_words.h"
 
-namespace tensorscope::render {
+namespace tensorscope::exports {
 
 namespace {
 
@@ -77,7 +77,7 @@ class ChromeTrace {
         if (!steps.empty()) steps.back().end = std::max(steps.back().end, call.end_ns);
         continue;
       }
-      const std::string words = step_words(call.mode, call.step, call.pass);
+      const std::string words = text::step_words(call.mode, call.step, call.pass);
       if (steps.empty() || steps.back().name != words) {
         // Dropout in a model that is evaluated is a call of another mode, not a step.
         if (!steps.empty() && sequence_.parent(uint32_t(&call - sequence_.calls().data())) != CallSequence::kNoCall) {
@@ -97,7 +97,7 @@ class ChromeTrace {
   }
 
   Json arguments(const Call& call) const {
-    Json args = {{"step", step_words(call.mode, call.step, call.pass)},
+    Json args = {{"step", text::step_words(call.mode, call.step, call.pass)},
                  {"pass", call.pass},
                  {"index", call.index},
                  {"class", call.class_name},
@@ -155,7 +155,7 @@ class ChromeTrace {
     }
     for (auto& [device, points] : devices) {
       std::stable_sort(points.begin(), points.end(), [](auto& a, auto& b) { return a.first < b.first; });
-      const std::string name = "live bytes" + (device < 0 ? "" : ", " + model::device_type_name(device));
+      const std::string name = "live bytes" + (device < 0 ? "" : ", " + analyzer::device_type_name(device));
       for (const auto& [ns, bytes] : points) {
         Json row = event("C", kStepsTrack, name, ns);
         row["args"] = {{"bytes", bytes}};
@@ -176,4 +176,4 @@ std::string chrome_trace(const CallSequence& sequence, const values::ValuesFile&
   return ChromeTrace(sequence, file).text();
 }
 
-}  // namespace tensorscope::render
+}  // namespace tensorscope::exports

@@ -7,7 +7,7 @@
 #include "text/compare_text.h"
 #include "text/step_words.h"
 
-namespace tensorscope::render {
+namespace tensorscope::exports {
 
 namespace {
 
@@ -21,10 +21,10 @@ constexpr int kCompareSchema = 1;
 
 Json finite_or_null(double number) { return std::isfinite(number) ? Json(number) : Json(nullptr); }
 
-Json mode_json(format::StepMode mode) { return text_or_null(mode_word(mode)); }
+Json mode_json(format::StepMode mode) { return text_or_null(text::mode_word(mode)); }
 
 Json run_json(const values::ValuesFile& file) {
-  const model::Process& process = file.process();
+  const analyzer::Process& process = file.process();
   return {{"file", file.path()},
           {"program", process.program},
           {"pid", process.pid},
@@ -43,12 +43,12 @@ const char* verdict_word(Verdict verdict) {
 Json pair_json(const RunComparison& runs, size_t index) {
   const Pair& pair = runs.pairs[index];
   return {{"name", runs.names[pair.name]},
-          {"place", place_word(pair.place)},
+          {"place", text::place_word(pair.place)},
           {"mode", mode_json(pair.mode)},
           {"step", pair.step},
           {"pass", pair.pass},
           {"verdict", verdict_word(pair.verdict)},
-          {"by", basis_word(pair.basis)},
+          {"by", text::basis_word(pair.basis)},
           {"absolute", finite_or_null(pair.absolute)},
           {"relative", finite_or_null(pair.relative)},
           {"times_tolerance", finite_or_null(pair.excess)},
@@ -70,7 +70,7 @@ Json side_json(const values::Value& value) {
                   {"deviation", finite_or_null(s.deviation)},
                   {"l2", finite_or_null(s.l2)}};
   }
-  return {{"dtype", value.dtype < 0 ? Json(nullptr) : Json(model::dtype_name(value.dtype))},
+  return {{"dtype", value.dtype < 0 ? Json(nullptr) : Json(analyzer::dtype_name(value.dtype))},
           {"shape", value.shape},
           {"site", text_or_null(std::string(value.site))},
           {"statistics", std::move(statistics)}};
@@ -95,7 +95,7 @@ Json first_json(const RunComparison& runs) {
   answer["elements"] = first.comparison.count;
   answer["beyond"] = first.comparison.beyond;
   answer["where"] = first.comparison.where.empty() ? Json(nullptr) : Json(first.comparison.where);
-  answer["statistic"] = text_or_null(statistic_word(first.comparison.statistic));
+  answer["statistic"] = text_or_null(text::statistic_word(first.comparison.statistic));
   answer["at_a"] = finite_or_null(first.comparison.a);
   answer["at_b"] = finite_or_null(first.comparison.b);
   answer["a"] = side_json(first.a);
@@ -148,11 +148,11 @@ std::string compare_json(const RunComparison& runs, const values::ValuesFile& a,
   }
   for (const auto& [dtype, tolerance] : runs.tolerances) {
     tolerances.push_back(
-        {{"dtype", model::dtype_name(dtype)}, {"relative", tolerance.relative}, {"absolute", tolerance.absolute}});
+        {{"dtype", analyzer::dtype_name(dtype)}, {"relative", tolerance.relative}, {"absolute", tolerance.absolute}});
   }
   for (const values::ChangedDtype& changed : runs.dtypes) {
     dtypes.push_back(
-        {{"a", model::dtype_name(changed.a)}, {"b", model::dtype_name(changed.b)}, {"names", changed.names}});
+        {{"a", analyzer::dtype_name(changed.a)}, {"b", analyzer::dtype_name(changed.b)}, {"names", changed.names}});
   }
   for (const values::ChangedClass& changed : runs.classes) {
     classes.push_back({{"module", changed.module}, {"a", changed.a}, {"b", changed.b}});
@@ -161,7 +161,7 @@ std::string compare_json(const RunComparison& runs, const values::ValuesFile& a,
                       {"a", run_json(a)},
                       {"b", run_json(b)},
                       {"equal", runs.equal()},
-                      {"summary", compare_headline(runs)},
+                      {"summary", text::compare_headline(runs)},
                       {"compared", runs.compared},
                       {"different", runs.different},
                       {"not_comparable", runs.not_comparable},
@@ -190,4 +190,4 @@ std::string compare_json(const RunComparison& runs, const values::ValuesFile& a,
   return text + "]}\n";
 }
 
-}  // namespace tensorscope::render
+}  // namespace tensorscope::exports

@@ -5,8 +5,8 @@
 
 #include "values/compare.h"
 
-namespace tensorscope::render {
+namespace tensorscope::exports {
 
 std::string compare_json(const values::RunComparison& runs, const values::ValuesFile& a, const values::ValuesFile& b);
 
-}  // namespace tensorscope::render
+}  // namespace tensorscope::exports

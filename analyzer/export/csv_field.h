@@ -3,7 +3,7 @@
 
 #include <string>
 
-namespace tensorscope::render {
+namespace tensorscope::exports {
 
 inline std::string csv_field(const std::string& text) {
   if (text.find_first_of(",\"\r\n") == text.npos) return text;
@@ -12,4 +12,4 @@ inline std::string csv_field(const std::string& text) {
   return out + "\"";
 }
 
-}  // namespace tensorscope::render
+}  // namespace tensorscope::exports

@@ -6,7 +6,7 @@
 
 #include "text/text.h"
 
-namespace tensorscope::render {
+namespace tensorscope::exports {
 
 inline constexpr size_t kLongestDotLine = 80;
 
@@ -15,7 +15,7 @@ inline std::string dot_quoted(const std::vector<std::string>& lines) {
   std::string result = "\"";
   for (size_t i = 0; i < lines.size(); ++i) {
     if (i > 0) result += "\\n";
-    for (char c : cut(clean(lines[i]), int(kLongestDotLine), Cut::middle)) {
+    for (char c : text::cut(text::clean(lines[i]), int(kLongestDotLine), text::Cut::middle)) {
       if (c == '"' || c == '\\') result += '\\';
       result += c;
     }
@@ -23,4 +23,4 @@ inline std::string dot_quoted(const std::vector<std::string>& lines) {
   return result + "\"";
 }
 
-}  // namespace tensorscope::render
+}  // namespace tensorscope::exports

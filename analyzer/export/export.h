@@ -11,24 +11,25 @@
 #include "ownership/holders.h"
 #include "symbols/symbols.h"
 
-namespace tensorscope::render {
+namespace tensorscope::exports {
 
 struct ExportOptions {
-  bool full_stacks = false;                 // keep the interpreter's own functions
-  bool stacks_in_tensors = true;            // JSON: each tensor holds its frames; else the id of its stack
-  std::vector<std::string> categories;      // parallel to Dump::tensors; empty: "unknown"
-  const model::Holders* holders = nullptr;  // names and holders; null: none
+  bool full_stacks = false;                    // keep the interpreter's own functions
+  bool stacks_in_tensors = true;               // JSON: each tensor holds its frames; else the id of its stack
+  std::vector<std::string> categories;         // parallel to Dump::tensors; empty: "unknown"
+  const analyzer::Holders* holders = nullptr;  // names and holders; null: none
 };
 
-void export_json(const model::Dump& dump, model::Symbols& symbols, std::ostream& out,
+void export_json(const analyzer::Dump& dump, analyzer::Symbols& symbols, std::ostream& out,
                  const ExportOptions& options = {});
-void export_csv(const model::Dump& dump, model::Symbols& symbols, std::ostream& out, const ExportOptions& options = {});
+void export_csv(const analyzer::Dump& dump, analyzer::Symbols& symbols, std::ostream& out,
+                const ExportOptions& options = {});
 // Outermost frame first, frames separated by ';', then the live bytes of the place.
-void export_folded(const model::Dump& dump, model::Symbols& symbols, std::ostream& out,
+void export_folded(const analyzer::Dump& dump, analyzer::Symbols& symbols, std::ostream& out,
                    const ExportOptions& options = {});
 // A pickle in the form of torch.cuda.memory._snapshot(), for PyTorch's memory viewer and torch.cuda._memory_viz
 // (docs/memory-viz.md).
-void export_memory_viz(const model::Dump& dump, model::Symbols& symbols, std::ostream& out,
+void export_memory_viz(const analyzer::Dump& dump, analyzer::Symbols& symbols, std::ostream& out,
                        const ExportOptions& options = {});
 
-}  // namespace tensorscope::render
+}  // namespace tensorscope::exports

@@ -6,9 +6,9 @@
 
 #include "autograd/graph_drawing.h"
 
-namespace tensorscope::render {
+namespace tensorscope::exports {
 
 // `title` stands above the picture.
-std::string graph_dot(const model::GraphView& view, const model::GraphDrawing& drawing, const std::string& title);
+std::string graph_dot(const analyzer::GraphView& view, const analyzer::GraphDrawing& drawing, const std::string& title);
 
-}  // namespace tensorscope::render
+}  // namespace tensorscope::exports

@@ -4,13 +4,13 @@
 #include "export/json_values.h"
 #include "text/graph_words.h"
 
-namespace tensorscope::render {
+namespace tensorscope::exports {
 
 namespace {
 
-using model::GraphView;
-using model::kNone;
-using model::kNoNode;
+using analyzer::GraphView;
+using analyzer::kNone;
+using analyzer::kNoNode;
 
 constexpr int kGraphSchema = 1;
 
@@ -28,7 +28,7 @@ Json id_of(const GraphView& view, uint32_t tensor) {
 
 Json tensor_json(const GraphView& view, uint32_t tensor) {
   if (tensor == kNone) return nullptr;
-  const model::Tensor& entry = view.dump.tensors[tensor];
+  const analyzer::Tensor& entry = view.dump.tensors[tensor];
   Json storage = nullptr;
   if (entry.storage != kNone) storage = view.dump.storages[entry.storage].id;
   return {{"id", entry.serial},          {"name", text_or_null(view.name(tensor))},
@@ -37,7 +37,7 @@ Json tensor_json(const GraphView& view, uint32_t tensor) {
           {"nbytes", entry.nbytes},      {"storage", storage}};
 }
 
-Json path_count_json(uint64_t paths) { return paths >= model::kManyPaths ? Json(nullptr) : Json(paths); }
+Json path_count_json(uint64_t paths) { return paths >= analyzer::kManyPaths ? Json(nullptr) : Json(paths); }
 
 const char* state_text(uint8_t state) {
   switch (format::SlotState(state)) {
@@ -52,20 +52,20 @@ const char* state_text(uint8_t state) {
 }
 
 Json node_json(const GraphView& view, uint32_t node) {
-  const model::GraphNode& entry = view.graph.nodes[node];
+  const analyzer::GraphNode& entry = view.graph.nodes[node];
   auto flagged = [&](format::GraphNodeFlag flag) { return (entry.flags & uint8_t(flag)) != 0; };
   Json outputs = Json::array(), edges = Json::array(), saved = Json::array();
   for (uint32_t tensor : view.tensors.tensors_of(node)) outputs.push_back(id_of(view, tensor));
-  for (const model::GraphEdge& edge : view.graph.edges_of(node)) {
+  for (const analyzer::GraphEdge& edge : view.graph.edges_of(node)) {
     edges.push_back({{"node", edge.node == kNoNode ? Json(nullptr) : Json(edge.node)}, {"input", edge.input}});
   }
-  for (const model::SavedSlot& slot : view.graph.saved_of(node)) {
+  for (const analyzer::SavedSlot& slot : view.graph.saved_of(node)) {
     saved.push_back({{"slot", view.graph.slot_name(node, slot)},
                      {"state", state_text(slot.state)},
                      {"tensor", id_of(view, slot.tensor)},
                      {"output", slot.output}});
   }
-  const model::Place* place = view.place_of(node);
+  const analyzer::Place* place = view.place_of(node);
   return {{"node", node},
           {"class", view.graph.class_name(node)},
           {"address", entry.address},
@@ -77,14 +77,14 @@ Json node_json(const GraphView& view, uint32_t node) {
           {"accumulates", flagged(format::GraphNodeFlag::accumulates)},
           {"python", flagged(format::GraphNodeFlag::python)},
           {"partial", flagged(format::GraphNodeFlag::partial)},
-          {"buffers_freed", model::buffers_freed(view.graph, node)},
+          {"buffers_freed", analyzer::buffers_freed(view.graph, node)},
           {"freed_at", text_or_null(view.freed_at(node))},
           {"tensors", outputs},
           {"edges", edges},
           {"saved", saved}};
 }
 
-Json output_json(uint32_t output) { return output == model::kAnyOutput ? Json(nullptr) : Json(output); }
+Json output_json(uint32_t output) { return output == analyzer::kAnyOutput ? Json(nullptr) : Json(output); }
 
 Json nodes_json(const GraphView& view, const std::vector<uint32_t>& nodes) {
   Json result = Json::array();
@@ -92,30 +92,30 @@ Json nodes_json(const GraphView& view, const std::vector<uint32_t>& nodes) {
   return result;
 }
 
-const char* how_text(model::Collapse how) {
+const char* how_text(analyzer::Collapse how) {
   switch (how) {
-    case model::Collapse::none:
+    case analyzer::Collapse::none:
       return "none";
-    case model::Collapse::module:
+    case analyzer::Collapse::module:
       return "module";
-    case model::Collapse::repeat:
+    case analyzer::Collapse::repeat:
       break;
   }
   return "repeat";
 }
 
-Json freed_json(const std::vector<model::FreedNodes>& freed) {
+Json freed_json(const std::vector<analyzer::FreedNodes>& freed) {
   Json result = Json::array();
-  for (const model::FreedNodes& row : freed)
+  for (const analyzer::FreedNodes& row : freed)
     result.push_back({{"where", text_or_null(row.where)}, {"nodes", row.nodes}});
   return result;
 }
 
-Json drawing_json(const GraphView& view, const model::GraphDrawing& drawing) {
+Json drawing_json(const GraphView& view, const analyzer::GraphDrawing& drawing) {
   Json boxes = Json::array(), edges = Json::array();
-  for (const model::DrawnBox& box : drawing.boxes) {
-    boxes.push_back({{"kind", model::text(box.kind)},
-                     {"title", box_title(view, box)},
+  for (const analyzer::DrawnBox& box : drawing.boxes) {
+    boxes.push_back({{"kind", analyzer::text(box.kind)},
+                     {"title", text::box_title(view, box)},
                      {"module", text_or_null(box.module)},
                      {"indices", box.indices},
                      {"calls", box.calls},
@@ -128,7 +128,7 @@ Json drawing_json(const GraphView& view, const model::GraphDrawing& drawing) {
                      {"freed_nodes", box.freed_nodes},
                      {"packed_slots", box.packed_slots}});
   }
-  for (const model::DrawnEdge& edge : drawing.edges) {
+  for (const analyzer::DrawnEdge& edge : drawing.edges) {
     edges.push_back({{"from", edge.from},
                      {"to", edge.to},
                      {"count", edge.count},
@@ -138,7 +138,7 @@ Json drawing_json(const GraphView& view, const model::GraphDrawing& drawing) {
   return {{"collapse", how_text(drawing.how)}, {"depth", drawing.depth}, {"boxes", boxes}, {"edges", edges}};
 }
 
-Json kept_json(const model::Kept& kept, bool certain) {
+Json kept_json(const analyzer::Kept& kept, bool certain) {
   return {{"bytes", kept.bytes},
           {"only_bytes", kept.only_bytes},
           {"certain", certain},
@@ -154,8 +154,8 @@ Json kept_json(const model::Kept& kept, bool certain) {
 
 }  // namespace
 
-std::string graph_overview_json(const GraphView& view, const model::GraphOverview& all,
-                                const model::GraphDrawing& drawing) {
+std::string graph_overview_json(const GraphView& view, const analyzer::GraphOverview& all,
+                                const analyzer::GraphDrawing& drawing) {
   Json json = header(view, "overview");
   json["graphs"] = all.graphs;
   json["nodes"] = all.nodes;
@@ -168,7 +168,7 @@ std::string graph_overview_json(const GraphView& view, const model::GraphOvervie
   json["python_nodes"] = all.python_nodes;
   json["keeps"] = kept_json(all.kept, all.certain);
   Json groups = Json::array();
-  for (const model::GraphGroup& group : all.groups) {
+  for (const analyzer::GraphGroup& group : all.groups) {
     const uint32_t root = group.roots.front();
     groups.push_back({{"class", view.graph.class_name(root)},
                       {"where", text_or_null(view.place(root))},
@@ -185,18 +185,18 @@ std::string graph_overview_json(const GraphView& view, const model::GraphOvervie
   return text_of(json, 1) + "\n";
 }
 
-std::string graph_below_json(const GraphView& view, const model::GraphBelow& below,
-                             const model::GraphDrawing& drawing) {
+std::string graph_below_json(const GraphView& view, const analyzer::GraphBelow& below,
+                             const analyzer::GraphDrawing& drawing) {
   Json json = header(view, "of");
   json["node"] = below.asked.front().node;
   Json asked = Json::array(), tensors = Json::array(), leaves = Json::array();
-  for (const model::GraphSubject& subject : below.asked) {
+  for (const analyzer::GraphSubject& subject : below.asked) {
     asked.push_back({{"node", subject.node}, {"tensor", id_of(view, subject.tensor)}});
   }
   json["asked"] = asked;
   for (uint32_t tensor : view.tensors.tensors_of(below.asked.front().node)) {
     Json row = tensor_json(view, tensor);
-    row["view_of"] = id_of(view, model::base_of_view(view.dump, tensor));
+    row["view_of"] = id_of(view, analyzer::base_of_view(view.dump, tensor));
     row["output"] = output_json(view.tensors.output_of(tensor).output);
     tensors.push_back(row);
   }
@@ -206,12 +206,12 @@ std::string graph_below_json(const GraphView& view, const model::GraphBelow& bel
   json["freed_by"] = freed_json(below.freed_by);
   json["partial_nodes"] = below.partial_nodes;
   json["roots"] = below.roots;
-  for (const model::GraphLeaf& leaf : below.leaves) {
+  for (const analyzer::GraphLeaf& leaf : below.leaves) {
     leaves.push_back({{"node", leaf.node},
                       {"tensor", tensor_json(view, leaf.tensor)},
                       {"steps", leaf.steps},
                       {"paths", path_count_json(leaf.paths)},
-                      {"endless", leaf.paths == model::kEndlessPaths},
+                      {"endless", leaf.paths == analyzer::kEndlessPaths},
                       {"path", below.reach.path_to(leaf.node)}});
   }
   json["leaves"] = leaves;
@@ -220,7 +220,7 @@ std::string graph_below_json(const GraphView& view, const model::GraphBelow& bel
   return text_of(json, 1) + "\n";
 }
 
-std::string graph_path_json(const GraphView& view, uint32_t a, uint32_t b, const model::GraphPath& path) {
+std::string graph_path_json(const GraphView& view, uint32_t a, uint32_t b, const analyzer::GraphPath& path) {
   Json json = header(view, "path");
   json["a"] = tensor_json(view, a);
   json["b"] = tensor_json(view, b);
@@ -240,12 +240,12 @@ std::string graph_path_json(const GraphView& view, uint32_t a, uint32_t b, const
   return text_of(json, 1) + "\n";
 }
 
-std::string graph_keeps_json(const GraphView& view, uint32_t node, const model::Kept& kept, bool certain) {
+std::string graph_keeps_json(const GraphView& view, uint32_t node, const analyzer::Kept& kept, bool certain) {
   Json json = header(view, "keeps");
   json["node"] = node;
   json.update(kept_json(kept, certain));
   Json storages = Json::array();
-  for (const model::KeptStorage& entry : kept.storages) {
+  for (const analyzer::KeptStorage& entry : kept.storages) {
     storages.push_back({{"storage", view.dump.storages[entry.storage].id},
                         {"bytes", entry.bytes},
                         {"only", entry.only},
@@ -262,14 +262,14 @@ std::string graph_keeps_json(const GraphView& view, uint32_t node, const model::
   return text_of(json, 1) + "\n";
 }
 
-std::string graph_neighbours_json(const GraphView& view, uint32_t tensor, const model::GraphNeighbours& near) {
+std::string graph_neighbours_json(const GraphView& view, uint32_t tensor, const analyzer::GraphNeighbours& near) {
   Json json = header(view, "near");
   json["tensor"] = tensor_json(view, tensor);
   json["nodes"] = near.nodes;
   json["saved_by"] = near.saved_by;
-  auto relatives = [&](const std::vector<model::GraphRelative>& rows) {
+  auto relatives = [&](const std::vector<analyzer::GraphRelative>& rows) {
     Json result = Json::array();
-    for (const model::GraphRelative& row : rows) {
+    for (const analyzer::GraphRelative& row : rows) {
       result.push_back(
           {{"tensor", id_of(view, row.tensor)}, {"name", row.name}, {"steps", row.steps}, {"path", row.nodes}});
     }
@@ -282,4 +282,4 @@ std::string graph_neighbours_json(const GraphView& view, uint32_t tensor, const 
   return text_of(json, 1) + "\n";
 }
 
-}  // namespace tensorscope::render
+}  // namespace tensorscope::exports

@@ -7,16 +7,16 @@
 #include "autograd/graph_answers.h"
 #include "autograd/graph_drawing.h"
 
-namespace tensorscope::render {
+namespace tensorscope::exports {
 
-std::string graph_overview_json(const model::GraphView& view, const model::GraphOverview& overview,
-                                const model::GraphDrawing& drawing);
-std::string graph_below_json(const model::GraphView& view, const model::GraphBelow& below,
-                             const model::GraphDrawing& drawing);
+std::string graph_overview_json(const analyzer::GraphView& view, const analyzer::GraphOverview& overview,
+                                const analyzer::GraphDrawing& drawing);
+std::string graph_below_json(const analyzer::GraphView& view, const analyzer::GraphBelow& below,
+                             const analyzer::GraphDrawing& drawing);
 // `a` and `b` as they were asked for; no path: "found" is false.
-std::string graph_path_json(const model::GraphView& view, uint32_t a, uint32_t b, const model::GraphPath& path);
-std::string graph_keeps_json(const model::GraphView& view, uint32_t node, const model::Kept& kept, bool certain);
-std::string graph_neighbours_json(const model::GraphView& view, uint32_t tensor,
-                                  const model::GraphNeighbours& neighbours);
+std::string graph_path_json(const analyzer::GraphView& view, uint32_t a, uint32_t b, const analyzer::GraphPath& path);
+std::string graph_keeps_json(const analyzer::GraphView& view, uint32_t node, const analyzer::Kept& kept, bool certain);
+std::string graph_neighbours_json(const analyzer::GraphView& view, uint32_t tensor,
+                                  const analyzer::GraphNeighbours& neighbours);
 
-}  // namespace tensorscope::render
+}  // namespace tensorscope::exports

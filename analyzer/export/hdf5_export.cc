@@ -10,7 +10,7 @@
 #include "export/values_export.h"
 #include "values/element_type.h"
 
-namespace tensorscope::render {
+namespace tensorscope::exports {
 
 namespace {
 
@@ -247,12 +247,12 @@ std::string Hdf5Export::write(const values::ValueColumns& columns, ExportNotes& 
       put_attribute(group, "name", std::string(column.name));
       put_attribute(group, "module", std::string(column.module));
       put_attribute(group, "operation", std::string(column.operation));
-      if (column.dtype >= 0) put_attribute(group, "dtype", model::dtype_name(column.dtype));
+      if (column.dtype >= 0) put_attribute(group, "dtype", analyzer::dtype_name(column.dtype));
       Hdf5Group out(group, options_);
       for (const ValueArray& array : arrays.arrays) out.put(array);
     }
     done(H5Fflush(file, H5F_SCOPE_GLOBAL), "write the file");
-  } catch (const model::BadInput&) {
+  } catch (const analyzer::BadInput&) {
     throw;  // of the file that is read
   } catch (const std::runtime_error& error) {
     return error.what();
@@ -260,4 +260,4 @@ std::string Hdf5Export::write(const values::ValueColumns& columns, ExportNotes& 
   return "";
 }
 
-}  // namespace tensorscope::render
+}  // namespace tensorscope::exports

@@ -6,26 +6,26 @@
 #include "export/json_values.h"
 #include "export/memory_json.h"
 
-namespace tensorscope::render {
+namespace tensorscope::exports {
 
 namespace {
 
-using model::Dump;
+using analyzer::Dump;
 
 constexpr int kExportSchema = 1;
 
 Json rank_or_null(int rank) { return rank < 0 ? Json(nullptr) : Json(rank); }
 
-bool knows(const model::Tensor& tensor, format::TensorKnown what) { return tensor.known & uint32_t(what); }
-bool flagged(const model::Tensor& tensor, format::TensorFlag what) { return tensor.flags & uint32_t(what); }
+bool knows(const analyzer::Tensor& tensor, format::TensorKnown what) { return tensor.known & uint32_t(what); }
+bool flagged(const analyzer::Tensor& tensor, format::TensorFlag what) { return tensor.flags & uint32_t(what); }
 
 class JsonExport {
  public:
-  JsonExport(const Dump& dump, model::Symbols& symbols, std::ostream& out, const ExportOptions& options)
+  JsonExport(const Dump& dump, analyzer::Symbols& symbols, std::ostream& out, const ExportOptions& options)
       : dump_(dump), symbols_(symbols), out_(out), options_(options) {
-    for (const model::Tensor& tensor : dump.tensors) by_address_.emplace(tensor.address, tensor.serial);
+    for (const analyzer::Tensor& tensor : dump.tensors) by_address_.emplace(tensor.address, tensor.serial);
     std::vector<uint32_t> leaves;
-    for (const model::Site& site : dump.sites) leaves.push_back(site.native);
+    for (const analyzer::Site& site : dump.sites) leaves.push_back(site.native);
     symbols_.prefetch(leaves);
   }
 
@@ -63,7 +63,7 @@ class JsonExport {
   }
 
   Json process() const {
-    const model::Process& p = dump_.process;
+    const analyzer::Process& p = dump_.process;
     const auto trigger = p.trigger >= 0 && p.trigger <= int(format::Trigger::MAX) ? format::Trigger(p.trigger)
                                                                                   : format::Trigger::unknown;
     Json settings = Json::object();
@@ -98,9 +98,9 @@ class JsonExport {
   }
 
   Json totals() const {
-    const model::Totals& t = dump_.totals;
+    const analyzer::Totals& t = dump_.totals;
     Json devices = Json::array();
-    for (const model::DeviceTotal& d : t.devices) {
+    for (const analyzer::DeviceTotal& d : t.devices) {
       devices.push_back({{"device", d.device.text()},
                          {"live_bytes", d.live_bytes},
                          {"peak_bytes", d.peak_bytes},
@@ -134,10 +134,10 @@ class JsonExport {
   }
 
   Json process_memory() const {
-    const model::ProcessParts& parts = dump_.process_parts;
+    const analyzer::ProcessParts& parts = dump_.process_parts;
     if (!parts.present) return nullptr;
     Json mappings = Json::array();
-    for (const model::Mapping& row : parts.mappings) {
+    for (const analyzer::Mapping& row : parts.mappings) {
       mappings.push_back({{"name", text_or_null(row.name)},
                           {"kind", format::EnumNameMappingKind(format::MappingKind(row.kind))},
                           {"count", row.count},
@@ -152,13 +152,15 @@ class JsonExport {
             {"mappings_detail", text_or_null(parts.mappings_detail)}};
   }
 
-  static Json coverage(const model::Coverage& row) {
+  static Json coverage(const analyzer::Coverage& row) {
     const auto seen = row.seen >= 0 && row.seen <= int(format::Seen::MAX) ? format::Seen(row.seen) : format::Seen::no;
     return {
         {"subject", row.subject}, {"seen", format::EnumNameSeen(seen)}, {"detail", row.detail}, {"missed", row.missed}};
   }
 
-  static Json thread(const model::Thread& row) { return {{"tid", row.tid}, {"name", row.name}, {"alive", row.alive}}; }
+  static Json thread(const analyzer::Thread& row) {
+    return {{"tid", row.tid}, {"name", row.name}, {"alive", row.alive}};
+  }
 
   Json tid(uint32_t thread) const { return thread == 0 ? Json(nullptr) : Json(dump_.threads[thread].tid); }
   Json thread_name(uint32_t thread) const { return thread == 0 ? Json(nullptr) : Json(dump_.threads[thread].name); }
@@ -169,7 +171,7 @@ class JsonExport {
   }
 
   std::string tensor(size_t index) {
-    const model::Tensor& t = dump_.tensors[index];
+    const analyzer::Tensor& t = dump_.tensors[index];
     auto if_known = [&](format::TensorKnown what, Json value) { return knows(t, what) ? value : Json(nullptr); };
     auto grad = knows(t, format::TensorKnown::grad) ? by_address_.find(t.grad) : by_address_.end();
     Json row = {
@@ -187,11 +189,11 @@ class JsonExport {
         {"numel", if_known(format::TensorKnown::sizes, t.numel)},
         {"itemsize", if_known(format::TensorKnown::dtype, t.itemsize)},
         {"nbytes", t.nbytes},
-        {"storage", t.storage == model::kNone ? Json(nullptr) : Json(dump_.storages[t.storage].id)},
+        {"storage", t.storage == analyzer::kNone ? Json(nullptr) : Json(dump_.storages[t.storage].id)},
         {"storage_offset", if_known(format::TensorKnown::storage, t.storage_offset)},
         {"grad_fn", text_or_null(t.grad_fn_name)},
         {"grad", grad == by_address_.end() || t.grad == 0 ? Json(nullptr) : Json(grad->second)},
-        {"version", t.version == model::kNone ? Json(nullptr) : Json(t.version)},
+        {"version", t.version == analyzer::kNone ? Json(nullptr) : Json(t.version)},
         {"names", names(index)},
         {"category", index < options_.categories.size() ? options_.categories[index] : "unknown"},
         {"evidence", options_.holders ? text_or_null(options_.holders->evidence(uint32_t(index))) : Json(nullptr)},
@@ -221,8 +223,8 @@ class JsonExport {
   Json holders(size_t tensor) const {
     Json rows = Json::array();
     if (!options_.holders) return rows;
-    for (const model::Holder& holder : options_.holders->holders(uint32_t(tensor))) {
-      rows.push_back({{"kind", model::text(holder.kind)},
+    for (const analyzer::Holder& holder : options_.holders->holders(uint32_t(tensor))) {
+      rows.push_back({{"kind", analyzer::text(holder.kind)},
                       {"text", holder.text},
                       {"root", text_or_null(holder.root)},
                       {"node", node_number(holder.node)},
@@ -241,13 +243,13 @@ class JsonExport {
     return id == 0 ? Json(nullptr) : Json(id);
   }
 
-  static Json node_number(uint32_t node) { return node == model::kNoNode ? Json(nullptr) : Json(node); }
+  static Json node_number(uint32_t node) { return node == analyzer::kNoNode ? Json(nullptr) : Json(node); }
   Json tensor_id(uint32_t tensor) const {
-    return tensor == model::kNone ? Json(nullptr) : Json(dump_.tensors[tensor].serial);
+    return tensor == analyzer::kNone ? Json(nullptr) : Json(dump_.tensors[tensor].serial);
   }
 
   Json references() const {
-    const model::References& r = dump_.references;
+    const analyzer::References& r = dump_.references;
     if (!r.present) return nullptr;
     return {{"complete", r.complete},
             {"detail", text_or_null(r.detail)},
@@ -262,19 +264,19 @@ class JsonExport {
   }
 
   std::string graph_node(uint32_t number) const {
-    const model::Graph& graph = dump_.graph;
-    const model::GraphNode& n = graph.nodes[number];
+    const analyzer::Graph& graph = dump_.graph;
+    const analyzer::GraphNode& n = graph.nodes[number];
     Json edges = Json::array(), saved = Json::array();
-    for (const model::GraphEdge& edge : graph.edges_of(number)) {
+    for (const analyzer::GraphEdge& edge : graph.edges_of(number)) {
       edges.push_back({{"node", node_number(edge.node)}, {"input", edge.input}});
     }
-    for (const model::SavedSlot& slot : graph.saved_of(number)) {
+    for (const analyzer::SavedSlot& slot : graph.saved_of(number)) {
       saved.push_back({{"slot", graph.slot_name(number, slot)},
                        {"tensor", tensor_id(slot.tensor)},
                        {"state", format::EnumNameSlotState(format::SlotState(slot.state))},
                        {"output", slot.output}});
     }
-    const bool seen = n.seen != model::kNone;
+    const bool seen = n.seen != analyzer::kNone;
     const uint32_t site = seen ? dump_.nodes[n.seen].site : 0;
     return text_of({{"id", number},
                     {"address", n.address},
@@ -291,7 +293,7 @@ class JsonExport {
   }
 
   void write_graph() {
-    const model::Graph& graph = dump_.graph;
+    const analyzer::Graph& graph = dump_.graph;
     if (!graph.present) {
       out_ << ",\n\"graph\":null";
       return;
@@ -304,22 +306,23 @@ class JsonExport {
     out_ << "}";
   }
 
-  Json storage(const model::Storage& s) const {
+  Json storage(const analyzer::Storage& s) const {
     Json tensors = Json::array();
     for (uint32_t i : s.tensors) tensors.push_back(dump_.tensors[i].serial);
-    return {{"id", s.id},
-            {"data_ptr", s.data_ptr},
-            {"nbytes", s.nbytes},
-            {"own_nbytes", s.own_nbytes},
-            {"device", s.device.text()},
-            {"kind", model::text(s.kind)},
-            {"allocation", s.allocation == model::kNone ? Json(nullptr) : Json(dump_.allocations[s.allocation].serial)},
-            {"runtime_block",
-             s.runtime_block == model::kNone ? Json(nullptr) : Json(dump_.runtime_blocks[s.runtime_block].serial)},
-            {"tensors", tensors}};
+    return {
+        {"id", s.id},
+        {"data_ptr", s.data_ptr},
+        {"nbytes", s.nbytes},
+        {"own_nbytes", s.own_nbytes},
+        {"device", s.device.text()},
+        {"kind", analyzer::text(s.kind)},
+        {"allocation", s.allocation == analyzer::kNone ? Json(nullptr) : Json(dump_.allocations[s.allocation].serial)},
+        {"runtime_block",
+         s.runtime_block == analyzer::kNone ? Json(nullptr) : Json(dump_.runtime_blocks[s.runtime_block].serial)},
+        {"tensors", tensors}};
   }
 
-  Json allocation(const model::Allocation& a) const {
+  Json allocation(const analyzer::Allocation& a) const {
     Json storages = Json::array();
     for (uint32_t i : a.storages) storages.push_back(dump_.storages[i].id);
     return {{"id", a.serial},
@@ -337,11 +340,11 @@ class JsonExport {
             {"site", site_id(a.site)}};
   }
 
-  Json node(const model::Node& n) const {
+  Json node(const analyzer::Node& n) const {
     return {{"id", n.serial},
             {"address", n.address},
             {"class", text_or_null(n.class_name)},
-            {"name", text_or_null(model::last_component(n.class_name))},
+            {"name", text_or_null(analyzer::last_component(n.class_name))},
             {"alive", n.alive},
             {"thread", tid(n.thread)},
             {"created_ns", n.created_ns},
@@ -349,7 +352,7 @@ class JsonExport {
   }
 
   std::string site(uint32_t id) {
-    const model::Site& s = dump_.sites[id];
+    const analyzer::Site& s = dump_.sites[id];
     Json row = {{"id", id},
                 {"tensors_live", s.tensors_live},
                 {"tensors_total", s.tensors_total},
@@ -374,7 +377,7 @@ class JsonExport {
     if (!fresh) return found->second;
     std::string text = "[";
     if (site != 0) {
-      for (const model::Frame& f : symbols_.merged(dump_.sites[site], options_.full_stacks)) {
+      for (const analyzer::Frame& f : symbols_.merged(dump_.sites[site], options_.full_stacks)) {
         if (text.size() > 1) text += ',';
         append_frame(text, f);
       }
@@ -390,8 +393,8 @@ class JsonExport {
   }
 
   // By hand: there may be millions.
-  void append_frame(std::string& out, const model::Frame& f) {
-    const bool native = f.language == model::Frame::Language::native;
+  void append_frame(std::string& out, const analyzer::Frame& f) {
+    const bool native = f.language == analyzer::Frame::Language::native;
     out += native ? "{\"language\":\"native\",\"function\":" : "{\"language\":\"python\",\"function\":";
     out += quoted(f.function);
     out += ",\"file\":";
@@ -414,7 +417,7 @@ class JsonExport {
   }
 
   const Dump& dump_;
-  model::Symbols& symbols_;
+  analyzer::Symbols& symbols_;
   std::ostream& out_;
   const ExportOptions& options_;
   std::unordered_map<uint32_t, std::string> stacks_;  // by site
@@ -425,8 +428,8 @@ class JsonExport {
 
 }  // namespace
 
-void export_json(const Dump& dump, model::Symbols& symbols, std::ostream& out, const ExportOptions& options) {
+void export_json(const Dump& dump, analyzer::Symbols& symbols, std::ostream& out, const ExportOptions& options) {
   JsonExport(dump, symbols, out, options).write();
 }
 
-}  // namespace tensorscope::render
+}  // namespace tensorscope::exports

@@ -1,6 +1,6 @@
 #include "export/json_values.h"
 
-namespace tensorscope::render {
+namespace tensorscope::exports {
 
 std::string text_of(const Json& json, int indent) {
   return json.dump(indent, ' ', false, Json::error_handler_t::replace);
@@ -9,9 +9,9 @@ std::string text_of(const Json& json, int indent) {
 Json text_or_null(const std::string& text) { return text.empty() ? Json(nullptr) : Json(text); }
 Json number_or_null(uint64_t number) { return number == 0 ? Json(nullptr) : Json(number); }
 
-Json place_json(model::Places& places, uint32_t site) {
+Json place_json(analyzer::Places& places, uint32_t site) {
   if (site == 0) return nullptr;
-  const model::Place& at = places.at(site);
+  const analyzer::Place& at = places.at(site);
   return {{"where", at.where},
           {"function", text_or_null(at.frame.function)},
           {"file", text_or_null(at.frame.file)},
@@ -25,4 +25,4 @@ void add_rows(std::string& out, const char* name, const std::vector<Json>& rows)
   out += "]";
 }
 
-}  // namespace tensorscope::render
+}  // namespace tensorscope::exports

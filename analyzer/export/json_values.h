@@ -8,7 +8,7 @@
 
 #include "symbols/places.h"
 
-namespace tensorscope::render {
+namespace tensorscope::exports {
 
 using Json = nlohmann::ordered_json;  // fields in the order of the pages under docs/
 
@@ -17,8 +17,8 @@ std::string text_of(const Json& json, int indent = -1);
 Json text_or_null(const std::string& text);
 Json number_or_null(uint64_t number);
 // Where a site is: null for site 0.
-Json place_json(model::Places& places, uint32_t site);
+Json place_json(analyzer::Places& places, uint32_t site);
 // A field of an object, one line a row, as in the export of a dump.
 void add_rows(std::string& out, const char* name, const std::vector<Json>& rows);
 
-}  // namespace tensorscope::render
+}  // namespace tensorscope::exports

@@ -3,53 +3,53 @@
 #include "export/json_values.h"
 #include "text/leaks_words.h"
 
-namespace tensorscope::render {
+namespace tensorscope::exports {
 
 namespace {
 
 constexpr int kLeaksSchema = 1;
 
-Json growth_of(const model::Growth& growth, const char* counts) {
+Json growth_of(const analyzer::Growth& growth, const char* counts) {
   if (growth.count.empty()) return nullptr;
   return {{"count", growth.count}, {"counts", counts}, {"bytes", growth.bytes}};
 }
 
-Json ids(const model::Dump& dump, const std::vector<uint32_t>& tensors) {
+Json ids(const analyzer::Dump& dump, const std::vector<uint32_t>& tensors) {
   Json list = Json::array();
   for (uint32_t tensor : tensors) list.push_back(dump.tensors[tensor].serial);
   return list;
 }
 
-Json facts_of(const std::vector<model::Fact>& facts) {
+Json facts_of(const std::vector<analyzer::Fact>& facts) {
   Json list = Json::array();
-  for (const model::Fact& fact : facts) {
-    list.push_back({{"what", fact_words(fact)},
+  for (const analyzer::Fact& fact : facts) {
+    list.push_back({{"what", text::fact_words(fact)},
                     {"values", fact.values},
-                    {"unit", model::in_bytes(fact.kind) ? "bytes" : "count"}});
+                    {"unit", analyzer::in_bytes(fact.kind) ? "bytes" : "count"}});
   }
   return list;
 }
 
-Json finding_of(const model::View& last, const model::LeakFinding& finding) {
+Json finding_of(const analyzer::View& last, const analyzer::LeakFinding& finding) {
   Json memory = Json::array();
-  for (const model::MadeAt& made : finding.memory) {
+  for (const analyzer::MadeAt& made : finding.memory) {
     memory.push_back({{"place", place_json(last.places, made.site)}, {"bytes", made.bytes}});
   }
-  return {{"kind", model::name(finding.kind)},
-          {"title", title(finding.kind)},
-          {"held_by", holder_words(finding)},
+  return {{"kind", analyzer::name(finding.kind)},
+          {"title", text::title(finding.kind)},
+          {"held_by", text::holder_words(finding)},
           {"made_at", place_json(last.places, finding.site)},
           {"memory", std::move(memory)},
-          {"look_at", advice_words(finding)},
+          {"look_at", text::advice_words(finding)},
           {"bytes", finding.bytes},
-          {"growth", growth_of(finding.growth, counts_words(finding.counts))},
+          {"growth", growth_of(finding.growth, text::counts_words(finding.counts))},
           {"evidence", facts_of(finding.evidence)},
           {"tensors", ids(last.dump, finding.tensors)}};
 }
 
-Json grown_of(const model::View& last, const model::GrownPlace& grown) {
+Json grown_of(const analyzer::View& last, const analyzer::GrownPlace& grown) {
   Json holders = Json::array();
-  for (const model::HeldShare& share : grown.held) {
+  for (const analyzer::HeldShare& share : grown.held) {
     holders.push_back({{"held_by", share.holder}, {"bytes", share.bytes}});
   }
   return {{"place", place_json(last.places, grown.place.site)},
@@ -57,19 +57,19 @@ Json grown_of(const model::View& last, const model::GrownPlace& grown) {
           {"module_path", text_or_null(grown.place.modules)},
           {"in_place", grown.in_place},
           {"leak", grown.counts},
-          {"finding", grown.finding == model::kNone ? Json(nullptr) : Json(grown.finding)},
+          {"finding", grown.finding == analyzer::kNone ? Json(nullptr) : Json(grown.finding)},
           {"held_by", grown.held.empty() ? Json(nullptr) : Json(grown.held.front().holder)},
           {"holders", std::move(holders)},
           {"memory_at", text_or_null(grown.memory_at)},
-          {"look_at", text_or_null(advice_words(grown))}};
+          {"look_at", text_or_null(text::advice_words(grown))}};
 }
 
 }  // namespace
 
-std::string leaks_json(const std::vector<model::View>& views, const model::Leaks& leaks) {
-  const model::View& last = views.back();
+std::string leaks_json(const std::vector<analyzer::View>& views, const analyzer::Leaks& leaks) {
+  const analyzer::View& last = views.back();
   Json paths = Json::array();
-  for (const model::View& view : views) paths.push_back(view.dump.path);
+  for (const analyzer::View& view : views) paths.push_back(view.dump.path);
   const Json about = {{"schema", kLeaksSchema}, {"dumps", std::move(paths)}};
   const Json answer = {{"run_id", last.dump.process.run_id},
                        {"found", leaks.found()},
@@ -78,14 +78,14 @@ std::string leaks_json(const std::vector<model::View>& views, const model::Leaks
                        {"live_bytes", leaks.bytes},
                        {"process_grew", leaks.process.told},
                        {"process", facts_of(leaks.process.parts)},
-                       {"process_look_at", text_or_null(process_advice(leaks.process))}};
+                       {"process_look_at", text_or_null(text::process_advice(leaks.process))}};
   std::vector<Json> findings, places;
-  for (const model::LeakFinding& finding : leaks.findings) findings.push_back(finding_of(last, finding));
-  for (const model::GrownPlace& grown : leaks.places) places.push_back(grown_of(last, grown));
+  for (const analyzer::LeakFinding& finding : leaks.findings) findings.push_back(finding_of(last, finding));
+  for (const analyzer::GrownPlace& grown : leaks.places) places.push_back(grown_of(last, grown));
   std::string out = "{\n\"tensorscope\":" + text_of(about) + ",\n\"answer\":" + text_of(answer);
   add_rows(out, "findings", findings);
   add_rows(out, "places", places);
   return out + "\n}\n";
 }
 
-}  // namespace tensorscope::render
+}  // namespace tensorscope::exports

@@ -6,9 +6,9 @@
 
 #include "leaks/leaks.h"
 
-namespace tensorscope::render {
+namespace tensorscope::exports {
 
 // `views`: of the dumps that were compared, in order of time.
-std::string leaks_json(const std::vector<model::View>& views, const model::Leaks& leaks);
+std::string leaks_json(const std::vector<analyzer::View>& views, const analyzer::Leaks& leaks);
 
-}  // namespace tensorscope::render
+}  // namespace tensorscope::exports

@@ -3,17 +3,17 @@
 #include "dump_generated.h"
 #include "export/json_values.h"
 
-namespace tensorscope::render {
+namespace tensorscope::exports {
 
 namespace {
 
-using model::Dump;
+using analyzer::Dump;
 
 Json tid(const Dump& dump, uint32_t thread) { return thread == 0 ? Json(nullptr) : Json(dump.threads[thread].tid); }
 
 Json failure(const Dump& dump) {
   if (!dump.failure) return nullptr;
-  const model::Failure& f = *dump.failure;
+  const analyzer::Failure& f = *dump.failure;
   const bool limited = f.limit_bytes != 0;
   return {{"kind", format::EnumNameFailureKind(format::FailureKind(f.kind))},
           {"limit", format::EnumNameMemoryLimit(format::MemoryLimit(f.limit))},
@@ -32,9 +32,9 @@ Json failure(const Dump& dump) {
           {"site", number_or_null(f.site)}};
 }
 
-Json segment(const model::DeviceMemory& memory, const model::Segment& s) {
+Json segment(const analyzer::DeviceMemory& memory, const analyzer::Segment& s) {
   Json blocks = Json::array();
-  for (const model::SegmentBlock& block : memory.blocks_of(s)) {
+  for (const analyzer::SegmentBlock& block : memory.blocks_of(s)) {
     blocks.push_back({{"address", block.address},
                       {"size", block.size},
                       {"requested", number_or_null(block.requested)},
@@ -52,9 +52,9 @@ Json segment(const model::DeviceMemory& memory, const model::Segment& s) {
           {"blocks", blocks}};
 }
 
-void write_device(const model::DeviceMemory& m, std::ostream& out) {
+void write_device(const analyzer::DeviceMemory& m, std::ostream& out) {
   Json processes = Json::array();
-  for (const model::DeviceProcess& process : m.processes) {
+  for (const analyzer::DeviceProcess& process : m.processes) {
     processes.push_back({{"pid", process.pid}, {"bytes", process.bytes ? Json(*process.bytes) : Json(nullptr)}});
   }
   const Json head = {{"device", m.device.text()},
@@ -76,7 +76,7 @@ void write_device(const model::DeviceMemory& m, std::ostream& out) {
   out << "]}";
 }
 
-Json runtime_block(const Dump& dump, const model::RuntimeBlock& b) {
+Json runtime_block(const Dump& dump, const analyzer::RuntimeBlock& b) {
   Json storages = Json::array();
   for (uint32_t i : b.storages) storages.push_back(dump.storages[i].id);
   return {{"id", b.serial},
@@ -91,7 +91,7 @@ Json runtime_block(const Dump& dump, const model::RuntimeBlock& b) {
           {"site", number_or_null(b.site)}};
 }
 
-Json driver_block(const model::DriverBlock& b) {
+Json driver_block(const analyzer::DriverBlock& b) {
   return {
       {"pointer", b.pointer},           {"nbytes", b.nbytes},
       {"device", b.device.text()},      {"kind", format::EnumNameDriverMemoryKind(format::DriverMemoryKind(b.kind))},
@@ -100,7 +100,7 @@ Json driver_block(const model::DriverBlock& b) {
       {"created_ns", b.created_ns},     {"site", number_or_null(b.site)}};
 }
 
-void write_driver_memory(const model::DriverMemory& m, std::ostream& out) {
+void write_driver_memory(const analyzer::DriverMemory& m, std::ostream& out) {
   if (!m.present) {
     out << "null";
     return;
@@ -120,7 +120,7 @@ void write_driver_memory(const model::DriverMemory& m, std::ostream& out) {
   out << "]}";
 }
 
-Json launches(const model::SiteLaunches& l) {
+Json launches(const analyzer::SiteLaunches& l) {
   return {{"site", number_or_null(l.site)},
           {"kernels", l.kernels},
           {"kernel_ns", l.kernel_ns},
@@ -160,4 +160,4 @@ void write_memory_json(const Dump& dump, std::ostream& out) {
   out << "]";
 }
 
-}  // namespace tensorscope::render
+}  // namespace tensorscope::exports

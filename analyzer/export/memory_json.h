@@ -5,9 +5,9 @@
 
 #include "dump/dump.h"
 
-namespace tensorscope::render {
+namespace tensorscope::exports {
 
 // "failure", "device_memory", "runtime_blocks", "driver_memory" and "launches", each with a comma before it.
-void write_memory_json(const model::Dump& dump, std::ostream& out);
+void write_memory_json(const analyzer::Dump& dump, std::ostream& out);
 
-}  // namespace tensorscope::render
+}  // namespace tensorscope::exports

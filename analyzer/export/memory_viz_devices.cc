@@ -6,12 +6,12 @@
 #include "dump_generated.h"
 #include "memory/segment_sums.h"
 
-namespace tensorscope::render {
+namespace tensorscope::exports {
 
 namespace {
 
+using analyzer::Device;
 using format::BlockState;
-using model::Device;
 
 constexpr int8_t kCuda = 1;  // c10::DeviceType, c10/core/DeviceType.h
 constexpr Device kCpu = {0, -1};
@@ -28,36 +28,36 @@ void add_alone(VizDevice& out, const VizBlock& block) {
   out.blocks.push_back(block);
 }
 
-VizBlock block_of(const model::Allocation& row, uint32_t index) {
+VizBlock block_of(const analyzer::Allocation& row, uint32_t index) {
   return {row.pointer, row.nbytes, row.nbytes,     uint8_t(BlockState::allocated),
           row.site,    index,      row.created_ns, row.serial};
 }
 
-VizBlock block_of(const model::RuntimeBlock& row) {
-  return {row.pointer, row.nbytes,   row.nbytes,     uint8_t(BlockState::allocated),
-          row.site,    model::kNone, row.created_ns, row.serial};
+VizBlock block_of(const analyzer::RuntimeBlock& row) {
+  return {row.pointer, row.nbytes,      row.nbytes,     uint8_t(BlockState::allocated),
+          row.site,    analyzer::kNone, row.created_ns, row.serial};
 }
 
-bool on_device(const model::RuntimeBlock& row) { return !row.device.is_cpu(); }
+bool on_device(const analyzer::RuntimeBlock& row) { return !row.device.is_cpu(); }
 
 }  // namespace
 
-VizDevices::VizDevices(const model::Dump& dump) : dump_(dump) {
+VizDevices::VizDevices(const analyzer::Dump& dump) : dump_(dump) {
   int devices = 0;
   auto count = [&devices](Device device) {
     if (device.type == kCuda) devices = std::max(devices, device.index + 1);
   };
-  for (const model::Allocation& row : dump.allocations) count(row.device);
-  for (const model::DeviceMemory& memory : dump.device_memory) count(memory.device);
-  for (const model::RuntimeBlock& row : dump.runtime_blocks) count(row.device);
+  for (const analyzer::Allocation& row : dump.allocations) count(row.device);
+  for (const analyzer::DeviceMemory& memory : dump.device_memory) count(memory.device);
+  for (const analyzer::RuntimeBlock& row : dump.runtime_blocks) count(row.device);
   for (int index = 0; index < devices; index++) part(Kind::allocator, {kCuda, int8_t(index)});
   part(Kind::allocator, kCpu);
-  for (const model::DeviceMemory& memory : dump.device_memory) part(Kind::allocator, memory.device);
+  for (const analyzer::DeviceMemory& memory : dump.device_memory) part(Kind::allocator, memory.device);
   for (uint32_t i = 0; i < dump.allocations.size(); i++) {
     part(Kind::allocator, dump.allocations[i].device).rows.push_back(i);
   }
   for (uint32_t i = 0; i < dump.runtime_blocks.size(); i++) {
-    const model::RuntimeBlock& row = dump.runtime_blocks[i];
+    const analyzer::RuntimeBlock& row = dump.runtime_blocks[i];
     if (!on_device(row)) {
       part(Kind::pinned, kCpu).rows.push_back(i);
     } else if (!row.by_torch) {
@@ -75,31 +75,31 @@ VizDevices::Origin& VizDevices::part(Kind kind, Device device) {
   return parts_.emplace_back(Origin{kind, device, name, {}});
 }
 
-const model::DeviceMemory* VizDevices::memory(size_t number) const {
-  for (const model::DeviceMemory& memory : dump_.device_memory) {
+const analyzer::DeviceMemory* VizDevices::memory(size_t number) const {
+  for (const analyzer::DeviceMemory& memory : dump_.device_memory) {
     if (parts_[number].kind == Kind::allocator && memory.device == parts_[number].device) return &memory;
   }
   return nullptr;
 }
 
 uint32_t VizDevices::failed() const {
-  if (!dump_.failure) return model::kNone;
+  if (!dump_.failure) return analyzer::kNone;
   const auto failure = format::FailureKind(dump_.failure->kind);
   const bool pinned = failure == format::FailureKind::pinned;
-  if (!pinned && failure != format::FailureKind::device && failure != format::FailureKind::host) return model::kNone;
+  if (!pinned && failure != format::FailureKind::device && failure != format::FailureKind::host) return analyzer::kNone;
   const Device device = failure == format::FailureKind::device ? dump_.failure->device : kCpu;
   const auto found = numbers_.find({pinned ? Kind::pinned : Kind::allocator, device});
-  return found == numbers_.end() ? model::kNone : uint32_t(found->second);
+  return found == numbers_.end() ? analyzer::kNone : uint32_t(found->second);
 }
 
-void VizDevices::add_segments(const Origin& part, const model::DeviceMemory& memory, VizDevice& out) const {
+void VizDevices::add_segments(const Origin& part, const analyzer::DeviceMemory& memory, VizDevice& out) const {
   std::unordered_map<uint64_t, uint32_t> by_pointer;
   for (uint32_t row : part.rows) by_pointer.emplace(dump_.allocations[row].pointer, row);
-  std::unordered_map<uint64_t, const model::RuntimeBlock*> taken;
-  for (const model::RuntimeBlock& row : dump_.runtime_blocks) {
+  std::unordered_map<uint64_t, const analyzer::RuntimeBlock*> taken;
+  for (const analyzer::RuntimeBlock& row : dump_.runtime_blocks) {
     if (row.by_torch && row.device == part.device) taken.emplace(row.pointer, &row);
   }
-  for (const model::Segment& row : memory.segments) {
+  for (const analyzer::Segment& row : memory.segments) {
     VizSegment& segment = out.segments.emplace_back();
     segment.address = row.address;
     segment.size = row.size;
@@ -114,7 +114,7 @@ void VizDevices::add_segments(const Origin& part, const model::DeviceMemory& mem
       segment.created_ns = found->second->created_ns;
       segment.serial = found->second->serial;
     }
-    for (const model::SegmentBlock& told : model::covering_blocks(memory, row)) {
+    for (const analyzer::SegmentBlock& told : analyzer::covering_blocks(memory, row)) {
       VizBlock& block = out.blocks.emplace_back();
       block.address = told.address;
       block.size = told.size;
@@ -124,7 +124,7 @@ void VizDevices::add_segments(const Origin& part, const model::DeviceMemory& mem
       if (block.requested == 0) block.requested = block.size;
       auto found = by_pointer.find(told.address);
       if (BlockState(told.state) != BlockState::allocated || found == by_pointer.end()) continue;
-      const model::Allocation& allocation = dump_.allocations[found->second];
+      const analyzer::Allocation& allocation = dump_.allocations[found->second];
       block.site = allocation.site;
       block.allocation = found->second;
       block.created_ns = allocation.created_ns;
@@ -141,16 +141,16 @@ VizDevice VizDevices::build(size_t number) const {
     for (uint32_t row : part.rows) add_alone(out, block_of(dump_.runtime_blocks[row]));
     return out;
   }
-  const model::DeviceMemory* memory = this->memory(number);
+  const analyzer::DeviceMemory* memory = this->memory(number);
   std::vector<bool> placed(dump_.allocations.size());
   if (memory != nullptr) add_segments(part, *memory, out);
   for (const VizBlock& block : out.blocks) {
-    if (block.allocation != model::kNone) placed[block.allocation] = true;
+    if (block.allocation != analyzer::kNone) placed[block.allocation] = true;
   }
   const bool by_torch =
       !out.segments.empty() && format::SegmentSource(memory->segments_from) == format::SegmentSource::snapshot;
   for (uint32_t row : part.rows) {
-    const model::Allocation& allocation = dump_.allocations[row];
+    const analyzer::Allocation& allocation = dump_.allocations[row];
     // A caching allocator's block that is in no segment of the snapshot was freed after the tables were copied.
     if (by_torch && format::AllocationKind(allocation.kind) == format::AllocationKind::caching) continue;
     if (!placed[row]) add_alone(out, block_of(allocation, row));
@@ -158,4 +158,4 @@ VizDevice VizDevices::build(size_t number) const {
   return out;
 }
 
-}  // namespace tensorscope::render
+}  // namespace tensorscope::exports

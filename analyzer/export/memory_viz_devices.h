@@ -17,14 +17,14 @@
 
 #include "dump/dump.h"
 
-namespace tensorscope::render {
+namespace tensorscope::exports {
 
 struct VizBlock {
   uint64_t address = 0, size = 0, requested = 0;
   uint8_t state = 0;  // format::BlockState
   uint32_t site = 0;
-  uint32_t allocation = model::kNone;   // index into Dump::allocations
-  uint64_t created_ns = 0, serial = 0;  // 0: not known
+  uint32_t allocation = analyzer::kNone;  // index into Dump::allocations
+  uint64_t created_ns = 0, serial = 0;    // 0: not known
 };
 
 struct VizSegment {
@@ -43,29 +43,29 @@ struct VizDevice {
 
 class VizDevices {
  public:
-  explicit VizDevices(const model::Dump& dump);
+  explicit VizDevices(const analyzer::Dump& dump);
 
   size_t size() const { return parts_.size(); }
   const std::string& name(size_t number) const { return parts_[number].name; }  // "cuda:0", "cpu", ...
   VizDevice build(size_t number) const;
   // Of the failure that the dump was made for; kNone where none of these failed.
   uint32_t failed() const;
-  const model::DeviceMemory* memory(size_t number) const;
+  const analyzer::DeviceMemory* memory(size_t number) const;
 
  private:
   enum class Kind : uint8_t { allocator, pinned, outside };
   struct Origin {
     Kind kind = Kind::allocator;
-    model::Device device;
+    analyzer::Device device;
     std::string name;
     std::vector<uint32_t> rows;  // of Dump::allocations, or of Dump::runtime_blocks
   };
-  Origin& part(Kind kind, model::Device device);
-  void add_segments(const Origin& part, const model::DeviceMemory& memory, VizDevice& out) const;
+  Origin& part(Kind kind, analyzer::Device device);
+  void add_segments(const Origin& part, const analyzer::DeviceMemory& memory, VizDevice& out) const;
 
-  const model::Dump& dump_;
+  const analyzer::Dump& dump_;
   std::vector<Origin> parts_;
-  std::map<std::pair<Kind, model::Device>, size_t> numbers_;
+  std::map<std::pair<Kind, analyzer::Device>, size_t> numbers_;
 };
 
-}  // namespace tensorscope::render
+}  // namespace tensorscope::exports

@@ -12,12 +12,12 @@
 #include "export/pickle_writer.h"
 #include "support/printable.h"
 
-namespace tensorscope::render {
+namespace tensorscope::exports {
 
 namespace {
 
+using analyzer::Dump;
 using format::BlockState;
-using model::Dump;
 
 // One line of a device's history.
 struct Event {
@@ -52,10 +52,10 @@ std::string_view setting(std::string_view settings, std::string_view key) {
 
 class MemoryVizExport {
  public:
-  MemoryVizExport(const Dump& dump, model::Symbols& symbols, std::ostream& out, const ExportOptions& options)
+  MemoryVizExport(const Dump& dump, analyzer::Symbols& symbols, std::ostream& out, const ExportOptions& options)
       : dump_(dump), symbols_(symbols), options_(options), devices_(dump), pickle_(out) {
     std::vector<uint32_t> leaves;
-    for (const model::Site& site : dump.sites) {
+    for (const analyzer::Site& site : dump.sites) {
       if (site.allocations_live > 0) leaves.push_back(site.native);
     }
     symbols_.prefetch(leaves);
@@ -91,7 +91,7 @@ class MemoryVizExport {
   }
 
   uint64_t unix_us(uint64_t ns) const {
-    const model::Process& p = dump_.process;
+    const analyzer::Process& p = dump_.process;
     return (p.dump_unix_ns - (p.dump_ns - std::min(std::max(ns, p.start_ns), p.dump_ns))) / 1000;
   }
 
@@ -196,12 +196,12 @@ class MemoryVizExport {
 
   // What a block is for: the viewer colours by category, and shows the text beside the stack.
   void write_meaning(const VizBlock& block) {
-    uint32_t tensor = model::kNone;
-    if (block.allocation != model::kNone) {
+    uint32_t tensor = analyzer::kNone;
+    if (block.allocation != analyzer::kNone) {
       uint64_t most = 0;
       for (uint32_t index : dump_.allocations[block.allocation].storages) {
-        const model::Storage& storage = dump_.storages[index];
-        if (tensor != model::kNone && storage.own_nbytes <= most) continue;
+        const analyzer::Storage& storage = dump_.storages[index];
+        if (tensor != analyzer::kNone && storage.own_nbytes <= most) continue;
         most = storage.own_nbytes;
         tensor = options_.holders ? options_.holders->speaker(index) : storage.tensors.front();
       }
@@ -209,17 +209,17 @@ class MemoryVizExport {
     const bool known = tensor < options_.categories.size();
     if (has_categories_) field("category", known ? options_.categories[tensor] : "unknown");
     key("user_metadata");
-    if (tensor == model::kNone) return pickle_.text(block.allocation == model::kNone ? "" : "in no tensor");
+    if (tensor == analyzer::kNone) return pickle_.text(block.allocation == analyzer::kNone ? "" : "in no tensor");
     std::string text = "#" + std::to_string(dump_.tensors[tensor].serial);
     if (options_.holders && !options_.holders->names(tensor).empty()) {
       text += " " + options_.holders->names(tensor).front();
     }
-    pickle_.text_once(model::printable(text));
+    pickle_.text_once(analyzer::printable(text));
   }
 
   void write_failure(size_t device) {
-    const model::Failure& failure = *dump_.failure;
-    const model::DeviceMemory* memory = devices_.memory(device);
+    const analyzer::Failure& failure = *dump_.failure;
+    const analyzer::DeviceMemory* memory = devices_.memory(device);
     pickle_.begin_dict();
     write_event("oom", failure.failed_ns, failure.requested, 0, failure.site);
     field("device_free", failure.limit_bytes != 0 ? failure.left_bytes : memory != nullptr ? memory->driver_free : 0);
@@ -238,12 +238,12 @@ class MemoryVizExport {
 
   void write_settings() {
     std::string settings;
-    for (const model::DeviceMemory& memory : dump_.device_memory) {
+    for (const analyzer::DeviceMemory& memory : dump_.device_memory) {
       if (settings.empty()) settings = memory.settings;
     }
     key("allocator_settings");
     pickle_.begin_dict();
-    field("PYTORCH_CUDA_ALLOC_CONF", model::printable(settings));
+    field("PYTORCH_CUDA_ALLOC_CONF", analyzer::printable(settings));
     key("expandable_segments"), pickle_.boolean(setting(settings, "expandable_segments") == "True");
     pickle_.end_dict();
   }
@@ -251,8 +251,8 @@ class MemoryVizExport {
   void write_origin() {
     key("tensorscope");
     pickle_.begin_dict();
-    field("version", model::printable(dump_.process.tensorscope_version));
-    field("dump", model::printable(dump_.path));
+    field("version", analyzer::printable(dump_.process.tensorscope_version));
+    field("dump", analyzer::printable(dump_.path));
     list("devices", [&] {
       for (size_t i = 0; i < devices_.size(); i++) pickle_.text(devices_.name(i));
     });
@@ -265,15 +265,15 @@ class MemoryVizExport {
     if (!fresh) return pickle_.refer(found->second);
     found->second = pickle_.begin_shared_list();
     if (site != 0) {
-      for (const model::Frame& frame : symbols_.merged(dump_.sites[site], options_.full_stacks)) write_frame(frame);
+      for (const analyzer::Frame& frame : symbols_.merged(dump_.sites[site], options_.full_stacks)) write_frame(frame);
     }
     pickle_.end_list();
   }
 
-  void write_frame(const model::Frame& frame) {
-    const std::string name = frame.function.empty() ? "??" : model::printable(frame.function);
-    const std::string file = !frame.file.empty()     ? model::printable(frame.file)
-                             : !frame.object.empty() ? model::printable(frame.object)
+  void write_frame(const analyzer::Frame& frame) {
+    const std::string name = frame.function.empty() ? "??" : analyzer::printable(frame.function);
+    const std::string file = !frame.file.empty()     ? analyzer::printable(frame.file)
+                             : !frame.object.empty() ? analyzer::printable(frame.object)
                                                      : "??";
     const uint64_t line = uint64_t(std::max(frame.line, 0));
     auto [found, fresh] = frames_.try_emplace(file + '\n' + std::to_string(line) + '\n' + name);
@@ -286,7 +286,7 @@ class MemoryVizExport {
   }
 
   const Dump& dump_;
-  model::Symbols& symbols_;
+  analyzer::Symbols& symbols_;
   const ExportOptions& options_;
   const VizDevices devices_;
   PickleWriter pickle_;
@@ -297,8 +297,8 @@ class MemoryVizExport {
 
 }  // namespace
 
-void export_memory_viz(const Dump& dump, model::Symbols& symbols, std::ostream& out, const ExportOptions& options) {
+void export_memory_viz(const Dump& dump, analyzer::Symbols& symbols, std::ostream& out, const ExportOptions& options) {
   MemoryVizExport(dump, symbols, out, options).write();
 }
 
-}  // namespace tensorscope::render
+}  // namespace tensorscope::exports

@@ -8,7 +8,7 @@
 #include "export/values_export.h"
 #include "values/element_type.h"
 
-namespace tensorscope::render {
+namespace tensorscope::exports {
 
 namespace {
 
@@ -94,7 +94,7 @@ class ZipWriter {
       out_.write(bytes.data(), std::streamsize(bytes.size()));
       written += bytes.size();
     });
-    if (written != size) throw model::BadInput("the elements of " + name + " are not as many as their shapes say.");
+    if (written != size) throw analyzer::BadInput("the elements of " + name + " are not as many as their shapes say.");
     const auto end = out_.tellp();
     out_.seekp(std::streamoff(member.offset + kCrcAt));
     number(member.crc, 4);
@@ -222,9 +222,9 @@ void export_one_npy(const values::ValueColumns& columns, std::ostream& out, Expo
   const auto found = std::find_if(arrays.arrays.begin(), arrays.arrays.end(),
                                   [](const ValueArray& array) { return array.name == "values"; });
   if (found == arrays.arrays.end()) {
-    throw model::BadInput(column.key + " has no array of values that fits one .npy; export into a folder: OUT/");
+    throw analyzer::BadInput(column.key + " has no array of values that fits one .npy; export into a folder: OUT/");
   }
   write_npy(*found, out);
 }
 
-}  // namespace tensorscope::render
+}  // namespace tensorscope::exports

@@ -6,27 +6,27 @@
 #include "text/balance_words.h"
 #include "text/oom_words.h"
 
-namespace tensorscope::render {
+namespace tensorscope::exports {
 
 namespace {
 
 constexpr int kOomSchema = 1;
 
-Json backward(const model::View& view, const model::Failure& failure, uint32_t called) {
+Json backward(const analyzer::View& view, const analyzer::Failure& failure, uint32_t called) {
   if (failure.node_serial == 0) return nullptr;
   Json answer = {{"node", failure.node_serial}, {"class", nullptr}, {"forward", nullptr}, {"called", nullptr}};
   if (called != 0) answer["called"] = place_json(view.places, called);
-  if (failure.node == model::kNone) return answer;
-  const model::Node& node = view.dump.nodes[failure.node];
+  if (failure.node == analyzer::kNone) return answer;
+  const analyzer::Node& node = view.dump.nodes[failure.node];
   answer["class"] = text_or_null(node.class_name);
   answer["forward"] = place_json(view.places, node.site);
   return answer;
 }
 
-Json failed(const model::View& view, const model::oom::Story& story) {
-  const model::Dump& dump = view.dump;
-  if (!dump.failure || !model::oom::concerns(*dump.failure, story.device)) return nullptr;
-  const model::Failure& f = *dump.failure;
+Json failed(const analyzer::View& view, const analyzer::oom::Story& story) {
+  const analyzer::Dump& dump = view.dump;
+  if (!dump.failure || !analyzer::oom::concerns(*dump.failure, story.device)) return nullptr;
+  const analyzer::Failure& f = *dump.failure;
   const bool limited = f.limit_bytes != 0;
   return {{"kind", format::EnumNameFailureKind(format::FailureKind(f.kind))},
           {"limit", format::EnumNameMemoryLimit(format::MemoryLimit(f.limit))},
@@ -35,7 +35,7 @@ Json failed(const model::View& view, const model::oom::Story& story) {
           {"left_bytes", limited ? Json(f.left_bytes) : Json(nullptr)},
           {"error", text_or_null(f.error)},
           {"at", place_json(view.places, f.site)},
-          {"native", text_or_null(model::oom::native_caller(view, f.site))},
+          {"native", text_or_null(analyzer::oom::native_caller(view, f.site))},
           {"backward", backward(view, f, story.backward_site)},
           {"thread", f.thread == 0 ? Json(nullptr) : Json(dump.threads[f.thread].tid)},
           {"thread_name", f.thread == 0 ? Json(nullptr) : Json(dump.threads[f.thread].name)},
@@ -44,20 +44,20 @@ Json failed(const model::View& view, const model::oom::Story& story) {
 }
 
 // Not deep: a balance has a fixed form.
-Json part_json(const model::oom::Part& part) {
+Json part_json(const analyzer::oom::Part& part) {
   Json parts = Json::array();
-  for (const model::oom::Part& below : part.parts) parts.push_back(part_json(below));
-  return {{"name", model::oom::name(part)},
-          {"label", text_or_null(label_words(part))},
+  for (const analyzer::oom::Part& below : part.parts) parts.push_back(part_json(below));
+  return {{"name", analyzer::oom::name(part)},
+          {"label", text_or_null(text::label_words(part))},
           {"bytes", part.bytes ? Json(*part.bytes) : Json(nullptr)},
-          {"note", text_or_null(note_words(part.note))},
+          {"note", text_or_null(text::note_words(part.note))},
           {"parts", std::move(parts)}};
 }
 
-Json cached_json(const model::oom::FreeMemory& cached) {
+Json cached_json(const analyzer::oom::FreeMemory& cached) {
   if (!cached.known) return nullptr;
   Json parts = Json::array();
-  for (const model::oom::FreePart& part : cached.parts) {
+  for (const analyzer::oom::FreePart& part : cached.parts) {
     parts.push_back({{"small", part.small},
                      {"stream", part.stream},
                      {"pool", {part.pool, part.pool_user}},
@@ -69,23 +69,23 @@ Json cached_json(const model::oom::FreeMemory& cached) {
           {"expandable", cached.expandable}, {"streams_known", cached.streams_known}, {"parts", std::move(parts)}};
 }
 
-Json remedy_json(const model::oom::Remedy& remedy) {
-  return {{"kind", model::oom::name(remedy.kind)},
-          {"subject", subject_words(remedy)},
-          {"takes", takes_words(remedy)},
+Json remedy_json(const analyzer::oom::Remedy& remedy) {
+  return {{"kind", analyzer::oom::name(remedy.kind)},
+          {"subject", text::subject_words(remedy)},
+          {"takes", text::takes_words(remedy)},
           {"bytes", remedy.bytes},
           {"at_most", remedy.at_most},
           {"estimate", remedy.estimate},
-          {"reckoned", text_or_null(estimate_words(remedy))},
-          {"fits", model::oom::name(remedy.fits)},
+          {"reckoned", text_or_null(text::estimate_words(remedy))},
+          {"fits", analyzer::oom::name(remedy.fits)},
           {"missing", number_or_null(remedy.missing)}};
 }
 
-Json growth_json(const std::vector<model::View>& views, const model::oom::Story& story) {
+Json growth_json(const std::vector<analyzer::View>& views, const analyzer::oom::Story& story) {
   if (!story.growth) return nullptr;
-  const model::Difference& difference = *story.growth;
+  const analyzer::Difference& difference = *story.growth;
   Json changes = Json::array();
-  for (const model::Change& change : difference.changes) {
+  for (const analyzer::Change& change : difference.changes) {
     if (change.byte_growth() <= 0) continue;
     changes.push_back({{"where", change.label}, {"bytes", change.bytes}, {"tensors", change.tensors}});
   }
@@ -97,25 +97,26 @@ Json growth_json(const std::vector<model::View>& views, const model::oom::Story&
 
 }  // namespace
 
-std::string oom_json(const std::vector<model::View>& views, const model::oom::Story& story,
+std::string oom_json(const std::vector<analyzer::View>& views, const analyzer::oom::Story& story,
                      const std::vector<std::string>& held) {
-  const model::View& view = views.back();
+  const analyzer::View& view = views.back();
   const bool needs_segment = story.request != 0 && !story.device.is_cpu();
   Json operands = Json::array();
-  for (const model::oom::Operand& operand : story.operands) operands.push_back(operand_words(view.dump, operand));
+  for (const analyzer::oom::Operand& operand : story.operands)
+    operands.push_back(text::operand_words(view.dump, operand));
   const Json about = {{"schema", kOomSchema}, {"dump", view.dump.path}};
   const Json answer = {
       {"run_id", view.dump.process.run_id},
       {"trigger", format::EnumNameTrigger(format::Trigger(view.dump.process.trigger))},
       {"device", story.device.text()},
       {"request", number_or_null(story.request)},
-      {"segment", needs_segment ? Json(model::oom::segment_for(story.request, story.cached)) : Json(nullptr)},
+      {"segment", needs_segment ? Json(analyzer::oom::segment_for(story.request, story.cached)) : Json(nullptr)},
       {"too_large", story.too_large},
       {"operands", operands},
-      {"remedies_missing", text_or_null(missing_words(view.dump, story))}};
+      {"remedies_missing", text_or_null(text::missing_words(view.dump, story))}};
   std::vector<Json> places, remedies;
   for (size_t i = 0; i < held.size(); ++i) {
-    const model::Group& group = story.places[i];
+    const analyzer::Group& group = story.places[i];
     places.push_back({{"bytes", group.bytes},
                       {"tensors", group.tensors},
                       {"blocks", group.blocks},
@@ -123,7 +124,7 @@ std::string oom_json(const std::vector<model::View>& views, const model::oom::St
                       {"module_path", text_or_null(group.modules)},
                       {"held_by", text_or_null(held[i])}});
   }
-  for (const model::oom::Remedy& remedy : story.remedies) remedies.push_back(remedy_json(remedy));
+  for (const analyzer::oom::Remedy& remedy : story.remedies) remedies.push_back(remedy_json(remedy));
   std::string out = "{\n\"tensorscope\":" + text_of(about) + ",\n\"answer\":" + text_of(answer);
   out += ",\n\"failure\":" + text_of(failed(view, story)) + ",\n\"balance\":" + text_of(part_json(story.balance));
   out += ",\n\"cached\":" + text_of(cached_json(story.cached)) + ",\n\"growth\":" + text_of(growth_json(views, story));
@@ -132,4 +133,4 @@ std::string oom_json(const std::vector<model::View>& views, const model::oom::St
   return out + "\n}\n";
 }
 
-}  // namespace tensorscope::render
+}  // namespace tensorscope::exports

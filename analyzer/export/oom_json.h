@@ -6,10 +6,10 @@
 
 #include "oom/story.h"
 
-namespace tensorscope::render {
+namespace tensorscope::exports {
 
 // `views`: in order of time, the story is that of the last one. `held`: what holds the first of the story's places.
-std::string oom_json(const std::vector<model::View>& views, const model::oom::Story& story,
+std::string oom_json(const std::vector<analyzer::View>& views, const analyzer::oom::Story& story,
                      const std::vector<std::string>& held);
 
-}  // namespace tensorscope::render
+}  // namespace tensorscope::exports

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace tensorscope::render {
+namespace tensorscope::exports {
 
 namespace {
 
@@ -132,4 +132,4 @@ void PickleWriter::text_once(std::string_view value) {
   ended();
 }
 
-}  // namespace tensorscope::render
+}  // namespace tensorscope::exports

@@ -19,7 +19,7 @@
 #include <unordered_map>
 #include <vector>
 
-namespace tensorscope::render {
+namespace tensorscope::exports {
 
 class PickleWriter {
  public:
@@ -60,4 +60,4 @@ class PickleWriter {
   std::unordered_map<std::string, Reference> texts_;
 };
 
-}  // namespace tensorscope::render
+}  // namespace tensorscope::exports

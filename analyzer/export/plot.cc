@@ -10,7 +10,7 @@
 #include "text/step_words.h"
 #include "text/values_text.h"
 
-namespace tensorscope::render {
+namespace tensorscope::exports {
 
 namespace {
 
@@ -84,12 +84,12 @@ class ChartDrawing {
     canvas_.text(left_ - kPlotLeft + 8, top_ - 10, chart_.title, Anchor::begin, 11, "#000000");
     for (double tick : y_.ticks) {
       canvas_.line({{left_, y(tick)}, {left_ + width(), y(tick)}}, "#e0e0e0", 0.5);
-      canvas_.text(left_ - 5, y(tick) + 3, short_number(std::fabs(tick) < (y_.high - y_.low) * 1e-9 ? 0 : tick),
+      canvas_.text(left_ - 5, y(tick) + 3, text::short_number(std::fabs(tick) < (y_.high - y_.low) * 1e-9 ? 0 : tick),
                    Anchor::end, 9, "#444444");
     }
     for (double tick : x_.ticks) {
       canvas_.line({{x(tick), top_ + height()}, {x(tick), top_ + height() + 4}}, "#888888", 0.5);
-      canvas_.text(x(tick), top_ + height() + 14, short_number(tick), Anchor::middle, 9, "#444444");
+      canvas_.text(x(tick), top_ + height() + 14, text::short_number(tick), Anchor::middle, 9, "#444444");
     }
     canvas_.line({{left_, top_}, {left_, top_ + height()}, {left_ + width(), top_ + height()}}, "#888888", 0.8);
     canvas_.text(left_ + width(), top_ + height() + 27, chart_.x_label, Anchor::end, 9, "#444444");
@@ -116,7 +116,7 @@ class ChartDrawing {
       line.clear();
     };
     for (const Point& point : curve.points) {
-      const std::string what = fmt::format("{} {}: {}", chart_.x_label, point.x, short_number(point.y));
+      const std::string what = fmt::format("{} {}: {}", chart_.x_label, point.x, text::short_number(point.y));
       if (std::isfinite(point.y)) {
         line.push_back({x(point.x), y(point.y)});
         if (curve.points.size() <= kMostMarks) canvas_.mark(line.back().x, line.back().y, what, colour);
@@ -136,7 +136,7 @@ class ChartDrawing {
 
 std::string xml(const std::string& text) {
   std::string out;
-  for (char c : model::printable(text)) {
+  for (char c : analyzer::printable(text)) {
     switch (c) {
       case '<':
         out += "&lt;";
@@ -279,4 +279,4 @@ std::string charts_dot(const ChartSheet& sheet) {
          canvas.body() + "}\n";
 }
 
-}  // namespace tensorscope::render
+}  // namespace tensorscope::exports

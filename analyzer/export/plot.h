@@ -6,7 +6,7 @@
 
 #include "values/name_series.h"
 
-namespace tensorscope::render {
+namespace tensorscope::exports {
 
 struct Chart {
   struct Curve {
@@ -31,4 +31,4 @@ std::string charts_html(const ChartSheet& sheet);
 // For Graphviz, with everything at its place (layout nop2).
 std::string charts_dot(const ChartSheet& sheet);
 
-}  // namespace tensorscope::render
+}  // namespace tensorscope::exports

@@ -3,7 +3,7 @@
 #include "export/values_export.h"
 #include "values/element_type.h"
 
-namespace tensorscope::render {
+namespace tensorscope::exports {
 
 namespace {
 
@@ -81,4 +81,4 @@ void export_safetensors(const values::ValueColumns& columns, std::ostream& out, 
   }
 }
 
-}  // namespace tensorscope::render
+}  // namespace tensorscope::exports

@@ -5,11 +5,11 @@
 #include "export/export.h"
 #include "support/printable.h"
 
-namespace tensorscope::render {
+namespace tensorscope::exports {
 
 namespace {
 
-using model::Dump;
+using analyzer::Dump;
 
 // RFC 4180: a field with a comma, a quote or a line end stands in quotes, and quotes in it are doubled.
 std::string list_text(const std::vector<int64_t>& values) {
@@ -19,9 +19,9 @@ std::string list_text(const std::vector<int64_t>& values) {
 }
 
 // One frame of a folded stack: ';' separates frames and ends none of them.
-std::string folded_frame(const model::Frame& frame) {
+std::string folded_frame(const analyzer::Frame& frame) {
   std::string text = frame.function;
-  if (frame.language == model::Frame::Language::python) {
+  if (frame.language == analyzer::Frame::Language::python) {
     text += " (" + frame.file.substr(frame.file.rfind('/') + 1) + ":" + std::to_string(frame.line) + ")";
   } else if (text.empty()) {
     text = frame.object.empty() ? "unknown" : "[" + frame.object + "]";
@@ -29,7 +29,7 @@ std::string folded_frame(const model::Frame& frame) {
   for (char& c : text) {
     if (c == ';') c = ',';
   }
-  return model::printable(text);
+  return analyzer::printable(text);
 }
 
 std::string name_of(const ExportOptions& options, size_t tensor) {
@@ -44,22 +44,22 @@ std::string holder_of(const ExportOptions& options, size_t tensor) {
 
 }  // namespace
 
-void export_csv(const Dump& dump, model::Symbols& symbols, std::ostream& out, const ExportOptions& options) {
+void export_csv(const Dump& dump, analyzer::Symbols& symbols, std::ostream& out, const ExportOptions& options) {
   out << "id,address,class,shape,strides,dtype,device,layout,requires_grad,is_leaf,nbytes,storage,storage_nbytes,"
          "storage_kind,storage_offset,grad_fn,category,name,held_by,module,thread,thread_name,created_ns,age_ns,module_"
          "path,language,"
          "function,"
          "file,line\r\n";
   for (size_t i = 0; i < dump.tensors.size(); i++) {
-    const model::Tensor& t = dump.tensors[i];
+    const analyzer::Tensor& t = dump.tensors[i];
     auto known = [&](format::TensorKnown what) { return (t.known & uint32_t(what)) != 0; };
     auto flag = [&](format::TensorKnown what, format::TensorFlag bit) -> std::string {
       return !known(what) ? "" : t.flags & uint32_t(bit) ? "true" : "false";
     };
-    const model::Storage* storage = t.storage == model::kNone ? nullptr : &dump.storages[t.storage];
-    const model::Site& site = dump.sites[t.site];
-    const model::Frame where = symbols.headline(site);
-    const bool native = where.language == model::Frame::Language::native;
+    const analyzer::Storage* storage = t.storage == analyzer::kNone ? nullptr : &dump.storages[t.storage];
+    const analyzer::Site& site = dump.sites[t.site];
+    const analyzer::Frame where = symbols.headline(site);
+    const bool native = where.language == analyzer::Frame::Language::native;
     const std::string fields[] = {
         std::to_string(t.serial),
         std::to_string(t.address),
@@ -74,7 +74,7 @@ void export_csv(const Dump& dump, model::Symbols& symbols, std::ostream& out, co
         std::to_string(t.nbytes),
         storage ? std::to_string(storage->id) : "",
         storage ? std::to_string(storage->nbytes) : "",
-        storage ? model::text(storage->kind) : "",
+        storage ? analyzer::text(storage->kind) : "",
         known(format::TensorKnown::storage) ? std::to_string(t.storage_offset) : "",
         t.grad_fn_name,
         i < options.categories.size() ? options.categories[i] : "unknown",
@@ -96,25 +96,25 @@ void export_csv(const Dump& dump, model::Symbols& symbols, std::ostream& out, co
     };
     bool first = true;
     for (const std::string& field : fields) {
-      out << (first ? "" : ",") << csv_field(model::printable(field));
+      out << (first ? "" : ",") << csv_field(analyzer::printable(field));
       first = false;
     }
     out << "\r\n";
   }
 }
 
-void export_folded(const Dump& dump, model::Symbols& symbols, std::ostream& out, const ExportOptions& options) {
+void export_folded(const Dump& dump, analyzer::Symbols& symbols, std::ostream& out, const ExportOptions& options) {
   // Each live byte once: allocations at their own place, memory that no allocator knows at its oldest tensor's.
   std::map<uint32_t, uint64_t> bytes;
-  for (const model::Allocation& allocation : dump.allocations) bytes[allocation.site] += allocation.nbytes;
-  for (const model::Storage& storage : dump.storages) {
-    if (storage.allocation == model::kNone) bytes[dump.tensors[storage.tensors.front()].site] += storage.own_nbytes;
+  for (const analyzer::Allocation& allocation : dump.allocations) bytes[allocation.site] += allocation.nbytes;
+  for (const analyzer::Storage& storage : dump.storages) {
+    if (storage.allocation == analyzer::kNone) bytes[dump.tensors[storage.tensors.front()].site] += storage.own_nbytes;
   }
   std::map<std::string, uint64_t> lines;  // places that differ only in addresses read the same
   for (const auto& [site, live] : bytes) {
     if (live == 0) continue;
     std::string line;
-    std::vector<model::Frame> frames = symbols.merged(dump.sites[site], options.full_stacks);
+    std::vector<analyzer::Frame> frames = symbols.merged(dump.sites[site], options.full_stacks);
     for (auto frame = frames.rbegin(); frame != frames.rend(); ++frame) {
       line += (line.empty() ? "" : ";") + folded_frame(*frame);
     }
@@ -123,4 +123,4 @@ void export_folded(const Dump& dump, model::Symbols& symbols, std::ostream& out,
   for (const auto& [line, live] : lines) out << line << ' ' << live << '\n';
 }
 
-}  // namespace tensorscope::render
+}  // namespace tensorscope::exports

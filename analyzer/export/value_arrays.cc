@@ -12,7 +12,7 @@
 #include "dump/type_names.h"
 #include "values/element_type.h"
 
-namespace tensorscope::render {
+namespace tensorscope::exports {
 
 namespace {
 
@@ -130,7 +130,7 @@ struct Held {
   size_t item() const { return values::element_size(dtype); }
   std::string elements(const ColumnRow& row) const {
     std::optional<values::Elements> found = columns.files()[row.file]->elements_of(row.value);
-    if (!found) throw model::BadInput("the elements of " + std::string(row.value.name) + " are missing.");
+    if (!found) throw analyzer::BadInput("the elements of " + std::string(row.value.name) + " are missing.");
     return widened(std::move(found->bytes), column.dtype, dtype);
   }
 };
@@ -184,7 +184,7 @@ ColumnArrays element_arrays(const ValueColumns& columns, const Column& column, c
   ColumnArrays out;
   const Held held{columns, column, held_dtype(column.dtype, format)};
   if (held.dtype != column.dtype) {
-    out.converted = model::dtype_name(column.dtype) + " as " + model::dtype_name(held.dtype);
+    out.converted = analyzer::dtype_name(column.dtype) + " as " + analyzer::dtype_name(held.dtype);
   }
   const Shape largest = padded_shape(column);
   const Shape& first = column.rows.front().value.kept_shape;
@@ -364,4 +364,4 @@ ColumnArrays arrays_of(const ValueColumns& columns, const Column& column, const 
   return out;
 }
 
-}  // namespace tensorscope::render
+}  // namespace tensorscope::exports

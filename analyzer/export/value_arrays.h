@@ -9,7 +9,7 @@
 
 #include "values/value_columns.h"
 
-namespace tensorscope::render {
+namespace tensorscope::exports {
 
 inline constexpr int kTexts = -1;  // instead of a dtype
 
@@ -42,4 +42,4 @@ struct ColumnArrays {
 std::string array_path(const std::string& key);
 ColumnArrays arrays_of(const values::ValueColumns& columns, const values::Column& column, const ArrayFormat& format);
 
-}  // namespace tensorscope::render
+}  // namespace tensorscope::exports

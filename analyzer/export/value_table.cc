@@ -9,7 +9,7 @@
 #include "text/step_words.h"
 #include "values/element_type.h"
 
-namespace tensorscope::render {
+namespace tensorscope::exports {
 
 namespace {
 
@@ -143,12 +143,12 @@ void for_each_table_row(const values::ValueColumns& columns,
       const bool tensor = value.is_tensor();
       std::vector<TableCell> row = {std::string(value.name),
                                     text_cell(value.operation),
-                                    text_cell(place_word(value.place)),
+                                    text_cell(text::place_word(value.place)),
                                     text_cell(value.module),
-                                    std::string(kind_word(value.kind)),
+                                    std::string(text::kind_word(value.kind)),
                                     int64_t(value.step),
                                     int64_t(value.pass),
-                                    text_cell(mode_word(value.mode)),
+                                    text_cell(text::mode_word(value.mode)),
                                     int64_t(value.index),
                                     rank < 0 ? TableCell() : TableCell(int64_t(rank)),
                                     int64_t(file.process().pid),
@@ -156,14 +156,14 @@ void for_each_table_row(const values::ValueColumns& columns,
                                     int64_t(file.unix_ns(value.time_ns)),
                                     text_cell(value.site),
                                     tensor ? TableCell(value.device.text()) : TableCell(),
-                                    tensor ? TableCell(model::dtype_name(value.dtype)) : TableCell(),
+                                    tensor ? TableCell(analyzer::dtype_name(value.dtype)) : TableCell(),
                                     tensor ? TableCell(sizes_text(value.shape)) : TableCell()};
       add_statistics_cells(value, row);
       row.push_back(number_cell(value, elements));
       row.push_back(words_cell(value, elements));
       row.push_back(text_cell(value.note));
       const bool has = tensor && elements;
-      row.push_back(has ? TableCell(model::dtype_name(elements->dtype)) : TableCell());
+      row.push_back(has ? TableCell(analyzer::dtype_name(elements->dtype)) : TableCell());
       row.push_back(has ? TableCell(sizes_text(elements->shape)) : TableCell());
       row.push_back(has ? TableCell(elements->bytes) : TableCell());
       f(column, row);
@@ -171,4 +171,4 @@ void for_each_table_row(const values::ValueColumns& columns,
   }
 }
 
-}  // namespace tensorscope::render
+}  // namespace tensorscope::exports

@@ -10,7 +10,7 @@
 
 #include "values/value_columns.h"
 
-namespace tensorscope::render {
+namespace tensorscope::exports {
 
 struct TableField {
   enum class Type { whole, real, text, elements };
@@ -22,11 +22,11 @@ struct TableField {
 using TableCell = std::variant<std::monostate, int64_t, double, std::string>;
 
 std::span<const TableField> table_fields();
-// Name by name. Throws model::BadInput where elements are damaged.
+// Name by name. Throws analyzer::BadInput where elements are damaged.
 void for_each_table_row(const values::ValueColumns& columns,
                         const std::function<void(const values::Column&, const std::vector<TableCell>&)>& f);
 
 // "1.5 2 nan", "1+2j 0": so many digits that the same elements are read back.
 std::string elements_text(int dtype, const std::string& bytes);
 
-}  // namespace tensorscope::render
+}  // namespace tensorscope::exports

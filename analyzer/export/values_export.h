@@ -9,7 +9,7 @@
 
 #include "export/value_arrays.h"
 
-namespace tensorscope::render {
+namespace tensorscope::exports {
 
 struct ExportNotes {
   std::vector<std::string> converted;    // "model.fc: bfloat16 as float32"
@@ -17,7 +17,7 @@ struct ExportNotes {
   void take(const values::Column& column, const ColumnArrays& arrays);
 };
 
-// Both throw model::BadInput where elements are damaged. A stream that fails is the caller's to see.
+// Both throw analyzer::BadInput where elements are damaged. A stream that fails is the caller's to see.
 void export_npz(const values::ValueColumns& columns, std::ostream& out, ExportNotes& notes);
 void export_safetensors(const values::ValueColumns& columns, std::ostream& out, ExportNotes& notes);
 // A folder for each column, a file for each array: "model.fc/values.npy". `file` is asked for a stream for each path.
@@ -47,4 +47,4 @@ class Hdf5Export {
   bool begun_ = false;
 };
 
-}  // namespace tensorscope::render
+}  // namespace tensorscope::exports

@@ -7,7 +7,7 @@
 #include "text/step_words.h"
 #include "values/element_type.h"
 
-namespace tensorscope::render {
+namespace tensorscope::exports {
 
 namespace {
 
@@ -41,9 +41,9 @@ Json statistics_object(const std::optional<Statistics>& in) {
           {"l2", number(in->l2)}};
 }
 
-Json mode_or_null(format::StepMode mode) { return text_or_null(mode_word(mode)); }
+Json mode_or_null(format::StepMode mode) { return text_or_null(text::mode_word(mode)); }
 
-Json dtype_or_null(int dtype) { return dtype < 0 ? Json(nullptr) : Json(model::dtype_name(dtype)); }
+Json dtype_or_null(int dtype) { return dtype < 0 ? Json(nullptr) : Json(analyzer::dtype_name(dtype)); }
 
 Json finding_object(const values::NonFinite& in) {
   Json inputs = Json::array();
@@ -76,7 +76,7 @@ Json file_object(const ValuesFile& file) {
   for (const values::Unmatched& row : file.unmatched()) {
     unmatched.push_back({{"watch", row.watch}, {"nearest", row.nearest}});
   }
-  const model::Process& process = file.process();
+  const analyzer::Process& process = file.process();
   return {{"path", file.path()},
           {"program", process.program},
           {"pid", process.pid},
@@ -92,7 +92,7 @@ Json file_object(const ValuesFile& file) {
           {"unmatched", std::move(unmatched)}};
 }
 
-Json head(const ValuesFiles& files) {
+Json head(const text::ValuesFiles& files) {
   Json list = Json::array();
   for (const auto& file : files) list.push_back(file_object(*file));
   return {{"schema", kValuesSchema}, {"files", std::move(list)}};
@@ -155,7 +155,7 @@ Json element_list(const values::Elements& in) {
 
 }  // namespace
 
-std::string values_json(const ValuesFiles& files, const std::vector<values::NameRow>& rows, size_t top) {
+std::string values_json(const text::ValuesFiles& files, const std::vector<values::NameRow>& rows, size_t top) {
   std::string out = text_of(head(files));
   out.pop_back();
   std::vector<Json> names;
@@ -180,16 +180,17 @@ std::string values_json(const ValuesFiles& files, const std::vector<values::Name
   return out + "}\n";
 }
 
-std::string statistics_json(const ValuesFiles& files, const std::vector<StatRow>& rows) {
+std::string statistics_json(const text::ValuesFiles& files, const std::vector<text::StatRow>& rows) {
   std::string out = text_of(head(files));
   out.pop_back();
   std::vector<Json> list;
-  for (const StatRow& row : rows) list.push_back(value_object(*files[row.file], row.file, row.value, row.statistics));
+  for (const text::StatRow& row : rows)
+    list.push_back(value_object(*files[row.file], row.file, row.value, row.statistics));
   add_rows(out, "values", list);
   return out + "}\n";
 }
 
-std::string value_json(const ValuesFiles& files, size_t file, const Value& value) {
+std::string value_json(const text::ValuesFiles& files, size_t file, const Value& value) {
   const auto elements = files[file]->elements_of(value);
   std::optional<Statistics> statistics = values::statistics_at_hand(value);
   if (!statistics && elements && value.is_tensor()) statistics = values::statistics_of(*elements);
@@ -218,4 +219,4 @@ std::string value_json(const ValuesFiles& files, size_t file, const Value& value
   return text_of(out, 2) + "\n";
 }
 
-}  // namespace tensorscope::render
+}  // namespace tensorscope::exports

@@ -6,11 +6,11 @@
 
 #include "text/values_text.h"
 
-namespace tensorscope::render {
+namespace tensorscope::exports {
 
 // `top`: rows; 0 for all.
-std::string values_json(const ValuesFiles& files, const std::vector<values::NameRow>& rows, size_t top);
-std::string statistics_json(const ValuesFiles& files, const std::vector<StatRow>& rows);
-std::string value_json(const ValuesFiles& files, size_t file, const values::Value& value);
+std::string values_json(const text::ValuesFiles& files, const std::vector<values::NameRow>& rows, size_t top);
+std::string statistics_json(const text::ValuesFiles& files, const std::vector<text::StatRow>& rows);
+std::string value_json(const text::ValuesFiles& files, size_t file, const values::Value& value);
 
-}  // namespace tensorscope::render
+}  // namespace tensorscope::exports

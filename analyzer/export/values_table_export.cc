@@ -8,7 +8,7 @@
 #include "export/values_export.h"
 #include "support/printable.h"
 
-namespace tensorscope::render {
+namespace tensorscope::exports {
 
 namespace {
 
@@ -90,7 +90,7 @@ class ParquetWriter {
       if (const auto* real = std::get_if<double>(&cell)) append(column.plain, *real);
       if (const auto* text = std::get_if<std::string>(&cell)) {
         const bool bytes = table_fields()[i].type == Type::elements;
-        const std::string written = bytes ? *text : model::printable(*text);
+        const std::string written = bytes ? *text : analyzer::printable(*text);
         append(column.plain, uint32_t(written.size()));
         column.plain += written;
       }
@@ -181,7 +181,7 @@ class ParquetWriter {
     for (Waiting& column : columns_) {
       const std::string known = levels(column.levels);
       const uint64_t size = known.size() + column.plain.size();
-      if (size > kMostPage) throw model::BadInput("a value is too large for Parquet (2 GiB); use .npz or .h5.");
+      if (size > kMostPage) throw analyzer::BadInput("a value is too large for Parquet (2 GiB); use .npz or .h5.");
       Thrift head;
       head.begin();
       head.whole(1, 0, false);  // a data page
@@ -254,7 +254,7 @@ void export_values_csv(const values::ValueColumns& columns, std::ostream& out) {
       if (const auto* real = std::get_if<double>(&row[i])) out << fmt::format("{}", *real);
       if (const auto* text = std::get_if<std::string>(&row[i])) {
         out << (fields[i].type == Type::elements ? elements_text(column.dtype, *text)
-                                                 : csv_field(model::printable(*text)));
+                                                 : csv_field(analyzer::printable(*text)));
       }
     }
     out << "\r\n";
@@ -267,4 +267,4 @@ void export_values_parquet(const values::ValueColumns& columns, std::ostream& ou
   writer.finish();
 }
 
-}  // namespace tensorscope::render
+}  // namespace tensorscope::exports

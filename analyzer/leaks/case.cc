@@ -6,7 +6,7 @@
 
 #include "ownership/holders.h"
 
-namespace tensorscope::model {
+namespace tensorscope::analyzer {
 
 namespace {
 
@@ -202,4 +202,4 @@ std::vector<MadeAt> Case::memory_of(std::span<const uint32_t> tensors) const {
   return result;
 }
 
-}  // namespace tensorscope::model
+}  // namespace tensorscope::analyzer

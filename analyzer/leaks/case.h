@@ -13,7 +13,7 @@
 #include "leaks/growth.h"
 #include "leaks/retention.h"
 
-namespace tensorscope::model {
+namespace tensorscope::analyzer {
 
 // Growth below this is no finding: what bytes, tensors (512 bytes each for their objects) and nodes (likewise) weigh.
 inline constexpr uint64_t kLeastGrowth = 64 << 10;
@@ -105,4 +105,4 @@ void find_cpp_storage(Case& find);
 void find_loose_nodes(Case& find);
 void find_process_memory(Case& find);
 
-}  // namespace tensorscope::model
+}  // namespace tensorscope::analyzer

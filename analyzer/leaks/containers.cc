@@ -4,7 +4,7 @@
 
 #include "leaks/case.h"
 
-namespace tensorscope::model {
+namespace tensorscope::analyzer {
 
 namespace {
 
@@ -131,4 +131,4 @@ void find_cpp_storage(Case& find) {
   }
 }
 
-}  // namespace tensorscope::model
+}  // namespace tensorscope::analyzer

@@ -1,6 +1,6 @@
 #include "leaks/finding.h"
 
-namespace tensorscope::model {
+namespace tensorscope::analyzer {
 
 const char* name(LeakKind kind) {
   switch (kind) {
@@ -53,4 +53,4 @@ bool in_bytes(FactKind kind) {
   }
 }
 
-}  // namespace tensorscope::model
+}  // namespace tensorscope::analyzer

@@ -9,7 +9,7 @@
 
 #include "leaks/growth.h"
 
-namespace tensorscope::model {
+namespace tensorscope::analyzer {
 
 enum class LeakKind : uint8_t {
   accumulated_graph,   // a loss that is kept or summed up keeps every step's saved tensors
@@ -156,4 +156,4 @@ struct LeakFinding {
   std::vector<MadeAt> memory;     // where these tensors' memory was made, where that is not `site` alone
 };
 
-}  // namespace tensorscope::model
+}  // namespace tensorscope::analyzer

@@ -5,7 +5,7 @@
 
 #include "leaks/case.h"
 
-namespace tensorscope::model {
+namespace tensorscope::analyzer {
 
 namespace {
 
@@ -85,4 +85,4 @@ void find_tracebacks(Case& find) {
   find_held_from(find, ReferenceRoot::traceback, std::move(finding));
 }
 
-}  // namespace tensorscope::model
+}  // namespace tensorscope::analyzer

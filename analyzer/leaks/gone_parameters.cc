@@ -4,7 +4,7 @@
 
 #include "leaks/case.h"
 
-namespace tensorscope::model {
+namespace tensorscope::analyzer {
 
 namespace {
 
@@ -97,4 +97,4 @@ void find_gone_parameters(Case& find) {
   find.add(std::move(finding));
 }
 
-}  // namespace tensorscope::model
+}  // namespace tensorscope::analyzer

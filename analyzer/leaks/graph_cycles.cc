@@ -6,7 +6,7 @@
 
 #include "leaks/case.h"
 
-namespace tensorscope::model {
+namespace tensorscope::analyzer {
 
 namespace {
 
@@ -168,4 +168,4 @@ void find_graph_cycles(Case& find) {
   find.add(std::move(finding), found.what.nodes);
 }
 
-}  // namespace tensorscope::model
+}  // namespace tensorscope::analyzer

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <unordered_map>
 
-namespace tensorscope::model {
+namespace tensorscope::analyzer {
 
 bool grows(const std::vector<uint64_t>& values) {
   for (size_t i = 1; i < values.size(); ++i) {
@@ -110,4 +110,4 @@ bool grows_in_place(const PlaceGrowth& place, const Timeline& timeline) {
          grows_evenly(place.growth.bytes) && grows_evenly(place.peaks);
 }
 
-}  // namespace tensorscope::model
+}  // namespace tensorscope::analyzer

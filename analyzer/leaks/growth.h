@@ -13,7 +13,7 @@
 
 #include "memory/grouping.h"
 
-namespace tensorscope::model {
+namespace tensorscope::analyzer {
 
 struct Growth {
   std::vector<uint64_t> count, bytes;  // one a dump
@@ -68,4 +68,4 @@ std::vector<PlaceGrowth> growing_places(const std::vector<View>& views, const Ti
 // more, and each time more than ever before, which batches of varying length are not.
 bool grows_in_place(const PlaceGrowth& place, const Timeline& timeline);
 
-}  // namespace tensorscope::model
+}  // namespace tensorscope::analyzer

@@ -6,7 +6,7 @@
 
 #include "leaks/case.h"
 
-namespace tensorscope::model {
+namespace tensorscope::analyzer {
 
 namespace {
 
@@ -304,4 +304,4 @@ void find_loose_nodes(Case& find) {
   find.add(std::move(finding), nodes);
 }
 
-}  // namespace tensorscope::model
+}  // namespace tensorscope::analyzer

@@ -2,7 +2,7 @@
 #include "dump/sort_by_serial.h"
 #include "leaks/case.h"
 
-namespace tensorscope::model {
+namespace tensorscope::analyzer {
 
 namespace {
 
@@ -49,4 +49,4 @@ void find_larger_tensors(Case& find) {
   }
 }
 
-}  // namespace tensorscope::model
+}  // namespace tensorscope::analyzer

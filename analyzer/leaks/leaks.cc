@@ -6,7 +6,7 @@
 
 #include "leaks/case.h"
 
-namespace tensorscope::model {
+namespace tensorscope::analyzer {
 
 namespace {
 
@@ -160,4 +160,4 @@ Leaks find_leaks(std::vector<View> views, bool whole) {
   return result;
 }
 
-}  // namespace tensorscope::model
+}  // namespace tensorscope::analyzer

@@ -8,7 +8,7 @@
 #include "leaks/finding.h"
 #include "leaks/process_growth.h"
 
-namespace tensorscope::model {
+namespace tensorscope::analyzer {
 
 // What holds some of a place's growth.
 struct HeldShare {
@@ -39,4 +39,4 @@ struct Leaks {
 // `views`: in order of time, of one run. `whole`: no filter is set.
 Leaks find_leaks(std::vector<View> views, bool whole);
 
-}  // namespace tensorscope::model
+}  // namespace tensorscope::analyzer

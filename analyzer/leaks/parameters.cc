@@ -7,7 +7,7 @@
 #include "dump/sort_by_serial.h"
 #include "leaks/case.h"
 
-namespace tensorscope::model {
+namespace tensorscope::analyzer {
 
 namespace {
 
@@ -253,4 +253,4 @@ void find_two_dtypes(Case& find) {
   find.add(std::move(finding));
 }
 
-}  // namespace tensorscope::model
+}  // namespace tensorscope::analyzer

@@ -6,7 +6,7 @@
 
 #include "dump_generated.h"
 
-namespace tensorscope::model {
+namespace tensorscope::analyzer {
 
 namespace {
 
@@ -190,4 +190,4 @@ ProcessGrowth process_growth(const std::vector<View>& views) {
   return growth;
 }
 
-}  // namespace tensorscope::model
+}  // namespace tensorscope::analyzer

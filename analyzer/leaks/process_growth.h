@@ -11,7 +11,7 @@
 #include "leaks/finding.h"
 #include "memory/grouping.h"
 
-namespace tensorscope::model {
+namespace tensorscope::analyzer {
 
 // Bytes of one dump; what is not known is 0.
 struct ProcessMemory {
@@ -38,4 +38,4 @@ struct ProcessGrowth {
 // `views`: in order of time, of one run.
 ProcessGrowth process_growth(const std::vector<View>& views);
 
-}  // namespace tensorscope::model
+}  // namespace tensorscope::analyzer

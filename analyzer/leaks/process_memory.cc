@@ -4,7 +4,7 @@
 #include "leaks/case.h"
 #include "leaks/process_growth.h"
 
-namespace tensorscope::model {
+namespace tensorscope::analyzer {
 
 namespace {
 
@@ -70,4 +70,4 @@ void find_process_memory(Case& find) {
   find.add(std::move(finding));
 }
 
-}  // namespace tensorscope::model
+}  // namespace tensorscope::analyzer

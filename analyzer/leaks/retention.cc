@@ -6,7 +6,7 @@
 
 #include "dump_generated.h"
 
-namespace tensorscope::model {
+namespace tensorscope::analyzer {
 
 using format::ReferenceRoot;
 using format::SlotState;
@@ -263,4 +263,4 @@ std::vector<uint32_t> Retention::saved_by(std::span<const uint32_t> nodes) const
   return tensors;
 }
 
-}  // namespace tensorscope::model
+}  // namespace tensorscope::analyzer

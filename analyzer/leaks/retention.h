@@ -18,7 +18,7 @@
 #include "dump/references.h"
 #include "memory/accounting.h"
 
-namespace tensorscope::model {
+namespace tensorscope::analyzer {
 
 // Whether this reference keeps its tensor alive by itself, and is not a mere name or a link of the graph.
 bool holds(const Reference& reference);
@@ -84,4 +84,4 @@ class Retention {
   std::vector<bool> node_roots_, mere_bases_;
 };
 
-}  // namespace tensorscope::model
+}  // namespace tensorscope::analyzer

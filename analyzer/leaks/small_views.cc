@@ -4,7 +4,7 @@
 
 #include "leaks/case.h"
 
-namespace tensorscope::model {
+namespace tensorscope::analyzer {
 
 namespace {
 
@@ -90,4 +90,4 @@ void find_small_views(Case& find) {
   }
 }
 
-}  // namespace tensorscope::model
+}  // namespace tensorscope::analyzer

@@ -4,7 +4,7 @@
 
 #include "dump_generated.h"
 
-namespace tensorscope::model {
+namespace tensorscope::analyzer {
 
 uint64_t DeviceSums::outside_bytes() const {
   uint64_t sum = 0;
@@ -157,4 +157,4 @@ uint64_t Accounts::total_bytes() const {
   return sum;
 }
 
-}  // namespace tensorscope::model
+}  // namespace tensorscope::analyzer

@@ -14,7 +14,7 @@
 #include "dump/dump.h"
 #include "tensorscope/rules/allocation_shares.h"
 
-namespace tensorscope::model {
+namespace tensorscope::analyzer {
 
 struct Item {
   uint32_t storage = kNone;
@@ -75,4 +75,4 @@ class Accounts {
   std::vector<DeviceSums> devices_;
 };
 
-}  // namespace tensorscope::model
+}  // namespace tensorscope::analyzer

@@ -6,7 +6,7 @@
 #include "dump_generated.h"
 #include "memory/difference.h"
 
-namespace tensorscope::model {
+namespace tensorscope::analyzer {
 
 namespace {
 
@@ -47,7 +47,7 @@ void ComparedDumps::select(const Filter& filter) {
 
 bool ComparedDumps::same_run() const {
   return std::all_of(dumps_.begin(), dumps_.end(), [&](const auto& opened) {
-    return tensorscope::model::same_run(dumps_.front()->dump, opened->dump);
+    return tensorscope::analyzer::same_run(dumps_.front()->dump, opened->dump);
   });
 }
 
@@ -56,7 +56,7 @@ std::optional<NoMatch> ComparedDumps::why_nothing(const Filter& filter) {
     return selection.tensor_count() == 0 && selection.bytes() == 0;
   });
   if (!nothing) return std::nullopt;
-  return tensorscope::model::why_nothing(filter, views());
+  return tensorscope::analyzer::why_nothing(filter, views());
 }
 
 bool has_names(const Dump& dump) { return dump.tensors.empty() || dump.references.named > 0; }
@@ -108,4 +108,4 @@ std::vector<View> ComparedDumps::views() {
   return views;
 }
 
-}  // namespace tensorscope::model
+}  // namespace tensorscope::analyzer

@@ -9,7 +9,7 @@
 
 #include "memory/opened_dump.h"
 
-namespace tensorscope::model {
+namespace tensorscope::analyzer {
 
 // False: the dump has tensors and the name of none.
 bool has_names(const Dump& dump);
@@ -52,4 +52,4 @@ class ComparedDumps {
   bool reordered_ = false;
 };
 
-}  // namespace tensorscope::model
+}  // namespace tensorscope::analyzer

@@ -7,7 +7,7 @@
 #include <tuple>
 #include <unordered_map>
 
-namespace tensorscope::model {
+namespace tensorscope::analyzer {
 
 namespace {
 
@@ -328,4 +328,4 @@ Difference difference(const std::vector<View>& views, By by) {
   return result;
 }
 
-}  // namespace tensorscope::model
+}  // namespace tensorscope::analyzer

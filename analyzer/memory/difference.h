@@ -12,7 +12,7 @@
 
 #include "memory/grouping.h"
 
-namespace tensorscope::model {
+namespace tensorscope::analyzer {
 
 struct Amount {
   uint64_t tensors = 0;
@@ -64,4 +64,4 @@ bool same_run(const Dump& a, const Dump& b);
 // not.
 Difference difference(const std::vector<View>& views, By by);
 
-}  // namespace tensorscope::model
+}  // namespace tensorscope::analyzer

@@ -5,7 +5,7 @@
 
 #include "dump_generated.h"
 
-namespace tensorscope::model {
+namespace tensorscope::analyzer {
 
 std::vector<DriverShare> driver_shares(const Dump& dump) {
   std::unordered_map<uint64_t, DriverShare> known;
@@ -23,7 +23,8 @@ std::vector<DriverShare> driver_shares(const Dump& dump) {
     auto next = std::upper_bound(segments.begin(), segments.end(), std::pair(pointer, UINT64_MAX));
     return next != segments.begin() && pointer < std::prev(next)->second;
   };
-  // A block of the driver that contains blocks of the allocator is torch's; one that is all cached is in the two lists above.
+  // A block of the driver that contains blocks of the allocator is torch's; one that is all cached is in the two lists
+  // above.
   std::vector<const Allocation*> inside;
   for (const Allocation& allocation : dump.allocations) {
     if (!allocation.device.is_cpu()) inside.push_back(&allocation);
@@ -91,4 +92,4 @@ SiteLaunches launch_totals(const Dump& dump) {
   return all;
 }
 
-}  // namespace tensorscope::model
+}  // namespace tensorscope::analyzer

@@ -9,7 +9,7 @@
 
 #include "dump/dump.h"
 
-namespace tensorscope::model {
+namespace tensorscope::analyzer {
 
 enum class DriverShare : uint8_t {
   torch,    // a segment of torch's allocator, a pinned block of it
@@ -40,4 +40,4 @@ const char* driver_kind_text(uint8_t kind);
 // All rows together.
 SiteLaunches launch_totals(const Dump& dump);
 
-}  // namespace tensorscope::model
+}  // namespace tensorscope::analyzer

@@ -10,7 +10,7 @@
 #include "dump_generated.h"
 #include "memory/nearest_words.h"
 
-namespace tensorscope::model {
+namespace tensorscope::analyzer {
 
 namespace {
 
@@ -312,4 +312,4 @@ NoMatch why_nothing(const Filter& filter, const std::vector<View>& views) {
   return {.reason = NoMatch::Reason::all_together};
 }
 
-}  // namespace tensorscope::model
+}  // namespace tensorscope::analyzer

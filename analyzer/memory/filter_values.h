@@ -8,7 +8,7 @@
 
 #include "memory/grouping.h"
 
-namespace tensorscope::model {
+namespace tensorscope::analyzer {
 
 // Throws BadFilter for a dtype, device, shape, category or file that is none, with what there is. `views`: of all dumps
 // that are asked; a value that one of them has is good for all. Their selections are not looked at.
@@ -30,4 +30,4 @@ struct NoMatch {
 };
 NoMatch why_nothing(const Filter& filter, const std::vector<View>& views);
 
-}  // namespace tensorscope::model
+}  // namespace tensorscope::analyzer

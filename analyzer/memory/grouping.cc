@@ -7,7 +7,7 @@
 
 #include "dump/sort_by_serial.h"
 
-namespace tensorscope::model {
+namespace tensorscope::analyzer {
 
 namespace {
 
@@ -194,4 +194,4 @@ std::vector<Group> group(const View& view, By by) {
   return groups;
 }
 
-}  // namespace tensorscope::model
+}  // namespace tensorscope::analyzer

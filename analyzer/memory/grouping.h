@@ -18,7 +18,7 @@
 #include "ownership/holders.h"
 #include "symbols/places.h"
 
-namespace tensorscope::model {
+namespace tensorscope::analyzer {
 
 enum class By : uint8_t { site, line, function, module, dtype, device, shape, thread, category, holder };
 constexpr const char* text(By by) {
@@ -89,4 +89,4 @@ std::string merge_module_paths(const std::string& a, const std::string& b);
 // In no particular order.
 std::vector<Group> group(const View& view, By by);
 
-}  // namespace tensorscope::model
+}  // namespace tensorscope::analyzer

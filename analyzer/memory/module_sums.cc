@@ -6,7 +6,7 @@
 
 #include "ownership/module_tree.h"
 
-namespace tensorscope::model {
+namespace tensorscope::analyzer {
 
 namespace {
 
@@ -261,4 +261,4 @@ std::vector<Group> module_tree(std::vector<Group> groups) {
   return result;
 }
 
-}  // namespace tensorscope::model
+}  // namespace tensorscope::analyzer

@@ -9,7 +9,7 @@
 #include "memory/grouping.h"
 #include "ownership/category.h"
 
-namespace tensorscope::model {
+namespace tensorscope::analyzer {
 
 struct ModuleRow {
   std::string name;        // last part of the path; where a module has no line of its own: "encoder.layers.*"
@@ -35,4 +35,4 @@ ModuleSums module_sums(const View& view, bool merge);
 // themselves get a line where they have several below them. What is no path comes last.
 std::vector<Group> module_tree(std::vector<Group> groups);
 
-}  // namespace tensorscope::model
+}  // namespace tensorscope::analyzer

@@ -7,7 +7,7 @@
 
 #include "memory/selection.h"
 
-namespace tensorscope::model {
+namespace tensorscope::analyzer {
 
 namespace {
 
@@ -62,4 +62,4 @@ std::vector<std::string> nearest_words(std::string_view word, const std::vector<
   return result;
 }
 
-}  // namespace tensorscope::model
+}  // namespace tensorscope::analyzer

@@ -4,14 +4,14 @@
 
 #include "dump/reader.h"
 
-namespace tensorscope::model {
+namespace tensorscope::analyzer {
 
 OpenedDump::OpenedDump(const std::string& path, const SymbolOptions& options) : OpenedDump(read_dump(path), options) {}
 
 OpenedDump::OpenedDump(Dump read, const SymbolOptions& options)
     : dump(std::move(read)), symbols(dump, options), places(dump, symbols), accounts(dump), holders(dump, &symbols) {}
 
-model::Selection OpenedDump::select(const Filter& filter) {
+analyzer::Selection OpenedDump::select(const Filter& filter) {
   if (filter.empty()) return choose(filter);
   const Selection everything(dump, accounts, holders, places, {});
   check_values(filter, {view(everything)});
@@ -19,7 +19,7 @@ model::Selection OpenedDump::select(const Filter& filter) {
 }
 
 NoMatch OpenedDump::why_nothing(const Selection& selection, const Filter& filter) {
-  return tensorscope::model::why_nothing(filter, {view(selection)});
+  return tensorscope::analyzer::why_nothing(filter, {view(selection)});
 }
 
 uint32_t OpenedDump::tensor_at(uint64_t address) const {
@@ -30,4 +30,4 @@ uint32_t OpenedDump::tensor_at(uint64_t address) const {
   return found == by_address_.end() ? kNone : found->second;
 }
 
-}  // namespace tensorscope::model
+}  // namespace tensorscope::analyzer

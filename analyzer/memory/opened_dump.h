@@ -15,7 +15,7 @@
 #include "symbols/places.h"
 #include "symbols/symbols.h"
 
-namespace tensorscope::model {
+namespace tensorscope::analyzer {
 
 class OpenedDump {
  public:
@@ -48,4 +48,4 @@ class OpenedDump {
   mutable std::unordered_map<uint64_t, uint32_t> by_address_;  // filled on first use
 };
 
-}  // namespace tensorscope::model
+}  // namespace tensorscope::analyzer

@@ -6,7 +6,7 @@
 
 #include "dump_generated.h"
 
-namespace tensorscope::model {
+namespace tensorscope::analyzer {
 
 namespace {
 
@@ -83,4 +83,4 @@ DeviceSegments sum_segments(const DeviceMemory& memory) {
   return result;
 }
 
-}  // namespace tensorscope::model
+}  // namespace tensorscope::analyzer

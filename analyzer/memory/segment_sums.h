@@ -11,7 +11,7 @@
 
 #include "dump/device_memory.h"
 
-namespace tensorscope::model {
+namespace tensorscope::analyzer {
 
 struct SegmentSums {
   uint64_t segments = 0, expandable = 0;          // how many, and how many of these can grow
@@ -46,4 +46,4 @@ DeviceSegments sum_segments(const DeviceMemory& memory);
 // The blocks of a segment, without holes: what no block covers is a free one.
 std::vector<SegmentBlock> covering_blocks(const DeviceMemory& memory, const Segment& segment);
 
-}  // namespace tensorscope::model
+}  // namespace tensorscope::analyzer

@@ -14,7 +14,7 @@
 #include "dump_generated.h"
 #include "tensorscope/rules/interval_union.h"
 
-namespace tensorscope::model {
+namespace tensorscope::analyzer {
 
 namespace {
 
@@ -422,4 +422,4 @@ uint64_t Selection::bytes() const {
   return sum;
 }
 
-}  // namespace tensorscope::model
+}  // namespace tensorscope::analyzer

@@ -24,7 +24,7 @@
 #include "ownership/holders.h"
 #include "symbols/places.h"
 
-namespace tensorscope::model {
+namespace tensorscope::analyzer {
 
 struct Filter {
   std::vector<std::string> dtypes{}, devices{}, shapes{}, threads{}, categories{}, classes{};
@@ -135,4 +135,4 @@ bool is_shape(const std::string& pattern);
 std::pair<std::string, std::string> file_and_line(const std::string& pattern);
 bool line_matches(const std::string& pattern, const Place& place);  // "train.py", "model.py:88"
 
-}  // namespace tensorscope::model
+}  // namespace tensorscope::analyzer

@@ -7,7 +7,7 @@
 #include "oom/callers.h"
 #include "oom/checkpointing.h"
 
-namespace tensorscope::model::oom {
+namespace tensorscope::analyzer::oom {
 
 namespace {
 
@@ -108,4 +108,4 @@ Part allocated(const View& view, Device device) {
   return result;
 }
 
-}  // namespace tensorscope::model::oom
+}  // namespace tensorscope::analyzer::oom

@@ -6,7 +6,7 @@
 #include "dump_generated.h"
 #include "oom/callers.h"
 
-namespace tensorscope::model::oom {
+namespace tensorscope::analyzer::oom {
 
 namespace {
 
@@ -182,4 +182,4 @@ Part device_balance(const View& view, Device device, const FreeMemory& cached) {
   return result;
 }
 
-}  // namespace tensorscope::model::oom
+}  // namespace tensorscope::analyzer::oom

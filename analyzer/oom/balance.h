@@ -10,7 +10,7 @@
 #include "oom/free_memory.h"
 #include "oom/part.h"
 
-namespace tensorscope::model::oom {
+namespace tensorscope::analyzer::oom {
 
 // The memory of a device: its driver's total, down to tensors by category and module. `view`: everything selected.
 Part device_balance(const View& view, Device device, const FreeMemory& cached);
@@ -31,4 +31,4 @@ constexpr int64_t counted(uint64_t bytes) {
 // Bytes of the balance that torch allocated: 100 % of the shares in the answer. 0: not known.
 uint64_t in_use(const Part& balance);
 
-}  // namespace tensorscope::model::oom
+}  // namespace tensorscope::analyzer::oom

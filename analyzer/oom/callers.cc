@@ -8,7 +8,7 @@
 #include "symbols/places.h"
 #include "symbols/user_code.h"
 
-namespace tensorscope::model::oom {
+namespace tensorscope::analyzer::oom {
 
 namespace {
 
@@ -79,4 +79,4 @@ std::string library_of_block(const View& view, uint32_t site) {
   return name != nullptr ? fmt::format("{} ({})", name, native->object) : native->object;
 }
 
-}  // namespace tensorscope::model::oom
+}  // namespace tensorscope::analyzer::oom

@@ -5,7 +5,7 @@
 
 #include "memory/grouping.h"
 
-namespace tensorscope::model::oom {
+namespace tensorscope::analyzer::oom {
 
 // "at::native::softmax (libtorch_cuda.so)": the innermost native function but for allocators; "" where none is known.
 // Memory that cuBLAS works in is "cuBLAS workspace (libtorch_cuda.so)", whichever operation came first.
@@ -15,4 +15,4 @@ std::string caller_of_block(const View& view, uint32_t site);
 // "NCCL (libnccl.so.2)", "libfoo.so"; "(no stack)".
 std::string library_of_block(const View& view, uint32_t site);
 
-}  // namespace tensorscope::model::oom
+}  // namespace tensorscope::analyzer::oom

@@ -7,7 +7,7 @@
 
 #include "dump_generated.h"
 
-namespace tensorscope::model::oom {
+namespace tensorscope::analyzer::oom {
 
 namespace {
 
@@ -144,4 +144,4 @@ class ChainFinder {
 
 std::vector<Chain> find_chains(const Case& find) { return ChainFinder(find).find(); }
 
-}  // namespace tensorscope::model::oom
+}  // namespace tensorscope::analyzer::oom

@@ -7,7 +7,7 @@
 
 #include "leaks/case.h"
 
-namespace tensorscope::model::oom {
+namespace tensorscope::analyzer::oom {
 
 struct Chain {
   const Series* series = nullptr;   // the variable
@@ -21,4 +21,4 @@ struct Chain {
 // The longest first; variables that lead to the same chain count once.
 std::vector<Chain> find_chains(const Case& find);
 
-}  // namespace tensorscope::model::oom
+}  // namespace tensorscope::analyzer::oom

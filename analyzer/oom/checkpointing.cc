@@ -9,7 +9,7 @@
 #include "dump_generated.h"
 #include "leaks/retention.h"
 
-namespace tensorscope::model::oom {
+namespace tensorscope::analyzer::oom {
 
 namespace {
 
@@ -141,4 +141,4 @@ std::vector<Checkpoint> checkpoints(const View& view, Device device, uint64_t le
   return result;
 }
 
-}  // namespace tensorscope::model::oom
+}  // namespace tensorscope::analyzer::oom

@@ -14,7 +14,7 @@
 
 #include "memory/grouping.h"
 
-namespace tensorscope::model::oom {
+namespace tensorscope::analyzer::oom {
 
 struct Checkpoint {
   std::string modules;     // "model.layers.*"
@@ -37,4 +37,4 @@ std::vector<Checkpoint> checkpoints(const View& view, Device device, uint64_t le
 // "model.layers.3.attn" is "model.layers.*.attn".
 std::string starred(const std::string& path);
 
-}  // namespace tensorscope::model::oom
+}  // namespace tensorscope::analyzer::oom

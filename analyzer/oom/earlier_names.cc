@@ -12,7 +12,7 @@
 #include "memory/difference.h"
 #include "tensorscope/rules/number_text.h"
 
-namespace tensorscope::model::oom {
+namespace tensorscope::analyzer::oom {
 
 namespace {
 
@@ -113,4 +113,4 @@ size_t take_names(Dump& dump, const Dump& earlier) {
   return taken;
 }
 
-}  // namespace tensorscope::model::oom
+}  // namespace tensorscope::analyzer::oom

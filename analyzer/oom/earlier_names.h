@@ -10,7 +10,7 @@
 
 #include "dump/dump.h"
 
-namespace tensorscope::model::oom {
+namespace tensorscope::analyzer::oom {
 
 // Whether names of another dump would say more: Python was there, and the larger part of the tensors' bytes or of its
 // objects was not looked at.
@@ -24,4 +24,4 @@ std::optional<Dump> earlier_with_names(const Dump& dump);
 // number of tensors. The references of `dump` are not complete afterwards, and their detail says whose they are.
 size_t take_names(Dump& dump, const Dump& earlier);
 
-}  // namespace tensorscope::model::oom
+}  // namespace tensorscope::analyzer::oom

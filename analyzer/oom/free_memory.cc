@@ -8,7 +8,7 @@
 
 #include "dump_generated.h"
 
-namespace tensorscope::model::oom {
+namespace tensorscope::analyzer::oom {
 
 namespace {
 
@@ -170,4 +170,4 @@ Fits FitTest::after(const std::vector<uint32_t>& allocations, uint64_t bytes) co
   return all_seen ? Fits::no : fits;
 }
 
-}  // namespace tensorscope::model::oom
+}  // namespace tensorscope::analyzer::oom

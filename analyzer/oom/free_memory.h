@@ -14,7 +14,7 @@
 #include "dump/dump.h"
 #include "oom/remedy.h"
 
-namespace tensorscope::model::oom {
+namespace tensorscope::analyzer::oom {
 
 // Free pieces of one pool and stream.
 struct FreePart {
@@ -89,4 +89,4 @@ class FitTest {
   bool limited_ = false;
 };
 
-}  // namespace tensorscope::model::oom
+}  // namespace tensorscope::analyzer::oom

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace tensorscope::model::oom {
+namespace tensorscope::analyzer::oom {
 
 Freed freed_with(const Dump& dump, std::span<const uint32_t> tensors, Device device) {
   std::vector<bool> goes(dump.tensors.size()), seen(dump.allocations.size());
@@ -25,4 +25,4 @@ Freed freed_with(const Dump& dump, std::span<const uint32_t> tensors, Device dev
   return freed;
 }
 
-}  // namespace tensorscope::model::oom
+}  // namespace tensorscope::analyzer::oom

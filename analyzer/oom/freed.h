@@ -7,7 +7,7 @@
 
 #include "dump/dump.h"
 
-namespace tensorscope::model::oom {
+namespace tensorscope::analyzer::oom {
 
 struct Freed {
   std::vector<uint32_t> allocations;  // all of whose storages lose all of their tensors
@@ -16,4 +16,4 @@ struct Freed {
 
 Freed freed_with(const Dump& dump, std::span<const uint32_t> tensors, Device device);
 
-}  // namespace tensorscope::model::oom
+}  // namespace tensorscope::analyzer::oom

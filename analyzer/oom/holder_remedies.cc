@@ -9,7 +9,7 @@
 #include "oom/chains.h"
 #include "oom/freed.h"
 
-namespace tensorscope::model::oom {
+namespace tensorscope::analyzer::oom {
 
 namespace {
 
@@ -205,4 +205,4 @@ std::vector<Remedy> holder_remedies(const RemedyCase& about, const Room& room) {
   return HolderFinder(about, room).find();
 }
 
-}  // namespace tensorscope::model::oom
+}  // namespace tensorscope::analyzer::oom

@@ -6,9 +6,9 @@
 #include "oom/remedy.h"
 #include "oom/room.h"
 
-namespace tensorscope::model::oom {
+namespace tensorscope::analyzer::oom {
 
 // Nothing where the dump has no references.
 std::vector<Remedy> holder_remedies(const RemedyCase& about, const Room& room);
 
-}  // namespace tensorscope::model::oom
+}  // namespace tensorscope::analyzer::oom

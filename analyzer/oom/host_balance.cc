@@ -5,7 +5,7 @@
 #include "leaks/process_growth.h"
 #include "oom/balance.h"
 
-namespace tensorscope::model::oom {
+namespace tensorscope::analyzer::oom {
 
 namespace {
 
@@ -127,4 +127,4 @@ Part host_balance(const View& view) {
   return result;
 }
 
-}  // namespace tensorscope::model::oom
+}  // namespace tensorscope::analyzer::oom

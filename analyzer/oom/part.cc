@@ -2,7 +2,7 @@
 
 #include "support/enum_words.h"
 
-namespace tensorscope::model::oom {
+namespace tensorscope::analyzer::oom {
 
 namespace {
 
@@ -87,4 +87,4 @@ void close(Part& whole, NoteKind why) {
   if (rest != 0) whole.parts.push_back(part(PartKind::unexplained, rest, {why}));
 }
 
-}  // namespace tensorscope::model::oom
+}  // namespace tensorscope::analyzer::oom

@@ -10,7 +10,7 @@
 #include "oom/free_memory.h"
 #include "ownership/category.h"
 
-namespace tensorscope::model::oom {
+namespace tensorscope::analyzer::oom {
 
 enum class PartKind : uint8_t {
   device,
@@ -130,4 +130,4 @@ Part spare(PartKind kind, int64_t bytes, PartNote note = {});  // optional
 // Adds what is missing between a part and the sum of its parts.
 void close(Part& part, NoteKind why);
 
-}  // namespace tensorscope::model::oom
+}  // namespace tensorscope::analyzer::oom

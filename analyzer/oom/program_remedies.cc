@@ -7,7 +7,7 @@
 #include "oom/checkpointing.h"
 #include "oom/freed.h"
 
-namespace tensorscope::model::oom {
+namespace tensorscope::analyzer::oom {
 
 namespace {
 
@@ -213,4 +213,4 @@ std::vector<Remedy> program_remedies(const RemedyCase& about, const Room& room) 
   return ProgramFinder(about, room).find();
 }
 
-}  // namespace tensorscope::model::oom
+}  // namespace tensorscope::analyzer::oom

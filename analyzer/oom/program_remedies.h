@@ -7,8 +7,8 @@
 #include "oom/remedy.h"
 #include "oom/room.h"
 
-namespace tensorscope::model::oom {
+namespace tensorscope::analyzer::oom {
 
 std::vector<Remedy> program_remedies(const RemedyCase& about, const Room& room);
 
-}  // namespace tensorscope::model::oom
+}  // namespace tensorscope::analyzer::oom

@@ -9,7 +9,7 @@
 #include "oom/holder_remedies.h"
 #include "oom/program_remedies.h"
 
-namespace tensorscope::model::oom {
+namespace tensorscope::analyzer::oom {
 
 namespace {
 
@@ -184,4 +184,4 @@ const char* settings_variable(const std::string& torch_version) {
   return major > 2 || (major == 2 && minor >= 12) ? "PYTORCH_ALLOC_CONF" : "PYTORCH_CUDA_ALLOC_CONF";
 }
 
-}  // namespace tensorscope::model::oom
+}  // namespace tensorscope::analyzer::oom

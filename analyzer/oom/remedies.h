@@ -8,7 +8,7 @@
 #include "oom/remedy.h"
 #include "oom/room.h"
 
-namespace tensorscope::model::oom {
+namespace tensorscope::analyzer::oom {
 
 // What limits this process first, then what was found to keep memory, then changes of the program, and estimates last;
 // of each the most bytes first. Empty where the request is larger than all there is.
@@ -17,4 +17,4 @@ std::vector<Remedy> find_remedies(const RemedyCase& about);
 // Where PyTorch reads the allocator's settings: PYTORCH_CUDA_ALLOC_CONF, or PYTORCH_ALLOC_CONF from 2.12 on.
 const char* settings_variable(const std::string& torch_version);
 
-}  // namespace tensorscope::model::oom
+}  // namespace tensorscope::analyzer::oom

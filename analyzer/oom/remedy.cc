@@ -1,6 +1,6 @@
 #include "oom/remedy.h"
 
-namespace tensorscope::model::oom {
+namespace tensorscope::analyzer::oom {
 
 const char* name(RemedyKind kind) {
   switch (kind) {
@@ -71,4 +71,4 @@ const char* name(Fits fits) {
   return "unknown";
 }
 
-}  // namespace tensorscope::model::oom
+}  // namespace tensorscope::analyzer::oom

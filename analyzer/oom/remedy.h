@@ -8,7 +8,7 @@
 
 #include "leaks/finding.h"
 
-namespace tensorscope::model::oom {
+namespace tensorscope::analyzer::oom {
 
 enum class RemedyKind : uint8_t {
   empty_cache,          // cached segments that are wholly free
@@ -66,4 +66,4 @@ struct Remedy {
   bool backward_elsewhere = false;      // no_grad: backward was seen, but not from this function
 };
 
-}  // namespace tensorscope::model::oom
+}  // namespace tensorscope::analyzer::oom

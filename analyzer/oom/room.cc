@@ -4,7 +4,7 @@
 
 #include "dump_generated.h"
 
-namespace tensorscope::model::oom {
+namespace tensorscope::analyzer::oom {
 
 namespace {
 
@@ -77,4 +77,4 @@ void Room::say_missing(Remedy& remedy, uint64_t bytes, uint64_t request) const {
   }
 }
 
-}  // namespace tensorscope::model::oom
+}  // namespace tensorscope::analyzer::oom

@@ -12,7 +12,7 @@
 #include "oom/freed.h"
 #include "oom/running_code.h"
 
-namespace tensorscope::model::oom {
+namespace tensorscope::analyzer::oom {
 
 struct RemedyCase {
   const std::vector<View>& views;  // of one run in order of time, everything selected
@@ -55,4 +55,4 @@ class Room {
   uint64_t allocated_ = 0, least_ = 0;
 };
 
-}  // namespace tensorscope::model::oom
+}  // namespace tensorscope::analyzer::oom

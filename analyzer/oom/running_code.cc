@@ -8,7 +8,7 @@
 #include "autograd/graph_freed.h"
 #include "symbols/user_code.h"
 
-namespace tensorscope::model::oom {
+namespace tensorscope::analyzer::oom {
 
 namespace {
 
@@ -92,4 +92,4 @@ bool RunningCode::in_loop(uint32_t site) const {
   return std::any_of(frames.begin(), frames.end(), [&](const PythonFrame* frame) { return frame->code == loop_; });
 }
 
-}  // namespace tensorscope::model::oom
+}  // namespace tensorscope::analyzer::oom

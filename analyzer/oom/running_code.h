@@ -8,7 +8,7 @@
 
 #include "memory/grouping.h"
 
-namespace tensorscope::model::oom {
+namespace tensorscope::analyzer::oom {
 
 class RunningCode {
  public:
@@ -39,4 +39,4 @@ class RunningCode {
   bool calls_backward_ = false, backward_seen_ = false, in_optimizer_ = false, in_foreach_ = false;
 };
 
-}  // namespace tensorscope::model::oom
+}  // namespace tensorscope::analyzer::oom

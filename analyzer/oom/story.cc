@@ -5,7 +5,7 @@
 #include "dump_generated.h"
 #include "oom/remedies.h"
 
-namespace tensorscope::model::oom {
+namespace tensorscope::analyzer::oom {
 
 namespace {
 
@@ -92,4 +92,4 @@ Story story_of(const std::vector<View>& whole, const std::vector<View>& on_devic
   return story;
 }
 
-}  // namespace tensorscope::model::oom
+}  // namespace tensorscope::analyzer::oom

@@ -15,7 +15,7 @@
 #include "oom/free_memory.h"
 #include "oom/remedy.h"
 
-namespace tensorscope::model::oom {
+namespace tensorscope::analyzer::oom {
 
 // A tensor that the innermost function of the failing stack works on.
 struct Operand {
@@ -46,4 +46,4 @@ bool concerns(const Failure& failure, Device device);
 // everything selected. The story is that of the last one.
 Story story_of(const std::vector<View>& whole, const std::vector<View>& on_device, Device device);
 
-}  // namespace tensorscope::model::oom
+}  // namespace tensorscope::analyzer::oom

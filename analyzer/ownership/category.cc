@@ -6,7 +6,7 @@
 #include "dump_generated.h"
 #include "tensorscope/rules/category_judge.h"
 
-namespace tensorscope::model {
+namespace tensorscope::analyzer {
 
 namespace {
 
@@ -248,4 +248,4 @@ std::vector<CategoryEvidence> find_categories(const Dump& dump, const FrameFacts
   return findings;
 }
 
-}  // namespace tensorscope::model
+}  // namespace tensorscope::analyzer

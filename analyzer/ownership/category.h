@@ -15,7 +15,7 @@
 #include "symbols/native_facts.h"
 #include "tensorscope/rules/categories.h"
 
-namespace tensorscope::model {
+namespace tensorscope::analyzer {
 
 using category::Category;
 using category::kCategories;
@@ -39,4 +39,4 @@ std::vector<CategoryEvidence> find_categories(const Dump& dump, const FrameFacts
                                               const NativeFacts& native,
                                               const std::vector<std::vector<std::string>>& outputs);
 
-}  // namespace tensorscope::model
+}  // namespace tensorscope::analyzer

@@ -5,7 +5,7 @@
 
 #include "dump_generated.h"
 
-namespace tensorscope::model {
+namespace tensorscope::analyzer {
 
 namespace {
 
@@ -122,4 +122,4 @@ std::string GraphRoots::brief_chain(const std::string& begin, uint32_t node) con
   return begin + (distance_[node] > 0 ? " <- ... <- " : " <- ") + root(node);
 }
 
-}  // namespace tensorscope::model
+}  // namespace tensorscope::analyzer

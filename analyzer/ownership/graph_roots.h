@@ -9,7 +9,7 @@
 #include "dump/dump.h"
 #include "ownership/tensor_links.h"
 
-namespace tensorscope::model {
+namespace tensorscope::analyzer {
 
 class GraphRoots {
  public:
@@ -38,4 +38,4 @@ class GraphRoots {
   std::vector<std::string> holders_;
 };
 
-}  // namespace tensorscope::model
+}  // namespace tensorscope::analyzer

@@ -14,7 +14,7 @@
 #include "symbols/frame_facts.h"
 #include "tensorscope/rules/reference_text.h"
 
-namespace tensorscope::model {
+namespace tensorscope::analyzer {
 
 namespace {
 
@@ -335,7 +335,7 @@ class Holders::Builder {
   }
 
   void find_categories() {
-    std::vector<CategoryEvidence> findings = model::find_categories(dump_, facts_, links_, native_, outputs_);
+    std::vector<CategoryEvidence> findings = analyzer::find_categories(dump_, facts_, links_, native_, outputs_);
     for (uint32_t i = 0; i < out_.size(); i++) {
       const uint32_t owner = links_.owner(i);
       if (owner == kNone || !stronger(findings[owner].category, findings[i].category)) continue;
@@ -384,4 +384,4 @@ std::string Holders::name(uint32_t tensor) const {
   return names.empty() ? "" : names.front();
 }
 
-}  // namespace tensorscope::model
+}  // namespace tensorscope::analyzer

@@ -13,7 +13,7 @@
 #include "dump/dump.h"
 #include "ownership/category.h"
 
-namespace tensorscope::model {
+namespace tensorscope::analyzer {
 
 struct Holder {
   enum class Kind : uint8_t {
@@ -108,4 +108,4 @@ std::string merged_names(const std::vector<WeighedName>& names);
 // How many forms there are among them, numbers apart.
 size_t name_forms(const std::vector<std::string>& names);
 
-}  // namespace tensorscope::model
+}  // namespace tensorscope::analyzer

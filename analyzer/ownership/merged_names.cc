@@ -2,7 +2,7 @@
 #include "ownership/holders.h"
 #include "tensorscope/rules/name_forms.h"
 
-namespace tensorscope::model {
+namespace tensorscope::analyzer {
 
 std::string merged_names(const std::vector<std::string>& names) {
   std::vector<WeighedName> weighed;
@@ -26,4 +26,4 @@ size_t name_forms(const std::vector<std::string>& names) {
   return forms.size();
 }
 
-}  // namespace tensorscope::model
+}  // namespace tensorscope::analyzer

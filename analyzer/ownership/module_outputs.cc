@@ -5,7 +5,7 @@
 
 #include "dump_generated.h"
 
-namespace tensorscope::model {
+namespace tensorscope::analyzer {
 
 namespace {
 
@@ -134,4 +134,4 @@ std::vector<std::vector<std::string>> module_outputs(const Dump& dump, const Fra
   return names;
 }
 
-}  // namespace tensorscope::model
+}  // namespace tensorscope::analyzer

@@ -14,10 +14,10 @@
 #include "ownership/tensor_links.h"
 #include "symbols/frame_facts.h"
 
-namespace tensorscope::model {
+namespace tensorscope::analyzer {
 
 // By tensor, the outermost module first: {"model.layers.3.attn.out", "model.layers.3.attn.proj.out"}.
 std::vector<std::vector<std::string>> module_outputs(const Dump& dump, const FrameFacts& facts,
                                                      const TensorLinks& links);
 
-}  // namespace tensorscope::model
+}  // namespace tensorscope::analyzer

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <tuple>
 
-namespace tensorscope::model {
+namespace tensorscope::analyzer {
 
 namespace {
 
@@ -125,4 +125,4 @@ std::vector<std::string> ModuleTree::indices(uint32_t node) const {
   return result;
 }
 
-}  // namespace tensorscope::model
+}  // namespace tensorscope::analyzer

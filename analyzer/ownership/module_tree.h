@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-namespace tensorscope::model {
+namespace tensorscope::analyzer {
 
 class ModuleTree {
  public:
@@ -45,4 +45,4 @@ class ModuleTree {
 // "0..31", "0,2,5..7": numbers in ascending order.
 std::string index_ranges(const std::vector<std::string>& numbers);
 
-}  // namespace tensorscope::model
+}  // namespace tensorscope::analyzer

@@ -5,7 +5,7 @@
 #include "dump/sort_by_serial.h"
 #include "dump_generated.h"
 
-namespace tensorscope::model {
+namespace tensorscope::analyzer {
 
 using format::TensorKnown;
 
@@ -78,4 +78,4 @@ uint32_t TensorLinks::made_in_backward_of(uint32_t tensor) const {
   return serial == 0 ? kNone : row_with(dump_.nodes, serial);
 }
 
-}  // namespace tensorscope::model
+}  // namespace tensorscope::analyzer

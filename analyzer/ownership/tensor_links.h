@@ -10,7 +10,7 @@
 
 #include "dump/dump.h"
 
-namespace tensorscope::model {
+namespace tensorscope::analyzer {
 
 struct HeldSlot {
   uint32_t node = kNoNode;
@@ -52,4 +52,4 @@ class TensorLinks {
   std::vector<HeldSlot> slots_;
 };
 
-}  // namespace tensorscope::model
+}  // namespace tensorscope::analyzer

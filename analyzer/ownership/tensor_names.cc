@@ -4,7 +4,7 @@
 
 #include "dump_generated.h"
 
-namespace tensorscope::model {
+namespace tensorscope::analyzer {
 
 namespace {
 
@@ -133,4 +133,4 @@ std::vector<std::vector<std::string>> tensor_names(const Dump& dump, const Frame
   return result;
 }
 
-}  // namespace tensorscope::model
+}  // namespace tensorscope::analyzer

@@ -8,7 +8,7 @@
 #include "ownership/tensor_links.h"
 #include "symbols/frame_facts.h"
 
-namespace tensorscope::model {
+namespace tensorscope::analyzer {
 
 // By tensor. `outputs` are those of module_outputs().
 std::vector<std::vector<std::string>> tensor_names(const Dump& dump, const FrameFacts& facts, const TensorLinks& links,
@@ -17,4 +17,4 @@ std::vector<std::vector<std::string>> tensor_names(const Dump& dump, const Frame
 // The nn.Module whose forward made a node: "" where none, or where nobody saw it.
 const std::string& node_module(const Dump& dump, const FrameFacts& facts, uint32_t node);
 
-}  // namespace tensorscope::model
+}  // namespace tensorscope::analyzer

@@ -3,7 +3,7 @@
 
 #include <cstddef>
 
-namespace tensorscope::model {
+namespace tensorscope::analyzer {
 
 template <typename Enum>
 struct EnumWords {
@@ -20,4 +20,4 @@ constexpr bool has_each(const EnumWords<Enum> (&rows)[kRows], Enum last) {
   return kRows == size_t(last) + 1;
 }
 
-}  // namespace tensorscope::model
+}  // namespace tensorscope::analyzer

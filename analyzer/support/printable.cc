@@ -4,7 +4,7 @@
 
 #include "tensorscope/rules/utf8.h"
 
-namespace tensorscope::model {
+namespace tensorscope::analyzer {
 
 std::string printable(std::string_view text) {
   std::string out;
@@ -24,4 +24,4 @@ std::string printable(std::string_view text) {
   return out;
 }
 
-}  // namespace tensorscope::model
+}  // namespace tensorscope::analyzer

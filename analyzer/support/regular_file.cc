@@ -11,7 +11,7 @@
 #include <cerrno>
 #include <utility>
 
-namespace tensorscope::model {
+namespace tensorscope::analyzer {
 
 namespace {
 
@@ -117,4 +117,4 @@ std::string RegularFile::content(size_t most) const {
   return text;
 }
 
-}  // namespace tensorscope::model
+}  // namespace tensorscope::analyzer

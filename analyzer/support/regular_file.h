@@ -6,7 +6,7 @@
 
 #include <string>
 
-namespace tensorscope::model {
+namespace tensorscope::analyzer {
 
 class RegularFile {
  public:
@@ -41,4 +41,4 @@ namespace detail {
 int walk_beneath(int folder, const std::string& path);
 }  // namespace detail
 
-}  // namespace tensorscope::model
+}  // namespace tensorscope::analyzer

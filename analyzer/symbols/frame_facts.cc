@@ -2,7 +2,7 @@
 
 #include "symbols/user_code.h"
 
-namespace tensorscope::model {
+namespace tensorscope::analyzer {
 
 FrameFacts::FrameFacts(const Dump& dump) : dump_(dump) {
   const size_t frames = dump.python_frames.size();
@@ -68,4 +68,4 @@ std::string FrameFacts::place(uint32_t site) const {
   return function.empty() || function == "<module>" ? text : text.append(" ").append(function);
 }
 
-}  // namespace tensorscope::model
+}  // namespace tensorscope::analyzer

@@ -10,7 +10,7 @@
 #include "dump/dump.h"
 #include "symbols/user_code.h"
 
-namespace tensorscope::model {
+namespace tensorscope::analyzer {
 
 class FrameFacts {
  public:
@@ -37,4 +37,4 @@ class FrameFacts {
   std::vector<uint8_t> is_torch_;  // by code
 };
 
-}  // namespace tensorscope::model
+}  // namespace tensorscope::analyzer

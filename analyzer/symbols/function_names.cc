@@ -8,7 +8,7 @@
 #include "tensorscope/rules/headline.h"
 #include "tensorscope/rules/utf8.h"
 
-namespace tensorscope::model {
+namespace tensorscope::analyzer {
 
 namespace {
 
@@ -33,4 +33,4 @@ std::string readable_function(const std::string& symbol) {
   return symbol.substr(0, std::min(symbol.find_first_of(".@", 1), kMaxFunction));
 }
 
-}  // namespace tensorscope::model
+}  // namespace tensorscope::analyzer

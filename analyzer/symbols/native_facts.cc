@@ -2,7 +2,7 @@
 
 #include "symbols/user_code.h"
 
-namespace tensorscope::model {
+namespace tensorscope::analyzer {
 
 namespace {
 
@@ -44,4 +44,4 @@ bool NativeFacts::made_by_operation(uint32_t site, uint32_t node_site) const {
   return false;
 }
 
-}  // namespace tensorscope::model
+}  // namespace tensorscope::analyzer

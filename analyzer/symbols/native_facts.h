@@ -12,7 +12,7 @@
 #include "dump/dump.h"
 #include "symbols/symbols.h"
 
-namespace tensorscope::model {
+namespace tensorscope::analyzer {
 
 class NativeFacts {
  public:
@@ -32,4 +32,4 @@ class NativeFacts {
   mutable std::unordered_map<uint32_t, uint8_t> known_;  // by native leaf
 };
 
-}  // namespace tensorscope::model
+}  // namespace tensorscope::analyzer

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <set>
 
-namespace tensorscope::model {
+namespace tensorscope::analyzer {
 
 namespace {
 
@@ -174,4 +174,4 @@ std::vector<std::string> NativeSymbols::notes() const {
   return out;
 }
 
-}  // namespace tensorscope::model
+}  // namespace tensorscope::analyzer

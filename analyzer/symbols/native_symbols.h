@@ -12,7 +12,7 @@
 #include "symbols/symbol_cache.h"
 #include "symbols/symbols.h"
 
-namespace tensorscope::model {
+namespace tensorscope::analyzer {
 
 class NativeSymbols {
  public:
@@ -41,4 +41,4 @@ class NativeSymbols {
   std::unordered_map<uint64_t, const std::vector<CodePlace>*> known_;
 };
 
-}  // namespace tensorscope::model
+}  // namespace tensorscope::analyzer

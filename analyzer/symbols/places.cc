@@ -6,7 +6,7 @@
 
 #include "symbols/user_code.h"
 
-namespace tensorscope::model {
+namespace tensorscope::analyzer {
 
 std::string short_path(const std::string& path, const std::string& directory) {
   return std::string(code::short_path(path, directory));
@@ -139,4 +139,4 @@ void Places::prefetch(const std::vector<uint32_t>& sites, bool whole_stacks) {
   if (!leaves.empty()) symbols_.prefetch(leaves);
 }
 
-}  // namespace tensorscope::model
+}  // namespace tensorscope::analyzer

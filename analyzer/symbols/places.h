@@ -14,7 +14,7 @@
 #include "symbols/symbols.h"
 #include "symbols/user_code.h"
 
-namespace tensorscope::model {
+namespace tensorscope::analyzer {
 
 struct Place {
   Frame frame;
@@ -59,4 +59,4 @@ std::string short_path(const std::string& path, const std::string& directory);
 // "wrap<...>::call" for a C++ name whose template arguments are longer than a person reads.
 std::string brief_function(const std::string& function);
 
-}  // namespace tensorscope::model
+}  // namespace tensorscope::analyzer

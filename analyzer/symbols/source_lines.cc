@@ -9,7 +9,7 @@
 #include "tensorscope/dump_format.h"
 #include "tensorscope/rules/source_text.h"
 
-namespace tensorscope::model {
+namespace tensorscope::analyzer {
 
 namespace {
 
@@ -99,4 +99,4 @@ std::vector<std::string> SourceLines::read(const std::string& file) {
 
 std::vector<std::string> SourceLines::notes() const { return {notes_.begin(), notes_.end()}; }
 
-}  // namespace tensorscope::model
+}  // namespace tensorscope::analyzer

@@ -10,7 +10,7 @@
 
 #include "dump/dump.h"
 
-namespace tensorscope::model {
+namespace tensorscope::analyzer {
 
 class SourceLines {
  public:
@@ -36,4 +36,4 @@ class SourceLines {
   std::set<std::string> notes_;
 };
 
-}  // namespace tensorscope::model
+}  // namespace tensorscope::analyzer

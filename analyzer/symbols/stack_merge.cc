@@ -4,7 +4,7 @@
 
 #include "symbols/user_code.h"
 
-namespace tensorscope::model {
+namespace tensorscope::analyzer {
 
 namespace {
 
@@ -123,4 +123,4 @@ std::vector<Frame> merge_stacks(const std::vector<Frame>& native, const std::vec
   return Merger(native, python, full).run();
 }
 
-}  // namespace tensorscope::model
+}  // namespace tensorscope::analyzer

@@ -16,7 +16,7 @@
 
 #include "dump/dump.h"
 
-namespace tensorscope::model {
+namespace tensorscope::analyzer {
 
 struct PythonStackFrame {
   Frame frame;
@@ -29,4 +29,4 @@ struct PythonStackFrame {
 std::vector<Frame> merge_stacks(const std::vector<Frame>& native, const std::vector<PythonStackFrame>& python,
                                 bool full);
 
-}  // namespace tensorscope::model
+}  // namespace tensorscope::analyzer

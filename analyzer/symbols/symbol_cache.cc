@@ -12,7 +12,7 @@
 #include "symbol_cache_generated.h"
 #include "tensorscope/dump_format.h"
 
-namespace tensorscope::model {
+namespace tensorscope::analyzer {
 
 namespace {
 
@@ -116,4 +116,4 @@ void SymbolCache::save() {
   if (!written || rename(temporary.c_str(), path().c_str()) != 0) unlink(temporary.c_str());
 }
 
-}  // namespace tensorscope::model
+}  // namespace tensorscope::analyzer

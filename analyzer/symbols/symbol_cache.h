@@ -10,7 +10,7 @@
 
 #include "symbols/symbol_file.h"
 
-namespace tensorscope::model {
+namespace tensorscope::analyzer {
 
 class SymbolCache {
  public:
@@ -39,4 +39,4 @@ class SymbolCache {
 // $XDG_CACHE_HOME/tensorscope/symbols or ~/.cache/tensorscope/symbols; "" where neither can be determined.
 std::string default_cache_directory();
 
-}  // namespace tensorscope::model
+}  // namespace tensorscope::analyzer

@@ -14,7 +14,7 @@
 
 #include "symbols/function_names.h"
 
-namespace tensorscope::model {
+namespace tensorscope::analyzer {
 
 namespace {
 
@@ -235,4 +235,4 @@ std::vector<CodePlace> SymbolFile::look_up(uint64_t address) {
   return places;
 }
 
-}  // namespace tensorscope::model
+}  // namespace tensorscope::analyzer

@@ -9,7 +9,7 @@
 
 #include "support/regular_file.h"
 
-namespace tensorscope::model {
+namespace tensorscope::analyzer {
 
 // What one address stands for; an address inside inlined functions is several of these, innermost first.
 struct CodePlace {
@@ -36,4 +36,4 @@ class SymbolFile {
   std::unique_ptr<Impl> impl_;
 };
 
-}  // namespace tensorscope::model
+}  // namespace tensorscope::analyzer

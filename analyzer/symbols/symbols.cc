@@ -10,7 +10,7 @@
 #include "symbols/user_code.h"
 #include "tensorscope/rules/headline.h"
 
-namespace tensorscope::model {
+namespace tensorscope::analyzer {
 
 namespace {
 
@@ -171,4 +171,4 @@ std::vector<std::string> Symbols::notes() const {
 
 SymbolCheck Symbols::check() { return impl_->symbols.check(); }
 
-}  // namespace tensorscope::model
+}  // namespace tensorscope::analyzer

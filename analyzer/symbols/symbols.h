@@ -7,7 +7,7 @@
 
 #include "dump/dump.h"
 
-namespace tensorscope::model {
+namespace tensorscope::analyzer {
 
 struct SymbolOptions {
   std::string sysroot;                      // folder that stands for / of the target: for objects and source files
@@ -58,4 +58,4 @@ class Symbols {
   std::unique_ptr<Impl> impl_;
 };
 
-}  // namespace tensorscope::model
+}  // namespace tensorscope::analyzer

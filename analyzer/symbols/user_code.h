@@ -7,7 +7,7 @@
 #include "dump/dump.h"
 #include "tensorscope/rules/user_code.h"
 
-namespace tensorscope::model {
+namespace tensorscope::analyzer {
 
 using code::enclosing_function;
 using code::in_torch;
@@ -37,4 +37,4 @@ inline bool names_are_qualified(const Dump& dump) {
   return !version.starts_with("3.") || std::atoi(version.c_str() + 2) >= 11;
 }
 
-}  // namespace tensorscope::model
+}  // namespace tensorscope::analyzer

@@ -5,17 +5,17 @@
 #include "support/enum_words.h"
 #include "text/units.h"
 
-namespace tensorscope::render {
+namespace tensorscope::text {
 
 namespace {
 
-using model::oom::NoteKind;
-using model::oom::Part;
-using model::oom::PartKind;
-using model::oom::PartNote;
+using analyzer::oom::NoteKind;
+using analyzer::oom::Part;
+using analyzer::oom::PartKind;
+using analyzer::oom::PartNote;
 
 std::string pool_words(const Part& part) {
-  const model::oom::FreePart& pool = part.pool;
+  const analyzer::oom::FreePart& pool = part.pool;
   std::string text = pool.private_pool() ? fmt::format("private pool ({}, {})", pool.pool_user, pool.pool)
                      : pool.small        ? "small pool"
                                          : "large pool";
@@ -45,7 +45,7 @@ std::string pieces_words(const PartNote& note) {
   return fmt::format("{}, the largest {}", counted(note.count, "free block"), bytes(note.bytes));
 }
 
-constexpr model::EnumWords<NoteKind> kNotes[] = {
+constexpr analyzer::EnumWords<NoteKind> kNotes[] = {
     {NoteKind::none, ""},
     {NoteKind::text, ""},
     {NoteKind::storages, ""},
@@ -162,4 +162,4 @@ std::string note_words(const PartNote& note) {
   }
 }
 
-}  // namespace tensorscope::render
+}  // namespace tensorscope::text

@@ -6,11 +6,11 @@
 
 #include "oom/part.h"
 
-namespace tensorscope::render {
+namespace tensorscope::text {
 
 // "torch, reserved", "private pool (0, 3)", "model.layers.*.attn"; "" where the part's name for programs says it.
-std::string label_words(const model::oom::Part& part);
+std::string label_words(const analyzer::oom::Part& part);
 // "in 3 blocks, the largest 220.0 MiB"; "" where there is nothing to say.
-std::string note_words(const model::oom::PartNote& note);
+std::string note_words(const analyzer::oom::PartNote& note);
 
-}  // namespace tensorscope::render
+}  // namespace tensorscope::text

@@ -7,7 +7,7 @@
 #include "text/text.h"
 #include "text/units.h"
 
-namespace tensorscope::render {
+namespace tensorscope::text {
 
 namespace {
 
@@ -181,4 +181,4 @@ std::string no_such_step(const CallSequence& all, uint32_t step, const std::stri
                      all.counts().last_step);
 }
 
-}  // namespace tensorscope::render
+}  // namespace tensorscope::text

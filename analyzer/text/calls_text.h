@@ -7,7 +7,7 @@
 #include "text/terminal.h"
 #include "values/call_tree.h"
 
-namespace tensorscope::render {
+namespace tensorscope::text {
 
 // "layers.0..11 x 12", "attn".
 std::string call_node_label(const values::CallNode& node);
@@ -20,4 +20,4 @@ std::string squashed_calls_text(const values::SquashedCalls& calls, const Termin
 std::string call_order_text(const values::CallSequence& sequence, size_t top, const Terminal& terminal);
 std::string no_such_step(const values::CallSequence& all, uint32_t step, const std::string& file);
 
-}  // namespace tensorscope::render
+}  // namespace tensorscope::text

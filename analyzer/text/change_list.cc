@@ -9,12 +9,12 @@
 #include "text/tensor_text.h"
 #include "text/units.h"
 
-namespace tensorscope::commands {
+namespace tensorscope::text {
 
 namespace {
 
-using model::kNone;
-using model::TensorChange;
+using analyzer::kNone;
+using analyzer::TensorChange;
 
 const char* change_word(TensorChange::Kind kind) {
   switch (kind) {
@@ -47,45 +47,45 @@ std::string rest_text(const std::vector<TensorChange>& changes, size_t shown) {
   }
   std::string text;
   for (const auto& [kind, sum] : sums) {
-    text += fmt::format("{}{} {}, {}", text.empty() ? "" : "; ", render::count(sum.first), change_word(kind),
-                        render::signed_bytes(sum.second));
+    text += fmt::format("{}{} {}, {}", text.empty() ? "" : "; ", text::count(sum.first), change_word(kind),
+                        text::signed_bytes(sum.second));
   }
   return text;
 }
 
 }  // namespace
 
-std::string change_list(model::ComparedDumps& dumps, const model::Difference& difference, size_t top,
-                        const render::Terminal& terminal) {
+std::string change_list(analyzer::ComparedDumps& dumps, const analyzer::Difference& difference, size_t top,
+                        const text::Terminal& terminal) {
   const std::vector<TensorChange>& changes = difference.tensor_changes;
   if (changes.empty()) return "no tensor changed\n";
-  render::Table table({{.title = "change"},
-                       {.title = "bytes", .align = render::Align::right},
-                       {.title = "id"},
-                       {.title = "dtype", .leaves = 2},
-                       {.title = "shape", .least = 12, .wish = 18},
-                       {.title = "category", .least = 9, .wish = 16, .leaves = 1},
-                       {.title = "name", .least = 16, .cut = render::Cut::middle, .wish = 30},
-                       {.title = "where", .least = 16, .cut = render::Cut::start, .wish = 24}});
+  text::Table table({{.title = "change"},
+                     {.title = "bytes", .align = text::Align::right},
+                     {.title = "id"},
+                     {.title = "dtype", .leaves = 2},
+                     {.title = "shape", .least = 12, .wish = 18},
+                     {.title = "category", .least = 9, .wish = 16, .leaves = 1},
+                     {.title = "name", .least = 16, .cut = text::Cut::middle, .wish = 30},
+                     {.title = "where", .least = 16, .cut = text::Cut::start, .wish = 24}});
   const size_t shown = top == 0 ? changes.size() : std::min(top, changes.size());
   for (size_t i = 0; i < shown; ++i) {
     const TensorChange& change = changes[i];
-    model::OpenedDump& opened = change.after != kNone ? dumps.last() : dumps.first();
+    analyzer::OpenedDump& opened = change.after != kNone ? dumps.last() : dumps.first();
     const uint32_t index = change.after != kNone ? change.after : change.before;
-    const model::Tensor& tensor = opened.dump.tensors[index];
+    const analyzer::Tensor& tensor = opened.dump.tensors[index];
     const bool moved = change.kind == TensorChange::Kind::moved;
     const std::string name = opened.holders.name(index);
-    table.row(
-        {change_word(change.kind), moved ? render::bytes(uint64_t(change.bytes)) : render::signed_bytes(change.bytes),
-         fmt::format("#{}", tensor.serial), tensor.dtype_text(), tensor.shape_text(), category_text(opened, index),
-         name.empty() ? brief_holder(opened, index) : name, opened.places.at(tensor.site).where});
+    table.row({change_word(change.kind), moved ? text::bytes(uint64_t(change.bytes)) : text::signed_bytes(change.bytes),
+               fmt::format("#{}", tensor.serial), tensor.dtype_text(), tensor.shape_text(),
+               category_text(opened, index), name.empty() ? brief_holder(opened, index) : name,
+               opened.places.at(tensor.site).where});
   }
   std::string text = table.text(terminal);
   if (shown < changes.size()) {
-    text += fmt::format("showing {} of {}; --top N. Not shown: {}\n", render::count(shown),
-                        render::count(changes.size()), rest_text(changes, shown));
+    text += fmt::format("showing {} of {}; --top N. Not shown: {}\n", text::count(shown), text::count(changes.size()),
+                        rest_text(changes, shown));
   }
   return text;
 }
 
-}  // namespace tensorscope::commands
+}  // namespace tensorscope::text

@@ -7,10 +7,10 @@
 #include "memory/difference.h"
 #include "text/terminal.h"
 
-namespace tensorscope::commands {
+namespace tensorscope::text {
 
 // At most `top` rows (0: all), the most bytes of each kind first; of dumps of one run.
-std::string change_list(model::ComparedDumps& dumps, const model::Difference& difference, size_t top,
-                        const render::Terminal& terminal);
+std::string change_list(analyzer::ComparedDumps& dumps, const analyzer::Difference& difference, size_t top,
+                        const text::Terminal& terminal);
 
-}  // namespace tensorscope::commands
+}  // namespace tensorscope::text

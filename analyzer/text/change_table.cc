@@ -4,9 +4,9 @@
 #include "text/table.h"
 #include "text/units.h"
 
-namespace tensorscope::commands {
+namespace tensorscope::text {
 
-using model::Change;
+using analyzer::Change;
 
 namespace {
 
@@ -17,33 +17,33 @@ std::string intervals(const Change& change) {
   std::string text;
   for (size_t i = 1; i < change.bytes.size(); ++i) {
     if (i > 1) text += ' ';
-    text += counts ? render::signed_count(int64_t(change.tensors[i] - change.tensors[i - 1]))
-                   : render::signed_bytes(int64_t(change.bytes[i] - change.bytes[i - 1]));
+    text += counts ? text::signed_count(int64_t(change.tensors[i] - change.tensors[i - 1]))
+                   : text::signed_bytes(int64_t(change.bytes[i] - change.bytes[i - 1]));
   }
   return text;
 }
 
 }  // namespace
 
-std::string change_table(model::ComparedDumps& dumps, const std::vector<Change>& changes, model::By by, size_t top,
-                         bool full_stacks, const render::Terminal& terminal) {
+std::string change_table(analyzer::ComparedDumps& dumps, const std::vector<Change>& changes, analyzer::By by,
+                         size_t top, bool full_stacks, const text::Terminal& terminal) {
   bool several = dumps.size() > 2;
-  std::vector<render::Column> columns = {
-      {.title = "bytes", .align = render::Align::right},
-      {.title = "count", .align = render::Align::right},
+  std::vector<text::Column> columns = {
+      {.title = "bytes", .align = text::Align::right},
+      {.title = "count", .align = text::Align::right},
       {.title = "each interval"},
       {.title = ""},
-      {.title = by_place(by) ? "where" : model::kByNames[size_t(by)], .least = 24, .cut = render::Cut::start},
-      {.title = "", .least = 12, .style = render::Style::dim}};
+      {.title = by_place(by) ? "where" : analyzer::kByNames[size_t(by)], .least = 24, .cut = text::Cut::start},
+      {.title = "", .least = 12, .style = text::Style::dim}};
   constexpr size_t kWhere = 4;
-  render::Table table(columns);
+  text::Table table(columns);
   for (size_t i = 0; i < changes.size() && (top == 0 || i < top); ++i) {
     const Change& change = changes[i];
-    model::OpenedDump& opened = dumps[change.dump];
+    analyzer::OpenedDump& opened = dumps[change.dump];
     std::string source =
-        by == model::By::line || by == model::By::site ? opened.places.source_line(change.group.site) : "";
-    render::Style style = change.steady ? render::Style::bad : render::Style::plain;
-    table.row({render::signed_bytes(change.byte_growth()), render::signed_count(change.tensor_growth()),
+        by == analyzer::By::line || by == analyzer::By::site ? opened.places.source_line(change.group.site) : "";
+    text::Style style = change.steady ? text::Style::bad : text::Style::plain;
+    table.row({text::signed_bytes(change.byte_growth()), text::signed_count(change.tensor_growth()),
                several ? intervals(change) : "", change.steady ? "steady" : "", change.label, source},
               style);
     add_notes(table, kWhere, opened, change.group, by, full_stacks);
@@ -51,4 +51,4 @@ std::string change_table(model::ComparedDumps& dumps, const std::vector<Change>&
   return table.text(terminal);
 }
 
-}  // namespace tensorscope::commands
+}  // namespace tensorscope::text

@@ -8,10 +8,10 @@
 #include "memory/difference.h"
 #include "text/terminal.h"
 
-namespace tensorscope::commands {
+namespace tensorscope::text {
 
 // Growth in bytes and count, growth of each interval, where. At most `top` (0: all).
-std::string change_table(model::ComparedDumps& dumps, const std::vector<model::Change>& changes, model::By by,
-                         size_t top, bool full_stacks, const render::Terminal& terminal);
+std::string change_table(analyzer::ComparedDumps& dumps, const std::vector<analyzer::Change>& changes, analyzer::By by,
+                         size_t top, bool full_stacks, const text::Terminal& terminal);
 
-}  // namespace tensorscope::commands
+}  // namespace tensorscope::text

@@ -4,7 +4,7 @@
 
 #include "memory/nearest_words.h"
 
-namespace tensorscope::render {
+namespace tensorscope::text {
 
 std::string did_you_mean(const std::vector<std::string>& near) {
   std::string text;
@@ -15,7 +15,7 @@ std::string did_you_mean(const std::vector<std::string>& near) {
 }
 
 std::string did_you_mean(std::string_view word, const std::vector<std::string>& words) {
-  return did_you_mean(model::nearest_words(word, words));
+  return did_you_mean(analyzer::nearest_words(word, words));
 }
 
 std::string listed(const std::vector<std::string>& words, size_t most) {
@@ -31,4 +31,4 @@ std::string invalid_choice(std::string_view option, std::string_view word, const
                      listed(words, words.size()));
 }
 
-}  // namespace tensorscope::render
+}  // namespace tensorscope::text

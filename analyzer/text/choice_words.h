@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-namespace tensorscope::render {
+namespace tensorscope::text {
 
 // A word on the command line that is none of those it could be; what() is the sentence.
 class BadChoice : public std::runtime_error {
@@ -24,4 +24,4 @@ std::string listed(const std::vector<std::string>& words, size_t most = 12);
 // "invalid value 'lien' for --by; did you mean line? choose from site, line, ...". Without a full stop.
 std::string invalid_choice(std::string_view option, std::string_view word, const std::vector<std::string>& words);
 
-}  // namespace tensorscope::render
+}  // namespace tensorscope::text

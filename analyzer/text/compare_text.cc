@@ -12,7 +12,7 @@
 #include "text/units.h"
 #include "text/values_text.h"
 
-namespace tensorscope::render {
+namespace tensorscope::text {
 
 namespace {
 
@@ -40,7 +40,7 @@ std::string times_allowed(double excess) {
 // By shape, kind, text or hash there is no number.
 bool has_numbers(const Pair& pair) { return pair.verdict == Verdict::equal || pair.relative > 0; }
 
-std::string dtype_word(int dtype) { return dtype < 0 ? "float of Python" : model::dtype_name(dtype); }
+std::string dtype_word(int dtype) { return dtype < 0 ? "float of Python" : analyzer::dtype_name(dtype); }
 
 // What differs, in a few words.
 std::string what_differs(const FirstDifference& first) {
@@ -149,7 +149,7 @@ class CompareWriter {
   void heading(const std::string& text) { out_ += "\n" + how_.terminal.styled(Style::bold, text) + "\n"; }
 
   void file(const char* side, const values::ValuesFile& file) {
-    const model::Process& process = file.process();
+    const analyzer::Process& process = file.process();
     line(fmt::format("{}  {}  {}, pid {} on {}{}{}: {}{}", side, clean(file.path()), clean(process.program),
                      process.pid, clean(process.host), process.rank >= 0 ? fmt::format(", rank {}", process.rank) : "",
                      process.torch_version.empty() ? "" : ", torch " + clean(process.torch_version),
@@ -406,4 +406,4 @@ std::string nothing_compared(const RunComparison& runs, const values::ValuesFile
   return text + "; --rename FROM=TO maps one name to another.";
 }
 
-}  // namespace tensorscope::render
+}  // namespace tensorscope::text

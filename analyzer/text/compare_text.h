@@ -7,7 +7,7 @@
 #include "text/terminal.h"
 #include "values/compare.h"
 
-namespace tensorscope::render {
+namespace tensorscope::text {
 
 struct CompareText {
   Terminal terminal;
@@ -26,4 +26,4 @@ std::string basis_word(values::Basis basis);
 std::string statistic_word(values::Statistic statistic);
 std::string place_word(format::ValuePlace place);
 
-}  // namespace tensorscope::render
+}  // namespace tensorscope::text

@@ -6,12 +6,12 @@
 #include "memory/opened_dump.h"
 #include "text/terminal.h"
 
-namespace tensorscope::commands {
+namespace tensorscope::text {
 
 // Empty where CUPTI was not asked; ends with an empty line otherwise.
-std::string driver_table(model::OpenedDump& opened, const render::Terminal& terminal);
+std::string driver_table(analyzer::OpenedDump& opened, const text::Terminal& terminal);
 
 // Kernels, copies and fills by place, the busiest first, at most `top` places (0: all).
-std::string launch_table(model::OpenedDump& opened, size_t top, const render::Terminal& terminal);
+std::string launch_table(analyzer::OpenedDump& opened, size_t top, const text::Terminal& terminal);
 
-}  // namespace tensorscope::commands
+}  // namespace tensorscope::text

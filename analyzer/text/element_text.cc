@@ -11,7 +11,7 @@
 #include "text/units.h"
 #include "values/element_type.h"
 
-namespace tensorscope::render {
+namespace tensorscope::text {
 
 namespace {
 
@@ -162,9 +162,9 @@ std::string sizes_text(const std::vector<int64_t>& shape) {
 
 }  // namespace
 
-std::string tensor_text(const values::Elements& elements, const model::Device& device) {
+std::string tensor_text(const values::Elements& elements, const analyzer::Device& device) {
   if (values::element_size(elements.dtype) == 0) {
-    return fmt::format("{} of {}", bytes(elements.bytes.size()), model::dtype_name(elements.dtype));
+    return fmt::format("{} of {}", bytes(elements.bytes.size()), analyzer::dtype_name(elements.dtype));
   }
   const std::string prefix = "tensor(";
   const bool empty = values::element_count(elements.shape) == 0;
@@ -173,7 +173,7 @@ std::string tensor_text(const values::Elements& elements, const model::Device& d
   if (!device.is_cpu()) suffixes.push_back("device='" + device.text() + "'");
   if (empty && elements.shape.size() != 1) suffixes.push_back("size=" + sizes_text(elements.shape));
   const bool said = empty ? elements.dtype != values::kFloat32 : !is_default(elements.dtype);
-  if (said) suffixes.push_back("dtype=torch." + model::dtype_name(elements.dtype));
+  if (said) suffixes.push_back("dtype=torch." + analyzer::dtype_name(elements.dtype));
   const size_t newline = out.rfind('\n');
   size_t line = newline == std::string::npos ? out.size() + 2 : out.size() - newline + 1;
   for (const std::string& suffix : suffixes) {
@@ -188,4 +188,4 @@ std::string tensor_text(const values::Elements& elements, const model::Device& d
   return out + ")";
 }
 
-}  // namespace tensorscope::render
+}  // namespace tensorscope::text

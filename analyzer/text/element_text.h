@@ -5,10 +5,10 @@
 
 #include "values/values_file.h"
 
-namespace tensorscope::render {
+namespace tensorscope::text {
 
 // "tensor([[1., 2.],\n        [3., 4.]])", the middle left out beyond a thousand elements. `device` is said unless it
 // is the CPU. Elements of an unknown dtype: how many bytes there are.
-std::string tensor_text(const values::Elements& elements, const model::Device& device);
+std::string tensor_text(const values::Elements& elements, const analyzer::Device& device);
 
-}  // namespace tensorscope::render
+}  // namespace tensorscope::text

@@ -6,11 +6,11 @@
 
 #include "text/choice_words.h"
 
-namespace tensorscope::render {
+namespace tensorscope::text {
 
-using model::FilterField;
-using model::FilterMistake;
-using model::NoMatch;
+using analyzer::FilterField;
+using analyzer::FilterMistake;
+using analyzer::NoMatch;
 
 namespace {
 
@@ -50,7 +50,7 @@ std::string instead_words(const NoMatch& answer) {
     const std::string& line = answer.values.front();
     return answer.present.empty() ? "--line matches the innermost line of your own code; --stack matches any frame"
                                   : fmt::format("lines of {} that created live tensors: {}",
-                                                model::file_and_line(line).first, listed(answer.present));
+                                                analyzer::file_and_line(line).first, listed(answer.present));
   }
   if (!answer.near.empty()) return "the dump has " + listed(answer.near, kMostNamed);
   if (answer.field == FilterField::module && answer.present.empty()) return "no live tensor belongs to a module";
@@ -93,4 +93,4 @@ std::string no_match_words(const NoMatch& answer) {
   return fmt::format("nothing matches {}{}{}", asked, instead.empty() ? "" : "; ", instead);
 }
 
-}  // namespace tensorscope::render
+}  // namespace tensorscope::text

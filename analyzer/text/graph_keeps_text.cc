@@ -11,11 +11,11 @@
 #include "text/table.h"
 #include "text/units.h"
 
-namespace tensorscope::render {
+namespace tensorscope::text {
 
-using model::GraphView;
-using model::Kept;
-using model::KeptStorage;
+using analyzer::GraphView;
+using analyzer::Kept;
+using analyzer::KeptStorage;
 
 namespace {
 
@@ -78,7 +78,7 @@ std::string largest_table(const GraphView& view, const Kept& kept, const GraphTe
                {.title = "where", .least = 12, .cut = Cut::start}});
   for (size_t i = 0; i < shown; ++i) {
     const KeptStorage& entry = kept.storages[i];
-    const model::Tensor& tensor = view.dump.tensors[entry.tensor];
+    const analyzer::Tensor& tensor = view.dump.tensors[entry.tensor];
     std::string slot = holder_words(view, entry);
     if (entry.slots > 1) slot += fmt::format(" and {} more", count(entry.slots - 1));
     const std::string& module = view.module(entry.node);
@@ -143,4 +143,4 @@ std::string graph_keeps_text(const GraphView& view, const std::string& title, co
   return text + largest_table(view, kept, options);
 }
 
-}  // namespace tensorscope::render
+}  // namespace tensorscope::text

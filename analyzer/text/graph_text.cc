@@ -11,11 +11,11 @@
 #include "text/table.h"
 #include "text/units.h"
 
-namespace tensorscope::render {
+namespace tensorscope::text {
 
-using model::GraphView;
-using model::kNone;
-using model::kNoNode;
+using analyzer::GraphView;
+using analyzer::kNone;
+using analyzer::kNoNode;
 
 namespace {
 
@@ -40,21 +40,21 @@ std::string bold_line(const std::string& text, const GraphTextOptions& options) 
 Table facts_table() { return Table({{.title = "", .wide = kLabel}, {.title = "", .least = 20}}); }
 
 // "output 1 of " for a tensor of an operation that returned several.
-std::string output_words(const GraphView& view, const model::GraphSubject& subject) {
+std::string output_words(const GraphView& view, const analyzer::GraphSubject& subject) {
   if (subject.tensor == kNone || subject.node == kNoNode || view.tensors.node_of(subject.tensor) != subject.node)
     return "";
   uint32_t last = 0;
   for (uint32_t tensor : view.tensors.tensors_of(subject.node)) {
     const uint32_t output = view.tensors.output_of(tensor).output;
-    if (output != model::kAnyOutput) last = std::max(last, output);
+    if (output != analyzer::kAnyOutput) last = std::max(last, output);
   }
   for (uint32_t user : view.walk.users_of(subject.node)) {
-    for (const model::GraphEdge& edge : view.graph.edges_of(user)) {
+    for (const analyzer::GraphEdge& edge : view.graph.edges_of(user)) {
       if (edge.node == subject.node) last = std::max(last, edge.input);
     }
   }
   const uint32_t own = view.tensors.output_of(subject.tensor).output;
-  return last == 0 || own == model::kAnyOutput ? "" : fmt::format("output {} of ", own);
+  return last == 0 || own == analyzer::kAnyOutput ? "" : fmt::format("output {} of ", own);
 }
 
 // What is to be known about the graph as such: left out where all is well.
@@ -74,7 +74,7 @@ std::string freed_words(uint64_t freed, uint64_t nodes) {
 }
 
 // "57 nodes with buffers freed, by the backward pass at train.py:57 main"
-std::string freed_sentence(uint64_t freed, const std::vector<model::FreedNodes>& by) {
+std::string freed_sentence(uint64_t freed, const std::vector<analyzer::FreedNodes>& by) {
   constexpr size_t kMost = 3;
   std::string text = counted(freed, "node") + " with buffers freed";
   const bool all_known = by.empty() || !by.back().where.empty();
@@ -88,8 +88,8 @@ std::string freed_sentence(uint64_t freed, const std::vector<model::FreedNodes>&
   return all_known ? text : text + fmt::format("; not recorded of {}", count(by.back().nodes));
 }
 
-std::string names_of_roots(const model::GraphGroup& group) {
-  std::string text = group.names.empty() ? "" : model::merged_names(group.names);
+std::string names_of_roots(const analyzer::GraphGroup& group) {
+  std::string text = group.names.empty() ? "" : analyzer::merged_names(group.names);
   if (group.roots.size() > group.names.size()) {
     text += (text.empty() ? "" : ", ") + count(group.roots.size() - group.names.size()) + " without a name";
   }
@@ -103,7 +103,7 @@ std::string made_words(const GraphView& view, uint32_t node) {
 
 std::string how_many_paths(uint64_t paths) {
   if (paths == 1) return "the only path";
-  return paths == model::kEndlessPaths ? "there is a cycle" : path_count(paths) + " paths";
+  return paths == analyzer::kEndlessPaths ? "there is a cycle" : path_count(paths) + " paths";
 }
 
 }  // namespace
@@ -115,13 +115,13 @@ std::string packed_words(uint64_t slots, bool certain) {
 
 namespace {
 
-std::string retained_words(const model::GraphOverview& all) {
+std::string retained_words(const analyzer::GraphOverview& all) {
   return bytes(all.kept.only_bytes) + (all.certain ? "" : " at most");
 }
 
 }  // namespace
 
-std::string graph_overview_text(const GraphView& view, const model::GraphOverview& all,
+std::string graph_overview_text(const GraphView& view, const analyzer::GraphOverview& all,
                                 const GraphTextOptions& options) {
   std::string text = bold_line(
       fmt::format("{} alive: {} and {} with {}", counted(all.graphs, "graph"), counted(all.nodes, "operation"),
@@ -161,7 +161,7 @@ std::string graph_overview_text(const GraphView& view, const model::GraphOvervie
                {.title = "made by", .least = 12, .cut = Cut::middle},
                {.title = ""}});
   for (size_t i = 0; i < shown; ++i) {
-    const model::GraphGroup& group = all.groups[i];
+    const analyzer::GraphGroup& group = all.groups[i];
     const uint32_t root = group.roots.front();
     table.row({bytes(group.only_bytes), bytes(group.bytes), count(group.graphs), count(group.nodes),
                group.roots.size() > 1 ? names_of_roots(group) : root_title(view, root), made_words(view, root),
@@ -181,7 +181,7 @@ std::string graph_overview_text(const GraphView& view, const model::GraphOvervie
 
 namespace {
 
-std::string leaves_text(const GraphView& view, const model::GraphBelow& below, const GraphTextOptions& options) {
+std::string leaves_text(const GraphView& view, const analyzer::GraphBelow& below, const GraphTextOptions& options) {
   const size_t shown = rows_of(below.leaves.size(), options);
   std::string text = heading("leaves", shown, below.leaves.size(), options);
   Table table({{.title = "leaf", .least = 16, .cut = Cut::start},
@@ -191,8 +191,8 @@ std::string leaves_text(const GraphView& view, const model::GraphBelow& below, c
                {.title = "paths", .align = Align::right},
                {.title = "a shortest path", .least = 16, .cut = Cut::middle}});
   for (size_t i = 0; i < shown; ++i) {
-    const model::GraphLeaf& leaf = below.leaves[i];
-    const model::Tensor* tensor = leaf.tensor == kNone ? nullptr : &view.dump.tensors[leaf.tensor];
+    const analyzer::GraphLeaf& leaf = below.leaves[i];
+    const analyzer::Tensor* tensor = leaf.tensor == kNone ? nullptr : &view.dump.tensors[leaf.tensor];
     table.row({leaf_title(view, leaf.node), tensor == nullptr ? "" : tensor->shape_text(),
                tensor == nullptr ? "" : bytes(tensor->nbytes), count(leaf.steps), path_count(leaf.paths),
                path_words(view, below.reach.path_to(leaf.node))});
@@ -200,25 +200,26 @@ std::string leaves_text(const GraphView& view, const model::GraphBelow& below, c
   return text + table.text(options.terminal);
 }
 
-std::string how_words(const model::GraphDrawing& drawing) {
+std::string how_words(const analyzer::GraphDrawing& drawing) {
   switch (drawing.how) {
-    case model::Collapse::none:
+    case analyzer::Collapse::none:
       return "one line an operation";
-    case model::Collapse::module:
+    case analyzer::Collapse::module:
       return "one line a call; --collapse none shows each operation";
-    case model::Collapse::repeat:
+    case analyzer::Collapse::repeat:
       break;
   }
   std::string cut = drawing.depth > 0 ? fmt::format(", modules down to {}", counted(drawing.depth, "name")) : "";
   return "equal calls together" + cut + "; --collapse module or none shows more";
 }
 
-std::string sources(const model::GraphDrawing& drawing, uint32_t box, const std::vector<std::vector<uint32_t>>& edges) {
+std::string sources(const analyzer::GraphDrawing& drawing, uint32_t box,
+                    const std::vector<std::vector<uint32_t>>& edges) {
   constexpr size_t kMost = 4;
   std::string text;
   for (size_t i = 0; i < edges[box].size(); ++i) {
     if (i == kMost) return text + fmt::format(" and {} more", edges[box].size() - kMost);
-    const model::DrawnEdge& edge = drawing.edges[edges[box][i]];
+    const analyzer::DrawnEdge& edge = drawing.edges[edges[box][i]];
     if (!text.empty()) text += ", ";
     text += edge.from == box ? "itself" : std::to_string(edge.from + 1);
     if (edge.count > 1) text += " x" + count(edge.count);
@@ -229,10 +230,11 @@ std::string sources(const model::GraphDrawing& drawing, uint32_t box, const std:
 }  // namespace
 
 // Boxes in order of the forward pass, with the numbers of those that they take from.
-std::string drawing_table(const GraphView& view, const model::GraphDrawing& drawing, const GraphTextOptions& options) {
+std::string drawing_table(const GraphView& view, const analyzer::GraphDrawing& drawing,
+                          const GraphTextOptions& options) {
   std::vector<std::vector<uint32_t>> inputs(drawing.boxes.size());
   for (uint32_t i = 0; i < drawing.edges.size(); ++i) inputs[drawing.edges[i].to].push_back(i);
-  const size_t most = options.top == 0 ? drawing.boxes.size() : std::max(options.top, model::kReadableBoxes);
+  const size_t most = options.top == 0 ? drawing.boxes.size() : std::max(options.top, analyzer::kReadableBoxes);
   const size_t shown = std::min(most, drawing.boxes.size());
   std::string text =
       heading("as the forward pass made it   " + how_words(drawing), shown, drawing.boxes.size(), options);
@@ -244,11 +246,11 @@ std::string drawing_table(const GraphView& view, const model::GraphDrawing& draw
                {.title = "where", .least = 12, .cut = Cut::start},
                {.title = ""}});
   for (uint32_t i = 0; i < shown; ++i) {
-    const model::DrawnBox& box = drawing.boxes[i];
+    const analyzer::DrawnBox& box = drawing.boxes[i];
     std::string title = box_title(view, box);
     if (box.calls > 1) title += fmt::format(" x{}", count(box.calls));
     std::string where = box.title == box.place ? box.classes : box.place;
-    if (box.kind != model::DrawnBox::Kind::function && box.kind != model::DrawnBox::Kind::module) {
+    if (box.kind != analyzer::DrawnBox::Kind::function && box.kind != analyzer::DrawnBox::Kind::module) {
       where = text_of_kind(box);
     }
     table.row({std::to_string(i + 1), title, box.nodes.empty() ? "" : count(box.nodes.size()),
@@ -262,7 +264,7 @@ std::string drawing_table(const GraphView& view, const model::GraphDrawing& draw
 namespace {
 
 // What was asked for: what it came out of, and what it is a view of.
-void add_subject(const GraphView& view, const model::GraphSubject& subject, Table& facts) {
+void add_subject(const GraphView& view, const analyzer::GraphSubject& subject, Table& facts) {
   const bool leaf = view.walk.accumulates(subject.node);
   const bool freed = buffers_freed(view.graph, subject.node);
   std::string words = node_words(view, subject.node);
@@ -273,17 +275,17 @@ void add_subject(const GraphView& view, const model::GraphSubject& subject, Tabl
   }
   facts.row({leaf ? "leaf" : "came out of", output_words(view, subject) + words + (freed ? "   buffers freed" : "")});
   if (subject.tensor == kNone) return;
-  const uint32_t base = model::base_of_view(view.dump, subject.tensor);
+  const uint32_t base = analyzer::base_of_view(view.dump, subject.tensor);
   if (base != kNone) facts.row({"view of", view.title(base)});
 }
 
 }  // namespace
 
-std::string graph_below_text(const GraphView& view, const model::GraphBelow& below, const model::GraphDrawing& drawing,
-                             const GraphTextOptions& options) {
+std::string graph_below_text(const GraphView& view, const analyzer::GraphBelow& below,
+                             const analyzer::GraphDrawing& drawing, const GraphTextOptions& options) {
   std::string text;
   bool leaves_only = true;
-  for (const model::GraphSubject& subject : below.asked) {
+  for (const analyzer::GraphSubject& subject : below.asked) {
     text += bold_line(subject_title(view, subject), options);
     Table facts = facts_table();
     add_subject(view, subject, facts);
@@ -292,7 +294,7 @@ std::string graph_below_text(const GraphView& view, const model::GraphBelow& bel
   }
   Table facts = facts_table();
   uint64_t saved = 0;
-  for (const model::DrawnBox& box : drawing.boxes) saved += box.saved_bytes;
+  for (const analyzer::DrawnBox& box : drawing.boxes) saved += box.saved_bytes;
   if (below.asked.size() > 1) text += "\n";
   facts.row({below.asked.size() > 1 ? "together" : "graph",
              fmt::format("{}, {}; saves {} (leaves not counted)", counted(below.operations, "operation"),
@@ -312,14 +314,14 @@ std::string graph_below_text(const GraphView& view, const model::GraphBelow& bel
 namespace {
 
 // The tensor that a path goes through at one of its nodes.
-std::string passed_tensor(const GraphView& view, const model::GraphPath& path, size_t at) {
+std::string passed_tensor(const GraphView& view, const analyzer::GraphPath& path, size_t at) {
   if (at == 0) return view.title(path.output);
   if (at + 1 == path.nodes.size() && path.saved_in == kNone) return view.title(path.input);
-  const auto tensors = view.tensors.tensors_of(model::NodeOutput{path.nodes[at], path.outputs[at]});
+  const auto tensors = view.tensors.tensors_of(analyzer::NodeOutput{path.nodes[at], path.outputs[at]});
   return tensors.empty() ? "" : view.title(tensors.front());
 }
 
-std::string path_title(const GraphView& view, const model::GraphPath& path) {
+std::string path_title(const GraphView& view, const analyzer::GraphPath& path) {
   const size_t steps = path.nodes.size() - 1;
   if (path.saved_in == kNone) {
     return fmt::format("{} was computed from {}, in {} ({})", view.title(path.output), view.title(path.input),
@@ -333,7 +335,7 @@ std::string path_title(const GraphView& view, const model::GraphPath& path) {
 
 }  // namespace
 
-std::string graph_path_text(const GraphView& view, const model::GraphPath& path, const GraphTextOptions& options) {
+std::string graph_path_text(const GraphView& view, const analyzer::GraphPath& path, const GraphTextOptions& options) {
   std::string text = bold_line(path_title(view, path), options);
   if (path.saved_in != kNone) {
     const uint32_t saver = path.nodes.back();
@@ -390,7 +392,7 @@ bool shares_storage(const GraphView& view, uint32_t a, uint32_t b) {
 
 }  // namespace
 
-std::string graph_neighbours_text(const GraphView& view, uint32_t tensor, const model::GraphNeighbours& near,
+std::string graph_neighbours_text(const GraphView& view, uint32_t tensor, const analyzer::GraphNeighbours& near,
                                   const GraphTextOptions& options) {
   std::string text = bold_line(tensor_line(view, tensor), options);
   Table facts = facts_table();
@@ -405,8 +407,8 @@ std::string graph_neighbours_text(const GraphView& view, uint32_t tensor, const 
     }
   }
   std::set<uint32_t> listed;
-  auto add = [&](const char* label, const std::vector<model::GraphRelative>& relatives, bool path) {
-    for (const model::GraphRelative& relative : relatives) {
+  auto add = [&](const char* label, const std::vector<analyzer::GraphRelative>& relatives, bool path) {
+    for (const analyzer::GraphRelative& relative : relatives) {
       if (!listed.insert(relative.tensor).second) continue;
       std::string line = fmt::format("#{} {}", view.dump.tensors[relative.tensor].serial, relative.name);
       if (path) {
@@ -427,4 +429,4 @@ std::string graph_neighbours_text(const GraphView& view, uint32_t tensor, const 
   return text + facts.text(options.terminal, false);
 }
 
-}  // namespace tensorscope::render
+}  // namespace tensorscope::text

@@ -5,9 +5,9 @@
 #include "text/graph_text.h"
 #include "text/units.h"
 
-namespace tensorscope::render {
+namespace tensorscope::text {
 
-using model::GraphView;
+using analyzer::GraphView;
 
 namespace {
 
@@ -29,20 +29,20 @@ std::string root_title(const GraphView& view, uint32_t node) {
   }
   if (!tensors.empty()) return view.title(tensors.front());
   const std::string number = fmt::format("node:{}", node);
-  for (const model::NodeReference& reference : view.dump.references.nodes) {
+  for (const analyzer::NodeReference& reference : view.dump.references.nodes) {
     if (reference.node == node) return number + " " + reference.line();
   }
   return number;
 }
 
-std::string subject_title(const GraphView& view, const model::GraphSubject& subject) {
-  return subject.tensor != model::kNone ? tensor_line(view, subject.tensor) : root_title(view, subject.node);
+std::string subject_title(const GraphView& view, const analyzer::GraphSubject& subject) {
+  return subject.tensor != analyzer::kNone ? tensor_line(view, subject.tensor) : root_title(view, subject.node);
 }
 
-std::string holder_words(const GraphView& view, const model::KeptStorage& entry) {
+std::string holder_words(const GraphView& view, const analyzer::KeptStorage& entry) {
   if (view.walk.accumulates(entry.node)) return "a leaf";
   const std::string& of = view.graph.class_name(entry.node);
-  if (entry.slot != model::kNone) return of + "." + view.graph.slot_name(entry.node, view.graph.saved[entry.slot]);
+  if (entry.slot != analyzer::kNone) return of + "." + view.graph.slot_name(entry.node, view.graph.saved[entry.slot]);
   return view.dump.references.rows[entry.reference].text + " of " + of;
 }
 
@@ -51,12 +51,12 @@ std::string root_argument(const GraphView& view, uint32_t node) {
   return tensors.empty() ? fmt::format("node:{}", node) : std::to_string(view.dump.tensors[tensors.front()].serial);
 }
 
-std::string missing_names_words(const model::Dump& dump) {
-  const model::NamesKnown known = model::names_known(dump);
-  if (known == model::NamesKnown::all) return "";
+std::string missing_names_words(const analyzer::Dump& dump) {
+  const analyzer::NamesKnown known = analyzer::names_known(dump);
+  if (known == analyzer::NamesKnown::all) return "";
   const std::string& why = dump.references.detail.empty() ? dump.names_detail : dump.references.detail;
   const std::string text =
-      known == model::NamesKnown::some ? "not all names were looked up" : "names were not looked up";
+      known == analyzer::NamesKnown::some ? "not all names were looked up" : "names were not looked up";
   return why.empty() ? text : text + " (" + why + ")";
 }
 
@@ -67,23 +67,23 @@ std::string leaf_title(const GraphView& view, uint32_t accumulator) {
   return view.title(leaves.front()) + (created.empty() ? "" : ", made at " + created);
 }
 
-std::string box_title(const GraphView& view, const model::DrawnBox& box) {
-  if (box.kind != model::DrawnBox::Kind::leaf) return box.title;
+std::string box_title(const GraphView& view, const analyzer::DrawnBox& box) {
+  if (box.kind != analyzer::DrawnBox::Kind::leaf) return box.title;
   return box.nodes.size() == 1 ? leaf_title(view, box.nodes.front()) : count(box.nodes.size()) + " leaves";
 }
 
-std::string text_of_kind(const model::DrawnBox& box) {
-  std::string text = model::text(box.kind);
-  return box.classes.empty() || box.kind == model::DrawnBox::Kind::leaf ? text : text + ", " + box.classes;
+std::string text_of_kind(const analyzer::DrawnBox& box) {
+  std::string text = analyzer::text(box.kind);
+  return box.classes.empty() || box.kind == analyzer::DrawnBox::Kind::leaf ? text : text + ", " + box.classes;
 }
 
 std::string path_count(uint64_t paths) {
-  if (paths == model::kEndlessPaths) return "endless (a cycle)";
-  return paths >= model::kManyPaths ? "more than 9.2e18" : count(paths);
+  if (paths == analyzer::kEndlessPaths) return "endless (a cycle)";
+  return paths >= analyzer::kManyPaths ? "more than 9.2e18" : count(paths);
 }
 
 std::string tensor_line(const GraphView& view, uint32_t tensor) {
-  const model::Tensor& entry = view.dump.tensors[tensor];
+  const analyzer::Tensor& entry = view.dump.tensors[tensor];
   std::string line = fmt::format("{}  {} {}", view.title(tensor), entry.dtype_text(), entry.shape_text());
   if (entry.nbytes > 0) line += "  " + bytes(entry.nbytes);
   return line + "  " + entry.device.text();
@@ -113,4 +113,4 @@ std::string path_words(const GraphView& view, const std::vector<uint32_t>& nodes
   return text;
 }
 
-}  // namespace tensorscope::render
+}  // namespace tensorscope::text

@@ -8,14 +8,14 @@
 #include "text/table.h"
 #include "text/terminal.h"
 
-namespace tensorscope::commands {
+namespace tensorscope::text {
 
 // `total`: what 100 % is.
-std::string group_table(model::OpenedDump& opened, const std::vector<model::Group>& groups, model::By by,
-                        uint64_t total, bool full_stacks, const render::Terminal& terminal);
+std::string group_table(analyzer::OpenedDump& opened, const std::vector<analyzer::Group>& groups, analyzer::By by,
+                        uint64_t total, bool full_stacks, const text::Terminal& terminal);
 
 // Below a row of a place, from `column` on: its module and callers, or its whole stack.
-void add_notes(render::Table& table, size_t column, model::OpenedDump& opened, const model::Group& group, model::By by,
-               bool full_stacks);
+void add_notes(text::Table& table, size_t column, analyzer::OpenedDump& opened, const analyzer::Group& group,
+               analyzer::By by, bool full_stacks);
 
-}  // namespace tensorscope::commands
+}  // namespace tensorscope::text

@@ -10,12 +10,12 @@
 #include "text/text.h"
 #include "text/units.h"
 
-namespace tensorscope::commands {
+namespace tensorscope::text {
 
 using format::Seen;
 using format::Trigger;
 
-std::string program_name(const model::Process& process) {
+std::string program_name(const analyzer::Process& process) {
   for (const std::string& word : process.command_line) {
     std::string base = word.substr(word.rfind('/') + 1);
     if (base == process.program + ".py") return base;
@@ -23,7 +23,7 @@ std::string program_name(const model::Process& process) {
   return process.program.empty() ? "(unknown program)" : process.program;
 }
 
-std::string trigger_text(const model::Process& process) {
+std::string trigger_text(const analyzer::Process& process) {
   const std::string& detail = process.trigger_detail;
   switch (Trigger(process.trigger)) {
     case Trigger::signal:
@@ -45,7 +45,7 @@ std::string trigger_text(const model::Process& process) {
   }
 }
 
-std::string process_line(const model::Process& process) {
+std::string process_line(const analyzer::Process& process) {
   std::string line = fmt::format("{}, pid {}", program_name(process), process.pid);
   if (!process.host.empty()) line += " on " + process.host;
   if (process.rank >= 0) {
@@ -54,12 +54,12 @@ std::string process_line(const model::Process& process) {
   }
   if (process.forked_from != 0) line += fmt::format(", forked from {}", process.forked_from);
   if (process.dump_ns > process.start_ns) {
-    line += fmt::format(", {} after start", render::duration(process.dump_ns - process.start_ns));
+    line += fmt::format(", {} after start", text::duration(process.dump_ns - process.start_ns));
   }
   return line + ", " + trigger_text(process);
 }
 
-std::string versions_text(const model::Process& process) {
+std::string versions_text(const analyzer::Process& process) {
   std::string torch = process.torch_version.empty() ? "torch of unknown version" : "torch " + process.torch_version;
   std::string python = process.python_version.empty() ? "no Python" : "CPython " + process.python_version;
   return torch + ", " + python + ".";
@@ -72,22 +72,22 @@ constexpr std::array kCounted{std::string_view("tensors"), std::string_view("CPU
                               std::string_view("CUDA memory")};
 
 // "CPU memory (malloc is the program's own; 2 events lost)"
-std::string with_reason(const model::Coverage& entry) {
+std::string with_reason(const analyzer::Coverage& entry) {
   std::string reason = entry.detail;
   while (!reason.empty() && reason.back() == '.') reason.pop_back();
   if (entry.missed > 0) {
-    reason += (reason.empty() ? "" : "; ") + render::counted(entry.missed, "event") + " lost";
+    reason += (reason.empty() ? "" : "; ") + text::counted(entry.missed, "event") + " lost";
   }
   return reason.empty() ? entry.subject : fmt::format("{} ({})", entry.subject, reason);
 }
 
 }  // namespace
 
-std::string coverage_text(const model::Dump& dump) {
+std::string coverage_text(const analyzer::Dump& dump) {
   if (dump.coverage.empty()) return "This dump has no coverage record.";
   std::string seen, partly, not_seen, switched_off, nothing;
   auto add = [](std::string& list, const std::string& text) { list += (list.empty() ? "" : ", ") + text; };
-  for (const model::Coverage& entry : dump.coverage) {
+  for (const analyzer::Coverage& entry : dump.coverage) {
     if (entry.subject == "source lines") continue;  // no number depends on them; `info` has the files
     switch (Seen(entry.seen)) {
       case Seen::yes:
@@ -120,45 +120,45 @@ std::string coverage_text(const model::Dump& dump) {
   return text;
 }
 
-std::string names_limit(const model::References& references) {
+std::string names_limit(const analyzer::References& references) {
   switch (format::NamesLimit(references.stopped_by)) {
     case format::NamesLimit::time:
       return fmt::format("time limit of {} (TENSORSCOPE_NAMES_GIL_MS)",
-                         render::duration(references.time_limit_ms * 1'000'000));
+                         text::duration(references.time_limit_ms * 1'000'000));
     case format::NamesLimit::memory:
-      return fmt::format("memory limit of {} (TENSORSCOPE_NAMES_MEMORY)", render::bytes(references.memory_limit));
+      return fmt::format("memory limit of {} (TENSORSCOPE_NAMES_MEMORY)", text::bytes(references.memory_limit));
     default:
       return "";
   }
 }
 
-std::string headline(const model::Dump& dump, const render::Terminal& terminal) {
-  const std::string first = render::wrap(render::clean(process_line(dump.process)), terminal.width, 2);
+std::string headline(const analyzer::Dump& dump, const text::Terminal& terminal) {
+  const std::string first = text::wrap(text::clean(process_line(dump.process)), terminal.width, 2);
   std::string missed;
-  for (const model::Coverage& entry : dump.coverage) {
+  for (const analyzer::Coverage& entry : dump.coverage) {
     const bool counts = std::find(kCounted.begin(), kCounted.end(), entry.subject) != kCounted.end();
     const bool whole = Seen(entry.seen) == Seen::not_applicable || (Seen(entry.seen) == Seen::yes && entry.missed == 0);
     if (counts && !whole) missed += (missed.empty() ? "" : ", ") + with_reason(entry);
   }
-  std::string text = terminal.styled(render::Style::bold, first) + "\n";
+  std::string text = terminal.styled(text::Style::bold, first) + "\n";
   std::string said = missed.empty() ? "" : "Incomplete: " + missed + ".";
   if (const std::string limit = names_limit(dump.references); !limit.empty()) {
     said += fmt::format("{}Names: {} of {}, largest first; stopped by the {}.", said.empty() ? "" : " ",
-                        render::count(dump.references.named), render::counted(dump.tensors.size(), "tensor"), limit);
+                        text::count(dump.references.named), text::counted(dump.tensors.size(), "tensor"), limit);
   }
   if (!said.empty()) {
-    const std::string line = render::wrap(render::clean(said), terminal.width, 2);
-    text += terminal.styled(render::Style::bad, line) + "\n";
+    const std::string line = text::wrap(text::clean(said), terminal.width, 2);
+    text += terminal.styled(text::Style::bad, line) + "\n";
   }
   return text;
 }
 
-std::string coverage_lines(const model::Dump& dump, const render::Terminal& terminal) {
-  std::string text = render::clean(versions_text(dump.process) + " " + coverage_text(dump));
+std::string coverage_lines(const analyzer::Dump& dump, const text::Terminal& terminal) {
+  std::string text = text::clean(versions_text(dump.process) + " " + coverage_text(dump));
   uint64_t freed = 0;
-  for (const model::TensorObject& object : dump.references.tensors) freed += object.freed;
-  if (freed > 0) text += fmt::format(" {} freed before the name lookup.", render::counted(freed, "tensor"));
-  return render::wrap(text, terminal.width, 2) + "\n";
+  for (const analyzer::TensorObject& object : dump.references.tensors) freed += object.freed;
+  if (freed > 0) text += fmt::format(" {} freed before the name lookup.", text::counted(freed, "tensor"));
+  return text::wrap(text, terminal.width, 2) + "\n";
 }
 
-}  // namespace tensorscope::commands
+}  // namespace tensorscope::text

@@ -6,24 +6,24 @@
 #include "dump/dump.h"
 #include "text/terminal.h"
 
-namespace tensorscope::commands {
+namespace tensorscope::text {
 
 // "train.py"
-std::string program_name(const model::Process& process);
+std::string program_name(const analyzer::Process& process);
 // "asked for by SIGUSR1"
-std::string trigger_text(const model::Process& process);
+std::string trigger_text(const analyzer::Process& process);
 // "train.py, pid 4242 on node7 (rank 0 of 8), 12m03s after start, asked for by SIGUSR1"
-std::string process_line(const model::Process& process);
+std::string process_line(const analyzer::Process& process);
 // "torch 2.13.0+cpu, CPython 3.11.7. Seen: ... Not seen: CUDA memory (not loaded)."
-std::string versions_text(const model::Process& process);
-std::string coverage_text(const model::Dump& dump);
+std::string versions_text(const analyzer::Process& process);
+std::string coverage_text(const analyzer::Dump& dump);
 // "time limit of 5.0 s (TENSORSCOPE_NAMES_GIL_MS)": what ended the search for names; "" where nothing did.
-std::string names_limit(const model::References& references);
+std::string names_limit(const analyzer::References& references);
 // The process, what of the numbers' sources was not seen whole, and how far names got, if not to the end. Cleaned and
 // wrapped, each line ended.
-std::string headline(const model::Dump& dump, const render::Terminal& terminal);
+std::string headline(const analyzer::Dump& dump, const text::Terminal& terminal);
 
 // For the end of an answer: versions, all that was seen and was not. As headline().
-std::string coverage_lines(const model::Dump& dump, const render::Terminal& terminal);
+std::string coverage_lines(const analyzer::Dump& dump, const text::Terminal& terminal);
 
-}  // namespace tensorscope::commands
+}  // namespace tensorscope::text

@@ -9,11 +9,11 @@
 #include "ownership/holders.h"
 #include "text/units.h"
 
-namespace tensorscope::commands {
+namespace tensorscope::text {
 
 namespace {
 
-using Kind = model::Holder::Kind;
+using Kind = analyzer::Holder::Kind;
 
 constexpr std::string_view kArrow = " <- ";
 constexpr std::string_view kHeldBy = "held by ";
@@ -23,7 +23,7 @@ constexpr std::string_view kSavedBy = "saved by ";
 struct OneRoot {
   uint64_t bytes = 0;
   size_t tensors = 0, first = 0;
-  std::vector<model::WeighedName> begins, ends;
+  std::vector<analyzer::WeighedName> begins, ends;
 };
 
 // The one that holds the most, then how many others there are: "AddmmBackward0.mat1 and 3 other slots".
@@ -41,7 +41,7 @@ std::string largest_slot(const OneRoot& root) {
   return text;
 }
 
-void add(OneRoot& root, const model::Holder& holder, uint64_t bytes) {
+void add(OneRoot& root, const analyzer::Holder& holder, uint64_t bytes) {
   root.tensors++;
   root.bytes += bytes;
   const bool variable = holder.kind == Kind::python || holder.kind == Kind::cycle || holder.kind == Kind::traceback;
@@ -56,23 +56,23 @@ void add(OneRoot& root, const model::Holder& holder, uint64_t bytes) {
 }
 
 std::string text_of(const OneRoot& root) {
-  if (!root.ends.empty()) return largest_slot(root) + std::string(kArrow) + model::merged_names(root.ends);
+  if (!root.ends.empty()) return largest_slot(root) + std::string(kArrow) + analyzer::merged_names(root.ends);
   // Said once for all of them, where it is so.
   const bool held = std::all_of(root.begins.begin(), root.begins.end(),
                                 [](const auto& begin) { return begin.first.starts_with(kHeldBy); });
-  if (!held) return model::merged_names(root.begins);
-  std::vector<model::WeighedName> texts;
+  if (!held) return analyzer::merged_names(root.begins);
+  std::vector<analyzer::WeighedName> texts;
   for (const auto& [begin, bytes] : root.begins) texts.emplace_back(begin.substr(kHeldBy.size()), bytes);
-  return std::string(kHeldBy) + model::merged_names(texts);
+  return std::string(kHeldBy) + analyzer::merged_names(texts);
 }
 
 // Those that hold the most bytes first.
-std::vector<OneRoot> roots_of(const model::OpenedDump& opened, const model::Group& group) {
+std::vector<OneRoot> roots_of(const analyzer::OpenedDump& opened, const analyzer::Group& group) {
   std::map<std::pair<std::string, bool>, OneRoot> roots;  // by what to group by, and whether the graph is in between
   for (uint32_t tensor : group.speakers) {
-    const std::vector<model::Holder>& holders = opened.holders.holders(tensor);
+    const std::vector<analyzer::Holder>& holders = opened.holders.holders(tensor);
     if (holders.empty()) continue;
-    const model::Holder& holder = holders.front();
+    const analyzer::Holder& holder = holders.front();
     OneRoot& root = roots[{holder.root, holder.kind == Kind::saved}];
     if (root.tensors == 0) root.first = roots.size();
     add(root, holder, opened.accounts.items()[opened.accounts.item_of_tensor(tensor)].bytes);
@@ -101,33 +101,33 @@ std::vector<std::string> holder_lines(const std::vector<HolderShare>& shares) {
       continue;
     }
     lines.push_back(share.text);
-    if (shares.size() > 1 && all > 0) lines.back() += ", " + render::bytes(share.bytes);
+    if (shares.size() > 1 && all > 0) lines.back() += ", " + text::bytes(share.bytes);
   }
   if (const size_t others = shares.size() - lines.size(); others > 0) {
-    lines.back() += "; " + render::counted(others, "other holder");
-    if (rest > 0) lines.back() += ", " + render::bytes(rest);
+    lines.back() += "; " + text::counted(others, "other holder");
+    if (rest > 0) lines.back() += ", " + text::bytes(rest);
   }
   return lines;
 }
 
-std::vector<std::string> held_lines(const model::OpenedDump& opened, const model::Group& group) {
+std::vector<std::string> held_lines(const analyzer::OpenedDump& opened, const analyzer::Group& group) {
   std::vector<HolderShare> shares;
   for (const OneRoot& root : roots_of(opened, group)) shares.push_back({text_of(root), root.bytes});
   return holder_lines(shares);
 }
 
-std::string held_by(const model::OpenedDump& opened, const model::Group& group) {
+std::string held_by(const analyzer::OpenedDump& opened, const analyzer::Group& group) {
   std::string text;
   for (const std::string& line : held_lines(opened, group)) text += (text.empty() ? "" : "; ") + line;
   return text;
 }
 
-std::string brief_holder(const model::OpenedDump& opened, uint32_t tensor) {
-  const std::vector<model::Holder>& holders = opened.holders.holders(tensor);
+std::string brief_holder(const analyzer::OpenedDump& opened, uint32_t tensor) {
+  const std::vector<analyzer::Holder>& holders = opened.holders.holders(tensor);
   if (holders.empty()) return "";
   const std::string name = opened.holders.name(tensor);
   if (holders.front().text == name) return "";
   return holders.front().kind == Kind::saved ? holders.front().brief : holders.front().text;
 }
 
-}  // namespace tensorscope::commands
+}  // namespace tensorscope::text

@@ -7,14 +7,14 @@
 
 #include "memory/opened_dump.h"
 
-namespace tensorscope::commands {
+namespace tensorscope::text {
 
 // "held by train.py: losses[0..127] (list)", "saved by SoftmaxBackward0.result <- ... <- train.py: loss"; "" where
 // nothing is known.
 // Where there are several holders, as holder_lines() has them.
-std::vector<std::string> held_lines(const model::OpenedDump& opened, const model::Group& group);
+std::vector<std::string> held_lines(const analyzer::OpenedDump& opened, const analyzer::Group& group);
 // The same in one line.
-std::string held_by(const model::OpenedDump& opened, const model::Group& group);
+std::string held_by(const analyzer::OpenedDump& opened, const analyzer::Group& group);
 
 // Those of these holders, the largest first, that have a tenth of all bytes, at most three, each with its bytes; the
 // others are counted.
@@ -25,6 +25,6 @@ struct HolderShare {
 std::vector<std::string> holder_lines(const std::vector<HolderShare>& shares);
 
 // The first holder of a tensor in a few words, without what its name already says; "" where nothing is known.
-std::string brief_holder(const model::OpenedDump& opened, uint32_t tensor);
+std::string brief_holder(const analyzer::OpenedDump& opened, uint32_t tensor);
 
-}  // namespace tensorscope::commands
+}  // namespace tensorscope::text

@@ -2,14 +2,14 @@
 #include "support/enum_words.h"
 #include "text/leaks_words.h"
 
-namespace tensorscope::render {
+namespace tensorscope::text {
 
 namespace {
 
-using model::Fact;
-using model::FactKind;
+using analyzer::Fact;
+using analyzer::FactKind;
 
-constexpr model::EnumWords<FactKind> kLabels[] = {
+constexpr analyzer::EnumWords<FactKind> kLabels[] = {
     {FactKind::retained, "retained size"},
     {FactKind::retained_tensors, "retained tensors"},
     {FactKind::holders, "different holders"},
@@ -82,7 +82,7 @@ std::string fact_words(const Fact& fact) {
   }
 }
 
-std::string process_advice(const model::ProcessGrowth& growth) {
+std::string process_advice(const analyzer::ProcessGrowth& growth) {
   return growth.grew_most ? process_advice(*growth.grew_most) : "";
 }
 
@@ -130,4 +130,4 @@ const char* process_advice(FactKind part) {
   }
 }
 
-}  // namespace tensorscope::render
+}  // namespace tensorscope::text

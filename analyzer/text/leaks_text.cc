@@ -12,18 +12,18 @@
 #include "text/text.h"
 #include "text/units.h"
 
-namespace tensorscope::commands {
+namespace tensorscope::text {
 
 namespace {
 
-using model::Fact;
-using model::GrownPlace;
-using model::Growth;
-using model::LeakFinding;
-using model::LeakKind;
-using model::Leaks;
-using render::Style;
-using render::Terminal;
+using analyzer::Fact;
+using analyzer::GrownPlace;
+using analyzer::Growth;
+using analyzer::LeakFinding;
+using analyzer::LeakKind;
+using analyzer::Leaks;
+using text::Style;
+using text::Terminal;
 
 // "+2.0 MiB +2.1 MiB"
 std::string steps(const std::vector<uint64_t>& values, std::string (*words)(int64_t)) {
@@ -40,13 +40,13 @@ bool same(const std::vector<uint64_t>& values) {
 std::string values_text(const Fact& fact) {
   std::string text;
   for (uint64_t value : fact.values) {
-    text += (text.empty() ? "" : " -> ") + (model::in_bytes(fact.kind) ? render::bytes(value) : render::count(value));
+    text += (text.empty() ? "" : " -> ") + (analyzer::in_bytes(fact.kind) ? text::bytes(value) : text::count(value));
   }
   return text;
 }
 
 std::string fact_text(const Fact& fact) {
-  return fact.values.empty() ? render::fact_words(fact) : render::fact_words(fact) + ": " + values_text(fact);
+  return fact.values.empty() ? text::fact_words(fact) : text::fact_words(fact) + ": " + values_text(fact);
 }
 
 bool about_bytes(const LeakFinding& finding) {
@@ -57,74 +57,74 @@ bool about_bytes(const LeakFinding& finding) {
 std::string headline(const LeakFinding& finding, const std::string& first_dump) {
   const Growth& growth = finding.growth;
   const bool nodes = finding.kind == LeakKind::graph_nodes;
-  std::string text = nodes ? render::count(growth.count.back()) + " graph nodes" : render::bytes(finding.bytes);
+  std::string text = nodes ? text::count(growth.count.back()) + " graph nodes" : text::bytes(finding.bytes);
   switch (finding.kind) {
     case LeakKind::two_dtypes:
-      text += " in copies: " + render::holder_words(finding);
+      text += " in copies: " + text::holder_words(finding);
       break;
     case LeakKind::graph_cycle:
       text += " held by a reference cycle through the autograd graph";
       break;
     default:
-      text += " held by " + render::holder_words(finding);
+      text += " held by " + text::holder_words(finding);
   }
   if (growth.bytes.size() < 2 || (same(growth.bytes) && same(growth.count))) return text;
   if (about_bytes(finding)) {
-    return fmt::format("{}, {} since {}", text, render::signed_bytes(growth.added_bytes()), first_dump);
+    return fmt::format("{}, {} since {}", text, text::signed_bytes(growth.added_bytes()), first_dump);
   }
-  const std::string counts = nodes ? "" : std::string(" ") + render::counts_words(finding.counts);
-  return fmt::format("{}, {}{} since {}", text, render::signed_count(growth.added()), counts, first_dump);
+  const std::string counts = nodes ? "" : std::string(" ") + text::counts_words(finding.counts);
+  return fmt::format("{}, {}{} since {}", text, text::signed_count(growth.added()), counts, first_dump);
 }
 
 // "+10.0 MiB +10.0 MiB": where there is more than one interval.
 std::string intervals_text(const LeakFinding& finding) {
   const Growth& growth = finding.growth;
   if (growth.bytes.size() < 3 || (same(growth.bytes) && same(growth.count))) return "";
-  if (about_bytes(finding)) return steps(growth.bytes, render::signed_bytes);
-  return steps(growth.count, render::signed_count) + " " + render::counts_words(finding.counts);
+  if (about_bytes(finding)) return steps(growth.bytes, text::signed_bytes);
+  return steps(growth.count, text::signed_count) + " " + text::counts_words(finding.counts);
 }
 
 constexpr int kLabelled = 18;  // where the text behind a label begins
 
 // A path that is longer than the line loses its beginning.
-std::string place_text(model::OpenedDump& opened, uint32_t site, const Terminal& terminal) {
+std::string place_text(analyzer::OpenedDump& opened, uint32_t site, const Terminal& terminal) {
   const std::string source = opened.places.source_line(site);
-  std::string where = render::clean(opened.places.at(site).where);
-  if (terminal.width > 0) where = render::cut(where, std::max(24, terminal.width - kLabelled - 1), render::Cut::start);
+  std::string where = text::clean(opened.places.at(site).where);
+  if (terminal.width > 0) where = text::cut(where, std::max(24, terminal.width - kLabelled - 1), text::Cut::start);
   return source.empty() ? where : where + ": " + source;
 }
 
 void add_labelled(std::string& out, const char* label, const std::string& text, const Terminal& terminal, Style style) {
   if (text.empty()) return;
-  std::string line = render::wrap(fmt::format("   {:<15}{}", label, render::clean(text)), terminal.width, kLabelled);
+  std::string line = text::wrap(fmt::format("   {:<15}{}", label, text::clean(text)), terminal.width, kLabelled);
   out += terminal.styled(style, line) + "\n";
 }
 
 // The lines that allocated most of the memory, if that is not the creation site alone.
-void add_memory(std::string& out, model::OpenedDump& opened, const LeakFinding& finding, const Terminal& terminal) {
+void add_memory(std::string& out, analyzer::OpenedDump& opened, const LeakFinding& finding, const Terminal& terminal) {
   constexpr size_t kMost = 3;
   const char* label = "allocated at";
   uint64_t rest = 0;
   for (size_t i = 0; i < finding.memory.size(); ++i) {
-    const model::MadeAt& made = finding.memory[i];
+    const analyzer::MadeAt& made = finding.memory[i];
     if (i >= kMost) {
       rest += made.bytes;
       continue;
     }
-    const std::string text = fmt::format("{}: {}", opened.places.at(made.site).where, render::bytes(made.bytes));
+    const std::string text = fmt::format("{}: {}", opened.places.at(made.site).where, text::bytes(made.bytes));
     add_labelled(out, std::exchange(label, ""), text, terminal, Style::plain);
   }
-  if (rest > 0) add_labelled(out, "", "other lines: " + render::bytes(rest), terminal, Style::plain);
+  if (rest > 0) add_labelled(out, "", "other lines: " + text::bytes(rest), terminal, Style::plain);
 }
 
-std::string finding_text(model::OpenedDump& opened, const LeakFinding& finding, size_t number,
+std::string finding_text(analyzer::OpenedDump& opened, const LeakFinding& finding, size_t number,
                          const std::string& first_dump, const Terminal& terminal) {
-  const std::string answer = fmt::format("{}  {}", number, render::clean(headline(finding, first_dump)));
-  std::string out = terminal.styled(Style::bad, render::wrap(answer, terminal.width, 3)) + "\n";
-  add_labelled(out, "finding", render::title(finding.kind), terminal, Style::plain);
+  const std::string answer = fmt::format("{}  {}", number, text::clean(headline(finding, first_dump)));
+  std::string out = terminal.styled(Style::bad, text::wrap(answer, terminal.width, 3)) + "\n";
+  add_labelled(out, "finding", text::title(finding.kind), terminal, Style::plain);
   add_labelled(out, "each interval", intervals_text(finding), terminal, Style::plain);
   if (finding.kind == LeakKind::graph_cycle)
-    add_labelled(out, "cycle", render::holder_words(finding), terminal, Style::plain);
+    add_labelled(out, "cycle", text::holder_words(finding), terminal, Style::plain);
   if (finding.site != 0)
     add_labelled(out, "created at", place_text(opened, finding.site, terminal), terminal, Style::plain);
   add_memory(out, opened, finding, terminal);
@@ -132,82 +132,82 @@ std::string finding_text(model::OpenedDump& opened, const LeakFinding& finding, 
   for (const Fact& fact : finding.evidence) {
     add_labelled(out, std::exchange(label, ""), fact_text(fact), terminal, Style::dim);
   }
-  add_labelled(out, "what to do", render::advice_words(finding), terminal, Style::plain);
+  add_labelled(out, "what to do", text::advice_words(finding), terminal, Style::plain);
   return out;
 }
 
 std::vector<std::string> held_lines(const GrownPlace& grown) {
   std::vector<HolderShare> shares;
-  for (const model::HeldShare& share : grown.held) {
+  for (const analyzer::HeldShare& share : grown.held) {
     const bool says_how = share.holder.starts_with("saved by ") || share.holder == "C++ only";
     shares.push_back({(says_how ? "" : "held by ") + share.holder, share.bytes});
   }
   return holder_lines(shares);
 }
 
-std::string places_text(model::OpenedDump& opened, const Leaks& leaks, size_t top, const Terminal& terminal) {
+std::string places_text(analyzer::OpenedDump& opened, const Leaks& leaks, size_t top, const Terminal& terminal) {
   constexpr size_t kWhere = 4;
-  render::Table table({{.title = "bytes", .align = render::Align::right},
-                       {.title = "each interval"},
-                       {.title = "count", .align = render::Align::right},
-                       {.title = "each interval"},
-                       {.title = "where", .least = 24, .cut = render::Cut::start},
-                       {.title = "", .least = 12, .style = Style::dim}});
+  text::Table table({{.title = "bytes", .align = text::Align::right},
+                     {.title = "each interval"},
+                     {.title = "count", .align = text::Align::right},
+                     {.title = "each interval"},
+                     {.title = "where", .least = 24, .cut = text::Cut::start},
+                     {.title = "", .least = 12, .style = Style::dim}});
   constexpr int kRoomy = 100;  // where a line is shorter, the intervals stand below the place
   const bool several = leaks.dumps > 2, narrow = terminal.width > 0 && terminal.width < kRoomy;
   for (size_t i = 0; i < leaks.places.size() && (top == 0 || i < top); ++i) {
     const GrownPlace& grown = leaks.places[i];
     const Growth& growth = grown.place.growth;
-    const std::string bytes = several ? steps(growth.bytes, render::signed_bytes) : "";
-    const std::string counts = several ? steps(growth.count, render::signed_count) : "";
-    table.row({render::signed_bytes(growth.added_bytes()), narrow ? "" : bytes, render::signed_count(growth.added()),
+    const std::string bytes = several ? steps(growth.bytes, text::signed_bytes) : "";
+    const std::string counts = several ? steps(growth.count, text::signed_count) : "";
+    table.row({text::signed_bytes(growth.added_bytes()), narrow ? "" : bytes, text::signed_count(growth.added()),
                narrow ? "" : counts, grown.place.label, opened.places.source_line(grown.place.site)},
-              grown.finding == model::kNone && grown.counts ? Style::bad : Style::plain);
+              grown.finding == analyzer::kNone && grown.counts ? Style::bad : Style::plain);
     if (narrow && several) table.note(kWhere, fmt::format("{}, {}", bytes, counts));
-    if (grown.finding != model::kNone) {
+    if (grown.finding != analyzer::kNone) {
       table.note(kWhere, fmt::format("see finding {}", grown.finding + 1));
       continue;
     }
-    for (const std::string& line : held_lines(grown)) table.note(kWhere, line, Style::dim, render::Cut::middle);
+    for (const std::string& line : held_lines(grown)) table.note(kWhere, line, Style::dim, text::Cut::middle);
     if (!grown.memory_at.empty()) {
       table.note(kWhere, "aliases of memory that was allocated at " + grown.memory_at);
     } else {
-      table.note(kWhere, grown.counts ? render::advice_words(grown) : "below the threshold of a finding (64 KiB)");
+      table.note(kWhere, grown.counts ? text::advice_words(grown) : "below the threshold of a finding (64 KiB)");
     }
   }
   return table.text(terminal);
 }
 
-std::string title_text(model::ComparedDumps& dumps) {
+std::string title_text(analyzer::ComparedDumps& dumps) {
   std::string title;
   for (size_t i = 0; i < dumps.size(); ++i) title += (i == 0 ? "" : " -> ") + dumps[i].dump.path;
   if (dumps.size() == 1) return title + ": one dump; growth needs two or more";
   const uint64_t time = dumps.last().dump.process.dump_ns - dumps.first().dump.process.dump_ns;
-  return fmt::format("{}: same run, {} later, {}", title, render::duration(time),
-                     render::counted(dumps.size() - 1, "interval"));
+  return fmt::format("{}: same run, {} later, {}", title, text::duration(time),
+                     text::counted(dumps.size() - 1, "interval"));
 }
 
 std::string summary_text(const Leaks& leaks) {
   const auto unexplained = size_t(std::count_if(leaks.places.begin(), leaks.places.end(), [](const GrownPlace& grown) {
-    return grown.counts && grown.finding == model::kNone;
+    return grown.counts && grown.finding == analyzer::kNone;
   }));
   std::string text;
-  if (!leaks.findings.empty()) text = render::counted(leaks.findings.size(), "finding");
+  if (!leaks.findings.empty()) text = text::counted(leaks.findings.size(), "finding");
   if (unexplained > 0) {
     text += (text.empty() ? "" : ", ") +
-            render::counted(unexplained, text.empty() ? "growing allocation site" : "other growing allocation site");
+            text::counted(unexplained, text.empty() ? "growing allocation site" : "other growing allocation site");
   }
   if (text.empty() && leaks.process.told) {
     const std::vector<uint64_t>& resident = leaks.process.parts.front().values;
-    return "no tensor leak found, but the process grew: resident memory " + render::bytes(resident.front()) + " -> " +
-           render::bytes(resident.back());
+    return "no tensor leak found, but the process grew: resident memory " + text::bytes(resident.front()) + " -> " +
+           text::bytes(resident.back());
   }
   if (text.empty()) {
     return leaks.dumps == 1 ? "no leak found that one dump can show" : "no leak found: nothing grew in every interval";
   }
   if (leaks.dumps == 1) return text;
   std::string live;
-  for (uint64_t bytes : leaks.bytes) live += (live.empty() ? "" : " -> ") + render::bytes(bytes);
+  for (uint64_t bytes : leaks.bytes) live += (live.empty() ? "" : " -> ") + text::bytes(bytes);
   return text + "; live bytes " + live;
 }
 
@@ -217,22 +217,22 @@ std::string process_text(const Leaks& leaks, const Terminal& terminal) {
     return finding.kind == LeakKind::process_memory;
   });
   if (!leaks.process.told || a_finding) return "";
-  render::Table table({{.title = "growth", .align = render::Align::right}, {.title = "each dump"}, {.title = "what"}});
+  text::Table table({{.title = "growth", .align = text::Align::right}, {.title = "each dump"}, {.title = "what"}});
   constexpr int64_t kLeastShown = 1 << 20;
   for (const Fact& part : leaks.process.parts) {
     if (part.values.empty()) continue;
     const auto growth = int64_t(part.values.back() - part.values.front());
     if (std::abs(growth) < kLeastShown) continue;
-    table.row({render::signed_bytes(growth), values_text(part), render::fact_words(part)});
+    table.row({text::signed_bytes(growth), values_text(part), text::fact_words(part)});
   }
-  std::string out = "\n" + render::wrap("memory of the process", terminal.width, 2) + "\n" + table.text(terminal);
-  add_labelled(out, "what to do", render::process_advice(leaks.process), terminal, Style::plain);
+  std::string out = "\n" + text::wrap("memory of the process", terminal.width, 2) + "\n" + table.text(terminal);
+  add_labelled(out, "what to do", text::process_advice(leaks.process), terminal, Style::plain);
   return out;
 }
 
 // Without these a finding may be missing, not absent.
-std::string gaps_text(const model::ComparedDumps& dumps, model::OpenedDump& last) {
-  const model::Dump& dump = last.dump;
+std::string gaps_text(const analyzer::ComparedDumps& dumps, analyzer::OpenedDump& last) {
+  const analyzer::Dump& dump = last.dump;
   if (dump.process.python_version.empty()) return "";
   if (!dump.references.present) return "References were not recorded: growth is known by allocation site only.";
   if (!dump.references.complete) return "References are incomplete: " + dump.references.detail + ".";
@@ -242,21 +242,19 @@ std::string gaps_text(const model::ComparedDumps& dumps, model::OpenedDump& last
 
 }  // namespace
 
-std::string leaks_text(model::ComparedDumps& dumps, const Leaks& leaks, size_t top, const Terminal& terminal) {
-  model::OpenedDump& last = dumps.last();
+std::string leaks_text(analyzer::ComparedDumps& dumps, const Leaks& leaks, size_t top, const Terminal& terminal) {
+  analyzer::OpenedDump& last = dumps.last();
   const std::string first_dump = std::filesystem::path(dumps.first().dump.path).filename().string();
-  std::string out =
-      terminal.styled(Style::bold, render::wrap(render::clean(title_text(dumps)), terminal.width, 2)) + "\n";
-  out +=
-      terminal.styled(leaks.found() ? Style::bad : Style::good, render::wrap(summary_text(leaks), terminal.width, 2)) +
-      "\n";
+  std::string out = terminal.styled(Style::bold, text::wrap(text::clean(title_text(dumps)), terminal.width, 2)) + "\n";
+  out += terminal.styled(leaks.found() ? Style::bad : Style::good, text::wrap(summary_text(leaks), terminal.width, 2)) +
+         "\n";
   if (leaks.weak) {
-    out += render::wrap("Weak evidence: two dumps show one interval only. Compare three dumps to confirm growth.",
-                        terminal.width, 2) +
+    out += text::wrap("Weak evidence: two dumps show one interval only. Compare three dumps to confirm growth.",
+                      terminal.width, 2) +
            "\n";
   }
-  const std::string gaps = render::clean(gaps_text(dumps, last));
-  if (!gaps.empty()) out += render::wrap(gaps, terminal.width, 2) + "\n";
+  const std::string gaps = text::clean(gaps_text(dumps, last));
+  if (!gaps.empty()) out += text::wrap(gaps, terminal.width, 2) + "\n";
   for (size_t i = 0; i < leaks.findings.size(); ++i)
     out += "\n" + finding_text(last, leaks.findings[i], i + 1, first_dump, terminal);
   out += process_text(leaks, terminal);
@@ -265,21 +263,21 @@ std::string leaks_text(model::ComparedDumps& dumps, const Leaks& leaks, size_t t
   if (top != 0 && leaks.places.size() > top) {
     heading += fmt::format(" (showing {} of {}; --top N)", top, leaks.places.size());
   }
-  out += "\n" + render::wrap(heading, terminal.width, 2);
+  out += "\n" + text::wrap(heading, terminal.width, 2);
   return out + "\n" + places_text(last, leaks, top, terminal);
 }
 
-std::string left_out_line(const model::LeftOut& left_out) {
+std::string left_out_line(const analyzer::LeftOut& left_out) {
   std::string why;
   switch (left_out.why) {
-    case model::LeftOut::Why::no_names:
+    case analyzer::LeftOut::Why::no_names:
       why = "it has no tensor names" + (left_out.detail.empty() ? "" : ": " + left_out.detail);
       break;
-    case model::LeftOut::Why::functions_had_returned:
+    case analyzer::LeftOut::Why::functions_had_returned:
       why = "it was written at exit, after the functions whose variables held tensors had returned";
       break;
   }
   return left_out.path + " is left out: " + why + ".";
 }
 
-}  // namespace tensorscope::commands
+}  // namespace tensorscope::text

@@ -7,13 +7,13 @@
 #include "memory/compared_dumps.h"
 #include "text/terminal.h"
 
-namespace tensorscope::commands {
+namespace tensorscope::text {
 
 // At most `top` places (0: all).
-std::string leaks_text(model::ComparedDumps& dumps, const model::Leaks& leaks, size_t top,
-                       const render::Terminal& terminal);
+std::string leaks_text(analyzer::ComparedDumps& dumps, const analyzer::Leaks& leaks, size_t top,
+                       const text::Terminal& terminal);
 
 // "x.tscope is left out: it has no tensor names."
-std::string left_out_line(const model::LeftOut& left_out);
+std::string left_out_line(const analyzer::LeftOut& left_out);
 
-}  // namespace tensorscope::commands
+}  // namespace tensorscope::text

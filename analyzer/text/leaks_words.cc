@@ -5,15 +5,15 @@
 #include "text/choice_words.h"
 #include "text/units.h"
 
-namespace tensorscope::render {
+namespace tensorscope::text {
 
 namespace {
 
-using model::Advice;
-using model::CycleLink;
-using model::Holder;
-using model::LeakFinding;
-using model::LeakKind;
+using analyzer::Advice;
+using analyzer::CycleLink;
+using analyzer::Holder;
+using analyzer::LeakFinding;
+using analyzer::LeakKind;
 
 constexpr size_t kNamed = 3;
 
@@ -111,7 +111,7 @@ std::string holder_words(const LeakFinding& finding) {
       return cycle_words(finding.cycle);
     case LeakKind::two_dtypes: {
       std::vector<std::string> pairs;
-      for (const model::DtypePair& pair : finding.pairs) {
+      for (const analyzer::DtypePair& pair : finding.pairs) {
         pairs.push_back(
             fmt::format("{} ({}) and {} ({})", pair.parameter, pair.parameter_dtype, pair.copy, pair.copy_dtype));
       }
@@ -188,8 +188,8 @@ std::string advice_words(const LeakFinding& finding) {
   return "";
 }
 
-std::string advice_words(const model::GrownPlace& grown) {
-  if (grown.finding != model::kNone) return "";
+std::string advice_words(const analyzer::GrownPlace& grown) {
+  if (grown.finding != analyzer::kNone) return "";
   if (grown.in_place) return "allocated anew and larger each time: limit how much of the earlier data is kept";
   if (grown.held.empty()) return "holder unknown: references were not recorded, or C++ code holds it";
   switch (grown.held_by) {
@@ -214,4 +214,4 @@ std::string advice_words(const model::GrownPlace& grown) {
   return "held by C++ code: a cache without a limit, or an extension";
 }
 
-}  // namespace tensorscope::render
+}  // namespace tensorscope::text

@@ -12,21 +12,21 @@
 #include "text/tensor_text.h"
 #include "text/units.h"
 
-namespace tensorscope::commands {
+namespace tensorscope::text {
 
 namespace {
 
-using model::kNone;
-using model::Tensor;
-using render::Align;
-using render::Cut;
+using analyzer::kNone;
+using analyzer::Tensor;
+using text::Align;
+using text::Cut;
 
 constexpr int kRoomForHolder = 150;  // columns of the terminal
 
 struct Described {
   ListColumn column;
   const char* word;  // "": only where nobody chose
-  render::Column table;
+  text::Column table;
 };
 
 const std::vector<Described>& all_columns() {
@@ -65,17 +65,18 @@ const std::vector<Described>& all_columns() {
 bool is_known(const Tensor& tensor, format::TensorKnown what) { return (tensor.known & uint32_t(what)) != 0; }
 bool has_flag(const Tensor& tensor, format::TensorFlag what) { return (tensor.flags & uint32_t(what)) != 0; }
 
-std::string gradient_of(const model::OpenedDump& opened, const Tensor& tensor) {
+std::string gradient_of(const analyzer::OpenedDump& opened, const Tensor& tensor) {
   if (tensor.grad == 0) return "";
   const uint32_t gradient = opened.tensor_at(tensor.grad);
   return gradient == kNone ? "yes" : fmt::format("#{}", opened.dump.tensors[gradient].serial);
 }
 
-std::string storage_bytes(const model::OpenedDump& opened, const model::Selection& selection, const ListRow& row) {
+std::string storage_bytes(const analyzer::OpenedDump& opened, const analyzer::Selection& selection,
+                          const ListRow& row) {
   const uint32_t item = opened.accounts.item_of_tensor(row.tensor);
   if (opened.accounts.items()[item].storage == kNone) return "-";
   if (!row.first) return "";
-  return selection.item(item) ? render::bytes(selection.item_bytes(item)) : "(shared)";
+  return selection.item(item) ? text::bytes(selection.item_bytes(item)) : "(shared)";
 }
 
 std::string requires_grad(const Tensor& tensor) {
@@ -105,14 +106,14 @@ std::vector<ListColumn> list_columns(const std::string& text) {
       return !word.empty() && described.word == word;
     });
     if (found == all_columns().end()) {
-      throw render::BadChoice(render::invalid_choice("--columns", word, list_column_words()) + ".");
+      throw text::BadChoice(text::invalid_choice("--columns", word, list_column_words()) + ".");
     }
     columns.push_back(found->column);
   }
   return columns;
 }
 
-std::vector<ListColumn> usual_columns(const render::Terminal& terminal) {
+std::vector<ListColumn> usual_columns(const text::Terminal& terminal) {
   using enum ListColumn;
   std::vector<ListColumn> columns = {id, bytes, dtype, shape, device, age, category, name};
   if (terminal.width <= 0 || terminal.width >= kRoomForHolder) columns.push_back(held_by);
@@ -120,44 +121,44 @@ std::vector<ListColumn> usual_columns(const render::Terminal& terminal) {
   return columns;
 }
 
-render::Column table_column(ListColumn column, bool may_leave) {
+text::Column table_column(ListColumn column, bool may_leave) {
   const auto found = std::find_if(all_columns().begin(), all_columns().end(),
                                   [&](const Described& described) { return described.column == column; });
-  render::Column table = found->table;
+  text::Column table = found->table;
   if (!may_leave) table.leaves = 0;
   return table;
 }
 
 namespace {
 
-std::string type_text(const model::OpenedDump& opened, uint32_t tensor) {
-  const model::References& references = opened.dump.references;
+std::string type_text(const analyzer::OpenedDump& opened, uint32_t tensor) {
+  const analyzer::References& references = opened.dump.references;
   return references.present && references.tensors[tensor].known ? references.tensors[tensor].type_name : "";
 }
 
-std::string python_id_text(const model::OpenedDump& opened, uint32_t tensor) {
-  const model::References& references = opened.dump.references;
+std::string python_id_text(const analyzer::OpenedDump& opened, uint32_t tensor) {
+  const analyzer::References& references = opened.dump.references;
   const uint64_t id = references.present ? references.tensors[tensor].id : 0;
   return id == 0 ? "" : std::to_string(id);
 }
 
-std::string thread_text(const model::OpenedDump& opened, const Tensor& tensor) {
+std::string thread_text(const analyzer::OpenedDump& opened, const Tensor& tensor) {
   if (tensor.thread == 0 || tensor.thread >= opened.dump.threads.size()) return "";
-  const model::Thread& thread = opened.dump.threads[tensor.thread];
+  const analyzer::Thread& thread = opened.dump.threads[tensor.thread];
   return fmt::format("{} \"{}\"", thread.tid, thread.name);
 }
 
-std::string allocated_at(model::OpenedDump& opened, uint32_t tensor) {
+std::string allocated_at(analyzer::OpenedDump& opened, uint32_t tensor) {
   const uint32_t site = opened.accounts.items()[opened.accounts.item_of_tensor(tensor)].site;
   return site == 0 ? "" : opened.places.at(site).where;
 }
 
-std::string function_text(model::OpenedDump& opened, const Tensor& tensor) {
-  const model::Place& place = opened.places.at(tensor.site);
+std::string function_text(analyzer::OpenedDump& opened, const Tensor& tensor) {
+  const analyzer::Place& place = opened.places.at(tensor.site);
   return place.line == place.where ? "" : place.function;
 }
 
-std::string name_text(const model::OpenedDump& opened, const ListRow& row) {
+std::string name_text(const analyzer::OpenedDump& opened, const ListRow& row) {
   const std::string name = opened.holders.name(row.tensor);
   return name.empty() && row.alone ? brief_holder(opened, row.tensor) : name;
 }
@@ -169,7 +170,7 @@ std::string strides_text(const Tensor& tensor) {
 
 }  // namespace
 
-std::string list_cell(model::OpenedDump& opened, const model::Selection& selection, const ListRow& row,
+std::string list_cell(analyzer::OpenedDump& opened, const analyzer::Selection& selection, const ListRow& row,
                       ListColumn column) {
   const Tensor& tensor = opened.dump.tensors[row.tensor];
   switch (column) {
@@ -178,7 +179,7 @@ std::string list_cell(model::OpenedDump& opened, const model::Selection& selecti
     case ListColumn::bytes:
       return storage_bytes(opened, selection, row);
     case ListColumn::view_bytes:
-      return render::bytes(tensor.nbytes);
+      return text::bytes(tensor.nbytes);
     case ListColumn::dtype:
       return tensor.dtype_text();
     case ListColumn::shape:
@@ -231,4 +232,4 @@ std::string list_cell(model::OpenedDump& opened, const model::Selection& selecti
   return "";
 }
 
-}  // namespace tensorscope::commands
+}  // namespace tensorscope::text

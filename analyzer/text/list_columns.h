@@ -8,7 +8,7 @@
 #include "text/table.h"
 #include "text/terminal.h"
 
-namespace tensorscope::commands {
+namespace tensorscope::text {
 
 enum class ListColumn : uint8_t {
   id,
@@ -42,19 +42,19 @@ enum class ListColumn : uint8_t {
 
 // "view-bytes", ...; those that --columns takes.
 std::vector<std::string> list_column_words();
-// "id,bytes,names" as it is written. Throws render::BadChoice.
+// "id,bytes,names" as it is written. Throws text::BadChoice.
 std::vector<ListColumn> list_columns(const std::string& text);
 // Without --columns: what fits, the place and the names before the others.
-std::vector<ListColumn> usual_columns(const render::Terminal& terminal);
+std::vector<ListColumn> usual_columns(const text::Terminal& terminal);
 // `may_leave`: those that matter less go in a narrow terminal.
-render::Column table_column(ListColumn column, bool may_leave);
+text::Column table_column(ListColumn column, bool may_leave);
 
 struct ListRow {
-  uint32_t tensor = model::kNone;
+  uint32_t tensor = analyzer::kNone;
   bool first = true;   // of the rows of its storage, which has the bytes
   bool alone = false;  // no other column says what holds it: `name` may
 };
-std::string list_cell(model::OpenedDump& opened, const model::Selection& selection, const ListRow& row,
+std::string list_cell(analyzer::OpenedDump& opened, const analyzer::Selection& selection, const ListRow& row,
                       ListColumn column);
 
-}  // namespace tensorscope::commands
+}  // namespace tensorscope::text

@@ -8,20 +8,20 @@
 #include "text/table.h"
 #include "text/units.h"
 
-namespace tensorscope::commands {
+namespace tensorscope::text {
 
 namespace {
 
-using model::Category;
-using model::DeviceSums;
-using model::StorageKind;
-using render::bytes;
-using render::count;
+using analyzer::Category;
+using analyzer::DeviceSums;
+using analyzer::StorageKind;
+using text::bytes;
+using text::count;
 
 std::string dash(uint64_t value) { return value == 0 ? "-" : count(value); }
 
 // Peak, and what the device's allocator says itself.
-std::string device_remark(const model::DeviceTotal* total) {
+std::string device_remark(const analyzer::DeviceTotal* total) {
   if (total == nullptr) return "";
   std::string remark = fmt::format("peak {}", bytes(total->peak_bytes));
   if (total->allocator_reserved > 0) {
@@ -37,25 +37,25 @@ struct CategoryPart {
 };
 
 // Which of a device's lines an item of the allocator's stands in, as accounting.cc decides.
-bool is_mapped(const model::Dump& dump, const model::Item& item) {
+bool is_mapped(const analyzer::Dump& dump, const analyzer::Item& item) {
   return dump.allocations[item.allocation].kind == uint8_t(format::AllocationKind::mapped) ||
-         (item.storage != model::kNone && dump.storages[item.storage].kind == StorageKind::shared);
+         (item.storage != analyzer::kNone && dump.storages[item.storage].kind == StorageKind::shared);
 }
 
 // What the tensors in the allocator's blocks are for, those in mapped files apart; only of use where something is
 // known.
-void add_categories(render::Table& table, const model::OpenedDump& opened, const DeviceSums& sums,
+void add_categories(text::Table& table, const analyzer::OpenedDump& opened, const DeviceSums& sums,
                     const std::string& indent, bool mapped) {
   std::map<Category, CategoryPart> parts;
   for (uint32_t i = 0; i < opened.dump.tensors.size(); ++i) {
-    const model::Item& item = opened.accounts.items()[opened.accounts.item_of_tensor(i)];
-    if (item.device != sums.device || item.allocation == model::kNone) continue;
+    const analyzer::Item& item = opened.accounts.items()[opened.accounts.item_of_tensor(i)];
+    if (item.device != sums.device || item.allocation == analyzer::kNone) continue;
     if (is_mapped(opened.dump, item) != mapped) continue;
     parts[opened.holders.category(i)].tensors += 1;
   }
   uint64_t whole = 0;
-  for (const model::Item& item : opened.accounts.items()) {
-    if (item.device != sums.device || item.allocation == model::kNone || item.tensor == model::kNone) continue;
+  for (const analyzer::Item& item : opened.accounts.items()) {
+    if (item.device != sums.device || item.allocation == analyzer::kNone || item.tensor == analyzer::kNone) continue;
     if (is_mapped(opened.dump, item) != mapped) continue;
     CategoryPart& part = parts[opened.holders.category(item.tensor)];
     part.storages += 1;
@@ -67,9 +67,9 @@ void add_categories(render::Table& table, const model::OpenedDump& opened, const
     auto found = parts.find(category);
     if (found == parts.end()) return;
     const CategoryPart& part = found->second;
-    std::string name = text(category);
-    table.row({indent + name, count(part.tensors), dash(part.storages), bytes(part.bytes),
-               render::percent(part.bytes, whole)});
+    std::string name = analyzer::text(category);
+    table.row(
+        {indent + name, count(part.tensors), dash(part.storages), bytes(part.bytes), text::percent(part.bytes, whole)});
   };
   for (const auto& [category, part] : parts) {
     if (category != Category::unknown) add(category);
@@ -99,8 +99,8 @@ std::string outside_remark(StorageKind kind) {
   return fmt::format("{}not counted above", why);
 }
 
-void add_device(render::Table& table, const model::OpenedDump& opened, const DeviceSums& sums) {
-  const model::DeviceTotal* total = opened.dump.total_of(sums.device);
+void add_device(text::Table& table, const analyzer::OpenedDump& opened, const DeviceSums& sums) {
+  const analyzer::DeviceTotal* total = opened.dump.total_of(sums.device);
   bool has_memory = sums.allocator_bytes() > 0 || sums.outside_bytes() > 0 || total != nullptr;
   uint64_t missing =
       total != nullptr && total->live_bytes > sums.allocator_bytes() ? total->live_bytes - sums.allocator_bytes() : 0;
@@ -110,7 +110,7 @@ void add_device(render::Table& table, const model::OpenedDump& opened, const Dev
   table.row(
       {device, count(sums.tensors() - outside_tensors), dash(storages),
        has_memory ? bytes(sums.allocator_bytes() + missing) : "-", has_memory ? device_remark(total) : "no memory"},
-      render::Style::bold);
+      text::Style::bold);
   bool plain = sums.mapped.storages == 0 && sums.no_tensor.blocks == 0 && sums.rounding.bytes == 0 && missing == 0 &&
                (sums.no_memory.tensors == 0 || !has_memory);
   if (!plain) {
@@ -143,12 +143,12 @@ void add_device(render::Table& table, const model::OpenedDump& opened, const Dev
 
 }  // namespace
 
-std::string live_table(const model::OpenedDump& opened, const render::Terminal& terminal) {
-  render::Table table({{.title = "live", .least = 20},
-                       {.title = "tensors", .align = render::Align::right},
-                       {.title = "storages", .align = render::Align::right},
-                       {.title = "bytes", .align = render::Align::right},
-                       {.title = "", .least = 8}});
+std::string live_table(const analyzer::OpenedDump& opened, const text::Terminal& terminal) {
+  text::Table table({{.title = "live", .least = 20},
+                     {.title = "tensors", .align = text::Align::right},
+                     {.title = "storages", .align = text::Align::right},
+                     {.title = "bytes", .align = text::Align::right},
+                     {.title = "", .least = 8}});
   // What has no device, such as an undefined tensor, comes last.
   for (bool known : {true, false}) {
     for (const DeviceSums& sums : opened.accounts.devices()) {
@@ -159,4 +159,4 @@ std::string live_table(const model::OpenedDump& opened, const render::Terminal& 
   return table.text(terminal);
 }
 
-}  // namespace tensorscope::commands
+}  // namespace tensorscope::text

@@ -6,8 +6,8 @@
 #include "memory/opened_dump.h"
 #include "text/terminal.h"
 
-namespace tensorscope::commands {
+namespace tensorscope::text {
 
-std::string live_table(const model::OpenedDump& opened, const render::Terminal& terminal);
+std::string live_table(const analyzer::OpenedDump& opened, const text::Terminal& terminal);
 
-}  // namespace tensorscope::commands
+}  // namespace tensorscope::text

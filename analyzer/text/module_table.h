@@ -6,10 +6,10 @@
 #include "memory/opened_dump.h"
 #include "text/terminal.h"
 
-namespace tensorscope::commands {
+namespace tensorscope::text {
 
 // `full`: repeated modules each in a line of their own.
-std::string module_table(model::OpenedDump& opened, const model::Selection& selection, bool full,
-                         const render::Terminal& terminal);
+std::string module_table(analyzer::OpenedDump& opened, const analyzer::Selection& selection, bool full,
+                         const text::Terminal& terminal);
 
-}  // namespace tensorscope::commands
+}  // namespace tensorscope::text

@@ -10,24 +10,24 @@
 #include "text/table.h"
 #include "text/units.h"
 
-namespace tensorscope::commands {
+namespace tensorscope::text {
 
 namespace {
 
-using model::oom::Part;
-using model::oom::PartKind;
+using analyzer::oom::Part;
+using analyzer::oom::PartKind;
 
 constexpr size_t kModules = 3, kPools = 6, kLibraries = 6, kProcesses = 6;
 constexpr size_t kShort = 32;  // a text that has room behind the numbers
 
 std::string amount(const Part& part) {
   if (!part.bytes) return "not known";
-  return *part.bytes < 0 ? render::signed_bytes(*part.bytes) : render::bytes(uint64_t(*part.bytes));
+  return *part.bytes < 0 ? text::signed_bytes(*part.bytes) : text::bytes(uint64_t(*part.bytes));
 }
 
 std::string exact(const Part& part) {
   if (!part.bytes) return "";
-  return *part.bytes < 0 ? "-" + render::count(uint64_t(-*part.bytes)) : render::count(uint64_t(*part.bytes));
+  return *part.bytes < 0 ? "-" + text::count(uint64_t(-*part.bytes)) : text::count(uint64_t(*part.bytes));
 }
 
 // "model.layers.*.attn 31.0 GiB, model.layers.*.mlp 17.1 GiB"
@@ -63,27 +63,27 @@ std::pair<std::string, std::string> name_and_rest(const std::string& caller) {
 class BalanceTable {
  public:
   BalanceTable(const Part& balance, Glossary& glossary)
-      : in_use_(model::oom::in_use(balance)),
+      : in_use_(analyzer::oom::in_use(balance)),
         glossary_(glossary),
         table_({{.title = "", .least = 24},
-                {.title = "", .align = render::Align::right},
-                {.title = "bytes", .align = render::Align::right, .style = render::Style::dim},
+                {.title = "", .align = text::Align::right},
+                {.title = "bytes", .align = text::Align::right, .style = text::Style::dim},
                 {.title = "", .least = 40}}) {}
 
   void add(const Part& part, int depth) {
     if (part.optional && part.bytes.value_or(1) == 0) return;
     glossary_.use(part);
-    std::string note = render::note_words(part.note), modules;
+    std::string note = text::note_words(part.note), modules;
     const bool category = part.kind == PartKind::category;
     if (category && part.bytes && in_use_ > 0 && *part.bytes >= 0) {
-      note = render::percent(uint64_t(*part.bytes), in_use_);
+      note = text::percent(uint64_t(*part.bytes), in_use_);
       modules = modules_text(part);
       if (!modules.empty() && modules.size() <= kShort) note += "  " + std::exchange(modules, "");
     }
     std::string label = label_of(part);
     if (part.kind == PartKind::caller) std::tie(label, note) = name_and_rest(label);
     const bool gap = part.kind == PartKind::unexplained;
-    const render::Style style = gap ? render::Style::warning : depth == 0 ? render::Style::bold : render::Style::plain;
+    const text::Style style = gap ? text::Style::warning : depth == 0 ? text::Style::bold : text::Style::plain;
     table_.row({std::string(size_t(depth) * 2, ' ') + label, amount(part), exact(part), note}, style);
     if (!modules.empty()) table_.note(0, std::string(size_t(depth) * 2 + 2, ' ') + modules);
     if (category) return;
@@ -98,17 +98,17 @@ class BalanceTable {
       add(below, depth + 1);
     }
     if (left_out == 0) return;
-    const Part others = model::oom::part(PartKind::others, rest);
+    const Part others = analyzer::oom::part(PartKind::others, rest);
     table_.row(
         {std::string(size_t(depth + 1) * 2, ' ') + fmt::format("{} more", left_out), amount(others), exact(others)});
   }
 
-  std::string text(const render::Terminal& terminal) const { return table_.text(terminal, false); }
+  std::string text(const text::Terminal& terminal) const { return table_.text(terminal, false); }
 
  private:
   static std::string label_of(const Part& part) {
-    const std::string label = render::label_words(part);
-    return label.empty() ? model::oom::name(part) : label;
+    const std::string label = text::label_words(part);
+    return label.empty() ? analyzer::oom::name(part) : label;
   }
   static size_t most_of(const Part& part) {
     if (part.kind == PartKind::pool) return kPools;
@@ -118,15 +118,15 @@ class BalanceTable {
 
   const uint64_t in_use_;  // what 100 % of the categories is
   Glossary& glossary_;
-  render::Table table_;
+  text::Table table_;
 };
 
 }  // namespace
 
-std::string balance_text(const Part& balance, const render::Terminal& terminal, Glossary& glossary) {
+std::string balance_text(const Part& balance, const text::Terminal& terminal, Glossary& glossary) {
   BalanceTable table(balance, glossary);
   table.add(balance, 0);
   return table.text(terminal);
 }
 
-}  // namespace tensorscope::commands
+}  // namespace tensorscope::text

@@ -4,12 +4,12 @@
 
 #include "text/table.h"
 
-namespace tensorscope::commands {
+namespace tensorscope::text {
 
 namespace {
 
-using model::oom::NoteKind;
-using model::oom::PartKind;
+using analyzer::oom::NoteKind;
+using analyzer::oom::PartKind;
 
 struct Meaning {
   Term term;
@@ -37,7 +37,7 @@ constexpr Meaning kMeanings[] = {
 
 }  // namespace
 
-void Glossary::use(const model::oom::Part& part) {
+void Glossary::use(const analyzer::oom::Part& part) {
   switch (part.kind) {
     case PartKind::reserved:
       return use(Term::reserved);
@@ -57,7 +57,7 @@ void Glossary::use(const model::oom::Part& part) {
     case PartKind::waiting:
       return use(Term::waiting);
     case PartKind::category:
-      if (part.category == model::Category::saved_activation) use(Term::saved_activation);
+      if (part.category == analyzer::Category::saved_activation) use(Term::saved_activation);
       return;
     case PartKind::context:
     case PartKind::context_and_pool:
@@ -72,12 +72,12 @@ void Glossary::use(const model::oom::Part& part) {
   }
 }
 
-std::string Glossary::text(const render::Terminal& terminal) const {
-  render::Table table({{.title = ""}, {.title = "", .least = 30}});
+std::string Glossary::text(const text::Terminal& terminal) const {
+  text::Table table({{.title = ""}, {.title = "", .least = 30}});
   for (const Meaning& one : kMeanings) {
-    if ((used_ >> uint32_t(one.term) & 1) != 0) table.row({one.name, one.meaning}, render::Style::dim);
+    if ((used_ >> uint32_t(one.term) & 1) != 0) table.row({one.name, one.meaning}, text::Style::dim);
   }
   return table.empty() ? "" : table.text(terminal, false);
 }
 
-}  // namespace tensorscope::commands
+}  // namespace tensorscope::text

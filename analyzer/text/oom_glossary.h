@@ -7,7 +7,7 @@
 #include "oom/part.h"
 #include "text/terminal.h"
 
-namespace tensorscope::commands {
+namespace tensorscope::text {
 
 enum class Term : uint8_t {
   reserved,
@@ -30,12 +30,12 @@ enum class Term : uint8_t {
 class Glossary {
  public:
   void use(Term term) { used_ |= 1u << uint32_t(term); }
-  void use(const model::oom::Part& part);  // a line of the balance
+  void use(const analyzer::oom::Part& part);  // a line of the balance
   // A line a term; "" where none was used.
-  std::string text(const render::Terminal& terminal) const;
+  std::string text(const text::Terminal& terminal) const;
 
  private:
   uint32_t used_ = 0;
 };
 
-}  // namespace tensorscope::commands
+}  // namespace tensorscope::text

@@ -13,22 +13,22 @@
 #include "text/text.h"
 #include "text/units.h"
 
-namespace tensorscope::commands {
+namespace tensorscope::text {
 
 namespace {
 
+using analyzer::Failure;
+using analyzer::oom::Fits;
+using analyzer::oom::Part;
+using analyzer::oom::PartKind;
+using analyzer::oom::Remedy;
+using analyzer::oom::RemedyKind;
+using analyzer::oom::Story;
 using format::FailureKind;
 using format::MemoryLimit;
-using model::Failure;
-using model::oom::Fits;
-using model::oom::Part;
-using model::oom::PartKind;
-using model::oom::Remedy;
-using model::oom::RemedyKind;
-using model::oom::Story;
-using render::bytes;
-using render::Style;
-using render::Terminal;
+using text::bytes;
+using text::Style;
+using text::Terminal;
 
 constexpr int kWidth = 110;  // of sentences, where the terminal does not say
 
@@ -63,7 +63,7 @@ const Remedy* best(const std::vector<Remedy>& remedies) {
 
 class OomText {
  public:
-  OomText(model::ComparedDumps& dumps, const Story& story, const OomTextOptions& options, const Terminal& terminal)
+  OomText(analyzer::ComparedDumps& dumps, const Story& story, const OomTextOptions& options, const Terminal& terminal)
       : dumps_(dumps),
         opened_(dumps.last()),
         views_(dumps.views()),
@@ -72,9 +72,9 @@ class OomText {
         options_(options),
         terminal_(terminal),
         width_(terminal.width > 0 ? std::min(terminal.width, kWidth) : kWidth),
-        missing_(render::missing_words(opened_.dump, story)) {
+        missing_(text::missing_words(opened_.dump, story)) {
     const std::optional<Failure>& failure = opened_.dump.failure;
-    if (failure && model::oom::concerns(*failure, story.device)) failure_ = &*failure;
+    if (failure && analyzer::oom::concerns(*failure, story.device)) failure_ = &*failure;
   }
 
   std::string text() {
@@ -98,7 +98,7 @@ class OomText {
     return out_;
   }
   void sentence(const std::string& text, Style style = Style::plain, int indent = 2) {
-    out_ += terminal_.styled(style, render::wrap(render::clean(text), width_, indent)) + "\n";
+    out_ += terminal_.styled(style, text::wrap(text::clean(text), width_, indent)) + "\n";
   }
   void labelled(const char* label, const std::string& text) {
     constexpr int kLabelled = 15;
@@ -115,8 +115,8 @@ class OomText {
   // "in backward of SoftmaxBackward0, made at model.py:31 Block.forward"
   std::string backward() {
     if (failure_->node_serial == 0) return "";
-    if (failure_->node == model::kNone) return "a backward pass; operation not known";
-    const model::Node& node = opened_.dump.nodes[failure_->node];
+    if (failure_->node == analyzer::kNone) return "a backward pass; operation not known";
+    const analyzer::Node& node = opened_.dump.nodes[failure_->node];
     const size_t scope = node.class_name.rfind("::");
     std::string text = scope == std::string::npos ? node.class_name : node.class_name.substr(scope + 2);
     if (node.site != 0) text += ", forward line " + where(node.site);
@@ -161,9 +161,9 @@ class OomText {
     if (failure_->node_serial == 0) return place.empty() ? "location not known: no stack was recorded" : "at " + place;
     const bool in_python = failure_->site != 0 && opened_.dump.sites[failure_->site].python != 0;
     const uint32_t called = story_.backward_site;
-    if (in_python || (failure_->node == model::kNone && called == 0)) return "at " + place + ", in backward";
+    if (in_python || (failure_->node == analyzer::kNone && called == 0)) return "at " + place + ", in backward";
     std::string text = called == 0 ? "in backward" : fmt::format("in backward, called at {}", where(called));
-    if (failure_->node == model::kNone) return text;
+    if (failure_->node == analyzer::kNone) return text;
     return fmt::format("at the backward of {}{}", opened_.places.at(opened_.dump.nodes[failure_->node].site).where,
                        called == 0 ? "" : ", called at " + where(called));
   }
@@ -171,16 +171,15 @@ class OomText {
   // Five lines that say it all.
   void summary() {
     sentence(first_line(), Style::bad);
-    if (failure_ != nullptr) sentence(render::cut(render::clean("  " + where_it_failed()), width_), Style::plain, 4);
+    if (failure_ != nullptr) sentence(text::cut(text::clean("  " + where_it_failed()), width_), Style::plain, 4);
     sentence("  " + shares(), Style::plain, 4);
     const std::string most = most_of_it();
     if (!most.empty()) sentence("  " + most, Style::plain, 4);
     if (story_.too_large) {
       sentence("  freeing memory cannot help: the request is larger than the whole memory", Style::plain, 4);
     } else if (const Remedy* first = best(story_.remedies)) {
-      std::string text =
-          fmt::format("  first to try: {}, {}", render::title_words(*first), render::gives_words(*first));
-      const std::string fits = render::fits_words(*first);
+      std::string text = fmt::format("  first to try: {}, {}", text::title_words(*first), text::gives_words(*first));
+      const std::string fits = text::fits_words(*first);
       if (!fits.empty()) text += fmt::format(" ({})", fits);
       sentence(text, Style::plain, 4);
     } else if (!missing_.empty()) {
@@ -234,10 +233,10 @@ class OomText {
     for (size_t i = 0; i < std::min(kMost, tensors->parts.size()); ++i) {
       const Part& category = tensors->parts[i];
       if (!category.bytes || *category.bytes <= 0) break;
-      text += fmt::format("{}{} {}", text.empty() ? "" : ", ", model::oom::name(category),
+      text += fmt::format("{}{} {}", text.empty() ? "" : ", ", analyzer::oom::name(category),
                           bytes(uint64_t(*category.bytes)));
       if (i != 0) continue;
-      text += " (" + render::percent(uint64_t(*category.bytes), model::oom::in_use(story_.balance));
+      text += " (" + text::percent(uint64_t(*category.bytes), analyzer::oom::in_use(story_.balance));
       const bool module = !category.parts.empty() && !category.parts[0].subject.empty();
       text += module ? fmt::format(", most in {})", category.parts[0].subject) : ")";
     }
@@ -249,9 +248,9 @@ class OomText {
     const bool low = FailureKind(failure.kind) == FailureKind::low_memory;
     title(low ? "low memory" : "what failed");
     if (failure.requested != 0) {
-      std::string text = fmt::format("{} ({} bytes)", bytes(failure.requested), render::count(failure.requested));
+      std::string text = fmt::format("{} ({} bytes)", bytes(failure.requested), text::count(failure.requested));
       if (!low && !story_.device.is_cpu() && story_.cached.native) {
-        const uint64_t segment = model::oom::segment_for(failure.requested, story_.cached);
+        const uint64_t segment = analyzer::oom::segment_for(failure.requested, story_.cached);
         if (segment != failure.requested)
           text += fmt::format("; torch requests {} from the driver for it", bytes(segment));
       }
@@ -267,23 +266,23 @@ class OomText {
     labelled("error", failure.error);
     if (options_.full_stacks) {
       bool first = true;
-      for (const model::Frame& frame : opened_.places.stack(failure.site)) {
+      for (const analyzer::Frame& frame : opened_.places.stack(failure.site)) {
         labelled(first ? "stack" : "", opened_.places.describe(frame).where);
         first = false;
       }
     } else {
       labelled("at", where(failure.site));
       labelled("called by", failure.site == 0 ? "" : opened_.places.callers(failure.site));
-      labelled("in C++", model::oom::native_caller(view_, failure.site));
+      labelled("in C++", analyzer::oom::native_caller(view_, failure.site));
     }
     labelled("in backward", backward());
-    const model::Thread& thread = opened_.dump.threads[failure.thread];
+    const analyzer::Thread& thread = opened_.dump.threads[failure.thread];
     if (failure.thread != 0) labelled("thread", fmt::format("{} \"{}\"", thread.tid, thread.name));
     if (failure.failures > 1) {
-      std::string text = fmt::format("{} in this process so far", render::count(failure.failures));
+      std::string text = fmt::format("{} in this process so far", text::count(failure.failures));
       if (failure.without_dump > 0) {
         text += fmt::format("; {} of them without a dump (too many, or too soon after another)",
-                            render::count(failure.without_dump));
+                            text::count(failure.without_dump));
       }
       labelled("failures", text);
     }
@@ -299,13 +298,13 @@ class OomText {
     if (story_.device.is_cpu() && story_.request > 0 && room) {
       sentence("  There was enough memory for the request: look for a limit of this process (ulimit -v, RLIMIT_DATA).");
     }
-    for (const model::DeviceMemory& memory : opened_.dump.device_memory) {
+    for (const analyzer::DeviceMemory& memory : opened_.dump.device_memory) {
       if (memory.device == story_.device || memory.driver_total == 0) continue;
       sentence(fmt::format("  other device: {} has {} free of {}", memory.device.text(), bytes(memory.driver_free),
                            bytes(memory.driver_total)));
     }
-    const model::DeviceMemory* memory = nullptr;
-    for (const model::DeviceMemory& entry : opened_.dump.device_memory) {
+    const analyzer::DeviceMemory* memory = nullptr;
+    for (const analyzer::DeviceMemory& entry : opened_.dump.device_memory) {
       if (entry.device == story_.device) memory = &entry;
     }
     if (memory == nullptr) return;
@@ -316,9 +315,9 @@ class OomText {
 
   // Why what is cached could not serve the request.
   std::string why_cached() const {
-    const model::oom::FreeMemory& cached = story_.cached;
+    const analyzer::oom::FreeMemory& cached = story_.cached;
     uint64_t usable = 0, largest = 0, wrong_size = 0, private_bytes = 0;
-    for (const model::oom::FreePart& part : cached.parts) {
+    for (const analyzer::oom::FreePart& part : cached.parts) {
       if (part.private_pool()) {
         private_bytes += part.bytes;
       } else if (!of_size_class(part, story_.request)) {
@@ -353,29 +352,29 @@ class OomText {
     if (story_.places.empty()) return;
     const size_t all = story_.places.size(), shown = options_.top == 0 ? all : std::min(options_.top, all);
     title("largest allocation sites",
-          shown < all ? fmt::format("(showing {} of {}; --top N)", render::count(shown), render::count(all)) : "");
-    const std::vector<model::Group> groups(story_.places.begin(), story_.places.begin() + ptrdiff_t(shown));
+          shown < all ? fmt::format("(showing {} of {}; --top N)", text::count(shown), text::count(all)) : "");
+    const std::vector<analyzer::Group> groups(story_.places.begin(), story_.places.begin() + ptrdiff_t(shown));
     uint64_t total = 0;
-    for (const model::Group& group : story_.places) total += group.bytes;
-    total = std::max(total, model::oom::in_use(story_.balance));
-    out_ += group_table(opened_, groups, model::By::line, total, options_.full_stacks, terminal_);
+    for (const analyzer::Group& group : story_.places) total += group.bytes;
+    total = std::max(total, analyzer::oom::in_use(story_.balance));
+    out_ += group_table(opened_, groups, analyzer::By::line, total, options_.full_stacks, terminal_);
   }
 
   void growth() {
     if (!story_.growth) return;
-    const model::Difference& difference = *story_.growth;
-    const model::Process &from = dumps_.first().dump.process, &to = opened_.dump.process;
+    const analyzer::Difference& difference = *story_.growth;
+    const analyzer::Process &from = dumps_.first().dump.process, &to = opened_.dump.process;
     title(fmt::format("what grew since {}", dumps_.first().dump.path),
-          fmt::format("({} before)", render::duration(to.dump_ns - from.dump_ns)));
+          fmt::format("({} before)", text::duration(to.dump_ns - from.dump_ns)));
     const auto change = int64_t(difference.bytes.back() - difference.bytes.front());
     sentence(fmt::format("  live bytes of {} {} -> {}   {}", subject(), bytes(difference.bytes.front()),
-                         bytes(difference.bytes.back()), render::signed_bytes(change)));
-    std::vector<model::Change> grown;
-    for (const model::Change& entry : difference.changes) {
+                         bytes(difference.bytes.back()), text::signed_bytes(change)));
+    std::vector<analyzer::Change> grown;
+    for (const analyzer::Change& entry : difference.changes) {
       if (entry.byte_growth() > 0) grown.push_back(entry);
     }
     if (!grown.empty()) {
-      out_ += change_table(dumps_, grown, model::By::line, options_.top, options_.full_stacks, terminal_);
+      out_ += change_table(dumps_, grown, analyzer::By::line, options_.top, options_.full_stacks, terminal_);
     }
   }
 
@@ -384,14 +383,14 @@ class OomText {
     if (story_.too_large) return larger_than_all();
     if (story_.remedies.empty()) sentence("  nothing found that would free a useful amount", Style::plain, 2);
     for (const Remedy& remedy : story_.remedies) {
-      const std::string fits = render::fits_words(remedy);
+      const std::string fits = text::fits_words(remedy);
       const Style style = remedy.fits == Fits::yes ? Style::good : Style::plain;
       constexpr int kIndent = 17;
-      sentence(fmt::format("  {:>16}  {}{}", render::gives_words(remedy), render::title_words(remedy),
+      sentence(fmt::format("  {:>16}  {}{}", text::gives_words(remedy), text::title_words(remedy),
                            fits.empty() ? "" : " (" + fits + ")"),
                style, kIndent + 3);
-      sentence(std::string(kIndent + 3, ' ') + render::takes_words(remedy), Style::plain, kIndent + 3);
-      const std::string estimate = render::estimate_words(remedy);
+      sentence(std::string(kIndent + 3, ' ') + text::takes_words(remedy), Style::plain, kIndent + 3);
+      const std::string estimate = text::estimate_words(remedy);
       if (!estimate.empty()) {
         sentence(std::string(kIndent + 3, ' ') + "estimate: " + estimate, Style::dim, kIndent + 3);
       }
@@ -406,15 +405,15 @@ class OomText {
              Style::plain, 2);
     if (story_.operands.empty()) return;
     sentence("  tensors in local variables of the function that failed:", Style::plain, 2);
-    for (const model::oom::Operand& operand : story_.operands) {
-      sentence("    " + render::operand_words(opened_.dump, operand), Style::plain, 6);
+    for (const analyzer::oom::Operand& operand : story_.operands) {
+      sentence("    " + text::operand_words(opened_.dump, operand), Style::plain, 6);
     }
   }
 
-  model::ComparedDumps& dumps_;
-  model::OpenedDump& opened_;
-  const std::vector<model::View> views_;
-  const model::View& view_;
+  analyzer::ComparedDumps& dumps_;
+  analyzer::OpenedDump& opened_;
+  const std::vector<analyzer::View> views_;
+  const analyzer::View& view_;
   const Story& story_;
   const OomTextOptions& options_;
   const Terminal& terminal_;
@@ -427,9 +426,9 @@ class OomText {
 
 }  // namespace
 
-std::string oom_text(model::ComparedDumps& dumps, const Story& story, const OomTextOptions& options,
+std::string oom_text(analyzer::ComparedDumps& dumps, const Story& story, const OomTextOptions& options,
                      const Terminal& terminal) {
   return OomText(dumps, story, options, terminal).text();
 }
 
-}  // namespace tensorscope::commands
+}  // namespace tensorscope::text

@@ -8,7 +8,7 @@
 #include "text/oom_glossary.h"
 #include "text/terminal.h"
 
-namespace tensorscope::commands {
+namespace tensorscope::text {
 
 struct OomTextOptions {
   size_t top = 5;  // 0: all
@@ -16,11 +16,11 @@ struct OomTextOptions {
 };
 
 // `dumps`: what lies on the story's device is selected in them.
-std::string oom_text(model::ComparedDumps& dumps, const model::oom::Story& story, const OomTextOptions& options,
-                     const render::Terminal& terminal);
+std::string oom_text(analyzer::ComparedDumps& dumps, const analyzer::oom::Story& story, const OomTextOptions& options,
+                     const text::Terminal& terminal);
 
 // The tree of a balance, a line a part, with exact bytes; shares are of what torch has in use.
 // The terms it uses are noted in `glossary`.
-std::string balance_text(const model::oom::Part& balance, const render::Terminal& terminal, Glossary& glossary);
+std::string balance_text(const analyzer::oom::Part& balance, const text::Terminal& terminal, Glossary& glossary);
 
-}  // namespace tensorscope::commands
+}  // namespace tensorscope::text

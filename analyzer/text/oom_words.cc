@@ -5,14 +5,14 @@
 #include "text/leaks_words.h"
 #include "text/units.h"
 
-namespace tensorscope::render {
+namespace tensorscope::text {
 
 namespace {
 
-using model::oom::Fits;
-using model::oom::Remedy;
-using model::oom::RemedyKind;
-using model::oom::Story;
+using analyzer::oom::Fits;
+using analyzer::oom::Remedy;
+using analyzer::oom::RemedyKind;
+using analyzer::oom::Story;
 
 std::string names_words(const Remedy& remedy) {
   std::string text;
@@ -222,12 +222,12 @@ std::string fits_words(const Remedy& remedy) {
   return "";
 }
 
-std::string operand_words(const model::Dump& dump, const model::oom::Operand& operand) {
-  const model::Tensor& tensor = dump.tensors[operand.tensor];
+std::string operand_words(const analyzer::Dump& dump, const analyzer::oom::Operand& operand) {
+  const analyzer::Tensor& tensor = dump.tensors[operand.tensor];
   return fmt::format("{}: {} {}, {}", operand.name, tensor.dtype_text(), tensor.shape_text(), bytes(tensor.nbytes));
 }
 
-std::string missing_words(const model::Dump& dump, const Story& story) {
+std::string missing_words(const analyzer::Dump& dump, const Story& story) {
   switch (story.remedies_missing) {
     case Story::Missing::nothing:
       return "";
@@ -239,4 +239,4 @@ std::string missing_words(const model::Dump& dump, const Story& story) {
   return "";
 }
 
-}  // namespace tensorscope::render
+}  // namespace tensorscope::text

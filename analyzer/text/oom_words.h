@@ -7,18 +7,19 @@
 #include "dump/dump.h"
 #include "oom/story.h"
 
-namespace tensorscope::render {
+namespace tensorscope::text {
 
-std::string subject_words(const model::oom::Remedy& remedy);   // "train.py: losses[0..95] (list)", "process 991"
-std::string title_words(const model::oom::Remedy& remedy);     // "free train.py: losses[0..95] (list)"
-std::string takes_words(const model::oom::Remedy& remedy);     // what to do
-std::string estimate_words(const model::oom::Remedy& remedy);  // how its bytes are estimated, "" where they are exact
-std::string gives_words(const model::oom::Remedy& remedy);     // "up to 4.1 MiB"
-std::string fits_words(const model::oom::Remedy& remedy);      // "the request would fit"; "": not known
+std::string subject_words(const analyzer::oom::Remedy& remedy);  // "train.py: losses[0..95] (list)", "process 991"
+std::string title_words(const analyzer::oom::Remedy& remedy);    // "free train.py: losses[0..95] (list)"
+std::string takes_words(const analyzer::oom::Remedy& remedy);    // what to do
+std::string estimate_words(
+    const analyzer::oom::Remedy& remedy);                      // how its bytes are estimated, "" where they are exact
+std::string gives_words(const analyzer::oom::Remedy& remedy);  // "up to 4.1 MiB"
+std::string fits_words(const analyzer::oom::Remedy& remedy);   // "the request would fit"; "": not known
 
 // "query: float32 [64, 4096], 1.0 MiB"
-std::string operand_words(const model::Dump& dump, const model::oom::Operand& operand);
+std::string operand_words(const analyzer::Dump& dump, const analyzer::oom::Operand& operand);
 // Why there may be more remedies than these, "" where nothing is missing.
-std::string missing_words(const model::Dump& dump, const model::oom::Story& story);
+std::string missing_words(const analyzer::Dump& dump, const analyzer::oom::Story& story);
 
-}  // namespace tensorscope::render
+}  // namespace tensorscope::text

@@ -4,7 +4,7 @@
 
 #include "dump_generated.h"
 
-namespace tensorscope::render {
+namespace tensorscope::text {
 
 namespace {
 
@@ -27,10 +27,11 @@ uint64_t boundary(uint64_t size, int number, int count) {
 
 }  // namespace
 
-std::string segment_map(const model::Segment& segment, const std::vector<model::SegmentBlock>& blocks, int width) {
+std::string segment_map(const analyzer::Segment& segment, const std::vector<analyzer::SegmentBlock>& blocks,
+                        int width) {
   std::string map;
   auto block = blocks.begin();
-  auto end_of = [&](const model::SegmentBlock& b) { return b.address - segment.address + b.size; };
+  auto end_of = [&](const analyzer::SegmentBlock& b) { return b.address - segment.address + b.size; };
   for (int i = 0; i < width && block != blocks.end(); i++) {
     const uint64_t begin = boundary(segment.size, i, width);
     const uint64_t end = std::max(boundary(segment.size, i + 1, width), begin + 1);
@@ -44,4 +45,4 @@ std::string segment_map(const model::Segment& segment, const std::vector<model::
   return map;
 }
 
-}  // namespace tensorscope::render
+}  // namespace tensorscope::text

@@ -8,9 +8,9 @@
 
 #include "dump/device_memory.h"
 
-namespace tensorscope::render {
+namespace tensorscope::text {
 
-// `blocks` cover the segment (model::covering_blocks). `width` > 0.
-std::string segment_map(const model::Segment& segment, const std::vector<model::SegmentBlock>& blocks, int width);
+// `blocks` cover the segment (analyzer::covering_blocks). `width` > 0.
+std::string segment_map(const analyzer::Segment& segment, const std::vector<analyzer::SegmentBlock>& blocks, int width);
 
-}  // namespace tensorscope::render
+}  // namespace tensorscope::text

@@ -11,17 +11,17 @@
 #include "text/table.h"
 #include "text/units.h"
 
-namespace tensorscope::commands {
+namespace tensorscope::text {
 
 namespace {
 
+using analyzer::DeviceMemory;
+using analyzer::Segment;
+using analyzer::SegmentSums;
 using format::SegmentSource;
-using model::DeviceMemory;
-using model::Segment;
-using model::SegmentSums;
-using render::bytes;
-using render::count;
-using render::counted;
+using text::bytes;
+using text::count;
+using text::counted;
 
 constexpr int kWidestMap = 40, kNarrowestMap = 10;
 constexpr int kBesideMap = 57;  // columns of a segment's line, but for its map and what it is for
@@ -51,11 +51,11 @@ std::string serves(uint64_t stream, uint64_t pool, uint64_t user, bool small) {
   return text + (small ? ", small" : "");
 }
 
-std::string sums_table(const SegmentSums& sums, const render::Terminal& terminal) {
-  render::Table table({{.title = ""}, {.title = "", .align = render::Align::right}, {.title = "", .least = 8}});
+std::string sums_table(const SegmentSums& sums, const text::Terminal& terminal) {
+  text::Table table({{.title = ""}, {.title = "", .align = text::Align::right}, {.title = "", .least = 8}});
   std::string segments = counted(sums.segments, "segment");
   if (sums.expandable > 0) segments += fmt::format(", {} expandable", count(sums.expandable));
-  table.row({"reserved", bytes(sums.reserved), segments}, render::Style::bold);
+  table.row({"reserved", bytes(sums.reserved), segments}, text::Style::bold);
   std::string allocated = counted(sums.allocated_blocks, "block");
   if (sums.rounding > 0) allocated += fmt::format("; {} of it rounding", bytes(sums.rounding));
   table.row({"  allocated", bytes(sums.allocated), allocated});
@@ -80,17 +80,17 @@ std::string sums_table(const SegmentSums& sums, const render::Terminal& terminal
   return table.text(terminal, false);
 }
 
-std::string group_rows(const model::DeviceSegments& sums, const render::Terminal& terminal) {
-  const auto right = render::Align::right;
-  render::Table table({{.title = "serves", .least = 14},
-                       {.title = "segments", .align = right},
-                       {.title = "reserved", .align = right},
-                       {.title = "allocated", .align = right},
-                       {.title = "pending", .align = right},
-                       {.title = "free", .align = right},
-                       {.title = "largest free", .align = right},
-                       {.title = "fragmentation", .align = right, .least = 4}});
-  for (const model::SegmentGroup& group : sums.groups) {
+std::string group_rows(const analyzer::DeviceSegments& sums, const text::Terminal& terminal) {
+  const auto right = text::Align::right;
+  text::Table table({{.title = "serves", .least = 14},
+                     {.title = "segments", .align = right},
+                     {.title = "reserved", .align = right},
+                     {.title = "allocated", .align = right},
+                     {.title = "pending", .align = right},
+                     {.title = "free", .align = right},
+                     {.title = "largest free", .align = right},
+                     {.title = "fragmentation", .align = right, .least = 4}});
+  for (const analyzer::SegmentGroup& group : sums.groups) {
     table.row({serves(group.stream, group.pool, group.pool_user, group.small), count(group.sums.segments),
                bytes(group.sums.reserved), bytes(group.sums.allocated),
                group.sums.pending == 0 ? "" : bytes(group.sums.pending), size_or_dash(group.sums.free),
@@ -110,7 +110,7 @@ std::vector<const Segment*> largest(const DeviceMemory& memory, size_t shown) {
   return order;
 }
 
-std::string segment_rows(const DeviceMemory& memory, size_t shown, const render::Terminal& terminal) {
+std::string segment_rows(const DeviceMemory& memory, size_t shown, const text::Terminal& terminal) {
   const bool streams = SegmentSource(memory.segments_from) == SegmentSource::snapshot;
   const std::vector<const Segment*> chosen = largest(memory, shown);
   std::vector<std::string> serve;
@@ -118,72 +118,72 @@ std::string segment_rows(const DeviceMemory& memory, size_t shown, const render:
   for (const Segment* s : chosen) {
     serve.push_back(
         !streams ? "" : serves(s->stream, s->pool, s->pool_user, s->small) + (s->expandable ? ", expandable" : ""));
-    widest = std::max(widest, render::columns(serve.back()));
+    widest = std::max(widest, text::columns(serve.back()));
   }
   const int width =
       terminal.width == 0 ? kWidestMap : std::clamp(terminal.width - kBesideMap - widest, kNarrowestMap, kWidestMap);
-  const auto right = render::Align::right;
-  render::Table table({{.title = "address"},
-                       {.title = "size", .align = right},
-                       {.title = streams ? "serves" : "", .least = 14},
-                       {.title = "in use", .align = right},
-                       {.title = "largest free", .align = right},
-                       {.title = "map"}});
+  const auto right = text::Align::right;
+  text::Table table({{.title = "address"},
+                     {.title = "size", .align = right},
+                     {.title = streams ? "serves" : "", .least = 14},
+                     {.title = "in use", .align = right},
+                     {.title = "largest free", .align = right},
+                     {.title = "map"}});
   for (size_t i = 0; i < chosen.size(); i++) {
     const Segment* segment = chosen[i];
-    const std::vector<model::SegmentBlock> blocks = model::covering_blocks(memory, *segment);
+    const std::vector<analyzer::SegmentBlock> blocks = analyzer::covering_blocks(memory, *segment);
     uint64_t free = 0, in_use = 0;
-    for (const model::SegmentBlock& block : blocks) {
+    for (const analyzer::SegmentBlock& block : blocks) {
       const auto state = format::BlockState(block.state);
       if (state == format::BlockState::allocated) in_use += block.size;
       if (state == format::BlockState::free) free = std::max(free, block.size);
     }
     table.row({fmt::format("{:#x}", segment->address), bytes(segment->size), serve[i],
-               in_use == 0 ? "0 %" : render::percent(in_use, segment->size), size_or_dash(free),
-               render::segment_map(*segment, blocks, width)});
+               in_use == 0 ? "0 %" : text::percent(in_use, segment->size), size_or_dash(free),
+               text::segment_map(*segment, blocks, width)});
   }
   return table.text(terminal);
 }
 
-std::string device_text(const DeviceMemory& memory, size_t top, const render::Terminal& terminal) {
+std::string device_text(const DeviceMemory& memory, size_t top, const text::Terminal& terminal) {
   const std::string title = fmt::format("segments of {}", memory.device.text());
   std::string remark;
   auto add = [&remark](const std::string& text) {
     if (!text.empty()) remark += (remark.empty() ? "  " : "; ") + text;
   };
-  add(render::clean(memory.name));
-  if (!memory.backend.empty() && memory.backend != "native") add("allocator: " + render::clean(memory.backend));
+  add(text::clean(memory.name));
+  if (!memory.backend.empty() && memory.backend != "native") add("allocator: " + text::clean(memory.backend));
   if (!memory.segments.empty()) add(where_from(memory));
-  add(render::clean(memory.settings));
-  std::string out = terminal.styled(render::Style::bold, title) +
-                    render::wrap(title + remark, terminal.width, 2).substr(title.size()) + "\n";
+  add(text::clean(memory.settings));
+  std::string out = terminal.styled(text::Style::bold, title) +
+                    text::wrap(title + remark, terminal.width, 2).substr(title.size()) + "\n";
   if (memory.segments.empty()) {
     const std::string why = memory.segments_detail.empty() ? "torch's allocator holds no memory on this device"
-                                                           : render::clean(memory.segments_detail);
-    return out + render::wrap("  none: " + why, terminal.width, 2) + "\n";
+                                                           : text::clean(memory.segments_detail);
+    return out + text::wrap("  none: " + why, terminal.width, 2) + "\n";
   }
   if (!memory.segments_detail.empty()) {
-    out += render::wrap("  " + render::clean(memory.segments_detail), terminal.width, 2) + "\n";
+    out += text::wrap("  " + text::clean(memory.segments_detail), terminal.width, 2) + "\n";
   }
-  const model::DeviceSegments sums = model::sum_segments(memory);
+  const analyzer::DeviceSegments sums = analyzer::sum_segments(memory);
   out += sums_table(sums.all, terminal);
   if (SegmentSource(memory.segments_from) == SegmentSource::snapshot) out += "\n" + group_rows(sums, terminal);
   const size_t shown = top == 0 ? memory.segments.size() : std::min(top, memory.segments.size());
-  out += "\n" + terminal.styled(render::Style::bold, "largest segments");
+  out += "\n" + terminal.styled(text::Style::bold, "largest segments");
   if (shown < memory.segments.size()) {
     out += fmt::format("  (showing {} of {}; --top N)", count(shown), count(memory.segments.size()));
   }
   return out + "\n" + segment_rows(memory, shown, terminal);
 }
 
-bool described(const model::Dump& dump, model::Device device) {
+bool described(const analyzer::Dump& dump, analyzer::Device device) {
   return std::any_of(dump.device_memory.begin(), dump.device_memory.end(),
                      [device](const DeviceMemory& memory) { return memory.device == device; });
 }
 
 }  // namespace
 
-std::string segment_tables(const model::Dump& dump, size_t top, const render::Terminal& terminal) {
+std::string segment_tables(const analyzer::Dump& dump, size_t top, const text::Terminal& terminal) {
   std::string out;
   bool mapped = false;
   for (const DeviceMemory& memory : dump.device_memory) {
@@ -191,7 +191,7 @@ std::string segment_tables(const model::Dump& dump, size_t top, const render::Te
     mapped |= !memory.segments.empty();
   }
   if (mapped) out += "  map: # in use, . free, w waiting for a stream, + mixed\n";
-  for (const model::DeviceTotal& total : dump.totals.devices) {
+  for (const analyzer::DeviceTotal& total : dump.totals.devices) {
     if (total.device.is_cpu() || described(dump, total.device)) continue;
     out += fmt::format("{}segments of {}: not in this dump\n", out.empty() ? "" : "\n", total.device.text());
   }
@@ -199,4 +199,4 @@ std::string segment_tables(const model::Dump& dump, size_t top, const render::Te
   return "no segments: no CUDA device in this dump, and torch does not cache host memory.\n";
 }
 
-}  // namespace tensorscope::commands
+}  // namespace tensorscope::text

@@ -7,9 +7,9 @@
 #include "dump/dump.h"
 #include "text/terminal.h"
 
-namespace tensorscope::commands {
+namespace tensorscope::text {
 
 // `top`: how many segments of each device are shown; 0: all.
-std::string segment_tables(const model::Dump& dump, size_t top, const render::Terminal& terminal);
+std::string segment_tables(const analyzer::Dump& dump, size_t top, const text::Terminal& terminal);
 
-}  // namespace tensorscope::commands
+}  // namespace tensorscope::text

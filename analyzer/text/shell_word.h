@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-namespace tensorscope::render {
+namespace tensorscope::text {
 
 // As it is where a shell would leave it alone, else between single quotes.
 inline std::string shell_word(std::string_view word) {
@@ -15,4 +15,4 @@ inline std::string shell_word(std::string_view word) {
   return text + "'";
 }
 
-}  // namespace tensorscope::render
+}  // namespace tensorscope::text

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-namespace tensorscope::render {
+namespace tensorscope::text {
 
 const char* mode_word(format::StepMode mode) {
   if (mode == format::StepMode::train) return "train";
@@ -56,4 +56,4 @@ std::string ranges(const std::vector<uint64_t>& numbers) {
   return text;
 }
 
-}  // namespace tensorscope::render
+}  // namespace tensorscope::text

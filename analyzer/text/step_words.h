@@ -7,7 +7,7 @@
 
 #include "values/values_file.h"
 
-namespace tensorscope::render {
+namespace tensorscope::text {
 
 const char* mode_word(format::StepMode mode);   // "train", "eval"; "" where not known
 const char* kind_word(format::ValueKind kind);  // "tensor", "None", "float"
@@ -15,4 +15,4 @@ std::string step_words(format::StepMode mode, uint32_t step, uint32_t pass);
 // "0..11", "0,2,4..6": sorted numbers; of many ranges the first and the last.
 std::string ranges(const std::vector<uint64_t>& numbers);
 
-}  // namespace tensorscope::render
+}  // namespace tensorscope::text

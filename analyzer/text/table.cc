@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <climits>
 
-namespace tensorscope::render {
+namespace tensorscope::text {
 
 namespace {
 
@@ -124,4 +124,4 @@ std::string Table::text(const Terminal& terminal, bool titles) const {
   return out;
 }
 
-}  // namespace tensorscope::render
+}  // namespace tensorscope::text

@@ -10,7 +10,7 @@
 #include "text/terminal.h"
 #include "text/text.h"
 
-namespace tensorscope::render {
+namespace tensorscope::text {
 
 enum class Align { left, right };
 
@@ -56,4 +56,4 @@ class Table {
   std::vector<Row> rows_;
 };
 
-}  // namespace tensorscope::render
+}  // namespace tensorscope::text

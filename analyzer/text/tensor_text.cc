@@ -3,22 +3,22 @@
 #include "dump_generated.h"
 #include "text/units.h"
 
-namespace tensorscope::commands {
+namespace tensorscope::text {
 
 using format::TensorFlag;
 
-std::string age_text(const model::Dump& dump, uint64_t created_ns) {
+std::string age_text(const analyzer::Dump& dump, uint64_t created_ns) {
   if (created_ns == 0 || created_ns > dump.process.dump_ns) return "?";
-  return render::age(dump.process.dump_ns - created_ns);
+  return text::age(dump.process.dump_ns - created_ns);
 }
 
-std::string category_text(const model::OpenedDump& opened, uint32_t tensor) {
-  const model::Category category = opened.holders.category(tensor);
-  return category == model::Category::unknown ? "" : model::text(category);
+std::string category_text(const analyzer::OpenedDump& opened, uint32_t tensor) {
+  const analyzer::Category category = opened.holders.category(tensor);
+  return category == analyzer::Category::unknown ? "" : analyzer::text(category);
 }
 
-std::string traits(const model::OpenedDump& opened, uint32_t index) {
-  const model::Tensor& tensor = opened.dump.tensors[index];
+std::string traits(const analyzer::OpenedDump& opened, uint32_t index) {
+  const analyzer::Tensor& tensor = opened.dump.tensors[index];
   auto has = [&](TensorFlag flag) { return (tensor.flags & uint32_t(flag)) != 0; };
   std::string text;
   auto add = [&](const std::string& word) { text += (text.empty() ? "" : ", ") + word; };
@@ -30,11 +30,11 @@ std::string traits(const model::OpenedDump& opened, uint32_t index) {
   }
   if (!tensor.grad_fn_name.empty()) add(tensor.grad_fn_name);
   if (tensor.layout > 0) add(tensor.layout_text());
-  if (tensor.storage != model::kNone) {
-    model::StorageKind kind = opened.dump.storages[tensor.storage].kind;
-    if (kind == model::StorageKind::external || kind == model::StorageKind::shared ||
-        kind == model::StorageKind::pinned || kind == model::StorageKind::runtime) {
-      add(model::text(kind));
+  if (tensor.storage != analyzer::kNone) {
+    analyzer::StorageKind kind = opened.dump.storages[tensor.storage].kind;
+    if (kind == analyzer::StorageKind::external || kind == analyzer::StorageKind::shared ||
+        kind == analyzer::StorageKind::pinned || kind == analyzer::StorageKind::runtime) {
+      add(analyzer::text(kind));
     }
   }
   if (has(TensorFlag::released)) add("released");
@@ -43,13 +43,13 @@ std::string traits(const model::OpenedDump& opened, uint32_t index) {
   return text;
 }
 
-uint64_t tensor_bytes(const model::OpenedDump& opened, const model::Selection& selection) {
+uint64_t tensor_bytes(const analyzer::OpenedDump& opened, const analyzer::Selection& selection) {
   uint64_t sum = 0;
   const auto& items = opened.accounts.items();
   for (uint32_t i = 0; i < items.size(); ++i) {
-    if (selection.item(i) && items[i].storage != model::kNone) sum += selection.item_bytes(i);
+    if (selection.item(i) && items[i].storage != analyzer::kNone) sum += selection.item_bytes(i);
   }
   return sum;
 }
 
-}  // namespace tensorscope::commands
+}  // namespace tensorscope::text

@@ -5,18 +5,18 @@
 
 #include "memory/opened_dump.h"
 
-namespace tensorscope::commands {
+namespace tensorscope::text {
 
 // "12m" before the dump, "?" where the time is not known.
-std::string age_text(const model::Dump& dump, uint64_t created_ns);
+std::string age_text(const analyzer::Dump& dump, uint64_t created_ns);
 
 // "saved activation"; "" where it is not known.
-std::string category_text(const model::OpenedDump& opened, uint32_t tensor);
+std::string category_text(const analyzer::OpenedDump& opened, uint32_t tensor);
 
 // "grad", "leaf", "view", ... the few words that tell tensors of one shape apart.
-std::string traits(const model::OpenedDump& opened, uint32_t tensor);
+std::string traits(const analyzer::OpenedDump& opened, uint32_t tensor);
 
 // Bytes of the selected items that a tensor owns: what the rows of a list add up to.
-uint64_t tensor_bytes(const model::OpenedDump& opened, const model::Selection& selection);
+uint64_t tensor_bytes(const analyzer::OpenedDump& opened, const analyzer::Selection& selection);
 
-}  // namespace tensorscope::commands
+}  // namespace tensorscope::text

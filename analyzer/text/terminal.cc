@@ -7,7 +7,7 @@
 #include <cstdlib>
 #include <cstring>
 
-namespace tensorscope::render {
+namespace tensorscope::text {
 
 namespace {
 
@@ -64,4 +64,4 @@ Terminal detect_terminal(Colour colour) {
   return {.width = window_width(), .colour = wants_colour(colour), .progress = isatty(STDERR_FILENO) != 0};
 }
 
-}  // namespace tensorscope::render
+}  // namespace tensorscope::text

@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-namespace tensorscope::render {
+namespace tensorscope::text {
 
 enum class Style { plain, bold, dim, good, bad, warning };
 enum class Colour { automatic, always, never };
@@ -20,4 +20,4 @@ struct Terminal {
 // Looks at standard output: COLUMNS, the window size, NO_COLOR and TERM.
 Terminal detect_terminal(Colour colour);
 
-}  // namespace tensorscope::render
+}  // namespace tensorscope::text

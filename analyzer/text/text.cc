@@ -6,7 +6,7 @@
 #include "support/printable.h"
 #include "tensorscope/rules/utf8.h"
 
-namespace tensorscope::render {
+namespace tensorscope::text {
 
 namespace {
 
@@ -64,7 +64,7 @@ std::string_view suffix(std::string_view text, int width) {
 std::string clean(std::string_view text) {
   std::string spaced(text);
   std::replace(spaced.begin(), spaced.end(), '\t', ' ');
-  return model::printable(spaced);
+  return analyzer::printable(spaced);
 }
 
 int columns(std::string_view text) {
@@ -117,4 +117,4 @@ std::string wrap(std::string_view text, int width, int indent) {
   return result;
 }
 
-}  // namespace tensorscope::render
+}  // namespace tensorscope::text

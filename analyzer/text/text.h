@@ -4,9 +4,9 @@
 #include <string>
 #include <string_view>
 
-namespace tensorscope::render {
+namespace tensorscope::text {
 
-// model::printable (no control characters, valid UTF-8), with tabs as spaces. Everything that comes from a dump, a
+// analyzer::printable (no control characters, valid UTF-8), with tabs as spaces. Everything that comes from a dump, a
 // symbol table or a source file goes through here before it is printed.
 std::string clean(std::string_view text);
 
@@ -20,4 +20,4 @@ std::string cut(std::string_view text, int width, Cut where = Cut::end);
 // Breaks a sentence at spaces so that no line is longer than `width` (0: no limit); later lines get `indent` spaces.
 std::string wrap(std::string_view text, int width, int indent);
 
-}  // namespace tensorscope::render
+}  // namespace tensorscope::text

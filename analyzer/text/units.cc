@@ -9,7 +9,7 @@
 
 #include "tensorscope/rules/number_text.h"
 
-namespace tensorscope::render {
+namespace tensorscope::text {
 
 namespace {
 bool exact_bytes = false;
@@ -101,4 +101,4 @@ std::optional<uint64_t> parse_duration(std::string_view text) {
   return whole(number->value * double(scale));
 }
 
-}  // namespace tensorscope::render
+}  // namespace tensorscope::text

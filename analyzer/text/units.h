@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-namespace tensorscope::render {
+namespace tensorscope::text {
 
 // From now on bytes() and signed_bytes() give every digit: "1,048,576 B". For the whole program; it starts with false.
 void show_exact_bytes(bool exact);
@@ -25,4 +25,4 @@ std::optional<uint64_t> parse_size(std::string_view text);
 // "90s", "5m", "2h", "1d", "250ms"; a bare number is seconds. Nanoseconds.
 std::optional<uint64_t> parse_duration(std::string_view text);
 
-}  // namespace tensorscope::render
+}  // namespace tensorscope::text

@@ -14,7 +14,7 @@
 #include "text/text.h"
 #include "text/units.h"
 
-namespace tensorscope::render {
+namespace tensorscope::text {
 
 namespace {
 
@@ -32,7 +32,7 @@ std::string line(const std::string& text, const Terminal& terminal, int indent =
 }
 
 std::string type_word(format::ValueKind kind, int dtype) {
-  return kind == format::ValueKind::tensor ? model::dtype_name(dtype) : kind_word(kind);
+  return kind == format::ValueKind::tensor ? analyzer::dtype_name(dtype) : kind_word(kind);
 }
 
 std::string statistic(const std::optional<Statistics>& statistics, values::Stat stat) {
@@ -69,7 +69,7 @@ std::string finding_text(const NonFinite& finding, const std::string& label, con
   }
   std::string out = terminal.styled(Style::bad, line((label.empty() ? "" : label + ": ") + headline, terminal));
   if (!finding.shape.empty() || finding.dtype >= 0) {
-    out += line("  output: " + model::dtype_name(finding.dtype) + " " + shape_text(finding.shape) +
+    out += line("  output: " + analyzer::dtype_name(finding.dtype) + " " + shape_text(finding.shape) +
                     (finding.statistics ? ", " + range_text(*finding.statistics) : ""),
                 terminal, 4);
   }
@@ -93,9 +93,9 @@ std::string heading(const ValuesFiles& files, const std::vector<std::string>& la
   std::string out;
   for (size_t i = 0; i < files.size(); ++i) {
     const ValuesFile& file = *files[i];
-    const model::Process& process = file.process();
+    const analyzer::Process& process = file.process();
     const std::string rank = process.rank < 0 ? "" : fmt::format(" (rank {} of {})", process.rank, process.world_size);
-    std::string text = fmt::format("{}, pid {} on {}{}, torch {}: {}", commands::program_name(process), process.pid,
+    std::string text = fmt::format("{}, pid {} on {}{}, torch {}: {}", text::program_name(process), process.pid,
                                    process.host, rank, process.torch_version, counted(file.value_count(), "value"));
     if (file.call_count() != 0) text += ", " + counted(file.call_count(), "module call");
     out += line(text + state_text(file), terminal);
@@ -114,7 +114,7 @@ std::string not_recorded(const ValuesFiles& files, const std::vector<std::string
     for (const values::Unmatched& row : files[i]->unmatched()) {
       const values::Watch& watch = files[i]->watches()[row.watch];
       out += line(fmt::format("{}watch {} ({}) matched nothing{}", whose, watch.text, watch.origin,
-                              render::did_you_mean(row.nearest)),
+                              text::did_you_mean(row.nearest)),
                   terminal);
     }
   }
@@ -285,9 +285,9 @@ std::string value_text(const ValuesFiles& files, size_t file, const Value& value
       place_text(std::string(value.operation), std::string(value.module), std::string(value.site));
   if (!place.empty()) out += line(place, terminal);
   if (value.is_tensor()) {
-    std::string form = model::dtype_name(value.dtype) + " " + shape_text(value.shape) + " on " + value.device.text();
+    std::string form = analyzer::dtype_name(value.dtype) + " " + shape_text(value.shape) + " on " + value.device.text();
     if (value.sliced) form += ", of which " + shape_text(value.kept_shape) + " was kept";
-    if (value.stored_dtype != value.dtype) form += ", kept as " + model::dtype_name(value.stored_dtype);
+    if (value.stored_dtype != value.dtype) form += ", kept as " + analyzer::dtype_name(value.stored_dtype);
     if (value.unchanged()) form += ", unchanged";
     out += line(form, terminal);
   }
@@ -337,4 +337,4 @@ std::string value_text(const ValuesFiles& files, size_t file, const Value& value
   return out;
 }
 
-}  // namespace tensorscope::render
+}  // namespace tensorscope::text

@@ -9,7 +9,7 @@
 #include "text/terminal.h"
 #include "values/name_rows.h"
 
-namespace tensorscope::render {
+namespace tensorscope::text {
 
 using ValuesFiles = std::vector<std::unique_ptr<values::ValuesFile>>;
 
@@ -43,4 +43,4 @@ std::string followed_line(const ValuesFiles& files, const StatRow& row, const st
 std::string value_text(const ValuesFiles& files, size_t file, const values::Value& value, uint64_t others,
                        const Terminal& terminal);
 
-}  // namespace tensorscope::render
+}  // namespace tensorscope::text

@@ -67,7 +67,7 @@ Column& ValueColumns::column_of(const Value& value) {
   if (keys_.contains(key)) {
     key += " [";
     if (!value.operation.empty()) key += std::string(value.operation) + " ";
-    key += value.is_tensor() ? model::dtype_name(dtype) : kKinds[size_t(value.kind)];
+    key += value.is_tensor() ? analyzer::dtype_name(dtype) : kKinds[size_t(value.kind)];
     key += value.is_tensor() && !value.stored ? " statistics]" : "]";
   }
   const std::string plain = key;

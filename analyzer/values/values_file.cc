@@ -14,7 +14,7 @@ namespace tensorscope::values {
 
 namespace {
 
-constexpr model::FileKind kFileKind = {format::kValuesMagic, format::kValuesMajor, "values file"};
+constexpr analyzer::FileKind kFileKind = {format::kValuesMagic, format::kValuesMajor, "values file"};
 
 std::string str(const flatbuffers::String* text) { return text ? text->str() : std::string(); }
 
@@ -122,15 +122,16 @@ std::string chunk_letters(uint32_t type) {
 
 double Statistics::absmax() const { return std::max(std::fabs(minimum), std::fabs(maximum)); }
 
-ValuesFile::ValuesFile(const std::string& path) : ValuesFile(model::open_file(path, ".values"), path) {}
+ValuesFile::ValuesFile(const std::string& path) : ValuesFile(analyzer::open_file(path, ".values"), path) {}
 
-ValuesFile::ValuesFile(std::unique_ptr<model::ByteSource> source, const std::string& path)
+ValuesFile::ValuesFile(std::unique_ptr<analyzer::ByteSource> source, const std::string& path)
     : path_(path), name_(path.substr(path.rfind('/') + 1)), source_(std::move(source)) {
-  model::check_file_header(*source_, name_, kFileKind);
+  analyzer::check_file_header(*source_, name_, kFileKind);
   walk();
   if (has_process_) return;
-  throw model::BadInput(problems_.empty() ? name_ + " ends before it names its process; nothing can be shown."
-                                          : problems_.front() + " It does not name its process; nothing can be shown.");
+  throw analyzer::BadInput(problems_.empty()
+                               ? name_ + " ends before it names its process; nothing can be shown."
+                               : problems_.front() + " It does not name its process; nothing can be shown.");
 }
 
 bool ValuesFile::read_more() {
@@ -143,7 +144,8 @@ bool ValuesFile::read_more() {
 std::vector<std::string> ValuesFile::problems() const {
   std::vector<std::string> out = problems_;
   if (left_out_ != 0) {
-    out.push_back("left out of " + name_ + ": " + model::with_commas(left_out_) + " rows that contradict themselves.");
+    out.push_back("left out of " + name_ + ": " + analyzer::with_commas(left_out_) +
+                  " rows that contradict themselves.");
   }
   return out;
 }
@@ -152,13 +154,13 @@ void ValuesFile::walk() {
   while (!closed_ && !damaged_ && take_chunk()) {
   }
   if (closed_ && end_ < source_->size() && !damaged_) {
-    damage(model::with_commas(source_->size() - end_) + " bytes follow after its end; they were not read");
+    damage(analyzer::with_commas(source_->size() - end_) + " bytes follow after its end; they were not read");
   }
 }
 
 bool ValuesFile::damage(const std::string& what) {
   damaged_ = true;
-  problems_.push_back(name_ + " is damaged at byte " + model::with_commas(end_) + ": " + what + ".");
+  problems_.push_back(name_ + " is damaged at byte " + analyzer::with_commas(end_) + ": " + what + ".");
   return false;
 }
 
@@ -236,8 +238,8 @@ bool ValuesFile::take(const ChunkPlace& place, const Payload& payload) {
 }
 
 bool ValuesFile::take_process(const ChunkPlace& place, const Payload& payload) {
-  model::Dump dump;
-  model::RowCollector rows(dump, name_);
+  analyzer::Dump dump;
+  analyzer::RowCollector rows(dump, name_);
   rows.add({place.header.type, reinterpret_cast<const uint8_t*>(payload.data()), size_t(place.header.length),
             place.offset, chunks_});
   if (!rows.has_process()) return false;
@@ -344,7 +346,7 @@ void ValuesFile::take_end(const format::ValuesEnd& in) {
 std::shared_ptr<const ValuesFile::Payload> ValuesFile::payload_again(const ChunkPlace& place) const {
   if (last_payload_ && last_offset_ == place.offset) return last_payload_;
   auto payload = std::make_shared<Payload>();
-  if (!read_payload(place, *payload)) throw model::BadInput(name_ + " was changed while it was read.");
+  if (!read_payload(place, *payload)) throw analyzer::BadInput(name_ + " was changed while it was read.");
   last_offset_ = place.offset;
   return last_payload_ = std::move(payload);
 }
@@ -364,7 +366,7 @@ Value ValuesFile::decoded(const format::ValueRow& row, const format::ValueBatch&
   out.operation = strings_[row.operation()];
   out.site = strings_[row.site()];
   out.note = strings_[row.note()];
-  out.watch = row.watch() < watches_.size() ? row.watch() : model::kNone;
+  out.watch = row.watch() < watches_.size() ? row.watch() : analyzer::kNone;
   out.step = row.step();
   out.pass = row.pass();
   out.index = row.index();
@@ -374,7 +376,7 @@ Value ValuesFile::decoded(const format::ValueRow& row, const format::ValueBatch&
   out.place = row.place() > format::ValuePlace::MAX ? format::ValuePlace::other : row.place();
   out.dtype = row.dtype();
   out.stored_dtype = row.stored_dtype() < 0 ? row.dtype() : row.stored_dtype();
-  out.device = model::device_of(row.device_type(), row.device_index());
+  out.device = analyzer::device_of(row.device_type(), row.device_index());
   out.shape = taken(batch.sizes(), row.shape(), row.ndim());
   out.sliced = has(row.flags(), format::ValueFlag::sliced);
   out.kept_shape = out.sliced ? taken(batch.sizes(), row.kept_shape(), row.kept_ndim()) : out.shape;
@@ -505,11 +507,12 @@ const ValuesFile::DataChunk& ValuesFile::checked(DataChunk& data) const {
   const uint64_t begin = payload_begin(data.place.offset);
   uint64_t zeros = 0;
   const size_t padding = format::padding(header.length);
-  const bool sound = model::checksum_in_file(*source_, begin, header) == header.checksum &&
+  const bool sound = analyzer::checksum_in_file(*source_, begin, header) == header.checksum &&
                      source_->read(begin + header.length, &zeros, padding) == padding && zeros == 0;
   if (!sound || !find_elements(data)) {
-    throw model::BadInput("the elements at byte " + model::with_commas(data.place.offset) + " of " + name_ +
-                          " are damaged: " + (sound ? "their chunk is malformed." : "their checksum does not match."));
+    throw analyzer::BadInput(
+        "the elements at byte " + analyzer::with_commas(data.place.offset) + " of " + name_ +
+        " are damaged: " + (sound ? "their chunk is malformed." : "their checksum does not match."));
   }
   data.checked = true;
   return data;
@@ -520,7 +523,7 @@ std::optional<Elements> ValuesFile::elements_of(const Value& wanted_of) const {
   while (!value.stored) {
     if (!value.unchanged()) return std::nullopt;
     std::optional<Value> earlier = this->value(value.same_as);  // a smaller serial: this ends
-    if (!earlier) throw model::BadInput("the elements of " + std::string(value.name) + " are not in " + name_ + ".");
+    if (!earlier) throw analyzer::BadInput("the elements of " + std::string(value.name) + " are not in " + name_ + ".");
     value = std::move(*earlier);
   }
   const ValueChunk& chunk = value_chunks_[value.chunk];
@@ -534,7 +537,7 @@ std::optional<Elements> ValuesFile::elements_of(const Value& wanted_of) const {
       const size_t before = out.bytes.size();
       out.bytes.resize(before + size_t(to - from));
       const size_t got = source_->read(data.begin + (from - first), out.bytes.data() + before, size_t(to - from));
-      if (got != to - from) throw model::BadInput(name_ + " was changed while it was read.");
+      if (got != to - from) throw analyzer::BadInput(name_ + " was changed while it was read.");
     }
     first += data.size;
   }
@@ -542,8 +545,8 @@ std::optional<Elements> ValuesFile::elements_of(const Value& wanted_of) const {
   uint64_t wanted = value.data_size;
   const bool overflows = size != 0 && __builtin_mul_overflow(element_count(out.shape), uint64_t(size), &wanted);
   if (overflows || out.bytes.size() != value.data_size || wanted != value.data_size) {
-    throw model::BadInput("the elements of " + std::string(value.name) + " in " + name_ +
-                          " are not as many as its shape says.");
+    throw analyzer::BadInput("the elements of " + std::string(value.name) + " in " + name_ +
+                             " are not as many as its shape says.");
   }
   return out;
 }

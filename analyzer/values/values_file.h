@@ -46,13 +46,13 @@ struct Value {
   int64_t integer = 0;
   double number = 0, imaginary = 0;
   std::string_view name, module, operation, site, note;
-  uint32_t watch = 0;  // index into ValuesFile::watches(); model::kNone: none
+  uint32_t watch = 0;  // index into ValuesFile::watches(); analyzer::kNone: none
   uint32_t step = 0, pass = 0, index = 0, thread = 0;
   format::StepMode mode = format::StepMode::unknown;
   format::ValueKind kind = format::ValueKind::tensor;
   format::ValuePlace place = format::ValuePlace::other;
   int8_t dtype = -1, stored_dtype = -1;  // c10::ScalarType; stored_dtype: of the elements in the file
-  model::Device device;
+  analyzer::Device device;
   std::vector<int64_t> shape, kept_shape;  // kept_shape: of the elements in the file, equal to shape but for a slice
   bool sliced = false, not_read = false;   // not_read: `note` says why
   std::optional<Statistics> statistics;
@@ -123,17 +123,17 @@ struct Unmatched {
 
 class ValuesFile {
  public:
-  // Throw model::BadInput where nothing can be shown: no such file, not a values file, a newer major version, no whole
-  // PROC chunk.
+  // Throw analyzer::BadInput where nothing can be shown: no such file, not a values file, a newer major version, no
+  // whole PROC chunk.
   explicit ValuesFile(const std::string& path);
-  ValuesFile(std::unique_ptr<model::ByteSource> source, const std::string& path);
+  ValuesFile(std::unique_ptr<analyzer::ByteSource> source, const std::string& path);
 
   // Takes in the chunks that were appended since. True where there were any.
   bool read_more();
 
   const std::string& path() const { return path_; }
   const std::string& name() const { return name_; }  // without its folders
-  const model::Process& process() const { return process_; }
+  const analyzer::Process& process() const { return process_; }
   uint64_t unix_ns(uint64_t time_ns) const { return process_.dump_unix_ns + (time_ns - process_.dump_ns); }
 
   // The end chunk was there and agrees. Without it the program still runs or was killed.
@@ -153,14 +153,14 @@ class ValuesFile {
   const std::vector<Unmatched>& unmatched() const { return unmatched_; }
 
   // Calls f for each value or call in the file's order until it returns false. One chunk at a time is in memory. Throws
-  // model::BadInput where the file was changed since it was opened.
+  // analyzer::BadInput where the file was changed since it was opened.
   void for_each_value(const std::function<bool(const Value&)>& f) const;
   void for_each_call(const std::function<bool(const Call&)>& f) const;
   // The values with a serial larger than this, for what follows a file that grows.
   void for_each_value_after(uint64_t serial, const std::function<bool(const Value&)>& f) const;
   std::optional<Value> value(uint64_t serial) const;
 
-  // Nothing where the file has none: statistics alone were watched. Throws model::BadInput where they are damaged.
+  // Nothing where the file has none: statistics alone were watched. Throws analyzer::BadInput where they are damaged.
   std::optional<Elements> elements_of(const Value& value) const;
 
  private:
@@ -207,13 +207,13 @@ class ValuesFile {
   bool find_elements(DataChunk& data) const;
 
   std::string path_, name_;
-  std::unique_ptr<model::ByteSource> source_;
+  std::unique_ptr<analyzer::ByteSource> source_;
   uint64_t end_ = sizeof(format::FileHeader);  // of the last whole chunk
   uint32_t chunks_ = 0;
   bool closed_ = false, damaged_ = false, has_process_ = false;
   std::vector<std::string> problems_;
   uint64_t left_out_ = 0;  // rows
-  model::Process process_;
+  analyzer::Process process_;
   std::deque<std::string> strings_;  // a deque: texts stay where they are while the file grows
   std::vector<Watch> watches_;
   bool find_nan_ = false, calls_recorded_ = false;

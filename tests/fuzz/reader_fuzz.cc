@@ -29,25 +29,25 @@ void require(bool holds) {
   if (!holds) std::abort();
 }
 
-void check_graph(const model::Dump& dump) {
-  const model::Graph& graph = dump.graph;
+void check_graph(const analyzer::Dump& dump) {
+  const analyzer::Graph& graph = dump.graph;
   for (const auto& node : graph.nodes) {
     require(node.class_name < graph.class_names.size());
-    require(node.seen == model::kNone || node.seen < dump.nodes.size());
+    require(node.seen == analyzer::kNone || node.seen < dump.nodes.size());
     require(uint64_t(node.first_edge) + node.edge_count <= graph.edges.size());
     require(uint64_t(node.first_saved) + node.saved_count <= graph.saved.size());
   }
-  for (const auto& edge : graph.edges) require(edge.node == model::kNoNode || edge.node < graph.nodes.size());
+  for (const auto& edge : graph.edges) require(edge.node == analyzer::kNoNode || edge.node < graph.nodes.size());
   for (const auto& slot : graph.saved) {
-    require((slot.tensor == model::kNone || slot.tensor < dump.tensors.size()) && slot.state <= 2);
+    require((slot.tensor == analyzer::kNone || slot.tensor < dump.tensors.size()) && slot.state <= 2);
   }
-  const model::References& references = dump.references;
+  const analyzer::References& references = dump.references;
   if (!references.present) return;
   require(references.tensors.size() == dump.tensors.size() && references.first.size() == dump.tensors.size() + 1);
   require(references.first.back() == references.rows.size());
   for (uint32_t i = 0; i < dump.tensors.size(); i++) {
     for (const auto& reference : references.of(i)) {
-      require(reference.tensor == i && (reference.node == model::kNoNode || reference.node < graph.nodes.size()));
+      require(reference.tensor == i && (reference.node == analyzer::kNoNode || reference.node < graph.nodes.size()));
       require(reference.root <= 10 && reference.role <= 5);
       reference.line();
     }
@@ -55,7 +55,7 @@ void check_graph(const model::Dump& dump) {
   for (const auto& reference : references.nodes) require(reference.node < graph.nodes.size());
 }
 
-void check_memory(const model::Dump& dump) {
+void check_memory(const analyzer::Dump& dump) {
   uint64_t sum = 0;
   for (const auto& memory : dump.device_memory) {
     require(memory.driver_free <= memory.driver_total && memory.segments_from <= 2);
@@ -77,15 +77,15 @@ void check_memory(const model::Dump& dump) {
     require(!__builtin_add_overflow(sum, block.nbytes, &sum));
   }
   for (const auto& storage : dump.storages) {
-    require(storage.runtime_block == model::kNone || storage.runtime_block < dump.runtime_blocks.size());
+    require(storage.runtime_block == analyzer::kNone || storage.runtime_block < dump.runtime_blocks.size());
   }
   if (!dump.failure) return;
   require(dump.failure->site < dump.sites.size() && dump.failure->thread < dump.threads.size());
-  require(dump.failure->node == model::kNone || dump.failure->node < dump.nodes.size());
+  require(dump.failure->node == analyzer::kNone || dump.failure->node < dump.nodes.size());
   require(dump.failure->kind <= 4 && dump.failure->limit <= 5);
 }
 
-void check_sources(const model::Dump& dump) {
+void check_sources(const analyzer::Dump& dump) {
   const auto& files = dump.sources.files;
   for (size_t i = 0; i < files.size(); i++) {
     require(i == 0 || files[i - 1].path < files[i].path);
@@ -98,7 +98,7 @@ void check_sources(const model::Dump& dump) {
   }
 }
 
-void check(const model::Dump& dump) {
+void check(const analyzer::Dump& dump) {
   require(!dump.sites.empty() && !dump.threads.empty() && !dump.native_frames.empty() && !dump.python_frames.empty());
   for (size_t i = 1; i < dump.native_frames.size(); i++) require(dump.native_frames[i].parent < i);
   for (size_t i = 1; i < dump.python_frames.size(); i++) require(dump.python_frames[i].parent < i);
@@ -108,9 +108,9 @@ void check(const model::Dump& dump) {
   }
   uint64_t sum = 0;
   for (size_t i = 0; i < dump.tensors.size(); i++) {
-    const model::Tensor& tensor = dump.tensors[i];
+    const analyzer::Tensor& tensor = dump.tensors[i];
     require(tensor.site < dump.sites.size() && tensor.thread < dump.threads.size());
-    require(tensor.storage == model::kNone || tensor.storage < dump.storages.size());
+    require(tensor.storage == analyzer::kNone || tensor.storage < dump.storages.size());
     require(tensor.sizes.size() <= 64 && (tensor.strides.empty() || tensor.strides.size() == tensor.sizes.size()));
     require(i == 0 || dump.tensors[i - 1].serial < tensor.serial);
     require(!__builtin_add_overflow(sum, tensor.nbytes, &sum));
@@ -118,7 +118,7 @@ void check(const model::Dump& dump) {
   sum = 0;
   for (const auto& storage : dump.storages) {
     require(!storage.tensors.empty() && storage.own_nbytes <= storage.nbytes);
-    require(storage.allocation == model::kNone || storage.allocation < dump.allocations.size());
+    require(storage.allocation == analyzer::kNone || storage.allocation < dump.allocations.size());
     for (uint32_t tensor : storage.tensors) require(tensor < dump.tensors.size());
     require(!__builtin_add_overflow(sum, storage.nbytes, &sum));
   }
@@ -134,29 +134,29 @@ void check(const model::Dump& dump) {
   check_memory(dump);
 }
 
-void use(const model::Dump& dump) {
-  model::SymbolOptions options;
+void use(const analyzer::Dump& dump) {
+  analyzer::SymbolOptions options;
   options.use_cache = false;
   options.native = false;
-  model::Symbols symbols(dump, options);
+  analyzer::Symbols symbols(dump, options);
   for (const auto& frame : dump.python_frames) {
-    model::Frame shown;
+    analyzer::Frame shown;
     shown.file = dump.codes[frame.code].file;
     shown.line = frame.line;
     for (const char c : symbols.source_line(shown)) require(uint8_t(c) >= 0x20 && c != 0x7f);
   }
   // A deep trie makes long stacks of every frame; the export of one is enough.
   if (dump.native_frames.size() > 200 || dump.python_frames.size() > 200) return;
-  const model::Holders holders(dump);
+  const analyzer::Holders holders(dump);
   for (uint32_t i = 0; i < dump.tensors.size(); i++) {
-    for (const model::Holder& holder : holders.holders(i)) require(!holder.text.empty() && !holder.root.empty());
+    for (const analyzer::Holder& holder : holders.holders(i)) require(!holder.text.empty() && !holder.root.empty());
   }
-  render::ExportOptions options_of_export;
+  exports::ExportOptions options_of_export;
   options_of_export.holders = &holders;
   std::ostringstream out;
-  render::export_json(dump, symbols, out, options_of_export);
-  render::export_csv(dump, symbols, out);
-  render::export_folded(dump, symbols, out);
+  exports::export_json(dump, symbols, out, options_of_export);
+  exports::export_csv(dump, symbols, out);
+  exports::export_folded(dump, symbols, out);
 }
 
 std::string framed_chunks(const uint8_t* data, size_t size) {
@@ -348,10 +348,10 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     file = wild_rows(in);
   }
   try {
-    model::Dump dump = model::read_dump_bytes(file.data(), file.size(), "fuzz.tscope");
+    analyzer::Dump dump = analyzer::read_dump_bytes(file.data(), file.size(), "fuzz.tscope");
     check(dump);
     use(dump);
-  } catch (const model::BadInput&) {
+  } catch (const analyzer::BadInput&) {
   }
   return 0;
 }

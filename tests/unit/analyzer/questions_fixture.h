@@ -15,24 +15,24 @@
 namespace tensorscope::testing {
 
 struct Asked {
-  explicit Asked(const DumpBuilder& builder, model::Filter filter = {})
+  explicit Asked(const DumpBuilder& builder, analyzer::Filter filter = {})
       : bytes(builder.bytes()),
-        dump(model::read_dump_bytes(bytes.data(), bytes.size(), "test")),
+        dump(analyzer::read_dump_bytes(bytes.data(), bytes.size(), "test")),
         symbols(dump, {.sysroot = {}, .source_folders = {}, .debug_dirs = {}, .use_cache = false, .native = false}),
         places(dump, symbols),
         accounts(dump),
         holders(dump),
         selection(dump, accounts, holders, places, filter) {}
 
-  model::View view() { return {dump, accounts, holders, places, selection}; }
+  analyzer::View view() { return {dump, accounts, holders, places, selection}; }
 
   std::string bytes;
-  model::Dump dump;
-  model::Symbols symbols;
-  model::Places places;
-  model::Accounts accounts;
-  model::Holders holders;
-  model::Selection selection;
+  analyzer::Dump dump;
+  analyzer::Symbols symbols;
+  analyzer::Places places;
+  analyzer::Accounts accounts;
+  analyzer::Holders holders;
+  analyzer::Selection selection;
 };
 
 // A tensor with a block of its own, of one float each `floats`, at an address that no other has.

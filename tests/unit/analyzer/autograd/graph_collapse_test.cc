@@ -7,7 +7,7 @@
 
 #include "graph_fixture.h"
 
-namespace tensorscope::model {
+namespace tensorscope::analyzer {
 namespace {
 
 using ::testing::ElementsAre;
@@ -253,4 +253,4 @@ TEST(GraphCollapse, OnlyTheNodesThatWereAskedFor) {
 }
 
 }  // namespace
-}  // namespace tensorscope::model
+}  // namespace tensorscope::analyzer

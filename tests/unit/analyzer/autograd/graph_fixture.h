@@ -18,7 +18,7 @@ class HandGraph {
     uint32_t id = 0;
     while (id < classes_.size() && classes_[id] != class_name) ++id;
     if (id == classes_.size()) classes_.push_back(class_name);
-    model::GraphNode node;
+    analyzer::GraphNode node;
     node.address = 0x10000 + nodes_.size() * 64;
     node.class_name = id;
     node.sequence = sequence != 0 ? sequence : ++sequence_;
@@ -27,10 +27,10 @@ class HandGraph {
     saved_.emplace_back();
     return uint32_t(nodes_.size() - 1);
   }
-  uint32_t leaf(uint32_t tensor = model::kNone) {
+  uint32_t leaf(uint32_t tensor = analyzer::kNone) {
     const uint32_t id = node("AccumulateGrad", {}, UINT64_MAX);
     nodes_[id].flags = uint8_t(format::GraphNodeFlag::accumulates);
-    if (tensor != model::kNone) save(id, tensor);
+    if (tensor != analyzer::kNone) save(id, tensor);
     return id;
   }
   // Inside the node before it.
@@ -41,7 +41,7 @@ class HandGraph {
   }
   void edge(uint32_t from, uint32_t to) { inputs_[from].push_back(to); }
   void save(uint32_t node, uint32_t tensor, format::SlotState state = format::SlotState::held) {
-    model::SavedSlot slot;
+    analyzer::SavedSlot slot;
     slot.tensor = tensor;
     slot.ordinal = uint16_t(saved_[node].size());
     slot.state = uint8_t(state);
@@ -49,8 +49,8 @@ class HandGraph {
   }
   uint64_t address(uint32_t node) const { return nodes_[node].address; }
 
-  model::Graph graph() const {
-    model::Graph graph;
+  analyzer::Graph graph() const {
+    analyzer::Graph graph;
     graph.present = graph.complete = true;
     graph.class_names = classes_;
     graph.nodes = nodes_;
@@ -67,9 +67,9 @@ class HandGraph {
 
  private:
   std::vector<std::string> classes_;
-  std::vector<model::GraphNode> nodes_;
+  std::vector<analyzer::GraphNode> nodes_;
   std::vector<std::vector<uint32_t>> inputs_;
-  std::vector<std::vector<model::SavedSlot>> saved_;
+  std::vector<std::vector<analyzer::SavedSlot>> saved_;
   uint64_t sequence_ = 0;
 };
 

@@ -7,7 +7,7 @@
 
 #include "graph_fixture.h"
 
-namespace tensorscope::model {
+namespace tensorscope::analyzer {
 namespace {
 
 using testing::HandGraph;
@@ -213,4 +213,4 @@ TEST(GraphKeeps, AChainOfAHundredThousandOperations) {
 }
 
 }  // namespace
-}  // namespace tensorscope::model
+}  // namespace tensorscope::analyzer

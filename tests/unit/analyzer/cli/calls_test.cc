@@ -156,10 +156,10 @@ TEST_F(CallsTest, WhatAFileSaysIsNotATerminalsCommand) {
 }
 
 TEST(Ranges, OfNumbers) {
-  EXPECT_EQ(render::ranges({}), "");
-  EXPECT_EQ(render::ranges({3}), "3");
-  EXPECT_EQ(render::ranges({0, 1, 2, 4, 6, 7}), "0..2,4,6..7");
-  EXPECT_EQ(render::ranges({0, 2, 4, 6, 8, 10, 12, 14}), "0,2,4,6,...,14");
+  EXPECT_EQ(text::ranges({}), "");
+  EXPECT_EQ(text::ranges({3}), "3");
+  EXPECT_EQ(text::ranges({0, 1, 2, 4, 6, 7}), "0..2,4,6..7");
+  EXPECT_EQ(text::ranges({0, 2, 4, 6, 8, 10, 12, 14}), "0,2,4,6,...,14");
 }
 
 // The rules of Chrome's trace event format as its viewers need them.

@@ -20,9 +20,9 @@ struct Result {
 };
 
 inline Result run(std::vector<std::string> arguments, int width = 0, bool colour = false) {
-  commands::Invocation invocation;
-  render::Terminal terminal{.width = width, .colour = colour, .progress = false};
-  int status = commands::run_command_line(std::move(arguments), &terminal, invocation);
+  cli::Invocation invocation;
+  text::Terminal terminal{.width = width, .colour = colour, .progress = false};
+  int status = cli::run_command_line(std::move(arguments), &terminal, invocation);
   return {status, invocation.out, invocation.err};
 }
 

@@ -154,7 +154,7 @@ TEST_F(CommandLineTest, LinesFitTheTerminal) {
     for (const std::vector<std::string>& arguments :
          {std::vector<std::string>{"list", "a.tscope"}, {"info", "a.tscope"}, {"show", "a.tscope", "38"}}) {
       std::istringstream out(run(arguments, width).out);
-      for (std::string line; std::getline(out, line);) EXPECT_LE(render::columns(line), width) << line;
+      for (std::string line; std::getline(out, line);) EXPECT_LE(text::columns(line), width) << line;
     }
   }
 }

@@ -151,7 +151,7 @@ TEST_F(FilterTest, PlaceAndNameStayReadableInANarrowTerminal) {
     std::istringstream out(run({"list", kHeldDump, "--top", "8"}, width).out);
     size_t rows = 0;
     for (std::string line; std::getline(out, line);) {
-      EXPECT_LE(render::columns(line), width) << line;
+      EXPECT_LE(text::columns(line), width) << line;
       if (!line.starts_with("#")) continue;
       ++rows;
       EXPECT_THAT(line, AllOf(HasSubstr("model.layers."), HasSubstr(".attn.out"), HasSubstr("model.py:88"),

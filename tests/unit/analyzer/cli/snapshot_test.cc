@@ -134,7 +134,7 @@ TEST_F(SnapshotTest, ADumpThatDoesNotCome) {
 }
 
 TEST(SignalOf, NamesAndNumbers) {
-  using commands::signal_of;
+  using cli::signal_of;
   EXPECT_EQ(signal_of(""), SIGUSR1);
   EXPECT_EQ(signal_of("SIGUSR2"), SIGUSR2);
   EXPECT_EQ(signal_of("usr2"), SIGUSR2);

@@ -13,7 +13,7 @@
 #include "dump/reader.h"
 #include "support/dump_builder.h"
 
-namespace tensorscope::model {
+namespace tensorscope::analyzer {
 namespace {
 
 using testing::Chunk;
@@ -78,4 +78,4 @@ TEST(ChunkKinds, EachIsReadAndCalledByItsName) {
 }
 
 }  // namespace
-}  // namespace tensorscope::model
+}  // namespace tensorscope::analyzer

@@ -7,7 +7,7 @@
 #include "support/dump_builder.h"
 #include "tensorscope/dump_format.h"
 
-namespace tensorscope::model {
+namespace tensorscope::analyzer {
 namespace {
 
 using testing::Chunk;
@@ -237,4 +237,4 @@ TEST(ReaderGraph, EveryPayloadCutAnywhere) {
 }
 
 }  // namespace
-}  // namespace tensorscope::model
+}  // namespace tensorscope::analyzer

@@ -8,7 +8,7 @@
 #include "support/sample_values.h"
 #include "tensorscope/dump_format.h"
 
-namespace tensorscope::model {
+namespace tensorscope::analyzer {
 namespace {
 
 using testing::kMiB;
@@ -267,4 +267,4 @@ TEST(ReaderMemory, ASecondChunkOfProcessMemoryIsNotRead) {
 }
 
 }  // namespace
-}  // namespace tensorscope::model
+}  // namespace tensorscope::analyzer

@@ -14,7 +14,7 @@
 #include "support/dump_builder.h"
 #include "tensorscope/dump_format.h"
 
-namespace tensorscope::model {
+namespace tensorscope::analyzer {
 namespace {
 
 using testing::AllocationSpec;
@@ -398,4 +398,4 @@ TEST(Reader, MemoryIsBoundedByTheFile) {
 }
 
 }  // namespace
-}  // namespace tensorscope::model
+}  // namespace tensorscope::analyzer

@@ -6,7 +6,7 @@
 #include "dump/reader.h"
 #include "support/dump_builder.h"
 
-namespace tensorscope::model {
+namespace tensorscope::analyzer {
 namespace {
 
 using testing::AllocationSpec;
@@ -172,4 +172,4 @@ TEST(Storages, AnAllocationOfTorchIsPreferredToTheRuntimesBlock) {
 }
 
 }  // namespace
-}  // namespace tensorscope::model
+}  // namespace tensorscope::analyzer

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace tensorscope::model {
+namespace tensorscope::analyzer {
 namespace {
 
 TEST(TypeNames, Codes) {
@@ -48,4 +48,4 @@ TEST(TypeNames, ExplodingNamesStayAsTheyAre) {
 }
 
 }  // namespace
-}  // namespace tensorscope::model
+}  // namespace tensorscope::analyzer

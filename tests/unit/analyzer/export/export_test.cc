@@ -12,7 +12,7 @@
 #include "dump/reader.h"
 #include "support/dump_builder.h"
 
-namespace tensorscope::render {
+namespace tensorscope::exports {
 namespace {
 
 using nlohmann::json;
@@ -63,22 +63,22 @@ class ExportTest : public ::testing::Test {
 
   void read() {
     std::string bytes = builder_.bytes();
-    dump_ = model::read_dump_bytes(bytes.data(), bytes.size(), "x.tscope");
+    dump_ = analyzer::read_dump_bytes(bytes.data(), bytes.size(), "x.tscope");
   }
   json exported(const ExportOptions& options = {}) { return json::parse(text(export_json, options)); }
   template <typename Export>
   std::string text(Export write, const ExportOptions& options = {}) {
     read();
-    model::SymbolOptions symbol_options;
+    analyzer::SymbolOptions symbol_options;
     symbol_options.use_cache = false;
-    model::Symbols symbols(dump_, symbol_options);
+    analyzer::Symbols symbols(dump_, symbol_options);
     std::ostringstream out;
     write(dump_, symbols, out, options);
     return out.str();
   }
 
   DumpBuilder builder_;
-  model::Dump dump_;
+  analyzer::Dump dump_;
 };
 
 TEST_F(ExportTest, JsonHasWhatIsPromised) {
@@ -179,7 +179,7 @@ TEST_F(ExportTest, JsonIsWrittenRowByRow) {
     builder_.tensor(tensor);
   }
   read();
-  model::Symbols symbols(dump_, {});
+  analyzer::Symbols symbols(dump_, {});
   CountingBuffer counted;
   std::ostream out(&counted);
   export_json(dump_, symbols, out, {});
@@ -229,8 +229,8 @@ TEST_F(ExportTest, KindsAndStatesAreCalledAsInTheSchema) {
 // docs/json.md promises these.
 TEST(HolderKinds, HaveTheirNames) {
   std::vector<std::string> names;
-  for (uint8_t kind = 0; *model::text(model::Holder::Kind(kind)); kind++) {
-    names.push_back(model::text(model::Holder::Kind(kind)));
+  for (uint8_t kind = 0; *analyzer::text(analyzer::Holder::Kind(kind)); kind++) {
+    names.push_back(analyzer::text(analyzer::Holder::Kind(kind)));
   }
   EXPECT_THAT(names, ElementsAre("python", "saved", "gradient", "view", "storage", "accumulator", "cycle", "traceback",
                                  "part", "cpp"));
@@ -310,4 +310,4 @@ TEST_F(ExportTest, WhatFailedAndWhoseMemoryADevicesIs) {
 }
 
 }  // namespace
-}  // namespace tensorscope::render
+}  // namespace tensorscope::exports

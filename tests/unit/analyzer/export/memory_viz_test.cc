@@ -10,7 +10,7 @@
 #include "pickle_reader.h"
 #include "support/dump_builder.h"
 
-namespace tensorscope::render {
+namespace tensorscope::exports {
 namespace {
 
 using nlohmann::json;
@@ -51,12 +51,12 @@ class MemoryVizTest : public ::testing::Test {
     uint64_t requested = 0;
   };
   // Of cuda:0, as torch's snapshot would tell it.
-  model::Segment& segment(uint64_t address, const std::vector<Part>& parts) {
+  analyzer::Segment& segment(uint64_t address, const std::vector<Part>& parts) {
     if (devices_.empty()) {
       devices_.emplace_back().device = {kCuda, 0};
       devices_[0].segments_from = uint8_t(format::SegmentSource::snapshot);
     }
-    model::Segment row;
+    analyzer::Segment row;
     row.address = address;
     row.first_block = uint32_t(devices_[0].blocks.size());
     row.block_count = uint32_t(parts.size());
@@ -68,18 +68,18 @@ class MemoryVizTest : public ::testing::Test {
     return devices_[0].segments.back();
   }
 
-  void runtime(model::Device device, format::RuntimeKind kind, uint64_t pointer, uint64_t nbytes, bool by_torch) {
+  void runtime(analyzer::Device device, format::RuntimeKind kind, uint64_t pointer, uint64_t nbytes, bool by_torch) {
     runtime_.push_back(
         {100 + runtime_.size(), pointer, nbytes, 5'000'000'000, site_, 0, uint8_t(kind), by_torch, device, {}});
   }
 
   std::string bytes() {
     const std::string file = builder_.bytes();
-    model::Dump dump = model::read_dump_bytes(file.data(), file.size(), "x.tscope");
+    analyzer::Dump dump = analyzer::read_dump_bytes(file.data(), file.size(), "x.tscope");
     dump.device_memory = devices_;
     dump.runtime_blocks = runtime_;
     dump.failure = failure_;
-    model::Symbols symbols(
+    analyzer::Symbols symbols(
         dump, {.sysroot = {}, .source_folders = {}, .debug_dirs = {}, .use_cache = false, .native = false});
     std::ostringstream out;
     export_memory_viz(dump, symbols, out, options_);
@@ -95,9 +95,9 @@ class MemoryVizTest : public ::testing::Test {
 
   DumpBuilder builder_;
   uint32_t site_ = 0;
-  std::vector<model::DeviceMemory> devices_;
-  std::vector<model::RuntimeBlock> runtime_;
-  std::optional<model::Failure> failure_;
+  std::vector<analyzer::DeviceMemory> devices_;
+  std::vector<analyzer::RuntimeBlock> runtime_;
+  std::optional<analyzer::Failure> failure_;
   ExportOptions options_;
 };
 
@@ -248,7 +248,7 @@ TEST_F(MemoryVizTest, ASegmentWithABlockOfUnknownTimeIsAlwaysThere) {
 
 TEST_F(MemoryVizTest, TheFailureIsAnEventOfItsDevice) {
   segment(0x1000, {{512, kFree}});
-  model::Failure& failure = failure_.emplace();
+  analyzer::Failure& failure = failure_.emplace();
   failure.kind = uint8_t(format::FailureKind::device);
   failure.device = {kCuda, 0};
   failure.requested = 3 * kMiB;
@@ -305,4 +305,4 @@ TEST_F(MemoryVizTest, SettingsOfTheAllocator) {
 }
 
 }  // namespace
-}  // namespace tensorscope::render
+}  // namespace tensorscope::exports

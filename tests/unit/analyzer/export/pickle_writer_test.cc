@@ -5,7 +5,7 @@
 #include <functional>
 #include <sstream>
 
-namespace tensorscope::render {
+namespace tensorscope::exports {
 namespace {
 
 // What is written between the protocol's two bytes and the stop.
@@ -130,4 +130,4 @@ TEST(PickleWriterTest, ReferencesBeyondAByte) {
 }
 
 }  // namespace
-}  // namespace tensorscope::render
+}  // namespace tensorscope::exports

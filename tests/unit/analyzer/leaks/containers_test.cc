@@ -4,7 +4,7 @@
 
 #include "scene.h"
 
-namespace tensorscope::model {
+namespace tensorscope::analyzer {
 namespace {
 
 using format::ReferenceRoot;
@@ -99,4 +99,4 @@ TEST(Containers, WithoutPhaseTwoNothingIsSaidToBeHeldByCpp) {
 }
 
 }  // namespace
-}  // namespace tensorscope::model
+}  // namespace tensorscope::analyzer

@@ -3,7 +3,7 @@
 
 #include "scene.h"
 
-namespace tensorscope::model {
+namespace tensorscope::analyzer {
 namespace {
 
 using format::ReferenceRoot;
@@ -62,4 +62,4 @@ TEST(Garbage, WhatIsHeldBesidesIsNone) {
 }
 
 }  // namespace
-}  // namespace tensorscope::model
+}  // namespace tensorscope::analyzer

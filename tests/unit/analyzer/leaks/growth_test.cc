@@ -4,7 +4,7 @@
 
 #include "scene.h"
 
-namespace tensorscope::model {
+namespace tensorscope::analyzer {
 namespace {
 
 using testing::Dumps;
@@ -114,11 +114,11 @@ TEST(Growth, OneDumpShowsNone) {
 }
 
 TEST(Growth, OnlyWhatAFilterPasses) {
-  model::Filter filter;
+  analyzer::Filter filter;
   filter.functions = {"other"};
   Dumps run([](Scene& scene) { one_a_step(scene, 1, scene.steps()); }, {10, 20, 30}, filter);
   EXPECT_FALSE(run.leaks.found());
 }
 
 }  // namespace
-}  // namespace tensorscope::model
+}  // namespace tensorscope::analyzer

@@ -3,7 +3,7 @@
 
 #include "scene.h"
 
-namespace tensorscope::model {
+namespace tensorscope::analyzer {
 namespace {
 
 using ::testing::Contains;
@@ -148,4 +148,4 @@ TEST(KeptGraphs, NodesThatAreKeptByThemselves) {
 }
 
 }  // namespace
-}  // namespace tensorscope::model
+}  // namespace tensorscope::analyzer

@@ -3,7 +3,7 @@
 
 #include "scene.h"
 
-namespace tensorscope::model {
+namespace tensorscope::analyzer {
 namespace {
 
 using format::ReferenceRole;
@@ -170,4 +170,4 @@ TEST(TwoDtypes, ACastThatIsKept) {
 }
 
 }  // namespace
-}  // namespace tensorscope::model
+}  // namespace tensorscope::analyzer

@@ -3,7 +3,7 @@
 
 #include "scene.h"
 
-namespace tensorscope::model {
+namespace tensorscope::analyzer {
 namespace {
 
 using testing::Dumps;
@@ -17,7 +17,7 @@ struct Numbers {
   uint64_t resident, heap, kept, tensors;
 };
 
-Dumps run_with(const std::vector<Numbers>& numbers, const model::Filter& filter = {}) {
+Dumps run_with(const std::vector<Numbers>& numbers, const analyzer::Filter& filter = {}) {
   std::vector<int> dumps;
   for (size_t i = 0; i < numbers.size(); ++i) dumps.push_back(int(i) + 1);
   return Dumps(
@@ -86,10 +86,10 @@ TEST(ProcessMemory, WithoutMallocsNumbersOnlySeveralDumpsTell) {
 }
 
 TEST(ProcessMemory, AFilterAsksForTensors) {
-  model::Filter filter;
+  analyzer::Filter filter;
   filter.dtypes = {"float32"};
   EXPECT_THAT(run_with({{500, 200, 5, 100}, {540, 240, 5, 100}, {580, 280, 5, 100}}, filter).kinds(), ElementsAre());
 }
 
 }  // namespace
-}  // namespace tensorscope::model
+}  // namespace tensorscope::analyzer

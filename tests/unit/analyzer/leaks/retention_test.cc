@@ -5,7 +5,7 @@
 
 #include "scene.h"
 
-namespace tensorscope::model {
+namespace tensorscope::analyzer {
 namespace {
 
 using testing::Asked;
@@ -109,4 +109,4 @@ TEST(Retention, AHundredThousandNodesInARow) {
 }
 
 }  // namespace
-}  // namespace tensorscope::model
+}  // namespace tensorscope::analyzer

@@ -113,30 +113,30 @@ class Dumps {
   using Program = std::function<void(Scene&)>;
 
   explicit Dumps(const Program& program, const std::vector<int>& dumps = {10, 20, 30},
-                 const model::Filter& filter = {}) {
+                 const analyzer::Filter& filter = {}) {
     for (int steps : dumps) {
       Scene scene(steps);
       program(scene);
       while (scene.builder.next_serial() < serial_at(steps, 999)) continue;
       asked_.push_back(std::make_unique<Asked>(scene.builder, filter));
     }
-    leaks = model::find_leaks(views(), filter.empty());
+    leaks = analyzer::find_leaks(views(), filter.empty());
   }
 
-  std::vector<model::View> views() {
-    std::vector<model::View> views;
+  std::vector<analyzer::View> views() {
+    std::vector<analyzer::View> views;
     for (auto& asked : asked_) views.push_back(asked->view());
     return views;
   }
   Asked& last() { return *asked_.back(); }
   std::vector<std::string> kinds() const {
     std::vector<std::string> names;
-    for (const model::LeakFinding& finding : leaks.findings) names.emplace_back(model::name(finding.kind));
+    for (const analyzer::LeakFinding& finding : leaks.findings) names.emplace_back(analyzer::name(finding.kind));
     return names;
   }
-  const model::LeakFinding& only() const { return leaks.findings.at(0); }
+  const analyzer::LeakFinding& only() const { return leaks.findings.at(0); }
 
-  model::Leaks leaks;
+  analyzer::Leaks leaks;
 
  private:
   std::vector<std::unique_ptr<Asked>> asked_;

@@ -3,7 +3,7 @@
 
 #include "scene.h"
 
-namespace tensorscope::model {
+namespace tensorscope::analyzer {
 namespace {
 
 using format::ReferenceRoot;
@@ -83,4 +83,4 @@ TEST(SmallViews, TheyComeBeforeTheContainerThatGrows) {
 }
 
 }  // namespace
-}  // namespace tensorscope::model
+}  // namespace tensorscope::analyzer

@@ -5,7 +5,7 @@
 #include "dump/reader.h"
 #include "support/dump_builder.h"
 
-namespace tensorscope::model {
+namespace tensorscope::analyzer {
 namespace {
 
 using testing::AllocationSpec;
@@ -106,4 +106,4 @@ TEST(Accounting, EveryTensorHasAnItem) {
 }
 
 }  // namespace
-}  // namespace tensorscope::model
+}  // namespace tensorscope::analyzer

@@ -8,7 +8,7 @@
 #include "support/dump_builder.h"
 #include "tensorscope/dump_format.h"
 
-namespace tensorscope::model {
+namespace tensorscope::analyzer {
 namespace {
 
 using testing::Chunk;
@@ -157,4 +157,4 @@ TEST(DriverSums, LaunchesAddUp) {
 }
 
 }  // namespace
-}  // namespace tensorscope::model
+}  // namespace tensorscope::analyzer

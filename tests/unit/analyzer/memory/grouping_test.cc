@@ -6,7 +6,7 @@
 
 #include "unit/analyzer/questions_fixture.h"
 
-namespace tensorscope::model {
+namespace tensorscope::analyzer {
 namespace {
 
 using testing::Asked;
@@ -179,4 +179,4 @@ TEST(Places, PathsAreShort) {
 }
 
 }  // namespace
-}  // namespace tensorscope::model
+}  // namespace tensorscope::analyzer

@@ -5,7 +5,7 @@
 
 #include "unit/analyzer/questions_fixture.h"
 
-namespace tensorscope::model {
+namespace tensorscope::analyzer {
 namespace {
 
 using testing::Asked;
@@ -71,4 +71,4 @@ TEST(ModuleTree, GroupsBecomeATreeWithSubTotals) {
 }
 
 }  // namespace
-}  // namespace tensorscope::model
+}  // namespace tensorscope::analyzer

@@ -7,7 +7,7 @@
 #include "dump_generated.h"
 #include "support/sample_values.h"
 
-namespace tensorscope::model {
+namespace tensorscope::analyzer {
 namespace {
 
 using testing::kMiB;
@@ -140,4 +140,4 @@ TEST(SegmentSumsTest, HolesBetweenBlocksAreFree) {
 }
 
 }  // namespace
-}  // namespace tensorscope::model
+}  // namespace tensorscope::analyzer

@@ -4,7 +4,7 @@
 
 #include "unit/analyzer/questions_fixture.h"
 
-namespace tensorscope::model {
+namespace tensorscope::analyzer {
 namespace {
 
 using testing::Asked;
@@ -144,4 +144,4 @@ TEST(Selection, ABlockInNoTensorHasNoDtype) {
 }
 
 }  // namespace
-}  // namespace tensorscope::model
+}  // namespace tensorscope::analyzer

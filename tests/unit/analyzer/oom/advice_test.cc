@@ -6,7 +6,7 @@
 #include "device_scene.h"
 #include "oom/remedies.h"
 
-namespace tensorscope::model::oom {
+namespace tensorscope::analyzer::oom {
 namespace {
 
 using format::ReferenceRoot;
@@ -164,4 +164,4 @@ TEST(Promises, ItemIsForNumbersAlone) {
 }
 
 }  // namespace
-}  // namespace tensorscope::model::oom
+}  // namespace tensorscope::analyzer::oom

@@ -6,7 +6,7 @@
 
 #include "device_scene.h"
 
-namespace tensorscope::model::oom {
+namespace tensorscope::analyzer::oom {
 namespace {
 
 using testing::DeviceScene;
@@ -223,4 +223,4 @@ TEST(HostBalance, MemoryThatWasNeverWrittenToIsNotResident) {
 }
 
 }  // namespace
-}  // namespace tensorscope::model::oom
+}  // namespace tensorscope::analyzer::oom

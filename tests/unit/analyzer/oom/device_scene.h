@@ -13,7 +13,7 @@
 namespace tensorscope::testing {
 
 inline constexpr uint64_t kMiB = uint64_t{1} << 20;
-inline constexpr model::Device kGpu = {1, 0};
+inline constexpr analyzer::Device kGpu = {1, 0};
 
 class DeviceScene {
  public:
@@ -131,32 +131,32 @@ class Told {
     scene.builder.device_memory(scene.memory);
     if (scene.failed) scene.builder.failure(scene.failure);
     asked_ = std::make_unique<Asked>(scene.builder);
-    const std::vector<model::View> views = {asked_->view()};
-    story = model::oom::story_of(views, views, kGpu);
+    const std::vector<analyzer::View> views = {asked_->view()};
+    story = analyzer::oom::story_of(views, views, kGpu);
   }
 
-  model::oom::Story story;
-  const model::Dump& dump() const { return asked_->dump; }
+  analyzer::oom::Story story;
+  const analyzer::Dump& dump() const { return asked_->dump; }
 
-  const model::oom::Part& part(const std::string& name) const {
-    static const model::oom::Part kNone;
-    const model::oom::Part* found = named(story.balance, name);
+  const analyzer::oom::Part& part(const std::string& name) const {
+    static const analyzer::oom::Part kNone;
+    const analyzer::oom::Part* found = named(story.balance, name);
     return found == nullptr ? kNone : *found;
   }
   int64_t bytes(const std::string& name) const { return part(name).bytes.value_or(-1); }
   // Null: there is no such remedy.
-  const model::oom::Remedy* remedy(model::oom::RemedyKind kind) const {
-    for (const model::oom::Remedy& one : story.remedies) {
+  const analyzer::oom::Remedy* remedy(analyzer::oom::RemedyKind kind) const {
+    for (const analyzer::oom::Remedy& one : story.remedies) {
       if (one.kind == kind) return &one;
     }
     return nullptr;
   }
 
  private:
-  static const model::oom::Part* named(const model::oom::Part& part, const std::string& name) {
-    if (model::oom::name(part) == name) return &part;
-    for (const model::oom::Part& below : part.parts) {
-      if (const model::oom::Part* found = named(below, name)) return found;
+  static const analyzer::oom::Part* named(const analyzer::oom::Part& part, const std::string& name) {
+    if (analyzer::oom::name(part) == name) return &part;
+    for (const analyzer::oom::Part& below : part.parts) {
+      if (const analyzer::oom::Part* found = named(below, name)) return found;
     }
     return nullptr;
   }
@@ -164,10 +164,10 @@ class Told {
 };
 
 // Every part is the sum of those below it, wherever all of these are known.
-inline bool sums_agree(const model::oom::Part& part) {
+inline bool sums_agree(const analyzer::oom::Part& part) {
   int64_t sum = 0;
   bool known = part.bytes.has_value();
-  for (const model::oom::Part& below : part.parts) {
+  for (const analyzer::oom::Part& below : part.parts) {
     if (!sums_agree(below)) return false;
     known = known && below.bytes.has_value();
     sum += below.bytes.value_or(0);

@@ -10,7 +10,7 @@
 
 #include "../questions_fixture.h"
 
-namespace tensorscope::model::oom {
+namespace tensorscope::analyzer::oom {
 namespace {
 
 using testing::DumpBuilder;
@@ -78,4 +78,4 @@ TEST_F(EarlierNames, AreNotWantedWhereAllAreKnown) {
 }
 
 }  // namespace
-}  // namespace tensorscope::model::oom
+}  // namespace tensorscope::analyzer::oom

@@ -4,7 +4,7 @@
 
 #include "device_scene.h"
 
-namespace tensorscope::model::oom {
+namespace tensorscope::analyzer::oom {
 namespace {
 
 using testing::DeviceScene;
@@ -135,4 +135,4 @@ TEST(FitTest, WithoutTheDriversWordNothingIsSaid) {
 }
 
 }  // namespace
-}  // namespace tensorscope::model::oom
+}  // namespace tensorscope::analyzer::oom

@@ -7,7 +7,7 @@
 
 #include "device_scene.h"
 
-namespace tensorscope::model::oom {
+namespace tensorscope::analyzer::oom {
 namespace {
 
 using format::ReferenceRoot;
@@ -308,4 +308,4 @@ TEST(Story, WithoutAFailureTheFullestDevice) {
 }
 
 }  // namespace
-}  // namespace tensorscope::model::oom
+}  // namespace tensorscope::analyzer::oom

@@ -4,7 +4,7 @@
 
 #include "holders_fixture.h"
 
-namespace tensorscope::model {
+namespace tensorscope::analyzer {
 namespace {
 
 using CategoryTest = HoldersTest;
@@ -209,4 +209,4 @@ TEST_F(CategoryTest, PythonsWordIsBetterThanAGradient) {
 }
 
 }  // namespace
-}  // namespace tensorscope::model
+}  // namespace tensorscope::analyzer

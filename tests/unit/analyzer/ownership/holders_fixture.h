@@ -11,7 +11,7 @@
 #include "ownership/holders.h"
 #include "unit/analyzer/questions_fixture.h"
 
-namespace tensorscope::model {
+namespace tensorscope::analyzer {
 
 using format::ReferenceRole;
 using format::ReferenceRoot;
@@ -103,4 +103,4 @@ class HoldersTest : public ::testing::Test {
   uint64_t blocks_ = 0, nodes_ = 0;
 };
 
-}  // namespace tensorscope::model
+}  // namespace tensorscope::analyzer

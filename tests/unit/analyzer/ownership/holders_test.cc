@@ -5,7 +5,7 @@
 #include "holders_fixture.h"
 #include "memory/module_sums.h"
 
-namespace tensorscope::model {
+namespace tensorscope::analyzer {
 namespace {
 
 using ::testing::ElementsAre;
@@ -307,4 +307,4 @@ TEST(MergedNames, Numbers) {
 }
 
 }  // namespace
-}  // namespace tensorscope::model
+}  // namespace tensorscope::analyzer

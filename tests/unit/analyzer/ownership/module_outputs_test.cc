@@ -2,7 +2,7 @@
 
 #include "holders_fixture.h"
 
-namespace tensorscope::model {
+namespace tensorscope::analyzer {
 namespace {
 
 using ModuleOutputsTest = HoldersTest;
@@ -113,4 +113,4 @@ TEST_F(ModuleOutputsTest, ASavedAliasOfAnOutputHasItsName) {
 }
 
 }  // namespace
-}  // namespace tensorscope::model
+}  // namespace tensorscope::analyzer

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace tensorscope::model {
+namespace tensorscope::analyzer {
 namespace {
 
 TEST(Printable, TextStaysText) {
@@ -32,4 +32,4 @@ TEST(Printable, InvalidUtf8IsShownByteByByte) {
 }
 
 }  // namespace
-}  // namespace tensorscope::model
+}  // namespace tensorscope::analyzer

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace tensorscope::model {
+namespace tensorscope::analyzer {
 namespace {
 
 TEST(FunctionNames, Symbols) {
@@ -48,4 +48,4 @@ TEST(FunctionNames, BoundedLength) {
 }
 
 }  // namespace
-}  // namespace tensorscope::model
+}  // namespace tensorscope::analyzer

@@ -16,7 +16,7 @@
 #include "support/regular_file.h"
 #include "tensorscope/dump_format.h"
 
-namespace tensorscope::model {
+namespace tensorscope::analyzer {
 namespace {
 
 using testing::DumpBuilder;
@@ -183,4 +183,4 @@ TEST_F(SourceLinesTest, WhatIsNoFile) {
 }
 
 }  // namespace
-}  // namespace tensorscope::model
+}  // namespace tensorscope::analyzer

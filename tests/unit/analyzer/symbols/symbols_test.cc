@@ -27,7 +27,7 @@ __attribute__((noinline)) uint64_t outer_caller() {
 }
 }  // namespace symbols_test_target
 
-namespace tensorscope::model {
+namespace tensorscope::analyzer {
 namespace {
 
 using ::testing::ElementsAre;
@@ -304,4 +304,4 @@ TEST_F(HeadlineTest, ModulePathIsThatOfTheNearestCall) {
 }
 
 }  // namespace
-}  // namespace tensorscope::model
+}  // namespace tensorscope::analyzer

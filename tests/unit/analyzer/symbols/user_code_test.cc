@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace tensorscope::model {
+namespace tensorscope::analyzer {
 namespace {
 
 TEST(UserCode, PythonFiles) {
@@ -131,4 +131,4 @@ TEST(UserCode, WhatOnlyLeadsToMemory) {
 }
 
 }  // namespace
-}  // namespace tensorscope::model
+}  // namespace tensorscope::analyzer

@@ -6,7 +6,7 @@
 
 #include "element_texts.h"
 
-namespace tensorscope::render {
+namespace tensorscope::text {
 namespace {
 
 class ElementText : public ::testing::TestWithParam<PrintedTensor> {};
@@ -33,4 +33,4 @@ TEST(ElementText, BytesOfAnUnknownDtypeAreCounted) {
 }
 
 }  // namespace
-}  // namespace tensorscope::render
+}  // namespace tensorscope::text

@@ -5,7 +5,7 @@
 #include "dump_generated.h"
 #include "memory/segment_sums.h"
 
-namespace tensorscope::render {
+namespace tensorscope::text {
 namespace {
 
 constexpr auto kAllocated = uint8_t(format::BlockState::allocated),
@@ -17,15 +17,15 @@ struct Part {
 };
 
 std::string map_of(const std::vector<Part>& parts, int width) {
-  model::DeviceMemory memory;
-  model::Segment& segment = memory.segments.emplace_back();
+  analyzer::DeviceMemory memory;
+  analyzer::Segment& segment = memory.segments.emplace_back();
   segment.address = 0x1000;
   for (const Part& part : parts) {
     memory.blocks.push_back({segment.address + segment.size, part.size, 0, part.state});
     segment.size += part.size;
   }
   segment.block_count = uint32_t(parts.size());
-  return segment_map(segment, model::covering_blocks(memory, segment), width);
+  return segment_map(segment, analyzer::covering_blocks(memory, segment), width);
 }
 
 TEST(SegmentMapTest, EqualParts) {
@@ -54,4 +54,4 @@ TEST(SegmentMapTest, HugeSegmentsDoNotOverflow) {
 TEST(SegmentMapTest, AnEmptySegment) { EXPECT_EQ(map_of({}, 8), ""); }
 
 }  // namespace
-}  // namespace tensorscope::render
+}  // namespace tensorscope::text

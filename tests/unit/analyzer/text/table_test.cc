@@ -5,7 +5,7 @@
 
 #include <sstream>
 
-namespace tensorscope::render {
+namespace tensorscope::text {
 namespace {
 
 std::vector<std::string> lines(const std::string& text) {
@@ -94,4 +94,4 @@ TEST(Table, ColumnsThatMatterLessLeaveBeforeOthersAreCut) {
 }
 
 }  // namespace
-}  // namespace tensorscope::render
+}  // namespace tensorscope::text

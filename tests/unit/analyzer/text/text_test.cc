@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace tensorscope::render {
+namespace tensorscope::text {
 namespace {
 
 TEST(Text, CleanLeavesNothingThatATerminalActsUpon) {
@@ -37,4 +37,4 @@ TEST(Text, WrapBreaksAtSpaces) {
 }
 
 }  // namespace
-}  // namespace tensorscope::render
+}  // namespace tensorscope::text

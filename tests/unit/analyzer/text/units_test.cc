@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace tensorscope::render {
+namespace tensorscope::text {
 namespace {
 
 TEST(Units, BytesChangeUnitWhereTheyWouldRoundToTheNext) {
@@ -71,4 +71,4 @@ TEST(Units, TimesThatOptionsTake) {
 }
 
 }  // namespace
-}  // namespace tensorscope::render
+}  // namespace tensorscope::text

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace tensorscope::render {
+namespace tensorscope::text {
 namespace {
 
 TEST(Sparkline, IsLowWhereTheCurveIsAndAsWideAsAllowed) {
@@ -33,4 +33,4 @@ TEST(ValuesText, ElementsThatAreNotFiniteAreCounted) {
 }
 
 }  // namespace
-}  // namespace tensorscope::render
+}  // namespace tensorscope::text

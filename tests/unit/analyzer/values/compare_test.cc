@@ -63,7 +63,7 @@ class Compared {
 
  private:
   ValuesFile open(size_t i) const {
-    return ValuesFile(model::wrap_memory(bytes_[i].data(), bytes_[i].size()), i == 0 ? "a.values" : "b.values");
+    return ValuesFile(analyzer::wrap_memory(bytes_[i].data(), bytes_[i].size()), i == 0 ? "a.values" : "b.values");
   }
   std::vector<std::string> bytes_;
   ValuesFile a_, b_;

@@ -62,7 +62,7 @@ class Two {
     ValuesBuilder builder;
     builder.value(value);
     bytes_.push_back(std::make_unique<std::string>(builder.bytes()));
-    return ValuesFile(model::wrap_memory(bytes_.back()->data(), bytes_.back()->size()), "x.values");
+    return ValuesFile(analyzer::wrap_memory(bytes_.back()->data(), bytes_.back()->size()), "x.values");
   }
   std::vector<std::unique_ptr<std::string>> bytes_;
   ValuesFile a_, b_;

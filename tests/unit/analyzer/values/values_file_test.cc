@@ -24,13 +24,13 @@ using testing::ValuesBuilder;
 using testing::ValueSpec;
 
 ValuesFile opened(const std::string& bytes) {
-  return ValuesFile(model::wrap_memory(bytes.data(), bytes.size()), "folder/x.values");
+  return ValuesFile(analyzer::wrap_memory(bytes.data(), bytes.size()), "folder/x.values");
 }
 
 std::string refusal(const std::function<void()>& f) {
   try {
     f();
-  } catch (const model::BadInput& error) {
+  } catch (const analyzer::BadInput& error) {
     return error.what();
   }
   return "no error";
@@ -279,7 +279,7 @@ TEST(ValuesFile, CutAtEveryByteItGivesWhatCameBeforeAndSaysSo) {
       most = file.value_count();
       EXPECT_EQ(all(file).size(), most);
       everything(file);
-    } catch (const model::BadInput& error) {
+    } catch (const analyzer::BadInput& error) {
       EXPECT_EQ(most, 0u) << size;
       EXPECT_THAT(error.what(), HasSubstr("x.values"));
     }
@@ -296,7 +296,7 @@ TEST(ValuesFile, EveryBitThatIsFlippedIsNoticed) {
       ValuesFile file = opened(damaged);
       everything(file);
       EXPECT_TRUE(!file.closed() || !file.problems().empty()) << "bit " << bit << " was not noticed";
-    } catch (const model::BadInput&) {
+    } catch (const analyzer::BadInput&) {
     }
   }
 }
@@ -324,7 +324,7 @@ TEST(ValuesFile, OtherFilesAreRefusedByWhatTheyAre) {
   EXPECT_EQ(refusal([&] { opened(dump); }),
             "x.values is not a tensorscope values file: it is a dump; see tensorscope report.");
   const std::string values = small_file().bytes();
-  EXPECT_EQ(refusal([&] { model::read_dump_bytes(values.data(), values.size(), "x.tscope"); }),
+  EXPECT_EQ(refusal([&] { analyzer::read_dump_bytes(values.data(), values.size(), "x.tscope"); }),
             "x.tscope is not a tensorscope dump: it is a values file; see tensorscope values.");
   EXPECT_EQ(refusal([&] { opened(""); }), "x.values is empty; nothing was written into it.");
   EXPECT_THAT(refusal([&] { ValuesFile("/nowhere.values"); }), HasSubstr("cannot be opened"));
