@@ -1,9 +1,13 @@
 // watch: looks at what is to be watched before the program runs.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
+#include <regex>
+#include <set>
 #include <sstream>
 
 #include "cli/verb.h"
@@ -12,6 +16,8 @@
 namespace tensorscope::cli {
 
 namespace {
+
+constexpr size_t kLongestLine = 1000;  // that is searched for a definition
 
 struct WatchOptions {
   std::vector<std::string> what;
@@ -72,6 +78,61 @@ std::string kept_text(const rules::WatchSpec& watch) {
   return text;
 }
 
+std::string callbacks_text(const rules::WatchSpec& watch) {
+  std::string text;
+  for (const rules::Callback& each : watch.callbacks) {
+    text += fmt::format(", {} {}:{}", rules::kMoments[size_t(each.moment)], each.file, each.function);
+  }
+  if (watch.gather != 1) text += fmt::format(", gathered for {} steps", watch.gather);
+  return text;
+}
+
+bool read_whole(const std::string& path, std::string& out) {
+  std::ifstream file(path, std::ios::binary);
+  std::ostringstream text;
+  if (!file || !(text << file.rdbuf())) return false;
+  out = text.str();
+  return true;
+}
+
+// Whether a line of the file gives this name something; `functions`: what it defines itself.
+bool defines(const std::string& text, const std::string& name, std::vector<std::string>& functions) {
+  static const std::regex definition(R"(^(?:async\s+)?def\s+(\w+).*)");
+  const std::regex assigned("(?:.*\\b(?:def|class|import|as)\\s+(?:.*,\\s*)?" + name + "\\b.*|\\s*" + name +
+                            "\\b\\s*(?::[^=]*)?=.*|.*\\bimport\\s+\\*.*)");
+  std::istringstream lines(text);
+  bool found = false;
+  for (std::string line; std::getline(lines, line);) {
+    std::smatch match;
+    if (std::regex_match(line, match, definition)) functions.push_back(match[1]);
+    found |= line.size() < kLongestLine && line.find(name) != std::string::npos && std::regex_match(line, assigned);
+  }
+  return found;
+}
+
+// Files of callbacks are read, not run.
+void check_callbacks(const std::string& path, const std::vector<rules::WatchSpec>& watches, size_t first,
+                     std::vector<rules::WatchError>& errors) {
+  const std::filesystem::path folder = std::filesystem::path(path).parent_path();
+  std::set<std::string> checked;
+  for (size_t i = first; i < watches.size(); ++i) {
+    for (const rules::Callback& each : watches[i].callbacks) {
+      const std::string origin = fmt::format("{}:{}", path, each.line), file = folder / each.file;
+      if (!checked.insert(fmt::format("{} {}:{}", origin, file, each.function)).second) continue;
+      std::string text;
+      std::vector<std::string> functions;
+      const std::string name = each.function.substr(0, each.function.find('.'));
+      if (!read_whole(file, text)) {
+        errors.push_back({origin, fmt::format("{}: {}", file, strerror(errno))});
+      } else if (!defines(text, name, functions)) {
+        errors.push_back(
+            {origin, fmt::format("{} has no '{}'{}", file, name,
+                                 functions.empty() ? "" : fmt::format("; it has {}", fmt::join(functions, ", ")))});
+      }
+    }
+  }
+}
+
 int watch(const WatchOptions& options, Invocation& invocation) {
   rules::WatchSettings settings;
   for (const std::string& text : options.what) {
@@ -84,8 +145,8 @@ int watch(const WatchOptions& options, Invocation& invocation) {
   for (const rules::WatchError& error : settings.errors) invocation.say(error.origin + ": " + error.what);
   if (!settings.errors.empty()) return kBadInput;
   for (const rules::WatchSpec& watch : settings.watches) {
-    invocation.out +=
-        fmt::format("{}: {}, {}, {}\n", watch.path, of_text(watch.of), when_text(watch), kept_text(watch));
+    invocation.out += fmt::format("{}: {}, {}, {}{}\n", watch.path, of_text(watch.of), when_text(watch),
+                                  kept_text(watch), callbacks_text(watch));
   }
   return kOk;
 }
@@ -93,13 +154,14 @@ int watch(const WatchOptions& options, Invocation& invocation) {
 }  // namespace
 
 void read_watch_file_at(const std::string& path, rules::WatchSettings& settings) {
-  std::ifstream file(path, std::ios::binary);
-  std::ostringstream text;
-  if (!file || !(text << file.rdbuf())) {
+  std::string text;
+  if (!read_whole(path, text)) {
     settings.errors.push_back({path, strerror(errno)});
     return;
   }
-  rules::read_watch_file(text.str(), path, settings);
+  const size_t first = settings.watches.size();
+  rules::read_watch_file(text, path, settings);
+  check_callbacks(path, settings.watches, first, settings.errors);
 }
 
 void add_watch(CLI::App& app, Invocation& invocation) {

@@ -28,6 +28,19 @@ def save(name, value):
     return value
 
 
+class scope:
+    """In a with statement: names of save() begin with the prefix. Without the preload does nothing."""
+
+    def __init__(self, prefix="", module=""):
+        pass
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *error):
+        pass
+
+
 def annotate(text):
     """Writes a note to the values file. Without the preload does nothing."""
 

@@ -95,10 +95,30 @@ ModuleDefinition g_module = {1,
                              nullptr};
 bool g_registered = false;
 
+struct BuiltinClass {
+  const char* name = nullptr;
+  const char* source = nullptr;
+  MethodDefinition function;
+};
+BuiltinClass g_class;
+
+Object* make_module(const Gil& gil) {
+  Object* module = gil->PyModule_Create2(&g_module, kApiVersion);
+  if (!module || !g_class.name) return module;
+  const Owned globals(gil, gil->PyDict_New());
+  const Owned function(gil, gil->PyCFunction_NewEx(&g_class.function, nullptr, nullptr));
+  if (!globals || !function) return module;
+  gil->PyDict_SetItemString(globals.get(), g_class.function.name, function.get());
+  run_own_source(gil, g_class.source, globals.get());
+  Object* made = entry(gil, globals.get(), g_class.name);
+  if (made) gil->PyDict_SetItemString(gil->PyModule_GetDict(module), g_class.name, made);
+  return module;
+}
+
 // Called by `import libtensorscope`, on the importing thread, with the GIL.
 Object* initialise() {
   const Api* api = find_interpreter();
-  return api ? api->PyModule_Create2(&g_module, kApiVersion) : nullptr;
+  return api ? make_module(Gil::held(*api)) : nullptr;
 }
 
 }  // namespace
@@ -111,6 +131,10 @@ void add_builtin_function(const MethodDefinition& function) {
   }
 }
 
+void add_builtin_class(const char* name, const char* source, const MethodDefinition& function) {
+  g_class = {name, source, function};
+}
+
 void register_builtin_module() {
   if (!PyImport_AppendInittab || !Py_GetVersion || usable_series(Py_GetVersion()) == 0) return;
   g_registered = PyImport_AppendInittab("libtensorscope", initialise) == 0;
@@ -119,7 +143,7 @@ void register_builtin_module() {
 void add_builtin_module_late(const Gil& gil) {
   Object* modules = gil->PyImport_GetModuleDict();
   if (g_registered || entry(gil, modules, "libtensorscope")) return;
-  const Owned module(gil, gil->PyModule_Create2(&g_module, kApiVersion));
+  const Owned module(gil, make_module(gil));
   if (module) gil->PyDict_SetItemString(modules, "libtensorscope", module.get());
 }
 

@@ -87,6 +87,7 @@ using Visit = int (*)(Object*, void*);
   F(Object*, PyEval_GetGlobals, ())                                                          \
   F(int, PyCode_Addr2Line, (Object*, int))                                                   \
   F(Object*, PyErr_Occurred, ())                                                             \
+  F(void, PyErr_SetInterrupt, ())                                                            \
   F(double, PyComplex_RealAsDouble, (Object*))                                               \
   F(double, PyComplex_ImagAsDouble, (Object*))                                               \
   F(void*, _PyInterpreterState_GetEvalFrameFunc, (Interpreter*))                             \

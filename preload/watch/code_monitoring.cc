@@ -7,6 +7,7 @@
 #include "python/method.h"
 #include "python/objects.h"
 #include "support/state.h"
+#include "watch/callbacks.h"
 #include "watch/code_points.h"
 #include "watch/value_store.h"
 
@@ -39,11 +40,12 @@ bool call_function(const Gil& gil, Object* function, Object* first, Object* seco
   return bool(result);
 }
 
-void ask_for_lines(const Gil& gil, Monitoring& monitoring, CodePlan& plan, Object* code) {
-  if (plan.lines_are_on) return;
-  plan.lines_are_on = true;
-  const long long events =
-      monitoring.returns | (plan.yields_results ? monitoring.yields : 0) | (plan.wants_lines ? monitoring.line : 0);
+void ask_for_lines(const Gil& gil, Monitoring& monitoring, CodePlan& plan, Object* code, bool on = true) {
+  if (plan.lines_are_on == on) return;
+  plan.lines_are_on = on;
+  const long long events = !on ? 0
+                               : monitoring.returns | (plan.yields_results ? monitoring.yields : 0) |
+                                     (plan.wants_lines ? monitoring.line : 0);
   const Owned number(gil, gil->PyLong_FromLongLong(events));
   if (!number || !call_function(gil, monitoring.set_local_events, monitoring.tool, code, number.get())) {
     count_loss("variables", "sys.monitoring refused");
@@ -76,9 +78,12 @@ Object* with_code(Object* arguments, ptrdiff_t count, Work work) {
   const Api& api = *python::known_interpreter();
   const Gil gil = Gil::held(api);
   Object* answer = api._Py_NoneStruct;
-  if (g_monitoring && api.PyTuple_Size(arguments) >= count) {
-    const InsideScope inside;
-    work(gil, *g_monitoring, api.PyTuple_GetItem(arguments, 0), answer);
+  if (g_monitoring && !in_callback() && api.PyTuple_Size(arguments) >= count) {
+    {
+      const InsideScope inside;
+      work(gil, *g_monitoring, api.PyTuple_GetItem(arguments, 0), answer);
+    }
+    call_back(gil);
   }
   return as_result(gil, answer);
 }
@@ -92,7 +97,12 @@ Object* starts(Object*, Object* arguments) {
       return;
     }
     const CodeFrame frame = running_frame(gil, code);
-    if (frame.code && code_begins(gil, *plan, frame)) ask_for_lines(gil, monitoring, *plan, code);
+    if (!frame.code) return;
+    if (code_begins(gil, *plan, frame)) {
+      ask_for_lines(gil, monitoring, *plan, code);
+    } else if (!any_frame_of(*plan)) {
+      ask_for_lines(gil, monitoring, *plan, code, false);
+    }
   });
 }
 

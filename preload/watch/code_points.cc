@@ -15,6 +15,7 @@
 #include "support/enough_memory.h"
 #include "support/process_info.h"
 #include "support/state.h"
+#include "watch/callbacks.h"
 #include "watch/module_calls.h"
 #include "watch/module_paths.h"
 #include "watch/object_values.h"
@@ -142,6 +143,7 @@ uint32_t site_of(CodePlan& plan, uint32_t line) {
 }
 
 struct TakingValue {
+  const Gil& gil;
   CodePoints& points;
   const WatchSpec& watch;
   uint32_t watch_number;
@@ -167,20 +169,15 @@ void take_found(const FoundValue& found, void* context) {
     name = {name.id, step.number, step.pass, 0, step.mode};
   }
   taking.origin.index = name.count;
-  bool taken = true;
-  if (found.tensor.impl) {
-    taken = take_tensor(taking.watch, taking.watch_number, name.id, found.tensor, taking.origin);
+  if (found.tensor.impl && !is_wanted(taking.watch, found.tensor)) return;
+  if (found.object && has_callbacks(taking.watch_number)) {
+    remember_for_callbacks(taking.gil, taking.watch_number, name.id, {found.object, found.tensor, found.is_gradient_of},
+                           taking.origin);
+  } else if (found.tensor.impl) {
+    take_tensor(taking.watch, taking.watch_number, name.id, found.tensor, taking.origin);
   } else {
-    format::ValueRow row = row_of(found.plain->kind, name.id, taking.origin);
-    row.mutate_watch(taking.watch_number);
-    row.mutate_integer(found.plain->integer);
-    row.mutate_number(found.plain->number);
-    row.mutate_imaginary(found.plain->imaginary);
-    ValueParts parts;
-    parts.text = found.plain->text;
-    add_value(row, parts);
+    add_plain_value(name.id, *found.plain, taking.watch_number, taking.origin);
   }
-  if (!taken) return;
   ++name.count;
   mark_watch_matched(taking.watch_number);
 }
@@ -190,7 +187,7 @@ void take_value(const Gil& gil, CodePoints& points, CodePlan& plan, const Module
   const WatchSpec& watch = points.watches[variable.watch];
   if (!is_due(watch, current_step())) return;
   TakingValue taking = {
-      points, watch, variable.watch, variable.of_module ? module->path + variable.text : variable.text, {}};
+      gil, points, watch, variable.watch, variable.of_module ? module->path + variable.text : variable.text, {}};
   const RunningCall call = running_call();
   taking.origin.place = variable.name.empty() ? ValuePlace::returned : ValuePlace::local;
   taking.origin.call = call.id;
@@ -307,6 +304,16 @@ FrameState& state_of(CodePoints& points, const CodePlan& plan, const CodeFrame& 
   return state;
 }
 
+// No step begins or ends within a forward.
+bool is_due_now(const CodePoints& points, const CodePlan& plan, const ModuleWants* module) {
+  if (plan.any_for_all || plan.function != "forward") return true;
+  const Step step = current_step();
+  for (size_t i = 0; i < plan.variables.size(); ++i) {
+    if (module->wanted[i] && is_due(points.watches[plan.variables[i].watch], step)) return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 bool watches_code() {
@@ -326,7 +333,7 @@ void register_code_points(const Gil& gil) {
 
 bool decide_code(const Gil& gil, Object* code, const CodeMemory& memory, CodePlan*& plan) {
   plan = nullptr;
-  if (!g_points || t_decides) return false;
+  if (!g_points || t_decides || in_callback()) return false;
   constexpr timespec kMillisecond = {0, 1'000'000};
   for (int i = 0; g_deciding; ++i) {
     if (i == kMostMillisecondsToDecide) return false;
@@ -347,14 +354,20 @@ bool decide_code(const Gil& gil, Object* code, const CodeMemory& memory, CodePla
 }
 
 bool code_begins(const Gil& gil, CodePlan& plan, const CodeFrame& frame) {
+  if (in_callback()) return false;
   CodePoints& points = *g_points;
   points.frames.erase(frame.address);
   const ModuleWants* module = plan.any_of_module ? module_wants(gil, points, plan, frame) : nullptr;
-  if (!module && !plan.any_for_all) return false;
+  if ((!module && !plan.any_for_all) || !is_due_now(points, plan, module)) return false;
   FrameState& state = state_of(points, plan, frame);
   state.module = module;
   state.exception = python::handled_exception(gil);
   return true;
+}
+
+bool any_frame_of(const CodePlan& plan) {
+  return std::any_of(g_points->frames.begin(), g_points->frames.end(),
+                     [&](const auto& frame) { return frame.second.plan == &plan; });
 }
 
 bool code_has_begun(const Gil& gil, CodePlan& plan, const CodeFrame& frame) {

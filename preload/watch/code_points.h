@@ -41,6 +41,7 @@ bool decide_code(const python::Gil& gil, python::Object* code, const CodeMemory&
 // A call begins. False: nothing of it is wanted, since the module is another one.
 bool code_begins(const python::Gil& gil, CodePlan& plan, const CodeFrame& frame);
 // It had begun before anybody looked.
+bool any_frame_of(const CodePlan& plan);
 bool code_has_begun(const python::Gil& gil, CodePlan& plan, const CodeFrame& frame);
 // The same of a generator or coroutine, each time it goes on.
 bool code_goes_on(const python::Gil& gil, CodePlan& plan, const CodeFrame& frame);

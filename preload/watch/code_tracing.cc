@@ -11,6 +11,7 @@
 #include "python/method.h"
 #include "python/objects.h"
 #include "support/state.h"
+#include "watch/callbacks.h"
 #include "watch/code_points.h"
 #include "watch/value_store.h"
 
@@ -126,16 +127,12 @@ void forget_early(const char* frame) {
   }
 }
 
-// 0 always: another answer would raise.
-int trace_frame(Object*, Object* frame_object, int what, Object* argument) {
-  const Gil gil = Gil::held(*python::known_interpreter());
+void take_of_frame(const Gil& gil, Object* frame_object, int what, Object* argument) {
   CodeFrame frame;
-  if (what != kTraceLine && what != kTraceReturn) return 0;
-  if (!python::agent::frame_of_object(gil, frame_object, frame)) return 0;
-  const InsideScope inside;
+  if (!python::agent::frame_of_object(gil, frame_object, frame)) return;
   CodePlan* plan = known_plan(gil, frame.code, false);
   if (plan && what == kTraceLine) code_line(gil, *plan, frame);
-  if (what != kTraceReturn) return 0;
+  if (what != kTraceReturn) return;
   if (plan && argument && (!plan->frame_is_passed_on || plan->returns_at(python::agent::offset_in(frame)))) {
     code_returns(gil, *plan, frame, argument);
   } else if (plan && argument) {
@@ -148,11 +145,23 @@ int trace_frame(Object*, Object* frame_object, int what, Object* argument) {
     if (g_early_count == 0)
       thread_word<TraceFunction>(gil->PyGILState_GetThisThreadState(), g_thread_words.trace) = nullptr;
   }
+}
+
+// 0 always: another answer would raise.
+int trace_frame(Object*, Object* frame_object, int what, Object* argument) {
+  const Gil gil = Gil::held(*python::known_interpreter());
+  if (what != kTraceLine && what != kTraceReturn) return 0;
+  {
+    const InsideScope inside;
+    take_of_frame(gil, frame_object, what, argument);
+  }
+  call_back(gil);
   return 0;
 }
 
 // No object that needs an end is alive while the function runs.
 Object* evaluate_frame(python::ThreadState* thread, void* address, int throws) {
+  if (in_callback()) return g_next(thread, address, throws);
   const Gil gil = Gil::held(*python::known_interpreter());
   const bool outer = g_traces && is_traced_by_us(thread);
   if (outer) set_trace_function(thread, nullptr, gil->series);
@@ -186,6 +195,7 @@ Object* evaluate_frame(python::ThreadState* thread, void* address, int throws) {
       code_raises(gil, *plan, frame);
     }
   }
+  if (wanted) call_back(gil);
   const bool early = !outer && g_early_count != 0 && is_early(python::agent::innermost_frame(gil).address);
   if ((outer || early) && g_traces && is_traced_by_none(thread)) set_trace_function(thread, trace_frame, gil->series);
   return result;

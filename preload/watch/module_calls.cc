@@ -21,6 +21,7 @@
 #include "support/state.h"
 #include "tensorscope/values_format.h"
 #include "watch/backward_calls.h"
+#include "watch/callbacks.h"
 #include "watch/code_points.h"
 #include "watch/module_paths.h"
 #include "watch/source_places.h"
@@ -116,8 +117,16 @@ std::vector<Running>& running() {
   return *t_running;
 }
 
-void take_for_watch(Calls& calls, uint32_t watch, uint32_t name, const LiveTensor& tensor, const Origin& origin) {
-  if (take_tensor(calls.settings.watches[watch], watch, name, tensor, origin)) calls.paths.mark_matched(watch);
+void take_for_watch(const Gil& gil, Calls& calls, uint32_t watch, uint32_t name, const CallbackValue& value,
+                    const Origin& origin) {
+  const WatchSpec& spec = calls.settings.watches[watch];
+  if (!is_wanted(spec, value.tensor)) return;
+  if (has_callbacks(watch)) {
+    remember_for_callbacks(gil, watch, name, value, origin);
+  } else {
+    take_tensor(spec, watch, name, value.tensor, origin);
+  }
+  calls.paths.mark_matched(watch);
 }
 
 uint32_t name_within(WatchedModule& module, std::string_view way, const char* ending = "") {
@@ -131,6 +140,7 @@ uint32_t name_within(WatchedModule& module, std::string_view way, const char* en
 }
 
 struct Taking {
+  const Gil& gil;
   Calls& calls;
   WatchedModule& module;
   const std::vector<Wanted>& wanted;
@@ -149,8 +159,8 @@ void take_inside(const python::TensorInside& inside, void* context) {
       for (std::string& segment : rules::path_segments(inside.way)) path.push_back(std::move(segment));
       if (rules::match_path(watch.pattern, path) != rules::PathMatch::whole) continue;
     }
-    take_for_watch(taking.calls, wanted.watch, name_within(taking.module, inside.way, taking.ending), inside.tensor,
-                   taking.origin);
+    take_for_watch(taking.gil, taking.calls, wanted.watch, name_within(taking.module, inside.way, taking.ending),
+                   {inside.object, inside.tensor}, taking.origin);
   }
 }
 
@@ -163,7 +173,7 @@ void take_all(const Gil& gil, Calls& calls, WatchedModule& module, const std::ve
               const Origin& origin, const char* ending) {
   const Step step = current_step();
   if (wanted.empty() || !any_is_due(calls, wanted, step)) return;
-  Taking taking = {calls, module, wanted, origin, ending, step};
+  Taking taking = {gil, calls, module, wanted, origin, ending, step};
   python::each_tensor_inside(gil, structure, take_inside, &taking);
 }
 
@@ -221,7 +231,7 @@ void take_attributes(const Gil& gil, Calls& calls, WatchOf of) {
     Origin origin;
     origin.place = place_of(of);
     origin.module = module.path_id;
-    take_for_watch(calls, attribute.watch, attribute.name_id, tensor, origin);
+    take_for_watch(gil, calls, attribute.watch, attribute.name_id, {value, tensor, of == WatchOf::gradients}, origin);
   });
 }
 
@@ -241,7 +251,7 @@ void take_optimizer_state(const Gil& gil, Calls& calls, Object* optimizer) {
                        origin.module = module.path_id;
                        const uint32_t text =
                            name_within(module, std::string(text_of(gil, name)), ("." + attribute.name + ".").c_str());
-                       take_for_watch(calls, attribute.watch, text, tensor, origin);
+                       take_for_watch(gil, calls, attribute.watch, text, {value, tensor}, origin);
                        return true;
                      });
                      return false;
@@ -436,9 +446,12 @@ template <typename Work>
 Object* with_scope(Work work) {
   const Api& api = *python::known_interpreter();
   const Gil gil = Gil::held(api);
-  if (Calls* const calls = g_calls) {
-    const InsideScope inside;
-    work(gil, *calls);
+  if (Calls* const calls = g_calls; calls && !in_callback()) {
+    {
+      const InsideScope inside;
+      work(gil, *calls);
+    }
+    call_back(gil);
   }
   return python::new_none(api);
 }
@@ -472,7 +485,9 @@ Object* gradients_are_there(Object*, Object*) {
 Object* step_ends(Object*, Object* optimizer) {
   return with_scope([&](const Gil& gil, Calls& calls) {
     if (calls.paths.wants_attributes()) run_if_memory_lasts([&] { take_optimizer_state(gil, calls, optimizer); });
+    const uint32_t step = current_step().number;
     end_step();
+    if (current_step().number != step) remember_step_end(step);
   });
 }
 
@@ -534,7 +549,7 @@ Origin here() {
 
 bool watched_operations(WatchedOperations& out) {
   const Calls* const calls = g_calls;
-  if (!calls || !t_running || t_running->empty()) return false;
+  if (!calls || !t_running || t_running->empty() || in_callback()) return false;
   const Running& call = t_running->back();
   if (call.operations.empty() || call.stack <= __builtin_frame_address(0)) return false;
   out = {&call.operations, &calls->settings.watches, call.module->path.c_str(), call.id, call.module->path_id};

@@ -35,7 +35,7 @@ class ValueWalk {
   void walk(Object* object, size_t at) {
     if (at == within_.size() || within_[at] == "**") return take(object);
     if (const LiveTensor tensor = live_tensor(gil_, object); tensor.serial != 0) {
-      if (of_tensor(tensor, at)) return;
+      if (of_tensor(object, tensor, at)) return;
     }
     size_t children = 0;
     const std::string& wanted = within_[at];
@@ -106,7 +106,7 @@ class ValueWalk {
   }
 
   // What torch computes of a tensor is read where it lies. False: none of this.
-  bool of_tensor(const LiveTensor& tensor, size_t at) {
+  bool of_tensor(Object* object, const LiveTensor& tensor, size_t at) {
     const std::string& name = within_[at];
     TensorView view;
     const Readable readable = view_tensor(tensor.impl, view);
@@ -115,9 +115,9 @@ class ValueWalk {
     bool done = true;
     if (name == "grad") {
       if (const void* gradient = gradient_of(tensor.impl)) {
-        use({way_, {gradient, 0}, nullptr});
+        use({way_, {gradient, 0}, nullptr, object, true});
       } else {
-        plain({ValueKind::none, 0, 0, 0, ""});
+        plain({ValueKind::none, 0, 0, 0, ""}, gil_->_Py_NoneStruct);
       }
     } else if (readable != Readable::yes && readable != Readable::device) {
       done = false;
@@ -174,7 +174,7 @@ class ValueWalk {
     } else {
       return take_inside(object);
     }
-    plain(value);
+    plain(value, object);
   }
 
   void take_inside(Object* object) {
@@ -185,14 +185,14 @@ class ValueWalk {
           auto* self = static_cast<ValueWalk*>(context);
           const size_t before = self->way_.size();
           self->way_ += inside.way;
-          self->use({self->way_, inside.tensor, nullptr});
+          self->use({self->way_, inside.tensor, nullptr, inside.object});
           self->way_.resize(before);
         },
         this);
-    if (!found_) plain({ValueKind::other, 0, 0, 0, python::class_name(gil_, object)});
+    if (!found_) plain({ValueKind::other, 0, 0, 0, python::class_name(gil_, object)}, object);
   }
 
-  void plain(const PlainValue& value) { use({way_, {}, &value}); }
+  void plain(const PlainValue& value, Object* object = nullptr) { use({way_, {}, &value, object}); }
   void use(const FoundValue& value) {
     found_ = true;
     use_(value, context_);
@@ -208,6 +208,17 @@ class ValueWalk {
 };
 
 }  // namespace
+
+void add_plain_value(uint32_t name, const PlainValue& value, uint32_t watch, const Origin& origin) {
+  format::ValueRow row = row_of(value.kind, name, origin);
+  row.mutate_watch(watch);
+  row.mutate_integer(value.integer);
+  row.mutate_number(value.number);
+  row.mutate_imaginary(value.imaginary);
+  ValueParts parts;
+  parts.text = value.text;
+  add_value(row, parts);
+}
 
 void each_value_at(const Gil& gil, Object* object, const std::vector<std::string>& within, UseValue use,
                    void* context) {

@@ -13,6 +13,7 @@
 #include "python/interpreter.h"
 #include "python/named_tensors.h"
 #include "values_generated.h"
+#include "watch/taken_tensors.h"
 
 namespace tensorscope::watch {
 
@@ -25,11 +26,16 @@ struct PlainValue {
 };
 
 struct FoundValue {
-  const std::string& way;     // from the object: "", "['x'][0]", ".grad"
-  python::LiveTensor tensor;  // of impl null: none
-  const PlainValue* plain;    // null: a tensor
+  const std::string& way;       // from the object: "", "['x'][0]", ".grad"
+  python::LiveTensor tensor;    // of impl null: none
+  const PlainValue* plain;      // null: a tensor
+  python::Object* object;       // null: computed (a shape)
+  bool is_gradient_of = false;  // `tensor` is the gradient of `object`
 };
 using UseValue = void (*)(const FoundValue& found, void* context);
+
+// Adds a row with it.
+void add_plain_value(uint32_t name, const PlainValue& value, uint32_t watch, const Origin& origin);
 
 // `within`: a pattern, one segment for each step; empty for the object itself. What holds tensors is taken apart.
 void each_value_at(const python::Gil& gil, python::Object* object, const std::vector<std::string>& within, UseValue use,

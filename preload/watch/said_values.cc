@@ -11,6 +11,7 @@
 #include "tensorscope/rules/utf8.h"
 #include "tensorscope/tensorscope.h"
 #include "torch/metadata/tensor_layout.h"
+#include "watch/callbacks.h"
 #include "watch/module_calls.h"
 #include "watch/steps.h"
 #include "watch/taken_tensors.h"
@@ -25,6 +26,7 @@ using format::ValueKind;
 using python::Api;
 using python::Gil;
 using python::Object;
+using python::Owned;
 using python::TensorInside;
 
 constexpr size_t kLongestName = 200;
@@ -100,8 +102,9 @@ void save_number(const Gil& gil, Object* object, uint32_t name, const Origin& or
   }
 }
 
-void save_object(const Gil& gil, std::string_view name, Object* object) {
+void save_object(const Gil& gil, std::string_view name, Object* object, std::string_view module) {
   Origin origin = here();
+  if (!module.empty()) origin.module = text_id(module);
   origin.place = format::ValuePlace::saved;
   Saving saving = {name, origin};
   python::each_tensor_inside(gil, object, save_inside, &saving);
@@ -109,6 +112,49 @@ void save_object(const Gil& gil, std::string_view name, Object* object) {
   const uint32_t id = text_id(name);
   origin.index = next_index(id);
   save_number(gil, object, id, origin);
+}
+
+// Names within a scope begin with those of the scopes around; each thread and each coroutine has its own.
+constexpr char kScope[] = R"(
+import contextvars
+current = contextvars.ContextVar('tensorscope_scope', default=('', ''))
+class scope:
+    """scope(prefix='', module='')
+
+    In a with statement: names of save() begin with the prefix, as 'prefix/name'; they belong to this module, where it is given."""
+    __module__ = 'libtensorscope'
+    def __init__(self, prefix='', module=''):
+        self.prefix, self.module, self.entered = str(prefix), str(module), []
+    def __enter__(self):
+        prefix, module = current.get()
+        self.entered.append(current.set((prefix + self.prefix + '/' if self.prefix else prefix, self.module or module)))
+        return self
+    def __exit__(self, *error):
+        current.reset(self.entered.pop())
+use(current.get)
+)";
+
+Object* g_current_scope = nullptr;  // kept: a function that returns a tuple
+
+Object* use_scope(Object*, Object* function) {
+  const Api& api = *python::known_interpreter();
+  api.Py_IncRef(function);
+  g_current_scope = function;
+  return python::new_none(api);
+}
+
+struct SaidScope {
+  std::string prefix, module;
+};
+
+SaidScope current_scope(const Gil& gil) {
+  SaidScope scope;
+  if (!g_current_scope) return scope;
+  const Owned both(gil, gil->PyObject_CallFunctionObjArgs(g_current_scope, nullptr));
+  if (!both) return scope;
+  scope.prefix = python::text_of(gil, gil->PyTuple_GetItem(both.get(), 0));
+  scope.module = python::text_of(gil, gil->PyTuple_GetItem(both.get(), 1));
+  return scope;
 }
 
 // ---- what Python calls ----------------------------------------------------------------------------------------------
@@ -127,10 +173,11 @@ Object* python_save(Object*, Object* arguments) {
   if (name.empty()) return wrong_arguments(api, "save() takes a name and a value: the name is a string");
   Object* const value = api.PyTuple_GetItem(arguments, 1);
   if (recording()) {
+    const SaidScope scope = current_scope(gil);
     const InsideScope inside;
     const bool done = run_if_memory_lasts([&] {
       start_for_said_values(&gil);
-      save_object(gil, text_beginning(name, kLongestName), value);
+      save_object(gil, text_beginning(scope.prefix + std::string(name), kLongestName), value, scope.module);
     });
     if (!done) count_loss("values", "not enough memory");
   }
@@ -154,8 +201,12 @@ Object* python_annotate(Object*, Object* text) {
 }
 
 Object* python_mark_step(Object*, Object*) {
+  const Api& api = *python::known_interpreter();
+  const uint32_t step = current_step().number;
   tensorscope_try_mark_step();
-  return python::new_none(*python::known_interpreter());
+  remember_step_end(step);
+  call_back(Gil::held(api));
+  return python::new_none(api);
 }
 
 constexpr python::MethodDefinition kFunctions[] = {
@@ -172,6 +223,7 @@ constexpr python::MethodDefinition kFunctions[] = {
 
 void add_said_values_to_module() {
   for (const python::MethodDefinition& each : kFunctions) python::add_builtin_function(each);
+  python::add_builtin_class("scope", kScope, {"use", use_scope, python::kOneArgument, nullptr});
 }
 
 }  // namespace tensorscope::watch

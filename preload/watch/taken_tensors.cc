@@ -202,7 +202,7 @@ bool is_due(const WatchSpec& watch, const Step& step) {
 }
 
 format::ValueRow row_of(format::ValueKind kind, uint32_t name, const Origin& origin) {
-  const Step step = current_step();
+  const Step step = origin.has_step ? origin.step : current_step();
   format::ValueRow row;
   memset(static_cast<void*>(&row), 0, sizeof row);
   row.mutate_time_ns(monotonic_ns());
@@ -223,6 +223,13 @@ format::ValueRow row_of(format::ValueKind kind, uint32_t name, const Origin& ori
   row.mutate_device_type(-1);
   row.mutate_device_index(-1);
   return row;
+}
+
+bool is_wanted(const WatchSpec& watch, const python::LiveTensor& tensor) {
+  if (watch.dtype.empty()) return true;
+  TensorView view;
+  const Readable readable = view_tensor(tensor.impl, view);
+  return (readable == Readable::yes || readable == Readable::device) && watch.dtype == dtype_name(view.dtype);
 }
 
 bool take_tensor(const WatchSpec& watch, uint32_t watch_number, uint32_t name, const python::LiveTensor& tensor,

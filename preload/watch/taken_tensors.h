@@ -21,10 +21,15 @@ struct Origin {
   format::ValuePlace place = format::ValuePlace::other;
   uint64_t call = 0;
   uint32_t module = 0, operation = 0, site = 0, index = 0;
+  bool has_step = false;  // false: the running one
+  Step step;
 };
 
 // A row of this kind with what is known of every value: time, step, name and origin.
 format::ValueRow row_of(format::ValueKind kind, uint32_t name, const Origin& origin);
+
+// By its dtype.
+bool is_wanted(const rules::WatchSpec& watch, const python::LiveTensor& tensor);
 
 // True: it is what the watch wants (its dtype), whether or not there was room for it. Elements that nobody has changed
 // since they were kept for this watch and name are not kept again.

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
@@ -19,6 +20,7 @@
 #include "support/state.h"
 #include "tensorscope/rules/watch_spec.h"
 #include "watch/backward_calls.h"
+#include "watch/callbacks.h"
 #include "watch/code_points.h"
 #include "watch/module_calls.h"
 #include "watch/operation_values.h"
@@ -75,6 +77,16 @@ rules::WatchSettings read_settings(std::string_view text) {
     text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
   }
   return settings;
+}
+
+// Of a watch file, absolute.
+std::string folder_of(std::string_view file) {
+  const size_t slash = file.rfind('/');
+  const std::string folder(file.substr(0, slash == std::string_view::npos ? 0 : slash == 0 ? 1 : slash));
+  if (folder.starts_with('/')) return folder;
+  char here[PATH_MAX];  // process_info() comes later
+  if (!getcwd(here, sizeof here)) return folder;
+  return folder.empty() ? here : std::string(here) + "/" + folder;
 }
 
 void try_to_register(const python::Gil& gil) {
@@ -146,6 +158,7 @@ void start(void (*wake_writer)()) {
     const bool operations =
         std::any_of(settings.watches.begin(), settings.watches.end(),
                     [](const rules::WatchSpec& watch) { return watch.of == rules::WatchOf::operations; });
+    start_callbacks(settings.watches, folder_of(text ? text : ""));
     if (hooks) start_module_calls({std::move(settings.watches), calls});
     if (operations) start_operation_values();
     g_starting.store(true, std::memory_order_release);
@@ -185,6 +198,7 @@ void finish() {
   if (!g_wanted.load(std::memory_order_acquire)) return;
   const InsideScope inside;
   end_running_calls();
+  finish_callbacks();
   finish_file(unmatched_watches());
   const StoreTotals totals = store_totals();
   if (!totals.path.empty() && !options().quiet) {
@@ -199,6 +213,7 @@ void after_fork_in_child() {
   g_posted.store(false, std::memory_order_release);
   reset_store_after_fork();
   reset_taken_tensors();
+  reset_callbacks_after_fork();
   reset_backward_calls_after_fork();
   reset_module_calls_after_fork();
   reset_places_after_fork();

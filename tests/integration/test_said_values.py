@@ -91,6 +91,33 @@ for step in range(3):
     assert [value.step for value in values.named("model")] == [1, 1, 2, 2, 3, 3]
 
 
+def test_scopes(tmp_path):
+    source = """
+import libtensorscope, threading, torch
+def save(name):
+    libtensorscope.save(name, torch.ones(1))
+with libtensorscope.scope("outer", module="encoder.attention") as outer:
+    save("x")
+    with libtensorscope.scope("inner"):
+        save("x")
+        thread = threading.Thread(target=save, args=("of_thread",))
+        thread.start()
+        thread.join()
+    try:
+        with libtensorscope.scope(module="other"), outer:
+            save("y")
+            raise ValueError
+    except ValueError:
+        save("z")
+save("x")
+"""
+    done = harness.run_source(source, folder=tmp_path, exit="never")
+    assert done.returncode == 0, done.stderr
+    found = {value.name: value.module for value in values_reader.read(tmp_path).values}
+    assert found == {"outer/x": "encoder.attention", "outer/inner/x": "encoder.attention", "of_thread": "",
+                     "outer/outer/y": "encoder.attention", "outer/z": "encoder.attention", "x": ""}
+
+
 def test_c_functions(tmp_path):
     source = """
 import ctypes, torch

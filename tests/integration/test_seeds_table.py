@@ -6,9 +6,8 @@ import pytest
 
 import harness
 
-NOT_SHOWN_YET = {"T18", "T19", "T20", "T21", "T29", "S4"}
 TOOLS = (("L", 18), ("I", 12), ("D", 17), ("T", 30), ("S", 28))
-ROWS = [row for tool, last in TOOLS for number in range(1, last + 1) if (row := f"{tool}{number}") not in NOT_SHOWN_YET]
+ROWS = [f"{tool}{number}" for tool, last in TOOLS for number in range(1, last + 1)]
 
 
 def table():

@@ -176,6 +176,31 @@ for i in range(5):
     assert [value.step for value in values.named("model.forward:input")] == [1, 2]
 
 
+def test_nothing_is_traced_where_nothing_is_due(tmp_path):
+    source = """
+import ctypes, sys, torch
+look = []
+class Model(torch.nn.Module):
+    def forward(self, x):
+        y = x + 1
+        look.append(traced.value is not None if trace_function else sys.monitoring.get_local_events(4, code) != 0)
+        return y
+code, model = Model.forward.__code__, Model()
+optimizer = torch.optim.SGD([torch.ones(1, requires_grad=True)], lr=1)
+ctypes.pythonapi.PyThreadState_Get.restype = ctypes.c_void_p
+trace_function = {(3, 10): 64, (3, 11): 72}.get(sys.version_info[:2])  # of PyThreadState
+traced = trace_function and ctypes.c_void_p.from_address(ctypes.pythonapi.PyThreadState_Get() + trace_function)
+for step in range(5):
+    model(torch.ones(1))
+    optimizer.step()
+print(look)
+"""
+    (tmp_path / "watch.toml").write_text("[[watch]]\npath = 'model.forward:y'\nevery = 2\n")
+    done = harness.run_source(source, folder=tmp_path, exit="never", watch=tmp_path / "watch.toml")
+    assert (done.returncode, done.stdout) == (0, "[True, False, True, False, True]\n"), done.stderr
+    assert [value.step for value in values_reader.read(tmp_path).named("model.forward:y")] == [0, 2, 4]
+
+
 def test_what_nobody_else_has_is_said(tmp_path):
     source = "import torch\ndef train_step():\n    loss = torch.ones(1)\n    return loss\ntrain_step()\n"
     values = points(tmp_path, "program.py:train_stop:loss", "program.py:train_step:lost", "programm.py:f:x", "program.py:train_step",

@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <iterator>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -41,6 +42,18 @@ struct SliceStep {
   bool is_index = false;
 };
 
+// When a function of the user's file is called: for each value, for what a step brought together, once it is complete
+// with its ranks, and at the end of the program.
+enum class CallbackMoment : uint8_t { pre_save, pre_gather, post_gather, post_trace };
+inline constexpr std::string_view kMoments[] = {"pre_save", "pre_gather", "post_gather", "post_trace"};
+
+struct Callback {
+  CallbackMoment moment = CallbackMoment::pre_save;
+  std::string file;      // beside the watch file, or absolute
+  std::string function;  // "halve", "Class.method"
+  uint32_t line = 0;     // of the watch file
+};
+
 struct WatchSpec {
   std::string text;    // as it was given
   std::string origin;  // "--watch", "watch.toml:7"
@@ -60,6 +73,8 @@ struct WatchSpec {
   std::vector<SliceStep> slice;      // of the elements that are kept; empty: all
   int store = -1;                    // c10::ScalarType that elements are kept as; -1: their own
   uint64_t most_bytes = UINT64_MAX;  // of one value's elements
+  std::vector<Callback> callbacks;
+  uint32_t gather = 1;  // steps that are handed over together
 };
 
 inline bool is_excluded(const WatchSpec& watch, const std::vector<std::string>& path) {
@@ -89,8 +104,9 @@ struct Word {
 inline constexpr Word kOf[] = {{"outputs", 1},   {"inputs", 2},          {"parameters", 3}, {"buffers", 4},
                                {"gradients", 5}, {"optimizer_state", 6}, {"op", 7},         {"returns", 8}};
 inline constexpr Word kModes[] = {{"any", 0}, {"train", 1}, {"eval", 2}};
-inline constexpr std::string_view kKeys[] = {"path",  "of",      "every", "steps",     "mode",  "class",
-                                             "dtype", "exclude", "keep",  "max_bytes", "slice", "store"};
+inline constexpr std::string_view kKeys[] = {"path",   "of",        "every",     "steps",     "mode",     "class",
+                                             "dtype",  "exclude",   "keep",      "max_bytes", "slice",    "store",
+                                             "gather", kMoments[0], kMoments[1], kMoments[2], kMoments[3]};
 inline constexpr std::string_view kFileKeys[] = {"watch", "flush", "limit", "when_full"};
 inline constexpr std::string_view kKeep[] = {"full", "statistics", "hash", "norms", "quantiles", "histogram"};
 // c10::ScalarType (torch/headeronly/core/ScalarType.h, 2.13).
@@ -220,6 +236,17 @@ inline bool add_kept(std::string_view word, WatchSpec& spec) {
   return true;
 }
 
+// A function of a file, or of a class in it.
+inline bool is_dotted_name(std::string_view text) {
+  bool begins = true;
+  for (const char c : text) {
+    const bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || (c & 0x80) != 0;
+    if (c == '.' ? begins : !letter && (begins || c < '0' || c > '9')) return false;
+    begins = c == '.';
+  }
+  return !begins;
+}
+
 inline std::string pattern_problem(std::string_view path) {
   if (path.empty()) return "the path is empty";
   for (size_t i = 0, depth = 0; i < path.size(); ++i) {
@@ -323,6 +350,36 @@ class FileReader {
     return all;
   }
 
+  void read_number_of_steps(const toml::table& table, const char* key, uint32_t& steps) {
+    const toml::node* node = table.get(key);
+    if (!node) return;
+    const toml::value<int64_t>* number = node->as_integer();
+    if (number && number->get() >= 1 && number->get() <= UINT32_MAX) {
+      steps = uint32_t(number->get());
+    } else {
+      error(*node, std::string(key) + " takes a number of steps from 1 on");
+    }
+  }
+
+  // "file.py:function", or several.
+  void read_callbacks(const toml::table& table, WatchSpec& spec) {
+    for (size_t moment = 0; moment < std::size(kMoments); ++moment) {
+      const toml::node* node = table.get(kMoments[moment]);
+      if (!node) continue;
+      for (const std::string& each : texts(*node)) {
+        const size_t colon = each.rfind(':');
+        if (colon == std::string::npos || colon == 0 || !is_dotted_name(std::string_view(each).substr(colon + 1))) {
+          error(*node, std::string(kMoments[moment]) + " takes a file and a function, such as \"callbacks.py:halve\"");
+          continue;
+        }
+        if (spec.of == WatchOf::operations) error(*node, "callbacks do not go with of = \"op\"");
+        spec.callbacks.push_back({CallbackMoment(moment), each.substr(0, colon), each.substr(colon + 1),
+                                  uint32_t(node->source().begin.line)});
+      }
+    }
+    read_number_of_steps(table, "gather", spec.gather);
+  }
+
   void read_watch(const toml::table& table) {
     const size_t errors_before = out_.errors.size();
     for (const auto& [key, value] : table) {
@@ -337,14 +394,7 @@ class FileReader {
     word(table, "mode", kModes, mode);
     spec.of = WatchOf(of);
     spec.mode = WatchMode(mode);
-    if (const toml::node* node = table.get("every")) {
-      const toml::value<int64_t>* number = node->as_integer();
-      if (number && number->get() >= 1 && number->get() <= UINT32_MAX) {
-        spec.every = uint32_t(number->get());
-      } else {
-        error(*node, "every takes a number of steps from 1 on");
-      }
-    }
+    read_number_of_steps(table, "every", spec.every);
     if (const toml::node* node = table.get("steps")) {
       const toml::value<int64_t>* number = node->as_integer();
       if (number && number->get() >= 0 && number->get() <= UINT32_MAX) {
@@ -372,6 +422,7 @@ class FileReader {
       spec.full = true;
     }
     word(table, "store", kStore, spec.store);
+    read_callbacks(table, spec);
     if (const toml::node* node = table.get("exclude")) {
       for (const std::string& each : texts(*node)) {
         if (const std::string problem = pattern_problem(each); !problem.empty()) error(*node, "exclude: " + problem);

@@ -1,0 +1,516 @@
+#include "watch/callbacks.h"
+
+#include <string.h>
+
+#include <new>
+#include <string>
+#include <unordered_map>
+#include <utility>
+
+#include "python/method.h"
+#include "python/objects.h"
+#include "support/enough_memory.h"
+#include "support/message.h"
+#include "support/options.h"
+#include "support/state.h"
+#include "watch/object_values.h"
+#include "watch/steps.h"
+#include "watch/value_store.h"
+
+namespace tensorscope::watch {
+
+namespace {
+
+using python::Api;
+using python::Gil;
+using python::Object;
+using python::Owned;
+using rules::WatchSpec;
+
+// What a callback draws from random generators is given back, no graph is recorded, and what follows the operations of
+// the program by a dispatch mode does not see the callback's. A KeyboardInterrupt is the program's: it passes through.
+constexpr char kCallbackSource[] = R"(
+import atexit, contextlib, os, random, sys, types
+import torch
+try:
+    from torch.utils._python_dispatch import _disable_current_modes as without_modes
+except ImportError:
+    without_modes = contextlib.nullcontext
+MOST_BYTES = 256 << 20  # of what is kept for post_trace
+
+class Quiet:
+    def __enter__(self):
+        self.stack = contextlib.ExitStack()
+        self.stack.enter_context(without_modes())
+        self.stack.enter_context(torch.no_grad())
+        generators = [torch.default_generator]
+        if torch.cuda.is_initialized() and not torch.cuda.is_current_stream_capturing():
+            generators += torch.cuda.default_generators
+        self.torch = [(each, each.get_state()) for each in generators]
+        self.python = random.getstate()
+        numpy = sys.modules.get('numpy')
+        self.numpy = numpy.random if hasattr(numpy, 'random') else None
+        self.numpy_state = self.numpy and self.numpy.get_state()
+    def __exit__(self, *error):
+        for generator, state in self.torch:
+            generator.set_state(state)
+        random.setstate(self.python)
+        if self.numpy:
+            self.numpy.set_state(self.numpy_state)
+        self.stack.close()
+
+class Failed(Exception):
+    pass
+
+class Result:
+    def __init__(self, name, values, iterations):
+        self.name, self.values, self.iterations, self.ranks = name, values, iterations, None
+
+files = {}
+def function_of(path, name):
+    if path not in files:
+        stem = os.path.splitext(os.path.basename(path))[0]
+        module = types.ModuleType(f'tensorscope_callbacks_{stem}')
+        module.__file__ = path
+        with open(path, 'rb') as file:
+            code = compile(file.read(), path, 'exec')
+        sys.modules[module.__name__] = module
+        exec(code, module.__dict__)
+        files[path] = module
+    function = files[path]
+    for part in name.split('.'):
+        function = getattr(function, part)
+    return function
+
+def rank():
+    distributed = sys.modules.get('torch.distributed')
+    if distributed and distributed.is_available() and distributed.is_initialized():
+        return distributed.get_rank()
+    text = os.environ.get('RANK', '')
+    return int(text) if text.isdigit() else 0
+
+class Watch:
+    def __init__(self, number, gather):
+        self.number, self.interval = number, gather
+        self.functions = {'pre_save': [], 'pre_gather': [], 'post_gather': [], 'post_trace': []}
+        self.failed, self.loaded, self.kept = False, False, 0
+        self.reset()
+    def reset(self):
+        self.waiting, self.due, self.results = {}, None, {}
+    def load(self):
+        self.loaded = True
+        for moment, functions in self.functions.items():
+            loaded = []
+            for path, name in functions:
+                text = f'{moment} {os.path.basename(path)}:{name}'
+                loaded.append((text, self.run(text, function_of, path, name)))
+            self.functions[moment] = loaded
+    def run(self, text, function, *arguments):
+        try:
+            with Quiet():
+                return function(*arguments)
+        except (Exception, SystemExit, GeneratorExit) as error:
+            self.fail(text, error)
+            raise Failed
+    def fail(self, text, error):
+        self.failed = True
+        try:
+            what = f'{type(error).__name__}: {error}'
+        except Exception:
+            what = type(error).__name__
+        fail(self.number, f'{text} failed: {" ".join(what.split())[:200]}')
+    def each(self, moment, *arguments):
+        for text, function in self.functions[moment]:
+            self.run(text, function, *arguments)
+
+    def take(self, name, value, gradient, step, mode, token):
+        if not self.loaded:
+            self.load()
+        with Quiet():
+            if gradient:
+                value = value.grad
+            given = value.detach() if isinstance(value, torch.Tensor) else value
+        result = given
+        for text, function in self.functions['pre_save']:
+            result = self.run(text, function, name, result, step)
+        if not self.gathers():
+            return record(token, value if result is given else result, result is given)
+        due = (mode, step // self.interval)
+        if self.waiting and self.due != due:
+            self.gather()
+        self.due = due
+        if isinstance(result, torch.Tensor):
+            with Quiet():
+                result = result.detach().clone()
+        self.waiting.setdefault(name, []).append((result, step, token))
+    def gathers(self):
+        return self.functions['pre_gather'] or self.functions['post_gather'] or self.functions['post_trace']
+    def gather(self):
+        waiting, self.waiting = self.waiting, {}
+        try:
+            for name in list(waiting):
+                rows = waiting[name]
+                result = Result(name, [row[0] for row in rows], [row[1] for row in rows])
+                self.each('pre_gather', name, result)
+                result.ranks = [rank()] * len(result.iterations)
+                self.each('post_gather', name, result)
+                if self.functions['post_trace']:
+                    self.keep(name, result)
+                del waiting[name]
+                self.record(result, rows)
+        except Failed:
+            for rows in waiting.values():
+                for row in rows:
+                    lose(row[2])
+    def record(self, result, rows):
+        values, rows = result.values, list(rows)
+        if isinstance(values, (list, tuple)) and len(values) == len(result.iterations):
+            for value, iteration in zip(values, result.iterations):
+                at = next((i for i, row in enumerate(rows) if row[1] == iteration), None)
+                if at is None:
+                    continue
+                record(rows.pop(at)[2], value, False)
+        else:
+            record(rows.pop()[2], values, False)
+        for row in rows:
+            forget(row[2])
+    def keep(self, name, result):
+        values = result.values if isinstance(result.values, (list, tuple)) else [result.values]
+        size = sum(value.numel() * value.element_size() for value in values if isinstance(value, torch.Tensor))
+        if self.kept + size > MOST_BYTES:
+            return not_kept()
+        self.kept += size
+        whole = self.results.setdefault(name, Result(name, [], []))
+        whole.ranks = whole.ranks or []
+        whole.values.extend(values)
+        whole.iterations.extend(result.iterations)
+        whole.ranks.extend(result.ranks)
+    def step_ends(self, step):
+        if self.waiting and (step + 1) % self.interval == 0:
+            self.gather()
+    def end(self):
+        if self.loaded and not self.failed:
+            self.gather()
+        try:
+            for name, result in self.results.items():
+                self.each('post_trace', name, result)
+        except Failed:
+            pass
+        self.reset()
+
+watches = {}
+for line in settings.split('\x1e'):
+    number, gather, moment, path, name = line.split('\x1f')
+    watch = watches.setdefault(int(number), Watch(int(number), int(gather)))
+    watch.functions[moment].append((path, name))
+
+def take(number, name, value, gradient, step, mode, token):
+    watch = watches[number]
+    try:
+        if watch.failed:
+            raise Failed
+        watch.take(name, value, gradient, step, mode, token)
+    except BaseException as error:
+        if not isinstance(error, (Failed, KeyboardInterrupt)):
+            watch.fail('callbacks', error)
+        lose(token)
+        if isinstance(error, KeyboardInterrupt):
+            raise
+def step_ends(step):
+    for watch in watches.values():
+        watch.step_ends(step)
+def end():
+    for watch in watches.values():
+        watch.end()
+def after_fork():
+    for watch in watches.values():
+        watch.reset()
+os.register_at_fork(after_in_child=after_fork)
+atexit.register(at_exit)
+)";
+
+struct RememberedValue {
+  uint32_t watch, name;
+  Origin origin;
+  CallbackValue value;  // of which the object is owned
+};
+
+struct CalledWatch {
+  bool any = false;
+  const char* failure = nullptr;  // kept for good: a row of what was lost names it
+  uint64_t lost = 0;
+};
+
+struct Callbacks {
+  std::vector<WatchSpec> watches;  // what is recorded of what callbacks return: of any dtype
+  std::vector<CalledWatch> called;
+  std::string settings;
+  std::unordered_map<long long, RememberedValue> given;  // to Python, by token
+  long long next_token = 0;
+  Object *take = nullptr, *step_ends = nullptr, *end = nullptr;
+  bool loaded = false;
+};
+Callbacks* g_callbacks = nullptr;
+
+struct OfThread {
+  std::vector<RememberedValue> values;
+  bool step_ended = false;
+  uint32_t step = 0;
+};
+thread_local OfThread* t_remembered = nullptr;
+thread_local bool t_in_callback = false;
+
+OfThread& remembered() {
+  if (!t_remembered) t_remembered = new OfThread;
+  return *t_remembered;
+}
+
+constexpr char kNotReturned[] = "their callback was interrupted";
+
+void count_lost(uint32_t watch) {
+  CalledWatch& called = g_callbacks->called[watch];
+  ++called.lost;
+  count_loss("values", called.failure ? called.failure : kNotReturned);
+}
+
+// Ends what is known of a token. False: it is not known any more.
+bool take_token(const Gil& gil, Object* token, RememberedValue& out) {
+  const auto found = g_callbacks->given.find(gil->PyLong_AsLongLong(token));
+  if (found == g_callbacks->given.end()) return false;
+  out = found->second;
+  g_callbacks->given.erase(found);
+  return true;
+}
+
+void record_found(const FoundValue& found, void* context) {
+  const RememberedValue& value = *static_cast<const RememberedValue*>(context);
+  const uint32_t name = found.way.empty() ? value.name : text_id(text_of_id(value.name) + found.way);
+  if (found.tensor.impl) {
+    take_tensor(g_callbacks->watches[value.watch], value.watch, name, found.tensor, value.origin);
+  } else {
+    add_plain_value(name, *found.plain, value.watch, value.origin);
+  }
+}
+
+// ---- what Python calls ----------------------------------------------------------------------------------------------
+
+template <typename Work>
+Object* with_arguments(Object* arguments, ptrdiff_t count, Work work) {
+  const Api& api = *python::known_interpreter();
+  const Gil gil = Gil::held(api);
+  if (g_callbacks && api.PyTuple_Size(arguments) == count) {
+    const InsideScope inside;
+    work(gil);
+  }
+  return python::new_none(api);
+}
+
+// record(token, value, unchanged)
+Object* record(Object*, Object* arguments) {
+  return with_arguments(arguments, 3, [&](const Gil& gil) {
+    RememberedValue value;
+    if (!take_token(gil, gil->PyTuple_GetItem(arguments, 0), value)) return;
+    Object* const result = gil->PyTuple_GetItem(arguments, 1);
+    const bool unchanged = gil->PyObject_IsTrue(gil->PyTuple_GetItem(arguments, 2)) == 1;
+    const bool done = run_if_memory_lasts([&] {
+      if (unchanged && value.value.tensor.impl) {
+        take_tensor(g_callbacks->watches[value.watch], value.watch, value.name, value.value.tensor, value.origin);
+      } else {
+        each_value_at(gil, result, {}, record_found, &value);
+      }
+    });
+    if (!done) count_loss("values", "not enough memory");
+  });
+}
+
+Object* forget(Object*, Object* token) {
+  const Gil gil = Gil::held(*python::known_interpreter());
+  RememberedValue value;
+  if (g_callbacks) take_token(gil, token, value);
+  return python::new_none(*python::known_interpreter());
+}
+
+Object* lose(Object*, Object* token) {
+  const Gil gil = Gil::held(*python::known_interpreter());
+  RememberedValue value;
+  if (g_callbacks && take_token(gil, token, value)) count_lost(value.watch);
+  return python::new_none(*python::known_interpreter());
+}
+
+Object* not_kept(Object*, Object*) {
+  count_loss("values for post_trace", "more than 256 MiB in a watch");
+  return python::new_none(*python::known_interpreter());
+}
+
+// fail(watch, text)
+Object* fail(Object*, Object* arguments) {
+  return with_arguments(arguments, 2, [&](const Gil& gil) {
+    const auto watch = size_t(gil->PyLong_AsLongLong(gil->PyTuple_GetItem(arguments, 0)));
+    const std::string text(python::text_of(gil, gil->PyTuple_GetItem(arguments, 1)));
+    if (watch >= g_callbacks->called.size()) return;
+    g_callbacks->called[watch].failure = strdup(text.c_str());
+    say("%s: %s; its values are no longer recorded", g_callbacks->watches[watch].origin.c_str(), text.c_str());
+  });
+}
+
+// Nothing is raised; an interrupt of the user is the program's, and comes again outside of the callback.
+template <typename Call>
+void call_python(const Gil& gil, Call call) {
+  Object *type = nullptr, *value = nullptr, *traceback = nullptr;
+  gil->PyErr_Fetch(&type, &value, &traceback);
+  const bool outer = std::exchange(t_in_callback, true);
+  Object* const result = call();
+  t_in_callback = outer;
+  if (result) {
+    gil->Py_DecRef(result);
+  } else {
+    Object *own = nullptr, *what = nullptr, *where = nullptr;
+    gil->PyErr_Fetch(&own, &what, &where);
+    if (own && gil->PyErr_SetInterrupt && strcmp(gil->PyExceptionClass_Name(own), "KeyboardInterrupt") == 0) {
+      gil->PyErr_SetInterrupt();
+    }
+    gil->PyErr_Restore(own, what, where);
+    gil->PyErr_Clear();
+  }
+  gil->PyErr_Restore(type, value, traceback);
+}
+
+Object* at_exit(Object*, Object*) {
+  const Api& api = *python::known_interpreter();
+  const Gil gil = Gil::held(api);
+  if (g_callbacks && g_callbacks->end) {
+    call_python(gil, [&] { return api.PyObject_CallFunctionObjArgs(g_callbacks->end, nullptr); });
+  }
+  return python::new_none(api);
+}
+
+python::MethodDefinition g_record = {"record", record, python::kArguments, nullptr};
+python::MethodDefinition g_forget = {"forget", forget, python::kOneArgument, nullptr};
+python::MethodDefinition g_lose = {"lose", lose, python::kOneArgument, nullptr};
+python::MethodDefinition g_not_kept = {"not_kept", not_kept, python::kNoArguments, nullptr};
+python::MethodDefinition g_fail = {"fail", fail, python::kArguments, nullptr};
+python::MethodDefinition g_at_exit = {"at_exit", at_exit, python::kNoArguments, nullptr};
+
+bool load(const Gil& gil, Callbacks& callbacks) {
+  callbacks.loaded = true;
+  Object* globals = gil->PyDict_New();  // kept
+  if (!globals) return false;
+  for (python::MethodDefinition* method : {&g_record, &g_forget, &g_lose, &g_not_kept, &g_fail, &g_at_exit}) {
+    const Owned function(gil, gil->PyCFunction_NewEx(method, nullptr, nullptr));
+    if (function) gil->PyDict_SetItemString(globals, method->name, function.get());
+  }
+  const Owned settings(gil, gil->PyUnicode_DecodeFSDefault(callbacks.settings.c_str()));
+  if (!settings || gil->PyDict_SetItemString(globals, "settings", settings.get()) != 0) return false;
+  if (!python::run_own_source(gil, kCallbackSource, globals)) return false;
+  callbacks.take = python::entry(gil, globals, "take");
+  callbacks.step_ends = python::entry(gil, globals, "step_ends");
+  callbacks.end = python::entry(gil, globals, "end");
+  return callbacks.take && callbacks.step_ends && callbacks.end;
+}
+
+void call_take(const Gil& gil, Callbacks& callbacks, const RememberedValue& value) {
+  const long long token = callbacks.next_token++;
+  callbacks.given[token] = value;
+  const Step& step = value.origin.step;
+  const Owned number(gil, gil->PyLong_FromLongLong(value.watch));
+  const Owned name(gil, gil->PyUnicode_DecodeFSDefault(text_of_id(value.name).c_str()));
+  const Owned of_gradient(gil, gil->PyBool_FromLong(value.value.of_gradient));
+  const Owned iteration(gil, gil->PyLong_FromLongLong(step.number));
+  const Owned mode(gil, gil->PyLong_FromLongLong(int(step.mode)));
+  const Owned key(gil, gil->PyLong_FromLongLong(token));
+  if (number && name && of_gradient && iteration && mode && key) {
+    call_python(gil, [&] {
+      return gil->PyObject_CallFunctionObjArgs(callbacks.take, number.get(), name.get(), value.value.object,
+                                               of_gradient.get(), iteration.get(), mode.get(), key.get(), nullptr);
+    });
+  }
+}
+
+}  // namespace
+
+void start_callbacks(const std::vector<WatchSpec>& watches, std::string_view folder) {
+  auto* made = new (std::nothrow) Callbacks;
+  if (!made) return;
+  made->watches = watches;
+  made->called.resize(watches.size());
+  for (size_t i = 0; i < watches.size(); ++i) {
+    made->watches[i].dtype.clear();
+    for (const rules::Callback& each : watches[i].callbacks) {
+      made->called[i].any = true;
+      const std::string file = each.file.front() == '/' ? each.file : std::string(folder) + "/" + each.file;
+      made->settings += (made->settings.empty() ? "" : "\x1e") + std::to_string(i) + "\x1f" +
+                        std::to_string(watches[i].gather) + "\x1f" + std::string(rules::kMoments[size_t(each.moment)]) +
+                        "\x1f" + file + "\x1f" + each.function;
+    }
+  }
+  if (!made->settings.empty()) g_callbacks = made;
+}
+
+bool has_callbacks(uint32_t watch) {
+  return g_callbacks && watch < g_callbacks->called.size() && g_callbacks->called[watch].any;
+}
+
+void remember_for_callbacks(const Gil& gil, uint32_t watch, uint32_t name, const CallbackValue& value, Origin origin) {
+  if (g_callbacks->called[watch].failure) return count_lost(watch);
+  origin.step = current_step();
+  origin.has_step = true;
+  std::vector<RememberedValue>& all = remembered().values;
+  make_room_for_one(all);
+  gil->Py_IncRef(value.object);
+  all.push_back({watch, name, origin, value});
+}
+
+void remember_step_end(uint32_t step) {
+  if (!g_callbacks) return;
+  remembered().step_ended = true;
+  remembered().step = step;
+}
+
+void call_back(const Gil& gil) {
+  if (!t_remembered || !g_callbacks || t_in_callback) return;
+  Callbacks& callbacks = *g_callbacks;
+  std::vector<RememberedValue> values;
+  values.swap(t_remembered->values);
+  const bool step_ended = std::exchange(t_remembered->step_ended, false);
+  if (!values.empty() && !callbacks.loaded) {
+    call_python(gil, [&]() -> Object* {
+      if (!load(gil, callbacks)) count_loss("values", "callbacks could not be prepared");
+      return python::new_none(*python::known_interpreter());
+    });
+  }
+  for (const RememberedValue& value : values) {
+    if (callbacks.take) call_take(gil, callbacks, value);
+    gil->Py_DecRef(value.value.object);
+  }
+  if (!step_ended || !callbacks.step_ends) return;
+  const Owned step(gil, gil->PyLong_FromLongLong(t_remembered->step));
+  if (step) {
+    call_python(gil, [&] { return gil->PyObject_CallFunctionObjArgs(callbacks.step_ends, step.get(), nullptr); });
+  }
+}
+
+bool in_callback() { return t_in_callback; }
+
+void finish_callbacks() {
+  if (!g_callbacks) return;
+  for (const auto& [token, value] : g_callbacks->given) {
+    ++g_callbacks->called[value.watch].lost;
+    count_loss("values", "the program ended before post_gather");
+  }
+  for (size_t i = 0; i < g_callbacks->called.size(); ++i) {
+    const CalledWatch& called = g_callbacks->called[i];
+    if (called.lost == 0 || options().quiet) continue;
+    say("%s: %s: %llu values were not recorded", g_callbacks->watches[i].origin.c_str(),
+        called.failure ? called.failure : "the program ended before post_gather",
+        static_cast<unsigned long long>(called.lost));
+  }
+}
+
+void reset_callbacks_after_fork() {
+  if (t_remembered) t_remembered->values.clear();
+  if (!g_callbacks) return;
+  g_callbacks->given.clear();
+  for (CalledWatch& called : g_callbacks->called) called.lost = 0;
+}
+
+}  // namespace tensorscope::watch
