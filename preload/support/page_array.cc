@@ -1,5 +1,8 @@
 #include "support/page_array.h"
 
+#include <errno.h>
+#include <sys/mman.h>
+
 #include "support/enough_memory.h"
 #include "support/pages.h"
 
@@ -33,6 +36,12 @@ bool PageBytes::grow(size_t bytes) {
     return true;
   }
   return false;
+}
+
+void PageBytes::prefer_large_pages() {
+  const int error = errno;
+  if (pages_ != nullptr) madvise(pages_, room_, MADV_HUGEPAGE);
+  errno = error;
 }
 
 }  // namespace tensorscope

@@ -29,6 +29,8 @@ class PageBytes {
   bool grow(size_t bytes);
   char* data() const { return pages_; }
   size_t room() const { return room_; }
+  // Asks the system for large pages where it has them: what is to be written at once and large. May be asked again.
+  void prefer_large_pages();
 
  private:
   char* pages_ = nullptr;
@@ -68,6 +70,18 @@ class PageArray {
     if (stale > size_) memset(static_cast<void*>(end()), 0, (stale - size_) * sizeof(T));
     size_ = size;
     return true;
+  }
+  // Room for values that the caller writes all; null: no memory.
+  T* add_unwritten(size_t count) {
+    constexpr size_t kLarge = size_t{8} << 20;
+    const size_t before = size_, room = bytes_.room();
+    if (count > SIZE_MAX / sizeof(T) - size_ ||
+        ((size_ + count) * sizeof(T) > room && !bytes_.grow((size_ + count) * sizeof(T)))) {
+      return nullptr;
+    }
+    if (bytes_.room() != room && bytes_.room() >= kLarge) bytes_.prefer_large_pages();
+    size_ += count;
+    return begin() + before;
   }
   bool append(const T* values, size_t count) {
     const size_t first = size_;

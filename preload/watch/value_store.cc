@@ -89,6 +89,7 @@ struct Store {
   Mutex writing;  // of the file and what is known of it
   StoreSettings settings;
   ValuesFile file;
+  PageArray<uint8_t> spare;  // of the elements before: memory that is in use need not be made again
   uint32_t texts_written = 0;
   uint64_t values_written = 0, calls_written = 0, findings_written = 0;
   std::atomic<bool> failed{false};
@@ -153,9 +154,9 @@ void convert_piece(const void* elements, int64_t count, void* context) {
 bool append_elements(PageArray<uint8_t>& data, const TensorView& view, int stored_dtype) {
   const bool converted = stored_dtype != view.dtype;
   const size_t itemsize = size_t(converted ? torch::element_size(stored_dtype) : view.itemsize);
-  const size_t first = data.size();
-  if (!data.resize(first + size_t(view.numel) * itemsize)) return false;
-  Copying copying = {data.begin() + first, size_t(view.itemsize), view.dtype, stored_dtype};
+  uint8_t* const begin = data.add_unwritten(size_t(view.numel) * itemsize);
+  if (!begin) return false;
+  Copying copying = {begin, size_t(view.itemsize), view.dtype, stored_dtype};
   each_piece(view, converted ? convert_piece : copy_piece, &copying);
   return true;
 }
@@ -318,12 +319,33 @@ bool write_texts(Store& store, uint32_t count) {
   return true;
 }
 
+// The FlatBuffer of so many elements is that of few whose number has the same rest, but for two lengths: elements are
+// written from where they are.
+bool write_part_of_data(Store& store, const uint8_t* data, size_t size) {
+  constexpr size_t kAlignment = 8;
+  const size_t few = size % kAlignment;
+  flatbuffers::FlatBufferBuilder b;
+  b.FinishSizePrefixed(format::CreateValueData(b, b.CreateVector(data, few)));
+  uint8_t* const begin = b.GetBufferPointer();
+  const auto lengthen = [&](uint8_t* length) {
+    flatbuffers::WriteScalar(length, uint32_t(flatbuffers::ReadScalar<uint32_t>(length) + (size - few)));
+  };
+  uint8_t* const vector = const_cast<uint8_t*>(
+      reinterpret_cast<const uint8_t*>(flatbuffers::GetSizePrefixedRoot<format::ValueData>(begin)->data()));
+  lengthen(begin);
+  lengthen(vector);
+  uint8_t* const elements = vector + sizeof(uint32_t);
+  const ValuesFile::Part parts[] = {{begin, size_t(elements - begin)},
+                                    {data, size},
+                                    {elements + few, size_t(begin + b.GetSize() - (elements + few))}};
+  if (store.file.append(format::kValueData, parts)) return true;
+  say_failure(store);
+  return false;
+}
+
 bool write_data(Store& store, const uint8_t* data, size_t size) {
   for (size_t begin = 0; begin < size; begin += kMostData) {
-    const size_t part = std::min(kMostData, size - begin);
-    ValuesChunk chunk(format::kValueData, part + 1024);
-    auto bytes = chunk.builder().CreateVector(data + begin, part);
-    if (!chunk.append_to(store, format::CreateValueData(chunk.builder(), bytes))) return false;
+    if (!write_part_of_data(store, data + begin, std::min(kMostData, size - begin))) return false;
   }
   return true;
 }
@@ -447,6 +469,7 @@ void write_waiting(Store& store) {
   {
     const MutexGuard guard(store.lock);
     std::swap(batch, store.waiting);
+    store.waiting.data = std::move(store.spare);
     batch.texts = store.texts.size();
     if (std::exchange(store.losses_changed, false)) {
       loss_rows = store.loss_rows;
@@ -459,6 +482,10 @@ void write_waiting(Store& store) {
   if (!write_texts(store, batch.texts) || !write_values(store, batch) || !write_calls(store, batch) ||
       !write_findings(store, batch) || (loss_rows != 0 && !write_losses(store, losses, loss_rows))) {
     return;
+  }
+  if (batch.data.size() >= kWakeBytes) {
+    batch.data.clear();
+    store.spare = std::move(batch.data);
   }
   if (store.file.bytes() > store.settings.most_bytes) {
     store.failed = true;

@@ -34,6 +34,14 @@ bool write_all(int file, const iovec* parts, int count, uint64_t at) {
   return true;
 }
 
+// As format::chunk_checksum().
+uint64_t checksum_of(const format::ChunkHeader& header, std::span<const ValuesFile::Part> payload) {
+  XXH3_state_t state = {};
+  XXH3_64bits_reset_withSeed(&state, XXH3_64bits(&header, offsetof(format::ChunkHeader, checksum)));
+  for (const ValuesFile::Part& part : payload) XXH3_64bits_update(&state, part.data, part.size);
+  return XXH3_64bits_digest(&state);
+}
+
 }  // namespace
 
 bool ValuesFile::fail(const char* what, int error) {
@@ -102,18 +110,29 @@ int ValuesFile::open_again() {
 }
 
 bool ValuesFile::append(uint32_t type, const void* payload, size_t length) {
+  const Part whole = {payload, length};
+  return append(type, {&whole, 1});
+}
+
+bool ValuesFile::append(uint32_t type, std::span<const Part> payload) {
   if (error_ != 0) return false;
   const int file = open_again();
   if (file < 0) return false;
-  format::ChunkHeader header = {type, 0, length, 0};
-  header.checksum = format::chunk_checksum(header, payload);
   constexpr char kZeros[8] = {};
-  const iovec parts[] = {{&header, sizeof header},
-                         {const_cast<void*>(payload), length},
-                         {const_cast<char*>(kZeros), format::padding(length)}};
-  const bool good = write_all(file, parts, 3, bytes_);
+  constexpr int kMostParts = 3;
+  format::ChunkHeader header = {type, 0, 0, 0};
+  iovec parts[kMostParts + 2];
+  int count = 1;
+  for (const Part& part : payload) {
+    header.length += part.size;
+    parts[count++] = {const_cast<void*>(part.data), part.size};
+  }
+  header.checksum = checksum_of(header, payload);
+  parts[0] = {&header, sizeof header};
+  parts[count++] = {const_cast<char*>(kZeros), format::padding(header.length)};
+  const bool good = write_all(file, parts, count, bytes_);
   if (good) {
-    bytes_ += sizeof header + length + format::padding(length);
+    bytes_ += sizeof header + header.length + format::padding(header.length);
     ++chunks_;
   } else {
     fail("write", errno);

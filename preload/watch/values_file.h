@@ -10,6 +10,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 
 namespace tensorscope::watch {
 
@@ -18,6 +19,11 @@ class ValuesFile {
   // PROGRAM[.rankR].PID.values in `directory`, "-2" and so on where that is taken.
   bool create(const char* directory);
   bool append(uint32_t type, const void* payload, size_t length);
+  struct Part {
+    const void* data;
+    size_t size;
+  };
+  bool append(uint32_t type, std::span<const Part> payload);  // three parts at most
 
   bool exists() const { return path_[0] != 0; }
   const char* path() const { return path_; }

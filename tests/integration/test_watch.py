@@ -84,6 +84,22 @@ def test_a_weight_that_nobody_changed_is_kept_once(tmp_path):
     assert kinds == [False, True, True, True, True, False]
 
 
+def test_elements_of_any_number_in_pieces_of_any_size(tmp_path):
+    source = """
+import torch
+model = torch.nn.Identity()
+sizes = [1, 5, 7, 4, (4 << 20) + 1, (3 << 20) + 3, 2, (9 << 20) + 6, 8]
+for size in sizes:
+    model((torch.arange(size) % 251).to(torch.uint8))
+"""
+    assert harness.run_source(source, folder=tmp_path, exit="never", watch="full:model").returncode == 0
+    values = values_reader.read(tmp_path)
+    sizes = [1, 5, 7, 4, (4 << 20) + 1, (3 << 20) + 3, 2, (9 << 20) + 6, 8]
+    assert [value.shape[0] for value in values.named("model")] == sizes
+    for value, size in zip(values.named("model"), sizes):
+        assert torch.equal(values.tensor(value), (torch.arange(size) % 251).to(torch.uint8))
+
+
 def test_a_tensor_that_several_modules_return_is_as_each_returned_it(tmp_path):
     source = """
 import torch

@@ -36,6 +36,22 @@ TEST(PageArray, NewValuesAreZeroAlsoWhereOthersWere) {
   for (const uint64_t number : numbers) EXPECT_EQ(number, 0u);
 }
 
+TEST(PageArray, RoomForWhatTheCallerWrites) {
+  PageArray<uint8_t> bytes;
+  constexpr size_t kMuch = size_t{9} << 20;  // large pages
+  ASSERT_TRUE(bytes.push(1));
+  uint8_t* const much = bytes.add_unwritten(kMuch);
+  ASSERT_EQ(much, bytes.begin() + 1);
+  memset(much, 2, kMuch);
+  EXPECT_EQ(bytes.size(), kMuch + 1);
+  EXPECT_EQ(bytes.back(), 2);
+  EXPECT_EQ(bytes.add_unwritten(SIZE_MAX), nullptr);
+  bytes.clear();
+  ASSERT_NE(bytes.add_unwritten(10), nullptr);
+  ASSERT_TRUE(bytes.resize(kMuch));
+  for (size_t i = 10; i < kMuch; ++i) ASSERT_EQ(bytes[i], 0);
+}
+
 TEST(PageArray, DoesNotGrowBeyondTheLimit) {
   constexpr uint64_t kLimit = uint64_t{1} << 20;
   MemoryLimit limit(kLimit);
