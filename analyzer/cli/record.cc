@@ -1,4 +1,4 @@
-// stop, start: whether a running process records stacks.
+// stop, start: whether a running process records stacks, or values.
 #include <fmt/format.h>
 
 #include <chrono>
@@ -18,6 +18,7 @@ namespace {
 
 struct RecordOptions {
   pid_t pid = 0;
+  bool values = false;
   std::optional<uint64_t> timeout_ns = 10'000'000'000;
 };
 
@@ -44,10 +45,10 @@ int request(const RecordOptions& options, const char* what, Invocation& invocati
 }
 
 int stop(const RecordOptions& options, Invocation& invocation) {
-  return request(options, rules::kRequestStop, invocation);
+  return request(options, options.values ? rules::kRequestStopValues : rules::kRequestStop, invocation);
 }
 int start(const RecordOptions& options, Invocation& invocation) {
-  return request(options, rules::kRequestStart, invocation);
+  return request(options, options.values ? rules::kRequestStartValues : rules::kRequestStart, invocation);
 }
 
 void add(CLI::App& app, Invocation& invocation, const char* name, const char* about,
@@ -57,21 +58,23 @@ void add(CLI::App& app, Invocation& invocation, const char* name, const char* ab
       ->required()
       ->check(CLI::Range(1, 1 << 22).description(""))
       ->type_name("");
+  verb->add_flag("--values", options->values, "values and module calls (run --watch, --calls) instead of stacks");
   add_time(*verb, "--timeout", options->timeout_ns, "maximum wait for the answer. Default: 10s");
   verb->footer(
       "Examples:\n"
       "  tensorscope stop 4242\n"
       "  tensorscope start 4242\n"
+      "  tensorscope stop 4242 --values\n"
       "\n"
       "While stopped, tensors and memory are still tracked; dumps stay complete, but new allocations have no stack.\n"
-      "From inside the program: libtensorscope.stop(), libtensorscope.start().");
+      "From inside the program: libtensorscope.stop(), libtensorscope.start(); stop_values(), start_values().");
 }
 
 }  // namespace
 
 void add_record(CLI::App& app, Invocation& invocation) {
-  add(app, invocation, "stop", "stop recording stacks in a running process", stop);
-  add(app, invocation, "start", "resume recording stacks in a running process", start);
+  add(app, invocation, "stop", "stop recording stacks (--values: values and calls) in a running process", stop);
+  add(app, invocation, "start", "resume recording stacks (--values: values and calls) in a running process", start);
 }
 
 }  // namespace tensorscope::cli

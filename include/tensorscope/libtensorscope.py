@@ -23,6 +23,14 @@ def start():
     """Starts the recording of stacks again. Without the preload does nothing."""
 
 
+def stop_values():
+    """Stops the recording of watched values and module calls. Without the preload does nothing."""
+
+
+def start_values():
+    """Starts the recording of watched values and module calls again. Without the preload does nothing."""
+
+
 def save(name, value):
     """Writes a value to the values file and returns the value; without the preload does nothing else."""
     return value

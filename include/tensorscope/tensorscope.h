@@ -41,6 +41,11 @@ __attribute__((weak)) int tensorscope_annotate(const char* text);
 // A step of the program is over. From the first call on, optimizers' steps are not counted.
 __attribute__((weak)) int tensorscope_mark_step(void);
 
+// Stops and starts the recording of what is watched and of module calls; tensorscope_save() and tensorscope_annotate()
+// record all the same, and steps are counted. Calls do not nest. Return TENSORSCOPE_OK.
+__attribute__((weak)) int tensorscope_stop_values(void);
+__attribute__((weak)) int tensorscope_start_values(void);
+
 // 1 where the preload is active and recording, else 0.
 __attribute__((weak)) int tensorscope_active(void);
 
@@ -64,5 +69,11 @@ static inline int tensorscope_try_annotate(const char* text) {
 }
 static inline int tensorscope_try_mark_step(void) {
   return tensorscope_mark_step ? tensorscope_mark_step() : TENSORSCOPE_ABSENT;
+}
+static inline int tensorscope_try_stop_values(void) {
+  return tensorscope_stop_values ? tensorscope_stop_values() : TENSORSCOPE_ABSENT;
+}
+static inline int tensorscope_try_start_values(void) {
+  return tensorscope_start_values ? tensorscope_start_values() : TENSORSCOPE_ABSENT;
 }
 static inline int tensorscope_is_active(void) { return tensorscope_active ? tensorscope_active() : 0; }

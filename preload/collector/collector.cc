@@ -35,6 +35,7 @@
 #include "tensorscope/rules/own_handler.h"
 #include "tensorscope/tensorscope.h"
 #include "watch/value_store.h"
+#include "watch/values_switch.h"
 #include "watch/watch.h"
 
 namespace tensorscope::collector {
@@ -181,6 +182,12 @@ bool look_for_request() {
       return false;
     case Request::start:
       stacks::start_capturing();
+      return false;
+    case Request::stop_values:
+      watch::stop_values();
+      return false;
+    case Request::start_values:
+      watch::start_values();
       return false;
     case Request::dump:
       break;

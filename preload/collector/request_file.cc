@@ -38,7 +38,9 @@ bool served_before(const struct stat& file) {
 Request request_of(const char* text) {
   if (strcmp(text, rules::kRequestDump) == 0) return Request::dump;
   if (strcmp(text, rules::kRequestStop) == 0) return Request::stop;
-  return strcmp(text, rules::kRequestStart) == 0 ? Request::start : Request::none;
+  if (strcmp(text, rules::kRequestStart) == 0) return Request::start;
+  if (strcmp(text, rules::kRequestStopValues) == 0) return Request::stop_values;
+  return strcmp(text, rules::kRequestStartValues) == 0 ? Request::start_values : Request::none;
 }
 
 }  // namespace

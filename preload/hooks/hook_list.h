@@ -152,6 +152,8 @@
   X(tensorscope_active)                 \
   X(tensorscope_stop)                   \
   X(tensorscope_start)                  \
+  X(tensorscope_stop_values)            \
+  X(tensorscope_start_values)           \
   X(tensorscope_save)                   \
   X(tensorscope_annotate)               \
   X(tensorscope_mark_step)

@@ -28,6 +28,7 @@
 #include "watch/steps.h"
 #include "watch/taken_tensors.h"
 #include "watch/tensor_view.h"
+#include "watch/values_switch.h"
 
 namespace tensorscope::watch {
 
@@ -98,6 +99,7 @@ struct Running {
   uint64_t forward;  // backward_calls.h
   uint32_t index, site;
   Mode mode;
+  bool recorded;                     // becomes a row
   std::vector<uint32_t> operations;  // watches of what runs within
 };
 
@@ -286,17 +288,19 @@ void end_call(Calls& calls, const Running& call, bool raised, bool unfinished) {
   const uint64_t live_after = device_row(calls).bytes_live.load(std::memory_order_relaxed);
   const uint64_t peak = std::max(device_row(calls).peak_since.load(std::memory_order_relaxed), call.live_before);
   live::g_devices.lower_peak_since(calls.device, std::max(peak, call.peak_outside));
-  if (!calls.settings.record_calls) return;
+  if (!call.recorded) return;
   forward_ends(call.forward);
   const std::vector<Running>& all = running();
+  const auto caller = std::find_if(all.rbegin(), all.rend(), [](const Running& each) { return each.recorded; });
   const Step step = current_step();
   const Device device = live::g_devices.device(calls.device);
   uint16_t flags = 0;
   if (raised) flags |= uint16_t(CallFlag::raised);
   if (unfinished) flags |= uint16_t(CallFlag::unfinished);
-  add_call(format::CallRow(call.id, all.empty() ? 0 : all.back().id, call.begin_ns, monotonic_ns(), call.live_before,
-                           live_after, peak, 0, call.module->path_id, call.module->class_id, call.site, step.number,
-                           step.pass, call.index, 0, format::StepMode(call.mode), device.type, flags));
+  add_call(format::CallRow(call.id, caller == all.rend() ? 0 : caller->id, call.begin_ns, monotonic_ns(),
+                           call.live_before, live_after, peak, 0, call.module->path_id, call.module->class_id,
+                           call.site, step.number, step.pass, call.index, 0, format::StepMode(call.mode), device.type,
+                           flags));
 }
 
 // A call whose end nobody told: an exception that no hook sees (KeyboardInterrupt) left it.
@@ -388,14 +392,15 @@ void call_begins(const Gil& gil, Calls& calls, Object* object, const void* stack
     module->calls_in_pass = 0;
   }
   if (module->class_name == "OptimizedModule") count_loss("modules", "inside what torch.compile() compiled");
-  const bool wants_place = calls.settings.record_calls || module->is_watched();
+  const bool recorded = calls.settings.record_calls && values_are_on();
+  const bool wants_place = recorded || module->is_watched();
   make_room_for_one(all);
   const uint64_t live = device_row(calls).bytes_live.load(std::memory_order_relaxed);
   const uint64_t id = next_call_id();
   const uint32_t index = module->calls_in_pass++, place = wants_place ? place_here() : 0;
-  const uint64_t forward = calls.settings.record_calls ? follow_forward(calls, id, *module, place, index, mode) : 0;
+  const uint64_t forward = recorded ? follow_forward(calls, id, *module, place, index, mode) : 0;
   all.push_back({id, monotonic_ns(), live, live::g_devices.lower_peak_since(calls.device, live), stack,
-                 python::handled_exception(gil), object, module, forward, index, place, mode,
+                 python::handled_exception(gil), object, module, forward, index, place, mode, recorded,
                  operations_within(calls, all, *module)});
 }
 

@@ -16,6 +16,7 @@
 #include "watch/steps.h"
 #include "watch/taken_tensors.h"
 #include "watch/value_store.h"
+#include "watch/values_switch.h"
 #include "watch/watch.h"
 
 namespace tensorscope::watch {
@@ -209,7 +210,20 @@ Object* python_mark_step(Object*, Object*) {
   return python::new_none(api);
 }
 
+Object* python_stop_values(Object*, Object*) {
+  tensorscope_try_stop_values();
+  return python::new_none(*python::known_interpreter());
+}
+Object* python_start_values(Object*, Object*) {
+  tensorscope_try_start_values();
+  return python::new_none(*python::known_interpreter());
+}
+
 constexpr python::MethodDefinition kFunctions[] = {
+    {"stop_values", python_stop_values, python::kNoArguments,
+     "stop_values()\n--\n\nStops recording watched values and module calls until start_values()."},
+    {"start_values", python_start_values, python::kNoArguments,
+     "start_values()\n--\n\nResumes recording watched values and module calls."},
     {"save", python_save, python::kArguments,
      "save(name, value)\n--\n\nWrites a value (tensors, also in lists and dicts, numbers, strings) to the values file. "
      "Returns the value."},
@@ -232,6 +246,16 @@ extern "C" {
 
 __attribute__((visibility("default"))) int tensorscope_mark_step(void) {
   tensorscope::watch::mark_step();
+  return TENSORSCOPE_OK;
+}
+
+__attribute__((visibility("default"))) int tensorscope_stop_values(void) {
+  tensorscope::watch::stop_values();
+  return TENSORSCOPE_OK;
+}
+
+__attribute__((visibility("default"))) int tensorscope_start_values(void) {
+  tensorscope::watch::start_values();
   return TENSORSCOPE_OK;
 }
 

@@ -17,6 +17,7 @@
 #include "watch/tensor_slice.h"
 #include "watch/tensor_view.h"
 #include "watch/value_store.h"
+#include "watch/values_switch.h"
 
 namespace tensorscope::watch {
 
@@ -195,6 +196,7 @@ void add_series(const WatchSpec& watch, const TensorView& view, const Statistics
 }  // namespace
 
 bool is_due(const WatchSpec& watch, const Step& step) {
+  if (!values_are_on()) return false;
   if (watch.mode == WatchMode::train && step.mode == Mode::eval) return false;
   if (watch.mode == WatchMode::eval && step.mode != Mode::eval) return false;
   return step.number >= watch.first_step && step.number <= watch.last_step &&

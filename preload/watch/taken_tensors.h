@@ -13,7 +13,7 @@
 
 namespace tensorscope::watch {
 
-// By its steps and mode.
+// By its steps and mode, and while values are recorded at all.
 bool is_due(const rules::WatchSpec& watch, const Step& step);
 
 // Where a value belongs, besides its name. Texts are numbers of text_id() (value_store.h).

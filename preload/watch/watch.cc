@@ -28,6 +28,7 @@
 #include "watch/steps.h"
 #include "watch/taken_tensors.h"
 #include "watch/value_store.h"
+#include "watch/values_switch.h"
 
 namespace tensorscope::watch {
 
@@ -199,6 +200,7 @@ void finish() {
   const InsideScope inside;
   end_running_calls();
   finish_callbacks();
+  finish_values_switch();
   finish_file(unmatched_watches());
   const StoreTotals totals = store_totals();
   if (!totals.path.empty() && !options().quiet) {
@@ -214,6 +216,7 @@ void after_fork_in_child() {
   reset_store_after_fork();
   reset_taken_tensors();
   reset_callbacks_after_fork();
+  reset_values_switch_after_fork();
   reset_backward_calls_after_fork();
   reset_module_calls_after_fork();
   reset_places_after_fork();

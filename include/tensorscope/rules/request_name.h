@@ -16,6 +16,8 @@ inline constexpr char kRequestFolder[] = "/dev/shm";
 inline constexpr char kRequestDump[] = "dump";
 inline constexpr char kRequestStop[] = "stop";
 inline constexpr char kRequestStart[] = "start";
+inline constexpr char kRequestStopValues[] = "stop-values";
+inline constexpr char kRequestStartValues[] = "start-values";
 
 template <size_t size>
 void request_file_name(unsigned pid, uint64_t start_ticks, char (&name)[size]) {

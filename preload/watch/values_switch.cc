@@ -1,0 +1,32 @@
+#include "watch/values_switch.h"
+
+#include <atomic>
+
+#include "watch/value_store.h"
+
+namespace tensorscope::watch {
+
+namespace {
+
+constinit std::atomic<bool> g_values_are_off{false};
+constinit std::atomic<unsigned> g_stops{0};
+
+}  // namespace
+
+bool values_are_on() { return !g_values_are_off.load(std::memory_order_relaxed); }
+
+void stop_values() {
+  if (!g_values_are_off.exchange(true, std::memory_order_relaxed)) g_stops.fetch_add(1, std::memory_order_relaxed);
+}
+
+void start_values() { g_values_are_off.store(false, std::memory_order_relaxed); }
+
+void finish_values_switch() {
+  for (unsigned i = g_stops.load(std::memory_order_relaxed); i > 0; --i) {
+    count_loss("values and calls while stopped", "stop_values(), or tensorscope stop --values");
+  }
+}
+
+void reset_values_switch_after_fork() { g_stops.store(values_are_on() ? 0 : 1, std::memory_order_relaxed); }
+
+}  // namespace tensorscope::watch

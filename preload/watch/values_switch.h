@@ -1,0 +1,19 @@
+// Whether values and calls of modules are recorded: switched off and on by stop_values() and start_values() of the
+// program, or by `tensorscope stop --values`. What the program says itself by save() is recorded all the same.
+//
+// Context: any. Atomic words; no lock.
+#pragma once
+
+namespace tensorscope::watch {
+
+bool values_are_on();
+void stop_values();
+void start_values();
+
+// Counts the stops as what was not recorded. Context: the thread that ends the program.
+void finish_values_switch();
+
+// Context: fork child: it goes on as its parent.
+void reset_values_switch_after_fork();
+
+}  // namespace tensorscope::watch
