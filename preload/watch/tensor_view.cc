@@ -45,13 +45,14 @@ uint64_t key_bits(const torch::TorchFunctions& torch, const char* const* names, 
   return bits;
 }
 
-// From one tensor: the vote of one with more than one element is as good as that of many.
-bool learn(const void* impl) {
-  if (!g_learning.try_lock()) return false;
+// From one tensor: the vote of one with more than one element is as good as that of many. Where it is of another class
+// than plain tensors are, nothing is learnt.
+Readable learn(const void* impl) {
+  if (!g_learning.try_lock()) return Readable::unknown;
   static torch::SharedObjectMap objects;
   static torch::ObjectClasses classes;
   torch::TorchFunctions torch;
-  bool learnt = false;
+  Readable said = Readable::unknown;
   if (!g_is_known.load(std::memory_order_acquire) && objects.refresh() && torch::resolve_torch_functions(torch) &&
       torch.has_storage && torch.backend_name && torch.dispatch_key_name) {
     classes.start(&objects);
@@ -65,11 +66,12 @@ bool learn(const void* impl) {
       g_forms = {layout,     torch::word_at(impl, 0), torch::word_at(storage, 0),
                  torch.grad, torch.undefined_tensor,  key_bits(torch, kOtherForms, 3)};
       g_is_known.store(true, std::memory_order_release);
-      learnt = true;
+    } else if (strcmp(classes.of(impl), "N3c1010TensorImplE") != 0) {
+      said = Readable::wrapped;
     }
   }
   g_learning.unlock();
-  return learnt || g_is_known.load(std::memory_order_acquire);
+  return g_is_known.load(std::memory_order_acquire) ? Readable::yes : said;
 }
 
 bool is_contiguous(const torch::TensorFields& fields) {
@@ -101,7 +103,9 @@ const char* readable_text(Readable readable) {
 }
 
 Readable view_tensor(const void* impl, TensorView& out) {
-  if (!g_is_known.load(std::memory_order_acquire) && !learn(impl)) return Readable::unknown;
+  if (!g_is_known.load(std::memory_order_acquire)) {
+    if (const Readable said = learn(impl); said != Readable::yes) return said;
+  }
   const torch::TensorLayout& layout = g_forms.layout;
   torch::TensorFields fields;
   if (torch::word_at(impl, 0) != g_forms.tensor_vtable) return Readable::wrapped;
