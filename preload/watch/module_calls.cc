@@ -1,5 +1,7 @@
 #include "watch/module_calls.h"
 
+#include <string.h>
+
 #include <algorithm>
 #include <atomic>
 #include <new>
@@ -7,6 +9,7 @@
 #include <utility>
 
 #include "live/device_table.h"
+#include "live/recorder.h"
 #include "python/agent/attributes.h"
 #include "python/agent/type_fields.h"
 #include "python/gil_thread.h"
@@ -375,7 +378,8 @@ void call_begins(const Gil& gil, Calls& calls, Object* object, const void* stack
   WatchedModule* module = find_module(gil, calls, object, caller);
   if (!module) return count_loss("calls", "not enough memory");
   const Mode mode = all.empty() || calls.settings.record_calls ? mode_of_module(gil, object) : Mode::unknown;
-  if (all.empty()) {
+  // A checkpoint computes a forward again within a backward pass: that is no pass of its own.
+  if (all.empty() && live::running_node_address() == nullptr) {
     add_backward_rows();
     begin_pass(mode);
     choose_device(calls);
@@ -423,8 +427,11 @@ void call_ends(const Gil& gil, Calls& calls, const EndedCall& ended) {
     end_call(calls, call, true, false);
   }
   const Running call = all.back();
-  const bool raised =
-      ended.raised || (ended.result == gil->_Py_NoneStruct && python::handled_exception(gil) != call.exception);
+  const auto* const exception = static_cast<const Object*>(python::handled_exception(gil));
+  const bool raised = ended.raised || (ended.result == gil->_Py_NoneStruct && exception != call.exception);
+  // A checkpoint ends what it computes again by an exception, once it has all that backward needs.
+  const bool failed =
+      raised && (!exception || strcmp(python::class_name(gil, exception), "_StopRecomputationError") != 0);
   Origin origin;
   origin.call = call.id;
   origin.module = call.module->path_id;
@@ -440,7 +447,7 @@ void call_ends(const Gil& gil, Calls& calls, const EndedCall& ended) {
     take_all(gil, calls, *call.module, call.module->outputs, ended.result, origin, "");
   }
   all.pop_back();
-  end_call(calls, call, raised, false);
+  end_call(calls, call, failed, false);
 }
 
 // ---- what Python calls ----------------------------------------------------------------------------------------------

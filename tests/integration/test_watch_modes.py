@@ -10,7 +10,7 @@ import harness
 import pytest
 import torch
 import values_reader
-from values_reader import BACKWARD, ELEMENTS, NOT_READ
+from values_reader import BACKWARD, ELEMENTS, NOT_READ, RAISED
 
 pytest.importorskip("flatbuffers")
 
@@ -89,6 +89,9 @@ def test_what_is_recorded_and_what_is_said(run):
         for step in range(2):
             first, second = [values.tensor(value) for value in outputs if (value.name, value.step) == ("model.layers.1.fc", step)]
             assert torch.equal(first, second)
+        assert [call.index for call in forward if (call.module, call.step) == ("model.layers.1.fc", 0)] == [0, 1]
+        assert {getattr(call, "pass") for call in forward} == {0, 1}  # what is computed again belongs to the pass that it was in
+        assert harness.torch_version() < (2, 1) or not any(call.flags & RAISED for call in forward)
     if mode == "threads":
         assert len({call.thread for call in forward}) == 4 and len([call for call in forward if call.module == "model"]) == 80
         assert all(call.parent == 0 for call in forward if call.module == "model")
