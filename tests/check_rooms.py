@@ -10,7 +10,7 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 ROOMS = {
     "preload": "support stacks live torch devices python dump oom watch collector hooks".split(),
-    "analyzer": "support dump symbols ownership memory values autograd leaks oom text export cli".split(),
+    "analyzer": "support dump symbols ownership memory values autograd leaks oom text export html cli".split(),
 }
 
 

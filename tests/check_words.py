@@ -12,7 +12,7 @@ import check_rooms
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 FOLDERS = ("preload", "analyzer", "include", "tests", "scripts", "docs")
-ENDINGS = {".cc", ".h", ".def", ".fbs", ".c", ".py", ".md", ".txt", ".build", ""}
+ENDINGS = {".cc", ".h", ".def", ".fbs", ".c", ".py", ".md", ".txt", ".build", ".ts", ""}
 INSTEAD = {
     "want of memory": "out of memory; out-of-memory error",
     "at out of memory": "on an out-of-memory error",

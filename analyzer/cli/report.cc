@@ -11,9 +11,9 @@
 #include "cli/dump_options.h"
 #include "cli/verb.h"
 #include "dump/reader.h"
-#include "leaks/process_growth.h"
 #include "memory/difference.h"
 #include "memory/module_sums.h"
+#include "text/answer_line.h"
 #include "text/driver_table.h"
 #include "text/filter_words.h"
 #include "text/group_table.h"
@@ -32,7 +32,6 @@ namespace tensorscope::cli {
 namespace {
 
 constexpr uintmax_t kLargestOpenedToo = uintmax_t{32} << 20;  // of the dump before: a report stays quick
-constexpr int64_t kLeastOutside = 128 << 20;                  // more than a program has that only imported torch
 
 using analyzer::By;
 using analyzer::Group;
@@ -134,26 +133,6 @@ std::string dump_before(const analyzer::Dump& dump) {
   return std::filesystem::is_regular_file(path, error) ? path : "";
 }
 
-// "6.2 MiB live in 89 tensors; largest allocation site: train.py:57 train_step, 4.0 MiB (65 %), held by losses[0..63]"
-std::string answer(analyzer::OpenedDump& opened, const analyzer::Selection& selection, const std::vector<Group>& groups,
-                   const ReportOptions& options, uint64_t total, const text::Terminal& terminal) {
-  std::string text =
-      options.filter.empty()
-          ? fmt::format("{} live in {}", text::bytes(total), text::counted(selection.tensor_count(), "tensor"))
-          : fmt::format("{} of {} selected, in {}", text::bytes(total), text::bytes(opened.accounts.total_bytes()),
-                        text::counted(selection.tensor_count(), "tensor"));
-  const auto largest =
-      std::max_element(groups.begin(), groups.end(), [](const Group& a, const Group& b) { return a.bytes < b.bytes; });
-  if (largest != groups.end() && largest->bytes > 0) {
-    text += fmt::format("; largest {}: {}, {} ({})",
-                        by_place(options.by) ? "allocation site" : analyzer::kByNames[size_t(options.by)],
-                        largest->label, text::bytes(largest->bytes), text::percent(largest->bytes, total));
-    const std::string held = by_place(options.by) ? text::held_by(opened, *largest) : "";
-    if (!held.empty()) text += ", " + held;
-  }
-  return terminal.styled(text::Style::bold, text::wrap(text::clean(text), terminal.width, 2)) + "\n";
-}
-
 // "+2.0 MiB since train.4242.1.tscope (1m00s earlier); largest growth: train.py:57 train_step, +2.0 MiB"
 std::string growth_line(analyzer::OpenedDump& opened, const analyzer::Selection& selection, const std::string& path,
                         const ReportOptions& options, const text::Terminal& terminal) {
@@ -226,30 +205,6 @@ void tables(analyzer::OpenedDump& opened, const analyzer::Selection& selection, 
   }
 }
 
-// "outside of tensors: 420.0 MiB of 812.0 MiB resident: 202.0 MiB kept by malloc, ...". "" where tensors have more, or
-// it is little: what is mapped of files is there in every program.
-std::string outside_line(analyzer::OpenedDump& opened, const analyzer::Selection& selection,
-                         const text::Terminal& terminal) {
-  const analyzer::ProcessMemory memory = analyzer::process_memory(opened.view(selection));
-  std::vector<std::pair<int64_t, const char*>> parts = {{memory.heap, "allocated with malloc, not by torch"},
-                                                        {memory.kept, "free memory kept by malloc"},
-                                                        {memory.python, "in Python's small objects"},
-                                                        {memory.python_kept, "free memory kept by Python"}};
-  int64_t sum = 0;
-  for (const auto& [bytes, what] : parts) sum += std::max<int64_t>(0, bytes);
-  if (memory.resident <= 0 || sum < kLeastOutside || sum < memory.tensors) return "";
-  std::stable_sort(parts.begin(), parts.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
-  std::string text = fmt::format("outside of tensors: {} of {} resident", text::bytes(uint64_t(sum)),
-                                 text::bytes(uint64_t(memory.resident)));
-  const char* joint = ": ";
-  for (const auto& [bytes, what] : parts) {
-    if (bytes <= 0) continue;
-    text += fmt::format("{}{} {}", joint, text::bytes(uint64_t(bytes)), what);
-    joint = ", ";
-  }
-  return text::wrap(text, terminal.width, 2) + "\n\n";
-}
-
 int report(const ReportOptions& options, Invocation& invocation) {
   analyzer::OpenedDump opened(options.dump, options.symbols);
   const text::Terminal& terminal = invocation.terminal;
@@ -262,11 +217,14 @@ int report(const ReportOptions& options, Invocation& invocation) {
 
   std::string& out = invocation.out;
   const std::string earlier = dump_before(opened.dump);
-  out += answer(opened, selection, groups, options, total, terminal);
+  const std::string answer = text::answer_line(opened, selection, groups, options.by, total, !options.filter.empty());
+  out += terminal.styled(text::Style::bold, text::wrap(text::clean(answer), terminal.width, 2)) + "\n";
   out += growth_line(opened, selection, earlier, options, terminal);
   out += headline(opened.dump, terminal) + "\n";
   tables(opened, selection, std::move(groups), total, options, earlier, invocation);
-  out += "\n" + outside_line(opened, selection, terminal) + coverage_lines(opened.dump, terminal);
+  const std::string outside = text::outside_line(opened.view(selection));
+  out += "\n" + (outside.empty() ? "" : text::wrap(outside, terminal.width, 2) + "\n\n");
+  out += coverage_lines(opened.dump, terminal);
   return finish(invocation, opened.dump);
 }
 

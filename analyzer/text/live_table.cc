@@ -141,9 +141,7 @@ void add_device(text::Table& table, const analyzer::OpenedDump& opened, const De
   }
 }
 
-}  // namespace
-
-std::string live_table(const analyzer::OpenedDump& opened, const text::Terminal& terminal) {
+text::Table lines_of(const analyzer::OpenedDump& opened) {
   text::Table table({{.title = "live", .least = 20},
                      {.title = "tensors", .align = text::Align::right},
                      {.title = "storages", .align = text::Align::right},
@@ -155,6 +153,15 @@ std::string live_table(const analyzer::OpenedDump& opened, const text::Terminal&
       if ((sums.device.type >= 0) == known) add_device(table, opened, sums);
     }
   }
+  return table;
+}
+
+}  // namespace
+
+std::vector<std::vector<std::string>> live_rows(const analyzer::OpenedDump& opened) { return lines_of(opened).cells(); }
+
+std::string live_table(const analyzer::OpenedDump& opened, const text::Terminal& terminal) {
+  const text::Table table = lines_of(opened);
   if (table.empty()) return "live: no tensors, no blocks\n";
   return table.text(terminal);
 }

@@ -29,6 +29,14 @@ void Table::row(std::vector<std::string> cells, Style style) {
   rows_.push_back({std::move(cells), style, false, 0, Cut::end});
 }
 
+std::vector<std::vector<std::string>> Table::cells() const {
+  std::vector<std::vector<std::string>> all;
+  for (const Row& row : rows_) {
+    if (!row.is_note) all.push_back(row.cells);
+  }
+  return all;
+}
+
 void Table::note(size_t column, const std::string& text, Style style, Cut cut) {
   rows_.push_back({{clean(text)}, style, true, column, cut});
 }

@@ -35,6 +35,8 @@ class Table {
   // A line below the last row, that starts at `column` and may use the rest of the line.
   void note(size_t column, const std::string& text, Style style = Style::dim, Cut cut = Cut::end);
   bool empty() const { return rows_.empty(); }
+  // Cells of every row but notes, cleaned, for what draws no lines of text.
+  std::vector<std::vector<std::string>> cells() const;
 
   // `titles`: whether a line of titles comes first. Columns that are empty in every row are left out.
   std::string text(const Terminal& terminal, bool titles = true) const;

@@ -1,0 +1,47 @@
+// Numbers as the command line writes them (analyzer/text/units.cc).
+const UNITS = ["KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
+
+// To the nearest; of two as near, the even one.
+function rounded(value: number): number {
+  const low = Math.floor(value), rest = value - low;
+  return rest > 0.5 || (rest === 0.5 && low % 2 !== 0) ? low + 1 : low;
+}
+
+export function bytes(value: number): string {
+  if (value < 1024) return `${Math.round(value)} B`;
+  let unit = 0, scaled = value / 1024;
+  while (unit + 1 < UNITS.length && scaled >= 1023.95) {
+    scaled /= 1024;
+    unit++;
+  }
+  const digits = unit < 2 ? 1 : 2;
+  return `${(rounded(scaled * 10 ** digits) / 10 ** digits).toFixed(digits)} ${UNITS[unit]}`;
+}
+
+export const signedBytes = (value: number) => (value === 0 ? "0 B" : (value > 0 ? "+" : "-") + bytes(Math.abs(value)));
+export const count = (value: number) => Math.round(value).toString().replace(/\B(?=(\d{3})+$)/g, ",");
+export const signedCount = (value: number) => (value > 0 ? "+" : value < 0 ? "-" : "") + count(Math.abs(value));
+export const counted = (value: number, noun: string) => `${count(value)} ${noun}${value === 1 ? "" : "s"}`;
+
+export function percent(part: number, whole: number): string {
+  if (whole <= 0) return "";
+  if (part !== 0 && part * 200 <= whole) return "<1 %";
+  return `${rounded((100 * part) / whole)} %`;
+}
+
+export function age(seconds: number): string {
+  if (seconds < 0) return "";
+  if (seconds < 1) return `${Math.round(seconds * 1000)} ms`;
+  if (seconds < 60) return `${seconds.toFixed(1)} s`;
+  const minutes = Math.floor(seconds / 60);
+  if (minutes < 60) return `${minutes}m${String(Math.floor(seconds % 60)).padStart(2, "0")}s`;
+  const hours = Math.floor(minutes / 60);
+  return hours < 24 ? `${hours}h${String(minutes % 60).padStart(2, "0")}m` : `${Math.floor(hours / 24)}d${String(hours % 24).padStart(2, "0")}h`;
+}
+
+// "10M", "1.5 GiB" -> bytes; NaN: no size.
+export function parseSize(text: string): number {
+  const found = /^\s*(\d+(?:\.\d+)?)\s*([kmgt]?)(i?)b?\s*$/i.exec(text);
+  if (!found) return NaN;
+  return Number(found[1]) * 1024 ** (found[2] ? 1 + "kmgt".indexOf(found[2].toLowerCase()) : 0);
+}

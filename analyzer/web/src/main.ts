@@ -1,0 +1,97 @@
+// The page: reads its data, shows what the part behind # names, and keeps the state of every view there.
+import { h } from "./dom";
+import { readData, Report, type Dump } from "./data";
+import { overviewPage } from "./overview";
+import { tensorPage } from "./tensor";
+import { tensorsPage } from "./tensors";
+
+export type Params = Map<string, string>;
+export interface Shown { report: Report; dump: Dump; params: Params }
+interface PageKind { id: string; title: string; there: (report: Report) => boolean; draw: (place: HTMLElement, shown: Shown) => void; hidden?: boolean }
+
+const hasDump = (report: Report) => report.dumps.length > 0;
+// A part that is built elsewhere is one line here, and its data a field of the page's.
+const PAGES: PageKind[] = [
+  { id: "overview", title: "Overview", there: hasDump, draw: overviewPage },
+  { id: "tensors", title: "Tensors", there: hasDump, draw: tensorsPage },
+  { id: "tensor", title: "Tensor", there: hasDump, draw: tensorPage, hidden: true },
+];
+
+let report: Report;
+
+function parse(hash: string): { page: string; params: Params } {
+  const [page, query] = hash.replace(/^#/, "").split("?", 2);
+  return { page, params: new Map(new URLSearchParams(query ?? "")) };
+}
+
+function address(page: string, values: Record<string, string>): string {
+  const now = parse(location.hash).params.get("dump");
+  const query = new URLSearchParams();
+  if (now && !("dump" in values)) query.set("dump", now);
+  for (const [key, value] of Object.entries(values)) if (value !== "") query.set(key, value);
+  const text = query.toString();
+  return `#${page}${text ? `?${text}` : ""}`;
+}
+
+export function go(page: string, values: Record<string, string>): void { location.hash = address(page, values); }
+export function link(page: string, values: Record<string, string>, text: string): HTMLAnchorElement { return h("a", { href: address(page, values) }, text); }
+
+function show(): void {
+  const pages = PAGES.filter((kind) => kind.there(report));
+  const { page, params } = parse(location.hash);
+  const kind = pages.find((each) => each.id === page) ?? pages[0];
+  const dump = report.dumps[Number(params.get("dump") ?? report.dumps.length - 1)] ?? report.dumps[report.dumps.length - 1];
+  const place = h("div", { className: `page ${kind.id}` });
+  document.getElementById("pages")!.replaceChildren(...pages.filter((each) => !each.hidden).map((each) =>
+    h("a", { href: address(each.id, {}), "aria-current": each.id === kind.id ? "page" : null }, each.title)));
+  const choice = document.getElementById("dump-choice")!;
+  choice.replaceChildren();
+  if (report.dumps.length > 1) {
+    choice.append(h("select", { "aria-label": "dump", onchange: (event: Event) => go(kind.id, { ...Object.fromEntries(params), dump: (event.target as HTMLSelectElement).value }) },
+      report.dumps.map((each, i) => h("option", { value: i, selected: each === dump }, each.data.path))));
+  }
+  document.getElementById("main")!.replaceChildren(place);
+  kind.draw(place, { report, dump, params });
+  document.title = `${kind.title} - ${dump?.data.process.program ?? "values"} - tensorscope`;
+  document.documentElement.dataset.page = kind.id;
+}
+
+function keys(event: KeyboardEvent): void {
+  const typing = event.target instanceof HTMLElement && /^(INPUT|SELECT|TEXTAREA)$/.test(event.target.tagName);
+  if (event.ctrlKey || event.metaKey || event.altKey || typing) return;
+  const digit = Number(event.key);
+  const pages = PAGES.filter((kind) => kind.there(report) && !kind.hidden);
+  if (event.key === "/") document.querySelector<HTMLInputElement>("#search input")!.focus();
+  else if (digit >= 1 && digit <= pages.length) go(pages[digit - 1].id, {});
+  else return;
+  event.preventDefault();
+}
+
+function theme(): void {
+  const root = document.documentElement;
+  const dark = root.dataset.theme ? root.dataset.theme === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
+  root.dataset.theme = dark ? "light" : "dark";
+  show();
+}
+
+async function start(): Promise<void> {
+  const source = document.getElementById("data")!;
+  report = new Report(await readData(source.textContent ?? ""));
+  source.remove();
+  addEventListener("hashchange", show);
+  addEventListener("keydown", keys);
+  document.getElementById("theme")!.addEventListener("click", theme);
+  document.getElementById("search")!.addEventListener("submit", (event) => {
+    event.preventDefault();
+    go("tensors", { q: document.querySelector<HTMLInputElement>("#search input")!.value });
+  });
+  show();
+  document.documentElement.dataset.ready = "1";
+}
+
+start().catch((error: unknown) => {
+  const old = typeof DecompressionStream === "undefined";
+  document.getElementById("main")!.replaceChildren(h("p", { className: "problem" }, old
+    ? "This browser cannot read the page: it needs Chrome 80, Firefox 113, Safari 16.4 or newer."
+    : `The data of this page cannot be read: ${String(error)}`));
+});

@@ -1,0 +1,71 @@
+// One tensor: what it is, who holds it, its stack, and the storage that it shares, drawn to scale.
+import { button, copy, h, plainTable } from "./dom";
+import type { Dump } from "./data";
+import { age, bytes, counted } from "./format";
+import { go, link, type Shown } from "./main";
+
+const MOST_BARS = 200;
+
+const label = (dump: Dump, row: number) => dump.text(dump.data.tensors.name[row]) || `#${dump.data.tensors.id[row]}`;
+const tensorLink = (dump: Dump, row: number) => link("tensor", { id: String(dump.data.tensors.id[row]) }, `#${dump.data.tensors.id[row]} ${dump.text(dump.data.tensors.name[row])}`.trim());
+
+export function stackText(dump: Dump, site: number): string {
+  return dump.stack(site).map((number) => {
+    const frame = dump.frame(number);
+    return `${frame.file || frame.object}${frame.line ? `:${frame.line}` : ""} ${frame.function}${frame.source ? `    ${frame.source}` : ""}`;
+  }).join("\n");
+}
+
+export function stackTable(dump: Dump, site: number): HTMLElement {
+  const frames = dump.stack(site).map((number) => dump.frame(number));
+  if (frames.length === 0) return h("p", {}, "no stack was recorded");
+  const rows = frames.map((frame) => [
+    h("span", { className: frame.native ? "native" : "python" }, frame.native ? "native" : "Python"),
+    (frame.file || frame.object) + (frame.line ? `:${frame.line}` : ""), frame.function, h("code", {}, frame.source)]);
+  return h("div", { className: "wide-table" }, plainTable(["", "place", "function", "source"], rows));
+}
+
+function storageDrawing(dump: Dump, row: number): HTMLElement {
+  const t = dump.data.tensors, storage = t.storage[row];
+  if (storage === 0) return h("p", {}, "It has no storage of its own (meta, sparse, empty or a wrapper).");
+  const size = dump.data.storages.bytes[storage - 1];
+  const sharing = dump.inStorage(storage), others = sharing.length - 1;
+  const bar = (each: number) => {
+    const begin = size > 0 ? (100 * t.begin[each]) / size : 0, width = size > 0 ? Math.max(0.3, (100 * t.length[each]) / size) : 100;
+    return h("div", { className: each === row ? "share self" : "share" }, h("span", { className: "share-name" }, tensorLink(dump, each)),
+      h("span", { className: "share-line", role: "img", "aria-label": `bytes ${t.begin[each]} to ${t.begin[each] + t.length[each]} of ${size}` },
+        h("span", { className: "share-bar", style: { left: `${Math.min(99.7, begin)}%`, width: `${Math.min(width, 100 - Math.min(99.7, begin))}%` } })),
+      h("span", { className: "share-size" }, bytes(t.length[each])));
+  };
+  return h("div", {}, h("p", {}, `storage #${dump.data.storages.id[storage - 1]}: ${bytes(size)} on ${dump.text(dump.data.storages.device[storage - 1])}, ${dump.text(dump.data.storages.kind[storage - 1])}; ` +
+    (others > 0 ? `shared with ${counted(others, "tensor")}` : "not shared")),
+    sharing.slice(0, MOST_BARS).map(bar), sharing.length > MOST_BARS && h("p", {}, `and ${counted(sharing.length - MOST_BARS, "more tensor")}`));
+}
+
+export function tensorPage(place: HTMLElement, { dump, params, report }: Shown): void {
+  const row = dump.withId(Number(params.get("id")));
+  if (row === undefined) {
+    place.append(h("h2", {}, "Tensor"), h("p", {}, `There is no tensor #${params.get("id") ?? ""} in this dump.`), link("tensors", {}, "all tensors"));
+    return;
+  }
+  const t = dump.data.tensors, text = (column: ArrayLike<number>) => dump.text(column[row]);
+  const flag = (name: string) => (t.flags[row] & report.flag(name)) !== 0;
+  const facts: [string, string | Node][] = [
+    ["shape", `${text(t.dtype)} ${text(t.shape)}`], ["strides", text(t.strides)], ["device", text(t.device)], ["bytes", bytes(t.bytes[row])],
+    ["memory it counts for", bytes(dump.owned[row])], ["category", text(t.category) + (text(t.evidence) ? `: ${text(t.evidence)}` : "")],
+    ["module", text(t.module)], ["class", [text(t.type), text(t.class)].filter(Boolean).join(", ")],
+    ["autograd", [flag("requires_grad") && "requires grad", flag("leaf") && "leaf", flag("view") && "view", text(t.grad_fn)].filter(Boolean).join(", ")],
+    ["gradient", t.grad[row] ? tensorLink(dump, t.grad[row] - 1) : ""], ["age", age(t.age[row])], ["thread", text(t.thread)],
+  ];
+  const holders = text(t.holders).split("\n").filter(Boolean).map((line) => line.split("\t"));
+  const names = text(t.names).split("\n").slice(1).filter(Boolean);
+  place.append(h("h2", {}, label(dump, row)), h("div", {}, h("p", { className: "lead" }, `tensor #${t.id[row]}`),
+    h("dl", { className: "facts" }, facts.filter(([, value]) => value !== "").map(([name, value]) => [h("dt", {}, name), h("dd", {}, value)])),
+    names.length > 0 && h("p", {}, "other names: " + names.join("; ")),
+    h("h3", {}, "Held by"),
+    holders.length === 0 ? h("p", {}, "not known: names were not recorded") : h("ul", { className: "holders" }, holders.map(([kind, what]) => h("li", {}, h("span", { className: "kind" }, kind), " ", what.split(" <- ").map((part, i) => h("span", { className: "chain", style: { "margin-left": `${i}rem` } }, (i > 0 ? "← " : "") + part))))),
+    t.holder_count[row] > holders.length && h("p", {}, `${counted(t.holder_count[row], "holder")} in all`),
+    h("h3", {}, "Its storage"), storageDrawing(dump, row),
+    h("h3", {}, "Allocated at"), h("p", {}, link("tensors", { in: "site", is: dump.where(t.site[row]) }, dump.where(t.site[row]))), stackTable(dump, t.site[row]),
+    h("div", { className: "tools" }, button("copy the stack", () => void copy(stackText(dump, t.site[row]))), button("all tensors", () => go("tensors", {})))));
+}
