@@ -180,26 +180,23 @@ auto total(const Lanes& lanes) {
   return sum;
 }
 
-void finish(const Sums& sums, uint64_t count, Statistics& out) {
-  out.count = count;
-  out.nan = uint64_t(-total(sums.nan));
-  out.positive_infinity = uint64_t(-total(sums.positive));
-  out.negative_infinity = uint64_t(-total(sums.infinite)) - out.positive_infinity;
-  out.zeros = uint64_t(-total(sums.zeros));
-  const double n = double(out.finite());
-  if (n == 0) return;
-  const double shift = sums.shift[0], sum = total(sums.sum), squares = total(sums.squares);
-  out.minimum = out.maximum = sums.minimum[0];
-  out.maximum = sums.maximum[0];
+Reduced reduced_from(const Sums& sums, uint64_t count) {
+  Reduced reduced;
+  reduced.nan = uint64_t(-total(sums.nan));
+  reduced.finite = count - reduced.nan - uint64_t(-total(sums.infinite));
+  reduced.positive_infinity = uint64_t(-total(sums.positive));
+  reduced.zeros = uint64_t(-total(sums.zeros));
+  reduced.shift = sums.shift[0];
+  reduced.sum = total(sums.sum);
+  reduced.squares = total(sums.squares);
+  reduced.l1 = total(sums.magnitudes);
+  reduced.minimum = sums.minimum[0];
+  reduced.maximum = sums.maximum[0];
   for (int i = 1; i < kLanes; ++i) {
-    out.minimum = std::min(out.minimum, double(sums.minimum[i]));
-    out.maximum = std::max(out.maximum, double(sums.maximum[i]));
+    reduced.minimum = std::min(reduced.minimum, double(sums.minimum[i]));
+    reduced.maximum = std::max(reduced.maximum, double(sums.maximum[i]));
   }
-  out.sum = sum + n * shift;
-  out.mean = shift + sum / n;
-  out.deviation = n > 1 ? sqrt(std::max(0.0, (squares - sum * sum / n) / (n - 1))) : 0;
-  out.l1 = total(sums.magnitudes);
-  out.l2 = sqrt(std::max(0.0, squares + 2 * shift * sum + n * shift * shift));
+  return reduced;
 }
 
 struct Pass {
@@ -293,12 +290,30 @@ void each_piece(const TensorView& view, void (*f)(const void*, int64_t, void*), 
   if (filled > 0) f(piece, filled, context);
 }
 
+Statistics statistics_from(const Reduced& reduced, uint64_t count) {
+  Statistics out;
+  out.count = count;
+  out.nan = reduced.nan;
+  out.positive_infinity = reduced.positive_infinity;
+  out.negative_infinity = count - reduced.finite - reduced.nan - reduced.positive_infinity;
+  out.zeros = reduced.zeros;
+  const double n = double(reduced.finite), shift = reduced.shift, sum = reduced.sum;
+  if (n == 0) return out;
+  out.minimum = reduced.minimum;
+  out.maximum = reduced.maximum;
+  out.sum = sum + n * shift;
+  out.mean = shift + sum / n;
+  out.deviation = n > 1 ? sqrt(std::max(0.0, (reduced.squares - sum * sum / n) / (n - 1))) : 0;
+  out.l1 = reduced.l1;
+  out.l2 = sqrt(std::max(0.0, reduced.squares + 2 * shift * sum + n * shift * shift));
+  return out;
+}
+
 bool statistics_of(const TensorView& view, Statistics& out) {
   if (!is_known_dtype(view.dtype)) return false;
   Pass pass = {view.dtype, {}};
   each_piece(view, add_piece, &pass);
-  out = {};
-  finish(pass.sums, uint64_t(view.numel), out);
+  out = statistics_from(reduced_from(pass.sums, uint64_t(view.numel)), uint64_t(view.numel));
   if (needs_scale(out)) finish_scaled(view, out);
   return true;
 }

@@ -21,6 +21,14 @@ struct Statistics {
 // False: a dtype that is not known.
 bool statistics_of(const TensorView& view, Statistics& out);
 
+// Sums that are taken somewhere else, of the distance of the finite elements to `shift`.
+struct Reduced {
+  uint64_t finite = 0, nan = 0, positive_infinity = 0, zeros = 0;
+  double sum = 0, squares = 0, shift = 0;
+  double l1 = 0, minimum = 0, maximum = 0;
+};
+Statistics statistics_from(const Reduced& reduced, uint64_t count);
+
 // Calls f(elements, count, context) for pieces of the elements in their order, each a contiguous array of the tensor's
 // dtype.
 void each_piece(const TensorView& view, void (*f)(const void* elements, int64_t count, void* context), void* context);

@@ -10,6 +10,7 @@
 #include "support/page_array.h"
 #include "tensorscope/values_format.h"
 #include "torch/metadata/tensor_layout.h"
+#include "watch/device_values.h"
 #include "watch/dtypes.h"
 #include "watch/element_numbers.h"
 #include "watch/reducers.h"
@@ -193,6 +194,53 @@ void add_series(const WatchSpec& watch, const TensorView& view, const Statistics
   parts.series = {series.all, count};
 }
 
+// For the kinds of results that exist where the elements are read.
+void count_not_on_devices(const WatchSpec& watch) {
+  const char* const why = "not computed on devices";
+  if (watch.hash) count_loss("hash", why);
+  if (watch.norms) count_loss(kNorms, why);
+  if (watch.quantiles) count_loss(kQuantiles, why);
+  if (watch.histogram) count_loss(kHistogram, why);
+}
+
+void remember_from_device(const DeviceValue::Context& context, uint64_t serial) {
+  const auto& [watch, name, tensor, data, numel, version, dtype, unused] = context.words;
+  remember(uint32_t(watch), uint32_t(name),
+           {tensor, reinterpret_cast<const void*>(data), int64_t(numel), 0, uint32_t(version), int(dtype)}, serial);
+}
+
+// Null: it comes later. Else why not, and nothing has been added.
+const char* take_later(const WatchSpec& watch, uint32_t name, const void* impl, const TensorView& view,
+                       const Origin& origin, format::ValueRow& row) {
+  if (!origin.has_gil) return "results of operations on devices are not taken";
+  const Contents contents = {row.tensor(), view.data, view.numel, 0, version_of(impl), view.dtype};
+  TensorSlice slice;
+  ValueParts wanted;
+  bool elements = watch.full && wants_elements(watch, view, slice, wanted);
+  if (const uint64_t before = elements ? kept_before(row.watch(), name, contents) : 0; before != 0) {
+    elements = false;
+    row.mutate_same_as(before);
+    row.mutate_flags(uint16_t(row.flags() | uint16_t(ValueFlag::unchanged)));
+  }
+  count_not_on_devices(watch);
+  const python::Gil gil = python::Gil::held(*python::known_interpreter());
+  DeviceValue value = {row, impl, &view, watch.statistics && is_known_dtype(view.dtype)};
+  if (elements) {
+    value.row.mutate_stored_dtype(int8_t(stored_dtype(watch, view.dtype)));
+    value.sliced = wanted.kept != nullptr;
+    value.kept = wanted.kept ? wanted.kept : &view;
+    value.written = remember_from_device;
+    value.context = {{row.watch(), name, contents.tensor, reinterpret_cast<uint64_t>(contents.data),
+                      uint64_t(contents.numel), contents.version, uint64_t(contents.dtype), 0}};
+  }
+  const char* why = take_on_device(gil, value);
+  if (!why || !elements) return why;
+  count_loss("elements", why);
+  value.row = row;
+  value.kept = nullptr;
+  return take_on_device(gil, value);
+}
+
 }  // namespace
 
 bool is_due(const WatchSpec& watch, const Step& step) {
@@ -254,7 +302,13 @@ bool take_tensor(const WatchSpec& watch, uint32_t watch_number, uint32_t name, c
   LongSeries series;
   if (has_form) parts.view = &view;
   Contents contents = {};
-  if (readable == Readable::yes) {
+  if (is_taken_on_device(readable, view) && (origin.has_gil || readable == Readable::device)) {
+    const char* const why = take_later(watch, name, tensor.impl, view, origin, row);
+    if (!why) return true;
+    row.mutate_flags(uint16_t(ValueFlag::not_read));
+    row.mutate_note(text_id(why));
+    count_loss("values", why);
+  } else if (readable == Readable::yes) {
     contents = {serial, view.data, view.numel, 0, version_of(tensor.impl), view.dtype};
     if (watch.hash) {
       if (watch.statistics && statistics_of(view, statistics)) parts.statistics = &statistics;

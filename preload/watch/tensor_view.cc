@@ -123,19 +123,19 @@ Readable view_tensor(const void* impl, TensorView& out) {
       out.itemsize == 0 || (out.dtype >= kFirstQuantized && out.dtype <= kLastQuantized)) {
     return Readable::other_form;
   }
-  if (fields.device_type != kCpu) return Readable::device;
+  const bool on_device = fields.device_type != kCpu;
   const uint64_t storage = torch::word_at(impl, size_t(layout.storage()));
-  if (storage == 0) return Readable::other_form;
+  if (storage == 0) return on_device ? Readable::device : Readable::other_form;
   const void* const object = reinterpret_cast<const void*>(storage);
-  if (torch::word_at(object, 0) != g_forms.storage_vtable) return Readable::wrapped;
+  if (torch::word_at(object, 0) != g_forms.storage_vtable) return on_device ? Readable::device : Readable::wrapped;
   const uint64_t base = torch::word_at(object, size_t(layout.data()));
-  if (base == 0 && fields.numel != 0) return Readable::other_form;
+  if (base == 0 && fields.numel != 0 && !on_device) return Readable::other_form;
   out.data = reinterpret_cast<const char*>(base) + fields.storage_offset * out.itemsize;
   out.contiguous = is_contiguous(fields);
   out.storage = object;
   out.storage_data = reinterpret_cast<const void*>(base);
   out.storage_bytes = torch::word_at(object, size_t(layout.nbytes()));
-  return Readable::yes;
+  return on_device ? Readable::device : Readable::yes;
 }
 
 const void* gradient_of(const void* impl) {

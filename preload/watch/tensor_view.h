@@ -27,7 +27,7 @@ struct TensorView {
 
 enum class Readable : uint8_t {
   yes,
-  device,      // in the memory of a device; sizes, dtype and numel are there, data is not
+  device,      // in the memory of a device: `data` is an address there
   wrapped,     // a subclass, vmap, a functional or fake tensor: its values are known to somebody else
   other_form,  // sparse, nested, quantized, conjugated but not resolved
   unknown,     // this torch's layout of tensors is not known (yet)

@@ -105,12 +105,6 @@ void say_failure(Store& store) {
       store.file.exists() ? store.file.path() : "for values", strerror(store.file.error()));
 }
 
-uint32_t thread_number() {
-  static thread_local uint32_t number = 0;
-  if (number == 0) number = uint32_t(syscall(SYS_gettid));
-  return number;
-}
-
 void count_under_lock(Store& store, const char* what, const char* detail) {
   for (size_t i = 0; i < store.loss_rows; ++i) {
     if (store.losses[i].what == what && store.losses[i].detail == detail) {
@@ -213,7 +207,7 @@ uint64_t add_under_lock(Store& store, format::ValueRow& row, const ValueParts& p
   }
   row.mutate_flags(flags);
   row.mutate_serial(store.values + 1);
-  row.mutate_thread(thread_number());
+  if (row.thread() == 0) row.mutate_thread(thread_number());
   if (!good || !append_series(batch, row.serial(), parts.series) || !batch.rows.push(row)) {
     count_under_lock(store, "values", "not enough memory");
     return 0;
@@ -500,6 +494,17 @@ Store* make_store(StoreSettings settings) {
 }
 
 }  // namespace
+
+uint32_t thread_number() {
+  static thread_local uint32_t number = 0;
+  if (number == 0) number = uint32_t(syscall(SYS_gettid));
+  return number;
+}
+
+bool waits_when_full() {
+  const Store* const store = g_store;
+  return store && store->settings.wait_when_full;
+}
 
 void start_store(StoreSettings settings) { g_store = make_store(std::move(settings)); }
 

@@ -22,6 +22,7 @@
 #include "watch/backward_calls.h"
 #include "watch/callbacks.h"
 #include "watch/code_points.h"
+#include "watch/device_values.h"
 #include "watch/module_calls.h"
 #include "watch/operation_values.h"
 #include "watch/source_places.h"
@@ -215,6 +216,7 @@ void after_fork_in_child() {
   g_posted.store(false, std::memory_order_release);
   reset_store_after_fork();
   reset_taken_tensors();
+  reset_device_values_after_fork();
   reset_callbacks_after_fork();
   reset_values_switch_after_fork();
   reset_backward_calls_after_fork();

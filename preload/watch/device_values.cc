@@ -1,0 +1,462 @@
+#include "watch/device_values.h"
+
+#include <math.h>
+#include <string.h>
+
+#include <new>
+#include <string>
+#include <unordered_map>
+#include <utility>
+
+#include "python/method.h"
+#include "python/objects.h"
+#include "support/enough_memory.h"
+#include "support/loaded_object.h"
+#include "support/message.h"
+#include "support/options.h"
+#include "support/state.h"
+#include "torch/metadata/tensor_layout.h"
+#include "watch/value_store.h"
+
+namespace tensorscope::watch {
+
+namespace {
+
+using python::Api;
+using python::Gil;
+using python::Object;
+using python::Owned;
+
+// Memory on a device: the rows of a piece (19 MB), and twice 1 MiB, or 32 MiB where elements are kept. No random
+// numbers, no memory for each value, nothing in the graph. While a CUDA graph is captured, or something else than plain
+// torch runs (a dispatch mode, functorch), nothing is done. Sums are of the distance to one element, as on the CPU.
+constexpr char kTakeSource[] = R"(
+import atexit, math, os, threading, time
+tensorscope_piece, tensorscope_rows, tensorscope_number_bytes = 1 << 18, 9, 80
+tensorscope_small, tensorscope_large = 1 << 20, 32 << 20
+tensorscope_lock = threading.RLock()
+tensorscope_state = {'on': True, 'busy': False, 'pid': os.getpid()}
+tensorscope_scratches, tensorscope_buffers = {}, {}
+tensorscope_taken, tensorscope_no_room, tensorscope_no_buffers, tensorscope_too_large, tensorscope_not_now, tensorscope_off = range(6)
+
+class TensorscopeScratch:
+    def __init__(self, device):
+        new = lambda size, dtype: torch.empty(size, dtype=dtype, device=device)
+        self.rows = new((tensorscope_rows, tensorscope_piece), torch.float64)
+        self.bad, self.flag = new(tensorscope_piece, torch.bool), new(tensorscope_piece, torch.bool)
+        self.sums, self.lowest, self.highest = new(7, torch.float64), new((), torch.float64), new((), torch.float64)
+
+class TensorscopeHalf:
+    def __init__(self, device, room):
+        self.bytes = torch.empty(room, dtype=torch.uint8, device=device)
+        self.host = torch.empty(room, dtype=torch.uint8, device='cpu', pin_memory=device.type == 'cuda')
+        self.used, self.values, self.streams, self.event, self.begun = 0, [], {}, None, 0
+
+class TensorscopeBuffers:
+    def __init__(self, device, room):
+        self.device, self.room = device, room
+        self.filling, self.sent = TensorscopeHalf(device, room), TensorscopeHalf(device, room)
+        self.is_sent = False
+        self.side = torch.cuda.Stream(device) if device.type == 'cuda' else None
+
+    def send(self):
+        half = self.filling
+        if half.used == 0 or self.is_sent:
+            return
+        if self.side is None:
+            half.host[:half.used].copy_(half.bytes[:half.used])
+        else:
+            for stream in half.streams.values():
+                self.side.wait_stream(stream)
+            with torch.cuda.stream(self.side):
+                half.host[:half.used].copy_(half.bytes[:half.used], non_blocking=True)
+                half.event = torch.cuda.Event()
+                half.event.record(self.side)
+        self.filling, self.sent, self.is_sent = self.sent, half, True
+
+    def receive(self, wait):
+        half = self.sent
+        if not self.is_sent:
+            return
+        if half.event is not None and not half.event.query():
+            if not wait:
+                return
+            half.event.synchronize()
+        begin = half.host.data_ptr()
+        for number, numbers, elements in half.values:
+            arrived(number, begin + numbers if numbers >= 0 else 0, begin + elements if elements >= 0 else 0)
+        half.used, half.values, half.streams, half.event = 0, [], {}, None
+        self.is_sent = False
+
+    def find_room(self, size, wait):
+        if self.filling.used + size > self.room:
+            self.receive(wait)
+            self.send()
+        return self.filling.used + size <= self.room
+
+def tensorscope_pieces(x):
+    count = x.numel()
+    if count <= tensorscope_piece:
+        yield x
+    elif x.is_contiguous():
+        x = x.view(-1)
+        for begin in range(0, count, tensorscope_piece):
+            yield x[begin:begin + tensorscope_piece]
+    else:
+        dim = next(i for i, size in enumerate(x.shape) if size > 1)
+        rows = max(1, tensorscope_piece // (count // x.shape[dim]))
+        for begin in range(0, x.shape[dim], rows):
+            yield from tensorscope_pieces(x.narrow(dim, begin, min(rows, x.shape[dim] - begin)))
+
+def tensorscope_reduce(own, x, out):
+    first = True
+    for piece in tensorscope_pieces(x):
+        count = piece.numel()
+        value, other, summed = own.rows[0, :count], own.rows[1, :count], own.rows[2:, :count]
+        finite, nan, infinite, zeros, moved, squares, magnitudes = summed
+        bad, flag, shift = own.bad[:count], own.flag[:count], out[9]
+        value.view(piece.shape).copy_(piece.to(torch.complex128).abs() if piece.is_complex() else piece)
+        torch.ne(torch.sub(value, value, out=other), 0, out=bad)
+        if first:
+            shift.copy_(value[0]).masked_fill_(bad[0], 0)
+        finite.fill_(1).masked_fill_(bad, 0)
+        nan.copy_(torch.ne(value, value, out=flag))
+        infinite.copy_(torch.eq(value, math.inf, out=flag))
+        zeros.copy_(torch.eq(value, 0, out=flag))
+        torch.sub(value, shift, out=moved).masked_fill_(bad, 0)
+        torch.mul(moved, moved, out=squares)
+        torch.abs(value, out=magnitudes).masked_fill_(bad, 0)
+        torch.sum(summed, 1, out=own.sums)
+        torch.amin(other.copy_(value).masked_fill_(bad, math.inf), 0, out=own.lowest)
+        torch.amax(other.copy_(value).masked_fill_(bad, -math.inf), 0, out=own.highest)
+        if first:
+            out[:7].copy_(own.sums)
+            out[7].copy_(own.lowest)
+            out[8].copy_(own.highest)
+        else:
+            out[:7].add_(own.sums)
+            torch.minimum(out[7], own.lowest, out=out[7])
+            torch.maximum(out[8], own.highest, out=out[8])
+        first = False
+
+def tensorscope_may_take(device):
+    if hasattr(torch._C, '_len_torch_dispatch_stack') and torch._C._len_torch_dispatch_stack() != 0:
+        return False
+    functorch = getattr(torch._C, '_functorch', None)
+    if functorch is not None and functorch.peek_interpreter_stack() is not None:
+        return False
+    return device.type != 'cuda' or not torch.cuda.is_current_stream_capturing()
+
+def tensorscope_safely(work):
+    with tensorscope_lock:
+        if tensorscope_state['busy'] or not tensorscope_state['on']:
+            return tensorscope_off
+        tensorscope_state['busy'] = True
+        try:
+            with torch._C.DisableTorchFunction(), torch.inference_mode(False), torch.no_grad():
+                return work()
+        except Exception as error:
+            tensorscope_state['on'] = False
+            failed(type(error).__name__ + ': ' + str(error)[:200])
+            return tensorscope_off
+        finally:
+            tensorscope_state['busy'] = False
+
+def tensorscope_prepare(tensor, elements):
+    def work():
+        device = tensor.device
+        if device not in tensorscope_scratches:
+            tensorscope_scratches[device] = TensorscopeScratch(device)
+        tensorscope_buffers[device, elements] = TensorscopeBuffers(device, tensorscope_large if elements else tensorscope_small)
+        return tensorscope_taken
+    return tensorscope_safely(work)
+
+# `part`: sizes, strides, offset; `dtype`: as which elements are kept. Both "": as they are; `part` None: no elements.
+def tensorscope_take(tensor, number, statistics, part, dtype, flush_ms, wait):
+    def work():
+        device = tensor.device
+        if not tensorscope_may_take(device):
+            return tensorscope_not_now
+        key = device, part is not None
+        if key not in tensorscope_buffers:
+            return tensorscope_no_buffers
+        for buffers in tensorscope_buffers.values():
+            if buffers.device == device:
+                buffers.receive(False)
+                if buffers.filling.used and time.monotonic() - buffers.filling.begun >= flush_ms / 1000:
+                    buffers.send()
+        whole = elements = tensor.detach()
+        size = 0
+        if part is not None:
+            if part:
+                sizes, strides, offset = ([int(each) for each in text.split(',') if each] for text in part.split(';'))
+                elements = torch.as_strided(whole, sizes, strides, whole.storage_offset() + offset[0])
+            kept = getattr(torch, dtype) if dtype else elements.dtype
+            size = elements.numel() * torch.empty((), dtype=kept, device='meta').element_size()
+        buffers = tensorscope_buffers[key]
+        room = (tensorscope_number_bytes + size + 15) // 16 * 16
+        if room > buffers.room:
+            if not wait:
+                return tensorscope_too_large
+            numbers = buffers.filling.bytes.new_empty(tensorscope_number_bytes).view(torch.float64)
+            if statistics:
+                tensorscope_reduce(tensorscope_scratches[device], whole, numbers)
+            numbers, elements = numbers.cpu(), elements.to(device='cpu', dtype=kept).contiguous()
+            arrived(number, numbers.data_ptr() if statistics else 0, elements.data_ptr())
+            return tensorscope_taken
+        if not buffers.find_room(room, wait):
+            return tensorscope_no_room
+        half = buffers.filling
+        begin = half.used
+        if statistics and whole.numel() != 0:
+            tensorscope_reduce(tensorscope_scratches[device], whole, half.bytes[begin:begin + tensorscope_number_bytes].view(torch.float64))
+        at = begin + tensorscope_number_bytes
+        if size != 0:
+            half.bytes[at:at + size].view(kept).view(elements.shape).copy_(elements)
+        if half.used == 0:
+            half.begun = time.monotonic()
+        half.used += room
+        half.values.append((number, begin if statistics else -1, at if part is not None else -1))
+        if buffers.side is not None:
+            stream = torch.cuda.current_stream(device)
+            half.streams[stream.cuda_stream] = stream
+        return tensorscope_taken
+    return tensorscope_safely(work)
+
+def tensorscope_take_rest():
+    def work():
+        for buffers in tensorscope_buffers.values():
+            if tensorscope_may_take(buffers.device):
+                for _ in range(2):
+                    buffers.receive(True)
+                    buffers.send()
+                buffers.receive(True)
+        tensorscope_state['on'] = False
+        return tensorscope_taken
+    if os.getpid() == tensorscope_state['pid']:
+        tensorscope_safely(work)
+atexit.register(tensorscope_take_rest)
+)";
+
+// What tensorscope_take() answers.
+enum class Answer : int8_t { taken, no_room, no_buffers, too_large, not_now, off };
+
+const char* text_of_answer(Answer answer) {
+  switch (answer) {
+    case Answer::taken:
+      return nullptr;
+    case Answer::no_room:
+      return "copies from the device are slower than the program";
+    case Answer::too_large:
+      return "larger than the buffer for values of devices (32 MiB)";
+    case Answer::not_now:
+      return "while a CUDA graph was captured, or inside vmap or a dispatch mode";
+    default:
+      return "values on devices could not be taken";
+  }
+}
+
+// A value on its way, with sizes of its own.
+struct OnTheWay {
+  DeviceValue value;
+  TensorView view, kept;
+  std::vector<int64_t> sizes, kept_sizes;
+};
+
+enum class Registered : uint8_t { no, yes, failed };
+
+// The GIL is its lock.
+struct DeviceWay {
+  Registered registered = Registered::no;
+  Object* take = nullptr;
+  Object* prepare = nullptr;
+  Object* (*wrap)(const void* const* tensor) = nullptr;  // THPVariable_Wrap(const at::TensorBase&)
+  uint64_t next = 1;
+  std::unordered_map<uint64_t, OnTheWay> values;
+};
+DeviceWay* g_device_way = nullptr;
+
+// As tensorscope_reduce() writes them.
+Statistics statistics_of_numbers(const double* numbers, uint64_t count) {
+  Reduced reduced;
+  if (count == 0) return {};
+  reduced.finite = uint64_t(numbers[0]);
+  reduced.nan = uint64_t(numbers[1]);
+  reduced.positive_infinity = uint64_t(numbers[2]);
+  reduced.zeros = uint64_t(numbers[3]);
+  reduced.sum = numbers[4];
+  reduced.squares = numbers[5];
+  reduced.l1 = numbers[6];
+  reduced.minimum = numbers[7];
+  reduced.maximum = numbers[8];
+  reduced.shift = numbers[9];
+  return statistics_from(reduced, count);
+}
+
+void store_arrived(OnTheWay& arrived, const double* numbers, const void* elements) {
+  DeviceValue& value = arrived.value;
+  Statistics statistics;
+  ValueParts parts;
+  arrived.view.sizes = arrived.sizes.data();
+  parts.view = &arrived.view;
+  if (numbers) {
+    statistics = statistics_of_numbers(numbers, uint64_t(arrived.view.numel));
+    parts.statistics = &statistics;
+  }
+  if (elements) {
+    TensorView& kept = value.sliced ? arrived.kept : arrived.view;
+    kept.sizes = value.sliced ? arrived.kept_sizes.data() : arrived.sizes.data();
+    kept.data = elements;
+    kept.dtype = value.row.stored_dtype();
+    kept.itemsize = torch::element_size(kept.dtype);
+    kept.contiguous = true;
+    if (value.sliced) parts.kept = &kept;
+    parts.elements = true;
+  }
+  const uint64_t serial = add_value(value.row, parts);
+  if (serial != 0 && elements && value.written) value.written(value.context, serial);
+}
+
+// number, addresses of numbers and elements or 0
+Object* value_arrived(Object*, Object* arguments) {
+  const Api& api = *python::known_interpreter();
+  const Gil gil = Gil::held(api);
+  const InsideScope inside;
+  constexpr ptrdiff_t kArgumentsOfArrived = 3;
+  if (g_device_way && gil->PyTuple_Size(arguments) == kArgumentsOfArrived) {
+    uint64_t all[kArgumentsOfArrived];
+    for (ptrdiff_t i = 0; i < kArgumentsOfArrived; ++i) {
+      all[i] = uint64_t(gil->PyLong_AsLongLong(gil->PyTuple_GetItem(arguments, i)));
+    }
+    if (auto found = g_device_way->values.extract(all[0])) {
+      store_arrived(found.mapped(), reinterpret_cast<const double*>(all[1]), reinterpret_cast<const void*>(all[2]));
+    }
+  }
+  return python::new_none(api);
+}
+
+Object* taking_failed(Object*, Object* text) {
+  const Api& api = *python::known_interpreter();
+  const Gil gil = Gil::held(api);
+  say("values on devices are no longer taken: %s", std::string(python::text_of(gil, text)).c_str());
+  return python::new_none(api);
+}
+
+python::MethodDefinition g_arrived_method = {"arrived", value_arrived, python::kArguments, nullptr};
+python::MethodDefinition g_taking_failed_method = {"failed", taking_failed, python::kOneArgument, nullptr};
+
+bool register_device_way(const Gil& gil, DeviceWay& way) {
+  constexpr char kWrap[] = "_Z16THPVariable_WrapRKN2at10TensorBaseE";
+  const LoadedObject library = find_object("libtorch_python.so");
+  way.wrap = library ? reinterpret_cast<decltype(way.wrap)>(library.find(kWrap)) : nullptr;
+  Object* modules = gil->PyImport_GetModuleDict();
+  Object* torch = modules ? python::entry(gil, modules, "torch") : nullptr;
+  Object* globals = gil->PyDict_New();  // for good: its functions are called until the end
+  bool done = way.wrap && torch && globals && gil->PyDict_SetItemString(globals, "torch", torch) == 0;
+  for (python::MethodDefinition* method : {&g_arrived_method, &g_taking_failed_method}) {
+    const Owned function(gil, done ? gil->PyCFunction_NewEx(method, nullptr, nullptr) : nullptr);
+    done = function && gil->PyDict_SetItemString(globals, method->name, function.get()) == 0;
+  }
+  if (!done || !python::run_own_source(gil, kTakeSource, globals)) {
+    gil->PyErr_Clear();
+    return false;
+  }
+  way.take = python::entry(gil, globals, "tensorscope_take");
+  way.prepare = python::entry(gil, globals, "tensorscope_prepare");
+  return way.take && way.prepare;
+}
+
+// "4,2,;8,1,;0,": sizes, strides and offset of a part, in elements.
+std::string part_text(const TensorView& whole, const TensorView& part) {
+  std::string text;
+  for (const int64_t* numbers : {part.sizes, part.strides}) {
+    for (int dim = 0; dim < part.ndim; ++dim) text += std::to_string(numbers[dim]) + ",";
+    text += ";";
+  }
+  const ptrdiff_t bytes = static_cast<const char*>(part.data) - static_cast<const char*>(whole.data);
+  return text + std::to_string(part.numel == 0 ? 0 : bytes / whole.itemsize) + ",";
+}
+
+Answer call_take(const Gil& gil, DeviceWay& way, Object* tensor, uint64_t number, const DeviceValue& value) {
+  const Owned count(gil, gil->PyLong_FromLongLong(int64_t(number)));
+  const Owned statistics(gil, gil->PyBool_FromLong(value.statistics ? 1 : 0));
+  const Owned part(
+      gil, value.kept ? gil->PyUnicode_DecodeFSDefault(value.sliced ? part_text(*value.view, *value.kept).c_str() : "")
+                      : nullptr);
+  const bool converted = value.kept && value.row.stored_dtype() != value.row.dtype();
+  const Owned dtype(gil, gil->PyUnicode_DecodeFSDefault(converted ? dtype_name(value.row.stored_dtype()) : ""));
+  const Owned flush(gil, gil->PyLong_FromLongLong(int64_t(flush_interval_ms())));
+  const Owned wait(gil, gil->PyBool_FromLong(waits_when_full() ? 1 : 0));
+  const Owned answer(gil, gil->PyObject_CallFunctionObjArgs(way.take, tensor, count.get(), statistics.get(),
+                                                            part ? part.get() : gil->_Py_NoneStruct, dtype.get(),
+                                                            flush.get(), wait.get(), nullptr));
+  return answer ? Answer(gil->PyLong_AsLongLong(answer.get())) : Answer::off;
+}
+
+// The buffers are memory that the profiler shows.
+bool prepare_buffers(const Gil& gil, DeviceWay& way, Object* tensor, bool elements) {
+  const Owned large(gil, gil->PyBool_FromLong(elements ? 1 : 0));
+  --t_inside;
+  const Owned done(gil, gil->PyObject_CallFunctionObjArgs(way.prepare, tensor, large.get(), nullptr));
+  ++t_inside;
+  return done && Answer(gil->PyLong_AsLongLong(done.get())) == Answer::taken;
+}
+
+OnTheWay on_the_way(const DeviceValue& value) {
+  OnTheWay made = {value, *value.view, {}, {}, {}};
+  made.sizes.assign(value.view->sizes, value.view->sizes + value.view->ndim);
+  if (value.sliced && value.kept) {
+    made.kept = *value.kept;
+    made.kept_sizes.assign(value.kept->sizes, value.kept->sizes + value.kept->ndim);
+  }
+  return made;
+}
+
+Answer take_with(const Gil& gil, DeviceWay& way, const DeviceValue& value) {
+  const Owned tensor(gil, way.wrap(&value.impl));
+  if (!tensor) return Answer::off;
+  const uint64_t number = way.next++;
+  // Before the call: what waits for the device arrives within it.
+  way.values.emplace(number, on_the_way(value));
+  Answer answer = call_take(gil, way, tensor.get(), number, value);
+  if (answer == Answer::no_buffers) {
+    answer = prepare_buffers(gil, way, tensor.get(), value.kept != nullptr)
+                 ? call_take(gil, way, tensor.get(), number, value)
+                 : Answer::off;
+  }
+  if (answer != Answer::taken) way.values.erase(number);
+  return answer;
+}
+
+}  // namespace
+
+bool is_taken_on_device(Readable readable, const TensorView& view) {
+  constexpr int8_t kCuda = 1;  // c10/core/DeviceType.h; ROCm's too
+  return readable == Readable::device ? view.device_type == kCuda
+                                      : readable == Readable::yes && options().watch_as_device;
+}
+
+const char* take_on_device(const Gil& gil, DeviceValue value) {
+  if (!g_device_way) g_device_way = new (std::nothrow) DeviceWay;
+  if (!g_device_way) return "not enough memory";
+  DeviceWay& way = *g_device_way;
+  Object *error = nullptr, *what = nullptr, *traceback = nullptr;
+  gil->PyErr_Fetch(&error, &what, &traceback);
+  if (way.registered == Registered::no) {
+    way.registered = register_device_way(gil, way) ? Registered::yes : Registered::failed;
+    if (way.registered == Registered::failed) say("values on devices are not taken: this torch lacks what is needed");
+  }
+  Answer answer = Answer::off;
+  if (way.registered == Registered::yes) {
+    value.row.mutate_thread(thread_number());
+    answer = take_with(gil, way, value);
+    gil->PyErr_Clear();
+  }
+  if (error) gil->PyErr_Restore(error, what, traceback);
+  return text_of_answer(answer);
+}
+
+// Nothing of a device can be used in a forked child; what was under way is the parent's.
+void reset_device_values_after_fork() { g_device_way = nullptr; }
+
+}  // namespace tensorscope::watch
