@@ -1,13 +1,20 @@
 // html: dumps and values files as one page for a browser; a file appears whole or not at all.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstring>
+#include <fstream>
 
 #include "cli/dump_options.h"
 #include "cli/replaced_file.h"
 #include "cli/verb.h"
 #include "dump/reader.h"
 #include "html/page.h"
+#include "html/question_data.h"
+#include "html/values_data.h"
+#include "oom/earlier_names.h"
+#include "tensorscope/values_format.h"
+#include "values/name_rows.h"
 
 namespace tensorscope::cli {
 
@@ -32,33 +39,90 @@ int write_page(const html::Page& page, const std::string& path, Invocation& invo
   return kBadInput;
 }
 
+bool is_values_file(const std::string& path) {
+  std::ifstream in(path, std::ios::binary);
+  char magic[sizeof format::kValuesMagic] = {};
+  in.read(magic, sizeof magic);
+  return std::memcmp(magic, format::kValuesMagic, sizeof magic) == 0;
+}
+
+analyzer::Dump read(const std::string& path, html::Page& page) {
+  analyzer::Dump dump = analyzer::read_dump(path);
+  page.prepare(dump);
+  return dump;
+}
+
+// The last dump of an out-of-memory error, with names of an earlier dump beside it where it has none.
+void add_failure(const std::vector<std::string>& paths, const analyzer::SymbolOptions& symbols, html::Page& page) {
+  for (auto path = paths.rbegin(); path != paths.rend(); ++path) {
+    std::vector<analyzer::Dump> failed;
+    failed.push_back(analyzer::read_dump(*path));
+    if (!failed.back().failure) continue;
+    if (analyzer::oom::lacks_names(failed.back())) {
+      const std::optional<analyzer::Dump> earlier = analyzer::oom::earlier_with_names(failed.back());
+      if (earlier) analyzer::oom::take_names(failed.back(), *earlier);
+    }
+    page.prepare(failed.back());
+    analyzer::ComparedDumps dumps(std::move(failed), {}, symbols);
+    page.set_part("oom", html::oom_data(dumps, page.payload()));
+    return;
+  }
+}
+
+int add_dumps(const HtmlOptions& options, const std::vector<std::string>& paths, html::Page& page,
+              Invocation& invocation) {
+  if (paths.empty()) return kOk;
+  analyzer::SymbolOptions symbols = options.symbols;
+  if (options.confidential) symbols.source_folders.clear();
+  std::vector<analyzer::Dump> all;
+  for (const std::string& path : paths) all.push_back(read(path, page));
+  analyzer::ComparedDumps dumps(std::move(all), {}, symbols);
+  say_new_order(invocation, dumps);
+  page.add(dumps);
+  page.set_part("diff", html::diff_data(dumps));
+  const int status = finish(invocation, dumps);
+  page.set_part("leaks", html::leaks_data(dumps));
+  add_failure(paths, symbols, page);
+  return status;
+}
+
+int add_values(const std::vector<std::string>& paths, bool confidential, html::Page& page, Invocation& invocation) {
+  if (paths.empty()) return kOk;
+  const html::ValuesFiles files = values::open_files(paths);
+  page.set_part("values", html::values_data(files, confidential, page.payload()));
+  page.set_part("calls", html::calls_data(files));
+  int status = kOk;
+  for (const auto& file : files) {
+    for (const std::string& problem : file->problems()) {
+      invocation.say(problem);
+      status = kBadInput;
+    }
+  }
+  return status;
+}
+
 int run_html(const HtmlOptions& options, Invocation& invocation) {
   if (html::page_template().empty()) {
     invocation.say(std::string(html::why_no_page()));
     return kBadInput;
   }
   if (!may_write(options.output, options.force, invocation)) return kBadInput;
+  std::vector<std::string> dumps, values;
+  for (const std::string& path : options.files) (is_values_file(path) ? values : dumps).push_back(path);
   html::Page page(TENSORSCOPE_VERSION, options.confidential);
-  std::vector<analyzer::Dump> read;
-  for (const std::string& path : options.files) {
-    read.push_back(analyzer::read_dump(path));
-    page.prepare(read.back());
-  }
-  analyzer::SymbolOptions symbols = options.symbols;
-  if (options.confidential) symbols.source_folders.clear();
-  analyzer::ComparedDumps dumps(std::move(read), {}, symbols);
-  say_new_order(invocation, dumps);
-  page.add(dumps);
-  const int status = write_page(page, options.output, invocation);
-  return status == kOk ? finish(invocation, dumps) : status;
+  const int of_dumps = add_dumps(options, dumps, page, invocation);
+  const int of_values = add_values(values, options.confidential, page, invocation);
+  const int written = write_page(page, options.output, invocation);
+  return std::max({of_dumps, of_values, written});
 }
 
 }  // namespace
 
 void add_html(CLI::App& app, Invocation& invocation) {
-  auto [verb, options] = add_verb(app, invocation, "html",
-                                  "one page for a browser: overview, tensors; opens offline, can be sent", run_html);
-  verb->add_option("FILE", options->files, "dump files")->required()->type_name("");
+  auto [verb, options] =
+      add_verb(app, invocation, "html",
+               "one page for a browser: what is alive, leaks, out-of-memory story, values; opens offline", run_html);
+  verb->add_option("FILE", options->files, "dump files, values files")->required()->type_name("");
   verb->add_option("-o,--output", options->output, "output file: report.html")->required()->type_name("FILE");
   verb->add_flag("--force", options->force, "overwrite FILE");
   verb->add_flag("--confidential", options->confidential,

@@ -6,6 +6,7 @@
 #include <array>
 
 #include "dump_generated.h"
+#include "html/graph_data.h"
 #include "text/answer_line.h"
 #include "text/headline.h"
 #include "text/held_text.h"
@@ -313,6 +314,7 @@ Json dump_data(OpenedDump& opened, Payload& payload, size_t most_sites) {
   out["storages"] = storages(dump, texts, payload);
   out["items"] = items(opened, everything, texts, stacks, payload);
   out["stacks"] = stacks.json(payload);
+  out["graph"] = graph_data(opened, texts, payload);
   out["texts"] = texts.all();
   return out;
 }

@@ -1,19 +1,33 @@
 // The page: reads its data, shows what the part behind # names, and keeps the state of every view there.
 import { h } from "./dom";
 import { readData, Report, type Dump } from "./data";
+import { diffPage, leaksPage, oomPage } from "./answers";
+import { flamePage } from "./flame";
+import { graphPage } from "./graph";
+import { mapPage } from "./map";
 import { overviewPage } from "./overview";
 import { tensorPage } from "./tensor";
 import { tensorsPage } from "./tensors";
+import { callsPage, valuesPage } from "./values";
 
 export type Params = Map<string, string>;
 export interface Shown { report: Report; dump: Dump; params: Params }
 interface PageKind { id: string; title: string; there: (report: Report) => boolean; draw: (place: HTMLElement, shown: Shown) => void; hidden?: boolean }
 
 const hasDump = (report: Report) => report.dumps.length > 0;
+const part = (name: string) => (all: Report) => all.data[name] !== null && all.data[name] !== undefined;
 // A part that is built elsewhere is one line here, and its data a field of the page's.
 const PAGES: PageKind[] = [
   { id: "overview", title: "Overview", there: hasDump, draw: overviewPage },
+  { id: "oom", title: "Out of memory", there: part("oom"), draw: oomPage },
+  { id: "leaks", title: "Leaks", there: part("leaks"), draw: leaksPage },
+  { id: "diff", title: "Diff", there: part("diff"), draw: diffPage },
+  { id: "map", title: "Map", there: hasDump, draw: mapPage },
+  { id: "flame", title: "Flame", there: hasDump, draw: flamePage },
   { id: "tensors", title: "Tensors", there: hasDump, draw: tensorsPage },
+  { id: "graph", title: "Graph", there: (all) => all.dumps.some((dump) => dump.data.graph), draw: graphPage },
+  { id: "values", title: "Values", there: part("values"), draw: valuesPage },
+  { id: "calls", title: "Calls", there: part("calls"), draw: callsPage },
   { id: "tensor", title: "Tensor", there: hasDump, draw: tensorPage, hidden: true },
 ];
 

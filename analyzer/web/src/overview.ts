@@ -1,4 +1,5 @@
 // What, how much, who, what to do: the sentences of the command line.
+import { whatToDo } from "./answers";
 import { h, plainTable } from "./dom";
 import { bytes, count, percent } from "./format";
 import { link, type Shown } from "./main";
@@ -10,6 +11,8 @@ export function overviewPage(place: HTMLElement, { dump, report }: Shown): void 
   const d = dump.data;
   place.append(h("h2", {}, d.process.program), h("p", { className: "lead" }, d.answer), h("p", {}, d.headline), d.outside ? h("p", {}, d.outside) : "");
   for (const problem of d.problems) place.append(h("p", { className: "problem", role: "note" }, problem));
+  const todo = whatToDo(report);
+  if (todo.length > 0) place.append(h("h3", {}, "What to do"), h("ul", { className: "todo-list" }, todo));
   const total = d.total_bytes;
   const categories = groups(dump, "category", all(dump.tensorCount)).filter((group) => group.bytes > 0);
   place.append(h("h3", {}, "What it is for"), h("div", { className: "bars" }, categories.map((group) =>
@@ -22,7 +25,7 @@ export function overviewPage(place: HTMLElement, { dump, report }: Shown): void 
   place.append(h("h3", {}, "Largest allocation sites"), h("p", { className: "note" }, d.site_count > rows.length ? `showing ${rows.length} of ${count(d.site_count)}` : ""),
     plainTable(["bytes", "%", "count", "where"], rows, [0, 1, 2]));
   const live = d.live.map(([name, ...cells]) => [h("span", { style: { "padding-left": `${(name.length - name.trimStart().length) / 2}rem` } }, name.trim()), ...cells]);
-  place.append(h("h3", {}, "Live memory"), h("div", { className: "wide-table" }, plainTable(["", "tensors", "storages", "bytes", "share, remark"], live, [1, 2, 3])));
+  place.append(h("h3", {}, "Live memory"), h("div", { className: "wide-table", tabindex: 0, role: "region", "aria-label": "table" }, plainTable(["", "tensors", "storages", "bytes", "share, remark"], live, [1, 2, 3])));
   place.append(h("h3", {}, "What was recorded"), h("p", {}, d.versions + " " + d.seen),
     h("p", { className: "note" }, `${d.path}; written ${new Date(d.process.dump_unix_ms).toISOString().replace("T", " ").slice(0, 19)} UTC; tensorscope ${report.data.version}`),
     d.process.command_line.length > 0 ? h("p", { className: "note" }, "command: ", h("code", {}, d.process.command_line.join(" "))) : "",

@@ -7,7 +7,7 @@ export interface TableColumn {
   width: string;              // of CSS grid: "8rem", "minmax(6rem, 1fr)"
   number?: boolean;           // right-aligned
   sort?: (a: number, b: number) => number;  // ascending
-  phone?: boolean;            // also shown where there is little room
+  phone?: string;             // its width where there is little room; else it is not shown there
 }
 
 const ROW = 26;                // pixels
@@ -31,11 +31,11 @@ export class Table {
       column.sort ? h("button", { type: "button", onclick: () => this.sortBy(i) }, column.title) : column.title));
     this.head = h("div", { role: "row", className: "row head", "aria-rowindex": 1 }, this.heads);
     this.filler = h("div", { className: "filler" });
-    this.body = h("div", { className: "body", role: "rowgroup" });
-    this.view = h("div", { className: "view", tabindex: 0, role: "presentation", "aria-label": about }, this.filler, this.body);
+    this.body = h("div", { className: "body", role: "presentation" });
+    this.view = h("div", { className: "view", tabindex: 0, role: "rowgroup", "aria-label": about }, this.filler, this.body);
     this.element = h("div", { className: "grid", role: "grid", "aria-label": about, "aria-colcount": columns.length }, h("div", { role: "rowgroup" }, this.head), this.view);
     this.element.style.setProperty("--columns", columns.map((column) => column.width).join(" "));
-    this.element.style.setProperty("--phone-columns", columns.filter((column) => column.phone).map((column) => column.width).join(" "));
+    this.element.style.setProperty("--phone-columns", columns.filter((column) => column.phone).map((column) => column.phone).join(" "));
     this.view.addEventListener("scroll", () => this.scrolled(), { passive: true });
     this.view.addEventListener("keydown", (event) => this.key(event));
     this.view.addEventListener("focus", () => this.draw());

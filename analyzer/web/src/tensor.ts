@@ -22,7 +22,7 @@ export function stackTable(dump: Dump, site: number): HTMLElement {
   const rows = frames.map((frame) => [
     h("span", { className: frame.native ? "native" : "python" }, frame.native ? "native" : "Python"),
     (frame.file || frame.object) + (frame.line ? `:${frame.line}` : ""), frame.function, h("code", {}, frame.source)]);
-  return h("div", { className: "wide-table" }, plainTable(["", "place", "function", "source"], rows));
+  return h("div", { className: "wide-table", tabindex: 0, role: "region", "aria-label": "table" }, plainTable(["", "place", "function", "source"], rows));
 }
 
 function storageDrawing(dump: Dump, row: number): HTMLElement {

@@ -94,12 +94,12 @@ function columnsOf(dump: Dump): TableColumn[] {
   const name = (row: number) => dump.text(t.name[row]) || `#${t.id[row]}`;
   const byText = (column: ArrayLike<number>) => (a: number, b: number) => (dump.text(column[a]) < dump.text(column[b]) ? -1 : column[a] === column[b] ? 0 : 1);
   return [
-    { title: "memory", text: (row) => bytes(dump.owned[row]), width: "6.5rem", number: true, phone: true, sort: (a, b) => dump.owned[a] - dump.owned[b] },
-    { title: "name", text: name, width: "minmax(8rem, 2fr)", phone: true, sort: byText(t.name) },
+    { title: "memory", text: (row) => bytes(dump.owned[row]), width: "6.5rem", number: true, phone: "5.2rem", sort: (a, b) => dump.owned[a] - dump.owned[b] },
+    { title: "name", text: name, width: "minmax(8rem, 2fr)", phone: "minmax(0, 2fr)", sort: byText(t.name) },
     { title: "shape", text: (row) => dump.text(t.shape[row]), width: "minmax(6rem, 1fr)", sort: (a, b) => t.bytes[a] - t.bytes[b] },
     { title: "dtype", text: (row) => dump.text(t.dtype[row]), width: "5.5rem", sort: byText(t.dtype) },
     { title: "device", text: (row) => dump.text(t.device[row]), width: "4.5rem", sort: byText(t.device) },
-    { title: "category", text: (row) => dump.text(t.category[row]), width: "9rem", phone: true, sort: byText(t.category) },
+    { title: "category", text: (row) => dump.text(t.category[row]), width: "9rem", phone: "minmax(0, 1fr)", sort: byText(t.category) },
     { title: "age", text: (row) => age(t.age[row]), width: "4.5rem", number: true, sort: (a, b) => t.age[a] - t.age[b] },
     { title: "allocated at", text: (row) => dump.where(t.site[row]), width: "minmax(8rem, 2fr)", sort: (a, b) => (dump.where(t.site[a]) < dump.where(t.site[b]) ? -1 : 1) },
     { title: "id", text: (row) => `#${t.id[row]}`, width: "5.5rem", number: true, sort: (a, b) => t.id[a] - t.id[b] },
@@ -167,10 +167,10 @@ function groupTable(place: HTMLElement, shown: Shown, by: string, rows: Uint32Ar
   const { dump, params } = shown;
   const sums = groups(dump, by, rows), total = sums.reduce((sum, group) => sum + group.bytes, 0);
   const columns: TableColumn[] = [
-    { title: "memory", text: (row) => bytes(sums[row].bytes), width: "7rem", number: true, phone: true },
+    { title: "memory", text: (row) => bytes(sums[row].bytes), width: "7rem", number: true, phone: "5.2rem" },
     { title: "share", text: (row) => (total > 0 ? `${((100 * sums[row].bytes) / total).toFixed(1)} %` : ""), width: "5rem", number: true },
-    { title: "tensors", text: (row) => count(sums[row].tensors), width: "6rem", number: true, phone: true },
-    { title: by, text: (row) => sums[row].key, width: "minmax(8rem, 1fr)", phone: true },
+    { title: "tensors", text: (row) => count(sums[row].tensors), width: "6rem", number: true, phone: "4rem" },
+    { title: by, text: (row) => sums[row].key, width: "minmax(8rem, 1fr)", phone: "minmax(0, 1fr)" },
   ];
   const table = new Table(columns, `tensors by ${by}`, (row) => go("tensors", { ...Object.fromEntries(params), by: "", in: by, is: sums[row].key }), () => undefined);
   const asRows = () => [["bytes", "tensors", by], ...sums.map((sum) => [sum.bytes, sum.tensors, sum.key])];

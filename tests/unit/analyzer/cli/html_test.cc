@@ -56,6 +56,8 @@ TEST_F(HtmlTest, NamesNothingOutsideOfTheFile) {
   hostile_dump().write("evil.tscope");
   EXPECT_EQ(run({"html", "evil.tscope", "-o", "report.html"}).status, 0);
   std::string page = file("report.html");
+  const std::string svg = "http://www.w3.org/2000/svg";  // the name of a format: nothing is loaded by it
+  for (size_t at; (at = page.find(svg)) != std::string::npos;) page.erase(at, svg.size());
   EXPECT_EQ(page.find("://"), std::string::npos);
   EXPECT_EQ(page.find("0;owned"), std::string::npos) << "a text of the dump stands outside of the packed data";
   EXPECT_THAT(page, HasSubstr("default-src 'none'"));

@@ -1,0 +1,133 @@
+#include "html/question_data.h"
+
+#include "export/leaks_json.h"
+#include "export/oom_json.h"
+#include "leaks/leaks.h"
+#include "memory/difference.h"
+#include "oom/story.h"
+#include "text/held_text.h"
+#include "text/leaks_text.h"
+#include "text/oom_text.h"
+#include "text/oom_words.h"
+#include "text/text.h"
+
+namespace tensorscope::html {
+
+namespace {
+
+constexpr size_t kMostChanges = 500;
+constexpr size_t kMostPlaces = 50;
+
+Json amount(const analyzer::Amount& amount) { return {{"tensors", amount.tensors}, {"bytes", amount.bytes}}; }
+
+Json paths(analyzer::ComparedDumps& dumps) {
+  Json list = Json::array();
+  for (size_t i = 0; i < dumps.size(); ++i) list.push_back(text::clean(dumps[i].dump.path));
+  return list;
+}
+
+Json segments(const analyzer::DeviceMemory& memory, Payload& payload) {
+  std::vector<uint64_t> segment, offset, size, state;
+  Json rows = Json::array();
+  for (size_t i = 0; i < memory.segments.size(); ++i) {
+    const analyzer::Segment& s = memory.segments[i];
+    rows.push_back({{"address", s.address},
+                    {"size", s.size},
+                    {"allocated", s.allocated},
+                    {"stream", s.stream},
+                    {"pool", s.private_pool() ? "private"
+                             : s.small        ? "small"
+                                              : "large"},
+                    {"expandable", s.expandable}});
+    for (const analyzer::SegmentBlock& block : memory.blocks_of(s)) {
+      segment.push_back(i);
+      offset.push_back(block.address - s.address);
+      size.push_back(block.size);
+      state.push_back(block.state);
+    }
+  }
+  return {{"device", memory.device.text()},
+          {"name", text::clean(memory.name)},
+          {"segments", rows},
+          {"blocks",
+           {{"segment", payload.column(segment)},
+            {"offset", payload.column(offset)},
+            {"size", payload.column(size)},
+            {"state", payload.column(state)}}}};
+}
+
+}  // namespace
+
+Json diff_data(analyzer::ComparedDumps& dumps) {
+  if (dumps.size() < 2) return nullptr;
+  const analyzer::Difference difference = analyzer::difference(dumps.views(), analyzer::By::line);
+  const analyzer::Movement& movement = difference.movement;
+  Json changes = Json::array();
+  for (size_t i = 0; i < std::min(kMostChanges, difference.changes.size()); ++i) {
+    const analyzer::Change& change = difference.changes[i];
+    changes.push_back({{"where", text::clean(change.label)},
+                       {"bytes", change.bytes},
+                       {"tensors", change.tensors},
+                       {"steady", change.steady},
+                       {"held_by", text::clean(text::held_by(dumps[change.dump], change.group))}});
+  }
+  return {{"dumps", paths(dumps)},
+          {"same_run", difference.same_run},
+          {"bytes", difference.bytes},
+          {"tensors", difference.tensors},
+          {"movement",
+           {{"new", amount(movement.fresh)},
+            {"gone", amount(movement.gone)},
+            {"grown", amount(movement.grown)},
+            {"shrunk", amount(movement.shrunk)},
+            {"moved", amount(movement.moved)}}},
+          {"changes", changes},
+          {"change_count", difference.changes.size()}};
+}
+
+Json leaks_data(analyzer::ComparedDumps& dumps) {
+  if (!dumps.same_run()) return nullptr;
+  Json left_out = Json::array();
+  for (const analyzer::LeftOut& dump : dumps.leave_out_incomparable()) {
+    left_out.push_back(text::clean(text::left_out_line(dump)));
+  }
+  const analyzer::Leaks found = analyzer::find_leaks(dumps.views(), true);
+  Json out = Json::parse(exports::leaks_json(dumps.views(), found));
+  out["dumps"] = paths(dumps);
+  out["left_out"] = left_out;
+  out["text"] = text::leaks_text(dumps, found, kMostPlaces, {});
+  return out;
+}
+
+Json oom_data(analyzer::ComparedDumps& dumps, Payload& payload) {
+  const analyzer::Dump& dump = dumps.last().dump;
+  const analyzer::Device device = analyzer::oom::subject_of(dump);
+  std::vector<analyzer::Selection> everything;
+  everything.reserve(dumps.size());
+  std::vector<analyzer::View> whole;
+  for (size_t i = 0; i < dumps.size(); ++i) {
+    everything.push_back(dumps[i].select({}));
+    whole.push_back(dumps[i].view(everything.back()));
+  }
+  dumps.select({.devices = {device.text()}});
+  const analyzer::oom::Story story = analyzer::oom::story_of(whole, dumps.views(), device);
+  std::vector<std::string> held;
+  for (size_t i = 0; i < std::min(kMostPlaces, story.places.size()); ++i) {
+    held.push_back(text::held_by(dumps.last(), story.places[i]));
+  }
+  Json out = Json::parse(exports::oom_json(whole, story, held));
+  for (size_t i = 0; i < story.remedies.size(); ++i) {
+    Json& remedy = out["remedies"][i];
+    remedy["title"] = text::title_words(story.remedies[i]);
+    remedy["gives"] = text::gives_words(story.remedies[i]);
+    remedy["fits_words"] = text::fits_words(story.remedies[i]);
+    remedy["estimate_words"] = text::estimate_words(story.remedies[i]);
+  }
+  const text::OomTextOptions how{.top = 10, .full_stacks = false, .glossary = false};
+  out["text"] = text::oom_text(dumps, story, how, {});
+  out["devices"] = Json::array();
+  for (const analyzer::DeviceMemory& memory : dump.device_memory) out["devices"].push_back(segments(memory, payload));
+  return out;
+}
+
+}  // namespace tensorscope::html

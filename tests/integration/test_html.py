@@ -1,0 +1,249 @@
+"""`tensorscope html` in Chromium: its numbers are the command line's, every page opens without a mistake and without the network, texts of a
+dump stay texts, and axe-core finds nothing serious."""
+
+# Covers: analyzer/cli/html.cc
+
+import os
+import re
+import shutil
+import subprocess
+
+import pytest
+
+import harness
+
+CHROMIUM = shutil.which("chromium")
+NPM = shutil.which("npm")
+sync_api = pytest.importorskip("playwright.sync_api")
+WEB = harness.ROOT / "analyzer" / "web"
+MARKUP = "<img src=x onerror=window.bad=1><script>window.bad=1</script>"
+
+PROGRAM = f'''
+import sys
+sys.path.insert(0, {str(harness.ROOT / "include" / "tensorscope")!r})
+import libtensorscope, torch
+from torch import nn
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layers = nn.ModuleList(nn.Linear(32, 32) for _ in range(3))
+    def forward(self, x):
+        for layer in self.layers:
+            x = torch.relu(layer(x))
+        return x
+
+def train():
+    model, losses = Net(), []
+    optimizer = torch.optim.Adam(model.parameters())
+    for step in range(9):
+        loss = model(torch.randn(8, 32)).pow(2).mean()
+        losses.append(loss)
+        optimizer.zero_grad()
+        loss.backward(retain_graph=True)
+        optimizer.step()
+        if step % 3 == 2:
+            libtensorscope.dump()
+    return losses
+
+kept = {{{MARKUP!r}: torch.zeros(1000), "y" * 100_000: torch.zeros(2000)}}
+views = [kept[{MARKUP!r}][i:i + 10] for i in range(0, 100, 20)]
+losses = train()
+'''
+
+
+def printed(*arguments, status=0):
+    """What the command line prints, no line cut."""
+    return harness.cli(*arguments, status=status, env={**os.environ, "COLUMNS": "2000"}).stdout
+
+
+def have_a_page():
+    if CHROMIUM is None:
+        pytest.skip("no chromium: apt install chromium")
+    if harness.cli("html", "/dev/null", "-o", "/nowhere/x.html", status=2).stderr.find("this build has no web report") >= 0:
+        pytest.skip("this build has no web report")
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    have_a_page()
+    folder = tmp_path_factory.mktemp("html")
+    done = harness.run_source(PROGRAM, folder=folder, exit="never", calls="1", watch="**")
+    assert done.returncode == 0, done.stderr
+    return folder
+
+
+@pytest.fixture(scope="module")
+def dumps(run):
+    return sorted(run.glob("*.tscope"), key=lambda path: int(path.name.split(".")[-2]))
+
+
+@pytest.fixture(scope="module")
+def report(run, dumps):
+    assert len(dumps) == 3
+    harness.cli("html", *dumps, *run.glob("*.values"), "-o", run / "report.html")
+    return run / "report.html"
+
+
+@pytest.fixture(scope="module")
+def browser():
+    have_a_page()
+    with sync_api.sync_playwright() as play:
+        with play.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"]) as launched:
+            yield launched
+
+
+class Opened:
+    """The report in a window, and what went wrong in it."""
+
+    def __init__(self, browser, path, width=1280, height=800, **options):
+        self.context = browser.new_context(viewport={"width": width, "height": height}, **options)
+        self.page, self.wrong, self.requests = self.context.new_page(), [], []
+        self.page.on("pageerror", lambda error: self.wrong.append(str(error)))
+        self.page.on("console", lambda message: self.wrong.append(message.text) if message.type in ("error", "warning") else None)
+        self.page.on("dialog", lambda dialog: (self.wrong.append("dialog"), dialog.dismiss()))
+        self.page.on("request", lambda request: self.requests.append(request.url))
+        self.page.goto(path.as_uri())
+        self.page.wait_for_selector("html[data-ready]", timeout=60_000)
+
+    def go(self, state):
+        self.page.evaluate("state => { location.hash = state }", state)
+        self.page.wait_for_selector(f"html[data-page='{state.split('?')[0]}']")
+        self.page.wait_for_timeout(100)
+        return self.page
+
+    def pages(self):
+        return [link.get_attribute("href").lstrip("#") for link in self.page.query_selector_all("#pages a")]
+
+    def text(self, selector):
+        return self.page.inner_text(selector)
+
+
+@pytest.fixture
+def opened(browser, report):
+    window = Opened(browser, report)
+    yield window
+    window.context.close()
+
+
+@pytest.fixture(scope="module")
+def tools(tmp_path_factory):
+    """The packages for development, of the versions in package-lock.json."""
+    if NPM is None:
+        pytest.skip("no npm")
+    folder = tmp_path_factory.mktemp("web") / "web"
+    shutil.copytree(WEB, folder)
+    subprocess.run([NPM, "ci", "--ignore-scripts", "--no-audit", "--no-fund"], cwd=folder, check=True, capture_output=True, timeout=harness.TIMEOUT)
+    return folder
+
+
+def test_types(tools):
+    done = subprocess.run(["node", "node_modules/typescript/bin/tsc", "-p", "."], cwd=tools, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout
+
+
+def test_the_overview_says_what_report_says(opened, dumps):
+    opened.go("overview")
+    assert opened.text(".lead") == printed("report", dumps[-1]).splitlines()[0]
+
+
+def test_sums_are_the_command_lines(opened, dumps):
+    live, tensors = re.match(r"(.*) live in (.* tensors)", printed("report", dumps[-1])).groups()
+    opened.go("tensors")
+    assert opened.text("#sum") == f"{tensors}, {live}"
+
+
+@pytest.mark.parametrize("by", ["category", "dtype", "device", "module", "shape"])
+def test_groups_are_the_command_lines(opened, dumps, by):
+    opened.go(f"tensors?by={by}")
+    rows = [row.inner_text().split("\n") for row in opened.page.query_selector_all(".grid .body .row")]
+    text = printed("report", dumps[-1], "--by", by, "--top", "0", "--sort", "name")
+    lines = [line.split() for line in text.splitlines()]
+    assert rows
+    for size, _, tensors, key in rows:
+        assert any(line[:2] == size.split() and " ".join(key.split()) in " ".join(line) for line in lines), (size, key, text)
+
+
+def test_leaks_are_the_command_lines(opened, dumps):
+    opened.go("leaks")
+    text = printed("leaks", *dumps, status=1)
+    titles = re.findall(r"^   finding +(.*)$", text, re.MULTILINE)
+    assert titles
+    assert [re.sub(r"^\d+\. ", "", each.inner_text()) for each in opened.page.query_selector_all(".finding h3")] == titles
+
+
+def test_every_page_opens_without_a_mistake_and_without_the_network(opened, report):
+    pages = opened.pages()
+    assert pages == ["overview", "leaks", "diff", "map", "flame", "tensors", "graph", "values", "calls"]
+    states = ["flame?kind=native&inverted=1", "flame?kind=Python", "map?by=category", "map?at=model", "diff?inverted=1", "values?name=model.layers.0.output",
+              "tensor?id=1", "tensors?q=%3Cimg", "tensors?sort=1&order=up", "tensors?min=1K&category=parameter"]
+    for state in [*pages, *states]:
+        opened.go(state)
+        assert opened.page.query_selector("#main h2"), state
+    assert opened.wrong == []
+    assert all(url.startswith((report.as_uri(), "blob:")) for url in opened.requests), opened.requests
+
+
+def test_texts_of_a_dump_stay_texts(opened):
+    opened.go("tensors?q=onerror")
+    assert "1 tensor" in opened.text("#sum") or "tensors" in opened.text("#sum")
+    opened.page.focus(".grid .view")
+    opened.page.keyboard.press("Enter")
+    opened.page.wait_for_selector("html[data-page=tensor]")
+    assert MARKUP in opened.text("#main")
+    for state in opened.pages():
+        opened.go(state)
+        assert opened.page.query_selector_all("#main img, #main script") == []
+    assert opened.page.evaluate("window.bad") is None
+    assert opened.wrong == []
+
+
+def test_the_address_is_the_state_and_the_back_button_works(opened, browser, report):
+    opened.go("tensors")
+    all_tensors = opened.text("#sum")
+    opened.page.select_option("label:has-text('category') select", "parameter")
+    opened.page.wait_for_function("text => document.querySelector('#sum').innerText !== text", arg=all_tensors)
+    address, some = opened.page.url, opened.text("#sum")
+    opened.page.go_back()
+    opened.page.wait_for_function("text => document.querySelector('#sum').innerText === text", arg=all_tensors)
+    other = Opened(browser, report)
+    other.page.goto(address)
+    other.page.wait_for_function("text => document.querySelector('#sum').innerText === text", arg=some)
+    other.context.close()
+
+
+def test_keys(opened):
+    opened.go("overview")
+    opened.page.keyboard.press("/")
+    opened.page.keyboard.type("exp_avg")
+    opened.page.keyboard.press("Enter")
+    opened.page.wait_for_selector("html[data-page=tensors]")
+    assert opened.page.query_selector(".grid .body .row")
+    opened.page.focus(".grid .view")
+    for key in ("End", "Home", "ArrowDown", "PageDown", "ArrowUp", "Enter"):
+        opened.page.keyboard.press(key)
+    opened.page.wait_for_selector("html[data-page=tensor]")
+    opened.page.keyboard.press("1")
+    opened.page.wait_for_selector("html[data-page=overview]")
+
+
+def test_a_phone_scrolls_in_one_direction(browser, report):
+    window = Opened(browser, report, width=390, height=844)
+    for state in window.pages():
+        window.go(state)
+        assert window.page.evaluate("document.documentElement.scrollWidth <= innerWidth"), state
+    window.context.close()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_finds_nothing_serious(browser, report, tools, scheme):
+    window = Opened(browser, report, color_scheme=scheme, bypass_csp=True)
+    window.page.add_script_tag(path=str(tools / "node_modules" / "axe-core" / "axe.min.js"))
+    found = []
+    for state in [*window.pages(), "tensor?id=1", "tensors?by=category"]:
+        window.go(state)
+        for violation in window.page.evaluate("axe.run(document).then(result => result.violations)"):
+            if violation["impact"] in ("serious", "critical"):
+                found.append((state, violation["id"], violation["nodes"][0]["html"][:200], violation["nodes"][0]["failureSummary"][:200]))
+    window.context.close()
+    assert found == []
