@@ -169,7 +169,7 @@ void take_found(const FoundValue& found, void* context) {
     name = {name.id, step.number, step.pass, 0, step.mode};
   }
   taking.origin.index = name.count;
-  if (found.tensor.impl && !is_wanted(taking.watch, found.tensor)) return;
+  if (found.tensor.impl && !has_wanted_dtype(taking.watch, found.tensor)) return;
   if (found.object && has_callbacks(taking.watch_number)) {
     remember_for_callbacks(taking.gil, taking.watch_number, name.id, {found.object, found.tensor, found.is_gradient_of},
                            taking.origin);

@@ -125,7 +125,7 @@ std::vector<Running>& running() {
 void take_for_watch(const Gil& gil, Calls& calls, uint32_t watch, uint32_t name, const CallbackValue& value,
                     const Origin& origin) {
   const WatchSpec& spec = calls.settings.watches[watch];
-  if (!is_wanted(spec, value.tensor)) return;
+  if (!has_wanted_dtype(spec, value.tensor)) return;
   if (has_callbacks(watch)) {
     remember_for_callbacks(gil, watch, name, value, origin);
   } else {

@@ -275,7 +275,7 @@ format::ValueRow row_of(format::ValueKind kind, uint32_t name, const Origin& ori
   return row;
 }
 
-bool is_wanted(const WatchSpec& watch, const python::LiveTensor& tensor) {
+bool has_wanted_dtype(const WatchSpec& watch, const python::LiveTensor& tensor) {
   if (watch.dtype.empty()) return true;
   TensorView view;
   const Readable readable = view_tensor(tensor.impl, view);

@@ -30,7 +30,7 @@ struct Origin {
 format::ValueRow row_of(format::ValueKind kind, uint32_t name, const Origin& origin);
 
 // By its dtype.
-bool is_wanted(const rules::WatchSpec& watch, const python::LiveTensor& tensor);
+bool has_wanted_dtype(const rules::WatchSpec& watch, const python::LiveTensor& tensor);
 
 // True: it is what the watch wants (its dtype), whether or not there was room for it. Elements that nobody has changed
 // since they were kept for this watch and name are not kept again.
