@@ -77,6 +77,13 @@
   X(node_destroyed, _ZN5torch8autograd4NodeD2Ev, "libtorch_cpu.so", autograd, node_destroyed,                  \
     "the death of a node; inline in older versions")
 
+// The second is for torch from 2.3 on; before, and where it calls the first, that one alone is seen.
+#define TENSORSCOPE_SAVED_TENSOR_HOOKS(X)                                                                           \
+  X(saved_tensor, _ZN5torch8autograd13SavedVariableC1ERKN2at6TensorEbb, "libtorch_cpu.so", autograd, tensor_saved,  \
+    "what autograd keeps for backward")                                                                             \
+  X(saved_optional, _ZN5torch8autograd13SavedVariableC1ERKSt8optionalIN2at6TensorEEbb, "libtorch_cpu.so", autograd, \
+    tensor_saved, "the same of an argument that may be left out")
+
 // The one numbers, with the allocator's lock held; the other is the CPU allocator's failure itself.
 #define TENSORSCOPE_OUT_OF_MEMORY_REPORT_HOOKS(X)                                                                \
   X(out_of_memory_reported, _ZN3c1027reportOutOfMemoryToProfilerElmmNS_6DeviceE, "libc10.so", out_of_memory,     \
@@ -109,6 +116,7 @@
   TENSORSCOPE_OUT_OF_MEMORY_REPORT_HOOKS(X)       \
   TENSORSCOPE_CPU_OUT_OF_MEMORY_HOOKS(X)          \
   TENSORSCOPE_AUTOGRAD_HOOKS(X)                   \
+  TENSORSCOPE_SAVED_TENSOR_HOOKS(X)               \
   TENSORSCOPE_DEVICE_COUNT_HOOKS(X)               \
   TENSORSCOPE_CUPTI_HOOKS(X)
 

@@ -32,6 +32,7 @@ enum class HookEvent : uint8_t {
   cpu_out_of_memory,
   gradient_edge_set,
   node_destroyed,
+  tensor_saved,
   devices_counted,
   cupti_taken,
   count_
@@ -66,6 +67,8 @@ constexpr const char* event_name(HookEvent event) {
       return "gradient edges";
     case HookEvent::node_destroyed:
       return "destruction of nodes";
+    case HookEvent::tensor_saved:
+      return "tensors saved for backward";
     case HookEvent::devices_counted:
       return "counting of devices";
     case HookEvent::cupti_taken:

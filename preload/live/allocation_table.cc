@@ -75,11 +75,12 @@ void AllocationTable::remove(const void* pointer, AllocationKind kind, DeviceSlo
   if (no_longer_referred != 0) g_nodes.drop(no_longer_referred);
 }
 
-bool AllocationTable::contains(const void* pointer, DeviceSlot device) {
+AllocationReference AllocationTable::find(const void* pointer, DeviceSlot device) {
   const void* const address = key(pointer, device);
   Table::Guard guard(table_, address);
   if (!guard) give_up_on_locks();
-  return guard && guard.find(address).row != nullptr;
+  const AllocationRow* const row = guard ? guard.find(address).row : nullptr;
+  return row ? AllocationReference{row->serial.load(std::memory_order_relaxed), row->nbytes} : AllocationReference{};
 }
 
 NodeId AllocationTable::account_gone(unsigned shard, const AllocationRow& row) {

@@ -39,6 +39,11 @@ struct NewAllocation {
   NodeId node;  // the caller's reference becomes the table's
 };
 
+struct AllocationReference {
+  Serial serial = 0;  // 0: none
+  uint64_t nbytes = 0;
+};
+
 class AllocationTable {
  public:
   constexpr AllocationTable() = default;
@@ -47,7 +52,8 @@ class AllocationTable {
   void add(const NewAllocation& made, const Origin& origin);
   // Does nothing where no allocation of this kind is at the pointer.
   void remove(const void* pointer, AllocationKind kind, DeviceSlot device);
-  bool contains(const void* pointer, DeviceSlot device);
+  bool contains(const void* pointer, DeviceSlot device) { return find(pointer, device).serial != 0; }
+  AllocationReference find(const void* pointer, DeviceSlot device);
 
   void prefetch(const void* pointer, DeviceSlot device) { table_.prefetch(key(pointer, device)); }
   bool lock_all() { return table_.lock_all(); }

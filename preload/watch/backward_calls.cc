@@ -23,6 +23,7 @@ namespace tensorscope::watch {
 namespace {
 
 constexpr char kPeek[] = "_ZN2at15sequence_number4peekEv";
+constexpr char kTask[] = "_ZN5torch8autograd25get_current_graph_task_idEv";  // from torch 2.0 on
 constexpr size_t kMostForwards = size_t{1} << 16;  // of a thread: beyond, older ones are forgotten
 constexpr size_t kMostPending = 4096;
 constexpr int kMostThreads = 64;
@@ -31,6 +32,7 @@ constexpr int kMostThreads = 64;
 struct NodeRun {
   uint64_t begin_ns, end_ns, live_before, live_after, peak;
   uint32_t thread;
+  int task;  // number of the backward pass; -1: not known
 };
 
 struct Forward {
@@ -75,10 +77,12 @@ struct BackwardState {
   int sequence_word = -1;
   bool excluded[kWords] = {}, accumulates[kWords] = {};
   PageArray<PendingRun> pending;
+  PageArray<format::CallRow> done;  // of passes after which another one ran the same nodes
 };
 
 BackwardState* g_backward = nullptr;
 uint64_t (*g_peek)() = nullptr;
+int (*g_task)() = nullptr;
 std::atomic<live::DeviceSlot> g_device{live::DeviceTable::kCpu};
 thread_local Forwards* t_forwards = nullptr;
 
@@ -108,9 +112,27 @@ Forward* maker(Forwards& forwards, uint64_t sequence) {
   return nullptr;
 }
 
-void add_run(Forwards& forwards, Forward* forward, const NodeRun& run) {
+format::CallRow backward_row(const Forward& forward) {
+  const NodeRun& run = forward.backward;
+  format::CallRow row = forward.row;
+  row.mutate_parent(row.id());
+  row.mutate_begin_ns(run.begin_ns);
+  row.mutate_end_ns(run.end_ns);
+  row.mutate_live_before(run.live_before);
+  row.mutate_live_after(run.live_after);
+  row.mutate_peak(run.peak);
+  row.mutate_thread(run.thread);
+  row.mutate_flags(uint16_t(format::CallFlag::backward));
+  return row;
+}
+
+void add_run(BackwardState& state, Forwards& forwards, Forward* forward, const NodeRun& run) {
   while (forward) {
     NodeRun& sum = forward->backward;
+    if (forward->nodes != 0 && sum.task != run.task) {
+      if (!state.done.push(backward_row(*forward))) count_loss("backward", "not enough memory");
+      forward->nodes = 0;
+    }
     if (forward->nodes++ == 0) {
       sum = run;
     } else {
@@ -129,8 +151,9 @@ void add_run(Forwards& forwards, Forward* forward, const NodeRun& run) {
 void assign(BackwardState& state, const PendingRun& pending) {
   const uint64_t sequence = pending.words[state.sequence_word];
   if (sequence == UINT64_MAX) return;  // accumulates a gradient
-  if (pending.own) return add_run(*pending.own, maker(*pending.own, sequence), pending.run);
-  if (state.thread_count == 1) return add_run(*state.threads[0], maker(*state.threads[0], sequence), pending.run);
+  if (pending.own) return add_run(state, *pending.own, maker(*pending.own, sequence), pending.run);
+  if (state.thread_count == 1)
+    return add_run(state, *state.threads[0], maker(*state.threads[0], sequence), pending.run);
   count_loss("backward", "of calls in several threads, run by a thread of torch");
 }
 
@@ -169,7 +192,8 @@ void node_begins(const void* record) {
   const uint64_t live = live_bytes();
   const MutexGuard guard(state->lock);
   const uint64_t outside = live::g_devices.lower_peak_since(g_device.load(std::memory_order_relaxed), live);
-  state->running.push({record, {monotonic_ns(), 0, live, 0, 0, uint32_t(syscall(SYS_gettid))}, outside});
+  state->running.push(
+      {record, {monotonic_ns(), 0, live, 0, 0, uint32_t(syscall(SYS_gettid)), g_task ? g_task() : -1}, outside});
 }
 
 void node_ends(const void* record) {
@@ -214,6 +238,7 @@ const char* follow_backward(live::DeviceSlot device) {
   g_device.store(device, std::memory_order_relaxed);
   const LoadedObject torch = find_object("libtorch_cpu.so");
   if (torch) g_peek = reinterpret_cast<uint64_t (*)()>(torch.find(kPeek));
+  if (torch) g_task = reinterpret_cast<int (*)()>(torch.find(kTask));
   if (!g_peek) return "this torch has no sequence numbers";
   g_backward = new (std::nothrow) BackwardState;
   return g_backward ? trace_backward({node_begins, node_ends}) : "not enough memory";
@@ -246,33 +271,25 @@ void add_backward_calls(uint64_t (*next_id)()) {
   BackwardState* const state = g_backward;
   if (!state) return;
   const MutexGuard guard(state->lock);
-  PageArray<Forward*> ran;
+  PageArray<format::CallRow> rows = std::move(state->done);
+  state->done.reset();
   for (int i = 0; i < state->thread_count; ++i) {
     Forwards& forwards = *state->threads[i];
     for (uint64_t number = forwards.first_run; number <= forwards.last_run; ++number) {
       Forward* const forward = forwards.find(number);
-      if (forward && forward->nodes != 0 && !ran.push(forward)) count_loss("backward", "not enough memory");
+      if (!forward || forward->nodes == 0) continue;
+      forward->nodes = 0;
+      if (!rows.push(backward_row(*forward))) count_loss("backward", "not enough memory");
     }
     forwards.first_run = UINT64_MAX;
     forwards.last_run = 0;
   }
   // In the order in which they began, a module before those in it.
-  std::sort(ran.begin(), ran.end(), [](const Forward* a, const Forward* b) {
-    return std::pair(a->backward.begin_ns, a->row.id()) < std::pair(b->backward.begin_ns, b->row.id());
+  std::sort(rows.begin(), rows.end(), [](const format::CallRow& a, const format::CallRow& b) {
+    return std::pair(a.begin_ns(), a.parent()) < std::pair(b.begin_ns(), b.parent());
   });
-  for (Forward* const forward : ran) {
-    forward->nodes = 0;
-    const NodeRun& run = forward->backward;
-    format::CallRow row = forward->row;
-    row.mutate_parent(row.id());
+  for (format::CallRow& row : rows) {
     row.mutate_id(next_id());
-    row.mutate_begin_ns(run.begin_ns);
-    row.mutate_end_ns(run.end_ns);
-    row.mutate_live_before(run.live_before);
-    row.mutate_live_after(run.live_after);
-    row.mutate_peak(run.peak);
-    row.mutate_thread(run.thread);
-    row.mutate_flags(uint16_t(format::CallFlag::backward));
     add_call(row);
   }
 }

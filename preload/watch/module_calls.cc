@@ -27,6 +27,7 @@
 #include "watch/callbacks.h"
 #include "watch/code_points.h"
 #include "watch/module_paths.h"
+#include "watch/saved_tensors.h"
 #include "watch/source_places.h"
 #include "watch/steps.h"
 #include "watch/taken_tensors.h"
@@ -102,7 +103,8 @@ struct Running {
   uint64_t forward;  // backward_calls.h
   uint32_t index, site;
   Mode mode;
-  bool recorded;                     // becomes a row
+  bool recorded;  // becomes a row
+  SavesBegin saves;
   std::vector<uint32_t> operations;  // watches of what runs within
 };
 
@@ -292,6 +294,7 @@ void end_call(Calls& calls, const Running& call, bool raised, bool unfinished) {
   const uint64_t peak = std::max(device_row(calls).peak_since.load(std::memory_order_relaxed), call.live_before);
   live::g_devices.lower_peak_since(calls.device, std::max(peak, call.peak_outside));
   if (!call.recorded) return;
+  const uint64_t saved = saves_end(call.saves);
   forward_ends(call.forward);
   const std::vector<Running>& all = running();
   const auto caller = std::find_if(all.rbegin(), all.rend(), [](const Running& each) { return each.recorded; });
@@ -301,7 +304,7 @@ void end_call(Calls& calls, const Running& call, bool raised, bool unfinished) {
   if (raised) flags |= uint16_t(CallFlag::raised);
   if (unfinished) flags |= uint16_t(CallFlag::unfinished);
   add_call(format::CallRow(call.id, caller == all.rend() ? 0 : caller->id, call.begin_ns, monotonic_ns(),
-                           call.live_before, live_after, peak, 0, call.module->path_id, call.module->class_id,
+                           call.live_before, live_after, peak, saved, call.module->path_id, call.module->class_id,
                            call.site, step.number, step.pass, call.index, 0, format::StepMode(call.mode), device.type,
                            flags));
 }
@@ -405,7 +408,7 @@ void call_begins(const Gil& gil, Calls& calls, Object* object, const void* stack
   const uint64_t forward = recorded ? follow_forward(calls, id, *module, place, index, mode) : 0;
   all.push_back({id, monotonic_ns(), live, live::g_devices.lower_peak_since(calls.device, live), stack,
                  python::handled_exception(gil), object, module, forward, index, place, mode, recorded,
-                 operations_within(calls, all, *module)});
+                 recorded ? saves_begin() : SavesBegin(), operations_within(calls, all, *module)});
 }
 
 struct EndedCall {
@@ -539,6 +542,7 @@ bool register_hooks(const Gil& gil) {
     done = python::run_own_source(gil, kSource, globals.get());
   }
   if (g_calls->settings.record_calls) {
+    follow_saved_tensors();
     if (const char* why = follow_backward(g_calls->device)) count_loss("backward", why);
   }
   if (!done) count_loss("calls", "the hooks could not be registered with torch.nn");
@@ -612,6 +616,7 @@ std::vector<UnmatchedWatch> unmatched_watches() {
 // Texts have other numbers in the child's own file, so modules are named anew.
 void reset_module_calls_after_fork() {
   if (t_running) t_running->clear();
+  reset_saved_tensors_after_fork();
   if (g_calls) g_calls = new (std::nothrow) Calls(g_calls->settings);
 }
 

@@ -22,7 +22,7 @@ def text(value):
 
 VALUE_FIELDS = ("integer number imaginary serial time_ns same_as tensor call data_begin data_size name module operation site note watch step pass index thread shape "
                 "statistics mode kind place ndim dtype flags kept_shape kept_ndim stored_dtype device_type").split()
-CALL_FIELDS = ("id parent thread begin_ns end_ns live_before live_after peak module class_name site step pass index mode flags").split()
+CALL_FIELDS = ("id parent thread begin_ns end_ns live_before live_after peak saved module class_name site step pass index mode flags").split()
 STATISTIC_FIELDS = "count nan positive_infinity negative_infinity zeros minimum maximum mean deviation sum l1 l2 hash".split()
 
 

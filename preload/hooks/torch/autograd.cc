@@ -1,8 +1,10 @@
 // torch::autograd::impl::set_gradient_edge(const Tensor&, Edge) (torch/csrc/autograd/variable.h) and the destructor of
-// torch::autograd::Node (torch/csrc/autograd/function.h).
+// torch::autograd::Node (torch/csrc/autograd/function.h); the constructors of torch::autograd::SavedVariable
+// (torch/csrc/autograd/saved_variable.h).
 #include "hooks/hook.h"
 #include "hooks/torch/current_node.h"
 #include "live/recorder.h"
+#include "watch/saved_tensors.h"
 
 namespace tensorscope {
 
@@ -23,6 +25,19 @@ Word hook_gradient_edge_set(HOOK_PARAMETERS) {
 Word hook_node_destroyed(HOOK_PARAMETERS) {
   if (Event event(Subject::autograd); event) live::node_destroyed(reinterpret_cast<const void*>(a));
   return real(Hook::node_destroyed)(HOOK_ARGUMENTS);
+}
+
+Word hook_saved_tensor(HOOK_PARAMETERS) {
+  if (watch::saves_are_followed()) watch::tensor_is_saved(first_word(b));
+  return real(Hook::saved_tensor)(HOOK_ARGUMENTS);
+}
+
+// std::optional<Tensor>: the tensor, and behind it whether there is one.
+Word hook_saved_optional(HOOK_PARAMETERS) {
+  if (watch::saves_are_followed() && reinterpret_cast<const bool*>(b)[sizeof(void*)]) {
+    watch::tensor_is_saved(first_word(b));
+  }
+  return real(Hook::saved_optional)(HOOK_ARGUMENTS);
 }
 
 }  // namespace tensorscope
