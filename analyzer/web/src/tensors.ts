@@ -63,6 +63,15 @@ export function filtered(dump: Dump, filter: Filter): Uint32Array {
 
 export interface GroupSum { key: string; tensors: number; bytes: number }
 
+// The group of a block in no tensor.
+function blockKey(dump: Dump, by: string, item: number): string {
+  const { site, device } = dump.data.items;
+  if (by === "category") return "workspace";
+  if (by === "device") return dump.text(device[item]);
+  if (by === "module") return (site[item] > 0 && dump.text(dump.data.stacks.module[site[item] - 1])) || "(in no module)";
+  return "(in no tensor)";
+}
+
 // As report --by: bytes of a storage count for the tensor that stands for it; blocks in no tensor are a group of their own where nothing is filtered.
 export function groups(dump: Dump, by: string, rows: ArrayLike<number>): GroupSum[] {
   const sums = new Map<string, GroupSum>();
@@ -83,7 +92,7 @@ export function groups(dump: Dump, by: string, rows: ArrayLike<number>): GroupSu
     const items = dump.data.items;
     for (let i = 0; i < items.bytes.length; i++) {
       if (by === "site") at(dump.where(items.site[i])).bytes += items.bytes[i];
-      else if (items.owner[i] === 0) at(by === "category" ? "workspace" : by === "device" ? dump.text(items.device[i]) : "(in no tensor)").bytes += items.bytes[i];
+      else if (items.owner[i] === 0) at(blockKey(dump, by, i)).bytes += items.bytes[i];
     }
   }
   return [...sums.values()].sort((a, b) => b.bytes - a.bytes || b.tensors - a.tensors || (a.key < b.key ? -1 : 1));
