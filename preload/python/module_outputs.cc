@@ -29,6 +29,8 @@ constexpr size_t kFirstRows = 1024;
 constexpr char kSource[] = R"(
 def tensorscope_module_outputs(module, arguments, result):
     compiler = getattr(torch, 'compiler', None)
+    if not hasattr(compiler, 'is_compiling'):
+        compiler = torch._utils
     if not (hasattr(compiler, 'is_compiling') and compiler.is_compiling()):
         record(module, result)
 register(tensorscope_module_outputs)

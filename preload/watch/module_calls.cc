@@ -58,7 +58,7 @@ import warnings
 try:
     from torch.compiler import is_compiling as tensorscope_is_compiling
 except ImportError:
-    tensorscope_is_compiling = lambda: False
+    tensorscope_is_compiling = getattr(torch._utils, 'is_compiling', lambda: False)
 def tensorscope_call_begins(module, arguments):
     if not tensorscope_is_compiling():
         begins(module)
@@ -85,7 +85,10 @@ nn.register_module_forward_pre_hook(tensorscope_call_begins)
 try:
     nn.register_module_forward_hook(tensorscope_call_ends, with_kwargs=True, always_call=True)
 except TypeError:
-    nn.register_module_forward_hook(tensorscope_call_ends_without_keywords)
+    try:
+        nn.register_module_forward_hook(tensorscope_call_ends_without_keywords, always_call=True)
+    except TypeError:
+        nn.register_module_forward_hook(tensorscope_call_ends_without_keywords)
 if hasattr(optim, 'register_optimizer_step_post_hook'):
     optim.register_optimizer_step_pre_hook(tensorscope_step_begins)
     optim.register_optimizer_step_post_hook(tensorscope_step_ends)
@@ -444,6 +447,9 @@ void call_ends(const Gil& gil, Calls& calls, const EndedCall& ended) {
     origin.place = ValuePlace::input;
     take_all(gil, calls, *call.module, call.module->inputs, ended.arguments, origin, "(in)");
     take_all(gil, calls, *call.module, call.module->inputs, ended.keywords, origin, "(in)");
+    if (ended.keywords == gil->_Py_NoneStruct && !raised) {
+      count_loss("inputs", "arguments given by name: this version of torch does not tell them");
+    }
   }
   if (!raised) {
     origin.place = ValuePlace::output;
