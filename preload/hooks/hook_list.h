@@ -142,13 +142,15 @@
   X(cudaHostUnregister, "its end")
 
 // Functions of libc that the preload stands before: X(name, why).
-#define TENSORSCOPE_LIBC_FUNCTIONS(X)                                         \
-  X(__libc_start_main, "a dump when main returns, before static destructors") \
-  X(exit, "the same for programs that call it")                               \
-  X(sigaction, "the program's own handler of the dump signal is kept")        \
-  X(__sigaction, "the same")                                                  \
-  X(signal, "the same")                                                       \
-  X(__sysv_signal, "the same")                                                \
+#define TENSORSCOPE_LIBC_FUNCTIONS(X)                                          \
+  X(__libc_start_main, "a dump when main returns, before static destructors")  \
+  X(exit, "the same for programs that call it")                                \
+  X(_exit, "values that wait are written: children of multiprocessing end so") \
+  X(_Exit, "the same")                                                         \
+  X(sigaction, "the program's own handler of the dump signal is kept")         \
+  X(__sigaction, "the same")                                                   \
+  X(signal, "the same")                                                        \
+  X(__sysv_signal, "the same")                                                 \
   X(siginterrupt, "the same")
 
 // Functions of the C++ runtime, of which a process may have several (throw_function.h): X(name, why).

@@ -45,6 +45,7 @@ constexpr size_t kPieceBytes = size_t{4} << 20;   // of rows that are written to
 constexpr size_t kMostLosses = 32;
 constexpr uint64_t kNsInMs = 1'000'000;
 constexpr uint64_t kLongestWaitNs = 10'000'000'000;
+constexpr uint64_t kLongestWaitAtExitNs = 1'000'000'000;
 
 struct LossRow {
   const char* what;
@@ -85,6 +86,9 @@ struct Store {
   bool losses_changed = false;
   bool finished = false;
   std::atomic<uint32_t> emptied{0};  // changes when the writer took what was waiting
+  // A thread that ends the program asks for a flush: numbers of the newest request, and of the newest that was served.
+  std::atomic<uint32_t> asked{0}, served{0}, flushes{0};
+  std::atomic<bool> has_waiting{false};
 
   Mutex writing;  // of the file and what is known of it
   StoreSettings settings;
@@ -212,6 +216,7 @@ uint64_t add_under_lock(Store& store, format::ValueRow& row, const ValueParts& p
     count_under_lock(store, "values", "not enough memory");
     return 0;
   }
+  store.has_waiting.store(true, std::memory_order_relaxed);
   return ++store.values;
 }
 
@@ -559,6 +564,7 @@ void add_call(const format::CallRow& row) {
     if (store->waiting.bytes() > kMostBytes || !store->waiting.calls.push(own)) {
       return count_under_lock(*store, "calls", "the disk is slower than the program");
     }
+    store->has_waiting.store(true, std::memory_order_relaxed);
     ++store->calls;
     much = store->waiting.bytes() > kWakeBytes;
   }
@@ -599,7 +605,26 @@ void flush() {
   const bool early = now - store->flushed_ns < store->settings.flush_ms * kNsInMs;
   if (!store->much_waits.exchange(false, std::memory_order_relaxed) && early) return;
   store->flushed_ns = now;
+  const uint32_t asked = store->asked.load(std::memory_order_acquire);
+  store->has_waiting.store(false, std::memory_order_relaxed);
   run_if_memory_lasts([&] { write_waiting(*store); });
+  store->served.store(asked, std::memory_order_release);
+  futex_change_and_wake(store->flushes);
+}
+
+void flush_before_exit() {
+  Store* const store = g_store;
+  if (!store || !store->has_waiting.load(std::memory_order_relaxed) || store->failed || !store->settings.wake_writer)
+    return;
+  const uint32_t asked = store->asked.fetch_add(1, std::memory_order_acq_rel) + 1;
+  store->much_waits.store(true, std::memory_order_relaxed);
+  store->settings.wake_writer();
+  const uint64_t until = monotonic_ns() + kLongestWaitAtExitNs;
+  for (;;) {
+    const uint32_t seen = store->flushes.load(std::memory_order_acquire);
+    if (int32_t(store->served.load(std::memory_order_acquire) - asked) >= 0) return;
+    if (!futex_wait_until(store->flushes, seen, until)) return;
+  }
 }
 
 uint64_t flush_interval_ms() {

@@ -72,7 +72,10 @@ struct UnmatchedWatch {
 // Writes what is waiting where it is time for it, or much is waiting. The file is made with the first that is there.
 void flush();
 bool waits_when_full();
-uint32_t thread_number();      // the calling thread's, as the system has it
+uint32_t thread_number();  // the calling thread's, as the system has it
+// Has the writer flush and waits for it, at most a second. Context: a thread that ends the program by _exit(), also in
+// a signal handler; takes no lock.
+void flush_before_exit();
 uint64_t flush_interval_ms();  // the most that flush() may be called late
 // The same, with an end chunk: nothing is added afterwards.
 void finish_file(const std::vector<UnmatchedWatch>& unmatched);

@@ -1,8 +1,10 @@
 // The dump of main's return and of exit() is written before the program's own exit handlers
-// and static destructors run; a Python program has had its dump by then (python/bridge.h). Never for _exit.
+// and static destructors run; a Python program has had its dump by then (python/bridge.h). At _exit
+// only values that wait are written.
 #include "hooks/process/process.h"
 
 #include <stdio.h>
+#include <unistd.h>
 
 #include "collector/collector.h"
 #include "hooks/activation.h"
@@ -10,8 +12,10 @@
 #include "python/bridge.h"
 #include "support/coverage.h"
 #include "support/options.h"
+#include "support/process_info.h"
 #include "watch/find_nan.h"
 #include "watch/said_values.h"
+#include "watch/value_store.h"
 #include "watch/watch.h"
 
 namespace tensorscope::hooks {
@@ -81,5 +85,30 @@ EXPORTED void exit(int status) noexcept {
   tensorscope::watch::finish_find_nan();
   tensorscope::watch::finish();
   next.get("exit")(status);
+  __builtin_unreachable();
+}
+
+namespace {
+
+// In a child of vfork() the memory is still its parent's.
+void flush_values() {
+  if (tensorscope::activated() && uint32_t(getpid()) == tensorscope::process_info().pid) {
+    tensorscope::watch::flush_before_exit();
+  }
+}
+
+}  // namespace
+
+EXPORTED void _exit(int status) noexcept {
+  static LibcFunction<void(int)> next;
+  flush_values();
+  next.get("_exit")(status);
+  __builtin_unreachable();
+}
+
+EXPORTED void _Exit(int status) noexcept {
+  static LibcFunction<void(int)> next;
+  flush_values();
+  next.get("_Exit")(status);
   __builtin_unreachable();
 }
