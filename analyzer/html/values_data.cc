@@ -92,7 +92,9 @@ Json calls_data(const ValuesFiles& files) {
     const values::CallTree tree = values::call_tree(sequence, {});
     Json answer = Json::parse(
         exports::calls_json(sequence, {.file = file->path(), .tree = &tree, .squashed = nullptr, .sequence = false}));
-    answer["head"] = text::clean(text::calls_head(sequence, file->path(), {}));
+    std::string head = text::calls_head(sequence, file->path(), {});
+    while (head.ends_with('\n')) head.pop_back();
+    answer["head"] = text::clean(head);
     out.push_back(std::move(answer));
   }
   if (out.empty()) return nullptr;

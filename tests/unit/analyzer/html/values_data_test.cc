@@ -74,6 +74,7 @@ TEST_F(ValuesData, HasCallsAsATree) {
   const Json calls = calls_data(read);
   ASSERT_EQ(calls.size(), 1u);
   EXPECT_EQ(calls[0]["tree"][0]["path"], "model");
+  EXPECT_EQ(calls[0]["head"].get<std::string>().find("\\x0a"), std::string::npos);
   EXPECT_EQ(calls[0]["tree"][0]["children"][0]["total_ns"], 3000);
 }
 
