@@ -108,6 +108,7 @@ struct Running {
   Mode mode;
   bool recorded;  // becomes a row
   SavesBegin saves;
+  const void* node;                  // of the backward pass in which it began: what a checkpoint computes again
   std::vector<uint32_t> operations;  // watches of what runs within
 };
 
@@ -411,7 +412,8 @@ void call_begins(const Gil& gil, Calls& calls, Object* object, const void* stack
   const uint64_t forward = recorded ? follow_forward(calls, id, *module, place, index, mode) : 0;
   all.push_back({id, monotonic_ns(), live, live::g_devices.lower_peak_since(calls.device, live), stack,
                  python::handled_exception(gil), object, module, forward, index, place, mode, recorded,
-                 recorded ? saves_begin() : SavesBegin(), operations_within(calls, all, *module)});
+                 recorded ? saves_begin() : SavesBegin(), live::running_node_address(),
+                 operations_within(calls, all, *module)});
 }
 
 struct EndedCall {
@@ -574,7 +576,8 @@ bool watched_operations(WatchedOperations& out) {
   if (!calls || !t_running || t_running->empty() || in_callback()) return false;
   const Running& call = t_running->back();
   if (call.operations.empty() || call.stack <= __builtin_frame_address(0)) return false;
-  out = {&call.operations, &calls->settings.watches, call.module->path.c_str(), call.id, call.module->path_id};
+  out = {&call.operations, &calls->settings.watches, call.module->path.c_str(),
+         call.id,          call.module->path_id,     call.node};
   return true;
 }
 

@@ -40,6 +40,7 @@ struct WatchedOperations {
   const char* path = "";
   uint64_t call = 0;
   uint32_t module = 0;
+  const void* node = nullptr;  // of the backward pass, that was running when the call began
 };
 // False: none. Valid until the next call begins or ends. Context: an operation of torch in this thread.
 bool watched_operations(WatchedOperations& out);

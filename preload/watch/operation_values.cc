@@ -68,7 +68,7 @@ bool leave_called(const Operation& operation, const Values& results) {
   t_called = nullptr;
   WatchedOperations watched;
   const char* name = operation.name();
-  if (!watched_operations(watched) || live::running_node_address() != nullptr ||
+  if (!watched_operations(watched) || live::running_node_address() != watched.node ||
       kind_of(name).makes == Makes::uninitialised) {
     return false;
   }

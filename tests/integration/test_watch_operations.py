@@ -103,3 +103,33 @@ def test_together_with_find_nan(tmp_path):
 def test_another_path_is_unmatched(tmp_path):
     done, values = watch(tmp_path, "op:model.iner")
     assert not values.values and values.unmatched["model.iner"][0] == "model.inner"
+
+
+def test_what_a_checkpoint_computes_again_is_taken(tmp_path):
+    source = """
+import torch
+from torch.utils.checkpoint import checkpoint
+class Inner(torch.nn.Module):
+    def forward(self, x):
+        return x.exp().sin()
+class Model(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.inner = Inner()
+    def forward(self, x):
+        return checkpoint(self.inner, x, use_reentrant=False).cos()
+model = Model()
+for _ in range(10):
+    torch.zeros(1) + 1  # where torch keeps results is learnt
+x = torch.full((4,), 0.5, requires_grad=True)
+model(x).sum().backward()
+"""
+    done = harness.run_source(source, folder=tmp_path, exit="never", watch="full:op:model.inner")
+    assert done.returncode == 0, done.stderr
+    values = values_reader.read(tmp_path)
+    assert {value.name for value in values.values} == {"model.inner/aten::exp", "model.inner/aten::sin"}
+    exp = torch.full((4,), 0.5).exp()
+    found = [(value.name.partition("::")[2], value.index) for value in values.values]
+    assert found == [("exp", 0), ("sin", 0), ("exp", 1)]  # the checkpoint ends as sin() has its argument
+    assert [torch.equal(values.tensor(value), exp) for value in values.named("model.inner/aten::exp")] == [True, True]
+    assert torch.equal(values.tensor(values.named("model.inner/aten::sin")[0]), exp.sin())
