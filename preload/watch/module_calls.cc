@@ -49,16 +49,18 @@ using python::text_of;
 using rules::WatchOf;
 using rules::WatchSpec;
 
+// Nothing of torch is imported here: while the program imports it, that would be a deadlock of two imports.
 // torch.compile can trace a hook that is a Python function; while it traces, these do nothing. The warning is torch's
 // word to who registered a hook and has it fire once more for what torch.compile() returns. Older versions of torch
 // know neither `with_kwargs` nor `always_call` of a global hook; where a forward raised, torch up to 2.14 leaves the
 // keywords out. A step that is given a closure computes the gradients itself, so they are taken at its end.
 constexpr char kSource[] = R"(
 import warnings
-try:
-    from torch.compiler import is_compiling as tensorscope_is_compiling
-except ImportError:
-    tensorscope_is_compiling = getattr(torch._utils, 'is_compiling', lambda: False)
+def tensorscope_is_compiling():
+    compiler = getattr(torch, 'compiler', None)
+    if not hasattr(compiler, 'is_compiling'):
+        compiler = torch._utils
+    return hasattr(compiler, 'is_compiling') and compiler.is_compiling()
 def tensorscope_call_begins(module, arguments):
     if not tensorscope_is_compiling():
         begins(module)
