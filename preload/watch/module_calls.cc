@@ -61,6 +61,8 @@ def tensorscope_is_compiling():
     if not hasattr(compiler, 'is_compiling'):
         compiler = torch._utils
     return hasattr(compiler, 'is_compiling') and compiler.is_compiling()
+if str(getattr(torch, '__version__', '')).startswith(('2.1.', '2.2.')) and hasattr(torch._utils, 'is_compiling'):
+    tensorscope_is_compiling = torch._utils.is_compiling  # the only one that torch.compile knows there
 def tensorscope_call_begins(module, arguments):
     if not tensorscope_is_compiling():
         begins(module)
