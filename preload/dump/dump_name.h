@@ -1,4 +1,6 @@
 // The name of a dump file.
+//
+// Context: collector. No malloc.
 #pragma once
 
 #include <cstddef>

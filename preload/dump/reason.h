@@ -1,4 +1,6 @@
 // Why a dump is written.
+//
+// Context: any: constants.
 #pragma once
 
 #include <cstdint>

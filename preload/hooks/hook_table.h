@@ -1,4 +1,6 @@
 // The list of hooks (hook_list.h) as a table.
+//
+// Context: any: constants.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,6 @@
 // Which of the loaded objects are PyTorch's.
+//
+// Context: any; no lock, no malloc.
 #pragma once
 
 #include <initializer_list>

@@ -1,4 +1,6 @@
 // A function of ours that Python can call, as the interpreter wants it described.
+//
+// Context: any; Python calls the functions with the GIL held.
 #pragma once
 
 #include "python/interpreter.h"

@@ -1,4 +1,6 @@
 // The small numbers by which the tables refer to each other.
+//
+// Context: any: types alone.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,6 @@
 // Numbers of torch's dtypes: c10::ScalarType (torch/headeronly/core/ScalarType.h, 2.13).
+//
+// Context: any.
 #pragma once
 
 namespace tensorscope::watch {

@@ -5,6 +5,8 @@
 // Kernel9 208, Kernel10 216; Memcpy5 88, Memcpy6 96), what stands below has been where it is, so that one binary reads
 // both. Where NVIDIA's headers are found at build time, tests/unit/preload/devices/cupti/headers_test.cc compares every
 // offset and number with them.
+//
+// Context: any: declarations alone.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,7 @@
 // No collection of garbage for a scope: one would run the program's finalizers. With the GIL held throughout, nobody
 // else can have changed the setting in between.
+//
+// Context: agent.
 #pragma once
 
 #include "python/interpreter.h"

@@ -3,6 +3,8 @@
 //
 // Source: libunwind 1.3 to 1.8, include/libunwind-common.h.in, libunwind-dynamic.h, libunwind-x86_64.h. Structures that
 // later versions made larger have room for that here.
+//
+// Context: any: declarations alone.
 #pragma once
 
 #include <cstdint>

@@ -12,6 +12,8 @@
 //
 // Code that no table describes (a just-in-time compiler's, assembler) has a `guess`: that it keeps a frame pointer.
 //
+// Context: any: numbers alone.
+//
 // RSP, RBP: as they are in the frame right after the call it made has returned. What is more than this (other
 // expressions, another register, a signal frame) is `odd`, and libunwind's business.
 #pragma once

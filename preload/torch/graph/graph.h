@@ -1,4 +1,6 @@
 // The autograd graph as the memory of its nodes shows it, before it is written (GRPH in dump.fbs).
+//
+// Context: collector. It allocates.
 #pragma once
 
 #include <cstdint>

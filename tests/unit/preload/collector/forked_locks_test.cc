@@ -43,6 +43,8 @@
 #include "support/spin_lock.h"
 #include "support/state.h"
 #include "tensorscope/tensorscope.h"
+#include "watch/value_store.h"
+#include "watch/watch.h"
 
 namespace tensorscope {
 namespace {
@@ -97,6 +99,9 @@ bool work() {
   action.sa_handler = SIG_IGN;
   if (hooks::program_sigaction(&action, nullptr) != 0) return false;
   InsideScope inside;
+  watch::count_loss("values", "for the test");
+  watch::add_call(format::CallRow());
+  watch::flush();
   oom::host_allocation_failed(4096);
   failure.error = "little is left";
   collector::write_near_limit(failure, 60'000);
@@ -110,6 +115,7 @@ void start_everything() {
   hooks::start_fork_handlers();
   oom::start(&collector::write_failure);
   if (!cupti::g_launches.start() || !cupti::g_memory.start() || !cupti::g_virtual_memory.start()) _exit(11);
+  watch::start(&collector::wake_collector);
   if (!collector::start_collector()) _exit(12);
   hooks::start_signal(SIGUSR1);
   collector::start_watches();
@@ -144,7 +150,7 @@ void note_lock(const void* lock) {
 [[noreturn]] void end_child() {
   set_lock_observer_for_test(nullptr);
   // Twice: what was half done at the fork is found by the first.
-  _exit(work() && work() && recording() ? 0 : 1);
+  _exit(work() && work() && is_recording() ? 0 : 1);
 }
 
 // A child that hangs may have all signals blocked.
@@ -178,7 +184,7 @@ int end_of(pid_t child) {
   worker.join();
   set_lock_observer_for_test(nullptr);
   if (!WIFEXITED(status)) _exit(30);
-  _exit(WEXITSTATUS(status) == 0 && work() && recording() ? 0 : 31);
+  _exit(WEXITSTATUS(status) == 0 && work() && is_recording() ? 0 : 31);
 }
 
 TEST(ForkedLocks, AreFreeInTheChildAndWhatTheyGuardIsWhole) {
@@ -186,6 +192,7 @@ TEST(ForkedLocks, AreFreeInTheChildAndWhatTheyGuardIsWhole) {
   ASSERT_NE(mkdtemp(folder), nullptr);
   setenv("TENSORSCOPE_DIR", folder, 1);
   setenv("TENSORSCOPE_QUIET", "1", 1);
+  setenv("TENSORSCOPE_CALLS", "1", 1);
   setenv("TENSORSCOPE_OOM_INTERVAL_MS", "0", 1);
   parse_options();
   int turn = 0;
