@@ -9,8 +9,8 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 ROOMS = {
-    "preload": "support stacks live torch devices python dump oom watch collector hooks".split(),
-    "analyzer": "support dump symbols ownership memory values autograd leaks oom text export html cli".split(),
+    "preload": "support stacks live torch devices python dump oom recording watch collector hooks".split(),
+    "analyzer": "support dump recording symbols ownership memory values autograd leaks oom timeline text export html cli".split(),
 }
 
 

@@ -7,7 +7,7 @@
 #include "cli/dump_options.h"
 #include "cli/info_files.h"
 #include "cli/verb.h"
-#include "dump/reader.h"
+#include "recording/moment.h"
 #include "dump_generated.h"
 #include "text/headline.h"
 #include "text/table.h"
@@ -230,7 +230,7 @@ struct InfoOptions {
 };
 
 int info(const InfoOptions& options, Invocation& invocation) {
-  const Dump dump = analyzer::read_dump(options.dump);
+  const Dump dump = analyzer::read_dump_or_moment(options.dump);
   const Terminal& terminal = invocation.terminal;
   auto title = [&](const char* text) { return "\n" + terminal.styled(Style::bold, text) + "\n"; };
   std::string& out = invocation.out;

@@ -46,6 +46,7 @@ void add_info(CLI::App& app, Invocation& invocation);
 void add_graph(CLI::App& app, Invocation& invocation);
 void add_compare(CLI::App& app, Invocation& invocation);
 void add_calls(CLI::App& app, Invocation& invocation);
+void add_timeline(CLI::App& app, Invocation& invocation);
 void add_export(CLI::App& app, Invocation& invocation);
 void add_html(CLI::App& app, Invocation& invocation);
 void add_watch(CLI::App& app, Invocation& invocation);

@@ -6,6 +6,7 @@
 #include "cli/dump_options.h"
 #include "cli/verb.h"
 #include "dump/reader.h"
+#include "recording/moment.h"
 #include "export/oom_json.h"
 #include "oom/earlier_names.h"
 #include "oom/story.h"
@@ -44,8 +45,8 @@ analyzer::Device device_named(const analyzer::Dump& dump, const std::string& nam
 // A dump without names gets those of an earlier one of the run: the one that was given, else one beside it.
 std::vector<analyzer::Dump> read(const OomOptions& options) {
   std::vector<analyzer::Dump> dumps;
-  if (!options.earlier.empty()) dumps.push_back(analyzer::read_dump(options.earlier));
-  dumps.push_back(analyzer::read_dump(options.dump));
+  if (!options.earlier.empty()) dumps.push_back(analyzer::read_dump_or_moment(options.earlier));
+  dumps.push_back(analyzer::read_dump_or_moment(options.dump));
   analyzer::Dump& dump = dumps.back();
   if (!analyzer::oom::lacks_names(dump)) return dumps;
   if (dumps.size() > 1 && analyzer::same_run(dumps.front(), dump)) analyzer::oom::take_names(dump, dumps.front());

@@ -70,10 +70,41 @@ void add(CLI::App& app, Invocation& invocation, const char* name, const char* ab
       "From inside the program: libtensorscope.stop(), libtensorscope.start(); stop_values(), start_values().");
 }
 
+struct SwitchOptions {
+  RecordOptions target;
+  std::string state;
+};
+
+int record(const SwitchOptions& options, Invocation& invocation) {
+  return request(options.target, options.state == "on" ? rules::kRequestRecord : rules::kRequestNoRecord, invocation);
+}
+
+void add_switch(CLI::App& app, Invocation& invocation) {
+  auto [verb, options] = add_verb(app, invocation, "record",
+                                  "record allocations over time in a running process, from now on or no longer", record);
+  verb->add_option("PID", options->target.pid, "process id of a program started under tensorscope")
+      ->required()
+      ->check(CLI::Range(1, 1 << 22).description(""))
+      ->type_name("");
+  verb->add_option("STATE", options->state, "on or off")
+      ->required()
+      ->check(CLI::IsMember({"on", "off"}).description(""))
+      ->type_name("");
+  add_time(*verb, "--timeout", options->target.timeout_ns, "maximum wait for the answer. Default: 10s");
+  verb->footer(
+      "Examples:\n"
+      "  tensorscope record 4242 on\n"
+      "  tensorscope record 4242 off\n"
+      "  tensorscope timeline train.4242.recording\n"
+      "\n"
+      "From the start of a program: tensorscope run --record -- python train.py");
+}
+
 }  // namespace
 
 void add_record(CLI::App& app, Invocation& invocation) {
   add(app, invocation, "stop", "stop recording stacks (--values: values and calls) in a running process", stop);
+  add_switch(app, invocation);
   add(app, invocation, "start", "resume recording stacks (--values: values and calls) in a running process", start);
 }
 

@@ -133,6 +133,7 @@ void add_run(CLI::App& app, Invocation& invocation) {
                    "record values: a path such as model.layers.*.attn or train.py:step:loss (may be repeated), or a "
                    "watch file (.toml)")
       ->type_name("PATH");
+  clear("--record", "TENSORSCOPE_RECORD", "1", "record every allocation, release and tensor over time");
   clear("--calls", "TENSORSCOPE_CALLS", "1", "record each call of a module: order, time, memory");
   set("--log", "TENSORSCOPE_LOG", "FILE", "log file of the profiler; - for standard error");
   clear("--no-native", "TENSORSCOPE_NATIVE", "0", "record no native stacks (faster)");

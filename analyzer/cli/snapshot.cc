@@ -17,6 +17,7 @@
 #include "cli/target_process.h"
 #include "cli/verb.h"
 #include "dump/reader.h"
+#include "recording/moment.h"
 #include "tensorscope/rules/request_name.h"
 #include "text/units.h"
 
@@ -180,7 +181,7 @@ bool is_empty(const std::string& path) {
   std::error_code error;
   if (fs::file_size(path, error) > kMostBytes || error) return false;
   try {
-    return analyzer::read_dump(path).tensors.empty();
+    return analyzer::read_dump_or_moment(path).tensors.empty();
   } catch (const analyzer::BadInput&) {
     return false;
   }

@@ -174,7 +174,12 @@ std::string with_commas(uint64_t number) {
 
 std::vector<std::string> walk_chunks(const ByteSource& source, const std::string& name,
                                      const std::function<bool(const ChunkView&)>& take) {
-  check_file_header(source, name, {format::kMagic, format::kFormatMajor, "dump"});
+  return walk_chunks(source, name, {format::kMagic, format::kFormatMajor, "dump"}, take);
+}
+
+std::vector<std::string> walk_chunks(const ByteSource& source, const std::string& name, const FileKind& kind,
+                                     const std::function<bool(const ChunkView&)>& take) {
+  check_file_header(source, name, kind);
   return ChunkWalk(source, name).run(take);
 }
 

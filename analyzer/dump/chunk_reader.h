@@ -44,5 +44,8 @@ uint64_t checksum_in_file(const ByteSource& source, uint64_t offset, const forma
 // header is not that of a dump this program can read. Returns what was wrong, one sentence each.
 std::vector<std::string> walk_chunks(const ByteSource& source, const std::string& name,
                                      const std::function<bool(const ChunkView&)>& take);
+// The same for another kind of file.
+std::vector<std::string> walk_chunks(const ByteSource& source, const std::string& name, const FileKind& kind,
+                                     const std::function<bool(const ChunkView&)>& take);
 
 }  // namespace tensorscope::analyzer

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "dump/reader.h"
+#include "recording/moment.h"
 #include "dump_generated.h"
 #include "memory/difference.h"
 
@@ -12,7 +12,7 @@ namespace {
 
 std::vector<Dump> read_all(const std::vector<std::string>& paths) {
   std::vector<Dump> dumps;
-  for (const std::string& path : paths) dumps.push_back(read_dump(path));
+  for (const std::string& path : paths) dumps.push_back(read_dump_or_moment(path));
   return dumps;
 }
 

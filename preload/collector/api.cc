@@ -28,6 +28,6 @@ __attribute__((visibility("default"))) int tensorscope_start(void) {
   return TENSORSCOPE_OK;
 }
 
-__attribute__((visibility("default"))) int tensorscope_active(void) { return tensorscope::recording() ? 1 : 0; }
+__attribute__((visibility("default"))) int tensorscope_active(void) { return tensorscope::is_recording() ? 1 : 0; }
 
 }  // extern "C"

@@ -19,6 +19,7 @@
 #include "python/bridge.h"
 #include "python/gil_thread.h"
 #include "python/interpreter.h"
+#include "recording/recording.h"
 #include "stacks/capture.h"
 #include "support/clock.h"
 #include "support/coverage.h"
@@ -154,12 +155,14 @@ void show_own_handler() {
 // time to time, since no event reports when it is done.
 void wait_for_job(uint32_t seen, unsigned& tries) {
   show_own_handler();
+  recording::flush();
   watch::flush();
   constexpr timespec kPause = {0, 20'000'000};
   constexpr unsigned kMostTries = 3000;
   if (!(python::waits_for_torch_nn() || watch::waits_for_torch()) || tries >= kMostTries) {
     const unsigned look = sleep_before_look_ms();
-    const uint64_t longest = std::min<uint64_t>(kLookForRequestMs, watch::flush_interval_ms());
+    const uint64_t longest =
+        std::min({uint64_t{kLookForRequestMs}, watch::flush_interval_ms(), recording::flush_interval_ms()});
     const uint64_t ms = look == 0 ? longest : std::min<uint64_t>(look, longest);
     const timespec pause = timespec_of_ns(ms * 1'000'000);
     return futex_wait(g_wake, seen, &pause);
@@ -185,6 +188,12 @@ bool look_for_request() {
       return false;
     case Request::stop_values:
       watch::stop_values();
+      return false;
+    case Request::record:
+      recording::switch_on();
+      return false;
+    case Request::no_record:
+      recording::switch_off();
       return false;
     case Request::start_values:
       watch::start_values();

@@ -40,6 +40,8 @@ Request request_of(const char* text) {
   if (strcmp(text, rules::kRequestStop) == 0) return Request::stop;
   if (strcmp(text, rules::kRequestStart) == 0) return Request::start;
   if (strcmp(text, rules::kRequestStopValues) == 0) return Request::stop_values;
+  if (strcmp(text, rules::kRequestRecord) == 0) return Request::record;
+  if (strcmp(text, rules::kRequestNoRecord) == 0) return Request::no_record;
   return strcmp(text, rules::kRequestStartValues) == 0 ? Request::start_values : Request::none;
 }
 

@@ -212,7 +212,7 @@ void note_freed(const live::SnapshotView& view, python::References& references) 
   std::vector<bool> alive(view.tensors.size);
   auto look = [](size_t index, void* context) { (*static_cast<std::vector<bool>*>(context))[index] = true; };
   live::look_at_live(view.tensors, 0, view.tensors.size, look, &alive);
-  if (!recording()) return;
+  if (!is_recording()) return;
   for (size_t i = 0; i < view.tensors.size; ++i) {
     const live::TensorEntry& entry = view.tensors[i];
     if (!alive[i] && !entry.released && !references.freed.push(entry.serial)) return;

@@ -1,9 +1,11 @@
 // One chunk of a dump: a FlatBuffer that is finished and appended to the file.
+//
+// Context: collector. It allocates.
 #pragma once
 
 #include <string.h>
 
-#include "dump/dump_file.h"
+#include "dump/chunk_sink.h"
 #include "dump_generated.h"
 #include "tensorscope/dump_format.h"
 
@@ -21,7 +23,7 @@ class Chunk {
   flatbuffers::Offset<flatbuffers::String> string(const std::string& text) { return string(text.c_str()); }
 
   template <typename Table>
-  bool append_to(DumpFile& file, flatbuffers::Offset<Table> root) {
+  bool append_to(ChunkSink& file, flatbuffers::Offset<Table> root) {
     builder_.FinishSizePrefixed(root);
     return file.append(type_, builder_.GetBufferPointer(), builder_.GetSize());
   }

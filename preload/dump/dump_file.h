@@ -13,9 +13,11 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "dump/chunk_sink.h"
+
 namespace tensorscope::dump {
 
-class DumpFile {
+class DumpFile : public ChunkSink {
  public:
   DumpFile() = default;
   ~DumpFile() { discard(); }
@@ -28,8 +30,7 @@ class DumpFile {
   // to try first.
   bool open(const char* directory, const char* name, Temporary temporary = Temporary::unnamed);
 
-  // Appends one chunk; `payload` is a size-prefixed FlatBuffer.
-  bool append(uint32_t type, const void* payload, size_t length);
+  bool append(uint32_t type, const void* payload, size_t length) override;
 
   // Gives the file its name. False with error() == EEXIST: the name is taken, try another.
   bool give_name(const char* name);

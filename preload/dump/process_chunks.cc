@@ -136,7 +136,7 @@ bool write_process(const DumpFacts& facts, const live::SnapshotView& view, DumpF
   return chunk.append_to(file, process_table(facts, place, view.taken_ns, {view.serial, view.fork_serial}, chunk));
 }
 
-bool write_totals(const DumpFacts& facts, const live::SnapshotView& view, DumpFile& file) {
+bool write_totals(const DumpFacts& facts, const live::SnapshotView& view, ChunkSink& file) {
   std::vector<format::DeviceTotal> devices;
   for (const live::DeviceTotals& d : view.devices) {
     devices.emplace_back(d.live_bytes, d.peak_bytes, d.live_count, d.total_count, d.total_bytes, d.allocator_allocated,
@@ -170,7 +170,7 @@ bool write_totals(const DumpFacts& facts, const live::SnapshotView& view, DumpFi
   return chunk.append_to(file, totals.Finish());
 }
 
-bool write_coverage(DumpFile& file) {
+bool write_coverage(ChunkSink& file) {
   Chunk chunk(format::kCoverage);
   std::vector<flatbuffers::Offset<format::Coverage>> rows;
   const auto add = [&](const char* subject, Seen seen, const char* detail, uint64_t missed) {

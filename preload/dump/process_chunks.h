@@ -30,8 +30,8 @@ flatbuffers::Offset<format::Process> process_table(const DumpFacts& facts, const
                                                    const SerialRange& serials, Chunk& chunk);
 
 bool write_process(const DumpFacts& facts, const live::SnapshotView& view, DumpFile& file);
-bool write_totals(const DumpFacts& facts, const live::SnapshotView& view, DumpFile& file);
-bool write_coverage(DumpFile& file);
+bool write_totals(const DumpFacts& facts, const live::SnapshotView& view, ChunkSink& file);
+bool write_coverage(ChunkSink& file);
 bool write_names(const python::Names& names, DumpFile& file);
 bool write_end(DumpFile& file);
 

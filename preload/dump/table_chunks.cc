@@ -54,7 +54,7 @@ class FrameSelection {
 
 // Rows in chunks of at most kTableRows, each told the id of its first row.
 template <typename Row, typename Create>
-bool append_rows(uint32_t type, const std::vector<Row>& rows, uint32_t first, Create create, DumpFile& file) {
+bool append_rows(uint32_t type, const std::vector<Row>& rows, uint32_t first, Create create, ChunkSink& file) {
   Chunk chunk(type, rows.size() * sizeof(Row) + 256);
   auto values = chunk.builder().CreateVectorOfStructs(rows);
   return chunk.append_to(file, create(chunk.builder(), first, values));
@@ -63,7 +63,7 @@ bool append_rows(uint32_t type, const std::vector<Row>& rows, uint32_t first, Cr
 template <typename Row, typename Create>
 class RowStream {
  public:
-  RowStream(uint32_t type, Create create, DumpFile& file) : type_(type), create_(create), file_(file) {}
+  RowStream(uint32_t type, Create create, ChunkSink& file) : type_(type), create_(create), file_(file) {}
   template <typename... Fields>
   void add(Fields... fields) {
     rows_.emplace_back(fields...);
@@ -83,7 +83,7 @@ class RowStream {
   }
   uint32_t type_;
   Create create_;
-  DumpFile& file_;
+  ChunkSink& file_;
   std::vector<Row> rows_;
   uint32_t first_ = 0;
   bool ok_ = true;
@@ -91,7 +91,7 @@ class RowStream {
 
 }  // namespace
 
-bool write_allocations(const live::SnapshotView& view, DumpFile& file) {
+bool write_allocations(const live::SnapshotView& view, ChunkSink& file) {
   auto create = [](flatbuffers::FlatBufferBuilder& builder, uint32_t, auto values) {
     return format::CreateAllocationRows(builder, values);
   };
@@ -104,7 +104,7 @@ bool write_allocations(const live::SnapshotView& view, DumpFile& file) {
   return stream.finish();
 }
 
-bool write_stacks(const live::SnapshotView& view, DumpFile& file, size_t most_frames) {
+bool write_stacks(const live::SnapshotView& view, ChunkSink& file, size_t most_frames) {
   // Frames may be added while this runs; every site of the copy refers to frames that were there before it.
   const FrameSelection native(
       stacks::native_frame_count(), most_frames, view, [](const live::SiteCounters& s) { return s.native; },
@@ -146,7 +146,7 @@ bool write_stacks(const live::SnapshotView& view, DumpFile& file, size_t most_fr
   return python_rows.finish();
 }
 
-bool write_codes(StringTable& strings, DumpFile& file) {
+bool write_codes(StringTable& strings, ChunkSink& file) {
   std::vector<format::Code> rows;
   const size_t count = stacks::python_code_count();
   for (uint32_t i = 0; i < count; ++i) {
@@ -158,7 +158,7 @@ bool write_codes(StringTable& strings, DumpFile& file) {
   return chunk.append_to(file, format::CreateCodes(chunk.builder(), chunk.builder().CreateVectorOfStructs(rows)));
 }
 
-bool write_threads(const live::SnapshotView& view, StringTable& strings, DumpFile& file) {
+bool write_threads(const live::SnapshotView& view, StringTable& strings, ChunkSink& file) {
   std::vector<format::Thread> rows;
   for (const live::ThreadEntry& thread : view.threads) {
     char path[64];
@@ -171,7 +171,7 @@ bool write_threads(const live::SnapshotView& view, StringTable& strings, DumpFil
   return chunk.append_to(file, format::CreateThreads(chunk.builder(), chunk.builder().CreateVectorOfStructs(rows)));
 }
 
-bool write_shared_objects(const torch::SharedObjectMap& objects, DumpFile& file) {
+bool write_shared_objects(const torch::SharedObjectMap& objects, ChunkSink& file) {
   Chunk chunk(format::kSharedObjects);
   std::vector<flatbuffers::Offset<format::SharedObject>> rows;
   for (const torch::MappedObject& m : objects.objects()) {
@@ -182,7 +182,7 @@ bool write_shared_objects(const torch::SharedObjectMap& objects, DumpFile& file)
   return chunk.append_to(file, format::CreateSharedObjectsDirect(chunk.builder(), &rows));
 }
 
-bool write_strings(const StringTable& strings, DumpFile& file) {
+bool write_strings(const StringTable& strings, ChunkSink& file) {
   Chunk chunk(format::kStrings, size_t{64} << 10);
   std::vector<flatbuffers::Offset<flatbuffers::String>> values;
   for (const std::string& value : strings.values()) values.push_back(chunk.string(value));

@@ -3,22 +3,22 @@
 // Context: collector. Each function appends to `file` and returns false where that fails.
 #pragma once
 
-#include "dump/dump_file.h"
+#include "dump/chunk_sink.h"
 #include "dump/string_table.h"
 #include "live/snapshot_view.h"
 #include "torch/metadata/shared_object_map.h"
 
 namespace tensorscope::dump {
 
-bool write_allocations(const live::SnapshotView& view, DumpFile& file);
+bool write_allocations(const live::SnapshotView& view, ChunkSink& file);
 
 // SITE, NATV and PYTH. Where a trie has more than `most_frames` frames, only those that sites with something alive need
 // are written, under new ids; the other sites then have no stack.
-bool write_stacks(const live::SnapshotView& view, DumpFile& file, size_t most_frames = size_t{1} << 20);
+bool write_stacks(const live::SnapshotView& view, ChunkSink& file, size_t most_frames = size_t{1} << 20);
 
-bool write_codes(StringTable& strings, DumpFile& file);
-bool write_threads(const live::SnapshotView& view, StringTable& strings, DumpFile& file);
-bool write_shared_objects(const torch::SharedObjectMap& objects, DumpFile& file);
-bool write_strings(const StringTable& strings, DumpFile& file);
+bool write_codes(StringTable& strings, ChunkSink& file);
+bool write_threads(const live::SnapshotView& view, StringTable& strings, ChunkSink& file);
+bool write_shared_objects(const torch::SharedObjectMap& objects, ChunkSink& file);
+bool write_strings(const StringTable& strings, ChunkSink& file);
 
 }  // namespace tensorscope::dump

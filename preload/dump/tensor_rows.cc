@@ -104,7 +104,7 @@ class TensorWriter {
     for (size_t i = 0; i < size; ++i) add(begin + i, i, names[i]);
   }
 
-  bool write(DumpFile& file) const {
+  bool write(ChunkSink& file) const {
     Chunk chunk(format::kTensors, rows_.size() * sizeof(format::Tensor) + batch_.dims.size() * sizeof(int64_t) +
                                       2 * rows_.size() * sizeof(uint32_t) + 256);
     auto values = chunk.builder().CreateVectorOfStructs(rows_);
@@ -181,7 +181,7 @@ void learn_layout(const live::SnapshotView& view, torch::MetadataReader& reader)
   reader.use_layout(layout, why);
 }
 
-bool write_tensors(const live::SnapshotView& view, torch::MetadataReader* reader, StringTable& strings, DumpFile& file,
+bool write_tensors(const live::SnapshotView& view, torch::MetadataReader* reader, StringTable& strings, ChunkSink& file,
                    const KeptOfTensors& kept) {
   TensorWriter writer(view, reader, strings, kept);
   for (size_t begin = 0; begin < view.tensors.size; begin += kTensorRows) {
@@ -191,7 +191,7 @@ bool write_tensors(const live::SnapshotView& view, torch::MetadataReader* reader
   return true;
 }
 
-bool write_nodes(const live::SnapshotView& view, torch::MetadataReader* reader, StringTable& strings, DumpFile& file) {
+bool write_nodes(const live::SnapshotView& view, torch::MetadataReader* reader, StringTable& strings, ChunkSink& file) {
   std::vector<format::Node> rows;
   std::vector<uint32_t> ran;
   for (size_t begin = 0; begin < view.nodes.size; begin += kTensorRows) {

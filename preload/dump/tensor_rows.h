@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "dump/dump_file.h"
+#include "dump/chunk_sink.h"
 #include "dump/string_table.h"
 #include "dump/tensor_facts.h"
 #include "live/snapshot_view.h"
@@ -26,9 +26,9 @@ struct KeptOfTensors {
 };
 
 // `reader` null: torch's tensors are not to be looked at, the rows hold what the tables know.
-bool write_tensors(const live::SnapshotView& view, torch::MetadataReader* reader, StringTable& strings, DumpFile& file,
+bool write_tensors(const live::SnapshotView& view, torch::MetadataReader* reader, StringTable& strings, ChunkSink& file,
                    const KeptOfTensors& kept);
 
-bool write_nodes(const live::SnapshotView& view, torch::MetadataReader* reader, StringTable& strings, DumpFile& file);
+bool write_nodes(const live::SnapshotView& view, torch::MetadataReader* reader, StringTable& strings, ChunkSink& file);
 
 }  // namespace tensorscope::dump

@@ -15,6 +15,7 @@
 #include "support/options.h"
 #include "support/state.h"
 #include "watch/find_nan.h"
+#include "recording/recording.h"
 #include "watch/watch.h"
 
 namespace tensorscope {
@@ -36,6 +37,7 @@ void start() {
   hooks::start_exit_dump();
   oom::start(&collector::write_failure);
   cupti::prepare();
+  recording::start(&collector::wake_collector);
   watch::start(&collector::wake_collector);
   watch::start_find_nan({[] { collector::request_and_wait(collector::Reason::call, "--find-nan", nullptr, 0); }});
   if (!options().module_outputs) {

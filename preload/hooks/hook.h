@@ -48,7 +48,7 @@ inline RealFunction real(Hook hook) {
 class Awake {
  public:
   explicit Awake(Subject subject) {
-    if (__builtin_expect(!recording(), false)) wake(subject);
+    if (__builtin_expect(!is_recording(), false)) wake(subject);
   }
 };
 class Event : private Awake, public HookScope {

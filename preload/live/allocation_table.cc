@@ -26,14 +26,19 @@ Subject subject_of(AllocationKind kind) {
 
 }  // namespace
 
-void AllocationTable::add(const NewAllocation& made, const Origin& origin) {
+Made AllocationTable::add(const NewAllocation& made, const Origin& origin) {
   const void* const address = key(made.pointer, made.device);
   NodeId no_longer_referred = 0;
+  Made result;
   {
     Table::Guard guard(table_, address);
-    if (!guard) return give_up_on_locks();
+    if (!guard) {
+      give_up_on_locks();
+      return result;
+    }
     Table::Position place = guard.find(address);
     if (place.row != nullptr) {
+      result.replaced = place.row->serial.load(std::memory_order_relaxed);
       no_longer_referred = account_gone(guard.shard(), *place.row);
       count_missed(subject_of(made.kind));
     }
@@ -49,7 +54,8 @@ void AllocationTable::add(const NewAllocation& made, const Origin& origin) {
       row.thread = origin.thread;
       row.kind = uint32_t(made.kind);
       row.device = made.device;
-      row.serial.store(next_serial(), std::memory_order_relaxed);
+      result.serial = next_serial();
+      row.serial.store(result.serial, std::memory_order_relaxed);
       ShardTotals& totals = totals_[guard.shard()][made.device];
       totals.made += 1;
       totals.bytes += made.nbytes;
@@ -59,20 +65,27 @@ void AllocationTable::add(const NewAllocation& made, const Origin& origin) {
     }
   }
   if (no_longer_referred != 0) g_nodes.drop(no_longer_referred);
+  return result;
 }
 
-void AllocationTable::remove(const void* pointer, AllocationKind kind, DeviceSlot device) {
+Gone AllocationTable::remove(const void* pointer, AllocationKind kind, DeviceSlot device) {
   const void* const address = key(pointer, device);
   NodeId no_longer_referred = 0;
+  Gone gone;
   {
     Table::Guard guard(table_, address);
-    if (!guard) return give_up_on_locks();
+    if (!guard) {
+      give_up_on_locks();
+      return gone;
+    }
     const Table::Position place = guard.find(address);
-    if (place.row == nullptr || place.row->kind != uint32_t(kind)) return;
+    if (place.row == nullptr || place.row->kind != uint32_t(kind)) return gone;
+    gone = {place.row->serial.load(std::memory_order_relaxed), newest_serial()};
     no_longer_referred = account_gone(guard.shard(), *place.row);
     guard.erase(place);
   }
   if (no_longer_referred != 0) g_nodes.drop(no_longer_referred);
+  return gone;
 }
 
 AllocationReference AllocationTable::find(const void* pointer, DeviceSlot device) {

@@ -11,6 +11,7 @@
 #include "live/address_table.h"
 #include "live/device_table.h"
 #include "live/node_table.h"
+#include "live/serials.h"
 #include "live/snapshot_view.h"
 #include "live/tensor_table.h"
 #include "support/ids.h"
@@ -48,10 +49,10 @@ class AllocationTable {
  public:
   constexpr AllocationTable() = default;
 
-  // An entry that is still there is replaced: its end was missed.
-  void add(const NewAllocation& made, const Origin& origin);
-  // Does nothing where no allocation of this kind is at the pointer.
-  void remove(const void* pointer, AllocationKind kind, DeviceSlot device);
+  // An entry that is still there is replaced: its end was missed. Serial 0: no memory, no lock.
+  Made add(const NewAllocation& made, const Origin& origin);
+  // Serial 0: no allocation of this kind is at the pointer.
+  Gone remove(const void* pointer, AllocationKind kind, DeviceSlot device);
   bool contains(const void* pointer, DeviceSlot device) { return find(pointer, device).serial != 0; }
   AllocationReference find(const void* pointer, DeviceSlot device);
 

@@ -5,6 +5,7 @@
 #include "live/all_locks.h"
 #include "live/allocation_table.h"
 #include "live/device_table.h"
+#include "live/event_log.h"
 #include "live/node_table.h"
 #include "live/serials.h"
 #include "live/site_table.h"
@@ -13,6 +14,7 @@
 #include "stacks/capture.h"
 #include "support/clock.h"
 #include "support/coverage.h"
+#include "support/ticks.h"
 
 namespace tensorscope::live {
 
@@ -35,6 +37,7 @@ constinit thread_local ThisThread t_this;
 
 constinit std::atomic<CurrentNode> g_current_node{nullptr};
 constinit std::atomic<GrowthFunction> g_growth{nullptr};
+constinit std::atomic<FactsFunction> g_facts{nullptr};
 
 ThreadId this_thread() {
   if (__builtin_expect(!t_this.entered, false)) {
@@ -61,6 +64,75 @@ NodeId running_node(SiteId site) {
   return node == nullptr ? 0 : g_nodes.refer(node, site);
 }
 
+// ---- the event log --------------------------------------------------------------------------------------------------
+
+[[gnu::noinline]] void note(EventKind kind, Event event) {
+  event.ticks = read_ticks();
+  event.thread = this_thread();
+  event.kind = uint32_t(kind);
+  note_events(&event, 1);
+}
+
+void note_gone(EventKind kind, const Gone& gone) {
+  if (gone.serial == 0) return;
+  Event event{};
+  event.order = gone.order;
+  event.serial = gone.serial;
+  note(kind, event);
+}
+
+void note_replaced(EventKind kind, Serial replaced, Serial order) {
+  if (replaced != 0) note_gone(kind, {replaced, order});
+}
+
+void note_allocated(const Made& made, const NewAllocation& what, SiteId site) {
+  if (made.serial == 0) return;
+  note_replaced(EventKind::freed, made.replaced, made.serial - 1);
+  Event event{};
+  event.order = event.serial = made.serial;
+  event.a = reinterpret_cast<uint64_t>(what.pointer);
+  event.b = what.nbytes;
+  event.c = g_nodes.serial(what.node);
+  const Device device = g_devices.device(what.device);
+  event.aux = uint32_t(what.kind) | uint32_t(uint8_t(device.type)) << 8 | uint32_t(uint8_t(device.index)) << 16;
+  event.site = site;
+  note(EventKind::allocated, event);
+}
+
+void note_tensor(const TensorReference& tensor) {
+  if (tensor.serial == 0) return;
+  note_replaced(EventKind::tensor_gone, tensor.replaced, tensor.serial - 1);
+  Event event{};
+  event.order = event.serial = tensor.serial;
+  event.a = reinterpret_cast<uint64_t>(tensor.impl);
+  event.site = tensor.site;
+  note(EventKind::tensor_made, event);
+}
+
+void note_released(const Gone& gone, Event (&facts)[kMostFacts], size_t count) {
+  if (gone.serial == 0) return;
+  if (count == 0) facts[count++] = Event{};
+  for (size_t i = 0; i < count; ++i) {
+    facts[i].order = gone.order;
+    facts[i].serial = gone.serial;
+    facts[i].ticks = read_ticks();
+    facts[i].thread = this_thread();
+    facts[i].kind = uint32_t(i == 0 ? EventKind::tensor_released : EventKind::tensor_extent);
+  }
+  note_events(facts, count);
+}
+
+void note_reported(Device device, uint64_t allocated, uint64_t reserved) {
+  Event event{};
+  event.order = newest_serial();
+  event.a = allocated;
+  event.b = reserved;
+  event.aux = uint32_t(uint8_t(device.type)) << 8 | uint32_t(uint8_t(device.index)) << 16;
+  note(EventKind::device_reported, event);
+}
+
+// ---- what hooks report ----------------------------------------------------------------------------------------------
+
 // The block is not the program's yet, so its row, and with it the node, stays.
 [[gnu::noinline, gnu::cold]] void tell_growth(uint64_t nbytes, AllocationKind kind, DeviceSlot device,
                                               const Origin& origin, NodeId node) {
@@ -80,9 +152,16 @@ Origin allocated(const void* pointer, uint64_t nbytes, AllocationKind kind, Devi
   t_this.fresh_site = origin.site;
   t_this.fresh_python = stack.python;
   const NodeId node = running_node(origin.site);
-  g_allocations.add({pointer, nbytes, kind, device, node}, origin);
+  const NewAllocation what = {pointer, nbytes, kind, device, node};
+  const Made made = g_allocations.add(what, origin);
+  if (events_wanted()) note_allocated(made, what, origin.site);
   if (__builtin_expect(g_devices.grown(device), false)) tell_growth(nbytes, kind, device, origin, node);
   return origin;
+}
+
+void freed(const void* pointer, AllocationKind kind, DeviceSlot device) {
+  const Gone gone = g_allocations.remove(pointer, kind, device);
+  if (events_wanted()) note_gone(EventKind::freed, gone);
 }
 
 }  // namespace
@@ -93,6 +172,7 @@ void tensor_constructed(const void* impl) {
   const SiteId site = t_this.taker == impl ? site_of_taker() : site_here();
   t_this.taker = nullptr;
   t_this.newest = g_tensors.add(impl, {coarse_ns(), site, this_thread()});
+  if (events_wanted()) note_tensor(t_this.newest);
 }
 
 void tensor_takes_storage(const void* impl, const void* const* storage) {
@@ -105,16 +185,31 @@ void tensor_takes_storage(const void* impl, const void* const* storage) {
   if (words[2] == t_this.fresh_block || words[3] == t_this.fresh_block) t_this.taker = impl;
 }
 
-void tensor_released(const void* impl) { g_tensors.mark_released(impl); }
-void tensor_destroyed(const void* impl) { g_tensors.remove(impl); }
-void tensor_disregarded(const void* impl) { g_tensors.forget(impl); }
+void tensor_released(const void* impl) {
+  if (!events_wanted()) {
+    g_tensors.mark_released(impl);
+    return;
+  }
+  Event facts[kMostFacts];
+  const FactsFunction read = g_facts.load(std::memory_order_relaxed);
+  const size_t count = read == nullptr ? 0 : read(impl, facts);
+  note_released(g_tensors.mark_released(impl), facts, count);
+}
+void tensor_destroyed(const void* impl) {
+  const Gone gone = g_tensors.remove(impl);
+  if (events_wanted()) note_gone(EventKind::tensor_gone, gone);
+}
+void tensor_disregarded(const void* impl) {
+  const Gone gone = g_tensors.forget(impl);
+  if (events_wanted()) note_gone(EventKind::disregarded, gone);
+}
 
 void cpu_allocated(const void* pointer, size_t nbytes) {
   if (pointer != nullptr) allocated(pointer, nbytes, AllocationKind::heap, DeviceTable::kCpu);
 }
 
 void cpu_freed(const void* pointer) {
-  if (pointer != nullptr) g_allocations.remove(pointer, AllocationKind::heap, DeviceTable::kCpu);
+  if (pointer != nullptr) freed(pointer, AllocationKind::heap, DeviceTable::kCpu);
 }
 
 void memory_reported(const void* pointer, int64_t delta, uint64_t total_allocated, uint64_t total_reserved,
@@ -125,10 +220,12 @@ void memory_reported(const void* pointer, int64_t delta, uint64_t total_allocate
   const AllocationKind kind = cpu ? AllocationKind::mapped : AllocationKind::caching;
   if (!cpu) {
     g_devices.mark_used_here(slot);
+    const bool changed = g_devices.row(slot).reported_reserved.load(std::memory_order_relaxed) != total_reserved;
     g_devices.reported(slot, total_allocated, total_reserved);
+    if (changed && events_wanted()) note_reported(device, total_allocated, total_reserved);
   }
   if (pointer == nullptr || delta == 0) return;
-  if (delta < 0) return g_allocations.remove(pointer, kind, slot);
+  if (delta < 0) return freed(pointer, kind, slot);
   if (cpu && (total_allocated != 0 || g_allocations.contains(pointer, slot))) return;
   allocated(pointer, uint64_t(delta), kind, slot);
 }
@@ -146,7 +243,7 @@ void runtime_allocated(const RuntimeBlock& block) {
 void runtime_freed(const void* pointer) {
   const RuntimeBlock block = g_runtime_blocks.remove(pointer);
   if (!block.is_allocation) return;
-  g_allocations.remove(pointer, AllocationKind::runtime, g_devices.slot(block.device));
+  freed(pointer, AllocationKind::runtime, g_devices.slot(block.device));
 }
 
 void gradient_edge_set(const void* impl, const void* node) {
@@ -176,6 +273,27 @@ void set_current_node_function(CurrentNode function) { g_current_node.store(func
 
 void set_growth_function(GrowthFunction function) { g_growth.store(function, std::memory_order_relaxed); }
 
+void set_facts_function(FactsFunction function) { g_facts.store(function, std::memory_order_relaxed); }
+
+void step_seen(uint32_t number, uint32_t pass, uint8_t mode) {
+  if (!events_wanted()) return;
+  Event event{};
+  event.order = newest_serial();
+  event.a = number;
+  event.b = pass;
+  event.aux = mode;
+  note(EventKind::step, event);
+}
+
+void failure_seen(Device device, uint64_t nbytes) {
+  if (!events_wanted()) return;
+  Event event{};
+  event.order = newest_serial();
+  event.b = nbytes;
+  event.aux = uint32_t(uint8_t(device.type)) << 8 | uint32_t(uint8_t(device.index)) << 16;
+  note(EventKind::failure, event);
+}
+
 bool start() { return g_sites.start() && g_threads.start(); }
 
 void before_fork() { t_locked_for_fork = lock_everything(); }
@@ -188,6 +306,7 @@ void after_fork_in_child() {
   t_this = {};
   g_devices.forget_used_here();
   g_fork_serial = newest_serial();
+  events_after_fork_in_child();
 }
 
 Serial fork_serial() { return g_fork_serial; }

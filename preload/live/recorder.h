@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "live/event_log.h"
 #include "live/runtime_table.h"
 #include "support/ids.h"
 
@@ -70,6 +71,18 @@ struct Growth {
 };
 using GrowthFunction = void (*)(const Growth& growth);
 void set_growth_function(GrowthFunction function);
+
+// What a tensor is, read while it is released, for the event log (recording/tensor_facts.h). At most kMostFacts events,
+// the first of kind tensor_released, without order, serial, time and thread. 0: not known. Context: hook.
+inline constexpr size_t kMostFacts = 4;
+using FactsFunction = size_t (*)(const void* impl, Event (&out)[kMostFacts]);
+void set_facts_function(FactsFunction function);
+
+// A step of the program begins: for the event log.
+void step_seen(uint32_t number, uint32_t pass, uint8_t mode);
+
+// An allocation failed: for the event log.
+void failure_seen(Device device, uint64_t nbytes);
 
 // Called by activation before the first event. False: no memory; the profiler goes off.
 bool start();

@@ -15,4 +15,14 @@ inline constinit std::atomic<Serial> g_newest_serial{0};
 inline Serial next_serial() { return g_newest_serial.fetch_add(1, std::memory_order_relaxed) + 1; }
 inline Serial newest_serial() { return g_newest_serial.load(std::memory_order_relaxed); }
 
+// What a change of a table was, for the event log.
+struct Made {
+  Serial serial = 0;
+  Serial replaced = 0;  // what stood there before, 0: nothing
+};
+struct Gone {
+  Serial serial = 0;
+  Serial order = 0;  // the newest serial under the lock: what is made later has a larger one
+};
+
 }  // namespace tensorscope::live

@@ -154,14 +154,14 @@ void look_at_live(const Rows<TensorEntry>& tensors, size_t begin, size_t end, Lo
       for (size_t at = 0; at < kImplBytes; at += kCacheLine) __builtin_prefetch(ahead + at);
     }
     // With recording off, destructors are not held up any more.
-    if (!recording() || !g_tensors.look(tensors[i], look, i, context)) return;
+    if (!is_recording() || !g_tensors.look(tensors[i], look, i, context)) return;
   }
 }
 
 Serial node_serial_now(const void* node) { return g_nodes.serial_at(node); }
 
 bool look_at_node(const void* node, void (*look)(const void* node, void* context), void* context) {
-  return recording() && g_nodes.look(node, look, context);
+  return is_recording() && g_nodes.look(node, look, context);
 }
 
 bool nothing_is_alive() { return g_tensors.size() == 0 && g_allocations.size() == 0; }

@@ -9,6 +9,20 @@ namespace tensorscope::live {
 
 constinit TensorTable g_tensors;
 
+template <typename Change>
+Gone TensorTable::change(const void* impl, Change change) {
+  Table::Guard guard(table_, impl);
+  if (!guard) {
+    give_up_on_locks();
+    return {};
+  }
+  const Table::Position place = guard.find(impl);
+  if (place.row == nullptr) return {};
+  const Gone gone = {place.row->serial.load(std::memory_order_relaxed), newest_serial()};
+  change(guard, place);
+  return gone;
+}
+
 TensorReference TensorTable::add(const void* impl, const Origin& origin) {
   Table::Guard guard(table_, impl);
   if (!guard) {
@@ -16,7 +30,9 @@ TensorReference TensorTable::add(const void* impl, const Origin& origin) {
     return {};
   }
   Table::Position place = guard.find(impl);
+  Serial replaced = 0;
   if (place.row != nullptr) {
+    replaced = place.row->serial.load(std::memory_order_relaxed);
     g_sites.tensor_gone(place.row->site);
     count_missed(Subject::tensors);
   } else if (guard.insert(impl, place) == nullptr) {
@@ -31,31 +47,25 @@ TensorReference TensorTable::add(const void* impl, const Origin& origin) {
   const Serial serial = next_serial();
   row.serial.store(serial, std::memory_order_relaxed);
   g_sites.tensor_made(origin.site);
-  return {&row, impl, serial, origin.site};
+  return {&row, impl, serial, origin.site, replaced};
 }
 
-void TensorTable::mark_released(const void* impl) {
-  Table::Guard guard(table_, impl);
-  if (!guard) return give_up_on_locks();
-  if (const Table::Position place = guard.find(impl); place.row != nullptr) place.row->released = 1;
+Gone TensorTable::mark_released(const void* impl) {
+  return change(impl, [](Table::Guard&, const Table::Position& place) { place.row->released = 1; });
 }
 
-void TensorTable::remove(const void* impl) {
-  Table::Guard guard(table_, impl);
-  if (!guard) return give_up_on_locks();
-  const Table::Position place = guard.find(impl);
-  if (place.row == nullptr) return;
-  g_sites.tensor_gone(place.row->site);
-  guard.erase(place);
+Gone TensorTable::remove(const void* impl) {
+  return change(impl, [](Table::Guard& guard, const Table::Position& place) {
+    g_sites.tensor_gone(place.row->site);
+    guard.erase(place);
+  });
 }
 
-void TensorTable::forget(const void* impl) {
-  Table::Guard guard(table_, impl);
-  if (!guard) return give_up_on_locks();
-  const Table::Position place = guard.find(impl);
-  if (place.row == nullptr) return;
-  g_sites.tensor_never_made(place.row->site);
-  guard.erase(place);
+Gone TensorTable::forget(const void* impl) {
+  return change(impl, [](Table::Guard& guard, const Table::Position& place) {
+    g_sites.tensor_never_made(place.row->site);
+    guard.erase(place);
+  });
 }
 
 bool TensorTable::look(const TensorEntry& entry, Look look, size_t index, void* context) {

@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "live/address_table.h"
+#include "live/serials.h"
 #include "live/snapshot_view.h"
 #include "support/ids.h"
 
@@ -33,6 +34,7 @@ struct TensorReference {
   const void* impl = nullptr;
   Serial serial = 0;
   SiteId site = 0;
+  Serial replaced = 0;  // what stood there before, 0: nothing
   bool is(const void* other) const {
     return impl == other && row != nullptr && row->serial.load(std::memory_order_relaxed) == serial;
   }
@@ -45,10 +47,10 @@ class TensorTable {
   // An entry that is still there for this address is replaced: its destructor was missed. A null row: no memory, no
   // lock.
   TensorReference add(const void* impl, const Origin& origin);
-  void mark_released(const void* impl);
-  void remove(const void* impl);
+  Gone mark_released(const void* impl);
+  Gone remove(const void* impl);
   // Takes out what is no tensor to a user, as if it had never been there.
-  void forget(const void* impl);
+  Gone forget(const void* impl);
 
   // Calls look(index, context) under the lock where `entry` is still the same tensor in the same state. False: no lock.
   bool look(const TensorEntry& entry, Look look, size_t index, void* context);
@@ -64,6 +66,8 @@ class TensorTable {
 
  private:
   using Table = AddressTable<TensorRow>;
+  template <typename Change>
+  Gone change(const void* impl, Change change);
   Table table_;
 };
 

@@ -44,6 +44,7 @@ bool counts_for_a_dump(dump::Failure& failure) {
   failure.thread = context.thread;
   failure.node = context.node;
   failure.failed_ns = monotonic_ns();
+  live::failure_seen(failure.device, failure.requested);
   FailureLimits::Counts counts;
   const bool dump = g_failure_limits.count(failure.site, failure.failed_ns, settings(), counts);
   failure.failures = counts.failures;

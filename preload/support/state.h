@@ -3,6 +3,8 @@
 // dormant    no torch in the process yet: nothing has been started, nothing is recorded, no cost.
 // recording  from the first hooked call on (activation: hooks/activation.cc).
 // off        recording was switched off for good (an error, or the option); dumps say why.
+//
+// Context: any; one atomic load, no lock.
 #pragma once
 
 #include <atomic>
@@ -14,7 +16,7 @@ enum class State : uint8_t { dormant, starting, recording, off };
 
 extern constinit std::atomic<State> g_state;
 
-inline bool recording() { return g_state.load(std::memory_order_acquire) == State::recording; }
+inline bool is_recording() { return g_state.load(std::memory_order_acquire) == State::recording; }
 
 // Switches recording off for good. `why` is a string literal. Any context but signal handlers.
 void switch_off(const char* why);
@@ -29,7 +31,7 @@ extern constinit thread_local uint32_t t_inside;  // constinit: no call of an in
 // inside. The real function is never called under a scope: an exception must not pass through one.
 class HookScope {
  public:
-  HookScope() : entered_(recording() && t_inside == 0) { t_inside += entered_; }
+  HookScope() : entered_(is_recording() && t_inside == 0) { t_inside += entered_; }
   ~HookScope() { t_inside -= entered_; }
   HookScope(const HookScope&) = delete;
   HookScope& operator=(const HookScope&) = delete;

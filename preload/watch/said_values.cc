@@ -173,7 +173,7 @@ Object* python_save(Object*, Object* arguments) {
   const std::string_view name = python::text_of(gil, api.PyTuple_GetItem(arguments, 0));
   if (name.empty()) return wrong_arguments(api, "save() takes a name and a value: the name is a string");
   Object* const value = api.PyTuple_GetItem(arguments, 1);
-  if (recording()) {
+  if (is_recording()) {
     const SaidScope scope = current_scope(gil);
     const InsideScope inside;
     const bool done = run_if_memory_lasts([&] {
@@ -190,7 +190,7 @@ Object* python_annotate(Object*, Object* text) {
   const Api& api = *python::known_interpreter();
   const Gil gil = Gil::held(api);
   if (!python::is_a(gil, text, api.PyUnicode_Type)) return wrong_arguments(api, "annotate() takes a string");
-  if (recording()) {
+  if (is_recording()) {
     const InsideScope inside;
     const bool done = run_if_memory_lasts([&] {
       start_for_said_values(&gil);
@@ -261,7 +261,7 @@ __attribute__((visibility("default"))) int tensorscope_start_values(void) {
 
 __attribute__((visibility("default"))) int tensorscope_annotate(const char* text) {
   using namespace tensorscope;
-  if (!recording() || text == nullptr) return TENSORSCOPE_ABSENT;
+  if (!is_recording() || text == nullptr) return TENSORSCOPE_ABSENT;
   const InsideScope inside;
   const bool done = run_if_memory_lasts([&] {
     watch::start_for_said_values(nullptr);
@@ -274,7 +274,7 @@ __attribute__((visibility("default"))) int tensorscope_save(const char* name, co
                                                             const int64_t* sizes, int dimensions) {
   using namespace tensorscope;
   using namespace tensorscope::watch;
-  if (!recording()) return TENSORSCOPE_ABSENT;
+  if (!is_recording()) return TENSORSCOPE_ABSENT;
   TensorView view;
   view.data = elements;
   view.dtype = dtype;

@@ -2,6 +2,8 @@
 
 #include <atomic>
 
+#include "live/recorder.h"
+
 namespace tensorscope::watch {
 
 namespace {
@@ -9,6 +11,11 @@ namespace {
 std::atomic<uint32_t> g_steps{0}, g_train_passes{0}, g_eval_passes{0};
 std::atomic<Mode> g_mode{Mode::unknown};
 std::atomic<bool> g_marked{false};
+
+void tell_step() {
+  const Step step = current_step();
+  live::step_seen(step.number, step.pass, uint8_t(step.mode));
+}
 
 }  // namespace
 
@@ -22,15 +29,18 @@ Step current_step() {
 void begin_pass(Mode mode) {
   (mode == Mode::eval ? g_eval_passes : g_train_passes).fetch_add(1, std::memory_order_relaxed);
   g_mode.store(mode, std::memory_order_relaxed);
+  tell_step();
 }
 
 void end_step() {
   if (!g_marked.load(std::memory_order_relaxed)) g_steps.fetch_add(1, std::memory_order_relaxed);
+  tell_step();
 }
 
 void mark_step() {
   g_marked.store(true, std::memory_order_relaxed);
   g_steps.fetch_add(1, std::memory_order_relaxed);
+  tell_step();
 }
 
 void reset_steps_after_fork() {

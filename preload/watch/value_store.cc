@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "dump/appended_file.h"
 #include "dump/chunk.h"
 #include "dump/process_chunks.h"
 #include "python/text_pool.h"
@@ -25,11 +26,10 @@
 #include "support/process_info.h"
 #include "support/signals_blocked.h"
 #include "tensorscope/values_format.h"
-#include "torch/metadata/module_map.h"
+#include "torch/metadata/shared_object_map.h"
 #include "torch/metadata/tensor_layout.h"
 #include "torch/metadata/torch_version.h"
 #include "watch/element_numbers.h"
-#include "watch/values_file.h"
 
 namespace tensorscope::watch {
 
@@ -76,6 +76,8 @@ struct Batch {
   }
 };
 
+const dump::FileKind kValuesFile = {".values", format::kValuesMagic, format::kValuesMajor, format::kValuesMinor};
+
 struct Store {
   Mutex lock;  // of all below but the file
   Batch waiting;
@@ -92,7 +94,7 @@ struct Store {
 
   Mutex writing;  // of the file and what is known of it
   StoreSettings settings;
-  ValuesFile file;
+  dump::AppendedFile file{kValuesFile};
   PageArray<uint8_t> spare;  // of the elements before: memory that is in use need not be made again
   uint32_t texts_written = 0;
   uint64_t values_written = 0, calls_written = 0, findings_written = 0;
@@ -259,22 +261,15 @@ class ValuesChunk {
   uint32_t type_;
 };
 
-std::string directory_of_values() {
-  const char* directory = options().directory;
-  const char* here = process_info().directory;
-  if (!directory || *directory == 0) return here;
-  return directory[0] == '/' ? directory : std::string(here) + "/" + directory;
-}
-
 bool write_head(Store& store) {
-  if (!store.file.create(directory_of_values().c_str())) {
+  if (!store.file.create(dump::directory_of_files().c_str())) {
     say_failure(store);
     return false;
   }
   dump::DumpFacts facts;
   facts.reason = dump::Reason::call;
   facts.detail = "values";
-  torch::ModuleMap modules;
+  torch::SharedObjectMap modules;
   torch::TorchFunctions functions;
   if (modules.refresh()) {
     torch::resolve_torch_functions(functions);
@@ -334,7 +329,7 @@ bool write_part_of_data(Store& store, const uint8_t* data, size_t size) {
   lengthen(begin);
   lengthen(vector);
   uint8_t* const elements = vector + sizeof(uint32_t);
-  const ValuesFile::Part parts[] = {{begin, size_t(elements - begin)},
+  const dump::AppendedFile::Part parts[] = {{begin, size_t(elements - begin)},
                                     {data, size},
                                     {elements + few, size_t(begin + b.GetSize() - (elements + few))}};
   if (store.file.append(format::kValueData, parts)) return true;

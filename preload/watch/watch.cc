@@ -139,12 +139,14 @@ void start(void (*wake_writer)()) {
   const char* text = options().watch;
   const bool calls = options().calls;
   const bool find_nan = options().find_nan != FindNanMode::off;
-  if ((!text || *text == 0) && !calls && !find_nan) return;
+  const bool steps = options().record;
+  if ((!text || *text == 0) && !calls && !find_nan && !steps) return;
   run_if_memory_lasts([&] {
     rules::WatchSettings settings = read_settings(text ? text : "");
     for (const rules::WatchError& error : settings.errors) say("%s: %s", error.origin.c_str(), error.what.c_str());
-    const bool hooks = !settings.watches.empty() || calls;
-    if (!hooks && !find_nan) return say("nothing is watched");
+    const bool watched = !settings.watches.empty() || calls;
+    if (!watched && !find_nan && !steps) return say("nothing is watched");
+    const bool hooks = watched || steps;
     StoreSettings store;
     for (const rules::WatchSpec& watch : settings.watches) {
       store.watches.push_back({watch.text, watch.path, watch.origin, watch.full});

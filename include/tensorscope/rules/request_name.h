@@ -18,6 +18,8 @@ inline constexpr char kRequestStop[] = "stop";
 inline constexpr char kRequestStart[] = "start";
 inline constexpr char kRequestStopValues[] = "stop-values";
 inline constexpr char kRequestStartValues[] = "start-values";
+inline constexpr char kRequestRecord[] = "record";
+inline constexpr char kRequestNoRecord[] = "no-record";
 
 template <size_t size>
 void request_file_name(unsigned pid, uint64_t start_ticks, char (&name)[size]) {

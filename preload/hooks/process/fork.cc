@@ -13,6 +13,7 @@
 #include "support/loader_walk.h"
 #include "support/lock_word.h"
 #include "support/state.h"
+#include "recording/recording.h"
 #include "watch/find_nan.h"
 #include "watch/watch.h"
 
@@ -46,6 +47,7 @@ void after_fork_in_child() {
   python::after_fork_in_child();
   oom::after_fork_in_child();
   cupti::after_fork_in_child();
+  recording::after_fork_in_child();
   watch::after_fork_in_child();
   watch::reset_find_nan_after_fork();
   collector::after_fork_in_child();

@@ -12,6 +12,7 @@
 #include "python/bridge.h"
 #include "support/coverage.h"
 #include "support/options.h"
+#include "recording/recording.h"
 #include "support/process_info.h"
 #include "watch/find_nan.h"
 #include "watch/said_values.h"
@@ -39,6 +40,7 @@ int main_and_dump(int argc, char** argv, char** environment) {
   write_exit_dump(status);
   watch::finish_find_nan();
   watch::finish();
+  recording::finish();
   return status;
 }
 
@@ -84,6 +86,7 @@ EXPORTED void exit(int status) noexcept {
   write_exit_dump(status);
   tensorscope::watch::finish_find_nan();
   tensorscope::watch::finish();
+  tensorscope::recording::finish();
   next.get("exit")(status);
   __builtin_unreachable();
 }

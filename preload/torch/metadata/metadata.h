@@ -46,6 +46,7 @@ class MetadataReader {
   // Needed before read() until layout_known(): what a LayoutFinder found among live tensors. `why` (a literal) goes to
   // the coverage record where it is none.
   bool layout_known() const { return layout_.known(); }
+  const TensorLayout& layout() const { return layout_; }
   void use_layout(const TensorLayout& layout, const char* why);
 
   // Never throws, never blocks.

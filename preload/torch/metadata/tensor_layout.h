@@ -15,6 +15,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "tensorscope/rules/element_size.h"
+
 #include "torch/metadata/object_class.h"
 #include "torch/metadata/torch_functions.h"
 
@@ -103,7 +105,6 @@ class LayoutFinder {
   uint64_t sparse_keys_ = 0;
 };
 
-// Bytes of one element of a c10::ScalarType (torch/headeronly/core/ScalarType.h, 2.13), 0: not known.
-int element_size(int dtype);
+using rules::element_size;
 
 }  // namespace tensorscope::torch

@@ -1,4 +1,4 @@
-// A values file that is appended to while the program runs. No descriptor is kept: each append opens the file by its
+// A file that is appended to while the program runs: values, a recording. No descriptor is kept: each append opens the file by its
 // name, looks whether it is still the one that was made, and closes it. What cannot be written whole is cut off again,
 // so that the file is whole up to its last chunk at any moment; it never takes the name of another file.
 //
@@ -11,14 +11,26 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string>
 
-namespace tensorscope::watch {
+#include "dump/chunk_sink.h"
 
-class ValuesFile {
+namespace tensorscope::dump {
+
+// What a file is, besides its chunks.
+struct FileKind {
+  const char* suffix;  // of its name, with the dot
+  const char (&magic)[8];
+  uint32_t major, minor;
+};
+
+class AppendedFile : public ChunkSink {
  public:
-  // PROGRAM[.rankR].PID.values in `directory`, "-2" and so on where that is taken.
+  explicit AppendedFile(const FileKind& kind) : kind_(kind) {}
+
+  // PROGRAM[.rankR].PID and the suffix in `directory`, "-2" and so on before it where that is taken.
   bool create(const char* directory);
-  bool append(uint32_t type, const void* payload, size_t length);
+  bool append(uint32_t type, const void* payload, size_t length) override;
   struct Part {
     const void* data;
     size_t size;
@@ -37,6 +49,7 @@ class ValuesFile {
   bool fail(const char* what, int error);
   int open_again();
 
+  const FileKind& kind_;  // outlives the object
   char path_[PATH_MAX] = "";
   dev_t device_ = 0;
   ino_t inode_ = 0;
@@ -46,4 +59,7 @@ class ValuesFile {
   const char* failed_ = "";
 };
 
-}  // namespace tensorscope::watch
+// Where such files go: TENSORSCOPE_DIR, else where the process started.
+std::string directory_of_files();
+
+}  // namespace tensorscope::dump

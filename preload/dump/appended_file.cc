@@ -1,4 +1,4 @@
-#include "watch/values_file.h"
+#include "dump/appended_file.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -8,10 +8,11 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include "support/options.h"
 #include "support/process_info.h"
-#include "tensorscope/values_format.h"
+#include "tensorscope/dump_format.h"
 
-namespace tensorscope::watch {
+namespace tensorscope::dump {
 
 namespace {
 
@@ -35,22 +36,22 @@ bool write_all(int file, const iovec* parts, int count, uint64_t at) {
 }
 
 // As format::chunk_checksum().
-uint64_t checksum_of(const format::ChunkHeader& header, std::span<const ValuesFile::Part> payload) {
+uint64_t checksum_of(const format::ChunkHeader& header, std::span<const AppendedFile::Part> payload) {
   XXH3_state_t state = {};
   XXH3_64bits_reset_withSeed(&state, XXH3_64bits(&header, offsetof(format::ChunkHeader, checksum)));
-  for (const ValuesFile::Part& part : payload) XXH3_64bits_update(&state, part.data, part.size);
+  for (const AppendedFile::Part& part : payload) XXH3_64bits_update(&state, part.data, part.size);
   return XXH3_64bits_digest(&state);
 }
 
 }  // namespace
 
-bool ValuesFile::fail(const char* what, int error) {
+bool AppendedFile::fail(const char* what, int error) {
   error_ = error;
   failed_ = what;
   return false;
 }
 
-bool ValuesFile::create(const char* directory) {
+bool AppendedFile::create(const char* directory) {
   const ProcessInfo& process = process_info();
   constexpr unsigned kMostTries = 1000;
   int file = -1;
@@ -59,8 +60,8 @@ bool ValuesFile::create(const char* directory) {
     if (process.rank >= 0) snprintf(rank, sizeof rank, ".rank%d", process.rank);
     if (attempt > 1) snprintf(again, sizeof again, "-%u", attempt);
     constexpr int kLongestProgram = 150;
-    const int size = snprintf(path_, sizeof path_, "%s/%.*s%s.%u%s.values", directory, kLongestProgram, process.program,
-                              rank, process.pid, again);
+    const int size = snprintf(path_, sizeof path_, "%s/%.*s%s.%u%s%s", directory, kLongestProgram, process.program,
+                              rank, process.pid, again, kind_.suffix);
     if (size < 0 || size_t(size) >= sizeof path_) {
       path_[0] = 0;
       return fail("name the file", ENAMETOOLONG);
@@ -73,9 +74,9 @@ bool ValuesFile::create(const char* directory) {
     return fail("create the file", errno);
   }
   format::FileHeader header = {};
-  memcpy(header.magic, format::kValuesMagic, sizeof header.magic);
-  header.major = format::kValuesMajor;
-  header.minor = format::kValuesMinor;
+  memcpy(header.magic, kind_.magic, sizeof header.magic);
+  header.major = kind_.major;
+  header.minor = kind_.minor;
   header.checksum = format::header_checksum(header);
   const iovec part = {&header, sizeof header};
   struct stat status;
@@ -93,7 +94,7 @@ bool ValuesFile::create(const char* directory) {
   return true;
 }
 
-int ValuesFile::open_again() {
+int AppendedFile::open_again() {
   const int file = open(path_, O_WRONLY | O_CLOEXEC | O_NOFOLLOW);
   if (file < 0) {
     fail("open the file again", errno);
@@ -109,12 +110,12 @@ int ValuesFile::open_again() {
   return -1;
 }
 
-bool ValuesFile::append(uint32_t type, const void* payload, size_t length) {
+bool AppendedFile::append(uint32_t type, const void* payload, size_t length) {
   const Part whole = {payload, length};
   return append(type, {&whole, 1});
 }
 
-bool ValuesFile::append(uint32_t type, std::span<const Part> payload) {
+bool AppendedFile::append(uint32_t type, std::span<const Part> payload) {
   if (error_ != 0) return false;
   const int file = open_again();
   if (file < 0) return false;
@@ -142,4 +143,11 @@ bool ValuesFile::append(uint32_t type, std::span<const Part> payload) {
   return good;
 }
 
-}  // namespace tensorscope::watch
+std::string directory_of_files() {
+  const char* directory = options().directory;
+  const char* here = process_info().directory;
+  if (!directory || *directory == 0) return here;
+  return directory[0] == '/' ? directory : std::string(here) + "/" + directory;
+}
+
+}  // namespace tensorscope::dump

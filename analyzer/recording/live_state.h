@@ -1,0 +1,58 @@
+// What is alive while a recording is replayed: objects, and the counters that a dump has of them.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+#include "dump/device.h"
+#include "dump/dump.h"
+#include "recording/recording_file.h"
+
+namespace tensorscope::analyzer {
+
+struct RecordedAllocation {
+  uint64_t pointer = 0, nbytes = 0, created_ns = 0, node = 0;
+  uint32_t site = 0, thread = 0;
+  uint8_t kind = 0;
+  bool inherited = false;
+  Device device;
+};
+
+struct RecordedTensor {
+  uint64_t address = 0, created_ns = 0;
+  uint32_t site = 0, thread = 0;
+  bool released = false;
+};
+
+class LiveState {
+ public:
+  void begin(const format::RecordingSegment& segment);
+  void add(const format::Allocation& row);
+  void add(const format::Tensor& row);
+  // False: it was known already (it is older than the segment), or is not about objects.
+  bool apply(const format::RecordedEvent& event);
+
+  std::unordered_map<uint64_t, RecordedAllocation> allocations;  // by serial
+  std::unordered_map<uint64_t, RecordedTensor> tensors;
+  std::vector<Site> sites;  // counters; stacks are not filled in
+  std::map<Device, DeviceTotal> devices;
+  uint64_t tensors_total = 0;
+  uint64_t serial = 0;  // the newest
+  uint64_t ns = 0;      // of the last event
+  // Of the last event that freed something: what it was.
+  std::optional<RecordedAllocation> freed;
+
+ private:
+  Site& site(uint32_t number);
+  void allocated(uint64_t serial, const RecordedAllocation& made);
+  void gone(uint64_t serial);
+
+  uint64_t begin_serial_ = 0;
+  std::unordered_set<uint64_t> early_frees_, early_ends_;  // told before what they end
+};
+
+}  // namespace tensorscope::analyzer

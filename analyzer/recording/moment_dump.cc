@@ -1,0 +1,347 @@
+// A moment of a recording becomes a dump's bytes, and these are read as any dump is.
+#include <algorithm>
+#include <map>
+#include <unordered_map>
+
+#include "dump/reader.h"
+#include "recording/live_state.h"
+#include "recording/moment.h"
+#include "tensorscope/dump_format.h"
+#include "tensorscope/rules/element_size.h"
+
+namespace tensorscope::analyzer {
+
+namespace {
+
+template <typename Root>
+const Root* verified(const ChunkView& chunk) {
+  flatbuffers::Verifier verifier(chunk.payload, chunk.length, 64, 1 << 30);
+  return verifier.VerifySizePrefixedBuffer<Root>(nullptr) ? flatbuffers::GetSizePrefixedRoot<Root>(chunk.payload)
+                                                          : nullptr;
+}
+
+class DumpBytes {
+ public:
+  DumpBytes() {
+    format::FileHeader header{};
+    std::copy_n(format::kMagic, sizeof header.magic, header.magic);
+    header.major = format::kFormatMajor;
+    header.minor = format::kFormatMinor;
+    header.checksum = format::header_checksum(header);
+    put(&header, sizeof header);
+  }
+
+  template <typename Table>
+  void add(uint32_t type, flatbuffers::FlatBufferBuilder& builder, flatbuffers::Offset<Table> root) {
+    builder.FinishSizePrefixed(root);
+    add(type, builder.GetBufferPointer(), builder.GetSize());
+  }
+  void add(uint32_t type, const void* payload, size_t length) {
+    format::ChunkHeader header = {type, 0, length, 0};
+    header.checksum = format::chunk_checksum(header, payload);
+    put(&header, sizeof header);
+    put(payload, length);
+    bytes_.resize(bytes_.size() + format::padding(length));
+    ++chunks_;
+  }
+  void finish() {
+    flatbuffers::FlatBufferBuilder builder;
+    add(format::kEnd, builder, format::CreateEndMark(builder, chunks_, bytes_.size()));
+  }
+  const std::string& bytes() const { return bytes_; }
+
+ private:
+  void put(const void* data, size_t size) { bytes_.append(static_cast<const char*>(data), size); }
+
+  std::string bytes_;
+  uint32_t chunks_ = 0;
+};
+
+// What a tensor is, from where the recording says it.
+struct TensorFacts {
+  format::Tensor row;
+  std::vector<int64_t> dims;
+};
+
+class MomentVisitor : public RecordingVisitor {
+ public:
+  explicit MomentVisitor(const Moment& moment) : moment_(moment) {}
+
+  void segment(const format::RecordingSegment& segment) override {
+    if (reached()) return;
+    state_.begin(segment);
+    facts_.clear();
+  }
+  void live_allocation(const format::Allocation& row) override {
+    if (!reached()) state_.add(row);
+  }
+
+  void tensor(const format::Tensor& row, std::span<const int64_t> dims, bool begins_segment) override {
+    if (begins_segment && !reached()) state_.add(row);
+    if (begins_segment && reached()) return;
+    // After the moment, only what was alive at it is of interest.
+    if (reached() && !state_.tensors.contains(row.serial())) return;
+    facts_.try_emplace(row.serial(), TensorFacts{row, {dims.begin(), dims.end()}});
+  }
+
+  bool event(const format::RecordedEvent& event) override {
+    if (reached()) return learn(event);
+    ++events_;
+    state_.apply(event);
+    if (event.type == format::EventType::tensor_gone) facts_.erase(event.serial);
+    return true;
+  }
+
+  void table(const ChunkView& chunk) override {
+    switch (chunk.type) {
+      case format::kProcess:
+        if (process_.empty()) process_.assign(reinterpret_cast<const char*>(chunk.payload), chunk.length);
+        return;
+      case format::kSharedObjects:
+        objects_.assign(reinterpret_cast<const char*>(chunk.payload), chunk.length);
+        return;
+      case format::kStrings:
+        if (const auto* in = verified<format::Strings>(chunk); in && in->values()) {
+          for (const auto* text : *in->values()) strings_.push_back(text->str());
+        }
+        return;
+      case format::kCodes:
+        if (const auto* in = verified<format::Codes>(chunk); in && in->values()) {
+          for (const format::Code* row : *in->values()) codes_.push_back(*row);
+        }
+        return;
+      case format::kThreads:
+        if (const auto* in = verified<format::Threads>(chunk); in && in->values()) {
+          for (const format::Thread* row : *in->values()) threads_.push_back(*row);
+        }
+        return;
+      case format::kSites:
+        if (const auto* in = verified<format::Sites>(chunk); in && in->values()) {
+          for (const format::Site* row : *in->values()) stacks_.push_back({row->native(), row->python()});
+        }
+        return;
+      case format::kNativeFrames:
+      case format::kPythonFrames:
+        frames_.emplace_back(chunk.type, std::string(reinterpret_cast<const char*>(chunk.payload), chunk.length));
+        return;
+      case format::kCoverage:
+        coverage_.assign(reinterpret_cast<const char*>(chunk.payload), chunk.length);
+        return;
+      default:
+        return;
+    }
+  }
+
+  std::string dump();
+  const LiveState& state() const { return state_; }
+
+ private:
+  bool reached() const { return events_ >= moment_.events && moment_.events != 0; }
+  bool learn(const format::RecordedEvent& event);
+  void add_tensors(DumpBytes& out) const;
+  void add_allocations(DumpBytes& out) const;
+  void add_sites(DumpBytes& out) const;
+  void add_totals(DumpBytes& out) const;
+  void add_coverage(DumpBytes& out) const;
+
+  const Moment moment_;
+  LiveState state_;
+  uint64_t events_ = 0;
+  std::unordered_map<uint64_t, TensorFacts> facts_;
+  std::string process_, objects_, coverage_;
+  std::vector<std::string> strings_;
+  std::vector<format::Code> codes_;
+  std::vector<format::Thread> threads_;
+  std::vector<std::pair<uint32_t, uint32_t>> stacks_;
+  std::vector<std::pair<uint32_t, std::string>> frames_;
+};
+
+// A tensor that ended after the moment says at its end what it is.
+bool MomentVisitor::learn(const format::RecordedEvent& event) {
+  if (event.type != format::EventType::tensor_released || !event.known) return true;
+  const auto tensor = state_.tensors.find(event.serial);
+  if (tensor == state_.tensors.end() || facts_.contains(event.serial)) return true;
+  using format::TensorKnown;
+  const uint32_t known = uint32_t(TensorKnown::sizes) | uint32_t(TensorKnown::dtype) | uint32_t(TensorKnown::device) |
+                         uint32_t(TensorKnown::storage);
+  int64_t numel = 1;
+  for (size_t i = 0; i < event.ndim; ++i) numel = __builtin_mul_overflow(numel, event.sizes[i], &numel) ? 0 : numel;
+  const auto itemsize = uint16_t(rules::element_size(event.dtype));
+  facts_[event.serial] = {
+      format::Tensor(event.serial, tensor->second.address, tensor->second.created_ns, event.pointer, event.nbytes, 0,
+                     numel, 0, 0, known, 0, 0, tensor->second.site, tensor->second.thread, 0, 0, 0, itemsize,
+                     uint8_t(event.ndim), event.device_type, event.device_index, event.dtype, -1),
+      {event.sizes, event.sizes + event.ndim}};
+  return true;
+}
+
+template <typename Map>
+std::vector<uint64_t> sorted_keys(const Map& map) {
+  std::vector<uint64_t> keys;
+  keys.reserve(map.size());
+  for (const auto& [key, value] : map) keys.push_back(key);
+  std::sort(keys.begin(), keys.end());
+  return keys;
+}
+
+void MomentVisitor::add_tensors(DumpBytes& out) const {
+  std::vector<format::Tensor> rows;
+  std::vector<int64_t> dims;
+  const auto write = [&] {
+    flatbuffers::FlatBufferBuilder builder;
+    auto values = builder.CreateVectorOfStructs(rows);
+    auto all = builder.CreateVector(dims);
+    out.add(format::kTensors, builder, format::CreateTensorRows(builder, values, all));
+    rows.clear();
+    dims.clear();
+  };
+  for (uint64_t serial : sorted_keys(state_.tensors)) {
+    const RecordedTensor& tensor = state_.tensors.at(serial);
+    const uint32_t released = tensor.released ? uint32_t(format::TensorFlag::released) : 0;
+    const auto known = facts_.find(serial);
+    if (known == facts_.end() || tensor.released) {
+      rows.emplace_back(serial, tensor.address, tensor.created_ns, 0, 0, 0, 0, 0, 0, 0, released, 0, tensor.site,
+                        tensor.thread, 0, 0, 0, uint16_t(0), uint8_t(0), int8_t(-1), int8_t(-1), int8_t(-1),
+                        int8_t(-1));
+    } else {
+      const format::Tensor& f = known->second.row;
+      // What it is was read at another moment: its gradient and its node may be others by then.
+      const uint32_t lasting = f.known() & ~(uint32_t(format::TensorKnown::grad) | uint32_t(format::TensorKnown::grad_fn));
+      const uint32_t flags = f.flags() & ~(uint32_t(format::TensorFlag::freed_during_dump) |
+                                           uint32_t(format::TensorFlag::released));
+      rows.emplace_back(serial, tensor.address, tensor.created_ns, f.storage_base(), f.storage_nbytes(),
+                        f.storage_offset(), f.numel(), 0, 0, lasting, flags, uint32_t(dims.size()), tensor.site,
+                        tensor.thread, f.class_name(), 0, f.note(), f.itemsize(), f.ndim(), f.device_type(),
+                        f.device_index(), f.dtype(), f.layout());
+      dims.insert(dims.end(), known->second.dims.begin(), known->second.dims.end());
+    }
+    if (rows.size() == format::kMaxRowsPerChunk) write();
+  }
+  write();
+}
+
+void MomentVisitor::add_allocations(DumpBytes& out) const {
+  std::vector<format::Allocation> rows;
+  const auto write = [&] {
+    flatbuffers::FlatBufferBuilder builder;
+    auto values = builder.CreateVectorOfStructs(rows);
+    out.add(format::kAllocations, builder, format::CreateAllocationRows(builder, values));
+    rows.clear();
+  };
+  for (uint64_t serial : sorted_keys(state_.allocations)) {
+    const RecordedAllocation& a = state_.allocations.at(serial);
+    rows.emplace_back(serial, a.pointer, a.nbytes, a.created_ns, a.node, a.site, a.thread,
+                      format::AllocationKind(std::min<uint8_t>(a.kind, uint8_t(format::AllocationKind::MAX))),
+                      uint8_t(a.inherited), a.device.type, a.device.index);
+    if (rows.size() == format::kMaxRowsPerChunk) write();
+  }
+  write();
+}
+
+void MomentVisitor::add_sites(DumpBytes& out) const {
+  std::vector<format::Site> rows;
+  uint32_t first = 0;
+  const auto write = [&] {
+    flatbuffers::FlatBufferBuilder builder;
+    auto values = builder.CreateVectorOfStructs(rows);
+    out.add(format::kSites, builder, format::CreateSites(builder, first, values));
+    first += uint32_t(rows.size());
+    rows.clear();
+  };
+  for (size_t i = 0; i < stacks_.size(); ++i) {
+    const Site counts = i < state_.sites.size() ? state_.sites[i] : Site{};
+    rows.emplace_back(counts.tensors_live, counts.tensors_total, counts.allocations_live, counts.allocations_total,
+                      counts.bytes_live, counts.bytes_total, counts.bytes_peak, stacks_[i].first, stacks_[i].second);
+    if (rows.size() == format::kMaxRowsPerChunk) write();
+  }
+  write();
+}
+
+void MomentVisitor::add_totals(DumpBytes& out) const {
+  std::vector<format::DeviceTotal> devices;
+  for (const auto& [device, d] : state_.devices) {
+    devices.emplace_back(d.live_bytes, d.peak_bytes, d.live_count, d.total_count, d.total_bytes, d.allocator_allocated,
+                         d.allocator_reserved, d.allocator_reserved_peak, device.type, device.index);
+  }
+  flatbuffers::FlatBufferBuilder builder;
+  auto rows = builder.CreateVectorOfStructs(devices);
+  format::TotalsBuilder totals(builder);
+  totals.add_devices(rows);
+  totals.add_tensors_live(state_.tensors.size());
+  totals.add_tensors_total(state_.tensors_total);
+  out.add(format::kTotals, builder, totals.Finish());
+}
+
+void MomentVisitor::add_coverage(DumpBytes& out) const {
+  flatbuffers::FlatBufferBuilder builder;
+  std::vector<flatbuffers::Offset<format::Coverage>> rows;
+  const auto add = [&](const char* subject, format::Seen seen, const char* detail) {
+    rows.push_back(format::CreateCoverageDirect(builder, subject, seen, detail));
+  };
+  constexpr char kNotKept[] = "not in a recording; take a dump for it";
+  add("names", format::Seen::no, kNotKept);
+  add("autograd graph", format::Seen::no, kNotKept);
+  if (const auto* kept = coverage_.empty() ? nullptr : flatbuffers::GetSizePrefixedRoot<format::Coverages>(coverage_.data());
+      kept && kept->values()) {
+    for (const auto* row : *kept->values()) {
+      if (!row->subject() || row->subject()->str() == "names" || row->subject()->str() == "autograd graph") continue;
+      rows.push_back(format::CreateCoverageDirect(builder, row->subject()->c_str(), row->seen(),
+                                                  row->detail() ? row->detail()->c_str() : "", row->missed()));
+    }
+  }
+  out.add(format::kCoverage, builder, format::CreateCoveragesDirect(builder, &rows));
+}
+
+std::string MomentVisitor::dump() {
+  if (strings_.empty()) strings_.emplace_back();
+  DumpBytes out;
+  out.add(format::kProcess, process_.data(), process_.size());
+  if (!objects_.empty()) out.add(format::kSharedObjects, objects_.data(), objects_.size());
+  add_tensors(out);
+  add_allocations(out);
+  add_sites(out);
+  for (const auto& [type, payload] : frames_) out.add(type, payload.data(), payload.size());
+  {
+    flatbuffers::FlatBufferBuilder builder;
+    auto rows = builder.CreateVectorOfStructs(codes_);
+    out.add(format::kCodes, builder, format::CreateCodes(builder, rows));
+  }
+  {
+    flatbuffers::FlatBufferBuilder builder;
+    auto rows = builder.CreateVectorOfStructs(threads_);
+    out.add(format::kThreads, builder, format::CreateThreads(builder, rows));
+  }
+  add_totals(out);
+  add_coverage(out);
+  {
+    flatbuffers::FlatBufferBuilder builder;
+    auto rows = builder.CreateVectorOfStrings(strings_);
+    out.add(format::kStrings, builder, format::CreateStrings(builder, rows));
+  }
+  {
+    flatbuffers::FlatBufferBuilder builder;
+    out.add(format::kNames, builder, format::CreateNamesDirect(builder, false, "a recording has no names"));
+  }
+  out.finish();
+  return out.bytes();
+}
+
+}  // namespace
+
+Dump dump_at(const RecordingFile& file, const std::string& path, const Moment& moment) {
+  MomentVisitor visitor(moment);
+  const RecordingEnds ends = file.replay(visitor);
+  const std::string bytes = visitor.dump();
+  Dump dump = read_dump_bytes(bytes.data(), bytes.size(), path.substr(path.rfind('/') + 1));
+  dump.path = path;
+  Process& process = dump.process;
+  process.dump_unix_ns += moment.ns - process.dump_ns;
+  process.dump_ns = moment.ns;
+  process.trigger = int(format::Trigger::call);
+  process.trigger_detail = "a moment of a recording";
+  process.snapshot_serial = visitor.state().serial;
+  dump.problems.insert(dump.problems.begin(), ends.problems.begin(), ends.problems.end());
+  return dump;
+}
+
+}  // namespace tensorscope::analyzer

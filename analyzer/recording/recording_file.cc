@@ -1,0 +1,178 @@
+#include "recording/recording_file.h"
+
+#include <algorithm>
+#include <cstring>
+#include <fstream>
+
+#include "dump/reader.h"
+#include "tensorscope/recording_format.h"
+#include "tensorscope/rules/element_size.h"
+
+namespace tensorscope::analyzer {
+
+namespace {
+
+constexpr FileKind kFileKind = {format::kRecordingMagic, format::kRecordingMajor, "recording"};
+
+template <typename Root>
+const Root* verified(const ChunkView& chunk) {
+  flatbuffers::Verifier verifier(chunk.payload, chunk.length, 64, 1 << 30);
+  return verifier.VerifySizePrefixedBuffer<Root>(nullptr) ? flatbuffers::GetSizePrefixedRoot<Root>(chunk.payload)
+                                                          : nullptr;
+}
+
+// Events of one flush may still lack some that were being written: they are told once the next one is there.
+class Teller {
+ public:
+  Teller(RecordingVisitor& visitor, RecordingEnds& ends) : visitor_(visitor), ends_(ends) {}
+
+  void take(const ChunkView& chunk) {
+    switch (chunk.type) {
+      case format::kSegment:
+        return begin_segment(chunk);
+      case format::kEvents:
+        return add_events(chunk);
+      case format::kAllocations:
+        return add_allocations(chunk);
+      case format::kTensors:
+        return add_tensors(chunk);
+      case format::kRecordingEnd:
+        return add_end(chunk);
+      default:
+        visitor_.table(chunk);
+    }
+  }
+
+  void finish() { tell(UINT64_MAX); }
+
+ private:
+  struct Waiting {
+    uint64_t order;
+    bool makes;
+    format::RecordedEvent event;
+  };
+
+  void begin_segment(const ChunkView& chunk) {
+    tell(UINT64_MAX);
+    told_ = 0;
+    const auto* segment = verified<format::RecordingSegment>(chunk);
+    if (!segment) {
+      ++ends_.damaged;
+      return;
+    }
+    begins_segment_ = true;
+    ends_.end_ns = std::max(ends_.end_ns, segment->begin_ns());
+    visitor_.segment(*segment);
+  }
+
+  void add_events(const ChunkView& chunk) {
+    const auto* events = verified<format::Events>(chunk);
+    if (!events || !events->data()) {
+      ++ends_.damaged;
+      return;
+    }
+    begins_segment_ = false;
+    if (events->flush() != flush_) {
+      tell(before_last_);
+      before_last_ = last_;
+      flush_ = events->flush();
+    }
+    last_ = std::max(last_, events->serial());
+    ends_.end_ns = std::max(ends_.end_ns, events->end_ns());
+    format::EventDecoder decoder(events->data()->data(), events->data()->size(), events->begin_ns(), rules::element_size);
+    format::RecordedEvent event;
+    while (decoder.next(event)) {
+      waiting_.push_back({event.order, event.makes(), event});
+      ++ends_.events;
+    }
+    if (decoder.damaged()) ++ends_.damaged;
+  }
+
+  void tell(uint64_t up_to) {
+    if (waiting_.empty()) return;
+    std::stable_sort(waiting_.begin(), waiting_.end(), [](const Waiting& a, const Waiting& b) {
+      if (a.order != b.order) return a.order < b.order;
+      return a.makes != b.makes ? a.makes : a.event.ns < b.event.ns;
+    });
+    const auto end = std::find_if(waiting_.begin(), waiting_.end(), [&](const Waiting& w) { return w.order > up_to; });
+    for (auto it = waiting_.begin(); it != end; ++it) {
+      if (it->order < told_) ++ends_.late;
+      told_ = std::max(told_, it->order);
+      if (wanted_) wanted_ = visitor_.event(it->event);
+    }
+    waiting_.erase(waiting_.begin(), end);
+  }
+
+  void add_allocations(const ChunkView& chunk) {
+    const auto* rows = verified<format::AllocationRows>(chunk);
+    if (!rows || !rows->values()) return;
+    for (const format::Allocation* row : *rows->values()) visitor_.live_allocation(*row);
+  }
+
+  void add_tensors(const ChunkView& chunk) {
+    const auto* rows = verified<format::TensorRows>(chunk);
+    if (!rows || !rows->values()) return;
+    const size_t room = rows->dims() ? rows->dims()->size() : 0;
+    for (const format::Tensor* row : *rows->values()) {
+      const bool sizes = (row->known() & uint32_t(format::TensorKnown::sizes)) != 0;
+      const bool strides = (row->known() & uint32_t(format::TensorKnown::strides)) != 0;
+      const size_t count = size_t(row->ndim()) * ((sizes ? 1 : 0) + (strides ? 1 : 0));
+      if (row->dims() > room || count > room - row->dims()) {
+        ++ends_.damaged;
+        continue;
+      }
+      std::span<const int64_t> dims;
+      if (count > 0) dims = {rows->dims()->data() + row->dims(), count};
+      visitor_.tensor(*row, dims, begins_segment_);
+    }
+  }
+
+  void add_end(const ChunkView& chunk) {
+    const auto* end = verified<format::RecordingEnd>(chunk);
+    if (!end) return;
+    ends_.ended = true;
+    ends_.end_ns = std::max(ends_.end_ns, end->end_ns());
+  }
+
+  RecordingVisitor& visitor_;
+  RecordingEnds& ends_;
+  std::vector<Waiting> waiting_;
+  uint32_t flush_ = 0;
+  uint64_t last_ = 0, before_last_ = 0;  // orders that the last flush and the one before it are complete up to
+  uint64_t told_ = 0;
+  bool wanted_ = true, begins_segment_ = false;
+};
+
+}  // namespace
+
+RecordingFile::RecordingFile(const std::string& path)
+    : RecordingFile(open_file(path, ".recording"), path.substr(path.rfind('/') + 1)) {}
+
+RecordingFile::RecordingFile(std::unique_ptr<ByteSource> source, std::string name)
+    : source_(std::move(source)), name_(std::move(name)) {
+  check_file_header(*source_, name_, kFileKind);
+}
+
+RecordingEnds RecordingFile::replay(RecordingVisitor& visitor) const {
+  RecordingEnds ends;
+  Teller teller(visitor, ends);
+  std::vector<std::string> problems = walk_chunks(*source_, name_, kFileKind, [&](const ChunkView& chunk) {
+    teller.take(chunk);
+    return chunk.type != format::kRecordingEnd;
+  });
+  teller.finish();
+  // A file without an end is that of a program that runs or was killed: no damage.
+  if (!ends.ended && problems.size() == 1 && problems.front().find("is cut off") != std::string::npos) {
+    problems.clear();
+  }
+  ends.problems = std::move(problems);
+  return ends;
+}
+
+bool is_recording(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  char magic[sizeof format::kRecordingMagic] = {};
+  return file.read(magic, sizeof magic) && std::memcmp(magic, format::kRecordingMagic, sizeof magic) == 0;
+}
+
+}  // namespace tensorscope::analyzer

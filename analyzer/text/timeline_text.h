@@ -1,0 +1,24 @@
+// A recording over time in words, with a plot of characters.
+#pragma once
+
+#include <string>
+
+#include "symbols/places.h"
+#include "text/terminal.h"
+#include "timeline/timeline.h"
+
+namespace tensorscope::text {
+
+struct TimelineWords {
+  std::string file;
+  size_t top = 10;  // rows of a table; 0: all
+};
+
+// `places`: of a dump of this recording, whose sites are the timeline's.
+std::string timeline_text(const analyzer::Timeline& timeline, analyzer::Places& places, const TimelineWords& words,
+                          const Terminal& terminal);
+
+// Live bytes over time, `height` lines high, as wide as the curve has points.
+std::string curve_plot(const analyzer::DeviceCurve& curve, size_t height);
+
+}  // namespace tensorscope::text

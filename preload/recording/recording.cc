@@ -1,0 +1,442 @@
+#include "recording/recording.h"
+
+#include <string.h>
+
+#include <algorithm>
+#include <atomic>
+#include <memory>
+#include <unordered_map>
+#include <vector>
+
+#include "dump/appended_file.h"
+#include "dump/chunk.h"
+#include "dump/process_chunks.h"
+#include "dump/table_chunks.h"
+#include "dump/tensor_rows.h"
+#include "live/event_log.h"
+#include "live/recorder.h"
+#include "live/serials.h"
+#include "live/snapshot_view.h"
+#include "recording/table_growth.h"
+#include "recording/tensor_facts.h"
+#include "recording_generated.h"
+#include "support/clock.h"
+#include "support/enough_memory.h"
+#include "support/message.h"
+#include "support/mutex.h"
+#include "support/options.h"
+#include "support/signals_blocked.h"
+#include "support/state.h"
+#include "support/ticks.h"
+#include "tensorscope/event_stream.h"
+#include "tensorscope/recording_format.h"
+#include "tensorscope/rules/element_size.h"
+#include "tensorscope/rules/number_text.h"
+#include "torch/metadata/metadata.h"
+#include "torch/metadata/torch_version.h"
+
+namespace tensorscope::recording {
+
+namespace {
+
+constexpr uint64_t kFlushMs = 500;
+constexpr uint64_t kObjectsMs = 5000;  // between two looks at the loaded objects
+constexpr size_t kMostWaiting = size_t{96} << 20;
+constexpr size_t kChunkBytes = size_t{1} << 20;
+
+const dump::FileKind kRecordingFile = {".recording", format::kRecordingMagic, format::kRecordingMajor,
+                                       format::kRecordingMinor};
+
+// A tensor that was made in this flush and may still be alive at its end.
+struct Survivor {
+  const void* impl;
+  uint64_t ns;
+  SiteId site;
+  uint32_t thread;
+};
+
+struct Recorder {
+  dump::AppendedFile file{kRecordingFile};
+  TableGrowth tables;
+  torch::SharedObjectMap objects;
+  uint64_t objects_ns = 0;
+  torch::MetadataReader reader;
+  TickClock clock;
+  std::vector<uint8_t> bytes;
+  std::unordered_map<Serial, Survivor> survivors;
+  format::RecordedEvent event;
+  uint32_t flushes = 0, segments = 0;
+  uint64_t events = 0, lost = 0;
+  uint64_t flushed_ns = 0;
+  bool failed = false, finished = false;
+};
+
+constinit Mutex g_writing;
+Recorder* g_recorder = nullptr;  // made at the first need; g_writing is held
+std::atomic<bool> g_on{false}, g_wanted{false};
+std::atomic<bool> g_from_start{false};  // the tables were empty when recording began
+std::atomic<uint64_t> g_begin_ns{0}, g_begin_ticks{0};
+std::atomic<bool> g_much_waits{false};
+void (*g_wake)() = nullptr;
+
+void much_waits() {
+  if (!g_much_waits.exchange(true, std::memory_order_relaxed) && g_wake) g_wake();
+}
+
+void give_up(Recorder& recorder) {
+  if (recorder.failed) return;
+  recorder.failed = true;
+  g_on.store(false);
+  live::want_no_events();
+  say("the recording ends here: could not %s %s: %s", recorder.file.failed(),
+      recorder.file.exists() ? recorder.file.path() : "for it", strerror(recorder.file.error()));
+}
+
+bool write_head(Recorder& recorder) {
+  dump::AppendedFile& file = recorder.file;
+  if (!file.create(dump::directory_of_files().c_str())) return false;
+  dump::DumpFacts facts;
+  facts.reason = dump::Reason::call;
+  facts.detail = "recording";
+  facts.torch_version = torch::torch_version(recorder.objects, recorder.reader.torch());
+  dump::Chunk chunk(format::kProcess);
+  const auto process =
+      dump::process_table(facts, "", g_begin_ns.load(), {live::newest_serial(), live::fork_serial()}, chunk);
+  return chunk.append_to(file, process);
+}
+
+void refresh_objects(Recorder& recorder, const live::SnapshotView& view) {
+  recorder.objects_ns = monotonic_ns();
+  if (!recorder.objects.refresh() || !recorder.reader.start(&recorder.objects)) return;
+  dump::learn_layout(view, recorder.reader);
+  learn_facts(view, recorder.reader);
+}
+
+bool write_tensors(Recorder& recorder, const live::SnapshotView& view) {
+  torch::MetadataReader* reader = recorder.reader.layout_known() ? &recorder.reader : nullptr;
+  std::vector<uint64_t> grad_fns;
+  python::TensorSizes sizes;
+  return dump::write_tensors(view, reader, recorder.tables.strings(), recorder.file, {grad_fns, sizes});
+}
+
+// `view` empty: nothing was alive.
+bool write_segment(Recorder& recorder, const live::SnapshotView& view, format::SegmentReason reason) {
+  std::vector<format::Site> sites;
+  sites.reserve(view.sites.size);
+  for (const live::SiteCounters& s : view.sites) {
+    sites.emplace_back(s.tensors_live, s.tensors_total, s.allocations_live, s.allocations_total, s.bytes_live,
+                       s.bytes_total, s.bytes_peak, s.native, s.python);
+  }
+  std::vector<format::DeviceTotal> devices;
+  for (const live::DeviceTotals& d : view.devices) {
+    devices.emplace_back(d.live_bytes, d.peak_bytes, d.live_count, d.total_count, d.total_bytes, d.allocator_allocated,
+                         d.allocator_reserved, d.allocator_reserved_peak, d.device.type, d.device.index);
+  }
+  const uint64_t lost = live::lost_events();
+  dump::Chunk chunk(format::kSegment);
+  auto site_rows = chunk.builder().CreateVectorOfStructs(sites);
+  auto device_rows = chunk.builder().CreateVectorOfStructs(devices);
+  const uint64_t begin = view.taken_ns != 0 ? view.taken_ns : g_begin_ns.load();
+  const auto segment =
+      format::CreateRecordingSegment(chunk.builder(), ++recorder.segments, reason, begin, view.serial, lost - recorder.lost,
+                            recorder.flushed_ns, site_rows, device_rows, view.tensors_total);
+  recorder.lost = lost;
+  if (!chunk.append_to(recorder.file, segment)) return false;
+  if (view.tensors.size == 0 && view.allocations.size == 0) return true;
+  return recorder.tables.write(recorder.file) && dump::write_allocations(view, recorder.file) &&
+         write_tensors(recorder, view) && recorder.tables.write_strings(recorder.file);
+}
+
+// ---- one flush --------------------------------------------------------------------------------------------------------
+
+class FlushWriter {
+ public:
+  FlushWriter(Recorder& recorder, Serial serial, uint64_t begin_ns, uint64_t end_ns)
+      : recorder_(recorder), serial_(serial), begin_ns_(begin_ns), end_ns_(end_ns) {
+    ++recorder.flushes;
+  }
+
+  // A lane's blocks.
+  bool add(const live::EventBlock* blocks) {
+    format::EventEncoder encoder(begin_ns_, rules::element_size);
+    for (const live::EventBlock* block = blocks; block; block = block->next) {
+      for (size_t i = 0; i < block->used;) {
+        const size_t count = fill(block->events + i, block->used - i);
+        note_survivor(block->events[i]);
+        i += count;
+        if (at_ + format::kMostEventBytes > recorder_.bytes.size()) {
+          recorder_.bytes.resize(recorder_.bytes.size() + kChunkBytes);
+        }
+        at_ = size_t(encoder.encode(recorder_.event, recorder_.bytes.data() + at_) - recorder_.bytes.data());
+        ++count_;
+        if (at_ < kChunkBytes) continue;
+        if (!write()) return false;
+        encoder = format::EventEncoder(begin_ns_, rules::element_size);
+      }
+    }
+    return count_ == 0 || write();
+  }
+
+ private:
+  // Makes recorder_.event of the events at `from`; returns of how many.
+  size_t fill(const live::Event* from, size_t most) {
+    format::RecordedEvent& e = recorder_.event;
+    e.type = format::EventType(from->kind);
+    e.order = from->order;
+    e.serial = from->serial;
+    e.ns = recorder_.clock.ns(from->ticks);
+    e.thread = from->thread;
+    e.site = from->site;
+    switch (live::EventKind(from->kind)) {
+      case live::EventKind::allocated:
+        e.pointer = from->a;
+        e.nbytes = from->b;
+        e.node = from->c;
+        format::event_detail::set_memory(from->aux, e);
+        break;
+      case live::EventKind::tensor_made:
+        e.pointer = from->a;
+        break;
+      case live::EventKind::tensor_released:
+        return fill_released(from, most);
+      case live::EventKind::device_reported:
+        e.number = from->a;
+        e.pass = from->b;
+        format::event_detail::set_memory(from->aux, e);
+        break;
+      case live::EventKind::failure:
+        e.nbytes = from->b;
+        format::event_detail::set_memory(from->aux, e);
+        break;
+      case live::EventKind::step:
+        e.number = from->a;
+        e.pass = from->b;
+        e.mode = uint8_t(from->aux);
+        break;
+      default:
+        break;
+    }
+    return 1;
+  }
+
+  size_t fill_released(const live::Event* from, size_t most) {
+    format::RecordedEvent& e = recorder_.event;
+    e.known = from->aux != 0;
+    if (!e.known) return 1;
+    e.memory_kind = 0;
+    e.ndim = from->aux & 0x7f;
+    e.dtype = int8_t(from->aux >> 8);
+    e.device_type = int8_t(from->aux >> 16);
+    e.device_index = int8_t(from->aux >> 24);
+    e.pointer = from->a;
+    e.nbytes = from->b;
+    if ((from->aux & 0x80) == 0) {
+      for (size_t i = 0; i < e.ndim; ++i) e.sizes[i] = int64_t(from->c >> (16 * i) & 0xffff);
+      return 1;
+    }
+    const size_t extents = std::min(most - 1, (e.ndim + 2) / 3);
+    for (size_t i = 0; i < std::min(e.ndim, extents * 3); ++i) {
+      const live::Event& part = from[1 + i / 3];
+      e.sizes[i] = int64_t(i % 3 == 0 ? part.a : i % 3 == 1 ? part.b : part.c);
+    }
+    return 1 + extents;
+  }
+
+  void note_survivor(const live::Event& event) {
+    const auto kind = live::EventKind(event.kind);
+    if (kind == live::EventKind::tensor_made) {
+      const void* impl = reinterpret_cast<const void*>(event.a);
+      recorder_.survivors[event.serial] = {impl, recorder_.event.ns, event.site, event.thread};
+    } else if (kind == live::EventKind::tensor_released || kind == live::EventKind::tensor_gone ||
+               kind == live::EventKind::disregarded) {
+      recorder_.survivors.erase(event.serial);
+    }
+  }
+
+  bool write() {
+    dump::Chunk chunk(format::kEvents, at_ + 1024);
+    auto data = chunk.builder().CreateVector(recorder_.bytes.data(), at_);
+    const auto events = format::CreateEvents(chunk.builder(), recorder_.flushes, serial_, begin_ns_, end_ns_,
+                                             uint32_t(count_), data);
+    recorder_.events += count_;
+    at_ = count_ = 0;
+    return chunk.append_to(recorder_.file, events);
+  }
+
+  Recorder& recorder_;
+  Serial serial_;
+  uint64_t begin_ns_, end_ns_;
+  size_t at_ = 0, count_ = 0;
+};
+
+// What lives from one flush to the next is read while it lives: shape, storage, and of a program that is killed the
+// rest is not known.
+bool write_survivors(Recorder& recorder) {
+  if (recorder.survivors.empty()) return true;
+  std::vector<live::TensorEntry> entries;
+  entries.reserve(recorder.survivors.size());
+  for (const auto& [serial, s] : recorder.survivors) {
+    live::TensorEntry entry{};
+    entry.impl = s.impl;
+    entry.serial = serial;
+    entry.created_ns = s.ns;
+    entry.site = s.site;
+    entry.thread = s.thread;
+    entries.push_back(entry);
+  }
+  recorder.survivors.clear();
+  std::sort(entries.begin(), entries.end(), [](const auto& a, const auto& b) { return a.serial < b.serial; });
+  live::SnapshotView view;
+  view.tensors = {entries.data(), entries.size()};
+  view.fork_serial = live::fork_serial();
+  if (monotonic_ns() - recorder.objects_ns > kObjectsMs * 1'000'000 || !recorder.reader.layout_known()) {
+    refresh_objects(recorder, view);
+  }
+  if (!recorder.reader.layout_known()) return true;
+  return write_tensors(recorder, view) && recorder.tables.write_strings(recorder.file);
+}
+
+bool begin_file(Recorder& recorder) {
+  live::SnapshotView view;
+  const bool whole = g_from_start.load(std::memory_order_relaxed) && recorder.segments == 0;
+  if (!whole && !view.take()) return false;
+  refresh_objects(recorder, view);
+  if (!recorder.file.exists() && !write_head(recorder)) return false;
+  return recorder.tables.write_objects(recorder.objects, recorder.file) &&
+         write_segment(recorder, view, recorder.segments == 0 ? format::SegmentReason::begin
+                                                              : format::SegmentReason::on);
+}
+
+bool write_events(Recorder& recorder) {
+  const Serial serial = live::newest_serial();
+  live::EventBlock* lanes[live::kEventLanes];
+  for (unsigned i = 0; i < live::kEventLanes; ++i) lanes[i] = live::take_events(i);
+  recorder.clock.read();
+  const uint64_t now = monotonic_ns();
+  const uint64_t lost = live::lost_events();
+  bool ok = recorder.tables.write(recorder.file);
+  {
+    FlushWriter writer(recorder, serial, recorder.flushed_ns, now);
+    for (live::EventBlock* blocks : lanes) ok = ok && (!blocks || writer.add(blocks));
+  }
+  for (live::EventBlock* blocks : lanes) live::give_back(blocks);
+  ok = ok && write_survivors(recorder) && recorder.tables.write_objects(recorder.objects, recorder.file);
+  if (ok && lost != recorder.lost) {
+    live::SnapshotView view;
+    ok = view.take() && write_segment(recorder, view, format::SegmentReason::lost);
+  }
+  recorder.flushed_ns = now;
+  return ok;
+}
+
+// g_writing is held.
+Recorder* recorder_now() {
+  if (!g_recorder) g_recorder = new Recorder;
+  return g_recorder;
+}
+
+void write_what_waits() {
+  bool ok = true;
+  g_much_waits.store(false, std::memory_order_relaxed);
+  const bool lasted = run_if_memory_lasts([&] {
+    Recorder& recorder = *recorder_now();
+    if (recorder.failed || recorder.finished) return;
+    if (recorder.segments == 0) {
+      recorder.clock.begin(g_begin_ticks.load(), g_begin_ns.load());
+      recorder.flushed_ns = g_begin_ns.load();
+      ok = begin_file(recorder);
+    }
+    ok = ok && write_events(recorder);
+    if (!ok) give_up(recorder);
+  });
+  if (lasted) return;
+  g_on.store(false);
+  live::want_no_events();
+  say("the recording ends here: not enough memory to write it");
+}
+
+bool is_due(uint64_t now) {
+  return g_much_waits.load(std::memory_order_relaxed) || !g_recorder ||
+         now - g_recorder->flushed_ns >= kFlushMs * 1'000'000;
+}
+
+void begin() {
+  g_begin_ticks.store(read_ticks());
+  g_begin_ns.store(monotonic_ns());
+  live::set_facts_function(read_facts);
+  live::want_events(kMostWaiting, much_waits);
+  g_on.store(true);
+}
+
+}  // namespace
+
+void start(void (*wake_writer)()) {
+  g_wake = wake_writer;
+  if (!options().record) return;
+  g_wanted.store(true);
+  g_from_start.store(true);
+  begin();
+}
+
+void switch_on() {
+  const MutexGuard guard(g_writing);
+  if (g_on.load() || (g_recorder && (g_recorder->failed || g_recorder->finished))) return;
+  begin();
+  g_from_start.store(false);
+  run_if_memory_lasts([] {
+    Recorder& recorder = *recorder_now();
+    recorder.clock.begin(g_begin_ticks.load(), g_begin_ns.load());
+    recorder.flushed_ns = g_begin_ns.load();
+    if (!begin_file(recorder)) give_up(recorder);
+  });
+}
+
+void switch_off() {
+  const MutexGuard guard(g_writing);
+  if (!g_on.exchange(false)) return;
+  live::want_no_events();
+  write_what_waits();
+}
+
+void flush() {
+  if (!g_on.load(std::memory_order_relaxed)) return;
+  const MutexGuard guard(g_writing);
+  if (g_on.load() && is_due(monotonic_ns())) write_what_waits();
+}
+
+uint64_t flush_interval_ms() { return g_on.load(std::memory_order_relaxed) ? kFlushMs : UINT64_MAX; }
+
+void finish() {
+  const InsideScope inside;
+  const SignalsBlocked blocked;
+  const MutexGuard guard(g_writing);
+  const bool was_on = g_on.exchange(false);
+  if (!was_on && !g_recorder) return;
+  live::want_no_events();
+  if (was_on) write_what_waits();
+  if (!g_recorder || g_recorder->failed || g_recorder->finished) return;
+  g_recorder->finished = true;
+  run_if_memory_lasts([] {
+    Recorder& recorder = *g_recorder;
+    if (!dump::write_coverage(recorder.file)) return give_up(recorder);
+    dump::Chunk chunk(format::kRecordingEnd);
+    auto reason = chunk.string("end of the program");
+    const auto end = format::CreateRecordingEnd(chunk.builder(), monotonic_ns(), recorder.file.chunks(),
+                                                recorder.events, live::lost_events(), reason);
+    if (!chunk.append_to(recorder.file, end)) return give_up(recorder);
+    if (!options().quiet) {
+      say("wrote %s (%s, %s)", recorder.file.path(), CountText(recorder.events, "event").c_str(),
+          ByteText(recorder.file.bytes()).c_str());
+    }
+  });
+}
+
+void after_fork_in_child() {
+  if (!g_wanted.load() && !g_on.load()) return;
+  g_recorder = nullptr;  // the parent's: its memory stays with the copy
+  g_from_start.store(false);
+  g_much_waits.store(false);
+  if (g_on.load()) begin();
+}
+
+}  // namespace tensorscope::recording

@@ -1,0 +1,29 @@
+// The recording: everything that happens to tensors and memory, in a file that grows while the program runs.
+//
+// Context: start() at activation; flush(), switch_on() and switch_off() on the collector; finish() on the thread that
+// ends the program. One lock between them.
+#pragma once
+
+#include <cstdint>
+
+namespace tensorscope::recording {
+
+// Begins to record where TENSORSCOPE_RECORD asks for it. `wake_writer`: has the thread that calls flush() look.
+void start(void (*wake_writer)());
+
+// From this moment on; what is alive is in the file first.
+void switch_on();
+// Writes what waits. The file stays, and goes on with the next switch_on().
+void switch_off();
+
+// Writes what waits where it is time for it, or much waits.
+void flush();
+uint64_t flush_interval_ms();  // the most that flush() may be called late; UINT64_MAX: nothing is recorded
+
+// The file's end. Nothing is recorded afterwards.
+void finish();
+
+// Context: fork child. What the parent has not written is the parent's; the child gets a file of its own.
+void after_fork_in_child();
+
+}  // namespace tensorscope::recording

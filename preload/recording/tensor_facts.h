@@ -1,0 +1,17 @@
+// What a tensor is at the moment it is released: sizes, dtype and storage, from its own fields. Only plain tensors of
+// one class and one class of storages; of others nothing is known.
+#pragma once
+
+#include "live/recorder.h"
+#include "live/snapshot_view.h"
+#include "torch/metadata/metadata.h"
+
+namespace tensorscope::recording {
+
+// Has one of these tensors show where torch keeps what. `reader` knows the layout. Context: collector.
+void learn_facts(const live::SnapshotView& view, torch::MetadataReader& reader);
+
+// A live::FactsFunction. Context: hook, on the thread that releases the tensor. No lock, no malloc.
+size_t read_facts(const void* impl, live::Event (&out)[live::kMostFacts]);
+
+}  // namespace tensorscope::recording

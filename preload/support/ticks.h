@@ -1,0 +1,52 @@
+// The processor's own time counter: read in some 10 ns, turned into nanoseconds of the monotonic clock later, by who
+// has read both clocks before and after.
+//
+// Context: any.
+#pragma once
+
+#include <cstdint>
+
+#include "support/clock.h"
+
+namespace tensorscope {
+
+inline uint64_t read_ticks() {
+#if defined(__x86_64__)
+  return __builtin_ia32_rdtsc();
+#elif defined(__aarch64__)
+  uint64_t ticks;
+  asm volatile("mrs %0, cntvct_el0" : "=r"(ticks));
+  return ticks;
+#else
+  return monotonic_ns();
+#endif
+}
+
+// Two readings of both clocks, and a line through them. A counter that does not run evenly (it stops in deep sleep, or
+// differs between processors) gives times that are off by as much, never outside the two readings.
+class TickClock {
+ public:
+  // The later reading becomes the earlier one.
+  void read() {
+    ticks_[0] = ticks_[1];
+    ns_[0] = ns_[1];
+    ticks_[1] = read_ticks();
+    ns_[1] = monotonic_ns();
+  }
+  // The earlier reading, made elsewhere.
+  void begin(uint64_t ticks, uint64_t ns) {
+    ticks_[1] = ticks;
+    ns_[1] = ns;
+  }
+  uint64_t ns(uint64_t ticks) const {
+    if (ticks >= ticks_[1] || ticks_[1] <= ticks_[0]) return ns_[1];
+    if (ticks <= ticks_[0]) return ns_[0];
+    const auto part = static_cast<unsigned __int128>(ticks - ticks_[0]) * (ns_[1] - ns_[0]);
+    return ns_[0] + uint64_t(part / (ticks_[1] - ticks_[0]));
+  }
+
+ private:
+  uint64_t ticks_[2] = {}, ns_[2] = {};
+};
+
+}  // namespace tensorscope

@@ -1,0 +1,103 @@
+// Covers: analyzer/recording/{moment,moment_dump,recording_file}.cc
+#include "recording/moment.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "dump/reader.h"
+#include "recording_builder.h"
+
+namespace tensorscope::analyzer {
+
+namespace {
+
+using ::testing::HasSubstr;
+
+RecordingBuilder three_steps() {
+  RecordingBuilder builder;
+  builder.segment(0, 5000);
+  builder.events(1, 9,
+                 {step(0, 0, 5100), allocated(1, 100, 5200), made(2, 5300), allocated(3, 400, 5400),
+                  freed(3, 3, 5500), step(1, 3, 5600), allocated(4, 50, 5700), allocated(5, 60, 5800), freed(5, 5, 5900),
+                  step(2, 5, 6000), allocated(6, 7, 6100)});
+  builder.end();
+  return builder;
+}
+
+uint64_t live_at(const RecordingBuilder& builder, const char* name) {
+  const RecordingFile file = builder.file();
+  const Dump dump = dump_at(file, "x.recording", find_moment(file, *read_moment_name(name)));
+  EXPECT_TRUE(dump.complete) << (dump.problems.empty() ? "" : dump.problems.front());
+  uint64_t bytes = 0;
+  for (const Allocation& a : dump.allocations) bytes += a.nbytes;
+  EXPECT_EQ(dump.totals.devices.at(0).live_bytes, bytes);
+  return bytes;
+}
+
+TEST(MomentName, IsReadAsItIsWritten) {
+  EXPECT_EQ(read_moment_name("peak")->what, MomentName::What::peak);
+  EXPECT_EQ(read_moment_name("12.5s")->ns, 12'500'000'000u);
+  EXPECT_EQ(read_moment_name("3ms")->ns, 3'000'000u);
+  EXPECT_EQ(read_moment_name("step=40")->step, 40u);
+  EXPECT_EQ(read_moment_name("step=40:peak")->what, MomentName::What::step_peak);
+  for (const char* wrong : {"", "noon", "step=", "step=-1", "step=1:end", "s", "-1s", "nans", "1e99s", "12"}) {
+    EXPECT_FALSE(read_moment_name(wrong)) << wrong;
+  }
+}
+
+TEST(Moment, TheLiveSetIsThatOfTheMoment) {
+  const RecordingBuilder builder = three_steps();
+  EXPECT_EQ(live_at(builder, "peak"), 500u);
+  EXPECT_EQ(live_at(builder, "step=0"), 100u);
+  EXPECT_EQ(live_at(builder, "step=0:peak"), 500u);
+  EXPECT_EQ(live_at(builder, "step=1:peak"), 210u);
+  EXPECT_EQ(live_at(builder, "step=1"), 150u);
+  EXPECT_EQ(live_at(builder, "step=2"), 157u);
+  EXPECT_EQ(live_at(builder, "end"), 157u);
+  EXPECT_EQ(live_at(builder, "0.0000044s"), 500u);  // 4.4 us after the start at 1 us
+}
+
+TEST(Moment, WhatTheRecordingDoesNotHaveIsSaid) {
+  const RecordingBuilder builder = three_steps();
+  const RecordingFile file = builder.file();
+  const auto message = [&](const char* name) {
+    try {
+      find_moment(file, *read_moment_name(name));
+    } catch (const BadInput& error) {
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  EXPECT_THAT(message("step=9"), HasSubstr("has steps 0 to 2"));
+  EXPECT_THAT(message("oom"), HasSubstr("no failed allocation"));
+  EXPECT_THAT(message("12s"), HasSubstr("ends 0.0 s after the start"));
+}
+
+TEST(Moment, ATensorIsWhatItsEndSays) {
+  RecordingBuilder builder;
+  builder.segment(0, 5000);
+  format::RecordedEvent released = ended(format::EventType::tensor_released, 2, 4, 6000);
+  released.known = true;
+  released.dtype = 6;
+  released.device_type = 0;
+  released.ndim = 2;
+  released.sizes[0] = 3;
+  released.sizes[1] = 5;
+  released.pointer = 0x1000;
+  released.nbytes = 60;
+  builder.events(1, 4, {allocated(1, 64, 5200), made(2, 5300), allocated(3, 900, 5400), freed(3, 3, 5500), released,
+                        ended(format::EventType::tensor_gone, 2, 4, 6000), freed(1, 4, 6000)});
+  builder.end();
+  const RecordingFile file = builder.file();
+  const Dump dump = dump_at(file, "x.recording", find_moment(file, *read_moment_name("peak")));
+  ASSERT_EQ(dump.tensors.size(), 1u);
+  EXPECT_EQ(dump.tensors[0].shape_text(), "[3, 5]");
+  EXPECT_EQ(dump.tensors[0].dtype_text(), "float32");
+  ASSERT_EQ(dump.storages.size(), 1u);
+  EXPECT_EQ(dump.storages[0].nbytes, 60u);
+  EXPECT_EQ(dump.storages[0].allocation, 0u);
+}
+
+}  // namespace
+
+}  // namespace tensorscope::analyzer
