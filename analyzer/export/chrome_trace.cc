@@ -17,7 +17,7 @@ namespace {
 using values::Call;
 using values::CallSequence;
 
-constexpr uint32_t kStepsTrack = 0;  // no thread of Linux has this number
+constexpr uint32_t kStepsTrack = 1 << 22;  // no thread of Linux has this number; Perfetto takes 0 for the main thread
 
 class ChromeTrace {
  public:
