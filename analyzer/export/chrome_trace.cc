@@ -138,10 +138,10 @@ class ChromeTrace {
       put(row);
       return;
     }
-    row["id"] = std::to_string(call.id);
+    row["id2"] = {{"local", std::to_string(call.id)}};  // a bare id is of all processes
     Json end = event("e", thread, name, call.end_ns);
     end["cat"] = row["cat"];
-    end["id"] = row["id"];
+    end["id2"] = row["id2"];
     put(row);
     put(end);
   }

@@ -168,7 +168,7 @@ def test_pictures(recorded, tmp_path):
     assert calls(recorded[0], "-o", tmp_path / "calls.png").returncode == 2  # it is there already
 
 
-PHASES = {"X": {"ts", "dur", "cat"}, "M": {"args"}, "C": {"ts", "args"}, "b": {"ts", "id", "cat"}, "e": {"ts", "id", "cat"}}
+PHASES = {"X": {"ts", "dur", "cat"}, "M": {"args"}, "C": {"ts", "args"}, "b": {"ts", "id2", "cat"}, "e": {"ts", "id2", "cat"}}
 
 
 def test_the_trace_is_as_its_format_says(recorded, tmp_path):
@@ -184,7 +184,8 @@ def test_the_trace_is_as_its_format_says(recorded, tmp_path):
         if event["ph"] == "X":
             tracks.setdefault(event["tid"], []).append((event["ts"], event["ts"] + event["dur"]))
         if event["ph"] in "be":
-            open_events[event["cat"], event["id"]] = open_events.get((event["cat"], event["id"]), 0) + (1 if event["ph"] == "b" else -1)
+            key = event["cat"], event["id2"]["local"]
+            open_events[key] = open_events.get(key, 0) + (1 if event["ph"] == "b" else -1)
         if event["ph"] == "C":
             assert all(isinstance(number, (int, float)) for number in event["args"].values())
     assert not any(open_events.values()) and len(tracks) >= 3  # two threads, and the steps

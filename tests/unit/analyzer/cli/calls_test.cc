@@ -192,8 +192,8 @@ TEST_F(TraceTest, EveryEventHasWhatItsPhaseNeeds) {
       EXPECT_TRUE(event["args"]["bytes"].is_number_integer());
     }
     if (phase == "b" || phase == "e") {
-      ASSERT_TRUE(event["id"].is_string() && event["cat"].is_string());
-      open[{event["cat"], event["id"]}] += phase == "b" ? 1 : -1;
+      ASSERT_TRUE(event["id2"]["local"].is_string() && event["cat"].is_string());
+      open[{event["cat"], event["id2"]["local"]}] += phase == "b" ? 1 : -1;
     }
   }
   EXPECT_THAT(phases, ElementsAre("C", "M", "X", "b", "e"));
