@@ -6,10 +6,10 @@
 #include "cli/dump_options.h"
 #include "cli/verb.h"
 #include "dump/reader.h"
-#include "recording/moment.h"
 #include "export/oom_json.h"
 #include "oom/earlier_names.h"
 #include "oom/story.h"
+#include "recording/moment.h"
 #include "text/held_text.h"
 #include "text/oom_text.h"
 

@@ -26,14 +26,14 @@ int timeline(const TimelineOptions& options, Invocation& invocation) {
   const analyzer::RecordingFile file(options.file);
   const int width = invocation.terminal.width > 0 ? invocation.terminal.width : kPlotColumns + kPlotMargin;
   const size_t parts = options.json ? kPartsOfJson : size_t(std::clamp(width - kPlotMargin, 20, kPlotColumns));
-  const analyzer::Timeline found = analyzer::read_timeline(file, parts);
+  const analyzer::MemoryTimeline found = analyzer::read_timeline(file, parts);
   const analyzer::DeviceCurve* curve = found.curve();
   const analyzer::Moment peak = curve && curve->peak_bytes != 0 ? analyzer::Moment{curve->peak_events, curve->peak_ns}
                                                                 : analyzer::Moment{found.events, found.end_ns};
   analyzer::OpenedDump opened(analyzer::dump_at(file, options.file, peak), options.symbols);
-  invocation.out += options.json ? exports::timeline_json(found, opened.places, options.file)
-                                 : text::timeline_text(found, opened.places, {options.file, options.top},
-                                                       invocation.terminal);
+  invocation.out += options.json
+                        ? exports::timeline_json(found, opened.places, options.file)
+                        : text::timeline_text(found, opened.places, {options.file, options.top}, invocation.terminal);
   for (const std::string& problem : found.problems) invocation.say(problem);
   return found.problems.empty() ? kOk : kBadInput;
 }

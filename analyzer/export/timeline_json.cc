@@ -9,20 +9,21 @@ namespace {
 constexpr int kTimelineSchema = 1;
 
 Json curve_json(const analyzer::DeviceCurve& curve) {
-  return {{"device", curve.device.text()}, {"peak_bytes", curve.peak_bytes},       {"peak_ns", curve.peak_ns},
-          {"peak_step", curve.peak_step},  {"end_bytes", curve.end_bytes},         {"reserved_peak", curve.reserved_peak},
+  return {{"device", curve.device.text()}, {"peak_bytes", curve.peak_bytes}, {"peak_ns", curve.peak_ns},
+          {"peak_step", curve.peak_step},  {"end_bytes", curve.end_bytes},   {"reserved_peak", curve.reserved_peak},
           {"highest", curve.highest}};
 }
 
 Json step_json(const analyzer::StepRow& step) {
-  return {{"step", step.number},        {"begin_ns", step.begin_ns},     {"end_ns", step.end_ns},
-          {"allocations", step.allocations}, {"allocated_bytes", step.bytes}, {"live_at_begin", step.begin_live},
-          {"live_at_end", step.end_live}, {"peak_bytes", step.peak}};
+  return {{"step", step.number},           {"begin_ns", step.begin_ns},
+          {"end_ns", step.end_ns},         {"allocations", step.allocations},
+          {"allocated_bytes", step.bytes}, {"live_at_begin", step.begin_live},
+          {"live_at_end", step.end_live},  {"peak_bytes", step.peak}};
 }
 
 }  // namespace
 
-std::string timeline_json(const analyzer::Timeline& timeline, analyzer::Places& places, const std::string& file) {
+std::string timeline_json(const analyzer::MemoryTimeline& timeline, analyzer::Places& places, const std::string& file) {
   Json curves = Json::array(), steps = Json::array(), sites = Json::array(), spikes = Json::array();
   for (const analyzer::DeviceCurve& curve : timeline.curves) curves.push_back(curve_json(curve));
   for (const analyzer::StepRow& step : timeline.steps) steps.push_back(step_json(step));

@@ -8,6 +8,6 @@
 
 namespace tensorscope::exports {
 
-std::string timeline_json(const analyzer::Timeline& timeline, analyzer::Places& places, const std::string& file);
+std::string timeline_json(const analyzer::MemoryTimeline& timeline, analyzer::Places& places, const std::string& file);
 
 }  // namespace tensorscope::exports

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
-#include "recording/moment.h"
 #include "dump_generated.h"
 #include "memory/difference.h"
+#include "recording/moment.h"
 
 namespace tensorscope::analyzer {
 

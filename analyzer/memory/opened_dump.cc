@@ -6,7 +6,8 @@
 
 namespace tensorscope::analyzer {
 
-OpenedDump::OpenedDump(const std::string& path, const SymbolOptions& options) : OpenedDump(read_dump_or_moment(path), options) {}
+OpenedDump::OpenedDump(const std::string& path, const SymbolOptions& options)
+    : OpenedDump(read_dump_or_moment(path), options) {}
 
 OpenedDump::OpenedDump(Dump read, const SymbolOptions& options)
     : dump(std::move(read)), symbols(dump, options), places(dump, symbols), accounts(dump), holders(dump, &symbols) {}

@@ -42,15 +42,10 @@ void LiveState::begin(const format::RecordingSegment& segment) {
 }
 
 void LiveState::add(const format::Allocation& row) {
-  allocations[row.serial()] = {row.pointer(),
-                               row.nbytes(),
-                               row.created_ns(),
-                               row.node(),
-                               row.site(),
-                               row.thread(),
-                               uint8_t(row.kind()),
-                               row.inherited() != 0,
-                               device_of(row.device_type(), row.device_index())};
+  allocations[row.serial()] = {
+      row.pointer(),       row.nbytes(),         row.created_ns(),
+      row.node(),          row.site(),           row.thread(),
+      uint8_t(row.kind()), row.inherited() != 0, device_of(row.device_type(), row.device_index())};
 }
 
 void LiveState::add(const format::Tensor& row) {

@@ -9,6 +9,7 @@
 #include <unordered_map>
 
 #include "dump/reader.h"
+#include "recording/chunk_root.h"
 #include "recording/live_state.h"
 #include "values_generated.h"
 
@@ -38,9 +39,7 @@ class Finder : public RecordingVisitor {
 
   void table(const ChunkView& chunk) override {
     if (chunk.type != format::kProcess) return;
-    flatbuffers::Verifier verifier(chunk.payload, chunk.length);
-    if (!verifier.VerifySizePrefixedBuffer<format::Process>(nullptr)) return;
-    start_ns_ = flatbuffers::GetSizePrefixedRoot<format::Process>(chunk.payload)->start_ns();
+    if (const auto* process = chunk_root<format::Process>(chunk)) start_ns_ = process->start_ns();
   }
 
   bool event(const format::RecordedEvent& event) override {
@@ -67,13 +66,12 @@ class Finder : public RecordingVisitor {
   };
   void begin_step(const format::RecordedEvent& event) {
     if (!step_seen_) first_step_ = event.number;
-    if (step_seen_ && event.number > name_.step && step_ <= name_.step && !step_end_) step_end_ = Moment{events_, event.ns};
+    if (step_seen_ && event.number > name_.step && step_ <= name_.step && !step_end_)
+      step_end_ = Moment{events_, event.ns};
     step_ = event.number;
     step_seen_ = true;
   }
-  bool in_question() const {
-    return name_.what != MomentName::What::step_peak || (step_seen_ && step_ == name_.step);
-  }
+  bool in_question() const { return name_.what != MomentName::What::step_peak || (step_seen_ && step_ == name_.step); }
   void note(Device device, uint64_t bytes) {
     if (!in_question()) return;
     Peak& peak = peaks_[device];
@@ -118,7 +116,8 @@ Moment Finder::found(const std::string& name, uint64_t end_ns) const {
       return *failure_;
     case MomentName::What::step:
     case MomentName::What::step_peak:
-      if (!step_seen_) throw BadInput(name + " has no steps: neither an optimizer's step nor a module's call was seen.");
+      if (!step_seen_)
+        throw BadInput(name + " has no steps: neither an optimizer's step nor a module's call was seen.");
       if (name_.step < first_step_ || name_.step > step_) {
         throw BadInput(fmt::format("{} has steps {} to {}.", name, first_step_, step_));
       }

@@ -13,7 +13,7 @@ namespace tensorscope::analyzer {
 
 struct MomentName {
   enum class What : uint8_t { end, peak, time, step, step_peak, failure } what = What::end;
-  uint64_t ns = 0;    // after the start of the process
+  uint64_t ns = 0;  // after the start of the process
   uint64_t step = 0;
 };
 // Of what follows the '@'; none: it is not a moment.

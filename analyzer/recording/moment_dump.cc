@@ -4,6 +4,7 @@
 #include <unordered_map>
 
 #include "dump/reader.h"
+#include "recording/chunk_root.h"
 #include "recording/live_state.h"
 #include "recording/moment.h"
 #include "tensorscope/dump_format.h"
@@ -12,13 +13,6 @@
 namespace tensorscope::analyzer {
 
 namespace {
-
-template <typename Root>
-const Root* verified(const ChunkView& chunk) {
-  flatbuffers::Verifier verifier(chunk.payload, chunk.length, 64, 1 << 30);
-  return verifier.VerifySizePrefixedBuffer<Root>(nullptr) ? flatbuffers::GetSizePrefixedRoot<Root>(chunk.payload)
-                                                          : nullptr;
-}
 
 class DumpBytes {
  public:
@@ -101,22 +95,22 @@ class MomentVisitor : public RecordingVisitor {
         objects_.assign(reinterpret_cast<const char*>(chunk.payload), chunk.length);
         return;
       case format::kStrings:
-        if (const auto* in = verified<format::Strings>(chunk); in && in->values()) {
+        if (const auto* in = chunk_root<format::Strings>(chunk); in && in->values()) {
           for (const auto* text : *in->values()) strings_.push_back(text->str());
         }
         return;
       case format::kCodes:
-        if (const auto* in = verified<format::Codes>(chunk); in && in->values()) {
+        if (const auto* in = chunk_root<format::Codes>(chunk); in && in->values()) {
           for (const format::Code* row : *in->values()) codes_.push_back(*row);
         }
         return;
       case format::kThreads:
-        if (const auto* in = verified<format::Threads>(chunk); in && in->values()) {
+        if (const auto* in = chunk_root<format::Threads>(chunk); in && in->values()) {
           for (const format::Thread* row : *in->values()) threads_.push_back(*row);
         }
         return;
       case format::kSites:
-        if (const auto* in = verified<format::Sites>(chunk); in && in->values()) {
+        if (const auto* in = chunk_root<format::Sites>(chunk); in && in->values()) {
           for (const format::Site* row : *in->values()) stacks_.push_back({row->native(), row->python()});
         }
         return;
@@ -206,9 +200,10 @@ void MomentVisitor::add_tensors(DumpBytes& out) const {
     } else {
       const format::Tensor& f = known->second.row;
       // What it is was read at another moment: its gradient and its node may be others by then.
-      const uint32_t lasting = f.known() & ~(uint32_t(format::TensorKnown::grad) | uint32_t(format::TensorKnown::grad_fn));
-      const uint32_t flags = f.flags() & ~(uint32_t(format::TensorFlag::freed_during_dump) |
-                                           uint32_t(format::TensorFlag::released));
+      const uint32_t lasting =
+          f.known() & ~(uint32_t(format::TensorKnown::grad) | uint32_t(format::TensorKnown::grad_fn));
+      const uint32_t flags =
+          f.flags() & ~(uint32_t(format::TensorFlag::freed_during_dump) | uint32_t(format::TensorFlag::released));
       rows.emplace_back(serial, tensor.address, tensor.created_ns, f.storage_base(), f.storage_nbytes(),
                         f.storage_offset(), f.numel(), 0, 0, lasting, flags, uint32_t(dims.size()), tensor.site,
                         tensor.thread, f.class_name(), 0, f.note(), f.itemsize(), f.ndim(), f.device_type(),
@@ -281,7 +276,8 @@ void MomentVisitor::add_coverage(DumpBytes& out) const {
   constexpr char kNotKept[] = "not in a recording; take a dump for it";
   add("names", format::Seen::no, kNotKept);
   add("autograd graph", format::Seen::no, kNotKept);
-  if (const auto* kept = coverage_.empty() ? nullptr : flatbuffers::GetSizePrefixedRoot<format::Coverages>(coverage_.data());
+  if (const auto* kept =
+          coverage_.empty() ? nullptr : flatbuffers::GetSizePrefixedRoot<format::Coverages>(coverage_.data());
       kept && kept->values()) {
     for (const auto* row : *kept->values()) {
       if (!row->subject() || row->subject()->str() == "names" || row->subject()->str() == "autograd graph") continue;

@@ -5,6 +5,7 @@
 #include <fstream>
 
 #include "dump/reader.h"
+#include "recording/chunk_root.h"
 #include "tensorscope/recording_format.h"
 #include "tensorscope/rules/element_size.h"
 
@@ -13,13 +14,6 @@ namespace tensorscope::analyzer {
 namespace {
 
 constexpr FileKind kFileKind = {format::kRecordingMagic, format::kRecordingMajor, "recording"};
-
-template <typename Root>
-const Root* verified(const ChunkView& chunk) {
-  flatbuffers::Verifier verifier(chunk.payload, chunk.length, 64, 1 << 30);
-  return verifier.VerifySizePrefixedBuffer<Root>(nullptr) ? flatbuffers::GetSizePrefixedRoot<Root>(chunk.payload)
-                                                          : nullptr;
-}
 
 // Events of one flush may still lack some that were being written: they are told once the next one is there.
 class Teller {
@@ -55,7 +49,7 @@ class Teller {
   void begin_segment(const ChunkView& chunk) {
     tell(UINT64_MAX);
     told_ = 0;
-    const auto* segment = verified<format::RecordingSegment>(chunk);
+    const auto* segment = chunk_root<format::RecordingSegment>(chunk);
     if (!segment) {
       ++ends_.damaged;
       return;
@@ -66,7 +60,7 @@ class Teller {
   }
 
   void add_events(const ChunkView& chunk) {
-    const auto* events = verified<format::Events>(chunk);
+    const auto* events = chunk_root<format::Events>(chunk);
     if (!events || !events->data()) {
       ++ends_.damaged;
       return;
@@ -79,7 +73,8 @@ class Teller {
     }
     last_ = std::max(last_, events->serial());
     ends_.end_ns = std::max(ends_.end_ns, events->end_ns());
-    format::EventDecoder decoder(events->data()->data(), events->data()->size(), events->begin_ns(), rules::element_size);
+    format::EventDecoder decoder(events->data()->data(), events->data()->size(), events->begin_ns(),
+                                 rules::element_size);
     format::RecordedEvent event;
     while (decoder.next(event)) {
       waiting_.push_back({event.order, event.makes(), event});
@@ -104,13 +99,13 @@ class Teller {
   }
 
   void add_allocations(const ChunkView& chunk) {
-    const auto* rows = verified<format::AllocationRows>(chunk);
+    const auto* rows = chunk_root<format::AllocationRows>(chunk);
     if (!rows || !rows->values()) return;
     for (const format::Allocation* row : *rows->values()) visitor_.live_allocation(*row);
   }
 
   void add_tensors(const ChunkView& chunk) {
-    const auto* rows = verified<format::TensorRows>(chunk);
+    const auto* rows = chunk_root<format::TensorRows>(chunk);
     if (!rows || !rows->values()) return;
     const size_t room = rows->dims() ? rows->dims()->size() : 0;
     for (const format::Tensor* row : *rows->values()) {
@@ -128,7 +123,7 @@ class Teller {
   }
 
   void add_end(const ChunkView& chunk) {
-    const auto* end = verified<format::RecordingEnd>(chunk);
+    const auto* end = chunk_root<format::RecordingEnd>(chunk);
     if (!end) return;
     ends_.ended = true;
     ends_.end_ns = std::max(ends_.end_ns, end->end_ns());

@@ -12,19 +12,19 @@ namespace tensorscope::text {
 namespace {
 
 using analyzer::DeviceCurve;
+using analyzer::MemoryTimeline;
 using analyzer::SiteChurn;
 using analyzer::Spike;
 using analyzer::StepRow;
-using analyzer::Timeline;
 
 constexpr size_t kPlotHeight = 6;
 constexpr size_t kSpikesShown = 3;
 
-std::string after_start(const Timeline& timeline, uint64_t ns) {
+std::string after_start(const MemoryTimeline& timeline, uint64_t ns) {
   return fmt::format("{} after start", duration(ns - std::min(ns, timeline.start_ns)));
 }
 
-std::string in_step(const Timeline& timeline, uint64_t step) {
+std::string in_step(const MemoryTimeline& timeline, uint64_t step) {
   return timeline.steps_seen ? fmt::format(", in step {}", step) : "";
 }
 
@@ -44,7 +44,7 @@ std::vector<SiteChurn> by(std::vector<SiteChurn> sites, uint64_t SiteChurn::*fie
 
 size_t shown(size_t rows, size_t top) { return top == 0 ? rows : std::min(rows, top); }
 
-std::string head(const Timeline& timeline, const DeviceCurve* curve, analyzer::Places& places,
+std::string head(const MemoryTimeline& timeline, const DeviceCurve* curve, analyzer::Places& places,
                  const TimelineWords& words) {
   if (curve == nullptr || curve->peak_bytes == 0) return words.file + ": no allocation was recorded.\n";
   const std::vector<SiteChurn> at_peak = by(timeline.sites, &SiteChurn::live_at_peak);
@@ -58,10 +58,10 @@ std::string head(const Timeline& timeline, const DeviceCurve* curve, analyzer::P
   return text;
 }
 
-std::string plot(const Timeline& timeline, const DeviceCurve& curve) {
-  std::string text = fmt::format("\nLive bytes on {} over {}{}\n", curve.device.text(),
-                                 duration(timeline.end_ns - timeline.begin_ns),
-                                 timeline.steps_seen ? fmt::format(", {}", counted(timeline.steps.size(), "step")) : "");
+std::string plot(const MemoryTimeline& timeline, const DeviceCurve& curve) {
+  std::string text =
+      fmt::format("\nLive bytes on {} over {}{}\n", curve.device.text(), duration(timeline.end_ns - timeline.begin_ns),
+                  timeline.steps_seen ? fmt::format(", {}", counted(timeline.steps.size(), "step")) : "");
   text += curve_plot(curve, kPlotHeight);
   if (curve.reserved_peak != 0) {
     text += fmt::format("  reserved by the device's allocator: at most {}\n", bytes(curve.reserved_peak));
@@ -69,7 +69,7 @@ std::string plot(const Timeline& timeline, const DeviceCurve& curve) {
   return text;
 }
 
-std::string peak_table(const Timeline& timeline, analyzer::Places& places, const DeviceCurve& curve,
+std::string peak_table(const MemoryTimeline& timeline, analyzer::Places& places, const DeviceCurve& curve,
                        const TimelineWords& words, const Terminal& terminal) {
   const std::vector<SiteChurn> rows = by(timeline.sites, &SiteChurn::live_at_peak);
   Table table({{"bytes", Align::right}, {"share", Align::right}, {"at the end", Align::right}, {"allocated at"}});
@@ -93,7 +93,7 @@ std::string peak_table(const Timeline& timeline, analyzer::Places& places, const
   return "\nAt the peak\n" + table.text(terminal);
 }
 
-std::string churn_table(const Timeline& timeline, analyzer::Places& places, const TimelineWords& words,
+std::string churn_table(const MemoryTimeline& timeline, analyzer::Places& places, const TimelineWords& words,
                         const Terminal& terminal) {
   const std::vector<SiteChurn> rows = by(timeline.sites, &SiteChurn::bytes);
   if (rows.empty()) return "";
@@ -103,22 +103,26 @@ std::string churn_table(const Timeline& timeline, analyzer::Places& places, cons
                {"temporary", Align::right},
                {"allocated at"}});
   for (size_t i = 0; i < shown(rows.size(), words.top); ++i) {
-    table.row({bytes(rows[i].bytes / steps),
-               steps == 1 ? count(rows[i].allocations)
-                          : fmt::format("{:.1f}", double(rows[i].allocations) / double(steps)),
-               percent(rows[i].short_lived, rows[i].bytes), place_text(places, rows[i].site)});
+    table.row(
+        {bytes(rows[i].bytes / steps),
+         steps == 1 ? count(rows[i].allocations) : fmt::format("{:.1f}", double(rows[i].allocations) / double(steps)),
+         percent(rows[i].short_lived, rows[i].bytes), place_text(places, rows[i].site)});
   }
   return fmt::format("\nAllocated over time (temporary: freed {})\n",
                      timeline.steps_seen ? "in the step that allocated it" : "within 10 ms") +
          table.text(terminal);
 }
 
-std::string step_table(const Timeline& timeline, const TimelineWords& words, const Terminal& terminal) {
+std::string step_table(const MemoryTimeline& timeline, const TimelineWords& words, const Terminal& terminal) {
   if (!timeline.steps_seen) return "";
   const std::vector<size_t> unusual = analyzer::unusual_steps(timeline.steps);
   if (unusual.empty()) return "\nNo step allocates more than its neighbours or has a higher peak.\n";
-  Table table({{"step", Align::right}, {"peak", Align::right}, {"allocated", Align::right},
-               {"allocations", Align::right}, {"time", Align::right}, {"live at its end", Align::right}});
+  Table table({{"step", Align::right},
+               {"peak", Align::right},
+               {"allocated", Align::right},
+               {"allocations", Align::right},
+               {"time", Align::right},
+               {"live at its end", Align::right}});
   for (size_t i = 0; i < shown(unusual.size(), words.top); ++i) {
     const StepRow& step = timeline.steps[unusual[i]];
     table.row({count(step.number), bytes(step.peak), bytes(step.bytes), count(step.allocations),
@@ -129,19 +133,18 @@ std::string step_table(const Timeline& timeline, const TimelineWords& words, con
   return text + table.text(terminal);
 }
 
-std::string lifetimes(const Timeline& timeline, const Terminal& terminal) {
-  static constexpr const char* kNames[Timeline::kLifetimes] = {"under 1 ms",  "1 to 10 ms", "10 to 100 ms",
-                                                               "0.1 to 1 s",  "1 to 10 s",  "over 10 s",
-                                                               "to the end"};
+std::string lifetimes(const MemoryTimeline& timeline, const Terminal& terminal) {
+  static constexpr const char* kNames[MemoryTimeline::kLifetimes] = {
+      "under 1 ms", "1 to 10 ms", "10 to 100 ms", "0.1 to 1 s", "1 to 10 s", "over 10 s", "to the end"};
   Table table({{"lived"}, {"allocations", Align::right}, {"bytes", Align::right}});
-  for (size_t i = 0; i < Timeline::kLifetimes; ++i) {
+  for (size_t i = 0; i < MemoryTimeline::kLifetimes; ++i) {
     if (timeline.lifetime_counts[i] == 0) continue;
     table.row({kNames[i], count(timeline.lifetime_counts[i]), bytes(timeline.lifetime_bytes[i])});
   }
   return table.empty() ? "" : "\nHow long allocations lived\n" + table.text(terminal);
 }
 
-std::string spike_table(const Timeline& timeline, analyzer::Places& places, const Terminal& terminal) {
+std::string spike_table(const MemoryTimeline& timeline, analyzer::Places& places, const Terminal& terminal) {
   if (timeline.spikes.empty()) return "";
   Table table({{"bytes", Align::right}, {"lasted", Align::right}, {"when"}, {"its last allocation"}});
   for (size_t i = 0; i < std::min(kSpikesShown, timeline.spikes.size()); ++i) {
@@ -152,7 +155,7 @@ std::string spike_table(const Timeline& timeline, analyzer::Places& places, cons
   return "\nHighest spikes (bytes above both sides)\n" + table.text(terminal);
 }
 
-std::string coverage(const Timeline& timeline, const TimelineWords& words) {
+std::string coverage(const MemoryTimeline& timeline, const TimelineWords& words) {
   std::string text = fmt::format("\n{}: {}", words.file, counted(timeline.events, "event"));
   if (timeline.lost != 0) text += fmt::format("; {} lost, the curves have gaps there", counted(timeline.lost, "event"));
   if (!timeline.ended) text += "; no end: the program still runs or was killed";
@@ -178,8 +181,8 @@ std::string curve_plot(const analyzer::DeviceCurve& curve, size_t height) {
   return text;
 }
 
-std::string timeline_text(const analyzer::Timeline& timeline, analyzer::Places& places, const TimelineWords& words,
-                          const Terminal& terminal) {
+std::string timeline_text(const analyzer::MemoryTimeline& timeline, analyzer::Places& places,
+                          const TimelineWords& words, const Terminal& terminal) {
   const DeviceCurve* curve = timeline.curve();
   std::string text = head(timeline, curve, places, words);
   if (curve == nullptr || curve->peak_bytes == 0) return text + coverage(timeline, words);

@@ -15,8 +15,8 @@ struct TimelineWords {
 };
 
 // `places`: of a dump of this recording, whose sites are the timeline's.
-std::string timeline_text(const analyzer::Timeline& timeline, analyzer::Places& places, const TimelineWords& words,
-                          const Terminal& terminal);
+std::string timeline_text(const analyzer::MemoryTimeline& timeline, analyzer::Places& places,
+                          const TimelineWords& words, const Terminal& terminal);
 
 // Live bytes over time, `height` lines high, as wide as the curve has points.
 std::string curve_plot(const analyzer::DeviceCurve& curve, size_t height);

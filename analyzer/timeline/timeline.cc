@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "recording/chunk_root.h"
 #include "recording/live_state.h"
 #include "values_generated.h"
 
@@ -15,7 +16,7 @@ constexpr size_t kMostSpikes = 10;
 
 size_t lifetime_class(uint64_t ns) {
   size_t i = 0;
-  for (uint64_t limit = kMillisecond; i < Timeline::kLifetimes - 2 && ns >= limit; limit *= 10) ++i;
+  for (uint64_t limit = kMillisecond; i < MemoryTimeline::kLifetimes - 2 && ns >= limit; limit *= 10) ++i;
   return i;
 }
 
@@ -26,13 +27,11 @@ bool begins_step(const format::RecordedEvent& event) {
 // The first look: how long, which devices, where their peaks are.
 class Overview : public RecordingVisitor {
  public:
-  explicit Overview(Timeline& out) : out_(out) {}
+  explicit Overview(MemoryTimeline& out) : out_(out) {}
 
   void table(const ChunkView& chunk) override {
     if (chunk.type != format::kProcess) return;
-    flatbuffers::Verifier verifier(chunk.payload, chunk.length);
-    if (!verifier.VerifySizePrefixedBuffer<format::Process>(nullptr)) return;
-    out_.start_ns = flatbuffers::GetSizePrefixedRoot<format::Process>(chunk.payload)->start_ns();
+    if (const auto* process = chunk_root<format::Process>(chunk)) out_.start_ns = process->start_ns();
   }
   void segment(const format::RecordingSegment& segment) override {
     if (out_.segments++ == 0) out_.begin_ns = segment.begin_ns();
@@ -79,7 +78,7 @@ class Overview : public RecordingVisitor {
     curve.peak_step = step_;
   }
 
-  Timeline& out_;
+  MemoryTimeline& out_;
   LiveState state_;
   std::map<Device, DeviceCurve> curves_;
   uint64_t events_ = 0, step_ = 0;
@@ -131,7 +130,7 @@ class SpikeFinder {
 // The second look: everything about the one device.
 class Details : public RecordingVisitor {
  public:
-  Details(Timeline& out, size_t parts) : out_(out), spikes_(out.spikes), parts_(parts) {
+  Details(MemoryTimeline& out, size_t parts) : out_(out), spikes_(out.spikes), parts_(parts) {
     for (DeviceCurve& curve : out_.curves) {
       curve.highest.assign(parts, 0);
       if (curve.device == out_.device) peak_events_ = curve.peak_events;
@@ -166,7 +165,7 @@ class Details : public RecordingVisitor {
     for (const auto& [serial, a] : state_.allocations) {
       if (!(a.device == out_.device)) continue;
       churn(a.site).live_at_end += a.nbytes;
-      count_lifetime(Timeline::kLifetimes - 1, a.nbytes);
+      count_lifetime(MemoryTimeline::kLifetimes - 1, a.nbytes);
     }
     for (const auto& [number, row] : sites_) out_.sites.push_back(row);
     std::sort(out_.sites.begin(), out_.sites.end(), [](const SiteChurn& a, const SiteChurn& b) {
@@ -254,7 +253,7 @@ class Details : public RecordingVisitor {
     return std::min(parts_ - 1, size_t(static_cast<unsigned __int128>(past) * parts_ / length));
   }
 
-  Timeline& out_;
+  MemoryTimeline& out_;
   LiveState state_;
   SpikeFinder spikes_;
   std::unordered_map<uint32_t, SiteChurn> sites_;
@@ -278,15 +277,15 @@ uint64_t median_around(const std::vector<StepRow>& steps, size_t at, Value value
 
 }  // namespace
 
-const DeviceCurve* Timeline::curve() const {
+const DeviceCurve* MemoryTimeline::curve() const {
   for (const DeviceCurve& curve : curves) {
     if (curve.device == device) return &curve;
   }
   return nullptr;
 }
 
-Timeline read_timeline(const RecordingFile& file, size_t parts) {
-  Timeline out;
+MemoryTimeline read_timeline(const RecordingFile& file, size_t parts) {
+  MemoryTimeline out;
   Overview overview(out);
   RecordingEnds ends = file.replay(overview);
   overview.finish();

@@ -23,7 +23,7 @@ struct DeviceCurve {
 struct StepRow {
   uint64_t number = 0;
   uint64_t begin_ns = 0, end_ns = 0;
-  uint64_t allocations = 0, bytes = 0;         // made in it
+  uint64_t allocations = 0, bytes = 0;              // made in it
   uint64_t begin_live = 0, end_live = 0, peak = 0;  // bytes of the timeline's device
 };
 
@@ -43,8 +43,8 @@ struct Spike {
   uint32_t site = 0;  // that allocated the most of it
 };
 
-struct Timeline {
-  uint64_t start_ns = 0;             // of the process
+struct MemoryTimeline {
+  uint64_t start_ns = 0;              // of the process
   uint64_t begin_ns = 0, end_ns = 0;  // of the recording
   uint64_t events = 0, lost = 0, late = 0;
   uint32_t segments = 0;
@@ -64,7 +64,7 @@ struct Timeline {
 };
 
 // Two looks at the file. `parts`: points of a curve.
-Timeline read_timeline(const RecordingFile& file, size_t parts);
+MemoryTimeline read_timeline(const RecordingFile& file, size_t parts);
 
 // Steps that allocate more than their neighbours or have a higher peak: by 10 % at the least of the median of the eight
 // around them. Indices into `steps`.

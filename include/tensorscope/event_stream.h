@@ -2,17 +2,20 @@
 // preload/recording, read by analyzer/recording.
 //
 //   event  := head order time [thread] fields
-//   head   := one byte: kind in the low four bits, then flags: 16 another thread than before, 32 another site, 64 another
+//   head   := one byte: kind in the low four bits, then flags: 16 another thread than before, 32 another site, 64
+//   another
 //             device or kind of memory, 128 depends on the kind
 //   order  := difference to the order before (zigzag); time := the same in nanoseconds; thread, site: their numbers
 //
-// allocated:        serial is order; [site] [aux] pointer (zigzag difference to the pointer before, in units of 16 bytes;
+// allocated:        serial is order; [site] [aux] pointer (zigzag difference to the pointer before, in units of 16
+// bytes;
 //                   with flag 128 in bytes) nbytes node (order less the node's serial, plus 1; 0: none)
 // freed, tensor_gone, disregarded: order less serial
 // tensor_made:      [site] address of the TensorImpl (zigzag difference to the address before)
-// tensor_released:  order less serial, flag 128: nothing more is known; else aux (dtype; device with flag 64), number of
-//                   sizes, sizes, storage's pointer (zigzag difference to the pointer before), storage's bytes (0: as many
-//                   as the sizes say)
+// tensor_released:  order less serial, flag 128: nothing more is known; else aux (dtype; device with flag 64), number
+// of
+//                   sizes, sizes, storage's pointer (zigzag difference to the pointer before), storage's bytes (0: as
+//                   many as the sizes say)
 // device_reported:  [aux] allocated reserved
 // step:             number pass mode
 // failure:          [aux] bytes that were asked for in vain
@@ -39,18 +42,18 @@ inline constexpr size_t kMostEventSizes = 12;
 
 struct RecordedEvent {
   EventType type = EventType::step;
-  bool known = false;         // tensor_released: the fields after it
-  uint8_t memory_kind = 0;    // allocated: AllocationKind
+  bool known = false;       // tensor_released: the fields after it
+  uint8_t memory_kind = 0;  // allocated: AllocationKind
   int8_t device_type = 0, device_index = -1;
   int8_t dtype = -1;
-  uint8_t mode = 0;           // step: StepMode
+  uint8_t mode = 0;  // step: StepMode
   uint32_t thread = 0, site = 0;
   uint64_t order = 0, ns = 0, serial = 0;
-  uint64_t pointer = 0;       // allocated; tensor_made: the TensorImpl; tensor_released: of the storage's data
-  uint64_t nbytes = 0;        // allocated, failure; tensor_released: of the storage
-  uint64_t node = 0;          // allocated: serial
-  uint64_t number = 0;        // step; device_reported: allocated
-  uint64_t pass = 0;          // step; device_reported: reserved
+  uint64_t pointer = 0;  // allocated; tensor_made: the TensorImpl; tensor_released: of the storage's data
+  uint64_t nbytes = 0;   // allocated, failure; tensor_released: of the storage
+  uint64_t node = 0;     // allocated: serial
+  uint64_t number = 0;   // step; device_reported: allocated
+  uint64_t pass = 0;     // step; device_reported: reserved
   size_t ndim = 0;
   int64_t sizes[kMostEventSizes] = {};
 
@@ -64,9 +67,7 @@ namespace event_detail {
 
 inline constexpr uint8_t kOtherThread = 16, kOtherSite = 32, kOtherMemory = 64, kSpecial = 128;
 
-inline uint64_t zigzag(uint64_t difference) {
-  return difference << 1 ^ uint64_t(int64_t(difference) >> 63);
-}
+inline uint64_t zigzag(uint64_t difference) { return difference << 1 ^ uint64_t(int64_t(difference) >> 63); }
 inline uint64_t unzigzag(uint64_t value) { return value >> 1 ^ (0 - (value & 1)); }
 
 // What the event before left behind.

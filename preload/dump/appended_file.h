@@ -1,6 +1,6 @@
-// A file that is appended to while the program runs: values, a recording. No descriptor is kept: each append opens the file by its
-// name, looks whether it is still the one that was made, and closes it. What cannot be written whole is cut off again,
-// so that the file is whole up to its last chunk at any moment; it never takes the name of another file.
+// A file that is appended to while the program runs: values, a recording. No descriptor is kept: each append opens the
+// file by its name, looks whether it is still the one that was made, and closes it. What cannot be written whole is cut
+// off again, so that the file is whole up to its last chunk at any moment; it never takes the name of another file.
 //
 // Context: collector, or the thread that ends the program. One thread at a time.
 #pragma once

@@ -137,9 +137,9 @@ bool write_segment(Recorder& recorder, const live::SnapshotView& view, format::S
   auto site_rows = chunk.builder().CreateVectorOfStructs(sites);
   auto device_rows = chunk.builder().CreateVectorOfStructs(devices);
   const uint64_t begin = view.taken_ns != 0 ? view.taken_ns : g_begin_ns.load();
-  const auto segment =
-      format::CreateRecordingSegment(chunk.builder(), ++recorder.segments, reason, begin, view.serial, lost - recorder.lost,
-                            recorder.flushed_ns, site_rows, device_rows, view.tensors_total);
+  const auto segment = format::CreateRecordingSegment(chunk.builder(), ++recorder.segments, reason, begin, view.serial,
+                                                      lost - recorder.lost, recorder.flushed_ns, site_rows, device_rows,
+                                                      view.tensors_total);
   recorder.lost = lost;
   if (!chunk.append_to(recorder.file, segment)) return false;
   if (view.tensors.size == 0 && view.allocations.size == 0) return true;
@@ -147,7 +147,8 @@ bool write_segment(Recorder& recorder, const live::SnapshotView& view, format::S
          write_tensors(recorder, view) && recorder.tables.write_strings(recorder.file);
 }
 
-// ---- one flush --------------------------------------------------------------------------------------------------------
+// ---- one flush
+// --------------------------------------------------------------------------------------------------------
 
 class FlushWriter {
  public:
@@ -256,8 +257,8 @@ class FlushWriter {
   bool write() {
     dump::Chunk chunk(format::kEvents, at_ + 1024);
     auto data = chunk.builder().CreateVector(recorder_.bytes.data(), at_);
-    const auto events = format::CreateEvents(chunk.builder(), recorder_.flushes, serial_, begin_ns_, end_ns_,
-                                             uint32_t(count_), data);
+    const auto events =
+        format::CreateEvents(chunk.builder(), recorder_.flushes, serial_, begin_ns_, end_ns_, uint32_t(count_), data);
     recorder_.events += count_;
     at_ = count_ = 0;
     return chunk.append_to(recorder_.file, events);
@@ -303,8 +304,8 @@ bool begin_file(Recorder& recorder) {
   refresh_objects(recorder, view);
   if (!recorder.file.exists() && !write_head(recorder)) return false;
   return recorder.tables.write_objects(recorder.objects, recorder.file) &&
-         write_segment(recorder, view, recorder.segments == 0 ? format::SegmentReason::begin
-                                                              : format::SegmentReason::on);
+         write_segment(recorder, view,
+                       recorder.segments == 0 ? format::SegmentReason::begin : format::SegmentReason::on);
 }
 
 bool write_events(Recorder& recorder) {

@@ -16,7 +16,7 @@ using format::RecordedEvent;
 
 std::vector<RecordedEvent> random_events(size_t count, unsigned seed) {
   std::mt19937_64 random(seed);
-  constexpr EventType kTypes[] = {EventType::allocated,   EventType::freed,           EventType::tensor_made,
+  constexpr EventType kTypes[] = {EventType::allocated,       EventType::freed,       EventType::tensor_made,
                                   EventType::tensor_released, EventType::tensor_gone, EventType::disregarded,
                                   EventType::device_reported, EventType::step,        EventType::failure};
   std::vector<RecordedEvent> events(count);

@@ -17,9 +17,9 @@ RecordingBuilder three_steps() {
   RecordingBuilder builder;
   builder.segment(0, 5000);
   builder.events(1, 9,
-                 {step(0, 0, 5100), allocated(1, 100, 5200), made(2, 5300), allocated(3, 400, 5400),
-                  freed(3, 3, 5500), step(1, 3, 5600), allocated(4, 50, 5700), allocated(5, 60, 5800), freed(5, 5, 5900),
-                  step(2, 5, 6000), allocated(6, 7, 6100)});
+                 {step(0, 0, 5100), allocated(1, 100, 5200), made(2, 5300), allocated(3, 400, 5400), freed(3, 3, 5500),
+                  step(1, 3, 5600), allocated(4, 50, 5700), allocated(5, 60, 5800), freed(5, 5, 5900), step(2, 5, 6000),
+                  allocated(6, 7, 6100)});
   builder.end();
   return builder;
 }
@@ -85,8 +85,9 @@ TEST(Moment, ATensorIsWhatItsEndSays) {
   released.sizes[1] = 5;
   released.pointer = 0x1000;
   released.nbytes = 60;
-  builder.events(1, 4, {allocated(1, 64, 5200), made(2, 5300), allocated(3, 900, 5400), freed(3, 3, 5500), released,
-                        ended(format::EventType::tensor_gone, 2, 4, 6000), freed(1, 4, 6000)});
+  builder.events(1, 4,
+                 {allocated(1, 64, 5200), made(2, 5300), allocated(3, 900, 5400), freed(3, 3, 5500), released,
+                  ended(format::EventType::tensor_gone, 2, 4, 6000), freed(1, 4, 6000)});
   builder.end();
   const RecordingFile file = builder.file();
   const Dump dump = dump_at(file, "x.recording", find_moment(file, *read_moment_name("peak")));

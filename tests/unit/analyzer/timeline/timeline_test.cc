@@ -31,7 +31,7 @@ RecordingBuilder six_steps() {
 
 TEST(Timeline, PeakStepsChurnAndLifetimesAreExact) {
   const RecordingBuilder builder = six_steps();
-  const Timeline timeline = read_timeline(builder.file(), 50);
+  const MemoryTimeline timeline = read_timeline(builder.file(), 50);
   ASSERT_NE(timeline.curve(), nullptr);
   EXPECT_EQ(timeline.curve()->peak_bytes, 304u);
   EXPECT_EQ(timeline.curve()->peak_step, 3u);
@@ -48,12 +48,12 @@ TEST(Timeline, PeakStepsChurnAndLifetimesAreExact) {
   EXPECT_EQ(timeline.sites[0].live_at_peak, 300u);
   EXPECT_EQ(timeline.sites[1].live_at_end, 6u);
   EXPECT_EQ(timeline.lifetime_counts[0], 6u);
-  EXPECT_EQ(timeline.lifetime_bytes[Timeline::kLifetimes - 1], 6u);
+  EXPECT_EQ(timeline.lifetime_bytes[MemoryTimeline::kLifetimes - 1], 6u);
 }
 
 TEST(Timeline, TheHighestSpikeComesFirst) {
   const RecordingBuilder builder = six_steps();
-  const Timeline timeline = read_timeline(builder.file(), 50);
+  const MemoryTimeline timeline = read_timeline(builder.file(), 50);
   ASSERT_FALSE(timeline.spikes.empty());
   EXPECT_EQ(timeline.spikes[0].step, 3u);
   EXPECT_EQ(timeline.spikes[0].bytes, 300u);
@@ -62,7 +62,7 @@ TEST(Timeline, TheHighestSpikeComesFirst) {
 
 TEST(Timeline, ACurveKeepsTheMostOfEachPart) {
   const RecordingBuilder builder = six_steps();
-  const Timeline timeline = read_timeline(builder.file(), 3);
+  const MemoryTimeline timeline = read_timeline(builder.file(), 3);
   const std::vector<uint64_t>& curve = timeline.curve()->highest;
   ASSERT_EQ(curve.size(), 3u);
   EXPECT_EQ(*std::max_element(curve.begin(), curve.end()), 304u);
@@ -72,7 +72,7 @@ TEST(Timeline, WithoutEventsNothingIsMadeUp) {
   RecordingBuilder builder;
   builder.segment(0, 5000);
   builder.end();
-  const Timeline timeline = read_timeline(builder.file(), 10);
+  const MemoryTimeline timeline = read_timeline(builder.file(), 10);
   EXPECT_EQ(timeline.curve(), nullptr);
   EXPECT_FALSE(timeline.steps_seen);
   EXPECT_TRUE(timeline.spikes.empty());

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "dump/dump_file.h"
 #include "dump_generated.h"
 #include "support/fake_capture.h"
 #include "tensorscope/dump_format.h"
