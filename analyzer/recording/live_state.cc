@@ -6,8 +6,6 @@ namespace tensorscope::analyzer {
 
 namespace {
 
-constexpr size_t kMostSites = size_t{1} << 24;  // of a table of the preload
-
 DeviceTotal device_total(const format::DeviceTotal& row) {
   return {device_of(row.device_type(), row.device_index()),
           row.live_bytes(),
@@ -29,8 +27,9 @@ void LiveState::begin(const format::RecordingSegment& segment) {
   tensors_total = segment.tensors_total();
   if (segment.sites()) {
     for (const format::Site* s : *segment.sites()) {
-      sites.push_back({s->tensors_live(), s->tensors_total(), s->allocations_live(), s->allocations_total(),
-                       s->bytes_live(), s->bytes_total(), s->bytes_peak(), 0, 0});
+      sites.emplace(uint32_t(sites.size()),
+                    Site{s->tensors_live(), s->tensors_total(), s->allocations_live(), s->allocations_total(),
+                         s->bytes_live(), s->bytes_total(), s->bytes_peak(), 0, 0});
     }
   }
   if (segment.devices()) {
@@ -53,12 +52,6 @@ void LiveState::add(const format::Tensor& row) {
   tensors[row.serial()] = {row.address(), row.created_ns(), row.site(), row.thread(), released};
 }
 
-Site& LiveState::site(uint32_t number) {
-  if (number >= kMostSites) number = 0;
-  if (number >= sites.size()) sites.resize(size_t(number) + 1);
-  return sites[number];
-}
-
 void LiveState::allocated(uint64_t made_serial, const RecordedAllocation& made) {
   if (early_frees_.erase(made_serial) != 0) return;
   allocations[made_serial] = made;
@@ -69,7 +62,7 @@ void LiveState::allocated(uint64_t made_serial, const RecordedAllocation& made) 
   total.live_count += 1;
   total.total_count += 1;
   total.total_bytes += made.nbytes;
-  Site& of = site(made.site);
+  Site& of = sites[made.site];
   of.allocations_live += 1;
   of.allocations_total += 1;
   of.bytes_live += made.nbytes;
@@ -87,7 +80,7 @@ void LiveState::gone(uint64_t gone_serial) {
   DeviceTotal& total = devices[freed->device];
   total.live_bytes -= std::min(total.live_bytes, freed->nbytes);
   total.live_count -= total.live_count != 0;
-  Site& of = site(freed->site);
+  Site& of = sites[freed->site];
   of.allocations_live -= of.allocations_live != 0;
   of.bytes_live -= std::min(of.bytes_live, freed->nbytes);
   allocations.erase(found);
@@ -110,8 +103,8 @@ bool LiveState::apply(const format::RecordedEvent& event) {
       if (early_ends_.erase(event.serial) != 0) return true;
       tensors[event.serial] = {event.pointer, event.ns, event.site, event.thread, false};
       tensors_total += 1;
-      site(event.site).tensors_live += 1;
-      site(event.site).tensors_total += 1;
+      sites[event.site].tensors_live += 1;
+      sites[event.site].tensors_total += 1;
       return true;
     case format::EventType::tensor_released:
       if (const auto found = tensors.find(event.serial); found != tensors.end()) found->second.released = true;
@@ -123,7 +116,7 @@ bool LiveState::apply(const format::RecordedEvent& event) {
         if (event.serial > begin_serial_) early_ends_.insert(event.serial);
         return false;
       }
-      Site& of = site(found->second.site);
+      Site& of = sites[found->second.site];
       of.tensors_live -= of.tensors_live != 0;
       if (event.type == format::EventType::disregarded) {
         of.tensors_total -= of.tensors_total != 0;

@@ -38,7 +38,7 @@ class LiveState {
 
   std::unordered_map<uint64_t, RecordedAllocation> allocations;  // by serial
   std::unordered_map<uint64_t, RecordedTensor> tensors;
-  std::vector<Site> sites;  // counters; stacks are not filled in
+  std::unordered_map<uint32_t, Site> sites;  // counters; stacks are not filled in
   std::map<Device, DeviceTotal> devices;
   uint64_t tensors_total = 0;
   uint64_t serial = 0;  // the newest
@@ -47,7 +47,6 @@ class LiveState {
   std::optional<RecordedAllocation> freed;
 
  private:
-  Site& site(uint32_t number);
   void allocated(uint64_t serial, const RecordedAllocation& made);
   void gone(uint64_t serial);
 

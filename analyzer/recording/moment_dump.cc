@@ -89,7 +89,8 @@ class MomentVisitor : public RecordingVisitor {
   void table(const ChunkView& chunk) override {
     switch (chunk.type) {
       case format::kProcess:
-        if (process_.empty()) process_.assign(reinterpret_cast<const char*>(chunk.payload), chunk.length);
+        if (process_.empty() && chunk_root<format::Process>(chunk))
+          process_.assign(reinterpret_cast<const char*>(chunk.payload), chunk.length);
         return;
       case format::kSharedObjects:
         objects_.assign(reinterpret_cast<const char*>(chunk.payload), chunk.length);
@@ -119,7 +120,8 @@ class MomentVisitor : public RecordingVisitor {
         frames_.emplace_back(chunk.type, std::string(reinterpret_cast<const char*>(chunk.payload), chunk.length));
         return;
       case format::kCoverage:
-        coverage_.assign(reinterpret_cast<const char*>(chunk.payload), chunk.length);
+        if (chunk_root<format::Coverages>(chunk))
+          coverage_.assign(reinterpret_cast<const char*>(chunk.payload), chunk.length);
         return;
       default:
         return;
@@ -137,6 +139,7 @@ class MomentVisitor : public RecordingVisitor {
   void add_sites(DumpBytes& out) const;
   void add_totals(DumpBytes& out) const;
   void add_coverage(DumpBytes& out) const;
+  void set_time();
 
   const Moment moment_;
   LiveState state_;
@@ -244,7 +247,8 @@ void MomentVisitor::add_sites(DumpBytes& out) const {
     rows.clear();
   };
   for (size_t i = 0; i < stacks_.size(); ++i) {
-    const Site counts = i < state_.sites.size() ? state_.sites[i] : Site{};
+    const auto found = state_.sites.find(uint32_t(i));
+    const Site counts = found == state_.sites.end() ? Site{} : found->second;
     rows.emplace_back(counts.tensors_live, counts.tensors_total, counts.allocations_live, counts.allocations_total,
                       counts.bytes_live, counts.bytes_total, counts.bytes_peak, stacks_[i].first, stacks_[i].second);
     if (rows.size() == format::kMaxRowsPerChunk) write();
@@ -288,9 +292,20 @@ void MomentVisitor::add_coverage(DumpBytes& out) const {
   out.add(format::kCoverage, builder, format::CreateCoveragesDirect(builder, &rows));
 }
 
+// In the PROC chunk as it is: ages are measured from there.
+void MomentVisitor::set_time() {
+  if (process_.empty()) return;
+  auto* table = flatbuffers::GetMutableSizePrefixedRoot<flatbuffers::Table>(process_.data());
+  const auto* process = flatbuffers::GetSizePrefixedRoot<format::Process>(process_.data());
+  const uint64_t unix_ns = process->dump_unix_ns() + (moment_.ns - process->dump_ns());
+  table->SetField<uint64_t>(format::Process::VT_DUMP_UNIX_NS, unix_ns, 0);
+  table->SetField<uint64_t>(format::Process::VT_DUMP_NS, moment_.ns, 0);
+}
+
 std::string MomentVisitor::dump() {
   if (strings_.empty()) strings_.emplace_back();
   DumpBytes out;
+  set_time();
   out.add(format::kProcess, process_.data(), process_.size());
   if (!objects_.empty()) out.add(format::kSharedObjects, objects_.data(), objects_.size());
   add_tensors(out);
@@ -331,9 +346,7 @@ Dump dump_at(const RecordingFile& file, const std::string& path, const Moment& m
   Dump dump = read_dump_bytes(bytes.data(), bytes.size(), path.substr(path.rfind('/') + 1));
   dump.path = path;
   Process& process = dump.process;
-  process.dump_unix_ns += moment.ns - process.dump_ns;
-  process.dump_ns = moment.ns;
-  process.trigger = int(format::Trigger::call);
+  process.trigger = int(format::Trigger::unknown);
   process.trigger_detail = "a moment of a recording";
   process.snapshot_serial = visitor.state().serial;
   dump.problems.insert(dump.problems.begin(), ends.problems.begin(), ends.problems.end());

@@ -41,7 +41,7 @@ std::string trigger_text(const analyzer::Process& process) {
     case Trigger::low_memory:
       return detail.empty() ? "when memory ran low" : fmt::format("when memory ran low ({})", detail);
     default:
-      return "unknown trigger";
+      return detail.empty() ? "unknown trigger" : detail;
   }
 }
 

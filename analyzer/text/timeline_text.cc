@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <unordered_map>
 
 #include "text/table.h"
 #include "text/units.h"
@@ -34,6 +35,26 @@ std::string place_text(analyzer::Places& places, uint32_t site) {
   return module.empty() ? where : fmt::format("{}  [{}]", where, module);
 }
 
+// Sites that a reader cannot tell apart, as one row: those of one line.
+std::vector<SiteChurn> by_place(const std::vector<SiteChurn>& sites, analyzer::Places& places) {
+  std::vector<SiteChurn> rows;
+  std::unordered_map<std::string, size_t> index;
+  for (const SiteChurn& site : sites) {
+    const auto [found, fresh] = index.try_emplace(place_text(places, site.site), rows.size());
+    if (fresh) {
+      rows.push_back(site);
+      continue;
+    }
+    SiteChurn& row = rows[found->second];
+    row.allocations += site.allocations;
+    row.bytes += site.bytes;
+    row.live_at_peak += site.live_at_peak;
+    row.live_at_end += site.live_at_end;
+    row.short_lived += site.short_lived;
+  }
+  return rows;
+}
+
 std::vector<SiteChurn> by(std::vector<SiteChurn> sites, uint64_t SiteChurn::*field) {
   std::stable_sort(sites.begin(), sites.end(),
                    [field](const SiteChurn& a, const SiteChurn& b) { return a.*field > b.*field; });
@@ -44,10 +65,10 @@ std::vector<SiteChurn> by(std::vector<SiteChurn> sites, uint64_t SiteChurn::*fie
 
 size_t shown(size_t rows, size_t top) { return top == 0 ? rows : std::min(rows, top); }
 
-std::string head(const MemoryTimeline& timeline, const DeviceCurve* curve, analyzer::Places& places,
-                 const TimelineWords& words) {
+std::string head(const MemoryTimeline& timeline, const DeviceCurve* curve, const std::vector<SiteChurn>& sites,
+                 analyzer::Places& places, const TimelineWords& words) {
   if (curve == nullptr || curve->peak_bytes == 0) return words.file + ": no allocation was recorded.\n";
-  const std::vector<SiteChurn> at_peak = by(timeline.sites, &SiteChurn::live_at_peak);
+  const std::vector<SiteChurn> at_peak = by(sites, &SiteChurn::live_at_peak);
   std::string text = fmt::format("Peak {} on {}, {}{}", bytes(curve->peak_bytes), curve->device.text(),
                                  after_start(timeline, curve->peak_ns), in_step(timeline, curve->peak_step));
   if (!at_peak.empty()) {
@@ -69,9 +90,9 @@ std::string plot(const MemoryTimeline& timeline, const DeviceCurve& curve) {
   return text;
 }
 
-std::string peak_table(const MemoryTimeline& timeline, analyzer::Places& places, const DeviceCurve& curve,
+std::string peak_table(const std::vector<SiteChurn>& sites, analyzer::Places& places, const DeviceCurve& curve,
                        const TimelineWords& words, const Terminal& terminal) {
-  const std::vector<SiteChurn> rows = by(timeline.sites, &SiteChurn::live_at_peak);
+  const std::vector<SiteChurn> rows = by(sites, &SiteChurn::live_at_peak);
   Table table({{"bytes", Align::right}, {"share", Align::right}, {"at the end", Align::right}, {"allocated at"}});
   const size_t count = shown(rows.size(), words.top);
   uint64_t rest = 0, rest_end = 0;
@@ -93,9 +114,9 @@ std::string peak_table(const MemoryTimeline& timeline, analyzer::Places& places,
   return "\nAt the peak\n" + table.text(terminal);
 }
 
-std::string churn_table(const MemoryTimeline& timeline, analyzer::Places& places, const TimelineWords& words,
-                        const Terminal& terminal) {
-  const std::vector<SiteChurn> rows = by(timeline.sites, &SiteChurn::bytes);
+std::string churn_table(const MemoryTimeline& timeline, const std::vector<SiteChurn>& sites, analyzer::Places& places,
+                        const TimelineWords& words, const Terminal& terminal) {
+  const std::vector<SiteChurn> rows = by(sites, &SiteChurn::bytes);
   if (rows.empty()) return "";
   const uint64_t steps = timeline.steps_seen ? timeline.steps.size() : 1;
   Table table({{timeline.steps_seen ? "bytes a step" : "bytes", Align::right},
@@ -184,15 +205,15 @@ std::string curve_plot(const analyzer::DeviceCurve& curve, size_t height) {
 std::string timeline_text(const analyzer::MemoryTimeline& timeline, analyzer::Places& places,
                           const TimelineWords& words, const Terminal& terminal) {
   const DeviceCurve* curve = timeline.curve();
-  std::string text = head(timeline, curve, places, words);
+  std::vector<uint32_t> numbers;
+  for (const SiteChurn& row : timeline.sites) numbers.push_back(row.site);
+  places.prefetch(numbers, true);
+  const std::vector<SiteChurn> sites = by_place(timeline.sites, places);
+  std::string text = head(timeline, curve, sites, places, words);
   if (curve == nullptr || curve->peak_bytes == 0) return text + coverage(timeline, words);
-  std::vector<uint32_t> sites;
-  for (const SiteChurn& row : timeline.sites) sites.push_back(row.site);
-  sites.resize(std::min<size_t>(sites.size(), 1000));
-  places.prefetch(sites, false);
   text += plot(timeline, *curve);
-  text += peak_table(timeline, places, *curve, words, terminal);
-  text += churn_table(timeline, places, words, terminal);
+  text += peak_table(sites, places, *curve, words, terminal);
+  text += churn_table(timeline, sites, places, words, terminal);
   text += step_table(timeline, words, terminal);
   text += spike_table(timeline, places, terminal);
   text += lifetimes(timeline, terminal);

@@ -99,7 +99,7 @@ class SpikeFinder {
       const uint64_t side = std::max(low_, bytes);
       // It is over once most of the rise is gone.
       if (top_.bytes - bytes >= (top_.bytes - low_) / 2) {
-        keep({begin_ns_, ns, top_.ns, top_.events, top_.bytes - side, top_.step, top_.site});
+        keep({begin_ns_, std::max(ns, begin_ns_), top_.ns, top_.events, top_.bytes - side, top_.step, top_.site});
         rising_ = false;
         top_ = {};
       }
@@ -225,7 +225,7 @@ class Details : public RecordingVisitor {
   }
   void end_step(uint64_t ns) {
     if (!out_.steps_seen) return;
-    step_.end_ns = ns;
+    step_.end_ns = std::max(ns, step_.begin_ns);
     step_.end_live = live();
     out_.steps.push_back(step_);
   }

@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstring>
+
 #include "dump/reader.h"
 #include "recording_builder.h"
 
@@ -73,6 +75,32 @@ TEST(Moment, WhatTheRecordingDoesNotHaveIsSaid) {
   EXPECT_THAT(message("12s"), HasSubstr("ends 0.0 s after the start"));
 }
 
+// Each bit of the events changed, with a checksum that is right again: nothing to rely on but what is looked at.
+TEST(Moment, EventsThatLieAreShownOrRefused) {
+  RecordingBuilder builder = three_steps();
+  const std::string whole = builder.bytes();
+  size_t at = sizeof(format::FileHeader);
+  format::ChunkHeader header;
+  for (;;) {
+    std::memcpy(&header, whole.data() + at, sizeof header);
+    if (header.type == format::kEvents) break;
+    at += sizeof header + header.length + format::padding(header.length);
+  }
+  for (size_t i = 0; i < header.length * 8; ++i) {
+    std::string bytes = whole;
+    bytes[at + sizeof header + i / 8] ^= char(1 << (i % 8));
+    header.checksum = format::chunk_checksum({header.type, 0, header.length, 0}, bytes.data() + at + sizeof header);
+    std::memcpy(bytes.data() + at, &header, sizeof header);
+    const RecordingFile file(wrap_memory(bytes.data(), bytes.size()), "x.recording");
+    for (const char* name : {"end", "peak"}) {
+      try {
+        dump_at(file, "x.recording", find_moment(file, *read_moment_name(name)));
+      } catch (const BadInput&) {
+      }
+    }
+  }
+}
+
 TEST(Moment, ATensorIsWhatItsEndSays) {
   RecordingBuilder builder;
   builder.segment(0, 5000);
@@ -94,6 +122,8 @@ TEST(Moment, ATensorIsWhatItsEndSays) {
   ASSERT_EQ(dump.tensors.size(), 1u);
   EXPECT_EQ(dump.tensors[0].shape_text(), "[3, 5]");
   EXPECT_EQ(dump.tensors[0].dtype_text(), "float32");
+  EXPECT_EQ(dump.process.dump_ns, 5400u);
+  EXPECT_EQ(dump.tensors[0].created_ns, 5300u);
   ASSERT_EQ(dump.storages.size(), 1u);
   EXPECT_EQ(dump.storages[0].nbytes, 60u);
   EXPECT_EQ(dump.storages[0].allocation, 0u);
