@@ -121,6 +121,16 @@ def number(printed, what):
     return int(printed.split(f"{what} ")[1].split()[0])
 
 
+@ON_THE_DOUBLE
+def test_what_activations_in_bfloat16_give(fails):
+    """Compared with torch's own count, which has copies of the input and the weights, too: within a fifth."""
+    dump, printed = fails("activations", "cuda")
+    _, tried = fails("activations", "cuda", OOM_TRIED="1")
+    freed = number(printed, "kept") - number(tried, "kept")
+    found = remedy(told(dump), "lower-precision")
+    assert found and found["estimate"] and 0.8 * freed <= found["bytes"] <= 1.2 * freed, f"{freed} of {found}"
+
+
 SETTINGS = "PYTORCH_CUDA_ALLOC_CONF", "PYTORCH_ALLOC_CONF"  # the old name and the new one
 
 

@@ -192,6 +192,19 @@ def optimizer_foreach():
     print("took", torch.cuda.max_memory_allocated() - before)
 
 
+def activations():
+    """A forward pass whose outputs are nearly all that is alive; OOM_TRIED: under autocast."""
+    model = nn.Sequential(*[layer for _ in range(8) for layer in (nn.Linear(256, 256), nn.ReLU())]).to(DEVICE)
+    batch = torch.ones(32768, 256, device=DEVICE)
+    before = torch.cuda.memory_allocated()
+    with torch.autocast("cuda", dtype=torch.bfloat16, enabled=TRIED):
+        output = model(batch)
+    print("kept", torch.cuda.memory_allocated() - before)
+    if not TRIED:
+        torch.cuda.empty_cache()
+        run_out()
+
+
 def forward(weight):
     return torch.log_softmax(weight, 0)
 
