@@ -87,6 +87,16 @@ Serial NodeTable::serial_at(const void* node) {
   return place.row == nullptr ? 0 : place.row->serial.load(std::memory_order_relaxed);
 }
 
+ThreadId NodeTable::thread_at(const void* node) {
+  Table::Guard guard(table_, node);
+  if (!guard) {
+    give_up_on_locks();
+    return 0;
+  }
+  const Table::Position place = guard.find(node);
+  return place.row == nullptr ? 0 : place.row->thread;
+}
+
 SiteId NodeTable::site_at(const void* node) {
   Table::Guard guard(table_, node);
   if (!guard) {

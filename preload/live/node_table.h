@@ -49,6 +49,7 @@ class NodeTable {
 
   // Serial of the row of the node that is at this address now, 0: none.
   Serial serial_at(const void* node);
+  ThreadId thread_at(const void* node);  // which made it; 0: not known
   // Where the node at this address was made, 0: it is not in the table.
   SiteId site_at(const void* node);
   // Calls look(node, context) under the lock where a node at this address is in the table. Where deaths are reported,

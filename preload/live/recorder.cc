@@ -264,6 +264,8 @@ CallContext call_context() {
   return {site, this_thread(), serial};
 }
 
+ThreadId calling_thread() { return this_thread(); }
+
 const void* running_node_address() {
   const CurrentNode current = g_current_node.load(std::memory_order_relaxed);
   return current == nullptr ? nullptr : current();

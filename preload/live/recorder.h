@@ -60,6 +60,7 @@ struct CallContext {
 };
 // Where the calling thread stands: for a failure.
 CallContext call_context();
+ThreadId calling_thread();
 
 // Who watches growth: called after an allocation where more bytes of the device are live than DeviceTable's mark; null:
 // nobody. Under a HookScope; where `may_wait` is false the device allocator's lock may be held.

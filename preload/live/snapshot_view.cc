@@ -159,6 +159,7 @@ void look_at_live(const Rows<TensorEntry>& tensors, size_t begin, size_t end, Lo
 }
 
 Serial node_serial_now(const void* node) { return g_nodes.serial_at(node); }
+ThreadId node_thread_now(const void* node) { return g_nodes.thread_at(node); }
 
 bool look_at_node(const void* node, void (*look)(const void* node, void* context), void* context) {
   return is_recording() && g_nodes.look(node, look, context);

@@ -124,6 +124,7 @@ void look_at_live(const Rows<TensorEntry>& tensors, size_t begin, size_t end, Lo
 
 // Serial of the autograd node at this address as the table has it now, 0: none.
 Serial node_serial_now(const void* node);
+ThreadId node_thread_now(const void* node);  // which made it; 0: not known
 // Calls look(node, context) while the node at this address is in the table; where torch reports when nodes die
 // (NodeEntry::alive), its base class is not destroyed meanwhile. `look` must not block or throw. False: not called.
 bool look_at_node(const void* node, void (*look)(const void* node, void* context), void* context);

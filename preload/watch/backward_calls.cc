@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "live/recorder.h"
+#include "live/snapshot_view.h"
 #include "support/clock.h"
 #include "support/loaded_object.h"
 #include "support/mutex.h"
@@ -45,6 +46,7 @@ struct Forward {
 
 // Of one thread of the program. Number n is calls[n - 1 - forgotten].
 struct Forwards {
+  ThreadId thread = 0;
   PageArray<Forward> calls;
   uint64_t forgotten = 0, innermost = 0;
   uint64_t first_run = UINT64_MAX, last_run = 0;  // numbers of those with nodes that have run
@@ -58,6 +60,7 @@ struct PendingRun {
   uint64_t words[kWords];
   NodeRun run;
   Forwards* own;
+  ThreadId maker;  // of the node; 0: not known
 };
 
 // A node that is running. Its end is told in any case: the RecordFunction is on the stack.
@@ -87,9 +90,13 @@ std::atomic<live::DeviceSlot> g_device{live::DeviceTable::kCpu};
 thread_local Forwards* t_forwards = nullptr;
 
 Forwards* of_this_thread(BackwardState& state) {
-  if (t_forwards) return t_forwards;
+  if (t_forwards) {
+    t_forwards->thread = live::calling_thread();  // another one in a forked child
+    return t_forwards;
+  }
   auto* made = new (std::nothrow) Forwards;
   if (!made) return nullptr;
+  made->thread = live::calling_thread();
   const MutexGuard guard(state.lock);
   if (state.thread_count == kMostThreads) {
     delete made;
@@ -147,14 +154,25 @@ void add_run(BackwardState& state, Forwards& forwards, Forward* forward, const N
   }
 }
 
-// Torch's threads for devices run what other threads made; sequence numbers are of a thread each.
+// Whose calls the node's sequence number is among: sequence numbers are of a thread each, and a thread runs what
+// others made, as torch's threads for devices do. Null: nobody's, or not known (counted).
+Forwards* maker_of(const BackwardState& state, const PendingRun& pending) {
+  for (int i = 0; i < state.thread_count; ++i) {
+    if (pending.maker != 0 && state.threads[i]->thread == pending.maker) return state.threads[i];
+  }
+  if (pending.maker != 0) return nullptr;
+  if (pending.own) return pending.own;
+  if (state.thread_count == 1) return state.threads[0];
+  count_loss("backward", "of calls in several threads, run by a thread of torch");
+  return nullptr;
+}
+
 void assign(BackwardState& state, const PendingRun& pending) {
   const uint64_t sequence = pending.words[state.sequence_word];
   if (sequence == UINT64_MAX) return;  // accumulates a gradient
-  if (pending.own) return add_run(state, *pending.own, maker(*pending.own, sequence), pending.run);
-  if (state.thread_count == 1)
-    return add_run(state, *state.threads[0], maker(*state.threads[0], sequence), pending.run);
-  count_loss("backward", "of calls in several threads, run by a thread of torch");
+  if (Forwards* const forwards = maker_of(state, pending)) {
+    add_run(state, *forwards, maker(*forwards, sequence), pending.run);
+  }
 }
 
 void learn(BackwardState& state, const uint64_t (&words)[kWords]) {
@@ -205,6 +223,7 @@ void node_ends(const void* record) {
   PendingRun pending = {};
   memcpy(pending.words, node, sizeof pending.words);
   pending.own = t_forwards;
+  pending.maker = live::node_thread_now(node);
   const MutexGuard guard(state->lock);
   PageArray<RunningNode>& running = state->running;
   size_t at = running.size();

@@ -123,3 +123,23 @@ print(x.grad, [p.grad if p.grad is None else p.grad.sum().item() for p in model.
     with_calls = harness.run_source(prefix + MODEL + source, folder=tmp_path, exit="never", calls=1)
     without = harness.run_source(prefix + MODEL + source, folder=tmp_path, preload=False)
     assert with_calls.returncode == without.returncode == 0 and with_calls.stdout == without.stdout
+
+
+def test_modules_that_other_threads_called(tmp_path):
+    """Torch numbers the nodes of each thread by themselves: a node belongs to the calls of the thread that made it."""
+    done, forward, backward = run(tmp_path, """
+import threading
+left, right, results = Block(), Block(), {}
+def call(name, module):
+    results[name] = module(x)
+for step in range(3):
+    for name, module in ("left", left), ("right", right):
+        thread = threading.Thread(target=call, args=(name, module))
+        thread.start()
+        thread.join()
+    model(results["left"] + results["right"]).sum().backward()
+""")
+    assert len(forward) == 3 * (3 + 3 + 7)
+    assert sorted(call.parent for call in backward) == sorted(forward)
+    for call in backward:
+        assert call.module == forward[call.parent].module and call.begin_ns >= forward[call.parent].end_ns
