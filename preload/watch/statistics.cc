@@ -299,8 +299,8 @@ Statistics statistics_from(const Reduced& reduced, uint64_t count) {
   out.zeros = reduced.zeros;
   const double n = double(reduced.finite), shift = reduced.shift, sum = reduced.sum;
   if (n == 0) return out;
-  out.minimum = reduced.minimum;
-  out.maximum = reduced.maximum;
+  out.minimum = reduced.minimum + 0.0;  // never -0: which of two zeros is met first says nothing
+  out.maximum = reduced.maximum + 0.0;
   out.sum = sum + n * shift;
   out.mean = shift + sum / n;
   out.deviation = n > 1 ? sqrt(std::max(0.0, (reduced.squares - sum * sum / n) / (n - 1))) : 0;

@@ -143,7 +143,8 @@ def test_a_failing_callback_costs_its_watch(tmp_path):
 
 def test_an_interrupt_within_a_callback_is_the_programs(tmp_path):
     source = """
-import torch
+import signal, torch
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background job has it ignored
 model = torch.nn.Linear(2, 2)
 try:
     for i in range(1000):

@@ -278,7 +278,7 @@ def step(x):
 torch.ones(1)
 profile = cProfile.Profile()
 profile.runcall(step, 1)
-counts = {key[2]: value[:2] for key, value in pstats.Stats(profile).stats.items() if key[0] == __file__}
+counts = sorted((key[2], value[:2]) for key, value in pstats.Stats(profile).stats.items() if key[0] == __file__)
 debugger = Debugger()
 debugger.runcall(step, 2)
 step(3)

@@ -60,6 +60,16 @@ TEST(Statistics, squares_may_leave_the_range_of_a_double) {
   EXPECT_NEAR(small.l2 / 5e-200, 1, 1e-12);
 }
 
+TEST(Statistics, a_range_of_zeros_has_no_sign) {
+  for (size_t length : {1, 7, 64, 1000}) {
+    std::vector<float> zeros(length, -0.0F);
+    for (int turn = 0; turn < 2; ++turn, zeros[length / 2] = 0) {
+      const Statistics found = of(zeros, kFloat);
+      EXPECT_FALSE(std::signbit(found.minimum) || std::signbit(found.maximum)) << length;
+    }
+  }
+}
+
 TEST(Statistics, what_is_not_finite_is_counted_and_left_out) {
   const float inf = std::numeric_limits<float>::infinity(), nan = std::numeric_limits<float>::quiet_NaN();
   const Statistics found = of<float>({nan, inf, 0, -inf, 3, inf, -1, 0, nan}, kFloat);
