@@ -3,10 +3,12 @@
 #include <errno.h>
 #include <sys/mman.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 
 #include "support/spin_lock.h"
+#include "support/system_limits.h"
 
 namespace tensorscope::oom {
 
@@ -16,18 +18,42 @@ namespace {
 // import torch: 170,000 Python objects, 12 MiB.
 constexpr size_t kBytes = size_t{64} << 20;
 
+// malloc maps so much at once for a new thread's arena (HEAP_MAX_SIZE of glibc's malloc/arena.c). A thread that helps
+// with the dump would take nearly all of the reserve for one, and the arena stays when the thread has ended. Where the
+// system has less than this left, the reserve is given back only as far as there is still less than this then.
+constexpr uint64_t kArena = uint64_t{64} << 20, kLessThanArena = uint64_t{1} << 20;
+
 constinit SpinLock g_lock;
-constinit std::atomic<void*> g_pages{nullptr};
+constinit std::atomic<char*> g_pages{nullptr};
+constinit std::atomic<size_t> g_bytes{0};  // at g_pages
 constinit uint32_t g_users = 0;
 
-// g_lock is held.
+// g_lock is held. A fork may copy this at any moment: what moves is forgotten while it does.
 void take() {
-  if (g_pages.load() != nullptr) return;
-  void* pages = mmap(nullptr, kBytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (pages != MAP_FAILED) g_pages.store(pages);
+  const size_t held = g_bytes.load();
+  if (held == kBytes) return;
+  g_bytes.store(0);
+  void* const pages = held == 0 ? mmap(nullptr, kBytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0)
+                                : mremap(g_pages.load(), held, kBytes, MREMAP_MAYMOVE);
+  if (pages != MAP_FAILED) g_pages.store(static_cast<char*>(pages));
+  g_bytes.store(pages != MAP_FAILED ? kBytes : held);
+}
+
+// g_lock is held. What is unmapped is forgotten before it is somebody else's.
+void give_back() {
+  const size_t bytes = g_bytes.load(), kept = bytes - reserve_to_give_back(bytes, address_space_left());
+  g_bytes.store(kept);
+  if (bytes != kept) munmap(g_pages.load() + kept, bytes - kept);
 }
 
 }  // namespace
+
+size_t reserve_to_give_back(size_t bytes, uint64_t left) {
+  if (left >= kArena) return bytes;
+  constexpr uint64_t kMost = kArena - kLessThanArena;
+  const uint64_t wanted = (kMost - std::min(left, kMost)) & ~uint64_t{0xffff};
+  return std::min<uint64_t>(bytes, wanted);
+}
 
 void hold_reserve() {
   const int saved_errno = errno;
@@ -37,10 +63,7 @@ void hold_reserve() {
 
 ReserveInUse::ReserveInUse() {
   const int saved_errno = errno;
-  // A fork may copy this at any moment: the address is forgotten before it is somebody else's.
-  if (SpinGuard guard(g_lock); guard && g_users++ == 0) {
-    if (void* pages = g_pages.exchange(nullptr)) munmap(pages, kBytes);
-  }
+  if (SpinGuard guard(g_lock); guard && g_users++ == 0) give_back();
   errno = saved_errno;
 }
 

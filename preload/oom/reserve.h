@@ -5,10 +5,14 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 
 namespace tensorscope::oom {
 
 void hold_reserve();
+
+// How much of a reserve of so many bytes helps where the process may still map `left` bytes by itself.
+size_t reserve_to_give_back(size_t bytes, uint64_t left);
 
 // The reserve is gone while one of these stands, and is taken again with the last one, as far as there is room.
 class ReserveInUse {

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include <algorithm>
 
@@ -70,6 +71,13 @@ const LimitState* SystemMemory::find(SystemLimit limit) const {
       break;
   }
   return nullptr;
+}
+
+uint64_t address_space_left() {
+  const uint64_t limit = resource_limit(RLIMIT_AS);
+  char text[256];
+  if (limit == 0 || read_small_file("/proc/self/statm", text, sizeof(text)) == 0) return UINT64_MAX;
+  return state_of(limit, strtoull(text, nullptr, 10) * uint64_t(sysconf(_SC_PAGESIZE))).left;
 }
 
 LimitReader::ResourceLimits LimitReader::ResourceLimits::of_this_process() {

@@ -36,6 +36,9 @@ struct SystemMemory {
   const LimitState* find(SystemLimit limit) const;
 };
 
+// How many more bytes this process may map under RLIMIT_AS; UINT64_MAX: any, or it is not known. Short.
+uint64_t address_space_left();
+
 class LimitReader {
  public:
   struct Roots {
