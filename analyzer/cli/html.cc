@@ -1,4 +1,4 @@
-// html: dumps and values files as one page for a browser; a file appears whole or not at all.
+// html: dumps, recordings and values files as one page for a browser; a file appears whole or not at all.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -8,11 +8,12 @@
 #include "cli/dump_options.h"
 #include "cli/replaced_file.h"
 #include "cli/verb.h"
-#include "dump/reader.h"
 #include "html/page.h"
 #include "html/question_data.h"
+#include "html/recording_data.h"
 #include "html/values_data.h"
 #include "oom/earlier_names.h"
+#include "recording/moment.h"
 #include "tensorscope/values_format.h"
 #include "values/name_rows.h"
 
@@ -47,7 +48,7 @@ bool is_values_file(const std::string& path) {
 }
 
 analyzer::Dump read(const std::string& path, html::Page& page) {
-  analyzer::Dump dump = analyzer::read_dump(path);
+  analyzer::Dump dump = analyzer::read_dump_or_moment(path);
   page.prepare(dump);
   return dump;
 }
@@ -56,7 +57,7 @@ analyzer::Dump read(const std::string& path, html::Page& page) {
 void add_failure(const std::vector<std::string>& paths, const analyzer::SymbolOptions& symbols, html::Page& page) {
   for (auto path = paths.rbegin(); path != paths.rend(); ++path) {
     std::vector<analyzer::Dump> failed;
-    failed.push_back(analyzer::read_dump(*path));
+    failed.push_back(analyzer::read_dump_or_moment(*path));
     if (!failed.back().failure) continue;
     if (analyzer::oom::lacks_names(failed.back())) {
       const std::optional<analyzer::Dump> earlier = analyzer::oom::earlier_with_names(failed.back());
@@ -86,6 +87,34 @@ int add_dumps(const HtmlOptions& options, const std::vector<std::string>& paths,
   return status;
 }
 
+// Each with its page; where no dump is given, its peak is one.
+int add_recordings(const HtmlOptions& options, const std::vector<std::string>& paths, std::vector<std::string>& dumps,
+                   html::Page& page, Invocation& invocation) {
+  if (paths.empty()) return kOk;
+  analyzer::SymbolOptions symbols = options.symbols;
+  if (options.confidential) symbols.source_folders.clear();
+  const bool without_dumps = dumps.empty();
+  html::Json all = html::Json::array();
+  int status = kOk;
+  for (const std::string& path : paths) {
+    const analyzer::RecordingFile file(path);
+    const analyzer::MemoryTimeline timeline = analyzer::read_timeline(file, 1);
+    const analyzer::DeviceCurve* curve = timeline.curve();
+    const bool has_peak = curve && curve->peak_bytes != 0;
+    analyzer::Dump dump = analyzer::dump_at(file, path,
+                                            has_peak ? analyzer::Moment{curve->peak_events, curve->peak_ns}
+                                                     : analyzer::Moment{timeline.events, timeline.end_ns});
+    page.prepare(dump);
+    analyzer::OpenedDump opened(std::move(dump), symbols);
+    all.push_back(html::recording_data(file, timeline, opened, page.payload()));
+    if (without_dumps) dumps.push_back(path + (has_peak ? "@peak" : "@end"));
+    for (const std::string& problem : timeline.problems) invocation.say(problem);
+    if (!timeline.problems.empty()) status = kBadInput;
+  }
+  page.set_part("timeline", all);
+  return status;
+}
+
 int add_values(const std::vector<std::string>& paths, bool confidential, html::Page& page, Invocation& invocation) {
   if (paths.empty()) return kOk;
   const html::ValuesFiles files = values::open_files(paths);
@@ -107,22 +136,27 @@ int run_html(const HtmlOptions& options, Invocation& invocation) {
     return kBadInput;
   }
   if (!may_write(options.output, options.force, invocation)) return kBadInput;
-  std::vector<std::string> dumps, values;
-  for (const std::string& path : options.files) (is_values_file(path) ? values : dumps).push_back(path);
+  std::vector<std::string> dumps, recordings, values;
+  for (const std::string& path : options.files) {
+    (is_values_file(path) ? values : analyzer::is_recording(path) ? recordings : dumps).push_back(path);
+  }
   html::Page page(TENSORSCOPE_VERSION, options.confidential);
+  const int of_recordings = add_recordings(options, recordings, dumps, page, invocation);
   const int of_dumps = add_dumps(options, dumps, page, invocation);
   const int of_values = add_values(values, options.confidential, page, invocation);
   const int written = write_page(page, options.output, invocation);
-  return std::max({of_dumps, of_values, written});
+  return std::max({of_recordings, of_dumps, of_values, written});
 }
 
 }  // namespace
 
 void add_html(CLI::App& app, Invocation& invocation) {
-  auto [verb, options] =
-      add_verb(app, invocation, "html",
-               "one page for a browser: what is alive, leaks, out-of-memory story, values; opens offline", run_html);
-  verb->add_option("FILE", options->files, "dump files, values files")->required()->type_name("");
+  auto [verb, options] = add_verb(
+      app, invocation, "html",
+      "one page for a browser: what is alive, over time, leaks, out-of-memory story, values; opens offline", run_html);
+  verb->add_option("FILE", options->files, "dump files, recordings, moments of them (FILE@peak), values files")
+      ->required()
+      ->type_name("");
   verb->add_option("-o,--output", options->output, "output file: report.html")->required()->type_name("FILE");
   verb->add_flag("--force", options->force, "overwrite FILE");
   verb->add_flag("--confidential", options->confidential,
@@ -132,6 +166,7 @@ void add_html(CLI::App& app, Invocation& invocation) {
       "Examples:\n"
       "  tensorscope html train.4242.1.tscope -o report.html\n"
       "  tensorscope html train.4242.*.tscope -o report.html --force\n"
+      "  tensorscope html train.4242.recording -o report.html            what happened over time\n"
       "  tensorscope html train.4242.oom-1.tscope -o report.html --confidential\n"
       "\n"
       "The file loads nothing from the network. docs/cli/html.md says what a page shows and which browsers open it.");

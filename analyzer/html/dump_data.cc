@@ -7,6 +7,7 @@
 
 #include "dump_generated.h"
 #include "html/graph_data.h"
+#include "html/stacks.h"
 #include "text/answer_line.h"
 #include "text/headline.h"
 #include "text/held_text.h"
@@ -19,94 +20,12 @@ namespace tensorscope::html {
 namespace {
 
 using analyzer::Dump;
-using analyzer::Frame;
 using analyzer::OpenedDump;
 using Numbers = std::vector<uint64_t>;
 
 constexpr size_t kMostHolders = 3;  // of one tensor; the CLI's `show` has them all
 
 uint64_t plus_one(uint32_t index) { return index == analyzer::kNone ? 0 : uint64_t{index} + 1; }
-
-// Every stack once, as a tree whose leaves are stacks, innermost frame last.
-class Stacks {
- public:
-  Stacks(OpenedDump& opened, Texts& texts) : opened_(opened), texts_(texts) {
-    parent_.push_back(0);
-    frame_.push_back(0);
-  }
-
-  // The row of a site in the page's table of sites; 0: no stack.
-  uint64_t row(uint32_t site) {
-    if (site == 0) return 0;
-    auto [found, fresh] = rows_.try_emplace(site, uint32_t(where_.size()) + 1);
-    if (fresh) add(site);
-    return found->second;
-  }
-
-  Json json(Payload& payload) const {
-    return {{"where", payload.column(where_)},
-            {"leaf", payload.column(leaf_)},
-            {"module", payload.column(module_)},
-            {"source", payload.column(source_)},
-            {"id", payload.column(id_)},
-            {"parent", payload.column(parent_)},
-            {"frame", payload.column(frame_)},
-            {"frames",
-             {{"native", payload.column(native_)},
-              {"function", payload.column(function_)},
-              {"file", payload.column(file_)},
-              {"line", payload.column(line_)},
-              {"object", payload.column(object_)},
-              {"source", payload.column(frame_source_)}}}};
-  }
-
- private:
-  void add(uint32_t site) {
-    where_.push_back(texts_.number(text::clean(opened_.places.at(site).where)));
-    module_.push_back(texts_.number(opened_.places.module_path(site)));
-    source_.push_back(texts_.number(opened_.places.source_line(site)));
-    id_.push_back(site);
-    const std::vector<Frame>& stack = opened_.places.stack(site);
-    uint64_t node = 0;
-    for (auto frame = stack.rbegin(); frame != stack.rend(); ++frame) node = child(node, number(*frame));
-    leaf_.push_back(node);
-  }
-
-  uint64_t child(uint64_t parent, uint64_t frame) {
-    auto [found, fresh] = children_.try_emplace({parent, frame}, parent_.size());
-    if (fresh) {
-      parent_.push_back(parent);
-      frame_.push_back(frame);
-    }
-    return found->second;
-  }
-
-  uint64_t number(const Frame& frame) {
-    const bool native = frame.language == Frame::Language::native;
-    const analyzer::Place place = opened_.places.describe(frame);
-    const std::string function = place.function.empty() ? place.line : place.function;
-    const std::array<uint64_t, 6> row = {native,
-                                         texts_.number(text::clean(function)),
-                                         texts_.number(text::clean(place.file)),
-                                         uint64_t(std::max(frame.line, 0)),
-                                         texts_.number(text::clean(native ? frame.object : frame.module)),
-                                         native ? 0 : texts_.number(opened_.symbols.source_line(frame))};
-    auto [found, fresh] = frames_.try_emplace(row, native_.size());
-    if (fresh) {
-      Numbers* const columns[] = {&native_, &function_, &file_, &line_, &object_, &frame_source_};
-      for (size_t i = 0; i < row.size(); ++i) columns[i]->push_back(row[i]);
-    }
-    return found->second;
-  }
-
-  OpenedDump& opened_;
-  Texts& texts_;
-  std::unordered_map<uint32_t, uint32_t> rows_;
-  std::map<std::pair<uint64_t, uint64_t>, uint64_t> children_;
-  std::map<std::array<uint64_t, 6>, uint64_t> frames_;
-  Numbers where_, leaf_, module_, source_, id_, parent_, frame_;
-  Numbers native_, function_, file_, line_, object_, frame_source_;
-};
 
 // The bytes from the first to behind the last element, relative to the storage's begin.
 std::pair<uint64_t, uint64_t> span(const analyzer::Tensor& tensor) {
@@ -267,7 +186,8 @@ Json process(const Dump& dump) {
           {"options", options},
           {"dump_unix_ms", p.dump_unix_ns / 1'000'000},
           {"dump_number", p.dump_number},
-          {"rank", p.rank}};
+          {"rank", p.rank},
+          {"after_start", p.dump_ns > p.start_ns ? double(p.dump_ns - p.start_ns) / 1e9 : 0.0}};
 }
 
 }  // namespace

@@ -2,7 +2,7 @@
 import { Boxes, type Box } from "./canvas";
 import type { Column } from "./data";
 import { button, copy, csv, h, plainTable, save } from "./dom";
-import { flameDrawing, flameOf, flameTable } from "./flame";
+import { flameDrawing, flameOf, flameTable, liveSums } from "./flame";
 import { bytes, count, counted, percent, signedBytes, signedCount } from "./format";
 import { go, link, type Shown } from "./main";
 
@@ -39,7 +39,7 @@ export function diffPage(place: HTMLElement, { report, params, dump }: Shown): v
   });
   const first = report.dumps[0];
   const inverted = params.get("inverted") === "1";
-  const root = flameOf(dump, first === dump ? null : first, "merged", inverted);
+  const root = flameOf(liveSums(dump), first === dump ? null : liveSums(first), "merged", inverted);
   if (first !== dump) {
     place.append(h("h3", {}, `${first.data.path} -> ${dump.data.path}, by stack`), h("p", { className: "note" }, "red: more than before; blue: less; grey: the same"),
       h("label", {}, h("input", { type: "checkbox", checked: inverted, onchange: (event: Event) => go("diff", { inverted: (event.target as HTMLInputElement).checked ? "1" : "" }) }), " inverted"),

@@ -4,7 +4,7 @@ import { h, say } from "./dom";
 export interface Box<T> { x: number; y: number; w: number; h: number; fill: string; label: string; ink?: string; data: T }
 
 // Okabe and Ito's colours, which the colour-blind can tell apart; text on them is black.
-const COLOURS = ["#56b4e9", "#e69f00", "#009e73", "#f0e442", "#d55e00", "#cc79a7", "#8fa8c8", "#b8b8b8", "#7fc7a4", "#e8b98a"];
+export const COLOURS = ["#56b4e9", "#e69f00", "#009e73", "#f0e442", "#d55e00", "#cc79a7", "#8fa8c8", "#b8b8b8", "#7fc7a4", "#e8b98a"];
 export function colourOf(text: string): string {
   let hash = 2166136261;
   for (let i = 0; i < text.length; i++) hash = Math.imul(hash ^ text.charCodeAt(i), 16777619);

@@ -1,10 +1,12 @@
 // The data of the page, as analyzer/html writes them.
+import { Recording, type RecordingData } from "./recording";
+
 export type Column = ArrayLike<number> & Iterable<number>;
 interface ColumnPlace { type: "u8" | "u16" | "u32" | "f64"; at: number; count: number }
-type Columns<Name extends string> = Record<Name, Column>;
+export type Columns<Name extends string> = Record<Name, Column>;
 
 export interface SiteRow { where: string; bytes: number; share: string; tensors: number; blocks: number; source: string; modules: string; held_by: string }
-export interface Process { pid: number; program: string; run_id: string; host: string; command_line: string[]; options: [string, string][]; dump_unix_ms: number; dump_number: number; rank: number }
+export interface Process { pid: number; program: string; run_id: string; host: string; command_line: string[]; options: [string, string][]; dump_unix_ms: number; dump_number: number; rank: number; after_start: number }
 
 export interface DumpData {
   path: string; process: Process; answer: string; headline: string; outside: string; versions: string; seen: string;
@@ -14,9 +16,10 @@ export interface DumpData {
     "holders" | "holder_count" | "module" | "site" | "thread" | "class" | "grad_fn" | "grad" | "flags" | "type" | "age">;
   storages: Columns<"id" | "bytes" | "kind" | "device">;
   items: Columns<"bytes" | "owner" | "speaker" | "site" | "device" | "storage">;
-  graph?: unknown;
-  stacks: Columns<"where" | "leaf" | "module" | "source" | "id" | "parent" | "frame"> & { frames: Columns<"native" | "function" | "file" | "line" | "object" | "source"> };
+  graph?: unknown; stacks: StackColumns;
 }
+
+export interface StackColumns extends Columns<"where" | "leaf" | "module" | "source" | "id" | "parent" | "frame"> { frames: Columns<"native" | "function" | "file" | "line" | "object" | "source"> }
 
 export interface ReportData {
   schema: number; version: string; confidential: boolean; tensor_flags: Record<string, number>; dumps: DumpData[];
@@ -61,8 +64,33 @@ export async function readData(text: string): Promise<ReportData> {
 
 export interface Frame { native: boolean; function: string; file: string; line: number; object: string; source: string }
 
+// Allocation sites by number, 0: no stack.
+export class Stacks {
+  constructor(private readonly columns: StackColumns, private readonly texts: string[]) {}
+
+  get count(): number { return this.columns.where.length + 1; }
+  get frameCount(): number { return this.columns.frames.native.length; }
+  where(site: number): string { return site === 0 ? "(no stack)" : this.texts[this.columns.where[site - 1]]; }
+  module(site: number): string { return site === 0 ? "" : this.texts[this.columns.module[site - 1]]; }
+  source(site: number): string { return site === 0 ? "" : this.texts[this.columns.source[site - 1]]; }
+
+  frame(number: number): Frame {
+    const f = this.columns.frames, text = (column: Column) => this.texts[column[number]];
+    return { native: f.native[number] === 1, function: text(f.function), file: text(f.file), line: f.line[number], object: text(f.object), source: text(f.source) };
+  }
+
+  // Numbers of frames, innermost first.
+  stack(site: number): number[] {
+    const frames: number[] = [], { parent, frame } = this.columns;
+    if (site === 0) return frames;
+    for (let node = this.columns.leaf[site - 1]; node !== 0; node = parent[node]) frames.push(frame[node]);
+    return frames;
+  }
+}
+
 // One dump, and what several pages compute of it.
 export class Dump {
+  readonly stacks: Stacks;
   readonly owned: Float64Array;   // bytes of the storages whose oldest tensor this is: sums over tensors are right
   readonly spoken: Float64Array;  // of those whose category, module and holder this tensor has
   private byId_: Map<number, number> | null = null;
@@ -70,6 +98,7 @@ export class Dump {
 
   constructor(readonly data: DumpData, readonly number: number) {
     const n = data.tensors.id.length, { bytes, owner, speaker } = data.items;
+    this.stacks = new Stacks(data.stacks, data.texts);
     this.owned = new Float64Array(n);
     this.spoken = new Float64Array(n);
     for (let i = 0; i < bytes.length; i++) {
@@ -101,29 +130,14 @@ export class Dump {
     }
     return this.byStorage_.get(storage) ?? [];
   }
-
-  where(site: number): string { return site === 0 ? "(no stack)" : this.text(this.data.stacks.where[site - 1]); }
-  source(site: number): string { return site === 0 ? "" : this.text(this.data.stacks.source[site - 1]); }
-
-  frame(number: number): Frame {
-    const f = this.data.stacks.frames;
-    return { native: f.native[number] === 1, function: this.text(f.function[number]), file: this.text(f.file[number]), line: f.line[number],
-      object: this.text(f.object[number]), source: this.text(f.source[number]) };
-  }
-
-  // Numbers of frames, innermost first.
-  stack(site: number): number[] {
-    const frames: number[] = [], { parent, frame } = this.data.stacks;
-    if (site === 0) return frames;
-    for (let node = this.data.stacks.leaf[site - 1]; node !== 0; node = parent[node]) frames.push(frame[node]);
-    return frames;
-  }
 }
 
 export class Report {
   readonly dumps: Dump[];
+  readonly recordings: Recording[];
   constructor(readonly data: ReportData) {
     this.dumps = data.dumps.map((dump, i) => new Dump(dump, i));
+    this.recordings = ((data.timeline ?? []) as RecordingData[]).map((recording) => new Recording(recording));
   }
   flag(name: string): number { return this.data.tensor_flags[name] ?? 0; }
 }

@@ -2,9 +2,10 @@
 // wide enough to be seen are laid out.
 import { Boxes, colourOf, type Box } from "./canvas";
 import { h, plainTable } from "./dom";
-import type { Dump } from "./data";
+import type { Dump, Stacks } from "./data";
 import { bytes, percent, signedBytes } from "./format";
 import { go, link, type Shown } from "./main";
+import { beginOf, chosenRange, endOf, isWhole, peakOf, rangeText } from "./recording";
 
 export interface Flame { name: string; source: string; native: boolean; bytes: number; before: number; children: Map<string, Flame>; path: string }
 const ROW = 20, THINNEST = 0.4, MOST_ROWS = 400;
@@ -12,30 +13,32 @@ const KINDS = ["merged", "Python", "native"];
 
 const fresh = (name: string, path: string, native = false, source = ""): Flame => ({ name, source, native, bytes: 0, before: 0, children: new Map(), path });
 
-// Live bytes of each site of the page's table.
-export function siteBytes(dump: Dump): Float64Array {
-  const out = new Float64Array(dump.data.stacks.where.length + 1), { site, bytes: size } = dump.data.items;
+// Bytes by allocation site.
+export interface Sums { stacks: Stacks; bytes: ArrayLike<number> }
+
+export function liveSums(dump: Dump): Sums {
+  const out = new Float64Array(dump.stacks.count), { site, bytes: size } = dump.data.items;
   for (let i = 0; i < site.length; i++) out[site[i]] += size[i];
-  return out;
+  return { stacks: dump.stacks, bytes: out };
 }
 
-function add(root: Flame, dump: Dump, kind: string, inverted: boolean, field: "bytes" | "before"): void {
-  const sums = siteBytes(dump), names: { text: string; native: boolean; source: string }[] = [];
-  for (let i = 0; i < dump.data.stacks.frames.native.length; i++) {
-    const frame = dump.frame(i);
+function add(root: Flame, { stacks, bytes: sums }: Sums, kind: string, inverted: boolean, field: "bytes" | "before"): void {
+  const names: { text: string; native: boolean; source: string }[] = [];
+  for (let i = 0; i < stacks.frameCount; i++) {
+    const frame = stacks.frame(i);
     const where = frame.file ? `${frame.file.split("/").pop()}${frame.line ? `:${frame.line}` : ""}` : frame.object;
     names.push({ text: `${frame.function} ${where}`.trim(), native: frame.native, source: frame.source });
   }
   for (let site = 0; site < sums.length; site++) {
     if (sums[site] === 0) continue;
-    let frames = dump.stack(site);
+    let frames = stacks.stack(site);
     if (kind !== "merged") frames = frames.filter((number) => names[number].native === (kind === "native"));
     if (!inverted) frames.reverse();
     let node = root;
     node[field] += sums[site];
     if (frames.length === 0) {
       let child = node.children.get("(no stack)");
-      if (!child) node.children.set("(no stack)", (child = fresh("(no stack)", "0")));
+      if (!child) node.children.set("(no stack)", (child = fresh("(no stack)", String(node.children.size))));
       child[field] += sums[site];
     }
     for (const number of frames.slice(0, MOST_ROWS)) {
@@ -48,9 +51,9 @@ function add(root: Flame, dump: Dump, kind: string, inverted: boolean, field: "b
   }
 }
 
-export function flameOf(dump: Dump, before: Dump | null, kind: string, inverted: boolean): Flame {
+export function flameOf(now: Sums, before: Sums | null, kind: string, inverted: boolean): Flame {
   const root = fresh("all", "");
-  add(root, dump, kind, inverted, "bytes");
+  add(root, now, kind, inverted, "bytes");
   if (before) add(root, before, kind, inverted, "before");
   return root;
 }
@@ -73,13 +76,13 @@ function differenceColour(now: number, before: number): string {
   return share > 0 ? `rgb(${mix(240, 226)},${mix(225, 106)},${mix(220, 84)})` : `rgb(${mix(220, 94)},${mix(228, 152)},${mix(240, 220)})`;
 }
 
-export function flameDrawing(root: Flame, path: string, difference: boolean, open: (path: string) => void): HTMLElement {
+export function flameDrawing(root: Flame, path: string, difference: boolean, open: (path: string) => void, what = "live bytes"): HTMLElement {
   const trail = at(root, path);
   const weight = (flame: Flame) => (difference ? Math.max(flame.bytes, flame.before) : flame.bytes);
   const total = weight(root);
   const tell = (flame: Flame) => `${flame.name}: ` + (difference ? `${bytes(flame.before)} -> ${bytes(flame.bytes)}, ${signedBytes(flame.bytes - flame.before)}` : `${bytes(flame.bytes)} (${percent(flame.bytes, total)})`) +
     (flame.source ? `    ${flame.source}` : "");
-  const boxes = new Boxes<Flame>(difference ? "flame graph of what changed" : "flame graph of live bytes", (width) => {
+  const boxes = new Boxes<Flame>(difference ? "flame graph of what changed" : `flame graph of ${what}`, (width) => {
     const out: Box<Flame>[] = [];
     const put = (flame: Flame, x: number, w: number, row: number) => out.push({ x, y: row * ROW, w, h: ROW - 1, label: flame.name, data: flame,
       fill: difference ? differenceColour(flame.bytes, flame.before) : flame.native ? "#c9c3ba" : colourOf(flame.name.replace(/:\d+$/, "")) });
@@ -130,13 +133,50 @@ export function flameTable(root: Flame, difference: boolean): HTMLElement {
     : plainTable(["bytes", "%", "frame"], rows.map(([name, sum]) => [bytes(sum.now), percent(sum.now, root.bytes), name]), [0, 1]);
 }
 
-export function flamePage(place: HTMLElement, { dump, params }: Shown): void {
+interface Subject { name: string; what: string; now: Sums; before: Sums | null }
+
+// What a flame graph can be of: a dump, or a recording or a range of it.
+function subjects({ report, dump, params }: Shown): Map<string, () => Subject> {
+  const out = new Map<string, () => Subject>();
+  if (dump) out.set("live", () => ({ name: `live in ${dump.data.path}`, what: "live", now: liveSums(dump), before: null }));
+  const chosen = chosenRange(report, params);
+  if (!chosen) return out;
+  const { recording, device, range } = chosen, { stacks } = recording, when = rangeText(chosen);
+  const highest = recording.highestPart(device, range);
+  const at = (...moments: number[]) => recording.states(device, moments).map((bytes) => ({ stacks, bytes }));
+  out.set("peak", () => ({ name: `live at the peak ${when}`, what: "live at the peak", now: at(peakOf(highest))[0], before: null }));
+  out.set("made", () => ({ name: `allocated ${when}`, what: "allocated", now: { stacks, bytes: recording.made(device, range).bytes }, before: null }));
+  out.set("grown", () => {
+    const [before, now] = at(beginOf(range.first), endOf(range.last));
+    return { name: `growth ${when}`, what: "live at the end", now, before };
+  });
+  if (device.device === recording.data.device && isWhole(recording, range)) {
+    const { site, temporary } = recording.data.churn, bytes = new Float64Array(stacks.count);
+    for (let i = 0; i < site.length; i++) bytes[site[i]] += temporary[i];
+    out.set("temporary", () => ({ name: `temporary ${when}`, what: recording.data.steps ? "freed in the step that allocated it" : "freed within 10 ms", now: { stacks, bytes }, before: null }));
+  }
+  return out;
+}
+const SUBJECT_NAMES: Record<string, string> = { live: "live memory of the dump", peak: "peak over time", made: "allocated over time (churn)", temporary: "temporaries", grown: "growth: begin to end" };
+
+export function flamePage(place: HTMLElement, shown: Shown): void {
+  const { params } = shown, all = subjects(shown);
+  const of = all.has(params.get("of") ?? "") ? params.get("of")! : [...all.keys()][0];
   const kind = KINDS.includes(params.get("kind") ?? "") ? params.get("kind")! : "merged", inverted = params.get("inverted") === "1";
-  const set = (values: Record<string, string>) => go("flame", { kind, inverted: inverted ? "1" : "", at: params.get("at") ?? "", ...values });
-  const root = flameOf(dump, null, kind, inverted);
+  const now = { of, kind, inverted: inverted ? "1" : "" };
+  const set = (values: Record<string, string>) => go("flame", { ...now, at: params.get("at") ?? "", ...values });
+  const subject = all.get(of)!(), difference = subject.before !== null;
+  const root = flameOf(subject.now, subject.before, kind, inverted);
+  const choice = (label: string, key: string, values: string[], current: string, text: (value: string) => string) => h("label", {}, label, " ",
+    h("select", { onchange: (event: Event) => set({ [key]: (event.target as HTMLSelectElement).value, at: "" }) }, values.map((each) => h("option", { value: each, selected: each === current }, text(each)))));
   place.append(h("h2", {}, "Flame graph"), h("div", { className: "tools" },
-    h("label", {}, "frames ", h("select", { onchange: (event: Event) => set({ kind: (event.target as HTMLSelectElement).value, at: "" }) }, KINDS.map((each) => h("option", { value: each, selected: each === kind }, each)))),
+    all.size > 1 && choice("of", "of", [...all.keys()], of, (each) => SUBJECT_NAMES[each]), choice("frames", "kind", KINDS, kind, (each) => each),
     h("label", {}, h("input", { type: "checkbox", checked: inverted, onchange: (event: Event) => set({ inverted: (event.target as HTMLInputElement).checked ? "1" : "", at: "" }) }), " inverted (allocating function first)"),
-    params.get("at") && link("flame", { kind, inverted: inverted ? "1" : "" }, "all"), h("output", {}, `live: ${bytes(root.bytes)}`)));
-  place.append(flameDrawing(root, params.get("at") ?? "", false, (path) => set({ at: path })), h("h3", {}, "Functions with the most below them"), flameTable(root, false));
+    params.get("at") && link("flame", now, "all"), h("output", {}, `${subject.what}: ${bytes(root.bytes)}${difference ? `, ${signedBytes(root.bytes - root.before)}` : ""}`)),
+    h("p", { className: "note" }, subject.name, difference && "; red: more than at the begin; blue: less; grey: the same", of !== "live" && ["; ", link("timeline", {}, "in the timeline")]));
+  if (root.bytes === 0 && root.before === 0) {
+    place.append(h("p", {}, difference ? "Nothing was alive at the begin or at the end. Choose a range in the timeline." : "Nothing to show."));
+    return;
+  }
+  place.append(flameDrawing(root, params.get("at") ?? "", difference, (path) => set({ at: path }), subject.what), h("h3", {}, difference ? "Functions that changed the most" : "Functions with the most below them"), flameTable(root, difference));
 }

@@ -45,3 +45,11 @@ export function parseSize(text: string): number {
   if (!found) return NaN;
   return Number(found[1]) * 1024 ** (found[2] ? 1 + "kmgt".indexOf(found[2].toLowerCase()) : 0);
 }
+
+export function duration(seconds: number): string {
+  if (seconds < 1e-3) return `${Math.round(seconds * 1e6)} us`;
+  if (seconds < 1) return `${(seconds * 1e3).toFixed(seconds < 0.01 ? 1 : 0)} ms`;
+  if (seconds < 60) return `${seconds.toFixed(2)} s`;
+  const minutes = Math.floor(seconds / 60), rest = (seconds - 60 * minutes).toFixed(1).padStart(4, "0");
+  return minutes < 60 ? `${minutes}m${rest}s` : `${Math.floor(minutes / 60)}h${String(minutes % 60).padStart(2, "0")}m${rest}s`;
+}

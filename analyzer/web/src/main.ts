@@ -8,6 +8,7 @@ import { mapPage } from "./map";
 import { overviewPage } from "./overview";
 import { tensorPage } from "./tensor";
 import { tensorsPage } from "./tensors";
+import { timelinePage } from "./timeline";
 import { callsPage, valuesPage } from "./values";
 
 export type Params = Map<string, string>;
@@ -19,11 +20,12 @@ const part = (name: string) => (all: Report) => all.data[name] !== null && all.d
 // A part that is built elsewhere is one line here, and its data a field of the page's.
 const PAGES: PageKind[] = [
   { id: "overview", title: "Overview", there: hasDump, draw: overviewPage },
+  { id: "timeline", title: "Timeline", there: (report) => report.recordings.length > 0, draw: timelinePage },
   { id: "oom", title: "Out of memory", there: part("oom"), draw: oomPage },
   { id: "leaks", title: "Leaks", there: part("leaks"), draw: leaksPage },
   { id: "diff", title: "Diff", there: part("diff"), draw: diffPage },
   { id: "map", title: "Map", there: hasDump, draw: mapPage },
-  { id: "flame", title: "Flame", there: hasDump, draw: flamePage },
+  { id: "flame", title: "Flame", there: (report) => hasDump(report) || report.recordings.some((each) => each.data.devices.length > 0), draw: flamePage },
   { id: "tensors", title: "Tensors", there: hasDump, draw: tensorsPage },
   { id: "graph", title: "Graph", there: (all) => all.dumps.some((dump) => dump.data.graph), draw: graphPage },
   { id: "values", title: "Values", there: part("values"), draw: valuesPage },
@@ -38,10 +40,13 @@ function parse(hash: string): { page: string; params: Params } {
   return { page, params: new Map(new URLSearchParams(query ?? "")) };
 }
 
+// These go along to other pages: the dump, and the recording with its range.
+const KEPT = ["dump", "rec", "on", "from", "to"];
+
 function address(page: string, values: Record<string, string>): string {
-  const now = parse(location.hash).params.get("dump");
+  const now = parse(location.hash).params;
   const query = new URLSearchParams();
-  if (now && !("dump" in values)) query.set("dump", now);
+  for (const key of KEPT) if (now.has(key) && !(key in values)) query.set(key, now.get(key)!);
   for (const [key, value] of Object.entries(values)) if (value !== "") query.set(key, value);
   const text = query.toString();
   return `#${page}${text ? `?${text}` : ""}`;
@@ -66,7 +71,7 @@ function show(): void {
   }
   document.getElementById("main")!.replaceChildren(place);
   kind.draw(place, { report, dump, params });
-  document.title = `${kind.title} - ${dump?.data.process.program ?? "values"} - tensorscope`;
+  document.title = `${kind.title} - ${dump?.data.process.program ?? report.recordings[0]?.data.program ?? "values"} - tensorscope`;
   document.documentElement.dataset.page = kind.id;
 }
 

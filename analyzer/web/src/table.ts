@@ -7,6 +7,7 @@ export interface TableColumn {
   width: string;              // of CSS grid: "8rem", "minmax(6rem, 1fr)"
   number?: boolean;           // right-aligned
   sort?: (a: number, b: number) => number;  // ascending
+  swatch?: (row: number) => string;  // a colour before the text
   phone?: string;             // its width where there is little room; else it is not shown there
 }
 
@@ -38,7 +39,6 @@ export class Table {
     this.element.style.setProperty("--phone-columns", columns.filter((column) => column.phone).map((column) => column.phone).join(" "));
     this.view.addEventListener("scroll", () => this.scrolled(), { passive: true });
     this.view.addEventListener("keydown", (event) => this.key(event));
-    this.view.addEventListener("focus", () => this.draw());
     new ResizeObserver(() => this.draw()).observe(this.view);
   }
 
@@ -95,7 +95,7 @@ export class Table {
       shown.push(h("div", { role: "row", className: i === this.focus ? "row focus" : "row", "aria-rowindex": i + 2, onclick: () => { this.focus = i; this.open(row); } },
         this.columns.map((column) => {
           const text = column.text(row);
-          return h("div", { role: "gridcell", className: cellClass(column), title: text.length > 24 ? text.slice(0, 500) : null }, text.length > 400 ? text.slice(0, 400) + "..." : text);
+          return h("div", { role: "gridcell", className: cellClass(column), title: text.length > 24 ? text.slice(0, 500) : null }, column.swatch && h("i", { className: "swatch", style: { background: column.swatch(row) } }), text.length > 400 ? text.slice(0, 400) + "..." : text);
         })));
     }
     this.body.replaceChildren(...shown);

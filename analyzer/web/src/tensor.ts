@@ -1,6 +1,6 @@
 // One tensor: what it is, who holds it, its stack, and the storage that it shares, drawn to scale.
 import { button, copy, h, plainTable } from "./dom";
-import type { Dump } from "./data";
+import type { Dump, Stacks } from "./data";
 import { age, bytes, counted } from "./format";
 import { go, link, type Shown } from "./main";
 
@@ -9,15 +9,15 @@ const MOST_BARS = 200;
 const label = (dump: Dump, row: number) => dump.text(dump.data.tensors.name[row]) || `#${dump.data.tensors.id[row]}`;
 const tensorLink = (dump: Dump, row: number) => link("tensor", { id: String(dump.data.tensors.id[row]) }, `#${dump.data.tensors.id[row]} ${dump.text(dump.data.tensors.name[row])}`.trim());
 
-export function stackText(dump: Dump, site: number): string {
-  return dump.stack(site).map((number) => {
-    const frame = dump.frame(number);
+export function stackText(stacks: Stacks, site: number): string {
+  return stacks.stack(site).map((number) => {
+    const frame = stacks.frame(number);
     return `${frame.file || frame.object}${frame.line ? `:${frame.line}` : ""} ${frame.function}${frame.source ? `    ${frame.source}` : ""}`;
   }).join("\n");
 }
 
-export function stackTable(dump: Dump, site: number): HTMLElement {
-  const frames = dump.stack(site).map((number) => dump.frame(number));
+export function stackTable(stacks: Stacks, site: number): HTMLElement {
+  const frames = stacks.stack(site).map((number) => stacks.frame(number));
   if (frames.length === 0) return h("p", {}, "no stack was recorded");
   const rows = frames.map((frame) => [
     h("span", { className: frame.native ? "native" : "python" }, frame.native ? "native" : "Python"),
@@ -66,6 +66,6 @@ export function tensorPage(place: HTMLElement, { dump, params, report }: Shown):
     holders.length === 0 ? h("p", {}, "not known: names were not recorded") : h("ul", { className: "holders" }, holders.map(([kind, what]) => h("li", {}, h("span", { className: "kind" }, kind), " ", what.split(" <- ").map((part, i) => h("span", { className: "chain", style: { "margin-left": `${i}rem` } }, (i > 0 ? "← " : "") + part))))),
     t.holder_count[row] > holders.length && h("p", {}, `${counted(t.holder_count[row], "holder")} in all`),
     h("h3", {}, "Its storage"), storageDrawing(dump, row),
-    h("h3", {}, "Allocated at"), h("p", {}, link("tensors", { in: "site", is: dump.where(t.site[row]) }, dump.where(t.site[row]))), stackTable(dump, t.site[row]),
-    h("div", { className: "tools" }, button("copy the stack", () => void copy(stackText(dump, t.site[row]))), button("all tensors", () => go("tensors", {})))));
+    h("h3", {}, "Allocated at"), h("p", {}, link("tensors", { in: "site", is: dump.stacks.where(t.site[row]) }, dump.stacks.where(t.site[row]))), stackTable(dump.stacks, t.site[row]),
+    h("div", { className: "tools" }, button("copy the stack", () => void copy(stackText(dump.stacks, t.site[row]))), button("all tensors", () => go("tensors", {})))));
 }

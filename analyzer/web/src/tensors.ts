@@ -1,7 +1,7 @@
 // The table of all tensors: search, filters, groups, order.
 import { button, copy, csv, h, save, say } from "./dom";
 import type { Dump } from "./data";
-import { age, bytes, count, counted, parseSize } from "./format";
+import { age, bytes, count, counted, duration, parseSize } from "./format";
 import { go, type Params, type Shown } from "./main";
 import { Table, type TableColumn } from "./table";
 
@@ -10,12 +10,13 @@ const CHOICES: Field[] = ["category", "device", "dtype"];
 const GROUPS: (Field | "site" | "holder")[] = ["category", "site", "module", "holder", "dtype", "shape", "device", "thread", "class", "type"];
 const SEARCHED = ["name", "names", "module", "category", "dtype", "shape", "class", "holders", "type", "grad_fn"] as const;
 
-export interface Filter { q: string; min: number; group: string; value: string; fields: Partial<Record<Field, string>> }
+export interface Filter { q: string; min: number; born: [number, number] | null; group: string; value: string; fields: Partial<Record<Field, string>> }
 
 export function filterOf(params: Params): Filter {
   const fields: Filter["fields"] = {};
   for (const field of CHOICES) if (params.get(field)) fields[field] = params.get(field)!;
-  return { q: (params.get("q") ?? "").toLowerCase(), min: parseSize(params.get("min") ?? ""), group: params.get("in") ?? "", value: params.get("is") ?? "", fields };
+  const born = /^([\d.]+)-([\d.]+)$/.exec(params.get("born") ?? "");
+  return { born: born && [Number(born[1]), Number(born[2])], q: (params.get("q") ?? "").toLowerCase(), min: parseSize(params.get("min") ?? ""), group: params.get("in") ?? "", value: params.get("is") ?? "", fields };
 }
 
 // What a text is for each of a dump's texts: computed once a filter, so that rows compare numbers.
@@ -34,7 +35,7 @@ function holderRoot(dump: Dump, row: number): string {
 
 export function keyOf(dump: Dump, group: string, row: number): string {
   const t = dump.data.tensors;
-  if (group === "site") return dump.where(t.site[row]);
+  if (group === "site") return dump.stacks.where(t.site[row]);
   if (group === "holder") return holderRoot(dump, row);
   return dump.text(t[group as Field][row]) || (group === "module" ? "(in no module)" : "(not known)");
 }
@@ -50,6 +51,10 @@ export function filtered(dump: Dump, filter: Filter): Uint32Array {
   rows: for (let i = 0; i < n; i++) {
     for (const [column, wanted] of fields) if (column[i] !== wanted) continue rows;
     if (filter.min >= 0 && dump.owned[i] < filter.min) continue;
+    if (filter.born) {
+      const at = t.age[i] < 0 ? -1 : dump.data.process.after_start - t.age[i];
+      if (at < filter.born[0] || at >= filter.born[1]) continue;
+    }
     if (hits) {
       let hit = id !== null && t.id[i] === Number(id[1]);
       for (let k = 0; !hit && k < SEARCHED.length; k++) hit = hits[t[SEARCHED[k]][i]] === 1;
@@ -91,7 +96,7 @@ export function groups(dump: Dump, by: string, rows: ArrayLike<number>): GroupSu
   if (whole) {
     const items = dump.data.items;
     for (let i = 0; i < items.bytes.length; i++) {
-      if (by === "site") at(dump.where(items.site[i])).bytes += items.bytes[i];
+      if (by === "site") at(dump.stacks.where(items.site[i])).bytes += items.bytes[i];
       else if (items.owner[i] === 0) at(blockKey(dump, by, i)).bytes += items.bytes[i];
     }
   }
@@ -110,7 +115,7 @@ function columnsOf(dump: Dump): TableColumn[] {
     { title: "device", text: (row) => dump.text(t.device[row]), width: "4.5rem", sort: byText(t.device) },
     { title: "category", text: (row) => dump.text(t.category[row]), width: "9rem", phone: "minmax(0, 1fr)", sort: byText(t.category) },
     { title: "age", text: (row) => age(t.age[row]), width: "4.5rem", number: true, sort: (a, b) => t.age[a] - t.age[b] },
-    { title: "allocated at", text: (row) => dump.where(t.site[row]), width: "minmax(8rem, 2fr)", sort: (a, b) => (dump.where(t.site[a]) < dump.where(t.site[b]) ? -1 : 1) },
+    { title: "allocated at", text: (row) => dump.stacks.where(t.site[row]), width: "minmax(8rem, 2fr)", sort: (a, b) => (dump.stacks.where(t.site[a]) < dump.stacks.where(t.site[b]) ? -1 : 1) },
     { title: "id", text: (row) => `#${t.id[row]}`, width: "5.5rem", number: true, sort: (a, b) => t.id[a] - t.id[b] },
   ];
 }
@@ -157,6 +162,7 @@ export function tensorsPage(place: HTMLElement, shown: Shown): void {
     h("label", {}, "at least ", h("input", { type: "text", size: 7, value: params.get("min") ?? "", placeholder: "1 MiB", onchange: (event: Event) => set("min", (event.target as HTMLInputElement).value) })),
     choose("group by", "by", GROUPS, group, "nothing"),
     filter.group !== "" && button(`${filter.group}: ${filter.value.slice(0, 60)} ✕`, () => go("tensors", { ...Object.fromEntries(params), in: "", is: "" })),
+    filter.born && button(`allocated from ${duration(filter.born[0])} to ${duration(filter.born[1])} ✕`, () => set("born", "")),
     filter.q !== "" && button(`"${params.get("q")}" ✕`, () => set("q", "")),
     h("output", { id: "sum" }, what)));
   if (group !== "" && GROUPS.includes(group as Field)) return groupTable(place, shown, group, rows);

@@ -1,4 +1,4 @@
-// Covers: analyzer/html/{page,dump_data}.cc
+// Covers: analyzer/html/{page,dump_data,stacks}.cc
 #include "html/page.h"
 
 #include <gmock/gmock.h>

@@ -1,0 +1,125 @@
+// Live bytes over time as stacked areas. A drag with the pointer, or the keys, choose a range.
+import { scaleLinear } from "d3-scale";
+import { area, curveStepAfter } from "d3-shape";
+import { h, s, say } from "./dom";
+import { bytes, duration } from "./format";
+
+export interface Layer { name: string; fill: string; values: ArrayLike<number> }
+export interface Mark { at: number; name: string; kind: "step" | "dump" }
+export interface AreaChart {
+  about: string; height: number; begin: number; end: number; layers: Layer[]; line: ArrayLike<number> | null;  // line: reserved memory
+  marks: Mark[]; chosen: [number, number] | null; axes: boolean;
+  describe: (part: number) => string; choose: (from: number, to: number) => void; reset: () => void;
+}
+
+const LEAST_DRAG = 4;  // pixels
+const BYTE_TICKS = 5;
+
+// Round numbers of bytes up to `most`.
+function byteTicks(most: number): number[] {
+  const unit = 1024 ** Math.max(0, Math.floor(Math.log2(Math.max(1, most)) / 10));
+  return scaleLinear().domain([0, most / unit]).ticks(BYTE_TICKS).map((tick) => tick * unit);
+}
+
+export function areaChart(chart: AreaChart): HTMLElement {
+  const count = chart.layers[0]?.values.length ?? 0;
+  const frame = h("div", { className: "area", tabindex: 0, role: "application",
+    "aria-label": `${chart.about}; arrow keys move through time, Shift with an arrow key in larger steps, Home and End; space marks one side of a range, Enter chooses it, Escape shows everything` });
+  const tip = h("div", { className: "tip" }, chart.axes ? "Drag over the chart to choose a range." : "");
+  let cursor = -1, marked = -1, dragged: number | null = null;
+  let toTime = (pixel: number) => pixel, toPixel = (time: number) => time, cursorLine: SVGElement | null = null, shade: SVGElement | null = null;
+  const timeOf = (part: number) => chart.begin + ((chart.end - chart.begin) * part) / Math.max(1, count);
+  const partAt = (time: number) => Math.max(0, Math.min(count - 1, Math.floor(((time - chart.begin) / (chart.end - chart.begin)) * count)));
+
+  function shadeFrom(from: number, to: number): void {
+    shade!.setAttribute("x", String(toPixel(Math.min(from, to))));
+    shade!.setAttribute("width", String(Math.abs(toPixel(to) - toPixel(from))));
+  }
+  function point(part: number, speak: boolean): void {
+    cursor = part;
+    const x = toPixel(timeOf(part + 0.5));
+    cursorLine!.setAttribute("x1", String(x));
+    cursorLine!.setAttribute("x2", String(x));
+    cursorLine!.setAttribute("visibility", "visible");
+    tip.textContent = chart.describe(part);
+    if (speak) say(tip.textContent);
+    if (marked >= 0) shadeFrom(timeOf(Math.min(marked, part)), timeOf(Math.max(marked, part) + 1));
+  }
+
+  function draw(): void {
+    const width = frame.clientWidth, left = chart.axes ? 72 : 0, top = 6, bottom = chart.axes ? 22 : 2, high = chart.height;
+    if (width === 0 || count === 0) return;
+    const x = scaleLinear().domain([chart.begin, chart.end]).range([left, width - 1]);
+    const sums = new Float64Array(count);
+    for (const layer of chart.layers) for (let i = 0; i < count; i++) sums[i] += layer.values[i];
+    let most = 1;
+    for (let i = 0; i < count; i++) most = Math.max(most, sums[i], chart.line?.[i] ?? 0);
+    const y = scaleLinear().domain([0, most]).range([high - bottom, top]);
+    toPixel = (time) => x(time);
+    toTime = (pixel) => Math.max(chart.begin, Math.min(chart.end, x.invert(pixel)));
+    const svg = s("svg", { width, height: high, "aria-hidden": true });
+    if (chart.axes) for (const tick of byteTicks(most)) svg.append(s("line", { x1: left, x2: width, y1: y(tick), y2: y(tick), class: "grid-line" }), s("text", { x: left - 6, y: y(tick) + 4, "text-anchor": "end" }, bytes(tick)));
+    const index = Array.from({ length: count + 1 }, (_, i) => i), below = new Float64Array(count);
+    for (const layer of chart.layers) {
+      const base = below.slice();
+      for (let i = 0; i < count; i++) below[i] += layer.values[i];
+      const at = (values: ArrayLike<number>) => (i: number) => y(values[Math.min(i, count - 1)]);
+      svg.append(s("path", { d: area<number>().curve(curveStepAfter).x((i) => x(timeOf(i))).y0(at(base)).y1(at(below))(index) ?? "", fill: layer.fill, class: "layer" }));
+    }
+    if (chart.line) svg.append(s("path", { d: Array.from({ length: count }, (_, i) => `${i === 0 ? "M" : "L"}${x(timeOf(i))},${y(chart.line![i])}H${x(timeOf(i + 1))}`).join(""), class: "reserved" }));
+    if (chart.axes) {
+      for (const tick of x.ticks(Math.max(2, Math.floor(width / 110)))) svg.append(s("text", { x: x(tick), y: high - 6, "text-anchor": x(tick) > width - 30 ? "end" : "middle" }, duration(tick)));
+      const written = { step: -Infinity, dump: -Infinity }, wide = { step: 56, dump: 52 };
+      const steps = chart.marks.filter((mark) => mark.kind === "step").length, room = (width - left) / Math.max(1, steps);
+      for (const { at, name, kind } of chart.marks) {
+        const place = x(at);
+        // Marks closer than this hide what they mark.
+        if (kind === "dump" || room >= 5) svg.append(s("line", { x1: place, x2: place, y1: top, y2: high - bottom, class: `mark ${kind}` }));
+        else svg.append(s("line", { x1: place, x2: place, y1: high - bottom, y2: high - bottom + 3, class: "mark step" }));
+        if (place - written[kind] < wide[kind] || place > width - 44) continue;
+        svg.append(s("text", { x: place + 3, y: top + (kind === "dump" ? 22 : 9), class: "mark-name" }, name));
+        written[kind] = place;
+      }
+    }
+    shade = s("rect", { x: 0, y: 0, width: 0, height: high, class: "shade" });
+    cursorLine = s("line", { x1: 0, x2: 0, y1: 0, y2: high - bottom, class: "cursor", visibility: "hidden" });
+    svg.append(shade, cursorLine);
+    if (chart.chosen) shadeFrom(...chart.chosen);
+    frame.replaceChildren(svg);
+  }
+
+  const pixel = (event: PointerEvent) => event.clientX - frame.getBoundingClientRect().left;
+  frame.addEventListener("pointerdown", (event) => {
+    if (event.button !== 0 || !shade) return;
+    dragged = pixel(event);
+    frame.setPointerCapture(event.pointerId);
+  });
+  frame.addEventListener("pointermove", (event) => {
+    if (!shade) return;
+    point(partAt(toTime(pixel(event))), false);
+    if (dragged !== null && Math.abs(pixel(event) - dragged) >= LEAST_DRAG) shadeFrom(toTime(dragged), toTime(pixel(event)));
+  });
+  frame.addEventListener("pointerup", (event) => {
+    const from = dragged;
+    dragged = null;
+    if (from === null || Math.abs(pixel(event) - from) < LEAST_DRAG) return;
+    const times = [toTime(from), toTime(pixel(event))];
+    chart.choose(Math.min(...times), Math.max(...times));
+  });
+  frame.addEventListener("pointercancel", () => { dragged = null; });
+  frame.addEventListener("keydown", (event) => {
+    const far = event.shiftKey ? Math.max(10, Math.round(count / 20)) : 1;
+    const moves: Record<string, number> = { ArrowRight: far, ArrowLeft: -far, Home: -Infinity, End: Infinity };
+    if (event.key in moves) point(Math.max(0, Math.min(count - 1, (cursor < 0 ? 0 : cursor) + moves[event.key])), true);
+    else if (event.key === " " && cursor >= 0) {
+      marked = cursor;
+      say(`range begins at ${duration(timeOf(marked))}`);
+    } else if (event.key === "Enter" && marked >= 0) chart.choose(timeOf(Math.min(marked, cursor)), timeOf(Math.max(marked, cursor) + 1));
+    else if (event.key === "Escape") chart.reset();
+    else return;
+    event.preventDefault();
+  });
+  new ResizeObserver(draw).observe(frame);
+  queueMicrotask(draw);
+  return h("div", {}, frame, chart.axes && tip);
+}
