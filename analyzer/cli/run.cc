@@ -10,6 +10,7 @@
 #include <cstring>
 #include <memory>
 #include <optional>
+#include <regex>
 #include <vector>
 
 #include "cli/invocation.h"
@@ -104,6 +105,12 @@ int run(const RunOptions& options, const std::vector<std::string>& command, Invo
   return kNotExecutable;
 }
 
+// As the preload reads TENSORSCOPE_RECORD_LAST (preload/support/option_values.cc). Empty: it is one.
+std::string is_no_part(const std::string& text) {
+  static const std::regex kPart("[1-9][0-9]{0,8}(s|min|h|d|[KMG](iB)?)");
+  return std::regex_match(text, kPart) ? "" : fmt::format("'{}' is no time or size: write 10min, 2h or 2GiB.", text);
+}
+
 }  // namespace
 
 void add_run(CLI::App& app, Invocation& invocation) {
@@ -134,6 +141,15 @@ void add_run(CLI::App& app, Invocation& invocation) {
                    "watch file (.toml)")
       ->type_name("PATH");
   clear("--record", "TENSORSCOPE_RECORD", "1", "record every allocation, release and tensor over time");
+  verb->add_option_function<std::string>(
+          "--last",
+          [options](const std::string& value) {
+            options->environment.emplace_back("TENSORSCOPE_RECORD", "1");
+            options->environment.emplace_back("TENSORSCOPE_RECORD_LAST", value);
+          },
+          "record, and keep only the last part: a time or a size, as 10min or 2GiB")
+      ->type_name("PART")
+      ->check(CLI::Validator(is_no_part, ""));
   clear("--calls", "TENSORSCOPE_CALLS", "1", "record each call of a module: order, time, memory");
   set("--log", "TENSORSCOPE_LOG", "FILE", "log file of the profiler; - for standard error");
   clear("--no-native", "TENSORSCOPE_NATIVE", "0", "record no native stacks (faster)");

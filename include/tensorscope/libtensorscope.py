@@ -31,6 +31,14 @@ def start_values():
     """Starts the recording of watched values and module calls again. Without the preload does nothing."""
 
 
+def start_recording():
+    """Begins to record every allocation, release and tensor. Without the preload does nothing."""
+
+
+def stop_recording():
+    """Ends that; the file goes on with the next start_recording(). Without the preload does nothing."""
+
+
 def save(name, value):
     """Writes a value to the values file and returns the value; without the preload does nothing else."""
     return value

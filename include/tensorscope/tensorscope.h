@@ -46,6 +46,11 @@ __attribute__((weak)) int tensorscope_mark_step(void);
 __attribute__((weak)) int tensorscope_stop_values(void);
 __attribute__((weak)) int tensorscope_start_values(void);
 
+// Begins and ends the recording of every allocation, release and tensor (docs/cli/record.md); the file goes on with the
+// next start. What happens between the two calls is in the file. TENSORSCOPE_FAILED: it could not be written.
+__attribute__((weak)) int tensorscope_start_recording(void);
+__attribute__((weak)) int tensorscope_stop_recording(void);
+
 // 1 where the preload is active and recording, else 0.
 __attribute__((weak)) int tensorscope_active(void);
 
@@ -75,5 +80,11 @@ static inline int tensorscope_try_stop_values(void) {
 }
 static inline int tensorscope_try_start_values(void) {
   return tensorscope_start_values ? tensorscope_start_values() : TENSORSCOPE_ABSENT;
+}
+static inline int tensorscope_try_start_recording(void) {
+  return tensorscope_start_recording ? tensorscope_start_recording() : TENSORSCOPE_ABSENT;
+}
+static inline int tensorscope_try_stop_recording(void) {
+  return tensorscope_stop_recording ? tensorscope_stop_recording() : TENSORSCOPE_ABSENT;
 }
 static inline int tensorscope_is_active(void) { return tensorscope_active ? tensorscope_active() : 0; }

@@ -2,6 +2,7 @@
 #include "collector/collector.h"
 #include "live/recorder.h"
 #include "python/bridge.h"
+#include "recording/recording.h"
 #include "stacks/capture.h"
 #include "support/state.h"
 #include "tensorscope/tensorscope.h"
@@ -25,6 +26,20 @@ __attribute__((visibility("default"))) int tensorscope_stop(void) {
 
 __attribute__((visibility("default"))) int tensorscope_start(void) {
   tensorscope::stacks::start_capturing();
+  return TENSORSCOPE_OK;
+}
+
+__attribute__((visibility("default"))) int tensorscope_start_recording(void) {
+  using namespace tensorscope;
+  if (g_state.load(std::memory_order_acquire) == State::dormant) return TENSORSCOPE_ABSENT;
+  collector::run_and_wait(recording::switch_on);
+  return recording::is_on() ? TENSORSCOPE_OK : TENSORSCOPE_FAILED;
+}
+
+__attribute__((visibility("default"))) int tensorscope_stop_recording(void) {
+  using namespace tensorscope;
+  if (g_state.load(std::memory_order_acquire) == State::dormant) return TENSORSCOPE_ABSENT;
+  collector::run_and_wait(recording::switch_off);
   return TENSORSCOPE_OK;
 }
 

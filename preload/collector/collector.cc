@@ -48,6 +48,7 @@ constexpr size_t kCollectorStackBytes = size_t{1} << 20;
 
 struct Waiter {
   DumpRequest request;
+  void (*work)() = nullptr;  // instead of a dump
   char path[PATH_MAX];
   bool ok = false;
   std::atomic<uint32_t> done{0};
@@ -87,25 +88,35 @@ bool write_real_dump(const DumpRequest& request, char* path, size_t path_size) {
 }
 DumpFunction g_write = write_real_dump;
 
+bool write_with_recording(const DumpRequest& request, char* path, size_t path_size) {
+  recording::flush_now();
+  return g_write(request, path, path_size);
+}
+
 void write_for_signal() {
   char path[PATH_MAX];
   char detail[kOptionTextBytes];
   const char* signal_name = format_option_value(options().signal, detail);
-  g_write({Reason::signal, signal_name, g_signal_ns.load(std::memory_order_relaxed)}, path, sizeof(path));
+  write_with_recording({Reason::signal, signal_name, g_signal_ns.load(std::memory_order_relaxed)}, path, sizeof(path));
 }
 
 void write_at_growth() {
   char path[PATH_MAX];
   const DumpRequest request = {Reason::growth, "a new peak of live bytes", g_growth_ns.load(std::memory_order_relaxed)};
-  if (g_write(request, path, sizeof(path))) growth_dump_written(path);
+  if (write_with_recording(request, path, sizeof(path))) growth_dump_written(path);
 }
 
 DumpRequest near_limit_request(const dump::Failure& near) {
   return {Reason::low_memory, near.error, near.failed_ns, &near};
 }
 
+void do_work(Waiter& waiter) {
+  if (waiter.work) return waiter.work();
+  waiter.ok = write_with_recording(waiter.request, waiter.path, sizeof(waiter.path));
+}
+
 void serve(Waiter& waiter) {
-  waiter.ok = g_write(waiter.request, waiter.path, sizeof(waiter.path));
+  do_work(waiter);
   futex_change_and_wake(waiter.done);  // from here on the waiter may be gone
   python::wake_lender();
 }
@@ -223,12 +234,12 @@ void* run_collector(void*) {
         break;
       case Job::near_limit: {
         char path[PATH_MAX];
-        g_write(near_limit_request(g_near), path, sizeof(path));
+        write_with_recording(near_limit_request(g_near), path, sizeof(path));
         break;
       }
       case Job::request: {
         char path[PATH_MAX];
-        g_write({Reason::call, "tensorscope snapshot --no-signal", monotonic_ns()}, path, sizeof(path));
+        write_with_recording({Reason::call, "tensorscope snapshot --no-signal", monotonic_ns()}, path, sizeof(path));
         break;
       }
       case Job::growth:
@@ -290,10 +301,10 @@ void start_again() {
 }
 
 // Where there is no collector, the asking thread stands in for it.
-void write_here(Waiter& waiter) {
+void work_here(Waiter& waiter) {
   const InsideScope inside;
   const SignalsBlocked blocked;
-  waiter.ok = g_write(waiter.request, waiter.path, sizeof(waiter.path));
+  do_work(waiter);
 }
 
 // False: there is no collector.
@@ -307,6 +318,11 @@ bool queue(Waiter& waiter) {
   }
   futex_change_and_wake(g_wake);
   return true;
+}
+
+void queue_and_wait(Waiter& waiter) {
+  if (!queue(waiter)) return work_here(waiter);
+  while (waiter.done.load(std::memory_order_acquire) == 0) futex_wait(waiter.done, 0);
 }
 
 }  // namespace
@@ -333,14 +349,17 @@ int request_and_wait(Reason reason, const char* detail, char* path_out, size_t p
   waiter.request = {reason, detail != nullptr ? detail : "", monotonic_ns()};
   waiter.request.site = site;
   waiter.path[0] = 0;
-  if (queue(waiter)) {
-    while (waiter.done.load(std::memory_order_acquire) == 0) futex_wait(waiter.done, 0);
-  } else {
-    write_here(waiter);
-  }
+  queue_and_wait(waiter);
   if (!waiter.ok) return TENSORSCOPE_FAILED;
   if (path_out != nullptr && path_size > 0) snprintf(path_out, path_size, "%s", waiter.path);
   return TENSORSCOPE_OK;
+}
+
+void run_and_wait(void (*work)()) {
+  const python::ReleasedGil released;
+  Waiter waiter;
+  waiter.work = work;
+  queue_and_wait(waiter);
 }
 
 bool write_failure(const dump::Failure& failure) {
@@ -350,7 +369,7 @@ bool write_failure(const dump::Failure& failure) {
   waiter.request = {Reason::out_of_memory, failure.error, failure.failed_ns, &failure};
   waiter.path[0] = 0;
   if (!queue(waiter)) {
-    write_here(waiter);
+    work_here(waiter);
   } else if (gil) {
     gil.run_jobs_until(waiter.done);
   } else {

@@ -49,6 +49,9 @@ void request_from_signal();
 // `detail` ends up in the dump ("exit status 3"), or instead of it the place of `site`, the call that asks.
 int request_and_wait(Reason reason, const char* detail, char* path_out, size_t path_size, SiteId site = 0);
 
+// Context: as request_and_wait(). Has the collector call `work`, and waits.
+void run_and_wait(void (*work)());
+
 // Context: the failing thread, under its HookScope. Writes a dump of reason out_of_memory and waits for its end. Where
 // the thread holds the GIL it lends it (python/gil_thread.h) and never releases it: it may hold a lock of torch.
 // False: no dump was written.

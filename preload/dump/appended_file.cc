@@ -110,6 +110,26 @@ int AppendedFile::open_again() {
   return -1;
 }
 
+bool AppendedFile::take_place_of(AppendedFile& other) {
+  for (AppendedFile* each : {this, &other}) {
+    const int file = each->open_again();
+    if (file < 0) return false;
+    close(file);
+  }
+  if (rename(path_, other.path_) != 0) return fail("rename the file to its place", errno);
+  memcpy(path_, other.path_, sizeof path_);
+  other.path_[0] = 0;
+  return true;
+}
+
+void AppendedFile::remove() {
+  if (const int file = exists() ? open_again() : -1; file >= 0) {
+    close(file);
+    unlink(path_);
+  }
+  path_[0] = 0;
+}
+
 bool AppendedFile::append(uint32_t type, const void* payload, size_t length) {
   const Part whole = {payload, length};
   return append(type, {&whole, 1});

@@ -37,6 +37,10 @@ class AppendedFile : public ChunkSink {
   };
   bool append(uint32_t type, std::span<const Part> payload);  // three parts at most
 
+  // Gives this file the other's name; the other is gone. False: neither was changed.
+  bool take_place_of(AppendedFile& other);
+  void remove();
+
   bool exists() const { return path_[0] != 0; }
   const char* path() const { return path_; }
   uint64_t bytes() const { return bytes_; }

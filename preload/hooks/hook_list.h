@@ -162,6 +162,8 @@
   X(tensorscope_active)                 \
   X(tensorscope_stop)                   \
   X(tensorscope_start)                  \
+  X(tensorscope_start_recording)        \
+  X(tensorscope_stop_recording)         \
   X(tensorscope_stop_values)            \
   X(tensorscope_start_values)           \
   X(tensorscope_save)                   \

@@ -109,18 +109,45 @@ void note_tensor(const TensorReference& tensor) {
   note(EventKind::tensor_made, event);
 }
 
-void note_released(const Gone& gone, Event (&facts)[kMostFacts], size_t count) {
-  if (gone.serial == 0) return;
-  if (count == 0) facts[count++] = Event{};
-  for (size_t i = 0; i < count; ++i) {
-    facts[i].order = gone.order;
-    facts[i].serial = gone.serial;
-    facts[i].ticks = read_ticks();
-    facts[i].thread = this_thread();
-    facts[i].kind = uint32_t(i == 0 ? EventKind::tensor_released : EventKind::tensor_extent);
+// What a tensor is, while its memory is still its own, and that it has ended.
+class TensorEnd {
+ public:
+  explicit TensorEnd(const void* impl) {
+    if (const FactsFunction read = g_facts.load(std::memory_order_relaxed)) count_ = read(impl, events_);
+    for (size_t i = 0; i < count_; ++i) {
+      events_[i].kind = uint32_t(i == 0 ? EventKind::tensor_released : EventKind::tensor_extent);
+    }
   }
-  note_events(facts, count);
-}
+  void note_released(const Gone& gone) {
+    if (count_ == 0) add(EventKind::tensor_released);
+    note(gone);
+  }
+  void note_destroyed(const Gone& gone) {
+    add(EventKind::tensor_gone);
+    note(gone);
+  }
+
+ private:
+  void add(EventKind kind) {
+    events_[count_] = Event{};
+    events_[count_++].kind = uint32_t(kind);
+  }
+  void note(const Gone& gone) {
+    if (gone.serial == 0) return;
+    const uint64_t ticks = read_ticks();
+    const uint32_t thread = this_thread();
+    for (size_t i = 0; i < count_; ++i) {
+      events_[i].order = gone.order;
+      events_[i].serial = gone.serial;
+      events_[i].ticks = ticks;
+      events_[i].thread = thread;
+    }
+    note_events(events_, count_);
+  }
+
+  Event events_[kMostFacts + 1];
+  size_t count_ = 0;
+};
 
 void note_reported(Device device, uint64_t allocated, uint64_t reserved) {
   Event event{};
@@ -190,14 +217,16 @@ void tensor_released(const void* impl) {
     g_tensors.mark_released(impl);
     return;
   }
-  Event facts[kMostFacts];
-  const FactsFunction read = g_facts.load(std::memory_order_relaxed);
-  const size_t count = read == nullptr ? 0 : read(impl, facts);
-  note_released(g_tensors.mark_released(impl), facts, count);
+  TensorEnd end(impl);
+  end.note_released(g_tensors.mark_released(impl));
 }
 void tensor_destroyed(const void* impl) {
-  const Gone gone = g_tensors.remove(impl);
-  if (events_wanted()) note_gone(EventKind::tensor_gone, gone);
+  if (!events_wanted()) {
+    g_tensors.remove(impl);
+    return;
+  }
+  TensorEnd end(impl);
+  end.note_destroyed(g_tensors.remove(impl));
 }
 void tensor_disregarded(const void* impl) {
   const Gone gone = g_tensors.forget(impl);

@@ -76,7 +76,7 @@ void set_growth_function(GrowthFunction function);
 // What a tensor is, read while it is released, for the event log (recording/tensor_facts.h). At most kMostFacts events,
 // the first of kind tensor_released, without order, serial, time and thread. 0: not known. Context: hook.
 inline constexpr size_t kMostFacts = 4;
-using FactsFunction = size_t (*)(const void* impl, Event (&out)[kMostFacts]);
+using FactsFunction = size_t (*)(const void* impl, Event* out);
 void set_facts_function(FactsFunction function);
 
 // A step of the program begins: for the event log.

@@ -54,6 +54,15 @@ Object* start(Object*, Object*) {
   return new_none(*known_interpreter());
 }
 
+Object* start_recording(Object*, Object*) {
+  tensorscope_try_start_recording();
+  return new_none(*known_interpreter());
+}
+Object* stop_recording(Object*, Object*) {
+  tensorscope_try_stop_recording();
+  return new_none(*known_interpreter());
+}
+
 // Whatever it is given, the program goes on.
 Object* name(Object*, Object* arguments) {
   const Api& api = *known_interpreter();
@@ -80,6 +89,10 @@ MethodDefinition g_methods[kMostFunctions] = {
      "stop()\n--\n\nStops recording stacks until start(). Tensors and memory are still tracked; dumps mark what has no "
      "stack."},
     {"start", start, kNoArguments, "start()\n--\n\nResumes recording stacks."},
+    {"start_recording", start_recording, kNoArguments,
+     "start_recording()\n--\n\nRecords every allocation, release and tensor from now on, into a .recording file."},
+    {"stop_recording", stop_recording, kNoArguments,
+     "stop_recording()\n--\n\nEnds what start_recording() began; the file goes on with the next start."},
     {"active", active, kNoArguments, "active()\n--\n\nTrue while tensorscope records this process."},
 };
 ModuleDefinition g_module = {1,

@@ -8,7 +8,6 @@
 #include <unordered_map>
 #include <vector>
 
-#include "dump/appended_file.h"
 #include "dump/chunk.h"
 #include "dump/process_chunks.h"
 #include "dump/table_chunks.h"
@@ -19,9 +18,11 @@
 #include "live/snapshot_view.h"
 #include "recording/table_growth.h"
 #include "recording/tensor_facts.h"
+#include "recording/window.h"
 #include "recording_generated.h"
 #include "support/clock.h"
 #include "support/enough_memory.h"
+#include "support/futex.h"
 #include "support/message.h"
 #include "support/mutex.h"
 #include "support/options.h"
@@ -40,12 +41,13 @@ namespace tensorscope::recording {
 namespace {
 
 constexpr uint64_t kFlushMs = 500;
+constexpr uint64_t kEarlyFlushMs = 20;
+constexpr uint32_t kMostEarlyFlushes = 200;
 constexpr uint64_t kObjectsMs = 5000;  // between two looks at the loaded objects
 constexpr size_t kMostWaiting = size_t{96} << 20;
 constexpr size_t kChunkBytes = size_t{1} << 20;
-
-const dump::FileKind kRecordingFile = {".recording", format::kRecordingMagic, format::kRecordingMajor,
-                                       format::kRecordingMinor};
+constexpr uint64_t kLongestWaitAtExitNs = 1'000'000'000;
+constexpr uint64_t kLookAtGrowthNs = 30'000'000'000, kMuchAnHour = uint64_t{2} << 30;
 
 // A tensor that was made in this flush and may still be alive at its end.
 struct Survivor {
@@ -56,7 +58,7 @@ struct Survivor {
 };
 
 struct Recorder {
-  dump::AppendedFile file{kRecordingFile};
+  Window file{options().record_last};
   TableGrowth tables;
   torch::SharedObjectMap objects;
   uint64_t objects_ns = 0;
@@ -66,9 +68,9 @@ struct Recorder {
   std::unordered_map<Serial, Survivor> survivors;
   format::RecordedEvent event;
   uint32_t flushes = 0, segments = 0;
-  uint64_t events = 0, lost = 0;
+  uint64_t lost = 0;
   uint64_t flushed_ns = 0;
-  bool failed = false, finished = false;
+  bool failed = false, finished = false, growth_looked_at = false;
 };
 
 constinit Mutex g_writing;
@@ -77,6 +79,9 @@ std::atomic<bool> g_on{false}, g_wanted{false};
 std::atomic<bool> g_from_start{false};  // the tables were empty when recording began
 std::atomic<uint64_t> g_begin_ns{0}, g_begin_ticks{0};
 std::atomic<bool> g_much_waits{false};
+std::atomic<uint32_t> g_flushes{0};
+std::atomic<bool> g_exits{false};  // a thread waits in _exit
+std::atomic<uint32_t> g_exit_served{0};
 void (*g_wake)() = nullptr;
 
 void much_waits() {
@@ -88,13 +93,17 @@ void give_up(Recorder& recorder) {
   recorder.failed = true;
   g_on.store(false);
   live::want_no_events();
-  say("the recording ends here: could not %s %s: %s", recorder.file.failed(),
-      recorder.file.exists() ? recorder.file.path() : "for it", strerror(recorder.file.error()));
+  if (recorder.file.exists()) {
+    const Window::Failure failure = recorder.file.failure();
+    if (failure.error != 0) {
+      say("the recording ends here: could not %s %s: %s", failure.what, *failure.path != 0 ? failure.path : "for it",
+          strerror(failure.error));
+    }
+    recorder.file.end_next();
+  }
 }
 
-bool write_head(Recorder& recorder) {
-  dump::AppendedFile& file = recorder.file;
-  if (!file.create(dump::directory_of_files().c_str())) return false;
+bool write_head(Recorder& recorder, dump::ChunkSink& file) {
   dump::DumpFacts facts;
   facts.reason = dump::Reason::call;
   facts.detail = "recording";
@@ -112,15 +121,16 @@ void refresh_objects(Recorder& recorder, const live::SnapshotView& view) {
   learn_facts(view, recorder.reader);
 }
 
-bool write_tensors(Recorder& recorder, const live::SnapshotView& view) {
+bool write_tensors(Recorder& recorder, const live::SnapshotView& view, dump::ChunkSink& file) {
   torch::MetadataReader* reader = recorder.reader.layout_known() ? &recorder.reader : nullptr;
   std::vector<uint64_t> grad_fns;
   python::TensorSizes sizes;
-  return dump::write_tensors(view, reader, recorder.tables.strings(), recorder.file, {grad_fns, sizes});
+  return dump::write_tensors(view, reader, recorder.tables.strings(), file, {grad_fns, sizes});
 }
 
 // `view` empty: nothing was alive.
-bool write_segment(Recorder& recorder, const live::SnapshotView& view, format::SegmentReason reason) {
+bool write_segment(Recorder& recorder, const live::SnapshotView& view, format::SegmentReason reason,
+                   dump::ChunkSink& file) {
   std::vector<format::Site> sites;
   sites.reserve(view.sites.size);
   for (const live::SiteCounters& s : view.sites) {
@@ -132,19 +142,20 @@ bool write_segment(Recorder& recorder, const live::SnapshotView& view, format::S
     devices.emplace_back(d.live_bytes, d.peak_bytes, d.live_count, d.total_count, d.total_bytes, d.allocator_allocated,
                          d.allocator_reserved, d.allocator_reserved_peak, d.device.type, d.device.index);
   }
-  const uint64_t lost = live::lost_events();
   dump::Chunk chunk(format::kSegment);
   auto site_rows = chunk.builder().CreateVectorOfStructs(sites);
   auto device_rows = chunk.builder().CreateVectorOfStructs(devices);
   const uint64_t begin = view.taken_ns != 0 ? view.taken_ns : g_begin_ns.load();
-  const auto segment = format::CreateRecordingSegment(chunk.builder(), ++recorder.segments, reason, begin, view.serial,
-                                                      lost - recorder.lost, recorder.flushed_ns, site_rows, device_rows,
-                                                      view.tensors_total);
-  recorder.lost = lost;
-  if (!chunk.append_to(recorder.file, segment)) return false;
+  const bool told = reason != format::SegmentReason::window;  // the next flush tells it to both files
+  const uint64_t newly_lost = told ? live::lost_events() - recorder.lost : 0;
+  const auto segment =
+      format::CreateRecordingSegment(chunk.builder(), ++recorder.segments, reason, begin, view.serial, newly_lost,
+                                     recorder.flushed_ns, site_rows, device_rows, view.tensors_total);
+  recorder.lost += newly_lost;
+  if (!chunk.append_to(file, segment)) return false;
   if (view.tensors.size == 0 && view.allocations.size == 0) return true;
-  return recorder.tables.write(recorder.file) && dump::write_allocations(view, recorder.file) &&
-         write_tensors(recorder, view) && recorder.tables.write_strings(recorder.file);
+  return recorder.tables.write(recorder.file) && dump::write_allocations(view, file) &&
+         write_tensors(recorder, view, file) && recorder.tables.write_strings(recorder.file);
 }
 
 // ---- one flush
@@ -259,7 +270,7 @@ class FlushWriter {
     auto data = chunk.builder().CreateVector(recorder_.bytes.data(), at_);
     const auto events =
         format::CreateEvents(chunk.builder(), recorder_.flushes, serial_, begin_ns_, end_ns_, uint32_t(count_), data);
-    recorder_.events += count_;
+    recorder_.file.add_events(count_);
     at_ = count_ = 0;
     return chunk.append_to(recorder_.file, events);
   }
@@ -294,7 +305,7 @@ bool write_survivors(Recorder& recorder) {
     refresh_objects(recorder, view);
   }
   if (!recorder.reader.layout_known()) return true;
-  return write_tensors(recorder, view) && recorder.tables.write_strings(recorder.file);
+  return write_tensors(recorder, view, recorder.file) && recorder.tables.write_strings(recorder.file);
 }
 
 bool begin_file(Recorder& recorder) {
@@ -302,13 +313,46 @@ bool begin_file(Recorder& recorder) {
   const bool whole = g_from_start.load(std::memory_order_relaxed) && recorder.segments == 0;
   if (!whole && !view.take()) return false;
   refresh_objects(recorder, view);
-  if (!recorder.file.exists() && !write_head(recorder)) return false;
+  if (!recorder.file.exists() && (!recorder.file.begin(monotonic_ns()) || !write_head(recorder, recorder.file))) {
+    return false;
+  }
+  const auto reason = recorder.segments == 0 ? format::SegmentReason::begin : format::SegmentReason::on;
   return recorder.tables.write_objects(recorder.objects, recorder.file) &&
-         write_segment(recorder, view,
-                       recorder.segments == 0 ? format::SegmentReason::begin : format::SegmentReason::on);
+         write_segment(recorder, view, reason, recorder.file);
+}
+
+// Said once, while there is time to choose otherwise.
+void look_at_growth(Recorder& recorder, uint64_t now) {
+  const uint64_t elapsed = now - g_begin_ns.load();
+  if (recorder.growth_looked_at || elapsed < kLookAtGrowthNs) return;
+  recorder.growth_looked_at = true;
+  const double hourly = double(recorder.file.bytes()) * 3600e9 / double(elapsed);
+  if (options().record_last.is_set() || options().quiet || hourly < double(kMuchAnHour)) return;
+  say("%s grows by about %s an hour; TENSORSCOPE_RECORD_LAST=2GiB would keep the last part only", recorder.file.path(),
+      ByteText(uint64_t(hourly)).c_str());
+}
+
+// Moves the window on. Between two flushes: what is in the tables now is not among the events of the next one.
+bool move_window(Recorder& recorder) {
+  const uint64_t now = monotonic_ns();
+  if (!recorder.file.move(now)) return false;
+  if (!recorder.file.wants_next(now)) return true;
+  live::SnapshotView view;
+  if (!view.take()) return false;
+  refresh_objects(recorder, view);
+  if (!recorder.tables.write(recorder.file)) return false;
+  dump::ChunkSink* const next = recorder.file.begin_next(now);
+  if (!next || !write_head(recorder, *next) || !dump::write_shared_objects(recorder.objects, *next) ||
+      !recorder.tables.write_again(*next) || !write_segment(recorder, view, format::SegmentReason::window, *next)) {
+    return false;
+  }
+  if (recorder.file.next_has_begun()) return true;
+  say("the recording ends here: what is alive at one moment takes more than 3/4 of TENSORSCOPE_RECORD_LAST");
+  return false;
 }
 
 bool write_events(Recorder& recorder) {
+  g_flushes.fetch_add(1, std::memory_order_relaxed);
   const Serial serial = live::newest_serial();
   live::EventBlock* lanes[live::kEventLanes];
   for (unsigned i = 0; i < live::kEventLanes; ++i) lanes[i] = live::take_events(i);
@@ -324,9 +368,10 @@ bool write_events(Recorder& recorder) {
   ok = ok && write_survivors(recorder) && recorder.tables.write_objects(recorder.objects, recorder.file);
   if (ok && lost != recorder.lost) {
     live::SnapshotView view;
-    ok = view.take() && write_segment(recorder, view, format::SegmentReason::lost);
+    ok = view.take() && write_segment(recorder, view, format::SegmentReason::lost, recorder.file);
   }
   recorder.flushed_ns = now;
+  if (ok) look_at_growth(recorder, now);
   return ok;
 }
 
@@ -347,7 +392,7 @@ void write_what_waits() {
       recorder.flushed_ns = g_begin_ns.load();
       ok = begin_file(recorder);
     }
-    ok = ok && write_events(recorder);
+    ok = ok && write_events(recorder) && move_window(recorder);
     if (!ok) give_up(recorder);
   });
   if (lasted) return;
@@ -356,9 +401,36 @@ void write_what_waits() {
   say("the recording ends here: not enough memory to write it");
 }
 
+// Until it is known how a tensor's shape is read, what dies between two flushes is recorded without.
+uint64_t interval_ms() { return facts_are_known() || g_flushes.load() >= kMostEarlyFlushes ? kFlushMs : kEarlyFlushMs; }
+
 bool is_due(uint64_t now) {
   return g_much_waits.load(std::memory_order_relaxed) || !g_recorder ||
-         now - g_recorder->flushed_ns >= kFlushMs * 1'000'000;
+         now - g_recorder->flushed_ns >= interval_ms() * 1'000'000;
+}
+
+// g_writing is held.
+void write_end(const char* why) {
+  const bool was_on = g_on.exchange(false);
+  if (!was_on && !g_recorder) return;
+  live::want_no_events();
+  if (was_on) write_what_waits();
+  if (!g_recorder || g_recorder->failed || g_recorder->finished) return;
+  g_recorder->finished = true;
+  run_if_memory_lasts([&] {
+    Recorder& recorder = *g_recorder;
+    recorder.file.end_next();
+    if (!dump::write_coverage(recorder.file)) return give_up(recorder);
+    dump::Chunk chunk(format::kRecordingEnd);
+    auto reason = chunk.string(why);
+    const auto end = format::CreateRecordingEnd(chunk.builder(), monotonic_ns(), recorder.file.chunks(),
+                                                recorder.file.events(), live::lost_events(), reason);
+    if (!chunk.append_to(recorder.file, end)) return give_up(recorder);
+    if (!options().quiet) {
+      say("wrote %s (%s, %s)", recorder.file.path(), CountText(recorder.file.events(), "event").c_str(),
+          ByteText(recorder.file.bytes()).c_str());
+    }
+  });
 }
 
 void begin() {
@@ -399,37 +471,41 @@ void switch_off() {
   write_what_waits();
 }
 
+bool is_on() { return g_on.load(); }
+
 void flush() {
   if (!g_on.load(std::memory_order_relaxed)) return;
   const MutexGuard guard(g_writing);
+  if (g_exits.load(std::memory_order_acquire)) {
+    write_end("_exit");
+    g_exit_served.store(1, std::memory_order_release);
+    return futex_change_and_wake(g_exit_served);
+  }
   if (g_on.load() && is_due(monotonic_ns())) write_what_waits();
 }
 
-uint64_t flush_interval_ms() { return g_on.load(std::memory_order_relaxed) ? kFlushMs : UINT64_MAX; }
+void flush_now() {
+  if (!g_on.load(std::memory_order_relaxed)) return;
+  const MutexGuard guard(g_writing);
+  if (g_on.load()) write_what_waits();
+}
+
+uint64_t flush_interval_ms() { return g_on.load(std::memory_order_relaxed) ? interval_ms() : UINT64_MAX; }
 
 void finish() {
   const InsideScope inside;
   const SignalsBlocked blocked;
   const MutexGuard guard(g_writing);
-  const bool was_on = g_on.exchange(false);
-  if (!was_on && !g_recorder) return;
-  live::want_no_events();
-  if (was_on) write_what_waits();
-  if (!g_recorder || g_recorder->failed || g_recorder->finished) return;
-  g_recorder->finished = true;
-  run_if_memory_lasts([] {
-    Recorder& recorder = *g_recorder;
-    if (!dump::write_coverage(recorder.file)) return give_up(recorder);
-    dump::Chunk chunk(format::kRecordingEnd);
-    auto reason = chunk.string("end of the program");
-    const auto end = format::CreateRecordingEnd(chunk.builder(), monotonic_ns(), recorder.file.chunks(),
-                                                recorder.events, live::lost_events(), reason);
-    if (!chunk.append_to(recorder.file, end)) return give_up(recorder);
-    if (!options().quiet) {
-      say("wrote %s (%s, %s)", recorder.file.path(), CountText(recorder.events, "event").c_str(),
-          ByteText(recorder.file.bytes()).c_str());
-    }
-  });
+  write_end("end of the program");
+}
+
+void flush_before_exit() {
+  if (!g_on.load(std::memory_order_relaxed) || !g_wake) return;
+  g_exits.store(true, std::memory_order_release);
+  g_wake();
+  const uint64_t until = monotonic_ns() + kLongestWaitAtExitNs;
+  while (g_exit_served.load(std::memory_order_acquire) == 0 && futex_wait_until(g_exit_served, 0, until)) {
+  }
 }
 
 void after_fork_in_child() {
@@ -437,6 +513,7 @@ void after_fork_in_child() {
   g_recorder = nullptr;  // the parent's: its memory stays with the copy
   g_from_start.store(false);
   g_much_waits.store(false);
+  g_exits.store(false);
   if (g_on.load()) begin();
 }
 

@@ -1,6 +1,7 @@
 // The recording: everything that happens to tensors and memory, in a file that grows while the program runs.
 //
-// Context: start() at activation; flush(), switch_on() and switch_off() on the collector; finish() on the thread that
+// Context: start() at activation; flush(), switch_on() and switch_off() on the
+// collector; finish() on the thread that
 // ends the program. One lock between them.
 #pragma once
 
@@ -16,9 +17,17 @@ void switch_on();
 // Writes what waits. The file stays, and goes on with the next switch_on().
 void switch_off();
 
+bool is_on();
+
 // Writes what waits where it is time for it, or much waits.
 void flush();
+// Writes what waits, before a dump: what is alive in both is then the same in both. Context: collector.
+void flush_now();
 uint64_t flush_interval_ms();  // the most that flush() may be called late; UINT64_MAX: nothing is recorded
+
+// What waits, and the file's end, by the thread that calls flush(); waits for it for a second at most.
+// Context: _exit() and _Exit(), perhaps in a signal handler; not in a child of vfork().
+void flush_before_exit();
 
 // The file's end. Nothing is recorded afterwards.
 void finish();

@@ -36,34 +36,51 @@ bool write_rows(uint32_t type, size_t& begin, size_t end, Make row, Create creat
 
 bool TableGrowth::write(dump::ChunkSink& file) {
   // A site refers to frames that were there before it, a frame to code that was.
-  const size_t sites = live::g_sites.size();
-  const size_t native = stacks::native_frame_count(), python = stacks::python_frame_count();
-  const size_t codes = stacks::python_code_count();
-  return write_codes(codes, file) && write_frames(native, python, file) && write_sites(sites, file) &&
-         write_threads(file) && write_strings(file);
+  Rows end;
+  end.sites = live::g_sites.size();
+  end.native = stacks::native_frame_count();
+  end.python = stacks::python_frame_count();
+  end.codes = stacks::python_code_count();
+  end.threads = live::g_threads.size();
+  return write_up_to(end, file) && write_strings(file);
 }
 
-bool TableGrowth::write_strings(dump::ChunkSink& file) {
+bool TableGrowth::write_again(dump::ChunkSink& file) {
+  const Rows before = written_;
+  written_ = {};
+  const bool good = write_up_to(before, file) && write_strings_up_to(before.strings, file);
+  written_ = before;
+  return good;
+}
+
+bool TableGrowth::write_up_to(const Rows& end, dump::ChunkSink& file) {
+  return write_codes(end.codes, file) && write_frames(end.native, end.python, file) && write_sites(end.sites, file) &&
+         write_threads(end.threads, file);
+}
+
+bool TableGrowth::write_strings(dump::ChunkSink& file) { return write_strings_up_to(strings_.values().size(), file); }
+
+bool TableGrowth::write_strings_up_to(size_t end, dump::ChunkSink& file) {
   const auto& values = strings_.values();
-  if (strings_written_ == values.size()) return true;
+  if (written_.strings == end) return true;
   dump::Chunk chunk(format::kStrings, size_t{16} << 10);
   std::vector<flatbuffers::Offset<flatbuffers::String>> rows;
-  for (size_t i = strings_written_; i < values.size(); ++i) rows.push_back(chunk.string(values[i]));
-  strings_written_ = values.size();
+  for (size_t i = written_.strings; i < end; ++i) rows.push_back(chunk.string(values[i]));
+  written_.strings = end;
   return chunk.append_to(file, format::CreateStringsDirect(chunk.builder(), &rows));
 }
 
-bool TableGrowth::write_codes(size_t count, dump::ChunkSink& file) {
+bool TableGrowth::write_codes(size_t end, dump::ChunkSink& file) {
   const auto row = [this](size_t i) {
     const stacks::PythonCode code = stacks::python_code(uint32_t(i));
     return format::Code(strings_.intern(code.file ? code.file : ""), strings_.intern(code.name ? code.name : ""),
                         code.first_line);
   };
   const auto create = [](auto& builder, uint32_t, auto values) { return format::CreateCodes(builder, values); };
-  return write_rows<format::Code>(format::kCodes, codes_, count, row, create, file);
+  return write_rows<format::Code>(format::kCodes, written_.codes, end, row, create, file);
 }
 
-bool TableGrowth::write_frames(size_t native, size_t python, dump::ChunkSink& file) {
+bool TableGrowth::write_frames(size_t native_end, size_t python_end, dump::ChunkSink& file) {
   const auto native_row = [](size_t i) {
     const stacks::NativeFrame frame = stacks::native_frame(StackId(i));
     return format::NativeFrame(frame.address, frame.parent);
@@ -78,11 +95,13 @@ bool TableGrowth::write_frames(size_t native, size_t python, dump::ChunkSink& fi
   const auto create_python = [](auto& builder, uint32_t first, auto values) {
     return format::CreatePythonFrames(builder, first, values);
   };
-  return write_rows<format::NativeFrame>(format::kNativeFrames, native_, native, native_row, create_native, file) &&
-         write_rows<format::PythonFrame>(format::kPythonFrames, python_, python, python_row, create_python, file);
+  return write_rows<format::NativeFrame>(format::kNativeFrames, written_.native, native_end, native_row, create_native,
+                                         file) &&
+         write_rows<format::PythonFrame>(format::kPythonFrames, written_.python, python_end, python_row, create_python,
+                                         file);
 }
 
-bool TableGrowth::write_sites(size_t count, dump::ChunkSink& file) {
+bool TableGrowth::write_sites(size_t end, dump::ChunkSink& file) {
   const auto row = [](size_t i) {
     const stacks::Stack stack = live::g_sites.stack_of(SiteId(i));
     return format::Site(0, 0, 0, 0, 0, 0, 0, stack.native, stack.python);
@@ -90,20 +109,19 @@ bool TableGrowth::write_sites(size_t count, dump::ChunkSink& file) {
   const auto create = [](auto& builder, uint32_t first, auto values) {
     return format::CreateSites(builder, first, values);
   };
-  return write_rows<format::Site>(format::kSites, sites_, count, row, create, file);
+  return write_rows<format::Site>(format::kSites, written_.sites, end, row, create, file);
 }
 
-bool TableGrowth::write_threads(dump::ChunkSink& file) {
-  const size_t count = live::g_threads.size();
-  if (count == threads_) return true;
-  std::vector<live::ThreadEntry> entries(count);
-  live::g_threads.copy(entries.data(), count);
+bool TableGrowth::write_threads(size_t end, dump::ChunkSink& file) {
+  if (end == written_.threads) return true;
+  std::vector<live::ThreadEntry> entries(end);
+  live::g_threads.copy(entries.data(), end);
   const auto row = [&](size_t i) {
     const std::string_view name(entries[i].name, strnlen(entries[i].name, sizeof entries[i].name));
     return format::Thread(entries[i].tid, strings_.intern(name), 1);
   };
   const auto create = [](auto& builder, uint32_t, auto values) { return format::CreateThreads(builder, values); };
-  return write_rows<format::Thread>(format::kThreads, threads_, count, row, create, file);
+  return write_rows<format::Thread>(format::kThreads, written_.threads, end, row, create, file);
 }
 
 bool TableGrowth::write_objects(const torch::SharedObjectMap& objects, dump::ChunkSink& file) {

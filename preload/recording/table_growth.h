@@ -17,19 +17,26 @@ class TableGrowth {
   // What is new since the last call. False: it could not be written.
   bool write(dump::ChunkSink& file);
   bool write_strings(dump::ChunkSink& file);
+  // What was written before, once more.
+  bool write_again(dump::ChunkSink& file);
   // Where they are others than the ones written last.
   bool write_objects(const torch::SharedObjectMap& objects, dump::ChunkSink& file);
 
   dump::StringTable& strings() { return strings_; }
 
  private:
-  bool write_codes(size_t count, dump::ChunkSink& file);
-  bool write_frames(size_t native, size_t python, dump::ChunkSink& file);
-  bool write_sites(size_t count, dump::ChunkSink& file);
-  bool write_threads(dump::ChunkSink& file);
+  struct Rows {
+    size_t strings = 0, codes = 0, native = 0, python = 0, sites = 0, threads = 0;
+  };
+  bool write_up_to(const Rows& end, dump::ChunkSink& file);
+  bool write_codes(size_t end, dump::ChunkSink& file);
+  bool write_frames(size_t native_end, size_t python_end, dump::ChunkSink& file);
+  bool write_sites(size_t end, dump::ChunkSink& file);
+  bool write_threads(size_t end, dump::ChunkSink& file);
+  bool write_strings_up_to(size_t end, dump::ChunkSink& file);
 
   dump::StringTable strings_;
-  size_t strings_written_ = 0, codes_ = 0, native_ = 0, python_ = 0, sites_ = 0, threads_ = 0;
+  Rows written_;
   uint64_t objects_ = 0;  // a sum over those written last
 };
 

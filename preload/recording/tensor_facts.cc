@@ -45,7 +45,7 @@ void look(size_t index, void* context) {
 constexpr uint64_t kShort = 1 << 16;
 
 // Four short sizes in one word, else three in each event that follows. How many events; 0: they do not fit.
-size_t put_sizes(const torch::TensorFields& fields, live::Event (&out)[live::kMostFacts]) {
+size_t put_sizes(const torch::TensorFields& fields, live::Event* out) {
   const auto is_short = [](int64_t size) { return uint64_t(size) < kShort; };
   if (fields.ndim <= 4 && std::all_of(fields.sizes, fields.sizes + fields.ndim, is_short)) {
     for (uint64_t i = 0; i < fields.ndim; ++i) out[0].c |= uint64_t(fields.sizes[i]) << (16 * i);
@@ -72,7 +72,9 @@ void learn_facts(const live::SnapshotView& view, torch::MetadataReader& reader) 
   g_forms_known.store(true, std::memory_order_release);
 }
 
-size_t read_facts(const void* impl, live::Event (&out)[live::kMostFacts]) {
+bool facts_are_known() { return g_forms_known.load(std::memory_order_relaxed); }
+
+size_t read_facts(const void* impl, live::Event* out) {
   if (!g_forms_known.load(std::memory_order_acquire) || torch::word_at(impl, 0) != g_forms.tensor_vtable) return 0;
   torch::TensorFields fields;
   if (!torch::read_fields(g_forms.layout, impl, fields) || !fields.consistent()) return 0;

@@ -12,6 +12,8 @@ namespace tensorscope::recording {
 void learn_facts(const live::SnapshotView& view, torch::MetadataReader& reader);
 
 // A live::FactsFunction. Context: hook, on the thread that releases the tensor. No lock, no malloc.
-size_t read_facts(const void* impl, live::Event (&out)[live::kMostFacts]);
+size_t read_facts(const void* impl, live::Event* out);
+// Whether one has shown it. Any context.
+bool facts_are_known();
 
 }  // namespace tensorscope::recording

@@ -154,6 +154,10 @@ const char* parse_option_value(std::string_view text, uint16_t& count_out) {
 const char* parse_option_value(std::string_view text, uint64_t& bytes_out) {
   static constexpr const char* kExpected = "a number of bytes, or of K, M or G (as in 512M)";
   int shift = 0;
+  if (text.size() > 2 && text.ends_with("iB")) {
+    text.remove_suffix(2);
+    if (text.back() >= '0' && text.back() <= '9') return kExpected;
+  }
   if (!text.empty()) {
     switch (text.back()) {
       case 'k':
@@ -176,6 +180,33 @@ const char* parse_option_value(std::string_view text, uint64_t& bytes_out) {
   uint64_t number = 0;
   if (!parse_number(text, number) || number > (UINT64_MAX >> shift)) return kExpected;
   bytes_out = number << shift;
+  return nullptr;
+}
+
+const char* parse_option_value(std::string_view text, RecordWindow& out) {
+  static constexpr const char* kExpected = "a time or a size (as in 10min or 2GiB), or off";
+  constexpr struct {
+    std::string_view name;
+    uint64_t seconds;
+  } kUnits[] = {{"min", 60}, {"s", 1}, {"h", 3600}, {"d", 86400}};
+  RecordWindow value;
+  bool on = false;
+  if (parse_on_off(text, on) && !on) {
+    out = value;
+    return nullptr;
+  }
+  for (const auto& unit : kUnits) {
+    if (!text.ends_with(unit.name)) continue;
+    uint32_t count = 0;
+    if (!parse_number(text.substr(0, text.size() - unit.name.size()), count) || count == 0) return kExpected;
+    value.seconds = count * unit.seconds;
+    out = value;
+    return nullptr;
+  }
+  constexpr uint64_t kLeast = 1 << 20;
+  if (parse_option_value(text, value.bytes) != nullptr) return kExpected;
+  if (value.bytes < kLeast) return "a time or a size from 1 MiB on (as in 10min or 2GiB), or off";
+  out = value;
   return nullptr;
 }
 
@@ -244,6 +275,15 @@ const char* format_option_value(uint64_t bytes, char* buffer) {
   }
   snprintf(buffer, kOptionTextBytes, unit == 0 ? "%llu" : "%llu%c", static_cast<unsigned long long>(bytes),
            kUnits[unit]);
+  return buffer;
+}
+
+const char* format_option_value(const RecordWindow& value, char* buffer) {
+  if (!value.is_set()) return "off";
+  if (value.bytes != 0) return format_option_value(value.bytes, buffer);
+  const bool minutes = value.seconds % 60 == 0;
+  snprintf(buffer, kOptionTextBytes, minutes ? "%llumin" : "%llus",
+           static_cast<unsigned long long>(minutes ? value.seconds / 60 : value.seconds));
   return buffer;
 }
 

@@ -21,6 +21,12 @@ struct ShareOrSize {
 };
 struct ShareOfLimit : ShareOrSize {};  // less than all of it
 
+// What of a recording is kept: the last so many seconds, or as much of its end as fits into so many bytes; neither: all.
+struct RecordWindow {
+  uint64_t seconds = 0, bytes = 0;
+  bool is_set() const { return seconds != 0 || bytes != 0; }
+};
+
 struct Options {
 #define TENSORSCOPE_OPTION(field, variable, type, default_value, help) type field = default_value;
 #include "support/options.def"

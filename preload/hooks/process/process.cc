@@ -94,9 +94,10 @@ EXPORTED void exit(int status) noexcept {
 namespace {
 
 // In a child of vfork() the memory is still its parent's.
-void flush_values() {
+void flush_files() {
   if (tensorscope::activated() && uint32_t(getpid()) == tensorscope::process_info().pid) {
     tensorscope::watch::flush_before_exit();
+    tensorscope::recording::flush_before_exit();
   }
 }
 
@@ -104,14 +105,14 @@ void flush_values() {
 
 EXPORTED void _exit(int status) noexcept {
   static LibcFunction<void(int)> next;
-  flush_values();
+  flush_files();
   next.get("_exit")(status);
   __builtin_unreachable();
 }
 
 EXPORTED void _Exit(int status) noexcept {
   static LibcFunction<void(int)> next;
-  flush_values();
+  flush_files();
   next.get("_Exit")(status);
   __builtin_unreachable();
 }
