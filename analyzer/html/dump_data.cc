@@ -23,7 +23,7 @@ using analyzer::Dump;
 using analyzer::OpenedDump;
 using Numbers = std::vector<uint64_t>;
 
-constexpr size_t kMostHolders = 3;  // of one tensor; the CLI's `show` has them all
+constexpr size_t kMostHolders = 8;  // of one tensor; the CLI's `show` has them all
 
 uint64_t plus_one(uint32_t index) { return index == analyzer::kNone ? 0 : uint64_t{index} + 1; }
 
@@ -37,6 +37,13 @@ std::pair<uint64_t, uint64_t> span(const analyzer::Tensor& tensor) {
     last += uint64_t(std::max<int64_t>(0, tensor.sizes[i] - 1)) * uint64_t(std::max<int64_t>(0, tensor.strides[i]));
   }
   return {begin, (last + 1) * tensor.itemsize};
+}
+
+// Its kind, its text, and, where it is a tensor, its row plus one.
+std::string holder_line(const analyzer::Holder& holder) {
+  std::string line = std::string(analyzer::text(holder.kind)) + "\t" + text::clean(holder.text);
+  if (holder.tensor != analyzer::kNone) line += fmt::format("\t{}", plus_one(holder.tensor));
+  return line;
 }
 
 Json tensors(OpenedDump& opened, Texts& texts, Stacks& stacks, Payload& payload) {
@@ -62,6 +69,7 @@ Json tensors(OpenedDump& opened, Texts& texts, Stacks& stacks, Payload& payload)
     thread,
     kind,
     grad_fn,
+    node,
     grad,
     flags,
     type,
@@ -70,11 +78,13 @@ Json tensors(OpenedDump& opened, Texts& texts, Stacks& stacks, Payload& payload)
   static constexpr std::array<const char*, columns> kNames = {
       "id",     "bytes",    "storage",  "begin",   "length", "shape",   "strides",      "dtype",
       "device", "category", "evidence", "name",    "names",  "holders", "holder_count", "module",
-      "site",   "thread",   "class",    "grad_fn", "grad",   "flags",   "type"};
+      "site",   "thread",   "class",    "grad_fn", "node",   "grad",    "flags",        "type"};
   std::array<Numbers, columns> rows;
   std::vector<double> age;
   std::unordered_map<uint64_t, uint32_t> by_address;
   for (uint32_t i = 0; i < dump.tensors.size(); ++i) by_address.emplace(dump.tensors[i].address, i);
+  std::unordered_map<uint64_t, uint32_t> node_at;
+  for (uint32_t i = 0; i < dump.graph.nodes.size(); ++i) node_at.emplace(dump.graph.nodes[i].address, i);
   for (Numbers& column : rows) column.reserve(dump.tensors.size());
   for (uint32_t i = 0; i < dump.tensors.size(); ++i) {
     const analyzer::Tensor& t = dump.tensors[i];
@@ -85,7 +95,7 @@ Json tensors(OpenedDump& opened, Texts& texts, Stacks& stacks, Payload& payload)
       all_names += (all_names.empty() ? "" : "\n") + text::clean(one);
     const auto& holding = opened.holders.holders(i);
     for (size_t k = 0; k < std::min(kMostHolders, holding.size()); ++k) {
-      held += (k == 0 ? "" : "\n") + std::string(analyzer::text(holding[k].kind)) + "\t" + text::clean(holding[k].text);
+      held += (k == 0 ? "" : "\n") + holder_line(holding[k]);
     }
     auto put = [&](size_t column, uint64_t number) { rows[column].push_back(number); };
     put(id, t.serial);
@@ -110,6 +120,8 @@ Json tensors(OpenedDump& opened, Texts& texts, Stacks& stacks, Payload& payload)
                                                          text::clean(dump.threads[t.thread].name))));
     put(kind, texts.number(text::clean(t.class_name)));
     put(grad_fn, texts.number(text::clean(t.grad_fn_name)));
+    const auto made_by = t.grad_fn == 0 ? node_at.end() : node_at.find(t.grad_fn);
+    put(node, made_by == node_at.end() ? 0 : plus_one(made_by->second));
     put(grad, gradient == by_address.end() ? 0 : plus_one(gradient->second));
     put(flags, t.flags);
     const bool typed = dump.references.present && dump.references.tensors[i].known;

@@ -198,6 +198,53 @@ def test_texts_of_a_dump_stay_texts(opened):
     assert opened.wrong == []
 
 
+def of_show(dump, tensor, label):
+    """The lines of `show` with this label."""
+    block, taken = printed("show", dump, str(tensor)).splitlines(), []
+    for line in block[1:]:
+        if line[2:11].strip():
+            taken.append(line[2:11].strip() == label)
+        if taken[-1]:
+            yield line[13:].strip()
+
+
+def first_of(opened, state):
+    """The number of the first tensor of a table."""
+    opened.go(state)
+    return int(opened.page.inner_text(".grid .body .row >> nth=0").split("#")[-1])
+
+
+def test_holders_are_the_command_lines_as_a_tree(opened, dumps):
+    tensor = first_of(opened, "tensors?category=saved+activation&sort=8&order=up")
+    opened.go(f"tensor?id={tensor}")
+    tree = opened.page.query_selector("h3:text('Held by') + ul")
+    shown = " ".join(tree.inner_text().split())
+    held = list(of_show(dumps[-1], tensor, "held by"))
+    assert any(" <- " in line for line in held)
+    for line in held:
+        for part in line.split(" <- "):
+            assert part in shown, (line, shown)
+    assert len(tree.query_selector_all("ul")) >= 2
+
+
+def test_a_tensor_shows_its_neighbours_in_the_graph(opened, dumps):
+    """A loss that is kept: made by a node that leads on; what the last layers saved is led to by it."""
+    losses = first_of(opened, "tensors?category=container&q=losses%5B0%5D")
+    opened.go(f"tensor?id={losses}")
+    graph = opened.page.query_selector("h3:text('In the autograd graph') + div")
+    assert next(of_show(dumps[-1], losses, "grad_fn")) in graph.inner_text()
+    opened.page.click("h3:text('In the autograd graph') + div summary >> nth=0")
+    assert "PowBackward0" in graph.inner_text()
+    saved = first_of(opened, "tensors?category=saved+activation&sort=8&order=up")
+    opened.go(f"tensor?id={saved}")
+    graph = opened.page.query_selector("h3:text('In the autograd graph') + div")
+    for _ in range(12):
+        closed = [summary for summary in graph.query_selector_all("details:not([open]) > summary") if summary.is_visible()]
+        for summary in closed:
+            summary.click()
+    assert "MeanBackward0" in graph.inner_text() and "an output or a loss" in graph.inner_text()
+
+
 def test_the_address_is_the_state_and_the_back_button_works(opened, browser, report):
     opened.go("tensors")
     all_tensors = opened.text("#sum")

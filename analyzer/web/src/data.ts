@@ -13,7 +13,7 @@ export interface DumpData {
   coverage: [string, string, string, number][]; problems: string[]; total_bytes: number; total_tensors: number;
   live: string[][]; sites: SiteRow[]; site_count: number; texts: string[];
   tensors: Columns<"id" | "bytes" | "storage" | "begin" | "length" | "shape" | "strides" | "dtype" | "device" | "category" | "evidence" | "name" | "names" |
-    "holders" | "holder_count" | "module" | "site" | "thread" | "class" | "grad_fn" | "grad" | "flags" | "type" | "age">;
+    "holders" | "holder_count" | "module" | "site" | "thread" | "class" | "grad_fn" | "node" | "grad" | "flags" | "type" | "age">;
   storages: Columns<"id" | "bytes" | "kind" | "device">;
   items: Columns<"bytes" | "owner" | "speaker" | "site" | "device" | "storage">;
   graph?: unknown; stacks: StackColumns;
@@ -130,6 +130,15 @@ export class Dump {
     }
     return this.byStorage_.get(storage) ?? [];
   }
+}
+
+export interface Holder { kind: string; text: string; tensor: number }  // tensor: its row; -1: it is none
+
+export function holdersOf(dump: Dump, row: number): Holder[] {
+  return dump.text(dump.data.tensors.holders[row]).split("\n").filter(Boolean).map((line) => {
+    const [kind, text, tensor] = line.split("\t");
+    return { kind, text, tensor: Number(tensor ?? 0) - 1 };
+  });
 }
 
 export class Report {

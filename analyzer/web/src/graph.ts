@@ -4,8 +4,27 @@ import { h } from "./dom";
 import { bytes, count, counted } from "./format";
 import { link, type Shown } from "./main";
 
-interface Graph { complete: boolean; detail: string; name: Column; module: Column; where: Column; edge_end: Column; edge: Column; saved_end: Column; saved_tensor: Column; saved_slot: Column }
+export interface Graph { complete: boolean; detail: string; name: Column; module: Column; where: Column; edge_end: Column; edge: Column; saved_end: Column; saved_tensor: Column; saved_slot: Column }
 const MOST = 200;
+
+// What leads to each node, and which nodes save each tensor: found once a dump.
+interface Backwards { into: Map<number, number[]>; savers: Map<number, { node: number; slot: string }[]> }
+const known = new WeakMap<Dump, Backwards>();
+
+function backwards(dump: Dump, graph: Graph): Backwards {
+  let found = known.get(dump);
+  if (found) return found;
+  const into = new Map<number, number[]>(), savers: Backwards["savers"] = new Map();
+  const put = <Value>(map: Map<number, Value[]>, key: number, value: Value) => { const list = map.get(key); if (list) list.push(value); else map.set(key, [value]); };
+  for (let node = 0; node < graph.name.length; node++) {
+    const [from, to] = range(graph.edge_end, node), [first, last] = range(graph.saved_end, node);
+    for (let i = from; i < to; i++) put(into, graph.edge[i], node);
+    for (let i = first; i < last; i++) put(savers, graph.saved_tensor[i], { node, slot: dump.text(graph.saved_slot[i]) });
+  }
+  known.set(dump, (found = { into, savers }));
+  return found;
+}
+
 
 const range = (ends: Column, i: number): [number, number] => [i === 0 ? 0 : ends[i - 1], ends[i]];
 
@@ -19,10 +38,14 @@ function savedBytes(dump: Dump, graph: Graph, node: number): number {
   return sum;
 }
 
-function item(dump: Dump, graph: Graph, node: number, seen: Map<number, string>): HTMLElement {
-  const [from, to] = range(graph.edge_end, node), [first, last] = range(graph.saved_end, node);
+function nodeTitle(dump: Dump, graph: Graph, node: number): (Node | string | false)[] {
   const module = dump.text(graph.module[node]), where = dump.text(graph.where[node]), size = savedBytes(dump, graph, node);
-  const title = [h("strong", {}, dump.text(graph.name[node])), ` #${node} `, module && h("span", { className: "kind" }, module), where && h("span", { className: "note" }, ` ${where} `), size > 0 && `saves ${bytes(size)}`];
+  return [h("strong", {}, dump.text(graph.name[node])), ` #${node} `, module !== "" && h("span", { className: "kind" }, module), where !== "" && h("span", { className: "note" }, ` ${where} `), size > 0 && `saves ${bytes(size)}`];
+}
+
+// Towards the leaves.
+function item(dump: Dump, graph: Graph, node: number, seen: Map<number, string>): HTMLElement {
+  const [from, to] = range(graph.edge_end, node), [first, last] = range(graph.saved_end, node), title = nodeTitle(dump, graph, node);
   if (seen.has(node)) return h("li", {}, title, h("span", { className: "note" }, " (shown above)"));
   seen.set(node, "");
   if (to === from && last === first) return h("li", {}, title);
@@ -38,6 +61,32 @@ function item(dump: Dump, graph: Graph, node: number, seen: Map<number, string>)
     if (to - from > MOST) inside.append(h("li", {}, `and ${count(to - from - MOST)} more`));
   });
   return h("li", {}, details);
+}
+
+// Towards the outputs: what leads to a node keeps it alive.
+function itemBack(dump: Dump, graph: Graph, node: number, seen: Set<number>): HTMLElement {
+  const before = backwards(dump, graph).into.get(node) ?? [], title = nodeTitle(dump, graph, node);
+  if (seen.has(node)) return h("li", {}, title, h("span", { className: "note" }, " (shown above)"));
+  seen.add(node);
+  if (before.length === 0) return h("li", {}, title, h("span", { className: "note" }, " (no other node leads to it: an output or a loss that something holds)"));
+  const inside = h("ul", {}), details = h("details", {}, h("summary", {}, title), inside);
+  details.addEventListener("toggle", () => {
+    if (!details.open || inside.childElementCount > 0) return;
+    inside.append(...before.slice(0, MOST).map((each) => itemBack(dump, graph, each, seen)));
+    if (before.length > MOST) inside.append(h("li", {}, `and ${count(before.length - MOST)} more`));
+  });
+  return h("li", {}, details);
+}
+
+// Of one tensor: the node that made it and what that leads to, the nodes that save it and what leads to these.
+export function neighbours(dump: Dump, row: number): HTMLElement | "" {
+  const graph = dump.data.graph as Graph | null | undefined;
+  if (!graph) return "";
+  const made = dump.data.tensors.node[row] - 1, savers = backwards(dump, graph).savers.get(row) ?? [];
+  if (made < 0 && savers.length === 0) return h("p", {}, "No node of the graph made it or saves it.");
+  return h("div", {}, made >= 0 && [h("p", {}, "made by, with the nodes that it leads to:"), h("ul", { className: "tree" }, item(dump, graph, made, new Map()))],
+    savers.length > 0 && [h("p", {}, `saved by ${counted(savers.length, "node")}, with the nodes that lead to ${savers.length === 1 ? "it" : "them"}:`),
+      h("ul", { className: "tree" }, savers.slice(0, MOST).map(({ node, slot }) => h("li", {}, h("span", { className: "kind" }, slot), h("ul", {}, itemBack(dump, graph, node, new Set())))))]);
 }
 
 export function graphPage(place: HTMLElement, { dump }: Shown): void {

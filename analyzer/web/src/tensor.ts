@@ -1,7 +1,8 @@
 // One tensor: what it is, who holds it, its stack, and the storage that it shares, drawn to scale.
 import { button, copy, h, plainTable } from "./dom";
-import type { Dump, Stacks } from "./data";
+import { holdersOf, type Dump, type Frame, type Holder, type Stacks } from "./data";
 import { age, bytes, counted } from "./format";
+import { neighbours } from "./graph";
 import { go, link, type Shown } from "./main";
 
 const MOST_BARS = 200;
@@ -16,13 +17,15 @@ export function stackText(stacks: Stacks, site: number): string {
   }).join("\n");
 }
 
+const region = (table: HTMLElement) => h("div", { className: "wide-table", tabindex: 0, role: "region", "aria-label": "table" }, table);
+
+// Python's frames first: the native ones below them are rarely of interest.
 export function stackTable(stacks: Stacks, site: number): HTMLElement {
-  const frames = stacks.stack(site).map((number) => stacks.frame(number));
+  const frames = stacks.stack(site).map((number) => stacks.frame(number)), python = frames.filter((frame) => !frame.native), native = frames.filter((frame) => frame.native);
   if (frames.length === 0) return h("p", {}, "no stack was recorded");
-  const rows = frames.map((frame) => [
-    h("span", { className: frame.native ? "native" : "python" }, frame.native ? "native" : "Python"),
-    (frame.file || frame.object) + (frame.line ? `:${frame.line}` : ""), frame.function, h("code", {}, frame.source)]);
-  return h("div", { className: "wide-table", tabindex: 0, role: "region", "aria-label": "table" }, plainTable(["", "place", "function", "source"], rows));
+  const table = (shown: Frame[]) => region(plainTable(["place", "function", "source"], shown.map((frame) => [(frame.file || frame.object) + (frame.line ? `:${frame.line}` : ""), frame.function, h("code", {}, frame.source)])));
+  if (python.length === 0) return table(native);
+  return h("div", {}, table(python), native.length > 0 && h("details", {}, h("summary", {}, `${counted(native.length, "native frame")}, innermost first`), table(native)));
 }
 
 function storageDrawing(dump: Dump, row: number): HTMLElement {
@@ -42,6 +45,44 @@ function storageDrawing(dump: Dump, row: number): HTMLElement {
     sharing.slice(0, MOST_BARS).map(bar), sharing.length > MOST_BARS && h("p", {}, `and ${counted(sharing.length - MOST_BARS, "more tensor")}`));
 }
 
+interface Chain { text: string; holder: Holder | null; kinds: Set<string>; next: Map<string, Chain> }
+
+// Chains that begin alike, as a tree: what is nearest to the tensor first.
+function chains(holders: Holder[]): Map<string, Chain> {
+  const roots = new Map<string, Chain>();
+  for (const holder of holders) {
+    let level = roots;
+    holder.text.split(" <- ").forEach((text, i) => {
+      let chain = level.get(text);
+      if (!chain) level.set(text, (chain = { text, holder: null, kinds: new Set(), next: new Map() }));
+      if (i === 0) {
+        chain.holder = holder;
+        chain.kinds.add(holder.kind);
+      }
+      level = chain.next;
+    });
+  }
+  return roots;
+}
+
+function holderTree(dump: Dump, row: number, seen: Set<number>): HTMLElement {
+  const branch = (chain: Chain): HTMLElement => {
+    const tensor = chain.holder?.tensor ?? -1;
+    return h("li", {}, [...chain.kinds].map((kind) => [h("span", { className: "kind" }, kind), " "]), chain.text, tensor >= 0 && [" ", tensorLink(dump, tensor)],
+      chain.next.size > 0 && h("ul", {}, [...chain.next.values()].map(branch)), tensor >= 0 && !seen.has(tensor) && later(`what holds #${dump.data.tensors.id[tensor]}`, () => holderTree(dump, tensor, new Set(seen).add(tensor))));
+  };
+  const holders = holdersOf(dump, row), more = dump.data.tensors.holder_count[row] - holders.length;
+  if (holders.length === 0) return h("p", {}, "not known: names were not recorded");
+  return h("ul", { className: "tree" }, [...chains(holders).values()].map(branch), more > 0 && h("li", {}, `and ${counted(more, "more holder")}`));
+}
+
+// Made when it is opened.
+function later(title: string, make: () => HTMLElement): HTMLElement {
+  const details = h("details", {}, h("summary", { className: "note" }, title));
+  details.addEventListener("toggle", () => { if (details.open && details.childElementCount === 1) details.append(make()); });
+  return details;
+}
+
 export function tensorPage(place: HTMLElement, { dump, params, report }: Shown): void {
   const row = dump.withId(Number(params.get("id")));
   if (row === undefined) {
@@ -57,15 +98,14 @@ export function tensorPage(place: HTMLElement, { dump, params, report }: Shown):
     ["autograd", [flag("requires_grad") && "requires grad", flag("leaf") && "leaf", flag("view") && "view", text(t.grad_fn)].filter(Boolean).join(", ")],
     ["gradient", t.grad[row] ? tensorLink(dump, t.grad[row] - 1) : ""], ["age", age(t.age[row])], ["thread", text(t.thread)],
   ];
-  const holders = text(t.holders).split("\n").filter(Boolean).map((line) => line.split("\t"));
   const names = text(t.names).split("\n").slice(1).filter(Boolean);
   place.append(h("h2", {}, label(dump, row)), h("div", {}, h("p", { className: "lead" }, `tensor #${t.id[row]}`),
     h("dl", { className: "facts" }, facts.filter(([, value]) => value !== "").map(([name, value]) => [h("dt", {}, name), h("dd", {}, value)])),
     names.length > 0 && h("p", {}, "other names: " + names.join("; ")),
     h("h3", {}, "Held by"),
-    holders.length === 0 ? h("p", {}, "not known: names were not recorded") : h("ul", { className: "holders" }, holders.map(([kind, what]) => h("li", {}, h("span", { className: "kind" }, kind), " ", what.split(" <- ").map((part, i) => h("span", { className: "chain", style: { "margin-left": `${i}rem` } }, (i > 0 ? "← " : "") + part))))),
-    t.holder_count[row] > holders.length && h("p", {}, `${counted(t.holder_count[row], "holder")} in all`),
+    holderTree(dump, row, new Set([row])),
     h("h3", {}, "Its storage"), storageDrawing(dump, row),
+    dump.data.graph !== null && dump.data.graph !== undefined && [h("h3", {}, "In the autograd graph"), neighbours(dump, row)],
     h("h3", {}, "Allocated at"), h("p", {}, link("tensors", { in: "site", is: dump.stacks.where(t.site[row]) }, dump.stacks.where(t.site[row]))), stackTable(dump.stacks, t.site[row]),
     h("div", { className: "tools" }, button("copy the stack", () => void copy(stackText(dump.stacks, t.site[row]))), button("all tensors", () => go("tensors", {})))));
 }

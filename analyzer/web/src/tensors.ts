@@ -27,9 +27,7 @@ function matching(dump: Dump, test: (text: string) => boolean): Uint8Array {
 }
 
 function holderRoot(dump: Dump, row: number): string {
-  const text = dump.text(dump.data.tensors.holders[row]);
-  const first = text.split("\n", 1)[0];
-  const held = first.slice(first.indexOf("\t") + 1);
+  const held = dump.text(dump.data.tensors.holders[row]).split("\n", 1)[0].split("\t")[1] ?? "";
   return held === "" ? "(not known)" : held.replace(/\[\d+\]/g, "[*]").replace(/#\d+/g, "#*");
 }
 
