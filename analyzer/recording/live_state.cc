@@ -52,6 +52,12 @@ void LiveState::add(const format::Tensor& row) {
   tensors[row.serial()] = {row.address(), row.created_ns(), row.site(), row.thread(), released};
 }
 
+void LiveState::add(const format::RuntimeBlock& row) {
+  runtime_blocks[row.serial()] = {
+      row.pointer(), row.nbytes(),        row.created_ns(),    row.site(),
+      row.thread(),  uint8_t(row.kind()), row.by_torch() != 0, device_of(row.device_type(), row.device_index())};
+}
+
 void LiveState::allocated(uint64_t made_serial, const RecordedAllocation& made) {
   if (early_frees_.erase(made_serial) != 0) return;
   allocations[made_serial] = made;
@@ -99,6 +105,16 @@ bool LiveState::apply(const format::RecordedEvent& event) {
     case format::EventType::freed:
       gone(event.serial);
       return freed.has_value();
+    case format::EventType::runtime_allocated:
+      if (early_blocks_.erase(event.serial) != 0) return true;
+      runtime_blocks[event.serial] = {
+          event.pointer, event.nbytes,      event.ns,       event.site,
+          event.thread,  event.memory_kind, event.by_torch, device_of(event.device_type, event.device_index)};
+      return true;
+    case format::EventType::runtime_freed:
+      if (runtime_blocks.erase(event.serial) != 0) return true;
+      if (event.serial > begin_serial_) early_blocks_.insert(event.serial);
+      return false;
     case format::EventType::tensor_made:
       if (early_ends_.erase(event.serial) != 0) return true;
       tensors[event.serial] = {event.pointer, event.ns, event.site, event.thread, false};

@@ -28,17 +28,28 @@ struct RecordedTensor {
   bool released = false;
 };
 
+// Memory of the device's runtime: a segment of torch's allocator, or what a library took.
+struct RecordedBlock {
+  uint64_t pointer = 0, nbytes = 0, created_ns = 0;
+  uint32_t site = 0, thread = 0;
+  uint8_t kind = 0;
+  bool by_torch = false;
+  Device device;
+};
+
 class LiveState {
  public:
   void begin(const format::RecordingSegment& segment);
   void add(const format::Allocation& row);
   void add(const format::Tensor& row);
+  void add(const format::RuntimeBlock& row);
   // False: it was known already (it is older than the segment), or is not about objects.
   bool apply(const format::RecordedEvent& event);
 
   std::unordered_map<uint64_t, RecordedAllocation> allocations;  // by serial
   std::unordered_map<uint64_t, RecordedTensor> tensors;
-  std::unordered_map<uint32_t, Site> sites;  // counters; stacks are not filled in
+  std::unordered_map<uint64_t, RecordedBlock> runtime_blocks;  // by serial
+  std::unordered_map<uint32_t, Site> sites;                    // counters; stacks are not filled in
   std::map<Device, DeviceTotal> devices;
   uint64_t tensors_total = 0;
   uint64_t serial = 0;  // the newest
@@ -51,7 +62,7 @@ class LiveState {
   void gone(uint64_t serial);
 
   uint64_t begin_serial_ = 0;
-  std::unordered_set<uint64_t> early_frees_, early_ends_;  // told before what they end
+  std::unordered_set<uint64_t> early_frees_, early_ends_, early_blocks_;  // told before what they end
 };
 
 }  // namespace tensorscope::analyzer

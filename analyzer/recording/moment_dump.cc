@@ -70,6 +70,10 @@ class MomentVisitor : public RecordingVisitor {
     if (!reached()) state_.add(row);
   }
 
+  void live_runtime_block(const format::RuntimeBlock& row) override {
+    if (!reached()) state_.add(row);
+  }
+
   void tensor(const format::Tensor& row, std::span<const int64_t> dims, bool begins_segment) override {
     if (begins_segment && !reached()) state_.add(row);
     if (begins_segment && reached()) return;
@@ -136,6 +140,7 @@ class MomentVisitor : public RecordingVisitor {
   bool learn(const format::RecordedEvent& event);
   void add_tensors(DumpBytes& out) const;
   void add_allocations(DumpBytes& out) const;
+  void add_runtime_blocks(DumpBytes& out) const;
   void add_sites(DumpBytes& out) const;
   void add_totals(DumpBytes& out) const;
   void add_coverage(DumpBytes& out) const;
@@ -236,6 +241,24 @@ void MomentVisitor::add_allocations(DumpBytes& out) const {
   write();
 }
 
+void MomentVisitor::add_runtime_blocks(DumpBytes& out) const {
+  std::vector<format::RuntimeBlock> rows;
+  const auto write = [&] {
+    flatbuffers::FlatBufferBuilder builder;
+    auto values = builder.CreateVectorOfStructs(rows);
+    out.add(format::kRuntimeBlocks, builder, format::CreateRuntimeBlocks(builder, values));
+    rows.clear();
+  };
+  for (uint64_t serial : sorted_keys(state_.runtime_blocks)) {
+    const RecordedBlock& block = state_.runtime_blocks.at(serial);
+    rows.emplace_back(serial, block.pointer, block.nbytes, block.created_ns, block.site, block.thread,
+                      format::RuntimeKind(std::min<uint8_t>(block.kind, uint8_t(format::RuntimeKind::MAX))),
+                      uint8_t(block.by_torch), block.device.type, block.device.index);
+    if (rows.size() == format::kMaxRowsPerChunk) write();
+  }
+  if (!rows.empty()) write();
+}
+
 void MomentVisitor::add_sites(DumpBytes& out) const {
   std::vector<format::Site> rows;
   uint32_t first = 0;
@@ -310,6 +333,7 @@ std::string MomentVisitor::dump() {
   if (!objects_.empty()) out.add(format::kSharedObjects, objects_.data(), objects_.size());
   add_tensors(out);
   add_allocations(out);
+  add_runtime_blocks(out);
   add_sites(out);
   for (const auto& [type, payload] : frames_) out.add(type, payload.data(), payload.size());
   {

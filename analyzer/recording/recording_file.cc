@@ -28,6 +28,8 @@ class Teller {
         return add_events(chunk);
       case format::kAllocations:
         return add_allocations(chunk);
+      case format::kRuntimeBlocks:
+        return add_runtime_blocks(chunk);
       case format::kTensors:
         return add_tensors(chunk);
       case format::kRecordingEnd:
@@ -102,6 +104,12 @@ class Teller {
     const auto* rows = chunk_root<format::AllocationRows>(chunk);
     if (!rows || !rows->values()) return;
     for (const format::Allocation* row : *rows->values()) visitor_.live_allocation(*row);
+  }
+
+  void add_runtime_blocks(const ChunkView& chunk) {
+    const auto* rows = chunk_root<format::RuntimeBlocks>(chunk);
+    if (!rows || !rows->values()) return;
+    for (const format::RuntimeBlock* row : *rows->values()) visitor_.live_runtime_block(*row);
   }
 
   void add_tensors(const ChunkView& chunk) {

@@ -24,6 +24,7 @@ class RecordingVisitor {
   // What is alive begins anew; its objects follow.
   virtual void segment(const format::RecordingSegment&) {}
   virtual void live_allocation(const format::Allocation&) {}
+  virtual void live_runtime_block(const format::RuntimeBlock&) {}
   // A tensor that is alive as the segment begins, and what it is; or, after events, what a living tensor is.
   virtual void tensor(const format::Tensor&, std::span<const int64_t> /*sizes_and_strides*/, bool begins_segment) {}
   // False: no more events are wanted; what tensors are still comes.

@@ -10,7 +10,9 @@
 // allocated:        serial is order; [site] [aux] pointer (zigzag difference to the pointer before, in units of 16
 // bytes;
 //                   with flag 128 in bytes) nbytes node (order less the node's serial, plus 1; 0: none)
-// freed, tensor_gone, disregarded: order less serial
+// freed, tensor_gone, disregarded, runtime_freed: order less serial
+// runtime_allocated: serial is order; [site] [aux] pointer (zigzag difference to that of the one before) nbytes; flag
+// 128: by torch
 // tensor_made:      [site] address of the TensorImpl (zigzag difference to the address before)
 // tensor_released:  order less serial, flag 128: nothing more is known; else aux (dtype; device with flag 64), number
 // of
@@ -36,6 +38,8 @@ enum class EventType : uint8_t {
   device_reported = 7,
   step = 8,
   failure = 9,
+  runtime_allocated = 10,
+  runtime_freed = 11,
 };
 
 inline constexpr size_t kMostEventSizes = 12;
@@ -43,7 +47,8 @@ inline constexpr size_t kMostEventSizes = 12;
 struct RecordedEvent {
   EventType type = EventType::step;
   bool known = false;       // tensor_released: the fields after it
-  uint8_t memory_kind = 0;  // allocated: AllocationKind
+  bool by_torch = false;    // runtime_allocated: by torch's allocator
+  uint8_t memory_kind = 0;  // allocated: AllocationKind; runtime_allocated: RuntimeKind
   int8_t device_type = 0, device_index = -1;
   int8_t dtype = -1;
   uint8_t mode = 0;  // step: StepMode
@@ -57,7 +62,9 @@ struct RecordedEvent {
   size_t ndim = 0;
   int64_t sizes[kMostEventSizes] = {};
 
-  bool makes() const { return type == EventType::allocated || type == EventType::tensor_made; }
+  bool makes() const {
+    return type == EventType::allocated || type == EventType::tensor_made || type == EventType::runtime_allocated;
+  }
 };
 
 // Bytes of one element of a c10::ScalarType, as the caller knows them; 0: not known.
@@ -72,7 +79,7 @@ inline uint64_t unzigzag(uint64_t value) { return value >> 1 ^ (0 - (value & 1))
 
 // What the event before left behind.
 struct State {
-  uint64_t order = 0, ns = 0, pointer = 0, object = 0;
+  uint64_t order = 0, ns = 0, pointer = 0, object = 0, block = 0;
   uint32_t thread = 0, site = 0, memory = 0, tensor_memory = 0;
 };
 
@@ -125,9 +132,17 @@ class EventEncoder {
         out = put(out, e.nbytes);
         return put(out, e.node == 0 ? 0 : e.order - e.node + 1);
       }
+      case EventType::runtime_allocated:
+        if (e.by_torch) *head |= kSpecial;
+        out = put_changed(out, head, kOtherSite, e.site, state_.site);
+        out = put_changed(out, head, kOtherMemory, memory_word(e), state_.memory);
+        out = put(out, zigzag(e.pointer - state_.block));
+        state_.block = e.pointer;
+        return put(out, e.nbytes);
       case EventType::freed:
       case EventType::tensor_gone:
       case EventType::disregarded:
+      case EventType::runtime_freed:
         return put(out, e.order - e.serial);
       case EventType::tensor_made:
         out = put_changed(out, head, kOtherSite, e.site, state_.site);
@@ -197,7 +212,7 @@ class EventDecoder {
     if (at_ == end_ || damaged_) return false;
     const uint8_t head = *at_++;
     e.type = EventType(head & 15);
-    e.known = false;
+    e.known = e.by_torch = false;
     e.ndim = 0;
     e.order = state_.order += unzigzag(take());
     e.ns = state_.ns += unzigzag(take());
@@ -214,9 +229,17 @@ class EventDecoder {
         e.node = node == 0 ? 0 : e.order - (node - 1);
         break;
       }
+      case EventType::runtime_allocated:
+        e.by_torch = (head & kSpecial) != 0;
+        e.site = take_changed(head, kOtherSite, state_.site);
+        set_memory(take_changed(head, kOtherMemory, state_.memory), e);
+        e.pointer = state_.block += unzigzag(take());
+        e.nbytes = take();
+        break;
       case EventType::freed:
       case EventType::tensor_gone:
       case EventType::disregarded:
+      case EventType::runtime_freed:
         e.serial = e.order - take();
         break;
       case EventType::tensor_made:

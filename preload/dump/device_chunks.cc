@@ -167,7 +167,7 @@ size_t used_cuda_devices(const live::SnapshotView& view, int8_t (&devices)[devic
   return count;
 }
 
-bool write_runtime_blocks(const live::SnapshotView& view, DumpFile& file) {
+bool write_runtime_blocks(const live::SnapshotView& view, ChunkSink& file) {
   std::vector<format::RuntimeBlock> rows;
   const auto flush = [&] {
     Chunk chunk(format::kRuntimeBlocks, rows.size() * sizeof(format::RuntimeBlock) + 256);

@@ -14,7 +14,7 @@ namespace tensorscope::dump {
 // CUDA devices on which this process (not only the one it was forked from) has allocated; returns how many.
 size_t used_cuda_devices(const live::SnapshotView& view, int8_t (&devices)[devices::DriverAnswers::kMostDevices]);
 
-bool write_runtime_blocks(const live::SnapshotView& view, DumpFile& file);
+bool write_runtime_blocks(const live::SnapshotView& view, ChunkSink& file);
 
 // Waits for the driver's answers, and says in the coverage record how much came of it.
 bool write_device_memory(const live::SnapshotView& view, const devices::AllocatorSnapshot& allocator,

@@ -15,16 +15,18 @@
 namespace tensorscope::live {
 
 enum class EventKind : uint8_t {
-  allocated,        // pointer, bytes, autograd node; aux: kind, device
-  freed,            //
-  tensor_made,      //
-  tensor_released,  // data pointer of the storage, its bytes, four sizes; aux: sizes, dtype, device
-  tensor_extent,    // of the tensor_released before it: up to three more sizes
-  tensor_gone,      //
-  disregarded,      // was no tensor to a user
-  device_reported,  // allocated and reserved, as the device's allocator says; aux: device
-  step,             // number, pass, mode
-  failure,          // bytes that were asked for in vain; aux: device
+  allocated,          // pointer, bytes, autograd node; aux: kind, device
+  freed,              //
+  tensor_made,        //
+  tensor_released,    // data pointer of the storage, its bytes, four sizes; aux: sizes, dtype, device
+  tensor_extent,      // of the tensor_released before it: up to three more sizes
+  tensor_gone,        //
+  disregarded,        // was no tensor to a user
+  device_reported,    // allocated and reserved, as the device's allocator says; aux: device
+  step,               // number, pass, mode
+  failure,            // bytes that were asked for in vain; aux: device
+  runtime_allocated,  // pointer, bytes; aux: kind, device, by_torch
+  runtime_freed,      //
 };
 
 struct Event {

@@ -149,6 +149,19 @@ class TensorEnd {
   size_t count_ = 0;
 };
 
+void note_runtime(const Made& made, const RuntimeBlock& block, SiteId site) {
+  if (made.serial == 0) return;
+  note_replaced(EventKind::runtime_freed, made.replaced, made.serial - 1);
+  Event event{};
+  event.order = event.serial = made.serial;
+  event.a = reinterpret_cast<uint64_t>(block.pointer);
+  event.b = block.nbytes;
+  event.aux = uint32_t(block.kind) | uint32_t(uint8_t(block.device.type)) << 8 |
+              uint32_t(uint8_t(block.device.index)) << 16 | uint32_t(block.by_torch) << 24;
+  event.site = site;
+  note(EventKind::runtime_allocated, event);
+}
+
 void note_reported(Device device, uint64_t allocated, uint64_t reserved) {
   Event event{};
   event.order = newest_serial();
@@ -264,13 +277,16 @@ void runtime_allocated(const RuntimeBlock& block) {
   if (slot == DeviceTable::kNone) return count_missed(Subject::cuda_runtime);
   if (slot != DeviceTable::kCpu) g_devices.mark_used_here(slot);
   g_runtime_blocks.prefetch(block.pointer);
-  g_runtime_blocks.add(block, block.is_allocation
-                                  ? allocated(block.pointer, block.nbytes, AllocationKind::runtime, slot)
-                                  : Origin{coarse_ns(), site_here(), this_thread()});
+  const Origin origin = block.is_allocation ? allocated(block.pointer, block.nbytes, AllocationKind::runtime, slot)
+                                            : Origin{coarse_ns(), site_here(), this_thread()};
+  const Made made = g_runtime_blocks.add(block, origin);
+  if (events_wanted()) note_runtime(made, block, origin.site);
 }
 
 void runtime_freed(const void* pointer) {
-  const RuntimeBlock block = g_runtime_blocks.remove(pointer);
+  Gone gone;
+  const RuntimeBlock block = g_runtime_blocks.remove(pointer, gone);
+  if (events_wanted()) note_gone(EventKind::runtime_freed, gone);
   if (!block.is_allocation) return;
   freed(pointer, AllocationKind::runtime, g_devices.slot(block.device));
 }

@@ -8,12 +8,18 @@ namespace tensorscope::live {
 
 constinit RuntimeTable g_runtime_blocks;
 
-void RuntimeTable::add(const RuntimeBlock& block, const Origin& origin) {
+Made RuntimeTable::add(const RuntimeBlock& block, const Origin& origin) {
+  Made made;
   Table::Guard guard(table_, block.pointer);
-  if (!guard) return give_up_on_locks();
+  if (!guard) {
+    give_up_on_locks();
+    return made;
+  }
   Table::Position place = guard.find(block.pointer);
+  if (place.row != nullptr) made.replaced = place.row->serial.load(std::memory_order_relaxed);
   if (place.row == nullptr && guard.insert(block.pointer, place) == nullptr) {
-    return count_missed(Subject::cuda_runtime);
+    count_missed(Subject::cuda_runtime);
+    return made;
   }
   RuntimeRow& row = *place.row;
   row.nbytes = block.nbytes;
@@ -24,10 +30,12 @@ void RuntimeTable::add(const RuntimeBlock& block, const Origin& origin) {
   row.by_torch = block.by_torch;
   row.is_allocation = block.is_allocation;
   row.device = block.device;
-  row.serial.store(next_serial(), std::memory_order_relaxed);
+  made.serial = next_serial();
+  row.serial.store(made.serial, std::memory_order_relaxed);
+  return made;
 }
 
-RuntimeBlock RuntimeTable::remove(const void* pointer) {
+RuntimeBlock RuntimeTable::remove(const void* pointer, Gone& gone) {
   Table::Guard guard(table_, pointer);
   if (!guard) {
     give_up_on_locks();
@@ -38,6 +46,7 @@ RuntimeBlock RuntimeTable::remove(const void* pointer) {
   const RuntimeRow& row = *place.row;
   const RuntimeBlock block = {pointer,    row.nbytes,        RuntimeKind(row.kind),
                               row.device, row.by_torch != 0, row.is_allocation != 0};
+  gone = {row.serial.load(std::memory_order_relaxed), newest_serial()};
   guard.erase(place);
   return block;
 }

@@ -10,6 +10,7 @@
 #include <cstdint>
 
 #include "live/address_table.h"
+#include "live/serials.h"
 #include "live/snapshot_view.h"
 #include "live/tensor_table.h"
 #include "support/ids.h"
@@ -45,9 +46,9 @@ class RuntimeTable {
   constexpr RuntimeTable() = default;
 
   // A block that is still there is replaced: its end was missed, or one call of the runtime made another.
-  void add(const RuntimeBlock& block, const Origin& origin);
+  Made add(const RuntimeBlock& block, const Origin& origin);
   // Takes the block out; one with a null pointer where there is none.
-  RuntimeBlock remove(const void* pointer);
+  RuntimeBlock remove(const void* pointer, Gone& gone);
 
   void prefetch(const void* pointer) { table_.prefetch(pointer); }
   bool lock_all() { return table_.lock_all(); }

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "dump/chunk.h"
+#include "dump/device_chunks.h"
 #include "dump/process_chunks.h"
 #include "dump/table_chunks.h"
 #include "dump/tensor_rows.h"
@@ -153,9 +154,10 @@ bool write_segment(Recorder& recorder, const live::SnapshotView& view, format::S
                                      recorder.flushed_ns, site_rows, device_rows, view.tensors_total);
   recorder.lost += newly_lost;
   if (!chunk.append_to(file, segment)) return false;
-  if (view.tensors.size == 0 && view.allocations.size == 0) return true;
+  if (view.tensors.size == 0 && view.allocations.size == 0 && view.runtime_blocks.size == 0) return true;
   return recorder.tables.write(recorder.file) && dump::write_allocations(view, file) &&
-         write_tensors(recorder, view, file) && recorder.tables.write_strings(recorder.file);
+         dump::write_runtime_blocks(view, file) && write_tensors(recorder, view, file) &&
+         recorder.tables.write_strings(recorder.file);
 }
 
 // ---- one flush
@@ -215,6 +217,12 @@ class FlushWriter {
         e.number = from->a;
         e.pass = from->b;
         format::event_detail::set_memory(from->aux, e);
+        break;
+      case live::EventKind::runtime_allocated:
+        e.pointer = from->a;
+        e.nbytes = from->b;
+        format::event_detail::set_memory(from->aux, e);
+        e.by_torch = from->aux >> 24 != 0;
         break;
       case live::EventKind::failure:
         e.nbytes = from->b;

@@ -16,9 +16,10 @@ using format::RecordedEvent;
 
 std::vector<RecordedEvent> random_events(size_t count, unsigned seed) {
   std::mt19937_64 random(seed);
-  constexpr EventType kTypes[] = {EventType::allocated,       EventType::freed,       EventType::tensor_made,
-                                  EventType::tensor_released, EventType::tensor_gone, EventType::disregarded,
-                                  EventType::device_reported, EventType::step,        EventType::failure};
+  constexpr EventType kTypes[] = {EventType::allocated,         EventType::freed,        EventType::tensor_made,
+                                  EventType::tensor_released,   EventType::tensor_gone,  EventType::disregarded,
+                                  EventType::device_reported,   EventType::step,         EventType::failure,
+                                  EventType::runtime_allocated, EventType::runtime_freed};
   std::vector<RecordedEvent> events(count);
   uint64_t order = 1;
   for (RecordedEvent& e : events) {
@@ -39,8 +40,15 @@ std::vector<RecordedEvent> random_events(size_t count, unsigned seed) {
       e.node = random() % 2 ? 0 : e.order / 2 + 1;
       e.memory_kind = uint8_t(random() % 4);
     }
+    if (e.type == EventType::runtime_allocated) {
+      e.pointer = random();
+      e.nbytes = random() >> (random() % 64);
+      e.memory_kind = uint8_t(random() % 5);
+      e.by_torch = random() % 2 != 0;
+    }
     if (e.type == EventType::tensor_made) e.pointer = random();
-    if (e.type == EventType::allocated || e.type == EventType::device_reported || e.type == EventType::failure) {
+    if (e.type == EventType::allocated || e.type == EventType::device_reported || e.type == EventType::failure ||
+        e.type == EventType::runtime_allocated) {
       e.device_type = int8_t(random() % 2);
       e.device_index = int8_t(random() % 3) - 1;
     }
@@ -75,6 +83,7 @@ TEST(EventStream, WhatWasEncodedIsDecoded) {
     ASSERT_EQ(e.serial, expected.serial);
     ASSERT_EQ(e.ns, expected.ns);
     ASSERT_EQ(e.thread, expected.thread);
+    ASSERT_EQ(e.by_torch, expected.by_torch);
     if (e.makes()) {
       ASSERT_EQ(e.site, expected.site);
     }
@@ -88,7 +97,7 @@ TEST(EventStream, WhatWasEncodedIsDecoded) {
       ASSERT_EQ(e.device_type, expected.device_type);
       ASSERT_EQ(e.device_index, expected.device_index);
     }
-    if (e.type == EventType::failure) {
+    if (e.type == EventType::failure || e.type == EventType::runtime_allocated) {
       ASSERT_EQ(e.nbytes, expected.nbytes);
     }
     if (e.type == EventType::step || e.type == EventType::device_reported) {

@@ -44,6 +44,30 @@ TEST(LiveState, WhatWasMadeAndNotFreedIsAlive) {
   EXPECT_EQ(seen.state.tensors.size(), 1u);
 }
 
+TEST(LiveState, BlocksOfTheRuntimeAreKeptApart) {
+  RecordingBuilder builder;
+  builder.segment(0, 5000);
+  const auto block = [](uint64_t serial, uint64_t nbytes) {
+    format::RecordedEvent e = allocated(serial, nbytes);
+    e.type = format::EventType::runtime_allocated;
+    e.by_torch = serial % 2 == 0;
+    return e;
+  };
+  const auto end = [](uint64_t serial, uint64_t order) {
+    format::RecordedEvent e = freed(serial, order);
+    e.type = format::EventType::runtime_freed;
+    return e;
+  };
+  builder.events(1, 4, {block(1, 100), block(2, 50), end(1, 2), end(3, 2), block(3, 7), block(4, 9)});
+  builder.end();
+  const Seen seen = replayed(builder);
+  ASSERT_EQ(seen.state.runtime_blocks.size(), 2u);
+  EXPECT_EQ(seen.state.runtime_blocks.at(2).nbytes, 50u);
+  EXPECT_TRUE(seen.state.runtime_blocks.at(2).by_torch);
+  EXPECT_TRUE(seen.state.devices.empty()) << "they are no allocations";
+  EXPECT_TRUE(seen.state.allocations.empty());
+}
+
 TEST(LiveState, EventsOfSeveralThreadsComeInTheOrderTheyHappened) {
   RecordingBuilder builder;
   builder.segment(0, 5000);
