@@ -48,6 +48,7 @@ class Finder : public RecordingVisitor {
     // Of tensors nothing is asked here.
     const bool about_memory = event.type == format::EventType::allocated || event.type == format::EventType::freed;
     ++events_;
+    if (event.type == format::EventType::tensor_made) take_in_tensor();
     if (about_memory && state_.apply(event) && event.type == format::EventType::allocated) {
       const Device device = device_of(event.device_type, event.device_index);
       note(device, state_.devices[device].live_bytes);
@@ -76,6 +77,12 @@ class Finder : public RecordingVisitor {
     if (!in_question()) return;
     Peak& peak = peaks_[device];
     if (bytes > peak.bytes || peak.at.events == 0) peak = {bytes, {events_, state_.ns}};
+  }
+  // The memory of the tensor made now may be the one that made the peak: the moment is after both.
+  void take_in_tensor() {
+    for (auto& [device, peak] : peaks_) {
+      if (peak.at.events == events_ - 1) peak.at.events = events_;
+    }
   }
   // Of the device that had the most; memory of the CPU counts where no other device was used.
   std::optional<Moment> peak() const {

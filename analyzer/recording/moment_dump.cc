@@ -123,6 +123,10 @@ class MomentVisitor : public RecordingVisitor {
       case format::kPythonFrames:
         frames_.emplace_back(chunk.type, std::string(reinterpret_cast<const char*>(chunk.payload), chunk.length));
         return;
+      case format::kSourceLines:
+        if (chunk_root<format::SourceLines>(chunk))
+          source_lines_.assign(reinterpret_cast<const char*>(chunk.payload), chunk.length);
+        return;
       case format::kCoverage:
         if (chunk_root<format::Coverages>(chunk))
           coverage_.assign(reinterpret_cast<const char*>(chunk.payload), chunk.length);
@@ -150,7 +154,7 @@ class MomentVisitor : public RecordingVisitor {
   LiveState state_;
   uint64_t events_ = 0;
   std::unordered_map<uint64_t, TensorFacts> facts_;
-  std::string process_, objects_, coverage_;
+  std::string process_, objects_, source_lines_, coverage_;
   std::vector<std::string> strings_;
   std::vector<format::Code> codes_;
   std::vector<format::Thread> threads_;
@@ -331,6 +335,7 @@ std::string MomentVisitor::dump() {
   set_time();
   out.add(format::kProcess, process_.data(), process_.size());
   if (!objects_.empty()) out.add(format::kSharedObjects, objects_.data(), objects_.size());
+  if (!source_lines_.empty()) out.add(format::kSourceLines, source_lines_.data(), source_lines_.size());
   add_tensors(out);
   add_allocations(out);
   add_runtime_blocks(out);

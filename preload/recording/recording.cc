@@ -5,12 +5,14 @@
 #include <algorithm>
 #include <atomic>
 #include <memory>
+#include <numeric>
 #include <unordered_map>
 #include <vector>
 
 #include "dump/chunk.h"
 #include "dump/device_chunks.h"
 #include "dump/process_chunks.h"
+#include "dump/source/source_chunk.h"
 #include "dump/table_chunks.h"
 #include "dump/tensor_rows.h"
 #include "live/event_log.h"
@@ -417,6 +419,19 @@ bool is_due(uint64_t now) {
          now - g_recorder->flushed_ns >= interval_ms() * 1'000'000;
 }
 
+// Of every line that allocated something, those that allocated the most first.
+bool write_source_lines(Recorder& recorder) {
+  live::SnapshotView view;
+  if (!view.take()) return true;
+  std::vector<SiteId> sites(view.sites.size);
+  std::iota(sites.begin(), sites.end(), SiteId{0});
+  std::stable_sort(sites.begin(), sites.end(),
+                   [&](SiteId a, SiteId b) { return view.sites[a].bytes_total > view.sites[b].bytes_total; });
+  dump::SourceLines lines;
+  lines.start(view, sites);
+  return lines.write(recorder.file);
+}
+
 // g_writing is held.
 void write_end(const char* why) {
   const bool was_on = g_on.exchange(false);
@@ -428,7 +443,7 @@ void write_end(const char* why) {
   run_if_memory_lasts([&] {
     Recorder& recorder = *g_recorder;
     recorder.file.end_next();
-    if (!dump::write_coverage(recorder.file)) return give_up(recorder);
+    if (!write_source_lines(recorder) || !dump::write_coverage(recorder.file)) return give_up(recorder);
     dump::Chunk chunk(format::kRecordingEnd);
     auto reason = chunk.string(why);
     const auto end = format::CreateRecordingEnd(chunk.builder(), monotonic_ns(), recorder.file.chunks(),

@@ -97,6 +97,8 @@ keep[3].resize_(1000)
     assert of(at["allocations"], *ALLOCATION) == of(dump["allocations"], *ALLOCATION)
     assert of(at["tensors"], "id", "shape", "dtype", "site") == of(dump["tensors"], "id", "shape", "dtype", "site")
     assert len(at["tensors"]) > 40
+    text = harness.cli("report", f"{only_recording(tmp_path)}@peak", env={**os.environ, "COLUMNS": "140"}).stdout
+    assert "keep = [torch.zeros(100 + i, 7) for i in range(50)]" in text, "lines of source"
 
 
 def test_a_program_that_is_killed_leaves_what_was_flushed(tmp_path):

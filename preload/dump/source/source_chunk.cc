@@ -40,11 +40,15 @@ void record_source_lines(std::span<const SourceFile> files, size_t wanted, const
 }  // namespace
 
 void SourceLines::start(const live::SnapshotView& view, SiteId failed_at, const cupti::Activity& cupti) {
+  start(view, sites_outside_the_view(failed_at, cupti));
+}
+
+void SourceLines::start(const live::SnapshotView& view, const std::vector<SiteId>& sites) {
   if (!options().source) {
     return set_coverage(Subject::source_lines, Seen::no, "switched off by TENSORSCOPE_SOURCE");
   }
   newest_unix_ns_ = process_info().image_start_unix_ns;
-  started_ = run_if_memory_lasts([&] { wanted_ = wanted_lines(view, sites_outside_the_view(failed_at, cupti)); });
+  started_ = run_if_memory_lasts([&] { wanted_ = wanted_lines(view, sites); });
   if (!started_) return set_coverage(Subject::source_lines, Seen::no, kNoMemoryForLines);
   reader_.start(wanted_, process_info().directory, newest_unix_ns_);
 }
@@ -58,7 +62,7 @@ const char* SourceLines::why_not_all() const {
   return "";
 }
 
-bool SourceLines::append(DumpFile& file) {
+bool SourceLines::append(ChunkSink& file) {
   Chunk chunk(format::kSourceLines, size_t{64} << 10);
   flatbuffers::FlatBufferBuilder& builder = chunk.builder();
   const std::span<const SourceFile> read = reader_.files();
@@ -83,7 +87,7 @@ bool SourceLines::append(DumpFile& file) {
       file, format::CreateSourceLines(builder, *detail == 0, text, newest_unix_ns_, builder.CreateVector(rows)));
 }
 
-bool SourceLines::write(DumpFile& file) {
+bool SourceLines::write(ChunkSink& file) {
   if (!started_) return true;
   reader_.wait();
   bool ok = true;

@@ -5,6 +5,8 @@
 // Context: collector.
 #pragma once
 
+#include <vector>
+
 #include "devices/cupti/session.h"
 #include "dump/dump_file.h"
 #include "dump/source/source_reader.h"
@@ -16,12 +18,14 @@ class SourceLines {
  public:
   // Once. Does nothing where TENSORSCOPE_SOURCE is off. `failed_at` is the site of a failure, 0: none.
   void start(const live::SnapshotView& view, SiteId failed_at, const cupti::Activity& cupti);
+  // The same for what is in the view and for these sites.
+  void start(const live::SnapshotView& view, const std::vector<SiteId>& sites);
   // Waits for the lines, SourceReader::kPatienceMs after start() at most, appends the chunk and records the coverage.
   // False: the file could not be written. Too little memory costs the chunk alone.
-  bool write(DumpFile& file);
+  bool write(ChunkSink& file);
 
  private:
-  bool append(DumpFile& file);
+  bool append(ChunkSink& file);
   const char* why_not_all() const;
 
   WantedLines wanted_;
