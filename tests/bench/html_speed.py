@@ -2,9 +2,14 @@
 
 Makes `--tensors` live tensors in the real torch under the preload, each in a list, writes the page and prints: its size, the time to write it,
 and in the browser the time from opening the file to the overview, and of a filter of the table (median of `--filters` texts, each for the first time).
+With `--events` the program trains under `--record` until about so many events are recorded; then of the timeline: its size, the time from opening
+the file to the drawn chart, and of a range and another grouping.
 """
 
 import argparse
+import contextlib
+import json
+import os
 import pathlib
 import shutil
 import statistics
@@ -25,6 +30,27 @@ def target(tensors):
     assert len(kept) == tensors
 
 
+EVENTS_A_STEP = 1530
+
+
+def train(steps):
+    """Runs in the process that is profiled: eight layers with Adam; each step keeps one tensor, every fiftieth evaluates a large batch."""
+    import torch
+
+    torch.set_num_threads(1)
+    model = torch.nn.Sequential(*(layer for _ in range(8) for layer in (torch.nn.Linear(16, 16), torch.nn.ReLU())))
+    optimizer = torch.optim.Adam(model.parameters(), foreach=False)
+    kept = []
+    for step in range(steps):
+        out = model(torch.randn(4, 16))
+        out.pow(2).mean().backward()
+        optimizer.step()
+        optimizer.zero_grad()
+        kept.append(out.detach())
+        if step % 50 == 49:
+            model(torch.randn(2000, 16))
+
+
 OPEN = """text => new Promise(done => {
   const begin = performance.now();
   addEventListener('hashchange', () => requestAnimationFrame(() => done(performance.now() - begin)), {once: true});
@@ -32,7 +58,9 @@ OPEN = """text => new Promise(done => {
 })"""
 
 
-def in_browser(page_file, filters):
+@contextlib.contextmanager
+def in_browser(page_file, state, ready):
+    """The page, and the median time of three openings until `ready` is there."""
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as play, play.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"]) as browser:
@@ -40,30 +68,56 @@ def in_browser(page_file, filters):
         for _ in range(3):
             page = browser.new_page(viewport={"width": 1280, "height": 800})
             begin = time.monotonic()
-            page.goto(page_file.as_uri())
-            page.wait_for_selector("html[data-ready]", timeout=120_000)
+            page.goto(page_file.as_uri() + state)
+            page.wait_for_selector(ready, timeout=120_000)
             opened.append(time.monotonic() - begin)
+        yield page, statistics.median(opened)
+
+
+def of_tensors(page_file, filters):
+    with in_browser(page_file, "", "html[data-ready]") as (page, opened):
         table = page.evaluate(OPEN, "tensors")
-        return statistics.median(opened), table, statistics.median(page.evaluate(OPEN, f"tensors?q=kept[{i}") for i in range(1, filters + 1))
+        return opened, table, statistics.median(page.evaluate(OPEN, f"tensors?q=kept[{i}") for i in range(1, filters + 1))
+
+
+def of_events(page_file):
+    with in_browser(page_file, "#timeline", ".area svg path") as (page, opened):
+        begin, end = (float(box.input_value()) for box in page.query_selector_all(".tools input"))
+        third = (end - begin) / 3
+        return opened, page.evaluate(OPEN, f"timeline?from={begin + third}&to={end - third}"), page.evaluate(OPEN, "timeline?by=module")
+
+
+def written(*files, folder):
+    page = pathlib.Path(folder) / "report.html"
+    begin = time.monotonic()
+    subprocess.run([dump_speed.BUILD / "analyzer" / "tensorscope", "html", *files, "-o", page], check=True)
+    return page, f"{page.stat().st_size / 2**20:.1f} MiB, written in {time.monotonic() - begin:.1f} s"
 
 
 def main():
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("--tensors", type=int, default=100_000)
+    options.add_argument("--events", type=int, help="of a recording, instead of tensors")
     options.add_argument("--filters", type=int, default=9)
     options.add_argument("--in-target", action="store_true", help=argparse.SUPPRESS)
     given = options.parse_args()
     if given.in_target:
-        return target(given.tensors)
+        return train(given.events // EVENTS_A_STEP) if given.events else target(given.tensors)
     with tempfile.TemporaryDirectory() as folder:
+        if given.events:
+            os.environ["TENSORSCOPE_RECORD"] = "1"
+            dump_speed.run_target(__file__, "--in-target", folder=folder)
+            [recording] = pathlib.Path(folder).glob("*.recording")
+            page, size = written(recording, folder=folder)
+            opened, ranged, grouped = of_events(page)
+            print(f"{json.loads(subprocess.run([dump_speed.BUILD / 'analyzer' / 'tensorscope', 'timeline', recording, '--json'], check=True, capture_output=True).stdout)['events']:,} "
+                  f"events, recording of {recording.stat().st_size / 2**20:.1f} MiB: {size}; timeline opened in {opened:.2f} s, a range {ranged:.0f} ms, by module {grouped:.0f} ms")
+            return 0
         [[_, dump]] = dump_speed.rows_of(dump_speed.run_target(__file__, "--in-target", folder=folder))
-        page = pathlib.Path(folder) / "report.html"
-        begin = time.monotonic()
-        subprocess.run([dump_speed.BUILD / "analyzer" / "tensorscope", "html", dump, "-o", page], check=True)
-        written = time.monotonic() - begin
-        opened, table, filtered = in_browser(page, given.filters)
-        print(f"{given.tensors:,} tensors: {page.stat().st_size / 2**20:.1f} MiB, written in {written:.1f} s; opened in {opened:.2f} s, "
-              f"table in {table:.0f} ms, a filter {filtered:.0f} ms")
+        page, size = written(dump, folder=folder)
+        opened, table, filtered = of_tensors(page, given.filters)
+        print(f"{given.tensors:,} tensors: {size}; opened in {opened:.2f} s, table in {table:.0f} ms, a filter {filtered:.0f} ms")
+    return 0
 
 
 if __name__ == "__main__":

@@ -3,6 +3,7 @@ dump stay texts, and axe-core finds nothing serious."""
 
 # Covers: analyzer/cli/html.cc
 
+import csv
 import os
 import re
 import shutil
@@ -264,6 +265,8 @@ def test_keys(opened):
     opened.page.keyboard.press("/")
     opened.page.keyboard.type("exp_avg")
     opened.page.keyboard.press("Enter")
+    opened.page.wait_for_selector("html[data-page=search]")
+    opened.page.click("a:has-text('all of them in the table')")
     opened.page.wait_for_selector("html[data-page=tensors]")
     assert opened.page.query_selector(".grid .body .row")
     opened.page.focus(".grid .view")
@@ -272,6 +275,57 @@ def test_keys(opened):
     opened.page.wait_for_selector("html[data-page=tensor]")
     opened.page.keyboard.press("1")
     opened.page.wait_for_selector("html[data-page=overview]")
+
+
+@pytest.mark.parametrize("text, page, shown", [
+    ("layers.1", "tensors", "model.layers.1"), ("torch.relu", "tensors", "Net.forward"), ("losses", "leaks", ""), ("losses[*]", "tensors", "losses[*]"),
+    ("AddmmBackward", "graph", "AddmmBackward0"), ("layers.2", "values", "model.layers.2"), ("ModuleList", "", ""), ("Net", "calls", ""), ("diff", "diff", "Diff")])
+def test_search_finds_in_every_page(opened, text, page, shown):
+    opened.go(f"search?q={text}")
+    links = [(link.get_attribute("href").lstrip("#").split("?")[0], link.inner_text()) for link in opened.page.query_selector_all("#main table a")]
+    if page == "":
+        assert opened.page.query_selector("#nothing") or links
+    else:
+        assert any(to == page and shown in what for to, what in links), links
+    for to, _ in links[:3]:
+        opened.go(f"search?q={text}")
+        opened.page.click(f"#main table a[href^='#{to}'] >> nth=0")
+        opened.page.wait_for_selector(f"html[data-page={to}]")
+    assert opened.wrong == []
+
+
+def test_search_says_what_it_did_not_find(opened):
+    opened.go("search?q=no+such+thing")
+    assert "Nothing found" in opened.text("#nothing")
+
+
+def test_every_table_is_saved_with_its_numbers(opened):
+    for state in opened.pages():
+        opened.go(state)
+        tables = len(opened.page.query_selector_all("#main table, #main .grid"))
+        assert len(opened.page.query_selector_all("#main button:text('save as CSV')")) >= tables, state
+    opened.go("overview")
+    with opened.page.expect_download() as download:
+        opened.page.click(".plain:has(td .note, td a) button:text('save as CSV') >> nth=0")
+    with open(download.value.path(), newline="") as file:
+        rows = list(csv.reader(file))
+    assert rows[0] == ["bytes", "%", "count", "where"]
+    assert all(row[0].isdigit() for row in rows[1:])
+    assert "layer" in rows[1][3] or "Net" in rows[1][3] or "program.py" in rows[1][3]
+
+
+def test_a_long_table_is_printed_whole(opened):
+    opened.go("tensors")
+    count = int(opened.text("#sum").split(" ")[0].replace(",", ""))
+    rows = "document.querySelectorAll('.grid .body .row').length"
+    assert opened.page.evaluate(rows) < count
+    opened.page.evaluate("dispatchEvent(new Event('beforeprint'))")
+    opened.page.emulate_media(media="print")
+    assert opened.page.evaluate(rows) == count
+    assert opened.page.evaluate("document.querySelector('.grid').offsetHeight") >= 20 * count
+    opened.page.emulate_media(media="screen")
+    opened.page.evaluate("dispatchEvent(new Event('afterprint'))")
+    assert opened.page.evaluate(rows) < count
 
 
 def test_a_phone_scrolls_in_one_direction(browser, report):
@@ -287,7 +341,7 @@ def test_axe_finds_nothing_serious(browser, report, tools, scheme):
     window = Opened(browser, report, color_scheme=scheme, bypass_csp=True)
     window.page.add_script_tag(path=str(tools / "node_modules" / "axe-core" / "axe.min.js"))
     found = []
-    for state in [*window.pages(), "tensor?id=1", "tensors?by=category"]:
+    for state in [*window.pages(), "tensor?id=1", "tensors?by=category", "search?q=layers"]:
         window.go(state)
         for violation in window.page.evaluate("axe.run(document).then(result => result.violations)"):
             if violation["impact"] in ("serious", "critical"):

@@ -190,9 +190,20 @@ def test_pages_open_without_a_mistake_and_texts_stay_texts(opened, report):
     assert all(url.startswith((report.as_uri(), "blob:")) for url in opened.requests), opened.requests
 
 
+def test_search_finds_allocation_sites_of_the_recording(opened):
+    opened.go("search?q=onerror")
+    opened.page.click("h3:has-text('of the recording') + .plain a")
+    opened.page.wait_for_selector("h3:has-text('onerror')")
+    assert opened.page.query_selector("html[data-page=timeline]")
+    assert opened.wrong == []
+
+
 def test_the_dump_beside_it_is_the_peak(opened, recording):
     opened.go("overview")
     assert opened.text(".lead") == printed("report", f"{recording}@peak").splitlines()[0]
+    assert printed("timeline", recording).splitlines()[0] in opened.text("#main")
+    opened.page.click("#main a:text('timeline')")
+    opened.page.wait_for_selector(".area svg path")
 
 
 def test_a_moment_is_a_dump(browser, recording):  # noqa: F811

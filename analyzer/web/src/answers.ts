@@ -1,7 +1,7 @@
 // Answers of diff, leaks and oom.
 import { Boxes, type Box } from "./canvas";
 import type { Column } from "./data";
-import { button, copy, csv, h, plainTable, save } from "./dom";
+import { amount, button, copy, csv, h, plainTable, save } from "./dom";
 import { flameDrawing, flameOf, flameTable, liveSums } from "./flame";
 import { bytes, count, counted, percent, signedBytes, signedCount } from "./format";
 import { go, link, type Shown } from "./main";
@@ -34,7 +34,7 @@ export function diffPage(place: HTMLElement, { report, params, dump }: Shown): v
   const rows = diff.changes.slice(0, 100).map((change) => {
     const growth = change.bytes[change.bytes.length - 1] - change.bytes[0];
     const steps = change.bytes.slice(1).map((value, i) => signedBytes(value - change.bytes[i])).join(" ");
-    return [signedBytes(growth), signedCount(change.tensors[change.tensors.length - 1] - change.tensors[0]), diff.bytes.length > 2 ? steps + (change.steady ? " steady" : "") : "",
+    return [amount(growth, signedBytes(growth)), signedCount(change.tensors[change.tensors.length - 1] - change.tensors[0]), diff.bytes.length > 2 ? steps + (change.steady ? " steady" : "") : "",
       h("div", {}, link("tensors", { in: "site", is: change.where }, change.where), change.held_by ? h("div", { className: "note" }, change.held_by) : "")];
   });
   const first = report.dumps[0];
@@ -73,7 +73,7 @@ export function leaksPage(place: HTMLElement, { report }: Shown): void {
 }
 
 function balance(part: Part, total: number, depth = 0): (string | Node)[][] {
-  const row = [h("span", { style: { "padding-left": `${depth * 1.2}rem` } }, part.label ?? part.name.replaceAll("_", " ")), part.bytes === null ? "not known" : bytes(part.bytes), part.bytes === null ? "" : percent(part.bytes, total), part.note ?? ""];
+  const row = [h("span", { style: { "padding-left": `${depth * 1.2}rem` } }, part.label ?? part.name.replaceAll("_", " ")), part.bytes === null ? "not known" : amount(part.bytes, bytes(part.bytes)), part.bytes === null ? "" : percent(part.bytes, total), part.note ?? ""];
   return [row, ...part.parts.flatMap((each) => balance(each, total, depth + 1))];
 }
 
@@ -111,7 +111,7 @@ export function oomPage(place: HTMLElement, { report }: Shown): void {
       h("div", {}, h("strong", {}, remedy.title), remedy.fits_words ? ` (${remedy.fits_words})` : "", h("div", {}, remedy.takes), remedy.estimate_words ? h("div", { className: "note" }, `estimate: ${remedy.estimate_words}`) : "")]), [0]),
     oom.answer.remedies_missing ? h("p", { className: "problem" }, oom.answer.remedies_missing) : "");
   place.append(h("h3", {}, "Whose memory it is"), h("div", { className: "wide-table", tabindex: 0, role: "region", "aria-label": "table" }, plainTable(["", "bytes", "%", ""], balance(oom.balance, total), [1, 2])));
-  place.append(h("h3", {}, "Largest allocation sites"), plainTable(["bytes", "count", "where"], oom.places.map((each) => [bytes(each.bytes), count(each.tensors + each.blocks), h("div", {}, at(each.at), each.held_by ? h("div", { className: "note" }, each.held_by) : "")]), [0, 1]));
+  place.append(h("h3", {}, "Largest allocation sites"), plainTable(["bytes", "count", "where"], oom.places.map((each) => [amount(each.bytes, bytes(each.bytes)), count(each.tensors + each.blocks), h("div", {}, at(each.at), each.held_by ? h("div", { className: "note" }, each.held_by) : "")]), [0, 1]));
   for (const device of oom.devices) if (device.segments.length > 0) place.append(segmentDrawing(device));
   place.append(asPrinted("oom", oom.text));
 }

@@ -74,10 +74,23 @@ export function button(text: string, onclick: () => void, props: Props = {}): HT
   return h("button", { type: "button", onclick, ...props }, text);
 }
 
+// A number with its text: tables are saved with the number.
+export const amount = (value: number, text: string) => h("data", { value }, text);
+
+function cellText(cell: HTMLElement): string {
+  const only = cell.childNodes.length === 1 ? cell.firstChild : null;
+  return only instanceof HTMLDataElement ? only.value : cell.innerText.replace(/\s+/g, " ").trim();
+}
+
+// `rows`: a heading, then all of the table.
+export function saveTools(name: string, rows: () => (string | number)[][]): HTMLElement {
+  return h("div", { className: "tools" }, button("save as CSV", () => save(`${name}.csv`, csv(rows()))), button("copy as text", () => void copy(rows().map((row) => row.join("\t")).join("\n"))));
+}
+
 // A table of texts with its captions as headings; `numbers`: columns that are right-aligned.
-export function plainTable(titles: string[], rows: Child[][], numbers: number[] = [], caption = ""): HTMLTableElement {
+export function plainTable(titles: string[], rows: Child[][], numbers: number[] = []): HTMLElement {
   const align = (i: number) => (numbers.includes(i) ? { className: "number" } : {});
-  return h("table", {}, caption && h("caption", {}, caption),
-    h("thead", {}, h("tr", {}, titles.map((title, i) => h("th", { scope: "col", ...align(i) }, title)))),
+  const table = h("table", {}, h("thead", {}, h("tr", {}, titles.map((title, i) => h("th", { scope: "col", ...align(i) }, title)))),
     h("tbody", {}, rows.map((row) => h("tr", {}, row.map((cell, i) => h("td", align(i), cell))))));
+  return h("div", { className: "plain" }, table, saveTools(document.documentElement.dataset.page ?? "table", () => Array.from(table.rows, (row) => Array.from(row.cells, cellText))));
 }

@@ -1,7 +1,7 @@
 // Flame graph of stacks: the width of a frame is the live bytes that were allocated below it. Drawn on a canvas: only boxes that are
 // wide enough to be seen are laid out.
 import { Boxes, colourOf, type Box } from "./canvas";
-import { h, plainTable } from "./dom";
+import { amount, h, plainTable } from "./dom";
 import type { Dump, Stacks } from "./data";
 import { bytes, percent, signedBytes } from "./format";
 import { go, link, type Shown } from "./main";
@@ -129,8 +129,8 @@ export function flameTable(root: Flame, difference: boolean): HTMLElement {
     for (const child of flame.children.values()) walk.push({ flame: child, above: below });
   }
   const rows = [...sums].sort(([, a], [, b]) => (difference ? Math.abs(b.now - b.before) - Math.abs(a.now - a.before) : b.now - a.now)).slice(0, 30);
-  return difference ? plainTable(["before", "now", "change", "frame"], rows.map(([name, sum]) => [bytes(sum.before), bytes(sum.now), signedBytes(sum.now - sum.before), name]), [0, 1, 2])
-    : plainTable(["bytes", "%", "frame"], rows.map(([name, sum]) => [bytes(sum.now), percent(sum.now, root.bytes), name]), [0, 1]);
+  return difference ? plainTable(["before", "now", "change", "frame"], rows.map(([name, sum]) => [amount(sum.before, bytes(sum.before)), amount(sum.now, bytes(sum.now)), amount(sum.now - sum.before, signedBytes(sum.now - sum.before)), name]), [0, 1, 2])
+    : plainTable(["bytes", "%", "frame"], rows.map(([name, sum]) => [amount(sum.now, bytes(sum.now)), percent(sum.now, root.bytes), name]), [0, 1]);
 }
 
 interface Subject { name: string; what: string; now: Sums; before: Sums | null }

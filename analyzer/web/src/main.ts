@@ -8,6 +8,7 @@ import { mapPage } from "./map";
 import { overviewPage } from "./overview";
 import { tensorPage } from "./tensor";
 import { tensorsPage } from "./tensors";
+import { searchPage } from "./search";
 import { timelinePage } from "./timeline";
 import { callsPage, valuesPage } from "./values";
 
@@ -30,10 +31,13 @@ const PAGES: PageKind[] = [
   { id: "graph", title: "Graph", there: (all) => all.dumps.some((dump) => dump.data.graph), draw: graphPage },
   { id: "values", title: "Values", there: part("values"), draw: valuesPage },
   { id: "calls", title: "Calls", there: part("calls"), draw: callsPage },
+  { id: "search", title: "Search", there: () => true, draw: searchPage, hidden: true },
   { id: "tensor", title: "Tensor", there: hasDump, draw: tensorPage, hidden: true },
 ];
 
 let report: Report;
+
+export const pagesOf = (all: Report) => PAGES.filter((kind) => kind.there(all) && !kind.hidden);
 
 function parse(hash: string): { page: string; params: Params } {
   const [page, query] = hash.replace(/^#/, "").split("?", 2);
@@ -67,19 +71,19 @@ function show(): void {
   choice.replaceChildren();
   if (report.dumps.length > 1) {
     choice.append(h("select", { "aria-label": "dump", onchange: (event: Event) => go(kind.id, { ...Object.fromEntries(params), dump: (event.target as HTMLSelectElement).value }) },
-      report.dumps.map((each, i) => h("option", { value: i, selected: each === dump }, each.data.path))));
+      report.dumps.map((each, i) => h("option", { value: i, selected: each === dump, title: each.data.path }, each.data.path.split("/").pop()))));
   }
+  document.documentElement.dataset.page = kind.id;
   document.getElementById("main")!.replaceChildren(place);
   kind.draw(place, { report, dump, params });
   document.title = `${kind.title} - ${dump?.data.process.program ?? report.recordings[0]?.data.program ?? "values"} - tensorscope`;
-  document.documentElement.dataset.page = kind.id;
 }
 
 function keys(event: KeyboardEvent): void {
   const typing = event.target instanceof HTMLElement && /^(INPUT|SELECT|TEXTAREA)$/.test(event.target.tagName);
   if (event.ctrlKey || event.metaKey || event.altKey || typing) return;
   const digit = Number(event.key);
-  const pages = PAGES.filter((kind) => kind.there(report) && !kind.hidden);
+  const pages = pagesOf(report);
   if (event.key === "/") document.querySelector<HTMLInputElement>("#search input")!.focus();
   else if (digit >= 1 && digit <= pages.length) go(pages[digit - 1].id, {});
   else return;
@@ -102,7 +106,7 @@ async function start(): Promise<void> {
   document.getElementById("theme")!.addEventListener("click", theme);
   document.getElementById("search")!.addEventListener("submit", (event) => {
     event.preventDefault();
-    go("tensors", { q: document.querySelector<HTMLInputElement>("#search input")!.value });
+    go("search", { q: document.querySelector<HTMLInputElement>("#search input")!.value });
   });
   show();
   document.documentElement.dataset.ready = "1";

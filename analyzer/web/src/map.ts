@@ -1,7 +1,7 @@
 // Treemap: the area of a box is its bytes; by module, category or holder.
 import { hierarchy, treemap, treemapSquarify } from "d3-hierarchy";
 import { Boxes, CATEGORY_COLOURS, colourOf, type Box } from "./canvas";
-import { h, plainTable } from "./dom";
+import { amount, h, plainTable } from "./dom";
 import { bytes, counted, percent } from "./format";
 import { go, link, type Shown } from "./main";
 import { groups } from "./tensors";
@@ -64,7 +64,7 @@ export function mapPage(place: HTMLElement, shown: Shown): void {
   }, ({ node, value }) => `${node.key}: ${bytes(value)} (${percent(value, dump.data.total_bytes)} of all)${node.tensors ? `, ${counted(node.tensors, "tensor")}` : ""}`, ({ node }) => open(node));
   place.append(boxes.element);
   boxes.draw();
-  const rows = (laid.children ?? []).slice(0, 40).map((node) => [bytes(node.value!), percent(node.value!, total),
+  const rows = (laid.children ?? []).slice(0, 40).map((node) => [amount(node.value!, bytes(node.value!)), percent(node.value!, total),
     node.data.children.length > 0 ? link("map", { by, at: node.data.key }, node.data.key) : link("tensors", { in: by, is: node.data.key }, node.data.key)]);
   if (rows.length > 0) place.append(h("h3", {}, "The same as a table"), plainTable(["bytes", "%", by], rows, [0, 1]));
 }

@@ -1,6 +1,6 @@
 // What, how much, who, what to do: the sentences of the command line.
 import { whatToDo } from "./answers";
-import { h, plainTable } from "./dom";
+import { amount, h, plainTable } from "./dom";
 import { bytes, count, percent } from "./format";
 import { link, type Shown } from "./main";
 import { groups } from "./tensors";
@@ -13,13 +13,16 @@ export function overviewPage(place: HTMLElement, { dump, report }: Shown): void 
   for (const problem of d.problems) place.append(h("p", { className: "problem", role: "note" }, problem));
   const todo = whatToDo(report);
   if (todo.length > 0) place.append(h("h3", {}, "What to do"), h("ul", { className: "todo-list" }, todo));
+  for (const [i, { data }] of report.recordings.entries()) {
+    place.append(h("h3", {}, "Over time"), h("p", {}, data.text.split("\n", 1)[0] + " ", link("timeline", { rec: i === 0 ? "" : String(i), from: "", to: "" }, report.recordings.length > 1 ? `timeline of ${data.path.split("/").pop()}` : "timeline")));
+  }
   const total = d.total_bytes;
   const categories = groups(dump, "category", all(dump.tensorCount)).filter((group) => group.bytes > 0);
   place.append(h("h3", {}, "What it is for"), h("div", { className: "bars" }, categories.map((group) =>
     h("a", { className: "bar-row", href: link("tensors", { category: group.key }, "").href }, h("span", { className: "bar-name" }, group.key),
       h("span", { className: "bar-line" }, h("span", { className: "bar", style: { width: `${(100 * group.bytes) / Math.max(1, total)}%` } })),
       h("span", { className: "bar-size" }, `${bytes(group.bytes)}  ${percent(group.bytes, total)}`)))));
-  const rows = d.sites.slice(0, 50).map((site) => [bytes(site.bytes), site.share, count(site.tensors + site.blocks),
+  const rows = d.sites.slice(0, 50).map((site) => [amount(site.bytes, bytes(site.bytes)), site.share, count(site.tensors + site.blocks),
     h("div", {}, link("tensors", { in: "site", is: site.where }, site.where), site.source ? h("code", {}, site.source) : "",
       site.held_by ? h("div", { className: "note" }, site.held_by) : "", site.modules ? h("div", { className: "note" }, site.modules) : "")]);
   place.append(h("h3", {}, "Largest allocation sites"), h("p", { className: "note" }, d.site_count > rows.length ? `showing ${rows.length} of ${count(d.site_count)}` : ""),

@@ -1,5 +1,6 @@
 // A table of any number of rows: only those in sight are in the document. Rows are numbers; columns make texts of them.
 import { h, say } from "./dom";
+import { count, counted } from "./format";
 
 export interface TableColumn {
   title: string;
@@ -14,6 +15,7 @@ export interface TableColumn {
 const ROW = 26;                // pixels
 const HIGHEST = 8_000_000;     // pixels that every browser can scroll; above it, scrolling is scaled
 const SPARE = 6;
+const MOST_PRINTED = 5000;
 
 export class Table {
   readonly element: HTMLElement;
@@ -40,6 +42,18 @@ export class Table {
     this.view.addEventListener("scroll", () => this.scrolled(), { passive: true });
     this.view.addEventListener("keydown", (event) => this.key(event));
     new ResizeObserver(() => this.draw()).observe(this.view);
+    // On paper are all rows, up to a limit.
+    const note = h("p", { className: "printed" });
+    this.element.append(note);
+    const before = () => {
+      if (!this.element.isConnected) return leave();
+      note.textContent = this.rows.length > MOST_PRINTED ? `the first ${count(MOST_PRINTED)} of ${counted(this.rows.length, "row")}; save as CSV has them all` : "";
+      this.draw(true);
+    };
+    const after = () => this.draw();
+    const leave = () => { removeEventListener("beforeprint", before); removeEventListener("afterprint", after); };
+    addEventListener("beforeprint", before);
+    addEventListener("afterprint", after);
   }
 
   show(rows: ArrayLike<number>, sorted: number, descending: boolean): void {
@@ -84,9 +98,9 @@ export class Table {
     event.preventDefault();
   }
 
-  private draw(): void {
-    const begin = this.scaled ? this.first : Math.max(0, this.first - SPARE);
-    const end = Math.min(this.rows.length, this.first + this.capacity + SPARE);
+  private draw(whole = false): void {
+    const begin = whole ? 0 : this.scaled ? this.first : Math.max(0, this.first - SPARE);
+    const end = Math.min(this.rows.length, whole ? MOST_PRINTED : this.first + this.capacity + SPARE);
     const top = this.scaled ? this.view.scrollTop : begin * ROW;
     this.body.style.setProperty("transform", `translateY(${top}px)`);
     const shown: HTMLElement[] = [];

@@ -1,5 +1,5 @@
 // The table of all tensors: search, filters, groups, order.
-import { button, copy, csv, h, save, say } from "./dom";
+import { button, h, saveTools, say } from "./dom";
 import type { Dump } from "./data";
 import { age, bytes, count, counted, duration, parseSize } from "./format";
 import { go, type Params, type Shown } from "./main";
@@ -170,8 +170,7 @@ export function tensorsPage(place: HTMLElement, shown: Shown): void {
   });
   const asRows = () => [columns.map((column) => column.title), ...Array.from(ordered, (row) => columns.map((column) => (column.title === "memory" ? dump.owned[row] : column.text(row))))];
   const ordered = sorted(dump, columns, by, descending, rows);
-  place.append(table.element, h("div", { className: "tools" }, button("save as CSV", () => save("tensors.csv", csv(asRows()))),
-    button("copy as text", () => copy(asRows().slice(0, 10_001).map((row) => row.join("\t")).join("\n")))),
+  place.append(table.element, saveTools("tensors", asRows),
     h("p", { className: "note" }, "memory: bytes of the storage, for the oldest tensor in it; views and aliases show 0 B, so that the column adds up."));
   table.show(ordered, by, descending);
 }
@@ -187,7 +186,6 @@ function groupTable(place: HTMLElement, shown: Shown, by: string, rows: Uint32Ar
   ];
   const table = new Table(columns, `tensors by ${by}`, (row) => go("tensors", { ...Object.fromEntries(params), by: "", in: by, is: sums[row].key }), () => undefined);
   const asRows = () => [["bytes", "tensors", by], ...sums.map((sum) => [sum.bytes, sum.tensors, sum.key])];
-  place.append(table.element, h("div", { className: "tools" }, button("save as CSV", () => save(`tensors-by-${by}.csv`, csv(asRows()))),
-    button("copy as text", () => copy(asRows().map((row) => row.join("\t")).join("\n")))));
+  place.append(table.element, saveTools(`tensors-by-${by}`, asRows));
   table.show(Uint32Array.from(sums, (_, i) => i), 0, true);
 }

@@ -1,7 +1,7 @@
 // A recording: live bytes over time by allocation site or module; a range of it, what grew in it and what was alive at its peak.
 import { areaChart, type Layer, type Mark } from "./area";
 import { COLOURS, colourOf } from "./canvas";
-import { button, copy, csv, h, plainTable, save } from "./dom";
+import { amount, button, copy, h, plainTable, saveTools } from "./dom";
 import { bytes, count, counted, duration, percent, signedBytes } from "./format";
 import { go, link, type Shown } from "./main";
 import { beginOf, chosenRange, endOf, isWhole, peakOf, rangeText, type Chosen, type Grouping } from "./recording";
@@ -118,7 +118,7 @@ function siteTable(shown: Shown, chosen: Chosen, rows: Row[], by: string, swatch
   const table = new Table(columns, `${by} in this time`, (i) => set({ pick: rows[i].name }), (column) => set({ sort: String(column), order: column === sort && descending ? "up" : "down" }));
   const asRows = () => [["at_peak", "begin", "end", "allocated", "allocations", by], ...Array.from(order, (i) => [rows[i].atPeak, rows[i].begin, rows[i].end, rows[i].made, rows[i].allocations, rows[i].name])];
   table.show(order, sort, descending);
-  return h("div", { className: "low" }, table.element, h("div", { className: "tools" }, button("save as CSV", () => save("timeline.csv", csv(asRows()))), button("copy as text", () => void copy(asRows().map((row) => row.join("\t")).join("\n")))));
+  return h("div", { className: "low" }, table.element, saveTools("timeline", asRows));
 }
 
 function stepTable(chosen: Chosen, set: (values: Record<string, string>) => void): (HTMLElement | string)[] {
@@ -142,14 +142,14 @@ function stepTable(chosen: Chosen, set: (values: Record<string, string>) => void
   table.show(order, -1, false);
   const asRows = () => [["step", "peak", "allocated", "allocations", "live_at_end", "begin_s", "end_s", "unusual"], ...Array.from(order, (i) => [steps.number[i], steps.peak[i], steps.bytes[i], steps.allocations[i], steps.live[i], steps.begin[i], steps.end[i], steps.unusual[i]])];
   return [h("h3", {}, "Steps"), h("p", { className: "note" }, `${counted(rows.length, "step")}; ${unusual === 0 ? "none allocates more than its neighbours or has a higher peak" : `${counted(unusual, "step")} first that allocate${unusual === 1 ? "s" : ""} more than the neighbours, or have a higher peak`}. Enter or a click chooses the time of a step.`),
-    h("div", { className: "low" }, table.element, h("div", { className: "tools" }, button("save as CSV", () => save("steps.csv", csv(asRows())))))];
+    h("div", { className: "low" }, table.element, saveTools("steps", asRows))];
 }
 
 function spikeTable({ recording }: Chosen): (HTMLElement | string)[] {
   const { spikes } = recording.data;
   if (spikes.length === 0) return [];
   const around = (from: number, to: number) => { const margin = Math.max((to - from) / 2, recording.partLength); return { from: Math.max(recording.data.begin, from - margin).toFixed(6), to: (to + margin).toFixed(6) }; };
-  return [h("h3", {}, "Highest spikes"), h("p", { className: "note" }, "bytes above both sides"), plainTable(["bytes", "lasted", "when", "its last allocation"], spikes.map((spike) => [bytes(spike.bytes), duration(spike.end - spike.begin),
+  return [h("h3", {}, "Highest spikes"), h("p", { className: "note" }, "bytes above both sides"), plainTable(["bytes", "lasted", "when", "its last allocation"], spikes.map((spike) => [amount(spike.bytes, bytes(spike.bytes)), amount(spike.end - spike.begin, duration(spike.end - spike.begin)),
     link("timeline", around(spike.begin, spike.end), `${duration(spike.at)}${spike.step === null ? "" : `, step ${count(spike.step)}`}`), recording.siteName(spike.site)]), [0, 1])];
 }
 
@@ -165,7 +165,7 @@ function churnTable({ recording }: Chosen): (HTMLElement | string)[] {
   }
   const rows = [...sums].filter(([, sum]) => sum.bytes > 0).sort(([, a], [, b]) => b.bytes - a.bytes);
   return [h("h3", {}, "Allocated over time"), h("p", { className: "note" }, `the whole recording; temporary: freed ${steps ? "in the step that allocated it" : "within 10 ms"}${rows.length > 30 ? `; showing 30 of ${count(rows.length)}` : ""}`),
-    plainTable([`bytes${per}`, `allocations${per}`, "temporary", "allocated at"], rows.slice(0, 30).map(([name, sum]) => [bytes(Math.floor(sum.bytes / number)), number === 1 ? count(sum.allocations) : (sum.allocations / number).toFixed(1), percent(sum.temporary, sum.bytes), name]), [0, 1, 2])];
+    plainTable([`bytes${per}`, `allocations${per}`, "temporary", "allocated at"], rows.slice(0, 30).map(([name, sum]) => [amount(sum.bytes / number, bytes(Math.floor(sum.bytes / number))), number === 1 ? count(sum.allocations) : (sum.allocations / number).toFixed(1), percent(sum.temporary, sum.bytes), name]), [0, 1, 2])];
 }
 
 function lifetimes({ recording }: Chosen): (HTMLElement | string)[] {
