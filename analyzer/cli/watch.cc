@@ -41,7 +41,7 @@ const char* of_text(rules::WatchOf of) {
     case rules::WatchOf::optimizer_state:
       return "optimizer state of parameters";
     case rules::WatchOf::operations:
-      return "results of every operation in calls of modules";
+      return "results of every operation in calls of modules and in their backward";
     case rules::WatchOf::returns:
       return "what is returned";
     case rules::WatchOf::variables:

@@ -369,8 +369,9 @@ std::string statistic_word(Statistic statistic) {
 }
 
 std::string place_word(format::ValuePlace place) {
-  static constexpr const char* kWords[] = {"value",    "output",          "input", "parameter",    "buffer",
-                                           "gradient", "optimizer state", "local", "return value", "saved value"};
+  static constexpr const char* kWords[] = {"value",        "output",      "input",           "parameter",
+                                           "buffer",       "gradient",    "optimizer state", "local",
+                                           "return value", "saved value", "backward"};
   return size_t(place) < std::size(kWords) ? kWords[size_t(place)] : "value";
 }
 

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <bit>
 #include <new>
 #include <utility>
 
@@ -26,7 +27,6 @@ namespace {
 constexpr char kPeek[] = "_ZN2at15sequence_number4peekEv";
 constexpr char kTask[] = "_ZN5torch8autograd25get_current_graph_task_idEv";  // from torch 2.0 on
 constexpr size_t kMostForwards = size_t{1} << 16;  // of a thread: beyond, older ones are forgotten
-constexpr size_t kMostPending = 4096;
 constexpr int kMostThreads = 64;
 
 // A node that has run.
@@ -40,6 +40,8 @@ struct Forward {
   format::CallRow row;
   uint64_t first_sequence, end_sequence;
   uint64_t parent;  // number of a Forward of this thread; 0: none
+  const void* context;
+  bool has_row;
   NodeRun backward;
   uint32_t nodes;  // that have run since the last row
 };
@@ -47,6 +49,7 @@ struct Forward {
 // Of one thread of the program. Number n is calls[n - 1 - forgotten].
 struct Forwards {
   ThreadId thread = 0;
+  uint32_t system_thread = 0;
   PageArray<Forward> calls;
   uint64_t forgotten = 0, innermost = 0;
   uint64_t first_run = UINT64_MAX, last_run = 0;  // numbers of those with nodes that have run
@@ -55,13 +58,10 @@ struct Forwards {
   }
 };
 
-constexpr int kWords = 8;  // of a node, in which its sequence number is looked for
-struct PendingRun {
-  uint64_t words[kWords];
-  NodeRun run;
-  Forwards* own;
-  ThreadId maker;  // of the node; 0: not known
-};
+// The word of a Node that is its sequence number (torch/csrc/autograd/function.h): in one that has just been made the
+// thread's last one, in those that accumulate gradients the largest there is.
+constexpr int kWords = 8;
+std::atomic<int> g_sequence_word{-1};
 
 // A node that is running. Its end is told in any case: the RecordFunction is on the stack.
 struct RunningNode {
@@ -75,11 +75,6 @@ struct BackwardState {
   PageArray<RunningNode> running;
   Forwards* threads[kMostThreads] = {};
   int thread_count = 0;
-  // The word of a Node that is its sequence number, by what nodes have there: the largest number there is in those that
-  // accumulate gradients (torch/csrc/autograd/functions/accumulate_grad.cpp), else less than what comes next.
-  int sequence_word = -1;
-  bool excluded[kWords] = {}, accumulates[kWords] = {};
-  PageArray<PendingRun> pending;
   PageArray<format::CallRow> done;  // of passes after which another one ran the same nodes
 };
 
@@ -90,13 +85,11 @@ std::atomic<live::DeviceSlot> g_device{live::DeviceTable::kCpu};
 thread_local Forwards* t_forwards = nullptr;
 
 Forwards* of_this_thread(BackwardState& state) {
-  if (t_forwards) {
-    t_forwards->thread = live::calling_thread();  // another one in a forked child
-    return t_forwards;
-  }
+  if (t_forwards) return t_forwards;
   auto* made = new (std::nothrow) Forwards;
   if (!made) return nullptr;
   made->thread = live::calling_thread();
+  made->system_thread = uint32_t(syscall(SYS_gettid));
   const MutexGuard guard(state.lock);
   if (state.thread_count == kMostThreads) {
     delete made;
@@ -135,6 +128,11 @@ format::CallRow backward_row(const Forward& forward) {
 
 void add_run(BackwardState& state, Forwards& forwards, Forward* forward, const NodeRun& run) {
   while (forward) {
+    Forward* const outer = forwards.find(forward->parent);
+    if (!forward->has_row) {
+      forward = outer;
+      continue;
+    }
     NodeRun& sum = forward->backward;
     if (forward->nodes != 0 && sum.task != run.task) {
       if (!state.done.push(backward_row(*forward))) count_loss("backward", "not enough memory");
@@ -150,53 +148,36 @@ void add_run(BackwardState& state, Forwards& forwards, Forward* forward, const N
     const uint64_t number = forwards.forgotten + uint64_t(forward - forwards.calls.begin()) + 1;
     forwards.first_run = std::min(forwards.first_run, number);
     forwards.last_run = std::max(forwards.last_run, number);
-    forward = forwards.find(forward->parent);
+    forward = outer;
   }
 }
 
 // Whose calls the node's sequence number is among: sequence numbers are of a thread each, and a thread runs what
 // others made, as torch's threads for devices do. Null: nobody's, or not known (counted).
-Forwards* maker_of(const BackwardState& state, const PendingRun& pending) {
+Forwards* maker_of(const BackwardState& state, const void* node) {
+  const ThreadId maker = live::node_thread_now(node);
   for (int i = 0; i < state.thread_count; ++i) {
-    if (pending.maker != 0 && state.threads[i]->thread == pending.maker) return state.threads[i];
+    if (maker != 0 && state.threads[i]->thread == maker) return state.threads[i];
   }
-  if (pending.maker != 0) return nullptr;
-  if (pending.own) return pending.own;
+  if (maker != 0) return nullptr;
+  if (t_forwards) return t_forwards;
   if (state.thread_count == 1) return state.threads[0];
   count_loss("backward", "of calls in several threads, run by a thread of torch");
   return nullptr;
 }
 
-void assign(BackwardState& state, const PendingRun& pending) {
-  const uint64_t sequence = pending.words[state.sequence_word];
-  if (sequence == UINT64_MAX) return;  // accumulates a gradient
-  if (Forwards* const forwards = maker_of(state, pending)) {
-    add_run(state, *forwards, maker(*forwards, sequence), pending.run);
+// Null: it accumulates a gradient, or was made in no call that is followed.
+Forward* forward_of(const BackwardState& state, const void* node, Forwards*& forwards) {
+  const int word = g_sequence_word.load(std::memory_order_acquire);
+  if (word < 0) {
+    count_loss("backward", "where nodes have their sequence number was not found");
+    return nullptr;
   }
-}
-
-void learn(BackwardState& state, const uint64_t (&words)[kWords]) {
-  const uint64_t next = g_peek();
-  for (int i = 0; i < kWords; ++i) {
-    state.accumulates[i] |= words[i] == UINT64_MAX;
-    state.excluded[i] |= words[i] != UINT64_MAX && words[i] >= next;
-  }
-  int found = -1;
-  for (int i = 0; i < kWords; ++i) {
-    if (!state.accumulates[i] || state.excluded[i]) continue;
-    if (found >= 0) return;
-    found = i;
-  }
-  state.sequence_word = found;
-}
-
-void node_has_run(BackwardState& state, const PendingRun& pending) {
-  if (state.sequence_word >= 0) return assign(state, pending);
-  learn(state, pending.words);
-  if (state.pending.size() < kMostPending) state.pending.push(pending);
-  if (state.sequence_word < 0) return;
-  for (const PendingRun& each : state.pending) assign(state, each);
-  state.pending.reset();
+  uint64_t sequence;
+  memcpy(&sequence, static_cast<const char*>(node) + size_t(word) * sizeof sequence, sizeof sequence);
+  if (sequence == UINT64_MAX) return nullptr;
+  forwards = maker_of(state, node);
+  return forwards ? maker(*forwards, sequence) : nullptr;
 }
 
 uint64_t live_bytes() {
@@ -220,26 +201,30 @@ void node_ends(const void* record) {
   const void* const node = live::running_node_address();
   if (!scope || !state || !node) return;
   const uint64_t now = monotonic_ns(), live = live_bytes();
-  PendingRun pending = {};
-  memcpy(pending.words, node, sizeof pending.words);
-  pending.own = t_forwards;
-  pending.maker = live::node_thread_now(node);
   const MutexGuard guard(state->lock);
   PageArray<RunningNode>& running = state->running;
   size_t at = running.size();
   while (at > 0 && running[at - 1].record != record) --at;
   if (at == 0) return;
-  pending.run = running[at - 1].run;
+  NodeRun run = running[at - 1].run;
   const uint64_t outside = running[at - 1].peak_outside;
   std::copy(running.begin() + at, running.end(), running.begin() + at - 1);
   running.pop();
   const live::DeviceSlot device = g_device.load(std::memory_order_relaxed);
-  pending.run.end_ns = now;
-  pending.run.live_after = live;
-  pending.run.peak =
-      std::max(live::g_devices.row(device).peak_since.load(std::memory_order_relaxed), pending.run.live_before);
-  live::g_devices.lower_peak_since(device, std::max(pending.run.peak, outside));
-  node_has_run(*state, pending);
+  run.end_ns = now;
+  run.live_after = live;
+  run.peak = std::max(live::g_devices.row(device).peak_since.load(std::memory_order_relaxed), run.live_before);
+  live::g_devices.lower_peak_since(device, std::max(run.peak, outside));
+  Forwards* forwards = nullptr;
+  if (Forward* const forward = forward_of(*state, node, forwards)) add_run(*state, *forwards, forward, run);
+}
+
+// A thread that is here runs no backward pass, others may be in the middle of one. Threads of torch run those of
+// threads that wait for them.
+bool may_go_on(const BackwardState& state, const NodeRun& run) {
+  if (t_forwards && run.thread == t_forwards->system_thread) return false;
+  return std::any_of(state.threads, state.threads + state.thread_count,
+                     [&](const Forwards* each) { return each->system_thread == run.thread; });
 }
 
 void forget_old(Forwards& forwards) {
@@ -253,25 +238,48 @@ void forget_old(Forwards& forwards) {
 
 }  // namespace
 
-const char* follow_backward(live::DeviceSlot device) {
-  g_device.store(device, std::memory_order_relaxed);
+const char* follow_forwards() {
+  if (g_backward) return nullptr;
   const LoadedObject torch = find_object("libtorch_cpu.so");
   if (torch) g_peek = reinterpret_cast<uint64_t (*)()>(torch.find(kPeek));
   if (torch) g_task = reinterpret_cast<int (*)()>(torch.find(kTask));
   if (!g_peek) return "this torch has no sequence numbers";
   g_backward = new (std::nothrow) BackwardState;
-  return g_backward ? trace_backward({node_begins, node_ends}) : "not enough memory";
+  return g_backward ? nullptr : "not enough memory";
+}
+
+void learn_from_new_node(const void* node) {
+  constexpr int kEnough = 4;
+  static uint64_t excluded = 0;
+  static int nodes = 0;
+  if (!g_peek || g_sequence_word.load(std::memory_order_relaxed) >= 0) return;
+  uint64_t words[kWords];
+  memcpy(words, node, sizeof words);
+  for (int i = 0; i < kWords; ++i) {
+    if (words[i] != g_peek() - 1) excluded |= uint64_t{1} << i;
+  }
+  const uint64_t left = ~excluded & ((uint64_t{1} << kWords) - 1);
+  if (++nodes >= kEnough && std::has_single_bit(left)) {
+    g_sequence_word.store(std::countr_zero(left), std::memory_order_release);
+  }
+}
+
+bool knows_nodes() { return g_sequence_word.load(std::memory_order_relaxed) >= 0; }
+
+const char* follow_backward(live::DeviceSlot device) {
+  g_device.store(device, std::memory_order_relaxed);
+  return trace_backward({node_begins, node_ends});
 }
 
 void follow_backward_on(live::DeviceSlot device) { g_device.store(device, std::memory_order_relaxed); }
 
-uint64_t forward_begins(const format::CallRow& row) {
+uint64_t forward_begins(const format::CallRow& row, bool has_row, const void* context) {
   BackwardState* const state = g_backward;
   Forwards* const forwards = state ? of_this_thread(*state) : nullptr;
   if (!forwards) return 0;
   const MutexGuard guard(state->lock);
   if (forwards->innermost == 0 && forwards->calls.size() >= kMostForwards) forget_old(*forwards);
-  Forward forward = {row, g_peek(), UINT64_MAX, forwards->innermost, {}, 0};
+  Forward forward = {row, g_peek(), UINT64_MAX, forwards->innermost, context, has_row, {}, 0};
   if (!forwards->calls.push(forward)) return 0;
   return forwards->innermost = forwards->forgotten + forwards->calls.size();
 }
@@ -286,7 +294,16 @@ void forward_ends(uint64_t forward) {
   }
 }
 
-void add_backward_calls(uint64_t (*next_id)()) {
+ForwardCall forward_of_node(const void* node) {
+  BackwardState* const state = g_backward;
+  if (!state) return {};
+  const MutexGuard guard(state->lock);
+  Forwards* forwards = nullptr;
+  const Forward* const forward = forward_of(*state, node, forwards);
+  return forward ? ForwardCall{forward->row.id(), forward->context} : ForwardCall{};
+}
+
+void add_backward_calls(uint64_t (*next_id)(), bool all) {
   BackwardState* const state = g_backward;
   if (!state) return;
   const MutexGuard guard(state->lock);
@@ -294,14 +311,20 @@ void add_backward_calls(uint64_t (*next_id)()) {
   state->done.reset();
   for (int i = 0; i < state->thread_count; ++i) {
     Forwards& forwards = *state->threads[i];
-    for (uint64_t number = forwards.first_run; number <= forwards.last_run; ++number) {
+    const uint64_t first = forwards.first_run, last = forwards.last_run;
+    forwards.first_run = UINT64_MAX;
+    forwards.last_run = 0;
+    for (uint64_t number = first; number <= last; ++number) {
       Forward* const forward = forwards.find(number);
       if (!forward || forward->nodes == 0) continue;
+      if (!all && may_go_on(*state, forward->backward)) {
+        forwards.first_run = std::min(forwards.first_run, number);
+        forwards.last_run = number;
+        continue;
+      }
       forward->nodes = 0;
       if (!rows.push(backward_row(*forward))) count_loss("backward", "not enough memory");
     }
-    forwards.first_run = UINT64_MAX;
-    forwards.last_run = 0;
   }
   // In the order in which they began, a module before those in it.
   std::sort(rows.begin(), rows.end(), [](const format::CallRow& a, const format::CallRow& b) {

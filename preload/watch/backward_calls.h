@@ -12,18 +12,34 @@
 
 namespace tensorscope::watch {
 
-// Registers with torch. Null, or why it cannot be; a literal. Once, after torch has been loaded.
+// Before what follows; once torch is loaded. Null, or why it cannot be; a literal.
+const char* follow_forwards();
+
+// A node that this thread has made last: where its sequence number lies is learnt from some of them.
+void learn_from_new_node(const void* node);
+bool knows_nodes();
+
+// Registers with torch for the nodes that run. Null, or why it cannot be; a literal. Once.
 const char* follow_backward(live::DeviceSlot device);
 // Of which device memory is told from now on.
 void follow_backward_on(live::DeviceSlot device);
 
-// A call of a module begins and ends, on its thread. `row`: with what is known when it begins. The result is for
-// forward_ends(); 0: not followed.
-uint64_t forward_begins(const format::CallRow& row);
+// A call of a module begins and ends, on its thread. `row`: with what is known when it begins. `has_row`: its
+// backward becomes a row. `context`: for forward_of_node(). The result is for forward_ends(); 0: not followed.
+uint64_t forward_begins(const format::CallRow& row, bool has_row, const void* context);
 void forward_ends(uint64_t forward);
 
-// What has run backward so far becomes rows. Context: under an InsideScope; any thread.
-void add_backward_calls(uint64_t (*next_id)());
+// The innermost call during which a node was made that is alive; 0: in none that was followed, or it accumulates a
+// gradient. Context: under a HookScope or InsideScope; any thread.
+struct ForwardCall {
+  uint64_t id = 0;
+  const void* context = nullptr;
+};
+ForwardCall forward_of_node(const void* node);
+
+// What has run backward so far becomes rows, without passes that another thread may be in the middle of, unless `all`.
+// Context: under an InsideScope; a thread that runs no backward pass.
+void add_backward_calls(uint64_t (*next_id)(), bool all);
 
 // Context: fork child.
 void reset_backward_calls_after_fork();

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <map>
 #include <new>
 #include <unordered_map>
 #include <utility>
@@ -26,6 +27,7 @@
 #include "watch/backward_calls.h"
 #include "watch/callbacks.h"
 #include "watch/code_points.h"
+#include "watch/first_operations.h"
 #include "watch/module_paths.h"
 #include "watch/saved_tensors.h"
 #include "watch/source_places.h"
@@ -99,6 +101,13 @@ if hasattr(optim, 'register_optimizer_step_post_hook'):
 warnings.filterwarnings('ignore', message='Using `torch.compile.module.` when there are global hooks', category=UserWarning)
 )";
 
+// Where the operations of a module's calls are watched.
+struct WatchedScope {
+  std::string path;
+  uint32_t module;
+  std::vector<uint32_t> watches;
+};
+
 struct Running {
   uint64_t id;
   uint64_t begin_ns;
@@ -112,9 +121,11 @@ struct Running {
   Mode mode;
   bool recorded;  // becomes a row
   SavesBegin saves;
-  const void* node;                  // of the backward pass in which it began: what a checkpoint computes again
-  std::vector<uint32_t> operations;  // watches of what runs within
+  const void* node;                // of the backward pass in which it began: what a checkpoint computes again
+  const WatchedScope* operations;  // what is watched within; null: nothing
 };
+
+constexpr int kMostTries = 4;
 
 struct Calls {
   explicit Calls(CallSettings given) : settings(std::move(given)), paths(settings.watches) {}
@@ -122,6 +133,9 @@ struct Calls {
   ModulePaths paths;
   std::atomic<uint64_t> next_call{1};
   live::DeviceSlot device = live::DeviceTable::kCpu;  // whose live bytes the calls tell
+  int tries_left = 0;                                 // to learn from first operations
+  // One for each module and set of watches, for good: backward passes come later.
+  std::map<std::pair<uint32_t, std::vector<uint32_t>>, WatchedScope> scopes;
 };
 
 Calls* g_calls = nullptr;
@@ -301,9 +315,9 @@ void end_call(Calls& calls, const Running& call, bool raised, bool unfinished) {
   const uint64_t live_after = device_row(calls).bytes_live.load(std::memory_order_relaxed);
   const uint64_t peak = std::max(device_row(calls).peak_since.load(std::memory_order_relaxed), call.live_before);
   live::g_devices.lower_peak_since(calls.device, std::max(peak, call.peak_outside));
+  forward_ends(call.forward);
   if (!call.recorded) return;
   const uint64_t saved = saves_end(call.saves);
-  forward_ends(call.forward);
   const std::vector<Running>& all = running();
   const auto caller = std::find_if(all.rbegin(), all.rend(), [](const Running& each) { return each.recorded; });
   const Step step = current_step();
@@ -329,14 +343,15 @@ void end_deeper(Calls& calls, const void* stack) {
 
 uint64_t next_call_id() { return g_calls->next_call.fetch_add(1, std::memory_order_relaxed); }
 
-void add_backward_rows() { add_backward_calls(next_call_id); }
+void add_backward_rows(bool all = false) { add_backward_calls(next_call_id, all); }
 
 uint64_t follow_forward(const Calls& calls, uint64_t id, const WatchedModule& module, uint32_t site, uint32_t index,
-                        Mode mode) {
+                        Mode mode, bool recorded, const WatchedScope* operations) {
   const Step step = current_step();
   const Device device = live::g_devices.device(calls.device);
   return forward_begins(format::CallRow(id, 0, 0, 0, 0, 0, 0, 0, module.path_id, module.class_id, site, step.number,
-                                        step.pass, index, 0, format::StepMode(mode), device.type, 0));
+                                        step.pass, index, 0, format::StepMode(mode), device.type, 0),
+                        recorded, operations);
 }
 
 Mode mode_of_module(const Gil& gil, Object* module) {
@@ -369,17 +384,32 @@ WatchedModule* find_module(const Gil& gil, Calls& calls, Object* module, const W
 }
 
 // Those of the call around it, and the module's own.
-std::vector<uint32_t> operations_within(Calls& calls, const std::vector<Running>& around, const WatchedModule& module) {
+const WatchedScope* operations_within(Calls& calls, const std::vector<Running>& around, const WatchedModule& module) {
+  const WatchedScope* const outer = around.empty() ? nullptr : around.back().operations;
+  if (!outer && module.operations.empty()) return nullptr;
   std::vector<uint32_t> watches = module.operations;
   for (const uint32_t watch : watches) calls.paths.mark_matched(watch);
   const auto has = [](const std::vector<uint32_t>& all, uint32_t watch) {
     return std::find(all.begin(), all.end(), watch) != all.end();
   };
-  if (around.empty()) return watches;
-  for (const uint32_t watch : around.back().operations) {
+  for (const uint32_t watch : outer ? outer->watches : std::vector<uint32_t>()) {
     if (!has(watches, watch) && !has(module.not_operations, watch)) watches.push_back(watch);
   }
-  return watches;
+  if (watches.empty()) return nullptr;
+  WatchedScope& scope = calls.scopes[{module.path_id, watches}];
+  if (scope.watches.empty()) scope = {module.path, module.path_id, std::move(watches)};
+  return &scope;
+}
+
+Object* module_object(const Gil& gil, const char* name) {
+  Object* modules = gil->PyImport_GetModuleDict();
+  return modules ? python::entry(gil, modules, name) : nullptr;
+}
+
+// Not earlier: while torch is imported its operations may wait for the import.
+void learn_from_first_operations(const Gil& gil, Calls& calls) {
+  if (run_first_operations(gil, module_object(gil, "torch"))) --calls.tries_left;
+  if (knows_nodes()) calls.tries_left = 0;
 }
 
 void call_begins(const Gil& gil, Calls& calls, Object* object, const void* stack) {
@@ -391,6 +421,7 @@ void call_begins(const Gil& gil, Calls& calls, Object* object, const void* stack
   const Mode mode = all.empty() || calls.settings.record_calls ? mode_of_module(gil, object) : Mode::unknown;
   // A checkpoint computes a forward again within a backward pass: that is no pass of its own.
   if (all.empty() && live::running_node_address() == nullptr) {
+    if (calls.tries_left > 0) learn_from_first_operations(gil, calls);
     add_backward_rows();
     begin_pass(mode);
     choose_device(calls);
@@ -413,11 +444,13 @@ void call_begins(const Gil& gil, Calls& calls, Object* object, const void* stack
   const uint64_t live = device_row(calls).bytes_live.load(std::memory_order_relaxed);
   const uint64_t id = next_call_id();
   const uint32_t index = module->calls_in_pass++, place = wants_place ? place_here() : 0;
-  const uint64_t forward = recorded ? follow_forward(calls, id, *module, place, index, mode) : 0;
+  const WatchedScope* const operations = operations_within(calls, all, *module);
+  // A call within one that is followed would else be taken for that one.
+  const bool followed = recorded || operations || (!all.empty() && all.back().forward != 0);
+  const uint64_t forward = followed ? follow_forward(calls, id, *module, place, index, mode, recorded, operations) : 0;
   all.push_back({id, monotonic_ns(), live, live::g_devices.lower_peak_since(calls.device, live), stack,
                  python::handled_exception(gil), object, module, forward, index, place, mode, recorded,
-                 recorded ? saves_begin() : SavesBegin(), live::running_node_address(),
-                 operations_within(calls, all, *module)});
+                 recorded ? saves_begin() : SavesBegin(), live::running_node_address(), operations});
 }
 
 struct EndedCall {
@@ -524,11 +557,6 @@ python::MethodDefinition g_gradients_are_there = {"gradients_are_there", gradien
                                                   nullptr};
 python::MethodDefinition g_step_ends = {"step_ends", step_ends, python::kOneArgument, nullptr};
 
-Object* module_object(const Gil& gil, const char* name) {
-  Object* modules = gil->PyImport_GetModuleDict();
-  return modules ? python::entry(gil, modules, name) : nullptr;
-}
-
 }  // namespace
 
 void start_module_calls(CallSettings settings) { g_calls = new (std::nothrow) Calls(std::move(settings)); }
@@ -553,10 +581,16 @@ bool register_hooks(const Gil& gil) {
     }
     done = python::run_own_source(gil, kSource, globals.get());
   }
-  if (g_calls->settings.record_calls) {
-    follow_saved_tensors();
-    if (const char* why = follow_backward(g_calls->device)) count_loss("backward", why);
+  const std::vector<WatchSpec>& watches = g_calls->settings.watches;
+  const bool operations = std::any_of(watches.begin(), watches.end(),
+                                      [](const WatchSpec& watch) { return watch.of == WatchOf::operations; });
+  if (operations || g_calls->settings.record_calls) {
+    const char* why = follow_forwards();
+    if (!why && g_calls->settings.record_calls) why = follow_backward(g_calls->device);
+    if (why) count_loss("backward", why);
+    g_calls->tries_left = why ? 0 : kMostTries;
   }
+  if (g_calls->settings.record_calls) follow_saved_tensors();
   if (!done) count_loss("calls", "the hooks could not be registered with torch.nn");
   return true;
 }
@@ -577,11 +611,25 @@ Origin here() {
 
 bool watched_operations(WatchedOperations& out) {
   const Calls* const calls = g_calls;
-  if (!calls || !t_running || t_running->empty() || in_callback()) return false;
-  const Running& call = t_running->back();
-  if (call.operations.empty() || call.stack <= __builtin_frame_address(0)) return false;
-  out = {&call.operations, &calls->settings.watches, call.module->path.c_str(),
-         call.id,          call.module->path_id,     call.node};
+  if (!calls || in_callback()) return false;
+  const void* const node = live::running_node_address();
+  out.specs = &calls->settings.watches;
+  const WatchedScope* scope = nullptr;
+  const Running* const call = t_running && !t_running->empty() ? &t_running->back() : nullptr;
+  out.backward = node && !(call && call->node == node);
+  if (out.backward) {
+    const ForwardCall forward = forward_of_node(node);
+    scope = static_cast<const WatchedScope*>(forward.context);
+    out.call = forward.id;
+    out.node = node;
+  } else if (call && call->stack > __builtin_frame_address(0)) {
+    scope = call->operations;
+    out.call = call->id;
+  }
+  if (!scope) return false;
+  out.watches = &scope->watches;
+  out.path = scope->path.c_str();
+  out.module = scope->module;
   return true;
 }
 
@@ -612,7 +660,7 @@ void end_running_calls() {
     t_running->pop_back();
     end_call(*g_calls, call, false, true);
   }
-  add_backward_rows();
+  add_backward_rows(true);
 }
 
 std::vector<UnmatchedWatch> unmatched_watches() {

@@ -33,16 +33,19 @@ bool has_module_calls();
 // The module call that is running in this thread, and the program's line. Context: with the GIL, under an InsideScope.
 Origin here();
 
-// The innermost module call of this thread, and the watches that want the operations within it.
+// The module call that an operation belongs to, and the watches that want it: the innermost call of this thread; in a
+// backward pass, the one whose forward made the node that runs.
 struct WatchedOperations {
   const std::vector<uint32_t>* watches = nullptr;
   const std::vector<rules::WatchSpec>* specs = nullptr;
   const char* path = "";
   uint64_t call = 0;
   uint32_t module = 0;
-  const void* node = nullptr;  // of the backward pass, that was running when the call began
+  bool backward = false;
+  const void* node = nullptr;  // backward: the node that runs
 };
-// False: none. Valid until the next call begins or ends. Context: an operation of torch in this thread.
+// False: none. `path` and `watches` are valid for good. Context: an operation of torch in this thread, under a
+// HookScope.
 bool watched_operations(WatchedOperations& out);
 
 // For values of source code (code_points.h). The watches: any context. The rest: with the GIL.

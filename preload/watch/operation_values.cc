@@ -4,9 +4,11 @@
 
 #include <algorithm>
 
-#include "live/recorder.h"
+#include "live/node_table.h"
+#include "live/site_table.h"
 #include "live/tensor_table.h"
 #include "stacks/capture.h"
+#include "support/copy_text.h"
 #include "support/message.h"
 #include "watch/module_calls.h"
 #include "watch/operation_kinds.h"
@@ -29,6 +31,31 @@ struct Way {
   size_t result = 0, element = 0;
 };
 
+// The node whose backward a thread runs, by the name that the engine gives to what runs around it: for a Function of
+// Python its class. Reentrant passes nest.
+struct NodeName {
+  const void* record;
+  char text[96];
+};
+constexpr int kMostNested = 8;
+struct NodeNames {
+  NodeName all[kMostNested];
+  int count = 0;
+};
+constinit thread_local NodeNames t_nodes = {};
+
+const char* node_name() {
+  const NodeNames& nodes = t_nodes;
+  const bool known = nodes.count > 0 && nodes.all[nodes.count - 1].record > __builtin_frame_address(0);
+  return known ? nodes.all[nodes.count - 1].text : "backward";
+}
+
+// Where the node was made.
+StackId forward_stack(const void* node) {
+  const SiteId site = live::g_nodes.site_at(node);
+  return site == 0 ? StackId{0} : live::g_sites.stack_of(site).python;
+}
+
 struct TakingResults {
   const char* name;
   const WatchedOperations& watched;
@@ -39,7 +66,9 @@ struct TakingResults {
 
 void take_result(TakingResults& taking, const void* impl) {
   char name[1024];
-  int length = snprintf(name, sizeof name, "%s/%s", taking.watched.path, taking.name);
+  int length = taking.watched.backward
+                   ? snprintf(name, sizeof name, "%s/%s/%s", taking.watched.path, node_name(), taking.name)
+                   : snprintf(name, sizeof name, "%s/%s", taking.watched.path, taking.name);
   const auto add = [&](size_t index) {
     if (length > 0 && size_t(length) < sizeof name) {
       length += snprintf(name + length, sizeof name - size_t(length), "[%zu]", index);
@@ -56,7 +85,26 @@ void take_result(TakingResults& taking, const void* impl) {
   }
 }
 
+// "struct torch::autograd::AccumulateGrad" is AccumulateGrad.
+std::string_view unqualified_node(std::string_view name) {
+  const size_t colon = name.substr(0, name.find('<')).rfind(':');
+  return colon == name.npos ? name : name.substr(colon + 1);
+}
+
+void enter_node(const Operation& operation, std::string_view name) {
+  NodeNames& nodes = t_nodes;
+  while (nodes.count > 0 && nodes.all[nodes.count - 1].record <= operation.record) --nodes.count;
+  if (nodes.count == kMostNested) return;
+  nodes.all[nodes.count].record = operation.record;
+  copy_text(unqualified_node(name), nodes.all[nodes.count].text);
+  ++nodes.count;
+}
+
 bool enter_called(const Operation& operation, const Values&) {
+  constexpr std::string_view kEngine = "autograd::engine::evaluate_function: ";
+  if (const std::string_view name = operation.name(); name.starts_with(kEngine)) {
+    enter_node(operation, name.substr(kEngine.size()));
+  }
   // A record that does not lie deeper is of an operation whose end nobody told.
   if (t_called != nullptr && operation.record < t_called) return false;
   t_called = is_operation(operation.name()) ? operation.record : nullptr;
@@ -64,24 +112,22 @@ bool enter_called(const Operation& operation, const Values&) {
 }
 
 bool leave_called(const Operation& operation, const Values& results) {
+  if (t_nodes.count > 0 && t_nodes.all[t_nodes.count - 1].record == operation.record) --t_nodes.count;
   if (t_called != operation.record) return false;
   t_called = nullptr;
   WatchedOperations watched;
   const char* name = operation.name();
-  if (!watched_operations(watched) || live::running_node_address() != watched.node ||
-      kind_of(name).makes == Makes::uninitialised) {
-    return false;
-  }
+  if (kind_of(name).makes == Makes::uninitialised || !watched_operations(watched)) return false;
   const Step step = current_step();
   const auto due = [&](uint32_t watch) { return is_due((*watched.specs)[watch], step); };
   if (std::none_of(watched.watches->begin(), watched.watches->end(), due)) return false;
   TakingResults taking = {name, watched, step, {}, {}};
-  taking.origin.place = format::ValuePlace::output;
+  taking.origin.place = watched.backward ? format::ValuePlace::backward : format::ValuePlace::output;
   taking.origin.call = watched.call;
   taking.origin.has_gil = false;
   taking.origin.module = watched.module;
   taking.origin.operation = text_id(name);
-  taking.origin.site = source_place_of(stacks::capture_python_part());
+  taking.origin.site = source_place_of(watched.backward ? forward_stack(watched.node) : stacks::capture_python_part());
   taking.way.several = results.count > 1;
   for (size_t i = 0; i < results.count; ++i) {
     const Value& value = results.first[i];

@@ -111,6 +111,30 @@ model(x).sum().backward()
     assert parents == sorted(set(forward) - set(failed))
 
 
+def test_another_thread_is_in_the_middle_of_its_pass(tmp_path):
+    source = """
+import threading
+middle, go_on = threading.Event(), threading.Event()
+def wait(gradient):
+    middle.set()
+    go_on.wait()
+def train():
+    handle = model.b.register_forward_pre_hook(lambda module, arguments: arguments[0].register_hook(wait) and None)
+    y = model(x)
+    handle.remove()
+    y.sum().backward()
+thread = threading.Thread(target=train)
+thread.start()
+middle.wait()
+model(x).sum().backward()
+model(x)
+go_on.set()
+thread.join()
+"""
+    _, forward, backward = run(tmp_path, source)
+    assert len(forward) == 3 * 7 and sorted(call.parent for call in backward) == sorted(forward)[:14]
+
+
 def test_the_program_is_as_without(tmp_path):
     source = """
 for step in range(2):

@@ -1,6 +1,6 @@
 """Level `op` of watches: results of operations within modules are what the program has, bit for bit."""
 
-# Covers: preload/watch/{operation_values,source_places}.cc
+# Covers: preload/watch/{first_operations,operation_values,source_places}.cc
 
 import harness
 import pytest
@@ -15,6 +15,7 @@ NOTING = {"aten::detach", "aten::clone"}  # what the program does to note the tr
 INNER = {f"model.inner/aten::{name}" for name in
          "mul add_ transpose softmax chunk[0] chunk[1] max[0] max[1] exp sub detach clone".split()} | {"model.inner.project/aten::linear"}
 SLOPE = {f"model.slope/aten::{name}" for name in "detach mul ones add".split()}
+BACKWARD = 10
 OUTER = SLOPE | {"model.left/aten::tanh", "model/aten::add", "model/aten::detach", "model/aten::clone"}
 
 
@@ -22,6 +23,14 @@ def watch(folder, what, **options):
     done = harness.run(PROGRAM, folder=folder, exit="never", watch=what, **options)
     assert done.returncode == 0, done.stderr
     return done, values_reader.read(folder)
+
+
+def forward(values):
+    return [value for value in values.values if value.place != BACKWARD]
+
+
+def backward(values):
+    return [value for value in values.values if value.place == BACKWARD]
 
 
 @pytest.fixture(scope="module")
@@ -44,7 +53,7 @@ def test_every_result_is_the_programs(watched):
         name, tensor = entry
         indexes[name] = indexes.get(name, -1) + 1
         expected.append((name, step, indexes[name], tensor))
-    taken = {(value.name, value.step, value.index): value for value in values.values}
+    taken = {(value.name, value.step, value.index): value for value in forward(values)}
     for name, step, index, tensor in expected:
         value = taken.pop((name, step, index))
         assert value.shape == tuple(tensor.shape) and torch.equal(values.tensor(value), tensor), (name, step)
@@ -53,14 +62,28 @@ def test_every_result_is_the_programs(watched):
     slope = [key for key in taken if key[0].startswith("model.slope/")]
     assert len(expected) == 3 * 14 and len(tanh) == 3
     rest = [value for key, value in taken.items() if key not in tanh + slope]
-    assert {value.operation for value in rest} == NOTING  # nothing of the backward pass or of the loss
+    assert {value.operation for value in rest} == NOTING  # nothing of the loss
     assert not values.losses and not values.unmatched and values.ended
 
 
-def test_backward_passes_are_left_out_also_within_a_call(watched):
+def test_a_backward_pass_within_a_call_is_told_apart(watched):
     _, values, _ = watched
-    assert {value.name for value in values.values if value.module == "model.slope"} == SLOPE
-    assert len(values.named("model.slope/aten::mul")) == 4  # one a call; the two of each backward pass are not there
+    assert {value.name for value in forward(values) if value.module == "model.slope"} == SLOPE
+    assert len(values.named("model.slope/aten::mul")) == 4  # one a call
+    assert len(values.named("model.slope/MulBackward0/aten::mul")) == 2 * 3  # the last pass raises before them
+
+
+def test_backward(watched):
+    _, values, _ = watched
+    lines = (harness.PROGRAMS / PROGRAM).read_text().splitlines()
+    (line,) = [number for number, text in enumerate(lines, 1) if "x.tanh()" in text]
+    calls = {value.step: value.call for value in values.named("model.left/aten::tanh")}
+    tanh = values.named("model.left/TanhBackward0/aten::tanh_backward")
+    assert [(value.step, value.index, value.operation, value.module) for value in tanh] == [
+        (step, 0, "aten::tanh_backward", "model.left") for step in range(3)]
+    for value in tanh:
+        assert value.place == BACKWARD and value.call == calls[value.step] and value.site.endswith(f"{PROGRAM}:{line} Left.forward")
+    assert {value.module for value in backward(values)} == {"model.left", "model.inner", "model.inner.project", "model.slope"}
 
 
 def test_module_place_and_line(watched):
@@ -77,7 +100,8 @@ def test_module_place_and_line(watched):
                                          ("op:model,op:model.inner", INNER | OUTER)])
 def test_which_modules(what, names, tmp_path):
     _, values = watch(tmp_path, what)
-    assert {value.name for value in values.values} == names
+    assert {value.name for value in forward(values)} == names
+    assert {value.module for value in backward(values)} <= {value.module for value in forward(values)}
     assert len([value for value in values.named("model.inner.project/aten::linear")]) == 3 * (1 + what.count(","))
     assert all(value.statistics and value.data is None for value in values.values)
 
@@ -87,11 +111,12 @@ def test_watch_file(tmp_path):
     file.write_text('[[watch]]\npath = "model"\nof = "op"\nexclude = ["model.inner"]\nevery = 2\n'
                     '[[watch]]\npath = "model"\nof = "op"\ndtype = "int64"\nsteps = 1\n')
     _, values = watch(tmp_path, file)
-    integers = {(value.name, value.step) for value in values.values if value.dtype == 4}
+    integers = {(value.name, value.step) for value in forward(values) if value.dtype == 4}
     assert integers == {("model.inner/aten::max[1]", 1), ("model.inner/aten::detach", 1), ("model.inner/aten::clone", 1)}
-    others = [value for value in values.values if value.dtype != 4]
+    others = [value for value in forward(values) if value.dtype != 4]
+    assert {value.module for value in backward(values)} == {"model.left", "model.slope"}
     assert {value.name for value in others} == OUTER and {value.step for value in others} == {0, 2}
-    assert "model: results of every operation in calls of modules, every 2 steps" in harness.cli("watch", file).stdout
+    assert "model: results of every operation in calls of modules and in their backward, every 2 steps" in harness.cli("watch", file).stdout
 
 
 def test_together_with_find_nan(tmp_path):
@@ -119,17 +144,95 @@ class Model(torch.nn.Module):
     def forward(self, x):
         return checkpoint(self.inner, x, use_reentrant=False).cos()
 model = Model()
-for _ in range(10):
-    torch.zeros(1) + 1  # where torch keeps results is learnt
 x = torch.full((4,), 0.5, requires_grad=True)
 model(x).sum().backward()
 """
     done = harness.run_source(source, folder=tmp_path, exit="never", watch="full:op:model.inner")
     assert done.returncode == 0, done.stderr
     values = values_reader.read(tmp_path)
-    assert {value.name for value in values.values} == {"model.inner/aten::exp", "model.inner/aten::sin"}
+    assert {value.name for value in forward(values)} == {"model.inner/aten::exp", "model.inner/aten::sin"}
     exp = torch.full((4,), 0.5).exp()
-    found = [(value.name.partition("::")[2], value.index) for value in values.values]
+    found = [(value.name.partition("::")[2], value.index) for value in forward(values)]
     assert found == [("exp", 0), ("sin", 0), ("exp", 1)]  # the checkpoint ends as sin() has its argument
     assert [torch.equal(values.tensor(value), exp) for value in values.named("model.inner/aten::exp")] == [True, True]
     assert torch.equal(values.tensor(values.named("model.inner/aten::sin")[0]), exp.sin())
+    again, = {value.call for value in values.named("model.inner/aten::exp")[1:]}
+    assert {value.name for value in backward(values)} == {"model.inner/SinBackward0/aten::cos", "model.inner/SinBackward0/aten::mul",
+                                                          "model.inner/ExpBackward0/aten::mul"}
+    assert all(value.call != again for value in backward(values))  # of the forward whose graph runs
+
+
+GRADIENTS = """
+import torch
+class Twice(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return x * 2
+    @staticmethod
+    def backward(ctx, gradient):
+        return gradient.mul(2)
+class Model(torch.nn.Module):
+    def forward(self, x):
+        a = x.exp()
+        b = Twice.apply(a).sin()
+        if not b.requires_grad:
+            return b
+        b.register_hook(lambda gradient: gradients.append(gradient.clone()))
+        a.register_hook(lambda gradient: gradients.append(gradient.clone()))
+        return b
+gradients = []
+model = Model()
+x = torch.tensor([[0.5, 0.25], [-0.5, 2.0]], requires_grad=True)
+START
+    model(x).square().mean().backward()
+    gradients.append(x.grad)
+"""
+
+
+@pytest.mark.parametrize("start", ["if True:", "with torch.inference_mode():\n    model(x)\nif True:"])
+def test_what_backward_passes_compute(start, tmp_path):
+    """From the program's first operation on; values are the gradients that the program sees."""
+    source = GRADIENTS.replace("START", start) + f"torch.save(gradients, {str(tmp_path / 'truth')!r})\n"
+    done = harness.run_source(source, folder=tmp_path, exit="never", watch="full:op:model")
+    assert done.returncode == 0, done.stderr
+    values = values_reader.read(tmp_path)
+    b, a, x = torch.load(tmp_path / "truth")
+    called = [value.name for value in values.values if value.operation != "aten::clone"]  # of the hooks
+    forward_names = ["model/aten::exp", "model/aten::mul", "model/aten::sin"]
+    assert called == forward_names * (1 + ("inference" in start)) + [
+        "model/SinBackward0/aten::cos", "model/SinBackward0/aten::mul", "model/TwiceBackward/aten::mul", "model/ExpBackward0/aten::mul"]
+    (cosine,), (twice,), (exp,) = (values.named(f"model/{name}") for name in ("SinBackward0/aten::cos", "TwiceBackward/aten::mul", "ExpBackward0/aten::mul"))
+    (sine,) = values.named("model/SinBackward0/aten::mul")
+    assert torch.equal(values.tensor(sine), b * values.tensor(cosine))
+    assert torch.equal(values.tensor(twice), a) and torch.equal(values.tensor(exp), x)
+    assert not values.losses
+
+
+def test_backward_in_another_thread(tmp_path):
+    """Each thread counts its nodes for itself."""
+    source = """
+import threading, torch
+class Model(torch.nn.Module):
+    def __init__(self, work):
+        super().__init__()
+        self.work = work
+    def forward(self, x):
+        return self.work(x)
+models = torch.nn.ModuleList([Model(torch.exp), Model(torch.sin)])
+results = {}
+def forward(number):
+    results[number] = models[number](torch.ones(3, requires_grad=True))
+for number in range(2):
+    thread = threading.Thread(target=forward, args=(number,))
+    thread.start()
+    thread.join()
+thread = threading.Thread(target=lambda: [results[number].sum().backward() for number in range(2)])
+thread.start()
+thread.join()
+"""
+    done = harness.run_source(source, folder=tmp_path, exit="never", watch="op:models.*")
+    assert done.returncode == 0, done.stderr
+    values = values_reader.read(tmp_path)
+    assert {value.name for value in values.values} == {
+        "models.0/aten::exp", "models.1/aten::sin", "models.0/ExpBackward0/aten::mul", "models.1/SinBackward0/aten::cos",
+        "models.1/SinBackward0/aten::mul"} and not values.losses

@@ -1,0 +1,14 @@
+// A few operations of torch that the profiler runs itself, before the program calls its modules: from them is learnt
+// where this torch keeps the arguments and results of an operation (operation_trace.h), and where a node of autograd
+// keeps its sequence number (backward_calls.h).
+#pragma once
+
+#include "python/interpreter.h"
+
+namespace tensorscope::watch {
+
+// False: not now, inside vmap, inference mode, a trace or a dispatch mode of the program. Errors are not told. Context:
+// with the GIL, under an InsideScope, once operations or nodes are followed. Torch has been imported whole.
+bool run_first_operations(const python::Gil& gil, python::Object* torch);
+
+}  // namespace tensorscope::watch
