@@ -51,6 +51,13 @@ void add_symbol_options(CLI::App& verb, analyzer::SymbolOptions& options) {
       ->expected(1)
       ->take_all()
       ->group(group);
+  verb.add_option("--names-from", options.name_dumps,
+                  "dump of the run that a recording is of, whose names, categories and holders its moments have; "
+                  "repeatable. Default: those beside the recording")
+      ->type_name("DUMP")
+      ->expected(1)
+      ->take_all()
+      ->group(group);
   verb.add_flag_callback(
           "--no-symbols", [&options] { options.native = false; }, "do not resolve native frames")
       ->group(group);

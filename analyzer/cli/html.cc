@@ -12,6 +12,7 @@
 #include "html/question_data.h"
 #include "html/recording_data.h"
 #include "html/values_data.h"
+#include "memory/taken_names.h"
 #include "oom/earlier_names.h"
 #include "recording/moment.h"
 #include "tensorscope/values_format.h"
@@ -61,7 +62,7 @@ void add_failure(const std::vector<std::string>& paths, const analyzer::SymbolOp
     if (!failed.back().failure) continue;
     if (analyzer::oom::lacks_names(failed.back())) {
       const std::optional<analyzer::Dump> earlier = analyzer::oom::earlier_with_names(failed.back());
-      if (earlier) analyzer::oom::take_names(failed.back(), *earlier);
+      if (earlier) analyzer::take_names(failed.back(), *earlier);
     }
     page.prepare(failed.back());
     analyzer::ComparedDumps dumps(std::move(failed), {}, symbols);

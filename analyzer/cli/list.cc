@@ -9,6 +9,7 @@
 #include "text/choice_words.h"
 #include "text/filter_words.h"
 #include "text/list_columns.h"
+#include "text/moment_words.h"
 #include "text/table.h"
 #include "text/tensor_text.h"
 #include "text/text.h"
@@ -142,6 +143,7 @@ int list(const ListOptions& options, Invocation& invocation) {
   std::string sum = fmt::format("{}, {}; a storage's bytes are counted once, at its oldest tensor",
                                 text::counted(tensors, "tensor"), text::bytes(text::tensor_bytes(opened, selection)));
   invocation.out += text::wrap(sum, invocation.terminal.width, 2) + "\n";
+  invocation.out += text::moment_names_line(opened, invocation.terminal);
   if (shown < tensors)
     invocation.out += fmt::format("showing {} of {}; --top N\n", text::count(shown), text::count(tensors));
   return finish(invocation, opened.dump);

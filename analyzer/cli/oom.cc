@@ -7,6 +7,7 @@
 #include "cli/verb.h"
 #include "dump/reader.h"
 #include "export/oom_json.h"
+#include "memory/taken_names.h"
 #include "oom/earlier_names.h"
 #include "oom/story.h"
 #include "recording/moment.h"
@@ -49,9 +50,9 @@ std::vector<analyzer::Dump> read(const OomOptions& options) {
   dumps.push_back(analyzer::read_dump_or_moment(options.dump));
   analyzer::Dump& dump = dumps.back();
   if (!analyzer::oom::lacks_names(dump)) return dumps;
-  if (dumps.size() > 1 && analyzer::same_run(dumps.front(), dump)) analyzer::oom::take_names(dump, dumps.front());
+  if (dumps.size() > 1 && analyzer::same_run(dumps.front(), dump)) analyzer::take_names(dump, dumps.front());
   const std::optional<analyzer::Dump> beside = analyzer::oom::earlier_with_names(dump);
-  if (beside) analyzer::oom::take_names(dump, *beside);
+  if (beside) analyzer::take_names(dump, *beside);
   return dumps;
 }
 

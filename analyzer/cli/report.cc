@@ -21,6 +21,7 @@
 #include "text/held_text.h"
 #include "text/live_table.h"
 #include "text/module_table.h"
+#include "text/moment_words.h"
 #include "text/segment_table.h"
 #include "text/shell_word.h"
 #include "text/table.h"
@@ -220,7 +221,8 @@ int report(const ReportOptions& options, Invocation& invocation) {
   const std::string answer = text::answer_line(opened, selection, groups, options.by, total, !options.filter.empty());
   out += terminal.styled(text::Style::bold, text::wrap(text::clean(answer), terminal.width, 2)) + "\n";
   out += growth_line(opened, selection, earlier, options, terminal);
-  out += headline(opened.dump, terminal) + "\n";
+  out += headline(opened.dump, terminal);
+  out += text::moment_names_line(opened, terminal) + "\n";
   tables(opened, selection, std::move(groups), total, options, earlier, invocation);
   const std::string outside = text::outside_line(opened.view(selection));
   out += "\n" + (outside.empty() ? "" : text::wrap(outside, terminal.width, 2) + "\n\n");

@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "dump/allocation_life.h"
 #include "dump/device.h"
 #include "dump/device_memory.h"
 #include "dump/driver_memory.h"
@@ -193,6 +194,8 @@ struct Dump {
   bool launches_known = false;
   Sources sources;
   ProcessParts process_parts;
+  bool moment = false;                // made from a recording: it has neither names nor holders of its own
+  std::vector<AllocationLife> lives;  // of a moment: of each of `allocations`
 
   const DeviceMemory* memory_of(Device device) const;  // null: nothing is known of it
   const DeviceTotal* total_of(Device device) const;    // likewise

@@ -197,6 +197,9 @@ class JsonExport {
         {"names", names(index)},
         {"category", index < options_.categories.size() ? options_.categories[index] : "unknown"},
         {"evidence", options_.holders ? text_or_null(options_.holders->evidence(uint32_t(index))) : Json(nullptr)},
+        {"category_source", options_.holders
+                                ? text_or_null(analyzer::text(options_.holders->category_source(uint32_t(index))))
+                                : Json(nullptr)},
         {"holders", holders(index)},
         {"holder_count", options_.holders ? options_.holders->holder_count(uint32_t(index)) : 0},
         {"module", options_.holders ? text_or_null(options_.holders->module(uint32_t(index))) : Json(nullptr)},

@@ -10,7 +10,12 @@ OpenedDump::OpenedDump(const std::string& path, const SymbolOptions& options)
     : OpenedDump(read_dump_or_moment(path), options) {}
 
 OpenedDump::OpenedDump(Dump read, const SymbolOptions& options)
-    : dump(std::move(read)), symbols(dump, options), places(dump, symbols), accounts(dump), holders(dump, &symbols) {}
+    : names_of_run(names_for_moment(read, options)),
+      dump(std::move(read)),
+      symbols(dump, options),
+      places(dump, symbols),
+      accounts(dump),
+      holders(dump, &symbols, names_of_run.get()) {}
 
 analyzer::Selection OpenedDump::select(const Filter& filter) {
   if (filter.empty()) return choose(filter);

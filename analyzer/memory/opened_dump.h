@@ -2,6 +2,7 @@
 // holds them. Not thread-safe.
 #pragma once
 
+#include <memory>
 #include <string>
 #include <unordered_map>
 
@@ -9,6 +10,7 @@
 #include "memory/accounting.h"
 #include "memory/filter_values.h"
 #include "memory/grouping.h"
+#include "memory/moment_names.h"
 #include "memory/selection.h"
 #include "ownership/category.h"
 #include "ownership/holders.h"
@@ -38,6 +40,7 @@ class OpenedDump {
   // The tensor whose TensorImpl lies there; kNone: there is none.
   uint32_t tensor_at(uint64_t address) const;
 
+  const std::unique_ptr<NamesOfRun> names_of_run;  // of a moment of a recording, where there are dumps of it
   const Dump dump;
   Symbols symbols;
   Places places;

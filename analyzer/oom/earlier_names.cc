@@ -1,16 +1,11 @@
 #include "oom/earlier_names.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <filesystem>
-#include <map>
 #include <vector>
 
 #include "dump/reader.h"
-#include "dump_generated.h"
 #include "memory/difference.h"
-#include "tensorscope/rules/number_text.h"
 
 namespace tensorscope::analyzer::oom {
 
@@ -27,19 +22,6 @@ size_t known_tensors(const Dump& dump) {
   for (uint32_t i = 0; i < dump.tensors.size(); ++i) count += knows(dump, i);
   return count;
 }
-
-// Names of slots, by class and ordinal: classes have other numbers in another dump.
-void take_slot_names(Graph& graph, const Graph& earlier) {
-  std::map<std::string, uint32_t> numbers;
-  for (uint32_t i = 0; i < graph.class_names.size(); ++i) numbers.emplace(graph.class_names[i], i);
-  for (const auto& [key, name] : earlier.slot_names) {
-    if (key.first >= earlier.class_names.size()) continue;
-    const auto number = numbers.find(earlier.class_names[key.first]);
-    if (number != numbers.end()) graph.slot_names.try_emplace({number->second, key.second}, name);
-  }
-}
-
-std::string file_name(const std::string& path) { return std::filesystem::path(path).filename().string(); }
 
 }  // namespace
 
@@ -74,43 +56,6 @@ std::optional<Dump> earlier_with_names(const Dump& dump) {
     }
   }
   return std::nullopt;
-}
-
-size_t take_names(Dump& dump, const Dump& earlier) {
-  std::map<uint64_t, uint32_t> before;  // by serial
-  for (uint32_t i = 0; i < earlier.tensors.size(); ++i) {
-    if (knows(earlier, i)) before.emplace(earlier.tensors[i].serial, i);
-  }
-  References& references = dump.references;
-  references.tensors.resize(dump.tensors.size());
-  std::vector<Reference> rows;
-  std::vector<uint32_t> first = {0};
-  size_t taken = 0;
-  for (uint32_t i = 0; i < dump.tensors.size(); ++i) {
-    const auto then = before.find(dump.tensors[i].serial);
-    const bool take = then != before.end() && !knows(dump, i);
-    for (const Reference& row : take ? earlier.references.of(then->second) : references.of(i)) {
-      if (take && format::ReferenceRoot(row.root) == format::ReferenceRoot::node)
-        continue;  // the number of another graph
-      rows.push_back(row);
-      rows.back().tensor = i;
-    }
-    if (take) references.tensors[i] = earlier.references.tensors[then->second];
-    taken += take;
-    first.push_back(uint32_t(rows.size()));
-  }
-  if (taken == 0) return 0;
-  references.rows = std::move(rows);
-  references.first = std::move(first);
-  for (const auto& [object, name] : earlier.module_names) dump.module_names.try_emplace(object, name);
-  take_slot_names(dump.graph, earlier.graph);
-  const uint64_t before_ns = dump.process.dump_ns - std::min(earlier.process.dump_ns, dump.process.dump_ns);
-  references.present = true;
-  references.complete = false;
-  references.detail = fmt::format("{} of {} tensors have the names and holders of {}, {} before; {}", taken,
-                                  dump.tensors.size(), file_name(earlier.path), DurationText(before_ns).view(),
-                                  references.detail.empty() ? "this dump has none" : "here " + references.detail);
-  return taken;
 }
 
 }  // namespace tensorscope::analyzer::oom

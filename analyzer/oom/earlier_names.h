@@ -20,8 +20,4 @@ bool lacks_names(const Dump& dump);
 // that cannot be read are passed over.
 std::optional<Dump> earlier_with_names(const Dump& dump);
 
-// Takes over what Python held in `earlier` of the tensors that are still alive and that this dump has no names for; the
-// number of tensors. The references of `dump` are not complete afterwards, and their detail says whose they are.
-size_t take_names(Dump& dump, const Dump& earlier);
-
 }  // namespace tensorscope::analyzer::oom

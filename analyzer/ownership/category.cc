@@ -213,6 +213,18 @@ class Evidence {
 
 }  // namespace
 
+const char* text(CategorySource source) {
+  switch (source) {
+    case CategorySource::dump:
+      return "dump";
+    case CategorySource::inferred:
+      return "inferred";
+    case CategorySource::unknown:
+      break;
+  }
+  return "";
+}
+
 std::vector<std::string> category_words() {
   std::vector<std::string> words;
   for (size_t i = 1; i <= kCategories; ++i) {

@@ -27,6 +27,15 @@ std::optional<Category> category_named(std::string_view name);
 // "parameter", "optimizer-state", ...: what --category takes, unknown last.
 std::vector<std::string> category_words();
 
+// Where a tensor's category comes from.
+enum class CategorySource : uint8_t {
+  dump,      // the dump itself, or one of the same run
+  inferred,  // call stack and lifetime
+  unknown
+};
+// "dump", "inferred"; "" where not known.
+const char* text(CategorySource source);
+
 struct CategoryEvidence {
   Category category = Category::unknown;
   std::string evidence;  // "in model.fc1's parameters", "saved by ReluBackward0.result"; "" for unknown

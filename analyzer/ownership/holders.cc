@@ -8,7 +8,9 @@
 #include "dump/type_names.h"
 #include "dump_generated.h"
 #include "ownership/graph_roots.h"
+#include "ownership/memory_category.h"
 #include "ownership/module_outputs.h"
+#include "ownership/names_of_run.h"
 #include "ownership/tensor_links.h"
 #include "ownership/tensor_names.h"
 #include "symbols/frame_facts.h"
@@ -76,8 +78,9 @@ Kind kind_of(const Reference& reference) {
 
 class Holders::Builder {
  public:
-  Builder(const Dump& dump, Symbols* symbols, Holders& out)
+  Builder(const Dump& dump, Symbols* symbols, const NamesOfRun* names, Holders& out)
       : dump_(dump),
+        names_(names),
         out_(out.tensors_),
         speakers_(out.speakers_),
         facts_(dump),
@@ -111,6 +114,7 @@ class Holders::Builder {
       if (out_[i].holders.empty()) add_last_resort(i);
     }
     find_modules();
+    if (names_) take_names();
     find_categories();
   }
 
@@ -334,13 +338,59 @@ class Holders::Builder {
     return node == kNone ? "" : facts_.module(dump_.nodes[node].site);
   }
 
-  void find_categories() {
+  // Of tensors that are in a dump of the same run, what that says.
+  void take_names() {
+    for (uint32_t i = 0; i < out_.size(); i++) {
+      const KnownTensor* known = names_->tensor(dump_.tensors[i].serial);
+      if (!known) continue;
+      out_[i].names = known->names;
+      if (!known->holders.empty()) out_[i].holders = known->holders;
+      out_[i].holder_count = known->holder_count;
+      if (!known->module.empty()) out_[i].module = known->module;
+    }
+  }
+
+  // A moment has no evidence of its own but stacks: a dump's, or how its memory went on.
+  std::vector<CategoryEvidence> moment_categories() {
+    std::vector<CategoryEvidence> findings(out_.size());
+    const MemoryCategories categories(dump_, names_);
+    for (uint32_t i = 0; i < out_.size(); i++) {
+      const KnownTensor* known = names_ ? names_->tensor(dump_.tensors[i].serial) : nullptr;
+      const uint32_t storage = dump_.tensors[i].storage;
+      const uint32_t memory = storage == kNone ? kNone : dump_.storages[storage].allocation;
+      if (memory != kNone) {
+        const Allocation& row = dump_.allocations[memory];
+        const MemoryCategory found = categories.of(row.serial, row.site, row.node != 0, dump_.lives[memory]);
+        findings[i] = {found.category, found.why};
+        out_[i].source = found.source;
+        if (found.source == CategorySource::inferred) findings[i].evidence.insert(0, "inferred: ");
+        if (found.source != CategorySource::dump) continue;
+        findings[i].evidence = known ? known->evidence : "its memory is in a dump of this run";
+      } else if (known && known->category != Category::unknown) {
+        findings[i] = {known->category, known->evidence};
+        out_[i].source = CategorySource::dump;
+      }
+    }
+    return findings;
+  }
+
+  std::vector<CategoryEvidence> categories_here() {
+    if (dump_.moment) return moment_categories();
     std::vector<CategoryEvidence> findings = analyzer::find_categories(dump_, facts_, links_, native_, outputs_);
+    for (uint32_t i = 0; i < out_.size(); i++) {
+      if (findings[i].category != Category::unknown) out_[i].source = CategorySource::dump;
+    }
+    return findings;
+  }
+
+  void find_categories() {
+    std::vector<CategoryEvidence> findings = categories_here();
     for (uint32_t i = 0; i < out_.size(); i++) {
       const uint32_t owner = links_.owner(i);
       if (owner == kNone || !stronger(findings[owner].category, findings[i].category)) continue;
       findings[i] = {findings[owner].category,
                      links_.part_name(i) + " of " + label(owner) + ", " + findings[owner].evidence};
+      out_[i].source = out_[owner].source;
     }
     for (uint32_t i = 0; i < out_.size(); i++) {
       out_[i].category = findings[i].category;
@@ -360,12 +410,14 @@ class Holders::Builder {
       for (uint32_t tensor : storage.tensors) {
         if (!stronger(findings[best].category, findings[tensor].category)) continue;
         out_[tensor].category = findings[best].category;
+        out_[tensor].source = out_[best].source;
         out_[tensor].evidence = "shares the storage of " + label(best) + ", " + findings[best].evidence;
       }
     }
   }
 
   const Dump& dump_;
+  const NamesOfRun* names_;
   std::vector<Entry>& out_;
   std::vector<uint32_t>& speakers_;
   const FrameFacts facts_;
@@ -377,7 +429,9 @@ class Holders::Builder {
   std::vector<uint8_t> direct_;  // by tensor: something holds it itself
 };
 
-Holders::Holders(const Dump& dump, Symbols* symbols) { Builder(dump, symbols, *this).build(); }
+Holders::Holders(const Dump& dump, Symbols* symbols, const NamesOfRun* names) {
+  Builder(dump, symbols, names, *this).build();
+}
 
 std::string Holders::name(uint32_t tensor) const {
   const std::vector<std::string>& names = tensors_[tensor].names;

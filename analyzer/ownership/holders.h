@@ -15,6 +15,8 @@
 
 namespace tensorscope::analyzer {
 
+class NamesOfRun;
+
 struct Holder {
   enum class Kind : uint8_t {
     python,    // a chain from a root in Python
@@ -64,7 +66,8 @@ constexpr const char* text(Holder::Kind kind) {
 class Holders {
  public:
   // `symbols` names native functions, where categories need them; null: they are not asked.
-  explicit Holders(const Dump& dump, Symbols* symbols = nullptr);
+  // `names`: of a moment of a recording, what dumps of the same run say. Null: none was found.
+  explicit Holders(const Dump& dump, Symbols* symbols = nullptr, const NamesOfRun* names = nullptr);
 
   // All names, best first: those that the program gave itself, parameter and buffer paths, optimizer state, gradients
   // ("model.fc1.weight.grad"), module outputs ("model.fc1.out[0]"), variables and containers ("train.py: losses[3]",
@@ -80,6 +83,7 @@ class Holders {
   // Why this category: "in model.fc1's parameters", "saved by ReluBackward0.result", "shares the storage of #12
   // (model.fc1.weight), in model.fc1's parameters".
   const std::string& evidence(uint32_t tensor) const { return tensors_[tensor].evidence; }
+  CategorySource category_source(uint32_t tensor) const { return tensors_[tensor].source; }
   // The nn.Module it belongs to: owner of a parameter, buffer, gradient or optimizer state; else the one whose forward
   // made it. "" where none.
   const std::string& module(uint32_t tensor) const { return tensors_[tensor].module; }
@@ -92,6 +96,7 @@ class Holders {
     std::vector<Holder> holders;
     uint32_t holder_count = 0;
     Category category = Category::unknown;
+    CategorySource source = CategorySource::unknown;
     std::string evidence, module;
   };
   class Builder;

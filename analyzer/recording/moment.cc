@@ -167,6 +167,12 @@ Moment find_moment(const RecordingFile& file, const MomentName& name) {
   return finder.found(file.name(), ends.end_ns);
 }
 
+std::string recording_path(const std::string& moment) {
+  std::error_code error;
+  const size_t at = moment.rfind('@');
+  return at == std::string::npos || std::filesystem::exists(moment, error) ? moment : moment.substr(0, at);
+}
+
 Dump read_dump_or_moment(const std::string& path) {
   std::error_code error;
   std::string file = path;

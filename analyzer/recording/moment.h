@@ -29,6 +29,9 @@ Moment find_moment(const RecordingFile& file, const MomentName& name);
 // The dump that would have been written at that moment, as far as a recording knows.
 Dump dump_at(const RecordingFile& file, const std::string& path, const Moment& moment);
 
+// The file of a moment's name: FILE of FILE@peak.
+std::string recording_path(const std::string& moment);
+
 // A dump, or a moment of a recording: `path` may end in '@' and the moment's name; a recording without one is taken at
 // its end. Throws BadInput.
 Dump read_dump_or_moment(const std::string& path);

@@ -5,6 +5,7 @@
 
 #include "dump/reader.h"
 #include "recording/chunk_root.h"
+#include "recording/life_tracker.h"
 #include "recording/live_state.h"
 #include "recording/moment.h"
 #include "tensorscope/dump_format.h"
@@ -62,6 +63,7 @@ class MomentVisitor : public RecordingVisitor {
   explicit MomentVisitor(const Moment& moment) : moment_(moment) {}
 
   void segment(const format::RecordingSegment& segment) override {
+    if (segments_++ != 0 && moment_.events == 0) passed_ = true;
     if (reached()) return;
     state_.begin(segment);
     facts_.clear();
@@ -83,7 +85,9 @@ class MomentVisitor : public RecordingVisitor {
   }
 
   bool event(const format::RecordedEvent& event) override {
+    passed_ = passed_ || moment_.events == 0;
     if (reached()) return learn(event);
+    lives_.note(event);
     ++events_;
     state_.apply(event);
     if (event.type == format::EventType::tensor_gone) facts_.erase(event.serial);
@@ -138,9 +142,13 @@ class MomentVisitor : public RecordingVisitor {
 
   std::string dump();
   const LiveState& state() const { return state_; }
+  AllocationLife life(uint64_t serial) const {
+    const auto ended = ends_.find(serial);
+    return ended == ends_.end() ? lives_.life(serial, false) : ended->second;
+  }
 
  private:
-  bool reached() const { return events_ >= moment_.events && moment_.events != 0; }
+  bool reached() const { return events_ >= moment_.events && (moment_.events != 0 || passed_); }
   bool learn(const format::RecordedEvent& event);
   void add_tensors(DumpBytes& out) const;
   void add_allocations(DumpBytes& out) const;
@@ -152,7 +160,11 @@ class MomentVisitor : public RecordingVisitor {
 
   const Moment moment_;
   LiveState state_;
+  LifeTracker lives_;
+  std::unordered_map<uint64_t, AllocationLife> ends_;  // of what was freed after the moment
   uint64_t events_ = 0;
+  uint32_t segments_ = 0;
+  bool passed_ = false;  // of a moment before all events: they are behind it
   std::unordered_map<uint64_t, TensorFacts> facts_;
   std::string process_, objects_, source_lines_, coverage_;
   std::vector<std::string> strings_;
@@ -162,8 +174,12 @@ class MomentVisitor : public RecordingVisitor {
   std::vector<std::pair<uint32_t, std::string>> frames_;
 };
 
-// A tensor that ended after the moment says at its end what it is.
+// What ended after the moment says at its end what it was.
 bool MomentVisitor::learn(const format::RecordedEvent& event) {
+  lives_.note(event);
+  if (event.type == format::EventType::freed && state_.allocations.contains(event.serial)) {
+    ends_.try_emplace(event.serial, lives_.life(event.serial, true));
+  }
   if (event.type != format::EventType::tensor_released || !event.known) return true;
   const auto tensor = state_.tensors.find(event.serial);
   if (tensor == state_.tensors.end() || facts_.contains(event.serial)) return true;
@@ -374,6 +390,8 @@ Dump dump_at(const RecordingFile& file, const std::string& path, const Moment& m
   const std::string bytes = visitor.dump();
   Dump dump = read_dump_bytes(bytes.data(), bytes.size(), path.substr(path.rfind('/') + 1));
   dump.path = path;
+  dump.moment = true;
+  for (const Allocation& row : dump.allocations) dump.lives.push_back(visitor.life(row.serial));
   Process& process = dump.process;
   process.trigger = int(format::Trigger::unknown);
   process.trigger_detail = "a moment of a recording";

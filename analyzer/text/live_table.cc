@@ -5,6 +5,7 @@
 #include <map>
 
 #include "dump_generated.h"
+#include "text/moment_words.h"
 #include "text/table.h"
 #include "text/units.h"
 
@@ -34,6 +35,7 @@ std::string device_remark(const analyzer::DeviceTotal* total) {
 
 struct CategoryPart {
   uint64_t tensors = 0, storages = 0, bytes = 0;
+  uint64_t inferred = 0;  // bytes
 };
 
 // Which of a device's lines an item of the allocator's stands in, as accounting.cc decides.
@@ -60,6 +62,9 @@ void add_categories(text::Table& table, const analyzer::OpenedDump& opened, cons
     CategoryPart& part = parts[opened.holders.category(item.tensor)];
     part.storages += 1;
     part.bytes += item.bytes - item.rounding - item.outside;
+    if (opened.holders.category_source(item.tensor) == analyzer::CategorySource::inferred) {
+      part.inferred += item.bytes - item.rounding - item.outside;
+    }
     whole += item.bytes - item.rounding - item.outside;
   }
   if (parts.empty() || (parts.size() == 1 && parts.contains(Category::unknown))) return;
@@ -67,9 +72,13 @@ void add_categories(text::Table& table, const analyzer::OpenedDump& opened, cons
     auto found = parts.find(category);
     if (found == parts.end()) return;
     const CategoryPart& part = found->second;
-    std::string name = analyzer::text(category);
-    table.row(
-        {indent + name, count(part.tensors), dash(part.storages), bytes(part.bytes), text::percent(part.bytes, whole)});
+    std::string name = analyzer::text(category), remark = text::percent(part.bytes, whole);
+    if (part.inferred == part.bytes && part.bytes != 0) {
+      name += kInferredMark;
+    } else if (part.inferred != 0) {
+      remark += fmt::format(", {} inferred", bytes(part.inferred));
+    }
+    table.row({indent + name, count(part.tensors), dash(part.storages), bytes(part.bytes), remark});
   };
   for (const auto& [category, part] : parts) {
     if (category != Category::unknown) add(category);

@@ -1,6 +1,7 @@
 #include "text/tensor_text.h"
 
 #include "dump_generated.h"
+#include "text/moment_words.h"
 #include "text/units.h"
 
 namespace tensorscope::text {
@@ -14,7 +15,9 @@ std::string age_text(const analyzer::Dump& dump, uint64_t created_ns) {
 
 std::string category_text(const analyzer::OpenedDump& opened, uint32_t tensor) {
   const analyzer::Category category = opened.holders.category(tensor);
-  return category == analyzer::Category::unknown ? "" : analyzer::text(category);
+  if (category == analyzer::Category::unknown) return "";
+  const bool inferred = opened.holders.category_source(tensor) == analyzer::CategorySource::inferred;
+  return std::string(analyzer::text(category)) + (inferred ? kInferredMark : "");
 }
 
 std::string traits(const analyzer::OpenedDump& opened, uint32_t index) {

@@ -9,6 +9,7 @@
 #include <fstream>
 
 #include "../questions_fixture.h"
+#include "memory/taken_names.h"
 
 namespace tensorscope::analyzer::oom {
 namespace {

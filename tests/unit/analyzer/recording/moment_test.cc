@@ -129,6 +129,36 @@ TEST(Moment, ATensorIsWhatItsEndSays) {
   EXPECT_EQ(dump.storages[0].allocation, 0u);
 }
 
+// Two steps with a backward pass each: how what is alive at the peak of the first went on.
+TEST(Moment, AllocationsSayHowTheyWentOn) {
+  RecordingBuilder builder;
+  builder.segment(0, 5000);
+  format::RecordedEvent gradient = allocated(3, 10, 5300);
+  gradient.node = 1;
+  builder.events(1, 5,
+                 {step(0, 0, 5050), allocated(1, 100, 5100), allocated(2, 200, 5200), gradient, freed(2, 3, 5400),
+                  step(1, 3, 5500), allocated(4, 1, 5600), freed(3, 4, 5700), freed(4, 4, 5800)});
+  builder.end();
+  const RecordingFile file = builder.file();
+  const Dump dump = dump_at(file, "x.recording", find_moment(file, *read_moment_name("peak")));
+  ASSERT_EQ(dump.allocations.size(), 3u);
+  ASSERT_EQ(dump.lives.size(), 3u);
+  EXPECT_TRUE(dump.moment);
+  const auto is = [&](size_t i, bool freed, bool past_step, bool past_backward) {
+    const AllocationLife& life = dump.lives[i];
+    return life.freed == freed && life.past_step == past_step && life.past_backward == past_backward;
+  };
+  EXPECT_TRUE(is(0, false, true, true));
+  EXPECT_TRUE(is(1, true, false, true));
+  EXPECT_TRUE(is(2, true, true, false));
+}
+
+TEST(Moment, BeforeAllEventsThereIsWhatTheSegmentBeganWith) {
+  RecordingBuilder builder = three_steps();
+  const RecordingFile file = builder.file();
+  EXPECT_EQ(dump_at(file, "x.recording", {0, 5000}).allocations.size(), 0u);
+}
+
 }  // namespace
 
 }  // namespace tensorscope::analyzer

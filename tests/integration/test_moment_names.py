@@ -1,0 +1,102 @@
+"""Names, categories and holders of a recording's moments: from dumps of the run, else inferred and marked so."""
+# Covers: analyzer/memory/{moment_names,taken_names}.cc analyzer/ownership/{names_of_run,memory_category}.cc
+# Covers: analyzer/text/moment_words.cc
+
+import json
+import os
+import re
+import shutil
+
+import harness
+import pytest
+
+TRAINING = """
+import torch, libtensorscope
+model = torch.nn.Sequential(torch.nn.Linear(64, 64), torch.nn.ReLU(), torch.nn.Linear(64, 8))
+optimizer = torch.optim.Adam(model.parameters())
+history = []
+for step in range(4):
+    batch = torch.randn(32, 64)
+    loss = model(batch).square().mean()
+    history.append(loss)
+    loss.backward()
+    optimizer.step()
+    optimizer.zero_grad()
+    if step == 2:
+        libtensorscope.dump()
+"""
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("training")
+    done = harness.run_source(TRAINING, folder=folder, record=1, exit="never")
+    assert done.returncode == 0, done.stderr
+    return next(folder.glob("*.recording")), harness.dumps(folder)[0]
+
+
+def exported(path, *options):
+    return json.loads(harness.cli("export", path, "--format", "json", *options).stdout)
+
+
+def facts(tensors, *fields):
+    return {t["id"]: tuple(json.dumps(t[field]) for field in fields) for t in tensors}
+
+
+def test_the_moment_of_the_dump_has_its_names_categories_and_holders(run):
+    recording, path = run
+    dump = exported(path)
+    process = dump["process"]
+    at = exported(f"{recording}@{(process['dump_ns'] - process['start_ns']) / 1e9:.9f}s")
+    here, there = facts(at["tensors"], "names", "category", "module"), facts(dump["tensors"], "names", "category", "module")
+    assert here == there
+    held = lambda dump: {t["id"]: [holder["text"] for holder in t["holders"]] for t in dump["tensors"]}
+    assert held(at) == held(dump)
+    assert {t["category_source"] for t in at["tensors"]} <= {"dump", None}
+    live = lambda text: [re.sub(" +", " ", line) for line in text.split("largest allocation sites")[0].splitlines()
+                         if re.search(r"%", line) and "allocation site" not in line]
+    assert live(harness.cli("report", f"{recording}@{(process['dump_ns'] - process['start_ns']) / 1e9:.9f}s").stdout) == live(
+        harness.cli("report", path).stdout)
+
+
+def test_what_no_dump_has_is_inferred_and_counted(run, tmp_path):
+    recording, dump = run
+    alone = tmp_path / recording.name
+    shutil.copy(recording, alone)
+    at = exported(f"{alone}@step=2:peak")["tensors"]
+    assert {t["category_source"] for t in at} == {"inferred", None}
+    by_category = {}
+    for tensor in at:
+        by_category.setdefault(tensor["category"], []).append(tensor)
+    assert len(by_category["parameter"]) == 4
+    assert len(by_category["optimizer state"]) == 12
+    assert all(not t["names"] and t["evidence"].startswith("inferred: ") for t in by_category["parameter"])
+    wide = {**os.environ, "COLUMNS": "200"}
+    report = harness.cli("report", f"{alone}@step=2:peak", env=wide).stdout
+    inferred = sum(t["category_source"] == "inferred" for t in at)
+    assert "Names: none" in report and f"Categories of {inferred} tensors" in report
+    assert re.search(r"parameter ~ +4 ", report)
+    assert re.search(r"optimizer state ~", harness.cli("list", f"{alone}@step=2:peak", env=wide).stdout)
+    # The same file with the dump given: they are known.
+    given = exported(f"{alone}@step=2:peak", "--names-from", dump)["tensors"]
+    known = [t for t in given if t["category"] == "parameter"]
+    assert {t["names"][0] for t in known} == {f"model.{i}.{what}" for i in (0, 2) for what in ("weight", "bias")}
+    assert {t["category_source"] for t in known} == {"dump"}
+    assert facts(known, "module") == {t["id"]: (json.dumps(t["names"][0].rsplit(".", 1)[0]),) for t in known}
+
+
+def test_gradients_are_inferred_from_their_lifetime(run):
+    recording, _ = run
+    at = exported(f"{recording}@step=0")["tensors"]
+    gradients = [t for t in at if t["category"] == "gradient"]
+    assert sorted(t["shape"] for t in gradients) == [[8], [8, 64], [64], [64, 64]]
+    assert {t["category_source"] for t in gradients} == {"inferred"}
+
+
+def test_a_dump_of_another_run_is_refused(run, tmp_path):
+    recording, _ = run
+    done = harness.run_source("import torch\nkeep = torch.ones(3)\n", folder=tmp_path)
+    assert done.returncode == 0
+    other = harness.dumps(tmp_path)[0]
+    refused = harness.cli("report", f"{recording}@end", "--names-from", other, status=2)
+    assert "is a dump of another process" in refused.stderr
