@@ -8,6 +8,7 @@
 #include "export/dot_text.h"
 #include "support/printable.h"
 #include "text/step_words.h"
+#include "text/units.h"
 #include "text/values_text.h"
 
 namespace tensorscope::exports {
@@ -16,11 +17,11 @@ namespace {
 
 using values::Point;
 
-constexpr double kChartWidth = 360, kChartHeight = 220, kSheetTop = 40;
+constexpr double kSheetTop = 40;
 constexpr double kPlotLeft = 62, kPlotRight = 12, kPlotTop = 26, kPlotBottom = 48;
-constexpr size_t kChartsInRow = 3, kMostTicks = 5, kMostMarks = 256;
-constexpr const char* kColours[] = {"#1f77b4", "#d62728", "#2ca02c", "#9467bd",
-                                    "#ff7f0e", "#17becf", "#8c564b", "#7f7f7f"};
+constexpr size_t kMostTicks = 5, kMostMarks = 256;
+constexpr const char* kColours[] = {"#1f77b4", "#d62728", "#2ca02c", "#9467bd", "#ff7f0e", "#17becf",
+                                    "#8c564b", "#7f7f7f", "#aec7e8", "#98df8a", "#c5b0d5", "#ffbb78"};
 
 enum class Anchor { begin, middle, end };
 
@@ -30,6 +31,8 @@ class Canvas {
   virtual ~Canvas() = default;
   virtual void line(const std::vector<Point>& points, const char* colour, double width) = 0;
   virtual void text(double x, double y, const std::string& text, Anchor anchor, double size, const char* colour) = 0;
+  // Between the points of an upper line and those of a lower one, which have the same x.
+  virtual void area(const std::vector<Point>& upper, const std::vector<Point>& lower, const char* colour) = 0;
   virtual void mark(double x, double y, const std::string& what, const char* colour) = 0;
 };
 
@@ -64,8 +67,8 @@ Axis axis_of(double low, double high, bool whole) {
 
 class ChartDrawing {
  public:
-  ChartDrawing(const Chart& chart, double left, double top, Canvas& canvas)
-      : chart_(chart), left_(left + kPlotLeft), top_(top + kPlotTop), canvas_(canvas) {
+  ChartDrawing(const Chart& chart, const ChartSheet& sheet, double left, double top, Canvas& canvas)
+      : chart_(chart), sheet_(sheet), left_(left + kPlotLeft), top_(top + kPlotTop), canvas_(canvas) {
     double low_x = INFINITY, high_x = -INFINITY, low_y = INFINITY, high_y = -INFINITY;
     for (const Chart::Curve& curve : chart.curves) {
       for (const Point& point : curve.points) {
@@ -76,7 +79,9 @@ class ChartDrawing {
         high_y = std::max(high_y, point.y);
       }
     }
-    x_ = axis_of(std::isfinite(low_x) ? low_x : 0, std::isfinite(high_x) ? high_x : 0, true);
+    if (chart.stacked || chart.bytes) low_y = 0;
+    if (chart.stacked) high_y = std::max(high_y, highest_stack());
+    x_ = axis_of(std::isfinite(low_x) ? low_x : 0, std::isfinite(high_x) ? high_x : 0, !chart.bytes);
     y_ = axis_of(std::isfinite(low_y) ? low_y : 0, std::isfinite(high_y) ? high_y : 0, false);
   }
 
@@ -84,8 +89,7 @@ class ChartDrawing {
     canvas_.text(left_ - kPlotLeft + 8, top_ - 10, chart_.title, Anchor::begin, 11, "#000000");
     for (double tick : y_.ticks) {
       canvas_.line({{left_, y(tick)}, {left_ + width(), y(tick)}}, "#e0e0e0", 0.5);
-      canvas_.text(left_ - 5, y(tick) + 3, text::short_number(std::fabs(tick) < (y_.high - y_.low) * 1e-9 ? 0 : tick),
-                   Anchor::end, 9, "#444444");
+      canvas_.text(left_ - 5, y(tick) + 3, number(tick), Anchor::end, 9, "#444444");
     }
     for (double tick : x_.ticks) {
       canvas_.line({{x(tick), top_ + height()}, {x(tick), top_ + height() + 4}}, "#888888", 0.5);
@@ -93,10 +97,11 @@ class ChartDrawing {
     }
     canvas_.line({{left_, top_}, {left_, top_ + height()}, {left_ + width(), top_ + height()}}, "#888888", 0.8);
     canvas_.text(left_ + width(), top_ + height() + 27, chart_.x_label, Anchor::end, 9, "#444444");
+    if (chart_.stacked) draw_stacked();
     double legend = left_;
     for (size_t i = 0; i < chart_.curves.size(); ++i) {
       const char* colour = kColours[i % std::size(kColours)];
-      draw(chart_.curves[i], colour);
+      if (!chart_.stacked) draw(chart_.curves[i], colour);
       if (legend > left_ + width() - 60) continue;
       canvas_.text(legend, top_ + height() + 27, chart_.curves[i].label, Anchor::begin, 9, colour);
       legend += 8 + 6 * double(chart_.curves[i].label.size());
@@ -104,8 +109,36 @@ class ChartDrawing {
   }
 
  private:
-  double width() const { return kChartWidth - kPlotLeft - kPlotRight; }
-  double height() const { return kChartHeight - kPlotTop - kPlotBottom; }
+  double width() const { return sheet_.chart_width - kPlotLeft - kPlotRight; }
+  double height() const { return sheet_.chart_height - kPlotTop - kPlotBottom; }
+  std::string number(double tick) const {
+    if (chart_.bytes) return text::bytes(uint64_t(std::max(0.0, tick)));
+    return text::short_number(std::fabs(tick) < (y_.high - y_.low) * 1e-9 ? 0 : tick);
+  }
+  double highest_stack() const {
+    double highest = 0;
+    for (size_t i = 0; !chart_.curves.empty() && i < chart_.curves.front().points.size(); ++i) {
+      double sum = 0;
+      for (const Chart::Curve& curve : chart_.curves) sum += curve.points[i].y;
+      highest = std::max(highest, sum);
+    }
+    return highest;
+  }
+  void draw_stacked() {
+    std::vector<Point> lower;
+    std::vector<double> sums;
+    for (size_t c = 0; c < chart_.curves.size(); ++c) {
+      const std::vector<Point>& points = chart_.curves[c].points;
+      sums.resize(points.size());
+      std::vector<Point> upper;
+      for (size_t i = 0; i < points.size(); ++i) {
+        if (c == 0) lower.push_back({x(points[i].x), y(0)});
+        upper.push_back({x(points[i].x), y(sums[i] += points[i].y)});
+      }
+      canvas_.area(upper, lower, kColours[c % std::size(kColours)]);
+      lower = std::move(upper);
+    }
+  }
   double x(double at) const { return left_ + (at - x_.low) / (x_.high - x_.low) * width(); }
   double y(double at) const { return top_ + (y_.high - at) / (y_.high - y_.low) * height(); }
 
@@ -116,7 +149,8 @@ class ChartDrawing {
       line.clear();
     };
     for (const Point& point : curve.points) {
-      const std::string what = fmt::format("{} {}: {}", chart_.x_label, point.x, text::short_number(point.y));
+      const std::string what = fmt::format("{} {}: {}", chart_.x_label, point.x,
+                                           chart_.bytes ? number(point.y) : text::short_number(point.y));
       if (std::isfinite(point.y)) {
         line.push_back({x(point.x), y(point.y)});
         if (curve.points.size() <= kMostMarks) canvas_.mark(line.back().x, line.back().y, what, colour);
@@ -129,6 +163,7 @@ class ChartDrawing {
   }
 
   const Chart& chart_;
+  const ChartSheet& sheet_;
   double left_, top_;
   Canvas& canvas_;
   Axis x_, y_;
@@ -169,6 +204,13 @@ class SvgCanvas final : public Canvas {
     out_ += fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\" font-size=\"{}\" fill=\"{}\" text-anchor=\"{}\">{}</text>\n",
                         x, y, size, colour, kAnchors[int(anchor)], xml(text));
   }
+  void area(const std::vector<Point>& upper, const std::vector<Point>& lower, const char* colour) override {
+    out_ += fmt::format("<polygon fill=\"{0}\" fill-opacity=\"0.75\" stroke=\"{0}\" stroke-width=\"0.4\" points=\"",
+                        colour);
+    for (const Point& point : upper) out_ += fmt::format("{:.1f},{:.1f} ", point.x, point.y);
+    for (size_t i = lower.size(); i-- > 0;) out_ += fmt::format("{:.1f},{:.1f} ", lower[i].x, lower[i].y);
+    out_ += "\"/>\n";
+  }
   void mark(double x, double y, const std::string& what, const char* colour) override {
     out_ += fmt::format("<circle cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"1.6\" fill=\"{}\"><title>{}</title></circle>\n", x, y,
                         colour, xml(what));
@@ -201,6 +243,14 @@ class DotCanvas final : public Canvas {
     out_ += fmt::format("  n{} [pos=\"{:.1f},{:.1f}\", label={}, fontsize={}, fontcolor=\"{}\"];\n", nodes_++, middle,
                         height_ - y + size / 3, dot_quoted({text}), size, colour);
   }
+  // Upright lines side by side: Graphviz fills no shape between given points.
+  void area(const std::vector<Point>& upper, const std::vector<Point>& lower, const char* colour) override {
+    for (size_t i = 0; i < upper.size(); ++i) {
+      if (lower[i].y - upper[i].y < 0.05) continue;
+      const double next = i + 1 < upper.size() ? upper[i + 1].x : upper[i].x + 1;
+      line({lower[i], upper[i]}, colour, std::max(1.0, next - upper[i].x + 0.5));
+    }
+  }
   void mark(double, double, const std::string&, const char*) override {}
   const std::string& body() const { return out_; }
 
@@ -216,17 +266,17 @@ class DotCanvas final : public Canvas {
 };
 
 double sheet_width(const ChartSheet& sheet) {
-  return kChartWidth * double(std::clamp<size_t>(sheet.charts.size(), 1, kChartsInRow));
+  return sheet.chart_width * double(std::clamp<size_t>(sheet.charts.size(), 1, sheet.in_row));
 }
 double sheet_height(const ChartSheet& sheet) {
-  return kSheetTop + kChartHeight * double((sheet.charts.size() + kChartsInRow - 1) / kChartsInRow);
+  return kSheetTop + sheet.chart_height * double((sheet.charts.size() + sheet.in_row - 1) / sheet.in_row);
 }
 
 void draw_sheet(const ChartSheet& sheet, Canvas& canvas) {
   canvas.text(8, 22, sheet.title, Anchor::begin, 13, "#000000");
   for (size_t i = 0; i < sheet.charts.size(); ++i) {
-    ChartDrawing(sheet.charts[i], kChartWidth * double(i % kChartsInRow),
-                 kSheetTop + kChartHeight * double(i / kChartsInRow), canvas)
+    ChartDrawing(sheet.charts[i], sheet, sheet.chart_width * double(i % sheet.in_row),
+                 kSheetTop + sheet.chart_height * double(i / sheet.in_row), canvas)
         .draw();
   }
 }
@@ -236,7 +286,8 @@ void draw_sheet(const ChartSheet& sheet, Canvas& canvas) {
 ChartSheet chart_sheet(const std::vector<std::unique_ptr<values::ValuesFile>>& files,
                        const std::vector<values::NameSeries>& series, const std::string& title) {
   const std::vector<std::string> labels = values::file_labels(files);
-  ChartSheet sheet{title, {}};
+  ChartSheet sheet;
+  sheet.title = title;
   for (const values::NameSeries& each : series) {
     Chart chart;
     chart.title = std::string(each.name);

@@ -1,4 +1,4 @@
-// Pictures of statistics over steps: small charts side by side, one for each name.
+// Pictures of numbers over steps or time: charts side by side.
 #pragma once
 
 #include <string>
@@ -15,11 +15,15 @@ struct Chart {
   };
   std::string title, x_label;
   std::vector<Curve> curves;
+  bool stacked = false;  // each curve stands on the one before; all have the same x
+  bool bytes = false;    // y is a number of bytes
 };
 
 struct ChartSheet {
   std::string title;
   std::vector<Chart> charts;
+  double chart_width = 360, chart_height = 220;
+  size_t in_row = 3;
 };
 
 ChartSheet chart_sheet(const std::vector<std::unique_ptr<values::ValuesFile>>& files,

@@ -4,10 +4,13 @@
 #include <string>
 
 #include "symbols/places.h"
+#include "timeline/source_memory.h"
 #include "timeline/timeline.h"
 
 namespace tensorscope::exports {
 
-std::string timeline_json(const analyzer::MemoryTimeline& timeline, analyzer::Places& places, const std::string& file);
+// `lines`: those that were asked for.
+std::string timeline_json(const analyzer::MemoryTimeline& timeline, analyzer::Places& places, const std::string& file,
+                          const analyzer::LinesOfSites& lines = {});
 
 }  // namespace tensorscope::exports

@@ -6,6 +6,7 @@
 #include <unordered_map>
 
 #include "text/table.h"
+#include "text/timeline_plot.h"
 #include "text/units.h"
 
 namespace tensorscope::text {
@@ -18,8 +19,8 @@ using analyzer::SiteChurn;
 using analyzer::Spike;
 using analyzer::StepRow;
 
-constexpr size_t kPlotHeight = 6;
-constexpr size_t kSpikesShown = 3;
+constexpr size_t kPlotHeight = 12, kReservedHeight = 4;
+constexpr size_t kSpikesShown = 3, kPartsOfSpike = 3;
 
 std::string after_start(const MemoryTimeline& timeline, uint64_t ns) {
   return fmt::format("{} after start", duration(ns - std::min(ns, timeline.start_ns)));
@@ -79,15 +80,43 @@ std::string head(const MemoryTimeline& timeline, const DeviceCurve* curve, const
   return text;
 }
 
-std::string plot(const MemoryTimeline& timeline, const DeviceCurve& curve) {
+// "71 % (largest free block 76.0 MiB of 259.0 MiB)"
+std::string fragmentation(const analyzer::FreeMemory& at) {
+  return fmt::format("{:.0f} % (largest free block {} of {})", at.fragmentation() * 100, bytes(at.largest),
+                     bytes(at.free));
+}
+
+std::string fragmentation_line(const MemoryTimeline& timeline, const DeviceCurve& curve) {
+  if (curve.free_memory.empty()) return "";
+  const auto most =
+      std::max_element(curve.free_memory.begin(), curve.free_memory.end(),
+                       [](const auto& a, const auto& b) { return a.free - a.largest < b.free - b.largest; });
+  return fmt::format("Fragmentation: at the peak {}; most {}, {}\n", fragmentation(curve.free_at_peak),
+                     fragmentation(*most), after_start(timeline, most->ns));
+}
+
+std::string reserved_plot(const MemoryTimeline& timeline, const DeviceCurve& curve) {
+  if (curve.reserved_peak == 0) return "";
+  std::string text =
+      fmt::format("\nReserved by the allocator of {}: at most {}", curve.device.text(), bytes(curve.reserved_peak));
+  if (curve.reserved_at_peak != 0) {
+    const uint64_t unused = curve.reserved_at_peak - std::min(curve.reserved_at_peak, curve.allocated_at_peak);
+    text += fmt::format("; at the peak {}, {} of it free ({})", bytes(curve.reserved_at_peak), bytes(unused),
+                        percent(unused, curve.reserved_at_peak));
+  }
+  text += "\n" + curve_plot(curve.reserved, curve.reserved_peak, kReservedHeight);
+  const uint64_t most = *std::max_element(curve.unused.begin(), curve.unused.end());
+  return text + fmt::format("Reserved but free: at most {}\n", bytes(most)) +
+         curve_plot(curve.unused, curve.reserved_peak, kReservedHeight) + fragmentation_line(timeline, curve);
+}
+
+std::string plot(const MemoryTimeline& timeline, const DeviceCurve& curve, const Terminal& terminal) {
   std::string text =
       fmt::format("\nLive bytes on {} over {}{}\n", curve.device.text(), duration(timeline.end_ns - timeline.begin_ns),
                   timeline.steps_seen ? fmt::format(", {}", counted(timeline.steps.size(), "step")) : "");
-  text += curve_plot(curve, kPlotHeight);
-  if (curve.reserved_peak != 0) {
-    text += fmt::format("  reserved by the device's allocator: at most {}\n", bytes(curve.reserved_peak));
-  }
-  return text;
+  text += timeline.categories_known ? category_plot(timeline, curve, kPlotHeight, terminal)
+                                    : curve_plot(curve.highest, curve.peak_bytes, kPlotHeight);
+  return text + reserved_plot(timeline, curve);
 }
 
 std::string peak_table(const std::vector<SiteChurn>& sites, analyzer::Places& places, const DeviceCurve& curve,
@@ -134,20 +163,41 @@ std::string churn_table(const MemoryTimeline& timeline, const std::vector<SiteCh
          table.text(terminal);
 }
 
+// The category that is the largest part of what a step has more at its peak than the one before or after it.
+std::string more_of(const MemoryTimeline& timeline, size_t at) {
+  if (!timeline.categories_known || timeline.steps.size() < 2) return "";
+  const StepRow& step = timeline.steps[at];
+  const StepRow& other = timeline.steps[at > 0 ? at - 1 : at + 1];
+  uint64_t most = 0;
+  std::string name;
+  for (size_t i = 0; i < analyzer::kCategories; ++i) {
+    const uint64_t now = step.at_peak.categories[i], then = other.at_peak.categories[i];
+    if (now <= then || now - then <= most) continue;
+    most = now - then;
+    name = analyzer::text(analyzer::Category(i));
+  }
+  return most == 0 ? "" : fmt::format("{}, {}", name, signed_bytes(int64_t(most)));
+}
+
 std::string step_table(const MemoryTimeline& timeline, const TimelineWords& words, const Terminal& terminal) {
   if (!timeline.steps_seen) return "";
   const std::vector<size_t> unusual = analyzer::unusual_steps(timeline.steps);
   if (unusual.empty()) return "\nNo step allocates more than its neighbours or has a higher peak.\n";
   Table table({{"step", Align::right},
                {"peak", Align::right},
+               {"usual", Align::right},
                {"allocated", Align::right},
+               {"usual", Align::right},
                {"allocations", Align::right},
                {"time", Align::right},
-               {"live at its end", Align::right}});
+               {"live at its end", Align::right},
+               {"more of"}});
   for (size_t i = 0; i < shown(unusual.size(), words.top); ++i) {
     const StepRow& step = timeline.steps[unusual[i]];
-    table.row({count(step.number), bytes(step.peak), bytes(step.bytes), count(step.allocations),
-               duration(step.end_ns - step.begin_ns), bytes(step.end_live)});
+    const StepRow usual = analyzer::usual_step(timeline.steps, unusual[i]);
+    table.row({count(step.number), bytes(step.peak), bytes(usual.peak), bytes(step.bytes), bytes(usual.bytes),
+               count(step.allocations), duration(step.end_ns - step.begin_ns), bytes(step.end_live),
+               more_of(timeline, unusual[i])});
   }
   std::string text = fmt::format("\nSteps that allocate more than their neighbours, or have a higher peak ({} of {})\n",
                                  count(unusual.size()), count(timeline.steps.size()));
@@ -165,13 +215,38 @@ std::string lifetimes(const MemoryTimeline& timeline, const Terminal& terminal) 
   return table.empty() ? "" : "\nHow long allocations lived\n" + table.text(terminal);
 }
 
+// By place, the largest first.
+std::vector<std::pair<std::string, uint64_t>> spike_parts(const Spike& spike, analyzer::Places& places) {
+  std::vector<std::pair<std::string, uint64_t>> rows;
+  for (const Spike::Part& part : spike.parts) {
+    const std::string place = place_text(places, part.site);
+    const auto found = std::find_if(rows.begin(), rows.end(), [&](const auto& row) { return row.first == place; });
+    if (found == rows.end()) {
+      rows.emplace_back(place, part.bytes);
+    } else {
+      found->second += part.bytes;
+    }
+  }
+  std::stable_sort(rows.begin(), rows.end(), [](const auto& a, const auto& b) { return a.second > b.second; });
+  return rows;
+}
+
+std::string part_text(const std::pair<std::string, uint64_t>& part) {
+  return fmt::format("{:>9}  {}", bytes(part.second), part.first);
+}
+
 std::string spike_table(const MemoryTimeline& timeline, analyzer::Places& places, const Terminal& terminal) {
   if (timeline.spikes.empty()) return "";
-  Table table({{"bytes", Align::right}, {"lasted", Align::right}, {"when"}, {"its last allocation"}});
+  Table table({{"bytes", Align::right}, {"lasted", Align::right}, {"when"}, {"what was allocated"}});
   for (size_t i = 0; i < std::min(kSpikesShown, timeline.spikes.size()); ++i) {
     const Spike& spike = timeline.spikes[i];
-    table.row({bytes(spike.bytes), duration(spike.end_ns - spike.begin_ns),
-               after_start(timeline, spike.peak_ns) + in_step(timeline, spike.step), place_text(places, spike.site)});
+    const std::string when = after_start(timeline, spike.peak_ns) + in_step(timeline, spike.step);
+    const std::vector<std::pair<std::string, uint64_t>> parts = spike_parts(spike, places);
+    table.row({bytes(spike.bytes), duration(spike.end_ns - spike.begin_ns), when,
+               parts.empty() ? place_text(places, spike.site) : part_text(parts.front())});
+    for (size_t part = 1; part < std::min(kPartsOfSpike, parts.size()); ++part) {
+      table.row({"", "", "", part_text(parts[part])}, Style::dim);
+    }
   }
   return "\nHighest spikes (bytes above both sides)\n" + table.text(terminal);
 }
@@ -185,33 +260,19 @@ std::string coverage(const MemoryTimeline& timeline, const TimelineWords& words)
 
 }  // namespace
 
-std::string curve_plot(const analyzer::DeviceCurve& curve, size_t height) {
-  static constexpr const char* kParts[] = {" ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
-  const uint64_t top = std::max<uint64_t>(1, curve.peak_bytes);
-  std::string text;
-  for (size_t line = height; line-- > 0;) {
-    const std::string label = line + 1 == height ? bytes(top) : line == 0 ? "0" : "";
-    text += fmt::format("  {:>10} │", label);
-    for (uint64_t point : curve.highest) {
-      const double eighths = double(point) / double(top) * double(height) * 8;
-      const double part = std::clamp(eighths - double(line) * 8, 0.0, 8.0);
-      text += kParts[size_t(part + 0.5)];
-    }
-    text += "\n";
-  }
-  return text;
-}
-
 std::string timeline_text(const analyzer::MemoryTimeline& timeline, analyzer::Places& places,
                           const TimelineWords& words, const Terminal& terminal) {
   const DeviceCurve* curve = timeline.curve();
   std::vector<uint32_t> numbers;
   for (const SiteChurn& row : timeline.sites) numbers.push_back(row.site);
+  for (const Spike& spike : timeline.spikes) {
+    for (const Spike::Part& part : spike.parts) numbers.push_back(part.site);
+  }
   places.prefetch(numbers, true);
   const std::vector<SiteChurn> sites = by_place(timeline.sites, places);
   std::string text = head(timeline, curve, sites, places, words);
   if (curve == nullptr || curve->peak_bytes == 0) return text + coverage(timeline, words);
-  text += plot(timeline, *curve);
+  text += plot(timeline, *curve, terminal);
   text += peak_table(sites, places, *curve, words, terminal);
   text += churn_table(timeline, sites, places, words, terminal);
   text += step_table(timeline, words, terminal);
@@ -220,6 +281,7 @@ std::string timeline_text(const analyzer::MemoryTimeline& timeline, analyzer::Pl
   for (const DeviceCurve& other : timeline.curves) {
     if (other.device == timeline.device || other.peak_bytes == 0) continue;
     text += fmt::format("\nOn {} at most {} were live.\n", other.device.text(), bytes(other.peak_bytes));
+    text += reserved_plot(timeline, other);
   }
   return text + coverage(timeline, words);
 }

@@ -18,7 +18,4 @@ struct TimelineWords {
 std::string timeline_text(const analyzer::MemoryTimeline& timeline, analyzer::Places& places,
                           const TimelineWords& words, const Terminal& terminal);
 
-// Live bytes over time, `height` lines high, as wide as the curve has points.
-std::string curve_plot(const analyzer::DeviceCurve& curve, size_t height);
-
 }  // namespace tensorscope::text
