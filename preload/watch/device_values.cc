@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include <iterator>
 #include <new>
 #include <string>
 #include <unordered_map>
@@ -16,6 +17,8 @@
 #include "support/options.h"
 #include "support/state.h"
 #include "torch/metadata/tensor_layout.h"
+#include "watch/element_numbers.h"
+#include "watch/reducers.h"
 #include "watch/value_store.h"
 
 namespace tensorscope::watch {
@@ -28,11 +31,14 @@ using python::Object;
 using python::Owned;
 
 // Memory on a device: the rows of a piece (19 MB), and twice 1 MiB, or 32 MiB where elements are kept. No random
-// numbers, no memory for each value, nothing in the graph. While a CUDA graph is captured, or something else than plain
-// torch runs (a dispatch mode, functorch), nothing is done. Sums are of the distance to one element, as on the CPU.
+// numbers, nothing in the graph, and memory for a value only where it is sorted or counted in bins. While a CUDA graph
+// is captured, or something else than plain torch runs (a dispatch mode, functorch), nothing is done. Sums are of the
+// distance to one element, as on the CPU.
 constexpr char kTakeSource[] = R"(
 import atexit, math, os, threading, time
-tensorscope_piece, tensorscope_rows, tensorscope_number_bytes = 1 << 18, 9, 80
+tensorscope_piece, tensorscope_rows, tensorscope_numbers = 1 << 18, 9, 10
+tensorscope_norms_wanted, tensorscope_quantiles_wanted, tensorscope_histogram_wanted, tensorscope_hash_wanted = 1, 2, 4, 8
+tensorscope_bins, tensorscope_points = 64, (0.01, 0.05, 0.25, 0.5, 0.75, 0.95, 0.99)
 tensorscope_small, tensorscope_large = 1 << 20, 32 << 20
 tensorscope_lock = threading.RLock()
 tensorscope_state = {'on': True, 'busy': False, 'pid': os.getpid()}
@@ -45,6 +51,8 @@ class TensorscopeScratch:
         self.rows = new((tensorscope_rows, tensorscope_piece), torch.float64)
         self.bad, self.flag = new(tensorscope_piece, torch.bool), new(tensorscope_piece, torch.bool)
         self.sums, self.lowest, self.highest = new(7, torch.float64), new((), torch.float64), new((), torch.float64)
+        self.bins = torch.arange(tensorscope_bins, dtype=torch.float64, device=device)
+        self.points = torch.tensor(tensorscope_points, dtype=torch.float64, device=device)
 
 class TensorscopeHalf:
     def __init__(self, device, room):
@@ -83,8 +91,8 @@ class TensorscopeBuffers:
                 return
             half.event.synchronize()
         begin = half.host.data_ptr()
-        for number, numbers, elements in half.values:
-            arrived(number, begin + numbers if numbers >= 0 else 0, begin + elements if elements >= 0 else 0)
+        for number, numbers, elements, hashed in half.values:
+            arrived(number, begin + numbers, begin + elements if elements >= 0 else 0, begin + hashed if hashed >= 0 else 0)
         half.used, half.values, half.streams, half.event = 0, [], {}, None
         self.is_sent = False
 
@@ -115,7 +123,7 @@ def tensorscope_reduce(own, x, out):
         value, other, summed = own.rows[0, :count], own.rows[1, :count], own.rows[2:, :count]
         finite, nan, infinite, zeros, moved, squares, magnitudes = summed
         bad, flag, shift = own.bad[:count], own.flag[:count], out[9]
-        value.view(piece.shape).copy_(piece.to(torch.complex128).abs() if piece.is_complex() else piece)
+        tensorscope_put(value, piece)
         torch.ne(torch.sub(value, value, out=other), 0, out=bad)
         if first:
             shift.copy_(value[0]).masked_fill_(bad[0], 0)
@@ -138,6 +146,80 @@ def tensorscope_reduce(own, x, out):
             torch.minimum(out[7], own.lowest, out=out[7])
             torch.maximum(out[8], own.highest, out=out[8])
         first = False
+
+def tensorscope_put(value, piece):
+    value.view(piece.shape).copy_(piece.to(torch.complex128).abs() if piece.is_complex() else piece)
+
+def tensorscope_norms(own, x, out):
+    items = x if x.dim() else x.unsqueeze(0)
+    size = items.numel() // items.shape[0]
+    rows = max(1, tensorscope_piece // size)
+    out.zero_()
+    for begin in range(0, items.shape[0], rows):
+        part = items[begin:begin + rows]
+        for piece in (part,) if part.numel() <= tensorscope_piece else tensorscope_pieces(part[0]):
+            value, other, bad = own.rows[0, :piece.numel()], own.rows[1, :piece.numel()], own.bad[:piece.numel()]
+            tensorscope_put(value, piece)
+            torch.ne(torch.sub(value, value, out=other), 0, out=bad)
+            value.masked_fill_(bad, 0)
+            out[begin:begin + rows].add_(torch.mul(value, value, out=other).view(part.shape[0], -1).sum(1))
+    out.sqrt_()
+
+def tensorscope_quantiles(own, x, numbers, out):
+    x = x.reshape(-1)
+    if x.is_complex():
+        x = x.to(torch.complex128).abs()
+    elif x.dtype in (torch.float16, torch.bfloat16):
+        x = x.to(torch.float32)
+    elif x.dtype not in (torch.float32, torch.float64, torch.int8, torch.uint8, torch.int16, torch.int32, torch.int64):
+        x = x.to(torch.float64)
+    if x.is_floating_point():
+        x = x.masked_fill(torch.ne(x - x, 0), math.inf)
+    x = torch.sort(x)[0]
+    last = numbers[0].sub(1).clamp(min=0)
+    position = own.points * last
+    below = position.floor()
+    part = position - below
+    low = x.index_select(0, below.to(torch.int64)).to(torch.float64)
+    high = x.index_select(0, torch.minimum(below + 1, last).to(torch.int64)).to(torch.float64)
+    out.copy_(low + (torch.where(part > 0, high, low) - low) * part)
+
+# As counts of what is equal: nothing is added in an order that may vary.
+def tensorscope_histogram(own, x, numbers, out):
+    same = torch.eq(numbers[7], numbers[8])
+    low, high, counts = torch.where(same, numbers[7] - 1, numbers[7]), torch.where(same, numbers[8] + 1, numbers[8]), out[2:]
+    out[0].copy_(low)
+    out[1].copy_(high)
+    counts.zero_()
+    width = high / 2 - low / 2
+    for piece in tensorscope_pieces(x):
+        value, other, bad = own.rows[0, :piece.numel()], own.rows[1, :piece.numel()], own.bad[:piece.numel()]
+        tensorscope_put(value, piece)
+        torch.ne(torch.sub(value, value, out=other), 0, out=bad)
+        value.div_(2).sub_(low / 2).div_(width).mul_(tensorscope_bins).nan_to_num_(0).trunc_().clamp_(0, tensorscope_bins - 1).masked_fill_(bad, -1)
+        for begin in range(0, piece.numel(), 1 << 16):
+            counts.add_(torch.eq(value[begin:begin + (1 << 16)].unsqueeze(0), own.bins.unsqueeze(1)).sum(1))
+
+def tensorscope_series_sizes(x, kinds):
+    norms = (x.shape[0] if x.dim() else 1) if kinds & tensorscope_norms_wanted else 0
+    quantiles = len(tensorscope_points) if kinds & tensorscope_quantiles_wanted else 0
+    return norms, quantiles, 2 + tensorscope_bins if kinds & tensorscope_histogram_wanted else 0
+
+# `numbers`: of statistics, then norms, quantiles and histogram.
+def tensorscope_compute(own, x, statistics, kinds, numbers):
+    norms, quantiles, histogram = tensorscope_series_sizes(x, kinds)
+    series = numbers[tensorscope_numbers:]
+    if x.numel() == 0:
+        series.zero_()
+        return
+    if statistics or quantiles or histogram:
+        tensorscope_reduce(own, x, numbers[:tensorscope_numbers])
+    if norms:
+        tensorscope_norms(own, x, series[:norms])
+    if quantiles:
+        tensorscope_quantiles(own, x, numbers, series[norms:norms + quantiles])
+    if histogram:
+        tensorscope_histogram(own, x, numbers, series[norms + quantiles:norms + quantiles + histogram])
 
 def tensorscope_may_take(device):
     if hasattr(torch._C, '_len_torch_dispatch_stack') and torch._C._len_torch_dispatch_stack() != 0:
@@ -172,12 +254,14 @@ def tensorscope_prepare(tensor, elements):
     return tensorscope_safely(work)
 
 # `part`: sizes, strides, offset; `dtype`: as which elements are kept. Both "": as they are; `part` None: no elements.
-def tensorscope_take(tensor, number, statistics, part, dtype, flush_ms, wait):
+# `kinds`: what else is wanted. For a hash the bytes are copied, unless the elements are.
+def tensorscope_take(tensor, number, statistics, part, dtype, kinds, flush_ms, wait):
     def work():
         device = tensor.device
         if not tensorscope_may_take(device):
             return tensorscope_not_now
-        key = device, part is not None
+        hashed = bool(kinds & tensorscope_hash_wanted) and (part != '' or dtype != '')
+        key = device, part is not None or hashed
         if key not in tensorscope_buffers:
             return tensorscope_no_buffers
         for buffers in tensorscope_buffers.values():
@@ -193,30 +277,36 @@ def tensorscope_take(tensor, number, statistics, part, dtype, flush_ms, wait):
                 elements = torch.as_strided(whole, sizes, strides, whole.storage_offset() + offset[0])
             kept = getattr(torch, dtype) if dtype else elements.dtype
             size = elements.numel() * torch.empty((), dtype=kept, device='meta').element_size()
-        buffers = tensorscope_buffers[key]
-        room = (tensorscope_number_bytes + size + 15) // 16 * 16
+        buffers, own = tensorscope_buffers[key], tensorscope_scratches[device]
+        number_bytes = (tensorscope_numbers + sum(tensorscope_series_sizes(whole, kinds)) + 1) // 2 * 16
+        hash_size = (whole.numel() * whole.element_size() + 15) // 16 * 16 if hashed else 0
+        room = (number_bytes + hash_size + size + 15) // 16 * 16
         if room > buffers.room:
             if not wait:
                 return tensorscope_too_large
-            numbers = buffers.filling.bytes.new_empty(tensorscope_number_bytes).view(torch.float64)
-            if statistics:
-                tensorscope_reduce(tensorscope_scratches[device], whole, numbers)
-            numbers, elements = numbers.cpu(), elements.to(device='cpu', dtype=kept).contiguous()
-            arrived(number, numbers.data_ptr() if statistics else 0, elements.data_ptr())
+            numbers = buffers.filling.bytes.new_empty(number_bytes).view(torch.float64)
+            tensorscope_compute(own, whole, statistics, kinds, numbers)
+            numbers = numbers.cpu()
+            kept = elements.to(device='cpu', dtype=kept).contiguous() if part is not None else None
+            hashed = whole.cpu().contiguous() if hashed else None
+            arrived(number, numbers.data_ptr(), 0 if kept is None else kept.data_ptr(), 0 if hashed is None else hashed.data_ptr())
             return tensorscope_taken
         if not buffers.find_room(room, wait):
             return tensorscope_no_room
         half = buffers.filling
         begin = half.used
-        if statistics and whole.numel() != 0:
-            tensorscope_reduce(tensorscope_scratches[device], whole, half.bytes[begin:begin + tensorscope_number_bytes].view(torch.float64))
-        at = begin + tensorscope_number_bytes
+        tensorscope_compute(own, whole, statistics, kinds, half.bytes[begin:begin + number_bytes].view(torch.float64))
+        hash_at = begin + number_bytes
+        if hashed and whole.numel() != 0:
+            end = hash_at + whole.numel() * whole.element_size()
+            half.bytes[hash_at:end].view(whole.dtype).view(whole.shape).copy_(whole)
+        at = hash_at + hash_size
         if size != 0:
             half.bytes[at:at + size].view(kept).view(elements.shape).copy_(elements)
         if half.used == 0:
             half.begun = time.monotonic()
         half.used += room
-        half.values.append((number, begin if statistics else -1, at if part is not None else -1))
+        half.values.append((number, begin, at if part is not None else -1, hash_at if hashed else -1))
         if buffers.side is not None:
             stream = torch.cuda.current_stream(device)
             half.streams[stream.cuda_stream] = stream
@@ -275,8 +365,10 @@ struct DeviceWay {
   std::unordered_map<uint64_t, OnTheWay> values;
 };
 DeviceWay* g_device_way = nullptr;
+constinit thread_local bool t_prepares = false;
 
-// As tensorscope_reduce() writes them.
+constexpr int kNumbers = 10;  // that tensorscope_reduce() writes
+
 Statistics statistics_of_numbers(const double* numbers, uint64_t count) {
   Reduced reduced;
   if (count == 0) return {};
@@ -293,16 +385,44 @@ Statistics statistics_of_numbers(const double* numbers, uint64_t count) {
   return statistics_from(reduced, count);
 }
 
-void store_arrived(OnTheWay& arrived, const double* numbers, const void* elements) {
+// Norms, quantiles and histogram, as tensorscope_compute() writes them; the last two of finite elements.
+size_t series_of(const OnTheWay& arrived, const double* series, bool any_finite, ValueParts::Series (&out)[3]) {
+  const DeviceValue& value = arrived.value;
+  size_t count = 0;
+  const auto add = [&](bool wanted, bool there, const char* what, size_t size) {
+    if (wanted && there && size != 0) out[count++] = {what, series, size};
+    if (wanted) series += size;
+  };
+  add(value.norms, true, kNorms, arrived.sizes.empty() ? 1 : size_t(arrived.sizes[0]));
+  add(value.quantiles, any_finite, kQuantiles, std::size(kQuantilePoints));
+  add(value.histogram, any_finite, kHistogram, 2 + kBins);
+  return count;
+}
+
+struct ArrivedParts {
+  const double* numbers;
+  const void* elements;
+  const void* bytes;  // for a hash, where they are not the elements
+};
+
+void store_arrived(OnTheWay& arrived, const ArrivedParts& there) {
   DeviceValue& value = arrived.value;
-  Statistics statistics;
   ValueParts parts;
   arrived.view.sizes = arrived.sizes.data();
+  arrived.view.contiguous = true;
   parts.view = &arrived.view;
-  if (numbers) {
-    statistics = statistics_of_numbers(numbers, uint64_t(arrived.view.numel));
-    parts.statistics = &statistics;
+  const Statistics statistics = value.statistics || value.quantiles || value.histogram
+                                    ? statistics_of_numbers(there.numbers, uint64_t(arrived.view.numel))
+                                    : Statistics();
+  if (value.statistics) parts.statistics = &statistics;
+  ValueParts::Series series[3];
+  parts.series = {series, series_of(arrived, there.numbers + kNumbers, statistics.finite() != 0, series)};
+  if (value.hash) {
+    TensorView whole = arrived.view;
+    whole.data = there.bytes ? there.bytes : there.elements;
+    parts.hash = hash_of(whole);
   }
+  const void* const elements = there.elements;
   if (elements) {
     TensorView& kept = value.sliced ? arrived.kept : arrived.view;
     kept.sizes = value.sliced ? arrived.kept_sizes.data() : arrived.sizes.data();
@@ -317,19 +437,20 @@ void store_arrived(OnTheWay& arrived, const double* numbers, const void* element
   if (serial != 0 && elements && value.written) value.written(value.context, serial);
 }
 
-// number, addresses of numbers and elements or 0
+// number, addresses of numbers, elements or 0, bytes or 0
 Object* value_arrived(Object*, Object* arguments) {
   const Api& api = *python::known_interpreter();
   const Gil gil = Gil::held(api);
   const InsideScope inside;
-  constexpr ptrdiff_t kArgumentsOfArrived = 3;
+  constexpr ptrdiff_t kArgumentsOfArrived = 4;
   if (g_device_way && gil->PyTuple_Size(arguments) == kArgumentsOfArrived) {
     uint64_t all[kArgumentsOfArrived];
     for (ptrdiff_t i = 0; i < kArgumentsOfArrived; ++i) {
       all[i] = uint64_t(gil->PyLong_AsLongLong(gil->PyTuple_GetItem(arguments, i)));
     }
     if (auto found = g_device_way->values.extract(all[0])) {
-      store_arrived(found.mapped(), reinterpret_cast<const double*>(all[1]), reinterpret_cast<const void*>(all[2]));
+      store_arrived(found.mapped(), {reinterpret_cast<const double*>(all[1]), reinterpret_cast<const void*>(all[2]),
+                                     reinterpret_cast<const void*>(all[3])});
     }
   }
   return python::new_none(api);
@@ -385,11 +506,13 @@ Answer call_take(const Gil& gil, DeviceWay& way, Object* tensor, uint64_t number
                       : nullptr);
   const bool converted = value.kept && value.row.stored_dtype() != value.row.dtype();
   const Owned dtype(gil, gil->PyUnicode_DecodeFSDefault(converted ? dtype_name(value.row.stored_dtype()) : ""));
+  const Owned kinds(gil, gil->PyLong_FromLongLong(int(value.norms) | int(value.quantiles) << 1 |
+                                                  int(value.histogram) << 2 | int(value.hash) << 3));
   const Owned flush(gil, gil->PyLong_FromLongLong(int64_t(flush_interval_ms())));
   const Owned wait(gil, gil->PyBool_FromLong(waits_when_full() ? 1 : 0));
   const Owned answer(gil, gil->PyObject_CallFunctionObjArgs(way.take, tensor, count.get(), statistics.get(),
                                                             part ? part.get() : gil->_Py_NoneStruct, dtype.get(),
-                                                            flush.get(), wait.get(), nullptr));
+                                                            kinds.get(), flush.get(), wait.get(), nullptr));
   return answer ? Answer(gil->PyLong_AsLongLong(answer.get())) : Answer::off;
 }
 
@@ -397,7 +520,9 @@ Answer call_take(const Gil& gil, DeviceWay& way, Object* tensor, uint64_t number
 bool prepare_buffers(const Gil& gil, DeviceWay& way, Object* tensor, bool elements) {
   const Owned large(gil, gil->PyBool_FromLong(elements ? 1 : 0));
   --t_inside;
+  t_prepares = true;
   const Owned done(gil, gil->PyObject_CallFunctionObjArgs(way.prepare, tensor, large.get(), nullptr));
+  t_prepares = false;
   ++t_inside;
   return done && Answer(gil->PyLong_AsLongLong(done.get())) == Answer::taken;
 }
@@ -420,7 +545,7 @@ Answer take_with(const Gil& gil, DeviceWay& way, const DeviceValue& value) {
   way.values.emplace(number, on_the_way(value));
   Answer answer = call_take(gil, way, tensor.get(), number, value);
   if (answer == Answer::no_buffers) {
-    answer = prepare_buffers(gil, way, tensor.get(), value.kept != nullptr)
+    answer = prepare_buffers(gil, way, tensor.get(), value.kept != nullptr || value.hash)
                  ? call_take(gil, way, tensor.get(), number, value)
                  : Answer::off;
   }
@@ -435,6 +560,8 @@ bool is_taken_on_device(Readable readable, const TensorView& view) {
   return readable == Readable::device ? view.device_type == kCuda
                                       : readable == Readable::yes && options().watch_as_device;
 }
+
+bool prepares_buffers() { return t_prepares; }
 
 const char* take_on_device(const Gil& gil, DeviceValue value) {
   if (!g_device_way) g_device_way = new (std::nothrow) DeviceWay;

@@ -24,6 +24,7 @@ struct DeviceValue {
   const void* impl = nullptr;
   const TensorView* view = nullptr;
   bool statistics = false;
+  bool norms = false, quantiles = false, histogram = false, hash = false;
   const TensorView* kept = nullptr;  // whose elements; null: none
   bool sliced = false;               // `kept` is a part of `view`
   void (*written)(const Context& context, uint64_t serial) = nullptr;
@@ -33,8 +34,14 @@ struct DeviceValue {
 // Whether tensors that are read so are taken this way: those of CUDA devices, and others where the option says so.
 bool is_taken_on_device(Readable readable, const TensorView& view);
 
+// What is sorted takes memory of the device for a moment: 16 to 24 bytes an element.
+inline constexpr int64_t kMostSorted = int64_t{1} << 23;
+
 // Null: it will be in the file, later. Else why not; a literal.
 const char* take_on_device(const python::Gil& gil, DeviceValue value);
+
+// Whether this thread's operations are those that make the buffers. Context: any.
+bool prepares_buffers();
 
 void reset_device_values_after_fork();
 

@@ -27,6 +27,7 @@
 #include "watch/backward_calls.h"
 #include "watch/callbacks.h"
 #include "watch/code_points.h"
+#include "watch/device_values.h"
 #include "watch/first_operations.h"
 #include "watch/module_paths.h"
 #include "watch/saved_tensors.h"
@@ -611,7 +612,7 @@ Origin here() {
 
 bool watched_operations(WatchedOperations& out) {
   const Calls* const calls = g_calls;
-  if (!calls || in_callback()) return false;
+  if (!calls || in_callback() || prepares_buffers()) return false;
   const void* const node = live::running_node_address();
   out.specs = &calls->settings.watches;
   const WatchedScope* scope = nullptr;

@@ -124,7 +124,6 @@ bool leave_called(const Operation& operation, const Values& results) {
   TakingResults taking = {name, watched, step, {}, {}};
   taking.origin.place = watched.backward ? format::ValuePlace::backward : format::ValuePlace::output;
   taking.origin.call = watched.call;
-  taking.origin.has_gil = false;
   taking.origin.module = watched.module;
   taking.origin.operation = text_id(name);
   taking.origin.site = source_place_of(watched.backward ? forward_stack(watched.node) : stacks::capture_python_part());

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "tensorscope/values_format.h"
 #include "watch/element_numbers.h"
 
 namespace tensorscope::watch {
@@ -51,6 +52,23 @@ bool norms_of(const TensorView& view, PageArray<double>& out) {
     if (!statistics_of(item, statistics) || !out.push(statistics.l2)) return false;
   }
   return true;
+}
+
+uint64_t hash_of(const TensorView& view) {
+  XXH3_state_t state;
+  XXH3_64bits_reset(&state);
+  struct Context {
+    XXH3_state_t* state;
+    size_t itemsize;
+  } context = {&state, size_t(view.itemsize)};
+  each_piece(
+      view,
+      [](const void* elements, int64_t count, void* pointer) {
+        const auto* context = static_cast<Context*>(pointer);
+        XXH3_64bits_update(context->state, elements, size_t(count) * context->itemsize);
+      },
+      &context);
+  return XXH3_64bits_digest(&state);
 }
 
 bool quantiles_of(const TensorView& view, PageArray<double>& out) {

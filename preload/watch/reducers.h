@@ -14,6 +14,9 @@ inline constexpr char kNorms[] = "norms";
 inline constexpr int64_t kMostItems = 1 << 16;
 bool norms_of(const TensorView& view, PageArray<double>& out);
 
+// XXH3 of the elements.
+uint64_t hash_of(const TensorView& view);
+
 // Of the finite elements, between two of them as numpy's and torch's "linear"; none where no element is finite.
 inline constexpr double kQuantilePoints[] = {0.01, 0.05, 0.25, 0.5, 0.75, 0.95, 0.99};
 inline constexpr char kQuantiles[] = "quantiles 0.01 0.05 0.25 0.5 0.75 0.95 0.99";

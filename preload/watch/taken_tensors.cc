@@ -5,6 +5,7 @@
 #include <new>
 
 #include "live/tensor_table.h"
+#include "python/bridge.h"
 #include "support/clock.h"
 #include "support/mutex.h"
 #include "support/page_array.h"
@@ -139,23 +140,6 @@ bool statistics_once(const TensorView& view, const Contents& contents, Statistic
   return true;
 }
 
-uint64_t hash_of(const TensorView& view) {
-  XXH3_state_t state;
-  XXH3_64bits_reset(&state);
-  struct Context {
-    XXH3_state_t* state;
-    size_t itemsize;
-  } context = {&state, size_t(view.itemsize)};
-  each_piece(
-      view,
-      [](const void* elements, int64_t count, void* pointer) {
-        const auto* context = static_cast<Context*>(pointer);
-        XXH3_64bits_update(context->state, elements, size_t(count) * context->itemsize);
-      },
-      &context);
-  return XXH3_64bits_digest(&state);
-}
-
 int stored_dtype(const WatchSpec& watch, int dtype) {
   const bool complex = dtype == kComplexHalf || dtype == kComplexFloat || dtype == kComplexDouble;
   return watch.store >= 0 && !complex && is_known_dtype(dtype) ? watch.store : dtype;
@@ -194,14 +178,39 @@ void add_series(const WatchSpec& watch, const TensorView& view, const Statistics
   parts.series = {series.all, count};
 }
 
-// For the kinds of results that exist where the elements are read.
-void count_not_on_devices(const WatchSpec& watch) {
-  const char* const why = "not computed on devices";
-  if (watch.hash) count_loss("hash", why);
-  if (watch.norms) count_loss(kNorms, why);
-  if (watch.quantiles) count_loss(kQuantiles, why);
-  if (watch.histogram) count_loss(kHistogram, why);
+void want_series(const WatchSpec& watch, const TensorView& view, DeviceValue& out) {
+  if (!is_known_dtype(view.dtype)) return;
+  const bool many_items = view.ndim > 0 && view.sizes[0] > kMostItems, large = view.numel > kMostSorted;
+  if (watch.norms && many_items) count_loss(kNorms, "not enough memory, or more than 65536 items");
+  if (watch.quantiles && large) count_loss(kQuantiles, "on a device, of more than 8388608 elements");
+  out.statistics = watch.statistics;
+  out.norms = watch.norms && !many_items;
+  out.quantiles = watch.quantiles && !large;
+  out.histogram = watch.histogram;
+  out.hash = watch.hash && watch.statistics;
 }
+
+// The GIL, which a thread of Python's has given up for an operation. A thread that has none of its own might be waited
+// for by one that holds the GIL.
+class GilAgain {
+ public:
+  GilAgain() : held_(python::holds_gil()) {
+    const python::Api* const api = python::known_interpreter();
+    if (held_ || !api || !python::interpreter_alive() || !api->PyGILState_GetThisThreadState()) return;
+    before_ = api->PyGILState_Ensure();
+    held_ = taken_ = true;
+  }
+  ~GilAgain() {
+    if (taken_) python::known_interpreter()->PyGILState_Release(before_);
+  }
+  GilAgain(const GilAgain&) = delete;
+  GilAgain& operator=(const GilAgain&) = delete;
+  explicit operator bool() const { return held_; }
+
+ private:
+  bool held_, taken_ = false;
+  int before_ = 0;
+};
 
 void remember_from_device(const DeviceValue::Context& context, uint64_t serial) {
   const auto& [watch, name, tensor, data, numel, version, dtype, unused] = context.words;
@@ -212,19 +221,22 @@ void remember_from_device(const DeviceValue::Context& context, uint64_t serial) 
 // Null: it comes later. Else why not, and nothing has been added.
 const char* take_later(const WatchSpec& watch, uint32_t name, const void* impl, const TensorView& view,
                        const Origin& origin, format::ValueRow& row) {
-  if (!origin.has_gil) return "results of operations on devices are not taken";
   const Contents contents = {row.tensor(), view.data, view.numel, 0, version_of(impl), view.dtype};
   TensorSlice slice;
   ValueParts wanted;
   bool elements = watch.full && wants_elements(watch, view, slice, wanted);
-  if (const uint64_t before = elements ? kept_before(row.watch(), name, contents) : 0; before != 0) {
+  // Bytes that change without the version are seen by a hash, which is not known yet.
+  const bool may_be_kept = elements && !watch.hash;
+  if (const uint64_t before = may_be_kept ? kept_before(row.watch(), name, contents) : 0; before != 0) {
     elements = false;
     row.mutate_same_as(before);
     row.mutate_flags(uint16_t(row.flags() | uint16_t(ValueFlag::unchanged)));
   }
-  count_not_on_devices(watch);
+  const GilAgain again;
+  if (!again) return "on a thread that Python does not know";
   const python::Gil gil = python::Gil::held(*python::known_interpreter());
-  DeviceValue value = {row, impl, &view, watch.statistics && is_known_dtype(view.dtype)};
+  DeviceValue value = {row, impl, &view};
+  want_series(watch, view, value);
   if (elements) {
     value.row.mutate_stored_dtype(int8_t(stored_dtype(watch, view.dtype)));
     value.sliced = wanted.kept != nullptr;
@@ -234,11 +246,18 @@ const char* take_later(const WatchSpec& watch, uint32_t name, const void* impl, 
                       uint64_t(contents.numel), contents.version, uint64_t(contents.dtype), 0}};
   }
   const char* why = take_on_device(gil, value);
-  if (!why || !elements) return why;
-  count_loss("elements", why);
-  value.row = row;
-  value.kept = nullptr;
-  return take_on_device(gil, value);
+  if (why && elements) {
+    count_loss("elements", why);
+    value.row = row;
+    value.kept = nullptr;
+    why = take_on_device(gil, value);
+  }
+  if (why && value.hash) {
+    count_loss("hash", why);
+    value.hash = false;
+    why = take_on_device(gil, value);
+  }
+  return why;
 }
 
 }  // namespace
@@ -302,7 +321,7 @@ bool take_tensor(const WatchSpec& watch, uint32_t watch_number, uint32_t name, c
   LongSeries series;
   if (has_form) parts.view = &view;
   Contents contents = {};
-  if (is_taken_on_device(readable, view) && (origin.has_gil || readable == Readable::device)) {
+  if (is_taken_on_device(readable, view)) {
     const char* const why = take_later(watch, name, tensor.impl, view, origin, row);
     if (!why) return true;
     row.mutate_flags(uint16_t(ValueFlag::not_read));

@@ -21,7 +21,6 @@ struct Origin {
   format::ValuePlace place = format::ValuePlace::other;
   uint64_t call = 0;
   uint32_t module = 0, operation = 0, site = 0, index = 0;
-  bool has_gil = true;    // of the calling thread: tensors on devices are taken by Python
   bool has_step = false;  // false: the running one
   Step step;
 };
