@@ -328,6 +328,23 @@ def test_a_long_table_is_printed_whole(opened):
     assert opened.page.evaluate(rows) < count
 
 
+def test_the_dump_at_a_normal_exit_is_not_what_a_page_begins_with(browser, tmp_path):
+    """Nothing is alive in it, and leaks leaves it out: its tensors' numbers would be another dump's."""
+    done = harness.run_source(PROGRAM + "\ndel losses, kept, views\n", folder=tmp_path, exit="always")
+    assert done.returncode == 0, done.stderr
+    dumps = sorted(tmp_path.glob("*.tscope"), key=lambda path: path.stat().st_mtime_ns)
+    assert "exit" in dumps[-1].name
+    harness.cli("html", *dumps, "-o", tmp_path / "report.html")
+    window = Opened(browser, tmp_path / "report.html")
+    with_tensors = [dump for dump in dumps if not printed("report", dump).startswith("0 B live")]
+    assert len(with_tensors) == 3
+    assert window.text(".lead") == printed("report", with_tensors[-1]).splitlines()[0]
+    window.go("leaks")
+    window.page.click(".finding .note a")
+    window.page.wait_for_selector("dl.facts")
+    window.context.close()
+
+
 def test_a_phone_scrolls_in_one_direction(browser, report):
     window = Opened(browser, report, width=390, height=844)
     for state in window.pages():

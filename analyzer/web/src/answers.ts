@@ -55,12 +55,14 @@ export function leaksPage(place: HTMLElement, { report }: Shown): void {
   const leaks = report.data.leaks as Leaks;
   const lead = leaks.text.split("\n").slice(0, 2);
   place.append(h("h2", {}, "Leaks"), ...lead.map((line, i) => h("p", { className: i === 1 ? "lead" : "" }, line)), ...leaks.left_out.map((line) => h("p", { className: "problem" }, line)));
+  // Findings are of the last dump that was compared.
+  const ofLeaks = report.dumps.findIndex((dump) => dump.data.path === leaks.dumps[leaks.dumps.length - 1]);
   leaks.findings.forEach((finding, i) => {
     const growth = finding.growth && finding.growth.bytes.length > 1 ? `, ${arrows(finding.growth.bytes, bytes)}` : "";
     place.append(h("section", { className: "finding" }, h("h3", {}, `${i + 1}. ${finding.title}`), h("p", {}, h("strong", {}, bytes(finding.bytes)), ` held by ${finding.held_by}${growth}`),
       h("p", { className: "todo" }, `what to do: ${finding.look_at}`), finding.made_at ? h("p", {}, "created at ", at(finding.made_at)) : "",
       h("ul", {}, finding.evidence.map((fact) => h("li", {}, factText(fact)))),
-      finding.tensors.length > 0 ? h("p", { className: "note" }, "tensors: ", finding.tensors.slice(0, 12).map((id) => [link("tensor", { id: String(id), dump: String(report.dumps.length - 1) }, `#${id}`), " "]), finding.tensors.length > 12 ? `and ${count(finding.tensors.length - 12)} more` : "") : ""));
+      finding.tensors.length > 0 ? h("p", { className: "note" }, "tensors: ", finding.tensors.slice(0, 12).map((id) => [link("tensor", { id: String(id), dump: String(ofLeaks) }, `#${id}`), " "]), finding.tensors.length > 12 ? `and ${count(finding.tensors.length - 12)} more` : "") : ""));
   });
   const grown = leaks.places.filter((each) => each.growth);
   if (grown.length > 0) {

@@ -148,5 +148,7 @@ export class Report {
     this.dumps = data.dumps.map((dump, i) => new Dump(dump, i));
     this.recordings = ((data.timeline ?? []) as RecordingData[]).map((recording) => new Recording(recording));
   }
+  // What a page shows where no dump is chosen: at a normal exit everything is free.
+  get lastWithMemory(): Dump { return [...this.dumps].reverse().find((dump) => dump.data.total_bytes > 0) ?? this.dumps[this.dumps.length - 1]; }
   flag(name: string): number { return this.data.tensor_flags[name] ?? 0; }
 }

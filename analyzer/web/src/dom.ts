@@ -92,5 +92,5 @@ export function plainTable(titles: string[], rows: Child[][], numbers: number[] 
   const align = (i: number) => (numbers.includes(i) ? { className: "number" } : {});
   const table = h("table", {}, h("thead", {}, h("tr", {}, titles.map((title, i) => h("th", { scope: "col", ...align(i) }, title)))),
     h("tbody", {}, rows.map((row) => h("tr", {}, row.map((cell, i) => h("td", align(i), cell))))));
-  return h("div", { className: "plain" }, table, saveTools(document.documentElement.dataset.page ?? "table", () => Array.from(table.rows, (row) => Array.from(row.cells, cellText))));
+  return h("div", { className: "plain" }, table, rows.length > 0 && saveTools(document.documentElement.dataset.page ?? "table", () => Array.from(table.rows, (row) => Array.from(row.cells, cellText))));
 }
