@@ -99,16 +99,19 @@ int add_recordings(const HtmlOptions& options, const std::vector<std::string>& p
   int status = kOk;
   for (const std::string& path : paths) {
     const analyzer::RecordingFile file(path);
-    const analyzer::MemoryTimeline timeline = analyzer::read_timeline(file, 1);
+    std::unique_ptr<analyzer::OpenedDump> at_peak;
+    std::unique_ptr<analyzer::MemoryCategories> categories;
+    const auto ask = [&](const analyzer::MemoryTimeline& found) {
+      analyzer::Dump dump = analyzer::dump_at(file, path, found.peak());
+      page.prepare(dump);
+      at_peak = std::make_unique<analyzer::OpenedDump>(std::move(dump), symbols);
+      categories = std::make_unique<analyzer::MemoryCategories>(at_peak->dump, at_peak->names_of_run.get());
+      return analyzer::TimelineQuestions{categories.get(), {}, 0};
+    };
+    const analyzer::MemoryTimeline timeline = analyzer::read_timeline(file, html::kPartsOfTimeline, ask);
+    all.push_back(html::recording_data(file, timeline, *at_peak, page.payload()));
     const analyzer::DeviceCurve* curve = timeline.curve();
-    const bool has_peak = curve && curve->peak_bytes != 0;
-    analyzer::Dump dump = analyzer::dump_at(file, path,
-                                            has_peak ? analyzer::Moment{curve->peak_events, curve->peak_ns}
-                                                     : analyzer::Moment{timeline.events, timeline.end_ns});
-    page.prepare(dump);
-    analyzer::OpenedDump opened(std::move(dump), symbols);
-    all.push_back(html::recording_data(file, timeline, opened, page.payload()));
-    if (without_dumps) dumps.push_back(path + (has_peak ? "@peak" : "@end"));
+    if (without_dumps) dumps.push_back(path + (curve && curve->peak_bytes != 0 ? "@peak" : "@end"));
     for (const std::string& problem : timeline.problems) invocation.say(problem);
     if (!timeline.problems.empty()) status = kBadInput;
   }

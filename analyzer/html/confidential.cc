@@ -83,6 +83,7 @@ void make_confidential(analyzer::Dump& dump) {
   process.options.clear();
   process.executable = process.executable.substr(process.executable.find_last_of('/') + 1);
   dump.sources = {};
+  dump.sources.present = true;  // a moment takes those of other dumps where it has none
 }
 
 }  // namespace tensorscope::html

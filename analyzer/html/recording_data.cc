@@ -15,12 +15,24 @@ namespace {
 using analyzer::MemoryTimeline;
 using Column = std::vector<uint64_t>;
 
-// More moments where there are few sites: the page grows with their product.
-constexpr size_t kMostParts = 2000, kFewestParts = 100;
-constexpr size_t kMostStateChanges = 6'000'000;
+// The page grows with parts times sites: where there are many sites, this many parts of the timeline are one.
+size_t parts_together(size_t sites) {
+  constexpr size_t kMostStateChanges = 6'000'000;
+  for (const size_t together : {1, 2, 4, 5, 8, 10}) {
+    if (kPartsOfTimeline / together * 3 * sites <= kMostStateChanges) return together;
+  }
+  return 20;
+}
 
-size_t parts_for(size_t sites) {
-  return std::clamp(kMostStateChanges / (3 * std::max<size_t>(1, sites)), kFewestParts, kMostParts);
+// Of parts that are one: the part in which the most was live stands for all.
+template <typename Bytes, typename Value>
+Column of_parts(const std::vector<Bytes>& parts, size_t together, Value value) {
+  Column out;
+  for (size_t i = 0; i + together <= parts.size(); i += together) {
+    out.push_back(value(*std::max_element(parts.begin() + ptrdiff_t(i), parts.begin() + ptrdiff_t(i + together),
+                                          [](const Bytes& a, const Bytes& b) { return a.bytes < b.bytes; })));
+  }
+  return out;
 }
 
 // Seconds after the start of the process.
@@ -77,37 +89,76 @@ Json churn_by_site(const MemoryTimeline& timeline, Stacks& stacks, Payload& payl
           {"at_peak", payload.column(at_peak)}, {"at_end", payload.column(at_end)}};
 }
 
+Json categories_over_time(const analyzer::DeviceCurve& curve, size_t together, Payload& payload) {
+  using analyzer::LiveBytes;
+  Json names = Json::array(), bytes = Json::array();
+  for (size_t i = 0; i < analyzer::kCategories; ++i) {
+    const Column column = of_parts(curve.parts, together, [i](const LiveBytes& part) { return part.categories[i]; });
+    if (std::all_of(column.begin(), column.end(), [](uint64_t b) { return b == 0; })) continue;
+    names.push_back(analyzer::text(analyzer::Category(i)));
+    bytes.push_back(payload.column(column));
+  }
+  const Column inferred = of_parts(curve.parts, together, [](const LiveBytes& part) { return part.inferred; });
+  return {{"names", names}, {"bytes", bytes}, {"inferred", payload.column(inferred)}};
+}
+
+// What the device's allocator reserved, and how much of it was free; null: it said nothing.
+Json reserved_over_time(const analyzer::DeviceCurve& curve, size_t together, const Clock& clock, Payload& payload) {
+  if (curve.reserved_peak == 0) return nullptr;
+  struct Part {
+    uint64_t bytes, free;
+  };
+  std::vector<Part> parts;
+  for (size_t i = 0; i < std::min(curve.reserved.size(), curve.unused.size()); ++i) {
+    parts.push_back({curve.reserved[i], curve.unused[i]});
+  }
+  Json moments = Json::array();
+  for (const analyzer::FreeMemory& at : curve.free_memory) {
+    moments.push_back({{"at", clock.seconds(at.ns)},
+                       {"reserved", at.reserved},
+                       {"segments", at.segments},
+                       {"free", at.free},
+                       {"largest", at.largest},
+                       {"fragmentation", at.fragmentation()}});
+  }
+  return {{"bytes", payload.column(of_parts(parts, together, [](const Part& part) { return part.bytes; }))},
+          {"free", payload.column(of_parts(parts, together, [](const Part& part) { return part.free; }))},
+          {"peak", curve.reserved_peak},
+          {"moments", moments}};
+}
+
 Json spike_list(const MemoryTimeline& timeline, const Clock& clock, Stacks& stacks) {
   Json rows = Json::array();
   for (const analyzer::Spike& spike : timeline.spikes) {
+    Json parts = Json::array();
+    for (const analyzer::Spike::Part& part : spike.parts) {
+      parts.push_back({{"site", stacks.row(part.site)}, {"bytes", part.bytes}});
+    }
     rows.push_back({{"bytes", spike.bytes},
                     {"begin", clock.seconds(spike.begin_ns)},
                     {"at", clock.seconds(spike.peak_ns)},
                     {"end", clock.seconds(spike.end_ns)},
                     {"step", timeline.steps_seen ? Json(spike.step) : Json(nullptr)},
-                    {"site", stacks.row(spike.site)}});
+                    {"site", stacks.row(spike.site)},
+                    {"parts", parts}});
   }
   return rows;
 }
 
-Json device_over_time(const StateOverTime& state, const analyzer::DeviceCurve* curve, const Clock& clock,
-                      Stacks& stacks, Payload& payload) {
+Json device_over_time(const StateOverTime& state, const analyzer::DeviceCurve& curve, size_t together,
+                      const Clock& clock, Stacks& stacks, Payload& payload) {
   const auto rows = [&](const Column& sites) {
     Column out;
     out.reserve(sites.size());
     for (const uint64_t site : sites) out.push_back(stacks.row(uint32_t(site)));
     return payload.column(out);
   };
-  const bool reserves = std::any_of(state.reserved.begin(), state.reserved.end(), [](uint64_t b) { return b != 0; });
   return {{"device", state.device.text()},
-          {"peak_bytes", curve ? curve->peak_bytes : 0},
-          {"peak", clock.seconds(curve ? curve->peak_ns : 0)},
-          {"peak_step", curve ? curve->peak_step : 0},
-          {"end_bytes", curve ? curve->end_bytes : 0},
-          {"reserved_peak", curve ? curve->reserved_peak : 0},
+          {"peak_bytes", curve.peak_bytes},
           {"highest", payload.column(state.highest)},
           {"highest_at", payload.column(clock.seconds(state.highest_ns))},
-          {"reserved", reserves ? payload.column(state.reserved) : Json(nullptr)},
+          {"categories", categories_over_time(curve, together, payload)},
+          {"reserved", reserved_over_time(curve, together, clock, payload)},
           {"changes",
            {{"end", payload.column(state.change_end)},
             {"site", rows(state.change_site)},
@@ -123,7 +174,7 @@ Json device_over_time(const StateOverTime& state, const analyzer::DeviceCurve* c
 
 Json recording_data(const analyzer::RecordingFile& file, const MemoryTimeline& timeline, analyzer::OpenedDump& opened,
                     Payload& payload) {
-  const size_t parts = parts_for(timeline.sites.size());
+  const size_t together = parts_together(timeline.sites.size()), parts = kPartsOfTimeline / together;
   const std::vector<StateOverTime> states = state_over_time(file, timeline.begin_ns, timeline.end_ns, parts);
   std::vector<uint32_t> sites;
   for (const analyzer::SiteChurn& row : timeline.sites) sites.push_back(row.site);
@@ -162,8 +213,8 @@ Json recording_data(const analyzer::RecordingFile& file, const MemoryTimeline& t
   for (const StateOverTime& state : states) {
     const auto curve = std::find_if(timeline.curves.begin(), timeline.curves.end(),
                                     [&](const analyzer::DeviceCurve& each) { return each.device == state.device; });
-    out["devices"].push_back(
-        device_over_time(state, curve == timeline.curves.end() ? nullptr : &*curve, clock, stacks, payload));
+    if (curve == timeline.curves.end() || curve->peak_bytes == 0) continue;
+    out["devices"].push_back(device_over_time(state, *curve, together, clock, stacks, payload));
   }
   out["stacks"] = stacks.json(payload);
   out["texts"] = texts.all();

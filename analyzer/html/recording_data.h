@@ -7,6 +7,9 @@
 
 namespace tensorscope::html {
 
+// Parts that a timeline for a page has: those of the page are some of them together.
+inline constexpr size_t kPartsOfTimeline = 2000;
+
 // `opened`: a moment of the recording, whose sites are the timeline's.
 Json recording_data(const analyzer::RecordingFile& file, const analyzer::MemoryTimeline& timeline,
                     analyzer::OpenedDump& opened, Payload& payload);

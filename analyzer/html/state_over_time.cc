@@ -24,7 +24,6 @@ class Series {
   void begin_part(uint64_t ns) {
     high_ = total_;
     high_ns_ = ns;
-    reserved_high_ = reserved_;
     ++since_high_;
   }
   void add(uint32_t site, uint64_t nbytes) {
@@ -56,10 +55,6 @@ class Series {
     high_ns_ = ns;
     ++since_high_;
   }
-  void reserve(uint64_t bytes) {
-    reserved_ = bytes;
-    reserved_high_ = std::max(reserved_high_, bytes);
-  }
 
   void end_part() {
     for (const uint32_t i : touched_)
@@ -80,7 +75,6 @@ class Series {
     out_.made_end.push_back(out_.made_site.size());
     out_.highest.push_back(high_);
     out_.highest_ns.push_back(high_ns_);
-    out_.reserved.push_back(reserved_high_);
   }
 
   StateOverTime& out() { return out_; }
@@ -120,7 +114,6 @@ class Series {
   std::vector<Row> rows_;
   std::vector<uint32_t> touched_;
   uint64_t total_ = 0, high_ = 0, high_ns_ = 0, since_high_ = 1;
-  uint64_t reserved_ = 0, reserved_high_ = 0;
 };
 
 class Moments : public analyzer::RecordingVisitor {
@@ -132,7 +125,6 @@ class Moments : public analyzer::RecordingVisitor {
     if (begun_) advance(segment.begin_ns());
     state_.begin(segment);
     for (auto& [device, series] : series_) series.clear();
-    for (const auto& [device, total] : state_.devices) of(device).reserve(total.allocator_reserved);
     begins_segment_ = true;
   }
   void live_allocation(const format::Allocation& row) override {
@@ -144,9 +136,7 @@ class Moments : public analyzer::RecordingVisitor {
     advance(event.ns);
     const analyzer::Device device = analyzer::device_of(event.device_type, event.device_index);
     if (!state_.apply(event)) return true;
-    if (event.type == format::EventType::device_reported) {
-      of(device).reserve(event.pass);
-    } else if (event.type == format::EventType::freed) {
+    if (event.type == format::EventType::freed) {
       of(state_.freed->device).remove(state_.freed->site, state_.freed->nbytes);
     } else if (event.type == format::EventType::allocated) {
       Series& series = of(device);

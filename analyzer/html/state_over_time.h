@@ -16,7 +16,6 @@ struct StateOverTime {
   analyzer::Device device;
   std::vector<uint64_t> change_end, change_site, change_bytes;
   std::vector<uint64_t> highest, highest_ns;
-  std::vector<uint64_t> reserved;  // the most that the device's allocator had in each part
   // What was allocated in part p: made_end[p - 1] to made_end[p] - 1.
   std::vector<uint64_t> made_end, made_site, made_bytes, made_count;
 };

@@ -104,6 +104,28 @@ def test_sites_add_up_to_the_peak_and_to_what_was_allocated(opened, known):
     assert sum(int(row["at_peak"]) for row in by_module) == curve(known)["peak_bytes"]
 
 
+def test_categories_of_the_chart_are_the_command_lines(opened, known):
+    opened.go("timeline")
+    legend = opened.text(".legend")
+    categories = curve(known)["peak_by_category"]
+    assert categories and sum(categories.values()) == curve(known)["peak_bytes"]
+    for category, number in categories.items():
+        assert f"{category} {size(number)}" in legend, legend
+    assert opened.page.query_selector_all(".area .layer")
+
+
+def test_what_a_spike_consists_of(opened, known):
+    opened.go("timeline")
+    row = opened.text("h3:text('Highest spikes') ~ .plain tbody tr >> nth=0")
+    assert size(known["spikes"][0]["bytes"]) in row
+    parts = {}
+    for part in known["spikes"][0]["parts"]:
+        where = part["place"]["where"]
+        parts[where] = parts.get(where, 0) + part["bytes"]
+    for where, number in sorted(parts.items(), key=lambda part: -part[1])[:3]:
+        assert f"{size(number)} {where}" in row
+
+
 def test_steps_are_the_command_lines(opened, known):
     opened.go("timeline")
     rows = {int(row["step"]): row for row in saved(opened, 1)}
@@ -245,6 +267,18 @@ def test_a_confidential_page_has_no_folders_and_no_source(recording):
     assert b"program.py" in unpacked and b"train" in unpacked
     assert str(recording.parent).encode() not in unpacked
     assert b"250_000" not in unpacked
+
+
+def test_a_confidential_page_takes_no_source_from_dumps_beside_the_recording(tmp_path):
+    have_a_page()
+    done = harness.run_source(PROGRAM + "\n", folder=tmp_path, exit="always", record=1)
+    assert done.returncode == 0, done.stderr
+    [recording], page = tmp_path.glob("*.recording"), tmp_path / "report.html"
+    plain = [line for line in (tmp_path / "program.py").read_text().splitlines() if "250_000" in line][0].strip()
+    for options, there in (((), True), (("--confidential", "--force"), False)):
+        harness.cli("html", recording.name, f"{recording.name}@peak", "-o", page, *options, cwd=tmp_path)
+        data = zlib.decompress(base64.b64decode(re.search(r'id="data">([^<]*)', page.read_text()).group(1)))
+        assert (plain.encode() in data) == there
 
 
 def test_a_phone_scrolls_in_one_direction(browser, report):  # noqa: F811

@@ -11,7 +11,7 @@ export function colourOf(text: string): string {
   return COLOURS[(hash >>> 0) % COLOURS.length];
 }
 export const CATEGORY_COLOURS: Record<string, string> = { parameter: "#56b4e9", gradient: "#e69f00", "optimizer state": "#009e73", "saved activation": "#d55e00", "input batch": "#f0e442",
-  buffer: "#8fa8c8", cache: "#cc79a7", temporary: "#b8b8b8", workspace: "#9a9a9a", unknown: "#d0d0d0" };
+  buffer: "#8fa8c8", cache: "#cc79a7", "KV cache": "#b0508c", dataset: "#c7b42c", container: "#7fc7a4", variable: "#e8b98a", "communication bucket": "#6f7fd0", "backward temporary": "#a98fd0", temporary: "#b8b8b8", workspace: "#9a9a9a", unknown: "#d0d0d0" };
 
 export class Boxes<T> {
   readonly element: HTMLElement;

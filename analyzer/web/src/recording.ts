@@ -4,10 +4,11 @@ import { duration } from "./format";
 import type { Params } from "./main";
 
 export interface DeviceOverTime {
-  device: string; peak_bytes: number; peak: number; peak_step: number; end_bytes: number; reserved_peak: number; highest: Column; highest_at: Column; reserved: Column | null;
+  device: string; peak_bytes: number; highest: Column; highest_at: Column; categories: { names: string[]; bytes: Column[]; inferred: Column };
+  reserved: { bytes: Column; free: Column; peak: number; moments: { at: number; reserved: number; segments: number; free: number; largest: number; fragmentation: number }[] } | null;
   changes: Columns<"end" | "site" | "bytes">; made: Columns<"end" | "site" | "bytes" | "count">;
 }
-export interface Spike { bytes: number; begin: number; at: number; end: number; step: number | null; site: number }
+export interface Spike { bytes: number; begin: number; at: number; end: number; step: number | null; site: number; parts: { site: number; bytes: number }[] }
 export interface RecordingData {
   path: string; program: string; pid: number; run_id: string; text: string; begin: number; end: number; parts: number; events: number; lost: number; ended: boolean; problems: string[]; device: string;
   lifetimes: { counts: number[]; bytes: number[] }; steps: Columns<"number" | "begin" | "end" | "allocations" | "bytes" | "live" | "peak" | "unusual"> | null;

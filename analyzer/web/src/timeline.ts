@@ -1,14 +1,14 @@
 // A recording: live bytes over time by allocation site or module; a range of it, what grew in it and what was alive at its peak.
 import { areaChart, type Layer, type Mark } from "./area";
-import { COLOURS, colourOf } from "./canvas";
+import { CATEGORY_COLOURS, COLOURS, colourOf } from "./canvas";
 import { amount, button, copy, h, plainTable, saveTools } from "./dom";
 import { bytes, count, counted, duration, percent, signedBytes } from "./format";
 import { go, link, type Shown } from "./main";
-import { beginOf, chosenRange, endOf, isWhole, peakOf, rangeText, type Chosen, type Grouping } from "./recording";
+import { beginOf, chosenRange, endOf, isWhole, peakOf, rangeText, type Chosen, type Grouping, type Spike } from "./recording";
 import { Table, type TableColumn } from "./table";
 import { stackTable } from "./tensor";
 
-const BY: Record<string, string> = { site: "allocation site", module: "module" };
+const BY: Record<string, string> = { category: "category", site: "allocation site", module: "module" };
 const LAYERS = 8;
 const REST = "#c4c8cc", PICKED = "#d55e00";
 const LIVED = ["under 1 ms", "1 to 10 ms", "10 to 100 ms", "0.1 to 1 s", "1 to 10 s", "over 10 s", "to the end"];
@@ -71,25 +71,40 @@ function marksOf({ report }: Shown, { recording }: Chosen): Mark[] {
   return marks;
 }
 
-function charts(shown: Shown, chosen: Chosen, grouping: Grouping, layered: Row[], picked: Row | undefined, colour: (group: number) => string, set: (values: Record<string, string>) => void): HTMLElement[] {
-  const { recording, device, range } = chosen, { data } = recording;
+// Of the chart: by category, or of groups of sites.
+function categoryLayers({ device, range }: Chosen): Layer[] {
+  const { names, bytes: columns } = device.categories;
+  return names.map((name, i): Layer => ({ name, fill: CATEGORY_COLOURS[name] ?? colourOf(name), values: Float64Array.from({ length: range.last - range.first + 1 }, (_, k) => columns[i][range.first + k]) }));
+}
+
+function siteLayers(chosen: Chosen, grouping: Grouping, layered: Row[], picked: Row | undefined, colour: (group: number) => string): Layer[] {
+  const { recording, device, range } = chosen;
   const layerOf = new Uint8Array(grouping.of.length).fill(layered.length);
   const layerOfGroup = new Map(layered.map((row, i) => [row.group, i]));
   for (let site = 0; site < layerOf.length; site++) layerOf[site] = layerOfGroup.get(grouping.of[site]) ?? layered.length;
-  const values = recording.layers(device, range, layerOf, layered.length + 1), sums = values.map((layer) => layer.reduce((sum, value) => sum + value, 0));
-  // What stays lies below what comes and goes.
-  const layers: Layer[] = [...layered.keys()].sort((a, b) => sums[b] - sums[a]).map((i) => ({ name: layered[i].name, fill: picked ? PICKED : colour(layered[i].group), values: values[i] }));
-  layers.push({ name: picked ? "everything else" : "the rest", fill: REST, values: values[layered.length] });
+  const values = recording.layers(device, range, layerOf, layered.length + 1);
+  const layers = layered.map((row, i): Layer => ({ name: row.name, fill: picked ? PICKED : colour(row.group), values: values[i] }));
+  return [...layers, { name: picked ? "everything else" : "the rest", fill: REST, values: values[layered.length] }];
+}
+
+// What stays lies below what comes and goes; what is no group of its own lies above all.
+function piled(layers: Layer[]): Layer[] {
+  const sum = (layer: Layer) => (layer.fill === REST ? -1 : Array.from(layer.values).reduce((all, value) => all + value, 0));
+  return layers.map((layer) => ({ layer, sum: sum(layer) })).sort((a, b) => b.sum - a.sum).map(({ layer }) => layer);
+}
+
+function charts(shown: Shown, chosen: Chosen, layers: Layer[], set: (values: Record<string, string>) => void): HTMLElement[] {
+  const { recording, device, range } = chosen, { data } = recording;
   const begin = recording.beginAt(range.first), end = recording.beginAt(range.last + 1);
   const inside = marksOf(shown, chosen).filter((mark) => mark.at >= begin && mark.at <= end);
   const choose = (from: number, to: number) => set({ from: from.toFixed(6), to: to.toFixed(6) }), reset = () => set({ from: "", to: "" });
   const main = areaChart({
     about: `live bytes on ${device.device} ${rangeText(chosen)}`, height: 260, begin, end, layers, axes: true, chosen: null, choose, reset, marks: inside,
-    line: device.reserved ? Array.from({ length: range.last - range.first + 1 }, (_, i) => device.reserved![range.first + i]) : null,
+    line: device.reserved ? Array.from({ length: range.last - range.first + 1 }, (_, i) => device.reserved!.bytes[range.first + i]) : null,
     describe: (i) => {
       const part = range.first + i, at = device.highest_at[part];
       const parts = layers.map((layer) => ({ name: layer.name, value: layer.values[i] })).filter((layer) => layer.value > 0).sort((a, b) => b.value - a.value).slice(0, 3);
-      return `${duration(at)}${stepName(chosen, at)}: ${bytes(device.highest[part])}${device.reserved ? `, reserved ${bytes(device.reserved[part])}` : ""}  (${parts.map((each) => `${bytes(each.value)} ${each.name}`).join("; ")})`;
+      return `${duration(at)}${stepName(chosen, at)}: ${bytes(device.highest[part])}${device.reserved ? `, reserved ${bytes(device.reserved.bytes[part])}, ${bytes(device.reserved.free[part])} of it free` : ""}  (${parts.map((each) => `${bytes(each.value)} ${each.name}`).join("; ")})`;
     },
   });
   if (isWhole(recording, range)) return [main];
@@ -99,7 +114,7 @@ function charts(shown: Shown, chosen: Chosen, grouping: Grouping, layered: Row[]
   })];
 }
 
-function siteTable(shown: Shown, chosen: Chosen, rows: Row[], by: string, swatch: (row: Row) => string, set: (values: Record<string, string>) => void): HTMLElement {
+function siteTable(shown: Shown, chosen: Chosen, rows: Row[], by: string, swatch: ((row: Row) => string) | undefined, set: (values: Record<string, string>) => void): HTMLElement {
   const { params } = shown, highest = chosen.device.highest[chosen.recording.highestPart(chosen.device, chosen.range)];
   const growth = (row: Row) => row.end - row.begin;
   const ways: { title: string; value: (row: Row) => number; text: (row: Row) => string; phone?: string }[] = [
@@ -112,7 +127,7 @@ function siteTable(shown: Shown, chosen: Chosen, rows: Row[], by: string, swatch
   const sort = Math.max(0, Math.min(ways.length - 1, Number(params.get("sort") ?? 0) || 0)), descending = params.get("order") !== "up";
   const columns: TableColumn[] = [
     ...ways.map((way): TableColumn => ({ title: way.title, text: (i) => way.text(rows[i]), width: "6.5rem", number: true, phone: way.phone, sort: (a, b) => way.value(rows[a]) - way.value(rows[b]) })),
-    { title: by, text: (i) => rows[i].name, swatch: (i) => swatch(rows[i]), width: "minmax(10rem, 1fr)", phone: "minmax(0, 1fr)" },
+    { title: by, text: (i) => rows[i].name, swatch: swatch && ((i) => swatch(rows[i])), width: "minmax(10rem, 1fr)", phone: "minmax(0, 1fr)" },
   ];
   const order = Uint32Array.from(rows, (_, i) => i).sort((a, b) => (descending ? -1 : 1) * columns[sort].sort!(a, b) || a - b);
   const table = new Table(columns, `${by} in this time`, (i) => set({ pick: rows[i].name }), (column) => set({ sort: String(column), order: column === sort && descending ? "up" : "down" }));
@@ -149,8 +164,21 @@ function spikeTable({ recording }: Chosen): (HTMLElement | string)[] {
   const { spikes } = recording.data;
   if (spikes.length === 0) return [];
   const around = (from: number, to: number) => { const margin = Math.max((to - from) / 2, recording.partLength); return { from: Math.max(recording.data.begin, from - margin).toFixed(6), to: (to + margin).toFixed(6) }; };
-  return [h("h3", {}, "Highest spikes"), h("p", { className: "note" }, "bytes above both sides"), plainTable(["bytes", "lasted", "when", "its last allocation"], spikes.map((spike) => [amount(spike.bytes, bytes(spike.bytes)), amount(spike.end - spike.begin, duration(spike.end - spike.begin)),
-    link("timeline", around(spike.begin, spike.end), `${duration(spike.at)}${spike.step === null ? "" : `, step ${count(spike.step)}`}`), recording.siteName(spike.site)]), [0, 1])];
+  const consistsOf = (spike: Spike) => {
+    const sums = new Map<string, number>();
+    for (const { site, bytes: size } of spike.parts) sums.set(recording.siteName(site), (sums.get(recording.siteName(site)) ?? 0) + size);
+    return [...sums].sort(([, a], [, b]) => b - a).slice(0, 3).map(([name, size]) => h("div", {}, `${bytes(size)} ${name}`));
+  };
+  return [h("h3", {}, "Highest spikes"), h("p", { className: "note" }, "bytes above both sides"), plainTable(["bytes", "lasted", "when", "consists of"], spikes.map((spike) => [amount(spike.bytes, bytes(spike.bytes)), amount(spike.end - spike.begin, duration(spike.end - spike.begin)),
+    link("timeline", around(spike.begin, spike.end), `${duration(spike.at)}${spike.step === null ? "" : `, step ${count(spike.step)}`}`), consistsOf(spike)]), [0, 1])];
+}
+
+function deviceTable({ device, range, recording }: Chosen): (HTMLElement | string)[] {
+  const moments = (device.reserved?.moments ?? []).filter((each) => each.at >= recording.beginAt(range.first) && each.at <= recording.beginAt(range.last + 1));
+  if (moments.length === 0) return [];
+  return [h("h3", {}, `Memory reserved on ${device.device}`), h("p", { className: "note" }, `at most ${bytes(device.reserved!.peak)}; fragmentation: the share of the free bytes outside the largest piece`),
+    plainTable(["when", "reserved", "segments", "free", "largest piece", "fragmentation"], moments.map((each) => [duration(each.at), amount(each.reserved, bytes(each.reserved)), count(each.segments), amount(each.free, bytes(each.free)),
+      amount(each.largest, bytes(each.largest)), amount(each.fragmentation, `${Math.round(100 * each.fragmentation)} %`)]), [0, 1, 2, 3, 4, 5])];
 }
 
 function churnTable({ recording }: Chosen): (HTMLElement | string)[] {
@@ -193,20 +221,26 @@ export function timelinePage(place: HTMLElement, shown: Shown): void {
     place.append(h("div", { className: "tools" }, recordings));
     return;
   }
-  const { device, range } = chosen, by = params.get("by") === "module" ? "module" : "site", whole = isWhole(recording, range);
-  const grouping = recording.grouping(by), rows = rowsOf(chosen, grouping), colour = colours(chosen, grouping);
+  const { device, range } = chosen, by = params.get("by") ?? "", whole = isWhole(recording, range);
+  const layering = by in BY ? by : "category", tableBy = layering === "module" ? "module" : "site";
+  const grouping = recording.grouping(tableBy), rows = rowsOf(chosen, grouping), colour = colours(chosen, grouping);
   const picked = params.has("pick") ? rows.find((row) => row.name === params.get("pick")) : undefined;
   const layered = picked ? [picked] : [...rows].sort((a, b) => b.atPeak - a.atPeak).slice(0, LAYERS).filter((row) => row.atPeak > 0);
   const time = (key: string, label: string, value: number) => h("label", {}, `${label} `, h("input", { type: "text", size: 8, inputmode: "decimal", value: value.toFixed(3), onchange: (event: Event) => set({ from: recording.beginAt(range.first).toFixed(6), to: recording.beginAt(range.last + 1).toFixed(6), [key]: (event.target as HTMLInputElement).value }) }), " s");
   place.append(h("div", { className: "tools" }, recordings, select("device", "on", data.devices.filter((each) => each.peak_bytes > 0).map((each) => [each.device, each.device]), device.device, { pick: "" }),
-    select("by", "by", Object.entries(BY), by, { pick: "" }), time("from", "from", recording.beginAt(range.first)), time("to", "to", recording.beginAt(range.last + 1)),
+    select("by", "by", Object.entries(BY), layering, { pick: "" }), time("from", "from", recording.beginAt(range.first)), time("to", "to", recording.beginAt(range.last + 1)),
     whole && data.steps && data.steps.number.length > 2 && button(`steps ${count(data.steps.number[0])} to ${count(data.steps.number[data.steps.number.length - 2])}`, () => set({ from: data.steps!.begin[0].toFixed(6), to: data.steps!.begin[data.steps!.begin.length - 1].toFixed(6) })),
     !whole && button("everything", () => set({ from: "", to: "" })), picked && button(`${picked.name.slice(0, 50)} ✕`, () => set({ pick: "" })), h("output", { id: "range-peak" }, `peak ${bytes(device.highest[recording.highestPart(device, range)])}`)));
-  place.append(...charts(shown, chosen, grouping, layered, picked, colour, set));
-  place.append(h("p", { className: "legend" }, layered.map((row) => h("span", {}, h("i", { style: { background: picked ? PICKED : colour(row.group) } }), ` ${row.name}  `)), h("span", {}, h("i", { style: { background: REST } }), picked ? " everything else  " : " the rest  "),
+  const byCategory = layering === "category" && !picked;
+  const layers = byCategory ? categoryLayers(chosen) : siteLayers(chosen, grouping, layered, picked, colour), peak = recording.highestPart(device, range);
+  const atPeak = (layer: Layer) => layer.values[peak - range.first];
+  place.append(...charts(shown, chosen, piled(layers), set));
+  place.append(h("p", { className: "legend" }, h("span", {}, "at the peak:"), [...layers].sort((a, b) => atPeak(b) - atPeak(a)).filter((layer) => layer.values.length > 0).map((layer) => h("span", {}, h("i", { style: { background: layer.fill } }), ` ${layer.name} ${bytes(atPeak(layer))}`)),
     device.reserved && h("span", {}, h("i", { className: "reserved-key" }), " reserved by the device's allocator")));
+  const inferred = device.categories.inferred[peak];
+  if (byCategory && inferred > 0) place.append(h("p", { className: "note" }, `categories of ${bytes(inferred)} at the peak are inferred from call stacks and lifetimes; the others are those of dumps of this run`));
   if (!whole) place.append(h("p", { className: "lead", id: "range-says" }, sentence(chosen, rows)));
-  place.append(links(shown, chosen), siteTable(shown, chosen, rows, BY[by], (row) => (layered.includes(row) ? (picked ? PICKED : colour(row.group)) : REST), set));
+  place.append(links(shown, chosen), siteTable(shown, chosen, rows, BY[tableBy], byCategory ? undefined : (row) => (layered.includes(row) ? (picked ? PICKED : colour(row.group)) : REST), set));
   if (picked) {
     const sites = [...grouping.of.keys()].filter((site) => grouping.of[site] === picked.group), state = recording.states(device, [peakOf(recording.highestPart(device, range))])[0];
     const most = sites.reduce((best, site) => (state[site] > state[best] ? site : best), sites[0]);
@@ -214,6 +248,6 @@ export function timelinePage(place: HTMLElement, shown: Shown): void {
   }
   place.append(h("p", { className: "note" }, `The chart has ${count(data.parts)} parts of ${duration(recording.partLength)}; of each it shows the moment at which the most was live, exactly. Ranges are rounded to whole parts. The recording has ${counted(data.events, "event")}; ` +
     `peak, steps, spikes and sums are of all of them.${data.devices.length > 1 ? ` Steps, spikes, lifetimes and 'allocated over time' are of ${data.device}.` : ""}${data.ended ? "" : " The recording has no end: the program still ran or was killed."}`));
-  place.append(...stepTable(chosen, set), ...spikeTable(chosen), ...churnTable(chosen), ...lifetimes(chosen),
+  place.append(...stepTable(chosen, set), ...spikeTable(chosen), ...deviceTable(chosen), ...churnTable(chosen), ...lifetimes(chosen),
     h("details", {}, h("summary", {}, "as 'tensorscope timeline' prints it"), button("copy", () => void copy(data.text)), h("pre", {}, data.text)));
 }

@@ -58,6 +58,7 @@ TEST(MakeConfidential, TakesOutWhoAndWhere) {
   EXPECT_TRUE(dump.process.options.empty());
   EXPECT_EQ(dump.process.executable, "python");
   EXPECT_TRUE(dump.sources.files.empty());
+  EXPECT_TRUE(dump.sources.present);  // else a moment of a recording would take another dump's
 }
 
 }  // namespace

@@ -3,7 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <map>
+#include <sstream>
 
 #include "../recording/recording_builder.h"
 #include "dump/reader.h"
@@ -84,25 +86,42 @@ TEST(StateOverTime, AgreesWithTheTimeline) {
   EXPECT_EQ(state_over_time(file, timeline.begin_ns, timeline.end_ns, 7).at(0).highest, timeline.curve()->highest);
 }
 
-TEST(StateOverTime, ReservedMemoryIsTheMostOfEachPart) {
+TEST(RecordingData, ReservedMemoryIsTheMostOfEachPart) {
   RecordingBuilder builder;
   builder.segment(0, 5000);
-  format::RecordedEvent report;
-  report.type = format::EventType::device_reported;
+  format::RecordedEvent report = allocated(1, 64, 5400);
   report.device_type = 1;
   report.device_index = 0;
+  std::vector<format::RecordedEvent> events = {report};
+  report.type = format::EventType::device_reported;
+  report.serial = 0;
   report.ns = 5500;
-  report.number = 100;
+  report.number = 64;
   report.pass = 4096;
-  format::RecordedEvent later = report;
-  later.ns = 6500;
-  later.pass = 2048;
-  builder.events(1, 1, {report, later, allocated(1, 8, 9000)});
+  events.push_back(report);
+  report.ns = 6500;
+  report.pass = 2048;
+  events.push_back(report);
+  events.push_back(allocated(2, 8, 9000));
+  builder.events(1, 2, events);
   builder.end();
-  const std::vector<StateOverTime> states = state_over_time(builder.file(), 5000, 9000, 4);
-  ASSERT_EQ(states.size(), 2u);
-  EXPECT_EQ(states[1].device.text(), "cuda:0");
-  EXPECT_EQ(states[1].reserved, (std::vector<uint64_t>{4096, 4096, 2048, 2048}));
+  const analyzer::RecordingFile file = builder.file();
+  const analyzer::MemoryTimeline timeline = analyzer::read_timeline(file, kPartsOfTimeline);
+  Page page("1", false);
+  analyzer::OpenedDump opened(analyzer::dump_at(file, "x.recording", timeline.peak()), {});
+  page.set_part("timeline", Json::array({recording_data(file, timeline, opened, page.payload())}));
+  std::ostringstream out;
+  page.write(out, "id=\"data\">@DATA@<");
+  const testing::Unpacked unpacked = testing::data_of(out.str());
+  const nlohmann::json& devices = unpacked.head["timeline"][0]["devices"];
+  ASSERT_EQ(devices.size(), 2u);
+  EXPECT_TRUE(devices[0]["reserved"].is_null());
+  const std::vector<double> reserved = unpacked.column(devices[1]["reserved"]["bytes"]);
+  ASSERT_EQ(reserved.size(), kPartsOfTimeline);
+  EXPECT_EQ(reserved[0], 0);
+  EXPECT_EQ(*std::max_element(reserved.begin(), reserved.end()), 4096);
+  EXPECT_EQ(reserved.back(), 2048);
+  EXPECT_EQ(unpacked.column(devices[1]["reserved"]["free"]).back(), 2048 - 64);
 }
 
 TEST(RecordingData, SitesOfThePageAreRowsOfItsStacks) {
@@ -117,6 +136,7 @@ TEST(RecordingData, SitesOfThePageAreRowsOfItsStacks) {
   EXPECT_EQ(data["churn"]["site"]["count"], 3u);
   EXPECT_EQ(data["stacks"]["where"]["count"], 3u);
   EXPECT_TRUE(data["devices"][0]["reserved"].is_null());
+  EXPECT_EQ(data["spikes"][0]["parts"][0]["bytes"], 100u);
   EXPECT_NE(data["text"].get<std::string>().find("Peak 110 B on cpu"), std::string::npos);
 }
 
