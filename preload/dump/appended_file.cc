@@ -66,7 +66,7 @@ bool AppendedFile::create(const char* directory) {
       path_[0] = 0;
       return fail("name the file", ENAMETOOLONG);
     }
-    file = open(path_, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC | O_NOFOLLOW, 0666);
+    file = open(path_, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC | O_NOFOLLOW, 0600);
     if (file < 0 && errno != EEXIST) break;
   }
   if (file < 0) {

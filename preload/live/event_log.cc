@@ -15,19 +15,51 @@ struct alignas(64) Lane {
   SpinLock lock;
   EventBlock* first = nullptr;
   EventBlock* last = nullptr;
-  EventBlock* spare = nullptr;  // one, so that a steady program maps no pages
 };
 
+// Blocks that wait for their next use, so that a steady program maps no pages. A lane's lock may be held.
+class Spares {
+ public:
+  EventBlock* take() {
+    const SpinGuard guard(lock_);
+    if (!guard || first_ == nullptr) return nullptr;
+    EventBlock* const block = first_;
+    first_ = block->next;
+    --count_;
+    return block;
+  }
+  bool keep(EventBlock* block) {
+    const SpinGuard guard(lock_);
+    if (!guard || count_ == kMost) return false;
+    block->next = first_;
+    first_ = block;
+    ++count_;
+    return true;
+  }
+  void forget() {
+    first_ = nullptr;
+    count_ = 0;
+  }
+
+ private:
+  static constexpr size_t kMost = 64;
+  SpinLock lock_;
+  EventBlock* first_ = nullptr;
+  size_t count_ = 0;
+};
+
+// So many full blocks wake the writer: fewer calls of the system for the program, and 4 MiB of memory.
+constexpr size_t kWakeAt = 16;
+
 constinit Lane g_lanes[kEventLanes];
+constinit Spares g_spares;
 constinit std::atomic<size_t> g_blocks{0}, g_most_blocks{0};
+constinit std::atomic<size_t> g_full{0};
 constinit std::atomic<uint64_t> g_lost{0};
 void (*g_wake)() = nullptr;
 
-EventBlock* new_block(Lane& lane) {
-  if (EventBlock* spare = lane.spare) {
-    lane.spare = nullptr;
-    return spare;
-  }
+EventBlock* new_block() {
+  if (EventBlock* const spare = g_spares.take()) return spare;
   if (g_blocks.fetch_add(1, std::memory_order_relaxed) < g_most_blocks.load(std::memory_order_relaxed)) {
     if (void* pages = map_pages(EventBlock::kBytes)) return static_cast<EventBlock*>(pages);
   }
@@ -38,7 +70,7 @@ EventBlock* new_block(Lane& lane) {
 // False: they did not fit. `full`: a block has become full.
 bool add(Lane& lane, const Event* events, size_t count, bool& full) {
   if (!lane.last || lane.last->used + count > EventBlock::kEvents) {
-    EventBlock* block = new_block(lane);
+    EventBlock* block = new_block();
     if (!block) return false;
     block->next = nullptr;
     block->used = 0;
@@ -60,7 +92,7 @@ void note_events(const Event* events, size_t count) {
     const SpinGuard guard(lane.lock);
     if (!guard || !add(lane, events, count, full)) g_lost.fetch_add(count, std::memory_order_relaxed);
   }
-  if (full && g_wake) g_wake();
+  if (full && g_full.fetch_add(1, std::memory_order_relaxed) + 1 == kWakeAt && g_wake) g_wake();
 }
 
 void want_events(size_t most_bytes, void (*wake)()) {
@@ -77,6 +109,7 @@ EventBlock* take_events(unsigned lane) {
   if (!guard) return nullptr;
   EventBlock* blocks = from.first;
   from.first = from.last = nullptr;
+  g_full.store(0, std::memory_order_relaxed);
   return blocks;
 }
 
@@ -84,14 +117,7 @@ void give_back(EventBlock* blocks) {
   while (blocks) {
     EventBlock* block = blocks;
     blocks = blocks->next;
-    Lane& lane = g_lanes[block->events->thread % kEventLanes];
-    {
-      const SpinGuard guard(lane.lock);
-      if (guard && !lane.spare) {
-        lane.spare = block;
-        continue;
-      }
-    }
+    if (g_spares.keep(block)) continue;
     unmap_pages(block, EventBlock::kBytes);
     g_blocks.fetch_sub(1, std::memory_order_relaxed);
   }
@@ -102,8 +128,9 @@ uint64_t lost_events() { return g_lost.load(std::memory_order_relaxed); }
 void events_after_fork_in_child() {
   for (Lane& lane : g_lanes) {
     lane.first = lane.last = nullptr;
-    lane.spare = nullptr;
   }
+  g_spares.forget();
+  g_full.store(0, std::memory_order_relaxed);
   g_blocks.store(0, std::memory_order_relaxed);
   g_lost.store(0, std::memory_order_relaxed);
 }
