@@ -123,6 +123,7 @@ std::string timeline_json(const analyzer::MemoryTimeline& timeline, analyzer::Pl
                     {"begin_ns", timeline.begin_ns},
                     {"end_ns", timeline.end_ns},
                     {"events", timeline.events},
+                    {"is_last_part", timeline.is_last_part},
                     {"lost_events", timeline.lost},
                     {"ended", timeline.ended},
                     {"device", timeline.device.text()},

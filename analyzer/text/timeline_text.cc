@@ -254,6 +254,9 @@ std::string spike_table(const MemoryTimeline& timeline, analyzer::Places& places
 std::string coverage(const MemoryTimeline& timeline, const TimelineWords& words) {
   std::string text = fmt::format("\n{}: {}", words.file, counted(timeline.events, "event"));
   if (timeline.lost != 0) text += fmt::format("; {} lost, the curves have gaps there", counted(timeline.lost, "event"));
+  if (timeline.is_last_part) {
+    text += fmt::format("; the last part only, from {} on", after_start(timeline, timeline.begin_ns));
+  }
   if (!timeline.ended) text += "; no end: the program still runs or was killed";
   return text + ".\n";
 }

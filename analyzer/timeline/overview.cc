@@ -12,7 +12,10 @@ void TimelineOverview::table(const ChunkView& chunk) {
 }
 
 void TimelineOverview::segment(const format::RecordingSegment& segment) {
-  if (out_.segments++ == 0) out_.begin_ns = segment.begin_ns();
+  if (out_.segments++ == 0) {
+    out_.begin_ns = segment.begin_ns();
+    out_.is_last_part = segment.reason() == format::SegmentReason::window;
+  }
   out_.lost += segment.lost();
   state_.begin(segment);
   for (const auto& [device, total] : state_.devices) note(device, total.live_bytes, segment.begin_ns());

@@ -36,8 +36,10 @@ def test_the_last_part_of_a_size(tmp_path):
     assert len(at["tensors"]) == 50 + 150 + 1
     places = lambda exported: sorted(s["allocations_total"] for s in exported["sites"] if s["allocations_total"])
     assert places(at) == places(dump), "what was allocated before the window is counted"
+    text = harness.cli("timeline", only_recording(tmp_path)).stdout
+    assert re.search(r"events; the last part only, from [0-9.]+ m?s after start on\.$", " ".join(text.split()))
     found = timeline(only_recording(tmp_path))
-    assert found["ended"] and found["lost_events"] == 0
+    assert found["is_last_part"] and found["ended"] and found["lost_events"] == 0
     assert 1000 < found["events"] < 600_000, "not all of them"
 
 
