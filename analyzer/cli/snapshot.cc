@@ -3,22 +3,18 @@
 #include <unistd.h>
 
 #include <chrono>
-#include <ctime>
 #include <filesystem>
 #include <memory>
 #include <optional>
-#include <set>
 #include <system_error>
 #include <thread>
-#include <tuple>
 
+#include "cli/asked_process.h"
 #include "cli/dump_options.h"
 #include "cli/invocation.h"
-#include "cli/target_process.h"
 #include "cli/verb.h"
 #include "dump/reader.h"
 #include "recording/moment.h"
-#include "tensorscope/rules/request_name.h"
 #include "text/units.h"
 
 namespace tensorscope::cli {
@@ -32,53 +28,6 @@ struct SnapshotOptions {
   pid_t pid = 0;
   bool children = false, no_signal = false;
   std::optional<uint64_t> timeout_ns = 60'000'000'000;
-};
-
-// Dump files in some folders; a file is known by its inode as well as its name, since names may come back.
-class DumpWatch {
- public:
-  explicit DumpWatch(const TargetProcess& target) : target_(target) {
-    for_each_dump([this](const fs::path&, const Key& key) { seen_.insert(key); });
-  }
-
-  // A dump of the target that was made after `asked_ns`, if there is one by now.
-  std::optional<std::string> find(uint64_t asked_ns) {
-    std::optional<std::string> found;
-    for_each_dump([&](const fs::path& path, const Key& key) {
-      if (!found && seen_.insert(key).second && answers(path, asked_ns)) found = path.string();
-    });
-    return found;
-  }
-
- private:
-  using Key = std::tuple<std::string, uint64_t, int64_t>;  // path, size, time of writing
-
-  template <typename Function>
-  void for_each_dump(Function function) {
-    for (const std::string& directory : target_.directories()) {
-      std::error_code error;
-      for (fs::directory_iterator at(directory, error), end; !error && at != end; at.increment(error)) {
-        std::error_code gone;
-        if (at->path().extension() != ".tscope" || !at->is_regular_file(gone)) continue;
-        uint64_t size = at->file_size(gone);
-        int64_t written = at->last_write_time(gone).time_since_epoch().count();
-        if (!gone) function(at->path(), Key{at->path().string(), size, written});
-      }
-    }
-  }
-
-  bool answers(const fs::path& path, uint64_t asked_ns) const {
-    try {
-      const analyzer::Process process = analyzer::read_process(path.string());
-      const auto& pids = target_.pids();
-      return std::find(pids.begin(), pids.end(), pid_t(process.pid)) != pids.end() && process.dump_ns >= asked_ns;
-    } catch (const analyzer::BadInput&) {
-      return false;
-    }
-  }
-
-  const TargetProcess& target_;
-  std::set<Key> seen_;
 };
 
 // One line on standard error that is written over while a person waits.
@@ -103,25 +52,6 @@ class Progress {
   std::string text_;
 };
 
-// The clock that dumps are dated by: it does not jump.
-uint64_t monotonic_ns() {
-  timespec now{};
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return uint64_t(now.tv_sec) * 1'000'000'000 + uint64_t(now.tv_nsec);
-}
-
-// One process that is asked, until its dump is there.
-struct Asked {
-  explicit Asked(TargetProcess&& process) : target(std::move(process)), watch(target) {}
-  TargetProcess target;
-  DumpWatch watch;
-  bool by_file = false;
-  uint64_t asked_ns = 0;
-  bool done = false;
-  std::string path;     // of its dump
-  std::string problem;  // why there is none
-};
-
 // A name of the processes that would have to be asked instead.
 std::string children_words(pid_t pid) {
   constexpr size_t kMost = 8;
@@ -135,44 +65,13 @@ std::string children_words(pid_t pid) {
       children.size() == 1 ? "1 child process is" : fmt::format("{} child processes are", children.size()), text);
 }
 
-// Null: `problem` says why it cannot be asked.
-std::unique_ptr<Asked> open_process(pid_t pid, bool no_signal, std::string& problem) {
-  std::optional<TargetProcess> target = TargetProcess::open(pid, no_signal ? AskBy::file : AskBy::signal, problem);
-  if (!target) return nullptr;
-  if (target->directories().empty()) {
-    problem = fmt::format("cannot find the dump directory of process {}. Nothing was sent.", pid);
-    return nullptr;
-  }
-  auto asked = std::make_unique<Asked>(std::move(*target));
-  asked->by_file = no_signal || asked->target.has_own_handler();
-  return asked;
-}
-
-bool ask(Asked& asked, Invocation& invocation) {
+bool ask(AskedProcess& asked, Invocation& invocation) {
   if (asked.by_file && asked.target.has_own_handler()) {
     invocation.say(
         fmt::format("process {} has its own handler for signal {}; the dump is requested through a file instead.",
                     asked.target.pid(), asked.target.signal()));
   }
-  asked.asked_ns = monotonic_ns();
-  return asked.by_file ? asked.target.ask_by_file(rules::kRequestDump, asked.problem) : asked.target.ask(asked.problem);
-}
-
-// Looks whether the dump is there by now, or will not come.
-void look(Asked& asked, Clock::duration waited, const SnapshotOptions& options) {
-  const bool alive = asked.target.alive();  // before looking: what it wrote last is found
-  if (std::optional<std::string> path = asked.watch.find(asked.asked_ns)) {
-    asked.path = *path;
-    asked.done = true;
-  } else if (!alive) {
-    asked.problem = fmt::format("process {} ended before it wrote the dump.", asked.target.pid());
-  } else if (uint64_t(std::chrono::nanoseconds(waited).count()) > *options.timeout_ns) {
-    asked.problem = fmt::format("process {} wrote no dump to {} within {}; it may still come (--timeout waits longer).",
-                                asked.target.pid(), fmt::join(asked.target.directories(), " or "),
-                                text::duration(*options.timeout_ns));
-  }
-  if (!asked.problem.empty()) asked.done = true;
-  if (asked.done && asked.by_file) asked.target.withdraw();
+  return asked.ask();
 }
 
 // A dump of some size has tensors: only a small one is read.
@@ -188,13 +87,13 @@ bool is_empty(const std::string& path) {
 }
 
 int snapshot(const SnapshotOptions& options, Invocation& invocation) {
-  std::vector<std::unique_ptr<Asked>> all;
+  std::vector<std::unique_ptr<AskedProcess>> all;
   std::string problem;
-  if (auto asked = open_process(options.pid, options.no_signal, problem)) all.push_back(std::move(asked));
+  if (auto asked = open_asked_process(options.pid, options.no_signal, problem)) all.push_back(std::move(asked));
   if (options.children) {
     for (pid_t child : profiled_descendants(options.pid)) {
       std::string why;
-      if (auto asked = open_process(child, options.no_signal, why)) {
+      if (auto asked = open_asked_process(child, options.no_signal, why)) {
         all.push_back(std::move(asked));
       } else {
         invocation.say(why);
@@ -218,7 +117,7 @@ int snapshot(const SnapshotOptions& options, Invocation& invocation) {
   for (bool waiting = true; waiting;) {
     waiting = false;
     for (const auto& asked : all) {
-      if (!asked->done) look(*asked, Clock::now() - begin, options);
+      if (!asked->done) asked->look(Clock::now() - begin, *options.timeout_ns);
       waiting = waiting || !asked->done;
     }
     if (!waiting) break;

@@ -1,0 +1,55 @@
+// One process that is asked for dumps, and where they appear.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <tuple>
+
+#include "cli/target_process.h"
+
+namespace tensorscope::cli {
+
+// Dump files in some folders; a file is known by its inode as well as its name, since names may come back.
+class DumpWatch {
+ public:
+  explicit DumpWatch(const TargetProcess& target);
+
+  // A dump of the target that was made after `asked_ns`, if there is one by now.
+  std::optional<std::string> find(uint64_t asked_ns);
+
+ private:
+  using Key = std::tuple<std::string, uint64_t, int64_t>;  // path, size, time of writing
+
+  template <typename Function>
+  void for_each_dump(Function function);
+  bool answers(const std::string& path, uint64_t asked_ns) const;
+
+  const TargetProcess& target_;
+  std::set<Key> seen_;
+};
+
+struct AskedProcess {
+  explicit AskedProcess(TargetProcess&& process) : target(std::move(process)), watch(target) {}
+
+  // Asks for a dump. False: `problem` says why that cannot be done.
+  bool ask();
+  // Looks whether the dump is there by now, or will not come: `done`.
+  void look(std::chrono::steady_clock::duration waited, uint64_t timeout_ns);
+
+  TargetProcess target;
+  DumpWatch watch;
+  bool by_file = false;
+  uint64_t asked_ns = 0;
+  bool done = false;
+  std::string path;     // of its dump
+  std::string problem;  // why there is none
+};
+
+// Null: `problem` says why it cannot be asked. `by_file`: not by its signal.
+std::unique_ptr<AskedProcess> open_asked_process(pid_t pid, bool by_file, std::string& problem);
+
+}  // namespace tensorscope::cli

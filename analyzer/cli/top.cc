@@ -1,0 +1,310 @@
+// top: what a running program holds, again and again.
+#include <fmt/format.h>
+#include <signal.h>
+
+#include <algorithm>
+#include <chrono>
+#include <csignal>
+#include <thread>
+
+#include "cli/dump_options.h"
+#include "cli/top_sampler.h"
+#include "cli/top_terminal.h"
+#include "cli/top_view.h"
+#include "cli/verb.h"
+#include "text/units.h"
+
+namespace tensorscope::cli {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr uint64_t kShareOfProgram = 20;  // a refresh may take the program a twentieth of the interval
+constexpr uint64_t kLeastIntervalNs = 100'000'000;
+constexpr int kPollMs = 50;
+
+struct TopOptions {
+  pid_t pid = 0;
+  bool once = false;
+  size_t lines = 20;
+  std::optional<uint64_t> interval_ns = 2'000'000'000;
+  analyzer::By by = analyzer::By::line;
+  TopSort sort = TopSort::bytes;
+  std::string filter;
+  analyzer::SymbolOptions symbols;
+};
+
+volatile std::sig_atomic_t g_stopped = 0;
+
+// While it lives, signals that would end the program end the loop instead, so that the terminal is restored.
+class StopSignals {
+ public:
+  StopSignals() {
+    struct sigaction action {};
+    action.sa_handler = [](int) { g_stopped = 1; };
+    for (size_t i = 0; i < std::size(kSignals); ++i) sigaction(kSignals[i], &action, &before_[i]);
+  }
+  ~StopSignals() {
+    for (size_t i = 0; i < std::size(kSignals); ++i) sigaction(kSignals[i], &before_[i], nullptr);
+  }
+
+ private:
+  static constexpr int kSignals[] = {SIGINT, SIGTERM, SIGHUP};
+  struct sigaction before_[std::size(kSignals)];
+};
+
+class Top {
+ public:
+  Top(const TopOptions& options, TopSampler& sampler, Invocation& invocation)
+      : options_(options),
+        sampler_(sampler),
+        invocation_(invocation),
+        view_(options.by, options.sort, options.filter),
+        interval_ns_(*options.interval_ns) {}
+
+  int plain();
+  int interactive(TopTerminal& terminal);
+
+ private:
+  enum class State { waiting, idle, paused };
+
+  bool take();
+  // The interval, longer where a refresh is dear to the program.
+  uint64_t interval() const {
+    return std::max(interval_ns_, view_.empty() ? 0 : cost_of(view_.dump()).all() * kShareOfProgram);
+  }
+  std::vector<std::string> screen(size_t most_rows, const text::Terminal& terminal, size_t& titles);
+  bool put(const std::string& text);
+  void draw(TopTerminal& terminal);
+  bool press(int key, TopTerminal& terminal);
+  void press_while_typing(int key);
+  void change_interval(bool longer);
+  int ended();
+
+  const TopOptions& options_;
+  TopSampler& sampler_;
+  Invocation& invocation_;
+  TopView view_;
+  uint64_t interval_ns_;
+  State state_ = State::idle;
+  Clock::time_point next_ = Clock::now();
+  bool quit_ = false, typing_ = false;
+  std::string typed_;
+};
+
+bool Top::take() {
+  std::unique_ptr<analyzer::OpenedDump> sample = sampler_.take();
+  if (!sample) return false;
+  view_.take(std::move(sample));
+  return true;
+}
+
+// A program that ends while it is watched is no mistake.
+int Top::ended() {
+  if (!sampler_.alive()) {
+    invocation_.say(fmt::format("process {} has ended.", options_.pid));
+    return view_.empty() ? kBadInput : kOk;
+  }
+  invocation_.say(sampler_.problem());
+  return kBadInput;
+}
+
+std::vector<std::string> Top::screen(size_t most_rows, const text::Terminal& terminal, size_t& titles) {
+  TopView::Screen screen = view_.screen(most_rows);
+  screen.head.cost = cost_of(view_.dump());
+  screen.head.interval_ns = options_.once ? 0 : interval();
+  screen.head.slowed = !options_.once && interval() > interval_ns_;
+  std::vector<std::string> lines = text::top_head(screen.head, terminal);
+  titles = lines.size();
+  for (std::string& line : text::top_table(screen.rows, screen.total, screen.by, terminal)) {
+    lines.push_back(std::move(line));
+  }
+  return lines;
+}
+
+bool Top::put(const std::string& text) {
+  if (!invocation_.stream) {
+    invocation_.out += text;
+    return true;
+  }
+  *invocation_.stream << text << std::flush;
+  return bool(*invocation_.stream);
+}
+
+int Top::plain() {
+  while (g_stopped == 0) {
+    if (!sampler_.ask()) return ended();
+    while (g_stopped == 0 && !sampler_.look()) std::this_thread::sleep_for(std::chrono::milliseconds(kPollMs));
+    if (g_stopped != 0) break;
+    if (!take()) return ended();
+    size_t titles = 0;
+    std::string text;
+    for (const std::string& line : screen(options_.lines, invocation_.terminal, titles)) text += line + "\n";
+    if (!put(text + (options_.once ? "" : "\n")) || options_.once) break;
+    const Clock::time_point next = Clock::now() + std::chrono::nanoseconds(interval());
+    while (g_stopped == 0 && Clock::now() < next && sampler_.alive()) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(kPollMs));
+    }
+  }
+  return kOk;
+}
+
+void Top::draw(TopTerminal& terminal) {
+  const size_t height = size_t(std::max(1, terminal.height()));
+  std::vector<std::string> lines;
+  size_t titles = SIZE_MAX;
+  if (view_.empty()) {
+    lines = {fmt::format("process {}: waiting for its first answer", options_.pid)};
+  } else {
+    constexpr size_t kAround = 7;  // lines above the table, its titles, the keys
+    lines = screen(height > kAround ? height - kAround : 1, {.width = std::max(40, terminal.width())}, titles);
+  }
+  lines.resize(height - 1);
+  lines.push_back(typing_                   ? "filter: " + typed_ + "_  (Enter; Esc: none)"
+                  : state_ == State::paused ? "paused (space goes on)   " + text::top_keys(terminal.width() - 25)
+                                            : text::top_keys(terminal.width()));
+  terminal.draw(lines, titles);
+}
+
+void Top::change_interval(bool longer) {
+  interval_ns_ = longer ? interval_ns_ * 2 : std::max(kLeastIntervalNs, interval_ns_ / 2);
+  next_ = Clock::now() + std::chrono::nanoseconds(interval());
+}
+
+void Top::press_while_typing(int key) {
+  if (key == TopTerminal::kEnter || key == TopTerminal::kEscape) {
+    if (key == TopTerminal::kEscape) typed_.clear();
+    view_.set_filter(typed_);
+    typing_ = false;
+  } else if (key == TopTerminal::kBackspace) {
+    if (!typed_.empty()) typed_.pop_back();
+  } else if (key >= ' ' && key < 256) {
+    typed_ += char(key);
+  }
+}
+
+// Whether the screen is another one now.
+bool Top::press(int key, TopTerminal& terminal) {
+  const int64_t page = std::max(1, terminal.height() - 8);
+  if (key == TopTerminal::kNone) return false;
+  if (typing_) {
+    press_while_typing(key);
+    return true;
+  }
+  switch (key) {
+    case 'q':
+      quit_ = true;
+      break;
+    case 's':
+      view_.next_sort();
+      break;
+    case 'v':
+      view_.next_view();
+      break;
+    case '/':
+      typing_ = true;
+      typed_ = view_.filter();
+      break;
+    case 'm':
+      if (!view_.empty()) view_.mark();
+      break;
+    case 'r':
+      next_ = Clock::now();
+      break;
+    case ' ':
+      if (state_ == State::paused) {
+        state_ = State::idle;
+      } else if (state_ == State::idle) {
+        state_ = State::paused;
+      }
+      break;
+    case '+':
+    case '-':
+      change_interval(key == '+');
+      break;
+    case TopTerminal::kUp:
+      view_.scroll(-1);
+      break;
+    case TopTerminal::kDown:
+      view_.scroll(1);
+      break;
+    case TopTerminal::kPageUp:
+      view_.scroll(-page);
+      break;
+    case TopTerminal::kPageDown:
+      view_.scroll(page);
+      break;
+    default:
+      break;
+  }
+  return true;
+}
+
+int Top::interactive(TopTerminal& terminal) {
+  draw(terminal);
+  while (!quit_ && g_stopped == 0) {
+    if (!sampler_.alive() && state_ != State::waiting) return ended();
+    if (state_ == State::idle && Clock::now() >= next_) {
+      if (!sampler_.ask()) return ended();
+      state_ = State::waiting;
+    }
+    if (state_ == State::waiting && sampler_.look()) {
+      if (!take()) return ended();
+      state_ = State::idle;
+      next_ = Clock::now() + std::chrono::nanoseconds(interval());
+      draw(terminal);
+    }
+    if (press(terminal.key(kPollMs), terminal)) draw(terminal);
+  }
+  return kOk;
+}
+
+int top(const TopOptions& options, Invocation& invocation) {
+  std::string problem;
+  const std::unique_ptr<TopSampler> sampler = TopSampler::open(options.pid, options.symbols, problem);
+  if (!sampler) {
+    invocation.say(problem);
+    return kBadInput;
+  }
+  g_stopped = 0;
+  const StopSignals signals;
+  Top top(options, *sampler, invocation);
+  if (options.once) return top.plain();
+  const std::unique_ptr<TopTerminal> terminal = TopTerminal::open();
+  return terminal ? top.interactive(*terminal) : top.plain();
+}
+
+}  // namespace
+
+void add_top_verb(CLI::App& app, Invocation& invocation) {
+  auto [verb, options] = add_verb(app, invocation, "top", "what a running program holds, refreshed", top);
+  verb->add_option("PID", options->pid, "process id of a program started under tensorscope")
+      ->required()
+      ->check(CLI::Range(1, 1 << 22).description(""))
+      ->type_name("");
+  verb->add_flag("--once", options->once, "print it once, as plain lines");
+  verb->add_option("--lines", options->lines, "rows of plain lines (--once, a pipe). Default: 20")
+      ->check(CLI::Range(1, 1 << 20).description(""))
+      ->type_name("N");
+  add_time(*verb, "--interval", options->interval_ns, "time between refreshes. Default: 2s; longer where one is dear")
+      ->type_name("TIME");
+  add_grouping(*verb, options->by);
+  add_choice(
+      *verb, "--sort", options->sort,
+      {{"bytes", TopSort::bytes}, {"growth", TopSort::growth}, {"count", TopSort::count}, {"name", TopSort::name}},
+      "bytes (default), growth (since the mark), count or name")
+      ->type_name("KEY");
+  verb->add_option("--filter", options->filter, "only rows that contain this")->type_name("TEXT");
+  add_symbol_options(*verb, options->symbols);
+  verb->footer(
+      "Examples:\n"
+      "  tensorscope top 4242\n"
+      "  tensorscope top 4242 --by module --sort growth\n"
+      "  tensorscope top 4242 --once --lines 5\n"
+      "\n"
+      "Keys: q quit, s sort, v view, / filter, m mark (growth is measured from it), r refresh, space pause, + and -\n"
+      "interval, arrows scroll. A pipe, or a terminal that cannot be drawn on, gets plain lines.");
+}
+
+}  // namespace tensorscope::cli
