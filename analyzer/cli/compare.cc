@@ -75,7 +75,7 @@ void add_compare(CLI::App& app, Invocation& invocation) {
   verb->footer(
       "Examples:\n"
       "  tensorscope compare before.values after.values\n"
-      "  tensorscope compare a.values b.values --rename net=model --rename model.module=model\n"
+      "  tensorscope compare a.values b.values --rename net=model --rename net.core=model.body\n"
       "  tensorscope compare a.values b.values --rtol 0 --atol 0        bit for bit where elements or hashes are "
       "there\n"
       "\n"

@@ -10,6 +10,7 @@
 #include <unordered_set>
 
 #include "values/element_type.h"
+#include "values/wrapped_names.h"
 
 namespace tensorscope::values {
 
@@ -25,8 +26,16 @@ class Names {
  public:
   explicit Names(const std::vector<Rename>& renames) : renames_(renames) {}
 
+  // From `find_partners()`: names of B that are those of A under a wrapper or without one, and names that either file
+  // has twice, of a wrapper and of what it wraps.
+  void set_partners(Partners partners) { partners_ = std::move(partners); }
+  bool is_wrapped(std::string_view name) const {
+    return !partners_.wrapped.empty() && partners_.wrapped.contains(renamed(name));
+  }
+
   uint32_t of(std::string_view name, std::string_view operation = "") {
     std::string text = renamed(name);
+    if (const auto partner = partners_.of_b.find(text); partner != partners_.of_b.end()) text = partner->second;
     if (!operation.empty()) text.append(" ").append(operation);
     const auto [known, is_new] = numbers_.emplace(text, uint32_t(texts_.size()));
     if (is_new) texts_.push_back(std::move(text));
@@ -34,7 +43,6 @@ class Names {
   }
   std::vector<std::string>& texts() { return texts_; }
 
- private:
   std::string renamed(std::string_view name) const {
     for (const Rename& rename : renames_) {
       if (!name.starts_with(rename.from)) continue;
@@ -45,7 +53,9 @@ class Names {
     return std::string(name);
   }
 
+ private:
   const std::vector<Rename>& renames_;
+  Partners partners_;
   std::unordered_map<std::string, uint32_t> numbers_;
   std::vector<std::string> texts_;
 };
@@ -114,6 +124,7 @@ void join(const std::vector<Entry>& a, const std::vector<Entry>& b, const Both& 
 std::vector<Entry> entries_of(const ValuesFile& file, Names& names) {
   std::vector<Entry> entries;
   file.for_each_value([&](const Value& value) {
+    if (names.is_wrapped(value.name)) return true;
     entries.push_back({{.name = names.of(value.name, value.operation),
                         .kind = uint8_t(value.place),
                         .mode = value.mode,
@@ -126,6 +137,19 @@ std::vector<Entry> entries_of(const ValuesFile& file, Names& names) {
   });
   settle(entries);
   return entries;
+}
+
+// Of values and of modules that were called, as renamed.
+std::set<std::string> names_of(const ValuesFile& file, const Names& names) {
+  std::unordered_set<std::string_view> seen;
+  std::set<std::string> all;
+  const auto add = [&](std::string_view name) {
+    if (seen.insert(name).second) all.insert(names.renamed(name));
+    return true;
+  };
+  file.for_each_value([&](const Value& value) { return add(value.name); });
+  file.for_each_call([&](const Call& call) { return add(call.module); });
+  return all;
 }
 
 std::set<StepName> steps_of(const std::vector<Entry>& entries) {
@@ -227,6 +251,7 @@ class RunComparer {
       : a_(a), b_(b), chosen_(chosen), names_(renames) {}
 
   RunComparison compare() {
+    names_.set_partners(find_partners(names_of(a_, names_), names_of(b_, names_)));
     align_values();
     compare_pairs();
     describe_first();
@@ -370,6 +395,7 @@ class RunComparer {
   static Calls calls_of(const ValuesFile& file, Names& names) {
     Calls result;
     file.for_each_call([&](const Call& call) {
+      if (names.is_wrapped(call.module)) return true;
       const uint32_t module = names.of(call.module);
       result.entries.push_back({{.name = module,
                                  .kind = uint8_t(call.backward),

@@ -3,6 +3,7 @@
 #include <charconv>
 
 #include "tensorscope/rules/watch_path.h"
+#include "tensorscope/rules/wrapper_paths.h"
 
 namespace tensorscope::values {
 
@@ -45,6 +46,13 @@ bool ValueFilter::takes_name(std::string_view name) const {
   const std::vector<std::string> path = rules::path_segments(name);
   for (const auto& [text, pattern] : patterns_) {
     if (text == name || rules::match_path(pattern, path) == rules::PathMatch::whole) return true;
+  }
+  const std::vector<rules::WrapperPlace> places = rules::wrapper_places(name);
+  if (places.empty()) return false;
+  const std::string own = rules::without_places(name, places);
+  const std::vector<std::string> own_path = rules::path_segments(own);
+  for (const auto& [text, pattern] : patterns_) {
+    if (text == own || rules::match_path(pattern, own_path) == rules::PathMatch::whole) return true;
   }
   return false;
 }

@@ -185,9 +185,7 @@ void take_inside(const python::TensorInside& inside, void* context) {
     const WatchSpec& watch = taking.calls.settings.watches[wanted.watch];
     if (!is_due(watch, taking.step)) continue;
     if (!wanted.whole) {
-      std::vector<std::string> path = taking.module.segments;
-      for (std::string& segment : rules::path_segments(inside.way)) path.push_back(std::move(segment));
-      if (rules::match_path(watch.pattern, path) != rules::PathMatch::whole) continue;
+      if (match_module(watch, taking.module, rules::path_segments(inside.way)) != rules::PathMatch::whole) continue;
     }
     take_for_watch(taking.gil, taking.calls, wanted.watch, name_within(taking.module, inside.way, taking.ending),
                    {inside.object, inside.tensor}, taking.origin);

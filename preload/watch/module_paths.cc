@@ -6,6 +6,7 @@
 #include "python/agent/attributes.h"
 #include "python/agent/program_objects.h"
 #include "python/objects.h"
+#include "tensorscope/rules/wrapper_paths.h"
 #include "watch/nearest.h"
 #include "watch/value_store.h"
 
@@ -32,7 +33,23 @@ bool may_name_attribute(const WatchSpec& watch) {
          (watch.of == WatchOf::automatic && !ends_in_any(watch.pattern));
 }
 
+std::vector<std::string> joined(std::vector<std::string> path, const std::vector<std::string>& behind) {
+  path.insert(path.end(), behind.begin(), behind.end());
+  return path;
+}
+
 }  // namespace
+
+PathMatch match_module(const WatchSpec& watch, const WatchedModule& module, const std::vector<std::string>& behind) {
+  const PathMatch raw = match_path(watch.pattern, joined(module.segments, behind));
+  if (raw == PathMatch::whole || !module.own_is_other() || (module.is_wrapped && behind.empty())) return raw;
+  return std::max(raw, match_path(watch.pattern, joined(module.own_segments, behind)));
+}
+
+bool excludes_module(const WatchSpec& watch, const WatchedModule& module, const std::vector<std::string>& behind) {
+  return is_excluded(watch, joined(module.segments, behind)) ||
+         (module.own_is_other() && is_excluded(watch, joined(module.own_segments, behind)));
+}
 
 ModulePaths::ModulePaths(const std::vector<WatchSpec>& watches) : watches_(watches), matched_(watches.size()) {
   for (const WatchSpec& watch : watches) {
@@ -75,6 +92,8 @@ WatchedModule* ModulePaths::of(const Gil& gil, Object* module, const WatchedModu
 WatchedModule* ModulePaths::add(const Gil& gil, Object* module, std::string path, std::string class_name) {
   auto made = std::make_unique<WatchedModule>();
   made->segments = rules::path_segments(path);
+  if (rules::wraps_as_module(class_name)) wrappers_.insert(made->segments);
+  find_own_segments(*made);
   made->path_id = text_id(path);
   made->class_id = text_id(class_name);
   made->path = std::move(path);
@@ -108,6 +127,9 @@ bool ModulePaths::look_at_program(const Gil& gil) {
   python::Names names;
   python::References references;
   python::agent::look_at_objects(gil, python::Deadline::in_ms(kLookMs), {}, names, references);
+  for (const python::ModuleName& each : names.modules) {
+    if (rules::wraps_as_module(each.class_name)) wrappers_.insert(rules::path_segments(each.path));
+  }
   for (python::ModuleName& each : names.modules) {
     auto* module = reinterpret_cast<Object*>(uintptr_t(each.object));
     if (!known(gil, module)) add(gil, module, std::move(each.path), std::move(each.class_name));
@@ -115,18 +137,28 @@ bool ModulePaths::look_at_program(const Gil& gil) {
   return !names.modules.empty();
 }
 
+void ModulePaths::find_own_segments(WatchedModule& module) const {
+  std::vector<std::string> before;
+  for (const std::string& segment : module.segments) {
+    module.is_wrapped = !before.empty() && (rules::is_wrapper_segment(segment) ||
+                                            (segment == "module" && wrappers_.find(before) != wrappers_.end()));
+    if (!module.is_wrapped) module.own_segments.push_back(segment);
+    before.push_back(segment);
+  }
+}
+
 void ModulePaths::choose(WatchedModule& module) const {
   for (uint32_t i = 0; i < watches_.size(); ++i) {
     const WatchSpec& watch = watches_[i];
-    if (watch.of == WatchOf::operations && is_excluded(watch, module.segments)) module.not_operations.push_back(i);
+    if (watch.of == WatchOf::operations && excludes_module(watch, module)) module.not_operations.push_back(i);
     if (!watch.class_name.empty() && !rules::segment_matches(watch.class_name, module.class_name)) continue;
-    if (watch.of == WatchOf::operations && match_path(watch.pattern, module.segments) == PathMatch::whole &&
-        !is_excluded(watch, module.segments)) {
+    if (watch.of == WatchOf::operations && match_module(watch, module) == PathMatch::whole &&
+        !excludes_module(watch, module)) {
       module.operations.push_back(i);
     }
     if (watch.of != WatchOf::automatic && watch.of != WatchOf::outputs && watch.of != WatchOf::inputs) continue;
-    const PathMatch match = match_path(watch.pattern, module.segments);
-    if (match == PathMatch::no || (match == PathMatch::whole && is_excluded(watch, module.segments))) continue;
+    const PathMatch match = match_module(watch, module);
+    if (match == PathMatch::no || (match == PathMatch::whole && excludes_module(watch, module))) continue;
     (watch.of == WatchOf::inputs ? module.inputs : module.outputs).push_back({i, match == PathMatch::whole});
   }
 }
@@ -139,21 +171,18 @@ void ModulePaths::find_attributes(const Gil& gil, Object* object, WatchedModule&
       if (text.empty() || value == gil->_Py_NoneStruct) return true;
       if (std::find(module.looked_at.begin(), module.looked_at.end(), text) != module.looked_at.end()) return true;
       const std::string& name = module.looked_at.emplace_back(text);
-      std::vector<std::string> path = module.segments;
-      path.push_back(name);
-      std::vector<std::string> gradient = path;
-      gradient.push_back("grad");
+      const std::vector<std::string> none, path = {name}, gradient = {name, "grad"};
       for (uint32_t i = 0; i < watches_.size(); ++i) {
         const WatchSpec& watch = watches_[i];
         if (!watch.class_name.empty() && !rules::segment_matches(watch.class_name, module.class_name)) continue;
-        if (is_excluded(watch, path) || is_excluded(watch, module.segments)) continue;
-        const auto matches = [&](const std::vector<std::string>& whole) {
-          return match_path(watch.pattern, whole) == PathMatch::whole;
+        if (excludes_module(watch, module, path) || excludes_module(watch, module)) continue;
+        const auto matches = [&](const std::vector<std::string>& behind) {
+          return match_module(watch, module, behind) == PathMatch::whole;
         };
         const auto want = [&](WatchOf of, const char* ending) {
           module.attributes.push_back({i, name, of, text_id(module.path + "." + name + ending)});
         };
-        const bool own = matches(path) || matches(module.segments);
+        const bool own = matches(path) || matches(none);
         if (watch.of == WatchOf::automatic && may_name_attribute_[i]) {
           if (matches(path)) want(kind, "");
           if (kind == WatchOf::parameters && matches(gradient)) want(WatchOf::gradients, ".grad");

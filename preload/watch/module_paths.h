@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <set>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -28,7 +29,7 @@ struct Wanted {
 struct WatchedModule {
   Object* reference = nullptr;  // a weak one
   std::string path, class_name;
-  std::vector<std::string> segments;
+  std::vector<std::string> segments, own_segments;  // own: without those of wrappers (rules/wrapper_paths.h)
   uint32_t path_id = 0, class_id = 0;
   std::vector<Wanted> outputs, inputs;
   std::vector<uint32_t> operations, not_operations;  // watches of what runs within; those that leave it out
@@ -43,8 +44,16 @@ struct WatchedModule {
   std::vector<std::string> looked_at;                   // names of its parameters and buffers
   std::vector<std::pair<std::string, uint32_t>> names;  // of what it returned: way to text
   uint32_t pass = 0, calls_in_pass = 0;
+  bool is_wrapped = false;  // it has its wrapper's own path, which stands for the wrapper
+  bool own_is_other() const { return segments.size() != own_segments.size(); }
   bool is_watched() const { return !outputs.empty() || !inputs.empty(); }
 };
+
+// How the pattern matches a path as it is or without wrappers, the better of both. `behind`: what follows the module.
+rules::PathMatch match_module(const rules::WatchSpec& watch, const WatchedModule& module,
+                              const std::vector<std::string>& behind = {});
+bool excludes_module(const rules::WatchSpec& watch, const WatchedModule& module,
+                     const std::vector<std::string>& behind = {});
 
 class ModulePaths {
  public:
@@ -77,6 +86,7 @@ class ModulePaths {
   WatchedModule* add(const Gil& gil, Object* module, std::string path, std::string class_name);
   void name_children(const Gil& gil, Object* module, const std::string& path, int depth);
   bool look_at_program(const Gil& gil);
+  void find_own_segments(WatchedModule& module) const;
   void choose(WatchedModule& module) const;
   void settle(const WatchedModule& module);
   void find_attributes(const Gil& gil, Object* object, WatchedModule& module);
@@ -84,6 +94,7 @@ class ModulePaths {
   const std::vector<rules::WatchSpec>& watches_;
   std::unordered_map<const Object*, std::unique_ptr<WatchedModule>> modules_;
   std::unordered_map<std::string, int> numbers_;
+  std::set<std::vector<std::string>> wrappers_;  // whose child is `module`
   std::vector<bool> matched_;
   int looks_ = 0;
   std::vector<bool> may_name_attribute_;  // of the watches
