@@ -22,7 +22,7 @@ std::string source_of(analyzer::OpenedDump& opened, const SourcePlace& place, in
   return opened.symbols.source_line(frame);
 }
 
-std::string dash(uint64_t value) { return value == 0 ? "-" : bytes(value); }
+std::string bytes_or_dash(uint64_t value) { return value == 0 ? "-" : bytes(value); }
 
 class FileTable {
  public:
@@ -37,8 +37,8 @@ class FileTable {
     }
     last_ = place.line;
     const std::string source = source_of(opened_, place, place.line);
-    table_.row({bytes(memory.peak), dash(memory.live), dash(memory.live_at_peak), count(memory.allocations),
-                std::to_string(place.line), source.empty() ? place.function : source});
+    table_.row({bytes(memory.peak), bytes_or_dash(memory.live), bytes_or_dash(memory.live_at_peak),
+                count(memory.allocations), std::to_string(place.line), source.empty() ? place.function : source});
   }
   std::string text(const Terminal& terminal) const { return table_.text(terminal); }
 

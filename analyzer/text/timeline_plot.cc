@@ -16,7 +16,7 @@ using analyzer::DeviceCurve;
 using analyzer::LiveBytes;
 using analyzer::MemoryTimeline;
 
-constexpr size_t kLabel = 13;  // columns left of a plot
+constexpr size_t kPlotLabel = 13;  // columns left of a plot
 
 char letter(Category category) {
   switch (category) {
@@ -91,7 +91,7 @@ std::string axis(const MemoryTimeline& timeline, size_t columns) {
       begins[std::min(columns - 1, size_t(share * double(columns)))] = true;
     }
   }
-  std::string text = std::string(kLabel, ' ') + "└";
+  std::string text = std::string(kPlotLabel, ' ') + "└";
   for (bool begin : begins) text += begin ? "┴" : "─";
   const auto time = [&](uint64_t ns) { return duration(ns - std::min(ns, timeline.start_ns)); };
   const std::string first = time(timeline.begin_ns), last = time(timeline.end_ns) + " after start";
@@ -101,7 +101,7 @@ std::string axis(const MemoryTimeline& timeline, size_t columns) {
   }
   const size_t used = first.size() + middle.size() + last.size();
   const size_t room = columns > used ? columns - used : 2;
-  return text + "\n" + std::string(kLabel + 1, ' ') + first + std::string(room / 2, ' ') + middle +
+  return text + "\n" + std::string(kPlotLabel + 1, ' ') + first + std::string(room / 2, ' ') + middle +
          std::string(room - room / 2, ' ') + last + "\n";
 }
 
