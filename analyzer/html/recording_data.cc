@@ -15,13 +15,15 @@ namespace {
 using analyzer::MemoryTimeline;
 using Column = std::vector<uint64_t>;
 
-// The page grows with parts times sites: where there are many sites, this many parts of the timeline are one.
-size_t parts_together(size_t sites) {
+// The page grows with parts times sites, at most with events: where both are many, this many parts of the timeline are
+// one.
+size_t parts_together(const MemoryTimeline& timeline) {
   constexpr size_t kMostStateChanges = 6'000'000;
-  for (const size_t together : {1, 2, 4, 5, 8, 10}) {
-    if (kPartsOfTimeline / together * 3 * sites <= kMostStateChanges) return together;
+  for (const size_t together : {1, 2, 4, 5, 8, 10, 16, 20, 25, 40}) {
+    if (std::min(kPartsOfTimeline / together * 3 * timeline.sites.size(), 2 * timeline.events) <= kMostStateChanges)
+      return together;
   }
-  return 20;
+  return 50;
 }
 
 // Of parts that are one: the part in which the most was live stands for all.
@@ -174,7 +176,7 @@ Json device_over_time(const StateOverTime& state, const analyzer::DeviceCurve& c
 
 Json recording_data(const analyzer::RecordingFile& file, const MemoryTimeline& timeline, analyzer::OpenedDump& opened,
                     Payload& payload) {
-  const size_t together = parts_together(timeline.sites.size()), parts = kPartsOfTimeline / together;
+  const size_t together = parts_together(timeline), parts = kPartsOfTimeline / together;
   const std::vector<StateOverTime> states = state_over_time(file, timeline.begin_ns, timeline.end_ns, parts);
   std::vector<uint32_t> sites;
   for (const analyzer::SiteChurn& row : timeline.sites) sites.push_back(row.site);

@@ -8,7 +8,7 @@
 namespace tensorscope::html {
 
 // Parts that a timeline for a page has: those of the page are some of them together.
-inline constexpr size_t kPartsOfTimeline = 2000;
+inline constexpr size_t kPartsOfTimeline = 10'000;
 
 // `opened`: a moment of the recording, whose sites are the timeline's.
 Json recording_data(const analyzer::RecordingFile& file, const analyzer::MemoryTimeline& timeline,

@@ -3,7 +3,7 @@
 Makes `--tensors` live tensors in the real torch under the preload, each in a list, writes the page and prints: its size, the time to write it,
 and in the browser the time from opening the file to the overview, and of a filter of the table (median of `--filters` texts, each for the first time).
 With `--events` the program trains under `--record` until about so many events are recorded; then of the timeline: its size, the time from opening
-the file to the drawn chart, and of a range and another grouping.
+the file to the drawn chart, and of a range and another grouping. `--lines` instead of training: a program with so many allocation sites.
 """
 
 import argparse
@@ -49,6 +49,19 @@ def train(steps):
         kept.append(out.detach())
         if step % 50 == 49:
             model(torch.randn(2000, 16))
+
+
+EVENTS_A_LINE = 5
+
+
+def replace(events, lines):
+    """The same: a program of so many lines, each of which replaces a tensor of its own by one of another size."""
+    import torch
+
+    kept = [None] * lines
+    program = compile("".join(f"kept[{i}] = empty({i} + 64 * (turn % 97))\n" for i in range(lines)), "many.py", "exec")
+    for turn in range(events // (EVENTS_A_LINE * lines)):
+        exec(program, {"kept": kept, "empty": torch.empty, "turn": turn})
 
 
 OPEN = """text => new Promise(done => {
@@ -98,11 +111,14 @@ def main():
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("--tensors", type=int, default=100_000)
     options.add_argument("--events", type=int, help="of a recording, instead of tensors")
+    options.add_argument("--lines", type=int, help="of the program that is recorded: each is an allocation site")
     options.add_argument("--filters", type=int, default=9)
     options.add_argument("--in-target", action="store_true", help=argparse.SUPPRESS)
     given = options.parse_args()
     if given.in_target:
-        return train(given.events // EVENTS_A_STEP) if given.events else target(given.tensors)
+        if not given.events:
+            return target(given.tensors)
+        return replace(given.events, given.lines) if given.lines else train(given.events // EVENTS_A_STEP)
     with tempfile.TemporaryDirectory() as folder:
         if given.events:
             os.environ["TENSORSCOPE_RECORD"] = "1"

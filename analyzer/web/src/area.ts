@@ -28,22 +28,24 @@ export function areaChart(chart: AreaChart): HTMLElement {
   const tip = h("div", { className: "tip" }, chart.axes ? "Drag over the chart to choose a range." : "");
   let cursor = -1, marked = -1, dragged: number | null = null;
   let toTime = (pixel: number) => pixel, toPixel = (time: number) => time, cursorLine: SVGElement | null = null, shade: SVGElement | null = null;
-  const timeOf = (part: number) => chart.begin + ((chart.end - chart.begin) * part) / Math.max(1, count);
-  const partAt = (time: number) => Math.max(0, Math.min(count - 1, Math.floor(((time - chart.begin) / (chart.end - chart.begin)) * count)));
+  // Where there are more parts than pixels, a column shows the highest of its parts.
+  let columns = 0, highest = new Uint32Array();
+  const timeAt = (column: number) => chart.begin + ((chart.end - chart.begin) * column) / Math.max(1, columns);
+  const columnAt = (time: number) => Math.max(0, Math.min(columns - 1, Math.floor(((time - chart.begin) / (chart.end - chart.begin)) * columns)));
 
   function shadeFrom(from: number, to: number): void {
     shade!.setAttribute("x", String(toPixel(Math.min(from, to))));
     shade!.setAttribute("width", String(Math.abs(toPixel(to) - toPixel(from))));
   }
-  function point(part: number, speak: boolean): void {
-    cursor = part;
-    const x = toPixel(timeOf(part + 0.5));
+  function point(column: number, speak: boolean): void {
+    cursor = column;
+    const x = toPixel(timeAt(column + 0.5));
     cursorLine!.setAttribute("x1", String(x));
     cursorLine!.setAttribute("x2", String(x));
     cursorLine!.setAttribute("visibility", "visible");
-    tip.textContent = chart.describe(part);
+    tip.textContent = chart.describe(highest[column]);
     if (speak) say(tip.textContent);
-    if (marked >= 0) shadeFrom(timeOf(Math.min(marked, part)), timeOf(Math.max(marked, part) + 1));
+    if (marked >= 0) shadeFrom(timeAt(Math.min(marked, column)), timeAt(Math.max(marked, column) + 1));
   }
 
   function draw(): void {
@@ -52,21 +54,33 @@ export function areaChart(chart: AreaChart): HTMLElement {
     const x = scaleLinear().domain([chart.begin, chart.end]).range([left, width - 1]);
     const sums = new Float64Array(count);
     for (const layer of chart.layers) for (let i = 0; i < count; i++) sums[i] += layer.values[i];
+    columns = Math.min(count, Math.floor(width - left));
+    cursor = marked = -1;
+    highest = new Uint32Array(columns);
+    const line = new Float64Array(columns);
     let most = 1;
-    for (let i = 0; i < count; i++) most = Math.max(most, sums[i], chart.line?.[i] ?? 0);
+    for (let column = 0; column < columns; column++) {
+      const from = Math.floor((column * count) / columns), to = Math.floor(((column + 1) * count) / columns);
+      highest[column] = from;
+      for (let i = from; i < to; i++) {
+        if (sums[i] > sums[highest[column]]) highest[column] = i;
+        line[column] = Math.max(line[column], chart.line?.[i] ?? 0);
+      }
+      most = Math.max(most, sums[highest[column]], line[column]);
+    }
     const y = scaleLinear().domain([0, most]).range([high - bottom, top]);
     toPixel = (time) => x(time);
     toTime = (pixel) => Math.max(chart.begin, Math.min(chart.end, x.invert(pixel)));
     const svg = s("svg", { width, height: high, "aria-hidden": true });
     if (chart.axes) for (const tick of byteTicks(most)) svg.append(s("line", { x1: left, x2: width, y1: y(tick), y2: y(tick), class: "grid-line" }), s("text", { x: left - 6, y: y(tick) + 4, "text-anchor": "end" }, bytes(tick)));
-    const index = Array.from({ length: count + 1 }, (_, i) => i), below = new Float64Array(count);
+    const index = Array.from({ length: columns + 1 }, (_, i) => i), below = new Float64Array(columns);
     for (const layer of chart.layers) {
       const base = below.slice();
-      for (let i = 0; i < count; i++) below[i] += layer.values[i];
-      const at = (values: ArrayLike<number>) => (i: number) => y(values[Math.min(i, count - 1)]);
-      svg.append(s("path", { d: area<number>().curve(curveStepAfter).x((i) => x(timeOf(i))).y0(at(base)).y1(at(below))(index) ?? "", fill: layer.fill, class: "layer" }));
+      for (let i = 0; i < columns; i++) below[i] += layer.values[highest[i]];
+      const at = (values: ArrayLike<number>) => (i: number) => y(values[Math.min(i, columns - 1)]);
+      svg.append(s("path", { d: area<number>().curve(curveStepAfter).x((i) => x(timeAt(i))).y0(at(base)).y1(at(below))(index) ?? "", fill: layer.fill, class: "layer" }));
     }
-    if (chart.line) svg.append(s("path", { d: Array.from({ length: count }, (_, i) => `${i === 0 ? "M" : "L"}${x(timeOf(i))},${y(chart.line![i])}H${x(timeOf(i + 1))}`).join(""), class: "reserved" }));
+    if (chart.line) svg.append(s("path", { d: Array.from(line, (value, i) => `${i === 0 ? "M" : "L"}${x(timeAt(i))},${y(value)}H${x(timeAt(i + 1))}`).join(""), class: "reserved" }));
     if (chart.axes) {
       for (const tick of x.ticks(Math.max(2, Math.floor(width / 110)))) svg.append(s("text", { x: x(tick), y: high - 6, "text-anchor": x(tick) > width - 30 ? "end" : "middle" }, duration(tick)));
       const written = { step: -Infinity, dump: -Infinity }, wide = { step: 56, dump: 52 };
@@ -96,7 +110,7 @@ export function areaChart(chart: AreaChart): HTMLElement {
   });
   frame.addEventListener("pointermove", (event) => {
     if (!shade) return;
-    point(partAt(toTime(pixel(event))), false);
+    point(columnAt(toTime(pixel(event))), false);
     if (dragged !== null && Math.abs(pixel(event) - dragged) >= LEAST_DRAG) shadeFrom(toTime(dragged), toTime(pixel(event)));
   });
   frame.addEventListener("pointerup", (event) => {
@@ -108,13 +122,13 @@ export function areaChart(chart: AreaChart): HTMLElement {
   });
   frame.addEventListener("pointercancel", () => { dragged = null; });
   frame.addEventListener("keydown", (event) => {
-    const far = event.shiftKey ? Math.max(10, Math.round(count / 20)) : 1;
+    const far = event.shiftKey ? Math.max(10, Math.round(columns / 20)) : 1;
     const moves: Record<string, number> = { ArrowRight: far, ArrowLeft: -far, Home: -Infinity, End: Infinity };
-    if (event.key in moves) point(Math.max(0, Math.min(count - 1, (cursor < 0 ? 0 : cursor) + moves[event.key])), true);
+    if (event.key in moves) point(Math.max(0, Math.min(columns - 1, (cursor < 0 ? 0 : cursor) + moves[event.key])), true);
     else if (event.key === " " && cursor >= 0) {
       marked = cursor;
-      say(`range begins at ${duration(timeOf(marked))}`);
-    } else if (event.key === "Enter" && marked >= 0) chart.choose(timeOf(Math.min(marked, cursor)), timeOf(Math.max(marked, cursor) + 1));
+      say(`range begins at ${duration(timeAt(marked))}`);
+    } else if (event.key === "Enter" && marked >= 0) chart.choose(timeAt(Math.min(marked, cursor)), timeAt(Math.max(marked, cursor) + 1));
     else if (event.key === "Escape") chart.reset();
     else return;
     event.preventDefault();

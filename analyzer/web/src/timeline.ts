@@ -246,7 +246,7 @@ export function timelinePage(place: HTMLElement, shown: Shown): void {
     const most = sites.reduce((best, site) => (state[site] > state[best] ? site : best), sites[0]);
     place.append(h("h3", {}, picked.name), h("p", { className: "note" }, sites.length > 1 ? `${counted(sites.length, "stack")}; the one with the most at the peak:` : ""), stackTable(recording.stacks, most));
   }
-  place.append(h("p", { className: "note" }, `The chart has ${count(data.parts)} parts of ${duration(recording.partLength)}; of each it shows the moment at which the most was live, exactly. Ranges are rounded to whole parts. The recording has ${counted(data.events, "event")}; ` +
+  place.append(h("p", { className: "note" }, `The recording is in ${count(data.parts)} parts of ${duration(recording.partLength)}; of each this page has the moment at which the most was live, exactly, and a column of the chart shows the highest of its parts. Ranges are rounded to whole parts. There were ${counted(data.events, "event")}; ` +
     `peak, steps, spikes and sums are of all of them.${data.devices.length > 1 ? ` Steps, spikes, lifetimes and 'allocated over time' are of ${data.device}.` : ""}${data.ended ? "" : " The recording has no end: the program still ran or was killed."}`));
   place.append(...stepTable(chosen, set), ...spikeTable(chosen), ...deviceTable(chosen), ...churnTable(chosen), ...lifetimes(chosen),
     h("details", {}, h("summary", {}, "as 'tensorscope timeline' prints it"), button("copy", () => void copy(data.text)), h("pre", {}, data.text)));
