@@ -40,7 +40,7 @@ void DumpWatch::for_each_dump(Function function) {
   }
 }
 
-DumpWatch::DumpWatch(const TargetProcess& target) : target_(target) {
+DumpWatch::DumpWatch(const TargetProcess& target, bool of_top) : target_(target), of_top_(of_top) {
   for_each_dump([this](const std::string&, const Key& key) { seen_.insert(key); });
 }
 
@@ -56,6 +56,7 @@ bool DumpWatch::answers(const std::string& path, uint64_t asked_ns) const {
   try {
     const analyzer::Process process = analyzer::read_process(path);
     const auto& pids = target_.pids();
+    if ((process.trigger_detail == rules::kDetailOfTop) != of_top_) return false;
     return std::find(pids.begin(), pids.end(), pid_t(process.pid)) != pids.end() && process.dump_ns >= asked_ns;
   } catch (const analyzer::BadInput&) {
     return false;
@@ -67,7 +68,7 @@ bool AskedProcess::ask() {
   path.clear();
   problem.clear();
   asked_ns = monotonic_ns();
-  return by_file ? target.ask_by_file(rules::kRequestDump, problem) : target.ask(problem);
+  return by_file ? target.ask_by_file(top ? rules::kRequestTop : rules::kRequestDump, problem) : target.ask(problem);
 }
 
 void AskedProcess::look(std::chrono::steady_clock::duration waited, uint64_t timeout_ns) {
@@ -85,14 +86,15 @@ void AskedProcess::look(std::chrono::steady_clock::duration waited, uint64_t tim
   if (done && by_file) target.withdraw();
 }
 
-std::unique_ptr<AskedProcess> open_asked_process(pid_t pid, bool by_file, std::string& problem) {
+std::unique_ptr<AskedProcess> open_asked_process(pid_t pid, AskFor what, std::string& problem) {
+  const bool by_file = what != AskFor::dump;
   std::optional<TargetProcess> target = TargetProcess::open(pid, by_file ? AskBy::file : AskBy::signal, problem);
   if (!target) return nullptr;
   if (target->directories().empty()) {
     problem = fmt::format("cannot find the dump directory of process {}. Nothing was sent.", pid);
     return nullptr;
   }
-  auto asked = std::make_unique<AskedProcess>(std::move(*target));
+  auto asked = std::make_unique<AskedProcess>(std::move(*target), what == AskFor::top);
   asked->by_file = by_file || asked->target.has_own_handler();
   return asked;
 }

@@ -16,7 +16,8 @@ namespace tensorscope::cli {
 // Dump files in some folders; a file is known by its inode as well as its name, since names may come back.
 class DumpWatch {
  public:
-  explicit DumpWatch(const TargetProcess& target);
+  // `of_top`: dumps that `top` asked for, and no others; else the others alone.
+  DumpWatch(const TargetProcess& target, bool of_top);
 
   // A dump of the target that was made after `asked_ns`, if there is one by now.
   std::optional<std::string> find(uint64_t asked_ns);
@@ -29,11 +30,12 @@ class DumpWatch {
   bool answers(const std::string& path, uint64_t asked_ns) const;
 
   const TargetProcess& target_;
+  const bool of_top_;
   std::set<Key> seen_;
 };
 
 struct AskedProcess {
-  explicit AskedProcess(TargetProcess&& process) : target(std::move(process)), watch(target) {}
+  AskedProcess(TargetProcess&& process, bool by_top) : target(std::move(process)), watch(target, by_top), top(by_top) {}
 
   // Asks for a dump. False: `problem` says why that cannot be done.
   bool ask();
@@ -42,6 +44,7 @@ struct AskedProcess {
 
   TargetProcess target;
   DumpWatch watch;
+  const bool top;
   bool by_file = false;
   uint64_t asked_ns = 0;
   bool done = false;
@@ -49,7 +52,9 @@ struct AskedProcess {
   std::string problem;  // why there is none
 };
 
-// Null: `problem` says why it cannot be asked. `by_file`: not by its signal.
-std::unique_ptr<AskedProcess> open_asked_process(pid_t pid, bool by_file, std::string& problem);
+enum class AskFor : uint8_t { dump, dump_by_file, top };  // dump: by its signal where it has no handler of its own
+
+// Null: `problem` says why it cannot be asked.
+std::unique_ptr<AskedProcess> open_asked_process(pid_t pid, AskFor what, std::string& problem);
 
 }  // namespace tensorscope::cli

@@ -89,11 +89,12 @@ bool is_empty(const std::string& path) {
 int snapshot(const SnapshotOptions& options, Invocation& invocation) {
   std::vector<std::unique_ptr<AskedProcess>> all;
   std::string problem;
-  if (auto asked = open_asked_process(options.pid, options.no_signal, problem)) all.push_back(std::move(asked));
+  const AskFor how = options.no_signal ? AskFor::dump_by_file : AskFor::dump;
+  if (auto asked = open_asked_process(options.pid, how, problem)) all.push_back(std::move(asked));
   if (options.children) {
     for (pid_t child : profiled_descendants(options.pid)) {
       std::string why;
-      if (auto asked = open_asked_process(child, options.no_signal, why)) {
+      if (auto asked = open_asked_process(child, how, why)) {
         all.push_back(std::move(asked));
       } else {
         invocation.say(why);

@@ -18,7 +18,7 @@ constexpr std::chrono::seconds kMostAtEnd{3};
 }  // namespace
 
 std::unique_ptr<TopSampler> TopSampler::open(pid_t pid, const analyzer::SymbolOptions& symbols, std::string& problem) {
-  auto asked = open_asked_process(pid, true, problem);
+  auto asked = open_asked_process(pid, AskFor::top, problem);
   return asked ? std::unique_ptr<TopSampler>(new TopSampler(std::move(asked), symbols)) : nullptr;
 }
 

@@ -34,6 +34,7 @@
 #include "support/spin_lock.h"
 #include "support/state.h"
 #include "tensorscope/rules/own_handler.h"
+#include "tensorscope/rules/request_name.h"
 #include "tensorscope/tensorscope.h"
 #include "watch/value_store.h"
 #include "watch/values_switch.h"
@@ -66,6 +67,7 @@ std::atomic<uint64_t> g_growth_ns{0};
 dump::Failure g_near;  // collector thread only: a limit that it found to be near
 bool g_is_near = false;
 bool g_is_asked = false;  // collector only: a dump, by a request file
+bool g_top_asks = false;  // collector only: that is one of `tensorscope top`
 
 constinit Mutex g_control;  // guards what follows; held for moments only, never across a fork
 pthread_t g_thread;
@@ -113,6 +115,13 @@ DumpRequest near_limit_request(const dump::Failure& near) {
 void do_work(Waiter& waiter) {
   if (waiter.work) return waiter.work();
   waiter.ok = write_with_recording(waiter.request, waiter.path, sizeof(waiter.path));
+}
+
+DumpRequest asked_request() {
+  DumpRequest request = {Reason::call, g_top_asks ? rules::kDetailOfTop : "tensorscope snapshot --no-signal",
+                         monotonic_ns()};
+  request.passing = g_top_asks;
+  return request;
 }
 
 void serve(Waiter& waiter) {
@@ -210,6 +219,10 @@ bool look_for_request() {
       watch::start_values();
       return false;
     case Request::dump:
+      g_top_asks = false;
+      break;
+    case Request::top:
+      g_top_asks = true;
       break;
   }
   return g_is_asked = true;
@@ -239,7 +252,7 @@ void* run_collector(void*) {
       }
       case Job::request: {
         char path[PATH_MAX];
-        write_with_recording({Reason::call, "tensorscope snapshot --no-signal", monotonic_ns()}, path, sizeof(path));
+        write_with_recording(asked_request(), path, sizeof(path));
         break;
       }
       case Job::growth:

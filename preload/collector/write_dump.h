@@ -19,6 +19,7 @@ struct DumpRequest {
   uint64_t requested_ns = 0;
   const dump::Failure* failure = nullptr;  // of reasons out_of_memory and low_memory
   SiteId site = 0;                         // of the call that asked for it; 0: none, or not known
+  bool passing = false;                    // who asked removes it: nothing is said, and it is not counted
 };
 
 // False: nothing was written, and one line on standard error has said why. `path` receives the dump's path.

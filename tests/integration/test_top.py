@@ -176,6 +176,26 @@ def test_a_pipe_gets_plain_lines_until_the_program_ends(tmp_path):
         assert f"process {process.pid} has ended." in errors
 
 
+def test_dumps_of_others_stay_and_its_own_are_not_told(tmp_path):
+    with program(tmp_path) as process:
+        top = subprocess.Popen([str(harness.CLI), "top", str(process.pid), "--interval", "100ms"],
+                               stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+        blocks = (line for line in top.stdout if "since mark" in line)
+        next(blocks)
+        taken = []
+        for _ in range(4):
+            taken.append(harness.cli("snapshot", process.pid).stdout.strip())
+            next(blocks)
+        process.stdin.write("end\n")
+        process.stdin.flush()
+        process.wait()
+        top.communicate(timeout=harness.TIMEOUT)
+    assert len(set(taken)) == 4 and [path.rsplit(".", 2)[1] for path in taken] == ["1", "2", "3", "4"]
+    assert sorted(str(path) for path in tmp_path.glob("*.tscope") if ".exit." not in path.name) == taken
+    said = (tmp_path / "stderr.txt").read_text().splitlines()
+    assert len([line for line in said if " wrote " in line]) == 5, said
+
+
 @pytest.mark.parametrize("term", ["xterm", "screen-256color"])
 def test_the_screen_and_its_keys(tmp_path, screen, term):
     with program(tmp_path) as process:

@@ -14,12 +14,16 @@ namespace tensorscope::rules {
 
 inline constexpr char kRequestFolder[] = "/dev/shm";
 inline constexpr char kRequestDump[] = "dump";
+inline constexpr char kRequestTop[] = "top";  // a dump that who asks for it removes
 inline constexpr char kRequestStop[] = "stop";
 inline constexpr char kRequestStart[] = "start";
 inline constexpr char kRequestStopValues[] = "stop-values";
 inline constexpr char kRequestStartValues[] = "start-values";
 inline constexpr char kRequestRecord[] = "record";
 inline constexpr char kRequestNoRecord[] = "no-record";
+
+// What such a dump says about who asked for it: nobody else takes it for the dump they asked for.
+inline constexpr char kDetailOfTop[] = "tensorscope top";
 
 template <size_t size>
 void request_file_name(unsigned pid, uint64_t start_ticks, char (&name)[size]) {
