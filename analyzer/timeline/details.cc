@@ -249,7 +249,7 @@ bool SpikeContents::event(const format::RecordedEvent& event) {
   for (Spike& spike : spikes_) {
     if (spike.peak_events == events_) look(spike);
   }
-  return true;
+  return events_ < last_;
 }
 
 void SpikeContents::look(Spike& spike) const {

@@ -2,6 +2,7 @@
 // device.
 #pragma once
 
+#include <algorithm>
 #include <unordered_map>
 
 #include "recording/live_state.h"
@@ -55,7 +56,9 @@ class TimelineDetails : public RecordingVisitor {
 // The third: what the spikes consist of.
 class SpikeContents : public RecordingVisitor {
  public:
-  SpikeContents(std::vector<Spike>& spikes, Device device) : spikes_(spikes), device_(device) {}
+  SpikeContents(std::vector<Spike>& spikes, Device device) : spikes_(spikes), device_(device) {
+    for (const Spike& spike : spikes) last_ = std::max(last_, spike.peak_events);
+  }
   void segment(const format::RecordingSegment& segment) override { state_.begin(segment); }
   void live_allocation(const format::Allocation& row) override { state_.add(row); }
   bool event(const format::RecordedEvent& event) override;
@@ -66,7 +69,7 @@ class SpikeContents : public RecordingVisitor {
   std::vector<Spike>& spikes_;
   const Device device_;
   LiveState state_;
-  uint64_t events_ = 0;
+  uint64_t events_ = 0, last_ = 0;  // last_: what comes later is not looked at
 };
 
 }  // namespace tensorscope::analyzer

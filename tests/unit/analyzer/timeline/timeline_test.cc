@@ -126,15 +126,15 @@ TEST(Timeline, CategoriesAddUpToTheLiveBytes) {
   EXPECT_EQ(timeline.steps[3].at_peak.bytes, 304u);
 }
 
-// A segment of 1000 bytes with blocks at 100 to 300 and 400 to 500, and one of another library.
+// A segment of 1000 bytes with blocks at 500 to 700 and 800 to 900, and one of another library.
 TEST(FreeMemory, GapsBetweenTheBlocksOfASegment) {
   LiveState state;
   const Device device = {1, 0};
   state.runtime_blocks[1] = {.pointer = 0x10000, .nbytes = 1000, .by_torch = true, .device = device};
   state.runtime_blocks[2] = {.pointer = 0x90000, .nbytes = 5000, .by_torch = false, .device = device};
-  state.allocations[3] = {.pointer = 0x10000 + 100, .nbytes = 200, .device = device};
-  state.allocations[4] = {.pointer = 0x10000 + 400, .nbytes = 100, .device = device};
-  state.allocations[5] = {.pointer = 0x10000 + 600, .nbytes = 100, .device = {1, 1}};
+  state.allocations[3] = {.pointer = 0x10000 + 500, .nbytes = 200, .device = device};
+  state.allocations[4] = {.pointer = 0x10000 + 800, .nbytes = 100, .device = device};
+  state.allocations[5] = {.pointer = 0x10000 + 300, .nbytes = 100, .device = {1, 1}};
   const FreeMemory found = free_memory(state, device);
   EXPECT_EQ(found.segments, 1u);
   EXPECT_EQ(found.reserved, 1000u);
