@@ -7,58 +7,11 @@
 #include <iterator>
 #include <optional>
 
+#include "tensorscope/rules/dtypes.h"
+
 namespace tensorscope::analyzer {
 
 namespace {
-
-// c10::ScalarType (torch/headeronly/core/ScalarType.h in 2.13, c10/core/ScalarType.h before): codes are never reused.
-// Python's names (torch/csrc/utils/tensor_dtypes.cpp).
-constexpr const char* kDtypes[] = {"uint8",
-                                   "int8",
-                                   "int16",
-                                   "int32",
-                                   "int64",
-                                   "float16",
-                                   "float32",
-                                   "float64",
-                                   "complex32",
-                                   "complex64",
-                                   "complex128",
-                                   "bool",
-                                   "qint8",
-                                   "quint8",
-                                   "qint32",
-                                   "bfloat16",
-                                   "quint4x2",
-                                   "quint2x4",
-                                   "bits1x8",
-                                   "bits2x4",
-                                   "bits4x2",
-                                   "bits8",
-                                   "bits16",
-                                   "float8_e5m2",
-                                   "float8_e4m3fn",
-                                   "float8_e5m2fnuz",
-                                   "float8_e4m3fnuz",
-                                   "uint16",
-                                   "uint32",
-                                   "uint64",
-                                   "uint1",
-                                   "uint2",
-                                   "uint3",
-                                   "uint4",
-                                   "uint5",
-                                   "uint6",
-                                   "uint7",
-                                   "int1",
-                                   "int2",
-                                   "int3",
-                                   "int4",
-                                   "int5",
-                                   "int6",
-                                   "int7",
-                                   "float8_e8m0fnu",
-                                   "float4_e2m1fn_x2"};
 
 // As the C shim numbers them (torch/csrc/inductor/aoti_torch/shim_common.cpp); 7 is at::kJagged.
 constexpr const char* kLayouts[] = {"strided",    "sparse_coo", "sparse_csr", "mkldnn",
@@ -105,7 +58,10 @@ std::optional<std::string> plain_nested_name(std::string_view mangled) {
 
 }  // namespace
 
-std::string dtype_name(int dtype) { return look_up(kDtypes, dtype, "dtype"); }
+std::string dtype_name(int dtype) {
+  const char* const known = rules::dtype_name(dtype);
+  return *known ? known : dtype < 0 ? "unknown" : "dtype " + std::to_string(dtype);
+}
 std::string layout_name(int layout) { return look_up(kLayouts, layout, "layout"); }
 std::string device_type_name(int type) { return look_up(kDevices, type, "device type"); }
 

@@ -1,9 +1,9 @@
 #include "values/element_type.h"
 
-#include <bit>
-#include <cmath>
 #include <cstring>
-#include <limits>
+
+#include "tensorscope/rules/element_size.h"
+#include "tensorscope/rules/small_floats.h"
 
 namespace tensorscope::values {
 
@@ -16,79 +16,27 @@ T at(const void* elements, size_t index) {
   return out;
 }
 
-float as_float(uint32_t bits) { return std::bit_cast<float>(bits); }
-
-// A number of `exponent_bits` and `mantissa_bits` with the usual bias; its largest exponent is not special here.
-double plain(uint32_t bits, int exponent_bits, int mantissa_bits, int bias) {
-  const uint32_t mantissa = bits & ((1u << mantissa_bits) - 1);
-  const uint32_t exponent = (bits >> mantissa_bits) & ((1u << exponent_bits) - 1);
-  const double sign = (bits >> (exponent_bits + mantissa_bits)) & 1 ? -1 : 1;
-  const double fraction = std::ldexp(double(mantissa), -mantissa_bits);
-  return sign * (exponent == 0 ? std::ldexp(fraction, 1 - bias) : std::ldexp(1 + fraction, int(exponent) - bias));
-}
-
-// With infinities and NaN at the largest exponent.
-double ieee(uint32_t bits, int exponent_bits, int mantissa_bits) {
-  const uint32_t largest = (1u << exponent_bits) - 1;
-  if (((bits >> mantissa_bits) & largest) != largest) {
-    return plain(bits, exponent_bits, mantissa_bits, (1 << (exponent_bits - 1)) - 1);
-  }
-  if (bits & ((1u << mantissa_bits) - 1)) return std::numeric_limits<double>::quiet_NaN();
-  const double infinity = std::numeric_limits<double>::infinity();
-  return (bits >> (exponent_bits + mantissa_bits)) & 1 ? -infinity : infinity;
-}
-
-double half(uint16_t bits) { return ieee(bits, 5, 10); }
-
 double float8(int dtype, uint8_t bits) {
-  const double nan = std::numeric_limits<double>::quiet_NaN();
   switch (dtype) {
     case kFloat8E5M2:
-      return ieee(bits, 5, 2);
+      return rules::float_of_e5m2(bits);
     case kFloat8E4M3:
-      return (bits & 0x7f) == 0x7f ? nan : plain(bits, 4, 3, 7);
+      return rules::float_of_e4m3(bits);
     case kFloat8E5M2Fnuz:
-      return bits == 0x80 ? nan : plain(bits, 5, 2, 16);
+      return rules::float_of_e5m2fnuz(bits);
     case kFloat8E4M3Fnuz:
-      return bits == 0x80 ? nan : plain(bits, 4, 3, 8);
-    default:  // E8M0: an exponent alone
-      return bits == 0xff ? nan : std::ldexp(1.0, int(bits) - 127);
+      return rules::float_of_e4m3fnuz(bits);
+    default:
+      return rules::float_of_e8m0(bits);
   }
 }
 
 }  // namespace
 
 size_t element_size(int dtype) {
-  switch (dtype) {
-    case kUint8:
-    case kInt8:
-    case kBool:
-    case kFloat8E5M2:
-    case kFloat8E4M3:
-    case kFloat8E5M2Fnuz:
-    case kFloat8E4M3Fnuz:
-    case kFloat8E8M0:
-      return 1;
-    case kInt16:
-    case kFloat16:
-    case kBfloat16:
-    case kUint16:
-      return 2;
-    case kInt32:
-    case kFloat32:
-    case kComplex32:
-    case kUint32:
-      return 4;
-    case kInt64:
-    case kFloat64:
-    case kComplex64:
-    case kUint64:
-      return 8;
-    case kComplex128:
-      return 16;
-    default:
-      return 0;
-  }
+  const bool readable = dtype == kBool || is_complex(dtype) || is_floating(dtype) || is_signed_integer(dtype) ||
+                        is_unsigned_integer(dtype);
+  return readable ? size_t(rules::element_size(dtype)) : 0;
 }
 
 bool is_complex(int dtype) { return dtype >= kComplex32 && dtype <= kComplex128; }
@@ -114,19 +62,19 @@ double real_of(int dtype, const void* elements, size_t index) {
     case kUint64:
       return double(at<uint64_t>(elements, index));
     case kFloat16:
-      return half(at<uint16_t>(elements, index));
+      return rules::float_of_half(at<uint16_t>(elements, index));
     case kFloat32:
       return at<float>(elements, index);
     case kFloat64:
       return at<double>(elements, index);
     case kComplex32:
-      return half(at<uint16_t>(elements, 2 * index));
+      return rules::float_of_half(at<uint16_t>(elements, 2 * index));
     case kComplex64:
       return at<float>(elements, 2 * index);
     case kComplex128:
       return at<double>(elements, 2 * index);
     case kBfloat16:
-      return as_float(uint32_t(at<uint16_t>(elements, index)) << 16);
+      return rules::float_of_bfloat16(at<uint16_t>(elements, index));
     case kFloat8E5M2:
     case kFloat8E4M3:
     case kFloat8E5M2Fnuz:
@@ -141,7 +89,7 @@ double real_of(int dtype, const void* elements, size_t index) {
 double imaginary_of(int dtype, const void* elements, size_t index) {
   switch (dtype) {
     case kComplex32:
-      return half(at<uint16_t>(elements, 2 * index + 1));
+      return rules::float_of_half(at<uint16_t>(elements, 2 * index + 1));
     case kComplex64:
       return at<float>(elements, 2 * index + 1);
     case kComplex128:

@@ -5,32 +5,11 @@
 #include <cstdint>
 #include <vector>
 
+#include "tensorscope/rules/dtypes.h"
+
 namespace tensorscope::values {
 
-// c10::ScalarType: codes are never reused.
-enum Dtype : int {
-  kUint8 = 0,
-  kInt8 = 1,
-  kInt16 = 2,
-  kInt32 = 3,
-  kInt64 = 4,
-  kFloat16 = 5,
-  kFloat32 = 6,
-  kFloat64 = 7,
-  kComplex32 = 8,
-  kComplex64 = 9,
-  kComplex128 = 10,
-  kBool = 11,
-  kBfloat16 = 15,
-  kFloat8E5M2 = 23,
-  kFloat8E4M3 = 24,
-  kFloat8E5M2Fnuz = 25,
-  kFloat8E4M3Fnuz = 26,
-  kUint16 = 27,
-  kUint32 = 28,
-  kUint64 = 29,
-  kFloat8E8M0 = 44,
-};
+using enum rules::Dtype;
 
 // Bytes of an element; 0: a dtype whose elements this program cannot read.
 size_t element_size(int dtype);

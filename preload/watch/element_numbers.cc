@@ -3,45 +3,14 @@
 #include <math.h>
 #include <string.h>
 
-#include "watch/dtypes.h"
+#include "tensorscope/rules/dtypes.h"
+#include "tensorscope/rules/small_floats.h"
 
 namespace tensorscope::watch {
 
+using enum rules::Dtype;
+
 namespace {
-
-float from_bits(uint32_t bits) {
-  float value;
-  memcpy(&value, &bits, sizeof value);
-  return value;
-}
-
-// A small floating-point number of one sign bit. `infinities`: the largest exponent is theirs and of the NaNs; without
-// them all ones are NaN, and in the forms without a negative zero that pattern alone.
-template <int kExponentBits, int kMantissaBits, int kBias, bool kInfinities, bool kUnsignedZero>
-float small_float(uint32_t bits) {
-  constexpr uint32_t kMantissaMask = (1u << kMantissaBits) - 1, kExponentMask = (1u << kExponentBits) - 1;
-  const uint32_t sign = bits >> (kExponentBits + kMantissaBits) & 1;
-  const uint32_t exponent = bits >> kMantissaBits & kExponentMask, mantissa = bits & kMantissaMask;
-  if (kUnsignedZero && sign == 1 && exponent == 0 && mantissa == 0) return __builtin_nanf("");
-  if (!kUnsignedZero && kInfinities && exponent == kExponentMask) {
-    return mantissa != 0 ? __builtin_nanf("") : sign ? -__builtin_inff() : __builtin_inff();
-  }
-  if (!kUnsignedZero && !kInfinities && exponent == kExponentMask && mantissa == kMantissaMask)
-    return __builtin_nanf("");
-  const float value = exponent == 0
-                          ? ldexpf(float(mantissa), 1 - kBias - kMantissaBits)
-                          : ldexpf(float(mantissa | 1u << kMantissaBits), int(exponent) - kBias - kMantissaBits);
-  return sign ? -value : value;
-}
-
-float from_half(uint16_t bits) {
-  const uint32_t sign = uint32_t(bits & 0x8000) << 16, rest = bits & 0x7fff;
-  if (rest >= 0x7c00) return from_bits(sign | 0x7f800000 | (rest & 0x3ff) << 13);
-  if (rest < 0x0400) return from_bits(sign) + (sign ? -1 : 1) * float(rest) * 0x1p-24f;
-  return from_bits(sign | ((rest << 13) + (uint32_t(127 - 15) << 23)));
-}
-
-float from_exponent(uint32_t bits) { return bits == 255 ? __builtin_nanf("") : ldexpf(1, int(bits) - 127); }
 
 template <float (*kConvert)(uint32_t)>
 double from_table(uint8_t bits) {
@@ -133,34 +102,34 @@ bool numbers_of(int dtype, const void* elements, int64_t count, double* out) {
       return convert_plain<int64_t>(elements, count, out);
     case kUint64:
       return convert_plain<uint64_t>(elements, count, out);
-    case kFloat:
+    case kFloat32:
       return convert_plain<float>(elements, count, out);
-    case kDouble:
+    case kFloat64:
       return convert_plain<double>(elements, count, out);
-    case kHalf:
-      return convert_all<uint16_t>(elements, count, out, [](uint16_t x) { return double(from_half(x)); });
+    case kFloat16:
+      return convert_all<uint16_t>(elements, count, out, [](uint16_t x) { return double(rules::float_of_half(x)); });
     case kBfloat16:
       return convert_all<uint16_t>(elements, count, out,
-                                   [](uint16_t bits) { return double(from_bits(uint32_t(bits) << 16)); });
-    case kComplexHalf:
+                                   [](uint16_t bits) { return double(rules::float_of_bfloat16(bits)); });
+    case kComplex32:
       return convert_all<HalfPair>(elements, count, out, [](HalfPair z) {
-        return magnitude(double(from_half(z.real)), double(from_half(z.imaginary)));
+        return magnitude(double(rules::float_of_half(z.real)), double(rules::float_of_half(z.imaginary)));
       });
-    case kComplexFloat:
+    case kComplex64:
       return convert_all<FloatPair>(elements, count, out,
                                     [](FloatPair z) { return magnitude(double(z.real), double(z.imaginary)); });
-    case kComplexDouble:
+    case kComplex128:
       return convert_all<DoublePair>(elements, count, out, [](DoublePair z) { return magnitude(z.real, z.imaginary); });
     case kFloat8E5M2:
-      return convert_small<small_float<5, 2, 15, true, false>>(elements, count, out);
+      return convert_small<rules::float_of_e5m2>(elements, count, out);
     case kFloat8E4M3:
-      return convert_small<small_float<4, 3, 7, false, false>>(elements, count, out);
+      return convert_small<rules::float_of_e4m3>(elements, count, out);
     case kFloat8E5M2Fnuz:
-      return convert_small<small_float<5, 2, 16, false, true>>(elements, count, out);
+      return convert_small<rules::float_of_e5m2fnuz>(elements, count, out);
     case kFloat8E4M3Fnuz:
-      return convert_small<small_float<4, 3, 8, false, true>>(elements, count, out);
+      return convert_small<rules::float_of_e4m3fnuz>(elements, count, out);
     case kFloat8E8M0:
-      return convert_small<from_exponent>(elements, count, out);
+      return convert_small<rules::float_of_e8m0>(elements, count, out);
     default:
       return false;
   }
@@ -168,16 +137,16 @@ bool numbers_of(int dtype, const void* elements, int64_t count, double* out) {
 
 bool elements_of(int dtype, const double* numbers, int64_t count, void* out) {
   switch (dtype) {
-    case kHalf:
+    case kFloat16:
       for (int64_t i = 0; i < count; ++i) static_cast<uint16_t*>(out)[i] = half_of(numbers[i]);
       return true;
     case kBfloat16:
       for (int64_t i = 0; i < count; ++i) static_cast<uint16_t*>(out)[i] = bfloat16_of(float(numbers[i]));
       return true;
-    case kFloat:
+    case kFloat32:
       for (int64_t i = 0; i < count; ++i) static_cast<float*>(out)[i] = float(numbers[i]);
       return true;
-    case kDouble:
+    case kFloat64:
       memcpy(out, numbers, size_t(count) * sizeof(double));
       return true;
     default:

@@ -2,13 +2,15 @@
 
 #include <string.h>
 
-#include "watch/dtypes.h"
+#include "tensorscope/rules/dtypes.h"
 #include "watch/statistics.h"
 
 // Vectors are passed between functions of this file alone, all of them inlined.
 #pragma GCC diagnostic ignored "-Wpsabi"
 
 namespace tensorscope::watch {
+
+using enum rules::Dtype;
 
 namespace {
 
@@ -26,19 +28,19 @@ constexpr Pattern same(int width, uint64_t bits, int parts = 1) { return {width,
 
 constexpr Pattern pattern_of(int dtype) {
   switch (dtype) {
-    case kHalf:
+    case kFloat16:
       return same(2, 0x7c00);
-    case kComplexHalf:
+    case kComplex32:
       return same(2, 0x7c00, 2);
     case kBfloat16:
       return same(2, 0x7f80);
-    case kFloat:
+    case kFloat32:
       return same(4, 0x7f800000);
-    case kComplexFloat:
+    case kComplex64:
       return same(4, 0x7f800000, 2);
-    case kDouble:
+    case kFloat64:
       return same(8, 0x7ff0000000000000);
-    case kComplexDouble:
+    case kComplex128:
       return same(8, 0x7ff0000000000000, 2);
     case kFloat8E5M2:
       return same(1, 0x7c);

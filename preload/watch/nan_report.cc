@@ -17,11 +17,11 @@
 #include "stacks/python/python_stack.h"
 #include "support/copy_text.h"
 #include "support/process_info.h"
+#include "tensorscope/rules/dtypes.h"
 #include "tensorscope/rules/user_code.h"
 #include "tensorscope/rules/utf8.h"
 #include "torch/metadata/safe_reads.h"
 #include "torch/torch_package.h"
-#include "watch/dtypes.h"
 #include "watch/steps.h"
 
 namespace tensorscope::watch {
@@ -32,42 +32,8 @@ constexpr int kMostFramesShown = 12;
 constexpr size_t kWidestSource = 72;
 
 const char* dtype_text(int dtype) {
-  switch (dtype) {
-    case kHalf:
-      return "float16";
-    case kFloat:
-      return "float32";
-    case kDouble:
-      return "float64";
-    case kComplexHalf:
-      return "complex32";
-    case kComplexFloat:
-      return "complex64";
-    case kComplexDouble:
-      return "complex128";
-    case kBfloat16:
-      return "bfloat16";
-    case kFloat8E5M2:
-      return "float8_e5m2";
-    case kFloat8E4M3:
-      return "float8_e4m3fn";
-    case kFloat8E5M2Fnuz:
-      return "float8_e5m2fnuz";
-    case kFloat8E4M3Fnuz:
-      return "float8_e4m3fnuz";
-    case kFloat8E8M0:
-      return "float8_e8m0fnu";
-    case kBool:
-      return "bool";
-    case kUint8:
-      return "uint8";
-    case kInt32:
-      return "int32";
-    case kInt64:
-      return "int64";
-    default:
-      return "other dtype";
-  }
+  const char* const name = rules::dtype_name(dtype);
+  return *name ? name : "other dtype";
 }
 
 struct SourceLine {

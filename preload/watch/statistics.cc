@@ -8,13 +8,15 @@
 
 #include <algorithm>
 
-#include "watch/dtypes.h"
+#include "tensorscope/rules/dtypes.h"
 #include "watch/element_numbers.h"
 
 // Vectors are passed between functions of this file alone, all of them inlined.
 #pragma GCC diagnostic ignored "-Wpsabi"
 
 namespace tensorscope::watch {
+
+using enum rules::Dtype;
 
 namespace {
 
@@ -206,15 +208,15 @@ struct Pass {
 
 void add_piece(const void* elements, int64_t count, void* context) {
   auto& pass = *static_cast<Pass*>(context);
-  if (pass.dtype == kFloat) return add(pass.sums, static_cast<const float*>(elements), count);
-  if (pass.dtype == kDouble) return add(pass.sums, static_cast<const double*>(elements), count);
-  if ((pass.dtype == kHalf || pass.dtype == kBfloat16) && has_wide()) {
+  if (pass.dtype == kFloat32) return add(pass.sums, static_cast<const float*>(elements), count);
+  if (pass.dtype == kFloat64) return add(pass.sums, static_cast<const double*>(elements), count);
+  if ((pass.dtype == kFloat16 || pass.dtype == kBfloat16) && has_wide()) {
     const auto* x = static_cast<const uint16_t*>(elements);
     const int64_t whole = count / kEight * kEight;
     float block[kFiniteBlock];
     for (int64_t done = 0; done < whole; done += kFiniteBlock) {
       const int64_t now = std::min(whole - done, kFiniteBlock);
-      (pass.dtype == kHalf ? halves_to_floats : bfloats_to_floats)(x + done, now, block);
+      (pass.dtype == kFloat16 ? halves_to_floats : bfloats_to_floats)(x + done, now, block);
       add(pass.sums, block, now);
     }
     elements = x + whole;

@@ -9,10 +9,10 @@
 #include "support/clock.h"
 #include "support/mutex.h"
 #include "support/page_array.h"
+#include "tensorscope/rules/dtypes.h"
 #include "tensorscope/values_format.h"
 #include "torch/metadata/tensor_layout.h"
 #include "watch/device_values.h"
-#include "watch/dtypes.h"
 #include "watch/element_numbers.h"
 #include "watch/reducers.h"
 #include "watch/statistics.h"
@@ -22,6 +22,8 @@
 #include "watch/values_switch.h"
 
 namespace tensorscope::watch {
+
+using enum rules::Dtype;
 
 namespace {
 
@@ -141,7 +143,7 @@ bool statistics_once(const TensorView& view, const Contents& contents, Statistic
 }
 
 int stored_dtype(const WatchSpec& watch, int dtype) {
-  const bool complex = dtype == kComplexHalf || dtype == kComplexFloat || dtype == kComplexDouble;
+  const bool complex = dtype == kComplex32 || dtype == kComplex64 || dtype == kComplex128;
   return watch.store >= 0 && !complex && is_known_dtype(dtype) ? watch.store : dtype;
 }
 

@@ -147,25 +147,6 @@ const void* gradient_of(const void* impl) {
 }
 
 // c10::ScalarType (torch/headeronly/core/ScalarType.h, 2.13).
-const char* dtype_name(int dtype) {
-  constexpr const char* kNames[] = {"uint8",           "int8",
-                                    "int16",           "int32",
-                                    "int64",           "float16",
-                                    "float32",         "float64",
-                                    "complex32",       "complex64",
-                                    "complex128",      "bool",
-                                    "qint8",           "quint8",
-                                    "qint32",          "bfloat16",
-                                    "quint4x2",        "quint2x4",
-                                    "bits1x8",         "bits2x4",
-                                    "bits4x2",         "bits8",
-                                    "bits16",          "float8_e5m2",
-                                    "float8_e4m3fn",   "float8_e5m2fnuz",
-                                    "float8_e4m3fnuz", "uint16",
-                                    "uint32",          "uint64"};
-  return dtype >= 0 && size_t(dtype) < sizeof kNames / sizeof *kNames ? kNames[dtype] : "";
-}
-
 uint32_t version_of(const void* impl) {
   if (!g_is_known.load(std::memory_order_acquire)) return 0;
   const uint64_t counter = torch::word_at(impl, size_t(g_forms.layout.version_counter()));

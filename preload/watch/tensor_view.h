@@ -8,6 +8,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "tensorscope/rules/dtypes.h"
+
 namespace tensorscope::watch {
 
 struct TensorView {
@@ -43,7 +45,6 @@ uint32_t version_of(const void* impl);
 // The TensorImpl of its gradient; null: none, or not known.
 const void* gradient_of(const void* impl);
 
-// "float32"; "" for a dtype that is not known.
-const char* dtype_name(int dtype);
+using rules::dtype_name;
 
 }  // namespace tensorscope::watch

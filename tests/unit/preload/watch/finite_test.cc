@@ -6,9 +6,11 @@
 #include <limits>
 #include <vector>
 
-#include "watch/dtypes.h"
+#include "tensorscope/rules/dtypes.h"
 
 namespace tensorscope::watch {
+
+using enum rules::Dtype;
 namespace {
 
 template <typename T>
@@ -31,25 +33,25 @@ TEST(Finite, one_bad_element_is_found_at_every_place_and_length) {
                           std::numeric_limits<float>::quiet_NaN()}) {
     for (size_t length : {1, 7, 8, 15, 16, 17, 31, 33, 64, 2047, 2048, 2049, 5000}) {
       std::vector<float> data(length, std::numeric_limits<float>::max());
-      EXPECT_FALSE(any_in(data, kFloat)) << length;
+      EXPECT_FALSE(any_in(data, kFloat32)) << length;
       const size_t stride = length > 100 ? 97 : 1;
       for (size_t at = 0; at < length; at += stride) {
         data[at] = bad;
-        EXPECT_TRUE(any_in(data, kFloat)) << length << " at " << at;
+        EXPECT_TRUE(any_in(data, kFloat32)) << length << " at " << at;
         data[at] = -1;
       }
       data[length - 1] = bad;
-      EXPECT_TRUE(any_in(data, kFloat)) << length;
+      EXPECT_TRUE(any_in(data, kFloat32)) << length;
     }
   }
 }
 
 TEST(Finite, each_dtype_by_its_bits) {
-  EXPECT_FALSE(any_in<double>({0, -1e308, 5e-324}, kDouble));
-  EXPECT_TRUE(any_in<double>({0, std::nan("")}, kDouble));
-  EXPECT_FALSE(any_in<uint16_t>({0x7bff, 0x8001, 0x0000}, kHalf));
-  EXPECT_TRUE(any_in<uint16_t>({0x7c00}, kHalf));
-  EXPECT_TRUE(any_in<uint16_t>({0xfe00}, kHalf));
+  EXPECT_FALSE(any_in<double>({0, -1e308, 5e-324}, kFloat64));
+  EXPECT_TRUE(any_in<double>({0, std::nan("")}, kFloat64));
+  EXPECT_FALSE(any_in<uint16_t>({0x7bff, 0x8001, 0x0000}, kFloat16));
+  EXPECT_TRUE(any_in<uint16_t>({0x7c00}, kFloat16));
+  EXPECT_TRUE(any_in<uint16_t>({0xfe00}, kFloat16));
   EXPECT_FALSE(any_in<uint16_t>({0x7f7f, 0x7c00}, kBfloat16));
   EXPECT_TRUE(any_in<uint16_t>({0xff80}, kBfloat16));
   EXPECT_TRUE(any_in<uint8_t>({0x7c}, kFloat8E5M2));
@@ -57,8 +59,8 @@ TEST(Finite, each_dtype_by_its_bits) {
   EXPECT_TRUE(any_in<uint8_t>({0xff}, kFloat8E4M3));
   EXPECT_FALSE(any_in<uint8_t>({0x7f, 0xff}, kFloat8E5M2Fnuz));
   EXPECT_TRUE(any_in<uint8_t>({0x80}, kFloat8E4M3Fnuz));
-  EXPECT_TRUE(any_in<float>({0, 1, 2, INFINITY}, kComplexFloat, 2));
-  EXPECT_FALSE(any_in<float>({0, 1, 2, 3}, kComplexFloat, 2));
+  EXPECT_TRUE(any_in<float>({0, 1, 2, INFINITY}, kComplex64, 2));
+  EXPECT_FALSE(any_in<float>({0, 1, 2, 3}, kComplex64, 2));
   EXPECT_FALSE(any_in<int32_t>({0x7f800000}, kInt32));
   EXPECT_FALSE(can_be_not_finite(kBool));
 }
@@ -72,7 +74,7 @@ TEST(Finite, elements_that_a_view_leaves_out_do_not_count) {
   view.strides = strides.data();
   view.numel = 3;
   view.ndim = 1;
-  view.dtype = kFloat;
+  view.dtype = kFloat32;
   view.itemsize = sizeof(float);
   EXPECT_FALSE(any_not_finite(view));
   view.data = data.data() + 1;
