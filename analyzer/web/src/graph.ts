@@ -1,6 +1,6 @@
 // The autograd graph as a tree that opens node by node: from outputs towards leaves.
 import type { Column, Dump } from "./data";
-import { h } from "./dom";
+import { amount, h, plainTable } from "./dom";
 import { bytes, count, counted } from "./format";
 import { link, type Shown } from "./main";
 
@@ -109,5 +109,5 @@ export function graphPage(place: HTMLElement, { dump }: Shown): void {
   place.append(h("p", { className: "lead" }, `${counted(n, "node")}, ${counted(roots.length, "root")}`), !graph.complete && graph.detail ? h("p", { className: "problem" }, graph.detail) : "",
     h("p", { className: "note" }, "Roots are nodes that no other node leads to: outputs and losses that something still holds. Open a node to see what it saves and what it leads to. A storage that several nodes save counts for each."),
     h("ul", { className: "tree" }, roots.slice(0, MOST).map((root) => item(dump, graph, root, new Map()))), roots.length > MOST ? h("p", {}, `and ${count(roots.length - MOST)} more roots`) : "",
-    h("h3", {}, "By class"), h("div", {}, [...classes].sort(([, a], [, b]) => b.bytes - a.bytes).slice(0, 30).map(([name, sum]) => h("p", {}, `${name}: ${counted(sum.nodes, "node")}, saves ${bytes(sum.bytes)}`))));
+    h("h3", {}, "By class"), plainTable(["saves", "nodes", "class"], [...classes].sort(([, a], [, b]) => b.bytes - a.bytes).map(([name, sum]) => [amount(sum.bytes, bytes(sum.bytes)), amount(sum.nodes, count(sum.nodes)), name]), [0, 1]));
 }
