@@ -67,6 +67,7 @@ def test_every_result_is_the_programs(watched):
 
 
 def test_a_backward_pass_within_a_call_is_told_apart(watched):
+    harness.needs_torch(2, 0, "word of the node that runs")
     _, values, _ = watched
     assert {value.name for value in forward(values) if value.module == "model.slope"} == SLOPE
     assert len(values.named("model.slope/aten::mul")) == 4  # one a call
@@ -74,6 +75,7 @@ def test_a_backward_pass_within_a_call_is_told_apart(watched):
 
 
 def test_backward(watched):
+    harness.needs_torch(2, 0, "word of the node that runs")
     _, values, _ = watched
     lines = (harness.PROGRAMS / PROGRAM).read_text().splitlines()
     (line,) = [number for number, text in enumerate(lines, 1) if "x.tanh()" in text]
@@ -131,6 +133,7 @@ def test_another_path_is_unmatched(tmp_path):
 
 
 def test_what_a_checkpoint_computes_again_is_taken(tmp_path):
+    harness.needs_torch(2, 0, "word of the node that runs")
     source = """
 import torch
 from torch.utils.checkpoint import checkpoint
@@ -192,6 +195,7 @@ START
 @pytest.mark.parametrize("start", ["if True:", "with torch.inference_mode():\n    model(x)\nif True:"])
 def test_what_backward_passes_compute(start, tmp_path):
     """From the program's first operation on; values are the gradients that the program sees."""
+    harness.needs_torch(2, 0, "word of the node that runs")
     source = GRADIENTS.replace("START", start) + f"torch.save(gradients, {str(tmp_path / 'truth')!r})\n"
     done = harness.run_source(source, folder=tmp_path, exit="never", watch="full:op:model")
     assert done.returncode == 0, done.stderr
@@ -210,6 +214,7 @@ def test_what_backward_passes_compute(start, tmp_path):
 
 def test_backward_in_another_thread(tmp_path):
     """Each thread counts its nodes for itself."""
+    harness.needs_torch(2, 0, "word of the node that runs")
     source = """
 import threading, torch
 class Model(torch.nn.Module):
