@@ -8,7 +8,6 @@
 #include "live/site_table.h"
 #include "live/tensor_table.h"
 #include "stacks/capture.h"
-#include "support/copy_text.h"
 #include "support/message.h"
 #include "watch/module_calls.h"
 #include "watch/operation_kinds.h"
@@ -35,19 +34,20 @@ struct Way {
 // Python its class. Reentrant passes nest.
 struct NodeName {
   const void* record;
-  char text[96];
+  uint32_t text;  // a number of text_id(): each thread's own memory is small
 };
-constexpr int kMostNested = 8;
+constexpr int kMostNested = 4;
 struct NodeNames {
   NodeName all[kMostNested];
   int count = 0;
 };
 constinit thread_local NodeNames t_nodes = {};
 
-const char* node_name() {
+std::string node_name() {
   const NodeNames& nodes = t_nodes;
   const bool known = nodes.count > 0 && nodes.all[nodes.count - 1].record > __builtin_frame_address(0);
-  return known ? nodes.all[nodes.count - 1].text : "backward";
+  const std::string name = known ? text_of_id(nodes.all[nodes.count - 1].text) : "";
+  return name.empty() ? "backward" : name;
 }
 
 // Where the node was made.
@@ -67,7 +67,7 @@ struct TakingResults {
 void take_result(TakingResults& taking, const void* impl) {
   char name[1024];
   int length = taking.watched.backward
-                   ? snprintf(name, sizeof name, "%s/%s/%s", taking.watched.path, node_name(), taking.name)
+                   ? snprintf(name, sizeof name, "%s/%s/%s", taking.watched.path, node_name().c_str(), taking.name)
                    : snprintf(name, sizeof name, "%s/%s", taking.watched.path, taking.name);
   const auto add = [&](size_t index) {
     if (length > 0 && size_t(length) < sizeof name) {
@@ -96,7 +96,7 @@ void enter_node(const Operation& operation, std::string_view name) {
   while (nodes.count > 0 && nodes.all[nodes.count - 1].record <= operation.record) --nodes.count;
   if (nodes.count == kMostNested) return;
   nodes.all[nodes.count].record = operation.record;
-  copy_text(unqualified_node(name), nodes.all[nodes.count].text);
+  nodes.all[nodes.count].text = text_id(unqualified_node(name));
   ++nodes.count;
 }
 

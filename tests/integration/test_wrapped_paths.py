@@ -34,6 +34,8 @@ for step in range(3):
     model(torch.ones(3, 4) * step).square().mean().backward()
     optimizer.step()
     optimizer.zero_grad()
+if torch.distributed.is_initialized():
+    torch.distributed.destroy_process_group()  # else a thread of gloo may want the interpreter when it has ended
 """
 WRAPS = {
     "plain": "",
