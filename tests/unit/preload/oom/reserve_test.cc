@@ -13,7 +13,7 @@ constexpr uint64_t kMiB = uint64_t{1} << 20, kReserve = 64 * kMiB;
 
 // In a child, whose limit nobody else feels.
 uint64_t left_in_use(uint64_t left_before) {
-  rlimit limit = {rlim_t{1} << 46, RLIM_INFINITY};
+  rlimit limit = {rlim_t{1} << 50, RLIM_INFINITY};
   setrlimit(RLIMIT_AS, &limit);
   limit.rlim_cur -= address_space_left() - left_before;
   setrlimit(RLIMIT_AS, &limit);
