@@ -3,9 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <filesystem>
 
 #include "dump/reader.h"
+#include "dump/run_dumps.h"
 #include "dump_generated.h"
 #include "memory/difference.h"
 #include "memory/taken_names.h"
@@ -20,21 +20,11 @@ constexpr size_t kMostFiles = 1024, kMostRead = 4;
 uint64_t distance(uint64_t a, uint64_t b) { return a > b ? a - b : b - a; }
 
 // Those that this process wrote, the nearest in time first.
-std::vector<std::string> dumps_beside(const Dump& moment) {
+std::vector<std::string> dumps_of_run(const Dump& moment) {
+  if (moment.process.run_id.empty()) return {};
   std::vector<std::pair<uint64_t, std::string>> found;
-  std::error_code error;
-  std::filesystem::path folder = std::filesystem::path(recording_path(moment.path)).parent_path();
-  if (folder.empty()) folder = ".";
-  size_t files = 0;
-  for (const auto& entry : std::filesystem::directory_iterator(folder, error)) {
-    if (entry.path().extension() != ".tscope" || ++files > kMostFiles) continue;
-    try {
-      const Process process = read_process(entry.path().string());
-      if (process.run_id.empty() || process.run_id != moment.process.run_id || process.pid != moment.process.pid)
-        continue;
-      found.emplace_back(distance(process.dump_ns, moment.process.dump_ns), entry.path().string());
-    } catch (const BadInput&) {
-    }
+  for (const RunDump& dump : dumps_beside(recording_path(moment.path), moment.process, kMostFiles)) {
+    found.emplace_back(distance(dump.dump_ns, moment.process.dump_ns), dump.path);
   }
   std::sort(found.begin(), found.end());
   std::vector<std::string> paths;
@@ -78,7 +68,7 @@ std::unique_ptr<NamesOfRun> names_for_moment(Dump& moment, const SymbolOptions& 
     take(path, moment, *names, options);
   }
   if (names->sources().empty()) {
-    for (const std::string& path : dumps_beside(moment)) {
+    for (const std::string& path : dumps_of_run(moment)) {
       if (names->sources().size() == kMostRead) break;
       try {
         take(path, moment, *names, options);

@@ -1,10 +1,10 @@
 #include "oom/earlier_names.h"
 
 #include <algorithm>
-#include <filesystem>
 #include <vector>
 
 #include "dump/reader.h"
+#include "dump/run_dumps.h"
 #include "memory/difference.h"
 
 namespace tensorscope::analyzer::oom {
@@ -31,19 +31,8 @@ bool lacks_names(const Dump& dump) {
 
 std::optional<Dump> earlier_with_names(const Dump& dump) {
   std::vector<std::pair<uint64_t, std::string>> candidates;
-  std::error_code error;
-  std::filesystem::path folder = std::filesystem::path(dump.path).parent_path();
-  if (folder.empty()) folder = ".";
-  size_t files = 0;
-  for (const auto& entry : std::filesystem::directory_iterator(folder, error)) {
-    if (entry.path().extension() != ".tscope" || ++files > kMostFiles) continue;
-    try {
-      const Process process = read_process(entry.path().string());
-      const bool same = process.run_id == dump.process.run_id && process.pid == dump.process.pid;
-      if (same && process.dump_ns < dump.process.dump_ns)
-        candidates.emplace_back(process.dump_ns, entry.path().string());
-    } catch (const BadInput&) {
-    }
+  for (const RunDump& other : dumps_beside(dump.path, dump.process, kMostFiles)) {
+    if (other.dump_ns < dump.process.dump_ns) candidates.emplace_back(other.dump_ns, other.path);
   }
   std::sort(candidates.rbegin(), candidates.rend());
   if (candidates.size() > kMostRead) candidates.resize(kMostRead);

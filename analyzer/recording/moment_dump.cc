@@ -206,6 +206,19 @@ std::vector<uint64_t> sorted_keys(const Map& map) {
   return keys;
 }
 
+// Rows in as many chunks as they need, one at the least; `create(builder, rows, first)` makes a chunk's table.
+template <typename Row, typename Create>
+void add_rows(DumpBytes& out, uint32_t type, const std::vector<Row>& rows, Create create) {
+  size_t first = 0;
+  do {
+    flatbuffers::FlatBufferBuilder builder;
+    const size_t count = std::min<size_t>(format::kMaxRowsPerChunk, rows.size() - first);
+    const auto values = builder.CreateVectorOfStructs(rows.data() + first, count);
+    out.add(type, builder, create(builder, values, uint32_t(first)));
+    first += count;
+  } while (first < rows.size());
+}
+
 void MomentVisitor::add_tensors(DumpBytes& out) const {
   std::vector<format::Tensor> rows;
   std::vector<int64_t> dims;
@@ -245,58 +258,39 @@ void MomentVisitor::add_tensors(DumpBytes& out) const {
 
 void MomentVisitor::add_allocations(DumpBytes& out) const {
   std::vector<format::Allocation> rows;
-  const auto write = [&] {
-    flatbuffers::FlatBufferBuilder builder;
-    auto values = builder.CreateVectorOfStructs(rows);
-    out.add(format::kAllocations, builder, format::CreateAllocationRows(builder, values));
-    rows.clear();
-  };
   for (uint64_t serial : sorted_keys(state_.allocations)) {
     const RecordedAllocation& a = state_.allocations.at(serial);
     rows.emplace_back(serial, a.pointer, a.nbytes, a.created_ns, a.node, a.site, a.thread,
                       format::AllocationKind(std::min<uint8_t>(a.kind, uint8_t(format::AllocationKind::MAX))),
                       uint8_t(a.inherited), a.device.type, a.device.index);
-    if (rows.size() == format::kMaxRowsPerChunk) write();
   }
-  write();
+  add_rows(out, format::kAllocations, rows,
+           [](auto& builder, auto values, uint32_t) { return format::CreateAllocationRows(builder, values); });
 }
 
 void MomentVisitor::add_runtime_blocks(DumpBytes& out) const {
   std::vector<format::RuntimeBlock> rows;
-  const auto write = [&] {
-    flatbuffers::FlatBufferBuilder builder;
-    auto values = builder.CreateVectorOfStructs(rows);
-    out.add(format::kRuntimeBlocks, builder, format::CreateRuntimeBlocks(builder, values));
-    rows.clear();
-  };
   for (uint64_t serial : sorted_keys(state_.runtime_blocks)) {
     const RecordedBlock& block = state_.runtime_blocks.at(serial);
     rows.emplace_back(serial, block.pointer, block.nbytes, block.created_ns, block.site, block.thread,
                       format::RuntimeKind(std::min<uint8_t>(block.kind, uint8_t(format::RuntimeKind::MAX))),
                       uint8_t(block.by_torch), block.device.type, block.device.index);
-    if (rows.size() == format::kMaxRowsPerChunk) write();
   }
-  if (!rows.empty()) write();
+  if (rows.empty()) return;
+  add_rows(out, format::kRuntimeBlocks, rows,
+           [](auto& builder, auto values, uint32_t) { return format::CreateRuntimeBlocks(builder, values); });
 }
 
 void MomentVisitor::add_sites(DumpBytes& out) const {
   std::vector<format::Site> rows;
-  uint32_t first = 0;
-  const auto write = [&] {
-    flatbuffers::FlatBufferBuilder builder;
-    auto values = builder.CreateVectorOfStructs(rows);
-    out.add(format::kSites, builder, format::CreateSites(builder, first, values));
-    first += uint32_t(rows.size());
-    rows.clear();
-  };
   for (size_t i = 0; i < stacks_.size(); ++i) {
     const auto found = state_.sites.find(uint32_t(i));
     const Site counts = found == state_.sites.end() ? Site{} : found->second;
     rows.emplace_back(counts.tensors_live, counts.tensors_total, counts.allocations_live, counts.allocations_total,
                       counts.bytes_live, counts.bytes_total, counts.bytes_peak, stacks_[i].first, stacks_[i].second);
-    if (rows.size() == format::kMaxRowsPerChunk) write();
   }
-  write();
+  add_rows(out, format::kSites, rows,
+           [](auto& builder, auto values, uint32_t first) { return format::CreateSites(builder, first, values); });
 }
 
 void MomentVisitor::add_totals(DumpBytes& out) const {

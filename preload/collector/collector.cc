@@ -66,8 +66,7 @@ uint32_t g_growths_served = 0;  // collector only
 std::atomic<uint64_t> g_growth_ns{0};
 dump::Failure g_near;  // collector thread only: a limit that it found to be near
 bool g_is_near = false;
-bool g_is_asked = false;  // collector only: a dump, by a request file
-bool g_top_asks = false;  // collector only: that is one of `tensorscope top`
+Request g_asked = Request::none;  // collector only: dump or top, by a request file
 
 constinit Mutex g_control;  // guards what follows; held for moments only, never across a fork
 pthread_t g_thread;
@@ -118,9 +117,9 @@ void do_work(Waiter& waiter) {
 }
 
 DumpRequest asked_request() {
-  DumpRequest request = {Reason::call, g_top_asks ? rules::kDetailOfTop : "tensorscope snapshot --no-signal",
-                         monotonic_ns()};
-  request.passing = g_top_asks;
+  const bool top = std::exchange(g_asked, Request::none) == Request::top;
+  DumpRequest request = {Reason::call, top ? rules::kDetailOfTop : "tensorscope snapshot --no-signal", monotonic_ns()};
+  request.passing = top;
   return request;
 }
 
@@ -141,7 +140,7 @@ bool take_request(const std::atomic<uint32_t>& asked, uint32_t& served) {
 Job counted_job() {
   if (std::exchange(g_is_near, false)) return Job::near_limit;
   if (take_request(g_signals, g_signals_served)) return Job::signal;
-  if (std::exchange(g_is_asked, false)) return Job::request;
+  if (g_asked != Request::none) return Job::request;
   return take_request(g_growths, g_growths_served) ? Job::growth : Job::none;
 }
 
@@ -197,7 +196,8 @@ void wait_for_job(uint32_t seen, unsigned& tries) {
 
 // True: there is something to write.
 bool look_for_request() {
-  switch (take_request_file()) {
+  const Request asked = take_request_file();
+  switch (asked) {
     case Request::none:
       return false;
     case Request::stop:
@@ -219,13 +219,11 @@ bool look_for_request() {
       watch::start_values();
       return false;
     case Request::dump:
-      g_top_asks = false;
-      break;
     case Request::top:
-      g_top_asks = true;
       break;
   }
-  return g_is_asked = true;
+  g_asked = asked;
+  return true;
 }
 
 void* run_collector(void*) {
@@ -461,7 +459,8 @@ void after_fork_in_child() {
   g_signals_served = 0;
   g_growths.store(0, std::memory_order_relaxed);
   g_growths_served = 0;
-  g_is_near = g_is_asked = false;
+  g_is_near = false;
+  g_asked = Request::none;
   near_limit::g_given_up.store(false, std::memory_order_relaxed);
   watches_after_fork_in_child();
   g_running = g_busy = g_starting = g_stop = false;

@@ -85,6 +85,10 @@ void note_replaced(EventKind kind, Serial replaced, Serial order) {
   if (replaced != 0) note_gone(kind, {replaced, order});
 }
 
+uint32_t memory_word(uint32_t kind, Device device) {
+  return kind | uint32_t(uint8_t(device.type)) << 8 | uint32_t(uint8_t(device.index)) << 16;
+}
+
 void note_allocated(const Made& made, const NewAllocation& what, SiteId site) {
   if (made.serial == 0) return;
   note_replaced(EventKind::freed, made.replaced, made.serial - 1);
@@ -93,8 +97,7 @@ void note_allocated(const Made& made, const NewAllocation& what, SiteId site) {
   event.a = reinterpret_cast<uint64_t>(what.pointer);
   event.b = what.nbytes;
   event.c = g_nodes.serial(what.node);
-  const Device device = g_devices.device(what.device);
-  event.aux = uint32_t(what.kind) | uint32_t(uint8_t(device.type)) << 8 | uint32_t(uint8_t(device.index)) << 16;
+  event.aux = memory_word(uint32_t(what.kind), g_devices.device(what.device));
   event.site = site;
   note(EventKind::allocated, event);
 }
@@ -156,8 +159,7 @@ void note_runtime(const Made& made, const RuntimeBlock& block, SiteId site) {
   event.order = event.serial = made.serial;
   event.a = reinterpret_cast<uint64_t>(block.pointer);
   event.b = block.nbytes;
-  event.aux = uint32_t(block.kind) | uint32_t(uint8_t(block.device.type)) << 8 |
-              uint32_t(uint8_t(block.device.index)) << 16 | uint32_t(block.by_torch) << 24;
+  event.aux = memory_word(uint32_t(block.kind), block.device) | uint32_t(block.by_torch) << 24;
   event.site = site;
   note(EventKind::runtime_allocated, event);
 }
@@ -167,7 +169,7 @@ void note_reported(Device device, uint64_t allocated, uint64_t reserved) {
   event.order = newest_serial();
   event.a = allocated;
   event.b = reserved;
-  event.aux = uint32_t(uint8_t(device.type)) << 8 | uint32_t(uint8_t(device.index)) << 16;
+  event.aux = memory_word(0, device);
   note(EventKind::device_reported, event);
 }
 
@@ -337,7 +339,7 @@ void failure_seen(Device device, uint64_t nbytes) {
   Event event{};
   event.order = newest_serial();
   event.b = nbytes;
-  event.aux = uint32_t(uint8_t(device.type)) << 8 | uint32_t(uint8_t(device.index)) << 16;
+  event.aux = memory_word(0, device);
   note(EventKind::failure, event);
 }
 

@@ -70,7 +70,7 @@ struct Recorder {
   std::vector<uint8_t> bytes;
   std::unordered_map<Serial, Survivor> survivors;
   format::RecordedEvent event;
-  uint32_t flushes = 0, segments = 0;
+  uint32_t segments = 0;
   uint64_t lost = 0;
   uint64_t flushed_ns = 0;
   bool failed = false, finished = false, growth_looked_at = false;
@@ -82,8 +82,8 @@ std::atomic<bool> g_on{false}, g_wanted{false};
 std::atomic<bool> g_from_start{false};  // the tables were empty when recording began
 std::atomic<uint64_t> g_begin_ns{0}, g_begin_ticks{0};
 std::atomic<bool> g_much_waits{false};
-std::atomic<uint32_t> g_flushes{0};
-std::atomic<bool> g_exits{false};  // a thread waits in _exit
+std::atomic<uint32_t> g_flushes{0};  // into the file
+std::atomic<bool> g_exits{false};    // a thread waits in _exit
 std::atomic<uint32_t> g_exit_served{0};
 void (*g_wake)() = nullptr;
 
@@ -168,9 +168,7 @@ bool write_segment(Recorder& recorder, const live::SnapshotView& view, format::S
 class FlushWriter {
  public:
   FlushWriter(Recorder& recorder, Serial serial, uint64_t begin_ns, uint64_t end_ns)
-      : recorder_(recorder), serial_(serial), begin_ns_(begin_ns), end_ns_(end_ns) {
-    ++recorder.flushes;
-  }
+      : recorder_(recorder), serial_(serial), begin_ns_(begin_ns), end_ns_(end_ns) {}
 
   // A lane's blocks.
   bool add(const live::EventBlock* blocks) {
@@ -278,8 +276,8 @@ class FlushWriter {
   bool write() {
     dump::Chunk chunk(format::kEvents, at_ + 1024);
     auto data = chunk.builder().CreateVector(recorder_.bytes.data(), at_);
-    const auto events =
-        format::CreateEvents(chunk.builder(), recorder_.flushes, serial_, begin_ns_, end_ns_, uint32_t(count_), data);
+    const auto events = format::CreateEvents(chunk.builder(), g_flushes.load(std::memory_order_relaxed), serial_,
+                                             begin_ns_, end_ns_, uint32_t(count_), data);
     recorder_.file.add_events(count_);
     at_ = count_ = 0;
     return chunk.append_to(recorder_.file, events);
@@ -535,6 +533,7 @@ void after_fork_in_child() {
   if (!g_wanted.load() && !g_on.load()) return;
   g_recorder = nullptr;  // the parent's: its memory stays with the copy
   g_from_start.store(false);
+  g_flushes.store(0);
   g_much_waits.store(false);
   g_exits.store(false);
   if (g_on.load()) begin();

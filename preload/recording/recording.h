@@ -1,7 +1,6 @@
 // The recording: everything that happens to tensors and memory, in a file that grows while the program runs.
 //
-// Context: start() at activation; flush(), switch_on() and switch_off() on the
-// collector; finish() on the thread that
+// Context: start() at activation; flush(), switch_on() and switch_off() on the collector; finish() on the thread that
 // ends the program. One lock between them.
 #pragma once
 

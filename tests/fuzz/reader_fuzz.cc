@@ -12,6 +12,7 @@
 #include <limits>
 #include <sstream>
 
+#include "cut_chunks.h"
 #include "dump/reader.h"
 #include "export/export.h"
 #include "ownership/holders.h"
@@ -161,17 +162,9 @@ void use(const analyzer::Dump& dump) {
 
 std::string framed_chunks(const uint8_t* data, size_t size) {
   std::vector<Chunk> chunks;
-  while (size >= 8) {
-    uint32_t type, length;
-    std::memcpy(&type, data, 4);
-    std::memcpy(&length, data + 4, 4);
-    data += 8;
-    size -= 8;
-    length = uint32_t(std::min<size_t>(length, size));
-    chunks.push_back({type, std::string(reinterpret_cast<const char*>(data), length)});
-    data += length;
-    size -= length;
-  }
+  testing::cut_chunks(data, size, [&](uint32_t type, const uint8_t* payload, size_t length) {
+    chunks.push_back({type, std::string(reinterpret_cast<const char*>(payload), length)});
+  });
   return DumpBuilder::frame(chunks, !chunks.empty() && chunks.size() % 2 == 0);
 }
 

@@ -7,9 +7,9 @@
 
 #include <cstdint>
 #include <cstdlib>
-#include <cstring>
 #include <vector>
 
+#include "cut_chunks.h"
 #include "dump/reader.h"
 #include "recording/moment.h"
 #include "timeline/timeline.h"
@@ -52,20 +52,6 @@ void add_chunk(RecordingBuilder& builder, uint32_t type, const uint8_t* data, si
   builder.bytes().append(reinterpret_cast<const char*>(&header), sizeof header);
   builder.bytes().append(reinterpret_cast<const char*>(data), size);
   builder.bytes().resize(builder.bytes().size() + format::padding(size));
-}
-
-void add_chunks(RecordingBuilder& builder, const uint8_t* data, size_t size) {
-  while (size >= 8) {
-    uint32_t type, length;
-    std::memcpy(&type, data, 4);
-    std::memcpy(&length, data + 4, 4);
-    data += 8;
-    size -= 8;
-    length = uint32_t(std::min<size_t>(length, size));
-    add_chunk(builder, type, data, length);
-    data += length;
-    size -= length;
-  }
 }
 
 void add_stream(RecordingBuilder& builder, const uint8_t* data, size_t size) {
@@ -127,7 +113,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   RecordingBuilder builder;
   FuzzedDataProvider in(data + 1, size - 1);
   if (data[0] == 'C') {
-    add_chunks(builder, data + 1, size - 1);
+    testing::cut_chunks(data + 1, size - 1, [&](uint32_t type, const uint8_t* payload, size_t length) {
+      add_chunk(builder, type, payload, length);
+    });
   } else if (data[0] == 'S') {
     add_stream(builder, data + 1, size - 1);
   } else {

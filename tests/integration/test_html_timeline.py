@@ -12,7 +12,7 @@ import zlib
 import pytest
 
 import harness
-from test_html import Opened, browser, have_a_page, printed, tools  # noqa: F401 (fixtures)
+from test_html import Opened, browser, have_a_page, printed, serious_findings, tools  # noqa: F401 (fixtures)
 
 MARKUP = "<img src=x onerror=window.bad=1>"
 PROGRAM = f'''
@@ -314,13 +314,5 @@ def test_a_phone_scrolls_in_one_direction(browser, report):  # noqa: F811
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_axe_finds_nothing_serious(browser, report, tools, scheme):  # noqa: F811
-    window = Opened(browser, report, color_scheme=scheme, bypass_csp=True)
-    window.page.add_script_tag(path=str(tools / "node_modules" / "axe-core" / "axe.min.js"))
-    found = []
-    for state in ["timeline", "timeline?from=0&to=1.5", "flame?of=peak", "flame?of=grown", "overview"]:
-        window.go(state)
-        for violation in window.page.evaluate("axe.run(document).then(result => result.violations)"):
-            if violation["impact"] in ("serious", "critical"):
-                found.append((state, violation["id"], violation["nodes"][0]["html"][:200], violation["nodes"][0]["failureSummary"][:200]))
-    window.context.close()
-    assert found == []
+    states = ["timeline", "timeline?from=0&to=1.5", "flame?of=peak", "flame?of=grown", "overview"]
+    assert serious_findings(browser, report, tools, scheme, lambda window: states) == []

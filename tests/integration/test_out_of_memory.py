@@ -315,10 +315,16 @@ def test_in_compiled_code_on_a_device(device):
 @on_cuda
 def test_two_threads_at_once_on_a_device(device):
     """One holds the GIL, the other does not."""
-    dumps = [dump for dump in device.dumps if "work" in dump.functions()]
-    assert {dump.functions()[0] for dump in dumps} == {"fails", "fails_with_the_gil"}
-    assert len({dump.failure.thread for dump in dumps}) == 2
-    for dump in dumps:
+    dumps = {dump.functions()[0]: dump for dump in device.dumps if "work" in dump.functions()}
+    assert dumps.keys() == {"fails", "fails_with_the_gil"}
+    assert len({dump.failure.thread for dump in dumps.values()}) == 2
+    # cudaMallocAsync's allocator throws under its lock. Where the other thread waits for that with the GIL, the names wait
+    # for the GIL as long as they may.
+    without_names = dump_reader.References(dumps["fails"].path)
+    if not device.reports and not without_names.complete:
+        assert "TENSORSCOPE_NAMES_TIMEOUT_MS" in without_names.detail
+        del dumps["fails"]
+    for dump in dumps.values():
         dump.has_the_program(temporaries=len(dump.named("temporary")))
 
 
