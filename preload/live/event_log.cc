@@ -1,7 +1,6 @@
 #include "live/event_log.h"
 
-#include <string.h>
-
+#include "live/thread_table.h"
 #include "support/pages.h"
 #include "support/spin_lock.h"
 
@@ -11,13 +10,16 @@ constinit std::atomic<bool> g_events_wanted{false};
 
 namespace {
 
-struct alignas(64) Lane {
-  SpinLock lock;
-  EventBlock* first = nullptr;
+struct Lane {
+  alignas(64) std::atomic<ThreadId> owner{0};
+  SpinLock lock;  // of who writes, in a lane that threads share
   EventBlock* last = nullptr;
+  alignas(64) std::atomic<EventBlock*> first{nullptr};
+  EventBlock* reading = nullptr;  // and what follows: the reader's
+  size_t read = 0;
 };
 
-// Blocks that wait for their next use, so that a steady program maps no pages. A lane's lock may be held.
+// Blocks that wait for their next use, so that a steady program maps no pages. A shared lane's lock may be held.
 class Spares {
  public:
   EventBlock* take() {
@@ -67,31 +69,63 @@ EventBlock* new_block() {
   return nullptr;
 }
 
+void give_back(EventBlock* block) {
+  if (g_spares.keep(block)) return;
+  unmap_pages(block, EventBlock::kBytes);
+  g_blocks.fetch_sub(1, std::memory_order_relaxed);
+}
+
+// The reader had these lines last. They are asked for before they are needed.
+constexpr size_t kEventsAhead = 4;
+void prefetch_for_writing(const void* line) {
+#ifdef __x86_64__
+  asm volatile("prefetchw %0" : : "m"(*static_cast<const char*>(line)));  // no operation where there is none
+#else
+  __builtin_prefetch(line, 1);
+#endif
+}
+
 // False: they did not fit. `full`: a block has become full.
 bool add(Lane& lane, const Event* events, size_t count, bool& full) {
-  if (!lane.last || lane.last->used + count > EventBlock::kEvents) {
-    EventBlock* block = new_block();
-    if (!block) return false;
-    block->next = nullptr;
-    block->used = 0;
-    full = lane.last != nullptr;
-    (lane.last ? lane.last->next : lane.first) = block;
-    lane.last = block;
+  EventBlock* block = lane.last;
+  size_t used = block != nullptr ? block->used.load(std::memory_order_relaxed) : EventBlock::kEvents;
+  if (used + count > EventBlock::kEvents) {
+    EventBlock* const fresh = new_block();
+    if (fresh == nullptr) return false;
+    fresh->next.store(nullptr, std::memory_order_relaxed);
+    fresh->used.store(0, std::memory_order_relaxed);
+    full = block != nullptr;
+    (full ? block->next : lane.first).store(fresh, std::memory_order_release);
+    lane.last = block = fresh;
+    used = 0;
   }
-  memcpy(lane.last->events + lane.last->used, events, count * sizeof(Event));
-  lane.last->used += count;
+  Event* const to = block->events + used;
+  for (size_t i = 0; i < count; ++i) to[i] = events[i];
+  block->used.store(used + count, std::memory_order_release);
+  prefetch_for_writing(to + count + kEventsAhead);
   return true;
+}
+
+// Whether the thread has the lane for itself from now on, or had it before.
+bool owns(Lane& lane, ThreadId thread) {
+  ThreadId owner = lane.owner.load(std::memory_order_relaxed);
+  return owner == thread || (owner == 0 && lane.owner.compare_exchange_strong(owner, thread));
 }
 
 }  // namespace
 
 void note_events(const Event* events, size_t count) {
-  Lane& lane = g_lanes[events->thread % kEventLanes];
-  bool full = false;
-  {
-    const SpinGuard guard(lane.lock);
-    if (!guard || !add(lane, events, count, full)) g_lost.fetch_add(count, std::memory_order_relaxed);
+  const ThreadId thread = events->thread;
+  Lane* lane = g_lanes + thread % kOwnEventLanes;
+  bool full = false, added = false;
+  if (__builtin_expect(ThreadTable::is_one_thread(thread) && owns(*lane, thread), true)) {
+    added = add(*lane, events, count, full);
+  } else {
+    lane = g_lanes + kOwnEventLanes + thread % kSharedEventLanes;
+    const SpinGuard guard(lane->lock);
+    added = guard && add(*lane, events, count, full);
   }
+  if (!added) g_lost.fetch_add(count, std::memory_order_relaxed);
   if (full && g_full.fetch_add(1, std::memory_order_relaxed) + 1 == kWakeAt && g_wake) g_wake();
 }
 
@@ -103,23 +137,31 @@ void want_events(size_t most_bytes, void (*wake)()) {
 
 void want_no_events() { g_events_wanted.store(false, std::memory_order_release); }
 
-EventBlock* take_events(unsigned lane) {
+EventsEnd events_end(unsigned lane) {
   Lane& from = g_lanes[lane];
-  const SpinGuard guard(from.lock);
-  if (!guard) return nullptr;
-  EventBlock* blocks = from.first;
-  from.first = from.last = nullptr;
   g_full.store(0, std::memory_order_relaxed);
-  return blocks;
+  if (from.reading == nullptr) from.reading = from.first.load(std::memory_order_acquire);
+  EventBlock* last = from.reading;
+  if (last == nullptr) return {};
+  while (EventBlock* const next = last->next.load(std::memory_order_acquire)) last = next;
+  return {last, last->used.load(std::memory_order_acquire)};
 }
 
-void give_back(EventBlock* blocks) {
-  while (blocks) {
-    EventBlock* block = blocks;
-    blocks = blocks->next;
-    if (g_spares.keep(block)) continue;
-    unmap_pages(block, EventBlock::kBytes);
-    g_blocks.fetch_sub(1, std::memory_order_relaxed);
+EventSpan next_events(unsigned lane, const EventsEnd& end) {
+  Lane& from = g_lanes[lane];
+  if (end.block == nullptr) return {};
+  while (true) {
+    EventBlock* const block = from.reading;
+    const size_t until = block == end.block ? end.used : block->used.load(std::memory_order_relaxed);
+    if (from.read < until) {
+      const EventSpan span = {block->events + from.read, until - from.read};
+      from.read = until;
+      return span;
+    }
+    if (block == end.block) return {};
+    from.reading = block->next.load(std::memory_order_relaxed);
+    from.read = 0;
+    give_back(block);
   }
 }
 
@@ -127,7 +169,10 @@ uint64_t lost_events() { return g_lost.load(std::memory_order_relaxed); }
 
 void events_after_fork_in_child() {
   for (Lane& lane : g_lanes) {
-    lane.first = lane.last = nullptr;
+    lane.owner.store(0, std::memory_order_relaxed);
+    lane.first.store(nullptr, std::memory_order_relaxed);
+    lane.last = lane.reading = nullptr;
+    lane.read = 0;
   }
   g_spares.forget();
   g_full.store(0, std::memory_order_relaxed);

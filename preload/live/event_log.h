@@ -1,9 +1,10 @@
 // What happens to the tables, event by event, for who records it (recording/). Nothing is kept while nobody asks.
 //
-// Events wait in lanes, each with a lock of its own, that the threads share; a lane grows by blocks up to a limit for
-// all. What does not fit is counted. Order between lanes comes from Event::order.
+// Events wait in lanes. A thread writes to a lane of its own, or where there are more threads than such lanes, under a
+// lock to one that it shares. The reader takes no lock: an event is there once its block counts it. A lane grows by
+// blocks up to a limit for all; what does not fit is counted. Order between lanes comes from Event::order.
 //
-// Context: hook; take() and give_back() collector.
+// Context: hook; what reads, collector.
 #pragma once
 
 #include <atomic>
@@ -19,7 +20,7 @@ enum class EventKind : uint8_t {
   freed,              //
   tensor_made,        //
   tensor_released,    // data pointer of the storage, its bytes, four sizes; aux: sizes, dtype, device
-  tensor_extent,      // of the tensor_released before it: up to three more sizes
+  tensor_extent,      // of the tensor_released or tensor_ended before it: up to three more sizes
   tensor_gone,        //
   disregarded,        // was no tensor to a user
   device_reported,    // allocated and reserved, as the device's allocator says; aux: device
@@ -27,6 +28,7 @@ enum class EventKind : uint8_t {
   failure,            // bytes that were asked for in vain; aux: device
   runtime_allocated,  // pointer, bytes; aux: kind, device, by_torch
   runtime_freed,      //
+  tensor_ended,       // tensor_released and tensor_gone at once
 };
 
 struct Event {
@@ -50,8 +52,8 @@ void note_events(const Event* events, size_t count);
 struct EventBlock {
   static constexpr size_t kBytes = size_t{1} << 18;
   static constexpr size_t kEvents = kBytes / sizeof(Event) - 1;
-  EventBlock* next;
-  size_t used;
+  std::atomic<EventBlock*> next;  // set: `used` stays as it is
+  std::atomic<size_t> used;
   alignas(64) Event events[kEvents];
 };
 static_assert(sizeof(EventBlock) == EventBlock::kBytes);
@@ -60,10 +62,22 @@ static_assert(sizeof(EventBlock) == EventBlock::kBytes);
 void want_events(size_t most_bytes, void (*wake)());
 void want_no_events();
 
-inline constexpr unsigned kEventLanes = 16;
-// All that waits in the lane, oldest block first; the lane is empty then. Null: nothing.
-EventBlock* take_events(unsigned lane);
-void give_back(EventBlock* blocks);
+inline constexpr unsigned kOwnEventLanes = 32, kSharedEventLanes = 8;
+inline constexpr unsigned kEventLanes = kOwnEventLanes + kSharedEventLanes;
+
+// What the lane holds at this moment.
+struct EventsEnd {
+  EventBlock* block = nullptr;
+  size_t used = 0;
+};
+EventsEnd events_end(unsigned lane);
+// The next events up to that end, as many as lie together; count 0: there are no more. The memory of those that it
+// returned before may be used again.
+struct EventSpan {
+  const Event* first = nullptr;
+  size_t count = 0;
+};
+EventSpan next_events(unsigned lane, const EventsEnd& end);
 // Events that did not fit, so far.
 uint64_t lost_events();
 

@@ -66,7 +66,7 @@ NodeId running_node(SiteId site) {
 
 // ---- the event log --------------------------------------------------------------------------------------------------
 
-[[gnu::noinline]] void note(EventKind kind, Event event) {
+[[gnu::noinline]] void note(EventKind kind, Event& event) {
   event.ticks = read_ticks();
   event.thread = this_thread();
   event.kind = uint32_t(kind);
@@ -117,29 +117,19 @@ class TensorEnd {
  public:
   explicit TensorEnd(const void* impl) {
     if (const FactsFunction read = g_facts.load(std::memory_order_relaxed)) count_ = read(impl, events_);
-    for (size_t i = 0; i < count_; ++i) {
-      events_[i].kind = uint32_t(i == 0 ? EventKind::tensor_released : EventKind::tensor_extent);
-    }
+    knows_ = count_ != 0;
+    if (!knows_) events_[count_++] = Event{};
   }
-  void note_released(const Gone& gone) {
-    if (count_ == 0) add(EventKind::tensor_released);
-    note(gone);
-  }
-  void note_destroyed(const Gone& gone) {
-    add(EventKind::tensor_gone);
-    note(gone);
-  }
+  void note_released(const Gone& gone) { note(gone, EventKind::tensor_released); }
+  void note_destroyed(const Gone& gone) { note(gone, knows_ ? EventKind::tensor_ended : EventKind::tensor_gone); }
 
  private:
-  void add(EventKind kind) {
-    events_[count_] = Event{};
-    events_[count_++].kind = uint32_t(kind);
-  }
-  void note(const Gone& gone) {
+  void note(const Gone& gone, EventKind kind) {
     if (gone.serial == 0) return;
     const uint64_t ticks = read_ticks();
     const uint32_t thread = this_thread();
     for (size_t i = 0; i < count_; ++i) {
+      events_[i].kind = uint32_t(i == 0 ? kind : EventKind::tensor_extent);
       events_[i].order = gone.order;
       events_[i].serial = gone.serial;
       events_[i].ticks = ticks;
@@ -150,6 +140,7 @@ class TensorEnd {
 
   Event events_[kMostFacts + 1];
   size_t count_ = 0;
+  bool knows_ = false;
 };
 
 void note_runtime(const Made& made, const RuntimeBlock& block, SiteId site) {

@@ -25,6 +25,9 @@ class ThreadTable {
   ThreadId add_this_thread();
   ThreadId add(uint32_t tid, const char (&name)[16]);
 
+  // Whether the row is that of one thread, not of all of a name.
+  static constexpr bool is_one_thread(ThreadId id) { return id != 0 && id < kOwnRows; }
+
   size_t size() const { return size_.load(std::memory_order_acquire); }
   void copy(ThreadEntry* out, size_t count) const;
 

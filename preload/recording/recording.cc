@@ -170,28 +170,37 @@ class FlushWriter {
   FlushWriter(Recorder& recorder, Serial serial, uint64_t begin_ns, uint64_t end_ns)
       : recorder_(recorder), serial_(serial), begin_ns_(begin_ns), end_ns_(end_ns) {}
 
-  // A lane's blocks.
-  bool add(const live::EventBlock* blocks) {
+  // What the lane holds up to that end. False: it could not be written; it is forgotten all the same.
+  bool add(unsigned lane, const live::EventsEnd& end) {
     format::EventEncoder encoder(begin_ns_, rules::element_size);
-    for (const live::EventBlock* block = blocks; block; block = block->next) {
-      for (size_t i = 0; i < block->used;) {
-        const size_t count = fill(block->events + i, block->used - i);
-        note_survivor(block->events[i]);
-        i += count;
-        if (at_ + format::kMostEventBytes > recorder_.bytes.size()) {
-          recorder_.bytes.resize(recorder_.bytes.size() + kChunkBytes);
+    bool ok = true;
+    for (live::EventSpan events; (events = live::next_events(lane, end)).count != 0;) {
+      for (size_t i = 0; ok && i < events.count;) {
+        const live::Event& event = events.first[i];
+        i += fill(&event, events.count - i);
+        note_survivor(event);
+        encode(encoder);
+        if (live::EventKind(event.kind) == live::EventKind::tensor_ended) {
+          recorder_.event.type = format::EventType::tensor_gone;
+          encode(encoder);
         }
-        at_ = size_t(encoder.encode(recorder_.event, recorder_.bytes.data() + at_) - recorder_.bytes.data());
-        ++count_;
         if (at_ < kChunkBytes) continue;
-        if (!write()) return false;
+        ok = write();
         encoder = format::EventEncoder(begin_ns_, rules::element_size);
       }
     }
-    return count_ == 0 || write();
+    return ok && (count_ == 0 || write());
   }
 
  private:
+  void encode(format::EventEncoder& encoder) {
+    if (at_ + format::kMostEventBytes > recorder_.bytes.size()) {
+      recorder_.bytes.resize(recorder_.bytes.size() + kChunkBytes);
+    }
+    at_ = size_t(encoder.encode(recorder_.event, recorder_.bytes.data() + at_) - recorder_.bytes.data());
+    ++count_;
+  }
+
   // Makes recorder_.event of the events at `from`; returns of how many.
   size_t fill(const live::Event* from, size_t most) {
     format::RecordedEvent& e = recorder_.event;
@@ -212,6 +221,8 @@ class FlushWriter {
         e.pointer = from->a;
         break;
       case live::EventKind::tensor_released:
+      case live::EventKind::tensor_ended:
+        e.type = format::EventType::tensor_released;
         return fill_released(from, most);
       case live::EventKind::device_reported:
         e.number = from->a;
@@ -267,8 +278,8 @@ class FlushWriter {
     if (kind == live::EventKind::tensor_made) {
       const void* impl = reinterpret_cast<const void*>(event.a);
       recorder_.survivors[event.serial] = {impl, recorder_.event.ns, event.site, event.thread};
-    } else if (kind == live::EventKind::tensor_released || kind == live::EventKind::tensor_gone ||
-               kind == live::EventKind::disregarded) {
+    } else if (kind == live::EventKind::tensor_released || kind == live::EventKind::tensor_ended ||
+               kind == live::EventKind::tensor_gone || kind == live::EventKind::disregarded) {
       recorder_.survivors.erase(event.serial);
     }
   }
@@ -362,17 +373,16 @@ bool move_window(Recorder& recorder) {
 bool write_events(Recorder& recorder) {
   g_flushes.fetch_add(1, std::memory_order_relaxed);
   const Serial serial = live::newest_serial();
-  live::EventBlock* lanes[live::kEventLanes];
-  for (unsigned i = 0; i < live::kEventLanes; ++i) lanes[i] = live::take_events(i);
+  live::EventsEnd ends[live::kEventLanes];
+  for (unsigned i = 0; i < live::kEventLanes; ++i) ends[i] = live::events_end(i);
   recorder.clock.read();
   const uint64_t now = monotonic_ns();
   const uint64_t lost = live::lost_events();
   bool ok = recorder.tables.write(recorder.file);
   {
     FlushWriter writer(recorder, serial, recorder.flushed_ns, now);
-    for (live::EventBlock* blocks : lanes) ok = ok && (!blocks || writer.add(blocks));
+    for (unsigned i = 0; i < live::kEventLanes; ++i) ok = writer.add(i, ends[i]) && ok;
   }
-  for (live::EventBlock* blocks : lanes) live::give_back(blocks);
   ok = ok && write_survivors(recorder) && recorder.tables.write_objects(recorder.objects, recorder.file);
   if (ok && lost != recorder.lost) {
     live::SnapshotView view;

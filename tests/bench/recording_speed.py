@@ -50,7 +50,7 @@ def measure(name, rounds):
 
 
 def main():
-    for name in sys.argv[1:] or ("tiny", "transformer"):
+    for name in sys.argv[1:] or loops.LOOPS:
         measure(name, 20)
     (path,) = glob.glob(os.path.join(os.environ.get("TENSORSCOPE_DIR", "."), f"*.{os.getpid()}.recording"))
     analyzer = os.path.join(os.path.dirname(os.environ["LD_PRELOAD"]), "../analyzer/tensorscope")
