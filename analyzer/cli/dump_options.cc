@@ -34,8 +34,14 @@ void say_without_names(Invocation& invocation, const analyzer::ComparedDumps& du
   }
 }
 
-void add_symbol_options(CLI::App& verb, analyzer::SymbolOptions& options) {
-  const char* group = "Symbols";
+namespace {
+
+constexpr const char* kSymbols = "Symbols";
+
+}  // namespace
+
+void add_frame_options(CLI::App& verb, analyzer::SymbolOptions& options) {
+  const char* group = kSymbols;
   verb.add_option("--sysroot", options.sysroot, "root directory of the machine that wrote the dump")
       ->type_name("DIR")
       ->group(group);
@@ -51,19 +57,23 @@ void add_symbol_options(CLI::App& verb, analyzer::SymbolOptions& options) {
       ->expected(1)
       ->take_all()
       ->group(group);
-  verb.add_option("--names-from", options.name_dumps,
-                  "dump of the run that a recording is of, whose names, categories and holders its moments have; "
-                  "repeatable. Default: those beside the recording")
-      ->type_name("DUMP")
-      ->expected(1)
-      ->take_all()
-      ->group(group);
   verb.add_flag_callback(
           "--no-symbols", [&options] { options.native = false; }, "do not resolve native frames")
       ->group(group);
   verb.add_flag_callback(
           "--no-cache", [&options] { options.use_cache = false; }, "do not use the symbol cache")
       ->group(group);
+}
+
+void add_symbol_options(CLI::App& verb, analyzer::SymbolOptions& options) {
+  add_frame_options(verb, options);
+  verb.add_option("--names-from", options.name_dumps,
+                  "dump of the run that a recording is of, whose names, categories and holders its moments have; "
+                  "repeatable. Default: those beside the recording")
+      ->type_name("DUMP")
+      ->expected(1)
+      ->take_all()
+      ->group(kSymbols);
 }
 
 namespace {

@@ -23,6 +23,9 @@ int finish(Invocation& invocation, const analyzer::ComparedDumps& dumps, int sta
 void say_new_order(Invocation& invocation, const analyzer::ComparedDumps& dumps);
 void say_without_names(Invocation& invocation, const analyzer::ComparedDumps& dumps);
 
+// Where names of frames are from.
+void add_frame_options(CLI::App& verb, analyzer::SymbolOptions& options);
+// The same and --names-from, for verbs that read moments of recordings.
 void add_symbol_options(CLI::App& verb, analyzer::SymbolOptions& options);
 void add_filters(CLI::App& verb, analyzer::Filter& filter);
 // --by, with `by` as the default.

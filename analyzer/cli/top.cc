@@ -296,7 +296,7 @@ void add_top_verb(CLI::App& app, Invocation& invocation) {
       "bytes (default), growth (since the mark), count or name")
       ->type_name("KEY");
   verb->add_option("--filter", options->filter, "only rows that contain this")->type_name("TEXT");
-  add_symbol_options(*verb, options->symbols);
+  add_frame_options(*verb, options->symbols);
   verb->footer(
       "Examples:\n"
       "  tensorscope top 4242\n"

@@ -48,6 +48,12 @@ TEST_F(CommandLineTest, Version) {
   EXPECT_EQ(result.out, "tensorscope " TENSORSCOPE_VERSION "\n");
 }
 
+TEST_F(CommandLineTest, TopTakesNoNamesFromFiles) {
+  Result result = run({"top", "1", "--names-from", "a.tscope"});
+  EXPECT_EQ(result.status, 2);
+  EXPECT_EQ(result.err, "tensorscope: unknown option '--names-from' for top (see tensorscope top --help)\n");
+}
+
 TEST_F(CommandLineTest, MisuseIsOneLineAndStatusTwo) {
   training_dump(1).write("a.tscope");
   const std::vector<std::vector<std::string>> mistakes = {{"frobnicate"},
