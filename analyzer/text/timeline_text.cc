@@ -30,10 +30,10 @@ std::string in_step(const MemoryTimeline& timeline, uint64_t step) {
   return timeline.steps_seen ? fmt::format(", in step {}", step) : "";
 }
 
-std::string place_text(analyzer::Places& places, uint32_t site) {
+std::string place_text(analyzer::Places& places, uint32_t site, const char* space = "  ") {
   const std::string& where = places.at(site).where;
   const std::string& module = places.module_path(site);
-  return module.empty() ? where : fmt::format("{}  [{}]", where, module);
+  return module.empty() ? where : fmt::format("{}{}[{}]", where, space, module);
 }
 
 // Sites that a reader cannot tell apart, as one row: those of one line.
@@ -74,7 +74,7 @@ std::string head(const MemoryTimeline& timeline, const DeviceCurve* curve, const
                                  after_start(timeline, curve->peak_ns), in_step(timeline, curve->peak_step));
   if (!at_peak.empty()) {
     text += fmt::format("; {} of it allocated at {}", percent(at_peak[0].live_at_peak, curve->peak_bytes),
-                        places.at(at_peak[0].site).where);
+                        place_text(places, at_peak[0].site, " "));
   }
   text += fmt::format(".\nAt the end {} were live.\n", bytes(curve->end_bytes));
   return text;

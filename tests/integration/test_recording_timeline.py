@@ -4,6 +4,7 @@
 
 import json
 import os
+import re
 import signal
 import subprocess
 import time
@@ -64,6 +65,29 @@ def test_steps_peak_and_what_stays(tmp_path):
     text = harness.cli("timeline", recording, env={**os.environ, "COLUMNS": "140"}).stdout
     assert "in step 5" in text.splitlines()[0]
     assert "program.py:9" in text.splitlines()[0]
+
+
+def test_the_sentence_about_the_peak_names_the_module(tmp_path):
+    source = """
+import torch, libtensorscope
+class Net(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.small = torch.nn.Linear(10, 1000)
+        self.large = torch.nn.Linear(10, 4000)
+    def forward(self, x):
+        return self.small(x), self.large(x)
+net = Net()
+kept = net(torch.ones(100, 10))
+libtensorscope.dump()
+"""
+    done = harness.run_source(source, folder=tmp_path, record=1, exit="never")
+    assert done.returncode == 0, done.stderr
+    lines = harness.cli("timeline", only_recording(tmp_path), env={**os.environ, "COLUMNS": "140"}).stdout.splitlines()
+    row = lines[lines.index("At the peak") + 2]
+    assert re.search(r"program\.py:9 Net\.forward +\[net\.large\]$", row), "\n".join(lines)
+    share = re.search(r"\d+ %", row)[0]
+    assert lines[0].endswith(f"; {share} of it allocated at program.py:9 Net.forward [net.large].")
 
 
 AT_THE_DUMP = """
