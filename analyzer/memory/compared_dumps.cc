@@ -69,17 +69,22 @@ uint64_t live_total(const Dump& dump) {
   return bytes;
 }
 
-size_t local_variables(const Dump& dump) {
+size_t held_from(const Dump& dump, format::ReferenceRoot root) {
   const auto& rows = dump.references.rows;
-  return size_t(std::count_if(rows.begin(), rows.end(), [](const Reference& row) {
-    return format::ReferenceRoot(row.root) == format::ReferenceRoot::local;
-  }));
+  return size_t(std::count_if(rows.begin(), rows.end(),
+                              [&](const Reference& row) { return format::ReferenceRoot(row.root) == root; }));
 }
 
-// An exit dump is written when the program's functions have returned: what only their variables held is gone.
+// An exit dump is written when the program's functions have returned: what only their variables held is gone, or is in
+// the cycles of objects that refer to each other (a trainer and its model), or in the traceback of the error that ended
+// the program.
 bool functions_had_returned(const Dump& before, const Dump& at_exit) {
-  return format::Trigger(at_exit.process.trigger) == format::Trigger::exit && local_variables(before) > 0 &&
-         local_variables(at_exit) == 0 && live_total(at_exit) < live_total(before);
+  using format::ReferenceRoot;
+  if (format::Trigger(at_exit.process.trigger) != format::Trigger::exit) return false;
+  if (held_from(before, ReferenceRoot::local) == 0 || held_from(at_exit, ReferenceRoot::local) != 0) return false;
+  return live_total(at_exit) < live_total(before) ||
+         held_from(at_exit, ReferenceRoot::cycle) > held_from(before, ReferenceRoot::cycle) ||
+         held_from(at_exit, ReferenceRoot::traceback) > held_from(before, ReferenceRoot::traceback);
 }
 
 }  // namespace
@@ -87,9 +92,9 @@ bool functions_had_returned(const Dump& before, const Dump& at_exit) {
 std::vector<LeftOut> ComparedDumps::leave_out_incomparable() {
   std::vector<LeftOut> left_out;
   const bool any = std::any_of(dumps_.begin(), dumps_.end(), [](const auto& each) { return has_names(each->dump); });
-  for (size_t i = dumps_.size(); i-- > 0 && dumps_.size() > 2;) {
+  for (size_t i = dumps_.size(); i-- > 0;) {
     const Dump& dump = dumps_[i]->dump;
-    if (any && !has_names(dump)) {
+    if (any && !has_names(dump) && dumps_.size() > 2) {
       left_out.push_back({dump.path, LeftOut::Why::no_names, dump.references.detail});
     } else if (i > 0 && i + 1 == dumps_.size() && functions_had_returned(dumps_[i - 1]->dump, dump)) {
       left_out.push_back({dump.path, LeftOut::Why::functions_had_returned, ""});

@@ -41,7 +41,8 @@ class ComparedDumps {
   std::vector<View> views();
   // Where the selections of all dumps are empty: which filter matches nothing, and what there is; else "".
   std::optional<NoMatch> why_nothing(const Filter& filter);
-  // Growth of what somebody holds needs dumps that know holders: others are left out while two remain.
+  // Growth of what somebody holds needs dumps that know holders: others are left out while two remain. A dump at exit
+  // is left out wherever the functions had returned whose variables held tensors.
   std::vector<LeftOut> leave_out_incomparable();
   // Bytes of the selection in the last dump.
   uint64_t live_bytes() const { return selections_.back().bytes(); }

@@ -111,7 +111,9 @@ class Finder {
     Remedy remedy;
     remedy.kind = RemedyKind::expandable_segments;
     remedy.names = {settings_variable(dump_.process.torch_version)};
-    remedy.bytes = std::min(pieces, uint64_t(left_with_pages(*memory_, 0)));
+    // No whole page may be left, and the request fit into one that is partly in use.
+    const auto usable = std::max(uint64_t(left_with_pages(*memory_, 0)), about_.request);
+    remedy.bytes = std::min(pieces, usable);
     remedy.at_most = true;
     remedy.fits = Fits::may;
     add(std::move(remedy));

@@ -91,6 +91,19 @@ TEST(Remedies, ExpandableSegmentsWherePiecesTogetherWouldDo) {
   EXPECT_EQ(Told(newer).remedy(RemedyKind::expandable_segments)->names.at(0), "PYTORCH_ALLOC_CONF");
 }
 
+TEST(Remedies, ExpandableSegmentsWhereOnlyAPageThatIsPartlyInUseHasRoom) {
+  DeviceScene scene;
+  scene.failure.requested = 10 * kMiB;
+  scene.segment();
+  for (int i = 0; i < 2; i++) {
+    scene.block(kMiB);
+    scene.piece(9 * kMiB);
+  }
+  const Told told(scene);
+  ASSERT_NE(told.remedy(RemedyKind::expandable_segments), nullptr);
+  EXPECT_EQ(told.remedy(RemedyKind::expandable_segments)->bytes, 10 * kMiB);
+}
+
 TEST(Remedies, ExpandableSegmentsDoNotHelpEverybody) {
   DeviceScene on = in_pieces();
   on.memory.settings = "backend:native,expandable_segments:True";
