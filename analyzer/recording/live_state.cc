@@ -149,6 +149,7 @@ bool LiveState::apply(const format::RecordedEvent& event) {
       total.allocator_reserved_peak = std::max(total.allocator_reserved_peak, event.pass);
       return true;
     }
+    case format::EventType::tensor_seen:
     case format::EventType::step:
     case format::EventType::failure:
       return true;

@@ -48,7 +48,7 @@ class Finder : public RecordingVisitor {
     // Of tensors nothing is asked here.
     const bool about_memory = event.type == format::EventType::allocated || event.type == format::EventType::freed;
     ++events_;
-    if (event.type == format::EventType::tensor_made) take_in_tensor();
+    if (event.type == format::EventType::tensor_made || event.type == format::EventType::tensor_seen) take_in_tensor();
     if (about_memory && state_.apply(event) && event.type == format::EventType::allocated) {
       const Device device = device_of(event.device_type, event.device_index);
       note(device, state_.devices[device].live_bytes);

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <map>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "dump/reader.h"
 #include "recording/chunk_root.h"
@@ -56,7 +57,23 @@ class DumpBytes {
 struct TensorFacts {
   format::Tensor row;
   std::vector<int64_t> dims;
+  uint64_t ns = 0;     // when it was so; rows are read a little later
+  bool plain = false;  // a c10::TensorImpl, which events do not say
 };
+
+// The strides of a dense tensor in the usual order, where the event has none.
+void add_strides(const format::RecordedEvent& event, std::vector<int64_t>& dims) {
+  if (event.with_strides) {
+    dims.insert(dims.end(), event.sizes + event.ndim, event.sizes + event.extents());
+    return;
+  }
+  dims.resize(2 * event.ndim);
+  int64_t stride = 1;
+  for (size_t i = event.ndim; i-- > 0;) {
+    dims[event.ndim + i] = stride;
+    if (__builtin_mul_overflow(stride, std::max<int64_t>(event.sizes[i], 1), &stride)) stride = 0;
+  }
+}
 
 class MomentVisitor : public RecordingVisitor {
  public:
@@ -79,9 +96,7 @@ class MomentVisitor : public RecordingVisitor {
   void tensor(const format::Tensor& row, std::span<const int64_t> dims, bool begins_segment) override {
     if (begins_segment && !reached()) state_.add(row);
     if (begins_segment && reached()) return;
-    // After the moment, only what was alive at it is of interest.
-    if (reached() && !state_.tensors.contains(row.serial())) return;
-    facts_.try_emplace(row.serial(), TensorFacts{row, {dims.begin(), dims.end()}});
+    note_facts(row.serial(), {row, {dims.begin(), dims.end()}, state_.ns}, reached());
   }
 
   bool event(const format::RecordedEvent& event) override {
@@ -90,6 +105,8 @@ class MomentVisitor : public RecordingVisitor {
     lives_.note(event);
     ++events_;
     state_.apply(event);
+    if (event.type == format::EventType::freed && state_.freed) freed_ns_[state_.freed->pointer] = event.ns;
+    if (event.type == format::EventType::tensor_seen) note_facts_of(event, false);
     if (event.type == format::EventType::tensor_gone) facts_.erase(event.serial);
     return true;
   }
@@ -150,6 +167,10 @@ class MomentVisitor : public RecordingVisitor {
  private:
   bool reached() const { return events_ >= moment_.events && (moment_.events != 0 || passed_); }
   bool learn(const format::RecordedEvent& event);
+  void note_facts_of(const format::RecordedEvent& event, bool later);
+  void note_facts(uint64_t serial, TensorFacts facts, bool later);
+  bool is_live_memory(uint64_t pointer) const;
+  bool has_another_storage(const TensorFacts& facts) const;
   void add_tensors(DumpBytes& out) const;
   void add_allocations(DumpBytes& out) const;
   void add_runtime_blocks(DumpBytes& out) const;
@@ -157,6 +178,10 @@ class MomentVisitor : public RecordingVisitor {
   void add_totals(DumpBytes& out) const;
   void add_coverage(DumpBytes& out) const;
   void set_time();
+  uint32_t string(const char* text) {
+    strings_.emplace_back(text);
+    return uint32_t(strings_.size() - 1);
+  }
 
   const Moment moment_;
   LiveState state_;
@@ -166,8 +191,11 @@ class MomentVisitor : public RecordingVisitor {
   uint32_t segments_ = 0;
   bool passed_ = false;  // of a moment before all events: they are behind it
   std::unordered_map<uint64_t, TensorFacts> facts_;
+  std::unordered_map<uint64_t, uint64_t> freed_ns_;   // by pointer: when memory there was last freed
+  mutable std::unordered_set<uint64_t> live_memory_;  // pointers, at the moment
   std::string process_, objects_, source_lines_, coverage_;
   std::vector<std::string> strings_;
+  uint32_t plain_class_ = 0, moved_note_ = 0;  // strings
   std::vector<format::Code> codes_;
   std::vector<format::Thread> threads_;
   std::vector<std::pair<uint32_t, uint32_t>> stacks_;
@@ -180,21 +208,62 @@ bool MomentVisitor::learn(const format::RecordedEvent& event) {
   if (event.type == format::EventType::freed && state_.allocations.contains(event.serial)) {
     ends_.try_emplace(event.serial, lives_.life(event.serial, true));
   }
-  if (event.type != format::EventType::tensor_released || !event.known) return true;
-  const auto tensor = state_.tensors.find(event.serial);
-  if (tensor == state_.tensors.end() || facts_.contains(event.serial)) return true;
+  note_facts_of(event, true);
+  return true;
+}
+
+// Before the moment the last look counts; of `later` ones the first, where there was none before or what it saw has
+// another storage by now.
+void MomentVisitor::note_facts(uint64_t serial, TensorFacts facts, bool later) {
+  if (!later) {
+    facts_.insert_or_assign(serial, std::move(facts));
+    return;
+  }
+  if (!state_.tensors.contains(serial)) return;
+  const auto [known, is_new] = facts_.try_emplace(serial, facts);
+  if (!is_new && has_another_storage(known->second) && is_live_memory(facts.row.storage_base())) {
+    known->second = std::move(facts);
+  }
+}
+
+void MomentVisitor::note_facts_of(const format::RecordedEvent& event, bool later) {
+  using format::TensorFlag;
   using format::TensorKnown;
-  const uint32_t known = uint32_t(TensorKnown::sizes) | uint32_t(TensorKnown::dtype) | uint32_t(TensorKnown::device) |
-                         uint32_t(TensorKnown::storage);
+  const bool seen = event.type == format::EventType::tensor_seen;
+  if (!event.known || (!seen && event.type != format::EventType::tensor_released)) return;
+  const auto tensor = state_.tensors.find(event.serial);
+  if (tensor == state_.tensors.end()) return;
+  uint32_t known = uint32_t(TensorKnown::sizes) | uint32_t(TensorKnown::dtype) | uint32_t(TensorKnown::device) |
+                   uint32_t(TensorKnown::storage);
+  uint32_t flags = 0;
+  std::vector<int64_t> dims(event.sizes, event.sizes + event.ndim);
+  if (seen) {
+    known |= uint32_t(TensorKnown::strides) | uint32_t(TensorKnown::layout);
+    known |= event.tensor_known & (uint32_t(TensorKnown::requires_grad) | uint32_t(TensorKnown::leaf));
+    flags = event.tensor_flags & (uint32_t(TensorFlag::requires_grad) | uint32_t(TensorFlag::leaf) |
+                                  uint32_t(TensorFlag::view) | uint32_t(TensorFlag::inherited));
+    add_strides(event, dims);
+  }
   int64_t numel = 1;
   for (size_t i = 0; i < event.ndim; ++i) numel = __builtin_mul_overflow(numel, event.sizes[i], &numel) ? 0 : numel;
-  const auto itemsize = uint16_t(rules::element_size(event.dtype));
-  facts_[event.serial] = {
-      format::Tensor(event.serial, tensor->second.address, tensor->second.created_ns, event.pointer, event.nbytes, 0,
-                     numel, 0, 0, known, 0, 0, tensor->second.site, tensor->second.thread, 0, 0, 0, itemsize,
-                     uint8_t(event.ndim), event.device_type, event.device_index, event.dtype, -1),
-      {event.sizes, event.sizes + event.ndim}};
-  return true;
+  const format::Tensor row(event.serial, tensor->second.address, tensor->second.created_ns, event.pointer, event.nbytes,
+                           event.offset, numel, 0, 0, known, flags, 0, tensor->second.site, tensor->second.thread, 0, 0,
+                           0, uint16_t(rules::element_size(event.dtype)), uint8_t(event.ndim), event.device_type,
+                           event.device_index, event.dtype, int8_t(seen ? 0 : -1));
+  note_facts(event.serial, {row, std::move(dims), event.ns, true}, later);
+}
+
+bool MomentVisitor::is_live_memory(uint64_t pointer) const {
+  if (live_memory_.empty()) {
+    for (const auto& [serial, a] : state_.allocations) live_memory_.insert(a.pointer);
+  }
+  return live_memory_.contains(pointer);
+}
+
+// The memory that it had was freed before the moment, and nothing lies there: it was given other memory, or none.
+bool MomentVisitor::has_another_storage(const TensorFacts& facts) const {
+  const auto freed = freed_ns_.find(facts.row.storage_base());
+  return freed != freed_ns_.end() && freed->second >= facts.ns && !is_live_memory(facts.row.storage_base());
 }
 
 template <typename Map>
@@ -241,14 +310,17 @@ void MomentVisitor::add_tensors(DumpBytes& out) const {
     } else {
       const format::Tensor& f = known->second.row;
       // What it is was read at another moment: its gradient and its node may be others by then.
-      const uint32_t lasting =
-          f.known() & ~(uint32_t(format::TensorKnown::grad) | uint32_t(format::TensorKnown::grad_fn));
+      uint32_t passing = uint32_t(format::TensorKnown::grad) | uint32_t(format::TensorKnown::grad_fn);
+      const bool other_storage = has_another_storage(known->second);
+      if (other_storage) passing |= uint32_t(format::TensorKnown::storage);
+      const uint32_t lasting = f.known() & ~passing;
       const uint32_t flags =
           f.flags() & ~(uint32_t(format::TensorFlag::freed_during_dump) | uint32_t(format::TensorFlag::released));
-      rows.emplace_back(serial, tensor.address, tensor.created_ns, f.storage_base(), f.storage_nbytes(),
-                        f.storage_offset(), f.numel(), 0, 0, lasting, flags, uint32_t(dims.size()), tensor.site,
-                        tensor.thread, f.class_name(), 0, f.note(), f.itemsize(), f.ndim(), f.device_type(),
-                        f.device_index(), f.dtype(), f.layout());
+      rows.emplace_back(serial, tensor.address, tensor.created_ns, other_storage ? 0 : f.storage_base(),
+                        other_storage ? 0 : f.storage_nbytes(), f.storage_offset(), f.numel(), 0, 0, lasting, flags,
+                        uint32_t(dims.size()), tensor.site, tensor.thread,
+                        known->second.plain ? plain_class_ : f.class_name(), 0, other_storage ? moved_note_ : f.note(),
+                        f.itemsize(), f.ndim(), f.device_type(), f.device_index(), f.dtype(), f.layout());
       dims.insert(dims.end(), known->second.dims.begin(), known->second.dims.end());
     }
     if (rows.size() == format::kMaxRowsPerChunk) write();
@@ -341,6 +413,8 @@ void MomentVisitor::set_time() {
 
 std::string MomentVisitor::dump() {
   if (strings_.empty()) strings_.emplace_back();
+  plain_class_ = string("N3c1010TensorImplE");
+  moved_note_ = string("its storage was changed, and not looked at again by then");
   DumpBytes out;
   set_time();
   out.add(format::kProcess, process_.data(), process_.size());

@@ -18,6 +18,9 @@
 // of
 //                   sizes, sizes, storage's pointer (zigzag difference to the pointer before), storage's bytes (0: as
 //                   many as the sizes say)
+// tensor_seen:      what a living tensor is: order less serial, the fields of tensor_released, then TensorFlag bits,
+//                   TensorKnown bits, offset in the storage; flag 128: behind the sizes come the strides, which are
+//                   else the usual ones
 // device_reported:  [aux] allocated reserved
 // step:             number pass mode
 // failure:          [aux] bytes that were asked for in vain
@@ -33,6 +36,7 @@ enum class EventType : uint8_t {
   freed = 1,
   tensor_made = 2,
   tensor_released = 3,
+  tensor_seen = 4,
   tensor_gone = 5,
   disregarded = 6,
   device_reported = 7,
@@ -46,21 +50,26 @@ inline constexpr size_t kMostEventSizes = 12;
 
 struct RecordedEvent {
   EventType type = EventType::step;
-  bool known = false;       // tensor_released: the fields after it
-  bool by_torch = false;    // runtime_allocated: by torch's allocator
-  uint8_t memory_kind = 0;  // allocated: AllocationKind; runtime_allocated: RuntimeKind
+  bool known = false;         // tensor_released: the fields after it
+  bool with_strides = false;  // tensor_seen: behind the sizes
+  bool by_torch = false;      // runtime_allocated: by torch's allocator
+  uint8_t memory_kind = 0;    // allocated: AllocationKind; runtime_allocated: RuntimeKind
   int8_t device_type = 0, device_index = -1;
   int8_t dtype = -1;
   uint8_t mode = 0;  // step: StepMode
   uint32_t thread = 0, site = 0;
   uint64_t order = 0, ns = 0, serial = 0;
-  uint64_t pointer = 0;  // allocated; tensor_made: the TensorImpl; tensor_released: of the storage's data
-  uint64_t nbytes = 0;   // allocated, failure; tensor_released: of the storage
+  uint64_t pointer = 0;  // allocated; tensor_made: the TensorImpl; tensor_released, tensor_seen: of the storage's data
+  uint64_t nbytes = 0;   // allocated, failure; tensor_released, tensor_seen: of the storage
   uint64_t node = 0;     // allocated: serial
   uint64_t number = 0;   // step; device_reported: allocated
   uint64_t pass = 0;     // step; device_reported: reserved
+  uint32_t tensor_flags = 0, tensor_known = 0;  // tensor_seen: TensorFlag and TensorKnown bits (dump.fbs)
+  int64_t offset = 0;                           // tensor_seen: in the storage, in elements
   size_t ndim = 0;
   int64_t sizes[kMostEventSizes] = {};
+
+  size_t extents() const { return with_strides ? 2 * ndim : ndim; }
 
   bool makes() const {
     return type == EventType::allocated || type == EventType::tensor_made || type == EventType::runtime_allocated;
@@ -104,7 +113,7 @@ inline uint64_t dense_bytes(const RecordedEvent& e, ElementSize element_size) {
 }  // namespace event_detail
 
 // The most bytes that one event takes.
-inline constexpr size_t kMostEventBytes = 1 + 10 * (8 + kMostEventSizes);
+inline constexpr size_t kMostEventBytes = 1 + 10 * (11 + kMostEventSizes);
 
 class EventEncoder {
  public:
@@ -149,20 +158,20 @@ class EventEncoder {
         out = put(out, zigzag(e.pointer - state_.object));
         state_.object = e.pointer;
         return out;
-      case EventType::tensor_released: {
+      case EventType::tensor_released:
         out = put(out, e.order - e.serial);
         if (!e.known) {
           *head |= kSpecial;
           return out;
         }
-        out = put_changed(out, head, kOtherMemory, memory_word(e), state_.tensor_memory);
-        *out++ = uint8_t(e.dtype);
-        out = put(out, e.ndim);
-        for (size_t i = 0; i < e.ndim; ++i) out = put(out, uint64_t(e.sizes[i]));
-        out = put(out, zigzag(e.pointer - state_.pointer));
-        state_.pointer = e.pointer;
-        return put(out, e.nbytes == dense_bytes(e, element_size_) ? 0 : e.nbytes + 1);
-      }
+        return put_facts(out, head, e);
+      case EventType::tensor_seen:
+        if (e.with_strides) *head |= kSpecial;
+        out = put(out, e.order - e.serial);
+        out = put_facts(out, head, e);
+        out = put(out, e.tensor_flags);
+        out = put(out, e.tensor_known);
+        return put(out, uint64_t(e.offset));
       case EventType::device_reported:
         out = put_changed(out, head, kOtherMemory, memory_word(e), state_.memory);
         out = put(out, e.number);
@@ -195,6 +204,17 @@ class EventEncoder {
     return put(out, value);
   }
 
+  uint8_t* put_facts(uint8_t* out, uint8_t* head, const RecordedEvent& e) {
+    using namespace event_detail;
+    out = put_changed(out, head, kOtherMemory, memory_word(e), state_.tensor_memory);
+    *out++ = uint8_t(e.dtype);
+    out = put(out, e.ndim);
+    for (size_t i = 0; i < e.extents(); ++i) out = put(out, uint64_t(e.sizes[i]));
+    out = put(out, zigzag(e.pointer - state_.pointer));
+    state_.pointer = e.pointer;
+    return put(out, e.nbytes == dense_bytes(e, element_size_) ? 0 : e.nbytes + 1);
+  }
+
   ElementSize element_size_;
   event_detail::State state_;
 };
@@ -212,7 +232,7 @@ class EventDecoder {
     if (at_ == end_ || damaged_) return false;
     const uint8_t head = *at_++;
     e.type = EventType(head & 15);
-    e.known = e.by_torch = false;
+    e.known = e.by_torch = e.with_strides = false;
     e.ndim = 0;
     e.order = state_.order += unzigzag(take());
     e.ns = state_.ns += unzigzag(take());
@@ -246,23 +266,18 @@ class EventDecoder {
         e.site = take_changed(head, kOtherSite, state_.site);
         e.pointer = state_.object += unzigzag(take());
         break;
-      case EventType::tensor_released: {
+      case EventType::tensor_released:
         e.serial = e.order - take();
-        if ((head & kSpecial) != 0) break;
-        e.known = true;
-        set_memory(take_changed(head, kOtherMemory, state_.tensor_memory), e);
-        e.dtype = at_ < end_ ? int8_t(*at_++) : int8_t(-1);
-        e.ndim = size_t(take());
-        if (e.ndim > kMostEventSizes) {
-          damaged_ = true;
-          return false;
-        }
-        for (size_t i = 0; i < e.ndim; ++i) e.sizes[i] = int64_t(take());
-        e.pointer = state_.pointer += unzigzag(take());
-        const uint64_t nbytes = take();
-        e.nbytes = nbytes == 0 ? dense_bytes(e, element_size_) : nbytes - 1;
+        if ((head & kSpecial) == 0) take_facts(head, e);
         break;
-      }
+      case EventType::tensor_seen:
+        e.serial = e.order - take();
+        e.with_strides = (head & kSpecial) != 0;
+        take_facts(head, e);
+        e.tensor_flags = uint32_t(take());
+        e.tensor_known = uint32_t(take());
+        e.offset = int64_t(take());
+        break;
       case EventType::device_reported:
         set_memory(take_changed(head, kOtherMemory, state_.memory), e);
         e.number = take();
@@ -294,6 +309,22 @@ class EventDecoder {
     }
     damaged_ = true;
     return 0;
+  }
+  void take_facts(uint8_t head, RecordedEvent& e) {
+    using namespace event_detail;
+    e.known = true;
+    set_memory(take_changed(head, kOtherMemory, state_.tensor_memory), e);
+    e.dtype = at_ < end_ ? int8_t(*at_++) : int8_t(-1);
+    e.ndim = size_t(take());
+    if (e.ndim > kMostEventSizes || e.extents() > kMostEventSizes) {
+      e.ndim = 0;
+      damaged_ = true;
+      return;
+    }
+    for (size_t i = 0; i < e.extents(); ++i) e.sizes[i] = int64_t(take());
+    e.pointer = state_.pointer += unzigzag(take());
+    const uint64_t nbytes = take();
+    e.nbytes = nbytes == 0 ? dense_bytes(e, element_size_) : nbytes - 1;
   }
   uint32_t take_changed(uint8_t head, uint8_t flag, uint32_t& before) {
     if ((head & flag) != 0) before = uint32_t(take());

@@ -6,7 +6,6 @@
 #include <atomic>
 #include <memory>
 #include <numeric>
-#include <unordered_map>
 #include <vector>
 
 #include "dump/chunk.h"
@@ -19,6 +18,7 @@
 #include "live/recorder.h"
 #include "live/serials.h"
 #include "live/snapshot_view.h"
+#include "recording/seen_tensors.h"
 #include "recording/table_growth.h"
 #include "recording/tensor_facts.h"
 #include "recording/window.h"
@@ -49,16 +49,9 @@ constexpr uint32_t kMostEarlyFlushes = 200;
 constexpr uint64_t kObjectsMs = 5000;  // between two looks at the loaded objects
 constexpr size_t kMostWaiting = size_t{96} << 20;
 constexpr size_t kChunkBytes = size_t{1} << 20;
+constexpr size_t kMostSamples = 2048;  // tensors that show where torch keeps what
 constexpr uint64_t kLongestWaitAtExitNs = 1'000'000'000;
 constexpr uint64_t kLookAtGrowthNs = 30'000'000'000, kMuchAnHour = uint64_t{2} << 30;
-
-// A tensor that was made in this flush and may still be alive at its end.
-struct Survivor {
-  const void* impl;
-  uint64_t ns;
-  SiteId site;
-  uint32_t thread;
-};
 
 struct Recorder {
   Window file{options().record_last};
@@ -68,7 +61,7 @@ struct Recorder {
   torch::MetadataReader reader;
   TickClock clock;
   std::vector<uint8_t> bytes;
-  std::unordered_map<Serial, Survivor> survivors;
+  SeenTensors tensors;
   format::RecordedEvent event;
   uint32_t segments = 0;
   uint64_t lost = 0;
@@ -178,28 +171,45 @@ class FlushWriter {
       for (size_t i = 0; ok && i < events.count;) {
         const live::Event& event = events.first[i];
         i += fill(&event, events.count - i);
-        note_survivor(event);
-        encode(encoder);
+        note_tensor(event);
+        encode(encoder, recorder_.event);
         if (live::EventKind(event.kind) == live::EventKind::tensor_ended) {
           recorder_.event.type = format::EventType::tensor_gone;
-          encode(encoder);
+          encode(encoder, recorder_.event);
         }
-        if (at_ < kChunkBytes) continue;
-        ok = write();
-        encoder = format::EventEncoder(begin_ns_, rules::element_size);
+        ok = write_if_much(encoder);
       }
     }
-    return ok && (count_ == 0 || write());
+    return ok && write_rest();
+  }
+
+  // What tensors are that live at the end of this flush.
+  bool add(std::vector<format::RecordedEvent>& seen) {
+    format::EventEncoder encoder(begin_ns_, rules::element_size);
+    for (format::RecordedEvent& event : seen) {
+      event.order = std::max(serial_, event.serial);
+      event.ns = end_ns_;
+      encode(encoder, event);
+      if (!write_if_much(encoder)) return false;
+    }
+    return write_rest();
   }
 
  private:
-  void encode(format::EventEncoder& encoder) {
+  void encode(format::EventEncoder& encoder, const format::RecordedEvent& event) {
     if (at_ + format::kMostEventBytes > recorder_.bytes.size()) {
       recorder_.bytes.resize(recorder_.bytes.size() + kChunkBytes);
     }
-    at_ = size_t(encoder.encode(recorder_.event, recorder_.bytes.data() + at_) - recorder_.bytes.data());
+    at_ = size_t(encoder.encode(event, recorder_.bytes.data() + at_) - recorder_.bytes.data());
     ++count_;
   }
+
+  bool write_if_much(format::EventEncoder& encoder) {
+    if (at_ < kChunkBytes) return true;
+    encoder = format::EventEncoder(begin_ns_, rules::element_size);
+    return write();
+  }
+  bool write_rest() { return count_ == 0 || write(); }
 
   // Makes recorder_.event of the events at `from`; returns of how many.
   size_t fill(const live::Event* from, size_t most) {
@@ -273,14 +283,17 @@ class FlushWriter {
     return 1 + extents;
   }
 
-  void note_survivor(const live::Event& event) {
-    const auto kind = live::EventKind(event.kind);
-    if (kind == live::EventKind::tensor_made) {
-      const void* impl = reinterpret_cast<const void*>(event.a);
-      recorder_.survivors[event.serial] = {impl, recorder_.event.ns, event.site, event.thread};
-    } else if (kind == live::EventKind::tensor_released || kind == live::EventKind::tensor_ended ||
-               kind == live::EventKind::tensor_gone || kind == live::EventKind::disregarded) {
-      recorder_.survivors.erase(event.serial);
+  void note_tensor(const live::Event& event) {
+    switch (live::EventKind(event.kind)) {
+      case live::EventKind::tensor_made:
+        return recorder_.tensors.made(event, recorder_.event.ns);
+      case live::EventKind::tensor_released:
+      case live::EventKind::tensor_ended:
+      case live::EventKind::tensor_gone:
+      case live::EventKind::disregarded:
+        return recorder_.tensors.gone(event.serial);
+      default:
+        return;
     }
   }
 
@@ -300,30 +313,23 @@ class FlushWriter {
   size_t at_ = 0, count_ = 0;
 };
 
-// What lives from one flush to the next is read while it lives: shape, storage, and of a program that is killed the
-// rest is not known.
-bool write_survivors(Recorder& recorder) {
-  if (recorder.survivors.empty()) return true;
-  std::vector<live::TensorEntry> entries;
-  entries.reserve(recorder.survivors.size());
-  for (const auto& [serial, s] : recorder.survivors) {
-    live::TensorEntry entry{};
-    entry.impl = s.impl;
-    entry.serial = serial;
-    entry.created_ns = s.ns;
-    entry.site = s.site;
-    entry.thread = s.thread;
-    entries.push_back(entry);
-  }
-  recorder.survivors.clear();
-  std::sort(entries.begin(), entries.end(), [](const auto& a, const auto& b) { return a.serial < b.serial; });
-  live::SnapshotView view;
-  view.tensors = {entries.data(), entries.size()};
-  view.fork_serial = live::fork_serial();
+// What lives from one flush to the next is read while it lives; what else is of interest comes with its end.
+bool write_living(Recorder& recorder, FlushWriter& writer, SeenTensors::Extent extent) {
   if (monotonic_ns() - recorder.objects_ns > kObjectsMs * 1'000'000 || !recorder.reader.layout_known()) {
+    const std::vector<live::TensorEntry> newest = recorder.tensors.newest(kMostSamples);
+    live::SnapshotView view;
+    view.tensors = {newest.data(), newest.size()};
     refresh_objects(recorder, view);
   }
   if (!recorder.reader.layout_known()) return true;
+  std::vector<format::RecordedEvent> seen;
+  std::vector<live::TensorEntry> others;
+  recorder.tensors.look(recorder.reader, extent, seen, others);
+  if (!writer.add(seen)) return false;
+  if (others.empty()) return true;
+  live::SnapshotView view;
+  view.tensors = {others.data(), others.size()};
+  view.fork_serial = live::fork_serial();
   return write_tensors(recorder, view, recorder.file) && recorder.tables.write_strings(recorder.file);
 }
 
@@ -336,6 +342,7 @@ bool begin_file(Recorder& recorder) {
     return false;
   }
   const auto reason = recorder.segments == 0 ? format::SegmentReason::begin : format::SegmentReason::on;
+  recorder.tensors.begin(view);
   return recorder.tables.write_objects(recorder.objects, recorder.file) &&
          write_segment(recorder, view, reason, recorder.file);
 }
@@ -370,7 +377,7 @@ bool move_window(Recorder& recorder) {
   return false;
 }
 
-bool write_events(Recorder& recorder) {
+bool write_events(Recorder& recorder, SeenTensors::Extent extent) {
   g_flushes.fetch_add(1, std::memory_order_relaxed);
   const Serial serial = live::newest_serial();
   live::EventsEnd ends[live::kEventLanes];
@@ -379,14 +386,13 @@ bool write_events(Recorder& recorder) {
   const uint64_t now = monotonic_ns();
   const uint64_t lost = live::lost_events();
   bool ok = recorder.tables.write(recorder.file);
-  {
-    FlushWriter writer(recorder, serial, recorder.flushed_ns, now);
-    for (unsigned i = 0; i < live::kEventLanes; ++i) ok = writer.add(i, ends[i]) && ok;
-  }
-  ok = ok && write_survivors(recorder) && recorder.tables.write_objects(recorder.objects, recorder.file);
+  FlushWriter writer(recorder, serial, recorder.flushed_ns, now);
+  for (unsigned i = 0; i < live::kEventLanes; ++i) ok = writer.add(i, ends[i]) && ok;
+  ok = ok && write_living(recorder, writer, extent) && recorder.tables.write_objects(recorder.objects, recorder.file);
   if (ok && lost != recorder.lost) {
     live::SnapshotView view;
     ok = view.take() && write_segment(recorder, view, format::SegmentReason::lost, recorder.file);
+    if (ok) recorder.tensors.begin(view);
   }
   recorder.flushed_ns = now;
   if (ok) look_at_growth(recorder, now);
@@ -399,7 +405,7 @@ Recorder* recorder_now() {
   return g_recorder;
 }
 
-void write_what_waits() {
+void write_what_waits(SeenTensors::Extent extent) {
   bool ok = true;
   g_much_waits.store(false, std::memory_order_relaxed);
   const bool lasted = run_if_memory_lasts([&] {
@@ -410,7 +416,7 @@ void write_what_waits() {
       recorder.flushed_ns = g_begin_ns.load();
       ok = begin_file(recorder);
     }
-    ok = ok && write_events(recorder) && move_window(recorder);
+    ok = ok && write_events(recorder, extent) && move_window(recorder);
     if (!ok) give_up(recorder);
   });
   if (lasted) return;
@@ -445,7 +451,7 @@ void write_end(const char* why) {
   const bool was_on = g_on.exchange(false);
   if (!was_on && !g_recorder) return;
   live::want_no_events();
-  if (was_on) write_what_waits();
+  if (was_on) write_what_waits(SeenTensors::Extent::all);
   if (!g_recorder || g_recorder->failed || g_recorder->finished) return;
   g_recorder->finished = true;
   run_if_memory_lasts([&] {
@@ -499,7 +505,7 @@ void switch_off() {
   const MutexGuard guard(g_writing);
   if (!g_on.exchange(false)) return;
   live::want_no_events();
-  write_what_waits();
+  write_what_waits(SeenTensors::Extent::all);
 }
 
 bool is_on() { return g_on.load(); }
@@ -512,13 +518,13 @@ void flush() {
     g_exit_served.store(1, std::memory_order_release);
     return futex_change_and_wake(g_exit_served);
   }
-  if (g_on.load() && is_due(monotonic_ns())) write_what_waits();
+  if (g_on.load() && is_due(monotonic_ns())) write_what_waits(SeenTensors::Extent::share);
 }
 
 void flush_now() {
   if (!g_on.load(std::memory_order_relaxed)) return;
   const MutexGuard guard(g_writing);
-  if (g_on.load()) write_what_waits();
+  if (g_on.load()) write_what_waits(SeenTensors::Extent::all);
 }
 
 uint64_t flush_interval_ms() { return g_on.load(std::memory_order_relaxed) ? interval_ms() : UINT64_MAX; }

@@ -16,10 +16,10 @@ using format::RecordedEvent;
 
 std::vector<RecordedEvent> random_events(size_t count, unsigned seed) {
   std::mt19937_64 random(seed);
-  constexpr EventType kTypes[] = {EventType::allocated,         EventType::freed,        EventType::tensor_made,
-                                  EventType::tensor_released,   EventType::tensor_gone,  EventType::disregarded,
-                                  EventType::device_reported,   EventType::step,         EventType::failure,
-                                  EventType::runtime_allocated, EventType::runtime_freed};
+  constexpr EventType kTypes[] = {EventType::allocated,         EventType::freed,         EventType::tensor_made,
+                                  EventType::tensor_released,   EventType::tensor_gone,   EventType::disregarded,
+                                  EventType::device_reported,   EventType::step,          EventType::failure,
+                                  EventType::runtime_allocated, EventType::runtime_freed, EventType::tensor_seen};
   std::vector<RecordedEvent> events(count);
   uint64_t order = 1;
   for (RecordedEvent& e : events) {
@@ -55,11 +55,15 @@ std::vector<RecordedEvent> random_events(size_t count, unsigned seed) {
     if (e.type == EventType::failure) e.nbytes = random();
     if (e.type == EventType::device_reported || e.type == EventType::step) e.number = random(), e.pass = random();
     if (e.type == EventType::step) e.mode = uint8_t(random() % 3);
-    if (e.type == EventType::tensor_released && random() % 4 != 0) {
+    const bool seen = e.type == EventType::tensor_seen;
+    if (seen || (e.type == EventType::tensor_released && random() % 4 != 0)) {
       e.known = true;
       e.dtype = int8_t(random() % 8);
-      e.ndim = random() % (format::kMostEventSizes + 1);
-      for (size_t i = 0; i < e.ndim; ++i) e.sizes[i] = int64_t(random() % 9);
+      e.with_strides = seen && random() % 2 != 0;
+      e.ndim = random() % (format::kMostEventSizes / (e.with_strides ? 2 : 1) + 1);
+      for (size_t i = 0; i < e.extents(); ++i) e.sizes[i] = int64_t(random() % 9);
+      if (seen)
+        e.offset = int64_t(random() >> 1), e.tensor_flags = uint32_t(random()), e.tensor_known = uint32_t(random());
       e.pointer = random();
       e.nbytes = random() % 100;
     }
@@ -107,13 +111,19 @@ TEST(EventStream, WhatWasEncodedIsDecoded) {
     if (e.type == EventType::step) {
       ASSERT_EQ(e.mode, expected.mode);
     }
-    if (e.type == EventType::tensor_released) {
+    if (e.type == EventType::tensor_released || e.type == EventType::tensor_seen) {
       ASSERT_EQ(e.known, expected.known);
       if (!e.known) continue;
       ASSERT_EQ(e.dtype, expected.dtype);
+      ASSERT_EQ(e.with_strides, expected.with_strides);
       ASSERT_EQ(e.ndim, expected.ndim);
-      for (size_t i = 0; i < e.ndim; ++i) {
+      for (size_t i = 0; i < e.extents(); ++i) {
         ASSERT_EQ(e.sizes[i], expected.sizes[i]);
+      }
+      if (e.type == EventType::tensor_seen) {
+        ASSERT_EQ(e.offset, expected.offset);
+        ASSERT_EQ(e.tensor_flags, expected.tensor_flags);
+        ASSERT_EQ(e.tensor_known, expected.tensor_known);
       }
       ASSERT_EQ(e.pointer, expected.pointer);
       ASSERT_EQ(e.nbytes, expected.nbytes);

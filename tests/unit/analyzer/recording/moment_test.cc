@@ -129,6 +129,63 @@ TEST(Moment, ATensorIsWhatItsEndSays) {
   EXPECT_EQ(dump.storages[0].allocation, 0u);
 }
 
+// A float tensor of so many elements whose storage begins at `pointer`.
+format::RecordedEvent seen(uint64_t serial, uint64_t order, uint64_t ns, uint64_t pointer, int64_t elements) {
+  format::RecordedEvent e = ended(format::EventType::tensor_seen, serial, order, ns);
+  e.known = true;
+  e.dtype = 6;
+  e.device_type = 0;
+  e.ndim = 1;
+  e.sizes[0] = elements;
+  e.pointer = pointer;
+  e.nbytes = uint64_t(elements) * 4;
+  return e;
+}
+
+format::RecordedEvent at(format::RecordedEvent event, uint64_t pointer) {
+  event.pointer = pointer;
+  return event;
+}
+
+TEST(Moment, ATensorIsWhatWasSeenLast) {
+  RecordingBuilder builder;
+  builder.segment(0, 5000);
+  builder.events(1, 3,
+                 {at(allocated(1, 40, 5100), 0x1000), made(2, 5200), seen(2, 2, 5300, 0x1000, 10),
+                  at(allocated(3, 80, 5400), 0x2000), seen(2, 3, 5500, 0x2000, 20), freed(1, 3, 5600)});
+  builder.end();
+  const RecordingFile file = builder.file();
+  const auto shape = [&](uint64_t events) {
+    const Dump dump = dump_at(file, "x.recording", {events, 5000 + events});
+    return dump.tensors.at(0).shape_text();
+  };
+  EXPECT_EQ(shape(2), "[10]");  // first seen afterwards
+  EXPECT_EQ(shape(3), "[10]");
+  EXPECT_EQ(shape(5), "[20]");
+  const Dump last = dump_at(file, "x.recording", {6, 5600});
+  ASSERT_EQ(last.storages.size(), 1u);
+  EXPECT_EQ(last.storages[0].nbytes, 80u);
+  EXPECT_EQ(last.tensors[0].class_name, "c10::TensorImpl");
+}
+
+// Its memory is freed and other memory allocated, and it is seen again only then.
+TEST(Moment, MemoryThatWasFreedIsNoTensorsStorage) {
+  RecordingBuilder builder;
+  builder.segment(0, 5000);
+  builder.events(1, 3,
+                 {at(allocated(1, 40, 5100), 0x1000), made(2, 5200), seen(2, 2, 5300, 0x1000, 10), freed(1, 2, 5400),
+                  at(allocated(3, 80, 5500), 0x2000), seen(2, 3, 5600, 0x2000, 20)});
+  builder.end();
+  const RecordingFile file = builder.file();
+  const Dump without = dump_at(file, "x.recording", {4, 5400});
+  EXPECT_EQ(without.tensors.at(0).storage, kNone);
+  EXPECT_EQ(without.storages.size(), 0u);
+  const Dump after = dump_at(file, "x.recording", {5, 5500});
+  ASSERT_EQ(after.storages.size(), 1u);
+  EXPECT_EQ(after.storages[0].nbytes, 80u);
+  EXPECT_EQ(after.tensors.at(0).shape_text(), "[20]");
+}
+
 // Two steps with a backward pass each: how what is alive at the peak of the first went on.
 TEST(Moment, AllocationsSayHowTheyWentOn) {
   RecordingBuilder builder;

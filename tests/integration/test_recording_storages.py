@@ -1,0 +1,67 @@
+"""Tensors that get other memory while they live (resize_, set_, .data =): each moment has what the program had then."""
+# Covers: preload/recording/seen_tensors.cc
+
+import json
+
+import harness
+from test_recording_timeline import exported, only_recording
+
+PROGRAM = """
+import json, sys, time, torch, libtensorscope
+
+resized, emptied, exchanged, set_to, unchanged = (torch.ones(1000 + i) for i in range(5))
+transposed = torch.ones(30, 40).t()
+sparse = torch.eye(7).to_sparse()
+named = {name: globals()[name] for name in ("resized", "emptied", "exchanged", "set_to", "unchanged", "transposed")}
+serials, truth = {}, []
+
+
+def look():
+    time.sleep(PAUSE)  # until the recording has looked, too
+    row = {name: [list(t.shape), t.untyped_storage().nbytes(), t.untyped_storage().data_ptr(), t._cdata] for name, t in named.items()}
+    truth.append([time.clock_gettime(time.CLOCK_MONOTONIC), row])
+    time.sleep(0.05)
+
+
+look()
+resized.resize_(50_000)
+look()
+emptied.untyped_storage().resize_(0)
+look()
+exchanged.data = torch.zeros(3, 7)
+look()
+set_to.set_(unchanged.untyped_storage(), 10, (20,), (2,))
+set_to.requires_grad_()
+look()
+emptied.untyped_storage().resize_(4004)
+look()
+json.dump(truth, open("truth.json", "w"))
+"""
+
+
+def moments(folder, pause):
+    done = harness.run_source(PROGRAM.replace("PAUSE", str(pause)), folder=folder, record=1)
+    assert done.returncode == 0, done.stderr
+    recording = only_recording(folder)
+    start = exported(recording)["process"]["start_ns"]
+    for now, row in json.loads((folder / "truth.json").read_text()):
+        found = exported(f"{recording}@{now - start / 1e9:.6f}s")
+        yield row, {t["address"]: t for t in found["tensors"]}, {s["id"]: s for s in found["storages"]}
+
+
+def test_each_moment_has_the_storages_of_then(tmp_path):
+    for row, tensors, storages in moments(tmp_path, 0.8):
+        for name, (shape, nbytes, pointer, address) in row.items():
+            tensor = tensors[address]
+            assert tensor["shape"] == shape, name
+            assert (storages[tensor["storage"]]["nbytes"] if nbytes else tensor["storage"]) == (nbytes or None), name
+    assert tensors[row["transposed"][3]]["strides"] == [1, 40]
+    assert tensors[row["set_to"][3]]["requires_grad"] and tensors[row["set_to"][3]]["storage_offset"] == 10
+    assert tensors[row["set_to"][3]]["storage"] == tensors[row["unchanged"][3]]["storage"]
+
+
+def test_without_time_to_look_no_tensor_is_given_memory_that_is_gone(tmp_path):
+    for row, tensors, storages in moments(tmp_path, 0):
+        for name, (shape, nbytes, pointer, address) in row.items():
+            storage = tensors[address]["storage"]
+            assert storage is None or storages[storage]["allocation"], name
