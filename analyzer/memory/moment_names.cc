@@ -32,8 +32,27 @@ std::vector<std::string> dumps_of_run(const Dump& moment) {
   return paths;
 }
 
+// What only an unreachable cycle or a traceback holds in a later dump was most likely held by a variable before; by
+// which is not known.
+void undo_garbage(References& references) {
+  using format::ReferenceRoot;
+  const auto undo = [](auto& row) {
+    const auto root = ReferenceRoot(row.root);
+    if (root != ReferenceRoot::cycle && root != ReferenceRoot::traceback) return;
+    row.root = uint8_t(ReferenceRoot::local);
+    row.scope.clear();
+  };
+  std::ranges::for_each(references.rows, undo);
+  std::ranges::for_each(references.nodes, undo);
+  for (TensorObject& object : references.tensors) {
+    if (format::WrapperState(object.state) != format::WrapperState::garbage) continue;
+    object.state = uint8_t(format::WrapperState::referenced);
+  }
+}
+
 void take(const std::string& path, Dump& moment, NamesOfRun& names, const SymbolOptions& options) {
-  const Dump dump = read_dump(path);
+  Dump dump = read_dump(path);
+  if (dump.process.dump_ns > moment.process.dump_ns) undo_garbage(dump.references);
   Symbols symbols(dump, options);
   names.add(dump, Holders(dump, &symbols));
   for (const auto& [object, name] : dump.module_names) moment.module_names.try_emplace(object, name);

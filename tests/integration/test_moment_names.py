@@ -100,3 +100,39 @@ def test_a_dump_of_another_run_is_refused(run, tmp_path):
     other = harness.dumps(tmp_path)[0]
     refused = harness.cli("report", f"{recording}@end", "--names-from", other, status=2)
     assert "is a dump of another process" in refused.stderr
+
+
+TRAINER = """
+import gc, libtensorscope, torch
+gc.disable()
+
+class Trainer:
+    def __init__(self):
+        self.loop = Loop(self)
+        self.outputs = []
+
+class Loop:
+    def __init__(self, trainer):
+        self.trainer = trainer
+
+def main():
+    trainer = Trainer()
+    for step in range(24):
+        libtensorscope.mark_step()
+        trainer.outputs.append(torch.zeros(20_000))
+
+main()
+"""
+
+
+def test_what_is_garbage_at_exit_was_none_before(tmp_path):
+    done = harness.run_source(TRAINER, folder=tmp_path, record=1)
+    assert done.returncode == 0, done.stderr
+    [recording] = tmp_path.glob("*.recording")
+    [at_exit] = tmp_path.glob("*.tscope")
+    assert "unreachable cycle" in harness.cli("report", at_exit).stdout
+    said = harness.cli("report", f"{recording}@step=20").stdout
+    assert "held by Trainer.outputs[0..19] (list)" in said and "unreachable" not in said, said
+    answer = harness.cli("leaks", *(f"{recording}@step={step}" for step in (8, 14, 20)), "--json", status=1)
+    (finding,) = json.loads(answer.stdout)["findings"]
+    assert finding["kind"] == "container" and finding["held_by"] == "Trainer.outputs[0..19] (list)"
