@@ -18,6 +18,7 @@
 #include "live/recorder.h"
 #include "live/serials.h"
 #include "live/snapshot_view.h"
+#include "recording/flush_writer.h"
 #include "recording/seen_tensors.h"
 #include "recording/table_growth.h"
 #include "recording/tensor_facts.h"
@@ -32,9 +33,7 @@
 #include "support/signals_blocked.h"
 #include "support/state.h"
 #include "support/ticks.h"
-#include "tensorscope/event_stream.h"
 #include "tensorscope/recording_format.h"
-#include "tensorscope/rules/element_size.h"
 #include "tensorscope/rules/number_text.h"
 #include "torch/metadata/metadata.h"
 #include "torch/metadata/torch_version.h"
@@ -48,7 +47,6 @@ constexpr uint64_t kEarlyFlushMs = 20;
 constexpr uint32_t kMostEarlyFlushes = 200;
 constexpr uint64_t kObjectsMs = 5000;  // between two looks at the loaded objects
 constexpr size_t kMostWaiting = size_t{96} << 20;
-constexpr size_t kChunkBytes = size_t{1} << 20;
 constexpr size_t kMostSamples = 2048;  // tensors that show where torch keeps what
 constexpr uint64_t kLongestWaitAtExitNs = 1'000'000'000;
 constexpr uint64_t kLookAtGrowthNs = 30'000'000'000, kMuchAnHour = uint64_t{2} << 30;
@@ -62,7 +60,6 @@ struct Recorder {
   TickClock clock;
   std::vector<uint8_t> bytes;
   SeenTensors tensors;
-  format::RecordedEvent event;
   uint32_t segments = 0;
   uint64_t lost = 0;
   uint64_t flushed_ns = 0;
@@ -155,164 +152,6 @@ bool write_segment(Recorder& recorder, const live::SnapshotView& view, format::S
          recorder.tables.write_strings(recorder.file);
 }
 
-// ---- one flush
-// --------------------------------------------------------------------------------------------------------
-
-class FlushWriter {
- public:
-  FlushWriter(Recorder& recorder, Serial serial, uint64_t begin_ns, uint64_t end_ns)
-      : recorder_(recorder), serial_(serial), begin_ns_(begin_ns), end_ns_(end_ns) {}
-
-  // What the lane holds up to that end. False: it could not be written; it is forgotten all the same.
-  bool add(unsigned lane, const live::EventsEnd& end) {
-    format::EventEncoder encoder(begin_ns_, rules::element_size);
-    bool ok = true;
-    for (live::EventSpan events; (events = live::next_events(lane, end)).count != 0;) {
-      for (size_t i = 0; ok && i < events.count;) {
-        const live::Event& event = events.first[i];
-        i += fill(&event, events.count - i);
-        note_tensor(event);
-        encode(encoder, recorder_.event);
-        if (live::EventKind(event.kind) == live::EventKind::tensor_ended) {
-          recorder_.event.type = format::EventType::tensor_gone;
-          encode(encoder, recorder_.event);
-        }
-        ok = write_if_much(encoder);
-      }
-    }
-    return ok && write_rest();
-  }
-
-  // What tensors are that live at the end of this flush.
-  bool add(std::vector<format::RecordedEvent>& seen) {
-    format::EventEncoder encoder(begin_ns_, rules::element_size);
-    for (format::RecordedEvent& event : seen) {
-      event.order = std::max(serial_, event.serial);
-      event.ns = end_ns_;
-      encode(encoder, event);
-      if (!write_if_much(encoder)) return false;
-    }
-    return write_rest();
-  }
-
- private:
-  void encode(format::EventEncoder& encoder, const format::RecordedEvent& event) {
-    if (at_ + format::kMostEventBytes > recorder_.bytes.size()) {
-      recorder_.bytes.resize(recorder_.bytes.size() + kChunkBytes);
-    }
-    at_ = size_t(encoder.encode(event, recorder_.bytes.data() + at_) - recorder_.bytes.data());
-    ++count_;
-  }
-
-  bool write_if_much(format::EventEncoder& encoder) {
-    if (at_ < kChunkBytes) return true;
-    encoder = format::EventEncoder(begin_ns_, rules::element_size);
-    return write();
-  }
-  bool write_rest() { return count_ == 0 || write(); }
-
-  // Makes recorder_.event of the events at `from`; returns of how many.
-  size_t fill(const live::Event* from, size_t most) {
-    format::RecordedEvent& e = recorder_.event;
-    e.type = format::EventType(from->kind);
-    e.order = from->order;
-    e.serial = from->serial;
-    e.ns = recorder_.clock.ns(from->ticks);
-    e.thread = from->thread;
-    e.site = from->site;
-    switch (live::EventKind(from->kind)) {
-      case live::EventKind::allocated:
-        e.pointer = from->a;
-        e.nbytes = from->b;
-        e.node = from->c;
-        format::event_detail::set_memory(from->aux, e);
-        break;
-      case live::EventKind::tensor_made:
-        e.pointer = from->a;
-        break;
-      case live::EventKind::tensor_released:
-      case live::EventKind::tensor_ended:
-        e.type = format::EventType::tensor_released;
-        return fill_released(from, most);
-      case live::EventKind::device_reported:
-        e.number = from->a;
-        e.pass = from->b;
-        format::event_detail::set_memory(from->aux, e);
-        break;
-      case live::EventKind::runtime_allocated:
-        e.pointer = from->a;
-        e.nbytes = from->b;
-        format::event_detail::set_memory(from->aux, e);
-        e.by_torch = from->aux >> 24 != 0;
-        break;
-      case live::EventKind::failure:
-        e.nbytes = from->b;
-        format::event_detail::set_memory(from->aux, e);
-        break;
-      case live::EventKind::step:
-        e.number = from->a;
-        e.pass = from->b;
-        e.mode = uint8_t(from->aux);
-        break;
-      default:
-        break;
-    }
-    return 1;
-  }
-
-  size_t fill_released(const live::Event* from, size_t most) {
-    format::RecordedEvent& e = recorder_.event;
-    e.known = from->aux != 0;
-    if (!e.known) return 1;
-    e.memory_kind = 0;
-    e.ndim = from->aux & 0x7f;
-    e.dtype = int8_t(from->aux >> 8);
-    e.device_type = int8_t(from->aux >> 16);
-    e.device_index = int8_t(from->aux >> 24);
-    e.pointer = from->a;
-    e.nbytes = from->b;
-    if ((from->aux & 0x80) == 0) {
-      for (size_t i = 0; i < e.ndim; ++i) e.sizes[i] = int64_t(from->c >> (16 * i) & 0xffff);
-      return 1;
-    }
-    const size_t extents = std::min(most - 1, (e.ndim + 2) / 3);
-    for (size_t i = 0; i < std::min(e.ndim, extents * 3); ++i) {
-      const live::Event& part = from[1 + i / 3];
-      e.sizes[i] = int64_t(i % 3 == 0 ? part.a : i % 3 == 1 ? part.b : part.c);
-    }
-    return 1 + extents;
-  }
-
-  void note_tensor(const live::Event& event) {
-    switch (live::EventKind(event.kind)) {
-      case live::EventKind::tensor_made:
-        return recorder_.tensors.made(event, recorder_.event.ns);
-      case live::EventKind::tensor_released:
-      case live::EventKind::tensor_ended:
-      case live::EventKind::tensor_gone:
-      case live::EventKind::disregarded:
-        return recorder_.tensors.gone(event.serial);
-      default:
-        return;
-    }
-  }
-
-  bool write() {
-    dump::Chunk chunk(format::kEvents, at_ + 1024);
-    auto data = chunk.builder().CreateVector(recorder_.bytes.data(), at_);
-    const auto events = format::CreateEvents(chunk.builder(), g_flushes.load(std::memory_order_relaxed), serial_,
-                                             begin_ns_, end_ns_, uint32_t(count_), data);
-    recorder_.file.add_events(count_);
-    at_ = count_ = 0;
-    return chunk.append_to(recorder_.file, events);
-  }
-
-  Recorder& recorder_;
-  Serial serial_;
-  uint64_t begin_ns_, end_ns_;
-  size_t at_ = 0, count_ = 0;
-};
-
 // What lives from one flush to the next is read while it lives; what else is of interest comes with its end.
 bool write_living(Recorder& recorder, FlushWriter& writer, SeenTensors::Extent extent) {
   if (monotonic_ns() - recorder.objects_ns > kObjectsMs * 1'000'000 || !recorder.reader.layout_known()) {
@@ -386,7 +225,8 @@ bool write_events(Recorder& recorder, SeenTensors::Extent extent) {
   const uint64_t now = monotonic_ns();
   const uint64_t lost = live::lost_events();
   bool ok = recorder.tables.write(recorder.file);
-  FlushWriter writer(recorder, serial, recorder.flushed_ns, now);
+  FlushWriter writer({g_flushes.load(std::memory_order_relaxed), serial, recorder.flushed_ns, now}, recorder.clock,
+                     recorder.file, recorder.tensors, recorder.bytes);
   for (unsigned i = 0; i < live::kEventLanes; ++i) ok = writer.add(i, ends[i]) && ok;
   ok = ok && write_living(recorder, writer, extent) && recorder.tables.write_objects(recorder.objects, recorder.file);
   if (ok && lost != recorder.lost) {

@@ -34,7 +34,7 @@ bool has_usual_strides(const torch::Metadata& m) {
 }
 
 // False: more is to be said than an event has room for.
-bool fill(const torch::Metadata& m, format::RecordedEvent& e) {
+bool describe(const torch::Metadata& m, format::RecordedEvent& e) {
   using format::TensorFlag;
   using format::TensorKnown;
   constexpr uint32_t kNeeded = uint32_t(TensorKnown::sizes) | uint32_t(TensorKnown::strides) |
@@ -124,7 +124,7 @@ void SeenTensors::look_at(torch::MetadataReader& reader, Map::iterator first, si
         torch::Metadata m;
         look.reader.read(look.entries[i].impl, false, m);
         look.seen[i].alive = true;
-        look.seen[i].plain = fill(m, look.seen[i].event);
+        look.seen[i].plain = describe(m, look.seen[i].event);
       },
       &look);
   it = first;
