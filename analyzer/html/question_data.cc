@@ -1,5 +1,7 @@
 #include "html/question_data.h"
 
+#include <filesystem>
+
 #include "export/leaks_json.h"
 #include "export/oom_json.h"
 #include "leaks/leaks.h"
@@ -88,13 +90,20 @@ Json diff_data(analyzer::ComparedDumps& dumps) {
 Json leaks_data(analyzer::ComparedDumps& dumps) {
   if (!dumps.same_run()) return nullptr;
   Json left_out = Json::array();
+  Json returned = nullptr;
   for (const analyzer::LeftOut& dump : dumps.leave_out_incomparable()) {
     left_out.push_back(text::clean(text::left_out_line(dump)));
+    if (dump.why == analyzer::LeftOut::Why::functions_had_returned) returned = text::clean(dump.path);
   }
   const analyzer::Leaks found = analyzer::find_leaks(dumps.views(), true);
   Json out = Json::parse(exports::leaks_json(dumps.views(), found));
   out["dumps"] = paths(dumps);
   out["left_out"] = left_out;
+  out["returned"] = returned;
+  const std::string first_dump = std::filesystem::path(dumps.first().dump.path).filename().string();
+  for (size_t i = 0; i < found.findings.size(); ++i) {
+    out["findings"][i]["headline"] = text::clean(text::finding_headline(found.findings[i], first_dump));
+  }
   out["text"] = text::leaks_text(dumps, found, kMostPlaces, {});
   return out;
 }
@@ -116,6 +125,7 @@ Json oom_data(analyzer::ComparedDumps& dumps, Payload& payload) {
     held.push_back(text::held_by(dumps.last(), story.places[i]));
   }
   Json out = Json::parse(exports::oom_json(whole, story, held));
+  out["dump"] = text::clean(dump.path);
   for (size_t i = 0; i < story.remedies.size(); ++i) {
     Json& remedy = out["remedies"][i];
     remedy["title"] = text::title_words(story.remedies[i]);

@@ -53,29 +53,6 @@ bool about_bytes(const LeakFinding& finding) {
   return !same(finding.growth.bytes) && finding.kind != LeakKind::graph_nodes;
 }
 
-// "30.0 MiB held by train.py: losses[0..95], +20.0 MiB since leak.1.tscope": how much, who has it, since when.
-std::string headline(const LeakFinding& finding, const std::string& first_dump) {
-  const Growth& growth = finding.growth;
-  const bool nodes = finding.kind == LeakKind::graph_nodes;
-  std::string text = nodes ? text::count(growth.count.back()) + " graph nodes" : text::bytes(finding.bytes);
-  switch (finding.kind) {
-    case LeakKind::two_dtypes:
-      text += " in copies: " + text::holder_words(finding);
-      break;
-    case LeakKind::graph_cycle:
-      text += " held by a reference cycle through the autograd graph";
-      break;
-    default:
-      text += " held by " + text::holder_words(finding);
-  }
-  if (growth.bytes.size() < 2 || (same(growth.bytes) && same(growth.count))) return text;
-  if (about_bytes(finding)) {
-    return fmt::format("{}, {} since {}", text, text::signed_bytes(growth.added_bytes()), first_dump);
-  }
-  const std::string counts = nodes ? "" : std::string(" ") + text::counts_words(finding.counts);
-  return fmt::format("{}, {}{} since {}", text, text::signed_count(growth.added()), counts, first_dump);
-}
-
 // "+10.0 MiB +10.0 MiB": where there is more than one interval.
 std::string intervals_text(const LeakFinding& finding) {
   const Growth& growth = finding.growth;
@@ -119,7 +96,7 @@ void add_memory(std::string& out, analyzer::OpenedDump& opened, const LeakFindin
 
 std::string finding_text(analyzer::OpenedDump& opened, const LeakFinding& finding, size_t number,
                          const std::string& first_dump, const Terminal& terminal) {
-  const std::string answer = fmt::format("{}  {}", number, text::clean(headline(finding, first_dump)));
+  const std::string answer = fmt::format("{}  {}", number, text::clean(text::finding_headline(finding, first_dump)));
   std::string out = terminal.styled(Style::bad, text::wrap(answer, terminal.width, 3)) + "\n";
   add_labelled(out, "finding", text::title(finding.kind), terminal, Style::plain);
   add_labelled(out, "each interval", intervals_text(finding), terminal, Style::plain);
@@ -265,6 +242,28 @@ std::string leaks_text(analyzer::ComparedDumps& dumps, const Leaks& leaks, size_
   }
   out += "\n" + text::wrap(heading, terminal.width, 2);
   return out + "\n" + places_text(last, leaks, top, terminal);
+}
+
+std::string finding_headline(const LeakFinding& finding, const std::string& first_dump) {
+  const Growth& growth = finding.growth;
+  const bool nodes = finding.kind == LeakKind::graph_nodes;
+  std::string text = nodes ? text::count(growth.count.back()) + " graph nodes" : text::bytes(finding.bytes);
+  switch (finding.kind) {
+    case LeakKind::two_dtypes:
+      text += " in copies: " + text::holder_words(finding);
+      break;
+    case LeakKind::graph_cycle:
+      text += " held by a reference cycle through the autograd graph";
+      break;
+    default:
+      text += " held by " + text::holder_words(finding);
+  }
+  if (growth.bytes.size() < 2 || (same(growth.bytes) && same(growth.count))) return text;
+  if (about_bytes(finding)) {
+    return fmt::format("{}, {} since {}", text, text::signed_bytes(growth.added_bytes()), first_dump);
+  }
+  const std::string counts = nodes ? "" : std::string(" ") + text::counts_words(finding.counts);
+  return fmt::format("{}, {}{} since {}", text, text::signed_count(growth.added()), counts, first_dump);
 }
 
 std::string left_out_line(const analyzer::LeftOut& left_out) {

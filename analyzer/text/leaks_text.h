@@ -13,6 +13,9 @@ namespace tensorscope::text {
 std::string leaks_text(analyzer::ComparedDumps& dumps, const analyzer::Leaks& leaks, size_t top,
                        const text::Terminal& terminal);
 
+// "30.0 MiB held by train.py: losses[0..95], +20.0 MiB since leak.1.tscope": how much, who has it, since when.
+std::string finding_headline(const analyzer::LeakFinding& finding, const std::string& first_dump);
+
 // "x.tscope is left out: it has no tensor names."
 std::string left_out_line(const analyzer::LeftOut& left_out);
 

@@ -173,6 +173,14 @@ def test_leaks_are_the_command_lines(opened, dumps):
     assert [re.sub(r"^\d+\. ", "", each.inner_text()) for each in opened.page.query_selector_all(".finding h3")] == titles
 
 
+def test_the_overview_says_what_leaks_and_what_to_do(opened, dumps):
+    opened.go("overview")
+    text = printed("leaks", *dumps, status=1)
+    assert [link.inner_text() for link in opened.page.query_selector_all(".todo-list a")] == re.findall(r"^\d  (.*)$", text, re.MULTILINE)
+    assert [each.inner_text() for each in opened.page.query_selector_all(".todo-list .todo")] == \
+        [f"what to do: {line}" for line in re.findall(r"^   what to do +(.*)$", text, re.MULTILINE)]
+
+
 def test_every_page_opens_without_a_mistake_and_without_the_network(opened, report):
     pages = opened.pages()
     assert pages == ["overview", "leaks", "diff", "map", "flame", "tensors", "graph", "values", "calls"]

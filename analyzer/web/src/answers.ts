@@ -11,12 +11,12 @@ interface Diff { dumps: string[]; same_run: boolean; bytes: number[]; tensors: n
   changes: { where: string; bytes: number[]; tensors: number[]; steady: boolean; held_by: string }[] }
 interface Place { where: string; source: string | null }
 interface Fact { what: string; values: number[]; unit: string }
-interface Leaks { dumps: string[]; left_out: string[]; text: string;
+export interface Leaks { dumps: string[]; left_out: string[]; returned: string | null; text: string;
   answer: { found: boolean; weak: boolean; live_bytes: number[]; process: Fact[]; process_look_at: string | null };
-  findings: { kind: string; title: string; held_by: string; made_at: Place | null; look_at: string; bytes: number; growth: { count: number[]; counts: string; bytes: number[] } | null; evidence: Fact[]; tensors: number[] }[];
-  places: { place: Place | null; growth: { count: number[]; bytes: number[] } | null; held_by: string | null; look_at: string | null }[] }
+  findings: { kind: string; title: string; headline: string; held_by: string; made_at: Place | null; look_at: string; bytes: number; evidence: Fact[]; tensors: number[] }[];
+  places: { place: Place | null; growth: { count: number[]; bytes: number[] } | null; finding: number | null; held_by: string | null; look_at: string | null }[] }
 interface Part { name: string; label: string | null; bytes: number | null; note: string | null; parts: Part[] }
-interface Oom { text: string; answer: { device: string; request: number | null; too_large: boolean; remedies_missing: string | null }; balance: Part;
+export interface Oom { dump: string; text: string; answer: { device: string; request: number | null; too_large: boolean; remedies_missing: string | null }; balance: Part;
   places: { bytes: number; tensors: number; blocks: number; at: Place | null; module_path: string | null; held_by: string | null }[];
   remedies: { title: string; gives: string; fits_words: string; takes: string; estimate_words: string }[];
   devices: { device: string; name: string; segments: { address: number; size: number; allocated: number; stream: number; pool: string; expandable: boolean }[];
@@ -24,7 +24,7 @@ interface Oom { text: string; answer: { device: string; request: number | null; 
 
 const arrows = (values: number[], words: (value: number) => string) => values.map(words).join(" -> ");
 const asPrinted = (name: string, text: string) => h("details", {}, h("summary", {}, `as 'tensorscope ${name}' prints it`), button("copy", () => void copy(text)), h("pre", {}, text));
-const at = (place: Place | null) => (place ? h("span", {}, link("tensors", { in: "site", is: place.where }, place.where), place.source ? h("code", {}, place.source) : "") : "");
+const at = (place: Place | null) => (place ? h("span", {}, link("tensors", { in: "site", is: place.where }, place.where), place.source ? [" ", h("code", {}, place.source)] : "") : "");
 
 export function diffPage(place: HTMLElement, { report, params, dump }: Shown): void {
   const diff = report.data.diff as Diff, grown = diff.bytes[diff.bytes.length - 1] - diff.bytes[0];
@@ -58,18 +58,18 @@ export function leaksPage(place: HTMLElement, { report }: Shown): void {
   // Findings are of the last dump that was compared.
   const ofLeaks = report.dumps.findIndex((dump) => dump.data.path === leaks.dumps[leaks.dumps.length - 1]);
   leaks.findings.forEach((finding, i) => {
-    const growth = finding.growth && finding.growth.bytes.length > 1 ? `, ${arrows(finding.growth.bytes, bytes)}` : "";
-    place.append(h("section", { className: "finding" }, h("h3", {}, `${i + 1}. ${finding.title}`), h("p", {}, h("strong", {}, bytes(finding.bytes)), ` held by ${finding.held_by}${growth}`),
+    place.append(h("section", { className: "finding" }, h("h3", {}, `${i + 1}. ${finding.title}`), h("p", { className: "headline" }, finding.headline),
       h("p", { className: "todo" }, `what to do: ${finding.look_at}`), finding.made_at ? h("p", {}, "created at ", at(finding.made_at)) : "",
       h("ul", {}, finding.evidence.map((fact) => h("li", {}, factText(fact)))),
-      finding.tensors.length > 0 ? h("p", { className: "note" }, "tensors: ", finding.tensors.slice(0, 12).map((id) => [link("tensor", { id: String(id), dump: String(ofLeaks) }, `#${id}`), " "]), finding.tensors.length > 12 ? `and ${count(finding.tensors.length - 12)} more` : "") : ""));
+      finding.tensors.length > 0 && ofLeaks >= 0 ? h("p", { className: "note" }, "tensors: ", finding.tensors.slice(0, 12).map((id) => [link("tensor", { id: String(id), dump: String(ofLeaks) }, `#${id}`), " "]), finding.tensors.length > 12 ? `and ${count(finding.tensors.length - 12)} more` : "") : ""));
   });
   const grown = leaks.places.filter((each) => each.growth);
   if (grown.length > 0) {
-    place.append(h("h3", {}, "Allocation sites that grew"), plainTable(["each dump", "where", "held by"], grown.slice(0, 50).map((each) => [arrows(each.growth!.bytes, bytes), at(each.place), each.held_by ?? ""])));
+    place.append(h("h3", {}, "Allocation sites that grew"), plainTable(["each dump", "where", "held by"], grown.slice(0, 50).map((each) => [arrows(each.growth!.bytes, bytes), at(each.place),
+      each.finding !== null ? `see finding ${each.finding + 1}` : h("div", {}, each.held_by ?? "", each.look_at ? h("div", { className: "note" }, each.look_at) : "")])));
   }
   if (leaks.answer.process.length > 0) {
-    place.append(h("h3", {}, "The process"), h("ul", {}, leaks.answer.process.map((fact) => h("li", {}, factText(fact)))), leaks.answer.process_look_at ? h("p", {}, leaks.answer.process_look_at) : "");
+    place.append(h("h3", {}, "The process"), h("ul", {}, leaks.answer.process.map((fact) => h("li", {}, factText(fact)))), leaks.answer.process_look_at ? h("p", { className: "todo" }, `what to do: ${leaks.answer.process_look_at}`) : "");
   }
   place.append(asPrinted("leaks", leaks.text));
 }
@@ -118,10 +118,21 @@ export function oomPage(place: HTMLElement, { report }: Shown): void {
   place.append(asPrinted("oom", oom.text));
 }
 
-// For the overview: the first things to do, each with the page that says why.
-export function whatToDo(report: Shown["report"]): HTMLElement[] {
-  const out: HTMLElement[] = [], oom = report.data.oom as Oom | null | undefined, leaks = report.data.leaks as Leaks | null | undefined;
-  for (const remedy of oom?.remedies.slice(0, 3) ?? []) out.push(h("li", {}, link("oom", {}, remedy.title), `: ${remedy.gives}${remedy.fits_words ? ` (${remedy.fits_words})` : ""}. ${remedy.takes}`));
-  for (const finding of leaks?.findings.slice(0, 5) ?? []) out.push(h("li", {}, link("leaks", {}, `${bytes(finding.bytes)} held by ${finding.held_by}`), `: ${finding.title}. ${finding.look_at}`));
-  return out;
+const MOST_ANSWERS = 5;
+
+// For the overview: why memory ran out, and what to try first.
+export function oomAnswer({ text, remedies }: Oom): (Node | string)[] {
+  const [what, ...how] = text.split("\n\n", 1)[0].split("\n");
+  return [h("p", { className: "lead" }, link("oom", {}, what)), ...how.slice(0, -1).map((line) => h("p", {}, line.trim())), h("h3", {}, "What to do"),
+    h("ul", { className: "todo-list" }, remedies.slice(0, 3).map((remedy) => h("li", {}, h("strong", {}, remedy.title), `: ${remedy.gives}${remedy.fits_words ? ` (${remedy.fits_words})` : ""}`, h("div", {}, remedy.takes)))),
+    remedies.length === 0 ? h("p", {}, "nothing found that would free a useful amount") : ""];
+}
+
+// For the overview: what leaks, and what to do about it; or that nothing was found, and in what.
+export function leaksAnswer(leaks: Leaks): (Node | string)[] {
+  const more = leaks.findings.length - MOST_ANSWERS, [compared, summary] = leaks.text.split("\n");
+  if (leaks.findings.length === 0) return [h("h3", {}, "What leaks"), h("p", {}, link("leaks", {}, summary), h("span", { className: "note" }, ` ${compared}`))];
+  return [h("h3", {}, "What leaks, and what to do"), h("ul", { className: "todo-list" }, leaks.findings.slice(0, MOST_ANSWERS).map((finding) =>
+    h("li", {}, link("leaks", {}, finding.headline), h("div", {}, finding.title, finding.made_at ? `, created at ${finding.made_at.where}` : ""), h("div", { className: "todo" }, `what to do: ${finding.look_at}`)))),
+    more > 0 ? h("p", {}, link("leaks", {}, `${count(more)} more`)) : ""];
 }

@@ -148,7 +148,11 @@ export class Report {
     this.dumps = data.dumps.map((dump, i) => new Dump(dump, i));
     this.recordings = ((data.timeline ?? []) as RecordingData[]).map((recording) => new Recording(recording));
   }
-  // What a page shows where no dump is chosen: at a normal exit everything is free.
-  get lastWithMemory(): Dump { return [...this.dumps].reverse().find((dump) => dump.data.total_bytes > 0) ?? this.dumps[this.dumps.length - 1]; }
+  // What a page shows where no dump is chosen: the failure, else the last dump. At a normal exit everything is free, or
+  // no variable holds it any more.
+  get first(): Dump {
+    const failed = (this.data.oom as { dump: string } | null | undefined)?.dump, returned = (this.data.leaks as { returned: string | null } | null | undefined)?.returned;
+    return this.dumps.find((dump) => dump.data.path === failed) ?? [...this.dumps].reverse().find((dump) => dump.data.total_bytes > 0 && dump.data.path !== returned) ?? this.dumps[this.dumps.length - 1];
+  }
   flag(name: string): number { return this.data.tensor_flags[name] ?? 0; }
 }

@@ -63,7 +63,7 @@ function show(): void {
   const pages = PAGES.filter((kind) => kind.there(report));
   const { page, params } = parse(location.hash);
   const kind = pages.find((each) => each.id === page) ?? pages[0];
-  const dump = report.dumps[Number(params.get("dump") ?? -1)] ?? report.lastWithMemory;
+  const dump = report.dumps[Number(params.get("dump") ?? -1)] ?? report.first;
   const place = h("div", { className: `page ${kind.id}` });
   document.getElementById("pages")!.replaceChildren(...pages.filter((each) => !each.hidden).map((each) =>
     h("a", { href: address(each.id, {}), "aria-current": each.id === kind.id ? "page" : null }, each.title)));

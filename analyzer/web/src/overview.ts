@@ -1,5 +1,5 @@
 // What, how much, who, what to do: the sentences of the command line.
-import { whatToDo } from "./answers";
+import { leaksAnswer, oomAnswer, type Leaks, type Oom } from "./answers";
 import { amount, h, plainTable } from "./dom";
 import { bytes, count, percent } from "./format";
 import { link, type Shown } from "./main";
@@ -9,10 +9,10 @@ const all = (n: number) => Uint32Array.from({ length: n }, (_, i) => i);
 
 export function overviewPage(place: HTMLElement, { dump, report }: Shown): void {
   const d = dump.data;
-  place.append(h("h2", {}, d.process.program), h("p", { className: "lead" }, d.answer), h("p", {}, d.headline), d.outside ? h("p", {}, d.outside) : "");
+  const oom = report.data.oom as Oom | null | undefined, leaks = report.data.leaks as Leaks | null | undefined;
+  place.append(h("h2", {}, d.process.program), ...(oom ? [...oomAnswer(oom), h("h3", {}, "What was live")] : []), h("p", { className: "lead" }, d.answer), h("p", {}, d.headline), d.outside ? h("p", {}, d.outside) : "");
   for (const problem of d.problems) place.append(h("p", { className: "problem", role: "note" }, problem));
-  const todo = whatToDo(report);
-  if (todo.length > 0) place.append(h("h3", {}, "What to do"), h("ul", { className: "todo-list" }, todo));
+  if (leaks) place.append(...leaksAnswer(leaks));
   for (const [i, { data }] of report.recordings.entries()) {
     place.append(h("h3", {}, "Over time"), h("p", {}, data.text.split("\n", 1)[0] + " ", link("timeline", { rec: i === 0 ? "" : String(i), from: "", to: "" }, report.recordings.length > 1 ? `timeline of ${data.path.split("/").pop()}` : "timeline")));
   }
@@ -24,7 +24,7 @@ export function overviewPage(place: HTMLElement, { dump, report }: Shown): void 
       h("span", { className: "bar-size" }, `${bytes(group.bytes)}  ${percent(group.bytes, total)}`)))));
   const rows = d.sites.slice(0, 50).map((site) => [amount(site.bytes, bytes(site.bytes)), site.share, count(site.tensors + site.blocks),
     h("div", {}, link("tensors", { in: "site", is: site.where }, site.where), site.source ? h("code", {}, site.source) : "",
-      site.held_by ? h("div", { className: "note" }, site.held_by) : "", site.modules ? h("div", { className: "note" }, site.modules) : "")]);
+      site.held_by ? h("div", { className: "note" }, site.held_by) : "", site.modules ? h("div", { className: "note" }, `in ${site.modules}`) : "")]);
   place.append(h("h3", {}, "Largest allocation sites"), h("p", { className: "note" }, d.site_count > rows.length ? `showing ${rows.length} of ${count(d.site_count)}` : ""),
     plainTable(["bytes", "%", "count", "where"], rows, [0, 1, 2]));
   const live = d.live.map(([name, ...cells]) => [h("span", { style: { "padding-left": `${(name.length - name.trimStart().length) / 2}rem` } }, name.trim()), ...cells]);

@@ -69,7 +69,26 @@ TEST(LeaksData, HasTheAnswerAndItsText) {
   analyzer::ComparedDumps dumps(std::move(read), {}, kNoSymbols);
   const Json leaks = leaks_data(dumps);
   EXPECT_EQ(leaks["answer"]["live_bytes"], Json({2048, 5120}));
+  EXPECT_TRUE(leaks["returned"].is_null());
   EXPECT_THAT(leaks["text"].get<std::string>(), ::testing::HasSubstr("same run, 1m00s later, 1 interval"));
+}
+
+TEST(LeaksData, NamesTheExitDumpThatIsLeftOut) {
+  std::vector<analyzer::Dump> read;
+  read.push_back(dump_with(2, 10'000'000'000));
+  read.push_back(dump_with(2, 70'000'000'000));
+  const auto held_from = [](analyzer::Dump& dump, format::ReferenceRoot root) {
+    dump.references.rows.resize(1);
+    dump.references.rows[0].root = uint8_t(root);
+  };
+  held_from(read[0], format::ReferenceRoot::local);
+  held_from(read[1], format::ReferenceRoot::cycle);
+  read[1].process.trigger = uint8_t(format::Trigger::exit);
+  read[1].path = "x.exit.tscope";
+  analyzer::ComparedDumps dumps(std::move(read), {}, kNoSymbols);
+  const Json leaks = leaks_data(dumps);
+  EXPECT_EQ(leaks["returned"], "x.exit.tscope");
+  EXPECT_EQ(leaks["dumps"], Json({"x.tscope"}));
 }
 
 TEST(OomData, HasTheBalanceOfADumpWithoutAFailure) {
