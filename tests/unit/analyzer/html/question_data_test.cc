@@ -78,8 +78,13 @@ TEST(LeaksData, NamesTheExitDumpThatIsLeftOut) {
   read.push_back(dump_with(2, 10'000'000'000));
   read.push_back(dump_with(2, 70'000'000'000));
   const auto held_from = [](analyzer::Dump& dump, format::ReferenceRoot root) {
+    dump.references.present = true;
+    dump.references.tensors.resize(2);
+    dump.references.first = {0, 1, 1};
     dump.references.rows.resize(1);
+    dump.references.rows[0].tensor = 0;
     dump.references.rows[0].root = uint8_t(root);
+    dump.references.named = 1;
   };
   held_from(read[0], format::ReferenceRoot::local);
   held_from(read[1], format::ReferenceRoot::cycle);
