@@ -63,12 +63,13 @@ bool DumpWatch::answers(const std::string& path, uint64_t asked_ns) const {
   }
 }
 
-bool AskedProcess::ask() {
+bool AskedProcess::ask(bool names) {
   done = false;
   path.clear();
   problem.clear();
   asked_ns = monotonic_ns();
-  return by_file ? target.ask_by_file(top ? rules::kRequestTop : rules::kRequestDump, problem) : target.ask(problem);
+  if (!by_file) return target.ask(problem);
+  return target.ask_by_file(!top ? rules::kRequestDump : names ? rules::kRequestTop : rules::kRequestTopCheap, problem);
 }
 
 void AskedProcess::look(std::chrono::steady_clock::duration waited, uint64_t timeout_ns) {

@@ -37,8 +37,9 @@ class DumpWatch {
 struct AskedProcess {
   AskedProcess(TargetProcess&& process, bool by_top) : target(std::move(process)), watch(target, by_top), top(by_top) {}
 
-  // Asks for a dump. False: `problem` says why that cannot be done.
-  bool ask();
+  // Asks for a dump; `names`: with a look at Python's objects, which only `top` does without. False: `problem` says why
+  // that cannot be done.
+  bool ask(bool names = true);
   // Looks whether the dump is there by now, or will not come: `done`.
   void look(std::chrono::steady_clock::duration waited, uint64_t timeout_ns);
 

@@ -6,6 +6,7 @@
 #include <chrono>
 #include <csignal>
 #include <thread>
+#include <utility>
 
 #include "cli/dump_options.h"
 #include "cli/top_sampler.h"
@@ -69,10 +70,17 @@ class Top {
  private:
   enum class State { waiting, idle, paused };
 
+  bool ask();
   bool take();
   // The interval, longer where a refresh is dear to the program.
   uint64_t interval() const {
-    return std::max(interval_ns_, view_.empty() ? 0 : cost_of(view_.dump()).all() * kShareOfProgram);
+    const text::TopCost& cost = sampler_.cost();
+    return std::max(interval_ns_, (view_.needs_names() ? cost.all() : cost.paused_ns) * kShareOfProgram);
+  }
+  // Refreshes at once, with names.
+  void look_at_names() {
+    wanted_names_ = true;
+    next_ = Clock::now();
   }
   std::vector<std::string> screen(size_t most_rows, const text::Terminal& terminal, size_t& titles);
   bool put(const std::string& text);
@@ -80,6 +88,7 @@ class Top {
   bool press(int key, TopTerminal& terminal);
   void press_while_typing(int key);
   void change_interval(bool longer);
+  void mark();
   int ended();
 
   const TopOptions& options_;
@@ -90,13 +99,23 @@ class Top {
   State state_ = State::idle;
   Clock::time_point next_ = Clock::now();
   bool quit_ = false, typing_ = false;
+  bool wanted_names_ = false, mark_with_names_ = false;
   std::string typed_;
 };
 
+bool Top::ask() {
+  const bool names = std::exchange(wanted_names_, false) || view_.needs_names() || sampler_.names_due();
+  return sampler_.ask(names);
+}
+
 bool Top::take() {
-  std::unique_ptr<analyzer::OpenedDump> sample = sampler_.take();
+  std::shared_ptr<analyzer::OpenedDump> sample = sampler_.take();
   if (!sample) return false;
   view_.take(std::move(sample));
+  if (mark_with_names_ && !sampler_.older_names()) {
+    mark_with_names_ = false;
+    view_.mark();
+  }
   return true;
 }
 
@@ -112,7 +131,9 @@ int Top::ended() {
 
 std::vector<std::string> Top::screen(size_t most_rows, const text::Terminal& terminal, size_t& titles) {
   TopView::Screen screen = view_.screen(most_rows);
-  screen.head.cost = cost_of(view_.dump());
+  screen.head.cost = sampler_.cost();
+  screen.head.names = sampler_.older_names();
+  screen.head.names_interval_ns = view_.needs_names() ? 0 : sampler_.names_interval_ns();
   screen.head.interval_ns = options_.once ? 0 : interval();
   screen.head.slowed = !options_.once && interval() > interval_ns_;
   std::vector<std::string> lines = text::top_head(screen.head, terminal);
@@ -134,7 +155,7 @@ bool Top::put(const std::string& text) {
 
 int Top::plain() {
   while (g_stopped == 0) {
-    if (!sampler_.ask()) return ended();
+    if (!ask()) return ended();
     while (g_stopped == 0 && !sampler_.look()) std::this_thread::sleep_for(std::chrono::milliseconds(kPollMs));
     if (g_stopped != 0) break;
     if (!take()) return ended();
@@ -172,6 +193,15 @@ void Top::change_interval(bool longer) {
   next_ = Clock::now() + std::chrono::nanoseconds(interval());
 }
 
+// A mark with old names would show tensors that have names since then as growth. What is paused stays as it is shown.
+void Top::mark() {
+  if (view_.empty()) return;
+  view_.mark();
+  if (!sampler_.older_names() || state_ == State::paused) return;
+  mark_with_names_ = true;
+  look_at_names();
+}
+
 void Top::press_while_typing(int key) {
   if (key == TopTerminal::kEnter || key == TopTerminal::kEscape) {
     if (key == TopTerminal::kEscape) typed_.clear();
@@ -201,13 +231,17 @@ bool Top::press(int key, TopTerminal& terminal) {
       break;
     case 'v':
       view_.next_view();
+      if (view_.needs_names() && sampler_.older_names()) look_at_names();
       break;
     case '/':
       typing_ = true;
       typed_ = view_.filter();
       break;
     case 'm':
-      if (!view_.empty()) view_.mark();
+      mark();
+      break;
+    case 'n':
+      look_at_names();
       break;
     case 'r':
       next_ = Clock::now();
@@ -246,13 +280,13 @@ int Top::interactive(TopTerminal& terminal) {
   while (!quit_ && g_stopped == 0) {
     if (!sampler_.alive() && state_ != State::waiting) return ended();
     if (state_ == State::idle && Clock::now() >= next_) {
-      if (!sampler_.ask()) return ended();
+      if (!ask()) return ended();
       state_ = State::waiting;
     }
     if (state_ == State::waiting && sampler_.look()) {
       if (!take()) return ended();
       state_ = State::idle;
-      next_ = Clock::now() + std::chrono::nanoseconds(interval());
+      next_ = Clock::now() + std::chrono::nanoseconds(wanted_names_ ? 0 : interval());
       draw(terminal);
     }
     if (press(terminal.key(kPollMs), terminal)) draw(terminal);
@@ -303,8 +337,8 @@ void add_top_verb(CLI::App& app, Invocation& invocation) {
       "  tensorscope top 4242 --by module --sort growth\n"
       "  tensorscope top 4242 --once --lines 5\n"
       "\n"
-      "Keys: q quit, s sort, v view, / filter, m mark (growth is measured from it), r refresh, space pause, + and -\n"
-      "interval, arrows scroll. A pipe, or a terminal that cannot be drawn on, gets plain lines.");
+      "Keys: q quit, s sort, v view, / filter, m mark (growth is measured from it), r refresh, n look at names,\n"
+      "space pause, + and - interval, arrows scroll. A pipe, or a terminal that cannot be drawn on, gets plain lines.");
 }
 
 }  // namespace tensorscope::cli

@@ -2,10 +2,12 @@
 
 #include <unistd.h>
 
-#include <filesystem>
+#include <algorithm>
 #include <thread>
 
 #include "dump/reader.h"
+#include "memory/compared_dumps.h"
+#include "memory/taken_names.h"
 
 namespace tensorscope::cli {
 
@@ -14,6 +16,14 @@ namespace {
 constexpr uint64_t kTimeoutNs = 60'000'000'000;
 constexpr std::chrono::milliseconds kLook{30};
 constexpr std::chrono::seconds kMostAtEnd{3};
+
+text::TopNames compared(const analyzer::Dump& dump, const analyzer::Dump& named) {
+  uint64_t last = 0;
+  for (const analyzer::Tensor& tensor : named.tensors) last = std::max(last, tensor.serial);
+  const auto newer = std::count_if(dump.tensors.begin(), dump.tensors.end(),
+                                   [last](const analyzer::Tensor& tensor) { return tensor.serial > last; });
+  return {dump.process.dump_ns - std::min(named.process.dump_ns, dump.process.dump_ns), uint64_t(newer)};
+}
 
 }  // namespace
 
@@ -33,9 +43,10 @@ TopSampler::~TopSampler() {
   if (!asked_->path.empty()) unlink(asked_->path.c_str());
 }
 
-bool TopSampler::ask() {
-  since_ = std::chrono::steady_clock::now();
-  waiting_ = asked_->ask();
+bool TopSampler::ask(bool names) {
+  since_ = Clock::now();
+  with_names_ = names;
+  waiting_ = asked_->ask(names);
   problem_ = asked_->problem;
   return waiting_;
 }
@@ -46,21 +57,30 @@ bool TopSampler::look() {
   return asked_->done;
 }
 
-std::unique_ptr<analyzer::OpenedDump> TopSampler::take() {
+std::shared_ptr<analyzer::OpenedDump> TopSampler::take() {
   waiting_ = false;
   if (asked_->path.empty()) return nullptr;
-  std::unique_ptr<analyzer::OpenedDump> opened;
+  std::shared_ptr<analyzer::OpenedDump> opened;
   try {
-    opened = std::make_unique<analyzer::OpenedDump>(asked_->path, symbols_);
+    analyzer::Dump dump = analyzer::read_dump(asked_->path);
+    cost_.paused_ns = dump.totals.stopped_ns;
+    if (with_names_) {
+      looked_ = Clock::now();
+      cost_.gil_ns = dump.references.present ? dump.references.gil_ns : 0;
+    }
+    const bool named = with_names_ && analyzer::has_names(dump);
+    older_names_.reset();
+    if (!named && named_) {
+      older_names_ = compared(dump, named_->dump);
+      analyzer::take_names(dump, named_->dump);
+    }
+    opened = std::make_shared<analyzer::OpenedDump>(std::move(dump), symbols_);
+    if (named) named_ = opened;
   } catch (const analyzer::BadInput& error) {
     problem_ = error.what();
   }
   unlink(asked_->path.c_str());
   return opened;
-}
-
-text::TopCost cost_of(const analyzer::Dump& dump) {
-  return {dump.totals.stopped_ns, dump.references.present ? dump.references.gil_ns : 0};
 }
 
 }  // namespace tensorscope::cli

@@ -34,7 +34,7 @@ std::vector<Group> TopView::groups(By by) {
   return analyzer::group(sample_->view(everything), by);
 }
 
-void TopView::take(std::unique_ptr<analyzer::OpenedDump> sample) {
+void TopView::take(std::shared_ptr<analyzer::OpenedDump> sample) {
   const bool first = sample_ == nullptr;
   sample_ = std::move(sample);
   if (first) {

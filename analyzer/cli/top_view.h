@@ -23,9 +23,12 @@ class TopView {
   TopView(analyzer::By by, TopSort sort, std::string filter) : by_(by), sort_(sort), filter_(std::move(filter)) {}
 
   // The first sample is the mark.
-  void take(std::unique_ptr<analyzer::OpenedDump> sample);
+  void take(std::shared_ptr<analyzer::OpenedDump> sample);
   bool empty() const { return sample_ == nullptr; }
   const analyzer::Dump& dump() const { return sample_->dump; }
+
+  // Whether rows are by what only a look at the program's objects tells.
+  bool needs_names() const { return by_ == analyzer::By::category || by_ == analyzer::By::holder; }
 
   void next_view();
   void next_sort();
@@ -51,7 +54,7 @@ class TopView {
   analyzer::By by_;
   TopSort sort_;
   std::string filter_;
-  std::unique_ptr<analyzer::OpenedDump> sample_;
+  std::shared_ptr<analyzer::OpenedDump> sample_;
   std::map<analyzer::By, Bytes> marked_;
   uint64_t marked_total_ = 0, mark_ns_ = 0;
   std::vector<text::TopRow> rows_;

@@ -56,11 +56,11 @@ size_t take_names(Dump& dump, const Dump& earlier) {
     taken += take;
     first.push_back(uint32_t(rows.size()));
   }
+  for (const auto& [object, name] : earlier.module_names) dump.module_names.try_emplace(object, name);
+  take_slot_names(dump.graph, earlier.graph);
   if (taken == 0) return 0;
   references.rows = std::move(rows);
   references.first = std::move(first);
-  for (const auto& [object, name] : earlier.module_names) dump.module_names.try_emplace(object, name);
-  take_slot_names(dump.graph, earlier.graph);
   const uint64_t before_ns = dump.process.dump_ns - std::min(earlier.process.dump_ns, dump.process.dump_ns);
   references.present = true;
   references.complete = false;

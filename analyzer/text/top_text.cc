@@ -12,8 +12,8 @@ namespace tensorscope::text {
 
 namespace {
 
-constexpr const char* kKeys[] = {"q quit",    "s sort",      "v view",       "/ filter",      "m mark",
-                                 "r refresh", "space pause", "+ - interval", "up down scroll"};
+constexpr const char* kKeys[] = {"q quit",    "s sort",  "v view",      "/ filter",     "m mark",
+                                 "r refresh", "n names", "space pause", "+ - interval", "up down scroll"};
 
 std::vector<std::string> lines_of(const std::string& text) {
   std::vector<std::string> lines;
@@ -36,13 +36,21 @@ std::string devices_text(const TopHead& head) {
 }
 
 std::string cost_text(const TopHead& head) {
+  const std::string every =
+      fmt::format("every {}{}", duration(head.interval_ns), head.slowed ? " (longer than asked for)" : "");
+  if (head.interval_ns != 0 && head.names_interval_ns > head.interval_ns) {
+    const double share = double(head.cost.paused_ns) / double(head.interval_ns) +
+                         double(head.cost.gil_ns) / double(head.names_interval_ns);
+    return fmt::format("{}; {:.1f} % of the program's time: {} paused; names every {}: {} with Python's lock", every,
+                       100 * share, duration(head.cost.paused_ns), duration(head.names_interval_ns),
+                       duration(head.cost.gil_ns));
+  }
   const std::string cost =
       fmt::format("a refresh costs the program {} ({} paused, {} with Python's lock)", duration(head.cost.all()),
                   duration(head.cost.paused_ns), duration(head.cost.gil_ns));
   if (head.interval_ns == 0) return cost;
   const double share = 100 * double(head.cost.all()) / double(head.interval_ns);
-  return fmt::format("every {}{}; {}, {:.1f} % of its time", duration(head.interval_ns),
-                     head.slowed ? " (longer than asked for)" : "", cost, share);
+  return fmt::format("{}; {}, {:.1f} % of its time", every, cost, share);
 }
 
 }  // namespace
@@ -53,6 +61,10 @@ std::vector<std::string> top_head(const TopHead& head, const Terminal& terminal)
     first += fmt::format(", {} since the mark {} ago", signed_bytes(head.growth), duration(*head.mark_age_ns));
   std::string shown = fmt::format("by {}, sorted by {}", head.by, head.sort);
   if (!head.filter.empty()) shown += fmt::format(", with '{}'", head.filter);
+  if (head.names) {
+    shown +=
+        fmt::format("; names {} old, {} newer", duration(head.names->age_ns), counted(head.names->newer, "tensor"));
+  }
   if (head.shown < head.rows) {
     shown += fmt::format("; {} to {} of {}", count(head.first + 1), count(head.first + head.shown), count(head.rows));
   }

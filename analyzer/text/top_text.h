@@ -21,11 +21,17 @@ struct TopDevice {
   uint64_t live = 0, peak = 0, reserved = 0;
 };
 
-// What a refresh costs the program.
+// What it costs the program.
 struct TopCost {
-  uint64_t paused_ns = 0;  // threads that allocate waited at most
-  uint64_t gil_ns = 0;     // with Python's lock
+  uint64_t paused_ns = 0;  // a refresh: threads that allocate waited at most
+  uint64_t gil_ns = 0;     // a look at names: with Python's lock
   uint64_t all() const { return paused_ns + gil_ns; }
+};
+
+// Names that were looked up for an earlier refresh.
+struct TopNames {
+  uint64_t age_ns = 0;
+  uint64_t newer = 0;  // tensors made since then
 };
 
 struct TopHead {
@@ -36,7 +42,9 @@ struct TopHead {
   std::vector<TopDevice> devices;
   TopCost cost;
   uint64_t interval_ns = 0;
-  bool slowed = false;  // the interval is longer than was asked for
+  bool slowed = false;             // the interval is longer than was asked for
+  uint64_t names_interval_ns = 0;  // between looks at names; no longer than the interval: at each refresh
+  std::optional<TopNames> names;   // none: this refresh has names of its own
   std::string by, sort, filter;
   size_t rows = 0, first = 0, shown = 0;  // of how many rows which are shown
 };

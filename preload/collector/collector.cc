@@ -66,7 +66,7 @@ uint32_t g_growths_served = 0;  // collector only
 std::atomic<uint64_t> g_growth_ns{0};
 dump::Failure g_near;  // collector thread only: a limit that it found to be near
 bool g_is_near = false;
-Request g_asked = Request::none;  // collector only: dump or top, by a request file
+Request g_asked = Request::none;  // collector only: dump, top or top_cheap, by a request file
 
 constinit Mutex g_control;  // guards what follows; held for moments only, never across a fork
 pthread_t g_thread;
@@ -117,9 +117,11 @@ void do_work(Waiter& waiter) {
 }
 
 DumpRequest asked_request() {
-  const bool top = std::exchange(g_asked, Request::none) == Request::top;
+  const Request asked = std::exchange(g_asked, Request::none);
+  const bool top = asked == Request::top || asked == Request::top_cheap;
   DumpRequest request = {Reason::call, top ? rules::kDetailOfTop : "tensorscope snapshot --no-signal", monotonic_ns()};
   request.passing = top;
+  request.names = asked != Request::top_cheap;
   return request;
 }
 
@@ -220,6 +222,7 @@ bool look_for_request() {
       return false;
     case Request::dump:
     case Request::top:
+    case Request::top_cheap:
       break;
   }
   g_asked = asked;

@@ -38,6 +38,7 @@ bool served_before(const struct stat& file) {
 Request request_of(const char* text) {
   if (strcmp(text, rules::kRequestDump) == 0) return Request::dump;
   if (strcmp(text, rules::kRequestTop) == 0) return Request::top;
+  if (strcmp(text, rules::kRequestTopCheap) == 0) return Request::top_cheap;
   if (strcmp(text, rules::kRequestStop) == 0) return Request::stop;
   if (strcmp(text, rules::kRequestStart) == 0) return Request::start;
   if (strcmp(text, rules::kRequestStopValues) == 0) return Request::stop_values;

@@ -220,19 +220,19 @@ void note_freed(const live::SnapshotView& view, python::References& references) 
 }
 
 // `found` outlives work that is abandoned when memory runs out.
-bool phase2(const python::SnapshotFacts& facts, Tables& tables, dump::SourceLines& sources,
+bool phase2(const DumpRequest& request, const python::SnapshotFacts& facts, Tables& tables, dump::SourceLines& sources,
             const dump::Mappings& mappings, dump::DumpFile& file, python::ProgramFacts& found) {
   Reserve reserve;
   bool ok = false;
   const bool named = run_if_memory_lasts([&] {
-    if (options().names) {
+    if (options().names && request.names) {
       found = python::look_at_program(python::LookCosts::allowed(), facts);
       note_freed(tables.view, found.references);
       if (!facts.devices)
         found.allocator.detail = "torch was not asked: the failing thread may hold the allocator's lock";
     } else {
       found.names.detail = found.references.detail = found.allocator.detail = found.heap.detail =
-          "switched off by TENSORSCOPE_NAMES";
+          options().names ? "not asked for" : "switched off by TENSORSCOPE_NAMES";
     }
     ok = dump::write_names(found.names, file) && dump::write_references(found.references, file);
   });
@@ -243,7 +243,7 @@ bool phase2(const python::SnapshotFacts& facts, Tables& tables, dump::SourceLine
       found.names.detail = found.references.detail = found.allocator.detail = found.heap.detail = "not enough memory";
       ok = dump::write_names(found.names, file) && dump::write_references(found.references, file);
     }
-    record_module_paths(found.names);
+    if (request.names) record_module_paths(found.names);
     ok = ok && dump::write_device_memory(tables.view, found.allocator, tables.driver, file);
     ok = ok && dump::write_process_memory(found.heap, mappings, file);
     ok = ok && sources.write(file) && dump::write_coverage(file) && dump::write_end(file);
@@ -370,7 +370,7 @@ bool write_whole_dump(const DumpRequest& request, dump::DumpFile& file, char (&d
     snapshot.devices = dump::used_cuda_devices(tables.view, devices) > 0 && !may_lock_the_allocator(request);
     snapshot.graph = std::make_shared<torch::GraphSeeds>(std::move(graph.seeds));
     snapshot.sizes = std::make_shared<python::TensorSizes>(std::move(tables.sizes));
-    return phase2(snapshot, tables, sources, mappings, file, found);
+    return phase2(request, snapshot, tables, sources, mappings, file, found);
   };
   bool written = file.open(directory, name) && phase1(request, facts, tables, file, summary);
   if (written) sources.start(tables.view, request.failure != nullptr ? request.failure->site : 0, tables.cupti);

@@ -20,6 +20,7 @@ struct DumpRequest {
   const dump::Failure* failure = nullptr;  // of reasons out_of_memory and low_memory
   SiteId site = 0;                         // of the call that asked for it; 0: none, or not known
   bool passing = false;                    // who asked removes it: nothing is said, and it is not counted
+  bool names = true;                       // false: Python's objects are not looked at, and its lock is not taken
 };
 
 // False: nothing was written, and one line on standard error has said why. `path` receives the dump's path.

@@ -1,8 +1,9 @@
 """tensorscope top: plain lines, and a screen on a terminal (a pty that pyte draws)."""
-# Covers: analyzer/cli/{top,top_sampler,top_terminal,top_view,asked_process}.cc analyzer/text/top_text.cc
+# Covers: analyzer/cli/{top,top_sampler,top_terminal,top_view,asked_process}.cc analyzer/text/top_text.cc preload/collector/request_file.cc
 
 import contextlib
 import fcntl
+import json
 import os
 import pty
 import re
@@ -152,6 +153,88 @@ def test_by_module_filter_and_cost(running):
     assert re.search(r"351\.6 KiB +\d+ % +- +1 +net\.inner$", text, re.M)
     assert "(in no module)" not in text
     assert re.search(r"a refresh costs the program .* paused, .* with Python's lock", text)
+
+
+def test_a_refresh_without_names_leaves_pythons_objects_alone(tmp_path):
+    with program(tmp_path) as process:
+        started = open(f"/proc/{process.pid}/stat").read().rpartition(")")[2].split()[19]
+        with open(f"/dev/shm/tensorscope-request.{process.pid}.{started}", "w") as request:
+            request.write("top-cheap\n")
+        [dump] = harness.until(lambda: list(tmp_path.glob("*.tscope")), "the dump")
+        dump = json.loads(harness.cli("export", dump, "--format", "json").stdout)
+        assert (dump["references"]["gil_ns"], dump["references"]["detail"]) == (0, "not asked for")
+        assert [tensor["names"] for tensor in dump["tensors"]] == [[]] * 101
+        assert dump["process"]["trigger_detail"] == "tensorscope top"
+        assert "wrote" not in (tmp_path / "stderr.txt").read_text()
+
+
+def blocks_of(text):
+    """Refreshes of plain lines, the whole ones."""
+    return text.split("\n\n")[:-1]
+
+
+def test_names_are_kept_for_tensors_that_stay_and_their_age_is_said(tmp_path):
+    with program(tmp_path) as process:
+        top = subprocess.Popen([str(harness.CLI), "top", str(process.pid), "--interval", "100ms", "--by", "module"],
+                               stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
+                               env={**os.environ, "COLUMNS": "140"})
+        text = ""
+        for line in top.stdout:
+            text += line
+            if line == "\n" and len(blocks_of(text)) == 1:
+                more(process)
+            if line == "\n" and ("1 tensor newer" in text or len(blocks_of(text)) > 20):
+                break
+        top.kill()
+        top.communicate()
+    first, last = blocks_of(text)[0], blocks_of(text)[-1]
+    assert " old" not in first
+    assert re.search(r"by module, sorted by bytes; names \S+ \S+ old, 1 tensor newer$", last, re.M)
+    assert re.search(r"; \d\.\d % of the program's time: .* paused; names every .*: .* with Python's lock$", last, re.M), last
+    assert re.search(r"351\.6 KiB +\d+ % +- +1 +net\.inner$", last, re.M), last
+
+
+def test_views_by_names_look_at_them_each_time(tmp_path):
+    with program(tmp_path) as process:
+        top = subprocess.Popen([str(harness.CLI), "top", str(process.pid), "--interval", "100ms", "--by", "holder"],
+                               stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
+                               env={**os.environ, "COLUMNS": "140"})
+        text = ""
+        for line in top.stdout:
+            text += line
+            if line == "\n" and len(blocks_of(text)) == 1:
+                more(process)
+            if line == "\n" and ("+1.9 MiB" in text or len(blocks_of(text)) > 20):
+                break
+        top.kill()
+        top.communicate()
+    assert " old" not in text
+    assert re.search(r"\+1\.9 MiB +1 +program\.py: more$", text, re.M), text
+
+
+def test_keys_that_look_at_names(tmp_path, screen):
+    with program(tmp_path) as process:
+        top = screen(process.pid, "--interval", "1h", columns=120)
+        top.until(r"program\.py:8")
+        more(process)
+        top.press("r")
+        top.until(r"names \S+ \S+ old, 1 tensor newer")
+        top.press("n")
+        top.until(r"sorted by bytes *$")
+        more(process)
+        top.press("r")
+        top.until(r"old, 1 tensor newer")
+        top.press("vv")  # by module, by category
+        top.until(r"by category, sorted by bytes *$")
+        top.press("vvvv")  # by line
+        more(process)
+        top.press("r")
+        top.until(r"by line, .* old, 1 tensor newer")
+        top.press("m")
+        top.until(r"by line, sorted by bytes *$")
+        top.until(r"live in 104 tensors *$")  # a mark, with the names of its refresh
+        top.press("q")
+        assert top.ends() == (0, "", True)
 
 
 def test_a_pipe_gets_plain_lines_until_the_program_ends(tmp_path):

@@ -14,7 +14,8 @@ namespace tensorscope::rules {
 
 inline constexpr char kRequestFolder[] = "/dev/shm";
 inline constexpr char kRequestDump[] = "dump";
-inline constexpr char kRequestTop[] = "top";  // a dump that who asks for it removes
+inline constexpr char kRequestTop[] = "top";             // a dump that who asks for it removes
+inline constexpr char kRequestTopCheap[] = "top-cheap";  // the same without a look at Python's objects
 inline constexpr char kRequestStop[] = "stop";
 inline constexpr char kRequestStart[] = "start";
 inline constexpr char kRequestStopValues[] = "stop-values";

@@ -65,6 +65,19 @@ TEST_F(EarlierNames, AreTakenFromTheDumpBeside) {
               HasSubstr("2 of 3 tensors have the names and holders of train.1.low-memory-1.tscope"));
 }
 
+TEST_F(EarlierNames, ModulesHaveTheirsAlsoWhereNoTensorIsInBoth) {
+  DumpBuilder before = builder(1'000'000'000, true);
+  before.module_name(0x500, "net.inner", "Linear");
+  DumpBuilder later;
+  later.dump_ns = 4'000'000'000;
+  later.has_references = true;
+  later.references_complete = false;
+  testing::owned(later, 1000, 0, 105);
+  Dump dump = write(later, "train.1.2.tscope");
+  EXPECT_EQ(take_names(dump, write(before, "train.1.1.tscope")), 0u);
+  EXPECT_EQ(dump.module_names.at(0x500).path, "net.inner");
+}
+
 TEST_F(EarlierNames, AreNotThoseOfAnotherRunOrALaterMoment) {
   DumpBuilder other = builder(1'000'000'000, true);
   other.run_id = "run-2";

@@ -38,6 +38,16 @@ TEST(TopText, SaysWhatARefreshCostsTheProgram) {
   EXPECT_EQ(lines[4], "by line, sorted by bytes; 11 to 15 of 30");
 }
 
+TEST(TopText, NamesThatAreLookedUpSeldomHaveTheirOwnCostAndAge) {
+  TopHead seldom = head();
+  seldom.names_interval_ns = 90'000'000'000;
+  seldom.names = {12'000'000'000, 41};
+  const std::vector<std::string> lines = top_head(seldom, {});
+  EXPECT_EQ(lines[3],
+            "every 2.0 s; 0.1 % of the program's time: 1 ms paused; names every 1m30s: 9 ms with Python's lock");
+  EXPECT_EQ(lines[4], "by line, sorted by bytes; names 12.0 s old, 41 tensors newer; 11 to 15 of 30");
+}
+
 TEST(TopText, LinesFitTheTerminalAndHoldNoControlCharacters) {
   TopHead wide = head();
   wide.process = std::string(300, 'x');
