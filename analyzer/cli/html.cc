@@ -3,11 +3,14 @@
 
 #include <algorithm>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 
 #include "cli/dump_options.h"
 #include "cli/replaced_file.h"
 #include "cli/verb.h"
+#include "dump/reader.h"
+#include "dump_generated.h"
 #include "html/page.h"
 #include "html/question_data.h"
 #include "html/recording_data.h"
@@ -16,6 +19,7 @@
 #include "oom/earlier_names.h"
 #include "recording/moment.h"
 #include "tensorscope/values_format.h"
+#include "timeline/timeline.h"
 #include "values/name_rows.h"
 
 namespace tensorscope::cli {
@@ -71,8 +75,51 @@ void add_failure(const std::vector<std::string>& paths, const analyzer::SymbolOp
   }
 }
 
-int add_dumps(const HtmlOptions& options, const std::vector<std::string>& paths, html::Page& page,
-              Invocation& invocation) {
+// What leaks needs of a recording: of which process it is, and its steps that have ended.
+struct Recorded {
+  std::string path;
+  analyzer::Process process;
+  std::vector<analyzer::StepRow> steps;
+};
+
+// Growth needs three dumps: where fewer can be compared, moments of the recording at the ends of steps join the last
+// one, or stand alone. What is given up for them is on the page as it was.
+void add_leaks(analyzer::ComparedDumps& dumps, const std::vector<Recorded>& recordings,
+               const analyzer::SymbolOptions& symbols, html::Page& page) {
+  constexpr size_t kEnough = 3, kLeastSteps = 6;
+  html::Json leaks = html::leaks_data(dumps);
+  const auto same_process = [&](const Recorded& recorded) {
+    const analyzer::Process& process = dumps.last().dump.process;
+    return recorded.process.run_id == process.run_id && recorded.process.pid == process.pid;
+  };
+  if (!leaks.is_null() && dumps.size() < kEnough && recordings.size() == 1 && same_process(recordings[0])) {
+    const Recorded& recorded = recordings[0];
+    const analyzer::Dump& last = dumps.last().dump;
+    const bool joins =
+        !last.moment && format::Trigger(last.process.trigger) != format::Trigger::exit && analyzer::has_names(last);
+    const auto end = std::find_if(recorded.steps.begin(), recorded.steps.end(), [&](const analyzer::StepRow& step) {
+      return joins && step.end_ns > last.process.dump_ns;
+    });
+    const auto steps = size_t(end - recorded.steps.begin());
+    if (steps >= kLeastSteps) {
+      std::vector<size_t> chosen = {steps / 3, steps * 2 / 3};
+      if (!joins) chosen.push_back(steps - 1);
+      std::vector<analyzer::Dump> all;
+      for (const size_t step : chosen) {
+        all.push_back(read(fmt::format("{}@step={}", recorded.path, recorded.steps[step].number), page));
+      }
+      if (joins) all.push_back(read(last.path, page));
+      analyzer::ComparedDumps moments(std::move(all), {}, symbols);
+      html::Json of_moments = html::leaks_data(moments);
+      for (const char* name : {"left_out", "returned"}) of_moments[name] = leaks[name];
+      leaks = std::move(of_moments);
+    }
+  }
+  page.set_part("leaks", std::move(leaks));
+}
+
+int add_dumps(const HtmlOptions& options, const std::vector<std::string>& paths,
+              const std::vector<Recorded>& recordings, html::Page& page, Invocation& invocation) {
   if (paths.empty()) return kOk;
   analyzer::SymbolOptions symbols = options.symbols;
   if (options.confidential) symbols.source_folders.clear();
@@ -83,19 +130,26 @@ int add_dumps(const HtmlOptions& options, const std::vector<std::string>& paths,
   page.add(dumps);
   page.set_part("diff", html::diff_data(dumps));
   const int status = finish(invocation, dumps);
-  page.set_part("leaks", html::leaks_data(dumps));
+  add_leaks(dumps, recordings, symbols, page);
   add_failure(paths, symbols, page);
   return status;
 }
 
-// Each with its page; where no dump is given, its peak is one.
+bool written_at_exit(const std::string& path) {
+  return std::filesystem::exists(path) &&
+         format::Trigger(analyzer::read_process(path).trigger) == format::Trigger::exit;
+}
+
+// Each with its page. Where no dump is given that was written while the program ran, its peak is one.
 int add_recordings(const HtmlOptions& options, const std::vector<std::string>& paths, std::vector<std::string>& dumps,
-                   html::Page& page, Invocation& invocation) {
+                   std::vector<Recorded>& recorded, html::Page& page, Invocation& invocation) {
   if (paths.empty()) return kOk;
   analyzer::SymbolOptions symbols = options.symbols;
   if (options.confidential) symbols.source_folders.clear();
-  const bool without_dumps = dumps.empty();
+  const bool add_peak =
+      dumps.empty() || (paths.size() == 1 && std::all_of(dumps.begin(), dumps.end(), written_at_exit));
   html::Json all = html::Json::array();
+  ptrdiff_t added = 0;
   int status = kOk;
   for (const std::string& path : paths) {
     const analyzer::RecordingFile file(path);
@@ -111,7 +165,10 @@ int add_recordings(const HtmlOptions& options, const std::vector<std::string>& p
     const analyzer::MemoryTimeline timeline = analyzer::read_timeline(file, html::kPartsOfTimeline, ask);
     all.push_back(html::recording_data(file, timeline, *at_peak, page.payload()));
     const analyzer::DeviceCurve* curve = timeline.curve();
-    if (without_dumps) dumps.push_back(path + (curve && curve->peak_bytes != 0 ? "@peak" : "@end"));
+    // The last step may not have ended.
+    const std::vector<analyzer::StepRow>& steps = timeline.steps;
+    recorded.push_back({path, at_peak->dump.process, {steps.begin(), steps.end() - (steps.empty() ? 0 : 1)}});
+    if (add_peak) dumps.insert(dumps.begin() + added++, path + (curve && curve->peak_bytes != 0 ? "@peak" : "@end"));
     for (const std::string& problem : timeline.problems) invocation.say(problem);
     if (!timeline.problems.empty()) status = kBadInput;
   }
@@ -145,8 +202,9 @@ int run_html(const HtmlOptions& options, Invocation& invocation) {
     (is_values_file(path) ? values : analyzer::is_recording(path) ? recordings : dumps).push_back(path);
   }
   html::Page page(TENSORSCOPE_VERSION, options.confidential);
-  const int of_recordings = add_recordings(options, recordings, dumps, page, invocation);
-  const int of_dumps = add_dumps(options, dumps, page, invocation);
+  std::vector<Recorded> recorded;
+  const int of_recordings = add_recordings(options, recordings, dumps, recorded, page, invocation);
+  const int of_dumps = add_dumps(options, dumps, recorded, page, invocation);
   const int of_values = add_values(values, options.confidential, page, invocation);
   const int written = write_page(page, options.output, invocation);
   return std::max({of_recordings, of_dumps, of_values, written});

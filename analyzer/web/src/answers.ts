@@ -12,9 +12,9 @@ interface Diff { dumps: string[]; same_run: boolean; bytes: number[]; tensors: n
 interface Place { where: string; source: string | null }
 interface Fact { what: string; values: number[]; unit: string }
 export interface Leaks { dumps: string[]; left_out: string[]; returned: string | null; text: string;
-  answer: { found: boolean; weak: boolean; live_bytes: number[]; process: Fact[]; process_look_at: string | null };
+  answer: { found: boolean; weak: boolean; holders_known: boolean; live_bytes: number[]; process: Fact[]; process_look_at: string | null };
   findings: { kind: string; title: string; headline: string; held_by: string; made_at: Place | null; look_at: string; bytes: number; evidence: Fact[]; tensors: number[] }[];
-  places: { place: Place | null; growth: { count: number[]; bytes: number[] } | null; finding: number | null; held_by: string | null; look_at: string | null }[] }
+  places: { place: Place | null; growth: { count: number[]; bytes: number[] } | null; leak: boolean; finding: number | null; held_by: string | null; look_at: string | null }[] }
 interface Part { name: string; label: string | null; bytes: number | null; note: string | null; parts: Part[] }
 export interface Oom { dump: string; text: string; answer: { device: string; request: number | null; too_large: boolean; remedies_missing: string | null }; balance: Part;
   places: { bytes: number; tensors: number; blocks: number; at: Place | null; module_path: string | null; held_by: string | null }[];
@@ -130,9 +130,14 @@ export function oomAnswer({ text, remedies }: Oom): (Node | string)[] {
 
 // For the overview: what leaks, and what to do about it; or that nothing was found, and in what.
 export function leaksAnswer(leaks: Leaks): (Node | string)[] {
-  const more = leaks.findings.length - MOST_ANSWERS, [compared, summary] = leaks.text.split("\n");
-  if (leaks.findings.length === 0) return [h("h3", {}, "What leaks"), h("p", {}, link("leaks", {}, summary), h("span", { className: "note" }, ` ${compared}`))];
-  return [h("h3", {}, "What leaks, and what to do"), h("ul", { className: "todo-list" }, leaks.findings.slice(0, MOST_ANSWERS).map((finding) =>
-    h("li", {}, link("leaks", {}, finding.headline), h("div", {}, finding.title, finding.made_at ? `, created at ${finding.made_at.where}` : ""), h("div", { className: "todo" }, `what to do: ${finding.look_at}`)))),
-    more > 0 ? h("p", {}, link("leaks", {}, `${count(more)} more`)) : ""];
+  const [compared, summary] = leaks.text.split("\n");
+  const found = leaks.findings.map((finding) => h("li", {}, link("leaks", {}, finding.headline), h("div", {}, finding.title, finding.made_at ? `, created at ${finding.made_at.where}` : ""), h("div", { className: "todo" }, `what to do: ${finding.look_at}`)));
+  const grown = leaks.places.filter((each) => each.leak && each.finding === null && each.growth && each.place).map((each) => {
+    const { bytes: values } = each.growth!;
+    return h("li", {}, link("leaks", {}, `${signedBytes(values[values.length - 1] - values[0])} at ${each.place!.where}`), h("div", {}, "growing allocation site: ", arrows(values, bytes)),
+      h("div", { className: "todo" }, leaks.answer.holders_known ? `what to do: ${each.look_at ?? "look at what holds it"}` : "what to do: take a dump while the program runs (tensorscope snapshot PID): it names what holds these tensors"));
+  });
+  const all = [...found, ...grown], more = all.length - MOST_ANSWERS;
+  if (all.length === 0) return [h("h3", {}, "What leaks"), h("p", {}, link("leaks", {}, summary), h("span", { className: "note" }, ` ${compared}`))];
+  return [h("h3", {}, "What leaks, and what to do"), h("ul", { className: "todo-list" }, all.slice(0, MOST_ANSWERS)), more > 0 ? h("p", {}, link("leaks", {}, `${count(more)} more`)) : ""];
 }
