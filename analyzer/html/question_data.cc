@@ -6,12 +6,14 @@
 #include "export/oom_json.h"
 #include "leaks/leaks.h"
 #include "memory/difference.h"
+#include "oom/balance.h"
 #include "oom/story.h"
 #include "text/held_text.h"
 #include "text/leaks_text.h"
 #include "text/oom_text.h"
 #include "text/oom_words.h"
 #include "text/text.h"
+#include "text/units.h"
 
 namespace tensorscope::html {
 
@@ -56,6 +58,16 @@ Json segments(const analyzer::DeviceMemory& memory, Payload& payload) {
             {"offset", payload.column(offset)},
             {"size", payload.column(size)},
             {"state", payload.column(state)}}}};
+}
+
+// As the command line has them: of what is in use, for categories.
+void add_shares(Json& out, const analyzer::oom::Part& part, uint64_t in_use) {
+  const bool shared = part.kind == analyzer::oom::PartKind::category || part.kind == analyzer::oom::PartKind::module;
+  if (shared && in_use > 0 && part.bytes.value_or(-1) >= 0) {
+    out["share"] = text::percent(uint64_t(*part.bytes), in_use);
+  }
+  if (part.kind == analyzer::oom::PartKind::module && part.subject.empty()) out["label"] = "in no module";
+  for (size_t i = 0; i < part.parts.size(); ++i) add_shares(out["parts"][i], part.parts[i], in_use);
 }
 
 }  // namespace
@@ -126,6 +138,7 @@ Json oom_data(analyzer::ComparedDumps& dumps, Payload& payload) {
   }
   Json out = Json::parse(exports::oom_json(whole, story, held));
   out["dump"] = text::clean(dump.path);
+  add_shares(out["balance"], story.balance, analyzer::oom::in_use(story.balance));
   for (size_t i = 0; i < story.remedies.size(); ++i) {
     Json& remedy = out["remedies"][i];
     remedy["title"] = text::title_words(story.remedies[i]);

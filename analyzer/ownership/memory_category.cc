@@ -24,7 +24,8 @@ MemoryCategory inferred_category(uint8_t parts, bool backward, AllocationLife li
   }
   const bool call = (parts & (code::kModuleCall | code::kFunction)) != 0;
   if (!call && (parts & code::kModuleCode) != 0) {
-    return life.freed ? MemoryCategory{} : inferred(Category::parameter, "made by torch.nn, never freed");
+    return life.freed && !life.past_step ? MemoryCategory{}
+                                         : inferred(Category::parameter, "made by torch.nn, alive after a step");
   }
   if (!call || !life.freed || life.past_step) return {};
   return life.past_backward ? inferred(Category::saved_activation, "made in a module's call, freed in a backward pass")

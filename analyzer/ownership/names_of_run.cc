@@ -39,7 +39,7 @@ void NamesOfRun::add(const Dump& dump, const Holders& holders) {
     tensors_.try_emplace(dump.tensors[i].serial, std::move(known));
   }
   for (const Allocation& allocation : dump.allocations) {
-    Category strongest = Category::unknown;
+    Category strongest = allocation.storages.empty() ? Category::workspace : Category::unknown;
     for (uint32_t storage : allocation.storages) {
       const Category category = holders.category(holders.speaker(storage));
       if (stronger(category, strongest)) strongest = category;

@@ -3,6 +3,7 @@ leaks and what to do, in the words and numbers of the command line."""
 
 # Covers: analyzer/cli/html.cc
 
+import json
 import re
 import subprocess
 from types import SimpleNamespace
@@ -84,15 +85,53 @@ def test_a_recording_and_the_dump_at_exit(browser, training, tmp_path):  # noqa:
         assert "take a dump while the program runs" in seen.text
 
 
-@pytest.mark.skipif(not FAKE.exists(), reason="no CUDA build of torch: scripts/fake-cuda was not run")
-def test_out_of_memory(browser, tmp_path, monkeypatch):  # noqa: F811
-    monkeypatch.setattr(harness, "PYTHON", str(FAKE))
-    made = run("oom", tmp_path, fake_cuda_capacity=96 << 20)
+@pytest.fixture(scope="module")
+def failing(tmp_path_factory):
+    if not FAKE.exists():
+        pytest.skip("no CUDA build of torch: scripts/fake-cuda was not run")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(harness, "PYTHON", str(FAKE))
+        made = run("oom", tmp_path_factory.mktemp("oom"), fake_cuda_capacity=96 << 20)
     assert "OutOfMemoryError" in made.done.stderr
-    failed, at_exit = made.dumps
-    seen = first_screen(browser, tmp_path, failed, at_exit, made.recording)
+    return made
+
+
+def test_out_of_memory(browser, failing):  # noqa: F811
+    failed, at_exit = failing.dumps
+    seen = first_screen(browser, failing.folder, failed, at_exit, failing.recording)
     assert seen.lead == printed("oom", failed).splitlines()[0] and seen.lead.startswith("out of memory on cuda:0")
     assert "free history[" in seen.text and "(the request would fit)" in seen.text
     assert printed("report", failed).splitlines()[0] in seen.text
     assert re.search(r"MiB held by history\[0\.\.\d+\] \(local of oom\)", seen.answers[0])
     assert "traceback" not in seen.text
+
+
+@pytest.fixture
+def opened(browser, failing):  # noqa: F811
+    harness.cli("html", *failing.dumps, failing.recording, "-o", failing.folder / "failing.html", "--force")
+    window = Opened(browser, failing.folder / "failing.html")
+    yield window
+    assert window.wrong == []
+    window.context.close()
+
+
+def test_shares_of_the_memory_that_ran_out_are_the_command_lines(opened, failing):
+    opened.go("oom")
+    shown = {tuple(line.strip() for line in row.inner_text().split("\t")[:3]) for row in opened.page.query_selector_all(".wide-table tr")}
+    rows = re.findall(r"^ {12}(\w[\w ]*?) {2,}([\d.]+ \w+) +[\d,]+ +(<?\d+ %)", printed("oom", failing.dumps[0]), re.MULTILINE)
+    assert len(rows) >= 5 and set(rows) <= shown, (rows, shown)
+    assert all(name != "module" for name, *_ in shown)
+
+
+def test_many_steps_do_not_hide_the_chart(opened):
+    opened.go("timeline")
+    places = sorted(float(line.get_attribute("x1")) for line in opened.page.query_selector_all(".area line.mark.step")
+                    if float(line.get_attribute("y1")) < 100)
+    assert places and all(b - a >= 5 for a, b in zip(places, places[1:]))
+
+
+def test_blocks_in_no_tensor_are_workspaces_at_the_peak(failing):
+    known = json.loads(harness.cli("timeline", failing.recording, "--json").stdout)
+    categories = next(curve for curve in known["curves"] if curve["device"] == "cuda:0")["peak_by_category"]
+    [in_no_tensor] = re.findall(r"in no tensor +[\d.]+ MiB +([\d,]+)", printed("oom", failing.dumps[0]))
+    assert categories["workspace"] == int(in_no_tensor.replace(",", ""))

@@ -3,7 +3,7 @@ import { Boxes, type Box } from "./canvas";
 import type { Column } from "./data";
 import { amount, button, copy, csv, h, plainTable, save } from "./dom";
 import { flameDrawing, flameOf, flameTable, liveSums } from "./flame";
-import { bytes, count, counted, percent, signedBytes, signedCount } from "./format";
+import { bytes, count, counted, signedBytes, signedCount } from "./format";
 import { go, link, type Shown } from "./main";
 
 interface Amount { tensors: number; bytes: number }
@@ -15,7 +15,7 @@ export interface Leaks { dumps: string[]; left_out: string[]; returned: string |
   answer: { found: boolean; weak: boolean; holders_known: boolean; live_bytes: number[]; process: Fact[]; process_look_at: string | null };
   findings: { kind: string; title: string; headline: string; held_by: string; made_at: Place | null; look_at: string; bytes: number; evidence: Fact[]; tensors: number[] }[];
   places: { place: Place | null; growth: { count: number[]; bytes: number[] } | null; leak: boolean; finding: number | null; held_by: string | null; look_at: string | null }[] }
-interface Part { name: string; label: string | null; bytes: number | null; note: string | null; parts: Part[] }
+interface Part { name: string; label: string | null; bytes: number | null; note: string | null; share?: string; parts: Part[] }
 export interface Oom { dump: string; text: string; answer: { device: string; request: number | null; too_large: boolean; remedies_missing: string | null }; balance: Part;
   places: { bytes: number; tensors: number; blocks: number; at: Place | null; module_path: string | null; held_by: string | null }[];
   remedies: { title: string; gives: string; fits_words: string; takes: string; estimate_words: string }[];
@@ -74,9 +74,9 @@ export function leaksPage(place: HTMLElement, { report }: Shown): void {
   place.append(asPrinted("leaks", leaks.text));
 }
 
-function balance(part: Part, total: number, depth = 0): (string | Node)[][] {
-  const row = [h("span", { style: { "padding-left": `${depth * 1.2}rem` } }, part.label ?? part.name.replaceAll("_", " ")), part.bytes === null ? "not known" : amount(part.bytes, bytes(part.bytes)), part.bytes === null ? "" : percent(part.bytes, total), part.note ?? ""];
-  return [row, ...part.parts.flatMap((each) => balance(each, total, depth + 1))];
+function balance(part: Part, depth = 0): (string | Node)[][] {
+  const row = [h("span", { style: { "padding-left": `${depth * 1.2}rem` } }, part.label ?? part.name.replaceAll("_", " ")), part.bytes === null ? "not known" : amount(part.bytes, bytes(part.bytes)), part.share ?? "", part.note ?? ""];
+  return [row, ...part.parts.flatMap((each) => balance(each, depth + 1))];
 }
 
 const STATES = ["allocated", "pending_free", "free"];
@@ -107,12 +107,11 @@ export function oomPage(place: HTMLElement, { report }: Shown): void {
   const oom = report.data.oom as Oom;
   const head = oom.text.split("\n\n", 1)[0].split("\n");
   place.append(h("h2", {}, oom.answer.request === null ? `Memory of ${oom.answer.device}` : "Out of memory"), h("p", { className: "lead" }, head[0]), ...head.slice(1).map((line) => h("p", {}, line.trim())));
-  const total = oom.balance.bytes ?? 0;
   place.append(h("h3", {}, "What to do"), oom.remedies.length === 0 ? h("p", {}, "nothing found that would free a useful amount") :
     plainTable(["frees", "what to do"], oom.remedies.map((remedy) => [remedy.gives,
       h("div", {}, h("strong", {}, remedy.title), remedy.fits_words ? ` (${remedy.fits_words})` : "", h("div", {}, remedy.takes), remedy.estimate_words ? h("div", { className: "note" }, `estimate: ${remedy.estimate_words}`) : "")]), [0]),
     oom.answer.remedies_missing ? h("p", { className: "problem" }, oom.answer.remedies_missing) : "");
-  place.append(h("h3", {}, "Whose memory it is"), h("div", { className: "wide-table", tabindex: 0, role: "region", "aria-label": "table" }, plainTable(["", "bytes", "%", ""], balance(oom.balance, total), [1, 2])));
+  place.append(h("h3", {}, "Whose memory it is"), h("div", { className: "wide-table", tabindex: 0, role: "region", "aria-label": "table" }, plainTable(["", "bytes", "% of allocated", ""], balance(oom.balance), [1, 2])));
   place.append(h("h3", {}, "Largest allocation sites"), plainTable(["bytes", "count", "where"], oom.places.map((each) => [amount(each.bytes, bytes(each.bytes)), count(each.tensors + each.blocks), h("div", {}, at(each.at), each.held_by ? h("div", { className: "note" }, each.held_by) : "")]), [0, 1]));
   for (const device of oom.devices) if (device.segments.length > 0) place.append(segmentDrawing(device));
   place.append(asPrinted("oom", oom.text));

@@ -14,6 +14,7 @@ export interface AreaChart {
 
 const LEAST_DRAG = 4;  // pixels
 const BYTE_TICKS = 5;
+const LEAST_BETWEEN_STEPS = 5;  // pixels
 
 // Round numbers of bytes up to `most`.
 function byteTicks(most: number): number[] {
@@ -84,11 +85,13 @@ export function areaChart(chart: AreaChart): HTMLElement {
     if (chart.axes) {
       for (const tick of x.ticks(Math.max(2, Math.floor(width / 110)))) svg.append(s("text", { x: x(tick), y: high - 6, "text-anchor": x(tick) > width - 30 ? "end" : "middle" }, duration(tick)));
       const written = { step: -Infinity, dump: -Infinity }, wide = { step: 56, dump: 52 };
-      const steps = chart.marks.filter((mark) => mark.kind === "step").length, room = (width - left) / Math.max(1, steps);
+      let lastLine = -Infinity;
       for (const { at, name, kind } of chart.marks) {
         const place = x(at);
-        // Marks closer than this hide what they mark.
-        if (kind === "dump" || room >= 5) svg.append(s("line", { x1: place, x2: place, y1: top, y2: high - bottom, class: `mark ${kind}` }));
+        // Marks closer than this hide what they mark: a short one stands below the chart.
+        const whole = kind === "dump" || place - lastLine >= LEAST_BETWEEN_STEPS;
+        if (whole && kind === "step") lastLine = place;
+        if (whole) svg.append(s("line", { x1: place, x2: place, y1: top, y2: high - bottom, class: `mark ${kind}` }));
         else svg.append(s("line", { x1: place, x2: place, y1: high - bottom, y2: high - bottom + 3, class: "mark step" }));
         if (place - written[kind] < wide[kind] || place > width - 44) continue;
         svg.append(s("text", { x: place + 3, y: top + (kind === "dump" ? 22 : 9), class: "mark-name" }, name));

@@ -32,6 +32,8 @@ TEST(InferredCategory, OptimizersModulesAndDataLoading) {
   EXPECT_EQ(inferred(code::kOptimizer, false, kFreedNextStep), Category::optimizer_state);
   EXPECT_EQ(inferred(code::kOptimizer, false, kFreedAtOnce), Category::temporary);
   EXPECT_EQ(inferred(code::kModuleCode, false, kStays), Category::parameter);
+  EXPECT_EQ(inferred(code::kModuleCode, false, kFreedNextStep),
+            Category::parameter);  // with a model that a function held
   EXPECT_EQ(inferred(code::kModuleCode, false, kFreedAtOnce), Category::unknown);
   EXPECT_EQ(inferred(code::kDataLoading | code::kModuleCall, false, kStays), Category::input_batch);
   EXPECT_EQ(inferred(0, false, kFreedAtOnce), Category::unknown);
