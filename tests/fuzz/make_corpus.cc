@@ -1,10 +1,12 @@
-// Writes the fuzzer's first inputs into the folder that is given: one dump as a file, and as chunks to be framed.
+// Writes the fuzzers' first inputs into the two folders that are given: of the reader of dumps, a dump as a file and as
+// chunks to be framed; of the reader of recordings, chunks and streams of events.
 #include <cstdio>
 #include <cstring>
 #include <fstream>
 
 #include "support/dump_builder.h"
 #include "tensorscope/dump_format.h"
+#include "unit/analyzer/recording/recording_builder.h"
 
 using tensorscope::testing::Chunk;
 using tensorscope::testing::DumpBuilder;
@@ -122,23 +124,77 @@ void add_process_memory(std::vector<Chunk>& chunks, int rows) {
                             format::CreateProcessMemory(builder, 9 << 20, 4 << 20, detail, values, detail)));
 }
 
+std::string as_input(char kind, const std::vector<Chunk>& parts) {
+  std::string input(1, kind);
+  for (const Chunk& chunk : parts) {
+    const uint32_t head[2] = {chunk.type, uint32_t(chunk.payload.size())};
+    input.append(reinterpret_cast<const char*>(head), sizeof head);
+    input += chunk.payload;
+  }
+  return input;
+}
+
+// The chunks that follow the header of a recording.
+std::vector<Chunk> chunks_of(const std::string& recording) {
+  namespace format = tensorscope::format;
+  std::vector<Chunk> parts;
+  for (size_t at = sizeof(format::FileHeader); at < recording.size();) {
+    format::ChunkHeader header;
+    std::memcpy(&header, recording.data() + at, sizeof header);
+    at += sizeof header;
+    parts.push_back({header.type, recording.substr(at, header.length)});
+    at += header.length + format::padding(header.length);
+  }
+  return parts;
+}
+
+std::vector<tensorscope::format::RecordedEvent> sample_events(uint64_t first) {
+  namespace analyzer = tensorscope::analyzer;
+  std::vector<tensorscope::format::RecordedEvent> events;
+  for (uint64_t serial = first; serial < first + 20; serial += 4) {
+    events.push_back(analyzer::allocated(serial, 1024, 5000 + serial));
+    events.push_back(analyzer::made(serial + 1, 5000 + serial));
+    events.back().ndim = 2;
+    events.back().sizes[0] = events.back().sizes[1] = 16;
+    if (serial % 8 == 1) events.push_back(analyzer::freed(serial, serial + 2, 5000 + serial));
+    events.push_back(analyzer::step(serial / 4, serial + 3, 5000 + serial));
+    events.back().mode = 0;
+  }
+  return events;
+}
+
+// A recording with the tables of a dump and two flushes of events; and a stream of events alone.
+void write_recordings(const std::string& folder) {
+  namespace format = tensorscope::format;
+  tensorscope::analyzer::RecordingBuilder recording;
+  recording.segment(0, 5000);
+  recording.events(0, 30, sample_events(1));
+  recording.events(1, 60, sample_events(31));
+  recording.end();
+  std::vector<Chunk> parts = sample(2).chunks();
+  for (Chunk& chunk : chunks_of(recording.bytes())) parts.push_back(std::move(chunk));
+  std::ofstream(folder + "/chunks", std::ios::binary) << as_input('C', parts);
+
+  format::EventEncoder encoder(5000, tensorscope::rules::element_size);
+  const std::vector<format::RecordedEvent> events = sample_events(1);
+  std::vector<uint8_t> data(events.size() * format::kMostEventBytes);
+  uint8_t* end = data.data();
+  for (const format::RecordedEvent& event : events) end = encoder.encode(event, end);
+  std::ofstream(folder + "/stream", std::ios::binary) << 'S' << std::string(data.data(), end);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc != 2) return std::fprintf(stderr, "usage: make_corpus FOLDER\n"), 2;
+  if (argc != 3) return std::fprintf(stderr, "usage: make_corpus DUMPS RECORDINGS\n"), 2;
+  write_recordings(argv[2]);
   for (int tensors : {0, 1, 5}) {
     std::vector<Chunk> parts = sample(tensors).chunks();
     add_cupti(parts, tensors);
     add_process_memory(parts, tensors);
     const std::string name = std::string(argv[1]) + "/" + std::to_string(tensors);
     std::ofstream(name + ".file", std::ios::binary) << 'R' << DumpBuilder::frame(parts);
-    std::string chunks = "C";
-    for (const Chunk& chunk : parts) {
-      const uint32_t head[2] = {chunk.type, uint32_t(chunk.payload.size())};
-      chunks.append(reinterpret_cast<const char*>(head), sizeof head);
-      chunks += chunk.payload;
-    }
-    std::ofstream(name + ".chunks", std::ios::binary) << chunks;
+    std::ofstream(name + ".chunks", std::ios::binary) << as_input('C', parts);
   }
   return 0;
 }
