@@ -84,7 +84,8 @@ struct Recorded {
 
 // Growth needs three dumps: where fewer can be compared, moments of the recording at the ends of steps join the last
 // one, or stand alone. What is given up for them is on the page as it was.
-void add_leaks(analyzer::ComparedDumps& dumps, const std::vector<Recorded>& recordings,
+// Returns whether a dump at exit was left out, after everything had been freed.
+bool add_leaks(analyzer::ComparedDumps& dumps, const std::vector<Recorded>& recordings,
                const analyzer::SymbolOptions& symbols, html::Page& page) {
   constexpr size_t kEnough = 3, kLeastSteps = 6;
   html::Json leaks = html::leaks_data(dumps);
@@ -115,7 +116,9 @@ void add_leaks(analyzer::ComparedDumps& dumps, const std::vector<Recorded>& reco
       leaks = std::move(of_moments);
     }
   }
+  const bool left_out = !leaks.is_null() && !leaks["returned"].is_null();
   page.set_part("leaks", std::move(leaks));
+  return left_out;
 }
 
 int add_dumps(const HtmlOptions& options, const std::vector<std::string>& paths,
@@ -130,7 +133,8 @@ int add_dumps(const HtmlOptions& options, const std::vector<std::string>& paths,
   page.add(dumps);
   page.set_part("diff", html::diff_data(dumps));
   const int status = finish(invocation, dumps);
-  add_leaks(dumps, recordings, symbols, page);
+  const bool left_out = add_leaks(dumps, recordings, symbols, page);
+  if (left_out && dumps.size() > 1) page.set_part("diff", html::diff_data(dumps));
   add_failure(paths, symbols, page);
   return status;
 }

@@ -66,6 +66,18 @@ def test_dumps_and_a_recording(browser, training):  # noqa: F811
     assert "Peak " in seen.text
 
 
+def test_pages_without_an_answer_are_not_there(browser, training):  # noqa: F811
+    """What changed is told without the dump at exit, and there is no page of a graph without nodes."""
+    harness.cli("html", *training.dumps, training.recording, "-o", training.folder / "report.html", "--force")
+    window = Opened(browser, training.folder / "report.html")
+    assert ("graph" in window.pages()) == (training.kind == "trainer")
+    live = re.search(r"; live bytes (.*)", printed("leaks", *training.dumps, status=1))[1]
+    window.go("diff")
+    assert window.text(".lead").startswith(f"live bytes {live}")
+    assert ".exit." not in "".join(each.inner_text() for each in window.page.query_selector_all("#main p"))
+    window.context.close()
+
+
 def test_a_recording_and_the_dump_at_exit(browser, training, tmp_path):  # noqa: F811
     """Nobody asked for a dump: moments of the recording say what grew."""
     recording, at_exit = (tmp_path / path.name for path in (training.recording, training.dumps[-1]))

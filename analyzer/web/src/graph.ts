@@ -92,8 +92,8 @@ export function neighbours(dump: Dump, row: number): HTMLElement | "" {
 export function graphPage(place: HTMLElement, { dump }: Shown): void {
   const graph = dump.data.graph as Graph | null | undefined;
   place.append(h("h2", {}, "Autograd graph"));
-  if (!graph) {
-    place.append(h("p", {}, "This dump has no autograd graph."));
+  if (!graph || graph.name.length === 0) {
+    place.append(h("p", {}, graph ? "No node of the autograd graph is alive in this dump." : "This dump has no autograd graph."));
     return;
   }
   const n = graph.name.length, entered = new Uint8Array(n);

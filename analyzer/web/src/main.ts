@@ -3,7 +3,7 @@ import { h } from "./dom";
 import { readData, Report, type Dump } from "./data";
 import { diffPage, leaksPage, oomPage } from "./answers";
 import { flamePage } from "./flame";
-import { graphPage } from "./graph";
+import { graphPage, type Graph } from "./graph";
 import { mapPage } from "./map";
 import { overviewPage } from "./overview";
 import { tensorPage } from "./tensor";
@@ -28,7 +28,7 @@ const PAGES: PageKind[] = [
   { id: "map", title: "Map", there: hasDump, draw: mapPage },
   { id: "flame", title: "Flame", there: (report) => hasDump(report) || report.recordings.some((each) => each.data.devices.length > 0), draw: flamePage },
   { id: "tensors", title: "Tensors", there: hasDump, draw: tensorsPage },
-  { id: "graph", title: "Graph", there: (all) => all.dumps.some((dump) => dump.data.graph), draw: graphPage },
+  { id: "graph", title: "Graph", there: (all) => all.dumps.some((dump) => ((dump.data.graph as Graph | null)?.name.length ?? 0) > 0), draw: graphPage },
   { id: "values", title: "Values", there: part("values"), draw: valuesPage },
   { id: "calls", title: "Calls", there: part("calls"), draw: callsPage },
   { id: "search", title: "Search", there: () => true, draw: searchPage, hidden: true },
