@@ -105,6 +105,7 @@ enum class Advice : uint8_t {
   bound_container,
   bound_cpp,
   break_cycle,
+  cycle_at_exit,
   drop_traceback,
   save_for_backward,
   detach_in_hook,

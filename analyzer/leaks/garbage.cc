@@ -74,7 +74,9 @@ void find_held_from(Case& find, ReferenceRoot root, LeakFinding finding) {
 void find_cycles(Case& find) {
   LeakFinding finding;
   finding.kind = LeakKind::reference_cycle;
-  finding.advice = Advice::break_cycle;
+  // There what a trainer and its model refer to is garbage once the function that made them has returned.
+  const bool at_exit = format::Trigger(find.last().dump.process.trigger) == format::Trigger::exit;
+  finding.advice = at_exit ? Advice::cycle_at_exit : Advice::break_cycle;
   find_held_from(find, ReferenceRoot::cycle, std::move(finding));
 }
 

@@ -158,6 +158,9 @@ std::string advice_words(const LeakFinding& finding) {
       return "look for a cache without a limit in C++ code, or an extension that does not free its tensors";
     case Advice::break_cycle:
       return "break the cycle, or call gc.collect() more often: reference counting cannot free these objects";
+    case Advice::cycle_at_exit:
+      return "the dump was written at exit, when the program's functions had returned: take one while the program runs "
+             "to see whether this was garbage before";
     case Advice::drop_traceback:
       return "keep the exception's text, or clear its __traceback__: it keeps all local variables of its frames";
     case Advice::save_for_backward:

@@ -30,6 +30,20 @@ TEST(Garbage, AnUnreachableCycle) {
   EXPECT_TRUE(run.leaks.found());
 }
 
+TEST(Garbage, ACycleAtExitMayHaveBeenInUseBefore) {
+  const auto advice = [](format::Trigger trigger) {
+    Dumps run(
+        [&](Scene& scene) {
+          scene.builder.trigger = trigger;
+          scene.kept(10, kLarge, scene.site(8), "self.cache", ReferenceRoot::cycle);
+        },
+        {1});
+    return run.only().advice;
+  };
+  EXPECT_EQ(advice(format::Trigger::exit), Advice::cycle_at_exit);
+  EXPECT_EQ(advice(format::Trigger::signal), Advice::break_cycle);
+}
+
 TEST(Garbage, AllThatACycleKeeps) {
   Dumps run(
       [](Scene& scene) {
