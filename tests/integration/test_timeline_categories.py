@@ -12,7 +12,7 @@ import harness
 import pytest
 
 TRAINING = """
-import torch, libtensorscope
+import time, torch, libtensorscope
 model = torch.nn.Sequential(torch.nn.Linear(64, 64), torch.nn.ReLU(), torch.nn.Linear(64, 8))
 optimizer = torch.optim.Adam(model.parameters())
 kept = []
@@ -27,6 +27,7 @@ for step in range(6):
     optimizer.zero_grad()
     if step == 2:
         libtensorscope.dump()
+    time.sleep(0.1)  # each step has room in a plot over time, however long what stands before the first one takes
 spike = torch.zeros(250_000)
 del spike
 """
@@ -75,17 +76,17 @@ def test_the_plot_has_steps_and_a_legend(recording):
     assert re.search(r"^  O  optimizer state +36\.6 KiB", text, re.M)
     assert "steps 0 to 6" in text and "┴" in text
     assert re.search(r"│ *[PO].*O", text)
-    assert re.search(r"976\.6 KiB .*\n? *976\.6 KiB +program.py:17", text), text  # the spike and what it was
+    assert re.search(r"976\.6 KiB .*\n? *976\.6 KiB +program.py:18", text), text  # the spike and what it was
 
 
 def test_memory_beside_source_lines(recording):
     lines = {row["line"]: row for row in timeline(recording, "--lines")["lines"]}
     assert lines[7]["peak_bytes"] == 6 * 20_000
     assert lines[11]["peak_bytes"] == 6 * 20_000  # the call of the function
-    assert lines[17]["peak_bytes"] == 1_000_000 and lines[17]["live_at_end"] == 0
+    assert lines[18]["peak_bytes"] == 1_000_000 and lines[18]["live_at_end"] == 0
     assert 10 in lines and 13 in lines
     text = harness.cli("timeline", recording, "--lines", "program.py", env={**os.environ, "COLUMNS": "200"}).stdout
-    assert re.search(r"976\.6 KiB +- +.* 17  spike = torch.zeros\(250_000\)", text), text
+    assert re.search(r"976\.6 KiB +- +.* 18  spike = torch.zeros\(250_000\)", text), text
     assert timeline(recording, "--lines", "gram.py")["lines"] == []
     assert "No line of this file" in harness.cli("timeline", recording, "--lines", "nothing.py").stdout
 
