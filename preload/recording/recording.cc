@@ -70,6 +70,8 @@ constinit Mutex g_writing;
 Recorder* g_recorder = nullptr;  // made at the first need; g_writing is held
 std::atomic<bool> g_on{false}, g_wanted{false};
 std::atomic<bool> g_from_start{false};  // the tables were empty when recording began
+// What was alive at the fork that made this process, until the file begins with it.
+std::atomic<live::SnapshotView*> g_at_fork{nullptr};
 std::atomic<uint64_t> g_begin_ns{0}, g_begin_ticks{0};
 std::atomic<bool> g_much_waits{false};
 std::atomic<uint32_t> g_flushes{0};  // into the file
@@ -173,9 +175,11 @@ bool write_living(Recorder& recorder, FlushWriter& writer, SeenTensors::Extent e
 }
 
 bool begin_file(Recorder& recorder) {
-  live::SnapshotView view;
+  const std::unique_ptr<live::SnapshotView> at_fork(g_at_fork.exchange(nullptr));
+  live::SnapshotView now;
+  const live::SnapshotView& view = at_fork ? *at_fork : now;
   const bool whole = g_from_start.load(std::memory_order_relaxed) && recorder.segments == 0;
-  if (!whole && !view.take()) return false;
+  if (!whole && !at_fork && !now.take()) return false;
   refresh_objects(recorder, view);
   if (!recorder.file.exists() && (!recorder.file.begin(monotonic_ns()) || !write_head(recorder, recorder.file))) {
     return false;
@@ -392,7 +396,13 @@ void after_fork_in_child() {
   g_flushes.store(0);
   g_much_waits.store(false);
   g_exits.store(false);
-  if (g_on.load()) begin();
+  g_at_fork.store(nullptr);
+  if (!g_on.load()) return;
+  run_if_memory_lasts([] {
+    auto view = std::make_unique<live::SnapshotView>();
+    if (view->take()) g_at_fork.store(view.release());
+  });
+  begin();
 }
 
 }  // namespace tensorscope::recording

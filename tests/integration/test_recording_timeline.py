@@ -181,6 +181,23 @@ after = torch.zeros(4000)
     assert any(site["allocations"] == 1 and site["allocated_bytes"] == 777 * 4 for site in found["sites"])
 
 
+def test_a_child_that_ends_at_once_has_all_that_it_did(tmp_path):
+    source = """
+import os, torch
+kept = torch.ones(777)
+if os.fork() == 0:
+    for i in range(50):
+        torch.zeros(1000 + i)
+    os._exit(0)
+os.wait()
+"""
+    done = harness.run_source(source, folder=tmp_path, record=1, exit="never")
+    assert done.returncode == 0, done.stderr
+    found = {sum(site["allocations"] for site in timeline(path)["sites"]): path for path in tmp_path.glob("*.recording")}
+    assert sorted(found) == [1, 50]
+    assert [777] in [tensor["shape"] for tensor in exported(f"{found[50]}@end")["tensors"]]
+
+
 def test_a_forked_child_has_a_recording_of_its_own(tmp_path):
     source = """
 import glob, os, time, torch

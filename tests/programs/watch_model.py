@@ -4,6 +4,7 @@ import collections
 import os
 import pathlib
 import pickle
+import re
 import sys
 import weakref
 
@@ -85,7 +86,7 @@ def main():
             model.train()
     results.append(torch.rand(3).tolist())
     results.append([len(module._forward_hooks) + len(module._forward_pre_hooks) for module in model.modules()])
-    results.append(len(pickle.dumps(model)))
+    results.append(len(re.sub(rb"\d{5,}", b"", pickle.dumps(model))))  # without addresses: they are keys of storages
     if "TRUTH_DIR" in os.environ:
         torch.save(truth, pathlib.Path(os.environ["TRUTH_DIR"]) / "truth.pt")
     print(results)

@@ -1,6 +1,7 @@
 #include "hooks/process/program_signal.h"
 
 #include <errno.h>
+#include <string.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -21,8 +22,8 @@ constexpr int kKernelFlags = SA_RESTART | SA_NODEFER | SA_ONSTACK;  // of the pr
 
 std::atomic<int> g_number{0};
 std::atomic<pid_t> g_owner{0};
-std::atomic<uint64_t> g_interrupting{0};  // signals for which siginterrupt was called, bit number - 1
-constinit thread_local sigset_t t_mask_before_fork = {};
+std::atomic<uint64_t> g_interrupting{0};                 // signals for which siginterrupt was called, bit number - 1
+constinit thread_local uint64_t t_mask_before_fork = 0;  // as the kernel has it: signal 1 is bit 0
 
 // The program's own action. Two records and a word that says which of them holds: twice the number of changes so far,
 // plus one where a one-shot handler (SA_RESETHAND) has been called. Of a record that holds nothing is written, and the
@@ -195,13 +196,17 @@ bool signal_is_ours() {
 }
 
 void hold_signals() {
-  sigset_t all;
+  sigset_t all, before;
   sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &t_mask_before_fork);
+  sigemptyset(&before);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  memcpy(&t_mask_before_fork, &before, sizeof t_mask_before_fork);
 }
 
 void release_signals() {
-  const sigset_t mask = t_mask_before_fork;
+  sigset_t mask;
+  sigemptyset(&mask);
+  memcpy(&mask, &t_mask_before_fork, sizeof t_mask_before_fork);
   pthread_sigmask(SIG_SETMASK, &mask, nullptr);
 }
 
