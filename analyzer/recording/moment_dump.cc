@@ -11,6 +11,7 @@
 #include "recording/moment.h"
 #include "tensorscope/dump_format.h"
 #include "tensorscope/rules/element_size.h"
+#include "tensorscope/rules/plain_tensor.h"
 
 namespace tensorscope::analyzer {
 
@@ -68,11 +69,7 @@ void add_strides(const format::RecordedEvent& event, std::vector<int64_t>& dims)
     return;
   }
   dims.resize(2 * event.ndim);
-  int64_t stride = 1;
-  for (size_t i = event.ndim; i-- > 0;) {
-    dims[event.ndim + i] = stride;
-    if (__builtin_mul_overflow(stride, std::max<int64_t>(event.sizes[i], 1), &stride)) stride = 0;
-  }
+  rules::usual_strides(event.sizes, event.ndim, dims.data() + event.ndim);
 }
 
 class MomentVisitor : public RecordingVisitor {
@@ -413,7 +410,7 @@ void MomentVisitor::set_time() {
 
 std::string MomentVisitor::dump() {
   if (strings_.empty()) strings_.emplace_back();
-  plain_class_ = string("N3c1010TensorImplE");
+  plain_class_ = string(rules::kPlainTensorClass);
   moved_note_ = string("its storage was changed, and not looked at again by then");
   DumpBytes out;
   set_time();

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "live/tensor_serial.h"
+#include "tensorscope/rules/plain_tensor.h"
 #include "torch/graph/node_extent.h"
 #include "torch/metadata/safe_reads.h"
 
@@ -18,7 +19,7 @@ constexpr size_t kLikelyBytes = 256;  // of a sparse tensor, where the allocator
 
 bool may_have_parts(const torch::Metadata& metadata) {
   return (metadata.flags & uint32_t(format::TensorFlag::exotic)) != 0 && metadata.class_name[0] != 0 &&
-         strcmp(metadata.class_name, "N3c1010TensorImplE") != 0;
+         strcmp(metadata.class_name, rules::kPlainTensorClass) != 0;
 }
 
 std::vector<format::TensorPart> tensor_parts(const live::SnapshotView& view, std::span<const size_t> owners,

@@ -8,13 +8,13 @@
 #include "dump_generated.h"
 #include "support/spread_bits.h"
 #include "tensorscope/rules/element_size.h"
+#include "tensorscope/rules/plain_tensor.h"
 
 namespace tensorscope::recording {
 
 namespace {
 
 constexpr size_t kBatch = 512;
-constexpr char kPlainClass[] = "N3c1010TensorImplE";
 constexpr int8_t kStrided = 0;  // c10::Layout (c10/core/Layout.h)
 
 struct Seen {
@@ -22,15 +22,11 @@ struct Seen {
   format::RecordedEvent event;
 };
 
-// Strides of a dense tensor in the usual order, as torch sets them (c10/core/SymbolicShapeMeta.h,
-// empty_tensor_restride).
 bool has_usual_strides(const torch::Metadata& m) {
-  int64_t stride = 1;
-  for (size_t i = m.ndim; i-- > 0;) {
-    if (m.strides[i] != stride) return false;
-    if (__builtin_mul_overflow(stride, std::max<int64_t>(m.sizes[i], 1), &stride)) return false;
-  }
-  return true;
+  int64_t usual[torch::kMaxDims];
+  if (m.ndim > torch::kMaxDims) return false;
+  rules::usual_strides(m.sizes, m.ndim, usual);
+  return std::equal(usual, usual + m.ndim, m.strides);
 }
 
 // False: more is to be said than an event has room for.
@@ -41,11 +37,13 @@ bool describe(const torch::Metadata& m, format::RecordedEvent& e) {
                                uint32_t(TensorKnown::dtype) | uint32_t(TensorKnown::device) |
                                uint32_t(TensorKnown::layout) | uint32_t(TensorKnown::storage);
   if ((m.known & kNeeded) != kNeeded || (m.flags & uint32_t(TensorFlag::exotic)) != 0 || m.layout != kStrided ||
-      m.note[0] != 0 || strcmp(m.class_name, kPlainClass) != 0 || rules::element_size(m.dtype) != int(m.itemsize)) {
+      m.note[0] != 0 || strcmp(m.class_name, rules::kPlainTensorClass) != 0 ||
+      rules::element_size(m.dtype) != int(m.itemsize)) {
     return false;
   }
   e.with_strides = !has_usual_strides(m);
-  if (size_t{m.ndim} * (e.with_strides ? 2 : 1) > format::kMostEventSizes) return false;
+  e.ndim = m.ndim;
+  if (e.extents() > format::kMostEventSizes) return false;
   e.type = format::EventType::tensor_seen;
   e.known = true;
   e.tensor_known = m.known;
@@ -53,7 +51,6 @@ bool describe(const torch::Metadata& m, format::RecordedEvent& e) {
   e.dtype = m.dtype;
   e.device_type = m.device_type;
   e.device_index = m.device_index;
-  e.ndim = m.ndim;
   std::copy_n(m.sizes, m.ndim, e.sizes);
   if (e.with_strides) std::copy_n(m.strides, m.ndim, e.sizes + m.ndim);
   e.pointer = m.storage_base;
@@ -71,7 +68,7 @@ uint64_t digest_of(const format::RecordedEvent& e) {
   add(uint64_t(e.offset));
   add(uint64_t{e.tensor_known} << 32 | e.tensor_flags);
   add(uint64_t(uint8_t(e.dtype)) << 16 | uint64_t(e.with_strides) << 8 | e.ndim);
-  for (size_t i = 0; i < e.ndim * (e.with_strides ? 2 : 1); ++i) add(uint64_t(e.sizes[i]));
+  for (size_t i = 0; i < e.extents(); ++i) add(uint64_t(e.sizes[i]));
   return digest != 0 ? digest : 1;
 }
 
@@ -81,28 +78,24 @@ void SeenTensors::begin(const live::SnapshotView& view) {
   alive_.clear();
   newest_ = again_ = 0;
   for (const live::TensorEntry& t : view.tensors) {
-    if (!t.released) alive_.emplace_hint(alive_.end(), t.serial, Alive{t.impl, t.created_ns, 0, t.site, t.thread});
+    if (!t.released) alive_.emplace_hint(alive_.end(), t.serial, Alive{t});
   }
 }
 
 void SeenTensors::made(const live::Event& event, uint64_t ns) {
-  const Alive made = {reinterpret_cast<const void*>(event.a), ns, 0, event.site, event.thread};
-  alive_.insert_or_assign(event.serial, made);
-}
-
-live::TensorEntry SeenTensors::entry(const Map::value_type& row) {
-  live::TensorEntry entry{};
-  entry.impl = row.second.impl;
-  entry.serial = row.first;
-  entry.created_ns = row.second.ns;
-  entry.site = row.second.site;
-  entry.thread = row.second.thread;
-  return entry;
+  live::TensorEntry made{};
+  made.impl = reinterpret_cast<const void*>(event.a);
+  made.serial = event.serial;
+  made.created_ns = ns;
+  made.site = event.site;
+  made.thread = event.thread;
+  alive_.insert_or_assign(event.serial, Alive{made});
 }
 
 std::vector<live::TensorEntry> SeenTensors::newest(size_t most) const {
   std::vector<live::TensorEntry> entries;
-  for (auto it = alive_.rbegin(); it != alive_.rend() && entries.size() < most; ++it) entries.push_back(entry(*it));
+  for (auto it = alive_.rbegin(); it != alive_.rend() && entries.size() < most; ++it)
+    entries.push_back(it->second.entry);
   return entries;
 }
 
@@ -116,7 +109,7 @@ void SeenTensors::look_at(torch::MetadataReader& reader, Map::iterator first, si
   look.entries.resize(count);
   look.seen.resize(count);
   auto it = first;
-  for (live::TensorEntry& to : look.entries) to = entry(*it++);
+  for (live::TensorEntry& to : look.entries) to = (it++)->second.entry;
   live::look_at_live(
       {look.entries.data(), count}, 0, count,
       [](size_t i, void* context) {

@@ -38,14 +38,10 @@ class SeenTensors {
 
  private:
   struct Alive {
-    const void* impl;
-    uint64_t ns;
-    uint64_t digest;  // of what it was; 0: not looked at
-    SiteId site;
-    uint32_t thread;
+    live::TensorEntry entry;
+    uint64_t digest = 0;  // of what it was; 0: not looked at
   };
   using Map = std::map<Serial, Alive>;
-  static live::TensorEntry entry(const Map::value_type& row);
   void look_at(torch::MetadataReader& reader, Map::iterator first, size_t count,
                std::vector<format::RecordedEvent>& events, std::vector<live::TensorEntry>& others);
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <atomic>
 
+#include "tensorscope/rules/plain_tensor.h"
 #include "torch/metadata/safe_reads.h"
 #include "torch/metadata/tensor_layout.h"
 
@@ -20,7 +21,6 @@ Forms g_forms;
 std::atomic<bool> g_forms_known{false};
 
 constexpr size_t kMostLooks = 2048;
-constexpr char kPlainTensor[] = "N3c1010TensorImplE";
 
 struct Search {
   const live::TensorEntry* entries;
@@ -35,7 +35,7 @@ void look(size_t index, void* context) {
   if (search.done || entry.released) return;
   torch::Metadata facts;
   search.reader.read(entry.impl, false, facts);
-  if (facts.storage_base == 0 || strcmp(facts.class_name, kPlainTensor) != 0) return;
+  if (facts.storage_base == 0 || strcmp(facts.class_name, rules::kPlainTensorClass) != 0) return;
   const uint64_t storage = torch::word_at(entry.impl, size_t(search.reader.layout().storage()));
   search.found = {search.reader.layout(), torch::word_at(entry.impl, 0),
                   torch::word_at(reinterpret_cast<const void*>(storage), 0)};

@@ -5,6 +5,7 @@
 #include <atomic>
 
 #include "support/spin_lock.h"
+#include "tensorscope/rules/plain_tensor.h"
 #include "torch/metadata/object_class.h"
 #include "torch/metadata/safe_reads.h"
 #include "torch/metadata/shared_object_map.h"
@@ -66,7 +67,7 @@ Readable learn(const void* impl) {
       g_forms = {layout,     torch::word_at(impl, 0), torch::word_at(storage, 0),
                  torch.grad, torch.undefined_tensor,  key_bits(torch, kOtherForms, 3)};
       g_is_known.store(true, std::memory_order_release);
-    } else if (strcmp(classes.of(impl), "N3c1010TensorImplE") != 0) {
+    } else if (strcmp(classes.of(impl), rules::kPlainTensorClass) != 0) {
       said = Readable::wrapped;
     }
   }

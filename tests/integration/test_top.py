@@ -173,20 +173,26 @@ def blocks_of(text):
     return text.split("\n\n")[:-1]
 
 
+def lines_until(process, by, wanted):
+    """What top prints in a pipe while one tensor more is made after its first refresh, until that is in it."""
+    top = subprocess.Popen([str(harness.CLI), "top", str(process.pid), "--interval", "100ms", "--by", by],
+                           stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
+                           env={**os.environ, "COLUMNS": "140"})
+    text = ""
+    for line in top.stdout:
+        text += line
+        if line == "\n" and len(blocks_of(text)) == 1:
+            more(process)
+        if line == "\n" and (wanted in text or len(blocks_of(text)) > 20):
+            break
+    top.kill()
+    top.communicate()
+    return text
+
+
 def test_names_are_kept_for_tensors_that_stay_and_their_age_is_said(tmp_path):
     with program(tmp_path) as process:
-        top = subprocess.Popen([str(harness.CLI), "top", str(process.pid), "--interval", "100ms", "--by", "module"],
-                               stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
-                               env={**os.environ, "COLUMNS": "140"})
-        text = ""
-        for line in top.stdout:
-            text += line
-            if line == "\n" and len(blocks_of(text)) == 1:
-                more(process)
-            if line == "\n" and ("1 tensor newer" in text or len(blocks_of(text)) > 20):
-                break
-        top.kill()
-        top.communicate()
+        text = lines_until(process, "module", "1 tensor newer")
     first, last = blocks_of(text)[0], blocks_of(text)[-1]
     assert " old" not in first
     assert re.search(r"by module, sorted by bytes; names \S+ \S+ old, 1 tensor newer$", last, re.M)
@@ -196,18 +202,7 @@ def test_names_are_kept_for_tensors_that_stay_and_their_age_is_said(tmp_path):
 
 def test_views_by_names_look_at_them_each_time(tmp_path):
     with program(tmp_path) as process:
-        top = subprocess.Popen([str(harness.CLI), "top", str(process.pid), "--interval", "100ms", "--by", "holder"],
-                               stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
-                               env={**os.environ, "COLUMNS": "140"})
-        text = ""
-        for line in top.stdout:
-            text += line
-            if line == "\n" and len(blocks_of(text)) == 1:
-                more(process)
-            if line == "\n" and ("+1.9 MiB" in text or len(blocks_of(text)) > 20):
-                break
-        top.kill()
-        top.communicate()
+        text = lines_until(process, "holder", "+1.9 MiB")
     assert " old" not in text
     assert re.search(r"\+1\.9 MiB +1 +program\.py: more$", text, re.M), text
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "tensorscope/rules/plain_tensor.h"
 #include "torch/metadata/safe_reads.h"
 
 namespace tensorscope::torch {
@@ -11,7 +12,6 @@ namespace {
 
 constexpr uint32_t kMaxOutputs = 1 << 16;
 constexpr char kSavedVariableHooks[] = "N5torch8autograd18SavedVariableHooksE";
-constexpr char kTensorImpl[] = "N3c1010TensorImplE";
 constexpr size_t kElementsLookedAt = 4;
 
 // Nearly all: a node that dies while it is read may say anything.
@@ -80,7 +80,7 @@ bool SlotFinder::learn_tensors(const std::vector<uint64_t>& words) {
   std::vector<uint64_t> vtables(words.size(), 0);
   if (!read_words_safely(words.data(), vtables.data(), words.size())) return false;
   for (size_t i = 0; i < words.size(); ++i) {
-    if (classes_.derives_from(vtables[i], kTensorImpl)) more_tensors_.set(words[i], 0);
+    if (classes_.derives_from(vtables[i], rules::kPlainTensorClass)) more_tensors_.set(words[i], 0);
   }
   return true;
 }

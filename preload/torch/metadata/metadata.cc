@@ -4,6 +4,7 @@
 
 #include "dump_generated.h"
 #include "support/coverage.h"
+#include "tensorscope/rules/plain_tensor.h"
 #include "torch/metadata/safe_reads.h"
 
 namespace tensorscope::torch {
@@ -25,7 +26,7 @@ struct Kind {
 };
 constexpr char kOpaque[] = "N2at16OpaqueTensorImplI";
 constexpr Kind kKinds[] = {
-    {"N3c1010TensorImplE", true, true, true, true, 0, ""},
+    {rules::kPlainTensorClass, true, true, true, true, 0, ""},
     {"N2at11QTensorImplE", true, true, true, true, 0, "quantized: scale and zero point are not recorded"},
     {"N2at23FunctionalTensorWrapperE", false, true, true, true, 0,
      "functional wrapper: the memory belongs to the wrapped tensor, which has its own row"},

@@ -2,12 +2,13 @@
 
 #include <string.h>
 
+#include "tensorscope/rules/plain_tensor.h"
+
 namespace tensorscope::torch {
 
 namespace {
 
 constexpr uint64_t kInlineDims = 5;  // c10/core/impl/SizesAndStrides.h
-constexpr char kPlainTensor[] = "N3c1010TensorImplE";
 constexpr char kPlainStorage[] = "N3c1011StorageImplE";
 constexpr char kVersionCounter[] = "N3c1015VariableVersion14VersionCounterE";
 constexpr char kFunctionalStorage[] = "N2at17functionalization21FunctionalStorageImplE";
@@ -161,7 +162,7 @@ bool LayoutFinder::shim_agrees(const TensorLayout& layout, const void* impl) con
 }
 
 void LayoutFinder::add(const void* impl) {
-  if (strcmp(classes_.of(impl), kPlainTensor) != 0 || !torch_.has_storage(impl)) return;
+  if (strcmp(classes_.of(impl), rules::kPlainTensorClass) != 0 || !torch_.has_storage(impl)) return;
   ++seen_;
   for (size_t i = 0; i < kCandidates; ++i) {
     const TensorLayout layout = candidate(i);
