@@ -40,6 +40,7 @@ void add_list(CLI::App& app, Invocation& invocation);
 void add_show(CLI::App& app, Invocation& invocation);
 void add_diff(CLI::App& app, Invocation& invocation);
 void add_leaks(CLI::App& app, Invocation& invocation);
+void add_ranks(CLI::App& app, Invocation& invocation);
 void add_oom(CLI::App& app, Invocation& invocation);
 void add_check(CLI::App& app, Invocation& invocation);
 void add_info(CLI::App& app, Invocation& invocation);

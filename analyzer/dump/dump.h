@@ -34,6 +34,8 @@ struct Process {
   std::string torch_version, python_version, tensorscope_version;
   std::vector<std::pair<std::string, std::string>> options;
   uint64_t snapshot_serial = 0, fork_serial = 0;
+  int64_t step = -1;  // of optimizers, or that the program marked; -1: not counted
+  std::string job;    // the same for all ranks of a job; "" where the environment does not tell
 };
 
 struct SharedObject {
@@ -194,6 +196,7 @@ struct Dump {
   bool launches_known = false;
   Sources sources;
   ProcessParts process_parts;
+  std::vector<ProcessGroup> process_groups;
   bool moment = false;                // made from a recording: it has neither names nor holders of its own
   std::vector<AllocationLife> lives;  // of a moment: of each of `allocations`
 

@@ -1,4 +1,5 @@
-// What the process's memory is, beside its totals: Python's own heap, and mappings by name.
+// What the process's memory is, beside its totals: Python's own heap, and mappings by name. And the process groups that
+// it is in.
 #pragma once
 
 #include <cstdint>
@@ -23,6 +24,12 @@ struct ProcessParts {
   uint64_t python_arenas = 0, python_in_use = 0;  // bytes of small objects; 0: not known
   std::string python_detail, mappings_detail;     // why not known
   std::vector<Mapping> mappings;                  // the largest first; their sum is all; empty: not known
+};
+
+// Of torch.distributed.
+struct ProcessGroup {
+  std::string name, mesh_dimension;  // mesh_dimension: "" where no DeviceMesh with names made it
+  std::vector<int32_t> ranks;        // by position in the group
 };
 
 }  // namespace tensorscope::analyzer

@@ -76,6 +76,8 @@ void RowCollector::add(const ChunkView& chunk) {
       return add_sources(chunk);
     case format::kProcessMemory:
       return add_process_parts(chunk);
+    case format::kProcessGroups:
+      return add_process_groups(chunk);
     case format::kEnd:
       return add_end(chunk);
     default:
@@ -143,6 +145,8 @@ void RowCollector::add_process(const ChunkView& chunk) {
   }
   out.snapshot_serial = in->snapshot_serial();
   out.fork_serial = in->fork_serial();
+  out.step = std::max<int64_t>(in->step(), -1);
+  out.job = str(in->job());
 }
 
 void RowCollector::add_strings(const ChunkView& chunk) {

@@ -98,6 +98,7 @@ class RowCollector {
   void add_sources(const ChunkView& chunk);
   void add_source_file(const format::SourceFile& row);
   void add_process_parts(const ChunkView& chunk);
+  void add_process_groups(const ChunkView& chunk);
   void add_end(const ChunkView& chunk);
 
   void finish_codes_and_threads();

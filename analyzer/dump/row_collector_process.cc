@@ -37,4 +37,22 @@ void RowCollector::add_process_parts(const ChunkView& chunk) {
   std::stable_sort(out.mappings.begin(), out.mappings.end(), larger);
 }
 
+void RowCollector::add_process_groups(const ChunkView& chunk) {
+  if (!first_of_its_kind(chunk)) return;
+  const auto* in = verified<format::ProcessGroups>(chunk);
+  if (!in || !in->groups()) return;
+  for (const format::ProcessGroup* row : *in->groups()) {
+    ProcessGroup group;
+    if (row->name()) group.name = charged(row->name()->string_view());
+    if (row->mesh_dimension()) group.mesh_dimension = charged(row->mesh_dimension()->string_view());
+    if (row->ranks()) group.ranks.assign(row->ranks()->begin(), row->ranks()->end());
+    const auto negative = [](int32_t rank) { return rank < 0; };
+    if (std::any_of(group.ranks.begin(), group.ranks.end(), negative)) {
+      count("invalid process groups");
+    } else {
+      dump_.process_groups.push_back(std::move(group));
+    }
+  }
+}
+
 }  // namespace tensorscope::analyzer

@@ -87,6 +87,9 @@ class JsonExport {
             {"rank", rank_or_null(p.rank)},
             {"local_rank", rank_or_null(p.local_rank)},
             {"world_size", rank_or_null(p.world_size)},
+            {"step", p.step < 0 ? Json(nullptr) : Json(p.step)},
+            {"job", text_or_null(p.job)},
+            {"process_groups", process_groups()},
             {"torch_version", text_or_null(p.torch_version)},
             {"python_version", text_or_null(p.python_version)},
             {"tensorscope_version", p.tensorscope_version},
@@ -95,6 +98,15 @@ class JsonExport {
             {"fork_serial", p.fork_serial},
             {"names_complete", dump_.names_complete},
             {"names_detail", text_or_null(dump_.names_detail)}};
+  }
+
+  Json process_groups() const {
+    Json groups = Json::array();
+    for (const analyzer::ProcessGroup& group : dump_.process_groups) {
+      groups.push_back(
+          {{"name", group.name}, {"mesh_dimension", text_or_null(group.mesh_dimension)}, {"ranks", group.ranks}});
+    }
+    return groups;
   }
 
   Json totals() const {

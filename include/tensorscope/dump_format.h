@@ -18,7 +18,7 @@ namespace tensorscope::format {
 
 inline constexpr char kMagic[8] = {'T', 'S', 'C', 'O', 'P', 'E', '\r', '\n'};
 inline constexpr uint32_t kFormatMajor = 1;  // a reader refuses a larger one
-inline constexpr uint32_t kFormatMinor = 4;  // a larger one only adds chunk types and table fields
+inline constexpr uint32_t kFormatMinor = 5;  // a larger one only adds chunk types and table fields
 inline constexpr uint64_t kMaxChunkBytes = uint64_t{1} << 30;
 inline constexpr size_t kMaxRowsPerChunk = size_t{1} << 16;
 
@@ -68,6 +68,7 @@ constexpr uint32_t chunk_type(const char (&name)[5]) {
   CHUNK(kLaunches, "KERN", "kernels and copies")         \
   CHUNK(kSourceLines, "SRCS", "source lines")            \
   CHUNK(kProcessMemory, "PMEM", "process's memory")      \
+  CHUNK(kProcessGroups, "PGRP", "process groups")        \
   CHUNK(kEnd, "END!", "end")
 
 #define TENSORSCOPE_CHUNK_TYPE(constant, letters, name) inline constexpr uint32_t constant = chunk_type(letters);

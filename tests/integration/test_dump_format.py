@@ -22,7 +22,8 @@ SCHEMA = pathlib.Path(__file__).parents[2] / "include" / "tensorscope" / "dump.f
 ROOTS = {"PROC": "Process", "STRS": "Strings", "MODS": "SharedObjects", "CODE": "Codes", "NATV": "NativeFrames", "PYTH": "PythonFrames",
          "SITE": "Sites", "THRD": "Threads", "TENS": "TensorRows", "ALLO": "AllocationRows", "NODE": "NodeRows", "TOTL": "Totals",
          "COVR": "Coverages", "NAME": "Names", "GRPH": "GraphRows", "REFS": "References", "CUPM": "DriverMemory",
-         "KERN": "Launches", "SRCS": "SourceLines", "PMEM": "ProcessMemory", "END!": "EndMark"}
+         "KERN": "Launches", "SRCS": "SourceLines", "PMEM": "ProcessMemory", "PGRP": "ProcessGroups",
+         "END!": "EndMark"}
 KNOWS_SIZES, KNOWS_STRIDES = 1 << 0, 1 << 1
 
 

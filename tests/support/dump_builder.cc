@@ -172,7 +172,7 @@ std::vector<Chunk> DumpBuilder::chunks() const {
                                        working_directory.c_str(), host.c_str(), run_id.c_str(), start_unix_ns, start_ns,
                                        start_unix_ns + (dump_ns - start_ns), dump_ns, trigger, trigger_detail.c_str(),
                                        dump_number, rank, local_rank, world_size, torch_version.c_str(),
-                                       python_version.c_str(), "0.1.0", &pairs, serial_, fork_serial)
+                                       python_version.c_str(), "0.1.0", &pairs, serial_, fork_serial, step, job.c_str())
         .o;
   }));
   out.push_back(chunk(format::kSharedObjects, [&](FlatBufferBuilder& fbb) {
@@ -254,6 +254,16 @@ std::vector<Chunk> DumpBuilder::chunks() const {
     return format::CreateNamesDirect(fbb, names_complete, names_complete ? "" : "the GIL did not come", &texts, &rows)
         .o;
   }));
+  if (!process_groups.empty()) {
+    out.push_back(chunk(format::kProcessGroups, [&](FlatBufferBuilder& fbb) {
+      std::vector<flatbuffers::Offset<format::ProcessGroup>> rows;
+      for (const ProcessGroupSpec& group : process_groups) {
+        rows.push_back(
+            format::CreateProcessGroupDirect(fbb, group.name.c_str(), group.mesh_dimension.c_str(), &group.ranks));
+      }
+      return format::CreateProcessGroupsDirect(fbb, true, "", &rows).o;
+    }));
+  }
   graph_chunks(out);
   if (has_references) out.push_back(reference_chunk());
   memory_chunks(out);

@@ -144,6 +144,11 @@ struct SourceFileSpec {
   uint64_t size = 0, hash = 0;
 };
 
+struct ProcessGroupSpec {
+  std::string name, mesh_dimension;
+  std::vector<int32_t> ranks;
+};
+
 struct Chunk {
   uint32_t type;
   std::string payload;
@@ -162,6 +167,9 @@ class DumpBuilder {
   std::vector<std::pair<std::string, std::string>> options;
   uint32_t pid = 4242, parent_pid = 4241, forked_from = 0, dump_number = 1;
   int32_t rank = -1, local_rank = -1, world_size = -1;
+  int64_t step = -1;
+  std::string job;
+  std::vector<ProcessGroupSpec> process_groups;  // the chunk is there where there are any
   uint64_t start_ns = 1'000'000'000, dump_ns = 61'000'000'000;
   uint64_t start_unix_ns = 1'790'000'000'000'000'000, fork_serial = 0;
   uint64_t resident_bytes = 500 << 20, resident_peak_bytes = 600 << 20;
