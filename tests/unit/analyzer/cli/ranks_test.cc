@@ -1,6 +1,8 @@
-// `ranks`, word for word, on the dumps of a job of four whose rank 2 keeps more and more, and what it says of files
-// that are missing or no dumps. Covers: analyzer/text/ranks_text.cc Covers: analyzer/export/ranks_json.cc Covers:
-// analyzer/ranks/{rank_dump,rank_leaks}.cc Covers: analyzer/ranks/read_ranks.cc
+// `ranks`, word for word, on the dumps of a job of four whose rank 2 keeps more and more.
+// Covers: analyzer/text/ranks_text.cc
+// Covers: analyzer/export/ranks_json.cc
+// Covers: analyzer/ranks/{rank_dump,rank_leaks}.cc
+// Covers: analyzer/ranks/read_ranks.cc
 #include <gmock/gmock.h>
 
 #include <filesystem>
