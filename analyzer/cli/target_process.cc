@@ -22,6 +22,7 @@
 
 #include "tensorscope/rules/own_handler.h"
 #include "tensorscope/rules/request_name.h"
+#include "tensorscope/rules/signal_names.h"
 
 namespace tensorscope::cli {
 
@@ -148,9 +149,8 @@ int signal_of(const std::string& value) {
     return number >= 1 && number <= 64 ? number : SIGUSR1;
   }
   if (name.starts_with("SIG")) name.erase(0, 3);
-  for (int number = 1; number < 32; ++number) {
-    const char* known = sigabbrev_np(number);
-    if (known != nullptr && name == known) return number;
+  for (const rules::SignalName& known : rules::kSignals) {
+    if (name == known.name + 3) return known.number;
   }
   if (name.starts_with("RTMIN+")) return SIGRTMIN + atoi(name.c_str() + 6);
   if (name.starts_with("RTMAX-")) return SIGRTMAX - atoi(name.c_str() + 6);

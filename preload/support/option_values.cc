@@ -6,25 +6,13 @@
 #include <charconv>
 
 #include "support/arena.h"
+#include "tensorscope/rules/signal_names.h"
 
 namespace tensorscope {
 
 namespace {
 
 constinit Arena g_texts{Arena::Limit::none};
-
-struct SignalName {
-  const char* name;
-  int number;
-};
-// Not SIGKILL and SIGSTOP, which nobody can handle, nor the signals of a fault, which must end the program.
-constexpr SignalName kSignals[] = {
-    {"SIGHUP", SIGHUP},   {"SIGINT", SIGINT},       {"SIGQUIT", SIGQUIT}, {"SIGUSR1", SIGUSR1},   {"SIGUSR2", SIGUSR2},
-    {"SIGPIPE", SIGPIPE}, {"SIGALRM", SIGALRM},     {"SIGTERM", SIGTERM}, {"SIGCHLD", SIGCHLD},   {"SIGCONT", SIGCONT},
-    {"SIGTSTP", SIGTSTP}, {"SIGTTIN", SIGTTIN},     {"SIGTTOU", SIGTTOU}, {"SIGURG", SIGURG},     {"SIGXCPU", SIGXCPU},
-    {"SIGXFSZ", SIGXFSZ}, {"SIGVTALRM", SIGVTALRM}, {"SIGPROF", SIGPROF}, {"SIGWINCH", SIGWINCH}, {"SIGIO", SIGIO},
-    {"SIGPWR", SIGPWR},   {"SIGSYS", SIGSYS},
-};
 
 template <typename Number>
 bool parse_number(std::string_view text, Number& out) {
@@ -84,7 +72,7 @@ const char* parse_option_value(std::string_view text, int& signal_out) {
   }
   int number = -1;
   const bool is_number = parse_number(text, number);
-  for (const SignalName& known : kSignals) {
+  for (const rules::SignalName& known : rules::kSignals) {
     if (is_number ? number == known.number : text == known.name || text == known.name + 3) {
       signal_out = known.number;
       return nullptr;
@@ -230,7 +218,7 @@ const char* format_option_value(bool value, char*) { return value ? "on" : "off"
 
 const char* format_option_value(int signal, char* buffer) {
   if (signal == 0) return "off";
-  for (const SignalName& known : kSignals) {
+  for (const rules::SignalName& known : rules::kSignals) {
     if (known.number == signal) return known.name;
   }
   snprintf(buffer, kOptionTextBytes, "%d", signal);

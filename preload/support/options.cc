@@ -18,7 +18,8 @@ namespace {
 constinit Options g_options;
 
 constexpr std::string_view kPrefix = "TENSORSCOPE_";
-constexpr std::string_view kOfTheDouble = "TENSORSCOPE_FAKE_CUDA_";  // tests/fake_cuda reads these
+// Others read these: tests/fake_cuda, and the tensorscope program (analyzer/cli/preload_library.cc).
+constexpr std::string_view kOfTheDouble = "TENSORSCOPE_FAKE_CUDA_", kOfTheProgram = "TENSORSCOPE_LIB";
 
 // What of a text is worth showing in a message.
 int shown(std::string_view text) { return int(std::min<size_t>(text.size(), 60)); }
@@ -38,7 +39,7 @@ void parse_variable(std::string_view variable, std::string_view text) {
   if (variable == name) return parse_option(name, text, g_options.field);
 #include "support/options.def"
 #undef TENSORSCOPE_OPTION
-  if (variable.starts_with(kPrefix) && !variable.starts_with(kOfTheDouble)) {
+  if (variable.starts_with(kPrefix) && !variable.starts_with(kOfTheDouble) && variable != kOfTheProgram) {
     say("unknown variable %.*s; TENSORSCOPE_HELP=1 lists all variables.", shown(variable), variable.data());
   }
 }

@@ -103,7 +103,7 @@ void flush_files() {
 
 }  // namespace
 
-EXPORTED void _exit(int status) noexcept {
+EXPORTED void _exit(int status) {
   static LibcFunction<void(int)> next;
   flush_files();
   next.get("_exit")(status);
