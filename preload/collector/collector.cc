@@ -36,6 +36,7 @@
 #include "tensorscope/rules/own_handler.h"
 #include "tensorscope/rules/request_name.h"
 #include "tensorscope/tensorscope.h"
+#include "watch/step_dumps.h"
 #include "watch/value_store.h"
 #include "watch/values_switch.h"
 #include "watch/watch.h"
@@ -198,6 +199,7 @@ void wait_for_job(uint32_t seen, unsigned& tries) {
 
 // True: there is something to write.
 bool look_for_request() {
+  watch::look_at_step_file();
   const Request asked = take_request_file();
   switch (asked) {
     case Request::none:

@@ -13,6 +13,7 @@
 #include "dump/failure_chunk.h"
 #include "dump/fork_gate.h"
 #include "dump/graph_chunk.h"
+#include "dump/groups_chunk.h"
 #include "dump/mappings.h"
 #include "dump/memory_chunk.h"
 #include "dump/process_chunks.h"
@@ -36,6 +37,7 @@
 #include "tensorscope/rules/number_text.h"
 #include "torch/graph/graph_reader.h"
 #include "torch/metadata/torch_version.h"
+#include "watch/steps.h"
 
 namespace tensorscope::collector {
 
@@ -245,6 +247,7 @@ bool phase2(const DumpRequest& request, const python::SnapshotFacts& facts, Tabl
     }
     if (request.names) record_module_paths(found.names);
     ok = ok && dump::write_device_memory(tables.view, found.allocator, tables.driver, file);
+    ok = ok && dump::write_process_groups(found.groups, file);
     ok = ok && dump::write_process_memory(found.heap, mappings, file);
     ok = ok && sources.write(file) && dump::write_coverage(file) && dump::write_end(file);
   });
@@ -357,8 +360,9 @@ bool write_whole_dump(const DumpRequest& request, dump::DumpFile& file, char (&d
 
   Summary summary;
   python::SnapshotFacts snapshot;
-  dump::DumpFacts facts = {request.reason, request.detail, g_written + 1, request.requested_ns, request.failure, {},
-                           request.site};
+  dump::DumpFacts facts = {request.reason,       request.detail,        g_written + 1,
+                           request.requested_ns, request.failure,       {},
+                           request.site,         watch::counted_steps()};
   Tables tables;
   dump::SourceLines sources;
   dump::Mappings mappings;

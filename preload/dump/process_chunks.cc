@@ -97,6 +97,7 @@ flatbuffers::Offset<format::Process> process_table(const DumpFacts& facts, const
   auto python = chunk.string(stacks::python_version());
   auto version = chunk.string(TENSORSCOPE_VERSION);
   auto options = b.CreateVector(option_rows(chunk));
+  auto job = chunk.string(p.job);
 
   format::ProcessBuilder process(b);
   process.add_pid(p.pid);
@@ -124,6 +125,8 @@ flatbuffers::Offset<format::Process> process_table(const DumpFacts& facts, const
   process.add_options(options);
   process.add_snapshot_serial(serials.newest);
   process.add_fork_serial(serials.fork);
+  process.add_step(facts.step);
+  process.add_job(job);
   return process.Finish();
 }
 

@@ -19,7 +19,8 @@ struct DumpFacts {
   uint64_t requested_ns = 0;
   const Failure* failure = nullptr;
   std::string torch_version;
-  SiteId site = 0;  // of the call that asked for the dump: its place is the detail then
+  SiteId site = 0;    // of the call that asked for the dump: its place is the detail then
+  int64_t step = -1;  // of the program; -1: not counted
 };
 
 // The table of a PROC chunk. `place`: of the call that asked, "" for none.

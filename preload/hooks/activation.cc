@@ -11,11 +11,12 @@
 #include "hooks/self_check.h"
 #include "live/recorder.h"
 #include "oom/failing_thread.h"
+#include "recording/recording.h"
 #include "stacks/capture.h"
 #include "support/options.h"
 #include "support/state.h"
 #include "watch/find_nan.h"
-#include "recording/recording.h"
+#include "watch/step_dumps.h"
 #include "watch/watch.h"
 
 namespace tensorscope {
@@ -40,6 +41,8 @@ void start() {
   recording::start(&collector::wake_collector);
   watch::start(&collector::wake_collector);
   watch::start_find_nan({[] { collector::request_and_wait(collector::Reason::call, "--find-nan", nullptr, 0); }});
+  watch::start_step_dumps(
+      [](const char* detail) { collector::request_and_wait(collector::Reason::call, detail, nullptr, 0); });
   if (!options().module_outputs) {
     set_coverage(Subject::module_outputs, Seen::no, "switched off; set TENSORSCOPE_MODULE_OUTPUTS=1 to record it");
   }

@@ -59,7 +59,7 @@ class LookJob : public GilJob {
     const Deadline deadline = Deadline::in_ms(costs_.hold_ms);
     if (facts_.devices) agent::ask_allocator(gil, found.allocator);
     MemoryLimit limit(costs_.memory);
-    agent::look_at_objects(gil, deadline, facts_, found.names, found.references);
+    agent::look_at_objects(gil, deadline, facts_, found.names, found.references, found.groups);
     found.references.time_limit_ms = costs_.hold_ms;
     found.references.memory_limit = limit.bytes();
     found.references.memory_taken = limit.most_taken();

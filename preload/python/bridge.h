@@ -54,12 +54,25 @@ struct PythonHeap {
   const char* detail = "";  // why it is not known; a literal
 };
 
+// Of torch.distributed.
+struct ProcessGroup {
+  std::string name, mesh_dimension;  // mesh_dimension: "" where no DeviceMesh with names made it
+  std::vector<int32_t> ranks;        // by position in the group
+};
+struct ProcessGroups {
+  bool imported = false;  // torch.distributed is there
+  bool complete = false;
+  const char* detail = "";  // why it is not complete; a literal
+  std::vector<ProcessGroup> groups;
+};
+
 // What phase 2 found.
 struct ProgramFacts {
   Names names;
   References references;
   devices::AllocatorSnapshot allocator;
   PythonHeap heap;
+  ProcessGroups groups;
 };
 
 // What a look at the program's objects may cost.

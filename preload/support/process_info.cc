@@ -10,6 +10,7 @@
 #include "support/clock.h"
 #include "support/program_name.h"
 #include "support/small_file.h"
+#include "tensorscope/rules/job_name.h"
 
 namespace tensorscope {
 
@@ -71,6 +72,7 @@ void read_ranks() {
     g_info.local_rank = number_from("SLURM_LOCALID");
     g_info.world_size = number_from("SLURM_NTASKS");
   }
+  if (g_info.rank >= 0) rules::job_name([](const char* variable) { return getenv(variable); }, g_info.job);
 }
 
 void read_command_line() {

@@ -26,6 +26,7 @@ struct ProcessInfo {
   char directory[PATH_MAX] = "";  // working directory at activation
   char host[65] = "";
   char run_id[33] = "";
+  char job[128] = "";             // the same in all ranks of a job (rules/job_name.h); "" where this is no rank
   const char* command_line = "";  // arguments, each with its terminating zero
   size_t command_line_size = 0;
 };

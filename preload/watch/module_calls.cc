@@ -32,6 +32,7 @@
 #include "watch/module_paths.h"
 #include "watch/saved_tensors.h"
 #include "watch/source_places.h"
+#include "watch/step_dumps.h"
 #include "watch/steps.h"
 #include "watch/taken_tensors.h"
 #include "watch/tensor_view.h"
@@ -542,12 +543,14 @@ Object* gradients_are_there(Object*, Object*) {
 }
 
 Object* step_ends(Object*, Object* optimizer) {
-  return with_scope([&](const Gil& gil, Calls& calls) {
+  Object* const none = with_scope([&](const Gil& gil, Calls& calls) {
     if (calls.paths.wants_attributes()) run_if_memory_lasts([&] { take_optimizer_state(gil, calls, optimizer); });
     const uint32_t step = current_step().number;
     end_step();
     if (current_step().number != step) remember_step_end(step);
   });
+  dump_at_step();
+  return none;
 }
 
 python::MethodDefinition g_begins = {"begins", begins, python::kOneArgument, nullptr};
@@ -579,6 +582,10 @@ bool register_hooks(const Gil& gil) {
       if (function) gil->PyDict_SetItemString(globals.get(), method->name, function.get());
     }
     done = python::run_own_source(gil, kSource, globals.get());
+    if (done &&
+        python::entry(gil, python::module_globals(gil, "torch.optim.optimizer"), "register_optimizer_step_post_hook")) {
+      steps_are_counted();
+    }
   }
   const std::vector<WatchSpec>& watches = g_calls->settings.watches;
   const bool operations = std::any_of(watches.begin(), watches.end(),

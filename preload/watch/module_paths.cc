@@ -126,7 +126,8 @@ void ModulePaths::name_children(const Gil& gil, Object* module, const std::strin
 bool ModulePaths::look_at_program(const Gil& gil) {
   python::Names names;
   python::References references;
-  python::agent::look_at_objects(gil, python::Deadline::in_ms(kLookMs), {}, names, references);
+  python::ProcessGroups groups;
+  python::agent::look_at_objects(gil, python::Deadline::in_ms(kLookMs), {}, names, references, groups);
   for (const python::ModuleName& each : names.modules) {
     if (rules::wraps_as_module(each.class_name)) wrappers_.insert(rules::path_segments(each.path));
   }

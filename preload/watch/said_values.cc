@@ -13,6 +13,7 @@
 #include "torch/metadata/tensor_layout.h"
 #include "watch/callbacks.h"
 #include "watch/module_calls.h"
+#include "watch/step_dumps.h"
 #include "watch/steps.h"
 #include "watch/taken_tensors.h"
 #include "watch/value_store.h"
@@ -246,6 +247,7 @@ extern "C" {
 
 __attribute__((visibility("default"))) int tensorscope_mark_step(void) {
   tensorscope::watch::mark_step();
+  tensorscope::watch::dump_at_step();
   return TENSORSCOPE_OK;
 }
 

@@ -10,7 +10,7 @@ namespace {
 
 std::atomic<uint32_t> g_steps{0}, g_train_passes{0}, g_eval_passes{0};
 std::atomic<Mode> g_mode{Mode::unknown};
-std::atomic<bool> g_marked{false};
+std::atomic<bool> g_marked{false}, g_counted{false};
 
 void tell_step() {
   const Step step = current_step();
@@ -26,6 +26,12 @@ Step current_step() {
   return {mode == Mode::eval ? pass : g_steps.load(std::memory_order_relaxed), pass, mode};
 }
 
+int64_t counted_steps() {
+  return g_counted.load(std::memory_order_relaxed) ? int64_t{g_steps.load(std::memory_order_relaxed)} : -1;
+}
+
+void steps_are_counted() { g_counted.store(true, std::memory_order_relaxed); }
+
 void begin_pass(Mode mode) {
   (mode == Mode::eval ? g_eval_passes : g_train_passes).fetch_add(1, std::memory_order_relaxed);
   g_mode.store(mode, std::memory_order_relaxed);
@@ -39,6 +45,7 @@ void end_step() {
 
 void mark_step() {
   g_marked.store(true, std::memory_order_relaxed);
+  steps_are_counted();
   g_steps.fetch_add(1, std::memory_order_relaxed);
   tell_step();
 }

@@ -19,6 +19,11 @@ struct Step {
 
 Step current_step();
 
+// How many steps have ended so far; -1: nobody counts them.
+int64_t counted_steps();
+// From now on all steps are seen.
+void steps_are_counted();
+
 // An outermost module is called.
 void begin_pass(Mode mode);
 // An optimizer has changed parameters, or the program says that a step is over (from then on only its word counts).

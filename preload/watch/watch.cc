@@ -26,6 +26,8 @@
 #include "watch/module_calls.h"
 #include "watch/operation_values.h"
 #include "watch/source_places.h"
+#include "watch/step_dumps.h"
+#include "watch/step_hook.h"
 #include "watch/steps.h"
 #include "watch/taken_tensors.h"
 #include "watch/value_store.h"
@@ -94,7 +96,7 @@ std::string folder_of(std::string_view file) {
 void try_to_register(const python::Gil& gil) {
   // The source of the hooks may give the GIL up, and there are two who ask.
   if (!waits_for_torch() || g_registering.exchange(true, std::memory_order_acq_rel)) return;
-  if (register_hooks(gil)) {
+  if (register_hooks(gil) && register_step_hook(gil)) {
     register_code_points(gil);
     g_waits_for_torch.store(false, std::memory_order_release);
   }
@@ -140,7 +142,11 @@ void start(void (*wake_writer)()) {
   const bool calls = options().calls;
   const bool find_nan = options().find_nan != FindNanMode::off;
   const bool steps = options().record;
-  if ((!text || *text == 0) && !calls && !find_nan && !steps) return;
+  if (step_hook_is_wanted()) want_step_hook();
+  if ((!text || *text == 0) && !calls && !find_nan && !steps) {
+    g_waits_for_torch.store(step_hook_is_wanted(), std::memory_order_release);
+    return;
+  }
   run_if_memory_lasts([&] {
     rules::WatchSettings settings = read_settings(text ? text : "");
     for (const rules::WatchError& error : settings.errors) say("%s: %s", error.origin.c_str(), error.what.c_str());
@@ -213,6 +219,8 @@ void finish() {
 }
 
 void after_fork_in_child() {
+  reset_steps_after_fork();
+  reset_step_dumps_after_fork();
   if (!g_wanted.load(std::memory_order_acquire)) return;
   g_pending.store(false, std::memory_order_release);
   g_posted.store(false, std::memory_order_release);
@@ -225,7 +233,6 @@ void after_fork_in_child() {
   reset_module_calls_after_fork();
   reset_places_after_fork();
   reset_code_points_after_fork();
-  reset_steps_after_fork();
 }
 
 }  // namespace tensorscope::watch

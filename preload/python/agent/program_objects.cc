@@ -16,6 +16,7 @@
 #include "python/agent/object_kinds.h"
 #include "python/agent/object_paths.h"
 #include "python/agent/optimizers.h"
+#include "python/agent/process_groups.h"
 #include "python/agent/reference_rows.h"
 #include "python/agent/roots.h"
 #include "python/agent/slot_names.h"
@@ -44,13 +45,14 @@ constexpr char kMemoryWasUp[] = "the memory limit for finding names was reached 
 class Look {
  public:
   Look(const Gil& gil, Deadline deadline, const SnapshotFacts& facts, const KnownClasses& classes, Names& names,
-       References& references)
+       References& references, ProcessGroups& groups)
       : gil_(gil),
         limits_(deadline),
         facts_(facts),
         classes_(classes),
         names_(names),
         out_(references),
+        groups_(groups),
         kinds_(gil, classes),
         graph_(gil, limits_, &kinds_),
         functions_(gil),
@@ -96,6 +98,7 @@ class Look {
     for (const LocalReference& local : roots.locals()) locals_[local.object].push_back(&local);
 
     begin(kModules);
+    read_mesh_dimensions(gil_, graph_, attributes_, limits_, groups_);
     const ModuleTree modules(gil_, graph_, attributes_, limits_);
     modules.lead(paths);
     const Optimizers optimizers(gil_, graph_, attributes_, limits_);
@@ -243,6 +246,7 @@ class Look {
   const KnownClasses& classes_;
   Names& names_;
   References& out_;
+  ProcessGroups& groups_;
   Kinds kinds_;
   ObjectGraph graph_;
   Functions functions_;
@@ -262,7 +266,7 @@ void check_layouts(const Gil& gil) {
 }
 
 void look_at_objects(const Gil& gil, Deadline deadline, const SnapshotFacts& facts, Names& names,
-                     References& references) {
+                     References& references, ProcessGroups& groups) {
   const KnownClasses classes = KnownClasses::find(gil);
   names.complete = references.complete = true;
   if (!classes.nn_module && !classes.tensor) return;  // torch was never imported
@@ -272,7 +276,8 @@ void look_at_objects(const Gil& gil, Deadline deadline, const SnapshotFacts& fac
     return;
   }
   const CollectionPaused paused(gil);
-  Look(gil, deadline, facts, classes, names, references).run();
+  read_process_groups(gil, groups);
+  Look(gil, deadline, facts, classes, names, references, groups).run();
 }
 
 }  // namespace tensorscope::python::agent

@@ -1,0 +1,101 @@
+#include "watch/step_dumps.h"
+
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstdint>
+
+#include "support/message.h"
+#include "support/options.h"
+#include "watch/steps.h"
+
+namespace tensorscope::watch {
+
+namespace {
+
+constexpr size_t kMostSteps = 64;
+std::atomic<uint32_t> g_due[kMostSteps];  // 0: none; a step's number is one more than that of the step before its end
+void (*g_write)(const char* detail) = nullptr;
+const char* g_file = nullptr;
+struct stat g_step_file_seen = {};  // collector only: of the file when it was read last
+
+void add(uint32_t step) {
+  for (std::atomic<uint32_t>& due : g_due) {
+    uint32_t none = 0;
+    if (due.load(std::memory_order_relaxed) == step || due.compare_exchange_strong(none, step)) return;
+  }
+}
+
+// Numbers, separated by anything. False: there is none.
+bool add_all(const char* text) {
+  bool any = false;
+  while (*text != 0) {
+    if (*text < '0' || *text > '9') {
+      ++text;
+      continue;
+    }
+    char* end = nullptr;
+    const unsigned long step = strtoul(text, &end, 10);
+    if (step > 0 && step < UINT32_MAX) add(uint32_t(step));
+    any = any || step > 0;
+    text = end;
+  }
+  return any;
+}
+
+}  // namespace
+
+void start_step_dumps(void (*write)(const char* detail)) {
+  const char* text = options().dump_at_step;
+  if (!text || *text == 0) return;
+  g_write = write;
+  if (*text == '@') {
+    g_file = text + 1;
+    return look_at_step_file();
+  }
+  if (!add_all(text)) say("TENSORSCOPE_DUMP_AT_STEP: '%s' has no step; use 100,200 or @FILE", text);
+}
+
+void look_at_step_file() {
+  if (!g_file) return;
+  const int file = open(g_file, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+  if (file < 0) return;
+  struct stat facts = {};
+  char text[1024];
+  const bool changed = fstat(file, &facts) == 0 && S_ISREG(facts.st_mode) &&
+                       (facts.st_ino != g_step_file_seen.st_ino || facts.st_size != g_step_file_seen.st_size ||
+                        facts.st_mtim.tv_sec != g_step_file_seen.st_mtim.tv_sec ||
+                        facts.st_mtim.tv_nsec != g_step_file_seen.st_mtim.tv_nsec);
+  const ssize_t length = changed ? read(file, text, sizeof text - 1) : 0;
+  close(file);
+  if (length <= 0) return;
+  g_step_file_seen = facts;
+  text[length] = 0;
+  add_all(text);
+}
+
+void dump_at_step() {
+  if (!g_write) return;
+  const uint32_t step = current_step().number;
+  bool due = false;
+  for (std::atomic<uint32_t>& each : g_due) {
+    uint32_t wanted = each.load(std::memory_order_relaxed);
+    if (wanted != 0 && wanted <= step && each.compare_exchange_strong(wanted, 0)) due = true;
+  }
+  if (!due) return;
+  char detail[32];
+  snprintf(detail, sizeof detail, "step %u", step);
+  g_write(detail);
+}
+
+void reset_step_dumps_after_fork() {
+  for (std::atomic<uint32_t>& each : g_due) each.store(0, std::memory_order_relaxed);
+}
+
+}  // namespace tensorscope::watch

@@ -1,0 +1,20 @@
+// Dumps at the end of given steps (TENSORSCOPE_DUMP_AT_STEP), so that all ranks of a job write theirs at the same one.
+// The steps stand in the variable, or in a file on a disk that all hosts share and that is looked at while the program
+// runs.
+#pragma once
+
+namespace tensorscope::watch {
+
+// Reads the option. `write`: writes a dump and waits for it; its text is what the dump says about its trigger.
+// Context: activation.
+void start_step_dumps(void (*write)(const char* detail));
+
+// Looks at the file, if one was named. Context: collector, once a second.
+void look_at_step_file();
+
+// After a step has ended. Context: the thread that ended it, with the GIL where there is one, under no scope.
+void dump_at_step();
+
+void reset_step_dumps_after_fork();
+
+}  // namespace tensorscope::watch

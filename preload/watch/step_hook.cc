@@ -1,0 +1,83 @@
+#include "watch/step_hook.h"
+
+#include "python/agent/type_fields.h"
+#include "python/method.h"
+#include "python/objects.h"
+#include "support/options.h"
+#include "support/process_info.h"
+#include "support/state.h"
+#include "watch/module_calls.h"
+#include "watch/step_dumps.h"
+#include "watch/steps.h"
+
+namespace tensorscope::watch {
+
+namespace {
+
+using python::Object;
+using python::Owned;
+
+// torch.compile() has to be able to trace a step with the hook in it.
+constexpr char kStepSource[] = R"(
+def tensorscope_step_ends(optimizer, arguments, keywords):
+    compiler = getattr(torch, 'compiler', None)
+    if not hasattr(compiler, 'is_compiling'):
+        compiler = torch._utils
+    if not (hasattr(compiler, 'is_compiling') and compiler.is_compiling()):
+        step_ended()
+if hasattr(optim, 'register_optimizer_step_post_hook'):
+    optim.register_optimizer_step_post_hook(tensorscope_step_ends)
+    counts()
+)";
+
+bool g_hook_wanted = false, g_hook_registered = false;
+
+// Where hooks of modules came later (values of the program's own), these count.
+Object* step_ended(Object*, Object*) {
+  if (!has_module_calls()) {
+    {
+      const InsideScope inside;
+      end_step();
+    }
+    dump_at_step();
+  }
+  return python::new_none(*python::known_interpreter());
+}
+Object* counts(Object*, Object*) {
+  steps_are_counted();
+  return python::new_none(*python::known_interpreter());
+}
+
+python::MethodDefinition g_step_ended = {"step_ended", step_ended, python::kNoArguments, nullptr};
+python::MethodDefinition g_counts = {"counts", counts, python::kNoArguments, nullptr};
+
+}  // namespace
+
+bool step_hook_is_wanted() {
+  start_process_info();
+  const char* const steps = options().dump_at_step;
+  return process_info().rank >= 0 || (steps && *steps != 0);
+}
+
+void want_step_hook() { g_hook_wanted = true; }
+
+bool register_step_hook(const python::Gil& gil) {
+  if (!g_hook_wanted || g_hook_registered || has_module_calls()) return true;
+  if (!python::imported_whole(gil, "torch.optim.optimizer") || !python::agent::check_type_fields(gil)) return false;
+  Object* modules = gil->PyImport_GetModuleDict();
+  Object* torch = modules ? python::entry(gil, modules, "torch") : nullptr;
+  Object* optim = modules ? python::entry(gil, modules, "torch.optim.optimizer") : nullptr;
+  const Owned globals(gil, gil->PyDict_New());
+  if (!globals || !torch || !optim) return true;
+  gil->PyDict_SetItemString(globals.get(), "torch", torch);
+  gil->PyDict_SetItemString(globals.get(), "optim", optim);
+  for (python::MethodDefinition* method : {&g_step_ended, &g_counts}) {
+    const Owned function(gil, gil->PyCFunction_NewEx(method, nullptr, nullptr));
+    if (function) gil->PyDict_SetItemString(globals.get(), method->name, function.get());
+  }
+  g_hook_registered = true;
+  python::run_own_source(gil, kStepSource, globals.get());
+  return true;
+}
+
+}  // namespace tensorscope::watch
