@@ -51,6 +51,7 @@ void add_timeline(CLI::App& app, Invocation& invocation);
 void add_top_verb(CLI::App& app, Invocation& invocation);
 void add_export(CLI::App& app, Invocation& invocation);
 void add_html(CLI::App& app, Invocation& invocation);
+void add_query(CLI::App& app, Invocation& invocation);
 void add_watch(CLI::App& app, Invocation& invocation);
 void add_values(CLI::App& app, Invocation& invocation);
 
