@@ -5,18 +5,23 @@
 #include <fmt/format.h>
 
 #include <cstring>
+#include <filesystem>
+#include <memory>
 #include <sstream>
 
 #include "cli/dump_options.h"
 #include "cli/replaced_file.h"
 #include "cli/verb.h"
 #include "tables/database.h"
+#include "tables/parquet_export.h"
 
 namespace tensorscope::cli {
 
 namespace {
 
-enum class ExportFormat { json, csv, folded, memory_viz, sqlite };
+namespace fs = std::filesystem;
+
+enum class ExportFormat { json, csv, folded, memory_viz, sqlite, parquet };
 
 struct ExportVerbOptions {
   std::vector<std::string> dumps;
@@ -25,6 +30,7 @@ struct ExportVerbOptions {
   bool force = false;
   bool full_stacks = false;
   bool stacks_by_id = false;
+  bool partition = false;
   analyzer::SymbolOptions symbols;
 };
 
@@ -46,6 +52,7 @@ void write_export(analyzer::OpenedDump& opened, const ExportVerbOptions& options
     case ExportFormat::memory_viz:
       return exports::export_memory_viz(opened.dump, opened.symbols, out, how);
     case ExportFormat::sqlite:
+    case ExportFormat::parquet:
       return;
   }
 }
@@ -55,30 +62,93 @@ int cannot_write(const ExportVerbOptions& options, const std::string& why, Invoc
   return kBadInput;
 }
 
-// The tables of docs/tables.md, of any number of files.
-int export_tables(const ExportVerbOptions& options, Invocation& invocation) {
-  if (options.output == "-") {
-    invocation.say("--format sqlite writes a file; name it with -o.");
-    return kBadInput;
+bool may_write_folder(const std::string& folder, bool force, Invocation& invocation) {
+  std::error_code error;
+  if (force || !fs::exists(folder, error) || fs::is_empty(folder, error)) return true;
+  invocation.say(folder + " is not empty; use --force to add to it.");
+  return false;
+}
+
+// Files of a folder, each of which appears when it is whole.
+class FolderFiles {
+ public:
+  explicit FolderFiles(std::string folder) : folder_(std::move(folder)) {}
+  std::ostream& file(const std::string& path) {
+    const fs::path whole = fs::path(folder_) / path;
+    std::error_code error;
+    fs::create_directories(whole.parent_path(), error);
+    ReplacedFile& made = *files_.emplace_back(std::make_unique<ReplacedFile>(whole.string()));
+    if (error_ == 0) error_ = made.error();
+    return made.stream();
   }
-  if (!may_write(options.output, options.force, invocation)) return kBadInput;
-  tables::Inputs inputs(options.dumps, options.symbols);
-  ReplacedFile file(options.output);
-  if (file.error() != 0) return cannot_write(options, strerror(file.error()), invocation);
+  void close() {
+    for (const std::unique_ptr<ReplacedFile>& file : files_) {
+      const int error = file->finish();
+      if (error_ == 0) error_ = error;
+    }
+    files_.clear();
+  }
+  int error() const { return error_; }
+
+ private:
+  std::string folder_;
+  std::vector<std::unique_ptr<ReplacedFile>> files_;
+  int error_ = 0;
+};
+
+// "" or what went wrong.
+std::string write_parquet(tables::Inputs& inputs, const ExportVerbOptions& options) {
+  FolderFiles files(options.output);
+  const auto file = [&](const std::string& path) -> std::ostream& { return files.file(path); };
+  if (options.partition) {
+    tables::export_partitioned(inputs, file, [&] { files.close(); });
+  } else {
+    tables::export_parquet(inputs, file);
+  }
+  files.close();
+  return files.error() == 0 ? "" : strerror(files.error());
+}
+
+std::string write_sqlite(tables::Inputs& inputs, const std::string& path) {
+  ReplacedFile file(path);
+  if (file.error() != 0) return strerror(file.error());
   try {
     tables::Database(file.temporary()).fill_all(inputs);
   } catch (const tables::DatabaseError& error) {
-    return cannot_write(options, error.what(), invocation);
+    return error.what();
   }
-  if (const int error = file.finish(); error != 0) return cannot_write(options, strerror(error), invocation);
-  for (const std::string& problem : inputs.problems()) invocation.say(problem);
+  const int error = file.finish();
+  return error == 0 ? "" : strerror(error);
+}
+
+// The tables of docs/tables.md, of any number of files.
+int export_tables(const ExportVerbOptions& options, Invocation& invocation) {
+  const bool parquet = options.format == ExportFormat::parquet;
+  if (options.output == "-") {
+    invocation.say(parquet ? "--format parquet writes a folder; name it with -o."
+                           : "--format sqlite writes a file; name it with -o.");
+    return kBadInput;
+  }
+  if (!(parquet ? may_write_folder(options.output, options.force || options.partition, invocation)
+                : may_write(options.output, options.force, invocation))) {
+    return kBadInput;
+  }
+  tables::Inputs inputs(options.dumps, options.symbols);
+  const std::string problem = parquet ? write_parquet(inputs, options) : write_sqlite(inputs, options.output);
+  if (!problem.empty()) return cannot_write(options, problem, invocation);
+  for (const std::string& each : inputs.problems()) invocation.say(each);
   return inputs.problems().empty() ? kOk : kBadInput;
 }
 
 int run_export(const ExportVerbOptions& options, Invocation& invocation) {
-  if (options.format == ExportFormat::sqlite) return export_tables(options, invocation);
+  const bool tables = options.format == ExportFormat::sqlite || options.format == ExportFormat::parquet;
+  if (options.partition && options.format != ExportFormat::parquet) {
+    invocation.say("--partition is for --format parquet.");
+    return kBadInput;
+  }
+  if (tables) return export_tables(options, invocation);
   if (options.dumps.size() != 1) {
-    invocation.say("this format takes one dump; several: --format sqlite.");
+    invocation.say("this format takes one dump; several: --format sqlite, parquet.");
     return kBadInput;
   }
   if (options.output != "-" && !may_write(options.output, options.force, invocation)) return kBadInput;
@@ -107,7 +177,8 @@ void add_export(CLI::App& app, Invocation& invocation) {
   auto [verb, options] =
       add_verb(app, invocation, "export", "convert a dump: JSON, CSV, folded stacks, PyTorch's memory viewer, SQLite",
                run_export);
-  verb->add_option("DUMP", options->dumps, "the dump file; for sqlite any number of dumps, values files, recordings")
+  verb->add_option("DUMP", options->dumps,
+                   "the dump file; for sqlite and parquet any number of dumps, values files, recordings")
       ->required()
       ->type_name("");
   add_choice(
@@ -116,9 +187,11 @@ void add_export(CLI::App& app, Invocation& invocation) {
        {"csv", ExportFormat::csv},
        {"folded", ExportFormat::folded},
        {"memory-viz", ExportFormat::memory_viz},
-       {"sqlite", ExportFormat::sqlite}},
+       {"sqlite", ExportFormat::sqlite},
+       {"parquet", ExportFormat::parquet}},
       "json (docs/json.md), csv (one row a tensor), folded (for flame graphs), memory-viz (a pickle for PyTorch's "
-      "memory viewer), sqlite (all tables: docs/tables.md)")
+      "memory viewer), sqlite, parquet (all tables: docs/tables.md; parquet is a "
+      "folder)")
       ->required()
       ->type_name("FORMAT");
   verb->add_option("-o,--output", options->output, "output file. Default: standard output")->type_name("FILE");
@@ -127,6 +200,8 @@ void add_export(CLI::App& app, Invocation& invocation) {
   add_choice(*verb, "--stacks", options->stacks_by_id, {{"inline", false}, {"by-id", true}},
              "json: full stack in each tensor (inline, default) or its id in 'stacks' (by-id)")
       ->type_name("HOW");
+  verb->add_flag("--partition", options->partition,
+                 "parquet: a data set with a folder for each table, run, rank and step, to which each export adds");
   add_symbol_options(*verb, options->symbols);
   verb->footer(
       "Examples:\n"
@@ -134,7 +209,8 @@ void add_export(CLI::App& app, Invocation& invocation) {
       "  tensorscope export train.4242.1.tscope --format csv | column -s, -t | less -S\n"
       "  tensorscope export train.4242.1.tscope --format folded | flamegraph.pl > memory.svg\n"
       "  tensorscope export train.4242.1.tscope --format memory-viz -o train.pickle\n"
-      "  tensorscope export train.4242.*.tscope --format sqlite -o train.sqlite");
+      "  tensorscope export train.4242.*.tscope --format sqlite -o train.sqlite\n"
+      "  tensorscope export dumps/*.tscope --format parquet --partition -o dataset/");
 }
 
 }  // namespace tensorscope::cli

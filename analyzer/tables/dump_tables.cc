@@ -44,6 +44,11 @@ constexpr Column kDumps[] = {
      [](In in, At, Out out) {
        if (process_of(in).world_size >= 0) out.whole(uint64_t(process_of(in).world_size));
      }},
+    {"job", text, "the same for all ranks of a job", [](In in, At, Out out) { text_or_null(out, process_of(in).job); }},
+    {"step", whole, "optimizer steps so far, or as the program marked them",
+     [](In in, At, Out out) {
+       if (process_of(in).step >= 0) out.whole(uint64_t(process_of(in).step));
+     }},
     {"dump_number", whole, "of the process's dumps, from 1",
      [](In in, At, Out out) { out.whole(process_of(in).dump_number); }},
     {"trigger", text, "why it was written: signal, exit, call, out_of_memory, growth, low_memory",

@@ -26,7 +26,7 @@ def _needed():
     commands = {"c++": "g++", "pkg-config": "pkg-config", "flatc": "flatbuffers-compiler", "strip": "binutils", "ninja": "ninja-build"}
     modules = {"flatbuffers": "libflatbuffers-dev", "libxxhash": "libxxhash-dev", "spdlog": "libspdlog-dev", "fmt": "libfmt-dev",
                "CLI11": "libcli11-dev", "tomlplusplus": "libtomlplusplus-dev", "libdw": "libdw-dev", "libelf": "libelf-dev",
-               "zlib": "zlib1g-dev"}
+               "zlib": "zlib1g-dev", "sqlite3": "libsqlite3-dev"}
     return commands, modules
 
 

@@ -1,5 +1,5 @@
 """Dumps, values files and recordings as tables: SQL, and files that other programs read."""
-# Covers: analyzer/cli/{query,export}.cc analyzer/export/query_rows.cc
+# Covers: analyzer/cli/{query,export}.cc analyzer/export/query_rows.cc analyzer/tables/{parquet_writer,parquet_export}.cc
 
 import csv
 import json
@@ -122,3 +122,41 @@ def test_a_mistake_is_one_line_and_status_2(files, words, said):
 def test_tables_are_listed():
     listed = cli("query", "--tables").stdout
     assert re.search(r"^tensors: ", listed, re.MULTILINE) and re.search(r"^  own_bytes +int64 ", listed, re.MULTILINE)
+
+
+def test_parquet_is_read_by_pyarrow_and_duckdb(files, tmp_path):
+    duckdb, parquet = pytest.importorskip("duckdb"), pytest.importorskip("pyarrow.parquet")
+    folder = tmp_path / "tables"
+    cli("export", "train.1.tscope", "train.2.tscope", "train.values", "--format", "parquet", "-o", folder, cwd=files)
+    expected = query(files, "train.1.tscope", "train.2.tscope", "select * from tensors order by dump, tensor")
+    read = parquet.read_table(folder / "tensors.parquet").sort_by([("dump", "ascending"), ("tensor", "ascending")]).to_pylist()
+    booleans = {"is_view", "requires_grad", "is_leaf"}
+    assert [{key: value if key not in booleans or value is None else int(value) for key, value in row.items()} for row in read] == expected
+    assert any(row["grad"] is None for row in read) and any(row["requires_grad"] for row in read)
+    for file in folder.glob("*.parquet"):
+        counted = duckdb.sql(f"select count(*) from '{file}'").fetchall()[0][0]
+        assert counted == parquet.read_table(file).num_rows == query(files, "train.1.tscope", "train.2.tscope", "train.values",
+                                                                     f'select count(*) as n from "{file.stem}"')[0]["n"], file
+    assert duckdb.sql(f"select category, sum(bytes) from '{folder}/memory.parquet' where dump = 1 group by all order by all").fetchall() == [
+        (row["category"], row["bytes"]) for row in query(files, "train.1.tscope", "select category, sum(bytes) as bytes from memory group by 1 order by 1")]
+    assert "not empty" in cli("export", files / "train.1.tscope", "--format", "parquet", "-o", folder, status=2).stderr
+
+
+def test_a_data_set_grows_with_each_export_and_duckdb_reads_it(files, tmp_path):
+    duckdb = pytest.importorskip("duckdb")
+    folder = tmp_path / "dataset"
+    for dump in ("train.1.tscope", "train.2.tscope"):
+        cli("export", dump, "--format", "parquet", "--partition", "-o", folder, cwd=files)
+    [row] = query(files, "train.1.tscope", "select run_id, rank, step from dumps")
+    paths = sorted(str(path.relative_to(folder)) for path in (folder / "tensors").rglob("*.parquet"))
+    rank = "__HIVE_DEFAULT_PARTITION__" if row["rank"] is None else row["rank"]
+    assert len(paths) == 2 and paths[0].startswith(f"tensors/run={row['run_id']}/rank={rank}/step=")
+    tables = f"read_parquet('{folder}/memory/**/*.parquet', hive_partitioning = true)"
+    read = duckdb.sql(f"select run, rank, step, sum(bytes) from {tables} group by all order by 4").fetchall()
+    expected = [query(files, dump, "select step, live_bytes from dumps")[0] for dump in ("train.1.tscope", "train.2.tscope")]
+    assert sum(row[3] for row in read) == sum(row["live_bytes"] for row in expected)
+    assert all(run == row["run_id"] for run, *_ in read)
+
+
+def test_partitions_are_of_parquet_alone(files, tmp_path):
+    assert "--format parquet" in cli("export", files / "train.1.tscope", "--format", "sqlite", "--partition", "-o", tmp_path / "x", status=2).stderr

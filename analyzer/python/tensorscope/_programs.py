@@ -61,3 +61,16 @@ def library():
         if os.path.isfile(place):
             return place
     raise NotFound("libtensorscope.so was not found; install it: pip install " + _DISTRIBUTION)
+
+
+def reader():
+    """Path of libtensorscope_reader.so (TENSORSCOPE_READER names another). Raises NotFound."""
+    chosen = os.environ.get("TENSORSCOPE_READER")
+    if chosen:
+        if not os.path.isfile(chosen):
+            raise NotFound(f"TENSORSCOPE_READER={chosen}: no such file")
+        return chosen
+    for place in (os.path.join(_PACKAGE, "libtensorscope_reader.so"), _in_checkout("analyzer", "libtensorscope_reader.so")):
+        if os.path.isfile(place):
+            return place
+    raise NotFound("libtensorscope_reader.so was not found; install it: pip install " + _DISTRIBUTION)
