@@ -80,7 +80,10 @@ size_t end_of_options(const std::vector<std::string>& words, size_t begin, const
 // Takes what follows `run [options] [--]` out of the arguments: the program's own options are not ours to read.
 // `verb`: index of the word `run`.
 std::vector<std::string> take_program(std::vector<std::string>& arguments, size_t verb, const CLI::App& run) {
-  const size_t end = end_of_options(arguments, verb + 1, run);
+  size_t end = end_of_options(arguments, verb + 1, run);
+  for (size_t at = verb + 1; at < end; at++) {
+    if (arguments[at] == "-m") end = at;  // Python's, as in `run -m MODULE`
+  }
   const size_t begin = end < arguments.size() && arguments[end] == "--" ? end + 1 : end;
   std::vector<std::string> program(arguments.begin() + std::ptrdiff_t(begin), arguments.end());
   arguments.resize(end);

@@ -1,4 +1,5 @@
-// Where libtensorscope.so is: TENSORSCOPE_LIB, or beside this program in a build tree or an installation.
+// Where libtensorscope.so is: TENSORSCOPE_LIB, or with this program in a build tree, an installation or a Python
+// environment.
 #pragma once
 
 #include <optional>
@@ -6,7 +7,12 @@
 
 namespace tensorscope::cli {
 
-// An absolute path that LD_PRELOAD can carry; else nothing, and `problem` is one line for a person.
+// An absolute path that LD_PRELOAD can carry; else nothing, and `problem` is one line for a person. Only
+// TENSORSCOPE_LIB may name a library of another version.
 std::optional<std::string> find_preload_library(std::string& problem);
+
+// bin/ of the Python environment (venv, conda) that this program is installed in; empty where it is in none, or where
+// that folder is in PATH.
+std::string own_environment();
 
 }  // namespace tensorscope::cli

@@ -13,6 +13,7 @@
 #include <regex>
 #include <vector>
 
+#include "cli/elf_program.h"
 #include "cli/invocation.h"
 #include "cli/preload_library.h"
 #include "cli/watch_file.h"
@@ -23,6 +24,7 @@ namespace {
 
 constexpr int kNotExecutable = 126;  // as a shell answers
 constexpr int kNotFound = 127;
+constexpr const char* kInterpreter = "TENSORSCOPE_INTERPRETER";  // set by `python -m tensorscope`
 
 struct RunOptions {
   std::vector<std::pair<std::string, std::string>> environment;  // TENSORSCOPE_* to set
@@ -41,8 +43,42 @@ void set_preload(const std::string& library) {
   setenv("LD_PRELOAD", value.c_str(), 1);
 }
 
-int run(const RunOptions& options, const std::vector<std::string>& command, Invocation& invocation) {
-  if (command.empty()) {
+// A leading -m is Python's: `python -m tensorscope run -m MODULE` runs the module with that Python.
+std::vector<std::string> with_python(const std::vector<std::string>& command, const std::string& environment) {
+  if (command[0] != "-m") return command;
+  const char* given = getenv(kInterpreter);
+  std::string python = given != nullptr ? given : "";
+  for (const char* name : {"python", "python3"}) {
+    if (python.empty()) python = find_program(name, environment);
+  }
+  std::vector<std::string> whole = {python.empty() ? "python3" : python};
+  whole.insert(whole.end(), command.begin(), command.end());
+  return whole;
+}
+
+// False where nothing would be recorded at all.
+bool check_outlook(const PreloadOutlook& outlook, const std::string& program, Invocation& invocation) {
+  const std::string file = outlook.file == program ? fmt::format("'{}'", program)
+                                                   : fmt::format("'{}', which '{}' is run by,", outlook.file, program);
+  switch (outlook.effect) {
+    case PreloadEffect::loaded:
+      break;
+    case PreloadEffect::programs_it_starts:
+      invocation.say(fmt::format("{} {} and ignores LD_PRELOAD: only programs that it starts are recorded.", file,
+                                 outlook.reason));
+      break;
+    case PreloadEffect::removed:
+      invocation.say(
+          fmt::format("{} {}: the system ignores LD_PRELOAD, nothing would be recorded. Start tensorscope with "
+                      "the rights that the program needs: sudo tensorscope run -- ...",
+                      file, outlook.reason));
+      return false;
+  }
+  return true;
+}
+
+int run(const RunOptions& options, const std::vector<std::string>& given, Invocation& invocation) {
+  if (given.empty() || (given.size() == 1 && given[0] == "-m")) {
     invocation.say("run needs a program: tensorscope run -- python train.py");
     return kBadInput;
   }
@@ -90,6 +126,15 @@ int run(const RunOptions& options, const std::vector<std::string>& command, Invo
   if (options.stop_at_nan || !options.find_nan.empty()) {
     setenv("TENSORSCOPE_FIND_NAN", options.stop_at_nan ? "stop" : options.find_nan.c_str(), 1);
   }
+
+  const std::string environment = own_environment();
+  std::vector<std::string> command = with_python(given, environment);
+  unsetenv(kInterpreter);
+  const std::string program = find_program(command[0], environment);
+  // Python finds its environment by the name that it is started with.
+  if (!environment.empty() && program.starts_with(environment + "/")) command[0] = program;
+  if (!program.empty() && !check_outlook(preload_outlook(command, program), program, invocation)) return kBadInput;
+  if (write(STDERR_FILENO, invocation.err.data(), invocation.err.size()) >= 0) invocation.err.clear();
   set_preload(*library);
 
   std::vector<char*> arguments;
@@ -166,11 +211,12 @@ void add_run(CLI::App& app, Invocation& invocation) {
                  "end the program at its first NaN or infinity, exit status 99: the same as --find-nan=stop");
   clear("--dump", "TENSORSCOPE_FIND_NAN_DUMP", "1", "with --find-nan: write a dump when the first one is found");
   verb->footer(
-      "The program and its arguments follow after --.\n"
+      "The program and its arguments follow, also after --. -m MODULE runs a module with this environment's Python.\n"
       "\n"
       "Examples:\n"
       "  tensorscope run -- python train.py --epochs 3\n"
       "  tensorscope run --dir /tmp/dumps --no-native -- torchrun --nproc-per-node 2 train.py\n"
+      "  tensorscope run -m torch.distributed.run --nproc-per-node 2 train.py\n"
       "  tensorscope run --signal SIGUSR2 -- ./server\n"
       "  tensorscope run --watch 'model.layers.*.attn' --calls -- python train.py\n"
       "  tensorscope run --find-nan=stop -- python train.py\n"

@@ -13,8 +13,9 @@ import pytest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BUILD = pathlib.Path(os.environ.get("TENSORSCOPE_BUILD", ROOT / "build"))
-LIBRARY = BUILD / "preload" / "libtensorscope.so"
-CLI = BUILD / "analyzer" / "tensorscope"
+# Others than the build's own: those of a wheel, say.
+LIBRARY = pathlib.Path(os.environ.get("TENSORSCOPE_TEST_LIBRARY", BUILD / "preload" / "libtensorscope.so"))
+CLI = pathlib.Path(os.environ.get("TENSORSCOPE_TEST_PROGRAM", BUILD / "analyzer" / "tensorscope"))
 PROGRAMS = ROOT / "tests" / "programs"
 PYTHON = os.environ.get("TENSORSCOPE_TEST_PYTHON", sys.executable)
 SYSROOT = os.environ.get("TENSORSCOPE_TEST_SYSROOT", "")  # where that Python and its libraries lie, if not in /

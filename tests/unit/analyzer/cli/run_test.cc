@@ -1,6 +1,7 @@
 // run, as a program of its own: what it hands to the program that it becomes.
-// Covers: analyzer/cli/preload_library.cc
+// Covers: analyzer/cli/{preload_library,elf_program}.cc
 #include <gmock/gmock.h>
+#include <sys/statvfs.h>
 #include <sys/wait.h>
 
 #include <array>
@@ -96,6 +97,112 @@ TEST_F(RunTest, WhatCannotBeStarted) {
   result = shell("TENSORSCOPE_LIB=/no/such/file $T run -- true");
   EXPECT_EQ(result.status, 2);
   EXPECT_THAT(result.out, HasSubstr("/no/such/file"));
+}
+
+TEST_F(RunTest, WhatIgnoresThePreloadIsSaid) {
+  const std::string said = " is statically linked and ignores LD_PRELOAD: only programs that it starts are recorded.\n";
+  EXPECT_EQ(shell("$T run -- " STATIC_PROGRAM).out, "tensorscope: '" STATIC_PROGRAM "'" + said + "static\n");
+  EXPECT_EQ(shell("$T run -- " STATIC_PROGRAM " /bin/sh -c 'echo $LD_PRELOAD'").out,
+            "tensorscope: '" STATIC_PROGRAM "'" + said + EMPTY_LIBRARY "\n");
+  EXPECT_EQ(shell("$T run -- env --ignore-signal A=1 " STATIC_PROGRAM).out,
+            "tensorscope: '" STATIC_PROGRAM "', which '" +
+                shell("command -v env").out.substr(0, shell("command -v env").out.size() - 1) + "' is run by," + said +
+                "static\n");
+  const std::string loader = shell("ls /lib64/ld-linux-x86-64.so.2 /lib/ld-linux-aarch64.so.1 2>/dev/null").out;
+  EXPECT_EQ(shell("$T run -- " + loader.substr(0, loader.find('\n')) + " $(command -v env) echo dynamic").out, "dynamic\n");
+}
+
+TEST_F(RunTest, AScriptIsFollowedToItsInterpreter) {
+  for (const char* line : {"#!" STATIC_PROGRAM "\n", "#! /usr/bin/env -S " STATIC_PROGRAM " -x\n"}) {
+    std::ofstream("script") << line;
+    std::filesystem::permissions("script", std::filesystem::perms::owner_all);
+    EXPECT_THAT(shell("$T run -- ./script").out,
+                HasSubstr("tensorscope: '" STATIC_PROGRAM "', which './script' is run by, is statically linked"));
+  }
+  std::ofstream("script") << "#!/bin/sh\necho shell\n";
+  EXPECT_EQ(shell("$T run -- ./script").out, "shell\n");
+  std::ofstream("script") << "#!" << (directory_ / "script").string() << "\n";
+  EXPECT_EQ(shell("$T run -- ./script").status, 126);
+}
+
+TEST_F(RunTest, AProgramWithMoreRightsIsNotStarted) {
+  struct statvfs system = {};
+  if (statvfs(".", &system) == 0 && (system.f_flag & ST_NOSUID)) GTEST_SKIP() << "no setuid bit counts in this folder";
+  const bool root = getuid() == 0;
+  if (root) {
+    ASSERT_EQ(shell("cp $(command -v env) other && chown 65534 other && chmod 4755 other").status, 0);
+  }
+  const Result result = shell(std::string("$T run -- ") + (root ? "./other" : "su --version"));
+  EXPECT_EQ(result.status, 2);
+  EXPECT_THAT(result.out, HasSubstr("has the setuid bit: the system ignores LD_PRELOAD, nothing would be recorded."));
+  if (root) {
+    EXPECT_EQ(shell("chown 0 other && chmod 4755 other && $T run -- ./other").status, 0);
+  }
+}
+
+// A folder that looks as pip leaves it, with this program in bin/.
+class EnvironmentTest : public RunTest {
+ protected:
+  static constexpr const char* kPlain = "env -u TENSORSCOPE_LIB ";
+  void put_library(const std::string& folder, const std::string& library = EMPTY_LIBRARY) {
+    std::filesystem::create_directories(folder);
+    std::filesystem::copy_file(library, folder + "/libtensorscope.so");
+  }
+  void make(const std::string& folder) {
+    std::filesystem::create_directories(folder + "/bin");
+    ASSERT_EQ(shell("ln $T " + folder + "/bin/tensorscope 2>/dev/null || cp $T " + folder + "/bin/").status, 0);
+  }
+  std::string preloaded(const std::string& program) {
+    return shell(kPlain + program + " run -- sh -c 'echo $LD_PRELOAD'").out;
+  }
+};
+
+TEST_F(EnvironmentTest, TheLibraryIsFoundWhereverPipPutsIt) {
+  int number = 0;
+  for (const char* packages :
+       {"lib/python3.9/site-packages/tensorscope", "lib64/python3.13t/site-packages/tensorscope",
+        "lib/python3.11/dist-packages/tensorscope", "local/lib/python3.11/dist-packages/tensorscope", "tensorscope"}) {
+    const std::string folder = "environment" + std::to_string(number++);
+    make(folder);
+    put_library(folder + "/" + packages);
+    EXPECT_EQ(preloaded(folder + "/bin/tensorscope"),
+              (directory_ / folder / packages / "libtensorscope.so").string() + "\n");
+  }
+  std::filesystem::create_symlink("environment0/bin/tensorscope", "link");  // pipx, uv tool
+  EXPECT_THAT(preloaded("./link"), HasSubstr("environment0/lib/python3.9"));
+}
+
+TEST_F(EnvironmentTest, ALibraryOfAnotherVersionIsNotTaken) {
+  make("home");
+  put_library("home/lib/python3.12/site-packages/tensorscope", EMPTY_LIBRARY_2);
+  const Result result = shell(std::string(kPlain) + "home/bin/tensorscope run -- true");
+  EXPECT_EQ(result.status, 2);
+  EXPECT_THAT(result.out, HasSubstr("no libtensorscope.so of version " TENSORSCOPE_VERSION ", which "));
+  EXPECT_THAT(result.out,
+              HasSubstr("/python3.12/site-packages/tensorscope/libtensorscope.so (version 0.0.1). Install both again"));
+  put_library("home/lib/python3.9/site-packages/tensorscope");
+  EXPECT_THAT(preloaded("home/bin/tensorscope"), HasSubstr("/python3.9/"));
+}
+
+TEST_F(EnvironmentTest, PythonIsTheEnvironmentsOwnWithoutActivation) {
+  make("venv");
+  put_library("venv/lib/python3.9/site-packages/tensorscope");
+  std::ofstream("venv/bin/python") << "#!/bin/sh\necho $0 $*\n";
+  std::filesystem::permissions("venv/bin/python", std::filesystem::perms::owner_all);
+  std::filesystem::create_directory("other");
+  std::ofstream("other/python") << "#!/bin/sh\necho other $*\n";
+  std::filesystem::permissions("other/python", std::filesystem::perms::owner_all);
+  const std::string run = "PATH=$PWD/other:$PATH venv/bin/tensorscope run ",
+                    own = (directory_ / "venv/bin/python").string();
+  EXPECT_EQ(shell(run + "python a.py").out, "other a.py\n");  // no environment
+  std::ofstream("venv/pyvenv.cfg") << "";
+  EXPECT_EQ(shell(run + "python a.py").out, own + " a.py\n");
+  EXPECT_EQ(shell(run + "-m torch.distributed.run --quiet a.py").out, own + " -m torch.distributed.run --quiet a.py\n");
+  EXPECT_EQ(shell(run + "--quiet -- -m a").out, own + " -m a\n");
+  EXPECT_EQ(shell("PATH=$PWD/other:$PWD/venv/bin:$PATH venv/bin/tensorscope run python a.py").out, "other a.py\n");
+  EXPECT_EQ(shell("TENSORSCOPE_INTERPRETER=$PWD/other/python " + run + "-m a").out, "other -m a\n");
+  EXPECT_EQ(shell("TENSORSCOPE_INTERPRETER=x " + run + "sh -c 'echo $TENSORSCOPE_INTERPRETER'").out, "\n");
+  EXPECT_EQ(shell(run + "-m").status, 2);
 }
 
 TEST_F(RunTest, AReaderThatGoesAwayIsNoError) {

@@ -172,6 +172,7 @@ TEST_F(OptionsTest, AnUnknownVariablePointsToTheHelp) {
 
 TEST_F(OptionsTest, OthersVariablesAreNoneOfOurs) {
   set("TENSORSCOPEX", "1");
+  set("TENSORSCOPE_LIB", "/a/libtensorscope.so");
   EXPECT_THAT(parse(), IsEmpty());
 }
 

@@ -1,0 +1,164 @@
+#include "cli/elf_program.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <gelf.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <memory>
+#include <sstream>
+
+namespace tensorscope::cli {
+
+namespace {
+
+constexpr int kMostInterpreters = 5;                             // as the kernel
+constexpr const char* kVersionSection = ".tensorscope.version";  // preload/support/state.cc
+
+class OpenedElf {
+ public:
+  explicit OpenedElf(const std::string& path) : file_(open(path.c_str(), O_RDONLY | O_CLOEXEC)) {
+    elf_version(EV_CURRENT);
+    if (file_ >= 0) elf_ = elf_begin(file_, ELF_C_READ_MMAP, nullptr);
+    if (elf_ != nullptr && elf_kind(elf_) != ELF_K_ELF) close_elf();
+  }
+  OpenedElf(const OpenedElf&) = delete;
+  OpenedElf& operator=(const OpenedElf&) = delete;
+  ~OpenedElf() {
+    close_elf();
+    if (file_ >= 0) close(file_);
+  }
+  Elf* get() const { return elf_; }
+
+ private:
+  void close_elf() {
+    if (elf_ != nullptr) elf_end(elf_);
+    elf_ = nullptr;
+  }
+  int file_;
+  Elf* elf_ = nullptr;
+};
+
+// The dynamic loader itself has no interpreter either, but a name.
+bool has_soname(Elf* elf) {
+  for (Elf_Scn* section = nullptr; (section = elf_nextscn(elf, section)) != nullptr;) {
+    GElf_Shdr header;
+    if (gelf_getshdr(section, &header) == nullptr || header.sh_type != SHT_DYNAMIC) continue;
+    Elf_Data* data = elf_getdata(section, nullptr);
+    GElf_Dyn entry;
+    for (int i = 0; data != nullptr && gelf_getdyn(data, i, &entry) != nullptr && entry.d_tag != DT_NULL; i++) {
+      if (entry.d_tag == DT_SONAME) return true;
+    }
+  }
+  return false;
+}
+
+bool is_statically_linked(const std::string& path) {
+  OpenedElf elf(path);
+  size_t count = 0;
+  if (elf.get() == nullptr || elf_getphdrnum(elf.get(), &count) != 0 || count == 0) return false;
+  for (size_t i = 0; i < count; i++) {
+    GElf_Phdr header;
+    if (gelf_getphdr(elf.get(), int(i), &header) == nullptr || header.p_type == PT_INTERP) return false;
+  }
+  return !has_soname(elf.get());
+}
+
+// Why the system starts it in secure mode (ld.so(8)); empty where it does not.
+std::string more_rights(const std::string& path) {
+  struct stat status = {};
+  struct statvfs system = {};
+  if (stat(path.c_str(), &status) != 0) return "";
+  if (statvfs(path.c_str(), &system) == 0 && (system.f_flag & ST_NOSUID) != 0) return "";
+  if ((status.st_mode & S_ISUID) != 0 && status.st_uid != getuid()) return "has the setuid bit";
+  if ((status.st_mode & S_ISGID) != 0 && (status.st_mode & S_IXGRP) != 0 && status.st_gid != getgid())
+    return "has the setgid bit";
+  if (getuid() != 0 && getxattr(path.c_str(), "security.capability", nullptr, 0) > 0) return "has file capabilities";
+  return "";
+}
+
+// The words after #! in a script's first line: the interpreter and at most one argument.
+std::vector<std::string> interpreter_of(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  char begin[2] = {};
+  std::string line;
+  if (!file.read(begin, 2) || begin[0] != '#' || begin[1] != '!' || !std::getline(file, line)) return {};
+  std::istringstream words(line);
+  std::vector<std::string> found;
+  for (std::string word; words >> word;) found.push_back(word);
+  return found;
+}
+
+std::string base_name(const std::string& path) { return path.substr(path.rfind('/') + 1); }
+
+// What env starts: the first word that is neither an option nor a variable. "" where that cannot be told.
+std::string started_by_env(const std::vector<std::string>& words) {
+  for (size_t i = 1; i < words.size(); i++) {
+    const std::string& word = words[i];
+    if (word == "-u" || word == "-C") {
+      i++;
+    } else if (!word.starts_with("-") && word.find('=') == std::string::npos) {
+      return word;
+    }
+  }
+  return "";
+}
+
+}  // namespace
+
+std::string find_program(const std::string& name, const std::string& first) {
+  if (name.find('/') != std::string::npos) return name;
+  const char* path = getenv("PATH");
+  std::string folders = path != nullptr ? path : "/bin:/usr/bin";
+  if (!first.empty()) folders = first + ":" + folders;
+  std::istringstream parts(folders);
+  for (std::string folder; std::getline(parts, folder, ':');) {
+    const std::string file = (folder.empty() ? "." : folder) + "/" + name;
+    struct stat status = {};
+    if (stat(file.c_str(), &status) == 0 && S_ISREG(status.st_mode) && access(file.c_str(), X_OK) == 0) return file;
+  }
+  return "";
+}
+
+PreloadOutlook preload_outlook(const std::vector<std::string>& command, const std::string& file) {
+  std::vector<std::string> words = command;
+  std::string path = file;
+  for (int depth = 0; depth < kMostInterpreters && !path.empty(); depth++) {
+    if (std::string reason = more_rights(path); !reason.empty()) return {PreloadEffect::removed, path, reason};
+    if (is_statically_linked(path)) return {PreloadEffect::programs_it_starts, path, "is statically linked"};
+    if (base_name(path) == "env") {
+      const std::string started = started_by_env(words);
+      words = {started};
+      path = started.empty() ? "" : find_program(started);
+      continue;
+    }
+    words = interpreter_of(path);
+    path = words.empty() ? "" : words[0];
+  }
+  return {};
+}
+
+std::optional<std::string> library_version(const std::string& file) {
+  OpenedElf elf(file);
+  size_t names = 0;
+  if (elf.get() == nullptr || elf_getshdrstrndx(elf.get(), &names) != 0) return std::nullopt;
+  for (Elf_Scn* section = nullptr; (section = elf_nextscn(elf.get(), section)) != nullptr;) {
+    GElf_Shdr header;
+    if (gelf_getshdr(section, &header) == nullptr) return std::nullopt;
+    const char* name = elf_strptr(elf.get(), names, header.sh_name);
+    if (name == nullptr || strcmp(name, kVersionSection) != 0) continue;
+    Elf_Data* data = elf_getdata(section, nullptr);
+    if (data == nullptr || data->d_buf == nullptr) return std::nullopt;
+    const auto* text = static_cast<const char*>(data->d_buf);
+    return std::string(text, strnlen(text, data->d_size));
+  }
+  return std::nullopt;
+}
+
+}  // namespace tensorscope::cli
