@@ -584,7 +584,7 @@ constexpr Table kTables[] = {
     {"threads", "Threads that allocated something.", FileKind::dump, kThreads,
      [](In in, const VisitRow& visit) { each_index(in.dump().threads.size(), visit, 1); }},
     {"findings",
-     "What `leaks` finds: in all dumps together where several of one run are given (rows of the last one), else in "
+     "What `leaks` finds: in all dumps together where up to 16 of one run are given (rows of the last one), else in "
      "each "
      "dump alone.",
      FileKind::dump, kFindings, [](In in, const VisitRow& visit) { each_index(in.findings().findings.size(), visit); }},

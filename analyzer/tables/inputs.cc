@@ -6,11 +6,17 @@
 
 namespace tensorscope::tables {
 
+namespace {
+
+constexpr size_t kMostTogether = 16;  // dumps that are in memory at once
+
+}  // namespace
+
 std::shared_ptr<const SharedFindings> Inputs::find_together() const {
   std::vector<std::string> dumps;
   std::copy_if(paths_.begin(), paths_.end(), std::back_inserter(dumps),
                [](const std::string& path) { return kind_of(path) == FileKind::dump; });
-  if (dumps.size() < 2) return nullptr;
+  if (dumps.size() < 2 || dumps.size() > kMostTogether) return nullptr;
   analyzer::ComparedDumps compared(dumps, {}, options_);
   if (!compared.same_run()) return nullptr;
   const std::string last = compared.last().dump.path;

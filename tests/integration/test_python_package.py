@@ -99,7 +99,35 @@ def test_answers_are_data_and_are_shown(ts, files):
     found = ts.leaks(one, two, three)
     assert [each["kind"] for each in found["findings"]] == ["accumulated-graph"] and "kept" in repr(found)
     assert one.query("select count(*) as n from tensors")[0]["n"] == report["tensors"]
-    assert ts.oom(one)["tensorscope"] and "<table>" in ts.oom(one)._repr_html_()
+
+
+def test_an_out_of_memory_error_is_answered(ts, tmp_path):
+    run_source("import torch\nkept = torch.ones(1_000_000)\ntry:\n    torch.empty(1 << 50)\nexcept RuntimeError:\n    pass\n", folder=tmp_path)
+    [dump] = tmp_path.glob("*.oom-1.tscope")
+    answer = ts.oom(dump)
+    assert answer["failure"]["requested"] >= 1 << 50
+    assert "asked for on cpu, at program.py:4" in repr(answer) and "program.py:2" in repr(answer) and "<table>" in answer._repr_html_()
+
+
+SERIES = """
+import sys
+sys.path.insert(0, {package!r})
+import tensorscope as ts
+d = ts.load({dump!r})
+capsules = [getattr(d, name).__arrow_c_stream__() for name in d.tables]
+assert "arrow_array_stream" in repr(capsules[0])
+del capsules[::2]
+print(len(d.tables), ts.report(d)["tensors"])
+"""
+
+
+@pytest.mark.parametrize("python", ["3.8", "3.12", "3.14"], indirect=True)
+def test_every_python_reads(ts, files, tmp_path, python):
+    (tmp_path / "program.py").write_text(SERIES.format(package=str(PACKAGE), dump=str(files / "train.1.tscope")))
+    done = subprocess.run([python, str(tmp_path / "program.py")], capture_output=True, text=True, timeout=300,
+                          env={**environment(preload=False), "TENSORSCOPE_PROGRAM": str(CLI), "TENSORSCOPE_READER": str(BUILD / "analyzer" / "libtensorscope_reader.so")})
+    assert done.returncode == 0 and not done.stderr, done.stderr
+    assert int(done.stdout.split()[1]) == query(files, "select count(*) as n from tensors")[0]["n"]
 
 
 TRACKED = """

@@ -123,6 +123,13 @@ def leaks(*dumps):
 def oom(dump):
     """What held the memory at an out-of-memory error: the answer of `tensorscope oom --json`."""
     answer = _run("oom", "--json", *_paths([dump])[:1])
-    facts = answer.get("answer") or answer.get("failure") or {}
-    rows = [{"what": key, "value": value} for key, value in facts.items() if isinstance(value, (str, int, float))]
-    return Answer("oom", str(facts.get("error") or facts.get("headline") or "out of memory"), answer, [("what failed", ["what", "value"], rows)])
+    about, failure = answer["answer"], answer["failure"] or {}
+    words = [str(failure.get("error") or about["trigger"])]
+    if about.get("request"):
+        words.append("{} asked for on {}".format(_bytes(about["request"]), about["device"]))
+    if failure.get("at"):
+        words.append("at " + failure["at"]["where"])
+    places = [{"bytes": each["bytes"], "made at": (each["at"] or {}).get("where"), "held by": each["held_by"]} for each in answer["places"]]
+    remedies = [{"bytes": each["bytes"], "subject": each["subject"], "what to do": each["takes"], "fits": each["fits"]} for each in answer["remedies"]]
+    return Answer("oom", ", ".join(words), answer, [("what holds the memory", ["bytes", "made at", "held by"], places),
+                                                    ("what to do", ["bytes", "subject", "what to do", "fits"], remedies)])

@@ -50,6 +50,9 @@ def _free_capsule(capsule):
     _library().tensorscope_reader_free_stream(_capsule_pointer(capsule, _CAPSULE_NAME))
 
 
+ctypes.pythonapi.Py_IncRef(ctypes.py_object(_free_capsule))  # a capsule may end after this module has
+
+
 def _import(name, what):
     try:
         return __import__(name)
