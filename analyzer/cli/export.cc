@@ -12,6 +12,7 @@
 #include "cli/dump_options.h"
 #include "cli/replaced_file.h"
 #include "cli/verb.h"
+#include "export/openmetrics.h"
 #include "tables/database.h"
 #include "tables/parquet_export.h"
 
@@ -21,7 +22,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-enum class ExportFormat { json, csv, folded, memory_viz, sqlite, parquet };
+enum class ExportFormat { json, csv, folded, memory_viz, speedscope, pprof, heaptrack, openmetrics, sqlite, parquet };
+
+constexpr size_t kSitesOfMetrics = 50;
 
 struct ExportVerbOptions {
   std::vector<std::string> dumps;
@@ -51,6 +54,15 @@ void write_export(analyzer::OpenedDump& opened, const ExportVerbOptions& options
       return exports::export_folded(opened.dump, opened.symbols, out, how);
     case ExportFormat::memory_viz:
       return exports::export_memory_viz(opened.dump, opened.symbols, out, how);
+    case ExportFormat::speedscope:
+      return exports::export_speedscope(opened.dump, opened.symbols, out, how);
+    case ExportFormat::pprof:
+      return exports::export_pprof(opened.dump, opened.symbols, out, how);
+    case ExportFormat::heaptrack:
+      return exports::export_heaptrack(opened.dump, opened.symbols, out, how);
+    case ExportFormat::openmetrics:
+      out << exports::openmetrics(opened, kSitesOfMetrics);
+      return;
     case ExportFormat::sqlite:
     case ExportFormat::parquet:
       return;
@@ -187,10 +199,15 @@ void add_export(CLI::App& app, Invocation& invocation) {
        {"csv", ExportFormat::csv},
        {"folded", ExportFormat::folded},
        {"memory-viz", ExportFormat::memory_viz},
+       {"speedscope", ExportFormat::speedscope},
+       {"pprof", ExportFormat::pprof},
+       {"heaptrack", ExportFormat::heaptrack},
+       {"openmetrics", ExportFormat::openmetrics},
        {"sqlite", ExportFormat::sqlite},
        {"parquet", ExportFormat::parquet}},
       "json (docs/json.md), csv (one row a tensor), folded (for flame graphs), memory-viz (a pickle for PyTorch's "
-      "memory viewer), sqlite, parquet (all tables: docs/tables.md; parquet is a "
+      "memory viewer), speedscope, pprof (compressed protobuf), heaptrack (for heaptrack_print), openmetrics (for "
+      "Prometheus), sqlite, parquet (all tables: docs/tables.md; parquet is a "
       "folder)")
       ->required()
       ->type_name("FORMAT");
@@ -210,7 +227,8 @@ void add_export(CLI::App& app, Invocation& invocation) {
       "  tensorscope export train.4242.1.tscope --format folded | flamegraph.pl > memory.svg\n"
       "  tensorscope export train.4242.1.tscope --format memory-viz -o train.pickle\n"
       "  tensorscope export train.4242.*.tscope --format sqlite -o train.sqlite\n"
-      "  tensorscope export dumps/*.tscope --format parquet --partition -o dataset/");
+      "  tensorscope export dumps/*.tscope --format parquet --partition -o dataset/\n"
+      "  tensorscope export train.4242.1.tscope --format pprof -o train.pb.gz");
 }
 
 }  // namespace tensorscope::cli

@@ -26,7 +26,7 @@ using Clock = std::chrono::steady_clock;
 
 struct SnapshotOptions {
   pid_t pid = 0;
-  bool children = false, no_signal = false;
+  bool children = false, job = false, no_signal = false;
   std::optional<uint64_t> timeout_ns = 60'000'000'000;
 };
 
@@ -65,6 +65,29 @@ std::string children_words(pid_t pid) {
       children.size() == 1 ? "1 child process is" : fmt::format("{} child processes are", children.size()), text);
 }
 
+// The processes of the job that is asked for. Empty: `problem` says why.
+std::vector<pid_t> processes_of_job(pid_t pid, std::string& problem) {
+  const std::vector<JobProcess> all = profiled_ranks();
+  std::string job, names;
+  for (const JobProcess& each : all) {
+    if (pid != 0 ? each.pid == pid : job.empty()) job = each.job;
+    if (names.find(each.job + " (") != std::string::npos) continue;
+    names += fmt::format("{}{} (pid {})", names.empty() ? "" : ", ", each.job, each.pid);
+  }
+  std::vector<pid_t> found;
+  for (const JobProcess& each : all) {
+    if (each.job == job) found.push_back(each.pid);
+  }
+  if (job.empty()) {
+    problem = pid == 0 ? "no rank of a job runs under tensorscope on this machine."
+                       : fmt::format("process {} is no rank of a job under tensorscope.", pid);
+  } else if (pid == 0 && found.size() < all.size()) {
+    problem = fmt::format("several jobs run on this machine: {}; add the PID of one.", names);
+    found.clear();
+  }
+  return found;
+}
+
 bool ask(AskedProcess& asked, Invocation& invocation) {
   if (asked.by_file && asked.target.has_own_handler()) {
     invocation.say(
@@ -90,20 +113,28 @@ int snapshot(const SnapshotOptions& options, Invocation& invocation) {
   std::vector<std::unique_ptr<AskedProcess>> all;
   std::string problem;
   const AskFor how = options.no_signal ? AskFor::dump_by_file : AskFor::dump;
-  if (auto asked = open_asked_process(options.pid, how, problem)) all.push_back(std::move(asked));
-  if (options.children) {
-    for (pid_t child : profiled_descendants(options.pid)) {
-      std::string why;
-      if (auto asked = open_asked_process(child, how, why)) {
-        all.push_back(std::move(asked));
-      } else {
-        invocation.say(why);
-      }
+  if (options.pid == 0 && !options.job) {
+    invocation.say("snapshot needs a PID, or --job (see tensorscope snapshot --help)");
+    return kBadInput;
+  }
+  std::vector<pid_t> others;
+  if (options.job) {
+    others = processes_of_job(options.pid, problem);
+  } else {
+    if (auto asked = open_asked_process(options.pid, how, problem)) all.push_back(std::move(asked));
+    if (options.children) others = profiled_descendants(options.pid);
+  }
+  for (const pid_t other : others) {
+    std::string why;
+    if (auto asked = open_asked_process(other, how, why)) {
+      all.push_back(std::move(asked));
+    } else {
+      invocation.say(why);
     }
   }
   if (all.empty()) {
-    invocation.say(problem);
-    const std::string children = options.children ? "" : children_words(options.pid);
+    if (!problem.empty()) invocation.say(problem);
+    const std::string children = options.children || options.job ? "" : children_words(options.pid);
     if (!children.empty()) invocation.say(children);
     return kBadInput;
   }
@@ -134,7 +165,7 @@ int snapshot(const SnapshotOptions& options, Invocation& invocation) {
     }
     invocation.out += asked->path + "\n";
     if (!is_empty(asked->path)) continue;
-    const std::string children = options.children ? "" : children_words(asked->target.pid());
+    const std::string children = options.children || options.job ? "" : children_words(asked->target.pid());
     invocation.say(fmt::format("process {} has no live tensors.{}", process_words(asked->target.pid()),
                                children.empty() ? "" : " " + children));
   }
@@ -147,10 +178,12 @@ void add_snapshot(CLI::App& app, Invocation& invocation) {
   auto [verb, options] =
       add_verb(app, invocation, "snapshot", "write a dump of a running process; prints its path", snapshot);
   verb->add_option("PID", options->pid, "process id of a program started under tensorscope")
-      ->required()
       ->check(CLI::Range(1, 1 << 22).description(""))
       ->type_name("");
   verb->add_flag("--children", options->children, "include all profiled child processes (torchrun, workers)");
+  verb->add_flag("--job", options->job,
+                 "all ranks of the job on this machine, and their workers; PID may be left out where one job runs")
+      ->excludes("--children");
   verb->add_flag("--no-signal", options->no_signal,
                  "request the dump through a file in /dev/shm, not by signal (up to 1 s slower)");
   add_time(*verb, "--timeout", options->timeout_ns, "maximum wait for the dump. Default: 60s");
@@ -159,6 +192,7 @@ void add_snapshot(CLI::App& app, Invocation& invocation) {
       "  tensorscope snapshot 4242\n"
       "  tensorscope report $(tensorscope snapshot 4242)\n"
       "  tensorscope snapshot --children $(pgrep -o torchrun)\n"
+      "  tensorscope snapshot --job\n"
       "\n"
       "The signal is sent only to a process in which tensorscope is active, since it would end any other program. A\n"
       "process with its own handler for the signal is asked as with --no-signal.");

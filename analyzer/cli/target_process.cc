@@ -19,7 +19,9 @@
 #include <map>
 #include <sstream>
 #include <system_error>
+#include <tuple>
 
+#include "tensorscope/rules/job_name.h"
 #include "tensorscope/rules/own_handler.h"
 #include "tensorscope/rules/request_name.h"
 #include "tensorscope/rules/signal_names.h"
@@ -121,6 +123,27 @@ std::vector<pid_t> profiled_descendants(pid_t pid) {
     if (at > 0 && is_profiled(all[at])) found.push_back(all[at]);
   }
   std::sort(found.begin(), found.end());
+  return found;
+}
+
+std::vector<JobProcess> profiled_ranks() {
+  std::vector<JobProcess> found;
+  std::error_code error;
+  for (fs::directory_iterator at("/proc", error), end; !error && at != end; at.increment(error)) {
+    const std::string name = at->path().filename();
+    if (name.find_first_not_of("0123456789") != std::string::npos) continue;
+    const pid_t pid = pid_t(std::atoi(name.c_str()));
+    const std::vector<std::string> environment = split_at_zero(read_proc(pid, "environ").value_or(""));
+    const auto is_set = [&](const char* rank) { return !variable(environment, rank).empty(); };
+    const char* const ranks[] = {"RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID"};
+    if (std::none_of(std::begin(ranks), std::end(ranks), is_set) || !is_profiled(pid)) continue;
+    std::map<std::string, std::string> values;
+    char job[128];
+    rules::job_name([&](const char* key) { return (values[key] = variable(environment, key)).c_str(); }, job);
+    if (*job != 0) found.push_back({job, pid});
+  }
+  std::sort(found.begin(), found.end(),
+            [](const JobProcess& a, const JobProcess& b) { return std::tie(a.job, a.pid) < std::tie(b.job, b.pid); });
   return found;
 }
 

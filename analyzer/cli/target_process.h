@@ -58,6 +58,13 @@ class TargetProcess {
 
 // Processes that `pid` started and that these started, which run under the profiler and have loaded torch.
 std::vector<pid_t> profiled_descendants(pid_t pid);
+// Profiled processes of this machine that are ranks of a job, and their workers; by job (rules/job_name.h), then by
+// pid.
+struct JobProcess {
+  std::string job;
+  pid_t pid = 0;
+};
+std::vector<JobProcess> profiled_ranks();
 // "4243 (train.py, rank 0)".
 std::string process_words(pid_t pid);
 

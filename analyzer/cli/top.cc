@@ -3,16 +3,19 @@
 #include <signal.h>
 
 #include <algorithm>
+#include <charconv>
 #include <chrono>
 #include <csignal>
 #include <thread>
 #include <utility>
 
 #include "cli/dump_options.h"
+#include "cli/metrics_server.h"
 #include "cli/top_sampler.h"
 #include "cli/top_terminal.h"
 #include "cli/top_view.h"
 #include "cli/verb.h"
+#include "export/openmetrics.h"
 #include "text/units.h"
 
 namespace tensorscope::cli {
@@ -28,6 +31,7 @@ constexpr int kPollMs = 50;
 struct TopOptions {
   pid_t pid = 0;
   bool once = false;
+  std::optional<uint16_t> serve;
   size_t lines = 20;
   std::optional<uint64_t> interval_ns = 2'000'000'000;
   analyzer::By by = analyzer::By::line;
@@ -66,6 +70,7 @@ class Top {
 
   int plain();
   int interactive(TopTerminal& terminal);
+  int serve(MetricsServer& server);
 
  private:
   enum class State { waiting, idle, paused };
@@ -167,6 +172,30 @@ int Top::plain() {
     while (g_stopped == 0 && Clock::now() < next && sampler_.alive()) {
       std::this_thread::sleep_for(std::chrono::milliseconds(kPollMs));
     }
+  }
+  return kOk;
+}
+
+// A refresh for a client that asks, at most one an interval: in between it gets the last one.
+int Top::serve(MetricsServer& server) {
+  std::string last;
+  const auto metrics = [&] {
+    if (!last.empty() && Clock::now() < next_) return last;
+    last.clear();
+    if (!ask()) return last;
+    while (g_stopped == 0 && !sampler_.look()) std::this_thread::sleep_for(std::chrono::milliseconds(kPollMs));
+    const std::shared_ptr<analyzer::OpenedDump> sample = g_stopped == 0 ? sampler_.take() : nullptr;
+    if (sample) last = exports::openmetrics(*sample, options_.lines);
+    next_ = Clock::now() + std::chrono::nanoseconds(interval());
+    return last;
+  };
+  if (!put(fmt::format("http://127.0.0.1:{}/metrics\n", server.port()))) return kOk;
+  while (g_stopped == 0) {
+    if (!sampler_.alive()) {
+      invocation_.say(fmt::format("process {} has ended.", options_.pid));
+      return kOk;
+    }
+    server.serve_one(kPollMs, metrics);
   }
   return kOk;
 }
@@ -304,6 +333,12 @@ int top(const TopOptions& options, Invocation& invocation) {
   g_stopped = 0;
   const StopSignals signals;
   Top top(options, *sampler, invocation);
+  if (options.serve) {
+    std::optional<MetricsServer> server = MetricsServer::open(*options.serve, problem);
+    if (server) return top.serve(*server);
+    invocation.say(problem);
+    return kBadInput;
+  }
   if (options.once) return top.plain();
   const std::unique_ptr<TopTerminal> terminal = TopTerminal::open();
   return terminal ? top.interactive(*terminal) : top.plain();
@@ -318,7 +353,22 @@ void add_top_verb(CLI::App& app, Invocation& invocation) {
       ->check(CLI::Range(1, 1 << 22).description(""))
       ->type_name("");
   verb->add_flag("--once", options->once, "print it once, as plain lines");
-  verb->add_option("--lines", options->lines, "rows of plain lines (--once, a pipe). Default: 20")
+  verb->add_option_function<std::string>(
+          "--serve",
+          [options = options](const std::string& text) {
+            uint16_t port = 0;
+            const auto [end, wrong] = std::from_chars(text.data(), text.data() + text.size(), port);
+            if (wrong != std::errc() || end != text.data() + text.size()) {
+              throw CLI::ValidationError(
+                  "invalid value '" + text +
+                  "' for --serve; choose a port, 0 for any that is free; it is on loopback only");
+            }
+            options->serve = port;
+          },
+          "serve OpenMetrics on http://127.0.0.1:PORT/metrics instead; 0: any free port")
+      ->excludes("--once")
+      ->type_name("PORT");
+  verb->add_option("--lines", options->lines, "rows of plain lines (--once, a pipe), sites of --serve. Default: 20")
       ->check(CLI::Range(1, 1 << 20).description(""))
       ->type_name("N");
   add_time(*verb, "--interval", options->interval_ns, "time between refreshes. Default: 2s; longer where one is dear")
@@ -336,6 +386,7 @@ void add_top_verb(CLI::App& app, Invocation& invocation) {
       "  tensorscope top 4242\n"
       "  tensorscope top 4242 --by module --sort growth\n"
       "  tensorscope top 4242 --once --lines 5\n"
+      "  tensorscope top 4242 --serve 9400 --interval 15s\n"
       "\n"
       "Keys: q quit, s sort, v view, / filter, m mark (growth is measured from it), r refresh, n look at names,\n"
       "space pause, + and - interval, arrows scroll. A pipe, or a terminal that cannot be drawn on, gets plain lines.");

@@ -3,6 +3,7 @@
 #include "dump_generated.h"
 #include "export/csv_field.h"
 #include "export/export.h"
+#include "export/site_sums.h"
 #include "support/printable.h"
 
 namespace tensorscope::exports {
@@ -104,21 +105,14 @@ void export_csv(const Dump& dump, analyzer::Symbols& symbols, std::ostream& out,
 }
 
 void export_folded(const Dump& dump, analyzer::Symbols& symbols, std::ostream& out, const ExportOptions& options) {
-  // Each live byte once: allocations at their own place, memory that no allocator knows at its oldest tensor's.
-  std::map<uint32_t, uint64_t> bytes;
-  for (const analyzer::Allocation& allocation : dump.allocations) bytes[allocation.site] += allocation.nbytes;
-  for (const analyzer::Storage& storage : dump.storages) {
-    if (storage.allocation == analyzer::kNone) bytes[dump.tensors[storage.tensors.front()].site] += storage.own_nbytes;
-  }
   std::map<std::string, uint64_t> lines;  // places that differ only in addresses read the same
-  for (const auto& [site, live] : bytes) {
-    if (live == 0) continue;
+  for (const auto& [site, sum] : live_by_site(dump)) {
     std::string line;
     std::vector<analyzer::Frame> frames = symbols.merged(dump.sites[site], options.full_stacks);
     for (auto frame = frames.rbegin(); frame != frames.rend(); ++frame) {
       line += (line.empty() ? "" : ";") + folded_frame(*frame);
     }
-    lines[line.empty() ? "no stack" : line] += live;
+    lines[line.empty() ? "no stack" : line] += sum.bytes;
   }
   for (const auto& [line, live] : lines) out << line << ' ' << live << '\n';
 }

@@ -130,3 +130,24 @@ def test_steps_of_the_variable_are_dumped_on_all_ranks(tmp_path):
     (tmp_path / "steps").write_text("1\n")
     said, _known = ran(tmp_path, "ddp", world=2, dump_at_step=f"@{tmp_path}/steps")
     assert [(moment["step"], moment["ranks"]) for moment in said["moments"]] == [(step, 2) for step in (1, 2, 3, 4, 5)]
+
+
+def test_a_snapshot_of_a_job_has_its_ranks_and_their_workers(tmp_path):
+    with started(tmp_path, "workers", world=2) as ranks:
+        for rank, process in enumerate(ranks):
+            assert process.stdout.readline() == "ready\n", (tmp_path / f"{rank}.err").read_text()
+        written = harness.cli("snapshot", "--job", ranks[1].pid).stdout.split()
+        assert len(written) == 6 and len(harness.dumps(tmp_path)) == 6
+        nobody = harness.cli("snapshot", "--job", 1, status=2)
+        assert "process 1 is no rank of a job under tensorscope" in nobody.stderr
+        for process in ranks:
+            process.stdin.write("\n")
+            process.stdin.flush()
+        finished(tmp_path, ranks)
+    said = json.loads(harness.cli("ranks", tmp_path, "--json", status=None).stdout)
+    known = [harness.truth(tmp_path, str(rank)) for rank in range(2)]
+    assert [rank["pid"] for rank in said["ranks"]] == [truth["pid"] for truth in known]
+    for rank, truth in zip(said["ranks"], known, strict=True):
+        assert sorted(worker["pid"] for worker in rank["workers"]) == sorted(truth["workers"])
+        assert rank["step"] == (1 if harness.torch_version() >= (2, 1) else None)
+    assert said["answer"]["left_out"] == {"other_jobs": 0, "earlier_runs": 0, "without_rank": 0}
