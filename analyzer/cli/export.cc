@@ -74,13 +74,6 @@ int cannot_write(const ExportVerbOptions& options, const std::string& why, Invoc
   return kBadInput;
 }
 
-bool may_write_folder(const std::string& folder, bool force, Invocation& invocation) {
-  std::error_code error;
-  if (force || !fs::exists(folder, error) || fs::is_empty(folder, error)) return true;
-  invocation.say(folder + " is not empty; use --force to add to it.");
-  return false;
-}
-
 // Files of a folder, each of which appears when it is whole.
 class FolderFiles {
  public:

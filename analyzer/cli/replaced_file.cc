@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 
 namespace tensorscope::cli {
 
@@ -54,6 +55,13 @@ int ReplacedFile::finish() {
   if (rename(temporary_.c_str(), path_.c_str()) != 0) return errno;
   done_ = true;
   return 0;
+}
+
+bool may_write_folder(const std::string& folder, bool force, Invocation& invocation) {
+  std::error_code error;
+  if (force || !std::filesystem::exists(folder, error) || std::filesystem::is_empty(folder, error)) return true;
+  invocation.say(folder + " is not empty; use --force to write into it.");
+  return false;
 }
 
 }  // namespace tensorscope::cli

@@ -32,6 +32,8 @@ class ReplacedFile {
 
 // Whether nothing is lost by writing there; says on standard error what prevents it.
 bool may_write(const std::string& path, bool force, Invocation& invocation);
+// The same for a folder of files.
+bool may_write_folder(const std::string& folder, bool force, Invocation& invocation);
 // The whole of it at once; says on standard error why not.
 bool write_file(const std::string& path, const std::string& text, bool force, Invocation& invocation);
 

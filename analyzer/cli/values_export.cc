@@ -68,13 +68,6 @@ const values::Column* too_long(const ValueColumns& columns) {
   return nullptr;
 }
 
-bool may_write_folder(const std::string& folder, bool force, Invocation& invocation) {
-  std::error_code error;
-  if (force || !fs::exists(folder, error) || fs::is_empty(folder, error)) return true;
-  invocation.say(folder + " is not empty; use --force to write into it.");
-  return false;
-}
-
 using Writer = void (*)(const ValueColumns&, std::ostream&, exports::ExportNotes&);
 
 Writer writer_of(const std::string& path) {

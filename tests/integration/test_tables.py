@@ -152,10 +152,13 @@ def test_a_data_set_grows_with_each_export_and_duckdb_reads_it(files, tmp_path):
     rank = "__HIVE_DEFAULT_PARTITION__" if row["rank"] is None else row["rank"]
     assert len(paths) == 2 and paths[0].startswith(f"tensors/run={row['run_id']}/rank={rank}/step=")
     tables = f"read_parquet('{folder}/memory/**/*.parquet', hive_partitioning = true)"
-    read = duckdb.sql(f"select run, rank, step, sum(bytes) from {tables} group by all order by 4").fetchall()
+    read = duckdb.sql(f"select run, rank, step, sum(bytes) from {tables} group by all").fetchall()
     expected = [query(files, dump, "select step, live_bytes from dumps")[0] for dump in ("train.1.tscope", "train.2.tscope")]
     assert sum(row[3] for row in read) == sum(row["live_bytes"] for row in expected)
-    assert all(run == row["run_id"] for run, *_ in read)
+    assert all(run == row["run_id"] and rank == row["rank"] for run, rank, *_ in read)
+    assert {(step, total) for _, _, step, total in read} == {(row["step"], row["live_bytes"]) for row in expected}
+    columns = duckdb.sql(f"describe select * from read_parquet('{folder}/dumps/**/*.parquet', hive_partitioning = true)").fetchall()
+    assert sorted(name for name, *_ in columns if name in ("run", "rank", "step")) == ["rank", "run", "step"]
 
 
 def test_partitions_are_of_parquet_alone(files, tmp_path):
