@@ -1,5 +1,5 @@
 // Covers: analyzer/tables/{column_data,table,dump_tables,memory_tables,graph_tables,values_tables,recording_tables}.cc
-// Covers: analyzer/tables/{input_file,inputs,page,views,database}.cc
+// Covers: analyzer/tables/{input_file,inputs,page,views,database,arrow_stream}.cc
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -12,6 +12,7 @@
 
 #include "../cli/sample_dumps.h"
 #include "dump/reader.h"
+#include "tables/arrow_stream.h"
 #include "tables/database.h"
 #include "tables/page.h"
 #include "tables/views.h"
@@ -188,6 +189,52 @@ TEST_F(TablesTest, WhatIsWrongWithAFileIsKept) {
   Inputs inputs({path}, kPlain);
   inputs.each(false, [](InputFile&) {});
   EXPECT_EQ(inputs.problems().size(), 1u);
+}
+
+TEST_F(TablesTest, AnArrowStreamOutlivesWhatItWasMadeOf) {
+  const Table& table = *table_named("tensors");
+  ArrowArrayStream stream;
+  size_t rows = 0;
+  std::string category;
+  {
+    InputFile file(write("a.tscope", training_dump(1)), 7, kPlain);
+    std::deque<Batch> batches;
+    scan(file, table, all_columns(table), [&](Batch&& batch) {
+      rows += batch.rows;
+      category = batch.data[3].text_at(0);
+      batches.push_back(std::move(batch));
+      return true;
+    });
+    export_stream(table, std::move(batches), stream);
+  }
+  ArrowSchema schema;
+  ASSERT_EQ(stream.get_schema(&stream, &schema), 0);
+  EXPECT_STREQ(schema.format, "+s");
+  ASSERT_EQ(size_t(schema.n_children), table.columns.size());
+  EXPECT_STREQ(schema.children[0]->format, "l");
+  EXPECT_STREQ(schema.children[3]->name, "category");
+  EXPECT_STREQ(schema.children[3]->dictionary->format, "u");
+  schema.release(&schema);
+  EXPECT_EQ(schema.release, nullptr);
+
+  ArrowArray array;
+  ASSERT_EQ(stream.get_next(&stream, &array), 0);
+  EXPECT_EQ(size_t(array.length), rows);
+  // A consumer may take a column out, and release the rest and the stream first.
+  ArrowArray numbers = *array.children[0], words = *array.children[3];
+  array.children[0]->release = array.children[3]->release = nullptr;
+  array.release(&array);
+  ASSERT_EQ(stream.get_next(&stream, &array), 0);
+  EXPECT_EQ(array.release, nullptr) << "the end of the stream";
+  stream.release(&stream);
+
+  EXPECT_EQ(static_cast<const int64_t*>(numbers.buffers[1])[rows - 1], 7);
+  const int32_t word = static_cast<const int32_t*>(words.buffers[1])[0];
+  const auto* ends = static_cast<const int32_t*>(words.dictionary->buffers[1]);
+  const auto* text = static_cast<const char*>(words.dictionary->buffers[2]);
+  EXPECT_EQ(std::string(text + ends[word], text + ends[word + 1]), category);
+  numbers.release(&numbers);
+  words.release(&words);
 }
 
 TEST(ColumnData, NullsAndValuesStandSideBySide) {
