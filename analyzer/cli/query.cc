@@ -62,7 +62,7 @@ int query(const QueryOptions& options, Invocation& invocation) {
                     .row = [&](std::span<const tables::Cell> row) { rows.row(row); }});
   } catch (const tables::DatabaseError& error) {
     invocation.say(
-        fmt::format("invalid query: {}. `tensorscope query --tables` lists tables and columns.", error.what()));
+        fmt::format("cannot run the query: {}. `tensorscope query --tables` lists tables and columns.", error.what()));
     return kBadInput;
   }
   rows.end();

@@ -46,6 +46,8 @@ def test_values_and_recordings_are_tables_too(ts, files):
     assert d.calls.to_pandas()["duration_ns"].sum() > 0
     assert d.events.to_pandas()["type"].value_counts()["allocated"] > 100
     assert len(d.steps.to_pandas()) > 0 and d.problems == []
+    peak = ts.load(f"{files / 'train.recording'}@peak")
+    assert "events" not in peak.tables and peak.memory.to_pandas()["bytes"].sum() >= d.memory.to_pandas()["bytes"].sum() > 0
 
 
 def test_pandas_polars_and_duckdb_agree(ts, files):
@@ -69,6 +71,19 @@ def test_tables_outlive_what_they_were_read_from(ts, files):
     gc.collect()
     del unread
     assert table["name"].to_pylist() == names and any(names)
+
+
+def test_a_damaged_dump_is_read_as_far_as_it_goes(ts, files, tmp_path):
+    whole = (files / "train.1.tscope").read_bytes()
+    (tmp_path / "cut.tscope").write_bytes(whole[:-200])
+    d = ts.load(tmp_path / "cut.tscope")
+    assert len(d.problems) == 1 and ts.report(d)["tensors"] == len(d.tensors.to_pandas()) > 0
+
+
+def test_the_package_alone_loads_nothing():
+    code = "import sys, tensorscope; assert 'ctypes' not in sys.modules and 'load' in dir(tensorscope); tensorscope.load; print(*tensorscope.__all__)"
+    done = subprocess.run([sys.executable, "-S", "-c", code], env={"PYTHONPATH": str(PACKAGE)}, capture_output=True, text=True)
+    assert done.returncode == 0 and "track" in done.stdout, done.stderr
 
 
 def test_mistakes_say_what_is_wrong(ts, files, monkeypatch):

@@ -10,11 +10,24 @@ In a program that runs under tensorscope: ts.snapshot(), `with ts.track(): ...`.
 
 __version__ = "0.1.0"  # of meson.build: tests/integration/test_wheel.py compares them
 
-from ._answers import diff, leaks, oom, query, report
-from ._live import is_recording, snapshot, track
-from ._tables import Dump, Error, Table, load
+# Looked up when they are used: `python -m tensorscope` needs none of them.
+_WHERE = {"Dump": "_tables", "Error": "_tables", "Table": "_tables", "load": "_tables",
+          "diff": "_answers", "leaks": "_answers", "oom": "_answers", "query": "_answers", "report": "_answers",
+          "is_recording": "_live", "snapshot": "_live", "track": "_live"}
 
-__all__ = ["Dump", "Error", "Table", "diff", "is_recording", "leaks", "load", "oom", "query", "report", "snapshot", "track"]
+__all__ = sorted(_WHERE)
+
+
+def __getattr__(name):
+    if name not in _WHERE:
+        raise AttributeError("module 'tensorscope' has no attribute '{}'".format(name))
+    from importlib import import_module
+
+    return getattr(import_module("." + _WHERE[name], __name__), name)
+
+
+def __dir__():
+    return sorted([*globals(), *_WHERE])
 
 
 def load_ipython_extension(shell):

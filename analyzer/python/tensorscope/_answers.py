@@ -34,10 +34,10 @@ def _run(*words):
     except _programs.NotFound as problem:
         raise Error(str(problem)) from None
     done = subprocess.run([program, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-    # Status 2 with output: a damaged file, of which there is an answer all the same.
-    if not done.stdout.strip():
-        raise Error(done.stderr.decode(errors="replace").strip() or "tensorscope ended with status {}".format(done.returncode))
-    return json.loads(done.stdout.decode(errors="replace"))
+    try:  # of a damaged file there is an answer, too, with status 2
+        return json.loads(done.stdout.decode(errors="replace"))
+    except ValueError:
+        raise Error(done.stderr.decode(errors="replace").strip() or "tensorscope ended with status {}".format(done.returncode)) from None
 
 
 def query(files, sql):
