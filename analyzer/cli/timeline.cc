@@ -3,9 +3,11 @@
 
 #include "cli/dump_options.h"
 #include "cli/plot_file.h"
+#include "cli/replaced_file.h"
 #include "cli/timeline_plot.h"
 #include "cli/verb.h"
 #include "export/timeline_json.h"
+#include "export/timeline_trace.h"
 #include "recording/moment.h"
 #include "text/line_memory_text.h"
 #include "text/timeline_text.h"
@@ -18,6 +20,7 @@ namespace {
 struct TimelineOptions {
   std::string file;
   bool json = false;
+  std::string trace;
   std::optional<std::string> lines;  // "": the program's own files
   size_t top = 10;
   TimelinePlotOptions plot;
@@ -30,7 +33,7 @@ constexpr int kPlotColumns = 100;
 
 size_t parts_of(const TimelineOptions& options, const text::Terminal& terminal) {
   if (!options.plot.output.empty()) return kPartsOfPlot;
-  if (options.json) return kPartsOfJson;
+  if (options.json || !options.trace.empty()) return kPartsOfJson;
   const int width = terminal.width > 0 ? terminal.width : kPlotColumns + kPlotMargin;
   return size_t(std::clamp(width - kPlotMargin, 20, kPlotColumns));
 }
@@ -57,6 +60,9 @@ int timeline(const TimelineOptions& options, Invocation& invocation) {
   int status = kOk;
   if (!options.plot.output.empty()) {
     status = plot_timeline(found, options.file, options.plot, invocation);
+  } else if (!options.trace.empty()) {
+    const std::string trace = exports::timeline_trace(found, peak.opened->dump.process);
+    if (!write_file(options.trace, trace, options.plot.force, invocation)) status = kBadInput;
   } else if (options.json) {
     invocation.out += exports::timeline_json(found, peak.opened->places, options.file, peak.lines);
   } else if (options.lines) {
@@ -78,6 +84,9 @@ void add_timeline(CLI::App& app, Invocation& invocation) {
       ->type_name("");
   add_top(*verb, options->top);
   verb->add_flag("--json", options->json, "output JSON (docs/cli/timeline.md)");
+  verb->add_option("--trace", options->trace,
+                   "write a trace for Perfetto: live bytes by category as counters, steps as slices")
+      ->type_name("FILE");
   verb->add_option("--lines", options->lines,
                    "memory by source line: peak and still held, beside the source; of FILE, "
                    "or of the program's own files")
@@ -92,6 +101,7 @@ void add_timeline(CLI::App& app, Invocation& invocation) {
       "  tensorscope timeline train.4242.recording\n"
       "  tensorscope timeline train.4242.recording --lines model.py\n"
       "  tensorscope timeline train.4242.recording --plot memory.svg\n"
+      "  tensorscope timeline train.4242.recording --trace memory.trace.json\n"
       "  tensorscope report train.4242.recording@peak     that moment, as a dump\n"
       "  tensorscope diff train.4242.recording@step=10 train.4242.recording@step=20");
 }
