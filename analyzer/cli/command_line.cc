@@ -52,8 +52,11 @@ class WrappedHelp : public CLI::Formatter {
     return text::wrap(Formatter::make_option_desc(option), 120 - kOptionColumns, 0);
   }
   std::string make_option_opts(const CLI::Option* option) const override {
-    const std::string text = Formatter::make_option_opts(option);
-    return text.substr(0, text.find(" Excludes:"));  // the error names them where they meet
+    std::string text = Formatter::make_option_opts(option);
+    text.resize(std::min(text.find(" Excludes:"), text.size()));  // the error names them where they meet
+    // The choices of WHEN:{auto,always,never} are in the text of the option.
+    if (const size_t begin = text.find(":{"); begin != std::string::npos) text.erase(begin, text.find('}') + 1 - begin);
+    return text;
   }
 
  private:
@@ -115,13 +118,15 @@ std::string unknown_words(const std::string& mistake, const CLI::App& app, const
 }
 
 void add_verbs(CLI::App& app, Invocation& invocation) {
-  for (auto* add : {add_run,      add_snapshot, add_record, add_report, add_list,  add_show,    add_diff,  add_leaks,
-                    add_ranks,    add_oom,      add_check,  add_info,   add_graph, add_compare, add_calls, add_timeline,
-                    add_top_verb, add_query,    add_export, add_html,   add_watch, add_values}) {
+  for (auto* add :
+       {add_run,      add_snapshot, add_record, add_report, add_list,  add_show,    add_diff,       add_leaks,
+        add_ranks,    add_oom,      add_check,  add_info,   add_graph, add_compare, add_calls,      add_timeline,
+        add_top_verb, add_query,    add_export, add_html,   add_watch, add_values,  add_shell_files}) {
     add(app, invocation);
   }
   for (CLI::App* verb : app.get_subcommands(nullptr)) verb->group("Verbs");
   for (const char* name : {"watch", "values", "compare", "calls"}) app.get_subcommand(name)->group("Verbs for values");
+  for (const char* name : {"completion", "manual"}) app.get_subcommand(name)->group("For the shell");
 }
 
 // What is wrong with the arguments, and where to read more.

@@ -54,6 +54,7 @@ void add_html(CLI::App& app, Invocation& invocation);
 void add_query(CLI::App& app, Invocation& invocation);
 void add_watch(CLI::App& app, Invocation& invocation);
 void add_values(CLI::App& app, Invocation& invocation);
+void add_shell_files(CLI::App& app, Invocation& invocation);  // completion, manual
 
 // The whole command line without the program's name. Returns the exit status. `terminal`: where not null, used instead
 // of looking at standard output.

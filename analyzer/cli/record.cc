@@ -88,7 +88,7 @@ void add_switch(CLI::App& app, Invocation& invocation) {
       ->type_name("");
   verb->add_option("STATE", options->state, "on or off")
       ->required()
-      ->check(CLI::IsMember({"on", "off"}).description(""))
+      ->check(CLI::IsMember({"on", "off"}))
       ->type_name("");
   add_time(*verb, "--timeout", options->target.timeout_ns, "maximum wait for the answer. Default: 10s");
   verb->footer(

@@ -180,7 +180,7 @@ void add_run(CLI::App& app, Invocation& invocation) {
   set("--signal", "TENSORSCOPE_SIGNAL", "SIGNAL",
       "signal that triggers a dump: a name, a number or off. Default: SIGUSR1");
   set("--exit", "TENSORSCOPE_EXIT", "WHEN", "dump at exit: auto (not in forked children), always, never")
-      ->check(CLI::IsMember({"auto", "always", "never"}).description(""));
+      ->check(CLI::IsMember({"auto", "always", "never"}));
   verb->add_option("--watch", options->watch,
                    "record values: a path such as model.layers.*.attn or train.py:step:loss (may be repeated), or a "
                    "watch file (.toml)")
@@ -206,7 +206,7 @@ void add_run(CLI::App& app, Invocation& invocation) {
       ->type_name("WHEN")
       ->expected(0, 1)
       ->default_str("on")
-      ->check(CLI::IsMember({"on", "off", "stop"}).description(""));
+      ->check(CLI::IsMember({"on", "off", "stop"}));
   verb->add_flag("--stop", options->stop_at_nan,
                  "end the program at its first NaN or infinity, exit status 99: the same as --find-nan=stop");
   clear("--dump", "TENSORSCOPE_FIND_NAN_DUMP", "1", "with --find-nan: write a dump when the first one is found");
