@@ -80,7 +80,9 @@ void build_storages(Dump& dump, const std::vector<StorageClaim>& claims) {
   for (uint32_t i = 0; i < dump.tensors.size(); i++) {
     Tensor& tensor = dump.tensors[i];
     if (claims[i].base == 0) continue;
-    auto [found, fresh] = known[tensor.device].try_emplace(claims[i].base, uint32_t(dump.storages.size()));
+    std::unordered_map<uint64_t, uint32_t>& of_device = known[tensor.device];
+    if (of_device.empty()) of_device.reserve(dump.tensors.size());
+    auto [found, fresh] = of_device.try_emplace(claims[i].base, uint32_t(dump.storages.size()));
     if (fresh) {
       // Tensors come by serial, so storages come by id, which is the serial of their oldest tensor.
       Storage& storage = dump.storages.emplace_back();

@@ -12,6 +12,8 @@ using format::TensorKnown;
 TensorLinks::TensorLinks(const Dump& dump) : dump_(dump) {
   const size_t count = dump.tensors.size();
   auto knows = [](const Tensor& tensor, TensorKnown what) { return (tensor.known & uint32_t(what)) != 0; };
+  tensors_.reserve(count);
+  nodes_.reserve(dump.graph.nodes.size());
   for (uint32_t i = 0; i < count; i++) tensors_.try_emplace(dump.tensors[i].address, i);
   for (uint32_t i = 0; i < dump.graph.nodes.size(); i++) nodes_.try_emplace(dump.graph.nodes[i].address, i);
   gradient_of_.assign(count, kNone);
