@@ -79,7 +79,7 @@ void add_ranks(CLI::App& app, Invocation& invocation) {
   verb->footer(
       "Examples:\n"
       "  tensorscope ranks dumps/\n"
-      "  tensorscope ranks dumps/*.rank*.tscope --device cuda\n"
+      "  tensorscope ranks dumps/train.rank*.*.*.tscope --device cuda\n"
       "  tensorscope ranks dumps/ --leaks\n"
       "\n"
       "Compares the last step, or dump, that most ranks have written; a rank without it is listed.\n"
