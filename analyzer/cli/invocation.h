@@ -33,6 +33,7 @@ struct Invocation {
 
 // One function a verb: declares it with its options and examples, and sets `action` when it is given.
 void add_run(CLI::App& app, Invocation& invocation);
+void add_attach(CLI::App& app, Invocation& invocation);
 void add_snapshot(CLI::App& app, Invocation& invocation);
 void add_record(CLI::App& app, Invocation& invocation);  // stop, start
 void add_report(CLI::App& app, Invocation& invocation);

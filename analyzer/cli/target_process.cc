@@ -100,6 +100,18 @@ uint64_t stat_number(pid_t pid, int field) {
   return strtoull(word.c_str(), nullptr, 10);
 }
 
+// Of a process that tensorscope was attached to.
+std::vector<std::string> settings_of_attach(pid_t pid) {
+  std::error_code error;
+  for (fs::directory_iterator at(fmt::format("/proc/{}/fd", pid), error), end; !error && at != end; at.increment(error)) {
+    std::error_code ignored;
+    const std::string target = fs::read_symlink(at->path(), ignored).string();
+    if (!target.starts_with(std::string("/memfd:") + rules::kSettingsName)) continue;
+    return split_at_zero(read_proc(pid, ("fd/" + at->path().filename().string()).c_str()).value_or(""));
+  }
+  return {};
+}
+
 bool is_profiled(pid_t pid) {
   const std::optional<std::string> maps = read_proc(pid, "maps");
   return maps && has_mapped(*maps, "libtensorscope.so") && has_mapped(*maps, "libc10.so");
@@ -217,15 +229,16 @@ std::optional<TargetProcess> TargetProcess::open(pid_t pid, AskBy by, std::strin
     return std::nullopt;
   }
   if (!has_mapped(*maps, "libtensorscope.so")) {
-    problem = fmt::format("process {} was not started under tensorscope (start it with: tensorscope run -- ...). {}",
-                          pid, kNothing);
+    problem = fmt::format("process {} does not run under tensorscope (start it with: tensorscope run -- ..., or: tensorscope attach {}). {}",
+                          pid, pid, kNothing);
     return std::nullopt;
   }
   if (!has_mapped(*maps, "libc10.so")) {
     problem = fmt::format("process {} has not loaded torch yet; there is nothing to dump. {}", pid, kNothing);
     return std::nullopt;
   }
-  std::vector<std::string> environment = split_at_zero(*environ);
+  std::vector<std::string> environment = settings_of_attach(pid);  // comes first
+  for (std::string& entry : split_at_zero(*environ)) environment.push_back(std::move(entry));
   target.signal_ = signal_of(variable(environment, "TENSORSCOPE_SIGNAL"));
   const bool collector = target.has_collector();
   if (by == AskBy::signal && target.signal_ == 0) {

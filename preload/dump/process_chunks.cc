@@ -10,6 +10,7 @@
 #include "dump/places.h"
 #include "dump/string_table.h"
 #include "dump/system_totals.h"
+#include "live/earlier_tensors.h"
 #include "live/snapshot_view.h"
 #include "stacks/capture.h"
 #include "stacks/python/python_stack.h"
@@ -98,6 +99,8 @@ flatbuffers::Offset<format::Process> process_table(const DumpFacts& facts, const
   auto version = chunk.string(TENSORSCOPE_VERSION);
   auto options = b.CreateVector(option_rows(chunk));
   auto job = chunk.string(p.job);
+  const live::Attach attach = live::attach_facts();
+  auto earlier_detail = chunk.string(attach.detail);
 
   format::ProcessBuilder process(b);
   process.add_pid(p.pid);
@@ -127,6 +130,10 @@ flatbuffers::Offset<format::Process> process_table(const DumpFacts& facts, const
   process.add_fork_serial(serials.fork);
   process.add_step(facts.step);
   process.add_job(job);
+  process.add_attached_ns(attach.ns);
+  process.add_earlier_site(attach.site);
+  process.add_earlier_tensors(attach.tensors);
+  process.add_earlier_detail(earlier_detail);
   return process.Finish();
 }
 

@@ -5,6 +5,8 @@
 #include "collector/collector.h"
 #include "collector/watches.h"
 #include "devices/cupti/session.h"
+#include "hooks/attach.h"
+#include "hooks/late_binding.h"
 #include "hooks/process/fork.h"
 #include "hooks/process/process.h"
 #include "hooks/process/program_signal.h"
@@ -25,12 +27,19 @@ namespace {
 
 std::atomic<bool> g_activated{false};
 
-void start() {
-  parse_options();
+// Libraries that were loaded since may have been bound past us.
+void check_hooks() {
+  if (hooks::attached()) hooks::bind_late();
+  hooks::run_self_check();
+}
+
+void start(const char* settings) {
+  parse_options(settings);
   if (!options().enabled) return switch_off("switched off by TENSORSCOPE=0");
   if (!live::start()) return switch_off("no memory for the tables");
   stacks::start_native();
   stacks::start_python();
+  if (hooks::attached() && !hooks::start_attached()) return switch_off("no memory for the tables");
   hooks::run_self_check();
   if (!hooks::destruction_is_seen())
     return switch_off("this torch destroys tensors without a function call that can be hooked");
@@ -49,7 +58,7 @@ void start() {
   g_activated.store(true, std::memory_order_release);
   State starting = State::starting;
   g_state.compare_exchange_strong(starting, State::recording, std::memory_order_acq_rel);
-  collector::set_hook_check({&hooks::run_self_check, &hooks::destruction_is_seen});
+  collector::set_hook_check({&check_hooks, &hooks::destruction_is_seen});
   if (!collector::start_collector()) {
     return set_coverage(Subject::signal_trigger, Seen::no, "the collector thread could not be started");
   }
@@ -57,19 +66,25 @@ void start() {
   collector::start_watches();
 }
 
+// What stood in the way, where it was not dormant.
+State start_once(const char* settings) {
+  State state = State::dormant;
+  if (!g_state.compare_exchange_strong(state, State::starting, std::memory_order_acq_rel)) return state;
+  const int saved_errno = errno;
+  InsideScope inside;
+  start(settings);
+  errno = saved_errno;
+  return State::dormant;
+}
+
 }  // namespace
 
+// What is missed while a running process is attached to was missed before, too.
 void wake(Subject subject) {
-  State state = State::dormant;
-  if (g_state.compare_exchange_strong(state, State::starting, std::memory_order_acq_rel)) {
-    const int saved_errno = errno;
-    InsideScope inside;
-    start();
-    errno = saved_errno;
-  } else if (state == State::starting && t_inside == 0) {
-    count_missed(subject);
-  }
+  if (start_once(nullptr) == State::starting && t_inside == 0 && !hooks::attached()) count_missed(subject);
 }
+
+void wake_with(const char* settings) { start_once(settings); }
 
 bool activated() { return g_activated.load(std::memory_order_acquire); }
 

@@ -158,6 +158,7 @@
 
 // include/tensorscope/tensorscope.h: X(name).
 #define TENSORSCOPE_PUBLIC_FUNCTIONS(X) \
+  X(tensorscope_attach)                 \
   X(tensorscope_dump)                   \
   X(tensorscope_active)                 \
   X(tensorscope_stop)                   \

@@ -1,20 +1,9 @@
+#include "hooks/relocation_types.h"
 #include "hooks/self_check.h"
 
 namespace tensorscope::hooks {
 
 namespace {
-
-#if defined(__x86_64__)
-constexpr unsigned kJumpSlot = R_X86_64_JUMP_SLOT;
-constexpr unsigned kGlobalData = R_X86_64_GLOB_DAT;
-constexpr unsigned kWord = R_X86_64_64;
-#elif defined(__aarch64__)
-constexpr unsigned kJumpSlot = R_AARCH64_JUMP_SLOT;
-constexpr unsigned kGlobalData = R_AARCH64_GLOB_DAT;
-constexpr unsigned kWord = R_AARCH64_ABS64;
-#else
-#error "tensorscope knows only the relocations of x86-64 and aarch64"
-#endif
 
 // An unbound slot holds an address in the object's own procedure linkage table, or, before the loader relocated the
 // object, one that lacks the load bias.
@@ -25,9 +14,7 @@ bool is_unbound(const LoadedObject& object, const void* value, const void* defin
 void check_range(const LoadedObject& object, const ElfW(Rela) * begin, const ElfW(Rela) * end, uint32_t symbol,
                  const void* definition, const void* ours, Slots& slots) {
   for (const ElfW(Rela)* relocation = begin; relocation < end; ++relocation) {
-    const unsigned type = ELF64_R_TYPE(relocation->r_info);
-    if (ELF64_R_SYM(relocation->r_info) != symbol) continue;
-    if (type != kJumpSlot && type != kGlobalData && type != kWord) continue;
+    if (ELF64_R_SYM(relocation->r_info) != symbol || !holds_an_address(*relocation)) continue;
     const void* value = *reinterpret_cast<void* const*>(object.bias + relocation->r_offset);
     if (value == ours) {
       ++slots.ours;

@@ -56,6 +56,18 @@ SiteId SiteTable::add(std::atomic<SiteId>& bucket, const stacks::Stack& stack) {
   }
   const SiteId first = bucket.load(std::memory_order_acquire);
   if (const SiteId known = find(first, stack); known != 0) return known;
+  const SiteId site = append({stack.native, stack.python, first});
+  if (site != 0) bucket.store(site, std::memory_order_release);
+  return site;
+}
+
+SiteId SiteTable::add_without_stack() {
+  SpinGuard guard(inserting_);
+  return guard ? append({}) : 0;
+}
+
+// Under the lock.
+SiteId SiteTable::append(const Key& stack) {
   const SiteId site = size_.load(std::memory_order_relaxed);
   const size_t chunk = site >> kChunkBits;
   if (chunk == kMaxChunks) {
@@ -70,9 +82,8 @@ SiteId SiteTable::add(std::atomic<SiteId>& bucket, const stacks::Stack& stack) {
     }
     chunks_[chunk].store(fresh, std::memory_order_release);
   }
-  key(site) = {stack.native, stack.python, first};
+  key(site) = stack;
   size_.store(site + 1, std::memory_order_release);
-  bucket.store(site, std::memory_order_release);
   return site;
 }
 

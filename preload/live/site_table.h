@@ -25,6 +25,8 @@ class SiteTable {
   bool start();
 
   SiteId intern(const stacks::Stack& stack);
+  // A site of its own that has no stack; 0: no room.
+  SiteId add_without_stack();
 
   void tensor_made(SiteId site);
   void tensor_gone(SiteId site);
@@ -68,6 +70,7 @@ class SiteTable {
   Counts& counts(SiteId site) const { return chunk(site).counts[site & (kChunkSites - 1)]; }
   SiteId find(SiteId first, const stacks::Stack& stack) const;
   SiteId add(std::atomic<SiteId>& bucket, const stacks::Stack& stack);
+  SiteId append(const Key& key);
 
   std::atomic<Chunk*> chunks_[kMaxChunks] = {};
   std::atomic<SiteId> buckets_[kBuckets] = {};

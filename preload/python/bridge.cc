@@ -3,7 +3,9 @@
 #include <atomic>
 #include <utility>
 
+#include "live/earlier_tensors.h"
 #include "python/agent/allocator_snapshot.h"
+#include "python/agent/earlier_tensors.h"
 #include "python/agent/program_objects.h"
 #include "python/agent/python_heap.h"
 #include "python/builtin_module.h"
@@ -33,6 +35,10 @@ class AttachJob : public GilJob {
     add_builtin_module_late(gil);
     stacks::check_python_with_gil();
     agent::check_layouts(gil);
+    if (live::attach_facts().ns != 0) {
+      MemoryLimit limit(LookCosts::allowed().memory);
+      agent::find_earlier_tensors(gil, Deadline::in_ms(options().names_gil_ms));
+    }
     g_attached.store(Attached::yes, std::memory_order_release);
   }
 };

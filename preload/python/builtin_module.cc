@@ -14,6 +14,7 @@
 extern "C" {
 __attribute__((weak)) int PyImport_AppendInittab(const char* name, tensorscope::python::Object* (*initialise)());
 __attribute__((weak)) const char* Py_GetVersion();
+__attribute__((weak)) int Py_IsInitialized();
 }
 
 namespace tensorscope::python {
@@ -150,6 +151,7 @@ void add_builtin_class(const char* name, const char* source, const MethodDefinit
 
 void register_builtin_module() {
   if (!PyImport_AppendInittab || !Py_GetVersion || usable_series(Py_GetVersion()) == 0) return;
+  if (!Py_IsInitialized || Py_IsInitialized()) return;  // the library was loaded late
   g_registered = PyImport_AppendInittab("libtensorscope", initialise) == 0;
 }
 

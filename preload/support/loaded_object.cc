@@ -101,6 +101,9 @@ const ElfW(Dyn) * find_segments(const dl_phdr_info& info, LoadedObject& object) 
       if (begin + header.p_memsz > object.end) object.end = begin + header.p_memsz;
     } else if (header.p_type == PT_DYNAMIC) {
       dynamic = reinterpret_cast<const ElfW(Dyn)*>(begin);
+    } else if (header.p_type == PT_GNU_RELRO) {
+      object.relro_begin = begin;
+      object.relro_end = begin + header.p_memsz;
     }
   }
   return dynamic;

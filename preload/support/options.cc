@@ -44,6 +44,13 @@ void parse_variable(std::string_view variable, std::string_view text) {
   }
 }
 
+// Anything else in the environment is not ours.
+void parse_entry(std::string_view text) {
+  const size_t equals = text.find('=');
+  if (equals == std::string_view::npos || !text.starts_with(kPrefix.substr(0, kPrefix.size() - 1))) return;
+  parse_variable(text.substr(0, equals), text.substr(equals + 1));
+}
+
 void print_row(const char* variable, const char* value, const char* help, void*) {
   char setting[160];
   snprintf(setting, sizeof(setting), "%s=%s", variable, value);
@@ -62,15 +69,11 @@ void print_help() {
 
 }  // namespace
 
-void parse_options() {
+void parse_options(const char* more) {
   remember_standard_error();
   g_options = Options();
-  for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
-    const std::string_view text = *entry;
-    const size_t equals = text.find('=');
-    if (equals == std::string_view::npos || !text.starts_with(kPrefix.substr(0, kPrefix.size() - 1))) continue;
-    parse_variable(text.substr(0, equals), text.substr(equals + 1));
-  }
+  for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) parse_entry(*entry);
+  for (; more != nullptr && *more != 0; more += strlen(more) + 1) parse_entry(more);
   if (g_options.help) print_help();
 }
 

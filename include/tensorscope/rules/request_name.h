@@ -26,6 +26,9 @@ inline constexpr char kRequestNoRecord[] = "no-record";
 // What such a dump says about who asked for it: nobody else takes it for the dump they asked for.
 inline constexpr char kDetailOfTop[] = "tensorscope top";
 
+// A memfd that a process keeps to which tensorscope was attached: its settings, as tensorscope_attach() was given them.
+inline constexpr char kSettingsName[] = "tensorscope-settings";
+
 template <size_t size>
 void request_file_name(unsigned pid, uint64_t start_ticks, char (&name)[size]) {
   snprintf(name, size, "tensorscope-request.%u.%llu", pid, static_cast<unsigned long long>(start_ticks));

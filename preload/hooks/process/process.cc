@@ -4,10 +4,12 @@
 #include "hooks/process/process.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 #include "collector/collector.h"
 #include "hooks/activation.h"
+#include "hooks/attach.h"
 #include "hooks/libc_function.h"
 #include "python/bridge.h"
 #include "support/coverage.h"
@@ -56,9 +58,11 @@ __attribute__((constructor)) void at_load() {
 void start_exit_dump() {
   python::set_exit_dump(
       [] { collector::request_and_wait(collector::Reason::exit, "end of the Python program", nullptr, 0); });
+  // main may return to libc, which does not call exit() through a slot of ours.
+  const bool at_exit = attached() && on_exit([](int status, void*) { write_exit_dump(status); }, nullptr) == 0;
   if (options().exit == ExitDump::never) {
     set_coverage(Subject::exit_trigger, Seen::no, "switched off by TENSORSCOPE_EXIT");
-  } else if (g_main) {
+  } else if (g_main || at_exit) {
     set_coverage(Subject::exit_trigger, Seen::yes, "");
   } else {
     set_coverage(Subject::exit_trigger, Seen::partly,

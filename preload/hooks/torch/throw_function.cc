@@ -73,7 +73,10 @@ bool look(const LoadedObject& object, void* context) {
 
 // As the loader searches: the global scope, then the object's own.
 void* ask_the_loader(const Search& search) {
-  if (void* global = dlsym(RTLD_NEXT, kName)) return global;
+  // Of a library that was loaded late the next ones are its own: the global scope is asked, where it may come itself.
+  void* global = dlsym(RTLD_NEXT, kName);
+  if (!global) global = dlsym(RTLD_DEFAULT, kName);
+  if (global && global != own_object().find(kName)) return global;
   void* handle = search.object.path ? dlopen(search.object.path, RTLD_LAZY | RTLD_NOLOAD) : nullptr;
   void* found = handle ? dlsym(handle, kName) : nullptr;
   if (handle) dlclose(handle);

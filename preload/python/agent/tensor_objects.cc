@@ -87,6 +87,16 @@ TensorFields::TensorFields(const ObjectGraph& graph) {
   impl_field_ = votes[1] > votes[0] ? kMaybeOwnedField : kTensorField;
 }
 
+// What stands before the address in a MaybeOwned is a bool in a word that is otherwise zero.
+TensorFields TensorFields::by_shape(const ObjectGraph& graph) {
+  for (uint32_t i = 0; i < graph.size(); ++i) {
+    if (graph.kind(i) == Kind::tensor && field<uint64_t>(graph.object(i), kTensorField) > 1) {
+      return TensorFields(kTensorField);
+    }
+  }
+  return TensorFields(kMaybeOwnedField);
+}
+
 // False: no memory. Where the time is up, the rest stays unknown.
 bool TensorObjects::find_tensors(const ObjectGraph& graph, const TensorFields& fields, const ObjectPaths& paths,
                                  uint64_t newest, const TensorSizes* sizes, LookLimits& limits) {

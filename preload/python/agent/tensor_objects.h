@@ -16,12 +16,16 @@ namespace tensorscope::python::agent {
 // Where Python's objects have their TensorImpl.
 class TensorFields {
  public:
+  // By the tensors that the table knows.
   explicit TensorFields(const ObjectGraph& graph);
+  // By what stands in the objects, where the table knows none yet.
+  static TensorFields by_shape(const ObjectGraph& graph);
   const void* impl(const Object* object) const;
   // Whether one reference to the Python object is C++'s.
   bool cpp_keeps(const Object* object) const;
 
  private:
+  explicit TensorFields(ptrdiff_t impl_field) : impl_field_(impl_field) {}
   ptrdiff_t impl_field_;
 };
 

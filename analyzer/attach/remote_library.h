@@ -1,0 +1,25 @@
+// Loads libtensorscope.so into a process that runs already and starts it there.
+//
+// The process is stopped for some milliseconds to see where its threads are, and then one of them, which waits or
+// computes with no lock of libc's held, calls dlopen() and tensorscope_attach(). Whatever fails, the program goes on.
+#pragma once
+
+#include <sys/types.h>
+
+#include <chrono>
+#include <string>
+#include <vector>
+
+namespace tensorscope::attach {
+
+struct AttachRequest {
+  pid_t pid = 0;
+  std::string library;                // absolute path
+  std::vector<std::string> settings;  // TENSORSCOPE_NAME=VALUE
+  std::chrono::milliseconds most{10'000};  // to wait for a safe place
+};
+
+// Empty: the library records there. Else one line that says why not.
+std::string attach_library(const AttachRequest& request);
+
+}  // namespace tensorscope::attach

@@ -1,0 +1,49 @@
+// Another process whose threads are stopped by ptrace(2), and go on as if nothing had happened: system calls that were
+// interrupted are restarted by the kernel. Linux, x86-64.
+//
+// All calls from one thread: ptrace knows its tracer by thread.
+#pragma once
+
+#include <sys/types.h>
+#include <sys/user.h>
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace tensorscope::attach {
+
+class StoppedProcess {
+ public:
+  // Takes all threads; none is stopped yet. Empty `problem`: it is so; else one line that says why not.
+  StoppedProcess(pid_t pid, std::string& problem);
+  // Lets every thread go that is still held.
+  ~StoppedProcess();
+  StoppedProcess(const StoppedProcess&) = delete;
+  StoppedProcess& operator=(const StoppedProcess&) = delete;
+
+  pid_t pid() const { return pid_; }
+  // The first thread first. New ones are taken by stop().
+  const std::vector<pid_t>& threads() const { return threads_; }
+
+  // False: some thread does not stop within the time (it waits in the kernel, for a disk), or the process has ended.
+  bool stop(std::chrono::milliseconds most);
+  void go_on();
+  // Lets all threads go but this one, which stays stopped.
+  void keep_only(pid_t thread);
+  // Somebody else lets the threads go that are still held.
+  void forget() { threads_.clear(); }
+  bool has_ended() const { return ended_; }
+
+ private:
+  bool take_new_threads(std::string& problem);
+  bool wait_until_stopped(pid_t thread, std::chrono::steady_clock::time_point end);
+  void let_go(pid_t thread);
+
+  pid_t pid_;
+  std::vector<pid_t> threads_;
+  bool stopped_ = false, ended_ = false;
+};
+
+}  // namespace tensorscope::attach

@@ -1,0 +1,21 @@
+// Binds what the loader has bound already. A library that is preloaded comes first in the search for each name; one that
+// is loaded into a running process comes too late for that, so the slots of the objects that are there are written: the
+// same slots through which a preloaded library is reached (self_check.h).
+//
+// Context: activation, collector; recording has not begun, or what is bound now was missed so far.
+#pragma once
+
+#include <cstdint>
+
+namespace tensorscope::hooks {
+
+struct LateBinding {
+  uint32_t bound = 0;    // slots that hold our address now and did not before
+  uint32_t refused = 0;  // slots that the system would not let us write
+};
+
+// Every slot of every loaded object but the preload's own that calls a name of hook_list.h. Again after libraries were
+// loaded: what they bound to the preload by themselves stays.
+LateBinding bind_late();
+
+}  // namespace tensorscope::hooks

@@ -1,0 +1,32 @@
+// Tensors that were there before the profiler was, in a process that it was attached to (hooks/attach.h).
+//
+// Context: as each function says.
+#pragma once
+
+#include <cstdint>
+
+#include "support/ids.h"
+
+namespace tensorscope::live {
+
+struct Attach {
+  uint64_t ns = 0;       // when, on the monotonic clock; 0: the profiler was there from the start
+  SiteId site = 0;       // of the tensors below
+  uint64_t tensors = 0;  // that were found
+  const char* detail = "";  // why some that Python refers to may be missing; a literal
+};
+
+// Context: activation, before recording begins. False: no memory.
+bool start_attached();
+
+// Enters a tensor that the table does not know. The caller holds the GIL and a Python object of the tensor. True where
+// it was entered. Context: agent.
+bool add_earlier_tensor(const void* impl);
+
+// Context: agent.
+void earlier_tensors_incomplete(const char* why);
+
+// Any context.
+Attach attach_facts();
+
+}  // namespace tensorscope::live
