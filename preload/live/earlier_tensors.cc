@@ -2,6 +2,7 @@
 
 #include <atomic>
 
+#include "live/device_table.h"
 #include "live/site_table.h"
 #include "live/tensor_table.h"
 #include "support/clock.h"
@@ -41,6 +42,18 @@ bool add_earlier_tensor(const void* impl) {
   }
   g_tensors_found.fetch_add(1, std::memory_order_relaxed);
   return true;
+}
+
+bool add_earlier_allocation(const void* pointer, uint64_t nbytes, AllocationKind kind, Device device) {
+  const Attach attach = attach_facts();
+  const DeviceSlot slot = g_devices.slot(device);
+  if (attach.ns == 0 || slot == DeviceTable::kNone || g_allocations.contains(pointer, slot)) return false;
+  if (slot != DeviceTable::kCpu) g_devices.mark_used_here(slot);
+  return g_allocations.add({pointer, nbytes, kind, slot, 0}, {attach.ns, attach.site, 0}).serial != 0;
+}
+
+void remove_earlier_allocation(const void* pointer, AllocationKind kind, Device device) {
+  g_allocations.remove(pointer, kind, g_devices.slot(device));
 }
 
 void earlier_tensors_incomplete(const char* why) { g_detail.store(why, std::memory_order_release); }

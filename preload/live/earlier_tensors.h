@@ -5,6 +5,7 @@
 
 #include <cstdint>
 
+#include "live/allocation_table.h"
 #include "support/ids.h"
 
 namespace tensorscope::live {
@@ -22,6 +23,11 @@ bool start_attached();
 // Enters a tensor that the table does not know. The caller holds the GIL and a Python object of the tensor. True where
 // it was entered. Context: agent.
 bool add_earlier_tensor(const void* impl);
+
+// Enters memory that the table does not know; its end will be seen. True where it was entered. Context: agent.
+bool add_earlier_allocation(const void* pointer, uint64_t nbytes, AllocationKind kind, Device device);
+// Takes it out again: it had ended before it was entered.
+void remove_earlier_allocation(const void* pointer, AllocationKind kind, Device device);
 
 // Context: agent.
 void earlier_tensors_incomplete(const char* why);

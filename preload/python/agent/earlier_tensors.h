@@ -1,4 +1,5 @@
-// Tensors that were made before the profiler was attached, found where Python refers to them.
+// What was there before the profiler was attached: tensors that Python refers to, their memory on the CPU, and all that
+// torch's allocator has given out on devices.
 //
 // Context: agent.
 #pragma once
@@ -7,7 +8,7 @@
 
 namespace tensorscope::python::agent {
 
-// Enters them into the table of live tensors (live/earlier_tensors.h), as far as the time goes.
+// Enters it into the live tables (live/earlier_tensors.h), as far as the time goes.
 void find_earlier_tensors(const Gil& gil, Deadline deadline);
 
 }  // namespace tensorscope::python::agent
