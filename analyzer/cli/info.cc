@@ -82,6 +82,7 @@ std::string process_table(const Dump& dump, const Terminal& terminal) {
   add("executable", process.executable);
   add("directory", process.working_directory);
   add("process", fmt::format("{}, parent {}", process.pid, process.parent_pid));
+  if (const std::string attach = text::attach_text(process); !attach.empty()) add("attached", attach);
   if (process.forked_from != 0) {
     add("forked", fmt::format("from {}; older allocations are marked inherited", process.forked_from));
   }

@@ -34,6 +34,11 @@ struct Process {
   std::string torch_version, python_version, tensorscope_version;
   std::vector<std::pair<std::string, std::string>> options;
   uint64_t snapshot_serial = 0, fork_serial = 0;
+  uint64_t attached_ns = 0;      // when the profiler came to the running process; 0: it was there from the start
+  uint32_t earlier_site = 0;     // of what was there before; valid where attached
+  uint64_t earlier_tensors = 0;  // that were found then
+  std::string earlier_detail;    // why some may not have been found; "" if all that Python refers to were
+  bool is_earlier(uint32_t site) const { return attached_ns != 0 && site == earlier_site; }
   int64_t step = -1;  // of optimizers, or that the program marked; -1: not counted
   std::string job;    // the same for all ranks of a job; "" where the environment does not tell
 };

@@ -145,6 +145,10 @@ void RowCollector::add_process(const ChunkView& chunk) {
   }
   out.snapshot_serial = in->snapshot_serial();
   out.fork_serial = in->fork_serial();
+  out.attached_ns = in->attached_ns();
+  out.earlier_site = in->earlier_site();
+  out.earlier_tensors = in->earlier_tensors();
+  out.earlier_detail = str(in->earlier_detail());
   out.step = std::max<int64_t>(in->step(), -1);
   out.job = str(in->job());
 }

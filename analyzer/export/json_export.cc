@@ -96,6 +96,9 @@ class JsonExport {
             {"options", settings},
             {"snapshot_serial", p.snapshot_serial},
             {"fork_serial", p.fork_serial},
+            {"attached_ns", number_or_null(p.attached_ns)},
+            {"earlier_tensors", p.attached_ns == 0 ? Json(nullptr) : Json(p.earlier_tensors)},
+            {"earlier_detail", text_or_null(p.earlier_detail)},
             {"names_complete", dump_.names_complete},
             {"names_detail", text_or_null(dump_.names_detail)}};
   }

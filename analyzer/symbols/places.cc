@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "symbols/user_code.h"
 
@@ -64,7 +65,9 @@ const Place& Places::at(uint32_t site) {
   if (found != places_.end()) return found->second;
   Frame frame;
   if (site != 0 && site < dump_.sites.size()) frame = symbols_.headline(dump_.sites[site]);
-  return places_.emplace(site, describe(frame)).first->second;
+  Place place = describe(frame);
+  if (dump_.process.is_earlier(site)) place.where = place.line = "(made before tensorscope was attached)";
+  return places_.emplace(site, std::move(place)).first->second;
 }
 
 const std::vector<Frame>& Places::stack(uint32_t site) {

@@ -59,6 +59,18 @@ std::string process_line(const analyzer::Process& process) {
   return line + ", " + trigger_text(process);
 }
 
+std::string attach_text(const analyzer::Process& process) {
+  if (process.attached_ns == 0) return "";
+  const uint64_t before = process.dump_ns > process.attached_ns ? process.dump_ns - process.attached_ns : 0;
+  std::string text = fmt::format(
+      "Attached {} before this dump: {} that Python refers to {} older and {} no stack. Older tensors that only C++ "
+      "holds are not recorded; peaks and totals count from there.",
+      text::duration(before), text::counted(process.earlier_tensors, "tensor"),
+      process.earlier_tensors == 1 ? "is" : "are", process.earlier_tensors == 1 ? "has" : "have");
+  if (!process.earlier_detail.empty()) text += fmt::format(" Not all were found: {}.", process.earlier_detail);
+  return text;
+}
+
 std::string versions_text(const analyzer::Process& process) {
   std::string torch = process.torch_version.empty() ? "torch of unknown version" : "torch " + process.torch_version;
   std::string python = process.python_version.empty() ? "no Python" : "CPython " + process.python_version;
@@ -141,6 +153,9 @@ std::string headline(const analyzer::Dump& dump, const text::Terminal& terminal)
     if (counts && !whole) missed += (missed.empty() ? "" : ", ") + with_reason(entry);
   }
   std::string text = terminal.styled(text::Style::bold, first) + "\n";
+  if (const std::string attach = attach_text(dump.process); !attach.empty()) {
+    text += text::wrap(text::clean(attach), terminal.width, 2) + "\n";
+  }
   std::string said = missed.empty() ? "" : "Incomplete: " + missed + ".";
   if (const std::string limit = names_limit(dump.references); !limit.empty()) {
     said += fmt::format("{}Names: {} of {}, largest first; stopped by the {}.", said.empty() ? "" : " ",

@@ -14,6 +14,8 @@ std::string program_name(const analyzer::Process& process);
 std::string trigger_text(const analyzer::Process& process);
 // "train.py, pid 4242 on node7 (rank 0 of 8), 12m03s after start, asked for by SIGUSR1"
 std::string process_line(const analyzer::Process& process);
+// Of a process that tensorscope was attached to: what is therefore missing; "" for others.
+std::string attach_text(const analyzer::Process& process);
 // "torch 2.13.0+cpu, CPython 3.11.7. Seen: ... Not seen: CUDA memory (not loaded)."
 std::string versions_text(const analyzer::Process& process);
 std::string coverage_text(const analyzer::Dump& dump);

@@ -101,8 +101,9 @@ std::string outside_name(StorageKind kind) {
   }
 }
 
-std::string outside_remark(StorageKind kind) {
-  const char* why = kind == StorageKind::external  ? "numpy, DLPack, from_blob; "
+std::string outside_remark(StorageKind kind, bool attached) {
+  const char* why = kind == StorageKind::external  ? attached ? "numpy, DLPack, from_blob, or older than the attach; "
+                                                              : "numpy, DLPack, from_blob; "
                     : kind == StorageKind::runtime ? "not from torch's allocator; "
                                                    : "";
   return fmt::format("{}not counted above", why);
@@ -146,7 +147,7 @@ void add_device(text::Table& table, const analyzer::OpenedDump& opened, const De
   }
   for (const auto& [kind, part] : sums.outside) {
     table.row({fmt::format("{}, {}", device, outside_name(kind)), count(part.tensors), count(part.storages),
-               bytes(part.bytes), outside_remark(kind)});
+               bytes(part.bytes), outside_remark(kind, opened.dump.process.attached_ns != 0)});
   }
 }
 

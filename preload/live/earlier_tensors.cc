@@ -44,16 +44,17 @@ bool add_earlier_tensor(const void* impl) {
   return true;
 }
 
-bool add_earlier_allocation(const void* pointer, uint64_t nbytes, AllocationKind kind, Device device) {
+Serial add_earlier_allocation(const void* pointer, uint64_t nbytes, AllocationKind kind, Device device) {
   const Attach attach = attach_facts();
   const DeviceSlot slot = g_devices.slot(device);
-  if (attach.ns == 0 || slot == DeviceTable::kNone || g_allocations.contains(pointer, slot)) return false;
+  if (attach.ns == 0 || slot == DeviceTable::kNone || g_allocations.contains(pointer, slot)) return 0;
   if (slot != DeviceTable::kCpu) g_devices.mark_used_here(slot);
-  return g_allocations.add({pointer, nbytes, kind, slot, 0}, {attach.ns, attach.site, 0}).serial != 0;
+  return g_allocations.add({pointer, nbytes, kind, slot, 0}, {attach.ns, attach.site, 0}).serial;
 }
 
-void remove_earlier_allocation(const void* pointer, AllocationKind kind, Device device) {
-  g_allocations.remove(pointer, kind, g_devices.slot(device));
+void remove_earlier_allocation(const void* pointer, AllocationKind kind, Device device, Serial serial) {
+  const DeviceSlot slot = g_devices.slot(device);
+  if (g_allocations.find(pointer, slot).serial == serial) g_allocations.remove(pointer, kind, slot);
 }
 
 void earlier_tensors_incomplete(const char* why) { g_detail.store(why, std::memory_order_release); }

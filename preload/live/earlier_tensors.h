@@ -24,10 +24,10 @@ bool start_attached();
 // it was entered. Context: agent.
 bool add_earlier_tensor(const void* impl);
 
-// Enters memory that the table does not know; its end will be seen. True where it was entered. Context: agent.
-bool add_earlier_allocation(const void* pointer, uint64_t nbytes, AllocationKind kind, Device device);
-// Takes it out again: it had ended before it was entered.
-void remove_earlier_allocation(const void* pointer, AllocationKind kind, Device device);
+// Enters memory that the table does not know; its end will be seen. Serial 0: it was not entered. Context: agent.
+Serial add_earlier_allocation(const void* pointer, uint64_t nbytes, AllocationKind kind, Device device);
+// Takes it out again where it is still the same entry: it had ended before it was entered.
+void remove_earlier_allocation(const void* pointer, AllocationKind kind, Device device, Serial serial);
 
 // Context: agent.
 void earlier_tensors_incomplete(const char* why);

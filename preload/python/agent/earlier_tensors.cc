@@ -50,10 +50,10 @@ class EarlierStorages {
     const uint64_t data = word_at(storage, size_t(layout_.data()));
     const uint64_t nbytes = word_at(storage, size_t(layout_.nbytes()));
     if (data == 0 || nbytes == 0 || !is_of_c10(storage, data)) return;
-    if (!live::add_earlier_allocation(pointer(data), nbytes, AllocationKind::heap, {kCpu, -1})) return;
+    const uint64_t serial = live::add_earlier_allocation(pointer(data), nbytes, AllocationKind::heap, {kCpu, -1});
     // A thread without the GIL may have given the storage other memory meanwhile.
-    if (word_at(storage, size_t(layout_.data())) != data) {
-      live::remove_earlier_allocation(pointer(data), AllocationKind::heap, {kCpu, -1});
+    if (serial != 0 && word_at(storage, size_t(layout_.data())) != data) {
+      live::remove_earlier_allocation(pointer(data), AllocationKind::heap, {kCpu, -1}, serial);
     }
   }
 
@@ -93,22 +93,23 @@ void add_device_memory(const Gil& gil) {
   struct Added {
     int8_t device;
     format::SegmentBlock block;
+    uint64_t serial;
   };
   std::vector<Added> added;
   for (const devices::DeviceSegments& known : before.devices) {
     for (const format::SegmentBlock& block : known.blocks) {
       if (block.state() != format::BlockState::allocated) continue;
-      if (live::add_earlier_allocation(pointer(block.address()), block.size(), AllocationKind::caching,
-                                       {kCuda, known.device})) {
-        added.push_back({known.device, block});
-      }
+      const uint64_t serial = live::add_earlier_allocation(pointer(block.address()), block.size(),
+                                                           AllocationKind::caching, {kCuda, known.device});
+      if (serial != 0) added.push_back({known.device, block, serial});
     }
   }
   ask_allocator(gil, after);
   if (!before.complete || !after.complete) live::earlier_tensors_incomplete("torch's allocator could not be asked");
   for (const Added& each : added) {
     if (after.complete && has_block(after, each.device, each.block)) continue;
-    live::remove_earlier_allocation(pointer(each.block.address()), AllocationKind::caching, {kCuda, each.device});
+    live::remove_earlier_allocation(pointer(each.block.address()), AllocationKind::caching, {kCuda, each.device},
+                                    each.serial);
   }
 }
 
