@@ -91,7 +91,8 @@ size_t read_memory(pid_t thread, uint64_t address, void* bytes, size_t size) {
 // Signals that a fault in the called function raises cannot be blocked: the kernel would end the process.
 uint64_t mask_for_calls() {
   uint64_t mask = ~uint64_t{0};
-  for (const int fault : {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP, SIGSYS, SIGABRT}) mask &= ~(uint64_t{1} << (fault - 1));
+  for (const int fault : {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP, SIGSYS, SIGABRT})
+    mask &= ~(uint64_t{1} << (fault - 1));
   return mask;
 }
 
@@ -165,8 +166,8 @@ std::optional<uint64_t> RemoteThread::State::system_call(uint64_t number, const 
 }
 
 bool RemoteThread::State::map_memory() {
-  const auto mapped = system_call(SYS_mmap, {0, kMappingBytes, PROT_READ | PROT_WRITE,
-                                             MAP_PRIVATE | MAP_ANONYMOUS, uint64_t(-1), 0});
+  const auto mapped =
+      system_call(SYS_mmap, {0, kMappingBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, uint64_t(-1), 0});
   if (!mapped || int64_t(*mapped) < 0 || *mapped % kPage != 0) return false;
   mapping = *mapped;
   next_text = mapping + kTexts;
@@ -186,7 +187,11 @@ bool RemoteThread::State::write_way_back() {
       uint32_t magic, extended_size;
       uint64_t features;
       uint32_t size, padding[7];
-    } software = {kMagic1, uint32_t(area_bytes), *reinterpret_cast<const uint64_t*>(area.data() + kFeatures), uint32_t(area.size()), {}};
+    } software = {kMagic1,
+                  uint32_t(area_bytes),
+                  *reinterpret_cast<const uint64_t*>(area.data() + kFeatures),
+                  uint32_t(area.size()),
+                  {}};
     memcpy(area.data() + kSoftwareReserved, &software, 48);
   }
   if (!write_memory(thread, area_at, area.data(), area.size()) ||
@@ -198,16 +203,16 @@ bool RemoteThread::State::write_way_back() {
   SignalFrame frame{};
   frame.flags = (area.size() > kLegacyBytes ? kHasExtendedState : 0) | kSavesStackSegment | kStrictStackSegment;
   frame.stack_flags = SS_DISABLE;
-  frame.context = {r.r8,  r.r9,  r.r10, r.r11, r.r12, r.r13, r.r14, r.r15, r.rdi, r.rsi, r.rbp, r.rbx, r.rdx, r.rax,
-                   r.rcx, r.rsp, r.rip, r.eflags, uint16_t(r.cs), 0, 0, uint16_t(r.ss), 0, 0, mask, 0, area_at, {}};
+  frame.context = {r.r8,  r.r9,           r.r10, r.r11, r.r12, r.r13, r.r14,   r.r15,    r.rdi,          r.rsi,
+                   r.rbp, r.rbx,          r.rdx, r.rax, r.rcx, r.rsp, r.rip,   r.eflags, uint16_t(r.cs), 0,
+                   0,     uint16_t(r.ss), 0,     0,     mask,  0,     area_at, {}};
   frame.mask = mask;
   // Eight below a multiple of 16, so that the stack is aligned where the function is called.
   stack = ((area_at - sizeof frame) & ~uint64_t{15}) - 8;
   return write_memory(thread, stack, &frame, sizeof frame);
 }
 
-RemoteThread::RemoteThread(pid_t thread, const RemoteFunctions& functions, std::string& problem)
-    : state_(new State) {
+RemoteThread::RemoteThread(pid_t thread, const RemoteFunctions& functions, std::string& problem) : state_(new State) {
   State& s = *state_;
   s.thread = thread;
   s.functions = functions;

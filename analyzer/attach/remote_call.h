@@ -26,7 +26,8 @@ struct RemoteFunctions {
 
 class RemoteThread {
  public:
-  // `thread` is stopped at a place where functions may be called (thread_places.h). Maps the memory. Empty `problem`: done.
+  // `thread` is stopped at a place where functions may be called (thread_places.h). Maps the memory. Empty `problem`:
+  // done.
   RemoteThread(pid_t thread, const RemoteFunctions& functions, std::string& problem);
   // Unmaps the memory, restores the thread, and lets it go.
   ~RemoteThread();

@@ -154,7 +154,8 @@ uint64_t function_in(pid_t pid, const std::map<std::string, Mapped>& files, cons
 }
 
 RemoteFunctions functions_of(pid_t pid, const std::map<std::string, Mapped>& files) {
-  const std::vector<std::string> libc = {"libc.so", "libc-2."}, with_dl = {"libc.so", "libc-2.", "libdl.so", "libdl-2."};
+  const std::vector<std::string> libc = {"libc.so", "libc-2."},
+                                 with_dl = {"libc.so", "libc-2.", "libdl.so", "libdl-2."};
   RemoteFunctions functions;
   functions.open_library = function_in(pid, files, with_dl, "dlopen");
   functions.last_error = function_in(pid, files, with_dl, "dlerror");
@@ -200,13 +201,16 @@ std::string why_not(const AttachRequest& request, const std::map<std::string, Ma
   if (!find_file(files, {"libc.so", "libc-2."})) {
     return fmt::format("process {} has no glibc: it is linked statically, or against another C library.", pid);
   }
+  if (!find_file(files, {"libc10.so"})) {
+    return fmt::format("process {} has not loaded torch; start it with: tensorscope run -- ...", pid);
+  }
   if (status_line(pid, "x86_Thread_features").find("shstk") != std::string::npos) {
     return fmt::format("process {} has shadow stacks, which a call from outside would break.", pid);
   }
   struct stat ours, theirs;
   if (stat(request.library.c_str(), &ours) != 0 ||
-      stat(fmt::format("/proc/{}/root{}", pid, request.library).c_str(), &theirs) != 0 || ours.st_ino != theirs.st_ino ||
-      ours.st_dev != theirs.st_dev) {
+      stat(fmt::format("/proc/{}/root{}", pid, request.library).c_str(), &theirs) != 0 ||
+      ours.st_ino != theirs.st_ino || ours.st_dev != theirs.st_dev) {
     return fmt::format("process {} has a file system of its own and does not see {}: run tensorscope in its container.",
                        pid, request.library);
   }
@@ -238,7 +242,9 @@ std::string load_and_start(RemoteThread& thread, const AttachRequest& request, c
   const uint64_t settings_at = thread.put(settings + '\0'), message_at = thread.put(room);
   const auto status = thread.call(start, {settings_at, message_at, room.size()}, most, problem);
   if (!status) return problem;
-  return int32_t(*status) == 0 ? "" : fmt::format("tensorscope did not start there: {}.", thread.get_text(message_at, room.size()));
+  return int32_t(*status) == 0
+             ? ""
+             : fmt::format("tensorscope did not start there: {}.", thread.get_text(message_at, room.size()));
 }
 
 }  // namespace

@@ -14,8 +14,8 @@ namespace tensorscope::attach {
 
 struct AttachRequest {
   pid_t pid = 0;
-  std::string library;                // absolute path
-  std::vector<std::string> settings;  // TENSORSCOPE_NAME=VALUE
+  std::string library;                     // absolute path
+  std::vector<std::string> settings;       // TENSORSCOPE_NAME=VALUE
   std::chrono::milliseconds most{10'000};  // to wait for a safe place
 };
 

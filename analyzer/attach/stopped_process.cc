@@ -26,7 +26,8 @@ std::vector<pid_t> threads_of(pid_t pid) {
        at.increment(error)) {
     threads.push_back(pid_t(std::atoi(at->path().filename().c_str())));
   }
-  std::sort(threads.begin(), threads.end(), [pid](pid_t a, pid_t b) { return std::pair(a != pid, a) < std::pair(b != pid, b); });
+  std::sort(threads.begin(), threads.end(),
+            [pid](pid_t a, pid_t b) { return std::pair(a != pid, a) < std::pair(b != pid, b); });
   return threads;
 }
 
@@ -36,11 +37,13 @@ std::string why_not_traced(pid_t pid, int error) {
   std::ifstream("/proc/sys/kernel/yama/ptrace_scope") >> scope;
   if (error == EPERM && scope != 0) {
     return fmt::format(
-        "not allowed to attach to process {}: kernel.yama.ptrace_scope is {}. Try again with sudo, or start the program "
+        "not allowed to attach to process {}: kernel.yama.ptrace_scope is {}. Try again with sudo, or start the "
+        "program "
         "with tensorscope run.",
         pid, scope);
   }
-  return fmt::format("not allowed to attach to process {}: {}. Try again as its user, or with sudo.", pid, strerror(error));
+  return fmt::format("not allowed to attach to process {}: {}. Try again as its user, or with sudo.", pid,
+                     strerror(error));
 }
 
 }  // namespace

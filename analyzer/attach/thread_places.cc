@@ -30,7 +30,9 @@ Object object_of(std::string_view path) {
   return Object::program;
 }
 
-int no_debug_file(Dwfl_Module*, void**, const char*, Dwarf_Addr, const char*, const char*, GElf_Word, char**) { return -1; }
+int no_debug_file(Dwfl_Module*, void**, const char*, Dwarf_Addr, const char*, const char*, GElf_Word, char**) {
+  return -1;
+}
 
 const Dwfl_Callbacks kCallbacks = {dwfl_linux_proc_find_elf, no_debug_file, nullptr, nullptr};
 
@@ -76,8 +78,8 @@ class Places : public ThreadPlaces {
     const int outcome = dwfl_getthread_frames(dwfl_, thread, add_frame, &frames);
     ThreadPlace place;
     place.thread = thread;
-    place.loading = std::any_of(frames.begin(), frames.end(),
-                                [](const Frame& frame) { return frame.object == Object::loader; });
+    place.loading =
+        std::any_of(frames.begin(), frames.end(), [](const Frame& frame) { return frame.object == Object::loader; });
     place.why = trouble(frames, outcome == 0);
     place.safe = place.why.empty();
     return place;
@@ -86,8 +88,8 @@ class Places : public ThreadPlaces {
  private:
   static std::string trouble(const std::vector<Frame>& frames, bool whole) {
     if (frames.empty()) return "its stack cannot be read";
-    // The outermost frames belong to libc: they start the thread. Where unwinding ends before them, what lies between is
-    // not known.
+    // The outermost frames belong to libc: they start the thread. Where unwinding ends before them, what lies between
+    // is not known.
     size_t end = frames.size();
     const auto is_beginning = [](const Frame& frame) {
       return frame.object == Object::libc && (frame.function.empty() || begins_thread(frame));
@@ -117,16 +119,69 @@ class Places : public ThreadPlaces {
 }  // namespace
 
 bool waits_in(const std::string& function) {
-  static constexpr std::string_view kNames[] = {
-      "accept", "accept4", "clock_nanosleep", "epoll_pwait", "epoll_pwait2", "epoll_wait", "fdatasync", "fsync",
-      "futex_wait", "ioctl", "msgrcv", "nanosleep", "pause", "poll", "ppoll", "pread", "pread64", "pselect",
-      "pthread_barrier_wait", "pthread_clockjoin_np", "pthread_cond_clockwait", "pthread_cond_timedwait",
-      "pthread_cond_wait", "pthread_join", "pthread_mutex_clocklock", "pthread_mutex_lock", "pthread_mutex_timedlock",
-      "pthread_rwlock_rdlock", "pthread_rwlock_wrlock", "pthread_timedjoin_np", "pthread_tryjoin_np", "pwrite",
-      "pwrite64", "read", "readv", "recv", "recvfrom", "recvmsg", "sched_yield", "select", "sem_clockwait",
-      "sem_timedwait", "sem_wait", "semop", "semtimedop", "send", "sendmsg", "sendto", "sigsuspend", "sigtimedwait",
-      "sigwait", "sigwaitinfo", "sleep", "splice", "syscall", "usleep", "wait", "wait3", "wait4", "waitid", "waitpid",
-      "write", "writev"};
+  static constexpr std::string_view kNames[] = {"accept",
+                                                "accept4",
+                                                "clock_nanosleep",
+                                                "epoll_pwait",
+                                                "epoll_pwait2",
+                                                "epoll_wait",
+                                                "fdatasync",
+                                                "fsync",
+                                                "futex_wait",
+                                                "ioctl",
+                                                "msgrcv",
+                                                "nanosleep",
+                                                "pause",
+                                                "poll",
+                                                "ppoll",
+                                                "pread",
+                                                "pread64",
+                                                "pselect",
+                                                "pthread_barrier_wait",
+                                                "pthread_clockjoin_np",
+                                                "pthread_cond_clockwait",
+                                                "pthread_cond_timedwait",
+                                                "pthread_cond_wait",
+                                                "pthread_join",
+                                                "pthread_mutex_clocklock",
+                                                "pthread_mutex_lock",
+                                                "pthread_mutex_timedlock",
+                                                "pthread_rwlock_rdlock",
+                                                "pthread_rwlock_wrlock",
+                                                "pthread_timedjoin_np",
+                                                "pthread_tryjoin_np",
+                                                "pwrite",
+                                                "pwrite64",
+                                                "read",
+                                                "readv",
+                                                "recv",
+                                                "recvfrom",
+                                                "recvmsg",
+                                                "sched_yield",
+                                                "select",
+                                                "sem_clockwait",
+                                                "sem_timedwait",
+                                                "sem_wait",
+                                                "semop",
+                                                "semtimedop",
+                                                "send",
+                                                "sendmsg",
+                                                "sendto",
+                                                "sigsuspend",
+                                                "sigtimedwait",
+                                                "sigwait",
+                                                "sigwaitinfo",
+                                                "sleep",
+                                                "splice",
+                                                "syscall",
+                                                "usleep",
+                                                "wait",
+                                                "wait3",
+                                                "wait4",
+                                                "waitid",
+                                                "waitpid",
+                                                "write",
+                                                "writev"};
   std::string_view name = function;
   while (name.starts_with("_")) name.remove_prefix(1);
   if (name.starts_with("libc_")) name.remove_prefix(5);

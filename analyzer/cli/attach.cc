@@ -60,7 +60,8 @@ int attach(const AttachOptions& options, Invocation& invocation) {
   }
   invocation.out += fmt::format(
       "tensorscope records process {} from now on. A dump: tensorscope snapshot {}\n"
-      "Tensors that Python refers to and that were made before are in it, without stacks; others of that time are not.\n",
+      "Tensors that Python refers to and that were made before are in it, without stacks; others of that time are "
+      "not.\n",
       process_words(options.pid), options.pid);
   return kOk;
 }
@@ -88,7 +89,8 @@ void add_attach(CLI::App& app, Invocation& invocation) {
       "  tensorscope attach 4242\n"
       "  tensorscope attach 4242 --dir /tmp/dumps --record\n"
       "\n"
-      "The process stops for some milliseconds. Nothing else in it changes; where it cannot be done safely it is left as\n"
+      "The process stops for some milliseconds. Nothing else in it changes; where it cannot be done safely it is left "
+      "as\n"
       "it was, with the reason. It cannot be undone: the profiler stays until the process ends. Processes that it\n"
       "starts (exec) are not recorded. Needs the permission to trace the process (ptrace), as debuggers do.");
 }

@@ -13,7 +13,8 @@ namespace {
 
 std::atomic<uint64_t> g_ns{0}, g_tensors_found{0};
 std::atomic<SiteId> g_site{0};
-std::atomic<const char*> g_detail{""};
+constexpr char kNotYet[] = "Python's objects could not be looked at yet";
+std::atomic<const char*> g_detail{kNotYet};
 
 // TensorImpl's count of references is the low half of its second word (c10/util/intrusive_ptr.h, 1.13 to 2.14).
 bool is_referred_to(const void* impl) {
@@ -58,6 +59,11 @@ void remove_earlier_allocation(const void* pointer, AllocationKind kind, Device 
 }
 
 void earlier_tensors_incomplete(const char* why) { g_detail.store(why, std::memory_order_release); }
+
+void earlier_tensors_found() {
+  const char* expected = kNotYet;
+  g_detail.compare_exchange_strong(expected, "", std::memory_order_acq_rel);
+}
 
 Attach attach_facts() {
   Attach facts;

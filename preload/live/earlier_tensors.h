@@ -11,9 +11,9 @@
 namespace tensorscope::live {
 
 struct Attach {
-  uint64_t ns = 0;       // when, on the monotonic clock; 0: the profiler was there from the start
-  SiteId site = 0;       // of the tensors below
-  uint64_t tensors = 0;  // that were found
+  uint64_t ns = 0;          // when, on the monotonic clock; 0: the profiler was there from the start
+  SiteId site = 0;          // of the tensors below
+  uint64_t tensors = 0;     // that were found
   const char* detail = "";  // why some that Python refers to may be missing; a literal
 };
 
@@ -31,6 +31,7 @@ void remove_earlier_allocation(const void* pointer, AllocationKind kind, Device 
 
 // Context: agent.
 void earlier_tensors_incomplete(const char* why);
+void earlier_tensors_found();
 
 // Any context.
 Attach attach_facts();

@@ -57,6 +57,17 @@ void post_once(std::atomic<Attached>& stage, GilJob* (*make)()) {
   if (!post_with_gil(make())) stage.store(Attached::no, std::memory_order_release);
 }
 
+// Of a process that ran before the profiler came: the first dump waits until older tensors are known.
+void attach_now() {
+  Attached before = Attached::no;
+  if (!g_attached.compare_exchange_strong(before, Attached::waiting, std::memory_order_acq_rel)) return;
+  auto* job = new AttachJob;
+  const GilOutcome outcome = run_with_gil(job, Deadline::in_ms(options().names_timeout_ms), options().names_gil_ms);
+  if (outcome == GilOutcome::stuck) return;  // the thread deletes it
+  if (outcome != GilOutcome::done) g_attached.store(Attached::no, std::memory_order_release);
+  delete job;
+}
+
 class LookJob : public GilJob {
  public:
   LookJob(const LookCosts& costs, const SnapshotFacts& facts) : costs_(costs), facts_(facts) {}
@@ -101,7 +112,11 @@ const char* explain(GilOutcome outcome) {
 bool attach() {
   if (g_attached.load(std::memory_order_acquire) == Attached::no && find_interpreter() && interpreter_alive()) {
     stacks::start_python();  // where the interpreter came after torch
-    post_once(g_attached, []() -> GilJob* { return new AttachJob; });
+    if (live::attach_facts().ns != 0) {
+      attach_now();
+    } else {
+      post_once(g_attached, []() -> GilJob* { return new AttachJob; });
+    }
   }
   const bool attached = g_attached.load(std::memory_order_acquire) == Attached::yes;
   if (attached && waits_for_torch_nn()) post_once(g_outputs, []() -> GilJob* { return new OutputsJob; });

@@ -118,7 +118,8 @@ void add_device_memory(const Gil& gil) {
 void find_earlier_tensors(const Gil& gil, Deadline deadline) {
   const KnownClasses classes = KnownClasses::find(gil);
   if (!classes.tensor) return;  // torch was never imported
-  if (!check_type_fields(gil)) return live::earlier_tensors_incomplete("this interpreter's types have an unknown layout");
+  if (!check_type_fields(gil))
+    return live::earlier_tensors_incomplete("this interpreter's types have an unknown layout");
   const CollectionPaused paused(gil);
   LookLimits limits(deadline);
   Kinds kinds(gil, classes);
@@ -142,6 +143,7 @@ void find_earlier_tensors(const Gil& gil, Deadline deadline) {
   if (limits.stop() == LookLimits::Stop::time) detail = "the time limit was reached (TENSORSCOPE_NAMES_GIL_MS)";
   if (limits.stop() == LookLimits::Stop::memory) detail = "the memory limit was reached (TENSORSCOPE_NAMES_MEMORY)";
   if (*detail != 0) live::earlier_tensors_incomplete(detail);
+  live::earlier_tensors_found();
 }
 
 }  // namespace tensorscope::python::agent

@@ -1,0 +1,263 @@
+"""`tensorscope attach`: a process that runs already is recorded from then on, and notices nothing of it."""
+
+import contextlib
+import os
+import signal
+import subprocess
+
+import pytest
+
+import harness
+
+TRAINER = """
+import os, sys, threading, time
+import torch
+torch.manual_seed(1)
+torch.set_num_threads(1)
+folder = sys.argv[1]
+kept = [torch.randn(500, 100) for _ in range(4)]
+model = torch.nn.Sequential(torch.nn.Linear(32, 32), torch.nn.ReLU(), torch.nn.Linear(32, 1))
+optimizer = torch.optim.Adam(model.parameters())
+data = torch.randn(16, 32)
+threading.Thread(target=time.sleep, args=(1000,), daemon=True).start()
+
+def step():
+    optimizer.zero_grad()
+    loss = model(data).square().mean()
+    loss.backward()
+    optimizer.step()
+    return loss.item()
+
+losses = []
+open(folder + "/ready", "w").close()
+while not os.path.exists(folder + "/attached"):
+    step_count = len(losses)
+    if step_count < 200:
+        losses.append(step())
+    else:
+        time.sleep(0.001)
+while len(losses) < 200:
+    losses.append(step())
+later = [torch.full((1000,), float(i)) for i in range(7)]
+del kept[0]
+open(folder + "/done", "w").close()
+while not os.path.exists(folder + "/stop"):
+    time.sleep(0.01)
+print(losses[-1].hex(), sum(p.double().sum().item() for p in model.parameters()).hex())
+sys.exit(3)
+"""
+
+
+@contextlib.contextmanager
+def running(source, folder, *arguments):
+    path = folder / "program.py"
+    path.write_text(source)
+    process = subprocess.Popen([harness.PYTHON, str(path), str(folder), *arguments], cwd=folder, text=True,
+                               env=harness.environment(preload=False), stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    try:
+        yield process
+    finally:
+        process.kill()
+        process.communicate()
+
+
+def ready(process, folder):
+    harness.until(lambda: (folder / "ready").exists() or process.poll() is not None, "the program is ready")
+    assert process.poll() is None, process.stderr.read()
+
+
+def finished(process):
+    out, error = process.communicate(timeout=harness.TIMEOUT)
+    return process.returncode, out, error
+
+
+def result_without(folder):
+    for name in ("attached", "stop"):
+        (folder / name).touch()
+    with running(TRAINER, folder) as process:
+        return finished(process)[:2]
+
+
+def test_a_training_run_is_recorded_from_then_on_and_its_result_is_the_same(tmp_path):
+    alone = tmp_path / "alone"
+    alone.mkdir()
+    expected = result_without(alone)
+    assert expected[0] == 3
+    with running(TRAINER, tmp_path) as process:
+        ready(process, tmp_path)
+        said = harness.cli("attach", process.pid, "--dir", tmp_path).stdout
+        assert f"process {process.pid} (program.py) from now on" in said
+        (tmp_path / "attached").touch()
+        harness.until(lambda: (tmp_path / "done").exists(), "the program has made its tensors")
+        dump = harness.cli("snapshot", process.pid).stdout.strip()
+        (tmp_path / "stop").touch()
+        status, out, _ = finished(process)
+    assert (status, out) == expected
+    assert len(harness.dumps(tmp_path, "program.*.exit.tscope")) == 1
+
+    exported = harness.load(dump)
+    assert exported["process"]["attached_ns"] > exported["process"]["start_ns"]
+    # Two layers, their optimizer's states, the data and what is kept: Python refers to all of them.
+    assert exported["process"]["earlier_tensors"] >= 4 + 4 + 3 * 4 + 1
+    by_name = {name: row for row in exported["tensors"] for name in row["names"]}
+    kept = [row for row in exported["tensors"] if row["shape"] == [500, 100]]
+    assert len(kept) == 3 and not any(row["stack"] for row in kept)
+    weight = by_name["model.0.weight"]
+    assert weight["shape"] == [32, 32] and weight["category"] == "parameter"
+    later = [row for row in exported["tensors"] if row["shape"] == [1000]]
+    assert len(later) == 7 and all(row["stack"] for row in later)
+    # The memory of older tensors is known, and that of the one that was freed is gone.
+    report = harness.cli("report", dump).stdout
+    assert "Attached" in report and "(made before tensorscope was attached)" in report and "external" not in report
+    live = next(row for row in exported["totals"]["devices"] if row["device"] == "cpu")["live_bytes"]
+    assert 3 * 200_000 + 7 * 4000 < live < 4 * 200_000
+
+
+WAITS = """
+import ctypes, os, sys
+import torch
+libc = ctypes.CDLL(None, use_errno=True)
+class Time(ctypes.Structure):
+    _fields_ = [("seconds", ctypes.c_long), ("nanoseconds", ctypes.c_long)]
+ctypes.set_errno(77)
+open(sys.argv[1] + "/ready", "w").close()
+if sys.argv[2] == "nanosleep":
+    answer = libc.nanosleep(ctypes.byref(Time(4, 0)), None)
+elif sys.argv[2] == "poll":
+    answer = libc.poll(None, 0, 4000)
+else:
+    read, write = os.pipe()
+    if os.fork() == 0:
+        libc.usleep(4000000)
+        os.write(write, b"x")
+        os._exit(0)
+    answer = libc.read(read, ctypes.create_string_buffer(1), 1) - 1
+print(answer, ctypes.get_errno())
+"""
+
+
+# A call that is interrupted and not restarted answers -1 and EINTR, or early.
+@pytest.mark.parametrize("call", ["nanosleep", "poll", "read"])
+def test_a_system_call_goes_on_as_if_nothing_had_happened(tmp_path, call):
+    with running(WAITS, tmp_path, call) as process:
+        ready(process, tmp_path)
+        wait_until_it_waits(process.pid)
+        harness.cli("attach", process.pid, "--dir", tmp_path)
+        status, out, error = finished(process)
+    assert (status, out) == (0, "0 77\n"), error
+
+
+def wait_until_it_waits(pid):
+    def waits():
+        with open(f"/proc/{pid}/syscall") as file:
+            return file.read().split()[0] in ("0", "7", "35", "230", "271")
+    harness.until(waits, "the program is in its system call")
+
+
+def test_numbers_in_registers_stay(tmp_path):
+    """A thread that computes all the time is stopped in the middle of vector code."""
+    source = """
+import sys, os
+import torch
+torch.set_num_threads(1)
+a = torch.arange(250000, dtype=torch.float64).reshape(500, 500).remainder_(7.0)
+open(sys.argv[1] + "/ready", "w").close()
+first = (a @ a).sum().item()
+while not os.path.exists(sys.argv[1] + "/attached"):
+    for _ in range(20):
+        assert (a @ a).sum().item() == first
+print("same")
+"""
+    with running(source, tmp_path) as process:
+        ready(process, tmp_path)
+        harness.cli("attach", process.pid, "--dir", tmp_path, "--exit", "never")
+        (tmp_path / "attached").touch()
+        status, out, error = finished(process)
+    assert (status, out) == (0, "same\n"), error
+
+
+def test_many_threads_that_allocate_all_the_time(tmp_path):
+    source = """
+import sys, os, threading
+import torch
+torch.set_num_threads(1)
+def work():
+    kept = []
+    while not os.path.exists(sys.argv[1] + "/stop"):
+        kept.append(torch.ones(1000))
+        if len(kept) > 20: del kept[:10]
+threads = [threading.Thread(target=work) for _ in range(12)]
+for thread in threads: thread.start()
+open(sys.argv[1] + "/ready", "w").close()
+for thread in threads: thread.join()
+print("joined")
+"""
+    with running(source, tmp_path) as process:
+        ready(process, tmp_path)
+        harness.cli("attach", process.pid, "--dir", tmp_path, "--signal", "SIGUSR2")
+        dump = harness.cli("snapshot", process.pid).stdout.strip()
+        (tmp_path / "stop").touch()
+        status, out, error = finished(process)
+    assert (status, out) == (0, "joined\n"), error
+    exported = harness.load(dump)
+    ones = [row for row in exported["tensors"] if row["shape"] == [1000]]
+    assert 12 <= len(ones) <= 12 * 21 + 12
+    assert exported["process"]["trigger_detail"] == "SIGUSR2"
+
+
+def refused(pid, *options):
+    done = harness.cli("attach", pid, *options, status=2)
+    assert done.stderr.count("\n") == 1 and done.stderr.startswith("tensorscope: "), done.stderr
+    return done.stderr
+
+
+def test_what_is_refused_leaves_the_program_as_it_was(tmp_path):
+    with running(TRAINER, tmp_path) as process:
+        ready(process, tmp_path)
+        process.send_signal(signal.SIGSTOP)
+        harness.until(lambda: " T " in open(f"/proc/{process.pid}/stat").read(), "the program is stopped")
+        assert "is stopped" in refused(process.pid)
+        process.send_signal(signal.SIGCONT)
+        strace = subprocess.Popen(["strace", "-qq", "-o", os.devnull, "-p", str(process.pid)])
+        harness.until(lambda: "TracerPid:\t0" not in open(f"/proc/{process.pid}/status").read(), "strace is there")
+        assert "is traced by process" in refused(process.pid)
+        strace.terminate()
+        strace.wait()
+        assert "no such directory" in refused(process.pid, "--dir", tmp_path / "nowhere")
+        assert "TENSORSCOPE_NAME=VALUE" in refused(process.pid, "--set", "DIR=/tmp")
+        assert "does not run under tensorscope" in harness.cli("snapshot", process.pid, status=2).stderr
+        harness.cli("attach", process.pid, "--dir", tmp_path, "--exit", "never")
+        assert "runs under tensorscope already" in refused(process.pid)
+        (tmp_path / "attached").touch()
+        (tmp_path / "stop").touch()
+        assert finished(process)[0] == 3
+
+
+def test_other_programs_are_refused(tmp_path):
+    with subprocess.Popen(["sleep", "100"]) as sleeper:
+        assert "has not loaded torch" in refused(sleeper.pid)
+        sleeper.kill()
+    assert "does not exist" in refused(4_194_303)
+    (tmp_path / "static.c").write_text("#include <unistd.h>\nint main() { return sleep(100); }\n")
+    subprocess.run(["gcc", "-static", "-o", tmp_path / "static", tmp_path / "static.c"], check=True)
+    with subprocess.Popen([tmp_path / "static"]) as program:
+        assert "linked statically" in refused(program.pid)
+        program.kill()
+
+
+def test_a_program_can_load_the_library_itself(tmp_path):
+    done = harness.run_source(f"""
+import ctypes, os, torch
+older = torch.ones(1000)
+library = ctypes.CDLL({str(harness.LIBRARY)!r}, mode=os.RTLD_NOW | os.RTLD_GLOBAL)
+settings = b"TENSORSCOPE_EXIT=never\\0TENSORSCOPE_DIR=" + os.fsencode({str(tmp_path)!r}) + b"\\0\\0"
+assert library.tensorscope_attach(settings, None, 0) == 0
+message = ctypes.create_string_buffer(200)
+assert library.tensorscope_attach(None, message, 200) == -2 and b"already" in message.value
+younger = torch.ones(2000)
+import libtensorscope
+print(libtensorscope.dump())
+""", folder=tmp_path, preload=False)
+    assert done.returncode == 0, done.stderr
+    rows = {tuple(row["shape"]): row for row in harness.load(done.stdout.strip())["tensors"]}
+    assert rows[2000,]["stack"] and not rows[1000,]["stack"] and "older" in rows[1000,]["names"][0]
