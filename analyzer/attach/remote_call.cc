@@ -1,7 +1,7 @@
 #include "attach/remote_call.h"
 
+#include <elf.h>
 #include <fmt/format.h>
-#include <linux/elf.h>
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/ptrace.h>

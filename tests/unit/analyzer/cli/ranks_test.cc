@@ -11,6 +11,7 @@
 
 #include "golden_fixture.h"
 #include "leak_dumps.h"
+#include "sample_values.h"
 #include "text/ranks_text.h"
 
 namespace tensorscope::testing {
@@ -18,8 +19,6 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-
-constexpr uint64_t kMiB = uint64_t{1} << 20;
 
 // `minute` of a rank of the training program. Rank 2 holds as much more as it has minutes.
 DumpBuilder rank_dump(int rank, int minute, const std::string& directory) {
