@@ -50,7 +50,7 @@ constexpr uint64_t kHasExtendedState = 1, kSavesStackSegment = 2, kStrictStackSe
 constexpr uint32_t kMagic1 = 0x46505853, kMagic2 = 0x46505845;  // asm/sigcontext.h: FP_XSTATE_MAGIC1, 2
 constexpr size_t kSoftwareReserved = 464, kFeatures = 512, kLegacyBytes = 512;
 
-// -ERESTART*: the thread was in a system call that the kernel restarts (include/linux/errno.h).
+// -ERESTART*: the thread was in a system call that the kernel restarts (Linux, errno.h).
 constexpr int64_t kRestartSystem = -512, kRestartNoInterrupt = -513, kRestartNoHandler = -514, kRestartBlock = -516;
 
 void set_back_to_system_call(user_regs_struct& registers) {

@@ -220,7 +220,7 @@ void add_export(CLI::App& app, Invocation& invocation) {
       "  tensorscope export train.4242.1.tscope --format folded | flamegraph.pl > memory.svg\n"
       "  tensorscope export train.4242.1.tscope --format memory-viz -o train.pickle\n"
       "  tensorscope export train.4242.*.tscope --format sqlite -o train.sqlite\n"
-      "  tensorscope export dumps/*.tscope --format parquet --partition -o dataset/\n"
+      "  tensorscope export train.4242.*.tscope --format parquet --partition -o dataset/\n"
       "  tensorscope export train.4242.1.tscope --format pprof -o train.pb.gz");
 }
 

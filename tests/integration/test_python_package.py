@@ -25,12 +25,12 @@ def ts(monkeypatch):
 
 
 def query(files, sql, *names):
-    return json.loads(cli("query", *(names or ["train.1.tscope"]), sql, "--format", "json", cwd=files).stdout)
+    return json.loads(cli("query", *(names or ["train.4242.1.tscope"]), sql, "--format", "json", cwd=files).stdout)
 
 
 def test_every_table_is_read_by_pyarrow(ts, files):
     pyarrow = pytest.importorskip("pyarrow")
-    d = ts.load(files / "train.1.tscope")
+    d = ts.load(files / "train.4242.1.tscope")
     assert {"tensors", "memory", "sites", "frames", "nodes", "edges", "holders", "devices", "findings"} <= set(d.tables)
     for name in d.tables:
         table = pyarrow.table(getattr(d, name))
@@ -52,7 +52,7 @@ def test_values_and_recordings_are_tables_too(ts, files):
 
 def test_pandas_polars_and_duckdb_agree(ts, files):
     polars, duckdb = pytest.importorskip("polars"), pytest.importorskip("duckdb")
-    d = ts.load(files / "train.1.tscope", files / "train.2.tscope")
+    d = ts.load(files / "train.4242.1.tscope", files / "train.4242.2.tscope")
     frame = d.memory.to_pandas()
     assert frame.groupby("dump")["bytes"].sum().to_dict() == dict(d.memory.polars().group_by("dump").agg(polars.col("bytes").sum()).rows())
     memory = d.memory.arrow()
@@ -62,7 +62,7 @@ def test_pandas_polars_and_duckdb_agree(ts, files):
 
 def test_tables_outlive_what_they_were_read_from(ts, files):
     pytest.importorskip("pyarrow")
-    d = ts.load(files / "train.1.tscope")
+    d = ts.load(files / "train.4242.1.tscope")
     table = d.tensors.arrow()
     names = table["name"].to_pylist()
     unread = d.names.__arrow_c_stream__()
@@ -74,7 +74,7 @@ def test_tables_outlive_what_they_were_read_from(ts, files):
 
 
 def test_a_damaged_dump_is_read_as_far_as_it_goes(ts, files, tmp_path):
-    whole = (files / "train.1.tscope").read_bytes()
+    whole = (files / "train.4242.1.tscope").read_bytes()
     (tmp_path / "cut.tscope").write_bytes(whole[:-200])
     d = ts.load(tmp_path / "cut.tscope")
     assert len(d.problems) == 1 and ts.report(d)["tensors"] == len(d.tensors.to_pandas()) > 0
@@ -89,7 +89,7 @@ def test_the_package_alone_loads_nothing():
 def test_mistakes_say_what_is_wrong(ts, files, monkeypatch):
     with pytest.raises(ts.Error, match="missing.tscope"):
         ts.load(files / "missing.tscope")
-    d = ts.load(files / "train.1.tscope")
+    d = ts.load(files / "train.4242.1.tscope")
     with pytest.raises(AttributeError, match="tensors"):
         d.nothing
     with pytest.raises(ts.Error, match="no such column"):
@@ -103,7 +103,7 @@ def test_mistakes_say_what_is_wrong(ts, files, monkeypatch):
 
 
 def test_answers_are_data_and_are_shown(ts, files):
-    one, two, three = (ts.load(files / f"train.{number}.tscope") for number in (1, 2, 3))
+    one, two, three = (ts.load(files / f"train.4242.{number}.tscope") for number in (1, 2, 3))
     report = ts.report(one)
     assert report["live_bytes"] == query(files, "select live_bytes from dumps")[0]["live_bytes"]
     assert sum(row["bytes"] for row in report["categories"]) == report["live_bytes"]
@@ -138,7 +138,7 @@ print(len(d.tables), ts.report(d)["tensors"])
 
 @pytest.mark.parametrize("python", ["3.8", "3.12", "3.14"], indirect=True)
 def test_every_python_reads(ts, files, tmp_path, python):
-    (tmp_path / "program.py").write_text(SERIES.format(package=str(PACKAGE), dump=str(files / "train.1.tscope")))
+    (tmp_path / "program.py").write_text(SERIES.format(package=str(PACKAGE), dump=str(files / "train.4242.1.tscope")))
     done = subprocess.run([python, str(tmp_path / "program.py")], capture_output=True, text=True, timeout=300,
                           env={**environment(preload=False), "TENSORSCOPE_PROGRAM": str(CLI), "TENSORSCOPE_READER": str(BUILD / "analyzer" / "libtensorscope_reader.so")})
     assert done.returncode == 0 and not done.stderr, done.stderr
@@ -184,7 +184,7 @@ def test_a_notebook_is_executed(ts, files, tmp_path, preload):
     pytest.importorskip("nbconvert")
     pytest.importorskip("ipykernel")
     notebook = nbformat.v4.new_notebook()
-    notebook.cells = [nbformat.v4.new_code_cell(source.format(dump=str(files / "train.1.tscope"))) for source in NOTEBOOK]
+    notebook.cells = [nbformat.v4.new_code_cell(source.format(dump=str(files / "train.4242.1.tscope"))) for source in NOTEBOOK]
     nbformat.write(notebook, tmp_path / "a.ipynb")
     settings = {**environment(tmp_path, preload=preload), "PYTHONPATH": str(PACKAGE), "TENSORSCOPE_PROGRAM": str(CLI), "TENSORSCOPE_LIB": str(LIBRARY),
                 "TENSORSCOPE_READER": str(BUILD / "analyzer" / "libtensorscope_reader.so"), "IPYTHONDIR": str(tmp_path / "ipython"), "HOME": str(tmp_path)}

@@ -358,7 +358,7 @@ def test_processes_that_cannot_be_asked(tmp_path):
     sleeping = subprocess.Popen(["sleep", "1000"])
     try:
         found = harness.cli("top", sleeping.pid, "--once", status=2).stderr
-        assert "was not started under tensorscope" in found
+        assert "does not run under tensorscope" in found
     finally:
         sleeping.kill()
         sleeping.wait()

@@ -26,7 +26,7 @@ using torch::word_at;
 
 const void* pointer(uint64_t word) { return reinterpret_cast<const void*>(word); }
 
-// Memory of storages that c10's CPU allocator gave out. There the context is the memory itself, and libc10 frees it;
+// Memory of storages that c10's CPU allocator allocated. There the context is the memory itself, and libc10 frees it;
 // what numpy or a file lends has another context (c10/core/CPUAllocator.cpp, c10/core/Allocator.cpp).
 class EarlierStorages {
  public:

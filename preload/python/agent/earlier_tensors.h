@@ -1,5 +1,5 @@
 // What was there before the profiler was attached: tensors that Python refers to, their memory on the CPU, and all that
-// torch's allocator has given out on devices.
+// is allocated by torch on devices.
 //
 // Context: agent.
 #pragma once

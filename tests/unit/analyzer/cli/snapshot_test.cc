@@ -115,7 +115,7 @@ TEST_F(SnapshotTest, AProcessWithoutItIsLeftAlone) {
 }
 
 TEST_F(SnapshotTest, EachReasonIsSaid) {
-  EXPECT_THAT(ask(start({.preload = false})).err, HasSubstr("was not started under tensorscope"));
+  EXPECT_THAT(ask(start({.preload = false})).err, HasSubstr("does not run under tensorscope"));
   EXPECT_THAT(ask(start({.torch = false})).err, HasSubstr("has not loaded torch"));
   EXPECT_THAT(ask(start({.listens = false})).err, HasSubstr("does not handle signal 10"));
   pid_t gone = start({});
