@@ -19,14 +19,22 @@ _folder = None
 
 
 def table(name):
-    """The generated class of a table, of a dump or a values file: one package holds both."""
+    """The generated class of a table, of a dump or a values file."""
+    return getattr(module(name), name)
+
+
+def module(name):
+    """The generated code of a table. Its package is not called tensorscope: that is the one people install, and tests import both."""
     global _folder
     if _folder is None:
         _folder = tempfile.TemporaryDirectory()
-        subprocess.run(["flatc", "--python", "-o", _folder.name, *map(str, SCHEMAS)], check=True)
+        schemas = [pathlib.Path(_folder.name) / schema.name for schema in SCHEMAS]
+        for schema, copy in zip(SCHEMAS, schemas):
+            copy.write_text(schema.read_text().replace("namespace tensorscope.format;", "namespace generated_by_flatc;"))
+        subprocess.run(["flatc", "--python", "-o", _folder.name, *map(str, schemas)], check=True)
     sys.path.insert(0, _folder.name)
     try:
-        return getattr(importlib.import_module(f"tensorscope.format.{name}"), name)
+        return importlib.import_module(f"generated_by_flatc.{name}")
     finally:
         sys.path.remove(_folder.name)
 

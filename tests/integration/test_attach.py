@@ -110,7 +110,7 @@ def test_a_training_run_is_recorded_from_then_on_and_its_result_is_the_same(tmp_
     later = [row for row in exported["tensors"] if row["shape"] == [1000]]
     assert len(later) == 7 and all(row["stack"] for row in later)
     # The memory of older tensors is known, and that of the one that was freed is gone.
-    report = harness.cli("report", dump).stdout
+    report = " ".join(harness.cli("report", dump).stdout.split())
     assert "Attached" in report and "(made before tensorscope was attached)" in report and "external" not in report
     live = next(row for row in exported["totals"]["devices"] if row["device"] == "cpu")["live_bytes"]
     assert 3 * 200_000 + 7 * 4000 < live < 4 * 200_000

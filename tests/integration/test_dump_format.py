@@ -4,12 +4,10 @@
 # Covers: preload/support/coverage.cc
 
 import ctypes
-import importlib
 import pathlib
 import struct
-import subprocess
-import sys
 
+import dump_reader
 import harness
 import pytest
 
@@ -18,25 +16,12 @@ _xxhash = ctypes.CDLL("libxxhash.so.0")
 _xxhash.XXH3_64bits_withSeed.restype = ctypes.c_uint64
 _xxhash.XXH3_64bits_withSeed.argtypes = [ctypes.c_char_p, ctypes.c_size_t, ctypes.c_uint64]
 
-SCHEMA = pathlib.Path(__file__).parents[2] / "include" / "tensorscope" / "dump.fbs"
 ROOTS = {"PROC": "Process", "STRS": "Strings", "MODS": "SharedObjects", "CODE": "Codes", "NATV": "NativeFrames", "PYTH": "PythonFrames",
          "SITE": "Sites", "THRD": "Threads", "TENS": "TensorRows", "ALLO": "AllocationRows", "NODE": "NodeRows", "TOTL": "Totals",
          "COVR": "Coverages", "NAME": "Names", "GRPH": "GraphRows", "REFS": "References", "CUPM": "DriverMemory",
          "KERN": "Launches", "SRCS": "SourceLines", "PMEM": "ProcessMemory", "PGRP": "ProcessGroups",
          "END!": "EndMark"}
 KNOWS_SIZES, KNOWS_STRIDES = 1 << 0, 1 << 1
-
-
-@pytest.fixture(scope="module")
-def generated(tmp_path_factory):
-    """The schema's generated code, as a function from a table's name to its module."""
-    folder = tmp_path_factory.mktemp("generated")
-    subprocess.run(["flatc", "--python", "-o", str(folder), str(SCHEMA)], check=True)
-    sys.path.insert(0, str(folder))
-    yield lambda name: importlib.import_module(f"tensorscope.format.{name}")
-    sys.path.remove(str(folder))
-    for name in [name for name in sys.modules if name.split(".")[0] == "tensorscope"]:
-        del sys.modules[name]
 
 
 def xxh3(data, seed=0):
@@ -61,7 +46,7 @@ def chunks(data):
 
 
 class Dump:
-    def __init__(self, path, generated):
+    def __init__(self, path):
         self.parts = {}
         for kind, payload, offset in chunks(path.read_bytes()):
             name = ROOTS.get(kind)
@@ -69,7 +54,7 @@ class Dump:
                 continue  # of a later version
             (size,) = struct.unpack_from("<I", payload)
             assert size == len(payload) - 4
-            root = getattr(getattr(generated(name), name), "GetRootAs")(payload, 4)
+            root = dump_reader.table(name).GetRootAs(payload, 4)
             if kind == "END!":
                 assert (root.Chunks(), root.Bytes()) == (sum(map(len, self.parts.values())), offset)
             self.parts.setdefault(kind, []).append(root)
@@ -105,8 +90,8 @@ def dump(tmp_path_factory):
     return pathlib.Path(harness.truth(folder, "after")["dump"])
 
 
-def test_a_second_reader_agrees_with_the_first(dump, generated):
-    mine, exported = Dump(dump, generated), harness.load(dump)
+def test_a_second_reader_agrees_with_the_first(dump):
+    mine, exported = Dump(dump), harness.load(dump)
     assert mine.one("PROC").Pid() == exported["process"]["pid"]
     assert mine.one("PROC").RunId().decode() == exported["process"]["run_id"]
     assert mine.one("TOTL").TensorsLive() == exported["totals"]["tensors_live"]
@@ -126,8 +111,8 @@ def test_a_second_reader_agrees_with_the_first(dump, generated):
         {item["id"]: (item["pointer"], item["nbytes"]) for item in exported["allocations"]}
 
 
-def test_python_stacks(dump, generated):
-    mine, exported = Dump(dump, generated), harness.load(dump)
+def test_python_stacks(dump):
+    mine, exported = Dump(dump), harness.load(dump)
     sites = [row for _, row in mine.rows("SITE")]
     some = [tensor for tensor in exported["tensors"] if tensor["site"]][:20]
     assert some
