@@ -175,7 +175,7 @@ def test_python_dash_m(venv, environment, tmp_path):
     launched = call(python, "-m", "tensorscope", "run", "--quiet", "-m", "torch.distributed.run", "--nproc-per-node", "2", "train.py",
                     environment=environment, folder=tmp_path)
     assert launched.stdout.count("trained __main__ []") == 2, launched.stderr
-    assert len(harness.dumps(tmp_path)) == 4
+    assert len(harness.dumps(tmp_path, "train.*.tscope")) == 4  # the launcher may have one of its own
 
 
 def test_the_stub_is_there_without_the_preload(venv, environment, tmp_path):
