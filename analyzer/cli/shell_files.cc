@@ -127,6 +127,10 @@ std::string bash_completion(const CLI::App& app) {
 
 // ---- zsh
 
+// _arguments leaves the `--` in front of the command line that it hands on.
+constexpr const char* kZshCommandLine =
+    "'*:: :{ if [[ $words[1] == -- ]]; then shift words; ((CURRENT--)); fi; _normal }'";
+
 // Text within an argument of _arguments.
 std::string zsh_text(const std::string& text) {
   std::string out;
@@ -160,7 +164,7 @@ std::string zsh_completion(const CLI::App& app) {
     verbs += "    " + shell_quoted(verb->get_name() + ":" + zsh_text(verb->get_description()), "'\\''") + "\n";
     cases += fmt::format("        {})\n          _arguments -S \\\n{}{}            {} ;;\n", verb->get_name(),
                          zsh_arguments(*verb, "            "), zsh_arguments(app, "            "),
-                         starts_a_program(*verb) ? "'*:: :_normal'" : "'*:file:_files'");
+                         starts_a_program(*verb) ? kZshCommandLine : "'*:file:_files'");
   }
   return fmt::format(
       "#compdef {0}\n"

@@ -113,6 +113,12 @@ def test_zsh(in_path):
         shown = zsh.send("\x15tensorscope run --exit=\t\t", "always")
         assert "auto" in shown and "never" in shown
         zsh.send("\x15tensorscope report train\t", "train.1.tscope")
+        # What follows `run --` is a command line of its own: programs, their options, their files.
+        zsh.send("\x15tensorscope run -- tensorsc\t", "run -- tensorscope ")
+        zsh.send("\x15tensorscope run -- tensorscope rep\t", "run -- tensorscope report ")
+        zsh.send("\x15tensorscope run --exit auto -- tensorscope report --sysr\t", "report --sysroot=")
+        zsh.send("\x15tensorscope run -- cat train\t", "cat train.1.tscope")
+        zsh.send("\x15tensorscope run tensorscope rep\t", "run tensorscope report ")
         shown = zsh.send("\x15tensorscope \t\t", "would record")
         assert {verb for verb in verbs() if verb not in shown} == set()
     finally:
