@@ -33,6 +33,7 @@
 #include "torch/metadata/shared_object_map.h"
 #include "torch/metadata/torch_functions.h"
 #include "watch/device_checks.h"
+#include "watch/element_numbers.h"
 #include "watch/finite.h"
 #include "watch/nan_report.h"
 #include "watch/operation_kinds.h"
@@ -40,6 +41,7 @@
 #include "watch/steps.h"
 #include "watch/storage_marks.h"
 #include "watch/tensor_view.h"
+#include "watch/value_bounds.h"
 #include "watch/value_store.h"
 #include "watch/watch.h"
 
@@ -126,6 +128,7 @@ struct FindNan {
 
 constinit FindNan g_find;
 constinit StorageMarks g_marks;
+constinit ValueBounds g_bounds;
 constinit FindNanActions g_actions;
 constinit std::atomic<bool> g_on{false};
 torch::TorchFunctions g_functions;
@@ -305,7 +308,10 @@ struct Results {
     }
     if (count == kMostResults) return;
     Result& result = all[count];
-    if (!view_numbers(impl, result.view)) return;
+    if (!view_numbers(impl, result.view)) {
+      if (result.view.storage_data != nullptr) g_bounds.forget(result.view);  // its bits as another dtype's
+      return;
+    }
     result.impl = impl;
     result.position = position;
     result.overwrites = overwrites;
@@ -743,22 +749,77 @@ bool is_view(const ThreadState& thread, const Frame& frame, const Result& result
   return false;
 }
 
+// Whether bounds are kept for its allocation: small tensors are read.
+bool is_bounded(const TensorView& view) { return view.storage_bytes > uint64_t(kSmall) * uint64_t(view.itemsize); }
+
+Power bound_of_argument(const TensorView& view, int dtype) {
+  if (view.numel <= kSmall) {
+    Power power;
+    return any_not_finite(view, power) ? kNoPower : power;
+  }
+  return view.dtype == dtype && g_marks.get(view).flags == 0 ? g_bounds.get(view) : kNoPower;
+}
+
+// What is known of a result without reading it.
+Power bound_of(const ThreadState& thread, const Frame& frame, const Result& result) {
+  constexpr size_t kMost = 32;
+  if (frame.kind->bound == Bound::none || frame.end - frame.first > kMost) return kNoPower;
+  BoundArgument arguments[kMost];
+  size_t count = 0;
+  for (uint32_t i = frame.first; i < frame.end; ++i) {
+    const Entry& entry = thread.entries[i];
+    if (entry.impl == result.impl && frame.kind->replaces) continue;
+    BoundArgument& argument = arguments[count++];
+    argument.position = entry.position;
+    argument.is_number = entry.is_number();
+    argument.number = entry.number;
+    TensorView view;
+    if (entry.impl == nullptr || view_tensor(entry.impl, view) != Readable::yes) continue;
+    if (view.numel == 1) {  // a number of the program, or one that counts as such
+      argument.is_number = numbers_of(view.dtype, view.data, 1, &argument.number);
+    } else if (can_be_not_finite(view.dtype)) {
+      argument.power = bound_of_argument(view, result.view.dtype);
+    }
+  }
+  return bound_of_result(frame.kind->bound, result.view.dtype, arguments, count);
+}
+
+void keep_bound(const Result& result, Power power) {
+  if (!is_bounded(result.view)) return;
+  if (is_whole_storage(result.view)) {
+    g_bounds.set(result.view, power);
+  } else {
+    g_bounds.widen(result.view, power);
+  }
+}
+
+// Others' operations: what they write, and when, is not known.
+void forget_bounds(const ThreadState& thread, const Frame& frame) {
+  for (uint32_t i = frame.first; i < frame.end; ++i) {
+    TensorView view;
+    if (thread.entries[i].impl != nullptr && view_numbers(thread.entries[i].impl, view)) g_bounds.forget(view);
+  }
+}
+
 bool look_at_result(ThreadState& thread, const Frame& frame, const Result& result) {
   Makes makes = frame.kind->makes;
   if (makes == Makes::moved && changes_dtype(thread, frame, result)) makes = Makes::computed;
   switch (makes) {
     case Makes::uninitialised:
       if (result.overwrites == Overwrites::nothing) g_marks.set(result.view, {Mark::kUnwritten, 0});
+      g_bounds.forget(result.view);
       return false;
     case Makes::finite:
       if (is_whole_storage(result.view)) g_marks.set(result.view, {});
       g_marks.set_made(result.view);
+      keep_bound(result, bound_of(thread, frame, result));
       return false;
     case Makes::given:
     case Makes::nothing:
       return false;
     case Makes::moved:
       move_marks(thread, frame, result);
+      keep_bound(result, bound_of(thread, frame, result));
       return false;
     case Makes::computed:
     case Makes::placed:
@@ -766,7 +827,9 @@ bool look_at_result(ThreadState& thread, const Frame& frame, const Result& resul
   }
   const bool large = result.view.numel > kSmall;
   if (large && was_kept(thread, result)) return (g_marks.get(result.view).flags & Mark::kBad) != 0;
-  const bool bad = any_not_finite(result.view);
+  Power power = large && makes == Makes::computed ? bound_of(thread, frame, result) : kNoPower;
+  const bool bad = power == kNoPower && any_not_finite(result.view, power);
+  keep_bound(result, bad ? kNoPower : power);
   if (!bad && (result.overwrites == Overwrites::nothing || is_whole_storage(result.view))) g_marks.set(result.view, {});
   g_marks.set_made(result.view);
   if (large && makes == Makes::computed && thread.depth > 0) keep(thread, result);
@@ -801,6 +864,7 @@ bool leave_operation(const Operation& operation, const Values& outputs) {
     if (is_view(*thread, frame, result)) continue;
     if (look_at_result(*thread, frame, result)) bad[bad_count++] = &result;
   }
+  if (frame.kind->foreign) forget_bounds(*thread, frame);
   if (bad_count != 0) judge(*thread, frame, results, bad, bad_count);
   if (depth != 0) {
     if (frame.origin != 0) thread->frames[depth - 1].origin = frame.origin;

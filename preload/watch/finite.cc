@@ -2,6 +2,9 @@
 
 #include <string.h>
 
+#include <algorithm>
+#include <limits>
+
 #include "tensorscope/rules/dtypes.h"
 #include "watch/statistics.h"
 
@@ -57,12 +60,19 @@ constexpr Pattern pattern_of(int dtype) {
 }
 
 using Lanes1 = uint8_t __attribute__((vector_size(kVectorBytes)));
-using Lanes2 = uint16_t __attribute__((vector_size(kVectorBytes)));
-using Lanes4 = uint32_t __attribute__((vector_size(kVectorBytes)));
-using Lanes8 = uint64_t __attribute__((vector_size(kVectorBytes)));
+using Lanes2 = int16_t __attribute__((vector_size(kVectorBytes)));
+using Lanes4 = int32_t __attribute__((vector_size(kVectorBytes)));
+using Lanes8 = int64_t __attribute__((vector_size(kVectorBytes)));
+
+// What a look at elements found. `largest`: the largest bits of an element without its sign, where the pattern is of
+// all ones in the exponent, as in IEEE 754's formats: then a number is not finite if its bits reach the pattern.
+struct Look {
+  bool bad = false;
+  uint64_t largest = 0;
+};
 
 template <typename Lanes, typename T>
-[[gnu::always_inline]] inline bool found_in(const T* x, int64_t count, T mask, T value) {
+[[gnu::always_inline]] inline Look look_for_bits(const T* x, int64_t count, T mask, T value) {
   constexpr int64_t kLanes = kVectorBytes / sizeof(T), kBlock = kBlockBytes / int64_t(sizeof(T));
   const Lanes masks = Lanes{} + mask, values = Lanes{} + value;
   int64_t i = 0;
@@ -79,46 +89,80 @@ template <typename Lanes, typename T>
     uint64_t words[kVectorBytes / 8];
     found |= others;
     memcpy(words, &found, sizeof words);
-    if ((words[0] | words[1] | words[2] | words[3]) != 0) return true;
+    if ((words[0] | words[1] | words[2] | words[3]) != 0) return {true};
   }
   for (; i < count; ++i) {
-    if ((x[i] & mask) == value) return true;
+    if ((x[i] & mask) == value) return {true};
   }
-  return false;
+  return {};
 }
 
-[[gnu::always_inline]] inline bool found(const void* data, int64_t elements, const Pattern& pattern) {
+// T is signed: without the sign no number is negative, and processors compare signed ones.
+template <typename Lanes, typename T>
+[[gnu::always_inline]] inline Look look_for_largest(const T* x, int64_t count, T value) {
+  constexpr int64_t kLanes = kVectorBytes / sizeof(T), kBlock = kBlockBytes / int64_t(sizeof(T));
+  constexpr T kNoSign = std::numeric_limits<T>::max();
+  const Lanes masks = Lanes{} + kNoSign;
+  T largest = 0;
+  int64_t i = 0;
+  while (i + 2 * kLanes <= count) {
+    const int64_t end = count - i < kBlock ? count - 2 * kLanes : i + kBlock - 2 * kLanes;
+    Lanes found = {}, others = {};
+    for (; i <= end; i += 2 * kLanes) {
+      Lanes a, b;
+      memcpy(&a, x + i, sizeof a);
+      memcpy(&b, x + i + kLanes, sizeof b);
+      a &= masks;
+      b &= masks;
+      found = a > found ? a : found;
+      others = b > others ? b : others;
+    }
+    found = others > found ? others : found;
+    for (int64_t lane = 0; lane < kLanes; ++lane) largest = std::max(largest, T(found[lane]));
+    if (largest >= value) return {true};
+  }
+  for (; i < count; ++i) largest = std::max(largest, T(x[i] & kNoSign));
+  return {largest >= value, uint64_t(largest)};
+}
+
+[[gnu::always_inline]] inline Look look(const void* data, int64_t elements, const Pattern& pattern) {
   const int64_t count = elements * pattern.parts;
   switch (pattern.width) {
     case 1:
-      return found_in<Lanes1>(static_cast<const uint8_t*>(data), count, uint8_t(pattern.mask), uint8_t(pattern.value));
+      return look_for_bits<Lanes1>(static_cast<const uint8_t*>(data), count, uint8_t(pattern.mask),
+                                   uint8_t(pattern.value));
     case 2:
-      return found_in<Lanes2>(static_cast<const uint16_t*>(data), count, uint16_t(pattern.mask),
-                              uint16_t(pattern.value));
+      return look_for_largest<Lanes2>(static_cast<const int16_t*>(data), count, int16_t(pattern.value));
     case 4:
-      return found_in<Lanes4>(static_cast<const uint32_t*>(data), count, uint32_t(pattern.mask),
-                              uint32_t(pattern.value));
+      return look_for_largest<Lanes4>(static_cast<const int32_t*>(data), count, int32_t(pattern.value));
     default:
-      return found_in<Lanes8>(static_cast<const uint64_t*>(data), count, pattern.mask, pattern.value);
+      return look_for_largest<Lanes8>(static_cast<const int64_t*>(data), count, int64_t(pattern.value));
   }
 }
 
-bool found_plain(const void* data, int64_t elements, const Pattern& pattern) { return found(data, elements, pattern); }
+Look look_plain(const void* data, int64_t elements, const Pattern& pattern) { return look(data, elements, pattern); }
 #ifdef __x86_64__
-[[gnu::target("avx2")]] bool found_wide(const void* data, int64_t elements, const Pattern& pattern) {
-  return found(data, elements, pattern);
+[[gnu::target("avx2")]] Look look_wide(const void* data, int64_t elements, const Pattern& pattern) {
+  return look(data, elements, pattern);
 }
 bool has_avx2() {
   static const bool has = __builtin_cpu_supports("avx2");
   return has;
 }
 #else
-constexpr auto found_wide = found_plain;
+constexpr auto look_wide = look_plain;
 bool has_avx2() { return false; }
 #endif
 
-bool look_at(const void* data, int64_t elements, const Pattern& pattern) {
-  return has_avx2() ? found_wide(data, elements, pattern) : found_plain(data, elements, pattern);
+Look look_at(const void* data, int64_t elements, const Pattern& pattern) {
+  return has_avx2() ? look_wide(data, elements, pattern) : look_plain(data, elements, pattern);
+}
+
+// The bits are a number's: it is below 2 to the power that follows its exponent.
+Power power_of_bits(const Pattern& pattern, uint64_t bits) {
+  const int mantissa = __builtin_ctzll(pattern.value);
+  const int bias = int(pattern.value >> mantissa) >> 1;
+  return Power(int(bits >> mantissa) - bias + 1);
 }
 
 struct Search {
@@ -132,7 +176,7 @@ bool gathered(const TensorView& view, const Pattern& pattern) {
       view,
       [](const void* elements, int64_t count, void* context) {
         auto* search = static_cast<Search*>(context);
-        search->found = search->found || look_at(elements, count, search->pattern);
+        search->found = search->found || look_at(elements, count, search->pattern).bad;
       },
       &search);
   return search.found;
@@ -156,12 +200,21 @@ int64_t span_of(const TensorView& view) {
 bool can_be_not_finite(int dtype) { return pattern_of(dtype).width != 0; }
 
 bool any_not_finite(const TensorView& view) {
+  Power power;
+  return any_not_finite(view, power);
+}
+
+bool any_not_finite(const TensorView& view, Power& power) {
+  power = kNoPower;
   const Pattern pattern = pattern_of(view.dtype);
   if (pattern.width == 0 || view.numel == 0) return false;
-  if (view.contiguous) return look_at(view.data, view.numel, pattern);
   // Transposed or expanded: the order does not matter, and elements that the tensor leaves out are looked at again.
-  const int64_t span = span_of(view);
-  if (span > 0 && span <= view.numel && !look_at(view.data, span, pattern)) return false;
+  const int64_t span = view.contiguous ? view.numel : span_of(view);
+  if (view.contiguous || (span > 0 && span <= view.numel)) {
+    const Look found = look_at(view.data, span, pattern);
+    if (!found.bad && pattern.width > 1 && pattern.parts == 1) power = power_of_bits(pattern, found.largest);
+    if (!found.bad || view.contiguous) return found.bad;
+  }
   return gathered(view, pattern);
 }
 

@@ -5,6 +5,7 @@
 #pragma once
 
 #include "watch/tensor_view.h"
+#include "watch/value_bounds.h"
 
 namespace tensorscope::watch {
 
@@ -13,5 +14,9 @@ bool can_be_not_finite(int dtype);
 
 // True where an element is NaN or infinite. False for other dtypes.
 bool any_not_finite(const TensorView& view);
+
+// The same, and the bound of its elements where all are finite; kNoPower where the dtype is not a plain floating one or
+// they do not lie together.
+bool any_not_finite(const TensorView& view, Power& power);
 
 }  // namespace tensorscope::watch

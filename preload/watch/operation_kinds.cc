@@ -141,6 +141,43 @@ constexpr std::string_view kUnchanged[] = {
     "as_strided", "detach", "rename", "requires_grad", "squeeze", "swapaxes", "swapdims", "t", "transpose", "unsqueeze",
 };
 
+struct Bounded {
+  std::string_view name;
+  Bound bound;
+};
+constexpr Bounded kBounded[] = {
+    {"_log_softmax", Bound::log_softmax},
+    {"_softmax", Bound::unit},
+    {"abs", Bound::same},
+    {"add", Bound::sum},
+    {"bernoulli", Bound::mask},
+    {"clone", Bound::largest},
+    {"contiguous", Bound::largest},
+    {"copy", Bound::largest},
+    {"div", Bound::quotient},
+    {"gelu", Bound::same},
+    {"gelu_backward", Bound::derivative},
+    {"mul", Bound::product},
+    {"neg", Bound::same},
+    {"pow", Bound::power},
+    {"relu", Bound::same},
+    {"sigmoid", Bound::unit},
+    {"silu", Bound::same},
+    {"silu_backward", Bound::derivative},
+    {"square", Bound::square},
+    {"sub", Bound::sum},
+    {"tanh", Bound::unit},
+    {"tanh_backward", Bound::tanh_backward},
+};
+static_assert(std::is_sorted(std::begin(kBounded), std::end(kBounded),
+                             [](const Bounded& a, const Bounded& b) { return a.name < b.name; }));
+
+Bound bound_by(std::string_view name) {
+  const auto at = std::lower_bound(std::begin(kBounded), std::end(kBounded), name,
+                                   [](const Bounded& entry, std::string_view name) { return entry.name < name; });
+  return at != std::end(kBounded) && at->name == name ? at->bound : Bound::none;
+}
+
 template <size_t N>
 constexpr bool sorted(const std::string_view (&names)[N]) {
   return std::is_sorted(std::begin(names), std::end(names));
@@ -183,6 +220,7 @@ uint64_t hash_of(const char* name) {
 
 OperationKind kind_of_name(std::string_view name) {
   OperationKind kind;
+  kind.foreign = !name.starts_with("aten::");
   if (const size_t colon = name.rfind(':'); colon != name.npos) name.remove_prefix(colon + 1);
   if (name == "_amp_foreach_non_finite_check_and_unscale_") kind.checks_scale = true;
   if (name == "_amp_update_scale_") kind.updates_scale = true;
@@ -190,8 +228,10 @@ OperationKind kind_of_name(std::string_view name) {
     kind.writes = true;
     name.remove_suffix(1);
   }
-  if (name.starts_with("_foreach_")) name.remove_prefix(9);
+  const bool each = name.starts_with("_foreach_");
+  if (each) name.remove_prefix(9);
   kind.makes = made_by(name);
+  if (!each && !kind.foreign) kind.bound = bound_by(name);
   kind.replaces = kind.writes && (kind.makes == Makes::finite || name == "fill" || name == "copy");
   return kind;
 }

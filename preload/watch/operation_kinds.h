@@ -7,6 +7,8 @@
 #include <cstdint>
 #include <string_view>
 
+#include "watch/value_bounds.h"
+
 namespace tensorscope::watch {
 
 enum class Makes : uint8_t {
@@ -21,6 +23,8 @@ enum class Makes : uint8_t {
 
 struct OperationKind {
   Makes makes = Makes::computed;
+  Bound bound = Bound::none;   // of its result
+  bool foreign = false;        // not torch's own: it may go on writing when it is over, as communication does
   bool writes = false;         // its first argument: the name ends in "_"
   bool replaces = false;       // ... in full, whatever was in it
   bool checks_scale = false;   // GradScaler looks for what is not finite

@@ -235,11 +235,20 @@ bool TraceLayoutFinder::gave_up() const {
 
 bool is_operation(const char* name) { return strstr(name, "::") != nullptr && strncmp(name, "autograd::", 10) != 0; }
 
+bool is_out_overload(std::string_view overload) {
+  constexpr std::string_view kOut = "out";
+  for (size_t at = overload.find(kOut); at != overload.npos; at = overload.find(kOut, at + 1)) {
+    const size_t end = at + kOut.size();
+    if ((at == 0 || overload[at - 1] == '_') && (end == overload.size() || overload[end] == '_')) return true;
+  }
+  return false;
+}
+
 const char* Operation::name() const { return g_torch.name(record); }
 
 bool Operation::writes_out() const {
-  const char* overload = g_torch.overload_name == nullptr ? "" : g_torch.overload_name(record);
-  return overload != nullptr && strstr(overload, "out") != nullptr;
+  const char* overload = g_torch.overload_name == nullptr ? nullptr : g_torch.overload_name(record);
+  return overload != nullptr && is_out_overload(overload);
 }
 
 const char* trace_operations(const OperationListener& listener) {

@@ -11,6 +11,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string_view>
 
 namespace tensorscope::watch {
 
@@ -74,6 +75,9 @@ struct Operation {
   const char* name() const;      // "aten::add_"; lives as long as the operation is registered
   bool writes_out() const;       // an overload that writes into arguments named out
 };
+
+// "out", "Tensor_out", "out_mode"; not "dtype_layout". native_functions.yaml, torch 2.13.
+bool is_out_overload(std::string_view overload);
 
 // Not the engine's "autograd::engine::evaluate_function: MulBackward0", nor a range that somebody named.
 bool is_operation(const char* name);

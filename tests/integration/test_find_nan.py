@@ -1,6 +1,6 @@
 """--find-nan names the first operation that makes a NaN or an infinity, and leaves the program as it is."""
 
-# Covers: preload/watch/{find_nan,nan_report,operation_trace,operation_kinds,storage_marks,finite}.cc
+# Covers: preload/watch/{find_nan,nan_report,operation_trace,operation_kinds,storage_marks,finite,value_bounds}.cc
 
 import functools
 import re
@@ -157,6 +157,28 @@ def test_the_command_line_sets_it(tmp_path):
                               capture_output=True, text=True, timeout=harness.TIMEOUT)
         assert done.returncode == status, done.stderr
         assert len(blocks(done.stderr)) == 1
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_large_results_are_not_all_read_and_none_is_missed(seed, tmp_path):
+    """Products and sums whose bounds are known are not read; the first that overflows is named all the same."""
+    done = harness.run("nan_chains.py", "chains", str(seed), folder=tmp_path, find_nan="on", exit="never")
+    assert done.returncode == 0, done.stderr
+    known = done.stdout.strip()
+    assert known, "no chain overflowed"
+    lines = done.stderr.splitlines()
+    first = next(i for i, line in enumerate(lines) if line.startswith("tensorscope: first "))
+    assert [line for line in lines[:first] if line.startswith("begins ")][-1] == f"begins {known}"
+    assert "cause: this operation made it; its inputs are finite" in "\n".join(lines[first:])
+
+
+@pytest.mark.parametrize("how, operation", [("numpy", "aten::sum"), ("bits", "aten::mul")])
+def test_what_others_write_into_a_large_result_is_found_by_the_first_operation_that_is_looked_at(how, operation, tmp_path):
+    done = harness.run("nan_chains.py", how, folder=tmp_path, find_nan="on", exit="never")
+    assert done.stdout == "nan\n", done.stderr
+    first = "\n".join(blocks(done.stderr)[0])
+    assert first.startswith(f"tensorscope: first NaN: {operation}"), first
+    assert "cause: came in with an input; no operation of torch has made it" in first
 
 
 def test_a_program_without_python(tmp_path):

@@ -65,6 +65,40 @@ TEST(Finite, each_dtype_by_its_bits) {
   EXPECT_FALSE(can_be_not_finite(kBool));
 }
 
+TEST(Finite, the_bound_is_the_next_power_of_two) {
+  const auto power_in = [](const auto& data, int dtype) {
+    const int64_t size = int64_t(data.size()), stride = 1;
+    TensorView view;
+    view.data = data.data();
+    view.sizes = &size;
+    view.strides = &stride;
+    view.numel = size;
+    view.ndim = 1;
+    view.dtype = dtype;
+    view.itemsize = int(sizeof data[0]);
+    view.contiguous = true;
+    Power power;
+    return any_not_finite(view, power) ? Power(-1000) : power;
+  };
+  for (size_t length : {1, 9, 16, 33, 5000}) {
+    std::vector<float> data(length, -0.25f);
+    EXPECT_EQ(power_in(data, kFloat32), -1);
+    data[length / 2] = -7;
+    EXPECT_EQ(power_in(data, kFloat32), 3);
+    data[length - 1] = std::numeric_limits<float>::max();
+    EXPECT_EQ(power_in(data, kFloat32), 128);
+    data[0] = NAN;
+    EXPECT_EQ(power_in(data, kFloat32), -1000);
+  }
+  EXPECT_EQ(power_in(std::vector<double>{0, -1}, kFloat64), 1);
+  EXPECT_EQ(power_in(std::vector<double>(100, 0.0), kFloat64), -1022);
+  EXPECT_EQ(power_in(std::vector<uint16_t>{0x3c00, 0xbc00}, kFloat16), 1);
+  EXPECT_EQ(power_in(std::vector<uint16_t>{0x7bff}, kFloat16), 16);
+  EXPECT_EQ(power_in(std::vector<uint16_t>{0x3f80}, kBfloat16), 1);
+  EXPECT_EQ(power_in(std::vector<uint8_t>{1}, kFloat8E5M2), kNoPower);
+  EXPECT_EQ(power_in(std::vector<int32_t>{1}, kInt32), kNoPower);
+}
+
 TEST(Finite, elements_that_a_view_leaves_out_do_not_count) {
   std::vector<float> data = {1, NAN, 2, NAN, 3, NAN};
   const std::vector<int64_t> sizes = {3}, strides = {2};

@@ -91,5 +91,12 @@ TEST_F(TraceLayout, values_that_are_no_live_tensors_do_not_count) {
   EXPECT_FALSE(finder_.result().known());
 }
 
+TEST(OperationTrace, overloads_that_write_into_arguments) {
+  for (const char* name : {"out", "Tensor_out", "out_mode", "dim_values_out", "int_out_x"})
+    EXPECT_TRUE(is_out_overload(name)) << name;
+  for (const char* name : {"", "Tensor", "dtype_layout", "layout", "output", "without"})
+    EXPECT_FALSE(is_out_overload(name)) << name;
+}
+
 }  // namespace
 }  // namespace tensorscope::watch
