@@ -28,6 +28,7 @@ constexpr size_t kRuntimeFunctionCount = sizeof(kRuntimeFunctions) / sizeof(*kRu
 // What was found about one library, or about all of them together.
 struct CheckResult {
   bool defined[kEventCount] = {};
+  unsigned destructors = 0;  // of one library
   Slots slots[kEventCount] = {};
   Slots runtime;  // the allocation calls of the CUDA runtime
 
@@ -66,6 +67,10 @@ struct Check {
   char first_trouble[160] = {};  // a library with slots that are not ours
 };
 
+constexpr unsigned kDestructorCount =
+    unsigned(std::count_if(std::begin(kHooks), std::end(kHooks),
+                           [](const HookInfo& hook) { return hook.event == HookEvent::tensor_destroyed; }));
+
 bool begins_with_any(const LoadedObject& object, const auto& prefixes) {
   return std::any_of(std::begin(prefixes), std::end(prefixes),
                      [&](const char* prefix) { return object.file_name_begins_with(prefix); });
@@ -85,6 +90,7 @@ const CheckResult& look_at(const LoadedObject& object, const Check& check) {
     one.defined[event] = object.find(kHooks[i].symbol) != nullptr;
     one.slots[event] = slots;
     library->finding.add(one);
+    library->finding.destructors += one.defined[event] && kHooks[i].event == HookEvent::tensor_destroyed;
     library->settled &= slots.unbound == 0;
   }
   for (size_t i = 0; i < kRuntimeFunctionCount; ++i) {
@@ -111,7 +117,7 @@ bool check_object(const LoadedObject& object, void* context) {
   if (finding.defined[destroyed]) {
     ++check.copies;
     const Slots& slots = finding.slots[destroyed];
-    if (slots.ours == 0 || slots.foreign > 0) check.plain_deletion_seen = false;
+    check.plain_deletion_seen &= slots.ours > 0 && slots.foreign == 0 && finding.destructors == kDestructorCount;
   }
   const bool foreign =
       std::any_of(finding.slots, finding.slots + kEventCount, [](const Slots& slots) { return slots.foreign > 0; });
@@ -241,14 +247,24 @@ void examine(Check& check) {
   visit_objects(check_object, &check);
 }
 
+bool is_destruction_seen(const Check& check) { return check.copies > 0 && check.plain_deletion_seen; }
+
+// Without their ends tensors are not followed at all: the table would hold freed memory.
+void judge_tensors(const Check& check) {
+  if (!is_destruction_seen(check)) {
+    return record(Subject::tensors, Seen::no, "this torch destroys tensors without a function call that can be hooked");
+  }
+  judge(Subject::tensors, check, check.all,
+        {HookEvent::tensor_made_with_storage, HookEvent::tensor_made_as_view, HookEvent::tensor_made_bare,
+         HookEvent::tensor_made_in_full, HookEvent::tensor_destroyed, HookEvent::tensor_released});
+}
+
 }  // namespace
 
 void run_self_check() {
   Check check;
   examine(check);
-  judge(Subject::tensors, check, check.all,
-        {HookEvent::tensor_made_with_storage, HookEvent::tensor_made_as_view, HookEvent::tensor_made_bare,
-         HookEvent::tensor_made_in_full, HookEvent::tensor_destroyed, HookEvent::tensor_released});
+  judge_tensors(check);
   judge(Subject::cpu_memory, check, check.all, {HookEvent::cpu_allocated, HookEvent::cpu_freed});
   judge(Subject::mapped_memory, check, check.all, {HookEvent::memory_reported});
   judge_runtime(check);
@@ -261,7 +277,7 @@ void run_self_check() {
 bool destruction_is_seen() {
   Check check;
   examine(check);
-  return check.plain_deletion_seen;
+  return is_destruction_seen(check);
 }
 
 }  // namespace tensorscope::hooks

@@ -3,6 +3,7 @@
 #include <atomic>
 
 #include "live/device_table.h"
+#include "live/recorder.h"
 #include "live/site_table.h"
 #include "live/tensor_table.h"
 #include "support/clock.h"
@@ -35,7 +36,7 @@ bool start_attached() {
 // without the GIL, which the Python object needs.
 bool add_earlier_tensor(const void* impl) {
   const Attach attach = attach_facts();
-  if (attach.ns == 0 || !is_referred_to(impl) || g_tensors.serial(impl) != 0) return false;
+  if (attach.ns == 0 || tensors_are_left_out() || !is_referred_to(impl) || g_tensors.serial(impl) != 0) return false;
   if (g_tensors.add(impl, {attach.ns, attach.site, 0}).serial == 0) return false;
   if (!is_referred_to(impl)) {
     g_tensors.forget(impl);

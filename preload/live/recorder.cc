@@ -35,6 +35,7 @@ struct ThisThread {
 };
 constinit thread_local ThisThread t_this;
 
+constinit std::atomic<bool> g_tensors_left_out{false};
 constinit std::atomic<CurrentNode> g_current_node{nullptr};
 constinit std::atomic<GrowthFunction> g_growth{nullptr};
 constinit std::atomic<FactsFunction> g_facts{nullptr};
@@ -199,8 +200,11 @@ void freed(const void* pointer, AllocationKind kind, DeviceSlot device) {
 
 }  // namespace
 
+void leave_tensors_out() { g_tensors_left_out.store(true, std::memory_order_relaxed); }
+bool tensors_are_left_out() { return g_tensors_left_out.load(std::memory_order_relaxed); }
+
 void tensor_constructed(const void* impl) {
-  if (t_this.newest.is(impl)) return;
+  if (t_this.newest.is(impl) || tensors_are_left_out()) return;
   g_tensors.prefetch(impl);
   const SiteId site = t_this.taker == impl ? site_of_taker() : site_here();
   t_this.taker = nullptr;

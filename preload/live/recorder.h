@@ -18,6 +18,9 @@ namespace tensorscope::live {
 // `destroyed` and `released` must be called before the real destructor and release_resources; unknown addresses are
 // ignored.
 void tensor_constructed(const void* impl);
+// Where their ends are not seen, none is followed. For good.
+void leave_tensors_out();
+bool tensors_are_left_out();
 // Before a constructor that takes a storage over (`storage`: the c10::Storage, one word that holds the StorageImpl's
 // address). Where it is the block that this thread allocated last, the tensor shares the allocation's site: one capture
 // serves both.

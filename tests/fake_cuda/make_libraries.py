@@ -74,6 +74,7 @@ def needed_by(folder):
         with open(folder / name, "rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as text:
             for found in DRIVER_NAME.finditer(text):
                 names["libcuda"].setdefault(found[1].decode(), None)
+    sonames -= {library.name for library in folder.iterdir()}  # older wheels bring some of them
     return sonames, {stem: {name: at for name, at in all.items() if name not in defined} for stem, all in names.items()}
 
 

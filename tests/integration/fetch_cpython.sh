@@ -1,21 +1,22 @@
 #!/bin/sh
 # Unpacks a CPython of another Debian, and the libraries it needs, into a folder of its own; nothing is installed, no root needed.
-# usage: fetch_cpython.sh 3.9|3.13|3.14 FOLDER      then run FOLDER/python
+# usage: fetch_cpython.sh 3.9|3.13|3.14|3.15 FOLDER [MORE PACKAGES]     then run FOLDER/python
 set -eu
-usage() { echo "usage: $0 3.9|3.13|3.14 FOLDER" >&2; exit 2; }
-[ $# -eq 2 ] || usage
+usage() { echo "usage: $0 3.9|3.13|3.14|3.15 FOLDER [MORE PACKAGES]" >&2; exit 2; }
+[ $# -ge 2 ] || usage
 series=$1
 # A Debian that is newer than this one brings its libc; an older one's interpreter runs with ours.
 case $series in
   3.9) suite=bullseye libraries="libexpat1 zlib1g libssl1.1 libffi7 libmpdec3" ;;
   3.13) suite=trixie libraries="libc6 libexpat1 zlib1g libssl3t64 libffi8" ;;
-  3.14) suite=sid libraries="libc6 libexpat1 zlib1g libssl3t64 libffi8" ;;
+  3.14|3.15) suite=sid libraries="libc6 libexpat1 zlib1g libssl3t64 libffi8" ;;
   *) usage ;;
 esac
 mkdir -p "$2"
 folder=$(cd "$2" && pwd)
+shift 2
 mirror=${DEBIAN_MIRROR:-http://deb.debian.org/debian}
-packages="python$series-minimal libpython$series-minimal libpython$series-stdlib $libraries"
+packages="python$series-minimal libpython$series-minimal libpython$series-stdlib $libraries $*"
 
 apt="$folder/apt"
 rm -rf "$apt" "$folder/debs" "$folder/root"

@@ -18,6 +18,10 @@ LIBRARY = pathlib.Path(os.environ.get("TENSORSCOPE_TEST_LIBRARY", BUILD / "prelo
 CLI = pathlib.Path(os.environ.get("TENSORSCOPE_TEST_PROGRAM", BUILD / "analyzer" / "tensorscope"))
 PROGRAMS = ROOT / "tests" / "programs"
 PYTHON = os.environ.get("TENSORSCOPE_TEST_PYTHON", sys.executable)
+# A CUDA build of torch beside the double of CUDA's libraries (scripts/fake-cuda). Tests of another torch do without, unless it is one, too.
+FAKE_CUDA = pathlib.Path(os.environ.get("TENSORSCOPE_TEST_FAKE_CUDA") or
+                         (ROOT / ".cache" / "fake-cuda" / "bin" / "python" if PYTHON == sys.executable else "/no CUDA build"))
+NO_FAKE_CUDA = "no CUDA build of torch: scripts/fake-cuda was not run, or another torch is under test"
 SYSROOT = os.environ.get("TENSORSCOPE_TEST_SYSROOT", "")  # where that Python and its libraries lie, if not in /
 TIMEOUT = 300  # a hang, not a speed limit
 

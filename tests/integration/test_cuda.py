@@ -5,10 +5,10 @@ import pytest
 import dump_reader
 import harness
 
-FAKE = harness.ROOT / ".cache" / "fake-cuda" / "bin" / "python"
+FAKE = harness.FAKE_CUDA
 MEBIBYTE = 1 << 20
 
-pytestmark = [pytest.mark.skipif(not FAKE.exists(), reason="no CUDA build of torch: scripts/fake-cuda was not run"),
+pytestmark = [pytest.mark.skipif(not FAKE.exists(), reason=harness.NO_FAKE_CUDA),
               pytest.mark.usefixtures("under_the_cuda_build")]
 
 

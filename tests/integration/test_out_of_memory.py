@@ -229,9 +229,9 @@ def test_in_a_cpp_program(tmp_path):
 
 # ---- CUDA, on the double of its libraries -----------------------------------------------------------------------------------
 
-FAKE = harness.ROOT / ".cache" / "fake-cuda" / "bin" / "python"
 TOO_MUCH = 1 << 40
-on_cuda = pytest.mark.skipif(not FAKE.exists(), reason="no CUDA build of torch: scripts/fake-cuda was not run")
+FAKE = harness.FAKE_CUDA
+on_cuda = pytest.mark.skipif(not FAKE.exists(), reason=harness.NO_FAKE_CUDA)
 
 
 @pytest.fixture(scope="module")

@@ -4,6 +4,7 @@
 what the program knows. It makes no tensor and keeps none.
 """
 
+import ctypes
 import gc
 import json
 import os
@@ -38,9 +39,9 @@ def _row(tensor):
     plain = type(tensor) in (torch.Tensor, torch.nn.Parameter, torch.nn.Buffer if hasattr(torch.nn, "Buffer") else torch.Tensor)
     if plain:
         put("shape", lambda: [int(size) for size in tensor.shape])
-        put("dtype", lambda: str(tensor.dtype).removeprefix("torch."))
+        put("dtype", lambda: str(tensor.dtype).split(".")[-1])
         put("device", lambda: str(tensor.device))
-        put("layout", lambda: str(tensor.layout).removeprefix("torch."))
+        put("layout", lambda: str(tensor.layout).split(".")[-1])
         put("requires_grad", lambda: tensor.requires_grad)
         put("is_leaf", lambda: tensor.is_leaf)
         if tensor.layout is torch.strided:
@@ -61,18 +62,27 @@ def tensors():
     return found
 
 
+def dump():
+    """The dump's path. Where the interpreter is none that the preload knows, there is no module, but the C function."""
+    if libtensorscope:
+        return libtensorscope.dump()
+    function = getattr(ctypes.CDLL(None), "tensorscope_dump", None)
+    path = ctypes.create_string_buffer(4096)
+    return path.value.decode() if function and function(path, ctypes.c_size_t(len(path))) == 0 else None
+
+
 def moment(name="1", **facts):
     """Writes TRUTH_DIR/NAME.json and takes a dump; returns the dump's path, None without the preload."""
     gc.collect()
     folder = os.environ.get("TRUTH_DIR")
     if folder:
         known = {"pid": os.getpid(), "tid": threading.get_native_id(), "tensors": tensors(), "facts": facts}
-    dump = libtensorscope.dump() if libtensorscope else None
+    path = dump()
     if folder:
-        known["dump"] = dump
+        known["dump"] = path
         with open(os.path.join(folder, f"{name}.json"), "w") as file:
             json.dump(known, file)
-    return dump
+    return path
 
 
 def here():

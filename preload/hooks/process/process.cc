@@ -12,10 +12,12 @@
 #include "hooks/attach.h"
 #include "hooks/libc_function.h"
 #include "python/bridge.h"
-#include "support/coverage.h"
-#include "support/options.h"
 #include "recording/recording.h"
+#include "support/coverage.h"
+#include "support/loaded_object.h"
+#include "support/options.h"
 #include "support/process_info.h"
+#include "support/state.h"
 #include "watch/find_nan.h"
 #include "watch/said_values.h"
 #include "watch/value_store.h"
@@ -30,7 +32,13 @@ using StartMain = int(Main*, int, char**, int (*)(int, char**, char**), void (*)
 
 Main* g_main = nullptr;
 
+// A torch that calls none of the functions that are hooked has woken nobody: the dump says that.
+void wake_at_exit() {
+  if (g_state.load(std::memory_order_acquire) == State::dormant && find_object("libc10.so")) wake(Subject::tensors);
+}
+
 void write_exit_dump(int status) {
+  wake_at_exit();
   if (!activated() || !python::claim_exit_dump()) return;
   char detail[32];
   snprintf(detail, sizeof detail, "exit status %d", status & 0xff);

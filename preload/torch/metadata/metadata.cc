@@ -76,7 +76,10 @@ void set_note(Metadata& out, const char* note) {
 
 bool MetadataReader::start(const SharedObjectMap* objects) {
   classes_.start(objects);
-  return resolve_torch_functions(torch_) && torch_.has_storage != nullptr;
+  if (!resolve_torch_functions(torch_)) return false;
+  if (torch_.has_storage != nullptr) return true;
+  set_coverage(Subject::metadata, Seen::no, "this torch has no TensorImpl::has_storage");
+  return false;
 }
 
 void MetadataReader::start_with(const SharedObjectMap* objects, const TorchFunctions& torch) {
@@ -88,6 +91,8 @@ void MetadataReader::use_layout(const TensorLayout& layout, const char* why) {
   layout_ = layout;
   if (!layout.known()) {
     set_coverage(Subject::metadata, Seen::partly, why);
+  } else if (const char* missing = torch_.what_is_missing()) {
+    set_coverage(Subject::metadata, Seen::partly, missing);
   } else if (!torch_.has_shim()) {
     set_coverage(Subject::metadata, Seen::yes,
                  "read from the tensors' fields; this torch has no C shim to check against");
@@ -119,7 +124,7 @@ void MetadataReader::read_autograd(const void* impl, Metadata& out) const {
     if (out.grad_fn != 0 && torch_.output_nr != nullptr) out.output = uint32_t(torch_.output_nr(&tensor));
   }
   if (!layout_.known()) return;
-  if (torch_.grad != nullptr) {
+  if (torch_.grad != nullptr && torch_.undefined_tensor != nullptr) {
     set_known(out, TensorKnown::grad);
     const void* grad = *torch_.grad(impl);
     if (grad != torch_.undefined_tensor) out.grad = reinterpret_cast<uint64_t>(grad);

@@ -30,6 +30,7 @@ bool resolve_torch_functions(TorchFunctions& f) {
   resolve(c10, "_ZN3c108toStringENS_16BackendComponentE", f.backend_name);
 
   const LoadedObject torch = find_object("libtorch_cpu.so");
+  f.autograd_loaded = bool(torch);
   if (!torch) return true;
   resolve(torch, "_ZN5torch8autograd4impl14grad_fn_unsafeERKN2at6TensorE", f.grad_fn);
   resolve(torch, "_ZNK2at10TensorBase7is_viewEv", f.is_view);
@@ -46,6 +47,19 @@ bool resolve_torch_functions(TorchFunctions& f) {
   resolve(torch, "aoti_torch_get_layout", f.layout);
   resolve(torch, "aoti_torch_abi_version", f.abi_version);
   return true;
+}
+
+const char* TorchFunctions::what_is_missing() const {
+  if (!requires_grad) return "this torch has no TensorImpl::requires_grad: which tensors require it is not recorded";
+  if (!grad || !undefined_tensor)
+    return "this torch has no TensorImpl::grad: which tensors are gradients is not recorded";
+  if (!dispatch_key_name || !backend_name)
+    return "this torch does not name its dispatch keys: kinds of tensors are not told apart";
+  if (!autograd_loaded) return nullptr;
+  if (!grad_fn) return "this torch has no grad_fn_unsafe: which node made a tensor is not recorded";
+  if (!is_view) return "this torch has no TensorBase::is_view: views are not marked";
+  if (!output_nr) return "this torch has no TensorBase::output_nr: output numbers of nodes are not recorded";
+  return nullptr;
 }
 
 }  // namespace tensorscope::torch

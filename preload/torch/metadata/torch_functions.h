@@ -37,7 +37,11 @@ struct TorchFunctions {
   int32_t (*layout)(TensorHandle, int32_t*) = nullptr;  // newer than 2.6
   uint64_t (*abi_version)() = nullptr;                  // newer than 2.6
 
+  bool autograd_loaded = false;  // libtorch_cpu is there
+
   bool has_shim() const { return dim && numel && sizes && strides && storage_offset && storage_size && dtype; }
+  // The first function that this torch lacks and what is unknown for it; null: none.
+  const char* what_is_missing() const;
 };
 
 // The singleton that stands for "no tensor" (c10/core/UndefinedTensorImpl.h): a TensorImpl that is constructed when
