@@ -1,6 +1,7 @@
 // run: starts a program under the profiler. It replaces itself with the program, so that the program has its process
 // id, gets its signals and gives its exit status.
 #include <fmt/format.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
@@ -96,6 +97,8 @@ int run(const RunOptions& options, const std::vector<std::string>& given, Invoca
     if (directory.empty()) directory = here;
     if (directory[0] != '/') directory = std::string(here) + "/" + directory;
   }
+  // Its parent has to be there: a word that is misspelt makes no tree of folders.
+  mkdir(directory.c_str(), 0777);
   if (access(directory.c_str(), W_OK | X_OK) != 0) {
     invocation.say(
         fmt::format("cannot write dumps to {}: {}; choose another directory: tensorscope run --dir DIR -- ...",

@@ -7,6 +7,7 @@
 #include <atomic>
 #include <cstring>
 
+#include "live/recorder.h"
 #include "live/serials.h"
 #include "live/snapshot_view.h"
 #include "python/bridge.h"
@@ -15,6 +16,7 @@
 #include "support/coverage.h"
 #include "support/options.h"
 #include "support/program_name.h"
+#include "torch/metadata/torch_functions.h"
 
 namespace tensorscope::python {
 
@@ -51,6 +53,7 @@ bool helper_of_a_library() {
 bool launched_others() {
   constexpr Serial kHardlyAny = 16;  // `import torch` makes two
   struct rusage children = {};
+  if (const void* none = torch::undefined_tensor()) live::tensor_disregarded(none);
   return live::nothing_is_alive() && live::newest_serial() < kHardlyAny && getrusage(RUSAGE_CHILDREN, &children) == 0 &&
          children.ru_maxrss > 0;
 }

@@ -22,6 +22,14 @@ def test_a_launcher_names_its_children(tmp_path):
     assert len(harness.dumps(tmp_path, "waiter.*.exit.tscope")) == 2
 
 
+def test_a_launcher_that_nobody_asked_leaves_no_dump(tmp_path):
+    source = "import subprocess, sys\nimport torch.distributed\nsubprocess.run([sys.executable, '-c', 'import torch; x = torch.ones(9)'], check=True)\n"
+    done = harness.run_source(source, folder=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert len(harness.dumps(tmp_path)) == 1, done.stderr  # the child's
+    assert not harness.dumps(tmp_path, "program.*.tscope")
+
+
 def test_a_program_that_freed_all_it_made_leaves_its_dump(tmp_path):
     done = harness.run_source("import torch\ntorch.ones(100).sum()\n", folder=tmp_path)
     assert done.returncode == 0 and len(harness.dumps(tmp_path, "*.exit.tscope")) == 1
@@ -59,9 +67,11 @@ def names_of_threads(pid):
 
 
 def test_run_in_a_folder_that_cannot_be_written_to_offers_another(tmp_path):
-    missing = tmp_path / "missing"
-    done = harness.cli("run", "--dir", missing, "--", "true", status=2)
+    done = harness.cli("run", "--dir", tmp_path / "missing" / "dumps", "--", "true", status=2)
     assert "--dir DIR" in done.stderr and done.stderr.count("\n") == 1
+    assert not (tmp_path / "missing").exists()
+    harness.cli("run", "--dir", tmp_path / "made", "--", "true")
+    assert (tmp_path / "made").is_dir()
 
 
 def test_help_without_torch():
