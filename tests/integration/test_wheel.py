@@ -17,9 +17,11 @@ import sys
 import types
 import zipfile
 
+import jinja2
 import pytest
 
 import harness
+import interpreters
 from harness import ROOT, TIMEOUT
 
 BUILD_TIMEOUT = 3600  # a hang, not a speed limit
@@ -95,8 +97,12 @@ def test_one_wheel_for_every_python(wheel):
         tags = archive.read(f"tensorscope_profiler-{version()}.dist-info/WHEEL").decode()
     assert re.findall(r"^Tag: (.*)$", tags, re.MULTILINE) == [wheel.stem.split("-", 2)[2]]
     assert "Root-Is-Purelib: false" in tags
-    data = f"tensorscope_profiler-{version()}.data/scripts/tensorscope"
-    assert {"libtensorscope.py", "tensorscope/__init__.py", "tensorscope/__main__.py", "tensorscope/libtensorscope.so", data} <= files
+    data = f"tensorscope_profiler-{version()}.data"
+    assert {"libtensorscope.py", "tensorscope/__init__.py", "tensorscope/__main__.py", "tensorscope/libtensorscope.so",
+            f"{data}/scripts/tensorscope"} <= files
+    assert {name for name in files if name.startswith(f"{data}/data/") and not name.endswith("/")} == {f"{data}/data/share/{name}" for name in (
+        "man/man1/tensorscope.1", "bash-completion/completions/tensorscope", "zsh/site-functions/_tensorscope",
+        "fish/vendor_completions.d/tensorscope.fish")}
     sources = {f"tensorscope/{path.relative_to(ROOT / 'analyzer/python/tensorscope')}"
                for path in (ROOT / "analyzer" / "python" / "tensorscope").rglob("*.py")}
     assert sources <= files, "analyzer/python/meson.build does not list them"
@@ -185,6 +191,30 @@ def test_the_stub_is_there_without_the_preload(venv, environment, tmp_path):
     assert done.stdout == f"True {version()}\n"
 
 
+PROGRAM = """
+import os, subprocess, sys, libtensorscope
+print(sys.version_info[:2], sys.argv[1:], libtensorscope.active(), "/libtensorscope.so" in open("/proc/self/maps").read(), flush=True)
+subprocess.run([sys.argv[1], "snapshot", str(os.getpid())])
+"""
+
+
+@pytest.mark.parametrize("series", interpreters.SERIES)
+def test_every_cpython(wheel, series, environment, tmp_path):
+    """In an environment without torch: `run` starts the environment's Python, the library is in it, and a snapshot says what is missing."""
+    if series not in interpreters.INSTALLED:
+        pytest.skip(f"no CPython {series} here (scripts/containers: 3.9 and the newest)")
+    del environment["PYTHONPATH"]
+    (tmp_path / "program.py").write_text(PROGRAM)
+    subprocess.run([interpreters.INSTALLED[series], "-m", "venv", str(tmp_path / "venv")], check=True, timeout=TIMEOUT)
+    python, tensorscope = (tmp_path / "venv" / "bin" / name for name in ("python", "tensorscope"))
+    pip(python, "install", "--no-index", "--quiet", wheel)
+    for words in ([tensorscope, "run", "python", "program.py"], [python, "-m", "tensorscope", "run", "--", "python", "program.py"],
+                  [python, "-m", "tensorscope", "run", "-m", "program"]):
+        done = call(*words, tensorscope, environment=environment, folder=tmp_path)
+        assert done.stdout == f"({series.replace('.', ', ')}) ['{tensorscope}'] False True\n", done.stderr
+        assert re.fullmatch(r"tensorscope: process \d+ has not loaded torch yet; there is nothing to dump. Nothing was sent.\n", done.stderr)
+
+
 def test_pip_install_target(wheel, environment, tmp_path):
     target = tmp_path / "target"
     pip(sys.executable, "install", "--no-index", "--quiet", "--target", target, wheel)
@@ -204,6 +234,19 @@ def test_a_package_without_its_program_says_so(wheel, environment, tmp_path):
     python = pathlib.Path(sys.executable).resolve()
     done = call(python, "-S", "-m", "tensorscope", "--version", environment=environment, folder=tmp_path, status=2)
     assert done.stderr == "tensorscope: the tensorscope program was not found; install it: pip install tensorscope-profiler.\n"
+
+
+def test_the_conda_recipe_is_of_this_version():
+    """What conda-build reads first: a template that becomes YAML. conda-build itself is not on PyPI."""
+    yaml = pytest.importorskip("yaml")
+    text = jinja2.Template((ROOT / "scripts" / "conda_recipe" / "meta.yaml").read_text(), undefined=jinja2.StrictUndefined).render(PYTHON="python")
+    recipe = yaml.safe_load(text)
+    assert recipe["package"] == {"name": "tensorscope-profiler", "version": version()}
+    assert recipe["build"]["script"].endswith(f" tensorscope-profiler=={version()}")
+    assert set(recipe["requirements"]["run"]) == {"python >=3.8", f"__glibc >={'.'.join(map(str, NEWEST_GLIBC))}"}
+    assert recipe["test"]["commands"] == ["tensorscope --version", "python -m tensorscope --version"]
+    folder = ROOT / "scripts" / "conda_recipe"
+    assert (folder / recipe["about"]["license_file"]).is_file() and (folder / recipe["source"]["path"]).parent.resolve() == ROOT
 
 
 def test_what_is_missing_to_build_is_one_line(monkeypatch, tmp_path):
