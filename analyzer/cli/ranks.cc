@@ -9,6 +9,7 @@
 #include "ranks/rank_answer.h"
 #include "ranks/rank_leaks.h"
 #include "ranks/read_ranks.h"
+#include "text/rank_holders.h"
 #include "text/ranks_text.h"
 
 namespace tensorscope::cli {
@@ -44,14 +45,16 @@ int ranks(const RanksOptions& options, Invocation& invocation) {
   if (read.dumps.empty()) return kBadInput;
   const analyzer::RankJob job = analyzer::find_job(read.dumps, options.job);
   const analyzer::RankAnswer answer = analyzer::compare_ranks(read.dumps, job);
+  const std::vector<std::string> holders =
+      text::outlier_holders(read.dumps, job, answer, names, options.filter, options.symbols);
   analyzer::RankLeaks leaks;
   if (options.leaks) leaks = analyzer::find_rank_leaks(read.dumps, job, options.filter, options.symbols);
   const analyzer::RankLeaks* const asked = options.leaks ? &leaks : nullptr;
   if (options.json) {
-    invocation.out += exports::ranks_json(read.dumps, job, answer, names, asked, read.unreadable);
+    invocation.out += exports::ranks_json(read.dumps, job, answer, names, holders, asked, read.unreadable);
   } else {
-    invocation.out += text::ranks_text({read.dumps, job, answer, names, asked, read.unreadable.size()}, options.top,
-                                       invocation.terminal);
+    invocation.out += text::ranks_text({read.dumps, job, answer, names, holders, asked, read.unreadable.size()},
+                                       options.top, invocation.terminal);
   }
   const bool found = !answer.outliers.empty() || !job.missing.empty() || answer.out_of_memory || !leaks.leaks.empty();
   return status != kOk ? status : found ? kFound : kOk;

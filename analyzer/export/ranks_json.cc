@@ -95,13 +95,14 @@ class Rows {
     return out;
   }
 
-  Json outlier(const analyzer::RankOutlier& outlier) const {
+  Json outlier(const analyzer::RankOutlier& outlier, const std::string& holders) const {
     return {{"rank", who(outlier.member)},
             {"of", outlier.total ? "total" : analyzer::kRankSubjectNames[size_t(outlier.subject)]},
             {"name", outlier.total ? Json(nullptr) : Json(names_[outlier.name])},
             {"bytes", outlier.bytes},
             {"median", outlier.median},
-            {"difference", outlier.difference()}};
+            {"difference", outlier.difference()},
+            {"holders", text_or_null(holders)}};
   }
 
   Json moment(const analyzer::RankMomentSums& sums) const {
@@ -164,7 +165,8 @@ class Rows {
 
 std::string ranks_json(const std::vector<RankDump>& dumps, const analyzer::RankJob& job,
                        const analyzer::RankAnswer& answer, const analyzer::NamePool& names,
-                       const analyzer::RankLeaks* leaks, const std::vector<std::string>& unreadable) {
+                       const std::vector<std::string>& holders, const analyzer::RankLeaks* leaks,
+                       const std::vector<std::string>& unreadable) {
   const Rows rows(dumps, job, names);
   Json moment = nullptr;
   std::vector<Json> members, parts, outliers, moments, growth, leak_rows;
@@ -175,7 +177,7 @@ std::string ranks_json(const std::vector<RankDump>& dumps, const analyzer::RankJ
     for (uint32_t i = 0; i < job.members.size(); ++i) members.push_back(rows.member(i, compared));
     for (const analyzer::RankRow& row : answer.rows) parts.push_back(rows.row(row, compared));
   }
-  for (const analyzer::RankOutlier& outlier : answer.outliers) outliers.push_back(rows.outlier(outlier));
+  for (size_t i = 0; i < answer.outliers.size(); ++i) outliers.push_back(rows.outlier(answer.outliers[i], holders[i]));
   for (const analyzer::RankMomentSums& sums : answer.moments) moments.push_back(rows.moment(sums));
   for (const analyzer::RankGrowth& row : answer.growth) growth.push_back(rows.growth(row));
   const Json about = {{"schema", kRanksSchema}, {"dumps", dumps.size()}, {"unreadable", unreadable}};

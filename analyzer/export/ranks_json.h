@@ -9,9 +9,10 @@
 
 namespace tensorscope::exports {
 
-// `leaks`: null where they were not asked for.
+// `holders`: of each outlier, "" where they are not known. `leaks`: null where they were not asked for.
 std::string ranks_json(const std::vector<analyzer::RankDump>& dumps, const analyzer::RankJob& job,
                        const analyzer::RankAnswer& answer, const analyzer::NamePool& names,
-                       const analyzer::RankLeaks* leaks, const std::vector<std::string>& unreadable);
+                       const std::vector<std::string>& holders, const analyzer::RankLeaks* leaks,
+                       const std::vector<std::string>& unreadable);
 
 }  // namespace tensorscope::exports

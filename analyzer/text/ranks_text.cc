@@ -249,13 +249,15 @@ class Writer {
                  {.title = "", .least = 24, .cut = Cut::start}});
     uint32_t last = kNone;
     size_t of_kind[analyzer::kRankSubjects] = {};
-    for (const RankOutlier& outlier : answer_.outliers) {
+    for (size_t i = 0; i < answer_.outliers.size(); ++i) {
+      const RankOutlier& outlier = answer_.outliers[i];
       if (outlier.member != last) std::fill(std::begin(of_kind), std::end(of_kind), 0);
       if (!outlier.total && top_ != 0 && of_kind[size_t(outlier.subject)]++ >= std::max<size_t>(top_ / 3, 1)) continue;
       table.row({outlier.member == last ? "" : of(outlier.member), signed_bytes(outlier.difference()),
                  bytes(outlier.bytes), bytes(outlier.median),
                  outlier.total ? "total" : analyzer::kRankSubjectNames[size_t(outlier.subject)],
                  outlier.total ? "" : name(outlier.name)});
+      if (!shown_.holders[i].empty()) table.note(5, shown_.holders[i]);
       last = outlier.member;
     }
     out_ += table.text(terminal_) + "\n";

@@ -15,6 +15,7 @@ struct RanksShown {
   const analyzer::RankJob& job;
   const analyzer::RankAnswer& answer;
   const analyzer::NamePool& names;
+  const std::vector<std::string>& holders;  // of the outliers (rank_holders.h)
   const analyzer::RankLeaks* leaks;  // null: not asked for
   size_t unreadable;                 // files
 };

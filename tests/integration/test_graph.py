@@ -9,7 +9,7 @@ import pathlib
 
 import harness
 import pytest
-from test_dump_format import Dump, chunks, generated  # noqa: F401 (a fixture)
+from test_dump_format import Dump, chunks
 
 PARTIAL, PYTHON, ACCUMULATES, INNER = 1, 2, 4, 8
 STATES = {0: "held", 1: "empty", 2: "packed"}
@@ -68,10 +68,10 @@ def shown(tmp_path_factory):
     return folder
 
 
-def compare(folder, scenario, generated):  # noqa: F811
+def compare(folder, scenario):
     """Every node that Python reaches is in the dump with its edges and slots, and none that it does not reach."""
     known = harness.truth(folder, scenario)
-    dump = Dump(pathlib.Path(known["dumps"][0]), generated)
+    dump = Dump(pathlib.Path(known["dumps"][0]))
     nodes, complete, detail = read_graph(dump)
     tells_deaths = harness.torch_version() >= (2, 13)
     assert complete or not tells_deaths, detail
@@ -115,10 +115,10 @@ def compare(folder, scenario, generated):  # noqa: F811
 
 
 @pytest.mark.parametrize("scenario", TOGETHER + ALONE)
-def test_the_graph_is_what_python_walks(scenario, shown, generated):  # noqa: F811
+def test_the_graph_is_what_python_walks(scenario, shown):
     if scenario == "node_only":
         harness.needs_torch(2, 13, "word of a node's death: nodes that no tensor leads to may be dead")
-    dump, nodes, found, others = compare(shown, scenario, generated)
+    dump, nodes, found, others = compare(shown, scenario)
     assert len(found) >= 1 or scenario in ("nothing", "freed"), scenario
     # A wrapped node has edges of its own, to nodes that no other leads to; a checkpoint keeps a tensor that leads to its inputs.
     assert not others or any(node.flags & INNER for node in nodes) or scenario == "checkpointed", [node.name for node in others]
@@ -134,8 +134,8 @@ def test_two_dumps_of_a_paused_program_are_equal(shown):
         assert graphs[0] == graphs[1] and graphs[0], scenario
 
 
-def test_an_operation_in_place_on_a_view_is_inside_the_node_of_its_base(shown, generated):  # noqa: F811
-    _, nodes, _, _ = compare(shown, "in_place", generated)
+def test_an_operation_in_place_on_a_view_is_inside_the_node_of_its_base(shown):
+    _, nodes, _, _ = compare(shown, "in_place")
     pairs = [(nodes[i - 1], node) for i, node in enumerate(nodes) if node.flags & INNER]
     assert all(class_of(outer.name) == "CopySlices" for outer, _ in pairs)
     assert sorted(class_of(inner.name) for _, inner in pairs) == ["CopyBackwards", "MulBackward0"]
@@ -144,49 +144,49 @@ def test_an_operation_in_place_on_a_view_is_inside_the_node_of_its_base(shown, g
     assert [slot["state"] for slot in multiplied.saved] == ["held", "held"]
 
 
-def test_saved_outputs_are_aliases_and_inputs_are_themselves(shown, generated):  # noqa: F811
-    _, nodes, found, _ = compare(shown, "mlp", generated)
+def test_saved_outputs_are_aliases_and_inputs_are_themselves(shown):
+    _, nodes, found, _ = compare(shown, "mlp")
     outputs = {class_of(node.name): [slot["output"] for slot in node.saved] for node in found}
     assert outputs["LogSoftmaxBackward0"] == [1]
     assert outputs["GeluBackward0"] == [0]
 
 
-def test_a_context_is_the_object_of_its_node(shown, generated):  # noqa: F811
-    _, nodes, found, _ = compare(shown, "custom", generated)
+def test_a_context_is_the_object_of_its_node(shown):
+    _, nodes, found, _ = compare(shown, "custom")
     custom = [node for node in found if node.flags & PYTHON]
     assert len(custom) == 4
     assert sorted([slot["state"] for slot in node.saved] for node in custom) == [[]] + [["held", "empty", "held"]] * 3
 
 
-def test_lists_of_classes_that_python_does_not_know(shown, generated):  # noqa: F811
+def test_lists_of_classes_that_python_does_not_know(shown):
     harness.needs_torch(2, 1, "derivative of torch._foreach_exp with a node of its own")
-    _, nodes, _, _ = compare(shown, "lists", generated)
+    _, nodes, _, _ = compare(shown, "lists")
     (each,) = [node for node in nodes if class_of(node.name) == "ForeachExpBackward0"]
     assert [(slot["element"], slot["state"], slot["output"]) for slot in each.saved] == [(0, "held", 1), (1, "held", 1)]
 
 
-def test_a_graph_of_a_hundred_thousand_operations(tmp_path, generated):  # noqa: F811
+def test_a_graph_of_a_hundred_thousand_operations(tmp_path):
     done = harness.run("graph.py", "chain", folder=tmp_path, quiet=1)
     assert done.returncode == 0, done.stderr
-    _, nodes, found, others = compare(tmp_path, "chain", generated)
+    _, nodes, found, others = compare(tmp_path, "chain")
     assert len(nodes) == len(found) == 100_001 and not others
 
 
-def test_a_compiled_function(tmp_path, generated):  # noqa: F811
+def test_a_compiled_function(tmp_path):
     harness.needs_torch(2, 2, "torch.compile that this test can rely on")
     done = harness.run("graph.py", "compiled", folder=tmp_path, quiet=1)
     assert done.returncode == 0, done.stderr
-    _, _, found, _ = compare(tmp_path, "compiled", generated)
+    _, _, found, _ = compare(tmp_path, "compiled")
     (function,) = [node for node in found if node.flags & PYTHON]
     assert len([slot for slot in function.saved if slot["state"] == "held"]) >= 3
 
 
-def test_a_cpp_program_without_python(tmp_path, generated):  # noqa: F811
+def test_a_cpp_program_without_python(tmp_path):
     harness.needs_build_against_this_torch()
     done = harness.run("cpp_graph", folder=tmp_path, quiet=1)
     assert done.returncode == 0, done.stderr
     (path,) = harness.dumps(tmp_path)
-    dump = Dump(path, generated)
+    dump = Dump(path)
     nodes, complete, detail = read_graph(dump)
     assert complete, detail
     serials = {row.Address(): row.Serial() for _, row in dump.rows("TENS")}

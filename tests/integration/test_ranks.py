@@ -4,6 +4,7 @@
 # Covers: preload/watch/step_dumps.cc
 # Covers: preload/python/agent/process_groups.cc
 # Covers: preload/dump/groups_chunk.cc
+# Covers: analyzer/text/rank_holders.cc
 
 import contextlib
 import json
@@ -95,6 +96,8 @@ def test_ddp_with_four_processes(tmp_path):
     assert groups(said, 1) == {None: [0, 1, 2, 3]}
     text = harness.cli("ranks", tmp_path, status=1).stdout
     assert "4 of 4 ranks" in text and "outliers: rank 2" in text
+    held = [outlier["holders"] for outlier in said["outliers"] if outlier["holders"]]
+    assert len(held) == 1 and "kept[0..4] (list)" in held[0] and held[0] in " ".join(text.split()), text
 
 
 def test_a_missing_rank_and_leaks_of_one_rank(tmp_path):

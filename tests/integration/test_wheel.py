@@ -77,7 +77,7 @@ def environment(tmp_path):
     """As a shell has it: no tool of this machine's build but what is in /usr/bin and /bin, no activated environment."""
     packages = next(path for path in sys.path if (pathlib.Path(path) / "torch").is_dir())
     result = {key: value for key, value in os.environ.items() if not key.startswith("TENSORSCOPE") and key != "VIRTUAL_ENV"}
-    result.update(PATH="/usr/bin:/bin", PYTHONPATH=packages, OMP_NUM_THREADS="1", TENSORSCOPE_LOW_MEMORY="off")
+    result.update(PATH="/usr/bin:/bin", PYTHONPATH=packages, OMP_NUM_THREADS="1", TENSORSCOPE_LOW_MEMORY="off", COLUMNS="200")
     (tmp_path / "train.py").write_text(TRAIN)
     return result
 
