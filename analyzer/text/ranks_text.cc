@@ -257,7 +257,7 @@ class Writer {
                  bytes(outlier.bytes), bytes(outlier.median),
                  outlier.total ? "total" : analyzer::kRankSubjectNames[size_t(outlier.subject)],
                  outlier.total ? "" : name(outlier.name)});
-      if (!shown_.holders[i].empty()) table.note(5, shown_.holders[i]);
+      if (!shown_.holders[i].empty()) table.note(2, shown_.holders[i]);
       last = outlier.member;
     }
     out_ += table.text(terminal_) + "\n";
