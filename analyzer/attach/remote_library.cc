@@ -251,7 +251,7 @@ std::string load_and_start(RemoteThread& thread, const AttachRequest& request, c
 
 std::string attach_library(const AttachRequest& request) {
 #if !defined(__x86_64__)
-  return "attach is there for x86-64 only; start the program with tensorscope run.";
+  return "attach works on x86-64 only; start the program with tensorscope run.";
 #else
   const pid_t pid = request.pid;
   const std::map<std::string, Mapped> files = mapped_files(pid);

@@ -78,7 +78,7 @@ bool Libunwind::find_functions() {
 
 bool Libunwind::open() {
 #if !defined(__x86_64__)
-  return fail("the registers of this processor are unknown");
+  return fail("recorded on x86-64 only");
 #endif
   if (!find_functions()) return false;
   // The first call reads configuration, opens descriptors and maps pools; here, so that no hook does.
