@@ -3,6 +3,7 @@
 
 import gc
 import json
+import re
 import subprocess
 import sys
 
@@ -111,6 +112,7 @@ def test_answers_are_data_and_are_shown(ts, files):
     growth = ts.diff(one, two)
     assert growth["growth_bytes"] == sum(row["growth_bytes"] for row in growth["places"]) > 30000
     assert "program.py:11" in repr(growth) and "program.py:11" in growth._repr_html_()
+    assert re.search(r"program\.py:11\S*( \S+)*  +\+[0-9.]+ [KM]iB  +[0-9.]+ [KMi]*B  +[0-9.]+ [KM]iB\n", repr(growth)), repr(growth)
     found = ts.leaks(one, two, three)
     assert [each["kind"] for each in found["findings"]] == ["accumulated-graph"] and "kept" in repr(found)
     assert one.query("select count(*) as n from tensors")[0]["n"] == report["tensors"]

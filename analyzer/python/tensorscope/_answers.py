@@ -46,6 +46,15 @@ def query(files, sql):
     return _run("query", "--format", "json", *_paths(files), sql)
 
 
+def _cell(column, value):
+    """A column with `bytes` in its name holds sizes, one with `growth` differences."""
+    if value is None:
+        return ""
+    if "bytes" not in column.split("_"):
+        return str(value)
+    return ("+" if "growth" in column and value > 0 else "") + _bytes(value)
+
+
 class Answer(dict):
     """A dictionary that a terminal shows as text and a notebook as tables."""
 
@@ -54,27 +63,28 @@ class Answer(dict):
         self._title, self._headline, self._tables = title, headline, tables
 
     def _grids(self):
-        """(title, columns, rows of texts); a column whose name ends in bytes is a size."""
+        """(title, columns, which of them are numbers, rows of texts)."""
         for title, columns, rows in self._tables:
-            yield title, columns, [[_bytes(row[column]) if column.endswith("bytes") else "" if row[column] is None else str(row[column])
-                                    for column in columns] for row in rows]
+            numbers = [all(isinstance(row[column], int) for row in rows) for column in columns]
+            yield title, columns, numbers, [[_cell(column, row[column]) for column in columns] for row in rows]
 
     def __repr__(self):
         lines = [self._title + ": " + self._headline]
-        for title, columns, rows in self._grids():
+        for title, columns, numbers, rows in self._grids():
             lines += ["", title]
             widths = [max([len(column), *(len(row[i]) for row in rows)]) for i, column in enumerate(columns)]
             for row in [columns, *rows]:
-                cells = [text.rjust(width) if columns[i].endswith("bytes") else text.ljust(width)
-                         for i, (text, width) in enumerate(zip(row, widths))]
+                cells = [text.rjust(width) if number else text.ljust(width) for text, width, number in zip(row, widths, numbers)]
                 lines.append("  " + "  ".join(cells).rstrip())
         return "\n".join(lines)
 
     def _repr_html_(self):
         parts = ["<p><b>{}</b>: {}</p>".format(_escaped(self._title), _escaped(self._headline))]
-        for title, columns, rows in self._grids():
-            head = "".join("<th>{}</th>".format(_escaped(column)) for column in columns)
-            body = "".join("<tr>" + "".join("<td>{}</td>".format(_escaped(cell)) for cell in row) + "</tr>" for row in rows)
+        for title, columns, numbers, rows in self._grids():
+            styles = [' style="text-align: right"' if number else "" for number in numbers]
+            head = "".join("<th{}>{}</th>".format(style, _escaped(column)) for column, style in zip(columns, styles))
+            body = "".join("<tr>" + "".join("<td{}>{}</td>".format(style, _escaped(cell)) for cell, style in zip(row, styles)) + "</tr>"
+                           for row in rows)
             parts.append("<p>{}</p><table><thead><tr>{}</tr></thead><tbody>{}</tbody></table>".format(_escaped(title), head, body))
         return "".join(parts)
 
