@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "live/allocation_table.h"
+#include "live/recorder.h"
 #include "tensorscope/rules/dtypes.h"
 #include "watch/operation_kinds.h"
 
@@ -149,6 +150,8 @@ TEST(ValueBounds, what_is_not_known_of_an_argument_is_not_known_of_the_result) {
 
 class Kept : public testing::Test {
  protected:
+  static void SetUpTestSuite() { ASSERT_TRUE(live::start()); }
+
   // An allocation of the CPU's allocator, at this address.
   TensorView allocated(uintptr_t address, int dtype = kFloat32) {
     const void* pointer = reinterpret_cast<const void*>(address);
