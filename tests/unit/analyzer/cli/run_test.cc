@@ -46,9 +46,8 @@ TEST_F(RunTest, WhatIsAlreadyPreloadedStays) {
 }
 
 TEST_F(RunTest, DirIsAbsoluteForTheProgram) {
-  std::filesystem::create_directory("dumps");
   EXPECT_EQ(shell("$T run --dir dumps -- sh -c 'echo $TENSORSCOPE_DIR'").out, (directory_ / "dumps").string() + "\n");
-  Result result = shell("$T run --dir nowhere -- true");
+  Result result = shell("$T run --dir nowhere/dumps -- true");
   EXPECT_EQ(result.status, 2);
   EXPECT_THAT(result.out, HasSubstr("nowhere"));
 }
