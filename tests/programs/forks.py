@@ -22,7 +22,12 @@ def fork_here(name):
     if pid == 0:
         child(name)
         os._exit(7)
-    return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+    return ended(pid)
+
+
+def ended(pid):
+    status = os.waitpid(pid, 0)[1]
+    return os.WEXITSTATUS(status) if os.WIFEXITED(status) else -os.WTERMSIG(status)
 
 
 def main():
@@ -42,7 +47,7 @@ def main():
     pid = os.fork()
     if pid == 0:
         os.execv(sys.executable, [sys.executable, "-c", "import sys; print('executed', flush=True); sys.exit(5)"])
-    print("exec", os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
+    print("exec", ended(pid))
     truth.moment("parent")
 
 
