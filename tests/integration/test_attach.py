@@ -74,6 +74,10 @@ def finished(process):
     return process.returncode, out, error
 
 
+# On a busy machine five seconds do not always suffice to look at the whole program.
+PATIENT = ("--set", "TENSORSCOPE_NAMES_GIL_MS=60000", "--set", "TENSORSCOPE_NAMES_TIMEOUT_MS=60000")
+
+
 def result_without(folder):
     for name in ("attached", "stop"):
         (folder / name).touch()
@@ -88,7 +92,7 @@ def test_a_training_run_is_recorded_from_then_on_and_its_result_is_the_same(tmp_
     assert expected[0] == 3
     with running(TRAINER, tmp_path) as process:
         ready(process, tmp_path)
-        said = harness.cli("attach", process.pid, "--dir", tmp_path).stdout
+        said = harness.cli("attach", process.pid, "--dir", tmp_path, *PATIENT).stdout
         assert f"process {process.pid} (program.py) from now on" in said
         (tmp_path / "attached").touch()
         harness.until(lambda: (tmp_path / "done").exists(), "the program has made its tensors")
