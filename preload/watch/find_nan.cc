@@ -27,7 +27,6 @@
 #include "support/message.h"
 #include "support/options.h"
 #include "support/pages.h"
-#include "support/spin_lock.h"
 #include "support/state.h"
 #include "torch/metadata/object_class.h"
 #include "torch/metadata/shared_object_map.h"
@@ -38,6 +37,7 @@
 #include "watch/nan_report.h"
 #include "watch/operation_kinds.h"
 #include "watch/operation_trace.h"
+#include "watch/possible_findings.h"
 #include "watch/steps.h"
 #include "watch/storage_marks.h"
 #include "watch/tensor_view.h"
@@ -95,38 +95,20 @@ struct ThreadState {
 constinit thread_local ThreadState* t_operations = nullptr;
 pthread_key_t g_thread_key;
 
-// A finding that may turn out to be none: what is left of it at the end of the outermost operation, and in a backward
-// pass at the end of the node, decides.
-struct Possible {
-  enum class Stage : uint8_t { free, in_operation, in_node, held };
-  Stage stage = Stage::free;
-  uint8_t origin = 0;
-  const void* thread = nullptr;
-  const void* node = nullptr;
-  Finding finding;
-};
-constexpr int kMostPossible = 8;
-
 struct FindNan {
-  SpinLock lock;  // of what follows
-  Possible possible[kMostPossible];
-  uint8_t last_origin = 0;
-  Finding said;
   // What an optimizer does.
   enum class Scaler : uint8_t { unknown, none, seen };
   std::atomic<Scaler> scaler{Scaler::unknown};
   std::atomic<bool> overflow{false};
-  std::atomic<int> open{0};  // possible findings
   std::atomic<uint32_t> steps{0};
   std::atomic<bool> in_update{false}, backward_seen{false};
-  // Said, counted.
-  std::atomic<bool> said_nan{false}, said_infinity{false}, stopped{false};
-  std::atomic<uint64_t> operations{0}, later{0}, skipped{0}, unwritten{0}, dropped{0};
+  // Counted.
+  std::atomic<uint64_t> operations{0}, skipped{0}, unwritten{0};
   std::atomic<bool> device_seen{false};
-  std::atomic<int> to_say{0};
 };
 
 constinit FindNan g_find;
+constinit PossibleFindings g_possible;
 constinit StorageMarks g_marks;
 constinit ValueBounds g_bounds;
 constinit FindNanActions g_actions;
@@ -135,10 +117,6 @@ torch::TorchFunctions g_functions;
 bool (*g_gradients_enabled)() = nullptr;  // c10::GradMode::is_enabled()
 
 bool stops() { return options().find_nan == FindNanMode::stop; }
-bool all_said() {
-  return g_find.said_nan.load(std::memory_order_relaxed) || g_find.stopped.load(std::memory_order_relaxed);
-}
-
 ThreadState* this_thread() {
   if (__builtin_expect(t_operations == nullptr, false)) {
     t_operations = static_cast<ThreadState*>(map_pages(sizeof(ThreadState)));
@@ -184,84 +162,9 @@ bool is_whole_storage(const TensorView& view) {
 
 // --- findings
 
-Possible* possible_of(uint8_t origin) {
-  if (origin == 0) return nullptr;
-  Possible& possible = g_find.possible[origin % kMostPossible];
-  return possible.stage != Possible::Stage::free && possible.origin == origin ? &possible : nullptr;
-}
-
-void free_possible(Possible& possible) {
-  possible.stage = Possible::Stage::free;
-  g_find.open.fetch_sub(1, std::memory_order_relaxed);
-}
-
-// Under the lock. Null: no room.
-Possible* new_possible() {
-  for (int i = 0; i < kMostPossible; ++i) {
-    if (++g_find.last_origin == 0) ++g_find.last_origin;
-    Possible& possible = g_find.possible[g_find.last_origin % kMostPossible];
-    if (possible.stage == Possible::Stage::in_node && i == kMostPossible - 1) free_possible(possible);
-    if (possible.stage != Possible::Stage::free) continue;
-    possible.origin = g_find.last_origin;
-    g_find.open.fetch_add(1, std::memory_order_relaxed);
-    return &possible;
-  }
-  return nullptr;
-}
-
-bool is_wanted(const Finding& finding) {
-  return !all_said() && (finding.nan || !g_find.said_infinity.load(std::memory_order_relaxed));
-}
-
-// Under the lock. It is one: to be said as soon as no guard is held.
-void confirm(Possible& possible, ThreadState& thread) {
-  if (is_wanted(possible.finding) && g_find.to_say.load(std::memory_order_relaxed) == 0) {
-    g_find.said = possible.finding;
-    (possible.finding.nan ? g_find.said_nan : g_find.said_infinity).store(true, std::memory_order_relaxed);
-    g_find.to_say.store(1, std::memory_order_relaxed);
-    thread.say_now = true;
-  } else {
-    g_find.later.fetch_add(1, std::memory_order_relaxed);
-  }
-  free_possible(possible);
-}
-
-// Under the lock. What is left when the node that ran is over: in a program that scales its loss an overflow is
-// expected until an optimizer changes parameters all the same.
-void leave_node(Possible& possible, ThreadState& thread) {
-  if (possible.node != nullptr && g_find.scaler.load(std::memory_order_relaxed) != FindNan::Scaler::none) {
-    possible.stage = Possible::Stage::held;
-    possible.finding.held = true;
-  } else {
-    confirm(possible, thread);
-  }
-}
-
-void confirm_held(ThreadState& thread) {
-  const SpinGuard guard(g_find.lock);
-  if (!guard) return;
-  for (int i = 1; i <= kMostPossible; ++i) {  // the oldest first
-    Possible& possible = g_find.possible[(g_find.last_origin + i) % kMostPossible];
-    if (possible.stage == Possible::Stage::held) confirm(possible, thread);
-  }
-}
-
-void drop_backward() {
-  const SpinGuard guard(g_find.lock);
-  if (!guard) return;
-  for (Possible& possible : g_find.possible) {
-    if (possible.stage == Possible::Stage::free || possible.node == nullptr) continue;
-    free_possible(possible);
-    g_find.dropped.fetch_add(1, std::memory_order_relaxed);
-  }
-}
-
 // What was made within an operation turned out to be meant.
 void drop_within(Frame& frame) {
-  if (frame.origin == 0) return;
-  const SpinGuard guard(g_find.lock);
-  Possible* possible = guard ? possible_of(frame.origin) : nullptr;
-  if (possible && possible->stage == Possible::Stage::in_operation) free_possible(*possible);
+  if (frame.origin != 0) g_possible.drop_within(frame.origin);
   frame.origin = 0;
 }
 
@@ -324,7 +227,6 @@ uint32_t step_number() {
   return g_find.steps.load(std::memory_order_relaxed);
 }
 
-// Under the lock.
 void describe(const ThreadState& thread, const Frame& frame, const Result* const* bad, int bad_count, Cause cause,
               const void* node, Finding& out) {
   out = {};
@@ -421,12 +323,9 @@ void look_at_readers(ThreadState& thread, const Frame& frame, const void* node) 
     if (thread.entries[i].impl == nullptr || !view_numbers(thread.entries[i].impl, view)) continue;
     const Mark mark = g_marks.get(view);
     if ((mark.flags & Mark::kBad) == 0 || mark.origin == 0) continue;
-    const SpinGuard guard(g_find.lock);
-    if (!guard) return;
-    Possible* possible = possible_of(mark.origin);
-    if (possible && possible->stage == Possible::Stage::in_node && possible->node != node && any_not_finite(view)) {
-      leave_node(*possible, thread);
-    }
+    if (!g_possible.waits_for_node(mark.origin, node) || !any_not_finite(view)) continue;
+    const bool scaled = g_find.scaler.load(std::memory_order_relaxed) != FindNan::Scaler::none;
+    thread.say_now |= g_possible.leave_node(mark.origin, scaled);
   }
 }
 
@@ -458,7 +357,7 @@ void follow_step(ThreadState& thread, const Frame& frame) {
   g_find.in_update.store(true, std::memory_order_relaxed);
   FindNan::Scaler unknown = FindNan::Scaler::unknown;
   g_find.scaler.compare_exchange_strong(unknown, FindNan::Scaler::none);
-  if (g_find.open.load(std::memory_order_relaxed) != 0) confirm_held(thread);
+  if (g_possible.any_open()) thread.say_now |= g_possible.confirm_held();
 }
 
 bool enter_operation(const Operation& operation, const Values& inputs) {
@@ -505,7 +404,7 @@ bool enter_operation(const Operation& operation, const Values& inputs) {
 
   const void* node = live::running_node_address();
   if (node != nullptr) g_find.backward_seen.store(true, std::memory_order_relaxed);
-  if (g_find.open.load(std::memory_order_relaxed) != 0) look_at_readers(*thread, frame, node);
+  if (g_possible.any_open()) look_at_readers(*thread, frame, node);
   if (node == nullptr) follow_step(*thread, frame);
   return thread->say_now;
 }
@@ -520,7 +419,7 @@ void scaler_checked(const ThreadState& thread, const Frame& frame) {
     Statistics statistics;
     if (!statistics_of(view, statistics) || statistics.maximum == 0) continue;
     g_find.overflow.store(true, std::memory_order_relaxed);
-    drop_backward();
+    g_possible.drop_backward();
   }
 }
 
@@ -619,41 +518,30 @@ void judge(ThreadState& thread, Frame& frame, const Results& results, const Resu
     }
   }
   if (frame.origin != 0) return mark_all(Mark::kBad, frame.origin);
-  if (all_said()) {
-    g_find.later.fetch_add(1, std::memory_order_relaxed);
+  if (g_possible.all_said()) {
+    g_possible.count_later();
     return mark_all(Mark::kBad, 0);
   }
   const Cause cause = inputs.outside      ? Cause::outside
                       : inputs.deliberate ? Cause::deliberate
                       : number            ? Cause::argument
                                           : Cause::computed;
-  const void* node = live::running_node_address();
-  const SpinGuard guard(g_find.lock);
-  if (!guard) return;
-  Possible* possible = new_possible();
-  if (possible == nullptr) return mark_all(Mark::kBad, 0);
-  possible->stage = Possible::Stage::in_operation;
-  possible->thread = &thread;
-  possible->node = node;
-  describe(thread, frame, bad, bad_count, cause, node, possible->finding);
-  mark_all(Mark::kBad, possible->origin);
-  frame.origin = possible->origin;
-}
-
-// The outermost operation is over: what was made within is left in its results, or was replaced.
-void settle(ThreadState& thread, bool any_bad) {
-  const SpinGuard guard(g_find.lock);
-  if (!guard) return;
-  for (Possible& possible : g_find.possible) {
-    if (possible.stage != Possible::Stage::in_operation || possible.thread != &thread) continue;
-    if (!any_bad) {
-      free_possible(possible);
-    } else if (possible.node != nullptr) {
-      possible.stage = Possible::Stage::in_node;
-    } else {
-      confirm(possible, thread);
-    }
-  }
+  struct Described {
+    const ThreadState& thread;
+    const Frame& frame;
+    const Result* const* bad;
+    int bad_count;
+    Cause cause;
+    const void* node;
+  } described = {thread, frame, bad, bad_count, cause, live::running_node_address()};
+  frame.origin = g_possible.add(
+      &thread, described.node,
+      [](Finding& out, void* context) {
+        const auto& of = *static_cast<const Described*>(context);
+        describe(of.thread, of.frame, of.bad, of.bad_count, of.cause, of.node, out);
+      },
+      &described);
+  mark_all(Mark::kBad, frame.origin);
 }
 
 bool was_kept(const ThreadState& thread, const Result& result) {
@@ -870,7 +758,7 @@ bool leave_operation(const Operation& operation, const Values& outputs) {
     if (frame.origin != 0) thread->frames[depth - 1].origin = frame.origin;
     thread->entries_used = frame.first;
   } else {
-    if (frame.origin != 0) settle(*thread, bad_count != 0);
+    if (frame.origin != 0) thread->say_now |= g_possible.settle(thread, bad_count != 0);
   }
   return thread->say_now;
 }
@@ -896,7 +784,7 @@ void name_module(Finding& finding) {
 constinit FindingText g_text;
 
 void say_finding() {
-  Finding& finding = g_find.said;
+  Finding& finding = g_possible.to_say();
   explain_stacks(finding);
   name_module(finding);
   g_text.size = 0;
@@ -942,32 +830,28 @@ void outside() {
     const InsideScope inside;
     run_if_memory_lasts([] { say_finding(); });
   }
-  g_find.to_say.store(0, std::memory_order_relaxed);
+  g_possible.said_it();
   if (options().find_nan_dump && g_actions.write_dump) g_actions.write_dump();
-  if (stops() && !g_find.stopped.exchange(true)) stop_program();
+  if (stops() && g_possible.close()) stop_program();
   errno = saved_errno;
 }
 
 void take_device_finding(const DeviceFinding& found) {
   ThreadState* thread = this_thread();
   if (thread == nullptr) return;
-  {
-    const SpinGuard guard(g_find.lock);
-    Possible* possible = guard ? new_possible() : nullptr;
-    if (possible == nullptr) return;
-    possible->stage = Possible::Stage::in_operation;
-    possible->node = nullptr;
-    Finding& out = possible->finding;
-    out = {};
-    out.cause = found.gradient ? Cause::device_gradient : Cause::device_result;
-    out.phase = found.gradient ? Phase::backward : Phase::forward;
-    out.nan = found.nan;
-    out.step = found.step;
-    out.module = found.module;
-    copy_text(found.gradient ? "gradient on a device" : "result of a module on a device", out.operation);
-    copy_text(found.parameter, out.parameter);
-    confirm(*possible, *thread);
-  }
+  thread->say_now |= g_possible.confirm_at_once(
+      [](Finding& out, void* context) {
+        const auto& found = *static_cast<const DeviceFinding*>(context);
+        out = {};
+        out.cause = found.gradient ? Cause::device_gradient : Cause::device_result;
+        out.phase = found.gradient ? Phase::backward : Phase::forward;
+        out.nan = found.nan;
+        out.step = found.step;
+        out.module = found.module;
+        copy_text(found.gradient ? "gradient on a device" : "result of a module on a device", out.operation);
+        copy_text(found.parameter, out.parameter);
+      },
+      const_cast<DeviceFinding*>(&found));
   const python::ReleasedGil released;
   outside();
 }
@@ -998,13 +882,13 @@ void finish_find_nan() {
   const InsideScope inside;
   ThreadState* thread = this_thread();
   if (thread != nullptr) {
-    confirm_held(*thread);
+    thread->say_now |= g_possible.confirm_held();
     if (thread->say_now) {
       thread->say_now = false;
       run_if_memory_lasts([] { say_finding(); });
     }
   }
-  const bool nan = g_find.said_nan.load(), infinity = g_find.said_infinity.load();
+  const bool nan = g_possible.said_nan(), infinity = g_possible.said_infinity();
   char more[256] = "";
   if (const uint64_t skipped = g_find.skipped.load(); skipped != 0) {
     snprintf(more, sizeof more, "; %llu step%s skipped by loss scaling", (unsigned long long)skipped,
@@ -1021,7 +905,7 @@ void finish_find_nan() {
              "; %llu results of modules and gradients on devices checked", (unsigned long long)device_checks());
   }
   if (nan || infinity) {
-    const uint64_t later = g_find.later.load();
+    const uint64_t later = g_possible.later();
     say("--find-nan: found, see above; %llu later origin%s, %llu operations checked%s", (unsigned long long)later,
         later == 1 ? "" : "s", (unsigned long long)g_find.operations.load(), more);
   } else {
@@ -1030,11 +914,8 @@ void finish_find_nan() {
 }
 
 void reset_find_nan_after_fork() {
-  for (Possible& possible : g_find.possible) {
-    if (possible.stage != Possible::Stage::free) free_possible(possible);
-  }
+  g_possible.reset_after_fork();
   g_find.operations.store(0);
-  g_find.later.store(0);
 }
 
 }  // namespace tensorscope::watch

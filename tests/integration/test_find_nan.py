@@ -1,6 +1,6 @@
 """--find-nan names the first operation that makes a NaN or an infinity, and leaves the program as it is."""
 
-# Covers: preload/watch/{find_nan,nan_report,operation_trace,operation_kinds,storage_marks,finite,value_bounds}.cc
+# Covers: preload/watch/{find_nan,nan_report,operation_trace,operation_kinds,storage_marks,finite,value_bounds,possible_findings}.cc
 
 import functools
 import re
