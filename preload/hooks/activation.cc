@@ -40,8 +40,7 @@ void start(const char* settings) {
   stacks::start_native();
   stacks::start_python();
   if (hooks::attached() && !hooks::start_attached()) return switch_off("no memory for the tables");
-  hooks::run_self_check();
-  if (!hooks::destruction_is_seen()) live::leave_tensors_out();
+  if (!hooks::run_self_check()) live::leave_tensors_out();
   hooks::start_fork_handlers();
   hooks::start_exit_dump();
   oom::start(&collector::write_failure);

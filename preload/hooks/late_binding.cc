@@ -26,7 +26,6 @@ constexpr size_t kNameCount = sizeof(kNames) / sizeof(*kNames);
 struct Work {
   const void* ours[kNameCount] = {};
   const void* definition[kNameCount] = {};  // the first in load order
-  LateBinding done;
 };
 
 // The symbols of one object that are to be ours, by their index.
@@ -48,19 +47,17 @@ struct Wanted {
 
 // Threads of the program may call through it meanwhile: one store. What is read-only is so by whole pages, of which the
 // last one, in part, is not (glibc, elf/dl-reloc.c).
-bool write_slot(const LoadedObject& object, uint64_t address, const void* ours) {
+void write_slot(const LoadedObject& object, uint64_t address, const void* ours) {
   static const uint64_t page_bytes = uint64_t(sysconf(_SC_PAGESIZE));
   const auto page_of = [](uint64_t at) { return at & ~(page_bytes - 1); };
   const bool read_only = address >= page_of(object.relro_begin) && address < page_of(object.relro_end);
   void* const page = reinterpret_cast<void*>(page_of(address));
-  if (read_only && mprotect(page, page_bytes, PROT_READ | PROT_WRITE) != 0) return false;
+  if (read_only && mprotect(page, page_bytes, PROT_READ | PROT_WRITE) != 0) return;
   __atomic_store_n(reinterpret_cast<const void**>(address), ours, __ATOMIC_RELEASE);
   if (read_only) mprotect(page, page_bytes, PROT_READ);
-  return true;
 }
 
-void bind_range(const LoadedObject& object, const ElfW(Rela) * begin, const ElfW(Rela) * end, const Wanted& wanted,
-                LateBinding& done) {
+void bind_range(const LoadedObject& object, const ElfW(Rela) * begin, const ElfW(Rela) * end, const Wanted& wanted) {
   for (const ElfW(Rela)* relocation = begin; relocation < end; ++relocation) {
     const uint32_t index = ELF64_R_SYM(relocation->r_info);
     const Wanted::Symbol* symbol = index == 0 || !holds_an_address(*relocation) ? nullptr : wanted.find(index);
@@ -68,12 +65,12 @@ void bind_range(const LoadedObject& object, const ElfW(Rela) * begin, const ElfW
     const uint64_t address = object.bias + relocation->r_offset;
     const void* value = *reinterpret_cast<const void* const*>(address);
     if (value == symbol->ours || (is_data(*relocation) && value != symbol->definition)) continue;
-    ++(write_slot(object, address, symbol->ours) ? done.bound : done.refused);
+    write_slot(object, address, symbol->ours);
   }
 }
 
 bool bind_object(const LoadedObject& object, void* context) {
-  auto& work = *static_cast<Work*>(context);
+  const auto& work = *static_cast<const Work*>(context);
   Wanted wanted;
   for (size_t i = 0; i < kNameCount; ++i) {
     const uint32_t index = work.ours[i] ? object.symbol_index(kNames[i]) : 0;
@@ -81,15 +78,14 @@ bool bind_object(const LoadedObject& object, void* context) {
     wanted.symbols[wanted.count++] = {index, work.ours[i], work.definition[i]};
   }
   if (wanted.count == 0) return true;
-  bind_range(object, object.plt_relocations, object.plt_relocations + object.plt_relocation_count, wanted, work.done);
-  bind_range(object, object.relocations + object.relative_count, object.relocations + object.relocation_count, wanted,
-             work.done);
+  bind_range(object, object.plt_relocations, object.plt_relocations + object.plt_relocation_count, wanted);
+  bind_range(object, object.relocations + object.relative_count, object.relocations + object.relocation_count, wanted);
   return true;
 }
 
 }  // namespace
 
-LateBinding bind_late() {
+void bind_late() {
   Work work;
   const LoadedObject own = own_object();
   for (size_t i = 0; i < kNameCount; ++i) {
@@ -97,7 +93,6 @@ LateBinding bind_late() {
     work.definition[i] = find_in_any_object(kNames[i]);
   }
   visit_objects(bind_object, &work);
-  return work.done;
 }
 
 }  // namespace tensorscope::hooks

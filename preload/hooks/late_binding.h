@@ -5,17 +5,10 @@
 // Context: activation, collector; recording has not begun, or what is bound now was missed so far.
 #pragma once
 
-#include <cstdint>
-
 namespace tensorscope::hooks {
-
-struct LateBinding {
-  uint32_t bound = 0;    // slots that hold our address now and did not before
-  uint32_t refused = 0;  // slots that the system would not let us write
-};
 
 // Every slot of every loaded object but the preload's own that calls a name of hook_list.h. Again after libraries were
 // loaded: what they bound to the preload by themselves stays.
-LateBinding bind_late();
+void bind_late();
 
 }  // namespace tensorscope::hooks

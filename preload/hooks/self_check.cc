@@ -261,7 +261,7 @@ void judge_tensors(const Check& check) {
 
 }  // namespace
 
-void run_self_check() {
+bool run_self_check() {
   Check check;
   examine(check);
   judge_tensors(check);
@@ -272,6 +272,7 @@ void run_self_check() {
   judge_autograd(check);
   judge_out_of_memory(check);
   judge_signal();
+  return is_destruction_seen(check);
 }
 
 bool destruction_is_seen() {

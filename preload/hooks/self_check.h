@@ -15,8 +15,8 @@
 namespace tensorscope::hooks {
 
 // Checks everything again and updates the coverage record of tensors, CPU, mapped and CUDA memory, calls of the CUDA
-// runtime, autograd, out-of-memory errors and the dump signal.
-void run_self_check();
+// runtime, autograd, out-of-memory errors and the dump signal. Returns what destruction_is_seen() does.
+bool run_self_check();
 
 // False where torch destroys tensors without telling us: the table of tensors would fill with dead ones, and looking at
 // them would crash the program.

@@ -212,7 +212,8 @@ struct Results {
     if (count == kMostResults) return;
     Result& result = all[count];
     if (!view_numbers(impl, result.view)) {
-      if (result.view.storage_data != nullptr) g_bounds.forget(result.view);  // its bits as another dtype's
+      const bool written = overwrites != Overwrites::nothing && result.view.storage_data != nullptr;
+      if (written) g_bounds.forget(result.view);  // its bits as another dtype's
       return;
     }
     result.impl = impl;
@@ -651,7 +652,7 @@ Power bound_of_argument(const TensorView& view, int dtype) {
 // What is known of a result without reading it.
 Power bound_of(const ThreadState& thread, const Frame& frame, const Result& result) {
   constexpr size_t kMost = 32;
-  if (frame.kind->bound == Bound::none || frame.end - frame.first > kMost) return kNoPower;
+  if (!is_bounded(result.view) || frame.kind->bound == Bound::none || frame.end - frame.first > kMost) return kNoPower;
   BoundArgument arguments[kMost];
   size_t count = 0;
   for (uint32_t i = frame.first; i < frame.end; ++i) {
@@ -695,7 +696,6 @@ bool look_at_result(ThreadState& thread, const Frame& frame, const Result& resul
   switch (makes) {
     case Makes::uninitialised:
       if (result.overwrites == Overwrites::nothing) g_marks.set(result.view, {Mark::kUnwritten, 0});
-      g_bounds.forget(result.view);
       return false;
     case Makes::finite:
       if (is_whole_storage(result.view)) g_marks.set(result.view, {});

@@ -71,10 +71,50 @@ struct Look {
   uint64_t largest = 0;
 };
 
+// Elements whose bits under a mask are a pattern's.
 template <typename Lanes, typename T>
-[[gnu::always_inline]] inline Look look_for_bits(const T* x, int64_t count, T mask, T value) {
+struct ByBits {
+  T mask, value;
+
+  [[gnu::always_inline]] void take(Lanes& found, const Lanes& elements) const {
+    found |= reinterpret_cast<Lanes>((elements & (Lanes{} + mask)) == (Lanes{} + value));
+  }
+  [[gnu::always_inline]] bool end_block(const Lanes& found, const Lanes& others) {
+    uint64_t words[kVectorBytes / 8];
+    const Lanes either = found | others;
+    memcpy(words, &either, sizeof words);
+    return (words[0] | words[1] | words[2] | words[3]) != 0;
+  }
+  [[gnu::always_inline]] bool take(T element) { return (element & mask) == value; }
+  [[gnu::always_inline]] uint64_t largest() const { return 0; }
+};
+
+// The largest bits without the sign. T is signed: then no number is negative, and processors compare signed ones.
+template <typename Lanes, typename T>
+struct BySize {
+  static constexpr T kNoSign = std::numeric_limits<T>::max();
+  T value, most = 0;
+
+  [[gnu::always_inline]] void take(Lanes& found, const Lanes& elements) const {
+    const Lanes sizes = elements & (Lanes{} + kNoSign);
+    found = sizes > found ? sizes : found;
+  }
+  [[gnu::always_inline]] bool end_block(const Lanes& found, const Lanes& others) {
+    const Lanes larger = others > found ? others : found;
+    for (size_t lane = 0; lane < kVectorBytes / sizeof(T); ++lane) most = std::max(most, T(larger[lane]));
+    return most >= value;
+  }
+  [[gnu::always_inline]] bool take(T element) {
+    most = std::max(most, T(element & kNoSign));
+    return most >= value;
+  }
+  [[gnu::always_inline]] uint64_t largest() const { return uint64_t(most); }
+};
+
+template <typename Lanes, typename T, typename Search>
+[[gnu::always_inline]] inline Look look_through(const void* data, int64_t count, Search search) {
   constexpr int64_t kLanes = kVectorBytes / sizeof(T), kBlock = kBlockBytes / int64_t(sizeof(T));
-  const Lanes masks = Lanes{} + mask, values = Lanes{} + value;
+  const auto* x = static_cast<const T*>(data);
   int64_t i = 0;
   while (i + 2 * kLanes <= count) {
     const int64_t end = count - i < kBlock ? count - 2 * kLanes : i + kBlock - 2 * kLanes;
@@ -83,60 +123,38 @@ template <typename Lanes, typename T>
       Lanes a, b;
       memcpy(&a, x + i, sizeof a);
       memcpy(&b, x + i + kLanes, sizeof b);
-      found |= reinterpret_cast<Lanes>((a & masks) == values);
-      others |= reinterpret_cast<Lanes>((b & masks) == values);
+      search.take(found, a);
+      search.take(others, b);
     }
-    uint64_t words[kVectorBytes / 8];
-    found |= others;
-    memcpy(words, &found, sizeof words);
-    if ((words[0] | words[1] | words[2] | words[3]) != 0) return {true};
+    if (search.end_block(found, others)) return {true};
   }
   for (; i < count; ++i) {
-    if ((x[i] & mask) == value) return {true};
+    if (search.take(x[i])) return {true};
   }
-  return {};
+  return {false, search.largest()};
 }
 
-// T is signed: without the sign no number is negative, and processors compare signed ones.
 template <typename Lanes, typename T>
-[[gnu::always_inline]] inline Look look_for_largest(const T* x, int64_t count, T value) {
-  constexpr int64_t kLanes = kVectorBytes / sizeof(T), kBlock = kBlockBytes / int64_t(sizeof(T));
-  constexpr T kNoSign = std::numeric_limits<T>::max();
-  const Lanes masks = Lanes{} + kNoSign;
-  T largest = 0;
-  int64_t i = 0;
-  while (i + 2 * kLanes <= count) {
-    const int64_t end = count - i < kBlock ? count - 2 * kLanes : i + kBlock - 2 * kLanes;
-    Lanes found = {}, others = {};
-    for (; i <= end; i += 2 * kLanes) {
-      Lanes a, b;
-      memcpy(&a, x + i, sizeof a);
-      memcpy(&b, x + i + kLanes, sizeof b);
-      a &= masks;
-      b &= masks;
-      found = a > found ? a : found;
-      others = b > others ? b : others;
-    }
-    found = others > found ? others : found;
-    for (int64_t lane = 0; lane < kLanes; ++lane) largest = std::max(largest, T(found[lane]));
-    if (largest >= value) return {true};
-  }
-  for (; i < count; ++i) largest = std::max(largest, T(x[i] & kNoSign));
-  return {largest >= value, uint64_t(largest)};
+[[gnu::always_inline]] inline Look look_for_bits(const void* data, int64_t count, const Pattern& pattern) {
+  return look_through<Lanes, T>(data, count, ByBits<Lanes, T>{T(pattern.mask), T(pattern.value)});
+}
+
+template <typename Lanes, typename T>
+[[gnu::always_inline]] inline Look look_for_largest(const void* data, int64_t count, const Pattern& pattern) {
+  return look_through<Lanes, T>(data, count, BySize<Lanes, T>{T(pattern.value)});
 }
 
 [[gnu::always_inline]] inline Look look(const void* data, int64_t elements, const Pattern& pattern) {
   const int64_t count = elements * pattern.parts;
   switch (pattern.width) {
     case 1:
-      return look_for_bits<Lanes1>(static_cast<const uint8_t*>(data), count, uint8_t(pattern.mask),
-                                   uint8_t(pattern.value));
+      return look_for_bits<Lanes1, uint8_t>(data, count, pattern);
     case 2:
-      return look_for_largest<Lanes2>(static_cast<const int16_t*>(data), count, int16_t(pattern.value));
+      return look_for_largest<Lanes2, int16_t>(data, count, pattern);
     case 4:
-      return look_for_largest<Lanes4>(static_cast<const int32_t*>(data), count, int32_t(pattern.value));
+      return look_for_largest<Lanes4, int32_t>(data, count, pattern);
     default:
-      return look_for_largest<Lanes8>(static_cast<const int64_t*>(data), count, int64_t(pattern.value));
+      return look_for_largest<Lanes8, int64_t>(data, count, pattern);
   }
 }
 

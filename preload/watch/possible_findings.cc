@@ -40,25 +40,27 @@ bool PossibleFindings::confirm(Possible& possible) {
   return wanted;
 }
 
-uint8_t PossibleFindings::add(const void* thread, const void* node, Describe describe, void* context) {
-  const SpinGuard guard(lock_);
-  Possible* possible = guard ? make() : nullptr;
-  if (possible == nullptr) return 0;
+PossibleFindings::Possible* PossibleFindings::open(const void* thread, const void* node, Describe describe,
+                                                   void* context) {
+  Possible* possible = make();
+  if (possible == nullptr) return nullptr;
   possible->stage = Stage::in_operation;
   possible->thread = thread;
   possible->node = node;
   describe(possible->finding, context);
-  return possible->origin;
+  return possible;
+}
+
+uint8_t PossibleFindings::add(const void* thread, const void* node, Describe describe, void* context) {
+  const SpinGuard guard(lock_);
+  const Possible* possible = guard ? open(thread, node, describe, context) : nullptr;
+  return possible != nullptr ? possible->origin : 0;
 }
 
 bool PossibleFindings::confirm_at_once(Describe describe, void* context) {
   const SpinGuard guard(lock_);
-  Possible* possible = guard ? make() : nullptr;
-  if (possible == nullptr) return false;
-  possible->stage = Stage::in_operation;
-  possible->node = nullptr;
-  describe(possible->finding, context);
-  return confirm(*possible);
+  Possible* possible = guard ? open(nullptr, nullptr, describe, context) : nullptr;
+  return possible != nullptr && confirm(*possible);
 }
 
 void PossibleFindings::drop_within(uint8_t origin) {

@@ -67,6 +67,7 @@ class PossibleFindings {
   // All under the lock.
   Possible* find(uint8_t origin);
   Possible* make();
+  Possible* open(const void* thread, const void* node, Describe describe, void* context);
   void free(Possible& possible);
   bool confirm(Possible& possible);
 

@@ -58,11 +58,10 @@ uint64_t owner_of(const TensorView& view) {
 
 Power bound_of_result(Bound bound, int dtype, const BoundArgument* arguments, size_t count) {
   const int most = largest_power(dtype);
-  if (bound == Bound::none || most < 0) return kNoPower;
+  if (most < 0) return kNoPower;
   const BoundArgument* at[kMostArguments] = {};
   for (size_t i = 0; i < count; ++i) {
     const BoundArgument& argument = arguments[i];
-    if (bound == Bound::largest) continue;
     if (argument.position < kMostArguments && at[argument.position] == nullptr) at[argument.position] = &argument;
   }
   int a = 0, b = 0, result = 0;

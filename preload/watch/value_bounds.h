@@ -1,7 +1,6 @@
 // Upper bounds on the absolute values in a tensor's memory, as powers of two. A product, a sum or a hyperbolic tangent
 // of values whose bounds are known has a bound of its own; below the largest number of its dtype the result is finite,
-// and
-// --find-nan need not read it.
+// and --find-nan need not read it.
 //
 // Context: any thread, not signal handlers. A fixed amount of memory; the bound of an allocation that is gone, or that
 // others have pushed out, is not known.
