@@ -16,8 +16,6 @@
 
 namespace tensorscope::attach {
 
-#if defined(__x86_64__)
-
 namespace {
 
 using Clock = std::chrono::steady_clock;
@@ -270,8 +268,6 @@ uint64_t RemoteThread::put(const std::string& bytes) {
   return write_memory(s.thread, at, bytes.c_str(), bytes.size() + 1) ? at : 0;
 }
 
-void RemoteThread::clear_texts() { state_->next_text = state_->mapping + kTexts; }
-
 std::string RemoteThread::get_text(uint64_t address, size_t most) const {
   std::string text;
   char page[256];
@@ -346,7 +342,5 @@ std::optional<uint64_t> RemoteThread::call(uint64_t function, const std::vector<
   s.left_alone = true;
   return std::nullopt;
 }
-
-#endif
 
 }  // namespace tensorscope::attach

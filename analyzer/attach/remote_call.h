@@ -2,7 +2,7 @@
 // of the floating point unit, its signal mask, errno and the system call that it was in.
 //
 // The calls run on memory of their own, mapped for them. Should this program end in the middle, the thread comes back
-// by itself, as from a signal handler.
+// by itself, as from a signal handler. Linux, x86-64.
 #pragma once
 
 #include <sys/types.h>
@@ -34,9 +34,8 @@ class RemoteThread {
   RemoteThread(const RemoteThread&) = delete;
   RemoteThread& operator=(const RemoteThread&) = delete;
 
-  // A text in the memory, until the next call of clear_texts().
+  // Where the bytes are in the memory; 0: it is full.
   uint64_t put(const std::string& bytes);
-  void clear_texts();
   std::string get_text(uint64_t address, size_t most = 4096) const;
 
   // Nothing: it did not return in that time, it crashed (the thread is restored), or the process has ended; `problem`

@@ -53,7 +53,7 @@ StoppedProcess::StoppedProcess(pid_t pid, std::string& problem) : pid_(pid) { ta
 StoppedProcess::~StoppedProcess() {
   if (threads_.empty()) return;
   if (!stopped_) stop(std::chrono::seconds(5));  // only a stopped thread can be let go
-  for (const pid_t thread : threads_) let_go(thread);
+  for (const pid_t thread : threads_) ptrace(PTRACE_DETACH, thread, nullptr, 0);
 }
 
 bool StoppedProcess::take_new_threads(std::string& problem) {
@@ -123,11 +123,9 @@ void StoppedProcess::go_on() {
   stopped_ = false;
 }
 
-void StoppedProcess::let_go(pid_t thread) { ptrace(PTRACE_DETACH, thread, nullptr, 0); }
-
 void StoppedProcess::keep_only(pid_t thread) {
   for (const pid_t other : threads_) {
-    if (other != thread) let_go(other);
+    if (other != thread) ptrace(PTRACE_DETACH, other, nullptr, 0);
   }
   threads_ = {thread};
 }

@@ -5,7 +5,6 @@
 #pragma once
 
 #include <sys/types.h>
-#include <sys/user.h>
 
 #include <chrono>
 #include <cstdint>
@@ -23,7 +22,6 @@ class StoppedProcess {
   StoppedProcess(const StoppedProcess&) = delete;
   StoppedProcess& operator=(const StoppedProcess&) = delete;
 
-  pid_t pid() const { return pid_; }
   // The first thread first. New ones are taken by stop().
   const std::vector<pid_t>& threads() const { return threads_; }
 
@@ -39,7 +37,6 @@ class StoppedProcess {
  private:
   bool take_new_threads(std::string& problem);
   bool wait_until_stopped(pid_t thread, std::chrono::steady_clock::time_point end);
-  void let_go(pid_t thread);
 
   pid_t pid_;
   std::vector<pid_t> threads_;

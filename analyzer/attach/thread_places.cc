@@ -77,7 +77,6 @@ class Places : public ThreadPlaces {
     std::vector<Frame> frames;
     const int outcome = dwfl_getthread_frames(dwfl_, thread, add_frame, &frames);
     ThreadPlace place;
-    place.thread = thread;
     place.loading =
         std::any_of(frames.begin(), frames.end(), [](const Frame& frame) { return frame.object == Object::loader; });
     place.why = trouble(frames, outcome == 0);

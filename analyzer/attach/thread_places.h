@@ -2,16 +2,16 @@
 // itself, with no lock of the loader's or malloc's held.
 #pragma once
 
+#include <sys/types.h>
+
 #include <memory>
 #include <string>
 #include <vector>
 
-#include "attach/stopped_process.h"
 
 namespace tensorscope::attach {
 
 struct ThreadPlace {
-  pid_t thread = 0;
   bool safe = false;     // a function may be called there
   bool loading = false;  // it is inside the dynamic loader
   std::string why;       // where not safe

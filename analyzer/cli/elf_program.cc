@@ -1,8 +1,6 @@
 #include "cli/elf_program.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <gelf.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <sys/xattr.h>
@@ -11,52 +9,30 @@
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
-#include <memory>
 #include <sstream>
+
+#include "support/opened_elf.h"
 
 namespace tensorscope::cli {
 
 namespace {
 
+using analyzer::OpenedElf;
+
 constexpr int kMostInterpreters = 5;                             // as the kernel
 constexpr const char* kVersionSection = ".tensorscope.version";  // preload/support/state.cc
 
-class OpenedElf {
- public:
-  explicit OpenedElf(const std::string& path) : file_(open(path.c_str(), O_RDONLY | O_CLOEXEC)) {
-    elf_version(EV_CURRENT);
-    if (file_ >= 0) elf_ = elf_begin(file_, ELF_C_READ_MMAP, nullptr);
-    if (elf_ != nullptr && elf_kind(elf_) != ELF_K_ELF) close_elf();
-  }
-  OpenedElf(const OpenedElf&) = delete;
-  OpenedElf& operator=(const OpenedElf&) = delete;
-  ~OpenedElf() {
-    close_elf();
-    if (file_ >= 0) close(file_);
-  }
-  Elf* get() const { return elf_; }
-
- private:
-  void close_elf() {
-    if (elf_ != nullptr) elf_end(elf_);
-    elf_ = nullptr;
-  }
-  int file_;
-  Elf* elf_ = nullptr;
-};
-
 // The dynamic loader itself has no interpreter either, but a name.
-bool has_soname(Elf* elf) {
-  for (Elf_Scn* section = nullptr; (section = elf_nextscn(elf, section)) != nullptr;) {
-    GElf_Shdr header;
-    if (gelf_getshdr(section, &header) == nullptr || header.sh_type != SHT_DYNAMIC) continue;
+bool has_soname(const OpenedElf& elf) {
+  bool found = false;
+  elf.for_each_section(SHT_DYNAMIC, [&](Elf_Scn* section, const GElf_Shdr&) {
     Elf_Data* data = elf_getdata(section, nullptr);
     GElf_Dyn entry;
     for (int i = 0; data != nullptr && gelf_getdyn(data, i, &entry) != nullptr && entry.d_tag != DT_NULL; i++) {
-      if (entry.d_tag == DT_SONAME) return true;
+      found = found || entry.d_tag == DT_SONAME;
     }
-  }
-  return false;
+  });
+  return found;
 }
 
 bool is_statically_linked(const std::string& path) {
@@ -67,7 +43,7 @@ bool is_statically_linked(const std::string& path) {
     GElf_Phdr header;
     if (gelf_getphdr(elf.get(), int(i), &header) == nullptr || header.p_type == PT_INTERP) return false;
   }
-  return !has_soname(elf.get());
+  return !has_soname(elf);
 }
 
 // Why the system starts it in secure mode (ld.so(8)); empty where it does not.

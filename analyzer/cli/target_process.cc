@@ -21,6 +21,7 @@
 #include <system_error>
 #include <tuple>
 
+#include "support/process_file.h"
 #include "tensorscope/rules/job_name.h"
 #include "tensorscope/rules/own_handler.h"
 #include "tensorscope/rules/request_name.h"
@@ -31,26 +32,8 @@ namespace tensorscope::cli {
 namespace {
 
 namespace fs = std::filesystem;
-
-// The whole of a /proc file; nothing where it cannot be read.
-std::optional<std::string> read_proc(pid_t pid, const char* name) {
-  std::ifstream file(fmt::format("/proc/{}/{}", pid, name), std::ios::binary);
-  if (!file) return std::nullopt;
-  std::ostringstream text;
-  text << file.rdbuf();
-  // A file of /proc opens and then fails to read where permission is missing.
-  if (text.str().empty() && !file.eof()) return std::nullopt;
-  return text.str();
-}
-
-std::string status_field(const std::string& status, const std::string& name) {
-  size_t at = status.find("\n" + name + ":");
-  if (at == std::string::npos) return "";
-  at += name.size() + 2;
-  std::string value = status.substr(at, status.find('\n', at) - at);
-  size_t begin = value.find_first_not_of(" \t");
-  return begin == std::string::npos ? "" : value.substr(begin);
-}
+using analyzer::read_process_file;
+using analyzer::status_field;
 
 std::vector<std::string> split_at_zero(const std::string& text) {
   std::vector<std::string> result;
@@ -91,7 +74,7 @@ constexpr int kParent = 4, kStartTime = 22;
 
 // A field of /proc/PID/stat by its number in proc(5), from 4 on; 0 where it cannot be read.
 uint64_t stat_number(pid_t pid, int field) {
-  const std::optional<std::string> text = read_proc(pid, "stat");
+  const std::optional<std::string> text = read_process_file(pid, "stat");
   const size_t name_end = text ? text->rfind(')') : std::string::npos;
   if (name_end == std::string::npos) return 0;
   std::istringstream words(text->substr(name_end + 1));
@@ -107,13 +90,13 @@ std::vector<std::string> settings_of_attach(pid_t pid) {
     std::error_code ignored;
     const std::string target = fs::read_symlink(at->path(), ignored).string();
     if (!target.starts_with(std::string("/memfd:") + rules::kSettingsName)) continue;
-    return split_at_zero(read_proc(pid, ("fd/" + at->path().filename().string()).c_str()).value_or(""));
+    return split_at_zero(read_process_file(pid, "fd/" + at->path().filename().string()).value_or(""));
   }
   return {};
 }
 
 bool is_profiled(pid_t pid) {
-  const std::optional<std::string> maps = read_proc(pid, "maps");
+  const std::optional<std::string> maps = read_process_file(pid, "maps");
   return maps && has_mapped(*maps, "libtensorscope.so") && has_mapped(*maps, "libc10.so");
 }
 
@@ -145,7 +128,7 @@ std::vector<JobProcess> profiled_ranks() {
     const std::string name = at->path().filename();
     if (name.find_first_not_of("0123456789") != std::string::npos) continue;
     const pid_t pid = pid_t(std::atoi(name.c_str()));
-    const std::vector<std::string> environment = split_at_zero(read_proc(pid, "environ").value_or(""));
+    const std::vector<std::string> environment = split_at_zero(read_process_file(pid, "environ").value_or(""));
     const auto is_set = [&](const char* rank) { return !variable(environment, rank).empty(); };
     const char* const ranks[] = {"RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID"};
     if (std::none_of(std::begin(ranks), std::end(ranks), is_set) || !is_profiled(pid)) continue;
@@ -160,7 +143,7 @@ std::vector<JobProcess> profiled_ranks() {
 }
 
 std::string process_words(pid_t pid) {
-  const std::vector<std::string> words = split_at_zero(read_proc(pid, "cmdline").value_or(""));
+  const std::vector<std::string> words = split_at_zero(read_process_file(pid, "cmdline").value_or(""));
   std::string program = words.empty() ? "" : fs::path(words.front()).filename().string();
   for (size_t at = 1; at < words.size(); ++at) {
     if (words[at] == "-m" && at + 1 < words.size()) program = words[at + 1];
@@ -170,7 +153,7 @@ std::string process_words(pid_t pid) {
     program = fs::path(words[at]).filename().string();
     break;
   }
-  const std::string rank = variable(split_at_zero(read_proc(pid, "environ").value_or("")), "RANK");
+  const std::string rank = variable(split_at_zero(read_process_file(pid, "environ").value_or("")), "RANK");
   return fmt::format("{} ({}{})", pid, program, rank.empty() ? "" : ", rank " + rank);
 }
 
@@ -209,7 +192,7 @@ TargetProcess::~TargetProcess() {
 std::optional<TargetProcess> TargetProcess::open(pid_t pid, AskBy by, std::string& problem) {
   constexpr const char* kNothing = "Nothing was sent.";
   TargetProcess target(pid);
-  std::optional<std::string> status = read_proc(pid, "status");
+  std::optional<std::string> status = read_process_file(pid, "status");
   if (!status) {
     problem = fmt::format("no such process: {}.", pid);
     return std::nullopt;
@@ -220,7 +203,7 @@ std::optional<TargetProcess> TargetProcess::open(pid_t pid, AskBy by, std::strin
     problem = fmt::format("process {} has ended.", pid);
     return std::nullopt;
   }
-  std::optional<std::string> maps = read_proc(pid, "maps"), environ = read_proc(pid, "environ");
+  std::optional<std::string> maps = read_process_file(pid, "maps"), environ = read_process_file(pid, "environ");
   if (!maps || !environ) {
     bool ours = owner_of(pid) == owner_of(getpid()) || geteuid() == 0;
     problem = ours ? fmt::format("process {} cannot be inspected. {}", pid, kNothing)
@@ -246,7 +229,7 @@ std::optional<TargetProcess> TargetProcess::open(pid_t pid, AskBy by, std::strin
                           collector ? "; use --no-signal" : "; it writes no dumps on request", kNothing);
     return std::nullopt;
   }
-  status = read_proc(pid, "status");
+  status = read_process_file(pid, "status");
   if (by == AskBy::signal && (!status || !catches(*status, target.signal_))) {
     problem = fmt::format(
         "process {} does not handle signal {}: it has no tensor yet, or tensorscope is switched off in it. {}", pid,
