@@ -18,21 +18,21 @@ bool stopped() { return __builtin_expect(g_stopped.load(std::memory_order_relaxe
   return {0, not_recorded_stack()};
 }
 
+Stack with_native(StackId python, const void* hook_return_address) {
+  return {capture_native(hook_return_address, python != 0 ? last_activation() : Activation()), python};
+}
+
 }  // namespace
 
-Stack capture_in_any_case() { return {capture_native(nullptr), capture_python()}; }
+Stack capture_in_any_case() { return with_native(capture_python(), nullptr); }
 
 Stack capture(const void* hook_return_address) {
-  if (stopped()) return nothing_recorded();
-  Stack stack;
-  stack.native = capture_native(hook_return_address);
-  stack.python = capture_python();
-  return stack;
+  return stopped() ? nothing_recorded() : with_native(capture_python(), hook_return_address);
 }
 
 StackId capture_python_part() { return stopped() ? not_recorded_stack() : capture_python(); }
 Stack capture_native_part(StackId python) {
-  return stopped() ? nothing_recorded() : Stack{capture_native(nullptr), python};
+  return stopped() ? nothing_recorded() : with_native(python, nullptr);
 }
 
 void stop_capturing() {

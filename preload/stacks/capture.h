@@ -20,7 +20,7 @@ struct Stack {
 // `hook_return_address` is __builtin_return_address(0) of the hook where known, else null.
 Stack capture(const void* hook_return_address = nullptr);
 
-// The same in two steps, for who may not need the native part.
+// The same in two steps, for who may not need the native part: right after one another.
 StackId capture_python_part();
 Stack capture_native_part(StackId python);
 

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "stacks/activation.h"
 #include "stacks/native/frame_cache.h"
 
 namespace tensorscope::stacks {
@@ -30,6 +31,24 @@ struct ThreadStack {
   } fresh[kMaxFrames];
 
   FrameCache cache;
+
+  // Of an activation of the interpreter that has nothing but the interpreter around it: the record of the caller of its
+  // evaluation function, and the record's tag, which stands for the stack from there outwards.
+  struct Outer {
+    Activation activation;
+    uint32_t record, tag;
+  };
+  static constexpr size_t kOuters = 64;
+  Outer outers[kOuters];
+  Outer& outer_of(const Activation& activation) {
+    return outers[(spread_bits(reinterpret_cast<uint64_t>(activation.frame) ^ activation.caller) >> 32) % kOuters];
+  }
+
+  void forget_frames() {
+    cache.clear();
+    for (Outer& outer : outers) outer = {};
+  }
+
   void* addresses[kMaxFrames + kMaxOwnFrames];  // libunwind's answer
 
   uint32_t depth_words(uint64_t sp) const { return uint32_t((high - sp) / 8); }

@@ -30,6 +30,8 @@ struct FrameRecord {
   uint8_t realigned : 1;   // the CFA is in [RBP - 8 * bp_words], the caller's RBP in [RBP]
   uint8_t guessed : 1;     // no unwind table describes the frame's code
   uint8_t watches_bp : 1;  // going to the caller must look at RBP: this frame or one further out depends on it
+  uint8_t interpreter : 1;  // this frame and all further out are the Python interpreter's own (interpreter_code.h)
+  uint8_t evaluates : 1;    // and this one is its evaluation function
   uint32_t tag;            // node of the stack from here outwards (0: the trie was full), and kNeedsBp
   uint32_t caller_tag;     // the caller's when `tag` and `watches_bp` were made
 

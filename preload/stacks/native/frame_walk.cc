@@ -86,7 +86,7 @@ uint64_t bp_along(ThreadStack& stack, int begin, int end, uint64_t bp) {
 //
 // The hot loop: for most frames one load from the stack and two comparisons. RBP is looked at only where a frame
 // further out depends on it, which the records say (watches_bp); where the walk must go on by rules it is found again.
-Followed follow(ThreadStack& stack, uint32_t at, FrameState& state, Walk& walk) {
+Followed follow(ThreadStack& stack, uint32_t at, uint32_t trusted, FrameState& state, Walk& walk) {
   FrameCache& cache = stack.cache;
   const FrameRecord* frame = &cache[at];
   const int begin = walk.frames;
@@ -134,6 +134,12 @@ Followed follow(ThreadStack& stack, uint32_t at, FrameState& state, Walk& walk) 
       followed = Followed::differs;
       break;
     }
+    if (at == trusted && count < ThreadStack::kMaxFrames) {
+      stack.path[count++] = at;
+      walk.trusted = true;
+      followed = Followed::whole;
+      break;
+    }
     frame = caller;
   }
   if (followed == Followed::differs) {
@@ -149,7 +155,7 @@ Followed follow(ThreadStack& stack, uint32_t at, FrameState& state, Walk& walk) 
 
 }  // namespace
 
-Walk walk_frames(ThreadStack& stack, RuleTable& rules, FrameState innermost) {
+Walk walk_frames(ThreadStack& stack, RuleTable& rules, FrameState innermost, uint32_t trusted) {
   Walk walk;
   if (!stack.holds(innermost.sp) || (innermost.sp & 7) != 0) return walk;
   if ((stack.high - innermost.sp) / 8 > UINT32_MAX) return walk;
@@ -158,7 +164,7 @@ Walk walk_frames(ThreadStack& stack, RuleTable& rules, FrameState innermost) {
   while (walk.frames < ThreadStack::kMaxFrames) {
     const uint32_t known = stack.cache.find(state.ip, stack.depth_words(state.sp));
     if (!by_rule && known != 0 && (stack.cache[known].from_bp == 0 || stack.cache.bp(known) == state.bp)) {
-      const Followed followed = follow(stack, known, state, walk);
+      const Followed followed = follow(stack, known, trusted, state, walk);
       if (followed == Followed::whole) {
         walk.end = Walk::complete;
         return walk;
@@ -199,10 +205,10 @@ uint32_t record_of(ThreadStack& stack, int index) {
 
 }  // namespace
 
-bool give_nodes(ThreadStack& stack, const Walk& walk, NativeTrie& trie) {
+bool give_nodes(ThreadStack& stack, const Walk& walk, NativeTrie& trie, const InterpreterCode* interpreter) {
   FrameCache& cache = stack.cache;
   if (!cache.has_room(uint32_t(walk.frames))) {
-    cache.clear();
+    stack.forget_frames();
     return false;
   }
   uint32_t caller = walk.changed_frames < walk.frames ? stack.path[walk.changed_frames] : 0;
@@ -219,6 +225,8 @@ bool give_nodes(ThreadStack& stack, const Walk& walk, NativeTrie& trie) {
     const bool keeps_bp = frame.bp_words == 0;
     const bool needs_bp = frame.from_bp != 0 || (keeps_bp && outer.needs_bp());
     frame.watches_bp = frame.realigned != 0 || outer.from_bp != 0 || (!keeps_bp && outer.needs_bp());
+    frame.interpreter = interpreter != nullptr && (caller == 0 || outer.interpreter) && interpreter->is_own(frame.ip);
+    frame.evaluates = frame.interpreter && interpreter->evaluates(frame.ip);
     frame.return_slot = stack.high - 8 * uint64_t{outer.depth_words} - 8;
     frame.tag = node | (needs_bp ? FrameRecord::kNeedsBp : 0);
     frame.caller_tag = outer.tag;

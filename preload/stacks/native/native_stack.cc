@@ -28,12 +28,20 @@ constinit std::atomic<bool> g_walks{false};       // by our own rules; false: by
 constinit std::atomic<uint32_t> g_generation{0};  // a thread's cache that is of another one is void
 constinit std::atomic<uint64_t> g_unloads{0};     // unload_generation() that the rules are of
 constinit std::atomic<bool> g_cut_reported{false};
-constinit std::atomic<uint64_t> g_by_libunwind{0}, g_compared{0}, g_disagreed{0};
+constinit std::atomic<uint64_t> g_by_libunwind{0}, g_compared{0}, g_disagreed{0}, g_outer_differed{0};
+constinit InterpreterCode g_interpreter_code;
+constinit std::atomic<const InterpreterCode*> g_trusted_code{nullptr};  // null: every frame is compared
 
 void report_cut() {
   if (g_cut_reported.exchange(true, std::memory_order_relaxed)) return;
   if (coverage(Subject::native_stacks).seen.load(std::memory_order_acquire) != Seen::yes) return;
   set_coverage(Subject::native_stacks, Seen::partly, "stacks deeper than 1024 frames lack their outer frames");
+}
+
+// Where nothing is missing.
+void say_how(const char* text) {
+  if (coverage(Subject::native_stacks).seen.load(std::memory_order_acquire) != Seen::yes) return;
+  set_coverage(Subject::native_stacks, Seen::yes, text);
 }
 
 StackId missed() {
@@ -76,10 +84,12 @@ bool libunwind_agrees(ThreadStack& stack, const Walk& walk) {
 }
 
 // Walks and brings the cache up to date.
-Walk walk_and_remember(ThreadStack& stack, const FrameState& innermost) {
-  for (;;) {
-    const Walk walk = walk_frames(stack, g_rules, innermost);
-    if (walk.changed_frames == 0 || walk.end != Walk::complete || give_nodes(stack, walk, g_native_trie)) return walk;
+Walk walk_and_remember(ThreadStack& stack, const FrameState& innermost, uint32_t trusted = 0) {
+  const InterpreterCode* const interpreter = g_trusted_code.load(std::memory_order_acquire);
+  for (;; trusted = 0) {
+    const Walk walk = walk_frames(stack, g_rules, innermost, trusted);
+    if (walk.changed_frames == 0 || walk.end != Walk::complete) return walk;
+    if (give_nodes(stack, walk, g_native_trie, interpreter)) return walk;
   }
 }
 
@@ -88,7 +98,7 @@ void forget_rules(ThreadStack* stack) {
   g_libunwind.flush();
   const uint32_t generation = g_generation.fetch_add(1, std::memory_order_acq_rel) + 1;
   if (stack != nullptr) {
-    stack->cache.clear();
+    stack->forget_frames();
     stack->generation = generation;
   }
 }
@@ -130,21 +140,50 @@ StackId intern_cut(ThreadStack& stack, const Walk& walk, int leaf) {
   return id;
 }
 
+// After a walk through all frames. `expected`: the activation was known before it.
+void remember_outer(ThreadStack& stack, const Walk& walk, const Activation& activation, ThreadStack::Outer& outer,
+                    bool expected) {
+  if (expected && stack.cache[outer.record].tag != outer.tag) {
+    g_outer_differed.fetch_add(1, std::memory_order_relaxed);
+    g_trusted_code.store(nullptr, std::memory_order_release);
+    return say_how("cached unwind rules, checked against libunwind; the interpreter's own frames differed once");
+  }
+  outer = {};
+  for (int i = 0; i + 1 < walk.frames; ++i) {
+    if (!stack.cache[stack.path[i]].evaluates) continue;
+    const uint32_t caller = stack.path[i + 1];
+    outer = {activation, caller, stack.cache[caller].tag};
+    return;
+  }
+}
+
 // False: this stack is not for the rules.
-bool capture_by_rules(ThreadStack& stack, const void* frame_address, const void* until, StackId& id) {
+bool capture_by_rules(ThreadStack& stack, const void* frame_address, const void* until, const Activation& activation,
+                      StackId& id) {
   FrameState innermost;
   if (!find_innermost(stack, frame_address, innermost)) return false;
   if (const uint32_t generation = g_generation.load(std::memory_order_acquire);
       __builtin_expect(stack.generation != generation, false)) {
-    stack.cache.clear();
+    stack.forget_frames();
     stack.generation = generation;
   }
   stack.learnt = false;
-  Walk walk = walk_and_remember(stack, innermost);
-  if (__builtin_expect(stack.learnt, false) && forget_unloaded(&stack)) walk = walk_and_remember(stack, innermost);
+  ++stack.captures;
+  bool wants_check = stack.captures % kCheckEvery == 0;
+  const bool trusts = activation && g_trusted_code.load(std::memory_order_relaxed) != nullptr;
+  ThreadStack::Outer& outer = stack.outer_of(activation);
+  bool expected = trusts && outer.activation == activation && stack.cache[outer.record].tag == outer.tag;
+  const bool compare_all = wants_check || stack.captures % kVerifyEvery == 0;
+  Walk walk = walk_and_remember(stack, innermost, expected && !compare_all ? outer.record : 0);
+  if (__builtin_expect(stack.learnt, false)) {
+    wants_check = true;
+    const bool forgotten = forget_unloaded(&stack);
+    expected = expected && !forgotten;
+    if (forgotten || walk.trusted) walk = walk_and_remember(stack, innermost);
+  }
   if (__builtin_expect(walk.end == Walk::gave_up, false)) return false;
-  const bool wants_check = ++stack.captures % kCheckEvery == 0 || stack.learnt;
   if (__builtin_expect(wants_check, false) && !check(stack, innermost, walk)) return false;
+  if (trusts && !walk.trusted && walk.end == Walk::complete) remember_outer(stack, walk, activation, outer, expected);
   int leaf = 0;
   if (until != nullptr && innermost.ip != reinterpret_cast<uint64_t>(until)) {
     for (int i = 0; i < walk.frames && i < ThreadStack::kMaxOwnFrames; ++i) {
@@ -206,15 +245,24 @@ void start_native() {
   g_started.store(true, std::memory_order_release);
 }
 
-__attribute__((noinline)) StackId capture_native(const void* until) {
+__attribute__((noinline)) StackId capture_native(const void* until, const Activation& activation) {
   if (!g_started.load(std::memory_order_acquire)) return 0;
   ThreadStack* stack = ThreadStack::current();
   if (stack == nullptr) return missed();
   if (__builtin_expect(g_walks.load(std::memory_order_relaxed), true)) {
     StackId id = 0;
-    if (capture_by_rules(*stack, __builtin_frame_address(0), until, id)) return id != 0 ? id : missed();
+    if (capture_by_rules(*stack, __builtin_frame_address(0), until, activation, id)) return id != 0 ? id : missed();
   }
   return capture_by_libunwind(*stack, __builtin_return_address(0), until);
+}
+
+void native_trusts(const InterpreterCode& interpreter) {
+  static_assert(kVerifyEvery == 61);  // as the text says
+  if (!g_started.load(std::memory_order_acquire)) return;
+  g_interpreter_code = interpreter;
+  g_trusted_code.store(&g_interpreter_code, std::memory_order_release);
+  g_generation.fetch_add(1, std::memory_order_acq_rel);  // records say nothing of the interpreter so far
+  say_how("cached unwind rules, checked against libunwind; the interpreter's own frames at every 61st capture");
 }
 
 size_t native_frame_count() { return g_native_trie.count(); }
@@ -222,7 +270,7 @@ NativeFrame native_frame(StackId id) { return g_native_trie.frame(id); }
 
 NativeCounts native_counts() {
   return {g_by_libunwind.load(std::memory_order_relaxed), g_compared.load(std::memory_order_relaxed),
-          g_disagreed.load(std::memory_order_relaxed), g_walks.load(std::memory_order_relaxed)};
+          g_disagreed.load(std::memory_order_relaxed), g_outer_differed.load(std::memory_order_relaxed), g_walks.load(std::memory_order_relaxed)};
 }
 
 void native_after_fork_in_child() {

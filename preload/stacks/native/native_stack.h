@@ -5,6 +5,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "stacks/activation.h"
+#include "stacks/native/interpreter_code.h"
 #include "support/ids.h"
 
 namespace tensorscope::stacks {
@@ -18,8 +20,16 @@ struct NativeFrame {
 void start_native();
 
 // Context: hook. 0 when native stacks are off. This library's frames are left out; where `until` is not null, so are
-// all frames inner to the one that will continue at that address.
-StackId capture_native(const void* until);
+// all frames inner to the one that will continue at that address. `activation`: the thread's present one.
+StackId capture_native(const void* until, const Activation& activation = {});
+
+// Context: hook, once. From now on frames of the interpreter that lie around an activation, with nothing of anybody
+// else between them and the thread's beginning, are compared only at every kVerifyEvery-th capture. Between one
+// instruction of Python and the function that it calls there are interpreter's frames alone, so another path of equal
+// depth through the interpreter would be missed, which no report shows; where the comparison finds one, every frame is
+// compared from then on.
+void native_trusts(const InterpreterCode& interpreter);
+inline constexpr uint32_t kVerifyEvery = 61;
 
 // Context: collector. Frames of the trie so far: ids 0 .. native_frame_count()-1 (0 is the sentinel).
 size_t native_frame_count();
@@ -30,6 +40,7 @@ struct NativeCounts {
   uint64_t by_libunwind;  // captures left to libunwind
   uint64_t checked;       // captures by rules that were compared with libunwind's
   uint64_t disagreed;     // of those, the ones that were not equal
+  uint64_t outer_differed;  // activations whose outer frames were not the expected ones
   bool by_rules;          // false: no rules on this machine, or switched off after a disagreement
 };
 NativeCounts native_counts();

@@ -22,6 +22,7 @@ struct PythonCapture::ThreadStack {
   uint64_t generation;
   size_t depth;
   bool left_out;                  // there were frames beyond kDeepest
+  Activation activation;
   KnownFrame known[kDeepest];     // outermost first
   RawFrame walked[kDeepest + 1];  // innermost first
   ThreadStack* next_spare;
@@ -145,8 +146,14 @@ StackId PythonCapture::capture_into(ThreadStack& stack, const char* thread_state
     parent = stack.known[at].node;
   }
   stack.depth = depth;
+  size_t entry = 0;
+  while (entry + 1 < depth && !stack.walked[entry].entry()) ++entry;
+  stack.activation = {stack.walked[entry].frame, stack.walked[entry].code,
+                      entry + 1 < depth ? stack.known[depth - 2 - entry].node : 0};
   return parent;
 }
+
+Activation PythonCapture::last_activation() { return t_stack == nullptr ? Activation() : t_stack->activation; }
 
 StackId PythonCapture::capture() {
   PyObject* thread_state = interpreter_.api.this_thread_state();

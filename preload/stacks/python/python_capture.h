@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "stacks/activation.h"
 #include "stacks/python/python_code_table.h"
 #include "stacks/python/python_interpreter.h"
 #include "stacks/python/python_trie.h"
@@ -28,6 +29,8 @@ class PythonCapture {
 
   // 0: no Python frames on this thread, or (counted as missed) no memory for them.
   StackId capture();
+  // Of the calling thread at its last capture that was not 0.
+  static Activation last_activation();
 
   uint64_t thread_memory() const;
   void after_fork_in_child();

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cstdio>
 
+#include "stacks/native/native_stack.h"
 #include "stacks/python/python_capture.h"
 #include "stacks/python/python_check.h"
 #include "stacks/python/python_code_table.h"
@@ -128,6 +129,7 @@ bool start_python() {
     return false;
   }
   watch_deallocations();
+  if (InterpreterCode code; find_interpreter_code(code)) native_trusts(code);
   snprintf(g_detail, sizeof g_detail, "CPython %s, not yet checked against the interpreter",
            g_interpreter.version_text);
   set_coverage(Subject::python_stacks, Seen::yes, g_detail);
@@ -153,6 +155,8 @@ StackId capture_python() {
   SpinGuard guard(g_start_lock);
   return guard && prove(false) == Status::on ? capture_unguarded() : 0;
 }
+
+Activation last_activation() { return PythonCapture::last_activation(); }
 
 StackId not_recorded_stack() {
   static constinit std::atomic<StackId> known{0};

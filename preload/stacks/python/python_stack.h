@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "stacks/activation.h"
 #include "support/ids.h"
 
 namespace tensorscope::stacks {
@@ -37,6 +38,9 @@ bool check_python_with_gil();
 // stack is remembered, so that only frames that differ from it are looked up. A stack deeper than 2048 frames ends, on
 // the outer side, in a frame of code 0, "<outer frames not recorded>".
 StackId capture_python();
+
+// The calling thread's activation at its last capture that was not 0. Context: hook.
+Activation last_activation();
 
 // What stands for a stack while none are recorded: one frame of code 1. Context: hook. 0: no memory within the limit.
 StackId not_recorded_stack();

@@ -1,4 +1,4 @@
-// Covers: preload/stacks/native/{libunwind_accessors,libunwind_loader}.cc
+// Covers: preload/stacks/native/{interpreter_code,libunwind_accessors,libunwind_loader}.cc
 // Covers: preload/stacks/{id_index,own_frames,thread_stack}.cc
 #include "stacks/native/native_stack.h"
 
@@ -272,6 +272,58 @@ __attribute__((noinline)) void either(bool first) {
 
 TEST_F(NativeStack, SameInnerFramesUnderAnotherCaller) {
   for (int i = 0; i < 40; ++i) either(i % 3 == 0);
+}
+
+// Stands for the interpreter's evaluation function; the linker gives the section's two ends names.
+extern "C" const char __start_evaluation_code, __stop_evaluation_code;
+__attribute__((noinline, section("evaluation_code"))) BothStacks evaluate(const Activation& activation) {
+  const BothStacks both = both_stacks(activation);
+  asm volatile("" : : : "memory");
+  return both;
+}
+
+__attribute__((noinline)) BothStacks between(const Activation& activation) {
+  const BothStacks both = evaluate(activation);
+  asm volatile("" : : : "memory");
+  return both;
+}
+
+// Two callers of one depth.
+__attribute__((noinline)) BothStacks beneath(bool first, const Activation& activation) {
+  BothStacks both;
+  if (first) {
+    both = between(activation);
+    asm volatile("" : : : "memory");
+  } else {
+    both = between(activation);
+    asm volatile("nop" : : : "memory");
+  }
+  return both;
+}
+
+TEST_F(NativeStack, FramesAroundAnActivationAreComparedNowAndThen) {
+  InterpreterCode code;
+  code.evaluation = {reinterpret_cast<uint64_t>(&__start_evaluation_code),
+                     reinterpret_cast<uint64_t>(&__stop_evaluation_code)};
+  code.objects[0] = {0, ~uint64_t{0}};
+  native_trusts(code);
+  // Captures are counted by thread.
+  std::thread([] {
+    const char frames[2] = {};
+    const Activation one = {&frames[0], &frames[0], 0}, other = {&frames[1], &frames[0], 0};
+    for (const bool first : {true, false, true}) EXPECT_SAME_STACKS(beneath(first, first ? one : other));
+
+    // What no interpreter does: the same activation with another caller. It is missed until all is compared.
+    BothStacks both = beneath(false, one);
+    EXPECT_NE(both.captured, both.reference);
+    EXPECT_EQ(both.captured.size(), both.reference.size());
+    const uint64_t before = native_counts().outer_differed;
+    for (uint32_t i = 0; i < kVerifyEvery; ++i) both = beneath(false, one);
+    EXPECT_EQ(native_counts().outer_differed, before + 1);
+    EXPECT_SAME_STACKS(both);
+    for (const bool first : {true, false, true}) EXPECT_SAME_STACKS(beneath(first, one));
+  }).join();
+  EXPECT_NE(strstr(coverage(Subject::native_stacks).detail.load(), "differed once"), nullptr);
 }
 
 __attribute__((noinline)) int go_deep(int depth) {

@@ -29,11 +29,11 @@ struct BothStacks {
 };
 
 // Both stacks of the caller of this function, innermost frame first.
-__attribute__((noinline)) inline BothStacks both_stacks() {
+__attribute__((noinline)) inline BothStacks both_stacks(const Activation& activation = {}) {
   static void* addresses[4096];
   BothStacks both;
   void* caller = __builtin_return_address(0);
-  both.captured = addresses_of(capture_native(caller));
+  both.captured = addresses_of(capture_native(caller, activation));
   const int count = reference_backtrace(addresses, 4096);
   for (int i = 0; i < count; ++i) {
     if (!both.reference.empty() || addresses[i] == caller)
