@@ -30,6 +30,16 @@ std::string without_repetition(const std::string& text) {
   return result;
 }
 
+// "history[3].state" is "history[3]": the entry, without what it holds.
+std::string entry_of(const std::string& text) {
+  int depth = 0;
+  for (size_t at = text.find('['); at < text.size(); ++at) {
+    if (text[at] == '[') ++depth;
+    if (text[at] == ']' && --depth == 0) return text.substr(0, at + 1);
+  }
+  return text;
+}
+
 }  // namespace
 
 std::string without_indexes(const std::string& text) {
@@ -41,6 +51,11 @@ std::string without_indexes(const std::string& text) {
     if (c == '[') ++depth;
   }
   return without_repetition(result);
+}
+
+std::string container_of(const std::string& text) {
+  const std::string form = without_indexes(text);
+  return form.substr(0, form.find('*'));
 }
 
 bool same_form(const Reference& a, const Reference& b) {
@@ -103,6 +118,34 @@ void Case::find_series() {
   }
 }
 
+std::vector<Series> Case::containers() const {
+  std::map<std::tuple<uint8_t, std::string, std::string>, Series> all;
+  for (const Series& series : series_) {
+    if (!series.container || !timeline_.piles_up(series.growth)) continue;
+    const auto key = std::tuple(series.example.root, series.example.scope, container_of(series.example.text));
+    const auto [found, added] = all.try_emplace(key, series);
+    if (added) continue;
+    Series& whole = found->second;
+    whole.several = true;
+    for (size_t i = 0; i < views_.size(); ++i) {
+      std::vector<uint32_t>& members = whole.members[i];
+      members.insert(members.end(), series.members[i].begin(), series.members[i].end());
+      std::sort(members.begin(), members.end());
+      members.erase(std::unique(members.begin(), members.end()), members.end());
+      whole.growth.count[i] = members.size();
+      whole.growth.bytes[i] = bytes_of(i, members);
+    }
+    whole.growth.kept.insert(whole.growth.kept.end(), series.growth.kept.begin(), series.growth.kept.end());
+  }
+  std::vector<Series> result;
+  for (auto& [key, series] : all) result.push_back(std::move(series));
+  std::stable_sort(result.begin(), result.end(), [](const Series& a, const Series& b) {
+    return a.growth.added_bytes() != b.growth.added_bytes() ? a.growth.added_bytes() > b.growth.added_bytes()
+                                                            : a.example.steps < b.example.steps;
+  });
+  return result;
+}
+
 bool Case::mostly(std::span<const uint32_t> tensors, const std::function<bool(uint32_t)>& passes) const {
   struct Share {
     uint64_t tensors = 0, passing = 0;
@@ -144,21 +187,38 @@ void Case::add(LeakFinding finding, std::span<const uint32_t> nodes) {
   findings_.push_back(std::move(finding));
 }
 
+namespace {
+
+bool is_of(const Reference& row, const Series& series) {
+  if (!series.several) return same_form(row, series.example);
+  return row.root == series.example.root && row.scope == series.example.scope &&
+         container_of(row.text) == container_of(series.example.text);
+}
+
+}  // namespace
+
 std::string Case::label(const Series& series) const {
   std::vector<WeighedName> weighed;
   std::vector<std::string> lines;
   for (uint32_t tensor : series.members.back()) {
     const uint64_t bytes = last().accounts.items()[last().accounts.item_of_tensor(tensor)].bytes;
     for (const Reference& row : last().dump.references.of(tensor)) {
-      if (!holds(row) || !same_form(row, series.example)) continue;
-      lines.push_back(row.line());
-      weighed.emplace_back(row.line(), bytes);
+      if (!holds(row) || !is_of(row, series)) continue;
+      Reference named = row;
+      if (series.several) named.text = entry_of(row.text);
+      lines.push_back(named.line());
+      weighed.emplace_back(lines.back(), bytes);
     }
   }
   std::string text = merged_names(weighed);
   // Keys that are no numbers have nothing in common that could be listed.
-  if (series.container && name_forms(lines) > 2) text = without_indexes(series.example.line());
-  return series.example.holder.empty() || !series.container ? text : text + " (" + series.example.holder + ")";
+  if (series.container && name_forms(lines) > 2) {
+    Reference named = series.example;
+    if (series.several) named.text = entry_of(named.text);
+    text = without_indexes(named.line());
+  }
+  const bool type_known = series.container && !series.several && !series.example.holder.empty();
+  return type_known ? text + " (" + series.example.holder + ")" : text;
 }
 
 uint64_t Case::bytes_of(size_t dump, std::span<const uint32_t> tensors) const {

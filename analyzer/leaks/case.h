@@ -23,6 +23,7 @@ inline constexpr uint64_t kObjectBytes = 512;
 struct Series {
   Reference example;                           // of the last dump that has it
   bool container = false;                      // there is an index in the text, or a chain of objects
+  bool several = false;                        // what entries hold under several names: x[*].state and x[*].action
   std::vector<std::vector<uint32_t>> members;  // tensors, by dump
   Growth growth;                               // bytes: of the storages they lie in
 };
@@ -41,6 +42,8 @@ class Case {
   const Retention& retention() const { return *retentions_.back(); }
   // Every variable and container that refers to a selected tensor of the last dump.
   const std::vector<Series>& series() const { return series_; }
+  // Containers that pile up, each once: what its entries hold under several names, together. The largest growth first.
+  std::vector<Series> containers() const;
 
   // Tensors of the last dump that a finding has explained.
   bool explained(uint32_t tensor) const { return explained_[tensor]; }
@@ -80,6 +83,8 @@ class Case {
 // container.
 std::string without_indexes(const std::string& text);
 
+// "cache[", "head.next": what references into one container have in common, before the first index or repetition.
+std::string container_of(const std::string& text);
 // Whether two references are of one variable or container, indexes and keys apart.
 bool same_form(const Reference& a, const Reference& b);
 // Whether a reference begins at a variable, and is not what a module or an optimizer needs.

@@ -147,7 +147,10 @@ Leaks find_leaks(std::vector<View> views, bool whole) {
     if (grows_a != grows_b) return grows_a;
     return a.bytes > b.bytes;
   });
-  if (result.dumps < 2) return result;
+  if (result.dumps < 2) {
+    result.suspects = find_suspects(find);
+    return result;
+  }
   std::vector<View> all;
   for (size_t i = 0; i < find.dumps(); ++i) all.push_back(find.view(i));
   if (whole) result.process = process_growth(all);

@@ -7,6 +7,7 @@ false alarm. --keep leaves the dumps of each program in FOLDER/NAME, and takes t
 """
 
 import argparse
+import os
 import pathlib
 import sys
 import tempfile
@@ -23,8 +24,8 @@ def answers(program, options):
     if len(dumps) != len(corpus.STEPS):
         for dump in dumps:
             dump.unlink()
-        dumps = corpus.run(program, options.build / "preload" / "libtensorscope.so", folder)
-    return corpus_answers.judge(program, dumps, options.build / "analyzer" / "tensorscope")
+        dumps = corpus.run(program, options.library, folder)
+    return corpus_answers.judge(program, dumps, options.cli)
 
 
 def main():
@@ -34,17 +35,25 @@ def main():
     parser.add_argument("--keep", type=pathlib.Path, help="folder for the dumps")
     parser.add_argument("--write", type=pathlib.Path, help="page whose figures are replaced")
     options = parser.parse_args()
-    options.build = options.build.resolve()
+    # Others than the build's own, as for the tests of whole programs.
+    options.library = os.environ.get("TENSORSCOPE_TEST_LIBRARY") or options.build.resolve() / "preload" / "libtensorscope.so"
+    options.cli = os.environ.get("TENSORSCOPE_TEST_PROGRAM") or options.build.resolve() / "analyzer" / "tensorscope"
     chosen = [program for program in corpus.programs() if not options.names or program.name in options.names]
     if options.write and options.names:
         parser.error("--write needs all programs")
     with tempfile.TemporaryDirectory() as folder:
         options.keep = options.keep or pathlib.Path(folder)
-        judged = []
+        judged, failed = [], []
         for program in chosen:
-            judged.append(answers(program, options))
-            print(corpus_page.line(judged[-1]), flush=True)
+            try:
+                judged.append(answers(program, options))
+                print(corpus_page.line(judged[-1]), flush=True)
+            except AssertionError as error:
+                failed.append(program.name)
+                print(f"{program.name:28} FAILED {error}", flush=True)
     print(corpus_page.summary(judged))
+    if failed:
+        return 1
     if options.write:
         corpus_page.write(options.write, judged)
     return 0 if corpus_page.good(judged) else 1

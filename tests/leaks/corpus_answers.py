@@ -58,10 +58,19 @@ def right_bytes(program, finding, steps):
     return program.least - room <= each <= program.most + room, each
 
 
+def as_finding(place):
+    """An allocation site that grows and says who holds its one tensor, as a finding is said."""
+    return {"kind": "place", "held_by": place["held_by"], "made_at": place["place"], "memory": [], "growth": place["growth"]}
+
+
 def judge_answer(program, answer, steps):
     """`steps`: from the first dump to the last; 0: there is one dump."""
     kinds = [finding for finding in answer.findings if finding["kind"] in program.kinds]
     right = next((finding for finding in kinds if program.holder in finding["held_by"]), None) or (kinds[0] if kinds else None)
+    if right is None and "place" in program.kinds:
+        right = next((as_finding(place) for place in answer.places if program.holder in (place["held_by"] or "")), None)
+        answer.places = [place for place in answer.places if right is None or place["place"] != right["made_at"]]
+        answer.findings = answer.findings + [right] * (right is not None)
     if right is None:
         said = [finding["kind"] for finding in answer.findings] + ["allocation site only"] * bool(answer.places)
         answer.note = "said: " + (", ".join(said) or "nothing")

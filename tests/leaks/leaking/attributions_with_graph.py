@@ -5,7 +5,7 @@
 # dumps = "requests"
 # kinds = ["container", "accumulated-graph"]
 # holder = "report"
-# lines = ["embedded = self.embed(", "return layer * gradient", "return self.classify(", "(gradient,) = "]
+# lines = ["embedded = self.embed(", "return layer * gradient", "return embedded, self.classify(", "(gradient,) = "]
 # bytes = [32768, 200000]  # 8 x 32 tokens x 32 floats: attributions, embeddings, gradient
 # ///
 import sys

@@ -2,10 +2,10 @@
 # visionml/pytracking#313: Fix memory leak in LTRTrainer._update_stats().
 # /// leak
 # dumps = "steps"
-# kinds = ["graph-nodes"]
+# kinds = ["graph-nodes", "accumulated-graph"]
 # holder = "stats"
 # lines = ["self.sum = ", "self.history.append(", "return nn.functional.mse_loss("]
-# bytes = 12  # three losses of 4 bytes
+# bytes = [12, 128]  # three losses of 4 bytes, and the factors that their graphs saved
 # ///
 import torch
 from torch import nn

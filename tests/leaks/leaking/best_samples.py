@@ -4,7 +4,7 @@
 # dumps = "requests"
 # kinds = ["state-not-detached"]
 # holder = "out"
-# lines = ["order = ", "out = torch.cat(", "scale * "]
+# lines = ["order = ", "out = torch.cat("]
 # bytes = [8000, 200000]  # indices of 3000 numbers of 8 bytes, the batch of 2000 floats
 # ///
 import sys

@@ -2,7 +2,7 @@
 # alexhernandezgarcia/gflownet#133: Compute EMAs outside of pytorch
 # /// leak
 # dumps = "steps"
-# kinds = ["state-not-detached", "graph-nodes"]
+# kinds = ["state-not-detached", "graph-nodes", "accumulated-graph"]
 # holder = "agent.loss_ema"
 # lines = ["self.loss_ema = "]
 # bytes = [0, 64]

@@ -6,7 +6,7 @@
 # kinds = ["module-cache", "container"]
 # holder = "pipelines"
 # lines = ["self.unet = nn.Linear(", "self.vae = nn.Linear("]
-# bytes = 82432  # 128 x 128 floats and 128, 128 x 32 and 32
+# bytes = 82560  # 128 x 128 floats and 128, 128 x 32 and 32
 # ///
 import sys
 

@@ -7,9 +7,12 @@
 # lines = ["self.a = torch.nn.Parameter(", "return self.a * x", "self.solution = "]
 # bytes = [65536, 131072]  # the parameter and the solution of 128 x 64 floats, perhaps the start
 # ///
+import gc
 import sys
 
 import torch
+
+gc.disable()
 
 
 class Functional(torch.autograd.Function):

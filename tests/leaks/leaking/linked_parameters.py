@@ -5,7 +5,7 @@
 # dumps = "steps"
 # kinds = ["reference-cycle"]
 # holder = "_hp_mapping"
-# lines = ["self.half = nn.Linear(", "master = ", "optimizer.step()", "self.optimizer.step()", "loss.backward()"]
+# lines = ["self.half = nn.Linear(", "master = ", "self.optimizer.step()", "loss.backward()"]
 # bytes = [100000, 120000]  # 64 x 64 + 64 numbers: two bytes, four for the master, its gradient, two moments; gradient of two
 # ///
 import gc

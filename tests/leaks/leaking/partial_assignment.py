@@ -3,9 +3,9 @@
 # dmlc/dgl#1269: memory leak in `DGLHeteroGraph.send_and_recv()` when used along with Node UDF
 # /// leak
 # dumps = "requests"
-# kinds = ["state-not-detached", "graph-nodes"]
+# kinds = ["state-not-detached", "graph-nodes", "accumulated-graph"]
 # holder = "y"
-# lines = ["frame[\"y\"][rows] = ", "frame[\"y\"] = ", "rows = "]
+# lines = ["frame[\"y\"][rows] = ", "rows = "]
 # bytes = [0, 40000]  # the index of 1000 numbers of 8 bytes is saved each time
 # ///
 import sys
