@@ -30,6 +30,48 @@ std::string without_repetition(const std::string& text) {
   return result;
 }
 
+std::vector<std::string> parts_of(const std::string& text) {
+  std::vector<std::string> parts;
+  for (size_t at = 0; at <= text.size();) {
+    const size_t end = std::min(text.find('.', at), text.size());
+    parts.push_back(text.substr(at, end - at));
+    at = end + 1;
+  }
+  return parts;
+}
+
+bool is_number(const std::string& part) {
+  return !part.empty() && part.find_first_not_of("0123456789") == std::string::npos;
+}
+
+// Whether a form is that of the pattern, whose parts may be any name where they are "*".
+bool fits(const std::string& form, const std::string& pattern) {
+  if (form == pattern) return true;
+  const std::vector<std::string> names = parts_of(form), wanted = parts_of(pattern);
+  if (names.size() != wanted.size()) return false;
+  for (size_t i = 0; i < names.size(); ++i) {
+    if (wanted[i] != "*" && wanted[i] != names[i]) return false;
+  }
+  return true;
+}
+
+// "layers.3.adapters.de.weight" is "layers.*.adapters.*.weight" for the part of this number.
+std::string with_any_name(const std::vector<std::string>& parts, size_t number) {
+  std::string text;
+  for (size_t i = 0; i < parts.size(); ++i) {
+    if (i > 0) text += '.';
+    text += i == number || is_number(parts[i]) ? "*" : parts[i];
+  }
+  return text;
+}
+
+// Of "memory[*].state" and "memory[*].reward" "memory[*]", of "lora_A.*" and "lora_B.*" "lora_*".
+std::string in_common(const std::string& a, const std::string& b) {
+  std::string text = a.substr(0, size_t(std::mismatch(a.begin(), a.end(), b.begin(), b.end()).first - a.begin()));
+  if (text.ends_with('.')) text.pop_back();
+  return text.ends_with('*') || text.ends_with(']') ? text : text + "*";
+}
+
 // "history[3].state" is "history[3]": the entry, without what it holds.
 std::string entry_of(const std::string& text) {
   int depth = 0;
@@ -53,10 +95,7 @@ std::string without_indexes(const std::string& text) {
   return without_repetition(result);
 }
 
-std::string container_of(const std::string& text) {
-  const std::string form = without_indexes(text);
-  return form.substr(0, form.find('*'));
-}
+std::string container_of(const std::string& form) { return form.substr(0, form.find('*')); }
 
 bool same_form(const Reference& a, const Reference& b) {
   return a.root == b.root && a.scope == b.scope && without_indexes(a.text) == without_indexes(b.text);
@@ -100,13 +139,17 @@ void Case::find_series() {
       if (!members.empty() && members.back() == row.tensor) continue;
       if (members.empty()) {
         series.example = row;
+        series.form = pattern;
         series.container = pattern.find('*') != std::string::npos;
       }
       members.push_back(row.tensor);
     }
   }
   for (auto& [key, series] : all) {
-    if (series.members.back().empty()) continue;
+    if (!series.members.back().empty()) series_.push_back(std::move(series));
+  }
+  join_named_entries();
+  for (Series& series : series_) {
     for (size_t i = 0; i < views_.size(); ++i) {
       series.growth.count.push_back(series.members[i].size());
       series.growth.bytes.push_back(bytes_of(i, series.members[i]));
@@ -114,19 +157,58 @@ void Case::find_series() {
     for (uint32_t tensor : series.members.back()) {
       series.growth.kept.push_back(views_.back().dump.tensors[tensor].serial);
     }
-    series_.push_back(std::move(series));
   }
+}
+
+// Entries of a ModuleDict are attributes: names that are new since the first dump in one place, each with the same
+// below it, are one container.
+void Case::join_named_entries() {
+  constexpr size_t kLeastNames = 4;
+  std::map<std::tuple<uint8_t, std::string, std::string>, std::vector<size_t>> places;
+  for (size_t number = 0; number < series_.size(); ++number) {
+    const Series& series = series_[number];
+    if (views_.size() < 2 || series.members.front().size() == series.members.back().size()) continue;
+    const std::vector<std::string> parts = parts_of(series.form);
+    // The first part is the variable, the last one the attribute of the entry.
+    for (size_t part = 1; part + 1 < parts.size(); ++part) {
+      if (parts[part].find('*') != std::string::npos || is_number(parts[part])) continue;
+      places[{series.example.root, series.example.scope, with_any_name(parts, part)}].push_back(number);
+    }
+  }
+  std::vector<bool> joined(series_.size());
+  for (const auto& [place, numbers] : places) {
+    std::vector<size_t> entries;
+    for (size_t number : numbers) {
+      if (!joined[number]) entries.push_back(number);
+    }
+    if (entries.size() < kLeastNames) continue;
+    Series& whole = series_[entries.front()];
+    whole.form = std::get<2>(place);
+    whole.container = true;
+    for (size_t number : entries) {
+      joined[number] = number != entries.front();
+      if (!joined[number]) continue;
+      for (size_t i = 0; i < views_.size(); ++i) {
+        const std::vector<uint32_t>& more = series_[number].members[i];
+        whole.members[i].insert(whole.members[i].end(), more.begin(), more.end());
+      }
+    }
+    for (std::vector<uint32_t>& members : whole.members) std::sort(members.begin(), members.end());
+  }
+  size_t number = 0;
+  std::erase_if(series_, [&](const Series&) { return joined[number++]; });
 }
 
 std::vector<Series> Case::containers() const {
   std::map<std::tuple<uint8_t, std::string, std::string>, Series> all;
   for (const Series& series : series_) {
     if (!series.container || !timeline_.piles_up(series.growth)) continue;
-    const auto key = std::tuple(series.example.root, series.example.scope, container_of(series.example.text));
+    const auto key = std::tuple(series.example.root, series.example.scope, container_of(series.form));
     const auto [found, added] = all.try_emplace(key, series);
     if (added) continue;
     Series& whole = found->second;
     whole.several = true;
+    whole.form = in_common(whole.form, series.form);
     for (size_t i = 0; i < views_.size(); ++i) {
       std::vector<uint32_t>& members = whole.members[i];
       members.insert(members.end(), series.members[i].begin(), series.members[i].end());
@@ -190,9 +272,9 @@ void Case::add(LeakFinding finding, std::span<const uint32_t> nodes) {
 namespace {
 
 bool is_of(const Reference& row, const Series& series) {
-  if (!series.several) return same_form(row, series.example);
-  return row.root == series.example.root && row.scope == series.example.scope &&
-         container_of(row.text) == container_of(series.example.text);
+  if (row.root != series.example.root || row.scope != series.example.scope) return false;
+  const std::string form = without_indexes(row.text);
+  return series.several ? form.starts_with(container_of(series.form)) : fits(form, series.form);
 }
 
 }  // namespace
@@ -214,8 +296,8 @@ std::string Case::label(const Series& series) const {
   // Keys that are no numbers have nothing in common that could be listed.
   if (series.container && name_forms(lines) > 2) {
     Reference named = series.example;
-    if (series.several) named.text = entry_of(named.text);
-    text = without_indexes(named.line());
+    named.text = series.form;
+    text = named.line();
   }
   const bool type_known = series.container && !series.several && !series.example.holder.empty();
   return type_known ? text + " (" + series.example.holder + ")" : text;

@@ -22,6 +22,7 @@ inline constexpr uint64_t kObjectBytes = 512;
 // What one variable or container refers to, in every dump: "losses[0]", "losses[1]", ... are one series.
 struct Series {
   Reference example;                           // of the last dump that has it
+  std::string form;                            // "losses[*]", "model.adapters.*.weight": what its references have in common
   bool container = false;                      // there is an index in the text, or a chain of objects
   bool several = false;                        // what entries hold under several names: x[*].state and x[*].action
   std::vector<std::vector<uint32_t>> members;  // tensors, by dump
@@ -69,6 +70,7 @@ class Case {
 
  private:
   void find_series();
+  void join_named_entries();
 
   std::vector<View> views_;
   bool whole_;
@@ -83,8 +85,8 @@ class Case {
 // container.
 std::string without_indexes(const std::string& text);
 
-// "cache[", "head.next": what references into one container have in common, before the first index or repetition.
-std::string container_of(const std::string& text);
+// "cache[", "head.next": what forms of references into one container have in common, before the first index.
+std::string container_of(const std::string& form);
 // Whether two references are of one variable or container, indexes and keys apart.
 bool same_form(const Reference& a, const Reference& b);
 // Whether a reference begins at a variable, and is not what a module or an optimizer needs.

@@ -113,7 +113,7 @@ void add_variables(const Case& find, std::vector<Suspect>& suspects) {
     if (members.size() < kLeastGenerations || find.explained(members)) continue;
     if (!grew_for_long(births_of(births_of_tensors(last.dump, members), last.dump.process))) continue;
     Container& container =
-        containers[{series.example.root, series.example.scope, container_of(series.example.text)}];
+        containers[{series.example.root, series.example.scope, container_of(series.form)}];
     container.members.insert(container.members.end(), members.begin(), members.end());
     if (container.largest == nullptr || series.growth.bytes.back() > container.largest->growth.bytes.back()) {
       container.largest = &series;

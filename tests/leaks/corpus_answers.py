@@ -51,9 +51,9 @@ def right_line(program, finding):
     return same_file(program, place) and place["line"] in program.lines
 
 
-def right_bytes(program, finding, steps):
-    growth = finding["growth"]["bytes"]
-    each = (growth[-1] - growth[0]) / steps
+def right_bytes(program, findings, steps):
+    """Two lists of one object are two findings about one leak: together they have its bytes."""
+    each = sum(finding["growth"]["bytes"][-1] - finding["growth"]["bytes"][0] for finding in findings) / steps
     room = PART * program.most if program.least == program.most else 0
     return program.least - room <= each <= program.most + room, each
 
@@ -70,25 +70,28 @@ def judge_answer(program, answer, steps):
     if right is None and "place" in program.kinds:
         right = next((as_finding(place) for place in answer.places if program.holder in (place["held_by"] or "")), None)
         answer.places = [place for place in answer.places if right is None or place["place"] != right["made_at"]]
-        answer.findings = answer.findings + [right] * (right is not None)
+        if right is not None:
+            answer.findings.append(right)
+            kinds = [right]
     if right is None:
         said = [finding["kind"] for finding in answer.findings] + ["allocation site only"] * bool(answer.places)
         answer.note = "said: " + (", ".join(said) or "nothing")
         return answer
     answer.found = answer.status == 1
     answer.holder = program.holder in right["held_by"]
-    answer.line = right_line(program, right)
-    answer.other = len(answer.findings) - 1 + len(answer.places)
+    same = [finding for finding in kinds if answer.holder and program.holder in finding["held_by"]] or [right]
+    answer.line = any(right_line(program, finding) for finding in same)
+    answer.other = len(answer.findings) - len(same) + len(answer.places)
     notes = [] if answer.holder else [f"holder {right['held_by']}"]
     if not answer.line:
         place = right["memory"][0]["place"] if right["memory"] else right["made_at"]
         notes.append(f"line {place and place['where']}")
     if steps:
-        answer.bytes, each = right_bytes(program, right, steps)
+        answer.bytes, each = right_bytes(program, same, steps)
         if not answer.bytes:
             notes.append(f"{each:.0f} bytes a step")
     if answer.other:
-        others = [f"{finding['kind']} {finding['held_by']}" for finding in answer.findings if finding is not right]
+        others = [f"{finding['kind']} {finding['held_by']}" for finding in answer.findings if finding not in same]
         notes.append("beside it: " + ", ".join(others + [place["place"]["where"] for place in answer.places]))
     answer.note = "; ".join(notes)
     return answer

@@ -28,7 +28,14 @@ def line(judged):
         return f"{judged.program.name:28} {'ALARM ' + ', '.join(alarms) + ': ' + '; '.join(said) if alarms else 'quiet'}" + \
             (f"  suspects: {', '.join(suspects)}" if suspects else "")
     notes = dict.fromkeys(note for note in (judged.three.note, judged.two.note) if note)
-    return f"{judged.program.name:28} two {right(judged.two)} three {right(judged.three)} suspect {judged.rank or '-'}  {' | '.join(notes)}"
+    first = judged.one.suspects[0]["held_by"] if misled(judged) else ""
+    return f"{judged.program.name:28} two {right(judged.two)} three {right(judged.three)} one {in_one(judged):7}  {' | '.join(notes)}" + \
+        (f"  first suspect: {first}" if first else "")
+
+
+def in_one(judged):
+    """What one dump says: a finding, or the leak's number among the suspects."""
+    return "finding" if judged.one.found else str(judged.rank or "-")
 
 
 def counts(judged):
@@ -52,13 +59,20 @@ def rows(judged):
     return table
 
 
+def misled(judged):
+    """Whether one would first look at something else than the leak."""
+    return bool(judged.one.suspects) and not judged.one.found and judged.rank != 1
+
+
 def one_dump_rows(judged):
     leaking, healthy = counts(judged)
     certain = sum(one.one.found for one in leaking)
+    ranks = [one.rank for one in leaking if not one.one.found]
     return [("a finding says it", share(certain, len(leaking))),
-            ("the leak is the first suspect", share(sum(one.rank == 1 for one in leaking), len(leaking))),
-            ("among the first three", share(sum(1 <= one.rank <= 3 for one in leaking), len(leaking))),
+            ("a finding says it, or it is the first suspect", share(certain + ranks.count(1), len(leaking))),
+            ("... or among the first three", share(certain + sum(1 <= rank <= 3 for rank in ranks), len(leaking))),
             ("healthy programs with a finding", share(sum(one.one.status != 0 for one in healthy), len(healthy))),
+            ("leaking programs whose first suspect is another one", share(sum(misled(one) for one in leaking), len(leaking))),
             ("healthy programs with a suspect", share(sum(bool(one.one.suspects) for one in healthy), len(healthy)))]
 
 
@@ -80,10 +94,10 @@ def figures(judged):
     text = ["| | two dumps | three dumps |", "| --- | --- | --- |"]
     text += [f"| {what} | {two} | {three} |" for what, two, three in rows(judged)]
     text += ["", "| one dump | |", "| --- | --- |"] + [f"| {what} | {value} |" for what, value in one_dump_rows(judged)]
-    text += ["", "| program | after | two dumps | three dumps | suspect |", "| --- | --- | --- | --- | --- |"]
+    text += ["", "| program | after | two dumps | three dumps | one dump |", "| --- | --- | --- | --- | --- |"]
     for one in leaking:
         reports = ", ".join(report.split(": ")[0] for report in one.program.reports)
-        text.append(f"| `{one.program.name}` | {reports} | {right(one.two)} | {right(one.three)} | {one.rank or '-'} |")
+        text.append(f"| `{one.program.name}` | {reports} | {right(one.two)} | {right(one.three)} | {in_one(one)} |")
     text += ["", "| healthy program | what | alarms | suspects |", "| --- | --- | --- | --- |"]
     for one in healthy:
         text.append(f"| `{one.program.name}` | {one.program.about} | {', '.join(alarmed(one)) or 'none'} | {len(one.one.suspects) or 'none'} |")

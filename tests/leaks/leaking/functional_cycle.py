@@ -3,7 +3,7 @@
 # /// leak
 # dumps = "requests"
 # kinds = ["graph-cycle", "reference-cycle"]
-# holder = ""
+# holder = "Functional"
 # lines = ["self.a = torch.nn.Parameter(", "return self.a * x", "self.solution = "]
 # bytes = [65536, 131072]  # the parameter and the solution of 128 x 64 floats, perhaps the start
 # ///

@@ -4,7 +4,7 @@
 # /// leak
 # dumps = "steps"
 # kinds = ["container"]
-# holder = "preds"
+# holder = "learner.callbacks"
 # lines = ["self.pred = ", "targets = "]
 # bytes = 81920  # predictions and targets of 32 x 320 floats
 # ///

@@ -4,7 +4,7 @@
 # dumps = "requests"
 # kinds = ["state-not-detached"]
 # holder = "state"
-# lines = ["state.history = torch.cat(", "energy = ", "step = "]
+# lines = ["(gradient,) = ", "energy = "]
 # bytes = [6144, 200000]
 # ///
 import sys

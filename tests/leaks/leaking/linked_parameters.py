@@ -4,9 +4,9 @@
 # /// leak
 # dumps = "steps"
 # kinds = ["reference-cycle"]
-# holder = "_hp_mapping"
+# holder = "Engine"
 # lines = ["self.half = nn.Linear(", "master = ", "self.optimizer.step()", "loss.backward()"]
-# bytes = [100000, 120000]  # 64 x 64 + 64 numbers: two bytes, four for the master, its gradient, two moments; gradient of two
+# bytes = 83208  # 64 x 64 + 64 numbers of two bytes, twice: with gradient; of four, four times: master, gradient, moments; two steps of 4
 # ///
 import gc
 import types

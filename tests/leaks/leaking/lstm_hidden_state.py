@@ -5,7 +5,7 @@
 # kinds = ["state-not-detached"]
 # holder = "hidden"
 # lines = ["output, hidden = rnn("]
-# bytes = [16384, 65536]  # 16 x 64 floats: the input, gates of four times that, two states, their aliases
+# bytes = [16384, 163840]  # 16 x 64 floats: the input, gates of four times that before and after, states, products, their aliases
 # ///
 import sys
 

@@ -3,7 +3,7 @@
 # huggingface/transformers#23687: [RWKV] Inference memory leak unless use_cache=False is specified
 # /// leak
 # dumps = "requests"
-# kinds = ["state-not-detached"]
+# kinds = ["state-not-detached", "accumulated-graph"]
 # holder = "state"
 # lines = ["state[i] = ", "receptance = torch.sigmoid(", "x = x + "]
 # bytes = [4096, 40000]  # 2 layers: 8 x 64 floats for each of the tensors that their graphs save

@@ -3,7 +3,7 @@
 # pfnet/pytorch-pfn-extras#49: Use detach instead of clone to avoid retention of computational graph in reporter
 # /// leak
 # dumps = "steps"
-# kinds = ["graph-nodes"]
+# kinds = ["graph-nodes", "accumulated-graph"]
 # holder = "train_loss.sum"
 # lines = ["self.sum += "]
 # bytes = 0

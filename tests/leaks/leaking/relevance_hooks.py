@@ -4,7 +4,7 @@
 # /// leak
 # dumps = "requests"
 # kinds = ["reference-cycle", "graph-cycle"]
-# holder = ""
+# holder = "RelevanceHook"
 # lines = ["self.stored = ", "hidden = first(image)"]
 # bytes = [65536, 262144]  # 64 x 256 floats for the input, its copy, and what the graph saves
 # ///

@@ -3,7 +3,7 @@
 # pytorch/pytorch#1217: loss.backward() cause cpu memory leak
 # /// leak
 # dumps = "steps"
-# kinds = ["graph-nodes"]
+# kinds = ["graph-nodes", "accumulated-graph"]
 # holder = "total_loss"
 # lines = ["total_loss += loss"]
 # bytes = 0

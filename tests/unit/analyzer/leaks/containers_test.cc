@@ -54,6 +54,29 @@ TEST(Containers, EntriesThatHoldSeveralTensorsAreOneFinding) {
   EXPECT_EQ(run.only().growth.bytes.back() - run.only().growth.bytes.front(), 20u * 12288);
 }
 
+TEST(Containers, EntriesOfAModuleDict) {
+  const std::vector<std::string> names = {"de", "en", "fr", "it", "pl", "sv"};
+  Dumps run([&](Scene& scene) {
+    scene.kept(serial_at(0, 1), 2048, scene.site(1), "model.layers.0.base.weight");
+    for (int step = 1; step <= scene.steps(); ++step) {
+      const std::string name = names[size_t(step) % names.size()] + std::to_string(step);
+      for (const char* layer : {"0", "1"}) {
+        scene.kept(serial_at(step, 10 + 10 * (*layer - '0')), 2048, scene.site(12),
+                   std::string("model.layers.") + layer + ".lora_A." + name + ".weight");
+      }
+    }
+  });
+  ASSERT_THAT(run.kinds(), ElementsAre("container"));
+  EXPECT_EQ(run.only().holders.at(0), "train.py: model.layers.*.lora_A.*.weight");
+  EXPECT_EQ(run.only().growth.bytes.back() - run.only().growth.bytes.front(), 20u * 16384);
+  Dumps many([&](Scene& scene) {
+    for (const char* layer : {"q", "k", "v", "o", "up", "down"}) {
+      scene.kept(serial_at(1, 10 + *layer), 2048, scene.site(12), std::string("model.attention.") + layer + ".weight");
+    }
+  });
+  EXPECT_THAT(many.kinds(), ElementsAre());
+}
+
 TEST(Containers, GrowthIsWhatTheEntriesRetain) {
   Dumps run([](Scene& scene) {
     for (int step = 1; step <= scene.steps(); ++step) {
