@@ -126,8 +126,8 @@ void find_in_containers(Case& find) {
     const bool saved = saved_bytes_grow(graph);
     // What it holds itself is more than what is behind it: a container that grows, whatever led there.
     const uint64_t nodes = growth_of(graph.nodes.count) * kObjectBytes;
-    if (growth_of(graph.own) > (saved ? std::max(growth_of(only_saved(graph)), growth_of(graph.saved)) : nodes))
-      continue;
+    const uint64_t behind = saved ? std::max(growth_of(only_saved(graph)), growth_of(graph.saved)) : 0;
+    if (growth_of(graph.own) > behind + nodes) continue;
     LeakFinding finding = finding_of(find, series, graph, saved);
     finding.evidence.insert(finding.evidence.begin(),
                             {FactKind::tensors_with_grad_fn, with_graph(find, series),
@@ -253,6 +253,7 @@ LeakFinding chain_finding(const Case& find, const Chain& chain, const std::vecto
 std::vector<bool> nodes_of_containers(const Case& find) {
   std::vector<bool> result(find.last().dump.graph.nodes.size());
   for (const Series& series : find.containers()) {
+    if (series.growth.added_bytes() + series.growth.added() * int64_t(kObjectBytes) < int64_t(kLeastGrowth)) continue;
     const std::vector<uint32_t> from = nodes_of(find.retention(), series.members.back());
     for (uint32_t node : find.retention().nodes_below(from)) result[node] = true;
   }

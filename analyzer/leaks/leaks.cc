@@ -134,7 +134,7 @@ Leaks find_leaks(std::vector<View> views, bool whole) {
   for (const View& view : views) result.bytes.push_back(view.selection.bytes());
   Case find(std::move(views), whole);
   result.weak = find.timeline().weak();
-  for (auto* family : {find_tracebacks, find_cycles, find_graph_cycles, find_small_views, find_kept_graphs,
+  for (auto* family : {find_tracebacks, find_graph_cycles, find_cycles, find_small_views, find_kept_graphs,
                        find_stray_leaves, find_gone_parameters, find_two_dtypes, find_larger_tensors, find_containers,
                        find_cpp_storage, find_loose_nodes, find_process_memory}) {
     family(find);

@@ -9,6 +9,7 @@ false alarm. --keep leaves the dumps of each program in FOLDER/NAME, and takes t
 import argparse
 import os
 import pathlib
+import subprocess
 import sys
 import tempfile
 
@@ -48,7 +49,7 @@ def main():
             try:
                 judged.append(answers(program, options))
                 print(corpus_page.line(judged[-1]), flush=True)
-            except AssertionError as error:
+            except (AssertionError, subprocess.TimeoutExpired) as error:
                 failed.append(program.name)
                 print(f"{program.name:28} FAILED {error}", flush=True)
     print(corpus_page.summary(judged))

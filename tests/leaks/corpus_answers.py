@@ -53,7 +53,8 @@ def right_line(program, finding):
 
 def right_bytes(program, findings, steps):
     """Two lists of one object are two findings about one leak: together they have its bytes."""
-    each = sum(finding["growth"]["bytes"][-1] - finding["growth"]["bytes"][0] for finding in findings) / steps
+    sizes = [finding["growth"]["bytes"] for finding in findings if finding["growth"] and finding["growth"]["bytes"]]
+    each = sum(size[-1] - size[0] for size in sizes) / steps
     room = PART * program.most if program.least == program.most else 0
     return program.least - room <= each <= program.most + room, each
 
