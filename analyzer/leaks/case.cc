@@ -203,12 +203,14 @@ std::vector<Series> Case::containers() const {
   std::map<std::tuple<uint8_t, std::string, std::string>, Series> all;
   for (const Series& series : series_) {
     if (!series.container || !timeline_.piles_up(series.growth)) continue;
-    const auto key = std::tuple(series.example.root, series.example.scope, container_of(series.form));
+    // Layers of one network are named together.
+    const std::string form = with_any_name(parts_of(series.form), std::string::npos);
+    const auto key = std::tuple(series.example.root, series.example.scope, container_of(form));
     const auto [found, added] = all.try_emplace(key, series);
     if (added) continue;
     Series& whole = found->second;
+    whole.form = in_common(whole.several ? whole.form : with_any_name(parts_of(whole.form), std::string::npos), form);
     whole.several = true;
-    whole.form = in_common(whole.form, series.form);
     for (size_t i = 0; i < views_.size(); ++i) {
       std::vector<uint32_t>& members = whole.members[i];
       members.insert(members.end(), series.members[i].begin(), series.members[i].end());
@@ -274,7 +276,8 @@ namespace {
 bool is_of(const Reference& row, const Series& series) {
   if (row.root != series.example.root || row.scope != series.example.scope) return false;
   const std::string form = without_indexes(row.text);
-  return series.several ? form.starts_with(container_of(series.form)) : fits(form, series.form);
+  if (!series.several) return fits(form, series.form);
+  return with_any_name(parts_of(form), std::string::npos).starts_with(container_of(series.form));
 }
 
 }  // namespace

@@ -127,7 +127,7 @@ void find_in_containers(Case& find) {
     // What it holds itself is more than what is behind it: a container that grows, whatever led there.
     const uint64_t nodes = growth_of(graph.nodes.count) * kObjectBytes;
     const uint64_t behind = saved ? std::max(growth_of(only_saved(graph)), growth_of(graph.saved)) : 0;
-    if (growth_of(graph.own) > behind + nodes) continue;
+    if (growth_of(graph.own) > behind + nodes || (!saved && growth_of(graph.own) >= kLeastGrowth)) continue;
     LeakFinding finding = finding_of(find, series, graph, saved);
     finding.evidence.insert(finding.evidence.begin(),
                             {FactKind::tensors_with_grad_fn, with_graph(find, series),

@@ -5,8 +5,8 @@
 # dumps = "steps"
 # kinds = ["graph-nodes", "accumulated-graph"]
 # holder = "train_loss.sum"
-# lines = ["self.sum += "]
-# bytes = 0
+# lines = ["self.sum += ", "return value.clone() / 1.0"]
+# bytes = [0, 64]  # the divisor that a graph saves
 # ///
 import torch
 from torch import nn

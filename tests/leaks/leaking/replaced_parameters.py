@@ -5,7 +5,7 @@
 # dumps = "steps"
 # kinds = ["gone-parameters"]
 # holder = "optimizer"
-# lines = ["self.points = nn.Parameter(", "optimizer.step()", "loss.backward()"]
+# lines = ["longer = ", "optimizer.step()", "loss.backward()"]
 # bytes = [40000, 60000]  # points, two moments and the last gradient of 64 to 180 rows of 16 floats
 # ///
 import torch

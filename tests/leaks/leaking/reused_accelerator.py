@@ -4,7 +4,7 @@
 # /// leak
 # dumps = "steps"
 # kinds = ["gone-parameters", "container"]
-# holder = "AdamW"
+# holder = "accelerator._optimizers"
 # lines = ["model = nn.Linear(", "optimizer.step()", "loss.backward()"]
 # bytes = 66560  # weights of 64 x 64 floats and a bias of 64, gradients, two moments
 # ///
