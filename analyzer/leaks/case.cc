@@ -258,7 +258,7 @@ void Case::add(LeakFinding finding, std::span<const uint32_t> nodes) {
   for (const auto* tensors : {&finding.tensors, &finding.shared}) {
     for (uint32_t tensor : *tensors) explained_[tensor] = true;
   }
-  for (uint32_t node : nodes) nodes_explained_[node] = true;
+  explain(nodes);
   std::sort(finding.tensors.begin(), finding.tensors.end());
   finding.tensors.erase(std::unique(finding.tensors.begin(), finding.tensors.end()), finding.tensors.end());
   std::vector<MadeAt> memory = memory_of(finding.tensors);

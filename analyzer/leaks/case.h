@@ -57,6 +57,10 @@ class Case {
 
   // Adds a finding; `tensors` and `nodes` of the last dump are explained by it.
   void add(LeakFinding finding, std::span<const uint32_t> nodes = {});
+  // Nodes that a finding to come, or one that is there, is about.
+  void explain(std::span<const uint32_t> nodes) {
+    for (uint32_t node : nodes) nodes_explained_[node] = true;
+  }
   std::vector<LeakFinding> take_findings() { return std::move(findings_); }
 
   // "train.py: losses[0..95]": the names of a series in the last dump.

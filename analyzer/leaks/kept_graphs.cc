@@ -269,7 +269,10 @@ void find_chains(Case& find) {
     const auto shared =
         std::count_if(chain.graph.last_nodes.begin(), chain.graph.last_nodes.end(),
                       [&](uint32_t node) { return find.node_explained(node) || of_containers[node]; });
-    if (size_t(shared) * 2 > chain.graph.last_nodes.size()) continue;
+    if (size_t(shared) * 2 > chain.graph.last_nodes.size()) {
+      find.explain(chain.graph.last_nodes);
+      continue;
+    }
     find.add(chain_finding(find, chain, all), chain.graph.last_nodes);
   }
 }

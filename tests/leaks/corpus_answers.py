@@ -48,6 +48,8 @@ def same_file(program, place):
 def right_line(program, finding):
     """Whether most of the memory was allocated at a line of the header; where all is at one line, that is it."""
     place = finding["memory"][0]["place"] if finding["memory"] else finding["made_at"]
+    if not program.lines:  # memory that no tensor has is not followed to its line
+        return place is None
     return same_file(program, place) and place["line"] in program.lines
 
 

@@ -3,7 +3,7 @@
 # /// leak
 # dumps = "requests"
 # kinds = ["container"]
-# holder = "_meta"
+# holder = "context"
 # lines = ["keys = torch.cat(", "values = torch.cat(", "logits = "]
 # bytes = [32768, 36864]  # keys and values of 32 tokens x 2 layers x 64 floats, logits of 100
 # ///
