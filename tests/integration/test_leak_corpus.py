@@ -1,4 +1,4 @@
-"""Some programs of tests/leaks, and whether docs/leaks.md tells of all. `tests/leaks/check_corpus.py` runs all of them."""
+"""Some programs of tests/leaks, and whether docs/leaks.md lists all. `tests/leaks/check_corpus.py` runs all of them."""
 
 # Covers: analyzer/leaks/suspects.cc analyzer/text/suspects_text.cc
 
