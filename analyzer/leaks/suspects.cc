@@ -62,7 +62,7 @@ std::vector<Birth> births_of_nodes(const Dump& dump, const std::vector<uint32_t>
   return births;
 }
 
-// Counts what was allocated at the sites that most of these tensors' memory comes from. What the allocator does not know
+// Counts what was allocated at the sites that these tensors' memory comes from, but those with little of it. What the allocator does not know
 // (numpy, shared memory) is counted by its tensors.
 void count_made(const Case& find, const std::vector<uint32_t>& tensors, Suspect& suspect) {
   constexpr uint64_t kSmallPart = 20;
@@ -73,7 +73,7 @@ void count_made(const Case& find, const std::vector<uint32_t>& tensors, Suspect&
   };
   std::map<uint32_t, Share> sites;
   std::set<uint32_t> counted;
-  uint64_t all = 0;
+  uint64_t most = 0;
   for (uint32_t tensor : tensors) {
     const uint32_t number = last.accounts.item_of_tensor(tensor);
     if (!counted.insert(number).second) continue;
@@ -81,10 +81,10 @@ void count_made(const Case& find, const std::vector<uint32_t>& tensors, Suspect&
     Share& share = sites[item.site];
     share.bytes += item.bytes;
     share.allocated = share.allocated || item.allocation != kNone;
-    all += item.bytes;
+    most = std::max(most, share.bytes);
   }
   for (const auto& [site, share] : sites) {
-    if (share.bytes * kSmallPart < all) continue;
+    if (share.bytes * kSmallPart < most) continue;
     const Site& row = last.dump.sites[site];
     suspect.made += share.allocated ? row.allocations_total : row.tensors_total;
     suspect.kept += share.allocated ? row.allocations_live : row.tensors_live;
