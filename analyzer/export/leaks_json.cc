@@ -64,6 +64,20 @@ Json grown_of(const analyzer::View& last, const analyzer::GrownPlace& grown) {
           {"look_at", text_or_null(text::advice_words(grown))}};
 }
 
+Json suspect_of(const analyzer::View& last, const analyzer::Suspect& suspect) {
+  return {{"kind", analyzer::name(suspect.kind)},
+          {"held_by", suspect.holder},
+          {"made_at", place_json(last.places, suspect.site)},
+          {"bytes", suspect.bytes},
+          {"count", suspect.count},
+          {"generations", suspect.generations},
+          {"allocated", suspect.made},
+          {"alive", suspect.kept},
+          {"oldest_ns", suspect.oldest_ns},
+          {"newest_ns", suspect.newest_ns},
+          {"tensors", ids(last.dump, suspect.tensors)}};
+}
+
 }  // namespace
 
 std::string leaks_json(const std::vector<analyzer::View>& views, const analyzer::Leaks& leaks) {
@@ -79,12 +93,14 @@ std::string leaks_json(const std::vector<analyzer::View>& views, const analyzer:
                        {"process_grew", leaks.process.told},
                        {"process", facts_of(leaks.process.parts)},
                        {"process_look_at", text_or_null(text::process_advice(leaks.process))}};
-  std::vector<Json> findings, places;
+  std::vector<Json> findings, places, suspects;
   for (const analyzer::LeakFinding& finding : leaks.findings) findings.push_back(finding_of(last, finding));
   for (const analyzer::GrownPlace& grown : leaks.places) places.push_back(grown_of(last, grown));
+  for (const analyzer::Suspect& suspect : leaks.suspects) suspects.push_back(suspect_of(last, suspect));
   std::string out = "{\n\"tensorscope\":" + text_of(about) + ",\n\"answer\":" + text_of(answer);
   add_rows(out, "findings", findings);
   add_rows(out, "places", places);
+  add_rows(out, "suspects", suspects);
   return out + "\n}\n";
 }
 

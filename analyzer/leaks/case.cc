@@ -30,6 +30,58 @@ std::string without_repetition(const std::string& text) {
   return result;
 }
 
+std::vector<std::string> parts_of(const std::string& text) {
+  std::vector<std::string> parts;
+  for (size_t at = 0; at <= text.size();) {
+    const size_t end = std::min(text.find('.', at), text.size());
+    parts.push_back(text.substr(at, end - at));
+    at = end + 1;
+  }
+  return parts;
+}
+
+bool is_number(const std::string& part) {
+  return !part.empty() && part.find_first_not_of("0123456789") == std::string::npos;
+}
+
+// Whether a form is that of the pattern, whose parts may be any name where they are "*".
+bool fits(const std::string& form, const std::string& pattern) {
+  if (form == pattern) return true;
+  const std::vector<std::string> names = parts_of(form), wanted = parts_of(pattern);
+  if (names.size() != wanted.size()) return false;
+  for (size_t i = 0; i < names.size(); ++i) {
+    if (wanted[i] != "*" && wanted[i] != names[i]) return false;
+  }
+  return true;
+}
+
+// "layers.3.adapters.de.weight" is "layers.*.adapters.*.weight" for the part of this number.
+std::string with_any_name(const std::vector<std::string>& parts, size_t number) {
+  std::string text;
+  for (size_t i = 0; i < parts.size(); ++i) {
+    if (i > 0) text += '.';
+    text += i == number || is_number(parts[i]) ? "*" : parts[i];
+  }
+  return text;
+}
+
+// Of "memory[*].state" and "memory[*].reward" "memory[*]", of "lora_A.*" and "lora_B.*" "lora_*".
+std::string in_common(const std::string& a, const std::string& b) {
+  std::string text = a.substr(0, size_t(std::mismatch(a.begin(), a.end(), b.begin(), b.end()).first - a.begin()));
+  if (text.ends_with('.')) text.pop_back();
+  return text.ends_with('*') || text.ends_with(']') ? text : text + "*";
+}
+
+// "history[3].state" is "history[3]": the entry, without what it holds.
+std::string entry_of(const std::string& text) {
+  int depth = 0;
+  for (size_t at = text.find('['); at < text.size(); ++at) {
+    if (text[at] == '[') ++depth;
+    if (text[at] == ']' && --depth == 0) return text.substr(0, at + 1);
+  }
+  return text;
+}
+
 }  // namespace
 
 std::string without_indexes(const std::string& text) {
@@ -42,6 +94,8 @@ std::string without_indexes(const std::string& text) {
   }
   return without_repetition(result);
 }
+
+std::string container_of(const std::string& form) { return form.substr(0, form.find('*')); }
 
 bool same_form(const Reference& a, const Reference& b) {
   return a.root == b.root && a.scope == b.scope && without_indexes(a.text) == without_indexes(b.text);
@@ -85,13 +139,17 @@ void Case::find_series() {
       if (!members.empty() && members.back() == row.tensor) continue;
       if (members.empty()) {
         series.example = row;
+        series.form = pattern;
         series.container = pattern.find('*') != std::string::npos;
       }
       members.push_back(row.tensor);
     }
   }
   for (auto& [key, series] : all) {
-    if (series.members.back().empty()) continue;
+    if (!series.members.back().empty()) series_.push_back(std::move(series));
+  }
+  join_named_entries();
+  for (Series& series : series_) {
     for (size_t i = 0; i < views_.size(); ++i) {
       series.growth.count.push_back(series.members[i].size());
       series.growth.bytes.push_back(bytes_of(i, series.members[i]));
@@ -99,8 +157,77 @@ void Case::find_series() {
     for (uint32_t tensor : series.members.back()) {
       series.growth.kept.push_back(views_.back().dump.tensors[tensor].serial);
     }
-    series_.push_back(std::move(series));
   }
+}
+
+// Entries of a ModuleDict are attributes: names that are new since the first dump in one place, each with the same
+// below it, are one container.
+void Case::join_named_entries() {
+  constexpr size_t kLeastNames = 4;
+  std::map<std::tuple<uint8_t, std::string, std::string>, std::vector<size_t>> places;
+  for (size_t number = 0; number < series_.size(); ++number) {
+    const Series& series = series_[number];
+    if (views_.size() < 2 || series.members.front().size() == series.members.back().size()) continue;
+    const std::vector<std::string> parts = parts_of(series.form);
+    // The first part is the variable, the last one the attribute of the entry.
+    for (size_t part = 1; part + 1 < parts.size(); ++part) {
+      if (parts[part].find('*') != std::string::npos || is_number(parts[part])) continue;
+      places[{series.example.root, series.example.scope, with_any_name(parts, part)}].push_back(number);
+    }
+  }
+  std::vector<bool> joined(series_.size());
+  for (const auto& [place, numbers] : places) {
+    std::vector<size_t> entries;
+    for (size_t number : numbers) {
+      if (!joined[number]) entries.push_back(number);
+    }
+    if (entries.size() < kLeastNames) continue;
+    Series& whole = series_[entries.front()];
+    whole.form = std::get<2>(place);
+    whole.container = true;
+    for (size_t number : entries) {
+      joined[number] = number != entries.front();
+      if (!joined[number]) continue;
+      for (size_t i = 0; i < views_.size(); ++i) {
+        const std::vector<uint32_t>& more = series_[number].members[i];
+        whole.members[i].insert(whole.members[i].end(), more.begin(), more.end());
+      }
+    }
+    for (std::vector<uint32_t>& members : whole.members) std::sort(members.begin(), members.end());
+  }
+  size_t number = 0;
+  std::erase_if(series_, [&](const Series&) { return joined[number++]; });
+}
+
+std::vector<Series> Case::containers() const {
+  std::map<std::tuple<uint8_t, std::string, std::string>, Series> all;
+  for (const Series& series : series_) {
+    if (!series.container || !timeline_.piles_up(series.growth)) continue;
+    // Layers of one network are named together.
+    const std::string form = with_any_name(parts_of(series.form), std::string::npos);
+    const auto key = std::tuple(series.example.root, series.example.scope, container_of(form));
+    const auto [found, added] = all.try_emplace(key, series);
+    if (added) continue;
+    Series& whole = found->second;
+    whole.form = in_common(whole.several ? whole.form : with_any_name(parts_of(whole.form), std::string::npos), form);
+    whole.several = true;
+    for (size_t i = 0; i < views_.size(); ++i) {
+      std::vector<uint32_t>& members = whole.members[i];
+      members.insert(members.end(), series.members[i].begin(), series.members[i].end());
+      std::sort(members.begin(), members.end());
+      members.erase(std::unique(members.begin(), members.end()), members.end());
+      whole.growth.count[i] = members.size();
+      whole.growth.bytes[i] = bytes_of(i, members);
+    }
+    whole.growth.kept.insert(whole.growth.kept.end(), series.growth.kept.begin(), series.growth.kept.end());
+  }
+  std::vector<Series> result;
+  for (auto& [key, series] : all) result.push_back(std::move(series));
+  std::stable_sort(result.begin(), result.end(), [](const Series& a, const Series& b) {
+    return a.growth.added_bytes() != b.growth.added_bytes() ? a.growth.added_bytes() > b.growth.added_bytes()
+                                                            : a.example.steps < b.example.steps;
+  });
+  return result;
 }
 
 bool Case::mostly(std::span<const uint32_t> tensors, const std::function<bool(uint32_t)>& passes) const {
@@ -131,7 +258,7 @@ void Case::add(LeakFinding finding, std::span<const uint32_t> nodes) {
   for (const auto* tensors : {&finding.tensors, &finding.shared}) {
     for (uint32_t tensor : *tensors) explained_[tensor] = true;
   }
-  for (uint32_t node : nodes) nodes_explained_[node] = true;
+  explain(nodes);
   std::sort(finding.tensors.begin(), finding.tensors.end());
   finding.tensors.erase(std::unique(finding.tensors.begin(), finding.tensors.end()), finding.tensors.end());
   std::vector<MadeAt> memory = memory_of(finding.tensors);
@@ -144,21 +271,39 @@ void Case::add(LeakFinding finding, std::span<const uint32_t> nodes) {
   findings_.push_back(std::move(finding));
 }
 
+namespace {
+
+bool is_of(const Reference& row, const Series& series) {
+  if (row.root != series.example.root || row.scope != series.example.scope) return false;
+  const std::string form = without_indexes(row.text);
+  if (!series.several) return fits(form, series.form);
+  return with_any_name(parts_of(form), std::string::npos).starts_with(container_of(series.form));
+}
+
+}  // namespace
+
 std::string Case::label(const Series& series) const {
   std::vector<WeighedName> weighed;
   std::vector<std::string> lines;
   for (uint32_t tensor : series.members.back()) {
     const uint64_t bytes = last().accounts.items()[last().accounts.item_of_tensor(tensor)].bytes;
     for (const Reference& row : last().dump.references.of(tensor)) {
-      if (!holds(row) || !same_form(row, series.example)) continue;
-      lines.push_back(row.line());
-      weighed.emplace_back(row.line(), bytes);
+      if (!holds(row) || !is_of(row, series)) continue;
+      Reference named = row;
+      if (series.several) named.text = entry_of(row.text);
+      lines.push_back(named.line());
+      weighed.emplace_back(lines.back(), bytes);
     }
   }
   std::string text = merged_names(weighed);
   // Keys that are no numbers have nothing in common that could be listed.
-  if (series.container && name_forms(lines) > 2) text = without_indexes(series.example.line());
-  return series.example.holder.empty() || !series.container ? text : text + " (" + series.example.holder + ")";
+  if (series.container && name_forms(lines) > 2) {
+    Reference named = series.example;
+    named.text = series.form;
+    text = named.line();
+  }
+  const bool type_known = series.container && !series.several && !series.example.holder.empty();
+  return type_known ? text + " (" + series.example.holder + ")" : text;
 }
 
 uint64_t Case::bytes_of(size_t dump, std::span<const uint32_t> tensors) const {

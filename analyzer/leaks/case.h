@@ -22,7 +22,9 @@ inline constexpr uint64_t kObjectBytes = 512;
 // What one variable or container refers to, in every dump: "losses[0]", "losses[1]", ... are one series.
 struct Series {
   Reference example;                           // of the last dump that has it
+  std::string form;                            // "losses[*]", "model.adapters.*.weight": what its references have in common
   bool container = false;                      // there is an index in the text, or a chain of objects
+  bool several = false;                        // what entries hold under several names: x[*].state and x[*].action
   std::vector<std::vector<uint32_t>> members;  // tensors, by dump
   Growth growth;                               // bytes: of the storages they lie in
 };
@@ -41,6 +43,8 @@ class Case {
   const Retention& retention() const { return *retentions_.back(); }
   // Every variable and container that refers to a selected tensor of the last dump.
   const std::vector<Series>& series() const { return series_; }
+  // Containers that pile up, each once: what its entries hold under several names, together. The largest growth first.
+  std::vector<Series> containers() const;
 
   // Tensors of the last dump that a finding has explained.
   bool explained(uint32_t tensor) const { return explained_[tensor]; }
@@ -53,6 +57,10 @@ class Case {
 
   // Adds a finding; `tensors` and `nodes` of the last dump are explained by it.
   void add(LeakFinding finding, std::span<const uint32_t> nodes = {});
+  // Nodes that a finding to come, or one that is there, is about.
+  void explain(std::span<const uint32_t> nodes) {
+    for (uint32_t node : nodes) nodes_explained_[node] = true;
+  }
   std::vector<LeakFinding> take_findings() { return std::move(findings_); }
 
   // "train.py: losses[0..95]": the names of a series in the last dump.
@@ -66,6 +74,7 @@ class Case {
 
  private:
   void find_series();
+  void join_named_entries();
 
   std::vector<View> views_;
   bool whole_;
@@ -80,6 +89,8 @@ class Case {
 // container.
 std::string without_indexes(const std::string& text);
 
+// "cache[", "head.next": what forms of references into one container have in common, before the first index.
+std::string container_of(const std::string& form);
 // Whether two references are of one variable or container, indexes and keys apart.
 bool same_form(const Reference& a, const Reference& b);
 // Whether a reference begins at a variable, and is not what a module or an optimizer needs.

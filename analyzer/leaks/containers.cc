@@ -53,24 +53,51 @@ std::map<std::string, CppOnly> held_by_cpp(const Case& find, size_t dump) {
   return places;
 }
 
+std::vector<uint32_t> nodes_of_members(const Retention& retention, const std::vector<uint32_t>& members) {
+  std::vector<uint32_t> nodes;
+  for (uint32_t tensor : members) {
+    if (retention.node_of(tensor) != kNoNode) nodes.push_back(retention.node_of(tensor));
+  }
+  return nodes;
+}
+
+// What the graphs of these tensors saved.
+std::vector<uint32_t> saved_below(const Retention& retention, const std::vector<uint32_t>& members) {
+  return retention.saved_by(retention.nodes_below(nodes_of_members(retention, members)));
+}
+
 void find_container(Case& find, const Series& series) {
   const std::vector<uint32_t>& members = series.members.back();
-  Retained kept = find.retention().only_by(members);
-  const uint64_t own = find.bytes_of(find.dumps() - 1, members), graphs = kept.bytes - std::min(own, kept.bytes);
   LeakFinding finding;
   finding.kind = of_module(series) ? LeakKind::module_cache : LeakKind::container;
   finding.holders = {find.label(series)};
   finding.advice = of_module(series) ? Advice::bound_cache : Advice::bound_container;
-  if (graphs >= kLeastGrowth) finding.graph_bytes = graphs;
   finding.growth = series.growth;
-  finding.bytes = kept.bytes;
+  // What its entries retain is larger than they are where they have graphs, and less where others hold them, too.
+  Retained kept;
+  std::vector<uint64_t> graph_too;
+  for (size_t i = 0; i < find.dumps(); ++i) {
+    kept = find.retention(i).only_by(series.members[i]);
+    finding.growth.bytes[i] = std::max(series.growth.bytes[i], kept.bytes);
+    std::vector<uint32_t> all = saved_below(find.retention(i), series.members[i]);
+    all.insert(all.end(), series.members[i].begin(), series.members[i].end());
+    graph_too.push_back(find.bytes_of(i, all));
+  }
+  // A variable of the current step leads to the same graphs, which stay when it goes.
+  const bool shared = graph_too.back() > graph_too.front() &&
+                      int64_t(graph_too.back() - graph_too.front()) > finding.growth.added_bytes() + int64_t(kLeastGrowth);
+  if (shared) finding.growth.bytes = graph_too;
+  const uint64_t own = series.growth.bytes.back(), graphs = kept.bytes - std::min(own, kept.bytes);
+  if (graphs >= kLeastGrowth) finding.graph_bytes = graphs;
+  finding.bytes = finding.growth.bytes.back();
   finding.site = find.site_of(members);
   finding.evidence = {
-      {FactKind::entries, series.growth.count}, {FactKind::retained, {finding.bytes}}, {FactKind::every_interval_kept}};
-  std::vector<uint32_t> nodes;
-  for (uint32_t tensor : members) {
-    if (find.retention().node_of(tensor) != kNoNode) nodes.push_back(find.retention().node_of(tensor));
+      {FactKind::entries, series.growth.count}, {FactKind::retained, {kept.bytes}}, {FactKind::every_interval_kept}};
+  if (shared) {
+    finding.evidence.push_back({FactKind::shared_graph, graph_too});
+    finding.shared = saved_below(find.retention(), members);
   }
+  const std::vector<uint32_t> nodes = nodes_of_members(find.retention(), members);
   if (!nodes.empty()) {
     finding.evidence.push_back({FactKind::entries_with_grad_fn, {nodes.size()}});
     finding.evidence.push_back({FactKind::graphs_of_entries, {graphs}});
@@ -85,18 +112,10 @@ void find_container(Case& find, const Series& series) {
 
 void find_containers(Case& find) {
   if (find.dumps() < 2) return;
-  std::vector<const Series*> largest;
-  for (const Series& series : find.series()) {
-    if (series.container && find.timeline().piles_up(series.growth)) largest.push_back(&series);
-  }
-  std::stable_sort(largest.begin(), largest.end(), [](const Series* a, const Series* b) {
-    return a->growth.added_bytes() != b->growth.added_bytes() ? a->growth.added_bytes() > b->growth.added_bytes()
-                                                              : a->example.steps < b->example.steps;
-  });
-  for (const Series* series : largest) {
-    if (find.explained(series->members.back())) continue;
-    if (!enough(series->growth.added_bytes(), series->growth.added())) continue;
-    find_container(find, *series);
+  for (const Series& series : find.containers()) {
+    if (find.explained(series.members.back())) continue;
+    if (!enough(series.growth.added_bytes(), series.growth.added())) continue;
+    find_container(find, series);
   }
 }
 

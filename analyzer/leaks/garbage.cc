@@ -42,7 +42,10 @@ void find_held_from(Case& find, ReferenceRoot root, LeakFinding finding) {
   std::vector<uint32_t> all;
   uint64_t most = 0;
   size_t scopes = 0;
-  for (const auto& [scope, tensors] : held_only_from(find.last(), root)) {
+  for (auto& [scope, tensors] : held_only_from(find.last(), root)) {
+    // A cycle through the autograd graph says better what to do.
+    std::erase_if(tensors, [&](uint32_t tensor) { return find.explained(tensor); });
+    if (tensors.empty()) continue;
     const uint64_t bytes = find.retention().only_by(tensors).bytes;
     if (bytes >= most) finding.holders = {scope};
     most = std::max(most, bytes);

@@ -1,6 +1,7 @@
 // Parameters that an optimizer keeps, with its state, after their module is gone: nothing but the optimizer refers to
 // them, and they become more.
 #include <algorithm>
+#include <string_view>
 
 #include "leaks/case.h"
 
@@ -10,8 +11,12 @@ namespace {
 
 using format::ReferenceRole;
 
-// "Adam" of "Adam.param_groups[3]['params'][0]"; "" for any other way to a tensor.
+constexpr std::string_view kKey = ".state (key)";
+
+// "Adam" of "Adam.param_groups[3]['params'][0]", and of "Adam.state (key)", which is what a parameter is that was taken
+// out of its group and left in the state; "" for any other way to a tensor.
 std::string optimizer_of(const Reference& row) {
+  if (row.text.ends_with(kKey)) return row.text.substr(0, row.text.size() - kKey.size());
   const size_t groups = row.text.find(".param_groups[");
   return groups == std::string::npos ? "" : row.text.substr(0, groups);
 }
@@ -22,11 +27,11 @@ bool inside(const std::string& text, const std::string& optimizer) {
 
 // The optimizer that alone refers to this tensor; "": there is none, or something else does, too.
 std::string only_in_optimizer(const References& references, uint32_t tensor) {
-  if (!references.tensors[tensor].optimized) return "";
   std::string optimizer;
   for (const Reference& row : references.of(tensor)) {
     if (holds(row) && optimizer.empty()) optimizer = optimizer_of(row);
   }
+  if (optimizer.empty()) return "";
   for (const Reference& row : references.of(tensor)) {
     if (holds(row) && !inside(row.text, optimizer)) return "";
   }
@@ -36,7 +41,9 @@ std::string only_in_optimizer(const References& references, uint32_t tensor) {
 bool state_of(const Reference& row, const std::string& optimizer) {
   if (ReferenceRole(row.role) != ReferenceRole::optimizer_state) return false;
   const std::string key = optimizer + ".state['" + optimizer;
-  return row.text.starts_with(key + ".state (key)") || row.text.starts_with(key + ".param_groups[");
+  // Keys without a name of their own are called by their class.
+  if (row.text.starts_with(optimizer + ".state[Parameter]")) return true;
+  return row.text.starts_with(key + std::string(kKey)) || row.text.starts_with(key + ".param_groups[");
 }
 
 struct Gone {

@@ -63,7 +63,7 @@ std::vector<PlaceGrowth> growing_places(const std::vector<View>& views, const Ti
     const View& view = views[i];
     for (Group& group : group(view, By::line)) {
       PlaceGrowth& place = places[group.key];
-      for (auto* numbers : {&place.growth.count, &place.growth.bytes, &place.storages, &place.peaks}) {
+      for (auto* numbers : {&place.growth.count, &place.growth.bytes, &place.storages, &place.peaks, &place.made, &place.made_bytes}) {
         numbers->resize(views.size());
       }
       place.label = group.label;
@@ -71,7 +71,12 @@ std::vector<PlaceGrowth> growing_places(const std::vector<View>& views, const Ti
       place.growth.count[i] = group.tensors + group.blocks;
       place.growth.bytes[i] = group.bytes;
       place.storages[i] = group.storages + group.blocks;
-      for (const auto& [site, bytes] : group.site_bytes) place.peaks[i] += view.dump.sites[site].bytes_peak;
+      for (const auto& [site, bytes] : group.site_bytes) {
+        const Site& row = view.dump.sites[site];
+        place.peaks[i] += row.bytes_peak;
+        place.made[i] += row.allocations_total;
+        place.made_bytes[i] += row.bytes_total;
+      }
       place.modules = std::move(group.modules);
       place.site_bytes = std::move(group.site_bytes);
     }
@@ -105,9 +110,24 @@ std::vector<PlaceGrowth> growing_places(const std::vector<View>& views, const Ti
   return result;
 }
 
+namespace {
+
+bool sizes_lie_between(const PlaceGrowth& place) {
+  constexpr uint64_t kLeastMade = 8, kOff = 6;
+  const uint64_t before = place.growth.bytes[0] / place.storages[0], now = place.growth.bytes[1] / place.storages[1];
+  const uint64_t made = place.made[1] - std::min(place.made[0], place.made[1]);
+  if (place.made[0] == 0 || made < kLeastMade || now <= before) return false;
+  const uint64_t mean = (place.made_bytes[1] - place.made_bytes[0]) / made, middle = before + (now - before) / 2;
+  const uint64_t off = mean > middle ? mean - middle : middle - mean;
+  return off <= (now - before) / kOff && place.made_bytes[0] / place.made[0] <= before / 4 * 3;
+}
+
+}  // namespace
+
 bool grows_in_place(const PlaceGrowth& place, const Timeline& timeline) {
-  return !timeline.weak() && place.storages.front() > 0 && place.storages.front() == place.storages.back() &&
-         grows_evenly(place.growth.bytes) && grows_evenly(place.peaks);
+  if (place.storages.front() == 0 || place.storages.front() != place.storages.back()) return false;
+  if (timeline.weak()) return sizes_lie_between(place);
+  return grows_evenly(place.growth.bytes) && grows_evenly(place.peaks);
 }
 
 }  // namespace tensorscope::analyzer

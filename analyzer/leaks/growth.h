@@ -59,13 +59,16 @@ struct PlaceGrowth {
   std::map<uint32_t, uint64_t> site_bytes;
   std::vector<uint64_t> storages;  // one a dump: storages and blocks whose memory was made here
   std::vector<uint64_t> peaks;     // one a dump: the most bytes that the place's code has held at once so far
+  std::vector<uint64_t> made;      // one a dump: allocations ever
+  std::vector<uint64_t> made_bytes;
 };
 
 // Places whose number or bytes grew in every interval, the largest growth first.
 std::vector<PlaceGrowth> growing_places(const std::vector<View>& views, const Timeline& timeline);
 
 // Whether a place's tensors are made anew and larger each time (`all = torch.cat([all, x])`): each time about the same
-// more, and each time more than ever before, which batches of varying length are not.
+// more, and each time more than ever before, which batches of varying length are not. Two dumps show it where what was
+// allocated between them was on average half-way between the two sizes, and what was allocated before them was smaller.
 bool grows_in_place(const PlaceGrowth& place, const Timeline& timeline);
 
 }  // namespace tensorscope::analyzer

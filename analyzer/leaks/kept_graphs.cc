@@ -107,26 +107,31 @@ bool has_graph(const Case& find, const Series& series) {
   return size_t(count) * 2 > members.size();
 }
 
+// In each dump, how many of these have a graph.
+std::vector<uint64_t> with_graph(const Case& find, const Series& series) {
+  std::vector<uint64_t> counts;
+  for (size_t i = 0; i < find.dumps(); ++i) counts.push_back(nodes_of(find.retention(i), series.members[i]).size());
+  return counts;
+}
+
 void find_in_containers(Case& find) {
-  std::vector<const Series*> largest;
-  for (const Series& series : find.series()) largest.push_back(&series);
-  std::stable_sort(largest.begin(), largest.end(),
-                   [](const Series* a, const Series* b) { return a->growth.added_bytes() > b->growth.added_bytes(); });
-  for (const Series* one : largest) {
-    const Series& series = *one;
-    if (!series.container || !find.timeline().piles_up(series.growth) || !has_graph(find, series)) continue;
-    if (find.explained(series.members.back())) continue;
+  for (const Series& series : find.containers()) {
+    const std::vector<uint32_t>& members = series.members.back();
+    const auto newest = std::find_if(members.rbegin(), members.rend(), [&](uint32_t tensor) {
+      return find.retention().node_of(tensor) != kNoNode;
+    });
+    if (newest == members.rend() || find.explained(members)) continue;
     GraphGrowth graph = graph_growth(find, series.members);
     if (!grows(graph.nodes.count)) continue;
     const bool saved = saved_bytes_grow(graph);
     // What it holds itself is more than what is behind it: a container that grows, whatever led there.
     const uint64_t nodes = growth_of(graph.nodes.count) * kObjectBytes;
-    if (growth_of(graph.own) > (saved ? std::max(growth_of(only_saved(graph)), growth_of(graph.saved)) : nodes))
-      continue;
+    const uint64_t behind = saved ? std::max(growth_of(only_saved(graph)), growth_of(graph.saved)) : 0;
+    if (growth_of(graph.own) > behind + nodes || (!saved && growth_of(graph.own) >= kLeastGrowth)) continue;
     LeakFinding finding = finding_of(find, series, graph, saved);
     finding.evidence.insert(finding.evidence.begin(),
-                            {FactKind::tensors_with_grad_fn, series.growth.count,
-                             std::string(class_of(find.last().dump, series.members.back().back()))});
+                            {FactKind::tensors_with_grad_fn, with_graph(find, series),
+                             std::string(class_of(find.last().dump, *newest))});
     finding.advice = Advice::keep_value;
     find.add(std::move(finding), graph.last_nodes);
   }
@@ -244,13 +249,30 @@ LeakFinding chain_finding(const Case& find, const Chain& chain, const std::vecto
   return finding;
 }
 
+// Nodes that a container which piles up leads to: a variable that leads to them, too, is not what keeps them.
+std::vector<bool> nodes_of_containers(const Case& find) {
+  std::vector<bool> result(find.last().dump.graph.nodes.size());
+  for (const Series& series : find.containers()) {
+    if (series.growth.added_bytes() + series.growth.added() * int64_t(kObjectBytes) < int64_t(kLeastGrowth)) continue;
+    const std::vector<uint32_t> from = nodes_of(find.retention(), series.members.back());
+    for (uint32_t node : find.retention().nodes_below(from)) result[node] = true;
+  }
+  return result;
+}
+
 void find_chains(Case& find) {
   std::vector<Chain> all = chains(find);
+  if (all.empty()) return;
   std::sort(all.begin(), all.end(), explains_better);
+  const std::vector<bool> of_containers = nodes_of_containers(find);
   for (const Chain& chain : all) {
-    const auto shared = std::count_if(chain.graph.last_nodes.begin(), chain.graph.last_nodes.end(),
-                                      [&](uint32_t node) { return find.node_explained(node); });
-    if (size_t(shared) * 2 > chain.graph.last_nodes.size()) continue;
+    const auto shared =
+        std::count_if(chain.graph.last_nodes.begin(), chain.graph.last_nodes.end(),
+                      [&](uint32_t node) { return find.node_explained(node) || of_containers[node]; });
+    if (size_t(shared) * 2 > chain.graph.last_nodes.size()) {
+      find.explain(chain.graph.last_nodes);
+      continue;
+    }
     find.add(chain_finding(find, chain, all), chain.graph.last_nodes);
   }
 }
@@ -259,8 +281,17 @@ void find_chains(Case& find) {
 bool loose_nodes(const Case& find, Growth& growth, std::vector<uint32_t>& nodes) {
   for (size_t i = 0; i < find.dumps(); ++i) growth.count.push_back(find.view(i).dump.graph.nodes.size());
   const Dump& dump = find.last().dump;
+  // A saved tensor that is explained keeps the node that made it, which no edge of its graph may lead to.
+  std::vector<uint32_t> makers;
+  for (uint32_t tensor = 0; tensor < dump.tensors.size(); ++tensor) {
+    if (find.explained(tensor) && find.retention().node_of(tensor) != kNoNode) {
+      makers.push_back(find.retention().node_of(tensor));
+    }
+  }
+  std::vector<bool> made(dump.graph.nodes.size());
+  for (uint32_t node : find.retention().nodes_below(makers)) made[node] = true;
   for (uint32_t node = 0; node < dump.graph.nodes.size(); ++node) {
-    if (!find.node_explained(node) && !find.retention().accumulates(node)) nodes.push_back(node);
+    if (!made[node] && !find.node_explained(node) && !find.retention().accumulates(node)) nodes.push_back(node);
   }
   growth.kept = serials_of(dump, nodes);
   const uint64_t fresh = growth.count.back() > growth.count.front() ? growth.count.back() - growth.count.front() : 0;

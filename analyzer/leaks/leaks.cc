@@ -44,7 +44,18 @@ uint32_t explaining(const Case& find, const std::vector<LeakFinding>& findings, 
     };
     if (find.mostly(tensors, explains)) return i;
   }
-  return kNone;
+  if (!find.explained(tensors)) return kNone;
+  // Several findings explain it together: that of most of them.
+  uint32_t most = kNone;
+  size_t most_tensors = 0;
+  for (uint32_t i = 0; i < findings.size(); ++i) {
+    const auto own = size_t(std::count_if(tensors.begin(), tensors.end(), [&](uint32_t tensor) {
+      return std::binary_search(findings[i].tensors.begin(), findings[i].tensors.end(), tensor);
+    }));
+    if (own > most_tensors) most = i;
+    most_tensors = std::max(most_tensors, own);
+  }
+  return most;
 }
 
 // A finding about memory that only C++ holds may rest on blocks alone.
@@ -134,8 +145,8 @@ Leaks find_leaks(std::vector<View> views, bool whole) {
   for (const View& view : views) result.bytes.push_back(view.selection.bytes());
   Case find(std::move(views), whole);
   result.weak = find.timeline().weak();
-  for (auto* family : {find_tracebacks, find_cycles, find_graph_cycles, find_small_views, find_kept_graphs,
-                       find_stray_leaves, find_gone_parameters, find_two_dtypes, find_larger_tensors, find_containers,
+  for (auto* family : {find_tracebacks, find_graph_cycles, find_cycles, find_small_views, find_kept_graphs,
+                       find_gone_parameters, find_stray_leaves, find_two_dtypes, find_larger_tensors, find_containers,
                        find_cpp_storage, find_loose_nodes, find_process_memory}) {
     family(find);
   }
@@ -147,7 +158,10 @@ Leaks find_leaks(std::vector<View> views, bool whole) {
     if (grows_a != grows_b) return grows_a;
     return a.bytes > b.bytes;
   });
-  if (result.dumps < 2) return result;
+  if (result.dumps < 2) {
+    result.suspects = find_suspects(find);
+    return result;
+  }
   std::vector<View> all;
   for (size_t i = 0; i < find.dumps(); ++i) all.push_back(find.view(i));
   if (whole) result.process = process_growth(all);

@@ -7,6 +7,7 @@
 
 #include "leaks/finding.h"
 #include "leaks/process_growth.h"
+#include "leaks/suspects.h"
 
 namespace tensorscope::analyzer {
 
@@ -33,6 +34,7 @@ struct Leaks {
   std::vector<LeakFinding> findings;
   ProcessGrowth process;           // without a filter; a part of it is a finding only where it keeps growing
   std::vector<GrownPlace> places;  // the largest growth first
+  std::vector<Suspect> suspects;   // of a single dump: not findings
   bool found() const;
 };
 

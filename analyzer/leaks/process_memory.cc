@@ -20,13 +20,17 @@ int64_t growth_between(const ProcessMemory& before, const ProcessMemory& after) 
   return grown - (known ? std::max<int64_t>(0, after.kept - before.kept) : 0);
 }
 
-int64_t asked_for(const ProcessMemory& memory) { return memory.heap + memory.python; }
+// By how much grew what malloc and Python's small objects have in use; what one of the dumps does not know is left out.
+int64_t asked_for_more(const ProcessMemory& before, const ProcessMemory& after) {
+  const bool python = before.python_known && after.python_known;
+  return after.heap - before.heap + (python ? after.python - before.python : 0);
+}
 
 bool grows_enough(const std::vector<ProcessMemory>& memory) {
   if (memory.size() == 2) {
     const int64_t growth = growth_between(memory[0], memory[1]);
     const bool known = memory[0].heap_known && memory[1].heap_known;
-    return known && growth >= kLeastOnce && asked_for(memory[1]) - asked_for(memory[0]) >= growth / 4 * 3;
+    return known && growth >= kLeastOnce && asked_for_more(memory[0], memory[1]) >= growth / 4 * 3;
   }
   // What malloc keeps, of a dump's own work too, looks like growth where it does not tell.
   for (size_t i = 1; i < memory.size(); ++i) {
@@ -58,13 +62,13 @@ void find_process_memory(Case& find) {
   Fact children{FactKind::children};
   for (const View& view : views) children.values.push_back(view.dump.totals.children);
   if (children.values.back() > 0) finding.evidence.push_back(std::move(children));
-  for (const ProcessMemory& one : memory) {
-    finding.growth.count.push_back(0);
-    finding.growth.bytes.push_back(uint64_t(std::max<int64_t>(0, one.outside())));
-  }
-  finding.bytes = finding.growth.bytes.back();
   const bool heap_known =
       std::all_of(memory.begin(), memory.end(), [](const ProcessMemory& one) { return one.heap_known; });
+  for (const ProcessMemory& one : memory) {
+    finding.growth.count.push_back(0);
+    finding.growth.bytes.push_back(uint64_t(std::max<int64_t>(0, one.outside() - (heap_known ? one.kept : 0))));
+  }
+  finding.bytes = finding.growth.bytes.back();
   finding.advice = heap_known ? Advice::process_part : Advice::process_unknown;
   finding.process_part = growth.grew_most;
   find.add(std::move(finding));

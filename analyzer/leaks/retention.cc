@@ -73,8 +73,9 @@ void Retention::find_roots() {
   for (uint32_t node : node_of_) {
     if (node != kNoNode) node_linked[node] = true;
   }
+  // What another node's Python object refers to lives as long as that node.
   for (const NodeReference& row : dump_.references.nodes) {
-    if (row.node < node_roots_.size()) node_roots_[row.node] = true;
+    if (row.node < node_roots_.size() && ReferenceRoot(row.root) != ReferenceRoot::node) node_roots_[row.node] = true;
   }
   for (uint32_t i = 0; i < node_roots_.size(); ++i) node_roots_[i] = node_roots_[i] || !node_linked[i];
 

@@ -8,6 +8,7 @@
 
 #include "text/held_text.h"
 #include "text/leaks_words.h"
+#include "text/suspects_text.h"
 #include "text/table.h"
 #include "text/text.h"
 #include "text/units.h"
@@ -180,7 +181,9 @@ std::string summary_text(const Leaks& leaks) {
            text::bytes(resident.back());
   }
   if (text.empty()) {
-    return leaks.dumps == 1 ? "no leak found that one dump can show" : "no leak found: nothing grew in every interval";
+    if (leaks.dumps > 1) return "no leak found: nothing grew in every interval";
+    return leaks.suspects.empty() ? "no leak found that one dump can show"
+                                  : "no finding in one dump, but " + text::counted(leaks.suspects.size(), "suspect");
   }
   if (leaks.dumps == 1) return text;
   std::string live;
@@ -234,6 +237,7 @@ std::string leaks_text(analyzer::ComparedDumps& dumps, const Leaks& leaks, size_
   if (!gaps.empty()) out += text::wrap(gaps, terminal.width, 2) + "\n";
   for (size_t i = 0; i < leaks.findings.size(); ++i)
     out += "\n" + finding_text(last, leaks.findings[i], i + 1, first_dump, terminal);
+  out += suspects_text(last, leaks.suspects, top, terminal);
   out += process_text(leaks, terminal);
   if (leaks.places.empty()) return out;
   std::string heading = "allocation sites that grew in every interval";

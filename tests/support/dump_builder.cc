@@ -124,6 +124,13 @@ uint64_t DumpBuilder::tensor(const TensorSpec& spec) {
   return tensor.serial;
 }
 
+void DumpBuilder::freed(uint32_t number, uint64_t nbytes) {
+  format::Site& site = sites_[number];
+  site = format::Site(site.tensors_live(), site.tensors_total() + 1, site.allocations_live(),
+                      site.allocations_total() + 1, site.bytes_live(), site.bytes_total() + nbytes,
+                      std::max(nbytes, site.bytes_peak()), site.native(), site.python());
+}
+
 uint64_t DumpBuilder::allocation(const AllocationSpec& spec) {
   uint64_t serial = take_serial(spec.serial);
   allocations_.emplace_back(serial, spec.pointer, spec.nbytes, spec.created_ns, spec.node, spec.site, spec.thread,

@@ -41,6 +41,73 @@ TEST(Containers, AListOfAnObject) {
   ASSERT_THAT(global.kinds(), ElementsAre("container"));
 }
 
+TEST(Containers, EntriesThatHoldSeveralTensorsAreOneFinding) {
+  Dumps run([](Scene& scene) {
+    keeps(scene, "memory[", "].state", ReferenceRoot::global, 1, scene.steps());
+    for (int step = 1; step <= scene.steps(); ++step) {
+      scene.kept(serial_at(step, 30), 1024, scene.site(13), "memory[" + std::to_string(step) + "].reward");
+    }
+  });
+  ASSERT_THAT(run.kinds(), ElementsAre("container"));
+  EXPECT_EQ(run.only().holders.at(0), "train.py: memory[1..30]");
+  EXPECT_EQ(run.only().bytes, 30u * 12288);
+  EXPECT_EQ(run.only().growth.bytes.back() - run.only().growth.bytes.front(), 20u * 12288);
+}
+
+TEST(Containers, EntriesOfAModuleDict) {
+  const std::vector<std::string> names = {"de", "en", "fr", "it", "pl", "sv"};
+  Dumps run([&](Scene& scene) {
+    scene.kept(serial_at(0, 1), 2048, scene.site(1), "model.layers.0.base.weight");
+    for (int step = 1; step <= scene.steps(); ++step) {
+      const std::string name = names[size_t(step) % names.size()] + std::to_string(step);
+      for (const char* layer : {"0", "1"}) {
+        scene.kept(serial_at(step, 10 + 10 * (*layer - '0')), 2048, scene.site(12),
+                   std::string("model.layers.") + layer + ".lora_A." + name + ".weight");
+      }
+    }
+  });
+  ASSERT_THAT(run.kinds(), ElementsAre("container"));
+  EXPECT_EQ(run.only().holders.at(0), "train.py: model.layers.*.lora_A.*.weight");
+  EXPECT_EQ(run.only().growth.bytes.back() - run.only().growth.bytes.front(), 20u * 16384);
+  Dumps many([&](Scene& scene) {
+    for (const char* layer : {"q", "k", "v", "o", "up", "down"}) {
+      scene.kept(serial_at(1, 10 + *layer), 2048, scene.site(12), std::string("model.attention.") + layer + ".weight");
+    }
+  });
+  EXPECT_THAT(many.kinds(), ElementsAre());
+}
+
+TEST(Containers, GrowthIsWhatTheEntriesRetain) {
+  Dumps run([](Scene& scene) {
+    for (int step = 1; step <= scene.steps(); ++step) {
+      const uint32_t node = scene.node(serial_at(step, 1), testing::kTanh);
+      scene.saved(serial_at(step, 5), 1024, scene.site(31), node);
+      testing::TensorSpec tensor = scene.plain(serial_at(step, 10), 2048, scene.site(12));
+      tensor.grad_fn = scene.builder.graph_address(node);
+      scene.held(scene.add(tensor), "outputs[" + std::to_string(step) + "]");
+    }
+  });
+  ASSERT_THAT(run.kinds(), ElementsAre("container"));
+  EXPECT_EQ(run.only().growth.bytes.back() - run.only().growth.bytes.front(), 20u * 12288);
+}
+
+TEST(Containers, AGraphThatOnlySomeEntriesHave) {
+  Dumps run([](Scene& scene) {
+    for (int step = 1; step <= scene.steps(); ++step) {
+      const uint32_t node = scene.node(serial_at(step, 1), testing::kTanh);
+      scene.saved(serial_at(step, 5), 4096, scene.site(31), node);
+      testing::TensorSpec tensor = scene.plain(serial_at(step, 10), 16, scene.site(12));
+      tensor.grad_fn = scene.builder.graph_address(node);
+      const std::string entry = "buffer[" + std::to_string(step) + "]";
+      scene.held(scene.add(tensor), entry + "['action']");
+      scene.kept(serial_at(step, 20), 16, scene.site(13), entry + "['state']");
+      scene.kept(serial_at(step, 30), 16, scene.site(14), entry + "['reward']");
+    }
+  });
+  ASSERT_THAT(run.kinds(), ElementsAre("accumulated-graph"));
+  EXPECT_EQ(run.only().evidence.at(0).values, (std::vector<uint64_t>{10, 20, 30}));
+}
+
 TEST(Containers, AChainOfObjectsAndAClosure) {
   Dumps chain([](Scene& scene) {
     std::string text = "head";

@@ -44,6 +44,27 @@ TEST(Garbage, ACycleAtExitMayHaveBeenInUseBefore) {
   EXPECT_EQ(advice(format::Trigger::signal), Advice::break_cycle);
 }
 
+TEST(Garbage, ACycleThroughTheContextOfACustomFunction) {
+  Dumps run(
+      [](Scene& scene) {
+        const uint32_t node = scene.node(5, testing::kTanh);
+        testing::TensorSpec out = scene.plain(30, kLarge, scene.site(8));
+        out.grad_fn = scene.builder.graph_address(node);
+        testing::ReferenceSpec row;
+        row.tensor = scene.add(out);
+        row.text = "ctx.function.__self__.solution";
+        row.scope = "FunctionalBackward";
+        row.root = ReferenceRoot::node;
+        row.node = node;
+        scene.builder.reference(row);
+        scene.builder.node_reference(node, row.text + ".grad_fn", row.scope, ReferenceRoot::node);
+        scene.object(row.tensor);
+      },
+      {1});
+  ASSERT_THAT(run.kinds(), ElementsAre("graph-cycle"));
+  EXPECT_EQ(run.only().bytes, uint64_t(kLarge) * 4);
+}
+
 TEST(Garbage, AllThatACycleKeeps) {
   Dumps run(
       [](Scene& scene) {

@@ -1,0 +1,313 @@
+#include "leaks/suspects.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <tuple>
+
+#include "leaks/case.h"
+
+namespace tensorscope::analyzer {
+
+namespace {
+
+constexpr uint64_t kLeastGenerations = 4;
+// Of what was allocated at the same sites this share has to be alive.
+constexpr uint64_t kKeptPart = 2, kKeptOf = 5;
+
+// When something was created: by the program's own clock, and by the computer's.
+struct Birth {
+  uint64_t serial = 0, created_ns = 0;
+};
+
+struct Births {
+  uint64_t generations = 0, oldest_ns = 0, newest_ns = 0;
+  bool goes_on = false;  // the newest one is no older than the program takes for a few of them
+};
+
+// A generation begins where the program did much else before: after a gap of at least a quarter of the largest one.
+// More may be closer together, so that it is a lower bound.
+Births births_of(std::vector<Birth> births, const Process& process) {
+  constexpr uint64_t kGapPart = 4, kGapsAgo = 2;
+  Births result;
+  if (births.empty()) return result;
+  std::sort(births.begin(), births.end(), [](const Birth& a, const Birth& b) { return a.serial < b.serial; });
+  uint64_t largest = 1;
+  for (size_t i = 1; i < births.size(); ++i) largest = std::max(largest, births[i].serial - births[i - 1].serial);
+  result.generations = 1;
+  for (size_t i = 1; i < births.size(); ++i) {
+    if (births[i].serial - births[i - 1].serial >= std::max<uint64_t>(largest / kGapPart, 1)) ++result.generations;
+  }
+  const auto age = [&](const Birth& birth) { return process.dump_ns - std::min(birth.created_ns, process.dump_ns); };
+  result.oldest_ns = age(births.front());
+  result.newest_ns = age(births.back());
+  result.goes_on = process.snapshot_serial - std::min(births.back().serial, process.snapshot_serial) <= largest * kGapsAgo;
+  return result;
+}
+
+bool grew_for_long(const Births& births) { return births.generations >= kLeastGenerations && births.goes_on; }
+
+std::vector<Birth> births_of_tensors(const Dump& dump, const std::vector<uint32_t>& tensors) {
+  std::vector<Birth> births;
+  for (uint32_t tensor : tensors) births.push_back({dump.tensors[tensor].serial, dump.tensors[tensor].created_ns});
+  return births;
+}
+
+std::vector<Birth> births_of_nodes(const Dump& dump, const std::vector<uint32_t>& nodes) {
+  std::vector<Birth> births;
+  for (uint32_t node : nodes) {
+    const uint32_t seen = dump.graph.nodes[node].seen;
+    if (seen != kNone) births.push_back({dump.nodes[seen].serial, dump.nodes[seen].created_ns});
+  }
+  return births;
+}
+
+// Counts what was allocated at the sites that these tensors' memory comes from, but those with little of it. What the allocator does not know
+// (numpy, shared memory) is counted by its tensors.
+void count_made(const Case& find, const std::vector<uint32_t>& tensors, Suspect& suspect) {
+  constexpr uint64_t kSmallPart = 20;
+  const View& last = find.last();
+  struct Share {
+    uint64_t bytes = 0;
+    bool allocated = false;
+  };
+  std::map<uint32_t, Share> sites;
+  std::set<uint32_t> counted;
+  uint64_t most = 0;
+  for (uint32_t tensor : tensors) {
+    const uint32_t number = last.accounts.item_of_tensor(tensor);
+    if (!counted.insert(number).second) continue;
+    const Item& item = last.accounts.items()[number];
+    Share& share = sites[item.site];
+    share.bytes += item.bytes;
+    share.allocated = share.allocated || item.allocation != kNone;
+    most = std::max(most, share.bytes);
+  }
+  for (const auto& [site, share] : sites) {
+    if (share.bytes * kSmallPart < most) continue;
+    const Site& row = last.dump.sites[site];
+    suspect.made += share.allocated ? row.allocations_total : row.tensors_total;
+    suspect.kept += share.allocated ? row.allocations_live : row.tensors_live;
+  }
+}
+
+bool mostly_kept(const Suspect& suspect) { return suspect.kept * kKeptOf >= suspect.made * kKeptPart; }
+
+bool weighs_enough(const Suspect& suspect) { return suspect.bytes + suspect.count * kObjectBytes >= kLeastGrowth; }
+
+void take(Suspect& suspect, const Births& births) {
+  suspect.generations = births.generations;
+  suspect.oldest_ns = births.oldest_ns;
+  suspect.newest_ns = births.newest_ns;
+}
+
+void add_variables(const Case& find, std::vector<Suspect>& suspects) {
+  struct Container {
+    const Series* largest = nullptr;
+    std::vector<uint32_t> members;
+  };
+  std::map<std::tuple<uint8_t, std::string, std::string>, Container> containers;
+  const View& last = find.last();
+  for (const Series& series : find.series()) {
+    const std::vector<uint32_t>& members = series.members.back();
+    if (members.size() < kLeastGenerations || find.explained(members)) continue;
+    if (!grew_for_long(births_of(births_of_tensors(last.dump, members), last.dump.process))) continue;
+    Container& container =
+        containers[{series.example.root, series.example.scope, container_of(series.form)}];
+    container.members.insert(container.members.end(), members.begin(), members.end());
+    if (container.largest == nullptr || series.growth.bytes.back() > container.largest->growth.bytes.back()) {
+      container.largest = &series;
+    }
+  }
+  for (auto& [key, container] : containers) {
+    Suspect suspect;
+    Retained retained = find.retention().only_by(container.members);
+    suspect.bytes = std::max(retained.bytes, find.bytes_of(find.dumps() - 1, container.members));
+    suspect.count = container.members.size();
+    suspect.tensors = retained.tensors;
+    take(suspect, births_of(births_of_tensors(last.dump, container.members), last.dump.process));
+    count_made(find, retained.tensors, suspect);
+    if (!weighs_enough(suspect) || !mostly_kept(suspect)) continue;
+    suspect.holder = find.label(*container.largest);
+    suspect.site = find.site_of(retained.tensors);
+    suspects.push_back(std::move(suspect));
+  }
+}
+
+// Nodes of a graph go with the step that made them, unless a variable of a later step leads to them. Of several
+// variables that lead to one graph the one with the fewest nodes is named: others are computed from it.
+void add_graphs(const Case& find, std::vector<Suspect>& suspects) {
+  struct Candidate {
+    const Series* series;
+    std::vector<uint32_t> nodes;
+    Births births;
+  };
+  const View& last = find.last();
+  std::vector<Candidate> candidates;
+  for (const Series& series : find.series()) {
+    const std::vector<uint32_t>& members = series.members.back();
+    std::vector<uint32_t> from;
+    for (uint32_t tensor : members) {
+      if (find.retention().node_of(tensor) != kNoNode) from.push_back(find.retention().node_of(tensor));
+    }
+    if (from.empty() || find.explained(members)) continue;
+    std::vector<uint32_t> nodes = find.retention().nodes_below(from);
+    const Births births = births_of(births_of_nodes(last.dump, nodes), last.dump.process);
+    if (grew_for_long(births)) candidates.push_back({&series, std::move(nodes), births});
+  }
+  std::stable_sort(candidates.begin(), candidates.end(),
+                   [](const Candidate& a, const Candidate& b) { return a.nodes.size() < b.nodes.size(); });
+  std::vector<bool> explained(last.dump.graph.nodes.size());
+  for (const Candidate& candidate : candidates) {
+    const auto known = std::count_if(candidate.nodes.begin(), candidate.nodes.end(),
+                                     [&](uint32_t node) { return explained[node]; });
+    if (size_t(known) * 2 > candidate.nodes.size()) continue;
+    for (uint32_t node : candidate.nodes) explained[node] = true;
+    Suspect suspect;
+    suspect.kind = Suspect::Kind::graph;
+    suspect.count = candidate.nodes.size();
+    const std::vector<uint32_t>& members = candidate.series->members.back();
+    suspect.tensors = find.retention().saved_by(candidate.nodes);
+    suspect.tensors.insert(suspect.tensors.end(), members.begin(), members.end());
+    // Parameters are saved, too; what else is only there for the graph was created with it.
+    std::erase_if(suspect.tensors, [&](uint32_t tensor) { return has(last.dump.tensors[tensor], format::TensorFlag::leaf) && find.last().dump.references.tensors[tensor].optimized; });
+    suspect.bytes = find.bytes_of(find.dumps() - 1, suspect.tensors);
+    take(suspect, candidate.births);
+    if (!weighs_enough(suspect)) continue;
+    suspect.holder = find.label(*candidate.series);
+    suspect.site = find.site_of(suspect.tensors);
+    suspects.push_back(std::move(suspect));
+  }
+}
+
+// `all = torch.cat([all, x])`: many were allocated at the site, one is left, and it is larger than they were on average
+// as only the last of a growing row is. Of lengths that vary the last one is seldom that large.
+void add_larger(const Case& find, std::vector<Suspect>& suspects) {
+  constexpr uint64_t kLeastMade = 8, kMostKept = 2, kTimesMean = 8, kOfMean = 5;
+  const View& last = find.last();
+  for (const Storage& storage : last.dump.storages) {
+    const uint32_t tensor = storage.tensors.front();
+    const Item& item = last.accounts.items()[last.accounts.item_of_tensor(tensor)];
+    if (item.allocation == kNone || item.bytes < kLeastGrowth || find.explained(storage.tensors)) continue;
+    const Site& row = last.dump.sites[item.site];
+    if (row.allocations_total < kLeastMade || row.allocations_live > kMostKept) continue;
+    if (item.bytes * kOfMean < row.bytes_total / row.allocations_total * kTimesMean) continue;
+    const bool held = std::any_of(find.series().begin(), find.series().end(), [&](const Series& series) {
+      const std::vector<uint32_t>& members = series.members.back();
+      return std::find_first_of(members.begin(), members.end(), storage.tensors.begin(), storage.tensors.end()) !=
+             members.end();
+    });
+    if (!held || item.bytes * 2 < row.bytes_peak) continue;
+    Suspect suspect;
+    suspect.kind = Suspect::Kind::larger;
+    const std::vector<Holder>& holders = last.holders.holders(tensor);
+    suspect.holder = last.holders.name(tensor);
+    if (suspect.holder.empty() && !holders.empty()) suspect.holder = holders.front().brief;
+    suspect.bytes = item.bytes;
+    suspect.count = 1;
+    suspect.site = item.site;
+    suspect.made = row.allocations_total;
+    suspect.kept = row.allocations_live;
+    suspect.generations = row.allocations_total;
+    suspect.tensors = storage.tensors;
+    const uint64_t created = last.dump.tensors[tensor].created_ns, now = last.dump.process.dump_ns;
+    suspect.oldest_ns = suspect.newest_ns = now - std::min(created, now);
+    suspects.push_back(std::move(suspect));
+  }
+}
+
+// What no variable explains: memory of C++, tensors that are local variables of many threads or frames.
+void add_sites(const Case& find, std::vector<Suspect>& suspects) {
+  const View& last = find.last();
+  std::vector<bool> suspected(last.dump.tensors.size());
+  for (const Suspect& suspect : suspects) {
+    for (uint32_t tensor : suspect.tensors) suspected[tensor] = true;
+  }
+  struct Line {
+    std::vector<uint32_t> tensors;
+    std::vector<Birth> births;
+    uint64_t blocks = 0, block_bytes = 0;
+    std::set<uint32_t> sites;
+  };
+  std::map<std::string, Line> lines;
+  for (uint32_t i = 0; i < last.accounts.items().size(); ++i) {
+    const Item& item = last.accounts.items()[i];
+    if (item.bytes == 0 || item.allocation == kNone || item.site == 0 || !last.selection.item(i)) continue;
+    const Allocation& block = last.dump.allocations[item.allocation];
+    Line& line = lines[last.places.at(item.site).where];
+    if (item.storage == kNone) {
+      line.blocks += 1;
+      line.block_bytes += item.bytes;
+    } else {
+      const std::vector<uint32_t>& tensors = last.dump.storages[item.storage].tensors;
+      if (std::any_of(tensors.begin(), tensors.end(), [&](uint32_t t) { return suspected[t] || find.explained(t); })) continue;
+      line.tensors.push_back(tensors.front());
+    }
+    line.births.push_back({block.serial, block.created_ns});
+    line.sites.insert(item.site);
+  }
+  for (auto& [where, line] : lines) {
+    const Births births = births_of(line.births, last.dump.process);
+    if (!grew_for_long(births)) continue;
+    Suspect suspect;
+    suspect.kind = Suspect::Kind::site;
+    suspect.bytes = find.bytes_of(find.dumps() - 1, line.tensors) + line.block_bytes;
+    suspect.count = line.births.size();
+    for (uint32_t site : line.sites) {
+      suspect.made += last.dump.sites[site].allocations_total;
+      suspect.kept += last.dump.sites[site].allocations_live;
+    }
+    if (!weighs_enough(suspect) || !mostly_kept(suspect)) continue;
+    take(suspect, births);
+    suspect.site = *line.sites.begin();
+    if (!line.tensors.empty() && !last.holders.holders(line.tensors.front()).empty()) {
+      suspect.holder = last.holders.holders(line.tensors.front()).front().brief;
+    }
+    suspect.tensors = std::move(line.tensors);
+    suspects.push_back(std::move(suspect));
+  }
+}
+
+// What is mostly held by a larger suspect, too, is said once; of names of the same the shortest one.
+void leave_out_repeated(const Case& find, std::vector<Suspect>& suspects) {
+  std::stable_sort(suspects.begin(), suspects.end(), [](const Suspect& a, const Suspect& b) {
+    if (a.bytes != b.bytes) return a.bytes > b.bytes;
+    return a.holder.size() < b.holder.size();
+  });
+  std::vector<bool> known(find.last().dump.tensors.size());
+  std::erase_if(suspects, [&](const Suspect& suspect) {
+    const bool repeated = !suspect.tensors.empty() && find.mostly(suspect.tensors, [&](uint32_t t) { return known[t]; });
+    for (uint32_t tensor : suspect.tensors) known[tensor] = true;
+    return repeated;
+  });
+}
+
+}  // namespace
+
+const char* name(Suspect::Kind kind) {
+  switch (kind) {
+    case Suspect::Kind::variable:
+      return "variable";
+    case Suspect::Kind::graph:
+      return "graph";
+    case Suspect::Kind::larger:
+      return "larger-tensor";
+    case Suspect::Kind::site:
+      return "site";
+  }
+  return "";
+}
+
+std::vector<Suspect> find_suspects(const Case& find) {
+  std::vector<Suspect> suspects;
+  if (find.retention().known()) {
+    add_variables(find, suspects);
+    if (find.last().dump.graph.present) add_graphs(find, suspects);
+    add_larger(find, suspects);
+  }
+  add_sites(find, suspects);
+  leave_out_repeated(find, suspects);
+  return suspects;
+}
+
+}  // namespace tensorscope::analyzer

@@ -1,0 +1,60 @@
+"""Some programs of tests/leaks, and whether docs/leaks.md lists all. `tests/leaks/check_corpus.py` runs all of them."""
+
+# Covers: analyzer/leaks/suspects.cc analyzer/text/suspects_text.cc
+
+import re
+import sys
+
+import pytest
+
+import harness
+
+sys.path.insert(0, str(harness.ROOT / "tests" / "leaks"))
+
+import corpus  # noqa: E402
+import corpus_answers  # noqa: E402
+
+PROGRAMS = {program.name: program for program in corpus.programs()}
+# One of each kind of finding, and the healthy programs that are nearest to them.
+LEAKING = ["activations_in_hook", "lstm_hidden_state", "total_loss_sum", "gathered_predictions", "failed_variants", "replaced_parameters",
+           "failed_batches", "episode_runner"]
+HEALTHY = ["replay_buffer_full", "kv_cache_list_full", "preloaded_dataset", "recurrent_detached"]
+
+
+def judged(name, folder):
+    dumps = corpus.run(PROGRAMS[name], harness.LIBRARY, folder, harness.PYTHON)
+    return corpus_answers.judge(PROGRAMS[name], dumps, harness.CLI), dumps
+
+
+@pytest.mark.parametrize("name", LEAKING)
+def test_a_leak(name, tmp_path):
+    harness.needs_torch(2, 1, "steps of optimizers")
+    answer, dumps = judged(name, tmp_path)
+    for said in (answer.two, answer.three):
+        assert said.found and said.holder and said.line and said.bytes and said.other == 0, said
+    if name != "failed_batches":  # its traceback is a finding in one dump already
+        assert 1 <= answer.rank <= 3, answer.one
+        text = harness.cli("leaks", dumps[2], env={**harness.environment(preload=False), "COLUMNS": "200"}).stdout
+        assert "no finding in one dump, but" in text and "dumps of two later steps would tell" in text
+        assert answer.one.suspects[answer.rank - 1]["held_by"] in text
+
+
+@pytest.mark.parametrize("name", HEALTHY)
+def test_a_program_that_looks_alike(name, tmp_path):
+    harness.needs_torch(2, 1, "steps of optimizers")
+    answer, _ = judged(name, tmp_path)
+    assert [said.status for said in (answer.one, answer.two, answer.three)] == [0, 0, 0], answer
+    assert not answer.one.suspects
+
+
+def test_the_corpus_is_large_enough_and_every_report_is_named():
+    leaking = [program for program in PROGRAMS.values() if program.leaks]
+    assert len(leaking) >= 60 and len(PROGRAMS) - len(leaking) >= 30
+    assert all(program.reports for program in leaking)
+    assert set(LEAKING + HEALTHY) <= set(PROGRAMS)
+
+
+def test_the_page_lists_every_program():
+    page = (harness.ROOT / "docs" / "leaks.md").read_text()
+    listed = re.findall(r"^\| `(\w+)` \|", page, re.MULTILINE)
+    assert sorted(listed) == sorted(PROGRAMS)

@@ -1,0 +1,111 @@
+"""The programs of this folder: what their headers say, and how they are run so that dumps are written.
+
+A program is run as it is, in one of two ways. "steps": it trains, and TENSORSCOPE_DUMP_AT_STEP has it write a dump at
+the end of given steps. "requests": it answers lines on standard input, and gets SIGUSR1 between two of them.
+"""
+
+import dataclasses
+import os
+import pathlib
+import re
+import signal
+import subprocess
+import sys
+import time
+import tomllib
+
+FOLDER = pathlib.Path(__file__).resolve().parent
+ROOT = FOLDER.parents[1]
+STEPS = (20, 40, 60)
+TIMEOUT = 300  # a hang, not a speed limit
+
+
+@dataclasses.dataclass(frozen=True)
+class Program:
+    path: pathlib.Path
+    about: str
+    reports: tuple  # "repository#number: title"
+    leaks: bool
+    dumps: str
+    kinds: tuple = ()
+    holder: str = ""
+    lines: tuple = ()  # numbers of lines: where most of the memory may be allocated
+    least: int = 0     # bytes a step
+    most: int = 0
+
+    @property
+    def name(self):
+        return self.path.stem
+
+
+def lines_of(source, text):
+    """The lines of code that begin with a text."""
+    found = [number for number, line in enumerate(source.splitlines(), 1) if line.strip().startswith(text)]
+    assert found, text
+    return found
+
+
+def read_program(path):
+    source = path.read_text()
+    about, rest = re.fullmatch(r'"""(.*?)"""\n(.*)', source, re.DOTALL).groups()
+    comments = rest[:rest.index("# ///\n")]
+    before, block = re.split(r"^# /// ", comments, flags=re.MULTILINE)
+    kind, facts = block.split("\n", 1)
+    facts = tomllib.loads("".join(line.removeprefix("# ") + "\n" for line in facts.splitlines()))
+    reports = tuple(re.findall(r"^# ([\w.-]+/[\w.-]+#\d+: .+)$", before, re.MULTILINE))
+    leaks = {"leak": True, "healthy": False}[kind]
+    assert bool(reports) == leaks and set(facts) == ({"dumps", "kinds", "holder", "lines", "bytes"} if leaks else {"dumps"}), path
+    if not leaks:
+        return Program(path, about, reports, leaks, **facts)
+    size = facts.pop("bytes")
+    least, most = size if isinstance(size, list) else (size, size)
+    lines = tuple(line for text in facts.pop("lines") for line in lines_of(source, text))
+    return Program(path, about, reports, leaks, facts["dumps"], tuple(facts["kinds"]), facts["holder"], lines, least, most)
+
+
+def programs():
+    return [read_program(path) for folder in ("leaking", "healthy") for path in sorted((FOLDER / folder).glob("*.py"))]
+
+
+def environment(library, folder):
+    result = {key: value for key, value in os.environ.items() if not key.startswith("TENSORSCOPE")}
+    result.update(PYTHONHASHSEED="0", OMP_NUM_THREADS="1", LD_PRELOAD=str(library), TENSORSCOPE_DIR=str(folder),
+                  TENSORSCOPE_EXIT="never", TENSORSCOPE_LOW_MEMORY="off")
+    return result
+
+
+def dumps_in(folder):
+    return sorted(pathlib.Path(folder).glob("*.tscope"), key=lambda path: int(path.name.split(".")[-2]))
+
+
+def wait_for_dump(process, folder, number):
+    end = time.monotonic() + TIMEOUT
+    while len(dumps_in(folder)) < number:
+        assert process.poll() is None and time.monotonic() < end, f"dump {number} never came"
+        time.sleep(0.01)
+
+
+def run(program, library, folder, python=sys.executable):
+    """Runs a program to its end in `folder`; returns its dumps in order of time."""
+    settings = environment(library, folder)
+    command = [python, str(program.path)]
+    if program.dumps == "steps":
+        settings["TENSORSCOPE_DUMP_AT_STEP"] = ",".join(map(str, STEPS))
+        done = subprocess.run(command, env=settings, cwd=folder, capture_output=True, text=True, timeout=TIMEOUT, stdin=subprocess.DEVNULL)
+        assert done.returncode == 0, f"{program.name}: {done.stderr}"
+    else:
+        errors = pathlib.Path(folder) / "stderr.txt"
+        with errors.open("w") as stderr, subprocess.Popen(command, env=settings, cwd=folder, stdin=subprocess.PIPE,
+                                                           stdout=subprocess.PIPE, stderr=stderr, text=True) as process:
+            for step in range(1, STEPS[-1] + 1):
+                process.stdin.write(f"{step}\n")
+                process.stdin.flush()
+                assert process.stdout.readline(), f"{program.name} ended early: {errors.read_text()}"
+                if step in STEPS:
+                    process.send_signal(signal.SIGUSR1)
+                    wait_for_dump(process, folder, STEPS.index(step) + 1)
+            process.stdin.close()
+            assert process.wait(TIMEOUT) == 0, f"{program.name}: {errors.read_text()}"
+    dumps = dumps_in(folder)
+    assert len(dumps) == len(STEPS), f"{program.name}: {dumps}"
+    return dumps
