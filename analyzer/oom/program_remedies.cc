@@ -6,6 +6,7 @@
 #include "leaks/retention.h"
 #include "oom/checkpointing.h"
 #include "oom/freed.h"
+#include "oom/lines_to_change.h"
 
 namespace tensorscope::analyzer::oom {
 
@@ -21,7 +22,8 @@ class ProgramFinder {
         view_(about.views.back()),
         dump_(view_.dump),
         site_(dump_.failure ? dump_.failure->site : 0),
-        running_(about.running) {}
+        running_(about.running),
+        lines_(view_) {}
 
   std::vector<Remedy> find() {
     if (no_grad()) return finish();  // computing a graph again helps nobody who needs none
@@ -92,6 +94,7 @@ class ProgramFinder {
     Remedy remedy;
     remedy.kind = RemedyKind::no_grad;
     remedy.names = {running_.loop_name()};
+    remedy.where = lines_.forward();
     remedy.backward_elsewhere = running_.backward_seen();
     remedy.bytes = freed.bytes;
     remedy.at_most = true;
@@ -117,6 +120,7 @@ class ProgramFinder {
       Remedy remedy;
       remedy.kind = RemedyKind::checkpoint;
       remedy.names = {one.modules};
+      remedy.where = lines_.call_of(one.modules);
       remedy.count = one.instances;
       remedy.stays = one.in_flight;
       remedy.bytes = one.bytes;
@@ -134,6 +138,7 @@ class ProgramFinder {
     remedy.kind = RemedyKind::optimizer_step;
     remedy.estimate = true;
     remedy.foreach = running_.in_foreach();
+    remedy.where = lines_.own_line(site_);
     remedy.bytes = remedy.foreach ? without_foreach() : bytes_of({Category::optimizer_state});
     if (remedy.bytes < room_.least()) return;
     remedy.fits = room_.fits_at_most(remedy.bytes);
@@ -156,20 +161,26 @@ class ProgramFinder {
     return at_once - std::min(at_once, largest * kTemporaries);
   }
 
-  // What surely grows with the batch is halved; what is unknown, in no tensor or cached may be as well.
+  // What grows with the batch is halved. Temporaries may be those of parameters; what is unknown, in a container or a
+  // variable or in no tensor may grow as well, and what is cached may shrink.
   void smaller_batch() {
     const uint64_t scaling = bytes_of({Category::saved_activation, Category::input_batch, Category::output,
                                        Category::temporary, Category::backward_temporary});
     if (scaling / 2 < room_.least()) return;
     const Part* blocks = about_.balance.find(PartKind::in_no_tensor);
-    const uint64_t others = bytes_of({Category::unknown}) + about_.cached.bytes +
+    const uint64_t in_use = bytes_of({Category::unknown, Category::container, Category::variable, Category::cache,
+                                      Category::kv_cache, Category::dataset}) +
                             (blocks != nullptr && blocks->bytes ? uint64_t(std::max<int64_t>(0, *blocks->bytes)) : 0);
+    const uint64_t others = in_use + about_.cached.bytes;
     Remedy remedy;
     remedy.kind = RemedyKind::smaller_batch;
     remedy.scaling = scaling;
+    remedy.where = lines_.input(about_.device);
     if (others / 2 >= room_.least()) remedy.may_scale = others;
     remedy.bytes = scaling / 2;
     remedy.estimate = true;
+    remedy.low = bytes_of({Category::saved_activation, Category::input_batch, Category::output}) / 2;
+    remedy.high = (scaling + in_use) / 2;
     const uint64_t request = about_.request / 2;
     remedy.fits = room_.fits_at_most(remedy.bytes, request);
     if (remedy.fits == Fits::no && room_.fits_at_most(remedy.bytes + others / 2, request) != Fits::no) {
@@ -193,6 +204,7 @@ class ProgramFinder {
     remedy.kind = RemedyKind::lower_precision;
     remedy.bytes = bytes / 2;
     remedy.estimate = true;
+    remedy.where = lines_.forward();
     remedy.fits = room_.fits_at_most(remedy.bytes);
     room_.say_missing(remedy, remedy.bytes + about_.cached.common);
     found_.push_back(std::move(remedy));
@@ -204,6 +216,7 @@ class ProgramFinder {
   const Dump& dump_;
   const uint32_t site_;
   const RunningCode& running_;
+  const LinesToChange lines_;
   std::vector<Remedy> found_;
 };
 

@@ -103,9 +103,11 @@ def measured(program, trial, asked):
     device = Device(program, trial)
     result = device.ran(asked.get("capacity") or program.capacity or ENOUGH, asked.get("at"), "history" in asked)
     result["applied"] = trial.applied
+    if trial.dump:
+        result["dump"] = str(trial.dump)
     if trial.given is not None:
         result["freed"] = trial.given
-    if asked.get("hunt"):
+    if asked.get("hunt") and not program.asks:
         result["capacity"] = program.capacity or device.largest_that_fails(result["peak"], result["reserved"])
     return result
 

@@ -45,7 +45,7 @@ def recurrent_state(trial):
             hidden = hidden.detach()
         hidden = cell(torch.rand(2048, 256, device=trial.device), hidden)
         loss = hidden.square().mean()
-    return loss
+        loss.backward(retain_graph=True)
 
 
 @program()
@@ -57,10 +57,10 @@ def cycles(trial):
     gc.disable()
     try:
         for _ in range(8):
-            if trial.tries("collect-garbage"):
-                gc.collect()
             episode = Episode()
             episode.itself = episode
+            if trial.tries("collect-garbage"):
+                gc.collect()
             episode.states = torch.rand(16 << 20, device=trial.device)
     finally:
         gc.enable()
@@ -102,7 +102,7 @@ def features_by_hook(trial):
     model, features = Net().to(trial.device), {}
 
     def keep(module, inputs, output):
-        features.setdefault(id(module), []).append(output.detach() if trial.tries("drop-holder") else output)
+        features.setdefault(id(module), []).append(output.detach().cpu() if trial.tries("drop-holder") else output)
 
     for layer in model.layers:
         layer.register_forward_hook(keep)

@@ -1,7 +1,9 @@
 """What a program of this folder is told: which remedy to apply, if any. The remedies that need no knowledge of a program (checkpoint, half
 the batch, lower precision, an optimizer's step) are applied here, to whatever the advice named; the others are a branch of the program."""
 import contextlib
-import fnmatch
+import os
+import pathlib
+import sys
 
 import torch
 from torch.utils.checkpoint import checkpoint
@@ -10,15 +12,15 @@ PROGRAMS = {}
 
 
 class Program:
-    def __init__(self, function, device, capacity):
-        self.function, self.name, self.device, self.capacity = function, function.__name__, device, capacity
+    def __init__(self, function, device, capacity, asks):
+        self.function, self.name, self.device, self.capacity, self.asks = function, function.__name__, device, capacity, asks
 
 
-def program(device="cuda", settings=None, capacity=None):
+def program(device="cuda", settings=None, capacity=None, asks=False):
     """`settings`: environment of every run (read by try_remedies.py). `capacity`: bytes of the device's memory with which the program
-    fails; none: they are searched for."""
+    fails; none: they are searched for. `asks`: it does not fail, but calls trial.moment()."""
     def register(function):
-        PROGRAMS[function.__name__] = Program(function, device, capacity)
+        PROGRAMS[function.__name__] = Program(function, device, capacity, asks)
         return function
     return register
 
@@ -29,6 +31,7 @@ class Trial:
     def __init__(self, device, kind="", subject=""):
         self.device, self.kind, self.subject = device, kind, subject
         self.applied = 0  # to how many places of the program
+        self.dump = None
         self.given = None  # bytes, where the program itself measures what came back
 
     def tries(self, *kinds):
@@ -36,6 +39,13 @@ class Trial:
         if self.kind in kinds:
             self.applied += 1
         return self.kind in kinds
+
+    def moment(self):
+        """A dump, under the profiler."""
+        if "libtensorscope" in os.environ.get("LD_PRELOAD", ""):
+            sys.path.append(str(pathlib.Path(__file__).resolve().parents[2] / "include" / "tensorscope"))
+            import libtensorscope
+            self.dump = libtensorscope.dump()
 
     def freed(self, nbytes):
         self.given = nbytes

@@ -44,8 +44,8 @@ class Program:
         self.about = ast.get_docstring(function).split("\n")[0]
         options = next(one for one in function.decorator_list if isinstance(one, ast.Call) and one.func.id == "program")
         given = {one.arg: literal(one.value) for one in options.keywords}
-        self.device, self.settings = given.get("device", "cuda"), given.get("settings", {})
-        text = path.read_text() + (HERE / "remedy_trial.py").read_text()
+        self.settings, self.asks = given.get("settings", {}), given.get("asks", False)
+        text = path.read_text()
         self.version = hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
@@ -99,7 +99,10 @@ class Kept:
 
 
 def failed(program, capacity, profiled):
-    """The dump of the failure, and the memory with which it failed."""
+    """The dump of the failure, and the memory with which it failed. The dump that the program asks for, where it does so."""
+    if program.asks:
+        dump = profiled.ask(program)["dump"]
+        return {"dump": str(pathlib.Path(dump).rename(KEPT / f"{program.name}.tscope")), "capacity": 0}
     for percent in (100, 99, 98, 96):
         answer = profiled.ask(program, capacity=capacity * percent // 100)
         if not answer["enough"]:
@@ -125,7 +128,7 @@ class Pair:
         self.program, self.remedy, self.enough = program, remedy, enough
         self.said, self.kind = remedy["bytes"], remedy["kind"]
         self.slack = 0
-        self.of_peak = before["peak"] - after["peak"]
+        self.of_peak = None if "freed" in after else before["peak"] - after["peak"]
         if "freed" in after:
             self.came = after["freed"]
         elif self.kind in OUTSIDE:
@@ -134,9 +137,10 @@ class Pair:
             self.came = before["at"] - after["at"]
         else:
             self.came = self.of_peak
-        reached = part(answer["balance"], "allocated")["bytes"] + (answer["answer"]["request"] or 0)
-        self.reached = reached / before["peak"]
-        if self.came == self.of_peak:
+        in_use = part(answer["balance"], "allocated") or part(answer["balance"], "torch")
+        reached = in_use["bytes"] + (answer["answer"]["request"] or 0)
+        self.reached = 1.0 if "freed" in after else reached / before["peak"]
+        if self.came is self.of_peak:
             self.slack = max(0, before["peak"] - reached)  # what the program had not yet allocated when it failed
 
     def wrong(self):
@@ -146,7 +150,7 @@ class Pair:
             return "does not fit"
         if fits == "no" and enough:
             return "fits"
-        least, most = self.remedy.get("at_least"), self.remedy.get("at_most_bytes")
+        least, most = self.remedy["between"] or (None, None)
         if self.remedy["at_most"]:
             if came > said + self.slack:
                 return "more than the bound"
@@ -162,7 +166,7 @@ class Pair:
 
 def pairs_of(program, kept, alone, profiled, kinds):
     before = kept.of(program, "before", lambda: alone.ask(program, hunt=True))
-    failure = kept.of(program, "failure", lambda: failed(program, before["capacity"], profiled))
+    failure = kept.of(program, "failure", lambda: failed(program, before.get("capacity"), profiled))
     limited = kept.of(program, "limited", lambda: alone.ask(program, capacity=failure["capacity"], history=True))
     before |= kept.of(program, "moment", lambda: alone.ask(program, history=True, at=limited["blocks"]))
     answer = asked(failure["dump"])
@@ -186,17 +190,18 @@ def size(nbytes):
 
 def said(remedy):
     words = "up to " if remedy["at_most"] else "about " if remedy["estimate"] else ""
-    return words + size(remedy["bytes"])
+    between = f" ({remedy['between'][0] >> 20:,} to {remedy['between'][1] >> 20:,})" if remedy["between"] else ""
+    return words + size(remedy["bytes"]) + between
 
 
 def row(pair):
     fits = {"yes": "would fit", "may": "may fit", "no": "does not fit", "unknown": ""}[pair.remedy["fits"]]
     fitted = "fits" if pair.enough else "does not fit"
-    return [pair.program.name, pair.kind, pair.remedy["subject"].replace("|", "\\|"), said(pair.remedy), size(pair.came), size(pair.of_peak),
-            f"{100 * pair.came / pair.said:.0f} %", fits, fitted, f"{100 * pair.reached:.0f} %"]
+    return [pair.program.name, pair.kind, pair.remedy["subject"].replace("|", "\\|"), said(pair.remedy), size(pair.came),
+            f"{100 * pair.came / pair.said:.0f} %", "" if pair.of_peak is None else size(pair.of_peak), fits, fitted if fits else ""]
 
 
-HEAD = ["program", "remedy", "of", "said", "measured", "of the peak", "measured / said", "said", "then", "dump at"]
+HEAD = ["program", "remedy", "of", "said", "measured", "of that", "peak", "the request", "with it"]
 
 
 def main():
