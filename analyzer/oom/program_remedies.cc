@@ -126,6 +126,8 @@ class ProgramFinder {
       remedy.bytes = one.bytes;
       remedy.at_most = true;
       const uint64_t stays_free = one.stays_free();
+      remedy.low = stays_free;
+      remedy.high = one.bytes;
       remedy.fits = room_.fits_at_most(stays_free);
       room_.say_missing(remedy, stays_free + about_.cached.common);
       found_.push_back(std::move(remedy));
@@ -136,29 +138,38 @@ class ProgramFinder {
     if (!running_.in_optimizer()) return;
     Remedy remedy;
     remedy.kind = RemedyKind::optimizer_step;
-    remedy.estimate = true;
     remedy.foreach = running_.in_foreach();
     remedy.where = lines_.own_line(site_);
-    remedy.bytes = remedy.foreach ? without_foreach() : bytes_of({Category::optimizer_state});
+    if (remedy.foreach) {
+      remedy.estimate = true;
+      remedy.high = at_once();
+      remedy.bytes = remedy.low = without_foreach();
+    } else {  // all of it with an optimizer that keeps nothing
+      remedy.at_most = true;
+      remedy.bytes = bytes_of({Category::optimizer_state, Category::temporary});
+    }
     if (remedy.bytes < room_.least()) return;
     remedy.fits = room_.fits_at_most(remedy.bytes);
     room_.say_missing(remedy, remedy.bytes + about_.cached.common);
     found_.push_back(std::move(remedy));
   }
 
-  // The temporaries of all parameters at once, less those that the step of a single one needs: as Adam has them, three
-  // of its size.
+  // The temporaries of all parameters: at least those that are there, and one for each.
+  uint64_t at_once() const {
+    return std::max(bytes_of({Category::temporary}), bytes_of({Category::parameter}));
+  }
+
+  // Less those that the step of a single one needs: as Adam has them, three of its size.
   uint64_t without_foreach() const {
     constexpr uint64_t kTemporaries = 3;
-    uint64_t temporaries = 0, largest = 0;
+    uint64_t largest = 0;
     for (const Item& item : view_.accounts.items()) {
       if (item.device != about_.device || item.storage == kNone) continue;
-      const Category category = view_.holders.category(view_.holders.speaker(item.storage));
-      if (category == Category::temporary) temporaries += item.bytes;
-      if (category == Category::parameter) largest = std::max(largest, item.bytes);
+      if (view_.holders.category(view_.holders.speaker(item.storage)) == Category::parameter) {
+        largest = std::max(largest, item.bytes);
+      }
     }
-    const uint64_t at_once = std::max(temporaries, bytes_of({Category::parameter}));
-    return at_once - std::min(at_once, largest * kTemporaries);
+    return at_once() - std::min(at_once(), largest * kTemporaries);
   }
 
   // What grows with the batch is halved. Temporaries may be those of parameters; what is unknown, in a container or a
@@ -196,14 +207,17 @@ class ProgramFinder {
       if (item.device != about_.device || item.storage == kNone || item.allocation == kNone) continue;
       const uint32_t speaker = view_.holders.speaker(item.storage);
       const Category category = view_.holders.category(speaker);
-      if (category != Category::saved_activation && category != Category::output) continue;
+      if (category != Category::saved_activation && category != Category::output && category != Category::temporary &&
+          category != Category::backward_temporary) {
+        continue;
+      }
       if (dump_.tensors[speaker].dtype_text() == "float32") bytes += item.bytes;
     }
     if (bytes / 2 < room_.least()) return;
     Remedy remedy;
     remedy.kind = RemedyKind::lower_precision;
     remedy.bytes = bytes / 2;
-    remedy.estimate = true;
+    remedy.at_most = true;
     remedy.where = lines_.forward();
     remedy.fits = room_.fits_at_most(remedy.bytes);
     room_.say_missing(remedy, remedy.bytes + about_.cached.common);

@@ -14,7 +14,7 @@ namespace tensorscope::analyzer::oom {
 namespace {
 
 constexpr size_t kMostProcesses = 3;
-constexpr uint64_t kLittle = 10;  // a remedy that gives less than this part of the largest comes last
+constexpr uint64_t kLittle = 10;  // without a request, what gives less than this part of the largest comes last
 
 class Finder {
  public:
@@ -44,7 +44,8 @@ class Finder {
     uint64_t most = 0;
     for (const Remedy& remedy : found_) most = std::max(most, remedy.bytes);
     const auto later = [&](const Remedy& one) {
-      return one.kind != RemedyKind::process_limit && (one.fits == Fits::no || one.bytes < most / kLittle);
+      const bool little = one.fits == Fits::unknown && one.bytes < most / kLittle;
+      return one.kind != RemedyKind::process_limit && (one.fits == Fits::no || little);
     };
     std::stable_sort(found_.begin(), found_.end(), [&](const Remedy& a, const Remedy& b) {
       return std::tuple(later(a), rank(a.kind), b.bytes, a.kind) < std::tuple(later(b), rank(b.kind), a.bytes, b.kind);

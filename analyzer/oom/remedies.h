@@ -11,7 +11,8 @@
 namespace tensorscope::analyzer::oom {
 
 // By price: what limits this process first, then what was found to keep memory, then changes of the program, and
-// estimates last; of each the most bytes first. Whatever is not enough, or gives little, comes after all that. Empty where the request is larger than all there is.
+// estimates last; of each the most bytes first. What is not enough comes after all that, and
+// without a request what gives little. Empty where the request is larger than all there is.
 std::vector<Remedy> find_remedies(const RemedyCase& about);
 
 // Where PyTorch reads the allocator's settings: PYTORCH_CUDA_ALLOC_CONF, or PYTORCH_ALLOC_CONF from 2.12 on.

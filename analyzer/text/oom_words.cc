@@ -193,12 +193,12 @@ std::string estimate_words(const Remedy& remedy) {
       return remedy.foreach
                  ? "the temporaries of this step, or the size of the parameters if larger, minus three times "
                    "the largest parameter"
-                 : "the optimizer state so far; what the first step still creates is added to it";
+                 : "all optimizer state so far, as with plain SGD; what the first step still creates is not in it";
     case RemedyKind::smaller_batch:
       return batch_estimate(remedy);
     case RemedyKind::lower_precision:
-      return "half of the saved activations and outputs in float32; some operations stay in float32, and copies of the "
-             "weights are added";
+      return "half of the activations, outputs and temporaries in float32; what some operations keep in float32 and "
+             "copies of the weights make it less, perhaps nothing";
     case RemedyKind::child_processes:
       return "resident memory; shared pages count once per process";
     default:
@@ -253,6 +253,7 @@ std::string gives_words(const Remedy& remedy) {
 
 std::string range_words(const Remedy& remedy) {
   if (remedy.high == 0) return "";
+  if (remedy.at_most) return fmt::format("at least {}", bytes(remedy.low));
   return fmt::format("between {} and {}", bytes(remedy.low), bytes(remedy.high));
 }
 

@@ -19,7 +19,7 @@ import sys
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 BUILD = pathlib.Path(os.environ.get("TENSORSCOPE_BUILD", ROOT / "build"))
-KEPT = BUILD / "remedies"
+KEPT = pathlib.Path(os.environ.get("TENSORSCOPE_REMEDIES", BUILD / "remedies"))
 FAKE = pathlib.Path(os.environ.get("TENSORSCOPE_TEST_FAKE_CUDA") or ROOT / ".cache" / "fake-cuda" / "bin" / "python")
 TIMEOUT = 900
 EXACT = 0.02
