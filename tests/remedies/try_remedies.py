@@ -122,26 +122,30 @@ def part(tree, name):
     return next((found for below in tree["parts"] if (found := part(below, name))), None)
 
 
+def at_the_peak(answer, peak, kind):
+    """Bytes by which a peak may fall further than what was said of the moment of the failure: what the program had not allocated yet, unused
+    ends of blocks, and what the request itself shrinks by."""
+    request, in_use = answer["answer"]["request"] or 0, part(answer["balance"], "allocated")["bytes"]
+    rounding = part(answer["balance"], "rounding")
+    return (max(0, peak - in_use - request) + (rounding["bytes"] if rounding else 0) +
+            (request // 2 if kind in ("smaller-batch", "lower-precision") else 0))
+
+
 class Pair:
     """A program and a remedy: what was said, what came."""
     def __init__(self, program, answer, remedy, before, after, enough):
         self.program, self.remedy, self.enough = program, remedy, enough
         self.said, self.kind = remedy["bytes"], remedy["kind"]
-        self.slack = 0
         self.of_peak = None if "freed" in after else before["peak"] - after["peak"]
+        self.slack = 0
         if "freed" in after:
             self.came = after["freed"]
         elif self.kind in OUTSIDE:
             self.came, self.slack = before["capacity"] - after["capacity"], GRAIN
-        elif self.kind in SAME_BLOCKS and after["at"] is not None:
+        elif self.kind in SAME_BLOCKS and before["blocks"] == after["blocks"]:
             self.came = before["at"] - after["at"]
         else:
-            self.came = self.of_peak
-        in_use = part(answer["balance"], "allocated") or part(answer["balance"], "torch")
-        reached = in_use["bytes"] + (answer["answer"]["request"] or 0)
-        self.reached = 1.0 if "freed" in after else reached / before["peak"]
-        if self.came is self.of_peak:
-            self.slack = max(0, before["peak"] - reached)  # what the program had not yet allocated when it failed
+            self.came, self.slack = self.of_peak, at_the_peak(answer, before["peak"], self.kind)
 
     def wrong(self):
         """What is not as it was said; "" where all is."""
