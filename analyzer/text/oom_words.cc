@@ -253,7 +253,7 @@ std::string gives_words(const Remedy& remedy) {
 
 std::string range_words(const Remedy& remedy) {
   if (remedy.high == 0) return "";
-  if (remedy.at_most) return fmt::format("at least {}", bytes(remedy.low));
+  if (remedy.at_most) return fmt::format("at this moment at least {}", bytes(remedy.low));
   return fmt::format("between {} and {}", bytes(remedy.low), bytes(remedy.high));
 }
 
