@@ -84,15 +84,22 @@ class Runner:
         return answer
 
 
+class NotMeasured(Exception):
+    """And not to be measured now (--kept)."""
+
+
 class Kept:
     """What was measured, by program, its text and the remedy."""
-    def __init__(self, fresh):
+    def __init__(self, fresh, only):
+        self.only = only
         KEPT.mkdir(parents=True, exist_ok=True)
         self.path = KEPT / "measured.json"
         self.rows = json.loads(self.path.read_text()) if self.path.exists() and not fresh else {}
 
     def of(self, program, what, measure):
         key = f"{program.name} {program.version} {what}"
+        if key not in self.rows and self.only:
+            raise NotMeasured
         if key not in self.rows:
             self.rows[key] = measure()
             self.path.write_text(json.dumps(self.rows, indent=1))
@@ -215,9 +222,10 @@ def main():
     parser.add_argument("programs", nargs="*")
     parser.add_argument("--kind", action="append")
     parser.add_argument("--write", type=pathlib.Path)
-    parser.add_argument("--fresh", action="store_true")
+    parser.add_argument("--fresh", action="store_true", help="measure everything again")
+    parser.add_argument("--kept", action="store_true", help="measure nothing: what is kept is compared")
     arguments = parser.parse_args()
-    kept, rows, wrong = Kept(arguments.fresh), [], 0
+    kept, rows, wrong = Kept(arguments.fresh, arguments.kept), [], 0
     alone = Runner()
     profiled = Runner(LD_PRELOAD=str(BUILD / "preload" / "libtensorscope.so"), TENSORSCOPE_DIR=str(KEPT), TENSORSCOPE_LOW_MEMORY="off",
                       TENSORSCOPE_EXIT="never", TENSORSCOPE_OOM_REPORT="0")
@@ -230,6 +238,8 @@ def main():
                 wrong += bool(fault)
                 rows.append(row(pair))
                 print(("!! " if fault else "   ") + " | ".join(rows[-1]) + (f"  WRONG: {fault}" if fault else ""), flush=True)
+        except NotMeasured:
+            print(f"   {program.name}: not measured", flush=True)
         except (RuntimeError, subprocess.SubprocessError) as error:
             wrong += 1
             print(f"!! {program.name}: {error}", flush=True)
