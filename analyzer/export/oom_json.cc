@@ -3,6 +3,7 @@
 #include "dump_generated.h"
 #include "export/json_values.h"
 #include "oom/callers.h"
+#include "oom/price.h"
 #include "text/balance_words.h"
 #include "text/oom_words.h"
 
@@ -70,13 +71,21 @@ Json cached_json(const analyzer::oom::FreeMemory& cached) {
 }
 
 Json remedy_json(const analyzer::oom::Remedy& remedy) {
+  const analyzer::oom::Price price = analyzer::oom::price_of(remedy);
   return {{"kind", analyzer::oom::name(remedy.kind)},
           {"subject", text::subject_words(remedy)},
           {"takes", text::takes_words(remedy)},
           {"bytes", remedy.bytes},
           {"at_most", remedy.at_most},
           {"estimate", remedy.estimate},
+          {"between", remedy.high == 0 ? Json(nullptr) : Json({remedy.low, remedy.high})},
           {"reckoned", text_or_null(text::estimate_words(remedy))},
+          {"price",
+           {{"time", name(price.time)},
+            {"results", name(price.results)},
+            {"change", name(price.change)},
+            {"where", text_or_null(remedy.where)},
+            {"words", text::price_words(remedy)}}},
           {"fits", analyzer::oom::name(remedy.fits)},
           {"missing", number_or_null(remedy.missing)}};
 }

@@ -87,6 +87,7 @@ class ChainFinder {
     if (chain.length < kLeastLength) return std::nullopt;
     chain.series = variable.series;
     chain.tensor = variable.tensor;
+    chain.site = now->site;
     chain.sum = is_sum(variable.tensor, node, previous);
     find_freed(chain, previous);
     return chain;
@@ -109,7 +110,8 @@ class ChainFinder {
     return direct && !other_way;
   }
 
-  // What is saved by nodes that are no newer than the value before, and by no other node.
+  // A state's last step is needed by its backward: what is saved by nodes that are no newer than the value before, and by
+  // no other node. A sum that is detached keeps nothing of any value.
   void find_freed(Chain& chain, uint32_t previous) {
     for (const Variable& variable : variables_) {
       const std::vector<uint32_t> nodes = below(find_.retention().node_of(variable.tensor));
@@ -120,7 +122,7 @@ class ChainFinder {
     std::vector<bool> older(dump_.graph.nodes.size());
     for (uint32_t node : kept.nodes) {
       const Node* made = seen(dump_, node);
-      older[node] = made != nullptr && made->serial <= last;
+      older[node] = chain.sum || (made != nullptr && made->serial <= last);
     }
     std::vector<uint8_t> savers(dump_.tensors.size());  // 1: an older node, 2: another one
     for (uint32_t node = 0; node < dump_.graph.nodes.size(); ++node) {

@@ -13,9 +13,10 @@ struct Chain {
   const Series* series = nullptr;   // the variable
   uint32_t tensor = 0;              // its value now
   size_t length = 0;                // earlier values
+  uint32_t site = 0;                // where they are computed
   bool sum = false;                 // what is added does not come out of it
   std::vector<uint32_t> variables;  // tensors in variables that lead to it, this one included
-  std::vector<uint32_t> freed;      // tensors that the graphs of the earlier values alone keep
+  std::vector<uint32_t> freed;      // tensors that these graphs alone keep: of the earlier values, of a sum all
 };
 
 // The longest first; variables that lead to the same chain count once.

@@ -8,6 +8,7 @@
 #include "leaks/leaks.h"
 #include "oom/chains.h"
 #include "oom/freed.h"
+#include "oom/lines_to_change.h"
 
 namespace tensorscope::analyzer::oom {
 
@@ -37,6 +38,7 @@ class HolderFinder {
         view_(about.views.back()),
         dump_(view_.dump),
         find_({view_}, /*whole=*/true),
+        lines_(view_),
         explained_(dump_.tensors.size()) {}
 
   std::vector<Remedy> find() {
@@ -160,11 +162,23 @@ class HolderFinder {
       Remedy remedy;
       remedy.kind = RemedyKind::drop_holder;
       remedy.names = names_of(holders);
+      remedy.where = made_at(own);
       weigh_graphs(remedy, own, kept, freed);
       if (!add(std::move(remedy), freed)) continue;
       ++added;
       for (uint32_t tensor : own) explained_[tensor] = true;
     }
+  }
+
+  // Where the tensors are made, where that is one line.
+  std::string made_at(const std::vector<uint32_t>& members) const {
+    std::string line;
+    for (uint32_t tensor : members) {
+      const std::string own = lines_.own_line(dump_.tensors[tensor].site);
+      if (!line.empty() && own != line) return "";
+      line = own;
+    }
+    return line;
   }
 
   // Whether the bytes are the tensors' own or their graphs' decides what helps.
@@ -184,6 +198,7 @@ class HolderFinder {
     remedy.kind = chain.sum ? RemedyKind::running_sum : RemedyKind::carried_state;
     remedy.names = {find_.label(*chain.series)};
     remedy.variable = chain.series->example.text;
+    remedy.where = lines_.own_line(chain.site);
     remedy.count = chain.length;
     if (!add(std::move(remedy), freed)) return;
     for (uint32_t tensor : chain.variables) explained_[tensor] = true;
@@ -194,6 +209,7 @@ class HolderFinder {
   const View& view_;
   const Dump& dump_;
   const Case find_;
+  const LinesToChange lines_;
   std::vector<bool> explained_;
   std::vector<Remedy> found_;
 };

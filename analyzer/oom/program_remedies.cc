@@ -6,6 +6,7 @@
 #include "leaks/retention.h"
 #include "oom/checkpointing.h"
 #include "oom/freed.h"
+#include "oom/lines_to_change.h"
 
 namespace tensorscope::analyzer::oom {
 
@@ -21,7 +22,8 @@ class ProgramFinder {
         view_(about.views.back()),
         dump_(view_.dump),
         site_(dump_.failure ? dump_.failure->site : 0),
-        running_(about.running) {}
+        running_(about.running),
+        lines_(view_) {}
 
   std::vector<Remedy> find() {
     if (no_grad()) return finish();  // computing a graph again helps nobody who needs none
@@ -92,6 +94,7 @@ class ProgramFinder {
     Remedy remedy;
     remedy.kind = RemedyKind::no_grad;
     remedy.names = {running_.loop_name()};
+    remedy.where = lines_.forward();
     remedy.backward_elsewhere = running_.backward_seen();
     remedy.bytes = freed.bytes;
     remedy.at_most = true;
@@ -117,11 +120,14 @@ class ProgramFinder {
       Remedy remedy;
       remedy.kind = RemedyKind::checkpoint;
       remedy.names = {one.modules};
+      remedy.where = lines_.call_of(one.modules);
       remedy.count = one.instances;
       remedy.stays = one.in_flight;
       remedy.bytes = one.bytes;
       remedy.at_most = true;
       const uint64_t stays_free = one.stays_free();
+      remedy.low = stays_free;
+      remedy.high = one.bytes;
       remedy.fits = room_.fits_at_most(stays_free);
       room_.say_missing(remedy, stays_free + about_.cached.common);
       found_.push_back(std::move(remedy));
@@ -132,44 +138,60 @@ class ProgramFinder {
     if (!running_.in_optimizer()) return;
     Remedy remedy;
     remedy.kind = RemedyKind::optimizer_step;
-    remedy.estimate = true;
     remedy.foreach = running_.in_foreach();
-    remedy.bytes = remedy.foreach ? without_foreach() : bytes_of({Category::optimizer_state});
+    remedy.where = lines_.own_line(site_);
+    if (remedy.foreach) {
+      remedy.estimate = true;
+      remedy.high = at_once();
+      remedy.bytes = remedy.low = without_foreach();
+    } else {  // all of it with an optimizer that keeps nothing
+      remedy.at_most = true;
+      remedy.bytes = bytes_of({Category::optimizer_state, Category::temporary});
+    }
     if (remedy.bytes < room_.least()) return;
     remedy.fits = room_.fits_at_most(remedy.bytes);
     room_.say_missing(remedy, remedy.bytes + about_.cached.common);
     found_.push_back(std::move(remedy));
   }
 
-  // The temporaries of all parameters at once, less those that the step of a single one needs: as Adam has them, three
-  // of its size.
-  uint64_t without_foreach() const {
-    constexpr uint64_t kTemporaries = 3;
-    uint64_t temporaries = 0, largest = 0;
-    for (const Item& item : view_.accounts.items()) {
-      if (item.device != about_.device || item.storage == kNone) continue;
-      const Category category = view_.holders.category(view_.holders.speaker(item.storage));
-      if (category == Category::temporary) temporaries += item.bytes;
-      if (category == Category::parameter) largest = std::max(largest, item.bytes);
-    }
-    const uint64_t at_once = std::max(temporaries, bytes_of({Category::parameter}));
-    return at_once - std::min(at_once, largest * kTemporaries);
+  // The temporaries of all parameters: at least those that are there, and one for each.
+  uint64_t at_once() const {
+    return std::max(bytes_of({Category::temporary}), bytes_of({Category::parameter}));
   }
 
-  // What surely grows with the batch is halved; what is unknown, in no tensor or cached may be as well.
+  // Less those that the step of a single one needs: as Adam has them, three of its size.
+  uint64_t without_foreach() const {
+    constexpr uint64_t kTemporaries = 3;
+    uint64_t largest = 0;
+    for (const Item& item : view_.accounts.items()) {
+      if (item.device != about_.device || item.storage == kNone) continue;
+      if (view_.holders.category(view_.holders.speaker(item.storage)) == Category::parameter) {
+        largest = std::max(largest, item.bytes);
+      }
+    }
+    return at_once() - std::min(at_once(), largest * kTemporaries);
+  }
+
+  // What grows with the batch is halved. Temporaries may be those of parameters; what is unknown, in a container or a
+  // variable or in no tensor may grow as well, and what is cached may shrink.
   void smaller_batch() {
     const uint64_t scaling = bytes_of({Category::saved_activation, Category::input_batch, Category::output,
                                        Category::temporary, Category::backward_temporary});
     if (scaling / 2 < room_.least()) return;
     const Part* blocks = about_.balance.find(PartKind::in_no_tensor);
-    const uint64_t others = bytes_of({Category::unknown}) + about_.cached.bytes +
+    const uint64_t in_use = bytes_of({Category::unknown, Category::container, Category::variable, Category::cache,
+                                      Category::kv_cache, Category::dataset}) +
                             (blocks != nullptr && blocks->bytes ? uint64_t(std::max<int64_t>(0, *blocks->bytes)) : 0);
+    const uint64_t others = in_use + about_.cached.bytes;
     Remedy remedy;
     remedy.kind = RemedyKind::smaller_batch;
     remedy.scaling = scaling;
+    remedy.where = lines_.input(about_.device);
     if (others / 2 >= room_.least()) remedy.may_scale = others;
     remedy.bytes = scaling / 2;
     remedy.estimate = true;
+    remedy.low = bytes_of({Category::saved_activation, Category::input_batch, Category::output}) / 2;
+    remedy.high = (scaling + in_use) / 2;
     const uint64_t request = about_.request / 2;
     remedy.fits = room_.fits_at_most(remedy.bytes, request);
     if (remedy.fits == Fits::no && room_.fits_at_most(remedy.bytes + others / 2, request) != Fits::no) {
@@ -185,14 +207,18 @@ class ProgramFinder {
       if (item.device != about_.device || item.storage == kNone || item.allocation == kNone) continue;
       const uint32_t speaker = view_.holders.speaker(item.storage);
       const Category category = view_.holders.category(speaker);
-      if (category != Category::saved_activation && category != Category::output) continue;
+      if (category != Category::saved_activation && category != Category::output && category != Category::temporary &&
+          category != Category::backward_temporary) {
+        continue;
+      }
       if (dump_.tensors[speaker].dtype_text() == "float32") bytes += item.bytes;
     }
     if (bytes / 2 < room_.least()) return;
     Remedy remedy;
     remedy.kind = RemedyKind::lower_precision;
     remedy.bytes = bytes / 2;
-    remedy.estimate = true;
+    remedy.at_most = true;
+    remedy.where = lines_.forward();
     remedy.fits = room_.fits_at_most(remedy.bytes);
     room_.say_missing(remedy, remedy.bytes + about_.cached.common);
     found_.push_back(std::move(remedy));
@@ -204,6 +230,7 @@ class ProgramFinder {
   const Dump& dump_;
   const uint32_t site_;
   const RunningCode& running_;
+  const LinesToChange lines_;
   std::vector<Remedy> found_;
 };
 

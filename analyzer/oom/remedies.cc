@@ -14,6 +14,7 @@ namespace tensorscope::analyzer::oom {
 namespace {
 
 constexpr size_t kMostProcesses = 3;
+constexpr uint64_t kLittle = 10;  // without a request, what gives less than this part of the largest comes last
 
 class Finder {
  public:
@@ -40,8 +41,14 @@ class Finder {
     }
     std::ranges::move(holder_remedies(about_, room_), std::back_inserter(found_));
     std::ranges::move(program_remedies(about_, room_), std::back_inserter(found_));
-    std::stable_sort(found_.begin(), found_.end(), [](const Remedy& a, const Remedy& b) {
-      return std::tuple(rank(a.kind), b.bytes, a.kind) < std::tuple(rank(b.kind), a.bytes, b.kind);
+    uint64_t most = 0;
+    for (const Remedy& remedy : found_) most = std::max(most, remedy.bytes);
+    const auto later = [&](const Remedy& one) {
+      const bool little = one.fits == Fits::unknown && one.bytes < most / kLittle;
+      return one.kind != RemedyKind::process_limit && (one.fits == Fits::no || little);
+    };
+    std::stable_sort(found_.begin(), found_.end(), [&](const Remedy& a, const Remedy& b) {
+      return std::tuple(later(a), rank(a.kind), b.bytes, a.kind) < std::tuple(later(b), rank(b.kind), a.bytes, b.kind);
     });
     return std::move(found_);
   }
@@ -111,9 +118,10 @@ class Finder {
     Remedy remedy;
     remedy.kind = RemedyKind::expandable_segments;
     remedy.names = {settings_variable(dump_.process.torch_version)};
-    // No whole page may be left, and the request fit into one that is partly in use.
+    // No whole page may be left, and the request fit into one that is partly in use. What the driver has free is too
+    // little for a segment now, and makes pages together with the pieces.
     const auto usable = std::max(uint64_t(left_with_pages(*memory_, 0)), about_.request);
-    remedy.bytes = std::min(pieces, usable);
+    remedy.bytes = std::min(pieces + memory_->driver_free, usable);
     remedy.at_most = true;
     remedy.fits = Fits::may;
     add(std::move(remedy));

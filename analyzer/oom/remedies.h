@@ -10,8 +10,9 @@
 
 namespace tensorscope::analyzer::oom {
 
-// What limits this process first, then what was found to keep memory, then changes of the program, and estimates last;
-// of each the most bytes first. Empty where the request is larger than all there is.
+// By price: what limits this process first, then what was found to keep memory, then changes of the program, and
+// estimates last; of each the most bytes first. What is not enough comes after all that, and
+// without a request what gives little. Empty where the request is larger than all there is.
 std::vector<Remedy> find_remedies(const RemedyCase& about);
 
 // Where PyTorch reads the allocator's settings: PYTORCH_CUDA_ALLOC_CONF, or PYTORCH_ALLOC_CONF from 2.12 on.

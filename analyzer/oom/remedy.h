@@ -47,6 +47,8 @@ struct Remedy {
   uint64_t bytes = 0;
   bool at_most = false;   // an upper bound
   bool estimate = false;  // a computed figure, which may turn out higher or lower
+  uint64_t low = 0, high = 0;  // of an estimate: the least and the most that it may turn out
+  std::string where{};         // the line to change: "train.py:57 main"; "": not known
   Fits fits = Fits::unknown;
   uint64_t missing = 0;  // where it does not fit: what is missing still
 

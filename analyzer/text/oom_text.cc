@@ -390,10 +390,12 @@ class OomText {
                            fits.empty() ? "" : " (" + fits + ")"),
                style, kIndent + 3);
       sentence(std::string(kIndent + 3, ' ') + text::takes_words(remedy), Style::plain, kIndent + 3);
-      const std::string estimate = text::estimate_words(remedy);
+      const std::string estimate = text::estimate_words(remedy), range = text::range_words(remedy);
       if (!estimate.empty()) {
-        sentence(std::string(kIndent + 3, ' ') + "estimate: " + estimate, Style::dim, kIndent + 3);
+        sentence(std::string(kIndent + 3, ' ') + "estimate: " + range + (range.empty() ? "" : ": ") + estimate, Style::dim,
+                 kIndent + 3);
       }
+      sentence(std::string(kIndent + 3, ' ') + "price: " + text::price_words(remedy), Style::dim, kIndent + 3);
       if (remedy.kind == RemedyKind::checkpoint) glossary_.use(Term::checkpointing);
     }
     if (!missing_.empty()) sentence("  " + missing_, Style::warning, 2);

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "oom/price.h"
 #include "text/leaks_words.h"
 #include "text/units.h"
 
@@ -46,7 +47,7 @@ std::string checkpoint_estimate(const Remedy& remedy) {
 std::string batch_estimate(const Remedy& remedy) {
   std::string text = "half of them, if all of them do; the request would shrink, too";
   if (remedy.may_scale == 0) return text;
-  return text + fmt::format("; part of the {} that are unknown, in no tensor or cached may go as well",
+  return text + fmt::format("; part of the {} that are in other tensors, in no tensor or cached may go as well",
                             bytes(remedy.may_scale));
 }
 
@@ -182,7 +183,8 @@ std::string takes_words(const Remedy& remedy) {
 std::string estimate_words(const Remedy& remedy) {
   switch (remedy.kind) {
     case RemedyKind::expandable_segments:
-      return "the free blocks, but for pages that are partly in use (20 MiB each, 2 MiB for small blocks)";
+      return "the free blocks and what the driver has free, but for pages that are partly in use (20 MiB each, 2 MiB for "
+             "small blocks)";
     case RemedyKind::no_grad:
       return "saved only by graphs of this function, without what variables hold";
     case RemedyKind::checkpoint:
@@ -191,12 +193,12 @@ std::string estimate_words(const Remedy& remedy) {
       return remedy.foreach
                  ? "the temporaries of this step, or the size of the parameters if larger, minus three times "
                    "the largest parameter"
-                 : "the optimizer state so far; what the first step still creates is added to it";
+                 : "all optimizer state so far, as with plain SGD; what the first step still creates is not in it";
     case RemedyKind::smaller_batch:
       return batch_estimate(remedy);
     case RemedyKind::lower_precision:
-      return "half of the saved activations and outputs in float32; some operations stay in float32, and copies of the "
-             "weights are added";
+      return "half of the activations, outputs and temporaries in float32; what some operations keep in float32 and "
+             "copies of the weights make it less, perhaps nothing";
     case RemedyKind::child_processes:
       return "resident memory; shared pages count once per process";
     default:
@@ -204,8 +206,55 @@ std::string estimate_words(const Remedy& remedy) {
   }
 }
 
+std::string price_words(const Remedy& remedy) {
+  using analyzer::oom::Price;
+  const Price price = analyzer::oom::price_of(remedy);
+  std::string text;
+  const auto add = [&](const std::string& words) { text += (text.empty() ? "" : "; ") + words; };
+  switch (price.time) {
+    case Price::Time::same:
+      break;
+    case Price::Time::little:
+      add("a little time");
+      break;
+    case Price::Time::forward_again:
+      add(fmt::format("about one more forward pass of {}", remedy.count > 1 ? "these modules" : "this module"));
+      break;
+    case Price::Time::twice_the_steps:
+      add("twice as many steps");
+      break;
+  }
+  switch (price.results) {
+    case Price::Results::same:
+      add("same results");
+      break;
+    case Price::Results::rounding:
+      add("results differ by rounding");
+      break;
+    case Price::Results::other:
+      add(remedy.kind == RemedyKind::smaller_batch ? "other results, unless gradients of two batches are added up"
+                                                   : "other results");
+      break;
+  }
+  const bool made = remedy.kind == RemedyKind::drop_holder;  // the line that keeps them is not known
+  if (price.change == Price::Change::outside) {
+    add("no change of the program");
+  } else if (!remedy.where.empty()) {
+    add((made ? "the tensors are made at " : "the line is ") + remedy.where);
+  } else if (price.change == Price::Change::one_line) {
+    add("one line");
+  }
+  return text;
+}
+
 std::string gives_words(const Remedy& remedy) {
   return (remedy.at_most ? "up to " : remedy.estimate ? "about " : "") + bytes(remedy.bytes);
+}
+
+std::string range_words(const Remedy& remedy) {
+  if (remedy.high == 0) return "";
+  if (remedy.at_most) return fmt::format("at this moment at least {}", bytes(remedy.low));
+  return fmt::format("between {} and {}", bytes(remedy.low), bytes(remedy.high));
 }
 
 std::string fits_words(const Remedy& remedy) {

@@ -15,6 +15,8 @@ std::string takes_words(const analyzer::oom::Remedy& remedy);    // what to do
 std::string estimate_words(
     const analyzer::oom::Remedy& remedy);                      // how its bytes are estimated, "" where they are exact
 std::string gives_words(const analyzer::oom::Remedy& remedy);  // "up to 4.1 MiB"
+std::string range_words(const analyzer::oom::Remedy& remedy);  // "between 3.0 MiB and 4.1 MiB"; "": not an estimate
+std::string price_words(const analyzer::oom::Remedy& remedy);  // "a little time; same results; the line is train.py:57"
 std::string fits_words(const analyzer::oom::Remedy& remedy);   // "the request would fit"; "": not known
 
 // "query: float32 [64, 4096], 1.0 MiB"

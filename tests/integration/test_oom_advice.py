@@ -100,7 +100,7 @@ def test_a_request_larger_than_all_there_is(fails):
 
 def test_an_optimizers_step(fails):
     found = remedy(told(fails("optimizer_step")[0]), "optimizer-step")
-    assert found and found["estimate"] and found["bytes"] > 0
+    assert found and found["at_most"] and found["bytes"] > 0
 
 
 @ON_THE_DOUBLE
@@ -115,6 +115,7 @@ def test_what_a_step_without_foreach_gives(fails, step, left, enough, monkeypatc
     freed = int(printed.split("took ")[1]) - int(tried.split("took ")[1])
     found = remedy(told(dump), "optimizer-step", "optimizer with foreach=False")
     assert found and 0.8 * freed <= found["bytes"] <= freed, f"{freed} of {found}"
+    assert found["between"][0] <= freed <= found["between"][1]
 
 
 def number(printed, what):
@@ -128,7 +129,7 @@ def test_what_activations_in_bfloat16_give(fails):
     _, tried = fails("activations", "cuda", OOM_TRIED="1")
     freed = number(printed, "kept") - number(tried, "kept")
     found = remedy(told(dump), "lower-precision")
-    assert found and found["estimate"] and 0.8 * freed <= found["bytes"] <= 1.2 * freed, f"{freed} of {found}"
+    assert found and found["at_most"] and freed <= found["bytes"] <= 1.2 * freed, f"{freed} of {found}"
 
 
 SETTINGS = "PYTORCH_CUDA_ALLOC_CONF", "PYTORCH_ALLOC_CONF"  # the old name and the new one
@@ -144,7 +145,7 @@ def test_expandable_segments_give_what_was_said(fails, setting):
     failed, tried = fails("fragmented", "cuda", OOM_FILL=str(number(printed, "filled")), **{setting: "expandable_segments:True"})
     assert failed is None and "passed" in tried, tried
     assert "passed" not in printed
-    gained = number(tried, "unused") - 20 * MEBIBYTE  # that were left, and all that could be had
+    gained = number(tried, "unused")  # with what the driver had left, too little for a segment
     assert 0.9 * found["bytes"] <= gained <= found["bytes"], f"{gained} of {found}"
 
 

@@ -136,6 +136,33 @@ TEST(Promises, OneLossInTwoListsIsFreedWithBoth) {
   EXPECT_THAT(names, HasSubstr("self.losses[0..2]"));
 }
 
+// total += loss, three times; each loss leads to 30 MiB.
+TEST(Promises, ASumKeepsTheGraphOfItsLastValueToo) {
+  DeviceScene scene;
+  scene.segment();
+  const uint32_t forward = scene.in_module("model", 10);
+  const uint32_t line = scene.builder.site(0, scene.builder.python({{"/home/user/train.py", "main", 9, true}}));
+  testing::GraphNodeSpec sum;
+  uint32_t last = UINT32_MAX;
+  for (int i = 0; i < 3; i++) {
+    const uint32_t loss = scene.node(forward);
+    scene.saved(30 * kMiB, forward, loss);
+    sum.class_name = "N5torch8autograd9generated12AddBackward0E";
+    sum.address = 0x650000000000 + uint64_t(i) * 512;
+    sum.serial = scene.builder.node(sum.address, sum.class_name, line);
+    sum.edges = {{loss, 0}};
+    if (last != UINT32_MAX) sum.edges.push_back({last, 0});
+    last = scene.builder.graph_node(sum);
+  }
+  testing::TensorSpec total;
+  total.grad_fn = sum.address;
+  scene.held(scene.tensor(4, line, 508, total), "total", ReferenceRoot::local);
+  const Told told(scene);
+  const Remedy* remedy = told.remedy(RemedyKind::running_sum);
+  ASSERT_NE(remedy, nullptr);
+  EXPECT_EQ(remedy->bytes, 90 * kMiB);
+}
+
 TEST(Promises, TensorsFreedMeanwhileAreSaidToHaveHadBlocks) {
   DeviceScene scene;
   scene.segment().block(kMiB);

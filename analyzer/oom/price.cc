@@ -1,0 +1,78 @@
+#include "oom/price.h"
+
+namespace tensorscope::analyzer::oom {
+
+Price price_of(const Remedy& remedy) {
+  using Time = Price::Time;
+  using Results = Price::Results;
+  using Change = Price::Change;
+  switch (remedy.kind) {
+    case RemedyKind::checkpoint:
+      return {Time::forward_again, Results::same, Change::one_line};
+    case RemedyKind::smaller_batch:
+      return {Time::twice_the_steps, Results::other, Change::one_line};
+    case RemedyKind::lower_precision:
+      return {Time::same, Results::rounding, Change::one_line};
+    case RemedyKind::optimizer_step:
+      if (remedy.foreach) return {Time::little, Results::same, Change::one_line};
+      return {Time::same, Results::other, Change::one_line};
+    case RemedyKind::empty_cache:
+    case RemedyKind::collect_garbage:
+    case RemedyKind::malloc_trim:
+    case RemedyKind::child_processes:
+      return {Time::little, Results::same, Change::one_line};
+    case RemedyKind::expandable_segments:
+    case RemedyKind::other_process:
+      return {Time::same, Results::same, Change::outside};
+    case RemedyKind::drop_holder:
+    case RemedyKind::other_stream:
+    case RemedyKind::private_pool:
+      return {Time::same, Results::same, Change::some_lines};
+    case RemedyKind::running_sum:
+    case RemedyKind::carried_state:
+    case RemedyKind::no_grad:
+    case RemedyKind::process_limit:
+      break;
+  }
+  return {};
+}
+
+const char* name(Price::Time time) {
+  switch (time) {
+    case Price::Time::same:
+      return "same";
+    case Price::Time::little:
+      return "little";
+    case Price::Time::forward_again:
+      return "forward-again";
+    case Price::Time::twice_the_steps:
+      return "twice-the-steps";
+  }
+  return "";
+}
+
+const char* name(Price::Results results) {
+  switch (results) {
+    case Price::Results::same:
+      return "same";
+    case Price::Results::rounding:
+      return "rounding";
+    case Price::Results::other:
+      return "other";
+  }
+  return "";
+}
+
+const char* name(Price::Change change) {
+  switch (change) {
+    case Price::Change::outside:
+      return "outside";
+    case Price::Change::one_line:
+      return "one-line";
+    case Price::Change::some_lines:
+      return "some-lines";
+  }
+  return "";
+}
+
+}  // namespace tensorscope::analyzer::oom

@@ -1,0 +1,86 @@
+"""What a program of this folder is told: which remedy to apply, if any. The remedies that need no knowledge of a program (checkpoint, half
+the batch, lower precision, an optimizer's step) are applied here, to whatever the advice named; the others are a branch of the program."""
+import contextlib
+import os
+import pathlib
+import sys
+
+import torch
+from torch.utils.checkpoint import checkpoint
+
+PROGRAMS = {}
+
+
+class Program:
+    def __init__(self, function, device, capacity, asks):
+        self.function, self.name, self.device, self.capacity, self.asks = function, function.__name__, device, capacity, asks
+
+
+def program(device="cuda", settings=None, capacity=None, asks=False):
+    """`settings`: environment of every run (read by try_remedies.py). `capacity`: bytes of the device's memory with which the program
+    fails; none: they are searched for. `asks`: it does not fail, but calls trial.moment()."""
+    def register(function):
+        PROGRAMS[function.__name__] = Program(function, device, capacity, asks)
+        return function
+    return register
+
+
+class Trial:
+    """`kind`: of the remedy that is tried, "" for none; `subject`: what the advice named."""
+
+    def __init__(self, device, kind="", subject=""):
+        self.device, self.kind, self.subject = device, kind, subject
+        self.applied = 0  # to how many places of the program
+        self.dump = None
+        self.given = None  # bytes, where the program itself measures what came back
+
+    def tries(self, *kinds):
+        """Whether the program is to do what one of these advises."""
+        if self.kind in kinds:
+            self.applied += 1
+        return self.kind in kinds
+
+    def moment(self):
+        """A dump, under the profiler."""
+        if "libtensorscope" in os.environ.get("LD_PRELOAD", ""):
+            sys.path.append(str(pathlib.Path(__file__).resolve().parents[2] / "include" / "tensorscope"))
+            import libtensorscope
+            self.dump = libtensorscope.dump()
+
+    def freed(self, nbytes):
+        self.given = nbytes
+
+    def batch(self, size):
+        assert size % 2 == 0
+        return size // 2 if self.tries("smaller-batch") else size
+
+    def autocast(self):
+        return torch.autocast(self.device, dtype=torch.bfloat16) if self.tries("lower-precision") else contextlib.nullcontext()
+
+    def optimizer(self, kind, parameters, **options):
+        """What `optimizer-step` names: one parameter after the other, or an optimizer with less state."""
+        if self.tries("optimizer-step"):
+            if "less state" in self.subject:
+                return torch.optim.SGD(parameters, 1e-3)
+            options["foreach"] = False
+        return kind(parameters, **options)
+
+    def ready(self, model):
+        """The model, with torch.utils.checkpoint around each module that the advice named ("model.layers.*")."""
+        if self.kind != "checkpoint":
+            return model
+        pattern = self.subject.partition(".")[2]  # without the model's own name
+        for name, module in model.named_modules():
+            if name and starred(name) == pattern:
+                recompute(module)
+                self.applied += 1
+        return model
+
+
+def starred(path):
+    return ".".join("*" if part.isdigit() else part for part in path.split("."))
+
+
+def recompute(module):
+    forward = module.forward
+    module.forward = lambda *arguments, **named: checkpoint(forward, *arguments, use_reentrant=False, **named)

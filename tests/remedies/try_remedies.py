@@ -1,0 +1,256 @@
+#!/usr/bin/env python3
+"""Applies what `tensorscope oom` advises to programs, runs them again and compares what was said with what the peak did.
+
+    .venv/bin/python tests/remedies/try_remedies.py [PROGRAM ...] [--kind KIND] [--write docs/remedies.md]
+
+Each program runs without the profiler for its peak and for the most memory with which it fails; then with that much under the profiler; each
+remedy that `oom` names on the dump of the failure is applied, and the program runs again: once with as much memory as failed, to see whether
+it fits, and for its peak. What was measured before is kept in build/remedies (--fresh: measured again); the analyzer is asked each time.
+Exit status 1 where a figure is wrong. Needs the CUDA build of torch (scripts/fake-cuda)."""
+import argparse
+import ast
+import hashlib
+import json
+import os
+import pathlib
+import subprocess
+import sys
+
+HERE = pathlib.Path(__file__).resolve().parent
+ROOT = HERE.parents[1]
+BUILD = pathlib.Path(os.environ.get("TENSORSCOPE_BUILD", ROOT / "build"))
+KEPT = pathlib.Path(os.environ.get("TENSORSCOPE_REMEDIES", BUILD / "remedies"))
+FAKE = pathlib.Path(os.environ.get("TENSORSCOPE_TEST_FAKE_CUDA") or ROOT / ".cache" / "fake-cuda" / "bin" / "python")
+TIMEOUT = 900
+EXACT = 0.02
+# Remedies that lie outside the program, and what they are here. What they give is seen in the memory with which it still fails.
+OUTSIDE = {"expandable-segments": {"PYTORCH_ALLOC_CONF": "expandable_segments:True"},
+           "other-process": {"TENSORSCOPE_FAKE_CUDA_OTHERS": "0"}}
+ABOUT_MEMORY = {"programs_allocator", "programs_holders"}
+# Remedies with which the program allocates as many blocks as without: its moments can be compared one by one.
+SAME_BLOCKS = {"drop-holder", "running-sum", "carried-state", "collect-garbage", "smaller-batch"}
+GRAIN = 2 << 20
+BEGIN, END = "<!-- table of tests/remedies/try_remedies.py -->", "<!-- end of table -->"
+
+
+def literal(node):
+    """A value of constants alone."""
+    return eval(compile(ast.Expression(node), "decorator", "eval"), {"str": str, "MEBIBYTE": 1 << 20})
+
+
+class Program:
+    """What the decorator says, without importing torch here."""
+    def __init__(self, path, function):
+        self.path, self.name = path, function.name
+        self.about = ast.get_docstring(function).split("\n")[0]
+        options = next(one for one in function.decorator_list if isinstance(one, ast.Call) and one.func.id == "program")
+        given = {one.arg: literal(one.value) for one in options.keywords}
+        self.settings, self.asks = given.get("settings", {}), given.get("asks", False)
+        text = path.read_text()
+        self.version = hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def programs():
+    found = []
+    for path in sorted(HERE.glob("programs_*.py")):
+        for node in ast.parse(path.read_text()).body:
+            if isinstance(node, ast.FunctionDef) and any(
+                    isinstance(one, ast.Call) and getattr(one.func, "id", "") == "program" for one in node.decorator_list):
+                found.append(Program(path, node))
+    return found
+
+
+def environment(**more):
+    result = {key: value for key, value in os.environ.items()
+              if not key.startswith(("TENSORSCOPE", "PYTORCH")) and key not in ("LD_PRELOAD", "CUDA_VISIBLE_DEVICES")}
+    result |= {"PYTHONHASHSEED": "0", "OMP_NUM_THREADS": "1", "TOKENIZERS_PARALLELISM": "false", "HF_HUB_OFFLINE": "1"}
+    return result | more
+
+
+class Runner:
+    """one_run.py, with or without the profiler."""
+    def __init__(self, **settings):
+        self.process, self.settings = None, settings
+
+    def ask(self, program, settings=None, **asked):
+        if self.process is None:
+            self.process = subprocess.Popen([str(FAKE), str(HERE / "one_run.py")], env=environment(**self.settings), text=True,
+                                            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=open(KEPT / "stderr.txt", "a"))
+        asked |= {"program": program.name, "settings": program.settings | (settings or {})}
+        print(json.dumps(asked), file=self.process.stdin, flush=True)
+        answer = json.loads(self.process.stdout.readline())
+        if "error" in answer:
+            raise RuntimeError(f"{program.name} {asked}: {answer['error']}")
+        return answer
+
+
+class NotMeasured(Exception):
+    """And not to be measured now (--kept)."""
+
+
+class Kept:
+    """What was measured, by program, its text and the remedy."""
+    def __init__(self, fresh, only):
+        self.only = only
+        KEPT.mkdir(parents=True, exist_ok=True)
+        self.path = KEPT / "measured.json"
+        self.rows = json.loads(self.path.read_text()) if self.path.exists() and not fresh else {}
+
+    def of(self, program, what, measure):
+        key = f"{program.name} {program.version} {what}"
+        if key not in self.rows and self.only:
+            raise NotMeasured
+        if key not in self.rows:
+            self.rows[key] = measure()
+            self.path.write_text(json.dumps(self.rows, indent=1))
+        return self.rows[key]
+
+
+def failed(program, capacity, profiled):
+    """The dump of the failure, and the memory with which it failed. The dump that the program asks for, where it does so."""
+    if program.asks:
+        dump = profiled.ask(program)["dump"]
+        return {"dump": str(pathlib.Path(dump).rename(KEPT / f"{program.name}.tscope")), "capacity": 0}
+    for percent in (100, 99, 98, 96):
+        answer = profiled.ask(program, capacity=capacity * percent // 100)
+        if not answer["enough"]:
+            dump = next(KEPT.glob(f"*.{answer['pid']}.oom-1.tscope"))
+            return {"dump": str(dump.rename(KEPT / f"{program.name}.tscope")), "capacity": capacity * percent // 100}
+    raise RuntimeError(f"{program.name} does not fail under the profiler")
+
+
+def asked(dump):
+    cli = pathlib.Path(os.environ.get("TENSORSCOPE_TEST_PROGRAM", BUILD / "analyzer" / "tensorscope"))
+    return json.loads(subprocess.run([str(cli), "oom", dump, "--json"], capture_output=True, text=True, check=True).stdout)
+
+
+def part(tree, name):
+    if tree["name"] == name:
+        return tree
+    return next((found for below in tree["parts"] if (found := part(below, name))), None)
+
+
+def at_the_peak(answer, peak, kind):
+    """Bytes by which a peak may fall further than what was said of the moment of the failure: what the program had not allocated yet, unused
+    ends of blocks, and what the request itself shrinks by."""
+    request, in_use = answer["answer"]["request"] or 0, part(answer["balance"], "allocated")["bytes"]
+    rounding = part(answer["balance"], "rounding")
+    return (max(0, peak - in_use - request) + (rounding["bytes"] if rounding else 0) +
+            (request // 2 if kind in ("smaller-batch", "lower-precision") else 0))
+
+
+class Pair:
+    """A program and a remedy: what was said, what came."""
+    def __init__(self, program, answer, remedy, before, after):
+        self.program, self.remedy, self.enough = program, remedy, after["enough"]
+        self.said, self.kind = remedy["bytes"], remedy["kind"]
+        self.of_peak = None if "freed" in after else before["peak"] - after["peak"]
+        self.slack, self.same_moment = 0, False
+        if "freed" in after:
+            self.came = after["freed"]
+        elif self.kind in OUTSIDE:
+            self.came, self.slack = before["capacity"] - after["capacity"], GRAIN
+        elif self.kind in SAME_BLOCKS and before["blocks"] == after["blocks"]:
+            self.came, self.same_moment = before["at"] - after["at"], True
+        else:
+            self.came, self.slack = self.of_peak, at_the_peak(answer, before["peak"], self.kind)
+
+    def wrong(self):
+        """What is not as it was said; "" where all is."""
+        said, came, fits, enough = self.said, self.came, self.remedy["fits"], self.enough
+        if fits == "yes" and not enough:
+            return "does not fit"
+        if fits == "no" and enough:
+            return "fits"
+        least, most = self.remedy["between"] or (None, None)
+        if self.remedy["at_most"]:
+            if came > said + self.slack:
+                return "more than the bound"
+        elif not self.remedy["estimate"]:
+            if abs(came - said) > EXACT * said + self.slack:
+                return "not exact"
+        if most is not None and came > most + self.slack:
+            return "more than the range"
+        if least is not None and came < least and self.same_moment:
+            return "less than the range"
+        return ""
+
+
+def pairs_of(program, kept, alone, profiled, kinds):
+    before = kept.of(program, "before", lambda: alone.ask(program, hunt=True))
+    failure = kept.of(program, "failure", lambda: failed(program, before.get("capacity"), profiled))
+    limited = kept.of(program, "limited", lambda: alone.ask(program, capacity=failure["capacity"], history=True))
+    before |= kept.of(program, "moment", lambda: alone.ask(program, history=True, at=limited["blocks"]))
+    answer = asked(failure["dump"])
+    for remedy in answer["remedies"]:
+        kind, subject = remedy["kind"], remedy["subject"]
+        if kinds and kind not in kinds:
+            continue
+        if kind in OUTSIDE and program.path.stem not in ABOUT_MEMORY:
+            continue  # seen by many runs: where it is what the program is about
+        after = kept.of(program, f"{kind} {subject}", lambda: alone.ask(
+            program, OUTSIDE.get(kind), kind=kind, subject=subject, capacity=failure["capacity"], history=True, at=limited["blocks"],
+            hunt=kind in OUTSIDE))
+        if after["applied"] or kind in OUTSIDE:
+            yield Pair(program, answer, remedy, before, after)
+        else:
+            print(f"   {program.name}: not tried: {kind} {subject}, {said(remedy)}", flush=True)
+
+
+def size(nbytes):
+    return f"{nbytes / (1 << 20):,.1f} MiB"
+
+
+def said(remedy):
+    words = "up to " if remedy["at_most"] else "about " if remedy["estimate"] else ""
+    between = f" ({remedy['between'][0] >> 20:,} to {remedy['between'][1] >> 20:,})" if remedy["between"] else ""
+    return words + size(remedy["bytes"]) + between
+
+
+def row(pair):
+    fits = {"yes": "would fit", "may": "may fit", "no": "does not fit", "unknown": ""}[pair.remedy["fits"]]
+    fitted = "fits" if pair.enough else "does not fit"
+    return [pair.program.name, pair.kind, pair.remedy["subject"].replace("|", "\\|"), said(pair.remedy), size(pair.came),
+            f"{100 * pair.came / pair.said:.0f} %", "" if pair.of_peak is None else size(pair.of_peak), fits, fitted if fits else ""]
+
+
+HEAD = ["program", "remedy", "of", "said", "measured", "of that", "peak", "the request", "with it"]
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("programs", nargs="*")
+    parser.add_argument("--kind", action="append")
+    parser.add_argument("--write", type=pathlib.Path)
+    parser.add_argument("--fresh", action="store_true", help="measure everything again")
+    parser.add_argument("--kept", action="store_true", help="measure nothing: what is kept is compared")
+    arguments = parser.parse_args()
+    kept, rows, wrong = Kept(arguments.fresh, arguments.kept), [], 0
+    alone = Runner()
+    profiled = Runner(LD_PRELOAD=str(BUILD / "preload" / "libtensorscope.so"), TENSORSCOPE_DIR=str(KEPT), TENSORSCOPE_LOW_MEMORY="off",
+                      TENSORSCOPE_EXIT="never", TENSORSCOPE_OOM_REPORT="0")
+    for program in programs():
+        if arguments.programs and program.name not in arguments.programs:
+            continue
+        try:
+            for pair in pairs_of(program, kept, alone, profiled, arguments.kind):
+                fault = pair.wrong()
+                wrong += bool(fault)
+                rows.append(row(pair))
+                print(("!! " if fault else "   ") + " | ".join(rows[-1]) + (f"  WRONG: {fault}" if fault else ""), flush=True)
+        except NotMeasured:
+            print(f"   {program.name}: not measured", flush=True)
+        except (RuntimeError, subprocess.SubprocessError) as error:
+            wrong += 1
+            print(f"!! {program.name}: {error}", flush=True)
+    print(f"{len(rows)} pairs, {wrong} wrong")
+    if arguments.write:
+        text = arguments.write.read_text()
+        head, rest = text.split(BEGIN)
+        lines = ["| " + " | ".join(cells) + " |" for cells in [HEAD, ["---"] * len(HEAD), *rows]]
+        arguments.write.write_text(head + BEGIN + "\n\n" + "\n".join(lines) + "\n\n" + END + rest.split(END)[1])
+    return wrong != 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

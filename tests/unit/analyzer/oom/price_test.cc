@@ -1,0 +1,76 @@
+// What a remedy costs, the line to change, and the order that follows from both.
+// Covers: analyzer/oom/{price,lines_to_change}.cc
+#include "oom/price.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "device_scene.h"
+
+namespace tensorscope::analyzer::oom {
+namespace {
+
+using ::testing::HasSubstr;
+using testing::DeviceScene;
+using testing::kMiB;
+using testing::Told;
+
+DeviceScene of_layers() {
+  DeviceScene scene;
+  scene.segment();
+  for (const char* module : {"model.layers.0", "model.layers.1"}) {
+    const uint32_t site = scene.in_module(module, 10);
+    scene.saved(60 * kMiB, site, scene.node(site));
+  }
+  return scene;
+}
+
+TEST(Price, CheckpointingNamesTheCallOfTheModules) {
+  DeviceScene scene = of_layers();
+  const Told told(scene);
+  const Remedy* remedy = told.remedy(RemedyKind::checkpoint);
+  ASSERT_NE(remedy, nullptr);
+  EXPECT_THAT(remedy->where, HasSubstr("model.py:10 model.layers"));
+  EXPECT_EQ(price_of(*remedy).time, Price::Time::forward_again);
+  EXPECT_EQ(price_of(*remedy).results, Price::Results::same);
+  EXPECT_EQ(remedy->low, 60 * kMiB);  // backward has one of them at a time
+  EXPECT_EQ(remedy->high, 120 * kMiB);
+}
+
+TEST(Price, LowerPrecisionBelongsWhereTheModelIsCalled) {
+  DeviceScene scene = of_layers();
+  const Told told(scene);
+  const Remedy* remedy = told.remedy(RemedyKind::lower_precision);
+  ASSERT_NE(remedy, nullptr);
+  EXPECT_THAT(remedy->where, HasSubstr("train.py:7 main"));
+  EXPECT_EQ(price_of(*remedy).results, Price::Results::rounding);
+  EXPECT_TRUE(remedy->at_most);
+  EXPECT_EQ(told.remedy(RemedyKind::smaller_batch)->where, "");  // no input batch is in the dump
+}
+
+TEST(Price, HalfTheBatchHasARange) {
+  DeviceScene scene = of_layers();
+  scene.held(scene.tensor(20 * kMiB), "features[0]");
+  scene.block(2 * kMiB);
+  const Told told(scene);
+  const Remedy* remedy = told.remedy(RemedyKind::smaller_batch);
+  ASSERT_NE(remedy, nullptr);
+  EXPECT_EQ(remedy->bytes, 60 * kMiB);
+  EXPECT_EQ(remedy->low, 60 * kMiB);
+  EXPECT_EQ(remedy->high, 71 * kMiB);  // what is in a list, and in no tensor, may be of the batch, too
+}
+
+TEST(Price, WhatIsNotEnoughComesAfterWhatIs) {
+  DeviceScene scene = of_layers();
+  scene.held(scene.tensor(5 * kMiB), "small[0]");
+  scene.held(scene.tensor(5 * kMiB), "small[1]");
+  scene.failure.requested = 40 * kMiB;
+  const Told told(scene);
+  ASSERT_NE(told.remedy(RemedyKind::drop_holder), nullptr);
+  EXPECT_EQ(told.remedy(RemedyKind::drop_holder)->fits, Fits::no);
+  EXPECT_EQ(told.story.remedies.front().kind, RemedyKind::checkpoint);
+  EXPECT_EQ(told.story.remedies.back().kind, RemedyKind::drop_holder);
+}
+
+}  // namespace
+}  // namespace tensorscope::analyzer::oom
