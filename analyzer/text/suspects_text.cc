@@ -21,8 +21,9 @@ std::string times_words(const Suspect& suspect) {
   const char* things = suspect.kind == Suspect::Kind::graph  ? "graph node"
                        : suspect.kind == Suspect::Kind::site ? "allocation"
                                                              : "tensor";
-  return fmt::format("{}, created at {} different times or more, {} to {} ago", counted(suspect.count, things),
-                     count(suspect.generations), duration(suspect.oldest_ns), duration(suspect.newest_ns));
+  const std::string oldest = duration(suspect.oldest_ns), newest = duration(suspect.newest_ns);
+  return fmt::format("{}, created at {} different times or more, {} ago", counted(suspect.count, things),
+                     count(suspect.generations), oldest == newest ? oldest : oldest + " to " + newest);
 }
 
 std::string kept_words(const Suspect& suspect) {
@@ -35,7 +36,7 @@ std::string kept_words(const Suspect& suspect) {
 std::string suspects_text(analyzer::OpenedDump& opened, const std::vector<Suspect>& suspects, size_t top,
                           const Terminal& terminal) {
   if (suspects.empty()) return "";
-  std::string heading = "suspects: fed since they began, hardly ever freed; dumps of two later steps would tell";
+  std::string heading = "suspects: filled at many times, hardly ever emptied; two dumps some steps apart show whether they grow";
   if (top != 0 && suspects.size() > top) heading += fmt::format(" (showing {} of {}; --top N)", top, suspects.size());
   std::string out = "\n" + wrap(heading, terminal.width, 2) + "\n";
   constexpr size_t kHeld = 2;

@@ -96,7 +96,8 @@ def test_a_training_run_is_recorded_from_then_on_and_its_result_is_the_same(tmp_
         said = harness.cli("attach", process.pid, "--dir", tmp_path, *PATIENT).stdout
         assert f"process {process.pid} (program.py) from now on" in said
         (tmp_path / "attached").touch()
-        harness.until(lambda: (tmp_path / "done").exists(), "the program has made its tensors")
+        harness.until(lambda: (tmp_path / "done").exists() or process.poll() is not None, "the program has made its tensors")
+        assert process.poll() is None, process.stderr.read()
         dump = harness.cli("snapshot", process.pid).stdout.strip()
         (tmp_path / "stop").touch()
         status, out, _ = finished(process)
