@@ -18,9 +18,9 @@ std::optional<OptimizerKind> optimizer_named(std::string_view word);
 std::vector<std::string> optimizer_words();
 
 struct Changes {
-  std::string dtype;                      // "bfloat16", "float16"; "" as it is
-  std::vector<std::string> checkpointed;  // patterns of module paths: "model.layers.*"
-  std::optional<OptimizerKind> optimizer;
+  std::string dtype{};                      // "bfloat16", "float16"; "" as it is
+  std::vector<std::string> checkpointed{};  // patterns of module paths: "model.layers.*"
+  std::optional<OptimizerKind> optimizer{};
   int ranks = 1;
   bool any() const { return !dtype.empty() || !checkpointed.empty() || optimizer || ranks > 1; }
 };

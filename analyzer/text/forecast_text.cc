@@ -14,7 +14,6 @@ namespace {
 
 namespace forecast = analyzer::forecast;
 using forecast::Amount;
-using forecast::Fits;
 using forecast::LargestSize;
 using forecast::Outcome;
 using forecast::Size;
@@ -36,15 +35,15 @@ std::string values_words(const std::vector<Size>& sizes, const SizeValues& at) {
   return words;
 }
 
-const char* fits_words(Fits fits) {
+const char* fits_words(forecast::Fits fits) {
   switch (fits) {
-    case Fits::unknown:
+    case forecast::Fits::unknown:
       return "";
-    case Fits::no:
+    case forecast::Fits::no:
       return "does not fit";
-    case Fits::may:
+    case forecast::Fits::may:
       return "may fit";
-    case Fits::yes:
+    case forecast::Fits::yes:
       return "fits";
   }
   return "";
