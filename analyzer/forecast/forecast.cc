@@ -126,7 +126,8 @@ class Forecaster {
 
   Amount amount(const Play& play, const SizeValues& at) const {
     const PeakAt found = peak(play, at);
-    return {found.bytes, spread_after(play, found.change, at, base_values()) + missed(found.bytes)};
+    const double above = highest_possible(play, at, base_values()).bytes - found.bytes;
+    return {found.bytes, std::max(above, spread_after(play, found.change, at, base_values())) + missed(found.bytes)};
   }
 
   Outcome outcome(const Play& play) const {
@@ -193,17 +194,12 @@ class Forecaster {
       const Piece& piece = play.pieces[live.piece];
       if (live.bytes == 0) continue;
       const Growth& growth = play.growths[piece.growth];
-      const Amount part = {live.bytes, growth.spread(out_.target, from) * piece.factor};
       CategoryRow& category = categories[piece.category];
-      category.predicted.bytes += part.bytes;
-      category.predicted.spread += part.spread;
+      category.predicted.bytes += live.bytes;
+      category.predicted.spread += growth.spread(out_.target, from) * piece.factor;
       category.powers = highest(category.powers, growth.powers());
-      SiteRow& site = row(sites, base, piece.block);
-      site.predicted.bytes += part.bytes;
-      site.predicted.spread += part.spread;
-      site.powers = highest(site.powers, growth.powers());
-      site.basis = std::max(site.basis, growth.basis());
     }
+    add_sites(sites, play, change);
     for (size_t i = 0; i < samples_.size(); ++i) {
       const Sample& sample = samples_[i];
       std::vector<uint8_t> alive(sample.blocks.size());
@@ -227,12 +223,29 @@ class Forecaster {
     std::ranges::stable_sort(out_.categories, more);
     for (auto& [key, site] : sites) out_.sites.push_back(std::move(site));
     std::ranges::stable_sort(out_.sites, more);
-    for (const SiteRow& site : out_.sites) {
-      if (site.predicted.spread > 0 && site.basis >= Basis::assumed) out_.unexplained.push_back(site);
+    // What may be off counts where it may make the peak.
+    std::map<std::string, SiteRow> doubtful;
+    add_sites(doubtful, play, highest_possible(play, out_.target, from).change);
+    for (auto& [key, site] : doubtful) {
+      if (site.predicted.spread > 0 && site.basis >= Basis::assumed) out_.unexplained.push_back(std::move(site));
     }
     std::ranges::stable_sort(out_.unexplained, [](const SiteRow& a, const SiteRow& b) {
       return a.predicted.spread > b.predicted.spread;
     });
+  }
+
+  void add_sites(std::map<std::string, SiteRow>& sites, const Play& play, size_t change) {
+    const SizeValues from = base_values();
+    for (const LivePiece& live : live_after(play, change, out_.target)) {
+      const Piece& piece = play.pieces[live.piece];
+      if (live.bytes == 0) continue;
+      const Growth& growth = play.growths[piece.growth];
+      SiteRow& site = row(sites, samples_[out_.base], piece.block);
+      site.predicted.bytes += live.bytes;
+      site.predicted.spread += growth.spread(out_.target, from) * piece.factor;
+      site.powers = highest(site.powers, growth.powers());
+      site.basis = std::max(site.basis, growth.basis());
+    }
   }
 
   SiteRow& row(std::map<std::string, SiteRow>& sites, const Sample& base, uint32_t block) {

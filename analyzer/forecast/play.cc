@@ -71,6 +71,21 @@ size_t first_over(const Play& play, const SizeValues& at, double limit) {
   return found;
 }
 
+PeakAt highest_possible(const Play& play, const SizeValues& at, const SizeValues& base) {
+  std::vector<double> bytes;
+  for (const Growth& growth : play.growths) bytes.push_back(growth.bytes(at) + growth.spread(at, base));
+  const std::vector<double> own = bytes_of_growths(play, at);
+  PeakAt found;
+  double live = 0;
+  for (size_t i = 0; i < play.changes.size(); ++i) {
+    const Piece& piece = play.pieces[play.changes[i].block];
+    const double change = (bytes[piece.growth] + own[piece.growth] * piece.unsure) * piece.factor;
+    live += play.changes[i].made ? change : -change;
+    if (live > found.bytes) found = {live, i};
+  }
+  return found;
+}
+
 double spread_after(const Play& play, size_t change, const SizeValues& at, const SizeValues& base) {
   double sum = 0;
   for (const LivePiece& live : live_after(play, change, at)) {

@@ -5,9 +5,11 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <set>
 
 #include "dump/reader.h"
 #include "memory/selection.h"
+#include "oom/checkpointing.h"
 
 namespace tensorscope::analyzer::forecast {
 
@@ -179,13 +181,31 @@ class Checkpointer {
     find_modules();
     find_passes();
     if (passes_.empty()) {
-      throw BadInput(fmt::format("{} has no forward pass of modules that match '{}' and is followed by backward.",
-                                 base_.file, patterns_.front()));
+      throw BadInput(fmt::format("{} has no forward pass of modules that match '{}' and is followed by backward; {}.",
+                                 base_.file, patterns_.front(), known_modules()));
     }
     insert();
   }
 
  private:
+  // What the user may have meant.
+  std::string known_modules() const {
+    constexpr size_t kMostShown = 5;
+    std::set<std::string> names;
+    for (const Piece& piece : play_.pieces) {
+      if (piece.block == kNone) continue;
+      const std::string unit = numbered_part(module_of(base_, piece.block)), name = oom::starred(unit);
+      if (name != unit) names.insert(name);
+    }
+    if (names.empty()) return "no dump of this run names its modules";
+    std::string text;
+    size_t shown = 0;
+    for (const std::string& name : names) {
+      if (shown++ < kMostShown) text += (text.empty() ? "it has " : ", ") + name;
+    }
+    return text;
+  }
+
   void find_modules() {
     std::map<std::string, uint32_t> numbers;
     std::unordered_map<uint64_t, uint32_t> known;

@@ -28,7 +28,7 @@ MODELS = {"mlp": ("batch", 64), "convnet": ("batch", 4), "resnet": ("batch", 4),
 WHAT_IF = {
     "llama in bfloat16": ("llama", ("--length", "128"), ("--dtype", "bfloat16"), ("--as", "bfloat16")),
     "mlp in bfloat16": ("mlp", ("--batch", "256"), ("--dtype", "bfloat16"), ("--as", "bfloat16")),
-    "llama with checkpointing": ("llama", ("--length", "128"), ("--checkpoint",), ("--checkpoint", "model.model.layers.*")),
+    "llama with checkpointing": ("llama", ("--length", "128"), ("--checkpoint",), ("--checkpoint", "model.model.model.layers.*")),
     "convnet with Adam for SGD": ("convnet", ("--batch", "16"), ("--optimizer", "adam"), ("--optimizer", "adam")),
     "resnet with AdamW for SGD": ("resnet", ("--batch", "16"), ("--optimizer", "adamw"), ("--optimizer", "adamw")),
     "mlp with SGD for AdamW": ("mlp", ("--batch", "256"), ("--optimizer", "sgd"), ("--optimizer", "sgd")),

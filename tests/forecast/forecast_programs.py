@@ -25,7 +25,7 @@ class Mlp(nn.Module):
     def example(self, options):
         return torch.randn(options.batch, 256), torch.randint(0, 10, (options.batch,))
 
-    def loss(self, x, y):
+    def forward(self, x, y):
         return functional.cross_entropy(self.head(self.layers(x)), y)
 
 
@@ -44,7 +44,7 @@ class ConvNet(nn.Module):
     def example(self, options):
         return image_batch(options)
 
-    def loss(self, x, y):
+    def forward(self, x, y):
         return functional.cross_entropy(self.head(self.features(x).flatten(1)), y)
 
 
@@ -90,7 +90,7 @@ class UNet(nn.Module):
     def example(self, options):
         return image_batch(options)[0], torch.randint(0, 2, (options.batch, options.length, options.length))
 
-    def loss(self, x, y):
+    def forward(self, x, y):
         a = self.down1(x)
         b = self.down2(a)
         h = self.join2(torch.cat([self.up2(self.middle(b)), b], 1))
@@ -113,7 +113,7 @@ class Lstm(nn.Module):
     def example(self, options):
         return torch.randint(0, 200, (options.batch, options.length)), torch.randint(0, 200, (options.batch, options.length))
 
-    def loss(self, x, y):
+    def forward(self, x, y):
         h = c = torch.zeros(x.shape[0], 128)
         outputs = []
         for token in self.embed(x).unbind(1):
@@ -134,7 +134,7 @@ class ViT(nn.Module):
     def example(self, options):
         return image_batch(options)
 
-    def loss(self, x, y):
+    def forward(self, x, y):
         h = self.patches(x).flatten(2).transpose(1, 2)
         for layer in self.layers:
             h = layer(h)
@@ -171,7 +171,7 @@ class OwnAttention(nn.Module):
     def example(self, options):
         return torch.randint(0, 100, (options.batch, options.length)), torch.randint(0, 100, (options.batch, options.length))
 
-    def loss(self, x, y):
+    def forward(self, x, y):
         h = self.embed(x)
         for layer in self.layers:
             q, k, v = layer(h).unflatten(-1, (3, 4, 16)).permute(2, 0, 3, 1, 4)
@@ -186,7 +186,7 @@ class Transformers(nn.Module):
         tokens = torch.randint(2, 200, (options.batch, options.length))
         return tokens, tokens
 
-    def loss(self, x, y):
+    def forward(self, x, y):
         return self.model(input_ids=x, labels=y).loss
 
 
@@ -264,7 +264,7 @@ def main():
     optimizer = optimizer_of(options.optimizer or getattr(kind, "optimizer", "adamw"), model.parameters())
     for _ in range(options.steps):
         x, y = model.example(options)
-        loss = model.loss(x.to(dtype) if x.is_floating_point() else x, y)
+        loss = model(x.to(dtype) if x.is_floating_point() else x, y)
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()

@@ -8,10 +8,10 @@ namespace tensorscope::analyzer::forecast {
 
 namespace {
 
-const std::vector<Size> kBatch = {{"batch", {8, 16}}};
+const std::vector<Size> kTwoBatches = {{"batch", {8, 16}}};
 
 // A weight, what each of two layers made at one line saves, and a buffer that has no shape.
-RunScene run(int64_t batch) {
+RunScene layers(int64_t batch) {
   RunScene scene;
   scene.make(1, {100, 10});
   scene.make(2, {batch, 10});
@@ -21,10 +21,10 @@ RunScene run(int64_t batch) {
 }
 
 TEST(Matching, BlocksOfOneSiteInTheirOrder) {
-  const std::vector<Sample> samples = samples_of(run(8), run(16));
+  const std::vector<Sample> samples = samples_of(layers(8), layers(16));
   const size_t base = base_of(samples);
   ASSERT_EQ(base, 1u);
-  const Matched matched = match_blocks(samples, kBatch, base);
+  const Matched matched = match_blocks(samples, kTwoBatches, base);
   const auto bytes = [&](size_t block) { return matched.growths[matched.growth[block]].bytes({64}); };
   EXPECT_EQ(bytes(0), 4000);
   EXPECT_EQ(bytes(1), 64 * 10 * 4);
@@ -46,7 +46,7 @@ RunScene loop(int64_t length) {
 
 TEST(Matching, ALoopOverTheSizeGrowsAsWhatIsAliveAtOnce) {
   const std::vector<Sample> samples = samples_of(loop(8), loop(16));
-  const Matched matched = match_blocks(samples, kBatch, 1);
+  const Matched matched = match_blocks(samples, kTwoBatches, 1);
   double kept = 0, passing = 0;
   for (size_t i = 0; i < samples[1].blocks.size(); ++i) {
     const double bytes = matched.growths[matched.growth[i]].bytes({64}) * matched.share[i];
@@ -62,15 +62,15 @@ TEST(Matching, OtherStacksOfOneLineAreTheSame) {
   large.make(2, {16, 10});
   small.sample.blocks[0].coarse = large.sample.blocks[0].coarse = 9;
   const std::vector<Sample> samples = samples_of(small, large);
-  const Matched matched = match_blocks(samples, kBatch, 1);
+  const Matched matched = match_blocks(samples, kTwoBatches, 1);
   EXPECT_EQ(matched.growths[matched.growth[0]].bytes({64}), 64 * 40);
 }
 
 TEST(Matching, WhatHasNoCounterpartIsSaid) {
-  RunScene large = run(16);
+  RunScene large = layers(16);
   large.make_bytes(7, 100'000);
-  const std::vector<Sample> samples = samples_of(run(8), large);
-  const Matched matched = match_blocks(samples, kBatch, 1);
+  const std::vector<Sample> samples = samples_of(layers(8), large);
+  const Matched matched = match_blocks(samples, kTwoBatches, 1);
   const Growth& growth = matched.growths[matched.growth[4]];
   EXPECT_EQ(growth.basis(), Basis::not_matched);
   EXPECT_EQ(growth.bytes({64}), 100'000);

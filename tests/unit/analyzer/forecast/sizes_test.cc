@@ -12,7 +12,7 @@ namespace {
 constexpr int8_t kInt64Type = 4;
 
 // Tokens come in, activations have the flat product and a stride of it.
-RunScene run(int64_t batch, int64_t length) {
+RunScene attention(int64_t batch, int64_t length) {
   RunScene scene;
   scene.make(1, {batch, length}, kInt64Type);
   scene.make(2, {batch * length, 10});
@@ -22,19 +22,19 @@ RunScene run(int64_t batch, int64_t length) {
 }
 
 TEST(Sizes, OneIsFoundInTheInput) {
-  const std::vector<Size> sizes = find_sizes(samples_of(run(8, 64), run(16, 64)), {});
+  const std::vector<Size> sizes = find_sizes(samples_of(attention(8, 64), attention(16, 64)), {});
   ASSERT_EQ(sizes.size(), 1u);
   EXPECT_EQ(sizes[0].name, "batch");
   EXPECT_EQ(sizes[0].seen, (std::vector<int64_t>{8, 16}));
   EXPECT_TRUE(sizes[0].found);
-  const std::vector<Size> lengths = find_sizes(samples_of(run(8, 64), run(8, 128)), {});
+  const std::vector<Size> lengths = find_sizes(samples_of(attention(8, 64), attention(8, 128)), {});
   EXPECT_EQ(lengths[0].name, "sequence");
   EXPECT_EQ(lengths[0].seen, (std::vector<int64_t>{64, 128}));
-  EXPECT_EQ(find_sizes(samples_of(run(8, 64), run(8, 128)), {"tokens"})[0].name, "tokens");
+  EXPECT_EQ(find_sizes(samples_of(attention(8, 64), attention(8, 128)), {"tokens"})[0].name, "tokens");
 }
 
 TEST(Sizes, TwoAreToldApartByThreeInputs) {
-  const std::vector<Size> sizes = find_sizes(samples_of(run(8, 64), run(16, 64), run(8, 128)), {"length", "batch"});
+  const std::vector<Size> sizes = find_sizes(samples_of(attention(8, 64), attention(16, 64), attention(8, 128)), {"length", "batch"});
   ASSERT_EQ(sizes.size(), 2u);
   EXPECT_EQ(sizes[0].name, "batch");
   EXPECT_EQ(sizes[0].seen, (std::vector<int64_t>{8, 16, 8}));
@@ -43,18 +43,18 @@ TEST(Sizes, TwoAreToldApartByThreeInputs) {
 }
 
 TEST(Sizes, OneSizeStaysOneWithManyInputs) {
-  EXPECT_EQ(find_sizes(samples_of(run(8, 64), run(16, 64), run(24, 64)), {}).size(), 1u);
+  EXPECT_EQ(find_sizes(samples_of(attention(8, 64), attention(16, 64), attention(24, 64)), {}).size(), 1u);
 }
 
 TEST(Sizes, MistakesAreSaid) {
-  EXPECT_THROW(find_sizes(samples_of(run(8, 64), run(8, 64)), {}), BadInput);
-  const std::vector<Sample> two = samples_of(run(8, 64), run(16, 64));
+  EXPECT_THROW(find_sizes(samples_of(attention(8, 64), attention(8, 64)), {}), BadInput);
+  const std::vector<Sample> two = samples_of(attention(8, 64), attention(16, 64));
   EXPECT_NO_THROW(check_sizes({{"batch", {8, 16}}}, two));
   EXPECT_THROW(check_sizes({{"batch", {8, 8}}}, two), BadInput);
   EXPECT_THROW(check_sizes({{"batch", {8}}}, two), BadInput);
   EXPECT_THROW(check_sizes({{"batch", {0, 8}}}, two), BadInput);
   EXPECT_THROW(check_sizes({{"batch", {8, 16}}, {"sequence", {64, 64}}}, two), BadInput);
-  const std::vector<Sample> three = samples_of(run(8, 64), run(16, 64), run(32, 64));
+  const std::vector<Sample> three = samples_of(attention(8, 64), attention(16, 64), attention(32, 64));
   EXPECT_THROW(check_sizes({{"batch", {8, 16, 32}}, {"sequence", {64, 128, 256}}}, three), BadInput);
 }
 
