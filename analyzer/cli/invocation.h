@@ -49,6 +49,7 @@ void add_graph(CLI::App& app, Invocation& invocation);
 void add_compare(CLI::App& app, Invocation& invocation);
 void add_calls(CLI::App& app, Invocation& invocation);
 void add_timeline(CLI::App& app, Invocation& invocation);
+void add_forecast(CLI::App& app, Invocation& invocation);
 void add_top_verb(CLI::App& app, Invocation& invocation);
 void add_export(CLI::App& app, Invocation& invocation);
 void add_html(CLI::App& app, Invocation& invocation);

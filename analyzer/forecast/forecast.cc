@@ -1,0 +1,292 @@
+#include "forecast/forecast.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "dump/reader.h"
+#include "memory/grouping.h"
+
+namespace tensorscope::analyzer::forecast {
+
+namespace {
+
+constexpr int64_t kMostTried = int64_t(1) << 40;
+constexpr double kLeastMatched = 0.5;
+
+Powers highest(Powers a, const Powers& b) {
+  for (size_t i = 0; i < kMostSizes; ++i) a[i] = std::max(a[i], b[i]);
+  return a;
+}
+
+std::string place_of(const Sample& base, uint32_t block) {
+  Places& places = base.opened->places;
+  const Block& of = base.blocks[block];
+  if (of.backward && of.forward != 0) return "backward of " + places.at(of.forward).where;
+  return places.at(of.site).where;
+}
+
+std::string modules_of(const Sample& base, uint32_t block) {
+  const Block& of = base.blocks[block];
+  return base.opened->places.module_path(of.backward && of.forward != 0 ? of.forward : of.site);
+}
+
+class Forecaster {
+ public:
+  Forecaster(const std::vector<Sample>& samples, const Question& question) : samples_(samples), question_(question) {}
+
+  Answer run() {
+    check_inputs();
+    out_.base = base_of(samples_);
+    out_.sizes = question_.told;
+    if (out_.sizes.empty()) {
+      std::vector<std::string> names;
+      for (const auto& [name, value] : question_.set) names.push_back(name);
+      out_.sizes = find_sizes(samples_, names);
+    }
+    check_sizes(out_.sizes, samples_);
+    set_target();
+    Matched matched = match_blocks(samples_, out_.sizes, out_.base);
+    const Sample& base = samples_[out_.base];
+    out_.matched = double(matched_at_peak(samples_, matched, out_.base)) / double(std::max<uint64_t>(1, base.peak));
+    if (out_.matched < kLeastMatched) {
+      throw BadInput(fmt::format(
+          "the inputs are of different programs: {:.0f} % of the peak of {} is allocated where the others allocate "
+          "nothing.",
+          100 * (1 - out_.matched), base.file));
+    }
+    const Play play = play_of(base, std::move(matched));
+    find_kept_factor();
+    check_against_inputs(play);
+    out_.plain = outcome(play);
+    const PeakAt at = peak(play, out_.target);
+    out_.peak_moves = base.recording && at.change != base.at_peak;
+    sum_up(play, at.change);
+    for (const auto& [name, changes] : question_.scenarios) {
+      out_.scenarios.push_back(outcome(with_changes(play, base, changes)));
+      out_.scenarios.back().name = name;
+    }
+    return std::move(out_);
+  }
+
+ private:
+  const SizeValues base_values() const { return values_of(out_.sizes, out_.base); }
+
+  void check_inputs() const {
+    if (samples_.size() < 2) throw BadInput("a forecast needs two inputs or more, of different sizes.");
+    for (const Sample& sample : samples_) {
+      if (sample.device != samples_[0].device) {
+        throw BadInput(fmt::format("{} is about {}, {} about {}; choose one with --device.", samples_[0].file,
+                                   samples_[0].device.text(), sample.file, sample.device.text()));
+      }
+      if (sample.recording != samples_[0].recording) {
+        throw BadInput("a forecast needs inputs of one kind: recordings or dumps.");
+      }
+    }
+  }
+
+  void set_target() {
+    out_.target = base_values();
+    if (question_.set.empty()) out_.target[0] *= 2;
+    for (const auto& [name, value] : question_.set) {
+      const auto found = std::ranges::find(out_.sizes, name, &Size::name);
+      if (found == out_.sizes.end()) {
+        std::string known;
+        for (const Size& size : out_.sizes) known += (known.empty() ? "" : ", ") + size.name;
+        throw BadInput(fmt::format("no size '{}' varies between the inputs; what varies: {}.", name, known));
+      }
+      out_.target[size_t(found - out_.sizes.begin())] = value;
+    }
+  }
+
+  void find_kept_factor() {
+    for (const Sample& sample : samples_) {
+      if (sample.peak == 0) continue;
+      out_.kept_factor = std::max(out_.kept_factor, double(sample.reserved_peak) / double(sample.peak));
+    }
+  }
+
+  void check_against_inputs(const Play& play) {
+    for (size_t i = 0; i < samples_.size(); ++i) {
+      out_.checks.push_back({i, peak(play, values_of(out_.sizes, i)).bytes});
+    }
+  }
+
+  // What the replay misses an input by, for as much as is predicted.
+  double missed(double bytes) const {
+    double worst = 0;
+    for (const Check& check : out_.checks) {
+      const double seen = double(std::max<uint64_t>(1, samples_[check.sample].peak));
+      worst = std::max(worst, std::abs(check.predicted - seen) / seen);
+    }
+    return worst * bytes;
+  }
+
+  Amount amount(const Play& play, const SizeValues& at) const {
+    const PeakAt found = peak(play, at);
+    const double above = highest_possible(play, at, base_values()).bytes - found.bytes;
+    return {found.bytes, std::max(above, spread_after(play, found.change, at, base_values())) + missed(found.bytes)};
+  }
+
+  Outcome outcome(const Play& play) const {
+    Outcome result;
+    result.peak = amount(play, out_.target);
+    if (!question_.limit) return result;
+    const double limit = double(*question_.limit);
+    result.fits = fits(result.peak, limit);
+    for (size_t i = 0; i < out_.sizes.size(); ++i) result.largest.push_back(largest(play, i, limit));
+    return result;
+  }
+
+  Fits fits(const Amount& peak_bytes, double limit) const {
+    if (peak_bytes.bytes - peak_bytes.spread > limit) return Fits::no;
+    return (peak_bytes.bytes + peak_bytes.spread) * out_.kept_factor <= limit ? Fits::yes
+           : peak_bytes.bytes > limit                                         ? Fits::no
+                                                                              : Fits::may;
+  }
+
+  // By bisection, of what is predicted without its error.
+  LargestSize largest(const Play& play, size_t size, double limit) const {
+    LargestSize result;
+    result.size = size;
+    SizeValues at = out_.target;
+    const auto passes = [&](int64_t value) {
+      at[size] = value;
+      return peak(play, at).bytes <= limit;
+    };
+    int64_t low = 0, high = 1;
+    while (high < kMostTried && passes(high)) {
+      low = high;
+      high *= 2;
+    }
+    if (high >= kMostTried) {
+      result.value = low;
+      result.more = true;
+      return result;
+    }
+    while (high - low > 1) {
+      const int64_t middle = low + (high - low) / 2;
+      (passes(middle) ? low : high) = middle;
+    }
+    result.value = low;
+    result.none = low == 0;
+    at[size] = low + 1;
+    const size_t over = first_over(play, at, limit);
+    if (over >= play.changes.size()) return result;
+    const Piece& piece = play.pieces[play.changes[over].block];
+    result.first_over_bytes = play.growths[piece.growth].bytes(at) * piece.factor;
+    if (piece.block != kNone) {
+      result.first_over = place_of(samples_[out_.base], piece.block);
+    } else {
+      result.first_over = analyzer::text(piece.category);
+    }
+    return result;
+  }
+
+  void sum_up(const Play& play, size_t change) {
+    const Sample& base = samples_[out_.base];
+    std::map<std::string, SiteRow> sites;
+    std::map<Category, CategoryRow> categories;
+    const SizeValues from = base_values();
+    for (const LivePiece& live : live_after(play, change, out_.target)) {
+      const Piece& piece = play.pieces[live.piece];
+      if (live.bytes == 0) continue;
+      const Growth& growth = play.growths[piece.growth];
+      CategoryRow& category = categories[piece.category];
+      category.predicted.bytes += live.bytes;
+      category.predicted.spread += growth.spread(out_.target, from) * piece.factor;
+      category.powers = highest(category.powers, growth.powers());
+    }
+    add_sites(sites, play, change);
+    for (size_t i = 0; i < samples_.size(); ++i) {
+      const Sample& sample = samples_[i];
+      std::vector<uint8_t> alive(sample.blocks.size());
+      for (size_t c = 0; c <= sample.at_peak && c < sample.changes.size(); ++c) {
+        alive[sample.changes[c].block] = sample.changes[c].made;
+      }
+      for (size_t b = 0; b < alive.size(); ++b) {
+        if (!alive[b]) continue;
+        CategoryRow& category = categories[sample.blocks[b].category];
+        category.seen.resize(samples_.size());
+        category.seen[i] += sample.blocks[b].nbytes;
+        if (i == out_.base) row(sites, base, uint32_t(b)).seen += sample.blocks[b].nbytes;
+      }
+    }
+    for (auto& [category, line] : categories) {
+      line.category = category;
+      line.seen.resize(samples_.size());
+      out_.categories.push_back(std::move(line));
+    }
+    const auto more = [](const auto& a, const auto& b) { return a.predicted.bytes > b.predicted.bytes; };
+    std::ranges::stable_sort(out_.categories, more);
+    for (auto& [key, site] : sites) out_.sites.push_back(std::move(site));
+    std::ranges::stable_sort(out_.sites, more);
+    // What may be off counts where it may make the peak.
+    std::map<std::string, SiteRow> doubtful;
+    add_sites(doubtful, play, highest_possible(play, out_.target, from).change);
+    for (auto& [key, site] : doubtful) {
+      if (site.predicted.spread > 0 && site.basis >= Basis::assumed) out_.unexplained.push_back(std::move(site));
+    }
+    std::ranges::stable_sort(out_.unexplained, [](const SiteRow& a, const SiteRow& b) {
+      return a.predicted.spread > b.predicted.spread;
+    });
+  }
+
+  void add_sites(std::map<std::string, SiteRow>& sites, const Play& play, size_t change) {
+    const SizeValues from = base_values();
+    for (const LivePiece& live : live_after(play, change, out_.target)) {
+      const Piece& piece = play.pieces[live.piece];
+      if (live.bytes == 0) continue;
+      const Growth& growth = play.growths[piece.growth];
+      SiteRow& site = row(sites, samples_[out_.base], piece.block);
+      site.predicted.bytes += live.bytes;
+      site.predicted.spread += growth.spread(out_.target, from) * piece.factor;
+      site.powers = highest(site.powers, growth.powers());
+      site.basis = std::max(site.basis, growth.basis());
+    }
+  }
+
+  SiteRow& row(std::map<std::string, SiteRow>& sites, const Sample& base, uint32_t block) {
+    const Block& of = base.blocks[block];
+    const std::string where = place_of(base, block), modules = modules_of(base, block);
+    SiteRow& site = sites[where + "\n" + analyzer::text(of.category)];
+    if (site.where.empty()) {
+      site.where = where;
+      site.site = of.site;
+      site.forward = of.forward;
+      site.category = of.category;
+      site.modules = modules;
+    } else if (site.modules != modules) {
+      site.modules = merge_module_paths(site.modules, modules);
+    }
+    return site;
+  }
+
+  const std::vector<Sample>& samples_;
+  const Question& question_;
+  Answer out_;
+};
+
+}  // namespace
+
+const char* text(Fits fits) {
+  switch (fits) {
+    case Fits::unknown:
+      return "unknown";
+    case Fits::no:
+      return "no";
+    case Fits::may:
+      return "may";
+    case Fits::yes:
+      return "yes";
+  }
+  return "";
+}
+
+Answer answer(const std::vector<Sample>& samples, const Question& question) {
+  return Forecaster(samples, question).run();
+}
+
+}  // namespace tensorscope::analyzer::forecast

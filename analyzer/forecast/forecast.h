@@ -1,0 +1,92 @@
+// What a program will need at other sizes: the peak with its error, what it consists of, what fits, and what is the
+// first to hit the limit.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "forecast/play.h"
+#include "forecast/samples.h"
+#include "forecast/scenario.h"
+#include "forecast/sizes.h"
+
+namespace tensorscope::analyzer::forecast {
+
+struct Question {
+  std::vector<Size> told;                                  // --vary; empty: found from shapes
+  std::vector<std::pair<std::string, int64_t>> set;        // what is asked for; a size that is not set is as in the base
+  std::optional<uint64_t> limit;                           // bytes of the device
+  std::vector<std::pair<std::string, Changes>> scenarios;  // with what to call them
+};
+
+// Bytes, and how far they may be off.
+struct Amount {
+  double bytes = 0, spread = 0;
+};
+
+struct CategoryRow {
+  Category category = Category::unknown;
+  std::vector<uint64_t> seen;  // at the peak of each input
+  Amount predicted;            // at the predicted peak
+  Powers powers{};             // the highest of what it consists of
+};
+
+// Blocks of one line, of one module and category.
+struct SiteRow {
+  uint32_t site = 0;     // of the base
+  uint32_t forward = 0;  // in the backward of this one
+  std::string where, modules;
+  Category category = Category::unknown;
+  uint64_t seen = 0;  // of the base, at its peak
+  Amount predicted;
+  Powers powers{};
+  Basis basis = Basis::constant;  // the worst of what it consists of
+};
+
+enum class Fits : uint8_t { unknown, no, may, yes };
+const char* text(Fits fits);
+
+struct LargestSize {
+  size_t size = 0;  // index
+  int64_t value = 0;
+  bool none = false;  // not even 1 fits
+  bool more = false;  // more than any that was tried
+  // Of one more: the allocation that passes the limit.
+  std::string first_over;
+  double first_over_bytes = 0;
+};
+
+struct Outcome {
+  std::string name;  // "" as it is
+  Amount peak;
+  Fits fits = Fits::unknown;
+  std::vector<LargestSize> largest;  // of each size, the others as asked for; empty without a limit
+};
+
+// An input against what the growths say of it, from the base.
+struct Check {
+  size_t sample = 0;
+  double predicted = 0;
+};
+
+struct Answer {
+  std::vector<Size> sizes;
+  size_t base = 0;
+  SizeValues target;
+  Outcome plain;
+  std::vector<Outcome> scenarios;
+  std::vector<CategoryRow> categories;  // by predicted bytes, most first
+  std::vector<SiteRow> sites;           // likewise
+  std::vector<SiteRow> unexplained;     // those that no shape explains and that vary or have no counterpart
+  std::vector<Check> checks;
+  double matched = 1;       // the part of the base's peak that has a counterpart in the others
+  double kept_factor = 1;   // what the device's allocator reserves for a byte that is alive, at the seen peaks
+  bool peak_moves = false;  // it is reached at another moment than in the base
+};
+
+// Throws BadInput.
+Answer answer(const std::vector<Sample>& samples, const Question& question);
+
+}  // namespace tensorscope::analyzer::forecast

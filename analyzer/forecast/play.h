@@ -1,0 +1,49 @@
+// A run gone through again with other sizes: the allocations of the base, each with the bytes that it will have, come
+// and go in the same order; so the peak may be at another moment than it was.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "forecast/matching.h"
+
+namespace tensorscope::analyzer::forecast {
+
+// An allocation as it will be: `factor` times what its growth says.
+struct Piece {
+  uint32_t block = kNone;  // of the base; kNone: it was not there
+  uint32_t growth = 0;
+  double factor = 1;
+  double unsure = 0;  // the part of its bytes that may or may not be, up and down
+  Category category = Category::unknown;
+};
+
+struct Play {
+  std::vector<Piece> pieces;
+  std::vector<Change> changes;  // of pieces
+  std::vector<Growth> growths;
+};
+
+struct PeakAt {
+  double bytes = 0;
+  size_t change = 0;
+};
+
+Play play_of(const Sample& base, Matched matched);
+
+// Linear in the changes.
+PeakAt peak(const Play& play, const SizeValues& at);
+// Of the pieces alive right after a change, with their bytes.
+struct LivePiece {
+  uint32_t piece = 0;
+  double bytes = 0;
+};
+std::vector<LivePiece> live_after(const Play& play, size_t change, const SizeValues& at);
+// The first change after which more than `limit` is alive; the number of changes where there is none.
+size_t first_over(const Play& play, const SizeValues& at, double limit);
+// The most that may be alive: bytes with what they may be off, which may be at another moment than the peak.
+PeakAt highest_possible(const Play& play, const SizeValues& at, const SizeValues& base);
+// How far the bytes alive after a change may be off, from what is known of each growth.
+double spread_after(const Play& play, size_t change, const SizeValues& at, const SizeValues& base);
+
+}  // namespace tensorscope::analyzer::forecast

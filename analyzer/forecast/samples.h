@@ -1,0 +1,67 @@
+// One input of a forecast: what a run allocated on a device, and in which order it came and went. A recording tells all
+// of it; of a dump everything that is alive counts as made, and nothing as freed.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "memory/opened_dump.h"
+#include "ownership/category.h"
+
+namespace tensorscope::analyzer::forecast {
+
+// One allocation.
+struct Block {
+  uint64_t nbytes = 0;
+  uint32_t site = 0;
+  uint32_t forward = 0;          // made in a backward pass: the site of the operation that it belongs to; else 0
+  uint32_t key = 0, coarse = 0;  // equal for the same code in all samples: with its whole stack; by line alone
+  uint32_t first_dim = 0;        // in Sample::dims
+  uint8_t ndim = 0, itemsize = 0;
+  bool shape_known = false;  // of a tensor that fills it
+  bool backward = false, optimizer = false;
+  bool past_backward = false;  // alive when a backward pass began after it was made
+  int8_t dtype = -1;
+  Category category = Category::unknown;
+};
+
+struct Change {
+  uint32_t block = 0;
+  bool made = false;
+};
+
+struct Sample {
+  std::string file;
+  bool recording = false;
+  Device device;
+  std::unique_ptr<OpenedDump> opened;  // of a recording: as of its peak
+  std::vector<Block> blocks;           // in the order in which they were made
+  std::vector<int64_t> dims;
+  std::vector<Change> changes;
+  std::vector<size_t> steps;   // how many changes there were when each step ended
+  uint64_t peak = 0;           // bytes
+  size_t at_peak = 0;          // index of the change that reached it
+  uint64_t reserved_peak = 0;  // by the device's allocator; 0: not known
+  std::vector<std::string> problems;
+
+  std::span<const int64_t> shape(const Block& block) const { return {dims.data() + block.first_dim, block.ndim}; }
+};
+
+// Gives equal texts equal numbers.
+class KeyPool {
+ public:
+  uint32_t number(const std::string& text) { return numbers_.try_emplace(text, uint32_t(numbers_.size())).first->second; }
+
+ private:
+  std::unordered_map<std::string, uint32_t> numbers_;
+};
+
+// `path`: a dump, a recording, or a moment of one, which stands for that moment alone. `device`: "" for the one with
+// the highest peak. Throws BadInput.
+Sample read_sample(const std::string& path, const std::string& device, const SymbolOptions& options, KeyPool& keys);
+
+}  // namespace tensorscope::analyzer::forecast

@@ -1,0 +1,353 @@
+#include "forecast/scenario.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <set>
+
+#include "dump/reader.h"
+#include "memory/selection.h"
+#include "oom/checkpointing.h"
+
+namespace tensorscope::analyzer::forecast {
+
+namespace {
+
+constexpr int8_t kFloat32 = 6;  // c10::ScalarType
+
+struct OptimizerNeeds {
+  const char* word;
+  double state;      // times the trained parameters
+  double temporary;  // in its step: times the largest parameter where it steps one by one
+};
+// What torch.optim's classes keep for a parameter, and what the step of one parameter makes.
+constexpr std::array<OptimizerNeeds, 6> kOptimizers = {{
+    {"sgd", 0, 0},
+    {"momentum", 1, 0},
+    {"adam", 2, 2},
+    {"adamw", 2, 2},
+    {"rmsprop", 1, 1},
+    {"adagrad", 1, 1},
+}};
+
+// The most bytes that pieces of a category have at once, and those of the largest one.
+struct CategorySum {
+  double most = 0, largest = 0;
+};
+CategorySum sum_of(const Play& play, const SizeValues& at, Category category) {
+  CategorySum sum;
+  double live = 0;
+  for (const Change& change : play.changes) {
+    const Piece& piece = play.pieces[change.block];
+    if (piece.category != category) continue;
+    const double bytes = play.growths[piece.growth].bytes(at) * piece.factor;
+    live += change.made ? bytes : -bytes;
+    sum.most = std::max(sum.most, live);
+    sum.largest = std::max(sum.largest, bytes);
+  }
+  return sum;
+}
+
+// ---- precision ---------------------------------------------------------------------------------------------------
+
+// model.to(dtype): what is float32 is half as large. Of memory in no tensor nothing is known.
+void in_half(Play& play, const Sample& base) {
+  for (Piece& piece : play.pieces) {
+    if (piece.block == kNone) {
+      piece.factor *= 0.5;
+      continue;
+    }
+    const Block& block = base.blocks[piece.block];
+    if (block.shape_known && block.dtype == kFloat32) piece.factor *= 0.5;
+    if (!block.shape_known) {
+      piece.factor *= 0.75;
+      piece.unsure = 1.0 / 3;  // 0.5 to 1
+    }
+  }
+}
+
+// ---- optimizer ---------------------------------------------------------------------------------------------------
+
+void with_optimizer(Play& play, const Sample& base, OptimizerKind kind) {
+  const OptimizerNeeds& needs = kOptimizers[size_t(kind)];
+  const SizeValues none;
+  CategorySum trained = sum_of(play, none, Category::gradient);
+  if (trained.most == 0) trained = sum_of(play, none, Category::parameter);
+  if (trained.most == 0) throw BadInput(base.file + " has no gradients and no parameters; --optimizer needs them.");
+  for (Piece& piece : play.pieces) {
+    const bool own = piece.block != kNone && base.blocks[piece.block].optimizer;
+    if (own || piece.category == Category::optimizer_state) piece.factor = 0;
+  }
+  const auto add = [&](double bytes, Category category) {
+    play.growths.push_back(Growth::constant(bytes));
+    play.pieces.push_back({kNone, uint32_t(play.growths.size() - 1), 1, 0, category});
+    return uint32_t(play.pieces.size() - 1);
+  };
+  const uint32_t state = add(needs.state * trained.most, Category::optimizer_state);
+  // On devices torch.optim steps all parameters at once.
+  const double at_once = base.device.is_cpu() ? needs.temporary * trained.largest : trained.most;
+  const uint32_t temporary = add(needs.temporary == 0 ? 0 : at_once, Category::temporary);
+  std::vector<Change> changes;
+  if (base.steps.empty()) changes.push_back({state, true});
+  size_t step = 0;
+  for (size_t i = 0; i <= play.changes.size(); ++i) {
+    for (; step < base.steps.size() && base.steps[step] == i; ++step) {
+      if (step == 0) changes.push_back({state, true});
+      changes.push_back({temporary, true});
+      changes.push_back({temporary, false});
+    }
+    if (i < play.changes.size()) changes.push_back(play.changes[i]);
+  }
+  play.changes = std::move(changes);
+}
+
+// ---- ranks -------------------------------------------------------------------------------------------------------
+
+std::string module_of(const Sample& base, uint32_t block) {
+  const Block& of = base.blocks[block];
+  Places& places = base.opened->places;
+  return places.module_path(of.backward && of.forward != 0 ? of.forward : of.site);
+}
+
+// "model.layers.3.attn" is in "model.layers.3"; a path without numbers stays.
+std::string numbered_part(const std::string& path) {
+  for (size_t at = 0; at < path.size();) {
+    const size_t end = std::min(path.find('.', at), path.size());
+    if (end > at && path.find_first_not_of("0123456789", at) >= end) return path.substr(0, end);
+    at = end + 1;
+  }
+  return path;
+}
+
+// The most bytes of parameters that one module has, where numbered modules ("model.layers.3") are taken whole.
+double largest_unit(const Sample& base) {
+  const Dump& dump = base.opened->dump;
+  const Holders& holders = base.opened->holders;
+  std::map<std::string, double> units;
+  for (size_t i = 0; i < dump.storages.size(); ++i) {
+    const uint32_t speaker = holders.speaker(uint32_t(i));
+    if (dump.storages[i].device != base.device || speaker == kNone) continue;
+    if (holders.category(speaker) != Category::parameter) continue;
+    units[numbered_part(holders.module(speaker))] += double(dump.storages[i].own_nbytes);
+  }
+  double most = 0;
+  for (const auto& [name, bytes] : units) most = std::max(most, bytes);
+  return most;
+}
+
+// Parameters, gradients and optimizer state of fully sharded data parallel training: each rank has its part, and one
+// module at a time whole, with its gradients. The next one may be gathered already.
+void over_ranks(Play& play, const Sample& base, int ranks) {
+  for (Piece& piece : play.pieces) {
+    const Category c = piece.category;
+    if (c == Category::parameter || c == Category::gradient || c == Category::optimizer_state) piece.factor /= ranks;
+  }
+  const double unit = largest_unit(base);
+  if (unit == 0) return;
+  play.growths.push_back(Growth::constant(2 * unit));
+  play.pieces.push_back({kNone, uint32_t(play.growths.size() - 1), 1, 0.5, Category::parameter});
+  play.changes.insert(play.changes.begin(), {uint32_t(play.pieces.size() - 1), true});
+}
+
+// ---- checkpointing -----------------------------------------------------------------------------------------------
+
+// The path of the outermost module around `path` that the pattern names; "" where it is in none.
+std::string instance_of(const std::string& pattern, const std::string& path) {
+  for (size_t end = path.find('.');; end = path.find('.', end + 1)) {
+    const std::string part = path.substr(0, end);
+    if (!part.empty() && name_matches(pattern, part) &&
+        std::ranges::count(part, '.') == std::ranges::count(pattern, '.')) {
+      return part;
+    }
+    if (end == std::string::npos) return "";
+  }
+}
+
+// One pass of a module's forward that is computed again.
+struct Pass {
+  size_t begin = 0, end = 0;  // changes, the last one inclusive
+  size_t again = SIZE_MAX;    // the change before which backward needs it
+  std::vector<uint32_t> saved;
+};
+
+class Checkpointer {
+ public:
+  Checkpointer(Play& play, const Sample& base, const std::vector<std::string>& patterns)
+      : play_(play), base_(base), patterns_(patterns) {}
+
+  void apply() {
+    find_modules();
+    find_passes();
+    if (passes_.empty()) {
+      throw BadInput(fmt::format("{} has no forward pass of modules that match '{}' and is followed by backward; {}.",
+                                 base_.file, patterns_.front(), known_modules()));
+    }
+    insert();
+  }
+
+ private:
+  // What the user may have meant.
+  std::string known_modules() const {
+    constexpr size_t kMostShown = 5;
+    std::set<std::string> names;
+    for (const Piece& piece : play_.pieces) {
+      if (piece.block == kNone) continue;
+      const std::string unit = numbered_part(module_of(base_, piece.block)), name = oom::starred(unit);
+      if (name != unit) names.insert(name);
+    }
+    if (names.empty()) return "no dump of this run names its modules";
+    std::string text;
+    size_t shown = 0;
+    for (const std::string& name : names) {
+      if (shown++ < kMostShown) text += (text.empty() ? "it has " : ", ") + name;
+    }
+    return text;
+  }
+
+  void find_modules() {
+    std::map<std::string, uint32_t> numbers;
+    std::unordered_map<uint64_t, uint32_t> known;
+    instance_.assign(play_.pieces.size(), 0);
+    for (size_t i = 0; i < play_.pieces.size(); ++i) {
+      const uint32_t block = play_.pieces[i].block;
+      if (block == kNone) continue;
+      const Block& of = base_.blocks[block];
+      const auto [found, fresh] = known.try_emplace(uint64_t(of.site) << 32 | (of.backward ? of.forward : 0));
+      if (fresh) {
+        const std::string path = module_of(base_, block);
+        std::string instance;
+        for (const std::string& pattern : patterns_) {
+          if (instance.empty()) instance = instance_of(pattern, path);
+        }
+        if (!instance.empty()) {
+          found->second = numbers.try_emplace(instance, uint32_t(numbers.size() + 1)).first->second;
+        }
+      }
+      instance_[i] = found->second;
+    }
+  }
+
+  bool is_forward(uint32_t piece) const {
+    const Block& block = base_.blocks[play_.pieces[piece].block];
+    return !block.backward && !block.optimizer;
+  }
+  bool is_saved(uint32_t piece) const {
+    const Block& block = base_.blocks[play_.pieces[piece].block];
+    const Category c = play_.pieces[piece].category;
+    return is_forward(piece) && block.past_backward && c != Category::parameter && c != Category::buffer &&
+           c != Category::gradient;
+  }
+
+  // Forward of a module begins with its first block and ends with the next block made outside of it.
+  void find_passes() {
+    std::map<uint32_t, size_t> open, waiting;  // by instance: index into passes_
+    freed_.assign(play_.pieces.size(), SIZE_MAX);
+    for (size_t i = 0; i < play_.changes.size(); ++i) {
+      const auto [piece, made] = play_.changes[i];
+      if (!made) freed_[piece] = i;
+    }
+    for (size_t i = 0; i < play_.changes.size(); ++i) {
+      const auto [piece, made] = play_.changes[i];
+      if (play_.pieces[piece].block == kNone || !made) continue;
+      const uint32_t instance = instance_[piece];
+      for (auto at = open.begin(); at != open.end();) {
+        if (at->first == instance && is_forward(piece)) {
+          ++at;
+          continue;
+        }
+        waiting[at->first] = at->second;
+        at = open.erase(at);
+      }
+      if (instance == 0) continue;
+      if (is_forward(piece)) {
+        const auto [found, fresh] = open.try_emplace(instance, passes_.size());
+        if (fresh) passes_.push_back({i, i, SIZE_MAX, {}});
+        Pass& pass = passes_[found->second];
+        pass.end = i;
+        if (is_saved(piece)) pass.saved.push_back(piece);
+      } else if (const auto found = waiting.find(instance); found != waiting.end()) {
+        Pass& pass = passes_[found->second];
+        if (pass.again == SIZE_MAX) pass.again = i;
+      }
+    }
+    for (Pass& pass : passes_) finish(pass);
+    std::erase_if(passes_, [](const Pass& pass) { return pass.saved.empty() || pass.again == SIZE_MAX; });
+  }
+
+  // What comes out of a module stays: the last of its blocks that is saved. Backward needs the pass as soon as one of
+  // the others is used, which is at the latest when it is freed.
+  void finish(Pass& pass) const {
+    if (!pass.saved.empty()) pass.saved.pop_back();
+    for (uint32_t piece : pass.saved) {
+      if (freed_[piece] != SIZE_MAX && freed_[piece] > pass.end) pass.again = std::min(pass.again, freed_[piece]);
+    }
+  }
+
+  void insert() {
+    std::vector<uint8_t> dropped(play_.pieces.size());
+    std::map<size_t, std::vector<const Pass*>> at_end, at_again;
+    for (const Pass& pass : passes_) {
+      for (uint32_t piece : pass.saved) dropped[piece] = 1;
+      at_end[pass.end].push_back(&pass);
+      at_again[pass.again].push_back(&pass);
+    }
+    std::vector<Change> changes;
+    for (size_t i = 0; i < play_.changes.size(); ++i) {
+      if (const auto again = at_again.find(i); again != at_again.end()) {
+        for (const Pass* pass : again->second) compute_again(*pass, dropped, changes);
+      }
+      changes.push_back(play_.changes[i]);
+      if (const auto end = at_end.find(i); end != at_end.end()) {
+        for (const Pass* pass : end->second) {
+          for (uint32_t piece : pass->saved) changes.push_back({piece, false});
+        }
+      }
+    }
+    play_.changes = std::move(changes);
+  }
+
+  // The pass once more, with what it frees itself.
+  void compute_again(const Pass& pass, const std::vector<uint8_t>& dropped, std::vector<Change>& changes) const {
+    for (size_t i = pass.begin; i <= pass.end; ++i) {
+      const auto [piece, made] = play_.changes[i];
+      if (play_.pieces[piece].block == kNone || instance_[piece] == 0 || !is_forward(piece)) continue;
+      const bool passing = freed_[piece] != SIZE_MAX && freed_[piece] <= pass.end;
+      if (dropped[piece] ? made : passing) changes.push_back({piece, made});
+    }
+  }
+
+  Play& play_;
+  const Sample& base_;
+  const std::vector<std::string>& patterns_;
+  std::vector<uint32_t> instance_;  // of each piece: number of its module, 0 for none
+  std::vector<size_t> freed_;       // of each piece: the change that frees it
+  std::vector<Pass> passes_;
+};
+
+}  // namespace
+
+std::optional<OptimizerKind> optimizer_named(std::string_view word) {
+  for (size_t i = 0; i < kOptimizers.size(); ++i) {
+    if (word == kOptimizers[i].word) return OptimizerKind(i);
+  }
+  return std::nullopt;
+}
+
+std::vector<std::string> optimizer_words() {
+  std::vector<std::string> words;
+  for (const OptimizerNeeds& needs : kOptimizers) words.emplace_back(needs.word);
+  return words;
+}
+
+Play with_changes(const Play& play, const Sample& base, const Changes& changes) {
+  Play changed = play;
+  if (changes.optimizer) with_optimizer(changed, base, *changes.optimizer);
+  if (!changes.checkpointed.empty()) Checkpointer(changed, base, changes.checkpointed).apply();
+  if (!changes.dtype.empty()) in_half(changed, base);
+  if (changes.ranks > 1) over_ranks(changed, base, changes.ranks);
+  return changed;
+}
+
+}  // namespace tensorscope::analyzer::forecast

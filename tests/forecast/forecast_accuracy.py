@@ -1,0 +1,123 @@
+"""Forecasts of eleven models against what runs of the forecast sizes really need, as a table for docs/cli/forecast.md.
+
+    .venv/bin/python tests/forecast/forecast_accuracy.py [MODEL ...] [--folder FOLDER]
+
+Each model is recorded at one size and at twice that, the forecast is for twice and four times the larger one, and these are recorded
+as well. Recordings that are in the folder already are taken from there. Takes ten minutes on one core.
+"""
+
+import argparse
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+BUILD = pathlib.Path(os.environ.get("TENSORSCOPE_BUILD", ROOT / "build"))
+LIBRARY = os.environ.get("TENSORSCOPE_TEST_LIBRARY", str(BUILD / "preload" / "libtensorscope.so"))
+CLI = os.environ.get("TENSORSCOPE_TEST_PROGRAM", str(BUILD / "analyzer" / "tensorscope"))
+PROGRAM = pathlib.Path(__file__).with_name("forecast_programs.py")
+
+# What varies, and its smallest value. gpt2 has two sizes and three inputs.
+MODELS = {"mlp": ("batch", 64), "convnet": ("batch", 4), "resnet": ("batch", 4), "unet": ("length", 32), "lstm": ("length", 16),
+          "vit": ("batch", 4), "attention": ("length", 64), "gpt2": None, "bert": ("batch", 2), "t5": ("length", 32),
+          "llama": ("length", 32)}
+# What if: model, options of all runs, options of the measured run, options of forecast.
+WHAT_IF = {
+    "llama in bfloat16": ("llama", ("--length", "128"), ("--dtype", "bfloat16"), ("--as", "bfloat16")),
+    "mlp in bfloat16": ("mlp", ("--batch", "256"), ("--dtype", "bfloat16"), ("--as", "bfloat16")),
+    "llama with checkpointing": ("llama", ("--length", "128"), ("--checkpoint",), ("--checkpoint", "model.model.model.layers.*")),
+    "convnet with Adam for SGD": ("convnet", ("--batch", "16"), ("--optimizer", "adam"), ("--optimizer", "adam")),
+    "resnet with AdamW for SGD": ("resnet", ("--batch", "16"), ("--optimizer", "adamw"), ("--optimizer", "adamw")),
+    "mlp with SGD for AdamW": ("mlp", ("--batch", "256"), ("--optimizer", "sgd"), ("--optimizer", "sgd")),
+}
+
+
+def record(folder, model, *options):
+    """The recording of a run; made where it is not there yet."""
+    place = pathlib.Path(folder) / "-".join([model, *(option.strip("-") for option in options)])
+    found = list(place.glob("*.recording"))
+    if not found:
+        place.mkdir(parents=True, exist_ok=True)
+        settings = {key: value for key, value in os.environ.items() if not key.startswith("TENSORSCOPE")}
+        settings |= {"LD_PRELOAD": LIBRARY, "TENSORSCOPE_DIR": str(place), "TENSORSCOPE_RECORD": "1", "TENSORSCOPE_LOW_MEMORY": "off",
+                     "OMP_NUM_THREADS": "1", "PYTHONHASHSEED": "0"}
+        done = subprocess.run([sys.executable, str(PROGRAM), model, *options], env=settings, cwd=place, capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+        found = list(place.glob("*.recording"))
+    return found[0]
+
+
+def tensorscope(*arguments):
+    done = subprocess.run([CLI, *map(str, arguments), "--json"], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def measured(recording):
+    return next(curve["peak_bytes"] for curve in tensorscope("timeline", recording)["curves"] if curve["device"] == "cpu")
+
+
+def forecast(inputs, sizes, *options):
+    sets = [word for name, value in sizes.items() for word in ("--set", f"{name}={value}")]
+    return tensorscope("forecast", *inputs, *sets, *options)
+
+
+def plan(model):
+    """Options of the runs that are seen, then sizes that are forecast with the options of their runs."""
+    if MODELS[model] is None:
+        of = lambda batch, length: ("--batch", str(batch), "--length", str(length))
+        return ([of(2, 32), of(4, 32), of(2, 64)],
+                [({"batch": b, "sequence": s}, of(b, s)) for b, s in ((8, 64), (4, 128), (8, 128), (16, 256))])
+    name, least = MODELS[model]
+    of = lambda value: (f"--{name}", str(value))
+    return [of(least), of(2 * least)], [({name: value}, of(value)) for value in (4 * least, 8 * least)]
+
+
+def accuracy(folder, model):
+    """Yields sizes, forecast answer and measured bytes."""
+    seen, wanted = plan(model)
+    inputs = [record(folder, model, *options) for options in seen]
+    for sizes, options in wanted:
+        yield sizes, forecast(inputs, sizes), measured(record(folder, model, *options))
+
+
+def what_if(folder, name):
+    model, options, changed, asked = WHAT_IF[name]
+    size, value = options[0].strip("-"), int(options[1])
+    inputs = [record(folder, model, f"--{size}", str(value // n)) for n in (4, 2)]
+    found = forecast(inputs, {size: value}, *asked)
+    return found, measured(record(folder, model, *options, *changed))
+
+
+def mib(value):
+    return f"{value / 2**20:.2f} MiB"
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("models", nargs="*")
+    parser.add_argument("--folder")
+    options = parser.parse_args()
+    folder = options.folder or tempfile.mkdtemp(prefix="forecasts")
+    print("| model | size | forecast | measured | off by |\n| --- | --- | --- | --- | --- |")
+    for model in options.models or MODELS:
+        for sizes, found, truth in accuracy(folder, model):
+            of = found["forecast"]
+            error = f" ± {mib(of['error_bytes'])}" if of["error_bytes"] else ""
+            print(f"| {model} | {', '.join(f'{k} {v}' for k, v in sizes.items())} | {mib(of['peak_bytes'])}{error} | {mib(truth)} | "
+                  f"{(of['peak_bytes'] - truth) / truth:+.2%} |", flush=True)
+    if options.models:
+        return
+    print("\n| what if | forecast | measured | off by |\n| --- | --- | --- | --- |")
+    for name in WHAT_IF:
+        found, truth = what_if(folder, name)
+        of = found["what_if"][0]
+        print(f"| {name} | {mib(of['peak_bytes'])} ± {mib(of['error_bytes'])} | {mib(truth)} | {(of['peak_bytes'] - truth) / truth:+.2%} |",
+              flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,95 @@
+"""forecast: peaks of sizes that were not seen, against runs of these sizes; what-ifs, against runs that do it; mistakes."""
+# Covers: analyzer/cli/forecast.cc analyzer/export/forecast_json.cc analyzer/text/forecast_text.cc
+# Covers: analyzer/forecast/{forecast,samples,scenario}.cc
+
+import json
+import os
+import sys
+
+import harness
+import pytest
+
+sys.path.insert(0, str(harness.ROOT / "tests" / "forecast"))
+import forecast_accuracy  # noqa: E402
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return tmp_path_factory.mktemp("forecasts")
+
+
+def text_of(*arguments, status=0):
+    done = harness.cli("forecast", *arguments, status=status)
+    return " ".join((done.stdout if status == 0 else done.stderr).split())
+
+
+@pytest.mark.parametrize("model", ["mlp", "lstm", "attention"])
+def test_twice_and_four_times_of_what_was_seen(folder, model):
+    for sizes, found, truth in forecast_accuracy.accuracy(folder, model):
+        of = found["forecast"]
+        off = abs(of["peak_bytes"] - truth)
+        assert off <= 0.03 * truth, (sizes, of, truth)
+        assert off <= of["error_bytes"] + 0.005 * truth, (sizes, of, truth)
+        assert found["sizes_found"] and found["matched"] > 0.9
+
+
+@pytest.mark.parametrize("name, within", [("mlp in bfloat16", 0.1), ("mlp with SGD for AdamW", 0.05)])
+def test_what_if(folder, name, within):
+    found, truth = forecast_accuracy.what_if(folder, name)
+    of = found["what_if"][0]
+    assert abs(of["peak_bytes"] - truth) <= within * truth, (of, truth)
+    assert of["peak_bytes"] < 0.9 * found["forecast"]["peak_bytes"]
+
+
+def mlp_inputs(folder):
+    return [forecast_accuracy.record(folder, "mlp", "--batch", str(batch)) for batch in (64, 128)]
+
+
+def test_what_fits_and_what_is_the_first_not_to(folder):
+    inputs = mlp_inputs(folder)
+    text = text_of(*inputs, "--set", "batch=512", "--device-memory", "40MiB")
+    largest = int(text.split("the largest batch that fits is ")[1].split(" ")[0].replace(",", ""))
+    assert text.startswith("batch 512: peak ") and " on cpu of 40.0 MiB: fits; the largest batch" in text
+    assert f"batch {largest + 1:,} would be the first not to fit: at " in text
+
+    def peak(batch):
+        return forecast_accuracy.forecast(inputs, {"batch": batch})["forecast"]["peak_bytes"]
+    assert peak(largest) <= 40 * 2**20 < peak(largest + 1)
+    assert "does not fit" in text_of(*inputs, "--set", f"batch={2 * largest}", "--device-memory", "40MiB")
+
+
+def test_checkpointing_keeps_what_comes_out_of_the_modules(folder):
+    inputs = mlp_inputs(folder)
+    found = forecast_accuracy.forecast(inputs, {"batch": 4096}, "--checkpoint", "model.layers.*")
+    plain, checked = found["forecast"]["peak_bytes"], found["what_if"][0]["peak_bytes"]
+    assert 0.3 * plain < checked < 0.9 * plain
+    mistake = text_of(*inputs, "--checkpoint", "model.nothing.*", status=2)
+    assert "no forward pass of modules that match 'model.nothing.*'" in mistake and "it has model.layers.*" in mistake
+
+
+def test_mistakes_are_one_line(folder, tmp_path):
+    small, large = mlp_inputs(folder)
+    other = forecast_accuracy.record(folder, "lstm", "--length", "16")
+    damaged = tmp_path / "damaged.recording"
+    damaged.write_bytes(large.read_bytes()[:1000])
+    assert "of different programs" in text_of(small, other, "--vary", "batch=1,2", status=2)
+    assert "nothing varies" in text_of(small, small, status=2)
+    assert "nothing varies: batch is 8 in all inputs" in text_of(small, large, "--vary", "batch=8,8", status=2)
+    assert "no size 'width' varies" in text_of(small, large, "--vary", "batch=64,128", "--set", "width=3", status=2)
+    assert "has 3 values, for 2 inputs" in text_of(small, large, "--vary", "batch=1,2,3", status=2)
+    assert "invalid value 'batch=x' for --set" in text_of(small, large, "--set", "batch=x", status=2)
+    assert "needs two inputs or more" in text_of(small, status=2)
+    done = harness.cli("forecast", small, damaged, status=2)
+    assert done.stderr.startswith("tensorscope: ") and done.stderr.count("\n") <= 2
+
+
+def test_dumps_of_a_moment(folder, tmp_path):
+    inputs = []
+    for batch in (64, 128):
+        recording = forecast_accuracy.record(folder, "mlp", "--batch", str(batch))
+        inputs.append(f"{recording}@step=1:peak")
+    found = json.loads(harness.cli("forecast", *inputs, "--set", "batch=256", "--json").stdout)
+    assert not found["inputs"][0]["recording"]
+    from_recordings = forecast_accuracy.forecast(mlp_inputs(folder), {"batch": 256})
+    assert found["forecast"]["peak_bytes"] == pytest.approx(from_recordings["forecast"]["peak_bytes"], rel=0.05)
+    assert os.path.basename(found["inputs"][0]["file"]).endswith("@step=1:peak")
