@@ -20,8 +20,8 @@ constexpr double kLeastError = 0.001;
 
 // Parts of the peak that a what-if may be off by, at the least: twice what the checked models were off by.
 double least_error(const Changes& changes) {
-  constexpr double kPrecision = 0.05, kCheckpointing = 0.03;
-  return (changes.dtype.empty() ? 0 : kPrecision) + (changes.checkpointed.empty() ? 0 : kCheckpointing);
+  constexpr double kCheckpointing = 0.03;
+  return changes.checkpointed.empty() ? 0 : kCheckpointing;
 }
 
 Powers highest(Powers a, const Powers& b) {

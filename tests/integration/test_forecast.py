@@ -37,7 +37,7 @@ def test_twice_and_four_times_of_what_was_seen(folder, model):
 def test_what_if(folder, name):
     found, truth = forecast_accuracy.what_if(folder, name)
     of = found["what_if"][0]
-    assert abs(of["peak_bytes"] - truth) <= of["error_bytes"] <= 0.06 * truth, (of, truth)
+    assert abs(of["peak_bytes"] - truth) <= of["error_bytes"] <= 0.3 * truth, (of, truth)
     assert of["peak_bytes"] < 0.9 * found["forecast"]["peak_bytes"]
 
 
