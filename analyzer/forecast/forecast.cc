@@ -18,6 +18,12 @@ constexpr double kLeastMatched = 0.5;
 // Libraries may take another path at a size that was not seen: 0.06 % of the peak in the worst of the checked models.
 constexpr double kLeastError = 0.001;
 
+// Parts of the peak that a what-if may be off by, at the least: twice what the checked models were off by.
+double least_error(const Changes& changes) {
+  constexpr double kCheckpointing = 0.03;
+  return changes.checkpointed.empty() ? 0 : kCheckpointing;
+}
+
 Powers highest(Powers a, const Powers& b) {
   for (size_t i = 0; i < kMostSizes; ++i) a[i] = std::max(a[i], b[i]);
   return a;
@@ -68,7 +74,10 @@ class Forecaster {
     sum_up(play, at.change);
     for (const auto& [name, changes] : question_.scenarios) {
       out_.scenarios.push_back(outcome(with_changes(play, base, changes)));
-      out_.scenarios.back().name = name;
+      Outcome& last = out_.scenarios.back();
+      last.name = name;
+      last.peak.spread = std::max(last.peak.spread, least_error(changes) * last.peak.bytes);
+      if (question_.limit) last.fits = fits(last.peak, double(*question_.limit));
     }
     return std::move(out_);
   }

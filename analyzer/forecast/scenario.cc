@@ -52,7 +52,15 @@ CategorySum sum_of(const Play& play, const SizeValues& at, Category category) {
 
 // ---- precision ---------------------------------------------------------------------------------------------------
 
-// model.to(dtype): what is float32 is half as large. Of memory in no tensor nothing is known.
+// What model.to(dtype) surely halves: the program itself casts no weights back.
+bool of_the_model(Category category) {
+  return category == Category::parameter || category == Category::buffer || category == Category::gradient ||
+         category == Category::optimizer_state || category == Category::input_batch;
+}
+
+// model.to(dtype): what is float32 is half as large. Norms, softmax and losses of many models cast back to float32,
+// which does nothing in a float32 run and so is in no recording: what they compute has between half and all of its
+// bytes, and so has memory in no tensor.
 void in_half(Play& play, const Sample& base) {
   for (Piece& piece : play.pieces) {
     if (piece.block == kNone) {
@@ -60,8 +68,10 @@ void in_half(Play& play, const Sample& base) {
       continue;
     }
     const Block& block = base.blocks[piece.block];
-    if (block.shape_known && block.dtype == kFloat32) piece.factor *= 0.5;
-    if (!block.shape_known) {
+    const bool float32 = block.shape_known && block.dtype == kFloat32;
+    if (float32 && of_the_model(piece.category)) {
+      piece.factor *= 0.5;
+    } else if (float32 || !block.shape_known) {
       piece.factor *= 0.75;
       piece.unsure = 1.0 / 3;  // 0.5 to 1
     }
