@@ -32,7 +32,7 @@ def test_a_leak(name, tmp_path):
     answer, dumps = judged(name, tmp_path)
     for said in (answer.two, answer.three):
         assert said.found and said.holder and said.line and said.bytes and said.other == 0, said
-    if name != "failed_batches":  # its traceback is a finding in one dump already
+    if name not in ("failed_batches", "replaced_parameters"):  # these have a finding in one dump already
         assert 1 <= answer.rank <= 3, answer.one
         text = harness.cli("leaks", dumps[2], env={**harness.environment(preload=False), "COLUMNS": "200"}).stdout
         assert "no finding in one dump, but" in text and "two dumps some steps apart show" in text
