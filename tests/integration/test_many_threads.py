@@ -5,8 +5,9 @@ import json
 import harness
 
 THREADS = 64
-KEPT = 16
-IN_HAND = 3  # one in the mailbox or just taken from it, a new one not yet in its place, one made of another
+FIRST = 8
+NEWEST = 16
+IN_HAND = 3  # one in the mailbox, one that was taken from it, a new one
 
 
 def moments(done):
@@ -39,42 +40,39 @@ def numbers_by_thread(exported):
 
 
 def check_running(row):
+    """Of each thread a state that it was in. Most tensors are freed before their shapes are read: they count."""
     numbers, allocations = numbers_by_thread(harness.load(row["dump"]))
     for thread, found in numbers.items():
         before, after = row["before"][thread - 1], row["after"][thread - 1]
-        assert KEPT <= len(found) <= KEPT + IN_HAND, (thread, found)
-        assert KEPT <= allocations[thread] <= KEPT + IN_HAND, (thread, allocations[thread])
+        assert 0 <= allocations[thread] - FIRST - NEWEST <= IN_HAND, (thread, allocations[thread])
+        assert 0 <= len(found) - FIRST - NEWEST <= IN_HAND + 1, (thread, found)  # and the tensor of which the new one is made
         known = sorted(number for number in found if number is not None)
+        assert known[:FIRST] == list(range(1, FIRST + 1)), (thread, known)
         assert len(set(known)) == len(known), (thread, known)
-        assert all(before - KEPT - IN_HAND < number <= after + 1 for number in known), (thread, before, known, after)
+        assert all(before - NEWEST - IN_HAND < number <= after + 1 for number in known[FIRST:]), (thread, before, known, after)
 
 
-def check_at_rest(row, kept):
-    """Each thread has exactly its newest `kept`, and the site's counters every event of the run."""
+def check_at_rest(row, first, newest):
+    """Each thread has exactly these tensors. Returns what the totals count beyond the threads' own tensors."""
     exported = harness.load(row["dump"])
     numbers, allocations = numbers_by_thread(exported)
     for thread, found in numbers.items():
         made = row["after"][thread - 1]
-        assert sorted(found) == list(range(made - kept + 1, made + 1)), (thread, made, found)
-        assert allocations[thread] == kept
+        assert sorted(found) == [*range(1, first + 1), *range(made - newest + 1, made + 1)], (thread, made, found)
+        assert allocations[thread] == first + newest
     made = sum(row["after"])
-    names = [f"worker-{thread}" for thread in range(1, THREADS + 1)]
-    assert {thread["name"] for thread in exported["threads"]} >= set(names)
     totals = exported["totals"]
     [device] = [item for item in totals["devices"] if item["device"] == "cpu"]
-    assert device["total_count"] >= made and totals["tensors_total"] >= 2 * made
-    return device["total_count"] - made, totals["tensors_total"] - 2 * made, device["live_count"]
+    return (device["total_count"] - made, totals["tensors_total"] - 2 * made,
+            device["live_count"] - THREADS * (first + newest))
 
 
 def test_64_threads_lose_nothing(tmp_path, long):
-    """The dumps meanwhile hold of each thread a state that it was in; the totals count every tensor of the whole run."""
     harness.needs_build_against_this_torch()
     done = harness.run("many_threads", *(("200000", "20") if long else ("1000", "2")), folder=tmp_path, exit="never")
     assert done.returncode == 0, done.stderr
     rows = moments(done)
     for row in rows[:-2]:
         check_running(row)
-    others = check_at_rest(rows[-2], KEPT)
-    assert others[0] == others[1] == 0 and others[2] == THREADS * KEPT, others
-    others = check_at_rest(rows[-1], 0)
-    assert others == (0, 0, 0), others
+    assert check_at_rest(rows[-2], FIRST, NEWEST) == (0, 0, 0)
+    assert check_at_rest(rows[-1], 0, 0) == (0, 0, 0)

@@ -1,11 +1,12 @@
 // 64 threads on two processors that make and free tensors, part of which another thread frees. Arguments: how many times each
 // thread does so at least, how many dumps are written meanwhile. Prints as JSON what the threads know themselves, for each dump.
 //
-// A thread keeps its newest 16 tensors and gives the one before to the next thread's mailbox, from which that thread takes it
-// now and then. The i-th tensor of thread t has the shape (i, t) and lies in t bytes, so that a row says which it is.
+// A thread keeps its first 8 tensors and its newest 16, and gives the one before these to the next thread's mailbox, from
+// which that thread takes it now and then. The i-th tensor of thread t has the shape (i, t) and lies in t bytes, so that a row says which it is.
 #include <ATen/Parallel.h>
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/empty.h>
+#include <c10/core/InferenceMode.h>
 #include <pthread.h>
 #include <sched.h>
 
@@ -24,7 +25,8 @@
 namespace {
 
 constexpr int kThreads = 64;
-constexpr int kKept = 16;
+constexpr int kFirst = 8;
+constexpr int kNewest = 16;
 
 struct Mailbox {
   std::atomic<bool> taken{false};
@@ -39,7 +41,8 @@ struct Mailbox {
 };
 
 struct Worker {
-  std::array<at::Tensor, kKept> kept;
+  std::array<at::Tensor, kFirst> first;
+  std::array<at::Tensor, kNewest> newest;
   Mailbox mailbox;
   std::atomic<long> made{0};
 };
@@ -53,20 +56,22 @@ __attribute__((noinline)) at::Tensor make(long number, int thread) {
 }
 
 void work(int index, long least) {
+  const c10::InferenceMode no_autograd;  // else a view keeps the tensor that it was made of
   Worker& own = g_workers[index];
   pthread_setname_np(pthread_self(), ("worker-" + std::to_string(index + 1)).c_str());
   for (long number = 1; number <= least || !g_dumps_are_written.load(); ++number) {
     at::Tensor fresh = make(number, index + 1);
-    std::swap(own.kept[number % kKept], fresh);
+    std::swap(number <= kFirst ? own.first[number - 1] : own.newest[number % kNewest], fresh);
     if (fresh.defined()) g_workers[(index + 1) % kThreads].mailbox.exchange(std::move(fresh));
     if (number % 3 == 0) own.mailbox.exchange({});
     own.made.store(number);
   }
   g_at_rest.arrive_and_wait();
   own.mailbox.exchange({});
-  g_at_rest.arrive_and_wait();  // each has its newest 16 now
+  g_at_rest.arrive_and_wait();  // each has its first 8 and its newest 16 now
   g_at_rest.arrive_and_wait();
-  for (at::Tensor& tensor : own.kept) tensor.reset();
+  for (at::Tensor& tensor : own.first) tensor.reset();
+  for (at::Tensor& tensor : own.newest) tensor.reset();
   g_at_rest.arrive_and_wait();  // and nothing now
   g_at_rest.arrive_and_wait();
 }
@@ -97,7 +102,7 @@ void use_two_processors() {
 
 bool all_have_begun() {
   for (const Worker& worker : g_workers) {
-    if (worker.made.load() < 2 * kKept) return false;
+    if (worker.made.load() < kFirst + 2 * kNewest) return false;
   }
   return true;
 }
