@@ -11,6 +11,7 @@ build than build/.
 
 import argparse
 import csv
+import json
 import pathlib
 import signal
 import subprocess
@@ -45,8 +46,9 @@ def settings(folder, counter):
 
 
 def remove_old(folder, counts):
-    """Opens every fifth dump, and keeps the newest few and those that the program compares with."""
-    old = [path for path in harness.dumps(folder) if path.name not in counts["kept"]][:-KEPT_DUMPS]
+    """Opens every fifth dump, and keeps the newest few and those of the moments that are compared."""
+    kept = {pathlib.Path(json.loads(path.read_text())["dump"]).name for path in folder.glob("*.json")}
+    old = [path for path in harness.dumps(folder) if path.name not in kept][:-KEPT_DUMPS]
     for path in old:
         if counts["dumps"] % CHECKED_DUMP == 0:
             harness.cli("info", path)
@@ -56,25 +58,18 @@ def remove_old(folder, counts):
         path.unlink()
 
 
-def keep_early(folder, counts):
-    if (folder / "early.json").exists() and not counts["kept"]:
-        counts["kept"] = {pathlib.Path(harness.truth(folder, "early")["dump"]).name}
-
-
 def run(folder, seconds, steps):
     folder.mkdir(parents=True, exist_ok=True)
     command = [sys.executable, str(HERE / "soak_program.py"), str(seconds), str(steps)]
-    counts = {"dumps": 0, "opened": 0, "oom": 0, "asked": 0, "kept": set()}
+    counts = {"dumps": 0, "opened": 0, "oom": 0, "asked": 0}
     with open(folder / "output.txt", "w") as output:
         process = subprocess.Popen(command, env=settings(folder, build_counter(folder)), cwd=folder, stdout=output,
                                    stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL)
-        harness.until(lambda: process.poll() is not None or "ready" in (folder / "output.txt").read_text(), "ready")
         while process.poll() is None:
             try:
                 process.wait(SNAPSHOT_SECONDS)
             except subprocess.TimeoutExpired:
-                keep_early(folder, counts)
-                if not (folder / "resting").exists():
+                if (folder / "samples.csv").exists() and not (folder / "resting").exists():
                     process.send_signal(signal.SIGUSR1)
                     counts["asked"] += 1
                     remove_old(folder, counts)

@@ -245,11 +245,13 @@ def main():
         train_round(trainer, STATE["round"], generator)
         gc.collect()
         (FOLDER / "resting").touch()  # the driver asks for no dump meanwhile
+        libtensorscope.dump()  # waits for those that were asked for
         time.sleep(3)
         rounds.add(**row_now())
         if STATE["round"] == 3:
             truth.moment("early")
         (FOLDER / "resting").unlink()
+    (FOLDER / "resting").touch()
     stop.set()
     sampler.join()
     gc.collect()
