@@ -10,12 +10,8 @@ constinit SiteTable g_sites;
 
 namespace {
 
-void say_memory_is_used_up() {
-  static constexpr const char* kWhy = "TENSORSCOPE_MAX_STACK_MEMORY is used up: new stacks are left out";
-  for (Subject subject : {Subject::native_stacks, Subject::python_stacks}) {
-    if (coverage(subject).seen.load(std::memory_order_acquire) == Seen::yes) set_coverage(subject, Seen::partly, kWhy);
-    count_missed(subject);
-  }
+void count_missed_stacks() {
+  for (Subject subject : {Subject::native_stacks, Subject::python_stacks}) count_missed(subject);
 }
 
 uint64_t hash_of(const stacks::Stack& stack) { return spread_bits(uint64_t{stack.native} << 32 | stack.python); }
@@ -89,13 +85,17 @@ SiteId SiteTable::append(const Key& stack) {
   const SiteId site = size_.load(std::memory_order_relaxed);
   const size_t chunk = site >> kChunkBits;
   if (chunk == kMaxChunks) {
-    say_memory_is_used_up();
+    for (Subject subject : {Subject::native_stacks, Subject::python_stacks}) {
+      if (coverage(subject).seen.load(std::memory_order_acquire) != Seen::yes) continue;
+      set_coverage(subject, Seen::partly, "16,777,216 sites are recorded: new ones are left out");
+    }
+    count_missed_stacks();
     return 0;
   }
   if (chunks_[chunk].load(std::memory_order_relaxed) == nullptr) {
     auto* fresh = arena_.allocate_array<Chunk>(1);
     if (fresh == nullptr) {
-      say_memory_is_used_up();
+      count_missed_stacks();
       return 0;
     }
     chunks_[chunk].store(fresh, std::memory_order_release);

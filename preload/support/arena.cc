@@ -2,6 +2,7 @@
 
 #include <cstring>
 
+#include "support/coverage.h"
 #include "support/options.h"
 #include "support/pages.h"
 
@@ -13,11 +14,19 @@ constexpr size_t kChunkBytes = size_t{256} << 10;
 
 constinit std::atomic<uint64_t> g_limited{0};
 
+bool limit_is_reached() {
+  for (const Subject subject : {Subject::native_stacks, Subject::python_stacks}) {
+    if (coverage(subject).seen.load(std::memory_order_acquire) != Seen::yes) continue;
+    set_coverage(subject, Seen::partly, "TENSORSCOPE_MAX_STACK_MEMORY is used up: new stacks are left out");
+  }
+  return false;
+}
+
 bool take_from_limit(uint64_t bytes) {
   const uint64_t limit = options().max_memory;
   uint64_t taken = g_limited.load(std::memory_order_relaxed);
   do {
-    if (bytes > limit || taken > limit - bytes) return false;
+    if (bytes > limit || taken > limit - bytes) return limit_is_reached();
   } while (!g_limited.compare_exchange_weak(taken, taken + bytes, std::memory_order_relaxed));
   return true;
 }

@@ -1,5 +1,6 @@
 // Pages and arenas.
 // Covers: preload/support/{arena,pages}.cc
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <set>
@@ -7,6 +8,7 @@
 #include <vector>
 
 #include "support/arena.h"
+#include "support/coverage.h"
 #include "support/options.h"
 #include "support/pages.h"
 
@@ -79,12 +81,17 @@ TEST(Arena, StopsAtTheLimitOfStackMemory) {
   parse_options();
   static constinit Arena limited;
   static constinit Arena unlimited{Arena::Limit::none};
+  set_coverage(Subject::native_stacks, Seen::no, "switched off");
+  set_coverage(Subject::python_stacks, Seen::yes, "CPython");
   size_t got = 0;
   while (got < (4 << 20) && limited.allocate(1000) != nullptr) got += 1000;
   EXPECT_GT(got, size_t{512} << 10);
   EXPECT_LE(got, size_t{1} << 20);
   EXPECT_LE(limited_arena_bytes(), uint64_t{1} << 20);
   EXPECT_EQ(limited.allocate(2 << 20), nullptr);
+  EXPECT_EQ(coverage(Subject::python_stacks).seen, Seen::partly);
+  EXPECT_THAT(coverage(Subject::python_stacks).detail.load(), testing::HasSubstr("TENSORSCOPE_MAX_STACK_MEMORY"));
+  EXPECT_STREQ(coverage(Subject::native_stacks).detail.load(), "switched off");
   EXPECT_NE(unlimited.allocate(2 << 20), nullptr);
   unsetenv("TENSORSCOPE_MAX_STACK_MEMORY");
   parse_options();
