@@ -1,10 +1,12 @@
-// Writes the fuzzers' first inputs into the two folders that are given: of the reader of dumps, a dump as a file and as
-// chunks to be framed; of the reader of recordings, chunks and streams of events.
+// Writes the fuzzers' first inputs into the three folders that are given: of the reader of dumps, a dump as a file and as
+// chunks to be framed; of the reader of recordings, chunks and streams of events; of the reader of values files, a file,
+// and chunks.
 #include <cstdio>
 #include <cstring>
 #include <fstream>
 
 #include "support/dump_builder.h"
+#include "support/values_builder.h"
 #include "tensorscope/dump_format.h"
 #include "unit/analyzer/recording/recording_builder.h"
 
@@ -183,11 +185,41 @@ void write_recordings(const std::string& folder) {
   std::ofstream(folder + "/stream", std::ios::binary) << 'S' << std::string(data.data(), end);
 }
 
+void write_values(const std::string& folder) {
+  tensorscope::testing::ValuesBuilder builder;
+  builder.calls = builder.find_nan = true;
+  builder.watch({"model.**"});
+  for (uint32_t step = 1; step < 4; ++step) {
+    tensorscope::testing::CallSpec call;
+    call.module = "model", call.class_name = "Net", call.step = step;
+    const uint64_t id = builder.call(call);
+    call.module = "model.layers.0", call.parent = id;
+    builder.call(call);
+    tensorscope::testing::ValueSpec value;
+    value.name = "model.layers.0", value.module = "model.layers.0", value.step = step, value.call = id;
+    value.shape = {2, 2}, value.numbers = {0.5, -1, double(step), 4};
+    value.series = {{"quantiles", {0, 0.5, 1}}};
+    const uint64_t serial = builder.value(value);
+    value.numbers.clear(), value.series.clear(), value.same_as = serial;
+    builder.value(value);
+    builder.flush(step);
+  }
+  tensorscope::testing::NonFiniteSpec found;
+  found.operation = "aten::log", found.stack = {"train.py:3 main"}, found.inputs = {{"x", {}}};
+  builder.finding(found);
+  builder.losses({{"values", 3, "the queue was full"}});
+  builder.unmatched(0, {"model.fc"});
+  std::ofstream(folder + "/file", std::ios::binary) << 'R' << builder.bytes();
+  std::ofstream(folder + "/chunks", std::ios::binary) << as_input('C', builder.chunks());
+  std::ofstream(folder + "/growing", std::ios::binary) << as_input('G', builder.chunks());
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc != 3) return std::fprintf(stderr, "usage: make_corpus DUMPS RECORDINGS\n"), 2;
+  if (argc != 4) return std::fprintf(stderr, "usage: make_corpus DUMPS RECORDINGS VALUES\n"), 2;
   write_recordings(argv[2]);
+  write_values(argv[3]);
   for (int tensors : {0, 1, 5}) {
     std::vector<Chunk> parts = sample(tensors).chunks();
     add_cupti(parts, tensors);
