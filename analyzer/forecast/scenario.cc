@@ -10,6 +10,7 @@
 #include "dump/reader.h"
 #include "memory/selection.h"
 #include "oom/checkpointing.h"
+#include "support/dotted_path.h"
 #include "tensorscope/rules/dtypes.h"
 
 namespace tensorscope::analyzer::forecast {
@@ -116,10 +117,8 @@ void with_optimizer(Play& play, const Sample& base, OptimizerKind kind) {
 
 // "model.layers.3.attn" is in "model.layers.3"; a path without numbers stays.
 std::string numbered_part(const std::string& path) {
-  for (size_t at = 0; at < path.size();) {
-    const size_t end = std::min(path.find('.', at), path.size());
-    if (end > at && path.find_first_not_of("0123456789", at) >= end) return path.substr(0, end);
-    at = end + 1;
+  for (std::string_view part : path_parts(path)) {
+    if (is_number(part)) return path.substr(0, size_t(part.data() + part.size() - path.data()));
   }
   return path;
 }
@@ -197,7 +196,7 @@ class Checkpointer {
     std::set<std::string> names;
     for (const Piece& piece : play_.pieces) {
       if (piece.block == kNone) continue;
-      const std::string unit = numbered_part(base_.modules(piece.block)), name = oom::starred(unit);
+      const std::string unit = numbered_part(base_.modules(piece.block)), name = starred(unit);
       if (name != unit) names.insert(name);
     }
     if (names.empty()) return "no dump of this run names its modules";

@@ -8,7 +8,6 @@
 #include "leaks/leaks.h"
 #include "oom/chains.h"
 #include "oom/freed.h"
-#include "oom/lines_to_change.h"
 
 namespace tensorscope::analyzer::oom {
 
@@ -32,13 +31,13 @@ bool same_container(const Reference& a, const Reference& b) {
 
 class HolderFinder {
  public:
-  HolderFinder(const RemedyCase& about, const Room& room)
+  HolderFinder(const RemedyCase& about, const Room& room, const LinesToChange& lines)
       : about_(about),
         room_(room),
         view_(about.views.back()),
         dump_(view_.dump),
         find_({view_}, /*whole=*/true),
-        lines_(view_),
+        lines_(lines),
         explained_(dump_.tensors.size()) {}
 
   std::vector<Remedy> find() {
@@ -209,16 +208,16 @@ class HolderFinder {
   const View& view_;
   const Dump& dump_;
   const Case find_;
-  const LinesToChange lines_;
+  const LinesToChange& lines_;
   std::vector<bool> explained_;
   std::vector<Remedy> found_;
 };
 
 }  // namespace
 
-std::vector<Remedy> holder_remedies(const RemedyCase& about, const Room& room) {
+std::vector<Remedy> holder_remedies(const RemedyCase& about, const Room& room, const LinesToChange& lines) {
   if (!about.views.back().dump.references.present) return {};
-  return HolderFinder(about, room).find();
+  return HolderFinder(about, room, lines).find();
 }
 
 }  // namespace tensorscope::analyzer::oom

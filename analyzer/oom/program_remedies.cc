@@ -6,7 +6,6 @@
 #include "leaks/retention.h"
 #include "oom/checkpointing.h"
 #include "oom/freed.h"
-#include "oom/lines_to_change.h"
 
 namespace tensorscope::analyzer::oom {
 
@@ -16,14 +15,14 @@ constexpr size_t kMostCheckpoints = 3;
 
 class ProgramFinder {
  public:
-  ProgramFinder(const RemedyCase& about, const Room& room)
+  ProgramFinder(const RemedyCase& about, const Room& room, const LinesToChange& lines)
       : about_(about),
         room_(room),
         view_(about.views.back()),
         dump_(view_.dump),
         site_(dump_.failure ? dump_.failure->site : 0),
         running_(about.running),
-        lines_(view_) {}
+        lines_(lines) {}
 
   std::vector<Remedy> find() {
     if (no_grad()) return finish();  // computing a graph again helps nobody who needs none
@@ -230,14 +229,14 @@ class ProgramFinder {
   const Dump& dump_;
   const uint32_t site_;
   const RunningCode& running_;
-  const LinesToChange lines_;
+  const LinesToChange& lines_;
   std::vector<Remedy> found_;
 };
 
 }  // namespace
 
-std::vector<Remedy> program_remedies(const RemedyCase& about, const Room& room) {
-  return ProgramFinder(about, room).find();
+std::vector<Remedy> program_remedies(const RemedyCase& about, const Room& room, const LinesToChange& lines) {
+  return ProgramFinder(about, room, lines).find();
 }
 
 }  // namespace tensorscope::analyzer::oom

@@ -39,8 +39,9 @@ class Finder {
       child_processes();
       malloc_trim();
     }
-    std::ranges::move(holder_remedies(about_, room_), std::back_inserter(found_));
-    std::ranges::move(program_remedies(about_, room_), std::back_inserter(found_));
+    const LinesToChange lines(view_);
+    std::ranges::move(holder_remedies(about_, room_, lines), std::back_inserter(found_));
+    std::ranges::move(program_remedies(about_, room_, lines), std::back_inserter(found_));
     uint64_t most = 0;
     for (const Remedy& remedy : found_) most = std::max(most, remedy.bytes);
     const auto later = [&](const Remedy& one) {
