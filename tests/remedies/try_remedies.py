@@ -253,7 +253,7 @@ def main():
     kept, rows, wrong, measured = Kept(arguments.fresh, arguments.kept), [], 0, set()
     alone = Runner()
     profiled = Runner(LD_PRELOAD=str(BUILD / "preload" / "libtensorscope.so"), TENSORSCOPE_DIR=str(KEPT), TENSORSCOPE_LOW_MEMORY="off",
-                      TENSORSCOPE_EXIT="never", TENSORSCOPE_OOM_REPORT="0")
+                      TENSORSCOPE_EXIT="never", TENSORSCOPE_OOM_REPORT="0", TENSORSCOPE_NAMES_GIL_MS="60000")
     chosen = [one for one in programs() if not arguments.programs or one.name in arguments.programs]
     for program in sorted(chosen, key=lambda one: arguments.programs.index(one.name) if arguments.programs else 0):
         mine = []
