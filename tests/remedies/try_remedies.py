@@ -191,7 +191,7 @@ def pairs_of(program, kept, alone, profiled, kinds):
     before = kept.of(program, "before", lambda: alone.ask(program, hunt="exactly" if program.path.stem in ABOUT_MEMORY else "near"))
     failure = kept.of(program, "failure", lambda: failed(program, before.get("capacity"), profiled))
     limited = kept.of(program, "limited", lambda: alone.ask(program, capacity=failure["capacity"], history=True))
-    before |= kept.of(program, "moment", lambda: alone.ask(program, history=True, at=limited["blocks"])) | {"failed_with": failure["capacity"]}
+    before = before | kept.of(program, "moment", lambda: alone.ask(program, history=True, at=limited["blocks"])) | {"failed_with": failure["capacity"]}
     answer = asked(failure["dump"])
     for remedy in answer["remedies"]:
         kind, subject = remedy["kind"], remedy["subject"]
