@@ -149,7 +149,7 @@ def test_expandable_segments_give_what_was_said(fails, setting):
     failed, tried = fails("fragmented", "cuda", OOM_FILL=str(number(printed, "filled")), **{setting: "expandable_segments:True"})
     assert failed is None and "passed" in tried, tried
     assert "passed" not in printed
-    gained = number(tried, "unused") - 20 * MEBIBYTE  # that were left, and all that could be had
+    gained = number(tried, "unused")
     assert 0.9 * found["bytes"] <= gained <= found["bytes"], f"{gained} of {found}"
 
 
