@@ -18,10 +18,9 @@ void say_memory_is_used_up() {
   }
 }
 
-size_t bucket_of(const stacks::Stack& stack, size_t buckets) {
-  const uint64_t pair = uint64_t{stack.native} << 32 | stack.python;
-  return size_t(spread_bits(pair) >> 40) & (buckets - 1);
-}
+uint64_t hash_of(const stacks::Stack& stack) { return spread_bits(uint64_t{stack.native} << 32 | stack.python); }
+
+size_t bucket_of(uint64_t hash, unsigned bits) { return size_t(hash >> 40) & ((size_t{1} << bits) - 1); }
 
 }  // namespace
 
@@ -34,31 +33,50 @@ bool SiteTable::start() {
   return true;
 }
 
-SiteId SiteTable::find(SiteId first, const stacks::Stack& stack) const {
-  for (SiteId site = first; site != 0; site = key(site).next) {
-    if (key(site).native == stack.native && key(site).python == stack.python) return site;
+SiteId SiteTable::find(const stacks::Stack& stack, uint64_t hash) const {
+  for (unsigned level = 0; level < kLevels; ++level) {
+    const std::atomic<SiteId>* buckets =
+        level == 0 ? first_level_ : more_levels_[level - 1].load(std::memory_order_acquire);
+    if (buckets == nullptr) break;
+    SiteId site = buckets[bucket_of(hash, kBucketBits[level])].load(std::memory_order_acquire);
+    for (; site != 0; site = key(site).next) {
+      if (key(site).native == stack.native && key(site).python == stack.python) return site;
+    }
   }
   return 0;
 }
 
 SiteId SiteTable::intern(const stacks::Stack& stack) {
   if (stack.native == 0 && stack.python == 0) return 0;
-  std::atomic<SiteId>& bucket = buckets_[bucket_of(stack, kBuckets)];
-  const SiteId known = find(bucket.load(std::memory_order_acquire), stack);
-  return known != 0 ? known : add(bucket, stack);
+  const uint64_t hash = hash_of(stack);
+  const SiteId known = find(stack, hash);
+  return known != 0 ? known : add(stack, hash);
 }
 
-SiteId SiteTable::add(std::atomic<SiteId>& bucket, const stacks::Stack& stack) {
+SiteId SiteTable::add(const stacks::Stack& stack, uint64_t hash) {
   SpinGuard guard(inserting_);
   if (!guard) {
     give_up_on_locks();
     return 0;
   }
-  const SiteId first = bucket.load(std::memory_order_acquire);
-  if (const SiteId known = find(first, stack); known != 0) return known;
-  const SiteId site = append({stack.native, stack.python, first});
+  if (const SiteId known = find(stack, hash); known != 0) return known;
+  std::atomic<SiteId>* buckets = level_for_one_more();
+  std::atomic<SiteId>& bucket = buckets[bucket_of(hash, kBucketBits[last_level_])];
+  const SiteId site = append({stack.native, stack.python, bucket.load(std::memory_order_relaxed)});
   if (site != 0) bucket.store(site, std::memory_order_release);
   return site;
+}
+
+// Under the lock. Without memory for the next level the last one takes more.
+std::atomic<SiteId>* SiteTable::level_for_one_more() {
+  static_assert(kBucketBits[kLevels - 1] <= 24, "hash bits that bucket_of has");
+  size_t room = 0;
+  for (unsigned level = 0; level <= last_level_; ++level) room += size_t{1} << kBucketBits[level];
+  if (size_.load(std::memory_order_relaxed) > room && last_level_ + 1 < kLevels) {
+    auto* fresh = arena_.allocate_array<std::atomic<SiteId>>(size_t{1} << kBucketBits[last_level_ + 1]);
+    if (fresh != nullptr) more_levels_[last_level_++].store(fresh, std::memory_order_release);
+  }
+  return last_level_ == 0 ? first_level_ : more_levels_[last_level_ - 1].load(std::memory_order_relaxed);
 }
 
 SiteId SiteTable::add_without_stack() {

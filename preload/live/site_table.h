@@ -47,7 +47,10 @@ class SiteTable {
   static constexpr unsigned kChunkBits = 10;
   static constexpr size_t kChunkSites = size_t{1} << kChunkBits;
   static constexpr size_t kMaxChunks = size_t{1} << 14;
-  static constexpr size_t kBuckets = size_t{1} << 16;
+  // A new pair goes into a bucket of the first level that has fewer pairs than buckets, and stays there: a look-up asks
+  // the levels in turn, and its cost does not grow with the number of sites.
+  static constexpr unsigned kLevels = 3;
+  static constexpr unsigned kBucketBits[kLevels] = {16, 20, 24};
 
   struct Key {
     StackId native;
@@ -68,12 +71,15 @@ class SiteTable {
   Chunk& chunk(SiteId site) const { return *chunks_[site >> kChunkBits].load(std::memory_order_acquire); }
   Key& key(SiteId site) const { return chunk(site).keys[site & (kChunkSites - 1)]; }
   Counts& counts(SiteId site) const { return chunk(site).counts[site & (kChunkSites - 1)]; }
-  SiteId find(SiteId first, const stacks::Stack& stack) const;
-  SiteId add(std::atomic<SiteId>& bucket, const stacks::Stack& stack);
+  SiteId find(const stacks::Stack& stack, uint64_t hash) const;
+  SiteId add(const stacks::Stack& stack, uint64_t hash);
   SiteId append(const Key& key);
+  std::atomic<SiteId>* level_for_one_more();
 
   std::atomic<Chunk*> chunks_[kMaxChunks] = {};
-  std::atomic<SiteId> buckets_[kBuckets] = {};
+  std::atomic<SiteId> first_level_[size_t{1} << kBucketBits[0]] = {};
+  std::atomic<std::atomic<SiteId>*> more_levels_[kLevels - 1] = {};
+  unsigned last_level_ = 0;
   std::atomic<uint32_t> size_{0};
   SpinLock inserting_;
   Arena arena_{Arena::Limit::max_memory};

@@ -13,6 +13,7 @@
 #include "support/message.h"
 #include "support/options.h"
 #include "support/state.h"
+#include "watch/at_thread_end.h"
 #include "watch/object_values.h"
 #include "watch/steps.h"
 #include "watch/value_store.h"
@@ -261,7 +262,10 @@ thread_local OfThread* t_remembered = nullptr;
 thread_local bool t_in_callback = false;
 
 OfThread& remembered() {
-  if (!t_remembered) t_remembered = new OfThread;
+  if (!t_remembered) {
+    t_remembered = new OfThread;
+    delete_at_thread_end(t_remembered);
+  }
   return *t_remembered;
 }
 

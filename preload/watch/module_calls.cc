@@ -24,6 +24,7 @@
 #include "support/enough_memory.h"
 #include "support/state.h"
 #include "tensorscope/values_format.h"
+#include "watch/at_thread_end.h"
 #include "watch/backward_calls.h"
 #include "watch/callbacks.h"
 #include "watch/code_points.h"
@@ -144,7 +145,10 @@ Calls* g_calls = nullptr;
 thread_local std::vector<Running>* t_running = nullptr;
 
 std::vector<Running>& running() {
-  if (!t_running) t_running = new std::vector<Running>;
+  if (!t_running) {
+    t_running = new std::vector<Running>;
+    delete_at_thread_end(t_running);
+  }
   return *t_running;
 }
 
@@ -561,7 +565,10 @@ python::MethodDefinition g_step_ends = {"step_ends", step_ends, python::kOneArgu
 
 }  // namespace
 
-void start_module_calls(CallSettings settings) { g_calls = new (std::nothrow) Calls(std::move(settings)); }
+void start_module_calls(CallSettings settings) {
+  start_thread_ends();
+  g_calls = new (std::nothrow) Calls(std::move(settings));
+}
 
 bool register_hooks(const Gil& gil) {
   if (!g_calls || !python::imported_whole(gil, "torch.nn.modules.module") ||

@@ -8,6 +8,7 @@
 #include "live/serials.h"
 #include "support/page_array.h"
 #include "support/state.h"
+#include "watch/at_thread_end.h"
 #include "watch/tensor_view.h"
 #include "watch/value_store.h"
 
@@ -50,8 +51,11 @@ void tensor_is_saved(const void* impl) {
 
 SavesBegin saves_begin() {
   if (!saves_are_followed()) return {};
-  if (!t_saves) t_saves = new (std::nothrow) SavesOfThread;
-  if (!t_saves) return {};
+  if (!t_saves) {
+    t_saves = new (std::nothrow) SavesOfThread;
+    if (!t_saves) return {};
+    delete_at_thread_end(t_saves);
+  }
   ++t_saves->calls;
   return {live::newest_serial(), t_saves->storages.size()};
 }

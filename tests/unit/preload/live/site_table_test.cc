@@ -35,6 +35,18 @@ TEST(SiteTable, APairIsOneSite) {
   EXPECT_EQ(rows[site].python, 2u);
 }
 
+// As many as need every level of buckets: those of the earlier levels are found, too, and none twice.
+TEST(SiteTable, AMillionPairsAreFoundAgain) {
+  constexpr uint32_t kPairs = 1'200'000;
+  auto table = std::make_unique<SiteTable>();
+  ASSERT_TRUE(table->start());
+  uint32_t wrong = 0;
+  for (uint32_t i = 1; i <= kPairs; ++i) wrong += table->intern({i % 1000, i}) != i;
+  for (uint32_t i = kPairs; i >= 1; --i) wrong += table->intern({i % 1000, i}) != i;
+  EXPECT_EQ(wrong, 0u);
+  EXPECT_EQ(table->size(), kPairs + 1);
+}
+
 TEST(SiteTable, ThreadsAgreeOnTheSitesOfTheSameStacks) {
   constexpr uint32_t kStacks = 20000;
   constexpr size_t kThreads = 4;
