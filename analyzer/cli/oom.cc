@@ -7,6 +7,7 @@
 #include "cli/verb.h"
 #include "dump/reader.h"
 #include "export/oom_json.h"
+#include "memory/filter_values.h"
 #include "memory/taken_names.h"
 #include "oom/earlier_names.h"
 #include "oom/story.h"
@@ -26,21 +27,15 @@ struct OomOptions {
 };
 
 // The device that --device names. Throws analyzer::BadInput where the dump knows nothing of it.
-analyzer::Device device_named(const analyzer::Dump& dump, const std::string& name) {
-  std::string known;
-  auto is = [&](analyzer::Device device) {
-    if (device.type < 0) return false;
-    if (known.find(device.text()) == std::string::npos) known += (known.empty() ? "" : ", ") + device.text();
-    return device.text() == name || (name == "cuda" && device.text() == "cuda:0");
+// Of which the dump says anything.
+std::vector<analyzer::Device> devices_of(const analyzer::Dump& dump) {
+  std::vector<analyzer::Device> devices{{0, -1}};
+  const auto add = [&](analyzer::Device device) {
+    if (device.type >= 0 && std::ranges::find(devices, device) == devices.end()) devices.push_back(device);
   };
-  if (is({0, -1})) return {0, -1};
-  for (const analyzer::DeviceTotal& total : dump.totals.devices) {
-    if (is(total.device)) return total.device;
-  }
-  for (const analyzer::DeviceMemory& memory : dump.device_memory) {
-    if (is(memory.device)) return memory.device;
-  }
-  throw analyzer::BadInput(fmt::format("invalid value '{1}' for --device; {0} has {2}.", dump.path, name, known));
+  for (const analyzer::DeviceTotal& total : dump.totals.devices) add(total.device);
+  for (const analyzer::DeviceMemory& memory : dump.device_memory) add(memory.device);
+  return devices;
 }
 
 // A dump without names gets those of an earlier one of the run: the one that was given, else one beside it.
@@ -65,7 +60,8 @@ int oom(const OomOptions& options, Invocation& invocation) {
   }
   const analyzer::Dump& dump = dumps.last().dump;
   const analyzer::Device device =
-      options.device.empty() ? analyzer::oom::subject_of(dump) : device_named(dump, options.device);
+      options.device.empty() ? analyzer::oom::subject_of(dump)
+                             : analyzer::device_named(options.device, devices_of(dump), dump.path);
   std::vector<analyzer::Selection> everything;
   everything.reserve(dumps.size());
   std::vector<analyzer::View> whole;

@@ -21,6 +21,7 @@
 #include <system_error>
 #include <tuple>
 
+#include "support/dotted_path.h"
 #include "support/process_file.h"
 #include "tensorscope/rules/job_name.h"
 #include "tensorscope/rules/own_handler.h"
@@ -107,7 +108,7 @@ std::vector<pid_t> profiled_descendants(pid_t pid) {
   std::error_code error;
   for (fs::directory_iterator at("/proc", error), end; !error && at != end; at.increment(error)) {
     const std::string name = at->path().filename();
-    if (name.find_first_not_of("0123456789") != std::string::npos) continue;
+    if (!analyzer::is_number(name)) continue;
     const pid_t child = pid_t(std::atoi(name.c_str()));
     children.emplace(pid_t(stat_number(child, kParent)), child);
   }
@@ -126,7 +127,7 @@ std::vector<JobProcess> profiled_ranks() {
   std::error_code error;
   for (fs::directory_iterator at("/proc", error), end; !error && at != end; at.increment(error)) {
     const std::string name = at->path().filename();
-    if (name.find_first_not_of("0123456789") != std::string::npos) continue;
+    if (!analyzer::is_number(name)) continue;
     const pid_t pid = pid_t(std::atoi(name.c_str()));
     const std::vector<std::string> environment = split_at_zero(read_process_file(pid, "environ").value_or(""));
     const auto is_set = [&](const char* rank) { return !variable(environment, rank).empty(); };
@@ -162,7 +163,7 @@ int signal_of(const std::string& value) {
   std::string name;
   for (char c : value) name += char(std::toupper(uint8_t(c)));
   if (name == "OFF" || name == "0" || name == "NONE") return 0;
-  if (std::all_of(name.begin(), name.end(), [](char c) { return std::isdigit(uint8_t(c)); })) {
+  if (analyzer::is_number(name)) {
     int number = name.size() < 4 ? std::stoi(name) : 0;
     return number >= 1 && number <= 64 ? number : SIGUSR1;
   }

@@ -38,7 +38,7 @@ Json outcome_json(const forecast::Answer& answer, const forecast::Outcome& outco
   return {{"name", text_or_null(outcome.name)},
           {"peak_bytes", whole(outcome.peak.bytes)},
           {"error_bytes", whole(outcome.peak.spread)},
-          {"fits", forecast::text(outcome.fits)},
+          {"fits", analyzer::oom::name(outcome.fits)},
           {"largest", std::move(largest)}};
 }
 

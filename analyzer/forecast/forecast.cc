@@ -30,15 +30,8 @@ Powers highest(Powers a, const Powers& b) {
 }
 
 std::string place_of(const Sample& base, uint32_t block) {
-  Places& places = base.opened->places;
   const Block& of = base.blocks[block];
-  if (of.backward && of.forward != 0) return "backward of " + places.at(of.forward).where;
-  return places.at(of.site).where;
-}
-
-std::string modules_of(const Sample& base, uint32_t block) {
-  const Block& of = base.blocks[block];
-  return base.opened->places.module_path(of.backward && of.forward != 0 ? of.forward : of.site);
+  return (of.forward != 0 ? "backward of " : "") + base.opened->places.at(of.place()).where;
 }
 
 class Forecaster {
@@ -68,12 +61,13 @@ class Forecaster {
     const Play play = play_of(base, std::move(matched));
     find_kept_factor();
     check_against_inputs(play);
-    out_.plain = outcome(play);
     const PeakAt at = peak(play, out_.target);
+    out_.plain = outcome(play, at);
     out_.peak_moves = base.recording && at.change != base.at_peak;
     sum_up(play, at.change);
     for (const auto& [name, changes] : question_.scenarios) {
-      out_.scenarios.push_back(outcome(with_changes(play, base, changes)));
+      const Play changed = with_changes(play, base, changes);
+      out_.scenarios.push_back(outcome(changed, peak(changed, out_.target)));
       Outcome& last = out_.scenarios.back();
       last.name = name;
       last.peak.spread = std::max(last.peak.spread, least_error(changes) * last.peak.bytes);
@@ -135,16 +129,16 @@ class Forecaster {
     return worst * bytes;
   }
 
-  Amount amount(const Play& play, const SizeValues& at) const {
-    const PeakAt found = peak(play, at);
-    const double above = highest_possible(play, at, base_values()).bytes - found.bytes;
-    const double known = std::max(above, spread_after(play, found.change, at, base_values())) + missed(found.bytes);
-    return {found.bytes, std::max(known, kLeastError * found.bytes)};
+  Amount amount(const Play& play, const PeakAt& at) const {
+    const SizeValues base = base_values();
+    const double above = highest_possible(play, out_.target, base).bytes - at.bytes;
+    const double known = std::max(above, spread_after(play, at.change, out_.target, base)) + missed(at.bytes);
+    return {at.bytes, std::max(known, kLeastError * at.bytes)};
   }
 
-  Outcome outcome(const Play& play) const {
+  Outcome outcome(const Play& play, const PeakAt& at) const {
     Outcome result;
-    result.peak = amount(play, out_.target);
+    result.peak = amount(play, at);
     if (!question_.limit) return result;
     const double limit = double(*question_.limit);
     result.fits = fits(result.peak, limit);
@@ -202,7 +196,8 @@ class Forecaster {
     std::map<std::string, SiteRow> sites;
     std::map<Category, CategoryRow> categories;
     const SizeValues from = base_values();
-    for (const LivePiece& live : live_after(play, change, out_.target)) {
+    const std::vector<LivePiece> at_peak = live_after(play, change, out_.target);
+    for (const LivePiece& live : at_peak) {
       const Piece& piece = play.pieces[live.piece];
       if (live.bytes == 0) continue;
       const Growth& growth = play.growths[piece.growth];
@@ -211,7 +206,7 @@ class Forecaster {
       category.predicted.spread += growth.spread(out_.target, from) * piece.factor;
       category.powers = highest(category.powers, growth.powers());
     }
-    add_sites(sites, play, change);
+    add_sites(sites, play, at_peak);
     for (size_t i = 0; i < samples_.size(); ++i) {
       const Sample& sample = samples_[i];
       std::vector<uint8_t> alive(sample.blocks.size());
@@ -237,7 +232,7 @@ class Forecaster {
     std::ranges::stable_sort(out_.sites, more);
     // What may be off counts where it may make the peak.
     std::map<std::string, SiteRow> doubtful;
-    add_sites(doubtful, play, highest_possible(play, out_.target, from).change);
+    add_sites(doubtful, play, live_after(play, highest_possible(play, out_.target, from).change, out_.target));
     for (auto& [key, site] : doubtful) {
       if (site.predicted.spread > 0 && site.basis >= Basis::assumed) out_.unexplained.push_back(std::move(site));
     }
@@ -246,9 +241,10 @@ class Forecaster {
     });
   }
 
-  void add_sites(std::map<std::string, SiteRow>& sites, const Play& play, size_t change) {
+  void add_sites(std::map<std::string, SiteRow>& sites, const Play& play,
+                 const std::vector<LivePiece>& alive) {
     const SizeValues from = base_values();
-    for (const LivePiece& live : live_after(play, change, out_.target)) {
+    for (const LivePiece& live : alive) {
       const Piece& piece = play.pieces[live.piece];
       if (live.bytes == 0) continue;
       const Growth& growth = play.growths[piece.growth];
@@ -262,7 +258,7 @@ class Forecaster {
 
   SiteRow& row(std::map<std::string, SiteRow>& sites, const Sample& base, uint32_t block) {
     const Block& of = base.blocks[block];
-    const std::string where = place_of(base, block), modules = modules_of(base, block);
+    const std::string where = place_of(base, block), modules = base.modules(block);
     SiteRow& site = sites[where + "\n" + analyzer::text(of.category)];
     if (site.where.empty()) {
       site.where = where;
@@ -282,20 +278,6 @@ class Forecaster {
 };
 
 }  // namespace
-
-const char* text(Fits fits) {
-  switch (fits) {
-    case Fits::unknown:
-      return "unknown";
-    case Fits::no:
-      return "no";
-    case Fits::may:
-      return "may";
-    case Fits::yes:
-      return "yes";
-  }
-  return "";
-}
 
 Answer answer(const std::vector<Sample>& samples, const Question& question) {
   return Forecaster(samples, question).run();

@@ -11,6 +11,7 @@
 #include "forecast/samples.h"
 #include "forecast/scenario.h"
 #include "forecast/sizes.h"
+#include "oom/remedy.h"
 
 namespace tensorscope::analyzer::forecast {
 
@@ -45,8 +46,7 @@ struct SiteRow {
   Basis basis = Basis::constant;  // the worst of what it consists of
 };
 
-enum class Fits : uint8_t { unknown, no, may, yes };
-const char* text(Fits fits);
+using oom::Fits;
 
 struct LargestSize {
   size_t size = 0;  // index

@@ -1,11 +1,10 @@
 #include "forecast/samples.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <array>
 
 #include "dump/reader.h"
+#include "memory/filter_values.h"
 #include "ownership/memory_category.h"
 #include "recording/live_state.h"
 #include "recording/moment.h"
@@ -16,15 +15,6 @@
 namespace tensorscope::analyzer::forecast {
 
 namespace {
-
-Device device_named(const std::string& name, const std::vector<Device>& known, const std::string& file) {
-  std::string names;
-  for (Device device : known) {
-    if (device.text() == name || (name == "cuda" && device.text() == "cuda:0")) return device;
-    names += (names.empty() ? "" : ", ") + device.text();
-  }
-  throw BadInput(fmt::format("invalid value '{}' for --device; {} has {}.", name, file, names));
-}
 
 // Whether the tensor fills the memory: on devices it may be rounded up, by less than an unsplit rest of the allocator.
 bool fills(uint64_t tensor_bytes, uint64_t block_bytes, bool cpu) {

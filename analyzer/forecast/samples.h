@@ -27,6 +27,9 @@ struct Block {
   bool past_backward = false;  // alive when a backward pass began after it was made
   int8_t dtype = -1;
   Category category = Category::unknown;
+
+  // Whose module it counts as.
+  uint32_t place() const { return forward != 0 ? forward : site; }
 };
 
 struct Change {
@@ -49,6 +52,7 @@ struct Sample {
   std::vector<std::string> problems;
 
   std::span<const int64_t> shape(const Block& block) const { return {dims.data() + block.first_dim, block.ndim}; }
+  std::string modules(uint32_t block) const { return opened->places.module_path(blocks[block].place()); }
 };
 
 // Gives equal texts equal numbers.

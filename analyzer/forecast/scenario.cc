@@ -10,12 +10,12 @@
 #include "dump/reader.h"
 #include "memory/selection.h"
 #include "oom/checkpointing.h"
+#include "support/dotted_path.h"
+#include "tensorscope/rules/dtypes.h"
 
 namespace tensorscope::analyzer::forecast {
 
 namespace {
-
-constexpr int8_t kFloat32 = 6;  // c10::ScalarType
 
 struct OptimizerNeeds {
   const char* word;
@@ -68,7 +68,7 @@ void in_half(Play& play, const Sample& base) {
       continue;
     }
     const Block& block = base.blocks[piece.block];
-    const bool float32 = block.shape_known && block.dtype == kFloat32;
+    const bool float32 = block.shape_known && block.dtype == rules::kFloat32;
     if (float32 && of_the_model(piece.category)) {
       piece.factor *= 0.5;
     } else if (float32 || !block.shape_known) {
@@ -115,18 +115,10 @@ void with_optimizer(Play& play, const Sample& base, OptimizerKind kind) {
 
 // ---- ranks -------------------------------------------------------------------------------------------------------
 
-std::string module_of(const Sample& base, uint32_t block) {
-  const Block& of = base.blocks[block];
-  Places& places = base.opened->places;
-  return places.module_path(of.backward && of.forward != 0 ? of.forward : of.site);
-}
-
 // "model.layers.3.attn" is in "model.layers.3"; a path without numbers stays.
 std::string numbered_part(const std::string& path) {
-  for (size_t at = 0; at < path.size();) {
-    const size_t end = std::min(path.find('.', at), path.size());
-    if (end > at && path.find_first_not_of("0123456789", at) >= end) return path.substr(0, end);
-    at = end + 1;
+  for (std::string_view part : path_parts(path)) {
+    if (is_number(part)) return path.substr(0, size_t(part.data() + part.size() - path.data()));
   }
   return path;
 }
@@ -204,7 +196,7 @@ class Checkpointer {
     std::set<std::string> names;
     for (const Piece& piece : play_.pieces) {
       if (piece.block == kNone) continue;
-      const std::string unit = numbered_part(module_of(base_, piece.block)), name = oom::starred(unit);
+      const std::string unit = numbered_part(base_.modules(piece.block)), name = starred(unit);
       if (name != unit) names.insert(name);
     }
     if (names.empty()) return "no dump of this run names its modules";
@@ -224,9 +216,9 @@ class Checkpointer {
       const uint32_t block = play_.pieces[i].block;
       if (block == kNone) continue;
       const Block& of = base_.blocks[block];
-      const auto [found, fresh] = known.try_emplace(uint64_t(of.site) << 32 | (of.backward ? of.forward : 0));
+      const auto [found, fresh] = known.try_emplace(uint64_t(of.site) << 32 | of.forward);
       if (fresh) {
-        const std::string path = module_of(base_, block);
+        const std::string path = base_.modules(block);
         std::string instance;
         for (const std::string& pattern : patterns_) {
           if (instance.empty()) instance = instance_of(pattern, path);

@@ -9,12 +9,11 @@
 #include "dump/reader.h"
 #include "forecast/growth.h"
 #include "forecast/matching.h"
+#include "tensorscope/rules/dtypes.h"
 
 namespace tensorscope::analyzer::forecast {
 
 namespace {
-
-constexpr int8_t kInt32 = 3, kInt64 = 4;  // c10::ScalarType
 
 // What a dimension was in each input.
 using Seen = std::vector<int64_t>;
@@ -44,7 +43,7 @@ std::vector<Candidate> candidates(const std::vector<Sample>& samples, const std:
       blocks[i] = &samples[i].blocks[row[i]];
       usable = usable && blocks[i]->shape_known && blocks[i]->ndim == blocks[0]->ndim;
     }
-    const bool input = blocks[0]->dtype == kInt32 || blocks[0]->dtype == kInt64 ||
+    const bool input = blocks[0]->dtype == rules::kInt32 || blocks[0]->dtype == rules::kInt64 ||
                        blocks[0]->category == Category::input_batch;
     if (!usable || (inputs_alone && !input)) continue;
     for (size_t d = 0; d < blocks[0]->ndim; ++d) {

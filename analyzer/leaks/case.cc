@@ -5,6 +5,7 @@
 #include <tuple>
 
 #include "ownership/holders.h"
+#include "support/dotted_path.h"
 
 namespace tensorscope::analyzer {
 
@@ -30,24 +31,10 @@ std::string without_repetition(const std::string& text) {
   return result;
 }
 
-std::vector<std::string> parts_of(const std::string& text) {
-  std::vector<std::string> parts;
-  for (size_t at = 0; at <= text.size();) {
-    const size_t end = std::min(text.find('.', at), text.size());
-    parts.push_back(text.substr(at, end - at));
-    at = end + 1;
-  }
-  return parts;
-}
-
-bool is_number(const std::string& part) {
-  return !part.empty() && part.find_first_not_of("0123456789") == std::string::npos;
-}
-
 // Whether a form is that of the pattern, whose parts may be any name where they are "*".
 bool fits(const std::string& form, const std::string& pattern) {
   if (form == pattern) return true;
-  const std::vector<std::string> names = parts_of(form), wanted = parts_of(pattern);
+  const std::vector<std::string_view> names = path_parts(form), wanted = path_parts(pattern);
   if (names.size() != wanted.size()) return false;
   for (size_t i = 0; i < names.size(); ++i) {
     if (wanted[i] != "*" && wanted[i] != names[i]) return false;
@@ -56,7 +43,7 @@ bool fits(const std::string& form, const std::string& pattern) {
 }
 
 // "layers.3.adapters.de.weight" is "layers.*.adapters.*.weight" for the part of this number.
-std::string with_any_name(const std::vector<std::string>& parts, size_t number) {
+std::string with_any_name(const std::vector<std::string_view>& parts, size_t number) {
   std::string text;
   for (size_t i = 0; i < parts.size(); ++i) {
     if (i > 0) text += '.';
@@ -168,7 +155,7 @@ void Case::join_named_entries() {
   for (size_t number = 0; number < series_.size(); ++number) {
     const Series& series = series_[number];
     if (views_.size() < 2 || series.members.front().size() == series.members.back().size()) continue;
-    const std::vector<std::string> parts = parts_of(series.form);
+    const std::vector<std::string_view> parts = path_parts(series.form);
     // The first part is the variable, the last one the attribute of the entry.
     for (size_t part = 1; part + 1 < parts.size(); ++part) {
       if (parts[part].find('*') != std::string::npos || is_number(parts[part])) continue;
@@ -204,12 +191,12 @@ std::vector<Series> Case::containers() const {
   for (const Series& series : series_) {
     if (!series.container || !timeline_.piles_up(series.growth)) continue;
     // Layers of one network are named together.
-    const std::string form = with_any_name(parts_of(series.form), std::string::npos);
+    const std::string form = with_any_name(path_parts(series.form), std::string::npos);
     const auto key = std::tuple(series.example.root, series.example.scope, container_of(form));
     const auto [found, added] = all.try_emplace(key, series);
     if (added) continue;
     Series& whole = found->second;
-    whole.form = in_common(whole.several ? whole.form : with_any_name(parts_of(whole.form), std::string::npos), form);
+    whole.form = in_common(whole.several ? whole.form : with_any_name(path_parts(whole.form), std::string::npos), form);
     whole.several = true;
     for (size_t i = 0; i < views_.size(); ++i) {
       std::vector<uint32_t>& members = whole.members[i];
@@ -277,7 +264,7 @@ bool is_of(const Reference& row, const Series& series) {
   if (row.root != series.example.root || row.scope != series.example.scope) return false;
   const std::string form = without_indexes(row.text);
   if (!series.several) return fits(form, series.form);
-  return with_any_name(parts_of(form), std::string::npos).starts_with(container_of(series.form));
+  return with_any_name(path_parts(form), std::string::npos).starts_with(container_of(series.form));
 }
 
 }  // namespace

@@ -53,17 +53,9 @@ std::map<std::string, CppOnly> held_by_cpp(const Case& find, size_t dump) {
   return places;
 }
 
-std::vector<uint32_t> nodes_of_members(const Retention& retention, const std::vector<uint32_t>& members) {
-  std::vector<uint32_t> nodes;
-  for (uint32_t tensor : members) {
-    if (retention.node_of(tensor) != kNoNode) nodes.push_back(retention.node_of(tensor));
-  }
-  return nodes;
-}
-
 // What the graphs of these tensors saved.
 std::vector<uint32_t> saved_below(const Retention& retention, const std::vector<uint32_t>& members) {
-  return retention.saved_by(retention.nodes_below(nodes_of_members(retention, members)));
+  return retention.saved_by(retention.nodes_below(retention.nodes_of(members)));
 }
 
 void find_container(Case& find, const Series& series) {
@@ -97,7 +89,7 @@ void find_container(Case& find, const Series& series) {
     finding.evidence.push_back({FactKind::shared_graph, graph_too});
     finding.shared = saved_below(find.retention(), members);
   }
-  const std::vector<uint32_t> nodes = nodes_of_members(find.retention(), members);
+  const std::vector<uint32_t> nodes = find.retention().nodes_of(members);
   if (!nodes.empty()) {
     finding.evidence.push_back({FactKind::entries_with_grad_fn, {nodes.size()}});
     finding.evidence.push_back({FactKind::graphs_of_entries, {graphs}});

@@ -19,14 +19,6 @@ struct GraphGrowth {
   std::vector<uint32_t> last_nodes, last_tensors;
 };
 
-std::vector<uint32_t> nodes_of(const Retention& retention, const std::vector<uint32_t>& tensors) {
-  std::vector<uint32_t> nodes;
-  for (uint32_t tensor : tensors) {
-    if (retention.node_of(tensor) != kNoNode) nodes.push_back(retention.node_of(tensor));
-  }
-  return nodes;
-}
-
 std::vector<uint64_t> serials_of(const Dump& dump, const std::vector<uint32_t>& nodes) {
   std::vector<uint64_t> serials;
   for (uint32_t node : nodes) {
@@ -40,7 +32,7 @@ GraphGrowth graph_growth(const Case& find, const std::vector<std::vector<uint32_
   GraphGrowth result;
   for (size_t i = 0; i < find.dumps(); ++i) {
     const Retention& retention = find.retention(i);
-    std::vector<uint32_t> nodes = retention.nodes_below(nodes_of(retention, members[i]));
+    std::vector<uint32_t> nodes = retention.nodes_below(retention.nodes_of(members[i]));
     Retained kept = retention.only_by(members[i]);
     result.nodes.count.push_back(nodes.size());
     result.bytes.count.push_back(kept.tensors.size());
@@ -110,7 +102,7 @@ bool has_graph(const Case& find, const Series& series) {
 // In each dump, how many of these have a graph.
 std::vector<uint64_t> with_graph(const Case& find, const Series& series) {
   std::vector<uint64_t> counts;
-  for (size_t i = 0; i < find.dumps(); ++i) counts.push_back(nodes_of(find.retention(i), series.members[i]).size());
+  for (size_t i = 0; i < find.dumps(); ++i) counts.push_back(find.retention(i).nodes_of(series.members[i]).size());
   return counts;
 }
 
@@ -156,7 +148,7 @@ uint64_t oldest_below(const Case& find, uint32_t node) {
 bool is_carried(const Case& find, const Series& series, const std::vector<uint32_t>& last_nodes) {
   const size_t before = find.dumps() - 2;
   const std::vector<uint64_t> then =
-      serials_of(find.view(before).dump, nodes_of(find.retention(before), series.members[before]));
+      serials_of(find.view(before).dump, find.retention(before).nodes_of(series.members[before]));
   const std::vector<uint64_t> now = serials_of(find.last().dump, last_nodes);
   const std::unordered_set<uint64_t> known(now.begin(), now.end());
   return std::any_of(then.begin(), then.end(), [&](uint64_t serial) { return known.contains(serial); });
@@ -254,7 +246,7 @@ std::vector<bool> nodes_of_containers(const Case& find) {
   std::vector<bool> result(find.last().dump.graph.nodes.size());
   for (const Series& series : find.containers()) {
     if (series.growth.added_bytes() + series.growth.added() * int64_t(kObjectBytes) < int64_t(kLeastGrowth)) continue;
-    const std::vector<uint32_t> from = nodes_of(find.retention(), series.members.back());
+    const std::vector<uint32_t> from = find.retention().nodes_of(series.members.back());
     for (uint32_t node : find.retention().nodes_below(from)) result[node] = true;
   }
   return result;

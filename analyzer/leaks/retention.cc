@@ -236,6 +236,14 @@ std::vector<Retention::Link> Retention::links_of_node(uint32_t node) const {
   return links;
 }
 
+std::vector<uint32_t> Retention::nodes_of(std::span<const uint32_t> tensors) const {
+  std::vector<uint32_t> nodes;
+  for (uint32_t tensor : tensors) {
+    if (node_of(tensor) != kNoNode) nodes.push_back(node_of(tensor));
+  }
+  return nodes;
+}
+
 std::vector<uint32_t> Retention::nodes_below(std::span<const uint32_t> nodes) const {
   std::vector<bool> seen(dump_.graph.nodes.size());
   std::vector<uint32_t> result;

@@ -38,6 +38,8 @@ class Retention {
   bool known() const { return dump_.references.present; }
   // kNoNode: it came out of no live node.
   uint32_t node_of(uint32_t tensor) const { return node_of_[tensor]; }
+  // The nodes that these tensors came out of.
+  std::vector<uint32_t> nodes_of(std::span<const uint32_t> tensors) const;
   // Held by nothing that is known: neither Python, nor a node, nor another tensor.
   bool cpp_only(uint32_t tensor) const { return roots_[tensor] == Root::cpp; }
   // Its views hold it as their base, and nothing else does.

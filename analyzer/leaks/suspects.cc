@@ -146,10 +146,7 @@ void add_graphs(const Case& find, std::vector<Suspect>& suspects) {
   std::vector<Candidate> candidates;
   for (const Series& series : find.series()) {
     const std::vector<uint32_t>& members = series.members.back();
-    std::vector<uint32_t> from;
-    for (uint32_t tensor : members) {
-      if (find.retention().node_of(tensor) != kNoNode) from.push_back(find.retention().node_of(tensor));
-    }
+    const std::vector<uint32_t> from = find.retention().nodes_of(members);
     if (from.empty() || find.explained(members)) continue;
     std::vector<uint32_t> nodes = find.retention().nodes_below(from);
     const Births births = births_of(births_of_nodes(last.dump, nodes), last.dump.process);

@@ -1,11 +1,14 @@
 #include "memory/filter_values.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <functional>
 #include <set>
 #include <type_traits>
 #include <unordered_set>
 
+#include "dump/reader.h"
 #include "dump/type_names.h"
 #include "dump_generated.h"
 #include "memory/nearest_words.h"
@@ -299,6 +302,15 @@ void check_values(const Filter& filter, const std::vector<View>& views) {
   if (!known) {
     throw BadFilter({FilterField::not_in_optimizer, FilterMistake::Reason::not_recorded, ""});
   }
+}
+
+Device device_named(const std::string& name, const std::vector<Device>& known, const std::string& file) {
+  std::string names;
+  for (Device device : known) {
+    if (device.text() == name || (name == "cuda" && device.text() == "cuda:0")) return device;
+    names += (names.empty() ? "" : ", ") + device.text();
+  }
+  throw BadInput(fmt::format("invalid value '{}' for --device; {} has {}.", name, file, names));
 }
 
 NoMatch why_nothing(const Filter& filter, const std::vector<View>& views) {

@@ -14,6 +14,9 @@ namespace tensorscope::analyzer {
 // that are asked; a value that one of them has is good for all. Their selections are not looked at.
 void check_values(const Filter& filter, const std::vector<View>& views);
 
+// The device that `--device` means; "cuda" is the first one. Throws BadInput for one that `file` does not have.
+Device device_named(const std::string& name, const std::vector<Device>& known, const std::string& file);
+
 // Why a selection is empty.
 struct NoMatch {
   enum class Reason : uint8_t {

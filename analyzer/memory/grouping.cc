@@ -6,6 +6,7 @@
 #include <unordered_map>
 
 #include "dump/sort_by_serial.h"
+#include "support/dotted_path.h"
 
 namespace tensorscope::analyzer {
 
@@ -69,16 +70,6 @@ class Namer {
   By by_;
 };
 
-std::vector<std::string_view> components(std::string_view path) {
-  std::vector<std::string_view> result;
-  for (size_t at = 0; at <= path.size();) {
-    size_t dot = std::min(path.find('.', at), path.size());
-    result.push_back(path.substr(at, dot - at));
-    at = dot + 1;
-  }
-  return result;
-}
-
 void note_site(Group& group, Places& places, uint32_t site, uint64_t bytes, By by) {
   if (!by_place(by)) return;
   group.site_bytes[site] += bytes;
@@ -124,7 +115,7 @@ std::optional<By> by_named(std::string_view name) {
 std::string merge_module_paths(const std::string& a, const std::string& b) {
   if (a == b || b.empty()) return a;
   if (a.empty()) return b;
-  auto left = components(a), right = components(b);
+  auto left = path_parts(a), right = path_parts(b);
   std::string result;
   size_t kept = 0;
   for (size_t i = 0; i < std::min(left.size(), right.size()); ++i) {

@@ -5,6 +5,7 @@
 #include <unordered_map>
 
 #include "ownership/module_tree.h"
+#include "support/dotted_path.h"
 
 namespace tensorscope::analyzer {
 
@@ -28,8 +29,7 @@ std::vector<std::string> parts_of(const std::string& path) {
 
 // By number where both are numbers.
 bool name_before(const std::string& a, const std::string& b) {
-  auto number = [](const std::string& name) { return name.find_first_not_of("0123456789") == std::string::npos; };
-  return number(a) && number(b) && a.size() != b.size() ? a.size() < b.size() : a < b;
+  return is_number(a) && is_number(b) && a.size() != b.size() ? a.size() < b.size() : a < b;
 }
 
 // A tree of names; parents come before their children in `nodes`.

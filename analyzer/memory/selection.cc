@@ -12,6 +12,7 @@
 #include <unordered_set>
 
 #include "dump_generated.h"
+#include "support/dotted_path.h"
 #include "tensorscope/rules/interval_union.h"
 
 namespace tensorscope::analyzer {
@@ -281,8 +282,7 @@ bool is_shape(const std::string& pattern) {
   const bool empty = pattern.find_first_not_of(" []()") == std::string::npos;
   return !pattern.empty() && (empty || !dims.empty()) &&
          std::all_of(dims.begin(), dims.end(), [](const std::string& dim) {
-           const bool number = !dim.empty() && dim.find_first_not_of("0123456789") == std::string::npos;
-           return number || dim == "*" || dim == "?" || dim == "...";
+           return is_number(dim) || dim == "*" || dim == "?" || dim == "...";
          });
 }
 

@@ -6,6 +6,7 @@
 #include "oom/balance.h"
 #include "oom/callers.h"
 #include "oom/checkpointing.h"
+#include "support/dotted_path.h"
 
 namespace tensorscope::analyzer::oom {
 

@@ -8,6 +8,7 @@
 
 #include "dump_generated.h"
 #include "leaks/retention.h"
+#include "support/dotted_path.h"
 
 namespace tensorscope::analyzer::oom {
 
@@ -89,18 +90,6 @@ uint64_t gain(const Checkpoint& checkpoint, uint64_t all) {
 }
 
 }  // namespace
-
-std::string starred(const std::string& path) {
-  std::string result;
-  for (size_t at = 0; at <= path.size();) {
-    const size_t end = std::min(path.find('.', at), path.size());
-    const std::string piece = path.substr(at, end - at);
-    const bool number = !piece.empty() && piece.find_first_not_of("0123456789") == std::string::npos;
-    result += (at == 0 ? "" : ".") + (number ? "*" : piece);
-    at = end + 1;
-  }
-  return result;
-}
 
 std::vector<Checkpoint> checkpoints(const View& view, Device device, uint64_t least, const std::string& in_flight) {
   if (!view.dump.references.present || !view.dump.graph.present) return {};

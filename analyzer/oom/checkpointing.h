@@ -34,7 +34,4 @@ struct Checkpoint {
 // `in_flight`: the path of the innermost module that runs, "" for none.
 std::vector<Checkpoint> checkpoints(const View& view, Device device, uint64_t least, const std::string& in_flight);
 
-// "model.layers.3.attn" is "model.layers.*.attn".
-std::string starred(const std::string& path);
-
 }  // namespace tensorscope::analyzer::oom

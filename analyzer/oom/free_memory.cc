@@ -101,7 +101,7 @@ FitTest FitTest::of_request(uint64_t request) const {
   return other;
 }
 
-int64_t left_with_pages(const DeviceMemory& memory, uint64_t request) {
+uint64_t usable_with_pages(const DeviceMemory& memory, uint64_t request) {
   const bool small_request = request <= kSmallRequest;
   std::map<std::pair<uint64_t, bool>, uint64_t> used;  // by stream and size class
   uint64_t has = memory.driver_free;
@@ -110,13 +110,15 @@ int64_t left_with_pages(const DeviceMemory& memory, uint64_t request) {
     has += segment.size;
     used[{segment.stream, segment.small}] += segment.active;
   }
-  // Whose stream it is is not known: the first that has such memory.
-  auto own = std::find_if(used.begin(), used.end(), [&](const auto& one) { return one.first.second == small_request; });
-  if (own == used.end()) own = used.try_emplace({0, small_request}).first;
-  own->second += request;
-  uint64_t pages = 0;
-  for (const auto& [key, bytes] : used) pages += round_up(bytes, key.second ? kSmallSegment : kLargeSegment);
-  return int64_t(has) - int64_t(pages);
+  // Whose stream the request is of is not known: that with the most room in its last page.
+  uint64_t pages = 0, in_last_page = 0;
+  for (const auto& [key, bytes] : used) {
+    const uint64_t rounded = round_up(bytes, key.second ? kSmallSegment : kLargeSegment);
+    pages += rounded;
+    if (key.second == small_request) in_last_page = std::max(in_last_page, rounded - bytes);
+  }
+  const uint64_t page = small_request ? kSmallSegment : kLargeSegment;
+  return pages > has ? 0 : (has - pages) / page * page + in_last_page;
 }
 
 uint64_t FitTest::room(uint64_t bytes) const { return (limited() ? 0 : memory_->driver_free) + bytes; }

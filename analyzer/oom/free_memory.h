@@ -48,10 +48,10 @@ inline bool of_size_class(const FreePart& part, uint64_t request) { return part.
 // What the allocator would ask the driver for to serve a request.
 uint64_t segment_for(uint64_t request, const FreeMemory& cached);
 
-// What expandable segments would have left of the driver's free memory and of the common pools: what is in use, a sum
-// for each stream and pool rounded up to pages (20 MiB, 2 MiB for the small pool), with the request in one of them, is
-// taken off. Negative: the request would not fit. Pages that free and used blocks share come on top.
-int64_t left_with_pages(const DeviceMemory& memory, uint64_t request);
+// With expandable segments: the most that requests of the size class of this one could still get from the common pools.
+// The driver gives pages then (20 MiB, 2 MiB for the small pool), and what is in use takes at least its sum rounded up
+// to pages for each stream and pool. Upper bound: what is in use may be scattered over more pages.
+uint64_t usable_with_pages(const DeviceMemory& memory, uint64_t request);
 
 // Whether a request fits once some blocks are freed: free pieces that touch become one, whole segments go back to the
 // driver. Segments of a private pool do not: they stay with the CUDA graph or MemPool that owns them. `yes` only where

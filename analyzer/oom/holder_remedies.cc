@@ -8,7 +8,7 @@
 #include "leaks/leaks.h"
 #include "oom/chains.h"
 #include "oom/freed.h"
-#include "oom/lines_to_change.h"
+#include "symbols/user_code.h"
 
 namespace tensorscope::analyzer::oom {
 
@@ -32,14 +32,23 @@ bool same_container(const Reference& a, const Reference& b) {
 
 class HolderFinder {
  public:
-  HolderFinder(const RemedyCase& about, const Room& room)
+  HolderFinder(const RemedyCase& about, const Room& room, const LinesToChange& lines)
       : about_(about),
         room_(room),
         view_(about.views.back()),
         dump_(view_.dump),
         find_({view_}, /*whole=*/true),
-        lines_(view_),
-        explained_(dump_.tensors.size()) {}
+        lines_(lines),
+        explained_(dump_.tensors.size()) {
+    const std::string package = torch_package(dump_);
+    const auto of_torch = [&](const Code& code) { return python_owner(code.file, package) == Owner::torch; };
+    for (const Code& code : dump_.codes) {
+      if (of_torch(code)) torchs_functions_.insert(code.function);
+    }
+    for (const Code& code : dump_.codes) {
+      if (!of_torch(code)) torchs_functions_.erase(code.function);
+    }
+  }
 
   std::vector<Remedy> find() {
     leaks();
@@ -94,6 +103,12 @@ class HolderFinder {
     return result;
   }
 
+  // What a running function of torch's own keeps ("args") cannot be dropped by anybody.
+  bool can_be_dropped(const Reference& row) const {
+    const bool local = format::ReferenceRoot(row.root) == format::ReferenceRoot::local;
+    return in_plain_variable(row) && !(local && torchs_functions_.contains(row.scope));
+  }
+
   // Everything in one list or dictionary, and other containers that hold the larger part of the same tensors.
   std::vector<const Series*> together_with(const Series& series) const {
     std::vector<const Series*> result;
@@ -109,7 +124,7 @@ class HolderFinder {
     size_t others = 0;
     for (const Series& other : find_.series()) {
       if (same_container(other.example, series.example) || others + 1 == kMostTogether) continue;
-      if (!in_plain_variable(other.example)) continue;
+      if (!can_be_dropped(other.example)) continue;
       const std::vector<uint32_t>& theirs = other.members.back();
       const auto shared = std::count_if(theirs.begin(), theirs.end(), [&](uint32_t i) { return own.contains(i); });
       if (size_t(shared) * 2 <= all) continue;
@@ -143,7 +158,7 @@ class HolderFinder {
   void containers() {
     std::vector<const Series*> largest;
     for (const Series& series : find_.series()) {
-      if (!in_plain_variable(series.example)) continue;
+      if (!can_be_dropped(series.example)) continue;
       if (series.container || series.growth.bytes.back() > room_.allocated() / 2) largest.push_back(&series);
     }
     std::stable_sort(largest.begin(), largest.end(),
@@ -209,16 +224,17 @@ class HolderFinder {
   const View& view_;
   const Dump& dump_;
   const Case find_;
-  const LinesToChange lines_;
+  const LinesToChange& lines_;
+  std::set<std::string> torchs_functions_;
   std::vector<bool> explained_;
   std::vector<Remedy> found_;
 };
 
 }  // namespace
 
-std::vector<Remedy> holder_remedies(const RemedyCase& about, const Room& room) {
+std::vector<Remedy> holder_remedies(const RemedyCase& about, const Room& room, const LinesToChange& lines) {
   if (!about.views.back().dump.references.present) return {};
-  return HolderFinder(about, room).find();
+  return HolderFinder(about, room, lines).find();
 }
 
 }  // namespace tensorscope::analyzer::oom

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <map>
 
-#include "oom/checkpointing.h"
+#include "support/dotted_path.h"
 #include "symbols/user_code.h"
 
 namespace tensorscope::analyzer::oom {
@@ -13,7 +13,8 @@ bool LinesToChange::user(uint32_t frame) const {
   return python_owner(dump.codes[dump.python_frames[frame].code].file, package_) == Owner::user;
 }
 
-std::string LinesToChange::text(uint32_t frame) const {
+std::string LinesToChange::first_user_line(uint32_t frame) const {
+  while (frame != 0 && !user(frame)) frame = view_.dump.python_frames[frame].parent;
   if (frame == 0) return "";
   const PythonFrame& python = view_.dump.python_frames[frame];
   const Code& code = view_.dump.codes[python.code];
@@ -32,9 +33,8 @@ std::string LinesToChange::call_of(const std::string& modules) const {
     uint32_t call = facts_.call(node.site);
     while (call != 0 && starred(facts_.path(call)) != modules) call = facts_.outer_call(call);
     if (call == 0) continue;
-    uint32_t frame = dump.python_frames[call].parent;
-    while (frame != 0 && !user(frame)) frame = dump.python_frames[frame].parent;
-    if (frame != 0) return text(frame);
+    std::string line = first_user_line(dump.python_frames[call].parent);
+    if (!line.empty()) return line;
   }
   return "";
 }
@@ -47,9 +47,8 @@ std::string LinesToChange::forward() const {
     uint32_t call = facts_.call(node.site);
     if (call == 0) continue;
     while (facts_.outer_call(call) != 0) call = facts_.outer_call(call);
-    uint32_t frame = dump.python_frames[call].parent;
-    while (frame != 0 && !user(frame)) frame = dump.python_frames[frame].parent;
-    if (frame != 0) ++nodes[text(frame)];
+    const std::string line = first_user_line(dump.python_frames[call].parent);
+    if (!line.empty()) ++nodes[line];
   }
   const auto most = std::max_element(nodes.begin(), nodes.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
   return most == nodes.end() ? "" : most->first;
@@ -58,9 +57,7 @@ std::string LinesToChange::forward() const {
 std::string LinesToChange::own_line(uint32_t site) const {
   const Dump& dump = view_.dump;
   if (site == 0 || site >= dump.sites.size()) return "";
-  uint32_t frame = dump.sites[site].python;
-  while (frame != 0 && !user(frame)) frame = dump.python_frames[frame].parent;
-  return text(frame);
+  return first_user_line(dump.sites[site].python);
 }
 
 std::string LinesToChange::input(Device device) const {

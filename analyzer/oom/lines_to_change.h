@@ -27,7 +27,8 @@ class LinesToChange {
 
  private:
   bool user(uint32_t frame) const;
-  std::string text(uint32_t frame) const;
+  // From this frame outwards.
+  std::string first_user_line(uint32_t frame) const;
 
   const View& view_;
   const FrameFacts facts_;

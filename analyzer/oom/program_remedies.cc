@@ -6,7 +6,6 @@
 #include "leaks/retention.h"
 #include "oom/checkpointing.h"
 #include "oom/freed.h"
-#include "oom/lines_to_change.h"
 
 namespace tensorscope::analyzer::oom {
 
@@ -16,14 +15,14 @@ constexpr size_t kMostCheckpoints = 3;
 
 class ProgramFinder {
  public:
-  ProgramFinder(const RemedyCase& about, const Room& room)
+  ProgramFinder(const RemedyCase& about, const Room& room, const LinesToChange& lines)
       : about_(about),
         room_(room),
         view_(about.views.back()),
         dump_(view_.dump),
         site_(dump_.failure ? dump_.failure->site : 0),
         running_(about.running),
-        lines_(view_) {}
+        lines_(lines) {}
 
   std::vector<Remedy> find() {
     if (no_grad()) return finish();  // computing a graph again helps nobody who needs none
@@ -54,52 +53,70 @@ class ProgramFinder {
     return seen == kNone ? 0 : dump_.nodes[seen].site;
   }
 
+  struct Passes {
+    size_t alive = 0;
+    uint64_t last = 0;  // serial of the first node of the last one
+  };
+
   // Passes of the loop that have saved something: the first operation of each was made at one place.
-  size_t passes_alive(const std::vector<uint32_t>& nodes) const {
+  Passes passes_of(const std::vector<uint32_t>& nodes) const {
     uint64_t first = UINT64_MAX;
     uint32_t site = 0;
     for (uint32_t node : nodes) {
       const Node& seen = dump_.nodes[dump_.graph.nodes[node].seen];
       if (seen.serial < first) first = seen.serial, site = seen.site;
     }
-    return size_t(std::count_if(nodes.begin(), nodes.end(), [&](uint32_t node) { return forward_site(node) == site; }));
+    Passes passes;
+    for (uint32_t node : nodes) {
+      if (forward_site(node) != site) continue;
+      ++passes.alive;
+      passes.last = std::max(passes.last, dump_.nodes[dump_.graph.nodes[node].seen].serial);
+    }
+    return passes;
   }
 
-  // A loop in which no backward was ever called, and more than one of its passes is alive.
-  bool no_grad() {
-    const bool in_backward = dump_.failure && dump_.failure->node_serial != 0;
-    if (running_.loop() == kNone || running_.loop_calls_backward() || in_backward || !dump_.graph.present) return false;
-    std::vector<uint32_t> nodes;
-    std::vector<uint8_t> savers(dump_.tensors.size());  // 1: a node of the loop, 2: another one
+  // What only graphs of the loop saved, and no variable holds; of nodes before this one.
+  uint64_t saved_by_loop(uint64_t before) const {
+    std::vector<uint8_t> savers(dump_.tensors.size());  // 1: such a node, 2: another one
     for (uint32_t node = 0; node < dump_.graph.nodes.size(); ++node) {
-      const bool inside = running_.in_loop(forward_site(node));
-      bool saves = false;
+      const bool inside = running_.in_loop(forward_site(node)) && dump_.nodes[dump_.graph.nodes[node].seen].serial < before;
       for (const SavedSlot& slot : dump_.graph.saved_of(node)) {
-        if (!holds(slot)) continue;
-        savers[slot.tensor] |= inside ? 1 : 2;
-        saves = true;
+        if (holds(slot)) savers[slot.tensor] |= inside ? 1 : 2;
       }
-      if (inside && saves) nodes.push_back(node);
     }
-    if (nodes.empty() || passes_alive(nodes) < 2) return false;
     std::vector<uint32_t> tensors;
-    for (uint32_t storage = 0; storage < dump_.storages.size(); ++storage) {
-      const std::vector<uint32_t>& users = dump_.storages[storage].tensors;
+    for (const Storage& storage : dump_.storages) {
+      const std::vector<uint32_t>& users = storage.tensors;
       const bool saved = std::any_of(users.begin(), users.end(), [&](uint32_t i) { return savers[i] == 1; });
       const bool stays = std::any_of(users.begin(), users.end(), [&](uint32_t i) { return savers[i] > 1 || held(i); });
       if (saved && !stays) tensors.insert(tensors.end(), users.begin(), users.end());
     }
-    const Freed freed = freed_with(dump_, tensors, about_.device);
-    if (freed.bytes < room_.least()) return false;
+    return freed_with(dump_, tensors, about_.device).bytes;
+  }
+
+  // A loop in which no backward was ever called, and more than one of its passes is alive. The last one still needs
+  // some of what it has saved.
+  bool no_grad() {
+    const bool in_backward = dump_.failure && dump_.failure->node_serial != 0;
+    if (running_.loop() == kNone || running_.loop_calls_backward() || in_backward || !dump_.graph.present) return false;
+    std::vector<uint32_t> nodes;
+    for (uint32_t node = 0; node < dump_.graph.nodes.size(); ++node) {
+      const std::span<const SavedSlot> slots = dump_.graph.saved_of(node);
+      const bool saves = std::any_of(slots.begin(), slots.end(), [](const SavedSlot& slot) { return holds(slot); });
+      if (saves && running_.in_loop(forward_site(node))) nodes.push_back(node);
+    }
+    if (nodes.empty()) return false;
+    const Passes passes = passes_of(nodes);
+    const uint64_t most = saved_by_loop(UINT64_MAX);
+    if (passes.alive < 2 || most < room_.least()) return false;
     Remedy remedy;
     remedy.kind = RemedyKind::no_grad;
     remedy.names = {running_.loop_name()};
     remedy.where = lines_.forward();
     remedy.backward_elsewhere = running_.backward_seen();
-    remedy.bytes = freed.bytes;
-    remedy.at_most = true;
-    remedy.fits = room_.fits_at_most(freed.bytes);
-    room_.say_missing(remedy, freed.bytes + about_.cached.common);
+    remedy.set_bound(most, saved_by_loop(passes.last));
+    remedy.fits = room_.fits_at_most(most);
+    room_.say_missing(remedy, most + about_.cached.common);
     found_.push_back(std::move(remedy));
     return true;
   }
@@ -123,11 +140,8 @@ class ProgramFinder {
       remedy.where = lines_.call_of(one.modules);
       remedy.count = one.instances;
       remedy.stays = one.in_flight;
-      remedy.bytes = one.bytes;
-      remedy.at_most = true;
       const uint64_t stays_free = one.stays_free();
-      remedy.low = stays_free;
-      remedy.high = one.bytes;
+      remedy.set_bound(one.bytes, stays_free);
       remedy.fits = room_.fits_at_most(stays_free);
       room_.say_missing(remedy, stays_free + about_.cached.common);
       found_.push_back(std::move(remedy));
@@ -145,8 +159,8 @@ class ProgramFinder {
       remedy.high = at_once();
       remedy.bytes = remedy.low = without_foreach();
     } else {  // all of it with an optimizer that keeps nothing
-      remedy.at_most = true;
-      remedy.bytes = bytes_of({Category::optimizer_state, Category::temporary});
+      const uint64_t state = bytes_of({Category::optimizer_state});
+      remedy.set_bound(state + bytes_of({Category::temporary}), state);
     }
     if (remedy.bytes < room_.least()) return;
     remedy.fits = room_.fits_at_most(remedy.bytes);
@@ -230,14 +244,14 @@ class ProgramFinder {
   const Dump& dump_;
   const uint32_t site_;
   const RunningCode& running_;
-  const LinesToChange lines_;
+  const LinesToChange& lines_;
   std::vector<Remedy> found_;
 };
 
 }  // namespace
 
-std::vector<Remedy> program_remedies(const RemedyCase& about, const Room& room) {
-  return ProgramFinder(about, room).find();
+std::vector<Remedy> program_remedies(const RemedyCase& about, const Room& room, const LinesToChange& lines) {
+  return ProgramFinder(about, room, lines).find();
 }
 
 }  // namespace tensorscope::analyzer::oom

@@ -4,11 +4,12 @@
 
 #include <vector>
 
+#include "oom/lines_to_change.h"
 #include "oom/remedy.h"
 #include "oom/room.h"
 
 namespace tensorscope::analyzer::oom {
 
-std::vector<Remedy> program_remedies(const RemedyCase& about, const Room& room);
+std::vector<Remedy> program_remedies(const RemedyCase& about, const Room& room, const LinesToChange& lines);
 
 }  // namespace tensorscope::analyzer::oom

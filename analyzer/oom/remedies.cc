@@ -39,8 +39,9 @@ class Finder {
       child_processes();
       malloc_trim();
     }
-    std::ranges::move(holder_remedies(about_, room_), std::back_inserter(found_));
-    std::ranges::move(program_remedies(about_, room_), std::back_inserter(found_));
+    const LinesToChange lines(view_);
+    std::ranges::move(holder_remedies(about_, room_, lines), std::back_inserter(found_));
+    std::ranges::move(program_remedies(about_, room_, lines), std::back_inserter(found_));
     uint64_t most = 0;
     for (const Remedy& remedy : found_) most = std::max(most, remedy.bytes);
     const auto later = [&](const Remedy& one) {
@@ -63,8 +64,7 @@ class Finder {
     if (!fit_.limited()) return;
     Remedy remedy;
     remedy.kind = RemedyKind::process_limit;
-    remedy.bytes = memory_->driver_free;
-    remedy.at_most = true;
+    remedy.set_bound(memory_->driver_free, fit_.needed());
     remedy.fits = Fits::may;
     add(std::move(remedy));
   }
@@ -108,21 +108,18 @@ class Finder {
 
   void expandable_segments() {
     if (about_.request == 0 || !fit_.possible() || !about_.cached.native || about_.cached.expandable) return;
-    uint64_t pieces = 0;
+    bool pieces = false;
     for (const FreePart& part : about_.cached.parts) {
       if (part.private_pool() || !of_size_class(part, about_.request)) continue;
-      pieces += part.bytes;
+      pieces = pieces || part.bytes != 0;
       if (part.largest >= about_.request) return;  // pieces are not what is wrong
     }
-    if (pieces == 0 || fit_.limited() || left_with_pages(*memory_, about_.request) < 0) return;
+    const uint64_t usable = usable_with_pages(*memory_, about_.request);
+    if (!pieces || fit_.limited() || usable < about_.request) return;
     Remedy remedy;
     remedy.kind = RemedyKind::expandable_segments;
     remedy.names = {settings_variable(dump_.process.torch_version)};
-    // No whole page may be left, and the request fit into one that is partly in use. What the driver has free is too
-    // little for a segment now, and makes pages together with the pieces.
-    const auto usable = std::max(uint64_t(left_with_pages(*memory_, 0)), about_.request);
-    remedy.bytes = std::min(pieces + memory_->driver_free, usable);
-    remedy.at_most = true;
+    remedy.set_bound(usable, 0);
     remedy.fits = Fits::may;
     add(std::move(remedy));
   }
@@ -153,8 +150,7 @@ class Finder {
     Remedy remedy;
     remedy.kind = RemedyKind::child_processes;
     remedy.count = dump_.totals.children;
-    remedy.bytes = bytes;
-    remedy.at_most = true;
+    remedy.set_bound(bytes, 0);
     remedy.fits = room_.fits_at_most(bytes);
     add(std::move(remedy));
   }
@@ -167,8 +163,7 @@ class Finder {
     if (mapped || bytes < room_.least()) return;
     Remedy remedy;
     remedy.kind = RemedyKind::malloc_trim;
-    remedy.bytes = bytes;
-    remedy.at_most = true;
+    remedy.set_bound(bytes, 0);
     remedy.fits = room_.fits_at_most(bytes);
     add(std::move(remedy));
   }

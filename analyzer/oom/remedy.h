@@ -47,7 +47,7 @@ struct Remedy {
   uint64_t bytes = 0;
   bool at_most = false;   // an upper bound
   bool estimate = false;  // a computed figure, which may turn out higher or lower
-  uint64_t low = 0, high = 0;  // of an estimate: the least and the most that it may turn out
+  uint64_t low = 0, high = 0;  // of a bound and of an estimate: the least and the most that it gives at this moment
   std::string where{};         // the line to change: "train.py:57 main"; "": not known
   Fits fits = Fits::unknown;
   uint64_t missing = 0;  // where it does not fit: what is missing still
@@ -66,6 +66,12 @@ struct Remedy {
   bool tried = false;                   // empty_cache: torch did so before it gave up
   bool foreach = false;                 // optimizer_step: steps all parameters at once
   bool backward_elsewhere = false;      // no_grad: backward was seen, but not from this function
+
+  void set_bound(uint64_t most, uint64_t least) {
+    bytes = high = most;
+    low = least;
+    at_most = true;
+  }
 };
 
 }  // namespace tensorscope::analyzer::oom

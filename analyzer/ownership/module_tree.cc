@@ -3,15 +3,13 @@
 #include <algorithm>
 #include <tuple>
 
+#include "support/dotted_path.h"
+
 namespace tensorscope::analyzer {
 
 namespace {
 
 constexpr size_t kMostNames = 64;  // of one path: the text comes from a file
-
-bool is_number(std::string_view name) {
-  return !name.empty() && std::all_of(name.begin(), name.end(), [](char c) { return c >= '0' && c <= '9'; });
-}
 
 // By value, however long: without leading zeros the shorter number is the smaller.
 bool number_less(std::string_view a, std::string_view b) {

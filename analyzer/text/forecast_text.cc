@@ -14,6 +14,7 @@ namespace {
 
 namespace forecast = analyzer::forecast;
 using forecast::Amount;
+using forecast::Fits;
 using forecast::LargestSize;
 using forecast::Outcome;
 using forecast::Size;
@@ -35,15 +36,15 @@ std::string values_words(const std::vector<Size>& sizes, const SizeValues& at) {
   return words;
 }
 
-const char* fits_words(forecast::Fits fits) {
+const char* fits_words(Fits fits) {
   switch (fits) {
-    case forecast::Fits::unknown:
+    case Fits::unknown:
       return "";
-    case forecast::Fits::no:
+    case Fits::no:
       return "does not fit";
-    case forecast::Fits::may:
+    case Fits::may:
       return "may fit";
-    case forecast::Fits::yes:
+    case Fits::yes:
       return "fits";
   }
   return "";

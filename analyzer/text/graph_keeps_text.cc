@@ -6,6 +6,7 @@
 #include <set>
 #include <tuple>
 
+#include "support/dotted_path.h"
 #include "text/graph_text.h"
 #include "text/graph_words.h"
 #include "text/table.h"
@@ -29,22 +30,6 @@ struct Sum {
     ++storages;
   }
 };
-
-bool is_number(std::string_view name) {
-  return !name.empty() && std::all_of(name.begin(), name.end(), [](char c) { return c >= '0' && c <= '9'; });
-}
-
-// "layers.3.attn" -> "layers.*.attn".
-std::string without_numbers(const std::string& path) {
-  std::string result;
-  for (size_t at = 0; at <= path.size();) {
-    const size_t dot = std::min(path.find('.', at), path.size());
-    const std::string name = path.substr(at, dot - at);
-    result += (at == 0 ? "" : ".") + (is_number(name) ? "*" : name);
-    at = dot + 1;
-  }
-  return result;
-}
 
 std::string sums_table(const char* title, const std::map<std::string, Sum>& sums, const GraphTextOptions& options) {
   std::vector<const std::pair<const std::string, Sum>*> rows;
@@ -131,7 +116,7 @@ std::string graph_keeps_text(const GraphView& view, const std::string& title, co
     std::string label = module;
     if (label.empty()) label = view.place(entry.node);
     if (label.empty()) label = view.walk.accumulates(entry.node) ? "leaves" : "(creation not recorded)";
-    Sum& sum = modules[module.empty() ? label : without_numbers(module)];
+    Sum& sum = modules[module.empty() ? label : analyzer::starred(module)];
     sum.add(entry);
     sum.members.insert(label);
     Sum& of_class = classes[view.graph.class_name(entry.node)];

@@ -183,10 +183,12 @@ std::string takes_words(const Remedy& remedy) {
 std::string estimate_words(const Remedy& remedy) {
   switch (remedy.kind) {
     case RemedyKind::expandable_segments:
-      return "the free blocks and what the driver has free, but for pages that are partly in use (20 MiB each, 2 MiB for "
-             "small blocks)";
+      return "all that the driver has free or would get back in whole pages (20 MiB each, 2 MiB for small blocks), and the "
+             "rest of a page; less where blocks in use lie scattered over more pages";
+    case RemedyKind::process_limit:
+      return "all that the device has free; at least one segment for the request";
     case RemedyKind::no_grad:
-      return "saved only by graphs of this function, without what variables hold";
+      return "saved only by graphs of this function, without what variables hold; the last pass still needs part of it";
     case RemedyKind::checkpoint:
       return checkpoint_estimate(remedy);
     case RemedyKind::optimizer_step:
@@ -197,10 +199,12 @@ std::string estimate_words(const Remedy& remedy) {
     case RemedyKind::smaller_batch:
       return batch_estimate(remedy);
     case RemedyKind::lower_precision:
-      return "half of the activations, outputs and temporaries in float32; what some operations keep in float32 and "
-             "copies of the weights make it less, perhaps nothing";
+      return "half of the activations, outputs and temporaries in float32, less what some operations keep in float32; "
+             "with copies of the weights, and where casts are saved as well, it may be nothing or take more memory";
     case RemedyKind::child_processes:
       return "resident memory; shared pages count once per process";
+    case RemedyKind::malloc_trim:
+      return "all free memory of malloc; only whole pages return to the system";
     default:
       return "";
   }
@@ -253,6 +257,7 @@ std::string gives_words(const Remedy& remedy) {
 
 std::string range_words(const Remedy& remedy) {
   if (remedy.high == 0) return "";
+  if (remedy.at_most && remedy.low == 0) return "perhaps nothing";
   if (remedy.at_most) return fmt::format("at this moment at least {}", bytes(remedy.low));
   return fmt::format("between {} and {}", bytes(remedy.low), bytes(remedy.high));
 }

@@ -23,6 +23,10 @@ namespace tensorscope::python {
 namespace {
 
 constexpr size_t kFirstRows = 1024;
+// Where no more rows may be had, all are looked at again after so many outputs: else each would cost a look at all.
+constexpr size_t kOutputsBetweenLooks = kMostOutputs / 8;
+
+size_t g_since_look = 0;  // outputs offered; under the GIL
 
 // torch.compiler comes late in `import torch` and with torch 2.1; while it traces, it knows all three expressions. The
 // warning is torch's word to who registered a hook and has it fire once more for what torch.compile() returns.
@@ -62,15 +66,20 @@ void forget(const Gil& gil) {
   std::erase_if(all, [](const ModuleOutput& output) { return output.module == nullptr; });
 }
 
+bool too_many() {
+  set_coverage(Subject::module_outputs, Seen::partly, "too many live outputs to record");
+  count_missed(Subject::module_outputs);
+  return false;
+}
+
 bool has_room(const Gil& gil) {
   std::vector<ModuleOutput>& all = outputs();
+  ++g_since_look;
   if (all.size() < all.capacity()) return true;
+  if (all.capacity() >= kMostOutputs && g_since_look < kOutputsBetweenLooks) return too_many();
   forget(gil);  // so that a look at all of them is paid for by the growth
-  if (all.size() >= kMostOutputs) {
-    set_coverage(Subject::module_outputs, Seen::partly, "too many live outputs to record");
-    count_missed(Subject::module_outputs);
-    return false;
-  }
+  g_since_look = 0;
+  if (all.size() >= kMostOutputs) return too_many();
   if (all.size() * 2 >= all.capacity()) {
     make_room(all, std::min(std::max(all.capacity() * 2, kFirstRows), kMostOutputs));
   }

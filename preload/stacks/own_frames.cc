@@ -12,7 +12,7 @@ extern const char etext __attribute__((visibility("hidden")));
 
 namespace tensorscope::stacks {
 
-OwnCode find_own_code() {
+CodeRange find_own_code() {
   const auto begin = reinterpret_cast<uint64_t>(&__ehdr_start);
   if (begin + __ehdr_start.e_phoff == getauxval(AT_PHDR)) return {};
   return {begin, reinterpret_cast<uint64_t>(&etext)};

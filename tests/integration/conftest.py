@@ -1,10 +1,34 @@
+import collections
+
 import pytest
 
 import interpreters
 
 
 def pytest_addoption(parser):
-    parser.addoption("--long", action="store_true", help="the full soak and kill tests")
+    parser.addoption("--long", action="store_true", help="the full soak and kill tests, and each case of every test")
+
+
+def pytest_configure(config):
+    config.addinivalue_line("markers", "cases(n): without --long only n of this test's cases run, spread evenly over them; 0: none, for a test or a parameter")
+
+
+def pytest_collection_modifyitems(config, items):
+    if config.getoption("--long"):
+        return
+    left, tests = set(), collections.defaultdict(list)
+    for item in items:
+        n = min((mark.args[0] for mark in item.iter_markers("cases")), default=None)
+        if n == 0:
+            left.add(item)
+        elif n:
+            tests[item.nodeid.split("[")[0], n].append(item)
+    for (_, n), cases in tests.items():
+        kept = {number * len(cases) // n for number in range(min(n, len(cases)))}
+        left.update(case for number, case in enumerate(cases) if number not in kept)
+    if left:
+        config.hook.pytest_deselected(items=[item for item in items if item in left])
+        items[:] = [item for item in items if item not in left]
 
 
 @pytest.fixture

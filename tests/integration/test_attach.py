@@ -145,6 +145,7 @@ print(answer, ctypes.get_errno())
 """
 
 
+@pytest.mark.cases(1)
 # A call that is interrupted and not restarted answers -1 and EINTR, or early.
 @pytest.mark.parametrize("call", ["nanosleep", "poll", "read"])
 def test_a_system_call_goes_on_as_if_nothing_had_happened(tmp_path, call):

@@ -210,6 +210,7 @@ def test_caught_failures_print_the_same_without_the_profiler(harder, tmp_path):
     assert harder[1].stdout == alone.stdout == "100\n"
 
 
+@pytest.mark.cases(2)
 @pytest.mark.parametrize("configuration, exception", [("", "OutOfMemoryError"), ("expandable_segments:True", "OutOfMemoryError"),
                                                       ("backend:cudaMallocAsync", "OutOfMemoryError"),
                                                       ("no cache", "AcceleratorError")])

@@ -198,6 +198,7 @@ def test_such_memory_has_its_stack_and_is_no_allocation_of_torch(runtime):
     assert any("take_device" in function for function, _, _ in harness.frames(stack, "native"))
 
 
+@pytest.mark.cases(1)
 @pytest.mark.parametrize("environment, backend, kind", [
     ({"PYTORCH_CUDA_ALLOC_CONF": "backend:cudaMallocAsync"}, "cudaMallocAsync", "async"),
     ({"PYTORCH_NO_CUDA_MEMORY_CACHING": "1"}, "none", "device")])

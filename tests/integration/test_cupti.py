@@ -196,6 +196,7 @@ def test_the_profiler_works_as_without_us_when_it_comes_later(tmp_path):
     assert "until" in harness.cli("report", known["dump"]).stdout
 
 
+@pytest.mark.cases(0)
 def test_the_profiler_works_as_without_us_when_it_is_first(tmp_path):
     order = "kept = torch.ones(1000)\nprint(traced())\nkept = torch.ones(1000, device='cuda')\nprint(traced())\ntruth.moment()\n"
     done, traces = profiled(order, tmp_path, cupti="1")

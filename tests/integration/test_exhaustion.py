@@ -79,6 +79,7 @@ def test_no_key_of_thread_specific_data_is_left(tmp_path):
     assert found["tensors"][0] == "yes"
 
 
+@pytest.mark.cases(3)
 @pytest.mark.parametrize("kibibytes", [0, 256, 1 << 10, 8 << 10, 64 << 10, 1 << 20])
 def test_address_space_is_tight_from_the_start(kibibytes, tmp_path):
     """What the program does with so little, it does with the preload, whether or not there is room for anything of ours."""

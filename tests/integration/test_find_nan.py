@@ -98,6 +98,7 @@ def test_what_comes_in_with_the_data_is_told_apart(name):
     assert "input 1:  float32 [32, 8]: 1 of 256 NaN (0.4 %), the others -1 to 1" in text
 
 
+@pytest.mark.cases(3)
 @pytest.mark.parametrize("name", ["mask", "added", "fine", "garbage", "replaced", "scaled"])
 def test_what_is_no_finding(name):
     done = found(name)
@@ -113,6 +114,7 @@ def test_steps_that_a_loss_scaler_skips_are_counted():
     assert "; 2 steps skipped by loss scaling" in found("scaled").stderr
 
 
+@pytest.mark.cases(4)
 @pytest.mark.parametrize("name", [*FOUND, "root", "data", "mask", "added", "fine", "garbage", "replaced", "scaled"])
 def test_the_program_computes_what_it_does_without(name, tmp_path):
     without = harness.run(PROGRAM, name, folder=tmp_path, preload=False)
@@ -140,6 +142,7 @@ def test_a_program_without_a_finding_has_no_file(tmp_path):
     assert list(tmp_path.glob("*.values")) == []
 
 
+@pytest.mark.cases(1)
 @pytest.mark.parametrize("name", ["log", "function", "foreach"])
 def test_stop_ends_the_program_there(name, tmp_path):
     done = find_nan(name, tmp_path, mode="stop", find_nan_dump=1)
@@ -159,6 +162,7 @@ def test_the_command_line_sets_it(tmp_path):
         assert len(blocks(done.stderr)) == 1
 
 
+@pytest.mark.cases(2)
 @pytest.mark.parametrize("seed", range(6))
 def test_large_results_are_not_all_read_and_none_is_missed(seed, tmp_path):
     """Products and sums whose bounds are known are not read; the first that overflows is named all the same."""

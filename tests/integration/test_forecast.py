@@ -23,6 +23,7 @@ def text_of(*arguments, status=0):
     return " ".join((done.stdout if status == 0 else done.stderr).split())
 
 
+@pytest.mark.cases(2)
 @pytest.mark.parametrize("model", ["mlp", "lstm", "attention"])
 def test_twice_and_four_times_of_what_was_seen(folder, model):
     for sizes, found, truth in forecast_accuracy.accuracy(folder, model):
@@ -33,6 +34,7 @@ def test_twice_and_four_times_of_what_was_seen(folder, model):
         assert found["sizes_found"] and found["matched"] > 0.9
 
 
+@pytest.mark.cases(1)
 @pytest.mark.parametrize("name", ["mlp in bfloat16", "mlp with SGD for AdamW"])
 def test_what_if(folder, name):
     found, truth = forecast_accuracy.what_if(folder, name)

@@ -15,6 +15,7 @@ from test_python_frames import interpreter
 FAKE_TORCH = BUILD / "tests" / "unit" / "preload" / "hooks" / "libtorch_cpu.so"
 
 
+@pytest.mark.cases(4)
 @pytest.mark.parametrize("options", [[], ["handler"]], ids=["plain", "handler"])
 @pytest.mark.parametrize("series", ["3.8", "3.11", "3.12", "3.13", "3.14"])
 def test_no_warning_because_of_the_collector(series, options, tmp_path):
@@ -25,6 +26,7 @@ def test_no_warning_because_of_the_collector(series, options, tmp_path):
     assert done.stdout.splitlines() == ["0 warnings", "2 threads"], done.stderr
 
 
+@pytest.mark.cases(2)
 @pytest.mark.parametrize("handler", [[], ["handler"]], ids=["plain", "handler"])
 @pytest.mark.parametrize("child", ["exit", "work"])
 def test_a_storm_of_forks_and_signals_ends(child, handler, tmp_path, long):

@@ -30,13 +30,14 @@ def test_not_built_is_one_clear_line(tmp_path):
 
 
 @pytest.mark.skipif(not FAKE.exists(), reason="no CUDA build of torch: scripts/fake-cuda was not run")
-def test_every_check_on_the_double(monkeypatch):
+@pytest.mark.parametrize("chosen, least", [(("live table", "pinned"), 2), pytest.param((), 20, marks=pytest.mark.cases(0))], ids=["two", "all"])
+def test_checks_on_the_double(chosen, least, monkeypatch):
     monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
     monkeypatch.delenv("PYTORCH_CUDA_ALLOC_CONF", raising=False)
-    done = gpu_check(FAKE, "--overhead-pairs", "1", "--overhead-seconds", "0.5")
+    done = gpu_check(FAKE, "--overhead-pairs", "1", "--overhead-seconds", "0.5", *chosen)
     about, *lines = done.stdout.splitlines()
     assert "a double of NVIDIA's libraries" in about
-    assert len(lines) >= 20
+    assert len(lines) >= least
     assert {line[:8].strip() for line in lines} <= {"ok", "skipped"}, done.stdout
     skipped = [line for line in lines if line.startswith("skipped")]
     assert all("torch.compile" in line or "CUPTI" in line for line in skipped), skipped

@@ -16,6 +16,7 @@ import harness
 ENDINGS = {"return": 0, "status": 3, "exception": 1, "os_exit": 4, "kill": -signal.SIGTERM, "thread": 0}
 
 
+@pytest.mark.cases(3)
 @pytest.mark.parametrize("how", ENDINGS)
 def test_every_end_keeps_its_status(how, tmp_path):
     without = harness.run("ends.py", how, preload=False, cwd=tmp_path)
@@ -65,6 +66,7 @@ def test_tools_that_inherit_the_preload_write_nothing(tmp_path):
     assert (done.stdout, done.stderr, done.returncode) == ("a\na.c\n", "", 0)
 
 
+@pytest.mark.cases(3)
 @pytest.mark.parametrize("option,value", [("signal", "SIGNOSUCH"), ("signal", "99"), ("exit", "perhaps"),
                                           ("names_timeout_ms", "soon"), ("max_stack_memory", "many"), ("native", "7"),
                                           ("nosuch", "1")])
@@ -159,6 +161,7 @@ def test_fork_spawn_and_exec_have_their_own_dumps(tmp_path):
     assert [path.name for path in harness.dumps(tmp_path, "*.exit.tscope")] == [f"forks.{parent}.exit.tscope"]
 
 
+@pytest.mark.cases(1)
 @pytest.mark.parametrize("strategy", ["file_descriptor", "file_system"])
 def test_shared_memory_tensors_are_marked(strategy, tmp_path):
     done = harness.run("dataloader.py", strategy, folder=tmp_path)

@@ -17,6 +17,7 @@ pytest.importorskip("flatbuffers")
 import dump_reader  # noqa: E402
 
 
+@pytest.mark.cases(4)
 @test_bridge.every_python
 def test_every_holder_in_every_python(python):
     done = test_bridge.run_probe(python, "holders.py", "--probe", test_bridge.PROBE)

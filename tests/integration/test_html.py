@@ -375,6 +375,7 @@ def serious_findings(browser, report, tools, scheme, states):
     return found
 
 
+@pytest.mark.cases(1)
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_axe_finds_nothing_serious(browser, report, tools, scheme):
     states = lambda window: [*window.pages(), "tensor?id=1", "tensors?by=category", "search?q=layers"]

@@ -183,6 +183,7 @@ def test_one_site_shows_its_stack(opened):
     assert "train" in opened.text(".wide-table")
 
 
+@pytest.mark.cases(2)
 @pytest.mark.parametrize("inverted", ["", "&inverted=1"])
 @pytest.mark.parametrize("kind", ["merged", "Python", "native"])
 def test_flame_graphs_of_the_peak_and_of_what_was_allocated(opened, known, inverted, kind):
@@ -312,6 +313,7 @@ def test_a_phone_scrolls_in_one_direction(browser, report):  # noqa: F811
     window.context.close()
 
 
+@pytest.mark.cases(1)
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_axe_finds_nothing_serious(browser, report, tools, scheme):  # noqa: F811
     states = ["timeline", "timeline?from=0&to=1.5", "flame?of=peak", "flame?of=grown", "overview"]

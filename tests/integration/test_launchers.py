@@ -26,6 +26,7 @@ ACCELERATE = ["accelerate", "launch", "--cpu", "--num_processes", "1", "--num_ma
     ([*MPIRUN, *RUN, harness.PYTHON, "train.py"], 2),
     ([*RUN, *MPIRUN, harness.PYTHON, "train.py"], 2),
 ], ids=["torchrun", "accelerate", "mpirun starts run", "run starts mpirun"])
+@pytest.mark.cases(2)
 def test_each_rank_has_its_dump(line, ranks, tmp_path):
     environment = harness.environment(preload=False, low_memory="off")
     environment["PATH"] = f"{os.path.dirname(sys.executable)}:{environment['PATH']}"

@@ -106,6 +106,7 @@ CYCLES = {
 }
 
 
+@pytest.mark.cases(1)
 @pytest.mark.parametrize("kind", CYCLES)
 def test_cycles_that_only_cpp_sees(kind, tmp_path):
     links, advice = CYCLES[kind]

@@ -26,6 +26,7 @@ def judged(name, folder):
     return corpus_answers.judge(PROGRAMS[name], dumps, harness.CLI), dumps
 
 
+@pytest.mark.cases(4)
 @pytest.mark.parametrize("name", LEAKING)
 def test_a_leak(name, tmp_path):
     harness.needs_torch(2, 1, "steps of optimizers")
@@ -39,6 +40,7 @@ def test_a_leak(name, tmp_path):
         assert answer.one.suspects[answer.rank - 1]["held_by"] in text
 
 
+@pytest.mark.cases(2)
 @pytest.mark.parametrize("name", HEALTHY)
 def test_a_program_that_looks_alike(name, tmp_path):
     harness.needs_torch(2, 1, "steps of optimizers")

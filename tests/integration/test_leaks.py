@@ -40,6 +40,7 @@ GRAPHS = {
 }
 
 
+@pytest.mark.cases(3)
 @pytest.mark.parametrize("kind", GRAPHS)
 def test_leaks_through_the_graph(kind, tmp_path):
     finding, holder = GRAPHS[kind]
@@ -67,6 +68,7 @@ OBJECTS = {
 ONE_DUMP = ("views", "traceback", "cycle", "stray", "dtypes")
 
 
+@pytest.mark.cases(3)
 @pytest.mark.parametrize("kind", OBJECTS)
 def test_leaks_without_a_graph(kind, tmp_path):
     finding, holder = OBJECTS[kind]
@@ -79,6 +81,7 @@ def test_leaks_without_a_graph(kind, tmp_path):
     assert kinds(one) == ([finding] if kind in ONE_DUMP else [])
 
 
+@pytest.mark.cases(4)
 @pytest.mark.parametrize("kind", ["train", "epochs", "warm-up", "cache", "recurrent", "autocast", "saliency",
                                   "two-optimizers", "replay", "evaluate", "lengths", "inside"])
 def test_a_program_that_does_not_leak(kind, tmp_path):

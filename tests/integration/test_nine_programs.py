@@ -52,6 +52,7 @@ def storages(exported):
             yield storage, one
 
 
+@pytest.mark.cases(3)
 def test_at_most_two_percent_are_unknown(program):
     _, dumps = program
     for name, (_, exported) in dumps.items():
@@ -61,6 +62,7 @@ def test_at_most_two_percent_are_unknown(program):
         assert sums["unknown"] <= MOST_UNKNOWN * sum(sums.values()), (name, sums)
 
 
+@pytest.mark.cases(3)
 def test_what_torch_knows_has_its_category(program):
     kind, dumps = program
     for name, (known, exported) in dumps.items():
@@ -75,6 +77,7 @@ def test_what_torch_knows_has_its_category(program):
                 assert said == category, (kind, name, category, said, nbytes)
 
 
+@pytest.mark.cases(3)
 def test_nothing_else_is_said_to_be_a_parameter_or_what_belongs_to_one(program):
     _, dumps = program
     for name, (known, exported) in dumps.items():
@@ -86,6 +89,7 @@ def test_nothing_else_is_said_to_be_a_parameter_or_what_belongs_to_one(program):
                 assert storage["data_ptr"] in known, (name, storage, category)
 
 
+@pytest.mark.cases(3)
 def test_totals_are_those_of_the_allocator(program):
     _, dumps = program
     for _, exported in dumps.values():
@@ -93,6 +97,7 @@ def test_totals_are_those_of_the_allocator(program):
         assert sum(row["nbytes"] for row in exported["allocations"] if row["device"] == "cpu") == cpu["live_bytes"]
 
 
+@pytest.mark.cases(3)
 def test_the_words_of_its_kind_are_used(program):
     kind, dumps = program
     used = {tensor["category"] for _, exported in dumps.values() for tensor in exported["tensors"]}

@@ -56,6 +56,7 @@ CAUSES = {
 }
 
 
+@pytest.mark.cases(4)
 @pytest.mark.parametrize("case", CAUSES)
 def test_the_cause_is_found_and_comes_first(fails, case):
     kind, subject = CAUSES[case]
@@ -68,6 +69,7 @@ def test_the_cause_is_found_and_comes_first(fails, case):
     assert "checkpoint" not in kinds or case != "validation"
 
 
+@pytest.mark.cases(2)
 @ON_THE_DOUBLE
 @pytest.mark.parametrize("case", ("running_sum", "carried_state", "dataclasses_in_a_list", "validation"))
 def test_what_the_advice_gives_when_it_is_tried(fails, case):
@@ -103,6 +105,7 @@ def test_an_optimizers_step(fails):
     assert found and found["at_most"] and found["bytes"] > 0
 
 
+@pytest.mark.cases(1)
 @ON_THE_DOUBLE
 @pytest.mark.parametrize("step, left, enough", [("first", 150, 300), ("second", 40, 300)])
 def test_what_a_step_without_foreach_gives(fails, step, left, enough, monkeypatch):
@@ -135,6 +138,7 @@ def test_what_activations_in_bfloat16_give(fails):
 SETTINGS = "PYTORCH_CUDA_ALLOC_CONF", "PYTORCH_ALLOC_CONF"  # the old name and the new one
 
 
+@pytest.mark.cases(1)
 @ON_THE_DOUBLE
 @pytest.mark.parametrize("setting", SETTINGS)
 def test_expandable_segments_give_what_was_said(fails, setting):
@@ -145,7 +149,7 @@ def test_expandable_segments_give_what_was_said(fails, setting):
     failed, tried = fails("fragmented", "cuda", OOM_FILL=str(number(printed, "filled")), **{setting: "expandable_segments:True"})
     assert failed is None and "passed" in tried, tried
     assert "passed" not in printed
-    gained = number(tried, "unused") - 20 * MEBIBYTE  # that were left, and all that could be had
+    gained = number(tried, "unused")
     assert 0.9 * found["bytes"] <= gained <= found["bytes"], f"{gained} of {found}"
 
 

@@ -201,6 +201,7 @@ def test_switched_off(tmp_path):
     assert (row["seen"], row["detail"]) == ("no", "switched off by TENSORSCOPE_OOM_DUMPS")
 
 
+@pytest.mark.cases(1)
 @pytest.mark.parametrize("left", [0, 1 << 20, 16 << 20])
 def test_with_no_memory_left_at_all(left, tmp_path, monkeypatch):
     """The profiler's own allocations fail but for what it has kept."""
@@ -243,7 +244,7 @@ def cuda():
         yield patch
 
 
-@pytest.fixture(scope="module", params=["", "expandable_segments:True", "backend:cudaMallocAsync"])
+@pytest.fixture(scope="module", params=["", "expandable_segments:True", pytest.param("backend:cudaMallocAsync", marks=pytest.mark.cases(0))])
 def device(cuda, request, tmp_path_factory):
     folder = tmp_path_factory.mktemp("device")
     with pytest.MonkeyPatch.context() as patch:
@@ -346,6 +347,7 @@ def test_many_at_once_and_while_other_dumps_are_written(cuda, tmp_path):
         assert dump_reader.References(path).complete
 
 
+@pytest.mark.cases(1)
 @on_cuda
 @pytest.mark.parametrize("setting", ["", "no cache"])
 def test_calls_of_the_runtime_that_fail(setting, cuda, tmp_path):

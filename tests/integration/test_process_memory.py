@@ -17,6 +17,7 @@ KEPT = "Python's heap: free memory kept by Python"
 COPIED = "copied pages of mapped files"
 
 
+@pytest.mark.cases(4)
 @every_python
 def test_python_heap_of_every_interpreter(python):
     rows = [line.split(" ", 4) for line in run_probe(python, "heap.py").stdout.splitlines()]
@@ -27,6 +28,7 @@ def test_python_heap_of_every_interpreter(python):
     assert int(rows[1][1]) - int(rows[0][1]) > 50 * MIB
 
 
+@pytest.mark.cases(4)
 @pytest.mark.parametrize("settings", [{"PYTHONMALLOC": "malloc"}, {"PYTHONTRACEMALLOC": "1"}])
 @every_python
 def test_another_allocator_is_said(python, settings):

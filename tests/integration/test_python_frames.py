@@ -31,6 +31,7 @@ def run_frames(python, *options, **settings):
     return json.loads(done.stdout)
 
 
+@pytest.mark.cases(5)
 @pytest.mark.parametrize("options", [[], ["--check"]], ids=["unchecked", "checked"])
 @pytest.mark.parametrize("series", SERIES)
 def test_stacks_are_exact(series, options):
@@ -54,6 +55,7 @@ def test_python_stacks_can_be_switched_off():
     assert run_frames(interpreter("3.11"), TENSORSCOPE_PYTHON="0")["detail"] == "switched off by TENSORSCOPE_PYTHON"
 
 
+@pytest.mark.cases(3)
 @pytest.mark.parametrize("series", SERIES[:-1])
 def test_an_interpreter_that_comes_late_and_goes(series):
     home = pathlib.Path(interpreter(series)).parents[1]

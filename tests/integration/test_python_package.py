@@ -138,6 +138,7 @@ print(len(d.tables), ts.report(d)["tensors"])
 """
 
 
+@pytest.mark.cases(2)
 @pytest.mark.parametrize("python", ["3.8", "3.12", "3.14"], indirect=True)
 def test_every_python_reads(ts, files, tmp_path, python):
     (tmp_path / "program.py").write_text(SERIES.format(package=str(PACKAGE), dump=str(files / "train.4242.1.tscope")))

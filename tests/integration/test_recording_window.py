@@ -90,6 +90,7 @@ libtensorscope.stop_recording()
     assert harness.run_source(source, folder=tmp_path, preload=False).returncode != 0, "no such module without the preload"
 
 
+@pytest.mark.cases(1)
 @pytest.mark.parametrize("way", ["os._exit(7)", "os.fork() or os._exit(7)"])
 def test_a_program_that_leaves_by_exit_alone_loses_nothing(way, tmp_path):
     source = f"""

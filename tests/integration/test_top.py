@@ -274,6 +274,7 @@ def test_dumps_of_others_stay_and_its_own_are_not_told(tmp_path):
     assert len([line for line in said if " wrote " in line]) == 5, said
 
 
+@pytest.mark.cases(1)
 @pytest.mark.parametrize("term", ["xterm", "screen-256color"])
 def test_the_screen_and_its_keys(tmp_path, screen, term):
     with program(tmp_path) as process:

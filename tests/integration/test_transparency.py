@@ -108,6 +108,7 @@ def test_a_program_sees_itself_as_it_does_without(tmp_path):
     assert len(harness.dumps(tmp_path)) == 2  # by the signal, and at the end
 
 
+@pytest.mark.cases(7)
 @pytest.mark.parametrize("program", PYTHON_PROGRAMS + [f"ends.py {how}" for how in ENDINGS])
 def test_a_python_program_is_the_same_to_itself_and_to_others(program, tmp_path):
     if program == "compile_cpu.py":
@@ -127,6 +128,7 @@ def test_a_python_program_is_the_same_to_itself_and_to_others(program, tmp_path)
         assert not differences(without_known(portrait[True], True), without_known(portrait[False], False))
 
 
+@pytest.mark.cases(3)
 @pytest.mark.parametrize("program", OTHER_PROGRAMS, ids=" ".join)
 def test_other_programs_are_the_same_to_others(program, tmp_path):
     if program[0].startswith("cpp"):

@@ -12,6 +12,7 @@ PROGRAMS = ["train_mlp", "autocast", "custom_function", "checkpoint", "transform
             "threads", "exotic", "compile_cpu"]
 
 
+@pytest.mark.cases(6)
 @pytest.mark.parametrize("program", PROGRAMS)
 def test_every_tensor_of_the_program_is_in_the_dump(program, tmp_path):
     if program == "compile_cpu":

@@ -16,6 +16,7 @@ import unknown_share  # noqa: E402
 CHOSEN = ["unet_with_averaged_copy", "checkpoint_reentrant", "lora", "fully_sharded", "generation"]
 
 
+@pytest.mark.cases(2)
 @pytest.mark.parametrize("name", CHOSEN)
 def test_at_most_two_percent_are_unknown(name, tmp_path):
     harness.needs_torch(2, 6, "fully_shard, and no transformers for it")

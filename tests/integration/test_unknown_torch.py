@@ -193,6 +193,7 @@ def says_nothing_wrong(exported, known, rows, usual):
                 assert tensor[field] == row[field], (field, tensor, row)
 
 
+@pytest.mark.cases(4)
 @pytest.mark.parametrize("pattern, subject", PARTS, ids=[pattern[:24] for pattern, _ in PARTS])
 def test_a_part_is_missing(pattern, subject, altered, usual, tmp_path):
     done, rows = usual

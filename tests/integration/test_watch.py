@@ -149,6 +149,7 @@ for _ in range(2):
     assert not values.unmatched
 
 
+@pytest.mark.cases(3)
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float64", "int64", "bool", "complex64", "uint8"])
 def test_dtypes(tmp_path, dtype):
     source = (f"import torch\nclass Cast(torch.nn.Module):\n    def forward(self, x):\n        return x.to(torch.{dtype})\n"

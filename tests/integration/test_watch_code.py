@@ -249,6 +249,7 @@ print(events, sys.gettrace(), sys.getprofile())
 """
 
 
+@pytest.mark.cases(2)
 @pytest.mark.parametrize("begin, first", [("begin()", ""), ("sys.settrace(tracer)", ""), ("pass", "sys.settrace(tracer)"), ("pass", "")])
 def test_another_tracer_sees_what_it_sees_without(tmp_path, begin, first):
     source = TRACED.replace("BEGIN", begin).replace("FIRST", first)

@@ -99,6 +99,7 @@ KEEPS = {"each": '[[watch]]\npath = "model"\nkeep = ["hash", "norms", "quantiles
          "with a slice": '[[watch]]\npath = "model"\nkeep = ["hash", "quantiles"]\nslice = "::2"\n[[watch]]\npath = "model"\nkeep = ["hash", "full"]\nstore = "float16"\n'}
 
 
+@pytest.mark.cases(2)
 @pytest.mark.parametrize("keep", KEEPS)
 def test_hash_norms_quantiles_and_histogram_are_those_of_the_cpus_own_way(keep, tmp_path):
     watch = tmp_path / "watch.toml"

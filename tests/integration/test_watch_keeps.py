@@ -42,6 +42,7 @@ def special_numbers():
                                     2 ** -25 * 1.01, 1 + 2 ** -11, 1 + 3 * 2 ** -11, 2 ** -14 - 2 ** -26], dtype=torch.float64)])
 
 
+@pytest.mark.cases(2)
 @pytest.mark.parametrize("store", ["float16", "bfloat16", "float32", "float64"])
 def test_elements_of_another_dtype(tmp_path, store):
     dtype = getattr(torch, store)
@@ -60,6 +61,7 @@ SLICES = {"0": lambda x: x[0], "-1": lambda x: x[-1], ":2": lambda x: x[:2], "1:
           "::2, ::3, 1": lambda x: x[::2, ::3, 1], "5:9": lambda x: x[5:9], ":-1, 1:-1": lambda x: x[:-1, 1:-1]}
 
 
+@pytest.mark.cases(3)
 @pytest.mark.parametrize("slice", SLICES)
 def test_slices_are_those_of_python(tmp_path, slice):
     given = [torch.randn(3, 5, 4), torch.randn(4, 5, 3).transpose(0, 2), torch.zeros(3, 5, 4).expand(3, 5, 4), torch.randn(2, 1, 2, 2)]

@@ -42,12 +42,14 @@ def run(request, tmp_path_factory):
     return request.param, plain, done, folder
 
 
+@pytest.mark.cases(6)
 def test_the_program_is_as_without(run):
     _, plain, done, _ = run
     assert done.stdout == plain.stdout
     assert [line for line in done.stderr.splitlines() if not line.startswith("tensorscope: wrote ")] == plain.stderr.splitlines()
 
 
+@pytest.mark.cases(3)
 @pytest.mark.parametrize("mode", MODES)
 def test_with_find_nan_too(mode, tmp_path):
     plain = without(mode)
@@ -60,6 +62,7 @@ def main_file(folder):
     return max((values_reader.Values(path) for path in folder.glob("*.values")), key=lambda values: len(values.values))
 
 
+@pytest.mark.cases(6)
 def test_what_is_recorded_and_what_is_said(run):
     mode, _, _, folder = run
     values = main_file(folder)

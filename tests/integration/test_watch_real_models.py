@@ -39,12 +39,14 @@ def recorded(request, tmp_path_factory):
     return request.param, done, values_reader.read(folder), torch.load(folder / "truth.pt")
 
 
+@pytest.mark.cases(2)
 def test_the_program_is_as_without(recorded):
     kind, done, values, _ = recorded
     assert done.stdout == without(kind) and done.stdout
     assert values.ended and not values.losses and not values.unmatched
 
 
+@pytest.mark.cases(2)
 def test_what_each_module_returned(recorded):
     kind, _, values, truth = recorded
     mine = iter(value for value in values.values if not value.name.endswith(".grad"))
@@ -64,6 +66,7 @@ def test_what_each_module_returned(recorded):
         assert [value.index for value in values.named("model.cell[1]") if value.step == 0] == list(range(6))
 
 
+@pytest.mark.cases(2)
 def test_gradients_are_those_of_each_step(recorded):
     _, _, values, truth = recorded
     mine = {(value.name, value.step): value for value in values.values if value.name.endswith(".grad")}
@@ -72,6 +75,7 @@ def test_gradients_are_those_of_each_step(recorded):
         assert torch.equal(values.tensor(mine[name, step]), tensor), (name, step)
 
 
+@pytest.mark.cases(2)
 def test_calls_begin_in_the_programs_order(recorded):
     _, _, values, truth = recorded
     calls = sorted((call for call in values.calls if not call.flags & BACKWARD), key=lambda call: call.id)
@@ -82,6 +86,7 @@ def test_calls_begin_in_the_programs_order(recorded):
     assert backward and all(forward[call.parent].module == call.module for call in backward)
 
 
+@pytest.mark.cases(1)
 @pytest.mark.parametrize("kind", PACKAGES)
 def test_nothing_that_is_not_finite_is_found(kind, tmp_path):
     needs_package(PACKAGES[kind])

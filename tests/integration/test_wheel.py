@@ -198,6 +198,7 @@ subprocess.run([sys.argv[1], "snapshot", str(os.getpid())])
 """
 
 
+@pytest.mark.cases(3)
 @pytest.mark.parametrize("series", interpreters.SERIES)
 def test_every_cpython(wheel, series, environment, tmp_path):
     """In an environment without torch: `run` starts the environment's Python, the library is in it, and a snapshot says what is missing."""

@@ -246,7 +246,9 @@ def fill_and_ask(left, request):
     fill = int(os.environ.get("OOM_FILL") or torch.cuda.mem_get_info()[0] - left * MEBIBYTE)
     print("filled", fill)
     filler = torch.empty(fill, dtype=torch.uint8, device=DEVICE)
-    print("unused", torch.cuda.mem_get_info()[0] + torch.cuda.memory_reserved() - torch.cuda.memory_allocated())
+    page = 20 * MEBIBYTE  # of expandable segments
+    pages = torch.cuda.mem_get_info()[0] // page * page
+    print("unused", pages + torch.cuda.memory_reserved() - torch.cuda.memory_allocated())
     torch.empty(request * MEBIBYTE, dtype=torch.uint8, device=DEVICE)
     print("passed")
     return filler

@@ -3,11 +3,12 @@ in, one out. Torch and the libraries are imported once, and CUDA is initialised 
 
 The programs run on the double of a GPU, which is told how much memory it has. Without a `capacity` it has plenty. What comes back: whether
 it was `enough`, the peak, and how many blocks were allocated before the failure. `at`: what was allocated when the program asked for a block
-after that many: the same moment of its run. `hunt`: the most memory, roughly, with which the program still fails, so that a dump of that
-failure is one of the peak."""
+after that many: the same moment of its run. `hunt`: the most memory with which the program still fails: "near", so that a dump of that
+failure is one of the peak, or "exactly", to a segment of the allocator."""
 import ctypes
 import gc
 import importlib
+import itertools
 import json
 import os
 import pathlib
@@ -23,14 +24,14 @@ HUNTED = 3
 HERE = pathlib.Path(__file__).resolve().parent
 
 
-def import_programs(name=""):
-    """All of them, or the file with the one of that name."""
-    # The CUDA build's environment has torch alone; the other packages are those beside the CPU build.
-    sys.path += map(str, (HERE.parents[1] / ".venv" / "lib").glob("python3*/site-packages"))
+def import_program(asked):
+    """Its file, and what it needs, so that no fork has to."""
     import remedy_trial
     for path in sorted(HERE.glob("programs_*.py")):
-        if f"def {name}" in path.read_text():
+        if f"def {asked['program']}(" in path.read_text():
             importlib.import_module(path.stem)
+    for name in asked["imports"]:
+        importlib.import_module(name)
     return remedy_trial
 
 
@@ -54,7 +55,8 @@ class Device:
         self.double.fake_cuda_set_capacity(0, capacity)
         torch.manual_seed(0)
         if history:
-            torch.cuda.memory._record_memory_history("all", context=None, max_entries=1 << 24)
+            torch.cuda.memory._record_memory_history("all", context="alloc", stacks="python", max_entries=1 << 24,
+                                                    clear_history=True)
         enough = True
         try:
             self.program.function(self.trial)
@@ -63,36 +65,41 @@ class Device:
         self.double.fake_cuda_set_capacity(0, ENOUGH)
         result = {"enough": enough, "peak": torch.cuda.max_memory_allocated(), "reserved": torch.cuda.max_memory_reserved()}
         if history:
-            result["blocks"], result["at"] = moment(torch.cuda.memory._snapshot()["device_traces"][0], at)
+            result |= moment(torch.cuda.memory._snapshot()["device_traces"][0], at)
         return result
 
-    def largest_that_fails(self, peak, reserved):
-        """Not to the byte: a few runs."""
+    def largest_that_fails(self, peak, reserved, exactly):
+        """The allocator asks the driver for multiples of GRAIN."""
         others = int(os.environ.get("TENSORSCOPE_FAKE_CUDA_OTHERS", 0))
-        fails, middle, passes = peak + others - GRAIN, reserved + others - GRAIN, reserved + others
-        for _ in range(HUNTED):
+        fails, passes = (peak - GRAIN) // GRAIN * GRAIN + others, reserved + others
+        middle = passes - GRAIN
+        for tried in itertools.count():
+            if passes - fails <= GRAIN or (tried == HUNTED and not exactly):
+                return fails
             if self.ran(middle)["enough"]:
                 passes = middle
             else:
                 fails = middle
-            if passes - fails <= GRAIN:
-                break
-            middle = (passes + fails) // 2
-        return fails
+            middle = fails + max(1, (passes - fails) // GRAIN // 2) * GRAIN
 
 
 def moment(events, at):
-    """How many blocks were allocated, and the bytes in use when there were `at` of them."""
-    count, bytes_in_use, found = 0, 0, None
+    """How many blocks were allocated, the bytes in use when there were `at` of them, and the most while an optimizer stepped. What
+    checkpointing computes again is in use, but not counted: so the same number is the same moment with it and without."""
+    count, bytes_in_use, found, in_step = 0, 0, None, 0
     for event in events:
         if event["action"] == "alloc":
-            if count == at:
+            frames = {(frame["filename"].rpartition("/torch/")[2], frame["name"]) for frame in event["frames"]}
+            again = ("utils/checkpoint.py", "unpack_hook") in frames
+            if count == at and not again and found is None:
                 found = bytes_in_use
-            count += 1
+            count += not again
             bytes_in_use += rounded(event["size"])
+            if any(file.startswith("optim/") for file, _ in frames):
+                in_step = max(in_step, bytes_in_use)
         elif event["action"] == "free_requested":
             bytes_in_use -= rounded(event["size"])
-    return count, found if count != at else bytes_in_use
+    return {"blocks": count, "at": bytes_in_use if found is None and count == at else found, "in_step": in_step}
 
 
 def rounded(nbytes):
@@ -110,7 +117,7 @@ def measured(program, trial, asked):
     if trial.given is not None:
         result["freed"] = trial.given
     if asked.get("hunt") and not program.asks:
-        result["capacity"] = program.capacity or device.largest_that_fails(result["peak"], result["reserved"])
+        result["capacity"] = program.capacity or device.largest_that_fails(result["peak"], result["reserved"], asked["hunt"] == "exactly")
     return result
 
 
@@ -135,11 +142,13 @@ def in_a_fork(trials, asked):
 
 
 def main():
+    # The CUDA build's environment has torch alone; the other packages are those beside the CPU build.
+    sys.path += map(str, (HERE.parents[1] / ".venv" / "lib").glob("python3*/site-packages"))
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)  # what the programs print is no answer
-    trials = import_programs()
     for line in sys.stdin:
-        print(in_a_fork(trials, json.loads(line)), file=answers, flush=True)
+        asked = json.loads(line)
+        print(in_a_fork(import_program(asked), asked), file=answers, flush=True)
 
 
 if __name__ == "__main__":

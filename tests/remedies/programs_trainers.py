@@ -26,7 +26,7 @@ def batches(trial, size, count, width=384, length=128):
     return [(torch.rand(size, length, width), torch.zeros(size, dtype=torch.long)) for _ in range(count)]
 
 
-@program()
+@program(imports=("lightning",))
 def lightning_training(trial):
     """Lightning's Trainer, AdamW"""
     import lightning
@@ -48,7 +48,7 @@ def lightning_training(trial):
     trainer.fit(Classifier(), torch.utils.data.DataLoader(batches(trial, 32, 2), batch_size=None))
 
 
-@program()
+@program(imports=("lightning",))
 def lightning_kept_outputs(trial):
     """a LightningModule that keeps each step's loss and outputs"""
     import lightning
@@ -74,7 +74,7 @@ def lightning_kept_outputs(trial):
     trainer.fit(Classifier(), torch.utils.data.DataLoader(batches(trial, 16, 5, 256), batch_size=None))
 
 
-@program()
+@program(imports=("transformers.trainer", "transformers.models.distilbert.modeling_distilbert"))
 def transformers_trainer(trial):
     """transformers' Trainer on DistilBERT"""
     import transformers
@@ -89,7 +89,7 @@ def transformers_trainer(trial):
         transformers.Trainer(model=model, args=arguments, train_dataset=rows).train()
 
 
-@program()
+@program(imports=("accelerate",))
 def accelerate_training(trial):
     """accelerate, an encoder of torch.nn's own layers"""
     import accelerate
@@ -113,7 +113,7 @@ def alone():
         torch.distributed.init_process_group("nccl", store=store, rank=0, world_size=1, device_id=torch.device("cuda:0"))
 
 
-@program()
+@program(imports=("torch.distributed.fsdp",))
 def fsdp_training(trial):
     """fully_shard (FSDP2), one rank, AdamW"""
     from torch.distributed.fsdp import fully_shard

@@ -16,9 +16,9 @@ class Program:
         self.function, self.name, self.device, self.capacity, self.asks = function, function.__name__, device, capacity, asks
 
 
-def program(device="cuda", settings=None, capacity=None, asks=False):
+def program(device="cuda", settings=None, capacity=None, asks=False, imports=()):
     """`settings`: environment of every run (read by try_remedies.py). `capacity`: bytes of the device's memory with which the program
-    fails; none: they are searched for. `asks`: it does not fail, but calls trial.moment()."""
+    fails; none: they are searched for. `asks`: it does not fail, but calls trial.moment(). `imports`: modules that take long to import."""
     def register(function):
         PROGRAMS[function.__name__] = Program(function, device, capacity, asks)
         return function

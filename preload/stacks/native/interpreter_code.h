@@ -6,12 +6,9 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace tensorscope::stacks {
+#include "stacks/code_range.h"
 
-struct CodeRange {
-  uint64_t begin = 0, end = 0;
-  bool holds(uint64_t address) const { return address - begin < end - begin; }
-};
+namespace tensorscope::stacks {
 
 struct InterpreterCode {
   CodeRange evaluation;  // _PyEval_EvalFrameDefault

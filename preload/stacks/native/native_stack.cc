@@ -22,7 +22,7 @@ constexpr uint32_t kCheckEvery = 4093;
 constinit Libunwind g_libunwind;
 constinit NativeTrie g_native_trie;
 constinit RuleTable g_rules;
-constinit OwnCode g_own_code;
+constinit CodeRange g_own_code;
 constinit std::atomic<bool> g_started{false};
 constinit std::atomic<bool> g_walks{false};       // by our own rules; false: by libunwind alone
 constinit std::atomic<uint32_t> g_generation{0};  // a thread's cache that is of another one is void

@@ -173,6 +173,35 @@ TEST(Promises, TensorsFreedMeanwhileAreSaidToHaveHadBlocks) {
   EXPECT_EQ(Told(scene).part("in no tensor").note.other, 1u);  // freed while the dump was written
 }
 
+TEST(Promises, NobodyDropsTheArgumentsOfARunningFunctionOfTorch) {
+  const auto remedy = [](const std::string& file) {
+    DeviceScene scene;
+    scene.segment();
+    const uint64_t tensor = scene.tensor(120 * kMiB);
+    scene.builder.site(0, scene.builder.python({{file, "BackwardCFunction.apply", 298, false}}));
+    scene.builder.reference({tensor, "args[0]", "BackwardCFunction.apply", "tuple", ReferenceRoot::local});
+    scene.builder.tensor_object({tensor, "Tensor", 1, format::WrapperState::referenced});
+    return Told(scene).remedy(RemedyKind::drop_holder) != nullptr;
+  };
+  EXPECT_FALSE(remedy("/usr/lib/python3.11/site-packages/torch/autograd/function.py"));
+  EXPECT_TRUE(remedy("/home/user/function.py"));
+}
+
+// The last pass runs: what it has saved, its next operations may need.
+TEST(Promises, WithoutGradTheRunningPassStays) {
+  DeviceScene scene;
+  scene.segment();
+  const uint32_t site = scene.in_module("model", 10);
+  for (int i = 0; i < 3; i++) scene.saved(40 * kMiB, site, scene.node(site));
+  scene.failure.site = site;
+  const Told told(scene);
+  const Remedy* remedy = told.remedy(RemedyKind::no_grad);
+  ASSERT_NE(remedy, nullptr);
+  EXPECT_EQ(remedy->bytes, 120 * kMiB);
+  EXPECT_EQ(remedy->low, 80 * kMiB);
+  EXPECT_TRUE(remedy->at_most);
+}
+
 TEST(Promises, ItemIsForNumbersAlone) {
   DeviceScene scene;
   scene.segment();

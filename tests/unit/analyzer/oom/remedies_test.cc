@@ -82,7 +82,8 @@ TEST(Remedies, ExpandableSegmentsWherePiecesTogetherWouldDo) {
   const Told told(scene);
   const Remedy* remedy = told.remedy(RemedyKind::expandable_segments);
   ASSERT_NE(remedy, nullptr);
-  EXPECT_EQ(remedy->bytes, 107 * kMiB);  // the three blocks need a page of 20
+  EXPECT_EQ(remedy->bytes, 117 * kMiB);  // six pages of 20, of which the three blocks take 3 MiB
+  EXPECT_EQ(remedy->low, 0u);
   EXPECT_EQ(remedy->fits, Fits::may);
   EXPECT_EQ(remedy->names.at(0), "PYTORCH_CUDA_ALLOC_CONF");
 
@@ -101,7 +102,20 @@ TEST(Remedies, ExpandableSegmentsWhereOnlyAPageThatIsPartlyInUseHasRoom) {
   }
   const Told told(scene);
   ASSERT_NE(told.remedy(RemedyKind::expandable_segments), nullptr);
-  EXPECT_EQ(told.remedy(RemedyKind::expandable_segments)->bytes, 10 * kMiB);
+  EXPECT_EQ(told.remedy(RemedyKind::expandable_segments)->bytes, 18 * kMiB);
+}
+
+// Free small blocks give their pages back as well, and the driver's free memory joins them.
+TEST(Remedies, ExpandableSegmentsTakeWhatTheOtherSizeClassDoesNotNeed) {
+  DeviceScene scene = in_pieces();
+  scene.segment(0, 0, uint8_t(format::SegmentFlag::small)).block(kMiB);
+  scene.piece(31 * kMiB);
+  EXPECT_EQ(Told(scene).remedy(RemedyKind::expandable_segments)->bytes, 137 * kMiB);  // 159, 2 of them the small pool's
+
+  DeviceScene streams = in_pieces();
+  streams.failure.requested = 80 * kMiB;
+  streams.segment(7).block(kMiB);
+  EXPECT_EQ(Told(streams).remedy(RemedyKind::expandable_segments)->bytes, 99 * kMiB);  // a page is the other stream's
 }
 
 TEST(Remedies, ExpandableSegmentsDoNotHelpEverybody) {
@@ -247,7 +261,10 @@ TEST(Remedies, TheDriverHadEnough) {
   DeviceScene scene;
   scene.segment().block(kMiB);
   scene.memory.driver_free = 500 * kMiB;
-  ASSERT_NE(Told(scene).remedy(RemedyKind::process_limit), nullptr);
+  const Told told(scene);
+  ASSERT_NE(told.remedy(RemedyKind::process_limit), nullptr);
+  EXPECT_EQ(told.remedy(RemedyKind::process_limit)->bytes, 500 * kMiB);
+  EXPECT_EQ(told.remedy(RemedyKind::process_limit)->low, 100 * kMiB);  // what was asked for
   scene = DeviceScene();
   scene.segment().block(kMiB);
   EXPECT_EQ(Told(scene).remedy(RemedyKind::process_limit), nullptr);
@@ -292,6 +309,8 @@ TEST(Remedies, ChildProcessesOfTheHost) {
   ASSERT_EQ(remedies.size(), 1u);
   EXPECT_EQ(remedies[0].kind, RemedyKind::child_processes);
   EXPECT_EQ(remedies[0].fits, Fits::may);
+  EXPECT_EQ(remedies[0].high, 800 * kMiB);
+  EXPECT_EQ(remedies[0].low, 0u);
   EXPECT_TRUE(told(format::MemoryLimit::address_space).empty());
 }
 

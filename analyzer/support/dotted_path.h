@@ -1,0 +1,21 @@
+// Names with dots: "model.layers.3.attn".
+//
+// Context: any.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace tensorscope::analyzer {
+
+// Digits alone, and at least one.
+bool is_number(std::string_view text);
+
+// What stands between the dots; one empty part of an empty path.
+std::vector<std::string_view> path_parts(std::string_view path);
+
+// "model.layers.3.attn" is "model.layers.*.attn".
+std::string starred(std::string_view path);
+
+}  // namespace tensorscope::analyzer

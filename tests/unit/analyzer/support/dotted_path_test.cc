@@ -1,0 +1,31 @@
+#include "support/dotted_path.h"
+
+#include <gtest/gtest.h>
+
+namespace tensorscope::analyzer {
+namespace {
+
+TEST(DottedPath, PartsStandBetweenDots) {
+  EXPECT_EQ(path_parts("model.layers.3"), (std::vector<std::string_view>{"model", "layers", "3"}));
+  EXPECT_EQ(path_parts("model"), std::vector<std::string_view>{"model"});
+  EXPECT_EQ(path_parts(""), std::vector<std::string_view>{""});
+  EXPECT_EQ(path_parts("a..b."), (std::vector<std::string_view>{"a", "", "b", ""}));
+}
+
+TEST(DottedPath, NumbersHaveDigitsAlone) {
+  EXPECT_TRUE(is_number("03"));
+  EXPECT_FALSE(is_number(""));
+  EXPECT_FALSE(is_number("3a"));
+  EXPECT_FALSE(is_number("-3"));
+}
+
+TEST(DottedPath, NumberedPartsAreStars) {
+  EXPECT_EQ(starred("model.layers.3.attn"), "model.layers.*.attn");
+  EXPECT_EQ(starred("0.12"), "*.*");
+  EXPECT_EQ(starred("fc1"), "fc1");
+  EXPECT_EQ(starred(".a"), ".a");
+  EXPECT_EQ(starred(""), "");
+}
+
+}  // namespace
+}  // namespace tensorscope::analyzer
