@@ -159,6 +159,12 @@ std::string is_no_part(const std::string& text) {
   return std::regex_match(text, kPart) ? "" : fmt::format("'{}' is no time or size: write 10min, 2h or 2GiB.", text);
 }
 
+// As it reads TENSORSCOPE_NATIVE.
+std::string is_no_size(const std::string& text) {
+  static const std::regex kSize("[1-9][0-9]{0,8}[KMG](iB)?");
+  return std::regex_match(text, kSize) ? "" : fmt::format("'{}' is no size: write 64K or 1MiB.", text);
+}
+
 }  // namespace
 
 void add_run(CLI::App& app, Invocation& invocation) {
@@ -200,7 +206,10 @@ void add_run(CLI::App& app, Invocation& invocation) {
       ->check(CLI::Validator(is_no_part, ""));
   clear("--calls", "TENSORSCOPE_CALLS", "1", "record each call of a module: order, time, memory");
   set("--log", "TENSORSCOPE_LOG", "FILE", "log file of the profiler; - for standard error");
-  clear("--no-native", "TENSORSCOPE_NATIVE", "0", "record no native stacks (faster)");
+  set("--native-from", "TENSORSCOPE_NATIVE", "SIZE",
+      "record native stacks only of blocks from this size on, as 64K, and where no Python runs (faster)")
+      ->check(CLI::Validator(is_no_size, ""));
+  clear("--no-native", "TENSORSCOPE_NATIVE", "0", "record no native stacks (faster still)");
   clear("--no-python", "TENSORSCOPE_PYTHON", "0", "record no Python stacks");
   clear("--no-names", "TENSORSCOPE_NAMES", "0", "do not look up names and holders (never takes the GIL)");
   clear("--quiet", "TENSORSCOPE_QUIET", "1", "do not print a line on standard error for each dump");

@@ -60,6 +60,7 @@ struct TensorFacts {
   std::vector<int64_t> dims;
   uint64_t ns = 0;     // when it was so; rows are read a little later
   bool plain = false;  // a c10::TensorImpl, which events do not say
+  bool storage_is_later = false;  // made after the moment
 };
 
 // The strides of a dense tensor in the usual order, where the event has none.
@@ -190,6 +191,7 @@ class MomentVisitor : public RecordingVisitor {
   std::unordered_map<uint64_t, TensorFacts> facts_;
   std::unordered_map<uint64_t, uint64_t> freed_ns_;   // by pointer: when memory there was last freed
   mutable std::unordered_set<uint64_t> live_memory_;  // pointers, at the moment
+  std::unordered_set<uint64_t> later_memory_;         // pointers, allocated after it
   std::string process_, objects_, source_lines_, coverage_;
   std::vector<std::string> strings_;
   uint32_t plain_class_ = 0, moved_note_ = 0;  // strings
@@ -202,6 +204,7 @@ class MomentVisitor : public RecordingVisitor {
 // What ended after the moment says at its end what it was.
 bool MomentVisitor::learn(const format::RecordedEvent& event) {
   lives_.note(event);
+  if (event.type == format::EventType::allocated) later_memory_.insert(event.pointer);
   if (event.type == format::EventType::freed && state_.allocations.contains(event.serial)) {
     ends_.try_emplace(event.serial, lives_.life(event.serial, true));
   }
@@ -217,8 +220,9 @@ void MomentVisitor::note_facts(uint64_t serial, TensorFacts facts, bool later) {
     return;
   }
   if (!state_.tensors.contains(serial)) return;
+  facts.storage_is_later = later_memory_.contains(facts.row.storage_base());
   const auto [known, is_new] = facts_.try_emplace(serial, facts);
-  if (!is_new && has_another_storage(known->second) && is_live_memory(facts.row.storage_base())) {
+  if (!is_new && has_another_storage(known->second) && !facts.storage_is_later && is_live_memory(facts.row.storage_base())) {
     known->second = std::move(facts);
   }
 }
@@ -257,8 +261,10 @@ bool MomentVisitor::is_live_memory(uint64_t pointer) const {
   return live_memory_.contains(pointer);
 }
 
-// The memory that it had was freed before the moment, and nothing lies there: it was given other memory, or none.
+// The memory that it had was freed before the moment, and nothing lies there: it was given other memory, or none. Or it
+// got it after the moment.
 bool MomentVisitor::has_another_storage(const TensorFacts& facts) const {
+  if (facts.storage_is_later) return true;
   const auto freed = freed_ns_.find(facts.row.storage_base());
   return freed != freed_ns_.end() && freed->second >= facts.ns && !is_live_memory(facts.row.storage_base());
 }

@@ -29,6 +29,7 @@ struct ThisThread {
   TensorReference newest;  // the tensor it constructed last
   // The block it allocated last, until a tensor took it.
   const void* fresh_block = nullptr;
+  uint64_t fresh_bytes = 0;
   SiteId fresh_site = 0;
   StackId fresh_python = 0;
   const void* taker = nullptr;  // the tensor under construction that takes it
@@ -48,7 +49,7 @@ ThreadId this_thread() {
   return t_this.id;
 }
 
-SiteId site_here() { return g_sites.intern(stacks::capture()); }
+SiteId site_here(uint64_t nbytes) { return g_sites.intern(stacks::capture(nbytes)); }
 
 // The site of the tensor that takes the fresh block: the allocation's, made by the same operation, unless Python has
 // gone on to another instruction in between.
@@ -56,7 +57,7 @@ SiteId site_of_taker() {
   t_this.fresh_block = nullptr;
   const StackId python = stacks::capture_python_part();
   if (python == t_this.fresh_python) return t_this.fresh_site;
-  return g_sites.intern(stacks::capture_native_part(python));
+  return g_sites.intern(stacks::capture_native_part(python, t_this.fresh_bytes));
 }
 
 NodeId running_node(SiteId site) {
@@ -180,9 +181,10 @@ void note_reported(Device device, uint64_t allocated, uint64_t reserved) {
 
 Origin allocated(const void* pointer, uint64_t nbytes, AllocationKind kind, DeviceSlot device) {
   g_allocations.prefetch(pointer, device);
-  const stacks::Stack stack = stacks::capture();
+  const stacks::Stack stack = stacks::capture(nbytes);
   const Origin origin{coarse_ns(), g_sites.intern(stack), this_thread()};
   t_this.fresh_block = pointer;
+  t_this.fresh_bytes = nbytes;
   t_this.fresh_site = origin.site;
   t_this.fresh_python = stack.python;
   const NodeId node = running_node(origin.site);
@@ -206,7 +208,7 @@ bool tensors_are_left_out() { return g_tensors_left_out.load(std::memory_order_r
 void tensor_constructed(const void* impl) {
   if (t_this.newest.is(impl) || tensors_are_left_out()) return;
   g_tensors.prefetch(impl);
-  const SiteId site = t_this.taker == impl ? site_of_taker() : site_here();
+  const SiteId site = t_this.taker == impl ? site_of_taker() : site_here(0);
   t_this.taker = nullptr;
   t_this.newest = g_tensors.add(impl, {coarse_ns(), site, this_thread()});
   if (events_wanted()) note_tensor(t_this.newest);
@@ -275,7 +277,7 @@ void runtime_allocated(const RuntimeBlock& block) {
   if (slot != DeviceTable::kCpu) g_devices.mark_used_here(slot);
   g_runtime_blocks.prefetch(block.pointer);
   const Origin origin = block.is_allocation ? allocated(block.pointer, block.nbytes, AllocationKind::runtime, slot)
-                                            : Origin{coarse_ns(), site_here(), this_thread()};
+                                            : Origin{coarse_ns(), site_here(block.nbytes), this_thread()};
   const Made made = g_runtime_blocks.add(block, origin);
   if (events_wanted()) note_runtime(made, block, origin.site);
 }
@@ -292,7 +294,7 @@ void gradient_edge_set(const void* impl, const void* node) {
   if (node == nullptr || g_nodes.knows(node)) return;
   g_nodes.prefetch(node);
   // The stack that made this very tensor a moment ago is that of the operation too.
-  const SiteId site = t_this.newest.is(impl) ? t_this.newest.site : site_here();
+  const SiteId site = t_this.newest.is(impl) ? t_this.newest.site : site_here(0);
   g_nodes.add(node, {coarse_ns(), site, this_thread()});
 }
 

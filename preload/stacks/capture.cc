@@ -3,6 +3,7 @@
 #include <atomic>
 
 #include "support/clock.h"
+#include "support/options.h"
 
 namespace tensorscope::stacks {
 
@@ -18,21 +19,23 @@ bool stopped() { return __builtin_expect(g_stopped.load(std::memory_order_relaxe
   return {0, not_recorded_stack()};
 }
 
-Stack with_native(StackId python, const void* hook_return_address) {
-  return {capture_native(hook_return_address, python != 0 ? last_activation() : Activation()), python};
+Stack with_native(StackId python, uint64_t nbytes) {
+  if (python == 0) return {capture_native(nullptr), python};
+  if (nbytes < options().native_stacks.from_bytes) return {0, python};
+  return {capture_native(nullptr, last_activation()), python};
 }
 
 }  // namespace
 
-Stack capture_in_any_case() { return with_native(capture_python(), nullptr); }
+Stack capture_in_any_case() { return with_native(capture_python(), kWithNative); }
 
-Stack capture(const void* hook_return_address) {
-  return stopped() ? nothing_recorded() : with_native(capture_python(), hook_return_address);
+Stack capture(uint64_t nbytes) {
+  return stopped() ? nothing_recorded() : with_native(capture_python(), nbytes);
 }
 
 StackId capture_python_part() { return stopped() ? not_recorded_stack() : capture_python(); }
-Stack capture_native_part(StackId python) {
-  return stopped() ? nothing_recorded() : with_native(python, nullptr);
+Stack capture_native_part(StackId python, uint64_t nbytes) {
+  return stopped() ? nothing_recorded() : with_native(python, nbytes);
 }
 
 void stop_capturing() {

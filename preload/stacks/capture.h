@@ -17,14 +17,16 @@ struct Stack {
 };
 
 // This library's own frames are left out: the innermost native frame is the caller of the hooked function.
-// `hook_return_address` is __builtin_return_address(0) of the hook where known, else null.
-Stack capture(const void* hook_return_address = nullptr);
+// `nbytes`: of the block that is allocated, 0 where nothing is. Where Python runs and fewer are asked for than
+// TENSORSCOPE_NATIVE says, there is no native part.
+Stack capture(uint64_t nbytes);
+inline constexpr uint64_t kWithNative = UINT64_MAX;  // whatever its size
 
 // The same in two steps, for who may not need the native part: right after one another.
 StackId capture_python_part();
-Stack capture_native_part(StackId python);
+Stack capture_native_part(StackId python, uint64_t nbytes);
 
-// The same although no stacks are recorded: for a failure.
+// All of it, also while nothing is recorded: for a failure.
 Stack capture_in_any_case();
 
 // libtensorscope.stop() and start(). While stopped a capture is one word that says so (not_recorded_stack): tables and

@@ -171,6 +171,16 @@ const char* parse_option_value(std::string_view text, uint64_t& bytes_out) {
   return nullptr;
 }
 
+const char* parse_option_value(std::string_view text, NativeStacks& out) {
+  constexpr uint64_t kLeast = 1 << 10;
+  NativeStacks value;
+  if (!parse_on_off(text, value.on) && (parse_option_value(text, value.from_bytes) != nullptr || value.from_bytes < kLeast)) {
+    return "on, off or a size (as in 64K)";
+  }
+  out = value;
+  return nullptr;
+}
+
 const char* parse_option_value(std::string_view text, RecordWindow& out) {
   static constexpr const char* kExpected = "a time or a size (as in 10min or 2GiB), or off";
   constexpr struct {
@@ -264,6 +274,10 @@ const char* format_option_value(uint64_t bytes, char* buffer) {
   snprintf(buffer, kOptionTextBytes, unit == 0 ? "%llu" : "%llu%c", static_cast<unsigned long long>(bytes),
            kUnits[unit]);
   return buffer;
+}
+
+const char* format_option_value(const NativeStacks& value, char* buffer) {
+  return value.from_bytes == 0 ? format_option_value(value.on, buffer) : format_option_value(value.from_bytes, buffer);
 }
 
 const char* format_option_value(const RecordWindow& value, char* buffer) {

@@ -23,6 +23,7 @@ const char* parse_option_value(std::string_view text, const char*& out);  // cop
 const char* parse_option_value(std::string_view text, unsigned& milliseconds_out);
 const char* parse_option_value(std::string_view text, uint16_t& count_out);
 const char* parse_option_value(std::string_view text, uint64_t& bytes_out);
+const char* parse_option_value(std::string_view text, NativeStacks& out);
 const char* parse_option_value(std::string_view text, RecordWindow& out);
 const char* parse_option_value(std::string_view text, ShareOrSize& out);
 const char* parse_option_value(std::string_view text, ShareOfLimit& out);
@@ -37,6 +38,7 @@ const char* format_option_value(const char* value, char* buffer);
 const char* format_option_value(unsigned milliseconds, char* buffer);
 const char* format_option_value(uint16_t count, char* buffer);
 const char* format_option_value(uint64_t bytes, char* buffer);
+const char* format_option_value(const NativeStacks& value, char* buffer);
 const char* format_option_value(const RecordWindow& value, char* buffer);
 const char* format_option_value(const ShareOrSize& value, char* buffer);
 

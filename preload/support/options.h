@@ -21,6 +21,12 @@ struct ShareOrSize {
 };
 struct ShareOfLimit : ShareOrSize {};  // less than all of it
 
+// Which native stacks are recorded: where Python runs, only of blocks of at least so many bytes.
+struct NativeStacks {
+  bool on = true;
+  uint64_t from_bytes = 0;
+};
+
 // What of a recording is kept: the last so many seconds, or as much of its end as fits into so many bytes; neither: all.
 struct RecordWindow {
   uint64_t seconds = 0, bytes = 0;

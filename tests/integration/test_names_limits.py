@@ -40,9 +40,13 @@ def limited(request, heap):
     return request.param, *take_dump(heap / request.param, **LIMITS[request.param])
 
 
-def test_the_dump_is_whole_and_its_totals_are_right(limited):
+@pytest.fixture(scope="module")
+def dump(limited):
+    return harness.load(limited[2])
+
+
+def test_the_dump_is_whole_and_its_totals_are_right(limited, dump):
     _, truth, path, _ = limited
-    dump = harness.load(path)
     assert "complete dump" in harness.cli("info", path).stdout
     assert len(dump["tensors"]) == dump["totals"]["tensors_live"] == truth["tensors"]
 
@@ -66,9 +70,9 @@ def test_the_dump_says_how_far_it_got(limited):
     assert f"tensor names {len(found.tensors):,} {limit} limit of {said}" in info
 
 
-def test_what_was_not_looked_up_is_not_known(limited):
-    _, truth, path, found = limited
-    unknown = [tensor for address, tensor in harness.by_address(harness.load(path)).items() if address not in found.tensors]
+def test_what_was_not_looked_up_is_not_known(limited, dump):
+    _, truth, _, found = limited
+    unknown = [tensor for address, tensor in harness.by_address(dump).items() if address not in found.tensors]
     assert len(unknown) == truth["tensors"] - len(found.tensors)
     assert {holder["text"] for tensor in unknown for holder in tensor["holders"]} == {"not known: " + found.detail}
 

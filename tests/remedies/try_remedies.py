@@ -28,6 +28,8 @@ OUTSIDE = {"expandable-segments": {"PYTORCH_ALLOC_CONF": "expandable_segments:Tr
            "other-process": {"TENSORSCOPE_FAKE_CUDA_OTHERS": "0"}}
 ABOUT_MEMORY = {"programs_allocator", "programs_holders"}
 GRAIN = 2 << 20  # the driver's memory is asked for in multiples of it
+# What expandable segments grow by (kSmallBuffer, kLargeBuffer and kSmallSize in c10/cuda/CUDACachingAllocator.cpp).
+SMALL_REQUEST, SMALL_PAGE, LARGE_PAGE = 1 << 20, 2 << 20, 20 << 20
 BEGIN, END = "<!-- table of tests/remedies/try_remedies.py -->", "<!-- end of table -->"
 
 
@@ -148,9 +150,10 @@ class Pair:
         if "freed" in after:
             self.came = self.surely = after["freed"]
         elif self.kind == "expandable-segments":
-            # The request itself, and the memory that the device then need not have.
-            unused = before["failed_with"] - after["capacity"] - GRAIN
-            self.came = self.surely = answer["answer"]["request"] + unused if self.enough else 0
+            # The request itself, and the whole pages that the device then need not have.
+            request, unused = answer["answer"]["request"], before["failed_with"] - after["capacity"] - GRAIN
+            page = SMALL_PAGE if request <= SMALL_REQUEST else LARGE_PAGE
+            self.came = self.surely = request + unused // page * page if self.enough else 0
         elif self.kind in OUTSIDE:
             self.came = self.surely = before["capacity"] - after["capacity"]
         elif before["blocks"] == after["blocks"]:

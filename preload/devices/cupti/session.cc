@@ -52,11 +52,11 @@ void on_call(void*, Domain domain, uint32_t id, const CallData* call) {
     if (virtual_call) return g_launch_sites.note(call->correlation, kKnownFromTheCall);
     if (g_launch_sites.knows(call->correlation)) return;
     HookScope scope;
-    if (scope) g_launch_sites.note(call->correlation, live::g_sites.intern(stacks::capture()));
+    if (scope) g_launch_sites.note(call->correlation, live::g_sites.intern(stacks::capture(stacks::kWithNative)));
   } else if (virtual_call) {
     HookScope scope;
     const bool creates = VirtualCall(id) == VirtualCall::create;
-    if (scope) virtual_call_ended(id, *call, creates ? live::g_sites.intern(stacks::capture()) : 0);
+    if (scope) virtual_call_ended(id, *call, creates ? live::g_sites.intern(stacks::capture(stacks::kWithNative)) : 0);
   }
 }
 

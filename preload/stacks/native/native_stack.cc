@@ -1,5 +1,7 @@
 #include "stacks/native/native_stack.h"
 
+#include <stdio.h>
+
 #include "stacks/native/eh_frame.h"
 #include "stacks/native/frame_walk.h"
 #include "stacks/native/libunwind_loader.h"
@@ -8,6 +10,7 @@
 #include "stacks/own_frames.h"
 #include "stacks/thread_stack.h"
 #include "support/coverage.h"
+#include "support/option_values.h"
 #include "support/options.h"
 #include "support/until_unload.h"
 
@@ -32,8 +35,15 @@ constinit std::atomic<uint64_t> g_by_libunwind{0}, g_compared{0}, g_disagreed{0}
 constinit InterpreterCode g_interpreter_code;
 constinit std::atomic<const InterpreterCode*> g_trusted_code{nullptr};  // null: every frame is compared
 
+constinit char g_left_out[80];  // why some stacks are not recorded; empty: all are
+
 void report_cut() {
   if (g_cut_reported.exchange(true, std::memory_order_relaxed)) return;
+  static char both[160];
+  if (g_left_out[0] != 0) {
+    snprintf(both, sizeof both, "%s; stacks deeper than 1024 frames lack their outer frames", g_left_out);
+    return set_coverage(Subject::native_stacks, Seen::partly, both);
+  }
   if (coverage(Subject::native_stacks).seen.load(std::memory_order_acquire) != Seen::yes) return;
   set_coverage(Subject::native_stacks, Seen::partly, "stacks deeper than 1024 frames lack their outer frames");
 }
@@ -42,6 +52,13 @@ void report_cut() {
 void say_how(const char* text) {
   if (coverage(Subject::native_stacks).seen.load(std::memory_order_acquire) != Seen::yes) return;
   set_coverage(Subject::native_stacks, Seen::yes, text);
+}
+
+void say_which(const NativeStacks& wanted) {
+  char size[kOptionTextBytes];
+  snprintf(g_left_out, sizeof g_left_out, "only of blocks from %s on, and where no Python runs (TENSORSCOPE_NATIVE)",
+           format_option_value(wanted, size));
+  set_coverage(Subject::native_stacks, Seen::partly, g_left_out);
 }
 
 StackId missed() {
@@ -230,7 +247,7 @@ __attribute__((noinline)) StackId capture_by_libunwind(ThreadStack& stack, const
 }  // namespace
 
 void start_native() {
-  if (!options().native_stacks) {
+  if (!options().native_stacks.on) {
     return set_coverage(Subject::native_stacks, Seen::no, "switched off (TENSORSCOPE_NATIVE)");
   }
   start_eh_frame();
@@ -242,6 +259,7 @@ void start_native() {
   g_unloads.store(unload_generation(), std::memory_order_relaxed);
   g_walks.store(true, std::memory_order_relaxed);
   set_coverage(Subject::native_stacks, Seen::yes, "cached unwind rules, checked against libunwind");
+  if (options().native_stacks.from_bytes != 0) say_which(options().native_stacks);
   g_started.store(true, std::memory_order_release);
 }
 

@@ -186,6 +186,23 @@ TEST(Moment, MemoryThatWasFreedIsNoTensorsStorage) {
   EXPECT_EQ(after.tensors.at(0).shape_text(), "[20]");
 }
 
+// It is seen for the first time only when it has other memory than at the moment: the block of then is not known.
+TEST(Moment, MemoryOfLaterIsNoTensorsStorage) {
+  for (const uint64_t then : {0x1000, 0x2000}) {  // nothing lies where the later block will, or another block does
+    RecordingBuilder builder;
+    builder.segment(0, 5000);
+    builder.events(1, 3,
+                   {at(allocated(1, 40, 5100), then), made(2, 5200), freed(1, 2, 5400), at(allocated(3, 80, 5500), 0x2000),
+                    seen(2, 3, 5600, 0x2000, 20)});
+    builder.end();
+    const RecordingFile file = builder.file();
+    const Dump before = dump_at(file, "x.recording", {2, 5200});
+    EXPECT_EQ(before.tensors.at(0).storage, kNone);
+    EXPECT_EQ(before.storages.size(), 0u);
+    EXPECT_EQ(dump_at(file, "x.recording", {4, 5500}).storages.at(0).nbytes, 80u);
+  }
+}
+
 // Two steps with a backward pass each: how what is alive at the peak of the first went on.
 TEST(Moment, AllocationsSayHowTheyWentOn) {
   RecordingBuilder builder;

@@ -8,13 +8,13 @@ thread_local int t_captures = 0;
 }  // namespace live
 
 namespace stacks {
-Stack capture(const void*) {
+Stack capture(uint64_t) {
   ++live::t_captures;
   return live::t_fake_stack;
 }
-Stack capture_in_any_case() { return capture(nullptr); }
+Stack capture_in_any_case() { return capture(kWithNative); }
 StackId capture_python_part() { return live::t_fake_stack.python; }
-Stack capture_native_part(StackId) { return capture(nullptr); }
+Stack capture_native_part(StackId, uint64_t nbytes) { return capture(nbytes); }
 void stop_capturing() {}
 void start_capturing() {}
 NotRecorded not_recorded() { return {}; }

@@ -71,7 +71,7 @@ TEST_F(OptionsTest, TakeValuesOfEveryType) {
   EXPECT_EQ(options().signal, SIGUSR2);
   EXPECT_EQ(options().exit, ExitDump::never);
   EXPECT_STREQ(options().directory, "/some/where");
-  EXPECT_FALSE(options().native_stacks);
+  EXPECT_FALSE(options().native_stacks.on);
   EXPECT_EQ(options().names_timeout_ms, 250u);
   EXPECT_EQ(options().max_memory, uint64_t{3} << 30);
 
@@ -83,6 +83,22 @@ TEST_F(OptionsTest, TakeValuesOfEveryType) {
   EXPECT_EQ(rows.at("TENSORSCOPE_NAMES_TIMEOUT_MS"), "250");
   EXPECT_EQ(rows.at("TENSORSCOPE_MAX_STACK_MEMORY"), "3G");
   EXPECT_EQ(rows.at("TENSORSCOPE_LOG"), "");
+}
+
+TEST_F(OptionsTest, NativeStacksAreOnOffOrFromASize) {
+  parse();
+  EXPECT_EQ(visited().at("TENSORSCOPE_NATIVE"), "on");
+  for (const auto& [text, on, bytes] : {std::tuple("64K", true, 64u << 10), {"1MiB", true, 1u << 20}, {"off", false, 0u}, {"1", true, 0u}}) {
+    set("TENSORSCOPE_NATIVE", text);
+    EXPECT_THAT(parse(), IsEmpty()) << text;
+    EXPECT_EQ(options().native_stacks.on, on) << text;
+    EXPECT_EQ(options().native_stacks.from_bytes, bytes) << text;
+  }
+  set("TENSORSCOPE_NATIVE", "64K");
+  parse();
+  EXPECT_EQ(visited().at("TENSORSCOPE_NATIVE"), "64K");
+  set("TENSORSCOPE_NATIVE", "large");
+  EXPECT_THAT(parse(), HasSubstr("expected on, off or a size (as in 64K). Using on."));
 }
 
 TEST_F(OptionsTest, ASignalIsANameANumberOrOff) {

@@ -1,0 +1,3 @@
+// What each unit test begins with, compiled once.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
