@@ -48,7 +48,7 @@ def wheel(tmp_path_factory):
         return pathlib.Path(given)
     folder = tmp_path_factory.mktemp("wheel")
     done = subprocess.run([sys.executable, "-m", "pip", "wheel", str(ROOT), "--no-deps", "--disable-pip-version-check", "-w", str(folder)],
-                          env=os.environ | {"CCACHE_NOHASHDIR": "1"}, capture_output=True, text=True, timeout=BUILD_TIMEOUT)
+                          env=os.environ | {"CCACHE_BASEDIR": str(ROOT), "CCACHE_NOHASHDIR": "1"}, capture_output=True, text=True, timeout=BUILD_TIMEOUT)
     assert done.returncode == 0, done.stdout[-5000:] + done.stderr[-5000:]
     built, = folder.glob("*.whl")
     return built
