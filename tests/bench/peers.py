@@ -24,6 +24,7 @@ def tools(folder, loop, blocks):
     found = {
         "bare": (program, {}),
         "tensorscope": (program, preload),
+        "tensorscope, native stacks from 64K": (program, preload | {"TENSORSCOPE_NATIVE": "64K"}),
         "tensorscope, Python stacks only": (program, preload | {"TENSORSCOPE_NATIVE": "0"}),
         "torch.profiler, memory and stacks": (program + ["torch-profiler"], {}),
     }

@@ -42,7 +42,7 @@ def test_nothing_else_differs(tmp_path):
     known = [harness.truth(folder) for folder in folders]
     for dump, truth in zip((every, large), known):
         harness.compare(dump, truth)
-    rows = [sorted((tensor["shape"], [(name, line) for name, _, line in harness.frames(tensor)]) for tensor in dump["tensors"])
+    rows = [sorted((tensor["shape"], tensor["category"], [holder["text"] for holder in tensor["holders"]], [(name, line) for name, _, line in harness.frames(tensor)]) for tensor in dump["tensors"])
             for dump in (every, large)]
     assert rows[0] == rows[1]
     assert all(harness.frames(of_shape(every, shape), "native") for shape in (64, 10, 8))
