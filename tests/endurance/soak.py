@@ -22,7 +22,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "integration"))
 import harness  # noqa: E402
 
-WARM_UP = 0.1  # of the rounds, at least three
+WARM_UP = 0.1  # of the time, at least three rounds
 MOST_GROWTH = 1 << 20
 SNAPSHOT_SECONDS = 10
 KEPT_DUMPS = 4
@@ -108,7 +108,7 @@ def judge(folder, status=0, counts=None):
         rounds = [{key: float(value) for key, value in row.items()} for row in csv.DictReader(file)]
     with open(folder / "samples.csv", newline="") as file:
         samples = [float(row["own"]) for row in csv.DictReader(file)]
-    warm = rounds[max(3, int(len(rounds) * WARM_UP)):]
+    warm = [row for row in rounds[3:] if row["seconds"] >= WARM_UP * rounds[-1]["seconds"]]
     lines = [f"{rounds[-1]['seconds'] / 3600:.2f} hours, {len(rounds)} rounds, {rounds[-1]['step']:.0f} steps"]
     lines += (folder / "output.txt").read_text().strip().splitlines()[-1:]
     if counts:
