@@ -17,6 +17,7 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 
 #include "support/arena.h"
 #include "support/ids.h"
@@ -39,6 +40,7 @@ using RowId = uint32_t;  // shard and row number; 0: none
 template <typename Row>
 class AddressTable {
   struct Shard;
+  struct Index;
 
  public:
   static constexpr unsigned kShards = 64;
@@ -52,7 +54,7 @@ class AddressTable {
 
   class Guard {
    public:
-    Guard(AddressTable& table, const void* key) : Guard(table, shard_of(hash_of(key))) {}
+    Guard(AddressTable& table, const void* key) : Guard(table, table.prefetch_slot(hash_of(key))) {}
     static Guard of_row(AddressTable& table, RowId id) { return Guard(table, id >> kNumberBits); }
     ~Guard() {
       if (held_) shard_.lock.unlock();
@@ -60,42 +62,44 @@ class AddressTable {
     Guard(const Guard&) = delete;
     Guard& operator=(const Guard&) = delete;
     explicit operator bool() const { return held_; }
-    unsigned shard() const { return index_; }
+    unsigned shard() const { return number_; }
 
-    Position find(const void* key) { return shard_.find(key, hash_of(key)); }
+    Position find(const void* key) { return shard_.find(index_, key, hash_of(key)); }
     // A row for a key that is not there; `place` is what find() just returned. The row has its key; the caller sets the
     // rest and the serial before the Guard ends. Null: no memory.
-    Row* insert(const void* key, Position& place) { return shard_.insert(key, hash_of(key), place); }
+    Row* insert(const void* key, Position& place) { return shard_.insert(index_, key, hash_of(key), place); }
     // Takes the key out of the index and frees the row.
     void erase(const Position& place) {
       unlink(place);
       release(place.number);
     }
     // The two halves of erase(), for rows that outlive their key.
-    void unlink(const Position& place) { shard_.unlink(place.slot); }
-    void release(uint32_t number) { shard_.release(number); }
+    void unlink(const Position& place) { shard_.unlink(index_, place.slot); }
+    void release(uint32_t number) { shard_.release(index_, number); }
 
     static uint32_t number(RowId id) { return id & kNumberMask; }
-    RowId id(const Position& place) const { return index_ << kNumberBits | place.number; }
+    RowId id(const Position& place) const { return number_ << kNumberBits | place.number; }
     Row& row(RowId id) { return *shard_.row(number(id)); }
 
    private:
-    Guard(AddressTable& table, unsigned index)
-        : shard_(table.shards_[index]), index_(index), held_(shard_.lock.lock()) {}
+    Guard(AddressTable& table, unsigned number)
+        : shard_(table.shards_[number]), index_(table.indexes_[number]), number_(number), held_(shard_.lock.lock()) {}
     Shard& shard_;
-    unsigned index_;
+    Index& index_;
+    unsigned number_;
     bool held_;
   };
 
   constexpr AddressTable() = default;
 
-  // Brings what a Guard on this key will touch into the cache.
+  // Brings what insert() with this key will touch into the cache.
   void prefetch(const void* key) {
     const uint64_t hash = hash_of(key);
-    Shard& shard = shards_[shard_of(hash)];
-    __builtin_prefetch(&shard, 1);
-    const uint32_t* slots = shard.slots.load(std::memory_order_relaxed);
-    __builtin_prefetch(slots + (hash & shard.mask.load(std::memory_order_relaxed)), 1);
+    const unsigned number = prefetch_slot(hash);
+    __builtin_prefetch(&shards_[number], 1);
+    const auto next = reinterpret_cast<uintptr_t>(indexes_[number].next_row.load(std::memory_order_relaxed));
+    __builtin_prefetch(reinterpret_cast<const void*>(next), 1);
+    __builtin_prefetch(reinterpret_cast<const void*>(next + sizeof(Row) - 1), 1);
   }
 
   // Rows in use. Exact under lock_all().
@@ -138,6 +142,15 @@ class AddressTable {
   static constexpr uint32_t kChunkRows = 1u << kChunkBits;
   static constexpr uint32_t kFirstSlots = 1024;
 
+  // Before the lock, which would be waited for first. Returns the shard.
+  unsigned prefetch_slot(uint64_t hash) const {
+    const unsigned number = shard_of(hash);
+    const Index& index = indexes_[number];
+    const uint32_t* slots = index.slots.load(std::memory_order_relaxed);
+    __builtin_prefetch(slots + (hash & index.mask.load(std::memory_order_relaxed)), 1);
+    return number;
+  }
+
   static uint64_t hash_of(const void* key) {
     const auto product = static_cast<unsigned __int128>(reinterpret_cast<uintptr_t>(key)) * kGoldenRatio;
     return uint64_t(product) ^ uint64_t(product >> 64);
@@ -147,54 +160,65 @@ class AddressTable {
 
   // Rows of 128 successive numbers, and which of them are in use: so that a table that was once large is walked
   // quickly.
-  struct alignas(32) Chunk {
+  struct Chunk {
     Row* rows;
     uint64_t used[kChunkRows / 64];
   };
 
+  // Of a shard, but apart from it: prefetch() reads these without the lock and is to find them in the cache.
+  struct Index {
+    std::atomic<uint32_t*> slots{nullptr};
+    std::atomic<Row*> next_row{nullptr};  // that insert() will use; null: one that was never used
+    std::atomic<uint32_t> mask{0};        // slots - 1
+  };
+
+  // One cache line, with the first chunk, which most programs never leave.
   struct alignas(64) Shard {
     SpinLock lock;
-    std::atomic<uint32_t> mask{0};  // slots - 1
-    std::atomic<uint32_t*> slots{nullptr};
     uint32_t filled = 0;   // slots that are not empty, tombstones among them
     uint32_t linked = 0;   // slots that hold a row
     uint32_t free = 0;     // number of the first free row
     uint32_t numbers = 0;  // rows that were ever used: 1..numbers
-    Chunk* chunks = nullptr;
-    uint32_t chunk_room = 0;
     std::atomic<uint32_t> in_use{0};
+    uint32_t chunk_room = 0;  // of more_chunks
+    Chunk* more_chunks = nullptr;
+    Chunk first_chunk{};
 
-    Row* row(uint32_t number) const {
-      return &chunks[(number - 1) >> kChunkBits].rows[(number - 1) & (kChunkRows - 1)];
+    // Of the row with this number.
+    const Chunk& chunk(uint32_t number) const {
+      const uint32_t i = (number - 1) >> kChunkBits;
+      return i == 0 ? first_chunk : more_chunks[i - 1];
     }
+    Chunk& chunk(uint32_t number) { return const_cast<Chunk&>(std::as_const(*this).chunk(number)); }
+    Row* row(uint32_t number) const { return &chunk(number).rows[(number - 1) & (kChunkRows - 1)]; }
     void flip_used(uint32_t number) {
       const uint32_t i = (number - 1) & (kChunkRows - 1);
-      chunks[(number - 1) >> kChunkBits].used[i / 64] ^= uint64_t{1} << (i % 64);
+      chunk(number).used[i / 64] ^= uint64_t{1} << (i % 64);
     }
 
     // use(row, number) for each row in use.
     template <typename Use>
     void for_each(Use use) const {
       for (uint32_t begin = 0; begin < numbers; begin += kChunkRows) {
-        const Chunk& chunk = chunks[begin >> kChunkBits];
+        const Chunk& rows_here = chunk(begin + 1);
         for (uint32_t word = 0; word < kChunkRows / 64; ++word) {
-          for (uint64_t bits = chunk.used[word]; bits != 0; bits &= bits - 1) {
+          for (uint64_t bits = rows_here.used[word]; bits != 0; bits &= bits - 1) {
             const uint32_t i = word * 64 + uint32_t(std::countr_zero(bits));
-            use(chunk.rows[i], begin + i + 1);
+            use(rows_here.rows[i], begin + i + 1);
           }
         }
       }
     }
 
-    Position find(const void* key, uint64_t hash) const {
-      const uint32_t* index = slots.load(std::memory_order_relaxed);
-      if (index == nullptr) return {};
-      const uint32_t wrap = mask.load(std::memory_order_relaxed);
+    Position find(const Index& index, const void* key, uint64_t hash) const {
+      const uint32_t* slots = index.slots.load(std::memory_order_relaxed);
+      if (slots == nullptr) return {};
+      const uint32_t wrap = index.mask.load(std::memory_order_relaxed);
       const uint32_t tag = tag_of(hash);
       bool reusable = false;
       uint32_t reuse = 0;
       for (uint32_t slot = uint32_t(hash) & wrap;; slot = (slot + 1) & wrap) {
-        const uint32_t value = index[slot];
+        const uint32_t value = slots[slot];
         if (value == kEmpty) return {nullptr, 0, reusable ? reuse : slot};
         if (value == kTombstone) {
           if (!reusable) reuse = slot;
@@ -206,19 +230,19 @@ class AddressTable {
       }
     }
 
-    Row* insert(const void* key, uint64_t hash, Position& place) {
+    Row* insert(Index& index, const void* key, uint64_t hash, Position& place) {
       const uint32_t room =
-          slots.load(std::memory_order_relaxed) == nullptr ? 0 : mask.load(std::memory_order_relaxed) + 1;
+          index.slots.load(std::memory_order_relaxed) == nullptr ? 0 : index.mask.load(std::memory_order_relaxed) + 1;
       if ((filled + 1) * uint64_t{8} > room * uint64_t{5}) {
-        if (rebuild(room)) {
-          place = find(key, hash);
+        if (rebuild(index, room)) {
+          place = find(index, key, hash);
         } else if (filled + 2 > room) {  // a search ends at an empty slot: one must stay
           return nullptr;
         }
       }
-      const uint32_t number = take_number();
+      const uint32_t number = take_number(index);
       if (number == 0) return nullptr;
-      uint32_t& slot = slots.load(std::memory_order_relaxed)[place.slot];
+      uint32_t& slot = index.slots.load(std::memory_order_relaxed)[place.slot];
       filled += slot == kEmpty;
       ++linked;
       slot = tag_of(hash) | number;
@@ -230,33 +254,34 @@ class AddressTable {
       return place.row;
     }
 
-    void unlink(uint32_t slot) {
-      uint32_t* index = slots.load(std::memory_order_relaxed);
-      const uint32_t wrap = mask.load(std::memory_order_relaxed);
+    void unlink(Index& index, uint32_t slot) {
+      uint32_t* slots = index.slots.load(std::memory_order_relaxed);
+      const uint32_t wrap = index.mask.load(std::memory_order_relaxed);
       --linked;
-      if (index[(slot + 1) & wrap] != kEmpty) {
-        index[slot] = kTombstone;
+      if (slots[(slot + 1) & wrap] != kEmpty) {
+        slots[slot] = kTombstone;
         return;
       }
       // Nothing follows: no search needs this slot to go on, nor the tombstones before it.
       do {
-        index[slot] = kEmpty;
+        slots[slot] = kEmpty;
         --filled;
         slot = (slot - 1) & wrap;
-      } while (index[slot] == kTombstone);
+      } while (slots[slot] == kTombstone);
     }
 
-    void release(uint32_t number) {
+    void release(Index& index, uint32_t number) {
       Row* released = row(number);
       released->serial.store(0, std::memory_order_relaxed);
       released->key = reinterpret_cast<const void*>(uintptr_t{free});
       free = number;
+      index.next_row.store(released, std::memory_order_relaxed);
       flip_used(number);
       in_use.store(in_use.load(std::memory_order_relaxed) - 1, std::memory_order_relaxed);
     }
 
     // A new index with room for twice what is linked now or, where tombstones filled the old one, as large as before.
-    bool rebuild(uint32_t room) {
+    bool rebuild(Index& index, uint32_t room) {
       const uint32_t new_room = room == 0 ? kFirstSlots : linked * uint64_t{16} > room * uint64_t{5} ? room * 2 : room;
       auto* fresh = static_cast<uint32_t*>(map_pages(size_t{new_room} * sizeof(uint32_t)));
       if (fresh == nullptr) return false;
@@ -267,17 +292,18 @@ class AddressTable {
         while (fresh[slot] != kEmpty) slot = (slot + 1) & (new_room - 1);
         fresh[slot] = tag_of(hash) | number;
       });
-      unmap_pages(slots.load(std::memory_order_relaxed), size_t{room} * sizeof(uint32_t));
-      slots.store(fresh, std::memory_order_relaxed);
-      mask.store(new_room - 1, std::memory_order_relaxed);
+      unmap_pages(index.slots.load(std::memory_order_relaxed), size_t{room} * sizeof(uint32_t));
+      index.slots.store(fresh, std::memory_order_relaxed);
+      index.mask.store(new_room - 1, std::memory_order_relaxed);
       filled = linked;
       return true;
     }
 
-    uint32_t take_number() {
+    uint32_t take_number(Index& index) {
       if (free != 0) {
         const uint32_t number = free;
         free = uint32_t(reinterpret_cast<uintptr_t>(row(number)->key));
+        index.next_row.store(free == 0 ? nullptr : row(free), std::memory_order_relaxed);
         return number;
       }
       if (numbers == kMaxNumber) return 0;
@@ -286,21 +312,24 @@ class AddressTable {
     }
 
     bool add_chunk() {
-      const uint32_t chunk = numbers >> kChunkBits;
-      if (chunk == chunk_room) {
+      const uint32_t more_used = numbers == 0 ? 0 : (numbers >> kChunkBits) - 1;
+      if (more_used == chunk_room && numbers != 0) {
         const uint32_t more = chunk_room == 0 ? 8 : chunk_room * 2;
         auto* directory = g_row_arena.allocate_array<Chunk>(more);
         if (directory == nullptr) return false;
-        for (uint32_t i = 0; i < chunk_room; ++i) directory[i] = chunks[i];
-        chunks = directory;
+        for (uint32_t i = 0; i < chunk_room; ++i) directory[i] = more_chunks[i];
+        more_chunks = directory;
         chunk_room = more;
       }
-      chunks[chunk].rows = g_row_arena.allocate_array<Row>(kChunkRows);
-      return chunks[chunk].rows != nullptr;
+      Chunk& added = chunk(numbers + 1);
+      added.rows = g_row_arena.allocate_array<Row>(kChunkRows);
+      return added.rows != nullptr;
     }
   };
 
   Shard shards_[kShards];
+  Index indexes_[kShards];
+  static_assert(sizeof(Shard) == 64);
 };
 
 }  // namespace tensorscope::live

@@ -27,6 +27,7 @@ struct ThisThread {
   ThreadId id = 0;
   bool entered = false;    // id is known, or known to be 0
   TensorReference newest;  // the tensor it constructed last
+  SiteId site = 0;         // where it was last
   // The block it allocated last, until a tensor took it.
   const void* fresh_block = nullptr;
   uint64_t fresh_bytes = 0;
@@ -49,7 +50,13 @@ ThreadId this_thread() {
   return t_this.id;
 }
 
-SiteId site_here(uint64_t nbytes) { return g_sites.intern(stacks::capture(nbytes)); }
+SiteId site_of(const stacks::Stack& stack) {
+  const SiteId site = g_sites.intern(stack, t_this.site);
+  g_sites.prefetch(site);
+  return t_this.site = site;
+}
+
+SiteId site_here(uint64_t nbytes) { return site_of(stacks::capture(nbytes)); }
 
 // The site of the tensor that takes the fresh block: the allocation's, made by the same operation, unless Python has
 // gone on to another instruction in between.
@@ -57,7 +64,7 @@ SiteId site_of_taker() {
   t_this.fresh_block = nullptr;
   const StackId python = stacks::capture_python_part();
   if (python == t_this.fresh_python) return t_this.fresh_site;
-  return g_sites.intern(stacks::capture_native_part(python, t_this.fresh_bytes));
+  return site_of(stacks::capture_native_part(python, t_this.fresh_bytes));
 }
 
 NodeId running_node(SiteId site) {
@@ -182,7 +189,7 @@ void note_reported(Device device, uint64_t allocated, uint64_t reserved) {
 Origin allocated(const void* pointer, uint64_t nbytes, AllocationKind kind, DeviceSlot device) {
   g_allocations.prefetch(pointer, device);
   const stacks::Stack stack = stacks::capture(nbytes);
-  const Origin origin{coarse_ns(), g_sites.intern(stack), this_thread()};
+  const Origin origin{coarse_ns(), site_of(stack), this_thread()};
   t_this.fresh_block = pointer;
   t_this.fresh_bytes = nbytes;
   t_this.fresh_site = origin.site;
@@ -301,7 +308,7 @@ void gradient_edge_set(const void* impl, const void* node) {
 void node_destroyed(const void* node) { g_nodes.remove(node); }
 
 CallContext call_context() {
-  const SiteId site = g_sites.intern(stacks::capture_in_any_case());
+  const SiteId site = site_of(stacks::capture_in_any_case());
   const NodeId node = running_node(site);
   const Serial serial = g_nodes.serial(node);
   if (node != 0) g_nodes.drop(node);  // it runs, so its row stays

@@ -24,7 +24,11 @@ class SiteTable {
   // Makes site 0. False: no memory.
   bool start();
 
-  SiteId intern(const stacks::Stack& stack);
+  // `before`: the site that this thread asked for before this one, 0: none. Only a hint: a program's loop asks for its
+  // sites in the same order again, and the one that came next then is looked at first.
+  SiteId intern(const stacks::Stack& stack, SiteId before = 0);
+  // Brings the site's counters into the cache.
+  void prefetch(SiteId site) const { __builtin_prefetch(&counts(site), 1); }
   // A site of its own that has no stack; 0: no room.
   SiteId add_without_stack();
 
@@ -55,7 +59,8 @@ class SiteTable {
   struct Key {
     StackId native;
     StackId python;
-    SiteId next;  // of the same bucket
+    SiteId next;      // of the same bucket
+    SiteId followed;  // by this one, when it was asked for; an atomic_ref's
   };
   // Live is what was made less what is gone, so that an event changes as few words as it can.
   struct alignas(64) Counts {
