@@ -1,6 +1,8 @@
 // A moment of a recording becomes a dump's bytes, and these are read as any dump is.
 #include <algorithm>
+#include <array>
 #include <map>
+#include <string_view>
 #include <unordered_map>
 #include <unordered_set>
 
@@ -390,13 +392,15 @@ void MomentVisitor::add_coverage(DumpBytes& out) const {
     rows.push_back(format::CreateCoverageDirect(builder, subject, seen, detail));
   };
   constexpr char kNotKept[] = "not in a recording; take a dump for it";
-  add("names", format::Seen::no, kNotKept);
-  add("autograd graph", format::Seen::no, kNotKept);
+  constexpr std::array<std::string_view, 3> kFromDumps = {"names", "module paths", "autograd graph"};
+  for (const std::string_view subject : kFromDumps) add(subject.data(), format::Seen::no, kNotKept);
   if (const auto* kept =
           coverage_.empty() ? nullptr : flatbuffers::GetSizePrefixedRoot<format::Coverages>(coverage_.data());
       kept && kept->values()) {
     for (const auto* row : *kept->values()) {
-      if (!row->subject() || row->subject()->str() == "names" || row->subject()->str() == "autograd graph") continue;
+      if (!row->subject() || std::ranges::find(kFromDumps, row->subject()->string_view()) != kFromDumps.end()) {
+        continue;
+      }
       rows.push_back(format::CreateCoverageDirect(builder, row->subject()->c_str(), row->seen(),
                                                   row->detail() ? row->detail()->c_str() : "", row->missed()));
     }
