@@ -7,13 +7,15 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "support/dotted_path.h"
+
 namespace tensorscope::values {
 
 namespace {
 
-bool is_number(std::string_view name) {
-  return !name.empty() && name.size() <= 18 && name.find_first_not_of("0123456789") == std::string_view::npos;
-}
+constexpr size_t kMostDigits = 18;  // that an index has room for
+
+bool is_index(std::string_view name) { return name.size() <= kMostDigits && analyzer::is_number(name); }
 
 void sort_unique(std::vector<uint64_t>& numbers) {
   std::sort(numbers.begin(), numbers.end());
@@ -189,7 +191,7 @@ class TreeMaker {
     const PathNode& node = paths_[path];
     return node.sums.calls == 0 && node.sums.backward_calls == 0 && !node.children.empty() &&
            std::all_of(node.children.begin(), node.children.end(),
-                       [this](uint32_t child) { return is_number(paths_[child].name); });
+                       [this](uint32_t child) { return is_index(paths_[child].name); });
   }
 
   // Which of the paths a node stands for together: those below `holders` with this name, or these numbers.
@@ -197,7 +199,7 @@ class TreeMaker {
     std::vector<std::vector<uint32_t>> groups;
     std::map<uint32_t, size_t> by_shape;
     for (uint32_t child : paths_[holders.front()].children) {
-      const bool folds = options_.fold && is_number(paths_[child].name);
+      const bool folds = options_.fold && is_index(paths_[child].name);
       if (folds) {
         const auto [known, is_new] = by_shape.emplace(shapes_[child], groups.size());
         if (!is_new) {
@@ -234,10 +236,10 @@ class TreeMaker {
     node.modules = uint32_t(group.size());
     node.named = named;
     node.name = first.name;
-    if (is_number(first.name) && first.parent != 0) {
+    if (is_index(first.name) && first.parent != 0) {
       for (uint32_t path : group) node.indices.push_back(std::stoull(paths_[path].name));
       uint32_t holder = first.parent;
-      while (is_number(paths_[holder].name) && paths_[holder].parent != 0) holder = paths_[holder].parent;
+      while (is_index(paths_[holder].name) && paths_[holder].parent != 0) holder = paths_[holder].parent;
       node.name = paths_[holder].name;
     }
     sort_unique(node.indices);
@@ -246,7 +248,7 @@ class TreeMaker {
     into.push_back(made);
     tree_.nodes.push_back(std::move(node));
     std::vector<uint32_t> children;
-    for (const auto& next : below) place(next, children, depth + 1, !is_number(paths_[next.front()].name));
+    for (const auto& next : below) place(next, children, depth + 1, !is_index(paths_[next.front()].name));
     tree_.nodes[made].children = std::move(children);
   }
 
