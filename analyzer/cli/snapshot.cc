@@ -2,8 +2,10 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <filesystem>
+#include <iterator>
 #include <memory>
 #include <optional>
 #include <system_error>
@@ -65,9 +67,24 @@ std::string children_words(pid_t pid) {
       children.size() == 1 ? "1 child process is" : fmt::format("{} child processes are", children.size()), text);
 }
 
+// A task of Slurm that has started the ranks of another job: torchrun under srun.
+bool is_launcher(const JobProcess& task, const std::vector<JobProcess>& all) {
+  if (!task.job.starts_with("slurm-")) return false;
+  const std::vector<pid_t> started = profiled_descendants(task.pid);
+  return std::any_of(all.begin(), all.end(), [&](const JobProcess& each) {
+    return each.job != task.job && std::binary_search(started.begin(), started.end(), each.pid);
+  });
+}
+
 // The processes of the job that is asked for. Empty: `problem` says why.
 std::vector<pid_t> processes_of_job(pid_t pid, std::string& problem) {
-  const std::vector<JobProcess> all = profiled_ranks();
+  std::vector<JobProcess> all = profiled_ranks();
+  if (pid == 0) {
+    std::vector<JobProcess> ranks;
+    std::copy_if(all.begin(), all.end(), std::back_inserter(ranks),
+                 [&](const JobProcess& each) { return !is_launcher(each, all); });
+    all = std::move(ranks);
+  }
   std::string job, names;
   for (const JobProcess& each : all) {
     if (pid != 0 ? each.pid == pid : job.empty()) job = each.job;
