@@ -31,12 +31,10 @@ def programs():
 
 def test_the_table_is_of_programs_and_remedies_that_exist():
     rows = table()
-    assert len(rows) >= 30
     assert {kind for _, kind in rows} <= kinds()
     assert {program for program, _ in rows} <= programs()
 
 
-@pytest.mark.xfail(strict=True, reason="not all were measured yet: tests/remedies/try_remedies.py --write docs/remedies.md")
 def test_the_table_has_each_kind_of_remedy_and_forty_pairs():
     rows = table()
     assert {kind for _, kind in rows} == kinds() and len(rows) >= 40

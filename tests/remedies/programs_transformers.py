@@ -80,7 +80,7 @@ def llama_training(trial):
 @program()
 def gpt2_large_optimizer(trial):
     """a wide GPT-2 with little text: the optimizer's step has the peak"""
-    config = transformers.GPT2Config(n_embd=768, n_layer=4, n_head=16, use_cache=False)
+    config = transformers.GPT2Config(n_embd=768, n_layer=4, n_head=16, vocab_size=2000, use_cache=False)
     model = made(trial, transformers.GPT2LMHeadModel, config)
     optimizer = trial.optimizer(torch.optim.AdamW, model.parameters())
     for _ in range(2):
