@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <chrono>
 #include <filesystem>
-#include <iterator>
 #include <memory>
 #include <optional>
 #include <system_error>
@@ -80,10 +79,7 @@ bool is_launcher(const JobProcess& task, const std::vector<JobProcess>& all) {
 std::vector<pid_t> processes_of_job(pid_t pid, std::string& problem) {
   std::vector<JobProcess> all = profiled_ranks();
   if (pid == 0) {
-    std::vector<JobProcess> ranks;
-    std::copy_if(all.begin(), all.end(), std::back_inserter(ranks),
-                 [&](const JobProcess& each) { return !is_launcher(each, all); });
-    all = std::move(ranks);
+    std::erase_if(all, [known = all](const JobProcess& each) { return is_launcher(each, known); });
   }
   std::string job, names;
   for (const JobProcess& each : all) {

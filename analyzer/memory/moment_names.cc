@@ -68,13 +68,14 @@ void say_coverage(Dump& moment, const NamesOfRun& names) {
   std::string files;
   for (const NamesOfRun::Source& source : names.sources()) files += (files.empty() ? "" : ", ") + source.file;
   for (Coverage& row : moment.coverage) {
-    if (row.subject == "module paths") {
-      row.seen = int(moment.module_names.empty() ? format::Seen::not_applicable : format::Seen::partly);
-      row.detail = moment.module_names.empty() ? "" : "of the modules in these dumps";
+    if (row.subject == "names") {
+      row.seen = int(known == moment.tensors.size() ? format::Seen::yes : format::Seen::partly);
+      row.detail = fmt::format("{} of {} tensors are in {}", known, moment.tensors.size(), files);
+    } else if (row.subject == "module paths") {
+      const bool none = moment.module_names.empty();
+      row.seen = int(none ? format::Seen::not_applicable : format::Seen::partly);
+      row.detail = none ? "" : "of the modules in these dumps";
     }
-    if (row.subject != "names") continue;
-    row.seen = int(known == moment.tensors.size() ? format::Seen::yes : format::Seen::partly);
-    row.detail = fmt::format("{} of {} tensors are in {}", known, moment.tensors.size(), files);
   }
 }
 

@@ -312,8 +312,7 @@ class AddressTable {
     }
 
     bool add_chunk() {
-      const uint32_t more_used = numbers == 0 ? 0 : (numbers >> kChunkBits) - 1;
-      if (more_used == chunk_room && numbers != 0) {
+      if (numbers >> kChunkBits == chunk_room + 1) {
         const uint32_t more = chunk_room == 0 ? 8 : chunk_room * 2;
         auto* directory = g_row_arena.allocate_array<Chunk>(more);
         if (directory == nullptr) return false;
