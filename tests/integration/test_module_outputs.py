@@ -1,6 +1,6 @@
 """What modules' calls return, recorded where TENSORSCOPE_MODULE_OUTPUTS asks for it."""
 
-# Covers: preload/python/module_outputs.cc, preload/python/module_entry.cc
+# Covers: preload/python/module_outputs.cc preload/python/module_entry.cc
 
 import json
 
