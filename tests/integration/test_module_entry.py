@@ -59,7 +59,8 @@ def test_values_are_those_of_the_caller(seen):
 
 def test_compiled_and_exported_modules_are_seen_at_their_border(seen):
     names = {call.module for call in seen[1].calls}
-    assert not {name for name in names if name.startswith("root.compiled.")}
+    if harness.torch_version() >= (2, 5):  # before, the code that torch.compile made calls them
+        assert not {name for name in names if name.startswith("root.compiled.")}
     assert outputs(seen[1], "root.compiled")
     assert len([call for call in seen[1].calls if call.module == "root.mixed"]) == 1  # none with fake tensors
 

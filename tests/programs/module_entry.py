@@ -1,4 +1,5 @@
 """Calls of modules in every way that the interpreter has for them. Prints what the program itself sees of them."""
+import inspect
 import sys
 import threading
 import time
@@ -82,8 +83,9 @@ class Root(nn.Module):
 
 root, x = Root(), torch.randn(3, 4)
 print(root(x).sum().item(), torch.rand(1).item())
-print(nn.modules.module._has_any_global_hook(), nn.Module.__call__.__qualname__, nn.Module._call_impl.__code__.co_name)
-exported = torch.export.export(root.mixed, (x,), strict=False).module()(x)
+print(len(nn.modules.module._global_forward_hooks), nn.Module.__call__.__qualname__, nn.Module._call_impl.__code__.co_name)
+strict = {"strict": False} if "strict" in inspect.signature(torch.export.export).parameters else {}  # torch 2.3 on
+exported = torch.export.export(root.mixed, (x,), **strict).module()(x)
 print(torch.equal(exported, x - 1), sys.gettrace(), sys.getprofile())
 threading.Thread(target=root.sleeping, args=(x,), daemon=True).start()  # ended inside by the interpreter's end
 time.sleep(0.2)
