@@ -5,6 +5,7 @@ import functools
 import json
 import os
 import pathlib
+import re
 import subprocess
 import sys
 import time
@@ -127,6 +128,11 @@ def cli(*arguments, status=0, **keywords):
 def load(dump):
     """A dump as the exported JSON."""
     return json.loads(cli("export", dump, "--format", "json", *(["--sysroot", SYSROOT] if SYSROOT else [])).stdout)
+
+
+def program_stderr(done):
+    """The lines on standard error that are not tensorscope's, without numbers: torch's have times and process ids."""
+    return {re.sub(r"[0-9]+", "", line) for line in done.stderr.splitlines() if "tensorscope" not in line}
 
 
 def truth(folder, name="1"):

@@ -88,8 +88,7 @@ def test_more_outputs_than_there_is_room_for_are_counted(tmp_path):
 def test_compiled_exported_and_traced_modules_work_as_without(tmp_path):
     harness.needs_torch(2, 6, "torch.export as it is used here")
     done = harness.run_source(
-        "import warnings\nwarnings.simplefilter('error')\n" + WAIT +
-        "warnings.filterwarnings('ignore', category=DeprecationWarning)\n"
+        "import warnings\nwarnings.simplefilter('error', UserWarning)\n" + WAIT +
         "class Two(nn.Module):\n"
         "    def __init__(self):\n        super().__init__()\n        self.fc = nn.Linear(4, 4)\n"
         "    def forward(self, x):\n        return {'a': self.fc(x), 'b': x + 1}\n"
