@@ -99,9 +99,10 @@ using Vectorcall = Object* (*)(Object* function, Object* const* arguments, size_
   F(int, PyGC_Disable, ())                            /* 3.10 on */                          \
   F(int, PyGC_Enable, ())                             /* 3.10 on */                          \
   F(void, PyUnstable_GC_VisitObjects, (Visit, void*)) /* 3.12 on */                          \
-  F(Vectorcall, PyVectorcall_Function, (Object*))           /* 3.11 on; inlined before */    \
+  F(Vectorcall, PyVectorcall_Function, (Object*))           /* 3.11 on */                    \
   F(void, PyFunction_SetVectorcall, (Object*, Vectorcall))  /* 3.12 on */                    \
-  F(Object*, _PyFunction_Vectorcall, (Object*, Object* const*, size_t, Object*)) /* private */ \
+  F(Object*, _PyFunction_Vectorcall,                        /* up to 3.12 */                 \
+    (Object*, Object* const*, size_t, Object*))                                              \
   F(const char*, _PyMem_GetCurrentAllocatorName, ())  /* private */                          \
   F(int, _PyObject_DebugMallocStats, (FILE*))         /* private */
 

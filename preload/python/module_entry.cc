@@ -67,12 +67,13 @@ Vectorcall* entry_of(Object* function, ptrdiff_t offset) {
   return reinterpret_cast<Vectorcall*>(reinterpret_cast<char*>(function) + offset);
 }
 
-// Where PyFunctionObject has its entry; 0: it cannot be told. The functions of a module written in Python alone all have
-// the interpreter's.
+// Where PyFunctionObject has its entry; 0: it cannot be told. The functions of a module written in Python alone all
+// have the interpreter's.
 ptrdiff_t offset_of_entry(const Gil& gil, Object* function, Object* other) {
   const ptrdiff_t offset = agent::vectorcall_offset_of(gil->PyFunction_Type);
   const ptrdiff_t size = agent::basic_size_of(gil->PyFunction_Type);
-  if (offset <= 0 || offset % ptrdiff_t(sizeof(Vectorcall)) != 0 || offset + ptrdiff_t(sizeof(Vectorcall)) > size) return 0;
+  if (offset <= 0 || offset % ptrdiff_t(sizeof(Vectorcall)) != 0 || offset + ptrdiff_t(sizeof(Vectorcall)) > size)
+    return 0;
   const Vectorcall own = *entry_of(function, offset);
   if (!own || own != *entry_of(other, offset)) return 0;
   if (gil->PyVectorcall_Function && own != gil->PyVectorcall_Function(function)) return 0;

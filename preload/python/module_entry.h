@@ -20,12 +20,12 @@ namespace tensorscope::python {
 
 struct ModuleCall {
   Object* module;
-  Object* const* arguments;      // behind the module; valid while the call runs and until `ends` returns
-  ptrdiff_t count;               // of those given by position
-  Object* keywords;              // tuple of the names of those that follow, or null
-  const void* stack;             // an address in the frame that runs the call: what lies deeper belongs to it
-  Object* result = nullptr;      // borrowed; null: the call raised, or has not ended
-  Object* exception = nullptr;   // the class of what it raised
+  Object* const* arguments;     // behind the module; valid while the call runs and until `ends` returns
+  ptrdiff_t count;              // of those given by position
+  Object* keywords;             // tuple of the names of those that follow, or null
+  const void* stack;            // an address in the frame that runs the call: what lies deeper belongs to it
+  Object* result = nullptr;     // borrowed; null: the call raised, or has not ended
+  Object* exception = nullptr;  // the class of what it raised
 };
 
 // May allocate, but does not raise. What the call raised is set aside meanwhile.

@@ -429,14 +429,15 @@ void call_begins(const Gil& gil, Calls& calls, Object* object, const void* stack
   // A call within one that is followed would else be taken for that one.
   const bool followed = recorded || operations || (!all.empty() && all.back().forward != 0);
   const uint64_t forward = followed ? follow_forward(calls, id, *module, place, index, mode, recorded, operations) : 0;
-  all.push_back({id, monotonic_ns(), live, live::g_devices.lower_peak_since(calls.device, live), stack,
-                 module, forward, index, place, mode, recorded, recorded ? saves_begin() : SavesBegin(),
-                 live::running_node_address(), operations});
+  all.push_back({id, monotonic_ns(), live, live::g_devices.lower_peak_since(calls.device, live), stack, module, forward,
+                 index, place, mode, recorded, recorded ? saves_begin() : SavesBegin(), live::running_node_address(),
+                 operations});
 }
 
 void call_ends(const Gil& gil, Calls& calls, const ModuleCall& ended) {
   std::vector<Running>& all = running();
-  const auto own = std::find_if(all.rbegin(), all.rend(), [&](const Running& call) { return call.stack == ended.stack; });
+  const auto own =
+      std::find_if(all.rbegin(), all.rend(), [&](const Running& call) { return call.stack == ended.stack; });
   if (own == all.rend()) return;  // it began before a fork
   while (all.back().stack != ended.stack) {
     const Running call = all.back();
@@ -458,8 +459,8 @@ void call_ends(const Gil& gil, Calls& calls, const ModuleCall& ended) {
     take_all(gil, calls, *call.module, call.module->outputs, ended.result, origin, "");
   }
   // A checkpoint ends what it computes again by an exception, once it has all that backward needs.
-  const bool failed = !ended.result &&
-                      strcmp(python::agent::short_name_of_class(gil, ended.exception), "_StopRecomputationError") != 0;
+  const bool failed =
+      !ended.result && strcmp(python::agent::short_name_of_class(gil, ended.exception), "_StopRecomputationError") != 0;
   all.pop_back();
   end_call(calls, call, failed, false);
 }

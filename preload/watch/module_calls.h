@@ -24,8 +24,8 @@ struct CallSettings {
 // Once, before register_hooks(). Context: activation.
 void start_module_calls(CallSettings settings);
 
-// From now on calls are seen, and hooks of torch.optim tell the steps. False: torch.nn has not been imported whole yet; ask again.
-// Context: with the GIL.
+// From now on calls are seen, and hooks of torch.optim tell the steps. False: torch.nn has not been imported whole yet;
+// ask again. Context: with the GIL.
 bool register_hooks(const python::Gil& gil);
 
 bool has_module_calls();

@@ -59,7 +59,7 @@ TEST(Statistics, of_float32_agree_with_the_definition_wherever_they_lie) {
         std::vector<float> data(length);
         for (float& x : data) x = normal(random);
         if (length > 5000) {
-          data[0] = 1e7F;                                                         // the shift
+          data[0] = 1e7F;                                                        // the shift
           for (size_t i = 2048; i < 3072; ++i) data[i] = spread * float(i) + 5;  // a block of another kind
         }
         long double sum = 0, squares = 0, l1 = 0, l2 = 0;
