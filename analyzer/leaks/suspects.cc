@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <span>
 #include <tuple>
 
 #include "leaks/case.h"
@@ -206,7 +207,7 @@ void add_larger(const Case& find, std::vector<Suspect>& suspects) {
     suspect.made = row.allocations_total;
     suspect.kept = row.allocations_live;
     suspect.generations = row.allocations_total;
-    suspect.tensors = storage.tensors;
+    suspect.tensors.assign(storage.tensors.begin(), storage.tensors.end());
     const uint64_t created = last.dump.tensors[tensor].created_ns, now = last.dump.process.dump_ns;
     suspect.oldest_ns = suspect.newest_ns = now - std::min(created, now);
     suspects.push_back(std::move(suspect));
@@ -236,7 +237,7 @@ void add_sites(const Case& find, std::vector<Suspect>& suspects) {
       line.blocks += 1;
       line.block_bytes += item.bytes;
     } else {
-      const std::vector<uint32_t>& tensors = last.dump.storages[item.storage].tensors;
+      const std::span<const uint32_t> tensors = last.dump.storages[item.storage].tensors;
       if (std::any_of(tensors.begin(), tensors.end(), [&](uint32_t t) { return suspected[t] || find.explained(t); })) continue;
       line.tensors.push_back(tensors.front());
     }

@@ -1,6 +1,7 @@
 #include "oom/program_remedies.h"
 
 #include <algorithm>
+#include <span>
 
 #include "dump_generated.h"
 #include "leaks/retention.h"
@@ -86,7 +87,7 @@ class ProgramFinder {
     }
     std::vector<uint32_t> tensors;
     for (const Storage& storage : dump_.storages) {
-      const std::vector<uint32_t>& users = storage.tensors;
+      const std::span<const uint32_t> users = storage.tensors;
       const bool saved = std::any_of(users.begin(), users.end(), [&](uint32_t i) { return savers[i] == 1; });
       const bool stays = std::any_of(users.begin(), users.end(), [&](uint32_t i) { return savers[i] > 1 || held(i); });
       if (saved && !stays) tensors.insert(tensors.end(), users.begin(), users.end());
