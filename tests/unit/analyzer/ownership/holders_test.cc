@@ -1,3 +1,4 @@
+// Covers: analyzer/ownership/{tensor_holders,tensor_modules}.cc
 #include "ownership/holders.h"
 
 #include <random>
