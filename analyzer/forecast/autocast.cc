@@ -30,11 +30,13 @@ constexpr std::array<std::string_view, 28> kFloat32OnDevices = {
     "group_norm", "nll_loss", "nll_loss_nd", "nll_loss2d", "cross_entropy_loss", "kl_div", "l1_loss", "smooth_l1_loss",
     "huber_loss", "mse_loss", "binary_cross_entropy_with_logits", "logsumexp", "prod", "softmax", "log_softmax", "cumsum",
     "sum", "linalg_vector_norm"};
-constexpr std::array<std::string_view, 9> kFloat32OnCpu = {"nll_loss", "nll_loss_nd", "nll_loss2d", "mse_loss", "smooth_l1_loss",
-                                                           "kl_div", "prod", "huber_loss", "l1_loss"};
+constexpr std::array<std::string_view, 11> kFloat32OnCpu = {
+    "nll_loss", "nll_loss_nd", "nll_loss2d", "cross_entropy_loss", "binary_cross_entropy_with_logits", "mse_loss",
+    "smooth_l1_loss", "kl_div", "prod", "huber_loss", "l1_loss"};
 constexpr std::array<std::string_view, 6> kOfTwo = {"add", "mul", "sub", "div", "cat", "where"};
 // Backward needs what these return; of others what they were given.
-constexpr std::array<std::string_view, 8> kSavesResult = {"softmax", "log_softmax", "relu", "relu_", "sigmoid", "tanh", "exp", "dropout"};
+constexpr std::array<std::string_view, 9> kSavesResult = {"softmax", "log_softmax", "cross_entropy_loss", "relu", "relu_",
+                                                          "sigmoid", "tanh", "exp", "dropout"};
 
 template <size_t N>
 bool is_one_of(const std::array<std::string_view, N>& names, std::string_view name) {
@@ -61,6 +63,7 @@ class Autocaster {
 
   void apply() {
     before_.resize(play_.changes.size() + 1);
+    instead_.assign(play_.changes.size(), kNone);
     freed_.assign(play_.pieces.size(), SIZE_MAX);
     for (size_t i = 0; i < play_.changes.size(); ++i) {
       if (!play_.changes[i].made) freed_[play_.changes[i].block] = i;
@@ -80,7 +83,8 @@ class Autocaster {
     std::vector<Change> changes;
     for (size_t i = 0; i <= play_.changes.size(); ++i) {
       changes.insert(changes.end(), before_[i].begin(), before_[i].end());
-      if (i < play_.changes.size()) changes.push_back(play_.changes[i]);
+      if (i == play_.changes.size()) break;
+      changes.push_back(instead_[i] == kNone ? play_.changes[i] : Change{instead_[i], false});
     }
     play_.changes = std::move(changes);
   }
@@ -96,7 +100,7 @@ class Autocaster {
     int64_t rows, numel;
     double least, most;  // parts of its float32 bytes
     bool saves_result;
-    bool cast = false;  // has a copy already, or is one
+    bool cast = false;  // has a copy already
   };
   struct Weight {
     std::string module;
@@ -114,13 +118,12 @@ class Autocaster {
     const auto [found, fresh] = operations_.try_emplace(site);
     if (!fresh || site >= base_.opened->dump.sites.size()) return found->second;
     // The outermost operation is the program's; it ends where the interpreter begins.
-    std::string_view name;
     std::string function;
     for (const Frame& frame : base_.opened->symbols.native(base_.opened->dump.sites[site].native)) {
       if (frame.function.find("_PyEval") != std::string::npos) break;
-      if (const std::string_view one = operation_name(frame.function); !one.empty()) function = one;
+      if (!operation_name(frame.function).empty()) function = frame.function;
     }
-    name = function;
+    const std::string_view name = operation_name(function);
     const bool cpu = base_.device.is_cpu();
     if (is_one_of(kLower, name)) {
       found->second.rule = Rule::lower;
@@ -169,6 +172,7 @@ class Autocaster {
         cast_inputs(i, block, made);
         break;
       case Rule::float32:
+        cast_up(i, made);
         break;
       case Rule::follows:
         if (const Made* given = newest([&](const Made& one) { return one.numel == made.numel; })) {
@@ -176,7 +180,6 @@ class Autocaster {
         }
         break;
       case Rule::widest:
-        made.least = 0.5, made.most = 1;
         widest(made);
         break;
     }
@@ -195,21 +198,30 @@ class Autocaster {
     return nullptr;
   }
 
-  // All that may be given has one type: so has the result.
-  void widest(Made& made) {
-    double least = 1, most = 0;
-    size_t seen = 0;
+  // It may be given the two newest blocks of as many elements, or others.
+  void widest(Made& made) const {
     constexpr size_t kTwo = 2;
-    for (size_t n = 0; n < recent_.size() && seen < kTwo; ++n) {
-      const Made& one = recent_[recent_.size() - 1 - n];
-      if (one.numel != made.numel) continue;
+    made.least = 1, made.most = 0;
+    size_t seen = 0;
+    for (auto one = recent_.rbegin(); one != recent_.rend() && seen < kTwo; ++one) {
+      if (one->numel != made.numel) continue;
       ++seen;
-      least = std::min(least, one.least);
-      most = std::max(most, one.most);
+      made.least = std::min(made.least, one->least);
+      made.most = std::max(made.most, one->most);
     }
-    if (seen == 0) least = most = 1;
-    made.least = least == most ? least : most == 1 && seen == kTwo ? std::max(least, 0.5) : least;
-    made.most = most;
+    if (seen == 0) made.most = 1;
+  }
+
+  // Half a block that a float32 operation is given is cast; those that do not need their result keep that for backward.
+  void cast_up(size_t i, const Made& made) {
+    const Made* given = newest([&](const Made& one) { return one.numel == made.numel; });
+    if (given == nullptr || given->least > 0.5) return;
+    const Piece of = play_.pieces[given->piece];
+    const uint32_t copy = copy_of(of.growth, of.factor / ((given->least + given->most) / 2));
+    const size_t freed = freed_[given->piece];
+    const bool saved = !made.saves_result && freed != SIZE_MAX && freed > i;
+    before_[i].push_back({copy, true});
+    before_[saved ? freed : i + 1].push_back({copy, false});
   }
 
   void cast_inputs(size_t i, const Block& block, const Made& made) {
@@ -230,11 +242,12 @@ class Autocaster {
     if (freed != SIZE_MAX && freed < i) return;
     const uint32_t copy = copy_of(of.growth, 0.5 * of.factor / ((given->least + given->most) / 2));
     before_[i].push_back({copy, true});
-    if (freed != SIZE_MAX) before_[freed].push_back({copy, false});
     // What only this operation saved goes once the copy is there.
     if (!given->saves_result && !given->cast && base_.blocks[of.block].past_backward && freed != SIZE_MAX) {
       before_[i + 1].push_back({given->piece, false});
-      before_[freed].push_back({given->piece, true});
+      instead_[freed] = copy;
+    } else if (freed != SIZE_MAX) {
+      before_[freed].push_back({copy, false});
     }
     given->cast = true;
   }
@@ -279,8 +292,9 @@ class Autocaster {
 
   Play& play_;
   const Sample& base_;
-  std::vector<std::vector<Change>> before_;
-  std::vector<size_t> freed_;
+  std::vector<std::vector<Change>> before_;  // of each change: what comes before it
+  std::vector<uint32_t> instead_;            // of each change: what it frees instead
+  std::vector<size_t> freed_;                // of each piece: the change that frees it
   std::vector<Weight> weights_;
   std::vector<Made> recent_;
   std::unordered_map<uint32_t, Operation> operations_;                // by site

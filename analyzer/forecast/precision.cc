@@ -25,6 +25,14 @@ bool casts(std::string_view line) {
   return std::ranges::any_of(kCasts, [&](std::string_view word) { return line.find(word) != line.npos; });
 }
 
+// "softmax(scores, dim=-1, dtype=torch.float32).to(query.dtype)": what backward needs of it is float32, with a copy.
+bool casts_and_back(std::string_view line) {
+  const size_t up = std::min(line.find("float32"), line.find(".float()"));
+  return up != line.npos && (line.find(".to(", up) != line.npos || line.find("type_as(", up) != line.npos);
+}
+
+enum class Upcast : uint8_t { none, possible, with_copy };
+
 // Which places of a program may compute in float32 whatever the model's type is.
 class Upcasts {
  public:
@@ -42,33 +50,38 @@ class Upcasts {
       const std::string line = base.opened->symbols.source_line(frame);
       known_ = known_ || !line.empty();
       if (!casts(line)) continue;
-      casting_line_[i] = casting_code_[python.code] = true;
+      casting_line_[i] = casts_and_back(line) ? Upcast::with_copy : Upcast::possible;
+      casting_code_[python.code] = true;
     }
   }
 
   // Without any source line every place may.
-  bool possible(uint32_t site) {
-    if (!known_ || site >= dump_.sites.size()) return true;
-    const auto [found, fresh] = answers_.try_emplace(site, false);
+  Upcast at(uint32_t site) {
+    if (!known_ || site >= dump_.sites.size()) return Upcast::possible;
+    const auto [found, fresh] = answers_.try_emplace(site, Upcast::none);
     if (fresh) found->second = looked_up(site);
     return found->second;
   }
 
  private:
   // Within a module's forward any line of a running function counts; a training loop casts its inputs elsewhere.
-  bool looked_up(uint32_t site) const {
+  Upcast looked_up(uint32_t site) const {
     const uint32_t leaf = dump_.sites[site].python;
     uint32_t outermost = 0;
     for (uint32_t i = leaf; i != 0; i = dump_.python_frames[i].parent) {
       if (dump_.python_frames[i].module_object != 0) outermost = i;
     }
-    bool inside = outermost != 0;
+    bool inside = outermost != 0, innermost = true;
     for (uint32_t i = leaf; i != 0; i = dump_.python_frames[i].parent) {
       const uint32_t code = dump_.python_frames[i].code;
-      if (casting_line_[i] || (inside && casting_code_[code]) || is_loss(dump_.codes[code])) return true;
+      if (innermost && casting_line_[i] == Upcast::with_copy) return Upcast::with_copy;
+      if (casting_line_[i] != Upcast::none || (inside && casting_code_[code]) || is_loss(dump_.codes[code])) {
+        return Upcast::possible;
+      }
+      if (python_owner(dump_.codes[code].file, package_) != Owner::torch) innermost = false;
       if (i == outermost) inside = false;
     }
-    return false;
+    return Upcast::none;
   }
   bool is_loss(const Code& code) const {
     return python_owner(code.file, package_) == Owner::torch &&
@@ -77,8 +90,9 @@ class Upcasts {
 
   const Dump& dump_;
   const std::string package_;
-  std::vector<bool> casting_code_, casting_line_;
-  std::unordered_map<uint32_t, bool> answers_;
+  std::vector<bool> casting_code_;
+  std::vector<Upcast> casting_line_;
+  std::unordered_map<uint32_t, Upcast> answers_;
   bool known_ = false;
 };
 
@@ -93,12 +107,17 @@ void in_half(Play& play, const Sample& base) {
     }
     const Block& block = base.blocks[piece.block];
     const bool float32 = block.shape_known && block.dtype == rules::kFloat32;
-    if (float32 && (of_the_model(piece.category) || block.optimizer || !upcasts.possible(block.place()))) {
-      piece.factor *= 0.5;
-    } else if (float32 || !block.shape_known) {
-      piece.factor *= 0.75;
-      piece.unsure = 1.0 / 3;  // 0.5 to 1
+    if (block.shape_known && !float32) continue;
+    const bool surely = float32 && (of_the_model(piece.category) || block.optimizer);
+    double least = 0.5, most = 0.5;
+    if (!surely) {
+      const Upcast upcast = float32 ? upcasts.at(block.place()) : Upcast::possible;
+      const bool copied = upcast == Upcast::with_copy && block.past_backward && !block.backward;
+      least = copied ? 1 : 0.5;
+      most = copied ? 1.5 : upcast == Upcast::none ? 0.5 : 1;
     }
+    piece.factor *= (least + most) / 2;
+    piece.unsure = (most - least) / (most + least);
   }
 }
 

@@ -19,6 +19,7 @@ BUILD = pathlib.Path(os.environ.get("TENSORSCOPE_BUILD", ROOT / "build"))
 LIBRARY = os.environ.get("TENSORSCOPE_TEST_LIBRARY", str(BUILD / "preload" / "libtensorscope.so"))
 CLI = os.environ.get("TENSORSCOPE_TEST_PROGRAM", str(BUILD / "analyzer" / "tensorscope"))
 PROGRAM = pathlib.Path(__file__).with_name("forecast_programs.py")
+FAKE_CUDA = os.environ.get("TENSORSCOPE_TEST_FAKE_CUDA") or ROOT / ".cache" / "fake-cuda" / "bin" / "python"
 
 # What varies, and its smallest value. gpt2 has two sizes and three inputs.
 MODELS = {"mlp": ("batch", 64), "convnet": ("batch", 4), "resnet": ("batch", 4), "unet": ("length", 32), "lstm": ("length", 16),
@@ -49,7 +50,7 @@ def run(place, model, *options, python=sys.executable, **more):
     place.mkdir(parents=True, exist_ok=True)
     settings = {key: value for key, value in os.environ.items() if not key.startswith("TENSORSCOPE")}
     settings |= {"LD_PRELOAD": LIBRARY, "TENSORSCOPE_DIR": str(place), "TENSORSCOPE_RECORD": "1", "TENSORSCOPE_LOW_MEMORY": "off",
-                 "OMP_NUM_THREADS": "1", "PYTHONHASHSEED": "0"}
+                 "OMP_NUM_THREADS": "1", "PYTHONHASHSEED": "0", "TENSORSCOPE_NAMES_GIL_MS": "60000"}
     return subprocess.Popen([str(python), str(PROGRAM), model, *options], env=settings | more, cwd=place, text=True,
                             stdout=subprocess.PIPE, stderr=subprocess.PIPE)
 
@@ -67,6 +68,15 @@ def record(folder, model, *options):
     if not list(place.glob("*.recording")):
         ended(run(place, model, *options))
     return next(place.glob("*.recording"))
+
+
+def record_device(folder, model, *options):
+    """The recording of a run on the double of a GPU (scripts/fake-cuda), and what torch said of its peaks."""
+    place = pathlib.Path(folder) / "-".join([model, "cuda", *(option.strip("-") for option in options)])
+    if not (place / "peaks.json").exists():
+        process = run(place, model, *options, "--device", "cuda", python=FAKE_CUDA)
+        (place / "peaks.json").write_text(ended(process).splitlines()[-1])
+    return next(place.glob("*.recording")), json.loads((place / "peaks.json").read_text())
 
 
 def record_ranks(folder, model, ranks, *options):
@@ -128,6 +138,16 @@ def what_if(folder, name):
     return found, measured(record(folder, model, *options, *changed))
 
 
+# On a device: model, sizes of the runs that are seen, of the forecast.
+DEVICE = {"mlp": ("batch", (1024, 2048), 8192), "vit": ("batch", (8, 16), 64), "unet": ("length", (64, 128), 256), "resnet": ("batch", (8, 16), 64)}
+
+
+def on_a_device(folder, model):
+    size, seen, wanted = DEVICE[model]
+    inputs = [record_device(folder, model, f"--{size}", str(value))[0] for value in seen]
+    return forecast(inputs, {size: wanted})["forecast"], record_device(folder, model, f"--{size}", str(wanted))[1]
+
+
 def sharded(folder, model, ranks):
     """The forecast from runs of one process at a half and a quarter of the size, and the peak of each rank of a real job."""
     size, value = RANKS[model][0].strip("-"), int(RANKS[model][1])
@@ -163,6 +183,15 @@ def main():
         for ranks in 2, 4:
             found, peaks = sharded(folder, model, ranks)
             what_if_row(f"{model} over {ranks} ranks", found, max(peaks))
+    if not pathlib.Path(FAKE_CUDA).exists():
+        return
+    print("\n| on a device | forecast | torch says | off by | reserved | torch says | off by |\n| --- | --- | --- | --- | --- | --- | --- |")
+    for model, (size, _, wanted) in DEVICE.items():
+        of, says = on_a_device(folder, model)
+        cells = [f"{model}, {size} {wanted}"]
+        for what, error, truth in (("peak_bytes", "error_bytes", says["allocated"]), ("reserved_bytes", "reserved_error_bytes", says["reserved"])):
+            cells += [f"{mib(of[what])} ± {mib(of[error])}", mib(truth), f"{(of[what] - truth) / truth:+.2%}"]
+        print(f"| {' | '.join(cells)} |", flush=True)
 
 
 def what_if_row(name, found, truth):

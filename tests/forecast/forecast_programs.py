@@ -290,8 +290,9 @@ def main():
     optimizer = optimizer_of(options.optimizer or getattr(kind, "optimizer", "adamw"), model.parameters())
     for _ in range(options.steps):
         x, y = (one.to(options.device) for one in model.example(options))
+        x = x.to(dtype) if x.is_floating_point() else x
         with torch.autocast(options.device, torch.bfloat16, enabled=options.autocast):
-            loss = model(x.to(dtype) if x.is_floating_point() else x, y)
+            loss = model(x, y)
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()

@@ -13,6 +13,7 @@ using format::ReferenceRole;
 using format::ReferenceRoot;
 using testing::DeviceScene;
 using testing::kMiB;
+using testing::TensorSpec;
 using testing::Told;
 
 constexpr const char* kOptim = "/usr/lib/python3.11/site-packages/torch/optim/";
