@@ -120,6 +120,7 @@ std::string oom_json(const std::vector<analyzer::View>& views, const analyzer::o
       {"device", story.device.text()},
       {"request", number_or_null(story.request)},
       {"segment", needs_segment ? Json(analyzer::oom::segment_for(story.request, story.cached)) : Json(nullptr)},
+      {"in_optimizer_step", story.in_optimizer},
       {"too_large", story.too_large},
       {"operands", operands},
       {"remedies_missing", text_or_null(text::missing_words(view.dump, story))}};

@@ -81,6 +81,7 @@ Story story_of(const std::vector<View>& whole, const std::vector<View>& on_devic
   const RemedyCase about = {whole, device, story.cached, story.balance, story.request, running};
   story.remedies = find_remedies(about);
   if (failure && failure->node_serial != 0) story.backward_site = running.backward_site();
+  story.in_optimizer = story.request != 0 && running.in_optimizer();
   story.too_large = Room(about).too_large();
   if (story.too_large) story.operands = operands_of(view, failure->site);
   if (!view.dump.references.present) {

@@ -31,6 +31,7 @@ struct Story {
   std::vector<Group> places;      // of `device`, by line, the most bytes first
   std::vector<Remedy> remedies;   // in the order in which to try them (remedies.h)
   uint32_t backward_site = 0;     // a backward failed: a site below its call, 0: not known
+  bool in_optimizer = false;      // an optimizer's step made the request
   bool too_large = false;         // more was asked for than there is at all: no remedy
   std::vector<Operand> operands;  // then: tensors in variables of the function that asked, the largest first
   enum class Missing : uint8_t { nothing, references, some_references } remedies_missing = Missing::nothing;

@@ -398,6 +398,12 @@ class OomText {
       sentence(std::string(kIndent + 3, ' ') + "price: " + text::price_words(remedy), Style::dim, kIndent + 3);
       if (remedy.kind == RemedyKind::checkpoint) glossary_.use(Term::checkpointing);
     }
+    const bool batch = std::ranges::any_of(
+        story_.remedies, [](const Remedy& remedy) { return remedy.kind == RemedyKind::smaller_batch; });
+    if (story_.in_optimizer && !batch) {
+      sentence("  An optimizer's step failed, after activations were freed: a smaller batch, checkpointing or autocast would "
+               "not help at this moment.");
+    }
     if (!missing_.empty()) sentence("  " + missing_, Style::warning, 2);
   }
 
