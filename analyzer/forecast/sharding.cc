@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <span>
 #include <unordered_map>
 #include <vector>
 
@@ -76,7 +77,7 @@ class Sharder {
       const uint32_t speaker = holders.speaker(uint32_t(i));
       if (dump.storages[i].device != base_.device || speaker == kNone) continue;
       if (holders.category(speaker) != Category::parameter) continue;
-      const std::vector<int64_t>& sizes = dump.tensors[speaker].sizes;
+      const std::span<const int64_t> sizes = dump.tensors[speaker].sizes;
       const double whole = sizes.empty() || sizes[0] <= 0 ? 1 : part(sizes[0]) * ranks_;
       bytes_[std::max(kRoot, unit_of(holders.module(speaker)))] += double(dump.storages[i].own_nbytes) * whole;
     }
