@@ -144,6 +144,18 @@ struct Node {
   uint32_t ran_site = 0;  // of the last allocation made while its backward ran; 0: none was seen
 };
 
+// Where the program's steps ended, as far as it was seen.
+struct Steps {
+  uint8_t source = 0;          // format::StepSource; 0: no step was seen
+  uint64_t count = 0;          // that have ended
+  uint64_t every = 1;          // of so many one is in `ends`
+  std::vector<uint64_t> ends;  // serials, ascending
+
+  bool known() const { return !ends.empty(); }
+  // Which of the known steps something with this serial was made in: 0 for the first, ends.size() for the one that runs.
+  size_t step_of(uint64_t serial) const;
+};
+
 struct DeviceTotal {
   Device device;
   uint64_t live_bytes = 0, peak_bytes = 0, live_count = 0, total_count = 0, total_bytes = 0;
@@ -193,6 +205,7 @@ struct Dump {
   std::vector<std::vector<int64_t>> dims;  // of tensors: sizes and strides, as they came
   NumberLists tensors_of_storages, storages_of_allocations;
   Totals totals;
+  Steps steps;
   std::vector<Coverage> coverage;
   bool names_complete = false;
   std::string names_detail;

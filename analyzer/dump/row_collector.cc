@@ -54,6 +54,8 @@ void RowCollector::add(const ChunkView& chunk) {
       return add_nodes(chunk);
     case format::kTotals:
       return add_totals(chunk);
+    case format::kSteps:
+      return add_steps(chunk);
     case format::kCoverage:
       return add_coverage(chunk);
     case format::kNames:

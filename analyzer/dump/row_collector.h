@@ -80,6 +80,7 @@ class RowCollector {
   void add_allocations(const ChunkView& chunk);
   void add_nodes(const ChunkView& chunk);
   void add_totals(const ChunkView& chunk);
+  void add_steps(const ChunkView& chunk);
   void add_coverage(const ChunkView& chunk);
   void add_names(const ChunkView& chunk);
   void add_graph(const ChunkView& chunk);

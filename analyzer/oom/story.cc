@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "dump_generated.h"
+#include "leaks/leaks.h"
 #include "oom/remedies.h"
 
 namespace tensorscope::analyzer::oom {
@@ -90,6 +91,7 @@ Story story_of(const std::vector<View>& whole, const std::vector<View>& on_devic
     story.remedies_missing = Story::Missing::some_references;
   }
   if (on_device.size() > 1) story.growth = difference(on_device, By::line);
+  story.suspects = find_leaks({on_device.back()}, false).suspects;
   return story;
 }
 

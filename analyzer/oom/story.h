@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "leaks/suspects.h"
 #include "memory/difference.h"
 #include "oom/balance.h"
 #include "oom/free_memory.h"
@@ -36,6 +37,7 @@ struct Story {
   std::vector<Operand> operands;  // then: tensors in variables of the function that asked, the largest first
   enum class Missing : uint8_t { nothing, references, some_references } remedies_missing = Missing::nothing;
   std::optional<Difference> growth;  // of `device`, since the earlier dump
+  std::vector<Suspect> suspects;     // on `device`: what was fed for long and hardly ever emptied (leaks/suspects.h)
 };
 
 // The device that a dump's story is about: the failure's, else the one that is fullest, else the host.

@@ -10,6 +10,7 @@
 #include "text/group_table.h"
 #include "text/headline.h"
 #include "text/oom_words.h"
+#include "text/suspects_text.h"
 #include "text/text.h"
 #include "text/units.h"
 
@@ -84,6 +85,7 @@ class OomText {
     who_has_it();
     places();
     growth();
+    suspects();
     remedies();
     if (options_.glossary) {
       const std::string terms = glossary_.text(terminal_);
@@ -376,6 +378,13 @@ class OomText {
     if (!grown.empty()) {
       out_ += change_table(dumps_, grown, analyzer::By::line, options_.top, options_.full_stacks, terminal_);
     }
+  }
+
+  void suspects() {
+    if (story_.suspects.empty()) return;
+    title("suspected leaks");
+    sentence("  " + suspects_heading(story_.suspects, options_.top), Style::plain, 2);
+    out_ += suspects_table(opened_, story_.suspects, options_.top, terminal_);
   }
 
   void remedies() {
