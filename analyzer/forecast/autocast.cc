@@ -7,6 +7,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "forecast/upcasts.h"
 #include "tensorscope/rules/dtypes.h"
 
 namespace tensorscope::analyzer::forecast {
@@ -14,8 +15,7 @@ namespace tensorscope::analyzer::forecast {
 namespace {
 
 enum class Rule : uint8_t {
-  follows,  // the type of what it is given
-  widest,   // of two that it is given the wider one
+  follows,  // the type of what it is given, the wider one of two
   lower,    // 16 bits, and copies of float32 inputs
   float32
 };
@@ -33,7 +33,6 @@ constexpr std::array<std::string_view, 28> kFloat32OnDevices = {
 constexpr std::array<std::string_view, 11> kFloat32OnCpu = {
     "nll_loss", "nll_loss_nd", "nll_loss2d", "cross_entropy_loss", "binary_cross_entropy_with_logits", "mse_loss",
     "smooth_l1_loss", "kl_div", "prod", "huber_loss", "l1_loss"};
-constexpr std::array<std::string_view, 6> kOfTwo = {"add", "mul", "sub", "div", "cat", "where"};
 // Backward needs what these return; of others what they were given.
 constexpr std::array<std::string_view, 9> kSavesResult = {"softmax", "log_softmax", "cross_entropy_loss", "relu", "relu_",
                                                           "sigmoid", "tanh", "exp", "dropout"};
@@ -59,7 +58,7 @@ std::string_view operation_name(std::string_view function) {
 
 class Autocaster {
  public:
-  Autocaster(Play& play, const Sample& base) : play_(play), base_(base) {}
+  Autocaster(Play& play, const Sample& base) : play_(play), base_(base), upcasts_(base) {}
 
   void apply() {
     before_.resize(play_.changes.size() + 1);
@@ -129,8 +128,6 @@ class Autocaster {
       found->second.rule = Rule::lower;
     } else if (cpu ? is_one_of(kFloat32OnCpu, name) : is_one_of(kFloat32OnDevices, name)) {
       found->second.rule = Rule::float32;
-    } else if (is_one_of(kOfTwo, name)) {
-      found->second.rule = Rule::widest;
     }
     found->second.saves_result = is_one_of(kSavesResult, name);
     return found->second;
@@ -175,13 +172,15 @@ class Autocaster {
         cast_up(i, made);
         break;
       case Rule::follows:
-        if (const Made* given = newest([&](const Made& one) { return one.numel == made.numel; })) {
-          made.least = given->least, made.most = given->most;
-        }
+        like_the_newest(made);
         break;
-      case Rule::widest:
-        widest(made);
-        break;
+    }
+    const Upcast upcast = upcasts_.at(block.site);
+    if (upcast == Upcast::by_torch || upcast == Upcast::with_copy) {
+      made.least = 1;
+      made.most = !block.past_backward ? 1 : upcast == Upcast::by_torch ? 1.25 : 1.5;
+    } else if (upcast == Upcast::possible && of.rule == Rule::follows) {
+      made.most = 1;
     }
     set(piece, made.least, made.most);
     recent_.push_back(made);
@@ -198,16 +197,16 @@ class Autocaster {
     return nullptr;
   }
 
-  // It may be given the two newest blocks of as many elements, or others.
-  void widest(Made& made) const {
-    constexpr size_t kTwo = 2;
+  // What it is given is one of the newest blocks of as many elements: where these have one type, it has that.
+  void like_the_newest(Made& made) const {
+    constexpr size_t kMost = 6;
     made.least = 1, made.most = 0;
     size_t seen = 0;
-    for (auto one = recent_.rbegin(); one != recent_.rend() && seen < kTwo; ++one) {
+    for (auto one = recent_.rbegin(); one != recent_.rend() && seen < kMost; ++one) {
       if (one->numel != made.numel) continue;
       ++seen;
       made.least = std::min(made.least, one->least);
-      made.most = std::max(made.most, one->most);
+      made.most = std::max(made.most, std::min(one->most, 1.0));
     }
     if (seen == 0) made.most = 1;
   }
@@ -283,15 +282,16 @@ class Autocaster {
     const auto found = types_.find(block.forward);
     if (found == types_.end()) return;
     const auto [least, most] = found->second;
-    if (operation(block.forward).rule == Rule::lower) {
+    if (operation(block.forward).rule == Rule::lower && upcasts_.at(block.forward) != Upcast::by_torch) {
       set(piece, 0.5, 1);
     } else {
-      set(piece, least, most);
+      set(piece, least, std::min(most, 1.0));
     }
   }
 
   Play& play_;
   const Sample& base_;
+  Upcasts upcasts_;
   std::vector<std::vector<Change>> before_;  // of each change: what comes before it
   std::vector<uint32_t> instead_;            // of each change: what it frees instead
   std::vector<size_t> freed_;                // of each piece: the change that frees it

@@ -21,8 +21,9 @@ constexpr double kLeastError = 0.001;
 
 // Parts of the peak that a what-if may be off by, at the least: twice what the checked models were off by.
 double least_error(const Changes& changes) {
-  constexpr double kCheckpointing = 0.03;
-  return changes.checkpointed.empty() ? 0 : kCheckpointing;
+  constexpr double kCheckpointing = 0.03, kHalf = 0.03, kAutocast = 0.5;
+  return std::max({changes.checkpointed.empty() ? 0 : kCheckpointing, changes.dtype.empty() ? 0 : kHalf,
+                   changes.autocast ? kAutocast : 0});
 }
 
 Powers highest(Powers a, const Powers& b) {

@@ -113,24 +113,26 @@ class StepFinder {
     one_by_one.kind = RemedyKind::optimizer_step;
     one_by_one.estimate = true;
     one_by_one.high = memory_.at_once();
-    one_by_one.bytes = one_by_one.low = but_one(memory_.at_once(), kTemporaries);
+    one_by_one.bytes = but_one(memory_.at_once(), kTemporaries);
+    one_by_one.low = but_one(memory_.temporaries, kTemporaries);
     add(std::move(one_by_one), kNotMade);
     if (about_.device.is_cpu() || !has_fused_kernel(running_.step_function(), dump_.process.torch_version)) return;
     Remedy fused;
     fused.kind = RemedyKind::fused_step;
     fused.estimate = true;
-    fused.bytes = fused.low = memory_.at_once();
+    fused.bytes = memory_.at_once();
+    fused.low = memory_.temporaries;
     fused.high = memory_.temporaries + memory_.at_once();
     add(std::move(fused), kNotMade);
   }
 
-  // At the last parameter all others' gradients are gone. With it the step's own temporaries.
+  // The step's own temporaries go as well. It comes while activations are alive, so it may give nothing.
   void step_in_backward() {
     if (dump_.failure && dump_.failure->node_serial != 0) return;  // it does so
     const uint64_t most = memory_.gradients + (running_.in_foreach() ? memory_.at_once() : 0);
     Remedy remedy;
     remedy.kind = RemedyKind::step_in_backward;
-    remedy.set_bound(most, but_one(most, running_.in_foreach() ? kTemporaries + 1 : 1));
+    remedy.set_bound(most, 0);
     add(std::move(remedy), running_.in_foreach() ? kNotMade : about_.request);
   }
 

@@ -218,8 +218,7 @@ std::string estimate_words(const Remedy& remedy) {
       return "the temporaries of this step, or the size of the trained parameters if larger, minus three times the largest "
              "parameter";
     case RemedyKind::step_in_backward:
-      return "all gradients and temporaries of the step but those of the largest parameter; backward, in which activations "
-             "are alive, may need the most then";
+      return "all gradients and temporaries of the step; they come in backward then, while activations are alive";
     case RemedyKind::sharded_state:
       return "all optimizer state so far but the part of one rank; whole parameters are dealt out";
     case RemedyKind::less_state:

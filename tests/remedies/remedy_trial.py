@@ -95,14 +95,20 @@ class StepInBackward:
 
     def __init__(self, kind, parameters, options):
         for parameter in parameters:
-            own = kind([parameter], **options | {"foreach": False})
-            parameter.register_post_accumulate_grad_hook(lambda _, own=own: (own.step(), own.zero_grad()))
+            parameter.register_post_accumulate_grad_hook(stepping(kind([parameter], **options | {"foreach": False})))
 
     def step(self):
         """Done."""
 
     def zero_grad(self):
         """Done."""
+
+
+def stepping(optimizer):
+    def step(_):
+        optimizer.step()
+        optimizer.zero_grad()
+    return step
 
 
 def in_half(_, inputs):

@@ -27,7 +27,7 @@ EXACT = 0.02
 OUTSIDE = {"expandable-segments": {"PYTORCH_ALLOC_CONF": "expandable_segments:True"},
            "other-process": {"TENSORSCOPE_FAKE_CUDA_OTHERS": "0"}}
 # What an optimizer's step needs less, where it made the request: seen in the most that was in use during a step.
-IN_STEP = {"optimizer-step", "fused-step", "sharded-state", "less-state", "half-model"}
+IN_STEP = {"optimizer-step", "fused-step", "sharded-state", "half-model"}
 ABOUT_MEMORY = {"programs_allocator", "programs_holders"}
 GRAIN = 2 << 20  # the driver's memory is asked for in multiples of it
 # What expandable segments grow by (kSmallBuffer, kLargeBuffer and kSmallSize in c10/cuda/CUDACachingAllocator.cpp).
@@ -139,7 +139,7 @@ def at_the_peak(answer, peak, kind):
     request, in_use = answer["answer"]["request"] or 0, part(answer["balance"], "allocated")["bytes"]
     rounding = part(answer["balance"], "rounding")
     return (max(0, peak - in_use - request) + (rounding["bytes"] if rounding else 0) +
-            (request // 2 if kind in ("smaller-batch", "lower-precision") else 0))
+            (request // 2 if kind in ("smaller-batch", "lower-precision", "half-model") else 0))
 
 
 class Pair:

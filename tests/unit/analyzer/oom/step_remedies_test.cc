@@ -74,7 +74,9 @@ TEST(StepRemedies, BytesOfEach) {
   EXPECT_EQ(bytes(RemedyKind::optimizer_step), 20 * kMiB);  // a list of all four, but three of the largest
   EXPECT_EQ(bytes(RemedyKind::fused_step), 80 * kMiB);
   EXPECT_EQ(bytes(RemedyKind::step_in_backward), 160 * kMiB);
-  EXPECT_EQ(told.remedy(RemedyKind::step_in_backward)->low, 80 * kMiB);
+  EXPECT_EQ(told.remedy(RemedyKind::step_in_backward)->low, 0u);
+  EXPECT_EQ(told.remedy(RemedyKind::optimizer_step)->low, 0u);      // of the 60 that are there
+  EXPECT_EQ(told.remedy(RemedyKind::fused_step)->low, 60 * kMiB);
   EXPECT_EQ(bytes(RemedyKind::less_state), 220 * kMiB);
   EXPECT_EQ(told.remedy(RemedyKind::less_state)->low, 160 * kMiB);
   EXPECT_EQ(bytes(RemedyKind::sharded_state), 0u);  // one process
