@@ -1,6 +1,7 @@
 #include "cli/preload_library.h"
 
 #include <fmt/format.h>
+#include <sys/auxv.h>
 
 #include <algorithm>
 #include <cstdlib>
@@ -94,6 +95,9 @@ std::optional<std::string> find_preload_library(std::string& problem) {
 std::string own_environment() {
   const fs::path bin = own_folder();
   std::error_code ignored;
+  // Called by a link elsewhere (pipx, uv tool): that environment is the tool's, not the program's.
+  const auto* called = reinterpret_cast<const char*>(getauxval(AT_EXECFN));
+  if (called == nullptr || !fs::equivalent(fs::absolute(called, ignored).parent_path(), bin, ignored)) return "";
   if (!fs::exists(bin / "../pyvenv.cfg", ignored) && !fs::exists(bin / "../conda-meta", ignored)) return "";
   const char* path = getenv("PATH");
   std::istringstream folders(path != nullptr ? path : "");

@@ -11,8 +11,8 @@ namespace tensorscope::cli {
 // TENSORSCOPE_LIB may name a library of another version.
 std::optional<std::string> find_preload_library(std::string& problem);
 
-// bin/ of the Python environment (venv, conda) that this program is installed in; empty where it is in none, or where
-// that folder is in PATH.
+// bin/ of the Python environment (venv, conda) that this program is installed in; empty where it is in none, where that
+// folder is in PATH, or where the program was called by a link in another folder.
 std::string own_environment();
 
 }  // namespace tensorscope::cli

@@ -2,6 +2,7 @@
 
 #include <pthread.h>
 
+#include "python/agent/collection_paused.h"
 #include "support/clock.h"
 #include "support/enough_memory.h"
 #include "support/futex.h"
@@ -191,7 +192,12 @@ class GilQueue {
     const Gil gil = Gil::held(api);
     // From 3.14 on the interpreter compares addresses with the bounds of its thread's stack.
     const WorkStack stack = api.series >= 314 ? WorkStack::of_thread : WorkStack::mapped;
-    const bool lasted = run_if_memory_lasts([&] { job->run(gil); }, stack);
+    const bool lasted = run_if_memory_lasts(
+        [&] {
+          const agent::CollectionPaused paused(gil);  // before CPython 3.10
+          job->run(gil);
+        },
+        stack);
     api.PyErr_Clear();
     return lasted;
   }

@@ -50,6 +50,46 @@ def test_the_gil_with_a_time_limit(python):
         assert "unblocked: complete" in done.stdout
 
 
+MONITORED = """
+import threading
+ran, own = [], threading.get_ident()
+monitoring = sys.monitoring
+monitoring.use_tool_id(3, "test")
+monitoring.register_callback(3, monitoring.events.PY_START, lambda code, _: ran.append(code.co_name) if threading.get_ident() != own else None)
+monitoring.set_events(3, monitoring.events.PY_START)
+del sys.modules["atexit"]  # which the bridge imports then, and importing runs Python code
+bridge.attached(sys.argv[2])
+monitoring.set_events(3, 0)
+print("atexit" in sys.modules, ran)
+"""
+
+
+@every_python
+def test_a_tool_that_monitors_the_program_does_not_see_the_bridges_code(python):
+    if int(interpreters.version_of(python).split(".")[1]) < 12:
+        pytest.skip("before CPython 3.12 no tool sees threads that it did not start")
+    done = run(python, "-c", IMPORTS + MONITORED, harness.PROGRAMS, PROBE, TENSORSCOPE_EXIT="never")
+    assert (done.returncode, done.stdout) == (0, "True []\n"), done.stderr
+
+
+COLLECTED = """
+import gc, threading
+ran, own = [], threading.get_ident()
+gc.callbacks.append(lambda *_: ran.append("collection") if threading.get_ident() != own else None)
+gc.set_threshold(1)  # nearly every allocation collects
+bridge.attached(sys.argv[2])
+gc.set_threshold(700)
+print(gc.isenabled(), ran)
+"""
+
+
+@every_python
+def test_no_collection_of_garbage_while_the_bridge_begins(python):
+    """It would run the program's finalizers on the bridge's thread."""
+    done = run(python, "-c", IMPORTS + COLLECTED, harness.PROGRAMS, PROBE, TENSORSCOPE_EXIT="never")
+    assert (done.returncode, done.stdout) == (0, "True []\n"), done.stderr
+
+
 INSIDE_INIT = """
 import gc, types
 class Module:
@@ -84,7 +124,8 @@ ENDS = {
     "interrupt": ("raise KeyboardInterrupt", -2),
     "thread": ("import threading; threading.Thread(target=sys.exit).start()", 0),
 }
-BEGIN = "import atexit, sys; sys.path.insert(0, sys.argv[1]); import bridge; probe = bridge.attached(sys.argv[2])\n"
+IMPORTS = "import atexit, sys; sys.path.insert(0, sys.argv[1]); import bridge\n"
+BEGIN = IMPORTS + "probe = bridge.attached(sys.argv[2])\n"
 
 
 @every_python

@@ -35,8 +35,9 @@ def sections(path):
 
 
 def test_installed_binaries_are_stripped_and_have_debug_files(installed):
-    library = next(installed.rglob("libtensorscope.so"))
-    for binary in (library, installed / "bin" / "tensorscope"):
+    binaries = [path for path in installed.rglob("*") if path.is_file() and path.suffix != ".debug" and path.read_bytes()[:4] == b"\x7fELF"]
+    assert {path.name for path in binaries} == {"libtensorscope.so", "libtensorscope_reader.so", "tensorscope"}
+    for binary in binaries:
         identity = build_id(binary)
         debug = installed / "lib" / "debug" / ".build-id" / identity[:2] / f"{identity[2:]}.debug"
         assert ".symtab" not in sections(binary) and ".debug_line" not in sections(binary)
@@ -55,6 +56,12 @@ def test_the_installed_program_on_path_finds_its_library(installed, tmp_path):
     dump, = harness.dumps(tmp_path)
     report = subprocess.run(["tensorscope", "report", dump], env=environment, capture_output=True, text=True, timeout=TIMEOUT)
     assert report.returncode == 0 and "3.8 MiB" in report.stdout, report.stdout + report.stderr
+
+
+def test_the_manual_page_and_the_completions_are_where_each_shell_looks(installed):
+    for name in ("man/man1/tensorscope.1", "bash-completion/completions/tensorscope", "zsh/site-functions/_tensorscope",
+                 "fish/vendor_completions.d/tensorscope.fish"):
+        assert "snapshot" in (installed / "share" / name).read_text(), name
 
 
 def test_what_programs_are_compiled_with_is_installed(installed):

@@ -3,6 +3,7 @@
 
 import os
 import shutil
+import socket
 import subprocess
 import sys
 
@@ -41,5 +42,6 @@ def test_each_rank_has_its_dump(line, ranks, tmp_path):
     dumps = harness.dumps(tmp_path / "dumps", "train.*.exit.tscope")
     assert sorted(dump.name.split(".")[-4] for dump in dumps) == [str(rank) for rank in range(ranks)], done.stderr
     for dump in dumps:
+        assert dump.name.startswith(f"train.{socket.gethostname()}.")
         kept, = [tensor for tensor in harness.load(dump)["tensors"] if "kept" in str(tensor["names"])]
         assert kept["shape"] == [1000, int(dump.name.split(".")[-4]) + 1]

@@ -235,13 +235,31 @@ def test_a_package_without_its_program_says_so(wheel, environment, tmp_path):
     assert done.stderr == "tensorscope: the tensorscope program was not found; install it: pip install tensorscope-profiler.\n"
 
 
-def test_the_conda_recipe_is_of_this_version():
+def conda_recipe(python):
     """What conda-build reads first: a template that becomes YAML. conda-build itself is not on PyPI."""
     yaml = pytest.importorskip("yaml")
-    text = jinja2.Template((ROOT / "scripts" / "conda_recipe" / "meta.yaml").read_text(), undefined=jinja2.StrictUndefined).render(PYTHON="python")
-    recipe = yaml.safe_load(text)
+    text = (ROOT / "scripts" / "conda_recipe" / "meta.yaml").read_text()
+    return yaml.safe_load(jinja2.Template(text, undefined=jinja2.StrictUndefined).render(PYTHON=str(python)))
+
+
+def test_the_script_of_the_conda_recipe_installs_the_wheel(wheel, environment, tmp_path):
+    """As conda-build runs it: in a copy of dist/, here with another version beside it, and without a network."""
+    source = tmp_path / "source"
+    source.mkdir()
+    shutil.copy(wheel, source)
+    shutil.copy(wheel, source / wheel.name.replace(version(), "99.0"))
+    subprocess.run([sys.executable, "-m", "venv", str(tmp_path / "venv")], check=True, timeout=TIMEOUT)
+    environment |= {"PATH": f"{tmp_path / 'venv' / 'bin'}:/usr/bin:/bin", "PIP_INDEX_URL": "http://localhost:1/", "PIP_FIND_LINKS": ""}
+    recipe = conda_recipe(python=tmp_path / "venv" / "bin" / "python")
+    call("sh", "-ec", recipe["build"]["script"], environment=environment, folder=source)
+    for line in recipe["test"]["commands"]:
+        assert call("sh", "-c", line, environment=environment, folder=tmp_path).stdout == f"tensorscope {version()}\n"
+
+
+def test_the_conda_recipe_is_of_this_version():
+    recipe = conda_recipe(python="python")
     assert recipe["package"] == {"name": "tensorscope-profiler", "version": version()}
-    assert recipe["build"]["script"].endswith(f" tensorscope-profiler=={version()}")
+    assert recipe["build"]["binary_relocation"] is False
     assert set(recipe["requirements"]["run"]) == {"python >=3.8", f"__glibc >={'.'.join(map(str, NEWEST_GLIBC))}"}
     assert recipe["test"]["commands"] == ["tensorscope --version", "python -m tensorscope --version"]
     folder = ROOT / "scripts" / "conda_recipe"

@@ -2,7 +2,6 @@
 
 #include <string_view>
 
-#include "python/agent/collection_paused.h"
 #include "python/method.h"
 #include "python/objects.h"
 #include "support/clock.h"
@@ -143,7 +142,6 @@ Object* call_for_snapshot(const Gil& gil, Object* function) {
 }  // namespace
 
 void ask_allocator(const Gil& gil, AllocatorSnapshot& out) {
-  const CollectionPaused paused(gil);
   if (Object* backend = builtin_function(gil, "torch._C", "_cuda_getAllocatorBackend")) {
     const Owned name(gil, gil->PyObject_CallFunctionObjArgs(backend, nullptr));
     out.backend = name ? text_of(gil, name.get()) : "";

@@ -4,7 +4,6 @@
 
 #include "live/earlier_tensors.h"
 #include "python/agent/allocator_snapshot.h"
-#include "python/agent/collection_paused.h"
 #include "python/agent/look_limits.h"
 #include "python/agent/main_script.h"
 #include "python/agent/object_graph.h"
@@ -120,7 +119,6 @@ void find_earlier_tensors(const Gil& gil, Deadline deadline) {
   if (!classes.tensor) return;  // torch was never imported
   if (!check_type_fields(gil))
     return live::earlier_tensors_incomplete("this interpreter's types have an unknown layout");
-  const CollectionPaused paused(gil);
   LookLimits limits(deadline);
   Kinds kinds(gil, classes);
   ObjectGraph graph(gil, limits, &kinds);

@@ -6,7 +6,6 @@
 
 #include "python/agent/attributes.h"
 #include "python/agent/chains.h"
-#include "python/agent/collection_paused.h"
 #include "python/agent/frame_locals.h"
 #include "python/agent/given_names.h"
 #include "python/agent/main_script.h"
@@ -275,7 +274,6 @@ void look_at_objects(const Gil& gil, Deadline deadline, const SnapshotFacts& fac
     names.detail = references.detail = "this interpreter's types have an unknown layout";
     return;
   }
-  const CollectionPaused paused(gil);
   read_process_groups(gil, groups);
   Look(gil, deadline, facts, classes, names, references, groups).run();
 }

@@ -199,6 +199,11 @@ TEST_F(EnvironmentTest, PythonIsTheEnvironmentsOwnWithoutActivation) {
   EXPECT_EQ(shell(run + "-m torch.distributed.run --quiet a.py").out, own + " -m torch.distributed.run --quiet a.py\n");
   EXPECT_EQ(shell(run + "--quiet -- -m a").out, own + " -m a\n");
   EXPECT_EQ(shell("PATH=$PWD/other:$PWD/venv/bin:$PATH venv/bin/tensorscope run python a.py").out, "other a.py\n");
+  std::filesystem::create_directory("links");
+  std::filesystem::create_symlink("../venv/bin/tensorscope", "links/tensorscope");  // pipx, uv tool
+  for (const char* called : {"links/tensorscope", "tensorscope"}) {
+    EXPECT_EQ(shell(std::string("PATH=$PWD/other:$PWD/links:$PATH ") + called + " run python a.py").out, "other a.py\n");
+  }
   EXPECT_EQ(shell("TENSORSCOPE_INTERPRETER=$PWD/other/python " + run + "-m a").out, "other -m a\n");
   EXPECT_EQ(shell("TENSORSCOPE_INTERPRETER=x " + run + "sh -c 'echo $TENSORSCOPE_INTERPRETER'").out, "\n");
   EXPECT_EQ(shell(run + "-m").status, 2);
