@@ -71,7 +71,7 @@ class Holders::Finder {
 
   void find_own_categories() {
     own_.resize(dump_.tensors.size());
-    out_.sources_.resize(dump_.tensors.size());
+    out_.sources_.resize(dump_.tensors.size(), CategorySource::unknown);
     if (dump_.moment) return find_moment_categories();
     verdicts_.reserve(dump_.tensors.size());
     for (uint32_t i = 0; i < dump_.tensors.size(); i++) {
