@@ -1,6 +1,6 @@
 """forecast: peaks of sizes that were not seen, against runs of these sizes; what-ifs, against runs that do it; mistakes."""
 # Covers: analyzer/cli/forecast.cc analyzer/export/forecast_json.cc analyzer/text/forecast_text.cc
-# Covers: analyzer/forecast/{autocast,forecast,precision,samples,scenario,sharding}.cc
+# Covers: analyzer/forecast/{autocast,forecast,precision,samples,scenario,sharding,upcasts}.cc
 
 import json
 import os
