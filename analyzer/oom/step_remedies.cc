@@ -152,11 +152,13 @@ class StepFinder {
     add(std::move(remedy), about_.request);
   }
 
-  // All of it with an optimizer that keeps nothing.
+  // All of it with an optimizer that keeps nothing; in a step, what that makes, and the state that a first step has not
+  // made yet: two tensors for each parameter, as Adam.
   void less_state() {
     Remedy remedy;
     remedy.kind = RemedyKind::less_state;
-    remedy.set_bound(memory_.state + (running_.in_optimizer() ? memory_.temporaries : 0), memory_.state);
+    const uint64_t in_step = std::max(memory_.state, 2 * memory_.trained()) + memory_.at_once();
+    remedy.set_bound(running_.in_optimizer() ? in_step : memory_.state, memory_.state);
     add(std::move(remedy), running_.in_foreach() ? kNotMade : about_.request);
   }
 

@@ -222,7 +222,7 @@ std::string estimate_words(const Remedy& remedy) {
     case RemedyKind::sharded_state:
       return "all optimizer state so far but the part of one rank; whole parameters are dealt out";
     case RemedyKind::less_state:
-      return remedy.in_step ? "all optimizer state so far, as with plain SGD; what the first step still creates is not in it"
+      return remedy.in_step ? "all optimizer state, as with plain SGD, with what a first step still makes, and the temporaries of the step"
                             : "all optimizer state, as with plain SGD";
     case RemedyKind::half_model:
       return "half of the parameters, gradients, optimizer state and temporaries of the step in float32, at most of all "

@@ -77,7 +77,7 @@ TEST(StepRemedies, BytesOfEach) {
   EXPECT_EQ(told.remedy(RemedyKind::step_in_backward)->low, 0u);
   EXPECT_EQ(told.remedy(RemedyKind::optimizer_step)->low, 0u);      // of the 60 that are there
   EXPECT_EQ(told.remedy(RemedyKind::fused_step)->low, 60 * kMiB);
-  EXPECT_EQ(bytes(RemedyKind::less_state), 220 * kMiB);
+  EXPECT_EQ(bytes(RemedyKind::less_state), 240 * kMiB);
   EXPECT_EQ(told.remedy(RemedyKind::less_state)->low, 160 * kMiB);
   EXPECT_EQ(bytes(RemedyKind::sharded_state), 0u);  // one process
   for (const Remedy& remedy : told.story.remedies) EXPECT_EQ(remedy.fits, Fits::may) << name(remedy.kind);
