@@ -34,6 +34,13 @@ def torch_version():
     return tuple(int(part) for part in done.stdout.split(".")[:2])
 
 
+@functools.cache
+def qualified(name):
+    """A function's name as the Python under test knows it: before 3.11 a code object does not know its class."""
+    done = subprocess.run([PYTHON, "-c", "import sys; print(sys.version_info >= (3, 11))"], capture_output=True, text=True, check=True)
+    return name if done.stdout == "True\n" else name.rsplit(".", 1)[-1]
+
+
 def needs_torch(major, minor, what):
     if torch_version() < (major, minor):
         pytest.skip(f"torch {'.'.join(map(str, torch_version()))} has no {what}")

@@ -279,6 +279,24 @@ def test_other_programs_are_refused(tmp_path):
         program.kill()
 
 
+@pytest.mark.parametrize("python", ["3.12", "3.13"], indirect=True)
+def test_the_library_comes_while_the_interpreter_ends(python, tmp_path):
+    """As `attach` may find a program: Python is not initialised any more, and takes no more modules."""
+    path = tmp_path / "program.py"
+    path.write_text("""
+import ctypes, os, sys
+class Last:
+    def __del__(self, path=sys.argv[1], load=ctypes.CDLL, initialized=ctypes.PyDLL(None).Py_IsInitialized, say=os.write):
+        say(1, b"%d\\n" % initialized())
+        load(path)
+        say(1, b"loaded\\n")
+last = Last()
+""")
+    done = subprocess.run([python, str(path), str(harness.LIBRARY)], cwd=tmp_path, text=True, capture_output=True, timeout=harness.TIMEOUT,
+                          env=harness.environment(preload=False))
+    assert (done.returncode, done.stdout, done.stderr) == (0, "0\nloaded\n", "")
+
+
 def test_a_program_can_load_the_library_itself(tmp_path):
     done = harness.run_source(f"""
 import ctypes, os, torch
