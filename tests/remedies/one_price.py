@@ -6,6 +6,7 @@ import sys
 import time
 
 import torch
+from torch.optim.optimizer import register_optimizer_step_post_hook
 
 import one_run
 
@@ -25,7 +26,7 @@ class Clock:
             return result
 
         torch.Tensor.backward = timed
-        torch.optim.optimizer.register_optimizer_step_post_hook(lambda *_: self.events.append(("done", time.process_time())))
+        register_optimizer_step_post_hook(lambda *_: self.events.append(("done", time.process_time())))
 
     def started(self):
         self.events, self.losses = [("begin", time.process_time())], []
