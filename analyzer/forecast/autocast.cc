@@ -7,6 +7,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "forecast/play_edit.h"
 #include "forecast/upcasts.h"
 #include "tensorscope/rules/dtypes.h"
 
@@ -61,12 +62,7 @@ class Autocaster {
   Autocaster(Play& play, const Sample& base) : play_(play), base_(base), upcasts_(base) {}
 
   void apply() {
-    before_.resize(play_.changes.size() + 1);
-    instead_.assign(play_.changes.size(), kNone);
-    freed_.assign(play_.pieces.size(), SIZE_MAX);
-    for (size_t i = 0; i < play_.changes.size(); ++i) {
-      if (!play_.changes[i].made) freed_[play_.changes[i].block] = i;
-    }
+    edit_.start(play_);
     find_weights();
     for (size_t i = 0; i < play_.changes.size(); ++i) {
       const auto [piece, made] = play_.changes[i];
@@ -79,13 +75,7 @@ class Autocaster {
         forward(i, piece, block);
       }
     }
-    std::vector<Change> changes;
-    for (size_t i = 0; i <= play_.changes.size(); ++i) {
-      changes.insert(changes.end(), before_[i].begin(), before_[i].end());
-      if (i == play_.changes.size()) break;
-      changes.push_back(instead_[i] == kNone ? play_.changes[i] : Change{instead_[i], false});
-    }
-    play_.changes = std::move(changes);
+    edit_.apply(play_);
   }
 
  private:
@@ -217,10 +207,10 @@ class Autocaster {
     if (given == nullptr || given->least > 0.5) return;
     const Piece of = play_.pieces[given->piece];
     const uint32_t copy = copy_of(of.growth, of.factor / ((given->least + given->most) / 2));
-    const size_t freed = freed_[given->piece];
+    const size_t freed = edit_.freed(given->piece);
     const bool saved = !made.saves_result && freed != SIZE_MAX && freed > i;
-    before_[i].push_back({copy, true});
-    before_[saved ? freed : i + 1].push_back({copy, false});
+    edit_.make(i, copy);
+    edit_.free(saved ? freed : i + 1, copy);
   }
 
   void cast_inputs(size_t i, const Block& block, const Made& made) {
@@ -237,16 +227,16 @@ class Autocaster {
     Made* given = newest([&](const Made& one) { return one.rows == made.rows; });
     if (given == nullptr || given->most <= 0.5) return;
     const Piece of = play_.pieces[given->piece];
-    const size_t freed = freed_[given->piece];
+    const size_t freed = edit_.freed(given->piece);
     if (freed != SIZE_MAX && freed < i) return;
     const uint32_t copy = copy_of(of.growth, 0.5 * of.factor / ((given->least + given->most) / 2));
-    before_[i].push_back({copy, true});
+    edit_.make(i, copy);
     // What only this operation saved goes once the copy is there.
     if (!given->saves_result && !given->cast && base_.blocks[of.block].past_backward && freed != SIZE_MAX) {
-      before_[i + 1].push_back({given->piece, false});
-      instead_[freed] = copy;
+      edit_.free(i + 1, given->piece);
+      edit_.free_instead(freed, copy);
     } else if (freed != SIZE_MAX) {
-      before_[freed].push_back({copy, false});
+      edit_.free(freed, copy);
     }
     given->cast = true;
   }
@@ -265,8 +255,8 @@ class Autocaster {
     }
     play_.growths.push_back(Growth::constant(weight.bytes));
     const uint32_t copy = copy_of(uint32_t(play_.growths.size() - 1), 0.5);
-    before_[i].push_back({copy, true});
-    before_[std::min(until + 1, play_.changes.size())].push_back({copy, false});
+    edit_.make(i, copy);
+    edit_.free(std::min(until + 1, play_.changes.size()), copy);
     weight.cast_until = until;
   }
 
@@ -275,8 +265,8 @@ class Autocaster {
     if (play_.pieces[piece].category == Category::gradient) {
       if (operation(block.forward).rule != Rule::lower) return;
       const uint32_t copy = copy_of(play_.pieces[piece].growth, 0.5 * play_.pieces[piece].factor);
-      before_[i].push_back({copy, true});
-      before_[i + 1].push_back({copy, false});
+      edit_.make(i, copy);
+      edit_.free(i + 1, copy);
       return;
     }
     const auto found = types_.find(block.forward);
@@ -292,9 +282,7 @@ class Autocaster {
   Play& play_;
   const Sample& base_;
   Upcasts upcasts_;
-  std::vector<std::vector<Change>> before_;  // of each change: what comes before it
-  std::vector<uint32_t> instead_;            // of each change: what it frees instead
-  std::vector<size_t> freed_;                // of each piece: the change that frees it
+  PlayEdit edit_;
   std::vector<Weight> weights_;
   std::vector<Made> recent_;
   std::unordered_map<uint32_t, Operation> operations_;                // by site

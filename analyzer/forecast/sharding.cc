@@ -6,6 +6,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "forecast/play_edit.h"
 #include "support/dotted_path.h"
 
 namespace tensorscope::analyzer::forecast {
@@ -34,20 +35,9 @@ class Sharder {
     find_units();
     find_iterations();
     shard_what_stays();
-    before_.resize(play_.changes.size() + 1);
-    instead_.assign(play_.changes.size(), kNone);
-    freed_.assign(play_.pieces.size(), SIZE_MAX);
-    for (size_t i = 0; i < play_.changes.size(); ++i) {
-      if (!play_.changes[i].made) freed_[play_.changes[i].block] = i;
-    }
+    edit_.start(play_);
     for (const Iteration& iteration : iterations_) insert(iteration);
-    std::vector<Change> changes;
-    for (size_t i = 0; i <= play_.changes.size(); ++i) {
-      changes.insert(changes.end(), before_[i].begin(), before_[i].end());
-      if (i == play_.changes.size()) break;
-      changes.push_back(instead_[i] == kNone ? play_.changes[i] : Change{instead_[i], false});
-    }
-    play_.changes = std::move(changes);
+    edit_.apply(play_);
   }
 
  private:
@@ -149,25 +139,23 @@ class Sharder {
     if (fresh) found->second = {piece(bytes_[unit], Category::workspace), piece(bytes_[unit], Category::parameter)};
     return found->second;
   }
-  void make(size_t before, uint32_t piece) { before_[before].push_back({piece, true}); }
-  void free(size_t before, uint32_t piece) { before_[before].push_back({piece, false}); }
 
   // What is gathered in a forward pass is freed when the next module has been gathered, and in a backward pass once it
   // is copied out; there the next module is gathered ahead.
   void insert(const Iteration& iteration) {
-    make(iteration.begin, whole(kRoot).gathered);
-    make(iteration.begin, whole(kRoot).parameters);
+    edit_.make(iteration.begin, whole(kRoot).gathered);
+    edit_.make(iteration.begin, whole(kRoot).parameters);
     uint32_t gathered = whole(kRoot).gathered;
     for (const Iteration::Run& run : iteration.forward) {
-      make(run.begin, whole(run.unit).gathered);
-      free(run.begin, gathered);
-      make(run.begin, whole(run.unit).parameters);
-      free(run.end + 1, whole(run.unit).parameters);
+      edit_.make(run.begin, whole(run.unit).gathered);
+      edit_.free(run.begin, gathered);
+      edit_.make(run.begin, whole(run.unit).parameters);
+      edit_.free(run.end + 1, whole(run.unit).parameters);
       gathered = whole(run.unit).gathered;
     }
-    free(iteration.end + 1, gathered);
+    edit_.free(iteration.end + 1, gathered);
     if (iteration.backward_begin == SIZE_MAX) {
-      free(iteration.end + 1, whole(kRoot).parameters);
+      edit_.free(iteration.end + 1, whole(kRoot).parameters);
     } else {
       insert_backward(iteration);
     }
@@ -179,7 +167,7 @@ class Sharder {
     const auto gather_ahead = [&](size_t before, auto next) {
       ahead = kNone;
       for (; next != iteration.forward.rend() && ahead == kNone; ++next) {
-        if (iteration.backward.contains(next->unit)) make(before, ahead = whole(next->unit).gathered);
+        if (iteration.backward.contains(next->unit)) edit_.make(before, ahead = whole(next->unit).gathered);
       }
     };
     gather_ahead(iteration.backward_begin, iteration.forward.rbegin());
@@ -187,16 +175,16 @@ class Sharder {
       const auto found = iteration.backward.find(run->unit);
       if (found == iteration.backward.end()) continue;
       const auto [unit, begin, end] = found->second;
-      make(begin, whole(unit).parameters);
-      free(begin, ahead);
+      edit_.make(begin, whole(unit).parameters);
+      edit_.free(begin, ahead);
       gather_ahead(begin, std::next(run));
-      free(end + 1, whole(unit).parameters);
+      edit_.free(end + 1, whole(unit).parameters);
       reduced = reduce(end + 1, gradients[unit], reduced);
     }
     const size_t end = iteration.backward_end + 1;
-    free(end, whole(kRoot).parameters);
+    edit_.free(end, whole(kRoot).parameters);
     reduced = reduce(end, gradients[kRoot], reduced);
-    if (reduced != kNone) free(end, reduced);
+    if (reduced != kNone) edit_.free(end, reduced);
   }
 
   // Of each module, with what has no module in the model's own.
@@ -214,7 +202,7 @@ class Sharder {
   // The gradients are copied into one piece, which stays until the next module's; of the sum a rank has its part.
   // Returns that piece.
   uint32_t reduce(size_t before, const std::vector<uint32_t>& gradients, uint32_t last) {
-    if (last != kNone) free(before, last);
+    if (last != kNone) edit_.free(before, last);
     if (gradients.empty()) return kNone;
     double bytes = 0;
     for (uint32_t gradient : gradients) {
@@ -222,15 +210,17 @@ class Sharder {
       bytes += play_.growths[of.growth].bytes(SizeValues{}) * of.factor * part(of) * ranks_;
     }
     const uint32_t input = piece(bytes, Category::workspace);
-    make(before, input);
+    edit_.make(before, input);
     for (uint32_t gradient : gradients) {
-      if (freed_[gradient] < before) continue;
-      free(before, gradient);
+      if (edit_.freed(gradient) < before) continue;
+      edit_.free(before, gradient);
       Piece own = play_.pieces[gradient];
       own.factor *= part(own);
       play_.pieces.push_back(own);
-      make(before, uint32_t(play_.pieces.size() - 1));
-      if (freed_[gradient] != SIZE_MAX) instead_[freed_[gradient]] = uint32_t(play_.pieces.size() - 1);
+      edit_.make(before, uint32_t(play_.pieces.size() - 1));
+      if (const size_t freed = edit_.freed(gradient); freed != SIZE_MAX) {
+        edit_.free_instead(freed, uint32_t(play_.pieces.size() - 1));
+      }
     }
     return input;
   }
@@ -241,11 +231,9 @@ class Sharder {
   std::map<std::string, int> numbers_;  // of numbered modules
   std::map<int, double> bytes_;         // of their parameters
   std::vector<int> units_;              // of each piece
-  std::vector<size_t> freed_;           // of each piece: the change that frees it
   std::vector<Iteration> iterations_;
   std::map<int, Whole> whole_;
-  std::vector<std::vector<Change>> before_;  // of each change: what comes before it
-  std::vector<uint32_t> instead_;            // of each change: what it frees instead
+  PlayEdit edit_;
 };
 
 }  // namespace

@@ -438,7 +438,7 @@ void call_ends(const Gil& gil, Calls& calls, const ModuleCall& ended) {
   std::vector<Running>& all = running();
   const auto own =
       std::find_if(all.rbegin(), all.rend(), [&](const Running& call) { return call.stack == ended.stack; });
-  if (own == all.rend()) return;  // it began before a fork
+  if (own == all.rend()) return;  // it began in another process, or memory ran out as it began
   while (all.back().stack != ended.stack) {
     const Running call = all.back();
     all.pop_back();
