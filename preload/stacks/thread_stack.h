@@ -9,6 +9,7 @@
 
 #include "stacks/activation.h"
 #include "stacks/native/frame_cache.h"
+#include "stacks/native/remembered_walks.h"
 
 namespace tensorscope::stacks {
 
@@ -44,8 +45,11 @@ struct ThreadStack {
     return outers[(spread_bits(reinterpret_cast<uint64_t>(activation.frame) ^ activation.caller) >> 32) % kOuters];
   }
 
+  RememberedWalks walks;
+
   void forget_frames() {
     cache.clear();
+    walks.clear();
     for (Outer& outer : outers) outer = {};
   }
 

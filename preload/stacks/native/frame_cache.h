@@ -66,7 +66,7 @@ class FrameCache {
  private:
   static constexpr uint32_t kBuckets = 2 * kRecords;
   static uint32_t hash(uint64_t ip, uint32_t depth_words) {
-    return uint32_t(spread_bits(ip + (uint64_t{depth_words} << 40)) >> 32) % kBuckets;
+    return uint32_t(spread_bits(ip + (uint64_t{depth_words} << 32)) >> 50);
   }
 
   uint32_t used_;  // besides record 0, which stays empty

@@ -191,6 +191,12 @@ bool capture_by_rules(ThreadStack& stack, const void* frame_address, const void*
   ThreadStack::Outer& outer = stack.outer_of(activation);
   bool expected = trusts && outer.activation == activation && stack.cache[outer.record].tag == outer.tag;
   const bool compare_all = wants_check || stack.captures % kVerifyEvery == 0;
+  const RememberedWalks::Outside outside = {outer.record, outer.tag};
+  const bool may_be_remembered = expected && !compare_all && until == nullptr;
+  if (may_be_remembered) {
+    id = stack.walks.find(innermost, stack.depth_words(innermost.sp), outside);
+    if (__builtin_expect(id != 0, true)) return true;
+  }
   Walk walk = walk_and_remember(stack, innermost, expected && !compare_all ? outer.record : 0);
   if (__builtin_expect(stack.learnt, false)) {
     wants_check = true;
@@ -209,6 +215,7 @@ bool capture_by_rules(ThreadStack& stack, const void* frame_address, const void*
       break;
     }
   }
+  if (may_be_remembered && walk.trusted) stack.walks.remember(stack, walk, innermost, outside);
   id = walk.end == Walk::cut ? intern_cut(stack, walk, leaf) : stack.cache[stack.path[leaf]].node();
   return true;
 }
@@ -288,7 +295,8 @@ NativeFrame native_frame(StackId id) { return g_native_trie.frame(id); }
 
 NativeCounts native_counts() {
   return {g_by_libunwind.load(std::memory_order_relaxed), g_compared.load(std::memory_order_relaxed),
-          g_disagreed.load(std::memory_order_relaxed), g_outer_differed.load(std::memory_order_relaxed), g_walks.load(std::memory_order_relaxed)};
+          g_disagreed.load(std::memory_order_relaxed), g_outer_differed.load(std::memory_order_relaxed),
+          g_walks.load(std::memory_order_relaxed)};
 }
 
 void native_after_fork_in_child() {

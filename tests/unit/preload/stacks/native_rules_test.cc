@@ -1,5 +1,6 @@
 // The unwind rules: the cache, the reader of .eh_frame, and a walk with rules that are all wrong.
-// Covers: preload/stacks/native/{cfa_program,eh_frame,frame_walk,rule_table,loaded_code,frame_cache}.cc
+// Covers:
+// preload/stacks/native/{cfa_program,eh_frame,frame_walk,rule_table,loaded_code,frame_cache,remembered_walks}.cc
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 
@@ -117,8 +118,22 @@ class RememberedFrames : public testing::Test {
   }
   uint64_t at(int word) const { return reinterpret_cast<uint64_t>(words_ + word); }
   std::vector<uint64_t> walk(uint64_t ip, int sp_word, uint64_t bp) {
-    const Walk walk = walk_frames(*stack_, rules_, {ip, at(sp_word), bp});
+    const FrameState innermost = {ip, at(sp_word), bp};
+    const uint32_t depth = stack_->depth_words(innermost.sp);
+    const StackId known = stack_->walks.find(innermost, depth, outside_);
+    const Walk walk = walk_frames(*stack_, rules_, innermost);
     if (walk.end != Walk::complete || !give_nodes(*stack_, walk, trie_)) return {};
+    const StackId node = stack_->cache[stack_->path[0]].node();
+    if (known != 0) {
+      EXPECT_EQ(known, node);
+      ++known_walks_;
+    }
+    if (walk.frames > 1) {
+      outside_.record = stack_->path[walk.frames - 1];
+      outside_.tag = stack_->cache[outside_.record].tag;
+      stack_->walks.remember(*stack_, walk, innermost, outside_);
+      EXPECT_EQ(stack_->walks.find(innermost, depth, outside_), node);
+    }
     std::vector<uint64_t> addresses;
     for (int i = 0; i < walk.frames; ++i) addresses.push_back(path_address(*stack_, i));
     std::vector<uint64_t> nodes;
@@ -133,6 +148,8 @@ class RememberedFrames : public testing::Test {
   static constinit RuleTable rules_;
   static constinit NativeTrie trie_;
   std::unique_ptr<ThreadStack> stack_;
+  RememberedWalks::Outside outside_;  // of the last walk
+  int known_walks_ = 0;               // that the one before it had been
 };
 constinit RuleTable RememberedFrames::rules_;
 constinit NativeTrie RememberedFrames::trie_;
@@ -145,6 +162,7 @@ TEST_F(RememberedFrames, ReturnAddress) {
   words_[3] = 2, words_[7] = 8;
   EXPECT_EQ(walk(1, 0, 0), (Addresses{1, 2, 8}));
   EXPECT_EQ(walk(1, 0, 0), (Addresses{1, 2, 8}));
+  EXPECT_EQ(known_walks_, 1);
   words_[7] = 9;
   EXPECT_EQ(walk(1, 0, 0), (Addresses{1, 2, 9}));
   words_[7] = 8, words_[3] = 9;
@@ -158,6 +176,7 @@ TEST_F(RememberedFrames, SavedBasePointerOfAFrameThatNeedsIt) {
   words_[2] = at(20), words_[3] = 2, words_[7] = 3, words_[21] = 8, words_[31] = 9;
   EXPECT_EQ(walk(1, 0, 0), (Addresses{1, 2, 3, 8}));
   EXPECT_EQ(walk(1, 0, 12345), (Addresses{1, 2, 3, 8}));
+  EXPECT_EQ(known_walks_, 1);
   words_[2] = at(30);
   EXPECT_EQ(walk(1, 0, 0), (Addresses{1, 2, 3, 9}));
   EXPECT_EQ(walk(2, 4, at(20)), (Addresses{2, 3, 8}));
@@ -204,6 +223,62 @@ TEST_F(RememberedFrames, NothingIsReadBeyondTheStack) {
   EXPECT_EQ(walk(2, 8, at(64)), Addresses{});  // above
   EXPECT_EQ(walk(2, 8, at(4)), Addresses{});   // backwards
   EXPECT_EQ(walk(8, 64, 0), Addresses{});
+}
+
+// Two words change from walk to walk; a remembered walk must be the one that the rules alone make.
+TEST(RememberedWalks, AreWhatTheRulesSay) {
+  static constinit RuleTable rules;
+  static constinit NativeTrie trie;
+  auto stack = std::make_unique<ThreadStack>();
+  std::memset(static_cast<void*>(stack.get()), 0, sizeof *stack);
+  std::mt19937_64 random(5);
+  uint64_t words[48];
+  stack->low = reinterpret_cast<uint64_t>(words);
+  stack->high = stack->low + sizeof words;
+  const auto any_word = [&] { return stack->low + random() % 48 * 8; };
+  std::vector<RememberedWalks::Outside> outsides;
+  int known_walks = 0, unknown = 0;
+  for (int round = 0; round < 200'000; ++round) {
+    if (round % 1000 == 0) {
+      for (uint64_t address = 1; address < 12; ++address) {
+        const auto kind = random() % 12;
+        rules.put(address, kind < 2    ? UnwindRule::outermost()
+                           : kind == 2 ? UnwindRule::realigned(1 + random() % 4)
+                                       : UnwindRule::relative(random() % 3 == 0, 1 + random() % 6, random() % 4));
+      }
+      for (uint64_t& word : words) word = random() % 3 == 0 ? any_word() : random() % 12;
+      stack->forget_frames();
+      outsides.assign(1, {});
+    }
+    for (int i = 0; i < 2; ++i) words[random() % 48] = random() % 3 == 0 ? any_word() : random() % 12;
+    const FrameState innermost{1 + random() % 2, stack->low + random() % 2 * 8, any_word()};
+    const uint32_t depth = stack->depth_words(innermost.sp);
+    const RememberedWalks::Outside outside = outsides[random() % outsides.size()];
+    const StackId known = stack->walks.find(innermost, depth, outside);
+    Walk walk = walk_frames(*stack, rules, innermost);
+    if (known != 0) {
+      // As far as the outside, which the caller trusts, the frames are those of the walk.
+      const StackId end = outside.tag & ~FrameRecord::kNeedsBp;
+      int frames = 0;
+      for (StackId id = known; id != end; id = trie.frame(id).parent, ++frames) {
+        ASSERT_LT(frames, walk.frames);
+        ASSERT_EQ(trie.frame(id).address, path_address(*stack, frames));
+      }
+      ASSERT_LT(frames, walk.frames);
+      ASSERT_EQ(path_address(*stack, frames), stack->cache[outside.record].ip);
+      ++known_walks;
+      continue;
+    }
+    if (walk.end != Walk::complete || walk.frames < 2) continue;
+    ASSERT_TRUE(give_nodes(*stack, walk, trie));
+    ++unknown;
+    walk.frames = 2 + int(random() % (walk.frames - 1));
+    const uint32_t last = stack->path[walk.frames - 1];
+    outsides.push_back({last, stack->cache[last].tag});
+    stack->walks.remember(*stack, walk, innermost, outsides.back());
+  }
+  EXPECT_GT(known_walks, 1000);
+  EXPECT_GT(unknown, 1000);
 }
 
 // Whatever the rules say, a walk stays inside the stack: here every rule is random.

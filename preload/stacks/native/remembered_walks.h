@@ -1,0 +1,71 @@
+// Walks that a thread has made before: which words of the stack each was read from, and a hash of what they were.
+//
+// A walk from an innermost frame out to a trusted record (frame_walk.h) is a function of that frame's registers, of the
+// rules, and of the words at the places that the rules name. So where the frame and the trusted record are the same,
+// and the same places hold the same words, the stack is the same. What frame_walk.cc reads from one record a frame
+// takes two bytes a word here: one or two cache lines a walk. Stacks whose words hash alike would be taken for one
+// another: one pair in 2^64.
+//
+// Context: hook; owned by its thread, no locks. Zeroed memory has no walks.
+#pragma once
+
+#include <cstdint>
+
+#include "stacks/native/frame_cache.h"
+#include "support/ids.h"
+#include "support/spread_bits.h"
+
+namespace tensorscope::stacks {
+
+struct Walk;
+struct ThreadStack;
+
+class RememberedWalks {
+ public:
+  // The record that a walk ends with, and the stack that it stood for.
+  struct Outside {
+    uint32_t record = 0;
+    uint32_t tag = 0;
+  };
+
+  // Node of the stack of `innermost`, which is at `depth_words`; 0: not known.
+  StackId find(const FrameState& innermost, uint32_t depth_words, const Outside& outside);
+  // After a walk from `innermost` whose last frame is `outside`, and whose path is records that have their nodes.
+  void remember(ThreadStack& stack, const Walk& walk, const FrameState& innermost, const Outside& outside);
+  void clear();
+
+ private:
+  static constexpr uint32_t kWords = 48;  // a walk that reads more is not remembered
+  static constexpr unsigned kSetBits = 8;
+  static constexpr uint32_t kWays = 4;
+
+  struct alignas(64) Entry {
+    uint64_t ip;
+    uint64_t hash;
+    uint32_t depth_words;
+    uint32_t outside_tag;
+    StackId node;  // 0: the entry is free
+    uint16_t outside_record;
+    uint8_t words;             // a multiple of kLanes
+    uint8_t uses_bp;           // the walk depends on the innermost frame's RBP
+    uint16_t offsets[kWords];  // in words, from the innermost frame's sp
+    uint32_t next;             // the entry that was found after this one the last time
+  };
+
+  static bool matches(const Entry& entry, const FrameState& innermost, uint32_t depth_words, const Outside& outside);
+  static bool list_words(ThreadStack& stack, const Walk& walk, const FrameState& innermost, Entry& entry);
+  static uint32_t first_way(uint64_t ip, uint32_t depth_words) {
+    return uint32_t(spread_bits(ip + (uint64_t{depth_words} << 32)) >> (64 - kSetBits)) * kWays;
+  }
+  StackId found(uint32_t at) {
+    entries_[last_].next = at;
+    last_ = at;
+    return entries_[at].node;
+  }
+
+  uint32_t last_;  // the entry that was found last
+  uint32_t added_;
+  Entry entries_[kWays << kSetBits];
+};
+
+}  // namespace tensorscope::stacks
