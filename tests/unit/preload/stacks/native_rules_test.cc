@@ -1,6 +1,6 @@
 // The unwind rules: the cache, the reader of .eh_frame, and a walk with rules that are all wrong.
-// Covers:
-// preload/stacks/native/{cfa_program,eh_frame,frame_walk,rule_table,loaded_code,frame_cache,remembered_walks}.cc
+// Covers: preload/stacks/native/{cfa_program,eh_frame,frame_walk,rule_table,loaded_code}.cc
+// Covers: preload/stacks/native/{frame_cache,remembered_walks}.cc
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 
