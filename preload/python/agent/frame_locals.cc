@@ -86,7 +86,7 @@ std::vector<stacks::RawFrame> frames_of(const ThreadState* thread) {
   size_t count = 0;
   bool more = true;
   for (size_t limit = 64; more && limit <= kMaxFrames; limit *= 4) {
-    frames.resize(limit + 1);  // walk_frames() looks one beyond its limit
+    frames.resize(limit);
     count =
         stacks::walk_frames(g_interpreter.layout, reinterpret_cast<const char*>(thread), frames.data(), limit, more);
   }
@@ -197,13 +197,13 @@ size_t end_of_values(const Gil& gil, const Frame& frame, const FunctionFacts& fa
 }
 
 Frame innermost_frame(const Gil& gil) {
-  stacks::RawFrame frames[2];
+  stacks::RawFrame frame;
   bool more = false;
   const auto* thread = reinterpret_cast<const char*>(gil->PyGILState_GetThisThreadState());
-  if (!locals_are_known() || !thread || stacks::walk_frames(g_interpreter.layout, thread, frames, 1, more) == 0) {
+  if (!locals_are_known() || !thread || stacks::walk_frames(g_interpreter.layout, thread, &frame, 1, more) == 0) {
     return {};
   }
-  return as_frame(frames[0]);
+  return as_frame(frame);
 }
 
 Frame frame_at(const void* address) {

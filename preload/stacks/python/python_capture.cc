@@ -13,7 +13,8 @@ namespace tensorscope::stacks {
 
 namespace {
 
-constexpr size_t kDeepest = 2048;  // frames of one stack; what is outside becomes PythonCodeTable::kLeftOut
+constexpr size_t kSets = 256, kWays = 4;  // of the stacks that are remembered for a thread
+constexpr size_t kDeepest = 2048;         // frames of one stack; what is outside becomes PythonCodeTable::kLeftOut
 
 }  // namespace
 
@@ -21,10 +22,14 @@ struct PythonCapture::ThreadStack {
   // If a known code object was freed since, its address may stand for another one now.
   uint64_t generation;
   size_t depth;
-  bool left_out;                  // there were frames beyond kDeepest
+  bool left_out;      // there were frames beyond kDeepest
+  ModuleCalls calls;  // of this generation
+  bool more_calls;    // than these: no stack is remembered
+  RememberedStack remembered[kSets][kWays];
+  uint32_t added;  // to remembered
   Activation activation;
-  KnownFrame known[kDeepest];     // outermost first
-  RawFrame walked[kDeepest + 1];  // innermost first
+  KnownFrame known[kDeepest];  // outermost first
+  RawFrame walked[kDeepest];   // innermost first
   ThreadStack* next_spare;
 };
 
@@ -92,7 +97,8 @@ uint64_t PythonCapture::module_object(const RawFrame& raw, ModuleCall call, cons
 }
 
 // Looks the frame up in the tables. False: they are full.
-bool PythonCapture::intern_frame(const RawFrame& raw, const KnownFrame* caller, StackId parent, KnownFrame& known) {
+bool PythonCapture::intern_frame(ThreadStack& stack, const RawFrame& raw, const KnownFrame* caller, StackId parent,
+                                 KnownFrame& known) {
   known = {raw.code, raw.position, 0, parent, ModuleCall::none};
   const char* type = nullptr;
   if (raw.code != nullptr) std::memcpy(&type, raw.code + kTypeOffset, sizeof type);
@@ -101,6 +107,8 @@ bool PythonCapture::intern_frame(const RawFrame& raw, const KnownFrame* caller, 
   if (code == 0) code = codes_.add(raw.code, interpreter_.layout);
   if (code == 0) return false;
   known.call = codes_[code].call;
+  if (known.call != ModuleCall::none && !stack.calls.hold(raw.code) && !stack.calls.add(raw.code))
+    stack.more_calls = true;
   known.module_object = module_object(raw, known.call, caller);
   known.node = trie_.intern({parent, code, raw.offset(interpreter_.layout), raw.entry(), known.module_object});
   return known.node != 0;
@@ -124,13 +132,40 @@ size_t PythonCapture::common_depth(const ThreadStack& stack, size_t depth) const
   return common;
 }
 
+// A loop has the same stacks again and again: one walk that only hashes tells which one it is. Two stacks would be
+// taken for one another where 64 bits of hash are the same.
+StackId PythonCapture::capture_remembered(ThreadStack& stack, const char* thread_state) {
+  const uint64_t generation = codes_.generation();
+  if (__builtin_expect(stack.generation != generation, false)) {
+    stack.depth = 0;
+    stack.calls = {};
+    stack.calls.cell_type = interpreter_.api.cell_type;
+    stack.more_calls = false;
+    stack.generation = generation;
+  }
+  if (__builtin_expect(stack.more_calls, false)) return capture_into(stack, thread_state);
+  const uint32_t calls = stack.calls.count();
+  const HashedFrames frames = hash_frames(interpreter_.layout, thread_state, generation, stack.calls, kDeepest);
+  if (frames.depth == 0) return capture_into(stack, thread_state);
+  RememberedStack(&set)[kWays] = stack.remembered[frames.hash % kSets];
+  for (const RememberedStack& remembered : set) {
+    if (remembered.hash != frames.hash || remembered.depth != frames.depth) continue;
+    stack.activation = {frames.entry, frames.entry_code, remembered.caller};
+    return remembered.node;
+  }
+  const StackId node = capture_into(stack, thread_state);
+  // Where a call was met for the first time, the hash is one without its `self`.
+  if (node != 0 && stack.calls.count() == calls) {
+    set[stack.added++ % kWays] = {frames.hash, node, stack.activation.caller, uint32_t(frames.depth)};
+  }
+  return node;
+}
+
 StackId PythonCapture::capture_into(ThreadStack& stack, const char* thread_state) {
   bool left_out = false;
   const size_t depth = walk_frames(interpreter_.layout, thread_state, stack.walked, kDeepest, left_out);
   if (depth == 0) return 0;
-  const uint64_t generation = codes_.generation();
-  if (stack.generation != generation || stack.left_out != left_out) stack.depth = 0;
-  stack.generation = generation;
+  if (stack.left_out != left_out) stack.depth = 0;
   stack.left_out = left_out;
 
   size_t at = common_depth(stack, depth);
@@ -138,7 +173,7 @@ StackId PythonCapture::capture_into(ThreadStack& stack, const char* thread_state
   if (at == 0 && left_out) parent = trie_.intern({0, PythonCodeTable::kLeftOut, 0, 1, 0});
   for (; at < depth; ++at) {
     const KnownFrame* caller = at == 0 ? nullptr : &stack.known[at - 1];
-    if (!intern_frame(stack.walked[depth - 1 - at], caller, parent, stack.known[at])) {
+    if (!intern_frame(stack, stack.walked[depth - 1 - at], caller, parent, stack.known[at])) {
       stack.depth = at;
       count_missed(Subject::python_stacks);
       return 0;
@@ -163,7 +198,7 @@ StackId PythonCapture::capture() {
     count_missed(Subject::python_stacks);
     return 0;
   }
-  return capture_into(*stack, reinterpret_cast<const char*>(thread_state));
+  return capture_remembered(*stack, reinterpret_cast<const char*>(thread_state));
 }
 
 }  // namespace tensorscope::stacks

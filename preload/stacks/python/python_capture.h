@@ -44,6 +44,13 @@ class PythonCapture {
     StackId node;
     ModuleCall call;
   };
+  // By hash_frames(), which begins with the generation of the code objects.
+  struct RememberedStack {
+    uint64_t hash;
+    StackId node;
+    StackId caller;  // Activation::caller
+    uint32_t depth;  // 0: none
+  };
   struct ThreadStack;
   static thread_local ThreadStack* t_stack;
 
@@ -52,8 +59,10 @@ class PythonCapture {
   static void give_back(void* stack);
 
   uint64_t module_object(const RawFrame& raw, ModuleCall call, const KnownFrame* caller) const;
-  bool intern_frame(const RawFrame& raw, const KnownFrame* caller, StackId parent, KnownFrame& known);
+  bool intern_frame(ThreadStack& stack, const RawFrame& raw, const KnownFrame* caller, StackId parent,
+                    KnownFrame& known);
   size_t common_depth(const ThreadStack& stack, size_t depth) const;
+  StackId capture_remembered(ThreadStack& stack, const char* thread_state);
   StackId capture_into(ThreadStack& stack, const char* thread_state);
 
   const PythonInterpreter& interpreter_;

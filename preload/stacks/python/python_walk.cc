@@ -1,6 +1,9 @@
 #include "stacks/python/python_walk.h"
 
+#include <bit>
 #include <cstring>
+
+#include "support/spread_bits.h"
 
 namespace tensorscope::stacks {
 
@@ -15,41 +18,59 @@ inline T load(const char* base, size_t offset) {
   return value;
 }
 
-size_t walk_objects(const PythonLayout& layout, const char* frame, RawFrame* frames, size_t limit) {
-  size_t count = 0;
-  for (; frame != nullptr && count < limit; frame = load<const char*>(frame, layout.frame_previous)) {
-    int64_t offset = int64_t{load<int32_t>(frame, layout.frame_instruction)} * layout.instruction_unit;
-    frames[count++] = {frame, load<const char*>(frame, layout.frame_code), uint64_t(offset) * 2 | 1};
+// Each of these calls take(frame) for every frame, innermost first, until it returns false. Whether a frame is an entry
+// is clear once the next one has been seen.
+template <typename Take>
+void walk_objects(const PythonLayout& layout, const char* frame, Take take) {
+  for (; frame != nullptr; frame = load<const char*>(frame, layout.frame_previous)) {
+    const int64_t offset = int64_t{load<int32_t>(frame, layout.frame_instruction)} * layout.instruction_unit;
+    if (!take(RawFrame{frame, load<const char*>(frame, layout.frame_code), uint64_t(offset) * 2 | 1})) return;
   }
-  return count;
 }
 
-size_t walk_flagged(const PythonLayout& layout, const char* frame, RawFrame* frames, size_t limit) {
-  size_t count = 0;
-  for (; frame != nullptr && count < limit; frame = load<const char*>(frame, layout.frame_previous)) {
-    frames[count++] = {frame, load<const char*>(frame, layout.frame_code),
-                       load<uint64_t>(frame, layout.frame_instruction) | load<uint8_t>(frame, layout.frame_owner)};
+template <typename Take>
+void walk_flagged(const PythonLayout& layout, const char* frame, Take take) {
+  while (frame != nullptr) {
+    const char* const previous = load<const char*>(frame, layout.frame_previous);
+    uint64_t position = load<uint64_t>(frame, layout.frame_instruction) | load<uint8_t>(frame, layout.frame_owner);
+    if (previous == nullptr) position |= 1;
+    if (!take(RawFrame{frame, load<const char*>(frame, layout.frame_code), position})) return;
+    frame = previous;
   }
-  return count;
 }
 
-// One frame more than `limit` may be looked at, so that a shim behind the last one is seen.
-size_t walk_shims(const PythonLayout& layout, const char* frame, RawFrame* frames, size_t limit) {
+template <typename Take>
+void walk_shims(const PythonLayout& layout, const char* frame, Take take) {
   const size_t previous = layout.frame_previous, code = layout.frame_code, instruction = layout.frame_instruction,
                owner = layout.frame_owner;
   const uint8_t first_shim = layout.first_shim_owner;
-  size_t count = 0;
+  const auto is_shim = [=](const char* any) { return load<uint8_t>(any, owner) >= first_shim; };
+  while (frame != nullptr && is_shim(frame)) frame = load<const char*>(frame, previous);
   while (frame != nullptr) {
-    if (load<uint8_t>(frame, owner) >= first_shim) {
-      if (count != 0) frames[count - 1].position |= 1;
-    } else {
-      if (count == limit) break;
-      frames[count++] = {frame, reinterpret_cast<const char*>(load<uint64_t>(frame, code) & ~kReferenceTags),
-                         load<uint64_t>(frame, instruction)};
+    const char* next = load<const char*>(frame, previous);
+    uint64_t position = load<uint64_t>(frame, instruction);
+    if (next == nullptr || is_shim(next)) {
+      position |= 1;
+      while (next != nullptr && is_shim(next)) next = load<const char*>(next, previous);
     }
-    frame = load<const char*>(frame, previous);
+    const char* const runs = reinterpret_cast<const char*>(load<uint64_t>(frame, code) & ~kReferenceTags);
+    if (!take(RawFrame{frame, runs, position})) return;
+    frame = next;
   }
-  return count;
+}
+
+template <typename Take>
+void walk(const PythonLayout& layout, const char* thread_state, Take take) {
+  const char* frame = load<const char*>(thread_state, layout.thread_frame);
+  if (layout.cframe_frame >= 0 && frame != nullptr) frame = load<const char*>(frame, size_t(layout.cframe_frame));
+  switch (layout.style) {
+    case FrameStyle::objects:
+      return walk_objects(layout, frame, take);
+    case FrameStyle::entry_flag:
+      return walk_flagged(layout, frame, take);
+    case FrameStyle::shims:
+      return walk_shims(layout, frame, take);
+  }
 }
 
 }  // namespace
@@ -63,25 +84,36 @@ int32_t RawFrame::offset(const PythonLayout& layout) const {
 }
 
 size_t walk_frames(const PythonLayout& layout, const char* thread_state, RawFrame* frames, size_t limit, bool& more) {
-  const char* frame = load<const char*>(thread_state, layout.thread_frame);
-  if (layout.cframe_frame >= 0 && frame != nullptr) frame = load<const char*>(frame, size_t(layout.cframe_frame));
-  // One beyond the limit tells whether there are more.
   size_t count = 0;
-  switch (layout.style) {
-    case FrameStyle::objects:
-      count = walk_objects(layout, frame, frames, limit + 1);
-      break;
-    case FrameStyle::entry_flag:
-      count = walk_flagged(layout, frame, frames, limit + 1);
-      break;
-    case FrameStyle::shims:
-      count = walk_shims(layout, frame, frames, limit + 1);
-      break;
-  }
-  more = count > limit;
-  if (more) return limit;
-  if (count != 0) frames[count - 1].position |= 1;
+  more = false;
+  walk(layout, thread_state, [&](const RawFrame& frame) {
+    more = count == limit;
+    if (!more) frames[count++] = frame;
+    return !more;
+  });
   return count;
+}
+
+HashedFrames hash_frames(const PythonLayout& layout, const char* thread_state, uint64_t seed, const ModuleCalls& calls,
+                         size_t limit) {
+  uint64_t hash = seed;
+  size_t depth = 0;
+  RawFrame entry{};
+  walk(layout, thread_state, [&](const RawFrame& frame) {
+    if (__builtin_expect(depth == limit, false)) {
+      depth = 0;
+      return false;
+    }
+    ++depth;
+    uint64_t word = reinterpret_cast<uint64_t>(frame.code) + frame.position * 0xa0761d6478bd642f;
+    if (__builtin_expect(calls.may_hold(frame.code), false) && calls.hold(frame.code)) {
+      word += reinterpret_cast<uint64_t>(first_local(layout, frame.frame, calls.cell_type)) * 0xe7037ed1a0b428db;
+    }
+    hash = (std::rotl(hash, 25) ^ word) * kGoldenRatio;
+    if (entry.frame == nullptr && frame.entry()) entry = frame;
+    return true;
+  });
+  return {hash ^ hash >> 32, depth, entry.frame, entry.code};
 }
 
 const void* first_local(const PythonLayout& layout, const char* frame, const void* cell_type) {

@@ -26,6 +26,46 @@ struct RawFrame {
 // Fills `frames` and returns their number; `more`: there are further frames beyond `limit`.
 size_t walk_frames(const PythonLayout& layout, const char* thread_state, RawFrame* frames, size_t limit, bool& more);
 
+// Code objects of torch's call wrappers: which module they run for is part of a stack.
+class ModuleCalls {
+ public:
+  static constexpr uint32_t kMost = 4;
+  const void* cell_type = nullptr;  // `self` may be in a cell
+
+  bool may_hold(const char* code) const { return (bits_ >> bit_of(code) & 1) != 0; }
+  bool hold(const char* code) const {
+    for (uint32_t i = 0; i < count_; ++i) {
+      if (codes_[i] == code) return true;
+    }
+    return false;
+  }
+  // False: there are too many.
+  bool add(const char* code) {
+    if (count_ == kMost) return false;
+    codes_[count_++] = code;
+    bits_ |= uint64_t{1} << bit_of(code);
+    return true;
+  }
+  uint32_t count() const { return count_; }
+
+ private:
+  static unsigned bit_of(const char* code) { return unsigned(reinterpret_cast<uint64_t>(code) >> 4) & 63; }
+  uint64_t bits_ = 0;
+  const char* codes_[kMost] = {};
+  uint32_t count_ = 0;
+};
+
+// All that walk_frames() tells in one number: code, position and entry of every frame, and `self` of the calls. 0
+// frames: there are none, or more than `limit`.
+struct HashedFrames {
+  uint64_t hash;
+  size_t depth;
+  const char* entry;  // the innermost frame that is an entry
+  const char* entry_code;
+};
+HashedFrames hash_frames(const PythonLayout& layout, const char* thread_state, uint64_t seed, const ModuleCalls& calls,
+                         size_t limit);
+
 // The first local variable of a frame: its value without tags, looked up in its cell where it is one, null where it has
 // none.
 const void* first_local(const PythonLayout& layout, const char* frame, const void* cell_type);

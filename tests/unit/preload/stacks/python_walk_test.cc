@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <set>
 #include <vector>
 
 #include "fake_python.h"
@@ -46,7 +48,7 @@ class PythonWalkTest : public testing::Test {
   }
   void own(char* frame, uint8_t owner) { FakePython::put(frame, layout_->frame_owner, owner); }
   size_t walk(size_t limit = 100) {
-    walked_.resize(limit + 1);
+    walked_.resize(limit);
     size_t count = walk_frames(*layout_, thread_, walked_.data(), limit, more_);
     walked_.resize(count);
     return count;
@@ -143,6 +145,72 @@ TEST_F(PythonWalkTest, AFrameThatHasNotBegunHasANegativeOffset) {
   frame_at(python_->code("a.py", "f", 1), -1);
   ASSERT_EQ(walk(), 1u);
   EXPECT_LT(walked_[0].offset(kCpython38), 0);
+}
+
+TEST_F(PythonWalkTest, TheHashTellsWhatTheWalkTells) {
+  for (const PythonLayout* layout : {&kCpython38, &kCpython311, &kCpython312}) {
+    start(*layout);
+    char *code = python_->code("a.py", "f", 1), *call = python_->code("a.py", "_call_impl", 1);
+    std::vector<char*> frames;
+    for (int i = 0; i < 5; ++i) frames.push_back(frame_at(i == 2 ? call : code, 2 * i));
+    ModuleCalls calls;
+    ASSERT_TRUE(calls.add(call));
+    std::set<uint64_t> seen;
+    const auto differs = [&](size_t depth = 5) {
+      const HashedFrames hashed = hash_frames(*layout, thread_, 7, calls, 100);
+      EXPECT_EQ(hashed.depth, depth);
+      EXPECT_EQ(walk(), depth);
+      const auto entry = std::find_if(walked_.begin(), walked_.end(), [](const RawFrame& raw) { return raw.entry(); });
+      EXPECT_EQ(hashed.entry, entry->frame);
+      EXPECT_EQ(hashed.entry_code, entry->code);
+      EXPECT_EQ(hash_frames(*layout, thread_, 7, calls, 100).hash, hashed.hash);
+      EXPECT_NE(hash_frames(*layout, thread_, 8, calls, 100).hash, hashed.hash);
+      EXPECT_EQ(hash_frames(*layout, thread_, 7, calls, depth - 1).depth, 0u);
+      return seen.insert(hashed.hash).second;
+    };
+    EXPECT_TRUE(differs());
+    EXPECT_FALSE(differs());
+    for (size_t i = 0; i < frames.size(); ++i) {
+      char* const other = python_->code("b.py", "g", 1);
+      EXPECT_FALSE(differs()) << i;
+      FakePython::put(frames[i], layout->frame_code, other);
+      EXPECT_TRUE(differs()) << i;
+      FakePython::put(frames[i], layout->frame_code, i == 2 ? call : code);
+      int32_t position;
+      std::memcpy(&position, frames[i] + layout->frame_instruction, sizeof position);
+      FakePython::put(frames[i], layout->frame_instruction, position + 2);
+      EXPECT_TRUE(differs()) << i;
+      FakePython::put(frames[i], layout->frame_instruction, position);
+      // `self` counts where a module is called.
+      char* const self = python_->object(32);
+      FakePython::put(frames[i], layout->frame_locals, self);
+      EXPECT_EQ(differs(), i == 2) << i;
+    }
+    if (layout == &kCpython311) {
+      own(frames[1], 1);
+      EXPECT_TRUE(differs());
+    }
+    frame_at(code, 2);
+    EXPECT_TRUE(differs(6));
+    if (layout->style == FrameStyle::shims) {
+      own(frame(nullptr), layout->first_shim_owner);
+      EXPECT_FALSE(differs(6));
+      frame_at(code, 2);
+      EXPECT_TRUE(differs(7));
+    }
+  }
+}
+
+TEST(ModuleCalls, ThereAreFew) {
+  ModuleCalls calls;
+  char codes[ModuleCalls::kMost + 1][16];
+  for (uint32_t i = 0; i < ModuleCalls::kMost; ++i) {
+    EXPECT_FALSE(calls.hold(codes[i]));
+    EXPECT_TRUE(calls.add(codes[i]));
+    EXPECT_TRUE(calls.hold(codes[i]) && calls.may_hold(codes[i]));
+  }
+  EXPECT_FALSE(calls.add(codes[ModuleCalls::kMost]));
+  EXPECT_EQ(calls.count(), ModuleCalls::kMost);
 }
 
 TEST_F(PythonWalkTest, FindsSelf) {
