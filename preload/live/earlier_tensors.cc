@@ -37,7 +37,9 @@ bool start_attached() {
 bool add_earlier_tensor(const void* impl) {
   const Attach attach = attach_facts();
   if (attach.ns == 0 || tensors_are_left_out() || !is_referred_to(impl) || g_tensors.serial(impl) != 0) return false;
-  if (g_tensors.add(impl, {attach.ns, attach.site, 0}).serial == 0) return false;
+  TensorReference made;
+  g_tensors.add(impl, {attach.ns, attach.site, 0}, made);
+  if (made.serial == 0) return false;
   if (!is_referred_to(impl)) {
     g_tensors.forget(impl);
     return false;

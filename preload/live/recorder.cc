@@ -220,7 +220,7 @@ void tensor_constructed(const void* impl) {
   g_tensors.prefetch(impl);
   const SiteId site = t_this.taker == impl ? site_of_taker() : site_here(0);
   t_this.taker = nullptr;
-  t_this.newest = g_tensors.add(impl, {coarse_ns(), site, this_thread()});
+  g_tensors.add(impl, {coarse_ns(), site, this_thread()}, t_this.newest);
   if (events_wanted()) note_tensor(t_this.newest);
 }
 

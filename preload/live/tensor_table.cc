@@ -23,12 +23,11 @@ Gone TensorTable::change(const void* impl, Change change) {
   return gone;
 }
 
-TensorReference TensorTable::add(const void* impl, const Origin& origin) {
+void TensorTable::add(const void* impl, const Origin& origin, TensorReference& made) {
+  made.row = nullptr;
+  made.serial = 0;
   Table::Guard guard(table_, impl);
-  if (!guard) {
-    give_up_on_locks();
-    return {};
-  }
+  if (!guard) return give_up_on_locks();
   Table::Position place = guard.find(impl);
   Serial replaced = 0;
   if (place.row != nullptr) {
@@ -36,8 +35,7 @@ TensorReference TensorTable::add(const void* impl, const Origin& origin) {
     g_sites.tensor_gone(place.row->site);
     count_missed(Subject::tensors);
   } else if (guard.insert(impl, place) == nullptr) {
-    count_missed(Subject::tensors);
-    return {};
+    return count_missed(Subject::tensors);
   }
   TensorRow& row = *place.row;
   row.created_ns = origin.ns;
@@ -47,7 +45,11 @@ TensorReference TensorTable::add(const void* impl, const Origin& origin) {
   const Serial serial = next_serial();
   row.serial.store(serial, std::memory_order_relaxed);
   g_sites.tensor_made(origin.site);
-  return {&row, impl, serial, origin.site, replaced};
+  made.row = &row;
+  made.impl = impl;
+  made.serial = serial;
+  made.site = origin.site;
+  made.replaced = replaced;
 }
 
 Gone TensorTable::mark_released(const void* impl) {

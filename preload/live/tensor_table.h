@@ -45,8 +45,8 @@ class TensorTable {
   constexpr TensorTable() = default;
 
   // An entry that is still there for this address is replaced: its destructor was missed. A null row: no memory, no
-  // lock.
-  TensorReference add(const void* impl, const Origin& origin);
+  // lock. Into `made`, which stays where it is: a copy of what was just written would wait for the writing.
+  void add(const void* impl, const Origin& origin, TensorReference& made);
   Gone mark_released(const void* impl);
   Gone remove(const void* impl);
   // Takes out what is no tensor to a user, as if it had never been there.

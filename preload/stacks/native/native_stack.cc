@@ -282,12 +282,12 @@ __attribute__((noinline)) StackId capture_native(const void* until, const Activa
 }
 
 void native_trusts(const InterpreterCode& interpreter) {
-  static_assert(kVerifyEvery == 61);  // as the text says
+  static_assert(kVerifyEvery == 251);  // as the text says
   if (!g_started.load(std::memory_order_acquire)) return;
   g_interpreter_code = interpreter;
   g_trusted_code.store(&g_interpreter_code, std::memory_order_release);
   g_generation.fetch_add(1, std::memory_order_acq_rel);  // records say nothing of the interpreter so far
-  say_how("cached unwind rules, checked against libunwind; the interpreter's own frames at every 61st capture");
+  say_how("cached unwind rules, checked against libunwind; the interpreter's own frames at every 251st capture");
 }
 
 size_t native_frame_count() { return g_native_trie.count(); }

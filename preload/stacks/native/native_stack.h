@@ -29,7 +29,7 @@ StackId capture_native(const void* until, const Activation& activation = {});
 // depth through the interpreter would be missed, which no report shows; where the comparison finds one, every frame is
 // compared from then on.
 void native_trusts(const InterpreterCode& interpreter);
-inline constexpr uint32_t kVerifyEvery = 61;
+inline constexpr uint32_t kVerifyEvery = 251;
 
 // Context: collector. Frames of the trie so far: ids 0 .. native_frame_count()-1 (0 is the sentinel).
 size_t native_frame_count();

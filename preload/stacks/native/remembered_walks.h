@@ -35,7 +35,7 @@ class RememberedWalks {
   void clear();
 
  private:
-  static constexpr uint32_t kWords = 48;  // a walk that reads more is not remembered
+  static constexpr uint32_t kWords = 76;  // a walk that reads more is not remembered
   static constexpr unsigned kSetBits = 8;
   static constexpr uint32_t kWays = 4;
 
