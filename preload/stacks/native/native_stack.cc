@@ -191,8 +191,10 @@ bool capture_by_rules(ThreadStack& stack, const void* frame_address, const void*
   ThreadStack::Outer& outer = stack.outer_of(activation);
   bool expected = trusts && outer.activation == activation && stack.cache[outer.record].tag == outer.tag;
   const bool compare_all = wants_check || stack.captures % kVerifyEvery == 0;
-  const RememberedWalks::Outside outside = {outer.record, outer.tag};
-  const bool may_be_remembered = expected && !compare_all && until == nullptr;
+  // Out to the trusted record or, where nothing is trusted, to the last frame.
+  const RememberedWalks::Outside outside =
+      expected ? RememberedWalks::Outside{outer.record, outer.tag} : RememberedWalks::Outside();
+  const bool may_be_remembered = (expected || !trusts) && !compare_all && until == nullptr;
   if (may_be_remembered) {
     id = stack.walks.find(innermost, stack.depth_words(innermost.sp), outside);
     if (__builtin_expect(id != 0, true)) return true;
@@ -215,7 +217,8 @@ bool capture_by_rules(ThreadStack& stack, const void* frame_address, const void*
       break;
     }
   }
-  if (may_be_remembered && walk.trusted) stack.walks.remember(stack, walk, innermost, outside);
+  if (may_be_remembered && walk.trusted == expected && walk.end == Walk::complete)
+    stack.walks.remember(stack, walk, innermost, outside);
   id = walk.end == Walk::cut ? intern_cut(stack, walk, leaf) : stack.cache[stack.path[leaf]].node();
   return true;
 }

@@ -9,40 +9,62 @@ namespace tensorscope::stacks {
 
 namespace {
 
-constexpr unsigned kLanes = 4;  // products that do not wait for one another
+constexpr unsigned kLanes = 4;      // products that do not wait for one another
+constexpr unsigned kHeadWords = 8;  // of the innermost frames, by which most others are told apart
+// Where more walks alternate than there is room for, each would push out the one that comes next: most are refused.
+constexpr uint32_t kReplaceEvery = 8;
+// Nor is it worth looking each time while less than half of the walks are known.
+constexpr uint32_t kMostMissed = 32, kTriesFrom = 24, kTryEvery = 8;
 
-uint64_t hash_words(const FrameState& innermost, const uint16_t* offsets, unsigned words, bool uses_bp) {
-  const auto* base = reinterpret_cast<const volatile uint64_t*>(innermost.sp);
-  uint64_t a = uses_bp ? spread_bits(innermost.bp) : 0, b = 1, c = 2, d = 3;
-  for (unsigned i = 0; i < words; i += kLanes) {
-    a = (a ^ base[offsets[i]]) * 0x9e3779b97f4a7c15;
-    b = (b ^ base[offsets[i + 1]]) * 0xd6e8feb86659fd93;
-    c = (c ^ base[offsets[i + 2]]) * 0xa0761d6478bd642f;
-    d = (d ^ base[offsets[i + 3]]) * 0xe7037ed1a0b428db;
+struct WordHash {
+  uint64_t a, b = 1, c = 2, d = 3;
+
+  explicit WordHash(uint64_t seed) : a(seed) {}
+  void add(uint64_t sp, const uint16_t* offsets, unsigned words) {
+    const auto* base = reinterpret_cast<const volatile uint64_t*>(sp);
+    for (unsigned i = 0; i < words; i += kLanes) {
+      a = (a ^ base[offsets[i]]) * 0x9e3779b97f4a7c15;
+      b = (b ^ base[offsets[i + 1]]) * 0xd6e8feb86659fd93;
+      c = (c ^ base[offsets[i + 2]]) * 0xa0761d6478bd642f;
+      d = (d ^ base[offsets[i + 3]]) * 0xe7037ed1a0b428db;
+    }
   }
-  return (a ^ b >> 32) + (c ^ d >> 29) * 0x8ebc6af09c88c6e3 + (b << 32 ^ d << 35);
-}
+  uint64_t value() const { return (a ^ b >> 32) + (c ^ d >> 29) * 0x8ebc6af09c88c6e3 + (b << 32 ^ d << 35); }
+};
 
 }  // namespace
 
 bool RememberedWalks::matches(const Entry& entry, const FrameState& innermost, uint32_t depth_words,
                               const Outside& outside) {
-  return entry.ip == innermost.ip && entry.depth_words == depth_words && entry.outside_tag == outside.tag &&
-         entry.outside_record == outside.record && entry.node != 0 &&
-         hash_words(innermost, entry.offsets, entry.words, entry.uses_bp != 0) == entry.hash;
+  if (entry.ip != innermost.ip || entry.depth_words != depth_words || entry.outside_tag != outside.tag ||
+      entry.outside_record != outside.record || entry.node == 0) {
+    return false;
+  }
+  WordHash hash(entry.uses_bp != 0 ? spread_bits(innermost.bp) : 0);
+  const unsigned head = std::min<unsigned>(entry.words, kHeadWords);
+  hash.add(innermost.sp, entry.offsets, head);
+  if (uint32_t(hash.value()) != entry.head) return false;
+  hash.add(innermost.sp, entry.offsets + head, entry.words - head);
+  return hash.value() == entry.hash;
 }
 
 // A loop makes its walks in the same order again.
 StackId RememberedWalks::find(const FrameState& innermost, uint32_t depth_words, const Outside& outside) {
+  looked_ = missed_ < kTriesFrom || ++captures_ % kTryEvery == 0;
+  if (__builtin_expect(!looked_, false)) return 0;
   const uint32_t next = entries_[last_].next;
   if (__builtin_expect(matches(entries_[next], innermost, depth_words, outside), true)) {
+    missed_ -= missed_ != 0;
     last_ = next;
     return entries_[next].node;
   }
   const uint32_t first = first_way(innermost.ip, depth_words);
   for (uint32_t i = first; i < first + kWays; ++i) {
-    if (matches(entries_[i], innermost, depth_words, outside)) return found(i);
+    if (!matches(entries_[i], innermost, depth_words, outside)) continue;
+    missed_ -= missed_ != 0;
+    return found(i);
   }
+  missed_ += missed_ != kMostMissed;
   return 0;
 }
 
@@ -76,27 +98,39 @@ bool RememberedWalks::list_words(ThreadStack& stack, const Walk& walk, const Fra
 
 void RememberedWalks::remember(ThreadStack& stack, const Walk& walk, const FrameState& innermost,
                                const Outside& outside) {
+  if (!looked_ || uint32_t(walk.frames) > kWords) return;
   const FrameRecord& first = stack.cache[stack.path[0]];
   const uint32_t depth_words = stack.depth_words(innermost.sp);
-  const uint32_t at = first_way(innermost.ip, depth_words) + added_ % kWays;
+  uint32_t at = first_way(innermost.ip, depth_words);
+  const uint32_t end = at + kWays;
+  while (at < end && entries_[at].node != 0) ++at;
+  if (at == end) {
+    if (++refused_ % kReplaceEvery != 0) return;
+    at -= 1 + refused_ / kReplaceEvery % kWays;
+  }
   Entry& entry = entries_[at];
   entry.node = 0;
   if (!list_words(stack, walk, innermost, entry)) return;
-  ++added_;
   entry.ip = innermost.ip;
   entry.depth_words = depth_words;
   entry.outside_tag = outside.tag;
   entry.outside_record = uint16_t(outside.record);
   entry.uses_bp = first.needs_bp();
-  entry.hash = hash_words(innermost, entry.offsets, entry.words, entry.uses_bp != 0);
+  WordHash hash(entry.uses_bp != 0 ? spread_bits(innermost.bp) : 0);
+  const unsigned head = std::min<unsigned>(entry.words, kHeadWords);
+  hash.add(innermost.sp, entry.offsets, head);
+  entry.head = uint32_t(hash.value());
+  hash.add(innermost.sp, entry.offsets + head, entry.words - head);
+  entry.hash = hash.value();
   entry.node = first.node();
+  any_ = true;
   found(at);
 }
 
 void RememberedWalks::clear() {
-  if (added_ == 0) return;
+  if (!any_) return;
   for (Entry& entry : entries_) entry.node = 0;
-  added_ = 0;
+  any_ = false;
 }
 
 }  // namespace tensorscope::stacks

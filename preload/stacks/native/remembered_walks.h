@@ -22,7 +22,7 @@ struct ThreadStack;
 
 class RememberedWalks {
  public:
-  // The record that a walk ends with, and the stack that it stood for.
+  // The record that a walk ends with, and the stack that it stood for; none: it goes out to the outermost frame.
   struct Outside {
     uint32_t record = 0;
     uint32_t tag = 0;
@@ -30,18 +30,20 @@ class RememberedWalks {
 
   // Node of the stack of `innermost`, which is at `depth_words`; 0: not known.
   StackId find(const FrameState& innermost, uint32_t depth_words, const Outside& outside);
-  // After a walk from `innermost` whose last frame is `outside`, and whose path is records that have their nodes.
+  // After a walk from `innermost` that ends with `outside`, and whose path is records that have their nodes.
   void remember(ThreadStack& stack, const Walk& walk, const FrameState& innermost, const Outside& outside);
   void clear();
 
  private:
-  static constexpr uint32_t kWords = 76;  // a walk that reads more is not remembered
+  static constexpr uint32_t kWords = 140;  // a walk that reads more is not remembered
   static constexpr unsigned kSetBits = 8;
   static constexpr uint32_t kWays = 4;
 
   struct alignas(64) Entry {
     uint64_t ip;
     uint64_t hash;
+    uint32_t head;  // hash of the first words
+    uint32_t next;  // the entry that was found after this one the last time
     uint32_t depth_words;
     uint32_t outside_tag;
     StackId node;  // 0: the entry is free
@@ -49,7 +51,6 @@ class RememberedWalks {
     uint8_t words;             // a multiple of kLanes
     uint8_t uses_bp;           // the walk depends on the innermost frame's RBP
     uint16_t offsets[kWords];  // in words, from the innermost frame's sp
-    uint32_t next;             // the entry that was found after this one the last time
   };
 
   static bool matches(const Entry& entry, const FrameState& innermost, uint32_t depth_words, const Outside& outside);
@@ -63,8 +64,12 @@ class RememberedWalks {
     return entries_[at].node;
   }
 
-  uint32_t last_;  // the entry that was found last
-  uint32_t added_;
+  uint32_t last_;      // the entry that was found last
+  uint32_t missed_;    // of late, less those that were found
+  uint32_t captures_;  // while few are found
+  uint32_t refused_;
+  bool looked_;  // for the present walk
+  bool any_;
   Entry entries_[kWays << kSetBits];
 };
 

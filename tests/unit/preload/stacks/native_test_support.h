@@ -26,6 +26,7 @@ inline int reference_backtrace(void** addresses, int size) {
 struct BothStacks {
   std::vector<uint64_t> captured;
   std::vector<uint64_t> reference;
+  std::vector<uint64_t> in_full;  // as hooks capture: with the frame of both_stacks(), which is left out here
 };
 
 // Both stacks of the caller of this function, innermost frame first.
@@ -34,6 +35,8 @@ __attribute__((noinline)) inline BothStacks both_stacks(const Activation& activa
   BothStacks both;
   void* caller = __builtin_return_address(0);
   both.captured = addresses_of(capture_native(caller, activation));
+  both.in_full = addresses_of(capture_native(nullptr, activation));
+  both.in_full.erase(both.in_full.begin());
   const int count = reference_backtrace(addresses, 4096);
   for (int i = 0; i < count; ++i) {
     if (!both.reference.empty() || addresses[i] == caller)
