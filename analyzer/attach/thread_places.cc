@@ -45,8 +45,11 @@ int add_frame(Dwfl_Frame* state, void* context) {
   Dwfl* dwfl = dwfl_thread_dwfl(dwfl_frame_thread(state));
   Dwfl_Module* module = dwfl_addrmodule(dwfl, address);
   Frame frame;
-  if (module != nullptr) {
-    const char* path = dwfl_module_info(module, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr);
+  Dwarf_Addr begin = 0, end = 0;
+  const char* path =
+      module != nullptr ? dwfl_module_info(module, nullptr, &begin, &end, nullptr, nullptr, nullptr, nullptr) : nullptr;
+  // libdw gives an address beyond the last module to that one, which is the loader.
+  if (address >= begin && address < end) {
     frame.object = object_of(path != nullptr ? path : "");
     if (frame.object != Object::program) {
       GElf_Off offset = 0;

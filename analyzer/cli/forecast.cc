@@ -50,7 +50,10 @@ std::pair<std::string, std::vector<int64_t>> named_numbers(const std::string& op
 std::vector<std::pair<std::string, forecasts::Changes>> scenarios_of(const ForecastOptions& options) {
   std::vector<std::pair<std::string, forecasts::Changes>> result;
   forecasts::Changes all;
-  if (!options.dtype.empty()) {
+  if (options.dtype == "autocast") {
+    all.autocast = true;
+    result.push_back({"under autocast", {.autocast = true}});
+  } else if (!options.dtype.empty()) {
     all.dtype = options.dtype;
     result.push_back({"model and inputs in " + options.dtype, {.dtype = options.dtype}});
   }
@@ -122,8 +125,8 @@ void add_forecast(CLI::App& app, Invocation& invocation) {
   add_size(*verb, "--device-memory", options->limit, "what there is: 80GiB; says what fits, and what is the first not to");
   verb->add_option("--device", options->device, "the device: cuda:1, cpu. Default: the one with the highest peak")
       ->type_name("DEVICE");
-  verb->add_option("--as", options->dtype, "what if: model and inputs in bfloat16 or float16")
-      ->check(CLI::IsMember({"bfloat16", "float16"}).description(""))
+  verb->add_option("--as", options->dtype, "what if: model and inputs in bfloat16 or float16; autocast: the forward pass alone")
+      ->check(CLI::IsMember({"bfloat16", "float16", "autocast"}).description(""))
       ->type_name("DTYPE");
   verb->add_option("--checkpoint", options->checkpoint,
                    "what if: torch.utils.checkpoint around these modules: 'model.layers.*' (repeatable)")

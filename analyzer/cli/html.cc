@@ -58,21 +58,17 @@ analyzer::Dump read(const std::string& path, html::Page& page) {
   return dump;
 }
 
-// The last dump of an out-of-memory error, with names of an earlier dump beside it where it has none.
-void add_failure(const std::vector<std::string>& paths, const analyzer::SymbolOptions& symbols, html::Page& page) {
-  for (auto path = paths.rbegin(); path != paths.rend(); ++path) {
-    std::vector<analyzer::Dump> failed;
-    failed.push_back(analyzer::read_dump_or_moment(*path));
-    if (!failed.back().failure) continue;
-    if (analyzer::oom::lacks_names(failed.back())) {
-      const std::optional<analyzer::Dump> earlier = analyzer::oom::earlier_with_names(failed.back());
-      if (earlier) analyzer::take_names(failed.back(), *earlier);
-    }
-    page.prepare(failed.back());
-    analyzer::ComparedDumps dumps(std::move(failed), {}, symbols);
-    page.set_part("oom", html::oom_data(dumps, page.payload()));
-    return;
+// The dump of an out-of-memory error, with names of an earlier dump beside it where it has none.
+void add_failure(const std::string& path, const analyzer::SymbolOptions& symbols, html::Page& page) {
+  std::vector<analyzer::Dump> failed;
+  failed.push_back(analyzer::read_dump_or_moment(path));
+  if (analyzer::oom::lacks_names(failed.back())) {
+    const std::optional<analyzer::Dump> earlier = analyzer::oom::earlier_with_names(failed.back());
+    if (earlier) analyzer::take_names(failed.back(), *earlier);
   }
+  page.prepare(failed.back());
+  analyzer::ComparedDumps dumps(std::move(failed), {}, symbols);
+  page.set_part("oom", html::oom_data(dumps, page.payload()));
 }
 
 // What leaks needs of a recording: of which process it is, and its steps that have ended.
@@ -126,16 +122,23 @@ int add_dumps(const HtmlOptions& options, const std::vector<std::string>& paths,
   if (paths.empty()) return kOk;
   analyzer::SymbolOptions symbols = options.symbols;
   if (options.confidential) symbols.source_folders.clear();
-  std::vector<analyzer::Dump> all;
-  for (const std::string& path : paths) all.push_back(read(path, page));
-  analyzer::ComparedDumps dumps(std::move(all), {}, symbols);
-  say_new_order(invocation, dumps);
-  page.add(dumps);
-  page.set_part("diff", html::diff_data(dumps));
-  const int status = finish(invocation, dumps);
-  const bool left_out = add_leaks(dumps, recordings, symbols, page);
-  if (left_out && dumps.size() > 1) page.set_part("diff", html::diff_data(dumps));
-  add_failure(paths, symbols, page);
+  int status = kOk;
+  std::string last_failure;
+  {
+    std::vector<analyzer::Dump> all;
+    for (const std::string& path : paths) {
+      all.push_back(read(path, page));
+      if (all.back().failure) last_failure = path;
+    }
+    analyzer::ComparedDumps dumps(std::move(all), {}, symbols);
+    say_new_order(invocation, dumps);
+    page.add(dumps);
+    page.set_part("diff", html::diff_data(dumps));
+    status = finish(invocation, dumps);
+    const bool left_out = add_leaks(dumps, recordings, symbols, page);
+    if (left_out && dumps.size() > 1) page.set_part("diff", html::diff_data(dumps));
+  }
+  if (!last_failure.empty()) add_failure(last_failure, symbols, page);
   return status;
 }
 

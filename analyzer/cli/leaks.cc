@@ -1,11 +1,19 @@
 // leaks: what piles up from dump to dump and why, and what one dump alone shows to be kept for too long.
 #include "leaks/leaks.h"
 
+#include <algorithm>
+#include <filesystem>
+
 #include "cli/dump_options.h"
 #include "cli/verb.h"
+#include "dump/run_dumps.h"
 #include "export/leaks_json.h"
+#include "memory/taken_names.h"
+#include "oom/earlier_names.h"
+#include "recording/moment.h"
 #include "text/filter_words.h"
 #include "text/leaks_text.h"
+#include "text/shell_word.h"
 
 namespace tensorscope::cli {
 
@@ -19,8 +27,31 @@ struct LeaksOptions {
   analyzer::SymbolOptions symbols;
 };
 
+// One dump alone gets the names that it lacks of an earlier one of the run beside it, as for `oom`: memory had run out.
+std::vector<analyzer::Dump> read(const std::vector<std::string>& paths) {
+  std::vector<analyzer::Dump> dumps;
+  for (const std::string& path : paths) dumps.push_back(analyzer::read_dump_or_moment(path));
+  if (dumps.size() > 1 || !analyzer::oom::lacks_names(dumps.front())) return dumps;
+  const std::optional<analyzer::Dump> earlier = analyzer::oom::earlier_with_names(dumps.front());
+  if (earlier) analyzer::take_names(dumps.front(), *earlier);
+  return dumps;
+}
+
+// What to type where one dump was given and others of the run lie beside it; "" where there are none.
+std::string comparison(const analyzer::Dump& dump) {
+  constexpr size_t kMostFiles = 256, kEarlier = 2;
+  std::vector<analyzer::RunDump> beside = analyzer::dumps_beside(dump.path, dump.process, kMostFiles);
+  std::erase_if(beside, [&](const analyzer::RunDump& other) { return other.dump_ns >= dump.process.dump_ns; });
+  if (beside.empty()) return "";
+  std::sort(beside.begin(), beside.end(), [](const auto& a, const auto& b) { return a.dump_ns < b.dump_ns; });
+  if (beside.size() > kEarlier) beside.erase(beside.begin(), beside.end() - kEarlier);
+  std::string command = "tensorscope leaks";
+  for (const analyzer::RunDump& other : beside) command += " " + text::shell_word(std::filesystem::path(other.path).lexically_normal().string());
+  return command + " " + text::shell_word(dump.path);
+}
+
 int leaks(const LeaksOptions& options, Invocation& invocation) {
-  analyzer::ComparedDumps dumps(options.dumps, options.filter, options.symbols);
+  analyzer::ComparedDumps dumps(read(options.dumps), options.filter, options.symbols);
   say_new_order(invocation, dumps);
   if (!dumps.same_run()) {
     invocation.say("the dumps are of different runs; leaks needs dumps of one run. tensorscope diff compares runs.");
@@ -35,6 +66,8 @@ int leaks(const LeaksOptions& options, Invocation& invocation) {
     invocation.out += exports::leaks_json(dumps.views(), found);
   } else {
     invocation.out += leaks_text(dumps, found, options.top, invocation.terminal);
+    const std::string next = dumps.size() == 1 && !dumps.last().dump.moment ? comparison(dumps.last().dump) : "";
+    if (!next.empty()) invocation.out += "\nnext:  " + next + "  compare with earlier dumps of this run\n";
   }
   return finish(invocation, dumps, found.found() ? kFound : kOk);
 }

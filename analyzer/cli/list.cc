@@ -69,7 +69,8 @@ void sort_families(std::vector<Family>& families, analyzer::OpenedDump& opened, 
       case ListSort::id:
         return x.serial < y.serial;
       case ListSort::shape:
-        return std::tie(x.sizes, x.serial) < std::tie(y.sizes, y.serial);
+        if (!std::ranges::equal(x.sizes, y.sizes)) return std::ranges::lexicographical_compare(x.sizes, y.sizes);
+        return x.serial < y.serial;
       case ListSort::dtype:
         return std::make_tuple(x.dtype_text(), x.serial) < std::make_tuple(y.dtype_text(), y.serial);
       case ListSort::device:

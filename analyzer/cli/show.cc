@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <span>
 
 #include "autograd/graph_freed.h"
 #include "autograd/graph_walk.h"
@@ -38,7 +39,7 @@ constexpr int kLabel = 9;             // width of the column of names
 bool known(const Tensor& tensor, TensorKnown what) { return (tensor.known & uint32_t(what)) != 0; }
 bool flag(const Tensor& tensor, TensorFlag what) { return (tensor.flags & uint32_t(what)) != 0; }
 
-std::string numbers(const std::vector<int64_t>& values) { return fmt::format("[{}]", fmt::join(values, ", ")); }
+std::string numbers(std::span<const int64_t> values) { return fmt::format("[{}]", fmt::join(values, ", ")); }
 
 bool contiguous(const Tensor& tensor) {
   int64_t expected = 1;

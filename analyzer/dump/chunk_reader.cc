@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cctype>
 #include <cstring>
+#include <memory>
 
 #include "dump/reader.h"
 #include "tensorscope/dump_format.h"
@@ -13,6 +14,7 @@ namespace tensorscope::analyzer {
 namespace {
 
 constexpr size_t kPiece = size_t{1} << 18;
+constexpr uint64_t kReadAtOnce = uint64_t{64} << 20;
 
 // One walk over a file. Each step says whether the walk goes on; what is wrong is kept as a sentence.
 class ChunkWalk {
@@ -24,7 +26,7 @@ class ChunkWalk {
       const bool sound = read_payload();
       if (!sound && report_damage()) break;
       last_was_damaged_ = !sound;
-      const bool more = !sound || take({header_.type, reinterpret_cast<const uint8_t*>(payload_.data()),
+      const bool more = !sound || take({header_.type, reinterpret_cast<const uint8_t*>(payload_.get()),
                                         size_t(header_.length), offset_, chunks_});
       ++chunks_;
       last_name_ = here_;
@@ -67,12 +69,20 @@ class ChunkWalk {
     return false;
   }
 
-  // False: its checksum is wrong. Memory for a payload is taken only once the file is known to have it.
+  // False: its checksum is wrong. Much memory is taken for a payload only once the file is known to have it.
   bool read_payload() {
-    if (checksum_in_file(source_, payload_begin(), header_) != header_.checksum) return false;
-    payload_.assign(size_t(header_.length / 8 + 1), 0);
-    return source_.read(payload_begin(), payload_.data(), size_t(header_.length)) == header_.length &&
-           format::chunk_checksum(header_, payload_.data()) == header_.checksum;
+    if (header_.length > kReadAtOnce && checksum_in_file(source_, payload_begin(), header_) != header_.checksum) {
+      return false;
+    }
+    const size_t words = size_t(header_.length / 8 + 1);
+    if (words > room_) {
+      payload_.reset();
+      payload_ = std::make_unique_for_overwrite<uint64_t[]>(words);
+      room_ = words;
+    }
+    payload_[words - 1] = 0;
+    return source_.read(payload_begin(), payload_.get(), size_t(header_.length)) == header_.length &&
+           format::chunk_checksum(header_, payload_.get()) == header_.checksum;
   }
 
   // True: the chunk before was damaged too, and the walk ends.
@@ -104,7 +114,8 @@ class ChunkWalk {
   const uint64_t size_;
   uint64_t offset_ = sizeof(format::FileHeader);  // of the present chunk's header
   format::ChunkHeader header_{};
-  std::vector<uint64_t> payload_;  // 8-byte aligned
+  std::unique_ptr<uint64_t[]> payload_;  // 8-byte aligned; of the largest chunk so far
+  size_t room_ = 0;                      // in words
   uint32_t chunks_ = 0;
   bool last_was_damaged_ = false;
   std::string here_, last_name_ = "file header";

@@ -1,5 +1,7 @@
 #include "dump/dump.h"
 
+#include <algorithm>
+
 #include "dump/type_names.h"
 #include "dump_generated.h"
 
@@ -38,6 +40,10 @@ const DeviceTotal* Dump::total_of(Device device) const {
     if (total.device == device) return &total;
   }
   return nullptr;
+}
+
+size_t Steps::step_of(uint64_t serial) const {
+  return size_t(std::lower_bound(ends.begin(), ends.end(), serial) - ends.begin());
 }
 
 const char* text(StorageKind kind) {

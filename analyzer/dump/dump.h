@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -16,6 +17,7 @@
 #include "dump/driver_memory.h"
 #include "dump/failure.h"
 #include "dump/graph.h"
+#include "dump/number_lists.h"
 #include "dump/process_parts.h"
 #include "dump/references.h"
 #include "dump/sources.h"
@@ -94,7 +96,7 @@ struct Tensor {
   std::string class_name;    // demangled, "c10::TensorImpl"
   std::string grad_fn_name;  // "AddmmBackward0"
   std::string note;
-  std::vector<int64_t> sizes, strides;
+  std::span<const int64_t> sizes, strides;  // of Dump::dims
   uint16_t itemsize = 0;
   Device device;
   int8_t dtype = -1, layout = -1;
@@ -122,7 +124,7 @@ struct Storage {
   StorageKind kind = StorageKind::unknown;
   uint32_t allocation = kNone;     // index into Dump::allocations that contains data_ptr
   uint32_t runtime_block = kNone;  // where there is none: index into Dump::runtime_blocks
-  std::vector<uint32_t> tensors;   // indexes, by serial
+  std::span<const uint32_t> tensors;  // indexes, by serial; of Dump::tensors_of_storages
 };
 
 struct Allocation {
@@ -131,7 +133,7 @@ struct Allocation {
   uint8_t kind = 0;  // format::AllocationKind
   bool inherited = false;
   Device device;
-  std::vector<uint32_t> storages;  // indexes of the storages inside it
+  std::span<const uint32_t> storages{};  // indexes of the storages inside it; of Dump::storages_of_allocations
 };
 
 struct Node {
@@ -140,6 +142,18 @@ struct Node {
   uint32_t site = 0, thread = 0;
   bool alive = false;
   uint32_t ran_site = 0;  // of the last allocation made while its backward ran; 0: none was seen
+};
+
+// Where the program's steps ended, as far as it was seen.
+struct Steps {
+  uint8_t source = 0;          // format::StepSource; 0: no step was seen
+  uint64_t count = 0;          // that have ended
+  uint64_t every = 1;          // of so many one is in `ends`
+  std::vector<uint64_t> ends;  // serials, ascending
+
+  bool known() const { return !ends.empty(); }
+  // Which of the known steps something with this serial was made in: 0 for the first, ends.size() for the one that runs.
+  size_t step_of(uint64_t serial) const;
 };
 
 struct DeviceTotal {
@@ -166,7 +180,12 @@ struct Coverage {
   uint64_t missed = 0;
 };  // seen: format::Seen
 
+// Rows refer to lists that lie in it: it can be moved, not copied.
 struct Dump {
+  Dump() = default;
+  Dump(Dump&&) = default;
+  Dump& operator=(Dump&&) = default;
+
   std::string path;
   std::vector<std::string> problems;  // one sentence each: what was wrong with the file, what is therefore missing
   bool complete = false;              // the end chunk was there and agreed
@@ -183,7 +202,10 @@ struct Dump {
   std::vector<Storage> storages;        // by id
   std::vector<Allocation> allocations;  // by serial
   std::vector<Node> nodes;              // by serial
+  std::vector<std::vector<int64_t>> dims;  // of tensors: sizes and strides, as they came
+  NumberLists tensors_of_storages, storages_of_allocations;
   Totals totals;
+  Steps steps;
   std::vector<Coverage> coverage;
   bool names_complete = false;
   std::string names_detail;

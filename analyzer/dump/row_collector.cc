@@ -54,6 +54,8 @@ void RowCollector::add(const ChunkView& chunk) {
       return add_nodes(chunk);
     case format::kTotals:
       return add_totals(chunk);
+    case format::kSteps:
+      return add_steps(chunk);
     case format::kCoverage:
       return add_coverage(chunk);
     case format::kNames:
@@ -235,6 +237,14 @@ void RowCollector::add_tensors(const ChunkView& chunk) {
   if (!in || !in->values()) return;
   const size_t dims_size = in->dims() ? in->dims()->size() : 0;
   auto bit = [](format::TensorKnown known) { return uint32_t(known); };
+  const size_t rows = in->values()->size();
+  make_room(dump_.tensors, rows);
+  make_room(tensor_strings_, rows);
+  make_room(claims_, rows);
+  const int64_t* all_dims = nullptr;
+  if (dims_size != 0) {
+    all_dims = dump_.dims.emplace_back(in->dims()->data(), in->dims()->data() + dims_size).data();
+  }
   flatbuffers::uoffset_t number = 0;
   for (const format::Tensor* row : *in->values()) {
     const flatbuffers::uoffset_t at = number++;
@@ -242,7 +252,7 @@ void RowCollector::add_tensors(const ChunkView& chunk) {
       count("tensors without an id");
       continue;
     }
-    Tensor tensor;
+    Tensor& tensor = dump_.tensors.emplace_back();
     tensor.serial = row->serial();
     tensor.address = row->address();
     tensor.created_ns = row->created_ns();
@@ -269,13 +279,12 @@ void RowCollector::add_tensors(const ChunkView& chunk) {
       count("tensors whose shape is not in the file");
       tensor.known &= ~(bit(format::TensorKnown::sizes) | bit(format::TensorKnown::strides));
     } else if (wanted != 0) {
-      const int64_t* dims = in->dims()->data() + row->dims();
-      tensor.sizes.assign(dims, dims + row->ndim());
-      if (strides) tensor.strides.assign(dims + row->ndim(), dims + wanted);
+      const int64_t* dims = all_dims + row->dims();
+      tensor.sizes = {dims, row->ndim()};
+      if (strides) tensor.strides = {dims + row->ndim(), row->ndim()};
       if (std::any_of(tensor.sizes.begin(), tensor.sizes.end(), [](int64_t size) { return size < 0; })) {
         count("tensors of a negative size");
-        tensor.sizes.clear();
-        tensor.strides.clear();
+        tensor.sizes = tensor.strides = {};
         tensor.known &= ~(bit(format::TensorKnown::sizes) | bit(format::TensorKnown::strides));
       }
     }
@@ -286,7 +295,6 @@ void RowCollector::add_tensors(const ChunkView& chunk) {
       count("storages beyond the end of memory");
       claim.nbytes = 0;
     }
-    dump_.tensors.push_back(std::move(tensor));
     tensor_strings_.push_back({row->class_name(), row->grad_fn_name(), row->note()});
     claims_.push_back(claim);
   }
@@ -299,6 +307,7 @@ void RowCollector::add_tensors(const ChunkView& chunk) {
 void RowCollector::add_allocations(const ChunkView& chunk) {
   const auto* in = verified<format::AllocationRows>(chunk);
   if (!in || !in->values()) return;
+  make_room(dump_.allocations, in->values()->size());
   for (const format::Allocation* row : *in->values()) {
     uint64_t end = 0;
     if (row->serial() == 0 || row->kind() > format::AllocationKind::MAX ||
@@ -315,8 +324,7 @@ void RowCollector::add_allocations(const ChunkView& chunk) {
                                  row->thread(),
                                  uint8_t(row->kind()),
                                  row->inherited() != 0,
-                                 device_of(row->device_type(), row->device_index()),
-                                 {}});
+                                 device_of(row->device_type(), row->device_index())});
   }
 }
 

@@ -13,6 +13,7 @@
 
 #include "dump/chunk_reader.h"
 #include "dump/dump.h"
+#include "dump/sort_by_serial.h"
 #include "dump/storages.h"
 #include "dump/sum_guard.h"
 
@@ -79,6 +80,7 @@ class RowCollector {
   void add_allocations(const ChunkView& chunk);
   void add_nodes(const ChunkView& chunk);
   void add_totals(const ChunkView& chunk);
+  void add_steps(const ChunkView& chunk);
   void add_coverage(const ChunkView& chunk);
   void add_names(const ChunkView& chunk);
   void add_graph(const ChunkView& chunk);
@@ -116,6 +118,7 @@ class RowCollector {
   void sort_references();
   bool sound_node(uint32_t& node);  // what does not exist becomes kNoNode
   void name_functions();
+  void index_tensors() { tensor_serials_.assign(dump_.tensors); }
   uint32_t tensor_with(uint64_t serial);  // its index; kNone, and counted, where there is none
   uint32_t graph_class(const std::string& name);
   static std::string node_class(std::string_view name);
@@ -135,6 +138,7 @@ class RowCollector {
   Pieces<Site> sites_;
   std::vector<TensorStrings> tensor_strings_;
   std::vector<StorageClaim> claims_;
+  SerialIndex tensor_serials_;
   std::vector<uint32_t> node_strings_;
   std::unordered_map<std::string, uint32_t> graph_classes_;
   // Rows name tensors and nodes by serial until those are sorted: parallel to Graph::nodes, Graph::saved and

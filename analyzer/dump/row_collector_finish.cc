@@ -94,11 +94,21 @@ void RowCollector::check_row(uint32_t& site, uint32_t& thread, uint64_t& created
 void RowCollector::finish_tensors() {
   std::vector<uint32_t> order;
   if (size_t twice = sort_by_serial(dump_.tensors, order)) count("tensors listed twice", twice);
-  std::unordered_map<uint32_t, std::string> class_names, grad_fn_names;
-  auto named = [&](std::unordered_map<uint32_t, std::string>& names, uint32_t index, auto make) {
-    auto [found, fresh] = names.try_emplace(index);
-    if (fresh) found->second = make(text(index));
-    return charged(found->second);
+  // A name is demangled once, and most tensors have that of the tensor before.
+  struct Known {
+    std::unordered_map<uint32_t, std::string> names;
+    uint32_t last = UINT32_MAX;
+    const std::string* name = nullptr;
+  };
+  Known class_names, grad_fn_names;
+  auto named = [&](Known& known, uint32_t index, auto make) {
+    if (known.name == nullptr || known.last != index) {
+      auto [found, fresh] = known.names.try_emplace(index);
+      if (fresh) found->second = make(text(index));
+      known.last = index;
+      known.name = &found->second;
+    }
+    return charged(*known.name);
   };
   std::vector<StorageClaim> claims;
   claims.reserve(order.size());
@@ -166,6 +176,7 @@ void RowCollector::finish() {
   finish_allocations_and_nodes();
   finish_memory();
   finish_cupti();
+  index_tensors();
   build_storages(dump_, claims_);
   finish_graph();
   finish_references();

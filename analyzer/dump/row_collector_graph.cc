@@ -38,6 +38,7 @@ void RowCollector::add_graph(const ChunkView& chunk) {
   graph.complete = graph.complete || in->complete();
   if (in->detail()) graph.detail = charged(in->detail()->string_view());
   const auto [edges, slots] = add_graph_nodes(*in);
+  make_room(graph.edges, edges);
   for (size_t i = 0; i < edges; i++) {
     const format::GraphEdge* row = in->edges()->Get(flatbuffers::uoffset_t(i));
     graph.edges.push_back({row->node(), row->input()});
@@ -62,6 +63,8 @@ std::pair<size_t, size_t> RowCollector::add_graph_nodes(const format::GraphRows&
   };
   const size_t edges = size_of(in.edges()), slots = size_of(in.saved());
   size_t next_edge = 0, next_saved = 0;
+  make_room(graph.nodes, size_of(in.nodes()));
+  make_room(graph_serials_, size_of(in.nodes()));
   for (size_t i = 0; i < size_of(in.nodes()); i++) {
     const format::GraphNode* row = in.nodes()->Get(flatbuffers::uoffset_t(i));
     GraphNode node;
@@ -87,6 +90,8 @@ std::pair<size_t, size_t> RowCollector::add_graph_nodes(const format::GraphRows&
 }
 
 void RowCollector::add_saved_slots(const format::GraphRows& in, size_t slots) {
+  make_room(dump_.graph.saved, slots);
+  make_room(saved_serials_, slots);
   for (size_t i = 0; i < slots; i++) {
     const format::SavedSlot* row = in.saved()->Get(flatbuffers::uoffset_t(i));
     uint8_t state = uint8_t(row->state());
@@ -100,7 +105,7 @@ void RowCollector::add_saved_slots(const format::GraphRows& in, size_t slots) {
 }
 
 uint32_t RowCollector::tensor_with(uint64_t serial) {
-  uint32_t index = row_with(dump_.tensors, serial);
+  const uint32_t index = tensor_serials_.find(serial);
   if (index == kNone) count("references to missing tensors");
   return index;
 }
@@ -121,9 +126,11 @@ void RowCollector::measure_sparse_tensors() {
 
 void RowCollector::finish_graph() {
   Graph& graph = dump_.graph;
+  SerialIndex nodes;
+  nodes.assign(dump_.nodes);
   for (size_t i = 0; i < graph.nodes.size(); i++) {
     if (graph_serials_[i] == 0) continue;
-    graph.nodes[i].seen = row_with(dump_.nodes, graph_serials_[i]);
+    graph.nodes[i].seen = nodes.find(graph_serials_[i]);
     if (graph.nodes[i].seen == kNone) count("references to missing autograd nodes");
   }
   for (GraphEdge& edge : graph.edges) {

@@ -1,5 +1,6 @@
-// The part of RowCollector that reads what the process's memory is.
+// The part of RowCollector that reads what the process's memory is, and its steps.
 #include <algorithm>
+#include <functional>
 
 #include "dump/row_collector_verify.h"
 #include "dump/sum_guard.h"
@@ -35,6 +36,19 @@ void RowCollector::add_process_parts(const ChunkView& chunk) {
   }
   const auto larger = [](const Mapping& a, const Mapping& b) { return a.resident > b.resident; };
   std::stable_sort(out.mappings.begin(), out.mappings.end(), larger);
+}
+
+void RowCollector::add_steps(const ChunkView& chunk) {
+  if (!first_of_its_kind(chunk)) return;
+  const auto* in = verified<format::Steps>(chunk);
+  if (!in || !in->ends()) return;
+  Steps steps{uint8_t(in->source()), in->count(), std::max<uint64_t>(in->every(), 1), {in->ends()->begin(), in->ends()->end()}};
+  const bool ascending = std::adjacent_find(steps.ends.begin(), steps.ends.end(), std::greater_equal<>()) == steps.ends.end();
+  if (in->source() > format::StepSource::MAX || in->source() == format::StepSource::none || !ascending ||
+      steps.count < steps.ends.size()) {
+    return count("invalid lists of steps");
+  }
+  dump_.steps = std::move(steps);
 }
 
 void RowCollector::add_process_groups(const ChunkView& chunk) {

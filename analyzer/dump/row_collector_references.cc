@@ -61,10 +61,12 @@ void RowCollector::add_references(const ChunkView& chunk) {
 }
 
 void RowCollector::add_reference_rows(const format::References& in, const OwnTexts& texts) {
+  make_room(dump_.references.rows, size_of(in.references()));
+  make_room(reference_serials_, size_of(in.references()));
   for (size_t i = 0; i < size_of(in.references()); i++) {
     const format::Reference* row = in.references()->Get(flatbuffers::uoffset_t(i));
     if (!sound_root(row->root())) continue;
-    Reference reference;
+    Reference& reference = dump_.references.rows.emplace_back();
     reference.node = row->node();
     reference.steps = row->steps();
     reference.root = uint8_t(row->root());
@@ -76,12 +78,12 @@ void RowCollector::add_reference_rows(const format::References& in, const OwnTex
     reference.text = own_text(texts, row->text());
     reference.scope = own_text(texts, row->scope());
     reference.holder = own_text(texts, row->holder());
-    dump_.references.rows.push_back(std::move(reference));
     reference_serials_.push_back(row->tensor());
   }
 }
 
 void RowCollector::add_tensor_objects(const format::References& in, const OwnTexts& texts) {
+  make_room(objects_, size_of(in.tensors()));
   for (size_t i = 0; i < size_of(in.tensors()); i++) {
     const format::TensorObject* row = in.tensors()->Get(flatbuffers::uoffset_t(i));
     uint8_t state = uint8_t(row->state());
@@ -134,12 +136,17 @@ void RowCollector::sort_references() {
   References& references = dump_.references;
   std::vector<Reference>& rows = references.rows;
   references.first.assign(dump_.tensors.size() + 1, 0);
+  bool sorted_already = true;
+  uint32_t last = 0;
   for (size_t i = 0; i < rows.size(); i++) {
     rows[i].tensor = tensor_with(reference_serials_[i]);
     sound_node(rows[i].node);
+    sorted_already = sorted_already && rows[i].tensor != kNone && rows[i].tensor >= last;
+    last = rows[i].tensor;
     if (rows[i].tensor != kNone) references.first[rows[i].tensor + 1]++;
   }
   for (size_t i = 1; i < references.first.size(); i++) references.first[i] += references.first[i - 1];
+  if (sorted_already) return;
   std::vector<uint32_t> next(references.first.begin(), references.first.end() - 1);
   std::vector<Reference> sorted(references.first.back());
   for (Reference& row : rows) {

@@ -1,6 +1,7 @@
 // What the files of RowCollector that take chunks share: only they include it.
 #pragma once
 
+#include "dump/chunk_root.h"
 #include "dump/row_collector.h"
 #include "dump_generated.h"
 
@@ -8,13 +9,11 @@ namespace tensorscope::analyzer {
 
 template <typename Root>
 const Root* RowCollector::verified(const ChunkView& chunk) {
-  flatbuffers::Verifier verifier(chunk.payload, chunk.length);
-  if (chunk.length < FLATBUFFERS_MAX_BUFFER_SIZE && verifier.VerifySizePrefixedBuffer<Root>(nullptr)) {
+  if (const Root* root = chunk_root<Root>(chunk)) {
     seen_.insert(chunk.type);
-    return flatbuffers::GetSizePrefixedRoot<Root>(chunk.payload);
+    return root;
   }
-  dump_.problems.push_back("the '" + chunk_name(chunk.type) + "' chunk at byte " + with_commas(chunk.offset) + " of " +
-                           name_ + " is malformed; it was skipped.");
+  dump_.problems.push_back(malformed_chunk(chunk, name_));
   return nullptr;
 }
 

@@ -32,7 +32,7 @@ Json tensor_json(const GraphView& view, uint32_t tensor) {
   Json storage = nullptr;
   if (entry.storage != kNone) storage = view.dump.storages[entry.storage].id;
   return {{"id", entry.serial},          {"name", text_or_null(view.name(tensor))},
-          {"names", view.names(tensor)}, {"shape", entry.sizes},
+          {"names", view.names(tensor)}, {"shape", std::vector(entry.sizes.begin(), entry.sizes.end())},
           {"dtype", entry.dtype_text()}, {"device", entry.device.text()},
           {"nbytes", entry.nbytes},      {"storage", storage}};
 }

@@ -1,6 +1,7 @@
 #include "export/leaks_json.h"
 
 #include "export/json_values.h"
+#include "export/suspect_json.h"
 #include "text/leaks_words.h"
 
 namespace tensorscope::exports {
@@ -12,12 +13,6 @@ constexpr int kLeaksSchema = 1;
 Json growth_of(const analyzer::Growth& growth, const char* counts) {
   if (growth.count.empty()) return nullptr;
   return {{"count", growth.count}, {"counts", counts}, {"bytes", growth.bytes}};
-}
-
-Json ids(const analyzer::Dump& dump, const std::vector<uint32_t>& tensors) {
-  Json list = Json::array();
-  for (uint32_t tensor : tensors) list.push_back(dump.tensors[tensor].serial);
-  return list;
 }
 
 Json facts_of(const std::vector<analyzer::Fact>& facts) {
@@ -44,7 +39,7 @@ Json finding_of(const analyzer::View& last, const analyzer::LeakFinding& finding
           {"bytes", finding.bytes},
           {"growth", growth_of(finding.growth, text::counts_words(finding.counts))},
           {"evidence", facts_of(finding.evidence)},
-          {"tensors", ids(last.dump, finding.tensors)}};
+          {"tensors", ids_json(last.dump, finding.tensors)}};
 }
 
 Json grown_of(const analyzer::View& last, const analyzer::GrownPlace& grown) {
@@ -62,20 +57,6 @@ Json grown_of(const analyzer::View& last, const analyzer::GrownPlace& grown) {
           {"holders", std::move(holders)},
           {"memory_at", text_or_null(grown.memory_at)},
           {"look_at", text_or_null(text::advice_words(grown))}};
-}
-
-Json suspect_of(const analyzer::View& last, const analyzer::Suspect& suspect) {
-  return {{"kind", analyzer::name(suspect.kind)},
-          {"held_by", suspect.holder},
-          {"made_at", place_json(last.places, suspect.site)},
-          {"bytes", suspect.bytes},
-          {"count", suspect.count},
-          {"generations", suspect.generations},
-          {"allocated", suspect.made},
-          {"alive", suspect.kept},
-          {"oldest_ns", suspect.oldest_ns},
-          {"newest_ns", suspect.newest_ns},
-          {"tensors", ids(last.dump, suspect.tensors)}};
 }
 
 }  // namespace
@@ -96,7 +77,7 @@ std::string leaks_json(const std::vector<analyzer::View>& views, const analyzer:
   std::vector<Json> findings, places, suspects;
   for (const analyzer::LeakFinding& finding : leaks.findings) findings.push_back(finding_of(last, finding));
   for (const analyzer::GrownPlace& grown : leaks.places) places.push_back(grown_of(last, grown));
-  for (const analyzer::Suspect& suspect : leaks.suspects) suspects.push_back(suspect_of(last, suspect));
+  for (const analyzer::Suspect& suspect : leaks.suspects) suspects.push_back(suspect_json(last, suspect));
   std::string out = "{\n\"tensorscope\":" + text_of(about) + ",\n\"answer\":" + text_of(answer);
   add_rows(out, "findings", findings);
   add_rows(out, "places", places);

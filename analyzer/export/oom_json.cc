@@ -2,6 +2,7 @@
 
 #include "dump_generated.h"
 #include "export/json_values.h"
+#include "export/suspect_json.h"
 #include "oom/callers.h"
 #include "oom/price.h"
 #include "text/balance_words.h"
@@ -120,10 +121,11 @@ std::string oom_json(const std::vector<analyzer::View>& views, const analyzer::o
       {"device", story.device.text()},
       {"request", number_or_null(story.request)},
       {"segment", needs_segment ? Json(analyzer::oom::segment_for(story.request, story.cached)) : Json(nullptr)},
+      {"in_optimizer_step", story.in_optimizer},
       {"too_large", story.too_large},
       {"operands", operands},
       {"remedies_missing", text_or_null(text::missing_words(view.dump, story))}};
-  std::vector<Json> places, remedies;
+  std::vector<Json> places, suspects, remedies;
   for (size_t i = 0; i < held.size(); ++i) {
     const analyzer::Group& group = story.places[i];
     places.push_back({{"bytes", group.bytes},
@@ -138,6 +140,8 @@ std::string oom_json(const std::vector<analyzer::View>& views, const analyzer::o
   out += ",\n\"failure\":" + text_of(failed(view, story)) + ",\n\"balance\":" + text_of(part_json(story.balance));
   out += ",\n\"cached\":" + text_of(cached_json(story.cached)) + ",\n\"growth\":" + text_of(growth_json(views, story));
   add_rows(out, "places", places);
+  for (const analyzer::Suspect& suspect : story.suspects) suspects.push_back(suspect_json(view, suspect));
+  add_rows(out, "suspects", suspects);
   add_rows(out, "remedies", remedies);
   return out + "\n}\n";
 }

@@ -1,4 +1,5 @@
 #include <map>
+#include <span>
 
 #include "dump_generated.h"
 #include "export/csv_field.h"
@@ -13,7 +14,7 @@ namespace {
 using analyzer::Dump;
 
 // RFC 4180: a field with a comma, a quote or a line end stands in quotes, and quotes in it are doubled.
-std::string list_text(const std::vector<int64_t>& values) {
+std::string list_text(std::span<const int64_t> values) {
   std::string out;
   for (int64_t value : values) out += (out.empty() ? "" : " ") + std::to_string(value);
   return "[" + out + "]";

@@ -7,6 +7,7 @@
 #include <map>
 
 #include "dump/reader.h"
+#include "forecast/reserved.h"
 #include "memory/grouping.h"
 
 namespace tensorscope::analyzer::forecast {
@@ -20,8 +21,9 @@ constexpr double kLeastError = 0.001;
 
 // Parts of the peak that a what-if may be off by, at the least: twice what the checked models were off by.
 double least_error(const Changes& changes) {
-  constexpr double kCheckpointing = 0.03;
-  return changes.checkpointed.empty() ? 0 : kCheckpointing;
+  constexpr double kCheckpointing = 0.03, kHalf = 0.03, kAutocast = 0.5;
+  return std::max({changes.checkpointed.empty() ? 0 : kCheckpointing, changes.dtype.empty() ? 0 : kHalf,
+                   changes.autocast ? kAutocast : 0});
 }
 
 Powers highest(Powers a, const Powers& b) {
@@ -59,7 +61,6 @@ class Forecaster {
           100 * (1 - out_.matched), base.file));
     }
     const Play play = play_of(base, std::move(matched));
-    find_kept_factor();
     check_against_inputs(play);
     const PeakAt at = peak(play, out_.target);
     out_.plain = outcome(play, at);
@@ -67,11 +68,8 @@ class Forecaster {
     sum_up(play, at.change);
     for (const auto& [name, changes] : question_.scenarios) {
       const Play changed = with_changes(play, base, changes);
-      out_.scenarios.push_back(outcome(changed, peak(changed, out_.target)));
-      Outcome& last = out_.scenarios.back();
-      last.name = name;
-      last.peak.spread = std::max(last.peak.spread, least_error(changes) * last.peak.bytes);
-      if (question_.limit) last.fits = fits(last.peak, double(*question_.limit));
+      out_.scenarios.push_back(outcome(changed, peak(changed, out_.target), least_error(changes)));
+      out_.scenarios.back().name = name;
     }
     return std::move(out_);
   }
@@ -106,16 +104,14 @@ class Forecaster {
     }
   }
 
-  void find_kept_factor() {
-    for (const Sample& sample : samples_) {
-      if (sample.peak == 0) continue;
-      out_.kept_factor = std::max(out_.kept_factor, double(sample.reserved_peak) / double(sample.peak));
-    }
-  }
-
   void check_against_inputs(const Play& play) {
     for (size_t i = 0; i < samples_.size(); ++i) {
-      out_.checks.push_back({i, peak(play, values_of(out_.sizes, i)).bytes});
+      const SizeValues values = values_of(out_.sizes, i);
+      out_.checks.push_back({i, peak(play, values).bytes});
+      const auto seen = double(samples_[i].reserved_peak);
+      if (seen == 0) continue;
+      reserves_ = true;
+      reserved_miss_ = std::max(reserved_miss_, std::abs(double(reserved_peaks(play, values).reserved) - seen) / seen);
     }
   }
 
@@ -136,21 +132,26 @@ class Forecaster {
     return {at.bytes, std::max(known, kLeastError * at.bytes)};
   }
 
-  Outcome outcome(const Play& play, const PeakAt& at) const {
+  // `least`: a part of the peak that it may be off by in any case.
+  Outcome outcome(const Play& play, const PeakAt& at, double least = 0) const {
     Outcome result;
     result.peak = amount(play, at);
+    result.peak.spread = std::max(result.peak.spread, least * result.peak.bytes);
+    if (reserves_) {
+      result.reserved.bytes = double(reserved_peaks(play, out_.target).reserved);
+      result.reserved.spread = reserved_miss_ * result.reserved.bytes + result.peak.spread;
+    }
     if (!question_.limit) return result;
     const double limit = double(*question_.limit);
-    result.fits = fits(result.peak, limit);
+    result.fits = fits(result, limit);
     for (size_t i = 0; i < out_.sizes.size(); ++i) result.largest.push_back(largest(play, i, limit));
     return result;
   }
 
-  Fits fits(const Amount& peak_bytes, double limit) const {
-    if (peak_bytes.bytes - peak_bytes.spread > limit) return Fits::no;
-    return (peak_bytes.bytes + peak_bytes.spread) * out_.kept_factor <= limit ? Fits::yes
-           : peak_bytes.bytes > limit                                         ? Fits::no
-                                                                              : Fits::may;
+  Fits fits(const Outcome& outcome, double limit) const {
+    const Amount& all = reserves_ ? outcome.reserved : outcome.peak;
+    if (all.bytes + all.spread <= limit) return Fits::yes;
+    return outcome.peak.bytes > limit ? Fits::no : Fits::may;
   }
 
   // By bisection, of what is predicted without its error.
@@ -275,6 +276,8 @@ class Forecaster {
   const std::vector<Sample>& samples_;
   const Question& question_;
   Answer out_;
+  bool reserves_ = false;      // an input says what the device's allocator reserved
+  double reserved_miss_ = 0;  // the most that its rules miss an input by, as a part
 };
 
 }  // namespace

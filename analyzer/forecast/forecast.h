@@ -61,6 +61,7 @@ struct LargestSize {
 struct Outcome {
   std::string name;  // "" as it is
   Amount peak;
+  Amount reserved;  // by the device's allocator; 0: not known
   Fits fits = Fits::unknown;
   std::vector<LargestSize> largest;  // of each size, the others as asked for; empty without a limit
 };
@@ -82,7 +83,6 @@ struct Answer {
   std::vector<SiteRow> unexplained;     // those that no shape explains and that vary or have no counterpart
   std::vector<Check> checks;
   double matched = 1;       // the part of the base's peak that has a counterpart in the others
-  double kept_factor = 1;   // what the device's allocator reserves for a byte that is alive, at the seen peaks
   bool peak_moves = false;  // it is reached at another moment than in the base
 };
 

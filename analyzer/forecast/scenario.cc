@@ -8,10 +8,12 @@
 #include <set>
 
 #include "dump/reader.h"
+#include "forecast/autocast.h"
+#include "forecast/precision.h"
+#include "forecast/sharding.h"
 #include "memory/selection.h"
 #include "oom/checkpointing.h"
 #include "support/dotted_path.h"
-#include "tensorscope/rules/dtypes.h"
 
 namespace tensorscope::analyzer::forecast {
 
@@ -50,34 +52,6 @@ CategorySum sum_of(const Play& play, const SizeValues& at, Category category) {
   return sum;
 }
 
-// ---- precision ---------------------------------------------------------------------------------------------------
-
-// What model.to(dtype) surely halves: the program itself casts no weights back.
-bool of_the_model(Category category) {
-  return category == Category::parameter || category == Category::buffer || category == Category::gradient ||
-         category == Category::optimizer_state || category == Category::input_batch;
-}
-
-// model.to(dtype): what is float32 is half as large. Norms, softmax and losses of many models cast back to float32,
-// which does nothing in a float32 run and so is in no recording: what they compute has between half and all of its
-// bytes, and so has memory in no tensor.
-void in_half(Play& play, const Sample& base) {
-  for (Piece& piece : play.pieces) {
-    if (piece.block == kNone) {
-      piece.factor *= 0.5;
-      continue;
-    }
-    const Block& block = base.blocks[piece.block];
-    const bool float32 = block.shape_known && block.dtype == rules::kFloat32;
-    if (float32 && of_the_model(piece.category)) {
-      piece.factor *= 0.5;
-    } else if (float32 || !block.shape_known) {
-      piece.factor *= 0.75;
-      piece.unsure = 1.0 / 3;  // 0.5 to 1
-    }
-  }
-}
-
 // ---- optimizer ---------------------------------------------------------------------------------------------------
 
 void with_optimizer(Play& play, const Sample& base, OptimizerKind kind) {
@@ -111,46 +85,6 @@ void with_optimizer(Play& play, const Sample& base, OptimizerKind kind) {
     if (i < play.changes.size()) changes.push_back(play.changes[i]);
   }
   play.changes = std::move(changes);
-}
-
-// ---- ranks -------------------------------------------------------------------------------------------------------
-
-// "model.layers.3.attn" is in "model.layers.3"; a path without numbers stays.
-std::string numbered_part(const std::string& path) {
-  for (std::string_view part : path_parts(path)) {
-    if (is_number(part)) return path.substr(0, size_t(part.data() + part.size() - path.data()));
-  }
-  return path;
-}
-
-// The most bytes of parameters that one module has, where numbered modules ("model.layers.3") are taken whole.
-double largest_unit(const Sample& base) {
-  const Dump& dump = base.opened->dump;
-  const Holders& holders = base.opened->holders;
-  std::map<std::string, double> units;
-  for (size_t i = 0; i < dump.storages.size(); ++i) {
-    const uint32_t speaker = holders.speaker(uint32_t(i));
-    if (dump.storages[i].device != base.device || speaker == kNone) continue;
-    if (holders.category(speaker) != Category::parameter) continue;
-    units[numbered_part(holders.module(speaker))] += double(dump.storages[i].own_nbytes);
-  }
-  double most = 0;
-  for (const auto& [name, bytes] : units) most = std::max(most, bytes);
-  return most;
-}
-
-// Parameters, gradients and optimizer state of fully sharded data parallel training: each rank has its part, and one
-// module at a time whole, with its gradients. The next one may be gathered already.
-void over_ranks(Play& play, const Sample& base, int ranks) {
-  for (Piece& piece : play.pieces) {
-    const Category c = piece.category;
-    if (c == Category::parameter || c == Category::gradient || c == Category::optimizer_state) piece.factor /= ranks;
-  }
-  const double unit = largest_unit(base);
-  if (unit == 0) return;
-  play.growths.push_back(Growth::constant(2 * unit));
-  play.pieces.push_back({kNone, uint32_t(play.growths.size() - 1), 1, 0.5, Category::parameter});
-  play.changes.insert(play.changes.begin(), {uint32_t(play.pieces.size() - 1), true});
 }
 
 // ---- checkpointing -----------------------------------------------------------------------------------------------
@@ -346,9 +280,10 @@ std::vector<std::string> optimizer_words() {
 Play with_changes(const Play& play, const Sample& base, const Changes& changes) {
   Play changed = play;
   if (changes.optimizer) with_optimizer(changed, base, *changes.optimizer);
-  if (!changes.checkpointed.empty()) Checkpointer(changed, base, changes.checkpointed).apply();
-  if (!changes.dtype.empty()) in_half(changed, base);
   if (changes.ranks > 1) over_ranks(changed, base, changes.ranks);
+  if (!changes.checkpointed.empty()) Checkpointer(changed, base, changes.checkpointed).apply();
+  if (changes.autocast) under_autocast(changed, base);
+  if (!changes.dtype.empty()) in_half(changed, base);
   return changed;
 }
 

@@ -22,7 +22,7 @@ struct Changes {
   std::vector<std::string> checkpointed{};  // patterns of module paths: "model.layers.*"
   std::optional<OptimizerKind> optimizer{};
   int ranks = 1;
-  bool any() const { return !dtype.empty() || !checkpointed.empty() || optimizer || ranks > 1; }
+  bool autocast = false;
 };
 
 // Throws BadInput where the program has no such modules, or no parameters.

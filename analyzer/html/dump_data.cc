@@ -21,7 +21,6 @@ namespace {
 
 using analyzer::Dump;
 using analyzer::OpenedDump;
-using Numbers = std::vector<uint64_t>;
 
 constexpr size_t kMostHolders = 8;  // of one tensor; the CLI's `show` has them all
 
@@ -79,13 +78,13 @@ Json tensors(OpenedDump& opened, Texts& texts, Stacks& stacks, Payload& payload)
       "id",     "bytes",    "storage",  "begin",   "length", "shape",   "strides",      "dtype",
       "device", "category", "evidence", "name",    "names",  "holders", "holder_count", "module",
       "site",   "thread",   "class",    "grad_fn", "node",   "grad",    "flags",        "type"};
-  std::array<Numbers, columns> rows;
+  std::array<Column, columns> rows;
   std::vector<double> age;
   std::unordered_map<uint64_t, uint32_t> by_address;
   for (uint32_t i = 0; i < dump.tensors.size(); ++i) by_address.emplace(dump.tensors[i].address, i);
   std::unordered_map<uint64_t, uint32_t> node_at;
   for (uint32_t i = 0; i < dump.graph.nodes.size(); ++i) node_at.emplace(dump.graph.nodes[i].address, i);
-  for (Numbers& column : rows) column.reserve(dump.tensors.size());
+  for (Column& column : rows) column.reserve(dump.tensors.size());
   for (uint32_t i = 0; i < dump.tensors.size(); ++i) {
     const analyzer::Tensor& t = dump.tensors[i];
     const auto [first, extent] = span(t);
@@ -137,7 +136,7 @@ Json tensors(OpenedDump& opened, Texts& texts, Stacks& stacks, Payload& payload)
 }
 
 Json storages(const Dump& dump, Texts& texts, Payload& payload) {
-  Numbers id, bytes, kind, device;
+  Column id, bytes, kind, device;
   for (const analyzer::Storage& storage : dump.storages) {
     id.push_back(storage.id);
     bytes.push_back(storage.nbytes);
@@ -153,7 +152,7 @@ Json storages(const Dump& dump, Texts& texts, Payload& payload) {
 // Every live byte belongs to one item (memory/accounting.h). `owner` stands for its dtype and shape, `speaker` for its
 // category, module and holder, as in report --by.
 Json items(OpenedDump& opened, const analyzer::Selection& everything, Texts& texts, Stacks& stacks, Payload& payload) {
-  Numbers bytes, owner, speaker, site, device, in_storage;
+  Column bytes, owner, speaker, site, device, in_storage;
   for (uint32_t i = 0; i < opened.accounts.items().size(); ++i) {
     const analyzer::Item& item = opened.accounts.items()[i];
     bytes.push_back(everything.item_bytes(i));
@@ -247,7 +246,7 @@ Json dump_data(OpenedDump& opened, Payload& payload, size_t most_sites) {
   out["items"] = items(opened, everything, texts, stacks, payload);
   out["stacks"] = stacks.json(payload);
   out["graph"] = graph_data(opened, texts, payload);
-  out["texts"] = texts.all();
+  out["texts"] = texts.take();
   return out;
 }
 

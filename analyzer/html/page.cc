@@ -45,8 +45,9 @@ void Page::add(analyzer::ComparedDumps& dumps) {
 
 void Page::write(std::ostream& out, std::string_view page) const {
   const size_t mark = page.find(kDataMark);
-  out << page.substr(0, mark) << payload_.packed(confidential_ ? without_folders_.in_json(head_) : head_)
-      << page.substr(mark + kDataMark.size());
+  out << page.substr(0, mark);
+  payload_.write(confidential_ ? without_folders_.in_json(head_) : head_, out);
+  out << page.substr(mark + kDataMark.size());
 }
 
 }  // namespace tensorscope::html

@@ -3,9 +3,13 @@
 // deflated (zlib's format, which browsers decode by themselves), in base64.
 #pragma once
 
+#include <concepts>
 #include <cstdint>
+#include <deque>
 #include <nlohmann/json.hpp>
+#include <ostream>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <vector>
 
@@ -13,14 +17,28 @@ namespace tensorscope::html {
 
 using Json = nlohmann::ordered_json;
 
+// Numbers of a column, in half of the room until one needs more than 32 bits.
+class Column {
+ public:
+  void reserve(size_t size) { narrow_.reserve(size); }
+  void push_back(uint64_t number);
+
+ private:
+  friend class Payload;
+  std::vector<uint32_t> narrow_;
+  std::vector<uint64_t> wide_;  // all of them, once there is one that is
+};
+
 class Payload {
  public:
   // A column as the JSON names it: {"type": "u16", "at": offset, "count": n}. The type is the smallest that holds every
   // number; numbers above 2^53 lose their last digits, as in any JavaScript number.
-  Json column(const std::vector<uint64_t>& numbers);
+  template <std::unsigned_integral Number>
+  Json column(const std::vector<Number>& numbers);
   Json column(const std::vector<double>& numbers);
+  Json column(const Column& numbers);
 
-  std::string packed(const Json& head) const;
+  void write(const Json& head, std::ostream& out) const;
 
  private:
   template <typename To, typename From>
@@ -32,12 +50,14 @@ class Payload {
 class Texts {
  public:
   Texts() { number(""); }
-  uint32_t number(const std::string& text);
-  const std::vector<std::string>& all() const { return all_; }
+  uint32_t number(std::string text);
+  const std::deque<std::string>& all() const { return all_; }
+  // All of them, by number; none is left here.
+  Json take();
 
  private:
-  std::unordered_map<std::string, uint32_t> numbers_;
-  std::vector<std::string> all_;
+  std::deque<std::string> all_;  // where a text stays in its place
+  std::unordered_map<std::string_view, uint32_t> numbers_;
 };
 
 }  // namespace tensorscope::html

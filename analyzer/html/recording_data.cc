@@ -219,7 +219,7 @@ Json recording_data(const analyzer::RecordingFile& file, const MemoryTimeline& t
     out["devices"].push_back(device_over_time(state, *curve, together, clock, stacks, payload));
   }
   out["stacks"] = stacks.json(payload);
-  out["texts"] = texts.all();
+  out["texts"] = texts.take();
   return out;
 }
 

@@ -15,9 +15,12 @@ Stacks::Stacks(analyzer::OpenedDump& opened, Texts& texts) : opened_(opened), te
 
 uint64_t Stacks::row(uint32_t site) {
   if (site == 0) return 0;
-  auto [found, fresh] = rows_.try_emplace(site, uint32_t(where_.size()) + 1);
-  if (fresh) add(site);
-  return found->second;
+  if (rows_.size() <= site) rows_.resize(std::max<size_t>(opened_.dump.sites.size(), size_t{site} + 1));
+  if (rows_[site] == 0) {
+    rows_[site] = uint32_t(where_.size()) + 1;
+    add(site);
+  }
+  return rows_[site];
 }
 
 Json Stacks::json(Payload& payload) const {
@@ -42,34 +45,54 @@ void Stacks::add(uint32_t site) {
   module_.push_back(texts_.number(opened_.places.module_path(site)));
   source_.push_back(texts_.number(opened_.places.source_line(site)));
   id_.push_back(site);
-  const std::vector<Frame>& stack = opened_.places.stack(site);
-  uint64_t node = 0;
+  // Not Places::stack, which keeps what it gave: the frames of a million stacks with their texts are some gibibytes.
+  const bool known = site < opened_.dump.sites.size();
+  const std::vector<Frame> stack = known ? opened_.symbols.merged(opened_.dump.sites[site]) : std::vector<Frame>();
+  uint32_t node = 0;
   for (auto frame = stack.rbegin(); frame != stack.rend(); ++frame) node = child(node, number(*frame));
   leaf_.push_back(node);
 }
 
-uint64_t Stacks::child(uint64_t parent, uint64_t frame) {
-  auto [found, fresh] = children_.try_emplace({parent, frame}, parent_.size());
-  if (fresh) {
+uint32_t Stacks::child(uint32_t parent, uint32_t frame) {
+  if (parent_.size() * 3 >= children_.size() * 2) make_room();
+  uint32_t& place = place_of(parent, frame);
+  if (place == 0) {
+    place = uint32_t(parent_.size());
     parent_.push_back(parent);
     frame_.push_back(frame);
   }
-  return found->second;
+  return place;
 }
 
-uint64_t Stacks::number(const Frame& frame) {
+uint32_t& Stacks::place_of(uint32_t parent, uint32_t frame) {
+  constexpr uint64_t kSpread = 0x9e3779b97f4a7c15;
+  uint64_t hash = (uint64_t{parent} << 32 | frame) * kSpread;
+  hash ^= hash >> 32;
+  for (size_t i = size_t(hash);; ++i) {
+    uint32_t& node = children_[i & (children_.size() - 1)];
+    if (node == 0 || (parent_[node] == parent && frame_[node] == frame)) return node;
+  }
+}
+
+void Stacks::make_room() {
+  constexpr size_t kLeast = 1024;
+  children_.assign(std::max(kLeast, children_.size() * 2), 0);
+  for (uint32_t node = 1; node < parent_.size(); ++node) place_of(parent_[node], frame_[node]) = node;
+}
+
+uint32_t Stacks::number(const Frame& frame) {
   const bool native = frame.language == Frame::Language::native;
   const analyzer::Place place = opened_.places.describe(frame);
   const std::string function = place.function.empty() ? place.line : place.function;
-  const std::array<uint64_t, 6> row = {native,
+  const std::array<uint32_t, 6> row = {native,
                                        texts_.number(text::clean(function)),
                                        texts_.number(text::clean(place.file)),
-                                       uint64_t(std::max(frame.line, 0)),
+                                       uint32_t(std::max(frame.line, 0)),
                                        texts_.number(text::clean(native ? frame.object : frame.module)),
                                        native ? 0 : texts_.number(opened_.symbols.source_line(frame))};
-  auto [found, fresh] = frames_.try_emplace(row, native_.size());
+  auto [found, fresh] = frames_.try_emplace(row, uint32_t(native_.size()));
   if (fresh) {
-    std::vector<uint64_t>* const columns[] = {&native_, &function_, &file_, &line_, &object_, &frame_source_};
+    Numbers* const columns[] = {&native_, &function_, &file_, &line_, &object_, &frame_source_};
     for (size_t i = 0; i < row.size(); ++i) columns[i]->push_back(row[i]);
   }
   return found->second;

@@ -3,8 +3,6 @@
 
 #include <array>
 #include <map>
-#include <unordered_map>
-#include <utility>
 #include <vector>
 
 #include "html/payload.h"
@@ -13,6 +11,8 @@
 namespace tensorscope::html {
 
 class Stacks {
+  using Numbers = std::vector<uint32_t>;
+
  public:
   Stacks(analyzer::OpenedDump& opened, Texts& texts);
 
@@ -23,16 +23,19 @@ class Stacks {
 
  private:
   void add(uint32_t site);
-  uint64_t child(uint64_t parent, uint64_t frame);
-  uint64_t number(const analyzer::Frame& frame);
+  uint32_t child(uint32_t parent, uint32_t frame);
+  uint32_t& place_of(uint32_t parent, uint32_t frame);
+  void make_room();
+  uint32_t number(const analyzer::Frame& frame);
 
   analyzer::OpenedDump& opened_;
   Texts& texts_;
-  std::unordered_map<uint32_t, uint32_t> rows_;
-  std::map<std::pair<uint64_t, uint64_t>, uint64_t> children_;
-  std::map<std::array<uint64_t, 6>, uint64_t> frames_;
-  std::vector<uint64_t> where_, leaf_, module_, source_, id_, parent_, frame_;
-  std::vector<uint64_t> native_, function_, file_, line_, object_, frame_source_;
+  Numbers rows_;  // of each site; 0: it has none yet
+  // Nodes by parent and frame: a million stacks have ten million of them. A power of two of places, 0 where none is.
+  std::vector<uint32_t> children_;
+  std::map<std::array<uint32_t, 6>, uint32_t> frames_;
+  Numbers where_, leaf_, module_, source_, id_, parent_, frame_;
+  Numbers native_, function_, file_, line_, object_, frame_source_;
 };
 
 }  // namespace tensorscope::html

@@ -112,6 +112,7 @@ void find_two_dtypes(Case& find);
 void find_gone_parameters(Case& find);
 void find_larger_tensors(Case& find);
 void find_containers(Case& find);
+void find_unfinished_calls(Case& find);
 void find_cpp_storage(Case& find);
 void find_loose_nodes(Case& find);
 void find_process_memory(Case& find);

@@ -24,6 +24,8 @@ const char* name(LeakKind kind) {
       return "module-cache";
     case LeakKind::container:
       return "container";
+    case LeakKind::unfinished_calls:
+      return "unfinished-calls";
     case LeakKind::cpp_only:
       return "cpp-only";
     case LeakKind::gone_parameters:

@@ -22,6 +22,7 @@ enum class LeakKind : uint8_t {
   traceback,           // an exception's frames
   module_cache,        // a container of a module or class that only grows
   container,           // any other container that only grows
+  unfinished_calls,    // local variables of more and more calls that do not end
   cpp_only,            // held by C++ alone, and grows
   gone_parameters,     // an optimizer keeps parameters that are in no module any more
   larger_tensor,       // one tensor whose storage grows
@@ -47,6 +48,8 @@ enum class FactKind : uint8_t {
   rest_unused,          // no value: no other tensor uses the rest of these storages
   entries,              // tensors in a container
   every_interval_kept,  // no value: some entries of every interval are still there
+  unfinished_calls,     // calls that have the variable: threads, generators
+  calls_stay,           // no value: nearly all calls of each dump are in the last one
   entries_with_grad_fn,
   graphs_of_entries,
   cpp_tensors,
@@ -103,6 +106,8 @@ enum class Advice : uint8_t {
   find_node_holder,
   bound_cache,
   bound_container,
+  end_threads,
+  close_generators,
   bound_cpp,
   break_cycle,
   cycle_at_exit,

@@ -44,7 +44,7 @@ void find_larger_tensors(Case& find) {
     finding.site = item.site;
     finding.evidence = {{FactKind::same_tensor}, {FactKind::storage_size, growth.bytes}};
     finding.growth = std::move(growth);
-    finding.tensors = storage.tensors;
+    finding.tensors.assign(storage.tensors.begin(), storage.tensors.end());
     find.add(std::move(finding));
   }
 }

@@ -147,7 +147,7 @@ Leaks find_leaks(std::vector<View> views, bool whole) {
   result.weak = find.timeline().weak();
   for (auto* family : {find_tracebacks, find_graph_cycles, find_cycles, find_small_views, find_kept_graphs,
                        find_gone_parameters, find_stray_leaves, find_two_dtypes, find_larger_tensors, find_containers,
-                       find_cpp_storage, find_loose_nodes, find_process_memory}) {
+                       find_unfinished_calls, find_cpp_storage, find_loose_nodes, find_process_memory}) {
     family(find);
   }
   result.findings = find.take_findings();

@@ -127,7 +127,8 @@ class Copies {
            find_.last().selection.tensor(tensor);
   }
   bool alike(uint32_t a, uint32_t b) const {
-    return dump_.tensors[a].sizes == dump_.tensors[b].sizes && dump_.tensors[a].dtype != dump_.tensors[b].dtype;
+    return std::ranges::equal(dump_.tensors[a].sizes, dump_.tensors[b].sizes) &&
+           dump_.tensors[a].dtype != dump_.tensors[b].dtype;
   }
   void add(uint32_t parameter, uint32_t copy, FactKind why) {
     if (taken_.insert(copy).second) pairs_.push_back({parameter, copy, why});

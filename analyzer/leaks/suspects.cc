@@ -1,8 +1,10 @@
 #include "leaks/suspects.h"
 
 #include <algorithm>
+#include <bit>
 #include <map>
 #include <set>
+#include <span>
 #include <tuple>
 
 #include "leaks/case.h"
@@ -22,13 +24,34 @@ struct Birth {
 
 struct Births {
   uint64_t generations = 0, oldest_ns = 0, newest_ns = 0;
+  uint64_t steps = 0, of_steps = 0;
   bool goes_on = false;  // the newest one is no older than the program takes for a few of them
 };
 
+constexpr uint64_t kGapsAgo = 2;
+
+// Where steps were seen, things of two steps are of two generations.
+void count_steps(const std::vector<Birth>& sorted, const Steps& steps, Births& births) {
+  uint64_t largest = 1;
+  size_t last = 0;
+  for (const Birth& birth : sorted) {
+    const size_t step = steps.step_of(birth.serial);
+    if (births.steps > 0 && step == last) continue;
+    if (births.steps > 0) largest = std::max<uint64_t>(largest, step - last);
+    births.steps += 1;
+    last = step;
+  }
+  births.of_steps = (last - steps.step_of(sorted.front().serial)) * steps.every + 1;
+  if (births.steps < births.generations) return;
+  births.generations = births.steps;
+  births.goes_on = births.goes_on || steps.ends.size() - last <= largest * kGapsAgo;
+}
+
 // A generation begins where the program did much else before: after a gap of at least a quarter of the largest one.
 // More may be closer together, so that it is a lower bound.
-Births births_of(std::vector<Birth> births, const Process& process) {
-  constexpr uint64_t kGapPart = 4, kGapsAgo = 2;
+Births births_of(std::vector<Birth> births, const Dump& dump) {
+  constexpr uint64_t kGapPart = 4;
+  const Process& process = dump.process;
   Births result;
   if (births.empty()) return result;
   std::sort(births.begin(), births.end(), [](const Birth& a, const Birth& b) { return a.serial < b.serial; });
@@ -42,6 +65,7 @@ Births births_of(std::vector<Birth> births, const Process& process) {
   result.oldest_ns = age(births.front());
   result.newest_ns = age(births.back());
   result.goes_on = process.snapshot_serial - std::min(births.back().serial, process.snapshot_serial) <= largest * kGapsAgo;
+  if (dump.steps.known()) count_steps(births, dump.steps, result);
   return result;
 }
 
@@ -97,6 +121,8 @@ bool weighs_enough(const Suspect& suspect) { return suspect.bytes + suspect.coun
 
 void take(Suspect& suspect, const Births& births) {
   suspect.generations = births.generations;
+  suspect.steps = births.steps;
+  suspect.of_steps = births.of_steps;
   suspect.oldest_ns = births.oldest_ns;
   suspect.newest_ns = births.newest_ns;
 }
@@ -111,7 +137,11 @@ void add_variables(const Case& find, std::vector<Suspect>& suspects) {
   for (const Series& series : find.series()) {
     const std::vector<uint32_t>& members = series.members.back();
     if (members.size() < kLeastGenerations || find.explained(members)) continue;
-    if (!grew_for_long(births_of(births_of_tensors(last.dump, members), last.dump.process))) continue;
+    const Births births = births_of(births_of_tensors(last.dump, members), last.dump);
+    if (!grew_for_long(births)) continue;
+    // An optimizer makes its state one tensor after the other, in its first step, which is where memory often runs out.
+    const bool state = format::ReferenceRole(series.example.role) == format::ReferenceRole::optimizer_state;
+    if (state && births.steps < kLeastGenerations) continue;
     Container& container =
         containers[{series.example.root, series.example.scope, container_of(series.form)}];
     container.members.insert(container.members.end(), members.begin(), members.end());
@@ -125,7 +155,7 @@ void add_variables(const Case& find, std::vector<Suspect>& suspects) {
     suspect.bytes = std::max(retained.bytes, find.bytes_of(find.dumps() - 1, container.members));
     suspect.count = container.members.size();
     suspect.tensors = retained.tensors;
-    take(suspect, births_of(births_of_tensors(last.dump, container.members), last.dump.process));
+    take(suspect, births_of(births_of_tensors(last.dump, container.members), last.dump));
     count_made(find, retained.tensors, suspect);
     if (!weighs_enough(suspect) || !mostly_kept(suspect)) continue;
     suspect.holder = find.label(*container.largest);
@@ -149,7 +179,7 @@ void add_graphs(const Case& find, std::vector<Suspect>& suspects) {
     const std::vector<uint32_t> from = find.retention().nodes_of(members);
     if (from.empty() || find.explained(members)) continue;
     std::vector<uint32_t> nodes = find.retention().nodes_below(from);
-    const Births births = births_of(births_of_nodes(last.dump, nodes), last.dump.process);
+    const Births births = births_of(births_of_nodes(last.dump, nodes), last.dump);
     if (grew_for_long(births)) candidates.push_back({&series, std::move(nodes), births});
   }
   std::stable_sort(candidates.begin(), candidates.end(),
@@ -206,11 +236,18 @@ void add_larger(const Case& find, std::vector<Suspect>& suspects) {
     suspect.made = row.allocations_total;
     suspect.kept = row.allocations_live;
     suspect.generations = row.allocations_total;
-    suspect.tensors = storage.tensors;
+    suspect.tensors.assign(storage.tensors.begin(), storage.tensors.end());
     const uint64_t created = last.dump.tensors[tensor].created_ns, now = last.dump.process.dump_ns;
     suspect.oldest_ns = suspect.newest_ns = now - std::min(created, now);
     suspects.push_back(std::move(suspect));
   }
+}
+
+// What a program that has just begun has plenty of, made in many places one after the other.
+bool of_the_model(Category category) {
+  return category == Category::parameter || category == Category::buffer ||
+         category == Category::gradient || category == Category::optimizer_state ||
+         category == Category::saved_activation;
 }
 
 // What no variable explains: memory of C++, tensors that are local variables of many threads or frames.
@@ -236,15 +273,19 @@ void add_sites(const Case& find, std::vector<Suspect>& suspects) {
       line.blocks += 1;
       line.block_bytes += item.bytes;
     } else {
-      const std::vector<uint32_t>& tensors = last.dump.storages[item.storage].tensors;
-      if (std::any_of(tensors.begin(), tensors.end(), [&](uint32_t t) { return suspected[t] || find.explained(t); })) continue;
+      const std::span<const uint32_t> tensors = last.dump.storages[item.storage].tensors;
+      if (std::any_of(tensors.begin(), tensors.end(), [&](uint32_t t) {
+            return suspected[t] || find.explained(t) || of_the_model(last.holders.category(t));
+          })) {
+        continue;
+      }
       line.tensors.push_back(tensors.front());
     }
     line.births.push_back({block.serial, block.created_ns});
     line.sites.insert(item.site);
   }
   for (auto& [where, line] : lines) {
-    const Births births = births_of(line.births, last.dump.process);
+    const Births births = births_of(line.births, last.dump);
     if (!grew_for_long(births)) continue;
     Suspect suspect;
     suspect.kind = Suspect::Kind::site;
@@ -263,6 +304,14 @@ void add_sites(const Case& find, std::vector<Suspect>& suspects) {
     suspect.tensors = std::move(line.tensors);
     suspects.push_back(std::move(suspect));
   }
+}
+
+void rank(std::vector<Suspect>& suspects) {
+  std::stable_sort(suspects.begin(), suspects.end(), [](const Suspect& a, const Suspect& b) {
+    if (std::bit_width(a.bytes) != std::bit_width(b.bytes)) return a.bytes > b.bytes;
+    if (a.generations != b.generations) return a.generations > b.generations;
+    return a.oldest_ns > b.oldest_ns;
+  });
 }
 
 // What is mostly held by a larger suspect, too, is said once; of names of the same the shortest one.
@@ -295,6 +344,12 @@ const char* name(Suspect::Kind kind) {
   return "";
 }
 
+// What was made in the first step has not grown since.
+uint64_t bytes_each_step(const Suspect& suspect) {
+  if (suspect.of_steps < 2) return 0;
+  return uint64_t(double(suspect.bytes) * double(suspect.steps - 1) / double(suspect.steps) / double(suspect.of_steps - 1) + 0.5);
+}
+
 std::vector<Suspect> find_suspects(const Case& find) {
   std::vector<Suspect> suspects;
   if (find.retention().known()) {
@@ -304,6 +359,7 @@ std::vector<Suspect> find_suspects(const Case& find) {
   }
   add_sites(find, suspects);
   leave_out_repeated(find, suspects);
+  rank(suspects);
   return suspects;
 }
 

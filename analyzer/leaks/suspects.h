@@ -26,6 +26,8 @@ struct Suspect {
   uint64_t bytes = 0;             // retained size
   uint64_t count = 0;             // tensors that it refers to; of a graph: nodes
   uint64_t generations = 0;       // it was created at so many different times at least
+  uint64_t steps = 0;             // in so many different steps of the program at least; 0: no steps were seen
+  uint64_t of_steps = 0;          // from the first to the last of these
   uint64_t made = 0, kept = 0;    // allocations ever at the sites of its memory, and how many of them are alive
   uint64_t oldest_ns = 0;         // age of the oldest and of the newest
   uint64_t newest_ns = 0;
@@ -33,7 +35,11 @@ struct Suspect {
 };
 const char* name(Suspect::Kind kind);  // "variable": for programs
 
-// The largest retained size first. For a single dump; what a finding explains is left out.
+// Bytes that it grew by in a step, of those from its first to its last one; 0: not known.
+uint64_t bytes_each_step(const Suspect& suspect);
+
+// The largest retained size first, to a power of two; of equal ones that of the most steps or times, then the one that
+// has been fed for longest. For a single dump; what a finding explains is left out.
 std::vector<Suspect> find_suspects(const Case& find);
 
 }  // namespace tensorscope::analyzer

@@ -37,7 +37,7 @@ std::vector<std::string> split_shape(const std::string& text) {
   return dims;
 }
 
-bool dims_match(const std::vector<std::string>& pattern, size_t p, const std::vector<int64_t>& sizes, size_t s) {
+bool dims_match(const std::vector<std::string>& pattern, size_t p, std::span<const int64_t> sizes, size_t s) {
   if (p == pattern.size()) return s == sizes.size();
   if (pattern[p] == "...") {
     if (p + 1 == pattern.size()) return true;
@@ -273,7 +273,7 @@ bool path_matches(const std::string& pattern, const std::string& path) {
   return fnmatch(pattern.c_str(), path.c_str(), 0) == 0 || fnmatch(("*/" + pattern).c_str(), path.c_str(), 0) == 0;
 }
 
-bool shape_matches(const std::string& pattern, const std::vector<int64_t>& sizes) {
+bool shape_matches(const std::string& pattern, std::span<const int64_t> sizes) {
   return dims_match(split_shape(pattern), 0, sizes, 0);
 }
 

@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <exception>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -129,7 +130,7 @@ bool label_matches(const std::string& pattern, const std::string& label);
 // "train.py: losses[3]" -> "losses[3]", "h (local of Block.forward)" -> "h".
 std::string_view without_scope(std::string_view label);
 bool path_matches(const std::string& pattern, const std::string& path);  // whole, its end from a '/' on, or a glob
-bool shape_matches(const std::string& pattern, const std::vector<int64_t>& sizes);  // "64,*", "[64, ..., 3]"
+bool shape_matches(const std::string& pattern, std::span<const int64_t> sizes);  // "64,*", "[64, ..., 3]"
 bool is_shape(const std::string& pattern);
 // "model.py:88" -> "model.py" and "88"; without a line "".
 std::pair<std::string, std::string> file_and_line(const std::string& pattern);

@@ -9,6 +9,7 @@
 #include "dump_generated.h"
 #include "leaks/retention.h"
 #include "support/dotted_path.h"
+#include "symbols/frame_facts.h"
 
 namespace tensorscope::analyzer::oom {
 
@@ -83,6 +84,16 @@ std::map<std::string, uint64_t> saved_by_module(const View& view, Device device)
   return result;
 }
 
+// Modules whose forward runs: containers such as ModuleList are never called, so there is nothing to wrap.
+std::set<std::string> called_modules(const Dump& dump) {
+  const FrameFacts facts(dump);
+  std::set<std::string> called;
+  for (uint32_t site = 1; site < dump.sites.size(); ++site) {
+    for (uint32_t call = facts.call(site); call != 0; call = facts.outer_call(call)) called.insert(facts.path(call));
+  }
+  return called;
+}
+
 // What is left is freed for good only if the modules are several: backward needs one of them at a time. A single one
 // helps as long as others hold the most.
 uint64_t gain(const Checkpoint& checkpoint, uint64_t all) {
@@ -103,7 +114,9 @@ std::vector<Checkpoint> checkpoints(const View& view, Device device, uint64_t le
     }
   }
   std::map<std::string, Checkpoint> candidates;
+  const std::set<std::string> called = called_modules(view.dump);
   for (const auto& [module, bytes] : instances) {
+    if (!called.contains(module)) continue;
     Checkpoint& candidate = candidates[starred(module)];
     candidate.modules = starred(module);
     candidate.instances += 1;

@@ -1,6 +1,7 @@
 #include "oom/freed.h"
 
 #include <algorithm>
+#include <span>
 
 namespace tensorscope::analyzer::oom {
 
@@ -13,9 +14,9 @@ Freed freed_with(const Dump& dump, std::span<const uint32_t> tensors, Device dev
     const uint32_t index = storage == kNone ? kNone : dump.storages[storage].allocation;
     if (index == kNone || seen[index] || dump.allocations[index].device != device) continue;
     seen[index] = true;
-    const std::vector<uint32_t>& storages = dump.allocations[index].storages;
+    const std::span<const uint32_t> storages = dump.allocations[index].storages;
     const bool all = std::all_of(storages.begin(), storages.end(), [&](uint32_t other) {
-      const std::vector<uint32_t>& users = dump.storages[other].tensors;
+      const std::span<const uint32_t> users = dump.storages[other].tensors;
       return std::all_of(users.begin(), users.end(), [&](uint32_t user) { return goes[user]; });
     });
     if (!all) continue;

@@ -24,6 +24,8 @@ class LinesToChange {
   std::string own_line(uint32_t site) const;
   // Where the largest input batch was made.
   std::string input(Device device) const;
+  // Whether one of torch's optimizers made what was made at this site.
+  bool in_optimizer(uint32_t site) const { return (facts_.parts(site) & code::kOptimizer) != 0; }
 
  private:
   bool user(uint32_t frame) const;

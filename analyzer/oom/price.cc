@@ -13,8 +13,16 @@ Price price_of(const Remedy& remedy) {
       return {Time::twice_the_steps, Results::other, Change::one_line};
     case RemedyKind::lower_precision:
       return {Time::same, Results::rounding, Change::one_line};
+    case RemedyKind::fused_step:
+      return {Time::same, Results::rounding, Change::one_line};
     case RemedyKind::optimizer_step:
-      if (remedy.foreach) return {Time::little, Results::same, Change::one_line};
+      return {Time::little, Results::same, Change::one_line};
+    case RemedyKind::step_in_backward:
+      return {Time::little, Results::same, Change::some_lines};
+    case RemedyKind::sharded_state:
+      return {Time::little, Results::same, Change::some_lines};
+    case RemedyKind::less_state:
+    case RemedyKind::half_model:
       return {Time::same, Results::other, Change::one_line};
     case RemedyKind::empty_cache:
     case RemedyKind::collect_garbage:

@@ -1,17 +1,24 @@
 #include "oom/program_remedies.h"
 
 #include <algorithm>
+#include <iterator>
+#include <span>
 
 #include "dump_generated.h"
 #include "leaks/retention.h"
 #include "oom/checkpointing.h"
 #include "oom/freed.h"
+#include "oom/step_remedies.h"
 
 namespace tensorscope::analyzer::oom {
 
 namespace {
 
 constexpr size_t kMostCheckpoints = 3;
+
+bool is_one_of(Category category, std::initializer_list<Category> wanted) {
+  return std::find(wanted.begin(), wanted.end(), category) != wanted.end();
+}
 
 class ProgramFinder {
  public:
@@ -27,7 +34,7 @@ class ProgramFinder {
   std::vector<Remedy> find() {
     if (no_grad()) return finish();  // computing a graph again helps nobody who needs none
     checkpointing();
-    optimizer_step();
+    std::ranges::move(step_remedies(about_, room_, lines_), std::back_inserter(found_));
     return finish();
   }
 
@@ -36,16 +43,6 @@ class ProgramFinder {
     smaller_batch();
     lower_precision();
     return std::move(found_);
-  }
-
-  uint64_t bytes_of(std::initializer_list<Category> wanted) const {
-    const Part* tensors = about_.balance.find(PartKind::tensors);
-    uint64_t sum = 0;
-    for (const Part& part : tensors == nullptr ? std::vector<Part>() : tensors->parts) {
-      if (part.kind != PartKind::category || !part.bytes) continue;
-      if (std::find(wanted.begin(), wanted.end(), part.category) != wanted.end()) sum += uint64_t(*part.bytes);
-    }
-    return sum;
   }
 
   uint32_t forward_site(uint32_t node) const {
@@ -86,7 +83,7 @@ class ProgramFinder {
     }
     std::vector<uint32_t> tensors;
     for (const Storage& storage : dump_.storages) {
-      const std::vector<uint32_t>& users = storage.tensors;
+      const std::span<const uint32_t> users = storage.tensors;
       const bool saved = std::any_of(users.begin(), users.end(), [&](uint32_t i) { return savers[i] == 1; });
       const bool stays = std::any_of(users.begin(), users.end(), [&](uint32_t i) { return savers[i] > 1 || held(i); });
       if (saved && !stays) tensors.insert(tensors.end(), users.begin(), users.end());
@@ -148,54 +145,33 @@ class ProgramFinder {
     }
   }
 
-  void optimizer_step() {
-    if (!running_.in_optimizer()) return;
-    Remedy remedy;
-    remedy.kind = RemedyKind::optimizer_step;
-    remedy.foreach = running_.in_foreach();
-    remedy.where = lines_.own_line(site_);
-    if (remedy.foreach) {
-      remedy.estimate = true;
-      remedy.high = at_once();
-      remedy.bytes = remedy.low = without_foreach();
-    } else {  // all of it with an optimizer that keeps nothing
-      const uint64_t state = bytes_of({Category::optimizer_state});
-      remedy.set_bound(state + bytes_of({Category::temporary}), state);
-    }
-    if (remedy.bytes < room_.least()) return;
-    remedy.fits = room_.fits_at_most(remedy.bytes);
-    room_.say_missing(remedy, remedy.bytes + about_.cached.common);
-    found_.push_back(std::move(remedy));
+  // What an optimizer made is as large as its parameters, whatever the batch.
+  bool of_the_batch(const Item& item) const {
+    return item.device == about_.device && item.allocation != kNone && !lines_.in_optimizer(item.site);
   }
-
-  // The temporaries of all parameters: at least those that are there, and one for each.
-  uint64_t at_once() const {
-    return std::max(bytes_of({Category::temporary}), bytes_of({Category::parameter}));
-  }
-
-  // Less those that the step of a single one needs: as Adam has them, three of its size.
-  uint64_t without_foreach() const {
-    constexpr uint64_t kTemporaries = 3;
-    uint64_t largest = 0;
-    for (const Item& item : view_.accounts.items()) {
-      if (item.device != about_.device || item.storage == kNone) continue;
-      if (view_.holders.category(view_.holders.speaker(item.storage)) == Category::parameter) {
-        largest = std::max(largest, item.bytes);
-      }
-    }
-    return at_once() - std::min(at_once(), largest * kTemporaries);
+  Category category_of(const Item& item) const {
+    return item.storage == kNone ? Category::unknown : view_.holders.category(view_.holders.speaker(item.storage));
   }
 
   // What grows with the batch is halved. Temporaries may be those of parameters; what is unknown, in a container or a
   // variable or in no tensor may grow as well, and what is cached may shrink.
   void smaller_batch() {
-    const uint64_t scaling = bytes_of({Category::saved_activation, Category::input_batch, Category::output,
-                                       Category::temporary, Category::backward_temporary});
+    uint64_t surely = 0, scaling = 0, in_use = 0;
+    for (const Item& item : view_.accounts.items()) {
+      if (!of_the_batch(item)) continue;
+      const Category category = category_of(item);
+      const uint64_t bytes = item.bytes - item.rounding - item.outside;
+      if (is_one_of(category, {Category::saved_activation, Category::input_batch, Category::output})) {
+        surely += bytes;
+      } else if (is_one_of(category, {Category::temporary, Category::backward_temporary})) {
+        scaling += bytes;
+      } else if (is_one_of(category, {Category::unknown, Category::container, Category::variable, Category::cache,
+                                      Category::kv_cache, Category::dataset})) {
+        in_use += bytes;
+      }
+    }
+    scaling += surely;
     if (scaling / 2 < room_.least()) return;
-    const Part* blocks = about_.balance.find(PartKind::in_no_tensor);
-    const uint64_t in_use = bytes_of({Category::unknown, Category::container, Category::variable, Category::cache,
-                                      Category::kv_cache, Category::dataset}) +
-                            (blocks != nullptr && blocks->bytes ? uint64_t(std::max<int64_t>(0, *blocks->bytes)) : 0);
     const uint64_t others = in_use + about_.cached.bytes;
     Remedy remedy;
     remedy.kind = RemedyKind::smaller_batch;
@@ -204,7 +180,7 @@ class ProgramFinder {
     if (others / 2 >= room_.least()) remedy.may_scale = others;
     remedy.bytes = scaling / 2;
     remedy.estimate = true;
-    remedy.low = bytes_of({Category::saved_activation, Category::input_batch, Category::output}) / 2;
+    remedy.low = surely / 2;
     remedy.high = (scaling + in_use) / 2;
     const uint64_t request = about_.request / 2;
     remedy.fits = room_.fits_at_most(remedy.bytes, request);
@@ -218,14 +194,10 @@ class ProgramFinder {
   void lower_precision() {
     uint64_t bytes = 0;
     for (const Item& item : view_.accounts.items()) {
-      if (item.device != about_.device || item.storage == kNone || item.allocation == kNone) continue;
-      const uint32_t speaker = view_.holders.speaker(item.storage);
-      const Category category = view_.holders.category(speaker);
-      if (category != Category::saved_activation && category != Category::output && category != Category::temporary &&
-          category != Category::backward_temporary) {
-        continue;
-      }
-      if (dump_.tensors[speaker].dtype_text() == "float32") bytes += item.bytes;
+      if (!of_the_batch(item) || item.storage == kNone) continue;
+      const bool may_be = is_one_of(category_of(item), {Category::saved_activation, Category::output, Category::temporary,
+                                                        Category::backward_temporary});
+      if (may_be && dump_.tensors[view_.holders.speaker(item.storage)].dtype_text() == "float32") bytes += item.bytes;
     }
     if (bytes / 2 < room_.least()) return;
     Remedy remedy;

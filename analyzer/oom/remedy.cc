@@ -24,8 +24,18 @@ const char* name(RemedyKind kind) {
       return "no-grad";
     case RemedyKind::checkpoint:
       return "checkpoint";
+    case RemedyKind::fused_step:
+      return "fused-step";
     case RemedyKind::optimizer_step:
       return "optimizer-step";
+    case RemedyKind::step_in_backward:
+      return "step-in-backward";
+    case RemedyKind::sharded_state:
+      return "sharded-state";
+    case RemedyKind::less_state:
+      return "less-state";
+    case RemedyKind::half_model:
+      return "half-model";
     case RemedyKind::smaller_batch:
       return "smaller-batch";
     case RemedyKind::lower_precision:
@@ -47,11 +57,17 @@ int rank(RemedyKind kind) {
     case RemedyKind::process_limit:
       return 0;
     case RemedyKind::checkpoint:
+    case RemedyKind::fused_step:
     case RemedyKind::optimizer_step:
       return 2;
+    case RemedyKind::step_in_backward:
+    case RemedyKind::sharded_state:
+      return 3;
+    case RemedyKind::less_state:
+    case RemedyKind::half_model:
     case RemedyKind::smaller_batch:
     case RemedyKind::lower_precision:
-      return 3;
+      return 4;
     default:
       return 1;
   }

@@ -21,7 +21,13 @@ enum class RemedyKind : uint8_t {
   carried_state,        // a state whose graph goes back to the first step
   no_grad,              // a loop that computes graphs for no backward
   checkpoint,           // compute a module's activations again in backward
-  optimizer_step,       // what an optimizer's step needs besides the parameters
+  // An optimizer's step needs more than the parameters:
+  fused_step,        // a kernel that makes no temporaries
+  optimizer_step,    // one parameter after the other
+  step_in_backward,  // each parameter as soon as it has its gradient
+  sharded_state,     // each rank keeps its part
+  less_state,        // another optimizer
+  half_model,        // parameters, gradients and state in 16 bits
   smaller_batch,
   lower_precision,  // activations in 16 bits
   malloc_trim,      // free memory that malloc keeps
@@ -30,8 +36,8 @@ enum class RemedyKind : uint8_t {
   process_limit  // the device or machine has room; something else holds this process back
 };
 const char* name(RemedyKind kind);  // "empty-cache"
-// In which order they are told: 0 what limits this process, 1 what was found to hold or keep memory, 2 what the program
-// would have to do otherwise, 3 estimates.
+// In which order they are told: 0 what limits this process, 1 what was found to hold or keep memory, then what the
+// program would have to do otherwise: 2 in a line and with the same results, 3 in more lines, 4 with other results.
 int rank(RemedyKind kind);
 
 // Whether the request would fit then. `may`: there is enough, but not surely in one piece or at once.
@@ -53,7 +59,7 @@ struct Remedy {
   uint64_t missing = 0;  // where it does not fit: what is missing still
 
   // What only some kinds have.
-  uint64_t count = 0;                   // of child processes, of modules, of a chain's earlier values
+  uint64_t count = 0;                   // of child processes, modules, ranks, a chain's earlier values
   uint64_t pid = 0;                     // other_process
   uint64_t stream = 0;                  // other_stream
   uint64_t pool = 0, pool_user = 0;     // private_pool
@@ -64,7 +70,7 @@ struct Remedy {
   uint64_t stays = 0;                   // in private pools, or in the module that runs now
   uint64_t scaling = 0, may_scale = 0;  // smaller_batch: bytes that grow with the batch, and that may
   bool tried = false;                   // empty_cache: torch did so before it gave up
-  bool foreach = false;                 // optimizer_step: steps all parameters at once
+  bool in_step = false;                 // less_state: an optimizer's step made the request
   bool backward_elsewhere = false;      // no_grad: backward was seen, but not from this function
 
   void set_bound(uint64_t most, uint64_t least) {

@@ -39,7 +39,7 @@ RunningCode::RunningCode(const View& view, uint32_t site) : dump_(view.dump) {
     const Code& code = dump_.codes[(*frame)->code];
     in_module = in_module || (*frame)->module_object != 0 || code.file.ends_with("torch/nn/modules/module.py");
     in_optimizer_ = in_optimizer_ || code.file.find("torch/optim/") != std::string::npos;
-    in_foreach_ = in_foreach_ || (in_optimizer_ && code.function.find("_multi_tensor") != std::string::npos);
+    if (in_optimizer_ && code.function.starts_with("_multi_tensor")) step_function_ = code.function;
     if (user[(*frame)->code] && !in_module) outside.push_back((*frame)->code);
   }
   // A helper that asks for memory is no loop: the innermost function that made nodes.

@@ -26,7 +26,9 @@ class RunningCode {
   bool in_loop(uint32_t site) const;
 
   bool in_optimizer() const { return in_optimizer_; }
-  bool in_foreach() const { return in_foreach_; }  // all parameters at once
+  bool in_foreach() const { return !step_function_.empty(); }  // all parameters at once
+  // What does so, "_multi_tensor_adam"; "": nothing.
+  const std::string& step_function() const { return step_function_; }
 
   // A site below the call of backward that runs, or ran last, as far as stacks show; 0: none, or it may be several.
   uint32_t backward_site() const { return backward_site_; }
@@ -36,7 +38,8 @@ class RunningCode {
 
   const Dump& dump_;
   uint32_t loop_ = kNone, backward_site_ = 0;
-  bool calls_backward_ = false, backward_seen_ = false, in_optimizer_ = false, in_foreach_ = false;
+  bool calls_backward_ = false, backward_seen_ = false, in_optimizer_ = false;
+  std::string step_function_;
 };
 
 }  // namespace tensorscope::analyzer::oom

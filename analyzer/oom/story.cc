@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "dump_generated.h"
+#include "leaks/leaks.h"
 #include "oom/remedies.h"
 
 namespace tensorscope::analyzer::oom {
@@ -81,6 +82,7 @@ Story story_of(const std::vector<View>& whole, const std::vector<View>& on_devic
   const RemedyCase about = {whole, device, story.cached, story.balance, story.request, running};
   story.remedies = find_remedies(about);
   if (failure && failure->node_serial != 0) story.backward_site = running.backward_site();
+  story.in_optimizer = story.request != 0 && running.in_optimizer();
   story.too_large = Room(about).too_large();
   if (story.too_large) story.operands = operands_of(view, failure->site);
   if (!view.dump.references.present) {
@@ -89,6 +91,7 @@ Story story_of(const std::vector<View>& whole, const std::vector<View>& on_devic
     story.remedies_missing = Story::Missing::some_references;
   }
   if (on_device.size() > 1) story.growth = difference(on_device, By::line);
+  story.suspects = find_leaks({on_device.back()}, false).suspects;
   return story;
 }
 

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "leaks/suspects.h"
 #include "memory/difference.h"
 #include "oom/balance.h"
 #include "oom/free_memory.h"
@@ -31,10 +32,12 @@ struct Story {
   std::vector<Group> places;      // of `device`, by line, the most bytes first
   std::vector<Remedy> remedies;   // in the order in which to try them (remedies.h)
   uint32_t backward_site = 0;     // a backward failed: a site below its call, 0: not known
+  bool in_optimizer = false;      // an optimizer's step made the request
   bool too_large = false;         // more was asked for than there is at all: no remedy
   std::vector<Operand> operands;  // then: tensors in variables of the function that asked, the largest first
   enum class Missing : uint8_t { nothing, references, some_references } remedies_missing = Missing::nothing;
   std::optional<Difference> growth;  // of `device`, since the earlier dump
+  std::vector<Suspect> suspects;     // on `device`: what was fed for long and hardly ever emptied (leaks/suspects.h)
 };
 
 // The device that a dump's story is about: the failure's, else the one that is fullest, else the host.

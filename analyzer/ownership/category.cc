@@ -34,7 +34,7 @@ Answer answer(bool yes) { return yes ? Answer::yes : Answer::no; }
 class Evidence {
  public:
   Evidence(const Dump& dump, const FrameFacts& frames, const TensorLinks& links, const NativeFacts& native,
-           const std::vector<std::vector<std::string>>& outputs, uint32_t tensor)
+           const ModuleOutputs& outputs, uint32_t tensor)
       : dump_(dump),
         frames_(frames),
         links_(links),
@@ -86,7 +86,7 @@ class Evidence {
   bool runs_in_torch(std::string_view function) const {
     return frames_.torch_function(dump_.tensors[tensor_].site, function);
   }
-  Answer left_module_call() const { return answer(!outputs_[tensor_].empty()); }
+  Answer left_module_call() const { return answer(outputs_.left_a_call(tensor_)); }
   Answer cast_of_leaf() const {
     const uint32_t node = links_.grad_fn(tensor_);
     if (node == kNoNode || dump_.graph.class_name(node) != "ToCopyBackward0") return Answer::no;
@@ -96,7 +96,6 @@ class Evidence {
     return Answer::no;
   }
 
-  // Why, for a person. "" for unknown.
   std::string words(const Verdict& verdict) const {
     const auto row = [&]() -> const Reference& { return rows_[verdict.reference]; };
     switch (verdict.why) {
@@ -156,7 +155,8 @@ class Evidence {
       case Why::local_of_running_torch:
         return "a local of torch's running " + row().scope;
       case Why::returned_by_module:
-        return (verdict.output != category::kNoReference ? rows_[verdict.output].text : outputs_[tensor_].front()) +
+        return (verdict.output != category::kNoReference ? rows_[verdict.output].text
+                                                         : outputs_.names(tensor_).front()) +
                ", held by " + row().line();
       case Why::in_variable:
         return row().line();
@@ -204,7 +204,7 @@ class Evidence {
   const FrameFacts& frames_;
   const TensorLinks& links_;
   const NativeFacts& native_;
-  const std::vector<std::vector<std::string>>& outputs_;
+  const ModuleOutputs& outputs_;
   const uint32_t tensor_;
   const std::span<const Reference> rows_;
   const uint32_t memory_site_;
@@ -247,17 +247,12 @@ std::optional<Category> category_named(std::string_view name) {
   return std::nullopt;
 }
 
-std::vector<CategoryEvidence> find_categories(const Dump& dump, const FrameFacts& facts, const TensorLinks& links,
-                                              const NativeFacts& native,
-                                              const std::vector<std::vector<std::string>>& outputs) {
-  std::vector<CategoryEvidence> findings;
-  findings.reserve(dump.tensors.size());
-  for (uint32_t tensor = 0; tensor < dump.tensors.size(); tensor++) {
-    const Evidence evidence(dump, facts, links, native, outputs, tensor);
-    const Verdict verdict = category::judge(evidence);
-    findings.push_back({verdict.category, evidence.words(verdict)});
-  }
-  return findings;
+Verdict CategoryFinder::verdict(uint32_t tensor) const {
+  return category::judge(Evidence(dump_, frames_, links_, native_, outputs_, tensor));
+}
+
+std::string CategoryFinder::words(uint32_t tensor, const Verdict& verdict) const {
+  return Evidence(dump_, frames_, links_, native_, outputs_, tensor).words(verdict);
 }
 
 }  // namespace tensorscope::analyzer

@@ -10,10 +10,12 @@
 #include <vector>
 
 #include "dump/dump.h"
+#include "ownership/module_outputs.h"
 #include "ownership/tensor_links.h"
 #include "symbols/frame_facts.h"
 #include "symbols/native_facts.h"
 #include "tensorscope/rules/categories.h"
+#include "tensorscope/rules/category_evidence.h"
 
 namespace tensorscope::analyzer {
 
@@ -36,16 +38,26 @@ enum class CategorySource : uint8_t {
 // "dump", "inferred"; "" where not known.
 const char* text(CategorySource source);
 
-struct CategoryEvidence {
-  Category category = Category::unknown;
-  std::string evidence;  // "in model.fc1's parameters", "saved by ReluBackward0.result"; "" for unknown
-};
+// What one tensor shows by itself; aliases are not looked at. A dump without Python's references (an older one, a
+// program without Python, a lock that did not come) still tells parameters and optimizer state by their creation.
+//
+// All that it is made of must outlive it.
+class CategoryFinder {
+ public:
+  CategoryFinder(const Dump& dump, const FrameFacts& frames, const TensorLinks& links, const NativeFacts& native,
+                 const ModuleOutputs& outputs)
+      : dump_(dump), frames_(frames), links_(links), native_(native), outputs_(outputs) {}
 
-// What each tensor shows by itself, in the order of Dump::tensors; aliases are not looked at. `outputs` are those of
-// module_outputs(). A dump without Python's references (an older one, a program without Python, a lock that did not
-// come) still tells parameters and optimizer state by their creation.
-std::vector<CategoryEvidence> find_categories(const Dump& dump, const FrameFacts& facts, const TensorLinks& links,
-                                              const NativeFacts& native,
-                                              const std::vector<std::vector<std::string>>& outputs);
+  category::Verdict verdict(uint32_t tensor) const;
+  // Why: "in model.fc1's parameters", "saved by ReluBackward0.result"; "" for unknown.
+  std::string words(uint32_t tensor, const category::Verdict& verdict) const;
+
+ private:
+  const Dump& dump_;
+  const FrameFacts& frames_;
+  const TensorLinks& links_;
+  const NativeFacts& native_;
+  const ModuleOutputs& outputs_;
+};
 
 }  // namespace tensorscope::analyzer

@@ -15,28 +15,30 @@ constexpr int kMaxSteps = 512;           // up two stacks of calls; only a damag
 using format::ReferenceRole;
 using format::ReferenceRoot;
 
+// The variable that a chain begins with.
+std::string_view variable_of(std::string_view text) { return text.substr(0, text.find_first_of(".[")); }
+
+// Of the node that made a tensor, where somebody saw it being attached.
+uint32_t creation_site(const Dump& dump, uint32_t tensor, uint32_t node) {
+  const uint32_t seen = node == kNoNode ? kNone : dump.graph.nodes[node].seen;
+  return seen == kNone ? dump.tensors[tensor].site : dump.nodes[seen].site;
+}
+
 class OutputFinder {
  public:
   OutputFinder(const Dump& dump, const FrameFacts& facts, const TensorLinks& links)
       : dump_(dump), facts_(facts), links_(links) {
-    for (const auto& [object, name] : dump.module_names)
-      roots_.insert(name.path.substr(0, name.path.find_first_of(".[")));
+    for (const auto& [object, name] : dump.module_names) roots_.insert(variable_of(name.path));
     find_users();
   }
 
   // The outermost call that a tensor left; 0: it left none.
   uint32_t call_left(uint32_t tensor) const {
     const uint32_t node = links_.creator(tensor);
-    const uint32_t site = site_of(tensor, node);
+    const uint32_t site = creation_site(dump_, tensor, node);
     if (facts_.call(site) == 0 || (node != kNoNode && casts_leaf(node))) return 0;
     if (node != kNoNode && used_[node]) return left_to_users_[node];
     return left_to_variables(tensor, site);
-  }
-
-  uint32_t site_of(uint32_t tensor, uint32_t node) const {
-    if (node == kNoNode) return dump_.tensors[tensor].site;
-    const uint32_t seen = dump_.graph.nodes[node].seen;
-    return seen == kNone ? dump_.tensors[tensor].site : dump_.nodes[seen].site;
   }
 
  private:
@@ -101,35 +103,37 @@ class OutputFinder {
   }
 
   // Whether a chain begins with a variable that holds a module: then it is something that the module keeps.
-  bool in_module(const std::string& text) const { return roots_.contains(text.substr(0, text.find_first_of(".["))); }
+  bool in_module(std::string_view text) const { return roots_.contains(variable_of(text)); }
 
   const Dump& dump_;
   const FrameFacts& facts_;
   const TensorLinks& links_;
-  std::unordered_set<std::string> roots_;
+  std::unordered_set<std::string_view> roots_;  // of texts in the dump
   std::vector<uint8_t> used_;
   std::vector<uint32_t> left_to_users_;
 };
 
 }  // namespace
 
-std::vector<std::vector<std::string>> module_outputs(const Dump& dump, const FrameFacts& facts,
-                                                     const TensorLinks& links) {
-  std::vector<std::vector<std::string>> names(dump.tensors.size());
-  if (dump.module_names.empty()) return names;
-  OutputFinder finder(dump, facts, links);
-  for (uint32_t tensor = 0; tensor < dump.tensors.size(); tensor++) {
-    const uint32_t outermost = finder.call_left(tensor);
-    if (outermost == 0) continue;
-    const uint32_t site = finder.site_of(tensor, links.creator(tensor));
-    std::vector<uint32_t> left;
-    for (uint32_t call = facts.call(site); call != 0; call = facts.outer_call(call)) {
-      left.push_back(call);
-      if (call == outermost) break;
-    }
-    for (size_t i = left.size(); i-- > 0 && left.size() - i <= kMostOutputNames;) {
-      names[tensor].push_back(facts.path(left[i]) + ".out");
-    }
+ModuleOutputs::ModuleOutputs(const Dump& dump, const FrameFacts& facts, const TensorLinks& links)
+    : dump_(dump), facts_(facts), links_(links) {
+  if (dump.module_names.empty()) return;
+  const OutputFinder finder(dump, facts, links);
+  outermost_.reserve(dump.tensors.size());
+  for (uint32_t tensor = 0; tensor < dump.tensors.size(); tensor++) outermost_.push_back(finder.call_left(tensor));
+}
+
+std::vector<std::string> ModuleOutputs::names(uint32_t tensor) const {
+  if (!left_a_call(tensor)) return {};
+  std::vector<uint32_t> left;
+  const uint32_t site = creation_site(dump_, tensor, links_.creator(tensor));
+  for (uint32_t call = facts_.call(site); call != 0; call = facts_.outer_call(call)) {
+    left.push_back(call);
+    if (call == outermost_[tensor]) break;
+  }
+  std::vector<std::string> names;
+  for (size_t i = left.size(); i-- > 0 && left.size() - i <= kMostOutputNames;) {
+    names.push_back(facts_.path(left[i]) + ".out");
   }
   return names;
 }

@@ -7,6 +7,7 @@
 // creation is not that of return.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -16,8 +17,20 @@
 
 namespace tensorscope::analyzer {
 
-// By tensor, the outermost module first: {"model.layers.3.attn.out", "model.layers.3.attn.proj.out"}.
-std::vector<std::vector<std::string>> module_outputs(const Dump& dump, const FrameFacts& facts,
-                                                     const TensorLinks& links);
+class ModuleOutputs {
+ public:
+  // All three must outlive it.
+  ModuleOutputs(const Dump& dump, const FrameFacts& facts, const TensorLinks& links);
+
+  bool left_a_call(uint32_t tensor) const { return !outermost_.empty() && outermost_[tensor] != 0; }
+  // The outermost module first: "model.layers.3.attn.out", "model.layers.3.attn.proj.out". Empty: it left no call.
+  std::vector<std::string> names(uint32_t tensor) const;
+
+ private:
+  const Dump& dump_;
+  const FrameFacts& facts_;
+  const TensorLinks& links_;
+  std::vector<uint32_t> outermost_;  // by tensor: the outermost call that it left; 0: none. Empty: no module has a name
+};
 
 }  // namespace tensorscope::analyzer

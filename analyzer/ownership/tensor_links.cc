@@ -4,6 +4,7 @@
 
 #include "dump/sort_by_serial.h"
 #include "dump_generated.h"
+#include "support/number_map.h"
 
 namespace tensorscope::analyzer {
 
@@ -12,19 +13,18 @@ using format::TensorKnown;
 TensorLinks::TensorLinks(const Dump& dump) : dump_(dump) {
   const size_t count = dump.tensors.size();
   auto knows = [](const Tensor& tensor, TensorKnown what) { return (tensor.known & uint32_t(what)) != 0; };
-  tensors_.reserve(count);
-  nodes_.reserve(dump.graph.nodes.size());
-  for (uint32_t i = 0; i < count; i++) tensors_.try_emplace(dump.tensors[i].address, i);
-  for (uint32_t i = 0; i < dump.graph.nodes.size(); i++) nodes_.try_emplace(dump.graph.nodes[i].address, i);
+  NumberMap tensors(count), nodes(dump.graph.nodes.size());  // by address
+  for (uint32_t i = 0; i < count; i++) tensors.add(dump.tensors[i].address, i);
+  for (uint32_t i = 0; i < dump.graph.nodes.size(); i++) nodes.add(dump.graph.nodes[i].address, i);
   gradient_of_.assign(count, kNone);
   grad_fn_.assign(count, kNoNode);
   for (uint32_t i = 0; i < count; i++) {
     const Tensor& tensor = dump.tensors[i];
     if (knows(tensor, TensorKnown::grad) && tensor.grad != 0) {
-      const uint32_t gradient = at_address(tensor.grad);
+      const uint32_t gradient = tensors.find(tensor.grad);
       if (gradient != kNone && gradient != i && gradient_of_[gradient] == kNone) gradient_of_[gradient] = i;
     }
-    if (knows(tensor, TensorKnown::grad_fn) && tensor.grad_fn != 0) grad_fn_[i] = node_at(tensor.grad_fn);
+    if (knows(tensor, TensorKnown::grad_fn) && tensor.grad_fn != 0) grad_fn_[i] = nodes.find(tensor.grad_fn);
   }
   creator_ = grad_fn_;
   owner_.assign(count, kNone);

@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <span>
 #include <string>
-#include <unordered_map>
 #include <vector>
 
 #include "dump/dump.h"
@@ -21,8 +20,6 @@ class TensorLinks {
  public:
   explicit TensorLinks(const Dump& dump);
 
-  uint32_t at_address(uint64_t address) const { return find(tensors_, address); }
-  uint32_t node_at(uint64_t address) const { return find(nodes_, address); }
   uint32_t gradient_of(uint32_t tensor) const { return gradient_of_[tensor]; }  // kNone: of none
   // The tensor that it is a part of, and as what: "values", "indices", "part 2". kNone: of none.
   uint32_t owner(uint32_t tensor) const { return owner_[tensor]; }
@@ -40,13 +37,7 @@ class TensorLinks {
   bool accumulates(uint32_t node) const;
 
  private:
-  static uint32_t find(const std::unordered_map<uint64_t, uint32_t>& map, uint64_t address) {
-    auto found = map.find(address);
-    return found == map.end() ? kNone : found->second;
-  }
-
   const Dump& dump_;
-  std::unordered_map<uint64_t, uint32_t> tensors_, nodes_;
   std::vector<uint32_t> gradient_of_, grad_fn_, creator_, first_slot_;
   std::vector<uint32_t> owner_, ordinal_, parts_;  // by tensor: which part of its owner it is; how many it has
   std::vector<HeldSlot> slots_;

@@ -1,6 +1,7 @@
 #include "ownership/tensor_names.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "dump_generated.h"
 
@@ -53,8 +54,7 @@ Rank rank_of(const Reference& reference) {
 
 class Names {
  public:
-  Names(const Dump& dump, const FrameFacts& facts, const TensorLinks& links,
-        const std::vector<std::vector<std::string>>& outputs)
+  Names(const Dump& dump, const FrameFacts& facts, const TensorLinks& links, const ModuleOutputs& outputs)
       : dump_(dump), facts_(facts), links_(links), outputs_(outputs) {}
 
   std::vector<std::string> of(uint32_t tensor) {
@@ -66,7 +66,7 @@ class Names {
       returned |= rank == kOutput;
     }
     if (!returned) {
-      for (const std::string& output : outputs_[tensor]) ranked_.emplace_back(kOutput, output);
+      for (std::string& output : outputs_.names(tensor)) ranked_.emplace_back(kOutput, std::move(output));
     }
     if (const uint32_t owner = links_.gradient_of(tensor); owner != kNone) add_gradient_names(owner);
     std::stable_sort(ranked_.begin(), ranked_.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
@@ -113,11 +113,17 @@ class Names {
   const Dump& dump_;
   const FrameFacts& facts_;
   const TensorLinks& links_;
-  const std::vector<std::vector<std::string>>& outputs_;
+  const ModuleOutputs& outputs_;
   std::vector<std::pair<Rank, std::string>> ranked_;
 };
 
 }  // namespace
+
+std::string tensor_label(const Tensor& tensor, const std::vector<std::string>& names) {
+  std::string text = "#" + std::to_string(tensor.serial);
+  if (!names.empty()) text.append(" (").append(names.front()).append(")");
+  return text;
+}
 
 const std::string& node_module(const Dump& dump, const FrameFacts& facts, uint32_t node) {
   const uint32_t seen = dump.graph.nodes[node].seen;
@@ -125,11 +131,16 @@ const std::string& node_module(const Dump& dump, const FrameFacts& facts, uint32
 }
 
 std::vector<std::vector<std::string>> tensor_names(const Dump& dump, const FrameFacts& facts, const TensorLinks& links,
-                                                   const std::vector<std::vector<std::string>>& outputs) {
+                                                   const ModuleOutputs& outputs) {
   Names names(dump, facts, links, outputs);
   std::vector<std::vector<std::string>> result;
   result.reserve(dump.tensors.size());
   for (uint32_t tensor = 0; tensor < dump.tensors.size(); tensor++) result.push_back(names.of(tensor));
+  for (uint32_t tensor = 0; tensor < dump.tensors.size(); tensor++) {
+    const uint32_t owner = links.owner(tensor);
+    if (owner == kNone || !result[tensor].empty() || result[owner].empty()) continue;
+    result[tensor].push_back(links.part_name(tensor) + " of " + result[owner].front());
+  }
   return result;
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <string_view>
 #include <unordered_map>
+#include <vector>
 
 #include "dump_generated.h"
 #include "memory/grouping.h"
@@ -12,36 +13,67 @@ namespace tensorscope::analyzer {
 
 namespace {
 
-// What report --by category, module and line say, in one pass and without what only a report shows.
-class PartSums {
+// The parts of one subject, found by numbers that several of its names may share.
+class SubjectSums {
  public:
-  PartSums(OpenedDump& opened, const View& view, NamePool& names)
-      : places_(opened.places), view_(view), names_(names), sites_(opened.dump.sites.size(), kNone) {
-    categories_.fill(kNone);
-    prefetch();
-    add_items();
-    for (uint32_t i = 0; i < view.dump.tensors.size(); ++i) {
-      if (!view.selection.tensor(i)) continue;
-      of(RankSubject::category, category_name(i)).tensors += 1;
-      of(RankSubject::module, module_name(view.holders.module(i))).tensors += 1;
-      of(RankSubject::site, site_name(effective_site(view.dump, view.accounts, places_, i))).tensors += 1;
-    }
+  SubjectSums(NamePool& names, size_t numbers) : names_(names), at_(numbers, kNone) {}
+
+  // `name` is asked when the number comes for the first time.
+  template <typename Name>
+  RankPart& of(uint32_t number, Name name) {
+    if (at_[number] == kNone) at_[number] = with_name(names_.add(name()));
+    return parts_[at_[number]];
   }
 
-  std::vector<RankPart> parts(RankSubject subject) const {
-    std::vector<RankPart> out;
-    for (const auto& [name, part] : sums_[size_t(subject)]) out.push_back(part);
+  std::vector<RankPart> by_name() const {
+    std::vector<RankPart> out = parts_;
     std::sort(out.begin(), out.end(), [](const RankPart& a, const RankPart& b) { return a.name < b.name; });
     return out;
   }
 
  private:
+  uint32_t with_name(uint32_t name) {
+    const auto [found, fresh] = by_name_.try_emplace(name, uint32_t(parts_.size()));
+    if (fresh) parts_.push_back({.name = name});
+    return found->second;
+  }
+
+  NamePool& names_;
+  std::vector<uint32_t> at_;  // by number: index into parts_
+  std::vector<RankPart> parts_;
+  std::unordered_map<uint32_t, uint32_t> by_name_;
+};
+
+// What report --by category, module and line say, in one pass and without what only a report shows.
+class PartSums {
+ public:
+  PartSums(OpenedDump& opened, const View& view, NamePool& names)
+      : places_(opened.places),
+        view_(view),
+        modules_(view.holders.modules()),
+        sums_{SubjectSums(names, kCategories), SubjectSums(names, modules_.numbers() + view.dump.sites.size()),
+              SubjectSums(names, view.dump.sites.size())} {
+    prefetch();
+    add_items();
+    for (uint32_t i = 0; i < view.dump.tensors.size(); ++i) {
+      if (!view.selection.tensor(i)) continue;
+      category(i).tensors += 1;
+      module(modules_.number(i)).tensors += 1;
+      site(effective_site(view.dump, view.accounts, places_, i)).tensors += 1;
+    }
+  }
+
+  std::vector<RankPart> parts(RankSubject subject) const { return sums_[size_t(subject)].by_name(); }
+
+ private:
   void prefetch() {
+    std::vector<bool> used(view_.dump.sites.size());
+    for (const Item& item : view_.accounts.items()) used[item.site] = true;
+    for (const Tensor& tensor : view_.dump.tensors) used[tensor.site] = true;
     std::vector<uint32_t> sites;
-    for (const Item& item : view_.accounts.items()) sites.push_back(item.site);
-    for (const Tensor& tensor : view_.dump.tensors) sites.push_back(tensor.site);
-    std::sort(sites.begin(), sites.end());
-    sites.erase(std::unique(sites.begin(), sites.end()), sites.end());
+    for (uint32_t site = 0; site < used.size(); ++site) {
+      if (used[site]) sites.push_back(site);
+    }
     places_.prefetch(sites, false);
   }
 
@@ -52,42 +84,36 @@ class PartSums {
       if (!view_.selection.item(i) || (item.storage == kNone && item.allocation == kNone)) continue;
       const uint32_t speaker = view_.selection.speaker(i);
       const uint64_t bytes = view_.selection.item_bytes(i);
-      const std::string& module = speaker == kNone ? places_.module_path(item.site) : view_.holders.module(speaker);
-      of(RankSubject::category, category_name(speaker)).bytes += bytes;
-      of(RankSubject::module, module_name(module)).bytes += bytes;
-      of(RankSubject::site, site_name(item.site)).bytes += bytes;
+      category(speaker).bytes += bytes;
+      (speaker == kNone ? module_of_site(item.site) : module(modules_.number(speaker))).bytes += bytes;
+      site(item.site).bytes += bytes;
     }
   }
 
-  RankPart& of(RankSubject subject, uint32_t name) {
-    RankPart& part = sums_[size_t(subject)][name];
-    part.name = name;
-    return part;
-  }
   // kNone: of a block in no tensor.
-  uint32_t category_name(uint32_t tensor) {
+  RankPart& category(uint32_t tensor) {
     const Category category = tensor == kNone ? Category::workspace : view_.holders.category(tensor);
-    uint32_t& name = categories_[size_t(category)];
-    if (name == kNone) name = names_.add(text(category));
-    return name;
+    return sums_[size_t(RankSubject::category)].of(uint32_t(category), [&] { return text(category); });
   }
-  uint32_t module_name(const std::string& path) {
-    const auto [at, fresh] = modules_.try_emplace(path, 0);
-    if (fresh) at->second = names_.add(path.empty() ? "(in no module)" : path);
-    return at->second;
+  RankPart& module(uint32_t number) {
+    return sums_[size_t(RankSubject::module)].of(number, [&] { return module_name(modules_.path(number)); });
   }
-  uint32_t site_name(uint32_t site) {
-    if (sites_[site] == kNone) sites_[site] = names_.add(places_.at(site).where);
-    return sites_[site];
+  // Numbers of sites come after those of modules.
+  RankPart& module_of_site(uint32_t site) {
+    return sums_[size_t(RankSubject::module)].of(uint32_t(modules_.numbers()) + site,
+                                                 [&] { return module_name(places_.module_path(site)); });
+  }
+  RankPart& site(uint32_t site) {
+    return sums_[size_t(RankSubject::site)].of(site, [&] { return std::string_view(places_.at(site).where); });
+  }
+  static std::string_view module_name(const std::string& path) {
+    return path.empty() ? std::string_view("(in no module)") : path;
   }
 
   Places& places_;
   const View& view_;
-  NamePool& names_;
-  std::array<std::unordered_map<uint32_t, RankPart>, kRankSubjects> sums_;
-  std::array<uint32_t, kCategories> categories_;
-  std::unordered_map<std::string_view, uint32_t> modules_;  // of texts in the holders and places
-  std::vector<uint32_t> sites_;
+  const TensorModules& modules_;
+  std::array<SubjectSums, kRankSubjects> sums_;
 };
 
 std::optional<RankFailure> failure_of(OpenedDump& opened) {

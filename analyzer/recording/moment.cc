@@ -8,8 +8,8 @@
 #include <map>
 #include <unordered_map>
 
+#include "dump/chunk_root.h"
 #include "dump/reader.h"
-#include "recording/chunk_root.h"
 #include "recording/live_state.h"
 #include "values_generated.h"
 
@@ -37,9 +37,11 @@ class Finder : public RecordingVisitor {
   void live_allocation(const format::Allocation& row) override { state_.add(row); }
   void tensor(const format::Tensor&, std::span<const int64_t>, bool) override {}
 
-  void table(const ChunkView& chunk) override {
-    if (chunk.type != format::kProcess) return;
-    if (const auto* process = chunk_root<format::Process>(chunk)) start_ns_ = process->start_ns();
+  bool table(const ChunkView& chunk) override {
+    if (chunk.type != format::kProcess) return true;
+    const auto* process = chunk_root<format::Process>(chunk);
+    if (process) start_ns_ = process->start_ns();
+    return process != nullptr;
   }
 
   bool event(const format::RecordedEvent& event) override {

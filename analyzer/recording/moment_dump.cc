@@ -6,8 +6,8 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "dump/chunk_root.h"
 #include "dump/reader.h"
-#include "recording/chunk_root.h"
 #include "recording/life_tracker.h"
 #include "recording/live_state.h"
 #include "recording/moment.h"
@@ -111,49 +111,30 @@ class MomentVisitor : public RecordingVisitor {
     return true;
   }
 
-  void table(const ChunkView& chunk) override {
+  bool table(const ChunkView& chunk) override {
     switch (chunk.type) {
       case format::kProcess:
-        if (process_.empty() && chunk_root<format::Process>(chunk))
-          process_.assign(reinterpret_cast<const char*>(chunk.payload), chunk.length);
-        return;
+        return !process_.empty() || keep<format::Process>(chunk, process_);
       case format::kSharedObjects:
-        objects_.assign(reinterpret_cast<const char*>(chunk.payload), chunk.length);
-        return;
+        return keep<format::SharedObjects>(chunk, objects_);
       case format::kStrings:
-        if (const auto* in = chunk_root<format::Strings>(chunk); in && in->values()) {
-          for (const auto* text : *in->values()) strings_.push_back(text->str());
-        }
-        return;
+        return each<format::Strings>(chunk, [&](const auto* text) { strings_.push_back(text->str()); });
       case format::kCodes:
-        if (const auto* in = chunk_root<format::Codes>(chunk); in && in->values()) {
-          for (const format::Code* row : *in->values()) codes_.push_back(*row);
-        }
-        return;
+        return each<format::Codes>(chunk, [&](const auto* row) { codes_.push_back(*row); });
       case format::kThreads:
-        if (const auto* in = chunk_root<format::Threads>(chunk); in && in->values()) {
-          for (const format::Thread* row : *in->values()) threads_.push_back(*row);
-        }
-        return;
+        return each<format::Threads>(chunk, [&](const auto* row) { threads_.push_back(*row); });
       case format::kSites:
-        if (const auto* in = chunk_root<format::Sites>(chunk); in && in->values()) {
-          for (const format::Site* row : *in->values()) stacks_.push_back({row->native(), row->python()});
-        }
-        return;
+        return each<format::Sites>(chunk, [&](const auto* row) { stacks_.push_back({row->native(), row->python()}); });
       case format::kNativeFrames:
+        return keep_frames<format::NativeFrames>(chunk);
       case format::kPythonFrames:
-        frames_.emplace_back(chunk.type, std::string(reinterpret_cast<const char*>(chunk.payload), chunk.length));
-        return;
+        return keep_frames<format::PythonFrames>(chunk);
       case format::kSourceLines:
-        if (chunk_root<format::SourceLines>(chunk))
-          source_lines_.assign(reinterpret_cast<const char*>(chunk.payload), chunk.length);
-        return;
+        return keep<format::SourceLines>(chunk, source_lines_);
       case format::kCoverage:
-        if (chunk_root<format::Coverages>(chunk))
-          coverage_.assign(reinterpret_cast<const char*>(chunk.payload), chunk.length);
-        return;
+        return keep<format::Coverages>(chunk, coverage_);
       default:
-        return;
+        return true;
     }
   }
 
@@ -165,6 +146,29 @@ class MomentVisitor : public RecordingVisitor {
   }
 
  private:
+  template <typename Table>
+  static bool keep(const ChunkView& chunk, std::string& payload) {
+    if (chunk_root<Table>(chunk) == nullptr) return false;
+    payload.assign(reinterpret_cast<const char*>(chunk.payload), chunk.length);
+    return true;
+  }
+  template <typename Table>
+  bool keep_frames(const ChunkView& chunk) {
+    std::string payload;
+    if (!keep<Table>(chunk, payload)) return false;
+    frames_.emplace_back(chunk.type, std::move(payload));
+    return true;
+  }
+  // Calls `take` for each of the table's values.
+  template <typename Table, typename Take>
+  static bool each(const ChunkView& chunk, Take take) {
+    const Table* in = chunk_root<Table>(chunk);
+    if (in == nullptr) return false;
+    if (in->values()) {
+      for (const auto* value : *in->values()) take(value);
+    }
+    return true;
+  }
   bool reached() const { return events_ >= moment_.events && (moment_.events != 0 || passed_); }
   bool learn(const format::RecordedEvent& event);
   void note_facts_of(const format::RecordedEvent& event, bool later);

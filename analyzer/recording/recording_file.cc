@@ -4,8 +4,8 @@
 #include <cstring>
 #include <fstream>
 
+#include "dump/chunk_root.h"
 #include "dump/reader.h"
-#include "recording/chunk_root.h"
 #include "tensorscope/recording_format.h"
 #include "tensorscope/rules/element_size.h"
 
@@ -18,7 +18,7 @@ constexpr FileKind kFileKind = {format::kRecordingMagic, format::kRecordingMajor
 // Events of one flush may still lack some that were being written: they are told once the next one is there.
 class Teller {
  public:
-  Teller(RecordingVisitor& visitor, RecordingEnds& ends) : visitor_(visitor), ends_(ends) {}
+  Teller(const std::string& name, RecordingVisitor& visitor, RecordingEnds& ends) : name_(name), visitor_(visitor), ends_(ends) {}
 
   void take(const ChunkView& chunk) {
     switch (chunk.type) {
@@ -35,7 +35,7 @@ class Teller {
       case format::kRecordingEnd:
         return add_end(chunk);
       default:
-        visitor_.table(chunk);
+        if (!visitor_.table(chunk)) malformed(chunk);
     }
   }
 
@@ -48,25 +48,28 @@ class Teller {
     format::RecordedEvent event;
   };
 
+  void malformed(const ChunkView& chunk) { ends_.problems.push_back(malformed_chunk(chunk, name_)); }
+
+  template <typename Root>
+  const Root* sound(const ChunkView& chunk) {
+    const Root* root = chunk_root<Root>(chunk);
+    if (root == nullptr) malformed(chunk);
+    return root;
+  }
+
   void begin_segment(const ChunkView& chunk) {
     tell(UINT64_MAX);
     told_ = 0;
-    const auto* segment = chunk_root<format::RecordingSegment>(chunk);
-    if (!segment) {
-      ++ends_.damaged;
-      return;
-    }
+    const auto* segment = sound<format::RecordingSegment>(chunk);
+    if (!segment) return;
     begins_segment_ = true;
     ends_.end_ns = std::max(ends_.end_ns, segment->begin_ns());
     visitor_.segment(*segment);
   }
 
   void add_events(const ChunkView& chunk) {
-    const auto* events = chunk_root<format::Events>(chunk);
-    if (!events || !events->data()) {
-      ++ends_.damaged;
-      return;
-    }
+    const auto* events = sound<format::Events>(chunk);
+    if (!events || !events->data()) return;
     begins_segment_ = false;
     if (events->flush() != flush_) {
       tell(before_last_);
@@ -101,19 +104,19 @@ class Teller {
   }
 
   void add_allocations(const ChunkView& chunk) {
-    const auto* rows = chunk_root<format::AllocationRows>(chunk);
+    const auto* rows = sound<format::AllocationRows>(chunk);
     if (!rows || !rows->values()) return;
     for (const format::Allocation* row : *rows->values()) visitor_.live_allocation(*row);
   }
 
   void add_runtime_blocks(const ChunkView& chunk) {
-    const auto* rows = chunk_root<format::RuntimeBlocks>(chunk);
+    const auto* rows = sound<format::RuntimeBlocks>(chunk);
     if (!rows || !rows->values()) return;
     for (const format::RuntimeBlock* row : *rows->values()) visitor_.live_runtime_block(*row);
   }
 
   void add_tensors(const ChunkView& chunk) {
-    const auto* rows = chunk_root<format::TensorRows>(chunk);
+    const auto* rows = sound<format::TensorRows>(chunk);
     if (!rows || !rows->values()) return;
     const size_t room = rows->dims() ? rows->dims()->size() : 0;
     for (const format::Tensor* row : *rows->values()) {
@@ -131,12 +134,13 @@ class Teller {
   }
 
   void add_end(const ChunkView& chunk) {
-    const auto* end = chunk_root<format::RecordingEnd>(chunk);
+    const auto* end = sound<format::RecordingEnd>(chunk);
     if (!end) return;
     ends_.ended = true;
     ends_.end_ns = std::max(ends_.end_ns, end->end_ns());
   }
 
+  const std::string& name_;
   RecordingVisitor& visitor_;
   RecordingEnds& ends_;
   std::vector<Waiting> waiting_;
@@ -158,7 +162,7 @@ RecordingFile::RecordingFile(std::unique_ptr<ByteSource> source, std::string nam
 
 RecordingEnds RecordingFile::replay(RecordingVisitor& visitor) const {
   RecordingEnds ends;
-  Teller teller(visitor, ends);
+  Teller teller(name_, visitor, ends);
   std::vector<std::string> problems = walk_chunks(*source_, name_, kFileKind, [&](const ChunkView& chunk) {
     teller.take(chunk);
     return chunk.type != format::kRecordingEnd;
@@ -168,7 +172,10 @@ RecordingEnds RecordingFile::replay(RecordingVisitor& visitor) const {
   if (!ends.ended && problems.size() == 1 && problems.front().find("is cut off") != std::string::npos) {
     problems.clear();
   }
-  ends.problems = std::move(problems);
+  ends.problems.insert(ends.problems.begin(), problems.begin(), problems.end());
+  if (ends.damaged != 0) {
+    ends.problems.push_back("left out of " + name_ + ": " + with_commas(ends.damaged) + " parts of events that cannot be read.");
+  }
   return ends;
 }
 

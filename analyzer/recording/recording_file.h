@@ -30,7 +30,8 @@ class RecordingVisitor {
   // False: no more events are wanted; what tensors are still comes.
   virtual bool event(const format::RecordedEvent&) { return true; }
   // Every other chunk: process, strings, code, stacks, sites, threads, shared objects, coverage.
-  virtual void table(const ChunkView&) {}
+  // False: it is malformed.
+  virtual bool table(const ChunkView&) { return true; }
 };
 
 struct RecordingEnds {

@@ -61,13 +61,22 @@ Place Places::describe(const Frame& frame) const {
 }
 
 const Place& Places::at(uint32_t site) {
-  auto found = places_.find(site);
-  if (found != places_.end()) return found->second;
+  if (of_site_.size() <= site) of_site_.resize(std::max<size_t>(dump_.sites.size(), size_t{site} + 1));
+  uint32_t& number = of_site_[site];
+  if (number != 0) return places_[number - 1];
   Frame frame;
   if (site != 0 && site < dump_.sites.size()) frame = symbols_.headline(dump_.sites[site]);
-  Place place = describe(frame);
-  if (dump_.process.is_earlier(site)) place.where = place.line = "(made before tensorscope was attached)";
-  return places_.emplace(site, std::move(place)).first->second;
+  const bool earlier = dump_.process.is_earlier(site);
+  const std::string key =
+      fmt::format("{}\n{}\n{}\n{}\n{}\n{} {} {} {}", frame.function, frame.file, frame.object, frame.module, frame.line,
+                  frame.address, frame.inlined, frame.language == Frame::Language::python, earlier);
+  const auto [found, fresh] = numbers_.try_emplace(key, uint32_t(places_.size()) + 1);
+  if (fresh) {
+    Place& place = places_.emplace_back(describe(frame));
+    if (earlier) place.where = place.line = "(made before tensorscope was attached)";
+  }
+  number = found->second;
+  return places_[number - 1];
 }
 
 const std::vector<Frame>& Places::stack(uint32_t site) {

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <string>
 #include <unordered_map>
@@ -49,7 +50,9 @@ class Places {
   const Dump& dump_;
   Symbols& symbols_;
   const std::string package_;  // PyTorch's
-  std::unordered_map<uint32_t, Place> places_;
+  std::deque<Place> places_;  // each once: many sites have one place
+  std::unordered_map<std::string, uint32_t> numbers_;  // of places, by all that their frames say
+  std::vector<uint32_t> of_site_;                      // number plus one; 0: not asked for yet
   std::unordered_map<uint32_t, std::vector<Frame>> stacks_;
   std::unordered_map<uint32_t, std::string> keys_, modules_;
 };

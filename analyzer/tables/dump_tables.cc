@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <span>
 
 #include "dump_generated.h"
 #include "tables/cells.h"
@@ -169,7 +170,7 @@ const Tensor& tensor_at(In in, At at) { return in.dump().tensors[at.index]; }
 bool knows(const Tensor& tensor, format::TensorKnown what) { return (tensor.known & uint32_t(what)) != 0; }
 bool has(const Tensor& tensor, format::TensorFlag what) { return (tensor.flags & uint32_t(what)) != 0; }
 
-std::string listed(const std::vector<int64_t>& numbers) {
+std::string listed(std::span<const int64_t> numbers) {
   std::string text = "[";
   for (size_t i = 0; i < numbers.size(); ++i) text += (i == 0 ? "" : ", ") + std::to_string(numbers[i]);
   return text + "]";

@@ -104,9 +104,9 @@ std::string notes(const ForecastShown& shown) {
     text += fmt::format("Check: the same rules miss the peak of an input by {:.1f} %; the error includes that.\n",
                         worst * 100);
   }
-  if (answer.kept_factor > 1.001) {
-    text += fmt::format("The allocator of {} has reserved {:.0f} % more than was alive at the peak; 'fits' counts that.\n",
-                        shown.samples[0].device.text(), (answer.kept_factor - 1) * 100);
+  if (answer.plain.reserved.bytes > 0) {
+    text += fmt::format("The allocator of {} reserves {}; 'fits' counts that.\n", shown.samples[0].device.text(),
+                        amount_words(answer.plain.reserved));
   }
   return text;
 }

@@ -25,6 +25,8 @@ constexpr analyzer::EnumWords<FactKind> kLabels[] = {
     {FactKind::rest_unused, "no other tensor uses the rest of these storages"},
     {FactKind::entries, "tensors in it"},
     {FactKind::every_interval_kept, "tensors made in every interval are still in it"},
+    {FactKind::unfinished_calls, "calls with such a variable"},
+    {FactKind::calls_stay, "calls of the dumps before are still there in the last one"},
     {FactKind::entries_with_grad_fn, "of these with a grad_fn"},
     {FactKind::graphs_of_entries, "retained by their graphs"},
     {FactKind::cpp_tensors, "tensors that no Python object, graph node, gradient or view refers to"},

@@ -237,7 +237,10 @@ std::string leaks_text(analyzer::ComparedDumps& dumps, const Leaks& leaks, size_
   if (!gaps.empty()) out += text::wrap(gaps, terminal.width, 2) + "\n";
   for (size_t i = 0; i < leaks.findings.size(); ++i)
     out += "\n" + finding_text(last, leaks.findings[i], i + 1, first_dump, terminal);
-  out += suspects_text(last, leaks.suspects, top, terminal);
+  if (!leaks.suspects.empty()) {
+    out += "\n" + text::wrap(suspects_heading(leaks.suspects, top), terminal.width, 2) + "\n" +
+           suspects_table(last, leaks.suspects, top, terminal);
+  }
   out += process_text(leaks, terminal);
   if (leaks.places.empty()) return out;
   std::string heading = "allocation sites that grew in every interval";

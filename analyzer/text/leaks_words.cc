@@ -80,6 +80,8 @@ const char* title(LeakKind kind) {
       return "growing module-level cache";
     case LeakKind::container:
       return "growing container";
+    case LeakKind::unfinished_calls:
+      return "local variables of calls that do not end";
     case LeakKind::cpp_only:
       return "growing memory held only by C++ code";
     case LeakKind::gone_parameters:
@@ -154,6 +156,10 @@ std::string advice_words(const LeakFinding& finding) {
                          finding.graph_bytes);
     case Advice::bound_container:
       return with_graphs("entries are only ever added: limit its size, or remove old entries", finding.graph_bytes);
+    case Advice::end_threads:
+      return "these calls never return: give what they wait for a time limit, or tell their threads to end";
+    case Advice::close_generators:
+      return "these generators or coroutines are never finished: call close() on them, or drop what refers to them";
     case Advice::bound_cpp:
       return "look for a cache without a limit in C++ code, or an extension that does not free its tensors";
     case Advice::break_cycle:

@@ -10,6 +10,7 @@
 #include "text/group_table.h"
 #include "text/headline.h"
 #include "text/oom_words.h"
+#include "text/suspects_text.h"
 #include "text/text.h"
 #include "text/units.h"
 
@@ -84,6 +85,7 @@ class OomText {
     who_has_it();
     places();
     growth();
+    suspects();
     remedies();
     if (options_.glossary) {
       const std::string terms = glossary_.text(terminal_);
@@ -378,6 +380,13 @@ class OomText {
     }
   }
 
+  void suspects() {
+    if (story_.suspects.empty()) return;
+    title("suspected leaks");
+    sentence("  " + suspects_heading(story_.suspects, options_.top), Style::plain, 2);
+    out_ += suspects_table(opened_, story_.suspects, options_.top, terminal_);
+  }
+
   void remedies() {
     title(story_.request > 0 ? fmt::format("how to make {} fit", bytes(story_.request)) : "what could be freed");
     if (story_.too_large) return larger_than_all();
@@ -397,6 +406,12 @@ class OomText {
       }
       sentence(std::string(kIndent + 3, ' ') + "price: " + text::price_words(remedy), Style::dim, kIndent + 3);
       if (remedy.kind == RemedyKind::checkpoint) glossary_.use(Term::checkpointing);
+    }
+    const bool batch = std::ranges::any_of(
+        story_.remedies, [](const Remedy& remedy) { return remedy.kind == RemedyKind::smaller_batch; });
+    if (story_.in_optimizer && !batch) {
+      sentence("  An optimizer's step failed, after activations were freed: a smaller batch, checkpointing or autocast would "
+               "not help at this moment.");
     }
     if (!missing_.empty()) sentence("  " + missing_, Style::warning, 2);
   }

@@ -70,8 +70,18 @@ std::string subject_words(const Remedy& remedy) {
     case RemedyKind::no_grad:
     case RemedyKind::checkpoint:
       return remedy.leak ? holder_words(*remedy.leak) : names_words(remedy);
+    case RemedyKind::fused_step:
+      return "optimizer with fused=True";
     case RemedyKind::optimizer_step:
-      return remedy.foreach ? "optimizer with foreach=False" : "optimizer with less state";
+      return "optimizer with foreach=False";
+    case RemedyKind::step_in_backward:
+      return "step of each parameter in backward";
+    case RemedyKind::sharded_state:
+      return fmt::format("optimizer state sharded over {} ranks", remedy.count);
+    case RemedyKind::less_state:
+      return "optimizer with less state";
+    case RemedyKind::half_model:
+      return "model in bfloat16";
     case RemedyKind::smaller_batch:
       return "half the batch";
     case RemedyKind::lower_precision:
@@ -157,10 +167,21 @@ std::string takes_words(const Remedy& remedy) {
     case RemedyKind::checkpoint:
       return fmt::format("torch.utils.checkpoint around {}: backward computes the activations again",
                          remedy.count > 1 ? "each of these modules" : "this module");
+    case RemedyKind::fused_step:
+      return "one kernel steps all parameters, without temporaries";
     case RemedyKind::optimizer_step:
-      return remedy.foreach ? "it steps one parameter after the other, without temporaries for all of them at once"
-                            : "Adam keeps two tensors as large as each parameter, SGD with momentum one, SGD none, "
-                              "Adafactor and 8-bit optimizers a fraction";
+      return "it steps one parameter after the other, without temporaries for all of them at once";
+    case RemedyKind::step_in_backward:
+      return "an optimizer for each parameter, stepped by register_post_accumulate_grad_hook: its gradient is freed before "
+             "the next one is made; not with gradients that are clipped together or added up over batches";
+    case RemedyKind::sharded_state:
+      return "torch.distributed.optim.ZeroRedundancyOptimizer; fully_shard divides parameters and gradients as well";
+    case RemedyKind::less_state:
+      return "Adam keeps two tensors as large as each parameter, SGD with momentum one, SGD none, Adafactor and 8-bit "
+             "optimizers a fraction; several GPUs can share it (ZeroRedundancyOptimizer, fully_shard)";
+    case RemedyKind::half_model:
+      return "model.to(torch.bfloat16): parameters, gradients and optimizer state take half; updates smaller than 1/256 of a "
+             "weight are lost";
     case RemedyKind::smaller_batch:
       return fmt::format("activations, outputs and inputs ({} together) grow with the batch", bytes(remedy.scaling));
     case RemedyKind::lower_precision:
@@ -191,11 +212,21 @@ std::string estimate_words(const Remedy& remedy) {
       return "saved only by graphs of this function, without what variables hold; the last pass still needs part of it";
     case RemedyKind::checkpoint:
       return checkpoint_estimate(remedy);
+    case RemedyKind::fused_step:
+      return "the temporaries of this step, or the size of the trained parameters if larger";
     case RemedyKind::optimizer_step:
-      return remedy.foreach
-                 ? "the temporaries of this step, or the size of the parameters if larger, minus three times "
-                   "the largest parameter"
-                 : "all optimizer state so far, as with plain SGD; what the first step still creates is not in it";
+      return "the temporaries of this step, or the size of the trained parameters if larger, minus three times the largest "
+             "parameter";
+    case RemedyKind::step_in_backward:
+      return "all gradients and temporaries of the step; they come in backward then, while activations are alive";
+    case RemedyKind::sharded_state:
+      return "all optimizer state so far but the part of one rank; whole parameters are dealt out";
+    case RemedyKind::less_state:
+      return remedy.in_step ? "all optimizer state, as with plain SGD, with what a first step still makes, and the temporaries of the step"
+                            : "all optimizer state, as with plain SGD";
+    case RemedyKind::half_model:
+      return "half of the parameters, gradients, optimizer state and temporaries of the step in float32, at most of all "
+             "tensors in float32";
     case RemedyKind::smaller_batch:
       return batch_estimate(remedy);
     case RemedyKind::lower_precision:

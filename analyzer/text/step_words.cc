@@ -31,6 +31,20 @@ const char* kind_word(format::ValueKind kind) {
   return "";
 }
 
+const char* step_source_words(format::StepSource source) {
+  switch (source) {
+    case format::StepSource::backward:
+      return "backward passes";
+    case format::StepSource::optimizer:
+      return "optimizer steps";
+    case format::StepSource::mark:
+      return "marked by the program";
+    case format::StepSource::none:
+      break;
+  }
+  return "";
+}
+
 std::string step_words(format::StepMode mode, uint32_t step, uint32_t pass) {
   if (mode == format::StepMode::eval) return fmt::format("eval pass {}", pass);
   return fmt::format("{}{}step {}", mode_word(mode), mode == format::StepMode::train ? " " : "", step);

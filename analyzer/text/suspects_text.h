@@ -1,4 +1,4 @@
-// The suspects of a single dump, as a table.
+// The suspects of a single dump: what they are, and a table of them.
 #pragma once
 
 #include <string>
@@ -9,8 +9,9 @@
 
 namespace tensorscope::text {
 
-// At most `top` suspects (0: all); "" without any.
-std::string suspects_text(analyzer::OpenedDump& opened, const std::vector<analyzer::Suspect>& suspects, size_t top,
-                          const Terminal& terminal);
+// `top`: how many are shown; 0: all.
+std::string suspects_heading(const std::vector<analyzer::Suspect>& suspects, size_t top);
+std::string suspects_table(analyzer::OpenedDump& opened, const std::vector<analyzer::Suspect>& suspects, size_t top,
+                           const Terminal& terminal);
 
 }  // namespace tensorscope::text

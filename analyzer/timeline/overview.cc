@@ -2,13 +2,15 @@
 
 #include <algorithm>
 
-#include "recording/chunk_root.h"
+#include "dump/chunk_root.h"
 
 namespace tensorscope::analyzer {
 
-void TimelineOverview::table(const ChunkView& chunk) {
-  if (chunk.type != format::kProcess) return;
-  if (const auto* process = chunk_root<format::Process>(chunk)) out_.start_ns = process->start_ns();
+bool TimelineOverview::table(const ChunkView& chunk) {
+  if (chunk.type != format::kProcess) return true;
+  const auto* process = chunk_root<format::Process>(chunk);
+  if (process) out_.start_ns = process->start_ns();
+  return process != nullptr;
 }
 
 void TimelineOverview::segment(const format::RecordingSegment& segment) {

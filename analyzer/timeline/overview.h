@@ -18,7 +18,7 @@ class TimelineOverview : public RecordingVisitor {
  public:
   explicit TimelineOverview(MemoryTimeline& out) : out_(out) {}
 
-  void table(const ChunkView& chunk) override;
+  bool table(const ChunkView& chunk) override;
   void segment(const format::RecordingSegment& segment) override;
   void live_allocation(const format::Allocation& row) override { state_.add(row); }
   bool event(const format::RecordedEvent& event) override;

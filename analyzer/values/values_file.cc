@@ -6,6 +6,7 @@
 #include <unordered_map>
 
 #include "dump/chunk_reader.h"
+#include "dump/chunk_root.h"
 #include "dump/reader.h"
 #include "dump/row_collector.h"
 #include "values/element_type.h"
@@ -95,10 +96,7 @@ format::StepMode known(format::StepMode mode) {
 
 template <typename Root>
 const Root* verified(const std::vector<uint64_t>& payload, uint64_t length) {
-  const auto* bytes = reinterpret_cast<const uint8_t*>(payload.data());
-  flatbuffers::Verifier verifier(bytes, size_t(length));
-  if (length >= FLATBUFFERS_MAX_BUFFER_SIZE || !verifier.VerifySizePrefixedBuffer<Root>(nullptr)) return nullptr;
-  return flatbuffers::GetSizePrefixedRoot<Root>(bytes);
+  return analyzer::chunk_root<Root>(reinterpret_cast<const uint8_t*>(payload.data()), size_t(length));
 }
 
 // Of a chunk that was verified before.

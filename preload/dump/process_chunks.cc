@@ -12,6 +12,7 @@
 #include "dump/system_totals.h"
 #include "live/earlier_tensors.h"
 #include "live/snapshot_view.h"
+#include "live/step_marks.h"
 #include "stacks/capture.h"
 #include "stacks/python/python_stack.h"
 #include "support/clock.h"
@@ -178,6 +179,14 @@ bool write_totals(const DumpFacts& facts, const live::SnapshotView& view, ChunkS
   totals.add_shared_bytes(system.shared);
   totals.add_phase1_ns(monotonic_ns() - facts.requested_ns);
   return chunk.append_to(file, totals.Finish());
+}
+
+bool write_steps(const live::SnapshotView& view, ChunkSink& file) {
+  const live::StepMarks marks = live::step_marks(view.serial);
+  if (marks.source == live::StepSource::none) return true;
+  Chunk chunk(format::kSteps);
+  return chunk.append_to(
+      file, format::CreateStepsDirect(chunk.builder(), format::StepSource(marks.source), marks.count, marks.every, &marks.ends));
 }
 
 bool write_coverage(ChunkSink& file) {

@@ -1,4 +1,4 @@
-// The chunks of a dump that describe the process and the dump itself: PROC, TOTL, COVR, NAME, END!.
+// The chunks of a dump that describe the process and the dump itself: PROC, TOTL, STEP, COVR, NAME, END!.
 //
 // Context: collector. Each function appends to `file` and returns false where that fails.
 #pragma once
@@ -32,6 +32,7 @@ flatbuffers::Offset<format::Process> process_table(const DumpFacts& facts, const
 
 bool write_process(const DumpFacts& facts, const live::SnapshotView& view, DumpFile& file);
 bool write_totals(const DumpFacts& facts, const live::SnapshotView& view, ChunkSink& file);
+bool write_steps(const live::SnapshotView& view, ChunkSink& file);
 bool write_coverage(ChunkSink& file);
 bool write_names(const python::Names& names, DumpFile& file);
 bool write_end(DumpFile& file);

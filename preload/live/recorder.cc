@@ -9,6 +9,7 @@
 #include "live/node_table.h"
 #include "live/serials.h"
 #include "live/site_table.h"
+#include "live/step_marks.h"
 #include "live/tensor_table.h"
 #include "live/thread_table.h"
 #include "stacks/capture.h"
@@ -70,7 +71,9 @@ SiteId site_of_taker() {
 NodeId running_node(SiteId site) {
   const CurrentNode current = g_current_node.load(std::memory_order_relaxed);
   const void* node = current == nullptr ? nullptr : current();
-  return node == nullptr ? 0 : g_nodes.refer(node, site);
+  if (node == nullptr) return 0;
+  backward_runs();
+  return g_nodes.refer(node, site);
 }
 
 // ---- the event log --------------------------------------------------------------------------------------------------
@@ -299,6 +302,7 @@ void runtime_freed(const void* pointer) {
 
 void gradient_edge_set(const void* impl, const void* node) {
   if (node == nullptr || g_nodes.knows(node)) return;
+  if (__builtin_expect(backward_ran(), false) && running_node_address() == nullptr) forward_after_backward();
   g_nodes.prefetch(node);
   // The stack that made this very tensor a moment ago is that of the operation too.
   const SiteId site = t_this.newest.is(impl) ? t_this.newest.site : site_here(0);

@@ -16,6 +16,7 @@ struct ThreadState;  // PyThreadState
 struct Interpreter;  // PyInterpreterState
 
 using Visit = int (*)(Object*, void*);
+using Vectorcall = Object* (*)(Object* function, Object* const* arguments, size_t flagged_count, Object* keywords);
 
 // One row a function: return type, name, parameters. The names in the first list exist in every series.
 #define TENSORSCOPE_PYTHON_FUNCTIONS(F)                                                 \
@@ -98,6 +99,10 @@ using Visit = int (*)(Object*, void*);
   F(int, PyGC_Disable, ())                            /* 3.10 on */                          \
   F(int, PyGC_Enable, ())                             /* 3.10 on */                          \
   F(void, PyUnstable_GC_VisitObjects, (Visit, void*)) /* 3.12 on */                          \
+  F(Vectorcall, PyVectorcall_Function, (Object*))           /* 3.11 on */                    \
+  F(void, PyFunction_SetVectorcall, (Object*, Vectorcall))  /* 3.12 on */                    \
+  F(Object*, _PyFunction_Vectorcall,                        /* up to 3.12 */                 \
+    (Object*, Object* const*, size_t, Object*))                                              \
   F(const char*, _PyMem_GetCurrentAllocatorName, ())  /* private */                          \
   F(int, _PyObject_DebugMallocStats, (FILE*))         /* private */
 

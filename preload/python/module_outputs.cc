@@ -9,9 +9,7 @@
 #include <vector>
 
 #include "live/tensor_serial.h"
-#include "python/agent/attributes.h"
-#include "python/agent/type_fields.h"
-#include "python/method.h"
+#include "python/module_entry.h"
 #include "python/objects.h"
 #include "python/tensors_inside.h"
 #include "support/coverage.h"
@@ -27,20 +25,6 @@ constexpr size_t kFirstRows = 1024;
 constexpr size_t kOutputsBetweenLooks = kMostOutputs / 8;
 
 size_t g_since_look = 0;  // outputs offered; under the GIL
-
-// torch.compiler comes late in `import torch` and with torch 2.1; while it traces, it knows all three expressions. The
-// warning is torch's word to who registered a hook and has it fire once more for what torch.compile() returns.
-constexpr char kSource[] = R"(
-def tensorscope_module_outputs(module, arguments, result):
-    compiler = getattr(torch, 'compiler', None)
-    if not hasattr(compiler, 'is_compiling'):
-        compiler = torch._utils
-    if not (hasattr(compiler, 'is_compiling') and compiler.is_compiling()):
-        record(module, result)
-register(tensorscope_module_outputs)
-import warnings
-warnings.filterwarnings('ignore', message='Using `torch.compile.module.` when there are global hooks', category=UserWarning)
-)";
 
 // Never destroyed.
 std::vector<ModuleOutput>& outputs() {
@@ -94,52 +78,34 @@ void add(const Gil& gil, Object* module, const TensorInside& inside) {
   outputs().push_back({inside.tensor.serial, inside.tensor.impl, reference, std::move(way)});
 }
 
-// record(module, result). Whatever it is given, the program goes on.
-Object* record(Object*, Object* arguments) {
-  const Api& api = *known_interpreter();
-  const Gil gil = Gil::held(api);
-  if (api.PyTuple_Size(arguments) == 2) {
-    const InsideScope inside;
-    struct Call {
-      const Gil& gil;
-      Object* module;
-    } call = {gil, api.PyTuple_GetItem(arguments, 0)};
-    run_if_memory_lasts([&] {
-      each_tensor_inside(
-          gil, api.PyTuple_GetItem(arguments, 1),
-          [](const TensorInside& inside, void* context) {
-            const auto* call = static_cast<Call*>(context);
-            add(call->gil, call->module, inside);
-          },
-          &call);
-    });
-  }
-  return new_none(api);
+// Whatever it is given, the program goes on.
+void record(const Gil& gil, const ModuleCall& call) {
+  if (!call.result) return;
+  const InsideScope inside;
+  struct Call {
+    const Gil& gil;
+    Object* module;
+  } context = {gil, call.module};
+  run_if_memory_lasts([&] {
+    each_tensor_inside(
+        gil, call.result,
+        [](const TensorInside& inside, void* context) {
+          const auto* call = static_cast<Call*>(context);
+          add(call->gil, call->module, inside);
+        },
+        &context);
+  });
 }
-
-MethodDefinition g_record = {"record", record, kArguments, nullptr};
 
 }  // namespace
 
 bool record_module_outputs(const Gil& gil) {
-  Object* functions = module_globals(gil, "torch.nn.modules.module");
-  Object* registers = functions ? entry(gil, functions, "register_module_forward_hook") : nullptr;
-  if (!registers || !imported_whole(gil, "torch.nn.modules.module") || !agent::check_type_fields(gil)) {
+  if (!imported_whole(gil, "torch.nn.modules.module")) {
     set_coverage(Subject::module_outputs, Seen::no, "torch.nn was not imported yet");
     return false;
   }
-  Object* modules = gil->PyImport_GetModuleDict();
-  Object* torch = modules ? entry(gil, modules, "torch") : nullptr;
-  const Owned globals(gil, gil->PyDict_New()), recorder(gil, gil->PyCFunction_NewEx(&g_record, nullptr, nullptr));
-  bool done = false;
-  if (globals && recorder && torch) {
-    gil->PyDict_SetItemString(globals.get(), "register", registers);
-    gil->PyDict_SetItemString(globals.get(), "record", recorder.get());
-    gil->PyDict_SetItemString(globals.get(), "torch", torch);
-    done = run_own_source(gil, kSource, globals.get());
-  }
-  set_coverage(Subject::module_outputs, done ? Seen::yes : Seen::no,
-               done ? "" : "the hook could not be registered with torch.nn");
+  const char* const why = observe_module_calls(gil, {nullptr, record});
+  set_coverage(Subject::module_outputs, why ? Seen::no : Seen::yes, why ? why : "");
   return true;
 }
 

@@ -1,9 +1,6 @@
-// What the calls of modules returned, exactly, where TENSORSCOPE_MODULE_OUTPUTS asks for it: a global forward hook of
-// torch.nn notes each tensor in a returned structure, which may be made of dicts, lists, tuples and dataclasses. Keeps
+// What the calls of modules returned, exactly, where TENSORSCOPE_MODULE_OUTPUTS asks for it: each tensor in a returned
+// structure, which may be made of dicts, lists, tuples and dataclasses, is noted as a call ends (module_entry.h). Keeps
 // no tensor and no module alive.
-//
-// The hook is a Python function, so that torch.compile can trace it: while it traces, the function does nothing. It
-// disables torch's fast path for every module call, hence the option.
 //
 // Context: with the GIL, which is the lock.
 #pragma once
@@ -23,7 +20,7 @@ struct ModuleOutput {
   std::string way;  // from what was returned to the tensor: "", "[0]", "['logits']", ".hidden[1]"
 };
 
-// Registers the hook. False: torch has not been imported whole yet; ask again.
+// From now on. False: torch has not been imported whole yet; ask again.
 bool record_module_outputs(const Gil& gil);
 
 // Calls f(output, module) for each output that is alive, in the order of the calls' ends; others are forgotten, and so

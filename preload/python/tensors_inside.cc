@@ -23,6 +23,14 @@ class Walk {
   Walk(const Gil& gil, FoundTensor found, void* context)
       : gil_(gil), found_(found), context_(context), attributes_(gil) {}
 
+  void walk(const ModuleCall& call) {
+    for (ptrdiff_t i = 0; i < call.count; ++i) step(call.arguments[i], 0, "[", std::to_string(i), "]");
+    each_element(gil_, call.keywords, [&](ptrdiff_t i, Object* name) {
+      step(call.arguments[call.count + i], 0, "['", text_beginning(text_of(gil_, name), kLongestKey), "']");
+      return visited_ <= kMostVisited;
+    });
+  }
+
   void walk(Object* object, int depth = 0) {
     const LiveTensor tensor = live_tensor(gil_, object);
     if (tensor.serial == 0 && !agent::is_collected(object)) return;  // numbers and texts lead nowhere
@@ -108,6 +116,10 @@ class Walk {
 
 void each_tensor_inside(const Gil& gil, Object* structure, FoundTensor found, void* context) {
   Walk(gil, found, context).walk(structure);
+}
+
+void each_tensor_inside(const Gil& gil, const ModuleCall& call, FoundTensor found, void* context) {
+  Walk(gil, found, context).walk(call);
 }
 
 }  // namespace tensorscope::python

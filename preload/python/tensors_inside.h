@@ -7,6 +7,7 @@
 #include <string>
 
 #include "python/interpreter.h"
+#include "python/module_entry.h"
 #include "python/named_tensors.h"
 
 namespace tensorscope::python {
@@ -19,5 +20,7 @@ struct TensorInside {
 using FoundTensor = void (*)(const TensorInside& inside, void* context);
 
 void each_tensor_inside(const Gil& gil, Object* structure, FoundTensor found, void* context);
+// The same of what a module was given: "[0]", "[1]", ..., "['mask']".
+void each_tensor_inside(const Gil& gil, const ModuleCall& call, FoundTensor found, void* context);
 
 }  // namespace tensorscope::python

@@ -15,7 +15,7 @@
 #include "python/agent/type_fields.h"
 #include "python/gil_thread.h"
 #include "python/method.h"
-#include "python/module_outputs.h"
+#include "python/module_entry.h"
 #include "python/objects.h"
 #include "python/tensors_inside.h"
 #include "stacks/capture.h"
@@ -49,18 +49,16 @@ using python::Api;
 using python::each_entry;
 using python::live_tensor;
 using python::LiveTensor;
+using python::ModuleCall;
 using python::Owned;
 using python::text_of;
 using rules::WatchOf;
 using rules::WatchSpec;
 
-// Nothing of torch is imported here: while the program imports it, that would be a deadlock of two imports.
-// torch.compile can trace a hook that is a Python function; while it traces, these do nothing. The warning is torch's
-// word to who registered a hook and has it fire once more for what torch.compile() returns. Older versions of torch
-// know neither `with_kwargs` nor `always_call` of a global hook; where a forward raised, torch up to 2.14 leaves the
-// keywords out. A step that is given a closure computes the gradients itself, so they are taken at its end.
+// torch.compile can trace a hook that is a Python function; while it traces, these do nothing. Nothing of torch is
+// imported here: while the program imports it, that would be a deadlock of two imports. A step that is given a closure
+// computes the gradients itself, so they are taken at its end.
 constexpr char kSource[] = R"(
-import warnings
 def tensorscope_is_compiling():
     compiler = getattr(torch, 'compiler', None)
     if not hasattr(compiler, 'is_compiling'):
@@ -68,18 +66,6 @@ def tensorscope_is_compiling():
     return hasattr(compiler, 'is_compiling') and compiler.is_compiling()
 if str(getattr(torch, '__version__', '')).startswith(('2.1.', '2.2.')) and hasattr(torch._utils, 'is_compiling'):
     tensorscope_is_compiling = torch._utils.is_compiling  # the only one that torch.compile knows there
-def tensorscope_call_begins(module, arguments):
-    if not tensorscope_is_compiling():
-        begins(module)
-def tensorscope_call_ends(module, arguments, *rest):
-    if not tensorscope_is_compiling():
-        if len(rest) == 2:
-            ends(module, arguments, rest[0], rest[1], False)
-        else:
-            ends(module, arguments, None, None, True)
-def tensorscope_call_ends_without_keywords(module, arguments, result):
-    if not tensorscope_is_compiling():
-        ends(module, arguments, None, result, False)
 def tensorscope_computes_gradients(arguments, keywords):
     return any(callable(each) for each in (*arguments[1:2], keywords.get('closure')))
 def tensorscope_step_begins(optimizer, arguments, keywords):
@@ -90,18 +76,9 @@ def tensorscope_step_ends(optimizer, arguments, keywords):
         if tensorscope_computes_gradients(arguments, keywords):
             gradients_are_there(optimizer)
         step_ends(optimizer)
-nn.register_module_forward_pre_hook(tensorscope_call_begins)
-try:
-    nn.register_module_forward_hook(tensorscope_call_ends, with_kwargs=True, always_call=True)
-except TypeError:
-    try:
-        nn.register_module_forward_hook(tensorscope_call_ends_without_keywords, always_call=True)
-    except TypeError:
-        nn.register_module_forward_hook(tensorscope_call_ends_without_keywords)
 if hasattr(optim, 'register_optimizer_step_post_hook'):
     optim.register_optimizer_step_pre_hook(tensorscope_step_begins)
     optim.register_optimizer_step_post_hook(tensorscope_step_ends)
-warnings.filterwarnings('ignore', message='Using `torch.compile.module.` when there are global hooks', category=UserWarning)
 )";
 
 // Where the operations of a module's calls are watched.
@@ -115,9 +92,7 @@ struct Running {
   uint64_t id;
   uint64_t begin_ns;
   uint64_t live_before, peak_outside;
-  const void* stack;      // where the C stack stood: what lies deeper has ended
-  const void* exception;  // that was being handled
-  const Object* object;
+  const void* stack;  // where the C stack stood: what lies deeper has ended
   WatchedModule* module;
   uint64_t forward;  // backward_calls.h
   uint32_t index, site;
@@ -202,8 +177,10 @@ bool any_is_due(const Calls& calls, const std::vector<Wanted>& wanted, const Ste
                      [&](const Wanted& each) { return is_due(calls.settings.watches[each.watch], step); });
 }
 
-void take_all(const Gil& gil, Calls& calls, WatchedModule& module, const std::vector<Wanted>& wanted, Object* structure,
-              const Origin& origin, const char* ending) {
+// `structure`: an object, or the call whose arguments are meant.
+template <typename Structure>
+void take_all(const Gil& gil, Calls& calls, WatchedModule& module, const std::vector<Wanted>& wanted,
+              const Structure& structure, const Origin& origin, const char* ending) {
   const Step step = current_step();
   if (wanted.empty() || !any_is_due(calls, wanted, step)) return;
   Taking taking = {gil, calls, module, wanted, origin, ending, step};
@@ -452,35 +429,22 @@ void call_begins(const Gil& gil, Calls& calls, Object* object, const void* stack
   // A call within one that is followed would else be taken for that one.
   const bool followed = recorded || operations || (!all.empty() && all.back().forward != 0);
   const uint64_t forward = followed ? follow_forward(calls, id, *module, place, index, mode, recorded, operations) : 0;
-  all.push_back({id, monotonic_ns(), live, live::g_devices.lower_peak_since(calls.device, live), stack,
-                 python::handled_exception(gil), object, module, forward, index, place, mode, recorded,
-                 recorded ? saves_begin() : SavesBegin(), live::running_node_address(), operations});
+  all.push_back({id, monotonic_ns(), live, live::g_devices.lower_peak_since(calls.device, live), stack, module, forward,
+                 index, place, mode, recorded, recorded ? saves_begin() : SavesBegin(), live::running_node_address(),
+                 operations});
 }
 
-struct EndedCall {
-  Object* module;
-  Object* arguments;
-  Object* keywords;
-  Object* result;
-  bool raised;
-};
-
-void call_ends(const Gil& gil, Calls& calls, const EndedCall& ended) {
-  Object* const object = ended.module;
+void call_ends(const Gil& gil, Calls& calls, const ModuleCall& ended) {
   std::vector<Running>& all = running();
-  const auto own = std::find_if(all.rbegin(), all.rend(), [&](const Running& call) { return call.object == object; });
-  if (own == all.rend()) return;  // it began before the hooks were there, or while torch.compile traced
-  while (all.back().object != object) {
+  const auto own =
+      std::find_if(all.rbegin(), all.rend(), [&](const Running& call) { return call.stack == ended.stack; });
+  if (own == all.rend()) return;  // it began in another process, or memory ran out as it began
+  while (all.back().stack != ended.stack) {
     const Running call = all.back();
     all.pop_back();
     end_call(calls, call, true, false);
   }
   const Running call = all.back();
-  const auto* const exception = static_cast<const Object*>(python::handled_exception(gil));
-  const bool raised = ended.raised || (ended.result == gil->_Py_NoneStruct && exception != call.exception);
-  // A checkpoint ends what it computes again by an exception, once it has all that backward needs.
-  const bool failed =
-      raised && (!exception || strcmp(python::class_name(gil, exception), "_StopRecomputationError") != 0);
   Origin origin;
   origin.call = call.id;
   origin.module = call.module->path_id;
@@ -488,16 +452,15 @@ void call_ends(const Gil& gil, Calls& calls, const EndedCall& ended) {
   origin.index = call.index;
   if (!call.module->inputs.empty()) {
     origin.place = ValuePlace::input;
-    take_all(gil, calls, *call.module, call.module->inputs, ended.arguments, origin, "(in)");
-    take_all(gil, calls, *call.module, call.module->inputs, ended.keywords, origin, "(in)");
-    if (ended.keywords == gil->_Py_NoneStruct && !raised) {
-      count_loss("inputs", "arguments given by name: this version of torch does not tell them");
-    }
+    take_all(gil, calls, *call.module, call.module->inputs, ended, origin, "(in)");
   }
-  if (!raised) {
+  if (ended.result) {
     origin.place = ValuePlace::output;
     take_all(gil, calls, *call.module, call.module->outputs, ended.result, origin, "");
   }
+  // A checkpoint ends what it computes again by an exception, once it has all that backward needs.
+  const bool failed =
+      !ended.result && strcmp(python::agent::short_name_of_class(gil, ended.exception), "_StopRecomputationError") != 0;
   all.pop_back();
   end_call(calls, call, failed, false);
 }
@@ -507,36 +470,27 @@ void call_ends(const Gil& gil, Calls& calls, const EndedCall& ended) {
 // What is done at every call of a module allocates little, which the reserve serves where memory has run out
 // (support/enough_memory.h); what may allocate more is work of its own, whose change of stacks costs a microsecond.
 template <typename Work>
-Object* with_scope(Work work) {
-  const Api& api = *python::known_interpreter();
-  const Gil gil = Gil::held(api);
+void with_scope(const Gil& gil, Work work) {
   if (Calls* const calls = g_calls; calls && !in_callback()) {
     {
       const InsideScope inside;
-      work(gil, *calls);
+      work(*calls);
     }
     call_back(gil);
   }
-  return python::new_none(api);
 }
 
-Object* begins(Object*, Object* module) {
-  const void* const stack = __builtin_frame_address(0);
-  return with_scope([&](const Gil& gil, Calls& calls) { call_begins(gil, calls, module, stack); });
+void begins(const Gil& gil, const ModuleCall& call) {
+  with_scope(gil, [&](Calls& calls) { call_begins(gil, calls, call.module, call.stack); });
 }
 
-Object* ends(Object*, Object* arguments) {
-  return with_scope([&](const Gil& gil, Calls& calls) {
-    constexpr int kArgumentsOfEnds = 5;
-    if (gil->PyTuple_Size(arguments) != kArgumentsOfEnds) return;
-    Object* all[kArgumentsOfEnds];
-    for (int i = 0; i < kArgumentsOfEnds; ++i) all[i] = gil->PyTuple_GetItem(arguments, i);
-    call_ends(gil, calls, {all[0], all[1], all[2], all[3], gil->PyObject_IsTrue(all[4]) == 1});
-  });
+void ends(const Gil& gil, const ModuleCall& call) {
+  with_scope(gil, [&](Calls& calls) { call_ends(gil, calls, call); });
 }
 
 Object* gradients_are_there(Object*, Object*) {
-  return with_scope([&](const Gil& gil, Calls& calls) {
+  const Gil gil = Gil::held(*python::known_interpreter());
+  with_scope(gil, [&](Calls& calls) {
     add_backward_rows();
     if (!calls.paths.wants_attributes()) return;
     run_if_memory_lasts([&] {
@@ -544,21 +498,21 @@ Object* gradients_are_there(Object*, Object*) {
       take_attributes(gil, calls, WatchOf::gradients);
     });
   });
+  return python::new_none(*python::known_interpreter());
 }
 
 Object* step_ends(Object*, Object* optimizer) {
-  Object* const none = with_scope([&](const Gil& gil, Calls& calls) {
+  const Gil gil = Gil::held(*python::known_interpreter());
+  with_scope(gil, [&](Calls& calls) {
     if (calls.paths.wants_attributes()) run_if_memory_lasts([&] { take_optimizer_state(gil, calls, optimizer); });
     const uint32_t step = current_step().number;
     end_step();
     if (current_step().number != step) remember_step_end(step);
   });
   dump_at_step();
-  return none;
+  return python::new_none(*python::known_interpreter());
 }
 
-python::MethodDefinition g_begins = {"begins", begins, python::kOneArgument, nullptr};
-python::MethodDefinition g_ends = {"ends", ends, python::kArguments, nullptr};
 python::MethodDefinition g_gradients_are_there = {"gradients_are_there", gradients_are_there, python::kOneArgument,
                                                   nullptr};
 python::MethodDefinition g_step_ends = {"step_ends", step_ends, python::kOneArgument, nullptr};
@@ -576,15 +530,13 @@ bool register_hooks(const Gil& gil) {
     return g_calls == nullptr;
   }
   Object* torch = module_object(gil, "torch");
-  Object* nn = module_object(gil, "torch.nn.modules.module");
   Object* optim = module_object(gil, "torch.optim.optimizer");
   const Owned globals(gil, gil->PyDict_New());
-  bool done = globals && torch && nn && optim;
+  bool done = globals && torch && optim;
   if (done) {
     gil->PyDict_SetItemString(globals.get(), "torch", torch);
-    gil->PyDict_SetItemString(globals.get(), "nn", nn);
     gil->PyDict_SetItemString(globals.get(), "optim", optim);
-    for (python::MethodDefinition* method : {&g_begins, &g_ends, &g_gradients_are_there, &g_step_ends}) {
+    for (python::MethodDefinition* method : {&g_gradients_are_there, &g_step_ends}) {
       const Owned function(gil, gil->PyCFunction_NewEx(method, nullptr, nullptr));
       if (function) gil->PyDict_SetItemString(globals.get(), method->name, function.get());
     }
@@ -604,7 +556,8 @@ bool register_hooks(const Gil& gil) {
     g_calls->tries_left = why ? 0 : kMostTries;
   }
   if (g_calls->settings.record_calls) follow_saved_tensors();
-  if (!done) count_loss("calls", "the hooks could not be registered with torch.nn");
+  if (!done) count_loss("steps", "the hooks could not be registered with torch.optim");
+  if (const char* why = python::observe_module_calls(gil, {begins, ends})) count_loss("calls", why);
   return true;
 }
 

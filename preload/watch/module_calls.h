@@ -1,5 +1,5 @@
-// The calls of the program's torch.nn modules, through global hooks of torch.nn (nothing is put into a module), and the
-// steps of its optimizers: what is watched is taken as a call ends, and each call can be a row of its own.
+// The calls of the program's torch.nn modules (python/module_entry.h), and the steps of its optimizers: what is watched
+// is taken as a call ends, and each call can be a row of its own.
 //
 // Context: as named.
 #pragma once
@@ -24,8 +24,8 @@ struct CallSettings {
 // Once, before register_hooks(). Context: activation.
 void start_module_calls(CallSettings settings);
 
-// Registers the hooks with torch.nn and torch.optim. False: torch.nn has not been imported whole yet; ask again.
-// Context: with the GIL.
+// From now on calls are seen, and hooks of torch.optim tell the steps. False: torch.nn has not been imported whole yet;
+// ask again. Context: with the GIL.
 bool register_hooks(const python::Gil& gil);
 
 bool has_module_calls();

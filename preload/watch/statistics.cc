@@ -56,6 +56,13 @@ struct Sums {
   sums.maximum = chosen(more, x, sums.maximum);
 }
 
+template <typename Lanes>
+auto total(const Lanes& lanes) {
+  auto sum = lanes[0];
+  for (int i = 1; i < kLanes; ++i) sum += lanes[i];
+  return sum;
+}
+
 template <typename T>
 void find_shift(Sums& sums, const T* x, int64_t count) {
   for (int64_t i = 0; !sums.shifted && i < count; ++i) {
@@ -86,35 +93,48 @@ void add_floats_plain(Sums& sums, const float* x, int64_t count) { add_numbers<F
 void add_doubles_plain(Sums& sums, const double* x, int64_t count) { add_numbers<Numbers>(sums, x, count); }
 #ifdef __x86_64__
 
-// As if all were finite, which most are: half the work. False: one was not, and nothing has been added.
+enum class Added : uint8_t { yes, not_finite, too_close };
+
+// As if all were finite, which most are. Sums of distances to the shift follow from those of the elements themselves,
+// whose squares are exact in a double, but where the distances are much smaller than the elements: then they are too
+// close for it, and have to be taken one by one (kShifted). Nothing has been added where it was not possible.
 constexpr int64_t kFiniteBlock = 1024, kEight = 8;
-[[gnu::target("avx2,fma")]] bool add_finite_floats(Sums& sums, const float* x, int64_t count) {
-  const __m256d shift = reinterpret_cast<__m256d>(sums.shift);
-  const __m256 magnitude = _mm256_castsi256_ps(_mm256_set1_epi32(INT32_MAX)), zero = _mm256_setzero_ps();
+constexpr double kSmallest = 1e-6;  // of the squares: what is left has six digits less than a double
+template <bool kShifted>
+[[gnu::target("avx2,fma")]] Added add_finite_floats(Sums& sums, const float* x, int64_t count) {
+  const __m256d magnitude = _mm256_castsi256_pd(_mm256_set1_epi64x(INT64_MAX));
+  const __m256d shift = kShifted ? reinterpret_cast<__m256d>(sums.shift) : _mm256_setzero_pd();
+  const __m256 zero = _mm256_setzero_ps();
   __m256d sum_low = _mm256_setzero_pd(), sum_high = sum_low, squares_low = sum_low, squares_high = sum_low;
   __m256d magnitudes_low = sum_low, magnitudes_high = sum_low;
   __m256 minimum = _mm256_loadu_ps(x), maximum = minimum;
   __m256i zeros = _mm256_setzero_si256();  // counted downwards
   for (int64_t i = 0; i < count; i += kEight) {
-    const __m256 eight = _mm256_loadu_ps(x + i), absolute = _mm256_and_ps(eight, magnitude);
+    const __m256 eight = _mm256_loadu_ps(x + i);
     minimum = _mm256_min_ps(minimum, eight);
     maximum = _mm256_max_ps(maximum, eight);
     zeros = _mm256_add_epi32(zeros, _mm256_castps_si256(_mm256_cmp_ps(eight, zero, _CMP_EQ_OQ)));
-    const __m256d low = _mm256_sub_pd(_mm256_cvtps_pd(_mm256_castps256_ps128(eight)), shift);
-    const __m256d high = _mm256_sub_pd(_mm256_cvtps_pd(_mm256_extractf128_ps(eight, 1)), shift);
+    __m256d low = _mm256_cvtps_pd(_mm_loadu_ps(x + i)), high = _mm256_cvtps_pd(_mm_loadu_ps(x + i + kEight / 2));
+    magnitudes_low = _mm256_add_pd(magnitudes_low, _mm256_and_pd(low, magnitude));
+    magnitudes_high = _mm256_add_pd(magnitudes_high, _mm256_and_pd(high, magnitude));
+    if constexpr (kShifted) low = _mm256_sub_pd(low, shift), high = _mm256_sub_pd(high, shift);
     sum_low = _mm256_add_pd(sum_low, low);
     sum_high = _mm256_add_pd(sum_high, high);
     squares_low = _mm256_fmadd_pd(low, low, squares_low);
     squares_high = _mm256_fmadd_pd(high, high, squares_high);
-    magnitudes_low = _mm256_add_pd(magnitudes_low, _mm256_cvtps_pd(_mm256_castps256_ps128(absolute)));
-    magnitudes_high = _mm256_add_pd(magnitudes_high, _mm256_cvtps_pd(_mm256_extractf128_ps(absolute, 1)));
   }
+  Numbers sum = reinterpret_cast<Numbers>(_mm256_add_pd(sum_low, sum_high));
+  Numbers squares = reinterpret_cast<Numbers>(_mm256_add_pd(squares_low, squares_high));
   // Squares of float32 do not leave the range of a double, but those of an infinity and of NaN do.
-  const Numbers squares = reinterpret_cast<Numbers>(_mm256_add_pd(squares_low, squares_high));
-  for (int lane = 0; lane < kLanes; ++lane) {
-    if (!(squares[lane] - squares[lane] == 0)) return false;
+  const double all = total(squares);
+  if (!(all - all == 0)) return Added::not_finite;
+  if constexpr (!kShifted) {
+    const Numbers moved = (Numbers{} + double(count / kLanes)) * sums.shift;
+    squares -= sums.shift * (sum + sum - moved);
+    sum -= moved;
+    if (total(squares) < kSmallest * all) return Added::too_close;
   }
-  sums.sum += reinterpret_cast<Numbers>(_mm256_add_pd(sum_low, sum_high));
+  sums.sum += sum;
   sums.squares += squares;
   sums.magnitudes += reinterpret_cast<Numbers>(_mm256_add_pd(magnitudes_low, magnitudes_high));
   sums.zeros += reinterpret_cast<Flags>(_mm256_add_epi64(_mm256_cvtepi32_epi64(_mm256_castsi256_si128(zeros)),
@@ -125,13 +145,15 @@ constexpr int64_t kFiniteBlock = 1024, kEight = 8;
       reinterpret_cast<Numbers>(_mm256_min_pd(reinterpret_cast<__m256d>(sums.minimum), _mm256_cvtps_pd(least)));
   sums.maximum =
       reinterpret_cast<Numbers>(_mm256_max_pd(reinterpret_cast<__m256d>(sums.maximum), _mm256_cvtps_pd(most)));
-  return true;
+  return Added::yes;
 }
 
 [[gnu::target("avx2,fma")]] void add_floats_wide(Sums& sums, const float* x, int64_t count) {
   while (count >= kEight) {
     const int64_t now = std::min(count, kFiniteBlock) / kEight * kEight;
-    if (!add_finite_floats(sums, x, now)) add_numbers<FourFloats>(sums, x, now);
+    Added added = add_finite_floats<false>(sums, x, now);
+    if (added == Added::too_close) added = add_finite_floats<true>(sums, x, now);
+    if (added == Added::not_finite) add_numbers<FourFloats>(sums, x, now);
     x += now;
     count -= now;
   }
@@ -173,13 +195,6 @@ void add(Sums& sums, const float* x, int64_t count) {
 void add(Sums& sums, const double* x, int64_t count) {
   find_shift(sums, x, count);
   has_wide() ? add_doubles_wide(sums, x, count) : add_doubles_plain(sums, x, count);
-}
-
-template <typename Lanes>
-auto total(const Lanes& lanes) {
-  auto sum = lanes[0];
-  for (int i = 1; i < kLanes; ++i) sum += lanes[i];
-  return sum;
 }
 
 Reduced reduced_from(const Sums& sums, uint64_t count) {

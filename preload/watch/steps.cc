@@ -3,6 +3,7 @@
 #include <atomic>
 
 #include "live/recorder.h"
+#include "live/step_marks.h"
 
 namespace tensorscope::watch {
 
@@ -40,6 +41,7 @@ void begin_pass(Mode mode) {
 
 void end_step() {
   if (!g_marked.load(std::memory_order_relaxed)) g_steps.fetch_add(1, std::memory_order_relaxed);
+  live::step_ended(live::StepSource::optimizer);
   tell_step();
 }
 
@@ -47,6 +49,7 @@ void mark_step() {
   g_marked.store(true, std::memory_order_relaxed);
   steps_are_counted();
   g_steps.fetch_add(1, std::memory_order_relaxed);
+  live::step_ended(live::StepSource::mark);
   tell_step();
 }
 

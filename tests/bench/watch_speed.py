@@ -3,7 +3,7 @@
     .venv/bin/python tests/bench/watch_speed.py [--rounds N] [--loop mlp|gpt2] [WAY ...]
 
 mlp: 150 linear layers of width 32, 100 of their outputs watched with statistics. gpt2: a GPT-2 of about 200 ms a step, all outputs of its
-modules. Each process tells the least processor time of its training thread among its blocks; the ratio is of the smallest over all rounds, with the preload alone in brackets.
+modules. calls: each call of a module (--calls); outputs: names of what modules returned (TENSORSCOPE_MODULE_OUTPUTS). Each process tells the least processor time of its training thread among its blocks; the ratio is of the smallest over all rounds, with the preload alone in brackets.
 """
 
 import argparse
@@ -29,7 +29,7 @@ def step():
 from transformers import GPT2Config, GPT2LMHeadModel
 model = GPT2LMHeadModel(GPT2Config(n_layer=4, n_head=4, n_embd=128, vocab_size=2000, n_positions=128, attn_implementation='eager'))
 optimizer = torch.optim.SGD(model.parameters(), lr=0.001)
-data, steps, blocks = torch.randint(0, 2000, (8, 128)), 2, 8
+data, steps, blocks = torch.randint(0, 2000, (14, 128)), 2, 8
 def step():
     optimizer.zero_grad()
     model(data, labels=data).loss.backward()
@@ -58,6 +58,7 @@ def ways(loop):
         "watch": {"TENSORSCOPE_WATCH": watched},
         "full": {"TENSORSCOPE_WATCH": full},
         "calls": {"TENSORSCOPE_CALLS": "1"},
+        "outputs": {"TENSORSCOPE_MODULE_OUTPUTS": "1"},
         "find-nan": {"TENSORSCOPE_FIND_NAN": "1"},
     }
 

@@ -19,6 +19,7 @@ BUILD = pathlib.Path(os.environ.get("TENSORSCOPE_BUILD", ROOT / "build"))
 LIBRARY = os.environ.get("TENSORSCOPE_TEST_LIBRARY", str(BUILD / "preload" / "libtensorscope.so"))
 CLI = os.environ.get("TENSORSCOPE_TEST_PROGRAM", str(BUILD / "analyzer" / "tensorscope"))
 PROGRAM = pathlib.Path(__file__).with_name("forecast_programs.py")
+FAKE_CUDA = os.environ.get("TENSORSCOPE_TEST_FAKE_CUDA") or ROOT / ".cache" / "fake-cuda" / "bin" / "python"
 
 # What varies, and its smallest value. gpt2 has two sizes and three inputs.
 MODELS = {"mlp": ("batch", 64), "convnet": ("batch", 4), "resnet": ("batch", 4), "unet": ("length", 32), "lstm": ("length", 16),
@@ -33,21 +34,61 @@ WHAT_IF = {
     "resnet with AdamW for SGD": ("resnet", ("--batch", "16"), ("--optimizer", "adamw"), ("--optimizer", "adamw")),
     "mlp with SGD for AdamW": ("mlp", ("--batch", "256"), ("--optimizer", "sgd"), ("--optimizer", "sgd")),
 }
+HALF = [(f"{model} in bfloat16", (model, (f"--{size}", str(value)), ("--dtype", "bfloat16"), ("--as", "bfloat16")))
+        for model, size, value in (("vit", "batch", 16), ("resnet", "batch", 16), ("bert", "batch", 8), ("gpt2", "batch", 8),
+                                   ("t5", "length", 128), ("attention", "length", 256))]
+AUTOCAST = [(f"{model} under autocast", (model, (f"--{size}", str(value)), ("--autocast",), ("--as", "autocast")))
+            for model, size, value in (("mlp", "batch", 256), ("convnet", "batch", 16), ("resnet", "batch", 16), ("vit", "batch", 16),
+                                       ("bert", "batch", 8), ("llama", "length", 128), ("lstm", "length", 64))]
+WHAT_IF |= dict(HALF) | dict(AUTOCAST)
+# Sharded with fully_shard over processes: model, options of all runs.
+RANKS = {"mlp": ("--batch", "256"), "vit": ("--batch", "16"), "gpt2": ("--batch", "8"), "llama": ("--length", "128")}
+
+
+def run(place, model, *options, python=sys.executable, **more):
+    """The process, and where its recording will be."""
+    place.mkdir(parents=True, exist_ok=True)
+    settings = {key: value for key, value in os.environ.items() if not key.startswith("TENSORSCOPE")}
+    settings |= {"LD_PRELOAD": LIBRARY, "TENSORSCOPE_DIR": str(place), "TENSORSCOPE_RECORD": "1", "TENSORSCOPE_LOW_MEMORY": "off",
+                 "OMP_NUM_THREADS": "1", "PYTHONHASHSEED": "0", "TENSORSCOPE_NAMES_GIL_MS": "60000"}
+    return subprocess.Popen([str(python), str(PROGRAM), model, *options], env=settings | more, cwd=place, text=True,
+                            stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+
+
+def ended(process):
+    """What it printed."""
+    output, errors = process.communicate()
+    assert process.returncode == 0, errors
+    return output
 
 
 def record(folder, model, *options):
     """The recording of a run; made where it is not there yet."""
     place = pathlib.Path(folder) / "-".join([model, *(option.strip("-") for option in options)])
-    found = list(place.glob("*.recording"))
-    if not found:
+    if not list(place.glob("*.recording")):
+        ended(run(place, model, *options))
+    return next(place.glob("*.recording"))
+
+
+def record_device(folder, model, *options):
+    """The recording of a run on the double of a GPU (scripts/fake-cuda), and what torch said of its peaks."""
+    place = pathlib.Path(folder) / "-".join([model, "cuda", *(option.strip("-") for option in options)])
+    if not (place / "peaks.json").exists():
+        process = run(place, model, *options, "--device", "cuda", python=FAKE_CUDA)
+        (place / "peaks.json").write_text(ended(process).splitlines()[-1])
+    return next(place.glob("*.recording")), json.loads((place / "peaks.json").read_text())
+
+
+def record_ranks(folder, model, ranks, *options):
+    """The recordings of all ranks of a job."""
+    place = pathlib.Path(folder) / "-".join([model, f"ranks-{ranks}", *(option.strip("-") for option in options)])
+    if not list(place.glob("*/*.recording")):
         place.mkdir(parents=True, exist_ok=True)
-        settings = {key: value for key, value in os.environ.items() if not key.startswith("TENSORSCOPE")}
-        settings |= {"LD_PRELOAD": LIBRARY, "TENSORSCOPE_DIR": str(place), "TENSORSCOPE_RECORD": "1", "TENSORSCOPE_LOW_MEMORY": "off",
-                     "OMP_NUM_THREADS": "1", "PYTHONHASHSEED": "0"}
-        done = subprocess.run([sys.executable, str(PROGRAM), model, *options], env=settings, cwd=place, capture_output=True, text=True)
-        assert done.returncode == 0, done.stderr
-        found = list(place.glob("*.recording"))
-    return found[0]
+        jobs = [run(place / str(rank), model, *options, "--ranks", str(ranks), RANK=str(rank), WORLD_SIZE=str(ranks),
+                    STORE=str(place / "store")) for rank in range(ranks)]
+        for job in jobs:
+            ended(job)
+    return sorted(place.glob("*/*.recording"))
 
 
 def tensorscope(*arguments):
@@ -58,6 +99,11 @@ def tensorscope(*arguments):
 
 def measured(recording):
     return next(curve["peak_bytes"] for curve in tensorscope("timeline", recording)["curves"] if curve["device"] == "cpu")
+
+
+def measured_of_steps(recording):
+    """The highest peak of a step, without what came before the first one."""
+    return max(step["peak_bytes"] for step in tensorscope("timeline", recording)["steps"])
 
 
 def forecast(inputs, sizes, *options):
@@ -92,6 +138,24 @@ def what_if(folder, name):
     return found, measured(record(folder, model, *options, *changed))
 
 
+# On a device: model, sizes of the runs that are seen, of the forecast.
+DEVICE = {"mlp": ("batch", (1024, 2048), 8192), "vit": ("batch", (8, 16), 64), "unet": ("length", (64, 128), 256), "resnet": ("batch", (8, 16), 64)}
+
+
+def on_a_device(folder, model):
+    size, seen, wanted = DEVICE[model]
+    inputs = [record_device(folder, model, f"--{size}", str(value))[0] for value in seen]
+    return forecast(inputs, {size: wanted})["forecast"], record_device(folder, model, f"--{size}", str(wanted))[1]
+
+
+def sharded(folder, model, ranks):
+    """The forecast from runs of one process at a half and a quarter of the size, and the peak of each rank of a real job."""
+    size, value = RANKS[model][0].strip("-"), int(RANKS[model][1])
+    inputs = [record(folder, model, f"--{size}", str(value // n)) for n in (4, 2)]
+    found = forecast(inputs, {size: value}, "--ranks", str(ranks))
+    return found, [measured_of_steps(one) for one in record_ranks(folder, model, ranks, *RANKS[model])]
+
+
 def mib(value):
     return f"{value / 2**20:.2f} MiB"
 
@@ -114,9 +178,26 @@ def main():
     print("\n| what if | forecast | measured | off by |\n| --- | --- | --- | --- |")
     for name in WHAT_IF:
         found, truth = what_if(folder, name)
-        of = found["what_if"][0]
-        print(f"| {name} | {mib(of['peak_bytes'])} ± {mib(of['error_bytes'])} | {mib(truth)} | {(of['peak_bytes'] - truth) / truth:+.2%} |",
-              flush=True)
+        what_if_row(name, found, truth)
+    for model in RANKS:
+        for ranks in 2, 4:
+            found, peaks = sharded(folder, model, ranks)
+            what_if_row(f"{model} over {ranks} ranks", found, max(peaks))
+    if not pathlib.Path(FAKE_CUDA).exists():
+        return
+    print("\n| on a device | forecast | torch says | off by | reserved | torch says | off by |\n| --- | --- | --- | --- | --- | --- | --- |")
+    for model, (size, _, wanted) in DEVICE.items():
+        of, says = on_a_device(folder, model)
+        cells = [f"{model}, {size} {wanted}"]
+        for what, error, truth in (("peak_bytes", "error_bytes", says["allocated"]), ("reserved_bytes", "reserved_error_bytes", says["reserved"])):
+            cells += [f"{mib(of[what])} ± {mib(of[error])}", mib(truth), f"{(of[what] - truth) / truth:+.2%}"]
+        print(f"| {' | '.join(cells)} |", flush=True)
+
+
+def what_if_row(name, found, truth):
+    of = found["what_if"][0]
+    print(f"| {name} | {mib(of['peak_bytes'])} ± {mib(of['error_bytes'])} | {mib(truth)} | {(of['peak_bytes'] - truth) / truth:+.2%} |",
+          flush=True)
 
 
 if __name__ == "__main__":

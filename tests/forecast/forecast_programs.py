@@ -1,9 +1,14 @@
 """Trains one of the models that forecasts are checked with, for a few steps, at the sizes that are given.
 
-    forecast_programs.py MODEL [--batch N] [--length N] [--steps N] [--optimizer NAME] [--dtype NAME] [--checkpoint]
+    forecast_programs.py MODEL [--batch N] [--length N] [--steps N] [--optimizer NAME] [--dtype NAME] [--checkpoint] [--autocast]
+                         [--device cuda] [--ranks N]
+
+On a device it prints torch's own peaks. With --ranks it is one of N processes (RANK, WORLD_SIZE; STORE: a file that they share).
 """
 
 import argparse
+import json
+import os
 
 import torch
 from torch import nn
@@ -114,7 +119,7 @@ class Lstm(nn.Module):
         return torch.randint(0, 200, (options.batch, options.length)), torch.randint(0, 200, (options.batch, options.length))
 
     def forward(self, x, y):
-        h = c = torch.zeros(x.shape[0], 128)
+        h = c = torch.zeros(x.shape[0], 128, device=x.device)
         outputs = []
         for token in self.embed(x).unbind(1):
             h, c = self.cell(token, (h, c))
@@ -244,6 +249,22 @@ def optimizer_of(name, parameters):
             "adam": lambda: torch.optim.Adam(parameters), "adamw": lambda: torch.optim.AdamW(parameters)}[name]()
 
 
+def numbered(path):
+    return any(part.isdigit() for part in path.split("."))
+
+
+def shard(model, ranks):
+    """fully_shard around each of the outermost numbered modules, and around the model."""
+    from torch.distributed import device_mesh
+    from torch.distributed.fsdp import fully_shard
+    torch.distributed.init_process_group("gloo", init_method=f"file://{os.environ['STORE']}", rank=int(os.environ["RANK"]), world_size=ranks)
+    mesh = device_mesh.init_device_mesh("cpu", (ranks,))
+    for path, module in model.named_modules():
+        if numbered(path) and not numbered(path.rpartition(".")[0]) and any(True for _ in module.parameters()):
+            fully_shard(module, mesh=mesh)
+    fully_shard(model, mesh=mesh)
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("model", choices=MODELS)
@@ -253,6 +274,9 @@ def main():
     parser.add_argument("--optimizer")
     parser.add_argument("--dtype", default="float32")
     parser.add_argument("--checkpoint", action="store_true")
+    parser.add_argument("--autocast", action="store_true")
+    parser.add_argument("--device", default="cpu")
+    parser.add_argument("--ranks", type=int)
     options = parser.parse_args()
     kind = MODELS[options.model]
     options.batch = options.batch or kind.sizes.get("batch") or kind.batch
@@ -260,14 +284,22 @@ def main():
     torch.manual_seed(0)
     torch.set_num_threads(1)
     dtype = getattr(torch, options.dtype)
-    model = kind(options).to(dtype)
+    model = kind(options).to(options.device, dtype)
+    if options.ranks:
+        shard(model, options.ranks)
     optimizer = optimizer_of(options.optimizer or getattr(kind, "optimizer", "adamw"), model.parameters())
     for _ in range(options.steps):
-        x, y = model.example(options)
-        loss = model(x.to(dtype) if x.is_floating_point() else x, y)
+        x, y = (one.to(options.device) for one in model.example(options))
+        x = x.to(dtype) if x.is_floating_point() else x
+        with torch.autocast(options.device, torch.bfloat16, enabled=options.autocast):
+            loss = model(x, y)
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()
+    if options.device != "cpu":
+        print(json.dumps({"allocated": torch.cuda.max_memory_allocated(), "reserved": torch.cuda.max_memory_reserved()}))
+    if options.ranks:
+        torch.distributed.destroy_process_group()
     return model, optimizer
 
 

@@ -5,6 +5,7 @@ import functools
 import json
 import os
 import pathlib
+import re
 import subprocess
 import sys
 import time
@@ -23,7 +24,7 @@ FAKE_CUDA = pathlib.Path(os.environ.get("TENSORSCOPE_TEST_FAKE_CUDA") or
                          (ROOT / ".cache" / "fake-cuda" / "bin" / "python" if PYTHON == sys.executable else "/no CUDA build"))
 NO_FAKE_CUDA = "no CUDA build of torch: scripts/fake-cuda was not run, or another torch is under test"
 SYSROOT = os.environ.get("TENSORSCOPE_TEST_SYSROOT", "")  # where that Python and its libraries lie, if not in /
-TIMEOUT = 300  # a hang, not a speed limit
+TIMEOUT = int(os.environ.get("TENSORSCOPE_TEST_TIMEOUT", 300))  # seconds: a hang, not a speed limit
 
 
 @functools.cache
@@ -31,6 +32,13 @@ def torch_version():
     """(major, minor) of the torch under test: scripts/matrix runs these tests with others than the wheel."""
     done = subprocess.run([PYTHON, "-c", "import torch; print(torch.__version__)"], capture_output=True, text=True, check=True)
     return tuple(int(part) for part in done.stdout.split(".")[:2])
+
+
+@functools.cache
+def qualified(name):
+    """A function's name as the Python under test knows it: before 3.11 a code object does not know its class."""
+    done = subprocess.run([PYTHON, "-c", "import sys; print(sys.version_info >= (3, 11))"], capture_output=True, text=True, check=True)
+    return name if done.stdout == "True\n" else name.rsplit(".", 1)[-1]
 
 
 def needs_torch(major, minor, what):
@@ -127,6 +135,11 @@ def cli(*arguments, status=0, **keywords):
 def load(dump):
     """A dump as the exported JSON."""
     return json.loads(cli("export", dump, "--format", "json", *(["--sysroot", SYSROOT] if SYSROOT else [])).stdout)
+
+
+def program_stderr(done):
+    """The lines on standard error that are not tensorscope's, without numbers: torch's have times and process ids."""
+    return {re.sub(r"[0-9]+", "", line) for line in done.stderr.splitlines() if "tensorscope" not in line}
 
 
 def truth(folder, name="1"):

@@ -32,7 +32,7 @@ def step():
     optimizer.step()
     return loss.item()
 
-losses = []
+losses = [step()]  # before anybody attaches: the optimizer makes its states in the first step
 open(folder + "/ready", "w").close()
 while not os.path.exists(folder + "/attached"):
     step_count = len(losses)
@@ -108,6 +108,7 @@ def test_a_training_run_is_recorded_from_then_on_and_its_result_is_the_same(tmp_
     assert exported["process"]["attached_ns"] > exported["process"]["start_ns"]
     # Two layers, their optimizer's states, the data and what is kept: Python refers to all of them.
     assert exported["process"]["earlier_tensors"] >= 4 + 4 + 3 * 4 + 1
+    assert exported["process"]["earlier_detail"] is None
     by_name = {name: row for row in exported["tensors"] for name in row["names"]}
     kept = [row for row in exported["tensors"] if row["shape"] == [500, 100]]
     assert len(kept) == 3 and not any(row["stack"] for row in kept)
@@ -120,6 +121,29 @@ def test_a_training_run_is_recorded_from_then_on_and_its_result_is_the_same(tmp_
     assert "Attached" in report and "(made before tensorscope was attached)" in report and "external" not in report
     live = next(row for row in exported["totals"]["devices"] if row["device"] == "cpu")["live_bytes"]
     assert 3 * 200_000 + 7 * 4000 < live < 4 * 200_000
+
+
+def test_a_look_that_ends_early_says_that_tensors_may_be_missing(tmp_path):
+    source = """
+import sys, time, os
+import torch
+crowd = [[i] for i in range(500_000)]
+crowd.append([[torch.ones(10) for _ in range(1000)]])
+open(sys.argv[1] + "/ready", "w").close()
+while not os.path.exists(sys.argv[1] + "/stop"):
+    time.sleep(0.01)
+"""
+    with running(source, tmp_path) as process:
+        ready(process, tmp_path)
+        harness.cli("attach", process.pid, "--dir", tmp_path, "--exit", "never", "--set", "TENSORSCOPE_NAMES_GIL_MS=1")
+        dump = harness.cli("snapshot", process.pid).stdout.strip()
+        (tmp_path / "stop").touch()
+        assert finished(process)[0] == 0
+    process = harness.load(dump)["process"]
+    assert process["earlier_tensors"] < 1000
+    assert process["earlier_detail"] == "the time limit was reached (TENSORSCOPE_NAMES_GIL_MS)"
+    report = " ".join(harness.cli("report", dump).stdout.split())
+    assert "Not all were found: the time limit was reached (TENSORSCOPE_NAMES_GIL_MS)." in report
 
 
 WAITS = """
@@ -253,6 +277,24 @@ def test_other_programs_are_refused(tmp_path):
     with subprocess.Popen([tmp_path / "static"]) as program:
         assert "linked statically" in refused(program.pid)
         program.kill()
+
+
+@pytest.mark.parametrize("python", ["3.12", "3.13"], indirect=True)
+def test_the_library_comes_while_the_interpreter_ends(python, tmp_path):
+    """As `attach` may find a program: Python is not initialised any more, and takes no more modules."""
+    path = tmp_path / "program.py"
+    path.write_text("""
+import ctypes, os, sys
+class Last:
+    def __del__(self, path=sys.argv[1], load=ctypes.CDLL, initialized=ctypes.PyDLL(None).Py_IsInitialized, say=os.write):
+        say(1, b"%d\\n" % initialized())
+        load(path)
+        say(1, b"loaded\\n")
+last = Last()
+""")
+    done = subprocess.run([python, str(path), str(harness.LIBRARY)], cwd=tmp_path, text=True, capture_output=True, timeout=harness.TIMEOUT,
+                          env=harness.environment(preload=False))
+    assert (done.returncode, done.stdout, done.stderr) == (0, "0\nloaded\n", "")
 
 
 def test_a_program_can_load_the_library_itself(tmp_path):

@@ -1,6 +1,6 @@
 """forecast: peaks of sizes that were not seen, against runs of these sizes; what-ifs, against runs that do it; mistakes."""
 # Covers: analyzer/cli/forecast.cc analyzer/export/forecast_json.cc analyzer/text/forecast_text.cc
-# Covers: analyzer/forecast/{forecast,samples,scenario}.cc
+# Covers: analyzer/forecast/{autocast,forecast,precision,samples,scenario,sharding,upcasts}.cc
 
 import json
 import os
@@ -41,6 +41,37 @@ def test_what_if(folder, name):
     of = found["what_if"][0]
     assert abs(of["peak_bytes"] - truth) <= of["error_bytes"] <= 0.3 * truth, (of, truth)
     assert of["peak_bytes"] < 0.9 * found["forecast"]["peak_bytes"]
+
+
+@pytest.mark.cases(2)
+@pytest.mark.parametrize("name", ["attention in bfloat16", "mlp under autocast", "vit under autocast"])
+def test_other_precision(folder, name):
+    found, truth = forecast_accuracy.what_if(folder, name)
+    of = found["what_if"][0]
+    assert abs(of["peak_bytes"] - truth) <= of["error_bytes"] <= (0.05 if "bfloat16" in name else 0.55) * truth, (of, truth)
+
+
+@pytest.mark.cases(1)
+@pytest.mark.parametrize("ranks", [2, 4])
+def test_sharded_over_ranks(folder, ranks):
+    """Against processes that do it with gloo."""
+    found, peaks = forecast_accuracy.sharded(folder, "mlp", ranks)
+    of = found["what_if"][0]
+    assert all(abs(of["peak_bytes"] - peak) <= of["error_bytes"] + 0.01 * peak for peak in peaks), (of, peaks)
+
+
+@pytest.mark.skipif(not harness.FAKE_CUDA.exists(), reason=harness.NO_FAKE_CUDA)
+def test_on_a_device_allocated_and_reserved(folder):
+    """Against what torch itself says of a run of the forecast size."""
+    inputs = [forecast_accuracy.record_device(folder, "vit", "--batch", str(batch))[0] for batch in (8, 16)]
+    _, torch_says = forecast_accuracy.record_device(folder, "vit", "--batch", "64")
+    found = forecast_accuracy.forecast(inputs, {"batch": 64})
+    of = found["forecast"]
+    assert found["device"] == "cuda:0"
+    assert abs(of["peak_bytes"] - torch_says["allocated"]) <= of["error_bytes"] <= 0.02 * torch_says["allocated"], (of, torch_says)
+    assert abs(of["reserved_bytes"] - torch_says["reserved"]) <= of["reserved_error_bytes"] <= 0.15 * torch_says["reserved"], (of, torch_says)
+    limit = f"{torch_says['reserved'] // 2}"
+    assert forecast_accuracy.forecast(inputs, {"batch": 64}, "--device-memory", limit)["forecast"]["fits"] == "no"
 
 
 def mlp_inputs(folder):

@@ -1,6 +1,6 @@
-"""What modules' calls return, recorded by a global forward hook where TENSORSCOPE_MODULE_OUTPUTS asks for it."""
+"""What modules' calls return, recorded where TENSORSCOPE_MODULE_OUTPUTS asks for it."""
 
-# Covers: preload/python/module_outputs.cc
+# Covers: preload/python/module_outputs.cc preload/python/module_entry.cc
 
 import json
 
@@ -11,10 +11,7 @@ pytest.importorskip("flatbuffers")
 
 import dump_reader  # noqa: E402
 
-WAIT = ("import time, json, sys, torch, libtensorscope\nfrom torch import nn\n"
-        "hooks = torch.nn.modules.module._global_forward_hooks\n"
-        "end = time.monotonic() + 100\n"
-        "while not hooks and time.monotonic() < end:\n    time.sleep(0.01)\n")
+WAIT = "import json, sys, torch, libtensorscope\nfrom torch import nn\n" + (harness.PROGRAMS / "module_calls_seen.py").read_text() + "wait()\n"
 
 
 def outputs(found, address):
@@ -55,9 +52,9 @@ def test_two_dumps_of_a_paused_program_are_equal(shown):
     assert len(first.rows) >= 10 and as_data(first) == as_data(second) and first.objects == second.objects
 
 
-def test_without_the_option_there_is_no_hook(tmp_path):
-    done = harness.run_source("import torch, libtensorscope\nlayer = torch.nn.Linear(2, 2)\nout = layer(torch.ones(2))\n"
-                              "libtensorscope.dump()\nassert not torch.nn.modules.module._global_forward_hooks\n",
+def test_without_the_option_the_interpreters_entry_stays(tmp_path):
+    done = harness.run_source(WAIT.replace("wait()\n", "") + "layer = torch.nn.Linear(2, 2)\nout = layer(torch.ones(2))\n"
+                              "libtensorscope.dump()\nassert not are_seen()\n",
                               folder=tmp_path, exit="never")
     assert done.returncode == 0, done.stderr
     (dump,) = harness.dumps(tmp_path)
@@ -91,8 +88,7 @@ def test_more_outputs_than_there_is_room_for_are_counted(tmp_path):
 def test_compiled_exported_and_traced_modules_work_as_without(tmp_path):
     harness.needs_torch(2, 6, "torch.export as it is used here")
     done = harness.run_source(
-        "import warnings\nwarnings.simplefilter('error')\n" + WAIT +
-        "warnings.filterwarnings('ignore', category=DeprecationWarning)\n"
+        "import warnings\nwarnings.simplefilter('error', UserWarning)\n" + WAIT +
         "class Two(nn.Module):\n"
         "    def __init__(self):\n        super().__init__()\n        self.fc = nn.Linear(4, 4)\n"
         "    def forward(self, x):\n        return {'a': self.fc(x), 'b': x + 1}\n"
@@ -110,4 +106,4 @@ def test_compiled_exported_and_traced_modules_work_as_without(tmp_path):
     plain, compiled = json.loads(done.stdout.splitlines()[-1])
     found = dump_reader.References(dump)
     assert outputs(found, plain) == ["compiled._orig_mod.out['a']", "compiled._orig_mod.fc.out"]  # a child of `compiled`
-    assert outputs(found, compiled) == ["compiled.out['b']"]
+    assert outputs(found, compiled) == ["compiled.out['b']", "compiled._orig_mod.out['b']"]  # inside it: code of torch.compile

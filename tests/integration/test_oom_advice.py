@@ -101,7 +101,10 @@ def test_a_request_larger_than_all_there_is(fails):
 
 
 def test_an_optimizers_step(fails):
-    found = remedy(told(fails("optimizer_step")[0]), "optimizer-step")
+    """On the CPU Adam steps one parameter after the other already."""
+    answer = told(fails("optimizer_step")[0])
+    assert remedy(answer, "optimizer-step") is None
+    found = remedy(answer, "step-in-backward")
     assert found and found["at_most"] and found["bytes"] > 0
 
 

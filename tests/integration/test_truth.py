@@ -172,7 +172,8 @@ def test_sums_agree(program, tmp_path):
 
 
 def test_a_program_without_tensors_has_none(tmp_path):
-    done = harness.run_source("import torch\n", folder=tmp_path)
+    # Always: that of torch 2.2 calls nothing that would begin the recording.
+    done = harness.run_source("import torch\n", folder=tmp_path, exit="always")
     assert done.returncode == 0 and "(0 tensors, " in done.stderr, done.stderr
     [dump] = harness.dumps(tmp_path)
     exported = harness.load(dump)

@@ -84,7 +84,7 @@ def test_backward(watched):
     assert [(value.step, value.index, value.operation, value.module) for value in tanh] == [
         (step, 0, "aten::tanh_backward", "model.left") for step in range(3)]
     for value in tanh:
-        assert value.place == BACKWARD and value.call == calls[value.step] and value.site.endswith(f"{PROGRAM}:{line} Left.forward")
+        assert value.place == BACKWARD and value.call == calls[value.step] and value.site.endswith(f"{PROGRAM}:{line} {harness.qualified('Left.forward')}")
     assert {value.module for value in backward(values)} == {"model.left", "model.inner", "model.inner.project", "model.slope"}
 
 
@@ -94,7 +94,7 @@ def test_module_place_and_line(watched):
     (line,) = [number for number, text in enumerate(lines, 1) if "x.tanh()" in text]
     for value in values.named("model.left/aten::tanh"):
         assert (value.module, value.place) == ("model.left", 1) and value.call != 0
-        assert value.site.endswith(f"{PROGRAM}:{line} Left.forward")
+        assert value.site.endswith(f"{PROGRAM}:{line} {harness.qualified('Left.forward')}")
     assert not any(value.flags & UNCHANGED for value in values.named("model/aten::add"))
 
 

@@ -85,27 +85,64 @@ def wait_for_dump(process, folder, number):
         time.sleep(0.01)
 
 
+def ask_for_answers(program, settings, folder, python, after):
+    """Has a program of requests answer all of them; calls after(process, number) after each."""
+    errors = pathlib.Path(folder) / "stderr.txt"
+    with errors.open("w") as stderr, subprocess.Popen([python, str(program.path)], env=settings, cwd=folder, stdin=subprocess.PIPE,
+                                                       stdout=subprocess.PIPE, stderr=stderr, text=True) as process:
+        for step in range(1, STEPS[-1] + 1):
+            process.stdin.write(f"{step}\n")
+            process.stdin.flush()
+            assert process.stdout.readline(), f"{program.name} ended early: {errors.read_text()}"
+            after(process, step)
+        process.stdin.close()
+        assert process.wait(TIMEOUT) == 0, f"{program.name}: {errors.read_text()}"
+
+
+def run_steps(program, settings, folder, python):
+    done = subprocess.run([python, str(program.path)], env=settings, cwd=folder, capture_output=True, text=True, timeout=TIMEOUT,
+                          stdin=subprocess.DEVNULL)
+    assert done.returncode == 0, f"{program.name}: {done.stderr}"
+
+
 def run(program, library, folder, python=sys.executable):
     """Runs a program to its end in `folder`; returns its dumps in order of time."""
     settings = environment(library, folder)
-    command = [python, str(program.path)]
     if program.dumps == "steps":
         settings["TENSORSCOPE_DUMP_AT_STEP"] = ",".join(map(str, STEPS))
-        done = subprocess.run(command, env=settings, cwd=folder, capture_output=True, text=True, timeout=TIMEOUT, stdin=subprocess.DEVNULL)
-        assert done.returncode == 0, f"{program.name}: {done.stderr}"
+        run_steps(program, settings, folder, python)
     else:
-        errors = pathlib.Path(folder) / "stderr.txt"
-        with errors.open("w") as stderr, subprocess.Popen(command, env=settings, cwd=folder, stdin=subprocess.PIPE,
-                                                           stdout=subprocess.PIPE, stderr=stderr, text=True) as process:
-            for step in range(1, STEPS[-1] + 1):
-                process.stdin.write(f"{step}\n")
-                process.stdin.flush()
-                assert process.stdout.readline(), f"{program.name} ended early: {errors.read_text()}"
-                if step in STEPS:
-                    process.send_signal(signal.SIGUSR1)
-                    wait_for_dump(process, folder, STEPS.index(step) + 1)
-            process.stdin.close()
-            assert process.wait(TIMEOUT) == 0, f"{program.name}: {errors.read_text()}"
+        def dump(process, step):
+            if step in STEPS:
+                process.send_signal(signal.SIGUSR1)
+                wait_for_dump(process, folder, STEPS.index(step) + 1)
+        ask_for_answers(program, settings, folder, python, dump)
     dumps = dumps_in(folder)
     assert len(dumps) == len(STEPS), f"{program.name}: {dumps}"
     return dumps
+
+
+def dump_of_shortage(program, kind, library, folder, python=sys.executable):
+    """The dump that a program writes when it runs short of memory near its last step: `kind` is "oom" or "low-memory".
+    A dump that is in `folder` already is taken."""
+    def dumps():
+        return sorted(pathlib.Path(folder).glob(f"*.{kind}-*.tscope"))
+    if dumps():
+        return dumps()[0]
+    settings = environment(library, folder)
+    settings.update(SHORT_OF_MEMORY=kind, SHORT_AT_STEP=str(STEPS[-1]), PYTHONPATH=str(FOLDER / "short_of_memory"))
+    if kind == "low-memory":
+        del settings["TENSORSCOPE_LOW_MEMORY"]
+    if program.dumps == "steps":
+        run_steps(program, settings, folder, python)
+    else:
+        def fall_short(process, step):
+            if step == STEPS[-1] - 1:
+                process.send_signal(signal.SIGUSR2)
+                end = time.monotonic() + TIMEOUT
+                while not dumps():
+                    assert process.poll() is None and time.monotonic() < end, f"{program.name}: no dump came"
+                    time.sleep(0.05)
+        ask_for_answers(program, settings, folder, python, fall_short)
+    assert dumps(), f"{program.name}: no {kind} dump"
+    return dumps()[0]

@@ -21,6 +21,7 @@ for room in range(0, MOST, STEP):
         used = int(re.search(r"VmData:\s+(\d+)", open("/proc/self/status").read())[1]) << 10
         resource.setrlimit(resource.RLIMIT_DATA, (used + room, used + room))
         os._exit(0 if libtensorscope.dump() else 1)
-    ends.append(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
+    status = os.waitpid(pid, 0)[1]
+    ends.append(os.WEXITSTATUS(status) if os.WIFEXITED(status) else -os.WTERMSIG(status))
 print(*ends)
 sys.exit(0 if set(ends) <= {0, 1} else 1)

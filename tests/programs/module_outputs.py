@@ -4,18 +4,14 @@ import collections
 import dataclasses
 import json
 import os
-import time
 import weakref
 
 import libtensorscope
+import module_calls_seen
 import torch
 from torch import nn
 
-hooks = torch.nn.modules.module._global_forward_hooks
-end = time.monotonic() + 100
-while not hooks and time.monotonic() < end:  # registered by another thread soon after the import
-    time.sleep(0.01)
-assert len(hooks) == 1
+module_calls_seen.wait()
 
 Pair = collections.namedtuple("Pair", "left right")
 

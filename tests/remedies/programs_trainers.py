@@ -85,7 +85,7 @@ def transformers_trainer(trial):
         arguments = transformers.TrainingArguments(
             folder, per_device_train_batch_size=trial.batch(16), max_steps=2, report_to=[], save_strategy="no",
             bf16=trial.tries("lower-precision"), disable_tqdm=True, dataloader_pin_memory=False,
-            optim="sgd" if trial.tries("optimizer-step") else "adamw_torch")
+            optim="sgd" if trial.tries("less-state") else "adamw_torch_fused" if trial.tries("fused-step") else "adamw_torch")
         transformers.Trainer(model=model, args=arguments, train_dataset=rows).train()
 
 

@@ -1,5 +1,5 @@
 """What a program of this folder is told: which remedy to apply, if any. The remedies that need no knowledge of a program (checkpoint, half
-the batch, lower precision, an optimizer's step) are applied here, to whatever the advice named; the others are a branch of the program."""
+the batch, lower precision, what an optimizer does) are applied here, to whatever the advice named; the others are a branch of the program."""
 import contextlib
 import os
 import pathlib
@@ -58,15 +58,28 @@ class Trial:
         return torch.autocast(self.device, dtype=torch.bfloat16) if self.tries("lower-precision") else contextlib.nullcontext()
 
     def optimizer(self, kind, parameters, **options):
-        """What `optimizer-step` names: one parameter after the other, or an optimizer with less state."""
-        if self.tries("optimizer-step"):
-            if "less state" in self.subject:
-                return torch.optim.SGD(parameters, 1e-3)
+        """What the advice says of the optimizer. On a CPU torch steps all parameters at once only where that is asked for."""
+        parameters = list(parameters)
+        if self.tries("less-state"):
+            return torch.optim.SGD(parameters, 1e-3)
+        if self.tries("step-in-backward"):
+            return StepInBackward(kind, parameters, options)
+        if self.tries("sharded-state"):
+            from torch.distributed.optim import ZeroRedundancyOptimizer
+            return ZeroRedundancyOptimizer(parameters, optimizer_class=kind, **options)
+        if self.tries("fused-step"):
+            options["fused"] = True
+        elif self.tries("optimizer-step"):
             options["foreach"] = False
+        elif self.device == "cpu":
+            options["foreach"] = True
         return kind(parameters, **options)
 
     def ready(self, model):
-        """The model, with torch.utils.checkpoint around each module that the advice named ("model.layers.*")."""
+        """The model, with torch.utils.checkpoint around each module that the advice named ("model.layers.*"), or in bfloat16."""
+        if self.tries("half-model"):
+            model.register_forward_pre_hook(in_half)
+            return model.to(torch.bfloat16)
         if self.kind != "checkpoint":
             return model
         pattern = self.subject.partition(".")[2]  # without the model's own name
@@ -75,6 +88,31 @@ class Trial:
                 recompute(module)
                 self.applied += 1
         return model
+
+
+class StepInBackward:
+    """An optimizer for each parameter, stepped as soon as its gradient is there."""
+
+    def __init__(self, kind, parameters, options):
+        for parameter in parameters:
+            parameter.register_post_accumulate_grad_hook(stepping(kind([parameter], **options | {"foreach": False})))
+
+    def step(self):
+        """Done."""
+
+    def zero_grad(self):
+        """Done."""
+
+
+def stepping(optimizer):
+    def step(_):
+        optimizer.step()
+        optimizer.zero_grad()
+    return step
+
+
+def in_half(_, inputs):
+    return tuple(one.to(torch.bfloat16) if torch.is_tensor(one) and one.is_floating_point() else one for one in inputs)
 
 
 def starred(path):

@@ -26,6 +26,8 @@ EXACT = 0.02
 # Remedies that lie outside the program, and what they are here. What they give is seen in the memory with which it still fails.
 OUTSIDE = {"expandable-segments": {"PYTORCH_ALLOC_CONF": "expandable_segments:True"},
            "other-process": {"TENSORSCOPE_FAKE_CUDA_OTHERS": "0"}}
+# What an optimizer's step needs less, where it made the request: seen in the most that was in use during a step.
+IN_STEP = {"optimizer-step", "fused-step", "sharded-state", "half-model"}
 ABOUT_MEMORY = {"programs_allocator", "programs_holders"}
 GRAIN = 2 << 20  # the driver's memory is asked for in multiples of it
 # What expandable segments grow by (kSmallBuffer, kLargeBuffer and kSmallSize in c10/cuda/CUDACachingAllocator.cpp).
@@ -137,7 +139,7 @@ def at_the_peak(answer, peak, kind):
     request, in_use = answer["answer"]["request"] or 0, part(answer["balance"], "allocated")["bytes"]
     rounding = part(answer["balance"], "rounding")
     return (max(0, peak - in_use - request) + (rounding["bytes"] if rounding else 0) +
-            (request // 2 if kind in ("smaller-batch", "lower-precision") else 0))
+            (request // 2 if kind in ("smaller-batch", "lower-precision", "half-model") else 0))
 
 
 class Pair:
@@ -160,7 +162,8 @@ class Pair:
             self.came = self.surely = before["at"] - after["at"]
         else:
             self.slack = at_the_peak(answer, before["peak"], self.kind)
-            self.came = before["in_step"] - after["in_step"] if self.kind == "optimizer-step" else self.of_peak
+            in_step = self.kind in IN_STEP and any(one["kind"] == "step-in-backward" for one in answer["remedies"])
+            self.came = before["in_step"] - after["in_step"] if in_step else self.of_peak
             self.surely = before["at"] - after["peak"]
 
     def wrong(self):
@@ -232,15 +235,15 @@ def row(pair):
 HEAD = ["program", "remedy", "of", "said", "measured", "of that", "lower end", "peak", "the request", "with it"]
 
 
-def write(path, rows, asked):
+def write(path, rows, asked, heads=HEAD, begin=BEGIN, end=END):
     """Rows of programs that were not asked for stay."""
-    head, rest = path.read_text().split(BEGIN)
-    table, rest = rest.split(END)
+    head, rest = path.read_text().split(begin)
+    table, rest = rest.split(end)
     old = [[cell.strip() for cell in line.strip("|").split(" | ")] for line in table.strip().splitlines()[2:]]
     order = [program.name for program in programs()]
     rows = sorted(rows + [one for one in old if one[0] not in asked], key=lambda one: order.index(one[0]))
-    lines = ["| " + " | ".join(cells) + " |" for cells in [HEAD, ["---"] * len(HEAD), *rows]]
-    path.write_text(head + BEGIN + "\n\n" + "\n".join(lines) + "\n\n" + END + rest)
+    lines = ["| " + " | ".join(cells) + " |" for cells in [heads, ["---"] * len(heads), *rows]]
+    path.write_text(head + begin + "\n\n" + "\n".join(lines) + "\n\n" + end + rest)
 
 
 def main():

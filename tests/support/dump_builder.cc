@@ -243,6 +243,11 @@ std::vector<Chunk> DumpBuilder::chunks() const {
                                       children_resident_bytes)
         .o;
   }));
+  if (step_source != format::StepSource::none) {
+    out.push_back(chunk(format::kSteps, [&](FlatBufferBuilder& fbb) {
+      return format::CreateStepsDirect(fbb, step_source, step_ends.size() * steps_every, steps_every, &step_ends).o;
+    }));
+  }
   out.push_back(chunk(format::kCoverage, [&](FlatBufferBuilder& fbb) {
     std::vector<flatbuffers::Offset<format::Coverage>> rows;
     for (const CoverageRow& row : coverage_) {

@@ -169,6 +169,10 @@ class DumpBuilder {
   int32_t rank = -1, local_rank = -1, world_size = -1;
   int64_t step = -1;
   std::string job;
+  // The steps' chunk is there where a source is named.
+  format::StepSource step_source = format::StepSource::none;
+  uint64_t steps_every = 1;
+  std::vector<uint64_t> step_ends;
   std::vector<ProcessGroupSpec> process_groups;  // the chunk is there where there are any
   uint64_t start_ns = 1'000'000'000, dump_ns = 61'000'000'000;
   uint64_t start_unix_ns = 1'790'000'000'000'000'000, fork_serial = 0;

@@ -38,6 +38,7 @@ using Traverse = int (*)(Object*, Visit, void*);
 
 inline ptrdiff_t basic_size_of(const Object* type) { return field<ptrdiff_t>(type, 32); }
 inline ptrdiff_t item_size_of(const Object* type) { return field<ptrdiff_t>(type, 40); }
+inline ptrdiff_t vectorcall_offset_of(const Object* type) { return field<ptrdiff_t>(type, 56); }
 inline unsigned long flags_of(const Object* type) { return field<unsigned long>(type, 168); }
 inline Traverse traverse_of(const Object* type) { return field<Traverse>(type, 184); }
 inline const char* members_of(const Object* type) { return field<const char*>(type, 240); }

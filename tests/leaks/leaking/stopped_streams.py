@@ -2,7 +2,7 @@
 # oobabooga/textgen#189: New streaming method (much faster)
 # /// leak
 # dumps = "requests"
-# kinds = ["container"]
+# kinds = ["unfinished-calls"]
 # holder = "keys"
 # lines = ["keys = torch.randn("]
 # bytes = 32768  # 128 x 64 floats

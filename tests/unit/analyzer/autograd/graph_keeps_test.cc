@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <map>
 
 #include "graph_fixture.h"
 
@@ -16,6 +17,7 @@ using testing::HandGraph;
 struct World {
   HandGraph hand;
   Dump dump;
+  std::map<uint32_t, std::vector<uint32_t>> of_storage;
 
   uint32_t storage() {
     Storage storage;
@@ -31,7 +33,7 @@ struct World {
     tensor.address = 0x1000 + id;
     tensor.storage = storage;
     tensor.grad_fn = grad_fn;
-    if (storage != kNone) dump.storages[storage].tensors.push_back(id);
+    if (storage != kNone) of_storage[storage].push_back(id);
     dump.tensors.push_back(tensor);
     return id;
   }
@@ -44,6 +46,7 @@ struct World {
   }
   Kept keeps(std::vector<uint32_t> roots, int times = 1) {
     dump.graph = hand.graph();
+    for (const auto& [storage, tensors] : of_storage) dump.storages[storage].tensors = tensors;
     References& references = dump.references;
     references.present = references.complete = true;
     references.tensors.resize(dump.tensors.size());

@@ -3,8 +3,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <map>
+#include <random>
+#include <set>
+
 #include "dump/reader.h"
 #include "support/dump_builder.h"
+#include "tensorscope/rules/interval_union.h"
 
 namespace tensorscope::analyzer {
 namespace {
@@ -74,6 +79,28 @@ TEST(Storages, OverlapsAreCountedOnce) {
   std::vector<uint64_t> own;
   for (const Storage& storage : dump.storages) own.push_back(storage.own_nbytes);
   EXPECT_THAT(own, ElementsAre(0x400, 0x200, 0x1000 - 0x600, 0, 64));
+}
+
+TEST(Storages, OwnBytesAreThoseOfAUnionInTheOrderOfStorages) {
+  std::mt19937 random(1);
+  DumpBuilder builder;
+  std::set<std::pair<int8_t, uint64_t>> taken;
+  for (int i = 0; i < 400; ++i) {
+    const int8_t device = random() % 2 == 0 ? 0 : 1;
+    const uint64_t base = 0x1000 + random() % 200 * 64;
+    if (!taken.emplace(device, base).second) continue;
+    builder.tensor(at(base, int64_t(random() % 40), device, device == 0 ? -1 : 0));
+  }
+  std::map<Device, rules::IntervalUnion> counted;
+  size_t alone = 0, shared = 0;
+  for (const Storage& storage : read_built(builder).storages) {
+    const uint64_t end = storage.data_ptr + storage.nbytes;
+    const uint64_t own = storage.nbytes == 0 ? 0 : counted[storage.device].add(storage.data_ptr, end);
+    EXPECT_EQ(storage.own_nbytes, own) << storage.data_ptr;
+    (own == storage.nbytes ? alone : shared) += 1;
+  }
+  EXPECT_GT(alone, 20u);
+  EXPECT_GT(shared, 20u);
 }
 
 TEST(Storages, MappedFileHoldsManyStorages) {

@@ -5,8 +5,11 @@
 
 #include <cstring>
 #include <nlohmann/json.hpp>
+#include <sstream>
 #include <string>
 #include <vector>
+
+#include "html/payload.h"
 
 namespace tensorscope::testing {
 
@@ -53,6 +56,12 @@ inline Unpacked unpacked(const std::string& text) {
   uint32_t length = 0;
   std::memcpy(&length, bytes.data(), 4);
   return {nlohmann::json::parse(bytes.substr(4, length)), bytes.substr((4 + length + 7) / 8 * 8)};
+}
+
+inline std::string packed(const html::Payload& payload, const html::Json& head) {
+  std::ostringstream out;
+  payload.write(head, out);
+  return out.str();
 }
 
 // Of a whole page.

@@ -131,7 +131,7 @@ TEST(GraphData, HasNodesEdgesAndSavedTensors) {
   Texts texts;
   Payload payload;
   const Json head = {{"graph", graph_data(opened, texts, payload)}};
-  const testing::Unpacked read = testing::unpacked(payload.packed(head));
+  const testing::Unpacked read = testing::unpacked(testing::packed(payload, head));
   auto column = [&](const char* name) { return read.column(read.head["graph"][name]); };
   EXPECT_THAT(column("edge_end"), ElementsAre(1, 1));
   EXPECT_THAT(column("edge"), ElementsAre(1));

@@ -44,7 +44,7 @@ TEST_F(ValuesData, HasStatisticsOverStepsAndTheLastHistogram) {
   const ValuesFiles read = files(builder);
   Payload payload;
   const Json head = {{"values", values_data(read, false, payload)}, {"calls", calls_data(read)}};
-  const testing::Unpacked page = testing::unpacked(payload.packed(head));
+  const testing::Unpacked page = testing::unpacked(testing::packed(payload, head));
   const auto& values = page.head["values"];
   EXPECT_EQ(values["names"][0]["name"], "loss");
   EXPECT_EQ(values["names"][0]["values"], 3);

@@ -38,6 +38,66 @@ TEST(Suspects, AListThatWasFedInEveryStep) {
   EXPECT_EQ(suspect.kept, 30u);
 }
 
+// The program's steps end at these serials, after everything that a step of the scene makes.
+void steps_end(Scene& scene, const std::vector<int>& steps) {
+  scene.builder.step_source = format::StepSource::optimizer;
+  for (int step : steps) scene.builder.step_ends.push_back(serial_at(step, 999));
+}
+
+TEST(Suspects, StepsAreCountedWhereTheyWereSeen) {
+  Dumps run = one_dump([](Scene& scene) {
+    for (int step : {5, 10, 15, 20, 25}) scene.kept(serial_at(step, 10), 8192, scene.site(12), "kept[" + std::to_string(step) + "]");
+    std::vector<int> all;
+    for (int step = 1; step < scene.steps(); ++step) all.push_back(step);
+    steps_end(scene, all);
+  });
+  ASSERT_EQ(run.leaks.suspects.size(), 1u);
+  const Suspect& suspect = run.leaks.suspects[0];
+  EXPECT_EQ(suspect.generations, 5u);
+  EXPECT_EQ(suspect.steps, 5u);
+  EXPECT_EQ(suspect.of_steps, 21u);
+  EXPECT_EQ(bytes_each_step(suspect), (32768u + 4) / 5);
+}
+
+TEST(Suspects, OfLikeSizeTheOneOfMoreStepsIsFirst) {
+  Dumps run = one_dump([](Scene& scene) {
+    keeps_entries(scene, 1, scene.steps());
+    for (int step = 5; step <= scene.steps(); step += 5) {
+      scene.kept(serial_at(step, 50), 10400, scene.site(40), "best[" + std::to_string(step) + "]");
+    }
+  });
+  ASSERT_EQ(run.leaks.suspects.size(), 2u);
+  EXPECT_EQ(run.leaks.suspects[0].holder, "train.py: kept[1..30]");
+  EXPECT_LT(run.leaks.suspects[0].bytes, run.leaks.suspects[1].bytes);
+}
+
+TEST(Suspects, StateOfAnOptimizerIsOneOnlyOfManySteps) {
+  for (const bool steps_are_known : {false, true}) {
+    Dumps run = one_dump([&](Scene& scene) {
+      std::vector<int> steps;
+      for (int step = 1; step <= scene.steps(); ++step) {
+        const uint64_t made = scene.add(scene.plain(serial_at(step, 10), 2048, scene.site(12)));
+        scene.held(made, "LBFGS.state['a'].old_dirs[" + std::to_string(step) + "]", ReferenceRoot::global,
+                   format::ReferenceRole::optimizer_state);
+        scene.object(made);
+        if (step < scene.steps()) steps.push_back(step);
+      }
+      if (steps_are_known) steps_end(scene, steps);
+    });
+    EXPECT_EQ(run.leaks.suspects.size(), steps_are_known ? 1u : 0u);
+  }
+}
+
+TEST(Suspects, ParametersThatNoVariableExplainsAreNone) {
+  Dumps run = one_dump([](Scene& scene) {
+    for (int step = 1; step <= scene.steps(); ++step) {
+      const uint64_t made = scene.add(scene.plain(serial_at(step, 10), 2048, scene.site(12)));
+      scene.object(made, true, true);
+    }
+  });
+  EXPECT_TRUE(run.leaks.suspects.empty());
+}
+
 TEST(Suspects, SeveralDumpsHaveNone) {
   Dumps run([](Scene& scene) { keeps_entries(scene, 1, scene.steps()); });
   EXPECT_TRUE(run.leaks.suspects.empty());

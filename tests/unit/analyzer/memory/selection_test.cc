@@ -27,18 +27,20 @@ TEST(Selection, Paths) {
   EXPECT_FALSE(path_matches("*.cc", "/home/user/train.py"));
 }
 
+bool matches(const std::string& pattern, const std::vector<int64_t>& sizes) { return shape_matches(pattern, sizes); }
+
 TEST(Selection, Shapes) {
-  EXPECT_TRUE(shape_matches("64,1024", {64, 1024}));
-  EXPECT_TRUE(shape_matches("[64, 1024]", {64, 1024}));
-  EXPECT_TRUE(shape_matches("(64,)", {64}));
-  EXPECT_TRUE(shape_matches("64x*", {64, 7}));
-  EXPECT_FALSE(shape_matches("64,*", {64}));
-  EXPECT_FALSE(shape_matches("64,*", {64, 7, 1}));
-  EXPECT_TRUE(shape_matches("...,3", {1, 2, 3}));
-  EXPECT_TRUE(shape_matches("1,...", {1}));
-  EXPECT_FALSE(shape_matches("...,3", {3, 1}));
-  EXPECT_TRUE(shape_matches("[]", {}));
-  EXPECT_FALSE(shape_matches("[]", {1}));
+  EXPECT_TRUE(matches("64,1024", {64, 1024}));
+  EXPECT_TRUE(matches("[64, 1024]", {64, 1024}));
+  EXPECT_TRUE(matches("(64,)", {64}));
+  EXPECT_TRUE(matches("64x*", {64, 7}));
+  EXPECT_FALSE(matches("64,*", {64}));
+  EXPECT_FALSE(matches("64,*", {64, 7, 1}));
+  EXPECT_TRUE(matches("...,3", {1, 2, 3}));
+  EXPECT_TRUE(matches("1,...", {1}));
+  EXPECT_FALSE(matches("...,3", {3, 1}));
+  EXPECT_TRUE(matches("[]", {}));
+  EXPECT_FALSE(matches("[]", {1}));
 }
 
 class SelectionOfSample : public ::testing::Test {

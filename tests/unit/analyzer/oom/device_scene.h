@@ -79,15 +79,22 @@ class DeviceScene {
 
   // A place in a forward pass: the module and those around it, "model", "model.layers.0".
   uint32_t in_module(const std::string& path, int line) {
-    uint32_t python = builder.python({{"/home/user/train.py", "main", 7, true}});
+    std::vector<std::string> modules;
     for (size_t end = 0; end != std::string::npos;) {
       end = path.find('.', end + 1);
-      const std::string outer = path.substr(0, end);
-      const uint64_t object = std::hash<std::string>{}(outer) | 1;
-      builder.module_name(object, outer, "Module");
+      modules.push_back(path.substr(0, end));
+    }
+    return in_calls(modules, line);
+  }
+  // A place in calls of modules, the outermost first.
+  uint32_t in_calls(const std::vector<std::string>& modules, int line) {
+    uint32_t python = builder.python({{"/home/user/train.py", "main", 7, true}});
+    for (const std::string& module : modules) {
+      const uint64_t object = std::hash<std::string>{}(module) | 1;
+      builder.module_name(object, module, "Module");
       python = builder.python({{"/usr/lib/python3.11/site-packages/torch/nn/modules/module.py",
                                 "Module._wrapped_call_impl", 1775, false, object},
-                               {"/home/user/model.py", outer, line}},
+                               {"/home/user/model.py", module, line}},
                               python);
     }
     return builder.site(0, python);

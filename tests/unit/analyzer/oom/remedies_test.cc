@@ -225,6 +225,21 @@ TEST(Remedies, OneModuleThatIsAllOfTheModelIsNotWorthCheckpointing) {
   EXPECT_EQ(Told(scene).remedy(RemedyKind::checkpoint), nullptr);
 }
 
+TEST(Remedies, AListOfModulesIsNeverCalled) {
+  DeviceScene scene;
+  scene.segment();
+  for (const char* module : {"model.downs.0", "model.downs.1", "model.ups.0", "model.ups.1"}) {
+    const uint32_t site = scene.in_calls({"model", module}, 10);
+    scene.saved(50 * kMiB, site, scene.node(site));
+  }
+  const Told told(scene);
+  std::vector<std::string> modules;
+  for (const Remedy& remedy : told.story.remedies) {
+    if (remedy.kind == RemedyKind::checkpoint) modules.push_back(remedy.names.at(0));
+  }
+  EXPECT_THAT(modules, ::testing::UnorderedElementsAre("model.downs.*", "model.ups.*"));
+}
+
 TEST(Remedies, ASmallerBatch) {
   DeviceScene scene = layers();
   const Told told(scene);

@@ -1,3 +1,4 @@
+// Covers: analyzer/ownership/{holders,tensor_holders,tensor_modules}.cc
 #include "ownership/holders.h"
 
 #include <random>
@@ -40,6 +41,42 @@ TEST_F(HoldersTest, ParametersGradientsAndStateBelongToTheirModule) {
   EXPECT_THAT(held_by(gradient), ElementsAre("gradient of model.fc1.weight"));
   EXPECT_EQ(holders().holders(index(gradient))[0].root, "model");
   EXPECT_EQ(holders().holders(index(gradient))[0].tensor, index(weight));
+}
+
+TEST_F(HoldersTest, AModuleHasOneNumberHoweverItIsFound) {
+  const uint64_t weight = tensor(), bias = tensor(), other = tensor(), none = tensor();
+  TensorSpec made;
+  made.site = in_fc1_;
+  const uint64_t inside = tensor(made);
+  path(weight, "model.fc1.weight");
+  path(bias, "model.fc1.bias");
+  path(other, "model.fc2.weight");
+  read();
+  const TensorModules& modules = holders().modules();
+  const auto number = [&](uint64_t serial) { return modules.number(index(serial)); };
+  EXPECT_EQ(modules.path(number(weight)), "model.fc1");
+  EXPECT_EQ(number(bias), number(weight));
+  EXPECT_EQ(number(inside), number(weight));
+  EXPECT_NE(number(other), number(weight));
+  EXPECT_EQ(number(none), 0u);
+  EXPECT_EQ(modules.numbers(), 3u);
+}
+
+// Texts are made when they are asked for: what is asked first changes nothing.
+TEST_F(HoldersTest, TextsDoNotDependOnWhatIsAskedFirst) {
+  TensorSpec shared;
+  shared.storage_base = 0x900000;
+  const uint64_t weight = tensor(shared), alias = tensor(shared);
+  path(weight, "model.fc1.weight");
+  read();
+  const Holders evidence_first(asked_->dump), holders_first(asked_->dump);
+  const std::string evidence = evidence_first.evidence(index(alias));
+  const std::string label = "#" + std::to_string(weight) + " (model.fc1.weight)";
+  EXPECT_EQ(evidence, "shares the storage of " + label + ", in model.fc1's parameters");
+  EXPECT_EQ(holders_first.holders(index(alias)).front().text, "same storage as " + label);
+  EXPECT_EQ(holders_first.evidence(index(alias)), evidence);
+  EXPECT_EQ(evidence_first.holders(index(alias)).front().text, holders_first.holders(index(alias)).front().text);
+  EXPECT_EQ(evidence_first.names(index(weight)), holders_first.names(index(weight)));
 }
 
 TEST_F(HoldersTest, ItsModuleComesBeforeAShorterWay) {

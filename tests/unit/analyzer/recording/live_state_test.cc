@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "recording_builder.h"
+#include "support/misaligned_rows.h"
 
 namespace tensorscope::analyzer {
 
@@ -104,6 +105,32 @@ TEST(LiveState, ASegmentBeginsWithWhatIsAliveAndPassesOverWhatWasBefore) {
   const Seen seen = replayed(builder);
   EXPECT_EQ(seen.state.devices.at(kHost).live_bytes, 5u);
   EXPECT_EQ(seen.state.devices.at(kHost).peak_bytes, 69u);
+}
+
+TEST(LiveState, AMalformedChunkIsSkippedAndSaid) {
+  RecordingBuilder builder;
+  builder.segment(0, 5000);
+  builder.add(format::kAllocations, testing::payload_of_rows(0, sizeof(format::Allocation), 2, false));
+  builder.events(1, 1, {allocated(1, 10)});
+  builder.end();
+  RecordingEnds ends;
+  const Seen seen = replayed(builder, &ends);
+  EXPECT_EQ(seen.state.allocations.size(), 1u);
+  ASSERT_EQ(ends.problems.size(), 1u);
+  EXPECT_EQ(ends.problems.front().substr(0, 27), "the 'allocations' chunk at ");
+  EXPECT_NE(ends.problems.front().find("of x.recording is malformed; it was skipped."), std::string::npos);
+}
+
+TEST(LiveState, EventsThatCannotBeReadAreSaid) {
+  RecordingBuilder builder;
+  builder.segment(0, 5000);
+  flatbuffers::FlatBufferBuilder buffer;
+  const auto data = buffer.CreateVector(std::vector<uint8_t>{0xff, 0xff});
+  builder.add(format::kEvents, buffer, format::CreateEvents(buffer, 1, 1, 5000, 9000, 1, data));
+  builder.end();
+  RecordingEnds ends;
+  replayed(builder, &ends);
+  EXPECT_EQ(ends.problems, std::vector<std::string>{"left out of x.recording: 1 parts of events that cannot be read."});
 }
 
 TEST(LiveState, OfAFileThatIsCutTheWholeChunksCount) {

@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "dump/byte_source.h"
@@ -36,11 +37,15 @@ class RecordingBuilder {
   template <typename Table>
   void add(uint32_t type, flatbuffers::FlatBufferBuilder& builder, flatbuffers::Offset<Table> root) {
     builder.FinishSizePrefixed(root);
-    format::ChunkHeader header = {type, 0, builder.GetSize(), 0};
-    header.checksum = format::chunk_checksum(header, builder.GetBufferPointer());
+    add(type, {reinterpret_cast<const char*>(builder.GetBufferPointer()), builder.GetSize()});
+  }
+
+  void add(uint32_t type, std::string_view payload) {
+    format::ChunkHeader header = {type, 0, payload.size(), 0};
+    header.checksum = format::chunk_checksum(header, payload.data());
     put(&header, sizeof header);
-    put(builder.GetBufferPointer(), builder.GetSize());
-    bytes_.resize(bytes_.size() + format::padding(builder.GetSize()));
+    put(payload.data(), payload.size());
+    bytes_.resize(bytes_.size() + format::padding(payload.size()));
     ++chunks_;
   }
 

@@ -99,14 +99,13 @@ TEST_F(SymbolsTest, SecondReadNeedsNoFile) {
   ASSERT_TRUE(std::filesystem::exists(cache_file()));
   auto mode = std::filesystem::status(cache_file().parent_path()).permissions();
   EXPECT_EQ(mode & std::filesystem::perms::all, std::filesystem::perms::owner_all);
-  Dump moved = dump_;
-  moved.shared_objects[0].path = "/nowhere/at/all";
-  Symbols cached(moved, {});
+  dump_.shared_objects[0].path = "/nowhere/at/all";
+  Symbols cached(dump_, {});
   EXPECT_EQ(cached.native(1).back().function, "symbols_test_target::outer_caller");
   EXPECT_THAT(cached.notes(), IsEmpty());
   SymbolOptions no_cache;
   no_cache.use_cache = false;
-  Symbols uncached(moved, no_cache);
+  Symbols uncached(dump_, no_cache);
   EXPECT_EQ(uncached.native(1).back().function, "");
   EXPECT_THAT(uncached.notes(), ElementsAre(HasSubstr("/nowhere/at/all is not on this machine")));
 }

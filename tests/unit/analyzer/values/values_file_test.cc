@@ -7,6 +7,7 @@
 #include <fstream>
 
 #include "dump/reader.h"
+#include "support/misaligned_rows.h"
 #include "support/values_builder.h"
 #include "tensorscope/values_format.h"
 #include "values/element_type.h"
@@ -383,6 +384,17 @@ TEST(ValuesFile, ElementsThatAreNotAsManyAsTheShapeSaysAreRefused) {
   });
   ValuesFile file = opened(bytes);
   EXPECT_THAT(refusal([&] { file.elements_of(all(file)[0]); }), HasSubstr("are not as many as its shape says"));
+}
+
+TEST(ValuesFile, RowsThatBeginWhereTheyMayNotAreMalformed) {
+  for (const bool aligned : {true, false}) {
+    std::vector<Chunk> chunks = small_file().chunks(false);
+    chunks.push_back({format::kCalls, testing::payload_of_rows(0, sizeof(format::CallRow), 1, aligned)});
+    const std::string bytes = ValuesBuilder::frame(chunks);
+    ValuesFile file = opened(bytes);
+    ASSERT_EQ(file.problems().size(), 1u);
+    EXPECT_THAT(file.problems()[0], HasSubstr(aligned ? "1 rows that contradict themselves" : "its 'CALL' chunk is malformed"));
+  }
 }
 
 TEST(ValuesFile, ChunksOfALaterVersionAreSkipped) {

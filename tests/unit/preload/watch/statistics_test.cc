@@ -49,6 +49,37 @@ TEST(Statistics, agree_with_the_definition_at_every_length) {
   }
 }
 
+// Distances to the mean that are small beside the elements, in all blocks, in some, or beside one element far away.
+TEST(Statistics, of_float32_agree_with_the_definition_wherever_they_lie) {
+  std::mt19937 random(2);
+  for (const float mean : {0.0F, 1.0F, -300.0F, 1e4F, 1e6F, -3e9F}) {
+    for (const float spread : {0.0F, 1e-3F, 1.0F, 1e4F}) {
+      for (const size_t length : {7u, 1024u, 5003u}) {
+        std::normal_distribution<float> normal(mean, spread);
+        std::vector<float> data(length);
+        for (float& x : data) x = normal(random);
+        if (length > 5000) {
+          data[0] = 1e7F;                                                        // the shift
+          for (size_t i = 2048; i < 3072; ++i) data[i] = spread * float(i) + 5;  // a block of another kind
+        }
+        long double sum = 0, squares = 0, l1 = 0, l2 = 0;
+        for (const float x : data) sum += x, l1 += std::abs(x), l2 += static_cast<long double>(x) * x;
+        const long double average = sum / static_cast<long double>(length);
+        for (const float x : data) squares += (x - average) * (x - average);
+        const Statistics found = of(data, kFloat);
+        const auto deviation = static_cast<double>(sqrtl(squares / static_cast<long double>(length - 1)));
+        const double scale = static_cast<double>(l1 / static_cast<long double>(length)) + std::abs(double(data[0]));
+        EXPECT_NEAR(found.mean, static_cast<double>(average), 1e-14 * scale) << mean << ' ' << spread << ' ' << length;
+        EXPECT_NEAR(found.deviation, deviation, 1e-9 * deviation) << mean << ' ' << spread << ' ' << length;
+        EXPECT_NEAR(found.l1, static_cast<double>(l1), 1e-12 * static_cast<double>(l1));
+        EXPECT_NEAR(found.l2, static_cast<double>(sqrtl(l2)), 1e-11 * static_cast<double>(sqrtl(l2)));
+        EXPECT_EQ(found.minimum, double(*std::min_element(data.begin(), data.end())));
+        EXPECT_EQ(found.maximum, double(*std::max_element(data.begin(), data.end())));
+      }
+    }
+  }
+}
+
 TEST(Statistics, squares_may_leave_the_range_of_a_double) {
   const Statistics one = of<double>({-1e308}, kDouble), two = of<double>({3e200, -4e200}, kDouble),
                    small = of<double>({3e-200, 4e-200}, kDouble);

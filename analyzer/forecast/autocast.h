@@ -1,0 +1,15 @@
+// What if the forward pass ran under torch.autocast: parameters stay float32, matrix products and convolutions compute in
+// 16 bits, from copies of what they are given.
+#pragma once
+
+#include "forecast/play.h"
+#include "forecast/samples.h"
+
+namespace tensorscope::analyzer::forecast {
+
+// Types follow the order of the forward pass, operation by operation. What an operation was given is not recorded: it is
+// taken to be the newest block of its rows; where that leaves the type open, a block has between half and all of its
+// bytes.
+void under_autocast(Play& play, const Sample& base);
+
+}  // namespace tensorscope::analyzer::forecast

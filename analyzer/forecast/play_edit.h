@@ -1,0 +1,47 @@
+// What is put into a run: blocks that come and go where the base had none, and blocks that are freed in the place of
+// others. Numbers of changes are those of the run as it is, until apply().
+#pragma once
+
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "forecast/play.h"
+
+namespace tensorscope::analyzer::forecast {
+
+class PlayEdit {
+ public:
+  // Of the changes and pieces that it has now.
+  void start(const Play& play) {
+    before_.assign(play.changes.size() + 1, {});
+    instead_.assign(play.changes.size(), kNone);
+    freed_.assign(play.pieces.size(), SIZE_MAX);
+    for (size_t i = 0; i < play.changes.size(); ++i) {
+      if (!play.changes[i].made) freed_[play.changes[i].block] = i;
+    }
+  }
+
+  void make(size_t before, uint32_t piece) { before_[before].push_back({piece, true}); }
+  void free(size_t before, uint32_t piece) { before_[before].push_back({piece, false}); }
+  void free_instead(size_t change, uint32_t piece) { instead_[change] = piece; }
+  // The change that frees a piece of the run; SIZE_MAX: none.
+  size_t freed(uint32_t piece) const { return freed_[piece]; }
+
+  void apply(Play& play) const {
+    std::vector<Change> changes;
+    for (size_t i = 0; i <= play.changes.size(); ++i) {
+      changes.insert(changes.end(), before_[i].begin(), before_[i].end());
+      if (i == play.changes.size()) break;
+      changes.push_back(instead_[i] == kNone ? play.changes[i] : Change{instead_[i], false});
+    }
+    play.changes = std::move(changes);
+  }
+
+ private:
+  std::vector<std::vector<Change>> before_;  // of each change: what comes before it
+  std::vector<uint32_t> instead_;            // of each change: what it frees instead
+  std::vector<size_t> freed_;                // of each piece: the change that frees it
+};
+
+}  // namespace tensorscope::analyzer::forecast

@@ -1,0 +1,46 @@
+#include "forecast/precision.h"
+
+#include "forecast/upcasts.h"
+#include "tensorscope/rules/dtypes.h"
+
+namespace tensorscope::analyzer::forecast {
+
+namespace {
+
+// What model.to(dtype) surely halves: the program itself casts no weights back.
+bool of_the_model(Category category) {
+  return category == Category::parameter || category == Category::buffer || category == Category::gradient ||
+         category == Category::optimizer_state || category == Category::input_batch;
+}
+
+}  // namespace
+
+void in_half(Play& play, const Sample& base) {
+  Upcasts upcasts(base);
+  for (Piece& piece : play.pieces) {
+    if (piece.block == kNone) {
+      piece.factor *= 0.5;
+      continue;
+    }
+    const Block& block = base.blocks[piece.block];
+    const bool float32 = block.shape_known && block.dtype == rules::kFloat32;
+    if (block.shape_known && !float32) continue;
+    const bool surely = float32 && (of_the_model(piece.category) || block.optimizer);
+    double least = 0.5, most = 0.5;
+    if (!surely) {
+      const Upcast upcast = float32 ? upcasts.at(block.place()) : Upcast::possible;
+      const bool saved = block.past_backward && !block.backward;
+      if (upcast == Upcast::by_torch) {
+        least = 1, most = saved ? 1.25 : 1;
+      } else if (upcast == Upcast::with_copy && saved) {
+        least = 1, most = 1.5;
+      } else if (upcast != Upcast::none) {
+        most = 1;
+      }
+    }
+    piece.factor *= (least + most) / 2;
+    piece.unsure = (most - least) / (most + least);
+  }
+}
+
+}  // namespace tensorscope::analyzer::forecast

@@ -1,0 +1,14 @@
+// What if the model were in 16 bits, or its forward pass under autocast.
+#pragma once
+
+#include "forecast/play.h"
+#include "forecast/samples.h"
+
+namespace tensorscope::analyzer::forecast {
+
+// model.to(dtype) with inputs of that type: what is float32 is half as large. Code that casts back to float32 casts
+// nothing in a float32 run; where the known source lines show such code, or a loss computes, a block has between half
+// and all of its bytes, and so has memory in no tensor.
+void in_half(Play& play, const Sample& base);
+
+}  // namespace tensorscope::analyzer::forecast

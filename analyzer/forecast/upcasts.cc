@@ -1,0 +1,86 @@
+#include "forecast/upcasts.h"
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+
+#include "symbols/user_code.h"
+
+namespace tensorscope::analyzer::forecast {
+
+namespace {
+
+// "hidden.to(torch.float32)", and what goes with it: "x.to(input_dtype)", "scores.type_as(query)".
+bool casts(std::string_view line) {
+  constexpr std::array<std::string_view, 6> kCasts = {"float32", ".float()", ".double()", "type_as(", "_dtype)", ".dtype)"};
+  return std::ranges::any_of(kCasts, [&](std::string_view word) { return line.find(word) != line.npos; });
+}
+
+// "softmax(scores, dim=-1, dtype=torch.float32).to(query.dtype)": what backward needs of it is float32, with a copy.
+bool casts_and_back(std::string_view line) {
+  const size_t up = std::min(line.find("float32"), line.find(".float()"));
+  return up != line.npos && (line.find(".to(", up) != line.npos || line.find("type_as(", up) != line.npos);
+}
+
+}  // namespace
+
+Upcasts::Upcasts(const Sample& base)
+    : dump_(base.opened->dump), symbols_(base.opened->symbols), package_(torch_package(dump_)) {
+  casting_code_.resize(dump_.codes.size());
+  casting_line_.resize(dump_.python_frames.size());
+  for (size_t i = 1; i < dump_.python_frames.size(); ++i) {
+    const PythonFrame& python = dump_.python_frames[i];
+    const Code& code = dump_.codes[python.code];
+    if (python_owner(code.file, package_) == Owner::torch) continue;
+    Frame frame;
+    frame.language = Frame::Language::python;
+    frame.file = code.file;
+    frame.line = python.line;
+    const std::string line = symbols_.source_line(frame);
+    known_ = known_ || !line.empty();
+    if (!casts(line)) continue;
+    casting_line_[i] = casts_and_back(line) ? Upcast::with_copy : Upcast::possible;
+    casting_code_[python.code] = true;
+  }
+}
+
+Upcast Upcasts::at(uint32_t site) {
+  if (site >= dump_.sites.size()) return Upcast::possible;
+  const auto [found, fresh] = answers_.try_emplace(site, Upcast::none);
+  if (fresh) found->second = by_torch(site) ? Upcast::by_torch : known_ ? looked_up(site) : Upcast::possible;
+  return found->second;
+}
+
+// Within a module's forward any line of a running function counts; a training loop casts its inputs elsewhere.
+Upcast Upcasts::looked_up(uint32_t site) const {
+  const uint32_t leaf = dump_.sites[site].python;
+  uint32_t outermost = 0;
+  for (uint32_t i = leaf; i != 0; i = dump_.python_frames[i].parent) {
+    if (dump_.python_frames[i].module_object != 0) outermost = i;
+  }
+  bool inside = outermost != 0, innermost = true;
+  for (uint32_t i = leaf; i != 0; i = dump_.python_frames[i].parent) {
+    const uint32_t code = dump_.python_frames[i].code;
+    if (innermost && casting_line_[i] == Upcast::with_copy) return Upcast::with_copy;
+    if (casting_line_[i] != Upcast::none || (inside && casting_code_[code]) || is_loss(dump_.codes[code])) {
+      return Upcast::possible;
+    }
+    if (python_owner(dump_.codes[code].file, package_) != Owner::torch) innermost = false;
+    if (i == outermost) inside = false;
+  }
+  return Upcast::none;
+}
+
+// Attention without a kernel of its own, as with dropout on a CPU, computes in float32, and returns a copy.
+bool Upcasts::by_torch(uint32_t site) const {
+  return std::ranges::any_of(symbols_.native(dump_.sites[site].native), [](const Frame& frame) {
+    return frame.function.find("_scaled_dot_product_attention_math") != std::string::npos;
+  });
+}
+
+bool Upcasts::is_loss(const Code& code) const {
+  return python_owner(code.file, package_) == Owner::torch &&
+         (code.function.find("cross_entropy") != std::string::npos || code.function.ends_with("_loss"));
+}
+
+}  // namespace tensorscope::analyzer::forecast

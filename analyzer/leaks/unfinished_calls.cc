@@ -1,0 +1,96 @@
+// Local variables of more and more calls of one function that do not end: threads that wait for ever, generators that
+// nobody closes. Each call has its own variable of the same name.
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "leaks/case.h"
+
+namespace tensorscope::analyzer {
+
+namespace {
+
+using format::ReferenceRoot;
+
+bool in_a_call(const Series& series) {
+  const auto root = ReferenceRoot(series.example.root);
+  return !series.container && (root == ReferenceRoot::local || root == ReferenceRoot::suspended);
+}
+
+// Calls that return are followed by others, whose tensors are new. Nearly all that one dump has are in the last one, too.
+bool stay(const Case& find, const Series& series) {
+  constexpr size_t kOf = 8;
+  const auto serial = [&](size_t dump, uint32_t tensor) { return find.view(dump).dump.tensors[tensor].serial; };
+  std::vector<uint64_t> last;
+  for (uint32_t tensor : series.members.back()) last.push_back(serial(find.dumps() - 1, tensor));
+  std::sort(last.begin(), last.end());
+  for (size_t i = 0; i + 1 < find.dumps(); ++i) {
+    const std::vector<uint32_t>& members = series.members[i];
+    const auto gone = std::count_if(members.begin(), members.end(), [&](uint32_t tensor) {
+      return !std::binary_search(last.begin(), last.end(), serial(i, tensor));
+    });
+    if (size_t(gone) * kOf > members.size()) return false;
+  }
+  return true;
+}
+
+// Several variables of the same calls are one finding.
+struct Function {
+  std::vector<const Series*> variables;  // the most bytes first
+  std::vector<uint64_t> calls;           // one a dump, at least so many
+  std::vector<std::vector<uint32_t>> members;
+};
+
+void add_finding(Case& find, Function& function) {
+  LeakFinding finding;
+  finding.kind = LeakKind::unfinished_calls;
+  std::stable_sort(function.variables.begin(), function.variables.end(), [](const Series* a, const Series* b) {
+    return a->growth.bytes.back() > b->growth.bytes.back();
+  });
+  for (const Series* variable : function.variables) finding.holders.push_back(find.label(*variable));
+  const bool waits = ReferenceRoot(function.variables.front()->example.root) == ReferenceRoot::suspended;
+  finding.advice = waits ? Advice::close_generators : Advice::end_threads;
+  Retained kept;
+  for (size_t i = 0; i < find.dumps(); ++i) {
+    std::vector<uint32_t>& members = function.members[i];
+    std::sort(members.begin(), members.end());
+    members.erase(std::unique(members.begin(), members.end()), members.end());
+    kept = find.retention(i).only_by(members);
+    finding.growth.count.push_back(members.size());
+    finding.growth.bytes.push_back(std::max(find.bytes_of(i, members), kept.bytes));
+  }
+  const std::vector<uint32_t>& members = function.members.back();
+  for (uint32_t tensor : members) finding.growth.kept.push_back(find.last().dump.tensors[tensor].serial);
+  const int64_t things = finding.growth.added();
+  if (finding.growth.added_bytes() + things * int64_t(kObjectBytes) < int64_t(kLeastGrowth)) return;
+  finding.bytes = finding.growth.bytes.back();
+  finding.site = find.site_of(members);
+  finding.evidence = {{FactKind::unfinished_calls, function.calls}, {FactKind::retained, {kept.bytes}}, {FactKind::calls_stay}};
+  finding.tensors = std::move(kept.tensors);
+  finding.tensors.insert(finding.tensors.end(), members.begin(), members.end());
+  find.add(std::move(finding), find.retention().nodes_below(find.retention().nodes_of(members)));
+}
+
+}  // namespace
+
+void find_unfinished_calls(Case& find) {
+  if (find.dumps() < 2) return;
+  std::map<std::pair<uint8_t, std::string>, Function> functions;
+  for (const Series& series : find.series()) {
+    if (!in_a_call(series) || find.explained(series.members.back())) continue;
+    if (!grows(series.growth.count) || !find.timeline().spread(series.growth.kept) || !stay(find, series)) continue;
+    Function& function = functions[{series.example.root, series.example.scope}];
+    function.variables.push_back(&series);
+    function.calls.resize(find.dumps());
+    function.members.resize(find.dumps());
+    for (size_t i = 0; i < find.dumps(); ++i) {
+      function.calls[i] = std::max<uint64_t>(function.calls[i], series.members[i].size());
+      function.members[i].insert(function.members[i].end(), series.members[i].begin(), series.members[i].end());
+    }
+  }
+  for (auto& [key, function] : functions) {
+    if (!find.explained(function.members.back())) add_finding(find, function);
+  }
+}
+
+}  // namespace tensorscope::analyzer

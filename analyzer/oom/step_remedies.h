@@ -1,0 +1,16 @@
+// What helps where an optimizer takes the memory. In its step activations are gone: what is there are parameters,
+// gradients, the optimizer's state, and what the step itself makes.
+#pragma once
+
+#include <vector>
+
+#include "oom/lines_to_change.h"
+#include "oom/remedy.h"
+#include "oom/room.h"
+
+namespace tensorscope::analyzer::oom {
+
+// Empty where no optimizer's step made the request and its state is less than a quarter of what is allocated.
+std::vector<Remedy> step_remedies(const RemedyCase& about, const Room& room, const LinesToChange& lines);
+
+}  // namespace tensorscope::analyzer::oom

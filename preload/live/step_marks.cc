@@ -1,0 +1,72 @@
+#include "live/step_marks.h"
+
+#include <atomic>
+#include <bit>
+
+#include "live/serials.h"
+
+namespace tensorscope::live {
+
+namespace {
+
+constexpr unsigned kSourceShift = 56;
+constexpr uint64_t kCount = (uint64_t{1} << kSourceShift) - 1;
+
+std::atomic<uint64_t> g_state{0};  // source and number of steps
+std::atomic<Serial> g_marks[kMostStepMarks];
+std::atomic<bool> g_backward_ran{false};
+
+// Step n has a mark at n >> shift where that leaves nothing over.
+unsigned shift_of(uint64_t number) {
+  constexpr unsigned kBits = std::bit_width(kMostStepMarks - 1);
+  const auto bits = unsigned(std::bit_width(number));
+  return bits > kBits ? bits - kBits : 0;
+}
+
+}  // namespace
+
+void step_ended(StepSource source) {
+  const Serial newest = newest_serial();
+  uint64_t state = g_state.load(std::memory_order_relaxed), next = 0;
+  do {
+    const auto known = StepSource(state >> kSourceShift);
+    if (source < known) return;
+    next = source == known ? state + 1 : uint64_t(source) << kSourceShift | 1;
+  } while (!g_state.compare_exchange_weak(state, next, std::memory_order_relaxed));
+  const uint64_t number = (next & kCount) - 1;
+  const unsigned shift = shift_of(number);
+  if (shift > 0 && std::has_single_bit(number)) {
+    for (size_t i = 0; i < kMostStepMarks / 2; ++i) {
+      g_marks[i].store(g_marks[2 * i].load(std::memory_order_relaxed), std::memory_order_relaxed);
+    }
+  }
+  if ((number & ((uint64_t{1} << shift) - 1)) == 0) g_marks[number >> shift].store(newest, std::memory_order_relaxed);
+}
+
+void backward_runs() {
+  if (!g_backward_ran.load(std::memory_order_relaxed)) g_backward_ran.store(true, std::memory_order_relaxed);
+}
+
+bool backward_ran() { return g_backward_ran.load(std::memory_order_relaxed); }
+
+void forward_after_backward() {
+  if (g_backward_ran.exchange(false, std::memory_order_relaxed)) step_ended(StepSource::backward);
+}
+
+StepMarks step_marks(Serial newest) {
+  const uint64_t state = g_state.load(std::memory_order_relaxed);
+  StepMarks out;
+  out.source = StepSource(state >> kSourceShift);
+  out.count = state & kCount;
+  if (out.count == 0) return out;
+  const unsigned shift = shift_of(out.count - 1);
+  out.every = uint64_t{1} << shift;
+  for (size_t i = 0; i <= (out.count - 1) >> shift; ++i) {
+    const Serial mark = g_marks[i].load(std::memory_order_relaxed);
+    if (mark > newest) break;
+    if (mark > (out.ends.empty() ? 0 : out.ends.back())) out.ends.push_back(mark);
+  }
+  return out;
+}
+
+}  // namespace tensorscope::live
