@@ -6,7 +6,7 @@
 
 namespace tensorscope {
 
-inline bool under_qemu() { return getenv("TENSORSCOPE_TEST_QEMU") != nullptr; }
+inline bool under_qemu() { return getenv("UNDER_QEMU") != nullptr; }
 
 constexpr const char* kNoSafeReads = "qemu has no process_vm_readv";
 constexpr const char* kNoOwnDescriptors = "qemu makes no thread with descriptors of its own";

@@ -82,7 +82,11 @@ class SymbolsTest : public ::testing::Test {
 TEST_F(SymbolsTest, InlineFramesWithFilesAndLines) {
   std::vector<Frame> frames = Symbols(dump_, {}).native(1);
   ASSERT_EQ(frames.size(), 2u);
+#ifdef __clang__  // whose -g1 has no namespaces of inlined functions
+  EXPECT_EQ(frames[0].function, "inlined_caller");
+#else
   EXPECT_EQ(frames[0].function, "symbols_test_target::inlined_caller");
+#endif
   EXPECT_TRUE(frames[0].inlined);
   EXPECT_THAT(frames[0].file, MatchesRegex("/.*/tests/unit/analyzer/symbols/symbols_test.cc"));
   EXPECT_EQ(frames[1].function, "symbols_test_target::outer_caller");
