@@ -1,9 +1,12 @@
 // The command line as a whole: verbs, what they share, and how mistakes are answered.
+#include <fmt/format.h>
+
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <exception>
 #include <memory>
 #include <new>
+#include <regex>
 
 #include "cli/invocation.h"
 #include "dump/reader.h"
@@ -129,11 +132,23 @@ void add_verbs(CLI::App& app, Invocation& invocation) {
   for (const char* name : {"completion", "manual"}) app.get_subcommand(name)->group("For the shell");
 }
 
+// "--top: Value x not in range 0 to 9" in the words of the other mistakes.
+std::string invalid_number(const std::string& mistake) {
+  static const std::regex kRange("(.+): Value (.*) not in range (\\S+) to (\\S+)");
+  std::smatch words;
+  if (!std::regex_match(mistake, words, kRange)) return mistake;
+  const auto number = [](const std::string& digits) {
+    return digits.find('.') == std::string::npos ? digits : fmt::format("{:g}", std::stod(digits));
+  };
+  return fmt::format("invalid value '{}' for {}; numbers from {} to {}", words.str(2), words.str(1),
+                     number(words.str(3)), number(words.str(4)));
+}
+
 // What is wrong with the arguments, and where to read more.
 std::string parse_mistake(const CLI::App& app, const std::string& verb_word, const CLI::ParseError& error) {
   const auto chosen = app.get_subcommands();
   const std::string verb = chosen.empty() ? "" : chosen.front()->get_name() + " ";
-  std::string mistake = first_line(error.what());
+  std::string mistake = invalid_number(first_line(error.what()));
   if (chosen.empty() && !verb_word.empty()) {
     mistake = "unknown verb '" + verb_word + "'" + text::did_you_mean(verb_word, verbs_of(app));
   } else if (dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr) {

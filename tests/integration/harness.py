@@ -1,5 +1,6 @@
 """Runs target programs with and without the preload, and reads dumps through the CLI as a user would."""
 
+import collections
 import contextlib
 import functools
 import json
@@ -135,6 +136,15 @@ def cli(*arguments, status=0, **keywords):
 def load(dump):
     """A dump as the exported JSON."""
     return json.loads(cli("export", dump, "--format", "json", *(["--sysroot", SYSROOT] if SYSROOT else [])).stdout)
+
+
+Coverage = collections.namedtuple("Coverage", "seen detail missed")
+
+
+def coverage(dump):
+    """What a dump (its path, or what load() returned) says about each subject."""
+    exported = dump if isinstance(dump, dict) else load(dump)
+    return {row["subject"]: Coverage(row["seen"], row["detail"] or "", row["missed"]) for row in exported["coverage"]}
 
 
 def program_stderr(done):

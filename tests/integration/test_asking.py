@@ -54,7 +54,7 @@ def test_a_handler_of_the_program_is_not_run(tmp_path):
         done = harness.cli("snapshot", process.pid)
         assert "its own handler" in done.stderr and done.stderr.count("\n") == 1
         exported = harness.load(done.stdout.strip())
-        assert any("handler of its own" in (row["detail"] or "") for row in exported["coverage"])
+        assert any("handler of its own" in row.detail for row in harness.coverage(exported).values())
         process.send_signal(signal.SIGUSR1)  # this one is the scheduler's
         harness.until(lambda: len(harness.dumps(tmp_path)) == 2, "the dump of the signal")
         stop.touch()

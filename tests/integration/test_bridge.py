@@ -173,6 +173,9 @@ def test_the_builtin_module_comes_before_the_stub(python):
     say = "import libtensorscope as l; print(getattr(l, '__file__', 'built-in'), l.active(), l.dump())"
     done = run(python, "-c", say, PYTHONPATH=str(STUB), LD_PRELOAD=str(harness.LIBRARY))
     assert (done.stdout, done.stderr) == ("built-in False None\n", "")
+    by_path = "import sys, importlib.machinery as m; sys.meta_path.insert(0, m.PathFinder); "
+    done = run(python, "-c", by_path + say, PYTHONPATH=str(STUB), LD_PRELOAD=str(harness.LIBRARY))
+    assert (done.stdout, done.stderr) == ("built-in False None\n", "")
     done = run(python, "-c", say, PYTHONPATH=str(STUB))
     assert (done.stdout, done.stderr) == (f"{STUB / 'libtensorscope.py'} False None\n", "")
 

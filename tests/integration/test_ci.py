@@ -42,20 +42,20 @@ def test_without_limits():
 
 @pytest.fixture
 def plugin(pytester, monkeypatch):
-    """Runs pytest with the plugin; preload: under tensorscope."""
+    """Runs pytest with the plugin; preload: under tensorscope; package: a folder where it is installed."""
     pytester.makepyfile(test_program=TESTS)
 
-    def run(*words, preload=True):
+    def run(*words, preload=True, package=None):
         for name in [name for name in os.environ if name.startswith("TENSORSCOPE_")]:
             monkeypatch.delenv(name)
-        monkeypatch.setenv("PYTHONPATH", str(PACKAGE))
+        monkeypatch.setenv("PYTHONPATH", str(package or PACKAGE))
         monkeypatch.setenv("TENSORSCOPE_PROGRAM", str(CLI))
         monkeypatch.setenv("TENSORSCOPE_READER", str(BUILD / "analyzer" / "libtensorscope_reader.so"))
         if preload:
             monkeypatch.setenv("LD_PRELOAD", str(LIBRARY))
             monkeypatch.setenv("TENSORSCOPE_LOW_MEMORY", "off")
             monkeypatch.setenv("TENSORSCOPE_EXIT", "never")
-        return pytester.runpytest_subprocess("-p", "tensorscope.pytest_plugin", "-p", "no:cacheprovider", *words)
+        return pytester.runpytest_subprocess(*([] if package else ["-p", "tensorscope.pytest_plugin"]), "-p", "no:cacheprovider", *words)
 
     return run
 
@@ -64,11 +64,26 @@ def test_limits_are_passed_by_growth_and_not_by_a_warm_cache(plugin, pytester):
     result = plugin("--tensorscope")
     result.assert_outcomes(passed=3, failed=3)
     result.stdout.fnmatch_lines(["*left 390.6 KiB behind in its run 3; max_growth is 100.0 KiB*", "*more leaks than 0*", "*tensorscope: memory that tests left behind*",
-                                 "*390.6 KiB  test_program.py::test_that_keeps_more_each_time", "*97.7 KiB  test_program.py::test_without_limits"])
+                                 "*390.6 KiB  test_program.py::test_that_keeps_more_each_time", "*97.7 KiB  test_program.py::test_without_limits", "2 of 5 measured tests left nothing behind"])
     output = result.stdout.str()
     assert "its own reason" in output
     assert not re.search(r"KiB  .*test_that_(warms|frees)", output)
     assert not list(pytester.path.glob("*.[0-9].tscope"))
+
+
+def test_an_installed_plugin_measures(plugin, pytester):
+    """pytest looks for the modules of an installed plugin itself, by their files: for the stand-in before the built-in module."""
+    site = pytester.mkdir("site")
+    information = site / "tensorscope_profiler-0.1.0.dist-info"
+    information.mkdir()
+    (information / "METADATA").write_text("Metadata-Version: 2.1\nName: tensorscope-profiler\nVersion: 0.1.0\n")
+    (information / "RECORD").write_text("libtensorscope.py,,\ntensorscope/pytest_plugin.py,,\n")
+    (information / "entry_points.txt").write_text("[pytest11]\ntensorscope = tensorscope.pytest_plugin\n")
+    (site / "tensorscope").symlink_to(PACKAGE / "tensorscope")
+    (site / "libtensorscope.py").symlink_to(ROOT / "include" / "tensorscope" / "libtensorscope.py")
+    result = plugin("-k", "keeps", package=site)
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(["*390.6 KiB  test_program.py::test_that_keeps_more_each_time"])
 
 
 def test_without_tensorscope_nothing_is_measured_and_that_is_said(plugin):

@@ -63,13 +63,9 @@ def allocations(exported, device):
     return [item for item in exported["allocations"] if item["device"] == device]
 
 
-def coverage(exported, subject):
-    return next(row for row in exported["coverage"] if row["subject"] == subject)
-
-
 def agrees_with_the_allocator(exported, known, devices=("cuda:0",)):
     """Reports, blocks and sums, each exactly as torch's own."""
-    assert coverage(exported, "CUDA memory")["seen"] == "yes"
+    assert harness.coverage(exported)["CUDA memory"].seen == "yes"
     for device in devices:
         stats, total, live = known["facts"]["devices"][device], totals(exported)[device], allocations(exported, device)
         assert total["live_bytes"] == total["allocator_allocated"] == stats["allocated"]
@@ -179,9 +175,9 @@ def test_what_nobody_reports_is_said(tmp_path, monkeypatch):
     known = harness.truth(tmp_path)
     exported = harness.load(known["dump"])
     harness.compare(exported, known)
-    said = coverage(exported, "CUDA memory")
-    assert said["seen"] == "no" and "cudaMallocAsync" in said["detail"]
-    assert coverage(exported, "CUDA runtime calls")["detail"] == "switched off by TENSORSCOPE_CUDA_RUNTIME"
+    said = harness.coverage(exported)["CUDA memory"]
+    assert said.seen == "no" and "cudaMallocAsync" in said.detail
+    assert harness.coverage(exported)["CUDA runtime calls"].detail == "switched off by TENSORSCOPE_CUDA_RUNTIME"
 
 
 def without_our_lines(text):

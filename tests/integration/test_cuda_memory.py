@@ -59,10 +59,6 @@ def runtime(under_the_cuda_build, tmp_path_factory):
     return folder
 
 
-def coverage(exported, subject):
-    return next(row for row in exported["coverage"] if row["subject"] == subject)
-
-
 def totals(exported, device):
     return next(row for row in exported["totals"]["devices"] if row["device"] == device)
 
@@ -111,7 +107,7 @@ def test_segments_are_those_of_torchs_snapshot(segments):
 def test_sums_are_the_allocators(segments):
     known = harness.truth(segments)
     exported = harness.load(known["dump"])
-    assert coverage(exported, "device memory")["seen"] == coverage(exported, "CUDA runtime calls")["seen"] == "yes"
+    assert harness.coverage(exported)["device memory"].seen == harness.coverage(exported)["CUDA runtime calls"].seen == "yes"
     for index, device in dump_reader.device_memory(known["dump"]).items():
         sums_agree(device, totals(exported, f"cuda:{index}"))
 
@@ -205,7 +201,7 @@ def test_such_memory_has_its_stack_and_is_no_allocation_of_torch(runtime):
 def test_allocators_that_report_nothing(environment, backend, kind, tmp_path):
     known = harness.truth(in_environment(tmp_path, "cuda_unreported.py", environment))
     exported = harness.load(known["dump"])
-    assert coverage(exported, "CUDA memory")["seen"] == "yes"
+    assert harness.coverage(exported)["CUDA memory"].seen == "yes"
     harness.compare(exported, known)
     live = {item["id"]: item for item in exported["allocations"] if item["device"] == "cuda:0"}
     assert {item["kind"] for item in live.values()} == {"runtime"}
@@ -279,7 +275,7 @@ def test_nvml_is_missing(tmp_path):
     assert device.source == "snapshot" and len(device.segments) == 1
     exported = harness.load(known["dump"])
     harness.compare(exported, known)
-    assert coverage(exported, "device memory")["seen"] == "partly"
+    assert harness.coverage(exported)["device memory"].seen == "partly"
 
 
 def test_the_driver_hangs(tmp_path):
@@ -309,8 +305,7 @@ def test_a_forked_child_asks_nobody(tmp_path):
     blocks = [[(block.serial, block.pointer) for block in dump_reader.runtime_blocks(known["dump"])] for known in (parent, child)]
     assert blocks[0] == blocks[1] and len(blocks[0]) == 1
     exported = harness.load(child["dump"])
-    said = coverage(exported, "device memory")
-    assert (said["seen"], said["detail"]) == ("not_applicable", "no CUDA device was used")
+    assert harness.coverage(exported)["device memory"][:2] == ("not_applicable", "no CUDA device was used")
 
 
 def test_no_device_is_visible(tmp_path, monkeypatch):
@@ -323,8 +318,8 @@ def test_no_device_is_visible(tmp_path, monkeypatch):
     (dump,) = harness.dumps(tmp_path, "*.1.tscope")
     assert dump_reader.device_memory(dump) == {} and dump_reader.runtime_blocks(dump) == []
     exported = harness.load(dump)
-    assert coverage(exported, "device memory")["seen"] == "not_applicable"
-    assert coverage(exported, "CUDA runtime calls")["seen"] == "yes"
+    assert harness.coverage(exported)["device memory"].seen == "not_applicable"
+    assert harness.coverage(exported)["CUDA runtime calls"].seen == "yes"
 
 
 def test_a_build_of_torch_without_cuda(tmp_path, monkeypatch):
@@ -335,6 +330,6 @@ def test_a_build_of_torch_without_cuda(tmp_path, monkeypatch):
     assert done.stdout == "False\n", done.stderr
     (dump,) = harness.dumps(tmp_path, "*.1.tscope")
     assert dump_reader.device_memory(dump) == {} and dump_reader.runtime_blocks(dump) == []
-    subjects = {row["subject"]: row["seen"] for row in harness.load(dump)["coverage"]}
-    assert subjects["CUDA memory"] == "not_applicable"  # which says it once
-    assert not {"CUDA runtime calls", "device memory"} & set(subjects)
+    subjects = harness.coverage(dump)
+    assert subjects["CUDA memory"].seen == "not_applicable"  # which says it once
+    assert not {"CUDA runtime calls", "device memory"} & subjects.keys()

@@ -9,7 +9,7 @@ import os
 import harness
 import pytest
 
-from test_cuda import FAKE, coverage, under_the_cuda_build  # noqa: F401  (a fixture)
+from test_cuda import FAKE, under_the_cuda_build  # noqa: F401  (a fixture)
 
 pytestmark = [pytest.mark.skipif(not FAKE.exists(), reason="no CUDA build of torch: scripts/fake-cuda was not run"),
               pytest.mark.usefixtures("under_the_cuda_build")]
@@ -97,7 +97,7 @@ def test_kernels_copies_and_fills_count_for_their_place(recorded):
     assert (fills["kernels"], fills["fills"], fills["filled_bytes"]) == (0, 2, 8 << 10)
     assert launches_by(exported, "launches_of_the_driver")["kernels"] == 4
     assert kernels["kernel_ns"] == 5000 and copies["copy_ns"] == 3000 and fills["fill_ns"] == 2000  # 1 us each on the double
-    assert {row["subject"]: row["seen"] for row in exported["coverage"]}["kernels and copies"] == "yes"
+    assert harness.coverage(exported)["kernels and copies"].seen == "yes"
 
 
 def test_the_report_says_whose_it_is(recorded):
@@ -126,7 +126,7 @@ def test_nothing_of_it_where_it_is_not_asked_for(under_the_cuda_build, tmp_path)
     assert done.returncode == 0 and own_lines(done.stderr) == []
     exported = harness.load(harness.truth(tmp_path, "held")["dump"])
     assert exported["driver_memory"] is None and exported["launches"] is None
-    assert not {"driver memory", "kernels and copies"} & {row["subject"] for row in exported["coverage"]}
+    assert not {"driver memory", "kernels and copies"} & harness.coverage(exported).keys()
 
 
 def test_physical_memory_behind_expandable_segments(tmp_path, monkeypatch):
@@ -156,7 +156,7 @@ def test_a_cupti_that_refuses_costs_one_line(state, line, tmp_path):
     (said,) = own_lines(done.stderr)
     assert said.startswith(line)
     exported = harness.load(harness.truth(tmp_path)["dump"])
-    assert coverage(exported, "driver memory")["seen"] == "no" and exported["driver_memory"] is None
+    assert harness.coverage(exported)["driver memory"].seen == "no" and exported["driver_memory"] is None
     harness.compare(exported, harness.truth(tmp_path))
 
 
@@ -164,7 +164,7 @@ def test_a_process_that_uses_no_cuda_opens_nothing(tmp_path):
     done = run("import torch, truth\nkept = torch.ones(1000)\ntruth.moment()\n", tmp_path, cupti="1", fake_cuda_cupti="busy")
     assert own_lines(done.stderr) == []
     exported = harness.load(harness.truth(tmp_path)["dump"])
-    assert coverage(exported, "driver memory")["seen"] == "not_applicable" and exported["driver_memory"] is None
+    assert harness.coverage(exported)["driver memory"].seen == "not_applicable" and exported["driver_memory"] is None
 
 
 PROFILED = ("import torch, truth\nfrom torch.profiler import profile, ProfilerActivity\n"
@@ -190,7 +190,7 @@ def test_the_profiler_works_as_without_us_when_it_comes_later(tmp_path):
     assert said.startswith(TAKEN_OVER)
     exported = harness.load(known["dump"])
     for subject in ("driver memory", "kernels and copies"):
-        assert coverage(exported, subject)["seen"] == "partly" and "took over CUPTI" in coverage(exported, subject)["detail"]
+        assert harness.coverage(exported)[subject].seen == "partly" and "took over CUPTI" in harness.coverage(exported)[subject].detail
     memory = exported["driver_memory"]
     assert memory["began_ns"] < memory["ended_ns"] < exported["process"]["dump_ns"] and memory["blocks"]
     assert "until" in harness.cli("report", known["dump"]).stdout
@@ -220,7 +220,7 @@ def test_a_forked_child_has_none_of_it(tmp_path):
                "assert os.waitpid(child, 0)[1] == 0\nkept.add_(1)\ntruth.moment('after')\n", tmp_path, cupti="activity")
     assert own_lines(done.stderr) == []
     child, after = (harness.load(harness.truth(tmp_path, name)["dump"]) for name in ("child", "after"))
-    assert child["driver_memory"] is None and coverage(child, "driver memory")["seen"] == "not_applicable"
+    assert child["driver_memory"] is None and harness.coverage(child)["driver memory"].seen == "not_applicable"
     assert after["driver_memory"]["flushed"] and sum(row["kernels"] for row in after["launches"]) > 0
 
 
@@ -231,4 +231,4 @@ def test_more_records_than_a_buffer_holds(tmp_path):
     assert own_lines(done.stderr) == []
     exported = harness.load(harness.truth(tmp_path)["dump"])
     assert launches_by(exported, "many")["kernels"] == 12000  # 216 bytes each: more than two buffers
-    assert coverage(exported, "driver memory")["missed"] == 0
+    assert harness.coverage(exported)["driver memory"].missed == 0

@@ -14,10 +14,6 @@ MOST_STACK = {"first": 4096, "tensors": 6144, "tensors_again": 2048, "operations
 MOST_STACK_WITHOUT_A_COLLECTOR = {**MOST_STACK, "runs_out_of_memory": 20480}
 
 
-def coverage(dump):
-    return {row["subject"]: (row["seen"], row["detail"] or "") for row in harness.load(dump)["coverage"]}
-
-
 def run(program, what, folder, preload, *arguments):
     settings = harness.environment(folder, preload, **({"exit": "never"} if preload else {}))
     settings["LD_PRELOAD"] = ":".join([str(harness.LIBRARY)] * preload + [str(harness.BUILD / "tests" / "programs" / "exhausts_early.so")])
@@ -44,16 +40,16 @@ def the_dump(folder):
 def test_nothing_is_exhausted(tmp_path):
     """What the others are compared with."""
     assert both(tmp_path, "nothing").returncode == 0
-    found = coverage(the_dump(tmp_path))
-    assert found["native stacks"][0] == found["tensors"][0] == found["signal dumps"][0] == "yes"
+    found = harness.coverage(the_dump(tmp_path))
+    assert found["native stacks"].seen == found["tensors"].seen == found["signal dumps"].seen == "yes"
 
 
 def test_no_descriptor_is_left(tmp_path):
     done = both(tmp_path, "descriptors", "dump")
     assert done.returncode == 0 and done.stderr.count("tensorscope: no dump in ") == 1  # of the two that were asked for
-    found = coverage(the_dump(tmp_path))
-    assert found["tensors"][0] == "yes"
-    assert found["native stacks"][0] == "no" and "libunwind" in found["native stacks"][1]
+    found = harness.coverage(the_dump(tmp_path))
+    assert found["tensors"].seen == "yes"
+    assert found["native stacks"].seen == "no" and "libunwind" in found["native stacks"].detail
 
 
 def test_no_thread_is_to_be_had(tmp_path):
@@ -62,9 +58,9 @@ def test_no_thread_is_to_be_had(tmp_path):
     dumps = harness.dumps(tmp_path)  # the first by the thread that asked
     assert len(dumps) == 2
     for dump in dumps:
-        found = coverage(dump)
-        assert found["signal dumps"] == ("no", "the collector thread could not be started")
-        assert found["tensors"][0] == found["native stacks"][0] == "yes"
+        found = harness.coverage(dump)
+        assert found["signal dumps"][:2] == ("no", "the collector thread could not be started")
+        assert found["tensors"].seen == found["native stacks"].seen == "yes"
         assert [123] in [tensor["shape"] for tensor in harness.load(dump)["tensors"]]
 
 
@@ -74,9 +70,9 @@ def test_no_key_of_thread_specific_data_is_left(tmp_path):
     needed = next(count for count in range(20) if run("exhausted", f"keys:{count}", tmp_path, False).returncode == 0)
     assert needed > 0
     assert both(tmp_path, f"keys:{needed}").returncode == 0
-    found = coverage(the_dump(tmp_path))
-    assert found["native stacks"] == ("no", "no thread-specific data key is left")
-    assert found["tensors"][0] == "yes"
+    found = harness.coverage(the_dump(tmp_path))
+    assert found["native stacks"][:2] == ("no", "no thread-specific data key is left")
+    assert found["tensors"].seen == "yes"
 
 
 @pytest.mark.cases(3)
@@ -85,7 +81,7 @@ def test_address_space_is_tight_from_the_start(kibibytes, tmp_path):
     """What the program does with so little, it does with the preload, whether or not there is room for anything of ours."""
     done = both(tmp_path, f"address_space:{kibibytes << 10}")
     if kibibytes == 1 << 20:
-        assert done.returncode == 0 and coverage(the_dump(tmp_path))["tensors"][0] == "yes"
+        assert done.returncode == 0 and harness.coverage(the_dump(tmp_path))["tensors"].seen == "yes"
 
 
 @pytest.mark.parametrize("what", ["nothing", "threads"])

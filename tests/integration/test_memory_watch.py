@@ -71,16 +71,12 @@ def test_switched_off_nothing_is_watched(tmp_path, limit):
     told = under_limit("again", limit, 0, 2, folder=tmp_path, low_memory="off", exit="always")
     assert [line[0] for line in told] == [0, 0]
     (dump,) = harness.dumps(tmp_path)
-    assert coverage(dump)["memory limits"] == ("no", "switched off by TENSORSCOPE_LOW_MEMORY")
-
-
-def coverage(dump):
-    return {row["subject"]: (row["seen"], row["detail"]) for row in harness.load(dump)["coverage"]}
+    assert harness.coverage(dump)["memory limits"][:2] == ("no", "switched off by TENSORSCOPE_LOW_MEMORY")
 
 
 def test_the_dump_says_which_limits_are_watched(tmp_path, limit):
     under_limit("elsewhere", limit, folder=tmp_path)
-    seen, detail = coverage(near(tmp_path)[0])["memory limits"]
+    seen, detail, _ = harness.coverage(near(tmp_path)[0])["memory limits"]
     assert seen == "yes" and detail.startswith("watched: ") and "machine" in detail and "RLIMIT_AS" in detail
 
 

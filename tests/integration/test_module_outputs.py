@@ -18,10 +18,6 @@ def outputs(found, address):
     return [row.text for row in found.rows.get(address, []) if row.root == "output"]
 
 
-def coverage(dump):
-    return next(item for item in harness.load(dump)["coverage"] if item["subject"] == "module outputs")
-
-
 @pytest.fixture(scope="module")
 def shown(tmp_path_factory):
     folder = tmp_path_factory.mktemp("outputs")
@@ -34,7 +30,7 @@ def test_every_tensor_of_a_returned_structure_is_named(shown):
     found = dump_reader.References(shown["dumps"][0])
     assert sum(bool(names) for names in shown["outputs"].values()) >= 10
     assert {address: outputs(found, int(address)) for address in shown["outputs"]} == shown["outputs"]
-    assert coverage(shown["dumps"][0])["seen"] == "yes"
+    assert harness.coverage(shown["dumps"][0])["module outputs"].seen == "yes"
 
 
 def test_they_are_the_names_that_the_analyzer_shows(shown):
@@ -58,8 +54,7 @@ def test_without_the_option_the_interpreters_entry_stays(tmp_path):
                               folder=tmp_path, exit="never")
     assert done.returncode == 0, done.stderr
     (dump,) = harness.dumps(tmp_path)
-    said = coverage(dump)
-    assert (said["seen"], said["detail"]) == ("no", "switched off; set TENSORSCOPE_MODULE_OUTPUTS=1 to record it")
+    assert harness.coverage(dump)["module outputs"][:2] == ("no", "switched off; set TENSORSCOPE_MODULE_OUTPUTS=1 to record it")
     report = " ".join(harness.cli("report", dump).stdout.split())
     assert "module outputs" in report.split("Switched off: ")[1].split(".")[0]
     assert "module outputs" not in report.split("Not applicable: ")[-1]
@@ -81,8 +76,8 @@ def test_more_outputs_than_there_is_room_for_are_counted(tmp_path):
     names = [[harness.by_address(dump)[address]["names"] for address in two] for dump, two in zip((full, again), addresses)]
     assert "parts.out[7]" in names[0][0] and "parts.out[7]" not in names[0][1]
     assert "parts.out[7]" in names[1][0] and "parts.out[7]" in names[1][1]
-    said = next(item for item in full["coverage"] if item["subject"] == "module outputs")
-    assert (said["seen"], said["missed"]) == ("partly", 280 * 250 - 65536)
+    said = harness.coverage(full)["module outputs"]
+    assert (said.seen, said.missed) == ("partly", 280 * 250 - 65536)
 
 
 def test_compiled_exported_and_traced_modules_work_as_without(tmp_path):

@@ -39,10 +39,6 @@ def exported(path, *options):
     return json.loads(harness.cli("export", path, "--format", "json", *options).stdout)
 
 
-def seen(dump, subject):
-    return next((row["seen"], row["detail"]) for row in dump["coverage"] if row["subject"] == subject)
-
-
 def facts(tensors, *fields):
     return {t["id"]: tuple(json.dumps(t[field]) for field in fields) for t in tensors}
 
@@ -54,8 +50,8 @@ def test_the_moment_of_the_dump_has_its_names_categories_and_holders(run):
     at = exported(f"{recording}@{(process['dump_ns'] - process['start_ns']) / 1e9:.9f}s")
     here, there = facts(at["tensors"], "names", "category", "module"), facts(dump["tensors"], "names", "category", "module")
     assert here == there
-    assert seen(dump, "module paths")[0] == "yes"
-    assert seen(at, "module paths") == ("partly", "of the modules in these dumps")
+    assert harness.coverage(dump)["module paths"].seen == "yes"
+    assert harness.coverage(at)["module paths"][:2] == ("partly", "of the modules in these dumps")
     held = lambda dump: {t["id"]: [holder["text"] for holder in t["holders"]] for t in dump["tensors"]}
     assert held(at) == held(dump)
     assert {t["category_source"] for t in at["tensors"]} <= {"dump", None}
@@ -70,7 +66,8 @@ def test_what_no_dump_has_is_inferred_and_counted(run, tmp_path):
     alone = tmp_path / recording.name
     shutil.copy(recording, alone)
     whole = exported(f"{alone}@step=2:peak")
-    assert seen(whole, "module paths") == seen(whole, "names") == ("no", "not in a recording; take a dump for it")
+    for subject in ("module paths", "names"):
+        assert harness.coverage(whole)[subject][:2] == ("no", "not in a recording; take a dump for it")
     at = whole["tensors"]
     assert {t["category_source"] for t in at} == {"inferred", None}
     by_category = {}

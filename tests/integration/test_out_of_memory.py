@@ -52,11 +52,7 @@ class Failed:
         references = dump_reader.References(self.path)
         assert references.complete, references.detail
         assert len(self.named("temporary")) == temporaries and len(self.named("kept[")) == kept
-        assert coverage(self.exported)["seen"] == "yes"
-
-
-def coverage(exported, subject="out of memory"):
-    return next(row for row in exported["coverage"] if row["subject"] == subject)
+        assert harness.coverage(self.exported)["out of memory"].seen == "yes"
 
 
 def dumps_of_failures(folder):
@@ -164,8 +160,8 @@ def test_one_dump_a_place_and_the_others_are_counted(host):
     assert last.failures == thousand.failures + 1000
     assert last.without_dump == thousand.without_dump + 999
     exported = harness.load(*host.folder.glob("*.exit.tscope"))
-    row = coverage(exported)
-    assert row["missed"] == last.without_dump and "TENSORSCOPE_OOM_DUMPS" in row["detail"]
+    said = harness.coverage(exported)["out of memory"]
+    assert said.missed == last.without_dump and "TENSORSCOPE_OOM_DUMPS" in said.detail
     assert dump_reader.failure(*host.folder.glob("*.exit.tscope")) is None
 
 
@@ -197,8 +193,7 @@ def test_switched_off(tmp_path):
     assert done.returncode == 0
     (path,) = tmp_path.glob("*.tscope")
     assert ".exit." in path.name
-    row = coverage(harness.load(path))
-    assert (row["seen"], row["detail"]) == ("no", "switched off by TENSORSCOPE_OOM_DUMPS")
+    assert harness.coverage(path)["out of memory"][:2] == ("no", "switched off by TENSORSCOPE_OOM_DUMPS")
 
 
 @pytest.mark.cases(1)

@@ -24,12 +24,11 @@ def check(folder):
                 assert stack == [NOT_RECORDED], (moment, shape, stack)
             else:
                 assert maker in stack, (moment, shape, stack)
-        rows = {row["subject"]: row for row in exported["coverage"]}
-        gap = rows.get("stacks while stopped")
+        gap = harness.coverage(exported).get("stacks while stopped")
         assert (gap is None) == (moment == "1")
         if gap is not None:
-            assert " stacks were not recorded" in gap["detail"] and "stopped 1 time by stop()" in gap["detail"]
-            assert ("and is stopped now" in gap["detail"]) == (moment == "2")
+            assert " stacks were not recorded" in gap.detail and "stopped 1 time by stop()" in gap.detail
+            assert ("and is stopped now" in gap.detail) == (moment == "2")
         sizes = sorted(tensor["shape"][0] for tensor in exported["tensors"] if tensor["shape"] and 100 <= tensor["shape"][0] < 400)
         expected = {"1": list(range(100, 120)), "2": list(range(110, 120)) + list(range(200, 220)),
                     "3": list(range(110, 120)) + list(range(205, 220)) + list(range(300, 320))}[moment]

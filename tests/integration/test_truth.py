@@ -123,7 +123,7 @@ def test_tensors_name_the_module_that_made_them(tmp_path):
     exported = harness.load(harness.truth(tmp_path)["dump"])
     paths = {tensor["grad_fn"]: tensor["module_path"] for tensor in exported["tensors"]}
     assert paths["ReluBackward0"] == "model.1" and paths["AddmmBackward0"] == "model.4" and paths["MeanBackward0"] is None
-    assert next(item["seen"] for item in exported["coverage"] if item["subject"] == "module paths") == "yes"
+    assert harness.coverage(exported)["module paths"].seen == "yes"
 
 
 def test_memory_of_a_backward_pass_names_the_forward_line(tmp_path):
@@ -149,7 +149,7 @@ def test_memory_of_a_backward_pass_names_the_forward_line(tmp_path):
     assert ("forward", file, line) in harness.frames(forward)
     assert any("libtorch" in frame["module"] for frame in forward["stack"] if frame["language"] == "native")
     assert node["name"] == "AddmmBackward0"
-    tells_deaths = next(item["seen"] for item in exported["coverage"] if item["subject"] == "autograd") == "yes"
+    tells_deaths = harness.coverage(exported)["autograd"].seen == "yes"
     assert tells_deaths or harness.torch_version() < (2, 13)
     assert node["alive"] == tells_deaths
     later = harness.load(harness.truth(tmp_path, "no graph")["dump"])

@@ -169,13 +169,9 @@ def usual(altered):
     """The copied torch with its own names."""
     done = altered.run([], altered.folder / "usual")
     assert done.returncode == 3 and done.stderr == "", done.stderr
-    rows = coverage(harness.load(harness.truth(altered.folder / "usual")["dump"]))
-    assert all(rows[subject][0] == "yes" for _, subject in PARTS if subject)
+    rows = harness.coverage(harness.truth(altered.folder / "usual")["dump"])
+    assert all(rows[subject].seen == "yes" for _, subject in PARTS if subject)
     return done, rows
-
-
-def coverage(exported):
-    return {row["subject"]: (row["seen"], row["detail"]) for row in exported["coverage"]}
 
 
 def says_nothing_wrong(exported, known, rows, usual):
@@ -184,11 +180,11 @@ def says_nothing_wrong(exported, known, rows, usual):
     for row in known["tensors"]:
         tensor = found.get(row["address"])
         if tensor is None:
-            assert rows["tensors"][0] != "yes", row
+            assert rows["tensors"].seen != "yes", row
             continue
         for field in {*harness.FIELDS} & row.keys():
             if tensor[field] is None:
-                assert rows["tensor metadata"] != usual["tensor metadata"], (field, tensor)
+                assert rows["tensor metadata"][:2] != usual["tensor metadata"][:2], (field, tensor)
             else:
                 assert tensor[field] == row[field], (field, tensor, row)
 
@@ -203,12 +199,12 @@ def test_a_part_is_missing(pattern, subject, altered, usual, tmp_path):
     assert (without.returncode, without.stdout, without.stderr) == (done.returncode, done.stdout, done.stderr)
     known = harness.truth(tmp_path / "run")
     exported = harness.load(known["dump"])
-    found = coverage(exported)
+    found = harness.coverage(exported)
     for name in rows.keys() | found.keys():
-        seen, detail = found[name]
-        assert (seen, detail) == rows[name] or detail and "\n" not in detail or seen == "not_applicable", name
+        seen, detail, _ = found[name]
+        assert (seen, detail) == rows[name][:2] or detail and "\n" not in detail or seen == "not_applicable", name
     if subject:
-        assert found[subject] != rows[subject]
+        assert found[subject][:2] != rows[subject][:2]
     says_nothing_wrong(exported, known, found, rows)
 
 
@@ -221,10 +217,10 @@ def test_all_parts_are_missing(altered, usual, tmp_path):
         assert (without.returncode, without.stdout, without.stderr) == (usual[0].returncode, usual[0].stdout, usual[0].stderr)
     (dump,) = (tmp_path / "True").glob("*.exit.tscope")
     exported = harness.load(dump)
-    rows = coverage(exported)
+    rows = harness.coverage(exported)
     assert not exported["tensors"] and not exported["allocations"]
     for subject in ("tensors", "CPU memory", "mapped memory", "autograd"):
-        assert rows[subject][0] == "no" and rows[subject][1], subject
+        assert rows[subject].seen == "no" and rows[subject].detail, subject
 
 
 def test_each_name_is_missing(long, altered, usual, tmp_path):
@@ -235,4 +231,4 @@ def test_each_name_is_missing(long, altered, usual, tmp_path):
         assert (without.returncode, without.stdout, without.stderr) == (usual[0].returncode, usual[0].stdout, usual[0].stderr), name
         known = harness.truth(tmp_path / name.decode()[-60:])
         exported = harness.load(known["dump"])
-        says_nothing_wrong(exported, known, coverage(exported), usual[1])
+        says_nothing_wrong(exported, known, harness.coverage(exported), usual[1])

@@ -152,6 +152,6 @@ class _Summary:
         terminalreporter.section("tensorscope: memory that tests left behind")
         for growth, test in worst[:_WORST]:
             terminalreporter.write_line("{:>12}  {}".format(_bytes(growth), test))
-        rest = len(self.grown) - min(len(worst), _WORST)
-        if rest:
-            terminalreporter.write_line("{} other test{} of {} measured".format(rest, "" if rest == 1 else "s", len(self.grown)))
+        if worst[_WORST:]:
+            terminalreporter.write_line("{:>12}  in {} more tests".format(_bytes(sum(growth for growth, _ in worst[_WORST:])), len(worst) - _WORST))
+        terminalreporter.write_line("{} of {} measured tests left nothing behind".format(len(self.grown) - len(worst), len(self.grown)))

@@ -11,6 +11,7 @@
 
 #include "cli/target_process.h"
 #include "command_fixture.h"
+#include "support/under_qemu.h"
 
 namespace tensorscope::testing {
 namespace {
@@ -103,6 +104,7 @@ TEST_F(SnapshotTest, TheAnswerIsFound) {
 }
 
 TEST_F(SnapshotTest, AProcessWithoutItIsLeftAlone) {
+  if (under_qemu()) GTEST_SKIP() << kOwnHandlers;
   for (Looks looks :
        {Looks{.preload = false, .listens = false}, Looks{.torch = false, .listens = false}, Looks{.listens = false}}) {
     pid_t child = start(looks);
@@ -115,6 +117,7 @@ TEST_F(SnapshotTest, AProcessWithoutItIsLeftAlone) {
 }
 
 TEST_F(SnapshotTest, EachReasonIsSaid) {
+  if (under_qemu()) GTEST_SKIP() << kOwnHandlers;
   EXPECT_THAT(ask(start({.preload = false})).err, HasSubstr("does not run under tensorscope"));
   EXPECT_THAT(ask(start({.torch = false})).err, HasSubstr("has not loaded torch"));
   EXPECT_THAT(ask(start({.listens = false})).err, HasSubstr("does not handle signal 10"));

@@ -11,6 +11,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "support/under_qemu.h"
 #include "symbols/native_symbols.h"
 #include "symbols/symbol_cache.h"
 
@@ -81,7 +82,11 @@ class SymbolsTest : public ::testing::Test {
 TEST_F(SymbolsTest, InlineFramesWithFilesAndLines) {
   std::vector<Frame> frames = Symbols(dump_, {}).native(1);
   ASSERT_EQ(frames.size(), 2u);
+#ifdef __clang__  // whose -g1 has no namespaces of inlined functions
+  EXPECT_EQ(frames[0].function, "inlined_caller");
+#else
   EXPECT_EQ(frames[0].function, "symbols_test_target::inlined_caller");
+#endif
   EXPECT_TRUE(frames[0].inlined);
   EXPECT_THAT(frames[0].file, MatchesRegex("/.*/tests/unit/analyzer/symbols/symbols_test.cc"));
   EXPECT_EQ(frames[1].function, "symbols_test_target::outer_caller");
@@ -175,6 +180,7 @@ TEST_F(SymbolsTest, AnObjectWithoutABuildIdNeedsASysroot) {
 }
 
 TEST_F(SymbolsTest, TheSysrootsLinksStayInsideOfIt) {
+  if (under_qemu()) GTEST_SKIP() << kNoOpenat2;
   std::filesystem::create_directories(directory_ / "root/usr");
   std::filesystem::copy_file(self_, directory_ / "root/usr/program");
   std::filesystem::create_symlink("/usr", directory_ / "root/opt");
@@ -226,7 +232,7 @@ TEST_F(SymbolsTest, NothingIsResolvedWhereNotAsked) {
 
 TEST_F(SymbolsTest, FilesThatAreNoObject) {
   for (const std::string path :
-       {"/dev/null", "/nonexistent", directory_.c_str(), "/proc/self/maps", "/sys/kernel/mm"}) {
+       {"/dev/null", "/nonexistent", directory_.c_str(), "/proc/self/status", "/sys/kernel/mm"}) {
     EXPECT_FALSE(RegularFile::open(path)) << path;
   }
   EXPECT_EQ(SymbolFile::open(RegularFile()), nullptr);

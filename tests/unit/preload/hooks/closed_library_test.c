@@ -4,6 +4,7 @@
 // addresses. Each must reach its own functions.
 #include <dlfcn.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "reused_address.h"
 
@@ -26,6 +27,10 @@ int main(int argc, char **argv) {
   dlclose(first);
   if (dlopen(argv[1], RTLD_NOW | RTLD_NOLOAD)) return 4;
   void *second = open_at(argv[2], "allocate", where.dli_fbase);
+  if (!second && getenv("UNDER_QEMU")) {
+    fprintf(stderr, "skipped: qemu gives no library the address of a closed one\n");
+    return 77;
+  }
   if (!second) return 5;
   for (int i = 0; i < 2; ++i) failures += check(second, 2);
   return failures;

@@ -2,6 +2,9 @@
 // Covers: preload/live/{allocation_table,device_table,tensor_serial,tensor_table,thread_table,snapshot_view}.cc
 #include "live/recorder.h"
 
+#include <sys/syscall.h>
+#include <unistd.h>
+
 #include <string>
 #include <thread>
 
@@ -267,7 +270,7 @@ TEST_F(RecorderTest, ThreadsHaveTheirKernelIdAndName) {
   uint32_t tid = 0;
   std::thread([&] {
     pthread_setname_np(pthread_self(), "pt_autograd_0");
-    tid = uint32_t(gettid());
+    tid = uint32_t(syscall(SYS_gettid));
     tensor_constructed(fresh());
   }).join();
   SnapshotView view;

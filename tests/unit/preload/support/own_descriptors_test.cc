@@ -9,6 +9,8 @@
 #include <atomic>
 #include <thread>
 
+#include "support/under_qemu.h"
+
 namespace tensorscope {
 namespace {
 
@@ -30,6 +32,7 @@ void look(void* argument) {
 }
 
 TEST(OwnDescriptors, WhatIsOpenedIsNeverTheProgramsAndClosedAtTheEnd) {
+  if (under_qemu()) GTEST_SKIP() << kNoOwnDescriptors;
   const int free_number = dup(STDERR_FILENO);
   close(free_number);
   Seen seen;
@@ -46,6 +49,7 @@ TEST(OwnDescriptors, WhatIsOpenedIsNeverTheProgramsAndClosedAtTheEnd) {
 }
 
 TEST(OwnDescriptors, ThePipeOfAThreadThatReadsEndsWithItsLastWriter) {
+  if (under_qemu()) GTEST_SKIP() << kNoOwnDescriptors;
   int ends[2];
   ASSERT_EQ(pipe(ends), 0);
   std::atomic<bool> inside{false}, closed{false};

@@ -9,6 +9,7 @@
 
 #include <memory>
 
+#include "support/under_qemu.h"
 #include "torch/graph/address_map.h"
 #include "torch/graph/graph_walk.h"
 #include "torch/graph/node_extent.h"
@@ -53,6 +54,7 @@ namespace {
 uint64_t at(const void* pointer) { return reinterpret_cast<uint64_t>(pointer); }
 
 TEST(SafeReads, APieceThatIsNotThereCostsOnlyItself) {
+  if (under_qemu()) GTEST_SKIP() << kNoSafeReads;
   const size_t page = size_t(sysconf(_SC_PAGESIZE));
   auto* memory =
       static_cast<char*>(mmap(nullptr, 2 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
@@ -77,6 +79,7 @@ TEST(SafeReads, APieceThatIsNotThereCostsOnlyItself) {
 }
 
 TEST(SafeReads, ImpossiblePiecesAreNotRead) {
+  if (under_qemu()) GTEST_SKIP() << kNoSafeReads;
   SafeReads reads;
   reads.add(~uint64_t{0} - 3, 8);
   reads.add(at(&reads), size_t{1} << 40);
@@ -191,6 +194,7 @@ TEST_F(WalkTest, DerivedClassesAreToldByTheirTypeInfo) {
 }
 
 TEST_F(WalkTest, GoesAlongAllEdgesOnce) {
+  if (under_qemu()) GTEST_SKIP() << kNoSafeReads;
   Operation leaf, left, right, top;
   Edge to_leaf[] = {{&leaf, 0}};
   Edge down[] = {{&left, 0}, {&right, 1}, {nullptr, 0}, {&left, 0}};
@@ -211,6 +215,7 @@ TEST_F(WalkTest, GoesAlongAllEdgesOnce) {
 }
 
 TEST_F(WalkTest, WhatIsNoNodeIsNotAlive) {
+  if (under_qemu()) GTEST_SKIP() << kNoSafeReads;
   Operation top;
   Other stranger;
   Edge down[] = {{reinterpret_cast<::torch::autograd::Node*>(&stranger), 0},
@@ -231,6 +236,7 @@ TEST_F(WalkTest, WhatIsNoNodeIsNotAlive) {
 }
 
 TEST_F(WalkTest, EdgesAreFoundByVote) {
+  if (under_qemu()) GTEST_SKIP() << kNoSafeReads;
   std::vector<LargeOperation> operations(20);
   std::vector<Edge> edges(60);
   std::vector<uint64_t> addresses;
@@ -256,6 +262,7 @@ TEST_F(WalkTest, TheAllocatorTellsHowLargeABlockIs) {
 #endif
   NodeExtents extents(*classes_, true);
   if (!extents.known()) GTEST_SKIP() << "another allocator than glibc's, and no table of nodes";
+  if (under_qemu()) GTEST_SKIP() << kNoSafeReads;
   const std::unique_ptr<char[]> block(new char[200]);
   std::vector<size_t> sizes;
   ASSERT_TRUE(extents.read({at(block.get()), 64}, sizes));

@@ -8,6 +8,7 @@
 #include <memory>
 #include <vector>
 
+#include "support/under_qemu.h"
 #include "torch/metadata/safe_reads.h"
 #include "torch/metadata/shared_object_map.h"
 
@@ -66,6 +67,7 @@ TEST_F(ObjectClassTest, ManyForeignWordsDoNotFillTheCache) {
 }
 
 TEST(ReadWordsSafely, UnmappedWordsAreZero) {
+  if (under_qemu()) GTEST_SKIP() << kNoSafeReads;
   const size_t page = size_t(sysconf(_SC_PAGESIZE));
   auto* memory =
       static_cast<char*>(mmap(nullptr, 2 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
@@ -84,6 +86,7 @@ TEST(ReadWordsSafely, UnmappedWordsAreZero) {
 }
 
 TEST(ReadWordsSafely, EachWordHasItsOwnPlaceWhateverTheOrder) {
+  if (under_qemu()) GTEST_SKIP() << kNoSafeReads;
   constexpr size_t kWords = 100'000;  // many pages, more than one call reads
   std::vector<uint64_t> values(kWords);
   std::vector<uint64_t> addresses(kWords), words(kWords);

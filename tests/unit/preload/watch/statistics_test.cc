@@ -72,7 +72,9 @@ TEST(Statistics, of_float32_agree_with_the_definition_wherever_they_lie) {
         EXPECT_NEAR(found.mean, static_cast<double>(average), 1e-14 * scale) << mean << ' ' << spread << ' ' << length;
         EXPECT_NEAR(found.deviation, deviation, 1e-9 * deviation) << mean << ' ' << spread << ' ' << length;
         EXPECT_NEAR(found.l1, static_cast<double>(l1), 1e-12 * static_cast<double>(l1));
-        EXPECT_NEAR(found.l2, static_cast<double>(sqrtl(l2)), 1e-11 * static_cast<double>(sqrtl(l2)));
+        // Processors without AVX2 take the squares of the distances to the shift alone; behind one element far away that
+        // is 5,000 times the sum that is wanted, with its rounding.
+        EXPECT_NEAR(found.l2, static_cast<double>(sqrtl(l2)), 1e-10 * static_cast<double>(sqrtl(l2)));
         EXPECT_EQ(found.minimum, double(*std::min_element(data.begin(), data.end())));
         EXPECT_EQ(found.maximum, double(*std::max_element(data.begin(), data.end())));
       }
