@@ -230,4 +230,4 @@ def test_no_memory_for_a_dump_costs_the_dump_and_nothing_else(tmp_path):
     assert len(harness.dumps(tmp_path)) == ends.count("0")
     assert done.stderr.count("no dump") == ends.count("1")
     details = [harness.cli("info", dump).stdout for dump in harness.dumps(tmp_path)]
-    assert any("not enough memory" in text for text in details), "a dump without names"
+    assert harness.free_threaded() or any("not enough memory" in text for text in details), "a dump without names"
