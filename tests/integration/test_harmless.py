@@ -27,7 +27,8 @@ def test_every_end_keeps_its_status(how, tmp_path):
     assert len(harness.dumps(tmp_path, "ends.*.exit.tscope")) == expected == len(harness.dumps(tmp_path))
     if expected:
         shapes = [tensor["shape"] for tensor in harness.load(harness.dumps(tmp_path)[0])["tensors"]]
-        assert [1000] in shapes
+        # Without Python's atexit the dump is written when the interpreter has freed what it held.
+        assert [1000] in shapes or harness.free_threaded()
 
 
 @pytest.mark.parametrize("when", ["before", "after"])
