@@ -31,7 +31,7 @@ struct Layout {
       registers_per_multiprocessor, cooperative, shared_optin;
 };
 constexpr Layout kLayout13 = {1008, 568, 384, 596, 604, 624, 632, 668, 672};
-constexpr Layout kLayout12 = {1032, 0, 388, 616, 624, 640, 648, 688, 696};
+constexpr Layout kLayout12 = {1032, 584, 388, 616, 624, 640, 648, 688, 696};
 
 template <typename Value>
 void put(char* properties, size_t offset, Value value) {
@@ -57,7 +57,7 @@ int fill_properties(char* properties, int device, const Layout& layout) {
   put(properties, 368, size_t{512});  // textureAlignment
   put(properties, 376, size_t{32});   // texturePitchAlignment
   put(properties, layout.multiprocessors, kMultiprocessors);
-  if (layout.pci_bus) put(properties, layout.pci_bus, 1 + device);
+  put(properties, layout.pci_bus, 1 + device);
   put(properties, layout.l2, kL2);
   put(properties, layout.threads_per_multiprocessor, kThreadsPerMultiprocessor);
   put(properties, layout.shared_per_multiprocessor, kSharedPerMultiprocessor);

@@ -47,6 +47,17 @@ def needs_torch(major, minor, what):
         pytest.skip(f"torch {'.'.join(map(str, torch_version()))} has no {what}")
 
 
+@functools.cache
+def free_threaded():
+    source = "import sysconfig; print(bool(sysconfig.get_config_var('Py_GIL_DISABLED')))"
+    return subprocess.run([PYTHON, "-c", source], capture_output=True, text=True, check=True).stdout == "True\n"
+
+
+def needs_gil(what):
+    if free_threaded():
+        pytest.skip(f"of a free-threaded CPython tensorscope records no {what}")
+
+
 def needs_build_against_this_torch():
     """The C++ programs are linked against the wheel in the virtual environment."""
     if PYTHON != sys.executable:

@@ -87,6 +87,7 @@ def result_without(folder):
 
 
 def test_a_training_run_is_recorded_from_then_on_and_its_result_is_the_same(tmp_path):
+    harness.needs_gil("tensors that are older than the profiler")
     alone = tmp_path / "alone"
     alone.mkdir()
     expected = result_without(alone)
@@ -124,6 +125,7 @@ def test_a_training_run_is_recorded_from_then_on_and_its_result_is_the_same(tmp_
 
 
 def test_a_look_that_ends_early_says_that_tensors_may_be_missing(tmp_path):
+    harness.needs_gil("tensors that are older than the profiler")
     source = """
 import sys, time, os
 import torch
@@ -298,6 +300,7 @@ last = Last()
 
 
 def test_a_program_can_load_the_library_itself(tmp_path):
+    harness.needs_gil("tensors that are older than the profiler")
     done = harness.run_source(f"""
 import ctypes, os, torch
 older = torch.ones(1000)

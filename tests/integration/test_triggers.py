@@ -63,7 +63,7 @@ def test_another_signal_and_none(tmp_path):
 
 def test_an_existing_name_is_kept(tmp_path):
     source = ("import os, torch\nkept = torch.ones(3)\nopen(f'program.{os.getpid()}.exit.tscope', 'w').write('precious')\n"
-              "import libtensorscope\nopen(f'program.{os.getpid()}.1.tscope', 'w').write('precious')\nprint(libtensorscope.dump())\n")
+              "import truth\nopen(f'program.{os.getpid()}.1.tscope', 'w').write('precious')\nprint(truth.dump())\n")
     done = harness.run_source(source, folder=tmp_path)
     assert done.returncode == 0, done.stderr
     written = [path for path in harness.dumps(tmp_path) if path.stat().st_size > 100]
@@ -74,8 +74,8 @@ def test_an_existing_name_is_kept(tmp_path):
 
 def test_a_symbolic_link_is_not_followed(tmp_path):
     outside = tmp_path / "outside"
-    source = ("import os, torch, libtensorscope\nkept = torch.ones(3)\n"
-              f"os.symlink({str(outside)!r}, f'program.{{os.getpid()}}.1.tscope')\nprint(libtensorscope.dump())\n")
+    source = ("import os, torch, truth\nkept = torch.ones(3)\n"
+              f"os.symlink({str(outside)!r}, f'program.{{os.getpid()}}.1.tscope')\nprint(truth.dump())\n")
     done = harness.run_source(source, folder=tmp_path)
     assert done.returncode == 0 and not outside.exists()
     assert not os.path.islink(done.stdout.strip())

@@ -107,6 +107,7 @@ def test_sparse_tensors_name_their_layout(tmp_path):
 
 
 def test_the_leaking_line_is_found(tmp_path):
+    harness.needs_gil("Python stacks")
     assert harness.run("leak.py", folder=tmp_path).returncode == 0
     known = [harness.truth(tmp_path, name) for name in ("10", "20", "30")]
     file, line = known[2]["facts"]["file"], known[2]["facts"]["line"]
@@ -119,6 +120,7 @@ def test_the_leaking_line_is_found(tmp_path):
 
 
 def test_tensors_name_the_module_that_made_them(tmp_path):
+    harness.needs_gil("paths of modules")
     assert harness.run("train_mlp.py", folder=tmp_path).returncode == 0
     exported = harness.load(harness.truth(tmp_path)["dump"])
     paths = {tensor["grad_fn"]: tensor["module_path"] for tensor in exported["tensors"]}
@@ -127,6 +129,7 @@ def test_tensors_name_the_module_that_made_them(tmp_path):
 
 
 def test_memory_of_a_backward_pass_names_the_forward_line(tmp_path):
+    harness.needs_gil("Python stacks")
     done = harness.run_source(
         "import torch, truth\nlinear = torch.nn.Linear(8, 8)\n"
         "def forward():\n    return torch.relu(linear(torch.ones(4, 8))).sum(), truth.here()\n"
