@@ -149,20 +149,24 @@ class StepFinder {
     add(std::move(remedy), running_.in_foreach() ? kNotMade : about_.request);
   }
 
-  // Whole parameters are dealt out, so that a rank may have up to one more or less.
+  // Whole parameters are dealt out, so that a rank may have up to one more or less. It steps only its own, so a step of
+  // all at once makes fewer temporaries as well.
   void sharded_state() {
     const int ranks = ranks_of(dump_);
     if (ranks < 2 || sharded(dump_)) return;
+    const bool at_once = running_.in_foreach();
+    const auto others = [&](uint64_t bytes) { return bytes - bytes / uint64_t(ranks); };
+    const uint64_t all = memory_.state + (at_once ? memory_.at_once() : 0);
+    const uint64_t there = memory_.state + (at_once ? memory_.temporaries : 0);
+    const auto one = uint64_t(double(all) / double(std::max<uint64_t>(1, memory_.trained())) * double(memory_.largest));
     Remedy remedy;
     remedy.kind = RemedyKind::sharded_state;
     remedy.count = uint64_t(ranks);
     remedy.estimate = true;
-    remedy.bytes = memory_.state - memory_.state / uint64_t(ranks);
-    const double copies = double(memory_.state) / double(std::max<uint64_t>(1, memory_.trained()));
-    const auto one = uint64_t(copies * double(memory_.largest));
-    remedy.low = remedy.bytes - std::min(remedy.bytes, one);
-    remedy.high = std::min(memory_.state, remedy.bytes + one);
-    add(std::move(remedy), about_.request);
+    remedy.bytes = others(all);
+    remedy.low = others(there) - std::min(others(there), one);
+    remedy.high = std::min(all, remedy.bytes + one);
+    add(std::move(remedy), at_once ? kNotMade : about_.request);
   }
 
   // All of it with an optimizer that keeps nothing; in a step, what that makes, and the state that a first step has not
