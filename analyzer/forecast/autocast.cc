@@ -82,6 +82,7 @@ class Autocaster {
   struct Operation {
     Rule rule = Rule::follows;
     bool saves_result = false;
+    bool in_attention_math = false;
   };
   // A float block of the forward pass.
   struct Made {
@@ -106,14 +107,17 @@ class Autocaster {
   const Operation& operation(uint32_t site) {
     const auto [found, fresh] = operations_.try_emplace(site);
     if (!fresh || site >= base_.opened->dump.sites.size()) return found->second;
+    const bool cpu = base_.device.is_cpu();
     // The outermost operation is the program's; it ends where the interpreter begins.
     std::string function;
     for (const Frame& frame : base_.opened->symbols.native(base_.opened->dump.sites[site].native)) {
       if (frame.function.find("_PyEval") != std::string::npos) break;
-      if (!operation_name(frame.function).empty()) function = frame.function;
+      const std::string_view inner = operation_name(frame.function);
+      if (inner == "_scaled_dot_product_attention_math") found->second.in_attention_math = true;
+      const bool of_others = cpu && (inner == "lstm_cell" || inner == "gru_cell");  // cast on devices alone
+      if (!inner.empty() && !of_others) function = frame.function;
     }
     const std::string_view name = operation_name(function);
-    const bool cpu = base_.device.is_cpu();
     if (is_one_of(kLower, name)) {
       found->second.rule = Rule::lower;
     } else if (cpu ? is_one_of(kFloat32OnCpu, name) : is_one_of(kFloat32OnDevices, name)) {
@@ -153,6 +157,11 @@ class Autocaster {
     made.rows = shape.empty() || shape.back() == 0 ? 1 : made.numel / shape.back();
     const Operation& of = operation(block.site);
     made.saves_result = of.saves_result;
+    if (of.in_attention_math) {
+      saved_input_to_float32(i, block, made);  // its result is cast back: nothing follows these blocks
+      types_[block.site] = {1, 1};
+      return;
+    }
     switch (of.rule) {
       case Rule::lower:
         made.least = made.most = 0.5;
@@ -211,6 +220,26 @@ class Autocaster {
     const bool saved = !made.saves_result && freed != SIZE_MAX && freed > i;
     edit_.make(i, copy);
     edit_.free(saved ? freed : i + 1, copy);
+  }
+
+  // Attention that is computed by its formula casts what it is given to float32 and computes all of it so. What it saves
+  // itself of that, the values, is saved as the copy.
+  void saved_input_to_float32(size_t i, const Block& block, const Made& made) {
+    const std::string& module = base_.opened->places.module_path(block.site);
+    Made* given = newest([&](const Made& one) {
+      const Block& of = base_.blocks[play_.pieces[one.piece].block];
+      return one.numel == made.numel && one.most <= 0.5 && !one.cast && of.past_backward &&
+             base_.opened->places.module_path(of.site).starts_with(module);
+    });
+    if (given == nullptr) return;
+    const size_t freed = edit_.freed(given->piece);
+    if (freed == SIZE_MAX || freed < i) return;
+    const Piece of = play_.pieces[given->piece];
+    const uint32_t copy = copy_of(of.growth, of.factor / given->most);
+    edit_.make(i, copy);
+    edit_.free(i + 1, given->piece);
+    edit_.free_instead(freed, copy);
+    given->cast = true;
   }
 
   void cast_inputs(size_t i, const Block& block, const Made& made) {

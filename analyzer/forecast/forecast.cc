@@ -21,7 +21,8 @@ constexpr double kLeastError = 0.001;
 
 // Parts of the peak that a what-if may be off by, at the least: twice what the checked models were off by.
 double least_error(const Changes& changes) {
-  constexpr double kCheckpointing = 0.03, kHalf = 0.03, kAutocast = 0.5;
+  constexpr double kCheckpointing = 0.03, kHalf = 0.03, kAutocast = 0.16, kBoth = 0.25;
+  if (changes.autocast && !changes.checkpointed.empty()) return kBoth;
   return std::max({changes.checkpointed.empty() ? 0 : kCheckpointing, changes.dtype.empty() ? 0 : kHalf,
                    changes.autocast ? kAutocast : 0});
 }

@@ -8,6 +8,7 @@
 
 #include "dump_generated.h"
 #include "leaks/retention.h"
+#include "oom/module_inputs.h"
 #include "support/dotted_path.h"
 #include "symbols/frame_facts.h"
 
@@ -26,11 +27,6 @@ std::string common(const std::string& a, const std::string& b) {
   return a.substr(0, end);
 }
 
-// Is `inner` the same as `outer`, or in it?
-bool within(const std::string& inner, const std::string& outer) {
-  return inner.starts_with(outer) && (inner.size() == outer.size() || inner[outer.size()] == '.');
-}
-
 class Savers {
  public:
   explicit Savers(const View& view) : view_(view), by_tensor_(view.dump.tensors.size()) {
@@ -43,11 +39,12 @@ class Savers {
     }
   }
 
-  // The innermost module below which this storage was made and saved; none: it stays whatever is checkpointed.
+  // The innermost module below which this storage was allocated, made and saved; none: it stays whatever is
+  // checkpointed. Of an input that only views keep the storage was allocated outside.
   std::optional<std::string> module_of(uint32_t storage) const {
     const uint32_t speaker = view_.holders.speaker(storage);
     if (view_.holders.category(speaker) != Category::saved_activation) return std::nullopt;
-    std::string module = view_.holders.module(speaker);
+    std::string module = common(view_.holders.module(speaker), allocated_in(view_, storage));
     bool saved = false;
     for (uint32_t tensor : view_.dump.storages[storage].tensors) {
       for (const Reference& row : view_.dump.references.of(tensor)) {
@@ -68,18 +65,28 @@ class Savers {
   std::vector<std::vector<uint32_t>> by_tensor_;
 };
 
-// Bytes by module, of what was made and saved right below it.
-std::map<std::string, uint64_t> saved_by_module(const View& view, Device device) {
+struct Saved {
+  uint64_t bytes = 0;
+  uint64_t unused = 0;  // of these: ends of blocks that the tensors do not use
+};
+
+// By module, of what was made and saved right below it.
+std::map<std::string, Saved> saved_by_module(const View& view, Device device) {
   const Savers savers(view);
-  std::map<std::string, uint64_t> result;
+  std::map<std::string, Saved> result;
   for (const Allocation& allocation : view.dump.allocations) {
     if (allocation.device != device || allocation.storages.empty()) continue;
     std::optional<std::string> module = savers.module_of(allocation.storages.front());
+    uint64_t used = 0;
     for (uint32_t storage : allocation.storages) {
       const std::optional<std::string> other = savers.module_of(storage);
       module = module && other ? std::optional(common(*module, *other)) : std::nullopt;
+      used += view.dump.storages[storage].own_nbytes;
     }
-    if (module && !module->empty()) result[*module] += allocation.nbytes;
+    if (!module || module->empty()) continue;
+    Saved& saved = result[*module];
+    saved.bytes += allocation.nbytes;
+    saved.unused += allocation.nbytes - std::min(allocation.nbytes, used);
   }
   return result;
 }
@@ -102,27 +109,33 @@ uint64_t gain(const Checkpoint& checkpoint, uint64_t all) {
 
 }  // namespace
 
-std::vector<Checkpoint> checkpoints(const View& view, Device device, uint64_t least, const std::string& in_flight) {
+std::vector<Checkpoint> checkpoints(const View& view, Device device, uint64_t least, size_t most,
+                                    const std::string& in_flight) {
   if (!view.dump.references.present || !view.dump.graph.present) return {};
   uint64_t all = 0;
-  std::map<std::string, uint64_t> instances;  // with the modules in them
-  for (const auto& [module, bytes] : saved_by_module(view, device)) {
-    all += bytes;
+  std::map<std::string, Saved> instances;  // with the modules in them
+  for (const auto& [module, saved] : saved_by_module(view, device)) {
+    all += saved.bytes;
     for (size_t end = 0; end != std::string::npos;) {
       end = module.find('.', end + 1);
-      instances[module.substr(0, end)] += bytes;
+      Saved& instance = instances[module.substr(0, end)];
+      instance.bytes += saved.bytes;
+      instance.unused += saved.unused;
     }
   }
   std::map<std::string, Checkpoint> candidates;
+  std::map<std::string, std::set<std::string>> modules;  // of each candidate
   const std::set<std::string> called = called_modules(view.dump);
-  for (const auto& [module, bytes] : instances) {
+  for (const auto& [module, saved] : instances) {
     if (!called.contains(module)) continue;
     Checkpoint& candidate = candidates[starred(module)];
     candidate.modules = starred(module);
     candidate.instances += 1;
-    candidate.bytes += bytes;
-    candidate.largest = std::max(candidate.largest, bytes);
-    if (within(in_flight, module)) candidate.in_flight += bytes;
+    candidate.bytes += saved.bytes;
+    candidate.unused += saved.unused;
+    candidate.largest = std::max(candidate.largest, saved.bytes);
+    if (within(in_flight, module)) candidate.in_flight += saved.bytes;
+    modules[candidate.modules].insert(module);
   }
   std::vector<Checkpoint> sorted;
   for (auto& [name, candidate] : candidates) {
@@ -140,6 +153,10 @@ std::vector<Checkpoint> checkpoints(const View& view, Device device, uint64_t le
   }
   std::stable_sort(result.begin(), result.end(),
                    [](const Checkpoint& a, const Checkpoint& b) { return a.bytes > b.bytes; });
+  if (result.size() > most) result.resize(most);
+  if (result.empty()) return result;
+  const ModuleInputs inputs(view);
+  for (Checkpoint& one : result) one.inputs = inputs.not_kept(modules[one.modules]);
   return result;
 }
 

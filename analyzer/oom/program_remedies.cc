@@ -128,9 +128,7 @@ class ProgramFinder {
     if (dump_.failure && dump_.failure->node != kNone) {
       in_flight = view_.places.module_path(dump_.nodes[dump_.failure->node].site);
     }
-    std::vector<Checkpoint> all = checkpoints(view_, about_.device, room_.least(), in_flight);
-    if (all.size() > kMostCheckpoints) all.resize(kMostCheckpoints);
-    for (const Checkpoint& one : all) {
+    for (const Checkpoint& one : checkpoints(view_, about_.device, room_.least(), kMostCheckpoints, in_flight)) {
       Remedy remedy;
       remedy.kind = RemedyKind::checkpoint;
       remedy.names = {one.modules};
@@ -138,7 +136,8 @@ class ProgramFinder {
       remedy.count = one.instances;
       remedy.stays = one.in_flight;
       const uint64_t stays_free = one.stays_free();
-      remedy.set_bound(one.bytes, stays_free);
+      remedy.set_bound(one.bytes, one.at_least());
+      remedy.inputs = one.inputs;
       remedy.fits = room_.fits_at_most(stays_free);
       room_.say_missing(remedy, stays_free + about_.cached.common);
       found_.push_back(std::move(remedy));

@@ -68,6 +68,7 @@ struct Remedy {
   uint64_t graph_bytes = 0;             // and of their graphs; 0: not worth a word
   bool scalars = false;                 // and they have one element each
   uint64_t stays = 0;                   // in private pools, or in the module that runs now
+  uint64_t inputs = 0;                  // checkpoint: that it keeps beside what is kept now
   uint64_t scaling = 0, may_scale = 0;  // smaller_batch: bytes that grow with the batch, and that may
   bool tried = false;                   // empty_cache: torch did so before it gave up
   bool in_step = false;                 // less_state: an optimizer's step made the request

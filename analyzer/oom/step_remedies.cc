@@ -25,6 +25,11 @@ struct StepMemory {
   uint64_t at_once() const { return std::max(temporaries, trained()); }
 };
 
+// Held by a list of the optimizer's step() itself: momentum of a first step, which is state once the step is done.
+bool becomes_state(const Dump& dump, uint32_t tensor) {
+  return std::ranges::any_of(dump.references.of(tensor), [](const Reference& row) { return row.scope.ends_with(".step"); });
+}
+
 StepMemory step_memory(const View& view, Device device, const LinesToChange& lines) {
   StepMemory memory;
   for (const Item& item : view.accounts.items()) {
@@ -38,7 +43,8 @@ StepMemory step_memory(const View& view, Device device, const LinesToChange& lin
       memory.largest = std::max(memory.largest, bytes);
     } else if (category == Category::gradient) {
       memory.gradients += bytes;
-    } else if (category == Category::optimizer_state) {
+    } else if (category == Category::optimizer_state || (lines.in_optimizer(item.site) && speaker != kNone &&
+                                                         becomes_state(view.dump, speaker))) {
       memory.state += bytes;
     } else if (lines.in_optimizer(item.site)) {
       memory.temporaries += bytes;
@@ -68,6 +74,13 @@ bool sharded(const Dump& dump) {
   return std::ranges::any_of(dump.codes, [&](const Code& code) {
     return std::ranges::any_of(kSharding, [&](std::string_view part) { return code.file.find(part) != std::string::npos; });
   });
+}
+
+// As the job's launcher said, or as torch.distributed has them: the program may have set them itself.
+int ranks_of(const Dump& dump) {
+  int ranks = dump.process.world_size;
+  for (const ProcessGroup& group : dump.process_groups) ranks = std::max(ranks, int(group.ranks.size()));
+  return ranks;
 }
 
 class StepFinder {
@@ -136,20 +149,24 @@ class StepFinder {
     add(std::move(remedy), running_.in_foreach() ? kNotMade : about_.request);
   }
 
-  // Whole parameters are dealt out, so that a rank may have up to one more or less.
+  // Whole parameters are dealt out, so that a rank may have up to one more or less. It steps only its own, so a step of
+  // all at once makes fewer temporaries as well.
   void sharded_state() {
-    const int ranks = dump_.process.world_size;
+    const int ranks = ranks_of(dump_);
     if (ranks < 2 || sharded(dump_)) return;
+    const bool at_once = running_.in_foreach();
+    const auto others = [&](uint64_t bytes) { return bytes - bytes / uint64_t(ranks); };
+    const uint64_t all = memory_.state + (at_once ? memory_.at_once() : 0);
+    const uint64_t there = memory_.state + (at_once ? memory_.temporaries : 0);
+    const auto one = uint64_t(double(all) / double(std::max<uint64_t>(1, memory_.trained())) * double(memory_.largest));
     Remedy remedy;
     remedy.kind = RemedyKind::sharded_state;
     remedy.count = uint64_t(ranks);
     remedy.estimate = true;
-    remedy.bytes = memory_.state - memory_.state / uint64_t(ranks);
-    const double copies = double(memory_.state) / double(std::max<uint64_t>(1, memory_.trained()));
-    const auto one = uint64_t(copies * double(memory_.largest));
-    remedy.low = remedy.bytes - std::min(remedy.bytes, one);
-    remedy.high = std::min(memory_.state, remedy.bytes + one);
-    add(std::move(remedy), about_.request);
+    remedy.bytes = others(all);
+    remedy.low = others(there) - std::min(others(there), one);
+    remedy.high = std::min(all, remedy.bytes + one);
+    add(std::move(remedy), at_once ? kNotMade : about_.request);
   }
 
   // All of it with an optimizer that keeps nothing; in a step, what that makes, and the state that a first step has not

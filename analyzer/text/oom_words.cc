@@ -41,6 +41,7 @@ std::string checkpoint_estimate(const Remedy& remedy) {
   std::string text = "saved only by nodes of the forward pass; without inputs, outputs and what variables hold";
   if (remedy.count > 1) text += fmt::format("; backward recomputes one of {} at a time", remedy.count);
   if (remedy.stays != 0) text += fmt::format("; {} stay, because that module is running", bytes(remedy.stays));
+  if (remedy.inputs != 0) text += fmt::format("; {} of inputs are kept that are freed now", bytes(remedy.inputs));
   return text;
 }
 

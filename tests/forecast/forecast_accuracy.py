@@ -41,6 +41,15 @@ AUTOCAST = [(f"{model} under autocast", (model, (f"--{size}", str(value)), ("--a
             for model, size, value in (("mlp", "batch", 256), ("convnet", "batch", 16), ("resnet", "batch", 16), ("vit", "batch", 16),
                                        ("bert", "batch", 8), ("llama", "length", 128), ("lstm", "length", 64))]
 WHAT_IF |= dict(HALF) | dict(AUTOCAST)
+WHAT_IF["llama with checkpointing under autocast"] = (
+    "llama", ("--length", "128"), ("--checkpoint", "--autocast"), ("--checkpoint", "model.model.model.layers.*", "--as", "autocast"))
+# The same on a device.
+WHAT_IF_ON_A_DEVICE = {
+    "mlp in bfloat16": ("mlp", ("--batch", "4096"), ("--dtype", "bfloat16"), ("--as", "bfloat16")),
+    "mlp under autocast": ("mlp", ("--batch", "4096"), ("--autocast",), ("--as", "autocast")),
+    "vit under autocast": ("vit", ("--batch", "32"), ("--autocast",), ("--as", "autocast")),
+    "mlp with SGD for AdamW": ("mlp", ("--batch", "4096"), ("--optimizer", "sgd"), ("--optimizer", "sgd")),
+}
 # Sharded with fully_shard over processes: model, options of all runs.
 RANKS = {"mlp": ("--batch", "256"), "vit": ("--batch", "16"), "gpt2": ("--batch", "8"), "llama": ("--length", "128")}
 
@@ -138,6 +147,14 @@ def what_if(folder, name):
     return found, measured(record(folder, model, *options, *changed))
 
 
+def what_if_on_a_device(folder, name):
+    """The forecast, and what torch says of a run that does it."""
+    model, options, changed, asked = WHAT_IF_ON_A_DEVICE[name]
+    size, value = options[0].strip("-"), int(options[1])
+    inputs = [record_device(folder, model, f"--{size}", str(value // n))[0] for n in (4, 2)]
+    return forecast(inputs, {size: value}, *asked), record_device(folder, model, *options, *changed)[1]["allocated"]
+
+
 # On a device: model, sizes of the runs that are seen, of the forecast.
 DEVICE = {"mlp": ("batch", (1024, 2048), 8192), "vit": ("batch", (8, 16), 64), "unet": ("length", (64, 128), 256), "resnet": ("batch", (8, 16), 64)}
 
@@ -185,6 +202,9 @@ def main():
             what_if_row(f"{model} over {ranks} ranks", found, max(peaks))
     if not pathlib.Path(FAKE_CUDA).exists():
         return
+    print("\n| what if, on a device | forecast | torch says | off by |\n| --- | --- | --- | --- |")
+    for name in WHAT_IF_ON_A_DEVICE:
+        what_if_row(name, *what_if_on_a_device(folder, name))
     print("\n| on a device | forecast | torch says | off by | reserved | torch says | off by |\n| --- | --- | --- | --- | --- | --- | --- |")
     for model, (size, _, wanted) in DEVICE.items():
         of, says = on_a_device(folder, model)
@@ -195,7 +215,7 @@ def main():
 
 
 def what_if_row(name, found, truth):
-    of = found["what_if"][0]
+    of = found["what_if"][-1]  # of all changes together
     print(f"| {name} | {mib(of['peak_bytes'])} ± {mib(of['error_bytes'])} | {mib(truth)} | {(of['peak_bytes'] - truth) / truth:+.2%} |",
           flush=True)
 

@@ -35,13 +35,9 @@ def test_the_table_is_of_programs_and_remedies_that_exist():
     assert {program for program, _ in rows} <= programs()
 
 
-# No program of tests/remedies has been brought to name it yet: docs/remedies.md says so.
-NOT_TRIED = {"sharded-state"}
-
-
 def test_the_table_has_each_kind_of_remedy_and_forty_pairs():
     rows = table()
-    assert {kind for _, kind in rows} == kinds() - NOT_TRIED and len(rows) >= 40
+    assert {kind for _, kind in rows} == kinds() and len(rows) >= 40
 
 
 @pytest.mark.skipif(not harness.FAKE_CUDA.exists(), reason=harness.NO_FAKE_CUDA)

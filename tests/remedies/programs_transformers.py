@@ -48,7 +48,8 @@ def bert_training(trial):
 @program()
 def t5_training(trial):
     """T5, encoder and decoder, AdamW"""
-    config = transformers.T5Config(d_model=512, num_layers=6, num_heads=8, d_ff=2048, use_cache=False, dropout_rate=0.1)
+    config = transformers.T5Config(d_model=512, num_layers=6, num_heads=8, d_ff=2048, use_cache=False, dropout_rate=0.1,
+                                   decoder_start_token_id=0)
     model = made(trial, transformers.T5ForConditionalGeneration, config)
     optimizer = trial.optimizer(torch.optim.AdamW, model.parameters())
     for _ in range(2):

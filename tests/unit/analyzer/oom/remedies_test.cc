@@ -1,5 +1,5 @@
 // Every remedy once where it must appear, and once where it must not.
-// Covers: analyzer/oom/{checkpointing,freed,remedy,holder_remedies,program_remedies,room}.cc
+// Covers: analyzer/oom/{checkpointing,freed,module_inputs,remedy,holder_remedies,program_remedies,room}.cc
 #include "oom/remedies.h"
 
 #include <gmock/gmock.h>
@@ -205,6 +205,69 @@ TEST(Remedies, CheckpointingFreesWhatOnlyAModuleSaved) {
   EXPECT_TRUE(remedy->at_most);
   EXPECT_EQ(remedy->fits, Fits::no);  // one layer at a time comes back: 80 are not enough
   EXPECT_EQ(remedy->missing, 16 * kMiB);
+}
+
+void saved_by(DeviceScene& scene, uint32_t node, uint64_t tensor) {
+  testing::SavedSpec slot;
+  slot.tensor = tensor;
+  scene.builder.saved(node, slot);
+}
+
+// Three layers whose outputs nothing saves: the next one saves a copy.
+DeviceScene layers_of_copies(bool output_is_alive = false) {
+  DeviceScene scene;
+  scene.segment();
+  uint32_t before = scene.node(scene.in_module("model", 1));
+  for (int i = 0; i < 3; i++) {
+    const uint32_t site = scene.in_module("model.layers." + std::to_string(i) + ".mlp", 10 + i);
+    const uint32_t view = scene.node(site), product = scene.node(site), activation = scene.node(site), sum = scene.node(site);
+    scene.builder.edge(view, before);
+    scene.builder.edge(product, view);
+    scene.builder.edge(activation, product);
+    scene.builder.edge(sum, activation);
+    scene.builder.edge(sum, before);
+    testing::TensorSpec copy;
+    copy.dtype = 6;
+    saved_by(scene, product, scene.tensor(10 * kMiB, site, 2 * kMiB, copy));
+    scene.saved(30 * kMiB, site, activation);
+    before = sum;
+  }
+  if (output_is_alive) {
+    testing::TensorSpec output;
+    output.grad_fn = 0x600000000000 + 5 * 512;  // the first layer's sum
+    output.output = 0;
+    scene.held(scene.tensor(10 * kMiB, scene.in_module("model.layers.0.mlp", 10), 0, output), "x", ReferenceRoot::local);
+  }
+  return scene;
+}
+
+TEST(Remedies, CheckpointingKeepsTheInputsOfModules) {
+  DeviceScene scene = layers_of_copies();
+  const Told told(scene);
+  const Remedy* remedy = told.remedy(RemedyKind::checkpoint);
+  ASSERT_NE(remedy, nullptr);
+  EXPECT_EQ(remedy->bytes, 126 * kMiB);
+  EXPECT_EQ(remedy->inputs, 30 * kMiB);
+  EXPECT_EQ(remedy->low, (126 - 42 - 30 - 6) * kMiB);  // one layer comes back, and other blocks have other ends
+
+  DeviceScene alive = layers_of_copies(true);
+  EXPECT_EQ(Told(alive).remedy(RemedyKind::checkpoint)->inputs, 20 * kMiB);
+}
+
+TEST(Remedies, AnInputOfWhichOnlyAViewIsLeftIsNotTheModules) {
+  DeviceScene scene = layers();
+  for (int i = 0; i < 3; i++) {
+    const uint32_t site = scene.in_module("model.layers." + std::to_string(i) + ".mlp", 10 + i);
+    testing::TensorSpec view;
+    view.storage_base = scene.block(20 * kMiB, scene.in_module("model", 1));
+    view.itemsize = 1;
+    view.sizes = {int64_t(20 * kMiB)};
+    view.device_type = 1;
+    view.device_index = 0;
+    view.site = site;
+    saved_by(scene, scene.node(site), scene.builder.tensor(view));
+  }
+  EXPECT_EQ(Told(scene).remedy(RemedyKind::checkpoint)->bytes, 120 * kMiB);
 }
 
 TEST(Remedies, CheckpointingPromisesNothingForWhatAVariableHolds) {

@@ -99,14 +99,35 @@ TEST(StepRemedies, SeveralRanksCanShareTheState) {
   const Told told(scene);
   const Remedy* remedy = told.remedy(RemedyKind::sharded_state);
   ASSERT_NE(remedy, nullptr);
-  EXPECT_EQ(remedy->bytes, 120 * kMiB);
-  EXPECT_EQ(remedy->low, 80 * kMiB);
-  EXPECT_EQ(remedy->high, 160 * kMiB);
+  EXPECT_EQ(remedy->bytes, 180 * kMiB);  // of 160 MiB of state and 80 of temporaries
+  EXPECT_EQ(remedy->low, 105 * kMiB);    // of the 60 that are there; a parameter more is 60
+  EXPECT_EQ(remedy->high, 240 * kMiB);
+
+  StepScene one_by_one("_single_tensor_adam");
+  one_by_one.builder.world_size = 4;
+  EXPECT_EQ(Told(one_by_one).remedy(RemedyKind::sharded_state)->bytes, 120 * kMiB);
 
   StepScene sharded;
   sharded.builder.world_size = 4;
   sharded.builder.python({{"/usr/lib/python3.11/site-packages/torch/distributed/fsdp/_fully_shard/_fsdp_state.py", "_pre_forward", 9}});
   EXPECT_EQ(Told(sharded).remedy(RemedyKind::sharded_state), nullptr);
+
+  StepScene without_launcher;
+  without_launcher.builder.process_groups = {{"0", "", {0, 1, 2, 3}}, {"1", "", {0, 1}}};
+  ASSERT_NE(Told(without_launcher).remedy(RemedyKind::sharded_state), nullptr);
+  EXPECT_EQ(Told(without_launcher).remedy(RemedyKind::sharded_state)->count, 4u);
+}
+
+// SGD puts the momentum of a first step into its state when the step is done.
+TEST(StepRemedies, MomentumOfAFirstStepIsNoTemporary) {
+  StepScene scene("_multi_tensor_sgd", "sgd.py");
+  TensorSpec momentum;
+  momentum.dtype = StepScene::kFloat32;
+  const uint64_t made = scene.tensor(20 * kMiB, scene.failure.site, 0, momentum);
+  scene.builder.reference({made, "momentum_buffer_list[0]", "SGD.step", "list", ReferenceRoot::local});
+  const Told told(scene);
+  EXPECT_EQ(told.remedy(RemedyKind::fused_step)->low, 60 * kMiB);
+  EXPECT_EQ(told.remedy(RemedyKind::less_state)->low, 180 * kMiB);
 }
 
 TEST(StepRemedies, OnlySomeOptimizersHaveAFusedKernel) {
