@@ -54,7 +54,11 @@ Partners find_partners(const std::set<std::string>& a, const std::set<std::strin
   std::unordered_map<std::string, std::vector<Candidate>> by_text;
   for (const std::string& name : b) {
     if (a.contains(name)) continue;
-    for (Shortened& each : all_shortened(name)) by_text[each.text].push_back({name, each.left_out, each.wrapper});
+    for (Shortened& each : all_shortened(name)) {
+      // A name of both is compared with itself: what is left of this one is what its wrapper is called.
+      const bool is_wrapped = a.contains(each.text) && b.contains(each.text);
+      if (!is_wrapped) by_text[each.text].push_back({name, each.left_out, each.wrapper});
+    }
   }
   std::set<std::string> wrappers[2];
   std::unordered_set<std::string> of_a;

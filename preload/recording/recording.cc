@@ -317,6 +317,7 @@ void write_end(const char* why) {
 void begin() {
   g_begin_ticks.store(read_ticks());
   g_begin_ns.store(monotonic_ns());
+  call_for_facts(much_waits);
   live::set_facts_function(read_facts);
   live::want_events(kMostWaiting, much_waits);
   g_on.store(true);

@@ -11,6 +11,10 @@ namespace tensorscope::recording {
 // Has one of these tensors show where torch keeps what. `reader` knows the layout. Context: collector.
 void learn_facts(const live::SnapshotView& view, torch::MetadataReader& reader);
 
+// Called where facts are wanted and not known yet, the first, second, fourth, eighth time and so on: what ends before
+// they are learnt is told without.
+void call_for_facts(void (*wanted)());
+
 // A live::FactsFunction. Context: hook, on the thread that releases the tensor. No lock, no malloc.
 size_t read_facts(const void* impl, live::Event* out);
 // Whether one has shown it. Any context.

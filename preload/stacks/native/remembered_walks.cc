@@ -20,7 +20,8 @@ struct WordHash {
   uint64_t a, b = 1, c = 2, d = 3;
 
   explicit WordHash(uint64_t seed) : a(seed) {}
-  void add(uint64_t sp, const uint16_t* offsets, unsigned words) {
+  // Where the stack is another one, the places may be anything of it: a sanitizer's gap, a variable of other threads.
+  [[gnu::no_sanitize("address", "thread")]] void add(uint64_t sp, const uint16_t* offsets, unsigned words) {
     const auto* base = reinterpret_cast<const volatile uint64_t*>(sp);
     for (unsigned i = 0; i < words; i += kLanes) {
       a = (a ^ base[offsets[i]]) * 0x9e3779b97f4a7c15;

@@ -45,6 +45,12 @@ TEST(WrappedNames, what_a_wrapper_wraps_is_compared_once) {
       UnorderedElementsAre("m.module", "m.module.a._checkpoint_wrapped_module"));
 }
 
+TEST(WrappedNames, what_a_wrapper_wraps_is_no_module_of_the_program) {
+  const Partners partners = find_partners({"m.0", "m.0.module"}, {"m.0", "m.0._orig_mod"});
+  EXPECT_THAT(partners.of_b, IsEmpty());
+  EXPECT_THAT(partners.wrapped, UnorderedElementsAre("m.0._orig_mod"));
+}
+
 TEST(WrappedNames, two_that_could_be_meant_are_none) {
   EXPECT_THAT(find_partners({"m.fc"}, {"m._orig_mod.fc", "m.module.fc"}).of_b, IsEmpty());
 }
