@@ -1,6 +1,7 @@
 """--find-nan names the first operation that makes a NaN or an infinity, and leaves the program as it is."""
 
 # Covers: preload/watch/{find_nan,nan_report,operation_trace,operation_kinds,storage_marks,finite,value_bounds,possible_findings}.cc
+# Covers: preload/watch/{checked_operation,result_check,nan_finding}.cc
 
 import functools
 import re
