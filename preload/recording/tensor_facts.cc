@@ -20,11 +20,11 @@ struct Forms {
 };
 Forms g_forms;
 std::atomic<bool> g_forms_known{false};
-constinit std::atomic<void (*)()> g_wanted{nullptr};
+constinit std::atomic<void (*)()> g_call{nullptr};
 constinit std::atomic<uint64_t> g_asked{0};
 
 [[gnu::noinline, gnu::cold]] size_t want_facts() {
-  void (*wanted)() = g_wanted.load(std::memory_order_relaxed);
+  void (*wanted)() = g_call.load(std::memory_order_relaxed);
   if (std::has_single_bit(g_asked.fetch_add(1, std::memory_order_relaxed) + 1) && wanted != nullptr) wanted();
   return 0;
 }
@@ -81,7 +81,7 @@ void learn_facts(const live::SnapshotView& view, torch::MetadataReader& reader) 
   g_forms_known.store(true, std::memory_order_release);
 }
 
-void call_for_facts(void (*wanted)()) { g_wanted.store(wanted, std::memory_order_relaxed); }
+void call_for_facts(void (*wanted)()) { g_call.store(wanted, std::memory_order_relaxed); }
 
 bool facts_are_known() { return g_forms_known.load(std::memory_order_relaxed); }
 
