@@ -6,6 +6,7 @@
 
 #include "dump_generated.h"
 #include "leaks/retention.h"
+#include "support/dotted_path.h"
 
 namespace tensorscope::analyzer::oom {
 
@@ -26,10 +27,6 @@ const std::string* module_with(const std::set<std::string>& modules, const std::
 bool accumulates(const GraphNode& node) { return (node.flags & uint8_t(format::GraphNodeFlag::accumulates)) != 0; }
 
 }  // namespace
-
-bool within(const std::string& inner, const std::string& outer) {
-  return inner.starts_with(outer) && (inner.size() == outer.size() || inner[outer.size()] == '.');
-}
 
 const std::string& allocated_in(const View& view, uint32_t storage) {
   const uint32_t allocation = view.dump.storages[storage].allocation;

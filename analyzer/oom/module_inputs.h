@@ -18,8 +18,6 @@
 
 namespace tensorscope::analyzer::oom {
 
-// Is `inner` the same module as `outer`, or in it?
-bool within(const std::string& inner, const std::string& outer);
 // The module that allocated a storage; "" where it is not known.
 const std::string& allocated_in(const View& view, uint32_t storage);
 

@@ -18,6 +18,10 @@ std::vector<std::string_view> path_parts(std::string_view path) {
   return parts;
 }
 
+bool within(std::string_view inner, std::string_view outer) {
+  return inner.starts_with(outer) && (inner.size() == outer.size() || inner[outer.size()] == '.');
+}
+
 std::string starred(std::string_view path) {
   std::string result;
   for (std::string_view part : path_parts(path)) {

@@ -1,6 +1,7 @@
 #include "watch/checked_operation.h"
 
 #include <pthread.h>
+#include <string.h>
 
 #include "live/tensor_table.h"
 #include "support/coverage.h"
@@ -21,6 +22,18 @@ pthread_key_t g_thread_key;
 void end_thread(void* state) {
   t_operations = nullptr;
   unmap_pages(state, sizeof(OperationThread));
+}
+
+// A tensor in `position`.
+void enter_argument(OperationThread& thread, OperationFrame& frame, const void* impl, int position) {
+  if (thread.arguments_used == OperationThread::kMostArguments) {
+    frame.whole = false;
+    return;
+  }
+  OperationArgument& argument = thread.arguments[thread.arguments_used++];
+  argument = {impl, 0, live::g_tensors.serial(impl), version_of(impl), int16_t(position), false, false, {}};
+  TensorView view;
+  if (g_nan.marks.any() && view_numbers(impl, view)) argument.mark = g_nan.marks.get(view);
 }
 
 }  // namespace
@@ -83,15 +96,36 @@ void OperationResults::add(const void* impl, int position, Overwrites overwrites
   ++count;
 }
 
-void enter_argument(OperationThread& thread, OperationFrame& frame, const void* impl, int position) {
-  if (thread.arguments_used == OperationThread::kMostArguments) {
-    frame.whole = false;
-    return;
+void enter_arguments(OperationThread& thread, OperationFrame& frame, const Values& inputs) {
+  struct Entering {
+    OperationThread* thread;
+    OperationFrame* frame;
+    int position;
+  };
+  frame.first = thread.arguments_used;
+  for (size_t i = 0; i < inputs.count; ++i) {
+    const Value& value = inputs.first[i];
+    if (value.tag == kDoubleTag || value.tag == kIntTag) {
+      if (thread.arguments_used == OperationThread::kMostArguments) continue;
+      double number;
+      if (value.tag == kDoubleTag) {
+        memcpy(&number, &value.payload, sizeof number);
+      } else {
+        number = double(int64_t(value.payload));
+      }
+      thread.arguments[thread.arguments_used++] = {nullptr, number, 0, 0, int16_t(i), false, false, {}};
+      continue;
+    }
+    Entering entering = {&thread, &frame, int(i)};
+    each_tensor(
+        value,
+        [](const void* impl, void* context) {
+          auto* entering = static_cast<Entering*>(context);
+          enter_argument(*entering->thread, *entering->frame, impl, entering->position);
+        },
+        &entering);
   }
-  OperationArgument& argument = thread.arguments[thread.arguments_used++];
-  argument = {impl, 0, live::g_tensors.serial(impl), version_of(impl), int16_t(position), false, false, {}};
-  TensorView view;
-  if (g_nan.marks.any() && view_numbers(impl, view)) argument.mark = g_nan.marks.get(view);
+  frame.end = thread.arguments_used;
 }
 
 void drop_freed(OperationThread& thread, const OperationFrame& frame) {

@@ -92,8 +92,8 @@ OperationThread* this_operation_thread();
 // Null: this thread has seen no operation.
 OperationThread* known_operation_thread();
 
-// A tensor in `position` of the arguments.
-void enter_argument(OperationThread& thread, OperationFrame& frame, const void* impl, int position);
+// The tensors and numbers that it is given.
+void enter_arguments(OperationThread& thread, OperationFrame& frame, const Values& inputs);
 // At its end: arguments that live no longer.
 void drop_freed(OperationThread& thread, const OperationFrame& frame);
 // What it gave back and what it wrote.

@@ -66,12 +66,6 @@ uint32_t step_number() {
 
 // --- one operation
 
-struct Entering {
-  OperationThread* thread;
-  OperationFrame* frame;
-  int position;
-};
-
 // The arguments that it writes: of their old values nothing is left at its end.
 void look_at_written(OperationThread& thread, const OperationFrame& frame) {
   for (uint32_t i = frame.first; i < frame.end; ++i) {
@@ -145,30 +139,7 @@ bool enter_operation(const Operation& operation, const Values& inputs) {
   frame.record = operation.record;
   frame.name = name;
   frame.kind = &kind_of(frame.name);
-  frame.first = thread->arguments_used;
-  for (size_t i = 0; i < inputs.count; ++i) {
-    const Value& value = inputs.first[i];
-    if (value.tag == kDoubleTag || value.tag == kIntTag) {
-      if (thread->arguments_used == OperationThread::kMostArguments) continue;
-      double number;
-      if (value.tag == kDoubleTag) {
-        memcpy(&number, &value.payload, sizeof number);
-      } else {
-        number = double(int64_t(value.payload));
-      }
-      thread->arguments[thread->arguments_used++] = {nullptr, number, 0, 0, int16_t(i), false, false, {}};
-      continue;
-    }
-    Entering entering = {thread, &frame, int(i)};
-    each_tensor(
-        value,
-        [](const void* impl, void* context) {
-          auto* entering = static_cast<Entering*>(context);
-          enter_argument(*entering->thread, *entering->frame, impl, entering->position);
-        },
-        &entering);
-  }
-  frame.end = thread->arguments_used;
+  enter_arguments(*thread, frame, inputs);
   if (frame.kind->writes && frame.kind->makes == Makes::computed) look_at_written(*thread, frame);
   if (depth != 0) return false;
 

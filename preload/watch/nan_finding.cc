@@ -96,7 +96,7 @@ void describe(const OperationThread& thread, const OperationFrame& frame, const 
     }
     TensorView view;
     const Readable readable = view_tensor(argument.impl, view);
-    if (readable == Readable::unknown || (readable != Readable::yes && readable != Readable::device)) continue;
+    if (readable != Readable::yes && readable != Readable::device) continue;
     if (out.input_count == Finding::kMostInputs) {
       ++out.more_inputs;
       continue;
@@ -112,7 +112,7 @@ void describe(const OperationThread& thread, const OperationFrame& frame, const 
   if (node != nullptr) {
     write_node_class(node, out.node);
     if (const SiteId site = live::g_nodes.site_at(node); site != 0) out.forward = live::g_sites.stack_of(site);
-  } else if (out.phase == Phase::unknown) {
+  } else {
     for (int i = 0; i < bad_count; ++i) {
       if (bad[i]->overwrites != Overwrites::nothing && is_leaf_with_gradient(bad[i]->impl))
         out.phase = Phase::optimizer;

@@ -150,8 +150,9 @@ class _Summary:
         if not self.grown:
             return
         terminalreporter.section("tensorscope: memory that tests left behind")
+        rest = worst[_WORST:]
         for growth, test in worst[:_WORST]:
             terminalreporter.write_line("{:>12}  {}".format(_bytes(growth), test))
-        if worst[_WORST:]:
-            terminalreporter.write_line("{:>12}  in {} more tests".format(_bytes(sum(growth for growth, _ in worst[_WORST:])), len(worst) - _WORST))
+        if rest:
+            terminalreporter.write_line("{:>12}  in {} more tests".format(_bytes(sum(growth for growth, _ in rest)), len(rest)))
         terminalreporter.write_line("{} of {} measured tests left nothing behind".format(len(self.grown) - len(worst), len(self.grown)))

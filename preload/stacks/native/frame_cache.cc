@@ -5,7 +5,7 @@
 namespace tensorscope::stacks {
 
 uint32_t FrameCache::add(uint64_t ip, uint32_t depth_words) {
-  uint32_t bucket = hash(ip, depth_words);
+  uint32_t bucket = first_bucket(ip, depth_words);
   while (buckets_[bucket] != 0) bucket = (bucket + 1) % kBuckets;
   const uint32_t index = ++used_;
   buckets_[bucket] = index;

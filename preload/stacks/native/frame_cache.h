@@ -22,24 +22,29 @@ struct FrameState {
 
 struct FrameRecord {
   uint64_t ip;
-  uint64_t return_slot;    // where the return address to the caller is: 8 below the caller's sp
-  uint32_t depth_words;    // sp = end of the thread's stack - 8 * depth_words
-  uint16_t caller;         // record of the caller as last seen; 0: outermost
-  uint8_t bp_words;        // the caller's RBP is at [caller's sp - 8 * bp_words]; 0: it is this frame's
-  uint8_t from_bp : 1;     // the CFA depends on RBP: the record is good for FrameCache::bp() only
-  uint8_t realigned : 1;   // the CFA is in [RBP - 8 * bp_words], the caller's RBP in [RBP]
-  uint8_t guessed : 1;     // no unwind table describes the frame's code
-  uint8_t watches_bp : 1;  // going to the caller must look at RBP: this frame or one further out depends on it
+  uint64_t return_slot;     // where the return address to the caller is: 8 below the caller's sp
+  uint32_t depth_words;     // sp = end of the thread's stack - 8 * depth_words
+  uint16_t caller;          // record of the caller as last seen; 0: outermost
+  uint8_t bp_words;         // the caller's RBP is at [caller's sp - 8 * bp_words]; 0: it is this frame's
+  uint8_t from_bp : 1;      // the CFA depends on RBP: the record is good for FrameCache::bp() only
+  uint8_t realigned : 1;    // the CFA is in [RBP - 8 * bp_words], the caller's RBP in [RBP]
+  uint8_t guessed : 1;      // no unwind table describes the frame's code
+  uint8_t watches_bp : 1;   // going to the caller must look at RBP: this frame or one further out depends on it
   uint8_t interpreter : 1;  // this frame and all further out are the Python interpreter's own (interpreter_code.h)
   uint8_t evaluates : 1;    // and this one is its evaluation function
-  uint32_t tag;            // node of the stack from here outwards (0: the trie was full), and kNeedsBp
-  uint32_t caller_tag;     // the caller's when `tag` and `watches_bp` were made
+  uint32_t tag;             // node of the stack from here outwards (0: the trie was full), and kNeedsBp
+  uint32_t caller_tag;      // the caller's when `tag` and `watches_bp` were made
 
   static constexpr uint32_t kNeedsBp = 1u << 31;  // this frame's RBP enters its own or an outer CFA
   StackId node() const { return tag & ~kNeedsBp; }
   bool needs_bp() const { return (tag & kNeedsBp) != 0; }
 };
 static_assert(sizeof(FrameRecord) == 32);
+
+// Of the frame's (ip, sp), in `bits` bits.
+inline uint32_t frame_hash(uint64_t ip, uint32_t depth_words, unsigned bits) {
+  return uint32_t(spread_bits(ip + (uint64_t{depth_words} << 32)) >> (64 - bits));
+}
 
 class FrameCache {
  public:
@@ -51,7 +56,7 @@ class FrameCache {
 
   // Index of the record, 0: none.
   uint32_t find(uint64_t ip, uint32_t depth_words) const {
-    for (uint32_t bucket = hash(ip, depth_words);; bucket = (bucket + 1) % kBuckets) {
+    for (uint32_t bucket = first_bucket(ip, depth_words);; bucket = (bucket + 1) % kBuckets) {
       const uint32_t index = buckets_[bucket];
       if (index == 0 || (records_[index].ip == ip && records_[index].depth_words == depth_words)) return index;
     }
@@ -64,10 +69,10 @@ class FrameCache {
   void clear();
 
  private:
-  static constexpr uint32_t kBuckets = 2 * kRecords;
-  static uint32_t hash(uint64_t ip, uint32_t depth_words) {
-    return uint32_t(spread_bits(ip + (uint64_t{depth_words} << 32)) >> 50);
-  }
+  static constexpr unsigned kBucketBits = 14;
+  static constexpr uint32_t kBuckets = 1 << kBucketBits;
+  static_assert(kBuckets == 2 * kRecords);
+  static uint32_t first_bucket(uint64_t ip, uint32_t depth_words) { return frame_hash(ip, depth_words, kBucketBits); }
 
   uint32_t used_;  // besides record 0, which stays empty
   FrameRecord records_[kRecords];

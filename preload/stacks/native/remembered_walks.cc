@@ -16,7 +16,9 @@ constexpr uint32_t kReplaceEvery = 8;
 // Nor is it worth looking each time while less than half of the walks are known.
 constexpr uint32_t kMostMissed = 32, kTriesFrom = 24, kTryEvery = 8;
 
-struct WordHash {
+}  // namespace
+
+struct RememberedWalks::WordHash {
   uint64_t a, b = 1, c = 2, d = 3;
 
   explicit WordHash(uint64_t seed) : a(seed) {}
@@ -33,7 +35,15 @@ struct WordHash {
   uint64_t value() const { return (a ^ b >> 32) + (c ^ d >> 29) * 0x8ebc6af09c88c6e3 + (b << 32 ^ d << 35); }
 };
 
-}  // namespace
+RememberedWalks::WordHash RememberedWalks::hash_head(const Entry& entry, const FrameState& innermost) {
+  WordHash hash(entry.uses_bp != 0 ? spread_bits(innermost.bp) : 0);
+  hash.add(innermost.sp, entry.offsets, std::min<unsigned>(entry.words, kHeadWords));
+  return hash;
+}
+
+void RememberedWalks::hash_rest(const Entry& entry, const FrameState& innermost, WordHash& hash) {
+  if (entry.words > kHeadWords) hash.add(innermost.sp, entry.offsets + kHeadWords, entry.words - kHeadWords);
+}
 
 bool RememberedWalks::matches(const Entry& entry, const FrameState& innermost, uint32_t depth_words,
                               const Outside& outside) {
@@ -41,11 +51,9 @@ bool RememberedWalks::matches(const Entry& entry, const FrameState& innermost, u
       entry.outside_record != outside.record || entry.node == 0) {
     return false;
   }
-  WordHash hash(entry.uses_bp != 0 ? spread_bits(innermost.bp) : 0);
-  const unsigned head = std::min<unsigned>(entry.words, kHeadWords);
-  hash.add(innermost.sp, entry.offsets, head);
+  WordHash hash = hash_head(entry, innermost);
   if (uint32_t(hash.value()) != entry.head) return false;
-  hash.add(innermost.sp, entry.offsets + head, entry.words - head);
+  hash_rest(entry, innermost, hash);
   return hash.value() == entry.hash;
 }
 
@@ -63,7 +71,7 @@ StackId RememberedWalks::find(const FrameState& innermost, uint32_t depth_words,
   for (uint32_t i = first; i < first + kWays; ++i) {
     if (!matches(entries_[i], innermost, depth_words, outside)) continue;
     missed_ -= missed_ != 0;
-    return found(i);
+    return follow(i);
   }
   missed_ += missed_ != kMostMissed;
   return 0;
@@ -117,15 +125,13 @@ void RememberedWalks::remember(ThreadStack& stack, const Walk& walk, const Frame
   entry.outside_tag = outside.tag;
   entry.outside_record = uint16_t(outside.record);
   entry.uses_bp = first.needs_bp();
-  WordHash hash(entry.uses_bp != 0 ? spread_bits(innermost.bp) : 0);
-  const unsigned head = std::min<unsigned>(entry.words, kHeadWords);
-  hash.add(innermost.sp, entry.offsets, head);
+  WordHash hash = hash_head(entry, innermost);
   entry.head = uint32_t(hash.value());
-  hash.add(innermost.sp, entry.offsets + head, entry.words - head);
+  hash_rest(entry, innermost, hash);
   entry.hash = hash.value();
   entry.node = first.node();
   any_ = true;
-  found(at);
+  follow(at);
 }
 
 void RememberedWalks::clear() {

@@ -13,7 +13,6 @@
 
 #include "stacks/native/frame_cache.h"
 #include "support/ids.h"
-#include "support/spread_bits.h"
 
 namespace tensorscope::stacks {
 
@@ -39,6 +38,7 @@ class RememberedWalks {
   static constexpr unsigned kSetBits = 8;
   static constexpr uint32_t kWays = 4;
 
+  struct WordHash;
   struct alignas(64) Entry {
     uint64_t ip;
     uint64_t hash;
@@ -53,12 +53,13 @@ class RememberedWalks {
     uint16_t offsets[kWords];  // in words, from the innermost frame's sp
   };
 
+  static WordHash hash_head(const Entry& entry, const FrameState& innermost);
+  static void hash_rest(const Entry& entry, const FrameState& innermost, WordHash& hash);
   static bool matches(const Entry& entry, const FrameState& innermost, uint32_t depth_words, const Outside& outside);
   static bool list_words(ThreadStack& stack, const Walk& walk, const FrameState& innermost, Entry& entry);
-  static uint32_t first_way(uint64_t ip, uint32_t depth_words) {
-    return uint32_t(spread_bits(ip + (uint64_t{depth_words} << 32)) >> (64 - kSetBits)) * kWays;
-  }
-  StackId found(uint32_t at) {
+  static uint32_t first_way(uint64_t ip, uint32_t depth_words) { return frame_hash(ip, depth_words, kSetBits) * kWays; }
+  // The entry that was found or made comes after the last one.
+  StackId follow(uint32_t at) {
     entries_[last_].next = at;
     last_ = at;
     return entries_[at].node;

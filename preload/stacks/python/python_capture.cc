@@ -107,8 +107,7 @@ bool PythonCapture::intern_frame(ThreadStack& stack, const RawFrame& raw, const 
   if (code == 0) code = codes_.add(raw.code, interpreter_.layout);
   if (code == 0) return false;
   known.call = codes_[code].call;
-  if (known.call != ModuleCall::none && !stack.calls.hold(raw.code) && !stack.calls.add(raw.code))
-    stack.more_calls = true;
+  if (known.call != ModuleCall::none && !stack.calls.add(raw.code)) stack.more_calls = true;
   known.module_object = module_object(raw, known.call, caller);
   known.node = trie_.intern({parent, code, raw.offset(interpreter_.layout), raw.entry(), known.module_object});
   return known.node != 0;

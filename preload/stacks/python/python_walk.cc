@@ -106,7 +106,7 @@ HashedFrames hash_frames(const PythonLayout& layout, const char* thread_state, u
     }
     ++depth;
     uint64_t word = reinterpret_cast<uint64_t>(frame.code) + frame.position * 0xa0761d6478bd642f;
-    if (__builtin_expect(calls.may_hold(frame.code), false) && calls.hold(frame.code)) {
+    if (calls.hold(frame.code)) {
       word += reinterpret_cast<uint64_t>(first_local(layout, frame.frame, calls.cell_type)) * 0xe7037ed1a0b428db;
     }
     hash = (std::rotl(hash, 25) ^ word) * kGoldenRatio;

@@ -32,15 +32,16 @@ class ModuleCalls {
   static constexpr uint32_t kMost = 4;
   const void* cell_type = nullptr;  // `self` may be in a cell
 
-  bool may_hold(const char* code) const { return (bits_ >> bit_of(code) & 1) != 0; }
   bool hold(const char* code) const {
+    if (__builtin_expect((bits_ >> bit_of(code) & 1) == 0, true)) return false;
     for (uint32_t i = 0; i < count_; ++i) {
       if (codes_[i] == code) return true;
     }
     return false;
   }
-  // False: there are too many.
+  // False: it is not among them, and there are too many.
   bool add(const char* code) {
+    if (hold(code)) return true;
     if (count_ == kMost) return false;
     codes_[count_++] = code;
     bits_ |= uint64_t{1} << bit_of(code);
@@ -50,7 +51,7 @@ class ModuleCalls {
 
  private:
   static unsigned bit_of(const char* code) { return unsigned(reinterpret_cast<uint64_t>(code) >> 4) & 63; }
-  uint64_t bits_ = 0;
+  uint64_t bits_ = 0;  // of most others this tells that they are none
   const char* codes_[kMost] = {};
   uint32_t count_ = 0;
 };

@@ -19,6 +19,13 @@ TEST(DottedPath, NumbersHaveDigitsAlone) {
   EXPECT_FALSE(is_number("-3"));
 }
 
+TEST(DottedPath, WithinIsTheSameOrBelow) {
+  EXPECT_TRUE(within("model.fc", "model.fc"));
+  EXPECT_TRUE(within("model.fc.0", "model.fc"));
+  EXPECT_FALSE(within("model.fc1", "model.fc"));
+  EXPECT_FALSE(within("model", "model.fc"));
+}
+
 TEST(DottedPath, NumberedPartsAreStars) {
   EXPECT_EQ(starred("model.layers.3.attn"), "model.layers.*.attn");
   EXPECT_EQ(starred("0.12"), "*.*");
