@@ -28,18 +28,24 @@ SYSROOT = os.environ.get("TENSORSCOPE_TEST_SYSROOT", "")  # where that Python an
 TIMEOUT = int(os.environ.get("TENSORSCOPE_TEST_TIMEOUT", 300))  # seconds: a hang, not a speed limit
 
 
+def asked(module, expression, python=None):
+    """What an expression over a module is in a Python, as text; in that under test where none is named."""
+    return _asked(str(python or PYTHON), f"import {module}; print({expression})")
+
+
 @functools.cache
+def _asked(python, source):
+    return subprocess.run([python, "-c", source], capture_output=True, text=True, check=True).stdout.rstrip("\n")
+
+
 def torch_version():
     """(major, minor) of the torch under test: scripts/matrix runs these tests with others than the wheel."""
-    done = subprocess.run([PYTHON, "-c", "import torch; print(torch.__version__)"], capture_output=True, text=True, check=True)
-    return tuple(int(part) for part in done.stdout.split(".")[:2])
+    return tuple(int(part) for part in asked("torch", "torch.__version__").split(".")[:2])
 
 
-@functools.cache
 def qualified(name):
     """A function's name as the Python under test knows it: before 3.11 a code object does not know its class."""
-    done = subprocess.run([PYTHON, "-c", "import sys; print(sys.version_info >= (3, 11))"], capture_output=True, text=True, check=True)
-    return name if done.stdout == "True\n" else name.rsplit(".", 1)[-1]
+    return name if asked("sys", "sys.version_info >= (3, 11)") == "True" else name.rsplit(".", 1)[-1]
 
 
 def needs_torch(major, minor, what):
@@ -47,10 +53,8 @@ def needs_torch(major, minor, what):
         pytest.skip(f"torch {'.'.join(map(str, torch_version()))} has no {what}")
 
 
-@functools.cache
 def free_threaded():
-    source = "import sysconfig; print(bool(sysconfig.get_config_var('Py_GIL_DISABLED')))"
-    return subprocess.run([PYTHON, "-c", source], capture_output=True, text=True, check=True).stdout == "True\n"
+    return asked("sysconfig", "bool(sysconfig.get_config_var('Py_GIL_DISABLED'))") == "True"
 
 
 def needs_gil(what):

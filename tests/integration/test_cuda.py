@@ -1,7 +1,5 @@
 """The real CUDA build of torch with its real caching allocator, on the double of the CUDA libraries (scripts/fake-cuda): what the
 dump says against what torch's allocator and the program say."""
-import subprocess
-
 import pytest
 
 import dump_reader
@@ -219,8 +217,7 @@ def test_memory_runs_out_everywhere_as_without_the_profiler(configuration, excep
         monkeypatch.setenv("PYTORCH_CUDA_ALLOC_CONF", configuration)
     seen, alone = (run("cuda_failures.py", tmp_path, preload=preload) for preload in (True, False))
     # A class of torch's own since it has one.
-    asked = "import torch; print(getattr(torch, 'AcceleratorError', RuntimeError).__name__)"
-    of_the_runtime = subprocess.run([str(FAKE), "-c", asked], capture_output=True, text=True, check=True).stdout.strip()
+    of_the_runtime = harness.asked("torch", "getattr(torch, 'AcceleratorError', RuntimeError).__name__", FAKE)
     exception = exception or of_the_runtime
     places = [line.split(": ")[:2] for line in alone.stdout.splitlines()]
     assert places == [["too_much", exception], ["python_backward", exception], ["native_backward", exception],

@@ -376,8 +376,7 @@ def test_calls_of_the_runtime_that_fail(setting, cuda, tmp_path):
 
 
 def compiled_for_the_cuda_build(torch, source, output, *options):
-    asked = "import torch; print(int(torch._C._GLIBCXX_USE_CXX11_ABI))"
-    abi = subprocess.run([FAKE, "-c", asked], capture_output=True, text=True, check=True).stdout.strip()
+    abi = harness.asked("torch", "int(torch._C._GLIBCXX_USE_CXX11_ABI)", FAKE)
     subprocess.run(["g++", "-std=c++20", "-w", f"-D_GLIBCXX_USE_CXX11_ABI={abi}", "-isystem", torch / "include", harness.PROGRAMS / source,
                     "-o", output, "-L", torch / "lib", *options], check=True)
 

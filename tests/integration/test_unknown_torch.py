@@ -113,8 +113,7 @@ class Altered:
 
     def __init__(self, folder):
         self.folder = folder
-        found = subprocess.run([harness.PYTHON, "-c", "import torch; print(torch.__path__[0])"], capture_output=True, text=True, check=True)
-        source = pathlib.Path(found.stdout.strip())
+        source = pathlib.Path(harness.asked("torch", "torch.__path__[0]"))
         target = folder / "torch"
         (target / "lib").mkdir(parents=True)
         for place in [source, source / "lib"]:

@@ -4,7 +4,6 @@ of a comprehension, nor a header of the standard library."""
 
 import os
 import re
-import subprocess
 
 import harness
 import pytest
@@ -47,8 +46,7 @@ FUNCTIONS = {
 @pytest.fixture(scope="module")
 def qualified():
     """Whether code objects know the scopes around them: from CPython 3.11 on."""
-    source = "import sys; print(hasattr(sys._getframe().f_code, 'co_qualname'))"
-    return subprocess.run([harness.PYTHON, "-c", source], capture_output=True, text=True, check=True).stdout == "True\n"
+    return harness.asked("sys", "hasattr(sys._getframe().f_code, 'co_qualname')") == "True"
 
 
 @pytest.mark.parametrize("elements", FUNCTIONS)

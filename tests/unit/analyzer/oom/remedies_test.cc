@@ -180,13 +180,17 @@ TEST(Remedies, WhatOthersHoldAsWellIsNotFreedByDroppingAList) {
   EXPECT_EQ(Told(scene).remedy(RemedyKind::drop_holder), nullptr);
 }
 
+uint32_t in_layer(DeviceScene& scene, int layer) {
+  return scene.in_module("model.layers." + std::to_string(layer) + ".mlp", 10 + layer);
+}
+
 // Three layers, each with 40 MiB that only it saves; its input of 10 MiB comes from the one before.
 DeviceScene layers() {
   DeviceScene scene;
   scene.segment();
   uint32_t before = scene.in_module("model", 1);
   for (int i = 0; i < 3; i++) {
-    const uint32_t site = scene.in_module("model.layers." + std::to_string(i) + ".mlp", 10 + i);
+    const uint32_t site = in_layer(scene, i);
     const uint32_t node = scene.node(site);
     scene.saved(10 * kMiB, before, node);
     scene.saved(40 * kMiB, site, node);
@@ -219,7 +223,7 @@ DeviceScene layers_of_copies(bool output_is_alive = false) {
   scene.segment();
   uint32_t before = scene.node(scene.in_module("model", 1));
   for (int i = 0; i < 3; i++) {
-    const uint32_t site = scene.in_module("model.layers." + std::to_string(i) + ".mlp", 10 + i);
+    const uint32_t site = in_layer(scene, i);
     const uint32_t view = scene.node(site), product = scene.node(site), activation = scene.node(site), sum = scene.node(site);
     scene.builder.edge(view, before);
     scene.builder.edge(product, view);
@@ -236,7 +240,7 @@ DeviceScene layers_of_copies(bool output_is_alive = false) {
     testing::TensorSpec output;
     output.grad_fn = 0x600000000000 + 5 * 512;  // the first layer's sum
     output.output = 0;
-    scene.held(scene.tensor(10 * kMiB, scene.in_module("model.layers.0.mlp", 10), 0, output), "x", ReferenceRoot::local);
+    scene.held(scene.tensor(10 * kMiB, in_layer(scene, 0), 0, output), "x", ReferenceRoot::local);
   }
   return scene;
 }
@@ -257,7 +261,7 @@ TEST(Remedies, CheckpointingKeepsTheInputsOfModules) {
 TEST(Remedies, AnInputOfWhichOnlyAViewIsLeftIsNotTheModules) {
   DeviceScene scene = layers();
   for (int i = 0; i < 3; i++) {
-    const uint32_t site = scene.in_module("model.layers." + std::to_string(i) + ".mlp", 10 + i);
+    const uint32_t site = in_layer(scene, i);
     testing::TensorSpec view;
     view.storage_base = scene.block(20 * kMiB, scene.in_module("model", 1));
     view.itemsize = 1;

@@ -9,6 +9,7 @@
 #include <map>
 #include <memory>
 #include <random>
+#include <span>
 #include <vector>
 
 #include "stacks/native/cfa_program.h"
@@ -107,13 +108,19 @@ TEST(EhFrame, FindsFunctionsByBothWays) {
   EXPECT_EQ(read_unwind_rule(0), UnwindRule::odd());
 }
 
+// A thread's, as new, over these words.
+std::unique_ptr<ThreadStack> stack_over(std::span<uint64_t> words) {
+  auto stack = std::make_unique<ThreadStack>();
+  std::memset(static_cast<void*>(stack.get()), 0, sizeof *stack);
+  stack->low = reinterpret_cast<uint64_t>(words.data());
+  stack->high = stack->low + words.size_bytes();
+  return stack;
+}
+
 // One word changes at a time; the remembered frames must follow it.
 class RememberedFrames : public testing::Test {
  protected:
-  RememberedFrames() : stack_(std::make_unique<ThreadStack>()) {
-    std::memset(static_cast<void*>(stack_.get()), 0, sizeof *stack_);
-    stack_->low = at(0);
-    stack_->high = at(64);
+  RememberedFrames() : stack_(stack_over(words_)) {
     for (uint64_t outermost : {8, 9}) rules_.put(outermost, UnwindRule::outermost());
   }
   uint64_t at(int word) const { return reinterpret_cast<uint64_t>(words_ + word); }
@@ -229,12 +236,9 @@ TEST_F(RememberedFrames, NothingIsReadBeyondTheStack) {
 TEST(RememberedWalks, AreWhatTheRulesSay) {
   static constinit RuleTable rules;
   static constinit NativeTrie trie;
-  auto stack = std::make_unique<ThreadStack>();
-  std::memset(static_cast<void*>(stack.get()), 0, sizeof *stack);
   std::mt19937_64 random(5);
   uint64_t words[48];
-  stack->low = reinterpret_cast<uint64_t>(words);
-  stack->high = stack->low + sizeof words;
+  const auto stack = stack_over(words);
   const auto any_word = [&] { return stack->low + random() % 48 * 8; };
   std::vector<RememberedWalks::Outside> outsides;
   int known_walks = 0, unknown = 0;
@@ -286,12 +290,9 @@ TEST(RememberedWalks, AreWhatTheRulesSay) {
 TEST(FrameWalk, WrongRulesAreHarmless) {
   static constinit RuleTable rules;
   static constinit NativeTrie trie;
-  auto stack = std::make_unique<ThreadStack>();
-  std::memset(static_cast<void*>(stack.get()), 0, sizeof *stack);
   std::mt19937_64 random(9);
   uint64_t words[512];
-  stack->low = reinterpret_cast<uint64_t>(words);
-  stack->high = stack->low + sizeof words;
+  const auto stack = stack_over(words);
   int complete = 0, gave_up = 0;
   for (int round = 0; round < 20'000; ++round) {
     if (round % 100 == 0) {
