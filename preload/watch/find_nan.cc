@@ -290,7 +290,7 @@ bool leave_operation(const Operation& operation, const Values& outputs) {
   if (depth < 0) return false;
   thread->depth = depth;
   OperationFrame& frame = thread->frames[depth];
-  g_find.operations.fetch_add(1, std::memory_order_relaxed);
+  if (operation.results_known) g_find.operations.fetch_add(1, std::memory_order_relaxed);
   drop_freed(*thread, frame);
   if (frame.kind->checks_scale) scaler_checked(*thread, frame);
   if (frame.kind->makes == Makes::given) forget_unwritten(*thread, frame);
@@ -411,7 +411,7 @@ void finish_find_nan() {
     }
   }
   const bool nan = g_possible.said_nan(), infinity = g_possible.said_infinity();
-  char more[256] = "";
+  char more[512] = "";
   if (const uint64_t skipped = g_find.skipped.load(); skipped != 0) {
     snprintf(more, sizeof more, "; %llu step%s skipped by loss scaling", (unsigned long long)skipped,
              skipped == 1 ? "" : "s");
@@ -419,6 +419,10 @@ void finish_find_nan() {
   if (const uint64_t unwritten = g_find.unwritten.load(); unwritten != 0) {
     snprintf(more + strlen(more), sizeof more - strlen(more), "; %llu operation%s read memory that nobody had written",
              (unsigned long long)unwritten, unwritten == 1 ? "" : "s");
+  }
+  if (const uint64_t missed = operations_not_followed(); missed != 0) {
+    snprintf(more + strlen(more), sizeof more - strlen(more),
+             "; %llu of the first operations %s not checked", (unsigned long long)missed, missed == 1 ? "was" : "were");
   }
   if (g_nan.device_seen.load() && !device_checks_run()) {
     snprintf(more + strlen(more), sizeof more - strlen(more), "; tensors on devices were not checked");
@@ -437,6 +441,7 @@ void finish_find_nan() {
 
 void reset_find_nan_after_fork() {
   g_possible.reset_after_fork();
+  reset_operations_after_fork();
   g_find.operations.store(0);
 }
 

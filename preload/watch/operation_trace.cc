@@ -69,6 +69,7 @@ struct Learnt {
 };
 constinit Learnt g_learnt;
 constinit SpinLock g_learning_trace;  // only ever tried
+constinit std::atomic<uint64_t> g_not_followed{0};
 
 bool read_memory(uint64_t address, void* out, size_t size) {
   iovec here = {out, size}, there = {reinterpret_cast<void*>(address), size};
@@ -83,9 +84,11 @@ bool is_live_tensor(uint64_t impl) {
 constexpr TraceWorld kProcess = {read_memory, is_live_tensor};
 constinit TraceLayoutFinder g_finder{kProcess};
 
-void learn(const void* record_function, size_t count, bool inputs) {
-  if (count == 0 || !g_learning_trace.try_lock()) return;
-  inputs ? g_finder.add_inputs(record_function, count) : g_finder.add_outputs(record_function, count);
+// Where this operation's arguments or results are, or 0.
+int learn(const void* record_function, size_t count, bool inputs) {
+  if (!g_learning_trace.try_lock()) return 0;
+  const int at =
+      inputs ? g_finder.add_inputs(record_function, count) : g_finder.add_outputs(record_function, count);
   const TraceLayout layout = g_finder.result();
   if (layout.known()) {
     g_learnt.inputs.store(layout.inputs, std::memory_order_relaxed);
@@ -94,6 +97,7 @@ void learn(const void* record_function, size_t count, bool inputs) {
     say("operations are not followed: this torch keeps their arguments where they were not found");
   }
   g_learning_trace.unlock();
+  return at;
 }
 
 // The class of lists, by the first one that is seen: intrusive_ptr_target (vtable, counts), then a std::vector<IValue>.
@@ -137,32 +141,53 @@ void tell_listeners(Call call) {
   }
 }
 
-void learn_from(const void* record_function, bool inputs) {
-  if (g_learnt.gave_up.load(std::memory_order_relaxed)) return;
-  if (HookScope scope; scope) {
-    learn(record_function, (inputs ? g_torch.input_count : g_torch.output_count)(record_function), inputs);
+Values inputs_at(const void* record_function, int at) {
+  Values values;
+  memcpy(&values, static_cast<const char*>(record_function) + at, sizeof values);
+  return values;
+}
+
+Values outputs_at(const void* record_function, int at) {
+  const Value* range[2];
+  memcpy(range, static_cast<const char*>(record_function) + at, sizeof range);
+  return {range[0], size_t(range[1] - range[0])};
+}
+
+// While the layout is not known. False: this operation's place is not.
+bool learn_from(const void* record_function, bool inputs, Values& out) {
+  const HookScope scope;
+  if (!scope) return false;
+  bool found = false;
+  if (!g_learnt.gave_up.load(std::memory_order_relaxed)) {
+    const size_t count = (inputs ? g_torch.input_count : g_torch.output_count)(record_function);
+    const int at = count == 0 ? 0 : learn(record_function, count, inputs);
+    if (at != 0) out = (inputs ? inputs_at : outputs_at)(record_function, at);
+    found = count == 0 || at != 0;
   }
+  if (!found && is_operation(g_torch.name(record_function))) g_not_followed.fetch_add(1, std::memory_order_relaxed);
+  return found;
 }
 
 ContextPointer on_start(const void* record_function) {
-  if (!known()) {
-    learn_from(record_function, true);
+  Values values;
+  if (known()) {
+    values = inputs_at(record_function, g_learnt.inputs.load(std::memory_order_relaxed));
+  } else if (!learn_from(record_function, true, values)) {
     return {};
   }
-  const char* bytes = static_cast<const char*>(record_function) + g_learnt.inputs.load(std::memory_order_relaxed);
-  Values values;
-  memcpy(&values, bytes, sizeof values);
   tell_listeners([&](const OperationListener& listener) { return listener.begin({record_function}, values); });
   return {};
 }
 
 void on_end(const void* record_function, void*) {
-  if (!known()) return learn_from(record_function, false);
-  const char* bytes = static_cast<const char*>(record_function) + g_learnt.outputs.load(std::memory_order_relaxed);
-  const Value* range[2];
-  memcpy(range, bytes, sizeof range);
-  const Values values = {range[0], size_t(range[1] - range[0])};
-  tell_listeners([&](const OperationListener& listener) { return listener.end({record_function}, values); });
+  Operation operation = {record_function};
+  Values values;
+  if (known()) {
+    values = outputs_at(record_function, g_learnt.outputs.load(std::memory_order_relaxed));
+  } else {
+    operation.results_known = learn_from(record_function, false, values);
+  }
+  tell_listeners([&](const OperationListener& listener) { return listener.end(operation, values); });
 }
 
 BackwardListener g_backward_listener;
@@ -175,44 +200,61 @@ void on_node_end(const void* record_function, void*) { g_backward_listener.end(r
 
 }  // namespace
 
-bool TraceLayoutFinder::values_at(uint64_t address, size_t count) const {
+TraceLayoutFinder::Contents TraceLayoutFinder::values_at(uint64_t address, size_t count) const {
   constexpr size_t kMost = 32;
   Value values[kMost];
   if (address == 0 || address % 8 != 0 || count > kMost || !world_.read(address, values, count * sizeof(Value))) {
-    return false;
+    return Contents::no_values;
   }
-  bool tensor = false;
+  Contents contents = Contents::no_tensors;
   for (size_t i = 0; i < count; ++i) {
-    if (values[i].tag >= kMostTags) return false;
+    if (values[i].tag >= kMostTags) return Contents::no_values;
     if (values[i].tag != kTensorTag) continue;
-    if (!world_.live_tensor(values[i].payload)) return false;
-    tensor = true;
+    if (!world_.live_tensor(values[i].payload)) return Contents::no_values;
+    contents = Contents::tensors;
   }
-  return tensor;
+  return contents;
 }
 
-void TraceLayoutFinder::add_inputs(const void* record_function, size_t count) {
+// Values without tensors may be anything: they are no vote, and count only where no others are there.
+template <typename Look>
+int TraceLayoutFinder::add(Votes& votes, Look look) {
+  int places[2] = {}, at[2] = {};
   bool any = false;
   for (int i = 0; i < kOffsets; ++i) {
+    const Contents contents = look(kFirst + i * 8);
+    if (contents == Contents::no_values) continue;
+    const bool tensors = contents == Contents::tensors;
+    if (votes.of[i] == votes.operations) {
+      ++places[tensors];
+      at[tensors] = kFirst + i * 8;
+    }
+    any = any || tensors;
+    votes.of[i] += tensors;
+  }
+  votes.operations += any;
+  return places[any] == 1 ? at[any] : 0;
+}
+
+int TraceLayoutFinder::add_inputs(const void* record_function, size_t count) {
+  return add(inputs_, [&](int at) {
     uint64_t words[2];
-    if (!world_.read(uint64_t(record_function) + uint64_t(kFirst + i * 8), words, sizeof words)) break;
-    if (words[1] != count || !values_at(words[0], count)) continue;
-    any = true;
-    ++inputs_.of[i];
-  }
-  inputs_.operations += any;
+    if (!world_.read(uint64_t(record_function) + uint64_t(at), words, sizeof words) || words[1] != count) {
+      return Contents::no_values;
+    }
+    return values_at(words[0], count);
+  });
 }
 
-void TraceLayoutFinder::add_outputs(const void* record_function, size_t count) {
-  bool any = false;
-  for (int i = 0; i < kOffsets; ++i) {
+int TraceLayoutFinder::add_outputs(const void* record_function, size_t count) {
+  return add(outputs_, [&](int at) {
     uint64_t words[3];
-    if (!world_.read(uint64_t(record_function) + uint64_t(kFirst + i * 8), words, sizeof words)) break;
-    if (words[1] != words[0] + count * sizeof(Value) || words[2] < words[1] || !values_at(words[0], count)) continue;
-    any = true;
-    ++outputs_.of[i];
-  }
-  outputs_.operations += any;
+    if (!world_.read(uint64_t(record_function) + uint64_t(at), words, sizeof words) ||
+        words[1] != words[0] + count * sizeof(Value) || words[2] < words[1]) {
+      return Contents::no_values;
+    }
+    return values_at(words[0], count);
+  });
 }
 
 int TraceLayoutFinder::Votes::winner() const {
@@ -243,6 +285,10 @@ bool is_out_overload(std::string_view overload) {
   }
   return false;
 }
+
+uint64_t operations_not_followed() { return g_not_followed.load(std::memory_order_relaxed); }
+
+void reset_operations_after_fork() { g_not_followed.store(0, std::memory_order_relaxed); }
 
 const char* Operation::name() const { return g_torch.name(record); }
 

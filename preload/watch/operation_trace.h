@@ -4,7 +4,8 @@
 //
 // What the callback gets are objects whose fields move between versions. Where arguments and results lie in a
 // at::RecordFunction is found in each process by the first operations: arguments and results that hold live tensors,
-// in the number that torch says.
+// in the number that torch says. Until several have agreed, an operation is followed where exactly one place can be
+// its arguments' and its results'; those where it is not are counted.
 //
 // Context: the callbacks run on the thread of the operation, with or without the GIL, no lock of the profiler held.
 #pragma once
@@ -48,8 +49,9 @@ class TraceLayoutFinder {
  public:
   constexpr explicit TraceLayoutFinder(const TraceWorld& world) : world_(world) {}
 
-  void add_inputs(const void* record_function, size_t count);
-  void add_outputs(const void* record_function, size_t count);
+  // Where this operation's are: the only offset that agrees with it and with all before. 0: there is none, or several.
+  int add_inputs(const void* record_function, size_t count);
+  int add_outputs(const void* record_function, size_t count);
 
   TraceLayout result() const;
   // Further operations would not help.
@@ -64,7 +66,10 @@ class TraceLayoutFinder {
     int of[kOffsets] = {};
     int winner() const;
   };
-  bool values_at(uint64_t address, size_t count) const;
+  enum class Contents : uint8_t { no_values, no_tensors, tensors };
+  Contents values_at(uint64_t address, size_t count) const;
+  template <typename Look>
+  static int add(Votes& votes, Look look);
 
   const TraceWorld& world_;
   Votes inputs_, outputs_;
@@ -72,6 +77,7 @@ class TraceLayoutFinder {
 
 struct Operation {
   const void* record = nullptr;  // the RecordFunction
+  bool results_known = true;     // at its end: false where their place has not been found yet
   const char* name() const;      // "aten::add_"; lives as long as the operation is registered
   bool writes_out() const;       // an overload that writes into arguments named out
 };
@@ -99,6 +105,10 @@ struct BackwardListener {
   void (*begin)(const void* record) = nullptr;
   void (*end)(const void* record) = nullptr;
 };
+// Operations that began, or whose results came, before their place was known.
+uint64_t operations_not_followed();
+void reset_operations_after_fork();
+
 // One listener. Null, or why it cannot be; a literal.
 const char* trace_backward(const BackwardListener& listener);
 

@@ -61,6 +61,7 @@ FOUND = {
     "row": ("NaN", "aten::_softmax (in aten::softmax)", "Masked.forward", "step 0, forward pass", "(a mask)"),
     "script": ("NaN", "aten::log", "Scripted.forward", "step 0, forward pass", "its inputs are finite"),
     "inference": ("NaN", "aten::log_", "inference", "step 0", "its inputs are finite"),
+    "first": ("NaN", "aten::div", "first", "step 0", "its inputs are finite"),
     "foreach": ("infinity", "aten::addcdiv_ (in aten::_foreach_addcdiv_)", "foreach", "step 0, optimizer step",
                 "a number that is not finite"),
 }
@@ -75,6 +76,7 @@ def test_the_origin_is_named(name):
     assert re.fullmatch(rf"  at \S*nan\.py:{line_of(f'here: {name}')} {re.escape(harness.qualified(function))}", first[1]), first[1]
     assert cause in "\n".join(first)
     assert "tensorscope: --find-nan: found, see above; " in done.stderr
+    assert "not checked" not in done.stderr
 
 
 def test_in_a_backward_pass_the_forward_line_is_named():

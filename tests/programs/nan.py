@@ -186,6 +186,14 @@ def inference():
     print(x.isnan().sum().item())
 
 
+def first():
+    """The program's very first operations: from them it is learnt where torch keeps arguments and results."""
+    mask = torch.full((4,), float("-inf"))
+    x = torch.zeros(4)
+    y = x / x  # here: first
+    print(y.isnan().sum().item(), mask.sum().item())
+
+
 def foreach():
     parameters = [nn.Parameter(torch.ones(4)), nn.Parameter(torch.ones(3))]
     for parameter in parameters:
@@ -213,6 +221,7 @@ PROGRAMS = {
     "garbage": garbage,
     "replaced": replaced,
     "inference": inference,
+    "first": first,
     "foreach": foreach,
 }
 

@@ -50,12 +50,18 @@ class TraceLayout : public testing::Test {
     world_.record[kInputsAt + 1] = inputs;
     world_.record[kOutputsAt] = reinterpret_cast<uint64_t>(world_.outputs.data());
     world_.record[kOutputsAt + 1] = world_.record[kOutputsAt + 2] = world_.record[kOutputsAt] + outputs * sizeof(Value);
-    finder_.add_inputs(world_.record, inputs);
-    finder_.add_outputs(world_.record, outputs);
+    found_inputs_ = finder_.add_inputs(world_.record, inputs);
+    found_outputs_ = finder_.add_outputs(world_.record, outputs);
+  }
+
+  void put_inputs_also_at(int at) {
+    world_.record[at] = reinterpret_cast<uint64_t>(world_.inputs.data());
+    world_.record[at + 1] = world_.inputs.size();
   }
 
   World world_;
   TraceLayoutFinder finder_{kWorld};
+  int found_inputs_ = 0, found_outputs_ = 0;
 };
 
 TEST_F(TraceLayout, is_found_after_some_operations) {
@@ -71,11 +77,8 @@ TEST_F(TraceLayout, is_found_after_some_operations) {
 TEST_F(TraceLayout, two_places_that_agree_are_none) {
   for (int i = 0; i < 100; ++i) {
     world_.inputs.assign(2, {world_.tensor, kTensorTag, 0});
-    for (int at : {kInputsAt, kInputsAt + 10}) {
-      world_.record[at] = reinterpret_cast<uint64_t>(world_.inputs.data());
-      world_.record[at + 1] = 2;
-    }
-    finder_.add_inputs(world_.record, 2);
+    for (int at : {kInputsAt, kInputsAt + 10}) put_inputs_also_at(at);
+    EXPECT_EQ(finder_.add_inputs(world_.record, 2), 0);
   }
   EXPECT_FALSE(finder_.result().known());
   EXPECT_TRUE(finder_.gave_up());
@@ -89,6 +92,30 @@ TEST_F(TraceLayout, values_that_are_no_live_tensors_do_not_count) {
     finder_.add_outputs(world_.record, 1);
   }
   EXPECT_FALSE(finder_.result().known());
+}
+
+TEST_F(TraceLayout, the_first_operation_is_followed_where_one_place_agrees) {
+  run(2, 1);
+  EXPECT_EQ(found_inputs_, kInputsAt * 8);
+  EXPECT_EQ(found_outputs_, kOutputsAt * 8);
+}
+
+TEST_F(TraceLayout, an_operation_without_tensors_is_followed_where_one_place_agrees) {
+  world_.inputs.assign(3, {7, 5, 0});
+  put_inputs_also_at(kInputsAt);
+  EXPECT_EQ(finder_.add_inputs(world_.record, 3), kInputsAt * 8);
+  put_inputs_also_at(kInputsAt + 10);
+  EXPECT_EQ(finder_.add_inputs(world_.record, 3), 0) << "two places";
+  world_.inputs.assign(3, {7, 1000, 0});
+  EXPECT_EQ(finder_.add_inputs(world_.record, 3), 0) << "nothing that could be values";
+}
+
+TEST_F(TraceLayout, a_place_that_an_operation_ruled_out_is_not_asked_again) {
+  run(3, 1);
+  world_.inputs.assign(2, {world_.tensor, kTensorTag, 0});
+  put_inputs_also_at(kInputsAt + 10);
+  world_.record[kInputsAt + 1] = 2;
+  EXPECT_EQ(finder_.add_inputs(world_.record, 2), kInputsAt * 8);
 }
 
 TEST(OperationTrace, overloads_that_write_into_arguments) {
