@@ -9,7 +9,7 @@
 
 namespace tensorscope {
 
-// False: the system gave no such thread (a limit, a seccomp filter); `function` was not called.
+// False: the system gave no such thread (a limit, a seccomp filter), or valgrind is there; `function` was not called.
 bool run_with_own_descriptors(void (*function)(void* argument), void* argument);
 
 }  // namespace tensorscope

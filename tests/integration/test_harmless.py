@@ -6,6 +6,7 @@ test_transparency.py, what is used up in test_exhaustion.py."""
 # Covers: preload/support/{state,log}.cc
 
 import os
+import shutil
 import signal
 import subprocess
 
@@ -113,6 +114,18 @@ def test_a_cpp_program_writes_its_exit_dump_before_static_destructors(how, statu
         assert tensors[int(known["0.weight"])]["shape"] == [32, 16]
         leaked = [tensor for tensor in tensors.values() if any("make_leak" in name for name, _, _ in harness.frames(tensor, "native"))]
         assert len([tensor for tensor in leaked if tensor["shape"] == [16, 16]]) == int(known["leak"])
+
+
+@pytest.mark.skipif(shutil.which("valgrind") is None, reason="valgrind is not installed")
+def test_a_program_runs_under_valgrind(tmp_path):
+    """It ends programs that make a thread with descriptors of their own, as the start of libunwind does."""
+    harness.needs_build_against_this_torch()
+    done = subprocess.run(["valgrind", "--tool=none", "-q", *harness.command("cpp_program")], env=harness.environment(tmp_path), cwd=tmp_path,
+                          capture_output=True, text=True, timeout=harness.TIMEOUT, stdin=subprocess.DEVNULL)
+    assert done.returncode == 0 and "nimplemented" not in done.stderr, done.stderr
+    (dump,) = map(harness.load, harness.dumps(tmp_path))
+    assert [33] in [tensor["shape"] for tensor in dump["tensors"]]
+    assert "valgrind" in harness.coverage(dump)["native stacks"].detail
 
 
 def test_without_a_cuda_runtime_its_calls_say_that_there_is_no_device(tmp_path):
