@@ -69,7 +69,7 @@ SiteId site_of_taker() {
 }
 
 NodeId running_node(SiteId site) {
-  const CurrentNode current = g_current_node.load(std::memory_order_relaxed);
+  const CurrentNode current = g_current_node.load(std::memory_order_acquire);
   const void* node = current == nullptr ? nullptr : current();
   if (node == nullptr) return 0;
   backward_runs();
@@ -322,11 +322,11 @@ CallContext call_context() {
 ThreadId calling_thread() { return this_thread(); }
 
 const void* running_node_address() {
-  const CurrentNode current = g_current_node.load(std::memory_order_relaxed);
+  const CurrentNode current = g_current_node.load(std::memory_order_acquire);
   return current == nullptr ? nullptr : current();
 }
 
-void set_current_node_function(CurrentNode function) { g_current_node.store(function, std::memory_order_relaxed); }
+void set_current_node_function(CurrentNode function) { g_current_node.store(function, std::memory_order_release); }
 
 void set_growth_function(GrowthFunction function) { g_growth.store(function, std::memory_order_relaxed); }
 

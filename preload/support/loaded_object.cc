@@ -90,6 +90,7 @@ const char* file_name(const char* path) {
 // Where it lies. Its dynamic section, or null.
 const ElfW(Dyn) * find_segments(const dl_phdr_info& info, LoadedObject& object) {
   object.path = info.dlpi_name;
+  object.tls_module = info.dlpi_tls_modid;
   object.bias = info.dlpi_addr;
   object.begin = UINT64_MAX;
   const ElfW(Dyn)* dynamic = nullptr;
@@ -101,6 +102,8 @@ const ElfW(Dyn) * find_segments(const dl_phdr_info& info, LoadedObject& object) 
       if (begin + header.p_memsz > object.end) object.end = begin + header.p_memsz;
     } else if (header.p_type == PT_DYNAMIC) {
       dynamic = reinterpret_cast<const ElfW(Dyn)*>(begin);
+    } else if (header.p_type == PT_TLS) {
+      object.tls_bytes = header.p_memsz;
     } else if (header.p_type == PT_GNU_RELRO) {
       object.relro_begin = begin;
       object.relro_end = begin + header.p_memsz;
