@@ -187,6 +187,15 @@ std::string largest_mappings(const std::vector<analyzer::Mapping>& mappings) {
 }
 
 template <typename Add>
+void add_malloc(const analyzer::Totals& totals, const Add& add) {
+  if (totals.heap_in_use > 0) {
+    add("malloc", text::bytes(totals.heap_in_use), text::bytes(totals.heap_free) + " kept for later");
+  } else {
+    add("malloc", "-", "not recorded: only glibc's malloc says what it has, and not always in time");
+  }
+}
+
+template <typename Add>
 void add_process_parts(const analyzer::ProcessParts& parts, const Add& add) {
   if (!parts.present) return;
   if (parts.python_arenas > 0) {
@@ -212,6 +221,7 @@ std::string memory_table(const Dump& dump, const Terminal& terminal) {
   };
   auto peak = [](uint64_t value) { return value == 0 ? "" : fmt::format("peak {}", text::bytes(value)); };
   add("resident", some_bytes(totals.resident_bytes), peak(totals.resident_peak_bytes));
+  add_malloc(totals, add);
   add_process_parts(dump.process_parts, add);
   add("cgroup", some_bytes(totals.cgroup_current),
       totals.cgroup_limit == 0 ? "no limit known" : "limit " + text::bytes(totals.cgroup_limit));

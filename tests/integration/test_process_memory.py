@@ -2,7 +2,9 @@
 
 # Covers: preload/python/agent/python_heap.cc preload/dump/mappings.cc preload/dump/memory_chunk.cc analyzer/dump/row_collector_process.cc analyzer/leaks/process_growth.cc
 
+import ctypes.util
 import json
+import subprocess
 
 import harness
 import pytest
@@ -35,6 +37,28 @@ def test_another_allocator_is_said(python, settings):
     for line in run_probe(python, "heap.py", **settings).stdout.splitlines():
         arenas, in_use, _, _, detail = line.split(" ", 4)
         assert (arenas, in_use) == ("0", "0") and "PYTHONMALLOC" in detail, line
+
+
+OTHER_MALLOC = """
+import torch
+kept = [torch.ones(1000) for _ in range(100)]
+print(sum(float(one.sum()) for one in kept))
+"""
+
+
+@pytest.mark.parametrize("library", ["libjemalloc.so.2", "libtcmalloc_minimal.so.4", "libmimalloc.so.2"])
+@pytest.mark.parametrize("first", [True, False])
+def test_another_malloc_is_as_good_and_said(library, first, tmp_path):
+    if ctypes.util.find_library(library.removeprefix("lib").split(".so")[0]) is None:
+        pytest.skip(f"{library} is not installed")
+    pair = [library, str(harness.LIBRARY)] if first else [str(harness.LIBRARY), library]
+    done = subprocess.run([harness.PYTHON, "-c", OTHER_MALLOC], env={**harness.environment(tmp_path), "LD_PRELOAD": ":".join(pair)}, cwd=tmp_path,
+                          capture_output=True, text=True, timeout=harness.TIMEOUT, stdin=subprocess.DEVNULL)
+    assert (done.returncode, done.stdout) == (0, "100000.0\n"), done.stderr
+    (dump,) = harness.dumps(tmp_path)
+    assert len([tensor for tensor in harness.load(dump)["tensors"] if tensor["shape"] == [1000]]) == 100
+    (row,) = (line for line in harness.cli("info", dump).stdout.splitlines() if line.split()[:1] == ["malloc"])
+    assert "not recorded: only glibc's malloc says what it has" in row
 
 
 def dumps_and_truth(kind, folder):
