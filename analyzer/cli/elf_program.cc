@@ -22,15 +22,34 @@ using analyzer::OpenedElf;
 constexpr int kMostInterpreters = 5;                             // as the kernel
 constexpr const char* kVersionSection = ".tensorscope.version";  // preload/support/state.cc
 
+// Calls visit(entry, text) for each entry of the dynamic section; `text` gives the string at an offset, or null.
+template <typename Visit>
+void for_each_dynamic_entry(const OpenedElf& elf, Visit visit) {
+  elf.for_each_section(SHT_DYNAMIC, [&](Elf_Scn* section, const GElf_Shdr& header) {
+    Elf_Data* data = elf_getdata(section, nullptr);
+    const auto text = [&](size_t offset) { return elf_strptr(elf.get(), header.sh_link, offset); };
+    GElf_Dyn entry;
+    for (int i = 0; data != nullptr && gelf_getdyn(data, i, &entry) != nullptr && entry.d_tag != DT_NULL; i++) {
+      visit(entry, text);
+    }
+  });
+}
+
 // The dynamic loader itself has no interpreter either, but a name.
 bool has_soname(const OpenedElf& elf) {
   bool found = false;
-  elf.for_each_section(SHT_DYNAMIC, [&](Elf_Scn* section, const GElf_Shdr&) {
-    Elf_Data* data = elf_getdata(section, nullptr);
-    GElf_Dyn entry;
-    for (int i = 0; data != nullptr && gelf_getdyn(data, i, &entry) != nullptr && entry.d_tag != DT_NULL; i++) {
-      found = found || entry.d_tag == DT_SONAME;
-    }
+  for_each_dynamic_entry(elf, [&](const GElf_Dyn& entry, auto) { found = found || entry.d_tag == DT_SONAME; });
+  return found;
+}
+
+// Where the program asks for it as a library.
+std::string address_sanitizer(const std::string& path) {
+  const OpenedElf elf(path);
+  std::string found;
+  if (elf.get() == nullptr) return found;
+  for_each_dynamic_entry(elf, [&](const GElf_Dyn& entry, auto text) {
+    const char* name = entry.d_tag == DT_NEEDED ? text(entry.d_un.d_val) : nullptr;
+    if (name != nullptr && is_address_sanitizer(name)) found = name;
   });
   return found;
 }
@@ -102,12 +121,18 @@ std::string find_program(const std::string& name, const std::string& first) {
   return "";
 }
 
+bool is_address_sanitizer(std::string_view libraries) {
+  const std::string_view first = libraries.substr(0, libraries.find_first_of(": "));
+  const std::string_view name = first.substr(first.rfind('/') + 1);
+  return name.starts_with("libasan.so") || name.starts_with("libclang_rt.asan");
+}
+
 PreloadOutlook preload_outlook(const std::vector<std::string>& command, const std::string& file) {
   std::vector<std::string> words = command;
   std::string path = file;
   for (int depth = 0; depth < kMostInterpreters && !path.empty(); depth++) {
-    if (std::string reason = more_rights(path); !reason.empty()) return {PreloadEffect::removed, path, reason};
-    if (is_statically_linked(path)) return {PreloadEffect::programs_it_starts, path, "is statically linked"};
+    if (std::string reason = more_rights(path); !reason.empty()) return {PreloadEffect::removed, path, reason, ""};
+    if (is_statically_linked(path)) return {PreloadEffect::programs_it_starts, path, "is statically linked", ""};
     if (base_name(path) == "env") {
       const std::string started = started_by_env(words);
       words = {started};
@@ -115,7 +140,8 @@ PreloadOutlook preload_outlook(const std::vector<std::string>& command, const st
       continue;
     }
     words = interpreter_of(path);
-    path = words.empty() ? "" : words[0];
+    if (words.empty()) return {PreloadEffect::loaded, path, "", address_sanitizer(path)};
+    path = words[0];
   }
   return {};
 }

@@ -35,11 +35,15 @@ struct RunOptions {
   bool stop_at_nan = false;
 };
 
-void set_preload(const std::string& library) {
-  const char* old = getenv("LD_PRELOAD");
+void set_preload(const std::string& library, const std::string& needed_first) {
+  const char* given = getenv("LD_PRELOAD");
+  const std::string old = given != nullptr ? given : "";
   std::string value = library;
-  if (old != nullptr && old[0] != 0 && std::string_view(old).find(library) == std::string_view::npos) {
-    value += ":" + std::string(old);
+  if (is_address_sanitizer(old)) {
+    value = old.find(library) == std::string::npos ? old + ":" + library : old;
+  } else {
+    if (!old.empty() && old.find(library) == std::string::npos) value += ":" + old;
+    if (!needed_first.empty()) value = needed_first + ":" + value;
   }
   setenv("LD_PRELOAD", value.c_str(), 1);
 }
@@ -136,9 +140,10 @@ int run(const RunOptions& options, const std::vector<std::string>& given, Invoca
   const std::string program = find_program(command[0], environment);
   // Python finds its environment by the name that it is started with.
   if (!environment.empty() && program.starts_with(environment + "/")) command[0] = program;
-  if (!program.empty() && !check_outlook(preload_outlook(command, program), program, invocation)) return kBadInput;
+  const PreloadOutlook outlook = program.empty() ? PreloadOutlook() : preload_outlook(command, program);
+  if (!check_outlook(outlook, program, invocation)) return kBadInput;
   if (write(STDERR_FILENO, invocation.err.data(), invocation.err.size()) >= 0) invocation.err.clear();
-  set_preload(*library);
+  set_preload(*library, outlook.needed_first);
 
   std::vector<char*> arguments;
   for (const std::string& word : command) arguments.push_back(const_cast<char*>(word.c_str()));

@@ -111,6 +111,18 @@ TEST_F(RunTest, WhatIgnoresThePreloadIsSaid) {
   EXPECT_EQ(shell("$T run -- " + loader.substr(0, loader.find('\n')) + " $(command -v env) echo dynamic").out, "dynamic\n");
 }
 
+#ifdef SANITIZED_PROGRAM
+TEST_F(RunTest, AddressSanitizersRuntimeStaysTheFirst) {
+  EXPECT_THAT(shell("$T run -- " SANITIZED_PROGRAM).out,
+              ::testing::MatchesRegex("libasan\\.so\\.[0-9]+:" EMPTY_LIBRARY "\n"));
+}
+#endif
+
+TEST_F(RunTest, ARuntimeThatIsPreloadedStaysTheFirst) {
+  EXPECT_EQ(shell("LD_PRELOAD=/none/libasan.so.8:/b $T run -- env 2>/dev/null | grep ^LD_PRELOAD").out,
+            "LD_PRELOAD=/none/libasan.so.8:/b:" EMPTY_LIBRARY "\n");
+}
+
 TEST_F(RunTest, AScriptIsFollowedToItsInterpreter) {
   for (const char* line : {"#!" STATIC_PROGRAM "\n", "#! /usr/bin/env -S " STATIC_PROGRAM " -x\n"}) {
     std::ofstream("script") << line;
