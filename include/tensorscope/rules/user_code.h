@@ -233,7 +233,7 @@ inline bool is_eval_frame(std::string_view function) { return function == "_PyEv
 // "at::detail::empty_cuda".
 inline bool is_allocator(std::string_view function) {
   for (std::string_view name :
-       {"c10::", "at::detail::empty", "at::meta::", "at::native::empty", "at::native::resize",
+       {"c10::", "at::detail::empty", "at::detail::_empty", "at::meta::", "at::native::empty", "at::native::resize",
         "at::cuda::", "at::_ops::empty", "at::_ops::resize", "at::empty", "at::(anonymous namespace)::"}) {
     if (function.starts_with(name)) return true;
   }
