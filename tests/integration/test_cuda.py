@@ -1,5 +1,7 @@
 """The real CUDA build of torch with its real caching allocator, on the double of the CUDA libraries (scripts/fake-cuda): what the
 dump says against what torch's allocator and the program say."""
+import os
+
 import pytest
 
 import dump_reader
@@ -145,9 +147,10 @@ def test_the_backward_thread_of_a_device_knows_its_node(tmp_path):
 
 def test_the_report_names_the_operation_of_a_backward_thread(trained):
     """There is no Python on a device's backward thread, and every block comes from the same function of the allocator."""
-    text = harness.cli("report", harness.truth(trained[0])["dump"], "--by", "site", "--top", "1000").stdout
+    wide = {**os.environ, "COLUMNS": "300"}
+    text = harness.cli("report", harness.truth(trained[0])["dump"], "--by", "site", "--top", "1000", env=wide).stdout
     assert "gradient of model" in text and "at::native" in text
-    assert "CUDACachingAllocator" not in text
+    assert "CUDACachingAllocator" not in text and "at::detail::_empty" not in text
 
 
 def test_two_devices_are_told_apart(on_two_devices):
