@@ -82,7 +82,9 @@ class Trial:
             return model.to(torch.bfloat16)
         if self.kind != "checkpoint":
             return model
-        pattern = self.subject.partition(".")[2]  # without the model's own name
+        # Before it come the names of the model and of what it is wrapped in: "model.module.layers.*".
+        endings = {starred(name) for name, _ in model.named_modules() if name and f".{self.subject}".endswith(f".{starred(name)}")}
+        pattern = max(endings, key=len, default=None)
         for name, module in model.named_modules():
             if name and starred(name) == pattern:
                 recompute(module)

@@ -143,6 +143,13 @@ def at_the_peak(answer, peak, kind):
             (request // 2 if kind in ("smaller-batch", "lower-precision", "half-model") else 0))
 
 
+def in_the_step(answer, most, kind):
+    """The same of the most in a step: of what the step had not made yet, a model in 16 bits makes half. The others are said of the whole step."""
+    if kind != "half-model":
+        return 0
+    return max(0, most - part(answer["balance"], "allocated")["bytes"]) // 2
+
+
 class Pair:
     """A program and a remedy: what was said, what came. `surely`: came at the moment of the failure, if not more."""
     def __init__(self, program, answer, remedy, before, after):
@@ -160,7 +167,7 @@ class Pair:
         elif self.kind in OUTSIDE:
             self.came = self.surely = before["capacity"] - after["capacity"]
         elif self.kind in IN_STEP and answer["answer"]["in_optimizer_step"]:
-            self.slack = at_the_peak(answer, before["peak"], self.kind)
+            self.slack = in_the_step(answer, before["in_step"], self.kind)
             self.came = self.surely = before["in_step"] - after["in_step"]
         elif before["blocks"] == after["blocks"]:
             self.came = self.surely = before["at"] - after["at"]
