@@ -144,10 +144,13 @@ def at_the_peak(answer, peak, kind):
 
 
 def in_the_step(answer, most, kind):
-    """The same of the most in a step: of what the step had not made yet, a model in 16 bits makes half. The others are said of the whole step."""
+    """The same of the most in a step: of what the step had not made yet, the request at the least, a model in 16 bits makes half, and unused ends
+    of blocks may go. The others are said of the whole step."""
     if kind != "half-model":
         return 0
-    return max(0, most - part(answer["balance"], "allocated")["bytes"]) // 2
+    rounding = part(answer["balance"], "rounding")
+    not_made = max(answer["answer"]["request"] or 0, most - part(answer["balance"], "allocated")["bytes"])
+    return not_made // 2 + (rounding["bytes"] if rounding else 0)
 
 
 class Pair:
