@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <map>
 #include <span>
 
 #include "dump_generated.h"
@@ -198,15 +199,43 @@ class ProgramFinder {
                                                         Category::backward_temporary});
       if (may_be && dump_.tensors[view_.holders.speaker(item.storage)].dtype_text() == "float32") bytes += item.bytes;
     }
-    if (bytes / 2 < room_.least()) return;
+    const uint64_t copies = recurrent_copies();
+    if (bytes / 2 < copies || bytes / 2 - copies < room_.least()) return;
     Remedy remedy;
     remedy.kind = RemedyKind::lower_precision;
-    remedy.bytes = bytes / 2;
+    remedy.bytes = bytes / 2 - copies;
     remedy.at_most = true;
     remedy.where = lines_.forward();
     remedy.fits = room_.fits_at_most(remedy.bytes);
     room_.say_missing(remedy, remedy.bytes + about_.cached.common);
     found_.push_back(std::move(remedy));
+  }
+
+  // A recurrent layer without cuDNN multiplies by its transposed weight at each position; autocast keeps copies of
+  // weights, but not of such views, so that each position saves one of its own.
+  uint64_t recurrent_copies() const {
+    std::map<std::string, uint64_t> positions;  // by module
+    for (uint32_t node = 0; node < dump_.graph.nodes.size(); ++node) {
+      if (!dump_.graph.class_name(node).starts_with("ThnnFused")) continue;
+      const uint32_t site = forward_site(node);
+      const uint32_t frame = site == 0 ? 0 : dump_.sites[site].python;
+      // A cell that the program calls itself casts its weights once.
+      if (frame != 0 && dump_.codes[dump_.python_frames[frame].code].function.ends_with("Cell.forward")) continue;
+      ++positions[view_.places.module_path(site)];
+    }
+    uint64_t copies = 0;
+    for (const auto& [module, count] : positions) {
+      uint64_t bytes = 0, weights = 0;
+      for (const Item& item : view_.accounts.items()) {
+        const uint32_t tensor = item.storage == kNone ? kNone : view_.holders.speaker(item.storage);
+        if (tensor == kNone || category_of(item) != Category::parameter || view_.holders.module(tensor) != module) continue;
+        if (view_.holders.name(tensor).find(".weight_hh") == std::string::npos) continue;
+        bytes += item.bytes;
+        ++weights;
+      }
+      if (weights != 0) copies += count * (bytes / weights / 2);
+    }
+    return copies;
   }
 
   const RemedyCase& about_;

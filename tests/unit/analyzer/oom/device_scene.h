@@ -99,9 +99,9 @@ class DeviceScene {
     }
     return builder.site(0, python);
   }
-  uint32_t node(uint32_t site) {
+  uint32_t node(uint32_t site, const char* class_name = "N5torch8autograd9generated13TanhBackward0E") {
     GraphNodeSpec spec;
-    spec.class_name = "N5torch8autograd9generated13TanhBackward0E";
+    spec.class_name = class_name;
     spec.address = 0x600000000000 + ++nodes_ * 512;
     spec.serial = builder.node(spec.address, spec.class_name, site);
     return builder.graph_node(spec);

@@ -48,6 +48,28 @@ TEST(Price, LowerPrecisionBelongsWhereTheModelIsCalled) {
   EXPECT_EQ(told.remedy(RemedyKind::smaller_batch)->where, "");  // no input batch is in the dump
 }
 
+// Without cuDNN each position of a sequence saves a copy of its own of the weights that it multiplies by.
+TEST(Price, LowerPrecisionIsLessWhatRecurrentLayersCopy) {
+  DeviceScene scene = of_layers();
+  testing::TensorSpec weight;
+  weight.dtype = 6;
+  scene.held(scene.tensor(8 * kMiB, 0, 0, weight), "model.lstm.weight_hh_l0", format::ReferenceRoot::global,
+             format::ReferenceRole::parameter);
+  const uint32_t site = scene.in_module("model.lstm", 11);
+  const auto positions = [&](int count) {
+    for (int i = 0; i < count; ++i) scene.node(site, "N5torch8autograd9generated26ThnnFusedLstmCellBackward0E");
+  };
+  positions(8);
+  {
+    DeviceScene some = scene;
+    const Told told(some);
+    ASSERT_NE(told.remedy(RemedyKind::lower_precision), nullptr);
+    EXPECT_EQ(told.remedy(RemedyKind::lower_precision)->bytes, (60 - 8 * 4) * kMiB);
+  }
+  positions(8);
+  EXPECT_EQ(Told(scene).remedy(RemedyKind::lower_precision), nullptr);
+}
+
 TEST(Price, HalfTheBatchHasARange) {
   DeviceScene scene = of_layers();
   scene.held(scene.tensor(20 * kMiB), "features[0]");
