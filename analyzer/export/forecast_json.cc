@@ -29,6 +29,10 @@ Json powers_json(const std::vector<forecast::Size>& sizes, const forecast::Power
 }
 
 Json outcome_json(const forecast::Answer& answer, const forecast::Outcome& outcome) {
+  Json unknown_types = Json::array();
+  for (const forecast::UnknownType& site : outcome.unknown_types) {
+    unknown_types.push_back({{"where", site.where}, {"module", text_or_null(site.modules)}, {"bytes", whole(site.bytes)}});
+  }
   Json largest = Json::object();
   for (const forecast::LargestSize& one : outcome.largest) {
     largest[answer.sizes[one.size].name] = {{"fits", one.more ? Json(nullptr) : Json(one.value)},
@@ -41,6 +45,7 @@ Json outcome_json(const forecast::Answer& answer, const forecast::Outcome& outco
           {"reserved_bytes", number_or_null(uint64_t(whole(outcome.reserved.bytes)))},
           {"reserved_error_bytes", number_or_null(uint64_t(whole(outcome.reserved.spread)))},
           {"fits", analyzer::oom::name(outcome.fits)},
+          {"unknown_types", std::move(unknown_types)},
           {"largest", std::move(largest)}};
 }
 

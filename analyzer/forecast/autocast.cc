@@ -1,12 +1,11 @@
 #include "forecast/autocast.h"
 
 #include <algorithm>
-#include <array>
-#include <map>
-#include <string_view>
-#include <unordered_map>
+#include <span>
+#include <string>
 #include <vector>
 
+#include "forecast/operations.h"
 #include "forecast/play_edit.h"
 #include "forecast/upcasts.h"
 #include "tensorscope/rules/dtypes.h"
@@ -15,117 +14,64 @@ namespace tensorscope::analyzer::forecast {
 
 namespace {
 
-enum class Rule : uint8_t {
-  follows,  // the type of what it is given, the wider one of two
-  lower,    // 16 bits, and copies of float32 inputs
-  float32
-};
-
-// From ATen/autocast_mode.h, as the operations are called in native stacks.
-constexpr std::array<std::string_view, 22> kLower = {
-    "_convolution", "conv1d", "conv2d", "conv3d", "conv_tbc", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d",
-    "convolution", "addmm", "addmv", "matmul", "einsum", "mm", "mv", "linear", "addbmm", "baddbmm", "bmm", "lstm_cell",
-    "gru_cell", "scaled_dot_product_attention"};
-constexpr std::array<std::string_view, 28> kFloat32OnDevices = {
-    "exp", "log", "log1p", "pow", "reciprocal", "rsqrt", "softplus", "layer_norm", "native_layer_norm", "rms_norm",
-    "group_norm", "nll_loss", "nll_loss_nd", "nll_loss2d", "cross_entropy_loss", "kl_div", "l1_loss", "smooth_l1_loss",
-    "huber_loss", "mse_loss", "binary_cross_entropy_with_logits", "logsumexp", "prod", "softmax", "log_softmax", "cumsum",
-    "sum", "linalg_vector_norm"};
-constexpr std::array<std::string_view, 11> kFloat32OnCpu = {
-    "nll_loss", "nll_loss_nd", "nll_loss2d", "cross_entropy_loss", "binary_cross_entropy_with_logits", "mse_loss",
-    "smooth_l1_loss", "kl_div", "prod", "huber_loss", "l1_loss"};
-// Backward needs what these return; of others what they were given.
-constexpr std::array<std::string_view, 9> kSavesResult = {"softmax", "log_softmax", "cross_entropy_loss", "relu", "relu_",
-                                                          "sigmoid", "tanh", "exp", "dropout"};
-
-template <size_t N>
-bool is_one_of(const std::array<std::string_view, N>& names, std::string_view name) {
-  return std::ranges::find(names, name) != names.end();
-}
-
-// "softmax" of "at::_ops::softmax_int::call": the overload is left out.
-std::string_view operation_name(std::string_view function) {
-  constexpr std::string_view kOps = "at::_ops::";
-  const size_t at = function.find(kOps);
-  if (at == function.npos) return {};
-  function.remove_prefix(at + kOps.size());
-  function = function.substr(0, function.find("::"));
-  constexpr std::array<std::string_view, 7> kOverloads = {"_Tensor", "_Scalar", "_int", "_dim", "_padding", "_Tensor_Scalar", "_Dimname"};
-  for (std::string_view overload : kOverloads) {
-    if (function.ends_with(overload)) function.remove_suffix(overload.size());
-  }
-  return function;
-}
-
 class Autocaster {
  public:
-  Autocaster(Play& play, const Sample& base) : play_(play), base_(base), upcasts_(base) {}
+  Autocaster(Play& play, const Sample& base)
+      : play_(play), base_(base), upcasts_(base), operations_(operations_of(play, base)) {
+    results_.assign(operations_.all.size(), kNone);
+    cast_numels_.resize(operations_.all.size());
+  }
 
   void apply() {
     edit_.start(play_);
     find_weights();
+    for (uint32_t i = 0; i < operations_.all.size(); ++i) forward(i);
+    for (const Value& value : values_) free_casts(value);
     for (size_t i = 0; i < play_.changes.size(); ++i) {
       const auto [piece, made] = play_.changes[i];
-      if (!made || play_.pieces[piece].block == kNone) continue;
-      const Block& block = base_.blocks[play_.pieces[piece].block];
-      if (block.optimizer || kept(play_.pieces[piece].category, block)) continue;
-      if (block.backward) {
-        backward(i, piece, block);
-      } else {
-        forward(i, piece, block);
-      }
+      if (!made || play_.pieces[piece].block == kNone || operations_.of_piece[piece] == kNone) continue;
+      if (base_.blocks[play_.pieces[piece].block].backward) backward(i, piece);
     }
     edit_.apply(play_);
   }
 
  private:
-  struct Operation {
-    Rule rule = Rule::follows;
-    bool saves_result = false;
-    bool in_attention_math = false;
+  struct Cast {
+    uint32_t piece, operation;
+    bool passing = false;  // not saved: the operation copies it again
   };
-  // A float block of the forward pass.
-  struct Made {
-    uint32_t piece;
-    int64_t rows, numel;
+  // What an operation made, of a float type.
+  struct Value {
+    uint32_t piece, operation;
+    int64_t numel;
     double least, most;  // parts of its float32 bytes
-    bool saves_result;
-    bool cast = false;  // has a copy already
+    size_t last_use = 0;  // the change after the last operation that was given it
+    std::vector<Cast> casts;
   };
   struct Weight {
     std::string module;
-    int64_t rows;
+    int64_t rows, columns;
     double bytes;
     size_t cast_until = 0;  // the copy is there up to this change
   };
+  struct Type {
+    double least = 0.5, most = 1;
+    bool half() const { return most <= 0.5; }
+    bool whole() const { return least >= 1; }
+  };
 
-  static bool kept(Category category, const Block& block) {
-    return !block.shape_known || block.dtype != rules::kFloat32 || category == Category::parameter ||
-           category == Category::buffer || category == Category::optimizer_state || category == Category::input_batch;
+  static bool stays(Category category) {
+    return category == Category::parameter || category == Category::buffer || category == Category::optimizer_state;
   }
-
-  const Operation& operation(uint32_t site) {
-    const auto [found, fresh] = operations_.try_emplace(site);
-    if (!fresh || site >= base_.opened->dump.sites.size()) return found->second;
-    const bool cpu = base_.device.is_cpu();
-    // The outermost operation is the program's; it ends where the interpreter begins.
-    std::string function;
-    for (const Frame& frame : base_.opened->symbols.native(base_.opened->dump.sites[site].native)) {
-      if (frame.function.find("_PyEval") != std::string::npos) break;
-      const std::string_view inner = operation_name(frame.function);
-      if (inner == "_scaled_dot_product_attention_math") found->second.in_attention_math = true;
-      const bool of_others = cpu && (inner == "lstm_cell" || inner == "gru_cell");  // cast on devices alone
-      if (!inner.empty() && !of_others) function = frame.function;
-    }
-    const std::string_view name = operation_name(function);
-    if (is_one_of(kLower, name)) {
-      found->second.rule = Rule::lower;
-    } else if (cpu ? is_one_of(kFloat32OnCpu, name) : is_one_of(kFloat32OnDevices, name)) {
-      found->second.rule = Rule::float32;
-    }
-    found->second.saves_result = is_one_of(kSavesResult, name);
-    return found->second;
+  const Block& block_of(uint32_t piece) const { return base_.blocks[play_.pieces[piece].block]; }
+  std::span<const int64_t> shape_of(uint32_t piece) const { return base_.shape(block_of(piece)); }
+  bool is_float(uint32_t piece) const { return block_of(piece).shape_known && block_of(piece).dtype == rules::kFloat32; }
+  int64_t numel_of(uint32_t piece) const {
+    int64_t numel = 1;
+    for (int64_t dim : shape_of(piece)) numel *= dim;
+    return numel;
   }
+  const std::string& module_of(uint32_t operation) { return base_.opened->places.module_path(operations_.all[operation].site); }
 
   void find_weights() {
     const Dump& dump = base_.opened->dump;
@@ -134,140 +80,344 @@ class Autocaster {
       const uint32_t speaker = holders.speaker(uint32_t(i));
       if (dump.storages[i].device != base_.device || speaker == kNone) continue;
       const Tensor& tensor = dump.tensors[speaker];
-      if (holders.category(speaker) != Category::parameter || tensor.sizes.size() < 2) continue;
-      weights_.push_back({holders.module(speaker), tensor.sizes[0], double(dump.storages[i].own_nbytes)});
+      if (holders.category(speaker) != Category::parameter || tensor.sizes.empty()) continue;
+      const int64_t columns = tensor.sizes.size() < 2 ? 0 : tensor.sizes[1];
+      weights_.push_back({holders.module(speaker), tensor.sizes[0], columns, double(dump.storages[i].own_nbytes)});
     }
   }
 
-  void set(uint32_t piece, double least, double most) {
+  void set(uint32_t piece, Type type) {
     Piece& of = play_.pieces[piece];
-    const double middle = (least + most) / 2;
+    const double middle = (type.least + type.most) / 2;
     of.factor *= middle;
-    of.unsure = middle == 0 ? 0 : (most - least) / 2 / middle;
+    of.unsure = middle == 0 ? 0 : (type.most - type.least) / 2 / middle;
   }
-  uint32_t copy_of(uint32_t growth, double factor) {
-    play_.pieces.push_back({kNone, growth, factor, 0, Category::saved_activation});
+  // Of the float32 bytes of a value, or of a part of them.
+  uint32_t copy_of(const Value& value, const Operation& maker, double part, double unsure = 0) {
+    const Piece of = play_.pieces[value.piece];
+    return add({kNone, of.growth, part * of.factor / ((value.least + value.most) / 2), unsure, Category::saved_activation,
+                play_.pieces[maker.pieces.front()].block});
+  }
+  uint32_t add(const Piece& piece) {
+    play_.pieces.push_back(piece);
     return uint32_t(play_.pieces.size() - 1);
   }
-
-  void forward(size_t i, uint32_t piece, const Block& block) {
-    const std::span<const int64_t> shape = base_.shape(block);
-    Made made{piece, 1, 1, 1, 1, false};
-    for (int64_t dim : shape) made.numel *= dim;
-    made.rows = shape.empty() || shape.back() == 0 ? 1 : made.numel / shape.back();
-    const Operation& of = operation(block.site);
-    made.saves_result = of.saves_result;
-    if (of.in_attention_math) {
-      saved_input_to_float32(i, block, made);  // its result is cast back: nothing follows these blocks
-      types_[block.site] = {1, 1};
-      return;
-    }
-    switch (of.rule) {
-      case Rule::lower:
-        made.least = made.most = 0.5;
-        cast_inputs(i, block, made);
-        break;
-      case Rule::float32:
-        cast_up(i, made);
-        break;
-      case Rule::follows:
-        like_the_newest(made);
-        break;
-    }
-    const Upcast upcast = upcasts_.at(block.site);
-    if (upcast == Upcast::by_torch || upcast == Upcast::with_copy) {
-      made.least = 1;
-      made.most = !block.past_backward ? 1 : upcast == Upcast::by_torch ? 1.25 : 1.5;
-    } else if (upcast == Upcast::possible && of.rule == Rule::follows) {
-      made.most = 1;
-    }
-    set(piece, made.least, made.most);
-    recent_.push_back(made);
-    types_[block.site] = {made.least, made.most};
+  // There while an operation runs.
+  void passing(const Operation& operation, uint32_t piece) {
+    edit_.make(operation.begin, piece);
+    edit_.free(operation.end, piece);
   }
 
+  // ---- what an operation was given ---------------------------------------------------------------------------------
+
+  bool alive(const Value& value, size_t change) const { return edit_.freed(value.piece) > change; }
+  // For backward: it is alive when that begins.
+  bool saved_for(const Value& value, const Operation& operation) const {
+    return alive(value, operation.begin) &&
+           (operation.backward_begin == SIZE_MAX || alive(value, operation.backward_begin));
+  }
   template <typename Fits>
-  Made* newest(Fits fits) {
-    constexpr size_t kLookBack = 64;
-    for (size_t n = 0; n < std::min(kLookBack, recent_.size()); ++n) {
-      Made& one = recent_[recent_.size() - 1 - n];
+  Value* newest(Fits fits) {
+    constexpr size_t kLookBack = 96;
+    for (size_t n = 0; n < std::min(kLookBack, values_.size()); ++n) {
+      Value& one = values_[values_.size() - 1 - n];
       if (fits(one)) return &one;
     }
     return nullptr;
   }
+  Value* newest_of(const Operation& operation, int64_t numel) {
+    return newest([&](const Value& one) { return one.numel == numel && alive(one, operation.begin); });
+  }
 
-  // What it is given is one of the newest blocks of as many elements: where these have one type, it has that.
-  void like_the_newest(Made& made) const {
-    constexpr size_t kMost = 6;
-    made.least = 1, made.most = 0;
-    size_t seen = 0;
-    for (auto one = recent_.rbegin(); one != recent_.rend() && seen < kMost; ++one) {
-      if (one->numel != made.numel) continue;
-      ++seen;
-      made.least = std::min(made.least, one->least);
-      made.most = std::max(made.most, std::min(one->most, 1.0));
+  // ---- forward -----------------------------------------------------------------------------------------------------
+
+  void forward(uint32_t index) {
+    const Operation& operation = operations_.all[index];
+    if (operation.traits.rule == CastRule::lower && !operation.traits.in_attention_math) give_lower(index);
+    int64_t largest = 0;
+    for (uint32_t piece : operation.pieces) {
+      if (is_float(piece)) largest = std::max(largest, numel_of(piece));
     }
-    if (seen == 0) made.most = 1;
+    for (uint32_t piece : operation.pieces) {
+      const Category category = play_.pieces[piece].category;
+      if (stays(category)) continue;
+      if (!is_float(piece)) {
+        if (operation.traits.rule == CastRule::lower) halve_workspace(piece);
+        continue;
+      }
+      const int64_t numel = numel_of(piece);
+      Type type{1, 1};
+      const bool statistic = operation.traits.norm && numel < largest;
+      if (category != Category::input_batch && !statistic) type = type_of(index, piece, numel);
+      set(piece, type);
+      if (statistic) continue;
+      results_[index] = uint32_t(values_.size());
+      values_.push_back({piece, index, numel, std::min(type.least, 1.0), std::min(type.most, 1.0), operation.end, {}});
+    }
+  }
+
+  // What a library works with, in no tensor: on a CPU tensors laid out otherwise, on devices workspaces of a fixed size.
+  void halve_workspace(uint32_t piece) {
+    if (base_.device.is_cpu() && !block_of(piece).shape_known) set(piece, {0.5, 0.5});
+  }
+
+  Type type_of(uint32_t index, uint32_t piece, int64_t numel) {
+    const Operation& operation = operations_.all[index];
+    if (operation.traits.in_attention_math) {  // its result is cast back
+      if (index == 0 || !operations_.all[index - 1].traits.in_attention_math) saved_input_to_float32(operation, numel);
+      return {1, 1};
+    }
+    if (operation.traits.rule == CastRule::lower) return {0.5, 0.5};
+    if (operation.traits.rule == CastRule::float32) {
+      cast_up(operation, numel);
+      return {1, 1};
+    }
+    Type type = given_type(index, piece, numel);
+    const Upcast upcast = upcasts_.at(operation.site);
+    // With a copy: the product that follows saves it, as it would save its own.
+    if (upcast == Upcast::with_copy) return {1, 1};
+    if (upcast == Upcast::possible) type.most = 1;
+    return type;
+  }
+
+  Type given_type(uint32_t index, uint32_t piece, int64_t numel) {
+    const Operation& operation = operations_.all[index];
+    switch (operation.traits.kind) {
+      case OperationKind::factory:
+        return {1, 1};
+      case OperationKind::binary:
+        return type_of_two(index, piece, numel);
+      case OperationKind::like_input:
+        if (Value* given = newest_of(operation, numel)) return use(operation, *given);
+        break;
+      case OperationKind::reshaping:
+        break;
+    }
+    Value* given = newest([&](const Value& one) {
+      return one.operation != index && alive(one, operation.begin) && one.numel >= numel;
+    });
+    if (given == nullptr) return {};
+    if (operation.traits.mean && base_.device.is_cpu() && given->most <= 0.5) passing(operation, copy_of(*given, operation, 1));
+    return use(operation, *given);
+  }
+  static Type use(const Operation& operation, Value& value) {
+    value.last_use = std::max(value.last_use, operation.end);
+    return {value.least, value.most};
+  }
+
+  // The wider of two types. On a CPU what is narrower is cast before.
+  Type type_of_two(uint32_t index, uint32_t piece, int64_t numel) {
+    const Operation& operation = operations_.all[index];
+    Value* first = newest_of(operation, numel);
+    if (first == nullptr) {
+      Value* any = newest([&](const Value& one) { return one.operation != index && alive(one, operation.begin); });
+      return any == nullptr ? Type{} : use(operation, *any);
+    }
+    const Type one = use(operation, *first);
+    if (with_number(operation)) return one;
+    Type other{0.5, 0.5};
+    if (Value* second = second_input(index, piece, numel, first)) other = use(operation, *second);
+    if (takes_parameter(index, piece)) other = {first->operation == index ? 0.5 : 1, 1};
+    const Type wider{std::max(one.least, other.least), std::max(one.most, other.most)};
+    if (base_.device.is_cpu() && wider.whole() && (one.half() || other.half()) && first->numel == numel) {
+      passing(operation, copy_of(*first, operation, 1));
+    }
+    return wider;
+  }
+  // "x * 0.5": the number is made into a tensor of no dimensions.
+  bool with_number(const Operation& operation) const {
+    return std::ranges::any_of(operation.pieces, [&](uint32_t piece) {
+      return block_of(piece).shape_known ? block_of(piece).ndim == 0 : block_of(piece).nbytes <= 8;
+    });
+  }
+  // "self.weight * x" in a norm.
+  bool takes_parameter(uint32_t index, uint32_t piece) {
+    const std::span<const int64_t> shape = shape_of(piece);
+    const std::string& module = module_of(index);
+    return !shape.empty() && std::ranges::any_of(weights_, [&](const Weight& weight) {
+      return weight.columns == 0 && weight.rows == shape.back() && weight.module == module;
+    });
+  }
+
+  Value* second_input(uint32_t index, uint32_t piece, int64_t numel, const Value* first) {
+    const Operation& operation = operations_.all[index];
+    const auto may_be = [&](const Value& one) {
+      return &one != first && one.operation != index && alive(one, operation.begin);
+    };
+    // Its last use is this one.
+    if (Value* dying = newest([&](const Value& one) {
+          return may_be(one) && one.numel == numel && edit_.freed(one.piece) < operation.end;
+        })) {
+      return dying;
+    }
+    const std::span<const int64_t> shape = shape_of(piece);
+    const auto broadcast = [&](const Value& one) {
+      const std::span<const int64_t> own = shape_of(one.piece);
+      if (own.size() < 2 || own.size() > shape.size() || one.numel >= numel) return false;
+      for (size_t i = 1; i <= own.size(); ++i) {
+        if (own[own.size() - i] != 1 && own[own.size() - i] != shape[shape.size() - i]) return false;
+      }
+      return true;
+    };
+    // A residual connection comes from outside of the modules that made the other input.
+    const std::string below = module_of(index) + ".";
+    const auto residual = [&](const Value& one) {
+      const std::span<const int64_t> own = shape_of(one.piece);
+      return operations_.all[one.operation].traits.stream && one.numel == numel && !shape.empty() && !own.empty() &&
+             own.back() == shape.back() && !module_of(one.operation).starts_with(below);
+    };
+    if (Value* found = newest([&](const Value& one) { return may_be(one) && residual(one); })) return found;
+    const auto alike = [&](const Value& one) { return std::ranges::equal(shape_of(one.piece), shape); };
+    if (Value* found = newest([&](const Value& one) { return may_be(one) && alike(one); })) return found;
+    if (Value* found = newest([&](const Value& one) { return may_be(one) && broadcast(one); })) return found;
+    return newest([&](const Value& one) { return may_be(one) && one.numel == numel; });
   }
 
   // Half a block that a float32 operation is given is cast; those that do not need their result keep that for backward.
-  void cast_up(size_t i, const Made& made) {
-    const Made* given = newest([&](const Made& one) { return one.numel == made.numel; });
-    if (given == nullptr || given->least > 0.5) return;
-    const Piece of = play_.pieces[given->piece];
-    const uint32_t copy = copy_of(of.growth, of.factor / ((given->least + given->most) / 2));
+  void cast_up(const Operation& operation, int64_t numel) {
+    Value* given = newest_of(operation, numel);
+    if (given == nullptr || given->least > 0.5 || operations_.all[given->operation].site == operation.site) return;
+    use(operation, *given);
+    const uint32_t copy = copy_of(*given, operation, 1, given->most > 0.5 ? 1 : 0);
     const size_t freed = edit_.freed(given->piece);
-    const bool saved = !made.saves_result && freed != SIZE_MAX && freed > i;
-    edit_.make(i, copy);
-    edit_.free(saved ? freed : i + 1, copy);
+    const bool saved = !operation.traits.saves_result && freed != SIZE_MAX && freed > operation.end;
+    edit_.make(operation.begin, copy);
+    edit_.free(saved ? freed : operation.end, copy);
   }
 
   // Attention that is computed by its formula casts what it is given to float32 and computes all of it so. What it saves
   // itself of that, the values, is saved as the copy.
-  void saved_input_to_float32(size_t i, const Block& block, const Made& made) {
-    const std::string& module = base_.opened->places.module_path(block.site);
-    Made* given = newest([&](const Made& one) {
-      const Block& of = base_.blocks[play_.pieces[one.piece].block];
-      return one.numel == made.numel && one.most <= 0.5 && !one.cast && of.past_backward &&
-             base_.opened->places.module_path(of.site).starts_with(module);
+  void saved_input_to_float32(const Operation& operation, int64_t numel) {
+    const std::string& module = base_.opened->places.module_path(operation.site);
+    Value* given = newest([&](const Value& one) {
+      return one.numel % numel == 0 && one.most <= 0.5 && block_of(one.piece).past_backward &&
+             alive(one, operation.begin) && module_of(one.operation).starts_with(module);
     });
     if (given == nullptr) return;
     const size_t freed = edit_.freed(given->piece);
-    if (freed == SIZE_MAX || freed < i) return;
-    const Piece of = play_.pieces[given->piece];
-    const uint32_t copy = copy_of(of.growth, of.factor / given->most);
-    edit_.make(i, copy);
-    edit_.free(i + 1, given->piece);
+    if (freed == SIZE_MAX) return;
+    const uint32_t copy = copy_of(*given, operation, double(numel) / double(given->numel));
+    edit_.make(operation.begin, copy);
+    edit_.free(operation.end, given->piece);
     edit_.free_instead(freed, copy);
-    given->cast = true;
   }
 
-  void cast_inputs(size_t i, const Block& block, const Made& made) {
-    const std::string& module = base_.opened->places.module_path(block.site);
-    const int64_t columns = made.rows == 0 ? 0 : made.numel / made.rows;
+  // ---- operations in 16 bits ---------------------------------------------------------------------------------------
+
+  void give_lower(uint32_t index) {
+    const Operation& operation = operations_.all[index];
+    uint32_t result = kNone;
+    for (uint32_t piece : operation.pieces) {
+      if (is_float(piece)) result = piece;
+    }
+    if (result == kNone || shape_of(result).empty()) return;
+    const std::span<const int64_t> shape = shape_of(result);
+    const bool convolves = shape.size() >= 3 && operation.traits.convolution;
+    const int64_t columns = convolves ? shape[1] : shape.back();
+    Weight* weight = weight_of(index, columns);
+    if (weight == nullptr) {
+      give_product(index, numel_of(result), shape);
+      return;
+    }
+    if (operation.begin >= weight->cast_until) cast_weight(operation.begin, *weight);
+    const int64_t wanted = columns == 0 ? 0 : numel_of(result) / columns * weight->columns;
+    Value* given = newest([&](const Value& one) {
+      if (one.operation == index || !saved_for(one, operation)) return false;
+      if (!convolves) return one.numel == wanted;
+      const std::span<const int64_t> own = shape_of(one.piece);
+      return own.size() == shape.size() && own[0] == shape[0] &&
+             (own[1] % std::max<int64_t>(1, weight->columns) == 0 || own[1] == weight->rows);
+    });
+    if (given == nullptr && !convolves && wanted > 0) {  // a part of it
+      given = newest([&](const Value& one) {
+        return one.operation != index && one.numel % wanted == 0 && saved_for(one, operation);
+      });
+    }
+    if (given != nullptr) cast_input(index, *given, convolves ? given->numel : wanted);
+  }
+  Weight* weight_of(uint32_t index, int64_t columns) {
+    const std::string& module = module_of(index);
+    Weight* own = nullptr;
+    Weight* below = nullptr;
+    Weight* any = nullptr;
     for (Weight& weight : weights_) {
-      if (weight.module != module || i < weight.cast_until) continue;
-      cast_weight(i, weight);
+      if (weight.columns == 0) continue;
+      if (weight.module == module && (own == nullptr || weight.rows == columns)) own = &weight;
+      if (weight.rows != columns) continue;
+      if (below == nullptr && weight.module.starts_with(module + ".")) below = &weight;
+      if (any == nullptr) any = &weight;
     }
-    if (std::ranges::none_of(weights_, [&](const Weight& weight) { return weight.module == module; })) {
-      const auto found = std::ranges::find_if(weights_, [&](const Weight& weight) { return weight.rows == columns; });
-      if (found != weights_.end() && i >= found->cast_until) cast_weight(i, *found);
+    if (own != nullptr) return own;
+    return below != nullptr ? below : operations_.all[index].traits.linear ? any : nullptr;
+  }
+
+  // A product of two values, or attention.
+  void give_product(uint32_t index, int64_t numel, std::span<const int64_t> shape) {
+    const Operation& operation = operations_.all[index];
+    if (shape.size() < 2 || numel == 0) return;
+    const int64_t rows = shape[shape.size() - 2], columns = shape.back(), batch = numel / rows / columns;
+    constexpr size_t kMost = 16;
+    const std::string& module = module_of(index);
+    const std::string around = module.substr(0, module.rfind('.') == module.npos ? 0 : module.rfind('.'));
+    std::vector<Value*> saved;
+    newest([&](Value& one) {
+      const bool near = one.operation != index && module_of(one.operation).starts_with(around);
+      const bool copied = alive(one, operation.begin) && copies(operation, one.numel);
+      if (near && (copied || saved_for(one, operation))) saved.push_back(&one);
+      return saved.size() == kMost;
+    });
+    for (Value* left : saved) {
+      if (left->numel % (batch * rows) != 0) continue;
+      const int64_t inner = left->numel / (batch * rows);
+      for (Value* right : saved) {
+        if (right == left || right->numel != batch * inner * columns) continue;
+        cast_input(index, *left, left->numel);
+        cast_input(index, *right, right->numel);
+        return;
+      }
     }
-    Made* given = newest([&](const Made& one) { return one.rows == made.rows; });
-    if (given == nullptr || given->most <= 0.5) return;
-    const Piece of = play_.pieces[given->piece];
-    const size_t freed = edit_.freed(given->piece);
-    if (freed != SIZE_MAX && freed < i) return;
-    const uint32_t copy = copy_of(of.growth, 0.5 * of.factor / ((given->least + given->most) / 2));
-    edit_.make(i, copy);
-    // What only this operation saved goes once the copy is there.
-    if (!given->saves_result && !given->cast && base_.blocks[of.block].past_backward && freed != SIZE_MAX) {
-      edit_.free(i + 1, given->piece);
-      edit_.free_instead(freed, copy);
-    } else if (freed != SIZE_MAX) {
-      edit_.free(freed, copy);
+  }
+
+  // It saves a copy of what it is given, laid out otherwise.
+  bool copies(const Operation& operation, int64_t numel) const {
+    return std::ranges::any_of(operation.pieces, [&](uint32_t piece) {
+      return is_float(piece) && numel_of(piece) == numel && block_of(piece).past_backward &&
+             piece != operation.pieces.back();
+    });
+  }
+
+  void cast_input(uint32_t index, Value& given, int64_t numel) {
+    const Operation& operation = operations_.all[index];
+    use(operation, given);
+    if (given.most <= 0.5) return;
+    const bool unknown = given.least <= 0.5;
+    const double part = 0.5 * double(numel) / double(given.numel);
+    const uint32_t copy = copy_of(given, operation, unknown ? part / 2 : part, unknown ? 1 : 0);
+    edit_.make(operation.begin, copy);
+    given.casts.push_back({copy, index, copies(operation, numel)});
+    if (!unknown) cast_numels_[index].push_back(numel);
+  }
+
+  // The copies are saved in its place. It goes once all are made, if backward needed it for these alone.
+  void free_casts(const Value& value) {
+    const size_t freed = edit_.freed(value.piece);
+    bool theirs = false;
+    for (const Cast& cast : value.casts) {
+      const Operation& operation = operations_.all[cast.operation];
+      const bool ends_with_it = freed != SIZE_MAX && operation.backward_begin <= freed && freed < operation.backward_end;
+      if (ends_with_it && !theirs && !operations_.all[value.operation].traits.saves_result && !cast.passing) {
+        theirs = true;
+        edit_.free(value.last_use, value.piece);
+        edit_.free_instead(freed, cast.piece);
+        if (play_.pieces[cast.piece].unsure > 0) {  // half in any case
+          play_.pieces[cast.piece].unsure = 0;
+          play_.pieces[cast.piece].factor *= 2;
+        }
+      } else {
+        const bool saved = operation.backward_end != SIZE_MAX && !cast.passing;
+        edit_.free(saved ? operation.backward_end : operation.end, cast.piece);
+      }
     }
-    given->cast = true;
   }
 
   // It stays until backward has used it, which makes the gradient.
@@ -283,39 +433,46 @@ class Autocaster {
       break;
     }
     play_.growths.push_back(Growth::constant(weight.bytes));
-    const uint32_t copy = copy_of(uint32_t(play_.growths.size() - 1), 0.5);
+    const uint32_t copy = add({kNone, uint32_t(play_.growths.size() - 1), 0.5, 0, Category::saved_activation, kNone});
     edit_.make(i, copy);
     edit_.free(std::min(until + 1, play_.changes.size()), copy);
     weight.cast_until = until;
   }
 
+  // ---- backward ----------------------------------------------------------------------------------------------------
+
   // A gradient of what an operation was given has that type; one of a weight is made in 16 bits and cast.
-  void backward(size_t i, uint32_t piece, const Block& block) {
-    if (play_.pieces[piece].category == Category::gradient) {
-      if (operation(block.forward).rule != Rule::lower) return;
-      const uint32_t copy = copy_of(play_.pieces[piece].growth, 0.5 * play_.pieces[piece].factor);
+  void backward(size_t i, uint32_t piece) {
+    const uint32_t index = operations_.of_piece[piece];
+    const Operation& operation = operations_.all[index];
+    const bool lower = operation.traits.rule == CastRule::lower && !operation.traits.in_attention_math;
+    if (lower) halve_workspace(piece);
+    if (!is_float(piece) || stays(play_.pieces[piece].category)) return;
+    const bool parameters = play_.pieces[piece].category == Category::gradient;
+    const bool cast = lower && (parameters || std::ranges::count(cast_numels_[index], numel_of(piece)) != 0);
+    if (cast) {
+      const Piece of = play_.pieces[piece];
+      const uint32_t copy = add({kNone, of.growth, 0.5 * of.factor, 0, Category::backward_temporary, of.block});
       edit_.make(i, copy);
       edit_.free(i + 1, copy);
+    }
+    if (cast || parameters) return;
+    if (lower) {
+      set(piece, {0.5, 0.5});
       return;
     }
-    const auto found = types_.find(block.forward);
-    if (found == types_.end()) return;
-    const auto [least, most] = found->second;
-    if (operation(block.forward).rule == Rule::lower && upcasts_.at(block.forward) != Upcast::by_torch) {
-      set(piece, 0.5, 1);
-    } else {
-      set(piece, least, std::min(most, 1.0));
-    }
+    if (results_[index] != kNone) set(piece, {values_[results_[index]].least, values_[results_[index]].most});
   }
 
   Play& play_;
   const Sample& base_;
   Upcasts upcasts_;
   PlayEdit edit_;
+  const Operations operations_;
   std::vector<Weight> weights_;
-  std::vector<Made> recent_;
-  std::unordered_map<uint32_t, Operation> operations_;                // by site
-  std::unordered_map<uint32_t, std::pair<double, double>> types_;     // by site of a forward operation
+  std::vector<Value> values_;
+  std::vector<uint32_t> results_;                 // of each operation: the last of its values; kNone
+  std::vector<std::vector<int64_t>> cast_numels_;  // of each operation: elements of the inputs that it casts
 };
 
 }  // namespace

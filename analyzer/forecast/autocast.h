@@ -8,8 +8,8 @@
 namespace tensorscope::analyzer::forecast {
 
 // Types follow the order of the forward pass, operation by operation. What an operation was given is not recorded: it is
-// taken to be the newest block of its rows; where that leaves the type open, a block has between half and all of its
-// bytes.
+// taken to be the newest block of the elements that it needs, which is alive when its backward begins where that needs
+// it. Where source code casts, a block has between half and all of its bytes.
 void under_autocast(Play& play, const Sample& base);
 
 }  // namespace tensorscope::analyzer::forecast

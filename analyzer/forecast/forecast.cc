@@ -9,6 +9,7 @@
 #include "dump/reader.h"
 #include "forecast/reserved.h"
 #include "memory/grouping.h"
+#include "support/dotted_path.h"
 
 namespace tensorscope::analyzer::forecast {
 
@@ -20,11 +21,12 @@ constexpr double kLeastMatched = 0.5;
 constexpr double kLeastError = 0.001;
 
 // Parts of the peak that a what-if may be off by, at the least: twice what the checked models were off by.
-double least_error(const Changes& changes) {
-  constexpr double kCheckpointing = 0.03, kHalf = 0.03, kAutocast = 0.16, kBoth = 0.25;
+double least_error(const Changes& changes, bool cpu) {
+  constexpr double kCheckpointing = 0.03, kHalf = 0.12, kBoth = 0.25;
+  const double autocast = cpu ? 0.05 : 0.16;
   if (changes.autocast && !changes.checkpointed.empty()) return kBoth;
   return std::max({changes.checkpointed.empty() ? 0 : kCheckpointing, changes.dtype.empty() ? 0 : kHalf,
-                   changes.autocast ? kAutocast : 0});
+                   changes.autocast ? autocast : 0});
 }
 
 Powers highest(Powers a, const Powers& b) {
@@ -69,8 +71,10 @@ class Forecaster {
     sum_up(play, at.change);
     for (const auto& [name, changes] : question_.scenarios) {
       const Play changed = with_changes(play, base, changes);
-      out_.scenarios.push_back(outcome(changed, peak(changed, out_.target), least_error(changes)));
+      const PeakAt then = peak(changed, out_.target);
+      out_.scenarios.push_back(outcome(changed, then, least_error(changes, base.device.is_cpu())));
       out_.scenarios.back().name = name;
+      out_.scenarios.back().unknown_types = unknown_types(changed, then.change);
     }
     return std::move(out_);
   }
@@ -147,6 +151,24 @@ class Forecaster {
     result.fits = fits(result, limit);
     for (size_t i = 0; i < out_.sizes.size(); ++i) result.largest.push_back(largest(play, i, limit));
     return result;
+  }
+
+  std::vector<UnknownType> unknown_types(const Play& play, size_t change) const {
+    const Sample& base = samples_[out_.base];
+    std::map<std::string, UnknownType> sites;
+    for (const LivePiece& live : live_after(play, change, out_.target)) {
+      const Piece& piece = play.pieces[live.piece];
+      if (piece.unsure == 0 || live.bytes == 0 || piece.place() == kNone) continue;
+      const std::string where = place_of(base, piece.place()), modules = base.modules(piece.place());
+      UnknownType& site = sites[where + "\n" + starred(modules)];
+      site.modules = site.where.empty() || site.modules == modules ? modules : merge_module_paths(site.modules, modules);
+      site.where = where;
+      site.bytes += piece.unsure * live.bytes;
+    }
+    std::vector<UnknownType> found;
+    for (auto& [where, site] : sites) found.push_back(std::move(site));
+    std::ranges::stable_sort(found, [](const UnknownType& a, const UnknownType& b) { return a.bytes > b.bytes; });
+    return found;
   }
 
   Fits fits(const Outcome& outcome, double limit) const {

@@ -58,9 +58,16 @@ struct LargestSize {
   double first_over_bytes = 0;
 };
 
+// What is alive at the peak and of which a what-if does not know the type.
+struct UnknownType {
+  std::string where, modules;
+  double bytes = 0;  // up and down
+};
+
 struct Outcome {
   std::string name;  // "" as it is
   Amount peak;
+  std::vector<UnknownType> unknown_types;  // the most first
   Amount reserved;  // by the device's allocator; 0: not known
   Fits fits = Fits::unknown;
   std::vector<LargestSize> largest;  // of each size, the others as asked for; empty without a limit

@@ -32,7 +32,7 @@ Play play_of(const Sample& base, Matched matched) {
   Play play;
   play.pieces.resize(base.blocks.size());
   for (size_t i = 0; i < base.blocks.size(); ++i) {
-    play.pieces[i] = {uint32_t(i), matched.growth[i], matched.share[i], 0, base.blocks[i].category};
+    play.pieces[i] = {uint32_t(i), matched.growth[i], matched.share[i], 0, base.blocks[i].category, kNone};
   }
   play.changes = base.changes;
   play.growths = std::move(matched.growths);

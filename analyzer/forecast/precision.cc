@@ -1,5 +1,6 @@
 #include "forecast/precision.h"
 
+#include "forecast/operations.h"
 #include "forecast/upcasts.h"
 #include "tensorscope/rules/dtypes.h"
 
@@ -13,10 +14,15 @@ bool of_the_model(Category category) {
          category == Category::optimizer_state || category == Category::input_batch;
 }
 
+bool dropout_follows(const Operations& operations, uint32_t index) {
+  return index + 1 < operations.all.size() && operations.all[index + 1].traits.dropout;
+}
+
 }  // namespace
 
 void in_half(Play& play, const Sample& base) {
   Upcasts upcasts(base);
+  const Operations operations = operations_of(play, base);
   for (Piece& piece : play.pieces) {
     if (piece.block == kNone) {
       piece.factor *= 0.5;
@@ -31,9 +37,11 @@ void in_half(Play& play, const Sample& base) {
       const Upcast upcast = float32 ? upcasts.at(block.place()) : Upcast::possible;
       const bool saved = block.past_backward && !block.backward;
       if (upcast == Upcast::by_torch) {
-        least = 1, most = saved ? 1.25 : 1;
+        least = most = 1;
       } else if (upcast == Upcast::with_copy && saved) {
-        least = 1, most = 1.5;
+        // A product that is given the copy saves it.
+        const uint32_t index = operations.of_piece[size_t(&piece - play.pieces.data())];
+        least = most = index != kNone && dropout_follows(operations, index) ? 1 : 1.5;
       } else if (upcast != Upcast::none) {
         most = 1;
       }

@@ -189,7 +189,10 @@ Sample recorded_sample(const std::string& path, const std::string& device, const
     block.optimizer = (facts.parts(block.site) & code::kOptimizer) != 0;
     // A node is made right after the memory of what its operation returns.
     const auto after = std::lower_bound(serials.begin(), serials.end(), nodes[i]);
-    if (block.backward && after != serials.begin()) block.forward = sample.blocks[size_t(after - serials.begin()) - 1].site;
+    if (block.backward && after != serials.begin()) {
+      block.forward_block = uint32_t(after - serials.begin()) - 1;
+      block.forward = sample.blocks[block.forward_block].site;
+    }
   }
   return sample;
 }

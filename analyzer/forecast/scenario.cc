@@ -66,7 +66,7 @@ void with_optimizer(Play& play, const Sample& base, OptimizerKind kind) {
   }
   const auto add = [&](double bytes, Category category) {
     play.growths.push_back(Growth::constant(bytes));
-    play.pieces.push_back({kNone, uint32_t(play.growths.size() - 1), 1, 0, category});
+    play.pieces.push_back({kNone, uint32_t(play.growths.size() - 1), 1, 0, category, kNone});
     return uint32_t(play.pieces.size() - 1);
   };
   const uint32_t state = add(needs.state * trained.most, Category::optimizer_state);
@@ -129,8 +129,8 @@ class Checkpointer {
     constexpr size_t kMostShown = 5;
     std::set<std::string> names;
     for (const Piece& piece : play_.pieces) {
-      if (piece.block == kNone) continue;
-      const std::string unit = numbered_part(base_.modules(piece.block)), name = starred(unit);
+      if (piece.place() == kNone) continue;
+      const std::string unit = numbered_part(base_.modules(piece.place())), name = starred(unit);
       if (name != unit) names.insert(name);
     }
     if (names.empty()) return "no dump of this run names its modules";
@@ -147,7 +147,7 @@ class Checkpointer {
     std::unordered_map<uint64_t, uint32_t> known;
     instance_.assign(play_.pieces.size(), 0);
     for (size_t i = 0; i < play_.pieces.size(); ++i) {
-      const uint32_t block = play_.pieces[i].block;
+      const uint32_t block = play_.pieces[i].place();
       if (block == kNone) continue;
       const Block& of = base_.blocks[block];
       const auto [found, fresh] = known.try_emplace(uint64_t(of.site) << 32 | of.forward);
@@ -166,12 +166,13 @@ class Checkpointer {
   }
 
   bool is_forward(uint32_t piece) const {
-    const Block& block = base_.blocks[play_.pieces[piece].block];
+    const Block& block = base_.blocks[play_.pieces[piece].place()];
     return !block.backward && !block.optimizer;
   }
   bool is_saved(uint32_t piece) const {
-    const Block& block = base_.blocks[play_.pieces[piece].block];
     const Category c = play_.pieces[piece].category;
+    if (play_.pieces[piece].block == kNone) return is_forward(piece) && c == Category::saved_activation;
+    const Block& block = base_.blocks[play_.pieces[piece].block];
     return is_forward(piece) && block.past_backward && c != Category::parameter && c != Category::buffer &&
            c != Category::gradient;
   }
@@ -183,10 +184,12 @@ class Checkpointer {
     for (size_t i = 0; i < play_.changes.size(); ++i) {
       const auto [piece, made] = play_.changes[i];
       if (!made) freed_[piece] = i;
+      const uint32_t place = play_.pieces[piece].place();
+      if (made && place != kNone && base_.blocks[place].backward) backward_.push_back(i);
     }
     for (size_t i = 0; i < play_.changes.size(); ++i) {
       const auto [piece, made] = play_.changes[i];
-      if (play_.pieces[piece].block == kNone || !made) continue;
+      if (play_.pieces[piece].place() == kNone || !made) continue;
       const uint32_t instance = instance_[piece];
       for (auto at = open.begin(); at != open.end();) {
         if (at->first == instance && is_forward(piece)) {
@@ -215,7 +218,13 @@ class Checkpointer {
   // What comes out of a module stays: the last of its blocks that is saved. Backward needs the pass as soon as one of
   // the others is used, which is at the latest when it is freed.
   void finish(Pass& pass) const {
-    if (!pass.saved.empty()) pass.saved.pop_back();
+    // What another what-if frees before backward begins is not saved.
+    const auto next = std::ranges::lower_bound(backward_, pass.end);
+    const size_t begins = next == backward_.end() ? pass.end : *next;
+    std::erase_if(pass.saved, [&](uint32_t piece) { return freed_[piece] <= begins; });
+    const auto result = std::find_if(pass.saved.rbegin(), pass.saved.rend(),
+                                     [&](uint32_t piece) { return play_.pieces[piece].block != kNone; });
+    if (result != pass.saved.rend()) pass.saved.erase(std::next(result).base());
     for (uint32_t piece : pass.saved) {
       if (freed_[piece] != SIZE_MAX && freed_[piece] > pass.end) pass.again = std::min(pass.again, freed_[piece]);
     }
@@ -248,7 +257,7 @@ class Checkpointer {
   void compute_again(const Pass& pass, const std::vector<uint8_t>& dropped, std::vector<Change>& changes) const {
     for (size_t i = pass.begin; i <= pass.end; ++i) {
       const auto [piece, made] = play_.changes[i];
-      if (play_.pieces[piece].block == kNone || instance_[piece] == 0 || !is_forward(piece)) continue;
+      if (instance_[piece] == 0 || !is_forward(piece)) continue;
       const bool passing = freed_[piece] != SIZE_MAX && freed_[piece] <= pass.end;
       if (dropped[piece] ? made : passing) changes.push_back({piece, made});
     }
@@ -259,6 +268,7 @@ class Checkpointer {
   const std::vector<std::string>& patterns_;
   std::vector<uint32_t> instance_;  // of each piece: number of its module, 0 for none
   std::vector<size_t> freed_;       // of each piece: the change that frees it
+  std::vector<size_t> backward_;    // the changes that make something in backward
   std::vector<Pass> passes_;
 };
 
@@ -281,8 +291,8 @@ Play with_changes(const Play& play, const Sample& base, const Changes& changes) 
   Play changed = play;
   if (changes.optimizer) with_optimizer(changed, base, *changes.optimizer);
   if (changes.ranks > 1) over_ranks(changed, base, changes.ranks);
-  if (!changes.checkpointed.empty()) Checkpointer(changed, base, changes.checkpointed).apply();
   if (changes.autocast) under_autocast(changed, base);
+  if (!changes.checkpointed.empty()) Checkpointer(changed, base, changes.checkpointed).apply();
   if (!changes.dtype.empty()) in_half(changed, base);
   return changed;
 }

@@ -40,7 +40,7 @@ Upcasts::Upcasts(const Sample& base)
     known_ = known_ || !line.empty();
     if (!casts(line)) continue;
     casting_line_[i] = casts_and_back(line) ? Upcast::with_copy : Upcast::possible;
-    casting_code_[python.code] = true;
+    if (casting_line_[i] == Upcast::possible) casting_code_[python.code] = true;
   }
 }
 

@@ -181,6 +181,25 @@ std::string unexplained_table(const ForecastShown& shown, size_t top, const Term
   return fmt::format("\nnot explained by shapes  (showing {} of {})\n", rows, all) + table.text(terminal);
 }
 
+// Which part makes the range of a what-if.
+std::string unknown_types(const ForecastShown& shown) {
+  constexpr size_t kMostNamed = 3;
+  constexpr double kNamed = 0.01;  // of the peak
+  std::string text;
+  for (const Outcome& outcome : shown.answer.scenarios) {
+    double all = 0;
+    for (const forecast::UnknownType& site : outcome.unknown_types) all += site.bytes;
+    if (all < kNamed * outcome.peak.bytes) continue;
+    text += fmt::format("\n{}: ± {} are of what has a type that is not known then\n", outcome.name, whole_bytes(all));
+    for (size_t i = 0; i < std::min(kMostNamed, outcome.unknown_types.size()); ++i) {
+      const forecast::UnknownType& site = outcome.unknown_types[i];
+      text += fmt::format("  ± {}  {}{}\n", whole_bytes(site.bytes), site.where,
+                          site.modules.empty() ? "" : fmt::format("  [{}]", site.modules));
+    }
+  }
+  return text;
+}
+
 std::string scenarios_table(const ForecastShown& shown, const Terminal& terminal) {
   if (shown.answer.scenarios.empty()) return "";
   Table table({{"estimate"}, {"peak", Align::right}, {"saves", Align::right}, {""}});
@@ -190,7 +209,7 @@ std::string scenarios_table(const ForecastShown& shown, const Terminal& terminal
     table.row({outcome.name, amount_words(outcome.peak),
                signed_bytes(std::llround(shown.answer.plain.peak.bytes - outcome.peak.bytes)), fit});
   }
-  return "\nwhat if\n" + table.text(terminal);
+  return "\nwhat if\n" + table.text(terminal) + unknown_types(shown);
 }
 
 }  // namespace

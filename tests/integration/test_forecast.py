@@ -44,19 +44,24 @@ def test_what_if(folder, name):
 
 
 @pytest.mark.cases(3)
-@pytest.mark.parametrize("name", ["attention in bfloat16", "mlp under autocast", "vit under autocast", "bert under autocast"])
+@pytest.mark.parametrize("name", ["attention in bfloat16", "mlp under autocast", "convnet under autocast", "vit under autocast",
+                                  "bert under autocast", "llama under autocast", "lstm under autocast"])
 def test_other_precision(folder, name):
     found, truth = forecast_accuracy.what_if(folder, name)
     of = found["what_if"][0]
-    assert abs(of["peak_bytes"] - truth) <= of["error_bytes"] <= (0.05 if "bfloat16" in name else 0.2) * truth, (of, truth)
+    assert abs(of["peak_bytes"] - truth) <= 0.03 * truth, (of, truth)
+    assert abs(of["peak_bytes"] - truth) <= of["error_bytes"], (of, truth)
 
 
-def test_two_changes_at_once(folder):
-    """Against a run that does both."""
-    found, truth = forecast_accuracy.what_if(folder, "llama with checkpointing under autocast")
-    of = found["what_if"][-1]
-    assert abs(of["peak_bytes"] - truth) <= of["error_bytes"] <= 0.3 * truth, (of, truth)
-    assert of["peak_bytes"] < 0.8 * found["forecast"]["peak_bytes"]
+def test_the_part_whose_type_is_not_known_is_named(folder):
+    """The loss of transformers' Llama casts its logits; a float32 run does not say what that makes in bfloat16."""
+    inputs = [forecast_accuracy.record(folder, "llama", "--length", str(length)) for length in (32, 64)]
+    of = forecast_accuracy.forecast(inputs, {"length": 128}, "--as", "bfloat16")["what_if"][0]
+    named = of["unknown_types"]
+    assert named and named[0]["module"] == "model.model"  # the logits, which the loss casts
+    assert 0 < sum(one["bytes"] for one in named) <= of["error_bytes"]
+    text = text_of(*inputs, "--set", "length=128", "--as", "bfloat16")
+    assert "are of what has a type that is not known then" in text and "[model.model]" in text
 
 
 @pytest.mark.skipif(not harness.FAKE_CUDA.exists(), reason=harness.NO_FAKE_CUDA)

@@ -1,0 +1,148 @@
+#include "forecast/operations.h"
+
+#include <algorithm>
+#include <array>
+#include <string>
+#include <unordered_map>
+
+namespace tensorscope::analyzer::forecast {
+
+namespace {
+
+// From ATen/autocast_mode.h, as the operations are called in native stacks.
+constexpr std::array<std::string_view, 22> kLower = {
+    "_convolution", "conv1d", "conv2d", "conv3d", "conv_tbc", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d",
+    "convolution", "addmm", "addmv", "matmul", "einsum", "mm", "mv", "linear", "addbmm", "baddbmm", "bmm", "lstm_cell",
+    "gru_cell", "scaled_dot_product_attention"};
+constexpr std::array<std::string_view, 28> kFloat32OnDevices = {
+    "exp", "log", "log1p", "pow", "reciprocal", "rsqrt", "softplus", "layer_norm", "native_layer_norm", "rms_norm",
+    "group_norm", "nll_loss", "nll_loss_nd", "nll_loss2d", "cross_entropy_loss", "kl_div", "l1_loss", "smooth_l1_loss",
+    "huber_loss", "mse_loss", "binary_cross_entropy_with_logits", "logsumexp", "prod", "softmax", "log_softmax", "cumsum",
+    "sum", "linalg_vector_norm"};
+constexpr std::array<std::string_view, 11> kFloat32OnCpu = {
+    "nll_loss", "nll_loss_nd", "nll_loss2d", "cross_entropy_loss", "binary_cross_entropy_with_logits", "mse_loss",
+    "smooth_l1_loss", "kl_div", "prod", "huber_loss", "l1_loss"};
+// Backward needs what these return; of others what they were given.
+constexpr std::array<std::string_view, 9> kSavesResult = {"softmax", "log_softmax", "cross_entropy_loss", "relu", "relu_",
+                                                          "sigmoid", "tanh", "exp", "dropout"};
+constexpr std::array<std::string_view, 17> kBinary = {"add", "add_", "sub", "sub_", "rsub", "mul", "mul_", "div", "div_", "where",
+                                                      "maximum", "minimum", "addcmul", "addcdiv", "lerp", "cat", "stack"};
+constexpr std::array<std::string_view, 14> kReshaping = {
+    "mean", "sum", "max", "min", "amax", "amin", "var", "index", "index_select", "gather", "pad", "constant_pad_nd",
+    "pixel_shuffle", "repeat_interleave"};
+constexpr std::array<std::string_view, 11> kFactories = {"embedding", "zeros", "ones", "full", "empty", "randn", "rand", "arange",
+                                                         "eye", "linspace", "scalar_tensor"};
+
+template <size_t N>
+bool is_one_of(const std::array<std::string_view, N>& names, std::string_view name) {
+  return std::ranges::find(names, name) != names.end();
+}
+
+// "softmax" of "at::_ops::softmax_int::call": the overload is left out.
+std::string_view operation_name(std::string_view function) {
+  constexpr std::string_view kOps = "at::_ops::";
+  const size_t at = function.find(kOps);
+  if (at == function.npos) return {};
+  function.remove_prefix(at + kOps.size());
+  function = function.substr(0, function.find("::"));
+  constexpr std::array<std::string_view, 9> kOverloads = {"_Tensor", "_Scalar",  "_int",          "_dim",        "_padding",
+                                                          "_self",   "_Dimname", "_ScalarOther", "_dim_IntList"};
+  for (bool again = true; again;) {
+    again = false;
+    for (std::string_view overload : kOverloads) {
+      if (!function.ends_with(overload) || function.size() == overload.size()) continue;
+      function.remove_suffix(overload.size());
+      again = true;
+    }
+  }
+  return function;
+}
+
+OperationTraits traits_at(uint32_t site, const Sample& base) {
+  if (site >= base.opened->dump.sites.size()) return {};
+  const bool cpu = base.device.is_cpu();
+  // The outermost operation is the program's; it ends where the interpreter begins.
+  std::string function;
+  bool in_attention_math = false, mean = false;
+  for (const Frame& frame : base.opened->symbols.native(base.opened->dump.sites[site].native)) {
+    if (frame.function.find("_PyEval") != std::string::npos) break;
+    const std::string_view inner = operation_name(frame.function);
+    if (inner == "_scaled_dot_product_attention_math") in_attention_math = true;
+    if (inner == "mean") mean = true;
+    const bool of_others = cpu && (inner == "lstm_cell" || inner == "gru_cell");  // cast on devices alone
+    if (!inner.empty() && !of_others) function = frame.function;
+  }
+  OperationTraits traits = traits_of(operation_name(function), cpu);
+  traits.in_attention_math = in_attention_math;
+  traits.mean = mean;
+  return traits;
+}
+
+}  // namespace
+
+OperationTraits traits_of(std::string_view name, bool cpu) {
+  OperationTraits traits;
+  if (is_one_of(kLower, name)) {
+    traits.rule = CastRule::lower;
+  } else if (cpu ? is_one_of(kFloat32OnCpu, name) : is_one_of(kFloat32OnDevices, name)) {
+    traits.rule = CastRule::float32;
+  }
+  const bool pool = name.find("pool") != name.npos;
+  if (is_one_of(kBinary, name)) {
+    traits.kind = OperationKind::binary;
+  } else if (pool || is_one_of(kReshaping, name) || name.starts_with("upsample")) {
+    traits.kind = OperationKind::reshaping;
+  } else if (is_one_of(kFactories, name)) {
+    traits.kind = OperationKind::factory;
+  }
+  traits.convolution = name.find("conv") != name.npos;
+  traits.linear = name == "linear" || name == "addmm";
+  traits.dropout = name.ends_with("dropout");
+  traits.saves_result = is_one_of(kSavesResult, name);
+  traits.norm = name.ends_with("_norm");
+  traits.stream = traits.norm || name == "add" || name == "embedding";
+  return traits;
+}
+
+// One after the other: what is made at one site without anything from elsewhere in between is of one operation.
+Operations operations_of(const Play& play, const Sample& base) {
+  Operations found;
+  found.of_piece.assign(play.pieces.size(), kNone);
+  std::vector<uint32_t> of_block(base.blocks.size(), kNone);
+  std::unordered_map<uint32_t, OperationTraits> traits;
+  uint32_t forward = kNone, backward = kNone;  // which runs
+  for (size_t i = 0; i < play.changes.size(); ++i) {
+    const auto [piece, made] = play.changes[i];
+    const uint32_t block = play.pieces[piece].block;
+    if (made && block != kNone) {
+      const Block& of = base.blocks[block];
+      if (of.backward) {
+        forward = kNone;
+        backward = of.forward_block == kNone ? kNone : of_block[of.forward_block];
+        found.of_piece[piece] = backward;
+        if (backward != kNone && found.all[backward].backward_begin == SIZE_MAX) found.all[backward].backward_begin = i;
+      } else {
+        backward = kNone;
+        if (of.optimizer) {
+          forward = kNone;
+        } else if (found.of_piece[piece] != kNone) {
+          forward = kNone;  // computed again
+        } else {
+          if (forward == kNone || found.all[forward].site != of.site) {
+            forward = uint32_t(found.all.size());
+            const auto [known, fresh] = traits.try_emplace(of.site);
+            if (fresh) known->second = traits_at(of.site, base);
+            found.all.push_back({of.site, known->second, {}, i});
+          }
+          found.all[forward].pieces.push_back(piece);
+          found.of_piece[piece] = of_block[block] = forward;
+        }
+      }
+    }
+    if (forward != kNone) found.all[forward].end = i + 1;
+    if (backward != kNone) found.all[backward].backward_end = i + 1;
+  }
+  return found;
+}
+
+}  // namespace tensorscope::analyzer::forecast

@@ -1,0 +1,55 @@
+// The operations of a run's forward passes, in order: what each made, and when its backward ran.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "forecast/play.h"
+#include "forecast/samples.h"
+
+namespace tensorscope::analyzer::forecast {
+
+// What torch.autocast does with an operation.
+enum class CastRule : uint8_t {
+  follows,  // the type of what it is given, the wider one of two
+  lower,    // 16 bits, and copies of float32 inputs
+  float32
+};
+
+// How the type of what it makes follows from what it is given.
+enum class OperationKind : uint8_t {
+  like_input,  // one input of as many elements
+  binary,      // two inputs, one of which may be broadcast
+  reshaping,   // of other shape than its input
+  factory      // none: float32
+};
+
+struct OperationTraits {
+  CastRule rule = CastRule::follows;
+  OperationKind kind = OperationKind::like_input;
+  bool convolution = false, linear = false, dropout = false;
+  bool saves_result = false;       // for backward, and not what it was given
+  bool norm = false;               // its statistics are float32
+  bool mean = false;               // on a CPU it computes in float32, from a copy
+  bool stream = false;             // what residual connections carry: a sum, a norm, an embedding
+  bool in_attention_math = false;  // inside attention that is computed by its formula
+};
+// `name`: as in native stacks, without its overload.
+OperationTraits traits_of(std::string_view name, bool cpu);
+
+struct Operation {
+  uint32_t site = 0;
+  OperationTraits traits;
+  std::vector<uint32_t> pieces{};      // that it made, in order
+  size_t begin = 0, end = 0;           // the changes in which it ran, the frees behind it included
+  size_t backward_begin = SIZE_MAX, backward_end = SIZE_MAX;  // likewise; SIZE_MAX: not seen
+};
+
+struct Operations {
+  std::vector<Operation> all;       // in the order of the forward pass
+  std::vector<uint32_t> of_piece;   // index into `all`, of what is made in backward that of its forward operation; kNone
+};
+Operations operations_of(const Play& play, const Sample& base);
+
+}  // namespace tensorscope::analyzer::forecast
