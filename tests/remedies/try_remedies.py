@@ -29,6 +29,8 @@ OUTSIDE = {"expandable-segments": {"PYTORCH_ALLOC_CONF": "expandable_segments:Tr
 # What an optimizer's step needs less, where it made the request: seen in the most that was in use during a step. It makes its blocks in
 # another order then, so no number of blocks is the same moment.
 IN_STEP = {"optimizer-step", "fused-step", "sharded-state", "half-model"}
+# Others that order the blocks of a run anew: as many blocks are not the same moment.
+REORDERS = {"step-in-backward"}
 ABOUT_MEMORY = {"programs_allocator", "programs_holders"}
 GRAIN = 2 << 20  # the driver's memory is asked for in multiples of it
 # What expandable segments grow by (kSmallBuffer, kLargeBuffer and kSmallSize in c10/cuda/CUDACachingAllocator.cpp).
@@ -172,7 +174,7 @@ class Pair:
         elif self.kind in IN_STEP and answer["answer"]["in_optimizer_step"]:
             self.slack = in_the_step(answer, before["in_step"], self.kind)
             self.came = self.surely = before["in_step"] - after["in_step"]
-        elif before["blocks"] == after["blocks"]:
+        elif before["blocks"] == after["blocks"] and self.kind not in REORDERS:
             self.came = self.surely = before["at"] - after["at"]
         else:
             self.slack = at_the_peak(answer, before["peak"], self.kind)
