@@ -54,14 +54,14 @@ def test_other_precision(folder, name):
 
 
 def test_the_part_whose_type_is_not_known_is_named(folder):
-    """The loss of transformers' Llama casts its logits; a float32 run does not say what that makes in bfloat16."""
+    """Norms of transformers' Llama cast to float32 and back; a float32 run does not say what that makes in bfloat16."""
     inputs = [forecast_accuracy.record(folder, "llama", "--length", str(length)) for length in (32, 64)]
     of = forecast_accuracy.forecast(inputs, {"length": 128}, "--as", "bfloat16")["what_if"][0]
     named = of["unknown_types"]
-    assert named and named[0]["module"] == "model.model"  # the logits, which the loss casts
+    assert named and named[0]["module"].endswith("layernorm"), named
     assert 0 < sum(one["bytes"] for one in named) <= of["error_bytes"]
     text = text_of(*inputs, "--set", "length=128", "--as", "bfloat16")
-    assert "are of what has a type that is not known then" in text and "[model.model]" in text
+    assert "are of what has a type that is not known then" in text and f"[{named[0]['module']}]" in text
 
 
 @pytest.mark.skipif(not harness.FAKE_CUDA.exists(), reason=harness.NO_FAKE_CUDA)
