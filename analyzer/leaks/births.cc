@@ -34,9 +34,7 @@ void count_gaps(const std::vector<Birth>& sorted, uint64_t now, Births& births) 
   }
   const uint64_t span = sorted.back().serial - sorted.front().serial;
   births.even = span * kEvenPart >= births.largest_gap * (births.generations - 1);
-  const uint64_t since = now - std::min(sorted.back().serial, now);
-  births.goes_on = since <= births.largest_gap * kGapsAgo;
-  births.just_now = since <= births.largest_gap;
+  births.goes_on = now - std::min(sorted.back().serial, now) <= births.largest_gap * kGapsAgo;
 }
 
 }  // namespace
@@ -49,7 +47,6 @@ Births births_of(std::vector<Birth> births, const Dump& dump) {
   const auto age = [&](const Birth& birth) { return now - std::min(birth.created_ns, now); };
   result.oldest_ns = age(births.front());
   result.newest_ns = age(births.back());
-  result.first = births.front().serial;
   count_gaps(births, dump.process.snapshot_serial, result);
   if (dump.steps.known()) count_steps(births, dump.steps, result);
   return result;

@@ -20,10 +20,9 @@ struct Birth {
 struct Births {
   uint64_t generations = 0, oldest_ns = 0, newest_ns = 0;  // ages
   uint64_t steps = 0, of_steps = 0;
-  uint64_t first = 0, largest_gap = 1;  // serials: of the oldest, and between one and the next
-  bool even = false;                    // no gap is much larger than the others
-  bool goes_on = false;                 // the newest one is no older than the program takes for a few of them
-  bool just_now = false;                // ... for one of them
+  uint64_t largest_gap = 1;  // between the serials of one and the next
+  bool even = false;         // no gap is much larger than the others
+  bool goes_on = false;      // the newest one is no older than the program takes for a few of them
 };
 
 // A generation begins where the program did much else before: after a gap of at least a quarter of the largest one.

@@ -77,7 +77,9 @@ void Case::find_series() {
 void Case::join_named_entries() {
   if (views_.size() < 2) return;
   std::vector<bool> joined(series_.size());
-  const auto grew = [](const Series& series) { return series.members.front().size() != series.members.back().size(); };
+  const auto grew = [](const Series& series, const std::string&) {
+    return series.members.front().size() != series.members.back().size();
+  };
   for (const auto& [place, all] : alike_but_for_a_name(series_, grew)) {
     std::vector<size_t> entries;
     for (const NamedEntry& entry : all) {

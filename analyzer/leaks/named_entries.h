@@ -20,18 +20,19 @@ inline constexpr size_t kLeastNames = 4;
 struct NamedEntry {
   size_t series = 0;  // number among those given
   std::string name;   // "de"
-  std::string path;   // of the entry itself: "model.lora_A.de"
 };
 
 // Root, scope, and the form with "*" for the name: "model.lora_A.*.weight".
 using NamedPlace = std::tuple<uint8_t, std::string, std::string>;
 
-// Of the series that are wanted those alike, by place; names that are numbers do not count.
+// Of the entries that are wanted those alike, by place; names that are numbers do not count. `path` is that of the entry
+// itself: "model.lora_A.de".
+using WantsEntry = std::function<bool(const Series& series, const std::string& path)>;
 std::map<NamedPlace, std::vector<NamedEntry>> alike_but_for_a_name(const std::vector<Series>& series,
-                                                                  const std::function<bool(const Series&)>& wanted);
+                                                                  const WantsEntry& wants);
 
-// Parameters of one dump that were added entry by entry while the program called the entries before: adapters that are
-// loaded and never removed. A model that is being built has not been called, one that was built has no new entry since.
+// Parameters of one dump that were added entry by entry while the program called the entries: adapters that are loaded
+// and never removed. A model that is being built has not been called, one that was built has no new entry since.
 std::vector<Series> entries_added_in_use(const Case& find);
 
 }  // namespace tensorscope::analyzer
