@@ -28,7 +28,8 @@ std::unordered_set<std::string> called_modules(const Dump& dump) {
 
 bool same_shape(const Dump& dump, uint32_t a, uint32_t b) {
   const Tensor &one = dump.tensors[a], &other = dump.tensors[b];
-  return one.dtype == other.dtype && std::equal(one.sizes.begin(), one.sizes.end(), other.sizes.begin(), other.sizes.end());
+  return one.dtype == other.dtype &&
+         std::equal(one.sizes.begin(), one.sizes.end(), other.sizes.begin(), other.sizes.end());
 }
 
 // Whether these entries, of which each may have a tensor in several layers, came one after the other, up to now.
@@ -39,7 +40,8 @@ bool added_one_by_one(const Dump& dump, const std::map<std::string, std::vector<
     Birth first{UINT64_MAX, 0};
     for (uint32_t tensor : tensors) {
       if (!same_shape(dump, tensor, example)) return false;
-      if (dump.tensors[tensor].serial < first.serial) first = {dump.tensors[tensor].serial, dump.tensors[tensor].created_ns};
+      const Tensor& row = dump.tensors[tensor];
+      if (row.serial < first.serial) first = {row.serial, row.created_ns};
     }
     births.push_back(first);
   }
@@ -59,7 +61,8 @@ std::map<NamedPlace, std::vector<NamedEntry>> alike_but_for_a_name(const std::ve
       if (parts[part].find('*') != std::string::npos || is_number(parts[part])) continue;
       const auto length = size_t(parts[part].data() + parts[part].size() - one.form.data());
       if (!wants(one, one.form.substr(0, length))) continue;
-      places[{one.example.root, one.example.scope, with_any_name(parts, part)}].push_back({number, std::string(parts[part])});
+      const NamedPlace place = {one.example.root, one.example.scope, with_any_name(parts, part)};
+      places[place].push_back({number, std::string(parts[part])});
     }
   }
   return places;

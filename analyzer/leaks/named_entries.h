@@ -1,5 +1,5 @@
-// Entries of an nn.ModuleDict are attributes: "model.lora_A.de.weight" and "model.lora_A.fr.weight" are alike but for one
-// name.
+// Entries of an nn.ModuleDict are attributes: "model.lora_A.de.weight" and "model.lora_A.fr.weight" are alike but for
+// one name.
 //
 // Not thread-safe.
 #pragma once
@@ -25,8 +25,8 @@ struct NamedEntry {
 // Root, scope, and the form with "*" for the name: "model.lora_A.*.weight".
 using NamedPlace = std::tuple<uint8_t, std::string, std::string>;
 
-// Of the entries that are wanted those alike, by place; names that are numbers do not count. `path` is that of the entry
-// itself: "model.lora_A.de".
+// Of the entries that are wanted those alike, by place; names that are numbers do not count. `path` is that of the
+// entry itself: "model.lora_A.de".
 using WantsEntry = std::function<bool(const Series& series, const std::string& path)>;
 std::map<NamedPlace, std::vector<NamedEntry>> alike_but_for_a_name(const std::vector<Series>& series,
                                                                   const WantsEntry& wants);

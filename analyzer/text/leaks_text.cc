@@ -219,7 +219,8 @@ std::string outside_text(const Leaks& leaks) {
   size_t shown = 0;
   for (const Fact& part : leaks.process.parts) {
     using analyzer::FactKind;
-    const bool seen = part.kind == FactKind::resident || part.kind == FactKind::cpu_tensors || part.kind == FactKind::profiler;
+    const bool seen = part.kind == FactKind::resident || part.kind == FactKind::cpu_tensors ||
+                      part.kind == FactKind::profiler;
     if (seen || part.values.empty() || part.values.back() < kLeastShown || shown == kMostParts) continue;
     parts += (shown++ == 0 ? "" : ", ") + text::bytes(part.values.back()) + " " + text::fact_words(part);
   }
@@ -253,7 +254,8 @@ std::string leaks_text(analyzer::ComparedDumps& dumps, const Leaks& leaks, size_
   }
   const std::string gaps = text::clean(gaps_text(dumps, last));
   if (!gaps.empty()) out += text::wrap(gaps, terminal.width, 2) + "\n";
-  if (const std::string outside = outside_text(leaks); !outside.empty()) out += text::wrap(outside, terminal.width, 2) + "\n";
+  const std::string outside = outside_text(leaks);
+  if (!outside.empty()) out += text::wrap(outside, terminal.width, 2) + "\n";
   for (size_t i = 0; i < leaks.findings.size(); ++i)
     out += "\n" + finding_text(last, leaks.findings[i], i + 1, first_dump, terminal);
   if (!leaks.suspects.empty()) {
