@@ -20,6 +20,7 @@ Json suspect_json(const analyzer::View& view, const analyzer::Suspect& suspect) 
           {"bytes_each_step", analyzer::bytes_each_step(suspect)},
           {"allocated", suspect.made},
           {"alive", suspect.kept},
+          {"from_the_first", suspect.from_the_first},
           {"oldest_ns", suspect.oldest_ns},
           {"newest_ns", suspect.newest_ns},
           {"tensors", ids_json(view.dump, suspect.tensors)}};

@@ -4,85 +4,10 @@
 #include <map>
 #include <tuple>
 
+#include "leaks/named_entries.h"
 #include "ownership/holders.h"
-#include "support/dotted_path.h"
 
 namespace tensorscope::analyzer {
-
-namespace {
-
-// "head.next.next.next.value" is "head.next*.value": a chain of objects is a container, too.
-std::string without_repetition(const std::string& text) {
-  std::string result, last;
-  bool repeated = false;
-  for (size_t at = 0; at < text.size();) {
-    const size_t end = std::min(text.find('.', at + 1), text.size());
-    const std::string part = text.substr(at, end - at);
-    if (part == last && part[0] == '.') {
-      if (!repeated) result += '*';
-      repeated = true;
-    } else {
-      result += part;
-      repeated = false;
-    }
-    last = part;
-    at = end;
-  }
-  return result;
-}
-
-// Whether a form is that of the pattern, whose parts may be any name where they are "*".
-bool fits(const std::string& form, const std::string& pattern) {
-  if (form == pattern) return true;
-  const std::vector<std::string_view> names = path_parts(form), wanted = path_parts(pattern);
-  if (names.size() != wanted.size()) return false;
-  for (size_t i = 0; i < names.size(); ++i) {
-    if (wanted[i] != "*" && wanted[i] != names[i]) return false;
-  }
-  return true;
-}
-
-// "layers.3.adapters.de.weight" is "layers.*.adapters.*.weight" for the part of this number.
-std::string with_any_name(const std::vector<std::string_view>& parts, size_t number) {
-  std::string text;
-  for (size_t i = 0; i < parts.size(); ++i) {
-    if (i > 0) text += '.';
-    text += i == number || is_number(parts[i]) ? "*" : parts[i];
-  }
-  return text;
-}
-
-// Of "memory[*].state" and "memory[*].reward" "memory[*]", of "lora_A.*" and "lora_B.*" "lora_*".
-std::string in_common(const std::string& a, const std::string& b) {
-  std::string text = a.substr(0, size_t(std::mismatch(a.begin(), a.end(), b.begin(), b.end()).first - a.begin()));
-  if (text.ends_with('.')) text.pop_back();
-  return text.ends_with('*') || text.ends_with(']') ? text : text + "*";
-}
-
-// "history[3].state" is "history[3]": the entry, without what it holds.
-std::string entry_of(const std::string& text) {
-  int depth = 0;
-  for (size_t at = text.find('['); at < text.size(); ++at) {
-    if (text[at] == '[') ++depth;
-    if (text[at] == ']' && --depth == 0) return text.substr(0, at + 1);
-  }
-  return text;
-}
-
-}  // namespace
-
-std::string without_indexes(const std::string& text) {
-  std::string result;
-  int depth = 0;
-  for (char c : text) {
-    if (c == ']' && depth > 0 && --depth == 0) result += "*";
-    if (depth == 0) result += c;
-    if (c == '[') ++depth;
-  }
-  return without_repetition(result);
-}
-
-std::string container_of(const std::string& form) { return form.substr(0, form.find('*')); }
 
 bool same_form(const Reference& a, const Reference& b) {
   return a.root == b.root && a.scope == b.scope && without_indexes(a.text) == without_indexes(b.text);
@@ -150,23 +75,15 @@ void Case::find_series() {
 // Entries of a ModuleDict are attributes: names that are new since the first dump in one place, each with the same
 // below it, are one container.
 void Case::join_named_entries() {
-  constexpr size_t kLeastNames = 4;
-  std::map<std::tuple<uint8_t, std::string, std::string>, std::vector<size_t>> places;
-  for (size_t number = 0; number < series_.size(); ++number) {
-    const Series& series = series_[number];
-    if (views_.size() < 2 || series.members.front().size() == series.members.back().size()) continue;
-    const std::vector<std::string_view> parts = path_parts(series.form);
-    // The first part is the variable, the last one the attribute of the entry.
-    for (size_t part = 1; part + 1 < parts.size(); ++part) {
-      if (parts[part].find('*') != std::string::npos || is_number(parts[part])) continue;
-      places[{series.example.root, series.example.scope, with_any_name(parts, part)}].push_back(number);
-    }
-  }
+  if (views_.size() < 2) return;
   std::vector<bool> joined(series_.size());
-  for (const auto& [place, numbers] : places) {
+  const auto grew = [](const Series& series, const std::string&) {
+    return series.members.front().size() != series.members.back().size();
+  };
+  for (const auto& [place, all] : alike_but_for_a_name(series_, grew)) {
     std::vector<size_t> entries;
-    for (size_t number : numbers) {
-      if (!joined[number]) entries.push_back(number);
+    for (const NamedEntry& entry : all) {
+      if (!joined[entry.series]) entries.push_back(entry.series);
     }
     if (entries.size() < kLeastNames) continue;
     Series& whole = series_[entries.front()];
@@ -187,16 +104,24 @@ void Case::join_named_entries() {
 }
 
 std::vector<Series> Case::containers() const {
-  std::map<std::tuple<uint8_t, std::string, std::string>, Series> all;
+  std::vector<const Series*> piling_up;
   for (const Series& series : series_) {
-    if (!series.container || !timeline_.piles_up(series.growth)) continue;
+    if (series.container && timeline_.piles_up(series.growth)) piling_up.push_back(&series);
+  }
+  return by_container(piling_up);
+}
+
+std::vector<Series> Case::by_container(const std::vector<const Series*>& some) const {
+  std::map<std::tuple<uint8_t, std::string, std::string>, Series> all;
+  for (const Series* each : some) {
+    const Series& series = *each;
     // Layers of one network are named together.
-    const std::string form = with_any_name(path_parts(series.form), std::string::npos);
+    const std::string form = with_any_number(series.form);
     const auto key = std::tuple(series.example.root, series.example.scope, container_of(form));
     const auto [found, added] = all.try_emplace(key, series);
     if (added) continue;
     Series& whole = found->second;
-    whole.form = in_common(whole.several ? whole.form : with_any_name(path_parts(whole.form), std::string::npos), form);
+    whole.form = in_common(whole.several ? whole.form : with_any_number(whole.form), form);
     whole.several = true;
     for (size_t i = 0; i < views_.size(); ++i) {
       std::vector<uint32_t>& members = whole.members[i];
@@ -264,7 +189,7 @@ bool is_of(const Reference& row, const Series& series) {
   if (row.root != series.example.root || row.scope != series.example.scope) return false;
   const std::string form = without_indexes(row.text);
   if (!series.several) return fits(form, series.form);
-  return with_any_name(path_parts(form), std::string::npos).starts_with(container_of(series.form));
+  return with_any_number(form).starts_with(container_of(series.form));
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 
 #include "dump_generated.h"
 #include "leaks/finding.h"
+#include "leaks/forms.h"
 #include "leaks/growth.h"
 #include "leaks/retention.h"
 
@@ -45,6 +46,8 @@ class Case {
   const std::vector<Series>& series() const { return series_; }
   // Containers that pile up, each once: what its entries hold under several names, together. The largest growth first.
   std::vector<Series> containers() const;
+  // Of these series those into one container together, as above.
+  std::vector<Series> by_container(const std::vector<const Series*>& some) const;
 
   // Tensors of the last dump that a finding has explained.
   bool explained(uint32_t tensor) const { return explained_[tensor]; }
@@ -85,12 +88,6 @@ class Case {
   std::vector<LeakFinding> findings_;
 };
 
-// "losses[3]['loss']" is "losses[*][*]", "head.next.next" is "head.next*": what is the same for all members of a
-// container.
-std::string without_indexes(const std::string& text);
-
-// "cache[", "head.next": what forms of references into one container have in common, before the first index.
-std::string container_of(const std::string& form);
 // Whether two references are of one variable or container, indexes and keys apart.
 bool same_form(const Reference& a, const Reference& b);
 // Whether a reference begins at a variable, and is not what a module or an optimizer needs.

@@ -110,6 +110,7 @@ GrownPlace grown_place(const Case& find, const std::vector<LeakFinding>& finding
   if (grown.finding == kNone) {
     Held held = held_by(find.last(), tensors);
     grown.held_by = held.kind;
+    grown.holder_unknown = find.mostly(tensors, [&](uint32_t tensor) { return !find.retention().looked_at(tensor); });
     grown.held = std::move(held.shares);
   }
   grown.place = std::move(place);
@@ -158,13 +159,13 @@ Leaks find_leaks(std::vector<View> views, bool whole) {
     if (grows_a != grows_b) return grows_a;
     return a.bytes > b.bytes;
   });
+  std::vector<View> all;
+  for (size_t i = 0; i < find.dumps(); ++i) all.push_back(find.view(i));
+  if (whole) result.process = process_growth(all);
   if (result.dumps < 2) {
     result.suspects = find_suspects(find);
     return result;
   }
-  std::vector<View> all;
-  for (size_t i = 0; i < find.dumps(); ++i) all.push_back(find.view(i));
-  if (whole) result.process = process_growth(all);
   for (PlaceGrowth& place : growing_places(all, find.timeline())) {
     const bool in_place = grows_in_place(place, find.timeline());
     if (!in_place && !find.timeline().piles_up(place.growth)) continue;

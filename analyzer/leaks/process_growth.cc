@@ -159,7 +159,7 @@ ProcessGrowth process_growth(const std::vector<View>& views) {
   for (const View& view : views) resident.values.push_back(totals(view).resident_bytes);
   const bool known =
       std::all_of(resident.values.begin(), resident.values.end(), [](uint64_t value) { return value > 0; });
-  if (views.size() < 2 || !known) return growth;
+  if (views.empty() || !known) return growth;
 
   const std::vector<ProcessMemory> memory = comparable_memory(views);
   std::vector<Row> rows;
@@ -172,8 +172,10 @@ ProcessGrowth process_growth(const std::vector<View>& views) {
     const bool any = std::any_of(fact.values.begin(), fact.values.end(), [](uint64_t value) { return value != 0; });
     if (any) rows.push_back({std::move(fact), &part});
   }
-  std::stable_sort(rows.begin(), rows.end(),
-                   [](const Row& a, const Row& b) { return growth_of(a.fact) > growth_of(b.fact); });
+  const bool one = views.size() == 1;
+  std::stable_sort(rows.begin(), rows.end(), [&](const Row& a, const Row& b) {
+    return one ? a.fact.values.back() > b.fact.values.back() : growth_of(a.fact) > growth_of(b.fact);
+  });
   growth.told = growth_of(resident) >= kLeastTold;
   growth.parts.push_back(std::move(resident));
   for (const Row& row : rows) {

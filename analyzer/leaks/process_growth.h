@@ -32,10 +32,10 @@ ProcessMemory process_memory(const View& view);
 
 struct ProcessGrowth {
   bool told = false;                  // something grew by so much that a person wants to know
-  std::vector<Fact> parts;            // resident memory first, then the largest growth first
+  std::vector<Fact> parts;            // resident memory first, then the largest growth first; of one dump the largest
   std::optional<FactKind> grew_most;  // a part other than resident memory
 };
-// `views`: in order of time, of one run.
+// `views`: in order of time, of one run. Of one dump it says the parts alone.
 ProcessGrowth process_growth(const std::vector<View>& views);
 
 }  // namespace tensorscope::analyzer

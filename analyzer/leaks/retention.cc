@@ -55,6 +55,11 @@ void Retention::link() {
   }
 }
 
+bool Retention::looked_at(uint32_t tensor) const {
+  const References& references = dump_.references;
+  return !references.present || references.complete || references.tensors[tensor].known;
+}
+
 void Retention::find_roots() {
   std::vector<bool> linked(dump_.tensors.size()), node_linked(dump_.graph.nodes.size());
   for (uint32_t gradient : gradient_) {
@@ -93,7 +98,7 @@ void Retention::find_roots() {
     if (by_python) {
       roots_[i] = Root::python;
     } else if (!linked[i] && !dump_.references.freed(i)) {
-      roots_[i] = Root::cpp;
+      roots_[i] = looked_at(i) ? Root::cpp : Root::unknown;
     }
   }
   // What nothing else holds is held by its views, as their base.

@@ -1,8 +1,8 @@
 // What would go away if some tensors or graph nodes were freed: everything that can be reached from them and from
 // no other root.
 //
-// Roots are what Python refers to, what nothing known refers to (held by something in C++), and nodes that a Python
-// object stands for. From a tensor the way leads to its graph, its gradient and, for a view, to the base that only
+// Roots are what Python refers to, what nothing known refers to (held by something in C++), what nobody looked at, and
+// nodes that a Python object stands for. From a tensor the way leads to its graph, its gradient and, for a view, to the base that only
 // views keep; from a node to the next nodes, to what it saved and to what its Python object holds. Without phase 2 of
 // a dump nobody knows what Python holds: known() is false, and nothing should be concluded.
 //
@@ -40,6 +40,8 @@ class Retention {
   uint32_t node_of(uint32_t tensor) const { return node_of_[tensor]; }
   // The nodes that these tensors came out of.
   std::vector<uint32_t> nodes_of(std::span<const uint32_t> tensors) const;
+  // Whether the search for names got to it.
+  bool looked_at(uint32_t tensor) const;
   // Held by nothing that is known: neither Python, nor a node, nor another tensor.
   bool cpp_only(uint32_t tensor) const { return roots_[tensor] == Root::cpp; }
   // Its views hold it as their base, and nothing else does.
@@ -64,7 +66,7 @@ class Retention {
   std::vector<uint32_t> saved_by(std::span<const uint32_t> nodes) const;
 
  private:
-  enum class Root : uint8_t { none, python, cpp };
+  enum class Root : uint8_t { none, python, cpp, unknown };
   struct Marks {
     std::vector<bool> tensors, nodes;
   };

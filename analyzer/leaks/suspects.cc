@@ -7,84 +7,17 @@
 #include <span>
 #include <tuple>
 
+#include "leaks/births.h"
 #include "leaks/case.h"
+#include "leaks/named_entries.h"
+#include "leaks/site_beginnings.h"
 
 namespace tensorscope::analyzer {
 
 namespace {
 
-constexpr uint64_t kLeastGenerations = 4;
 // Of what was allocated at the same sites this share has to be alive.
 constexpr uint64_t kKeptPart = 2, kKeptOf = 5;
-
-// When something was created: by the program's own clock, and by the computer's.
-struct Birth {
-  uint64_t serial = 0, created_ns = 0;
-};
-
-struct Births {
-  uint64_t generations = 0, oldest_ns = 0, newest_ns = 0;
-  uint64_t steps = 0, of_steps = 0;
-  bool goes_on = false;  // the newest one is no older than the program takes for a few of them
-};
-
-constexpr uint64_t kGapsAgo = 2;
-
-// Where steps were seen, things of two steps are of two generations.
-void count_steps(const std::vector<Birth>& sorted, const Steps& steps, Births& births) {
-  uint64_t largest = 1;
-  size_t last = 0;
-  for (const Birth& birth : sorted) {
-    const size_t step = steps.step_of(birth.serial);
-    if (births.steps > 0 && step == last) continue;
-    if (births.steps > 0) largest = std::max<uint64_t>(largest, step - last);
-    births.steps += 1;
-    last = step;
-  }
-  births.of_steps = (last - steps.step_of(sorted.front().serial)) * steps.every + 1;
-  if (births.steps < births.generations) return;
-  births.generations = births.steps;
-  births.goes_on = births.goes_on || steps.ends.size() - last <= largest * kGapsAgo;
-}
-
-// A generation begins where the program did much else before: after a gap of at least a quarter of the largest one.
-// More may be closer together, so that it is a lower bound.
-Births births_of(std::vector<Birth> births, const Dump& dump) {
-  constexpr uint64_t kGapPart = 4;
-  const Process& process = dump.process;
-  Births result;
-  if (births.empty()) return result;
-  std::sort(births.begin(), births.end(), [](const Birth& a, const Birth& b) { return a.serial < b.serial; });
-  uint64_t largest = 1;
-  for (size_t i = 1; i < births.size(); ++i) largest = std::max(largest, births[i].serial - births[i - 1].serial);
-  result.generations = 1;
-  for (size_t i = 1; i < births.size(); ++i) {
-    if (births[i].serial - births[i - 1].serial >= std::max<uint64_t>(largest / kGapPart, 1)) ++result.generations;
-  }
-  const auto age = [&](const Birth& birth) { return process.dump_ns - std::min(birth.created_ns, process.dump_ns); };
-  result.oldest_ns = age(births.front());
-  result.newest_ns = age(births.back());
-  result.goes_on = process.snapshot_serial - std::min(births.back().serial, process.snapshot_serial) <= largest * kGapsAgo;
-  if (dump.steps.known()) count_steps(births, dump.steps, result);
-  return result;
-}
-
-bool grew_for_long(const Births& births) { return births.generations >= kLeastGenerations && births.goes_on; }
-
-std::vector<Birth> births_of_tensors(const Dump& dump, const std::vector<uint32_t>& tensors) {
-  std::vector<Birth> births;
-  for (uint32_t tensor : tensors) births.push_back({dump.tensors[tensor].serial, dump.tensors[tensor].created_ns});
-  return births;
-}
-
-std::vector<Birth> births_of_nodes(const Dump& dump, const std::vector<uint32_t>& nodes) {
-  std::vector<Birth> births;
-  for (uint32_t node : nodes) {
-    const uint32_t seen = dump.graph.nodes[node].seen;
-    if (seen != kNone) births.push_back({dump.nodes[seen].serial, dump.nodes[seen].created_ns});
-  }
-  return births;
-}
 
 // Counts what was allocated at the sites that these tensors' memory comes from, but those with little of it. What the allocator does not know
 // (numpy, shared memory) is counted by its tensors.
@@ -117,6 +50,20 @@ void count_made(const Case& find, const std::vector<uint32_t>& tensors, Suspect&
 
 bool mostly_kept(const Suspect& suspect) { return suspect.kept * kKeptOf >= suspect.made * kKeptPart; }
 
+// Whether what was created at even distances goes back to when the program can have been at its site first: more was
+// freed there, but what is kept was never emptied. What is left of a queue or a buffer at its limit begins later.
+bool kept_from_the_first(const Case& find, const std::vector<uint32_t>& tensors, uint32_t site, const Births& births) {
+  if (!births.even) return false;
+  const uint64_t beginning = SiteBeginnings(find.last().dump).not_before(site);
+  uint64_t oldest = UINT64_MAX;
+  for (uint32_t tensor : tensors) {
+    const Item& item = find.last().accounts.items()[find.last().accounts.item_of_tensor(tensor)];
+    if (item.site != site || item.allocation == kNone) continue;
+    oldest = std::min(oldest, find.last().dump.allocations[item.allocation].serial);
+  }
+  return beginning != 0 && oldest != UINT64_MAX && oldest <= beginning + births.largest_gap;
+}
+
 bool weighs_enough(const Suspect& suspect) { return suspect.bytes + suspect.count * kObjectBytes >= kLeastGrowth; }
 
 void take(Suspect& suspect, const Births& births) {
@@ -125,6 +72,27 @@ void take(Suspect& suspect, const Births& births) {
   suspect.of_steps = births.of_steps;
   suspect.oldest_ns = births.oldest_ns;
   suspect.newest_ns = births.newest_ns;
+}
+
+// A variable or container that refers to these tensors.
+void add_variable(const Case& find, const Series& series, const std::vector<uint32_t>& members,
+                  std::vector<Suspect>& suspects) {
+  Suspect suspect;
+  Retained retained = find.retention().only_by(members);
+  suspect.bytes = std::max(retained.bytes, find.bytes_of(find.dumps() - 1, members));
+  suspect.count = members.size();
+  suspect.tensors = retained.tensors;
+  const Births births = births_of(births_of_tensors(find.last().dump, members), find.last().dump);
+  take(suspect, births);
+  count_made(find, retained.tensors, suspect);
+  suspect.site = find.site_of(retained.tensors);
+  if (!weighs_enough(suspect)) return;
+  if (!mostly_kept(suspect)) {
+    suspect.from_the_first = kept_from_the_first(find, retained.tensors, suspect.site, births);
+    if (!suspect.from_the_first) return;
+  }
+  suspect.holder = find.label(series);
+  suspects.push_back(std::move(suspect));
 }
 
 void add_variables(const Case& find, std::vector<Suspect>& suspects) {
@@ -149,19 +117,14 @@ void add_variables(const Case& find, std::vector<Suspect>& suspects) {
       container.largest = &series;
     }
   }
-  for (auto& [key, container] : containers) {
-    Suspect suspect;
-    Retained retained = find.retention().only_by(container.members);
-    suspect.bytes = std::max(retained.bytes, find.bytes_of(find.dumps() - 1, container.members));
-    suspect.count = container.members.size();
-    suspect.tensors = retained.tensors;
-    take(suspect, births_of(births_of_tensors(last.dump, container.members), last.dump));
-    count_made(find, retained.tensors, suspect);
-    if (!weighs_enough(suspect) || !mostly_kept(suspect)) continue;
-    suspect.holder = find.label(*container.largest);
-    suspect.site = find.site_of(retained.tensors);
-    suspects.push_back(std::move(suspect));
-  }
+  for (const auto& [key, container] : containers) add_variable(find, *container.largest, container.members, suspects);
+}
+
+void add_named_entries(const Case& find, std::vector<Suspect>& suspects) {
+  const std::vector<Series> entries = entries_added_in_use(find);
+  std::vector<const Series*> some;
+  for (const Series& series : entries) some.push_back(&series);
+  for (const Series& series : find.by_container(some)) add_variable(find, series, series.members.back(), suspects);
 }
 
 // Nodes of a graph go with the step that made them, unless a variable of a later step leads to them. Of several
@@ -354,6 +317,7 @@ std::vector<Suspect> find_suspects(const Case& find) {
   std::vector<Suspect> suspects;
   if (find.retention().known()) {
     add_variables(find, suspects);
+    add_named_entries(find, suspects);
     if (find.last().dump.graph.present) add_graphs(find, suspects);
     add_larger(find, suspects);
   }

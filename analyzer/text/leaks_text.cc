@@ -210,6 +210,25 @@ std::string process_text(const Leaks& leaks, const Terminal& terminal) {
   return out;
 }
 
+// One dump says how much there is, not what of it grows, nor what holds it.
+std::string outside_text(const Leaks& leaks) {
+  constexpr size_t kMostParts = 3;
+  constexpr uint64_t kLeastShown = 1 << 20;
+  if (leaks.dumps > 1 || leaks.process.parts.empty()) return "";
+  std::string parts;
+  size_t shown = 0;
+  for (const Fact& part : leaks.process.parts) {
+    using analyzer::FactKind;
+    const bool seen = part.kind == FactKind::resident || part.kind == FactKind::cpu_tensors ||
+                      part.kind == FactKind::profiler;
+    if (seen || part.values.empty() || part.values.back() < kLeastShown || shown == kMostParts) continue;
+    parts += (shown++ == 0 ? "" : ", ") + text::bytes(part.values.back()) + " " + text::fact_words(part);
+  }
+  if (shown == 0) return "";
+  return "Not examined in one dump: memory outside tensors, such as numpy arrays (" + parts +
+         "). Two dumps show whether it grows.";
+}
+
 // Without these a finding may be missing, not absent.
 std::string gaps_text(const analyzer::ComparedDumps& dumps, analyzer::OpenedDump& last) {
   const analyzer::Dump& dump = last.dump;
@@ -235,6 +254,8 @@ std::string leaks_text(analyzer::ComparedDumps& dumps, const Leaks& leaks, size_
   }
   const std::string gaps = text::clean(gaps_text(dumps, last));
   if (!gaps.empty()) out += text::wrap(gaps, terminal.width, 2) + "\n";
+  const std::string outside = outside_text(leaks);
+  if (!outside.empty()) out += text::wrap(outside, terminal.width, 2) + "\n";
   for (size_t i = 0; i < leaks.findings.size(); ++i)
     out += "\n" + finding_text(last, leaks.findings[i], i + 1, first_dump, terminal);
   if (!leaks.suspects.empty()) {

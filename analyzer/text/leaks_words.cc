@@ -201,6 +201,7 @@ std::string advice_words(const analyzer::GrownPlace& grown) {
   if (grown.finding != analyzer::kNone) return "";
   if (grown.in_place) return "allocated anew and larger each time: limit how much of the earlier data is kept";
   if (grown.held.empty()) return "holder unknown: references were not recorded, or C++ code holds it";
+  if (grown.holder_unknown) return "holder unknown: the search for names ended early";
   switch (grown.held_by) {
     case Holder::Kind::python:
       return "entries are only ever added: limit its size, or remove old entries";

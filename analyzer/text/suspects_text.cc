@@ -40,7 +40,8 @@ std::string times_words(const Suspect& suspect, const analyzer::Steps& steps) {
 
 std::string kept_words(const Suspect& suspect) {
   if (suspect.kind == Suspect::Kind::larger || suspect.made == 0) return "";
-  return fmt::format("{} of {} that were ever allocated there are alive", count(suspect.kept), count(suspect.made));
+  return fmt::format("{} of {} that were ever allocated there are alive{}", count(suspect.kept), count(suspect.made),
+                     suspect.from_the_first ? ", at even intervals since the first" : "");
 }
 
 }  // namespace

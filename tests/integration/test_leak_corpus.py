@@ -1,4 +1,7 @@
-"""Some programs of tests/leaks, and whether docs/leaks.md lists all. `tests/leaks/check_corpus.py` runs all of them."""
+"""Some programs of tests/leaks, also short of memory, and whether docs/leaks.md lists all.
+
+`tests/leaks/check_corpus.py` and `tests/leaks/check_short.py` run all of them.
+"""
 
 # Covers: analyzer/leaks/suspects.cc analyzer/text/suspects_text.cc
 
@@ -11,6 +14,7 @@ import harness
 
 sys.path.insert(0, str(harness.ROOT / "tests" / "leaks"))
 
+import check_short  # noqa: E402
 import corpus  # noqa: E402
 import corpus_answers  # noqa: E402
 
@@ -18,6 +22,9 @@ PROGRAMS = {program.name: program for program in corpus.programs()}
 # One of each kind of finding, and the healthy programs that are nearest to them.
 LEAKING = ["activations_in_hook", "lstm_hidden_state", "total_loss_sum", "gathered_predictions", "failed_variants", "replaced_parameters",
            "failed_batches", "episode_runner"]
+# With parameters, with caches of which most was freed, and with a graph.
+SHORT = ["gathered_predictions", "loaded_adapters", "modules_to_save", "generations_with_caches", "lstm_hidden_state", "replay_buffer_full",
+         "kv_cache_list_full"]
 HEALTHY = ["replay_buffer_full", "kv_cache_list_full", "preloaded_dataset", "recurrent_detached"]
 
 
@@ -49,11 +56,28 @@ def test_a_program_that_looks_alike(name, tmp_path):
     assert not answer.one.suspects
 
 
+@pytest.mark.cases(4)
+@pytest.mark.parametrize(("name", "kind"), [(name, kind) for name in SHORT for kind in check_short.KINDS])
+def test_short_of_memory(name, kind, tmp_path):
+    harness.needs_torch(2, 1, "steps of optimizers")
+    dump = corpus.dump_of_shortage(PROGRAMS[name], kind, harness.LIBRARY, tmp_path, harness.PYTHON)
+    said, right = check_short.check(PROGRAMS[name], dump, harness.CLI)
+    assert right, said
+
+
+def test_one_dump_says_what_it_does_not_see(tmp_path):
+    harness.needs_torch(2, 1, "steps of optimizers")
+    answer, dumps = judged("host_predictions", tmp_path)
+    assert answer.three.found and not answer.one.suspects
+    text = harness.cli("leaks", dumps[2], env={**harness.environment(preload=False), "COLUMNS": "500"}).stdout
+    assert re.search(r"Not examined in one dump: memory outside tensors, such as numpy arrays \([\d.]+ MiB allocated with malloc", text), text
+
+
 def test_the_corpus_is_large_enough_and_every_report_is_named():
     leaking = [program for program in PROGRAMS.values() if program.leaks]
     assert len(leaking) >= 60 and len(PROGRAMS) - len(leaking) >= 30
     assert all(program.reports for program in leaking)
-    assert set(LEAKING + HEALTHY) <= set(PROGRAMS)
+    assert set(LEAKING + HEALTHY + SHORT) <= set(PROGRAMS)
 
 
 def test_the_page_lists_every_program():

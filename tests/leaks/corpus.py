@@ -17,7 +17,8 @@ import tomllib
 FOLDER = pathlib.Path(__file__).resolve().parent
 ROOT = FOLDER.parents[1]
 STEPS = (20, 40, 60)
-TIMEOUT = 300  # a hang, not a speed limit
+TIMEOUT = 900  # a hang, not a speed limit: a busy machine may stop these programs for minutes
+NAMES_LIMIT_MS = "300000"  # likewise; the profiler's own limits would leave out the names of a program that was stopped
 
 
 @dataclasses.dataclass(frozen=True)
@@ -70,7 +71,8 @@ def programs():
 def environment(library, folder):
     result = {key: value for key, value in os.environ.items() if not key.startswith("TENSORSCOPE")}
     result.update(PYTHONHASHSEED="0", OMP_NUM_THREADS="1", LD_PRELOAD=str(library), TENSORSCOPE_DIR=str(folder),
-                  TENSORSCOPE_EXIT="never", TENSORSCOPE_LOW_MEMORY="off")
+                  TENSORSCOPE_EXIT="never", TENSORSCOPE_LOW_MEMORY="off", TENSORSCOPE_NAMES_TIMEOUT_MS=NAMES_LIMIT_MS,
+                  TENSORSCOPE_NAMES_GIL_MS=NAMES_LIMIT_MS)
     return result
 
 

@@ -100,9 +100,14 @@ uint64_t DumpBuilder::take_serial(uint64_t wanted) {
   return wanted;
 }
 
+uint64_t DumpBuilder::created(uint64_t serial, uint64_t given) const {
+  return given == 0 && ns_each_serial != 0 ? start_ns + serial * ns_each_serial : given;
+}
+
 uint64_t DumpBuilder::tensor(const TensorSpec& spec) {
   TensorSpec tensor = spec;
   tensor.serial = take_serial(spec.serial);
+  tensor.created_ns = created(tensor.serial, spec.created_ns);
   if (tensor.address == 0) tensor.address = 0x7f0000000000 + tensor.serial * 256;
   if (tensor.strides.empty()) {
     tensor.strides.resize(tensor.sizes.size());
@@ -133,8 +138,8 @@ void DumpBuilder::freed(uint32_t number, uint64_t nbytes) {
 
 uint64_t DumpBuilder::allocation(const AllocationSpec& spec) {
   uint64_t serial = take_serial(spec.serial);
-  allocations_.emplace_back(serial, spec.pointer, spec.nbytes, spec.created_ns, spec.node, spec.site, spec.thread,
-                            spec.kind, spec.inherited, spec.device_type, spec.device_index);
+  allocations_.emplace_back(serial, spec.pointer, spec.nbytes, created(serial, spec.created_ns), spec.node, spec.site,
+                            spec.thread, spec.kind, spec.inherited, spec.device_type, spec.device_index);
   if (spec.site < sites_.size()) {
     format::Site& site = sites_[spec.site];
     uint64_t live = site.bytes_live() + spec.nbytes;
@@ -151,7 +156,7 @@ uint64_t DumpBuilder::allocation(const AllocationSpec& spec) {
 
 uint64_t DumpBuilder::node(uint64_t address, std::string_view class_name, uint32_t site, uint64_t serial) {
   serial = take_serial(serial);
-  nodes_.emplace_back(serial, address, 0, string(class_name), site, 0, 1);
+  nodes_.emplace_back(serial, address, created(serial, 0), string(class_name), site, 0, 1);
   return serial;
 }
 
@@ -179,7 +184,8 @@ std::vector<Chunk> DumpBuilder::chunks() const {
                                        working_directory.c_str(), host.c_str(), run_id.c_str(), start_unix_ns, start_ns,
                                        start_unix_ns + (dump_ns - start_ns), dump_ns, trigger, trigger_detail.c_str(),
                                        dump_number, rank, local_rank, world_size, torch_version.c_str(),
-                                       python_version.c_str(), "0.1.0", &pairs, serial_, fork_serial, step, job.c_str())
+                                       python_version.c_str(), "0.1.0", &pairs, serial_, fork_serial, step, job.c_str(),
+                                       attached_ns)
         .o;
   }));
   out.push_back(chunk(format::kSharedObjects, [&](FlatBufferBuilder& fbb) {

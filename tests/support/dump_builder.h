@@ -175,6 +175,8 @@ class DumpBuilder {
   std::vector<uint64_t> step_ends;
   std::vector<ProcessGroupSpec> process_groups;  // the chunk is there where there are any
   uint64_t start_ns = 1'000'000'000, dump_ns = 61'000'000'000;
+  uint64_t attached_ns = 0;
+  uint64_t ns_each_serial = 0;  // when what has no time of its own was created; 0: it has none
   uint64_t start_unix_ns = 1'790'000'000'000'000'000, fork_serial = 0;
   uint64_t resident_bytes = 500 << 20, resident_peak_bytes = 600 << 20;
   uint64_t tensors_total = 0;  // 0: as many as are live
@@ -231,6 +233,7 @@ class DumpBuilder {
 
  private:
   uint64_t take_serial(uint64_t wanted);
+  uint64_t created(uint64_t serial, uint64_t given) const;
   void graph_chunks(std::vector<Chunk>& out) const;
   Chunk reference_chunk() const;
   void memory_chunks(std::vector<Chunk>& out) const;

@@ -42,6 +42,7 @@ DumpBuilder leaking_dump(int minute, const std::string& directory) {
   add_source_lines(builder, directory);
   builder.dump_number = uint32_t(minute);
   builder.dump_ns = builder.start_ns + uint64_t(minute) * 60'000'000'000;
+  builder.ns_each_serial = 5'500'000;
   builder.run_id = "run-leaks";
   auto at = [&](const char* function, int line) {
     return builder.site(0, builder.python({{directory + "/train.py", function, line}}));

@@ -1,4 +1,4 @@
-// Covers: analyzer/leaks/case.cc
+// Covers: analyzer/leaks/{case,forms}.cc
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -163,6 +163,25 @@ TEST(Containers, WithoutPhaseTwoNothingIsSaidToBeHeldByCpp) {
   });
   EXPECT_THAT(run.kinds(), ElementsAre());
   EXPECT_TRUE(run.leaks.found());  // the place grew all the same
+}
+
+// The search for names ended early: what it did not look at may be held by anything.
+TEST(Containers, WhatWasNotLookedAtIsNotSaidToBeHeldByCpp) {
+  Dumps run([](Scene& scene) {
+    scene.builder.references_complete = false;
+    for (int step = 1; step <= scene.steps(); ++step) scene.add(scene.plain(serial_at(step, 10), 2048, scene.site(12)));
+    scene.kept(serial_at(1, 20), 1, scene.site(13), "looked_at");
+  });
+  EXPECT_THAT(run.kinds(), ElementsAre());
+  ASSERT_EQ(run.leaks.places.size(), 1u);
+  EXPECT_TRUE(run.leaks.places[0].holder_unknown);
+  Dumps looked([](Scene& scene) {
+    scene.builder.references_complete = false;
+    for (int step = 1; step <= scene.steps(); ++step) {
+      scene.object(scene.add(scene.plain(serial_at(step, 10), 2048, scene.site(12))), false, false, format::WrapperState::kept_by_cpp);
+    }
+  });
+  EXPECT_THAT(looked.kinds(), ElementsAre("cpp-only"));
 }
 
 }  // namespace

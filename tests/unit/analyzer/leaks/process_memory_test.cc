@@ -40,6 +40,16 @@ TEST(ProcessMemory, ThatGrowsOutsideTensors) {
   EXPECT_EQ(run.only().process_part, FactKind::malloc_in_use);
 }
 
+TEST(ProcessMemory, OfOneDumpThePartsAreSaidTheLargestFirst) {
+  Dumps run = run_with({{500, 200, 5, 100}});
+  EXPECT_FALSE(run.leaks.process.told);
+  EXPECT_FALSE(run.leaks.found());
+  ASSERT_GE(run.leaks.process.parts.size(), 3u);
+  EXPECT_EQ(run.leaks.process.parts[0].kind, FactKind::resident);
+  EXPECT_EQ(run.leaks.process.parts[1].values, (std::vector<uint64_t>{100 * kMiB}));
+  EXPECT_GE(run.leaks.process.parts[1].values[0], run.leaks.process.parts[2].values[0]);
+}
+
 TEST(ProcessMemory, TensorsExplainIt) {
   EXPECT_THAT(run_with({{500, 200, 5, 100}, {540, 240, 5, 140}, {580, 280, 5, 180}}).kinds(), ElementsAre());
 }

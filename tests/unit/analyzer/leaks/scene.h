@@ -23,7 +23,8 @@ class Scene {
  public:
   explicit Scene(int steps) : steps_(steps) {
     builder.dump_number = uint32_t(steps);
-    builder.dump_ns = builder.start_ns + uint64_t(steps) * 1'000'000'000;
+    builder.ns_each_serial = 1'000'000;  // a step takes a second
+    builder.dump_ns = builder.start_ns + serial_at(steps + 1, 0) * builder.ns_each_serial;
     builder.has_graph = builder.has_references = true;
   }
 

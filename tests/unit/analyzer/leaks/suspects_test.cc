@@ -1,7 +1,11 @@
+// Covers: analyzer/leaks/{births,named_entries,site_beginnings}.cc
 #include "leaks/suspects.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include <functional>
+#include <numeric>
 
 #include "scene.h"
 
@@ -98,6 +102,61 @@ TEST(Suspects, ParametersThatNoVariableExplainsAreNone) {
   EXPECT_TRUE(run.leaks.suspects.empty());
 }
 
+// A module dictionary that gets an entry in each of some steps. Each entry is called in the steps that `called` says.
+struct Adapters {
+  int first = 1, last = 30;  // steps
+  int64_t floats_more_each = 0;
+  std::function<bool(int)> called = [](int) { return true; };
+  bool all_at_the_start = false;
+};
+
+void adapters(Scene& scene, const Adapters& how) {
+  const uint32_t added = scene.site(12, "load_adapter");
+  for (int step = how.first; step <= std::min(how.last, scene.steps()); ++step) {
+    const std::string name = "adapter" + std::string(1, char('a' + (step - 1) % 26)) + std::to_string(step);
+    const uint64_t serial = how.all_at_the_start ? uint64_t(1000 + step * 20) : serial_at(step, 10);
+    const uint64_t made = scene.add(scene.plain(serial, 2048 + step * how.floats_more_each, added));
+    scene.held(made, "model.lora." + name + ".weight", ReferenceRoot::global, format::ReferenceRole::parameter);
+    scene.object(made, false, true);
+    if (!how.called(step)) continue;
+    const uint64_t module = 0x900000 + uint64_t(step) * 64;
+    scene.builder.module_name(module, "model.lora." + name, "Linear");
+    const uint32_t forward = scene.builder.site(0, scene.builder.python({{.file = "/home/user/train.py", .function = "step", .line = 30},
+                                                                         {.file = "/usr/lib/torch/nn/modules/module.py", .function = "_call_impl", .line = 5, .module_object = module}}));
+    scene.builder.freed(forward, 4096);
+  }
+}
+
+TEST(Suspects, EntriesOfAModuleThatAreAddedInUse) {
+  Dumps run = one_dump([](Scene& scene) { adapters(scene, {}); });
+  ASSERT_EQ(run.leaks.suspects.size(), 1u);
+  EXPECT_EQ(run.leaks.suspects[0].holder, "model.lora.*.weight");
+  EXPECT_EQ(run.leaks.suspects[0].bytes, 30u * 8192);
+  EXPECT_EQ(run.leaks.suspects[0].generations, 30u);
+  EXPECT_FALSE(run.leaks.found());
+}
+
+TEST(Suspects, EntriesThatWereNotCalledAreAModelThatIsBeingBuilt) {
+  Dumps none = one_dump([](Scene& scene) { adapters(scene, {.called = [](int) { return false; }}); });
+  EXPECT_TRUE(none.leaks.suspects.empty());
+  Dumps called_at_first = one_dump([](Scene& scene) { adapters(scene, {.called = [](int step) { return step < 20; }}); });
+  EXPECT_TRUE(called_at_first.leaks.suspects.empty());
+  Dumps all_but_the_newest = one_dump([](Scene& scene) { adapters(scene, {.called = [](int step) { return step != 30; }}); });
+  ASSERT_EQ(all_but_the_newest.leaks.suspects.size(), 1u);
+  EXPECT_EQ(all_but_the_newest.leaks.suspects[0].bytes, 29u * 8192);
+}
+
+TEST(Suspects, EntriesThatWereAddedAtTheStartOrAreNotAlikeAreNone) {
+  Dumps built = one_dump([](Scene& scene) { adapters(scene, {.all_at_the_start = true}); });
+  EXPECT_TRUE(built.leaks.suspects.empty());
+  Dumps loaded = one_dump([](Scene& scene) { adapters(scene, {.last = 28}); });
+  EXPECT_TRUE(loaded.leaks.suspects.empty());
+  Dumps heads = one_dump([](Scene& scene) { adapters(scene, {.floats_more_each = 16}); });
+  EXPECT_TRUE(heads.leaks.suspects.empty());
+  Dumps three = one_dump([](Scene& scene) { adapters(scene, {.first = 28}); });
+  EXPECT_TRUE(three.leaks.suspects.empty());
+}
+
 TEST(Suspects, SeveralDumpsHaveNone) {
   Dumps run([](Scene& scene) { keeps_entries(scene, 1, scene.steps()); });
   EXPECT_TRUE(run.leaks.suspects.empty());
@@ -106,6 +165,43 @@ TEST(Suspects, SeveralDumpsHaveNone) {
 TEST(Suspects, AQueueHasFreedMoreThanItHolds) {
   Dumps run = one_dump([](Scene& scene) { keeps_entries(scene, scene.steps() - 9, scene.steps(), 20); });
   EXPECT_TRUE(run.leaks.suspects.empty());
+}
+
+// More was freed at the site than is kept, but each step since the first has left something.
+TEST(Suspects, WhatGoesBackToTheFirstIsOneThoughMostWasFreed) {
+  const auto generations = [](Scene& scene, const std::vector<int>& steps, uint64_t attached_ns = 0) {
+    scene.builder.attached_ns = attached_ns;
+    scene.add(scene.plain(800, 16, scene.site(3, "build")));
+    const uint32_t site = scene.site(12);
+    for (int i = 0; i < 40 * scene.steps(); ++i) scene.builder.freed(site, 8192);
+    for (int step : steps) scene.kept(serial_at(step, 10), 4096, site, "kept[" + std::to_string(step) + "]");
+  };
+  std::vector<int> all(30);
+  std::iota(all.begin(), all.end(), 1);
+  Dumps run = one_dump([&](Scene& scene) { generations(scene, all); });
+  ASSERT_EQ(run.leaks.suspects.size(), 1u);
+  EXPECT_TRUE(run.leaks.suspects[0].from_the_first);
+  EXPECT_EQ(run.leaks.suspects[0].kept, 30u);
+  EXPECT_EQ(run.leaks.suspects[0].made, 1230u);
+  Dumps queue = one_dump([&](Scene& scene) { generations(scene, {all.begin() + 3, all.end()}); });
+  EXPECT_TRUE(queue.leaks.suspects.empty());
+  Dumps at_any_time = one_dump([&](Scene& scene) { generations(scene, {1, 17, 21, 25, 29}); });
+  EXPECT_TRUE(at_any_time.leaks.suspects.empty());
+  Dumps attached = one_dump([&](Scene& scene) { generations(scene, all, scene.builder.start_ns + 1); });
+  EXPECT_TRUE(attached.leaks.suspects.empty());
+}
+
+TEST(Suspects, WhatWasMadeWithinAMomentIsNone) {
+  for (const bool moment : {false, true}) {
+    Dumps run = one_dump([&](Scene& scene) {
+      if (moment) scene.builder.ns_each_serial = 100;
+      for (int step = 1; step <= scene.steps(); ++step) {
+        scene.add(scene.plain(serial_at(step, 10), 2048, scene.site(12)));
+        scene.kept(serial_at(step, 20), 2048, scene.site(13), "kept[" + std::to_string(step) + "]");
+      }
+    });
+    EXPECT_EQ(run.leaks.suspects.size(), moment ? 0u : 2u);
+  }
 }
 
 TEST(Suspects, WhatWasMadeAtOneTimeIsNone) {

@@ -1,0 +1,82 @@
+#include "leaks/forms.h"
+
+#include <algorithm>
+
+#include "support/dotted_path.h"
+
+namespace tensorscope::analyzer {
+
+namespace {
+
+// "head.next.next.next.value" is "head.next*.value": a chain of objects is a container, too.
+std::string without_repetition(const std::string& text) {
+  std::string result, last;
+  bool repeated = false;
+  for (size_t at = 0; at < text.size();) {
+    const size_t end = std::min(text.find('.', at + 1), text.size());
+    const std::string part = text.substr(at, end - at);
+    if (part == last && part[0] == '.') {
+      if (!repeated) result += '*';
+      repeated = true;
+    } else {
+      result += part;
+      repeated = false;
+    }
+    last = part;
+    at = end;
+  }
+  return result;
+}
+
+}  // namespace
+
+std::string without_indexes(const std::string& text) {
+  std::string result;
+  int depth = 0;
+  for (char c : text) {
+    if (c == ']' && depth > 0 && --depth == 0) result += "*";
+    if (depth == 0) result += c;
+    if (c == '[') ++depth;
+  }
+  return without_repetition(result);
+}
+
+std::string container_of(const std::string& form) { return form.substr(0, form.find('*')); }
+
+bool fits(const std::string& form, const std::string& pattern) {
+  if (form == pattern) return true;
+  const std::vector<std::string_view> names = path_parts(form), wanted = path_parts(pattern);
+  if (names.size() != wanted.size()) return false;
+  for (size_t i = 0; i < names.size(); ++i) {
+    if (wanted[i] != "*" && wanted[i] != names[i]) return false;
+  }
+  return true;
+}
+
+std::string with_any_name(const std::vector<std::string_view>& parts, size_t number) {
+  std::string text;
+  for (size_t i = 0; i < parts.size(); ++i) {
+    if (i > 0) text += '.';
+    text += i == number || is_number(parts[i]) ? "*" : parts[i];
+  }
+  return text;
+}
+
+std::string with_any_number(const std::string& form) { return with_any_name(path_parts(form), std::string::npos); }
+
+std::string in_common(const std::string& a, const std::string& b) {
+  std::string text = a.substr(0, size_t(std::mismatch(a.begin(), a.end(), b.begin(), b.end()).first - a.begin()));
+  if (text.ends_with('.')) text.pop_back();
+  return text.ends_with('*') || text.ends_with(']') ? text : text + "*";
+}
+
+std::string entry_of(const std::string& text) {
+  int depth = 0;
+  for (size_t at = text.find('['); at < text.size(); ++at) {
+    if (text[at] == '[') ++depth;
+    if (text[at] == ']' && --depth == 0) return text.substr(0, at + 1);
+  }
+  return text;
+}
+
+}  // namespace tensorscope::analyzer

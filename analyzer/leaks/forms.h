@@ -1,0 +1,32 @@
+// What texts of references have in common: "losses[3]['loss']" is "losses[*][*]".
+//
+// Context: any.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace tensorscope::analyzer {
+
+// "losses[3]['loss']" is "losses[*][*]", "head.next.next" is "head.next*": what is the same for all members of a
+// container.
+std::string without_indexes(const std::string& text);
+
+// "cache[", "head.next": what forms of references into one container have in common, before the first index.
+std::string container_of(const std::string& form);
+
+// Whether a form is that of the pattern, whose parts may be any name where they are "*".
+bool fits(const std::string& form, const std::string& pattern);
+
+// "layers.3.adapters.de.weight" is "layers.*.adapters.*.weight" for the part of this number; numbers are always "*".
+std::string with_any_name(const std::vector<std::string_view>& parts, size_t number);
+std::string with_any_number(const std::string& form);
+
+// Of "memory[*].state" and "memory[*].reward" "memory[*]", of "lora_A.*" and "lora_B.*" "lora_*".
+std::string in_common(const std::string& a, const std::string& b);
+
+// "history[3].state" is "history[3]": the entry, without what it holds.
+std::string entry_of(const std::string& text);
+
+}  // namespace tensorscope::analyzer

@@ -1,0 +1,97 @@
+#include "leaks/named_entries.h"
+
+#include <algorithm>
+#include <unordered_set>
+
+#include "leaks/births.h"
+#include "support/dotted_path.h"
+
+namespace tensorscope::analyzer {
+
+namespace {
+
+// The modules in whose calls something was allocated, also where it has been freed, and those around them.
+std::unordered_set<std::string> called_modules(const Dump& dump) {
+  std::unordered_set<uint64_t> objects;
+  for (const PythonFrame& frame : dump.python_frames) objects.insert(frame.module_object);
+  std::unordered_set<std::string> paths;
+  for (const uint64_t object : objects) {
+    const auto found = dump.module_names.find(object);
+    if (found == dump.module_names.end()) continue;
+    const std::string& path = found->second.path;
+    for (size_t end = path.size(); end != std::string::npos && end > 0; end = path.rfind('.', end - 1)) {
+      if (!paths.insert(path.substr(0, end)).second) break;
+    }
+  }
+  return paths;
+}
+
+bool same_shape(const Dump& dump, uint32_t a, uint32_t b) {
+  const Tensor &one = dump.tensors[a], &other = dump.tensors[b];
+  return one.dtype == other.dtype &&
+         std::equal(one.sizes.begin(), one.sizes.end(), other.sizes.begin(), other.sizes.end());
+}
+
+// Whether these entries, of which each may have a tensor in several layers, came one after the other, up to now.
+bool added_one_by_one(const Dump& dump, const std::map<std::string, std::vector<uint32_t>>& entries) {
+  const uint32_t example = entries.begin()->second.front();
+  std::vector<Birth> births;
+  for (const auto& [name, tensors] : entries) {
+    Birth first{UINT64_MAX, 0};
+    for (uint32_t tensor : tensors) {
+      if (!same_shape(dump, tensor, example)) return false;
+      const Tensor& row = dump.tensors[tensor];
+      if (row.serial < first.serial) first = {row.serial, row.created_ns};
+    }
+    births.push_back(first);
+  }
+  return grew_for_long(births_of(births, dump));
+}
+
+}  // namespace
+
+std::map<NamedPlace, std::vector<NamedEntry>> alike_but_for_a_name(const std::vector<Series>& series,
+                                                                  const WantsEntry& wants) {
+  std::map<NamedPlace, std::vector<NamedEntry>> places;
+  for (size_t number = 0; number < series.size(); ++number) {
+    const Series& one = series[number];
+    const std::vector<std::string_view> parts = path_parts(one.form);
+    // The first part is the variable, the last one the attribute of the entry.
+    for (size_t part = 1; part + 1 < parts.size(); ++part) {
+      if (parts[part].find('*') != std::string::npos || is_number(parts[part])) continue;
+      const auto length = size_t(parts[part].data() + parts[part].size() - one.form.data());
+      if (!wants(one, one.form.substr(0, length))) continue;
+      const NamedPlace place = {one.example.root, one.example.scope, with_any_name(parts, part)};
+      places[place].push_back({number, std::string(parts[part])});
+    }
+  }
+  return places;
+}
+
+std::vector<Series> entries_added_in_use(const Case& find) {
+  const Dump& dump = find.last().dump;
+  const std::unordered_set<std::string> called = called_modules(dump);
+  std::vector<Series> result;
+  if (called.empty()) return result;
+  const auto wants = [&](const Series& series, const std::string& path) {
+    return format::ReferenceRole(series.example.role) == format::ReferenceRole::parameter && called.contains(path) &&
+           !find.explained(series.members.back());
+  };
+  for (const auto& [place, named] : alike_but_for_a_name(find.series(), wants)) {
+    std::map<std::string, std::vector<uint32_t>> entries;
+    Series whole = find.series()[named.front().series];
+    whole.form = std::get<2>(place);
+    whole.container = true;
+    whole.members.back().clear();
+    for (const NamedEntry& one : named) {
+      const std::vector<uint32_t>& members = find.series()[one.series].members.back();
+      for (std::vector<uint32_t>* all : {&entries[one.name], &whole.members.back()}) {
+        all->insert(all->end(), members.begin(), members.end());
+      }
+    }
+    if (entries.size() >= kLeastNames && added_one_by_one(dump, entries)) result.push_back(std::move(whole));
+  }
+  return result;
+}
+
+}  // namespace tensorscope::analyzer

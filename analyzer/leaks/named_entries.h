@@ -1,0 +1,38 @@
+// Entries of an nn.ModuleDict are attributes: "model.lora_A.de.weight" and "model.lora_A.fr.weight" are alike but for
+// one name.
+//
+// Not thread-safe.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "leaks/case.h"
+
+namespace tensorscope::analyzer {
+
+inline constexpr size_t kLeastNames = 4;
+
+struct NamedEntry {
+  size_t series = 0;  // number among those given
+  std::string name;   // "de"
+};
+
+// Root, scope, and the form with "*" for the name: "model.lora_A.*.weight".
+using NamedPlace = std::tuple<uint8_t, std::string, std::string>;
+
+// Of the entries that are wanted those alike, by place; names that are numbers do not count. `path` is that of the
+// entry itself: "model.lora_A.de".
+using WantsEntry = std::function<bool(const Series& series, const std::string& path)>;
+std::map<NamedPlace, std::vector<NamedEntry>> alike_but_for_a_name(const std::vector<Series>& series,
+                                                                  const WantsEntry& wants);
+
+// Parameters of one dump that were added entry by entry while the program called the entries: adapters that are loaded
+// and never removed. A model that is being built has not been called, one that was built has no new entry since.
+std::vector<Series> entries_added_in_use(const Case& find);
+
+}  // namespace tensorscope::analyzer
