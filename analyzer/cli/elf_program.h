@@ -20,13 +20,13 @@ enum class PreloadEffect : unsigned char {
 
 struct PreloadOutlook {
   PreloadEffect effect = PreloadEffect::loaded;
-  std::string file;    // the one that ignores it: the program, or the interpreter of a script
-  std::string reason;  // "is statically linked"
+  std::string file;          // the one that ignores it: the program, or the interpreter of a script
+  std::string reason;        // "is statically linked"
   std::string needed_first;  // AddressSanitizer's runtime, which must stand before the preload; empty: none
 };
 
-// Whether a list of libraries begins with AddressSanitizer's runtime (GCC's name or clang's). It ends a program in which
-// another library stands before it.
+// Whether a list of libraries begins with AddressSanitizer's runtime (GCC's name or clang's). It ends a program in
+// which another library stands before it.
 bool is_address_sanitizer(std::string_view libraries);
 
 // What LD_PRELOAD does in this command. Scripts are followed to their interpreters (#!, also by env).

@@ -31,7 +31,8 @@ Json powers_json(const std::vector<forecast::Size>& sizes, const forecast::Power
 Json outcome_json(const forecast::Answer& answer, const forecast::Outcome& outcome) {
   Json unknown_types = Json::array();
   for (const forecast::UnknownType& site : outcome.unknown_types) {
-    unknown_types.push_back({{"where", site.where}, {"module", text_or_null(site.modules)}, {"bytes", whole(site.bytes)}});
+    unknown_types.push_back(
+        {{"where", site.where}, {"module", text_or_null(site.modules)}, {"bytes", whole(site.bytes)}});
   }
   Json largest = Json::object();
   for (const forecast::LargestSize& one : outcome.largest) {

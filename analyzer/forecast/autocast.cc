@@ -44,7 +44,7 @@ class Autocaster {
   struct Value {
     uint32_t piece, operation;
     int64_t numel;
-    double least, most;  // parts of its float32 bytes
+    double least, most;   // parts of its float32 bytes
     size_t last_use = 0;  // the change after the last operation that was given it
     std::vector<Cast> casts;
   };
@@ -65,13 +65,17 @@ class Autocaster {
   }
   const Block& block_of(uint32_t piece) const { return base_.blocks[play_.pieces[piece].block]; }
   std::span<const int64_t> shape_of(uint32_t piece) const { return base_.shape(block_of(piece)); }
-  bool is_float(uint32_t piece) const { return block_of(piece).shape_known && block_of(piece).dtype == rules::kFloat32; }
+  bool is_float(uint32_t piece) const {
+    return block_of(piece).shape_known && block_of(piece).dtype == rules::kFloat32;
+  }
   int64_t numel_of(uint32_t piece) const {
     int64_t numel = 1;
     for (int64_t dim : shape_of(piece)) numel *= dim;
     return numel;
   }
-  const std::string& module_of(uint32_t operation) { return base_.opened->places.module_path(operations_.all[operation].site); }
+  const std::string& module_of(uint32_t operation) {
+    return base_.opened->places.module_path(operations_.all[operation].site);
+  }
 
   void find_weights() {
     const Dump& dump = base_.opened->dump;
@@ -95,8 +99,8 @@ class Autocaster {
   // Of the float32 bytes of a value, or of a part of them.
   uint32_t copy_of(const Value& value, const Operation& maker, double part, double unsure = 0) {
     const Piece of = play_.pieces[value.piece];
-    return add({kNone, of.growth, part * of.factor / ((value.least + value.most) / 2), unsure, Category::saved_activation,
-                play_.pieces[maker.pieces.front()].block});
+    return add({kNone, of.growth, part * of.factor / ((value.least + value.most) / 2), unsure,
+                Category::saved_activation, play_.pieces[maker.pieces.front()].block});
   }
   uint32_t add(const Piece& piece) {
     play_.pieces.push_back(piece);
@@ -156,7 +160,8 @@ class Autocaster {
     }
   }
 
-  // What a library works with, in no tensor: on a CPU tensors laid out otherwise, on devices workspaces of a fixed size.
+  // What a library works with, in no tensor: on a CPU tensors laid out otherwise, on devices workspaces of a fixed
+  // size.
   void halve_workspace(uint32_t piece) {
     if (base_.device.is_cpu() && !block_of(piece).shape_known) set(piece, {0.5, 0.5});
   }
@@ -193,11 +198,11 @@ class Autocaster {
       case OperationKind::reshaping:
         break;
     }
-    Value* given = newest([&](const Value& one) {
-      return one.operation != index && alive(one, operation.begin) && one.numel >= numel;
-    });
+    Value* given = newest(
+        [&](const Value& one) { return one.operation != index && alive(one, operation.begin) && one.numel >= numel; });
     if (given == nullptr) return {};
-    if (operation.traits.mean && base_.device.is_cpu() && given->most <= 0.5) passing(operation, copy_of(*given, operation, 1));
+    if (operation.traits.mean && base_.device.is_cpu() && given->most <= 0.5)
+      passing(operation, copy_of(*given, operation, 1));
     return use(operation, *given);
   }
   static Type use(const Operation& operation, Value& value) {
@@ -285,8 +290,8 @@ class Autocaster {
     edit_.free(saved ? freed : operation.end, copy);
   }
 
-  // Attention that is computed by its formula casts what it is given to float32 and computes all of it so. What it saves
-  // itself of that, the values, is saved as the copy.
+  // Attention that is computed by its formula casts what it is given to float32 and computes all of it so. What it
+  // saves itself of that, the values, is saved as the copy.
   void saved_input_to_float32(const Operation& operation, int64_t numel) {
     const std::string& module = base_.opened->places.module_path(operation.site);
     Value* given = newest([&](const Value& one) {
@@ -404,7 +409,8 @@ class Autocaster {
     bool theirs = false;
     for (const Cast& cast : value.casts) {
       const Operation& operation = operations_.all[cast.operation];
-      const bool ends_with_it = freed != SIZE_MAX && operation.backward_begin <= freed && freed < operation.backward_end;
+      const bool ends_with_it =
+          freed != SIZE_MAX && operation.backward_begin <= freed && freed < operation.backward_end;
       if (ends_with_it && !theirs && !operations_.all[value.operation].traits.saves_result && !cast.passing) {
         theirs = true;
         edit_.free(value.last_use, value.piece);
@@ -428,7 +434,8 @@ class Autocaster {
       if (!made || play_.pieces[piece].block == kNone) continue;
       const Block& block = base_.blocks[play_.pieces[piece].block];
       if (!block.backward || play_.pieces[piece].category != Category::gradient) continue;
-      if (double(block.nbytes) != weight.bytes || base_.opened->places.module_path(block.forward) != weight.module) continue;
+      if (double(block.nbytes) != weight.bytes || base_.opened->places.module_path(block.forward) != weight.module)
+        continue;
       until = later;
       break;
     }
@@ -471,7 +478,7 @@ class Autocaster {
   const Operations operations_;
   std::vector<Weight> weights_;
   std::vector<Value> values_;
-  std::vector<uint32_t> results_;                 // of each operation: the last of its values; kNone
+  std::vector<uint32_t> results_;                  // of each operation: the last of its values; kNone
   std::vector<std::vector<int64_t>> cast_numels_;  // of each operation: elements of the inputs that it casts
 };
 

@@ -1,5 +1,5 @@
-// What if the forward pass ran under torch.autocast: parameters stay float32, matrix products and convolutions compute in
-// 16 bits, from copies of what they are given.
+// What if the forward pass ran under torch.autocast: parameters stay float32, matrix products and convolutions compute
+// in 16 bits, from copies of what they are given.
 #pragma once
 
 #include "forecast/play.h"
@@ -7,9 +7,9 @@
 
 namespace tensorscope::analyzer::forecast {
 
-// Types follow the order of the forward pass, operation by operation. What an operation was given is not recorded: it is
-// taken to be the newest block of the elements that it needs, which is alive when its backward begins where that needs
-// it. Where source code casts, a block has between half and all of its bytes.
+// Types follow the order of the forward pass, operation by operation. What an operation was given is not recorded: it
+// is taken to be the newest block of the elements that it needs, which is alive when its backward begins where that
+// needs it. Where source code casts, a block has between half and all of its bytes.
 void under_autocast(Play& play, const Sample& base);
 
 }  // namespace tensorscope::analyzer::forecast

@@ -161,7 +161,8 @@ class Forecaster {
       if (piece.unsure == 0 || live.bytes == 0 || piece.place() == kNone) continue;
       const std::string where = place_of(base, piece.place()), modules = base.modules(piece.place());
       UnknownType& site = sites[where + "\n" + starred(modules)];
-      site.modules = site.where.empty() || site.modules == modules ? modules : merge_module_paths(site.modules, modules);
+      site.modules =
+          site.where.empty() || site.modules == modules ? modules : merge_module_paths(site.modules, modules);
       site.where = where;
       site.bytes += piece.unsure * live.bytes;
     }
@@ -260,13 +261,11 @@ class Forecaster {
     for (auto& [key, site] : doubtful) {
       if (site.predicted.spread > 0 && site.basis >= Basis::assumed) out_.unexplained.push_back(std::move(site));
     }
-    std::ranges::stable_sort(out_.unexplained, [](const SiteRow& a, const SiteRow& b) {
-      return a.predicted.spread > b.predicted.spread;
-    });
+    std::ranges::stable_sort(
+        out_.unexplained, [](const SiteRow& a, const SiteRow& b) { return a.predicted.spread > b.predicted.spread; });
   }
 
-  void add_sites(std::map<std::string, SiteRow>& sites, const Play& play,
-                 const std::vector<LivePiece>& alive) {
+  void add_sites(std::map<std::string, SiteRow>& sites, const Play& play, const std::vector<LivePiece>& alive) {
     const SizeValues from = base_values();
     for (const LivePiece& live : alive) {
       const Piece& piece = play.pieces[live.piece];
@@ -299,7 +298,7 @@ class Forecaster {
   const std::vector<Sample>& samples_;
   const Question& question_;
   Answer out_;
-  bool reserves_ = false;      // an input says what the device's allocator reserved
+  bool reserves_ = false;     // an input says what the device's allocator reserved
   double reserved_miss_ = 0;  // the most that its rules miss an input by, as a part
 };
 

@@ -16,9 +16,9 @@
 namespace tensorscope::analyzer::forecast {
 
 struct Question {
-  std::vector<Size> told;                                  // --vary; empty: found from shapes
-  std::vector<std::pair<std::string, int64_t>> set;        // what is asked for; a size that is not set is as in the base
-  std::optional<uint64_t> limit;                           // bytes of the device
+  std::vector<Size> told;                            // --vary; empty: found from shapes
+  std::vector<std::pair<std::string, int64_t>> set;  // what is asked for; a size that is not set is as in the base
+  std::optional<uint64_t> limit;                     // bytes of the device
   std::vector<std::pair<std::string, Changes>> scenarios;  // with what to call them
 };
 
@@ -68,7 +68,7 @@ struct Outcome {
   std::string name;  // "" as it is
   Amount peak;
   std::vector<UnknownType> unknown_types;  // the most first
-  Amount reserved;  // by the device's allocator; 0: not known
+  Amount reserved;                         // by the device's allocator; 0: not known
   Fits fits = Fits::unknown;
   std::vector<LargestSize> largest;  // of each size, the others as asked for; empty without a limit
 };

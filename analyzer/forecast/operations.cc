@@ -10,28 +10,82 @@ namespace tensorscope::analyzer::forecast {
 namespace {
 
 // From ATen/autocast_mode.h, as the operations are called in native stacks.
-constexpr std::array<std::string_view, 22> kLower = {
-    "_convolution", "conv1d", "conv2d", "conv3d", "conv_tbc", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d",
-    "convolution", "addmm", "addmv", "matmul", "einsum", "mm", "mv", "linear", "addbmm", "baddbmm", "bmm", "lstm_cell",
-    "gru_cell", "scaled_dot_product_attention"};
-constexpr std::array<std::string_view, 28> kFloat32OnDevices = {
-    "exp", "log", "log1p", "pow", "reciprocal", "rsqrt", "softplus", "layer_norm", "native_layer_norm", "rms_norm",
-    "group_norm", "nll_loss", "nll_loss_nd", "nll_loss2d", "cross_entropy_loss", "kl_div", "l1_loss", "smooth_l1_loss",
-    "huber_loss", "mse_loss", "binary_cross_entropy_with_logits", "logsumexp", "prod", "softmax", "log_softmax", "cumsum",
-    "sum", "linalg_vector_norm"};
-constexpr std::array<std::string_view, 11> kFloat32OnCpu = {
-    "nll_loss", "nll_loss_nd", "nll_loss2d", "cross_entropy_loss", "binary_cross_entropy_with_logits", "mse_loss",
-    "smooth_l1_loss", "kl_div", "prod", "huber_loss", "l1_loss"};
+constexpr std::array<std::string_view, 22> kLower = {"_convolution",
+                                                     "conv1d",
+                                                     "conv2d",
+                                                     "conv3d",
+                                                     "conv_tbc",
+                                                     "conv_transpose1d",
+                                                     "conv_transpose2d",
+                                                     "conv_transpose3d",
+                                                     "convolution",
+                                                     "addmm",
+                                                     "addmv",
+                                                     "matmul",
+                                                     "einsum",
+                                                     "mm",
+                                                     "mv",
+                                                     "linear",
+                                                     "addbmm",
+                                                     "baddbmm",
+                                                     "bmm",
+                                                     "lstm_cell",
+                                                     "gru_cell",
+                                                     "scaled_dot_product_attention"};
+constexpr std::array<std::string_view, 28> kFloat32OnDevices = {"exp",
+                                                                "log",
+                                                                "log1p",
+                                                                "pow",
+                                                                "reciprocal",
+                                                                "rsqrt",
+                                                                "softplus",
+                                                                "layer_norm",
+                                                                "native_layer_norm",
+                                                                "rms_norm",
+                                                                "group_norm",
+                                                                "nll_loss",
+                                                                "nll_loss_nd",
+                                                                "nll_loss2d",
+                                                                "cross_entropy_loss",
+                                                                "kl_div",
+                                                                "l1_loss",
+                                                                "smooth_l1_loss",
+                                                                "huber_loss",
+                                                                "mse_loss",
+                                                                "binary_cross_entropy_with_logits",
+                                                                "logsumexp",
+                                                                "prod",
+                                                                "softmax",
+                                                                "log_softmax",
+                                                                "cumsum",
+                                                                "sum",
+                                                                "linalg_vector_norm"};
+constexpr std::array<std::string_view, 11> kFloat32OnCpu = {"nll_loss",
+                                                            "nll_loss_nd",
+                                                            "nll_loss2d",
+                                                            "cross_entropy_loss",
+                                                            "binary_cross_entropy_with_logits",
+                                                            "mse_loss",
+                                                            "smooth_l1_loss",
+                                                            "kl_div",
+                                                            "prod",
+                                                            "huber_loss",
+                                                            "l1_loss"};
 // Backward needs what these return; of others what they were given.
-constexpr std::array<std::string_view, 9> kSavesResult = {"softmax", "log_softmax", "cross_entropy_loss", "relu", "relu_",
-                                                          "sigmoid", "tanh", "exp", "dropout"};
-constexpr std::array<std::string_view, 17> kBinary = {"add", "add_", "sub", "sub_", "rsub", "mul", "mul_", "div", "div_", "where",
-                                                      "maximum", "minimum", "addcmul", "addcdiv", "lerp", "cat", "stack"};
-constexpr std::array<std::string_view, 14> kReshaping = {
-    "mean", "sum", "max", "min", "amax", "amin", "var", "index", "index_select", "gather", "pad", "constant_pad_nd",
-    "pixel_shuffle", "repeat_interleave"};
-constexpr std::array<std::string_view, 11> kFactories = {"embedding", "zeros", "ones", "full", "empty", "randn", "rand", "arange",
-                                                         "eye", "linspace", "scalar_tensor"};
+constexpr std::array<std::string_view, 9> kSavesResult = {
+    "softmax", "log_softmax", "cross_entropy_loss", "relu", "relu_", "sigmoid", "tanh", "exp", "dropout"};
+constexpr std::array<std::string_view, 17> kBinary = {"add",     "add_",    "sub",  "sub_",  "rsub",    "mul",
+                                                      "mul_",    "div",     "div_", "where", "maximum", "minimum",
+                                                      "addcmul", "addcdiv", "lerp", "cat",   "stack"};
+constexpr std::array<std::string_view, 14> kReshaping = {"mean",          "sum",
+                                                         "max",           "min",
+                                                         "amax",          "amin",
+                                                         "var",           "index",
+                                                         "index_select",  "gather",
+                                                         "pad",           "constant_pad_nd",
+                                                         "pixel_shuffle", "repeat_interleave"};
+constexpr std::array<std::string_view, 11> kFactories = {
+    "embedding", "zeros", "ones", "full", "empty", "randn", "rand", "arange", "eye", "linspace", "scalar_tensor"};
 
 template <size_t N>
 bool is_one_of(const std::array<std::string_view, N>& names, std::string_view name) {
@@ -45,8 +99,8 @@ std::string_view operation_name(std::string_view function) {
   if (at == function.npos) return {};
   function.remove_prefix(at + kOps.size());
   function = function.substr(0, function.find("::"));
-  constexpr std::array<std::string_view, 9> kOverloads = {"_Tensor", "_Scalar",  "_int",          "_dim",        "_padding",
-                                                          "_self",   "_Dimname", "_ScalarOther", "_dim_IntList"};
+  constexpr std::array<std::string_view, 9> kOverloads = {
+      "_Tensor", "_Scalar", "_int", "_dim", "_padding", "_self", "_Dimname", "_ScalarOther", "_dim_IntList"};
   for (bool again = true; again;) {
     again = false;
     for (std::string_view overload : kOverloads) {

@@ -19,8 +19,7 @@ namespace {
 // Whether the tensor fills the memory: on devices it may be rounded up, by less than an unsplit rest of the allocator.
 bool fills(uint64_t tensor_bytes, uint64_t block_bytes, bool cpu) {
   constexpr uint64_t kUnsplitRest = 1 << 20;
-  return cpu ? tensor_bytes == block_bytes
-             : tensor_bytes <= block_bytes && block_bytes - tensor_bytes <= kUnsplitRest;
+  return cpu ? tensor_bytes == block_bytes : tensor_bytes <= block_bytes && block_bytes - tensor_bytes <= kUnsplitRest;
 }
 
 uint64_t product(std::span<const int64_t> sizes) {

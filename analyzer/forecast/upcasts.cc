@@ -12,7 +12,8 @@ namespace {
 
 // "hidden.to(torch.float32)", and what goes with it: "x.to(input_dtype)", "scores.type_as(query)".
 bool casts(std::string_view line) {
-  constexpr std::array<std::string_view, 6> kCasts = {"float32", ".float()", ".double()", "type_as(", "_dtype)", ".dtype)"};
+  constexpr std::array<std::string_view, 6> kCasts = {"float32",  ".float()", ".double()",
+                                                      "type_as(", "_dtype)",  ".dtype)"};
   return std::ranges::any_of(kCasts, [&](std::string_view word) { return line.find(word) != line.npos; });
 }
 

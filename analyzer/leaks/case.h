@@ -22,10 +22,10 @@ inline constexpr uint64_t kObjectBytes = 512;
 
 // What one variable or container refers to, in every dump: "losses[0]", "losses[1]", ... are one series.
 struct Series {
-  Reference example;                           // of the last dump that has it
-  std::string form;                            // "losses[*]", "model.adapters.*.weight": what its references have in common
-  bool container = false;                      // there is an index in the text, or a chain of objects
-  bool several = false;                        // what entries hold under several names: x[*].state and x[*].action
+  Reference example;       // of the last dump that has it
+  std::string form;        // "losses[*]", "model.adapters.*.weight": what its references have in common
+  bool container = false;  // there is an index in the text, or a chain of objects
+  bool several = false;    // what entries hold under several names: x[*].state and x[*].action
   std::vector<std::vector<uint32_t>> members;  // tensors, by dump
   Growth growth;                               // bytes: of the storages they lie in
 };

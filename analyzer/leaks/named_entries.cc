@@ -51,7 +51,7 @@ bool added_one_by_one(const Dump& dump, const std::map<std::string, std::vector<
 }  // namespace
 
 std::map<NamedPlace, std::vector<NamedEntry>> alike_but_for_a_name(const std::vector<Series>& series,
-                                                                  const WantsEntry& wants) {
+                                                                   const WantsEntry& wants) {
   std::map<NamedPlace, std::vector<NamedEntry>> places;
   for (size_t number = 0; number < series.size(); ++number) {
     const Series& one = series[number];

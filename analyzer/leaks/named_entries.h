@@ -29,7 +29,7 @@ using NamedPlace = std::tuple<uint8_t, std::string, std::string>;
 // entry itself: "model.lora_A.de".
 using WantsEntry = std::function<bool(const Series& series, const std::string& path)>;
 std::map<NamedPlace, std::vector<NamedEntry>> alike_but_for_a_name(const std::vector<Series>& series,
-                                                                  const WantsEntry& wants);
+                                                                   const WantsEntry& wants);
 
 // Parameters of one dump that were added entry by entry while the program called the entries: adapters that are loaded
 // and never removed. A model that is being built has not been called, one that was built has no new entry since.

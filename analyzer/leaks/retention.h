@@ -2,9 +2,9 @@
 // no other root.
 //
 // Roots are what Python refers to, what nothing known refers to (held by something in C++), what nobody looked at, and
-// nodes that a Python object stands for. From a tensor the way leads to its graph, its gradient and, for a view, to the base that only
-// views keep; from a node to the next nodes, to what it saved and to what its Python object holds. Without phase 2 of
-// a dump nobody knows what Python holds: known() is false, and nothing should be concluded.
+// nodes that a Python object stands for. From a tensor the way leads to its graph, its gradient and, for a view, to the
+// base that only views keep; from a node to the next nodes, to what it saved and to what its Python object holds.
+// Without phase 2 of a dump nobody knows what Python holds: known() is false, and nothing should be concluded.
 //
 // Linear in tensors, references and graph, for the class and for each question. Not thread-safe.
 #pragma once

@@ -19,8 +19,8 @@ namespace {
 // Of what was allocated at the same sites this share has to be alive.
 constexpr uint64_t kKeptPart = 2, kKeptOf = 5;
 
-// Counts what was allocated at the sites that these tensors' memory comes from, but those with little of it. What the allocator does not know
-// (numpy, shared memory) is counted by its tensors.
+// Counts what was allocated at the sites that these tensors' memory comes from, but those with little of it. What the
+// allocator does not know (numpy, shared memory) is counted by its tensors.
 void count_made(const Case& find, const std::vector<uint32_t>& tensors, Suspect& suspect) {
   constexpr uint64_t kSmallPart = 20;
   const View& last = find.last();
@@ -110,8 +110,7 @@ void add_variables(const Case& find, std::vector<Suspect>& suspects) {
     // An optimizer makes its state one tensor after the other, in its first step, which is where memory often runs out.
     const bool state = format::ReferenceRole(series.example.role) == format::ReferenceRole::optimizer_state;
     if (state && births.steps < kLeastGenerations) continue;
-    Container& container =
-        containers[{series.example.root, series.example.scope, container_of(series.form)}];
+    Container& container = containers[{series.example.root, series.example.scope, container_of(series.form)}];
     container.members.insert(container.members.end(), members.begin(), members.end());
     if (container.largest == nullptr || series.growth.bytes.back() > container.largest->growth.bytes.back()) {
       container.largest = &series;
@@ -149,8 +148,8 @@ void add_graphs(const Case& find, std::vector<Suspect>& suspects) {
                    [](const Candidate& a, const Candidate& b) { return a.nodes.size() < b.nodes.size(); });
   std::vector<bool> explained(last.dump.graph.nodes.size());
   for (const Candidate& candidate : candidates) {
-    const auto known = std::count_if(candidate.nodes.begin(), candidate.nodes.end(),
-                                     [&](uint32_t node) { return explained[node]; });
+    const auto known =
+        std::count_if(candidate.nodes.begin(), candidate.nodes.end(), [&](uint32_t node) { return explained[node]; });
     if (size_t(known) * 2 > candidate.nodes.size()) continue;
     for (uint32_t node : candidate.nodes) explained[node] = true;
     Suspect suspect;
@@ -160,7 +159,10 @@ void add_graphs(const Case& find, std::vector<Suspect>& suspects) {
     suspect.tensors = find.retention().saved_by(candidate.nodes);
     suspect.tensors.insert(suspect.tensors.end(), members.begin(), members.end());
     // Parameters are saved, too; what else is only there for the graph was created with it.
-    std::erase_if(suspect.tensors, [&](uint32_t tensor) { return has(last.dump.tensors[tensor], format::TensorFlag::leaf) && find.last().dump.references.tensors[tensor].optimized; });
+    std::erase_if(suspect.tensors, [&](uint32_t tensor) {
+      return has(last.dump.tensors[tensor], format::TensorFlag::leaf) &&
+             find.last().dump.references.tensors[tensor].optimized;
+    });
     suspect.bytes = find.bytes_of(find.dumps() - 1, suspect.tensors);
     take(suspect, candidate.births);
     if (!weighs_enough(suspect)) continue;
@@ -208,9 +210,8 @@ void add_larger(const Case& find, std::vector<Suspect>& suspects) {
 
 // What a program that has just begun has plenty of, made in many places one after the other.
 bool of_the_model(Category category) {
-  return category == Category::parameter || category == Category::buffer ||
-         category == Category::gradient || category == Category::optimizer_state ||
-         category == Category::saved_activation;
+  return category == Category::parameter || category == Category::buffer || category == Category::gradient ||
+         category == Category::optimizer_state || category == Category::saved_activation;
 }
 
 // What no variable explains: memory of C++, tensors that are local variables of many threads or frames.
@@ -285,7 +286,8 @@ void leave_out_repeated(const Case& find, std::vector<Suspect>& suspects) {
   });
   std::vector<bool> known(find.last().dump.tensors.size());
   std::erase_if(suspects, [&](const Suspect& suspect) {
-    const bool repeated = !suspect.tensors.empty() && find.mostly(suspect.tensors, [&](uint32_t t) { return known[t]; });
+    const bool repeated =
+        !suspect.tensors.empty() && find.mostly(suspect.tensors, [&](uint32_t t) { return known[t]; });
     for (uint32_t tensor : suspect.tensors) known[tensor] = true;
     return repeated;
   });
@@ -310,7 +312,8 @@ const char* name(Suspect::Kind kind) {
 // What was made in the first step has not grown since.
 uint64_t bytes_each_step(const Suspect& suspect) {
   if (suspect.of_steps < 2) return 0;
-  return uint64_t(double(suspect.bytes) * double(suspect.steps - 1) / double(suspect.steps) / double(suspect.of_steps - 1) + 0.5);
+  return uint64_t(
+      double(suspect.bytes) * double(suspect.steps - 1) / double(suspect.steps) / double(suspect.of_steps - 1) + 0.5);
 }
 
 std::vector<Suspect> find_suspects(const Case& find) {

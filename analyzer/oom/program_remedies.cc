@@ -77,7 +77,8 @@ class ProgramFinder {
   uint64_t saved_by_loop(uint64_t before) const {
     std::vector<uint8_t> savers(dump_.tensors.size());  // 1: such a node, 2: another one
     for (uint32_t node = 0; node < dump_.graph.nodes.size(); ++node) {
-      const bool inside = running_.in_loop(forward_site(node)) && dump_.nodes[dump_.graph.nodes[node].seen].serial < before;
+      const bool inside =
+          running_.in_loop(forward_site(node)) && dump_.nodes[dump_.graph.nodes[node].seen].serial < before;
       for (const SavedSlot& slot : dump_.graph.saved_of(node)) {
         if (holds(slot)) savers[slot.tensor] |= inside ? 1 : 2;
       }
@@ -195,8 +196,8 @@ class ProgramFinder {
     uint64_t bytes = 0;
     for (const Item& item : view_.accounts.items()) {
       if (!of_the_batch(item) || item.storage == kNone) continue;
-      const bool may_be = is_one_of(category_of(item), {Category::saved_activation, Category::output, Category::temporary,
-                                                        Category::backward_temporary});
+      const bool may_be = is_one_of(category_of(item), {Category::saved_activation, Category::output,
+                                                        Category::temporary, Category::backward_temporary});
       if (may_be && dump_.tensors[view_.holders.speaker(item.storage)].dtype_text() == "float32") bytes += item.bytes;
     }
     const uint64_t copies = recurrent_copies();
@@ -228,7 +229,8 @@ class ProgramFinder {
       uint64_t bytes = 0, weights = 0;
       for (const Item& item : view_.accounts.items()) {
         const uint32_t tensor = item.storage == kNone ? kNone : view_.holders.speaker(item.storage);
-        if (tensor == kNone || category_of(item) != Category::parameter || view_.holders.module(tensor) != module) continue;
+        if (tensor == kNone || category_of(item) != Category::parameter || view_.holders.module(tensor) != module)
+          continue;
         if (view_.holders.name(tensor).find(".weight_hh") == std::string::npos) continue;
         bytes += item.bytes;
         ++weights;

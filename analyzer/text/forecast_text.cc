@@ -69,9 +69,8 @@ std::string head(const ForecastShown& shown) {
   line += "\n";
   for (const LargestSize& largest : answer.plain.largest) {
     if (largest.first_over.empty()) continue;
-    line += fmt::format("{} {} would be the first not to fit: at {}, which takes {}\n",
-                        answer.sizes[largest.size].name, count(uint64_t(largest.value + 1)), largest.first_over,
-                        whole_bytes(largest.first_over_bytes));
+    line += fmt::format("{} {} would be the first not to fit: at {}, which takes {}\n", answer.sizes[largest.size].name,
+                        count(uint64_t(largest.value + 1)), largest.first_over, whole_bytes(largest.first_over_bytes));
   }
   return line;
 }
@@ -91,8 +90,9 @@ std::string notes(const ForecastShown& shown) {
   const forecast::Answer& answer = shown.answer;
   std::string text;
   if (!shown.samples[0].recording) {
-    text += "Dumps tell one moment of each run: the forecast is of that moment. Recordings tell whether another one "
-            "will be the peak.\n";
+    text +=
+        "Dumps tell one moment of each run: the forecast is of that moment. Recordings tell whether another one "
+        "will be the peak.\n";
   }
   if (answer.peak_moves) text += "The peak moves: it will be at another moment of the run than it was.\n";
   double worst = 0;
@@ -139,12 +139,13 @@ std::string place_words(const forecast::SiteRow& site) {
 
 std::string sites_table(const ForecastShown& shown, size_t top, const Terminal& terminal) {
   const size_t rows = top == 0 ? shown.answer.sites.size() : std::min(top, shown.answer.sites.size());
-  Table table({{values_words(shown.answer.sizes, forecast::values_of(shown.answer.sizes, shown.answer.base)), Align::right},
-               {"then", Align::right},
-               {"%", Align::right},
-               {"grows"},
-               {"for"},
-               {"where", Align::left, 30, Cut::middle}});
+  Table table(
+      {{values_words(shown.answer.sizes, forecast::values_of(shown.answer.sizes, shown.answer.base)), Align::right},
+       {"then", Align::right},
+       {"%", Align::right},
+       {"grows"},
+       {"for"},
+       {"where", Align::left, 30, Cut::middle}});
   for (size_t i = 0; i < rows; ++i) {
     const forecast::SiteRow& site = shown.answer.sites[i];
     table.row({bytes(site.seen), whole_bytes(site.predicted.bytes),
@@ -172,7 +173,8 @@ const char* basis_words(forecast::Basis basis) {
 std::string unexplained_table(const ForecastShown& shown, size_t top, const Terminal& terminal) {
   if (shown.answer.unexplained.empty()) return "\nEvery site is constant or grows as its shape says.\n";
   const size_t all = shown.answer.unexplained.size(), rows = top == 0 ? all : std::min(top, all);
-  Table table({{"then", Align::right}, {"±", Align::right}, {"why", Align::left, 20}, {"where", Align::left, 30, Cut::middle}});
+  Table table(
+      {{"then", Align::right}, {"±", Align::right}, {"why", Align::left, 20}, {"where", Align::left, 30, Cut::middle}});
   for (size_t i = 0; i < rows; ++i) {
     const forecast::SiteRow& site = shown.answer.unexplained[i];
     table.row({whole_bytes(site.predicted.bytes), whole_bytes(site.predicted.spread), basis_words(site.basis),
@@ -226,8 +228,7 @@ std::string growth_words(const forecast::Powers& powers, const std::vector<Size>
 
 std::string forecast_text(const ForecastShown& shown, size_t top, const Terminal& terminal) {
   return head(shown) + inputs_line(shown) + notes(shown) + "\n" + category_table(shown).text(terminal) +
-         sites_table(shown, top, terminal) + unexplained_table(shown, top, terminal) +
-         scenarios_table(shown, terminal);
+         sites_table(shown, top, terminal) + unexplained_table(shown, top, terminal) + scenarios_table(shown, terminal);
 }
 
 }  // namespace tensorscope::text

@@ -219,8 +219,8 @@ std::string outside_text(const Leaks& leaks) {
   size_t shown = 0;
   for (const Fact& part : leaks.process.parts) {
     using analyzer::FactKind;
-    const bool seen = part.kind == FactKind::resident || part.kind == FactKind::cpu_tensors ||
-                      part.kind == FactKind::profiler;
+    const bool seen =
+        part.kind == FactKind::resident || part.kind == FactKind::cpu_tensors || part.kind == FactKind::profiler;
     if (seen || part.values.empty() || part.values.back() < kLeastShown || shown == kMostParts) continue;
     parts += (shown++ == 0 ? "" : ", ") + text::bytes(part.values.back()) + " " + text::fact_words(part);
   }

@@ -17,7 +17,8 @@ using analyzer::Suspect;
 // "in 30 of 60 steps (optimizer steps)", "at 30 different times or more".
 std::string generations_words(const Suspect& suspect, const analyzer::Steps& steps) {
   std::string text;
-  if (suspect.steps < suspect.generations) text = fmt::format("at {} different times or more", count(suspect.generations));
+  if (suspect.steps < suspect.generations)
+    text = fmt::format("at {} different times or more", count(suspect.generations));
   if (suspect.steps == 0) return text;
   return text + fmt::format("{}in {}{} of {} ({})", text.empty() ? "" : ", ", count(suspect.steps),
                             steps.every > 1 ? " or more" : "", counted(suspect.of_steps, "step"),
@@ -47,7 +48,8 @@ std::string kept_words(const Suspect& suspect) {
 }  // namespace
 
 std::string suspects_heading(const std::vector<Suspect>& suspects, size_t top) {
-  std::string heading = "suspects: filled at many times, hardly ever emptied; two dumps some steps apart show whether they grow";
+  std::string heading =
+      "suspects: filled at many times, hardly ever emptied; two dumps some steps apart show whether they grow";
   if (top != 0 && suspects.size() > top) heading += fmt::format(" (showing {} of {}; --top N)", top, suspects.size());
   return heading;
 }

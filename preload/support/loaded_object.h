@@ -18,8 +18,8 @@ namespace tensorscope {
 struct LoadedObject {
   const char* path = nullptr;
   uint64_t bias = 0;
-  uint64_t begin = 0;  // lowest mapped address
-  uint64_t end = 0;    // one past the highest
+  uint64_t begin = 0;                       // lowest mapped address
+  uint64_t end = 0;                         // one past the highest
   uint64_t relro_begin = 0, relro_end = 0;  // PT_GNU_RELRO: read-only since the loader has relocated it
   size_t tls_module = 0, tls_bytes = 0;     // its thread-local variables; 0: it has none
   const ElfW(Sym) * symbols = nullptr;

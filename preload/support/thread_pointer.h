@@ -18,8 +18,8 @@ struct ThreadVariables {
   const uintptr_t* words = nullptr;
   size_t count = 0;
 };
-// `module` and `bytes`: LoadedObject::tls_module and tls_bytes; the library stays loaded. Made where the thread has none
-// yet, as by the library's own first use.
+// `module` and `bytes`: LoadedObject::tls_module and tls_bytes; the library stays loaded. Made where the thread has
+// none yet, as by the library's own first use.
 ThreadVariables thread_variables(size_t module, size_t bytes);
 
 class ThreadPointerFinder {

@@ -421,8 +421,8 @@ void finish_find_nan() {
              (unsigned long long)unwritten, unwritten == 1 ? "" : "s");
   }
   if (const uint64_t missed = operations_not_followed(); missed != 0) {
-    snprintf(more + strlen(more), sizeof more - strlen(more),
-             "; %llu of the first operations %s not checked", (unsigned long long)missed, missed == 1 ? "was" : "were");
+    snprintf(more + strlen(more), sizeof more - strlen(more), "; %llu of the first operations %s not checked",
+             (unsigned long long)missed, missed == 1 ? "was" : "were");
   }
   if (g_nan.device_seen.load() && !device_checks_run()) {
     snprintf(more + strlen(more), sizeof more - strlen(more), "; tensors on devices were not checked");

@@ -87,8 +87,7 @@ constinit TraceLayoutFinder g_finder{kProcess};
 // Where this operation's arguments or results are, or 0.
 int learn(const void* record_function, size_t count, bool inputs) {
   if (!g_learning_trace.try_lock()) return 0;
-  const int at =
-      inputs ? g_finder.add_inputs(record_function, count) : g_finder.add_outputs(record_function, count);
+  const int at = inputs ? g_finder.add_inputs(record_function, count) : g_finder.add_outputs(record_function, count);
   const TraceLayout layout = g_finder.result();
   if (layout.known()) {
     g_learnt.inputs.store(layout.inputs, std::memory_order_relaxed);

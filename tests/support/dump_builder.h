@@ -202,7 +202,7 @@ class DumpBuilder {
   uint32_t site(uint32_t native_leaf, uint32_t python_leaf);
   uint64_t tensor(const TensorSpec& tensor);              // returns the serial
   uint64_t allocation(const AllocationSpec& allocation);  // returns the serial; counts for its site and device
-  void freed(uint32_t site, uint64_t nbytes);  // counts an allocation of the site that is not alive any more
+  void freed(uint32_t site, uint64_t nbytes);             // counts an allocation of the site that is not alive any more
   uint64_t node(uint64_t address, std::string_view class_name, uint32_t site, uint64_t serial = 0);
   void device_total(const format::DeviceTotal& total);  // replaces the one that was counted from the allocations
   void coverage(std::string_view subject, format::Seen seen, std::string_view detail, uint64_t missed = 0);

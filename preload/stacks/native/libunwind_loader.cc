@@ -95,7 +95,9 @@ bool Libunwind::open() {
         that.functions_.init_remote(&cursor, that.space_, &nothing);
       },
       this);
-  if (!started) return fail("libunwind needs a thread with descriptors of its own, and none was to be had (a seccomp filter, valgrind)");
+  if (!started)
+    return fail(
+        "libunwind needs a thread with descriptors of its own, and none was to be had (a seccomp filter, valgrind)");
   if (space_ == nullptr) return fail("libunwind could not create an address space");
   for (const auto version : {libunwind::TableInfo::since_1_6, libunwind::TableInfo::before_1_6}) {
     table_version_ = version;

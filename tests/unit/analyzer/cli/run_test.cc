@@ -108,7 +108,8 @@ TEST_F(RunTest, WhatIgnoresThePreloadIsSaid) {
                 shell("command -v env").out.substr(0, shell("command -v env").out.size() - 1) + "' is run by," + said +
                 "static\n");
   const std::string loader = shell("ls /lib64/ld-linux-x86-64.so.2 /lib/ld-linux-aarch64.so.1 2>/dev/null").out;
-  EXPECT_EQ(shell("$T run -- " + loader.substr(0, loader.find('\n')) + " $(command -v env) echo dynamic").out, "dynamic\n");
+  EXPECT_EQ(shell("$T run -- " + loader.substr(0, loader.find('\n')) + " $(command -v env) echo dynamic").out,
+            "dynamic\n");
 }
 
 #ifdef SANITIZED_PROGRAM
@@ -214,7 +215,8 @@ TEST_F(EnvironmentTest, PythonIsTheEnvironmentsOwnWithoutActivation) {
   std::filesystem::create_directory("links");
   std::filesystem::create_symlink("../venv/bin/tensorscope", "links/tensorscope");  // pipx, uv tool
   for (const char* called : {"links/tensorscope", "tensorscope"}) {
-    EXPECT_EQ(shell(std::string("PATH=$PWD/other:$PWD/links:$PATH ") + called + " run python a.py").out, "other a.py\n");
+    EXPECT_EQ(shell(std::string("PATH=$PWD/other:$PWD/links:$PATH ") + called + " run python a.py").out,
+              "other a.py\n");
   }
   EXPECT_EQ(shell("TENSORSCOPE_INTERPRETER=$PWD/other/python " + run + "-m a").out, "other -m a\n");
   EXPECT_EQ(shell("TENSORSCOPE_INTERPRETER=x " + run + "sh -c 'echo $TENSORSCOPE_INTERPRETER'").out, "\n");

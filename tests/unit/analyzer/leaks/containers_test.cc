@@ -178,7 +178,8 @@ TEST(Containers, WhatWasNotLookedAtIsNotSaidToBeHeldByCpp) {
   Dumps looked([](Scene& scene) {
     scene.builder.references_complete = false;
     for (int step = 1; step <= scene.steps(); ++step) {
-      scene.object(scene.add(scene.plain(serial_at(step, 10), 2048, scene.site(12))), false, false, format::WrapperState::kept_by_cpp);
+      scene.object(scene.add(scene.plain(serial_at(step, 10), 2048, scene.site(12))), false, false,
+                   format::WrapperState::kept_by_cpp);
     }
   });
   EXPECT_THAT(looked.kinds(), ElementsAre("cpp-only"));

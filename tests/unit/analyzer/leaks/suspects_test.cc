@@ -50,7 +50,8 @@ void steps_end(Scene& scene, const std::vector<int>& steps) {
 
 TEST(Suspects, StepsAreCountedWhereTheyWereSeen) {
   Dumps run = one_dump([](Scene& scene) {
-    for (int step : {5, 10, 15, 20, 25}) scene.kept(serial_at(step, 10), 8192, scene.site(12), "kept[" + std::to_string(step) + "]");
+    for (int step : {5, 10, 15, 20, 25})
+      scene.kept(serial_at(step, 10), 8192, scene.site(12), "kept[" + std::to_string(step) + "]");
     std::vector<int> all;
     for (int step = 1; step < scene.steps(); ++step) all.push_back(step);
     steps_end(scene, all);
@@ -121,8 +122,12 @@ void adapters(Scene& scene, const Adapters& how) {
     if (!how.called(step)) continue;
     const uint64_t module = 0x900000 + uint64_t(step) * 64;
     scene.builder.module_name(module, "model.lora." + name, "Linear");
-    const uint32_t forward = scene.builder.site(0, scene.builder.python({{.file = "/home/user/train.py", .function = "step", .line = 30},
-                                                                         {.file = "/usr/lib/torch/nn/modules/module.py", .function = "_call_impl", .line = 5, .module_object = module}}));
+    const uint32_t forward =
+        scene.builder.site(0, scene.builder.python({{.file = "/home/user/train.py", .function = "step", .line = 30},
+                                                    {.file = "/usr/lib/torch/nn/modules/module.py",
+                                                     .function = "_call_impl",
+                                                     .line = 5,
+                                                     .module_object = module}}));
     scene.builder.freed(forward, 4096);
   }
 }
@@ -139,9 +144,11 @@ TEST(Suspects, EntriesOfAModuleThatAreAddedInUse) {
 TEST(Suspects, EntriesThatWereNotCalledAreAModelThatIsBeingBuilt) {
   Dumps none = one_dump([](Scene& scene) { adapters(scene, {.called = [](int) { return false; }}); });
   EXPECT_TRUE(none.leaks.suspects.empty());
-  Dumps called_at_first = one_dump([](Scene& scene) { adapters(scene, {.called = [](int step) { return step < 20; }}); });
+  Dumps called_at_first =
+      one_dump([](Scene& scene) { adapters(scene, {.called = [](int step) { return step < 20; }}); });
   EXPECT_TRUE(called_at_first.leaks.suspects.empty());
-  Dumps all_but_the_newest = one_dump([](Scene& scene) { adapters(scene, {.called = [](int step) { return step != 30; }}); });
+  Dumps all_but_the_newest =
+      one_dump([](Scene& scene) { adapters(scene, {.called = [](int step) { return step != 30; }}); });
   ASSERT_EQ(all_but_the_newest.leaks.suspects.size(), 1u);
   EXPECT_EQ(all_but_the_newest.leaks.suspects[0].bytes, 29u * 8192);
 }

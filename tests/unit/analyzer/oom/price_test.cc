@@ -10,8 +10,8 @@
 namespace tensorscope::analyzer::oom {
 namespace {
 
-using ::testing::HasSubstr;
 using testing::DeviceScene;
+using ::testing::HasSubstr;
 using testing::kMiB;
 using testing::Told;
 
