@@ -31,6 +31,7 @@
 #include "watch/device_values.h"
 #include "watch/first_operations.h"
 #include "watch/module_paths.h"
+#include "watch/module_values.h"
 #include "watch/saved_tensors.h"
 #include "watch/source_places.h"
 #include "watch/step_dumps.h"
@@ -109,6 +110,7 @@ struct Calls {
   explicit Calls(CallSettings given) : settings(std::move(given)), paths(settings.watches) {}
   CallSettings settings;
   ModulePaths paths;
+  ModuleValues values{settings.watches, paths};
   std::atomic<uint64_t> next_call{1};
   live::DeviceSlot device = live::DeviceTable::kCpu;  // whose live bytes the calls tell
   int tries_left = 0;                                 // to learn from first operations
@@ -125,148 +127,6 @@ std::vector<Running>& running() {
     delete_at_thread_end(t_running);
   }
   return *t_running;
-}
-
-void take_for_watch(const Gil& gil, Calls& calls, uint32_t watch, uint32_t name, const CallbackValue& value,
-                    const Origin& origin) {
-  const WatchSpec& spec = calls.settings.watches[watch];
-  if (!has_wanted_dtype(spec, value.tensor)) return;
-  if (has_callbacks(watch)) {
-    remember_for_callbacks(gil, watch, name, value, origin);
-  } else {
-    take_tensor(spec, watch, name, value.tensor, origin);
-  }
-  calls.paths.mark_matched(watch);
-}
-
-uint32_t name_within(WatchedModule& module, std::string_view way, const char* ending = "") {
-  const std::string key = std::string(ending).append(way);
-  for (const auto& [known, id] : module.names) {
-    if (known == key) return id;
-  }
-  const uint32_t id = text_id(module.path + ending + std::string(way));
-  module.names.emplace_back(key, id);
-  return id;
-}
-
-struct Taking {
-  const Gil& gil;
-  Calls& calls;
-  WatchedModule& module;
-  const std::vector<Wanted>& wanted;
-  Origin origin;
-  const char* ending;  // between the module's path and the way
-  Step step;
-};
-
-void take_inside(const python::TensorInside& inside, void* context) {
-  auto& taking = *static_cast<Taking*>(context);
-  for (const Wanted& wanted : taking.wanted) {
-    const WatchSpec& watch = taking.calls.settings.watches[wanted.watch];
-    if (!is_due(watch, taking.step)) continue;
-    if (!wanted.whole) {
-      if (match_module(watch, taking.module, rules::path_segments(inside.way)) != rules::PathMatch::whole) continue;
-    }
-    take_for_watch(taking.gil, taking.calls, wanted.watch, name_within(taking.module, inside.way, taking.ending),
-                   {inside.object, inside.tensor}, taking.origin);
-  }
-}
-
-bool any_is_due(const Calls& calls, const std::vector<Wanted>& wanted, const Step& step) {
-  return std::any_of(wanted.begin(), wanted.end(),
-                     [&](const Wanted& each) { return is_due(calls.settings.watches[each.watch], step); });
-}
-
-// `structure`: an object, or the call whose arguments are meant.
-template <typename Structure>
-void take_all(const Gil& gil, Calls& calls, WatchedModule& module, const std::vector<Wanted>& wanted,
-              const Structure& structure, const Origin& origin, const char* ending) {
-  const Step step = current_step();
-  if (wanted.empty() || !any_is_due(calls, wanted, step)) return;
-  Taking taking = {gil, calls, module, wanted, origin, ending, step};
-  python::each_tensor_inside(gil, structure, take_inside, &taking);
-}
-
-// ---- parameters, buffers, gradients, optimizer state
-// -----------------------------------------------------------------
-
-ValuePlace place_of(WatchOf of) {
-  switch (of) {
-    case WatchOf::parameters:
-      return ValuePlace::parameter;
-    case WatchOf::buffers:
-      return ValuePlace::buffer;
-    case WatchOf::gradients:
-      return ValuePlace::gradient;
-    case WatchOf::optimizer_state:
-      return ValuePlace::optimizer_state;
-    default:
-      return ValuePlace::other;
-  }
-}
-
-// Of the attributes that are watched, those of this kind.
-template <typename F>
-void each_attribute(const Gil& gil, Calls& calls, WatchOf of, F f) {
-  const Step step = current_step();
-  calls.paths.each_with_attributes(gil, [&](Object* object, WatchedModule& module) {
-    const bool any = std::any_of(module.attributes.begin(), module.attributes.end(), [&](const auto& attribute) {
-      return attribute.of == of && is_due(calls.settings.watches[attribute.watch], step);
-    });
-    if (!any) return;
-    python::agent::Attributes attributes(gil);
-    Object* dict = attributes.find(object, of == WatchOf::buffers ? "_buffers" : "_parameters");
-    each_entry(gil, dict, [&](Object* key, Object* value) {
-      const std::string_view name = text_of(gil, key);
-      for (const WatchedModule::Attribute& attribute : module.attributes) {
-        if (attribute.of == of && attribute.name == name && is_due(calls.settings.watches[attribute.watch], step)) {
-          f(module, attribute, value);
-        }
-      }
-      return true;
-    });
-  });
-}
-
-void take_attributes(const Gil& gil, Calls& calls, WatchOf of) {
-  each_attribute(gil, calls, of, [&](WatchedModule& module, const WatchedModule::Attribute& attribute, Object* value) {
-    LiveTensor tensor = live_tensor(gil, value);
-    if (tensor.serial == 0) return;
-    if (of == WatchOf::gradients) {
-      TensorView view;
-      view_tensor(tensor.impl, view);  // so that the layout is known
-      tensor = {gradient_of(tensor.impl), 0};
-      if (!tensor.impl) return;
-    }
-    Origin origin;
-    origin.place = place_of(of);
-    origin.module = module.path_id;
-    take_for_watch(gil, calls, attribute.watch, attribute.name_id, {value, tensor, of == WatchOf::gradients}, origin);
-  });
-}
-
-// `state`: the optimizer's, a dict of dicts by parameter.
-void take_optimizer_state(const Gil& gil, Calls& calls, Object* optimizer) {
-  python::agent::Attributes attributes(gil);
-  Object* state = attributes.find(optimizer, "state");
-  each_attribute(gil, calls, WatchOf::optimizer_state,
-                 [&](WatchedModule& module, const WatchedModule::Attribute& attribute, Object* parameter) {
-                   each_entry(gil, state, [&](Object* key, Object* own) {
-                     if (key != parameter) return true;
-                     each_entry(gil, own, [&](Object* name, Object* value) {
-                       const LiveTensor tensor = live_tensor(gil, value);
-                       if (tensor.serial == 0) return true;
-                       Origin origin;
-                       origin.place = ValuePlace::optimizer_state;
-                       origin.module = module.path_id;
-                       const uint32_t text =
-                           name_within(module, std::string(text_of(gil, name)), ("." + attribute.name + ".").c_str());
-                       take_for_watch(gil, calls, attribute.watch, text, {value, tensor}, origin);
-                       return true;
-                     });
-                     return false;
-                   });
-                 });
 }
 
 // ---- calls --------------------------------------------------------------------------------------------------------
@@ -408,8 +268,8 @@ void call_begins(const Gil& gil, Calls& calls, Object* object, const void* stack
     choose_device(calls);
     if (calls.paths.wants_attributes()) {
       run_if_memory_lasts([&] {
-        take_attributes(gil, calls, WatchOf::parameters);
-        take_attributes(gil, calls, WatchOf::buffers);
+        calls.values.take_attributes(gil, WatchOf::parameters);
+        calls.values.take_attributes(gil, WatchOf::buffers);
       });
     }
   }
@@ -452,11 +312,11 @@ void call_ends(const Gil& gil, Calls& calls, const ModuleCall& ended) {
   origin.index = call.index;
   if (!call.module->inputs.empty()) {
     origin.place = ValuePlace::input;
-    take_all(gil, calls, *call.module, call.module->inputs, ended, origin, "(in)");
+    calls.values.take_inputs(gil, *call.module, ended, origin);
   }
   if (ended.result) {
     origin.place = ValuePlace::output;
-    take_all(gil, calls, *call.module, call.module->outputs, ended.result, origin, "");
+    calls.values.take_outputs(gil, *call.module, ended.result, origin);
   }
   // A checkpoint ends what it computes again by an exception, once it has all that backward needs.
   const bool failed =
@@ -495,7 +355,7 @@ Object* gradients_are_there(Object*, Object*) {
     if (!calls.paths.wants_attributes()) return;
     run_if_memory_lasts([&] {
       calls.paths.look_for_attributes(gil);
-      take_attributes(gil, calls, WatchOf::gradients);
+      calls.values.take_attributes(gil, WatchOf::gradients);
     });
   });
   return python::new_none(*python::known_interpreter());
@@ -504,7 +364,7 @@ Object* gradients_are_there(Object*, Object*) {
 Object* step_ends(Object*, Object* optimizer) {
   const Gil gil = Gil::held(*python::known_interpreter());
   with_scope(gil, [&](Calls& calls) {
-    if (calls.paths.wants_attributes()) run_if_memory_lasts([&] { take_optimizer_state(gil, calls, optimizer); });
+    if (calls.paths.wants_attributes()) run_if_memory_lasts([&] { calls.values.take_optimizer_state(gil, optimizer); });
     const uint32_t step = current_step().number;
     end_step();
     if (current_step().number != step) remember_step_end(step);
