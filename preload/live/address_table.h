@@ -61,7 +61,7 @@ class AddressTable {
     }
     Guard(const Guard&) = delete;
     Guard& operator=(const Guard&) = delete;
-    explicit operator bool() const { return held_; }
+    explicit operator bool() const { return __builtin_expect(held_, true); }
     unsigned shard() const { return number_; }
 
     Position find(const void* key) { return shard_.find(index_, key, hash_of(key)); }
@@ -175,10 +175,11 @@ class AddressTable {
   // One cache line, with the first chunk, which most programs never leave.
   struct alignas(64) Shard {
     SpinLock lock;
-    uint32_t filled = 0;   // slots that are not empty, tombstones among them
-    uint32_t linked = 0;   // slots that hold a row
-    uint32_t free = 0;     // number of the first free row
-    uint32_t numbers = 0;  // rows that were ever used: 1..numbers
+    uint32_t filled = 0;       // slots that are not empty, tombstones among them
+    uint32_t free = 0;         // number of the first free row
+    uint32_t linked = 0;       // slots that hold a row
+    uint32_t numbers = 0;      // rows that were ever used: 1..numbers
+    uint32_t most_filled = 0;  // then the index is rebuilt
     std::atomic<uint32_t> in_use{0};
     uint32_t chunk_room = 0;  // of more_chunks
     Chunk* more_chunks = nullptr;
@@ -187,7 +188,7 @@ class AddressTable {
     // Of the row with this number.
     const Chunk& chunk(uint32_t number) const {
       const uint32_t i = (number - 1) >> kChunkBits;
-      return i == 0 ? first_chunk : more_chunks[i - 1];
+      return __builtin_expect(i == 0, true) ? first_chunk : more_chunks[i - 1];
     }
     Chunk& chunk(uint32_t number) { return const_cast<Chunk&>(std::as_const(*this).chunk(number)); }
     Row* row(uint32_t number) const { return &chunk(number).rows[(number - 1) & (kChunkRows - 1)]; }
@@ -212,7 +213,7 @@ class AddressTable {
 
     Position find(const Index& index, const void* key, uint64_t hash) const {
       const uint32_t* slots = index.slots.load(std::memory_order_relaxed);
-      if (slots == nullptr) return {};
+      if (__builtin_expect(slots == nullptr, false)) return {};
       const uint32_t wrap = index.mask.load(std::memory_order_relaxed);
       const uint32_t tag = tag_of(hash);
       bool reusable = false;
@@ -231,27 +232,24 @@ class AddressTable {
     }
 
     Row* insert(Index& index, const void* key, uint64_t hash, Position& place) {
-      const uint32_t room =
-          index.slots.load(std::memory_order_relaxed) == nullptr ? 0 : index.mask.load(std::memory_order_relaxed) + 1;
-      if ((filled + 1) * uint64_t{8} > room * uint64_t{5}) {
-        if (rebuild(index, room)) {
-          place = find(index, key, hash);
-        } else if (filled + 2 > room) {  // a search ends at an empty slot: one must stay
-          return nullptr;
-        }
+      if (__builtin_expect(filled >= most_filled, false) && !make_room(index, key, hash, place)) return nullptr;
+      const uint32_t number = __builtin_expect(free != 0, true) ? free : add_number();
+      if (__builtin_expect(number == 0, false)) return nullptr;
+      Row* const free_row = row(number);
+      if (number == free) {
+        free = uint32_t(reinterpret_cast<uintptr_t>(free_row->key));
+        index.next_row.store(free == 0 ? nullptr : row(free), std::memory_order_relaxed);
       }
-      const uint32_t number = take_number(index);
-      if (number == 0) return nullptr;
       uint32_t& slot = index.slots.load(std::memory_order_relaxed)[place.slot];
       filled += slot == kEmpty;
       ++linked;
       slot = tag_of(hash) | number;
       place.number = number;
-      place.row = row(number);
-      place.row->key = key;
+      place.row = free_row;
+      free_row->key = key;
       flip_used(number);
       in_use.store(in_use.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
-      return place.row;
+      return free_row;
     }
 
     void unlink(Index& index, uint32_t slot) {
@@ -280,6 +278,15 @@ class AddressTable {
       in_use.store(in_use.load(std::memory_order_relaxed) - 1, std::memory_order_relaxed);
     }
 
+    // False: no memory for another index, and the one there is has no more room.
+    [[gnu::noinline]] bool make_room(Index& index, const void* key, uint64_t hash, Position& place) {
+      const uint32_t room =
+          index.slots.load(std::memory_order_relaxed) == nullptr ? 0 : index.mask.load(std::memory_order_relaxed) + 1;
+      if (!rebuild(index, room)) return filled + 2 <= room;  // a search ends at an empty slot: one must stay
+      place = find(index, key, hash);
+      return true;
+    }
+
     // A new index with room for twice what is linked now or, where tombstones filled the old one, as large as before.
     bool rebuild(Index& index, uint32_t room) {
       const uint32_t new_room = room == 0 ? kFirstSlots : linked * uint64_t{16} > room * uint64_t{5} ? room * 2 : room;
@@ -296,16 +303,11 @@ class AddressTable {
       index.slots.store(fresh, std::memory_order_relaxed);
       index.mask.store(new_room - 1, std::memory_order_relaxed);
       filled = linked;
+      most_filled = new_room / 8 * 5;
       return true;
     }
 
-    uint32_t take_number(Index& index) {
-      if (free != 0) {
-        const uint32_t number = free;
-        free = uint32_t(reinterpret_cast<uintptr_t>(row(number)->key));
-        index.next_row.store(free == 0 ? nullptr : row(free), std::memory_order_relaxed);
-        return number;
-      }
+    [[gnu::noinline]] uint32_t add_number() {
       if (numbers == kMaxNumber) return 0;
       if ((numbers & (kChunkRows - 1)) == 0 && !add_chunk()) return 0;
       return ++numbers;

@@ -11,17 +11,16 @@ constinit AllocationTable g_allocations;
 
 namespace {
 
-Subject subject_of(AllocationKind kind) {
+[[gnu::noinline]] void count_missed_of(AllocationKind kind) {
   switch (kind) {
+    case AllocationKind::heap:
+      return count_missed(Subject::cpu_memory);
     case AllocationKind::mapped:
-      return Subject::mapped_memory;
+      return count_missed(Subject::mapped_memory);
     case AllocationKind::caching:
     case AllocationKind::runtime:
-      return Subject::cuda_memory;
-    case AllocationKind::heap:
-      break;
+      return count_missed(Subject::cuda_memory);
   }
-  return Subject::cpu_memory;
 }
 
 }  // namespace
@@ -37,15 +36,15 @@ Made AllocationTable::add(const NewAllocation& made, const Origin& origin) {
       return result;
     }
     Table::Position place = guard.find(address);
-    if (place.row != nullptr) {
+    if (__builtin_expect(place.row != nullptr, false)) {
       result.replaced = place.row->serial.load(std::memory_order_relaxed);
       no_longer_referred = account_gone(guard.shard(), *place.row);
-      count_missed(subject_of(made.kind));
-    }
-    if (place.row == nullptr && guard.insert(address, place) == nullptr) {
-      count_missed(subject_of(made.kind));
+      count_missed_of(made.kind);
+    } else if (__builtin_expect(guard.insert(address, place) == nullptr, false)) {
+      count_missed_of(made.kind);
       no_longer_referred = made.node;
-    } else {
+    }
+    if (__builtin_expect(place.row != nullptr, true)) {
       AllocationRow& row = *place.row;
       row.nbytes = made.nbytes;
       row.created_ns = origin.ns;

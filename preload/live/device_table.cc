@@ -4,16 +4,6 @@ namespace tensorscope::live {
 
 constinit DeviceTable g_devices;
 
-namespace {
-
-void raise_to(std::atomic<uint64_t>& peak, uint64_t value) {
-  uint64_t known = peak.load(std::memory_order_relaxed);
-  while (value > known && !peak.compare_exchange_weak(known, value, std::memory_order_relaxed)) {
-  }
-}
-
-}  // namespace
-
 DeviceSlot DeviceTable::slot(Device device) {
   if (device.type == 0) return kCpu;
   const uint32_t name = 1 + (uint32_t(uint8_t(device.type)) << 8 | uint8_t(device.index));
@@ -33,12 +23,6 @@ Device DeviceTable::device(DeviceSlot slot) const {
 
 void DeviceTable::forget_used_here() {
   for (Row& row : rows_) row.used_here.store(false, std::memory_order_relaxed);
-}
-
-void DeviceTable::bytes_made(DeviceSlot slot, uint64_t nbytes) {
-  const uint64_t live = rows_[slot].bytes_live.fetch_add(nbytes, std::memory_order_relaxed) + nbytes;
-  raise_to(rows_[slot].bytes_peak, live);
-  raise_to(rows_[slot].peak_since, live);
 }
 
 void DeviceTable::reported(DeviceSlot slot, uint64_t allocated, uint64_t reserved) {

@@ -9,6 +9,7 @@
 #include <cstdint>
 
 #include "support/ids.h"
+#include "support/raise_to.h"
 
 namespace tensorscope::live {
 
@@ -45,7 +46,11 @@ class DeviceTable {
   }
   void forget_used_here();  // in a forked child
 
-  void bytes_made(DeviceSlot slot, uint64_t nbytes);
+  void bytes_made(DeviceSlot slot, uint64_t nbytes) {
+    const uint64_t live = rows_[slot].bytes_live.fetch_add(nbytes, std::memory_order_relaxed) + nbytes;
+    raise_to(rows_[slot].bytes_peak, live);
+    raise_to(rows_[slot].peak_since, live);
+  }
   void bytes_gone(DeviceSlot slot, uint64_t nbytes) {
     rows_[slot].bytes_live.fetch_sub(nbytes, std::memory_order_relaxed);
   }

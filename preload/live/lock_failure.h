@@ -6,6 +6,6 @@
 
 namespace tensorscope::live {
 
-__attribute__((cold)) void give_up_on_locks();
+[[gnu::noinline]] void give_up_on_locks();
 
 }  // namespace tensorscope::live

@@ -43,11 +43,13 @@ constinit std::atomic<CurrentNode> g_current_node{nullptr};
 constinit std::atomic<GrowthFunction> g_growth{nullptr};
 constinit std::atomic<FactsFunction> g_facts{nullptr};
 
-ThreadId this_thread() {
-  if (__builtin_expect(!t_this.entered, false)) {
-    t_this.id = g_threads.add_this_thread();
-    t_this.entered = true;
-  }
+[[gnu::noinline]] void enter_this_thread() {
+  t_this.id = g_threads.add_this_thread();
+  t_this.entered = true;
+}
+
+[[gnu::always_inline]] inline ThreadId this_thread() {
+  if (__builtin_expect(!t_this.entered, false)) enter_this_thread();
   return t_this.id;
 }
 
@@ -85,7 +87,7 @@ NodeId running_node(SiteId site) {
   note_events(&event, 1);
 }
 
-void note_gone(EventKind kind, const Gone& gone) {
+[[gnu::noinline]] void note_gone(EventKind kind, const Gone& gone) {
   if (gone.serial == 0) return;
   Event event{};
   event.order = gone.order;
@@ -101,7 +103,7 @@ uint32_t memory_word(uint32_t kind, Device device) {
   return kind | uint32_t(uint8_t(device.type)) << 8 | uint32_t(uint8_t(device.index)) << 16;
 }
 
-void note_allocated(const Made& made, const NewAllocation& what, SiteId site) {
+[[gnu::noinline]] void note_allocated(const Made& made, const NewAllocation& what, SiteId site) {
   if (made.serial == 0) return;
   note_replaced(EventKind::freed, made.replaced, made.serial - 1);
   Event event{};
@@ -114,7 +116,7 @@ void note_allocated(const Made& made, const NewAllocation& what, SiteId site) {
   note(EventKind::allocated, event);
 }
 
-void note_tensor(const TensorReference& tensor) {
+[[gnu::noinline]] void note_tensor(const TensorReference& tensor) {
   if (tensor.serial == 0) return;
   note_replaced(EventKind::tensor_gone, tensor.replaced, tensor.serial - 1);
   Event event{};
@@ -179,8 +181,8 @@ void note_reported(Device device, uint64_t allocated, uint64_t reserved) {
 // ---- what hooks report ----------------------------------------------------------------------------------------------
 
 // The block is not the program's yet, so its row, and with it the node, stays.
-[[gnu::noinline, gnu::cold]] void tell_growth(uint64_t nbytes, AllocationKind kind, DeviceSlot device,
-                                              const Origin& origin, NodeId node) {
+[[gnu::noinline]] void tell_growth(uint64_t nbytes, AllocationKind kind, DeviceSlot device, const Origin& origin,
+                                   NodeId node) {
   const GrowthFunction tell = g_growth.load(std::memory_order_relaxed);
   if (tell == nullptr) return;
   tell({g_devices.device(device),
@@ -189,7 +191,7 @@ void note_reported(Device device, uint64_t allocated, uint64_t reserved) {
         kind == AllocationKind::heap});
 }
 
-Origin allocated(const void* pointer, uint64_t nbytes, AllocationKind kind, DeviceSlot device) {
+[[gnu::hot]] Origin allocated(const void* pointer, uint64_t nbytes, AllocationKind kind, DeviceSlot device) {
   g_allocations.prefetch(pointer, device);
   const stacks::Stack stack = stacks::capture(nbytes);
   const Origin origin{coarse_ns(), site_of(stack), this_thread()};
@@ -205,7 +207,7 @@ Origin allocated(const void* pointer, uint64_t nbytes, AllocationKind kind, Devi
   return origin;
 }
 
-void freed(const void* pointer, AllocationKind kind, DeviceSlot device) {
+[[gnu::hot]] void freed(const void* pointer, AllocationKind kind, DeviceSlot device) {
   const Gone gone = g_allocations.remove(pointer, kind, device);
   if (events_wanted()) note_gone(EventKind::freed, gone);
 }

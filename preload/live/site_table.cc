@@ -48,6 +48,10 @@ SiteId SiteTable::intern(const stacks::Stack& stack, SiteId before) {
     const SiteId site = std::atomic_ref(key(before).followed).load(std::memory_order_acquire);
     if (site != 0 && key(site).native == stack.native && key(site).python == stack.python) return site;
   }
+  return look_up(stack, before);
+}
+
+SiteId SiteTable::look_up(const stacks::Stack& stack, SiteId before) {
   const uint64_t hash = hash_of(stack);
   SiteId site = find(stack, hash);
   if (site == 0) site = add(stack, hash);

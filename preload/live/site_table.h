@@ -13,6 +13,7 @@
 #include "stacks/capture.h"
 #include "support/arena.h"
 #include "support/ids.h"
+#include "support/raise_to.h"
 #include "support/spin_lock.h"
 
 namespace tensorscope::live {
@@ -26,7 +27,7 @@ class SiteTable {
 
   // `before`: the site that this thread asked for before this one, 0: none. Only a hint: a program's loop asks for its
   // sites in the same order again, and the one that came next then is looked at first.
-  SiteId intern(const stacks::Stack& stack, SiteId before = 0);
+  [[gnu::hot]] SiteId intern(const stacks::Stack& stack, SiteId before = 0);
   // Brings the site's counters into the cache.
   void prefetch(SiteId site) const { __builtin_prefetch(&counts(site), 1); }
   // A site of its own that has no stack; 0: no room.
@@ -77,7 +78,8 @@ class SiteTable {
   Key& key(SiteId site) const { return chunk(site).keys[site & (kChunkSites - 1)]; }
   Counts& counts(SiteId site) const { return chunk(site).counts[site & (kChunkSites - 1)]; }
   SiteId find(const stacks::Stack& stack, uint64_t hash) const;
-  SiteId add(const stacks::Stack& stack, uint64_t hash);
+  [[gnu::noinline]] SiteId look_up(const stacks::Stack& stack, SiteId before);
+  [[gnu::noinline]] SiteId add(const stacks::Stack& stack, uint64_t hash);
   SiteId append(const Key& key);
   std::atomic<SiteId>* level_for_one_more();
 
@@ -103,9 +105,7 @@ inline void SiteTable::allocation_made(SiteId site, uint64_t nbytes) {
   Counts& c = counts(site);
   c.allocations_made.fetch_add(1, std::memory_order_relaxed);
   const uint64_t live = c.bytes_live.fetch_add(nbytes, std::memory_order_relaxed) + nbytes;
-  uint64_t peak = c.bytes_peak.load(std::memory_order_relaxed);
-  while (live > peak && !c.bytes_peak.compare_exchange_weak(peak, live, std::memory_order_relaxed)) {
-  }
+  raise_to(c.bytes_peak, live);
 }
 
 inline void SiteTable::allocation_gone(SiteId site, uint64_t nbytes) {

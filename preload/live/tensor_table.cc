@@ -30,7 +30,7 @@ void TensorTable::add(const void* impl, const Origin& origin, TensorReference& m
   if (!guard) return give_up_on_locks();
   Table::Position place = guard.find(impl);
   Serial replaced = 0;
-  if (place.row != nullptr) {
+  if (__builtin_expect(place.row != nullptr, false)) {
     replaced = place.row->serial.load(std::memory_order_relaxed);
     g_sites.tensor_gone(place.row->site);
     count_missed(Subject::tensors);

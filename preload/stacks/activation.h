@@ -17,5 +17,6 @@ struct Activation {
   explicit operator bool() const { return frame != nullptr; }
   bool operator==(const Activation&) const = default;
 };
+inline constexpr Activation kNoActivation;
 
 }  // namespace tensorscope::stacks

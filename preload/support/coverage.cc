@@ -6,6 +6,10 @@ namespace {
 CoverageEntry g_entries[size_t(Subject::count_)];
 }  // namespace
 
+void count_missed(Subject subject, uint64_t events) {
+  coverage(subject).missed.fetch_add(events, std::memory_order_relaxed);
+}
+
 CoverageEntry& coverage(Subject subject) { return g_entries[size_t(subject)]; }
 
 const char* subject_name(Subject subject) {

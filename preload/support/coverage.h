@@ -55,8 +55,6 @@ inline void set_coverage(Subject subject, Seen seen, const char* detail) {
   coverage(subject).detail.store(detail, std::memory_order_release);
   coverage(subject).seen.store(seen, std::memory_order_release);
 }
-inline void count_missed(Subject subject, uint64_t events = 1) {
-  coverage(subject).missed.fetch_add(events, std::memory_order_relaxed);
-}
+[[gnu::noinline]] void count_missed(Subject subject, uint64_t events = 1);
 
 }  // namespace tensorscope

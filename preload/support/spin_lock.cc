@@ -4,7 +4,8 @@
 
 namespace tensorscope {
 
-bool SpinLock::taken_from_parent() const {
+bool SpinLock::was_of_parent(uint32_t word) const {
+  if (!is_lock_of_parent(word)) return false;
   tell_lock_observer(this);
   return true;
 }

@@ -21,19 +21,27 @@ class SpinLock {
 
   [[nodiscard]] bool try_lock() {
     const uint32_t free = free_lock_word();
-    const uint32_t word = word_.exchange(free | kLockHeld, std::memory_order_acquire);
-    return __builtin_expect(word == free, true) || (word != (free | kLockHeld) && taken_from_parent());
+    const uint32_t word = take(free);
+    return __builtin_expect(word == free, true) || was_of_parent(word);
   }
   // False: not had within the bound.
-  [[nodiscard]] bool lock() { return __builtin_expect(try_lock(), true) || lock_slowly(kPatienceNs); }
-  [[nodiscard]] bool lock_within(uint64_t patience_ns) { return try_lock() || lock_slowly(patience_ns); }
-  void unlock() { word_.store(free_lock_word(), std::memory_order_release); }
+  [[nodiscard, gnu::always_inline]] bool lock() { return lock_within(kPatienceNs); }
+  [[nodiscard, gnu::always_inline]] bool lock_within(uint64_t patience_ns) {
+    const uint32_t free = free_lock_word();
+    const uint32_t word = take(free);
+    if (__builtin_expect(word != free, false)) return was_of_parent(word) || lock_slowly(patience_ns);
+    return true;
+  }
+  [[gnu::always_inline]] void unlock() { word_.store(free_lock_word(), std::memory_order_release); }
 
   static constexpr uint64_t kPatienceNs = 2'000'000'000;
 
  private:
-  bool lock_slowly(uint64_t patience_ns);
-  bool taken_from_parent() const;
+  [[gnu::noinline]] bool lock_slowly(uint64_t patience_ns);
+  // Returns the word that was there.
+  uint32_t take(uint32_t free) { return word_.exchange(free | kLockHeld, std::memory_order_acquire); }
+  // Of the word that was there.
+  [[gnu::noinline]] bool was_of_parent(uint32_t word) const;
 
   std::atomic<uint32_t> word_{0};
 };

@@ -13,7 +13,7 @@ constinit thread_local Word t_deleted = 0;
 // A program makes tensors before it calls the modules that have them: time to see the first call.
 void constructed(Word impl) {
   live::tensor_constructed(reinterpret_cast<const void*>(impl));
-  if (watch::waits_for_torch()) watch::ask_main_thread();
+  if (__builtin_expect(watch::waits_for_torch(), false)) watch::ask_main_thread();
 }
 
 }  // namespace

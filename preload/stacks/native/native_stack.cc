@@ -2,6 +2,8 @@
 
 #include <stdio.h>
 
+#include <algorithm>
+
 #include "stacks/native/eh_frame.h"
 #include "stacks/native/frame_walk.h"
 #include "stacks/native/libunwind_loader.h"
@@ -61,7 +63,7 @@ void say_which(const NativeStacks& wanted) {
   set_coverage(Subject::native_stacks, Seen::partly, g_left_out);
 }
 
-StackId missed() {
+[[gnu::noinline]] StackId missed() {
   count_missed(Subject::native_stacks);
   return 0;
 }
@@ -70,12 +72,15 @@ StackId missed() {
 // linked list. False: the list leaves the stack.
 bool find_innermost(const ThreadStack& stack, const void* frame_address, FrameState& state) {
   auto frame = reinterpret_cast<uint64_t>(frame_address);
-  for (int i = 0; i < ThreadStack::kMaxOwnFrames && stack.holds(frame) && stack.holds(frame + 15); ++i) {
+  for (int i = 0; i < ThreadStack::kMaxOwnFrames && stack.holds_words(frame, 2); ++i) {
     const auto* words = reinterpret_cast<const volatile uint64_t*>(frame);
-    state = {words[1], frame + 16, words[0]};
-    if (!g_own_code.holds(state.ip)) return true;
-    if (state.bp <= frame || (state.bp & 7) != 0) return false;
-    frame = state.bp;
+    const uint64_t bp = words[0], ip = words[1];
+    if (!g_own_code.holds(ip)) {
+      state = {ip, frame + 16, bp};
+      return true;
+    }
+    if (bp <= frame || (bp & 7) != 0) return false;
+    frame = bp;
   }
   return false;
 }
@@ -174,41 +179,53 @@ void remember_outer(ThreadStack& stack, const Walk& walk, const Activation& acti
   }
 }
 
-// False: this stack is not for the rules.
-bool capture_by_rules(ThreadStack& stack, const void* frame_address, const void* until, const Activation& activation,
-                      StackId& id) {
-  FrameState innermost;
-  if (!find_innermost(stack, frame_address, innermost)) return false;
-  if (const uint32_t generation = g_generation.load(std::memory_order_acquire);
-      __builtin_expect(stack.generation != generation, false)) {
-    stack.forget_frames();
-    stack.generation = generation;
-  }
-  stack.learnt = false;
-  ++stack.captures;
-  bool wants_check = stack.captures % kCheckEvery == 0;
-  const bool trusts = activation && g_trusted_code.load(std::memory_order_relaxed) != nullptr;
-  ThreadStack::Outer& outer = stack.outer_of(activation);
-  bool expected = trusts && outer.activation == activation && stack.cache[outer.record].tag == outer.tag;
-  const bool compare_all = wants_check || stack.captures % kVerifyEvery == 0;
+// What is known of the frames further out than the activation.
+struct Surroundings {
+  ThreadStack::Outer& outer;
+  bool trusts;    // outer records, where they are the expected ones
+  bool expected;  // `outer` is the activation's
+
+  Surroundings(ThreadStack& stack, const Activation& activation)
+      : outer(stack.outer_of(activation)),
+        trusts(activation && g_trusted_code.load(std::memory_order_relaxed) != nullptr),
+        expected(trusts && outer.activation == activation && stack.cache[outer.record].tag == outer.tag) {}
   // Out to the trusted record or, where nothing is trusted, to the last frame.
-  const RememberedWalks::Outside outside =
-      expected ? RememberedWalks::Outside{outer.record, outer.tag} : RememberedWalks::Outside();
-  const bool may_be_remembered = (expected || !trusts) && !compare_all && until == nullptr;
-  if (may_be_remembered) {
-    id = stack.walks.find(innermost, stack.depth_words(innermost.sp), outside);
-    if (__builtin_expect(id != 0, true)) return true;
+  RememberedWalks::Outside outside() const {
+    return expected ? RememberedWalks::Outside{outer.record, outer.tag} : RememberedWalks::Outside();
   }
-  Walk walk = walk_and_remember(stack, innermost, expected && !compare_all ? outer.record : 0);
+  bool can_be_remembered() const { return expected || !trusts; }
+};
+
+// Whether no record is trusted at this capture.
+bool compares_all(ThreadStack& stack) {
+  const uint32_t captures = stack.captures;
+  if (stack.compare_at != 0 && stack.compare_at != captures) return false;
+  const auto next = [captures](uint32_t every) { return captures + every - captures % every; };
+  stack.compare_at = std::min(next(kVerifyEvery), next(kCheckEvery));
+  return captures % kVerifyEvery == 0 || captures % kCheckEvery == 0;
+}
+
+// False: this stack is not for the rules.
+[[gnu::noinline]] bool capture_by_walking(ThreadStack& stack, const FrameState& innermost, const void* until,
+                                          const Activation& activation, StackId& id) {
+  const bool compare_all = compares_all(stack);
+  bool wants_check = stack.captures % kCheckEvery == 0;
+  Surroundings around(stack, activation);
+  const RememberedWalks::Outside outside = around.outside();
+  const bool may_be_remembered = around.can_be_remembered() && !compare_all && until == nullptr;
+  stack.learnt = false;
+  Walk walk = walk_and_remember(stack, innermost, around.expected && !compare_all ? around.outer.record : 0);
   if (__builtin_expect(stack.learnt, false)) {
     wants_check = true;
     const bool forgotten = forget_unloaded(&stack);
-    expected = expected && !forgotten;
+    around.expected = around.expected && !forgotten;
     if (forgotten || walk.trusted) walk = walk_and_remember(stack, innermost);
   }
   if (__builtin_expect(walk.end == Walk::gave_up, false)) return false;
   if (__builtin_expect(wants_check, false) && !check(stack, innermost, walk)) return false;
-  if (trusts && !walk.trusted && walk.end == Walk::complete) remember_outer(stack, walk, activation, outer, expected);
+  if (around.trusts && !walk.trusted && walk.end == Walk::complete) {
+    remember_outer(stack, walk, activation, around.outer, around.expected);
+  }
   int leaf = 0;
   if (until != nullptr && innermost.ip != reinterpret_cast<uint64_t>(until)) {
     for (int i = 0; i < walk.frames && i < ThreadStack::kMaxOwnFrames; ++i) {
@@ -217,10 +234,34 @@ bool capture_by_rules(ThreadStack& stack, const void* frame_address, const void*
       break;
     }
   }
-  if (may_be_remembered && walk.trusted == expected && walk.end == Walk::complete)
+  if (may_be_remembered && walk.trusted == around.expected && walk.end == Walk::complete)
     stack.walks.remember(stack, walk, innermost, outside);
   id = walk.end == Walk::cut ? intern_cut(stack, walk, leaf) : stack.cache[stack.path[leaf]].node();
   return true;
+}
+
+[[gnu::noinline]] void forget_older_rules(ThreadStack& stack, uint32_t generation) {
+  stack.forget_frames();
+  stack.generation = generation;
+}
+
+// Likewise. Nearly every capture of a loop ends here: torch runs so much code between two of them that each cache line
+// of these instructions is fetched anew, so there are few.
+bool capture_by_rules(ThreadStack& stack, const void* frame_address, const void* until, const Activation& activation,
+                      StackId& id) {
+  FrameState innermost;
+  if (__builtin_expect(!find_innermost(stack, frame_address, innermost), false)) return false;
+  if (const uint32_t generation = g_generation.load(std::memory_order_acquire);
+      __builtin_expect(stack.generation != generation, false)) {
+    forget_older_rules(stack, generation);
+  }
+  const Surroundings around(stack, activation);
+  const bool looks = ++stack.captures != stack.compare_at && around.can_be_remembered() && until == nullptr;
+  if (__builtin_expect(looks, true)) {
+    id = stack.walks.find(innermost, stack.depth_words(innermost.sp), around.outside());
+    if (__builtin_expect(id != 0, true)) return true;
+  }
+  return capture_by_walking(stack, innermost, until, activation, id);
 }
 
 // Index of the first of libunwind's frames to keep.
@@ -273,10 +314,10 @@ void start_native() {
   g_started.store(true, std::memory_order_release);
 }
 
-__attribute__((noinline)) StackId capture_native(const void* until, const Activation& activation) {
+StackId capture_native(const void* until, const Activation& activation) {
   if (!g_started.load(std::memory_order_acquire)) return 0;
   ThreadStack* stack = ThreadStack::current();
-  if (stack == nullptr) return missed();
+  if (__builtin_expect(stack == nullptr, false)) return missed();
   if (__builtin_expect(g_walks.load(std::memory_order_relaxed), true)) {
     StackId id = 0;
     if (capture_by_rules(*stack, __builtin_frame_address(0), until, activation, id)) return id != 0 ? id : missed();

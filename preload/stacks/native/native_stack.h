@@ -21,7 +21,7 @@ void start_native();
 
 // Context: hook. 0 when native stacks are off. This library's frames are left out; where `until` is not null, so are
 // all frames inner to the one that will continue at that address. `activation`: the thread's present one.
-StackId capture_native(const void* until, const Activation& activation = {});
+[[gnu::hot]] StackId capture_native(const void* until, const Activation& activation = kNoActivation);
 
 // Context: hook, once. From now on frames of the interpreter that lie around an activation, with nothing of anybody
 // else between them and the thread's beginning, are compared only at every kVerifyEvery-th capture. Between one
@@ -37,11 +37,11 @@ NativeFrame native_frame(StackId id);
 
 // How the captures so far were made, for the log and for tests. Any context.
 struct NativeCounts {
-  uint64_t by_libunwind;  // captures left to libunwind
-  uint64_t checked;       // captures by rules that were compared with libunwind's
-  uint64_t disagreed;     // of those, the ones that were not equal
+  uint64_t by_libunwind;    // captures left to libunwind
+  uint64_t checked;         // captures by rules that were compared with libunwind's
+  uint64_t disagreed;       // of those, the ones that were not equal
   uint64_t outer_differed;  // activations whose outer frames were not the expected ones
-  bool by_rules;          // false: no rules on this machine, or switched off after a disagreement
+  bool by_rules;            // false: no rules on this machine, or switched off after a disagreement
 };
 NativeCounts native_counts();
 

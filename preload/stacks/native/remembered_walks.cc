@@ -25,18 +25,22 @@ struct RememberedWalks::WordHash {
   // Where the stack is another one, the places may be anything of it: a sanitizer's gap, a variable of other threads.
   [[gnu::no_sanitize("address", "thread")]] void add(uint64_t sp, const uint16_t* offsets, unsigned words) {
     const auto* base = reinterpret_cast<const volatile uint64_t*>(sp);
-    for (unsigned i = 0; i < words; i += kLanes) {
-      a = (a ^ base[offsets[i]]) * 0x9e3779b97f4a7c15;
-      b = (b ^ base[offsets[i + 1]]) * 0xd6e8feb86659fd93;
-      c = (c ^ base[offsets[i + 2]]) * 0xa0761d6478bd642f;
-      d = (d ^ base[offsets[i + 3]]) * 0xe7037ed1a0b428db;
+    for (const uint16_t* const end = offsets + words; offsets != end; offsets += kLanes) {
+      a = (a ^ base[offsets[0]]) * 0x9e3779b97f4a7c15;
+      b = (b ^ base[offsets[1]]) * 0xd6e8feb86659fd93;
+      c = (c ^ base[offsets[2]]) * 0xa0761d6478bd642f;
+      d = (d ^ base[offsets[3]]) * 0xe7037ed1a0b428db;
     }
   }
   uint64_t value() const { return (a ^ b >> 32) + (c ^ d >> 29) * 0x8ebc6af09c88c6e3 + (b << 32 ^ d << 35); }
 };
 
+RememberedWalks::WordHash RememberedWalks::begin_hash(const Entry& entry, const FrameState& innermost) {
+  return WordHash(entry.uses_bp != 0 ? spread_bits(innermost.bp) : 0);
+}
+
 RememberedWalks::WordHash RememberedWalks::hash_head(const Entry& entry, const FrameState& innermost) {
-  WordHash hash(entry.uses_bp != 0 ? spread_bits(innermost.bp) : 0);
+  WordHash hash = begin_hash(entry, innermost);
   hash.add(innermost.sp, entry.offsets, std::min<unsigned>(entry.words, kHeadWords));
   return hash;
 }
@@ -45,12 +49,24 @@ void RememberedWalks::hash_rest(const Entry& entry, const FrameState& innermost,
   if (entry.words > kHeadWords) hash.add(innermost.sp, entry.offsets + kHeadWords, entry.words - kHeadWords);
 }
 
+bool RememberedWalks::begins_there(const Entry& entry, const FrameState& innermost, uint32_t depth_words,
+                                   const Outside& outside) {
+  return entry.ip == innermost.ip && entry.depth_words == depth_words && entry.outside_tag == outside.tag &&
+         entry.outside_record == outside.record && entry.node != 0;
+}
+
+// Of an entry that most likely is the one: all words at once.
+[[gnu::always_inline]] inline bool RememberedWalks::is_as_expected(const Entry& entry, const FrameState& innermost,
+                                                                   uint32_t depth_words, const Outside& outside) {
+  if (__builtin_expect(!begins_there(entry, innermost, depth_words, outside), false)) return false;
+  WordHash hash = begin_hash(entry, innermost);
+  hash.add(innermost.sp, entry.offsets, entry.words);
+  return hash.value() == entry.hash;
+}
+
 bool RememberedWalks::matches(const Entry& entry, const FrameState& innermost, uint32_t depth_words,
                               const Outside& outside) {
-  if (entry.ip != innermost.ip || entry.depth_words != depth_words || entry.outside_tag != outside.tag ||
-      entry.outside_record != outside.record || entry.node == 0) {
-    return false;
-  }
+  if (!begins_there(entry, innermost, depth_words, outside)) return false;
   WordHash hash = hash_head(entry, innermost);
   if (uint32_t(hash.value()) != entry.head) return false;
   hash_rest(entry, innermost, hash);
@@ -59,14 +75,20 @@ bool RememberedWalks::matches(const Entry& entry, const FrameState& innermost, u
 
 // A loop makes its walks in the same order again.
 StackId RememberedWalks::find(const FrameState& innermost, uint32_t depth_words, const Outside& outside) {
-  looked_ = missed_ < kTriesFrom || ++captures_ % kTryEvery == 0;
-  if (__builtin_expect(!looked_, false)) return 0;
-  const uint32_t next = entries_[last_].next;
-  if (__builtin_expect(matches(entries_[next], innermost, depth_words, outside), true)) {
-    missed_ -= missed_ != 0;
-    last_ = next;
-    return entries_[next].node;
+  if (__builtin_expect(missed_ < kTriesFrom, true)) {
+    const uint32_t next = entries_[last_].next;
+    if (__builtin_expect(is_as_expected(entries_[next], innermost, depth_words, outside), true)) {
+      missed_ -= missed_ != 0;
+      last_ = next;
+      return entries_[next].node;
+    }
   }
+  return find_in_set(innermost, depth_words, outside);
+}
+
+StackId RememberedWalks::find_in_set(const FrameState& innermost, uint32_t depth_words, const Outside& outside) {
+  looked_ = missed_ < kTriesFrom || ++captures_ % kTryEvery == 0;
+  if (!looked_) return 0;
   const uint32_t first = first_way(innermost.ip, depth_words);
   for (uint32_t i = first; i < first + kWays; ++i) {
     if (!matches(entries_[i], innermost, depth_words, outside)) continue;

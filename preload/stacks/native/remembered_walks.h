@@ -28,7 +28,7 @@ class RememberedWalks {
   };
 
   // Node of the stack of `innermost`, which is at `depth_words`; 0: not known.
-  StackId find(const FrameState& innermost, uint32_t depth_words, const Outside& outside);
+  [[gnu::hot]] StackId find(const FrameState& innermost, uint32_t depth_words, const Outside& outside);
   // After a walk from `innermost` that ends with `outside`, and whose path is records that have their nodes.
   void remember(ThreadStack& stack, const Walk& walk, const FrameState& innermost, const Outside& outside);
   void clear();
@@ -53,8 +53,14 @@ class RememberedWalks {
     uint16_t offsets[kWords];  // in words, from the innermost frame's sp
   };
 
+  [[gnu::noinline]] StackId find_in_set(const FrameState& innermost, uint32_t depth_words, const Outside& outside);
+  static WordHash begin_hash(const Entry& entry, const FrameState& innermost);
   static WordHash hash_head(const Entry& entry, const FrameState& innermost);
   static void hash_rest(const Entry& entry, const FrameState& innermost, WordHash& hash);
+  static bool begins_there(const Entry& entry, const FrameState& innermost, uint32_t depth_words,
+                           const Outside& outside);
+  static bool is_as_expected(const Entry& entry, const FrameState& innermost, uint32_t depth_words,
+                             const Outside& outside);
   static bool matches(const Entry& entry, const FrameState& innermost, uint32_t depth_words, const Outside& outside);
   static bool list_words(ThreadStack& stack, const Walk& walk, const FrameState& innermost, Entry& entry);
   static uint32_t first_way(uint64_t ip, uint32_t depth_words) { return frame_hash(ip, depth_words, kSetBits) * kWays; }

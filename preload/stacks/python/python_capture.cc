@@ -187,7 +187,7 @@ StackId PythonCapture::capture_into(ThreadStack& stack, const char* thread_state
   return parent;
 }
 
-Activation PythonCapture::last_activation() { return t_stack == nullptr ? Activation() : t_stack->activation; }
+const Activation& PythonCapture::last_activation() { return t_stack == nullptr ? kNoActivation : t_stack->activation; }
 
 StackId PythonCapture::capture() {
   PyObject* thread_state = interpreter_.api.this_thread_state();

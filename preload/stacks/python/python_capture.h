@@ -28,9 +28,9 @@ class PythonCapture {
   bool prepare();
 
   // 0: no Python frames on this thread, or (counted as missed) no memory for them.
-  StackId capture();
+  [[gnu::hot]] StackId capture();
   // Of the calling thread at its last capture that was not 0.
-  static Activation last_activation();
+  static const Activation& last_activation();
 
   uint64_t thread_memory() const;
   void after_fork_in_child();
@@ -54,7 +54,7 @@ class PythonCapture {
   struct ThreadStack;
   static thread_local ThreadStack* t_stack;
 
-  static ThreadStack* new_thread_stack();
+  [[gnu::noinline]] static ThreadStack* new_thread_stack();
   static ThreadStack* take_spare();
   static void give_back(void* stack);
 
@@ -62,8 +62,8 @@ class PythonCapture {
   bool intern_frame(ThreadStack& stack, const RawFrame& raw, const KnownFrame* caller, StackId parent,
                     KnownFrame& known);
   size_t common_depth(const ThreadStack& stack, size_t depth) const;
-  StackId capture_remembered(ThreadStack& stack, const char* thread_state);
-  StackId capture_into(ThreadStack& stack, const char* thread_state);
+  [[gnu::hot]] StackId capture_remembered(ThreadStack& stack, const char* thread_state);
+  [[gnu::noinline]] StackId capture_into(ThreadStack& stack, const char* thread_state);
 
   const PythonInterpreter& interpreter_;
   PythonCodeTable& codes_;

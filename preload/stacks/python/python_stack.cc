@@ -148,15 +148,20 @@ bool check_python_with_gil() {
   return accept(agreement);
 }
 
-StackId capture_python() {
-  Status status = g_status.load(std::memory_order_acquire);
-  if (status == Status::on) return capture_unguarded();
-  if (status != Status::unproven) return 0;
+namespace {
+[[gnu::noinline]] StackId prove_and_capture() {
   SpinGuard guard(g_start_lock);
   return guard && prove(false) == Status::on ? capture_unguarded() : 0;
 }
+}  // namespace
 
-Activation last_activation() { return PythonCapture::last_activation(); }
+StackId capture_python() {
+  const Status status = g_status.load(std::memory_order_acquire);
+  if (__builtin_expect(status == Status::on, true)) return capture_unguarded();
+  return status == Status::unproven ? prove_and_capture() : 0;
+}
+
+const Activation& last_activation() { return PythonCapture::last_activation(); }
 
 StackId not_recorded_stack() {
   static constinit std::atomic<StackId> known{0};

@@ -37,10 +37,10 @@ bool check_python_with_gil();
 // Context: hook, GIL not needed. 0 when this thread has no Python state or Python stacks are off. The thread's last
 // stack is remembered, so that only frames that differ from it are looked up. A stack deeper than 2048 frames ends, on
 // the outer side, in a frame of code 0, "<outer frames not recorded>".
-StackId capture_python();
+[[gnu::hot]] StackId capture_python();
 
 // The calling thread's activation at its last capture that was not 0. Context: hook.
-Activation last_activation();
+const Activation& last_activation();
 
 // What stands for a stack while none are recorded: one frame of code 1. Context: hook. 0: no memory within the limit.
 StackId not_recorded_stack();
