@@ -72,7 +72,13 @@ const Place& Places::at(uint32_t site) {
                   frame.address, frame.inlined, frame.language == Frame::Language::python, earlier);
   const auto [found, fresh] = numbers_.try_emplace(key, uint32_t(places_.size()) + 1);
   if (fresh) {
-    Place& place = places_.emplace_back(describe(frame));
+    // A whole stack shows the dispatcher's steps; what stands for it is the operation that they lead to.
+    Frame named = frame;
+    if (const std::string_view operation = dispatched_operation(frame.function); !operation.empty()) {
+      named.function = fmt::format("aten::{}", operation);
+    }
+    Place& place = places_.emplace_back(describe(named));
+    place.frame = frame;
     if (earlier) place.where = place.line = "(made before tensorscope was attached)";
   }
   number = found->second;

@@ -9,6 +9,7 @@
 
 namespace tensorscope::analyzer {
 
+using code::dispatched_operation;
 using code::enclosing_function;
 using code::in_torch;
 using code::is_allocator;

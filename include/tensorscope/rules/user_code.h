@@ -240,6 +240,24 @@ inline bool is_allocator(std::string_view function) {
   return false;
 }
 
+// "add" of "at::_ops::add_Tensor::redispatch", one of the dispatcher's own steps to an operation: named as torch's
+// profiler names it, "aten::" left out. Only overloads that begin with a capital letter are told from the name. Empty:
+// no such step.
+inline std::string_view dispatched_operation(std::string_view function) {
+  constexpr std::string_view kOps = "at::_ops::";
+  if (!function.starts_with(kOps)) return {};
+  function.remove_prefix(kOps.size());
+  const size_t end = function.find("::");
+  if (end == function.npos) return {};
+  const std::string_view step = function.substr(end);
+  if (step != "::call" && step != "::redispatch") return {};
+  std::string_view name = function.substr(0, end);
+  for (size_t i = 1; i + 1 < name.size(); i++) {
+    if (name[i] == '_' && name[i + 1] >= 'A' && name[i + 1] <= 'Z') return name.substr(0, i);
+  }
+  return name;
+}
+
 // How a process or thread begins, below its own first function: "_start", "__libc_start_main", "clone3".
 inline bool is_process_start(std::string_view function) {
   for (std::string_view name : {"_start", "__libc_start_main", "__libc_start_main_impl", "__libc_start_call_main",

@@ -13,7 +13,18 @@
 
 #include "support/under_qemu.h"
 #include "symbols/native_symbols.h"
+#include "symbols/places.h"
 #include "symbols/symbol_cache.h"
+
+// A step of PyTorch's dispatcher, by its name.
+namespace at::_ops {
+
+struct mm {
+  [[gnu::noinline]] static uint64_t redispatch(uint64_t given);
+};
+uint64_t mm::redispatch(uint64_t given) { return given + 1; }
+
+}  // namespace at::_ops
 
 // Functions of this very program whose return addresses are known: what the symbols must find again.
 namespace symbols_test_target {
@@ -238,6 +249,15 @@ TEST_F(SymbolsTest, FilesThatAreNoObject) {
   EXPECT_EQ(SymbolFile::open(RegularFile()), nullptr);
   std::ofstream(directory_ / "text") << "no ELF";
   EXPECT_EQ(SymbolFile::open(RegularFile::open(directory_ / "text")), nullptr);
+}
+
+TEST_F(SymbolsTest, ThePlaceOfADispatchersStepIsItsOperation) {
+  dump_.native_frames[1].address = reinterpret_cast<uint64_t>(&at::_ops::mm::redispatch) + 1;
+  Symbols symbols(dump_, {});
+  Places places(dump_, symbols);
+  EXPECT_EQ(places.at(1).function, "aten::mm");
+  EXPECT_EQ(places.at(1).frame.function, "at::_ops::mm::redispatch");
+  EXPECT_EQ(places.stack(1)[0].function, "at::_ops::mm::redispatch");
 }
 
 // ---- Python frames and headlines -----------------------------------------------------------------------------------

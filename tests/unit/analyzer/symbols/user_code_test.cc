@@ -131,5 +131,16 @@ TEST(UserCode, WhatOnlyLeadsToMemory) {
   EXPECT_FALSE(is_allocator("torch::autograd::generated::AddmmBackward0::apply"));
 }
 
+TEST(UserCode, OperationOfTheDispatchersSteps) {
+  EXPECT_EQ(dispatched_operation("at::_ops::mm::redispatch"), "mm");
+  EXPECT_EQ(dispatched_operation("at::_ops::_softmax_backward_data::call"), "_softmax_backward_data");
+  EXPECT_EQ(dispatched_operation("at::_ops::add_Tensor::call"), "add");
+  EXPECT_EQ(dispatched_operation("at::_ops::add__Tensor::call"), "add_");
+  EXPECT_EQ(dispatched_operation("at::_ops::mm"), "");
+  EXPECT_EQ(dispatched_operation("at::_ops::mm::name"), "");
+  EXPECT_EQ(dispatched_operation("at::native::mm::call"), "");
+  EXPECT_EQ(dispatched_operation(""), "");
+}
+
 }  // namespace
 }  // namespace tensorscope::analyzer
