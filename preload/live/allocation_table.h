@@ -50,9 +50,9 @@ class AllocationTable {
   constexpr AllocationTable() = default;
 
   // An entry that is still there is replaced: its end was missed. Serial 0: no memory, no lock.
-  [[gnu::hot]] Made add(const NewAllocation& made, const Origin& origin);
+  Made add(const NewAllocation& made, const Origin& origin);
   // Serial 0: no allocation of this kind is at the pointer.
-  [[gnu::hot]] Gone remove(const void* pointer, AllocationKind kind, DeviceSlot device);
+  Gone remove(const void* pointer, AllocationKind kind, DeviceSlot device);
   bool contains(const void* pointer, DeviceSlot device) { return find(pointer, device).serial != 0; }
   AllocationReference find(const void* pointer, DeviceSlot device);
 

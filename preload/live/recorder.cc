@@ -191,7 +191,7 @@ void note_reported(Device device, uint64_t allocated, uint64_t reserved) {
         kind == AllocationKind::heap});
 }
 
-[[gnu::hot]] Origin allocated(const void* pointer, uint64_t nbytes, AllocationKind kind, DeviceSlot device) {
+Origin allocated(const void* pointer, uint64_t nbytes, AllocationKind kind, DeviceSlot device) {
   g_allocations.prefetch(pointer, device);
   const stacks::Stack stack = stacks::capture(nbytes);
   const Origin origin{coarse_ns(), site_of(stack), this_thread()};
@@ -207,7 +207,7 @@ void note_reported(Device device, uint64_t allocated, uint64_t reserved) {
   return origin;
 }
 
-[[gnu::hot]] void freed(const void* pointer, AllocationKind kind, DeviceSlot device) {
+void freed(const void* pointer, AllocationKind kind, DeviceSlot device) {
   const Gone gone = g_allocations.remove(pointer, kind, device);
   if (events_wanted()) note_gone(EventKind::freed, gone);
 }

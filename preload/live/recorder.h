@@ -17,7 +17,7 @@ namespace tensorscope::live {
 // TensorImpl. `constructed` is idempotent for the newest tensor of the calling thread (constructors delegate),
 // `destroyed` and `released` must be called before the real destructor and release_resources; unknown addresses are
 // ignored.
-[[gnu::hot]] void tensor_constructed(const void* impl);
+void tensor_constructed(const void* impl);
 // Where their ends are not seen, none is followed. For good.
 void leave_tensors_out();
 bool tensors_are_left_out();
@@ -26,13 +26,13 @@ bool tensors_are_left_out();
 // serves both.
 void tensor_takes_storage(const void* impl, const void* const* storage);
 void tensor_released(const void* impl);
-[[gnu::hot]] void tensor_destroyed(const void* impl);
+void tensor_destroyed(const void* impl);
 // What was constructed is no tensor to a user: it leaves the table and the counters as if it had never been there.
 void tensor_disregarded(const void* impl);
 
 // c10::alloc_cpu / free_cpu. `freed` before the real call.
-[[gnu::hot]] void cpu_allocated(const void* pointer, size_t nbytes);
-[[gnu::hot]] void cpu_freed(const void* pointer);
+void cpu_allocated(const void* pointer, size_t nbytes);
+void cpu_freed(const void* pointer);
 
 // c10::reportMemoryUsageToProfiler. `delta` > 0: allocated, < 0: freed. For the CPU, total_allocated == 0 and a pointer
 // that is no live alloc_cpu block mean a mapped storage; anything else about the CPU is already known and ignored.
@@ -45,7 +45,7 @@ void runtime_freed(const void* pointer);
 
 // set_gradient_edge(tensor, edge): `node` is the autograd node that made `impl`; this thread's present stack is its
 // forward stack. `node` is alive (its first word is read). Null is ignored.
-[[gnu::hot]] void gradient_edge_set(const void* impl, const void* node);
+void gradient_edge_set(const void* impl, const void* node);
 void node_destroyed(const void* node);
 
 // The function that says which autograd node this thread runs (torch::autograd::get_current_node, resolved by

@@ -27,7 +27,7 @@ class SiteTable {
 
   // `before`: the site that this thread asked for before this one, 0: none. Only a hint: a program's loop asks for its
   // sites in the same order again, and the one that came next then is looked at first.
-  [[gnu::hot]] SiteId intern(const stacks::Stack& stack, SiteId before = 0);
+  SiteId intern(const stacks::Stack& stack, SiteId before = 0);
   // Brings the site's counters into the cache.
   void prefetch(SiteId site) const { __builtin_prefetch(&counts(site), 1); }
   // A site of its own that has no stack; 0: no room.

@@ -46,9 +46,9 @@ class TensorTable {
 
   // An entry that is still there for this address is replaced: its destructor was missed. A null row: no memory, no
   // lock. Into `made`, which stays where it is: a copy of what was just written would wait for the writing.
-  [[gnu::hot]] void add(const void* impl, const Origin& origin, TensorReference& made);
+  void add(const void* impl, const Origin& origin, TensorReference& made);
   Gone mark_released(const void* impl);
-  [[gnu::hot]] Gone remove(const void* impl);
+  Gone remove(const void* impl);
   // Takes out what is no tensor to a user, as if it had never been there.
   Gone forget(const void* impl);
 
@@ -67,7 +67,7 @@ class TensorTable {
  private:
   using Table = AddressTable<TensorRow>;
   template <typename Change>
-  [[gnu::hot]] Gone change(const void* impl, Change change);
+  Gone change(const void* impl, Change change);
   Table table_;
 };
 

@@ -19,12 +19,12 @@ struct Stack {
 // This library's own frames are left out: the innermost native frame is the caller of the hooked function.
 // `nbytes`: of the block that is allocated, 0 where nothing is. Where Python runs and fewer are asked for than
 // TENSORSCOPE_NATIVE says, there is no native part.
-[[gnu::hot]] Stack capture(uint64_t nbytes);
+Stack capture(uint64_t nbytes);
 inline constexpr uint64_t kWithNative = UINT64_MAX;  // whatever its size
 
 // The same in two steps, for who may not need the native part: right after one another.
-[[gnu::hot]] StackId capture_python_part();
-[[gnu::hot]] Stack capture_native_part(StackId python, uint64_t nbytes);
+StackId capture_python_part();
+Stack capture_native_part(StackId python, uint64_t nbytes);
 
 // All of it, also while nothing is recorded: for a failure.
 Stack capture_in_any_case();

@@ -20,7 +20,7 @@ struct ThreadStack {
   uint64_t low, high;   // [low, high); equal where not known: nothing is read then
   uint32_t generation;  // of the rules that the cache was filled by
   uint32_t captures;
-  uint32_t compare_at;  // the capture at which no record is trusted; 0: to be found
+  uint32_t compare_at;  // the next capture at which no record is trusted
   bool learnt;          // a rule was read or guessed during this capture
 
   // The present capture, innermost first: a record of the cache, or kFresh and then fresh[i].
@@ -58,10 +58,7 @@ struct ThreadStack {
 
   uint32_t depth_words(uint64_t sp) const { return uint32_t((high - sp) / 8); }
   bool holds(uint64_t address) const { return address - low < high - low; }
-  // Where the thread's stack is known at all, it has more than these.
-  bool holds_words(uint64_t address, uint64_t words) const {
-    return address - low < high - low - (8 * words - 1) && high != low;
-  }
+  bool holds_words(uint64_t address, uint64_t words) const { return holds(address) && high - address >= 8 * words; }
 
   // Context: activation. False: no thread-specific data to be had.
   static bool start();

@@ -1,4 +1,4 @@
-// A mark that several threads raise and nobody lowers meanwhile.
+// Raises a mark that several threads raise at once.
 //
 // Context: any.
 #pragma once

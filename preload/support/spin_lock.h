@@ -19,18 +19,15 @@ class SpinLock {
   SpinLock(const SpinLock&) = delete;
   SpinLock& operator=(const SpinLock&) = delete;
 
-  [[nodiscard]] bool try_lock() {
+  [[nodiscard, gnu::always_inline]] bool try_lock() {
     const uint32_t free = free_lock_word();
-    const uint32_t word = take(free);
+    const uint32_t word = word_.exchange(free | kLockHeld, std::memory_order_acquire);
     return __builtin_expect(word == free, true) || was_of_parent(word);
   }
   // False: not had within the bound.
   [[nodiscard, gnu::always_inline]] bool lock() { return lock_within(kPatienceNs); }
   [[nodiscard, gnu::always_inline]] bool lock_within(uint64_t patience_ns) {
-    const uint32_t free = free_lock_word();
-    const uint32_t word = take(free);
-    if (__builtin_expect(word != free, false)) return was_of_parent(word) || lock_slowly(patience_ns);
-    return true;
+    return __builtin_expect(try_lock(), true) || lock_slowly(patience_ns);
   }
   [[gnu::always_inline]] void unlock() { word_.store(free_lock_word(), std::memory_order_release); }
 
@@ -38,8 +35,6 @@ class SpinLock {
 
  private:
   [[gnu::noinline]] bool lock_slowly(uint64_t patience_ns);
-  // Returns the word that was there.
-  uint32_t take(uint32_t free) { return word_.exchange(free | kLockHeld, std::memory_order_acquire); }
   // Of the word that was there.
   [[gnu::noinline]] bool was_of_parent(uint32_t word) const;
 

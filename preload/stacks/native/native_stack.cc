@@ -196,20 +196,14 @@ struct Surroundings {
   bool can_be_remembered() const { return expected || !trusts; }
 };
 
-// Whether no record is trusted at this capture.
-bool compares_all(ThreadStack& stack) {
-  const uint32_t captures = stack.captures;
-  if (stack.compare_at != 0 && stack.compare_at != captures) return false;
-  const auto next = [captures](uint32_t every) { return captures + every - captures % every; };
-  stack.compare_at = std::min(next(kVerifyEvery), next(kCheckEvery));
-  return captures % kVerifyEvery == 0 || captures % kCheckEvery == 0;
-}
+uint32_t next_multiple(uint32_t number, uint32_t of) { return number + of - number % of; }
 
 // False: this stack is not for the rules.
 [[gnu::noinline]] bool capture_by_walking(ThreadStack& stack, const FrameState& innermost, const void* until,
                                           const Activation& activation, StackId& id) {
-  const bool compare_all = compares_all(stack);
   bool wants_check = stack.captures % kCheckEvery == 0;
+  const bool compare_all = wants_check || stack.captures % kVerifyEvery == 0;
+  stack.compare_at = std::min(next_multiple(stack.captures, kCheckEvery), next_multiple(stack.captures, kVerifyEvery));
   Surroundings around(stack, activation);
   const RememberedWalks::Outside outside = around.outside();
   const bool may_be_remembered = around.can_be_remembered() && !compare_all && until == nullptr;

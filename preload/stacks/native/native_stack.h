@@ -21,7 +21,7 @@ void start_native();
 
 // Context: hook. 0 when native stacks are off. This library's frames are left out; where `until` is not null, so are
 // all frames inner to the one that will continue at that address. `activation`: the thread's present one.
-[[gnu::hot]] StackId capture_native(const void* until, const Activation& activation = kNoActivation);
+StackId capture_native(const void* until, const Activation& activation = kNoActivation);
 
 // Context: hook, once. From now on frames of the interpreter that lie around an activation, with nothing of anybody
 // else between them and the thread's beginning, are compared only at every kVerifyEvery-th capture. Between one

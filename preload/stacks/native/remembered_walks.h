@@ -28,7 +28,7 @@ class RememberedWalks {
   };
 
   // Node of the stack of `innermost`, which is at `depth_words`; 0: not known.
-  [[gnu::hot]] StackId find(const FrameState& innermost, uint32_t depth_words, const Outside& outside);
+  StackId find(const FrameState& innermost, uint32_t depth_words, const Outside& outside);
   // After a walk from `innermost` that ends with `outside`, and whose path is records that have their nodes.
   void remember(ThreadStack& stack, const Walk& walk, const FrameState& innermost, const Outside& outside);
   void clear();

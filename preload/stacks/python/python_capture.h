@@ -28,7 +28,7 @@ class PythonCapture {
   bool prepare();
 
   // 0: no Python frames on this thread, or (counted as missed) no memory for them.
-  [[gnu::hot]] StackId capture();
+  StackId capture();
   // Of the calling thread at its last capture that was not 0.
   static const Activation& last_activation();
 
@@ -62,7 +62,7 @@ class PythonCapture {
   bool intern_frame(ThreadStack& stack, const RawFrame& raw, const KnownFrame* caller, StackId parent,
                     KnownFrame& known);
   size_t common_depth(const ThreadStack& stack, size_t depth) const;
-  [[gnu::hot]] StackId capture_remembered(ThreadStack& stack, const char* thread_state);
+  StackId capture_remembered(ThreadStack& stack, const char* thread_state);
   [[gnu::noinline]] StackId capture_into(ThreadStack& stack, const char* thread_state);
 
   const PythonInterpreter& interpreter_;

@@ -37,7 +37,7 @@ bool check_python_with_gil();
 // Context: hook, GIL not needed. 0 when this thread has no Python state or Python stacks are off. The thread's last
 // stack is remembered, so that only frames that differ from it are looked up. A stack deeper than 2048 frames ends, on
 // the outer side, in a frame of code 0, "<outer frames not recorded>".
-[[gnu::hot]] StackId capture_python();
+StackId capture_python();
 
 // The calling thread's activation at its last capture that was not 0. Context: hook.
 const Activation& last_activation();
