@@ -5,6 +5,8 @@
 #include <string>
 #include <unordered_map>
 
+#include "symbols/user_code.h"
+
 namespace tensorscope::analyzer::forecast {
 
 namespace {
@@ -94,22 +96,18 @@ bool is_one_of(const std::array<std::string_view, N>& names, std::string_view na
 
 // "softmax" of "at::_ops::softmax_int::call": the overload is left out.
 std::string_view operation_name(std::string_view function) {
-  constexpr std::string_view kOps = "at::_ops::";
-  const size_t at = function.find(kOps);
-  if (at == function.npos) return {};
-  function.remove_prefix(at + kOps.size());
-  function = function.substr(0, function.find("::"));
+  std::string_view name = dispatched_overload(function);
   constexpr std::array<std::string_view, 9> kOverloads = {
       "_Tensor", "_Scalar", "_int", "_dim", "_padding", "_self", "_Dimname", "_ScalarOther", "_dim_IntList"};
   for (bool again = true; again;) {
     again = false;
     for (std::string_view overload : kOverloads) {
-      if (!function.ends_with(overload) || function.size() == overload.size()) continue;
-      function.remove_suffix(overload.size());
+      if (!name.ends_with(overload) || name.size() == overload.size()) continue;
+      name.remove_suffix(overload.size());
       again = true;
     }
   }
-  return function;
+  return name;
 }
 
 OperationTraits traits_at(uint32_t site, const Sample& base) {

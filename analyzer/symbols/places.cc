@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "symbols/user_code.h"
+#include "tensorscope/rules/headline.h"
 
 namespace tensorscope::analyzer {
 
@@ -72,11 +73,9 @@ const Place& Places::at(uint32_t site) {
                   frame.address, frame.inlined, frame.language == Frame::Language::python, earlier);
   const auto [found, fresh] = numbers_.try_emplace(key, uint32_t(places_.size()) + 1);
   if (fresh) {
-    // A whole stack shows the dispatcher's steps; what stands for it is the operation that they lead to.
+    const auto [scope, name] = rules::headline_function(frame.function);
     Frame named = frame;
-    if (const std::string_view operation = dispatched_operation(frame.function); !operation.empty()) {
-      named.function = fmt::format("aten::{}", operation);
-    }
+    named.function = fmt::format("{}{}", scope, name);
     Place& place = places_.emplace_back(describe(named));
     place.frame = frame;
     if (earlier) place.where = place.line = "(made before tensorscope was attached)";

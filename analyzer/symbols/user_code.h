@@ -9,7 +9,7 @@
 
 namespace tensorscope::analyzer {
 
-using code::dispatched_operation;
+using code::dispatched_overload;
 using code::enclosing_function;
 using code::in_torch;
 using code::is_allocator;

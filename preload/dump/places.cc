@@ -153,7 +153,9 @@ void write_place(const Headline& headline, const char* directory, char (&out)[kP
   if (place.object[0] == 0) return copy_text("code no longer loaded", out);
   const FunctionName function(place);
   if (!function.text().empty()) {
-    snprintf(out, sizeof(out), "%s %.*s", place.object, int(function.text().size()), function.text().data());
+    const auto [scope, name] = rules::headline_function(function.text());
+    snprintf(out, sizeof(out), "%s %.*s%.*s", place.object, int(scope.size()), scope.data(), int(name.size()),
+             name.data());
   } else {
     snprintf(out, sizeof(out), "%s +%#lx", place.object, (unsigned long)place.offset);
   }

@@ -19,7 +19,7 @@ def device(request, monkeypatch):
     return request.param
 
 
-@pytest.mark.parametrize("part", ["roots", "numbers", "graph"])
+@pytest.mark.parametrize("part", ["roots", "numbers", "graph", "backward"])
 def test_places_and_names(tmp_path, device, part):
     done = harness.run("shared_rules.py", device, part, folder=tmp_path, exit="never")
     assert done.stdout == "caught\n", done.stderr
@@ -36,7 +36,7 @@ def test_places_and_names(tmp_path, device, part):
     report = rows(lines, "  largest allocation sites:")
     assert len(report) == 5
     for line in report:
-        size, where, names = re.fullmatch(r" +([\d.]+ [KMG]iB) +\d+ x  (.*?)(?:   (.*))?", line).groups()
+        size, where, names = re.fullmatch(r" +([\d.]+ [KMG]iB) +\d+ x  (.*?)(?:, backward of .*?)?(?:   (.*))?", line).groups()
         assert told[where][0] == size
         # A line that is too long, as where the checkout's own path is, ends in dots.
         name = re.sub(r" \([\d.]+ [KMG]iB\) and \d+ more .*", "", (names or "").removesuffix("..."))

@@ -67,6 +67,13 @@ elif PART == "graph":
     middle = torch.sigmoid(torch.zeros((9 * MiB,), device=DEVICE, requires_grad=True))
     kept = middle.exp()
     del middle
+elif PART == "backward":
+    left = torch.zeros(256, 12 * 1024, device=DEVICE, requires_grad=True)
+    right = torch.zeros(12 * 1024, 512, device=DEVICE, requires_grad=True)
+    product = left @ right
+    padding = torch.zeros(10 * MiB, device=DEVICE)
+    product.backward(torch.ones_like(product))
+    extra = torch.zeros(5 * MiB, device=DEVICE)
 try:
     torch.empty(1 << 40, device=DEVICE)
     sys.exit("there was memory for 4 TiB")

@@ -70,6 +70,16 @@ class NativeHeadline {
   size_t user_ = kNone, library_ = kNone, operation_ = kNone, named_ = kNone;
 };
 
+// What the frame's function is called: `scope` and `name`. A whole stack shows the dispatcher's steps; what stands for
+// it is the operation that they lead to.
+struct HeadlineFunction {
+  std::string_view scope, name;
+};
+inline HeadlineFunction headline_function(std::string_view function) {
+  const std::string_view operation = code::dispatched_operation(function);
+  return operation.empty() ? HeadlineFunction{"", function} : HeadlineFunction{"aten::", operation};
+}
+
 namespace detail {
 
 constexpr bool is_word_of_symbol(char c) {

@@ -240,10 +240,9 @@ inline bool is_allocator(std::string_view function) {
   return false;
 }
 
-// "add" of "at::_ops::add_Tensor::redispatch", one of the dispatcher's own steps to an operation: named as torch's
-// profiler names it, "aten::" left out. Only overloads that begin with a capital letter are told from the name. Empty:
-// no such step.
-inline std::string_view dispatched_operation(std::string_view function) {
+// "add_Tensor" of "at::_ops::add_Tensor::redispatch", one of the dispatcher's own steps to an operation: the name and
+// the overload's. Empty: no such step.
+inline std::string_view dispatched_overload(std::string_view function) {
   constexpr std::string_view kOps = "at::_ops::";
   if (!function.starts_with(kOps)) return {};
   function.remove_prefix(kOps.size());
@@ -251,7 +250,13 @@ inline std::string_view dispatched_operation(std::string_view function) {
   if (end == function.npos) return {};
   const std::string_view step = function.substr(end);
   if (step != "::call" && step != "::redispatch") return {};
-  std::string_view name = function.substr(0, end);
+  return function.substr(0, end);
+}
+
+// "add" of the same: as torch's profiler names it, "aten::" left out. Only overloads that begin with a capital letter
+// are told from the name.
+inline std::string_view dispatched_operation(std::string_view function) {
+  const std::string_view name = dispatched_overload(function);
   for (size_t i = 1; i + 1 < name.size(); i++) {
     if (name[i] == '_' && name[i + 1] >= 'A' && name[i + 1] <= 'Z') return name.substr(0, i);
   }

@@ -132,14 +132,15 @@ TEST(UserCode, WhatOnlyLeadsToMemory) {
 }
 
 TEST(UserCode, OperationOfTheDispatchersSteps) {
-  EXPECT_EQ(dispatched_operation("at::_ops::mm::redispatch"), "mm");
-  EXPECT_EQ(dispatched_operation("at::_ops::_softmax_backward_data::call"), "_softmax_backward_data");
-  EXPECT_EQ(dispatched_operation("at::_ops::add_Tensor::call"), "add");
-  EXPECT_EQ(dispatched_operation("at::_ops::add__Tensor::call"), "add_");
-  EXPECT_EQ(dispatched_operation("at::_ops::mm"), "");
-  EXPECT_EQ(dispatched_operation("at::_ops::mm::name"), "");
-  EXPECT_EQ(dispatched_operation("at::native::mm::call"), "");
-  EXPECT_EQ(dispatched_operation(""), "");
+  EXPECT_EQ(code::dispatched_operation("at::_ops::mm::redispatch"), "mm");
+  EXPECT_EQ(code::dispatched_operation("at::_ops::_softmax_backward_data::call"), "_softmax_backward_data");
+  EXPECT_EQ(code::dispatched_operation("at::_ops::add_Tensor::call"), "add");
+  EXPECT_EQ(code::dispatched_operation("at::_ops::add__Tensor::call"), "add_");
+  EXPECT_EQ(dispatched_overload("at::_ops::softmax_int::call"), "softmax_int");
+  EXPECT_EQ(code::dispatched_operation("at::_ops::mm"), "");
+  EXPECT_EQ(code::dispatched_operation("at::_ops::mm::name"), "");
+  EXPECT_EQ(code::dispatched_operation("at::native::mm::call"), "");
+  EXPECT_EQ(code::dispatched_operation(""), "");
 }
 
 }  // namespace

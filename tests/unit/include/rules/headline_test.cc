@@ -89,6 +89,16 @@ TEST(Headline, NativeStacks) {
   }
 }
 
+TEST(Headline, TheDispatchersStepsAreShownAsTheirOperation) {
+  const auto shown = [](std::string_view function) {
+    const auto [scope, name] = headline_function(function);
+    return std::string(scope).append(name);
+  };
+  EXPECT_EQ(shown("at::_ops::mm::redispatch"), "aten::mm");
+  EXPECT_EQ(shown("at::native::mm"), "at::native::mm");
+  EXPECT_EQ(shown(""), "");
+}
+
 TEST(Headline, FunctionsWithoutParameters) {
   const std::pair<const char*, const char*> rows[] = {
       {"at::Tensor at::native::add(at::Tensor const&)", "at::native::add"},
