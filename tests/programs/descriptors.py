@@ -9,14 +9,25 @@ import torch
 from torch import nn
 
 
-def moment(name):
+def descriptors():
     """Pipes, sockets and the like have a number of their own in each run."""
     folder = os.open("/proc/self/fd", os.O_RDONLY | os.O_DIRECTORY)
     numbers = sorted(int(number) for number in os.listdir(folder))
     open_ones = [(number, re.sub(r"\d+", "N", os.readlink(f"/proc/self/fd/{number}"))) for number in numbers
                  if number != folder and os.path.lexists(f"/proc/self/fd/{number}")]
     os.close(folder)
-    print(name, open_ones)
+    return open_ones
+
+
+def moment(name):
+    print(name, descriptors())
+
+
+def wait_until_open(expected):
+    """A dump bears its name shortly before the profiler's thread closes what it was written with."""
+    deadline = time.monotonic() + 60
+    while descriptors() != expected and time.monotonic() < deadline:
+        time.sleep(0.01)
 
 
 def wait_for_dump(pattern):
@@ -30,9 +41,11 @@ model = nn.Linear(8, 4).to(device)
 moment("first tensors")
 model(torch.randn(16, 8, device=device)).sum().backward()
 moment("backward")
+before_dump = descriptors()
 if "LD_PRELOAD" in os.environ:
     os.kill(os.getpid(), signal.SIGUSR1)
 wait_for_dump(r"\.1\.tscope$")
+wait_until_open(before_dump)
 moment("dump by signal")
 try:
     torch.empty(1 << 50, device=device)
