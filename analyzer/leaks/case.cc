@@ -196,13 +196,14 @@ bool is_of(const Reference& row, const Series& series) {
 
 std::string Case::label(const Series& series) const {
   std::vector<WeighedName> weighed;
-  std::vector<std::string> lines;
+  std::vector<std::string> lines, texts;
   for (uint32_t tensor : series.members.back()) {
     const uint64_t bytes = last().accounts.items()[last().accounts.item_of_tensor(tensor)].bytes;
     for (const Reference& row : last().dump.references.of(tensor)) {
       if (!holds(row) || !is_of(row, series)) continue;
       Reference named = row;
       if (series.several) named.text = entry_of(row.text);
+      texts.push_back(named.text);
       lines.push_back(named.line());
       weighed.emplace_back(lines.back(), bytes);
     }
@@ -211,7 +212,7 @@ std::string Case::label(const Series& series) const {
   // Keys that are no numbers have nothing in common that could be listed.
   if (series.container && name_forms(lines) > 2) {
     Reference named = series.example;
-    named.text = series.form;
+    named.text = with_common_indexes(series.form, texts);
     text = named.line();
   }
   const bool type_known = series.container && !series.several && !series.example.holder.empty();

@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -101,6 +102,8 @@ inline bool has(const Tensor& tensor, format::TensorFlag flag) { return (tensor.
 // The families, in the order in which they are asked: who explains a tensor first, keeps it.
 void find_tracebacks(Case& find);
 void find_cycles(Case& find);
+// What unreachable cycles keep; `that_stay`: only where Python's garbage collector does not free them soon.
+std::optional<LeakFinding> unreachable_cycles(const Case& find, bool that_stay);
 void find_graph_cycles(Case& find);
 void find_small_views(Case& find);
 void find_kept_graphs(Case& find);

@@ -28,6 +28,18 @@ std::string without_repetition(const std::string& text) {
   return result;
 }
 
+// "['outputs']", "[3]", "['mask']" of "state['outputs'][3]['mask']".
+std::vector<std::string> indexes_of(const std::string& text) {
+  std::vector<std::string> result;
+  int depth = 0;
+  size_t begin = 0;
+  for (size_t at = 0; at < text.size(); ++at) {
+    if (text[at] == '[' && depth++ == 0) begin = at;
+    if (text[at] == ']' && depth > 0 && --depth == 0) result.push_back(text.substr(begin, at + 1 - begin));
+  }
+  return result;
+}
+
 }  // namespace
 
 std::string without_indexes(const std::string& text) {
@@ -68,6 +80,27 @@ std::string in_common(const std::string& a, const std::string& b) {
   std::string text = a.substr(0, size_t(std::mismatch(a.begin(), a.end(), b.begin(), b.end()).first - a.begin()));
   if (text.ends_with('.')) text.pop_back();
   return text.ends_with('*') || text.ends_with(']') ? text : text + "*";
+}
+
+std::string with_common_indexes(const std::string& form, const std::vector<std::string>& texts) {
+  std::vector<std::string> common = texts.empty() ? std::vector<std::string>() : indexes_of(texts.front());
+  for (const std::string& text : texts) {
+    const std::vector<std::string> indexes = indexes_of(text);
+    if (indexes.size() != common.size()) return form;
+    for (size_t i = 0; i < common.size(); ++i) {
+      if (indexes[i] != common[i]) common[i] = "[*]";
+    }
+  }
+  if (indexes_of(form).size() != common.size()) return form;
+  std::string result;
+  size_t from = 0;
+  for (const std::string& index : common) {
+    const size_t at = form.find("[*]", from);
+    if (at == std::string::npos) return form;
+    result += form.substr(from, at - from) + index;
+    from = at + 3;
+  }
+  return result + form.substr(from);
 }
 
 std::string entry_of(const std::string& text) {

@@ -4,6 +4,7 @@
 #include <map>
 
 #include "leaks/case.h"
+#include "leaks/kept_share.h"
 
 namespace tensorscope::analyzer {
 
@@ -37,9 +38,10 @@ std::map<std::string, std::vector<uint32_t>> held_only_from(const View& view, Re
   return result;
 }
 
-// One finding for all such roots; named after the scope that keeps the most.
-void find_held_from(Case& find, ReferenceRoot root, LeakFinding finding) {
-  std::vector<uint32_t> all;
+// What such roots keep: one finding for all of them, named after the scope that keeps the most. Nothing where it is little.
+std::optional<LeakFinding> held_from(const Case& find, ReferenceRoot root, std::vector<std::vector<uint32_t>>* kept_in) {
+  LeakFinding finding;
+  bool any = false;
   uint64_t most = 0;
   size_t scopes = 0;
   for (auto& [scope, tensors] : held_only_from(find.last(), root)) {
@@ -49,10 +51,10 @@ void find_held_from(Case& find, ReferenceRoot root, LeakFinding finding) {
     const uint64_t bytes = find.retention().only_by(tensors).bytes;
     if (bytes >= most) finding.holders = {scope};
     most = std::max(most, bytes);
-    all.insert(all.end(), tensors.begin(), tensors.end());
+    any = true;
     ++scopes;
   }
-  if (all.empty()) return;
+  if (!any) return std::nullopt;
   for (size_t i = 0; i < find.dumps(); ++i) {
     std::vector<uint32_t> tensors;
     for (const auto& [scope, some] : held_only_from(find.view(i), root)) {
@@ -61,33 +63,55 @@ void find_held_from(Case& find, ReferenceRoot root, LeakFinding finding) {
     Retained kept = find.retention(i).only_by(tensors);
     finding.growth.count.push_back(kept.tensors.size());
     finding.growth.bytes.push_back(kept.bytes);
+    if (kept_in != nullptr) kept_in->push_back(kept.tensors);
     if (i + 1 == find.dumps()) finding.tensors = std::move(kept.tensors);
   }
   finding.bytes = finding.growth.bytes.back();
-  if (finding.bytes < kLeastBytes) return;
+  if (finding.bytes < kLeastBytes) return std::nullopt;
   if (scopes > 1) finding.evidence.push_back({FactKind::holders, {scopes}});
   finding.evidence.push_back({FactKind::retained_tensors, finding.growth.count});
   finding.evidence.push_back({FactKind::retained, finding.growth.bytes});
   finding.site = find.site_of(finding.tensors);
-  find.add(std::move(finding));
+  return finding;
+}
+
+// Python's garbage collector frees cycles a few steps after they became garbage, or never where it is switched off or has
+// seen them too often. Nearly all that an earlier dump has is then in the last one, too; without such a dump, most of what
+// was ever allocated there is alive.
+bool stays(const Case& find, const LeakFinding& finding, const std::vector<std::vector<uint32_t>>& kept_in) {
+  bool earlier = false;
+  for (size_t i = 0; i + 1 < find.dumps(); ++i) {
+    if (finding.growth.bytes[i] < kLeastBytes) continue;
+    earlier = true;
+    if (!nearly_all_stay(find, i, kept_in[i], kept_in.back())) return false;
+  }
+  return earlier || mostly_kept(ever_made(find, finding.tensors));
 }
 
 }  // namespace
 
-void find_cycles(Case& find) {
-  LeakFinding finding;
-  finding.kind = LeakKind::reference_cycle;
+std::optional<LeakFinding> unreachable_cycles(const Case& find, bool that_stay) {
+  std::vector<std::vector<uint32_t>> kept_in;
+  std::optional<LeakFinding> finding = held_from(find, ReferenceRoot::cycle, &kept_in);
+  if (!finding || (that_stay && !stays(find, *finding, kept_in))) return std::nullopt;
+  finding->kind = LeakKind::reference_cycle;
   // There what a trainer and its model refer to is garbage once the function that made them has returned.
   const bool at_exit = format::Trigger(find.last().dump.process.trigger) == format::Trigger::exit;
-  finding.advice = at_exit ? Advice::cycle_at_exit : Advice::break_cycle;
-  find_held_from(find, ReferenceRoot::cycle, std::move(finding));
+  finding->advice = at_exit ? Advice::cycle_at_exit : Advice::break_cycle;
+  return finding;
+}
+
+void find_cycles(Case& find) {
+  std::optional<LeakFinding> finding = unreachable_cycles(find, /*that_stay=*/true);
+  if (finding) find.add(std::move(*finding));
 }
 
 void find_tracebacks(Case& find) {
-  LeakFinding finding;
-  finding.kind = LeakKind::traceback;
-  finding.advice = Advice::drop_traceback;
-  find_held_from(find, ReferenceRoot::traceback, std::move(finding));
+  std::optional<LeakFinding> finding = held_from(find, ReferenceRoot::traceback, nullptr);
+  if (!finding) return;
+  finding->kind = LeakKind::traceback;
+  finding->advice = Advice::drop_traceback;
+  find.add(std::move(*finding));
 }
 
 }  // namespace tensorscope::analyzer

@@ -152,6 +152,10 @@ Leaks find_leaks(std::vector<View> views, bool whole) {
     family(find);
   }
   result.findings = find.take_findings();
+  const auto is_cycle = [](const LeakFinding& finding) { return finding.kind == LeakKind::reference_cycle; };
+  if (std::none_of(result.findings.begin(), result.findings.end(), is_cycle)) {
+    result.passing_cycles = unreachable_cycles(find, /*that_stay=*/false);
+  }
   std::stable_sort(result.findings.begin(), result.findings.end(), [](const LeakFinding& a, const LeakFinding& b) {
     const bool process_a = a.kind == LeakKind::process_memory, process_b = b.kind == LeakKind::process_memory;
     if (process_a != process_b) return process_b;

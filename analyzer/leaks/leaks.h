@@ -2,6 +2,7 @@
 // none; one dump alone gives those findings that need no growth.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -33,6 +34,7 @@ struct Leaks {
   bool weak = false;            // two dumps: one interval shows no trend
   std::vector<uint64_t> bytes;  // live, of the selection, one a dump
   std::vector<LeakFinding> findings;
+  std::optional<LeakFinding> passing_cycles;  // unreachable cycles that Python's garbage collector frees: no finding
   ProcessGrowth process;           // without a filter; a part of it is a finding only where it keeps growing
   std::vector<GrownPlace> places;  // the largest growth first
   std::vector<Suspect> suspects;   // of a single dump: not findings

@@ -9,46 +9,13 @@
 
 #include "leaks/births.h"
 #include "leaks/case.h"
+#include "leaks/kept_share.h"
 #include "leaks/named_entries.h"
 #include "leaks/site_beginnings.h"
 
 namespace tensorscope::analyzer {
 
 namespace {
-
-// Of what was allocated at the same sites this share has to be alive.
-constexpr uint64_t kKeptPart = 2, kKeptOf = 5;
-
-// Counts what was allocated at the sites that these tensors' memory comes from, but those with little of it. What the
-// allocator does not know (numpy, shared memory) is counted by its tensors.
-void count_made(const Case& find, const std::vector<uint32_t>& tensors, Suspect& suspect) {
-  constexpr uint64_t kSmallPart = 20;
-  const View& last = find.last();
-  struct Share {
-    uint64_t bytes = 0;
-    bool allocated = false;
-  };
-  std::map<uint32_t, Share> sites;
-  std::set<uint32_t> counted;
-  uint64_t most = 0;
-  for (uint32_t tensor : tensors) {
-    const uint32_t number = last.accounts.item_of_tensor(tensor);
-    if (!counted.insert(number).second) continue;
-    const Item& item = last.accounts.items()[number];
-    Share& share = sites[item.site];
-    share.bytes += item.bytes;
-    share.allocated = share.allocated || item.allocation != kNone;
-    most = std::max(most, share.bytes);
-  }
-  for (const auto& [site, share] : sites) {
-    if (share.bytes * kSmallPart < most) continue;
-    const Site& row = last.dump.sites[site];
-    suspect.made += share.allocated ? row.allocations_total : row.tensors_total;
-    suspect.kept += share.allocated ? row.allocations_live : row.tensors_live;
-  }
-}
-
-bool mostly_kept(const Suspect& suspect) { return suspect.kept * kKeptOf >= suspect.made * kKeptPart; }
 
 // Whether what was created at even distances goes back to when the program can have been at its site first: more was
 // freed there, but what is kept was never emptied. What is left of a queue or a buffer at its limit begins later.
@@ -84,10 +51,12 @@ void add_variable(const Case& find, const Series& series, const std::vector<uint
   suspect.tensors = retained.tensors;
   const Births births = births_of(births_of_tensors(find.last().dump, members), find.last().dump);
   take(suspect, births);
-  count_made(find, retained.tensors, suspect);
+  const Made made = ever_made(find, retained.tensors);
+  suspect.made = made.all;
+  suspect.kept = made.alive;
   suspect.site = find.site_of(retained.tensors);
   if (!weighs_enough(suspect)) return;
-  if (!mostly_kept(suspect)) {
+  if (!mostly_kept(made)) {
     suspect.from_the_first = kept_from_the_first(find, retained.tensors, suspect.site, births);
     if (!suspect.from_the_first) return;
   }
@@ -259,7 +228,7 @@ void add_sites(const Case& find, std::vector<Suspect>& suspects) {
       suspect.made += last.dump.sites[site].allocations_total;
       suspect.kept += last.dump.sites[site].allocations_live;
     }
-    if (!weighs_enough(suspect) || !mostly_kept(suspect)) continue;
+    if (!weighs_enough(suspect) || !mostly_kept({suspect.made, suspect.kept})) continue;
     take(suspect, births);
     suspect.site = *line.sites.begin();
     if (!line.tensors.empty() && !last.holders.holders(line.tensors.front()).empty()) {

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "leaks/case.h"
+#include "leaks/kept_share.h"
 
 namespace tensorscope::analyzer {
 
@@ -19,17 +20,8 @@ bool in_a_call(const Series& series) {
 
 // Calls that return are followed by others, whose tensors are new. Nearly all that one dump has are in the last one, too.
 bool stay(const Case& find, const Series& series) {
-  constexpr size_t kOf = 8;
-  const auto serial = [&](size_t dump, uint32_t tensor) { return find.view(dump).dump.tensors[tensor].serial; };
-  std::vector<uint64_t> last;
-  for (uint32_t tensor : series.members.back()) last.push_back(serial(find.dumps() - 1, tensor));
-  std::sort(last.begin(), last.end());
   for (size_t i = 0; i + 1 < find.dumps(); ++i) {
-    const std::vector<uint32_t>& members = series.members[i];
-    const auto gone = std::count_if(members.begin(), members.end(), [&](uint32_t tensor) {
-      return !std::binary_search(last.begin(), last.end(), serial(i, tensor));
-    });
-    if (size_t(gone) * kOf > members.size()) return false;
+    if (!nearly_all_stay(find, i, series.members[i], series.members.back())) return false;
   }
   return true;
 }

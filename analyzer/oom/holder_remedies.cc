@@ -71,7 +71,9 @@ class HolderFinder {
   }
 
   void leaks() {
-    for (const LeakFinding& finding : find_leaks(about_.views, /*whole=*/true).findings) {
+    Leaks all = find_leaks(about_.views, /*whole=*/true);
+    if (all.passing_cycles) all.findings.push_back(std::move(*all.passing_cycles));
+    for (const LeakFinding& finding : all.findings) {
       const bool cycle = finding.kind == LeakKind::reference_cycle;
       const bool holder = finding.kind == LeakKind::accumulated_graph || finding.kind == LeakKind::traceback ||
                           finding.kind == LeakKind::state_not_detached || finding.kind == LeakKind::container ||

@@ -1,0 +1,54 @@
+#include "leaks/kept_share.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+namespace tensorscope::analyzer {
+
+Made ever_made(const Case& find, const std::vector<uint32_t>& tensors) {
+  constexpr uint64_t kSmallPart = 20;
+  const View& last = find.last();
+  struct Share {
+    uint64_t bytes = 0;
+    bool allocated = false;
+  };
+  std::map<uint32_t, Share> sites;
+  std::set<uint32_t> counted;
+  uint64_t most = 0;
+  for (uint32_t tensor : tensors) {
+    const uint32_t number = last.accounts.item_of_tensor(tensor);
+    if (!counted.insert(number).second) continue;
+    const Item& item = last.accounts.items()[number];
+    Share& share = sites[item.site];
+    share.bytes += item.bytes;
+    share.allocated = share.allocated || item.allocation != kNone;
+    most = std::max(most, share.bytes);
+  }
+  Made made;
+  for (const auto& [site, share] : sites) {
+    if (share.bytes * kSmallPart < most) continue;
+    const Site& row = last.dump.sites[site];
+    made.all += share.allocated ? row.allocations_total : row.tensors_total;
+    made.alive += share.allocated ? row.allocations_live : row.tensors_live;
+  }
+  return made;
+}
+
+bool mostly_kept(const Made& made) {
+  constexpr uint64_t kPart = 2, kOf = 5;
+  return made.alive * kOf >= made.all * kPart;
+}
+
+bool nearly_all_stay(const Case& find, size_t dump, const std::vector<uint32_t>& tensors,
+                     const std::vector<uint32_t>& in_last) {
+  constexpr size_t kOf = 8;
+  std::set<uint64_t> last;
+  for (uint32_t tensor : in_last) last.insert(find.last().dump.tensors[tensor].serial);
+  const auto gone = std::count_if(tensors.begin(), tensors.end(), [&](uint32_t tensor) {
+    return !last.contains(find.view(dump).dump.tensors[tensor].serial);
+  });
+  return size_t(gone) * kOf <= tensors.size();
+}
+
+}  // namespace tensorscope::analyzer
