@@ -17,6 +17,8 @@ namespace tensorscope::analyzer {
 
 namespace {
 
+using format::ReferenceRoot;
+
 // Whether what was created at even distances goes back to when the program can have been at its site first: more was
 // freed there, but what is kept was never emptied. What is left of a queue or a buffer at its limit begins later.
 bool kept_from_the_first(const Case& find, const std::vector<uint32_t>& tensors, uint32_t site, const Births& births) {
@@ -74,6 +76,8 @@ void add_variables(const Case& find, std::vector<Suspect>& suspects) {
   for (const Series& series : find.series()) {
     const std::vector<uint32_t>& members = series.members.back();
     if (members.size() < kLeastGenerations || find.explained(members)) continue;
+    // Garbage that is no finding is what the garbage collector has not come to yet.
+    if (ReferenceRoot(series.example.root) == ReferenceRoot::cycle) continue;
     const Births births = births_of(births_of_tensors(last.dump, members), last.dump);
     if (!grew_for_long(births)) continue;
     // An optimizer makes its state one tensor after the other, in its first step, which is where memory often runs out.
@@ -95,6 +99,21 @@ void add_named_entries(const Case& find, std::vector<Suspect>& suspects) {
   for (const Series& series : find.by_container(some)) add_variable(find, series, series.members.back(), suspects);
 }
 
+// A forward pass comes to each parameter once or a few times. Where no step was seen, a graph has grown for long only if it
+// came to one of them again and again.
+bool uses_a_leaf_again(const Case& find, const std::vector<uint32_t>& nodes) {
+  const Graph& graph = find.last().dump.graph;
+  std::map<uint32_t, uint64_t> uses;
+  for (uint32_t node : nodes) {
+    const GraphNode& row = graph.nodes[node];
+    for (uint32_t edge = row.first_edge; edge < row.first_edge + row.edge_count; ++edge) {
+      const uint32_t to = graph.edges[edge].node;
+      if (to != kNoNode && find.retention().accumulates(to)) ++uses[to];
+    }
+  }
+  return uses.empty() || std::any_of(uses.begin(), uses.end(), [](const auto& use) { return use.second >= kLeastGenerations; });
+}
+
 // Nodes of a graph go with the step that made them, unless a variable of a later step leads to them. Of several
 // variables that lead to one graph the one with the fewest nodes is named: others are computed from it.
 void add_graphs(const Case& find, std::vector<Suspect>& suspects) {
@@ -111,7 +130,8 @@ void add_graphs(const Case& find, std::vector<Suspect>& suspects) {
     if (from.empty() || find.explained(members)) continue;
     std::vector<uint32_t> nodes = find.retention().nodes_below(from);
     const Births births = births_of(births_of_nodes(last.dump, nodes), last.dump);
-    if (grew_for_long(births)) candidates.push_back({&series, std::move(nodes), births});
+    if (!grew_for_long(births) || (!last.dump.steps.known() && !uses_a_leaf_again(find, nodes))) continue;
+    candidates.push_back({&series, std::move(nodes), births});
   }
   std::stable_sort(candidates.begin(), candidates.end(),
                    [](const Candidate& a, const Candidate& b) { return a.nodes.size() < b.nodes.size(); });

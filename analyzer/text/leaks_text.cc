@@ -229,6 +229,12 @@ std::string outside_text(const Leaks& leaks) {
          "). Two dumps show whether it grows.";
 }
 
+std::string passing_text(const Leaks& leaks) {
+  if (!leaks.passing_cycles) return "";
+  return text::bytes(leaks.passing_cycles->bytes) + " held by " + text::holder_words(*leaks.passing_cycles) +
+         ": no finding, Python's garbage collector frees such cycles here.";
+}
+
 // Without these a finding may be missing, not absent.
 std::string gaps_text(const analyzer::ComparedDumps& dumps, analyzer::OpenedDump& last) {
   const analyzer::Dump& dump = last.dump;
@@ -256,6 +262,8 @@ std::string leaks_text(analyzer::ComparedDumps& dumps, const Leaks& leaks, size_
   if (!gaps.empty()) out += text::wrap(gaps, terminal.width, 2) + "\n";
   const std::string outside = outside_text(leaks);
   if (!outside.empty()) out += text::wrap(outside, terminal.width, 2) + "\n";
+  const std::string passing = passing_text(leaks);
+  if (!passing.empty()) out += text::wrap(text::clean(passing), terminal.width, 2) + "\n";
   for (size_t i = 0; i < leaks.findings.size(); ++i)
     out += "\n" + finding_text(last, leaks.findings[i], i + 1, first_dump, terminal);
   if (!leaks.suspects.empty()) {

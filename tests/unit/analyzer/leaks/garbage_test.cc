@@ -1,5 +1,8 @@
+// Covers: analyzer/leaks/kept_share.cc
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include <functional>
 
 #include "scene.h"
 
@@ -83,6 +86,44 @@ TEST(Garbage, AllThatACycleKeeps) {
 
 TEST(Garbage, ALittleGarbageIsAlwaysThere) {
   EXPECT_THAT(one_dump(ReferenceRoot::cycle, 10, false).kinds(), ElementsAre());
+}
+
+// A cycle a step, all of those from one step on still there; what came before was freed.
+Dumps cycles(const std::vector<int>& dumps, const std::function<int(int)>& first_kept) {
+  return Dumps(
+      [&](Scene& scene) {
+        const uint32_t site = scene.site(8);
+        const int first = first_kept(scene.steps());
+        for (int step = 1; step < first; ++step) scene.builder.freed(site, kLarge * 4);
+        for (int step = first; step <= scene.steps(); ++step) {
+          scene.kept(testing::serial_at(step, 10), kLarge, site, "batch.x", ReferenceRoot::cycle);
+        }
+      },
+      dumps);
+}
+
+TEST(Garbage, CyclesThatNobodyFrees) {
+  const auto all = [](int) { return 1; };
+  EXPECT_THAT(cycles({20}, all).kinds(), ElementsAre("reference-cycle"));
+  EXPECT_THAT(cycles({10, 20}, all).kinds(), ElementsAre("reference-cycle"));
+  EXPECT_THAT(cycles({10, 20, 30}, all).kinds(), ElementsAre("reference-cycle"));
+}
+
+TEST(Garbage, CyclesThatAreFreedEveryEighthStep) {
+  const auto since_collected = [](int steps) { return steps / 8 * 8 + 1; };
+  for (const std::vector<int>& dumps : {std::vector<int>{20}, {20, 30}, {10, 20, 30}}) {
+    Dumps run = cycles(dumps, since_collected);
+    EXPECT_THAT(run.kinds(), ElementsAre());
+    EXPECT_FALSE(run.leaks.found());
+    EXPECT_TRUE(run.leaks.suspects.empty());
+    ASSERT_TRUE(run.leaks.passing_cycles.has_value());
+    EXPECT_EQ(run.leaks.passing_cycles->bytes, uint64_t(dumps.back() % 8) * kLarge * 4);
+  }
+}
+
+TEST(Garbage, CyclesThatStayThoughMostOfThatSiteIsFreed) {
+  Dumps run = cycles({20, 30}, [](int) { return 16; });
+  EXPECT_THAT(run.kinds(), ElementsAre("reference-cycle"));
 }
 
 TEST(Garbage, ATracebackThatIsKept) {

@@ -288,5 +288,31 @@ TEST(Suspects, TheLargestComesFirstAndTheSameIsSaidOnce) {
   EXPECT_EQ(run.leaks.suspects[1].holder, "train.py: small[1..30]");
 }
 
+// A chain of nodes, each with a parameter: the same one again, or another one each.
+Dumps a_chain(bool same_leaf) {
+  return one_dump([&](Scene& scene) {
+    uint32_t leaf = 0, last = 0;
+    for (int step = 1; step <= scene.steps(); ++step) {
+      if (step == 1 || !same_leaf) leaf = scene.node(serial_at(step, 1), testing::kAccumulate);
+      last = step == 1 ? scene.node(serial_at(step, 5), testing::kTanh, {leaf})
+                       : scene.node(serial_at(step, 5), testing::kTanh, {leaf, last});
+      scene.saved(serial_at(step, 6), 2048, scene.site(9), last);
+    }
+    testing::TensorSpec out = scene.plain(serial_at(scene.steps(), 20), 16, scene.site(8));
+    out.grad_fn = scene.builder.graph_address(last);
+    const uint64_t serial = scene.add(out);
+    scene.held(serial, "x", ReferenceRoot::global);
+    scene.object(serial);
+  });
+}
+
+TEST(Suspects, AGraphThatComesToTheSameParameterAgain) {
+  Dumps run = a_chain(true);
+  ASSERT_EQ(run.leaks.suspects.size(), 1u);
+  EXPECT_EQ(run.leaks.suspects[0].kind, Suspect::Kind::graph);
+}
+
+TEST(Suspects, AForwardPassThroughManyLayersIsNone) { EXPECT_TRUE(a_chain(false).leaks.suspects.empty()); }
+
 }  // namespace
 }  // namespace tensorscope::analyzer
