@@ -12,8 +12,10 @@ def all_programs():
     import distributed_programs
     import plain_programs
     import transformer_programs
+    import varied_programs
 
-    return {name: function for module in (transformer_programs, plain_programs, distributed_programs) for name, function in vars(module).items()
+    modules = (transformer_programs, plain_programs, distributed_programs, varied_programs)
+    return {name: function for module in modules for name, function in vars(module).items()
             if callable(function) and getattr(function, "__module__", "") == module.__name__ and not isinstance(function, type) and name not in SKIPPED}
 
 

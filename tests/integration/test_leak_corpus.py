@@ -73,6 +73,56 @@ def test_one_dump_says_what_it_does_not_see(tmp_path):
     assert re.search(r"Not examined in one dump: memory outside tensors, such as numpy arrays \([\d.]+ MiB allocated with malloc", text), text
 
 
+FIRST_PASS = """
+import sys
+import libtensorscope
+import torch
+from torch import nn
+
+
+class Last(nn.Linear):
+    def forward(self, x):
+        out = super().forward(x)
+        libtensorscope.dump()
+        return out
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layers = nn.ModuleList([nn.Linear(256, 256) for _ in range(3)] + [Last(256, 256)])
+
+    def forward(self, x):
+        for layer in self.layers:
+            x = torch.relu(layer(x))
+        return x
+
+
+x, net = torch.randn(8, 256), Net()
+if sys.argv[1] == "in a module":
+    x = net(x)
+else:
+    for layer in net.layers:
+        x = torch.relu(layer(x))
+"""
+
+
+@pytest.mark.parametrize("where", ["in a module", "at the top"])
+def test_the_first_forward_pass_through_equal_layers_is_no_suspect(where, tmp_path):
+    done = harness.run_source(FIRST_PASS, where, folder=tmp_path)
+    assert done.returncode == 0, done.stderr
+    answer = corpus_answers.ask(harness.CLI, [min(harness.dumps(tmp_path))])
+    assert not answer.suspects and not answer.findings, answer
+
+
+def test_garbage_that_is_collected_is_said_and_is_no_finding(tmp_path):
+    harness.needs_torch(2, 1, "steps of optimizers")
+    answer, dumps = judged("garbage_collected_in_steps", tmp_path)
+    assert [said.status for said in (answer.one, answer.two, answer.three)] == [0, 0, 0], answer
+    text = harness.cli("leaks", *dumps, env={**harness.environment(preload=False), "COLUMNS": "500"}).stdout
+    assert "192.0 KiB held by unreachable cycle of Storage, Batch: no finding, Python's garbage collector frees such cycles here." in text, text
+
+
 def test_the_corpus_is_large_enough_and_every_report_is_named():
     leaking = [program for program in PROGRAMS.values() if program.leaks]
     assert len(leaking) >= 60 and len(PROGRAMS) - len(leaking) >= 30

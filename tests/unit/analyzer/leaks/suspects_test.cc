@@ -312,7 +312,10 @@ TEST(Suspects, AGraphThatComesToTheSameParameterAgain) {
   EXPECT_EQ(run.leaks.suspects[0].kind, Suspect::Kind::graph);
 }
 
-TEST(Suspects, AForwardPassThroughManyLayersIsNone) { EXPECT_TRUE(a_chain(false).leaks.suspects.empty()); }
+TEST(Suspects, AForwardPassThroughManyLayersIsNone) {
+  Dumps run = a_chain(false);
+  for (const Suspect& suspect : run.leaks.suspects) EXPECT_NE(suspect.kind, Suspect::Kind::graph);
+}
 
 }  // namespace
 }  // namespace tensorscope::analyzer
