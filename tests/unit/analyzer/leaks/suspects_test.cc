@@ -293,7 +293,11 @@ Dumps a_chain(bool same_leaf) {
   return one_dump([&](Scene& scene) {
     uint32_t leaf = 0, last = 0;
     for (int step = 1; step <= scene.steps(); ++step) {
-      if (step == 1 || !same_leaf) leaf = scene.node(serial_at(step, 1), testing::kAccumulate);
+      if (step == 1 || !same_leaf) {
+        leaf = scene.builder.graph_node({.class_name = testing::kAccumulate,
+                                         .address = 0x700000000000 + uint64_t(step) * 512,
+                                         .flags = uint8_t(format::GraphNodeFlag::accumulates)});
+      }
       last = step == 1 ? scene.node(serial_at(step, 5), testing::kTanh, {leaf})
                        : scene.node(serial_at(step, 5), testing::kTanh, {leaf, last});
       scene.saved(serial_at(step, 6), 2048, scene.site(9), last);
