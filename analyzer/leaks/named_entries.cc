@@ -32,6 +32,32 @@ bool same_shape(const Dump& dump, uint32_t a, uint32_t b) {
          std::equal(one.sizes.begin(), one.sizes.end(), other.sizes.begin(), other.sizes.end());
 }
 
+// The newest of each entry's first tensors.
+uint64_t newest_entry(const Dump& dump, const std::map<std::string, std::vector<uint32_t>>& entries) {
+  uint64_t newest = 0;
+  for (const auto& [name, tensors] : entries) {
+    uint64_t first = UINT64_MAX;
+    for (uint32_t tensor : tensors) first = std::min(first, dump.tensors[tensor].serial);
+    newest = std::max(newest, first);
+  }
+  return newest;
+}
+
+// Whether modules were called before that. Each allocation and each tensor has a number of its own, so those made in calls
+// are no more than the numbers given since, if all calls came later: the first pass through what was just built.
+bool called_before(const Dump& dump, uint64_t serial) {
+  std::vector<bool> in_call(dump.python_frames.size());
+  for (size_t i = 1; i < in_call.size(); ++i) {
+    const PythonFrame& frame = dump.python_frames[i];
+    in_call[i] = dump.module_names.contains(frame.module_object) || (frame.parent < i && in_call[frame.parent]);
+  }
+  uint64_t made = 0;
+  for (const Site& site : dump.sites) {
+    if (site.python < in_call.size() && in_call[site.python]) made += site.allocations_total + site.tensors_total;
+  }
+  return made > dump.process.snapshot_serial - std::min(serial, dump.process.snapshot_serial);
+}
+
 // Whether these entries, of which each may have a tensor in several layers, came one after the other, up to now.
 bool added_one_by_one(const Dump& dump, const std::map<std::string, std::vector<uint32_t>>& entries) {
   const uint32_t example = entries.begin()->second.front();
@@ -89,7 +115,8 @@ std::vector<Series> entries_added_in_use(const Case& find) {
         all->insert(all->end(), members.begin(), members.end());
       }
     }
-    if (entries.size() >= kLeastNames && added_one_by_one(dump, entries)) result.push_back(std::move(whole));
+    if (entries.size() < kLeastNames || !added_one_by_one(dump, entries)) continue;
+    if (called_before(dump, newest_entry(dump, entries))) result.push_back(std::move(whole));
   }
   return result;
 }

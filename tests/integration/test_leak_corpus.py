@@ -115,6 +115,48 @@ def test_the_first_forward_pass_through_equal_layers_is_no_suspect(where, tmp_pa
     assert not answer.suspects and not answer.findings, answer
 
 
+HEADS = """
+import time
+import libtensorscope
+import torch
+from torch import nn
+
+
+class Last(nn.Linear):
+    def forward(self, x):
+        libtensorscope.dump()
+        return super().forward(x)
+
+
+def loaded(kind):
+    time.sleep(0.01)
+    for _ in range(30):
+        torch.randn(4)
+    return kind(256, 256)
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.heads = nn.ModuleDict({name: loaded(Last if name == "last" else nn.Linear) for name in ("a", "b", "c", "d", "last")})
+
+    def forward(self, x):
+        for head in self.heads.values():
+            out = head(x)
+        return out
+
+
+Net()(torch.randn(8, 256))
+"""
+
+
+def test_heads_that_were_just_built_are_no_suspect_in_their_first_pass(tmp_path):
+    done = harness.run_source(HEADS, folder=tmp_path)
+    assert done.returncode == 0, done.stderr
+    answer = corpus_answers.ask(harness.CLI, [min(harness.dumps(tmp_path))])
+    assert not answer.suspects and not answer.findings, answer
+
+
 def test_garbage_that_is_collected_is_said_and_is_no_finding(tmp_path):
     harness.needs_torch(2, 1, "steps of optimizers")
     answer, dumps = judged("garbage_collected_in_steps", tmp_path)

@@ -109,6 +109,7 @@ struct Adapters {
   int64_t floats_more_each = 0;
   std::function<bool(int)> called = [](int) { return true; };
   bool all_at_the_start = false;
+  int made_in_calls = 40;  // of each entry
 };
 
 void adapters(Scene& scene, const Adapters& how) {
@@ -128,7 +129,7 @@ void adapters(Scene& scene, const Adapters& how) {
                                                      .function = "_call_impl",
                                                      .line = 5,
                                                      .module_object = module}}));
-    scene.builder.freed(forward, 4096);
+    for (int i = 0; i < how.made_in_calls; ++i) scene.builder.freed(forward, 4096);
   }
 }
 
@@ -151,6 +152,11 @@ TEST(Suspects, EntriesThatWereNotCalledAreAModelThatIsBeingBuilt) {
       one_dump([](Scene& scene) { adapters(scene, {.called = [](int step) { return step != 30; }}); });
   ASSERT_EQ(all_but_the_newest.leaks.suspects.size(), 1u);
   EXPECT_EQ(all_but_the_newest.leaks.suspects[0].bytes, 29u * 8192);
+}
+
+TEST(Suspects, EntriesThatAreCalledForTheFirstTimeAfterAllWereMadeAreNone) {
+  Dumps run = one_dump([](Scene& scene) { adapters(scene, {.made_in_calls = 2}); });
+  EXPECT_TRUE(run.leaks.suspects.empty());
 }
 
 TEST(Suspects, EntriesThatWereAddedAtTheStartOrAreNotAlikeAreNone) {
