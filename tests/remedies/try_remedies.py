@@ -176,6 +176,8 @@ class Pair:
             self.came = self.surely = before["in_step"] - after["in_step"]
         elif before["blocks"] == after["blocks"] and self.kind not in REORDERS:
             self.came = self.surely = before["at"] - after["at"]
+        elif after.get("like") is not None:
+            self.came = self.surely = before["at"] - after["like"]
         else:
             self.slack = at_the_peak(answer, before["peak"], self.kind)
             self.same_moment = False
@@ -223,7 +225,7 @@ def pairs_of(program, kept, alone, profiled, kinds):
             continue  # seen by many runs: where it is what the program is about
         after = kept.of(program, f"{kind} {subject}", lambda: alone.ask(
             program, OUTSIDE.get(kind), kind=kind, subject=subject, capacity=failure["capacity"], history=True, at=limited["blocks"],
-            hunt="exactly" if kind in OUTSIDE else ""))
+            request=before.get("request") if kind == "smaller-batch" else None, hunt="exactly" if kind in OUTSIDE else ""))
         if after["applied"] or kind in OUTSIDE:
             yield Pair(program, answer, remedy, before, after)
         else:
