@@ -54,6 +54,7 @@ class Autocaster {
     int64_t rows, columns;
     double bytes;
     size_t cast_until = 0;  // the copy is there up to this change
+    bool computed = false;  // the program works with what it computes from it
   };
   struct Type {
     double least = 0.5, most = 1;
@@ -224,9 +225,15 @@ class Autocaster {
     const Type one = use(operation, *first);
     if (with_number(operation)) return one;
     Type other{0.5, 0.5};
-    if (Value* second = second_input(index, piece, numel, first)) other = use(operation, *second);
-    if (takes_parameter(index, piece)) other = {first->operation == index ? 0.5 : 1, 1};
-    const Type wider{std::max(one.least, other.least), std::max(one.most, other.most)};
+    bool sure = false;
+    if (Value* second = second_input(index, piece, numel, first, sure)) other = use(operation, *second);
+    if (takes_parameter(index, piece)) {
+      other = {first->operation == index ? 0.5 : 1, 1};
+      sure = true;
+    }
+    Type wider{std::max(one.least, other.least), std::max(one.most, other.most)};
+    // Both may be others of as many elements, which stay alive.
+    if (!sure && wider.whole() && edit_.freed(first->piece) >= operation.end) wider.least = 0.5;
     if (base_.device.is_cpu() && wider.whole() && (one.half() || other.half()) && first->numel == numel) {
       passing(operation, copy_of(*first, operation, 1));
     }
@@ -249,7 +256,7 @@ class Autocaster {
   bool takes_parameter(uint32_t index, uint32_t piece) {
     const std::string& module = module_of(index);
     return std::ranges::any_of(weights_, [&](const Weight& weight) {
-      return weight.module == module && broadcasts(weight.shape, shape_of(piece));
+      return weight.module == module && !weight.computed && broadcasts(weight.shape, shape_of(piece));
     });
   }
   // "self.decay.exp()": nothing else of that shape is there.
@@ -260,12 +267,17 @@ class Autocaster {
       return one.operation != index && alive(one, operations_.all[index].begin) &&
              std::ranges::equal(shape_of(one.piece), shape);
     };
-    return newest(alike) == nullptr && std::ranges::any_of(weights_, [&](const Weight& weight) {
-             return weight.module == module && std::ranges::equal(weight.shape, shape);
-           });
+    if (newest(alike) != nullptr) return false;
+    const auto found = std::ranges::find_if(weights_, [&](const Weight& weight) {
+      return weight.module == module && std::ranges::equal(weight.shape, shape);
+    });
+    if (found == weights_.end()) return false;
+    found->computed = true;
+    return true;
   }
 
-  Value* second_input(uint32_t index, uint32_t piece, int64_t numel, const Value* first) {
+  // `sure`: that it was given is known from what becomes of it, not from its shape alone.
+  Value* second_input(uint32_t index, uint32_t piece, int64_t numel, const Value* first, bool& sure) {
     const Operation& operation = operations_.all[index];
     const auto may_be = [&](const Value& one) {
       return &one != first && one.operation != index && alive(one, operation.begin);
@@ -274,6 +286,7 @@ class Autocaster {
     if (Value* dying = newest([&](const Value& one) {
           return may_be(one) && one.numel == numel && edit_.freed(one.piece) < operation.end;
         })) {
+      sure = true;
       return dying;
     }
     const std::span<const int64_t> shape = shape_of(piece);
@@ -288,7 +301,10 @@ class Autocaster {
       return operations_.all[one.operation].traits.stream && one.numel == numel && !shape.empty() && !own.empty() &&
              own.back() == shape.back() && !module_of(one.operation).starts_with(below);
     };
-    if (Value* found = newest([&](const Value& one) { return may_be(one) && residual(one); })) return found;
+    if (Value* found = newest([&](const Value& one) { return may_be(one) && residual(one); })) {
+      sure = true;
+      return found;
+    }
     const auto alike = [&](const Value& one) { return std::ranges::equal(shape_of(one.piece), shape); };
     if (Value* found = newest([&](const Value& one) { return may_be(one) && alike(one); })) return found;
     if (Value* found = newest([&](const Value& one) { return may_be(one) && broadcast(one); })) return found;
