@@ -46,6 +46,12 @@ AUTOCAST = [(f"{model} under autocast", (model, (f"--{size}", str(value)), ("--a
 WHAT_IF |= dict(HALF) | dict(AUTOCAST)
 WHAT_IF["llama with checkpointing under autocast"] = (
     "llama", ("--length", "128"), ("--checkpoint", "--autocast"), ("--checkpoint", "model.model.model.layers.*", "--as", "autocast"))
+for model, size, value in ("swin", "batch", 8), ("mamba", "length", 64), ("gnn", "batch", 32), ("translator", "length", 64):
+    WHAT_IF[f"{model} in bfloat16"] = (model, (f"--{size}", str(value)), ("--dtype", "bfloat16"), ("--as", "bfloat16"))
+    WHAT_IF[f"{model} under autocast"] = (model, (f"--{size}", str(value)), ("--autocast",), ("--as", "autocast"))
+WHAT_IF["gpt2 with checkpointing"] = ("gpt2", ("--batch", "8"), ("--checkpoint",), ("--checkpoint", "model.model.transformer.h.*"))
+WHAT_IF["gpt2 with checkpointing under autocast"] = (
+    "gpt2", ("--batch", "8"), ("--checkpoint", "--autocast"), ("--checkpoint", "model.model.transformer.h.*", "--as", "autocast"))
 # The same on a device.
 WHAT_IF_ON_A_DEVICE = {
     "mlp in bfloat16": ("mlp", ("--batch", "4096"), ("--dtype", "bfloat16"), ("--as", "bfloat16")),
