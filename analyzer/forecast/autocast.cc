@@ -232,8 +232,10 @@ class Autocaster {
       sure = true;
     }
     Type wider{std::max(one.least, other.least), std::max(one.most, other.most)};
-    // Both may be others of as many elements, which stay alive.
-    if (!sure && wider.whole() && edit_.freed(first->piece) >= operation.end) wider.least = 0.5;
+    // What is computed from a parameter makes float32 of a part of the values: both may be others of as many elements.
+    const bool mixed = std::ranges::any_of(
+        weights_, [&](const Weight& weight) { return weight.computed && weight.module == module_of(index); });
+    if (mixed && !sure && wider.whole() && edit_.freed(first->piece) >= operation.end) wider.least = 0.5;
     if (base_.device.is_cpu() && wider.whole() && (one.half() || other.half()) && first->numel == numel) {
       passing(operation, copy_of(*first, operation, 1));
     }
@@ -434,9 +436,7 @@ class Autocaster {
     const double part = 0.5 * double(numel) / double(given.numel);
     const uint32_t copy = copy_of(given, operation, unknown ? part / 2 : part, unknown ? 1 : 0);
     edit_.make(operation.begin, copy);
-    // What is saved as a result of its own is not what the operation copies.
-    const bool saved = operations_.all[given.operation].traits.saves_result && saved_for(given, operation);
-    given.casts.push_back({copy, index, !saved && copies(operation, numel)});
+    given.casts.push_back({copy, index, copies(operation, numel)});
     if (!unknown) cast_numels_[index].push_back(numel);
   }
 
