@@ -269,7 +269,7 @@ class Autocaster {
       return one.operation != index && alive(one, operations_.all[index].begin) &&
              std::ranges::equal(shape_of(one.piece), shape);
     };
-    if (newest(alike) != nullptr) return false;
+    if (shape.size() < 2 || newest(alike) != nullptr) return false;  // statistics of a norm have the shape of its bias
     const auto found = std::ranges::find_if(weights_, [&](const Weight& weight) {
       return weight.module == module && std::ranges::equal(weight.shape, shape);
     });
