@@ -50,9 +50,11 @@ class Autocaster {
   };
   struct Weight {
     std::string module;
+    std::span<const int64_t> shape;
     int64_t rows, columns;
     double bytes;
     size_t cast_until = 0;  // the copy is there up to this change
+    bool computed = false;  // the program works with what it computes from it
   };
   struct Type {
     double least = 0.5, most = 1;
@@ -86,7 +88,8 @@ class Autocaster {
       const Tensor& tensor = dump.tensors[speaker];
       if (holders.category(speaker) != Category::parameter || tensor.sizes.empty()) continue;
       const int64_t columns = tensor.sizes.size() < 2 ? 0 : tensor.sizes[1];
-      weights_.push_back({holders.module(speaker), tensor.sizes[0], columns, double(dump.storages[i].own_nbytes)});
+      weights_.push_back(
+          {holders.module(speaker), tensor.sizes, tensor.sizes[0], columns, double(dump.storages[i].own_nbytes)});
     }
   }
 
@@ -193,6 +196,7 @@ class Autocaster {
       case OperationKind::binary:
         return type_of_two(index, piece, numel);
       case OperationKind::like_input:
+        if (made_of_parameter(index, piece)) return {1, 1};
         if (Value* given = newest_of(operation, numel)) return use(operation, *given);
         break;
       case OperationKind::reshaping:
@@ -221,9 +225,17 @@ class Autocaster {
     const Type one = use(operation, *first);
     if (with_number(operation)) return one;
     Type other{0.5, 0.5};
-    if (Value* second = second_input(index, piece, numel, first)) other = use(operation, *second);
-    if (takes_parameter(index, piece)) other = {first->operation == index ? 0.5 : 1, 1};
-    const Type wider{std::max(one.least, other.least), std::max(one.most, other.most)};
+    bool sure = false;
+    if (Value* second = second_input(index, piece, numel, first, sure)) other = use(operation, *second);
+    if (takes_parameter(index, piece)) {
+      other = {first->operation == index ? 0.5 : 1, 1};
+      sure = true;
+    }
+    Type wider{std::max(one.least, other.least), std::max(one.most, other.most)};
+    // What is computed from a parameter makes float32 of a part of the values: both may be others of as many elements.
+    const bool mixed = std::ranges::any_of(
+        weights_, [&](const Weight& weight) { return weight.computed && weight.module == module_of(index); });
+    if (mixed && !sure && wider.whole() && edit_.freed(first->piece) >= operation.end) wider.least = 0.5;
     if (base_.device.is_cpu() && wider.whole() && (one.half() || other.half()) && first->numel == numel) {
       passing(operation, copy_of(*first, operation, 1));
     }
@@ -235,16 +247,39 @@ class Autocaster {
       return block_of(piece).shape_known ? block_of(piece).ndim == 0 : block_of(piece).nbytes <= 8;
     });
   }
-  // "self.weight * x" in a norm.
+  static bool broadcasts(std::span<const int64_t> own, std::span<const int64_t> shape) {
+    if (own.empty() || own.size() > shape.size()) return false;
+    for (size_t i = 1; i <= own.size(); ++i) {
+      if (own[own.size() - i] != 1 && own[own.size() - i] != shape[shape.size() - i]) return false;
+    }
+    return true;
+  }
+  // "self.weight * x" in a norm, "scores + self.bias".
   bool takes_parameter(uint32_t index, uint32_t piece) {
-    const std::span<const int64_t> shape = shape_of(piece);
     const std::string& module = module_of(index);
-    return !shape.empty() && std::ranges::any_of(weights_, [&](const Weight& weight) {
-      return weight.columns == 0 && weight.rows == shape.back() && weight.module == module;
+    return std::ranges::any_of(weights_, [&](const Weight& weight) {
+      return weight.module == module && !weight.computed && broadcasts(weight.shape, shape_of(piece));
     });
   }
+  // "self.decay.exp()": nothing else of that shape is there.
+  bool made_of_parameter(uint32_t index, uint32_t piece) {
+    const std::string& module = module_of(index);
+    const std::span<const int64_t> shape = shape_of(piece);
+    const auto alike = [&](const Value& one) {
+      return one.operation != index && alive(one, operations_.all[index].begin) &&
+             std::ranges::equal(shape_of(one.piece), shape);
+    };
+    if (shape.size() < 2 || newest(alike) != nullptr) return false;  // statistics of a norm have the shape of its bias
+    const auto found = std::ranges::find_if(weights_, [&](const Weight& weight) {
+      return weight.module == module && std::ranges::equal(weight.shape, shape);
+    });
+    if (found == weights_.end()) return false;
+    found->computed = true;
+    return true;
+  }
 
-  Value* second_input(uint32_t index, uint32_t piece, int64_t numel, const Value* first) {
+  // `sure`: that it was given is known from what becomes of it, not from its shape alone.
+  Value* second_input(uint32_t index, uint32_t piece, int64_t numel, const Value* first, bool& sure) {
     const Operation& operation = operations_.all[index];
     const auto may_be = [&](const Value& one) {
       return &one != first && one.operation != index && alive(one, operation.begin);
@@ -253,16 +288,13 @@ class Autocaster {
     if (Value* dying = newest([&](const Value& one) {
           return may_be(one) && one.numel == numel && edit_.freed(one.piece) < operation.end;
         })) {
+      sure = true;
       return dying;
     }
     const std::span<const int64_t> shape = shape_of(piece);
     const auto broadcast = [&](const Value& one) {
       const std::span<const int64_t> own = shape_of(one.piece);
-      if (own.size() < 2 || own.size() > shape.size() || one.numel >= numel) return false;
-      for (size_t i = 1; i <= own.size(); ++i) {
-        if (own[own.size() - i] != 1 && own[own.size() - i] != shape[shape.size() - i]) return false;
-      }
-      return true;
+      return own.size() >= 2 && one.numel < numel && broadcasts(own, shape);
     };
     // A residual connection comes from outside of the modules that made the other input.
     const std::string below = module_of(index) + ".";
@@ -271,7 +303,10 @@ class Autocaster {
       return operations_.all[one.operation].traits.stream && one.numel == numel && !shape.empty() && !own.empty() &&
              own.back() == shape.back() && !module_of(one.operation).starts_with(below);
     };
-    if (Value* found = newest([&](const Value& one) { return may_be(one) && residual(one); })) return found;
+    if (Value* found = newest([&](const Value& one) { return may_be(one) && residual(one); })) {
+      sure = true;
+      return found;
+    }
     const auto alike = [&](const Value& one) { return std::ranges::equal(shape_of(one.piece), shape); };
     if (Value* found = newest([&](const Value& one) { return may_be(one) && alike(one); })) return found;
     if (Value* found = newest([&](const Value& one) { return may_be(one) && broadcast(one); })) return found;
@@ -319,12 +354,12 @@ class Autocaster {
     const std::span<const int64_t> shape = shape_of(result);
     const bool convolves = shape.size() >= 3 && operation.traits.convolution;
     const int64_t columns = convolves ? shape[1] : shape.back();
-    Weight* weight = weight_of(index, columns);
+    Weight* weight = weight_of(index, shape, convolves, columns);
     if (weight == nullptr) {
       give_product(index, numel_of(result), shape);
       return;
     }
-    if (operation.begin >= weight->cast_until) cast_weight(operation.begin, *weight);
+    if (operation.begin >= weight->cast_until) cast_weight(operation, play_.pieces[result].block, *weight);
     const int64_t wanted = columns == 0 ? 0 : numel_of(result) / columns * weight->columns;
     Value* given = newest([&](const Value& one) {
       if (one.operation == index || !saved_for(one, operation)) return false;
@@ -340,13 +375,15 @@ class Autocaster {
     }
     if (given != nullptr) cast_input(index, *given, convolves ? given->numel : wanted);
   }
-  Weight* weight_of(uint32_t index, int64_t columns) {
+  // A bias by position has three dimensions as well; a product of batches is as long as its weight.
+  Weight* weight_of(uint32_t index, std::span<const int64_t> shape, bool convolves, int64_t columns) {
     const std::string& module = module_of(index);
     Weight* own = nullptr;
     Weight* below = nullptr;
     Weight* any = nullptr;
     for (Weight& weight : weights_) {
       if (weight.columns == 0) continue;
+      if (!convolves && weight.shape.size() > 2 && weight.shape[0] != shape[0]) continue;
       if (weight.module == module && (own == nullptr || weight.rows == columns)) own = &weight;
       if (weight.rows != columns) continue;
       if (below == nullptr && weight.module.starts_with(module + ".")) below = &weight;
@@ -427,7 +464,8 @@ class Autocaster {
   }
 
   // It stays until backward has used it, which makes the gradient.
-  void cast_weight(size_t i, Weight& weight) {
+  void cast_weight(const Operation& operation, uint32_t block, Weight& weight) {
+    const size_t i = operation.begin;
     size_t until = play_.changes.size();
     for (size_t later = i + 1; later < play_.changes.size(); ++later) {
       const auto [piece, made] = play_.changes[later];
@@ -440,7 +478,8 @@ class Autocaster {
       break;
     }
     play_.growths.push_back(Growth::constant(weight.bytes));
-    const uint32_t copy = add({kNone, uint32_t(play_.growths.size() - 1), 0.5, 0, Category::saved_activation, kNone});
+    const uint32_t copy =
+        add({kNone, uint32_t(play_.growths.size() - 1), 0.5, 0, Category::saved_activation, block, /*autocasts=*/true});
     edit_.make(i, copy);
     edit_.free(std::min(until + 1, play_.changes.size()), copy);
     weight.cast_until = until;

@@ -105,6 +105,7 @@ std::string instance_of(const std::string& pattern, const std::string& path) {
 struct Pass {
   size_t begin = 0, end = 0;  // changes, the last one inclusive
   size_t again = SIZE_MAX;    // the change before which backward needs it
+  size_t begins = SIZE_MAX;   // the first change of the backward pass that follows
   std::vector<uint32_t> saved;
 };
 
@@ -181,9 +182,10 @@ class Checkpointer {
   void find_passes() {
     std::map<uint32_t, size_t> open, waiting;  // by instance: index into passes_
     freed_.assign(play_.pieces.size(), SIZE_MAX);
+    made_.assign(play_.pieces.size(), 0);
     for (size_t i = 0; i < play_.changes.size(); ++i) {
       const auto [piece, made] = play_.changes[i];
-      if (!made) freed_[piece] = i;
+      (made ? made_ : freed_)[piece] = i;
       const uint32_t place = play_.pieces[piece].place();
       if (made && place != kNone && base_.blocks[place].backward) backward_.push_back(i);
     }
@@ -202,7 +204,7 @@ class Checkpointer {
       if (instance == 0) continue;
       if (is_forward(piece)) {
         const auto [found, fresh] = open.try_emplace(instance, passes_.size());
-        if (fresh) passes_.push_back({i, i, SIZE_MAX, {}});
+        if (fresh) passes_.push_back({i, i, SIZE_MAX, SIZE_MAX, {}});
         Pass& pass = passes_[found->second];
         pass.end = i;
         if (is_saved(piece)) pass.saved.push_back(piece);
@@ -220,8 +222,9 @@ class Checkpointer {
   void finish(Pass& pass) const {
     // What another what-if frees before backward begins is not saved.
     const auto next = std::ranges::lower_bound(backward_, pass.end);
-    const size_t begins = next == backward_.end() ? pass.end : *next;
-    std::erase_if(pass.saved, [&](uint32_t piece) { return freed_[piece] <= begins; });
+    if (next != backward_.end()) pass.begins = *next;
+    const size_t until = next == backward_.end() ? pass.end : *next;
+    std::erase_if(pass.saved, [&](uint32_t piece) { return freed_[piece] <= until; });
     const auto result = std::find_if(pass.saved.rbegin(), pass.saved.rend(),
                                      [&](uint32_t piece) { return play_.pieces[piece].block != kNone; });
     if (result != pass.saved.rend()) pass.saved.erase(std::next(result).base());
@@ -230,25 +233,75 @@ class Checkpointer {
     }
   }
 
+  // The change before which a forward pass that saves nothing frees a piece: where the call of the module that made it
+  // has ended. What that call made last is its result, which the call around it has.
+  size_t left(const Pass& pass, uint32_t piece) {
+    std::string_view call = path_of(piece);
+    bool last = true;
+    for (size_t i = made_[piece] + 1; i <= pass.end; ++i) {
+      const auto [other, made] = play_.changes[i];
+      if (!made || play_.pieces[other].place() == kNone || !is_forward(other)) continue;
+      const std::string_view path = path_of(other);
+      while (path != call && !(path.starts_with(call) && path[call.size()] == '.')) {
+        if (!last) return i;
+        const size_t end = call.rfind('.');
+        if (end == call.npos) return pass.end + 1;
+        call = call.substr(0, end);
+      }
+      last = false;
+    }
+    return pass.end + 1;
+  }
+  const std::string& path_of(uint32_t piece) {
+    const Block& block = base_.blocks[play_.pieces[piece].place()];
+    const auto [found, fresh] = paths_.try_emplace(uint64_t(block.site) << 32 | block.forward);
+    if (fresh) found->second = base_.modules(play_.pieces[piece].place());
+    return found->second;
+  }
+
+  // What the modules around a pass made for it, such as a mask: an argument that the graph keeps in place of what it
+  // saved.
+  void keep_arguments(const Pass& pass) {
+    const std::string& path = path_of(play_.changes[pass.begin].block);
+    size_t until = 0;
+    for (uint32_t piece : pass.saved) {
+      if (freed_[piece] != SIZE_MAX) until = std::max(until, freed_[piece]);
+    }
+    for (size_t i = pass.end; i < std::min(pass.begins, play_.changes.size()); ++i) {
+      const auto [piece, made] = play_.changes[i];
+      if (made || made_[piece] > pass.begin || play_.pieces[piece].block == kNone || !is_forward(piece)) continue;
+      const std::string& around = path_of(piece);
+      if (instance_[piece] == 0 && !around.empty() && path.starts_with(around + ".")) {
+        size_t& kept = kept_until_[piece];
+        kept = std::max({kept, freed_[piece], until});
+      }
+    }
+  }
+
   void insert() {
     std::vector<uint8_t> dropped(play_.pieces.size());
-    std::map<size_t, std::vector<const Pass*>> at_end, at_again;
+    std::map<size_t, std::vector<uint32_t>> freed_before;
+    std::map<size_t, std::vector<const Pass*>> at_again;
     for (const Pass& pass : passes_) {
-      for (uint32_t piece : pass.saved) dropped[piece] = 1;
-      at_end[pass.end].push_back(&pass);
+      for (uint32_t piece : pass.saved) {
+        dropped[piece] = 1;
+        const bool cached = play_.pieces[piece].autocasts && pass.begins != SIZE_MAX;
+        freed_before[cached ? pass.begins : left(pass, piece)].push_back(piece);
+      }
       at_again[pass.again].push_back(&pass);
+      keep_arguments(pass);
     }
+    for (const auto& [piece, until] : kept_until_) freed_before[until + 1].push_back(piece);
     std::vector<Change> changes;
     for (size_t i = 0; i < play_.changes.size(); ++i) {
+      if (const auto freed = freed_before.find(i); freed != freed_before.end()) {
+        for (uint32_t piece : freed->second) changes.push_back({piece, false});
+      }
       if (const auto again = at_again.find(i); again != at_again.end()) {
         for (const Pass* pass : again->second) compute_again(*pass, dropped, changes);
       }
-      changes.push_back(play_.changes[i]);
-      if (const auto end = at_end.find(i); end != at_end.end()) {
-        for (const Pass* pass : end->second) {
-          for (uint32_t piece : pass->saved) changes.push_back({piece, false});
-        }
-      }
+      const auto [piece, made] = play_.changes[i];
+      if (made || !kept_until_.contains(piece)) changes.push_back(play_.changes[i]);
     }
     play_.changes = std::move(changes);
   }
@@ -267,7 +320,10 @@ class Checkpointer {
   const Sample& base_;
   const std::vector<std::string>& patterns_;
   std::vector<uint32_t> instance_;  // of each piece: number of its module, 0 for none
+  std::map<uint32_t, size_t> kept_until_;  // of pieces that are arguments: the change that frees them
+  std::vector<size_t> made_;        // of each piece: the change that makes it
   std::vector<size_t> freed_;       // of each piece: the change that frees it
+  std::unordered_map<uint64_t, std::string> paths_;  // of modules, by site and forward site
   std::vector<size_t> backward_;    // the changes that make something in backward
   std::vector<Pass> passes_;
 };

@@ -154,8 +154,12 @@ class ProgramFinder {
     return item.storage == kNone ? Category::unknown : view_.holders.category(view_.holders.speaker(item.storage));
   }
 
-  // What grows with the batch is halved. Temporaries may be those of parameters; what is unknown, in a container or a
-  // variable or in no tensor may grow as well, and what is cached may shrink.
+  bool made_by_module(const Item& item) const {
+    return item.storage != kNone && item.site != 0 && !view_.places.module_path(item.site).empty();
+  }
+
+  // What grows with the batch is halved. Temporaries may be those of parameters. What is unknown, in a container, a
+  // variable or no tensor grows where a module made it, else it may grow as well; what is cached may shrink.
   void smaller_batch() {
     uint64_t surely = 0, scaling = 0, in_use = 0;
     for (const Item& item : view_.accounts.items()) {
@@ -166,8 +170,9 @@ class ProgramFinder {
         surely += bytes;
       } else if (is_one_of(category, {Category::temporary, Category::backward_temporary})) {
         scaling += bytes;
-      } else if (is_one_of(category, {Category::unknown, Category::container, Category::variable, Category::cache,
-                                      Category::kv_cache, Category::dataset})) {
+      } else if (is_one_of(category, {Category::unknown, Category::container, Category::variable, Category::kv_cache})) {
+        (made_by_module(item) ? scaling : in_use) += bytes;
+      } else if (is_one_of(category, {Category::cache, Category::dataset})) {
         in_use += bytes;
       }
     }

@@ -240,8 +240,165 @@ class Llama(Transformers):
             self.model.gradient_checkpointing_enable()
 
 
+class WindowAttention(nn.Module):
+    """Attention within windows of an image, which a block may shift, with a bias by position."""
+
+    def __init__(self, width, heads, side, shift):
+        super().__init__()
+        self.heads, self.side, self.shift = heads, side, shift
+        self.norm1, self.norm2 = nn.LayerNorm(width), nn.LayerNorm(width)
+        self.qkv, self.out = nn.Linear(width, 3 * width), nn.Linear(width, width)
+        self.mlp = nn.Sequential(nn.Linear(width, 4 * width), nn.GELU(), nn.Linear(4 * width, width))
+        self.bias = nn.Parameter(torch.zeros(heads, side * side, side * side))
+
+    def attend(self, x):
+        batch, height, width, channels = x.shape
+        side = self.side
+        windows = x.view(batch, height // side, side, width // side, side, channels).transpose(2, 3).reshape(-1, side * side, channels)
+        q, k, v = self.qkv(windows).unflatten(-1, (3, self.heads, -1)).permute(2, 0, 3, 1, 4)
+        weights = (q @ k.transpose(-1, -2) * q.shape[-1] ** -0.5 + self.bias).softmax(-1)
+        merged = self.out((weights @ v).transpose(1, 2).flatten(2))
+        return merged.view(batch, height // side, width // side, side, side, channels).transpose(2, 3).reshape(x.shape)
+
+    def forward(self, x):
+        h = self.norm1(x)
+        if self.shift:
+            h = torch.roll(h, (-self.shift, -self.shift), (1, 2))
+        h = self.attend(h)
+        if self.shift:
+            h = torch.roll(h, (self.shift, self.shift), (1, 2))
+        x = x + h
+        return x + self.mlp(self.norm2(x))
+
+
+class Swin(nn.Module):
+    """A vision transformer of two stages with windows of 4 x 4; patches are merged between them."""
+
+    sizes = {"batch": 2}
+    length = 64
+
+    def __init__(self, options):
+        super().__init__()
+        self.patches = nn.Conv2d(3, 48, 4, 4)
+        self.first = nn.ModuleList([WindowAttention(48, 3, 4, shift) for shift in (0, 2)])
+        self.merge = nn.Linear(4 * 48, 96, bias=False)
+        self.second = nn.ModuleList([WindowAttention(96, 6, 4, shift) for shift in (0, 2)])
+        self.head = nn.Linear(96, 10)
+
+    def example(self, options):
+        return image_batch(options)
+
+    def forward(self, x, y):
+        h = self.patches(x).permute(0, 2, 3, 1)
+        for block in self.first:
+            h = block(h)
+        h = self.merge(torch.cat([h[:, i::2, j::2] for i in (0, 1) for j in (0, 1)], -1))
+        for block in self.second:
+            h = block(h)
+        return functional.cross_entropy(self.head(h.mean((1, 2))), y)
+
+
+class SelectiveScan(nn.Module):
+    """A state space whose steps depend on the input, as a loop over the sequence."""
+
+    def __init__(self, width, states=8):
+        super().__init__()
+        self.norm, self.inside = nn.LayerNorm(width), nn.Linear(width, 4 * width)
+        self.conv = nn.Conv1d(2 * width, 2 * width, 4, groups=2 * width, padding=3)
+        self.steps, self.gates = nn.Linear(2 * width, 2 * width), nn.Linear(2 * width, 2 * states)
+        self.decay = nn.Parameter(torch.arange(1.0, states + 1).log().repeat(2 * width, 1))
+        self.skip = nn.Parameter(torch.ones(2 * width))
+        self.out = nn.Linear(2 * width, width)
+
+    def forward(self, x):
+        u, z = self.inside(self.norm(x)).chunk(2, -1)
+        u = functional.silu(self.conv(u.transpose(1, 2))[..., :x.shape[1]].transpose(1, 2))
+        step = functional.softplus(self.steps(u))
+        b, c = self.gates(u).chunk(2, -1)
+        state, outputs = u.new_zeros(u.shape[0], u.shape[2], b.shape[-1]), []
+        for t in range(u.shape[1]):
+            kept = torch.exp(-step[:, t, :, None] * self.decay.exp())
+            state = kept * state + step[:, t, :, None] * b[:, t, None] * u[:, t, :, None]
+            outputs.append((state * c[:, t, None]).sum(-1))
+        y = torch.stack(outputs, 1) + u * self.skip
+        return x + self.out(y * functional.silu(z))
+
+
+class Mamba(nn.Module):
+    sizes = {"length": 16}
+    batch = 2
+
+    def __init__(self, options):
+        super().__init__()
+        self.embed = nn.Embedding(100, 32)
+        self.layers = nn.ModuleList([SelectiveScan(32) for _ in range(2)])
+        self.head = nn.Linear(32, 100)
+
+    def example(self, options):
+        return torch.randint(0, 100, (options.batch, options.length)), torch.randint(0, 100, (options.batch, options.length))
+
+    def forward(self, x, y):
+        h = self.embed(x)
+        for layer in self.layers:
+            h = layer(h)
+        return functional.cross_entropy(self.head(h).flatten(0, 1), y.flatten())
+
+
+class Gnn(nn.Module):
+    """Messages along edges, added up by scatter. As many graphs as the batch, each of 50 nodes and 300 edges."""
+
+    sizes = {"batch": 8}
+
+    def __init__(self, options):
+        super().__init__()
+        self.start = nn.Linear(16, 64)
+        self.messages = nn.ModuleList([nn.Sequential(nn.Linear(128, 128), nn.ReLU(), nn.Linear(128, 64)) for _ in range(3)])
+        self.updates = nn.ModuleList([nn.GRUCell(64, 64) for _ in range(3)])
+        self.head = nn.Linear(64, 5)
+
+    def example(self, options):
+        self.graphs = options.batch
+        first = 50 * torch.arange(options.batch).repeat_interleave(300)
+        self.edges = (torch.randint(0, 50, (2, 300 * options.batch)) + first).to(options.device)
+        return torch.randn(50 * options.batch, 16), torch.randint(0, 5, (options.batch,))
+
+    def forward(self, x, y):
+        h = self.start(x)
+        source, target = self.edges
+        for message, update in zip(self.messages, self.updates):
+            sent = message(torch.cat([h[source], h[target]], -1))
+            h = update(torch.zeros_like(h).index_add(0, target, sent), h)
+        return functional.cross_entropy(self.head(h.view(self.graphs, 50, -1).amax(1)), y)
+
+
+class Translator(nn.Module):
+    """An encoder, and a decoder with cross attention and a mask, of torch.nn's layers; the source is twice as long as the target."""
+
+    sizes = {"length": 16}
+    batch = 4
+
+    def __init__(self, options):
+        super().__init__()
+        self.embed = nn.Embedding(300, 64)
+        self.encoder = nn.ModuleList([nn.TransformerEncoderLayer(64, 4, 128, batch_first=True, norm_first=True) for _ in range(2)])
+        self.decoder = nn.ModuleList([nn.TransformerDecoderLayer(64, 4, 128, batch_first=True, norm_first=True) for _ in range(2)])
+        self.head = nn.Linear(64, 300)
+
+    def example(self, options):
+        return torch.randint(0, 300, (options.batch, 2 * options.length)), torch.randint(0, 300, (options.batch, options.length))
+
+    def forward(self, x, y):
+        source, h = self.embed(x), self.embed(y)
+        for layer in self.encoder:
+            source = layer(source)
+        mask = nn.Transformer.generate_square_subsequent_mask(y.shape[1], device=y.device)
+        for layer in self.decoder:
+            h = layer(h, source, tgt_mask=mask, tgt_is_causal=True)
+        return functional.cross_entropy(self.head(h).flatten(0, 1), y.flatten())
+
+
 MODELS = {"mlp": Mlp, "convnet": ConvNet, "resnet": ResNet, "unet": UNet, "lstm": Lstm, "vit": ViT, "attention": OwnAttention,
-          "gpt2": Gpt2, "bert": Bert, "t5": T5, "llama": Llama}
+          "gpt2": Gpt2, "bert": Bert, "t5": T5, "llama": Llama, "swin": Swin, "mamba": Mamba, "gnn": Gnn, "translator": Translator}
 
 
 def optimizer_of(name, parameters):

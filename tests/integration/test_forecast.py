@@ -53,6 +53,13 @@ def test_other_precision(folder, name):
     assert abs(of["peak_bytes"] - truth) <= of["error_bytes"], (of, truth)
 
 
+@pytest.mark.parametrize("name", ["swin under autocast", "mamba under autocast", "llama with checkpointing under autocast"])
+def test_a_parameter_outside_of_a_product_and_two_changes_at_once(folder, name):
+    found, truth = forecast_accuracy.what_if(folder, name)
+    of = found["what_if"][-1]
+    assert abs(of["peak_bytes"] - truth) <= min(of["error_bytes"], 0.05 * truth), (of, truth)
+
+
 def test_the_part_whose_type_is_not_known_is_named(folder):
     """Norms of transformers' Llama cast to float32 and back; a float32 run does not say what that makes in bfloat16."""
     inputs = [forecast_accuracy.record(folder, "llama", "--length", str(length)) for length in (32, 64)]

@@ -1,10 +1,10 @@
 """Runs programs of this folder, each time in a fork of its own, and says what their memory did. Started by try_remedies.py: one line of JSON
 in, one out. Torch and the libraries are imported once, and CUDA is initialised by the forks alone.
 
-The programs run on the double of a GPU, which is told how much memory it has. Without a `capacity` it has plenty. What comes back: whether
-it was `enough`, the peak, and how many blocks were allocated before the failure. `at`: what was allocated when the program asked for a block
-after that many: the same moment of its run. `hunt`: the most memory with which the program still fails: "near", so that a dump of that
-failure is one of the peak, or "exactly", to a segment of the allocator."""
+The programs run on the double of a GPU, which is told how much memory it has. Without a `capacity` it has plenty. What comes back: whether it was
+`enough`, the peak, and how many blocks were allocated before the failure. `at`: what was allocated when the program asked for a block after that
+many: the same moment of its run. `request`: that block, where another run is to find it by what it is. `hunt`: the most memory with which the
+program still fails: "near", so that a dump of that failure is one of the peak, or "exactly", to a segment of the allocator."""
 import ctypes
 import gc
 import importlib
@@ -21,6 +21,7 @@ import torch
 ENOUGH = 1 << 38
 GRAIN = 2 << 20  # the smallest segment of torch's allocator
 HUNTED = 3
+FEW = 16  # blocks by which the same moment may be earlier or later with a smaller batch
 HERE = pathlib.Path(__file__).resolve().parent
 
 
@@ -47,7 +48,7 @@ class Device:
     def __init__(self, program, trial):
         self.program, self.trial, self.double = program, trial, library()
 
-    def ran(self, capacity, at=None, history=False):
+    def ran(self, capacity, at=None, history=False, request=None):
         gc.collect()
         torch.cuda.synchronize()
         torch.cuda.empty_cache()
@@ -65,7 +66,7 @@ class Device:
         self.double.fake_cuda_set_capacity(0, ENOUGH)
         result = {"enough": enough, "peak": torch.cuda.max_memory_allocated(), "reserved": torch.cuda.max_memory_reserved()}
         if history:
-            result |= moment(torch.cuda.memory._snapshot()["device_traces"][0], at)
+            result |= moment(torch.cuda.memory._snapshot()["device_traces"][0], at, request)
         return result
 
     def largest_that_fails(self, peak, reserved, exactly):
@@ -83,23 +84,34 @@ class Device:
             middle = fails + max(1, (passes - fails) // GRAIN // 2) * GRAIN
 
 
-def moment(events, at):
+def moment(events, at, request):
     """How many blocks were allocated, the bytes in use when there were `at` of them, and the most while an optimizer stepped. What
-    checkpointing computes again is in use, but not counted: so the same number is the same moment with it and without."""
-    count, bytes_in_use, found, in_step = 0, 0, None, 0
+    checkpointing computes again is in use, but not counted: so the same number is the same moment with it and without. `request`: what the
+    block after them was, size and stack; with a smaller batch a few blocks may come or go before it, and `like` is the bytes in use at the
+    nearest request for as much or half as much by the same lines."""
+    blocks, bytes_in_use, in_step = [], 0, 0
     for event in events:
         if event["action"] == "alloc":
-            frames = {(frame["filename"].rpartition("/torch/")[2], frame["name"]) for frame in event["frames"]}
-            again = ("utils/checkpoint.py", "unpack_hook") in frames
-            if count == at and not again and found is None:
-                found = bytes_in_use
-            count += not again
+            frames = [(frame["filename"].rpartition("/torch/")[2], frame["name"]) for frame in event["frames"]]
+            if ("utils/checkpoint.py", "unpack_hook") not in frames:
+                blocks.append((bytes_in_use, [rounded(event["size"]), frames]))
             bytes_in_use += rounded(event["size"])
             if any(file.startswith("optim/") for file, _ in frames):
                 in_step = max(in_step, bytes_in_use)
         elif event["action"] == "free_requested":
             bytes_in_use -= rounded(event["size"])
-    return {"blocks": count, "at": bytes_in_use if found is None and count == at else found, "in_step": in_step}
+    result = {"blocks": len(blocks), "at": None, "in_step": in_step}
+    if at is None or at > len(blocks):
+        return result
+    asked = blocks[at] if at < len(blocks) else (bytes_in_use, None)
+    result |= {"at": asked[0], "request": asked[1]}
+    if request is not None:
+        size, frames = request
+        wanted = [[other, list(map(tuple, frames))] for other in (size, rounded(size // 2))]
+        near = [number for number in range(max(0, at - FEW), min(len(blocks), at + FEW + 1)) if blocks[number][1] in wanted]
+        if near:
+            result["like"] = blocks[min(near, key=lambda number: abs(number - at))][0]
+    return result
 
 
 def rounded(nbytes):
@@ -108,7 +120,8 @@ def rounded(nbytes):
 
 def measured(program, trial, asked):
     device = Device(program, trial)
-    result = device.ran(asked.get("capacity") or program.capacity or ENOUGH, asked.get("at"), "history" in asked)
+    result = device.ran(asked.get("capacity") or program.capacity or ENOUGH, asked.get("at"), "history" in asked,
+                        asked.get("request"))
     result["applied"] = trial.applied
     if trial.dump:
         result["dump"] = str(trial.dump)

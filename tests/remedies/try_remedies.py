@@ -125,6 +125,15 @@ def failed(program, capacity, profiled):
     raise RuntimeError(f"{program.name} does not fail under the profiler")
 
 
+def failed_alone(program, capacity, alone):
+    """The moment of the failure. Runs of several threads differ: one may fit where the one under the profiler failed."""
+    for _ in range(1 if program.asks else 5):
+        answer = alone.ask(program, capacity=capacity, history=True)
+        if program.asks or not answer["enough"]:
+            return answer
+    raise RuntimeError(f"{program.name} does not fail without the profiler")
+
+
 def asked(dump):
     cli = pathlib.Path(os.environ.get("TENSORSCOPE_TEST_PROGRAM", BUILD / "analyzer" / "tensorscope"))
     return json.loads(subprocess.run([str(cli), "oom", dump, "--json"], capture_output=True, text=True, check=True).stdout)
@@ -176,6 +185,8 @@ class Pair:
             self.came = self.surely = before["in_step"] - after["in_step"]
         elif before["blocks"] == after["blocks"] and self.kind not in REORDERS:
             self.came = self.surely = before["at"] - after["at"]
+        elif after.get("like") is not None:
+            self.came = self.surely = before["at"] - after["like"]
         else:
             self.slack = at_the_peak(answer, before["peak"], self.kind)
             self.same_moment = False
@@ -212,7 +223,7 @@ class Pair:
 def pairs_of(program, kept, alone, profiled, kinds):
     before = kept.of(program, "before", lambda: alone.ask(program, hunt="exactly" if program.path.stem in ABOUT_MEMORY else "near"))
     failure = kept.of(program, "failure", lambda: failed(program, before.get("capacity"), profiled))
-    limited = kept.of(program, "limited", lambda: alone.ask(program, capacity=failure["capacity"], history=True))
+    limited = kept.of(program, "limited", lambda: failed_alone(program, failure["capacity"], alone))
     before = before | kept.of(program, "moment", lambda: alone.ask(program, history=True, at=limited["blocks"])) | {"failed_with": failure["capacity"]}
     answer = asked(failure["dump"])
     for remedy in answer["remedies"]:
@@ -223,7 +234,7 @@ def pairs_of(program, kept, alone, profiled, kinds):
             continue  # seen by many runs: where it is what the program is about
         after = kept.of(program, f"{kind} {subject}", lambda: alone.ask(
             program, OUTSIDE.get(kind), kind=kind, subject=subject, capacity=failure["capacity"], history=True, at=limited["blocks"],
-            hunt="exactly" if kind in OUTSIDE else ""))
+            request=before.get("request") if kind == "smaller-batch" else None, hunt="exactly" if kind in OUTSIDE else ""))
         if after["applied"] or kind in OUTSIDE:
             yield Pair(program, answer, remedy, before, after)
         else:

@@ -323,6 +323,21 @@ TEST(Remedies, ASmallerBatch) {
   EXPECT_EQ(Told(weights).remedy(RemedyKind::smaller_batch), nullptr);
 }
 
+TEST(Remedies, ASmallerBatchWhereAListKeepsOutputs) {
+  DeviceScene scene = layers();
+  scene.held(scene.tensor(40 * kMiB, scene.in_module("model.layers.0", 12)), "features[0] (local of main)");
+  const Told with_outputs(scene);
+  EXPECT_EQ(with_outputs.remedy(RemedyKind::smaller_batch)->bytes, 95 * kMiB);
+  EXPECT_EQ(with_outputs.remedy(RemedyKind::smaller_batch)->low, 75 * kMiB);
+  EXPECT_EQ(with_outputs.remedy(RemedyKind::smaller_batch)->high, 95 * kMiB);
+
+  DeviceScene other = layers();
+  other.held(other.tensor(40 * kMiB), "replay[0] (local of main)");
+  const Told with_others(other);
+  EXPECT_EQ(with_others.remedy(RemedyKind::smaller_batch)->bytes, 75 * kMiB);
+  EXPECT_EQ(with_others.remedy(RemedyKind::smaller_batch)->high, 95 * kMiB);
+}
+
 TEST(Remedies, AnotherProcess) {
   DeviceScene scene;
   scene.segment().block(kMiB);
