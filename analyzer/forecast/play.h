@@ -16,7 +16,7 @@ struct Piece {
   double factor = 1;
   double unsure = 0;  // the part of its bytes that may or may not be, up and down
   Category category = Category::unknown;
-  uint32_t like = kNone;  // of what was not there: it is made for the operation that made this block
+  uint32_t like = kNone;   // of what was not there: it is made for the operation that made this block
   bool autocasts = false;  // autocast's copy of a weight, which its cache keeps for the whole forward pass
 
   uint32_t place() const { return block != kNone ? block : like; }

@@ -319,12 +319,12 @@ class Checkpointer {
   Play& play_;
   const Sample& base_;
   const std::vector<std::string>& patterns_;
-  std::vector<uint32_t> instance_;  // of each piece: number of its module, 0 for none
-  std::map<uint32_t, size_t> kept_until_;  // of pieces that are arguments: the change that frees them
-  std::vector<size_t> made_;        // of each piece: the change that makes it
-  std::vector<size_t> freed_;       // of each piece: the change that frees it
+  std::vector<uint32_t> instance_;                   // of each piece: number of its module, 0 for none
+  std::map<uint32_t, size_t> kept_until_;            // of pieces that are arguments: the change that frees them
+  std::vector<size_t> made_;                         // of each piece: the change that makes it
+  std::vector<size_t> freed_;                        // of each piece: the change that frees it
   std::unordered_map<uint64_t, std::string> paths_;  // of modules, by site and forward site
-  std::vector<size_t> backward_;    // the changes that make something in backward
+  std::vector<size_t> backward_;                     // the changes that make something in backward
   std::vector<Pass> passes_;
 };
 

@@ -29,8 +29,8 @@ std::string in_common(const std::string& a, const std::string& b);
 // "history[3].state" is "history[3]": the entry, without what it holds.
 std::string entry_of(const std::string& text);
 
-// Of "state['outputs'][3]['mask']" and "state['outputs'][4]['mask']" "state['outputs'][*]['mask']", where the form of all
-// is "state[*][*][*]": with the indexes that are the same in all.
+// Of "state['outputs'][3]['mask']" and "state['outputs'][4]['mask']" "state['outputs'][*]['mask']", where the form of
+// all is "state[*][*][*]": with the indexes that are the same in all.
 std::string with_common_indexes(const std::string& form, const std::vector<std::string>& texts);
 
 }  // namespace tensorscope::analyzer

@@ -38,8 +38,10 @@ std::map<std::string, std::vector<uint32_t>> held_only_from(const View& view, Re
   return result;
 }
 
-// What such roots keep: one finding for all of them, named after the scope that keeps the most. Nothing where it is little.
-std::optional<LeakFinding> held_from(const Case& find, ReferenceRoot root, std::vector<std::vector<uint32_t>>* kept_in) {
+// What such roots keep: one finding for all of them, named after the scope that keeps the most. Nothing where it is
+// little.
+std::optional<LeakFinding> held_from(const Case& find, ReferenceRoot root,
+                                     std::vector<std::vector<uint32_t>>* kept_in) {
   LeakFinding finding;
   bool any = false;
   uint64_t most = 0;
@@ -75,9 +77,9 @@ std::optional<LeakFinding> held_from(const Case& find, ReferenceRoot root, std::
   return finding;
 }
 
-// Python's garbage collector frees cycles a few steps after they became garbage, or never where it is switched off or has
-// seen them too often. Nearly all that an earlier dump has is then in the last one, too; without such a dump, most of what
-// was ever allocated there is alive.
+// Python's garbage collector frees cycles a few steps after they became garbage, or never where it is switched off or
+// has seen them too often. Nearly all that an earlier dump has is then in the last one, too; without such a dump, most
+// of what was ever allocated there is alive.
 bool stays(const Case& find, const LeakFinding& finding, const std::vector<std::vector<uint32_t>>& kept_in) {
   bool earlier = false;
   for (size_t i = 0; i + 1 < find.dumps(); ++i) {

@@ -35,9 +35,9 @@ struct Leaks {
   std::vector<uint64_t> bytes;  // live, of the selection, one a dump
   std::vector<LeakFinding> findings;
   std::optional<LeakFinding> passing_cycles;  // unreachable cycles that Python's garbage collector frees: no finding
-  ProcessGrowth process;           // without a filter; a part of it is a finding only where it keeps growing
-  std::vector<GrownPlace> places;  // the largest growth first
-  std::vector<Suspect> suspects;   // of a single dump: not findings
+  ProcessGrowth process;                      // without a filter; a part of it is a finding only where it keeps growing
+  std::vector<GrownPlace> places;             // the largest growth first
+  std::vector<Suspect> suspects;              // of a single dump: not findings
   bool found() const;
 };
 

@@ -43,8 +43,8 @@ uint64_t newest_entry(const Dump& dump, const std::map<std::string, std::vector<
   return newest;
 }
 
-// Whether modules were called before that. Each allocation and each tensor has a number of its own, so those made in calls
-// are no more than the numbers given since, if all calls came later: the first pass through what was just built.
+// Whether modules were called before that. Each allocation and each tensor has a number of its own, so those made in
+// calls are no more than the numbers given since, if all calls came later: the first pass through what was just built.
 bool called_before(const Dump& dump, uint64_t serial) {
   std::vector<bool> in_call(dump.python_frames.size());
   for (size_t i = 1; i < in_call.size(); ++i) {

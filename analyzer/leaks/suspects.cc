@@ -99,8 +99,8 @@ void add_named_entries(const Case& find, std::vector<Suspect>& suspects) {
   for (const Series& series : find.by_container(some)) add_variable(find, series, series.members.back(), suspects);
 }
 
-// A forward pass comes to each parameter once or a few times. Where no step was seen, a graph has grown for long only if it
-// came to one of them again and again.
+// A forward pass comes to each parameter once or a few times. Where no step was seen, a graph has grown for long only
+// if it came to one of them again and again.
 bool uses_a_leaf_again(const Case& find, const std::vector<uint32_t>& nodes) {
   const Graph& graph = find.last().dump.graph;
   std::map<uint32_t, uint64_t> uses;
@@ -111,7 +111,8 @@ bool uses_a_leaf_again(const Case& find, const std::vector<uint32_t>& nodes) {
       if (to != kNoNode && find.retention().accumulates(to)) ++uses[to];
     }
   }
-  return uses.empty() || std::any_of(uses.begin(), uses.end(), [](const auto& use) { return use.second >= kLeastGenerations; });
+  return uses.empty() ||
+         std::any_of(uses.begin(), uses.end(), [](const auto& use) { return use.second >= kLeastGenerations; });
 }
 
 // Nodes of a graph go with the step that made them, unless a variable of a later step leads to them. Of several

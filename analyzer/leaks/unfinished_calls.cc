@@ -18,7 +18,8 @@ bool in_a_call(const Series& series) {
   return !series.container && (root == ReferenceRoot::local || root == ReferenceRoot::suspended);
 }
 
-// Calls that return are followed by others, whose tensors are new. Nearly all that one dump has are in the last one, too.
+// Calls that return are followed by others, whose tensors are new. Nearly all that one dump has are in the last one,
+// too.
 bool stay(const Case& find, const Series& series) {
   for (size_t i = 0; i + 1 < find.dumps(); ++i) {
     if (!nearly_all_stay(find, i, series.members[i], series.members.back())) return false;
@@ -36,9 +37,8 @@ struct Function {
 void add_finding(Case& find, Function& function) {
   LeakFinding finding;
   finding.kind = LeakKind::unfinished_calls;
-  std::stable_sort(function.variables.begin(), function.variables.end(), [](const Series* a, const Series* b) {
-    return a->growth.bytes.back() > b->growth.bytes.back();
-  });
+  std::stable_sort(function.variables.begin(), function.variables.end(),
+                   [](const Series* a, const Series* b) { return a->growth.bytes.back() > b->growth.bytes.back(); });
   for (const Series* variable : function.variables) finding.holders.push_back(find.label(*variable));
   const bool waits = ReferenceRoot(function.variables.front()->example.root) == ReferenceRoot::suspended;
   finding.advice = waits ? Advice::close_generators : Advice::end_threads;
@@ -57,7 +57,8 @@ void add_finding(Case& find, Function& function) {
   if (finding.growth.added_bytes() + things * int64_t(kObjectBytes) < int64_t(kLeastGrowth)) return;
   finding.bytes = finding.growth.bytes.back();
   finding.site = find.site_of(members);
-  finding.evidence = {{FactKind::unfinished_calls, function.calls}, {FactKind::retained, {kept.bytes}}, {FactKind::calls_stay}};
+  finding.evidence = {
+      {FactKind::unfinished_calls, function.calls}, {FactKind::retained, {kept.bytes}}, {FactKind::calls_stay}};
   finding.tensors = std::move(kept.tensors);
   finding.tensors.insert(finding.tensors.end(), members.begin(), members.end());
   find.add(std::move(finding), find.retention().nodes_below(find.retention().nodes_of(members)));

@@ -170,7 +170,8 @@ class ProgramFinder {
         surely += bytes;
       } else if (is_one_of(category, {Category::temporary, Category::backward_temporary})) {
         scaling += bytes;
-      } else if (is_one_of(category, {Category::unknown, Category::container, Category::variable, Category::kv_cache})) {
+      } else if (is_one_of(category,
+                           {Category::unknown, Category::container, Category::variable, Category::kv_cache})) {
         (made_by_module(item) ? scaling : in_use) += bytes;
       } else if (is_one_of(category, {Category::cache, Category::dataset})) {
         in_use += bytes;

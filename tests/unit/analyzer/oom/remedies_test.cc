@@ -224,7 +224,8 @@ DeviceScene layers_of_copies(bool output_is_alive = false) {
   uint32_t before = scene.node(scene.in_module("model", 1));
   for (int i = 0; i < 3; i++) {
     const uint32_t site = in_layer(scene, i);
-    const uint32_t view = scene.node(site), product = scene.node(site), activation = scene.node(site), sum = scene.node(site);
+    const uint32_t view = scene.node(site), product = scene.node(site), activation = scene.node(site),
+                   sum = scene.node(site);
     scene.builder.edge(view, before);
     scene.builder.edge(product, view);
     scene.builder.edge(activation, product);
