@@ -102,7 +102,8 @@ def test_sparse_tensors_name_their_layout(tmp_path):
     tensors = harness.by_address(harness.load(known["dump"]))
     for name, address in known["facts"].items():
         assert "Sparse" in tensors[address]["class"], name
-        told = name == "coo" or harness.torch_version() > (2, 6)  # the four compressed layouts are one class
+        # The four compressed layouts are one class; torch 2.8 has no aoti_torch_get_layout yet, 2.10 has.
+        told = name == "coo" or harness.torch_version() >= (2, 10)
         assert tensors[address]["shape"] == [4, 4] and tensors[address]["layout"] == (f"sparse_{name}" if told else None)
 
 
