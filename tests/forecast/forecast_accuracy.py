@@ -33,6 +33,8 @@ HELD_OUT_BLOCKS = {"convnext": ("batch", 2, ("model.blocks.*", "model.later.*"))
                    "pooled_vit": ("batch", 4, ("model.blocks.*",)), "gru_tagger": ("length", 32, ("model.context", "model.tags")),
                    "denoiser": ("batch", 2, ("model.downs.*", "model.ups.*")), "mixer": ("batch", 4, ("model.blocks.*",))}
 MODELS |= HELD_OUT | {model: (size, least) for model, (size, least, _) in HELD_OUT_BLOCKS.items()}
+# Whose sizes are told with --vary: the smallest length in its shapes is that of the target, a half.
+TOLD = {"summarizer"}
 # What if: model, options of all runs, options of the measured run, options of forecast.
 WHAT_IF = {
     "llama in bfloat16": ("llama", ("--length", "128"), ("--dtype", "bfloat16"), ("--as", "bfloat16")),
@@ -135,6 +137,10 @@ def measured_of_steps(recording):
     return max(step["peak_bytes"] for step in tensorscope("timeline", recording)["steps"])
 
 
+def vary(model, size, *seen):
+    return ("--vary", f"{size}={','.join(map(str, seen))}") if model in TOLD else ()
+
+
 def forecast(inputs, sizes, *options):
     sets = [word for name, value in sizes.items() for word in ("--set", f"{name}={value}")]
     return tensorscope("forecast", *inputs, *sets, *options)
@@ -155,15 +161,16 @@ def accuracy(folder, model):
     """Yields sizes, forecast answer and measured bytes."""
     seen, wanted = plan(model)
     inputs = [record(folder, model, *options) for options in seen]
+    told = vary(model, MODELS[model][0], *(options[1] for options in seen)) if MODELS[model] else ()
     for sizes, options in wanted:
-        yield sizes, forecast(inputs, sizes), measured(record(folder, model, *options))
+        yield sizes, forecast(inputs, sizes, *told), measured(record(folder, model, *options))
 
 
 def what_if(folder, name):
     model, options, changed, asked = WHAT_IF[name]
     size, value = options[0].strip("-"), int(options[1])
     inputs = [record(folder, model, f"--{size}", str(value // n)) for n in (4, 2)]
-    found = forecast(inputs, {size: value}, *asked)
+    found = forecast(inputs, {size: value}, *vary(model, size, value // 4, value // 2), *asked)
     return found, measured(record(folder, model, *options, *changed))
 
 
