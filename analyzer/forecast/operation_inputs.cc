@@ -1,0 +1,184 @@
+#include "forecast/operation_inputs.h"
+
+#include "tensorscope/rules/dtypes.h"
+
+namespace tensorscope::analyzer::forecast {
+
+namespace {
+
+bool broadcasts(std::span<const int64_t> own, std::span<const int64_t> shape) {
+  if (own.empty() || own.size() > shape.size()) return false;
+  for (size_t i = 1; i <= own.size(); ++i) {
+    if (own[own.size() - i] != 1 && own[own.size() - i] != shape[shape.size() - i]) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+OperationInputs::OperationInputs(const Play& play, const Sample& base, const Operations& operations,
+                                 const PlayEdit& edit)
+    : play_(play), base_(base), operations_(operations), edit_(edit) {
+  find_weights();
+}
+
+void OperationInputs::find_weights() {
+  const Dump& dump = base_.opened->dump;
+  const Holders& holders = base_.opened->holders;
+  for (size_t i = 0; i < dump.storages.size(); ++i) {
+    const uint32_t speaker = holders.speaker(uint32_t(i));
+    if (dump.storages[i].device != base_.device || speaker == kNone) continue;
+    const Tensor& tensor = dump.tensors[speaker];
+    if (holders.category(speaker) != Category::parameter || tensor.sizes.empty()) continue;
+    const int64_t columns = tensor.sizes.size() < 2 ? 0 : tensor.sizes[1];
+    weights_.push_back(
+        {holders.module(speaker), tensor.sizes, tensor.sizes[0], columns, double(dump.storages[i].own_nbytes)});
+  }
+}
+
+Value& OperationInputs::add(uint32_t piece, uint32_t operation, CastType type) {
+  return values_.emplace_back(Value{piece, operation, numel_of(piece), type, operations_.all[operation].end});
+}
+
+bool OperationInputs::is_float(uint32_t piece) const {
+  return block_of(piece).shape_known && block_of(piece).dtype == rules::kFloat32;
+}
+
+int64_t OperationInputs::numel_of(uint32_t piece) const {
+  int64_t numel = 1;
+  for (int64_t dim : shape_of(piece)) numel *= dim;
+  return numel;
+}
+
+bool OperationInputs::saved_for(const Value& value, const Operation& operation) const {
+  return alive(value, operation.begin) &&
+         (operation.backward_begin == SIZE_MAX || alive(value, operation.backward_begin));
+}
+
+Value* OperationInputs::newest_of(const Operation& operation, int64_t numel) {
+  return newest([&](const Value& one) { return one.numel == numel && alive(one, operation.begin); });
+}
+
+// ---- one value or two ----------------------------------------------------------------------------------------------
+
+bool OperationInputs::with_number(const Operation& operation) const {
+  return std::ranges::any_of(operation.pieces, [&](uint32_t piece) {
+    return block_of(piece).shape_known ? block_of(piece).ndim == 0 : block_of(piece).nbytes <= 8;
+  });
+}
+
+bool OperationInputs::takes_parameter(uint32_t index, uint32_t piece) const {
+  const std::string& module = module_of(index);
+  return std::ranges::any_of(weights_, [&](const Weight& weight) {
+    return weight.module == module && !weight.computed && broadcasts(weight.shape, shape_of(piece));
+  });
+}
+
+bool OperationInputs::made_of_parameter(uint32_t index, uint32_t piece) {
+  const std::string& module = module_of(index);
+  const std::span<const int64_t> shape = shape_of(piece);
+  const auto alike = [&](const Value& one) {
+    return one.operation != index && alive(one, operations_.all[index].begin) &&
+           std::ranges::equal(shape_of(one.piece), shape);
+  };
+  if (shape.size() < 2 || newest(alike) != nullptr) return false;  // statistics of a norm have the shape of its bias
+  const auto found = std::ranges::find_if(weights_, [&](const Weight& weight) {
+    return weight.module == module && std::ranges::equal(weight.shape, shape);
+  });
+  if (found == weights_.end()) return false;
+  found->computed = true;
+  return true;
+}
+
+bool OperationInputs::computes_parameters(uint32_t index) const {
+  return std::ranges::any_of(
+      weights_, [&](const Weight& weight) { return weight.computed && weight.module == module_of(index); });
+}
+
+Value* OperationInputs::second(uint32_t index, uint32_t piece, const Value* first, bool& sure) {
+  const Operation& operation = operations_.all[index];
+  const int64_t numel = numel_of(piece);
+  const auto may_be = [&](const Value& one) {
+    return &one != first && one.operation != index && alive(one, operation.begin);
+  };
+  // Its last use is this one.
+  if (Value* dying = newest([&](const Value& one) {
+        return may_be(one) && one.numel == numel && edit_.freed(one.piece) < operation.end;
+      })) {
+    sure = true;
+    return dying;
+  }
+  const std::span<const int64_t> shape = shape_of(piece);
+  const auto broadcast = [&](const Value& one) {
+    const std::span<const int64_t> own = shape_of(one.piece);
+    return own.size() >= 2 && one.numel < numel && broadcasts(own, shape);
+  };
+  // A residual connection comes from outside of the modules that made the other input.
+  const std::string below = module_of(index) + ".";
+  const auto residual = [&](const Value& one) {
+    const std::span<const int64_t> own = shape_of(one.piece);
+    return operations_.all[one.operation].traits.stream && one.numel == numel && !shape.empty() && !own.empty() &&
+           own.back() == shape.back() && !module_of(one.operation).starts_with(below);
+  };
+  if (Value* found = newest([&](const Value& one) { return may_be(one) && residual(one); })) {
+    sure = true;
+    return found;
+  }
+  const auto alike = [&](const Value& one) { return std::ranges::equal(shape_of(one.piece), shape); };
+  if (Value* found = newest([&](const Value& one) { return may_be(one) && alike(one); })) return found;
+  if (Value* found = newest([&](const Value& one) { return may_be(one) && broadcast(one); })) return found;
+  return newest([&](const Value& one) { return may_be(one) && one.numel == numel; });
+}
+
+// ---- products ------------------------------------------------------------------------------------------------------
+
+// A bias by position has three dimensions as well; a product of batches is as long as its weight.
+Weight* OperationInputs::weight_of(uint32_t index, std::span<const int64_t> shape, bool convolves, int64_t columns) {
+  const std::string& module = module_of(index);
+  Weight* own = nullptr;
+  Weight* below = nullptr;
+  Weight* any = nullptr;
+  for (Weight& weight : weights_) {
+    if (weight.columns == 0) continue;
+    if (!convolves && weight.shape.size() > 2 && weight.shape[0] != shape[0]) continue;
+    if (weight.module == module && (own == nullptr || weight.rows == columns)) own = &weight;
+    if (weight.rows != columns) continue;
+    if (below == nullptr && weight.module.starts_with(module + ".")) below = &weight;
+    if (any == nullptr) any = &weight;
+  }
+  if (own != nullptr) return own;
+  return below != nullptr ? below : operations_.all[index].traits.linear ? any : nullptr;
+}
+
+OperationInputs::Pair OperationInputs::product(uint32_t index, int64_t numel, std::span<const int64_t> shape) {
+  const Operation& operation = operations_.all[index];
+  if (shape.size() < 2 || numel == 0) return {};
+  const int64_t rows = shape[shape.size() - 2], columns = shape.back(), batch = numel / rows / columns;
+  constexpr size_t kMost = 16;
+  const std::string& module = module_of(index);
+  const std::string around = module.substr(0, module.rfind('.') == module.npos ? 0 : module.rfind('.'));
+  std::vector<Value*> saved;
+  newest([&](Value& one) {
+    const bool near = one.operation != index && module_of(one.operation).starts_with(around);
+    const bool copied = alive(one, operation.begin) && copies(operation, one.numel);
+    if (near && (copied || saved_for(one, operation))) saved.push_back(&one);
+    return saved.size() == kMost;
+  });
+  for (Value* left : saved) {
+    if (left->numel % (batch * rows) != 0) continue;
+    const int64_t inner = left->numel / (batch * rows);
+    for (Value* right : saved) {
+      if (right != left && right->numel == batch * inner * columns) return {left, right};
+    }
+  }
+  return {};
+}
+
+bool OperationInputs::copies(const Operation& operation, int64_t numel) const {
+  return std::ranges::any_of(operation.pieces, [&](uint32_t piece) {
+    return is_float(piece) && numel_of(piece) == numel && block_of(piece).past_backward &&
+           piece != operation.pieces.back();
+  });
+}
+
+}  // namespace tensorscope::analyzer::forecast
