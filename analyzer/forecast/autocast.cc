@@ -124,8 +124,10 @@ class Autocaster {
         return type_of_two(index, piece, numel);
       case OperationKind::like_input:
         if (inputs_.made_of_parameter(index, piece)) return {1, 1};
-        if (Value* given = inputs_.newest_of(operation, numel)) return use(operation, *given);
+        if (Value* given = inputs_.one(index, piece)) return use(operation, *given);
         break;
+      case OperationKind::joining:
+        return type_of_joined(index, piece);
       case OperationKind::reshaping:
         break;
     }
@@ -139,6 +141,17 @@ class Autocaster {
   static CastType use(const Operation& operation, Value& value) {
     value.last_use = std::max(value.last_use, operation.end);
     return value.type;
+  }
+
+  // The widest of its inputs.
+  CastType type_of_joined(uint32_t index, uint32_t piece) {
+    const OperationInputs::Joined joined = inputs_.joined(index, piece);
+    CastType widest{0.5, joined.values.empty() ? 1 : 0.5};
+    for (Value* given : joined.values) {
+      const CastType one = use(operations_.all[index], *given);
+      widest = {std::max(widest.least, one.least), std::max(widest.most, one.most)};
+    }
+    return joined.parameter ? CastType{1, 1} : widest;
   }
 
   // The wider of two types. On a CPU what is narrower is cast before.

@@ -14,6 +14,20 @@ bool broadcasts(std::span<const int64_t> own, std::span<const int64_t> shape) {
   return true;
 }
 
+// Whether it is of a shape that gives the other one with more of its kind: along a dimension, or a new one.
+bool joins(std::span<const int64_t> own, std::span<const int64_t> shape) {
+  if (own.size() + 1 < shape.size() || own.size() > shape.size()) return false;
+  const auto [a, b] = std::ranges::mismatch(own, shape);
+  return b != shape.end() && std::ranges::equal(own.size() == shape.size() ? std::span(a + 1, own.end()) : std::span(a, own.end()),
+                                                std::span(b + 1, shape.end()));
+}
+
+int64_t elements(std::span<const int64_t> shape) {
+  int64_t numel = 1;
+  for (int64_t dim : shape) numel *= dim;
+  return numel;
+}
+
 }  // namespace
 
 OperationInputs::OperationInputs(const Play& play, const Sample& base, const Operations& operations,
@@ -44,11 +58,7 @@ bool OperationInputs::is_float(uint32_t piece) const {
   return block_of(piece).shape_known && block_of(piece).dtype == rules::kFloat32;
 }
 
-int64_t OperationInputs::numel_of(uint32_t piece) const {
-  int64_t numel = 1;
-  for (int64_t dim : shape_of(piece)) numel *= dim;
-  return numel;
-}
+int64_t OperationInputs::numel_of(uint32_t piece) const { return elements(shape_of(piece)); }
 
 bool OperationInputs::saved_for(const Value& value, const Operation& operation) const {
   return alive(value, operation.begin) &&
@@ -59,7 +69,46 @@ Value* OperationInputs::newest_of(const Operation& operation, int64_t numel) {
   return newest([&](const Value& one) { return one.numel == numel && alive(one, operation.begin); });
 }
 
-// ---- one value or two ----------------------------------------------------------------------------------------------
+// ---- one value, two or more ----------------------------------------------------------------------------------------------
+
+// A value of its shape, or of as many elements; where a larger one was made since, a part of that.
+Value* OperationInputs::one(uint32_t index, uint32_t piece) {
+  const Operation& operation = operations_.all[index];
+  const int64_t numel = numel_of(piece);
+  Value* given = newest_of(operation, numel);
+  if (given == nullptr || numel == 0 || std::ranges::equal(shape_of(given->piece), shape_of(piece))) return given;
+  return newest([&](const Value& one) {
+    return one.operation != index && one.numel % numel == 0 && alive(one, operation.begin);
+  });
+}
+
+// Values of its shape but for one dimension; the rest may be a part of the same value, one value of as many elements, or
+// a parameter.
+OperationInputs::Joined OperationInputs::joined(uint32_t index, uint32_t piece) {
+  const Operation& operation = operations_.all[index];
+  const std::span<const int64_t> shape = shape_of(piece);
+  int64_t left = numel_of(piece);
+  Joined found;
+  const auto take = [&](auto fits) {
+    newest([&](Value& one) {
+      const bool may_be = one.operation != index && one.numel != 0 && one.numel <= left && alive(one, operation.begin) &&
+                          std::ranges::find(found.values, &one) == found.values.end();
+      if (may_be && fits(one)) {
+        found.values.push_back(&one);
+        left -= one.numel;
+      }
+      return left == 0;
+    });
+  };
+  take([&](const Value& one) { return joins(shape_of(one.piece), shape); });
+  if (left != 0) take([&](const Value& one) { return one.numel == left; });
+  if (left != 0) take([&](const Value&) { return found.values.empty(); });
+  const std::string& module = module_of(index);
+  found.parameter = left != 0 && std::ranges::any_of(weights_, [&](const Weight& weight) {
+    return weight.module == module && !weight.computed && left % elements(weight.shape) == 0;
+  });
+  return found;
+}
 
 bool OperationInputs::with_number(const Operation& operation) const {
   return std::ranges::any_of(operation.pieces, [&](uint32_t piece) {

@@ -78,6 +78,14 @@ class OperationInputs {
   }
   Value* newest_of(const Operation& operation, int64_t numel);
 
+  // That an operation with a result of as many elements is given; null: not known.
+  Value* one(uint32_t index, uint32_t piece);
+  // That add up to a result: values, and perhaps a parameter.
+  struct Joined {
+    std::vector<Value*> values{};
+    bool parameter = false;
+  };
+  Joined joined(uint32_t index, uint32_t piece);
   // Of two values, beside `first`. `sure`: that it was given is known from what becomes of it, not from its shape alone.
   Value* second(uint32_t index, uint32_t piece, const Value* first, bool& sure);
   // "x * 0.5": the number is made into a tensor of no dimensions.

@@ -21,6 +21,7 @@ enum class CastRule : uint8_t {
 enum class OperationKind : uint8_t {
   like_input,  // one input of as many elements
   binary,      // two inputs, one of which may be broadcast
+  joining,     // inputs that add up to it
   reshaping,   // of other shape than its input
   factory      // none: float32
 };
