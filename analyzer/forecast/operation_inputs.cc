@@ -82,8 +82,8 @@ Value* OperationInputs::one(uint32_t index, uint32_t piece) {
   });
 }
 
-// Values of its shape but for one dimension; the rest may be a part of the same value, one value of as many elements, or
-// a parameter.
+// Values of its shape but for one dimension, all of one shape where a loop made them. The rest may be a part of the same
+// value, one value of as many elements, or a parameter.
 OperationInputs::Joined OperationInputs::joined(uint32_t index, uint32_t piece) {
   const Operation& operation = operations_.all[index];
   const std::span<const int64_t> shape = shape_of(piece);
@@ -100,7 +100,13 @@ OperationInputs::Joined OperationInputs::joined(uint32_t index, uint32_t piece) 
       return left == 0;
     });
   };
-  take([&](const Value& one) { return joins(shape_of(one.piece), shape); });
+  const auto fits = [&](const Value& one) { return joins(shape_of(one.piece), shape); };
+  take([&](const Value& one) {
+    return fits(one) && (found.values.empty() || std::ranges::equal(shape_of(one.piece), shape_of(found.values[0]->piece)));
+  });
+  constexpr size_t kLoop = 4;
+  if (found.values.size() >= kLoop) return found;
+  if (left != 0) take(fits);
   if (left != 0) take([&](const Value& one) { return one.numel == left; });
   if (left != 0) take([&](const Value&) { return found.values.empty(); });
   const std::string& module = module_of(index);
