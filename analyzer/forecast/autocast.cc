@@ -131,8 +131,10 @@ class Autocaster {
       case OperationKind::reshaping:
         break;
     }
-    Value* given = inputs_.newest(
-        [&](const Value& one) { return one.operation != index && inputs_.alive(one, operation.begin) && one.numel >= numel; });
+    Value* given = inputs_.newest([&](const Value& one) {
+      return one.operation != index && inputs_.alive(one, operation.begin) &&
+             (operation.traits.enlarges ? one.numel > 0 && one.numel < numel && numel % one.numel == 0 : one.numel >= numel);
+    });
     if (given == nullptr) return {};
     if (operation.traits.mean && base_.device.is_cpu() && given->type.most <= 0.5)
       passing(operation, copy_of(*given, operation, 1));
