@@ -259,8 +259,26 @@ class Checkpointer {
     return found->second;
   }
 
-  // What the modules around a pass made for it, such as a mask: an argument that the graph keeps in place of what it
-  // saved.
+  // Whether something else was made of it before the pass, as a sum of two embeddings is.
+  bool used_before(const Pass& pass, uint32_t piece) const {
+    const auto numel = [&](uint32_t of) {
+      int64_t product = 1;
+      for (int64_t dim : base_.shape(base_.blocks[play_.pieces[of].place()])) product *= dim;
+      return product;
+    };
+    for (size_t i = made_[piece] + 1; i < pass.begin; ++i) {
+      const auto [other, made] = play_.changes[i];
+      const uint32_t place = play_.pieces[other].block;
+      if (!made || place == kNone || instance_[other] != 0 || !is_forward(other)) continue;
+      if (base_.blocks[place].shape_known && base_.blocks[place].dtype == base_.blocks[play_.pieces[piece].block].dtype &&
+          numel(piece) != 0 && numel(other) != 0 && numel(other) % numel(piece) == 0)
+        return true;
+    }
+    return false;
+  }
+
+  // What the modules around a pass, or beside it, made for it, such as a mask or an embedding of distances: an argument
+  // that the graph keeps in place of what it saved.
   void keep_arguments(const Pass& pass) {
     const std::string& path = path_of(play_.changes[pass.begin].block);
     size_t until = 0;
@@ -270,8 +288,10 @@ class Checkpointer {
     for (size_t i = pass.end; i < std::min(pass.begins, play_.changes.size()); ++i) {
       const auto [piece, made] = play_.changes[i];
       if (made || made_[piece] > pass.begin || play_.pieces[piece].block == kNone || !is_forward(piece)) continue;
-      const std::string& around = path_of(piece);
-      if (instance_[piece] == 0 && !around.empty() && path.starts_with(around + ".")) {
+      const std::string& maker = path_of(piece);
+      const std::string around = maker.substr(0, std::min(maker.rfind('.'), maker.size()));
+      const bool beside = !around.empty() && path.starts_with(around + ".") && !used_before(pass, piece);
+      if (instance_[piece] == 0 && !maker.empty() && (beside || path.starts_with(maker + "."))) {
         size_t& kept = kept_until_[piece];
         kept = std::max({kept, freed_[piece], until});
       }
