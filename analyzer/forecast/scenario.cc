@@ -106,7 +106,9 @@ struct Pass {
   size_t begin = 0, end = 0;  // changes, the last one inclusive
   size_t again = SIZE_MAX;    // the change before which backward needs it
   size_t begins = SIZE_MAX;   // the first change of the backward pass that follows
-  std::vector<uint32_t> saved;
+  uint32_t instance = 0;      // number of its module
+  std::vector<uint32_t> saved{};
+  uint32_t result = kNone;  // what comes out of it, where autocast's copy is saved in its place
 };
 
 class Checkpointer {
@@ -204,7 +206,7 @@ class Checkpointer {
       if (instance == 0) continue;
       if (is_forward(piece)) {
         const auto [found, fresh] = open.try_emplace(instance, passes_.size());
-        if (fresh) passes_.push_back({i, i, SIZE_MAX, SIZE_MAX, {}});
+        if (fresh) passes_.push_back({.begin = i, .end = i, .instance = instance});
         Pass& pass = passes_[found->second];
         pass.end = i;
         if (is_saved(piece)) pass.saved.push_back(piece);
@@ -224,10 +226,13 @@ class Checkpointer {
     const auto next = std::ranges::lower_bound(backward_, pass.end);
     if (next != backward_.end()) pass.begins = *next;
     const size_t until = next == backward_.end() ? pass.end : *next;
-    std::erase_if(pass.saved, [&](uint32_t piece) { return freed_[piece] <= until; });
     const auto result = std::find_if(pass.saved.rbegin(), pass.saved.rend(),
                                      [&](uint32_t piece) { return play_.pieces[piece].block != kNone; });
-    if (result != pass.saved.rend()) pass.saved.erase(std::next(result).base());
+    if (result != pass.saved.rend()) {
+      if (freed_[*result] <= until) pass.result = *result;
+      pass.saved.erase(std::next(result).base());
+    }
+    std::erase_if(pass.saved, [&](uint32_t piece) { return freed_[piece] <= until; });
     for (uint32_t piece : pass.saved) {
       if (freed_[piece] != SIZE_MAX && freed_[piece] > pass.end) pass.again = std::min(pass.again, freed_[piece]);
     }
@@ -298,6 +303,20 @@ class Checkpointer {
     }
   }
 
+  // The next pass is given it, and computes from it again; the copy is made again then.
+  void keep_results() {
+    for (size_t i = 0; i + 1 < passes_.size(); ++i) {
+      const Pass& pass = passes_[i];
+      const Pass& next = passes_[i + 1];
+      if (pass.result == kNone || next.begin < pass.end || next.begins != pass.begins) continue;
+      size_t until = 0;
+      for (uint32_t piece : next.saved) {
+        if (freed_[piece] != SIZE_MAX) until = std::max(until, freed_[piece]);
+      }
+      if (until != 0) kept_until_[pass.result] = until;
+    }
+  }
+
   void insert() {
     std::vector<uint8_t> dropped(play_.pieces.size());
     std::map<size_t, std::vector<uint32_t>> freed_before;
@@ -311,6 +330,7 @@ class Checkpointer {
       at_again[pass.again].push_back(&pass);
       keep_arguments(pass);
     }
+    keep_results();
     for (const auto& [piece, until] : kept_until_) freed_before[until + 1].push_back(piece);
     std::vector<Change> changes;
     for (size_t i = 0; i < play_.changes.size(); ++i) {
@@ -330,7 +350,7 @@ class Checkpointer {
   void compute_again(const Pass& pass, const std::vector<uint8_t>& dropped, std::vector<Change>& changes) const {
     for (size_t i = pass.begin; i <= pass.end; ++i) {
       const auto [piece, made] = play_.changes[i];
-      if (instance_[piece] == 0 || !is_forward(piece)) continue;
+      if (instance_[piece] != pass.instance || !is_forward(piece)) continue;
       const bool passing = freed_[piece] != SIZE_MAX && freed_[piece] <= pass.end;
       if (dropped[piece] ? made : passing) changes.push_back({piece, made});
     }
