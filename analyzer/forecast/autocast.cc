@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "forecast/operation_inputs.h"
@@ -15,12 +16,12 @@ namespace {
 
 class Autocaster {
  public:
-  Autocaster(Play& play, const Sample& base, const Operations& operations)
+  Autocaster(Play& play, const Sample& base, const Operations& operations, std::vector<Weight> weights)
       : play_(play),
         base_(base),
         upcasts_(base),
         operations_(operations),
-        inputs_(play, base, operations, edit_) {
+        inputs_(play, base, operations, edit_, std::move(weights)) {
     results_.assign(operations_.all.size(), kNone);
     cast_numels_.resize(operations_.all.size());
   }
@@ -342,8 +343,8 @@ class Autocaster {
 
 }  // namespace
 
-void under_autocast(Play& play, const Sample& base, const Operations& operations) {
-  Autocaster(play, base, operations).apply();
+void under_autocast(Play& play, const Sample& base, const Operations& operations, std::vector<Weight> weights) {
+  Autocaster(play, base, operations, std::move(weights)).apply();
 }
 
 }  // namespace tensorscope::analyzer::forecast

@@ -30,24 +30,20 @@ int64_t elements(std::span<const int64_t> shape) {
 
 }  // namespace
 
-OperationInputs::OperationInputs(const Play& play, const Sample& base, const Operations& operations,
-                                 const PlayEdit& edit)
-    : play_(play), base_(base), operations_(operations), edit_(edit) {
-  find_weights();
-}
-
-void OperationInputs::find_weights() {
-  const Dump& dump = base_.opened->dump;
-  const Holders& holders = base_.opened->holders;
+std::vector<Weight> weights_of(const Sample& base) {
+  std::vector<Weight> weights;
+  const Dump& dump = base.opened->dump;
+  const Holders& holders = base.opened->holders;
   for (size_t i = 0; i < dump.storages.size(); ++i) {
     const uint32_t speaker = holders.speaker(uint32_t(i));
-    if (dump.storages[i].device != base_.device || speaker == kNone) continue;
+    if (dump.storages[i].device != base.device || speaker == kNone) continue;
     const Tensor& tensor = dump.tensors[speaker];
     if (holders.category(speaker) != Category::parameter || tensor.sizes.empty()) continue;
     const int64_t columns = tensor.sizes.size() < 2 ? 0 : tensor.sizes[1];
-    weights_.push_back(
+    weights.push_back(
         {holders.module(speaker), tensor.sizes, tensor.sizes[0], columns, double(dump.storages[i].own_nbytes)});
   }
+  return weights;
 }
 
 Value& OperationInputs::add(uint32_t piece, uint32_t operation, CastType type) {

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "forecast/operations.h"
@@ -46,10 +47,15 @@ struct Weight {
   bool computed = false;  // the program works with what it computes from it
 };
 
+// The parameters of a run.
+std::vector<Weight> weights_of(const Sample& base);
+
 class OperationInputs {
  public:
   // `edit`: of the play as it was before anything is put into it.
-  OperationInputs(const Play& play, const Sample& base, const Operations& operations, const PlayEdit& edit);
+  OperationInputs(const Play& play, const Sample& base, const Operations& operations, const PlayEdit& edit,
+                  std::vector<Weight> weights)
+      : play_(play), base_(base), operations_(operations), edit_(edit), weights_(std::move(weights)) {}
 
   // In the order in which they were made.
   std::vector<Value>& values() { return values_; }
@@ -108,8 +114,6 @@ class OperationInputs {
   bool copies(const Operation& operation, int64_t numel) const;
 
  private:
-  void find_weights();
-
   const Play& play_;
   const Sample& base_;
   const Operations& operations_;

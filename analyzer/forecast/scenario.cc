@@ -387,7 +387,7 @@ Play with_changes(const Play& play, const Sample& base, const Changes& changes) 
   Play changed = play;
   if (changes.optimizer) with_optimizer(changed, base, *changes.optimizer);
   if (changes.ranks > 1) over_ranks(changed, base, changes.ranks);
-  if (changes.autocast) under_autocast(changed, base, operations_of(changed, base));
+  if (changes.autocast) under_autocast(changed, base, operations_of(changed, base), weights_of(base));
   if (!changes.checkpointed.empty()) Checkpointer(changed, base, changes.checkpointed).apply();
   if (!changes.dtype.empty()) in_half(changed, base);
   return changed;
