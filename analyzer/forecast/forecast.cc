@@ -142,7 +142,7 @@ class Forecaster {
   Outcome outcome(const Play& play, const PeakAt& at, double least = 0) const {
     Outcome result;
     result.peak = amount(play, at);
-    result.peak.spread = std::max(result.peak.spread, least * result.peak.bytes);
+    result.peak.spread = std::max({result.peak.spread, least * result.peak.bytes, play.held});
     if (reserves_) {
       result.reserved.bytes = double(reserved_peaks(play, out_.target).reserved);
       result.reserved.spread = reserved_miss_ * result.reserved.bytes + result.peak.spread;
