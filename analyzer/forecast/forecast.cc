@@ -22,7 +22,6 @@ constexpr double kLeastError = 0.001;
 
 // Parts of the peak that a what-if may be off by, at the least: twice what the checked models were off by.
 double least_error(const Changes& changes, bool cpu) {
-  // What a communication still holds as the next module runs depends on threads.
   constexpr double kSharded = 0.035, kCheckpointing = 0.03, kHalf = 0.12, kBoth = 0.1;
   const double autocast = cpu ? 0.05 : 0.16;
   if (changes.autocast && !changes.checkpointed.empty()) return kBoth;

@@ -38,7 +38,7 @@ class Sharder {
     edit_.start(play_);
     for (const Iteration& iteration : iterations_) insert(iteration);
     edit_.apply(play_);
-    // Where threads are late, a communication still holds a module as the next one but one is gathered.
+    // Some ranks have one module more than others at the same moment.
     for (const auto& [unit, bytes] : bytes_) {
       if (unit != kRoot) play_.held = std::max(play_.held, bytes);
     }

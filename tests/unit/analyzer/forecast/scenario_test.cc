@@ -91,6 +91,7 @@ TEST(Checkpointing, AnArgumentIsKeptUntilBackward) {
     return alive_before(play, mask, of_result);
   };
   EXPECT_TRUE(kept("model", false));
+  EXPECT_TRUE(kept("model", true));
   EXPECT_TRUE(kept("model.bias", false));
   EXPECT_FALSE(kept("model.bias", true));  // the sum is given to the layers
   EXPECT_FALSE(kept("other", false));
