@@ -134,7 +134,8 @@ class Autocaster {
     }
     Value* given = inputs_.newest([&](const Value& one) {
       return one.operation != index && inputs_.alive(one, operation.begin) &&
-             (operation.traits.enlarges ? one.numel > 0 && one.numel < numel && numel % one.numel == 0 : one.numel >= numel);
+             (operation.traits.enlarges ? one.numel > 0 && one.numel < numel && numel % one.numel == 0
+                                        : one.numel >= numel);
     });
     if (given == nullptr) return {};
     if (operation.traits.mean && base_.device.is_cpu() && given->type.most <= 0.5)
@@ -162,7 +163,8 @@ class Autocaster {
     const Operation& operation = operations_.all[index];
     Value* first = inputs_.newest_of(operation, numel);
     if (first == nullptr) {
-      Value* any = inputs_.newest([&](const Value& one) { return one.operation != index && inputs_.alive(one, operation.begin); });
+      Value* any = inputs_.newest(
+          [&](const Value& one) { return one.operation != index && inputs_.alive(one, operation.begin); });
       return any == nullptr ? CastType{} : use(operation, *any);
     }
     const CastType one = use(operation, *first);

@@ -18,8 +18,9 @@ bool broadcasts(std::span<const int64_t> own, std::span<const int64_t> shape) {
 bool joins(std::span<const int64_t> own, std::span<const int64_t> shape) {
   if (own.size() + 1 < shape.size() || own.size() > shape.size()) return false;
   const auto [a, b] = std::ranges::mismatch(own, shape);
-  return b != shape.end() && std::ranges::equal(own.size() == shape.size() ? std::span(a + 1, own.end()) : std::span(a, own.end()),
-                                                std::span(b + 1, shape.end()));
+  return b != shape.end() &&
+         std::ranges::equal(own.size() == shape.size() ? std::span(a + 1, own.end()) : std::span(a, own.end()),
+                            std::span(b + 1, shape.end()));
 }
 
 int64_t elements(std::span<const int64_t> shape) {
@@ -65,7 +66,8 @@ Value* OperationInputs::newest_of(const Operation& operation, int64_t numel) {
   return newest([&](const Value& one) { return one.numel == numel && alive(one, operation.begin); });
 }
 
-// ---- one value, two or more ----------------------------------------------------------------------------------------------
+// ---- one value, two or more
+// ----------------------------------------------------------------------------------------------
 
 // A value of its shape, or of as many elements; where a larger one was made since, a part of that.
 Value* OperationInputs::one(uint32_t index, uint32_t piece) {
@@ -78,8 +80,8 @@ Value* OperationInputs::one(uint32_t index, uint32_t piece) {
   });
 }
 
-// Values of its shape but for one dimension, all of one shape where a loop made them. The rest may be a part of the same
-// value, one value of as many elements, or a parameter.
+// Values of its shape but for one dimension, all of one shape where a loop made them. The rest may be a part of the
+// same value, one value of as many elements, or a parameter.
 OperationInputs::Joined OperationInputs::joined(uint32_t index, uint32_t piece) {
   const Operation& operation = operations_.all[index];
   const std::span<const int64_t> shape = shape_of(piece);
@@ -87,8 +89,8 @@ OperationInputs::Joined OperationInputs::joined(uint32_t index, uint32_t piece) 
   Joined found;
   const auto take = [&](auto fits) {
     newest([&](Value& one) {
-      const bool may_be = one.operation != index && one.numel != 0 && one.numel <= left && alive(one, operation.begin) &&
-                          std::ranges::find(found.values, &one) == found.values.end();
+      const bool may_be = one.operation != index && one.numel != 0 && one.numel <= left &&
+                          alive(one, operation.begin) && std::ranges::find(found.values, &one) == found.values.end();
       if (may_be && fits(one)) {
         found.values.push_back(&one);
         left -= one.numel;
@@ -98,7 +100,8 @@ OperationInputs::Joined OperationInputs::joined(uint32_t index, uint32_t piece) 
   };
   const auto fits = [&](const Value& one) { return joins(shape_of(one.piece), shape); };
   take([&](const Value& one) {
-    return fits(one) && (found.values.empty() || std::ranges::equal(shape_of(one.piece), shape_of(found.values[0]->piece)));
+    return fits(one) &&
+           (found.values.empty() || std::ranges::equal(shape_of(one.piece), shape_of(found.values[0]->piece)));
   });
   constexpr size_t kLoop = 4;
   if (found.values.size() >= kLoop) return found;
@@ -107,8 +110,8 @@ OperationInputs::Joined OperationInputs::joined(uint32_t index, uint32_t piece) 
   if (left != 0) take([&](const Value&) { return found.values.empty(); });
   const std::string& module = module_of(index);
   found.parameter = left != 0 && std::ranges::any_of(weights_, [&](const Weight& weight) {
-    return weight.module == module && !weight.computed && left % elements(weight.shape) == 0;
-  });
+                      return weight.module == module && !weight.computed && left % elements(weight.shape) == 0;
+                    });
   return found;
 }
 

@@ -92,7 +92,8 @@ class OperationInputs {
     bool parameter = false;
   };
   Joined joined(uint32_t index, uint32_t piece);
-  // Of two values, beside `first`. `sure`: that it was given is known from what becomes of it, not from its shape alone.
+  // Of two values, beside `first`. `sure`: that it was given is known from what becomes of it, not from its shape
+  // alone.
   Value* second(uint32_t index, uint32_t piece, const Value* first, bool& sure);
   // "x * 0.5": the number is made into a tensor of no dimensions.
   bool with_number(const Operation& operation) const;

@@ -76,8 +76,9 @@ constexpr std::array<std::string_view, 11> kFloat32OnCpu = {"nll_loss",
 // Backward needs what these return; of others what they were given.
 constexpr std::array<std::string_view, 9> kSavesResult = {
     "softmax", "log_softmax", "cross_entropy_loss", "relu", "relu_", "sigmoid", "tanh", "exp", "dropout"};
-constexpr std::array<std::string_view, 15> kBinary = {"add",  "add_",  "sub",     "sub_",    "rsub",    "mul",     "mul_", "div",
-                                                      "div_", "where", "maximum", "minimum", "addcmul", "addcdiv", "lerp"};
+constexpr std::array<std::string_view, 15> kBinary = {"add",     "add_",    "sub",     "sub_",    "rsub",
+                                                      "mul",     "mul_",    "div",     "div_",    "where",
+                                                      "maximum", "minimum", "addcmul", "addcdiv", "lerp"};
 constexpr std::array<std::string_view, 6> kJoining = {"cat", "concat", "concatenate", "stack", "hstack", "vstack"};
 constexpr std::array<std::string_view, 14> kReshaping = {"mean",          "sum",
                                                          "max",           "min",
@@ -97,9 +98,9 @@ bool is_one_of(const std::array<std::string_view, N>& names, std::string_view na
 // "softmax" of "at::_ops::softmax_int::call": the overload is left out.
 std::string_view operation_name(std::string_view function) {
   std::string_view name = dispatched_overload(function);
-  constexpr std::array<std::string_view, 13> kOverloads = {"_Tensor",      "_Scalar",     "_int",         "_dim",  "_padding",
-                                                           "_self",        "_Dimname",    "_ScalarOther", "_mode", "_dim_IntList",
-                                                           "_correction", "_ScalarSelf", "_vec"};
+  constexpr std::array<std::string_view, 13> kOverloads = {
+      "_Tensor",      "_Scalar", "_int",         "_dim",        "_padding",    "_self", "_Dimname",
+      "_ScalarOther", "_mode",   "_dim_IntList", "_correction", "_ScalarSelf", "_vec"};
   for (bool again = true; again;) {
     again = false;
     for (std::string_view overload : kOverloads) {
@@ -174,14 +175,14 @@ OperationTraits traits_of(std::string_view name, bool cpu) {
   return traits;
 }
 
-// One after the other: what is made in one call of an operation without anything from elsewhere in between is of one. At
-// its first site again it is called again.
+// One after the other: what is made in one call of an operation without anything from elsewhere in between is of one.
+// At its first site again it is called again.
 Operations operations_of(const Play& play, const Sample& base) {
   Operations found;
   found.of_piece.assign(play.pieces.size(), kNone);
   std::vector<uint32_t> of_block(base.blocks.size(), kNone);
   std::unordered_map<uint32_t, SiteOperation> known;
-  bool further = false;  // the running one has come to another of its sites
+  bool further = false;                        // the running one has come to another of its sites
   uint32_t forward = kNone, backward = kNone;  // which runs
   for (size_t i = 0; i < play.changes.size(); ++i) {
     const auto [piece, made] = play.changes[i];
@@ -203,7 +204,8 @@ Operations operations_of(const Play& play, const Sample& base) {
           const auto [site, fresh] = known.try_emplace(of.site);
           if (fresh) site->second = operation_at(of.site, base);
           const bool first = forward != kNone && found.all[forward].site == of.site;
-          const bool goes_on = first ? !further : forward != kNone && known.at(found.all[forward].site).call == site->second.call;
+          const bool goes_on =
+              first ? !further : forward != kNone && known.at(found.all[forward].site).call == site->second.call;
           further = goes_on && !first;
           if (!goes_on) {
             forward = uint32_t(found.all.size());

@@ -275,8 +275,9 @@ class Checkpointer {
       const auto [other, made] = play_.changes[i];
       const uint32_t place = play_.pieces[other].block;
       if (!made || place == kNone || instance_[other] != 0 || !is_forward(other)) continue;
-      if (base_.blocks[place].shape_known && base_.blocks[place].dtype == base_.blocks[play_.pieces[piece].block].dtype &&
-          numel(piece) != 0 && numel(other) != 0 && numel(other) % numel(piece) == 0)
+      if (base_.blocks[place].shape_known &&
+          base_.blocks[place].dtype == base_.blocks[play_.pieces[piece].block].dtype && numel(piece) != 0 &&
+          numel(other) != 0 && numel(other) % numel(piece) == 0)
         return true;
     }
     return false;

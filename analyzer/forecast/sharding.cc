@@ -122,7 +122,8 @@ class Sharder {
 
   void shard_what_stays() {
     for (Piece& piece : play_.pieces) {
-      const bool of_step = piece.block != kNone ? base_.blocks[piece.block].optimizer : piece.category == Category::temporary;
+      const bool of_step =
+          piece.block != kNone ? base_.blocks[piece.block].optimizer : piece.category == Category::temporary;
       if (piece.category == Category::parameter || piece.category == Category::optimizer_state || of_step) {
         piece.factor *= part(piece);
       }

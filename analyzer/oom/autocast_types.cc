@@ -8,22 +8,46 @@
 
 namespace tensorscope::analyzer::oom {
 
-// From ATen/autocast_mode.h: operations that it runs in float32 on devices, by the nodes that save their inputs or results.
+// From ATen/autocast_mode.h: operations that it runs in float32 on devices, by the nodes that save their inputs or
+// results.
 bool saves_float32(std::string_view node) {
-  constexpr std::array<std::string_view, 17> kNodes = {
-      "SoftmaxBackward", "LogSoftmaxBackward",      "NativeLayerNormBackward", "NativeGroupNormBackward", "PowBackward",
-      "ExpBackward",     "LogBackward",             "Log1PBackward",           "RsqrtBackward",           "ReciprocalBackward",
-      "NllLoss",         "MseLossBackward",         "SmoothL1LossBackward",    "HuberLossBackward",       "KlDivBackward",
-      "SoftplusBackward", "BinaryCrossEntropyWithLogitsBackward"};
+  constexpr std::array<std::string_view, 17> kNodes = {"SoftmaxBackward",
+                                                       "LogSoftmaxBackward",
+                                                       "NativeLayerNormBackward",
+                                                       "NativeGroupNormBackward",
+                                                       "PowBackward",
+                                                       "ExpBackward",
+                                                       "LogBackward",
+                                                       "Log1PBackward",
+                                                       "RsqrtBackward",
+                                                       "ReciprocalBackward",
+                                                       "NllLoss",
+                                                       "MseLossBackward",
+                                                       "SmoothL1LossBackward",
+                                                       "HuberLossBackward",
+                                                       "KlDivBackward",
+                                                       "SoftplusBackward",
+                                                       "BinaryCrossEntropyWithLogitsBackward"};
   return std::ranges::any_of(kNodes, [&](std::string_view name) { return node.starts_with(name); });
 }
 
 bool makes_float32(std::string_view operation) {
-  constexpr std::array<std::string_view, 16> kOperations = {
-      "softmax",          "_softmax",          "_softmax_backward_data", "log_softmax",
-      "_log_softmax",     "_log_softmax_backward_data", "nll_loss",      "nll_loss_nd",
-      "nll_loss_forward", "nll_loss_backward", "nll_loss2d_backward",    "cross_entropy_loss",
-      "mse_loss",         "mse_loss_backward", "binary_cross_entropy_with_logits", "kl_div"};
+  constexpr std::array<std::string_view, 16> kOperations = {"softmax",
+                                                            "_softmax",
+                                                            "_softmax_backward_data",
+                                                            "log_softmax",
+                                                            "_log_softmax",
+                                                            "_log_softmax_backward_data",
+                                                            "nll_loss",
+                                                            "nll_loss_nd",
+                                                            "nll_loss_forward",
+                                                            "nll_loss_backward",
+                                                            "nll_loss2d_backward",
+                                                            "cross_entropy_loss",
+                                                            "mse_loss",
+                                                            "mse_loss_backward",
+                                                            "binary_cross_entropy_with_logits",
+                                                            "kl_div"};
   return std::ranges::find(kOperations, operation) != kOperations.end();
 }
 

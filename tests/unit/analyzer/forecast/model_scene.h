@@ -37,7 +37,8 @@ class ModelScene {
   // Of the operation that made `block`.
   uint32_t backward(uint32_t block, std::initializer_list<int64_t> shape,
                     Category category = Category::backward_temporary) {
-    for (Block& one : base.blocks) one.past_backward = one.past_backward || (!one.backward && alive_[&one - base.blocks.data()]);
+    for (Block& one : base.blocks)
+      one.past_backward = one.past_backward || (!one.backward && alive_[&one - base.blocks.data()]);
     return make(base.blocks[block].site, block, shape, category);
   }
   void free(uint32_t block) {
