@@ -13,7 +13,7 @@ Json place_json(analyzer::Places& places, uint32_t site) {
   if (site == 0) return nullptr;
   const analyzer::Place& at = places.at(site);
   return {{"where", at.where},
-          {"function", text_or_null(at.frame.function)},
+          {"function", text_or_null(at.function)},
           {"file", text_or_null(at.frame.file)},
           {"line", at.frame.line > 0 ? Json(at.frame.line) : Json(nullptr)},
           {"source", text_or_null(places.source_line(site))}};

@@ -22,7 +22,6 @@ constexpr double kLeastError = 0.001;
 
 // Parts of the peak that a what-if may be off by, at the least: twice what the checked models were off by.
 double least_error(const Changes& changes, bool cpu) {
-  // What a communication still holds as the next module runs depends on threads.
   constexpr double kSharded = 0.035, kCheckpointing = 0.03, kHalf = 0.12, kBoth = 0.1;
   const double autocast = cpu ? 0.05 : 0.16;
   if (changes.autocast && !changes.checkpointed.empty()) return kBoth;
@@ -142,7 +141,7 @@ class Forecaster {
   Outcome outcome(const Play& play, const PeakAt& at, double least = 0) const {
     Outcome result;
     result.peak = amount(play, at);
-    result.peak.spread = std::max(result.peak.spread, least * result.peak.bytes);
+    result.peak.spread = std::max({result.peak.spread, least * result.peak.bytes, play.held});
     if (reserves_) {
       result.reserved.bytes = double(reserved_peaks(play, out_.target).reserved);
       result.reserved.spread = reserved_miss_ * result.reserved.bytes + result.peak.spread;

@@ -76,9 +76,10 @@ constexpr std::array<std::string_view, 11> kFloat32OnCpu = {"nll_loss",
 // Backward needs what these return; of others what they were given.
 constexpr std::array<std::string_view, 9> kSavesResult = {
     "softmax", "log_softmax", "cross_entropy_loss", "relu", "relu_", "sigmoid", "tanh", "exp", "dropout"};
-constexpr std::array<std::string_view, 17> kBinary = {"add",     "add_",    "sub",  "sub_",  "rsub",    "mul",
-                                                      "mul_",    "div",     "div_", "where", "maximum", "minimum",
-                                                      "addcmul", "addcdiv", "lerp", "cat",   "stack"};
+constexpr std::array<std::string_view, 15> kBinary = {"add",     "add_",    "sub",     "sub_",    "rsub",
+                                                      "mul",     "mul_",    "div",     "div_",    "where",
+                                                      "maximum", "minimum", "addcmul", "addcdiv", "lerp"};
+constexpr std::array<std::string_view, 6> kJoining = {"cat", "concat", "concatenate", "stack", "hstack", "vstack"};
 constexpr std::array<std::string_view, 14> kReshaping = {"mean",          "sum",
                                                          "max",           "min",
                                                          "amax",          "amin",
@@ -97,8 +98,9 @@ bool is_one_of(const std::array<std::string_view, N>& names, std::string_view na
 // "softmax" of "at::_ops::softmax_int::call": the overload is left out.
 std::string_view operation_name(std::string_view function) {
   std::string_view name = dispatched_overload(function);
-  constexpr std::array<std::string_view, 9> kOverloads = {
-      "_Tensor", "_Scalar", "_int", "_dim", "_padding", "_self", "_Dimname", "_ScalarOther", "_dim_IntList"};
+  constexpr std::array<std::string_view, 13> kOverloads = {
+      "_Tensor",      "_Scalar", "_int",         "_dim",        "_padding",    "_self", "_Dimname",
+      "_ScalarOther", "_mode",   "_dim_IntList", "_correction", "_ScalarSelf", "_vec"};
   for (bool again = true; again;) {
     again = false;
     for (std::string_view overload : kOverloads) {
@@ -110,24 +112,38 @@ std::string_view operation_name(std::string_view function) {
   return name;
 }
 
-OperationTraits traits_at(uint32_t site, const Sample& base) {
-  if (site >= base.opened->dump.sites.size()) return {};
+// What a site belongs to: all that one call of an operation makes, at different places of torch, has the same `call`.
+struct SiteOperation {
+  OperationTraits traits;
+  std::pair<uint32_t, uint32_t> call;  // Python and native frame that it was called in; the second kNone: not known
+};
+
+SiteOperation operation_at(uint32_t site, const Sample& base) {
+  const Dump& dump = base.opened->dump;
+  SiteOperation found{{}, {site, kNone}};
+  if (site >= dump.sites.size()) return found;
   const bool cpu = base.device.is_cpu();
   // The outermost operation is the program's; it ends where the interpreter begins.
   std::string function;
   bool in_attention_math = false, mean = false;
-  for (const Frame& frame : base.opened->symbols.native(base.opened->dump.sites[site].native)) {
+  uint32_t native = dump.sites[site].native, outermost = kNone;
+  for (const Frame& frame : base.opened->symbols.native(native)) {
     if (frame.function.find("_PyEval") != std::string::npos) break;
     const std::string_view inner = operation_name(frame.function);
     if (inner == "_scaled_dot_product_attention_math") in_attention_math = true;
     if (inner == "mean") mean = true;
     const bool of_others = cpu && (inner == "lstm_cell" || inner == "gru_cell");  // cast on devices alone
-    if (!inner.empty() && !of_others) function = frame.function;
+    if (!inner.empty() && !of_others) {
+      function = frame.function;
+      outermost = native;
+    }
+    if (!frame.inlined) native = dump.native_frames[native].parent;
   }
-  OperationTraits traits = traits_of(operation_name(function), cpu);
-  traits.in_attention_math = in_attention_math;
-  traits.mean = mean;
-  return traits;
+  found.traits = traits_of(operation_name(function), cpu);
+  found.traits.in_attention_math = in_attention_math;
+  found.traits.mean = mean;
+  if (found.traits.norm) found.call = {dump.sites[site].python, outermost};
+  return found;
 }
 
 }  // namespace
@@ -142,6 +158,8 @@ OperationTraits traits_of(std::string_view name, bool cpu) {
   const bool pool = name.find("pool") != name.npos;
   if (is_one_of(kBinary, name)) {
     traits.kind = OperationKind::binary;
+  } else if (is_one_of(kJoining, name)) {
+    traits.kind = OperationKind::joining;
   } else if (pool || is_one_of(kReshaping, name) || name.starts_with("upsample")) {
     traits.kind = OperationKind::reshaping;
   } else if (is_one_of(kFactories, name)) {
@@ -149,6 +167,7 @@ OperationTraits traits_of(std::string_view name, bool cpu) {
   }
   traits.convolution = name.find("conv") != name.npos;
   traits.linear = name == "linear" || name == "addmm";
+  traits.enlarges = name.starts_with("upsample");
   traits.dropout = name.ends_with("dropout");
   traits.saves_result = is_one_of(kSavesResult, name);
   traits.norm = name.ends_with("_norm");
@@ -156,12 +175,14 @@ OperationTraits traits_of(std::string_view name, bool cpu) {
   return traits;
 }
 
-// One after the other: what is made at one site without anything from elsewhere in between is of one operation.
+// One after the other: what is made in one call of an operation without anything from elsewhere in between is of one.
+// At its first site again it is called again.
 Operations operations_of(const Play& play, const Sample& base) {
   Operations found;
   found.of_piece.assign(play.pieces.size(), kNone);
   std::vector<uint32_t> of_block(base.blocks.size(), kNone);
-  std::unordered_map<uint32_t, OperationTraits> traits;
+  std::unordered_map<uint32_t, SiteOperation> known;
+  bool further = false;                        // the running one has come to another of its sites
   uint32_t forward = kNone, backward = kNone;  // which runs
   for (size_t i = 0; i < play.changes.size(); ++i) {
     const auto [piece, made] = play.changes[i];
@@ -180,11 +201,15 @@ Operations operations_of(const Play& play, const Sample& base) {
         } else if (found.of_piece[piece] != kNone) {
           forward = kNone;  // computed again
         } else {
-          if (forward == kNone || found.all[forward].site != of.site) {
+          const auto [site, fresh] = known.try_emplace(of.site);
+          if (fresh) site->second = operation_at(of.site, base);
+          const bool first = forward != kNone && found.all[forward].site == of.site;
+          const bool goes_on =
+              first ? !further : forward != kNone && known.at(found.all[forward].site).call == site->second.call;
+          further = goes_on && !first;
+          if (!goes_on) {
             forward = uint32_t(found.all.size());
-            const auto [known, fresh] = traits.try_emplace(of.site);
-            if (fresh) known->second = traits_at(of.site, base);
-            found.all.push_back({of.site, known->second, {}, i});
+            found.all.push_back({of.site, site->second.traits, {}, i});
           }
           found.all[forward].pieces.push_back(piece);
           found.of_piece[piece] = of_block[block] = forward;

@@ -21,6 +21,7 @@ enum class CastRule : uint8_t {
 enum class OperationKind : uint8_t {
   like_input,  // one input of as many elements
   binary,      // two inputs, one of which may be broadcast
+  joining,     // inputs that add up to it
   reshaping,   // of other shape than its input
   factory      // none: float32
 };
@@ -29,6 +30,7 @@ struct OperationTraits {
   CastRule rule = CastRule::follows;
   OperationKind kind = OperationKind::like_input;
   bool convolution = false, linear = false, dropout = false;
+  bool enlarges = false;           // its result has more elements than its input
   bool saves_result = false;       // for backward, and not what it was given
   bool norm = false;               // its statistics are float32
   bool mean = false;               // on a CPU it computes in float32, from a copy

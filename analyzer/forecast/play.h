@@ -26,6 +26,7 @@ struct Play {
   std::vector<Piece> pieces;
   std::vector<Change> changes;  // of pieces
   std::vector<Growth> growths;
+  double held = 0;  // bytes that may be alive besides: a rank may hold a module longer than others
 };
 
 struct PeakAt {

@@ -106,7 +106,9 @@ struct Pass {
   size_t begin = 0, end = 0;  // changes, the last one inclusive
   size_t again = SIZE_MAX;    // the change before which backward needs it
   size_t begins = SIZE_MAX;   // the first change of the backward pass that follows
-  std::vector<uint32_t> saved;
+  uint32_t instance = 0;      // number of its module
+  std::vector<uint32_t> saved{};
+  uint32_t result = kNone;  // what comes out of it, where autocast's copy is saved in its place
 };
 
 class Checkpointer {
@@ -204,7 +206,7 @@ class Checkpointer {
       if (instance == 0) continue;
       if (is_forward(piece)) {
         const auto [found, fresh] = open.try_emplace(instance, passes_.size());
-        if (fresh) passes_.push_back({i, i, SIZE_MAX, SIZE_MAX, {}});
+        if (fresh) passes_.push_back({.begin = i, .end = i, .instance = instance});
         Pass& pass = passes_[found->second];
         pass.end = i;
         if (is_saved(piece)) pass.saved.push_back(piece);
@@ -224,10 +226,13 @@ class Checkpointer {
     const auto next = std::ranges::lower_bound(backward_, pass.end);
     if (next != backward_.end()) pass.begins = *next;
     const size_t until = next == backward_.end() ? pass.end : *next;
-    std::erase_if(pass.saved, [&](uint32_t piece) { return freed_[piece] <= until; });
     const auto result = std::find_if(pass.saved.rbegin(), pass.saved.rend(),
                                      [&](uint32_t piece) { return play_.pieces[piece].block != kNone; });
-    if (result != pass.saved.rend()) pass.saved.erase(std::next(result).base());
+    if (result != pass.saved.rend()) {
+      if (freed_[*result] <= until) pass.result = *result;
+      pass.saved.erase(std::next(result).base());
+    }
+    std::erase_if(pass.saved, [&](uint32_t piece) { return freed_[piece] <= until; });
     for (uint32_t piece : pass.saved) {
       if (freed_[piece] != SIZE_MAX && freed_[piece] > pass.end) pass.again = std::min(pass.again, freed_[piece]);
     }
@@ -259,8 +264,27 @@ class Checkpointer {
     return found->second;
   }
 
-  // What the modules around a pass made for it, such as a mask: an argument that the graph keeps in place of what it
-  // saved.
+  // Whether something else was made of it before the pass, as a sum of two embeddings is.
+  bool used_before(const Pass& pass, uint32_t piece) const {
+    const auto numel = [&](uint32_t of) {
+      int64_t product = 1;
+      for (int64_t dim : base_.shape(base_.blocks[play_.pieces[of].place()])) product *= dim;
+      return product;
+    };
+    for (size_t i = made_[piece] + 1; i < pass.begin; ++i) {
+      const auto [other, made] = play_.changes[i];
+      const uint32_t place = play_.pieces[other].block;
+      if (!made || place == kNone || instance_[other] != 0 || !is_forward(other)) continue;
+      if (base_.blocks[place].shape_known &&
+          base_.blocks[place].dtype == base_.blocks[play_.pieces[piece].block].dtype && numel(piece) != 0 &&
+          numel(other) != 0 && numel(other) % numel(piece) == 0)
+        return true;
+    }
+    return false;
+  }
+
+  // What the modules around a pass, or beside it, made for it, such as a mask or an embedding of distances: an argument
+  // that the graph keeps in place of what it saved.
   void keep_arguments(const Pass& pass) {
     const std::string& path = path_of(play_.changes[pass.begin].block);
     size_t until = 0;
@@ -270,11 +294,27 @@ class Checkpointer {
     for (size_t i = pass.end; i < std::min(pass.begins, play_.changes.size()); ++i) {
       const auto [piece, made] = play_.changes[i];
       if (made || made_[piece] > pass.begin || play_.pieces[piece].block == kNone || !is_forward(piece)) continue;
-      const std::string& around = path_of(piece);
-      if (instance_[piece] == 0 && !around.empty() && path.starts_with(around + ".")) {
+      const std::string& maker = path_of(piece);
+      const std::string around = maker.substr(0, std::min(maker.rfind('.'), maker.size()));
+      const bool beside = !around.empty() && path.starts_with(around + ".") && !used_before(pass, piece);
+      if (instance_[piece] == 0 && !maker.empty() && (beside || path.starts_with(maker + "."))) {
         size_t& kept = kept_until_[piece];
         kept = std::max({kept, freed_[piece], until});
       }
+    }
+  }
+
+  // The next pass is given it, and computes from it again; the copy is made again then.
+  void keep_results() {
+    for (size_t i = 0; i + 1 < passes_.size(); ++i) {
+      const Pass& pass = passes_[i];
+      const Pass& next = passes_[i + 1];
+      if (pass.result == kNone || next.begin < pass.end || next.begins != pass.begins) continue;
+      size_t until = 0;
+      for (uint32_t piece : next.saved) {
+        if (freed_[piece] != SIZE_MAX) until = std::max(until, freed_[piece]);
+      }
+      if (until != 0) kept_until_[pass.result] = until;
     }
   }
 
@@ -291,6 +331,7 @@ class Checkpointer {
       at_again[pass.again].push_back(&pass);
       keep_arguments(pass);
     }
+    keep_results();
     for (const auto& [piece, until] : kept_until_) freed_before[until + 1].push_back(piece);
     std::vector<Change> changes;
     for (size_t i = 0; i < play_.changes.size(); ++i) {
@@ -310,7 +351,7 @@ class Checkpointer {
   void compute_again(const Pass& pass, const std::vector<uint8_t>& dropped, std::vector<Change>& changes) const {
     for (size_t i = pass.begin; i <= pass.end; ++i) {
       const auto [piece, made] = play_.changes[i];
-      if (instance_[piece] == 0 || !is_forward(piece)) continue;
+      if (instance_[piece] != pass.instance || !is_forward(piece)) continue;
       const bool passing = freed_[piece] != SIZE_MAX && freed_[piece] <= pass.end;
       if (dropped[piece] ? made : passing) changes.push_back({piece, made});
     }
@@ -347,7 +388,7 @@ Play with_changes(const Play& play, const Sample& base, const Changes& changes) 
   Play changed = play;
   if (changes.optimizer) with_optimizer(changed, base, *changes.optimizer);
   if (changes.ranks > 1) over_ranks(changed, base, changes.ranks);
-  if (changes.autocast) under_autocast(changed, base);
+  if (changes.autocast) under_autocast(changed, base, operations_of(changed, base), weights_of(base));
   if (!changes.checkpointed.empty()) Checkpointer(changed, base, changes.checkpointed).apply();
   if (!changes.dtype.empty()) in_half(changed, base);
   return changed;

@@ -38,6 +38,10 @@ class Sharder {
     edit_.start(play_);
     for (const Iteration& iteration : iterations_) insert(iteration);
     edit_.apply(play_);
+    // Some ranks have one module more than others at the same moment.
+    for (const auto& [unit, bytes] : bytes_) {
+      if (unit != kRoot) play_.held = std::max(play_.held, bytes);
+    }
   }
 
  private:
@@ -118,7 +122,8 @@ class Sharder {
 
   void shard_what_stays() {
     for (Piece& piece : play_.pieces) {
-      const bool of_step = piece.block != kNone ? base_.blocks[piece.block].optimizer : piece.category == Category::temporary;
+      const bool of_step =
+          piece.block != kNone ? base_.blocks[piece.block].optimizer : piece.category == Category::temporary;
       if (piece.category == Category::parameter || piece.category == Category::optimizer_state || of_step) {
         piece.factor *= part(piece);
       }

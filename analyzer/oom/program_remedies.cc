@@ -7,6 +7,7 @@
 
 #include "dump_generated.h"
 #include "leaks/retention.h"
+#include "oom/autocast_types.h"
 #include "oom/checkpointing.h"
 #include "oom/freed.h"
 #include "oom/step_remedies.h"
@@ -198,13 +199,18 @@ class ProgramFinder {
     found_.push_back(std::move(remedy));
   }
 
+  // Half of what is float32, but for what operations save and make that autocast runs in float32.
   void lower_precision() {
     uint64_t bytes = 0;
+    AutocastTypes types(view_);
     for (const Item& item : view_.accounts.items()) {
       if (!of_the_batch(item) || item.storage == kNone) continue;
       const bool may_be = is_one_of(category_of(item), {Category::saved_activation, Category::output,
                                                         Category::temporary, Category::backward_temporary});
-      if (may_be && dump_.tensors[view_.holders.speaker(item.storage)].dtype_text() == "float32") bytes += item.bytes;
+      if (!may_be || dump_.tensors[view_.holders.speaker(item.storage)].dtype_text() != "float32") continue;
+      const bool saved = category_of(item) == Category::saved_activation;
+      if (!about_.device.is_cpu() && (saved ? types.saved_float32(item) : types.made_float32(item))) continue;
+      bytes += item.bytes;
     }
     const uint64_t copies = recurrent_copies();
     if (bytes / 2 < copies || bytes / 2 - copies < room_.least()) return;

@@ -1,4 +1,4 @@
-"""Forecasts of fifteen models against what runs of the forecast sizes really need, as a table for docs/cli/forecast.md.
+"""Forecasts of twenty-one models against what runs of the forecast sizes really need, as a table for docs/cli/forecast.md.
 
     .venv/bin/python tests/forecast/forecast_accuracy.py [MODEL ...] [--folder FOLDER]
 
@@ -27,7 +27,14 @@ MODELS = {"mlp": ("batch", 64), "convnet": ("batch", 4), "resnet": ("batch", 4),
           "llama": ("length", 32)}
 # Written before a forecast of them was made, to see how well unseen programs are forecast.
 HELD_OUT = {"swin": ("batch", 2), "mamba": ("length", 16), "gnn": ("batch", 8), "translator": ("length", 16)}
-MODELS |= HELD_OUT
+# The second round, for autocast and checkpointing: what varies, its smallest value, and what is checkpointed.
+HELD_OUT_BLOCKS = {"convnext": ("batch", 2, ("model.blocks.*", "model.later.*")),
+                   "summarizer": ("length", 32, ("model.encoder.*", "model.decoder.*")),
+                   "pooled_vit": ("batch", 4, ("model.blocks.*",)), "gru_tagger": ("length", 32, ("model.context", "model.tags")),
+                   "denoiser": ("batch", 2, ("model.downs.*", "model.ups.*")), "mixer": ("batch", 4, ("model.blocks.*",))}
+MODELS |= HELD_OUT | {model: (size, least) for model, (size, least, _) in HELD_OUT_BLOCKS.items()}
+# Whose sizes are told with --vary: the smallest length in its shapes is that of the target, a half.
+TOLD = {"summarizer"}
 # What if: model, options of all runs, options of the measured run, options of forecast.
 WHAT_IF = {
     "llama in bfloat16": ("llama", ("--length", "128"), ("--dtype", "bfloat16"), ("--as", "bfloat16")),
@@ -52,6 +59,12 @@ for model, size, value in ("swin", "batch", 8), ("mamba", "length", 64), ("gnn",
 WHAT_IF["gpt2 with checkpointing"] = ("gpt2", ("--batch", "8"), ("--checkpoint",), ("--checkpoint", "model.model.transformer.h.*"))
 WHAT_IF["gpt2 with checkpointing under autocast"] = (
     "gpt2", ("--batch", "8"), ("--checkpoint", "--autocast"), ("--checkpoint", "model.model.transformer.h.*", "--as", "autocast"))
+for model, (size, least, patterns) in HELD_OUT_BLOCKS.items():
+    of = (model, (f"--{size}", str(4 * least)))
+    checkpointed = tuple(word for pattern in patterns for word in ("--checkpoint", pattern))
+    WHAT_IF[f"{model} under autocast"] = (*of, ("--autocast",), ("--as", "autocast"))
+    WHAT_IF[f"{model} with checkpointing"] = (*of, ("--checkpoint",), checkpointed)
+    WHAT_IF[f"{model} with checkpointing under autocast"] = (*of, ("--checkpoint", "--autocast"), (*checkpointed, "--as", "autocast"))
 # The same on a device.
 WHAT_IF_ON_A_DEVICE = {
     "mlp in bfloat16": ("mlp", ("--batch", "4096"), ("--dtype", "bfloat16"), ("--as", "bfloat16")),
@@ -124,6 +137,10 @@ def measured_of_steps(recording):
     return max(step["peak_bytes"] for step in tensorscope("timeline", recording)["steps"])
 
 
+def vary(model, size, *seen):
+    return ("--vary", f"{size}={','.join(map(str, seen))}") if model in TOLD else ()
+
+
 def forecast(inputs, sizes, *options):
     sets = [word for name, value in sizes.items() for word in ("--set", f"{name}={value}")]
     return tensorscope("forecast", *inputs, *sets, *options)
@@ -144,15 +161,16 @@ def accuracy(folder, model):
     """Yields sizes, forecast answer and measured bytes."""
     seen, wanted = plan(model)
     inputs = [record(folder, model, *options) for options in seen]
+    told = vary(model, MODELS[model][0], *(options[1] for options in seen)) if MODELS[model] else ()
     for sizes, options in wanted:
-        yield sizes, forecast(inputs, sizes), measured(record(folder, model, *options))
+        yield sizes, forecast(inputs, sizes, *told), measured(record(folder, model, *options))
 
 
 def what_if(folder, name):
     model, options, changed, asked = WHAT_IF[name]
     size, value = options[0].strip("-"), int(options[1])
     inputs = [record(folder, model, f"--{size}", str(value // n)) for n in (4, 2)]
-    found = forecast(inputs, {size: value}, *asked)
+    found = forecast(inputs, {size: value}, *vary(model, size, value // 4, value // 2), *asked)
     return found, measured(record(folder, model, *options, *changed))
 
 

@@ -14,6 +14,8 @@ import torch
 from torch import nn
 from torch.nn import functional
 
+import held_out_programs
+
 
 def image_batch(options, channels=3, classes=10):
     return torch.randn(options.batch, channels, options.length, options.length), torch.randint(0, classes, (options.batch,))
@@ -399,6 +401,7 @@ class Translator(nn.Module):
 
 MODELS = {"mlp": Mlp, "convnet": ConvNet, "resnet": ResNet, "unet": UNet, "lstm": Lstm, "vit": ViT, "attention": OwnAttention,
           "gpt2": Gpt2, "bert": Bert, "t5": T5, "llama": Llama, "swin": Swin, "mamba": Mamba, "gnn": Gnn, "translator": Translator}
+MODELS |= held_out_programs.MODELS
 
 
 def optimizer_of(name, parameters):

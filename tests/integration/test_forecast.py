@@ -45,7 +45,8 @@ def test_what_if(folder, name):
 
 @pytest.mark.cases(3)
 @pytest.mark.parametrize("name", ["attention in bfloat16", "mlp under autocast", "convnet under autocast", "vit under autocast",
-                                  "bert under autocast", "llama under autocast", "lstm under autocast"])
+                                  "bert under autocast", "llama under autocast", "lstm under autocast", "mixer under autocast",
+                                  "pooled_vit under autocast"])
 def test_other_precision(folder, name):
     found, truth = forecast_accuracy.what_if(folder, name)
     of = found["what_if"][0]
@@ -53,7 +54,9 @@ def test_other_precision(folder, name):
     assert abs(of["peak_bytes"] - truth) <= of["error_bytes"], (of, truth)
 
 
-@pytest.mark.parametrize("name", ["swin under autocast", "mamba under autocast", "llama with checkpointing under autocast"])
+@pytest.mark.cases(3)
+@pytest.mark.parametrize("name", ["swin under autocast", "mamba under autocast", "llama with checkpointing under autocast",
+                                  "summarizer with checkpointing", "convnext with checkpointing under autocast"])
 def test_a_parameter_outside_of_a_product_and_two_changes_at_once(folder, name):
     found, truth = forecast_accuracy.what_if(folder, name)
     of = found["what_if"][-1]

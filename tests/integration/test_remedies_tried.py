@@ -40,6 +40,29 @@ def test_the_table_has_each_kind_of_remedy_and_forty_pairs():
     assert {kind for _, kind in rows} == kinds() and len(rows) >= 40
 
 
+def test_a_program_that_does_not_fail_at_once_is_run_again():
+    """Runs of several threads differ; five of them decide."""
+    sys.path.insert(0, str(TRIED))
+    import try_remedies
+    program = next(one for one in try_remedies.programs() if one.name == "ddp_training")
+
+    class Runs:
+        def __init__(self, *enough):
+            self.answers, self.asked = list(enough), 0
+
+        def ask(self, of, **asked):
+            assert of is program and asked == {"capacity": 100, "history": True}
+            self.asked += 1
+            return {"enough": self.answers.pop(0)}
+
+    runs = Runs(True, True, False, True)
+    assert try_remedies.failed_alone(program, 100, runs) == {"enough": False} and runs.asked == 3
+    never = Runs(*[True] * 6)
+    with pytest.raises(RuntimeError, match="ddp_training does not fail without the profiler"):
+        try_remedies.failed_alone(program, 100, never)
+    assert never.asked == 5
+
+
 @pytest.mark.skipif(not harness.FAKE_CUDA.exists(), reason=harness.NO_FAKE_CUDA)
 def test_the_advice_of_a_few_programs_gives_what_was_said(tmp_path, monkeypatch):
     monkeypatch.setenv("TENSORSCOPE_REMEDIES", str(tmp_path))

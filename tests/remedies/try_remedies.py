@@ -151,7 +151,7 @@ def at_the_peak(answer, peak, kind):
     request, in_use = answer["answer"]["request"] or 0, part(answer["balance"], "allocated")["bytes"]
     rounding = part(answer["balance"], "rounding")
     return (max(0, peak - in_use - request) + (rounding["bytes"] if rounding else 0) +
-            (request // 2 if kind in ("smaller-batch", "lower-precision", "half-model") else 0))
+            (request // 2 if kind in ("lower-precision", "half-model") else 0))
 
 
 def in_the_step(answer, most, kind):
@@ -190,7 +190,8 @@ class Pair:
         else:
             self.slack = at_the_peak(answer, before["peak"], self.kind)
             self.same_moment = False
-            self.came = self.of_peak
+            # Half a batch halves the request as well, which a figure does not count.
+            self.came = self.of_peak - (answer["answer"]["request"] or 0) // 2 if self.kind == "smaller-batch" else self.of_peak
             self.surely = before["at"] - after["peak"]
 
     def wrong(self):

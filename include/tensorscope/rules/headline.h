@@ -70,8 +70,8 @@ class NativeHeadline {
   size_t user_ = kNone, library_ = kNone, operation_ = kNone, named_ = kNone;
 };
 
-// What the frame's function is called: `scope` and `name`. A whole stack shows the dispatcher's steps; what stands for
-// it is the operation that they lead to.
+// What the frame's function is called wherever it stands for its stack, as text and in a field of its own: `scope` and
+// `name`. A whole stack shows the dispatcher's steps; what stands for it is the operation that they lead to.
 struct HeadlineFunction {
   std::string_view scope, name;
 };

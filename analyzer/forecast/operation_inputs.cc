@@ -1,0 +1,238 @@
+#include "forecast/operation_inputs.h"
+
+#include "tensorscope/rules/dtypes.h"
+
+namespace tensorscope::analyzer::forecast {
+
+namespace {
+
+bool broadcasts(std::span<const int64_t> own, std::span<const int64_t> shape) {
+  if (own.empty() || own.size() > shape.size()) return false;
+  for (size_t i = 1; i <= own.size(); ++i) {
+    if (own[own.size() - i] != 1 && own[own.size() - i] != shape[shape.size() - i]) return false;
+  }
+  return true;
+}
+
+// Whether it is of a shape that gives the other one with more of its kind: along a dimension, or a new one.
+bool joins(std::span<const int64_t> own, std::span<const int64_t> shape) {
+  if (own.size() + 1 < shape.size() || own.size() > shape.size()) return false;
+  const auto [a, b] = std::ranges::mismatch(own, shape);
+  return b != shape.end() &&
+         std::ranges::equal(own.size() == shape.size() ? std::span(a + 1, own.end()) : std::span(a, own.end()),
+                            std::span(b + 1, shape.end()));
+}
+
+int64_t elements(std::span<const int64_t> shape) {
+  int64_t numel = 1;
+  for (int64_t dim : shape) numel *= dim;
+  return numel;
+}
+
+}  // namespace
+
+std::vector<Weight> weights_of(const Sample& base) {
+  std::vector<Weight> weights;
+  const Dump& dump = base.opened->dump;
+  const Holders& holders = base.opened->holders;
+  for (size_t i = 0; i < dump.storages.size(); ++i) {
+    const uint32_t speaker = holders.speaker(uint32_t(i));
+    if (dump.storages[i].device != base.device || speaker == kNone) continue;
+    const Tensor& tensor = dump.tensors[speaker];
+    if (holders.category(speaker) != Category::parameter || tensor.sizes.empty()) continue;
+    const int64_t columns = tensor.sizes.size() < 2 ? 0 : tensor.sizes[1];
+    weights.push_back(
+        {holders.module(speaker), tensor.sizes, tensor.sizes[0], columns, double(dump.storages[i].own_nbytes)});
+  }
+  return weights;
+}
+
+Value& OperationInputs::add(uint32_t piece, uint32_t operation, CastType type) {
+  return values_.emplace_back(Value{piece, operation, numel_of(piece), type, operations_.all[operation].end});
+}
+
+bool OperationInputs::is_float(uint32_t piece) const {
+  return block_of(piece).shape_known && block_of(piece).dtype == rules::kFloat32;
+}
+
+int64_t OperationInputs::numel_of(uint32_t piece) const { return elements(shape_of(piece)); }
+
+bool OperationInputs::saved_for(const Value& value, const Operation& operation) const {
+  return alive(value, operation.begin) &&
+         (operation.backward_begin == SIZE_MAX || alive(value, operation.backward_begin));
+}
+
+Value* OperationInputs::newest_of(const Operation& operation, int64_t numel) {
+  return newest([&](const Value& one) { return one.numel == numel && alive(one, operation.begin); });
+}
+
+// ---- one value, two or more
+// ----------------------------------------------------------------------------------------------
+
+// A value of its shape, or of as many elements; where a larger one was made since, a part of that.
+Value* OperationInputs::one(uint32_t index, uint32_t piece) {
+  const Operation& operation = operations_.all[index];
+  const int64_t numel = numel_of(piece);
+  Value* given = newest_of(operation, numel);
+  if (given == nullptr || numel == 0 || std::ranges::equal(shape_of(given->piece), shape_of(piece))) return given;
+  return newest([&](const Value& one) {
+    return one.operation != index && one.numel % numel == 0 && alive(one, operation.begin);
+  });
+}
+
+// Values of its shape but for one dimension, all of one shape where a loop made them. The rest may be a part of the
+// same value, one value of as many elements, or a parameter.
+OperationInputs::Joined OperationInputs::joined(uint32_t index, uint32_t piece) {
+  const Operation& operation = operations_.all[index];
+  const std::span<const int64_t> shape = shape_of(piece);
+  int64_t left = numel_of(piece);
+  Joined found;
+  const auto take = [&](auto fits) {
+    newest([&](Value& one) {
+      const bool may_be = one.operation != index && one.numel != 0 && one.numel <= left &&
+                          alive(one, operation.begin) && std::ranges::find(found.values, &one) == found.values.end();
+      if (may_be && fits(one)) {
+        found.values.push_back(&one);
+        left -= one.numel;
+      }
+      return left == 0;
+    });
+  };
+  const auto fits = [&](const Value& one) { return joins(shape_of(one.piece), shape); };
+  take([&](const Value& one) {
+    return fits(one) &&
+           (found.values.empty() || std::ranges::equal(shape_of(one.piece), shape_of(found.values[0]->piece)));
+  });
+  constexpr size_t kLoop = 4;
+  if (found.values.size() >= kLoop) return found;
+  if (left != 0) take(fits);
+  if (left != 0) take([&](const Value& one) { return one.numel == left; });
+  if (left != 0) take([&](const Value&) { return found.values.empty(); });
+  const std::string& module = module_of(index);
+  found.parameter = left != 0 && std::ranges::any_of(weights_, [&](const Weight& weight) {
+                      return weight.module == module && !weight.computed && left % elements(weight.shape) == 0;
+                    });
+  return found;
+}
+
+bool OperationInputs::with_number(const Operation& operation) const {
+  return std::ranges::any_of(operation.pieces, [&](uint32_t piece) {
+    return block_of(piece).shape_known ? block_of(piece).ndim == 0 : block_of(piece).nbytes <= 8;
+  });
+}
+
+bool OperationInputs::takes_parameter(uint32_t index, uint32_t piece) const {
+  const std::string& module = module_of(index);
+  return std::ranges::any_of(weights_, [&](const Weight& weight) {
+    return weight.module == module && !weight.computed && broadcasts(weight.shape, shape_of(piece));
+  });
+}
+
+bool OperationInputs::made_of_parameter(uint32_t index, uint32_t piece) {
+  const std::string& module = module_of(index);
+  const std::span<const int64_t> shape = shape_of(piece);
+  const auto alike = [&](const Value& one) {
+    return one.operation != index && alive(one, operations_.all[index].begin) &&
+           std::ranges::equal(shape_of(one.piece), shape);
+  };
+  if (shape.size() < 2 || newest(alike) != nullptr) return false;  // statistics of a norm have the shape of its bias
+  const auto found = std::ranges::find_if(weights_, [&](const Weight& weight) {
+    return weight.module == module && std::ranges::equal(weight.shape, shape);
+  });
+  if (found == weights_.end()) return false;
+  found->computed = true;
+  return true;
+}
+
+bool OperationInputs::computes_parameters(uint32_t index) const {
+  return std::ranges::any_of(
+      weights_, [&](const Weight& weight) { return weight.computed && weight.module == module_of(index); });
+}
+
+Value* OperationInputs::second(uint32_t index, uint32_t piece, const Value* first, bool& sure) {
+  const Operation& operation = operations_.all[index];
+  const int64_t numel = numel_of(piece);
+  const auto may_be = [&](const Value& one) {
+    return &one != first && one.operation != index && alive(one, operation.begin);
+  };
+  // Its last use is this one.
+  if (Value* dying = newest([&](const Value& one) {
+        return may_be(one) && one.numel == numel && edit_.freed(one.piece) < operation.end;
+      })) {
+    sure = true;
+    return dying;
+  }
+  const std::span<const int64_t> shape = shape_of(piece);
+  const auto broadcast = [&](const Value& one) {
+    const std::span<const int64_t> own = shape_of(one.piece);
+    return own.size() >= 2 && one.numel < numel && broadcasts(own, shape);
+  };
+  // A residual connection comes from outside of the modules that made the other input.
+  const std::string below = module_of(index) + ".";
+  const auto residual = [&](const Value& one) {
+    const std::span<const int64_t> own = shape_of(one.piece);
+    return operations_.all[one.operation].traits.stream && one.numel == numel && !shape.empty() && !own.empty() &&
+           own.back() == shape.back() && !module_of(one.operation).starts_with(below);
+  };
+  if (Value* found = newest([&](const Value& one) { return may_be(one) && residual(one); })) {
+    sure = true;
+    return found;
+  }
+  const auto alike = [&](const Value& one) { return std::ranges::equal(shape_of(one.piece), shape); };
+  if (Value* found = newest([&](const Value& one) { return may_be(one) && alike(one); })) return found;
+  if (Value* found = newest([&](const Value& one) { return may_be(one) && broadcast(one); })) return found;
+  return newest([&](const Value& one) { return may_be(one) && one.numel == numel; });
+}
+
+// ---- products ------------------------------------------------------------------------------------------------------
+
+// A bias by position has three dimensions as well; a product of batches is as long as its weight.
+Weight* OperationInputs::weight_of(uint32_t index, std::span<const int64_t> shape, bool convolves, int64_t columns) {
+  const std::string& module = module_of(index);
+  Weight* own = nullptr;
+  Weight* below = nullptr;
+  Weight* any = nullptr;
+  for (Weight& weight : weights_) {
+    if (weight.columns == 0) continue;
+    if (!convolves && weight.shape.size() > 2 && weight.shape[0] != shape[0]) continue;
+    if (weight.module == module && (own == nullptr || weight.rows == columns)) own = &weight;
+    if (weight.rows != columns) continue;
+    if (below == nullptr && weight.module.starts_with(module + ".")) below = &weight;
+    if (any == nullptr) any = &weight;
+  }
+  if (own != nullptr) return own;
+  return below != nullptr ? below : operations_.all[index].traits.linear ? any : nullptr;
+}
+
+OperationInputs::Pair OperationInputs::product(uint32_t index, int64_t numel, std::span<const int64_t> shape) {
+  const Operation& operation = operations_.all[index];
+  if (shape.size() < 2 || numel == 0) return {};
+  const int64_t rows = shape[shape.size() - 2], columns = shape.back(), batch = numel / rows / columns;
+  constexpr size_t kMost = 16;
+  const std::string& module = module_of(index);
+  const std::string around = module.substr(0, module.rfind('.') == module.npos ? 0 : module.rfind('.'));
+  std::vector<Value*> saved;
+  newest([&](Value& one) {
+    const bool near = one.operation != index && module_of(one.operation).starts_with(around);
+    const bool copied = alive(one, operation.begin) && copies(operation, one.numel);
+    if (near && (copied || saved_for(one, operation))) saved.push_back(&one);
+    return saved.size() == kMost;
+  });
+  for (Value* left : saved) {
+    if (left->numel % (batch * rows) != 0) continue;
+    const int64_t inner = left->numel / (batch * rows);
+    for (Value* right : saved) {
+      if (right != left && right->numel == batch * inner * columns) return {left, right};
+    }
+  }
+  return {};
+}
+
+bool OperationInputs::copies(const Operation& operation, int64_t numel) const {
+  return std::ranges::any_of(operation.pieces, [&](uint32_t piece) {
+    return is_float(piece) && numel_of(piece) == numel && block_of(piece).past_backward &&
+           piece != operation.pieces.back();
+  });
+}
+
+}  // namespace tensorscope::analyzer::forecast

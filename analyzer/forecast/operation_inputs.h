@@ -1,0 +1,126 @@
+// What the operations of a run were given: values that earlier ones made, and parameters. No run says it; it is told
+// from shapes, from modules and from when blocks are freed.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "forecast/operations.h"
+#include "forecast/play.h"
+#include "forecast/play_edit.h"
+#include "forecast/samples.h"
+
+namespace tensorscope::analyzer::forecast {
+
+// The type that something of float32 has under autocast, as parts of its bytes.
+struct CastType {
+  double least = 0.5, most = 1;
+  bool half() const { return most <= 0.5; }
+  bool whole() const { return least >= 1; }
+};
+
+// A copy that autocast makes of a value for an operation.
+struct CastCopy {
+  uint32_t piece, operation;
+  bool passing = false;  // not saved: the operation copies it again
+};
+
+// What an operation made, of a float type.
+struct Value {
+  uint32_t piece, operation;
+  int64_t numel;
+  CastType type;
+  size_t last_use = 0;  // the change after the last operation that was given it
+  std::vector<CastCopy> casts{};
+};
+
+struct Weight {
+  std::string module;
+  std::span<const int64_t> shape;
+  int64_t rows, columns;
+  double bytes;
+  size_t cast_until = 0;  // the copy is there up to this change
+  bool computed = false;  // the program works with what it computes from it
+};
+
+// The parameters of a run.
+std::vector<Weight> weights_of(const Sample& base);
+
+class OperationInputs {
+ public:
+  // `edit`: of the play as it was before anything is put into it.
+  OperationInputs(const Play& play, const Sample& base, const Operations& operations, const PlayEdit& edit,
+                  std::vector<Weight> weights)
+      : play_(play), base_(base), operations_(operations), edit_(edit), weights_(std::move(weights)) {}
+
+  // In the order in which they were made.
+  std::vector<Value>& values() { return values_; }
+  Value& add(uint32_t piece, uint32_t operation, CastType type);
+
+  const Block& block_of(uint32_t piece) const { return base_.blocks[play_.pieces[piece].block]; }
+  std::span<const int64_t> shape_of(uint32_t piece) const { return base_.shape(block_of(piece)); }
+  bool is_float(uint32_t piece) const;
+  int64_t numel_of(uint32_t piece) const;
+  const std::string& module_of(uint32_t operation) const {
+    return base_.opened->places.module_path(operations_.all[operation].site);
+  }
+
+  bool alive(const Value& value, size_t change) const { return edit_.freed(value.piece) > change; }
+  // For backward: it is alive when that begins.
+  bool saved_for(const Value& value, const Operation& operation) const;
+  // The newest value that fits; null where none does.
+  template <typename Fits>
+  Value* newest(Fits fits) {
+    constexpr size_t kLookBack = 96;
+    for (size_t n = 0; n < std::min(kLookBack, values_.size()); ++n) {
+      Value& one = values_[values_.size() - 1 - n];
+      if (fits(one)) return &one;
+    }
+    return nullptr;
+  }
+  Value* newest_of(const Operation& operation, int64_t numel);
+
+  // That an operation with a result of as many elements is given; null: not known.
+  Value* one(uint32_t index, uint32_t piece);
+  // That add up to a result: values, and perhaps a parameter.
+  struct Joined {
+    std::vector<Value*> values{};
+    bool parameter = false;
+  };
+  Joined joined(uint32_t index, uint32_t piece);
+  // Of two values, beside `first`. `sure`: that it was given is known from what becomes of it, not from its shape
+  // alone.
+  Value* second(uint32_t index, uint32_t piece, const Value* first, bool& sure);
+  // "x * 0.5": the number is made into a tensor of no dimensions.
+  bool with_number(const Operation& operation) const;
+  // "self.weight * x" in a norm, "scores + self.bias".
+  bool takes_parameter(uint32_t index, uint32_t piece) const;
+  // "self.decay.exp()": nothing else of that shape is there. That parameter is computed from then on.
+  bool made_of_parameter(uint32_t index, uint32_t piece);
+  // Whether the operation's module works with what it computed from a parameter.
+  bool computes_parameters(uint32_t index) const;
+  // That a product or a convolution with a result of this shape is given; null: none.
+  Weight* weight_of(uint32_t index, std::span<const int64_t> shape, bool convolves, int64_t columns);
+  // Both values of a product, or of attention; null: not known.
+  struct Pair {
+    Value* left = nullptr;
+    Value* right = nullptr;
+  };
+  Pair product(uint32_t index, int64_t numel, std::span<const int64_t> shape);
+  // It saves a copy of what it is given, laid out otherwise.
+  bool copies(const Operation& operation, int64_t numel) const;
+
+ private:
+  const Play& play_;
+  const Sample& base_;
+  const Operations& operations_;
+  const PlayEdit& edit_;
+  std::vector<Weight> weights_;
+  std::vector<Value> values_;
+};
+
+}  // namespace tensorscope::analyzer::forecast

@@ -1,0 +1,102 @@
+// A run of an imaginary model, put together by hand: what its modules made and freed.
+#pragma once
+
+#include <initializer_list>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "forecast/operations.h"
+#include "forecast/play.h"
+#include "forecast/samples.h"
+#include "tensorscope/rules/dtypes.h"
+
+namespace tensorscope::analyzer::forecast {
+
+class ModelScene {
+ public:
+  // A line that casts nothing: of code without any known line a type stays open.
+  ModelScene() {
+    dump_.codes = {{}, {"/home/u/model.py", "forward", 1}};
+    dump_.sources.files.push_back({.path = "/home/u/model.py", .lines = {{1, "y = f(x)"}}});
+    dump_.python_frames.resize(1);
+    dump_.native_frames.resize(1);
+    dump_.sites.resize(1);
+    base.device = kHost;
+  }
+
+  // A call of an operation in a module. Returns the number of what it made.
+  uint32_t forward(const std::string& module, std::initializer_list<int64_t> shape,
+                   Category category = Category::temporary) {
+    const uint32_t object = uint32_t(dump_.python_frames.size());
+    dump_.module_names[object] = {module, "Module"};
+    dump_.python_frames.push_back({.module_object = object, .code = 1, .line = 1});
+    dump_.sites.push_back({.python = object});
+    return make(uint32_t(dump_.sites.size() - 1), kNone, shape, category);
+  }
+  // Of the operation that made `block`.
+  uint32_t backward(uint32_t block, std::initializer_list<int64_t> shape,
+                    Category category = Category::backward_temporary) {
+    for (Block& one : base.blocks)
+      one.past_backward = one.past_backward || (!one.backward && alive_[&one - base.blocks.data()]);
+    return make(base.blocks[block].site, block, shape, category);
+  }
+  void free(uint32_t block) {
+    base.changes.push_back({block, false});
+    alive_[block] = false;
+  }
+
+  // The run as it was.
+  Play play() {
+    SymbolOptions options;
+    options.use_cache = false;
+    base.opened = std::make_unique<OpenedDump>(std::move(dump_), options);
+    Play play;
+    for (uint32_t i = 0; i < base.blocks.size(); ++i) {
+      play.growths.push_back(Growth::constant(double(base.blocks[i].nbytes)));
+      play.pieces.push_back({.block = i, .growth = i, .category = base.blocks[i].category});
+    }
+    play.changes = base.changes;
+    return play;
+  }
+
+  Sample base;
+
+ private:
+  uint32_t make(uint32_t site, uint32_t of, std::initializer_list<int64_t> shape, Category category) {
+    Block block;
+    block.site = site;
+    block.backward = of != kNone;
+    block.forward_block = of;
+    if (of != kNone) block.forward = site;
+    block.first_dim = uint32_t(base.dims.size());
+    block.ndim = uint8_t(shape.size());
+    block.shape_known = true;
+    block.dtype = rules::kFloat32;
+    block.nbytes = 4;
+    for (int64_t dim : shape) block.nbytes *= uint64_t(dim);
+    block.category = category;
+    base.dims.insert(base.dims.end(), shape.begin(), shape.end());
+    base.blocks.push_back(block);
+    alive_.push_back(true);
+    base.changes.push_back({uint32_t(base.blocks.size() - 1), true});
+    return uint32_t(base.blocks.size() - 1);
+  }
+
+  Dump dump_;
+  std::vector<bool> alive_;
+};
+
+// Bytes alive after each change of a play.
+inline std::vector<double> live_bytes(const Play& play) {
+  std::vector<double> bytes;
+  double live = 0;
+  for (const auto [piece, made] : play.changes) {
+    const double own = play.growths[play.pieces[piece].growth].bytes({}) * play.pieces[piece].factor;
+    live += made ? own : -own;
+    bytes.push_back(live);
+  }
+  return bytes;
+}
+
+}  // namespace tensorscope::analyzer::forecast
