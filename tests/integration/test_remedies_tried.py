@@ -40,7 +40,7 @@ def test_the_table_has_each_kind_of_remedy_and_forty_pairs():
     assert {kind for _, kind in rows} == kinds() and len(rows) >= 40
 
 
-@pytest.mark.skipif(not harness.FAKE_CUDA.exists(), reason=harness.NO_FAKE_CUDA)
+@harness.needs_fake_cuda
 def test_the_advice_of_a_few_programs_gives_what_was_said(tmp_path, monkeypatch):
     monkeypatch.setenv("TENSORSCOPE_REMEDIES", str(tmp_path))
     chosen = sorted({program for program, _ in PAIRS}), sorted({kind for _, kind in PAIRS})
