@@ -62,13 +62,7 @@ int oom(const OomOptions& options, Invocation& invocation) {
   const analyzer::Device device =
       options.device.empty() ? analyzer::oom::subject_of(dump)
                              : analyzer::device_named(options.device, devices_of(dump), dump.path);
-  std::vector<analyzer::Selection> everything;
-  everything.reserve(dumps.size());
-  std::vector<analyzer::View> whole;
-  for (size_t i = 0; i < dumps.size(); ++i) {
-    everything.push_back(dumps[i].select({}));
-    whole.push_back(dumps[i].view(everything.back()));
-  }
+  const std::vector<analyzer::View> whole = dumps.whole_views();
   dumps.select({.devices = {device.text()}});
   const analyzer::oom::Story story = analyzer::oom::story_of(whole, dumps.views(), device);
 

@@ -18,6 +18,7 @@
 #include "cli/invocation.h"
 #include "cli/preload_library.h"
 #include "cli/watch_file.h"
+#include "tensorscope/rules/watch_argument.h"
 
 namespace tensorscope::cli {
 

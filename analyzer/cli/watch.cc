@@ -12,6 +12,9 @@
 
 #include "cli/verb.h"
 #include "cli/watch_file.h"
+#include "tensorscope/rules/watch_argument.h"
+#include "tensorscope/rules/watch_file.h"
+#include "tensorscope/rules/watch_words.h"
 
 namespace tensorscope::cli {
 

@@ -123,13 +123,7 @@ Json leaks_data(analyzer::ComparedDumps& dumps) {
 Json oom_data(analyzer::ComparedDumps& dumps, Payload& payload) {
   const analyzer::Dump& dump = dumps.last().dump;
   const analyzer::Device device = analyzer::oom::subject_of(dump);
-  std::vector<analyzer::Selection> everything;
-  everything.reserve(dumps.size());
-  std::vector<analyzer::View> whole;
-  for (size_t i = 0; i < dumps.size(); ++i) {
-    everything.push_back(dumps[i].select({}));
-    whole.push_back(dumps[i].view(everything.back()));
-  }
+  const std::vector<analyzer::View> whole = dumps.whole_views();
   dumps.select({.devices = {device.text()}});
   const analyzer::oom::Story story = analyzer::oom::story_of(whole, dumps.views(), device);
   std::vector<std::string> held;

@@ -113,4 +113,11 @@ std::vector<View> ComparedDumps::views() {
   return views;
 }
 
+std::vector<View> ComparedDumps::whole_views() {
+  everything_.clear();
+  std::vector<View> views;
+  for (auto& opened : dumps_) views.push_back(opened->view(everything_.emplace_back(opened->select({}))));
+  return views;
+}
+
 }  // namespace tensorscope::analyzer

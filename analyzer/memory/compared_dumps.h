@@ -39,6 +39,8 @@ class ComparedDumps {
   // From now on another selection of each dump, whose words nobody wrote. Throws BadFilter.
   void select(const Filter& filter);
   std::vector<View> views();
+  // The same with everything selected. Valid until the next call.
+  std::vector<View> whole_views();
   // Where the selections of all dumps are empty: which filter matches nothing, and what there is; else "".
   std::optional<NoMatch> why_nothing(const Filter& filter);
   // Growth of what somebody holds needs dumps that know holders: others are left out while two remain. A dump at exit
@@ -49,7 +51,7 @@ class ComparedDumps {
 
  private:
   std::vector<std::unique_ptr<OpenedDump>> dumps_;
-  std::deque<Selection> selections_;
+  std::deque<Selection> selections_, everything_;
   bool reordered_ = false;
 };
 

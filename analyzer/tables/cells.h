@@ -49,4 +49,15 @@ inline void each_index(size_t count, const VisitRow& visit, size_t first = 0) {
   }
 }
 
+// Every part of every row below `rows`; count(row) is how many it has.
+template <typename Count>
+void each_part(size_t rows, const VisitRow& visit, Count count) {
+  for (size_t i = 0; i < rows; ++i) {
+    const size_t parts = count(i);
+    for (size_t part = 0; part < parts; ++part) {
+      if (!visit({.index = i, .part = part})) return;
+    }
+  }
+}
+
 }  // namespace tensorscope::tables

@@ -19,7 +19,8 @@ Batch new_batch(const Table& table, const std::vector<size_t>& columns) {
 const std::vector<Table>& all_tables() {
   static const std::vector<Table> all = [] {
     std::vector<Table> tables;
-    for (const auto& some : {dump_tables(), memory_tables(), graph_tables(), values_tables(), recording_tables()}) {
+    for (const auto& some : {dump_tables(), tensor_tables(), site_tables(), finding_tables(), coverage_tables(),
+                             memory_tables(), graph_tables(), values_tables(), recording_tables()}) {
       tables.insert(tables.end(), some.begin(), some.end());
     }
     return tables;

@@ -41,6 +41,10 @@ struct Table {
 };
 
 std::span<const Table> dump_tables();
+std::span<const Table> tensor_tables();
+std::span<const Table> site_tables();
+std::span<const Table> finding_tables();
+std::span<const Table> coverage_tables();
 std::span<const Table> memory_tables();
 std::span<const Table> graph_tables();
 std::span<const Table> values_tables();

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <unordered_map>
 
 #include "dump/chunk_reader.h"
@@ -10,6 +9,7 @@
 #include "dump/reader.h"
 #include "dump/row_collector.h"
 #include "values/element_type.h"
+#include "values/sound_rows.h"
 
 namespace tensorscope::values {
 
@@ -19,54 +19,9 @@ constexpr analyzer::FileKind kFileKind = {format::kValuesMagic, format::kValuesM
 
 std::string str(const flatbuffers::String* text) { return text ? text->str() : std::string(); }
 
-bool has(uint16_t flags, format::ValueFlag flag) { return (flags & uint16_t(flag)) != 0; }
-bool has(uint16_t flags, format::CallFlag flag) { return (flags & uint16_t(flag)) != 0; }
-
-template <typename Vector>
-size_t size_of(const Vector* vector) {
-  return vector ? vector->size() : 0;
-}
-
-// Counts of a part are within the whole; a sum that overflows is not.
-bool sound(const format::ValueStatistics& in) {
-  uint64_t bad = 0;
-  return !__builtin_add_overflow(in.nan(), in.positive_infinity(), &bad) &&
-         !__builtin_add_overflow(bad, in.negative_infinity(), &bad) && bad <= in.count() &&
-         in.zeros() <= in.count() - bad;
-}
-
-bool in_sizes(const flatbuffers::Vector<int64_t>* sizes, uint32_t first, uint8_t count) {
-  if (count == 0) return true;
-  if (first > size_of(sizes) || count > size_of(sizes) - first) return false;
-  const int64_t* begin = sizes->data() + first;
-  return std::all_of(begin, begin + count, [](int64_t size) { return size >= 0; });
-}
-
 std::vector<int64_t> taken(const flatbuffers::Vector<int64_t>* sizes, uint32_t first, uint8_t count) {
   if (count == 0) return {};
   return {sizes->data() + first, sizes->data() + first + count};
-}
-
-bool sound_row(const format::ValueRow& row, const format::ValueBatch& batch, size_t strings) {
-  if (row.serial() == 0 || row.kind() > format::ValueKind::MAX) return false;
-  for (uint32_t text : {row.name(), row.module_(), row.operation(), row.site(), row.note()}) {
-    if (text >= strings) return false;
-  }
-  if (!in_sizes(batch.sizes(), row.shape(), row.ndim())) return false;
-  if (has(row.flags(), format::ValueFlag::sliced) && !in_sizes(batch.sizes(), row.kept_shape(), row.kept_ndim())) {
-    return false;
-  }
-  if (has(row.flags(), format::ValueFlag::statistics)) {
-    if (row.statistics() >= size_of(batch.statistics())) return false;
-    if (!sound(*batch.statistics()->Get(row.statistics()))) return false;
-  }
-  uint64_t end = 0;
-  if (__builtin_add_overflow(row.data_begin(), row.data_size(), &end)) return false;
-  return !has(row.flags(), format::ValueFlag::unchanged) || (row.same_as() != 0 && row.same_as() < row.serial());
-}
-
-bool sound_call(const format::CallRow& row, size_t strings) {
-  return row.id() != 0 && row.module_() < strings && row.class_name() < strings && row.site() < strings;
 }
 
 Statistics statistics_of(const format::ValueStatistics& in) {
@@ -86,7 +41,7 @@ Statistics statistics_of(const format::ValueStatistics& in) {
 }
 
 std::optional<Statistics> statistics_of(const format::ValueStatistics* in) {
-  if (in == nullptr || !sound(*in)) return std::nullopt;
+  if (in == nullptr || !sound_statistics(*in)) return std::nullopt;
   return statistics_of(*in);
 }
 
@@ -104,8 +59,6 @@ template <typename Root>
 const Root& root_of(const std::vector<uint64_t>& payload) {
   return *flatbuffers::GetSizePrefixedRoot<Root>(payload.data());
 }
-
-uint64_t payload_begin(uint64_t chunk) { return chunk + sizeof(format::ChunkHeader); }
 
 std::string chunk_letters(uint32_t type) {
   std::string letters;
@@ -174,7 +127,7 @@ bool ValuesFile::take_chunk() {
   const uint64_t size = sizeof header + header.length + format::padding(header.length);
   if (size > left) return false;
   if (header.type == format::kValueData) {
-    data_.push_back({place});
+    elements_.add(place);
   } else {
     Payload payload;
     if (!read_payload(place, payload)) {
@@ -195,7 +148,7 @@ bool ValuesFile::read_payload(const ChunkPlace& place, Payload& out) const {
   const format::ChunkHeader& header = place.header;
   out.assign(size_t(header.length / 8 + 1), 0);
   const size_t padded = size_t(header.length) + format::padding(header.length);
-  if (source_->read(payload_begin(place.offset), out.data(), padded) != padded) return false;
+  if (source_->read(place.payload(), out.data(), padded) != padded) return false;
   const char* bytes = reinterpret_cast<const char*>(out.data());
   if (std::any_of(bytes + header.length, bytes + padded, [](char c) { return c != 0; })) return false;
   return format::chunk_checksum(header, out.data()) == header.checksum;
@@ -268,8 +221,8 @@ void ValuesFile::take_watches(const format::Watches& in) {
 }
 
 void ValuesFile::take_values(const ChunkPlace& place, const format::ValueBatch& in) {
-  ValueChunk chunk{place, UINT64_MAX, 0, data_taken_, data_.size(), strings_.size()};
-  data_taken_ = data_.size();
+  ValueChunk chunk{place, UINT64_MAX, 0, data_taken_, elements_.size(), strings_.size()};
+  data_taken_ = elements_.size();
   for (size_t i = 0; i < size_of(in.rows()); ++i) {
     const format::ValueRow* row = in.rows()->Get(flatbuffers::uoffset_t(i));
     if (!sound_row(*row, in, chunk.strings)) {
@@ -473,49 +426,6 @@ void ValuesFile::for_each_call(const std::function<bool(const Call&)>& f) const 
   }
 }
 
-// Follows the one field of the chunk's table by positions in the file, so that elements that nobody asked for are not
-// read: each is within the payload.
-bool ValuesFile::find_elements(DataChunk& data) const {
-  const uint64_t length = data.place.header.length, base = payload_begin(data.place.offset);
-  const auto number = [&](uint64_t at, auto& out) {
-    return at <= length && length - at >= sizeof out && source_->read(base + at, &out, sizeof out) == sizeof out;
-  };
-  uint32_t prefix = 0, root = 0, vector = 0, count = 0;
-  int32_t back = 0;
-  uint16_t table_bytes = 0, field = 0;
-  if (!number(0, prefix) || prefix != length - sizeof prefix || !number(4, root)) return false;
-  const uint64_t table = 4 + uint64_t{root};
-  if (!number(table, back) || int64_t(table) < back) return false;
-  const uint64_t fields = uint64_t(int64_t(table) - back);
-  if (!number(fields, table_bytes)) return false;
-  if (table_bytes >= 6 && !number(fields + 4, field)) return false;
-  if (field != 0) {
-    if (!number(table + field, vector)) return false;
-    const uint64_t begin = table + field + vector;
-    if (!number(begin, count) || count > length - begin - sizeof count) return false;
-    data.begin = base + begin + sizeof count;
-  }
-  data.size = count;
-  return true;
-}
-
-const ValuesFile::DataChunk& ValuesFile::checked(DataChunk& data) const {
-  if (data.checked) return data;
-  const format::ChunkHeader& header = data.place.header;
-  const uint64_t begin = payload_begin(data.place.offset);
-  uint64_t zeros = 0;
-  const size_t padding = format::padding(header.length);
-  const bool sound = analyzer::checksum_in_file(*source_, begin, header) == header.checksum &&
-                     source_->read(begin + header.length, &zeros, padding) == padding && zeros == 0;
-  if (!sound || !find_elements(data)) {
-    throw analyzer::BadInput(
-        "the elements at byte " + analyzer::with_commas(data.place.offset) + " of " + name_ +
-        " are damaged: " + (sound ? "their chunk is malformed." : "their checksum does not match."));
-  }
-  data.checked = true;
-  return data;
-}
-
 std::optional<Elements> ValuesFile::elements_of(const Value& wanted_of) const {
   Value value = wanted_of;
   while (!value.stored) {
@@ -525,20 +435,8 @@ std::optional<Elements> ValuesFile::elements_of(const Value& wanted_of) const {
     value = std::move(*earlier);
   }
   const ValueChunk& chunk = value_chunks_[value.chunk];
-  Elements out{value.stored_dtype, value.kept_shape, {}};
-  uint64_t first = 0;  // of the chunk's elements among all of this batch
-  const uint64_t end = value.data_begin + value.data_size;
-  for (size_t i = chunk.data_begin; i < chunk.data_end && out.bytes.size() < value.data_size; ++i) {
-    const DataChunk& data = checked(data_[i]);
-    const uint64_t from = std::max(first, value.data_begin), to = std::min(first + data.size, end);
-    if (from < to) {
-      const size_t before = out.bytes.size();
-      out.bytes.resize(before + size_t(to - from));
-      const size_t got = source_->read(data.begin + (from - first), out.bytes.data() + before, size_t(to - from));
-      if (got != to - from) throw analyzer::BadInput(name_ + " was changed while it was read.");
-    }
-    first += data.size;
-  }
+  Elements out{value.stored_dtype, value.kept_shape,
+               elements_.read(*source_, name_, chunk.data_begin, chunk.data_end, value.data_begin, value.data_size)};
   const size_t size = value.is_tensor() ? element_size(out.dtype) : 0;
   uint64_t wanted = value.data_size;
   const bool overflows = size != 0 && __builtin_mul_overflow(element_count(out.shape), uint64_t(size), &wanted);

@@ -16,6 +16,7 @@
 #include "dump/byte_source.h"
 #include "dump/dump.h"
 #include "tensorscope/values_format.h"
+#include "values/element_chunks.h"
 #include "values_generated.h"
 
 namespace tensorscope::values {
@@ -166,19 +167,10 @@ class ValuesFile {
  private:
   using Payload = std::vector<uint64_t>;  // aligned as FlatBuffers wants it
 
-  struct ChunkPlace {
-    uint64_t offset = 0;  // of its header
-    format::ChunkHeader header{};
-  };
-  struct DataChunk {
-    ChunkPlace place;
-    bool checked = false;
-    uint64_t begin = 0, size = 0;  // of the elements in the file, once checked
-  };
   struct ValueChunk {
     ChunkPlace place;
     uint64_t smallest = 0, largest = 0;   // serials
-    size_t data_begin = 0, data_end = 0;  // its elements: indexes into data_
+    size_t data_begin = 0, data_end = 0;  // its elements: indexes into elements_
     size_t strings = 0;                   // as many were known at this point of the file
   };
   struct CallChunk {
@@ -203,8 +195,6 @@ class ValuesFile {
   std::shared_ptr<const Payload> payload_again(const ChunkPlace& place) const;
   bool each_row(size_t chunk, const std::function<bool(const format::ValueRow&, const format::ValueBatch&)>& f) const;
   Value decoded(const format::ValueRow& row, const format::ValueBatch& batch, size_t chunk) const;
-  const DataChunk& checked(DataChunk& data) const;
-  bool find_elements(DataChunk& data) const;
 
   std::string path_, name_;
   std::unique_ptr<analyzer::ByteSource> source_;
@@ -219,8 +209,8 @@ class ValuesFile {
   bool find_nan_ = false, calls_recorded_ = false;
   std::vector<ValueChunk> value_chunks_;
   std::vector<CallChunk> call_chunks_;
-  mutable std::vector<DataChunk> data_;
-  size_t data_taken_ = 0;  // so many of data_ belong to value_chunks_
+  mutable ElementChunks elements_;
+  size_t data_taken_ = 0;  // so many of elements_ belong to value_chunks_
   uint64_t values_ = 0, calls_ = 0;
   std::vector<NonFinite> findings_;
   std::vector<Loss> losses_;

@@ -12,15 +12,21 @@ namespace {
 const void* vtable_of(const void* node) { return *static_cast<const void* const*>(node); }
 }  // namespace
 
-bool NodeTable::knows(const void* node) {
-  if (!deaths_are_told_.load(std::memory_order_relaxed)) return false;
+// What `take` says of the row of the node that is at this address now; 0 where there is none.
+template <typename Taken>
+Taken NodeTable::read(const void* node, Taken (*take)(const NodeRow& row)) {
   Table::Guard guard(table_, node);
   if (!guard) {
     give_up_on_locks();
-    return false;
+    return Taken();
   }
   const Table::Position place = guard.find(node);
-  return place.row != nullptr && place.row->vtable == vtable_of(node);
+  return place.row == nullptr ? Taken() : take(*place.row);
+}
+
+bool NodeTable::knows(const void* node) {
+  if (!deaths_are_told_.load(std::memory_order_relaxed)) return false;
+  return read<bool>(node, [](const NodeRow& row) { return row.vtable == vtable_of(row.key); });
 }
 
 void NodeTable::add(const void* node, const Origin& origin) {
@@ -78,33 +84,15 @@ void NodeTable::drop(NodeId id) {
 }
 
 Serial NodeTable::serial_at(const void* node) {
-  Table::Guard guard(table_, node);
-  if (!guard) {
-    give_up_on_locks();
-    return 0;
-  }
-  const Table::Position place = guard.find(node);
-  return place.row == nullptr ? 0 : place.row->serial.load(std::memory_order_relaxed);
+  return read<Serial>(node, [](const NodeRow& row) { return row.serial.load(std::memory_order_relaxed); });
 }
 
 ThreadId NodeTable::thread_at(const void* node) {
-  Table::Guard guard(table_, node);
-  if (!guard) {
-    give_up_on_locks();
-    return 0;
-  }
-  const Table::Position place = guard.find(node);
-  return place.row == nullptr ? 0 : place.row->thread;
+  return read<ThreadId>(node, [](const NodeRow& row) { return row.thread; });
 }
 
 SiteId NodeTable::site_at(const void* node) {
-  Table::Guard guard(table_, node);
-  if (!guard) {
-    give_up_on_locks();
-    return 0;
-  }
-  const Table::Position place = guard.find(node);
-  return place.row == nullptr || place.row->vtable != vtable_of(node) ? 0 : place.row->site;
+  return read<SiteId>(node, [](const NodeRow& row) { return row.vtable == vtable_of(row.key) ? row.site : 0; });
 }
 
 bool NodeTable::look(const void* node, void (*look)(const void* node, void* context), void* context) {

@@ -66,6 +66,8 @@ class NodeTable {
 
  private:
   using Table = AddressTable<NodeRow>;
+  template <typename Taken>
+  Taken read(const void* node, Taken (*take)(const NodeRow& row));
   void retire(Table::Guard& guard, const Table::Position& place);
 
   Table table_;

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <map>
 #include <new>
 #include <unordered_map>
 #include <utility>
@@ -32,6 +31,7 @@
 #include "watch/first_operations.h"
 #include "watch/module_paths.h"
 #include "watch/module_values.h"
+#include "watch/optimizer_source.h"
 #include "watch/saved_tensors.h"
 #include "watch/source_places.h"
 #include "watch/step_dumps.h"
@@ -39,6 +39,7 @@
 #include "watch/taken_tensors.h"
 #include "watch/tensor_view.h"
 #include "watch/values_switch.h"
+#include "watch/watched_scopes.h"
 
 namespace tensorscope::watch {
 
@@ -55,39 +56,6 @@ using python::Owned;
 using python::text_of;
 using rules::WatchOf;
 using rules::WatchSpec;
-
-// torch.compile can trace a hook that is a Python function; while it traces, these do nothing. Nothing of torch is
-// imported here: while the program imports it, that would be a deadlock of two imports. A step that is given a closure
-// computes the gradients itself, so they are taken at its end.
-constexpr char kSource[] = R"(
-def tensorscope_is_compiling():
-    compiler = getattr(torch, 'compiler', None)
-    if not hasattr(compiler, 'is_compiling'):
-        compiler = torch._utils
-    return hasattr(compiler, 'is_compiling') and compiler.is_compiling()
-if str(getattr(torch, '__version__', '')).startswith(('2.1.', '2.2.')) and hasattr(torch._utils, 'is_compiling'):
-    tensorscope_is_compiling = torch._utils.is_compiling  # the only one that torch.compile knows there
-def tensorscope_computes_gradients(arguments, keywords):
-    return any(callable(each) for each in (*arguments[1:2], keywords.get('closure')))
-def tensorscope_step_begins(optimizer, arguments, keywords):
-    if not tensorscope_is_compiling() and not tensorscope_computes_gradients(arguments, keywords):
-        gradients_are_there(optimizer)
-def tensorscope_step_ends(optimizer, arguments, keywords):
-    if not tensorscope_is_compiling():
-        if tensorscope_computes_gradients(arguments, keywords):
-            gradients_are_there(optimizer)
-        step_ends(optimizer)
-if hasattr(optim, 'register_optimizer_step_post_hook'):
-    optim.register_optimizer_step_pre_hook(tensorscope_step_begins)
-    optim.register_optimizer_step_post_hook(tensorscope_step_ends)
-)";
-
-// Where the operations of a module's calls are watched.
-struct WatchedScope {
-  std::string path;
-  uint32_t module;
-  std::vector<uint32_t> watches;
-};
 
 struct Running {
   uint64_t id;
@@ -114,8 +82,7 @@ struct Calls {
   std::atomic<uint64_t> next_call{1};
   live::DeviceSlot device = live::DeviceTable::kCpu;  // whose live bytes the calls tell
   int tries_left = 0;                                 // to learn from first operations
-  // One for each module and set of watches, for good: backward passes come later.
-  std::map<std::pair<uint32_t, std::vector<uint32_t>>, WatchedScope> scopes;
+  WatchedScopes scopes{paths};
 };
 
 Calls* g_calls = nullptr;
@@ -224,24 +191,6 @@ WatchedModule* find_module(const Gil& gil, Calls& calls, Object* module, const W
   return job.found;
 }
 
-// Those of the call around it, and the module's own.
-const WatchedScope* operations_within(Calls& calls, const std::vector<Running>& around, const WatchedModule& module) {
-  const WatchedScope* const outer = around.empty() ? nullptr : around.back().operations;
-  if (!outer && module.operations.empty()) return nullptr;
-  std::vector<uint32_t> watches = module.operations;
-  for (const uint32_t watch : watches) calls.paths.mark_matched(watch);
-  const auto has = [](const std::vector<uint32_t>& all, uint32_t watch) {
-    return std::find(all.begin(), all.end(), watch) != all.end();
-  };
-  for (const uint32_t watch : outer ? outer->watches : std::vector<uint32_t>()) {
-    if (!has(watches, watch) && !has(module.not_operations, watch)) watches.push_back(watch);
-  }
-  if (watches.empty()) return nullptr;
-  WatchedScope& scope = calls.scopes[{module.path_id, watches}];
-  if (scope.watches.empty()) scope = {module.path, module.path_id, std::move(watches)};
-  return &scope;
-}
-
 Object* module_object(const Gil& gil, const char* name) {
   Object* modules = gil->PyImport_GetModuleDict();
   return modules ? python::entry(gil, modules, name) : nullptr;
@@ -285,7 +234,7 @@ void call_begins(const Gil& gil, Calls& calls, Object* object, const void* stack
   const uint64_t live = device_row(calls).bytes_live.load(std::memory_order_relaxed);
   const uint64_t id = next_call_id();
   const uint32_t index = module->calls_in_pass++, place = wants_place ? place_here() : 0;
-  const WatchedScope* const operations = operations_within(calls, all, *module);
+  const WatchedScope* const operations = calls.scopes.within(all.empty() ? nullptr : all.back().operations, *module);
   // A call within one that is followed would else be taken for that one.
   const bool followed = recorded || operations || (!all.empty() && all.back().forward != 0);
   const uint64_t forward = followed ? follow_forward(calls, id, *module, place, index, mode, recorded, operations) : 0;
@@ -400,7 +349,7 @@ bool register_hooks(const Gil& gil) {
       const Owned function(gil, gil->PyCFunction_NewEx(method, nullptr, nullptr));
       if (function) gil->PyDict_SetItemString(globals.get(), method->name, function.get());
     }
-    done = python::run_own_source(gil, kSource, globals.get());
+    done = python::run_own_source(gil, kOptimizerSource, globals.get());
     if (done &&
         python::entry(gil, python::module_globals(gil, "torch.optim.optimizer"), "register_optimizer_step_post_hook")) {
       steps_are_counted();

@@ -1,4 +1,6 @@
 """Chunks of a dump that the exported JSON does not show, read with the schema's generated code."""
+import ctypes
+import functools
 import importlib
 import pathlib
 import struct
@@ -16,6 +18,18 @@ KINDS = ("unknown", "device", "host", "pinned", "low_memory")
 LIMITS = ("none", "device", "cgroup", "machine", "address_space", "data")
 STATES = ("none", "kept_by_cpp", "referenced", "garbage")
 _folder = None
+
+
+@functools.cache
+def _hash():
+    function = ctypes.CDLL("libxxhash.so.0").XXH3_64bits_withSeed
+    function.restype, function.argtypes = ctypes.c_uint64, [ctypes.c_char_p, ctypes.c_size_t, ctypes.c_uint64]
+    return function
+
+
+def xxh3(data, seed=0):
+    """The checksum of a file's header and of its chunks."""
+    return _hash()(data, len(data), seed)
 
 
 def table(name):

@@ -24,6 +24,7 @@ PYTHON = os.environ.get("TENSORSCOPE_TEST_PYTHON", sys.executable)
 FAKE_CUDA = pathlib.Path(os.environ.get("TENSORSCOPE_TEST_FAKE_CUDA") or
                          (ROOT / ".cache" / "fake-cuda" / "bin" / "python" if PYTHON == sys.executable else "/no CUDA build"))
 NO_FAKE_CUDA = "no CUDA build of torch: scripts/fake-cuda was not run, or another torch is under test"
+needs_fake_cuda = pytest.mark.skipif(not FAKE_CUDA.exists(), reason=NO_FAKE_CUDA)
 SYSROOT = os.environ.get("TENSORSCOPE_TEST_SYSROOT", "")  # where that Python and its libraries lie, if not in /
 TIMEOUT = int(os.environ.get("TENSORSCOPE_TEST_TIMEOUT", 300))  # seconds: a hang, not a speed limit
 
@@ -60,6 +61,15 @@ def free_threaded():
 def needs_gil(what):
     if free_threaded():
         pytest.skip(f"of a free-threaded CPython tensorscope records no {what}")
+
+
+def use_fake_cuda(patch):
+    """Targets run with the CUDA build of torch, on one device with the caching allocator unless a test says otherwise."""
+    if not FAKE_CUDA.exists():
+        pytest.skip(NO_FAKE_CUDA)
+    patch.setattr(sys.modules[__name__], "PYTHON", str(FAKE_CUDA))
+    for name in ("CUDA_VISIBLE_DEVICES", "PYTORCH_CUDA_ALLOC_CONF", "PYTORCH_ALLOC_CONF", "PYTORCH_NO_CUDA_MEMORY_CACHING"):
+        patch.delenv(name, raising=False)
 
 
 def needs_build_against_this_torch():

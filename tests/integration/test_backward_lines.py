@@ -9,7 +9,6 @@ import harness
 import pytest
 
 LINES = "backward_lines.py"
-FAKE = harness.ROOT / ".cache" / "fake-cuda" / "bin" / "python"
 WIDE = {**os.environ, "COLUMNS": "400"}
 
 
@@ -58,10 +57,9 @@ def test_a_graph_that_is_not_freed_has_no_line(lines):
     assert "freed" not in harness.cli("show", lines, "seventh").stdout
 
 
-@pytest.mark.skipif(not FAKE.exists(), reason="no CUDA build of torch: scripts/fake-cuda was not run")
+@harness.needs_fake_cuda
 def test_a_graph_that_a_thread_of_the_engine_freed_is_given_to_no_line(tmp_path, monkeypatch):
-    monkeypatch.setattr(harness, "PYTHON", str(FAKE))
-    monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
+    harness.use_fake_cuda(monkeypatch)
     done = harness.run(LINES, "cuda", folder=tmp_path)
     assert done.returncode == 0, done.stderr
     dump = harness.dumps(tmp_path)[0]

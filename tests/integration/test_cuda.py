@@ -7,11 +7,9 @@ import pytest
 import dump_reader
 import harness
 
-FAKE = harness.FAKE_CUDA
 MEBIBYTE = 1 << 20
 
-pytestmark = [pytest.mark.skipif(not FAKE.exists(), reason=harness.NO_FAKE_CUDA),
-              pytest.mark.usefixtures("under_the_cuda_build")]
+pytestmark = [harness.needs_fake_cuda, pytest.mark.usefixtures("under_the_cuda_build")]
 
 
 def run(program, folder, **options):
@@ -29,9 +27,7 @@ def dumped(folder, moment="1"):
 def under_the_cuda_build():
     """Targets run under the second virtual environment, on one device unless a test says otherwise."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(harness, "PYTHON", str(FAKE))
-        patch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
-        patch.delenv("PYTORCH_CUDA_ALLOC_CONF", raising=False)
+        harness.use_fake_cuda(patch)
         yield
 
 
@@ -220,7 +216,7 @@ def test_memory_runs_out_everywhere_as_without_the_profiler(configuration, excep
         monkeypatch.setenv("PYTORCH_CUDA_ALLOC_CONF", configuration)
     seen, alone = (run("cuda_failures.py", tmp_path, preload=preload) for preload in (True, False))
     # A class of torch's own since it has one.
-    of_the_runtime = harness.asked("torch", "getattr(torch, 'AcceleratorError', RuntimeError).__name__", FAKE)
+    of_the_runtime = harness.asked("torch", "getattr(torch, 'AcceleratorError', RuntimeError).__name__", harness.FAKE_CUDA)
     exception = exception or of_the_runtime
     places = [line.split(": ")[:2] for line in alone.stdout.splitlines()]
     assert places == [["too_much", exception], ["python_backward", exception], ["native_backward", exception],

@@ -13,21 +13,17 @@ import pytest
 import dump_reader
 import harness
 
-FAKE = harness.ROOT / ".cache" / "fake-cuda" / "bin" / "python"
 CALLER = harness.BUILD / "tests" / "programs" / "cuda_caller.so"
 PACKAGES = harness.ROOT / ".cache" / "fake-cuda" / "lib" / "python3.11" / "site-packages"
 MEBIBYTE = 1 << 20
 
-pytestmark = [pytest.mark.skipif(not FAKE.exists(), reason="no CUDA build of torch: scripts/fake-cuda was not run"),
-              pytest.mark.usefixtures("under_the_cuda_build")]
+pytestmark = [harness.needs_fake_cuda, pytest.mark.usefixtures("under_the_cuda_build")]
 
 
 @pytest.fixture(scope="module")
 def under_the_cuda_build():
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(harness, "PYTHON", str(FAKE))
-        for name in ("CUDA_VISIBLE_DEVICES", "PYTORCH_CUDA_ALLOC_CONF", "PYTORCH_ALLOC_CONF", "PYTORCH_NO_CUDA_MEMORY_CACHING"):
-            patch.delenv(name, raising=False)
+        harness.use_fake_cuda(patch)
         yield
 
 

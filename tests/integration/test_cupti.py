@@ -9,10 +9,9 @@ import os
 import harness
 import pytest
 
-from test_cuda import FAKE, under_the_cuda_build  # noqa: F401  (a fixture)
+from test_cuda import under_the_cuda_build  # noqa: F401  (a fixture)
 
-pytestmark = [pytest.mark.skipif(not FAKE.exists(), reason="no CUDA build of torch: scripts/fake-cuda was not run"),
-              pytest.mark.usefixtures("under_the_cuda_build")]
+pytestmark = [harness.needs_fake_cuda, pytest.mark.usefixtures("under_the_cuda_build")]
 
 HOST_KINDS = ("pinned", "pageable")
 IN_USE = "tensorscope: CUPTI is already used by another tool in this process"

@@ -3,18 +3,15 @@
 # Covers: preload/dump/{chunk,process_chunks,system_totals,tensor_rows}.cc preload/support/small_file.cc
 # Covers: preload/support/coverage.cc
 
-import ctypes
 import pathlib
 import struct
 
 import dump_reader
 import harness
 import pytest
+from dump_reader import xxh3
 
 pytest.importorskip("flatbuffers")
-_xxhash = ctypes.CDLL("libxxhash.so.0")
-_xxhash.XXH3_64bits_withSeed.restype = ctypes.c_uint64
-_xxhash.XXH3_64bits_withSeed.argtypes = [ctypes.c_char_p, ctypes.c_size_t, ctypes.c_uint64]
 
 ROOTS = {"PROC": "Process", "STRS": "Strings", "MODS": "SharedObjects", "CODE": "Codes", "NATV": "NativeFrames", "PYTH": "PythonFrames",
          "SITE": "Sites", "THRD": "Threads", "TENS": "TensorRows", "ALLO": "AllocationRows", "NODE": "NodeRows", "TOTL": "Totals",
@@ -22,10 +19,6 @@ ROOTS = {"PROC": "Process", "STRS": "Strings", "MODS": "SharedObjects", "CODE": 
          "KERN": "Launches", "SRCS": "SourceLines", "PMEM": "ProcessMemory", "PGRP": "ProcessGroups",
          "STEP": "Steps", "END!": "EndMark"}
 KNOWS_SIZES, KNOWS_STRIDES = 1 << 0, 1 << 1
-
-
-def xxh3(data, seed=0):
-    return _xxhash.XXH3_64bits_withSeed(data, len(data), seed)
 
 
 def chunks(data):

@@ -9,7 +9,6 @@ import re
 import harness
 import pytest
 
-FAKE = harness.ROOT / ".cache" / "fake-cuda" / "bin" / "python"
 SOURCE = re.search(r'R"\((.*?)\)"', (harness.ROOT / "preload/watch/device_checks.cc").read_text(), re.DOTALL).group(1)
 
 # What every program below begins with: the checks, which take each tensor for one on a device.
@@ -153,10 +152,10 @@ print("end", torch.rand(1).item(), loss.shape)
 """
 
 
-@pytest.mark.skipif(not FAKE.exists(), reason="no CUDA build of torch: scripts/fake-cuda was not run")
+@harness.needs_fake_cuda
 def test_a_finding_on_a_device_is_said(tmp_path, monkeypatch):
     """The double runs no kernels: each number stays the NaN that stands there before."""
-    monkeypatch.setattr(harness, "PYTHON", str(FAKE))
+    harness.use_fake_cuda(monkeypatch)
     without = harness.run_source(CUDA, folder=tmp_path, preload=False)
     done = harness.run_source(CUDA, folder=tmp_path, exit="never", find_nan=1)
     assert done.returncode == 0 and done.stdout == without.stdout

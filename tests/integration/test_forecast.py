@@ -74,7 +74,7 @@ def test_the_part_whose_type_is_not_known_is_named(folder):
     assert "are of what has a type that is not known then" in text and f"[{named[0]['module']}]" in text
 
 
-@pytest.mark.skipif(not harness.FAKE_CUDA.exists(), reason=harness.NO_FAKE_CUDA)
+@harness.needs_fake_cuda
 @pytest.mark.cases(1)
 @pytest.mark.parametrize("name", ["mlp under autocast", "mlp with SGD for AdamW"])
 def test_what_if_on_a_device(folder, name):
@@ -93,7 +93,7 @@ def test_sharded_over_ranks(folder, ranks):
     assert all(abs(of["peak_bytes"] - peak) <= of["error_bytes"] + 0.01 * peak for peak in peaks), (of, peaks)
 
 
-@pytest.mark.skipif(not harness.FAKE_CUDA.exists(), reason=harness.NO_FAKE_CUDA)
+@harness.needs_fake_cuda
 def test_on_a_device_allocated_and_reserved(folder):
     """Against what torch itself says of a run of the forecast size."""
     inputs = [forecast_accuracy.record_device(folder, "vit", "--batch", str(batch))[0] for batch in (8, 16)]

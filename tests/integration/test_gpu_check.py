@@ -6,7 +6,6 @@ import pytest
 
 import harness
 
-FAKE = harness.ROOT / ".cache" / "fake-cuda" / "bin" / "python"
 SCRIPT = harness.ROOT / "scripts" / "gpu-check"
 LIMIT = 1200  # a hang: some thirty processes import torch
 
@@ -29,12 +28,12 @@ def test_not_built_is_one_clear_line(tmp_path):
     assert done.stdout.count("\n") == 1 and "build first" in done.stdout
 
 
-@pytest.mark.skipif(not FAKE.exists(), reason="no CUDA build of torch: scripts/fake-cuda was not run")
+@harness.needs_fake_cuda
 @pytest.mark.parametrize("chosen, least", [(("live table", "pinned"), 2), pytest.param((), 20, marks=pytest.mark.cases(0))], ids=["two", "all"])
 def test_checks_on_the_double(chosen, least, monkeypatch):
     monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
     monkeypatch.delenv("PYTORCH_CUDA_ALLOC_CONF", raising=False)
-    done = gpu_check(FAKE, "--overhead-pairs", "1", "--overhead-seconds", "0.5", *chosen)
+    done = gpu_check(harness.FAKE_CUDA, "--overhead-pairs", "1", "--overhead-seconds", "0.5", *chosen)
     about, *lines = done.stdout.splitlines()
     assert "a double of NVIDIA's libraries" in about
     assert len(lines) >= least

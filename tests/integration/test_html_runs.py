@@ -13,7 +13,6 @@ import pytest
 import harness
 from test_html import Opened, browser, have_a_page, printed  # noqa: F401 (fixtures)
 
-FAKE = harness.ROOT / ".cache" / "fake-cuda" / "bin" / "python"
 # kind, the package it needs, what holds the leak: as the dumps know it, and as a recording with the dump at exit does
 RUNS = {"trainer": ("accelerate", "trainer.history[0..17]", None),
         "lightning": ("lightning", "model.validation_outputs[0..47]", "Classifier@1.validation_outputs[0..39]")}
@@ -99,10 +98,8 @@ def test_a_recording_and_the_dump_at_exit(browser, training, tmp_path):  # noqa:
 
 @pytest.fixture(scope="module")
 def failing(tmp_path_factory):
-    if not FAKE.exists():
-        pytest.skip("no CUDA build of torch: scripts/fake-cuda was not run")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(harness, "PYTHON", str(FAKE))
+        harness.use_fake_cuda(patch)
         made = run("oom", tmp_path_factory.mktemp("oom"), fake_cuda_capacity=96 << 20)
     assert "OutOfMemoryError" in made.done.stderr
     return made

@@ -244,19 +244,15 @@ def test_the_viewer(trained, leaking):
     assert "parameter" in the_viewer_draws(trained).categories
 
 
-FAKE = harness.ROOT / ".cache" / "fake-cuda" / "bin" / "python"
 MEBIBYTE = 1 << 20
 
 
 @pytest.fixture(scope="module", params=["", "expandable_segments:True"])
 def on_devices(request, tmp_path_factory):
     """The double of CUDA: the export, torch's own snapshot, and what the program knows."""
-    if not FAKE.exists():
-        pytest.skip("no CUDA build of torch: scripts/fake-cuda was not run")
     folder = tmp_path_factory.mktemp("devices")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(harness, "PYTHON", str(FAKE))
-        patch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
+        harness.use_fake_cuda(patch)
         patch.setenv("PYTORCH_CUDA_ALLOC_CONF", request.param)
         done = harness.run("cuda_viewer.py", folder=folder, fake_cuda_devices=2)
     assert done.returncode == 0, done.stderr
@@ -352,9 +348,7 @@ def test_the_report_of_segments(on_devices):
 
 @pytest.mark.parametrize("how", ["cudaMallocAsync", "no caching"])
 def test_devices_without_a_cache(how, tmp_path, monkeypatch):
-    if not FAKE.exists():
-        pytest.skip("no CUDA build of torch: scripts/fake-cuda was not run")
-    monkeypatch.setattr(harness, "PYTHON", str(FAKE))
+    harness.use_fake_cuda(monkeypatch)
     if how == "no caching":
         monkeypatch.setenv("PYTORCH_NO_CUDA_MEMORY_CACHING", "1")
     else:
@@ -375,9 +369,7 @@ def test_devices_without_a_cache(how, tmp_path, monkeypatch):
 
 
 def test_the_failure_is_an_event_of_its_device(tmp_path, monkeypatch):
-    if not FAKE.exists():
-        pytest.skip("no CUDA build of torch: scripts/fake-cuda was not run")
-    monkeypatch.setattr(harness, "PYTHON", str(FAKE))
+    harness.use_fake_cuda(monkeypatch)
     done = harness.run_source("import torch\n"
                               "kept = [torch.empty(20 << 20, dtype=torch.uint8, device='cuda') for _ in range(5)]\n"
                               "def too_much():\n    return torch.empty(1 << 30, dtype=torch.uint8, device='cuda')\n"

@@ -14,7 +14,6 @@ import harness
 
 MEBIBYTE = 1 << 20
 LOW = 128 * MEBIBYTE
-FAKE = harness.ROOT / ".cache" / "fake-cuda" / "bin" / "python"
 
 
 def near(folder):
@@ -175,10 +174,9 @@ def test_without_the_option_growth_makes_no_dump(tmp_path):
     assert not harness.dumps(tmp_path)
 
 
-@pytest.mark.skipif(not FAKE.exists(), reason="no CUDA build of torch: scripts/fake-cuda was not run")
+@harness.needs_fake_cuda
 def test_growth_is_that_of_all_devices_together(tmp_path, monkeypatch):
-    monkeypatch.setattr(harness, "PYTHON", str(FAKE))
-    monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
+    harness.use_fake_cuda(monkeypatch)
     done = harness.run("cuda_growth.py", folder=tmp_path, dump_at_growth="32M", growth_keep=0, fake_cuda_devices=2, exit="never")
     assert done.returncode == 0, done.stderr
     dumps = harness.dumps(tmp_path)

@@ -7,9 +7,7 @@ import pytest
 
 import harness
 
-FAKE = harness.ROOT / ".cache" / "fake-cuda" / "bin" / "python"
 MEBIBYTE = 1 << 20
-ON_THE_DOUBLE = pytest.mark.skipif(not FAKE.exists(), reason="no CUDA build of torch: scripts/fake-cuda was not run")
 
 
 @pytest.fixture
@@ -20,9 +18,7 @@ def fails(tmp_path, monkeypatch):
         folder.mkdir()
         monkeypatch.setenv("OOM_DEVICE", device)
         if device == "cuda":
-            monkeypatch.setattr(harness, "PYTHON", str(FAKE))
-            for name in "CUDA_VISIBLE_DEVICES", "PYTORCH_ALLOC_CONF", "PYTORCH_CUDA_ALLOC_CONF":
-                monkeypatch.delenv(name, raising=False)
+            harness.use_fake_cuda(monkeypatch)
         for name, value in variables.items():
             monkeypatch.setenv(name, value)
         done = harness.run("oom_advice.py", case, folder=folder, exit="never", fake_cuda_capacity=1 << 30)
@@ -70,7 +66,7 @@ def test_the_cause_is_found_and_comes_first(fails, case):
 
 
 @pytest.mark.cases(2)
-@ON_THE_DOUBLE
+@harness.needs_fake_cuda
 @pytest.mark.parametrize("case", ("running_sum", "carried_state", "dataclasses_in_a_list", "validation"))
 def test_what_the_advice_gives_when_it_is_tried(fails, case):
     """Compared with torch's own count at the same place of a run that does what is advised."""
@@ -109,7 +105,7 @@ def test_an_optimizers_step(fails):
 
 
 @pytest.mark.cases(1)
-@ON_THE_DOUBLE
+@harness.needs_fake_cuda
 @pytest.mark.parametrize("step, left, enough", [("first", 150, 300), ("second", 40, 300)])
 def test_what_a_step_without_foreach_gives(fails, step, left, enough, monkeypatch):
     """Compared with torch's own peaks: a step without foreach still needs a few temporaries of its largest parameter."""
@@ -128,7 +124,7 @@ def number(printed, what):
     return int(printed.split(f"{what} ")[1].split()[0])
 
 
-@ON_THE_DOUBLE
+@harness.needs_fake_cuda
 def test_what_activations_in_bfloat16_give(fails):
     """Compared with torch's own count, which has copies of the input and the weights, too: within a fifth."""
     dump, printed = fails("activations", "cuda")
@@ -142,7 +138,7 @@ SETTINGS = "PYTORCH_CUDA_ALLOC_CONF", "PYTORCH_ALLOC_CONF"  # the old name and t
 
 
 @pytest.mark.cases(1)
-@ON_THE_DOUBLE
+@harness.needs_fake_cuda
 @pytest.mark.parametrize("setting", SETTINGS)
 def test_expandable_segments_give_what_was_said(fails, setting):
     """The same bytes are asked for under the setting: the request passes, and no more becomes usable than was told."""
@@ -156,7 +152,7 @@ def test_expandable_segments_give_what_was_said(fails, setting):
     assert 0.9 * found["bytes"] <= gained <= found["bytes"], f"{gained} of {found}"
 
 
-@ON_THE_DOUBLE
+@harness.needs_fake_cuda
 def test_expandable_segments_are_not_advised_where_their_pages_take_more(fails):
     dump, printed = fails("fragmented_on_streams", "cuda")
     assert remedy(told(dump), "expandable-segments") is None
@@ -170,7 +166,7 @@ def test_half_the_batch_is_an_estimate(fails):
     assert found["estimate"] and not found["at_most"]
 
 
-@ON_THE_DOUBLE
+@harness.needs_fake_cuda
 def test_a_live_private_pool_gives_nothing_back(fails):
     answer = told(fails("private_pool", "cuda")[0])
     assert remedy(answer, "empty-cache") is None
@@ -178,7 +174,7 @@ def test_a_live_private_pool_gives_nothing_back(fails):
     assert found["fits"] == "no" and "private pool" in found["takes"]
 
 
-@ON_THE_DOUBLE
+@harness.needs_fake_cuda
 def test_under_a_memory_fraction_the_limit_is_named_first(fails):
     dump, _ = fails("memory_fraction", "cuda")
     answer = told(dump)
@@ -187,7 +183,7 @@ def test_under_a_memory_fraction_the_limit_is_named_first(fails):
     assert first_lines(dump)[4].startswith("  first to try: raise the limit")
 
 
-@ON_THE_DOUBLE
+@harness.needs_fake_cuda
 def test_a_backward_on_a_gpu_shows_the_programs_lines(fails):
     dump, _ = fails("in_backward", "cuda")
     answer = told(dump)
@@ -196,7 +192,7 @@ def test_a_backward_on_a_gpu_shows_the_programs_lines(fails):
     assert "oom_advice.py" in first_lines(dump)[1] and "redispatch" not in first_lines(dump)[1]
 
 
-@ON_THE_DOUBLE
+@harness.needs_fake_cuda
 def test_cublas_workspaces_are_called_so(fails):
     dump, _ = fails("workspace", "cuda")
     assert '"cuBLAS workspace (libtorch_cuda.so)' in harness.cli("oom", dump, "--json").stdout

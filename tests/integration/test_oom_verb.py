@@ -8,9 +8,8 @@ import pytest
 
 import harness
 
-FAKE = harness.ROOT / ".cache" / "fake-cuda" / "bin" / "python"
 MEBIBYTE = 1 << 20
-CUDA = pytest.param("cuda", marks=pytest.mark.skipif(not FAKE.exists(), reason="no CUDA build of torch: scripts/fake-cuda was not run"))
+CUDA = pytest.param("cuda", marks=harness.needs_fake_cuda)
 
 
 @pytest.fixture(scope="module", params=["cpu", CUDA])
@@ -21,8 +20,7 @@ def failed(request, tmp_path_factory):
         patch.setenv("PYTHONPATH", str(harness.ROOT / "include" / "tensorscope"))
         patch.delenv("PYTORCH_CUDA_ALLOC_CONF", raising=False)
         if request.param == "cuda":
-            patch.setattr(harness, "PYTHON", str(FAKE))
-            patch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
+            harness.use_fake_cuda(patch)
         done = harness.run("oom_story.py", request.param, folder=folder, exit="never", fake_cuda_capacity=1 << 30)
     assert done.returncode == 0, done.stderr
     dumps = harness.dumps(folder)

@@ -233,16 +233,12 @@ def test_in_a_cpp_program(tmp_path):
 # ---- CUDA, on the double of its libraries -----------------------------------------------------------------------------------
 
 TOO_MUCH = 1 << 40
-FAKE = harness.FAKE_CUDA
-on_cuda = pytest.mark.skipif(not FAKE.exists(), reason=harness.NO_FAKE_CUDA)
 
 
 @pytest.fixture(scope="module")
 def cuda():
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(harness, "PYTHON", str(FAKE))
-        patch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
-        patch.delenv("PYTORCH_CUDA_ALLOC_CONF", raising=False)
+        harness.use_fake_cuda(patch)
         yield patch
 
 
@@ -262,13 +258,13 @@ def is_what_failed(failure, requested=TOO_MUCH, device=(1, 0)):
     assert failure.error == "c10::OutOfMemoryError"
 
 
-@on_cuda
+@harness.needs_fake_cuda
 def test_the_program_notices_nothing_on_a_device(device):
     device.are_the_same(1)
     assert "a thousand" in device.seen.stdout and "torch.OutOfMemoryError: " in device.seen.stderr
 
 
-@on_cuda
+@harness.needs_fake_cuda
 @pytest.mark.parametrize("place, function", [("plain", "fails"), ("with_the_gil", "fails_with_the_gil")])
 def test_device_memory_runs_out(place, function, device):
     dump = device.of(place)
@@ -280,7 +276,7 @@ def test_device_memory_runs_out(place, function, device):
         assert dump.failure.allocated == 11 * 4096 and dump.failure.reserved % (2 << 20) == 0
 
 
-@on_cuda
+@harness.needs_fake_cuda
 def test_on_the_device_that_was_asked(device):
     dump = device.of("second_device")
     is_what_failed(dump.failure, device=(1, 1))
@@ -289,7 +285,7 @@ def test_on_the_device_that_was_asked(device):
         assert dump.failure.allocated == 2 * 4096
 
 
-@on_cuda
+@harness.needs_fake_cuda
 def test_in_a_python_backward(device):
     dump = device.of("python_backward")
     is_what_failed(dump.failure)
@@ -297,7 +293,7 @@ def test_in_a_python_backward(device):
     dump.has_the_program()
 
 
-@on_cuda
+@harness.needs_fake_cuda
 def test_in_a_native_backward(device):
     """On the engine's thread there is no Python; its node's forward stack says where it belongs."""
     dump = device.of("native_backward")
@@ -308,14 +304,14 @@ def test_in_a_native_backward(device):
     dump.has_the_program(temporaries=0)
 
 
-@on_cuda
+@harness.needs_fake_cuda
 def test_in_compiled_code_on_a_device(device):
     dump = device.of("compiled")
     is_what_failed(dump.failure, dump.failure.requested)
     assert dump_reader.References(dump.path).complete
 
 
-@on_cuda
+@harness.needs_fake_cuda
 def test_two_threads_at_once_on_a_device(device):
     """One holds the GIL, the other does not."""
     dumps = {dump.functions()[0]: dump for dump in device.dumps if "work" in dump.functions()}
@@ -331,14 +327,14 @@ def test_two_threads_at_once_on_a_device(device):
         dump.has_the_program(temporaries=len(dump.named("temporary")))
 
 
-@on_cuda
+@harness.needs_fake_cuda
 def test_one_dump_a_place_on_a_device(device):
     thousand, last = device.of("thousand").failure, device.of("uncaught").failure
     assert (last.failures, last.without_dump) == (thousand.failures + 1000, thousand.without_dump + 999)
     assert device.of("retry").failure.kind == "device"
 
 
-@on_cuda
+@harness.needs_fake_cuda
 def test_many_at_once_and_while_other_dumps_are_written(cuda, tmp_path):
     both = Both("oom_cuda.py", "four_threads_often", "during_a_dump", folder=tmp_path, oom_interval_ms=0, oom_dumps=30)
     both.are_the_same(0)
@@ -350,7 +346,7 @@ def test_many_at_once_and_while_other_dumps_are_written(cuda, tmp_path):
 
 
 @pytest.mark.cases(1)
-@on_cuda
+@harness.needs_fake_cuda
 @pytest.mark.parametrize("setting", ["", "no cache"])
 def test_calls_of_the_runtime_that_fail(setting, cuda, tmp_path):
     """Pinned memory, and a device's memory without torch's cache: torch throws what any failed call of CUDA leads to."""
@@ -376,7 +372,7 @@ def test_calls_of_the_runtime_that_fail(setting, cuda, tmp_path):
 
 
 def compiled_for_the_cuda_build(torch, source, output, *options):
-    abi = harness.asked("torch", "int(torch._C._GLIBCXX_USE_CXX11_ABI)", FAKE)
+    abi = harness.asked("torch", "int(torch._C._GLIBCXX_USE_CXX11_ABI)", harness.FAKE_CUDA)
     subprocess.run(["g++", "-std=c++20", "-w", f"-D_GLIBCXX_USE_CXX11_ABI={abi}", "-isystem", torch / "include", harness.PROGRAMS / source,
                     "-o", output, "-L", torch / "lib", *options], check=True)
 
@@ -384,14 +380,14 @@ def compiled_for_the_cuda_build(torch, source, output, *options):
 @pytest.fixture(scope="module")
 def cpp_on_cuda(cuda, tmp_path_factory):
     """The C++ program, linked with the CUDA build's libraries."""
-    (torch,) = FAKE.parents[1].glob("lib/python*/site-packages/torch")
+    (torch,) = harness.FAKE_CUDA.parents[1].glob("lib/python*/site-packages/torch")
     program = tmp_path_factory.mktemp("cpp") / "oom_program"
     compiled_for_the_cuda_build(torch, "oom_program.cc", program, "-O0", f"-Wl,-rpath,{torch / 'lib'}", "-Wl,--no-as-needed", "-ltorch_cuda",
                                 "-ltorch_cpu", "-lc10_cuda", "-lc10", "-Wl,--allow-shlib-undefined")
     return program
 
 
-@on_cuda
+@harness.needs_fake_cuda
 def test_in_a_cpp_program_on_a_device(cpp_on_cuda, tmp_path):
     """It catches torch's exception by its class, whose type_info is then the program's own for all the process."""
     outputs = []
@@ -408,10 +404,10 @@ def test_in_a_cpp_program_on_a_device(cpp_on_cuda, tmp_path):
         assert any(name.endswith("::fails") for name in cpp_frames(dump)) and "main" in cpp_frames(dump)
 
 
-@on_cuda
+@harness.needs_fake_cuda
 def test_an_allocator_that_the_program_plugs_in(cuda, tmp_path):
     """torch's allocator reports nothing then: the exception's class tells, and the runtime's calls have the memory."""
-    (torch,) = FAKE.parents[1].glob("lib/python*/site-packages/torch")
+    (torch,) = harness.FAKE_CUDA.parents[1].glob("lib/python*/site-packages/torch")
     (runtime,) = (torch.parent / "nvidia").glob("*/lib/libcudart.so.*")
     library = tmp_path / "plugged.so"
     compiled_for_the_cuda_build(torch, "cuda_plugged.cc", library, "-O1", "-fPIC", "-shared", "-lc10", "-L", runtime.parent,
@@ -428,7 +424,7 @@ def test_an_allocator_that_the_program_plugs_in(cuda, tmp_path):
     assert {row["kind"] for row in ours} == {"runtime"}
 
 
-@on_cuda
+@harness.needs_fake_cuda
 def test_standard_error_is_closed(cuda, tmp_path):
     command = ["sh", "-c", 'exec "$@" 2>&-', "sh", *harness.command("oom_cuda.py", "plain")]
     done = subprocess.run(command, env=harness.environment(tmp_path, exit="never"), cwd=tmp_path, stdout=subprocess.PIPE, text=True,
@@ -437,7 +433,7 @@ def test_standard_error_is_closed(cuda, tmp_path):
     assert len(dumps_of_failures(tmp_path)) == 1
 
 
-@on_cuda
+@harness.needs_fake_cuda
 def test_no_device_is_visible(cuda, tmp_path):
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("CUDA_VISIBLE_DEVICES", "")

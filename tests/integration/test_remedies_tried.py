@@ -63,7 +63,7 @@ def test_a_program_that_does_not_fail_at_once_is_run_again():
     assert never.asked == 5
 
 
-@pytest.mark.skipif(not harness.FAKE_CUDA.exists(), reason=harness.NO_FAKE_CUDA)
+@harness.needs_fake_cuda
 def test_the_advice_of_a_few_programs_gives_what_was_said(tmp_path, monkeypatch):
     monkeypatch.setenv("TENSORSCOPE_REMEDIES", str(tmp_path))
     chosen = sorted({program for program, _ in PAIRS}), sorted({kind for _, kind in PAIRS})

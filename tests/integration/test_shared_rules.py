@@ -13,9 +13,7 @@ from test_short_report import CUDA, byte_text, categories_by_analyzer, categorie
 @pytest.fixture(params=["cpu", CUDA])
 def device(request, monkeypatch):
     if request.param == "cuda":
-        monkeypatch.setattr(harness, "PYTHON", str(test_short_report.FAKE))
-        monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
-        monkeypatch.delenv("PYTORCH_CUDA_ALLOC_CONF", raising=False)
+        harness.use_fake_cuda(monkeypatch)
     return request.param
 
 

@@ -9,10 +9,9 @@ import pytest
 
 import harness
 
-FAKE = harness.ROOT / ".cache" / "fake-cuda" / "bin" / "python"
 MOST_LINES = 25
 MOST_CATEGORIES = 8
-CUDA = pytest.param("cuda", marks=pytest.mark.skipif(not FAKE.exists(), reason="no CUDA build of torch: scripts/fake-cuda was not run"))
+CUDA = pytest.param("cuda", marks=harness.needs_fake_cuda)
 
 # What the report cannot tell by the shared rule is "other" there: whether a result left a call of a module, and, where a thread of
 # autograd's has no Python stack, what C++ alone holds.
@@ -24,9 +23,7 @@ STRONGEST_FIRST = ["parameter", "buffer", "gradient", "optimizer state", "datase
 @pytest.fixture(params=["cpu", CUDA])
 def device(request, monkeypatch):
     if request.param == "cuda":
-        monkeypatch.setattr(harness, "PYTHON", str(FAKE))
-        monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
-        monkeypatch.delenv("PYTORCH_CUDA_ALLOC_CONF", raising=False)
+        harness.use_fake_cuda(monkeypatch)
     return request.param
 
 

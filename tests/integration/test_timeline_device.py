@@ -6,10 +6,9 @@ import json
 import harness
 import pytest
 
-FAKE = harness.ROOT / ".cache" / "fake-cuda" / "bin" / "python"
 MEBIBYTE = 1 << 20
 
-pytestmark = pytest.mark.skipif(not FAKE.exists(), reason="no CUDA build of torch: scripts/fake-cuda was not run")
+pytestmark = harness.needs_fake_cuda
 
 FRAGMENTS = """
 import json, torch
@@ -27,9 +26,7 @@ torch.zeros(3)
 def run(tmp_path_factory):
     folder = tmp_path_factory.mktemp("device")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(harness, "PYTHON", str(FAKE))
-        for name in ("CUDA_VISIBLE_DEVICES", "PYTORCH_CUDA_ALLOC_CONF", "PYTORCH_ALLOC_CONF", "PYTORCH_NO_CUDA_MEMORY_CACHING"):
-            patch.delenv(name, raising=False)
+        harness.use_fake_cuda(patch)
         done = harness.run_source(FRAGMENTS, folder=folder, record=1, exit="never")
     assert done.returncode == 0, done.stderr
     return next(folder.glob("*.recording")), harness.truth(folder, "truth")

@@ -1,6 +1,5 @@
 """Values files are as docs/values-format.md says: framing, checksums, order of chunks, and what rows refer to."""
 
-import ctypes
 import pathlib
 import re
 import struct
@@ -9,17 +8,11 @@ import dump_reader
 import harness
 import pytest
 import values_reader
+from dump_reader import xxh3
 
 pytest.importorskip("flatbuffers")
-_xxhash = ctypes.CDLL("libxxhash.so.0")
-_xxhash.XXH3_64bits_withSeed.restype = ctypes.c_uint64
-_xxhash.XXH3_64bits_withSeed.argtypes = [ctypes.c_char_p, ctypes.c_size_t, ctypes.c_uint64]
 PAGE = (harness.ROOT / "docs" / "values-format.md").read_text()
 TYPES = re.findall(r"^\| `(\w{4})` \| `(\w+)`", PAGE, re.MULTILINE)
-
-
-def xxh3(data, seed=0):
-    return _xxhash.XXH3_64bits_withSeed(data, len(data), seed)
 
 
 @pytest.fixture(scope="module")

@@ -11,8 +11,6 @@ from values_reader import ELEMENTS, NOT_READ, SLICED, STATISTICS, UNCHANGED
 
 pytest.importorskip("flatbuffers")
 
-FAKE = harness.ROOT / ".cache" / "fake-cuda" / "bin" / "python"
-needs_fake = pytest.mark.skipif(not FAKE.exists(), reason="no CUDA build of torch: scripts/fake-cuda was not run")
 
 TENSORS = """
 import torch
@@ -279,10 +277,10 @@ os.wait()
     assert sums == sorted([2.0] + [2000.0 * number for number in range(4) for _ in range(50)])
 
 
-@needs_fake
+@harness.needs_fake_cuda
 def test_nothing_waits_for_the_device(tmp_path, monkeypatch):
     """What of CUDA is called by a program's steps, with and without: no wait, and copies to the host only as often as a flush."""
-    monkeypatch.setattr(harness, "PYTHON", str(FAKE))
+    harness.use_fake_cuda(monkeypatch)
     source = """
 import torch
 calls = []
@@ -309,9 +307,9 @@ torch.Tensor.copy_ = counted
     assert len(values.values) == 12
 
 
-@needs_fake
+@harness.needs_fake_cuda
 def test_while_a_graph_is_captured_nothing_is_done(tmp_path, monkeypatch):
-    monkeypatch.setattr(harness, "PYTHON", str(FAKE))
+    harness.use_fake_cuda(monkeypatch)
     source = """
 import torch
 model = torch.nn.Identity()

@@ -1,6 +1,6 @@
 """Level `op` of watches: results of operations within modules are what the program has, bit for bit."""
 
-# Covers: preload/watch/{first_operations,operation_values,source_places}.cc
+# Covers: preload/watch/{first_operations,operation_values,source_places,watched_scopes}.cc
 
 import harness
 import pytest

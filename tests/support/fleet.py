@@ -8,7 +8,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tests" / "integration"))
 
 import dump_reader
-from test_values_format import xxh3
+from dump_reader import xxh3
 
 HEADER = 24  # of the file, and of each chunk
 

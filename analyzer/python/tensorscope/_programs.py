@@ -28,12 +28,28 @@ def _in_checkout(*names):
     return os.path.join(os.environ.get("TENSORSCOPE_BUILD") or os.path.join(root, "build"), *names)
 
 
+def _chosen(variable):
+    """The path that an environment variable names; nothing where it is not set."""
+    path = os.environ.get(variable)
+    if path and not os.path.isfile(path):
+        raise NotFound(f"{variable}={path}: no such file")
+    return path
+
+
+def _library(name, variable, folder):
+    chosen = _chosen(variable)
+    if chosen:
+        return chosen
+    for place in (os.path.join(_PACKAGE, name), _in_checkout(folder, name)):
+        if os.path.isfile(place):
+            return place
+    raise NotFound(f"{name} was not found; install it: pip install {_DISTRIBUTION}")
+
+
 def program():
     """Path of the tensorscope program (TENSORSCOPE_PROGRAM names another). Raises NotFound."""
-    chosen = os.environ.get("TENSORSCOPE_PROGRAM")
+    chosen = _chosen("TENSORSCOPE_PROGRAM")
     if chosen:
-        if not os.path.isfile(chosen):
-            raise NotFound(f"TENSORSCOPE_PROGRAM={chosen}: no such file")
         return chosen
     places = [
         *_installed_program(),
@@ -52,25 +68,9 @@ def program():
 
 def library():
     """Path of libtensorscope.so (TENSORSCOPE_LIB names another). Raises NotFound."""
-    chosen = os.environ.get("TENSORSCOPE_LIB")
-    if chosen:
-        if not os.path.isfile(chosen):
-            raise NotFound(f"TENSORSCOPE_LIB={chosen}: no such file")
-        return chosen
-    for place in (os.path.join(_PACKAGE, "libtensorscope.so"), _in_checkout("preload", "libtensorscope.so")):
-        if os.path.isfile(place):
-            return place
-    raise NotFound("libtensorscope.so was not found; install it: pip install " + _DISTRIBUTION)
+    return _library("libtensorscope.so", "TENSORSCOPE_LIB", "preload")
 
 
 def reader():
     """Path of libtensorscope_reader.so (TENSORSCOPE_READER names another). Raises NotFound."""
-    chosen = os.environ.get("TENSORSCOPE_READER")
-    if chosen:
-        if not os.path.isfile(chosen):
-            raise NotFound(f"TENSORSCOPE_READER={chosen}: no such file")
-        return chosen
-    for place in (os.path.join(_PACKAGE, "libtensorscope_reader.so"), _in_checkout("analyzer", "libtensorscope_reader.so")):
-        if os.path.isfile(place):
-            return place
-    raise NotFound("libtensorscope_reader.so was not found; install it: pip install " + _DISTRIBUTION)
+    return _library("libtensorscope_reader.so", "TENSORSCOPE_READER", "analyzer")

@@ -29,6 +29,12 @@ Dump dump_of(int steps, ReferenceRoot root, format::Trigger trigger, const std::
   return dump;
 }
 
+SymbolOptions without_symbols() {
+  SymbolOptions options;
+  options.use_cache = options.native = false;
+  return options;
+}
+
 // Left out of dumps of a run that ends with this one.
 std::vector<std::string> left_out(Dump at_end, const std::vector<int>& before = {1, 2, 3}) {
   std::vector<Dump> all;
@@ -37,8 +43,7 @@ std::vector<std::string> left_out(Dump at_end, const std::vector<int>& before = 
   }
   all.push_back(std::move(at_end));
   all.back().process.dump_ns += 60'000'000'000;
-  ComparedDumps dumps(std::move(all), {},
-                      {.sysroot = {}, .source_folders = {}, .debug_dirs = {}, .use_cache = false, .native = false});
+  ComparedDumps dumps(std::move(all), {}, without_symbols());
   std::vector<std::string> paths;
   for (const LeftOut& each : dumps.leave_out_incomparable()) paths.push_back(each.path);
   EXPECT_EQ(dumps.size() + paths.size(), before.size() + 1);
@@ -70,6 +75,20 @@ TEST(ComparedDumps, AnExitDumpWhereVariablesStillHoldTensors) {
 
 TEST(ComparedDumps, CyclesInADumpWhileItRuns) {
   EXPECT_THAT(left_out(dump_of(3, ReferenceRoot::cycle, format::Trigger::signal, "last")), IsEmpty());
+}
+
+TEST(ComparedDumps, WholeViewsStayWholeWhateverIsSelected) {
+  std::vector<Dump> read;
+  for (const int steps : {1, 2}) {
+    read.push_back(dump_of(steps, ReferenceRoot::local, format::Trigger::signal, std::to_string(steps)));
+  }
+  ComparedDumps dumps(std::move(read), {}, without_symbols());
+  const std::vector<View> whole = dumps.whole_views();
+  dumps.select({.devices = {"cuda:0"}});
+  ASSERT_EQ(whole.size(), 2u);
+  EXPECT_EQ(whole[0].selection.bytes(), uint64_t(kFloats) * 4);
+  EXPECT_EQ(whole[1].selection.bytes(), uint64_t(kFloats) * 4 * 2);
+  EXPECT_EQ(dumps.live_bytes(), 0u);
 }
 
 }  // namespace

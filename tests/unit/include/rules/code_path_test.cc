@@ -3,8 +3,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "tensorscope/rules/watch_spec.h"
-
 namespace tensorscope::rules {
 namespace {
 
@@ -86,30 +84,6 @@ TEST(CodePath, Problems) {
   EXPECT_THAT(problem("train:f:x"), HasSubstr("'train' is no file"));
   EXPECT_THAT(problem("train.py:f:x", true), HasSubstr("no variable"));
   EXPECT_THAT(problem("train.py:999999999:x"), HasSubstr("that many lines"));
-}
-
-TEST(CodePath, InWatches) {
-  WatchSettings settings;
-  read_watch_path("full:train.py:step:loss", "test", settings);
-  read_watch_path("returns:model.attend", "test", settings);
-  read_watch_path("inputs:model.forward.x", "test", settings);  // what was given to a module of that name
-  ASSERT_EQ(settings.errors.size(), 0u);
-  EXPECT_EQ(settings.watches[0].of, WatchOf::variables);
-  EXPECT_TRUE(settings.watches[0].full);
-  EXPECT_EQ(settings.watches[1].of, WatchOf::returns);
-  EXPECT_EQ(settings.watches[2].of, WatchOf::inputs);
-  read_watch_path("train:57:loss", "test", settings);
-  read_watch_path("inputs:train.py:step:loss", "test", settings);
-  read_watch_file("[[watch]]\npath = ['a.py:f', 'model.fc', 'a.py:f:x']\n", "w.toml", settings);
-  read_watch_file("[[watch]]\npath = 'a.py:f:x'\nclass = 'Linear'\n", "w.toml", settings);
-  ASSERT_EQ(settings.errors.size(), 3u);
-  EXPECT_THAT(settings.errors[0].what, HasSubstr("'train:' is unknown"));
-  EXPECT_THAT(settings.errors[1].what, HasSubstr("only of = \"returns\""));
-  EXPECT_EQ(settings.errors[2].origin, "w.toml:2");
-  ASSERT_EQ(settings.watches.size(), 6u);
-  EXPECT_EQ(settings.watches[3].of, WatchOf::returns);
-  EXPECT_EQ(settings.watches[4].of, WatchOf::automatic);
-  EXPECT_EQ(settings.watches[5].of, WatchOf::variables);
 }
 
 }  // namespace
