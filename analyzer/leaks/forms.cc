@@ -40,9 +40,59 @@ std::vector<std::string> indexes_of(const std::string& text) {
   return result;
 }
 
+constexpr std::string_view kGap = " ... ";
+
+// Where the last whole part of this beginning of a text ends.
+size_t whole_parts_end(std::string_view text) {
+  size_t end = 0;
+  int depth = 0;
+  for (size_t at = 0; at < text.size(); ++at) {
+    if (text[at] == '.' && depth == 0) end = at;
+    if (text[at] == '[') ++depth;
+    if (text[at] == ']' && depth > 0 && --depth == 0) end = at + 1;
+  }
+  return end;
+}
+
+// Where the first whole part of this end of a text begins: behind a key that was cut, else at the first attribute.
+size_t whole_parts_begin(std::string_view text) {
+  size_t begin = std::string_view::npos;
+  int depth = 0;
+  for (size_t at = 0; at < text.size(); ++at) {
+    if (text[at] == '.' && depth == 0) begin = std::min(begin, at);
+    if (text[at] == '[') ++depth;
+    if (text[at] != ']') continue;
+    if (depth == 0) begin = at + 1;
+    depth = std::max(depth - 1, 0);
+  }
+  return std::min(begin, text.size());
+}
+
+// A long text was cut in the middle of a name or key, at another letter in each depth of a chain: what is whole of it is
+// the same in all.
+std::string without_cut_parts(const std::string& text) {
+  const size_t gap = text.find(kGap);
+  if (gap == std::string::npos) return text;
+  const std::string_view head = std::string_view(text).substr(0, gap);
+  const std::string_view tail = std::string_view(text).substr(gap + kGap.size());
+  return std::string(head.substr(0, whole_parts_end(head))) + std::string(tail.substr(whole_parts_begin(tail)));
+}
+
+// "preview.<_tee_dataobject>.<Tensor>" is "preview*": objects of C whose fields have no names hold any number of tensors.
+std::string without_nameless_fields(std::string form) {
+  const size_t whole = form.size();
+  while (form.ends_with('>')) {
+    const size_t begin = form.rfind(".<");
+    if (begin == std::string::npos || begin == 0 || form.find('.', begin + 1) != std::string::npos) break;
+    form.resize(begin);
+  }
+  return form.size() == whole || form.ends_with('*') ? form : form + "*";
+}
+
 }  // namespace
 
-std::string without_indexes(const std::string& text) {
+std::string without_indexes(const std::string& whole) {
+  const std::string text = without_cut_parts(whole);
   std::string result;
   int depth = 0;
   for (char c : text) {
@@ -50,7 +100,7 @@ std::string without_indexes(const std::string& text) {
     if (depth == 0) result += c;
     if (c == '[') ++depth;
   }
-  return without_repetition(result);
+  return without_repetition(without_nameless_fields(std::move(result)));
 }
 
 std::string container_of(const std::string& form) { return form.substr(0, form.find('*')); }
