@@ -35,7 +35,8 @@ void count_gaps(const std::vector<Birth>& sorted, uint64_t now, Births& births) 
   }
   const uint64_t span = sorted.back().serial - sorted.front().serial;
   const uint64_t middle = sorted.front().serial + span / 2;
-  const auto early = std::count_if(sorted.begin(), sorted.end(), [&](const Birth& birth) { return birth.serial <= middle; });
+  const auto early =
+      std::count_if(sorted.begin(), sorted.end(), [&](const Birth& birth) { return birth.serial <= middle; });
   // What is left of a cache or buffer at its limit is mostly new, though some of the first may be in it.
   const bool early_too = size_t(early) * kOf >= sorted.size() * kEarly;
   births.even = early_too && span * kEvenPart >= births.largest_gap * (births.generations - 1);

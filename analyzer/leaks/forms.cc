@@ -42,16 +42,16 @@ std::vector<std::string> indexes_of(const std::string& text) {
 
 constexpr std::string_view kGap = " ... ";
 
-// Where the last whole part of this beginning of a text ends.
-size_t whole_parts_end(std::string_view text) {
+// The whole parts of this beginning of a text; of a key that was cut its brackets.
+std::string whole_parts_before(std::string_view text) {
   size_t end = 0;
   int depth = 0;
   for (size_t at = 0; at < text.size(); ++at) {
-    if (text[at] == '.' && depth == 0) end = at;
+    if (depth == 0 && (text[at] == '.' || text[at] == '[')) end = at;
     if (text[at] == '[') ++depth;
     if (text[at] == ']' && depth > 0 && --depth == 0) end = at + 1;
   }
-  return end;
+  return std::string(text.substr(0, end)) + (depth > 0 ? "[]" : "");
 }
 
 // Where the first whole part of this end of a text begins: behind a key that was cut, else at the first attribute.
@@ -68,17 +68,16 @@ size_t whole_parts_begin(std::string_view text) {
   return std::min(begin, text.size());
 }
 
-// A long text was cut in the middle of a name or key, at another letter in each depth of a chain: what is whole of it is
-// the same in all.
+// A long text was cut in the middle of a name or key, at another letter in each depth of a chain: what is whole of it
+// is the same in all.
 std::string without_cut_parts(const std::string& text) {
   const size_t gap = text.find(kGap);
   if (gap == std::string::npos) return text;
-  const std::string_view head = std::string_view(text).substr(0, gap);
   const std::string_view tail = std::string_view(text).substr(gap + kGap.size());
-  return std::string(head.substr(0, whole_parts_end(head))) + std::string(tail.substr(whole_parts_begin(tail)));
+  return whole_parts_before(std::string_view(text).substr(0, gap)) + std::string(tail.substr(whole_parts_begin(tail)));
 }
 
-// "preview.<_tee_dataobject>.<Tensor>" is "preview*": objects of C whose fields have no names hold any number of tensors.
+// "preview.<_tee_dataobject>.<Tensor>" is "preview*": objects of C whose fields have no names hold any number of them.
 std::string without_nameless_fields(std::string form) {
   const size_t whole = form.size();
   while (form.ends_with('>')) {

@@ -85,12 +85,14 @@ void add_serials(const View& view, GrownPlaces& places, std::vector<uint64_t> Gr
     (places[view.places.at(site).where].growth.*serials).push_back(serial);
   };
   for (uint32_t i = 0; i < view.dump.tensors.size(); ++i) {
-    if (view.selection.tensor(i)) add(effective_site(view.dump, view.accounts, view.places, i), view.dump.tensors[i].serial);
+    if (!view.selection.tensor(i)) continue;
+    add(effective_site(view.dump, view.accounts, view.places, i), view.dump.tensors[i].serial);
   }
   // The memory may be kept by an alias that was made at another line.
   for (uint32_t i = 0; i < view.accounts.items().size(); ++i) {
     const Item& item = view.accounts.items()[i];
-    if (item.allocation != kNone && view.selection.item(i)) add(item.site, view.dump.allocations[item.allocation].serial);
+    if (item.allocation == kNone || !view.selection.item(i)) continue;
+    add(item.site, view.dump.allocations[item.allocation].serial);
   }
 }
 
@@ -163,7 +165,8 @@ bool sizes_lie_between(const PlaceGrowth& place, size_t interval) {
   const uint64_t before = place.growth.bytes[interval] / place.storages[interval];
   const uint64_t now = place.growth.bytes[next] / place.storages[next], made = made_in(place, interval);
   if (made < kLeastMade || now <= before) return false;
-  const uint64_t mean = (place.made_bytes[next] - place.made_bytes[interval]) / made, middle = before + (now - before) / 2;
+  const uint64_t mean = (place.made_bytes[next] - place.made_bytes[interval]) / made;
+  const uint64_t middle = before + (now - before) / 2;
   return (mean > middle ? mean - middle : middle - mean) <= (now - before) / kOff;
 }
 

@@ -39,8 +39,8 @@ class Timeline {
   bool weak() const { return taken_.size() == 2; }
   // Grew in each interval, in number or in bytes. False for a single dump.
   bool every_interval(const Growth& growth) const;
-  // And what was made in each part of the time is still there. What comes and goes, so that hardly anything of the first
-  // dump is in the last one, is at times a little more by chance: it has to have grown by a third.
+  // And what was made in each part of the time is still there. What comes and goes, so that hardly anything of the
+  // first dump is in the last one, is at times a little more by chance: it has to have grown by a third.
   bool piles_up(const Growth& growth) const;
   // Some of the serials come from each part of the time.
   bool spread(const std::vector<uint64_t>& serials) const;

@@ -5,6 +5,7 @@
 
 # Covers: analyzer/leaks/suspects.cc analyzer/text/suspects_text.cc
 
+import json
 import re
 import sys
 
@@ -165,6 +166,9 @@ def test_garbage_that_is_collected_is_said_and_is_no_finding(tmp_path):
     assert [said.status for said in (answer.one, answer.two, answer.three)] == [0, 0, 0], answer
     text = harness.cli("leaks", *dumps, env={**harness.environment(preload=False), "COLUMNS": "500"}).stdout
     assert "192.0 KiB held by unreachable cycle of Storage, Batch: no finding, Python's garbage collector frees such cycles here." in text, text
+    passing = json.loads(harness.cli("leaks", *dumps, "--json").stdout)["answer"]["passing_cycles"]
+    assert passing["held_by"] == "unreachable cycle of Storage, Batch" and passing["bytes"] == 192 << 10, passing
+    assert passing["made_at"]["file"].endswith("garbage_collected_in_steps.py") and passing["tensors"], passing
 
 
 def test_the_corpus_is_large_enough_and_every_report_is_named():

@@ -200,6 +200,9 @@ TEST(Suspects, WhatGoesBackToTheFirstIsOneThoughMostWasFreed) {
   EXPECT_TRUE(queue.leaks.suspects.empty());
   Dumps at_any_time = one_dump([&](Scene& scene) { generations(scene, {1, 17, 21, 25, 29}); });
   EXPECT_TRUE(at_any_time.leaks.suspects.empty());
+  const std::vector<int> seldom_used_goes = {1, 9, 15, 20, 23, 25, 26, 27, 28, 29, 30};
+  Dumps cache = one_dump([&](Scene& scene) { generations(scene, seldom_used_goes); });
+  EXPECT_TRUE(cache.leaks.suspects.empty());
   Dumps attached = one_dump([&](Scene& scene) { generations(scene, all, scene.builder.start_ns + 1); });
   EXPECT_TRUE(attached.leaks.suspects.empty());
 }
