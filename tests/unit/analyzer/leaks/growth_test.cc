@@ -83,13 +83,14 @@ TEST(Growth, BlocksThatNoTensorRefersToCount) {
 }
 
 // all = torch.cat([all, x]): one tensor, larger each step.
-void made_larger(Scene& scene, int64_t floats, uint64_t peak) {
+uint32_t made_larger(Scene& scene, int64_t floats, uint64_t peak) {
   const uint32_t site = scene.site(33);
   scene.add(scene.plain(serial_at(scene.steps(), 10), floats, site));
   const format::Site& now = scene.builder.site_counters(site);
   scene.builder.site_counters(site) =
       format::Site(now.tensors_live(), now.tensors_total(), now.allocations_live(), now.allocations_total(),
                    now.bytes_live(), now.bytes_total(), peak, 0, now.python());
+  return site;
 }
 
 TEST(Growth, OneTensorThatIsMadeLargerEachTime) {
@@ -111,10 +112,10 @@ TEST(Growth, BatchesThatHappenToBeLongerEachTimeAreNone) {
 
 // One tensor, replaced in each step by one of this size.
 void replaced(Scene& scene, const std::function<int64_t(int)>& floats) {
-  made_larger(scene, floats(scene.steps()), uint64_t(floats(scene.steps())) * 8);
+  const uint32_t site = made_larger(scene, floats(scene.steps()), uint64_t(floats(scene.steps())) * 8);
   uint64_t bytes = 0;
   for (int step = 1; step <= scene.steps(); ++step) bytes += uint64_t(floats(step)) * 4;
-  format::Site& row = scene.builder.site_counters(scene.site(33));
+  format::Site& row = scene.builder.site_counters(site);
   row = format::Site(row.tensors_live(), uint64_t(scene.steps()), row.allocations_live(), uint64_t(scene.steps()),
                      row.bytes_live(), bytes, row.bytes_peak(), 0, row.python());
 }
