@@ -89,7 +89,7 @@ void Case::join_named_entries() {
   const auto grew = [](const Series& series, const std::string&) {
     return series.members.front().size() != series.members.back().size();
   };
-  for (const auto& [place, all] : alike_but_for_a_name(series_, grew)) {
+  for (const auto& [place, all] : alike_but_for_a_name(series_, grew, /*numbers=*/false)) {
     std::vector<size_t> entries;
     for (const NamedEntry& entry : all) {
       if (!joined[entry.series]) entries.push_back(entry.series);

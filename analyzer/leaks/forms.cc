@@ -115,10 +115,16 @@ bool fits(const std::string& form, const std::string& pattern) {
 }
 
 std::string with_any_name(const std::vector<std::string_view>& parts, size_t number) {
+  std::vector<std::string_view> others = parts;
+  std::replace_if(others.begin(), others.end(), [](std::string_view part) { return is_number(part); }, "*");
+  return with_any(others, number);
+}
+
+std::string with_any(const std::vector<std::string_view>& parts, size_t number) {
   std::string text;
   for (size_t i = 0; i < parts.size(); ++i) {
     if (i > 0) text += '.';
-    text += i == number || is_number(parts[i]) ? "*" : parts[i];
+    text += i == number ? "*" : parts[i];
   }
   return text;
 }
