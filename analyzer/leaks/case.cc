@@ -177,7 +177,7 @@ bool Case::explained(std::span<const uint32_t> tensors) const {
 
 namespace {
 
-// Of sorted tensors those whose memory goes with them: the graph that saved a view of a weight does not hold the weight.
+// Of sorted tensors those whose memory goes with them: a graph that saved a view of a weight does not hold the weight.
 std::vector<uint32_t> that_go_with(const View& view, const Retention& retention, const std::vector<uint32_t>& tensors) {
   std::vector<uint32_t> result;
   const auto goes = [&](uint32_t tensor) {

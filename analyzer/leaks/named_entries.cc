@@ -103,7 +103,8 @@ std::map<NamedPlace, std::vector<NamedEntry>> alike_but_for_a_name(const std::ve
       if (parts[part].find('*') != std::string::npos || is_number(parts[part]) != numbers) continue;
       const auto length = size_t(parts[part].data() + parts[part].size() - one.form.data());
       if (!wants(one, one.form.substr(0, length))) continue;
-      const NamedPlace place = {one.example.root, one.example.scope, numbers ? with_any(parts, part) : with_any_name(parts, part)};
+      const std::string form = numbers ? with_any(parts, part) : with_any_name(parts, part);
+      const NamedPlace place = {one.example.root, one.example.scope, form};
       places[place].push_back({number, std::string(parts[part])});
     }
   }
