@@ -66,6 +66,7 @@ std::string leaks_json(const std::vector<analyzer::View>& views, const analyzer:
   Json paths = Json::array();
   for (const analyzer::View& view : views) paths.push_back(view.dump.path);
   const Json about = {{"schema", kLeaksSchema}, {"dumps", std::move(paths)}};
+  Json passing = leaks.passing_cycles ? finding_of(last, *leaks.passing_cycles) : Json(nullptr);
   const Json answer = {{"run_id", last.dump.process.run_id},
                        {"found", leaks.found()},
                        {"weak", leaks.weak},
@@ -73,7 +74,8 @@ std::string leaks_json(const std::vector<analyzer::View>& views, const analyzer:
                        {"live_bytes", leaks.bytes},
                        {"process_grew", leaks.process.told},
                        {"process", facts_of(leaks.process.parts)},
-                       {"process_look_at", text_or_null(text::process_advice(leaks.process))}};
+                       {"process_look_at", text_or_null(text::process_advice(leaks.process))},
+                       {"passing_cycles", std::move(passing)}};
   std::vector<Json> findings, places, suspects;
   for (const analyzer::LeakFinding& finding : leaks.findings) findings.push_back(finding_of(last, finding));
   for (const analyzer::GrownPlace& grown : leaks.places) places.push_back(grown_of(last, grown));

@@ -116,6 +116,7 @@ Json leaks_data(analyzer::ComparedDumps& dumps) {
   for (size_t i = 0; i < found.findings.size(); ++i) {
     out["findings"][i]["headline"] = text::clean(text::finding_headline(found.findings[i], first_dump));
   }
+  if (found.passing_cycles) out["answer"]["passing_cycles"]["words"] = text::clean(text::passing_cycles_text(found));
   out["text"] = text::leaks_text(dumps, found, kMostPlaces, {});
   return out;
 }

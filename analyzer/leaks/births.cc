@@ -26,6 +26,7 @@ void count_steps(const std::vector<Birth>& sorted, const Steps& steps, Births& b
 
 void count_gaps(const std::vector<Birth>& sorted, uint64_t now, Births& births) {
   constexpr uint64_t kGapPart = 4, kEvenPart = 2;
+  constexpr size_t kEarly = 2, kOf = 5;
   const auto gap_before = [&](size_t i) { return sorted[i].serial - sorted[i - 1].serial; };
   for (size_t i = 1; i < sorted.size(); ++i) births.largest_gap = std::max(births.largest_gap, gap_before(i));
   births.generations = 1;
@@ -33,7 +34,12 @@ void count_gaps(const std::vector<Birth>& sorted, uint64_t now, Births& births) 
     if (gap_before(i) >= std::max<uint64_t>(births.largest_gap / kGapPart, 1)) ++births.generations;
   }
   const uint64_t span = sorted.back().serial - sorted.front().serial;
-  births.even = span * kEvenPart >= births.largest_gap * (births.generations - 1);
+  const uint64_t middle = sorted.front().serial + span / 2;
+  const auto early =
+      std::count_if(sorted.begin(), sorted.end(), [&](const Birth& birth) { return birth.serial <= middle; });
+  // What is left of a cache or buffer at its limit is mostly new, though some of the first may be in it.
+  const bool early_too = size_t(early) * kOf >= sorted.size() * kEarly;
+  births.even = early_too && span * kEvenPart >= births.largest_gap * (births.generations - 1);
   births.goes_on = now - std::min(sorted.back().serial, now) <= births.largest_gap * kGapsAgo;
 }
 

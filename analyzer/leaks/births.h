@@ -21,7 +21,7 @@ struct Births {
   uint64_t generations = 0, oldest_ns = 0, newest_ns = 0;  // ages
   uint64_t steps = 0, of_steps = 0;
   uint64_t largest_gap = 1;  // between the serials of one and the next
-  bool even = false;         // no gap is much larger than the others
+  bool even = false;         // no gap is much larger than the others, and as much came early as late
   bool goes_on = false;      // the newest one is no older than the program takes for a few of them
 };
 

@@ -27,6 +27,16 @@ bool all_scalars(const Dump& dump, std::span<const uint32_t> tensors) {
   return std::all_of(tensors.begin(), tensors.end(), [&](uint32_t tensor) { return dump.tensors[tensor].numel == 1; });
 }
 
+namespace {
+
+std::vector<uint64_t> tensor_serials(const Dump& dump, const std::vector<uint32_t>& tensors) {
+  std::vector<uint64_t> serials;
+  for (uint32_t tensor : tensors) serials.push_back(dump.tensors[tensor].serial);
+  return serials;
+}
+
+}  // namespace
+
 Case::Case(std::vector<View> views, bool whole)
     : views_(std::move(views)),
       whole_(whole),
@@ -66,9 +76,8 @@ void Case::find_series() {
       series.growth.count.push_back(series.members[i].size());
       series.growth.bytes.push_back(bytes_of(i, series.members[i]));
     }
-    for (uint32_t tensor : series.members.back()) {
-      series.growth.kept.push_back(views_.back().dump.tensors[tensor].serial);
-    }
+    series.growth.first = tensor_serials(views_.front().dump, series.members.front());
+    series.growth.kept = tensor_serials(views_.back().dump, series.members.back());
   }
 }
 
@@ -80,7 +89,7 @@ void Case::join_named_entries() {
   const auto grew = [](const Series& series, const std::string&) {
     return series.members.front().size() != series.members.back().size();
   };
-  for (const auto& [place, all] : alike_but_for_a_name(series_, grew)) {
+  for (const auto& [place, all] : alike_but_for_a_name(series_, grew, /*numbers=*/false)) {
     std::vector<size_t> entries;
     for (const NamedEntry& entry : all) {
       if (!joined[entry.series]) entries.push_back(entry.series);
@@ -131,6 +140,7 @@ std::vector<Series> Case::by_container(const std::vector<const Series*>& some) c
       whole.growth.count[i] = members.size();
       whole.growth.bytes[i] = bytes_of(i, members);
     }
+    whole.growth.first.insert(whole.growth.first.end(), series.growth.first.begin(), series.growth.first.end());
     whole.growth.kept.insert(whole.growth.kept.end(), series.growth.kept.begin(), series.growth.kept.end());
   }
   std::vector<Series> result;
@@ -165,6 +175,24 @@ bool Case::explained(std::span<const uint32_t> tensors) const {
   return mostly(tensors, [&](uint32_t tensor) { return explained_[tensor]; });
 }
 
+namespace {
+
+// Of sorted tensors those whose memory goes with them: a graph that saved a view of a weight does not hold the weight.
+std::vector<uint32_t> that_go_with(const View& view, const Retention& retention, const std::vector<uint32_t>& tensors) {
+  std::vector<uint32_t> result;
+  const auto goes = [&](uint32_t tensor) {
+    return std::binary_search(tensors.begin(), tensors.end(), tensor) || view.dump.references.freed(tensor) ||
+           retention.mere_base(tensor);
+  };
+  for (uint32_t tensor : tensors) {
+    const uint32_t storage = view.dump.tensors[tensor].storage;
+    if (storage == kNone || std::ranges::all_of(view.dump.storages[storage].tensors, goes)) result.push_back(tensor);
+  }
+  return result.empty() ? tensors : result;
+}
+
+}  // namespace
+
 void Case::add(LeakFinding finding, std::span<const uint32_t> nodes) {
   constexpr uint64_t kTenth = 10;
   for (const auto* tensors : {&finding.tensors, &finding.shared}) {
@@ -173,7 +201,7 @@ void Case::add(LeakFinding finding, std::span<const uint32_t> nodes) {
   explain(nodes);
   std::sort(finding.tensors.begin(), finding.tensors.end());
   finding.tensors.erase(std::unique(finding.tensors.begin(), finding.tensors.end()), finding.tensors.end());
-  std::vector<MadeAt> memory = memory_of(finding.tensors);
+  std::vector<MadeAt> memory = memory_of(that_go_with(last(), retention(), finding.tensors));
   uint64_t elsewhere = 0, all = 0;
   for (const MadeAt& made : memory) {
     all += made.bytes;

@@ -25,7 +25,7 @@ inline constexpr uint64_t kObjectBytes = 512;
 struct Series {
   Reference example;       // of the last dump that has it
   std::string form;        // "losses[*]", "model.adapters.*.weight": what its references have in common
-  bool container = false;  // there is an index in the text, or a chain of objects
+  bool container = false;  // there is an index in the text, a chain of objects, or an object of C without field names
   bool several = false;    // what entries hold under several names: x[*].state and x[*].action
   std::vector<std::vector<uint32_t>> members;  // tensors, by dump
   Growth growth;                               // bytes: of the storages they lie in

@@ -40,9 +40,58 @@ std::vector<std::string> indexes_of(const std::string& text) {
   return result;
 }
 
+constexpr std::string_view kGap = " ... ";
+
+// The whole parts of this beginning of a text; of a key that was cut its brackets.
+std::string whole_parts_before(std::string_view text) {
+  size_t end = 0;
+  int depth = 0;
+  for (size_t at = 0; at < text.size(); ++at) {
+    if (depth == 0 && (text[at] == '.' || text[at] == '[')) end = at;
+    if (text[at] == '[') ++depth;
+    if (text[at] == ']' && depth > 0 && --depth == 0) end = at + 1;
+  }
+  return std::string(text.substr(0, end)) + (depth > 0 ? "[]" : "");
+}
+
+// Where the first whole part of this end of a text begins: behind a key that was cut, else at the first attribute.
+size_t whole_parts_begin(std::string_view text) {
+  size_t begin = std::string_view::npos;
+  int depth = 0;
+  for (size_t at = 0; at < text.size(); ++at) {
+    if (text[at] == '.' && depth == 0) begin = std::min(begin, at);
+    if (text[at] == '[') ++depth;
+    if (text[at] != ']') continue;
+    if (depth == 0) begin = at + 1;
+    depth = std::max(depth - 1, 0);
+  }
+  return std::min(begin, text.size());
+}
+
+// A long text was cut in the middle of a name or key, at another letter in each depth of a chain: what is whole of it
+// is the same in all.
+std::string without_cut_parts(const std::string& text) {
+  const size_t gap = text.find(kGap);
+  if (gap == std::string::npos) return text;
+  const std::string_view tail = std::string_view(text).substr(gap + kGap.size());
+  return whole_parts_before(std::string_view(text).substr(0, gap)) + std::string(tail.substr(whole_parts_begin(tail)));
+}
+
+// "preview.<_tee_dataobject>.<Tensor>" is "preview*": objects of C whose fields have no names hold any number of them.
+std::string without_nameless_fields(std::string form) {
+  const size_t whole = form.size();
+  while (form.ends_with('>')) {
+    const size_t begin = form.rfind(".<");
+    if (begin == std::string::npos || begin == 0 || form.find('.', begin + 1) != std::string::npos) break;
+    form.resize(begin);
+  }
+  return form.size() == whole || form.ends_with('*') ? form : form + "*";
+}
+
 }  // namespace
 
-std::string without_indexes(const std::string& text) {
+std::string without_indexes(const std::string& whole) {
+  const std::string text = without_cut_parts(whole);
   std::string result;
   int depth = 0;
   for (char c : text) {
@@ -50,7 +99,7 @@ std::string without_indexes(const std::string& text) {
     if (depth == 0) result += c;
     if (c == '[') ++depth;
   }
-  return without_repetition(result);
+  return without_repetition(without_nameless_fields(std::move(result)));
 }
 
 std::string container_of(const std::string& form) { return form.substr(0, form.find('*')); }
@@ -66,10 +115,16 @@ bool fits(const std::string& form, const std::string& pattern) {
 }
 
 std::string with_any_name(const std::vector<std::string_view>& parts, size_t number) {
+  std::vector<std::string_view> others = parts;
+  std::replace_if(others.begin(), others.end(), [](std::string_view part) { return is_number(part); }, "*");
+  return with_any(others, number);
+}
+
+std::string with_any(const std::vector<std::string_view>& parts, size_t number) {
   std::string text;
   for (size_t i = 0; i < parts.size(); ++i) {
     if (i > 0) text += '.';
-    text += i == number || is_number(parts[i]) ? "*" : parts[i];
+    text += i == number ? "*" : parts[i];
   }
   return text;
 }

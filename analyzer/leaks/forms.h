@@ -22,6 +22,8 @@ bool fits(const std::string& form, const std::string& pattern);
 // "layers.3.adapters.de.weight" is "layers.*.adapters.*.weight" for the part of this number; numbers are always "*".
 std::string with_any_name(const std::vector<std::string_view>& parts, size_t number);
 std::string with_any_number(const std::string& form);
+// "blocks.0.heads.3.weight" is "blocks.0.heads.*.weight" for part 3.
+std::string with_any(const std::vector<std::string_view>& parts, size_t number);
 
 // Of "memory[*].state" and "memory[*].reward" "memory[*]", of "lora_A.*" and "lora_B.*" "lora_*".
 std::string in_common(const std::string& a, const std::string& b);

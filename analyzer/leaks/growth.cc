@@ -28,7 +28,26 @@ Timeline::Timeline(const std::vector<View>& views) {
 
 bool Timeline::every_interval(const Growth& growth) const { return grows(growth.count) || grows(growth.bytes); }
 
-bool Timeline::piles_up(const Growth& growth) const { return every_interval(growth) && spread(growth.kept); }
+namespace {
+
+bool comes_and_goes(const Growth& growth) {
+  constexpr int64_t kThird = 3;
+  constexpr size_t kQuarter = 4;
+  if (growth.added() * kThird >= int64_t(growth.count.front())) return false;
+  if (growth.added_bytes() * kThird >= int64_t(growth.bytes.front())) return false;
+  std::vector<uint64_t> kept = growth.kept;
+  std::sort(kept.begin(), kept.end());
+  const auto stay = std::count_if(growth.first.begin(), growth.first.end(), [&](uint64_t serial) {
+    return std::binary_search(kept.begin(), kept.end(), serial);
+  });
+  return size_t(stay) * kQuarter < growth.first.size();
+}
+
+}  // namespace
+
+bool Timeline::piles_up(const Growth& growth) const {
+  return every_interval(growth) && spread(growth.kept) && !comes_and_goes(growth);
+}
 
 bool Timeline::spread(const std::vector<uint64_t>& serials) const {
   if (taken_.size() < 2) return false;
@@ -57,8 +76,42 @@ uint64_t Timeline::last_part() const {
   return taken_.front() + (taken_.back() - taken_.front()) / 4 * 3;
 }
 
+namespace {
+
+using GrownPlaces = std::unordered_map<std::string, PlaceGrowth>;
+
+void add_serials(const View& view, GrownPlaces& places, std::vector<uint64_t> Growth::*serials) {
+  const auto add = [&](uint32_t site, uint64_t serial) {
+    (places[view.places.at(site).where].growth.*serials).push_back(serial);
+  };
+  for (uint32_t i = 0; i < view.dump.tensors.size(); ++i) {
+    if (!view.selection.tensor(i)) continue;
+    add(effective_site(view.dump, view.accounts, view.places, i), view.dump.tensors[i].serial);
+  }
+  // The memory may be kept by an alias that was made at another line.
+  for (uint32_t i = 0; i < view.accounts.items().size(); ++i) {
+    const Item& item = view.accounts.items()[i];
+    if (item.allocation == kNone || !view.selection.item(i)) continue;
+    add(item.site, view.dump.allocations[item.allocation].serial);
+  }
+}
+
+void add_tensors(const View& last, GrownPlaces& places) {
+  auto place_at = [&](uint32_t site) -> PlaceGrowth& { return places[last.places.at(site).where]; };
+  for (uint32_t i = 0; i < last.dump.tensors.size(); ++i) {
+    if (!last.selection.tensor(i)) continue;
+    PlaceGrowth& place = place_at(effective_site(last.dump, last.accounts, last.places, i));
+    place.tensors.push_back(i);
+    const uint32_t item = last.accounts.item_of_tensor(i);
+    PlaceGrowth& memory = place_at(last.accounts.items()[item].site);
+    if (last.selection.item(item) && &memory != &place) memory.tensors.push_back(i);
+  }
+}
+
+}  // namespace
+
 std::vector<PlaceGrowth> growing_places(const std::vector<View>& views, const Timeline& timeline) {
-  std::unordered_map<std::string, PlaceGrowth> places;
+  GrownPlaces places;
   for (size_t i = 0; i < views.size(); ++i) {
     const View& view = views[i];
     for (Group& group : group(view, By::line)) {
@@ -81,23 +134,9 @@ std::vector<PlaceGrowth> growing_places(const std::vector<View>& views, const Ti
       place.site_bytes = std::move(group.site_bytes);
     }
   }
-  const View& last = views.back();
-  auto place_at = [&](uint32_t site) -> PlaceGrowth& { return places[last.places.at(site).where]; };
-  for (uint32_t i = 0; i < last.dump.tensors.size(); ++i) {
-    if (!last.selection.tensor(i)) continue;
-    PlaceGrowth& place = place_at(effective_site(last.dump, last.accounts, last.places, i));
-    place.tensors.push_back(i);
-    place.growth.kept.push_back(last.dump.tensors[i].serial);
-    const uint32_t item = last.accounts.item_of_tensor(i);
-    PlaceGrowth& memory = place_at(last.accounts.items()[item].site);
-    if (last.selection.item(item) && &memory != &place) memory.tensors.push_back(i);
-  }
-  // The memory may be kept by an alias that was made at another line.
-  for (uint32_t i = 0; i < last.accounts.items().size(); ++i) {
-    const Item& item = last.accounts.items()[i];
-    if (item.allocation == kNone || !last.selection.item(i)) continue;
-    place_at(item.site).growth.kept.push_back(last.dump.allocations[item.allocation].serial);
-  }
+  add_serials(views.front(), places, &Growth::first);
+  add_serials(views.back(), places, &Growth::kept);
+  add_tensors(views.back(), places);
   std::vector<PlaceGrowth> result;
   for (auto& [key, place] : places) {
     if (timeline.every_interval(place.growth)) result.push_back(std::move(place));
@@ -112,22 +151,44 @@ std::vector<PlaceGrowth> growing_places(const std::vector<View>& views, const Ti
 
 namespace {
 
-bool sizes_lie_between(const PlaceGrowth& place) {
-  constexpr uint64_t kLeastMade = 8, kOff = 6;
-  const uint64_t before = place.growth.bytes[0] / place.storages[0], now = place.growth.bytes[1] / place.storages[1];
-  const uint64_t made = place.made[1] - std::min(place.made[0], place.made[1]);
-  if (place.made[0] == 0 || made < kLeastMade || now <= before) return false;
-  const uint64_t mean = (place.made_bytes[1] - place.made_bytes[0]) / made, middle = before + (now - before) / 2;
-  const uint64_t off = mean > middle ? mean - middle : middle - mean;
-  return off <= (now - before) / kOff && place.made_bytes[0] / place.made[0] <= before / 4 * 3;
+constexpr uint64_t kLeastMade = 8;
+
+uint64_t made_in(const PlaceGrowth& place, size_t interval) {
+  return place.made[interval + 1] - std::min(place.made[interval], place.made[interval + 1]);
+}
+
+// Whether what was made in an interval became larger each time: half-way between the two sizes on average. Of sequences
+// that become longer every tenth step most have the length of the end.
+bool sizes_lie_between(const PlaceGrowth& place, size_t interval) {
+  constexpr uint64_t kOff = 10;
+  const size_t next = interval + 1;
+  const uint64_t before = place.growth.bytes[interval] / place.storages[interval];
+  const uint64_t now = place.growth.bytes[next] / place.storages[next], made = made_in(place, interval);
+  if (made < kLeastMade || now <= before) return false;
+  const uint64_t mean = (place.made_bytes[next] - place.made_bytes[interval]) / made;
+  const uint64_t middle = before + (now - before) / 2;
+  return (mean > middle ? mean - middle : middle - mean) <= (now - before) / kOff;
+}
+
+// Two dumps have no trend of sizes: what came before the first one has to have been smaller.
+bool began_smaller(const PlaceGrowth& place) {
+  const uint64_t before = place.growth.bytes[0] / place.storages[0];
+  return place.made[0] > 0 && place.made_bytes[0] / place.made[0] <= before / 4 * 3;
+}
+
+bool grows_in_stairs(const PlaceGrowth& place) {
+  for (size_t interval = 0; interval + 1 < place.made.size(); ++interval) {
+    if (made_in(place, interval) >= kLeastMade && !sizes_lie_between(place, interval)) return true;
+  }
+  return false;
 }
 
 }  // namespace
 
 bool grows_in_place(const PlaceGrowth& place, const Timeline& timeline) {
   if (place.storages.front() == 0 || place.storages.front() != place.storages.back()) return false;
-  if (timeline.weak()) return sizes_lie_between(place);
-  return grows_evenly(place.growth.bytes) && grows_evenly(place.peaks);
+  if (timeline.weak()) return sizes_lie_between(place, 0) && began_smaller(place);
+  return grows_evenly(place.growth.bytes) && grows_evenly(place.peaks) && !grows_in_stairs(place);
 }
 
 }  // namespace tensorscope::analyzer

@@ -58,52 +58,69 @@ bool called_before(const Dump& dump, uint64_t serial) {
   return made > dump.process.snapshot_serial - std::min(serial, dump.process.snapshot_serial);
 }
 
-// Whether these entries, of which each may have a tensor in several layers, came one after the other, up to now.
-bool added_one_by_one(const Dump& dump, const std::map<std::string, std::vector<uint32_t>>& entries) {
+// When these entries were made, of which each may have a tensor in several layers. Nothing where they are not alike.
+Births births_of_entries(const Dump& dump, const std::map<std::string, std::vector<uint32_t>>& entries) {
   const uint32_t example = entries.begin()->second.front();
   std::vector<Birth> births;
   for (const auto& [name, tensors] : entries) {
     Birth first{UINT64_MAX, 0};
     for (uint32_t tensor : tensors) {
-      if (!same_shape(dump, tensor, example)) return false;
+      if (!same_shape(dump, tensor, example)) return {};
       const Tensor& row = dump.tensors[tensor];
       if (row.serial < first.serial) first = {row.serial, row.created_ns};
     }
     births.push_back(first);
   }
-  return grew_for_long(births_of(births, dump));
+  return births_of(births, dump);
+}
+
+bool in_an_optimizer(const Dump& dump, uint32_t tensor) { return dump.references.tensors[tensor].optimized; }
+
+// Entries with numbers are most often the layers of a model, which are alike. They are not where they were made in
+// different steps, while the program trained others: an optimizer has parameters, but hardly any of these.
+bool numbers_are_no_layers(const Dump& dump, const std::vector<uint32_t>& tensors, const Births& births) {
+  constexpr size_t kOf = 4;
+  if (births.steps < kLeastGenerations) return false;
+  const auto optimized =
+      std::count_if(tensors.begin(), tensors.end(), [&](uint32_t tensor) { return in_an_optimizer(dump, tensor); });
+  if (size_t(optimized) * kOf > tensors.size()) return false;
+  for (uint32_t tensor = 0; tensor < dump.tensors.size(); ++tensor) {
+    if (in_an_optimizer(dump, tensor)) return true;
+  }
+  return false;
 }
 
 }  // namespace
 
 std::map<NamedPlace, std::vector<NamedEntry>> alike_but_for_a_name(const std::vector<Series>& series,
-                                                                   const WantsEntry& wants) {
+                                                                   const WantsEntry& wants, bool numbers) {
   std::map<NamedPlace, std::vector<NamedEntry>> places;
   for (size_t number = 0; number < series.size(); ++number) {
     const Series& one = series[number];
     const std::vector<std::string_view> parts = path_parts(one.form);
     // The first part is the variable, the last one the attribute of the entry.
     for (size_t part = 1; part + 1 < parts.size(); ++part) {
-      if (parts[part].find('*') != std::string::npos || is_number(parts[part])) continue;
+      if (parts[part].find('*') != std::string::npos || is_number(parts[part]) != numbers) continue;
       const auto length = size_t(parts[part].data() + parts[part].size() - one.form.data());
       if (!wants(one, one.form.substr(0, length))) continue;
-      const NamedPlace place = {one.example.root, one.example.scope, with_any_name(parts, part)};
+      const std::string form = numbers ? with_any(parts, part) : with_any_name(parts, part);
+      const NamedPlace place = {one.example.root, one.example.scope, form};
       places[place].push_back({number, std::string(parts[part])});
     }
   }
   return places;
 }
 
-std::vector<Series> entries_added_in_use(const Case& find) {
+namespace {
+
+void add_entries(const Case& find, const std::unordered_set<std::string>& called, bool numbers,
+                 std::vector<Series>& result) {
   const Dump& dump = find.last().dump;
-  const std::unordered_set<std::string> called = called_modules(dump);
-  std::vector<Series> result;
-  if (called.empty()) return result;
   const auto wants = [&](const Series& series, const std::string& path) {
     return format::ReferenceRole(series.example.role) == format::ReferenceRole::parameter && called.contains(path) &&
            !find.explained(series.members.back());
   };
-  for (const auto& [place, named] : alike_but_for_a_name(find.series(), wants)) {
+  for (const auto& [place, named] : alike_but_for_a_name(find.series(), wants, numbers)) {
     std::map<std::string, std::vector<uint32_t>> entries;
     Series whole = find.series()[named.front().series];
     whole.form = std::get<2>(place);
@@ -115,9 +132,20 @@ std::vector<Series> entries_added_in_use(const Case& find) {
         all->insert(all->end(), members.begin(), members.end());
       }
     }
-    if (entries.size() < kLeastNames || !added_one_by_one(dump, entries)) continue;
-    if (called_before(dump, newest_entry(dump, entries))) result.push_back(std::move(whole));
+    if (entries.size() < kLeastNames) continue;
+    const Births births = births_of_entries(dump, entries);
+    if (!grew_for_long(births) || !called_before(dump, newest_entry(dump, entries))) continue;
+    if (!numbers || numbers_are_no_layers(dump, whole.members.back(), births)) result.push_back(std::move(whole));
   }
+}
+
+}  // namespace
+
+std::vector<Series> entries_added_in_use(const Case& find) {
+  const std::unordered_set<std::string> called = called_modules(find.last().dump);
+  std::vector<Series> result;
+  if (called.empty()) return result;
+  for (const bool numbers : {false, true}) add_entries(find, called, numbers, result);
   return result;
 }
 

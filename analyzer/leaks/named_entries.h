@@ -25,11 +25,11 @@ struct NamedEntry {
 // Root, scope, and the form with "*" for the name: "model.lora_A.*.weight".
 using NamedPlace = std::tuple<uint8_t, std::string, std::string>;
 
-// Of the entries that are wanted those alike, by place; names that are numbers do not count. `path` is that of the
-// entry itself: "model.lora_A.de".
+// Of the entries that are wanted those alike, by place; `numbers`: only those of which the name is a number, else only
+// others. `path` is that of the entry itself: "model.lora_A.de".
 using WantsEntry = std::function<bool(const Series& series, const std::string& path)>;
 std::map<NamedPlace, std::vector<NamedEntry>> alike_but_for_a_name(const std::vector<Series>& series,
-                                                                   const WantsEntry& wants);
+                                                                   const WantsEntry& wants, bool numbers);
 
 // Parameters of one dump that were added entry by entry while the program called the entries: adapters that are loaded
 // and never removed. A model that is being built has not been called, one that was built has no new entry since.

@@ -229,12 +229,6 @@ std::string outside_text(const Leaks& leaks) {
          "). Two dumps show whether it grows.";
 }
 
-std::string passing_text(const Leaks& leaks) {
-  if (!leaks.passing_cycles) return "";
-  return text::bytes(leaks.passing_cycles->bytes) + " held by " + text::holder_words(*leaks.passing_cycles) +
-         ": no finding, Python's garbage collector frees such cycles here.";
-}
-
 // Without these a finding may be missing, not absent.
 std::string gaps_text(const analyzer::ComparedDumps& dumps, analyzer::OpenedDump& last) {
   const analyzer::Dump& dump = last.dump;
@@ -262,7 +256,7 @@ std::string leaks_text(analyzer::ComparedDumps& dumps, const Leaks& leaks, size_
   if (!gaps.empty()) out += text::wrap(gaps, terminal.width, 2) + "\n";
   const std::string outside = outside_text(leaks);
   if (!outside.empty()) out += text::wrap(outside, terminal.width, 2) + "\n";
-  const std::string passing = passing_text(leaks);
+  const std::string passing = passing_cycles_text(leaks);
   if (!passing.empty()) out += text::wrap(text::clean(passing), terminal.width, 2) + "\n";
   for (size_t i = 0; i < leaks.findings.size(); ++i)
     out += "\n" + finding_text(last, leaks.findings[i], i + 1, first_dump, terminal);
@@ -278,6 +272,12 @@ std::string leaks_text(analyzer::ComparedDumps& dumps, const Leaks& leaks, size_
   }
   out += "\n" + text::wrap(heading, terminal.width, 2);
   return out + "\n" + places_text(last, leaks, top, terminal);
+}
+
+std::string passing_cycles_text(const Leaks& leaks) {
+  if (!leaks.passing_cycles) return "";
+  return text::bytes(leaks.passing_cycles->bytes) + " held by " + text::holder_words(*leaks.passing_cycles) +
+         ": no finding, Python's garbage collector frees such cycles here.";
 }
 
 std::string finding_headline(const LeakFinding& finding, const std::string& first_dump) {

@@ -13,6 +13,9 @@ namespace tensorscope::text {
 std::string leaks_text(analyzer::ComparedDumps& dumps, const analyzer::Leaks& leaks, size_t top,
                        const text::Terminal& terminal);
 
+// "192.0 KiB held by unreachable cycle of Batch: no finding, ...": of cycles that the garbage collector frees.
+std::string passing_cycles_text(const analyzer::Leaks& leaks);
+
 // "30.0 MiB held by train.py: losses[0..95], +20.0 MiB since leak.1.tscope": how much, who has it, since when.
 std::string finding_headline(const analyzer::LeakFinding& finding, const std::string& first_dump);
 

@@ -353,6 +353,42 @@ def test_the_dump_at_a_normal_exit_is_not_what_a_page_begins_with(browser, tmp_p
     window.context.close()
 
 
+CYCLES = f'''
+import gc, sys
+sys.path.insert(0, {str(harness.ROOT / "include" / "tensorscope")!r})
+import libtensorscope, torch
+
+class Batch:
+    def __init__(self):
+        self.this, self.x = self, torch.randn(64, 512)
+
+gc.disable()
+for step in range(1, 61):
+    Batch()
+    if step % 20 == 0:
+        libtensorscope.dump()
+    if step % 8 == 0:
+        gc.collect()
+'''
+
+
+def test_cycles_that_pass_are_on_the_page_of_leaks(browser, tmp_path):
+    done = harness.run_source(CYCLES, folder=tmp_path)
+    assert done.returncode == 0, done.stderr
+    dumps = sorted(tmp_path.glob("*.tscope"), key=lambda path: path.stat().st_mtime_ns)
+    harness.cli("html", *dumps, "-o", tmp_path / "report.html")
+    window = Opened(browser, tmp_path / "report.html")
+    window.go("leaks")
+    said = window.page.query_selector_all(".passing p")
+    line, = re.findall("^.*garbage collector frees such cycles here.$", printed("leaks", *dumps), re.MULTILINE)
+    assert said[0].inner_text() == line and "512.0 KiB held by unreachable cycle of Batch" in line
+    assert "Batch.__init__" in said[1].inner_text()
+    window.page.click(".passing .note a")
+    window.page.wait_for_selector("dl.facts")
+    assert "[64, 512]" in window.text("dl.facts")
+    window.context.close()
+
+
 def test_a_phone_scrolls_in_one_direction(browser, report):
     window = Opened(browser, report, width=390, height=844)
     for state in window.pages():

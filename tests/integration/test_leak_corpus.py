@@ -5,6 +5,7 @@
 
 # Covers: analyzer/leaks/suspects.cc analyzer/text/suspects_text.cc
 
+import json
 import re
 import sys
 
@@ -159,12 +160,62 @@ def test_heads_that_were_just_built_are_no_suspect_in_their_first_pass(tmp_path)
     assert not answer.suspects and not answer.findings, answer
 
 
+SNAPSHOTS = f"""
+import copy, sys
+sys.path.insert(0, {str(harness.ROOT / "include" / "tensorscope")!r})
+import libtensorscope, torch
+from torch import nn
+
+
+class Distilled(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layers = nn.ModuleList(nn.Linear(128, 128) for _ in range(6))
+        self.head = nn.Linear(128, 128)
+        self.snapshots = nn.ModuleList()
+
+    def forward(self, x):
+        for layer in self.layers:
+            x = layer(x).relu()
+        return self.head(x), [snapshot(x.detach()) for snapshot in self.snapshots]
+
+
+def train():
+    model = Distilled()
+    optimizer = torch.optim.Adam(model.parameters())
+    for step in range(30):
+        out, earlier = model(torch.randn(8, 128))
+        loss = out.square().mean() + sum((out - one).square().mean() for one in earlier)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        model.snapshots.append(copy.deepcopy(model.head).requires_grad_(False))
+        if step in (0, 1, 29):
+            libtensorscope.dump()
+
+
+train()
+"""
+
+
+def test_frozen_copies_that_a_model_collects_are_a_suspect_and_its_layers_are_none(tmp_path):
+    done = harness.run_source(SNAPSHOTS, folder=tmp_path, exit="never")
+    assert done.returncode == 0, done.stderr
+    early, second, late = (corpus_answers.ask(harness.CLI, [dump]) for dump in corpus.dumps_in(tmp_path))
+    assert not early.suspects and not second.suspects, (early, second)
+    assert [suspect["held_by"] for suspect in late.suspects] == ["model.snapshots.*.weight; model.snapshots.*.bias"], late
+    assert late.suspects[0]["steps"] >= 28 and not late.findings, late
+
+
 def test_garbage_that_is_collected_is_said_and_is_no_finding(tmp_path):
     harness.needs_torch(2, 1, "steps of optimizers")
     answer, dumps = judged("garbage_collected_in_steps", tmp_path)
     assert [said.status for said in (answer.one, answer.two, answer.three)] == [0, 0, 0], answer
     text = harness.cli("leaks", *dumps, env={**harness.environment(preload=False), "COLUMNS": "500"}).stdout
     assert "192.0 KiB held by unreachable cycle of Storage, Batch: no finding, Python's garbage collector frees such cycles here." in text, text
+    passing = json.loads(harness.cli("leaks", *dumps, "--json").stdout)["answer"]["passing_cycles"]
+    assert passing["held_by"] == "unreachable cycle of Storage, Batch" and passing["bytes"] == 192 << 10, passing
+    assert passing["made_at"]["file"].endswith("garbage_collected_in_steps.py") and passing["tensors"], passing
 
 
 def test_the_corpus_is_large_enough_and_every_report_is_named():

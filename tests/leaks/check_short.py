@@ -67,8 +67,10 @@ def main():
             for kind in KINDS:
                 folder = pathlib.Path(options.keep or temporary, kind, program.name)
                 folder.mkdir(parents=True, exist_ok=True)
-                dump = corpus.dump_of_shortage(program, kind, library, folder)
-                said, right = check(program, dump, cli)
+                try:
+                    said, right = check(program, corpus.dump_of_shortage(program, kind, library, folder), cli)
+                except (AssertionError, subprocess.TimeoutExpired) as error:
+                    said, right = str(error).replace("\n", " "), False
                 wrong += not right
                 print(f"{program.name:28} {kind:12} {said}{'' if right else '  WRONG'}", flush=True)
     print(f"{wrong} wrong")

@@ -11,8 +11,9 @@ interface Diff { dumps: string[]; same_run: boolean; bytes: number[]; tensors: n
   changes: { where: string; bytes: number[]; tensors: number[]; steady: boolean; held_by: string }[] }
 interface Place { where: string; source: string | null }
 interface Fact { what: string; values: number[]; unit: string }
+interface PassingCycles { words: string; made_at: Place | null; tensors: number[] }
 export interface Leaks { dumps: string[]; left_out: string[]; returned: string | null; text: string;
-  answer: { found: boolean; weak: boolean; holders_known: boolean; live_bytes: number[]; process: Fact[]; process_look_at: string | null };
+  answer: { found: boolean; weak: boolean; holders_known: boolean; live_bytes: number[]; process: Fact[]; process_look_at: string | null; passing_cycles: PassingCycles | null };
   findings: { kind: string; title: string; headline: string; held_by: string; made_at: Place | null; look_at: string; bytes: number; evidence: Fact[]; tensors: number[] }[];
   places: { place: Place | null; growth: { count: number[]; bytes: number[] } | null; leak: boolean; finding: number | null; held_by: string | null; look_at: string | null }[] }
 interface Part { name: string; label: string | null; bytes: number | null; note: string | null; share?: string; parts: Part[] }
@@ -51,6 +52,12 @@ export function diffPage(place: HTMLElement, { report, params, dump }: Shown): v
 
 const factText = (fact: Fact) => (fact.values.length === 0 ? fact.what : `${fact.what}: ${arrows(fact.values, fact.unit === "bytes" ? bytes : count)}`);
 
+// Of the dump with this number; none where the page does not have it.
+function tensorLinks(ids: number[], dump: number): Node | string {
+  if (ids.length === 0 || dump < 0) return "";
+  return h("p", { className: "note" }, "tensors: ", ids.slice(0, 12).map((id) => [link("tensor", { id: String(id), dump: String(dump) }, `#${id}`), " "]), ids.length > 12 ? `and ${count(ids.length - 12)} more` : "");
+}
+
 export function leaksPage(place: HTMLElement, { report }: Shown): void {
   const leaks = report.data.leaks as Leaks;
   const lead = leaks.text.split("\n").slice(0, 2);
@@ -61,8 +68,13 @@ export function leaksPage(place: HTMLElement, { report }: Shown): void {
     place.append(h("section", { className: "finding" }, h("h3", {}, `${i + 1}. ${finding.title}`), h("p", { className: "headline" }, finding.headline),
       h("p", { className: "todo" }, `what to do: ${finding.look_at}`), finding.made_at ? h("p", {}, "created at ", at(finding.made_at)) : "",
       h("ul", {}, finding.evidence.map((fact) => h("li", {}, factText(fact)))),
-      finding.tensors.length > 0 && ofLeaks >= 0 ? h("p", { className: "note" }, "tensors: ", finding.tensors.slice(0, 12).map((id) => [link("tensor", { id: String(id), dump: String(ofLeaks) }, `#${id}`), " "]), finding.tensors.length > 12 ? `and ${count(finding.tensors.length - 12)} more` : "") : ""));
+      tensorLinks(finding.tensors, ofLeaks)));
   });
+  const passing = leaks.answer.passing_cycles;
+  if (passing) {
+    place.append(h("section", { className: "passing" }, h("h3", {}, "Reference cycles that are freed"), h("p", {}, passing.words),
+      passing.made_at ? h("p", {}, "created at ", at(passing.made_at)) : "", tensorLinks(passing.tensors, ofLeaks)));
+  }
   const grown = leaks.places.filter((each) => each.growth);
   if (grown.length > 0) {
     place.append(h("h3", {}, "Allocation sites that grew"), plainTable(["each dump", "where", "held by"], grown.slice(0, 50).map((each) => [arrows(each.growth!.bytes, bytes), at(each.place),

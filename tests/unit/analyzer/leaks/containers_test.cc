@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "leaks/forms.h"
 #include "scene.h"
 
 namespace tensorscope::analyzer {
@@ -39,6 +40,42 @@ TEST(Containers, AListOfAnObject) {
   Dumps global(
       [](Scene& scene) { keeps(scene, "trainer.history[", "]['out']", ReferenceRoot::global, 1, scene.steps()); });
   ASSERT_THAT(global.kinds(), ElementsAre("container"));
+}
+
+// As the agent writes what is long.
+std::string cut(const std::string& text) {
+  constexpr size_t kEnd = 160;
+  return text.size() <= 400 ? text : text.substr(0, kEnd) + " ... " + text.substr(text.size() - kEnd);
+}
+
+TEST(Containers, AChainWhoseNamesAreTooLong) {
+  Dumps run([](Scene& scene) {
+    for (int step = 1; step <= scene.steps(); ++step) {
+      std::string text = "root";
+      for (int i = step; i < scene.steps(); ++i) text += ".parent.parent.parent";
+      scene.kept(serial_at(step, 10), 2048, scene.site(12), cut(text + ".parent.parent.children[3].state"));
+      scene.kept(serial_at(step, 20), 2048, scene.site(12), cut(text + ".parent.parent.children[10].state"));
+    }
+  });
+  ASSERT_THAT(run.kinds(), ElementsAre("container"));
+  EXPECT_EQ(run.only().growth.count, (std::vector<uint64_t>{20, 40, 60}));
+  EXPECT_EQ(run.only().bytes, 60u * 8192);
+}
+
+TEST(Containers, AKeyThatWasCut) {
+  const std::string text = "cache['" + std::string(200, 'k') + "'].layers[3].keys";
+  EXPECT_EQ(without_indexes(text.substr(0, 160) + " ... " + text.substr(60)), "cache[*].layers[*].keys");
+}
+
+TEST(Containers, AnObjectOfCWithoutNamesOfFields) {
+  EXPECT_EQ(without_indexes("preview.<_tee_dataobject>.<Tensor>"), "preview*");
+  EXPECT_EQ(without_indexes("object.<Buffer>.weight"), "object.<Buffer>.weight");
+  Dumps run([](Scene& scene) {
+    for (int step = 1; step <= scene.steps(); ++step) {
+      scene.kept(serial_at(step, 10), 2048, scene.site(12), "preview.<_tee_dataobject>.<Tensor>", ReferenceRoot::local);
+    }
+  });
+  ASSERT_THAT(run.kinds(), ElementsAre("container"));
 }
 
 TEST(Containers, EntriesThatHoldSeveralTensorsAreOneFinding) {

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <functional>
+
 #include "scene.h"
 
 namespace tensorscope::analyzer {
@@ -81,13 +83,14 @@ TEST(Growth, BlocksThatNoTensorRefersToCount) {
 }
 
 // all = torch.cat([all, x]): one tensor, larger each step.
-void made_larger(Scene& scene, int64_t floats, uint64_t peak) {
+uint32_t made_larger(Scene& scene, int64_t floats, uint64_t peak) {
   const uint32_t site = scene.site(33);
   scene.add(scene.plain(serial_at(scene.steps(), 10), floats, site));
   const format::Site& now = scene.builder.site_counters(site);
   scene.builder.site_counters(site) =
       format::Site(now.tensors_live(), now.tensors_total(), now.allocations_live(), now.allocations_total(),
                    now.bytes_live(), now.bytes_total(), peak, 0, now.python());
+  return site;
 }
 
 TEST(Growth, OneTensorThatIsMadeLargerEachTime) {
@@ -105,6 +108,40 @@ TEST(Growth, OneTensorThatIsMadeLargerEachTime) {
 TEST(Growth, BatchesThatHappenToBeLongerEachTimeAreNone) {
   Dumps run([](Scene& scene) { made_larger(scene, scene.steps() * 4096, 1 << 20); });
   EXPECT_TRUE(run.leaks.places.empty());
+}
+
+// One tensor, replaced in each step by one of this size.
+void replaced(Scene& scene, const std::function<int64_t(int)>& floats) {
+  const uint32_t site = made_larger(scene, floats(scene.steps()), uint64_t(floats(scene.steps())) * 8);
+  uint64_t bytes = 0;
+  for (int step = 1; step <= scene.steps(); ++step) bytes += uint64_t(floats(step)) * 4;
+  format::Site& row = scene.builder.site_counters(site);
+  row = format::Site(row.tensors_live(), uint64_t(scene.steps()), row.allocations_live(), uint64_t(scene.steps()),
+                     row.bytes_live(), bytes, row.bytes_peak(), 0, row.python());
+}
+
+TEST(Growth, LengthsThatAreRaisedEveryTenthStepAreNone) {
+  const auto each_step = [](Scene& scene) { replaced(scene, [](int step) { return step * 4096; }); };
+  const auto in_stairs = [](Scene& scene) { replaced(scene, [](int step) { return (step + 9) / 10 * 40960; }); };
+  for (const std::vector<int>& dumps : {std::vector<int>{20, 40, 60}, {40, 60}}) {
+    EXPECT_TRUE(Dumps(each_step, dumps).leaks.found());
+    EXPECT_FALSE(Dumps(in_stairs, dumps).leaks.found());
+  }
+}
+
+// A queue that everything passes is at times a little longer.
+TEST(Growth, WhatComesAndGoesIsNone) {
+  const auto queue = [](int at_first, int at_last) {
+    return [=](Scene& scene) {
+      const int length = at_first + (at_last - at_first) * (scene.steps() - 20) / 40;
+      for (int step = scene.steps() - length + 1; step <= scene.steps(); ++step) {
+        scene.kept(serial_at(step, 10), 4096, scene.site(12), "queue[" + std::to_string(step) + "]");
+      }
+    };
+  };
+  const std::vector<int> dumps = {20, 40, 60};
+  EXPECT_FALSE(Dumps(queue(17, 22), dumps).leaks.found());
+  EXPECT_TRUE(Dumps(queue(17, 30), dumps).leaks.found());
 }
 
 TEST(Growth, OneDumpShowsNone) {

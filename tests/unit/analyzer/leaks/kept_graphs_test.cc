@@ -90,6 +90,36 @@ TEST(KeptGraphs, ARunningSumOfLosses) {
   EXPECT_EQ(run.only().growth.bytes, (std::vector<uint64_t>{10 * 4096 + 4, 20 * 4096 + 4, 30 * 4096 + 4}));
 }
 
+// The graph saved a view of the weight in each step; the weight stays when it goes.
+TEST(KeptGraphs, TheMemoryOfAWeightIsNotTheGraphs) {
+  constexpr int64_t kWeight = 1 << 20;
+  Dumps run([](Scene& scene) {
+    scene.kept(800, kWeight, scene.site(5), "model.weight");
+    const uint32_t forward = scene.site(31, "forward");
+    uint32_t hidden = UINT32_MAX;
+    for (int step = 1; step <= scene.steps(); ++step) {
+      hidden = step_graph(scene, step, forward, true,
+                          hidden == UINT32_MAX ? std::vector<uint32_t>{} : std::vector<uint32_t>{hidden});
+      TensorSpec view;
+      view.serial = serial_at(step, 25);
+      view.address = Scene::address(view.serial);
+      view.sizes = {kWeight};
+      view.storage_base = 0x100000000000 + 800 * uint64_t(0x100000000);
+      view.site = forward;
+      testing::SavedSpec slot;
+      slot.tensor = scene.add(view);
+      scene.builder.saved(hidden, slot);
+    }
+    with_graph(scene, serial_at(scene.steps(), 60), hidden, scene.site(22), "hidden", format::ReferenceRoot::local,
+               1024);
+  });
+  ASSERT_THAT(run.kinds(), ElementsAre("state-not-detached"));
+  for (const MadeAt& made : run.only().memory) {
+    EXPECT_NE(run.last().view().places.at(made.site).where, "train.py:5 step");
+  }
+  ASSERT_FALSE(run.only().memory.empty());
+}
+
 TEST(KeptGraphs, ARunningSumAfterBackward) {
   Dumps run([](Scene& scene) { running_sum(scene, false); });
   ASSERT_THAT(run.kinds(), ElementsAre("graph-nodes"));

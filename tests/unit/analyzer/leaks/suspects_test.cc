@@ -110,16 +110,18 @@ struct Adapters {
   std::function<bool(int)> called = [](int) { return true; };
   bool all_at_the_start = false;
   int made_in_calls = 40;  // of each entry
+  bool numbers = false, optimized = false;
 };
 
 void adapters(Scene& scene, const Adapters& how) {
   const uint32_t added = scene.site(12, "load_adapter");
   for (int step = how.first; step <= std::min(how.last, scene.steps()); ++step) {
-    const std::string name = "adapter" + std::string(1, char('a' + (step - 1) % 26)) + std::to_string(step);
+    const std::string name =
+        (how.numbers ? "" : "adapter" + std::string(1, char('a' + (step - 1) % 26))) + std::to_string(step);
     const uint64_t serial = how.all_at_the_start ? uint64_t(1000 + step * 20) : serial_at(step, 10);
     const uint64_t made = scene.add(scene.plain(serial, 2048 + step * how.floats_more_each, added));
     scene.held(made, "model.lora." + name + ".weight", ReferenceRoot::global, format::ReferenceRole::parameter);
-    scene.object(made, false, true);
+    scene.object(made, how.optimized, true);
     if (!how.called(step)) continue;
     const uint64_t module = 0x900000 + uint64_t(step) * 64;
     scene.builder.module_name(module, "model.lora." + name, "Linear");
@@ -170,6 +172,29 @@ TEST(Suspects, EntriesThatWereAddedAtTheStartOrAreNotAlikeAreNone) {
   EXPECT_TRUE(three.leaks.suspects.empty());
 }
 
+// A list of modules whose entries have numbers, beside a part of the model that is trained.
+TEST(Suspects, EntriesWithNumbersAreThoseThatAreAddedInStepsAndNeverTrained) {
+  const auto suspected = [](const Adapters& how, bool trains, bool steps_known) {
+    Dumps run = one_dump([&](Scene& scene) {
+      const uint64_t trunk = scene.add(scene.plain(800, 16, scene.site(3, "build")));
+      scene.held(trunk, "model.trunk.weight", ReferenceRoot::global, format::ReferenceRole::parameter);
+      scene.object(trunk, trains, true);
+      adapters(scene, how);
+      std::vector<int> all(size_t(scene.steps() - 1));
+      std::iota(all.begin(), all.end(), 1);
+      if (steps_known) steps_end(scene, all);
+    });
+    for (const Suspect& suspect : run.leaks.suspects) EXPECT_EQ(suspect.holder, "model.lora.*.weight");
+    return run.leaks.suspects.size();
+  };
+  EXPECT_EQ(suspected({.numbers = true}, true, true), 1u);
+  EXPECT_EQ(suspected({.numbers = true, .optimized = true}, true, true), 0u);
+  EXPECT_EQ(suspected({.numbers = true}, false, true), 0u);
+  EXPECT_EQ(suspected({.numbers = true}, true, false), 0u);
+  EXPECT_EQ(suspected({.all_at_the_start = true, .numbers = true}, true, true), 0u);
+  EXPECT_EQ(suspected({.last = 28, .numbers = true}, true, true), 0u);
+}
+
 TEST(Suspects, SeveralDumpsHaveNone) {
   Dumps run([](Scene& scene) { keeps_entries(scene, 1, scene.steps()); });
   EXPECT_TRUE(run.leaks.suspects.empty());
@@ -200,6 +225,9 @@ TEST(Suspects, WhatGoesBackToTheFirstIsOneThoughMostWasFreed) {
   EXPECT_TRUE(queue.leaks.suspects.empty());
   Dumps at_any_time = one_dump([&](Scene& scene) { generations(scene, {1, 17, 21, 25, 29}); });
   EXPECT_TRUE(at_any_time.leaks.suspects.empty());
+  const std::vector<int> seldom_used_goes = {1, 9, 15, 20, 23, 25, 26, 27, 28, 29, 30};
+  Dumps cache = one_dump([&](Scene& scene) { generations(scene, seldom_used_goes); });
+  EXPECT_TRUE(cache.leaks.suspects.empty());
   Dumps attached = one_dump([&](Scene& scene) { generations(scene, all, scene.builder.start_ns + 1); });
   EXPECT_TRUE(attached.leaks.suspects.empty());
 }
