@@ -59,9 +59,9 @@ int oom(const OomOptions& options, Invocation& invocation) {
     return kBadInput;
   }
   const analyzer::Dump& dump = dumps.last().dump;
-  const analyzer::Device device =
-      options.device.empty() ? analyzer::oom::subject_of(dump)
-                             : analyzer::device_named(options.device, devices_of(dump), dump.path);
+  const analyzer::Device device = options.device.empty()
+                                      ? analyzer::oom::subject_of(dump)
+                                      : analyzer::device_named(options.device, devices_of(dump), dump.path);
   const std::vector<analyzer::View> whole = dumps.whole_views();
   dumps.select({.devices = {device.text()}});
   const analyzer::oom::Story story = analyzer::oom::story_of(whole, dumps.views(), device);

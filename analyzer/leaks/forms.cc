@@ -116,7 +116,8 @@ bool fits(const std::string& form, const std::string& pattern) {
 
 std::string with_any_name(const std::vector<std::string_view>& parts, size_t number) {
   std::vector<std::string_view> others = parts;
-  std::replace_if(others.begin(), others.end(), [](std::string_view part) { return is_number(part); }, "*");
+  std::replace_if(
+      others.begin(), others.end(), [](std::string_view part) { return is_number(part); }, "*");
   return with_any(others, number);
 }
 

@@ -116,7 +116,8 @@ std::vector<PlaceGrowth> growing_places(const std::vector<View>& views, const Ti
     const View& view = views[i];
     for (Group& group : group(view, By::line)) {
       PlaceGrowth& place = places[group.key];
-      for (auto* numbers : {&place.growth.count, &place.growth.bytes, &place.storages, &place.peaks, &place.made, &place.made_bytes}) {
+      for (auto* numbers :
+           {&place.growth.count, &place.growth.bytes, &place.storages, &place.peaks, &place.made, &place.made_bytes}) {
         numbers->resize(views.size());
       }
       place.label = group.label;

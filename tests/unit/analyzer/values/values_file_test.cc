@@ -394,7 +394,8 @@ TEST(ValuesFile, RowsThatBeginWhereTheyMayNotAreMalformed) {
     const std::string bytes = ValuesBuilder::frame(chunks);
     ValuesFile file = opened(bytes);
     ASSERT_EQ(file.problems().size(), 1u);
-    EXPECT_THAT(file.problems()[0], HasSubstr(aligned ? "1 rows that contradict themselves" : "its 'CALL' chunk is malformed"));
+    EXPECT_THAT(file.problems()[0],
+                HasSubstr(aligned ? "1 rows that contradict themselves" : "its 'CALL' chunk is malformed"));
   }
 }
 
