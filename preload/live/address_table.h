@@ -1,11 +1,11 @@
 // A sharded hash table from an object's address to a row: what the tables of tensors, allocations and autograd nodes
 // are made of.
 //
-// 64 shards, each with its own bounded spin lock. A shard has rows, which never move (chunks from an arena; a freed row
+// 16 shards, each with its own bounded spin lock. A shard has rows, which never move (chunks from an arena; a freed row
 // is the next to be used, so rows in use stay warm), and an index: open addressing with linear probing over 32-bit
 // slots, each an 8-bit tag of the hash and a 24-bit row number. Together about nine bytes an entry beside the row. The
 // index of a shard is rebuilt when it is 5/8 full, rows in order, so the longest pause at a million entries is that of
-// rebuilding 16 thousand.
+// rebuilding 64 thousand. Fewer shards stay in the caches, more let threads wait less (docs/benchmarks.md).
 //
 // Context: hook, collector. A row can be reached only through a Guard, which holds its shard's lock; a Guard that could
 // not get the lock within the bound is false. At most one Guard at a time on a thread.
@@ -43,7 +43,7 @@ class AddressTable {
   struct Index;
 
  public:
-  static constexpr unsigned kShards = 64;
+  static constexpr unsigned kShards = 16;
 
   // Where a key is, or where it would be put.
   struct Position {
@@ -155,7 +155,7 @@ class AddressTable {
     const auto product = static_cast<unsigned __int128>(reinterpret_cast<uintptr_t>(key)) * kGoldenRatio;
     return uint64_t(product) ^ uint64_t(product >> 64);
   }
-  static unsigned shard_of(uint64_t hash) { return unsigned(hash >> 58); }
+  static unsigned shard_of(uint64_t hash) { return unsigned(hash >> 60); }
   static uint32_t tag_of(uint64_t hash) { return uint32_t(hash >> 50 & 0xff) << kNumberBits; }
 
   // Rows of 128 successive numbers, and which of them are in use: so that a table that was once large is walked

@@ -53,6 +53,7 @@ class RememberedWalks {
     uint16_t offsets[kWords];  // in words, from the innermost frame's sp
   };
 
+  void prefetch_next() const;
   [[gnu::noinline]] StackId find_in_set(const FrameState& innermost, uint32_t depth_words, const Outside& outside);
   static WordHash begin_hash(const Entry& entry, const FrameState& innermost);
   static WordHash hash_head(const Entry& entry, const FrameState& innermost);

@@ -25,8 +25,9 @@ struct PythonCapture::ThreadStack {
   bool left_out;      // there were frames beyond kDeepest
   ModuleCalls calls;  // of this generation
   bool more_calls;    // than these: no stack is remembered
-  RememberedStack remembered[kSets][kWays];
+  RememberedStack remembered[kSets * kWays];
   uint32_t added;  // to remembered
+  uint32_t last;   // number of the one that was found last
   Activation activation;
   KnownFrame known[kDeepest];  // outermost first
   RawFrame walked[kDeepest];   // innermost first
@@ -131,8 +132,18 @@ size_t PythonCapture::common_depth(const ThreadStack& stack, size_t depth) const
   return common;
 }
 
-// A loop has the same stacks again and again: one walk that only hashes tells which one it is. Two stacks would be
-// taken for one another where 64 bits of hash are the same.
+PythonCapture::RememberedStack* PythonCapture::find_in_set(ThreadStack& stack, const HashedFrames& frames) {
+  const auto first = uint32_t(frames.hash % kSets * kWays);
+  for (uint32_t i = first; i < first + kWays; ++i) {
+    if (!stack.remembered[i].is(frames)) continue;
+    stack.remembered[stack.last].next = i;
+    return &stack.remembered[i];
+  }
+  return nullptr;
+}
+
+// A loop has the same stacks in the same order again: one walk that only hashes tells which one it is. Two stacks would
+// be taken for one another where 64 bits of hash are the same.
 StackId PythonCapture::capture_remembered(ThreadStack& stack, const char* thread_state) {
   const uint64_t generation = codes_.generation();
   if (__builtin_expect(stack.generation != generation, false)) {
@@ -146,16 +157,20 @@ StackId PythonCapture::capture_remembered(ThreadStack& stack, const char* thread
   const uint32_t calls = stack.calls.count();
   const HashedFrames frames = hash_frames(interpreter_.layout, thread_state, generation, stack.calls, kDeepest);
   if (frames.depth == 0) return capture_into(stack, thread_state);
-  RememberedStack(&set)[kWays] = stack.remembered[frames.hash % kSets];
-  for (const RememberedStack& remembered : set) {
-    if (remembered.hash != frames.hash || remembered.depth != frames.depth) continue;
-    stack.activation = {frames.entry, frames.entry_code, remembered.caller};
-    return remembered.node;
+  RememberedStack* found = &stack.remembered[stack.remembered[stack.last].next];
+  if (__builtin_expect(!found->is(frames), false)) found = find_in_set(stack, frames);
+  if (__builtin_expect(found != nullptr, true)) {
+    stack.last = uint32_t(found - stack.remembered);
+    __builtin_prefetch(&stack.remembered[found->next]);
+    stack.activation = {frames.entry, frames.entry_code, found->caller};
+    return found->node;
   }
   const StackId node = capture_into(stack, thread_state);
   // Where a call was met for the first time, the hash is one without its `self`.
   if (node != 0 && stack.calls.count() == calls) {
-    set[stack.added++ % kWays] = {frames.hash, node, stack.activation.caller, uint32_t(frames.depth)};
+    const auto at = uint32_t(frames.hash % kSets * kWays + stack.added++ % kWays);
+    stack.remembered[at] = {frames.hash, node, stack.activation.caller, uint32_t(frames.depth), at};
+    stack.last = stack.remembered[stack.last].next = at;
   }
   return node;
 }
