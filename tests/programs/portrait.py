@@ -79,6 +79,13 @@ def descriptors():
     return found
 
 
+def wait_until_open(expected):
+    """A dump bears its name shortly before the profiler's thread closes what it was written with."""
+    deadline = time.monotonic() + 60
+    while descriptors() != expected and time.monotonic() < deadline:
+        time.sleep(0.01)
+
+
 def mappings():
     """Files that are mapped, each with the permissions of its parts in order; anonymous memory is the allocator's affair."""
     found = {}

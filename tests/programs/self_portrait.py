@@ -8,7 +8,7 @@ import signal
 import threading
 import time
 
-from portrait import portrait, wait_until_gone
+from portrait import descriptors, portrait, wait_until_gone, wait_until_open
 
 
 def show(moment):
@@ -48,9 +48,11 @@ def dumps():
 
 
 if os.environ.get("PORTRAIT_DUMPS"):
+    before = descriptors()
     os.kill(os.getpid(), signal.SIGUSR1)
     while not dumps():
         time.sleep(0.01)
+    wait_until_open(before)
 show("dumped")
 pid = os.fork()
 if pid == 0:
