@@ -144,6 +144,7 @@ ProgramFacts look_at_program(const LookCosts& costs, const SnapshotFacts& facts)
     const char* trouble = interpreter_trouble();
     found.names.complete = found.references.complete = trouble == nullptr;
     give_up(trouble ? trouble : "");
+    if (trouble) exit_dump_comes_late();
     if (!trouble) found.allocator.detail = "there is no Python interpreter to query torch";
     return found;
   }

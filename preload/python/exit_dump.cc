@@ -113,6 +113,12 @@ bool register_exit_dump(const Gil& gil) {
   return registered;
 }
 
+void exit_dump_comes_late() {
+  if (options().exit == ExitDump::never) return;
+  set_coverage(Subject::exit_trigger, Seen::partly,
+               "written after this interpreter has ended: what its variables held is gone by then");
+}
+
 void reset_exit_dump_after_fork() {
   g_claimed.store(false, std::memory_order_release);
   g_forked.store(true, std::memory_order_release);

@@ -10,6 +10,9 @@ namespace tensorscope::python {
 // Context: agent. False: this program's atexit cannot be used; the coverage record says so.
 bool register_exit_dump(const Gil& gil);
 
+// Where names cannot be looked up, nothing is registered with `atexit`: the dumps say so. Context: collector.
+void exit_dump_comes_late();
+
 void reset_exit_dump_after_fork();
 
 }  // namespace tensorscope::python

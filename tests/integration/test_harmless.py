@@ -27,9 +27,11 @@ def test_every_end_keeps_its_status(how, tmp_path):
     expected = 0 if how in ("os_exit", "kill") else 1
     assert len(harness.dumps(tmp_path, "ends.*.exit.tscope")) == expected == len(harness.dumps(tmp_path))
     if expected:
-        shapes = [tensor["shape"] for tensor in harness.load(harness.dumps(tmp_path)[0])["tensors"]]
-        # Without Python's atexit the dump is written when the interpreter has freed what it held.
-        assert [1000] in shapes or harness.free_threaded()
+        exported = harness.load(harness.dumps(tmp_path)[0])
+        if harness.free_threaded():  # without Python's atexit the dump is written when the interpreter has freed what it held
+            assert "has ended" in harness.coverage(exported)["exit dumps"].detail
+        else:
+            assert [1000] in [tensor["shape"] for tensor in exported["tensors"]]
 
 
 @pytest.mark.parametrize("when", ["before", "after"])
@@ -172,7 +174,9 @@ def test_fork_spawn_and_exec_have_their_own_dumps(tmp_path):
             assert tensors[known["facts"]["inherited"]]["inherited"] and not tensors[known["facts"]["mine"]]["inherited"]
     assert len(pids) == 6
     parent = harness.truth(tmp_path, "parent")["pid"]
-    assert [path.name for path in harness.dumps(tmp_path, "*.exit.tscope")] == [f"forks.{parent}.exit.tscope"]
+    # Without the GIL its dump comes after the interpreter's end: nothing is alive then, as in a launcher, which writes none.
+    expected = [] if harness.free_threaded() else [f"forks.{parent}.exit.tscope"]
+    assert [path.name for path in harness.dumps(tmp_path, "*.exit.tscope")] == expected
 
 
 @pytest.mark.cases(1)

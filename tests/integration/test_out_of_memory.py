@@ -116,7 +116,8 @@ def test_host_memory_runs_out(host):
     assert (failure.failures, failure.without_dump, failure.node) == (1, 0, 0)
     # The limit, and what was left under it: 256 MiB when the program set it.
     assert failure.limit == "address_space"
-    assert 200 << 20 < failure.left_bytes < 257 << 20 and failure.limit_bytes > failure.left_bytes
+    least = 128 if harness.free_threaded() else 200  # its own allocator maps 64 MiB at once
+    assert least << 20 < failure.left_bytes < 257 << 20 and failure.limit_bytes > failure.left_bytes
     assert dump.exported["process"]["trigger"] == "out_of_memory"
     assert any("alloc" in (name or "") for name, _, _ in dump.stack("native"))
 
