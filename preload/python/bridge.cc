@@ -144,8 +144,11 @@ ProgramFacts look_at_program(const LookCosts& costs, const SnapshotFacts& facts)
     const char* trouble = interpreter_trouble();
     found.names.complete = found.references.complete = trouble == nullptr;
     give_up(trouble ? trouble : "");
-    if (trouble) exit_dump_comes_late();
-    if (!trouble) found.allocator.detail = "there is no Python interpreter to query torch";
+    if (trouble) {
+      exit_dump_comes_late();
+      return found;
+    }
+    found.allocator.detail = "there is no Python interpreter to query torch";
     return found;
   }
   if (!interpreter_alive()) return give_up("the interpreter had already ended");

@@ -14,8 +14,8 @@ constexpr unsigned kHeadWords = 8;  // of the innermost frames, by which most ot
 // Where more walks alternate than there is room for, each would push out the one that comes next: most are refused.
 constexpr uint32_t kReplaceEvery = 8;
 // Nor is it worth looking each time while less than half of the walks are known.
-constexpr size_t kPrefetched = 192;  // of an entry: 76 words
 constexpr uint32_t kMostMissed = 32, kTriesFrom = 24, kTryEvery = 8;
+constexpr size_t kPrefetched = 192;  // bytes of an entry: those of 76 words
 
 }  // namespace
 

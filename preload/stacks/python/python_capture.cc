@@ -32,6 +32,9 @@ struct PythonCapture::ThreadStack {
   KnownFrame known[kDeepest];  // outermost first
   RawFrame walked[kDeepest];   // innermost first
   ThreadStack* next_spare;
+
+  // The one that was found or added comes after the last one.
+  void follow(uint32_t at) { last = remembered[last].next = at; }
 };
 
 thread_local PythonCapture::ThreadStack* PythonCapture::t_stack = nullptr;
@@ -136,7 +139,7 @@ PythonCapture::RememberedStack* PythonCapture::find_in_set(ThreadStack& stack, c
   const auto first = uint32_t(frames.hash % kSets * kWays);
   for (uint32_t i = first; i < first + kWays; ++i) {
     if (!stack.remembered[i].is(frames)) continue;
-    stack.remembered[stack.last].next = i;
+    stack.follow(i);
     return &stack.remembered[i];
   }
   return nullptr;
@@ -170,7 +173,7 @@ StackId PythonCapture::capture_remembered(ThreadStack& stack, const char* thread
   if (node != 0 && stack.calls.count() == calls) {
     const auto at = uint32_t(frames.hash % kSets * kWays + stack.added++ % kWays);
     stack.remembered[at] = {frames.hash, node, stack.activation.caller, uint32_t(frames.depth), at};
-    stack.last = stack.remembered[stack.last].next = at;
+    stack.follow(at);
   }
   return node;
 }
