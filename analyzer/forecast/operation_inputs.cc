@@ -23,12 +23,6 @@ bool joins(std::span<const int64_t> own, std::span<const int64_t> shape) {
                             std::span(b + 1, shape.end()));
 }
 
-int64_t elements(std::span<const int64_t> shape) {
-  int64_t numel = 1;
-  for (int64_t dim : shape) numel *= dim;
-  return numel;
-}
-
 }  // namespace
 
 std::vector<Weight> weights_of(const Sample& base) {
@@ -55,8 +49,6 @@ bool OperationInputs::is_float(uint32_t piece) const {
   return block_of(piece).shape_known && block_of(piece).dtype == rules::kFloat32;
 }
 
-int64_t OperationInputs::numel_of(uint32_t piece) const { return elements(shape_of(piece)); }
-
 bool OperationInputs::saved_for(const Value& value, const Operation& operation) const {
   return alive(value, operation.begin) &&
          (operation.backward_begin == SIZE_MAX || alive(value, operation.backward_begin));
@@ -66,8 +58,7 @@ Value* OperationInputs::newest_of(const Operation& operation, int64_t numel) {
   return newest([&](const Value& one) { return one.numel == numel && alive(one, operation.begin); });
 }
 
-// ---- one value, two or more
-// ----------------------------------------------------------------------------------------------
+// ---- one value, two or more ---------------------------------------------------------------------------------------
 
 // A value of its shape, or of as many elements; where a larger one was made since, a part of that.
 Value* OperationInputs::one(uint32_t index, uint32_t piece) {

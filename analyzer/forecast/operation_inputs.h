@@ -64,7 +64,7 @@ class OperationInputs {
   const Block& block_of(uint32_t piece) const { return base_.blocks[play_.pieces[piece].block]; }
   std::span<const int64_t> shape_of(uint32_t piece) const { return base_.shape(block_of(piece)); }
   bool is_float(uint32_t piece) const;
-  int64_t numel_of(uint32_t piece) const;
+  int64_t numel_of(uint32_t piece) const { return base_.numel(block_of(piece)); }
   const std::string& module_of(uint32_t operation) const {
     return base_.opened->places.module_path(operations_.all[operation].site);
   }

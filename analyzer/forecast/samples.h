@@ -3,7 +3,9 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
+#include <numeric>
 #include <span>
 #include <string>
 #include <unordered_map>
@@ -33,6 +35,11 @@ struct Block {
   uint32_t place() const { return forward != 0 ? forward : site; }
 };
 
+// Of a tensor of this shape.
+inline int64_t elements(std::span<const int64_t> shape) {
+  return std::accumulate(shape.begin(), shape.end(), int64_t{1}, std::multiplies<>());
+}
+
 struct Change {
   uint32_t block = 0;
   bool made = false;
@@ -53,6 +60,7 @@ struct Sample {
   std::vector<std::string> problems;
 
   std::span<const int64_t> shape(const Block& block) const { return {dims.data() + block.first_dim, block.ndim}; }
+  int64_t numel(const Block& block) const { return elements(shape(block)); }
   std::string modules(uint32_t block) const { return opened->places.module_path(blocks[block].place()); }
 };
 

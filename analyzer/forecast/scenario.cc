@@ -266,19 +266,16 @@ class Checkpointer {
 
   // Whether something else was made of it before the pass, as a sum of two embeddings is.
   bool used_before(const Pass& pass, uint32_t piece) const {
-    const auto numel = [&](uint32_t of) {
-      int64_t product = 1;
-      for (int64_t dim : base_.shape(base_.blocks[play_.pieces[of].place()])) product *= dim;
-      return product;
-    };
+    const Block& own = base_.blocks[play_.pieces[piece].block];
+    const int64_t numel = base_.numel(own);
+    if (numel == 0) return false;
     for (size_t i = made_[piece] + 1; i < pass.begin; ++i) {
       const auto [other, made] = play_.changes[i];
-      const uint32_t place = play_.pieces[other].block;
-      if (!made || place == kNone || instance_[other] != 0 || !is_forward(other)) continue;
-      if (base_.blocks[place].shape_known &&
-          base_.blocks[place].dtype == base_.blocks[play_.pieces[piece].block].dtype && numel(piece) != 0 &&
-          numel(other) != 0 && numel(other) % numel(piece) == 0)
-        return true;
+      const uint32_t number = play_.pieces[other].block;
+      if (!made || number == kNone || instance_[other] != 0 || !is_forward(other)) continue;
+      const Block& block = base_.blocks[number];
+      const int64_t made_of_it = base_.numel(block);
+      if (block.shape_known && block.dtype == own.dtype && made_of_it != 0 && made_of_it % numel == 0) return true;
     }
     return false;
   }

@@ -27,15 +27,11 @@ bool all_scalars(const Dump& dump, std::span<const uint32_t> tensors) {
   return std::all_of(tensors.begin(), tensors.end(), [&](uint32_t tensor) { return dump.tensors[tensor].numel == 1; });
 }
 
-namespace {
-
 std::vector<uint64_t> tensor_serials(const Dump& dump, const std::vector<uint32_t>& tensors) {
   std::vector<uint64_t> serials;
   for (uint32_t tensor : tensors) serials.push_back(dump.tensors[tensor].serial);
   return serials;
 }
-
-}  // namespace
 
 Case::Case(std::vector<View> views, bool whole)
     : views_(std::move(views)),

@@ -96,6 +96,7 @@ bool in_plain_variable(const Reference& row);
 
 // Whether `.item()` of each of them is possible.
 bool all_scalars(const Dump& dump, std::span<const uint32_t> tensors);
+std::vector<uint64_t> tensor_serials(const Dump& dump, const std::vector<uint32_t>& tensors);
 
 inline bool has(const Tensor& tensor, format::TensorFlag flag) { return (tensor.flags & uint32_t(flag)) != 0; }
 

@@ -90,7 +90,7 @@ void find_gone_parameters(Case& find) {
     finding.growth.bytes.push_back(kept.bytes);
     finding.tensors = std::move(kept.tensors);
   }
-  for (uint32_t tensor : gone.parameters) finding.growth.kept.push_back(find.last().dump.tensors[tensor].serial);
+  finding.growth.kept = tensor_serials(find.last().dump, gone.parameters);
   if (!find.timeline().piles_up(finding.growth) || finding.growth.added_bytes() < int64_t(kLeastGrowth)) return;
   finding.kind = LeakKind::gone_parameters;
   finding.holders = {gone.optimizer};

@@ -28,6 +28,12 @@ Timeline::Timeline(const std::vector<View>& views) {
 
 bool Timeline::every_interval(const Growth& growth) const { return grows(growth.count) || grows(growth.bytes); }
 
+size_t still_there(const std::vector<uint64_t>& serials, std::vector<uint64_t> later) {
+  std::sort(later.begin(), later.end());
+  return size_t(std::count_if(serials.begin(), serials.end(),
+                              [&](uint64_t serial) { return std::binary_search(later.begin(), later.end(), serial); }));
+}
+
 namespace {
 
 bool comes_and_goes(const Growth& growth) {
@@ -35,12 +41,7 @@ bool comes_and_goes(const Growth& growth) {
   constexpr size_t kQuarter = 4;
   if (growth.added() * kThird >= int64_t(growth.count.front())) return false;
   if (growth.added_bytes() * kThird >= int64_t(growth.bytes.front())) return false;
-  std::vector<uint64_t> kept = growth.kept;
-  std::sort(kept.begin(), kept.end());
-  const auto stay = std::count_if(growth.first.begin(), growth.first.end(), [&](uint64_t serial) {
-    return std::binary_search(kept.begin(), kept.end(), serial);
-  });
-  return size_t(stay) * kQuarter < growth.first.size();
+  return still_there(growth.first, growth.kept) * kQuarter < growth.first.size();
 }
 
 }  // namespace

@@ -51,6 +51,9 @@ class Timeline {
   std::vector<uint64_t> taken_;  // newest serial of each dump
 };
 
+// How many of these serials are among those of a later dump.
+size_t still_there(const std::vector<uint64_t>& serials, std::vector<uint64_t> later);
+
 // Growth of everything that was made at one line, blocks in no tensor included.
 struct PlaceGrowth {
   std::string label;  // "train.py:57 train_step"

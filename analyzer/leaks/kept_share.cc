@@ -43,12 +43,9 @@ bool mostly_kept(const Made& made) {
 bool nearly_all_stay(const Case& find, size_t dump, const std::vector<uint32_t>& tensors,
                      const std::vector<uint32_t>& in_last) {
   constexpr size_t kOf = 8;
-  std::set<uint64_t> last;
-  for (uint32_t tensor : in_last) last.insert(find.last().dump.tensors[tensor].serial);
-  const auto gone = std::count_if(tensors.begin(), tensors.end(), [&](uint32_t tensor) {
-    return !last.contains(find.view(dump).dump.tensors[tensor].serial);
-  });
-  return size_t(gone) * kOf <= tensors.size();
+  const std::vector<uint64_t> serials = tensor_serials(find.view(dump).dump, tensors);
+  const size_t gone = serials.size() - still_there(serials, tensor_serials(find.last().dump, in_last));
+  return gone * kOf <= serials.size();
 }
 
 }  // namespace tensorscope::analyzer
