@@ -2,6 +2,7 @@ import collections
 
 import pytest
 
+import harness
 import interpreters
 
 
@@ -40,3 +41,18 @@ def long(request):
 def python(request):
     """The interpreter of the series, or at the path, that the test is parametrized with."""
     return request.param if request.param.startswith("/") else interpreters.interpreter(request.param)
+
+
+@pytest.fixture(scope="module")
+def under_the_cuda_build():
+    """Targets run with the CUDA build of torch, on one device unless a test says otherwise."""
+    with pytest.MonkeyPatch.context() as patch:
+        harness.use_fake_cuda(patch)
+        yield
+
+
+@pytest.fixture(params=["cpu", harness.CUDA])
+def device(request, monkeypatch):
+    if request.param == "cuda":
+        harness.use_fake_cuda(monkeypatch)
+    return request.param

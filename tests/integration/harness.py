@@ -25,6 +25,7 @@ FAKE_CUDA = pathlib.Path(os.environ.get("TENSORSCOPE_TEST_FAKE_CUDA") or
                          (ROOT / ".cache" / "fake-cuda" / "bin" / "python" if PYTHON == sys.executable else "/no CUDA build"))
 NO_FAKE_CUDA = "no CUDA build of torch: scripts/fake-cuda was not run, or another torch is under test"
 needs_fake_cuda = pytest.mark.skipif(not FAKE_CUDA.exists(), reason=NO_FAKE_CUDA)
+CUDA = pytest.param("cuda", marks=needs_fake_cuda)
 SYSROOT = os.environ.get("TENSORSCOPE_TEST_SYSROOT", "")  # where that Python and its libraries lie, if not in /
 TIMEOUT = int(os.environ.get("TENSORSCOPE_TEST_TIMEOUT", 300))  # seconds: a hang, not a speed limit
 

@@ -24,14 +24,6 @@ def dumped(folder, moment="1"):
 
 
 @pytest.fixture(scope="module")
-def under_the_cuda_build():
-    """Targets run under the second virtual environment, on one device unless a test says otherwise."""
-    with pytest.MonkeyPatch.context() as patch:
-        harness.use_fake_cuda(patch)
-        yield
-
-
-@pytest.fixture(scope="module")
 def trained(under_the_cuda_build, tmp_path_factory):
     """The training loop on one device: its folder, and how it ended."""
     folder = tmp_path_factory.mktemp("trained")

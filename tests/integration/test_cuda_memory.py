@@ -20,13 +20,6 @@ MEBIBYTE = 1 << 20
 pytestmark = [harness.needs_fake_cuda, pytest.mark.usefixtures("under_the_cuda_build")]
 
 
-@pytest.fixture(scope="module")
-def under_the_cuda_build():
-    with pytest.MonkeyPatch.context() as patch:
-        harness.use_fake_cuda(patch)
-        yield
-
-
 def run(program, *arguments, folder, **options):
     done = harness.run(program, *arguments, folder=folder, **options)
     assert done.returncode == 0, done.stderr

@@ -9,8 +9,6 @@ import os
 import harness
 import pytest
 
-from test_cuda import under_the_cuda_build  # noqa: F401  (a fixture)
-
 pytestmark = [harness.needs_fake_cuda, pytest.mark.usefixtures("under_the_cuda_build")]
 
 HOST_KINDS = ("pinned", "pageable")
@@ -29,7 +27,7 @@ def own_lines(text):
 
 
 @pytest.fixture(scope="module")
-def recorded(under_the_cuda_build, tmp_path_factory):  # noqa: F811
+def recorded(under_the_cuda_build, tmp_path_factory):
     """The program with everything recorded: its dumps as JSON by moment, with what the program knows."""
     folder = tmp_path_factory.mktemp("recorded")
     done = harness.run("cuda_cupti.py", folder=folder, cupti="activity")
@@ -110,7 +108,7 @@ def test_the_report_says_whose_it_is(recorded):
     assert "kernels and copies by call site" in launches and "cuda_cupti.py" in launches
 
 
-def test_memory_alone_records_no_kernels(under_the_cuda_build, tmp_path):  # noqa: F811
+def test_memory_alone_records_no_kernels(under_the_cuda_build, tmp_path):
     done = harness.run("cuda_cupti.py", folder=tmp_path, cupti="1")
     assert done.returncode == 0 and own_lines(done.stderr) == []
     known = harness.truth(tmp_path, "held")
@@ -120,7 +118,7 @@ def test_memory_alone_records_no_kernels(under_the_cuda_build, tmp_path):  # noq
     assert "not recorded: run the program with TENSORSCOPE_CUPTI=activity" in harness.cli("report", known["dump"], "--launches").stdout
 
 
-def test_nothing_of_it_where_it_is_not_asked_for(under_the_cuda_build, tmp_path):  # noqa: F811
+def test_nothing_of_it_where_it_is_not_asked_for(under_the_cuda_build, tmp_path):
     done = harness.run("cuda_cupti.py", folder=tmp_path)
     assert done.returncode == 0 and own_lines(done.stderr) == []
     exported = harness.load(harness.truth(tmp_path, "held")["dump"])

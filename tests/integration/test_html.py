@@ -340,7 +340,7 @@ def test_the_dump_at_a_normal_exit_is_not_what_a_page_begins_with(browser, tmp_p
     """Nothing is alive in it, and leaks leaves it out: its tensors' numbers would be another dump's."""
     done = harness.run_source(PROGRAM + "\ndel losses, kept, views\n", folder=tmp_path, exit="always")
     assert done.returncode == 0, done.stderr
-    dumps = sorted(tmp_path.glob("*.tscope"), key=lambda path: path.stat().st_mtime_ns)
+    dumps = harness.dumps(tmp_path)
     assert "exit" in dumps[-1].name
     harness.cli("html", *dumps, "-o", tmp_path / "report.html")
     window = Opened(browser, tmp_path / "report.html")
@@ -375,7 +375,7 @@ for step in range(1, 61):
 def test_cycles_that_pass_are_on_the_page_of_leaks(browser, tmp_path):
     done = harness.run_source(CYCLES, folder=tmp_path)
     assert done.returncode == 0, done.stderr
-    dumps = sorted(tmp_path.glob("*.tscope"), key=lambda path: path.stat().st_mtime_ns)
+    dumps = harness.dumps(tmp_path)
     harness.cli("html", *dumps, "-o", tmp_path / "report.html")
     window = Opened(browser, tmp_path / "report.html")
     window.go("leaks")

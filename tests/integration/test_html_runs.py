@@ -22,8 +22,7 @@ def run(kind, folder, *arguments, **options):
     have_a_page()
     done = harness.run("leaking_runs.py", kind, *arguments, folder=folder, record=1, **options)
     [recording] = folder.glob("*.recording")
-    dumps = sorted(folder.glob("*.tscope"), key=lambda path: path.stat().st_mtime_ns)
-    return SimpleNamespace(done=done, folder=folder, recording=recording, dumps=dumps)
+    return SimpleNamespace(done=done, folder=folder, recording=recording, dumps=harness.dumps(folder))
 
 
 @pytest.fixture(scope="module", params=RUNS)

@@ -9,10 +9,9 @@ import pytest
 import harness
 
 MEBIBYTE = 1 << 20
-CUDA = pytest.param("cuda", marks=harness.needs_fake_cuda)
 
 
-@pytest.fixture(scope="module", params=["cpu", CUDA])
+@pytest.fixture(scope="module", params=["cpu", harness.CUDA])
 def failed(request, tmp_path_factory):
     """The device, what the program says, the dump of the failure, and the one before."""
     folder = tmp_path_factory.mktemp("failed")

@@ -236,15 +236,8 @@ def test_in_a_cpp_program(tmp_path):
 TOO_MUCH = 1 << 40
 
 
-@pytest.fixture(scope="module")
-def cuda():
-    with pytest.MonkeyPatch.context() as patch:
-        harness.use_fake_cuda(patch)
-        yield patch
-
-
 @pytest.fixture(scope="module", params=["", "expandable_segments:True", pytest.param("backend:cudaMallocAsync", marks=pytest.mark.cases(0))])
-def device(cuda, request, tmp_path_factory):
+def device(under_the_cuda_build, request, tmp_path_factory):
     folder = tmp_path_factory.mktemp("device")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PYTORCH_CUDA_ALLOC_CONF", request.param)
@@ -336,7 +329,7 @@ def test_one_dump_a_place_on_a_device(device):
 
 
 @harness.needs_fake_cuda
-def test_many_at_once_and_while_other_dumps_are_written(cuda, tmp_path):
+def test_many_at_once_and_while_other_dumps_are_written(under_the_cuda_build, tmp_path):
     both = Both("oom_cuda.py", "four_threads_often", "during_a_dump", folder=tmp_path, oom_interval_ms=0, oom_dumps=30)
     both.are_the_same(0)
     assert [dump.number for dump in both.dumps] == list(range(1, 31))
@@ -349,7 +342,7 @@ def test_many_at_once_and_while_other_dumps_are_written(cuda, tmp_path):
 @pytest.mark.cases(1)
 @harness.needs_fake_cuda
 @pytest.mark.parametrize("setting", ["", "no cache"])
-def test_calls_of_the_runtime_that_fail(setting, cuda, tmp_path):
+def test_calls_of_the_runtime_that_fail(setting, under_the_cuda_build, tmp_path):
     """Pinned memory, and a device's memory without torch's cache: torch throws what any failed call of CUDA leads to."""
     with pytest.MonkeyPatch.context() as patch:
         if setting:
@@ -379,7 +372,7 @@ def compiled_for_the_cuda_build(torch, source, output, *options):
 
 
 @pytest.fixture(scope="module")
-def cpp_on_cuda(cuda, tmp_path_factory):
+def cpp_on_cuda(under_the_cuda_build, tmp_path_factory):
     """The C++ program, linked with the CUDA build's libraries."""
     (torch,) = harness.FAKE_CUDA.parents[1].glob("lib/python*/site-packages/torch")
     program = tmp_path_factory.mktemp("cpp") / "oom_program"
@@ -406,7 +399,7 @@ def test_in_a_cpp_program_on_a_device(cpp_on_cuda, tmp_path):
 
 
 @harness.needs_fake_cuda
-def test_an_allocator_that_the_program_plugs_in(cuda, tmp_path):
+def test_an_allocator_that_the_program_plugs_in(under_the_cuda_build, tmp_path):
     """torch's allocator reports nothing then: the exception's class tells, and the runtime's calls have the memory."""
     (torch,) = harness.FAKE_CUDA.parents[1].glob("lib/python*/site-packages/torch")
     (runtime,) = (torch.parent / "nvidia").glob("*/lib/libcudart.so.*")
@@ -426,7 +419,7 @@ def test_an_allocator_that_the_program_plugs_in(cuda, tmp_path):
 
 
 @harness.needs_fake_cuda
-def test_standard_error_is_closed(cuda, tmp_path):
+def test_standard_error_is_closed(under_the_cuda_build, tmp_path):
     command = ["sh", "-c", 'exec "$@" 2>&-', "sh", *harness.command("oom_cuda.py", "plain")]
     done = subprocess.run(command, env=harness.environment(tmp_path, exit="never"), cwd=tmp_path, stdout=subprocess.PIPE, text=True,
                           timeout=harness.TIMEOUT, stdin=subprocess.DEVNULL)
@@ -435,7 +428,7 @@ def test_standard_error_is_closed(cuda, tmp_path):
 
 
 @harness.needs_fake_cuda
-def test_no_device_is_visible(cuda, tmp_path):
+def test_no_device_is_visible(under_the_cuda_build, tmp_path):
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("CUDA_VISIBLE_DEVICES", "")
         done = harness.run("oom_cpu.py", "plain", folder=tmp_path, exit="never")

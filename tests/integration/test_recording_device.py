@@ -4,7 +4,6 @@
 import pytest
 
 import harness
-from test_cuda_memory import under_the_cuda_build  # noqa: F401, a fixture
 from test_recording_timeline import AT_THE_DUMP, at_the_dump
 
 SOURCE = """

@@ -7,14 +7,7 @@ import pytest
 
 import harness
 import test_short_report
-from test_short_report import CUDA, byte_text, categories_by_analyzer, categories_of, rows
-
-
-@pytest.fixture(params=["cpu", CUDA])
-def device(request, monkeypatch):
-    if request.param == "cuda":
-        harness.use_fake_cuda(monkeypatch)
-    return request.param
+from test_short_report import byte_text, categories_by_analyzer, categories_of, rows
 
 
 @pytest.mark.parametrize("part", ["roots", "numbers", "graph", "backward"])

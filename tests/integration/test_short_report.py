@@ -11,20 +11,12 @@ import harness
 
 MOST_LINES = 25
 MOST_CATEGORIES = 8
-CUDA = pytest.param("cuda", marks=harness.needs_fake_cuda)
 
 # What the report cannot tell by the shared rule is "other" there: whether a result left a call of a module, and, where a thread of
 # autograd's has no Python stack, what C++ alone holds.
 UNDECIDED = {"cpu": {"output", "unknown"}, "cuda": {"output", "unknown", "backward temporary", "communication bucket", "temporary"}}
 STRONGEST_FIRST = ["parameter", "buffer", "gradient", "optimizer state", "dataset", "input batch", "KV cache", "saved activation",
                    "container", "communication bucket", "backward temporary", "output", "variable", "cache", "temporary", "unknown"]
-
-
-@pytest.fixture(params=["cpu", CUDA])
-def device(request, monkeypatch):
-    if request.param == "cuda":
-        harness.use_fake_cuda(monkeypatch)
-    return request.param
 
 
 def fail(folder, device, *how, **options):

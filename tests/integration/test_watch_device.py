@@ -11,7 +11,6 @@ from values_reader import ELEMENTS, NOT_READ, SLICED, STATISTICS, UNCHANGED
 
 pytest.importorskip("flatbuffers")
 
-
 TENSORS = """
 import torch
 torch.manual_seed(3)

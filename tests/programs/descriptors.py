@@ -8,6 +8,8 @@ import time
 import torch
 from torch import nn
 
+import portrait
+
 
 def descriptors():
     """Pipes, sockets and the like have a number of their own in each run."""
@@ -23,13 +25,6 @@ def moment(name):
     print(name, descriptors())
 
 
-def wait_until_open(expected):
-    """A dump bears its name shortly before the profiler's thread closes what it was written with."""
-    deadline = time.monotonic() + 60
-    while descriptors() != expected and time.monotonic() < deadline:
-        time.sleep(0.01)
-
-
 def wait_for_dump(pattern):
     while "LD_PRELOAD" in os.environ and not any(re.search(pattern, name) for name in os.listdir(os.environ["TRUTH_DIR"])):
         time.sleep(0.01)
@@ -41,11 +36,11 @@ model = nn.Linear(8, 4).to(device)
 moment("first tensors")
 model(torch.randn(16, 8, device=device)).sum().backward()
 moment("backward")
-before_dump = descriptors()
+before_dump = portrait.descriptors()
 if "LD_PRELOAD" in os.environ:
     os.kill(os.getpid(), signal.SIGUSR1)
 wait_for_dump(r"\.1\.tscope$")
-wait_until_open(before_dump)
+portrait.wait_until_open(before_dump)
 moment("dump by signal")
 try:
     torch.empty(1 << 50, device=device)
