@@ -58,6 +58,7 @@ bool Nvml::open() {
   find(library_, shutdown_, {"nvmlShutdown"});
   find(library_, handle_, {"nvmlDeviceGetHandleByPciBusId_v2"});
   find(library_, memory_, {"nvmlDeviceGetMemoryInfo"});
+  find(library_, memory2_, {"nvmlDeviceGetMemoryInfo_v2"});
   find(library_, name_, {"nvmlDeviceGetName"});
   find(library_, mig_mode_, {"nvmlDeviceGetMigMode"});
   find(library_, compute_, {"nvmlDeviceGetComputeRunningProcesses_v3", "nvmlDeviceGetComputeRunningProcesses_v2"});
@@ -113,6 +114,25 @@ void Nvml::look_at_processes(Handle device, DriverFacts& facts) {
   }
 }
 
+// What programs can have, as cudaMemGetInfo counts it: without what the driver keeps for itself (480 MiB of an H100),
+// where the driver tells that.
+int Nvml::read_memory(Handle device, DriverFacts& facts) {
+  Memory2 usable = {};
+  usable.version = sizeof usable | 2u << 24;  // NVML_STRUCT_VERSION
+  if (memory2_ && memory2_(device, &usable) == kNvmlSuccess && usable.reserved <= usable.total) {
+    facts.total = usable.total - usable.reserved;
+    facts.free = usable.free;
+    return kNvmlSuccess;
+  }
+  Memory memory = {};
+  const int error = memory_(device, &memory);
+  if (error == kNvmlSuccess) {
+    facts.total = memory.total;
+    facts.free = memory.free;
+  }
+  return error;
+}
+
 bool Nvml::look(const char* bus_id, DriverFacts& facts) {
   Handle device = nullptr;
   if (const int error = handle_(bus_id, &device); error != kNvmlSuccess) {
@@ -127,15 +147,12 @@ bool Nvml::look(const char* bus_id, DriverFacts& facts) {
     say_more(facts, "the device is partitioned (MIG): the processes of this partition are not reported");
     return false;
   }
-  Memory memory = {};
-  if (const int error = memory_(device, &memory); error != kNvmlSuccess) {
+  if (const int error = read_memory(device, facts); error != kNvmlSuccess) {
     char text[64];
     snprintf(text, sizeof text, "NVML does not report its memory (error %d)", error);
     say_more(facts, text);
     return false;
   }
-  facts.total = memory.total;
-  facts.free = memory.free;
   look_at_processes(device, facts);
   return true;
 }

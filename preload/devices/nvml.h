@@ -22,8 +22,12 @@ class Nvml {
   bool look(const char* bus_id, DriverFacts& facts);
 
  private:
-  struct Memory {  // nvmlMemory_t
+  struct Memory {  // nvmlMemory_t; total has what the driver keeps for itself
     unsigned long long total, free, used;
+  };
+  struct Memory2 {  // nvmlMemory_v2_t (nvml.h of 11.6 and newer)
+    unsigned version;
+    unsigned long long total, reserved, free, used;
   };
   struct ProcessInfo {  // nvmlProcessInfo_v2_t, also of the functions that end in _v3
     unsigned pid;
@@ -34,6 +38,7 @@ class Nvml {
   using ListProcesses = int (*)(Handle, unsigned*, ProcessInfo*);
 
   bool open();
+  int read_memory(Handle device, DriverFacts& facts);
   void look_at_processes(Handle device, DriverFacts& facts);
   bool add_processes(ListProcesses list, Handle device, DriverFacts& facts);
 
@@ -43,6 +48,7 @@ class Nvml {
   int (*shutdown_)() = nullptr;
   int (*handle_)(const char*, Handle*) = nullptr;
   int (*memory_)(Handle, Memory*) = nullptr;
+  int (*memory2_)(Handle, Memory2*) = nullptr;
   int (*name_)(Handle, char*, unsigned) = nullptr;
   int (*mig_mode_)(Handle, unsigned*, unsigned*) = nullptr;
   ListProcesses compute_ = nullptr, graphics_ = nullptr;

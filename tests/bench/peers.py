@@ -42,7 +42,7 @@ def seconds(command, extra):
     for line in done.stdout.splitlines():
         if line.startswith("seconds-a-step"):
             return float(line.split()[1])
-    raise SystemExit(f"peers: {command[0]} ended with {done.returncode}: {done.stderr[-300:]}")
+    raise RuntimeError(f"{pathlib.Path(command[0]).name} ended with {done.returncode}: {done.stderr.strip()[-300:]}")
 
 
 def main():
@@ -52,9 +52,14 @@ def main():
         chosen = tools(folder, loop, blocks)
         took = {name: [] for name in chosen}
         for _ in range(rounds):
-            for name, (command, extra) in chosen.items():
-                took[name].append(seconds(command, extra))
-        for name, values in took.items():
+            for name, (command, extra) in list(chosen.items()):
+                try:
+                    took[name].append(seconds(command, extra))
+                except RuntimeError as error:  # a peer that does not run here is left out
+                    del chosen[name]
+                    print(f"{loop:18} {name:36} does not run here: {error}")
+        for name in chosen:
+            values = took[name]
             ratio = statistics.median(value / bare for value, bare in zip(values, took["bare"]))
             print(f"{loop:18} {name:36} {statistics.median(values) * 1e3:8.3f} ms a step   {ratio:5.2f} times bare")
 

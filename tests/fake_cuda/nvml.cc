@@ -14,8 +14,9 @@ namespace fake_cuda {
 
 namespace {
 
-constexpr int kInvalidArgument = 2, kNotSupported = 3, kInsufficientSize = 7;  // nvmlReturn_t
-constexpr unsigned kAnotherProcess = 1;  // the pid of whom TENSORSCOPE_FAKE_CUDA_OTHERS tells
+constexpr int kInvalidArgument = 2, kNotSupported = 3, kInsufficientSize = 7, kVersionMismatch = 25;  // nvmlReturn_t
+constexpr unsigned long long kReserved = 480ull << 20;  // the driver's own, as on an H100 with driver 580
+constexpr unsigned kAnotherProcess = 1;                 // the pid of whom TENSORSCOPE_FAKE_CUDA_OTHERS tells
 
 struct Process1 {  // nvmlProcessInfo_v1_t
   unsigned pid;
@@ -83,12 +84,22 @@ FAKE_CUDA_API int nvmlDeviceGetHandleByPciBusId_v2(const char* bus_id, void** ha
   if (sscanf(bus_id, "%x:%x", &domain, &bus) != 2 || bus == 0) return kInvalidArgument;
   return nvmlDeviceGetHandleByIndex_v2(bus - 1, handle);
 }
-// nvmlMemory_t: total, free, used.
+// nvmlMemory_t: total, free, used. The driver's own counts as used.
 FAKE_CUDA_API int nvmlDeviceGetMemoryInfo(void* handle, unsigned long long* memory) {
   const auto device = int(static_cast<int*>(handle) - handles);
-  memory[0] = capacity(device);
+  memory[0] = capacity(device) + kReserved;
   memory[1] = available(device);
-  memory[2] = taken(device) + others();
+  memory[2] = taken(device) + others() + kReserved;
+  return success;
+}
+struct Memory2 {  // nvmlMemory_v2_t
+  unsigned version;
+  unsigned long long total, reserved, free, used;
+};
+FAKE_CUDA_API int nvmlDeviceGetMemoryInfo_v2(void* handle, Memory2* memory) {
+  const auto device = int(static_cast<int*>(handle) - handles);
+  if (memory->version != (sizeof *memory | 2u << 24)) return kVersionMismatch;
+  *memory = {memory->version, capacity(device) + kReserved, kReserved, available(device), taken(device) + others()};
   return success;
 }
 FAKE_CUDA_API int nvmlDeviceGetComputeRunningProcesses(void* handle, unsigned* count, Process1* out) {
