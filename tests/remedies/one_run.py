@@ -1,7 +1,8 @@
 """Runs programs of this folder, each time in a fork of its own, and says what their memory did. Started by try_remedies.py: one line of JSON
 in, one out. Torch and the libraries are imported once, and CUDA is initialised by the forks alone.
 
-The programs run on the double of a GPU, which is told how much memory it has. Without a `capacity` it has plenty. What comes back: whether it was
+The programs run on the double of a GPU, which is told how much memory it has, or on a real one, where torch's allocator is told how much it may take.
+Without a `capacity` it has plenty. What comes back: whether it was
 `enough`, the peak, and how many blocks were allocated before the failure. `at`: what was allocated when the program asked for a block after that
 many: the same moment of its run. `request`: that block, where another run is to find it by what it is. `hunt`: the most memory with which the
 program still fails: "near", so that a dump of that failure is one of the peak, or "exactly", to a segment of the allocator."""
@@ -36,24 +37,34 @@ def import_program(asked):
     return remedy_trial
 
 
-def library():
+def double():
+    """The library that stands in for NVIDIA's; None on a real device."""
     path = pathlib.Path(sysconfig.get_path("purelib")) / "nvidia" / "cu13" / "lib" / "libcudart.so.13"
-    double = ctypes.CDLL(str(path))
-    double.fake_cuda_set_capacity.argtypes = [ctypes.c_int, ctypes.c_size_t]
-    return double
+    library = ctypes.CDLL(str(path))
+    if not hasattr(library, "fake_cuda_set_capacity"):
+        return None
+    library.fake_cuda_set_capacity.argtypes = [ctypes.c_int, ctypes.c_size_t]
+    return library
 
 
 class Device:
-    """Of the double."""
     def __init__(self, program, trial):
-        self.program, self.trial, self.double = program, trial, library()
+        self.program, self.trial, self.double = program, trial, double()
+
+    def limit(self, capacity):
+        if self.double:
+            self.double.fake_cuda_set_capacity(0, capacity)
+        else:
+            total = torch.cuda.get_device_properties(0).total_memory
+            torch.cuda.set_per_process_memory_fraction(min(1.0, (capacity + 0.5) / total))  # which rounds down to bytes
 
     def ran(self, capacity, at=None, history=False, request=None):
         gc.collect()
         torch.cuda.synchronize()
+        torch._C._cuda_clearCublasWorkspaces()  # else only the first run of a fork allocates them
         torch.cuda.empty_cache()
         torch.cuda.reset_peak_memory_stats()
-        self.double.fake_cuda_set_capacity(0, capacity)
+        self.limit(capacity)
         torch.manual_seed(0)
         if history:
             torch.cuda.memory._record_memory_history("all", context="alloc", stacks="python", max_entries=1 << 24,
@@ -63,7 +74,7 @@ class Device:
             self.program.function(self.trial)
         except torch.OutOfMemoryError:
             enough = False
-        self.double.fake_cuda_set_capacity(0, ENOUGH)
+        self.limit(ENOUGH)
         result = {"enough": enough, "peak": torch.cuda.max_memory_allocated(), "reserved": torch.cuda.max_memory_reserved()}
         if history:
             result |= moment(torch.cuda.memory._snapshot()["device_traces"][0], at, request)
