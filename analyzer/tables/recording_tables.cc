@@ -58,9 +58,10 @@ constexpr Column kEvents[] = {
      [](In, At at, Out out) { out.text(event_word(event_at(at).type)); }},
     {"object", whole, "id of the allocation, tensor or block",
      [](In, At at, Out out) { number_or_null(out, event_at(at).makes() ? event_at(at).order : event_at(at).serial); }},
-    {"bytes", whole, "of an allocation, a failure; of a tensor its storage's",
+    {"bytes", whole, "of an allocation, a failure; of a tensor that is released or seen its storage's",
      [](In, At at, Out out) { number_or_null(out, event_at(at).nbytes); }},
-    {"address", whole, "", [](In, At at, Out out) { number_or_null(out, event_at(at).pointer); }},
+    {"address", whole, "of an allocation; of a tensor made the object's; of one released or seen its storage's data",
+     [](In, At at, Out out) { number_or_null(out, event_at(at).pointer); }},
     {"device", word, "of allocations, reports and failures",
      [](In, At at, Out out) {
        const RecordedEvent& event = event_at(at);

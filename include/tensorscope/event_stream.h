@@ -234,6 +234,7 @@ class EventDecoder {
     e.type = EventType(head & 15);
     e.known = e.by_torch = e.with_strides = false;
     e.ndim = 0;
+    e.pointer = e.nbytes = e.node = 0;
     e.order = state_.order += unzigzag(take());
     e.ns = state_.ns += unzigzag(take());
     e.thread = take_changed(head, kOtherThread, state_.thread);
