@@ -43,6 +43,8 @@ Json outcome_json(const forecast::Answer& answer, const forecast::Outcome& outco
   return {{"name", text_or_null(outcome.name)},
           {"peak_bytes", whole(outcome.peak.bytes)},
           {"error_bytes", whole(outcome.peak.spread)},
+          {"without_cudnn_bytes", number_or_null(uint64_t(whole(outcome.without_scratch.bytes)))},
+          {"without_cudnn_error_bytes", number_or_null(uint64_t(whole(outcome.without_scratch.spread)))},
           {"reserved_bytes", number_or_null(uint64_t(whole(outcome.reserved.bytes)))},
           {"reserved_error_bytes", number_or_null(uint64_t(whole(outcome.reserved.spread)))},
           {"fits", analyzer::oom::name(outcome.fits)},

@@ -146,10 +146,19 @@ class Forecaster {
       result.reserved.bytes = double(reserved_peaks(play, out_.target).reserved);
       result.reserved.spread = reserved_miss_ * result.reserved.bytes + result.peak.spread;
     }
+    // Where there is no memory for it, torch takes an algorithm that needs less (Conv_v8.cpp of 2.2 to 2.11).
+    const bool convolves = samples_[out_.base].convolves;
+    const Play needed = convolves ? without_scratch(play) : play;
+    if (convolves) {
+      result.without_scratch = amount(needed, peak(needed, out_.target));
+      result.without_scratch.spread = std::max(result.without_scratch.spread, least * result.without_scratch.bytes);
+    }
     if (!question_.limit) return result;
     const double limit = double(*question_.limit);
     result.fits = fits(result, limit);
-    for (size_t i = 0; i < out_.sizes.size(); ++i) result.largest.push_back(largest(play, i, limit));
+    for (size_t i = 0; i < out_.sizes.size(); ++i) {
+      result.largest.push_back(largest(needed, i, limit));
+    }
     return result;
   }
 
@@ -175,7 +184,8 @@ class Forecaster {
   Fits fits(const Outcome& outcome, double limit) const {
     const Amount& all = reserves_ ? outcome.reserved : outcome.peak;
     if (all.bytes + all.spread <= limit) return Fits::yes;
-    return outcome.peak.bytes > limit ? Fits::no : Fits::may;
+    const Amount& needed = outcome.without_scratch.bytes > 0 ? outcome.without_scratch : outcome.peak;
+    return needed.bytes > limit ? Fits::no : Fits::may;
   }
 
   // By bisection, of what is predicted without its error.

@@ -67,6 +67,7 @@ struct UnknownType {
 struct Outcome {
   std::string name;  // "" as it is
   Amount peak;
+  Amount without_scratch;                  // the same without what cuDNN works in; 0: it runs no convolutions
   std::vector<UnknownType> unknown_types;  // the most first
   Amount reserved;                         // by the device's allocator; 0: not known
   Fits fits = Fits::unknown;

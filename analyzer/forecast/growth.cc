@@ -97,7 +97,8 @@ bool solve(std::vector<std::vector<double>> rows, std::vector<double>& out) {
 }  // namespace
 
 const char* text(Basis basis) {
-  constexpr const char* kTexts[kBases] = {"constant", "shape", "verified", "assumed", "not-matched", "irregular"};
+  constexpr const char* kTexts[kBases] = {"constant",    "shape",     "verified", "assumed",
+                                          "not-matched", "irregular", "library"};
   return size_t(basis) < kBases ? kTexts[size_t(basis)] : "";
 }
 
@@ -113,6 +114,7 @@ Growth::Growth(const std::vector<Size>& sizes, std::span<const SeenBlock> seen, 
     : base_bytes_(seen[base].bytes) {
   if (by_shape(sizes, seen, cpu)) return;
   by_bytes(sizes, seen);
+  if (std::ranges::any_of(seen, &SeenBlock::scratch)) basis_ = Basis::scratch;
 }
 
 bool Growth::by_shape(const std::vector<Size>& sizes, std::span<const SeenBlock> seen, bool cpu) {
@@ -234,6 +236,8 @@ double Growth::spread(const SizeValues& at, const SizeValues& base) const {
     }
     case Basis::irregular:
       return std::max(grown, residual_ * value);
+    case Basis::scratch:
+      return std::max(value, base_bytes_);
   }
   return 0;
 }

@@ -1,5 +1,6 @@
 // How many bytes an allocation has, as a function of the sizes that vary: from its shape, where each dimension is
-// explained by a size, else from its bytes alone. Nothing is fitted that the inputs do not bear out, or `basis` says so.
+// explained by a size, else from its bytes alone. Nothing is fitted that the inputs do not bear out, or `basis` says
+// so.
 #pragma once
 
 #include <array>
@@ -31,6 +32,7 @@ struct SeenBlock {
   std::span<const int64_t> shape{};  // where `itemsize` is not 0
   uint8_t itemsize = 0;
   int64_t count = 1;
+  bool scratch = false;  // Block::scratch
 };
 
 // From how good a ground the growth is known, the best first.
@@ -40,15 +42,17 @@ enum class Basis : uint8_t {
   verified,     // a form with fewer unknowns than there are inputs
   assumed,      // a form that as many unknowns as inputs always fit
   not_matched,  // nothing like it is in another input
-  irregular     // no form fits
+  irregular,    // no form fits
+  scratch       // a library chooses it by the size, and may choose otherwise for another one
 };
-inline constexpr size_t kBases = size_t(Basis::irregular) + 1;
+inline constexpr size_t kBases = size_t(Basis::scratch) + 1;
 const char* text(Basis basis);  // for programs: "shape", "not-matched"
 
 class Growth {
  public:
   // Not seen in other inputs.
-  explicit Growth(double bytes) : basis_(Basis::not_matched), terms_{{bytes, 0, {}}}, base_bytes_(bytes) {}
+  explicit Growth(double bytes, Basis basis = Basis::not_matched)
+      : basis_(basis), terms_{{bytes, 0, {}}}, base_bytes_(bytes) {}
   // `seen`: one for each input. `cpu`: no allocator rounds what is asked for.
   Growth(const std::vector<Size>& sizes, std::span<const SeenBlock> seen, size_t base, bool cpu);
 
@@ -71,12 +75,12 @@ class Growth {
   void by_bytes(const std::vector<Size>& sizes, std::span<const SeenBlock> seen);
 
   Basis basis_ = Basis::constant;
-  bool product_ = false;     // of the terms; else their sum
+  bool product_ = false;  // of the terms; else their sum
   std::vector<Term> terms_;
-  double itemsize_ = 1;      // product: of an element
-  double rounding_ = 1;      // product: to a multiple of so many bytes
-  double slack_ = 0;         // product: bytes that the allocator may give beyond that
-  double residual_ = 0;      // irregular: the largest part by which an input is missed
+  double itemsize_ = 1;  // product: of an element
+  double rounding_ = 1;  // product: to a multiple of so many bytes
+  double slack_ = 0;     // product: bytes that the allocator may give beyond that
+  double residual_ = 0;  // irregular: the largest part by which an input is missed
   double base_bytes_ = 0;
 };
 

@@ -37,7 +37,7 @@ Groups groups_of(const Sample& sample, uint32_t Block::*key, const std::vector<u
 
 SeenBlock seen_block(const Sample& sample, uint32_t index) {
   const Block& block = sample.blocks[index];
-  return {double(block.nbytes), sample.shape(block), block.shape_known ? block.itemsize : uint8_t(0), 1};
+  return {double(block.nbytes), sample.shape(block), block.shape_known ? block.itemsize : uint8_t(0), 1, block.scratch};
 }
 
 // All blocks of a group that were alive together, as one; its shape, where they have a common one.
@@ -68,7 +68,9 @@ class Matcher {
     by(&Block::key);
     by(&Block::coarse);
     for (size_t i = 0; i < out_.growth.size(); ++i) {
-      if (out_.growth[i] == UINT32_MAX) out_.growth[i] = add(Growth(double(samples_[base_].blocks[i].nbytes)));
+      if (out_.growth[i] != UINT32_MAX) continue;
+      const Block& alone = samples_[base_].blocks[i];
+      out_.growth[i] = add(Growth(double(alone.nbytes), alone.scratch ? Basis::scratch : Basis::not_matched));
     }
     return std::move(out_);
   }
@@ -83,7 +85,8 @@ class Matcher {
   uint32_t growth_of(const std::vector<SeenBlock>& seen) {
     std::vector<int64_t> key;
     for (const SeenBlock& block : seen) {
-      key.insert(key.end(), {int64_t(block.bytes), block.itemsize, block.count, int64_t(block.shape.size())});
+      key.insert(key.end(),
+                 {int64_t(block.bytes), block.itemsize, block.count, int64_t(block.shape.size()), block.scratch});
       if (block.itemsize != 0) key.insert(key.end(), block.shape.begin(), block.shape.end());
     }
     const auto [found, fresh] = known_.try_emplace(std::move(key));

@@ -1,7 +1,5 @@
 #include "forecast/play.h"
 
-#include <unordered_map>
-
 namespace tensorscope::analyzer::forecast {
 
 namespace {
@@ -37,6 +35,14 @@ Play play_of(const Sample& base, Matched matched) {
   play.changes = base.changes;
   play.growths = std::move(matched.growths);
   return play;
+}
+
+Play without_scratch(const Play& play) {
+  Play result = play;
+  for (Piece& piece : result.pieces) {
+    if (play.growths[piece.growth].basis() == Basis::scratch) piece.factor = 0;
+  }
+  return result;
 }
 
 PeakAt peak(const Play& play, const SizeValues& at) {

@@ -35,6 +35,8 @@ struct PeakAt {
 };
 
 Play play_of(const Sample& base, Matched matched);
+// Without what cuDNN works in (Basis::scratch).
+Play without_scratch(const Play& play);
 
 // Linear in the changes.
 PeakAt peak(const Play& play, const SizeValues& at);

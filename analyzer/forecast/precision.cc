@@ -29,6 +29,8 @@ void in_half(Play& play, const Sample& base) {
       continue;
     }
     const Block& block = base.blocks[piece.block];
+    // What a library works in on a device has the same size for all types (cuBLAS), or one of its own (cuDNN).
+    if (!block.shape_known && !base.device.is_cpu() && !of_the_model(piece.category)) continue;
     const bool float32 = block.shape_known && block.dtype == rules::kFloat32;
     if (block.shape_known && !float32) continue;
     const bool surely = float32 && (of_the_model(piece.category) || block.optimizer);

@@ -133,6 +133,36 @@ class RecordedChanges : public RecordingVisitor {
   uint64_t bytes_ = 0;
 };
 
+// Whether a convolution asked for it. Where no native frame has a name (the program's libraries are not on this
+// machine), whatever is asked for like this may be one.
+bool for_convolution(const std::vector<Frame>& stack) {
+  bool named = false;
+  for (const Frame& frame : stack) {
+    if (frame.language != Frame::Language::native) continue;
+    named = named || frame.function.find("at::") != std::string::npos;
+    if (frame.function.find("onvolution") != std::string::npos) return true;
+  }
+  return !named;
+}
+
+// What cuDNN works in while a convolution runs: in no tensor, and freed before anything else is made.
+void mark_scratch(Sample& sample) {
+  if (sample.device.is_cpu()) return;
+  std::unordered_map<uint32_t, bool> sites;
+  const auto convolves = [&](uint32_t site) {
+    const auto [found, fresh] = sites.try_emplace(site);
+    if (fresh) found->second = for_convolution(sample.opened->places.stack(site));
+    return found->second;
+  };
+  for (const Block& block : sample.blocks) sample.convolves = sample.convolves || convolves(block.site);
+  for (size_t i = 0; i + 1 < sample.changes.size(); ++i) {
+    Block& block = sample.blocks[sample.changes[i].block];
+    const Change& next = sample.changes[i + 1];
+    if (!sample.changes[i].made || next.made || next.block != sample.changes[i].block || block.shape_known) continue;
+    block.scratch = convolves(block.site);
+  }
+}
+
 void add_keys(Sample& sample, KeyPool& keys) {
   Places& places = sample.opened->places;
   std::vector<uint32_t> sites;
@@ -270,6 +300,7 @@ Sample read_sample(const std::string& path, const std::string& device, const Sym
   Sample sample = is_recording(path) ? recorded_sample(path, device, options) : dumped_sample(path, device, options);
   if (sample.blocks.empty()) throw BadInput(path + " has no allocations.");
   add_keys(sample, keys);
+  mark_scratch(sample);
   return sample;
 }
 

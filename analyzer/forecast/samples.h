@@ -28,6 +28,7 @@ struct Block {
   bool shape_known = false;  // of a tensor that fills it
   bool backward = false, optimizer = false;
   bool past_backward = false;  // alive when a backward pass began after it was made
+  bool scratch = false;        // on a device, in no tensor, for one convolution: cuDNN chooses how much
   int8_t dtype = -1;
   Category category = Category::unknown;
 
@@ -57,6 +58,7 @@ struct Sample {
   uint64_t peak = 0;           // bytes
   size_t at_peak = 0;          // index of the change that reached it
   uint64_t reserved_peak = 0;  // by the device's allocator; 0: not known
+  bool convolves = false;  // on a device: cuDNN may work in memory that it chooses, seen here (Block::scratch) or not
   std::vector<std::string> problems;
 
   std::span<const int64_t> shape(const Block& block) const { return {dims.data() + block.first_dim, block.ndim}; }

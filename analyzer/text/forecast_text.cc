@@ -104,6 +104,13 @@ std::string notes(const ForecastShown& shown) {
     text += fmt::format("Check: the same rules miss the peak of an input by {:.1f} %; the error includes that.\n",
                         worst * 100);
   }
+  if (answer.plain.without_scratch.bytes > 0) {
+    text += fmt::format(
+        "Not counting what cuDNN works in during convolutions: peak {}. How much that is only cuDNN knows for another "
+        "size; where memory is short torch takes an algorithm that needs less, so 'fits' and the largest sizes do not "
+        "count it.\n",
+        amount_words(answer.plain.without_scratch));
+  }
   if (answer.plain.reserved.bytes > 0) {
     text += fmt::format("The allocator of {} reserves {}; 'fits' counts that.\n", shown.samples[0].device.text(),
                         amount_words(answer.plain.reserved));
@@ -165,6 +172,8 @@ const char* basis_words(forecast::Basis basis) {
       return "nothing like it in another input; taken as constant";
     case forecast::Basis::irregular:
       return "not linear: fits no form";
+    case forecast::Basis::scratch:
+      return "not linear: cuDNN chooses it by the size, and may choose none or more for another";
     default:
       return "";
   }

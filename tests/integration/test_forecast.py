@@ -111,6 +111,17 @@ def mlp_inputs(folder):
     return [forecast_accuracy.record(folder, "mlp", "--batch", str(batch)) for batch in (64, 128)]
 
 
+@harness.needs_fake_cuda
+def test_convolutions_on_a_device_say_what_only_cudnn_knows(folder):
+    inputs = [forecast_accuracy.record_device(folder, "convnet", "--batch", str(batch))[0] for batch in (8, 16)]
+    of = forecast_accuracy.forecast(inputs, {"batch": 64})["forecast"]
+    # The double's cuDNN works in no memory of its own.
+    assert of["without_cudnn_bytes"] == of["peak_bytes"]
+    assert "only cuDNN knows" in text_of(*inputs, "--set", "batch=64")
+    inputs = [forecast_accuracy.record_device(folder, "mlp", "--batch", str(batch))[0] for batch in (1024, 2048)]
+    assert forecast_accuracy.forecast(inputs, {"batch": 8192})["forecast"]["without_cudnn_bytes"] is None
+
+
 def test_what_fits_and_what_is_the_first_not_to(folder):
     inputs = mlp_inputs(folder)
     text = text_of(*inputs, "--set", "batch=512", "--device-memory", "40MiB")

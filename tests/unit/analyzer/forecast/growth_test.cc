@@ -89,6 +89,16 @@ TEST(Growth, WhatFitsNoFormSaysSo) {
   EXPECT_STREQ(text(saw.basis()), "irregular");
 }
 
+// cuDNN takes another algorithm for another size: however well two inputs agree, nothing is known of a third.
+TEST(Growth, WhatALibraryChoosesIsOffByAllOfIt) {
+  const std::vector<SeenBlock> seen = {{1000, {}, 0, 1, true}, {2000, {}, 0, 1, true}};
+  const Growth growth(kBatch, seen, 1, false);
+  EXPECT_EQ(growth.basis(), Basis::scratch);
+  EXPECT_EQ(growth.bytes({64}), 8000);
+  EXPECT_EQ(growth.spread({64}, {16}), 8000);
+  EXPECT_EQ(growth.spread({1}, {16}), 2000);
+}
+
 TEST(Growth, CountsGrowAsDimensionsDo) {
   std::vector<int64_t> shape = {10};
   const std::vector<SeenBlock> seen = {{40 * 8, shape, 4, 8}, {40 * 16, shape, 4, 16}};

@@ -52,6 +52,28 @@ TEST(Play, TheErrorIsThatOfWhatIsAlive) {
   EXPECT_EQ(peak(play, {64}).change, 4u);
 }
 
+TEST(Play, WithoutWhatCudnnWorksIn) {
+  RunScene small = forward_and_step(1), large = forward_and_step(2);
+  for (RunScene* scene : {&small, &large}) {
+    const uint32_t scratch = scene->make_bytes(3, scene == &small ? 3000 : 50'000);
+    scene->sample.blocks[scratch].scratch = true;
+    scene->free(scratch);
+  }
+  const std::vector<Sample> samples = samples_of(small, large);
+  const Play play = play_of(samples[1], match_blocks(samples, kOneAndTwo, 1));
+  EXPECT_EQ(peak(play, {2}).bytes, 50'000);
+  EXPECT_EQ(peak(without_scratch(play), {2}).bytes, 4000);
+  EXPECT_EQ(peak(without_scratch(play), {64}).bytes, 64 * 400);
+}
+
+TEST(Play, AWorkspaceOfOneInputAloneIsStillOne) {
+  RunScene small = forward_and_step(1), large = forward_and_step(2);
+  large.sample.blocks[large.make_bytes(3, 50'000)].scratch = true;
+  const std::vector<Sample> samples = samples_of(small, large);
+  const Play play = play_of(samples[1], match_blocks(samples, kOneAndTwo, 1));
+  EXPECT_EQ(peak(without_scratch(play), {2}).bytes, 4000);
+}
+
 }  // namespace
 
 }  // namespace tensorscope::analyzer::forecast
