@@ -3,9 +3,9 @@
 # /// leak
 # dumps = "requests"
 # kinds = ["larger-tensor", "container", "place"]
-# holder = "cache"
+# holder = "py: cache."
 # lines = ["self.keys = torch.cat(", "self.values = torch.cat("]
-# bytes = [32768, 65536]  # keys and values, 16 tokens of 4 heads of 128 floats each: both, or one of them
+# bytes = 65536  # keys and values, 16 tokens of 4 heads of 128 floats each
 # ///
 import sys
 
