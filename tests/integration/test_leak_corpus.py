@@ -22,11 +22,11 @@ import corpus_answers  # noqa: E402
 PROGRAMS = {program.name: program for program in corpus.programs()}
 # One of each kind of finding, and the healthy programs that are nearest to them.
 LEAKING = ["activations_in_hook", "lstm_hidden_state", "total_loss_sum", "gathered_predictions", "failed_variants", "replaced_parameters",
-           "failed_batches", "episode_runner"]
+           "failed_batches", "episode_runner", "reused_cache", "thread_workspaces", "reported_tensors", "teed_samples"]
 # With parameters, with caches of which most was freed, and with a graph.
 SHORT = ["gathered_predictions", "loaded_adapters", "modules_to_save", "generations_with_caches", "lstm_hidden_state", "replay_buffer_full",
          "kv_cache_list_full"]
-HEALTHY = ["replay_buffer_full", "kv_cache_list_full", "preloaded_dataset", "recurrent_detached"]
+HEALTHY = ["replay_buffer_full", "kv_cache_list_full", "preloaded_dataset", "recurrent_detached", "curriculum_each_step", "pool_workspaces"]
 
 
 def judged(name, folder):
