@@ -52,9 +52,13 @@ def test_a_leak(name, tmp_path):
 @pytest.mark.parametrize("name", HEALTHY)
 def test_a_program_that_looks_alike(name, tmp_path):
     harness.needs_torch(2, 1, "steps of optimizers")
-    answer, _ = judged(name, tmp_path)
+    answer, dumps = judged(name, tmp_path)
     assert [said.status for said in (answer.one, answer.two, answer.three)] == [0, 0, 0], answer
     assert not answer.one.suspects
+    if name == "curriculum_each_step":  # what grew is listed, and why it is no leak
+        places = json.loads(harness.cli("leaks", *dumps, "--json").stdout)["places"]
+        assert places and all(place["larger_input"] and not place["leak"] for place in places), places
+        assert "no leak: allocated anew in each step, for larger inputs" in harness.cli("leaks", *dumps).stdout
 
 
 @pytest.mark.cases(4)
