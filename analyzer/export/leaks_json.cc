@@ -51,6 +51,7 @@ Json grown_of(const analyzer::View& last, const analyzer::GrownPlace& grown) {
           {"growth", growth_of(grown.place.growth, "tensors and blocks")},
           {"module_path", text_or_null(grown.place.modules)},
           {"in_place", grown.in_place},
+          {"larger_input", grown.larger_input},
           {"leak", grown.counts},
           {"finding", grown.finding == analyzer::kNone ? Json(nullptr) : Json(grown.finding)},
           {"held_by", grown.held.empty() ? Json(nullptr) : Json(grown.held.front().holder)},

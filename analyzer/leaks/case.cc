@@ -5,12 +5,14 @@
 #include <tuple>
 
 #include "leaks/named_entries.h"
+#include "leaks/renamed_containers.h"
 #include "ownership/holders.h"
 
 namespace tensorscope::analyzer {
 
 bool same_form(const Reference& a, const Reference& b) {
-  return a.root == b.root && a.scope == b.scope && without_indexes(a.text) == without_indexes(b.text);
+  return a.root == b.root && without_thread(a.scope) == without_thread(b.scope) &&
+         without_indexes(a.text) == without_indexes(b.text);
 }
 
 bool in_plain_variable(const Reference& row) {
@@ -51,21 +53,25 @@ void Case::find_series() {
     for (const Reference& row : view.dump.references.rows) {
       if (!holds(row) || !view.selection.tensor(row.tensor)) continue;
       std::string pattern = without_indexes(row.text);
-      Series& series = all[{row.root, row.scope, pattern}];
+      Series& series = all[{row.root, without_thread(row.scope), pattern}];
       series.members.resize(views_.size());
       std::vector<uint32_t>& members = series.members[i];
       if (!members.empty() && members.back() == row.tensor) continue;
       if (members.empty()) {
         series.example = row;
         series.form = pattern;
-        series.container = pattern.find('*') != std::string::npos;
+        series.container = series.container || pattern.find('*') != std::string::npos;
+      }
+      if (series.example.scope != row.scope) {  // a threading.local of several threads
+        series.example.scope = without_thread(row.scope);
+        series.container = true;
       }
       members.push_back(row.tensor);
     }
   }
-  for (auto& [key, series] : all) {
-    if (!series.members.back().empty()) series_.push_back(std::move(series));
-  }
+  for (auto& [key, series] : all) series_.push_back(std::move(series));
+  join_renamed(views_, series_);
+  std::erase_if(series_, [](const Series& series) { return series.members.back().empty(); });
   join_named_entries();
   for (Series& series : series_) {
     for (size_t i = 0; i < views_.size(); ++i) {
@@ -210,7 +216,8 @@ void Case::add(LeakFinding finding, std::span<const uint32_t> nodes) {
 namespace {
 
 bool is_of(const Reference& row, const Series& series) {
-  if (row.root != series.example.root || row.scope != series.example.scope) return false;
+  if (row.root != series.example.root) return false;
+  if (without_thread(row.scope) != without_thread(series.example.scope)) return false;
   const std::string form = without_indexes(row.text);
   if (!series.several) return fits(form, series.form);
   return with_any_number(form).starts_with(container_of(series.form));

@@ -25,10 +25,13 @@ inline constexpr uint64_t kObjectBytes = 512;
 struct Series {
   Reference example;       // of the last dump that has it
   std::string form;        // "losses[*]", "model.adapters.*.weight": what its references have in common
-  bool container = false;  // there is an index in the text, a chain of objects, or an object of C without field names
+  bool container = false;  // an index in the text, a chain of objects, an object of C without field names, many threads
   bool several = false;    // what entries hold under several names: x[*].state and x[*].action
   std::vector<std::vector<uint32_t>> members;  // tensors, by dump
   Growth growth;                               // bytes: of the storages they lie in
+
+  // What a threading.local keeps, each thread its own.
+  bool of_many_threads() const { return example.scope.ends_with("thread *"); }
 };
 
 class Case {

@@ -64,6 +64,7 @@ void find_container(Case& find, const Series& series) {
   finding.kind = of_module(series) ? LeakKind::module_cache : LeakKind::container;
   finding.holders = {find.label(series)};
   finding.advice = of_module(series) ? Advice::bound_cache : Advice::bound_container;
+  if (series.of_many_threads()) finding.advice = Advice::end_threads;
   finding.growth = series.growth;
   // What its entries retain is larger than they are where they have graphs, and less where others hold them, too.
   Retained kept;
@@ -76,8 +77,8 @@ void find_container(Case& find, const Series& series) {
     graph_too.push_back(find.bytes_of(i, all));
   }
   // A variable of the current step leads to the same graphs, which stay when it goes.
-  const bool shared = graph_too.back() > graph_too.front() &&
-                      int64_t(graph_too.back() - graph_too.front()) > finding.growth.added_bytes() + int64_t(kLeastGrowth);
+  const bool shared = graph_too.back() > graph_too.front() && int64_t(graph_too.back() - graph_too.front()) >
+                                                                  finding.growth.added_bytes() + int64_t(kLeastGrowth);
   if (shared) finding.growth.bytes = graph_too;
   const uint64_t own = series.growth.bytes.back(), graphs = kept.bytes - std::min(own, kept.bytes);
   if (graphs >= kLeastGrowth) finding.graph_bytes = graphs;

@@ -88,10 +88,30 @@ std::string without_nameless_fields(std::string form) {
   return form.size() == whole || form.ends_with('*') ? form : form + "*";
 }
 
+// "names (key)" and "seen{Tensor}" are "names*" and "seen*": keys of a dict and members of a set, which are all written
+// alike.
+std::string without_keys_and_members(const std::string& text) {
+  std::string result;
+  int depth = 0;
+  for (size_t at = 0; at < text.size(); ++at) {
+    if (text[at] == '[') ++depth;
+    if (text[at] == ']') depth = std::max(depth - 1, 0);
+    const bool key = depth == 0 && text.compare(at, 5, " (key") == 0;
+    const size_t end = text.find(key ? ')' : '}', at);
+    if ((key || (depth == 0 && text[at] == '{')) && end != std::string::npos) {
+      result += '*';
+      at = end;
+    } else {
+      result += text[at];
+    }
+  }
+  return result;
+}
+
 }  // namespace
 
 std::string without_indexes(const std::string& whole) {
-  const std::string text = without_cut_parts(whole);
+  const std::string text = without_keys_and_members(without_cut_parts(whole));
   std::string result;
   int depth = 0;
   for (char c : text) {
@@ -100,6 +120,16 @@ std::string without_indexes(const std::string& whole) {
     if (c == '[') ++depth;
   }
   return without_repetition(without_nameless_fields(std::move(result)));
+}
+
+std::string without_thread(const std::string& scope) {
+  constexpr std::string_view kThread = "thread ";
+  for (size_t at = scope.find(kThread); at != std::string::npos; at = scope.find(kThread, at + 1)) {
+    if (at == 0 || scope.compare(at - std::min<size_t>(at, 2), 2, ", ") == 0) {
+      return scope.substr(0, at + kThread.size()) + "*";
+    }
+  }
+  return scope;
 }
 
 std::string container_of(const std::string& form) { return form.substr(0, form.find('*')); }

@@ -13,6 +13,9 @@ namespace tensorscope::analyzer {
 // container.
 std::string without_indexes(const std::string& text);
 
+// "serve.py, thread *" of "serve.py, thread worker 3": the scope of what a threading.local keeps for any thread.
+std::string without_thread(const std::string& scope);
+
 // "cache[", "head.next": what forms of references into one container have in common, before the first index.
 std::string container_of(const std::string& form);
 

@@ -1,6 +1,7 @@
 // Parameters that an optimizer keeps, with its state, after their module is gone: nothing but the optimizer refers to
 // them, and they become more.
 #include <algorithm>
+#include <map>
 #include <string_view>
 
 #include "leaks/case.h"
@@ -48,60 +49,74 @@ bool state_of(const Reference& row, const std::string& optimizer) {
 
 struct Gone {
   std::vector<uint32_t> parameters, state;
-  std::string optimizer;  // of the largest one
 };
 
-Gone gone_in(const Case& find, size_t dump) {
+// By optimizer.
+std::map<std::string, Gone> gone_in(const Case& find, size_t dump) {
   const View& view = find.view(dump);
-  Gone gone;
-  int64_t largest = -1;
+  std::map<std::string, Gone> optimizers;
   for (uint32_t i = 0; i < view.dump.tensors.size(); ++i) {
     const std::string optimizer = only_in_optimizer(view.dump.references, i);
-    if (optimizer.empty() || !view.selection.tensor(i)) continue;
-    gone.parameters.push_back(i);
-    if (int64_t(view.dump.tensors[i].nbytes) > largest) gone.optimizer = optimizer;
-    largest = std::max(largest, int64_t(view.dump.tensors[i].nbytes));
+    if (!optimizer.empty() && view.selection.tensor(i)) optimizers[optimizer].parameters.push_back(i);
   }
-  for (uint32_t i = 0; i < view.dump.tensors.size() && !gone.parameters.empty(); ++i) {
-    const auto rows = view.dump.references.of(i);
-    if (std::any_of(rows.begin(), rows.end(), [&](const Reference& row) { return state_of(row, gone.optimizer); })) {
+  return optimizers;
+}
+
+void add_state(const Dump& dump, const std::string& optimizer, Gone& gone) {
+  for (uint32_t i = 0; i < dump.tensors.size(); ++i) {
+    const auto rows = dump.references.of(i);
+    if (std::any_of(rows.begin(), rows.end(), [&](const Reference& row) { return state_of(row, optimizer); })) {
       gone.state.push_back(i);
     }
   }
-  return gone;
+}
+
+// `gone`: by dump.
+void add_finding(Case& find, const std::string& optimizer, std::vector<Gone> gone) {
+  LeakFinding finding;
+  for (size_t i = 0; i < find.dumps(); ++i) {
+    add_state(find.view(i).dump, optimizer, gone[i]);
+    std::vector<uint32_t> all = gone[i].parameters;
+    all.insert(all.end(), gone[i].state.begin(), gone[i].state.end());
+    Retained kept = find.retention(i).only_by(all);
+    finding.growth.count.push_back(gone[i].parameters.size());
+    finding.growth.bytes.push_back(kept.bytes);
+    finding.tensors = std::move(kept.tensors);
+  }
+  finding.growth.kept = tensor_serials(find.last().dump, gone.back().parameters);
+  if (!find.timeline().piles_up(finding.growth) || finding.growth.added_bytes() < int64_t(kLeastGrowth)) return;
+  finding.kind = LeakKind::gone_parameters;
+  finding.holders = {optimizer};
+  finding.advice = Advice::remove_from_optimizer;
+  finding.counts = LeakFinding::Counts::parameters;
+  finding.bytes = finding.growth.bytes.back();
+  finding.site = find.site_of(gone.back().parameters);
+  finding.evidence = {{FactKind::optimizer_only_parameters, finding.growth.count},
+                      {FactKind::optimizer_state, {gone.back().state.size()}},
+                      {FactKind::retained, finding.growth.bytes}};
+  find.add(std::move(finding));
 }
 
 }  // namespace
 
+// Each optimizer by itself: where more and more optimizers have a few each, it is their container that grows.
 void find_gone_parameters(Case& find) {
   if (find.dumps() < 2) return;
+  std::vector<std::map<std::string, Gone>> dumps;
   for (size_t i = 0; i < find.dumps(); ++i) {
     const References& references = find.view(i).dump.references;
     if (!references.present || !references.complete) return;
+    dumps.push_back(gone_in(find, i));
   }
-  LeakFinding finding;
-  Gone gone;
-  for (size_t i = 0; i < find.dumps(); ++i) {
-    gone = gone_in(find, i);
-    std::vector<uint32_t> all = gone.parameters;
-    all.insert(all.end(), gone.state.begin(), gone.state.end());
-    Retained kept = find.retention(i).only_by(all);
-    finding.growth.count.push_back(gone.parameters.size());
-    finding.growth.bytes.push_back(kept.bytes);
-    finding.tensors = std::move(kept.tensors);
+  for (const auto& [optimizer, in_last] : dumps.back()) {
+    std::vector<Gone> gone;
+    std::vector<uint64_t> count;
+    for (std::map<std::string, Gone>& dump : dumps) {
+      gone.push_back(dump[optimizer]);
+      count.push_back(gone.back().parameters.size());
+    }
+    if (grows(count)) add_finding(find, optimizer, std::move(gone));
   }
-  finding.growth.kept = tensor_serials(find.last().dump, gone.parameters);
-  if (!find.timeline().piles_up(finding.growth) || finding.growth.added_bytes() < int64_t(kLeastGrowth)) return;
-  finding.kind = LeakKind::gone_parameters;
-  finding.holders = {gone.optimizer};
-  finding.advice = Advice::remove_from_optimizer;
-  finding.counts = LeakFinding::Counts::parameters;
-  finding.bytes = finding.growth.bytes.back();
-  finding.site = find.site_of(gone.parameters);
-  finding.evidence = {{FactKind::optimizer_only_parameters, finding.growth.count},
-                      {FactKind::optimizer_state, {gone.state.size()}},
-                      {FactKind::retained, finding.growth.bytes}};
-  find.add(std::move(finding));
 }
 
 }  // namespace tensorscope::analyzer

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "leaks/case.h"
+#include "leaks/larger_inputs.h"
 
 namespace tensorscope::analyzer {
 
@@ -100,6 +101,18 @@ Held held_by(const View& last, const std::vector<uint32_t>& tensors) {
   return held;
 }
 
+// All that hold the tensor that was made last: the next one is made from what one of them refers to.
+std::vector<HeldShare> all_holders(const View& last, const std::vector<uint32_t>& tensors) {
+  constexpr size_t kMost = 3;
+  HeldShare share;
+  if (tensors.empty()) return {};
+  const std::vector<Holder>& holders = last.holders.holders(tensors.back());
+  for (size_t i = 0; i < holders.size() && i < kMost; ++i) share.holder += (i == 0 ? "" : "; ") + holders[i].brief;
+  share.bytes = last.accounts.items()[last.accounts.item_of_tensor(tensors.back())].bytes;
+  if (share.holder.empty()) return {};
+  return {std::move(share)};
+}
+
 GrownPlace grown_place(const Case& find, const std::vector<LeakFinding>& findings, PlaceGrowth place, bool in_place) {
   GrownPlace grown;
   grown.in_place = in_place;
@@ -111,7 +124,7 @@ GrownPlace grown_place(const Case& find, const std::vector<LeakFinding>& finding
     Held held = held_by(find.last(), tensors);
     grown.held_by = held.kind;
     grown.holder_unknown = find.mostly(tensors, [&](uint32_t tensor) { return !find.retention().looked_at(tensor); });
-    grown.held = std::move(held.shares);
+    grown.held = in_place && tensors.size() == 1 ? all_holders(find.last(), tensors) : std::move(held.shares);
   }
   grown.place = std::move(place);
   return grown;
@@ -129,6 +142,21 @@ void leave_memory_to_its_place(const Case& find, std::vector<GrownPlace>& places
       grown.memory_at = other.place.label;
       grown.counts = false;
     }
+  }
+}
+
+// Inputs that become larger, and what was made from them afterwards, are no leak.
+void leave_larger_inputs(const Case& find, std::vector<GrownPlace>& places) {
+  std::vector<uint32_t> tensors;
+  for (const GrownPlace& grown : places) {
+    if (grown.in_place) tensors.insert(tensors.end(), grown.place.tensors.begin(), grown.place.tensors.end());
+  }
+  const uint64_t first = first_larger_input(find.last(), tensors);
+  for (GrownPlace& grown : places) {
+    const auto not_before = [&](uint32_t tensor) { return made_at(find.last(), tensor) >= first; };
+    if (!grown.in_place || grown.finding != kNone || !std::ranges::all_of(grown.place.tensors, not_before)) continue;
+    grown.larger_input = true;
+    grown.counts = false;
   }
 }
 
@@ -176,6 +204,7 @@ Leaks find_leaks(std::vector<View> views, bool whole) {
     result.places.push_back(grown_place(find, result.findings, std::move(place), in_place));
   }
   leave_memory_to_its_place(find, result.places);
+  leave_larger_inputs(find, result.places);
   return result;
 }
 

@@ -22,6 +22,7 @@ struct GrownPlace {
   PlaceGrowth place;
   bool in_place = false;        // the same number of tensors, made anew and larger each time
   bool counts = false;          // enough of it to be called a leak; what is less is only listed
+  bool larger_input = false;    // in place, of inputs that become larger; it does not count then
   std::string memory_at;        // the other listed place whose memory its tensors lie in; it does not count then
   uint32_t finding = kNone;     // index of the one that explains it
   std::vector<HeldShare> held;  // the most bytes first; empty where a finding says it

@@ -10,6 +10,7 @@
 #include "leaks/births.h"
 #include "leaks/case.h"
 #include "leaks/kept_share.h"
+#include "leaks/larger_inputs.h"
 #include "leaks/named_entries.h"
 #include "leaks/site_beginnings.h"
 
@@ -59,7 +60,9 @@ void add_variable(const Case& find, const Series& series, const std::vector<uint
   suspect.site = find.site_of(retained.tensors);
   if (!weighs_enough(suspect)) return;
   if (!mostly_kept(made)) {
-    suspect.from_the_first = kept_from_the_first(find, retained.tensors, suspect.site, births);
+    // Each thread may have replaced its own.
+    suspect.from_the_first =
+        !series.of_many_threads() && kept_from_the_first(find, retained.tensors, suspect.site, births);
     if (!suspect.from_the_first) return;
   }
   suspect.holder = find.label(series);
@@ -162,11 +165,20 @@ void add_graphs(const Case& find, std::vector<Suspect>& suspects) {
   }
 }
 
+// Inputs that become larger, and what was made from them afterwards, are none.
+void leave_larger_inputs(const View& last, std::vector<Suspect>& larger) {
+  std::vector<uint32_t> tensors;
+  for (const Suspect& suspect : larger) tensors.push_back(suspect.tensors.front());
+  const uint64_t first = first_larger_input(last, tensors);
+  std::erase_if(larger, [&](const Suspect& suspect) { return made_at(last, suspect.tensors.front()) >= first; });
+}
+
 // `all = torch.cat([all, x])`: many were allocated at the site, one is left, and it is larger than they were on average
 // as only the last of a growing row is. Of lengths that vary the last one is seldom that large.
 void add_larger(const Case& find, std::vector<Suspect>& suspects) {
   constexpr uint64_t kLeastMade = 8, kMostKept = 2, kTimesMean = 8, kOfMean = 5;
   const View& last = find.last();
+  std::vector<Suspect> larger;
   for (const Storage& storage : last.dump.storages) {
     const uint32_t tensor = storage.tensors.front();
     const Item& item = last.accounts.items()[last.accounts.item_of_tensor(tensor)];
@@ -194,8 +206,10 @@ void add_larger(const Case& find, std::vector<Suspect>& suspects) {
     suspect.tensors.assign(storage.tensors.begin(), storage.tensors.end());
     const uint64_t created = last.dump.tensors[tensor].created_ns, now = last.dump.process.dump_ns;
     suspect.oldest_ns = suspect.newest_ns = now - std::min(created, now);
-    suspects.push_back(std::move(suspect));
+    larger.push_back(std::move(suspect));
   }
+  leave_larger_inputs(last, larger);
+  std::ranges::move(larger, std::back_inserter(suspects));
 }
 
 // What a program that has just begun has plenty of, made in many places one after the other.

@@ -150,7 +150,8 @@ std::string places_text(analyzer::OpenedDump& opened, const Leaks& leaks, size_t
     if (!grown.memory_at.empty()) {
       table.note(kWhere, "aliases of memory that was allocated at " + grown.memory_at);
     } else {
-      table.note(kWhere, grown.counts ? text::advice_words(grown) : "below the threshold of a finding (64 KiB)");
+      const bool says_why = grown.counts || grown.larger_input;
+      table.note(kWhere, says_why ? text::advice_words(grown) : "below the threshold of a finding (64 KiB)");
     }
   }
   return table.text(terminal);

@@ -199,6 +199,7 @@ std::string advice_words(const LeakFinding& finding) {
 
 std::string advice_words(const analyzer::GrownPlace& grown) {
   if (grown.finding != analyzer::kNone) return "";
+  if (grown.larger_input) return "no leak: allocated anew in each step, for larger inputs";
   if (grown.in_place) return "allocated anew and larger each time: limit how much of the earlier data is kept";
   if (grown.held.empty()) return "holder unknown: references were not recorded, or C++ code holds it";
   if (grown.holder_unknown) return "holder unknown: the search for names ended early";

@@ -121,3 +121,48 @@ def trainer():
     settings = TrainingArguments("unused", max_steps=LAST + 1, per_device_train_batch_size=4, report_to=[], save_strategy="no", disable_tqdm=True, use_cpu=True)
     Trainer(model=model, args=settings, train_dataset=data, callbacks=[AtSteps()]).train()
     return moments
+
+
+def mixtral_accelerated():
+    """A mixture of experts with accelerate: autocast, two batches before each step of the optimizer, clipped gradients."""
+    from accelerate import Accelerator
+    from transformers import MixtralConfig, MixtralForCausalLM
+
+    model = MixtralForCausalLM(MixtralConfig(num_hidden_layers=2, hidden_size=128, intermediate_size=256, num_attention_heads=4, num_key_value_heads=2,
+                                             num_local_experts=4, num_experts_per_tok=2, vocab_size=2000, output_router_logits=True))
+    accelerator, moments = Accelerator(cpu=True, mixed_precision="bf16", gradient_accumulation_steps=2), Moments(model.parameters())
+    data = torch.utils.data.DataLoader(torch.randint(0, 2000, (8 * (LAST + 1), 64)), batch_size=4)
+    model, optimizer, data = accelerator.prepare(model, torch.optim.AdamW(model.parameters()), data)
+    for number, batch in enumerate(data):
+        if number % 2 == 0:
+            moments.step()
+        with accelerator.accumulate(model):
+            loss = model(input_ids=batch, labels=batch).loss
+            moments.at("forward")
+            accelerator.backward(loss)
+            if accelerator.sync_gradients:
+                accelerator.clip_grad_norm_(model.parameters(), 1.0)
+            optimizer.step()
+            optimizer.zero_grad()
+        if number % 2 == 1:
+            moments.at("after the step")
+    return moments
+
+
+def wav2vec2():
+    """Speech to letters: a convolution over the samples, masked frames, CTC."""
+    from transformers import Wav2Vec2Config, Wav2Vec2ForCTC
+
+    model = Wav2Vec2ForCTC(Wav2Vec2Config(vocab_size=40, hidden_size=128, num_hidden_layers=3, num_attention_heads=4, intermediate_size=256,
+                                          conv_dim=(64,) * 7, mask_time_length=4, num_conv_pos_embeddings=16, num_conv_pos_embedding_groups=4))
+    model.train()
+    sound, letters = torch.randn(4, 16000), torch.randint(1, 40, (4, 12))
+    return train(model, torch.optim.AdamW(model.parameters()), lambda model: model(sound, labels=letters).loss)
+
+
+def mamba():
+    """A state space model, whose scan over the tokens is a loop in Python."""
+    from transformers import MambaConfig, MambaForCausalLM
+
+    model, batch = MambaForCausalLM(MambaConfig(vocab_size=2000, hidden_size=128, state_size=8, num_hidden_layers=2)), tokens(length=32)
+    return train(model, torch.optim.AdamW(model.parameters()), lambda model: model(input_ids=batch, labels=batch).loss)

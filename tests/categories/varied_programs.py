@@ -141,3 +141,44 @@ def lightning_two_optimizers():
     lightning.Trainer(max_epochs=1, accelerator="cpu", logger=False, enable_checkpointing=False, enable_progress_bar=False,
                       enable_model_summary=False).fit(model, data)
     return model.moments
+
+
+def lightning_averaged():
+    """Lightning with an average of the weights, bfloat16, two batches before each step, and a metric of torchmetrics."""
+    import lightning
+    import torchmetrics
+    from lightning.pytorch.callbacks import EMAWeightAveraging
+
+    class Classifier(lightning.LightningModule):
+        def __init__(self):
+            super().__init__()
+            self.net = nn.Sequential(nn.Conv2d(3, 32, 3, 2, 1), nn.BatchNorm2d(32), nn.SiLU(), nn.Conv2d(32, 64, 3, 2, 1), nn.SiLU(),
+                                     nn.AdaptiveAvgPool2d(4), nn.Flatten(), nn.Linear(1024, 10))
+            self.precision = torchmetrics.AveragePrecision("multiclass", num_classes=10)
+            self.moments = Moments(self.net.parameters())
+
+        def training_step(self, batch, index):
+            if index % 2 == 0:
+                self.moments.step()
+            images, labels = batch
+            scores = self.net(images)
+            self.precision.update(scores.float().softmax(1), labels)
+            loss = nn.functional.cross_entropy(scores, labels)
+            self.log("loss", loss, on_step=True, on_epoch=True)
+            self.moments.at("forward")
+            return loss
+
+        def on_train_batch_end(self, outputs, batch, index):
+            if index % 2 == 1:
+                self.moments.at("after the step")
+
+        def configure_optimizers(self):
+            optimizer = torch.optim.AdamW(self.parameters())
+            return {"optimizer": optimizer, "lr_scheduler": torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, 10)}
+
+    model, count = Classifier(), 32 * (LAST + 1)
+    data = torch.utils.data.TensorDataset(torch.randn(count, 3, 64, 64), torch.randint(0, 10, (count,)))
+    lightning.Trainer(max_epochs=1, accelerator="cpu", precision="bf16-mixed", accumulate_grad_batches=2, callbacks=[EMAWeightAveraging(decay=0.9)],
+                      logger=False, enable_checkpointing=False, enable_progress_bar=False, enable_model_summary=False).fit(
+                          model, torch.utils.data.DataLoader(data, batch_size=16))
+    return model.moments

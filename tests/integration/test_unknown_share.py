@@ -13,7 +13,7 @@ sys.path.append(str(FOLDER))
 
 import unknown_share  # noqa: E402
 
-CHOSEN = ["unet_with_averaged_copy", "checkpoint_reentrant", "lora", "fully_sharded", "generation", "packed_autocast", "diffusion_with_ema"]
+CHOSEN = ["unet_with_averaged_copy", "checkpoint_reentrant", "lora", "fully_sharded", "generation", "packed_autocast", "diffusion_with_ema", "mixtral_accelerated"]
 
 
 @pytest.mark.cases(2)

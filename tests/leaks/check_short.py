@@ -37,6 +37,12 @@ def first(program, leaks):
     return "first" if corpus_answers.is_leak(program, top) else f"first suspect: {top['held_by']}"
 
 
+def bytes_each_step(program, leaks):
+    """Of all suspects that are the leak, by steps of the program: each has one backward pass or a few, which count as steps."""
+    told = [suspect for suspect in leaks["suspects"] if corpus_answers.is_leak(program, suspect)]
+    return sum(suspect["bytes_each_step"] * max(1, round(suspect["of_steps"] / corpus.STEPS[-1])) for suspect in told)
+
+
 def check(program, dump, cli):
     """What is said; whether it is right."""
     leaks, oom = ask(cli, "leaks", dump), ask(cli, "oom", dump)
@@ -47,7 +53,7 @@ def check(program, dump, cli):
     if program.kinds == ("process-memory",):  # in no tensor: that there is such memory is all that one dump says
         return "outside tensors", bool(leaks["answer"]["process"]) and not leaks["suspects"] and not leaks["findings"]
     said = first(program, leaks)
-    each = leaks["suspects"][0]["bytes_each_step"] if said == "first" else 0
+    each = bytes_each_step(program, leaks) if said == "first" else 0
     return said + (f", {each:,} B a step (header: {program.least:,}..{program.most:,})" if each else ""), said in ("finding", "first")
 
 

@@ -73,11 +73,11 @@ def judge_answer(program, answer, steps):
     kinds = [finding for finding in answer.findings if finding["kind"] in program.kinds]
     right = next((finding for finding in kinds if program.holder in finding["held_by"]), None) or (kinds[0] if kinds else None)
     if right is None and "place" in program.kinds:
-        right = next((as_finding(place) for place in answer.places if program.holder in (place["held_by"] or "")), None)
-        answer.places = [place for place in answer.places if right is None or place["place"] != right["made_at"]]
-        if right is not None:
-            answer.findings.append(right)
-            kinds = [right]
+        # Each of an object's tensors may be replaced by a larger one at a line of its own.
+        kinds = [as_finding(place) for place in answer.places if program.holder in (place["held_by"] or "")]
+        answer.places = [place for place in answer.places if program.holder not in (place["held_by"] or "")]
+        answer.findings += kinds
+        right = kinds[0] if kinds else None
     if right is None:
         said = [finding["kind"] for finding in answer.findings] + ["allocation site only"] * bool(answer.places)
         answer.note = "said: " + (", ".join(said) or "nothing")

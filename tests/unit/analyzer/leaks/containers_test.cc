@@ -1,4 +1,4 @@
-// Covers: analyzer/leaks/{case,forms}.cc
+// Covers: analyzer/leaks/{case,forms,renamed_containers}.cc
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -76,6 +76,70 @@ TEST(Containers, AnObjectOfCWithoutNamesOfFields) {
     }
   });
   ASSERT_THAT(run.kinds(), ElementsAre("container"));
+}
+
+TEST(Containers, KeysOfADictAndMembersOfASet) {
+  EXPECT_EQ(without_indexes("reporter.names (key)"), "reporter.names*");
+  EXPECT_EQ(without_indexes("seen{Tensor}.weight"), "seen*.weight");
+  EXPECT_EQ(without_indexes("lru_cache of f (key 'a')"), "lru_cache of f*");
+  EXPECT_EQ(without_indexes("table['a (key) {b}']"), "table[*]");
+  for (const char* text : {"names (key)", "seen{Tensor}"}) {
+    Dumps run([text](Scene& scene) {
+      for (int step = 1; step <= scene.steps(); ++step) {
+        scene.kept(serial_at(step, 10), 2048, scene.site(12), text);
+      }
+    });
+    ASSERT_THAT(run.kinds(), ElementsAre("container"));
+    EXPECT_EQ(run.only().holders.at(0), std::string("train.py: ") + text);
+  }
+}
+
+void kept_in(Scene& scene, int step, const std::string& scope, const std::string& text) {
+  const uint64_t made = scene.add(scene.plain(serial_at(step, 10), 2048, scene.site(12)));
+  testing::ReferenceSpec row;
+  row.tensor = made;
+  row.text = text;
+  row.scope = scope;
+  row.root = ReferenceRoot::global;
+  row.steps = 2;
+  scene.builder.reference(row);
+  scene.object(made);
+}
+
+TEST(Containers, WhatMoreAndMoreThreadsKeep) {
+  EXPECT_EQ(without_thread("serve.py, thread worker 3"), "serve.py, thread *");
+  EXPECT_EQ(without_thread("thread Thread-1 (run)"), "thread *");
+  EXPECT_EQ(without_thread("my thread pool.py"), "my thread pool.py");
+  Dumps run([](Scene& scene) {
+    for (int step = 1; step <= scene.steps(); ++step) {
+      kept_in(scene, step, "serve.py, thread client " + std::to_string(step), "state.workspace");
+    }
+  });
+  ASSERT_THAT(run.kinds(), ElementsAre("container"));
+  EXPECT_EQ(run.only().advice, Advice::end_threads);
+  EXPECT_EQ(run.only().growth.count, (std::vector<uint64_t>{10, 20, 30}));
+  Dumps one([](Scene& scene) { kept_in(scene, scene.steps(), "serve.py, thread client", "state.workspace"); });
+  EXPECT_THAT(one.kinds(), ElementsAre());
+}
+
+// Both halves of an itertools.tee refer to the same samples; which of the two has the shorter name changes.
+TEST(Containers, OneThatAnEarlierDumpNamesOtherwise) {
+  const auto first_name = [](int steps) { return steps < 30 ? "stream[" : "preview["; };
+  Dumps run(
+      [&](Scene& scene) { keeps(scene, first_name(scene.steps()), "]", ReferenceRoot::global, 1, scene.steps()); });
+  ASSERT_THAT(run.kinds(), ElementsAre("container"));
+  EXPECT_EQ(run.only().holders.at(0), "train.py: preview[1..30]");
+  EXPECT_EQ(run.only().growth.count, (std::vector<uint64_t>{10, 20, 30}));
+  // A list of a few, which a cache of as many had before.
+  Dumps full([&](Scene& scene) {
+    keeps(scene, first_name(scene.steps()), "]", ReferenceRoot::global, scene.steps() - 8, scene.steps());
+  });
+  EXPECT_THAT(full.kinds(), ElementsAre());
+  // A part of what a larger one had.
+  Dumps part([&](Scene& scene) {
+    keeps(scene, first_name(scene.steps()), "]", ReferenceRoot::global, scene.steps() < 30 ? 1 : 15, scene.steps());
+  });
+  EXPECT_THAT(part.kinds(), ElementsAre());
 }
 
 TEST(Containers, EntriesThatHoldSeveralTensorsAreOneFinding) {

@@ -1,3 +1,4 @@
+// Covers: analyzer/leaks/larger_inputs.cc
 #include "leaks/growth.h"
 
 #include <gtest/gtest.h>
@@ -127,6 +128,35 @@ TEST(Growth, LengthsThatAreRaisedEveryTenthStepAreNone) {
     EXPECT_TRUE(Dumps(each_step, dumps).leaks.found());
     EXPECT_FALSE(Dumps(in_stairs, dumps).leaks.found());
   }
+}
+
+// One tensor of this line, larger in each step; its input, made by torch's data loading, likewise.
+void larger_with_input(Scene& scene, int input, int joined) {
+  const std::string torch = "/opt/venv/lib/python3.11/site-packages/torch/";
+  testing::SharedObjectSpec library;
+  library.path = torch + "lib/libtorch_python.so";
+  scene.builder.shared_object(library);
+  const int64_t floats = scene.steps() * 4096;
+  const uint32_t collate =
+      scene.builder.site(0, scene.builder.python({{"/home/user/train.py", "step", 31},
+                                                  {torch + "utils/data/_utils/collate.py", "default_collate", 5}}));
+  for (const auto& [number, site] : {std::pair(input, collate), std::pair(joined, scene.site(33))}) {
+    scene.add(scene.plain(serial_at(scene.steps(), number), floats, site));
+    const format::Site& now = scene.builder.site_counters(site);
+    scene.builder.site_counters(site) =
+        format::Site(now.tensors_live(), now.tensors_total(), now.allocations_live(), now.allocations_total(),
+                     now.bytes_live(), now.bytes_total(), uint64_t(floats) * 8, 0, now.python());
+  }
+}
+
+TEST(Growth, LargerInputsAndWhatIsMadeOfThemAreNone) {
+  Dumps curriculum([](Scene& scene) { larger_with_input(scene, 10, 20); }, {10, 20, 30, 40});
+  ASSERT_EQ(curriculum.leaks.places.size(), 2u);
+  for (const GrownPlace& grown : curriculum.leaks.places) EXPECT_TRUE(grown.in_place && grown.larger_input);
+  EXPECT_FALSE(curriculum.leaks.found());
+  // What is larger before the input of the step is made is no result of it.
+  Dumps joined([](Scene& scene) { larger_with_input(scene, 20, 10); }, {10, 20, 30, 40});
+  EXPECT_TRUE(joined.leaks.found());
 }
 
 // A queue that everything passes is at times a little longer.

@@ -1,6 +1,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <functional>
+
 #include "scene.h"
 
 namespace tensorscope::analyzer {
@@ -92,6 +94,31 @@ TEST(StrayLeaves, AnOptimizersCopyInAnotherDtypeCounts) {
       },
       {1});
   EXPECT_THAT(run.kinds(), ElementsAre());
+}
+
+// A parameter in each step that only an optimizer refers to.
+void only_in_optimizers(Scene& scene, const std::function<std::string(int step)>& text) {
+  for (int step = 1; step <= scene.steps(); ++step) {
+    leaf(scene, text(step), {.gradient = false, .serial = testing::serial_at(step, 10)});
+  }
+}
+
+TEST(GoneParameters, ThatOneOptimizerKeeps) {
+  Dumps run([](Scene& scene) {
+    only_in_optimizers(scene, [](int step) { return "Adam.param_groups[" + std::to_string(step) + "]['params'][0]"; });
+  });
+  ASSERT_THAT(run.kinds(), ElementsAre("gone-parameters"));
+  EXPECT_EQ(run.only().holders.at(0), "Adam");
+  EXPECT_EQ(run.only().growth.count, (std::vector<uint64_t>{10, 20, 30}));
+}
+
+TEST(GoneParameters, OfMoreAndMoreOptimizersAreTheirContainer) {
+  Dumps run([](Scene& scene) {
+    only_in_optimizers(scene,
+                       [](int step) { return "trials[" + std::to_string(step) + "].param_groups[0]['params'][0]"; });
+  });
+  ASSERT_THAT(run.kinds(), ElementsAre("container"));
+  EXPECT_EQ(run.only().bytes, 30u * 8192);
 }
 
 TEST(TwoDtypes, TheSamePathInTwoModels) {
