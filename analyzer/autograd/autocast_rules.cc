@@ -16,10 +16,10 @@ struct Rules {
 
 constexpr CastRule kFollows = CastRule::follows, kLower = CastRule::lower, kFloat32 = CastRule::float32;
 
-// For devices the lists of aten/src/ATen/autocast_mode.h of torch 2.13.0 and 2.14.1, for a CPU those of autocast_mode.cpp
-// of its main branch (commit 008ec6b1840c). Torch 2.2 had the lists for devices in autocast_mode.cpp, without
-// `upsample_*` (pull request 121324) and `rms_norm`. The last block has operations that run inside of the others, as
-// native stacks and nodes name them.
+// For devices the lists of aten/src/ATen/autocast_mode.h of torch 2.13.0 and 2.14.1, for a CPU those of
+// autocast_mode.cpp of its main branch (commit 008ec6b1840c). Torch 2.2 had the lists for devices in autocast_mode.cpp,
+// without `upsample_*` (pull request 121324) and `rms_norm`. The last block has operations that run inside of the
+// others, as native stacks and nodes name them.
 constexpr auto kRules = std::to_array<Rules>({
     {"_convolution", kLower, kLower},
     {"conv1d", kLower, kLower},

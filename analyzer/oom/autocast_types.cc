@@ -13,6 +13,20 @@ namespace {
 
 bool flagged(const GraphNode& node, format::GraphNodeFlag flag) { return (node.flags & uint8_t(flag)) != 0; }
 
+// `torch.nn.functional.cross_entropy` names the type of what it is given, and autocast leaves such a log_softmax alone.
+bool of_cross_entropy(const std::vector<Frame>& stack) {
+  const auto named = [&](std::string_view name) {
+    return std::ranges::any_of(
+        stack, [&](const Frame& frame) { return frame.language == Frame::Language::python && frame.function == name; });
+  };
+  // Losses of transformers (loss/loss_utils.py) that cast logits to float32, which leaves no trace in a float32 run.
+  return named("cross_entropy") && !named("ForCausalLMLoss") && !named("ForMaskedLMLoss") &&
+         !named("ForTokenClassification");
+}
+
+// Unused ends of blocks are others in another run.
+uint64_t used(const Item& item) { return item.bytes - item.rounding; }
+
 // A number in a tensor does not widen what it is multiplied by.
 bool is_number(const Tensor& tensor) { return tensor.sizes.empty() && tensor.numel == 1; }
 
@@ -26,7 +40,7 @@ AutocastTypes::AutocastTypes(const View& view, Device device)
     const GraphNode& of = dump.graph.nodes[node];
     node_at_.emplace(of.address, node);
     if (of.seen != kNone) node_of_.emplace(dump.nodes[of.seen].serial, node);
-    rules_.push_back(cast_rule_of_node(dump.graph.class_name(node), cpu_));
+    rules_.push_back(rule_of(node));
     if (flagged(of, format::GraphNodeFlag::accumulates)) continue;
     for (const SavedSlot& slot : dump.graph.saved_of(node)) {
       if (!holds(slot) || slot.tensor == kNone) continue;
@@ -35,6 +49,16 @@ AutocastTypes::AutocastTypes(const View& view, Device device)
     }
   }
   find_types();
+}
+
+CastRule AutocastTypes::rule_of(uint32_t node) const {
+  const std::string& name = view_.dump.graph.class_name(node);
+  const uint32_t seen = view_.dump.graph.nodes[node].seen;
+  if (name.starts_with("LogSoftmax") && seen != kNone &&
+      of_cross_entropy(view_.places.stack(view_.dump.nodes[seen].site))) {
+    return CastRule::follows;
+  }
+  return cast_rule_of_node(name, cpu_);
 }
 
 // What a node is given by others comes before it.
@@ -107,18 +131,25 @@ bool AutocastTypes::made_float32(const Item& item) {
   for (uint32_t tensor : view_.dump.storages[item.storage].tensors) {
     if (const uint32_t node = maker(tensor); node != kNone) return whole_[node];
   }
-  return of_backward_float32(item) || computes_float32_at(item.site);
+  const uint32_t node = ran(item);
+  return node == kNone ? computes_float32_at(item.site) : gradient_is_float32(node);
+}
+
+// The node whose backward made it; kNone: none that is in the graph.
+uint32_t AutocastTypes::ran(const Item& item) const {
+  const uint64_t serial = item.allocation == kNone ? 0 : view_.dump.allocations[item.allocation].node;
+  const auto found = serial == 0 ? node_of_.end() : node_of_.find(serial);
+  return found == node_of_.end() ? kNone : found->second;
 }
 
 // A gradient has the type of what it is the gradient of. The node that runs has not cast it yet.
-bool AutocastTypes::of_backward_float32(const Item& item) const {
+bool AutocastTypes::gradient_is_float32(uint32_t node) const {
   const Dump& dump = view_.dump;
-  const uint64_t serial = item.allocation == kNone ? 0 : dump.allocations[item.allocation].node;
-  const auto found = serial == 0 ? node_of_.end() : node_of_.find(serial);
-  if (found == node_of_.end()) return false;
-  if (dump.failure && dump.failure->node_serial == serial) return rules_[found->second] == CastRule::float32;
+  const bool runs = dump.failure && dump.failure->node_serial != 0 && dump.graph.nodes[node].seen != kNone &&
+                    dump.failure->node_serial == dump.nodes[dump.graph.nodes[node].seen].serial;
+  if (runs && rules_[node] != CastRule::follows) return rules_[node] == CastRule::float32;
   size_t known = 0, whole = 0;
-  for (const GraphEdge& edge : dump.graph.edges_of(found->second)) {
+  for (const GraphEdge& edge : dump.graph.edges_of(node)) {
     if (edge.node == kNoNode) continue;
     ++known;
     whole += whole_[edge.node];
@@ -139,7 +170,7 @@ bool AutocastTypes::computes_float32_at(uint32_t site) {
 uint64_t AutocastTypes::copies(const Item& item) const {
   uint64_t copies = 0;
   for (const Saver& saver : savers_[item.storage]) {
-    if (rules_[saver.node] == CastRule::lower && !saver.output) copies += std::min(saver.nbytes, item.bytes) / 2;
+    if (rules_[saver.node] == CastRule::lower && !saver.output) copies += std::min(saver.nbytes, used(item)) / 2;
   }
   return copies;
 }
@@ -152,18 +183,18 @@ uint64_t AutocastTypes::bytes(const Item& item) {
     const bool stays = !by_slots_alone || std::ranges::any_of(savers, [&](const Saver& saver) {
       return saver.output || rules_[saver.node] != CastRule::lower;
     });
-    return (stays ? item.bytes : 0) + copies(item);
+    return (stays ? used(item) : 0) + copies(item);
   }
   uint64_t up = 0;
   bool stays = !by_slots_alone;
   for (const Saver& saver : savers) {
     if (rules_[saver.node] == CastRule::float32 && !saver.output) {
-      up += std::min(saver.nbytes, item.bytes);
+      up += std::min(saver.nbytes, used(item));
     } else {
       stays = true;
     }
   }
-  return (stays ? item.bytes / 2 : 0) + up;
+  return (stays ? used(item) / 2 : 0) + up;
 }
 
 }  // namespace tensorscope::analyzer::oom

@@ -1,10 +1,10 @@
 // What float32 memory would take under torch.autocast, and what its copies would take.
 //
-// Types follow the edges of the autograd graph: products make 16 bits, softmax, norms and losses make float32, parameters
-// are float32, all else has the widest type of what it was given. A tensor that was made in float32 is cast once for each
-// product that it is given to, and the product saves the copy; one that was made in 16 bits is cast for each operation
-// that computes in float32, which saves that copy. Where the type is not known, it is taken to be 16 bits, so that what
-// is said to be saved is an upper bound.
+// Types follow the edges of the autograd graph: products make 16 bits, softmax, norms and losses make float32,
+// parameters are float32, all else has the widest type of what it was given. A tensor that was made in float32 is cast
+// once for each product that it is given to, and the product saves the copy; one that was made in 16 bits is cast for
+// each operation that computes in float32, which saves that copy. Where the type is not known, it is taken to be 16
+// bits, so that what is said to be saved is an upper bound.
 //
 // Linear in the graph. Not thread-safe. Units: bytes.
 #pragma once
@@ -36,12 +36,14 @@ class AutocastTypes {
     bool output = false;  // of this node
   };
 
+  CastRule rule_of(uint32_t node) const;
   void find_types();
   bool made_whole(uint32_t node) const;
   bool first_alone(uint32_t node) const;
   uint32_t maker(uint32_t tensor) const;
   bool made_float32(const Item& item);
-  bool of_backward_float32(const Item& item) const;
+  uint32_t ran(const Item& item) const;
+  bool gradient_is_float32(uint32_t node) const;
   bool computes_float32_at(uint32_t site);
 
   const View& view_;

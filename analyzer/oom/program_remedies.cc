@@ -216,7 +216,7 @@ class ProgramFinder {
         now += item.bytes;
         then += types.bytes(item);
       } else if (category == Category::parameter) {
-        then += std::min(types.copies(item), item.bytes / 2);
+        then += std::min(types.copies(item), item.bytes / 2);  // one for all products that use it
       } else {
         then += types.copies(item);
       }
