@@ -124,7 +124,21 @@ bool AutocastTypes::made_in_pass(const Item& item) const {
                              [&](uint32_t tensor) { return maker(tensor) != kNone; });
 }
 
+Category AutocastTypes::category_of(const Item& item) const {
+  return view_.holders.category(view_.holders.speaker(item.storage));
+}
+
+// By more than slots of nodes.
+bool AutocastTypes::held(const Item& item) const {
+  const Category category = category_of(item);
+  if (category != Category::saved_activation && category != Category::input_batch) return true;
+  return std::ranges::any_of(view_.dump.storages[item.storage].tensors, [&](uint32_t tensor) {
+    return std::ranges::any_of(view_.dump.references.of(tensor), [](const Reference& row) { return holds(row); });
+  });
+}
+
 bool AutocastTypes::made_float32(const Item& item) {
+  if (category_of(item) == Category::input_batch) return true;
   for (const Saver& saver : savers_[item.storage]) {
     if (saver.output) return whole_[saver.node];
   }
@@ -177,8 +191,7 @@ uint64_t AutocastTypes::copies(const Item& item) const {
 
 uint64_t AutocastTypes::bytes(const Item& item) {
   const std::vector<Saver>& savers = savers_[item.storage];
-  const Category category = view_.holders.category(view_.holders.speaker(item.storage));
-  const bool by_slots_alone = category == Category::saved_activation && !savers.empty();
+  const bool by_slots_alone = !savers.empty() && !held(item);
   if (made_float32(item)) {
     const bool stays = !by_slots_alone || std::ranges::any_of(savers, [&](const Saver& saver) {
       return saver.output || rules_[saver.node] != CastRule::lower;

@@ -207,11 +207,11 @@ class ProgramFinder {
       if (item.device != about_.device || item.storage == kNone) continue;
       if (dump_.tensors[view_.holders.speaker(item.storage)].dtype_text() != "float32") continue;
       const Category category = category_of(item);
-      const bool may_shrink =
-          of_the_batch(item) && (is_one_of(category, {Category::saved_activation, Category::output, Category::temporary,
-                                                      Category::backward_temporary}) ||
-                                 (is_one_of(category, {Category::unknown, Category::container, Category::variable}) &&
-                                  types.made_in_pass(item)));
+      const bool may_shrink = of_the_batch(item) &&
+                              (is_one_of(category, {Category::saved_activation, Category::input_batch, Category::output,
+                                                    Category::temporary, Category::backward_temporary}) ||
+                               (is_one_of(category, {Category::unknown, Category::container, Category::variable}) &&
+                                types.made_in_pass(item)));
       if (may_shrink) {
         now += item.bytes;
         then += types.bytes(item);

@@ -26,4 +26,4 @@ def test_what_autocast_gives_after_a_forward_pass(model, tmp_path, monkeypatch):
     freed = kept(exit="never") - kept("half", preload=False)
     answer = json.loads(harness.cli("oom", harness.dumps(tmp_path)[0], "--json").stdout)
     found = next(one for one in answer["remedies"] if one["kind"] == "lower-precision")
-    assert found["at_most"] and freed <= found["bytes"] <= freed + max(0.1 * freed, 2 * MIB), f"{freed} of {found['bytes']}"
+    assert found["at_most"] and freed <= found["bytes"] <= freed + max(0.12 * freed, 2 * MIB), f"{freed} of {found['bytes']}"

@@ -19,13 +19,15 @@ class Pass {
  public:
   Pass() { scene_.segment(); }
 
-  uint32_t node(const std::string& operation, const std::vector<uint32_t>& given = {}, uint8_t flags = 0) {
+  // `loss`: the function that called torch's cross_entropy for it.
+  uint32_t node(const std::string& operation, const std::vector<uint32_t>& given = {}, uint8_t flags = 0,
+                const char* loss = nullptr) {
     const std::string name = operation + "Backward0";
     const std::string mangled = "N5torch8autograd9generated" + std::to_string(name.size()) + name + "E";
     testing::GraphNodeSpec spec;
     spec.class_name = mangled;
     spec.address = address(uint32_t(nodes_++));
-    spec.serial = scene_.builder.node(spec.address, spec.class_name, site_);
+    spec.serial = scene_.builder.node(spec.address, spec.class_name, loss == nullptr ? site_ : in_loss(loss));
     spec.flags = flags;
     const uint32_t made = scene_.builder.graph_node(spec);
     for (uint32_t from : given) scene_.builder.edge(made, from);
@@ -51,6 +53,7 @@ class Pass {
     scene_.held(serial, "model.weight", format::ReferenceRoot::global, format::ReferenceRole::parameter);
     return serial;
   }
+  void held(uint64_t serial, const std::string& name) { scene_.held(serial, name); }
   // What autocast gives, in MiB; 0: it is not advised.
   uint64_t gain() {
     const Told told(scene_);
@@ -59,6 +62,12 @@ class Pass {
   }
 
  private:
+  uint32_t in_loss(const char* function) {
+    const uint32_t python = scene_.builder.python(
+        {{"/home/user/train.py", function, 20, true},
+         {"/usr/lib/python3.11/site-packages/torch/nn/functional.py", "cross_entropy", 3000, false}});
+    return scene_.builder.site(0, python);
+  }
   static uint64_t address(uint32_t node) { return 0x600000000000 + node * 512; }
 
   DeviceScene scene_;
@@ -90,6 +99,31 @@ TEST(AutocastTypes, ASumWithFloat32IsFloat32AndEachProductCopiesIt) {
   EXPECT_EQ(pass.gain(), 100u + 20u - 30u);
   pass.made(10 * kMiB, norm, {pass.node("Mul", {norm}), pass.node("Addmm", {norm})});
   EXPECT_EQ(pass.gain(), 100u + 20u - 30u - 5u);
+}
+
+TEST(AutocastTypes, WhatAVariableHoldsStaysBesideItsCopies) {
+  Pass pass;
+  const uint32_t product = pass.node("Mm", {pass.leaf()}), norm = pass.node("NativeLayerNorm", {product});
+  pass.made(100 * kMiB, product, {pass.node("Gelu", {product})});
+  pass.held(pass.made(40 * kMiB, norm, {pass.node("Mm", {norm})}), "h");
+  EXPECT_EQ(pass.gain(), 50u - 20u);
+}
+
+// A float32 run does not show that logits are cast; transformers' own losses are known to cast them.
+TEST(AutocastTypes, ALossOfCrossEntropyHasTheTypeOfItsLogits) {
+  for (const bool casts : {false, true}) {
+    Pass pass;
+    const uint32_t product = pass.node("Addmm", {pass.leaf()});
+    pass.made(100 * kMiB, product, {pass.node("Relu", {product})});
+    const uint32_t softmax = pass.node("LogSoftmax", {product}, 0, casts ? "ForCausalLMLoss" : "criterion");
+    const uint32_t loss = pass.node("NllLoss", {softmax});
+    const uint64_t result = pass.made(60 * kMiB, softmax, {loss});
+    pass.saved(result, softmax, /*output=*/true);
+    EXPECT_EQ(pass.gain(), casts ? 50u : 50u - 30u);  // in both types, one for each node
+    const uint64_t alone = pass.made(40 * kMiB, softmax, {});
+    pass.saved(alone, softmax, /*output=*/true);
+    EXPECT_EQ(pass.gain(), casts ? 50u : 50u - 30u + 20u);
+  }
 }
 
 TEST(AutocastTypes, NormsAndPowersSaveCopiesInFloat32) {
