@@ -105,7 +105,7 @@ class Autocaster {
     }
     if (operation.traits.rule == CastRule::lower) return {0.5, 0.5};
     if (operation.traits.rule == CastRule::float32) {
-      cast_up(operation, numel);
+      if (!operation.traits.enlarges) cast_up(operation, numel);
       return {1, 1};
     }
     CastType type = given_type(index, piece, numel);

@@ -11,68 +11,6 @@ namespace tensorscope::analyzer::forecast {
 
 namespace {
 
-// From ATen/autocast_mode.h, as the operations are called in native stacks.
-constexpr std::array<std::string_view, 22> kLower = {"_convolution",
-                                                     "conv1d",
-                                                     "conv2d",
-                                                     "conv3d",
-                                                     "conv_tbc",
-                                                     "conv_transpose1d",
-                                                     "conv_transpose2d",
-                                                     "conv_transpose3d",
-                                                     "convolution",
-                                                     "addmm",
-                                                     "addmv",
-                                                     "matmul",
-                                                     "einsum",
-                                                     "mm",
-                                                     "mv",
-                                                     "linear",
-                                                     "addbmm",
-                                                     "baddbmm",
-                                                     "bmm",
-                                                     "lstm_cell",
-                                                     "gru_cell",
-                                                     "scaled_dot_product_attention"};
-constexpr std::array<std::string_view, 28> kFloat32OnDevices = {"exp",
-                                                                "log",
-                                                                "log1p",
-                                                                "pow",
-                                                                "reciprocal",
-                                                                "rsqrt",
-                                                                "softplus",
-                                                                "layer_norm",
-                                                                "native_layer_norm",
-                                                                "rms_norm",
-                                                                "group_norm",
-                                                                "nll_loss",
-                                                                "nll_loss_nd",
-                                                                "nll_loss2d",
-                                                                "cross_entropy_loss",
-                                                                "kl_div",
-                                                                "l1_loss",
-                                                                "smooth_l1_loss",
-                                                                "huber_loss",
-                                                                "mse_loss",
-                                                                "binary_cross_entropy_with_logits",
-                                                                "logsumexp",
-                                                                "prod",
-                                                                "softmax",
-                                                                "log_softmax",
-                                                                "cumsum",
-                                                                "sum",
-                                                                "linalg_vector_norm"};
-constexpr std::array<std::string_view, 11> kFloat32OnCpu = {"nll_loss",
-                                                            "nll_loss_nd",
-                                                            "nll_loss2d",
-                                                            "cross_entropy_loss",
-                                                            "binary_cross_entropy_with_logits",
-                                                            "mse_loss",
-                                                            "smooth_l1_loss",
-                                                            "kl_div",
-                                                            "prod",
-                                                            "huber_loss",
-                                                            "l1_loss"};
 // Backward needs what these return; of others what they were given.
 constexpr std::array<std::string_view, 9> kSavesResult = {
     "softmax", "log_softmax", "cross_entropy_loss", "relu", "relu_", "sigmoid", "tanh", "exp", "dropout"};
@@ -150,11 +88,7 @@ SiteOperation operation_at(uint32_t site, const Sample& base) {
 
 OperationTraits traits_of(std::string_view name, bool cpu) {
   OperationTraits traits;
-  if (is_one_of(kLower, name)) {
-    traits.rule = CastRule::lower;
-  } else if (cpu ? is_one_of(kFloat32OnCpu, name) : is_one_of(kFloat32OnDevices, name)) {
-    traits.rule = CastRule::float32;
-  }
+  traits.rule = cast_rule(name, cpu);
   const bool pool = name.find("pool") != name.npos;
   if (is_one_of(kBinary, name)) {
     traits.kind = OperationKind::binary;

@@ -5,17 +5,11 @@
 #include <string_view>
 #include <vector>
 
+#include "autograd/autocast_rules.h"
 #include "forecast/play.h"
 #include "forecast/samples.h"
 
 namespace tensorscope::analyzer::forecast {
-
-// What torch.autocast does with an operation.
-enum class CastRule : uint8_t {
-  follows,  // the type of what it is given, the wider one of two
-  lower,    // 16 bits, and copies of float32 inputs
-  float32
-};
 
 // How the type of what it makes follows from what it is given.
 enum class OperationKind : uint8_t {

@@ -199,24 +199,32 @@ class ProgramFinder {
     found_.push_back(std::move(remedy));
   }
 
-  // Half of what is float32, but for what operations save and make that autocast runs in float32.
+  // What the batch and the model make of float32, less what it takes under autocast, with copies of the weights.
   void lower_precision() {
-    uint64_t bytes = 0;
-    AutocastTypes types(view_);
+    uint64_t now = 0, then = recurrent_copies();
+    AutocastTypes types(view_, about_.device);
     for (const Item& item : view_.accounts.items()) {
-      if (!of_the_batch(item) || item.storage == kNone) continue;
-      const bool may_be = is_one_of(category_of(item), {Category::saved_activation, Category::output,
-                                                        Category::temporary, Category::backward_temporary});
-      if (!may_be || dump_.tensors[view_.holders.speaker(item.storage)].dtype_text() != "float32") continue;
-      const bool saved = category_of(item) == Category::saved_activation;
-      if (!about_.device.is_cpu() && (saved ? types.saved_float32(item) : types.made_float32(item))) continue;
-      bytes += item.bytes;
+      if (item.device != about_.device || item.storage == kNone) continue;
+      if (dump_.tensors[view_.holders.speaker(item.storage)].dtype_text() != "float32") continue;
+      const Category category = category_of(item);
+      const bool may_shrink = of_the_batch(item) &&
+                              (is_one_of(category, {Category::saved_activation, Category::input_batch, Category::output,
+                                                    Category::temporary, Category::backward_temporary}) ||
+                               (is_one_of(category, {Category::unknown, Category::container, Category::variable}) &&
+                                types.made_in_pass(item)));
+      if (may_shrink) {
+        now += item.bytes;
+        then += types.bytes(item);
+      } else if (category == Category::parameter) {
+        then += std::min(types.copies(item), item.bytes / 2);  // one for all products that use it
+      } else {
+        then += types.copies(item);
+      }
     }
-    const uint64_t copies = recurrent_copies();
-    if (bytes / 2 < copies || bytes / 2 - copies < room_.least()) return;
+    if (now < then || now - then < room_.least()) return;
     Remedy remedy;
     remedy.kind = RemedyKind::lower_precision;
-    remedy.bytes = bytes / 2 - copies;
+    remedy.bytes = now - then;
     remedy.at_most = true;
     remedy.where = lines_.forward();
     remedy.fits = room_.fits_at_most(remedy.bytes);

@@ -146,12 +146,12 @@ def part(tree, name):
 
 
 def at_the_peak(answer, peak, kind):
-    """Bytes by which a peak may fall further than what was said of the moment of the failure: what the program had not allocated yet, unused
-    ends of blocks, and what the request itself shrinks by."""
+    """Bytes by which a peak may fall further than what was said of the moment of the failure: what the program had not allocated yet (half of it
+    in 16 bits, the request included) and unused ends of blocks."""
     request, in_use = answer["answer"]["request"] or 0, part(answer["balance"], "allocated")["bytes"]
     rounding = part(answer["balance"], "rounding")
-    return (max(0, peak - in_use - request) + (rounding["bytes"] if rounding else 0) +
-            (request // 2 if kind in ("lower-precision", "half-model") else 0))
+    not_made = (peak - in_use) // 2 if kind == "lower-precision" else peak - in_use - request
+    return max(0, not_made) + (rounding["bytes"] if rounding else 0)
 
 
 def in_the_step(answer, most, kind):

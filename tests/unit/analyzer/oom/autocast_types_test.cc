@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <string>
+#include <vector>
+
 #include "device_scene.h"
 
 namespace tensorscope::analyzer::oom {
@@ -11,29 +14,158 @@ using testing::DeviceScene;
 using testing::kMiB;
 using testing::Told;
 
-TEST(AutocastTypes, ByNodeAndByOperation) {
-  EXPECT_TRUE(saves_float32("LogSoftmaxBackward0"));
-  EXPECT_TRUE(saves_float32("NllLoss2DBackward0"));
-  EXPECT_FALSE(saves_float32("MmBackward0"));
-  EXPECT_FALSE(saves_float32("MulBackward0"));
-  EXPECT_TRUE(makes_float32("_log_softmax_backward_data"));
-  EXPECT_FALSE(makes_float32("mm"));
-}
+// A forward pass on a device: nodes, what they made and what they saved.
+class Pass {
+ public:
+  Pass() { scene_.segment(); }
+
+  // `loss`: the function that called torch's cross_entropy for it.
+  uint32_t node(const std::string& operation, const std::vector<uint32_t>& given = {}, uint8_t flags = 0,
+                const char* loss = nullptr) {
+    const std::string name = operation + "Backward0";
+    const std::string mangled = "N5torch8autograd9generated" + std::to_string(name.size()) + name + "E";
+    testing::GraphNodeSpec spec;
+    spec.class_name = mangled;
+    spec.address = address(uint32_t(nodes_++));
+    spec.serial = scene_.builder.node(spec.address, spec.class_name, loss == nullptr ? site_ : in_loss(loss));
+    spec.flags = flags;
+    const uint32_t made = scene_.builder.graph_node(spec);
+    for (uint32_t from : given) scene_.builder.edge(made, from);
+    return made;
+  }
+  uint32_t leaf() { return node("Accumulate", {}, uint8_t(format::GraphNodeFlag::accumulates)); }
+  // A tensor that came out of this node, and the nodes that saved it.
+  uint64_t made(uint64_t bytes, uint32_t by, const std::vector<uint32_t>& savers) {
+    testing::TensorSpec spec;
+    spec.grad_fn = address(by);
+    const uint64_t serial = scene_.tensor(bytes, site_, 0, spec);
+    for (uint32_t saver : savers) saved(serial, saver);
+    return serial;
+  }
+  void saved(uint64_t serial, uint32_t saver, bool output = false) {
+    testing::SavedSpec slot;
+    slot.tensor = serial;
+    slot.output = output;
+    scene_.builder.saved(saver, slot);
+  }
+  uint64_t parameter(uint64_t bytes) {
+    const uint64_t serial = scene_.tensor(bytes);
+    scene_.held(serial, "model.weight", format::ReferenceRoot::global, format::ReferenceRole::parameter);
+    return serial;
+  }
+  void held(uint64_t serial, const std::string& name) { scene_.held(serial, name); }
+  // What autocast gives, in MiB; 0: it is not advised.
+  uint64_t gain() {
+    const Told told(scene_);
+    const Remedy* remedy = told.remedy(RemedyKind::lower_precision);
+    return remedy == nullptr ? 0 : remedy->bytes / kMiB;
+  }
+
+ private:
+  uint32_t in_loss(const char* function) {
+    const uint32_t python = scene_.builder.python(
+        {{"/home/user/train.py", function, 20, true},
+         {"/usr/lib/python3.11/site-packages/torch/nn/functional.py", "cross_entropy", 3000, false}});
+    return scene_.builder.site(0, python);
+  }
+  static uint64_t address(uint32_t node) { return 0x600000000000 + node * 512; }
+
+  DeviceScene scene_;
+  const uint32_t site_ = scene_.in_module("model", 10);
+  size_t nodes_ = 0;
+};
 
 // Autocast runs the loss in float32 on a device: what it saves stays, whatever the precision of the model.
-TEST(AutocastTypes, LowerPrecisionLeavesOutWhatALossSaves) {
-  const auto promised = [](const char* node, size_t losses) {
-    DeviceScene scene;
-    scene.segment();
-    const uint32_t site = scene.in_module("model", 10);
-    scene.saved(60 * kMiB, site, scene.node(site));
-    for (size_t i = 0; i < losses; ++i) scene.saved(80 * kMiB, site, scene.node(site, node));
-    const Told told(scene);
-    const Remedy* remedy = told.remedy(RemedyKind::lower_precision);
-    return remedy == nullptr ? 0 : remedy->bytes;
-  };
-  EXPECT_EQ(promised("N5torch8autograd9generated19LogSoftmaxBackward0E", 1), 30 * kMiB);
-  EXPECT_EQ(promised("N5torch8autograd9generated11MmBackward0E", 1), 70 * kMiB);
+TEST(AutocastTypes, WhatALossSavesStays) {
+  Pass pass;
+  const uint32_t product = pass.node("Addmm", {pass.leaf()});
+  pass.made(60 * kMiB, product, {pass.node("Relu", {product})});
+  const uint32_t loss = pass.node("LogSoftmax", {product});
+  pass.saved(pass.made(80 * kMiB, loss, {}), loss, /*output=*/true);
+  EXPECT_EQ(pass.gain(), 30u);
+}
+
+TEST(AutocastTypes, ASumWithFloat32IsFloat32AndEachProductCopiesIt) {
+  Pass pass;
+  const uint32_t embedding = pass.node("Embedding", {pass.leaf()});
+  const uint32_t product = pass.node("Mm", {embedding});
+  const uint32_t sum = pass.node("Add", {product, embedding});
+  const uint32_t norm = pass.node("NativeLayerNorm", {sum});
+  pass.made(200 * kMiB, product, {pass.node("Gelu", {product})});  // half
+  pass.made(70 * kMiB, sum, {norm});                               // stays
+  pass.made(40 * kMiB, norm, {pass.node("Addmm", {norm})});        // a copy in its place
+  EXPECT_EQ(pass.gain(), 100u + 20u);
+  pass.made(60 * kMiB, norm, {pass.node("Addmm", {norm}), pass.node("Addmm", {norm}), pass.node("Addmm", {norm})});
+  EXPECT_EQ(pass.gain(), 100u + 20u - 30u);
+  pass.made(10 * kMiB, norm, {pass.node("Mul", {norm}), pass.node("Addmm", {norm})});
+  EXPECT_EQ(pass.gain(), 100u + 20u - 30u - 5u);
+}
+
+TEST(AutocastTypes, WhatAVariableHoldsStaysBesideItsCopies) {
+  Pass pass;
+  const uint32_t product = pass.node("Mm", {pass.leaf()}), norm = pass.node("NativeLayerNorm", {product});
+  pass.made(100 * kMiB, product, {pass.node("Gelu", {product})});
+  pass.held(pass.made(40 * kMiB, norm, {pass.node("Mm", {norm})}), "h");
+  EXPECT_EQ(pass.gain(), 50u - 20u);
+}
+
+// A float32 run does not show that logits are cast; transformers' own losses are known to cast them.
+TEST(AutocastTypes, ALossOfCrossEntropyHasTheTypeOfItsLogits) {
+  for (const bool casts : {false, true}) {
+    Pass pass;
+    const uint32_t product = pass.node("Addmm", {pass.leaf()});
+    pass.made(100 * kMiB, product, {pass.node("Relu", {product})});
+    const uint32_t softmax = pass.node("LogSoftmax", {product}, 0, casts ? "ForCausalLMLoss" : "criterion");
+    const uint32_t loss = pass.node("NllLoss", {softmax});
+    const uint64_t result = pass.made(60 * kMiB, softmax, {loss});
+    pass.saved(result, softmax, /*output=*/true);
+    EXPECT_EQ(pass.gain(), casts ? 50u : 50u - 30u);  // in both types, one for each node
+    const uint64_t alone = pass.made(40 * kMiB, softmax, {});
+    pass.saved(alone, softmax, /*output=*/true);
+    EXPECT_EQ(pass.gain(), casts ? 50u : 50u - 30u + 20u);
+  }
+}
+
+TEST(AutocastTypes, NormsAndPowersSaveCopiesInFloat32) {
+  Pass pass;
+  const uint32_t product = pass.node("Mm", {pass.leaf()});
+  pass.made(100 * kMiB, product, {pass.node("Gelu", {product})});
+  pass.made(60 * kMiB, product, {pass.node("Pow", {product})});
+  EXPECT_EQ(pass.gain(), 50u);
+  pass.made(60 * kMiB, product, {pass.node("Pow", {product}), pass.node("Mul", {product})});
+  EXPECT_EQ(pass.gain(), 50u - 30u);
+}
+
+TEST(AutocastTypes, BatchNormHasTheTypeOfItsInput) {
+  Pass pass;
+  const uint32_t product = pass.node("Convolution", {pass.leaf()});
+  const uint32_t norm = pass.node("CudnnBatchNorm", {product, pass.leaf(), pass.leaf()});
+  pass.made(100 * kMiB, norm, {pass.node("Relu", {norm})});
+  EXPECT_EQ(pass.gain(), 50u);
+}
+
+TEST(AutocastTypes, AFunctionOfTheProgramMayMakeTheNarrowerType) {
+  Pass pass;
+  const auto function = uint8_t(format::GraphNodeFlag::python);
+  const uint32_t product = pass.node("Mm", {pass.leaf()});
+  const uint32_t mixed = pass.node("Swish", {product, pass.leaf()}, function);
+  pass.made(100 * kMiB, mixed, {pass.node("Mul", {mixed})});
+  EXPECT_EQ(pass.gain(), 50u);
+  const uint32_t whole = pass.node("Swish", {pass.leaf(), pass.leaf()}, function);
+  pass.made(100 * kMiB, whole, {pass.node("Mul", {whole})});
+  EXPECT_EQ(pass.gain(), 50u);
+}
+
+// One for all products that use it.
+TEST(AutocastTypes, EachWeightIsCopiedOnce) {
+  Pass pass;
+  const uint32_t product = pass.node("Mm", {pass.leaf()}), other = pass.node("Mm", {product});
+  pass.made(100 * kMiB, product, {other});
+  const uint64_t weight = pass.parameter(20 * kMiB);
+  pass.saved(weight, product);
+  EXPECT_EQ(pass.gain(), 50u - 10u);
+  pass.saved(weight, other);
+  EXPECT_EQ(pass.gain(), 50u - 10u);
 }
 
 }  // namespace
