@@ -22,7 +22,7 @@ RunScene layers(int64_t batch) {
 
 TEST(Matching, BlocksOfOneSiteInTheirOrder) {
   const std::vector<Sample> samples = samples_of(layers(8), layers(16));
-  const size_t base = base_of(samples);
+  const size_t base = base_of(samples, sizes);
   ASSERT_EQ(base, 1u);
   const Matched matched = match_blocks(samples, kTwoBatches, base);
   const auto bytes = [&](size_t block) { return matched.growths[matched.growth[block]].bytes({64}); };
