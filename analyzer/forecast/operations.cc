@@ -12,7 +12,7 @@ namespace tensorscope::analyzer::forecast {
 namespace {
 
 // From ATen/autocast_mode.h, as the operations are called in native stacks.
-constexpr std::array<std::string_view, 22> kLower = {"_convolution",
+constexpr std::array<std::string_view, 35> kLower = {"_convolution",
                                                      "conv1d",
                                                      "conv2d",
                                                      "conv3d",
@@ -22,7 +22,9 @@ constexpr std::array<std::string_view, 22> kLower = {"_convolution",
                                                      "conv_transpose3d",
                                                      "convolution",
                                                      "addmm",
+                                                     "_addmm_activation",
                                                      "addmv",
+                                                     "addr",
                                                      "matmul",
                                                      "einsum",
                                                      "mm",
@@ -31,10 +33,21 @@ constexpr std::array<std::string_view, 22> kLower = {"_convolution",
                                                      "addbmm",
                                                      "baddbmm",
                                                      "bmm",
+                                                     "chain_matmul",
+                                                     "linalg_vecdot",
+                                                     "linalg_multi_dot",
+                                                     "prelu",
+                                                     "scaled_dot_product_attention",
                                                      "lstm_cell",
                                                      "gru_cell",
-                                                     "scaled_dot_product_attention"};
-constexpr std::array<std::string_view, 28> kFloat32OnDevices = {"exp",
+                                                     "rnn_tanh_cell",
+                                                     "rnn_relu_cell",
+                                                     "_thnn_fused_lstm_cell",
+                                                     "_thnn_fused_gru_cell",
+                                                     "_cudnn_rnn",
+                                                     "miopen_rnn",
+                                                     "mkldnn_rnn_layer"};
+constexpr std::array<std::string_view, 44> kFloat32OnDevices = {"exp",
                                                                 "log",
                                                                 "log1p",
                                                                 "pow",
@@ -61,18 +74,76 @@ constexpr std::array<std::string_view, 28> kFloat32OnDevices = {"exp",
                                                                 "log_softmax",
                                                                 "cumsum",
                                                                 "sum",
-                                                                "linalg_vector_norm"};
-constexpr std::array<std::string_view, 11> kFloat32OnCpu = {"nll_loss",
+                                                                "linalg_vector_norm",
+                                                                "log10",
+                                                                "log2",
+                                                                "expm1",
+                                                                "norm",
+                                                                "frobenius_norm",
+                                                                "cosine_similarity",
+                                                                "cdist",
+                                                                "cumprod",
+                                                                "poisson_nll_loss",
+                                                                "cosine_embedding_loss",
+                                                                "hinge_embedding_loss",
+                                                                "margin_ranking_loss",
+                                                                "multilabel_margin_loss",
+                                                                "soft_margin_loss",
+                                                                "triplet_margin_loss",
+                                                                "multi_margin_loss"};
+constexpr std::array<std::string_view, 47> kFloat32OnCpu = {"nll_loss",
                                                             "nll_loss_nd",
                                                             "nll_loss2d",
                                                             "cross_entropy_loss",
+                                                            "binary_cross_entropy",
                                                             "binary_cross_entropy_with_logits",
                                                             "mse_loss",
                                                             "smooth_l1_loss",
                                                             "kl_div",
                                                             "prod",
                                                             "huber_loss",
-                                                            "l1_loss"};
+                                                            "l1_loss",
+                                                            "cosine_embedding_loss",
+                                                            "hinge_embedding_loss",
+                                                            "poisson_nll_loss",
+                                                            "margin_ranking_loss",
+                                                            "soft_margin_loss",
+                                                            "triplet_margin_loss",
+                                                            "multi_margin_loss",
+                                                            "multilabel_margin_loss",
+                                                            "ctc_loss",
+                                                            "avg_pool3d",
+                                                            "max_pool3d",
+                                                            "adaptive_avg_pool3d",
+                                                            "adaptive_max_pool3d",
+                                                            "fractional_max_pool2d",
+                                                            "fractional_max_pool3d",
+                                                            "max_unpool2d",
+                                                            "max_unpool3d",
+                                                            "reflection_pad1d",
+                                                            "reflection_pad2d",
+                                                            "replication_pad1d",
+                                                            "replication_pad2d",
+                                                            "replication_pad3d",
+                                                            "grid_sampler",
+                                                            "cdist",
+                                                            "stft",
+                                                            "trace",
+                                                            "quantile",
+                                                            "inverse",
+                                                            "cholesky",
+                                                            "linalg_inv",
+                                                            "linalg_solve",
+                                                            "linalg_cholesky",
+                                                            "linalg_svd",
+                                                            "linalg_qr",
+                                                            "linalg_eigh"};
+// Layers of torch.nn, of other operations.
+constexpr std::array<std::string_view, 8> kRecurrentLayers = {"gru_input",      "gru_data",       "lstm_input",
+                                                              "lstm_data",      "rnn_tanh_input", "rnn_tanh_data",
+                                                              "rnn_relu_input", "rnn_relu_data"};
+constexpr std::array<std::string_view, 4> kCells = {"lstm_cell", "gru_cell", "rnn_tanh_cell",
+                                                    "rnn_relu_cell"};  // cast on devices alone
 // Backward needs what these return; of others what they were given.
 constexpr std::array<std::string_view, 9> kSavesResult = {
     "softmax", "log_softmax", "cross_entropy_loss", "relu", "relu_", "sigmoid", "tanh", "exp", "dropout"};
@@ -112,6 +183,14 @@ std::string_view operation_name(std::string_view function) {
   return name;
 }
 
+// `layer`: of torch.nn, by its operation; "": in none.
+RecurrentPart recurrent_part(std::string_view layer, std::string_view name) {
+  constexpr std::array<std::string_view, 6> kOfTheLoop = {"add", "sub", "mul", "tanh", "relu", "sigmoid"};
+  if (layer.empty() || !is_one_of(kOfTheLoop, name)) return RecurrentPart::none;
+  if (layer.starts_with("gru")) return name == "sub" ? RecurrentPart::state : RecurrentPart::gate;
+  return layer.starts_with("lstm") ? RecurrentPart::state : RecurrentPart::gate;
+}
+
 // What a site belongs to: all that one call of an operation makes, at different places of torch, has the same `call`.
 struct SiteOperation {
   OperationTraits traits;
@@ -124,7 +203,7 @@ SiteOperation operation_at(uint32_t site, const Sample& base) {
   if (site >= dump.sites.size()) return found;
   const bool cpu = base.device.is_cpu();
   // The outermost operation is the program's; it ends where the interpreter begins.
-  std::string function;
+  std::string function, layer;
   bool in_attention_math = false, mean = false;
   uint32_t native = dump.sites[site].native, outermost = kNone;
   for (const Frame& frame : base.opened->symbols.native(native)) {
@@ -132,8 +211,8 @@ SiteOperation operation_at(uint32_t site, const Sample& base) {
     const std::string_view inner = operation_name(frame.function);
     if (inner == "_scaled_dot_product_attention_math") in_attention_math = true;
     if (inner == "mean") mean = true;
-    const bool of_others = cpu && (inner == "lstm_cell" || inner == "gru_cell");  // cast on devices alone
-    if (!inner.empty() && !of_others) {
+    if (is_one_of(kRecurrentLayers, inner)) layer = inner;
+    if (!inner.empty() && !is_one_of(kRecurrentLayers, inner) && !(cpu && is_one_of(kCells, inner))) {
       function = frame.function;
       outermost = native;
     }
@@ -142,7 +221,11 @@ SiteOperation operation_at(uint32_t site, const Sample& base) {
   found.traits = traits_of(operation_name(function), cpu);
   found.traits.in_attention_math = in_attention_math;
   found.traits.mean = mean;
-  if (found.traits.norm) found.call = {dump.sites[site].python, outermost};
+  found.traits.in_layer = !layer.empty();
+  found.traits.recurrent = recurrent_part(layer, operation_name(function));
+  const std::string& file = dump.codes[dump.python_frames[dump.sites[site].python].code].file;
+  found.traits.initial_state = file.ends_with("torch/nn/modules/rnn.py");
+  if (found.traits.norm || found.traits.dropout) found.call = {dump.sites[site].python, outermost};
   return found;
 }
 
@@ -171,6 +254,7 @@ OperationTraits traits_of(std::string_view name, bool cpu) {
   traits.dropout = name.ends_with("dropout");
   traits.saves_result = is_one_of(kSavesResult, name);
   traits.norm = name.ends_with("_norm");
+  traits.in_place = name.size() > 1 && name.ends_with('_');
   traits.stream = traits.norm || name == "add" || name == "embedding";
   return traits;
 }

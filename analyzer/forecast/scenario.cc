@@ -280,6 +280,14 @@ class Checkpointer {
     return false;
   }
 
+  // Whether the same line has made the next one of what it frees, as "total = total + result" does.
+  bool goes_on(size_t freed) const {
+    if (freed == 0 || !play_.changes[freed - 1].made) return false;
+    const uint32_t next = play_.pieces[play_.changes[freed - 1].block].block;
+    return next != kNone &&
+           base_.blocks[next].site == base_.blocks[play_.pieces[play_.changes[freed].block].block].site;
+  }
+
   // What the modules around a pass, or beside it, made for it, such as a mask or an embedding of distances: an argument
   // that the graph keeps in place of what it saved.
   void keep_arguments(const Pass& pass) {
@@ -293,6 +301,7 @@ class Checkpointer {
       if (made || made_[piece] > pass.begin || play_.pieces[piece].block == kNone || !is_forward(piece)) continue;
       const std::string& maker = path_of(piece);
       const std::string around = maker.substr(0, std::min(maker.rfind('.'), maker.size()));
+      if (goes_on(i)) continue;
       const bool beside = !around.empty() && path.starts_with(around + ".") && !used_before(pass, piece);
       if (instance_[piece] == 0 && !maker.empty() && (beside || path.starts_with(maker + "."))) {
         size_t& kept = kept_until_[piece];
