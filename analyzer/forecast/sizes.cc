@@ -143,7 +143,7 @@ std::vector<Size> find_sizes(const std::vector<Sample>& samples, const std::vect
   for (const Candidate& other : found) {
     if (!of_inputs || std::ranges::any_of(chosen, [&](const Candidate& one) { return multiple(other, one); })) continue;
     for (size_t i = 0; i < chosen.size(); ++i) {
-      if (other.seen == chosen[i].seen || !follows(other.seen, chosen[i].seen)) continue;
+      if (other.seen == chosen[i].seen || ratio(other.seen) != ratio(chosen[i].seen)) continue;
       sizes[i].others.push_back(other.seen);
       break;
     }
