@@ -89,7 +89,9 @@ class Autocaster {
       set(piece, type);
       if (statistic) continue;
       results_[index] = type;
-      if (!is_hidden(index, piece)) inputs_.add(piece, index, type).made_from = computed_from_;
+      // What comes out of attention is cast back.
+      const CastType given = operation.traits.in_attention_math ? CastType{0.5, 0.5} : type;
+      if (!is_hidden(index, piece)) inputs_.add(piece, index, given).made_from = computed_from_;
     }
   }
 
@@ -111,10 +113,14 @@ class Autocaster {
 
   CastType type_of(uint32_t index, uint32_t piece, int64_t numel) {
     const Operation& operation = operations_.all[index];
-    if (operation.traits.in_attention_math) {  // its result is cast back
-      if (index == 0 || !operations_.all[index - 1].traits.in_attention_math) saved_input_to_float32(operation, numel);
+    if (operation.traits.in_attention_math) {
+      if (!inputs_.shape_of(piece).empty() && !attends_) {  // the first that is no scale
+        saved_input_to_float32(operation, numel);
+        attends_ = true;
+      }
       return {1, 1};
     }
+    attends_ = false;
     if (operation.traits.rule == CastRule::lower) return {0.5, 0.5};
     if (operation.traits.rule == CastRule::float32) {
       cast_up(operation, numel);
@@ -393,6 +399,7 @@ class Autocaster {
   const Operations& operations_;
   OperationInputs inputs_;
   std::vector<std::optional<CastType>> results_;   // of each operation: the type of the last that it made
+  bool attends_ = false;                           // within attention that is computed by its formula
   uint32_t computed_from_ = kNone;                 // the value that a type was taken from last
   std::vector<std::vector<int64_t>> cast_numels_;  // of each operation: elements of the inputs that it casts
 };

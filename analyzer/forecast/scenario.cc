@@ -285,7 +285,7 @@ class Checkpointer {
     if (freed == 0 || !play_.changes[freed - 1].made) return false;
     const uint32_t next = play_.pieces[play_.changes[freed - 1].block].block;
     return next != kNone &&
-           base_.blocks[next].site == base_.blocks[play_.pieces[play_.changes[freed].block].block].site;
+           base_.blocks[next].coarse == base_.blocks[play_.pieces[play_.changes[freed].block].block].coarse;
   }
 
   // What the modules around a pass, or beside it, made for it, such as a mask or an embedding of distances: an argument
@@ -355,10 +355,12 @@ class Checkpointer {
 
   // The pass once more, with what it frees itself.
   void compute_again(const Pass& pass, const std::vector<uint8_t>& dropped, std::vector<Change>& changes) const {
-    for (size_t i = pass.begin; i <= pass.end; ++i) {
+    size_t end = pass.end;  // with what is freed as its functions return
+    while (end + 1 < play_.changes.size() && !play_.changes[end + 1].made) ++end;
+    for (size_t i = pass.begin; i <= end; ++i) {
       const auto [piece, made] = play_.changes[i];
       if (instance_[piece] != pass.instance || !is_forward(piece)) continue;
-      const bool passing = freed_[piece] != SIZE_MAX && freed_[piece] <= pass.end;
+      const bool passing = freed_[piece] != SIZE_MAX && freed_[piece] <= end;
       if (dropped[piece] ? made : passing) changes.push_back({piece, made});
     }
   }

@@ -70,7 +70,8 @@ Upcast Upcasts::looked_up(uint32_t site) const {
   for (uint32_t i = leaf; i != 0; i = dump_.python_frames[i].parent) {
     const uint32_t code = dump_.python_frames[i].code;
     if (innermost && casting_line_[i] == Upcast::with_copy) return Upcast::with_copy;
-    if (casting_line_[i] != Upcast::none || (inside && casts_from_[code] <= dump_.python_frames[i].line) || is_loss(dump_.codes[code])) {
+    if (casting_line_[i] != Upcast::none || (inside && casts_from_[code] <= dump_.python_frames[i].line) ||
+        is_loss(dump_.codes[code])) {
       return Upcast::possible;
     }
     if (python_owner(dump_.codes[code].file, package_) != Owner::torch) innermost = false;
