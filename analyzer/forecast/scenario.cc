@@ -11,6 +11,7 @@
 #include "forecast/autocast.h"
 #include "forecast/precision.h"
 #include "forecast/sharding.h"
+#include "forecast/unfolding.h"
 #include "memory/selection.h"
 #include "oom/checkpointing.h"
 #include "support/dotted_path.h"
@@ -396,9 +397,15 @@ Play with_changes(const Play& play, const Sample& base, const Changes& changes) 
   Play changed = play;
   if (changes.optimizer) with_optimizer(changed, base, *changes.optimizer);
   if (changes.ranks > 1) over_ranks(changed, base, changes.ranks);
-  if (changes.autocast) under_autocast(changed, base, operations_of(changed, base), weights_of(base));
+  if (changes.autocast) {
+    may_unfold(changed, base, operations_of(changed, base), weights_of(base));
+    under_autocast(changed, base, operations_of(changed, base), weights_of(base));
+  }
   if (!changes.checkpointed.empty()) Checkpointer(changed, base, changes.checkpointed).apply();
-  if (!changes.dtype.empty()) in_half(changed, base);
+  if (!changes.dtype.empty()) {
+    in_half(changed, base);
+    may_unfold(changed, base, operations_of(changed, base), weights_of(base));
+  }
   return changed;
 }
 
