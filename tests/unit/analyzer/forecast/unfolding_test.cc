@@ -8,12 +8,13 @@ namespace tensorscope::analyzer::forecast {
 
 namespace {
 
-struct Run {
-  PeakAt peak, highest;
+// Of a run: bytes that are there, and that may be.
+struct Peaks {
+  double surely, perhaps;
 };
 
 // A convolution of 4 channels into 8 by a square of `side`, over 2 x 10 x 10, on its own.
-Run convolved(int64_t side, bool cpu) {
+Peaks convolved(int64_t side, bool cpu) {
   ModelScene scene;
   const uint32_t result = scene.forward("model.conv", {2, 8, 10, 10});
   scene.backward(result, {2, 4, 10, 10});
@@ -22,20 +23,20 @@ Run convolved(int64_t side, bool cpu) {
   Operations operations = operations_of(play, scene.base);
   operations.all[0].traits = traits_of("conv2d", true);
   const std::vector<int64_t> shape = {8, 4, side, side};
-  may_unfold(play, scene.base, operations, {{"model.conv", shape, 8, 4, 0}});
-  return {peak(play, {}), highest_possible(play, {}, {})};
+  may_unfold(play, scene.base, operations, {Weight{"model.conv", shape, 8, 4, 0}});
+  return {peak(play, {}).bytes, highest_possible(play, {}, {}).bytes};
 }
 
 TEST(Unfolding, ABufferMayBeThereWhileAConvolutionRuns) {
   const double result = 4 * 2 * 8 * 100, gradient = 4 * 2 * 4 * 100, columns = 2 * (4 * 9) * 2 * 100;
-  const Run run = convolved(3, true);
-  EXPECT_NEAR(run.peak.bytes, result + gradient, 1);
-  EXPECT_NEAR(run.highest.bytes, result + gradient + columns, 1);
+  const Peaks peaks = convolved(3, true);
+  EXPECT_NEAR(peaks.surely, result + gradient, 1);
+  EXPECT_NEAR(peaks.perhaps, result + gradient + columns, 1);
 }
 
 TEST(Unfolding, NoneForSquaresOfOneAndOnDevices) {
-  EXPECT_EQ(convolved(1, true).highest.bytes, convolved(1, true).peak.bytes);
-  EXPECT_EQ(convolved(3, false).highest.bytes, convolved(3, false).peak.bytes);
+  EXPECT_EQ(convolved(1, true).perhaps, convolved(1, true).surely);
+  EXPECT_EQ(convolved(3, false).perhaps, convolved(3, false).surely);
 }
 
 }  // namespace
