@@ -85,9 +85,12 @@ std::string forecast_json(const std::vector<forecast::Sample>& samples, const fo
   }
   for (const forecast::SiteRow& site : answer.sites) sites.push_back(site_json(answer, site));
   for (const forecast::Outcome& outcome : answer.scenarios) scenarios.push_back(outcome_json(answer, outcome));
+  Json others = Json::object();
+  for (const forecast::Size& size : answer.sizes) others[size.name] = size.others;
   Json out = {{"schema", kForecastSchema},
               {"device", samples[0].device.text()},
               {"sizes_found", answer.sizes[0].found},
+              {"other_sizes", std::move(others)},
               {"inputs", std::move(inputs)},
               {"base", answer.base},
               {"target", sizes_json(answer.sizes, answer.target)},

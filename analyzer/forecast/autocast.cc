@@ -1,6 +1,7 @@
 #include "forecast/autocast.h"
 
 #include <algorithm>
+#include <optional>
 #include <span>
 #include <utility>
 #include <vector>
@@ -22,7 +23,7 @@ class Autocaster {
         upcasts_(base),
         operations_(operations),
         inputs_(play, base, operations, edit_, std::move(weights)) {
-    results_.assign(operations_.all.size(), kNone);
+    results_.resize(operations_.all.size());
     cast_numels_.resize(operations_.all.size());
   }
 
@@ -82,13 +83,26 @@ class Autocaster {
       }
       const int64_t numel = inputs_.numel_of(piece);
       CastType type{1, 1};
+      computed_from_ = kNone;
       const bool statistic = operation.traits.norm && numel < largest;
       if (category != Category::input_batch && !statistic) type = type_of(index, piece, numel);
       set(piece, type);
       if (statistic) continue;
-      results_[index] = uint32_t(inputs_.values().size());
-      inputs_.add(piece, index, type);
+      results_[index] = type;
+      // What comes out of attention is cast back.
+      const CastType given = operation.traits.in_attention_math ? CastType{0.5, 0.5} : type;
+      if (!is_hidden(index, piece)) inputs_.add(piece, index, given).made_from = computed_from_;
     }
+  }
+
+  // Whether the operation keeps it to itself: other operations are not given it.
+  bool is_hidden(uint32_t index, uint32_t piece) {
+    const Operation& operation = operations_.all[index];
+    if (operation.traits.in_place || operation.traits.recurrent == RecurrentPart::gate) return true;
+    if (operation.traits.dropout) return piece != operation.pieces.back();  // its mask
+    const std::span<const int64_t> shape = inputs_.shape_of(piece);
+    return operation.traits.in_layer && operation.traits.rule == CastRule::lower &&
+           (shape.empty() || inputs_.layer_weights(index, shape.back()).empty());
   }
 
   // What a library works with, in no tensor: on a CPU tensors laid out otherwise, on devices workspaces of a fixed
@@ -99,14 +113,23 @@ class Autocaster {
 
   CastType type_of(uint32_t index, uint32_t piece, int64_t numel) {
     const Operation& operation = operations_.all[index];
-    if (operation.traits.in_attention_math) {  // its result is cast back
-      if (index == 0 || !operations_.all[index - 1].traits.in_attention_math) saved_input_to_float32(operation, numel);
+    if (operation.traits.in_attention_math) {
+      if (!inputs_.shape_of(piece).empty() && !attends_) {  // the first that is no scale
+        saved_input_to_float32(operation, numel);
+        attends_ = true;
+      }
       return {1, 1};
     }
+    attends_ = false;
     if (operation.traits.rule == CastRule::lower) return {0.5, 0.5};
     if (operation.traits.rule == CastRule::float32) {
       if (!operation.traits.enlarges) cast_up(operation, numel);
       return {1, 1};
+    }
+    if (operation.traits.recurrent == RecurrentPart::gate) return {0.5, 0.5};
+    if (operation.traits.in_place || operation.traits.recurrent == RecurrentPart::state) {
+      Value* given = operation.traits.in_place ? inputs_.changed(index, piece) : inputs_.state_before(index, piece);
+      return given == nullptr ? CastType{} : use(operation, *given);
     }
     CastType type = given_type(index, piece, numel);
     const Upcast upcast = upcasts_.at(operation.site);
@@ -120,12 +143,16 @@ class Autocaster {
     const Operation& operation = operations_.all[index];
     switch (operation.traits.kind) {
       case OperationKind::factory:
+        if (operation.traits.initial_state) break;
         return {1, 1};
       case OperationKind::binary:
         return type_of_two(index, piece, numel);
       case OperationKind::like_input:
         if (inputs_.made_of_parameter(index, piece)) return {1, 1};
-        if (Value* given = inputs_.one(index, piece)) return use(operation, *given);
+        if (Value* given = inputs_.one(index, piece)) {
+          computed_from_ = inputs_.index_of(*given);
+          return use(operation, *given);
+        }
         break;
       case OperationKind::joining:
         return type_of_joined(index, piece);
@@ -134,8 +161,9 @@ class Autocaster {
     }
     Value* given = inputs_.newest([&](const Value& one) {
       return one.operation != index && inputs_.alive(one, operation.begin) &&
-             (operation.traits.enlarges ? one.numel > 0 && one.numel < numel && numel % one.numel == 0
-                                        : one.numel >= numel);
+             (operation.traits.initial_state ||
+              (operation.traits.enlarges ? one.numel > 0 && one.numel < numel && numel % one.numel == 0
+                                         : one.numel >= numel));
     });
     if (given == nullptr) return {};
     if (operation.traits.mean && base_.device.is_cpu() && given->type.most <= 0.5)
@@ -150,12 +178,23 @@ class Autocaster {
   // The widest of its inputs.
   CastType type_of_joined(uint32_t index, uint32_t piece) {
     const OperationInputs::Joined joined = inputs_.joined(index, piece);
+    if (operations_.all[index].traits.in_layer) keep_states(index, inputs_.numel_of(piece));
     CastType widest{0.5, joined.values.empty() ? 1 : 0.5};
     for (Value* given : joined.values) {
       const CastType one = use(operations_.all[index], *given);
       widest = {std::max(widest.least, one.least), std::max(widest.most, one.most)};
     }
     return joined.parameter ? CastType{1, 1} : widest;
+  }
+
+  // A recurrent layer of two directions keeps the states of both until what they gave is joined.
+  void keep_states(uint32_t index, int64_t numel) {
+    std::vector<Value>& values = inputs_.values();
+    for (size_t i = values.size(); i-- > 0;) {
+      const OperationTraits& maker = operations_.all[values[i].operation].traits;
+      if (!maker.in_layer || (maker.kind == OperationKind::joining && values[i].numel >= numel)) return;
+      if (maker.recurrent == RecurrentPart::state) use(operations_.all[index], values[i]);
+    }
   }
 
   // The wider of two types. On a CPU what is narrower is cast before.
@@ -226,6 +265,10 @@ class Autocaster {
     const std::span<const int64_t> shape = inputs_.shape_of(result);
     const bool convolves = shape.size() >= 3 && operation.traits.convolution;
     const int64_t columns = convolves ? shape[1] : shape.back();
+    if (operation.traits.in_layer) {
+      give_layer(index, result, columns);
+      return;
+    }
     Weight* weight = inputs_.weight_of(index, shape, convolves, columns);
     if (weight == nullptr) {
       const auto [left, right] = inputs_.product(index, inputs_.numel_of(result), shape);
@@ -249,6 +292,22 @@ class Autocaster {
       });
     }
     if (given != nullptr) cast_input(index, *given, convolves ? given->numel : wanted);
+  }
+
+  // A recurrent layer has weights for its input and for its state; autocast keeps the copies of all.
+  void give_layer(uint32_t index, uint32_t result, int64_t columns) {
+    const Operation& operation = operations_.all[index];
+    Value* given = nullptr;
+    for (Weight* weight : inputs_.layer_weights(index, columns)) {
+      if (operation.begin >= weight->cast_until) cast_weight(operation, play_.pieces[result].block, *weight);
+      const int64_t wanted = inputs_.numel_of(result) / columns * weight->columns;
+      if (given == nullptr) {
+        given = inputs_.newest([&](const Value& one) {
+          return one.operation != index && one.numel == wanted && inputs_.saved_for(one, operation);
+        });
+      }
+    }
+    if (given != nullptr) cast_input(index, *given, given->numel);
   }
 
   void cast_input(uint32_t index, Value& given, int64_t numel) {
@@ -330,7 +389,7 @@ class Autocaster {
       set(piece, {0.5, 0.5});
       return;
     }
-    if (results_[index] != kNone) set(piece, inputs_.values()[results_[index]].type);
+    if (results_[index]) set(piece, *results_[index]);
   }
 
   Play& play_;
@@ -339,7 +398,9 @@ class Autocaster {
   PlayEdit edit_;
   const Operations& operations_;
   OperationInputs inputs_;
-  std::vector<uint32_t> results_;                  // of each operation: the last of its values; kNone
+  std::vector<std::optional<CastType>> results_;   // of each operation: the type of the last that it made
+  bool attends_ = false;                           // within attention that is computed by its formula
+  uint32_t computed_from_ = kNone;                 // the value that a type was taken from last
   std::vector<std::vector<int64_t>> cast_numels_;  // of each operation: elements of the inputs that it casts
 };
 

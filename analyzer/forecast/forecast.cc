@@ -45,7 +45,6 @@ class Forecaster {
 
   Answer run() {
     check_inputs();
-    out_.base = base_of(samples_);
     out_.sizes = question_.told;
     if (out_.sizes.empty()) {
       std::vector<std::string> names;
@@ -53,6 +52,7 @@ class Forecaster {
       out_.sizes = find_sizes(samples_, names);
     }
     check_sizes(out_.sizes, samples_);
+    out_.base = base_of(samples_, out_.sizes);
     set_target();
     Matched matched = match_blocks(samples_, out_.sizes, out_.base);
     const Sample& base = samples_[out_.base];

@@ -66,6 +66,7 @@ class Matcher {
 
   Matched match() {
     by(&Block::key);
+    by(&Block::kind);
     by(&Block::coarse);
     for (size_t i = 0; i < out_.growth.size(); ++i) {
       if (out_.growth[i] != UINT32_MAX) continue;
@@ -139,10 +140,17 @@ class Matcher {
 
 }  // namespace
 
-size_t base_of(const std::vector<Sample>& samples) {
-  return size_t(std::max_element(samples.begin(), samples.end(),
-                                 [](const Sample& a, const Sample& b) { return a.peak < b.peak; }) -
-                samples.begin());
+size_t base_of(const std::vector<Sample>& samples, const std::vector<Size>& sizes) {
+  const auto product = [&](size_t sample) {
+    double all = 1;
+    for (const Size& size : sizes) all *= double(size.seen[sample]);
+    return all;
+  };
+  size_t base = 0;
+  for (size_t i = 1; i < samples.size(); ++i) {
+    if (std::pair(product(i), samples[i].peak) > std::pair(product(base), samples[base].peak)) base = i;
+  }
+  return base;
 }
 
 Matched match_blocks(const std::vector<Sample>& samples, const std::vector<Size>& sizes, size_t base) {

@@ -2,7 +2,7 @@
 //
 // Blocks of one call stack are matched in their order where all inputs have as many. Where they do not (a loop over the
 // sequence, more steps), they grow as the most of them that are alive at once. What has no counterpart with the whole
-// stack (a library takes another path for another size) is looked for by line.
+// stack (a library takes another path for another size) is looked for by line, first what has as many dimensions.
 #pragma once
 
 #include <cstdint>
@@ -20,8 +20,8 @@ struct Matched {
   std::vector<double> share;
 };
 
-// The input whose blocks stand for the program: the one with the highest peak.
-size_t base_of(const std::vector<Sample>& samples);
+// The input whose blocks stand for the program: the largest, of several the one with the highest peak.
+size_t base_of(const std::vector<Sample>& samples, const std::vector<Size>& sizes);
 
 Matched match_blocks(const std::vector<Sample>& samples, const std::vector<Size>& sizes, size_t base);
 

@@ -71,6 +71,25 @@ Value* OperationInputs::one(uint32_t index, uint32_t piece) {
   });
 }
 
+Value* OperationInputs::changed(uint32_t index, uint32_t piece) {
+  const int64_t numel = numel_of(piece);
+  return newest([&](const Value& one) {
+    return one.operation != index && numel != 0 && one.numel % numel == 0 && alive(one, operations_.all[index].begin);
+  });
+}
+
+// What it made last, or what it was given: all layers' first states may be one tensor.
+Value* OperationInputs::state_before(uint32_t index, uint32_t piece) {
+  const std::span<const int64_t> shape = shape_of(piece);
+  return newest([&](const Value& one) {
+    const OperationTraits& maker = operations_.all[one.operation].traits;
+    const std::span<const int64_t> own = shape_of(one.piece);
+    const bool fits = own.size() >= shape.size() && std::ranges::equal(own.last(shape.size()), shape);
+    return one.operation != index && fits && (maker.recurrent == RecurrentPart::state || !maker.in_layer) &&
+           alive(one, operations_.all[index].begin);
+  });
+}
+
 // Values of its shape but for one dimension, all of one shape where a loop made them. The rest may be a part of the
 // same value, one value of as many elements, or a parameter.
 OperationInputs::Joined OperationInputs::joined(uint32_t index, uint32_t piece) {
@@ -78,8 +97,9 @@ OperationInputs::Joined OperationInputs::joined(uint32_t index, uint32_t piece) 
   const std::span<const int64_t> shape = shape_of(piece);
   int64_t left = numel_of(piece);
   Joined found;
+  constexpr size_t kLongLoop = 4096;
   const auto take = [&](auto fits) {
-    newest([&](Value& one) {
+    const auto taken = [&](Value& one) {
       const bool may_be = one.operation != index && one.numel != 0 && one.numel <= left &&
                           alive(one, operation.begin) && std::ranges::find(found.values, &one) == found.values.end();
       if (may_be && fits(one)) {
@@ -87,17 +107,27 @@ OperationInputs::Joined OperationInputs::joined(uint32_t index, uint32_t piece) 
         left -= one.numel;
       }
       return left == 0;
-    });
+    };
+    newest(taken, kLongLoop);
   };
   const auto fits = [&](const Value& one) { return joins(shape_of(one.piece), shape); };
+  // Of a chain of operations only the last is joined, if others are there.
+  const auto went_into = [&](const Value& one) {
+    return std::ranges::any_of(found.values, [&](const Value* value) {
+      while (value->made_from != kNone && value != &one) value = &values_[value->made_from];
+      return value == &one;
+    });
+  };
   take([&](const Value& one) {
-    return fits(one) &&
+    return fits(one) && !went_into(one) &&
            (found.values.empty() || std::ranges::equal(shape_of(one.piece), shape_of(found.values[0]->piece)));
   });
   constexpr size_t kLoop = 4;
   if (found.values.size() >= kLoop) return found;
+  if (left != 0) take([&](const Value& one) { return fits(one) && !went_into(one); });
+  if (left != 0) take([&](const Value& one) { return one.numel == left && !went_into(one); });
   if (left != 0) take(fits);
-  if (left != 0) take([&](const Value& one) { return one.numel == left; });
+  if (left != 0) take([&](const Value& one) { return 2 * one.numel == numel_of(piece); });
   if (left != 0) take([&](const Value&) { return found.values.empty(); });
   const std::string& module = module_of(index);
   found.parameter = left != 0 && std::ranges::any_of(weights_, [&](const Weight& weight) {
@@ -158,12 +188,12 @@ Value* OperationInputs::second(uint32_t index, uint32_t piece, const Value* firs
     const std::span<const int64_t> own = shape_of(one.piece);
     return own.size() >= 2 && one.numel < numel && broadcasts(own, shape);
   };
-  // A residual connection comes from outside of the modules that made the other input.
+  // A residual connection is added, and comes from outside of the modules that made the other input.
   const std::string below = module_of(index) + ".";
   const auto residual = [&](const Value& one) {
     const std::span<const int64_t> own = shape_of(one.piece);
-    return operations_.all[one.operation].traits.stream && one.numel == numel && !shape.empty() && !own.empty() &&
-           own.back() == shape.back() && !module_of(one.operation).starts_with(below);
+    return operation.traits.stream && operations_.all[one.operation].traits.stream && one.numel == numel &&
+           !shape.empty() && !own.empty() && own.back() == shape.back() && !module_of(one.operation).starts_with(below);
   };
   if (Value* found = newest([&](const Value& one) { return may_be(one) && residual(one); })) {
     sure = true;
@@ -193,6 +223,16 @@ Weight* OperationInputs::weight_of(uint32_t index, std::span<const int64_t> shap
   }
   if (own != nullptr) return own;
   return below != nullptr ? below : operations_.all[index].traits.linear ? any : nullptr;
+}
+
+std::vector<Weight*> OperationInputs::layer_weights(uint32_t index, int64_t columns) {
+  std::vector<Weight*> found;
+  for (Weight& weight : weights_) {
+    if (weight.module == module_of(index) && weight.columns != 0 && columns != 0 && weight.rows % columns == 0) {
+      found.push_back(&weight);
+    }
+  }
+  return found;
 }
 
 OperationInputs::Pair OperationInputs::product(uint32_t index, int64_t numel, std::span<const int64_t> shape) {

@@ -34,7 +34,8 @@ struct Value {
   uint32_t piece, operation;
   int64_t numel;
   CastType type;
-  size_t last_use = 0;  // the change after the last operation that was given it
+  size_t last_use = 0;         // the change after the last operation that was given it
+  uint32_t made_from = kNone;  // index of the one value that it was computed from, element by element
   std::vector<CastCopy> casts{};
 };
 
@@ -74,9 +75,8 @@ class OperationInputs {
   bool saved_for(const Value& value, const Operation& operation) const;
   // The newest value that fits; null where none does.
   template <typename Fits>
-  Value* newest(Fits fits) {
-    constexpr size_t kLookBack = 96;
-    for (size_t n = 0; n < std::min(kLookBack, values_.size()); ++n) {
+  Value* newest(Fits fits, size_t look_back = 96) {
+    for (size_t n = 0; n < std::min(look_back, values_.size()); ++n) {
       Value& one = values_[values_.size() - 1 - n];
       if (fits(one)) return &one;
     }
@@ -86,6 +86,12 @@ class OperationInputs {
 
   // That an operation with a result of as many elements is given; null: not known.
   Value* one(uint32_t index, uint32_t piece);
+  uint32_t index_of(const Value& value) const { return uint32_t(&value - values_.data()); }
+
+  // That an operation changes in place, as a whole or a part of it; null: not known.
+  Value* changed(uint32_t index, uint32_t piece);
+  // The state that a recurrent layer makes the next one from; null: not known.
+  Value* state_before(uint32_t index, uint32_t piece);
   // That add up to a result: values, and perhaps a parameter.
   struct Joined {
     std::vector<Value*> values{};
@@ -105,6 +111,8 @@ class OperationInputs {
   bool computes_parameters(uint32_t index) const;
   // That a product or a convolution with a result of this shape is given; null: none.
   Weight* weight_of(uint32_t index, std::span<const int64_t> shape, bool convolves, int64_t columns);
+  // Of a recurrent layer that makes a product of so many columns.
+  std::vector<Weight*> layer_weights(uint32_t index, int64_t columns);
   // Both values of a product, or of attention; null: not known.
   struct Pair {
     Value* left = nullptr;

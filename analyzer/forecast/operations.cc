@@ -11,6 +11,12 @@ namespace tensorscope::analyzer::forecast {
 
 namespace {
 
+// Layers of torch.nn, of other operations.
+constexpr std::array<std::string_view, 8> kRecurrentLayers = {"gru_input",      "gru_data",       "lstm_input",
+                                                              "lstm_data",      "rnn_tanh_input", "rnn_tanh_data",
+                                                              "rnn_relu_input", "rnn_relu_data"};
+constexpr std::array<std::string_view, 4> kCells = {"lstm_cell", "gru_cell", "rnn_tanh_cell",
+                                                    "rnn_relu_cell"};  // cast on devices alone
 // Backward needs what these return; of others what they were given.
 constexpr std::array<std::string_view, 9> kSavesResult = {
     "softmax", "log_softmax", "cross_entropy_loss", "relu", "relu_", "sigmoid", "tanh", "exp", "dropout"};
@@ -50,6 +56,14 @@ std::string_view operation_name(std::string_view function) {
   return name;
 }
 
+// `layer`: of torch.nn, by its operation; "": in none.
+RecurrentPart recurrent_part(std::string_view layer, std::string_view name) {
+  constexpr std::array<std::string_view, 6> kOfTheLoop = {"add", "sub", "mul", "tanh", "relu", "sigmoid"};
+  if (layer.empty() || !is_one_of(kOfTheLoop, name)) return RecurrentPart::none;
+  if (layer.starts_with("gru")) return name == "sub" ? RecurrentPart::state : RecurrentPart::gate;
+  return layer.starts_with("lstm") ? RecurrentPart::state : RecurrentPart::gate;
+}
+
 // What a site belongs to: all that one call of an operation makes, at different places of torch, has the same `call`.
 struct SiteOperation {
   OperationTraits traits;
@@ -62,7 +76,7 @@ SiteOperation operation_at(uint32_t site, const Sample& base) {
   if (site >= dump.sites.size()) return found;
   const bool cpu = base.device.is_cpu();
   // The outermost operation is the program's; it ends where the interpreter begins.
-  std::string function;
+  std::string function, layer;
   bool in_attention_math = false, mean = false;
   uint32_t native = dump.sites[site].native, outermost = kNone;
   for (const Frame& frame : base.opened->symbols.native(native)) {
@@ -70,8 +84,8 @@ SiteOperation operation_at(uint32_t site, const Sample& base) {
     const std::string_view inner = operation_name(frame.function);
     if (inner == "_scaled_dot_product_attention_math") in_attention_math = true;
     if (inner == "mean") mean = true;
-    const bool of_others = cpu && (inner == "lstm_cell" || inner == "gru_cell");  // cast on devices alone
-    if (!inner.empty() && !of_others) {
+    if (is_one_of(kRecurrentLayers, inner)) layer = inner;
+    if (!inner.empty() && !is_one_of(kRecurrentLayers, inner) && !(cpu && is_one_of(kCells, inner))) {
       function = frame.function;
       outermost = native;
     }
@@ -80,7 +94,11 @@ SiteOperation operation_at(uint32_t site, const Sample& base) {
   found.traits = traits_of(operation_name(function), cpu);
   found.traits.in_attention_math = in_attention_math;
   found.traits.mean = mean;
-  if (found.traits.norm) found.call = {dump.sites[site].python, outermost};
+  found.traits.in_layer = !layer.empty();
+  found.traits.recurrent = recurrent_part(layer, operation_name(function));
+  const std::string& file = dump.codes[dump.python_frames[dump.sites[site].python].code].file;
+  found.traits.initial_state = file.ends_with("torch/nn/modules/rnn.py");
+  if (found.traits.norm || found.traits.dropout) found.call = {dump.sites[site].python, outermost};
   return found;
 }
 
@@ -105,6 +123,7 @@ OperationTraits traits_of(std::string_view name, bool cpu) {
   traits.dropout = name.ends_with("dropout");
   traits.saves_result = is_one_of(kSavesResult, name);
   traits.norm = name.ends_with("_norm");
+  traits.in_place = name.size() > 1 && name.ends_with('_');
   traits.stream = traits.norm || name == "add" || name == "embedding";
   return traits;
 }

@@ -20,15 +20,26 @@ enum class OperationKind : uint8_t {
   factory      // none: float32
 };
 
+// What an operation makes in the loop of a layer of nn.GRU, nn.LSTM or nn.RNN.
+enum class RecurrentPart : uint8_t {
+  none,
+  gate,  // from products alone: their type
+  state  // from a former state as well: its type
+};
+
 struct OperationTraits {
   CastRule rule = CastRule::follows;
   OperationKind kind = OperationKind::like_input;
   bool convolution = false, linear = false, dropout = false;
-  bool enlarges = false;           // its result has more elements than its input
-  bool saves_result = false;       // for backward, and not what it was given
-  bool norm = false;               // its statistics are float32
-  bool mean = false;               // on a CPU it computes in float32, from a copy
-  bool stream = false;             // what residual connections carry: a sum, a norm, an embedding
+  bool enlarges = false;      // its result has more elements than its input
+  bool saves_result = false;  // for backward, and not what it was given
+  bool norm = false;          // its statistics are float32
+  bool mean = false;          // on a CPU it computes in float32, from a copy
+  bool stream = false;        // what residual connections carry: a sum, a norm, an embedding
+  bool in_place = false;      // what it makes is a copy for backward of what it changes
+  bool in_layer = false;      // inside a layer of nn.GRU, nn.LSTM or nn.RNN
+  RecurrentPart recurrent = RecurrentPart::none;
+  bool initial_state = false;      // zeros that such a layer makes, of the type of its input
   bool in_attention_math = false;  // inside attention that is computed by its formula
 };
 // `name`: as in native stacks, without its overload.

@@ -1,5 +1,7 @@
 #include "forecast/samples.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 
@@ -185,6 +187,7 @@ void add_keys(Sample& sample, KeyPool& keys) {
     }
     block.key = found->second.first;
     block.coarse = found->second.second;
+    block.kind = keys.number(fmt::format("kind {} {} {}", block.coarse, block.dtype, block.ndim));
   }
 }
 

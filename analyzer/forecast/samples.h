@@ -22,8 +22,9 @@ struct Block {
   uint32_t site = 0;
   uint32_t forward = 0;                 // made in a backward pass: the site of the operation that it belongs to; else 0
   uint32_t forward_block = UINT32_MAX;  // likewise: the last block that this operation made; UINT32_MAX: not known
-  uint32_t key = 0, coarse = 0;         // equal for the same code in all samples: with its whole stack; by line alone
-  uint32_t first_dim = 0;               // in Sample::dims
+  // Equal for the same code in all samples: with its whole stack; by line, type and dimensions; by line alone.
+  uint32_t key = 0, kind = 0, coarse = 0;
+  uint32_t first_dim = 0;  // in Sample::dims
   uint8_t ndim = 0, itemsize = 0;
   bool shape_known = false;  // of a tensor that fills it
   bool backward = false, optimizer = false;

@@ -11,6 +11,7 @@
 #include "forecast/autocast.h"
 #include "forecast/precision.h"
 #include "forecast/sharding.h"
+#include "forecast/unfolding.h"
 #include "memory/selection.h"
 #include "oom/checkpointing.h"
 #include "support/dotted_path.h"
@@ -280,6 +281,14 @@ class Checkpointer {
     return false;
   }
 
+  // Whether the same line has made the next one of what it frees, as "total = total + result" does.
+  bool goes_on(size_t freed) const {
+    if (freed == 0 || !play_.changes[freed - 1].made) return false;
+    const uint32_t next = play_.pieces[play_.changes[freed - 1].block].block;
+    return next != kNone &&
+           base_.blocks[next].coarse == base_.blocks[play_.pieces[play_.changes[freed].block].block].coarse;
+  }
+
   // What the modules around a pass, or beside it, made for it, such as a mask or an embedding of distances: an argument
   // that the graph keeps in place of what it saved.
   void keep_arguments(const Pass& pass) {
@@ -293,6 +302,7 @@ class Checkpointer {
       if (made || made_[piece] > pass.begin || play_.pieces[piece].block == kNone || !is_forward(piece)) continue;
       const std::string& maker = path_of(piece);
       const std::string around = maker.substr(0, std::min(maker.rfind('.'), maker.size()));
+      if (goes_on(i)) continue;
       const bool beside = !around.empty() && path.starts_with(around + ".") && !used_before(pass, piece);
       if (instance_[piece] == 0 && !maker.empty() && (beside || path.starts_with(maker + "."))) {
         size_t& kept = kept_until_[piece];
@@ -346,10 +356,12 @@ class Checkpointer {
 
   // The pass once more, with what it frees itself.
   void compute_again(const Pass& pass, const std::vector<uint8_t>& dropped, std::vector<Change>& changes) const {
-    for (size_t i = pass.begin; i <= pass.end; ++i) {
+    size_t end = pass.end;  // with what is freed as its functions return
+    while (end + 1 < play_.changes.size() && !play_.changes[end + 1].made) ++end;
+    for (size_t i = pass.begin; i <= end; ++i) {
       const auto [piece, made] = play_.changes[i];
       if (instance_[piece] != pass.instance || !is_forward(piece)) continue;
-      const bool passing = freed_[piece] != SIZE_MAX && freed_[piece] <= pass.end;
+      const bool passing = freed_[piece] != SIZE_MAX && freed_[piece] <= end;
       if (dropped[piece] ? made : passing) changes.push_back({piece, made});
     }
   }
@@ -385,9 +397,15 @@ Play with_changes(const Play& play, const Sample& base, const Changes& changes) 
   Play changed = play;
   if (changes.optimizer) with_optimizer(changed, base, *changes.optimizer);
   if (changes.ranks > 1) over_ranks(changed, base, changes.ranks);
-  if (changes.autocast) under_autocast(changed, base, operations_of(changed, base), weights_of(base));
+  if (changes.autocast) {
+    may_unfold(changed, base, operations_of(changed, base), weights_of(base));
+    under_autocast(changed, base, operations_of(changed, base), weights_of(base));
+  }
   if (!changes.checkpointed.empty()) Checkpointer(changed, base, changes.checkpointed).apply();
-  if (!changes.dtype.empty()) in_half(changed, base);
+  if (!changes.dtype.empty()) {
+    in_half(changed, base);
+    may_unfold(changed, base, operations_of(changed, base), weights_of(base));
+  }
   return changed;
 }
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 #include <numeric>
+#include <set>
 
 #include "dump/reader.h"
 #include "forecast/growth.h"
@@ -30,9 +31,10 @@ Seen ratio(const Seen& seen) {
 struct Candidate {
   Seen seen;
   double first = 0, later = 0;  // bytes of blocks that have it as their first dimension, as another one
+  std::set<int64_t> beside{};   // dimensions of these blocks that are the same in all inputs
 };
 
-// The smallest of each ratio, the smallest first: a product of two sizes comes after both.
+// Dimensions that differ, the smallest first.
 std::vector<Candidate> candidates(const std::vector<Sample>& samples, const std::vector<std::vector<uint32_t>>& rows,
                                   bool inputs_alone) {
   std::map<Seen, Candidate> found;
@@ -46,21 +48,26 @@ std::vector<Candidate> candidates(const std::vector<Sample>& samples, const std:
     const bool input = blocks[0]->dtype == rules::kInt32 || blocks[0]->dtype == rules::kInt64 ||
                        blocks[0]->category == Category::input_batch;
     if (!usable || (inputs_alone && !input)) continue;
+    std::vector<Candidate*> varying;
+    std::set<int64_t> constant;
     for (size_t d = 0; d < blocks[0]->ndim; ++d) {
       Seen seen;
       for (size_t i = 0; i < samples.size(); ++i) seen.push_back(samples[i].shape(*blocks[i])[d]);
-      if (std::ranges::all_of(seen, [&](int64_t value) { return value == seen[0]; }) || std::ranges::min(seen) < 1) continue;
-      Candidate& candidate = found[ratio(seen)];
-      if (candidate.seen.empty() || seen[0] < candidate.seen[0]) candidate = {seen, 0, 0};
-      if (candidate.seen == seen) (d == 0 ? candidate.first : candidate.later) += double(blocks.back()->nbytes);
+      if (std::ranges::all_of(seen, [&](int64_t value) { return value == seen[0]; })) {
+        constant.insert(seen[0]);
+      } else if (std::ranges::min(seen) >= 1) {
+        Candidate& candidate = found[seen];
+        candidate.seen = seen;
+        (d == 0 ? candidate.first : candidate.later) += double(blocks.back()->nbytes);
+        varying.push_back(&candidate);
+      }
     }
+    for (Candidate* candidate : varying) candidate->beside.insert(constant.begin(), constant.end());
   }
   std::vector<Candidate> result;
   for (auto& [key, candidate] : found) result.push_back(std::move(candidate));
-  std::ranges::sort(result, [](const Candidate& a, const Candidate& b) {
-    return std::accumulate(a.seen.begin(), a.seen.end(), int64_t(0)) <
-           std::accumulate(b.seen.begin(), b.seen.end(), int64_t(0));
-  });
+  std::ranges::stable_sort(
+      result, {}, [](const Candidate& one) { return std::accumulate(one.seen.begin(), one.seen.end(), int64_t(0)); });
   return result;
 }
 
@@ -80,6 +87,13 @@ bool follows(const Seen& b, const Seen& a) {
     square = square && double(b[i]) * double(a[0]) * double(a[0]) == double(b[0]) * double(a[i]) * double(a[i]);
   }
   return line || square;
+}
+
+// A batch of sequences laid out flat is no size of its own.
+bool multiple(const Candidate& other, const Candidate& of) {
+  const int64_t times = other.seen[0] / of.seen[0];
+  return times * of.seen[0] == other.seen[0] && ratio(other.seen) == ratio(of.seen) && of.beside.contains(times) &&
+         !other.beside.contains(times);
 }
 
 bool is_batch(const std::string& name) { return name.starts_with("batch"); }
@@ -105,21 +119,35 @@ SizeValues values_of(const std::vector<Size>& sizes, size_t sample) {
 }
 
 std::vector<Size> find_sizes(const std::vector<Sample>& samples, const std::vector<std::string>& names) {
-  const std::vector<std::vector<uint32_t>> rows = counterparts(samples, base_of(samples));
+  const std::vector<std::vector<uint32_t>> rows = counterparts(samples, base_of(samples, {}));
   std::vector<Candidate> found = candidates(samples, rows, true);
-  if (found.empty()) found = candidates(samples, rows, false);
+  const bool of_inputs = !found.empty();
+  if (!of_inputs) found = candidates(samples, rows, false);
   if (found.empty()) {
-    throw BadInput(fmt::format("nothing varies between {} and {}: no dimension of a tensor differs. Where a size is in "
-                               "no shape, tell it with --vary.",
-                               samples[0].file, samples[1].file));
+    throw BadInput(
+        fmt::format("nothing varies between {} and {}: no dimension of a tensor differs. Where a size is in "
+                    "no shape, tell it with --vary.",
+                    samples[0].file, samples[1].file));
   }
+  // The smallest of each ratio: a product of two sizes comes after both.
   std::vector<Candidate> chosen = {found[0]};
+  std::set<Seen> ratios;
   for (const Candidate& candidate : found) {
-    if (chosen.size() < kMostSizes && samples.size() > chosen.size() + 1 && !follows(candidate.seen, chosen[0].seen))
+    if (ratios.insert(ratio(candidate.seen)).second && chosen.size() < kMostSizes &&
+        samples.size() > chosen.size() + 1 && !follows(candidate.seen, chosen[0].seen)) {
       chosen.push_back(candidate);
+    }
   }
   std::vector<Size> sizes;
   for (const Candidate& candidate : chosen) sizes.push_back({"", candidate.seen, true});
+  for (const Candidate& other : found) {
+    if (!of_inputs || std::ranges::any_of(chosen, [&](const Candidate& one) { return multiple(other, one); })) continue;
+    for (size_t i = 0; i < chosen.size(); ++i) {
+      if (other.seen == chosen[i].seen || ratio(other.seen) != ratio(chosen[i].seen)) continue;
+      sizes[i].others.push_back(other.seen);
+      break;
+    }
+  }
   name_sizes(sizes, chosen, names);
   return sizes;
 }
@@ -128,7 +156,8 @@ void check_sizes(const std::vector<Size>& sizes, const std::vector<Sample>& samp
   if (sizes.size() > kMostSizes) throw BadInput("a forecast can follow two sizes at most.");
   for (const Size& size : sizes) {
     if (size.seen.size() != samples.size()) {
-      throw BadInput(fmt::format("--vary {} has {} values, for {} inputs.", size.name, size.seen.size(), samples.size()));
+      throw BadInput(
+          fmt::format("--vary {} has {} values, for {} inputs.", size.name, size.seen.size(), samples.size()));
     }
     if (std::ranges::min(size.seen) < 1) throw BadInput(fmt::format("--vary {}: sizes are 1 or more.", size.name));
     if (std::ranges::all_of(size.seen, [&](int64_t value) { return value == size.seen[0]; })) {

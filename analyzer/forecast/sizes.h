@@ -13,6 +13,8 @@ struct Size {
   std::string name;
   std::vector<int64_t> seen;  // in each input
   bool found = false;         // in the shapes; else the user told it
+  std::vector<std::vector<int64_t>>
+      others{};  // likewise: other dimensions of inputs that it may mean, the smallest first
 };
 
 // A value of each size, in the order of the sizes.

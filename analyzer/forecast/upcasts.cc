@@ -1,7 +1,7 @@
 #include "forecast/upcasts.h"
 
 #include <algorithm>
-#include <array>
+#include <initializer_list>
 #include <string_view>
 
 #include "symbols/user_code.h"
@@ -10,12 +10,16 @@ namespace tensorscope::analyzer::forecast {
 
 namespace {
 
-// "hidden.to(torch.float32)", and what goes with it: "x.to(input_dtype)", "scores.type_as(query)".
-bool casts(std::string_view line) {
-  constexpr std::array<std::string_view, 6> kCasts = {"float32",  ".float()", ".double()",
-                                                      "type_as(", "_dtype)",  ".dtype)"};
-  return std::ranges::any_of(kCasts, [&](std::string_view word) { return line.find(word) != line.npos; });
+bool contains_one_of(std::string_view line, std::initializer_list<std::string_view> words) {
+  return std::ranges::any_of(words, [&](std::string_view word) { return line.find(word) != line.npos; });
 }
+
+// "hidden.to(torch.float32)": what follows may be float32.
+bool casts_up(std::string_view line) { return contains_one_of(line, {"float32", ".float()", ".double()"}); }
+// "x.to(input_dtype)", "scores.type_as(query)": what came before may be.
+bool casts_back(std::string_view line) { return contains_one_of(line, {"type_as(", "_dtype)"}); }
+// "x.to(y.dtype)" says that of the line alone: it often stands where nothing was cast.
+bool casts(std::string_view line) { return casts_up(line) || casts_back(line) || contains_one_of(line, {".dtype)"}); }
 
 // "softmax(scores, dim=-1, dtype=torch.float32).to(query.dtype)": what backward needs of it is float32, with a copy.
 bool casts_and_back(std::string_view line) {
@@ -27,7 +31,7 @@ bool casts_and_back(std::string_view line) {
 
 Upcasts::Upcasts(const Sample& base)
     : dump_(base.opened->dump), symbols_(base.opened->symbols), package_(torch_package(dump_)) {
-  casting_code_.resize(dump_.codes.size());
+  casts_from_.resize(dump_.codes.size(), INT32_MAX);
   casting_line_.resize(dump_.python_frames.size());
   for (size_t i = 1; i < dump_.python_frames.size(); ++i) {
     const PythonFrame& python = dump_.python_frames[i];
@@ -41,7 +45,10 @@ Upcasts::Upcasts(const Sample& base)
     known_ = known_ || !line.empty();
     if (!casts(line)) continue;
     casting_line_[i] = casts_and_back(line) ? Upcast::with_copy : Upcast::possible;
-    if (casting_line_[i] == Upcast::possible) casting_code_[python.code] = true;
+    if (casting_line_[i] == Upcast::with_copy) continue;
+    int32_t& from = casts_from_[python.code];
+    if (casts_back(line)) from = 0;
+    if (casts_up(line)) from = std::min(from, python.line);
   }
 }
 
@@ -52,7 +59,7 @@ Upcast Upcasts::at(uint32_t site) {
   return found->second;
 }
 
-// Within a module's forward any line of a running function counts; a training loop casts its inputs elsewhere.
+// Within a module's forward lines of running functions count; a training loop casts its inputs elsewhere.
 Upcast Upcasts::looked_up(uint32_t site) const {
   const uint32_t leaf = dump_.sites[site].python;
   uint32_t outermost = 0;
@@ -63,7 +70,8 @@ Upcast Upcasts::looked_up(uint32_t site) const {
   for (uint32_t i = leaf; i != 0; i = dump_.python_frames[i].parent) {
     const uint32_t code = dump_.python_frames[i].code;
     if (innermost && casting_line_[i] == Upcast::with_copy) return Upcast::with_copy;
-    if (casting_line_[i] != Upcast::none || (inside && casting_code_[code]) || is_loss(dump_.codes[code])) {
+    if (casting_line_[i] != Upcast::none || (inside && casts_from_[code] <= dump_.python_frames[i].line) ||
+        is_loss(dump_.codes[code])) {
       return Upcast::possible;
     }
     if (python_owner(dump_.codes[code].file, package_) != Owner::torch) innermost = false;

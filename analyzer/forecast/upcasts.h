@@ -30,7 +30,7 @@ class Upcasts {
   const Dump& dump_;
   Symbols& symbols_;
   const std::string package_;  // PyTorch's
-  std::vector<bool> casting_code_;
+  std::vector<int32_t> casts_from_;  // of each code: the line from which on it casts; INT32_MAX: it does not
   std::vector<Upcast> casting_line_;
   std::unordered_map<uint32_t, Upcast> answers_;
   bool known_ = false;  // any source line

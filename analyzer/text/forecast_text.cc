@@ -86,6 +86,29 @@ std::string inputs_line(const ForecastShown& shown) {
   return line + "\n";
 }
 
+std::string numbers_words(const std::vector<int64_t>& numbers) {
+  std::string words;
+  for (int64_t number : numbers) words += fmt::format("{}{}", words.empty() ? "" : ",", number);
+  return words;
+}
+
+// Which dimension a name means is a guess where inputs have several.
+std::string others_lines(const ForecastShown& shown) {
+  constexpr size_t kMostNamed = 3;
+  std::string text;
+  for (const Size& size : shown.answer.sizes) {
+    if (size.others.empty()) continue;
+    std::string others;
+    for (size_t i = 0; i < std::min(kMostNamed, size.others.size()); ++i) {
+      others += (i == 0 ? "" : "; ") + numbers_words(size.others[i]);
+    }
+    text += fmt::format("{} is taken as the dimension that was {}; others fit as well: {}{}. To choose: --vary {}={}\n",
+                        size.name, numbers_words(size.seen), others, size.others.size() > kMostNamed ? "; ..." : "",
+                        size.name, numbers_words(size.others[0]));
+  }
+  return text;
+}
+
 std::string notes(const ForecastShown& shown) {
   const forecast::Answer& answer = shown.answer;
   std::string text;
@@ -236,8 +259,9 @@ std::string growth_words(const forecast::Powers& powers, const std::vector<Size>
 }
 
 std::string forecast_text(const ForecastShown& shown, size_t top, const Terminal& terminal) {
-  return head(shown) + inputs_line(shown) + notes(shown) + "\n" + category_table(shown).text(terminal) +
-         sites_table(shown, top, terminal) + unexplained_table(shown, top, terminal) + scenarios_table(shown, terminal);
+  return head(shown) + inputs_line(shown) + others_lines(shown) + notes(shown) + "\n" +
+         category_table(shown).text(terminal) + sites_table(shown, top, terminal) +
+         unexplained_table(shown, top, terminal) + scenarios_table(shown, terminal);
 }
 
 }  // namespace tensorscope::text

@@ -1,4 +1,4 @@
-"""Forecasts of twenty-one models against what runs of the forecast sizes really need, as a table for docs/cli/forecast.md.
+"""Forecasts of twenty-seven models against what runs of the forecast sizes really need, as a table for docs/cli/forecast.md.
 
     .venv/bin/python tests/forecast/forecast_accuracy.py [MODEL ...] [--folder FOLDER]
 
@@ -32,7 +32,11 @@ HELD_OUT_BLOCKS = {"convnext": ("batch", 2, ("model.blocks.*", "model.later.*"))
                    "summarizer": ("length", 32, ("model.encoder.*", "model.decoder.*")),
                    "pooled_vit": ("batch", 4, ("model.blocks.*",)), "gru_tagger": ("length", 32, ("model.context", "model.tags")),
                    "denoiser": ("batch", 2, ("model.downs.*", "model.ups.*")), "mixer": ("batch", 4, ("model.blocks.*",))}
-MODELS |= HELD_OUT | {model: (size, least) for model, (size, least, _) in HELD_OUT_BLOCKS.items()}
+# The third round, of other kinds: likewise, and for bfloat16.
+HELD_OUT_KINDS = {"graph_transformer": ("batch", 4, ("model.layers.*",)), "wavenet": ("length", 256, ("model.layers.*",)),
+                  "moe": ("batch", 2, ("model.layers.*",)), "siamese": ("batch", 4, ("model.stages.*",)),
+                  "volume_unet": ("batch", 1, ("model.downs.*", "model.ups.*")), "transducer": ("length", 8, ("model.joint",))}
+MODELS |= HELD_OUT | {model: (size, least) for model, (size, least, _) in (HELD_OUT_BLOCKS | HELD_OUT_KINDS).items()}
 # Whose sizes are told with --vary: the smallest length in its shapes is that of the target, a half.
 TOLD = {"summarizer"}
 # What if: model, options of all runs, options of the measured run, options of forecast.
@@ -59,11 +63,13 @@ for model, size, value in ("swin", "batch", 8), ("mamba", "length", 64), ("gnn",
 WHAT_IF["gpt2 with checkpointing"] = ("gpt2", ("--batch", "8"), ("--checkpoint",), ("--checkpoint", "model.model.transformer.h.*"))
 WHAT_IF["gpt2 with checkpointing under autocast"] = (
     "gpt2", ("--batch", "8"), ("--checkpoint", "--autocast"), ("--checkpoint", "model.model.transformer.h.*", "--as", "autocast"))
-for model, (size, least, patterns) in HELD_OUT_BLOCKS.items():
+for model, (size, least, patterns) in (HELD_OUT_BLOCKS | HELD_OUT_KINDS).items():
     of = (model, (f"--{size}", str(4 * least)))
     checkpointed = tuple(word for pattern in patterns for word in ("--checkpoint", pattern))
     WHAT_IF[f"{model} under autocast"] = (*of, ("--autocast",), ("--as", "autocast"))
     WHAT_IF[f"{model} with checkpointing"] = (*of, ("--checkpoint",), checkpointed)
+    if model in HELD_OUT_KINDS:
+        WHAT_IF[f"{model} in bfloat16"] = (*of, ("--dtype", "bfloat16"), ("--as", "bfloat16"))
     WHAT_IF[f"{model} with checkpointing under autocast"] = (*of, ("--checkpoint", "--autocast"), (*checkpointed, "--as", "autocast"))
 # The same on a device.
 WHAT_IF_ON_A_DEVICE = {

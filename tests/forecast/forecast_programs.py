@@ -14,6 +14,7 @@ import torch
 from torch import nn
 from torch.nn import functional
 
+import held_out_kinds
 import held_out_programs
 
 
@@ -401,7 +402,7 @@ class Translator(nn.Module):
 
 MODELS = {"mlp": Mlp, "convnet": ConvNet, "resnet": ResNet, "unet": UNet, "lstm": Lstm, "vit": ViT, "attention": OwnAttention,
           "gpt2": Gpt2, "bert": Bert, "t5": T5, "llama": Llama, "swin": Swin, "mamba": Mamba, "gnn": Gnn, "translator": Translator}
-MODELS |= held_out_programs.MODELS
+MODELS |= held_out_programs.MODELS | held_out_kinds.MODELS
 
 
 def optimizer_of(name, parameters):

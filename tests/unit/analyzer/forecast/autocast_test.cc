@@ -27,6 +27,12 @@ class AutocastTest : public ::testing::Test {
     for (int64_t dim : own) bytes *= double(dim);
     weights_.push_back({module, own, own[0], own.size() < 2 ? 0 : own[1], bytes});
   }
+  // Another run.
+  void begin() {
+    scene_ = ModelScene();
+    names_.clear();
+    weights_.clear();
+  }
   // Runs it under autocast.
   void cast() {
     play_ = scene_.play();
@@ -247,6 +253,59 @@ TEST_F(AutocastTest, StatisticsOfANormAreFloat32) {
   cast();
   EXPECT_EQ(part(normed), 0.5);
   EXPECT_EQ(part(mean), 1);
+}
+
+// The mask, and what the dropout was given, are not joined: the embedding is.
+TEST_F(AutocastTest, OfAChainOfOperationsTheLastIsJoined) {
+  weight("model.up", {8, 8});
+  make("embedding", "model.embed", {2, 2, 8});
+  make("linear", "model.up", {4, 8});
+  make("relu", "model", {4, 8});
+  make("relu", "model", {4, 8});
+  const uint32_t joined = make("cat", "model", {4, 16});
+  cast();
+  EXPECT_EQ(part(joined), 1);
+}
+
+TEST_F(AutocastTest, WhatAnOperationInPlaceKeepsHasTheTypeOfWhatItChanges) {
+  weight("model.up", {16, 8});
+  make("embedding", "model.embed", {4, 8});
+  make("linear", "model.up", {4, 16});
+  const uint32_t kept = make("mul_", "model", {4, 8});
+  const uint32_t follows = make("gelu", "model", {4, 8});
+  cast();
+  EXPECT_EQ(part(kept), 0.5);
+  EXPECT_EQ(part(follows), 1);
+}
+
+// As in gru_input: the first state has the type of the layer's input, each next one that of the last.
+TEST_F(AutocastTest, AStateHasTheTypeOfTheFirstAndGatesThatOfProducts) {
+  for (const bool half : {false, true}) {
+    begin();
+    weight("model.up", {8, 8});
+    weight("model.gru", {24, 8});
+    weight("model.gru", {24, 8});
+    make(half ? "linear" : "embedding", half ? "model.up" : "model.embed", {6, 4, 8});
+    const uint32_t first = make("zeros", "model.gru", {1, 4, 8});
+    make("linear", "model.gru", {6, 4, 24});
+    const uint32_t product = make("linear", "model.gru", {4, 24});
+    const uint32_t gate = make("add", "model.gru", {4, 8});
+    const uint32_t state = make("sub", "model.gru", {4, 8});
+    const uint32_t again = make("linear", "model.gru", {4, 24});
+    change_ = [&](Operations& operations) {
+      for (size_t i = 2; i < operations.all.size(); ++i) operations.all[i].traits.in_layer = true;
+      operations.all[1].traits.initial_state = true;
+      operations.all[4].traits.recurrent = RecurrentPart::gate;
+      operations.all[5].traits.recurrent = RecurrentPart::state;
+    };
+    cast();
+    EXPECT_EQ(part(first), half ? 0.5 : 1);
+    EXPECT_EQ(part(product), 0.5);
+    EXPECT_EQ(part(gate), 0.5);
+    EXPECT_EQ(part(state), half ? 0.5 : 1);
+    EXPECT_EQ(part(again), 0.5);
+    EXPECT_EQ(std::ranges::count_if(copies_, &Piece::autocasts), half ? 3 : 2);
+  }
 }
 
 TEST_F(AutocastTest, AMeanComputesInFloat32FromACopyOnACpu) {

@@ -22,7 +22,7 @@ RunScene layers(int64_t batch) {
 
 TEST(Matching, BlocksOfOneSiteInTheirOrder) {
   const std::vector<Sample> samples = samples_of(layers(8), layers(16));
-  const size_t base = base_of(samples);
+  const size_t base = base_of(samples, kTwoBatches);
   ASSERT_EQ(base, 1u);
   const Matched matched = match_blocks(samples, kTwoBatches, base);
   const auto bytes = [&](size_t block) { return matched.growths[matched.growth[block]].bytes({64}); };
@@ -64,6 +64,33 @@ TEST(Matching, OtherStacksOfOneLineAreTheSame) {
   const std::vector<Sample> samples = samples_of(small, large);
   const Matched matched = match_blocks(samples, kTwoBatches, 1);
   EXPECT_EQ(matched.growths[matched.growth[0]].bytes({64}), 64 * 40);
+}
+
+// A library convolves a batch of one with a buffer: as many blocks at the line as of the other size have no meaning.
+TEST(Matching, OtherStacksOfOneLineAreMatchedByTypeAndDimensionsFirst) {
+  RunScene small, large;
+  small.make(1, {1, 16, 30});
+  small.make(2, {1, 10});
+  large.make(3, {2, 10});
+  for (RunScene* scene : {&small, &large}) {
+    for (Block& block : scene->sample.blocks) {
+      block.coarse = 9;
+      block.kind = 10 + block.ndim;
+    }
+  }
+  const std::vector<Sample> samples = samples_of(small, large);
+  const Matched matched = match_blocks(samples, {{"batch", {1, 2}}}, 1);
+  EXPECT_EQ(matched.growths[matched.growth[0]].basis(), Basis::shape);
+  EXPECT_EQ(matched.growths[matched.growth[0]].bytes({8}), 8 * 40);
+}
+
+TEST(Matching, TheLargestInputStandsForTheProgramWhateverItsPeak) {
+  RunScene small;
+  small.make(1, {1000});
+  RunScene large;
+  large.make(2, {10});
+  EXPECT_EQ(base_of(samples_of(small, large), {{"batch", {1, 2}}}), 1u);
+  EXPECT_EQ(base_of(samples_of(small, large), {}), 0u);
 }
 
 TEST(Matching, WhatHasNoCounterpartIsSaid) {

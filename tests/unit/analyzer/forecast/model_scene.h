@@ -65,7 +65,7 @@ class ModelScene {
  private:
   uint32_t make(uint32_t site, uint32_t of, std::initializer_list<int64_t> shape, Category category) {
     Block block;
-    block.site = site;
+    block.site = block.coarse = site;
     block.backward = of != kNone;
     block.forward_block = of;
     if (of != kNone) block.forward = site;

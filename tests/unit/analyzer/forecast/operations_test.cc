@@ -17,6 +17,15 @@ TEST(Operations, WhatAutocastDoesWithThem) {
   EXPECT_EQ(traits_of("layer_norm", true).rule, CastRule::follows);
 }
 
+TEST(Operations, ListsOfTheCpuAreOthersThanThoseOfDevices) {
+  EXPECT_EQ(traits_of("prelu", true).rule, CastRule::lower);
+  EXPECT_EQ(traits_of("mkldnn_rnn_layer", true).rule, CastRule::lower);
+  EXPECT_EQ(traits_of("_cudnn_rnn", false).rule, CastRule::lower);
+  EXPECT_EQ(traits_of("max_pool3d", true).rule, CastRule::float32);
+  EXPECT_EQ(traits_of("max_pool3d", false).rule, CastRule::follows);
+  EXPECT_EQ(traits_of("triplet_margin_loss", true).rule, CastRule::float32);
+}
+
 TEST(Operations, HowTheTypeFollows) {
   EXPECT_EQ(traits_of("add", true).kind, OperationKind::binary);
   EXPECT_EQ(traits_of("gelu", true).kind, OperationKind::like_input);
@@ -25,6 +34,8 @@ TEST(Operations, HowTheTypeFollows) {
   EXPECT_TRUE(traits_of("batch_norm", true).norm);
   EXPECT_TRUE(traits_of("embedding", true).stream);
   EXPECT_FALSE(traits_of("mul", true).stream);
+  EXPECT_TRUE(traits_of("mul_", true).in_place);
+  EXPECT_FALSE(traits_of("mul", true).in_place);
   EXPECT_TRUE(traits_of("relu", true).saves_result);
   EXPECT_FALSE(traits_of("gelu", true).saves_result);
   EXPECT_TRUE(traits_of("feature_dropout", true).dropout);

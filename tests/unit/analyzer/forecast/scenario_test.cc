@@ -97,6 +97,40 @@ TEST(Checkpointing, AnArgumentIsKeptUntilBackward) {
   EXPECT_FALSE(kept("other", false));
 }
 
+// "total = total + result": the layer is not given the total.
+TEST(Checkpointing, ASumThatItsLineReplacesIsNoArgument) {
+  ModelScene scene;
+  const uint32_t total = scene.forward("model", {100});
+  const uint32_t inside = scene.forward("model.layers.0", {100});
+  const uint32_t result = scene.forward("model.layers.0", {10});
+  const uint32_t next = scene.forward("model", {100});
+  scene.base.blocks[next].coarse = scene.base.blocks[total].coarse;
+  scene.free(total);
+  const uint32_t head = scene.forward("model.head", {1});
+  scene.backward(head, {1});
+  scene.backward(result, {10});
+  scene.free(inside);
+  const Play play = checkpointed(scene);
+  EXPECT_FALSE(alive_before(play, total, head));
+}
+
+// A local variable of forward is there until that returns, when it runs again as well.
+TEST(Checkpointing, WhatIsFreedAsTheModuleReturnsIsThereWhenItIsComputedAgain) {
+  ModelScene scene;
+  const uint32_t local = scene.forward("model.layers.0", {100});
+  const uint32_t inside = scene.forward("model.layers.0", {100});
+  const uint32_t result = scene.forward("model.layers.0", {10});
+  scene.free(local);
+  const uint32_t head = scene.forward("model.head", {1});
+  scene.backward(head, {1});
+  scene.backward(result, {10});
+  scene.free(inside);
+  const Play play = checkpointed(scene);
+  EXPECT_EQ(life_of(play, local).made, 2);
+  EXPECT_EQ(life_of(play, local).freed, 2);
+  EXPECT_FALSE(alive_before(play, local, head));
+}
+
 // Autocast frees the result of the first layer, whose copy the second one saves.
 TEST(Checkpointing, AResultWhoseCopyIsSavedIsKeptAndFreedOnce) {
   ModelScene scene;

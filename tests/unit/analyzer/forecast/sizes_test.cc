@@ -34,12 +34,30 @@ TEST(Sizes, OneIsFoundInTheInput) {
 }
 
 TEST(Sizes, TwoAreToldApartByThreeInputs) {
-  const std::vector<Size> sizes = find_sizes(samples_of(attention(8, 64), attention(16, 64), attention(8, 128)), {"length", "batch"});
+  const std::vector<Size> sizes =
+      find_sizes(samples_of(attention(8, 64), attention(16, 64), attention(8, 128)), {"length", "batch"});
   ASSERT_EQ(sizes.size(), 2u);
   EXPECT_EQ(sizes[0].name, "batch");
   EXPECT_EQ(sizes[0].seen, (std::vector<int64_t>{8, 16, 8}));
   EXPECT_EQ(sizes[1].name, "length");
   EXPECT_EQ(sizes[1].seen, (std::vector<int64_t>{64, 64, 128}));
+}
+
+// The source is twice as long as the target; a flat batch of targets is no length of its own.
+TEST(Sizes, OtherDimensionsOfInputsThatFitAreNamed) {
+  const auto translation = [](int64_t length) {
+    RunScene scene;
+    scene.make(1, {4, 2 * length}, kInt64Type);
+    scene.make(2, {4, length}, kInt64Type);
+    scene.make(3, {4 * length}, kInt64Type);
+    scene.make(4, {4, 3 * length});
+    return scene;
+  };
+  const std::vector<Size> sizes = find_sizes(samples_of(translation(16), translation(32)), {});
+  ASSERT_EQ(sizes.size(), 1u);
+  EXPECT_EQ(sizes[0].seen, (std::vector<int64_t>{16, 32}));
+  EXPECT_EQ(sizes[0].others, (std::vector<std::vector<int64_t>>{{32, 64}}));
+  EXPECT_TRUE(find_sizes(samples_of(attention(8, 64), attention(16, 64)), {})[0].others.empty());
 }
 
 TEST(Sizes, OneSizeStaysOneWithManyInputs) {

@@ -1,0 +1,47 @@
+#include "forecast/unfolding.h"
+
+#include <algorithm>
+#include <span>
+
+#include "forecast/play_edit.h"
+
+namespace tensorscope::analyzer::forecast {
+
+namespace {
+
+// Bytes of 16 bits as a part of those of a float32 result: the elements of the input that each of its places sees,
+// for all of its channels. 0 where nothing is unfolded.
+double columns_of(const Weight& weight) {
+  const int64_t sees = elements(weight.shape) / std::max<int64_t>(1, weight.rows);
+  return sees == weight.columns ? 0 : 0.5 * double(sees) / double(weight.rows);
+}
+
+}  // namespace
+
+void may_unfold(Play& play, const Sample& base, const Operations& operations, const std::vector<Weight>& weights) {
+  constexpr double kNothing = 1e-6;  // of its bytes count as there; all of them may be
+  if (!base.device.is_cpu()) return;
+  PlayEdit edit;
+  edit.start(play);
+  for (const Operation& operation : operations.all) {
+    if (!operation.traits.convolution || operation.traits.rule != CastRule::lower) continue;
+    const Piece result = play.pieces[operation.pieces.back()];
+    const Block& block = base.blocks[result.block];
+    const std::span<const int64_t> shape = base.shape(block);
+    const std::string module = base.modules(result.block);
+    const auto weight = std::ranges::find_if(weights, [&](const Weight& one) {
+      return one.module == module && one.shape.size() > 2 && shape.size() > 1 && one.rows == shape[1];
+    });
+    if (weight == weights.end() || columns_of(*weight) == 0) continue;
+    const auto passing = [&](size_t begin, size_t end) {
+      play.pieces.push_back({kNone, result.growth, kNothing * columns_of(*weight), 1 / kNothing, Category::workspace});
+      edit.make(begin, uint32_t(play.pieces.size() - 1));
+      edit.free(end, uint32_t(play.pieces.size() - 1));
+    };
+    passing(operation.begin, operation.end);
+    if (operation.backward_begin != SIZE_MAX) passing(operation.backward_begin, operation.backward_end);
+  }
+  edit.apply(play);
+}
+
+}  // namespace tensorscope::analyzer::forecast

@@ -1,0 +1,17 @@
+// Convolutions in 16 bits on a CPU: without AVX-512 torch unfolds their input into a buffer, which no float32 run
+// shows.
+#pragma once
+
+#include <vector>
+
+#include "forecast/operation_inputs.h"
+#include "forecast/operations.h"
+#include "forecast/play.h"
+#include "forecast/samples.h"
+
+namespace tensorscope::analyzer::forecast {
+
+// Puts these buffers into a run, as something that may be there.
+void may_unfold(Play& play, const Sample& base, const Operations& operations, const std::vector<Weight>& weights);
+
+}  // namespace tensorscope::analyzer::forecast

@@ -1,0 +1,44 @@
+#include "forecast/unfolding.h"
+
+#include <gtest/gtest.h>
+
+#include "model_scene.h"
+
+namespace tensorscope::analyzer::forecast {
+
+namespace {
+
+// Of a run: bytes that are there, and that may be.
+struct Peaks {
+  double surely, perhaps;
+};
+
+// A convolution of 4 channels into 8 by a square of `side`, over 2 x 10 x 10, on its own.
+Peaks convolved(int64_t side, bool cpu) {
+  ModelScene scene;
+  const uint32_t result = scene.forward("model.conv", {2, 8, 10, 10});
+  scene.backward(result, {2, 4, 10, 10});
+  Play play = scene.play();
+  if (!cpu) scene.base.device.type = 1;
+  Operations operations = operations_of(play, scene.base);
+  operations.all[0].traits = traits_of("conv2d", true);
+  const std::vector<int64_t> shape = {8, 4, side, side};
+  may_unfold(play, scene.base, operations, {Weight{"model.conv", shape, 8, 4, 0}});
+  return {peak(play, {}).bytes, highest_possible(play, {}, {}).bytes};
+}
+
+TEST(Unfolding, ABufferMayBeThereWhileAConvolutionRuns) {
+  const double result = 4 * 2 * 8 * 100, gradient = 4 * 2 * 4 * 100, columns = 2 * (4 * 9) * 2 * 100;
+  const Peaks peaks = convolved(3, true);
+  EXPECT_NEAR(peaks.surely, result + gradient, 1);
+  EXPECT_NEAR(peaks.perhaps, result + gradient + columns, 1);
+}
+
+TEST(Unfolding, NoneForSquaresOfOneAndOnDevices) {
+  EXPECT_EQ(convolved(1, true).perhaps, convolved(1, true).surely);
+  EXPECT_EQ(convolved(3, false).perhaps, convolved(3, false).surely);
+}
+
+}  // namespace
+
+}  // namespace tensorscope::analyzer::forecast
