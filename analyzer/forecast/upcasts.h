@@ -29,7 +29,7 @@ class Upcasts {
 
   const Dump& dump_;
   Symbols& symbols_;
-  const std::string package_;  // PyTorch's
+  const std::string package_;        // PyTorch's
   std::vector<int32_t> casts_from_;  // of each code: the line from which on it casts; INT32_MAX: it does not
   std::vector<Upcast> casting_line_;
   std::unordered_map<uint32_t, Upcast> answers_;

@@ -173,7 +173,8 @@ std::string takes_words(const Remedy& remedy) {
     case RemedyKind::optimizer_step:
       return "it steps one parameter after the other, without temporaries for all of them at once";
     case RemedyKind::step_in_backward:
-      return "an optimizer for each parameter, stepped by register_post_accumulate_grad_hook: its gradient is freed before "
+      return "an optimizer for each parameter, stepped by register_post_accumulate_grad_hook: its gradient is freed "
+             "before "
              "the next one is made; not with gradients that are clipped together or added up over batches";
     case RemedyKind::sharded_state:
       return "torch.distributed.optim.ZeroRedundancyOptimizer; fully_shard divides parameters and gradients as well";
@@ -181,7 +182,8 @@ std::string takes_words(const Remedy& remedy) {
       return "Adam keeps two tensors as large as each parameter, SGD with momentum one, SGD none, Adafactor and 8-bit "
              "optimizers a fraction; several GPUs can share it (ZeroRedundancyOptimizer, fully_shard)";
     case RemedyKind::half_model:
-      return "model.to(torch.bfloat16): parameters, gradients and optimizer state take half; updates smaller than 1/256 of a "
+      return "model.to(torch.bfloat16): parameters, gradients and optimizer state take half; updates smaller than "
+             "1/256 of a "
              "weight are lost";
     case RemedyKind::smaller_batch:
       return fmt::format("activations, outputs and inputs ({} together) grow with the batch", bytes(remedy.scaling));
@@ -205,7 +207,8 @@ std::string takes_words(const Remedy& remedy) {
 std::string estimate_words(const Remedy& remedy) {
   switch (remedy.kind) {
     case RemedyKind::expandable_segments:
-      return "all that the driver has free or would get back in whole pages (20 MiB each, 2 MiB for small blocks), and the "
+      return "all that the driver has free or would get back in whole pages (20 MiB each, 2 MiB for small blocks), and "
+             "the "
              "rest of a page; less where blocks in use lie scattered over more pages";
     case RemedyKind::process_limit:
       return "all that the device has free; at least one segment for the request";
@@ -216,23 +219,28 @@ std::string estimate_words(const Remedy& remedy) {
     case RemedyKind::fused_step:
       return "the temporaries of this step, or the size of the trained parameters if larger";
     case RemedyKind::optimizer_step:
-      return "the temporaries of this step, or the size of the trained parameters if larger, minus three times the largest "
+      return "the temporaries of this step, or the size of the trained parameters if larger, minus three times the "
+             "largest "
              "parameter";
     case RemedyKind::step_in_backward:
       return "all gradients and temporaries of the step; they come in backward then, while activations are alive";
     case RemedyKind::sharded_state:
       return "all optimizer state so far but the part of one rank; whole parameters are dealt out";
     case RemedyKind::less_state:
-      return remedy.in_step ? "all optimizer state, as with plain SGD, with what a first step still makes, and the temporaries of the step"
+      return remedy.in_step ? "all optimizer state, as with plain SGD, with what a first step still makes, and the "
+                              "temporaries of the step"
                             : "all optimizer state, as with plain SGD";
     case RemedyKind::half_model:
-      return "half of the parameters, gradients, optimizer state and temporaries of the step in float32, at most of all "
+      return "half of the parameters, gradients, optimizer state and temporaries of the step in float32, at most of "
+             "all "
              "tensors in float32";
     case RemedyKind::smaller_batch:
       return batch_estimate(remedy);
     case RemedyKind::lower_precision:
-      return "half of the activations, outputs and temporaries in float32, less what some operations keep in float32, less "
-             "copies of the weights and of what several products are given; where the program casts back to float32, it may "
+      return "half of the activations, outputs and temporaries in float32, less what some operations keep in float32, "
+             "less "
+             "copies of the weights and of what several products are given; where the program casts back to float32, "
+             "it may "
              "be nothing or take more memory";
     case RemedyKind::child_processes:
       return "resident memory; shared pages count once per process";
@@ -263,7 +271,8 @@ std::string price_words(const Remedy& remedy) {
   }
   switch (price.results) {
     case Price::Results::same:
-      add(remedy.kind == RemedyKind::checkpoint ? "same results, but batch norm counts each batch twice" : "same results");
+      add(remedy.kind == RemedyKind::checkpoint ? "same results, but batch norm counts each batch twice"
+                                                : "same results");
       break;
     case Price::Results::rounding:
       add("results differ by rounding");
