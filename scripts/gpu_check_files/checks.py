@@ -387,15 +387,51 @@ def compiled(machine):
     return compared_target(machine, "compiled")
 
 
+@check("values of what a module returned")
+def values(machine):
+    facts, _ = machine.target("watched", TENSORSCOPE_WATCH="model")
+    file = machine.new_dump("*.values")
+    rows = json.loads(machine.run_cli("query", file, "--format", "json", "select min, max, mean, std, l2 from captures order by capture"))
+    same("how many", len(rows), len(facts["outputs"]))
+    if machine.double:
+        return f"{len(rows)} values; their numbers are not compared: kernels do nothing here"
+    worst = 0
+    for row, said in zip(rows, facts["outputs"]):
+        for name, value in said.items():
+            off = abs(row[name] - value) / max(said["std"], abs(value))
+            expect(off < 5e-5, f"{name}: {row[name]} in the file, {value} by torch")
+            worst = max(worst, off)
+    return f"{len(rows)} values, at most {worst:.1g} of their size apart"
+
+
+@check("first NaN of a module")
+def first_nan(machine):
+    _, said = machine.target("nan", TENSORSCOPE_FIND_NAN="1")
+    if machine.double:
+        raise Skipped("kernels do nothing here")
+    line = next((line for line in said.splitlines() if "first NaN" in line), None)
+    expect(line is not None, f"nothing was found: {last_line(said)}")
+    expect("Quotient" in said and "step 2" in said, line)
+    return line.removeprefix("tensorscope: ")
+
+
+@check("what cuDNN works in (printed, not judged)")
+def scratch(machine):
+    facts, said = machine.target("scratch", "2048")
+    return (f"a convolution and its backward pass: peak {facts['plenty']} bytes, {facts['least']} where no more than {facts['limit']} may be "
+            f"reserved; failures reported: {said.count('out of memory')}")
+
+
 @check("overhead of a training loop (printed, not judged)")
 def overhead(machine):
-    ratios = []
-    for pair in range(machine.overhead_pairs):
-        took = {}
-        for preload in ((True, False), (False, True))[pair % 2]:
-            took[preload] = machine.target("loop", str(machine.overhead_seconds), preload=preload)[0]["ns"]
-        ratios.append(took[True] / took[False])
-    return f"{statistics.median(ratios):.3f} times, {took[False] / 1e6:.2f} ms a step without"
+    kinds = {"with the preload": {}, "and --find-nan": {"TENSORSCOPE_FIND_NAN": "1"},
+             "and values of all modules": {"TENSORSCOPE_WATCH": "model.*"}, "and --record": {"TENSORSCOPE_RECORD": "1"}}
+    ratios = {kind: [] for kind in kinds}
+    for _ in range(machine.overhead_pairs):
+        bare = machine.target("loop", str(machine.overhead_seconds), preload=False)[0]["ns"]
+        for kind, settings in kinds.items():
+            ratios[kind].append(machine.target("loop", str(machine.overhead_seconds), **settings)[0]["ns"] / bare)
+    return f"{bare / 1e6:.2f} ms a step; " + ", ".join(f"{kind} {statistics.median(all):.3f}" for kind, all in ratios.items())
 
 
 def built(given, *places):

@@ -200,8 +200,65 @@ def target_compiled():
     moment(kept=len(kept))
 
 
+def target_watched():
+    """What torch itself says of what a module returned in three passes."""
+    global model
+    torch.manual_seed(0)
+    model = nn.Linear(64, 32).cuda()
+    said = []
+    for scale in (1, 1000, 1e-6):
+        y = model(scale * torch.randn(1024, 64, device="cuda")).double()
+        said.append({"min": y.min().item(), "max": y.max().item(), "mean": y.mean().item(), "l2": y.norm().item(),
+                     "std": y.std(unbiased=False).item()})
+    torch.cuda.synchronize()
+    print(json.dumps({"outputs": said}))
+
+
+class Quotient(nn.Module):
+    def forward(self, x):
+        return x / x
+
+
+def target_nan():
+    """0 / 0 in the third step."""
+    layers = nn.Sequential(nn.Linear(8, 8, bias=False), Quotient(), nn.Linear(8, 1)).cuda()
+    for step in range(4):
+        layers(torch.full((4, 8), float(step != 2), device="cuda")).sum().backward()
+    torch.cuda.synchronize()
+    print(json.dumps({}))
+
+
+def target_scratch(length):
+    """A convolution whose backward pass cuDNN gives memory of its own if there is enough: the least with which it runs."""
+    torch.manual_seed(0)
+    convolution = nn.Conv1d(64, 64, 3, padding=1).cuda()
+    x = torch.randn(32, 64, int(length), device="cuda", requires_grad=True)
+
+    def peak():
+        x.grad = convolution.weight.grad = convolution.bias.grad = None
+        torch.cuda.empty_cache()
+        torch.cuda.reset_peak_memory_stats()
+        convolution(x).sum().backward()
+        torch.cuda.synchronize()
+        return torch.cuda.max_memory_allocated(), torch.cuda.max_memory_reserved()
+
+    plenty, reserved = peak()
+    total = torch.cuda.get_device_properties(0).total_memory
+    least = None
+    for percent in range(30, 101, 5):
+        torch.cuda.empty_cache()
+        torch.cuda.set_per_process_memory_fraction(reserved * percent / 100 / total)
+        try:
+            least = peak()[0]
+            break
+        except RuntimeError:
+            torch.cuda.empty_cache()
+    print(json.dumps({"plenty": plenty, "least": least, "limit": reserved * percent // 100}))
+
+
 def target_loop(seconds):
     """Nanoseconds a step."""
+    global model
     model = network(256).cuda()
     optimizer = torch.optim.Adam(model.parameters())
     x = torch.randn(64, 256, device="cuda")
