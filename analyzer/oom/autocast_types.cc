@@ -189,7 +189,17 @@ uint64_t AutocastTypes::copies(const Item& item) const {
   return copies;
 }
 
+// Attention by its formula saves its weights; in 16 bits a device may have a fused kernel, which saves none (seen on an
+// H100 with torch 2.11, where a masked float32 attention has no such kernel). Nobody but that formula calls
+// _safe_softmax.
+bool AutocastTypes::may_be_fused(const Item& item) const {
+  return !cpu_ && std::ranges::any_of(savers_[item.storage], [&](const Saver& saver) {
+    return view_.dump.graph.class_name(saver.node).starts_with("SafeSoftmax");
+  });
+}
+
 uint64_t AutocastTypes::bytes(const Item& item) {
+  if (may_be_fused(item)) return 0;
   const std::vector<Saver>& savers = savers_[item.storage];
   const bool by_slots_alone = !savers.empty() && !held(item);
   if (made_float32(item)) {

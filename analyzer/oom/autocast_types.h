@@ -43,6 +43,7 @@ class AutocastTypes {
   uint32_t maker(uint32_t tensor) const;
   Category category_of(const Item& item) const;
   bool held(const Item& item) const;
+  bool may_be_fused(const Item& item) const;
   bool made_float32(const Item& item);
   uint32_t ran(const Item& item) const;
   bool gradient_is_float32(uint32_t node) const;

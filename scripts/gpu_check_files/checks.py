@@ -411,7 +411,7 @@ def first_nan(machine):
         raise Skipped("kernels do nothing here")
     line = next((line for line in said.splitlines() if "first NaN" in line), None)
     expect(line is not None, f"nothing was found: {last_line(said)}")
-    expect("Quotient" in said and "step 2" in said, line)
+    expect("step 2" in line and "Quotient" in said, f"{line}: not the third step, or not its module")
     return line.removeprefix("tensorscope: ")
 
 

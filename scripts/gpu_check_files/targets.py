@@ -222,8 +222,11 @@ class Quotient(nn.Module):
 def target_nan():
     """0 / 0 in the third step."""
     layers = nn.Sequential(nn.Linear(8, 8, bias=False), Quotient(), nn.Linear(8, 1)).cuda()
+    optimizer = torch.optim.SGD(layers.parameters(), lr=0.01)
     for step in range(4):
+        optimizer.zero_grad()
         layers(torch.full((4, 8), float(step != 2), device="cuda")).sum().backward()
+        optimizer.step()
     torch.cuda.synchronize()
     print(json.dumps({}))
 

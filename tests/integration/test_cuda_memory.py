@@ -234,6 +234,15 @@ def test_a_program_without_python(tmp_path):
     assert device.own == sum(segment.size for segment in device.segments)
 
 
+def test_the_total_is_what_programs_can_have(tmp_path):
+    """NVML's total of a device has 480 MiB that the driver keeps for itself, here as on an H100; torch's has not."""
+    done = harness.run_source("import torch, truth\nkept = torch.empty(1000, device='cuda')\n"
+                              "truth.moment(total=torch.cuda.mem_get_info()[1])\n", folder=tmp_path)
+    assert done.returncode == 0, done.stderr
+    known = harness.truth(tmp_path)
+    assert dump_reader.device_memory(known["dump"])[0].total == known["facts"]["total"] == 256 * MEBIBYTE
+
+
 def without_nvml(folder):
     """A tree of links to the CUDA build's packages in which NVML's library is missing; torch finds its libraries beside itself."""
     def link(source, target, opened=()):

@@ -101,6 +101,15 @@ TEST(AutocastTypes, ASumWithFloat32IsFloat32AndEachProductCopiesIt) {
   EXPECT_EQ(pass.gain(), 100u + 20u - 30u - 5u);
 }
 
+// A kernel that a device has for 16 bits alone saves no weights.
+TEST(AutocastTypes, WeightsOfAttentionByItsFormulaMayGoWhole) {
+  Pass pass;
+  const uint32_t softmax = pass.node("SafeSoftmax", {pass.node("Bmm", {pass.leaf()})});
+  const uint64_t weights = pass.made(80 * kMiB, softmax, {pass.node("Bmm", {softmax})});
+  pass.saved(weights, softmax, /*output=*/true);
+  EXPECT_EQ(pass.gain(), 80u);
+}
+
 TEST(AutocastTypes, WhatAVariableHoldsStaysBesideItsCopies) {
   Pass pass;
   const uint32_t product = pass.node("Mm", {pass.leaf()}), norm = pass.node("NativeLayerNorm", {product});
