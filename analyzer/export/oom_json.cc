@@ -38,6 +38,7 @@ Json failed(const analyzer::View& view, const analyzer::oom::Story& story) {
           {"error", text_or_null(f.error)},
           {"at", place_json(view.places, f.site)},
           {"native", text_or_null(analyzer::oom::native_caller(view, f.site))},
+          {"for_cudnn", analyzer::oom::asked_by_cudnn(view, f.site)},
           {"backward", backward(view, f, story.backward_site)},
           {"thread", f.thread == 0 ? Json(nullptr) : Json(dump.threads[f.thread].tid)},
           {"thread_name", f.thread == 0 ? Json(nullptr) : Json(dump.threads[f.thread].name)},

@@ -52,6 +52,12 @@ bool is_blas_workspace(const Frame& frame) {
 
 }  // namespace
 
+bool asked_by_cudnn(const View& view, uint32_t site) {
+  return site != 0 && std::ranges::any_of(view.places.stack(site), [](const Frame& frame) {
+           return frame.function.find("run_conv_plan") != std::string::npos;
+         });
+}
+
 std::string native_caller(const View& view, uint32_t site) {
   const std::vector<Frame>& stack = view.places.stack(site);
   if (const auto blas = std::find_if(stack.begin(), stack.end(), is_blas_workspace); blas != stack.end()) {

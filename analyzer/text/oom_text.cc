@@ -277,6 +277,11 @@ class OomText {
       labelled("called by", failure.site == 0 ? "" : opened_.places.callers(failure.site));
       labelled("in C++", analyzer::oom::native_caller(view_, failure.site));
     }
+    if (analyzer::oom::asked_by_cudnn(view_, failure.site)) {
+      labelled("for",
+               "what cuDNN would work in during a convolution: torch then tries algorithms that need less, so this "
+               "need not have ended the program");
+    }
     labelled("in backward", backward());
     const analyzer::Thread& thread = opened_.dump.threads[failure.thread];
     if (failure.thread != 0) labelled("thread", fmt::format("{} \"{}\"", thread.tid, thread.name));
@@ -401,8 +406,8 @@ class OomText {
       sentence(std::string(kIndent + 3, ' ') + text::takes_words(remedy), Style::plain, kIndent + 3);
       const std::string estimate = text::estimate_words(remedy), range = text::range_words(remedy);
       if (!estimate.empty()) {
-        sentence(std::string(kIndent + 3, ' ') + "estimate: " + range + (range.empty() ? "" : ": ") + estimate, Style::dim,
-                 kIndent + 3);
+        sentence(std::string(kIndent + 3, ' ') + "estimate: " + range + (range.empty() ? "" : ": ") + estimate,
+                 Style::dim, kIndent + 3);
       }
       sentence(std::string(kIndent + 3, ' ') + "price: " + text::price_words(remedy), Style::dim, kIndent + 3);
       if (remedy.kind == RemedyKind::checkpoint) glossary_.use(Term::checkpointing);
@@ -410,8 +415,10 @@ class OomText {
     const bool batch = std::ranges::any_of(
         story_.remedies, [](const Remedy& remedy) { return remedy.kind == RemedyKind::smaller_batch; });
     if (story_.in_optimizer && !batch) {
-      sentence("  An optimizer's step failed, after activations were freed: a smaller batch, checkpointing or autocast would "
-               "not help at this moment.");
+      sentence(
+          "  An optimizer's step failed, after activations were freed: a smaller batch, checkpointing or autocast "
+          "would "
+          "not help at this moment.");
     }
     if (!missing_.empty()) sentence("  " + missing_, Style::warning, 2);
   }

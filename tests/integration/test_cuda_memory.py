@@ -5,6 +5,7 @@ snapshot, what the program took, and what is allocated on the double."""
 # Covers: preload/dump/device_chunks.cc preload/devices/{driver,nvml}.cc
 # Covers: preload/python/agent/allocator_snapshot.cc
 
+import json
 import os
 import sys
 
@@ -274,6 +275,23 @@ def test_nvml_is_missing(tmp_path):
     exported = harness.load(known["dump"])
     harness.compare(exported, known)
     assert harness.coverage(exported)["device memory"].seen == "partly"
+
+
+def test_memory_for_cudnn_to_work_in_need_not_have_ended_the_program(tmp_path):
+    """The function of torch that asks for it, here one of that name between the program and torch."""
+    source, library = tmp_path / "plan.c", tmp_path / "plan.so"
+    source.write_text("int run_conv_plan(int (*ask)(void)) { return ask() + 1; }\n")
+    assert os.system(f"cc -shared -fPIC -O0 -fno-omit-frame-pointer -o {library} {source}") == 0
+    program = ("import ctypes, sys, torch\nlibrary = ctypes.CDLL(sys.argv[1])\n\ndef ask():\n    try:\n        torch.empty(1 << 40, device='cuda')\n"
+               "    except torch.OutOfMemoryError:\n        return 1\n\n")
+    for call, told in ("ask()", False), ("library.run_conv_plan(ctypes.CFUNCTYPE(ctypes.c_int)(ask))", True):
+        folder = tmp_path / str(told)
+        folder.mkdir()
+        done = harness.run_source(program + call, str(library), folder=folder)
+        assert done.returncode == 0, done.stderr
+        dump, = folder.glob("*.oom-1.tscope")
+        assert json.loads(harness.cli("oom", dump, "--json").stdout)["failure"]["for_cudnn"] is told
+        assert ("what cuDNN would work in" in harness.cli("oom", dump).stdout) is told
 
 
 def test_the_driver_hangs(tmp_path):
