@@ -146,19 +146,17 @@ class Forecaster {
       result.reserved.bytes = double(reserved_peaks(play, out_.target).reserved);
       result.reserved.spread = reserved_miss_ * result.reserved.bytes + result.peak.spread;
     }
-    // Where there is no memory for it, torch takes an algorithm that needs less (Conv_v8.cpp of 2.2 to 2.11).
-    const bool convolves = samples_[out_.base].convolves;
-    const Play needed = convolves ? without_scratch(play) : play;
-    if (convolves) {
-      result.without_scratch = amount(needed, peak(needed, out_.target));
+    // Where there is no memory for it, torch takes an algorithm that needs less (seen with torch 2.11 on an H100).
+    std::optional<Play> needed;
+    if (samples_[out_.base].convolves) {
+      needed = without_scratch(play);
+      result.without_scratch = amount(*needed, peak(*needed, out_.target));
       result.without_scratch.spread = std::max(result.without_scratch.spread, least * result.without_scratch.bytes);
     }
     if (!question_.limit) return result;
     const double limit = double(*question_.limit);
     result.fits = fits(result, limit);
-    for (size_t i = 0; i < out_.sizes.size(); ++i) {
-      result.largest.push_back(largest(needed, i, limit));
-    }
+    for (size_t i = 0; i < out_.sizes.size(); ++i) result.largest.push_back(largest(needed ? *needed : play, i, limit));
     return result;
   }
 

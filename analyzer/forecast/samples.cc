@@ -135,33 +135,33 @@ class RecordedChanges : public RecordingVisitor {
   uint64_t bytes_ = 0;
 };
 
-// Whether a convolution asked for it. Where no native frame has a name (the program's libraries are not on this
-// machine), whatever is asked for like this may be one.
-bool for_convolution(const std::vector<Frame>& stack) {
+enum class Convolution : uint8_t { no, yes, not_told };  // no native frame has a name: libraries of another machine
+
+Convolution convolution_in(const std::vector<Frame>& stack) {
   bool named = false;
   for (const Frame& frame : stack) {
     if (frame.language != Frame::Language::native) continue;
     named = named || frame.function.find("at::") != std::string::npos;
-    if (frame.function.find("onvolution") != std::string::npos) return true;
+    if (frame.function.find("onvolution") != std::string::npos) return Convolution::yes;
   }
-  return !named;
+  return named ? Convolution::no : Convolution::not_told;
 }
 
 // What cuDNN works in while a convolution runs: in no tensor, and freed before anything else is made.
 void mark_scratch(Sample& sample) {
   if (sample.device.is_cpu()) return;
-  std::unordered_map<uint32_t, bool> sites;
-  const auto convolves = [&](uint32_t site) {
-    const auto [found, fresh] = sites.try_emplace(site);
-    if (fresh) found->second = for_convolution(sample.opened->places.stack(site));
-    return found->second;
-  };
-  for (const Block& block : sample.blocks) sample.convolves = sample.convolves || convolves(block.site);
+  std::unordered_map<uint32_t, Convolution> sites;
+  for (const Block& block : sample.blocks) {
+    const auto [found, fresh] = sites.try_emplace(block.site);
+    if (fresh) found->second = convolution_in(sample.opened->places.stack(block.site));
+    sample.convolves = sample.convolves || found->second == Convolution::yes;
+  }
   for (size_t i = 0; i + 1 < sample.changes.size(); ++i) {
     Block& block = sample.blocks[sample.changes[i].block];
     const Change& next = sample.changes[i + 1];
     if (!sample.changes[i].made || next.made || next.block != sample.changes[i].block || block.shape_known) continue;
-    block.scratch = convolves(block.site);
+    block.scratch = sites.at(block.site) != Convolution::no;
+    sample.convolves = sample.convolves || block.scratch;
   }
 }
 

@@ -13,8 +13,8 @@ struct Size {
   std::string name;
   std::vector<int64_t> seen;  // in each input
   bool found = false;         // in the shapes; else the user told it
-  std::vector<std::vector<int64_t>>
-      others{};  // likewise: other dimensions of inputs that it may mean, the smallest first
+  // Other dimensions of the inputs that it may mean, each in every input, the smallest first.
+  std::vector<std::vector<int64_t>> others{};
 };
 
 // A value of each size, in the order of the sizes.

@@ -4,18 +4,11 @@
 #include <string_view>
 #include <unordered_set>
 
+#include "symbols/user_code.h"
+
 namespace tensorscope::analyzer {
 
 namespace {
-
-// "randn" of "at::_ops::randn::call(...)", "" of any other function.
-std::string_view operation_of(std::string_view function) {
-  constexpr std::string_view kPrefix = "at::_ops::";
-  const size_t begin = function.find(kPrefix);
-  if (begin == std::string_view::npos) return "";
-  const size_t name = begin + kPrefix.size();
-  return function.substr(name, function.find("::", name) - name);
-}
 
 // Operations whose result has nothing of an earlier tensor of the same kind: random numbers, counting, batches of
 // samples. Others may continue one.
@@ -34,7 +27,8 @@ bool is_new_data(const View& view, uint32_t tensor) {
   for (const Frame& frame : view.places.stack(item.site)) {
     if (frame.language == Frame::Language::python) break;
     if (frame.function.find("internal_new_from_data") != std::string::npos) return true;  // torch.tensor(list)
-    if (const std::string_view operation = operation_of(frame.function); !operation.empty()) outermost = operation;
+    const std::string_view operation = dispatched_overload(frame.function);
+    if (!operation.empty()) outermost = operation;
   }
   return makes_new_data(outermost);
 }

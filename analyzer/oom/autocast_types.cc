@@ -94,17 +94,23 @@ bool AutocastTypes::made_whole(uint32_t node) const {
     const std::span<const SavedSlot> leaf = graph.saved_of(node);
     return leaf.empty() || leaf[0].tensor == kNone || !is_number(view_.dump.tensors[leaf[0].tensor]);
   }
-  const std::span<const GraphEdge> edges = graph.edges_of(node);
-  if (first_alone(node)) return !edges.empty() && edges[0].node != kNoNode && whole_[edges[0].node];
-  size_t known = 0, whole = 0;
-  for (const GraphEdge& edge : edges) {
-    if (edge.node == kNoNode) continue;
-    ++known;
-    whole += whole_[edge.node];
+  if (first_alone(node)) {
+    const std::span<const GraphEdge> edges = graph.edges_of(node);
+    return !edges.empty() && edges[0].node != kNoNode && whole_[edges[0].node];
   }
   // What a Function of the program makes of two types is not known.
-  if (flagged(of, format::GraphNodeFlag::python)) return known != 0 && whole == known;
-  return whole != 0;
+  const Given from = given(node);
+  return flagged(of, format::GraphNodeFlag::python) ? from.all_whole() : from.whole != 0;
+}
+
+AutocastTypes::Given AutocastTypes::given(uint32_t node) const {
+  Given from;
+  for (const GraphEdge& edge : view_.dump.graph.edges_of(node)) {
+    if (edge.node == kNoNode) continue;
+    ++from.nodes;
+    from.whole += whole_[edge.node];
+  }
+  return from;
 }
 
 // Batch norm takes float32 statistics and parameters beside an input of 16 bits.
@@ -162,13 +168,7 @@ bool AutocastTypes::gradient_is_float32(uint32_t node) const {
   const bool runs = dump.failure && dump.failure->node_serial != 0 && dump.graph.nodes[node].seen != kNone &&
                     dump.failure->node_serial == dump.nodes[dump.graph.nodes[node].seen].serial;
   if (runs && rules_[node] != CastRule::follows) return rules_[node] == CastRule::float32;
-  size_t known = 0, whole = 0;
-  for (const GraphEdge& edge : dump.graph.edges_of(node)) {
-    if (edge.node == kNoNode) continue;
-    ++known;
-    whole += whole_[edge.node];
-  }
-  return known != 0 && whole == known;
+  return given(node).all_whole();
 }
 
 bool AutocastTypes::computes_float32_at(uint32_t site) {

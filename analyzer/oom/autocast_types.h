@@ -36,9 +36,16 @@ class AutocastTypes {
     bool output = false;  // of this node
   };
 
+  // How many nodes give a node something, and how many of them make float32.
+  struct Given {
+    size_t nodes = 0, whole = 0;
+    bool all_whole() const { return nodes != 0 && whole == nodes; }
+  };
+
   CastRule rule_of(uint32_t node) const;
   void find_types();
   bool made_whole(uint32_t node) const;
+  Given given(uint32_t node) const;
   bool first_alone(uint32_t node) const;
   uint32_t maker(uint32_t tensor) const;
   Category category_of(const Item& item) const;

@@ -14,8 +14,8 @@ std::string native_caller(const View& view, uint32_t site);
 std::string caller_of_block(const View& view, uint32_t site);
 // "NCCL (libnccl.so.2)", "libfoo.so"; "(no stack)".
 std::string library_of_block(const View& view, uint32_t site);
-// Whether cuDNN asked, for what a convolution is to work in. Torch then takes an algorithm that needs less
-// (Conv_v8.cpp; seen with torch 2.11 on an H100), so the program may have gone on.
+// Whether cuDNN asked, for what a convolution is to work in. Torch then takes an algorithm that needs less (seen with
+// torch 2.11 on an H100), so the program may have gone on.
 bool asked_by_cudnn(const View& view, uint32_t site);
 
 }  // namespace tensorscope::analyzer::oom

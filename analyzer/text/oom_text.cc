@@ -417,8 +417,7 @@ class OomText {
     if (story_.in_optimizer && !batch) {
       sentence(
           "  An optimizer's step failed, after activations were freed: a smaller batch, checkpointing or autocast "
-          "would "
-          "not help at this moment.");
+          "would not help at this moment.");
     }
     if (!missing_.empty()) sentence("  " + missing_, Style::warning, 2);
   }

@@ -174,8 +174,7 @@ std::string takes_words(const Remedy& remedy) {
       return "it steps one parameter after the other, without temporaries for all of them at once";
     case RemedyKind::step_in_backward:
       return "an optimizer for each parameter, stepped by register_post_accumulate_grad_hook: its gradient is freed "
-             "before "
-             "the next one is made; not with gradients that are clipped together or added up over batches";
+             "before the next one is made; not with gradients that are clipped together or added up over batches";
     case RemedyKind::sharded_state:
       return "torch.distributed.optim.ZeroRedundancyOptimizer; fully_shard divides parameters and gradients as well";
     case RemedyKind::less_state:
@@ -183,8 +182,7 @@ std::string takes_words(const Remedy& remedy) {
              "optimizers a fraction; several GPUs can share it (ZeroRedundancyOptimizer, fully_shard)";
     case RemedyKind::half_model:
       return "model.to(torch.bfloat16): parameters, gradients and optimizer state take half; updates smaller than "
-             "1/256 of a "
-             "weight are lost";
+             "1/256 of a weight are lost";
     case RemedyKind::smaller_batch:
       return fmt::format("activations, outputs and inputs ({} together) grow with the batch", bytes(remedy.scaling));
     case RemedyKind::lower_precision:
@@ -207,9 +205,8 @@ std::string takes_words(const Remedy& remedy) {
 std::string estimate_words(const Remedy& remedy) {
   switch (remedy.kind) {
     case RemedyKind::expandable_segments:
-      return "all that the driver has free or would get back in whole pages (20 MiB each, 2 MiB for small blocks), and "
-             "the "
-             "rest of a page; less where blocks in use lie scattered over more pages";
+      return "all that the driver has free or would get back in whole pages (20 MiB each, 2 MiB for small blocks), "
+             "and the rest of a page; less where blocks in use lie scattered over more pages";
     case RemedyKind::process_limit:
       return "all that the device has free; at least one segment for the request";
     case RemedyKind::no_grad:
@@ -220,8 +217,7 @@ std::string estimate_words(const Remedy& remedy) {
       return "the temporaries of this step, or the size of the trained parameters if larger";
     case RemedyKind::optimizer_step:
       return "the temporaries of this step, or the size of the trained parameters if larger, minus three times the "
-             "largest "
-             "parameter";
+             "largest parameter";
     case RemedyKind::step_in_backward:
       return "all gradients and temporaries of the step; they come in backward then, while activations are alive";
     case RemedyKind::sharded_state:
@@ -232,16 +228,13 @@ std::string estimate_words(const Remedy& remedy) {
                             : "all optimizer state, as with plain SGD";
     case RemedyKind::half_model:
       return "half of the parameters, gradients, optimizer state and temporaries of the step in float32, at most of "
-             "all "
-             "tensors in float32";
+             "all tensors in float32";
     case RemedyKind::smaller_batch:
       return batch_estimate(remedy);
     case RemedyKind::lower_precision:
       return "half of the activations, outputs and temporaries in float32, less what some operations keep in float32, "
-             "less "
-             "copies of the weights and of what several products are given; where the program casts back to float32, "
-             "it may "
-             "be nothing or take more memory";
+             "less copies of the weights and of what several products are given; where the program casts back to "
+             "float32, it may be nothing or take more memory";
     case RemedyKind::child_processes:
       return "resident memory; shared pages count once per process";
     case RemedyKind::malloc_trim:
