@@ -5,7 +5,7 @@
 # dumps = "steps"
 # kinds = ["container"]
 # holder = "rollouts"
-# lines = ["states = ", "rollouts[number] = "]
+# lines = ["states = ", "self.rollouts[number] = "]
 # bytes = 65536  # 256 x 64 floats
 # ///
 import torch
