@@ -109,34 +109,3 @@ def features_by_hook(trial):
     for _ in range(5):
         model(batch(trial)).mean().backward()
     return features
-
-
-@program()
-def second_derivatives(trial):
-    """curvature by backward(create_graph=True): each input and its gradient refer to each other"""
-    for _ in range(8):
-        points = torch.rand(trial.batch(2 << 20), 4, device=trial.device, requires_grad=True)
-        points.tanh().sum().backward(create_graph=True)
-        points.grad.sum()
-        if trial.tries("break-graph-cycle"):
-            points.grad = None
-
-
-def curvature_step(trial, model, optimizer):
-    loss = model(batch(trial)).square().mean()
-    optimizer.zero_grad()
-    loss.backward(create_graph=True)
-    for parameter in model.parameters():
-        torch.autograd.grad(parameter.grad.sum(), parameter, retain_graph=True)
-    optimizer.step()
-    if trial.tries("gradient-graph"):
-        optimizer.zero_grad()
-
-
-@program()
-def curvature_of_weights(trial):
-    """backward(create_graph=True), and gradients that keep its graph through the next forward pass"""
-    model = trial.ready(Net().to(trial.device))
-    optimizer = trial.optimizer(torch.optim.SGD, model.parameters(), lr=1e-3)
-    for _ in range(3):
-        curvature_step(trial, model, optimizer)

@@ -119,7 +119,7 @@ TEST(GoneParameters, ThatAreInNoGroupAreFoundInOneDump) {
         [=](Scene& scene) {
           only_in_optimizers(scene, [](int) { return "Adam.state (key)"; });
           for (int step = 1; step <= scene.steps(); ++step) {
-            const uint64_t parameter = testing::serial_at(step, 10);
+            const uint64_t parameter = testing::serial_at(step, 10) + 1;
             const uint64_t state = scene.add(scene.plain(testing::serial_at(step, 20), 2048, scene.site(9)));
             scene.held(state, "Adam.state['Adam.state (key)']['exp_avg']", ReferenceRoot::global,
                        format::ReferenceRole::optimizer_state);
