@@ -35,4 +35,4 @@ def curvature_of_weights(trial):
     for _ in range(2):
         curvature_step(trial, model, optimizer)
         with torch.no_grad():
-            model(torch.rand(1 << 16, 256, device=trial.device))
+            model(torch.rand(trial.batch(1 << 16), 256, device=trial.device))
