@@ -75,7 +75,9 @@ std::vector<Birth> births_of_nodes(const Dump& dump, const std::vector<uint32_t>
 
 bool grew_for_long(const Births& births) {
   constexpr uint64_t kMomentNs = 10'000'000;
-  return births.generations >= kLeastGenerations && births.goes_on && births.oldest_ns >= births.newest_ns + kMomentNs;
+  // In different steps of the program is at different times, however short they are.
+  const bool one_moment = births.steps < kLeastGenerations && births.oldest_ns < births.newest_ns + kMomentNs;
+  return births.generations >= kLeastGenerations && births.goes_on && !one_moment;
 }
 
 }  // namespace tensorscope::analyzer

@@ -25,6 +25,14 @@ bool in_plain_variable(const Reference& row) {
   return variable && (role == ReferenceRole::plain || role == ReferenceRole::module_attribute);
 }
 
+std::string all_holders(const View& view, uint32_t tensor) {
+  constexpr size_t kMost = 3;
+  std::string text;
+  const std::vector<Holder>& holders = view.holders.holders(tensor);
+  for (size_t i = 0; i < holders.size() && i < kMost; ++i) text += (i == 0 ? "" : "; ") + holders[i].brief;
+  return text;
+}
+
 bool all_scalars(const Dump& dump, std::span<const uint32_t> tensors) {
   return std::all_of(tensors.begin(), tensors.end(), [&](uint32_t tensor) { return dump.tensors[tensor].numel == 1; });
 }

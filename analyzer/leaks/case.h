@@ -97,6 +97,10 @@ bool same_form(const Reference& a, const Reference& b);
 // Whether a reference begins at a variable, and is not what a module or an optimizer needs.
 bool in_plain_variable(const Reference& row);
 
+// All that hold a tensor, the first three of them ("x (local of main); cache.keys"): where it is replaced by a larger
+// one each time, the next one is made from what one of them refers to. "": nothing known does.
+std::string all_holders(const View& view, uint32_t tensor);
+
 // Whether `.item()` of each of them is possible.
 bool all_scalars(const Dump& dump, std::span<const uint32_t> tensors);
 std::vector<uint64_t> tensor_serials(const Dump& dump, const std::vector<uint32_t>& tensors);

@@ -80,7 +80,9 @@ void find_container(Case& find, const Series& series) {
   const bool shared = graph_too.back() > graph_too.front() && int64_t(graph_too.back() - graph_too.front()) >
                                                                   finding.growth.added_bytes() + int64_t(kLeastGrowth);
   if (shared) finding.growth.bytes = graph_too;
-  const uint64_t own = series.growth.bytes.back(), graphs = kept.bytes - std::min(own, kept.bytes);
+  // Parameters keep gradients, which are no graphs.
+  const std::vector<uint32_t> own = find.retention().without_graph(members);
+  const uint64_t graphs = kept.bytes - std::min(find.bytes_of(find.dumps() - 1, own), kept.bytes);
   if (graphs >= kLeastGrowth) finding.graph_bytes = graphs;
   finding.bytes = finding.growth.bytes.back();
   finding.site = find.site_of(members);

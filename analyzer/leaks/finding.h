@@ -114,6 +114,7 @@ enum class Advice : uint8_t {
   drop_traceback,
   save_for_backward,
   detach_in_hook,
+  remove_node_hook,
   no_create_graph,
   break_graph_cycle,
   remove_from_optimizer,
@@ -148,6 +149,7 @@ struct LeakFinding {
   std::vector<std::string> holders;  // names, the largest first: "train.py: losses[0..95]", "model.scale"
   std::vector<DtypePair> pairs;      // two_dtypes
   std::vector<CycleLink> cycle;      // graph_cycle
+  uint32_t closed_at = 0;            // likewise: where the tensor was made that closes the cycle, a site; 0: not known
   Advice advice = Advice::bound_container;
   bool scalars = false;                  // of one element each: .item() is possible
   uint64_t graph_bytes = 0;              // bound_container, bound_cache: what the entries' graphs retain, if it is much

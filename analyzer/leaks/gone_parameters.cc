@@ -1,5 +1,6 @@
 // Parameters that an optimizer keeps, with its state, after their module is gone: nothing but the optimizer refers to
-// them, and they become more.
+// them, and they become more. Those that are in no group any more need not become more: no step comes to them, so that
+// one dump is enough.
 #include <algorithm>
 #include <map>
 #include <string_view>
@@ -39,12 +40,13 @@ std::string only_in_optimizer(const References& references, uint32_t tensor) {
   return optimizer;
 }
 
-bool state_of(const Reference& row, const std::string& optimizer) {
+// `any`: of parameters in a group, too.
+bool state_of(const Reference& row, const std::string& optimizer, bool any) {
   if (ReferenceRole(row.role) != ReferenceRole::optimizer_state) return false;
   const std::string key = optimizer + ".state['" + optimizer;
   // Keys without a name of their own are called by their class.
   if (row.text.starts_with(optimizer + ".state[Parameter]")) return true;
-  return row.text.starts_with(key + std::string(kKey)) || row.text.starts_with(key + ".param_groups[");
+  return row.text.starts_with(key + std::string(kKey)) || (any && row.text.starts_with(key + ".param_groups["));
 }
 
 struct Gone {
@@ -62,20 +64,30 @@ std::map<std::string, Gone> gone_in(const Case& find, size_t dump) {
   return optimizers;
 }
 
-void add_state(const Dump& dump, const std::string& optimizer, Gone& gone) {
+void add_state(const Dump& dump, const std::string& optimizer, bool any, Gone& gone) {
   for (uint32_t i = 0; i < dump.tensors.size(); ++i) {
     const auto rows = dump.references.of(i);
-    if (std::any_of(rows.begin(), rows.end(), [&](const Reference& row) { return state_of(row, optimizer); })) {
+    if (std::any_of(rows.begin(), rows.end(), [&](const Reference& row) { return state_of(row, optimizer, any); })) {
       gone.state.push_back(i);
     }
   }
 }
 
-// `gone`: by dump.
-void add_finding(Case& find, const std::string& optimizer, std::vector<Gone> gone) {
+// Without those that are in a group.
+Gone left_in_state(const Dump& dump, Gone gone) {
+  std::erase_if(gone.parameters, [&](uint32_t tensor) {
+    const auto rows = dump.references.of(tensor);
+    return std::any_of(rows.begin(), rows.end(),
+                       [](const Reference& row) { return row.text.find(".param_groups[") != std::string::npos; });
+  });
+  return gone;
+}
+
+// `gone`: by dump; `growing`: more and more of them, whether in a group or not.
+void add_finding(Case& find, const std::string& optimizer, std::vector<Gone> gone, bool growing) {
   LeakFinding finding;
   for (size_t i = 0; i < find.dumps(); ++i) {
-    add_state(find.view(i).dump, optimizer, gone[i]);
+    add_state(find.view(i).dump, optimizer, growing, gone[i]);
     std::vector<uint32_t> all = gone[i].parameters;
     all.insert(all.end(), gone[i].state.begin(), gone[i].state.end());
     Retained kept = find.retention(i).only_by(all);
@@ -84,7 +96,8 @@ void add_finding(Case& find, const std::string& optimizer, std::vector<Gone> gon
     finding.tensors = std::move(kept.tensors);
   }
   finding.growth.kept = tensor_serials(find.last().dump, gone.back().parameters);
-  if (!find.timeline().piles_up(finding.growth) || finding.growth.added_bytes() < int64_t(kLeastGrowth)) return;
+  if (growing && !find.timeline().piles_up(finding.growth)) return;
+  if ((growing ? finding.growth.added_bytes() : int64_t(finding.growth.bytes.back())) < int64_t(kLeastGrowth)) return;
   finding.kind = LeakKind::gone_parameters;
   finding.holders = {optimizer};
   finding.advice = Advice::remove_from_optimizer;
@@ -101,7 +114,6 @@ void add_finding(Case& find, const std::string& optimizer, std::vector<Gone> gon
 
 // Each optimizer by itself: where more and more optimizers have a few each, it is their container that grows.
 void find_gone_parameters(Case& find) {
-  if (find.dumps() < 2) return;
   std::vector<std::map<std::string, Gone>> dumps;
   for (size_t i = 0; i < find.dumps(); ++i) {
     const References& references = find.view(i).dump.references;
@@ -115,7 +127,11 @@ void find_gone_parameters(Case& find) {
       gone.push_back(dump[optimizer]);
       count.push_back(gone.back().parameters.size());
     }
-    if (grows(count)) add_finding(find, optimizer, std::move(gone));
+    const bool growing = grows(count);
+    if (!growing) {
+      for (size_t i = 0; i < find.dumps(); ++i) gone[i] = left_in_state(find.view(i).dump, std::move(gone[i]));
+    }
+    if (!gone.back().parameters.empty()) add_finding(find, optimizer, std::move(gone), growing);
   }
 }
 

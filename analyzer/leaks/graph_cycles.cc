@@ -3,6 +3,8 @@
 // leads to what is reported here, so one dump is enough.
 #include <algorithm>
 #include <set>
+#include <tuple>
+#include <utility>
 
 #include "leaks/case.h"
 
@@ -92,18 +94,21 @@ class CycleReader {
     return links;
   }
 
-  Advice what_breaks_it() const {
+  // What breaks it, and where the tensor was made whose link that is about.
+  std::pair<Advice, uint32_t> what_breaks_it() const {
     for (size_t i = 1; i < found_.cycle.size(); ++i) {
+      const uint32_t tensor = found_.cycle[i].to;
       if (found_.cycle[i].kind != Link::Kind::python) continue;
-      if (way_in_python(found_.cycle[i].to, found_.cycle[i - 1].to).starts_with("ctx")) {
-        return Advice::save_for_backward;
-      }
-      return Advice::detach_in_hook;
+      const std::string way = way_in_python(tensor, found_.cycle[i - 1].to);
+      const Advice advice = way.starts_with("ctx")      ? Advice::save_for_backward
+                            : way.starts_with("hooks[") ? Advice::remove_node_hook
+                                                        : Advice::detach_in_hook;
+      return {advice, dump_.tensors[tensor].site};
     }
     for (const Link& link : found_.cycle) {
-      if (link.kind == Link::Kind::gradient) return Advice::no_create_graph;
+      if (link.kind == Link::Kind::gradient) return {Advice::no_create_graph, dump_.tensors[link.to].site};
     }
-    return Advice::break_graph_cycle;
+    return {Advice::break_graph_cycle, 0};
   }
 
  private:
@@ -145,15 +150,17 @@ class CycleReader {
 
 void find_graph_cycles(Case& find) {
   const Dump& dump = find.last().dump;
-  if (!find.whole() || !dump.references.present || !dump.references.complete || !dump.graph.complete) return;
+  if (!dump.references.present || !dump.references.complete || !dump.graph.complete) return;
   const Unrooted found = unrooted(find.retention());
   if (found.cycle.empty() || died_meanwhile(dump, found.what)) return;
+  const auto selected = [&](uint32_t tensor) { return find.last().selection.tensor(tensor); };
+  if (std::ranges::none_of(found.what.tensors, selected)) return;
   if (found.what.bytes + found.what.nodes.size() * kObjectBytes < kLeastGrowth) return;
   const CycleReader reader(find.last(), found);
   LeakFinding finding;
   finding.kind = LeakKind::graph_cycle;
   finding.cycle = reader.links();
-  finding.advice = reader.what_breaks_it();
+  std::tie(finding.advice, finding.closed_at) = reader.what_breaks_it();
   for (size_t i = 0; i < find.dumps(); ++i) {
     const Retained then = find.retention(i).unrooted();
     finding.growth.count.push_back(then.tensors.size());

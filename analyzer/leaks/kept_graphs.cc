@@ -109,9 +109,8 @@ std::vector<uint64_t> with_graph(const Case& find, const Series& series) {
 void find_in_containers(Case& find) {
   for (const Series& series : find.containers()) {
     const std::vector<uint32_t>& members = series.members.back();
-    const auto newest = std::find_if(members.rbegin(), members.rend(), [&](uint32_t tensor) {
-      return find.retention().node_of(tensor) != kNoNode;
-    });
+    const auto newest = std::find_if(members.rbegin(), members.rend(),
+                                     [&](uint32_t tensor) { return find.retention().node_of(tensor) != kNoNode; });
     if (newest == members.rend() || find.explained(members)) continue;
     GraphGrowth graph = graph_growth(find, series.members);
     if (!grows(graph.nodes.count)) continue;
@@ -121,9 +120,8 @@ void find_in_containers(Case& find) {
     const uint64_t behind = saved ? std::max(growth_of(only_saved(graph)), growth_of(graph.saved)) : 0;
     if (growth_of(graph.own) > behind + nodes || (!saved && growth_of(graph.own) >= kLeastGrowth)) continue;
     LeakFinding finding = finding_of(find, series, graph, saved);
-    finding.evidence.insert(finding.evidence.begin(),
-                            {FactKind::tensors_with_grad_fn, with_graph(find, series),
-                             std::string(class_of(find.last().dump, *newest))});
+    finding.evidence.insert(finding.evidence.begin(), {FactKind::tensors_with_grad_fn, with_graph(find, series),
+                                                       std::string(class_of(find.last().dump, *newest))});
     finding.advice = Advice::keep_value;
     find.add(std::move(finding), graph.last_nodes);
   }
@@ -258,15 +256,54 @@ void find_chains(Case& find) {
   std::sort(all.begin(), all.end(), explains_better);
   const std::vector<bool> of_containers = nodes_of_containers(find);
   for (const Chain& chain : all) {
-    const auto shared =
-        std::count_if(chain.graph.last_nodes.begin(), chain.graph.last_nodes.end(),
-                      [&](uint32_t node) { return find.node_explained(node) || of_containers[node]; });
+    const auto shared = std::count_if(chain.graph.last_nodes.begin(), chain.graph.last_nodes.end(),
+                                      [&](uint32_t node) { return find.node_explained(node) || of_containers[node]; });
     if (size_t(shared) * 2 > chain.graph.last_nodes.size()) {
       find.explain(chain.graph.last_nodes);
       continue;
     }
     find.add(chain_finding(find, chain, all), chain.graph.last_nodes);
   }
+}
+
+// What backward(create_graph=True) leaves in gradients that are added up, or set to zero in place: each has the graphs
+// of all passes so far.
+void find_in_gradients(Case& find) {
+  std::vector<std::vector<uint32_t>> gradients(find.dumps());
+  for (size_t i = 0; i < find.dumps(); ++i) {
+    const Retention& retention = find.retention(i);
+    for (uint32_t leaf = 0; leaf < find.view(i).dump.tensors.size(); ++leaf) {
+      const uint32_t gradient = retention.gradient_of(leaf);
+      if (gradient == kNone || retention.node_of(gradient) == kNoNode) continue;
+      if (find.view(i).selection.tensor(gradient)) gradients[i].push_back(gradient);
+    }
+  }
+  if (gradients.back().empty() || find.explained(gradients.back())) return;
+  GraphGrowth graph = graph_growth(find, gradients);
+  if (!grows(graph.nodes.count) || !find.timeline().spread(graph.nodes.kept)) return;
+  for (size_t i = 0; i < find.dumps(); ++i) {
+    Retained kept = find.retention(i).only_by_gradients(gradients[i]);
+    graph.bytes.count[i] = kept.tensors.size();
+    graph.bytes.bytes[i] = kept.bytes;
+    graph.last_tensors = std::move(kept.tensors);
+  }
+  if (growth_of(graph.bytes.bytes) + growth_of(graph.nodes.count) * kObjectBytes < kLeastGrowth) return;
+  const bool saved = saved_bytes_grow(graph);
+  LeakFinding finding;
+  finding.kind = saved ? LeakKind::accumulated_graph : LeakKind::graph_nodes;
+  for (uint32_t gradient : gradients.back()) finding.holders.push_back(find.last().holders.name(gradient));
+  finding.advice = Advice::no_create_graph;
+  finding.growth = graph.bytes;
+  if (!saved) {
+    finding.growth.count = graph.nodes.count;
+    finding.counts = LeakFinding::Counts::nodes;
+  }
+  finding.bytes = graph.bytes.bytes.back();
+  finding.site = find.site_of(graph.last_tensors);
+  finding.evidence = {{FactKind::reachable_nodes, graph.nodes.count}, {FactKind::retained, graph.bytes.bytes}};
+  if (!saved) finding.evidence.push_back({FactKind::saved_tensors_freed});
+  finding.tensors = std::move(graph.last_tensors);
+  find.add(std::move(finding), graph.last_nodes);
 }
 
 // By how much the nodes grew that no finding explains.
@@ -296,6 +333,7 @@ bool loose_nodes(const Case& find, Growth& growth, std::vector<uint32_t>& nodes)
 void find_kept_graphs(Case& find) {
   if (find.dumps() < 2 || !find.last().dump.graph.present) return;
   find_in_containers(find);
+  find_in_gradients(find);
   find_chains(find);
 }
 

@@ -101,16 +101,10 @@ Held held_by(const View& last, const std::vector<uint32_t>& tensors) {
   return held;
 }
 
-// All that hold the tensor that was made last: the next one is made from what one of them refers to.
-std::vector<HeldShare> all_holders(const View& last, const std::vector<uint32_t>& tensors) {
-  constexpr size_t kMost = 3;
-  HeldShare share;
-  if (tensors.empty()) return {};
-  const std::vector<Holder>& holders = last.holders.holders(tensors.back());
-  for (size_t i = 0; i < holders.size() && i < kMost; ++i) share.holder += (i == 0 ? "" : "; ") + holders[i].brief;
-  share.bytes = last.accounts.items()[last.accounts.item_of_tensor(tensors.back())].bytes;
-  if (share.holder.empty()) return {};
-  return {std::move(share)};
+std::vector<HeldShare> all_that_hold(const View& last, uint32_t tensor) {
+  std::string holders = all_holders(last, tensor);
+  if (holders.empty()) return {};
+  return {{std::move(holders), last.accounts.items()[last.accounts.item_of_tensor(tensor)].bytes}};
 }
 
 GrownPlace grown_place(const Case& find, const std::vector<LeakFinding>& findings, PlaceGrowth place, bool in_place) {
@@ -124,7 +118,7 @@ GrownPlace grown_place(const Case& find, const std::vector<LeakFinding>& finding
     Held held = held_by(find.last(), tensors);
     grown.held_by = held.kind;
     grown.holder_unknown = find.mostly(tensors, [&](uint32_t tensor) { return !find.retention().looked_at(tensor); });
-    grown.held = in_place && tensors.size() == 1 ? all_holders(find.last(), tensors) : std::move(held.shares);
+    grown.held = in_place && tensors.size() == 1 ? all_that_hold(find.last(), tensors[0]) : std::move(held.shares);
   }
   grown.place = std::move(place);
   return grown;

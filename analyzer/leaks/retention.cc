@@ -139,7 +139,8 @@ void Retention::each_link_of_node(uint32_t node, Take take) const {
   for (const uint32_t tensor : python_saved_[node]) take(Link{Link::Kind::python, false, tensor});
 }
 
-void Retention::mark(Marks& marks, std::vector<uint32_t> tensors, std::vector<uint32_t> nodes, Retained* found) const {
+void Retention::mark(Marks& marks, std::vector<uint32_t> tensors, std::vector<uint32_t> nodes, Retained* found,
+                     const std::vector<bool>* dropped) const {
   auto tensor_reached = [&](uint32_t tensor) {
     if (tensor == kNone || marks.tensors[tensor]) return;
     marks.tensors[tensor] = true;
@@ -155,7 +156,10 @@ void Retention::mark(Marks& marks, std::vector<uint32_t> tensors, std::vector<ui
   for (uint32_t tensor : std::exchange(tensors, {})) tensor_reached(tensor);
   for (uint32_t node : std::exchange(nodes, {})) node_reached(node);
   while (!tensors.empty() || !nodes.empty()) {
-    const auto reached = [&](const Link& link) { link.to_node ? node_reached(link.to) : tensor_reached(link.to); };
+    const auto reached = [&](const Link& link) {
+      if (dropped != nullptr && link.kind == Link::Kind::gradient && (*dropped)[link.to]) return;
+      link.to_node ? node_reached(link.to) : tensor_reached(link.to);
+    };
     if (!tensors.empty()) {
       const uint32_t tensor = tensors.back();
       tensors.pop_back();
@@ -186,6 +190,41 @@ Retained Retention::only_by(std::span<const uint32_t> tensors, std::span<const u
   mark(marks, {tensors.begin(), tensors.end()}, {nodes.begin(), nodes.end()}, &result);
 
   result.bytes = bytes_of(result.tensors);
+  return result;
+}
+
+Retained Retention::only_by_gradients(std::span<const uint32_t> gradients) const {
+  std::vector<bool> dropped(roots_.size());
+  for (uint32_t gradient : gradients) dropped[gradient] = true;
+  std::vector<uint32_t> tensor_roots, node_roots;
+  for (uint32_t i = 0; i < roots_.size(); ++i) {
+    if (roots_[i] != Root::none) tensor_roots.push_back(i);
+  }
+  for (uint32_t i = 0; i < node_roots_.size(); ++i) {
+    if (node_roots_[i]) node_roots.push_back(i);
+  }
+  Marks marks{std::vector<bool>(roots_.size()), std::vector<bool>(node_roots_.size())};
+  mark(marks, std::move(tensor_roots), std::move(node_roots), nullptr, &dropped);
+  Retained result;
+  mark(marks, {gradients.begin(), gradients.end()}, {}, &result);
+  result.bytes = bytes_of(result.tensors);
+  return result;
+}
+
+std::vector<uint32_t> Retention::without_graph(std::span<const uint32_t> tensors) const {
+  std::vector<bool> seen(roots_.size());
+  std::vector<uint32_t> result;
+  const auto take = [&](uint32_t tensor) {
+    if (seen[tensor]) return;
+    seen[tensor] = true;
+    result.push_back(tensor);
+  };
+  for (uint32_t tensor : tensors) take(tensor);
+  for (size_t at = 0; at < result.size(); ++at) {
+    each_link_of_tensor(result[at], [&](const Link& link) {
+      if (!link.to_node) take(link.to);
+    });
+  }
   return result;
 }
 

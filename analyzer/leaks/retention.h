@@ -49,6 +49,12 @@ class Retention {
 
   // What only these tensors keep (none of them being held any more).
   Retained only_by(std::span<const uint32_t> tensors, std::span<const uint32_t> nodes = {}) const;
+  // What these tensors keep without a graph: they themselves, their gradients, bases and parts.
+  std::vector<uint32_t> without_graph(std::span<const uint32_t> tensors) const;
+  // What goes with these gradients where their leaves drop them.
+  Retained only_by_gradients(std::span<const uint32_t> gradients) const;
+  // kNone: it has no gradient.
+  uint32_t gradient_of(uint32_t tensor) const { return gradient_[tensor]; }
   // What no root leads to: it refers to itself in a circle.
   Retained unrooted() const;
   // Where the way goes on from a tensor or a node.
@@ -77,7 +83,9 @@ class Retention {
   void each_link_of_tensor(uint32_t tensor, Take take) const;
   template <typename Take>
   void each_link_of_node(uint32_t node, Take take) const;
-  void mark(Marks& marks, std::vector<uint32_t> tensors, std::vector<uint32_t> nodes, Retained* found) const;
+  // `dropped`: gradients, by tensor, to which no leaf leads; null: none.
+  void mark(Marks& marks, std::vector<uint32_t> tensors, std::vector<uint32_t> nodes, Retained* found,
+            const std::vector<bool>* dropped = nullptr) const;
 
   const Dump& dump_;
   const Accounts& accounts_;

@@ -194,9 +194,8 @@ void add_larger(const Case& find, std::vector<Suspect>& suspects) {
     if (!held || item.bytes * 2 < row.bytes_peak) continue;
     Suspect suspect;
     suspect.kind = Suspect::Kind::larger;
-    const std::vector<Holder>& holders = last.holders.holders(tensor);
-    suspect.holder = last.holders.name(tensor);
-    if (suspect.holder.empty() && !holders.empty()) suspect.holder = holders.front().brief;
+    suspect.holder = all_holders(last, tensor);
+    if (suspect.holder.empty()) suspect.holder = last.holders.name(tensor);
     suspect.bytes = item.bytes;
     suspect.count = 1;
     suspect.site = item.site;

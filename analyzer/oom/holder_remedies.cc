@@ -52,6 +52,7 @@ class HolderFinder {
 
   std::vector<Remedy> find() {
     leaks();
+    gradient_graphs();
     for (const Chain& chain : find_chains(find_)) add_chain(chain);
     containers();
     return std::move(found_);
@@ -64,6 +65,7 @@ class HolderFinder {
     if (freed.bytes < room_.least()) return false;
     remedy.bytes = freed.bytes;
     remedy.fits = room_.fits(freed);
+    if (remedy.at_most && remedy.fits == Fits::yes) remedy.fits = Fits::may;
     remedy.stays = room_.in_private_pools(freed);
     room_.say_missing(remedy, freed.bytes - std::min(remedy.stays, freed.bytes) + about_.cached.common);
     found_.push_back(std::move(remedy));
@@ -74,6 +76,7 @@ class HolderFinder {
     Leaks all = find_leaks(about_.views, /*whole=*/true);
     if (all.passing_cycles) all.findings.push_back(std::move(*all.passing_cycles));
     for (const LeakFinding& finding : all.findings) {
+      if (finding.kind == LeakKind::graph_cycle) add_graph_cycle(finding);
       const bool cycle = finding.kind == LeakKind::reference_cycle;
       const bool holder = finding.kind == LeakKind::accumulated_graph || finding.kind == LeakKind::traceback ||
                           finding.kind == LeakKind::state_not_detached || finding.kind == LeakKind::container ||
@@ -86,6 +89,44 @@ class HolderFinder {
       remedy.leak = finding;
       add(std::move(remedy), freed_with(dump_, kept.tensors, about_.device));
     }
+  }
+
+  // Of a gradient that was made at this site: on a device a thread without Python's stack makes it.
+  std::string call_of_backward(uint32_t site) const {
+    const std::string own = lines_.own_line(site);
+    return own.empty() ? lines_.own_line(about_.running.backward_site()) : own;
+  }
+
+  // All that no root leads to: nothing else holds it.
+  void add_graph_cycle(const LeakFinding& finding) {
+    for (uint32_t tensor : finding.tensors) explained_[tensor] = true;
+    Remedy remedy;
+    remedy.kind = RemedyKind::break_graph_cycle;
+    remedy.leak = finding;
+    remedy.where = finding.advice == Advice::no_create_graph ? call_of_backward(finding.closed_at)
+                                                             : lines_.own_line(finding.closed_at);
+    add(std::move(remedy), freed_with(dump_, finding.tensors, about_.device));
+  }
+
+  // What backward(create_graph=True) leaves in the gradients of leaves that are in use.
+  void gradient_graphs() {
+    std::vector<uint32_t> gradients;
+    for (uint32_t i = 0; i < dump_.tensors.size(); ++i) {
+      const uint32_t gradient = retention().gradient_of(i);
+      if (gradient == kNone || explained_[gradient] || retention().node_of(gradient) == kNoNode) continue;
+      gradients.push_back(gradient);
+    }
+    if (gradients.empty()) return;
+    const Retained kept = retention().only_by_gradients(gradients);
+    const Freed freed = freed_with(dump_, kept.tensors, about_.device);
+    Remedy remedy;
+    remedy.kind = RemedyKind::gradient_graph;
+    remedy.names = {view_.holders.name(gradients.front())};
+    remedy.count = gradients.size();
+    remedy.where = call_of_backward(dump_.tensors[gradients.front()].site);
+    remedy.set_bound(freed.bytes, 0);  // a pass that is to be differentiated again needs them
+    if (!add(std::move(remedy), freed)) return;
+    for (uint32_t tensor : kept.tensors) explained_[tensor] = true;
   }
 
   // Those of the tensors that nothing holds but one of these; with none: that one variable or container holds.
@@ -202,7 +243,8 @@ class HolderFinder {
   void weigh_graphs(Remedy& remedy, const std::vector<uint32_t>& members, const Retained& kept,
                     const Freed& freed) const {
     const uint64_t own = freed_with(dump_, members, about_.device).bytes;
-    const uint64_t graphs = freed.bytes - std::min(own, freed.bytes);
+    const uint64_t with_gradients = freed_with(dump_, retention().without_graph(members), about_.device).bytes;
+    const uint64_t graphs = freed.bytes - std::min(with_gradients, freed.bytes);
     remedy.scalars = all_scalars(dump_, members);
     if (own >= room_.least()) remedy.own_bytes = own;
     if (!kept.nodes.empty() && graphs >= room_.least()) remedy.graph_bytes = graphs;

@@ -36,6 +36,8 @@ Price price_of(const Remedy& remedy) {
     case RemedyKind::other_stream:
     case RemedyKind::private_pool:
       return {Time::same, Results::same, Change::some_lines};
+    case RemedyKind::break_graph_cycle:
+    case RemedyKind::gradient_graph:
     case RemedyKind::running_sum:
     case RemedyKind::carried_state:
     case RemedyKind::no_grad:

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <iterator>
 #include <map>
+#include <set>
 #include <span>
 
 #include "dump_generated.h"
@@ -159,10 +160,24 @@ class ProgramFinder {
     return item.storage != kNone && item.site != 0 && !view_.places.module_path(item.site).empty();
   }
 
+  // Of leaves that no optimizer and no module has: of inputs.
+  std::vector<bool> gradients_of_inputs() const {
+    std::set<uint64_t> addresses;
+    for (uint32_t i = 0; i < dump_.tensors.size() && dump_.references.present; ++i) {
+      const TensorObject& object = dump_.references.tensors[i];
+      if (!object.optimized && !object.trained) addresses.insert(dump_.tensors[i].grad);
+    }
+    std::vector<bool> result;
+    for (const Tensor& tensor : dump_.tensors) result.push_back(addresses.contains(tensor.address));
+    return result;
+  }
+
   // What grows with the batch is halved. Temporaries may be those of parameters. What is unknown, in a container, a
-  // variable or no tensor grows where a module made it, else it may grow as well; what is cached may shrink.
+  // variable or no tensor, and gradients of inputs, grow where a module made them, else they may grow as well; what is
+  // cached may shrink.
   void smaller_batch() {
     uint64_t surely = 0, scaling = 0, in_use = 0;
+    const std::vector<bool> of_inputs = gradients_of_inputs();
     for (const Item& item : view_.accounts.items()) {
       if (!of_the_batch(item)) continue;
       const Category category = category_of(item);
@@ -172,7 +187,8 @@ class ProgramFinder {
       } else if (is_one_of(category, {Category::temporary, Category::backward_temporary})) {
         scaling += bytes;
       } else if (is_one_of(category,
-                           {Category::unknown, Category::container, Category::variable, Category::kv_cache})) {
+                           {Category::unknown, Category::container, Category::variable, Category::kv_cache}) ||
+                 (category == Category::gradient && of_inputs[view_.holders.speaker(item.storage)])) {
         (made_by_module(item) ? scaling : in_use) += bytes;
       } else if (is_one_of(category, {Category::cache, Category::dataset})) {
         in_use += bytes;

@@ -14,6 +14,10 @@ const char* name(RemedyKind kind) {
       return "expandable-segments";
     case RemedyKind::collect_garbage:
       return "collect-garbage";
+    case RemedyKind::break_graph_cycle:
+      return "break-graph-cycle";
+    case RemedyKind::gradient_graph:
+      return "gradient-graph";
     case RemedyKind::drop_holder:
       return "drop-holder";
     case RemedyKind::running_sum:

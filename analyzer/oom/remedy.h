@@ -16,6 +16,8 @@ enum class RemedyKind : uint8_t {
   private_pool,         // the same, of a CUDA graph or MemPool
   expandable_segments,  // the free pieces together would do
   collect_garbage,      // unreachable cycles
+  break_graph_cycle,    // cycles through the autograd graph
+  gradient_graph,       // gradients that have a graph
   drop_holder,          // a container, an accumulated graph, an exception
   running_sum,          // a sum that leads to the graphs of all of its parts
   carried_state,        // a state whose graph goes back to the first step
@@ -51,8 +53,8 @@ struct Remedy {
   std::vector<std::string> names{};
   std::optional<LeakFinding> leak{};  // what was found, where that is a finding of `leaks`
   uint64_t bytes = 0;
-  bool at_most = false;   // an upper bound
-  bool estimate = false;  // a computed figure, which may turn out higher or lower
+  bool at_most = false;        // an upper bound
+  bool estimate = false;       // a computed figure, which may turn out higher or lower
   uint64_t low = 0, high = 0;  // of a bound and of an estimate: the least and the most that it gives at this moment
   std::string where{};         // the line to change: "train.py:57 main"; "": not known
   Fits fits = Fits::unknown;

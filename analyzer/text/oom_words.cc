@@ -65,12 +65,16 @@ std::string subject_words(const Remedy& remedy) {
     case RemedyKind::expandable_segments:
       return "fragmented free memory";
     case RemedyKind::collect_garbage:
+    case RemedyKind::break_graph_cycle:
     case RemedyKind::drop_holder:
     case RemedyKind::running_sum:
     case RemedyKind::carried_state:
     case RemedyKind::no_grad:
     case RemedyKind::checkpoint:
       return remedy.leak ? holder_words(*remedy.leak) : names_words(remedy);
+    case RemedyKind::gradient_graph:
+      return "the graph of " + names_words(remedy) +
+             (remedy.count > 1 ? fmt::format(" and of {}", counted(remedy.count - 1, "other gradient")) : "");
     case RemedyKind::fused_step:
       return "optimizer with fused=True";
     case RemedyKind::optimizer_step:
@@ -108,6 +112,10 @@ std::string title_words(const Remedy& remedy) {
       return "expandable segments: " + subject;
     case RemedyKind::collect_garbage:
       return "gc.collect(): " + subject;
+    case RemedyKind::break_graph_cycle:
+      return "break the cycle " + subject;
+    case RemedyKind::gradient_graph:
+      return "free " + subject;
     case RemedyKind::drop_holder:
       return "free " + subject;
     case RemedyKind::running_sum:
@@ -146,6 +154,13 @@ std::string takes_words(const Remedy& remedy) {
                          names_words(remedy));
     case RemedyKind::collect_garbage:
       return "call gc.collect(), or break the cycle so that reference counting frees it" + in_private_pool(remedy);
+    case RemedyKind::break_graph_cycle:
+      return "nothing else refers to it, and gc.collect() cannot free it: " + advice_words(*remedy.leak) +
+             in_private_pool(remedy);
+    case RemedyKind::gradient_graph:
+      return "set these .grad to None as soon as they are used, or use torch.autograd.grad(): "
+             "backward(create_graph=True) keeps the graph of its pass in each gradient" +
+             in_private_pool(remedy);
     case RemedyKind::drop_holder:
       return holder_advice(remedy) + in_private_pool(remedy);
     case RemedyKind::running_sum:
@@ -209,6 +224,8 @@ std::string estimate_words(const Remedy& remedy) {
              "and the rest of a page; less where blocks in use lie scattered over more pages";
     case RemedyKind::process_limit:
       return "all that the device has free; at least one segment for the request";
+    case RemedyKind::gradient_graph:
+      return "all that only these gradients keep, and they themselves; what is not differentiated again yet stays";
     case RemedyKind::no_grad:
       return "saved only by graphs of this function, without what variables hold; the last pass still needs part of it";
     case RemedyKind::checkpoint:

@@ -22,11 +22,12 @@ import corpus_answers  # noqa: E402
 PROGRAMS = {program.name: program for program in corpus.programs()}
 # One of each kind of finding, and the healthy programs that are nearest to them.
 LEAKING = ["activations_in_hook", "lstm_hidden_state", "total_loss_sum", "gathered_predictions", "failed_variants", "replaced_parameters",
-           "failed_batches", "episode_runner", "reused_cache", "thread_workspaces", "reported_tensors", "teed_samples"]
+           "failed_batches", "episode_runner", "reused_cache", "thread_workspaces", "reported_tensors", "teed_samples", "curvature_optimizer"]
 # With parameters, with caches of which most was freed, and with a graph.
-SHORT = ["gathered_predictions", "loaded_adapters", "modules_to_save", "generations_with_caches", "lstm_hidden_state", "replay_buffer_full",
-         "kv_cache_list_full"]
-HEALTHY = ["replay_buffer_full", "kv_cache_list_full", "preloaded_dataset", "recurrent_detached", "curriculum_each_step", "pool_workspaces"]
+SHORT = ["gathered_predictions", "loaded_adapters", "modules_to_save", "generations_with_caches", "lstm_hidden_state", "create_graph_cycles",
+         "cache_clearing_hook", "replaced_parameters", "replay_buffer_full", "kv_cache_list_full"]
+HEALTHY = ["replay_buffer_full", "kv_cache_list_full", "preloaded_dataset", "recurrent_detached", "curriculum_each_step", "pool_workspaces",
+           "curvature_cleared"]
 
 
 def judged(name, folder):
@@ -233,3 +234,20 @@ def test_the_page_lists_every_program():
     page = (harness.ROOT / "docs" / "leaks.md").read_text()
     listed = re.findall(r"^\| `(\w+)` \|", page, re.MULTILINE)
     assert sorted(listed) == sorted(PROGRAMS)
+
+
+def advice(dumps):
+    return [line.strip() for line in harness.cli("leaks", *dumps, status=1, env={**harness.environment(preload=False), "COLUMNS": "500"})
+            .stdout.splitlines() if "what to do" in line]
+
+
+def test_gradients_are_no_graphs_that_could_be_detached(tmp_path):
+    harness.needs_torch(2, 1, "steps of optimizers")
+    answer, dumps = judged("reused_accelerator", tmp_path)
+    assert answer.two.found
+    assert advice(dumps) == ["what to do     entries are only ever added: limit its size, or remove old entries"]
+
+
+def test_a_hook_of_a_graph_node_is_to_be_removed(tmp_path):
+    answer, dumps = judged("cache_clearing_hook", tmp_path)
+    assert answer.one.found and "remove the hook after use (handle.remove())" in advice(dumps)[0], answer

@@ -88,6 +88,36 @@ def test_whether_garbage_makes_room_is_known(fails):
     assert remedy(told(fails("garbage")[0]), "collect-garbage")["fits"] == "yes"
 
 
+def test_a_cycle_through_the_graph_is_named_with_its_line_and_its_bytes(fails):
+    dump, _ = fails("graph_cycles")
+    answer = told(dump)
+    found = answer["remedies"][0]
+    assert found["kind"] == "break-graph-cycle" and "its .grad" in found["subject"], found
+    assert found["bytes"] >= 4 * 3 * 32 * MEBIBYTE and not found["at_most"] and not found["estimate"] and found["fits"] == "yes"
+    assert "set .grad to None" in found["takes"] and "oom_advice.py" in found["price"]["where"]
+    assert found["price"]["where"].endswith("graph_cycles") and not answer["suspects"]
+    assert "break the cycle #" in harness.cli("oom", dump).stdout
+
+
+def test_gradients_that_have_a_graph_are_named(fails):
+    answer = told(fails("gradients_with_graphs")[0])
+    found = remedy(answer, "gradient-graph", "the graph of model.up.weight.grad and of 3 other gradients")
+    assert found and found["at_most"] and found["between"][0] == 0 and found["fits"] == "no", answer["remedies"]
+    assert found["bytes"] >= 8 * MEBIBYTE and found["price"]["where"].endswith("gradients_with_graphs")
+    assert "perhaps nothing" in harness.cli("oom", fails("gradients_with_graphs")[0]).stdout
+
+
+@harness.needs_fake_cuda
+@pytest.mark.parametrize(("case", "kind"), [("graph_cycles", "break-graph-cycle"), ("gradients_with_graphs", "gradient-graph")])
+def test_what_graphs_behind_gradients_give_when_they_are_dropped(fails, case, kind):
+    dump, printed = fails(case, "cuda")
+    _, tried = fails(case, "cuda", OOM_TRIED="1")
+    freed = number(printed, "allocated") - number(tried, "allocated")
+    found = remedy(told(dump), kind)
+    assert found and 0.98 * freed <= found["bytes"] <= 1.02 * freed, f"{freed} of {found}"
+    assert found["price"]["where"].endswith(case)  # the call of backward, though a thread without Python's stack made the gradients
+
+
 def test_a_request_larger_than_all_there_is(fails):
     dump, _ = fails("too_large")
     answer = told(dump)

@@ -158,6 +158,28 @@ def garbage():
     run_out()
 
 
+def graph_cycles():
+    """Each tensor and its gradient refer to each other through the graph."""
+    for _ in range(4):
+        points = tensor(32, requires_grad=True)
+        points.tanh().sum().backward(create_graph=True)
+        if TRIED:
+            points.grad = None
+    del points
+    torch.cuda.empty_cache()
+    run_out()
+
+
+def gradients_with_graphs():
+    """The model's gradients keep the graph of their pass until they are set to None."""
+    model = Model().to(DEVICE)
+    model(batch()).square().mean().backward(create_graph=True)
+    if TRIED:
+        model.zero_grad(set_to_none=True)
+    torch.cuda.empty_cache()
+    run_out()
+
+
 def too_large():
     def scores(query, key):
         return torch.einsum("bqd,bkd->bqk", query, key)

@@ -21,7 +21,8 @@ HEAD = ["program", "remedy", "of", "said of time", "step", "more, in forward pas
 ROUNDING = 0.02
 # Those that change a program's steps.
 PRICED = {"checkpoint", "smaller-batch", "lower-precision", "optimizer-step", "fused-step", "step-in-backward", "less-state", "half-model",
-          "drop-holder", "running-sum", "carried-state", "no-grad", "collect-garbage"}
+          "drop-holder", "running-sum", "carried-state", "no-grad", "collect-garbage",
+          "break-graph-cycle", "gradient-graph"}
 
 
 def measured(program, kind, subject):

@@ -23,6 +23,7 @@ KEPT = pathlib.Path(os.environ.get("TENSORSCOPE_REMEDIES", BUILD / "remedies"))
 FAKE = pathlib.Path(os.environ.get("TENSORSCOPE_TEST_FAKE_CUDA") or ROOT / ".cache" / "fake-cuda" / "bin" / "python")
 TIMEOUT = 900
 EXACT = 0.02
+LATE = 4 << 10  # equal runs differ by a gradient of 1 KiB at one moment, presumably since autograd's thread frees it after backward
 # Remedies that lie outside the program, and what they are here. What they give is seen in the memory with which it still fails.
 OUTSIDE = {"expandable-segments": {"PYTORCH_ALLOC_CONF": "expandable_segments:True"},
            "other-process": {"TENSORSCOPE_FAKE_CUDA_OTHERS": "0"}}
@@ -203,12 +204,12 @@ class Pair:
             return "fits"
         least, most = self.remedy["between"] or (None, None)
         if self.remedy["at_most"]:
-            if came > said + self.slack:
+            if came > said + self.slack + LATE:
                 return "more than the bound"
         elif not self.remedy["estimate"]:
             if abs(came - said) > EXACT * said:
                 return "not exact"
-        if most is not None and came > most + self.slack:
+        if most is not None and came > most + self.slack + LATE:
             return "more than the range"
         if least is not None and came < least and self.same_moment:
             return "less than the range"

@@ -4,7 +4,7 @@
 # /// leak
 # dumps = "requests"
 # kinds = ["graph-cycle", "reference-cycle"]
-# holder = "hooks[0]"
+# holder = "args[0].cache['mean']"
 # lines = ["self.cache[", "self.inputs ="]
 # bytes = [65536, 196608]  # inputs and cached mean, 128 x 64 floats each, and what the graph of the mean saved
 # ///

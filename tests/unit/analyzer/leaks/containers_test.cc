@@ -29,6 +29,23 @@ TEST(Containers, AGlobalDictionaryThatGrows) {
   EXPECT_EQ(run.leaks.places[0].finding, 0u);
 }
 
+TEST(Containers, GradientsOfItsEntriesAreNoGraphs) {
+  Dumps run([](Scene& scene) {
+    for (int step = 1; step <= scene.steps(); ++step) {
+      testing::TensorSpec gradient = scene.plain(serial_at(step, 20), 2048, scene.site(13));
+      scene.add(gradient);
+      testing::TensorSpec weight = scene.plain(serial_at(step, 10), 2048, scene.site(12));
+      weight.grad = gradient.address;
+      const uint64_t serial = scene.add(weight);
+      scene.held(serial, "trials[" + std::to_string(step) + "]");
+      scene.object(serial);
+    }
+  });
+  ASSERT_THAT(run.kinds(), ElementsAre("container"));
+  EXPECT_EQ(run.only().bytes, 30u * 2 * 8192);
+  EXPECT_EQ(run.only().graph_bytes, 0u);
+}
+
 TEST(Containers, KeysThatAreNoNumbers) {
   Dumps run([](Scene& scene) { keeps(scene, "cache['batch-", "']", ReferenceRoot::global, 1, scene.steps()); });
   ASSERT_THAT(run.kinds(), ElementsAre("container"));

@@ -162,6 +162,36 @@ TEST(KeptGraphs, AStateThatIsDetachedIsNone) {
   }
 }
 
+// A weight whose gradient is the sum of those of all passes, or of the last one alone.
+Dumps gradients(bool added_up) {
+  return Dumps([=](Scene& scene) {
+    const uint32_t backward = scene.site(46);
+    uint32_t sum = UINT32_MAX;
+    for (int step = added_up ? 1 : scene.steps(); step <= scene.steps(); ++step) {
+      sum = step_graph(scene, step, backward, true,
+                       sum == UINT32_MAX ? std::vector<uint32_t>{} : std::vector<uint32_t>{sum});
+    }
+    TensorSpec gradient = scene.plain(serial_at(scene.steps(), 60), 16, backward);
+    gradient.grad_fn = scene.builder.graph_address(sum);
+    scene.add(gradient);
+    TensorSpec weight = scene.plain(800, 16, scene.site(5));
+    weight.grad = gradient.address;
+    weight.flags = uint32_t(format::TensorFlag::leaf) | uint32_t(format::TensorFlag::requires_grad);
+    const uint64_t serial = scene.add(weight);
+    scene.held(serial, "model.weight", format::ReferenceRoot::global, format::ReferenceRole::parameter);
+    scene.object(serial, true, true);
+  });
+}
+
+TEST(KeptGraphs, GradientsWithTheGraphsOfAllPasses) {
+  Dumps run = gradients(true);
+  ASSERT_THAT(run.kinds(), ElementsAre("accumulated-graph"));
+  EXPECT_EQ(run.only().holders, (std::vector<std::string>{"model.weight.grad"}));
+  EXPECT_EQ(run.only().growth.bytes, (std::vector<uint64_t>{10 * 4096 + 64, 20 * 4096 + 64, 30 * 4096 + 64}));
+  EXPECT_EQ(run.only().advice, Advice::no_create_graph);
+  EXPECT_THAT(gradients(false).kinds(), ElementsAre());
+}
+
 TEST(KeptGraphs, NodesThatAreKeptByThemselves) {
   auto program = [](Scene& scene, int kept) {
     for (int step = 1; step <= scene.steps(); ++step) {

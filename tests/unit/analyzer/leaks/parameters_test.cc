@@ -112,6 +112,31 @@ TEST(GoneParameters, ThatOneOptimizerKeeps) {
   EXPECT_EQ(run.only().growth.count, (std::vector<uint64_t>{10, 20, 30}));
 }
 
+// No step comes to them, so that nothing needs to grow.
+TEST(GoneParameters, ThatAreInNoGroupAreFoundInOneDump) {
+  const auto left = [](bool in_a_group, bool in_use) {
+    return Dumps(
+        [=](Scene& scene) {
+          only_in_optimizers(scene, [](int) { return "Adam.state (key)"; });
+          for (int step = 1; step <= scene.steps(); ++step) {
+            const uint64_t parameter = testing::serial_at(step, 10) + 1;
+            const uint64_t state = scene.add(scene.plain(testing::serial_at(step, 20), 2048, scene.site(9)));
+            scene.held(state, "Adam.state['Adam.state (key)']['exp_avg']", ReferenceRoot::global,
+                       format::ReferenceRole::optimizer_state);
+            scene.object(state);
+            if (in_a_group) scene.held(parameter, "Adam.param_groups[0]['params'][" + std::to_string(step) + "]");
+            if (in_use) scene.held(parameter, "model.layers." + std::to_string(step) + ".weight");
+          }
+        },
+        {20});
+  };
+  Dumps run = left(false, false);
+  ASSERT_THAT(run.kinds(), ElementsAre("gone-parameters"));
+  EXPECT_EQ(run.only().bytes, 20u * 2 * 8192);
+  EXPECT_THAT(left(true, false).kinds(), ElementsAre());
+  EXPECT_THAT(left(false, true).kinds(), ElementsAre());
+}
+
 TEST(GoneParameters, OfMoreAndMoreOptimizersAreTheirContainer) {
   Dumps run([](Scene& scene) {
     only_in_optimizers(scene,

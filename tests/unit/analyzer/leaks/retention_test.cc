@@ -96,6 +96,28 @@ TEST(Retention, WhatNothingRefersToIsHeldByCpp) {
   EXPECT_EQ(retention.only_by(std::vector<uint32_t>{index_of(asked.dump, 21)}).bytes, 80u);
 }
 
+// weight -> its gradient -> a node -> what the node saved.
+TEST(Retention, AGradientThatHasAGraph) {
+  Scene scene(1);
+  const uint32_t site = scene.site(1), node = scene.node(5, testing::kTanh);
+  const uint64_t saved = scene.saved(10, 100, site, node);
+  TensorSpec gradient = scene.plain(20, 10, site);
+  gradient.grad_fn = scene.builder.graph_address(node);
+  scene.add(gradient);
+  TensorSpec leaf = scene.plain(30, 10, site);
+  leaf.grad = gradient.address;
+  scene.held(scene.add(leaf), "weight");
+  Asked asked(scene.builder);
+  Retention retention(asked.dump, asked.accounts);
+  const uint32_t weight = index_of(asked.dump, 31), its = index_of(asked.dump, 21);
+  EXPECT_EQ(retention.gradient_of(weight), its);
+  EXPECT_THAT(retention.without_graph(std::vector<uint32_t>{weight}), UnorderedElementsAre(weight, its));
+  const Retained kept = retention.only_by_gradients(std::vector<uint32_t>{its});
+  EXPECT_THAT(kept.tensors, UnorderedElementsAre(its, index_of(asked.dump, saved)));
+  EXPECT_EQ(kept.bytes, 440u);
+  EXPECT_EQ(retention.unrooted().bytes, 0u);
+}
+
 TEST(Retention, AHundredThousandNodesInARow) {
   Scene scene(1);
   uint32_t last = scene.node(10, testing::kAdd);

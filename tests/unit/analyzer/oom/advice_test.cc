@@ -219,5 +219,55 @@ TEST(Promises, ItemIsForNumbersAlone) {
   EXPECT_GT(told.remedy(RemedyKind::drop_holder)->graph_bytes, 0u);
 }
 
+// points -> its gradient -> a node -> points, and what the node saved besides.
+uint64_t with_gradient_graph(DeviceScene& scene, bool also_saves_the_leaf) {
+  scene.segment();
+  const uint32_t site = scene.in_module("model", 1), node = scene.node(site);
+  scene.saved(40 * kMiB, site, node);
+  testing::TensorSpec gradient;
+  gradient.address = 0x7fff00000000;
+  gradient.grad_fn = scene.builder.graph_address(node);
+  scene.tensor(40 * kMiB, scene.builder.site(0, scene.builder.python({{"/home/user/train.py", "curvature", 31}})), 0,
+               gradient);
+  testing::TensorSpec leaf;
+  leaf.grad = gradient.address;
+  const uint64_t points = scene.tensor(40 * kMiB, site, 0, leaf);
+  testing::SavedSpec slot;
+  slot.tensor = points;
+  if (also_saves_the_leaf) scene.builder.saved(node, slot);
+  return points;
+}
+
+TEST(Promises, ACycleThroughTheAutogradGraph) {
+  DeviceScene scene;
+  with_gradient_graph(scene, true);
+  const Told told(scene);
+  const Remedy* remedy = told.remedy(RemedyKind::break_graph_cycle);
+  ASSERT_NE(remedy, nullptr);
+  EXPECT_EQ(remedy->bytes, 120 * kMiB);
+  EXPECT_FALSE(remedy->at_most);
+  EXPECT_EQ(remedy->fits, Fits::yes);
+  EXPECT_EQ(remedy->where, "train.py:31 curvature");
+  EXPECT_EQ(told.remedy(RemedyKind::gradient_graph), nullptr);
+
+  DeviceScene held;
+  held.held(with_gradient_graph(held, true), "points");
+  EXPECT_EQ(Told(held).remedy(RemedyKind::break_graph_cycle), nullptr);
+}
+
+TEST(Promises, GradientsThatHaveAGraph) {
+  DeviceScene scene;
+  scene.held(with_gradient_graph(scene, false), "points");
+  const Told told(scene);
+  const Remedy* remedy = told.remedy(RemedyKind::gradient_graph);
+  ASSERT_NE(remedy, nullptr);
+  EXPECT_EQ(remedy->bytes, 80 * kMiB);  // the gradient and what its node saved
+  EXPECT_TRUE(remedy->at_most);
+  EXPECT_EQ(remedy->low, 0u);
+  EXPECT_EQ(remedy->fits, Fits::no);
+  EXPECT_EQ(remedy->count, 1u);
+  EXPECT_EQ(remedy->where, "train.py:31 curvature");
+}
+
 }  // namespace
 }  // namespace tensorscope::analyzer::oom

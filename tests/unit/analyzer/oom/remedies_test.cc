@@ -324,6 +324,28 @@ TEST(Remedies, ASmallerBatch) {
   EXPECT_EQ(Told(weights).remedy(RemedyKind::smaller_batch), nullptr);
 }
 
+TEST(Remedies, ASmallerBatchMayHalveGradientsOfInputs) {
+  for (const bool trained : {false, true}) {
+    DeviceScene scene = layers();
+    testing::TensorSpec gradient;
+    gradient.address = 0x7fff00000000;
+    scene.tensor(40 * kMiB, 0, 0, gradient);
+    testing::TensorSpec leaf;
+    leaf.grad = gradient.address;
+    const uint64_t serial = scene.tensor(kMiB, 0, 0, leaf);
+    scene.builder.reference({serial, "points", "train.py", "Tensor", ReferenceRoot::global});
+    testing::TensorObjectSpec object;
+    object.tensor = serial;
+    object.references = 1;
+    object.state = format::WrapperState::referenced;
+    object.trained = trained;
+    scene.builder.tensor_object(object);
+    const Told told(scene);
+    ASSERT_NE(told.remedy(RemedyKind::smaller_batch), nullptr);
+    EXPECT_EQ(told.remedy(RemedyKind::smaller_batch)->high >= (75 + 20) * kMiB, !trained);
+  }
+}
+
 TEST(Remedies, ASmallerBatchWhereAListKeepsOutputs) {
   DeviceScene scene = layers();
   scene.held(scene.tensor(40 * kMiB, scene.in_module("model.layers.0", 12)), "features[0] (local of main)");
