@@ -62,6 +62,7 @@ CastRule AutocastTypes::rule_of(uint32_t node) const {
       of_cross_entropy(view_.places.stack(view_.dump.nodes[seen].site))) {
     return CastRule::follows;
   }
+  if (cautious_ && name.starts_with("SafeSoftmax")) return CastRule::float32;  // as by that formula in a float32 run
   return cast_rule_of_node(name, cpu_);
 }
 
@@ -209,6 +210,17 @@ uint64_t AutocastTypes::copies(const Item& item) const {
     if (rules_[saver.node] == CastRule::lower && !saver.output) copies += std::min(saver.nbytes, used(item)) / 2;
   }
   return copies;
+}
+
+uint64_t AutocastTypes::weight_copies(const Item& item) const {
+  std::unordered_map<uint32_t, uint64_t> passes;  // by forward site
+  uint64_t most = 1;
+  for (const Saver& saver : savers_[item.storage]) {
+    const uint32_t seen = view_.dump.graph.nodes[saver.node].seen;
+    if (!cautious_ || saver.output || seen == kNone || rules_[saver.node] != CastRule::lower) continue;
+    most = std::max(most, ++passes[view_.dump.nodes[seen].site]);
+  }
+  return std::min(copies(item), most * (used(item) / 2));
 }
 
 // Attention by its formula saves its weights; in 16 bits a device may have a fused kernel, which saves none (seen on an

@@ -26,8 +26,11 @@ class AutocastTypes {
 
   // Of a float32 storage that is no parameter, with the copies that are saved in its place or beside it.
   uint64_t bytes(const Item& item);
-  // What is left of a storage that stays float32: copies of it that products save. A parameter's copy is made once.
+  // What is left of a storage that stays float32: copies of it that products save.
   uint64_t copies(const Item& item) const;
+  // Of a parameter: one for all products of a forward pass. How many passes have a graph is not known: one, or as often
+  // as one line has saved it.
+  uint64_t weight_copies(const Item& item) const;
   // An operation of the graph made it, in its forward or backward pass.
   bool made_in_pass(const Item& item) const;
 

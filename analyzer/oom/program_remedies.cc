@@ -221,7 +221,7 @@ class ProgramFinder {
         then += types.bytes(item);
         largest = std::max(largest, item.bytes - item.rounding);
       } else if (category == Category::parameter) {
-        then += all_weights ? item.bytes / 2 : std::min(types.copies(item), item.bytes / 2);  // one for all products
+        then += std::max(types.weight_copies(item), all_weights ? item.bytes / 2 : 0);
       } else {
         then += types.copies(item);
       }

@@ -210,9 +210,13 @@ TEST(AutocastTypes, TheLeastIsWithACopyOfEachWeight) {
   Pass pass;
   const uint32_t product = pass.node("Mm", {pass.leaf()}), other = pass.node("Mm", {product});
   for (int i = 0; i < 3; ++i) pass.made(100 * kMiB, product, {other});
-  pass.parameter(20 * kMiB);
+  const uint64_t weight = pass.parameter(20 * kMiB);
   EXPECT_EQ(pass.gain(), 150u);
   EXPECT_EQ(pass.least(), 150u - 100u - 10u);
+  // The same line again: another pass, whose graph has copies of its own.
+  for (int i = 0; i < 3; ++i) pass.saved(weight, pass.node("Mm", {pass.leaf()}));
+  EXPECT_EQ(pass.gain(), 150u - 10u);
+  EXPECT_EQ(pass.least(), 150u - 100u - 30u);
 }
 
 }  // namespace
