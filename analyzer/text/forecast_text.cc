@@ -237,8 +237,8 @@ std::string unknown_types(const ForecastShown& shown) {
 // What cuDNN works in, of the peak of a what-if or beside it.
 std::string scratch_words(const Outcome& outcome) {
   if (!outcome.scratch_as_recorded) return whole_bytes(outcome.peak.bytes - outcome.without_scratch.bytes) + " of it";
-  if (*outcome.scratch_as_recorded < 0.5) return "+ not known";
-  return fmt::format("+ 0 to {}, not known", whole_bytes(*outcome.scratch_as_recorded));
+  if (*outcome.scratch_as_recorded < 0.5) return "+ ?";
+  return fmt::format("+ 0 to {}", whole_bytes(*outcome.scratch_as_recorded));
 }
 
 std::string scenarios_table(const ForecastShown& shown, const Terminal& terminal) {
@@ -246,7 +246,7 @@ std::string scenarios_table(const ForecastShown& shown, const Terminal& terminal
   const Outcome& plain = shown.answer.plain;
   const bool convolves = plain.without_scratch.bytes > 0;
   std::vector<Column> columns = {{"estimate"}, {"peak", Align::right}};
-  if (convolves) columns.push_back({"cuDNN works in", Align::right});
+  if (convolves) columns.push_back({"cuDNN's", Align::right});
   columns.push_back({"saves", Align::right});
   columns.push_back({""});
   Table table(columns);
@@ -265,8 +265,9 @@ std::string scenarios_table(const ForecastShown& shown, const Terminal& terminal
   std::string note;
   if (not_known) {
     note =
-        "not known: cuDNN may take another algorithm for convolutions in another type. 'peak' and 'saves' are without "
-        "what it works in; the last number is what it would be as in float32.\n";
+        "What cuDNN works in is not known for convolutions in another type: 'peak' and 'saves' are without it, and '+ "
+        "0 to' "
+        "ends with what it would be as in float32.\n";
   }
   return "\nwhat if\n" + table.text(terminal) + note + unknown_types(shown);
 }

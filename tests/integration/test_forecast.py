@@ -179,16 +179,16 @@ def test_what_cudnn_works_in_is_not_known_for_another_type(tmp_path, monkeypatch
     for dtype, name in ("bfloat16", "model and inputs in bfloat16"), ("autocast", "under autocast"):
         plain, other, adam, both = asked("--as", dtype, "--optimizer", "adam")
         works_in = plain["peak_bytes"] - plain["without_cudnn_bytes"]
-        assert works_in >= 24 << 20 and plain["cudnn_as_recorded_bytes"] is None
-        assert adam["cudnn_as_recorded_bytes"] is None and adam["peak_bytes"] - adam["without_cudnn_bytes"] >= 24 << 20
+        assert works_in >= 8 << 20 and plain["cudnn_as_recorded_bytes"] is None
+        assert adam["cudnn_as_recorded_bytes"] is None and adam["peak_bytes"] - adam["without_cudnn_bytes"] >= 8 << 20
         for of in other, both:
             assert of["peak_bytes"] == of["without_cudnn_bytes"] < plain["without_cudnn_bytes"], of
-            assert of["error_bytes"] < 0.3 * of["peak_bytes"] and of["cudnn_as_recorded_bytes"] >= 24 << 20, of
+            assert of["error_bytes"] < 0.3 * of["peak_bytes"] and of["cudnn_as_recorded_bytes"] >= 8 << 20, of
         text = text_of(*inputs, *vary, "--set", "batch=32", "--as", dtype)
         assert f"{name} {other['peak_bytes'] / 2**20:.1f} MiB" in text, text
-        assert f"+ 0 to {other['cudnn_as_recorded_bytes'] / 2**20:.1f} MiB, not known" in text, text
+        assert f"+ 0 to {other['cudnn_as_recorded_bytes'] / 2**20:.1f} MiB " in text and "is not known for convolutions in another type" in text, text
         # Without it there is room, with as much as in float32 there is none.
-        between = other["peak_bytes"] + other["error_bytes"] + (8 << 20)
+        between = other["peak_bytes"] + other["error_bytes"] + (2 << 20)
         for limit, fits in (between, "may"), (other["peak_bytes"] // 2, "no"), (1 << 34, "yes"):
             assert asked("--as", dtype, "--device-memory", str(limit))[1]["fits"] == fits
 
