@@ -45,6 +45,8 @@ Json outcome_json(const forecast::Answer& answer, const forecast::Outcome& outco
           {"error_bytes", whole(outcome.peak.spread)},
           {"without_cudnn_bytes", number_or_null(uint64_t(whole(outcome.without_scratch.bytes)))},
           {"without_cudnn_error_bytes", number_or_null(uint64_t(whole(outcome.without_scratch.spread)))},
+          {"cudnn_as_recorded_bytes",
+           outcome.scratch_as_recorded ? Json(whole(*outcome.scratch_as_recorded)) : Json(nullptr)},
           {"reserved_bytes", number_or_null(uint64_t(whole(outcome.reserved.bytes)))},
           {"reserved_error_bytes", number_or_null(uint64_t(whole(outcome.reserved.spread)))},
           {"fits", analyzer::oom::name(outcome.fits)},

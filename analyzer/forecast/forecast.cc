@@ -70,11 +70,15 @@ class Forecaster {
     out_.peak_moves = base.recording && at.change != base.at_peak;
     sum_up(play, at.change);
     for (const auto& [name, changes] : question_.scenarios) {
-      const Play changed = with_changes(play, base, changes);
-      const PeakAt then = peak(changed, out_.target);
-      out_.scenarios.push_back(outcome(changed, then, least_error(changes, base.device.is_cpu())));
-      out_.scenarios.back().name = name;
-      out_.scenarios.back().unknown_types = unknown_types(changed, then.change);
+      Play changed = with_changes(play, base, changes);
+      Outcome then = outcome(changed, peak(changed, out_.target), least_error(changes, base.device.is_cpu()));
+      if (base.convolves_in_float32 && (changes.autocast || !changes.dtype.empty())) {
+        changed = without_scratch(changed);
+        leave_out_scratch(then, changed);
+      }
+      then.unknown_types = unknown_types(changed);
+      then.name = name;
+      out_.scenarios.push_back(std::move(then));
     }
     return std::move(out_);
   }
@@ -160,10 +164,19 @@ class Forecaster {
     return result;
   }
 
-  std::vector<UnknownType> unknown_types(const Play& play, size_t change) const {
+  // The numbers that are shown; whether it fits, and the largest sizes, stay as they are.
+  void leave_out_scratch(Outcome& outcome, const Play& without) const {
+    outcome.scratch_as_recorded = std::max(0.0, outcome.peak.bytes - outcome.without_scratch.bytes);
+    outcome.peak = outcome.without_scratch;
+    if (!reserves_) return;
+    outcome.reserved.bytes = double(reserved_peaks(without, out_.target).reserved);
+    outcome.reserved.spread = reserved_miss_ * outcome.reserved.bytes + outcome.peak.spread;
+  }
+
+  std::vector<UnknownType> unknown_types(const Play& play) const {
     const Sample& base = samples_[out_.base];
     std::map<std::string, UnknownType> sites;
-    for (const LivePiece& live : live_after(play, change, out_.target)) {
+    for (const LivePiece& live : live_after(play, peak(play, out_.target).change, out_.target)) {
       const Piece& piece = play.pieces[live.piece];
       if (piece.unsure == 0 || live.bytes == 0 || piece.place() == kNone) continue;
       const std::string where = place_of(base, piece.place()), modules = base.modules(piece.place());

@@ -67,7 +67,10 @@ struct UnknownType {
 struct Outcome {
   std::string name;  // "" as it is
   Amount peak;
-  Amount without_scratch;                  // the same without what cuDNN works in; 0: it runs no convolutions
+  Amount without_scratch;  // the same without what cuDNN works in; 0: it runs no convolutions
+  // Its convolutions have another type than in the base, so what cuDNN works in is not known: the peak is without it,
+  // and would be so much higher with what it was in the type of the base.
+  std::optional<double> scratch_as_recorded;
   std::vector<UnknownType> unknown_types;  // the most first
   Amount reserved;                         // by the device's allocator; 0: not known
   Fits fits = Fits::unknown;

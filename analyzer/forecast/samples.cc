@@ -10,6 +10,8 @@
 #include "ownership/memory_category.h"
 #include "recording/live_state.h"
 #include "recording/moment.h"
+#include "symbols/convolutions.h"
+#include "tensorscope/rules/dtypes.h"
 #include "tensorscope/rules/element_size.h"
 #include "tensorscope/rules/user_code.h"
 #include "timeline/overview.h"
@@ -135,34 +137,28 @@ class RecordedChanges : public RecordingVisitor {
   uint64_t bytes_ = 0;
 };
 
-enum class Convolution : uint8_t { no, yes, not_told };  // no native frame has a name: libraries of another machine
-
-Convolution convolution_in(const std::vector<Frame>& stack) {
-  bool named = false;
-  for (const Frame& frame : stack) {
-    if (frame.language != Frame::Language::native) continue;
-    named = named || frame.function.find("at::") != std::string::npos;
-    if (frame.function.find("onvolution") != std::string::npos) return Convolution::yes;
-  }
-  return named ? Convolution::no : Convolution::not_told;
-}
-
 // What cuDNN works in while a convolution runs: in no tensor, and freed before anything else is made.
 void mark_scratch(Sample& sample) {
   if (sample.device.is_cpu()) return;
   std::unordered_map<uint32_t, Convolution> sites;
+  bool not_told_in_float32 = false;
   for (const Block& block : sample.blocks) {
     const auto [found, fresh] = sites.try_emplace(block.site);
     if (fresh) found->second = convolution_in(sample.opened->places.stack(block.site));
-    sample.convolves = sample.convolves || found->second == Convolution::yes;
+    const bool convolves = found->second == Convolution::operation || found->second == Convolution::plan;
+    const bool float32 = block.shape_known && block.dtype == rules::kFloat32;
+    sample.convolves = sample.convolves || convolves;
+    sample.convolves_in_float32 = sample.convolves_in_float32 || (convolves && float32);
+    not_told_in_float32 = not_told_in_float32 || (float32 && found->second == Convolution::not_told);
   }
   for (size_t i = 0; i + 1 < sample.changes.size(); ++i) {
     Block& block = sample.blocks[sample.changes[i].block];
     const Change& next = sample.changes[i + 1];
     if (!sample.changes[i].made || next.made || next.block != sample.changes[i].block || block.shape_known) continue;
-    block.scratch = sites.at(block.site) != Convolution::no;
+    block.scratch = sites.at(block.site) != Convolution::none;
     sample.convolves = sample.convolves || block.scratch;
   }
+  sample.convolves_in_float32 = sample.convolves_in_float32 || (sample.convolves && not_told_in_float32);
 }
 
 void add_keys(Sample& sample, KeyPool& keys) {

@@ -60,6 +60,7 @@ struct Sample {
   size_t at_peak = 0;          // index of the change that reached it
   uint64_t reserved_peak = 0;  // by the device's allocator; 0: not known
   bool convolves = false;  // on a device: cuDNN may work in memory that it chooses, seen here (Block::scratch) or not
+  bool convolves_in_float32 = false;  // likewise, and what it makes is float32
   std::vector<std::string> problems;
 
   std::span<const int64_t> shape(const Block& block) const { return {dims.data() + block.first_dim, block.ndim}; }

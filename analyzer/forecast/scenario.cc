@@ -90,6 +90,17 @@ void with_optimizer(Play& play, const Sample& base, OptimizerKind kind) {
 
 // ---- checkpointing -----------------------------------------------------------------------------------------------
 
+// Whether a tensor is a part of one that `cat` or `stack` may have made of it: larger in one dimension.
+bool part_of(std::span<const int64_t> part, std::span<const int64_t> whole) {
+  if (part.size() < 2 || part.size() != whole.size()) return false;
+  size_t larger = 0;
+  for (size_t i = 0; i < part.size(); ++i) {
+    if (whole[i] < part[i]) return false;
+    larger += whole[i] > part[i];
+  }
+  return larger == 1;
+}
+
 // The path of the outermost module around `path` that the pattern names; "" where it is in none.
 std::string instance_of(const std::string& pattern, const std::string& path) {
   for (size_t end = path.find('.');; end = path.find('.', end + 1)) {
@@ -110,6 +121,7 @@ struct Pass {
   uint32_t instance = 0;      // number of its module
   std::vector<uint32_t> saved{};
   uint32_t result = kNone;  // what comes out of it, where autocast's copy is saved in its place
+  uint32_t output = kNone;  // likewise, where nothing saves it: the argument of the next pass
 };
 
 class Checkpointer {
@@ -216,7 +228,14 @@ class Checkpointer {
         if (pass.again == SIZE_MAX) pass.again = i;
       }
     }
-    for (Pass& pass : passes_) finish(pass);
+    for (Pass& pass : passes_) {
+      const auto next = std::ranges::lower_bound(backward_, pass.end);
+      if (next != backward_.end()) pass.begins = *next;
+    }
+    for (size_t i = 0; i < passes_.size(); ++i) {
+      if (i + 1 < passes_.size()) passes_[i].output = given_on(passes_[i], passes_[i + 1]);
+      finish(passes_[i]);
+    }
     std::erase_if(passes_, [](const Pass& pass) { return pass.saved.empty() || pass.again == SIZE_MAX; });
   }
 
@@ -224,11 +243,10 @@ class Checkpointer {
   // the others is used, which is at the latest when it is freed.
   void finish(Pass& pass) const {
     // What another what-if frees before backward begins is not saved.
-    const auto next = std::ranges::lower_bound(backward_, pass.end);
-    if (next != backward_.end()) pass.begins = *next;
-    const size_t until = next == backward_.end() ? pass.end : *next;
-    const auto result = std::find_if(pass.saved.rbegin(), pass.saved.rend(),
-                                     [&](uint32_t piece) { return play_.pieces[piece].block != kNone; });
+    const size_t until = pass.begins == SIZE_MAX ? pass.end : pass.begins;
+    const auto result = std::find_if(pass.saved.rbegin(), pass.saved.rend(), [&](uint32_t piece) {
+      return play_.pieces[piece].block != kNone && pass.output == kNone;
+    });
     if (result != pass.saved.rend()) {
       if (freed_[*result] <= until) pass.result = *result;
       pass.saved.erase(std::next(result).base());
@@ -237,6 +255,21 @@ class Checkpointer {
     for (uint32_t piece : pass.saved) {
       if (freed_[piece] != SIZE_MAX && freed_[piece] > pass.end) pass.again = std::min(pass.again, freed_[piece]);
     }
+  }
+
+  // The last thing made by a pass that nothing saves and that is freed as the next one returns: its argument, but for
+  // what the modules around them have made something of that shape of, such as a sum over layers.
+  uint32_t given_on(const Pass& pass, const Pass& next) const {
+    if (next.begin < pass.end || next.begins != pass.begins) return kNone;
+    size_t returns = next.end;
+    while (returns + 1 < play_.changes.size() && !play_.changes[returns + 1].made) ++returns;
+    for (size_t i = pass.end + 1; i-- > pass.begin;) {
+      const auto [piece, made] = play_.changes[i];
+      if (!made || instance_[piece] != pass.instance || play_.pieces[piece].block == kNone || !is_forward(piece))
+        continue;
+      if (freed_[piece] > next.end && freed_[piece] <= returns && !summed_before(next, piece)) return piece;
+    }
+    return kNone;
   }
 
   // The change before which a forward pass that saves nothing frees a piece: where the call of the module that made it
@@ -265,20 +298,34 @@ class Checkpointer {
     return found->second;
   }
 
-  // Whether something else was made of it before the pass, as a sum of two embeddings is.
-  bool used_before(const Pass& pass, uint32_t piece) const {
+  // Whether modules around a pass, or beside it, have made such a block of a piece's type before it.
+  template <typename Test>
+  bool made_before(const Pass& pass, uint32_t piece, Test test) const {
     const Block& own = base_.blocks[play_.pieces[piece].block];
-    const int64_t numel = base_.numel(own);
-    if (numel == 0) return false;
+    if (!own.shape_known || base_.numel(own) == 0) return false;
     for (size_t i = made_[piece] + 1; i < pass.begin; ++i) {
       const auto [other, made] = play_.changes[i];
       const uint32_t number = play_.pieces[other].block;
       if (!made || number == kNone || instance_[other] != 0 || !is_forward(other)) continue;
       const Block& block = base_.blocks[number];
-      const int64_t made_of_it = base_.numel(block);
-      if (block.shape_known && block.dtype == own.dtype && made_of_it != 0 && made_of_it % numel == 0) return true;
+      if (block.shape_known && block.dtype == own.dtype && test(own, block)) return true;
     }
     return false;
+  }
+  // What it was made for, then: a sum of two embeddings, a sum over layers, a concatenation.
+  bool used_before(const Pass& pass, uint32_t piece) const {
+    return made_before(pass, piece, [&](const Block& own, const Block& block) {
+      return base_.numel(block) != 0 && base_.numel(block) % base_.numel(own) == 0;
+    });
+  }
+  bool summed_before(const Pass& pass, uint32_t piece) const {
+    return made_before(pass, piece,
+                       [&](const Block& own, const Block& block) { return base_.numel(block) == base_.numel(own); });
+  }
+  bool concatenated_before(const Pass& pass, uint32_t piece) const {
+    return made_before(pass, piece, [&](const Block& own, const Block& block) {
+      return part_of(base_.shape(own), base_.shape(block));
+    });
   }
 
   // Whether the same line has made the next one of what it frees, as "total = total + result" does.
@@ -302,7 +349,7 @@ class Checkpointer {
       if (made || made_[piece] > pass.begin || play_.pieces[piece].block == kNone || !is_forward(piece)) continue;
       const std::string& maker = path_of(piece);
       const std::string around = maker.substr(0, std::min(maker.rfind('.'), maker.size()));
-      if (goes_on(i)) continue;
+      if (goes_on(i) || concatenated_before(pass, piece)) continue;
       const bool beside = !around.empty() && path.starts_with(around + ".") && !used_before(pass, piece);
       if (instance_[piece] == 0 && !maker.empty() && (beside || path.starts_with(maker + "."))) {
         size_t& kept = kept_until_[piece];
@@ -316,12 +363,13 @@ class Checkpointer {
     for (size_t i = 0; i + 1 < passes_.size(); ++i) {
       const Pass& pass = passes_[i];
       const Pass& next = passes_[i + 1];
-      if (pass.result == kNone || next.begin < pass.end || next.begins != pass.begins) continue;
+      const uint32_t given = pass.output != kNone ? pass.output : pass.result;
+      if (given == kNone || next.begin < pass.end || next.begins != pass.begins) continue;
       size_t until = 0;
       for (uint32_t piece : next.saved) {
         if (freed_[piece] != SIZE_MAX) until = std::max(until, freed_[piece]);
       }
-      if (until != 0) kept_until_[pass.result] = until;
+      if (until != 0) kept_until_[given] = until;
     }
   }
 

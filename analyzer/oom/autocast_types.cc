@@ -32,8 +32,12 @@ bool is_number(const Tensor& tensor) { return tensor.sizes.empty() && tensor.num
 
 }  // namespace
 
-AutocastTypes::AutocastTypes(const View& view, Device device)
-    : view_(view), cpu_(device.is_cpu()), whole_(view.dump.graph.nodes.size()), savers_(view.dump.storages.size()) {
+AutocastTypes::AutocastTypes(const View& view, Device device, NotKnown not_known)
+    : view_(view),
+      cpu_(device.is_cpu()),
+      cautious_(not_known == NotKnown::whole),
+      whole_(view.dump.graph.nodes.size()),
+      savers_(view.dump.storages.size()) {
   const Dump& dump = view.dump;
   rules_.reserve(dump.graph.nodes.size());
   for (uint32_t node = 0; node < dump.graph.nodes.size(); ++node) {
@@ -54,10 +58,11 @@ AutocastTypes::AutocastTypes(const View& view, Device device)
 CastRule AutocastTypes::rule_of(uint32_t node) const {
   const std::string& name = view_.dump.graph.class_name(node);
   const uint32_t seen = view_.dump.graph.nodes[node].seen;
-  if (name.starts_with("LogSoftmax") && seen != kNone &&
+  if (!cautious_ && name.starts_with("LogSoftmax") && seen != kNone &&
       of_cross_entropy(view_.places.stack(view_.dump.nodes[seen].site))) {
     return CastRule::follows;
   }
+  if (cautious_ && name.starts_with("SafeSoftmax")) return CastRule::float32;  // as by that formula in a float32 run
   return cast_rule_of_node(name, cpu_);
 }
 
@@ -96,11 +101,23 @@ bool AutocastTypes::made_whole(uint32_t node) const {
   }
   if (first_alone(node)) {
     const std::span<const GraphEdge> edges = graph.edges_of(node);
-    return !edges.empty() && edges[0].node != kNoNode && whole_[edges[0].node];
+    return edges.empty() || edges[0].node == kNoNode ? cautious_ : whole_[edges[0].node];
   }
   // What a Function of the program makes of two types is not known.
   const Given from = given(node);
+  if (cautious_) return from.whole != 0 || from.nodes == 0 || given_more(node);
   return flagged(of, format::GraphNodeFlag::python) ? from.all_whole() : from.whole != 0;
+}
+
+// Something that needs no gradient, which may be float32 like a mask. Of a product with a number torch saves the
+// number.
+bool AutocastTypes::given_more(uint32_t node) const {
+  const Graph& graph = view_.dump.graph;
+  const bool number = std::ranges::any_of(graph.saved_of(node), [&](const SavedSlot& slot) {
+    return holds(slot) && slot.tensor != kNone && is_number(view_.dump.tensors[slot.tensor]);
+  });
+  return !number &&
+         std::ranges::any_of(graph.edges_of(node), [](const GraphEdge& edge) { return edge.node == kNoNode; });
 }
 
 AutocastTypes::Given AutocastTypes::given(uint32_t node) const {
@@ -152,7 +169,7 @@ bool AutocastTypes::made_float32(const Item& item) {
     if (const uint32_t node = maker(tensor); node != kNone) return whole_[node];
   }
   const uint32_t node = ran(item);
-  return node == kNone ? computes_float32_at(item.site) : gradient_is_float32(node);
+  return node == kNone ? makes_float32_at(item.site) : gradient_is_float32(node);
 }
 
 // The node whose backward made it; kNone: none that is in the graph.
@@ -168,15 +185,21 @@ bool AutocastTypes::gradient_is_float32(uint32_t node) const {
   const bool runs = dump.failure && dump.failure->node_serial != 0 && dump.graph.nodes[node].seen != kNone &&
                     dump.failure->node_serial == dump.nodes[dump.graph.nodes[node].seen].serial;
   if (runs && rules_[node] != CastRule::follows) return rules_[node] == CastRule::float32;
-  return given(node).all_whole();
+  const Given from = given(node);
+  return cautious_ ? from.whole != 0 || from.nodes == 0 : from.all_whole();
 }
 
-bool AutocastTypes::computes_float32_at(uint32_t site) {
+bool AutocastTypes::makes_float32_at(uint32_t site) {
   const auto [found, fresh] = sites_.try_emplace(site);
   if (fresh) {
-    found->second = std::ranges::any_of(view_.places.stack(site), [&](const Frame& frame) {
-      return computes_float32(code::dispatched_operation(frame.function), cpu_);
-    });
+    found->second = cautious_;
+    for (const Frame& frame : view_.places.stack(site)) {  // the innermost operation first
+      const std::string_view operation = code::dispatched_operation(frame.function);
+      const bool float32 = computes_float32(operation, cpu_);
+      if (!float32 && (!cautious_ || cast_rule(operation, cpu_) != CastRule::lower)) continue;
+      found->second = float32;
+      break;
+    }
   }
   return found->second;
 }
@@ -189,11 +212,22 @@ uint64_t AutocastTypes::copies(const Item& item) const {
   return copies;
 }
 
+uint64_t AutocastTypes::weight_copies(const Item& item) const {
+  std::unordered_map<uint32_t, uint64_t> passes;  // by forward site
+  uint64_t most = 1;
+  for (const Saver& saver : savers_[item.storage]) {
+    const uint32_t seen = view_.dump.graph.nodes[saver.node].seen;
+    if (!cautious_ || saver.output || seen == kNone || rules_[saver.node] != CastRule::lower) continue;
+    most = std::max(most, ++passes[view_.dump.nodes[seen].site]);
+  }
+  return std::min(copies(item), most * (used(item) / 2));
+}
+
 // Attention by its formula saves its weights; in 16 bits a device may have a fused kernel, which saves none (seen on an
 // H100 with torch 2.11, where a masked float32 attention has no such kernel). Nobody but that formula calls
 // _safe_softmax.
 bool AutocastTypes::may_be_fused(const Item& item) const {
-  return !cpu_ && std::ranges::any_of(savers_[item.storage], [&](const Saver& saver) {
+  return !cpu_ && !cautious_ && std::ranges::any_of(savers_[item.storage], [&](const Saver& saver) {
     return view_.dump.graph.class_name(saver.node).starts_with("SafeSoftmax");
   });
 }

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <string_view>
 
+#include "symbols/convolutions.h"
 #include "symbols/places.h"
 #include "symbols/user_code.h"
 
@@ -53,9 +54,7 @@ bool is_blas_workspace(const Frame& frame) {
 }  // namespace
 
 bool asked_by_cudnn(const View& view, uint32_t site) {
-  return site != 0 && std::ranges::any_of(view.places.stack(site), [](const Frame& frame) {
-           return frame.function.find("run_conv_plan") != std::string::npos;
-         });
+  return site != 0 && convolution_in(view.places.stack(site)) == Convolution::plan;
 }
 
 std::string native_caller(const View& view, uint32_t site) {

@@ -215,10 +215,14 @@ class ProgramFinder {
     found_.push_back(std::move(remedy));
   }
 
-  // What the batch and the model make of float32, less what it takes under autocast, with copies of the weights.
-  void lower_precision() {
-    uint64_t now = 0, then = recurrent_copies();
-    AutocastTypes types(view_, about_.device);
+  // What the batch and the model make of float32, less what it takes under autocast, with copies of the weights; 0
+  // where that is more. At the least autocast keeps a copy of each weight, which it does until the forward pass ends,
+  // and what runs has cast the largest of what is there to float32, of which a float32 run has no trace.
+  uint64_t lower_precision_gain(NotKnown not_known) const {
+    const bool cautious = not_known == NotKnown::whole;
+    const bool all_weights = cautious && (!dump_.failure || dump_.failure->node_serial == 0);
+    uint64_t now = 0, then = recurrent_copies(), largest = 0;
+    AutocastTypes types(view_, about_.device, not_known);
     for (const Item& item : view_.accounts.items()) {
       if (item.device != about_.device || item.storage == kNone) continue;
       if (dump_.tensors[view_.holders.speaker(item.storage)].dtype_text() != "float32") continue;
@@ -229,19 +233,25 @@ class ProgramFinder {
                                (is_one_of(category, {Category::unknown, Category::container, Category::variable}) &&
                                 types.made_in_pass(item)));
       if (may_shrink) {
-        now += item.bytes;
+        now += item.bytes - (cautious ? item.rounding : 0);
         then += types.bytes(item);
+        largest = std::max(largest, item.bytes - item.rounding);
       } else if (category == Category::parameter) {
-        then += std::min(types.copies(item), item.bytes / 2);  // one for all products that use it
+        then += std::max(types.weight_copies(item), all_weights ? item.bytes / 2 : 0);
       } else {
         then += types.copies(item);
       }
     }
-    if (now < then || now - then < room_.least()) return;
+    if (cautious) then += largest;
+    return now - std::min(now, then);
+  }
+
+  void lower_precision() {
+    const uint64_t most = lower_precision_gain(NotKnown::half);
+    if (most < room_.least()) return;
     Remedy remedy;
     remedy.kind = RemedyKind::lower_precision;
-    remedy.bytes = now - then;
-    remedy.at_most = true;
+    remedy.set_bound(most, std::min(most, lower_precision_gain(NotKnown::whole)));
     remedy.where = lines_.forward();
     remedy.fits = room_.fits_at_most(remedy.bytes);
     room_.say_missing(remedy, remedy.bytes + about_.cached.common);

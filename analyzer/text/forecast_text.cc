@@ -234,16 +234,42 @@ std::string unknown_types(const ForecastShown& shown) {
   return text;
 }
 
+// What cuDNN works in, of the peak of a what-if or beside it.
+std::string scratch_words(const Outcome& outcome) {
+  if (!outcome.scratch_as_recorded) return whole_bytes(outcome.peak.bytes - outcome.without_scratch.bytes) + " of it";
+  if (*outcome.scratch_as_recorded < 0.5) return "+ ?";
+  return fmt::format("+ 0 to {}", whole_bytes(*outcome.scratch_as_recorded));
+}
+
 std::string scenarios_table(const ForecastShown& shown, const Terminal& terminal) {
   if (shown.answer.scenarios.empty()) return "";
-  Table table({{"estimate"}, {"peak", Align::right}, {"saves", Align::right}, {""}});
+  const Outcome& plain = shown.answer.plain;
+  const bool convolves = plain.without_scratch.bytes > 0;
+  std::vector<Column> columns = {{"estimate"}, {"peak", Align::right}};
+  if (convolves) columns.push_back({"cuDNN's", Align::right});
+  columns.push_back({"saves", Align::right});
+  columns.push_back({""});
+  Table table(columns);
+  bool not_known = false;
   for (const Outcome& outcome : shown.answer.scenarios) {
+    not_known = not_known || outcome.scratch_as_recorded;
+    const Amount& before = outcome.scratch_as_recorded ? plain.without_scratch : plain.peak;
     std::string fit = fits_words(outcome.fits);
     for (const LargestSize& largest : outcome.largest) fit += "; " + largest_words(shown, largest);
-    table.row({outcome.name, amount_words(outcome.peak),
-               signed_bytes(std::llround(shown.answer.plain.peak.bytes - outcome.peak.bytes)), fit});
+    std::vector<std::string> cells = {outcome.name, amount_words(outcome.peak)};
+    if (convolves) cells.push_back(scratch_words(outcome));
+    cells.push_back(signed_bytes(std::llround(before.bytes - outcome.peak.bytes)));
+    cells.push_back(fit);
+    table.row(cells);
   }
-  return "\nwhat if\n" + table.text(terminal) + unknown_types(shown);
+  std::string note;
+  if (not_known) {
+    note =
+        "What cuDNN works in is not known for convolutions in another type: 'peak' and 'saves' are without it, and '+ "
+        "0 to' "
+        "ends with what it would be as in float32.\n";
+  }
+  return "\nwhat if\n" + table.text(terminal) + note + unknown_types(shown);
 }
 
 }  // namespace

@@ -28,3 +28,4 @@ def test_what_autocast_gives_after_a_forward_pass(model, tmp_path, monkeypatch):
     answer = json.loads(harness.cli("oom", harness.dumps(tmp_path)[0], "--json").stdout)
     found = next(one for one in answer["remedies"] if one["kind"] == "lower-precision")
     assert found["at_most"] and freed <= found["bytes"] <= freed + max(0.12 * freed, 2 * MIB), f"{freed} of {found['bytes']}"
+    assert found["between"][0] <= freed and found["between"][1] == found["bytes"], f"{freed} of {found['between']}"

@@ -137,6 +137,62 @@ def test_convolutions_on_a_device_say_what_only_cudnn_knows(folder):
     assert forecast_accuracy.forecast(inputs, {"batch": 8192})["forecast"]["without_cudnn_bytes"] is None
 
 
+# A convolution on a device beside which a function of that name asks for 1 MiB for each picture, in no tensor.
+CONVOLVES = """
+import ctypes, sys, torch
+library, batch = ctypes.CDLL(sys.argv[1]), int(sys.argv[2])
+model = torch.nn.Sequential(torch.nn.Conv2d(3, 16, 3), torch.nn.ReLU(), torch.nn.Conv2d(16, 16, 3)).cuda()
+optimizer = torch.optim.SGD(model.parameters(), 0.1)
+
+@ctypes.CFUNCTYPE(ctypes.c_int)
+def works():
+    torch.cuda.caching_allocator_delete(torch.cuda.caching_allocator_alloc(batch << 20))
+    return 0
+
+for _ in range(3):
+    y = model(torch.randn(batch, 3, 64, 64, device="cuda"))
+    library.a_convolution(works)
+    y.sum().backward()
+    optimizer.step()
+    optimizer.zero_grad()
+"""
+
+
+@harness.needs_fake_cuda
+def test_what_cudnn_works_in_is_not_known_for_another_type(tmp_path, monkeypatch):
+    harness.use_fake_cuda(monkeypatch)
+    source, library = tmp_path / "works.c", tmp_path / "works.so"
+    source.write_text("int a_convolution(int (*ask)(void)) { return ask() + 1; }\n")
+    assert os.system(f"cc -shared -fPIC -O0 -fno-omit-frame-pointer -o {library} {source}") == 0
+    inputs = []
+    for batch in (8, 16):
+        place = tmp_path / str(batch)
+        place.mkdir()
+        done = harness.run_source(CONVOLVES, str(library), str(batch), folder=place, record="1")
+        assert done.returncode == 0, done.stderr
+        inputs.append(next(place.glob("*.recording")))
+    vary = "--vary", "batch=8,16"
+
+    def asked(*options):
+        found = forecast_accuracy.forecast(inputs, {"batch": 32}, *vary, *options)
+        return found["forecast"], *found["what_if"]
+    for dtype, name in ("bfloat16", "model and inputs in bfloat16"), ("autocast", "under autocast"):
+        plain, other, adam, both = asked("--as", dtype, "--optimizer", "adam")
+        works_in = plain["peak_bytes"] - plain["without_cudnn_bytes"]
+        assert works_in >= 8 << 20 and plain["cudnn_as_recorded_bytes"] is None
+        assert adam["cudnn_as_recorded_bytes"] is None and adam["peak_bytes"] - adam["without_cudnn_bytes"] >= 8 << 20
+        for of in other, both:
+            assert of["peak_bytes"] == of["without_cudnn_bytes"] < plain["without_cudnn_bytes"], of
+            assert of["error_bytes"] < 0.3 * of["peak_bytes"] and of["cudnn_as_recorded_bytes"] >= 8 << 20, of
+        text = text_of(*inputs, *vary, "--set", "batch=32", "--as", dtype)
+        assert f"{name} {other['peak_bytes'] / 2**20:.1f} MiB" in text, text
+        assert f"+ 0 to {other['cudnn_as_recorded_bytes'] / 2**20:.1f} MiB " in text and "is not known for convolutions in another type" in text, text
+        # Without it there is room, with as much as in float32 there is none.
+        between = other["peak_bytes"] + other["error_bytes"] + (2 << 20)
+        for limit, fits in (between, "may"), (other["peak_bytes"] // 2, "no"), (1 << 34, "yes"):
+            assert asked("--as", dtype, "--device-memory", str(limit))[1]["fits"] == fits
+
+
 def test_what_fits_and_what_is_the_first_not_to(folder):
     inputs = mlp_inputs(folder)
     text = text_of(*inputs, "--set", "batch=512", "--device-memory", "40MiB")

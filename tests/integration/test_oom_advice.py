@@ -162,6 +162,7 @@ def test_what_activations_in_bfloat16_give(fails):
     freed = number(printed, "kept") - number(tried, "kept")
     found = remedy(told(dump), "lower-precision")
     assert found and found["at_most"] and freed <= found["bytes"] <= 1.2 * freed, f"{freed} of {found}"
+    assert found["between"][0] <= freed, f"{freed} of {found}"
 
 
 SETTINGS = "PYTORCH_CUDA_ALLOC_CONF", "PYTORCH_ALLOC_CONF"  # the old name and the new one

@@ -97,6 +97,45 @@ TEST(Checkpointing, AnArgumentIsKeptUntilBackward) {
   EXPECT_FALSE(kept("other", false));
 }
 
+TEST(Checkpointing, APartOfAConcatenationIsNoArgument) {
+  for (const int64_t channels : {16, 24}) {
+    ModelScene scene;
+    const uint32_t part = scene.forward("model", {2, 16, 4});
+    scene.forward("model", {2, channels, 5 - (channels == 24)});
+    const uint32_t inside = scene.forward("model.layers.0", {100});
+    const uint32_t result = scene.forward("model.layers.0", {10});
+    scene.free(part);
+    const uint32_t head = scene.forward("model.head", {1});
+    scene.backward(head, {1});
+    scene.backward(result, {10});
+    scene.free(inside);
+    EXPECT_FALSE(alive_before(checkpointed(scene), part, head));
+  }
+}
+
+// "x = x + f(x)": the graph saves no x, but the next layer is given it. Of a sum over layers it is not.
+TEST(Checkpointing, AnOutputThatNothingSavesIsAnArgumentOfTheNext) {
+  for (const bool summed : {false, true}) {
+    ModelScene scene;
+    const uint32_t inside = scene.forward("model.layers.0", {100});
+    const uint32_t output = scene.forward("model.layers.0", {10});
+    if (summed) scene.forward("model", {10});
+    const uint32_t after = scene.forward("model.layers.1", {100});
+    const uint32_t result = scene.forward("model.layers.1", {10});
+    scene.free(output);
+    const uint32_t head = scene.forward("model.head", {1});
+    scene.backward(head, {1});
+    const uint32_t of_result = scene.backward(result, {10});
+    scene.free(after);
+    scene.backward(inside, {10});
+    scene.free(inside);
+    const Play play = checkpointed(scene);
+    EXPECT_EQ(alive_before(play, output, of_result), !summed);
+    EXPECT_EQ(alive_before(play, inside, head), summed);  // else it stands for the output
+    EXPECT_EQ(life_of(play, output).freed, 1);
+  }
+}
+
 // "total = total + result": the layer is not given the total.
 TEST(Checkpointing, ASumThatItsLineReplacesIsNoArgument) {
   ModelScene scene;
