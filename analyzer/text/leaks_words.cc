@@ -176,8 +176,7 @@ std::string advice_words(const LeakFinding& finding) {
       return "keep x.detach() in pack_hook, not x: the hook's object keeps an output of the node that holds the object";
     case Advice::remove_node_hook:
       return "remove the hook after use (handle.remove()), or let it refer weakly to what it works on: a node keeps "
-             "its "
-             "hooks, and this one refers back to a tensor that came out of the node";
+             "its hooks, and this one refers back to a tensor that came out of the node";
     case Advice::no_create_graph:
       return "use torch.autograd.grad(), or set .grad to None after use: backward(create_graph=True) makes a gradient "
              "that refers back to its leaf";

@@ -251,7 +251,7 @@ std::string estimate_words(const Remedy& remedy) {
     case RemedyKind::lower_precision:
       return "half of the activations, outputs and temporaries in float32, less what some operations keep in float32, "
              "less copies of the weights and of what several products are given; where the program itself casts "
-             "to float32, it may be less than the least, or take more memory";
+             "to float32, it may be less than that, or take more memory";
     case RemedyKind::child_processes:
       return "resident memory; shared pages count once per process";
     case RemedyKind::malloc_trim:
