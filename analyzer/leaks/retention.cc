@@ -172,23 +172,26 @@ void Retention::mark(Marks& marks, std::vector<uint32_t> tensors, std::vector<ui
   }
 }
 
-Retained Retention::only_by(std::span<const uint32_t> tensors, std::span<const uint32_t> nodes) const {
-  std::vector<bool> let_go(roots_.size()), let_go_nodes(node_roots_.size());
-  for (uint32_t tensor : tensors) let_go[tensor] = true;
-  for (uint32_t node : nodes) let_go_nodes[node] = true;
-  std::vector<uint32_t> tensor_roots, node_roots;
+Retention::Marks Retention::from_roots(const Marks& let_go, const std::vector<bool>* dropped) const {
+  std::vector<uint32_t> tensors, nodes;
   for (uint32_t i = 0; i < roots_.size(); ++i) {
-    if (roots_[i] != Root::none && !let_go[i]) tensor_roots.push_back(i);
+    if (roots_[i] != Root::none && !let_go.tensors[i]) tensors.push_back(i);
   }
   for (uint32_t i = 0; i < node_roots_.size(); ++i) {
-    if (node_roots_[i] && !let_go_nodes[i]) node_roots.push_back(i);
+    if (node_roots_[i] && !let_go.nodes[i]) nodes.push_back(i);
   }
-  Marks marks{std::vector<bool>(roots_.size()), std::vector<bool>(node_roots_.size())};
-  mark(marks, std::move(tensor_roots), std::move(node_roots), nullptr);
-  const std::vector<bool> stay = marks.tensors;
+  Marks marks = no_marks();
+  mark(marks, std::move(tensors), std::move(nodes), nullptr, dropped);
+  return marks;
+}
+
+Retained Retention::only_by(std::span<const uint32_t> tensors, std::span<const uint32_t> nodes) const {
+  Marks let_go = no_marks();
+  for (uint32_t tensor : tensors) let_go.tensors[tensor] = true;
+  for (uint32_t node : nodes) let_go.nodes[node] = true;
+  Marks marks = from_roots(let_go);
   Retained result;
   mark(marks, {tensors.begin(), tensors.end()}, {nodes.begin(), nodes.end()}, &result);
-
   result.bytes = bytes_of(result.tensors);
   return result;
 }
@@ -196,15 +199,7 @@ Retained Retention::only_by(std::span<const uint32_t> tensors, std::span<const u
 Retained Retention::only_by_gradients(std::span<const uint32_t> gradients) const {
   std::vector<bool> dropped(roots_.size());
   for (uint32_t gradient : gradients) dropped[gradient] = true;
-  std::vector<uint32_t> tensor_roots, node_roots;
-  for (uint32_t i = 0; i < roots_.size(); ++i) {
-    if (roots_[i] != Root::none) tensor_roots.push_back(i);
-  }
-  for (uint32_t i = 0; i < node_roots_.size(); ++i) {
-    if (node_roots_[i]) node_roots.push_back(i);
-  }
-  Marks marks{std::vector<bool>(roots_.size()), std::vector<bool>(node_roots_.size())};
-  mark(marks, std::move(tensor_roots), std::move(node_roots), nullptr, &dropped);
+  Marks marks = from_roots(no_marks(), &dropped);
   Retained result;
   mark(marks, {gradients.begin(), gradients.end()}, {}, &result);
   result.bytes = bytes_of(result.tensors);
@@ -249,15 +244,7 @@ uint64_t Retention::bytes_of(const std::vector<uint32_t>& tensors) const {
 Retained Retention::unrooted() const {
   Retained result;
   if (!known()) return result;
-  std::vector<uint32_t> tensors, nodes;
-  for (uint32_t i = 0; i < roots_.size(); ++i) {
-    if (roots_[i] != Root::none) tensors.push_back(i);
-  }
-  for (uint32_t i = 0; i < node_roots_.size(); ++i) {
-    if (node_roots_[i]) nodes.push_back(i);
-  }
-  Marks marks{std::vector<bool>(roots_.size()), std::vector<bool>(node_roots_.size())};
-  mark(marks, std::move(tensors), std::move(nodes), nullptr);
+  const Marks marks = from_roots(no_marks());
   for (uint32_t i = 0; i < roots_.size(); ++i) {
     if (!marks.tensors[i]) result.tensors.push_back(i);
   }

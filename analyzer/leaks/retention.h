@@ -83,6 +83,9 @@ class Retention {
   void each_link_of_tensor(uint32_t tensor, Take take) const;
   template <typename Take>
   void each_link_of_node(uint32_t node, Take take) const;
+  Marks no_marks() const { return {std::vector<bool>(roots_.size()), std::vector<bool>(node_roots_.size())}; }
+  // What roots lead to, but for those that are let go.
+  Marks from_roots(const Marks& let_go, const std::vector<bool>* dropped = nullptr) const;
   // `dropped`: gradients, by tensor, to which no leaf leads; null: none.
   void mark(Marks& marks, std::vector<uint32_t> tensors, std::vector<uint32_t> nodes, Retained* found,
             const std::vector<bool>* dropped = nullptr) const;
