@@ -71,12 +71,14 @@ class Forecaster {
     sum_up(play, at.change);
     for (const auto& [name, changes] : question_.scenarios) {
       Play changed = with_changes(play, base, changes);
-      Outcome then = outcome(changed, peak(changed, out_.target), least_error(changes, base.device.is_cpu()));
+      PeakAt at_peak = peak(changed, out_.target);
+      Outcome then = outcome(changed, at_peak, least_error(changes, base.device.is_cpu()));
       if (base.convolves_in_float32 && (changes.autocast || !changes.dtype.empty())) {
         changed = without_scratch(changed);
+        at_peak = peak(changed, out_.target);
         leave_out_scratch(then, changed);
       }
-      then.unknown_types = unknown_types(changed);
+      then.unknown_types = unknown_types(changed, at_peak.change);
       then.name = name;
       out_.scenarios.push_back(std::move(then));
     }
@@ -173,10 +175,10 @@ class Forecaster {
     outcome.reserved.spread = reserved_miss_ * outcome.reserved.bytes + outcome.peak.spread;
   }
 
-  std::vector<UnknownType> unknown_types(const Play& play) const {
+  std::vector<UnknownType> unknown_types(const Play& play, size_t change) const {
     const Sample& base = samples_[out_.base];
     std::map<std::string, UnknownType> sites;
-    for (const LivePiece& live : live_after(play, peak(play, out_.target).change, out_.target)) {
+    for (const LivePiece& live : live_after(play, change, out_.target)) {
       const Piece& piece = play.pieces[live.piece];
       if (piece.unsure == 0 || live.bytes == 0 || piece.place() == kNone) continue;
       const std::string where = place_of(base, piece.place()), modules = base.modules(piece.place());

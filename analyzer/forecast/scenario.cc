@@ -120,8 +120,7 @@ struct Pass {
   size_t begins = SIZE_MAX;   // the first change of the backward pass that follows
   uint32_t instance = 0;      // number of its module
   std::vector<uint32_t> saved{};
-  uint32_t result = kNone;  // what comes out of it, where autocast's copy is saved in its place
-  uint32_t output = kNone;  // likewise, where nothing saves it: the argument of the next pass
+  uint32_t result = kNone;  // what comes out of it, where nothing saves it, or autocast's copy is saved in its place
 };
 
 class Checkpointer {
@@ -233,7 +232,7 @@ class Checkpointer {
       if (next != backward_.end()) pass.begins = *next;
     }
     for (size_t i = 0; i < passes_.size(); ++i) {
-      if (i + 1 < passes_.size()) passes_[i].output = given_on(passes_[i], passes_[i + 1]);
+      if (i + 1 < passes_.size()) passes_[i].result = given_on(passes_[i], passes_[i + 1]);
       finish(passes_[i]);
     }
     std::erase_if(passes_, [](const Pass& pass) { return pass.saved.empty() || pass.again == SIZE_MAX; });
@@ -244,17 +243,19 @@ class Checkpointer {
   void finish(Pass& pass) const {
     // What another what-if frees before backward begins is not saved.
     const size_t until = pass.begins == SIZE_MAX ? pass.end : pass.begins;
-    const auto result = std::find_if(pass.saved.rbegin(), pass.saved.rend(), [&](uint32_t piece) {
-      return play_.pieces[piece].block != kNone && pass.output == kNone;
-    });
-    if (result != pass.saved.rend()) {
-      if (freed_[*result] <= until) pass.result = *result;
-      pass.saved.erase(std::next(result).base());
-    }
+    if (pass.result == kNone) take_result(pass, until);
     std::erase_if(pass.saved, [&](uint32_t piece) { return freed_[piece] <= until; });
     for (uint32_t piece : pass.saved) {
       if (freed_[piece] != SIZE_MAX && freed_[piece] > pass.end) pass.again = std::min(pass.again, freed_[piece]);
     }
+  }
+
+  void take_result(Pass& pass, size_t until) const {
+    const auto result = std::find_if(pass.saved.rbegin(), pass.saved.rend(),
+                                     [&](uint32_t piece) { return play_.pieces[piece].block != kNone; });
+    if (result == pass.saved.rend()) return;
+    if (freed_[*result] <= until) pass.result = *result;
+    pass.saved.erase(std::next(result).base());
   }
 
   // The last thing made by a pass that nothing saves and that is freed as the next one returns: its argument, but for
@@ -363,13 +364,12 @@ class Checkpointer {
     for (size_t i = 0; i + 1 < passes_.size(); ++i) {
       const Pass& pass = passes_[i];
       const Pass& next = passes_[i + 1];
-      const uint32_t given = pass.output != kNone ? pass.output : pass.result;
-      if (given == kNone || next.begin < pass.end || next.begins != pass.begins) continue;
+      if (pass.result == kNone || next.begin < pass.end || next.begins != pass.begins) continue;
       size_t until = 0;
       for (uint32_t piece : next.saved) {
         if (freed_[piece] != SIZE_MAX) until = std::max(until, freed_[piece]);
       }
-      if (until != 0) kept_until_[given] = until;
+      if (until != 0) kept_until_[pass.result] = until;
     }
   }
 

@@ -271,12 +271,8 @@ void find_chains(Case& find) {
 void find_in_gradients(Case& find) {
   std::vector<std::vector<uint32_t>> gradients(find.dumps());
   for (size_t i = 0; i < find.dumps(); ++i) {
-    const Retention& retention = find.retention(i);
-    for (uint32_t leaf = 0; leaf < find.view(i).dump.tensors.size(); ++leaf) {
-      const uint32_t gradient = retention.gradient_of(leaf);
-      if (gradient == kNone || retention.node_of(gradient) == kNoNode) continue;
-      if (find.view(i).selection.tensor(gradient)) gradients[i].push_back(gradient);
-    }
+    gradients[i] = find.retention(i).gradients_with_graph();
+    std::erase_if(gradients[i], [&](uint32_t gradient) { return !find.view(i).selection.tensor(gradient); });
   }
   if (gradients.back().empty() || find.explained(gradients.back())) return;
   GraphGrowth graph = graph_growth(find, gradients);

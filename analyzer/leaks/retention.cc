@@ -196,6 +196,14 @@ Retained Retention::only_by(std::span<const uint32_t> tensors, std::span<const u
   return result;
 }
 
+std::vector<uint32_t> Retention::gradients_with_graph() const {
+  std::vector<uint32_t> result;
+  for (uint32_t gradient : gradient_) {
+    if (gradient != kNone && node_of(gradient) != kNoNode) result.push_back(gradient);
+  }
+  return result;
+}
+
 Retained Retention::only_by_gradients(std::span<const uint32_t> gradients) const {
   std::vector<bool> dropped(roots_.size());
   for (uint32_t gradient : gradients) dropped[gradient] = true;

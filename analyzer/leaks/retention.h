@@ -53,8 +53,8 @@ class Retention {
   std::vector<uint32_t> without_graph(std::span<const uint32_t> tensors) const;
   // What goes with these gradients where their leaves drop them.
   Retained only_by_gradients(std::span<const uint32_t> gradients) const;
-  // kNone: it has no gradient.
-  uint32_t gradient_of(uint32_t tensor) const { return gradient_[tensor]; }
+  // Gradients that have a graph of their own, as backward(create_graph=True) makes them; in the order of their leaves.
+  std::vector<uint32_t> gradients_with_graph() const;
   // What no root leads to: it refers to itself in a circle.
   Retained unrooted() const;
   // Where the way goes on from a tensor or a node.

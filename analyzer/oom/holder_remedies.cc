@@ -110,12 +110,8 @@ class HolderFinder {
 
   // What backward(create_graph=True) leaves in the gradients of leaves that are in use.
   void gradient_graphs() {
-    std::vector<uint32_t> gradients;
-    for (uint32_t i = 0; i < dump_.tensors.size(); ++i) {
-      const uint32_t gradient = retention().gradient_of(i);
-      if (gradient == kNone || explained_[gradient] || retention().node_of(gradient) == kNoNode) continue;
-      gradients.push_back(gradient);
-    }
+    std::vector<uint32_t> gradients = retention().gradients_with_graph();
+    std::erase_if(gradients, [&](uint32_t gradient) { return explained_[gradient]; });
     if (gradients.empty()) return;
     const Retained kept = retention().only_by_gradients(gradients);
     const Freed freed = freed_with(dump_, kept.tensors, about_.device);

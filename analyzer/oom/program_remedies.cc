@@ -160,16 +160,14 @@ class ProgramFinder {
     return item.storage != kNone && item.site != 0 && !view_.places.module_path(item.site).empty();
   }
 
-  // Of leaves that no optimizer and no module has: of inputs.
-  std::vector<bool> gradients_of_inputs() const {
+  // Addresses of gradients of leaves that no optimizer and no module has: of inputs.
+  std::set<uint64_t> gradients_of_inputs() const {
     std::set<uint64_t> addresses;
     for (uint32_t i = 0; i < dump_.tensors.size() && dump_.references.present; ++i) {
       const TensorObject& object = dump_.references.tensors[i];
       if (!object.optimized && !object.trained) addresses.insert(dump_.tensors[i].grad);
     }
-    std::vector<bool> result;
-    for (const Tensor& tensor : dump_.tensors) result.push_back(addresses.contains(tensor.address));
-    return result;
+    return addresses;
   }
 
   // What grows with the batch is halved. Temporaries may be those of parameters. What is unknown, in a container, a
@@ -177,7 +175,7 @@ class ProgramFinder {
   // cached may shrink.
   void smaller_batch() {
     uint64_t surely = 0, scaling = 0, in_use = 0;
-    const std::vector<bool> of_inputs = gradients_of_inputs();
+    const std::set<uint64_t> of_inputs = gradients_of_inputs();
     for (const Item& item : view_.accounts.items()) {
       if (!of_the_batch(item)) continue;
       const Category category = category_of(item);
@@ -188,7 +186,8 @@ class ProgramFinder {
         scaling += bytes;
       } else if (is_one_of(category,
                            {Category::unknown, Category::container, Category::variable, Category::kv_cache}) ||
-                 (category == Category::gradient && of_inputs[view_.holders.speaker(item.storage)])) {
+                 (category == Category::gradient &&
+                  of_inputs.contains(dump_.tensors[view_.holders.speaker(item.storage)].address))) {
         (made_by_module(item) ? scaling : in_use) += bytes;
       } else if (is_one_of(category, {Category::cache, Category::dataset})) {
         in_use += bytes;

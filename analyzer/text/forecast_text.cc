@@ -265,9 +265,8 @@ std::string scenarios_table(const ForecastShown& shown, const Terminal& terminal
   std::string note;
   if (not_known) {
     note =
-        "What cuDNN works in is not known for convolutions in another type: 'peak' and 'saves' are without it, and '+ "
-        "0 to' "
-        "ends with what it would be as in float32.\n";
+        "What cuDNN works in is not known for convolutions in another type: 'peak' and 'saves' are without it, and "
+        "'+ 0 to' ends with what it would be as in float32.\n";
   }
   return "\nwhat if\n" + table.text(terminal) + note + unknown_types(shown);
 }

@@ -117,6 +117,14 @@ def run_source(source, *arguments, folder, preload=True, **options):
                           timeout=TIMEOUT, stdin=subprocess.DEVNULL)
 
 
+def calling_library(name, folder):
+    """A library with one C function of this name that calls what it is given, so that a native frame of a program has the name."""
+    source, library = folder / f"{name}.c", folder / f"{name}.so"
+    source.write_text(f"int {name}(int (*call)(void)) {{ return call() + 1; }}\n")
+    subprocess.run(["cc", "-shared", "-fPIC", "-O0", "-fno-omit-frame-pointer", "-o", library, source], check=True)
+    return library
+
+
 @contextlib.contextmanager
 def running(program, *arguments, folder, ready="ready", **options):
     """A target program that runs until the block ends; yields the process once it has printed `ready`."""

@@ -279,9 +279,7 @@ def test_nvml_is_missing(tmp_path):
 
 def test_memory_for_cudnn_to_work_in_need_not_have_ended_the_program(tmp_path):
     """The function of torch that asks for it, here one of that name between the program and torch."""
-    source, library = tmp_path / "plan.c", tmp_path / "plan.so"
-    source.write_text("int run_conv_plan(int (*ask)(void)) { return ask() + 1; }\n")
-    assert os.system(f"cc -shared -fPIC -O0 -fno-omit-frame-pointer -o {library} {source}") == 0
+    library = harness.calling_library("run_conv_plan", tmp_path)
     program = ("import ctypes, sys, torch\nlibrary = ctypes.CDLL(sys.argv[1])\n\ndef ask():\n    try:\n        torch.empty(1 << 40, device='cuda')\n"
                "    except torch.OutOfMemoryError:\n        return 1\n\n")
     for call, told in ("ask()", False), ("library.run_conv_plan(ctypes.CFUNCTYPE(ctypes.c_int)(ask))", True):

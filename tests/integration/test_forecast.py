@@ -161,9 +161,7 @@ for _ in range(3):
 @harness.needs_fake_cuda
 def test_what_cudnn_works_in_is_not_known_for_another_type(tmp_path, monkeypatch):
     harness.use_fake_cuda(monkeypatch)
-    source, library = tmp_path / "works.c", tmp_path / "works.so"
-    source.write_text("int a_convolution(int (*ask)(void)) { return ask() + 1; }\n")
-    assert os.system(f"cc -shared -fPIC -O0 -fno-omit-frame-pointer -o {library} {source}") == 0
+    library = harness.calling_library("a_convolution", tmp_path)
     inputs = []
     for batch in (8, 16):
         place = tmp_path / str(batch)
