@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "stacks/python/remembered_stacks.h"
 #include "support/coverage.h"
 #include "support/pages.h"
 #include "support/spin_lock.h"
@@ -13,8 +14,7 @@ namespace tensorscope::stacks {
 
 namespace {
 
-constexpr size_t kSets = 256, kWays = 4;  // of the stacks that are remembered for a thread
-constexpr size_t kDeepest = 2048;         // frames of one stack; what is outside becomes PythonCodeTable::kLeftOut
+constexpr size_t kDeepest = 2048;  // frames of one stack; what is outside becomes PythonCodeTable::kLeftOut
 
 }  // namespace
 
@@ -25,16 +25,11 @@ struct PythonCapture::ThreadStack {
   bool left_out;      // there were frames beyond kDeepest
   ModuleCalls calls;  // of this generation
   bool more_calls;    // than these: no stack is remembered
-  RememberedStack remembered[kSets * kWays];
-  uint32_t added;  // to remembered
-  uint32_t last;   // number of the one that was found last
   Activation activation;
+  RememberedStacks remembered;
   KnownFrame known[kDeepest];  // outermost first
   RawFrame walked[kDeepest];   // innermost first
   ThreadStack* next_spare;
-
-  // The one that was found or added comes after the last one.
-  void follow(uint32_t at) { last = remembered[last].next = at; }
 };
 
 thread_local PythonCapture::ThreadStack* PythonCapture::t_stack = nullptr;
@@ -135,46 +130,35 @@ size_t PythonCapture::common_depth(const ThreadStack& stack, size_t depth) const
   return common;
 }
 
-PythonCapture::RememberedStack* PythonCapture::find_in_set(ThreadStack& stack, const HashedFrames& frames) {
-  const auto first = uint32_t(frames.hash % kSets * kWays);
-  for (uint32_t i = first; i < first + kWays; ++i) {
-    if (!stack.remembered[i].is(frames)) continue;
-    stack.follow(i);
-    return &stack.remembered[i];
-  }
-  return nullptr;
-}
-
-// A loop has the same stacks in the same order again: one walk that only hashes tells which one it is. Two stacks would
-// be taken for one another where 64 bits of hash are the same.
 StackId PythonCapture::capture_remembered(ThreadStack& stack, const char* thread_state) {
   const uint64_t generation = codes_.generation();
-  if (__builtin_expect(stack.generation != generation, false)) {
+  const char* const innermost = innermost_frame(interpreter_.layout, thread_state);
+  const RememberedStacks::Stack* next = stack.remembered.find_next(interpreter_.layout, innermost, generation);
+  if (__builtin_expect(next == nullptr, false)) return capture_other(stack, thread_state, generation);
+  stack.activation = next->activation;
+  return next->node;
+}
+
+StackId PythonCapture::capture_other(ThreadStack& stack, const char* thread_state, uint64_t generation) {
+  if (stack.generation != generation) {
     stack.depth = 0;
     stack.calls = {};
     stack.calls.cell_type = interpreter_.api.cell_type;
     stack.more_calls = false;
     stack.generation = generation;
   }
-  if (__builtin_expect(stack.more_calls, false)) return capture_into(stack, thread_state);
+  if (stack.more_calls) return capture_into(stack, thread_state);
   const uint32_t calls = stack.calls.count();
   const HashedFrames frames = hash_frames(interpreter_.layout, thread_state, generation, stack.calls, kDeepest);
   if (frames.depth == 0) return capture_into(stack, thread_state);
-  RememberedStack* found = &stack.remembered[stack.remembered[stack.last].next];
-  if (__builtin_expect(!found->is(frames), false)) found = find_in_set(stack, frames);
-  if (__builtin_expect(found != nullptr, true)) {
-    stack.last = uint32_t(found - stack.remembered);
-    __builtin_prefetch(&stack.remembered[found->next]);
-    stack.activation = {frames.entry, frames.entry_code, found->caller};
+  const RememberedStacks::Present present{frames, interpreter_.layout, innermost_frame(interpreter_.layout, thread_state), generation, stack.calls};
+  if (const RememberedStacks::Stack* found = stack.remembered.find(present)) {
+    stack.activation = {frames.entry, frames.entry_code, found->activation.caller};
     return found->node;
   }
   const StackId node = capture_into(stack, thread_state);
   // Where a call was met for the first time, the hash is one without its `self`.
-  if (node != 0 && stack.calls.count() == calls) {
-    const auto at = uint32_t(frames.hash % kSets * kWays + stack.added++ % kWays);
-    stack.remembered[at] = {frames.hash, node, stack.activation.caller, uint32_t(frames.depth), at};
-    stack.follow(at);
-  }
+  if (node != 0 && stack.calls.count() == calls) stack.remembered.add(present, node, stack.activation.caller);
   return node;
 }
 

@@ -44,16 +44,6 @@ class PythonCapture {
     StackId node;
     ModuleCall call;
   };
-  // By hash_frames(), which begins with the generation of the code objects.
-  struct RememberedStack {
-    uint64_t hash;
-    StackId node;
-    StackId caller;  // Activation::caller
-    uint32_t depth;  // 0: none
-    uint32_t next;   // number of the one that was found after this one the last time
-
-    bool is(const HashedFrames& frames) const { return hash == frames.hash && depth == frames.depth; }
-  };
   struct ThreadStack;
   static thread_local ThreadStack* t_stack;
 
@@ -65,8 +55,8 @@ class PythonCapture {
   bool intern_frame(ThreadStack& stack, const RawFrame& raw, const KnownFrame* caller, StackId parent,
                     KnownFrame& known);
   size_t common_depth(const ThreadStack& stack, size_t depth) const;
-  [[gnu::noinline]] static RememberedStack* find_in_set(ThreadStack& stack, const HashedFrames& frames);
   StackId capture_remembered(ThreadStack& stack, const char* thread_state);
+  [[gnu::noinline]] StackId capture_other(ThreadStack& stack, const char* thread_state, uint64_t generation);
   [[gnu::noinline]] StackId capture_into(ThreadStack& stack, const char* thread_state);
 
   const PythonInterpreter& interpreter_;

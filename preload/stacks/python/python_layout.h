@@ -4,7 +4,9 @@
 // Context: any. Constant once chosen.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <cstring>
 
 namespace tensorscope::stacks {
 
@@ -25,7 +27,8 @@ enum class LineFormat : uint8_t {
 // aligned.
 inline constexpr uint64_t kReferenceTags = 7;
 
-inline constexpr uint64_t kTypeOffset = 8;  // PyObject.ob_type, in bytes
+inline constexpr uint64_t kTypeOffset = 8;          // PyObject.ob_type, in bytes
+inline constexpr uint64_t kCellContentOffset = 16;  // PyCellObject.ob_ref
 
 struct PythonLayout {
   FrameStyle style;
@@ -51,6 +54,13 @@ struct PythonLayout {
   uint16_t text_ascii;  // str: data of compact ASCII strings
   uint16_t text_other;  // str: data of other compact strings
 };
+
+template <typename T>
+inline T read_field(const char* object, size_t offset) {
+  T value;
+  std::memcpy(&value, object + offset, sizeof value);
+  return value;
+}
 
 extern const PythonLayout kCpython38;
 extern const PythonLayout kCpython39;

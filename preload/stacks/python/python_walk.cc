@@ -1,7 +1,6 @@
 #include "stacks/python/python_walk.h"
 
 #include <bit>
-#include <cstring>
 
 #include "support/spread_bits.h"
 
@@ -9,32 +8,23 @@ namespace tensorscope::stacks {
 
 namespace {
 
-constexpr size_t kCellContentOffset = 16;  // PyCellObject.ob_ref
-
-template <typename T>
-inline T load(const char* base, size_t offset) {
-  T value;
-  std::memcpy(&value, base + offset, sizeof value);
-  return value;
-}
-
 // Each of these calls take(frame) for every frame, innermost first, until it returns false. Whether a frame is an entry
 // is clear once the next one has been seen.
 template <typename Take>
 void walk_objects(const PythonLayout& layout, const char* frame, Take take) {
-  for (; frame != nullptr; frame = load<const char*>(frame, layout.frame_previous)) {
-    const int64_t offset = int64_t{load<int32_t>(frame, layout.frame_instruction)} * layout.instruction_unit;
-    if (!take(RawFrame{frame, load<const char*>(frame, layout.frame_code), uint64_t(offset) * 2 | 1})) return;
+  for (; frame != nullptr; frame = read_field<const char*>(frame, layout.frame_previous)) {
+    const int64_t offset = int64_t{read_field<int32_t>(frame, layout.frame_instruction)} * layout.instruction_unit;
+    if (!take(RawFrame{frame, read_field<const char*>(frame, layout.frame_code), uint64_t(offset) * 2 | 1})) return;
   }
 }
 
 template <typename Take>
 void walk_flagged(const PythonLayout& layout, const char* frame, Take take) {
   while (frame != nullptr) {
-    const char* const previous = load<const char*>(frame, layout.frame_previous);
-    uint64_t position = load<uint64_t>(frame, layout.frame_instruction) | load<uint8_t>(frame, layout.frame_owner);
+    const char* const previous = read_field<const char*>(frame, layout.frame_previous);
+    uint64_t position = read_field<uint64_t>(frame, layout.frame_instruction) | read_field<uint8_t>(frame, layout.frame_owner);
     if (previous == nullptr) position |= 1;
-    if (!take(RawFrame{frame, load<const char*>(frame, layout.frame_code), position})) return;
+    if (!take(RawFrame{frame, read_field<const char*>(frame, layout.frame_code), position})) return;
     frame = previous;
   }
 }
@@ -44,16 +34,16 @@ void walk_shims(const PythonLayout& layout, const char* frame, Take take) {
   const size_t previous = layout.frame_previous, code = layout.frame_code, instruction = layout.frame_instruction,
                owner = layout.frame_owner;
   const uint8_t first_shim = layout.first_shim_owner;
-  const auto is_shim = [=](const char* any) { return load<uint8_t>(any, owner) >= first_shim; };
-  while (frame != nullptr && is_shim(frame)) frame = load<const char*>(frame, previous);
+  const auto is_shim = [=](const char* any) { return read_field<uint8_t>(any, owner) >= first_shim; };
+  while (frame != nullptr && is_shim(frame)) frame = read_field<const char*>(frame, previous);
   while (frame != nullptr) {
-    const char* next = load<const char*>(frame, previous);
-    uint64_t position = load<uint64_t>(frame, instruction);
+    const char* next = read_field<const char*>(frame, previous);
+    uint64_t position = read_field<uint64_t>(frame, instruction);
     if (next == nullptr || is_shim(next)) {
       position |= 1;
-      while (next != nullptr && is_shim(next)) next = load<const char*>(next, previous);
+      while (next != nullptr && is_shim(next)) next = read_field<const char*>(next, previous);
     }
-    const char* const runs = reinterpret_cast<const char*>(load<uint64_t>(frame, code) & ~kReferenceTags);
+    const char* const runs = reinterpret_cast<const char*>(read_field<uint64_t>(frame, code) & ~kReferenceTags);
     if (!take(RawFrame{frame, runs, position})) return;
     frame = next;
   }
@@ -61,8 +51,7 @@ void walk_shims(const PythonLayout& layout, const char* frame, Take take) {
 
 template <typename Take>
 void walk(const PythonLayout& layout, const char* thread_state, Take take) {
-  const char* frame = load<const char*>(thread_state, layout.thread_frame);
-  if (layout.cframe_frame >= 0 && frame != nullptr) frame = load<const char*>(frame, size_t(layout.cframe_frame));
+  const char* const frame = innermost_frame(layout, thread_state);
   switch (layout.style) {
     case FrameStyle::objects:
       return walk_objects(layout, frame, take);
@@ -117,11 +106,11 @@ HashedFrames hash_frames(const PythonLayout& layout, const char* thread_state, u
 }
 
 const void* first_local(const PythonLayout& layout, const char* frame, const void* cell_type) {
-  uint64_t local = load<uint64_t>(frame, layout.frame_locals) & ~kReferenceTags;
+  uint64_t local = read_field<uint64_t>(frame, layout.frame_locals) & ~kReferenceTags;
   if (local == 0) return nullptr;
   const char* object = reinterpret_cast<const char*>(local);
-  if (cell_type != nullptr && load<const void*>(object, kTypeOffset) == cell_type) {
-    return load<const void*>(object, kCellContentOffset);
+  if (cell_type != nullptr && read_field<const void*>(object, kTypeOffset) == cell_type) {
+    return read_field<const void*>(object, kCellContentOffset);
   }
   return object;
 }

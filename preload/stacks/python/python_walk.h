@@ -23,6 +23,13 @@ struct RawFrame {
   int32_t offset(const PythonLayout& layout) const;
 };
 
+// The first frame of the thread's chain, a shim or not; null: it has none.
+inline const char* innermost_frame(const PythonLayout& layout, const char* thread_state) {
+  const char* const holder = read_field<const char*>(thread_state, layout.thread_frame);
+  if (layout.cframe_frame < 0 || holder == nullptr) return holder;
+  return read_field<const char*>(holder, size_t(layout.cframe_frame));
+}
+
 // Fills `frames` and returns their number; `more`: there are further frames beyond `limit`.
 size_t walk_frames(const PythonLayout& layout, const char* thread_state, RawFrame* frames, size_t limit, bool& more);
 
