@@ -13,7 +13,6 @@
 #include "live/tensor_table.h"
 #include "live/thread_table.h"
 #include "stacks/capture.h"
-#include "support/clock.h"
 #include "support/coverage.h"
 #include "support/ticks.h"
 
@@ -29,6 +28,7 @@ struct ThisThread {
   bool entered = false;    // id is known, or known to be 0
   TensorReference newest;  // the tensor it constructed last
   SiteId site = 0;         // where it was last
+  RecentClock clock;
   // The block it allocated last, until a tensor took it.
   const void* fresh_block = nullptr;
   uint64_t fresh_bytes = 0;
@@ -194,7 +194,7 @@ void note_reported(Device device, uint64_t allocated, uint64_t reserved) {
 Origin allocated(const void* pointer, uint64_t nbytes, AllocationKind kind, DeviceSlot device) {
   g_allocations.prefetch(pointer, device);
   const stacks::Stack stack = stacks::capture(nbytes);
-  const Origin origin{coarse_ns(), site_of(stack), this_thread()};
+  const Origin origin{t_this.clock.ns(), site_of(stack), this_thread()};
   t_this.fresh_block = pointer;
   t_this.fresh_bytes = nbytes;
   t_this.fresh_site = origin.site;
@@ -222,7 +222,7 @@ void tensor_constructed(const void* impl) {
   g_tensors.prefetch(impl);
   const SiteId site = t_this.taker == impl ? site_of_taker() : site_here(0);
   t_this.taker = nullptr;
-  g_tensors.add(impl, {coarse_ns(), site, this_thread()}, t_this.newest);
+  g_tensors.add(impl, {t_this.clock.ns(), site, this_thread()}, t_this.newest);
   if (events_wanted()) note_tensor(t_this.newest);
 }
 
@@ -289,7 +289,7 @@ void runtime_allocated(const RuntimeBlock& block) {
   if (slot != DeviceTable::kCpu) g_devices.mark_used_here(slot);
   g_runtime_blocks.prefetch(block.pointer);
   const Origin origin = block.is_allocation ? allocated(block.pointer, block.nbytes, AllocationKind::runtime, slot)
-                                            : Origin{coarse_ns(), site_here(block.nbytes), this_thread()};
+                                            : Origin{t_this.clock.ns(), site_here(block.nbytes), this_thread()};
   const Made made = g_runtime_blocks.add(block, origin);
   if (events_wanted()) note_runtime(made, block, origin.site);
 }
@@ -308,7 +308,7 @@ void gradient_edge_set(const void* impl, const void* node) {
   g_nodes.prefetch(node);
   // The stack that made this very tensor a moment ago is that of the operation too.
   const SiteId site = t_this.newest.is(impl) ? t_this.newest.site : site_here(0);
-  g_nodes.add(node, {coarse_ns(), site, this_thread()});
+  g_nodes.add(node, {t_this.clock.ns(), site, this_thread()});
 }
 
 void node_destroyed(const void* node) { g_nodes.remove(node); }

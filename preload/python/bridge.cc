@@ -31,7 +31,7 @@ std::atomic<Attached> g_outputs{Attached::no};
 class AttachJob : public GilJob {
  public:
   void run(const Gil& gil) override {
-    register_exit_dump(gil);
+    if (register_exit_dump(gil)) stacks::find_thread_state();
     add_builtin_module_late(gil);
     stacks::check_python_with_gil();
     agent::check_layouts(gil);

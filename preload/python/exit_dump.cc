@@ -13,6 +13,7 @@
 #include "python/bridge.h"
 #include "python/method.h"
 #include "python/objects.h"
+#include "stacks/python/python_stack.h"
 #include "support/coverage.h"
 #include "support/options.h"
 #include "support/program_name.h"
@@ -66,6 +67,7 @@ bool child_of_multiprocessing(const Gil& gil) {
 
 // Called by Python's atexit, on the main thread, with the GIL.
 Object* at_exit(Object*, Object*) {
+  stacks::forget_thread_state();
   const Api& api = *known_interpreter();
   const Gil gil = Gil::held(api);
   const bool child = options().exit == ExitDump::automatic && child_of_multiprocessing(gil);

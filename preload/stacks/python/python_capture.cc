@@ -25,6 +25,7 @@ struct PythonCapture::ThreadStack {
   bool left_out;      // there were frames beyond kDeepest
   ModuleCalls calls;  // of this generation
   bool more_calls;    // than these: no stack is remembered
+  uint32_t asked;     // of ThreadState
   Activation activation;
   RememberedStacks remembered;
   KnownFrame known[kDeepest];  // outermost first
@@ -80,7 +81,10 @@ PythonCapture::ThreadStack* PythonCapture::new_thread_stack() {
 uint64_t PythonCapture::thread_memory() const { return g_thread_memory.load(std::memory_order_relaxed); }
 
 // Another thread may have been at the list: what is in it is lost.
-void PythonCapture::after_fork_in_child() { g_spare = nullptr; }
+void PythonCapture::after_fork_in_child() {
+  g_spare = nullptr;
+  thread_state_.give_up();
+}
 
 // ---- Capture ------------------------------------------------------------------------------------------------------
 
@@ -192,14 +196,15 @@ StackId PythonCapture::capture_into(ThreadStack& stack, const char* thread_state
 const Activation& PythonCapture::last_activation() { return t_stack == nullptr ? kNoActivation : t_stack->activation; }
 
 StackId PythonCapture::capture() {
-  PyObject* thread_state = interpreter_.api.this_thread_state();
-  if (thread_state == nullptr) return 0;
   ThreadStack* stack = t_stack;
+  uint32_t asked = 0;
+  const char* const thread_state = thread_state_.of_this_thread(stack != nullptr ? stack->asked : asked);
+  if (thread_state == nullptr) return 0;
   if (stack == nullptr && (stack = new_thread_stack()) == nullptr) {
     count_missed(Subject::python_stacks);
     return 0;
   }
-  return capture_remembered(*stack, reinterpret_cast<const char*>(thread_state));
+  return capture_remembered(*stack, thread_state);
 }
 
 }  // namespace tensorscope::stacks

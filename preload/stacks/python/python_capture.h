@@ -14,6 +14,7 @@
 #include "stacks/python/python_interpreter.h"
 #include "stacks/python/python_trie.h"
 #include "stacks/python/python_walk.h"
+#include "stacks/python/thread_state.h"
 #include "support/ids.h"
 
 namespace tensorscope::stacks {
@@ -21,7 +22,7 @@ namespace tensorscope::stacks {
 class PythonCapture {
  public:
   constexpr PythonCapture(const PythonInterpreter& interpreter, PythonCodeTable& codes, PythonTrie& trie)
-      : interpreter_(interpreter), codes_(codes), trie_(trie) {}
+      : interpreter_(interpreter), codes_(codes), trie_(trie), thread_state_(interpreter.api) {}
 
   // Once, before the first capture. False: no key of thread-specific data is left, and nothing would tell when a
   // thread ends and what is kept for it may go.
@@ -31,6 +32,8 @@ class PythonCapture {
   StackId capture();
   // Of the calling thread at its last capture that was not 0.
   static const Activation& last_activation();
+
+  ThreadState& thread_state() { return thread_state_; }
 
   uint64_t thread_memory() const;
   void after_fork_in_child();
@@ -62,6 +65,7 @@ class PythonCapture {
   const PythonInterpreter& interpreter_;
   PythonCodeTable& codes_;
   PythonTrie& trie_;
+  ThreadState thread_state_;
 };
 
 }  // namespace tensorscope::stacks

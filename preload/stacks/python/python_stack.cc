@@ -148,6 +148,13 @@ bool check_python_with_gil() {
   return accept(agreement);
 }
 
+void find_thread_state() {
+  const Status status = g_status.load(std::memory_order_acquire);
+  if (status == Status::on || status == Status::unproven) g_capture.thread_state().find();
+}
+
+void forget_thread_state() { g_capture.thread_state().give_up(); }
+
 namespace {
 [[gnu::noinline]] StackId prove_and_capture() {
   SpinGuard guard(g_start_lock);

@@ -34,6 +34,11 @@ bool start_python();
 // stacks are off.
 bool check_python_with_gil();
 
+// How stacks learn a thread's state without a call: context of ThreadState::find(), and only where forget_thread_state()
+// is called before the interpreter ends.
+void find_thread_state();
+void forget_thread_state();
+
 // Context: hook, GIL not needed. 0 when this thread has no Python state or Python stacks are off. The thread's last
 // stack is remembered, so that only frames that differ from it are looked up. A stack deeper than 2048 frames ends, on
 // the outer side, in a frame of code 0, "<outer frames not recorded>".
