@@ -236,7 +236,7 @@ class AddressTable {
       const uint32_t number = __builtin_expect(free != 0, true) ? free : add_number();
       if (__builtin_expect(number == 0, false)) return nullptr;
       Row* const free_row = row(number);
-      if (number == free) {
+      if (__builtin_expect(number == free, true)) {
         free = uint32_t(reinterpret_cast<uintptr_t>(free_row->key));
         index.next_row.store(free == 0 ? nullptr : row(free), std::memory_order_relaxed);
       }

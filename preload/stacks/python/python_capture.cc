@@ -22,10 +22,10 @@ struct PythonCapture::ThreadStack {
   // If a known code object was freed since, its address may stand for another one now.
   uint64_t generation;
   size_t depth;
-  bool left_out;      // there were frames beyond kDeepest
-  ModuleCalls calls;  // of this generation
-  bool more_calls;    // than these: no stack is remembered
-  uint32_t asked;     // of ThreadState
+  bool left_out;         // there were frames beyond kDeepest
+  ModuleCalls calls;     // of this generation
+  bool more_calls;       // than these: no stack is remembered
+  uint32_t until_asked;  // ThreadState
   Activation activation;
   RememberedStacks remembered;
   KnownFrame known[kDeepest];  // outermost first
@@ -155,7 +155,8 @@ StackId PythonCapture::capture_other(ThreadStack& stack, const char* thread_stat
   const uint32_t calls = stack.calls.count();
   const HashedFrames frames = hash_frames(interpreter_.layout, thread_state, generation, stack.calls, kDeepest);
   if (frames.depth == 0) return capture_into(stack, thread_state);
-  const RememberedStacks::Present present{frames, interpreter_.layout, innermost_frame(interpreter_.layout, thread_state), generation, stack.calls};
+  const RememberedStacks::Present present{frames, interpreter_.layout,
+                                          innermost_frame(interpreter_.layout, thread_state), generation, stack.calls};
   if (const RememberedStacks::Stack* found = stack.remembered.find(present)) {
     stack.activation = {frames.entry, frames.entry_code, found->activation.caller};
     return found->node;
@@ -197,8 +198,8 @@ const Activation& PythonCapture::last_activation() { return t_stack == nullptr ?
 
 StackId PythonCapture::capture() {
   ThreadStack* stack = t_stack;
-  uint32_t asked = 0;
-  const char* const thread_state = thread_state_.of_this_thread(stack != nullptr ? stack->asked : asked);
+  uint32_t first = 0;
+  const char* const thread_state = thread_state_.of_this_thread(stack != nullptr ? stack->until_asked : first);
   if (thread_state == nullptr) return 0;
   if (stack == nullptr && (stack = new_thread_stack()) == nullptr) {
     count_missed(Subject::python_stacks);

@@ -34,8 +34,8 @@ bool start_python();
 // stacks are off.
 bool check_python_with_gil();
 
-// How stacks learn a thread's state without a call: context of ThreadState::find(), and only where forget_thread_state()
-// is called before the interpreter ends.
+// How stacks learn a thread's state without a call: context of ThreadState::find(), and only where
+// forget_thread_state() is called before the interpreter ends.
 void find_thread_state();
 void forget_thread_state();
 

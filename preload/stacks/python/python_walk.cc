@@ -22,7 +22,8 @@ template <typename Take>
 void walk_flagged(const PythonLayout& layout, const char* frame, Take take) {
   while (frame != nullptr) {
     const char* const previous = read_field<const char*>(frame, layout.frame_previous);
-    uint64_t position = read_field<uint64_t>(frame, layout.frame_instruction) | read_field<uint8_t>(frame, layout.frame_owner);
+    uint64_t position =
+        read_field<uint64_t>(frame, layout.frame_instruction) | read_field<uint8_t>(frame, layout.frame_owner);
     if (previous == nullptr) position |= 1;
     if (!take(RawFrame{frame, read_field<const char*>(frame, layout.frame_code), position})) return;
     frame = previous;

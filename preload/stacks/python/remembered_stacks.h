@@ -25,8 +25,8 @@ class RememberedStacks {
     uint64_t placed_hash;  // hash_placed_frames(), which begins with it, too
     uint64_t position;     // of the innermost frame, as it has it
     Activation activation;
-    StackId node;     // 0: the entry is free
-    uint32_t next;    // number of the one that was found after this one the last time
+    StackId node;   // 0: the entry is free
+    uint32_t next;  // number of the one that was found after this one the last time
     uint32_t places;
     uint16_t frames;  // at `places`; 0: where they lie is not known
     uint8_t calls;    // words of list_calls(), after the frames

@@ -6,7 +6,8 @@ namespace tensorscope::stacks {
 
 // By where a value of our own lies; null: not within the thread's block.
 const ThreadState::Slot* ThreadState::first_slot() {
-  constexpr size_t kLooked = 2048 / sizeof(uintptr_t);  // of struct pthread, which is larger (2.17 to 2.43: 2,304 bytes)
+  constexpr size_t kLooked =
+      2048 / sizeof(uintptr_t);  // of struct pthread, which is larger (2.17 to 2.43: 2,304 bytes)
   pthread_key_t key;
   if (pthread_key_create(&key, nullptr) != 0) return nullptr;
   const Slot* found = nullptr;
@@ -35,7 +36,8 @@ void ThreadState::find() {
   place_.store(reinterpret_cast<const char*>(only) - thread_pointer(), std::memory_order_release);
 }
 
-const char* ThreadState::ask() {
+const char* ThreadState::ask(uint32_t& until_asked) {
+  until_asked = kAskEvery - 1;
   const auto* said = reinterpret_cast<const char*>(api_.this_thread_state());
   const ptrdiff_t place = place_.load(std::memory_order_acquire);
   if (place == 0) return said;

@@ -21,17 +21,18 @@ class ThreadState {
  public:
   constexpr explicit ThreadState(const PythonApi& api) : api_(api) {}
 
-  // Null: this thread has none. `asked`: zero at the thread's first call; then and at every 251st the function is asked.
-  const char* of_this_thread(uint32_t& asked) {
+  // Null: this thread has none. `until_asked`: zero at the thread's first call; then and at every 251st the function is
+  // asked, and what was learnt is given up where it says otherwise.
+  const char* of_this_thread(uint32_t& until_asked) {
     const ptrdiff_t place = place_.load(std::memory_order_acquire);
-    if (__builtin_expect(place == 0 || asked++ % kAskEvery == 0, false)) return ask();
+    if (__builtin_expect(place == 0 || until_asked-- == 0, false)) return ask(until_asked);
     const auto* slot = reinterpret_cast<const Slot*>(thread_pointer() + place);
-    if (__builtin_expect(slot->state != nullptr && slot->sequence != sequence_, false)) return ask();
+    if (__builtin_expect(slot->state != nullptr && slot->sequence != sequence_, false)) return ask(until_asked);
     return slot->state;
   }
 
-  // Context: a thread of the profiler's own, with the GIL by PyGILState_Ensure(): there no library has kept the state in
-  // a key of its own. Once.
+  // Context: a thread of the profiler's own, with the GIL by PyGILState_Ensure(): there no library has kept the state
+  // in a key of its own. Once.
   void find();
   // Context: any. For good.
   void give_up() { place_.store(0, std::memory_order_release); }
@@ -56,7 +57,7 @@ class ThreadState {
     return pointer;
   }
   static const Slot* first_slot();
-  [[gnu::noinline]] const char* ask();
+  [[gnu::noinline]] const char* ask(uint32_t& until_asked);
 
   const PythonApi& api_;
   std::atomic<ptrdiff_t> place_{0};  // of the slot, from the thread pointer; 0: not known
