@@ -50,6 +50,7 @@ Json outcome_json(const forecast::Answer& answer, const forecast::Outcome& outco
           {"reserved_bytes", number_or_null(uint64_t(whole(outcome.reserved.bytes)))},
           {"reserved_error_bytes", number_or_null(uint64_t(whole(outcome.reserved.spread)))},
           {"fits", analyzer::oom::name(outcome.fits)},
+          {"unread", outcome.unread},
           {"unknown_types", std::move(unknown_types)},
           {"largest", std::move(largest)}};
 }

@@ -161,6 +161,19 @@ void mark_scratch(Sample& sample) {
   sample.convolves_in_float32 = sample.convolves_in_float32 || (sample.convolves && not_told_in_float32);
 }
 
+// Places::stack_key, without frames that have no name for lack of their file.
+std::string read_stack_key(OpenedDump& opened, uint32_t site, bool& all_read) {
+  std::string key;
+  for (const Frame& frame : opened.places.stack(site)) {
+    if (opened.symbols.unread_object(frame) == nullptr) {
+      key += opened.places.describe(frame).where + "\n";
+    } else {
+      all_read = false;
+    }
+  }
+  return key;
+}
+
 void add_keys(Sample& sample, KeyPool& keys) {
   Places& places = sample.opened->places;
   std::vector<uint32_t> sites;
@@ -171,18 +184,26 @@ void add_keys(Sample& sample, KeyPool& keys) {
   std::sort(sites.begin(), sites.end());
   sites.erase(std::unique(sites.begin(), sites.end()), sites.end());
   places.prefetch(sites, true);
-  std::unordered_map<uint64_t, std::pair<uint32_t, uint32_t>> known;
+  struct Keys {
+    uint32_t whole, read, coarse;
+  };
+  std::unordered_map<uint64_t, Keys> known;
   for (Block& block : sample.blocks) {
     const auto [found, fresh] = known.try_emplace(uint64_t(block.site) << 32 | block.forward);
     if (fresh) {
       const std::string modules = places.module_path(block.site) + "\n" + places.module_path(block.forward);
-      found->second.first =
+      found->second.whole = found->second.read =
           keys.number(places.stack_key(block.site) + "\n" + places.stack_key(block.forward) + "\n" + modules);
-      found->second.second = keys.number("line " + places.at(block.site).where + "\n" +
+      bool all_read = true;
+      const std::string read = read_stack_key(*sample.opened, block.site, all_read) + "\n" +
+                               read_stack_key(*sample.opened, block.forward, all_read) + "\n" + modules;
+      if (!all_read) found->second.read = keys.number("read " + read);
+      found->second.coarse = keys.number("line " + places.at(block.site).where + "\n" +
                                          (block.forward ? places.at(block.forward).where : "") + "\n" + modules);
     }
-    block.key = found->second.first;
-    block.coarse = found->second.second;
+    block.key = found->second.whole;
+    block.read_key = found->second.read;
+    block.coarse = found->second.coarse;
     block.kind = keys.number(fmt::format("kind {} {} {}", block.coarse, block.dtype, block.ndim));
   }
 }

@@ -26,9 +26,10 @@ std::vector<std::string> source_folders(const SymbolOptions& options) {
 
 struct Symbols::Impl {
   Impl(const Dump& dump, const SymbolOptions& options)
-      : dump(dump), symbols(dump, options), sources(dump, source_folders(options)) {}
+      : dump(dump), names_native(options.native), symbols(dump, options), sources(dump, source_folders(options)) {}
 
   const Dump& dump;
+  const bool names_native;
   NativeSymbols symbols;
   SourceLines sources;
   std::unordered_map<uint64_t, Frame> headlines;  // by (native, python)
@@ -150,6 +151,13 @@ std::string Symbols::module_path(const Site& site) const {
 }
 
 std::string Symbols::source_line(const Frame& frame) { return impl_->sources.line(frame.file, frame.line); }
+
+const SharedObject* Symbols::unread_object(const Frame& frame) {
+  const bool unnamed = frame.language == Frame::Language::native && frame.function.empty();
+  return unnamed ? impl_->symbols.unread_object(frame.address) : nullptr;
+}
+
+bool Symbols::names_native() const { return impl_->names_native; }
 
 void Symbols::prefetch(const std::vector<uint32_t>& native_leaves) {
   const std::vector<NativeFrame>& frames = impl_->dump.native_frames;
