@@ -139,7 +139,7 @@ class Autocaster {
     // With a copy: the product that follows saves it, as it would save its own.
     if (upcast == Upcast::with_copy) return {1, 1};
     if (upcast == Upcast::possible) type.most = 1;
-    if (base_.opened->unread.line(operation.site)) {
+    if (base_.opened->places.unread().line(operation.site)) {
       play_.unread = true;
       type.most = 1;
     }

@@ -90,6 +90,10 @@ class Forecaster {
       then.name = name;
       out_.scenarios.push_back(std::move(then));
     }
+    const auto lacks = [](const Outcome& outcome) { return outcome.unread; };
+    if (lacks(out_.plain) || std::ranges::any_of(out_.scenarios, lacks)) {
+      for (const Sample& sample : samples_) out_.unread.add(sample.opened->places.unread().files());
+    }
     return std::move(out_);
   }
 

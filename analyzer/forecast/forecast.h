@@ -95,6 +95,7 @@ struct Answer {
   std::vector<SiteRow> unexplained;     // those that no shape explains and that vary or have no counterpart
   std::vector<Check> checks;
   double matched = 1;       // the part of the base's peak that has a counterpart in the others
+  UnreadFiles unread;       // that the answer lacks; empty where it makes no difference
   bool peak_moves = false;  // it is reached at another moment than in the base
 };
 

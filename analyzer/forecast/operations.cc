@@ -97,7 +97,7 @@ SiteOperation operation_at(uint32_t site, const Sample& base) {
   found.traits.in_layer = !layer.empty();
   found.traits.recurrent = recurrent_part(layer, operation_name(function));
   const std::string& file = dump.codes[dump.python_frames[dump.sites[site].python].code].file;
-  found.traits.unread = base.opened->unread.operation(site);
+  found.traits.unread = base.opened->places.unread().operation(site);
   found.traits.initial_state = file.ends_with("torch/nn/modules/rnn.py");
   if (found.traits.norm || found.traits.dropout) found.call = {dump.sites[site].python, outermost};
   return found;

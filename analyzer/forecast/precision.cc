@@ -26,7 +26,7 @@ const OperationTraits* next_operation(const Operations& operations, size_t piece
 
 void in_half(Play& play, const Sample& base) {
   Upcasts upcasts(base);
-  UnreadStacks& unread = base.opened->unread;
+  UnreadStacks& unread = base.opened->places.unread();
   const Operations operations = operations_of(play, base);
   for (Piece& piece : play.pieces) {
     if (piece.block == kNone) {

@@ -11,6 +11,7 @@
 #include "recording/live_state.h"
 #include "recording/moment.h"
 #include "symbols/convolutions.h"
+#include "symbols/user_code.h"
 #include "tensorscope/rules/dtypes.h"
 #include "tensorscope/rules/element_size.h"
 #include "tensorscope/rules/user_code.h"
@@ -161,14 +162,15 @@ void mark_scratch(Sample& sample) {
   sample.convolves_in_float32 = sample.convolves_in_float32 || (sample.convolves && not_told_in_float32);
 }
 
-// Places::stack_key, without frames that have no name for lack of their file.
+// Places::stack_key, of frames that have no name for lack of their file the object alone.
 std::string read_stack_key(OpenedDump& opened, uint32_t site, bool& all_read) {
   std::string key;
   for (const Frame& frame : opened.places.stack(site)) {
-    if (opened.symbols.unread_object(frame) == nullptr) {
+    if (!opened.places.unread().function(frame)) {
       key += opened.places.describe(frame).where + "\n";
     } else {
       all_read = false;
+      if (!is_interpreter(frame.object)) key += frame.object + "\n";  // those are left out where they have names
     }
   }
   return key;

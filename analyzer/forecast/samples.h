@@ -24,7 +24,7 @@ struct Block {
   uint32_t forward_block = UINT32_MAX;  // likewise: the last block that this operation made; UINT32_MAX: not known
   // Equal for the same code in all samples: with its whole stack; by line, type and dimensions; by line alone.
   uint32_t key = 0, kind = 0, coarse = 0;
-  uint32_t read_key = 0;  // `key` without the functions of files that could not be read: there an address stands for one
+  uint32_t read_key = 0;  // `key` with the file alone where it could not be read: `key` has addresses in place of names
   uint32_t first_dim = 0;  // in Sample::dims
   uint8_t ndim = 0, itemsize = 0;
   bool shape_known = false;  // of a tensor that fills it

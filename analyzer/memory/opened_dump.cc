@@ -13,7 +13,6 @@ OpenedDump::OpenedDump(Dump read, const SymbolOptions& options)
     : names_of_run(names_for_moment(read, options)),
       dump(std::move(read)),
       symbols(dump, options),
-      unread(dump, symbols),
       places(dump, symbols),
       accounts(dump),
       holders(dump, &symbols, names_of_run.get()) {}

@@ -16,7 +16,6 @@
 #include "ownership/holders.h"
 #include "symbols/places.h"
 #include "symbols/symbols.h"
-#include "symbols/unread.h"
 
 namespace tensorscope::analyzer {
 
@@ -44,7 +43,6 @@ class OpenedDump {
   const std::unique_ptr<NamesOfRun> names_of_run;  // of a moment of a recording, where there are dumps of it
   const Dump dump;
   Symbols symbols;
-  UnreadStacks unread;
   Places places;
   const Accounts accounts;
   const Holders holders;

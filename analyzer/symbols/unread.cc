@@ -23,6 +23,17 @@ void UnreadStacks::look_for_lines() {
   }
 }
 
+void UnreadStacks::note(const SharedObject& object) {
+  files_.libraries.insert(object.path);
+  files_.switched_off = files_.switched_off || !symbols_.names_native();
+}
+
+bool UnreadStacks::function(const Frame& frame) {
+  const SharedObject* object = symbols_.unread_object(frame);
+  if (object != nullptr) note(*object);
+  return object != nullptr;
+}
+
 bool UnreadStacks::operation(uint32_t site) {
   const uint32_t leaf = site < dump_.sites.size() ? dump_.sites[site].native : 0;
   if (leaf == 0) return false;
@@ -49,9 +60,8 @@ bool UnreadStacks::look_for_operation(uint32_t leaf) {
       continue;
     }
     unread = true;
-    files_.libraries.insert(object->path);
+    note(*object);
   }
-  files_.switched_off = files_.switched_off || (unread && !symbols_.names_native());
   return unread;
 }
 

@@ -28,14 +28,17 @@ class UnreadStacks {
  public:
   UnreadStacks(const Dump& dump, Symbols& symbols) : dump_(dump), symbols_(symbols) {}
 
+  // Whether the file is missing that names the function of a native frame.
+  bool function(const Frame& frame);
   // Whether the file is missing that says which of torch's operations the site belongs to.
   bool operation(uint32_t site);
   // Whether a line of a running function is missing; torch's own and the standard library's do not count.
   bool line(uint32_t site);
-  // The files that the sites asked for so far lack.
+  // The files that what was asked for so far lacks.
   const UnreadFiles& files() const { return files_; }
 
  private:
+  void note(const SharedObject& object);
   bool look_for_operation(uint32_t leaf);
   void look_for_lines();
 
