@@ -37,7 +37,7 @@ void say_without_names(Invocation& invocation, const analyzer::ComparedDumps& du
 
 void say_unread(Invocation& invocation, const analyzer::UnreadFiles& files) {
   const std::string text = text::unread_words(
-      files, "places in them are addresses, and what follows from names of torch's functions may be missing");
+      files, "what depends on names of torch's functions may be missing, or be shown by address");
   if (!text.empty()) invocation.say(text);
 }
 

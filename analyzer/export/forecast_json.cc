@@ -73,6 +73,7 @@ Json not_read_json(const forecast::Answer& answer) {
   return {{"libraries", files.libraries},
           {"source_files", files.sources},
           {"no_symbols", files.switched_off},
+          {"no_native_stacks", files.not_recorded},
           {"note", text::unread_note(answer)}};
 }
 

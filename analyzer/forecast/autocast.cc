@@ -364,12 +364,16 @@ class Autocaster {
     const int64_t numel = inputs_.numel_of(result);
     const Value* given = inputs_.newest(
         [&](const Value& one) { return one.numel >= numel && inputs_.alive(one, operation.begin); });
-    if (given != nullptr) passing(operation, add(perhaps(play_.pieces[copy_of(*given, operation, 1)])));
+    if (given != nullptr) {
+      const uint32_t copy = copy_of(*given, operation, 1);
+      play_.pieces[copy] = perhaps(play_.pieces[copy]);
+      passing(operation, copy);
+    }
     if (inputs_.shape_of(result).empty()) return;
     for (Weight* weight : inputs_.possible_weights(index, inputs_.shape_of(result))) {
       if (operation.begin < weight->cast_until) continue;
-      Piece& copy = play_.pieces[cast_weight(operation, play_.pieces[result].block, *weight)];
-      copy = perhaps(copy);
+      const uint32_t copy = cast_weight(operation, play_.pieces[result].block, *weight);
+      play_.pieces[copy] = perhaps(play_.pieces[copy]);
     }
   }
 

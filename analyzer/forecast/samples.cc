@@ -162,15 +162,19 @@ void mark_scratch(Sample& sample) {
   sample.convolves_in_float32 = sample.convolves_in_float32 || (sample.convolves && not_told_in_float32);
 }
 
+bool all_read(Places& places, uint32_t site) {
+  return std::ranges::none_of(places.stack(site),
+                              [&](const Frame& frame) { return places.unread().function(frame); });
+}
+
 // Places::stack_key, of frames that have no name for lack of their file the object alone.
-std::string read_stack_key(OpenedDump& opened, uint32_t site, bool& all_read) {
+std::string read_stack_key(Places& places, uint32_t site) {
   std::string key;
-  for (const Frame& frame : opened.places.stack(site)) {
-    if (!opened.places.unread().function(frame)) {
-      key += opened.places.describe(frame).where + "\n";
-    } else {
-      all_read = false;
-      if (!is_interpreter(frame.object)) key += frame.object + "\n";  // those are left out where they have names
+  for (const Frame& frame : places.stack(site)) {
+    if (!places.unread().function(frame)) {
+      key += places.describe(frame).where + "\n";
+    } else if (!is_interpreter(frame.object)) {  // those are left out where they have names
+      key += frame.object + "\n";
     }
   }
   return key;
@@ -196,10 +200,10 @@ void add_keys(Sample& sample, KeyPool& keys) {
       const std::string modules = places.module_path(block.site) + "\n" + places.module_path(block.forward);
       found->second.whole = found->second.read =
           keys.number(places.stack_key(block.site) + "\n" + places.stack_key(block.forward) + "\n" + modules);
-      bool all_read = true;
-      const std::string read = read_stack_key(*sample.opened, block.site, all_read) + "\n" +
-                               read_stack_key(*sample.opened, block.forward, all_read) + "\n" + modules;
-      if (!all_read) found->second.read = keys.number("read " + read);
+      if (!all_read(places, block.site) || !all_read(places, block.forward)) {
+        found->second.read = keys.number("read " + read_stack_key(places, block.site) + "\n" +
+                                         read_stack_key(places, block.forward) + "\n" + modules);
+      }
       found->second.coarse = keys.number("line " + places.at(block.site).where + "\n" +
                                          (block.forward ? places.at(block.forward).where : "") + "\n" + modules);
     }

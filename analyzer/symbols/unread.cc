@@ -8,6 +8,7 @@ void UnreadFiles::add(const UnreadFiles& others) {
   libraries.insert(others.libraries.begin(), others.libraries.end());
   sources.insert(others.sources.begin(), others.sources.end());
   switched_off = switched_off || others.switched_off;
+  not_recorded = not_recorded || others.not_recorded;
 }
 
 void UnreadStacks::look_for_lines() {
@@ -36,7 +37,12 @@ bool UnreadStacks::function(const Frame& frame) {
 
 bool UnreadStacks::operation(uint32_t site) {
   const uint32_t leaf = site < dump_.sites.size() ? dump_.sites[site].native : 0;
-  if (leaf == 0) return false;
+  if (leaf == 0) {
+    // Code alone: what was made before the profiler was there has no stack at all.
+    const bool not_recorded = site != 0 && site < dump_.sites.size() && dump_.sites[site].python != 0;
+    files_.not_recorded = files_.not_recorded || not_recorded;
+    return not_recorded;
+  }
   const auto [found, fresh] = operations_.try_emplace(leaf, false);
   if (fresh) found->second = look_for_operation(leaf);
   return found->second;

@@ -19,8 +19,9 @@ struct UnreadFiles {
   std::set<std::string> libraries;  // shared objects and programs
   std::set<std::string> sources;    // files whose lines are not in the dump, and in no folder that was named
   bool switched_off = false;        // functions were not to be named (--no-symbols)
+  bool not_recorded = false;        // there are no native stacks of something (TENSORSCOPE_NATIVE)
 
-  bool empty() const { return libraries.empty() && sources.empty(); }
+  bool empty() const { return libraries.empty() && sources.empty() && !not_recorded; }
   void add(const UnreadFiles& others);
 };
 

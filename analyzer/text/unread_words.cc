@@ -33,6 +33,11 @@ std::string unread_words(const analyzer::UnreadFiles& files, std::string_view co
                         libraries == 1 ? "" : "such as ", clean(example(files.libraries)));
     advice = " Run this on the machine that the dump or recording is from, or name a folder with its files: --sysroot.";
   }
+  if (files.not_recorded) {
+    lacks += lacks.empty() ? "N" : " and n";
+    lacks += "ative stacks were not recorded of everything (TENSORSCOPE_NATIVE, --native-from)";
+    advice += " Record with native stacks.";
+  }
   if (!files.sources.empty()) {
     lacks += fmt::format("{}ines of {} are not known ({}{})", lacks.empty() ? "L" : " and l",
                          counted(files.sources.size(), "source file"), files.sources.size() == 1 ? "" : "such as ",
