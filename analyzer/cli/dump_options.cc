@@ -36,9 +36,11 @@ void say_without_names(Invocation& invocation, const analyzer::ComparedDumps& du
 }
 
 void say_unread(Invocation& invocation, const analyzer::UnreadFiles& files) {
-  const std::string text = text::unread_words(
-      files, "what depends on names of torch's functions may be missing, or be shown by address");
-  if (!text.empty()) invocation.say(text);
+  if (files.libraries.empty() || files.switched_off) return;
+  analyzer::UnreadFiles said;
+  said.libraries = files.libraries;
+  invocation.say(
+      text::unread_words(said, "what depends on names of torch's functions may be missing, or be shown by address"));
 }
 
 void say_unread(Invocation& invocation, analyzer::ComparedDumps& dumps) {

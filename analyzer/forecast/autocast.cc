@@ -362,8 +362,8 @@ class Autocaster {
     if (result == kNone) return;
     play_.unread = true;
     const int64_t numel = inputs_.numel_of(result);
-    const Value* given = inputs_.newest(
-        [&](const Value& one) { return one.numel >= numel && inputs_.alive(one, operation.begin); });
+    const Value* given =
+        inputs_.newest([&](const Value& one) { return one.numel >= numel && inputs_.alive(one, operation.begin); });
     if (given != nullptr) {
       const uint32_t copy = copy_of(*given, operation, 1);
       play_.pieces[copy] = perhaps(play_.pieces[copy]);

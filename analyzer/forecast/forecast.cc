@@ -368,8 +368,8 @@ class Forecaster {
   const Question& question_;
   Answer out_;
   double missed_by_read_names_ = 0;  // missed_part() where call stacks are matched by what can be read of them
-  bool reserves_ = false;     // an input says what the device's allocator reserved
-  double reserved_miss_ = 0;  // the most that its rules miss an input by, as a part
+  bool reserves_ = false;            // an input says what the device's allocator reserved
+  double reserved_miss_ = 0;         // the most that its rules miss an input by, as a part
 };
 
 }  // namespace

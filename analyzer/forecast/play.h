@@ -29,7 +29,7 @@ struct Play {
   std::vector<Piece> pieces;
   std::vector<Change> changes;  // of pieces
   std::vector<Growth> growths;
-  double held = 0;  // bytes that may be alive besides: a rank may hold a module longer than others
+  double held = 0;      // bytes that may be alive besides: a rank may hold a module longer than others
   bool unread = false;  // types are not known for lack of files that the recording names
 };
 

@@ -163,8 +163,7 @@ void mark_scratch(Sample& sample) {
 }
 
 bool all_read(Places& places, uint32_t site) {
-  return std::ranges::none_of(places.stack(site),
-                              [&](const Frame& frame) { return places.unread().function(frame); });
+  return std::ranges::none_of(places.stack(site), [&](const Frame& frame) { return places.unread().function(frame); });
 }
 
 // Places::stack_key, of frames that have no name for lack of their file the object alone.

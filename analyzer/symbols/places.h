@@ -52,8 +52,8 @@ class Places {
  private:
   const Dump& dump_;
   Symbols& symbols_;
-  const std::string package_;  // PyTorch's
-  std::deque<Place> places_;  // each once: many sites have one place
+  const std::string package_;                          // PyTorch's
+  std::deque<Place> places_;                           // each once: many sites have one place
   std::unordered_map<std::string, uint32_t> numbers_;  // of places, by all that their frames say
   std::vector<uint32_t> of_site_;                      // number plus one; 0: not asked for yet
   std::unordered_map<uint32_t, std::vector<Frame>> stacks_;

@@ -74,7 +74,8 @@ bool UnreadStacks::look_for_operation(uint32_t leaf) {
 bool UnreadStacks::line(uint32_t site) {
   if (lacks_line_.empty()) look_for_lines();
   bool lacks = false;
-  for (uint32_t i = site < dump_.sites.size() ? dump_.sites[site].python : 0; i != 0; i = dump_.python_frames[i].parent) {
+  for (uint32_t i = site < dump_.sites.size() ? dump_.sites[site].python : 0; i != 0;
+       i = dump_.python_frames[i].parent) {
     if (!lacks_line_[i]) continue;
     lacks = true;
     files_.sources.insert(dump_.codes[dump_.python_frames[i].code].file);

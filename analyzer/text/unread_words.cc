@@ -28,9 +28,9 @@ std::string unread_words(const analyzer::UnreadFiles& files, std::string_view co
     advice = " Leave out --no-symbols.";
   } else if (!files.libraries.empty()) {
     const size_t libraries = files.libraries.size();
-    lacks = fmt::format("{} could not be read here ({}{})",
-                        libraries == 1 ? "1 library" : count(libraries) + " libraries",
-                        libraries == 1 ? "" : "such as ", clean(example(files.libraries)));
+    lacks = libraries == 1 ? "1 library" : count(libraries) + " libraries";
+    lacks += fmt::format(" could not be read here ({}{})", libraries == 1 ? "" : "such as ",
+                         clean(example(files.libraries)));
     advice = " Run this on the machine that the dump or recording is from, or name a folder with its files: --sysroot.";
   }
   if (files.not_recorded) {
