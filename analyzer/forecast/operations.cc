@@ -129,6 +129,19 @@ OperationTraits traits_of(std::string_view name, bool cpu) {
   return traits;
 }
 
+namespace {
+
+// Names that are known from earlier, in part, would not tell what the other operations give on.
+void forget_if_unread(Operations& operations, const Sample& base) {
+  const auto lacks_file = [&](const Operation& operation) {
+    return operation.traits.unread && base.opened->dump.sites[operation.site].native != 0;
+  };
+  if (std::ranges::none_of(operations.all, lacks_file)) return;
+  for (Operation& operation : operations.all) operation.traits = {.unread = true};
+}
+
+}  // namespace
+
 // One after the other: what is made in one call of an operation without anything from elsewhere in between is of one.
 // At its first site again it is called again.
 Operations operations_of(const Play& play, const Sample& base) {
@@ -173,6 +186,7 @@ Operations operations_of(const Play& play, const Sample& base) {
     if (forward != kNone) found.all[forward].end = i + 1;
     if (backward != kNone) found.all[backward].backward_end = i + 1;
   }
+  forget_if_unread(found, base);
   return found;
 }
 

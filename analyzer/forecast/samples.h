@@ -83,5 +83,7 @@ class KeyPool {
 // `path`: a dump, a recording, or a moment of one, which stands for that moment alone. `device`: "" for the one with
 // the highest peak. Throws BadInput.
 Sample read_sample(const std::string& path, const std::string& device, const SymbolOptions& options, KeyPool& keys);
+// Block::read_key of all inputs of a forecast, once they are read. Those of one file may have names in one input alone.
+void add_read_keys(std::vector<Sample>& samples, KeyPool& keys);
 
 }  // namespace tensorscope::analyzer::forecast
