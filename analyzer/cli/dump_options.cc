@@ -5,6 +5,7 @@
 
 #include "text/choice_words.h"
 #include "text/units.h"
+#include "text/unread_words.h"
 
 namespace tensorscope::cli {
 
@@ -32,6 +33,20 @@ void say_without_names(Invocation& invocation, const analyzer::ComparedDumps& du
     invocation.say(dump.path + " has no tensor names" + (why.empty() ? "" : " (" + why + ")") +
                    "; its holders are unknown.");
   }
+}
+
+void say_unread(Invocation& invocation, const analyzer::UnreadFiles& files) {
+  if (files.libraries.empty() || files.switched_off) return;
+  analyzer::UnreadFiles said;
+  said.libraries = files.libraries;
+  invocation.say(
+      text::unread_words(said, "what depends on names of torch's functions may be missing, or be shown by address"));
+}
+
+void say_unread(Invocation& invocation, analyzer::ComparedDumps& dumps) {
+  analyzer::UnreadFiles files;
+  for (size_t i = 0; i < dumps.size(); ++i) files.add(dumps[i].symbols.unread().files());
+  say_unread(invocation, files);
 }
 
 namespace {

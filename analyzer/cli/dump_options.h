@@ -23,6 +23,11 @@ int finish(Invocation& invocation, const analyzer::ComparedDumps& dumps, int sta
 void say_new_order(Invocation& invocation, const analyzer::ComparedDumps& dumps);
 void say_without_names(Invocation& invocation, const analyzer::ComparedDumps& dumps);
 
+// Says on standard error which libraries could not be read that what was shown depends on. What was switched off, and
+// what was not recorded, is said elsewhere.
+void say_unread(Invocation& invocation, const analyzer::UnreadFiles& files);
+void say_unread(Invocation& invocation, analyzer::ComparedDumps& dumps);
+
 // Where names of frames are from.
 void add_frame_options(CLI::App& verb, analyzer::SymbolOptions& options);
 // The same and --names-from, for verbs that read moments of recordings.

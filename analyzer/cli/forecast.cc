@@ -90,6 +90,7 @@ int forecast(const ForecastOptions& options, Invocation& invocation) {
   for (const std::string& path : options.inputs) {
     samples.push_back(forecasts::read_sample(path, options.device, options.symbols, keys));
   }
+  forecasts::add_read_keys(samples, keys);
   const forecasts::Answer answer = forecasts::answer(samples, question);
   if (options.json) {
     invocation.out += exports::forecast_json(samples, answer, question);

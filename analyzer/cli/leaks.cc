@@ -69,6 +69,7 @@ int leaks(const LeaksOptions& options, Invocation& invocation) {
     const std::string next = dumps.size() == 1 && !dumps.last().dump.moment ? comparison(dumps.last().dump) : "";
     if (!next.empty()) invocation.out += "\nnext:  " + next + "  compare with earlier dumps of this run\n";
   }
+  say_unread(invocation, dumps);
   return finish(invocation, dumps, found.found() ? kFound : kOk);
 }
 

@@ -227,6 +227,7 @@ int report(const ReportOptions& options, Invocation& invocation) {
   const std::string outside = text::outside_line(opened.view(selection));
   out += "\n" + (outside.empty() ? "" : text::wrap(outside, terminal.width, 2) + "\n\n");
   out += coverage_lines(opened.dump, terminal);
+  say_unread(invocation, opened.places.unread().files());
   return finish(invocation, opened.dump);
 }
 

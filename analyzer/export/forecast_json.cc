@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "export/json_values.h"
+#include "text/forecast_text.h"
 
 namespace tensorscope::exports {
 
@@ -50,6 +51,7 @@ Json outcome_json(const forecast::Answer& answer, const forecast::Outcome& outco
           {"reserved_bytes", number_or_null(uint64_t(whole(outcome.reserved.bytes)))},
           {"reserved_error_bytes", number_or_null(uint64_t(whole(outcome.reserved.spread)))},
           {"fits", analyzer::oom::name(outcome.fits)},
+          {"lacks_files", outcome.unread},
           {"unknown_types", std::move(unknown_types)},
           {"largest", std::move(largest)}};
 }
@@ -63,6 +65,16 @@ Json site_json(const forecast::Answer& answer, const forecast::SiteRow& site) {
           {"error_bytes", whole(site.predicted.spread)},
           {"grows_with", powers_json(answer.sizes, site.powers)},
           {"basis", forecast::text(site.basis)}};
+}
+
+Json not_read_json(const forecast::Answer& answer) {
+  const analyzer::UnreadFiles& files = answer.unread;
+  if (files.empty()) return nullptr;
+  return {{"libraries", files.libraries},
+          {"source_files", files.sources},
+          {"no_symbols", files.switched_off},
+          {"no_native_stacks", files.not_recorded},
+          {"note", text::unread_note(answer)}};
 }
 
 }  // namespace
@@ -99,6 +111,7 @@ std::string forecast_json(const std::vector<forecast::Sample>& samples, const fo
               {"limit", question.limit ? Json(*question.limit) : Json(nullptr)},
               {"matched", answer.matched},
               {"peak_moves", answer.peak_moves},
+              {"not_read", not_read_json(answer)},
               {"forecast", outcome_json(answer, answer.plain)},
               {"what_if", std::move(scenarios)},
               {"categories", std::move(categories)},

@@ -70,6 +70,7 @@ class Autocaster {
   void forward(uint32_t index) {
     const Operation& operation = operations_.all[index];
     if (operation.traits.rule == CastRule::lower && !operation.traits.in_attention_math) give_lower(index);
+    if (operation.traits.unread) give_unread(index);
     int64_t largest = 0;
     for (uint32_t piece : operation.pieces) {
       if (inputs_.is_float(piece)) largest = std::max(largest, inputs_.numel_of(piece));
@@ -78,7 +79,8 @@ class Autocaster {
       const Category category = play_.pieces[piece].category;
       if (stays(category)) continue;
       if (!inputs_.is_float(piece)) {
-        if (operation.traits.rule == CastRule::lower) halve_workspace(piece);
+        if (operation.traits.rule == CastRule::lower) halve_workspace(piece, {0.5, 0.5});
+        if (operation.traits.unread) halve_workspace(piece, {});
         continue;
       }
       const int64_t numel = inputs_.numel_of(piece);
@@ -107,12 +109,13 @@ class Autocaster {
 
   // What a library works with, in no tensor: on a CPU tensors laid out otherwise, on devices workspaces of a fixed
   // size.
-  void halve_workspace(uint32_t piece) {
-    if (base_.device.is_cpu() && !inputs_.block_of(piece).shape_known) set(piece, {0.5, 0.5});
+  void halve_workspace(uint32_t piece, CastType type) {
+    if (base_.device.is_cpu() && !inputs_.block_of(piece).shape_known) set(piece, type);
   }
 
   CastType type_of(uint32_t index, uint32_t piece, int64_t numel) {
     const Operation& operation = operations_.all[index];
+    if (operation.traits.unread) return {};
     if (operation.traits.in_attention_math) {
       if (!inputs_.shape_of(piece).empty() && !attends_) {  // the first that is no scale
         saved_input_to_float32(operation, numel);
@@ -136,6 +139,10 @@ class Autocaster {
     // With a copy: the product that follows saves it, as it would save its own.
     if (upcast == Upcast::with_copy) return {1, 1};
     if (upcast == Upcast::possible) type.most = 1;
+    if (base_.opened->places.unread().line(operation.site)) {
+      play_.unread = true;
+      type.most = 1;
+    }
     return type;
   }
 
@@ -345,8 +352,33 @@ class Autocaster {
     }
   }
 
+  // It may be any operation, with copies of weights, and of what it is given.
+  void give_unread(uint32_t index) {
+    const Operation& operation = operations_.all[index];
+    uint32_t result = kNone;
+    for (uint32_t piece : operation.pieces) {
+      if (inputs_.is_float(piece)) result = piece;
+    }
+    if (result == kNone) return;
+    play_.unread = true;
+    const int64_t numel = inputs_.numel_of(result);
+    const Value* given =
+        inputs_.newest([&](const Value& one) { return one.numel >= numel && inputs_.alive(one, operation.begin); });
+    if (given != nullptr) {
+      const uint32_t copy = copy_of(*given, operation, 1);
+      play_.pieces[copy] = perhaps(play_.pieces[copy]);
+      passing(operation, copy);
+    }
+    if (inputs_.shape_of(result).empty()) return;
+    for (Weight* weight : inputs_.possible_weights(index, inputs_.shape_of(result))) {
+      if (operation.begin < weight->cast_until) continue;
+      const uint32_t copy = cast_weight(operation, play_.pieces[result].block, *weight);
+      play_.pieces[copy] = perhaps(play_.pieces[copy]);
+    }
+  }
+
   // It stays until backward has used it, which makes the gradient.
-  void cast_weight(const Operation& operation, uint32_t block, Weight& weight) {
+  uint32_t cast_weight(const Operation& operation, uint32_t block, Weight& weight) {
     const size_t i = operation.begin;
     size_t until = play_.changes.size();
     for (size_t later = i + 1; later < play_.changes.size(); ++later) {
@@ -365,6 +397,7 @@ class Autocaster {
     edit_.make(i, copy);
     edit_.free(std::min(until + 1, play_.changes.size()), copy);
     weight.cast_until = until;
+    return copy;
   }
 
   // ---- backward ----------------------------------------------------------------------------------------------------
@@ -374,13 +407,15 @@ class Autocaster {
     const uint32_t index = operations_.of_piece[piece];
     const Operation& operation = operations_.all[index];
     const bool lower = operation.traits.rule == CastRule::lower && !operation.traits.in_attention_math;
-    if (lower) halve_workspace(piece);
+    if (lower) halve_workspace(piece, {0.5, 0.5});
+    if (operation.traits.unread) halve_workspace(piece, {});
     if (!inputs_.is_float(piece) || stays(play_.pieces[piece].category)) return;
     const bool parameters = play_.pieces[piece].category == Category::gradient;
     const bool cast = lower && (parameters || std::ranges::count(cast_numels_[index], inputs_.numel_of(piece)) != 0);
-    if (cast) {
+    if (cast || operation.traits.unread) {
       const Piece of = play_.pieces[piece];
-      const uint32_t copy = add({kNone, of.growth, 0.5 * of.factor, 0, Category::backward_temporary, of.block});
+      const Piece half = {kNone, of.growth, 0.5 * of.factor, 0, Category::backward_temporary, of.block};
+      const uint32_t copy = add(cast ? half : perhaps(half));
       edit_.make(i, copy);
       edit_.free(i + 1, copy);
     }

@@ -64,15 +64,23 @@ class Forecaster {
           100 * (1 - out_.matched), base.file));
     }
     const Play play = play_of(base, std::move(matched));
-    check_against_inputs(play);
+    std::optional<Play> by_read_names;
+    if (lack_names()) {
+      by_read_names = play_of(base, match_blocks(samples_, out_.sizes, out_.base, &Block::read_key));
+      missed_by_read_names_ = missed_part(checks_of(*by_read_names));
+    }
+    out_.checks = checks_of(play);
+    note_reserved(play);
     const PeakAt at = peak(play, out_.target);
-    out_.plain = outcome(play, at);
+    out_.plain = outcome(play, at, by_read_names);
     out_.peak_moves = base.recording && at.change != base.at_peak;
     sum_up(play, at.change);
     for (const auto& [name, changes] : question_.scenarios) {
       Play changed = with_changes(play, base, changes);
+      std::optional<Play> other;
+      if (by_read_names) other = with_changes(*by_read_names, base, changes);
       PeakAt at_peak = peak(changed, out_.target);
-      Outcome then = outcome(changed, at_peak, least_error(changes, base.device.is_cpu()));
+      Outcome then = outcome(changed, at_peak, other, least_error(changes, base.device.is_cpu()));
       if (base.convolves_in_float32 && (changes.autocast || !changes.dtype.empty())) {
         changed = without_scratch(changed);
         at_peak = peak(changed, out_.target);
@@ -81,6 +89,10 @@ class Forecaster {
       then.unknown_types = unknown_types(changed, at_peak.change);
       then.name = name;
       out_.scenarios.push_back(std::move(then));
+    }
+    const auto lacks = [](const Outcome& outcome) { return outcome.unread; };
+    if (lacks(out_.plain) || std::ranges::any_of(out_.scenarios, lacks)) {
+      for (const Sample& sample : samples_) out_.unread.add(sample.opened->places.unread().files());
     }
     return std::move(out_);
   }
@@ -115,10 +127,22 @@ class Forecaster {
     }
   }
 
-  void check_against_inputs(const Play& play) {
+  // Whether blocks may belong together that lack the names of functions for it.
+  bool lack_names() const {
+    return std::ranges::any_of(samples_, [](const Sample& sample) {
+      return std::ranges::any_of(sample.blocks, [](const Block& block) { return block.key != block.read_key; });
+    });
+  }
+
+  std::vector<Check> checks_of(const Play& play) const {
+    std::vector<Check> checks;
+    for (size_t i = 0; i < samples_.size(); ++i) checks.push_back({i, peak(play, values_of(out_.sizes, i)).bytes});
+    return checks;
+  }
+
+  void note_reserved(const Play& play) {
     for (size_t i = 0; i < samples_.size(); ++i) {
       const SizeValues values = values_of(out_.sizes, i);
-      out_.checks.push_back({i, peak(play, values).bytes});
       const auto seen = double(samples_[i].reserved_peak);
       if (seen == 0) continue;
       reserves_ = true;
@@ -126,28 +150,49 @@ class Forecaster {
     }
   }
 
-  // What the replay misses an input by, for as much as is predicted.
-  double missed(double bytes) const {
+  // What the replay misses an input by, as a part of it.
+  double missed_part(const std::vector<Check>& checks) const {
     double worst = 0;
-    for (const Check& check : out_.checks) {
+    for (const Check& check : checks) {
       const double seen = double(std::max<uint64_t>(1, samples_[check.sample].peak));
       worst = std::max(worst, std::abs(check.predicted - seen) / seen);
     }
-    return worst * bytes;
+    return worst;
   }
 
-  Amount amount(const Play& play, const PeakAt& at) const {
+  Amount amount(const Play& play, const PeakAt& at, double missed) const {
     const SizeValues base = base_values();
     const double above = highest_possible(play, out_.target, base).bytes - at.bytes;
-    const double known = std::max(above, spread_after(play, at.change, out_.target, base)) + missed(at.bytes);
+    const double known = std::max(above, spread_after(play, at.change, out_.target, base)) + missed * at.bytes;
     return {at.bytes, std::max(known, kLeastError * at.bytes)};
   }
 
+  // `least`: a part of the peak that it may be off by in any case; of what it may be where types are not known for lack
+  // of files: with them the peak is one within the range, and has that error.
+  static void widen(Amount& peak, const Play& play, double least) {
+    const double part = least * (peak.bytes + (play.unread ? peak.spread : 0));
+    peak.spread = std::max({play.unread ? peak.spread + part : peak.spread, part, play.held});
+  }
+
+  Amount peak_of(const Play& play, const PeakAt& at, double missed, double least) const {
+    Amount result = amount(play, at, missed);
+    widen(result, play, least);
+    return result;
+  }
+  // `other`: by what can be read of call stacks, where that is not all: then it may be either, or in between.
+  Amount peak_of(const Play& play, const PeakAt& at, const std::optional<Play>& other, double least) const {
+    Amount result = peak_of(play, at, missed_part(out_.checks), least);
+    if (!other) return result;
+    const Amount may_be = peak_of(*other, peak(*other, out_.target), missed_by_read_names_, least);
+    result.spread = std::max(result.spread, std::abs(may_be.bytes - result.bytes) + may_be.spread);
+    return result;
+  }
+
   // `least`: a part of the peak that it may be off by in any case.
-  Outcome outcome(const Play& play, const PeakAt& at, double least = 0) const {
+  Outcome outcome(const Play& play, const PeakAt& at, const std::optional<Play>& other, double least = 0) const {
     Outcome result;
-    result.peak = amount(play, at);
-    result.peak.spread = std::max({result.peak.spread, least * result.peak.bytes, play.held});
+    result.peak = peak_of(play, at, other, least);
+    result.unread = play.unread || result.peak.spread > peak_of(play, at, missed_part(out_.checks), least).spread;
     if (reserves_) {
       result.reserved.bytes = double(reserved_peaks(play, out_.target).reserved);
       result.reserved.spread = reserved_miss_ * result.reserved.bytes + result.peak.spread;
@@ -156,8 +201,9 @@ class Forecaster {
     std::optional<Play> needed;
     if (samples_[out_.base].convolves) {
       needed = without_scratch(play);
-      result.without_scratch = amount(*needed, peak(*needed, out_.target));
-      result.without_scratch.spread = std::max(result.without_scratch.spread, least * result.without_scratch.bytes);
+      std::optional<Play> other_needed;
+      if (other) other_needed = without_scratch(*other);
+      result.without_scratch = peak_of(*needed, peak(*needed, out_.target), other_needed, least);
     }
     if (!question_.limit) return result;
     const double limit = double(*question_.limit);
@@ -321,8 +367,9 @@ class Forecaster {
   const std::vector<Sample>& samples_;
   const Question& question_;
   Answer out_;
-  bool reserves_ = false;     // an input says what the device's allocator reserved
-  double reserved_miss_ = 0;  // the most that its rules miss an input by, as a part
+  double missed_by_read_names_ = 0;  // missed_part() where call stacks are matched by what can be read of them
+  bool reserves_ = false;            // an input says what the device's allocator reserved
+  double reserved_miss_ = 0;         // the most that its rules miss an input by, as a part
 };
 
 }  // namespace

@@ -72,6 +72,7 @@ struct Outcome {
   // and would be so much higher with what it was in the type of the base.
   std::optional<double> scratch_as_recorded;
   std::vector<UnknownType> unknown_types;  // the most first
+  bool unread = false;                     // it depends on files that could not be read
   Amount reserved;                         // by the device's allocator; 0: not known
   Fits fits = Fits::unknown;
   std::vector<LargestSize> largest;  // of each size, the others as asked for; empty without a limit
@@ -94,6 +95,7 @@ struct Answer {
   std::vector<SiteRow> unexplained;     // those that no shape explains and that vary or have no counterpart
   std::vector<Check> checks;
   double matched = 1;       // the part of the base's peak that has a counterpart in the others
+  UnreadFiles unread;       // that the answer lacks; empty where it makes no difference
   bool peak_moves = false;  // it is reached at another moment than in the base
 };
 

@@ -64,8 +64,8 @@ class Matcher {
     for (const Sample& sample : samples) taken_.emplace_back(sample.blocks.size());
   }
 
-  Matched match() {
-    by(&Block::key);
+  Matched match(uint32_t Block::*key) {
+    by(key);
     by(&Block::kind);
     by(&Block::coarse);
     for (size_t i = 0; i < out_.growth.size(); ++i) {
@@ -153,8 +153,9 @@ size_t base_of(const std::vector<Sample>& samples, const std::vector<Size>& size
   return base;
 }
 
-Matched match_blocks(const std::vector<Sample>& samples, const std::vector<Size>& sizes, size_t base) {
-  return Matcher(samples, sizes, base).match();
+Matched match_blocks(const std::vector<Sample>& samples, const std::vector<Size>& sizes, size_t base,
+                     uint32_t Block::*key) {
+  return Matcher(samples, sizes, base).match(key);
 }
 
 uint64_t matched_at_peak(const std::vector<Sample>& samples, const Matched& matched, size_t base) {

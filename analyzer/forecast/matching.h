@@ -23,7 +23,9 @@ struct Matched {
 // The input whose blocks stand for the program: the largest, of several the one with the highest peak.
 size_t base_of(const std::vector<Sample>& samples, const std::vector<Size>& sizes);
 
-Matched match_blocks(const std::vector<Sample>& samples, const std::vector<Size>& sizes, size_t base);
+// `key`: Block::key or Block::read_key.
+Matched match_blocks(const std::vector<Sample>& samples, const std::vector<Size>& sizes, size_t base,
+                     uint32_t Block::*key = &Block::key);
 
 // Bytes of the base's peak that have a counterpart in every other input.
 uint64_t matched_at_peak(const std::vector<Sample>& samples, const Matched& matched, size_t base);

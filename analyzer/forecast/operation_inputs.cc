@@ -235,6 +235,17 @@ std::vector<Weight*> OperationInputs::layer_weights(uint32_t index, int64_t colu
   return found;
 }
 
+std::vector<Weight*> OperationInputs::possible_weights(uint32_t index, std::span<const int64_t> shape) {
+  const std::string& module = module_of(index);
+  std::vector<Weight*> found;
+  for (Weight& weight : weights_) {
+    const bool own = weight.module == module || weight.module.starts_with(module + ".");
+    const bool fits = weight.rows == shape.back() || (shape.size() >= 3 && weight.rows == shape[1]);
+    if (weight.columns != 0 && (own || fits)) found.push_back(&weight);
+  }
+  return found;
+}
+
 OperationInputs::Pair OperationInputs::product(uint32_t index, int64_t numel, std::span<const int64_t> shape) {
   const Operation& operation = operations_.all[index];
   if (shape.size() < 2 || numel == 0) return {};

@@ -111,6 +111,8 @@ class OperationInputs {
   bool computes_parameters(uint32_t index) const;
   // That a product or a convolution with a result of this shape is given; null: none.
   Weight* weight_of(uint32_t index, std::span<const int64_t> shape, bool convolves, int64_t columns);
+  // Those that an operation may be given of which nothing but its result is known.
+  std::vector<Weight*> possible_weights(uint32_t index, std::span<const int64_t> shape);
   // Of a recurrent layer that makes a product of so many columns.
   std::vector<Weight*> layer_weights(uint32_t index, int64_t columns);
   // Both values of a product, or of attention; null: not known.

@@ -97,6 +97,7 @@ SiteOperation operation_at(uint32_t site, const Sample& base) {
   found.traits.in_layer = !layer.empty();
   found.traits.recurrent = recurrent_part(layer, operation_name(function));
   const std::string& file = dump.codes[dump.python_frames[dump.sites[site].python].code].file;
+  found.traits.unread = base.opened->places.unread().operation(site);
   found.traits.initial_state = file.ends_with("torch/nn/modules/rnn.py");
   if (found.traits.norm || found.traits.dropout) found.call = {dump.sites[site].python, outermost};
   return found;
@@ -127,6 +128,19 @@ OperationTraits traits_of(std::string_view name, bool cpu) {
   traits.stream = traits.norm || name == "add" || name == "embedding";
   return traits;
 }
+
+namespace {
+
+// Names that are known from earlier, in part, would not tell what the other operations give on.
+void forget_if_unread(Operations& operations, const Sample& base) {
+  const auto lacks_file = [&](const Operation& operation) {
+    return operation.traits.unread && base.opened->dump.sites[operation.site].native != 0;
+  };
+  if (std::ranges::none_of(operations.all, lacks_file)) return;
+  for (Operation& operation : operations.all) operation.traits = {.unread = true};
+}
+
+}  // namespace
 
 // One after the other: what is made in one call of an operation without anything from elsewhere in between is of one.
 // At its first site again it is called again.
@@ -172,6 +186,7 @@ Operations operations_of(const Play& play, const Sample& base) {
     if (forward != kNone) found.all[forward].end = i + 1;
     if (backward != kNone) found.all[backward].backward_end = i + 1;
   }
+  forget_if_unread(found, base);
   return found;
 }
 

@@ -41,6 +41,7 @@ struct OperationTraits {
   RecurrentPart recurrent = RecurrentPart::none;
   bool initial_state = false;      // zeros that such a layer makes, of the type of its input
   bool in_attention_math = false;  // inside attention that is computed by its formula
+  bool unread = false;             // which operation it is could not be read: the rest is not known
 };
 // `name`: as in native stacks, without its overload.
 OperationTraits traits_of(std::string_view name, bool cpu);

@@ -22,11 +22,15 @@ struct Piece {
   uint32_t place() const { return block != kNone ? block : like; }
 };
 
+// Counts in the error alone: nothing of it is forecast, all of it may be there.
+Piece perhaps(Piece piece);
+
 struct Play {
   std::vector<Piece> pieces;
   std::vector<Change> changes;  // of pieces
   std::vector<Growth> growths;
-  double held = 0;  // bytes that may be alive besides: a rank may hold a module longer than others
+  double held = 0;      // bytes that may be alive besides: a rank may hold a module longer than others
+  bool unread = false;  // types are not known for lack of files that the recording names
 };
 
 struct PeakAt {

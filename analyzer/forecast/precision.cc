@@ -1,5 +1,7 @@
 #include "forecast/precision.h"
 
+#include <algorithm>
+
 #include "forecast/operations.h"
 #include "forecast/upcasts.h"
 #include "tensorscope/rules/dtypes.h"
@@ -14,14 +16,17 @@ bool of_the_model(Category category) {
          category == Category::optimizer_state || category == Category::input_batch;
 }
 
-bool dropout_follows(const Operations& operations, uint32_t index) {
-  return index + 1 < operations.all.size() && operations.all[index + 1].traits.dropout;
+// The operation after that which made a piece; null: none.
+const OperationTraits* next_operation(const Operations& operations, size_t piece) {
+  const uint32_t index = operations.of_piece[piece];
+  return index != kNone && index + 1 < operations.all.size() ? &operations.all[index + 1].traits : nullptr;
 }
 
 }  // namespace
 
 void in_half(Play& play, const Sample& base) {
   Upcasts upcasts(base);
+  UnreadStacks& unread = base.opened->places.unread();
   const Operations operations = operations_of(play, base);
   for (Piece& piece : play.pieces) {
     if (piece.block == kNone) {
@@ -42,10 +47,20 @@ void in_half(Play& play, const Sample& base) {
         least = most = 1;
       } else if (upcast == Upcast::with_copy && saved) {
         // A product that is given the copy saves it.
-        const uint32_t index = operations.of_piece[size_t(&piece - play.pieces.data())];
-        least = most = index != kNone && dropout_follows(operations, index) ? 1 : 1.5;
+        const OperationTraits* next = next_operation(operations, size_t(&piece - play.pieces.data()));
+        least = most = next != nullptr && next->dropout ? 1 : 1.5;
+        if (unread.operation(block.place()) || (next != nullptr && next->unread)) least = 1, play.unread = true;
       } else if (upcast != Upcast::none) {
         most = 1;
+      }
+      if (float32 && upcast != Upcast::by_torch && unread.operation(block.place())) {
+        most = std::max(most, 1.0);
+        play.unread = true;
+      }
+      if (float32 && unread.line(block.place())) {
+        least = 0.5;
+        most = std::max(most, saved ? 1.5 : 1);
+        play.unread = true;
       }
     }
     piece.factor *= (least + most) / 2;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <set>
 
 #include "dump/reader.h"
 #include "memory/filter_values.h"
@@ -11,6 +12,7 @@
 #include "recording/live_state.h"
 #include "recording/moment.h"
 #include "symbols/convolutions.h"
+#include "symbols/user_code.h"
 #include "tensorscope/rules/dtypes.h"
 #include "tensorscope/rules/element_size.h"
 #include "tensorscope/rules/user_code.h"
@@ -161,6 +163,19 @@ void mark_scratch(Sample& sample) {
   sample.convolves_in_float32 = sample.convolves_in_float32 || (sample.convolves && not_told_in_float32);
 }
 
+// Places::stack_key, of frames in these shared objects the object alone.
+std::string read_stack_key(Places& places, uint32_t site, const std::set<std::string>& unread) {
+  std::string key;
+  for (const Frame& frame : places.stack(site)) {
+    if (!unread.contains(frame.object)) {
+      key += places.describe(frame).where + "\n";
+    } else if (!is_interpreter(frame.object)) {  // those are left out where they have names
+      key += frame.object + "\n";
+    }
+  }
+  return key;
+}
+
 void add_keys(Sample& sample, KeyPool& keys) {
   Places& places = sample.opened->places;
   std::vector<uint32_t> sites;
@@ -178,10 +193,13 @@ void add_keys(Sample& sample, KeyPool& keys) {
       const std::string modules = places.module_path(block.site) + "\n" + places.module_path(block.forward);
       found->second.first =
           keys.number(places.stack_key(block.site) + "\n" + places.stack_key(block.forward) + "\n" + modules);
+      for (const uint32_t site : {block.site, block.forward}) {
+        for (const Frame& frame : places.stack(site)) places.unread().function(frame);
+      }
       found->second.second = keys.number("line " + places.at(block.site).where + "\n" +
                                          (block.forward ? places.at(block.forward).where : "") + "\n" + modules);
     }
-    block.key = found->second.first;
+    block.key = block.read_key = found->second.first;
     block.coarse = found->second.second;
     block.kind = keys.number(fmt::format("kind {} {} {}", block.coarse, block.dtype, block.ndim));
   }
@@ -301,6 +319,29 @@ Sample read_sample(const std::string& path, const std::string& device, const Sym
   add_keys(sample, keys);
   mark_scratch(sample);
   return sample;
+}
+
+void add_read_keys(std::vector<Sample>& samples, KeyPool& keys) {
+  std::set<std::string> unread;  // names of shared objects
+  for (const Sample& sample : samples) {
+    for (const std::string& path : sample.opened->places.unread().files().libraries) {
+      unread.insert(path.substr(path.rfind('/') + 1));
+    }
+  }
+  if (unread.empty()) return;
+  for (Sample& sample : samples) {
+    Places& places = sample.opened->places;
+    std::unordered_map<uint64_t, uint32_t> known;
+    for (Block& block : sample.blocks) {
+      const auto [found, fresh] = known.try_emplace(uint64_t(block.site) << 32 | block.forward);
+      if (fresh) {
+        found->second = keys.number("read " + read_stack_key(places, block.site, unread) + "\n" +
+                                    read_stack_key(places, block.forward, unread) + "\n" +
+                                    places.module_path(block.site) + "\n" + places.module_path(block.forward));
+      }
+      block.read_key = found->second;
+    }
+  }
 }
 
 }  // namespace tensorscope::analyzer::forecast

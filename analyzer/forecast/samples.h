@@ -24,6 +24,7 @@ struct Block {
   uint32_t forward_block = UINT32_MAX;  // likewise: the last block that this operation made; UINT32_MAX: not known
   // Equal for the same code in all samples: with its whole stack; by line, type and dimensions; by line alone.
   uint32_t key = 0, kind = 0, coarse = 0;
+  uint32_t read_key = 0;  // `key` with the file alone where it could not be read: `key` has addresses in place of names
   uint32_t first_dim = 0;  // in Sample::dims
   uint8_t ndim = 0, itemsize = 0;
   bool shape_known = false;  // of a tensor that fills it
@@ -82,5 +83,7 @@ class KeyPool {
 // `path`: a dump, a recording, or a moment of one, which stands for that moment alone. `device`: "" for the one with
 // the highest peak. Throws BadInput.
 Sample read_sample(const std::string& path, const std::string& device, const SymbolOptions& options, KeyPool& keys);
+// Block::read_key of all inputs of a forecast, once they are read. Those of one file may have names in one input alone.
+void add_read_keys(std::vector<Sample>& samples, KeyPool& keys);
 
 }  // namespace tensorscope::analyzer::forecast

@@ -16,25 +16,31 @@ double columns_of(const Weight& weight) {
   return sees == weight.columns ? 0 : 0.5 * double(sees) / double(weight.rows);
 }
 
+// Whether a result may be of a convolution with a weight; one of a line is computed as one of an image.
+bool convolution_of(const Weight& weight, std::span<const int64_t> shape) {
+  return shape.size() == weight.shape.size() || (shape.size() == 4 && weight.shape.size() == 3 && shape[2] == 1);
+}
+
 }  // namespace
 
 void may_unfold(Play& play, const Sample& base, const Operations& operations, const std::vector<Weight>& weights) {
-  constexpr double kNothing = 1e-6;  // of its bytes count as there; all of them may be
   if (!base.device.is_cpu()) return;
   PlayEdit edit;
   edit.start(play);
   for (const Operation& operation : operations.all) {
-    if (!operation.traits.convolution || operation.traits.rule != CastRule::lower) continue;
+    const bool convolves = operation.traits.convolution && operation.traits.rule == CastRule::lower;
+    if (!convolves && !operation.traits.unread) continue;
     const Piece result = play.pieces[operation.pieces.back()];
     const Block& block = base.blocks[result.block];
     const std::span<const int64_t> shape = base.shape(block);
     const std::string module = base.modules(result.block);
     const auto weight = std::ranges::find_if(weights, [&](const Weight& one) {
-      return one.module == module && one.shape.size() > 2 && shape.size() > 1 && one.rows == shape[1];
+      return one.module == module && one.shape.size() > 2 && shape.size() > 1 && one.rows == shape[1] &&
+             (convolves || convolution_of(one, shape));
     });
     if (weight == weights.end() || columns_of(*weight) == 0) continue;
     const auto passing = [&](size_t begin, size_t end) {
-      play.pieces.push_back({kNone, result.growth, kNothing * columns_of(*weight), 1 / kNothing, Category::workspace});
+      play.pieces.push_back(perhaps({kNone, result.growth, columns_of(*weight), 0, Category::workspace}));
       edit.make(begin, uint32_t(play.pieces.size() - 1));
       edit.free(end, uint32_t(play.pieces.size() - 1));
     };

@@ -24,6 +24,7 @@ bool is_new_data(const View& view, uint32_t tensor) {
   const Item& item = view.accounts.items()[view.accounts.item_of_tensor(tensor)];
   if (item.allocation == kNone || item.site == 0) return false;
   std::string_view outermost;
+  view.places.unread().operation(item.site);
   for (const Frame& frame : view.places.stack(item.site)) {
     if (frame.language == Frame::Language::python) break;
     if (frame.function.find("internal_new_from_data") != std::string::npos) return true;  // torch.tensor(list)

@@ -204,6 +204,10 @@ bool AutocastTypes::makes_float32_at(uint32_t site) {
   return found->second;
 }
 
+void AutocastTypes::note_unread() const {
+  for (const auto& [site, float32] : sites_) view_.places.unread().operation(site);
+}
+
 uint64_t AutocastTypes::copies(const Item& item) const {
   uint64_t copies = 0;
   for (const Saver& saver : savers_[item.storage]) {

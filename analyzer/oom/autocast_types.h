@@ -33,6 +33,8 @@ class AutocastTypes {
   uint64_t weight_copies(const Item& item) const;
   // An operation of the graph made it, in its forward or backward pass.
   bool made_in_pass(const Item& item) const;
+  // Notes the files that say which operations made what was asked about, where they could not be read.
+  void note_unread() const;
 
  private:
   struct Saver {

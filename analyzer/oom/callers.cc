@@ -54,7 +54,11 @@ bool is_blas_workspace(const Frame& frame) {
 }  // namespace
 
 bool asked_by_cudnn(const View& view, uint32_t site) {
-  return site != 0 && convolution_in(view.places.stack(site)) == Convolution::plan;
+  if (site == 0) return false;
+  const Convolution convolution = convolution_in(view.places.stack(site));
+  const bool on_device = view.dump.failure && !view.dump.failure->device.is_cpu();
+  if (on_device && convolution == Convolution::not_told) view.places.unread().operation(site);
+  return convolution == Convolution::plan;
 }
 
 std::string native_caller(const View& view, uint32_t site) {

@@ -241,7 +241,10 @@ class ProgramFinder {
         then += types.copies(item);
       }
     }
-    if (cautious) then += largest;
+    if (cautious) {
+      then += largest;
+      types.note_unread();
+    }
     return now - std::min(now, then);
   }
 

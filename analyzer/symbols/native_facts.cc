@@ -1,5 +1,6 @@
 #include "symbols/native_facts.h"
 
+#include "symbols/unread.h"
 #include "symbols/user_code.h"
 
 namespace tensorscope::analyzer {
@@ -15,6 +16,7 @@ uint8_t NativeFacts::parts(uint32_t site) const {
   if (symbols_ == nullptr || leaf == 0 || dump_.sites[site].python != 0) return 0;
   auto [found, fresh] = known_.try_emplace(leaf, uint8_t{0});
   if (!fresh) return found->second;
+  if (dump_.process.python_version.empty()) symbols_->unread().operation(site);  // else Python's frames tell it
   for (const Frame& frame : symbols_->native(leaf)) {
     const Owner owner = native_owner(frame.object, frame.function, frame.file);
     if (owner != Owner::torch && owner != Owner::system) break;

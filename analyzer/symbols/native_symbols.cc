@@ -144,6 +144,12 @@ const std::vector<CodePlace>& NativeSymbols::places(uint64_t return_address) {
   return *places;
 }
 
+const SharedObject* NativeSymbols::unread_object(uint64_t return_address) {
+  const SharedObject* object = object_at(return_address);
+  const bool has_file = object && object->path.starts_with('/');
+  return has_file && &places(return_address) == &kNowhere ? object : nullptr;
+}
+
 void NativeSymbols::save() {
   for (auto& [object, files] : files_) files->cache.save();
 }

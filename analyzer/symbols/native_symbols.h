@@ -23,6 +23,8 @@ class NativeSymbols {
   const SharedObject* object_at(uint64_t return_address) const;
   // Innermost first; one empty place where nothing is known.
   const std::vector<CodePlace>& places(uint64_t return_address);
+  // The object of such an address whose files could not be read; null: they were, or it has none.
+  const SharedObject* unread_object(uint64_t return_address);
   void save();
   // Looks for the file of each object that a frame lies in; resolves nothing.
   SymbolCheck check();

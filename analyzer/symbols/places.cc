@@ -78,6 +78,7 @@ const Place& Places::at(uint32_t site) {
     named.function = fmt::format("{}{}", scope, name);
     Place& place = places_.emplace_back(describe(named));
     place.frame = frame;
+    if (native_owner(frame.object) == Owner::torch) unread().function(frame);
     if (earlier) place.where = place.line = "(made before tensorscope was attached)";
   }
   number = found->second;

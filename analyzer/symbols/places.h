@@ -13,6 +13,7 @@
 
 #include "dump/dump.h"
 #include "symbols/symbols.h"
+#include "symbols/unread.h"
 #include "symbols/user_code.h"
 
 namespace tensorscope::analyzer {
@@ -43,14 +44,16 @@ class Places {
   // "model.py:31 Net.forward <- train.py:71 main"; a script's top level is left out. Empty where the place is the
   // outermost of it.
   std::string callers(uint32_t site, size_t most = 3);
+  // What of these stacks could not be read here, as far as it was asked for.
+  UnreadStacks& unread() { return symbols_.unread(); }
   // Resolves what these sites need at once.
   void prefetch(const std::vector<uint32_t>& sites, bool whole_stacks);
 
  private:
   const Dump& dump_;
   Symbols& symbols_;
-  const std::string package_;  // PyTorch's
-  std::deque<Place> places_;  // each once: many sites have one place
+  const std::string package_;                          // PyTorch's
+  std::deque<Place> places_;                           // each once: many sites have one place
   std::unordered_map<std::string, uint32_t> numbers_;  // of places, by all that their frames say
   std::vector<uint32_t> of_site_;                      // number plus one; 0: not asked for yet
   std::unordered_map<uint32_t, std::vector<Frame>> stacks_;

@@ -7,6 +7,7 @@
 #include "symbols/native_symbols.h"
 #include "symbols/source_lines.h"
 #include "symbols/stack_merge.h"
+#include "symbols/unread.h"
 #include "symbols/user_code.h"
 #include "tensorscope/rules/headline.h"
 
@@ -26,14 +27,16 @@ std::vector<std::string> source_folders(const SymbolOptions& options) {
 
 struct Symbols::Impl {
   Impl(const Dump& dump, const SymbolOptions& options)
-      : dump(dump), symbols(dump, options), sources(dump, source_folders(options)) {}
+      : dump(dump), names_native(options.native), symbols(dump, options), sources(dump, source_folders(options)) {}
 
   const Dump& dump;
+  const bool names_native;
   NativeSymbols symbols;
   SourceLines sources;
   std::unordered_map<uint64_t, Frame> headlines;  // by (native, python)
   std::vector<std::optional<Owner>> owners;       // by code
   const std::string package = torch_package(dump);
+  std::unique_ptr<UnreadStacks> unread;
 
   std::vector<Frame> native(uint32_t leaf);
   std::vector<PythonStackFrame> python(uint32_t leaf) const;
@@ -119,7 +122,9 @@ Frame Symbols::Impl::headline(const Site& site) {
   return natives.empty() ? Frame{} : natives[headline.frame()];
 }
 
-Symbols::Symbols(const Dump& dump, SymbolOptions options) : impl_(std::make_unique<Impl>(dump, options)) {}
+Symbols::Symbols(const Dump& dump, SymbolOptions options) : impl_(std::make_unique<Impl>(dump, options)) {
+  impl_->unread = std::make_unique<UnreadStacks>(dump, *this);
+}
 Symbols::~Symbols() = default;
 
 std::vector<Frame> Symbols::native(uint32_t leaf) { return impl_->native(leaf); }
@@ -150,6 +155,15 @@ std::string Symbols::module_path(const Site& site) const {
 }
 
 std::string Symbols::source_line(const Frame& frame) { return impl_->sources.line(frame.file, frame.line); }
+
+const SharedObject* Symbols::unread_object(const Frame& frame) {
+  const bool unnamed = frame.language == Frame::Language::native && frame.function.empty();
+  return unnamed ? impl_->symbols.unread_object(frame.address) : nullptr;
+}
+
+bool Symbols::names_native() const { return impl_->names_native; }
+
+UnreadStacks& Symbols::unread() { return *impl_->unread; }
 
 void Symbols::prefetch(const std::vector<uint32_t>& native_leaves) {
   const std::vector<NativeFrame>& frames = impl_->dump.native_frames;

@@ -5,8 +5,10 @@
 #include <algorithm>
 #include <cmath>
 
+#include "text/choice_words.h"
 #include "text/table.h"
 #include "text/units.h"
+#include "text/unread_words.h"
 
 namespace tensorscope::text {
 
@@ -256,7 +258,7 @@ std::string scenarios_table(const ForecastShown& shown, const Terminal& terminal
     const Amount& before = outcome.scratch_as_recorded ? plain.without_scratch : plain.peak;
     std::string fit = fits_words(outcome.fits);
     for (const LargestSize& largest : outcome.largest) fit += "; " + largest_words(shown, largest);
-    std::vector<std::string> cells = {outcome.name, amount_words(outcome.peak)};
+    std::vector<std::string> cells = {outcome.name + (outcome.unread ? " *" : ""), amount_words(outcome.peak)};
     if (convolves) cells.push_back(scratch_words(outcome));
     cells.push_back(signed_bytes(std::llround(before.bytes - outcome.peak.bytes)));
     cells.push_back(fit);
@@ -268,7 +270,9 @@ std::string scenarios_table(const ForecastShown& shown, const Terminal& terminal
         "What cuDNN works in is not known for convolutions in another type: 'peak' and 'saves' are without it, and "
         "'+ 0 to' ends with what it would be as in float32.\n";
   }
-  return "\nwhat if\n" + table.text(terminal) + note + unknown_types(shown);
+  const bool unread = std::ranges::any_of(shown.answer.scenarios, &Outcome::unread);
+  return fmt::format("\nwhat if{}\n", unread ? "  (* larger error: files could not be read, see above)" : "") +
+         table.text(terminal) + note + unknown_types(shown);
 }
 
 }  // namespace
@@ -283,8 +287,19 @@ std::string growth_words(const forecast::Powers& powers, const std::vector<Size>
   return words.empty() ? "constant" : words;
 }
 
+std::string unread_note(const forecast::Answer& answer) {
+  std::vector<std::string> wider;
+  if (answer.plain.unread) wider.emplace_back("the peak");
+  for (const Outcome& outcome : answer.scenarios) {
+    if (outcome.unread) wider.push_back("'" + outcome.name + "'");
+  }
+  return unread_words(answer.unread, fmt::format("the error of {} is larger than it needs to be", listed(wider)));
+}
+
 std::string forecast_text(const ForecastShown& shown, size_t top, const Terminal& terminal) {
-  return head(shown) + inputs_line(shown) + others_lines(shown) + notes(shown) + "\n" +
+  std::string unread = unread_note(shown.answer);
+  if (!unread.empty()) unread = terminal.styled(Style::warning, wrap(unread, terminal.width, 2)) + "\n";
+  return head(shown) + unread + inputs_line(shown) + others_lines(shown) + notes(shown) + "\n" +
          category_table(shown).text(terminal) + sites_table(shown, top, terminal) +
          unexplained_table(shown, top, terminal) + scenarios_table(shown, terminal);
 }

@@ -19,6 +19,9 @@ struct ForecastShown {
 // At most `top` sites (0: all).
 std::string forecast_text(const ForecastShown& shown, size_t top, const Terminal& terminal);
 
+// Which estimates have a larger error for lack of files, which files, and what to do; "" where none has.
+std::string unread_note(const analyzer::forecast::Answer& answer);
+
 // "constant", "with batch", "with batch x sequence^2"
 std::string growth_words(const analyzer::forecast::Powers& powers,
                          const std::vector<analyzer::forecast::Size>& sizes);

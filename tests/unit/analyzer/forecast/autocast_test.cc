@@ -331,6 +331,26 @@ TEST_F(AutocastTest, ALossIsGivenACopyInFloat32) {
   EXPECT_GT(change(number(1), false), change(last, true));
 }
 
+TEST_F(AutocastTest, WhatCannotBeReadMayBeEither) {
+  weight("model.up", {32, 8});
+  make("embedding", "model.embed", {4, 8});
+  const uint32_t product = make("linear", "model.up", {4, 32});
+  const uint32_t later = make("relu", "model", {4, 32});
+  const uint32_t gradient = scene_.backward(product, {4, 8});
+  change_ = [](Operations& operations) { operations.all[1].traits = {.unread = true}; };
+  cast();
+  EXPECT_TRUE(play_.unread);
+  for (const uint32_t block : {product, later, gradient}) {
+    EXPECT_DOUBLE_EQ(part(block) * (1 - play_.pieces[block].unsure), 0.5) << block;
+    EXPECT_DOUBLE_EQ(part(block) * (1 + play_.pieces[block].unsure), 1) << block;
+  }
+  // A copy of its weight may be there, and counts in the error alone.
+  const auto copy = std::ranges::find_if(copies_, &Piece::autocasts);
+  ASSERT_NE(copy, copies_.end());
+  EXPECT_LT(bytes(*copy), 1);
+  EXPECT_NEAR(bytes(*copy) * copy->unsure, 32 * 8 * 2, 1);
+}
+
 }  // namespace
 
 }  // namespace tensorscope::analyzer::forecast

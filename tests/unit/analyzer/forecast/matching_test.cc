@@ -56,6 +56,20 @@ TEST(Matching, ALoopOverTheSizeGrowsAsWhatIsAliveAtOnce) {
   EXPECT_DOUBLE_EQ(passing, 16 * 4000);  // one at a time, as before
 }
 
+// Two addresses that may be one function.
+TEST(Matching, ByWhatCanBeReadOfStacks) {
+  const std::vector<Sample> samples = [] {
+    std::vector<Sample> both = samples_of(layers(8), layers(16));
+    Block &small = both[0].blocks[1], &large = both[1].blocks[1];
+    small.key = small.kind = small.coarse = 5;
+    large.key = large.kind = large.coarse = 6;
+    return both;
+  }();
+  const auto basis = [&](const Matched& matched) { return matched.growths[matched.growth[1]].basis(); };
+  EXPECT_EQ(basis(match_blocks(samples, kTwoBatches, 1, &Block::key)), Basis::not_matched);
+  EXPECT_EQ(basis(match_blocks(samples, kTwoBatches, 1, &Block::read_key)), Basis::shape);
+}
+
 TEST(Matching, OtherStacksOfOneLineAreTheSame) {
   RunScene small, large;
   small.make(1, {8, 10});

@@ -15,7 +15,7 @@ class RunScene {
   // Returns the block's number. Its bytes are the shape's, of float32.
   uint32_t make(uint32_t key, std::initializer_list<int64_t> shape, int8_t dtype = 6) {
     Block block;
-    block.key = block.kind = block.coarse = key;
+    block.key = block.read_key = block.kind = block.coarse = key;
     block.first_dim = uint32_t(sample.dims.size());
     block.ndim = uint8_t(shape.size());
     block.itemsize = 4;
@@ -28,7 +28,7 @@ class RunScene {
   }
   uint32_t make_bytes(uint32_t key, uint64_t nbytes) {
     Block block;
-    block.key = block.kind = block.coarse = key;
+    block.key = block.read_key = block.kind = block.coarse = key;
     block.nbytes = nbytes;
     return add(block);
   }

@@ -14,14 +14,14 @@ struct Peaks {
 };
 
 // A convolution of 4 channels into 8 by a square of `side`, over 2 x 10 x 10, on its own.
-Peaks convolved(int64_t side, bool cpu) {
+Peaks convolved(int64_t side, bool cpu, OperationTraits traits = traits_of("conv2d", true)) {
   ModelScene scene;
   const uint32_t result = scene.forward("model.conv", {2, 8, 10, 10});
   scene.backward(result, {2, 4, 10, 10});
   Play play = scene.play();
   if (!cpu) scene.base.device.type = 1;
   Operations operations = operations_of(play, scene.base);
-  operations.all[0].traits = traits_of("conv2d", true);
+  operations.all[0].traits = traits;
   const std::vector<int64_t> shape = {8, 4, side, side};
   may_unfold(play, scene.base, operations, {Weight{"model.conv", shape, 8, 4, 0}});
   return {peak(play, {}).bytes, highest_possible(play, {}, {}).bytes};
@@ -32,6 +32,11 @@ TEST(Unfolding, ABufferMayBeThereWhileAConvolutionRuns) {
   const Peaks peaks = convolved(3, true);
   EXPECT_NEAR(peaks.surely, result + gradient, 1);
   EXPECT_NEAR(peaks.perhaps, result + gradient + columns, 1);
+}
+
+TEST(Unfolding, WhatCannotBeReadMayBeAConvolutionOfItsModule) {
+  EXPECT_EQ(convolved(3, true, {.unread = true}).perhaps, convolved(3, true).perhaps);
+  EXPECT_LT(convolved(3, true, {}).perhaps, convolved(3, true).perhaps);
 }
 
 TEST(Unfolding, NoneForSquaresOfOneAndOnDevices) {

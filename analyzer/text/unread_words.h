@@ -1,0 +1,15 @@
+// What a user does about files that a dump names and that could not be read here.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "symbols/unread.h"
+
+namespace tensorscope::text {
+
+// "2 libraries could not be read here (/opt/torch/lib/libtorch_cpu.so), so CONSEQUENCE. Run this on ..."; "" where no
+// file is missing.
+std::string unread_words(const analyzer::UnreadFiles& files, std::string_view consequence);
+
+}  // namespace tensorscope::text
