@@ -40,7 +40,10 @@ def instructions(loop, steps, nested, library):
                           env=environment, capture_output=True, text=True)
     if done.returncode != 0:
         raise SystemExit(done.stderr)
-    return int(next(line for line in done.stderr.splitlines() if "instructions" in line).split(",")[0])
+    count = next(line for line in done.stderr.splitlines() if "instructions" in line).split(",")[0]
+    if not count.isdigit():
+        raise SystemExit("instructions.py: this processor counts no instructions for perf (a virtual machine?)")
+    return int(count)
 
 
 def main():
