@@ -180,8 +180,7 @@ class Forecaster {
     return result;
   }
   // `other`: by what can be read of call stacks, where that is not all: then it may be either, or in between.
-  Amount peak_of(const Play& play, const PeakAt& at, const std::optional<Play>& other, double least) const {
-    Amount result = peak_of(play, at, missed_part(out_.checks), least);
+  Amount or_other(Amount result, const std::optional<Play>& other, double least) const {
     if (!other) return result;
     const Amount may_be = peak_of(*other, peak(*other, out_.target), missed_by_read_names_, least);
     result.spread = std::max(result.spread, std::abs(may_be.bytes - result.bytes) + may_be.spread);
@@ -191,8 +190,10 @@ class Forecaster {
   // `least`: a part of the peak that it may be off by in any case.
   Outcome outcome(const Play& play, const PeakAt& at, const std::optional<Play>& other, double least = 0) const {
     Outcome result;
-    result.peak = peak_of(play, at, other, least);
-    result.unread = play.unread || result.peak.spread > peak_of(play, at, missed_part(out_.checks), least).spread;
+    const double missed = missed_part(out_.checks);
+    const Amount known = peak_of(play, at, missed, least);
+    result.peak = or_other(known, other, least);
+    result.unread = play.unread || result.peak.spread > known.spread;
     if (reserves_) {
       result.reserved.bytes = double(reserved_peaks(play, out_.target).reserved);
       result.reserved.spread = reserved_miss_ * result.reserved.bytes + result.peak.spread;
@@ -203,7 +204,8 @@ class Forecaster {
       needed = without_scratch(play);
       std::optional<Play> other_needed;
       if (other) other_needed = without_scratch(*other);
-      result.without_scratch = peak_of(*needed, peak(*needed, out_.target), other_needed, least);
+      result.without_scratch =
+          or_other(peak_of(*needed, peak(*needed, out_.target), missed, least), other_needed, least);
     }
     if (!question_.limit) return result;
     const double limit = double(*question_.limit);

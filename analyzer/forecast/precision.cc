@@ -49,7 +49,10 @@ void in_half(Play& play, const Sample& base) {
         // A product that is given the copy saves it.
         const OperationTraits* next = next_operation(operations, size_t(&piece - play.pieces.data()));
         least = most = next != nullptr && next->dropout ? 1 : 1.5;
-        if (unread.operation(block.place()) || (next != nullptr && next->unread)) least = 1, play.unread = true;
+        if (unread.operation(block.place()) || (next != nullptr && next->unread)) {
+          least = 1;
+          play.unread = true;
+        }
       } else if (upcast != Upcast::none) {
         most = 1;
       }

@@ -23,8 +23,8 @@ inline uint64_t read_ticks() {
 }
 
 // The monotonic clock for ages, owned by one thread: coarse_ns() once the counter has gone on by some hundred
-// microseconds, else what was read then. The counter is read without touching memory, where that clock costs an event
-// seven cache lines that are not in the nearest cache (docs/benchmarks.md).
+// microseconds, else what was read then. The counter is read without touching memory, which that clock does: after
+// what torch runs between two events it is not in the nearest cache (docs/benchmarks.md).
 class RecentClock {
  public:
   uint64_t ns() {

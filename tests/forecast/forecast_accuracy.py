@@ -99,11 +99,11 @@ def ended(process):
     return output
 
 
-def record(folder, model, *options):
-    """The recording of a run; made where it is not there yet."""
+def record(folder, model, *options, **more):
+    """The recording of a run; made where it is not there yet. `more`: as of run()."""
     place = pathlib.Path(folder) / "-".join([model, *(option.strip("-") for option in options)])
     if not list(place.glob("*.recording")):
-        ended(run(place, model, *options))
+        ended(run(place, model, *options, **more))
     return next(place.glob("*.recording"))
 
 

@@ -31,6 +31,10 @@ def link_or_copy(source, target):
         shutil.copy2(source, target)
 
 
+def recordings(folder, model, **environment):
+    return [forecast_accuracy.record(folder, model, "--batch", str(batch), **environment) for batch in BATCHES]
+
+
 class Recorded:
     """A program that ran with a torch of its own, which is moved away afterwards."""
 
@@ -39,17 +43,11 @@ class Recorded:
         self.root, self.torch = folder / "elsewhere", folder / "packages" / "torch"
         skipped = shutil.ignore_patterns("__pycache__", "include", "test", "*.a")
         shutil.copytree(package, self.torch, copy_function=link_or_copy, ignore=skipped)
-        self.inputs = [self.record(folder, batch) for batch in BATCHES]
+        self.inputs = recordings(folder, "siamese", PYTHONPATH=str(self.torch.parent))
         self.known = {name: self.forecast(*options) for name, options in WHAT_IFS.items()}
         moved = self.root / self.torch.relative_to("/")
         moved.parent.mkdir(parents=True)
         self.torch.rename(moved)
-
-    def record(self, folder, batch):
-        place = folder / str(batch)
-        process = forecast_accuracy.run(place, "siamese", "--batch", str(batch), PYTHONPATH=str(self.torch.parent))
-        forecast_accuracy.ended(process)
-        return next(place.glob("*.recording"))
 
     def forecast(self, *options):
         return forecast_accuracy.forecast(self.inputs, ASKED, *options)
@@ -105,11 +103,7 @@ def test_functions_that_are_not_to_be_looked_up(recorded):
 
 
 def test_without_native_stacks(tmp_path, recorded):
-    inputs = []
-    for batch in BATCHES:
-        place = tmp_path / str(batch)
-        forecast_accuracy.ended(forecast_accuracy.run(place, "siamese", "--batch", str(batch), TENSORSCOPE_NATIVE="0"))
-        inputs.append(next(place.glob("*.recording")))
+    inputs = recordings(tmp_path, "siamese", TENSORSCOPE_NATIVE="0")
     for name, options in WHAT_IFS.items():
         found = forecast_accuracy.forecast(inputs, ASKED, *options)
         no_less_is_said(recorded.known[name]["what_if"][0], found["what_if"][0])
@@ -118,13 +112,9 @@ def test_without_native_stacks(tmp_path, recorded):
 
 def test_without_source_lines(tmp_path):
     """Whether lines cast to float32 is then not known."""
-    def record(place, batch, **options):
-        forecast_accuracy.ended(forecast_accuracy.run(place, "graph_transformer", "--batch", str(batch), **options))
-        return next(place.glob("*.recording"))
-
     asked = ASKED, "--as", "bfloat16"
-    known = forecast_accuracy.forecast([record(tmp_path / f"known {batch}", batch) for batch in BATCHES], *asked)
-    inputs = [record(tmp_path / str(batch), batch, TENSORSCOPE_SOURCE="0") for batch in BATCHES]
+    known = forecast_accuracy.forecast(recordings(tmp_path / "known", "graph_transformer"), *asked)
+    inputs = recordings(tmp_path, "graph_transformer", TENSORSCOPE_SOURCE="0")
     unread = forecast_accuracy.forecast(inputs, *asked)
     no_less_is_said(known["what_if"][0], unread["what_if"][0])
     assert known["not_read"] is None and unread["not_read"]["libraries"] == []

@@ -8,13 +8,11 @@
 // Context: hook.
 #pragma once
 
-#include <bit>
 #include <cstddef>
 #include <cstdint>
 
 #include "stacks/python/python_layout.h"
 #include "stacks/python/python_walk.h"
-#include "support/spread_bits.h"
 
 namespace tensorscope::stacks {
 
@@ -42,7 +40,7 @@ inline uint64_t hash_placed(const PythonLayout& layout, const char* innermost, c
     if (__builtin_expect(reinterpret_cast<FramePlace>(frame) != *places, false)) return 0;
     uint64_t position = read_field<uint64_t>(frame, instruction);
     if constexpr (flagged) position |= read_field<uint8_t>(frame, owner);
-    hash = (std::rotl(hash, 25) ^ (read_field<uint64_t>(frame, code) + position * 0xa0761d6478bd642f)) * kGoldenRatio;
+    hash = hash_with_frame(hash, read_field<uint64_t>(frame, code), position);
     frame = read_field<const char*>(frame, previous);
   }
   return frame == nullptr ? hash : 0;

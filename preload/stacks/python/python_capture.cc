@@ -138,12 +138,13 @@ StackId PythonCapture::capture_remembered(ThreadStack& stack, const char* thread
   const uint64_t generation = codes_.generation();
   const char* const innermost = innermost_frame(interpreter_.layout, thread_state);
   const RememberedStacks::Stack* next = stack.remembered.find_next(interpreter_.layout, innermost, generation);
-  if (__builtin_expect(next == nullptr, false)) return capture_other(stack, thread_state, generation);
+  if (__builtin_expect(next == nullptr, false)) return capture_other(stack, thread_state, innermost, generation);
   stack.activation = next->activation;
   return next->node;
 }
 
-StackId PythonCapture::capture_other(ThreadStack& stack, const char* thread_state, uint64_t generation) {
+StackId PythonCapture::capture_other(ThreadStack& stack, const char* thread_state, const char* innermost,
+                                     uint64_t generation) {
   if (stack.generation != generation) {
     stack.depth = 0;
     stack.calls = {};
@@ -155,8 +156,7 @@ StackId PythonCapture::capture_other(ThreadStack& stack, const char* thread_stat
   const uint32_t calls = stack.calls.count();
   const HashedFrames frames = hash_frames(interpreter_.layout, thread_state, generation, stack.calls, kDeepest);
   if (frames.depth == 0) return capture_into(stack, thread_state);
-  const RememberedStacks::Present present{frames, interpreter_.layout,
-                                          innermost_frame(interpreter_.layout, thread_state), generation, stack.calls};
+  const RememberedStacks::Present present{frames, interpreter_.layout, innermost, generation, stack.calls};
   if (const RememberedStacks::Stack* found = stack.remembered.find(present)) {
     stack.activation = {frames.entry, frames.entry_code, found->activation.caller};
     return found->node;

@@ -59,7 +59,8 @@ class PythonCapture {
                     KnownFrame& known);
   size_t common_depth(const ThreadStack& stack, size_t depth) const;
   StackId capture_remembered(ThreadStack& stack, const char* thread_state);
-  [[gnu::noinline]] StackId capture_other(ThreadStack& stack, const char* thread_state, uint64_t generation);
+  [[gnu::noinline]] StackId capture_other(ThreadStack& stack, const char* thread_state, const char* innermost,
+                                          uint64_t generation);
   [[gnu::noinline]] StackId capture_into(ThreadStack& stack, const char* thread_state);
 
   const PythonInterpreter& interpreter_;

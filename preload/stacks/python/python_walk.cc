@@ -1,9 +1,5 @@
 #include "stacks/python/python_walk.h"
 
-#include <bit>
-
-#include "support/spread_bits.h"
-
 namespace tensorscope::stacks {
 
 namespace {
@@ -95,11 +91,11 @@ HashedFrames hash_frames(const PythonLayout& layout, const char* thread_state, u
       return false;
     }
     ++depth;
-    uint64_t word = reinterpret_cast<uint64_t>(frame.code) + frame.position * 0xa0761d6478bd642f;
+    uint64_t code = reinterpret_cast<uint64_t>(frame.code);
     if (calls.hold(frame.code)) {
-      word += reinterpret_cast<uint64_t>(first_local(layout, frame.frame, calls.cell_type)) * 0xe7037ed1a0b428db;
+      code += reinterpret_cast<uint64_t>(first_local(layout, frame.frame, calls.cell_type)) * 0xe7037ed1a0b428db;
     }
-    hash = (std::rotl(hash, 25) ^ word) * kGoldenRatio;
+    hash = hash_with_frame(hash, code, frame.position);
     if (entry.frame == nullptr && frame.entry()) entry = frame;
     return true;
   });

@@ -4,10 +4,12 @@
 // Context: hook.
 #pragma once
 
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 
 #include "stacks/python/python_layout.h"
+#include "support/spread_bits.h"
 
 namespace tensorscope::stacks {
 
@@ -28,6 +30,11 @@ inline const char* innermost_frame(const PythonLayout& layout, const char* threa
   const char* const holder = read_field<const char*>(thread_state, layout.thread_frame);
   if (layout.cframe_frame < 0 || holder == nullptr) return holder;
   return read_field<const char*>(holder, size_t(layout.cframe_frame));
+}
+
+// A frame more in a hash of frames.
+inline uint64_t hash_with_frame(uint64_t hash, uint64_t code, uint64_t position) {
+  return (std::rotl(hash, 25) ^ (code + position * 0xa0761d6478bd642f)) * kGoldenRatio;
 }
 
 // Fills `frames` and returns their number; `more`: there are further frames beyond `limit`.

@@ -2,9 +2,9 @@
 //
 // Up to CPython 3.13 the interpreter keeps it as thread-specific data (Python/pystate.c, gilstate_tss_get), and glibc
 // keeps the data of a thread's first 32 keys in the thread's own block (nptl/descr.h, specific_1stblock), each with the
-// sequence number of its key. Read there it costs one cache line, where the function goes through seven. What the slot
-// does not tell is that the key is gone: nothing is read any more from the interpreter's exit functions on, nor in a
-// forked child, where the interpreter takes a new key.
+// sequence number of its key. Reading it there saves three calls. What the slot does not tell is that the key is gone:
+// nothing is read any more from the interpreter's exit functions on, nor in a forked child, where the interpreter takes
+// a new key.
 //
 // Context: hook, but for the two that say otherwise.
 #pragma once
