@@ -45,15 +45,15 @@ inline RealFunction real(Hook hook) {
 
 // HookScope that first wakes the profiler at the first event of the process, and counts what comes while another thread
 // is still waking it.
-class Awake {
+class Event : public HookScope {
  public:
-  explicit Awake(Subject subject) {
-    if (__builtin_expect(!is_recording(), false)) wake(subject);
+  explicit Event(Subject subject) : HookScope(__builtin_expect(is_recording(), true) || wakes(subject)) {}
+
+ private:
+  [[gnu::noinline]] static bool wakes(Subject subject) {
+    wake(subject);
+    return is_recording();
   }
-};
-class Event : private Awake, public HookScope {
- public:
-  explicit Event(Subject subject) : Awake(subject) {}
 };
 
 }  // namespace tensorscope

@@ -64,7 +64,9 @@ class AddressTable {
     explicit operator bool() const { return __builtin_expect(held_, true); }
     unsigned shard() const { return number_; }
 
-    Position find(const void* key) { return shard_.find(index_, key, hash_of(key)); }
+    Position find(const void* key) { return shard_.template find<true>(index_, key, hash_of(key)); }
+    // The same for a key that most likely is not there.
+    Position find_new(const void* key) { return shard_.template find<false>(index_, key, hash_of(key)); }
     // A row for a key that is not there; `place` is what find() just returned. The row has its key; the caller sets the
     // rest and the serial before the Guard ends. Null: no memory.
     Row* insert(const void* key, Position& place) { return shard_.insert(index_, key, hash_of(key), place); }
@@ -211,9 +213,25 @@ class AddressTable {
       }
     }
 
+    // `there`: whether it most likely is.
+    template <bool there>
     Position find(const Index& index, const void* key, uint64_t hash) const {
       const uint32_t* slots = index.slots.load(std::memory_order_relaxed);
       if (__builtin_expect(slots == nullptr, false)) return {};
+      if constexpr (!there) {
+        const uint32_t first = uint32_t(hash) & index.mask.load(std::memory_order_relaxed);
+        if (__builtin_expect(slots[first] == kEmpty, true)) return {nullptr, 0, first};
+        return find_among(index, key, hash);
+      }
+      return find_from_first(index, key, hash);
+    }
+
+    [[gnu::noinline]] Position find_among(const Index& index, const void* key, uint64_t hash) const {
+      return find_from_first(index, key, hash);
+    }
+
+    [[gnu::always_inline]] Position find_from_first(const Index& index, const void* key, uint64_t hash) const {
+      const uint32_t* slots = index.slots.load(std::memory_order_relaxed);
       const uint32_t wrap = index.mask.load(std::memory_order_relaxed);
       const uint32_t tag = tag_of(hash);
       bool reusable = false;
@@ -238,7 +256,7 @@ class AddressTable {
       Row* const free_row = row(number);
       if (__builtin_expect(number == free, true)) {
         free = uint32_t(reinterpret_cast<uintptr_t>(free_row->key));
-        index.next_row.store(free == 0 ? nullptr : row(free), std::memory_order_relaxed);
+        index.next_row.store(__builtin_expect(free != 0, true) ? row(free) : nullptr, std::memory_order_relaxed);
       }
       uint32_t& slot = index.slots.load(std::memory_order_relaxed)[place.slot];
       filled += slot == kEmpty;
@@ -283,7 +301,7 @@ class AddressTable {
       const uint32_t room =
           index.slots.load(std::memory_order_relaxed) == nullptr ? 0 : index.mask.load(std::memory_order_relaxed) + 1;
       if (!rebuild(index, room)) return filled + 2 <= room;  // a search ends at an empty slot: one must stay
-      place = find(index, key, hash);
+      place = find_from_first(index, key, hash);
       return true;
     }
 

@@ -9,9 +9,7 @@ namespace tensorscope::live {
 
 constinit AllocationTable g_allocations;
 
-namespace {
-
-[[gnu::noinline]] void count_missed_of(AllocationKind kind) {
+void count_missed_of(AllocationKind kind) {
   switch (kind) {
     case AllocationKind::heap:
       return count_missed(Subject::cpu_memory);
@@ -21,50 +19,6 @@ namespace {
     case AllocationKind::runtime:
       return count_missed(Subject::cuda_memory);
   }
-}
-
-}  // namespace
-
-Made AllocationTable::add(const NewAllocation& made, const Origin& origin) {
-  const void* const address = key(made.pointer, made.device);
-  NodeId no_longer_referred = 0;
-  Made result;
-  {
-    Table::Guard guard(table_, address);
-    if (!guard) {
-      give_up_on_locks();
-      return result;
-    }
-    Table::Position place = guard.find(address);
-    if (__builtin_expect(place.row != nullptr, false)) {
-      result.replaced = place.row->serial.load(std::memory_order_relaxed);
-      no_longer_referred = account_gone(guard.shard(), *place.row);
-      count_missed_of(made.kind);
-    } else if (__builtin_expect(guard.insert(address, place) == nullptr, false)) {
-      count_missed_of(made.kind);
-      no_longer_referred = made.node;
-    }
-    if (__builtin_expect(place.row != nullptr, true)) {
-      AllocationRow& row = *place.row;
-      row.nbytes = made.nbytes;
-      row.created_ns = origin.ns;
-      row.site = origin.site;
-      row.node = made.node;
-      row.thread = origin.thread;
-      row.kind = uint32_t(made.kind);
-      row.device = made.device;
-      result.serial = next_serial();
-      row.serial.store(result.serial, std::memory_order_relaxed);
-      ShardTotals& totals = totals_[guard.shard()][made.device];
-      totals.made += 1;
-      totals.bytes += made.nbytes;
-      if (made.kind == AllocationKind::mapped) g_devices.mapped_made(made.device, made.nbytes);
-      g_devices.bytes_made(made.device, made.nbytes);
-      g_sites.allocation_made(origin.site, made.nbytes);
-    }
-  }
-  if (no_longer_referred != 0) g_nodes.drop(no_longer_referred);
-  return result;
 }
 
 Gone AllocationTable::remove(const void* pointer, AllocationKind kind, DeviceSlot device) {

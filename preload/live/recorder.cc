@@ -27,7 +27,6 @@ struct ThisThread {
   ThreadId id = 0;
   bool entered = false;    // id is known, or known to be 0
   TensorReference newest;  // the tensor it constructed last
-  SiteId site = 0;         // where it was last
   RecentClock clock;
   // The block it allocated last, until a tensor took it.
   const void* fresh_block = nullptr;
@@ -53,21 +52,30 @@ constinit std::atomic<FactsFunction> g_facts{nullptr};
   return t_this.id;
 }
 
-SiteId site_of(const stacks::Stack& stack) {
-  const SiteId site = g_sites.intern(stack, t_this.site);
+[[gnu::always_inline]] inline SiteId site_of(const stacks::Stack& stack) {
+  SiteId site = stack.note == nullptr ? 0 : *stack.note;
+  if (__builtin_expect(site == 0, false)) {
+    site = g_sites.intern(stack);
+    if (stack.note != nullptr) *stack.note = site;
+  }
   g_sites.prefetch(site);
-  return t_this.site = site;
+  return site;
 }
 
-SiteId site_here(uint64_t nbytes) { return site_of(stacks::capture(nbytes)); }
+SiteId site_here(uint64_t nbytes, stacks::HookFrame hook = nullptr) { return site_of(stacks::capture(nbytes, hook)); }
 
-// The site of the tensor that takes the fresh block: the allocation's, made by the same operation, unless Python has
-// gone on to another instruction in between.
-SiteId site_of_taker() {
-  t_this.fresh_block = nullptr;
+[[gnu::noinline]] SiteId site_of_taker_elsewhere() {
   const StackId python = stacks::capture_python_part();
   if (python == t_this.fresh_python) return t_this.fresh_site;
   return site_of(stacks::capture_native_part(python, t_this.fresh_bytes));
+}
+
+// The site of the tensor that takes the fresh block: the allocation's, made by the same operation, unless Python has
+// gone on to another instruction in between.
+[[gnu::always_inline]] inline SiteId site_of_taker() {
+  t_this.fresh_block = nullptr;
+  if (__builtin_expect(stacks::python_is_still(t_this.fresh_python), true)) return t_this.fresh_site;
+  return site_of_taker_elsewhere();
 }
 
 NodeId running_node(SiteId site) {
@@ -191,9 +199,10 @@ void note_reported(Device device, uint64_t allocated, uint64_t reserved) {
         kind == AllocationKind::heap});
 }
 
-Origin allocated(const void* pointer, uint64_t nbytes, AllocationKind kind, DeviceSlot device) {
+Origin allocated(const void* pointer, uint64_t nbytes, AllocationKind kind, DeviceSlot device,
+                 stacks::HookFrame hook = nullptr) {
   g_allocations.prefetch(pointer, device);
-  const stacks::Stack stack = stacks::capture(nbytes);
+  const stacks::Stack stack = stacks::capture(nbytes, hook);
   const Origin origin{t_this.clock.ns(), site_of(stack), this_thread()};
   t_this.fresh_block = pointer;
   t_this.fresh_bytes = nbytes;
@@ -217,10 +226,10 @@ void freed(const void* pointer, AllocationKind kind, DeviceSlot device) {
 void leave_tensors_out() { g_tensors_left_out.store(true, std::memory_order_relaxed); }
 bool tensors_are_left_out() { return g_tensors_left_out.load(std::memory_order_relaxed); }
 
-void tensor_constructed(const void* impl) {
+void tensor_constructed(const void* impl, stacks::HookFrame hook) {
   if (t_this.newest.is(impl) || tensors_are_left_out()) return;
   g_tensors.prefetch(impl);
-  const SiteId site = t_this.taker == impl ? site_of_taker() : site_here(0);
+  const SiteId site = __builtin_expect(t_this.taker == impl, true) ? site_of_taker() : site_here(0, hook);
   t_this.taker = nullptr;
   g_tensors.add(impl, {t_this.clock.ns(), site, this_thread()}, t_this.newest);
   if (events_wanted()) note_tensor(t_this.newest);
@@ -229,7 +238,7 @@ void tensor_constructed(const void* impl) {
 void tensor_takes_storage(const void* impl, const void* const* storage) {
   t_this.taker = nullptr;
   const auto* words = static_cast<const void* const*>(*storage);
-  if (words == nullptr || t_this.fresh_block == nullptr) return;
+  if (__builtin_expect(words == nullptr || t_this.fresh_block == nullptr, false)) return;
   // StorageImpl: vtable, reference counts (one word; two up to torch 2.x's early versions), data pointer, its context
   // (c10/core/StorageImpl.h, c10/util/UniqueVoidPtr.h, 1.13 to 2.14). A word that holds this very address is the
   // block's.
@@ -257,8 +266,8 @@ void tensor_disregarded(const void* impl) {
   if (events_wanted()) note_gone(EventKind::disregarded, gone);
 }
 
-void cpu_allocated(const void* pointer, size_t nbytes) {
-  if (pointer != nullptr) allocated(pointer, nbytes, AllocationKind::heap, DeviceTable::kCpu);
+void cpu_allocated(const void* pointer, size_t nbytes, stacks::HookFrame hook) {
+  if (pointer != nullptr) allocated(pointer, nbytes, AllocationKind::heap, DeviceTable::kCpu, hook);
 }
 
 void cpu_freed(const void* pointer) {

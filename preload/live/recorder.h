@@ -10,6 +10,7 @@
 
 #include "live/event_log.h"
 #include "live/runtime_table.h"
+#include "stacks/capture.h"
 #include "support/ids.h"
 
 namespace tensorscope::live {
@@ -17,7 +18,7 @@ namespace tensorscope::live {
 // TensorImpl. `constructed` is idempotent for the newest tensor of the calling thread (constructors delegate),
 // `destroyed` and `released` must be called before the real destructor and release_resources; unknown addresses are
 // ignored.
-void tensor_constructed(const void* impl);
+void tensor_constructed(const void* impl, stacks::HookFrame hook = nullptr);
 // Where their ends are not seen, none is followed. For good.
 void leave_tensors_out();
 bool tensors_are_left_out();
@@ -31,7 +32,7 @@ void tensor_destroyed(const void* impl);
 void tensor_disregarded(const void* impl);
 
 // c10::alloc_cpu / free_cpu. `freed` before the real call.
-void cpu_allocated(const void* pointer, size_t nbytes);
+void cpu_allocated(const void* pointer, size_t nbytes, stacks::HookFrame hook = nullptr);
 void cpu_freed(const void* pointer);
 
 // c10::reportMemoryUsageToProfiler. `delta` > 0: allocated, < 0: freed. For the CPU, total_allocated == 0 and a pointer

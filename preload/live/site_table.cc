@@ -42,21 +42,11 @@ SiteId SiteTable::find(const stacks::Stack& stack, uint64_t hash) const {
   return 0;
 }
 
-SiteId SiteTable::intern(const stacks::Stack& stack, SiteId before) {
+SiteId SiteTable::intern(const stacks::Stack& stack) {
   if (stack.native == 0 && stack.python == 0) return 0;
-  if (before != 0) {
-    const SiteId site = std::atomic_ref(key(before).followed).load(std::memory_order_acquire);
-    if (site != 0 && key(site).native == stack.native && key(site).python == stack.python) return site;
-  }
-  return look_up(stack, before);
-}
-
-SiteId SiteTable::look_up(const stacks::Stack& stack, SiteId before) {
   const uint64_t hash = hash_of(stack);
-  SiteId site = find(stack, hash);
-  if (site == 0) site = add(stack, hash);
-  if (before != 0 && site != 0) std::atomic_ref(key(before).followed).store(site, std::memory_order_release);
-  return site;
+  const SiteId site = find(stack, hash);
+  return site != 0 ? site : add(stack, hash);
 }
 
 SiteId SiteTable::add(const stacks::Stack& stack, uint64_t hash) {
@@ -68,7 +58,7 @@ SiteId SiteTable::add(const stacks::Stack& stack, uint64_t hash) {
   if (const SiteId known = find(stack, hash); known != 0) return known;
   std::atomic<SiteId>* buckets = level_for_one_more();
   std::atomic<SiteId>& bucket = buckets[bucket_of(hash, kBucketBits[last_level_])];
-  const SiteId site = append({stack.native, stack.python, bucket.load(std::memory_order_relaxed), 0});
+  const SiteId site = append({stack.native, stack.python, bucket.load(std::memory_order_relaxed)});
   if (site != 0) bucket.store(site, std::memory_order_release);
   return site;
 }

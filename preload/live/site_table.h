@@ -25,9 +25,7 @@ class SiteTable {
   // Makes site 0. False: no memory.
   bool start();
 
-  // `before`: the site that this thread asked for before this one, 0: none. Only a hint: a program's loop asks for its
-  // sites in the same order again, and the one that came next then is looked at first.
-  SiteId intern(const stacks::Stack& stack, SiteId before = 0);
+  SiteId intern(const stacks::Stack& stack);
   // Brings the site's counters into the cache.
   void prefetch(SiteId site) const { __builtin_prefetch(&counts(site), 1); }
   // A site of its own that has no stack; 0: no room.
@@ -60,8 +58,7 @@ class SiteTable {
   struct Key {
     StackId native;
     StackId python;
-    SiteId next;      // of the same bucket
-    SiteId followed;  // by this one, when it was asked for; an atomic_ref's
+    SiteId next;  // of the same bucket
   };
   // Live is what was made less what is gone, so that an event changes as few words as it can.
   struct alignas(64) Counts {
@@ -78,7 +75,6 @@ class SiteTable {
   Key& key(SiteId site) const { return chunk(site).keys[site & (kChunkSites - 1)]; }
   Counts& counts(SiteId site) const { return chunk(site).counts[site & (kChunkSites - 1)]; }
   SiteId find(const stacks::Stack& stack, uint64_t hash) const;
-  [[gnu::noinline]] SiteId look_up(const stacks::Stack& stack, SiteId before);
   [[gnu::noinline]] SiteId add(const stacks::Stack& stack, uint64_t hash);
   SiteId append(const Key& key);
   std::atomic<SiteId>* level_for_one_more();

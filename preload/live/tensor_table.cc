@@ -23,35 +23,6 @@ Gone TensorTable::change(const void* impl, Change change) {
   return gone;
 }
 
-void TensorTable::add(const void* impl, const Origin& origin, TensorReference& made) {
-  made.row = nullptr;
-  made.serial = 0;
-  Table::Guard guard(table_, impl);
-  if (!guard) return give_up_on_locks();
-  Table::Position place = guard.find(impl);
-  Serial replaced = 0;
-  if (__builtin_expect(place.row != nullptr, false)) {
-    replaced = place.row->serial.load(std::memory_order_relaxed);
-    g_sites.tensor_gone(place.row->site);
-    count_missed(Subject::tensors);
-  } else if (guard.insert(impl, place) == nullptr) {
-    return count_missed(Subject::tensors);
-  }
-  TensorRow& row = *place.row;
-  row.created_ns = origin.ns;
-  row.site = origin.site;
-  row.thread = origin.thread;
-  row.released = 0;
-  const Serial serial = next_serial();
-  row.serial.store(serial, std::memory_order_relaxed);
-  g_sites.tensor_made(origin.site);
-  made.row = &row;
-  made.impl = impl;
-  made.serial = serial;
-  made.site = origin.site;
-  made.replaced = replaced;
-}
-
 Gone TensorTable::mark_released(const void* impl) {
   return change(impl, [](Table::Guard&, const Table::Position& place) { place.row->released = 1; });
 }

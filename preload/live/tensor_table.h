@@ -7,8 +7,11 @@
 #include <cstdint>
 
 #include "live/address_table.h"
+#include "live/lock_failure.h"
 #include "live/serials.h"
+#include "live/site_table.h"
 #include "live/snapshot_view.h"
+#include "support/coverage.h"
 #include "support/ids.h"
 
 namespace tensorscope::live {
@@ -72,5 +75,35 @@ class TensorTable {
 };
 
 extern TensorTable g_tensors;
+
+// At one place: so it becomes a part of the event, which fetches fewer cache lines then.
+[[gnu::always_inline]] inline void TensorTable::add(const void* impl, const Origin& origin, TensorReference& made) {
+  made.row = nullptr;
+  made.serial = 0;
+  Table::Guard guard(table_, impl);
+  if (!guard) return give_up_on_locks();
+  Table::Position place = guard.find_new(impl);
+  Serial replaced = 0;
+  if (__builtin_expect(place.row != nullptr, false)) {
+    replaced = place.row->serial.load(std::memory_order_relaxed);
+    g_sites.tensor_gone(place.row->site);
+    count_missed(Subject::tensors);
+  } else if (__builtin_expect(guard.insert(impl, place) == nullptr, false)) {
+    return count_missed(Subject::tensors);
+  }
+  TensorRow& row = *place.row;
+  row.created_ns = origin.ns;
+  row.site = origin.site;
+  row.thread = origin.thread;
+  row.released = 0;
+  const Serial serial = next_serial();
+  row.serial.store(serial, std::memory_order_relaxed);
+  g_sites.tensor_made(origin.site);
+  made.row = &row;
+  made.impl = impl;
+  made.serial = serial;
+  made.site = origin.site;
+  made.replaced = replaced;
+}
 
 }  // namespace tensorscope::live

@@ -14,13 +14,21 @@ namespace tensorscope::stacks {
 struct Stack {
   StackId native = 0;
   StackId python = 0;
+  uint32_t* note = nullptr;  // stays with this pair on this thread, 0 at first; null: nothing stays
 };
+
+// The frame of the hook that the program called, by __builtin_frame_address(0); null: it is looked for.
+using HookFrame = const void*;
 
 // This library's own frames are left out: the innermost native frame is the caller of the hooked function.
 // `nbytes`: of the block that is allocated, 0 where nothing is. Where Python runs and fewer are asked for than
 // TENSORSCOPE_NATIVE says, there is no native part.
-Stack capture(uint64_t nbytes);
+Stack capture(uint64_t nbytes, HookFrame hook = nullptr);
 inline constexpr uint64_t kWithNative = UINT64_MAX;  // whatever its size
+
+// Whether the Python stack is still the one of this thread's last capture(), which was `python`. False also where that
+// cannot be told.
+bool python_is_still(StackId python);
 
 // The same in two steps, for who may not need the native part: right after one another.
 StackId capture_python_part();

@@ -10,6 +10,7 @@
 #include "stacks/activation.h"
 #include "stacks/native/frame_cache.h"
 #include "stacks/native/remembered_walks.h"
+#include "stacks/remembered_captures.h"
 
 namespace tensorscope::stacks {
 
@@ -47,6 +48,7 @@ struct ThreadStack {
   }
 
   RememberedWalks walks;
+  RememberedCaptures captured;
 
   void forget_frames() {
     cache.clear();
@@ -62,7 +64,9 @@ struct ThreadStack {
 
   // Context: activation. False: no thread-specific data to be had.
   static bool start();
-  // Of the calling thread; null: no memory.
+  // Of the calling thread; null: it has none yet.
+  static ThreadStack* known() { return t_stack; }
+  // The same; null: no memory.
   static ThreadStack* current() {
     ThreadStack* stack = t_stack;
     return __builtin_expect(stack != nullptr, true) ? stack : create();

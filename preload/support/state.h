@@ -31,11 +31,16 @@ extern constinit thread_local uint32_t t_inside;  // constinit: no call of an in
 // inside. The real function is never called under a scope: an exception must not pass through one.
 class HookScope {
  public:
-  HookScope() : entered_(is_recording() && t_inside == 0) { t_inside += entered_; }
+  HookScope() : HookScope(is_recording()) {}
   ~HookScope() { t_inside -= entered_; }
   HookScope(const HookScope&) = delete;
   HookScope& operator=(const HookScope&) = delete;
   explicit operator bool() const { return entered_; }
+
+ protected:
+  explicit HookScope(bool recording) : entered_(__builtin_expect(recording && t_inside == 0, true)) {
+    t_inside += entered_;
+  }
 
  private:
   bool entered_;

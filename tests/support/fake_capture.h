@@ -8,7 +8,8 @@ namespace tensorscope::stacks {
 
 size_t native_frame_count() { return g_native.size(); }
 NativeFrame native_frame(StackId id) { return g_native[id]; }
-Stack capture(const void*) { return {}; }
+Stack capture(uint64_t, HookFrame) { return {}; }
+bool python_is_still(StackId) { return false; }
 StackId capture_python_part() { return 0; }
 Stack capture_native_part(StackId) { return {}; }
 Stack capture_in_any_case() { return {}; }

@@ -9,7 +9,7 @@ Word hook_alloc_cpu(HOOK_PARAMETERS) {
   const Word result = real(Hook::alloc_cpu)(HOOK_ARGUMENTS);
   if (Event event(Subject::cpu_memory); event && result != 0) {
     oom::allocation_succeeded();
-    live::cpu_allocated(reinterpret_cast<const void*>(result), a);
+    live::cpu_allocated(reinterpret_cast<const void*>(result), a, __builtin_frame_address(0));
   }
   return result;
 }

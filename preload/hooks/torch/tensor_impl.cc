@@ -11,8 +11,8 @@ namespace {
 constinit thread_local Word t_deleted = 0;
 
 // A program makes tensors before it calls the modules that have them: time to see the first call.
-void constructed(Word impl) {
-  live::tensor_constructed(reinterpret_cast<const void*>(impl));
+void constructed(Word impl, stacks::HookFrame hook) {
+  live::tensor_constructed(reinterpret_cast<const void*>(impl), hook);
   if (__builtin_expect(watch::waits_for_torch(), false)) watch::ask_main_thread();
 }
 
@@ -24,7 +24,7 @@ void constructed(Word impl) {
       live::tensor_takes_storage(reinterpret_cast<const void*>(a), reinterpret_cast<const void* const*>(b)); \
     }                                                                                                        \
     const Word result = real(Hook::id)(HOOK_ARGUMENTS);                                                      \
-    if (Event event(Subject::tensors); event) constructed(a);                                                \
+    if (Event event(Subject::tensors); event) constructed(a, __builtin_frame_address(0));                    \
     return result;                                                                                           \
   }
 TENSORSCOPE_TENSOR_CONSTRUCTORS_WITH_STORAGE(X)
@@ -33,7 +33,7 @@ TENSORSCOPE_TENSOR_CONSTRUCTORS_WITH_STORAGE(X)
 #define X(id, ...)                                            \
   Word hook_##id(HOOK_PARAMETERS) {                           \
     const Word result = real(Hook::id)(HOOK_ARGUMENTS);       \
-    if (Event event(Subject::tensors); event) constructed(a); \
+    if (Event event(Subject::tensors); event) constructed(a, __builtin_frame_address(0)); \
     return result;                                            \
   }
 TENSORSCOPE_OTHER_TENSOR_CONSTRUCTORS(X)

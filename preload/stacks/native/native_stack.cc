@@ -168,6 +168,7 @@ void remember_outer(ThreadStack& stack, const Walk& walk, const Activation& acti
   if (expected && stack.cache[outer.record].tag != outer.tag) {
     g_outer_differed.fetch_add(1, std::memory_order_relaxed);
     g_trusted_code.store(nullptr, std::memory_order_release);
+    g_generation.fetch_add(1, std::memory_order_acq_rel);  // what ends with a trusted record is void
     return say_how("cached unwind rules, checked against libunwind; the interpreter's own frames differed once");
   }
   outer = {};
@@ -317,6 +318,23 @@ StackId capture_native(const void* until, const Activation& activation) {
     if (capture_by_rules(*stack, __builtin_frame_address(0), until, activation, id)) return id != 0 ? id : missed();
   }
   return capture_by_libunwind(*stack, __builtin_return_address(0), until);
+}
+
+bool native_is_at(ThreadStack& thread, uint32_t walk, StackId stack, const void* hook) {
+  FrameState innermost;
+  if (__builtin_expect(hook != nullptr, true)) {
+    const auto* const words = static_cast<const uint64_t*>(hook);
+    innermost = {words[1], reinterpret_cast<uint64_t>(words + 2), words[0]};
+  } else if (!find_innermost(thread, __builtin_frame_address(0), innermost)) {
+    return false;
+  }
+  if (__builtin_expect(thread.generation != g_generation.load(std::memory_order_acquire), false)) return false;
+  if (__builtin_expect(!g_walks.load(std::memory_order_relaxed), false)) return false;
+  const uint32_t captures = thread.captures + 1;
+  if (__builtin_expect(captures == thread.compare_at, false)) return false;
+  if (!thread.walks.is_at(walk, stack, innermost, thread.depth_words(innermost.sp), thread.cache)) return false;
+  thread.captures = captures;
+  return true;
 }
 
 void native_trusts(const InterpreterCode& interpreter) {

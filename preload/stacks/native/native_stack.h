@@ -11,6 +11,8 @@
 
 namespace tensorscope::stacks {
 
+struct ThreadStack;
+
 struct NativeFrame {
   uint64_t address;  // return address
   StackId parent;    // the caller's frame; smaller than the own id
@@ -22,6 +24,11 @@ void start_native();
 // Context: hook. 0 when native stacks are off. This library's frames are left out; where `until` is not null, so are
 // all frames inner to the one that will continue at that address. `activation`: the thread's present one.
 StackId capture_native(const void* until, const Activation& activation = kNoActivation);
+
+// Whether the calling thread's stack is the remembered walk of this number (remembered_walks.h), of which `stack` was
+// said. `hook`: the outermost frame of this library, null: it is looked for. False also at the captures that compare
+// every frame. Context: hook.
+bool native_is_at(ThreadStack& thread, uint32_t walk, StackId stack, const void* hook);
 
 // Context: hook, once. From now on frames of the interpreter that lie around an activation, with nothing of anybody
 // else between them and the thread's beginning, are compared only at every kVerifyEvery-th capture. Between one

@@ -15,17 +15,17 @@ constexpr unsigned kHeadWords = 8;  // of the innermost frames, by which most ot
 constexpr uint32_t kReplaceEvery = 8;
 // Nor is it worth looking each time while less than half of the walks are known.
 constexpr uint32_t kMostMissed = 32, kTriesFrom = 24, kTryEvery = 8;
-constexpr size_t kPrefetched = 192;  // bytes of an entry: those of 76 words
 
 }  // namespace
 
 struct RememberedWalks::WordHash {
+  using StackWord [[gnu::may_alias]] = uint64_t;
   uint64_t a, b = 1, c = 2, d = 3;
 
   explicit WordHash(uint64_t seed) : a(seed) {}
   // Where the stack is another one, the places may be anything of it: a sanitizer's gap, a variable of other threads.
   [[gnu::no_sanitize("address", "thread")]] void add(uint64_t sp, const uint16_t* offsets, unsigned words) {
-    const auto* base = reinterpret_cast<const volatile uint64_t*>(sp);
+    const auto* base = reinterpret_cast<const StackWord*>(sp);
     for (const uint16_t* const end = offsets + words; offsets != end; offsets += kLanes) {
       a = (a ^ base[offsets[0]]) * 0x9e3779b97f4a7c15;
       b = (b ^ base[offsets[1]]) * 0xd6e8feb86659fd93;
@@ -50,58 +50,39 @@ void RememberedWalks::hash_rest(const Entry& entry, const FrameState& innermost,
   if (entry.words > kHeadWords) hash.add(innermost.sp, entry.offsets + kHeadWords, entry.words - kHeadWords);
 }
 
-bool RememberedWalks::begins_there(const Entry& entry, const FrameState& innermost, uint32_t depth_words,
-                                   const Outside& outside) {
-  return entry.ip == innermost.ip && entry.depth_words == depth_words && entry.outside_tag == outside.tag &&
-         entry.outside_record == outside.record && entry.node != 0;
-}
-
-// Of an entry that most likely is the one: all words at once.
-[[gnu::always_inline]] inline bool RememberedWalks::is_as_expected(const Entry& entry, const FrameState& innermost,
-                                                                   uint32_t depth_words, const Outside& outside) {
-  if (__builtin_expect(!begins_there(entry, innermost, depth_words, outside), false)) return false;
-  WordHash hash = begin_hash(entry, innermost);
-  hash.add(innermost.sp, entry.offsets, entry.words);
-  return hash.value() == entry.hash;
-}
-
 bool RememberedWalks::matches(const Entry& entry, const FrameState& innermost, uint32_t depth_words,
                               const Outside& outside) {
-  if (!begins_there(entry, innermost, depth_words, outside)) return false;
+  if (entry.ip != innermost.ip || entry.depth_words != depth_words || entry.outside_tag != outside.tag ||
+      entry.outside_record != outside.record || entry.node == 0) {
+    return false;
+  }
   WordHash hash = hash_head(entry, innermost);
   if (uint32_t(hash.value()) != entry.head) return false;
   hash_rest(entry, innermost, hash);
   return hash.value() == entry.hash;
 }
 
-// What most likely is looked for next: what runs until then pushes it out of the nearer caches.
-[[gnu::always_inline]] inline void RememberedWalks::prefetch_next() const {
-  const auto* entry = reinterpret_cast<const char*>(&entries_[entries_[last_].next]);
-  for (size_t at = 0; at < kPrefetched; at += alignof(Entry)) __builtin_prefetch(entry + at);
+// All words at once: most likely it is this one.
+bool RememberedWalks::is_at(uint32_t number, StackId node, const FrameState& innermost, uint32_t depth_words,
+                            FrameCache& cache) const {
+  const Entry& entry = entries_[number];
+  if (__builtin_expect(entry.ip != innermost.ip || entry.depth_words != depth_words || entry.node != node, false))
+    return false;
+  if (__builtin_expect(cache[entry.outside_record].tag != entry.outside_tag, false)) return false;
+  WordHash hash = begin_hash(entry, innermost);
+  hash.add(innermost.sp, entry.offsets, entry.words);
+  return hash.value() == entry.hash;
 }
 
-// A loop makes its walks in the same order again.
 StackId RememberedWalks::find(const FrameState& innermost, uint32_t depth_words, const Outside& outside) {
-  if (__builtin_expect(missed_ < kTriesFrom, true)) {
-    const uint32_t next = entries_[last_].next;
-    if (__builtin_expect(is_as_expected(entries_[next], innermost, depth_words, outside), true)) {
-      missed_ -= missed_ != 0;
-      last_ = next;
-      prefetch_next();
-      return entries_[next].node;
-    }
-  }
-  return find_in_set(innermost, depth_words, outside);
-}
-
-StackId RememberedWalks::find_in_set(const FrameState& innermost, uint32_t depth_words, const Outside& outside) {
   looked_ = missed_ < kTriesFrom || ++captures_ % kTryEvery == 0;
   if (!looked_) return 0;
   const uint32_t first = first_way(innermost.ip, depth_words);
   for (uint32_t i = first; i < first + kWays; ++i) {
     if (!matches(entries_[i], innermost, depth_words, outside)) continue;
     missed_ -= missed_ != 0;
-    return follow(i);
+    last_ = i;
+    return entries_[i].node;
   }
   missed_ += missed_ != kMostMissed;
   return 0;
@@ -161,7 +142,7 @@ void RememberedWalks::remember(ThreadStack& stack, const Walk& walk, const Frame
   entry.hash = hash.value();
   entry.node = first.node();
   any_ = true;
-  follow(at);
+  last_ = at;
 }
 
 void RememberedWalks::clear() {

@@ -9,9 +9,11 @@
 // Context: hook; owned by its thread, no locks. Zeroed memory has no walks.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 #include "stacks/native/frame_cache.h"
+#include "stacks/remembered_captures.h"
 #include "support/ids.h"
 
 namespace tensorscope::stacks {
@@ -29,6 +31,16 @@ class RememberedWalks {
 
   // Node of the stack of `innermost`, which is at `depth_words`; 0: not known.
   StackId find(const FrameState& innermost, uint32_t depth_words, const Outside& outside);
+  // Whether the stack of `innermost` is the walk of this number, of which `node` was said, and the record that it ends
+  // with stands for what it stood for then.
+  bool is_at(uint32_t number, StackId node, const FrameState& innermost, uint32_t depth_words, FrameCache& cache) const;
+  // Of the one that was found or remembered last; kNoNumber: it does not stand for `node`.
+  uint32_t last(StackId node) const { return entries_[last_].node == node ? last_ : kNoNumber; }
+  // What runs until the next capture pushes it out of the nearer caches.
+  void prefetch(uint32_t number) const {
+    const auto* entry = reinterpret_cast<const char*>(&entries_[number]);
+    for (size_t at = 0; at < kPrefetched; at += alignof(Entry)) __builtin_prefetch(entry + at);
+  }
   // After a walk from `innermost` that ends with `outside`, and whose path is records that have their nodes.
   void remember(ThreadStack& stack, const Walk& walk, const FrameState& innermost, const Outside& outside);
   void clear();
@@ -37,13 +49,13 @@ class RememberedWalks {
   static constexpr uint32_t kWords = 140;  // a walk that reads more is not remembered
   static constexpr unsigned kSetBits = 8;
   static constexpr uint32_t kWays = 4;
+  static constexpr size_t kPrefetched = 192;  // bytes of an entry: those of 76 words
 
   struct WordHash;
   struct alignas(64) Entry {
     uint64_t ip;
     uint64_t hash;
     uint32_t head;  // hash of the first words
-    uint32_t next;  // the entry that was found after this one the last time
     uint32_t depth_words;
     uint32_t outside_tag;
     StackId node;  // 0: the entry is free
@@ -53,26 +65,14 @@ class RememberedWalks {
     uint16_t offsets[kWords];  // in words, from the innermost frame's sp
   };
 
-  void prefetch_next() const;
-  [[gnu::noinline]] StackId find_in_set(const FrameState& innermost, uint32_t depth_words, const Outside& outside);
   static WordHash begin_hash(const Entry& entry, const FrameState& innermost);
   static WordHash hash_head(const Entry& entry, const FrameState& innermost);
   static void hash_rest(const Entry& entry, const FrameState& innermost, WordHash& hash);
-  static bool begins_there(const Entry& entry, const FrameState& innermost, uint32_t depth_words,
-                           const Outside& outside);
-  static bool is_as_expected(const Entry& entry, const FrameState& innermost, uint32_t depth_words,
-                             const Outside& outside);
   static bool matches(const Entry& entry, const FrameState& innermost, uint32_t depth_words, const Outside& outside);
   static bool list_words(ThreadStack& stack, const Walk& walk, const FrameState& innermost, Entry& entry);
   static uint32_t first_way(uint64_t ip, uint32_t depth_words) { return frame_hash(ip, depth_words, kSetBits) * kWays; }
-  // The entry that was found or made comes after the last one.
-  StackId follow(uint32_t at) {
-    entries_[last_].next = at;
-    last_ = at;
-    return entries_[at].node;
-  }
 
-  uint32_t last_;      // the entry that was found last
+  uint32_t last_;      // the entry that was found or made last
   uint32_t missed_;    // of late, less those that were found
   uint32_t captures_;  // while few are found
   uint32_t refused_;

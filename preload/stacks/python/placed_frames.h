@@ -8,6 +8,7 @@
 // Context: hook.
 #pragma once
 
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 
@@ -28,10 +29,11 @@ size_t list_calls(const PythonLayout& layout, const ModuleCalls& calls, const Fr
                   FramePlace* words, size_t limit);
 
 // Code, position and entry of every frame in one number, which is not that of hash_frames(). 0: the frames of the chain
-// lie elsewhere. Of frame objects the word is f_lasti and, behind it, f_lineno, which only a tracer changes.
-template <bool flagged>
-inline uint64_t hash_placed(const PythonLayout& layout, const char* innermost, const FramePlace* places, size_t count,
-                            uint64_t seed) {
+// lie elsewhere. The address of an instruction lies in its code object, so it tells the code too. Of frame objects the
+// position is f_lasti and, behind it, f_lineno, which only a tracer changes.
+template <FrameStyle style>
+[[gnu::always_inline]] inline uint64_t hash_placed(const PythonLayout& layout, const char* innermost,
+                                                   const FramePlace* places, size_t count, uint64_t seed) {
   const size_t previous = layout.frame_previous, code = layout.frame_code, instruction = layout.frame_instruction,
                owner = layout.frame_owner;
   uint64_t hash = seed;
@@ -39,18 +41,25 @@ inline uint64_t hash_placed(const PythonLayout& layout, const char* innermost, c
   for (const FramePlace* const end = places + count; places != end; ++places) {
     if (__builtin_expect(reinterpret_cast<FramePlace>(frame) != *places, false)) return 0;
     uint64_t position = read_field<uint64_t>(frame, instruction);
-    if constexpr (flagged) position |= read_field<uint8_t>(frame, owner);
-    hash = hash_with_frame(hash, read_field<uint64_t>(frame, code), position);
+    if constexpr (style == FrameStyle::entry_flag) position |= read_field<uint8_t>(frame, owner);
+    hash = style == FrameStyle::objects ? hash_with_frame(hash, read_field<uint64_t>(frame, code), position)
+                                        : (std::rotl(hash, 25) ^ position) * kGoldenRatio;
     frame = read_field<const char*>(frame, previous);
   }
   return frame == nullptr ? hash : 0;
 }
 
-inline uint64_t hash_placed_frames(const PythonLayout& layout, const char* innermost, const FramePlace* places,
-                                   size_t count, uint64_t seed) {
-  return __builtin_expect(layout.style == FrameStyle::entry_flag, true)
-             ? hash_placed<true>(layout, innermost, places, count, seed)
-             : hash_placed<false>(layout, innermost, places, count, seed);
+[[gnu::always_inline]] inline uint64_t hash_placed_frames(const PythonLayout& layout, const char* innermost,
+                                                          const FramePlace* places, size_t count, uint64_t seed) {
+  switch (layout.style) {
+    case FrameStyle::objects:
+      return hash_placed<FrameStyle::objects>(layout, innermost, places, count, seed);
+    case FrameStyle::entry_flag:
+      return hash_placed<FrameStyle::entry_flag>(layout, innermost, places, count, seed);
+    case FrameStyle::shims:
+      return hash_placed<FrameStyle::shims>(layout, innermost, places, count, seed);
+  }
+  return 0;
 }
 
 // What list_calls() wrote.

@@ -196,6 +196,23 @@ StackId PythonCapture::capture_into(ThreadStack& stack, const char* thread_state
 
 const Activation& PythonCapture::last_activation() { return t_stack == nullptr ? kNoActivation : t_stack->activation; }
 
+uint32_t PythonCapture::last_number(StackId node) {
+  return t_stack == nullptr ? kNoNumber : t_stack->remembered.last(node);
+}
+
+bool PythonCapture::is_at(uint32_t number, StackId node) {
+  ThreadStack* const stack = t_stack;
+  if (__builtin_expect(stack == nullptr, false)) return false;
+  const char* const thread_state = thread_state_.of_this_thread(stack->until_asked);
+  if (__builtin_expect(thread_state == nullptr, false)) return false;
+  const char* const innermost = innermost_frame(interpreter_.layout, thread_state);
+  return stack->remembered.is_at(number, node, interpreter_.layout, innermost, codes_.generation());
+}
+
+const Activation& PythonCapture::activation(uint32_t number) { return t_stack->remembered[number].activation; }
+
+void PythonCapture::prefetch(uint32_t number) { t_stack->remembered.prefetch(number); }
+
 StackId PythonCapture::capture() {
   ThreadStack* stack = t_stack;
   uint32_t first = 0;

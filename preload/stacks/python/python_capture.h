@@ -33,6 +33,12 @@ class PythonCapture {
   // Of the calling thread at its last capture that was not 0.
   static const Activation& last_activation();
 
+  // Numbers of remembered stacks, and what is asked of them (remembered_stacks.h). Of the calling thread.
+  static uint32_t last_number(StackId node);
+  bool is_at(uint32_t number, StackId node);
+  static const Activation& activation(uint32_t number);
+  static void prefetch(uint32_t number);
+
   ThreadState& thread_state() { return thread_state_; }
 
   uint64_t thread_memory() const;

@@ -170,6 +170,21 @@ StackId capture_python() {
 
 const Activation& last_activation() { return PythonCapture::last_activation(); }
 
+uint32_t number_of_python(StackId stack) { return stack == 0 ? kNoNumber : PythonCapture::last_number(stack); }
+
+bool python_is_at(uint32_t number, StackId stack) {
+  if (__builtin_expect(number == kNoNumber, false)) return capture_python() == 0;
+  return g_status.load(std::memory_order_acquire) == Status::on && g_capture.is_at(number, stack);
+}
+
+const Activation& activation_of_python(uint32_t number) {
+  return number == kNoNumber ? kNoActivation : PythonCapture::activation(number);
+}
+
+void prefetch_python(uint32_t number) {
+  if (__builtin_expect(number != kNoNumber, true)) PythonCapture::prefetch(number);
+}
+
 StackId not_recorded_stack() {
   static constinit std::atomic<StackId> known{0};
   StackId stack = known.load(std::memory_order_acquire);

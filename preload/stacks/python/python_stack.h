@@ -47,6 +47,16 @@ StackId capture_python();
 // The calling thread's activation at its last capture that was not 0. Context: hook.
 const Activation& last_activation();
 
+// A remembered stack of the calling thread by its number (remembered_stacks.h). Context: hook.
+//
+// The one that capture_python() just said; kNoNumber: it has none, or there are no Python frames.
+uint32_t number_of_python(StackId stack);
+// Whether the stack that had this number and this node is the present one. With kNoNumber and 0: whether there is none.
+[[gnu::noinline]] bool python_is_at(uint32_t number, StackId stack);
+// Of a number with which python_is_at() was true.
+const Activation& activation_of_python(uint32_t number);
+void prefetch_python(uint32_t number);
+
 // What stands for a stack while none are recorded: one frame of code 1. Context: hook. 0: no memory within the limit.
 StackId not_recorded_stack();
 

@@ -14,6 +14,7 @@
 #include "stacks/activation.h"
 #include "stacks/python/placed_frames.h"
 #include "stacks/python/python_walk.h"
+#include "stacks/remembered_captures.h"
 #include "support/ids.h"
 
 namespace tensorscope::stacks {
@@ -52,11 +53,27 @@ class RememberedStacks {
     const Stack& stack = stacks_[at];
     if (__builtin_expect(!lies_there(stack, layout, innermost, generation), false)) return nullptr;
     last_ = at;
-    // What runs until the next capture pushes it out of the nearer caches.
-    const FramePlace* const places = &places_[stacks_[stack.next].places];
+    prefetch(stack.next);
+    return &stack;
+  }
+  // Whether the thread's stack is the one of this number, of which `node` was said, and lies where it did. Then it is
+  // the last one.
+  bool is_at(uint32_t number, StackId node, const PythonLayout& layout, const char* innermost, uint64_t generation) {
+    const Stack& stack = stacks_[number];
+    if (__builtin_expect(innermost == nullptr || stack.node != node, false)) return false;
+    if (__builtin_expect(position(layout, innermost) != stack.position, false)) return false;
+    if (__builtin_expect(!lies_there(stack, layout, innermost, generation), false)) return false;
+    last_ = number;
+    return true;
+  }
+  // Of the last one; kNoNumber: it does not stand for `node`.
+  uint32_t last(StackId node) const { return stacks_[last_].node == node ? last_ : kNoNumber; }
+  const Stack& operator[](uint32_t number) const { return stacks_[number]; }
+  // What runs until the next capture pushes it out of the nearer caches.
+  void prefetch(uint32_t number) const {
+    const FramePlace* const places = &places_[stacks_[number].places];
     __builtin_prefetch(places);
     __builtin_prefetch(places + 8);
-    return &stack;
   }
   // Any; null: not known.
   const Stack* find(const Present& present);
@@ -69,7 +86,7 @@ class RememberedStacks {
   static constexpr size_t kMostFrames = 512, kMostCalls = 128;  // of a stack whose places are kept
   static constexpr unsigned kStrayedOften = 4;
 
-  bool lies_there(const Stack& stack, const PythonLayout& layout, const char* innermost, uint64_t generation) const {
+  [[gnu::always_inline]] bool lies_there(const Stack& stack, const PythonLayout& layout, const char* innermost, uint64_t generation) const {
     if (stack.frames == 0) return false;
     const FramePlace* const places = &places_[stack.places];
     return hash_placed_frames(layout, innermost, places, stack.frames, generation) == stack.placed_hash &&

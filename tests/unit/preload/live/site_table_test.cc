@@ -47,23 +47,6 @@ TEST(SiteTable, AMillionPairsAreFoundAgain) {
   EXPECT_EQ(table->size(), kPairs + 1);
 }
 
-// Any site may be named as the one before, whatever followed it then.
-TEST(SiteTable, TheSiteBeforeIsOnlyAHint) {
-  constexpr uint32_t kPairs = 300;
-  auto table = std::make_unique<SiteTable>();
-  ASSERT_TRUE(table->start());
-  uint32_t random = 1;
-  for (uint32_t i = 0; i < 100 * kPairs; ++i) {
-    random = random * 1664525 + 1013904223;
-    const SiteId before = (random >> 20) % table->size();
-    const stacks::Stack stack = {(random >> 8) % 20 + 1, (random >> 13) % (kPairs / 20)};
-    const SiteId site = table->intern(stack, before);
-    ASSERT_EQ(table->stack_of(site).native, stack.native);
-    ASSERT_EQ(table->stack_of(site).python, stack.python);
-  }
-  EXPECT_EQ(table->size(), kPairs + 1);
-}
-
 TEST(SiteTable, ThreadsAgreeOnTheSitesOfTheSameStacks) {
   constexpr uint32_t kStacks = 20000;
   constexpr size_t kThreads = 4;
@@ -75,8 +58,7 @@ TEST(SiteTable, ThreadsAgreeOnTheSitesOfTheSameStacks) {
   for (size_t t = 0; t < kThreads; ++t) {
     threads.emplace_back([&, t] {
       together.arrive_and_wait();
-      SiteId before = 0;
-      for (uint32_t i = 0; i < kStacks; ++i) before = seen[t][i] = table->intern({i + 1, i / 3}, before);
+      for (uint32_t i = 0; i < kStacks; ++i) seen[t][i] = table->intern({i + 1, i / 3});
     });
   }
   for (std::thread& thread : threads) thread.join();

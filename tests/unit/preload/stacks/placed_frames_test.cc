@@ -17,6 +17,7 @@ TEST_P(PlacedFramesTest, ListsEachFrameInnermostFirst) {
   EXPECT_EQ(list_frames(chain.layout, chain.innermost(), places.data(), 4), 0u);
 }
 
+// An instruction's address tells which code object it is in; an offset does not.
 TEST_P(PlacedFramesTest, TheHashTellsCodeAndPositionOfEachFrame) {
   const uint64_t all = hash();
   EXPECT_NE(all, 0u);
@@ -25,6 +26,7 @@ TEST_P(PlacedFramesTest, TheHashTellsCodeAndPositionOfEachFrame) {
   char* const other = chain.python.code("b.py", "g", 1);
   for (int i = 0; i < 5; ++i) {
     FakePython::put(frames[i], chain.layout.frame_code, other);
+    chain.move(frames[i], other, 2 * i);
     EXPECT_NE(hash(), all) << i;
     FakePython::put(frames[i], chain.layout.frame_code, code);
     chain.move(frames[i], code, 100);

@@ -1,0 +1,45 @@
+#include "stacks/remembered_captures.h"
+
+#include <algorithm>
+
+#include "support/spread_bits.h"
+
+namespace tensorscope::stacks {
+
+// 0: it is not known, and `bucket` is where it goes.
+uint32_t RememberedCaptures::find(const Pair& pair, uint16_t*& bucket) {
+  const uint64_t key = uint64_t{pair.native} << 32 | pair.python;
+  for (auto i = uint32_t(spread_bits(key) >> (64 - kBucketBits));; i = (i + 1) % kBuckets) {
+    bucket = &buckets_[i];
+    if (*bucket == 0) return 0;
+    const Pair& known = pairs_[*bucket];
+    if (known.native == pair.native && known.python == pair.python) return *bucket;
+  }
+}
+
+uint32_t& RememberedCaptures::follow(const Pair& pair) {
+  uint16_t* bucket = nullptr;
+  uint32_t at = find(pair, bucket);
+  if (at == 0) {
+    if (used_ + 1 == kPairs) {
+      std::fill(std::begin(buckets_), std::end(buckets_), 0);
+      used_ = last_ = 0;
+      find(pair, bucket);
+    }
+    at = ++used_;
+    *bucket = uint16_t(at);
+    pairs_[at] = pair;
+    pairs_[at].next = 0;
+    pairs_[at].note = 0;
+  } else if (pairs_[at].python_node != pair.python_node || pairs_[at].native_node != pair.native_node) {
+    // Other stacks have these numbers now.
+    pairs_[at].python_node = pair.python_node;
+    pairs_[at].native_node = pair.native_node;
+    pairs_[at].note = 0;
+  }
+  pairs_[last_].next = at;
+  last_ = at;
+  return pairs_[at].note;
+}
+
+}  // namespace tensorscope::stacks

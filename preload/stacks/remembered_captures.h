@@ -1,0 +1,54 @@
+// Pairs of a Python and a native stack that a thread has captured before, each with the one that came after it.
+//
+// A loop has its captures in the same order again. So the pair that came next the last time is compared first, at the
+// places where its two stacks lay; both are known by number (python/remembered_stacks.h, native/remembered_walks.h).
+// What is remembered here is a guess: whoever takes it has compared both stacks and their nodes.
+//
+// Context: hook; owned by its thread, no locks. Zeroed memory has no pairs.
+#pragma once
+
+#include <cstdint>
+
+#include "support/ids.h"
+
+namespace tensorscope::stacks {
+
+// Instead of a stack's number: it is not remembered.
+inline constexpr uint32_t kNoNumber = UINT32_MAX;
+
+class RememberedCaptures {
+ public:
+  struct alignas(32) Pair {
+    uint32_t python;  // number of the stack; kNoNumber: there is none
+    uint32_t native;
+    StackId python_node;
+    StackId native_node;  // 0: there is no pair
+    uint32_t next;
+    uint32_t note;  // of whoever captured; 0 at first
+  };
+
+  const Pair& last() const { return pairs_[last_]; }
+  // What the next capture most likely is.
+  const Pair& next() const { return pairs_[pairs_[last_].next]; }
+  // It was that. Returns its note.
+  uint32_t& take_next() {
+    last_ = pairs_[last_].next;
+    return pairs_[last_].note;
+  }
+  // It was another: these stacks, neither of them 0 but for the Python one. Returns its note.
+  uint32_t& follow(const Pair& pair);
+
+ private:
+  static constexpr uint32_t kPairs = 4096;  // once they are used up, all are forgotten
+  static constexpr unsigned kBucketBits = 13;
+  static constexpr uint32_t kBuckets = 1 << kBucketBits;
+
+  uint32_t find(const Pair& pair, uint16_t*& bucket);
+
+  uint32_t last_;
+  uint32_t used_;  // besides pair 0, which stays empty
+  Pair pairs_[kPairs];
+  uint16_t buckets_[kBuckets];  // numbers of pairs, by both nodes; 0: free
+};
+
+}  // namespace tensorscope::stacks
