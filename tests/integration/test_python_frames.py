@@ -41,6 +41,14 @@ def test_stacks_are_exact(series, options):
     assert len(result["labels"]) >= 45 and result["captures"] > 1000
 
 
+@pytest.mark.cases(5)
+@pytest.mark.parametrize("series", SERIES)
+def test_the_pair_that_is_expected_is_the_present_one(series):
+    result = run_frames(interpreter(series), "--both")
+    assert result["failures"] == [] and result["other"] == 0
+    assert result["expected"] >= 100  # of the 300 in repeated(); up to 3.10 frames move
+
+
 @pytest.mark.parametrize("python", static_interpreters() or [pytest.param("", marks=pytest.mark.skip("no /usr/bin/python3"))])
 def test_stacks_are_exact_in_the_distributions_python(python):
     assert run_frames(python)["failures"] == []

@@ -376,6 +376,20 @@ def entries():
         require("entry", all(f.entry for f in raw), "each frame is a native call of its own")
 
 
+def repeated():
+    def one():
+        return here("repeated")
+
+    def deeper(n):
+        return one() if n == 0 else deeper(n - 1)
+
+    for _ in range(60):
+        one()
+        deeper(1)
+        list(map(lambda n: deeper(n), (2, 3)))
+        one()
+
+
 def standard_library():
     leaf, stack = capture(), traceback.extract_stack()
     ours = [(f.file.decode(), f.line) for f in raw_frames(leaf)][::-1]
@@ -383,6 +397,8 @@ def standard_library():
 
 
 def main(shapes):
+    if "--both" in sys.argv:
+        probe.probe_start_native()
     if not probe.probe_start():
         results["failures"].append({"label": "start", "problem": probe.probe_detail().decode()})
         return
@@ -410,7 +426,7 @@ def cost():
 
 
 SHAPES = [recursion, many_lines, callbacks, generators, switching, coroutines, comprehensions, bodies, flow, tracing,
-          unicode_names, threads, random_programs, modules, entries, standard_library, limits.deep, limits.reused_addresses,
+          unicode_names, threads, random_programs, modules, entries, repeated, standard_library, limits.deep, limits.reused_addresses,
           limits.repeated_code, limits.wrong_layouts, limits.forks, limits.short_threads]
 
 if "--cost" in sys.argv:
@@ -421,6 +437,7 @@ elif "--fill" in sys.argv:
 else:
     main(SHAPES)
     require("missed", probe.probe_missed() == 0, "%d captures were missed" % probe.probe_missed())
+    results["expected"], results["other"] = probe.probe_expected(), probe.probe_other()
 if "--cost" not in sys.argv:
     results["detail"] = probe.probe_detail().decode()
     results["memory"] = probe.probe_memory()

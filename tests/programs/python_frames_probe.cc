@@ -1,12 +1,16 @@
 // Python stacks without torch: a library that a test program opens with ctypes.CDLL, which releases the GIL around each
 // call, to capture its own stack and ask for the frames.
+#include <atomic>
 #include <chrono>
 #include <cstring>
 
+#include "stacks/capture.h"
+#include "stacks/native/interpreter_code.h"
 #include "stacks/python/python_check.h"
 #include "stacks/python/python_interpreter.h"
 #include "stacks/python/python_stack.h"
 #include "stacks/python/python_walk.h"
+#include "stacks/thread_stack.h"
 #include "support/coverage.h"
 #include "support/options.h"
 
@@ -32,6 +36,43 @@ PROBE int probe_start() {
 PROBE void probe_after_fork() { stacks::python_after_fork_in_child(); }
 PROBE int probe_check() { return stacks::check_python_with_gil(); }
 PROBE uint32_t probe_capture() { return stacks::capture_python(); }
+
+// Both stacks as a hook captures them, compared with a capture that expects nothing.
+static std::atomic<uint32_t> g_expected{0}, g_other{0};
+PROBE void probe_start_native() { stacks::start_native(); }
+
+// Another path through the interpreter alone is not seen at each capture (native_trusts).
+static bool same(const stacks::Stack& a, const stacks::Stack& b) {
+  stacks::InterpreterCode interpreter;
+  const bool known = stacks::find_interpreter_code(interpreter);
+  const auto skip = [&](tensorscope::StackId id) {
+    while (known && id != 0 && interpreter.is_own(stacks::native_frame(id).address)) id = stacks::native_frame(id).parent;
+    return id;
+  };
+  tensorscope::StackId x = skip(a.native), y = skip(b.native);
+  while (x != y && x != 0 && y != 0 && stacks::native_frame(x).address == stacks::native_frame(y).address) {
+    x = skip(stacks::native_frame(x).parent);
+    y = skip(stacks::native_frame(y).parent);
+  }
+  return x == y && a.python == b.python;
+}
+
+PROBE uint32_t probe_capture_both() {
+  stacks::ThreadStack* const thread = stacks::ThreadStack::known();
+  const stacks::RememberedCaptures::Pair next =
+      thread != nullptr ? thread->captured.next() : stacks::RememberedCaptures::Pair{};
+  const bool is_next = next.native_node != 0 && stacks::python_is_at(next.python, next.python_node) &&
+                       stacks::native_is_at(*thread, next.native, next.native_node, __builtin_frame_address(0));
+  const stacks::Stack captured = stacks::capture(stacks::kWithNative, __builtin_frame_address(0));
+  const stacks::Stack whole = stacks::capture_in_any_case();
+  g_expected += is_next;
+  g_other += !same(captured, whole) || whole.native == 0;
+  g_other += is_next && !same({next.native_node, next.python_node}, whole);
+  return captured.python;
+}
+PROBE uint32_t probe_expected() { return g_expected; }  // captures that were what came next the last time
+PROBE uint32_t probe_other() { return g_other; }        // that were not what the whole capture says
+
 PROBE const char* probe_detail() { return tensorscope::coverage(Subject::python_stacks).detail.load(); }
 PROBE uint64_t probe_missed() { return tensorscope::coverage(Subject::python_stacks).missed.load(); }
 PROBE uint64_t probe_memory() { return stacks::python_memory(); }

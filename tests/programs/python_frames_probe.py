@@ -16,11 +16,11 @@ class Frame(ctypes.Structure):
 
 probe = ctypes.CDLL(sys.argv[1])     # releases the GIL
 with_gil = ctypes.PyDLL(sys.argv[1])  # keeps it
-probe.probe_capture.restype = ctypes.c_uint32
+probe.probe_capture.restype = probe.probe_capture_both.restype = ctypes.c_uint32
 probe.probe_detail.restype = ctypes.c_char_p
 probe.probe_missed.restype = probe.probe_memory.restype = ctypes.c_uint64
 probe.probe_cost.restype = ctypes.c_double
-capture = probe.probe_capture
+capture = probe.probe_capture_both if "--both" in sys.argv else probe.probe_capture
 
 results = {"version": sys.version, "labels": [], "captures": 0, "failures": []}
 count_lock = threading.Lock()

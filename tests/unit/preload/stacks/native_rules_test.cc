@@ -176,6 +176,21 @@ TEST_F(RememberedFrames, ReturnAddress) {
   EXPECT_EQ(walk(1, 0, 0), (Addresses{1, 9}));
 }
 
+TEST_F(RememberedFrames, WhatIsFurtherOutComesToBeAnother) {
+  rules_.put(1, UnwindRule::relative(false, 4, 0));
+  words_[3] = 8;
+  EXPECT_EQ(walk(1, 0, 0), (Addresses{1, 8}));
+  const FrameState innermost = {1, at(0), 0};
+  const uint32_t depth = stack_->depth_words(innermost.sp);
+  const StackId node = stack_->cache[stack_->path[0]].node();
+  const uint32_t number = stack_->walks.last(node);
+  EXPECT_TRUE(stack_->walks.is_at(number, node, innermost, depth, stack_->cache));
+  EXPECT_FALSE(stack_->walks.is_at(number, node + 1, innermost, depth, stack_->cache));
+  EXPECT_FALSE(stack_->walks.is_at(number, node, innermost, depth + 1, stack_->cache));
+  ++stack_->cache[outside_.record].tag;
+  EXPECT_FALSE(stack_->walks.is_at(number, node, innermost, depth, stack_->cache));
+}
+
 TEST_F(RememberedFrames, SavedBasePointerOfAFrameThatNeedsIt) {
   rules_.put(1, UnwindRule::relative(false, 4, 2));  // saves RBP, does not need it
   rules_.put(2, UnwindRule::relative(false, 4, 0));  // leaves RBP alone
@@ -241,7 +256,13 @@ TEST(RememberedWalks, AreWhatTheRulesSay) {
   const auto stack = stack_over(words);
   const auto any_word = [&] { return stack->low + random() % 48 * 8; };
   std::vector<RememberedWalks::Outside> outsides;
-  int known_walks = 0, unknown = 0;
+  struct Remembered {
+    uint32_t number;
+    StackId node;
+    RememberedWalks::Outside outside;
+  };
+  std::vector<Remembered> remembered;
+  int known_walks = 0, unknown = 0, at_place = 0;
   for (int round = 0; round < 200'000; ++round) {
     if (round % 1000 == 0) {
       for (uint64_t address = 1; address < 12; ++address) {
@@ -253,6 +274,7 @@ TEST(RememberedWalks, AreWhatTheRulesSay) {
       for (uint64_t& word : words) word = random() % 3 == 0 ? any_word() : random() % 12;
       stack->forget_frames();
       outsides.assign(1, {});
+      remembered.clear();
     }
     if (random() % 4 == 0) words[random() % 48] = random() % 3 == 0 ? any_word() : random() % 12;
     const FrameState innermost{1 + random() % 2, stack->low + random() % 2 * 8, stack->low + (16 + random() % 3) * 8};
@@ -260,16 +282,24 @@ TEST(RememberedWalks, AreWhatTheRulesSay) {
     const RememberedWalks::Outside outside = outsides[random() % outsides.size()];
     const StackId known = stack->walks.find(innermost, depth, outside);
     Walk walk = walk_frames(*stack, rules, innermost);
-    if (known != 0) {
-      // As far as the outside, which the caller trusts, the frames are those of the walk.
-      const StackId end = outside.tag & ~FrameRecord::kNeedsBp;
+    // As far as the outside, which the caller trusts, the frames are those of the walk.
+    const auto expect_same = [&](StackId node, const RememberedWalks::Outside& until) {
+      const StackId end = until.tag & ~FrameRecord::kNeedsBp;
       int frames = 0;
-      for (StackId id = known; id != end; id = trie.frame(id).parent, ++frames) {
+      for (StackId id = node; id != end; id = trie.frame(id).parent, ++frames) {
         ASSERT_LT(frames, walk.frames);
         ASSERT_EQ(trie.frame(id).address, path_address(*stack, frames));
       }
       ASSERT_LT(frames, walk.frames);
-      ASSERT_EQ(path_address(*stack, frames), stack->cache[outside.record].ip);
+      ASSERT_EQ(path_address(*stack, frames), stack->cache[until.record].ip);
+    };
+    for (const Remembered& any : remembered) {
+      if (!stack->walks.is_at(any.number, any.node, innermost, depth, stack->cache)) continue;
+      expect_same(any.node, any.outside);
+      ++at_place;
+    }
+    if (known != 0) {
+      expect_same(known, outside);
       ++known_walks;
       continue;
     }
@@ -281,7 +311,12 @@ TEST(RememberedWalks, AreWhatTheRulesSay) {
     if (outsides.size() == 3) outsides.erase(outsides.begin());
     outsides.push_back({last, stack->cache[last].tag});
     stack->walks.remember(*stack, walk, innermost, outsides.back());
+    const StackId node = stack->cache[stack->path[0]].node();
+    if (stack->walks.find(innermost, depth, outsides.back()) != node) continue;  // the table refused it
+    if (remembered.size() == 3) remembered.erase(remembered.begin());
+    remembered.push_back({stack->walks.last(node), node, outsides.back()});
   }
+  EXPECT_GT(at_place, 1000);
   EXPECT_GT(known_walks, 1000);
   EXPECT_GT(unknown, 1000);
 }
