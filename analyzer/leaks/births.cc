@@ -18,7 +18,11 @@ void count_steps(const std::vector<Birth>& sorted, const Steps& steps, Births& b
     births.steps += 1;
     last = step;
   }
-  births.of_steps = (last - steps.step_of(sorted.front().serial)) * steps.every + 1;
+  const size_t first = steps.step_of(sorted.front().serial);
+  const auto later =
+      std::ranges::count_if(sorted, [&](const Birth& birth) { return steps.step_of(birth.serial) != first; });
+  births.after_first_step = double(later) / double(sorted.size());
+  births.of_steps = (last - first) * steps.every + 1;
   if (births.steps < births.generations) return;
   births.generations = births.steps;
   births.goes_on = births.goes_on || steps.ends.size() - last <= largest * kGapsAgo;

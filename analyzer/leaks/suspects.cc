@@ -40,6 +40,7 @@ void take(Suspect& suspect, const Births& births) {
   suspect.generations = births.generations;
   suspect.steps = births.steps;
   suspect.of_steps = births.of_steps;
+  suspect.after_first_step = births.after_first_step;
   suspect.oldest_ns = births.oldest_ns;
   suspect.newest_ns = births.newest_ns;
 }
@@ -323,11 +324,10 @@ const char* name(Suspect::Kind kind) {
   return "";
 }
 
-// What was made in the first step has not grown since.
+// Without what was made in the first step: it has not grown since. Its part is that of the number of things.
 uint64_t bytes_each_step(const Suspect& suspect) {
   if (suspect.of_steps < 2) return 0;
-  return uint64_t(
-      double(suspect.bytes) * double(suspect.steps - 1) / double(suspect.steps) / double(suspect.of_steps - 1) + 0.5);
+  return uint64_t(double(suspect.bytes) * suspect.after_first_step / double(suspect.of_steps - 1) + 0.5);
 }
 
 std::vector<Suspect> find_suspects(const Case& find) {

@@ -64,6 +64,20 @@ TEST(Suspects, StepsAreCountedWhereTheyWereSeen) {
   EXPECT_EQ(bytes_each_step(suspect), (32768u + 4) / 5);
 }
 
+// A batch that is loaded before its forward pass counts for the step before, so that the first step has two.
+TEST(Suspects, BytesOfAStepAreWithoutThoseOfTheFirst) {
+  Dumps run = one_dump([](Scene& scene) {
+    scene.kept(serial_at(1, 5), 2048, scene.site(12), "kept[0]");
+    keeps_entries(scene, 1, scene.steps());
+    std::vector<int> steps(size_t(scene.steps()) - 1);
+    std::iota(steps.begin(), steps.end(), 1);
+    steps_end(scene, steps);
+  });
+  ASSERT_EQ(run.leaks.suspects.size(), 1u);
+  EXPECT_EQ(run.leaks.suspects[0].count, 31u);
+  EXPECT_EQ(bytes_each_step(run.leaks.suspects[0]), 8192u);
+}
+
 // What is created in less than 10 ms counts as created at one time, except in steps of the program, or where the
 // program did not do much else.
 TEST(Suspects, StepsMayBeShort) {
