@@ -115,6 +115,7 @@ std::string oom_json(const std::vector<analyzer::View>& views, const analyzer::o
   Json operands = Json::array();
   for (const analyzer::oom::Operand& operand : story.operands)
     operands.push_back(text::operand_words(view.dump, operand));
+  const analyzer::oom::Part* outside = analyzer::oom::mostly_outside(story.balance);
   const Json about = {{"schema", kOomSchema}, {"dump", view.dump.path}};
   const Json answer = {
       {"run_id", view.dump.process.run_id},
@@ -125,6 +126,7 @@ std::string oom_json(const std::vector<analyzer::View>& views, const analyzer::o
       {"in_optimizer_step", story.in_optimizer},
       {"too_large", story.too_large},
       {"operands", operands},
+      {"mostly_outside", outside != nullptr ? Json(analyzer::oom::name(*outside)) : Json(nullptr)},
       {"remedies_missing", text_or_null(text::missing_words(view.dump, story))}};
   std::vector<Json> places, suspects, remedies;
   for (size_t i = 0; i < held.size(); ++i) {

@@ -18,14 +18,18 @@ void count_steps(const std::vector<Birth>& sorted, const Steps& steps, Births& b
     births.steps += 1;
     last = step;
   }
-  births.of_steps = (last - steps.step_of(sorted.front().serial)) * steps.every + 1;
+  const size_t first = steps.step_of(sorted.front().serial);
+  const auto later =
+      std::ranges::count_if(sorted, [&](const Birth& birth) { return steps.step_of(birth.serial) != first; });
+  births.after_first_step = double(later) / double(sorted.size());
+  births.of_steps = (last - first) * steps.every + 1;
   if (births.steps < births.generations) return;
   births.generations = births.steps;
   births.goes_on = births.goes_on || steps.ends.size() - last <= largest * kGapsAgo;
 }
 
 void count_gaps(const std::vector<Birth>& sorted, uint64_t now, Births& births) {
-  constexpr uint64_t kGapPart = 4, kEvenPart = 2;
+  constexpr uint64_t kGapPart = 4, kEvenPart = 2, kRunPart = 8;
   constexpr size_t kEarly = 2, kOf = 5;
   const auto gap_before = [&](size_t i) { return sorted[i].serial - sorted[i - 1].serial; };
   for (size_t i = 1; i < sorted.size(); ++i) births.largest_gap = std::max(births.largest_gap, gap_before(i));
@@ -41,6 +45,7 @@ void count_gaps(const std::vector<Birth>& sorted, uint64_t now, Births& births) 
   const bool early_too = size_t(early) * kOf >= sorted.size() * kEarly;
   births.even = early_too && span * kEvenPart >= births.largest_gap * (births.generations - 1);
   births.goes_on = now - std::min(sorted.back().serial, now) <= births.largest_gap * kGapsAgo;
+  births.much_of_run = span * kRunPart >= now;
 }
 
 }  // namespace
@@ -76,7 +81,8 @@ std::vector<Birth> births_of_nodes(const Dump& dump, const std::vector<uint32_t>
 bool grew_for_long(const Births& births) {
   constexpr uint64_t kMomentNs = 10'000'000;
   // In different steps of the program is at different times, however short they are.
-  const bool one_moment = births.steps < kLeastGenerations && births.oldest_ns < births.newest_ns + kMomentNs;
+  const bool one_moment =
+      births.steps < kLeastGenerations && !births.much_of_run && births.oldest_ns < births.newest_ns + kMomentNs;
   return births.generations >= kLeastGenerations && births.goes_on && !one_moment;
 }
 

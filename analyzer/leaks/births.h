@@ -20,9 +20,11 @@ struct Birth {
 struct Births {
   uint64_t generations = 0, oldest_ns = 0, newest_ns = 0;  // ages
   uint64_t steps = 0, of_steps = 0;
-  uint64_t largest_gap = 1;  // between the serials of one and the next
-  bool even = false;         // no gap is much larger than the others, and as much came early as late
-  bool goes_on = false;      // the newest one is no older than the program takes for a few of them
+  double after_first_step = 0;  // what part of them was created after the first of these steps
+  uint64_t largest_gap = 1;     // between the serials of one and the next
+  bool much_of_run = false;     // an eighth or more of all that the program created was created meanwhile
+  bool even = false;            // no gap is much larger than the others, and as much came early as late
+  bool goes_on = false;         // the newest one is no older than the program takes for a few of them
 };
 
 // A generation begins where the program did much else before: after a gap of at least a quarter of the largest one.
@@ -32,7 +34,8 @@ Births births_of(std::vector<Birth> births, const Dump& dump);
 std::vector<Birth> births_of_tensors(const Dump& dump, const std::vector<uint32_t>& tensors);
 std::vector<Birth> births_of_nodes(const Dump& dump, const std::vector<uint32_t>& nodes);
 
-// At many different times, up to now. What was created within a few milliseconds was created at one time.
+// At many different times, up to now. What was created within a few milliseconds was created at one time, unless the
+// program has not done much else since it began.
 bool grew_for_long(const Births& births);
 
 }  // namespace tensorscope::analyzer

@@ -40,6 +40,7 @@ void take(Suspect& suspect, const Births& births) {
   suspect.generations = births.generations;
   suspect.steps = births.steps;
   suspect.of_steps = births.of_steps;
+  suspect.after_first_step = births.after_first_step;
   suspect.oldest_ns = births.oldest_ns;
   suspect.newest_ns = births.newest_ns;
 }
@@ -118,25 +119,36 @@ bool uses_a_leaf_again(const Case& find, const std::vector<uint32_t>& nodes) {
          std::any_of(uses.begin(), uses.end(), [](const auto& use) { return use.second >= kLeastGenerations; });
 }
 
+// "first.weight.grad and 3 others"
+std::string names_of_some(const View& view, const std::vector<uint32_t>& tensors) {
+  std::string text = view.holders.name(tensors.front());
+  if (tensors.size() == 1) return text;
+  return text + " and " + std::to_string(tensors.size() - 1) + (tensors.size() == 2 ? " other" : " others");
+}
+
 // Nodes of a graph go with the step that made them, unless a variable of a later step leads to them. Of several
 // variables that lead to one graph the one with the fewest nodes is named: others are computed from it.
+// Gradients may have the graphs of all passes (backward(create_graph=True)), and most often no variable refers to them.
 void add_graphs(const Case& find, std::vector<Suspect>& suspects) {
   struct Candidate {
-    const Series* series;
-    std::vector<uint32_t> nodes;
+    const Series* series;  // null: the gradients that have a graph
+    std::vector<uint32_t> members, nodes;
     Births births;
   };
   const View& last = find.last();
   std::vector<Candidate> candidates;
-  for (const Series& series : find.series()) {
-    const std::vector<uint32_t>& members = series.members.back();
+  const auto consider = [&](const Series* series, std::vector<uint32_t> members) {
     const std::vector<uint32_t> from = find.retention().nodes_of(members);
-    if (from.empty() || find.explained(members)) continue;
+    if (from.empty() || find.explained(members)) return;
     std::vector<uint32_t> nodes = find.retention().nodes_below(from);
     const Births births = births_of(births_of_nodes(last.dump, nodes), last.dump);
-    if (!grew_for_long(births) || (!last.dump.steps.known() && !uses_a_leaf_again(find, nodes))) continue;
-    candidates.push_back({&series, std::move(nodes), births});
-  }
+    if (!grew_for_long(births) || (!last.dump.steps.known() && !uses_a_leaf_again(find, nodes))) return;
+    candidates.push_back({series, std::move(members), std::move(nodes), births});
+  };
+  for (const Series& series : find.series()) consider(&series, series.members.back());
+  std::vector<uint32_t> gradients = find.retention().gradients_with_graph();
+  std::erase_if(gradients, [&](uint32_t gradient) { return !last.selection.tensor(gradient); });
+  consider(nullptr, std::move(gradients));
   std::stable_sort(candidates.begin(), candidates.end(),
                    [](const Candidate& a, const Candidate& b) { return a.nodes.size() < b.nodes.size(); });
   std::vector<bool> explained(last.dump.graph.nodes.size());
@@ -148,9 +160,8 @@ void add_graphs(const Case& find, std::vector<Suspect>& suspects) {
     Suspect suspect;
     suspect.kind = Suspect::Kind::graph;
     suspect.count = candidate.nodes.size();
-    const std::vector<uint32_t>& members = candidate.series->members.back();
     suspect.tensors = find.retention().saved_by(candidate.nodes);
-    suspect.tensors.insert(suspect.tensors.end(), members.begin(), members.end());
+    suspect.tensors.insert(suspect.tensors.end(), candidate.members.begin(), candidate.members.end());
     // Parameters are saved, too; what else is only there for the graph was created with it.
     std::erase_if(suspect.tensors, [&](uint32_t tensor) {
       return has(last.dump.tensors[tensor], format::TensorFlag::leaf) &&
@@ -159,7 +170,8 @@ void add_graphs(const Case& find, std::vector<Suspect>& suspects) {
     suspect.bytes = find.bytes_of(find.dumps() - 1, suspect.tensors);
     take(suspect, candidate.births);
     if (!weighs_enough(suspect)) continue;
-    suspect.holder = find.label(*candidate.series);
+    suspect.holder =
+        candidate.series != nullptr ? find.label(*candidate.series) : names_of_some(last, candidate.members);
     suspect.site = find.site_of(suspect.tensors);
     suspects.push_back(std::move(suspect));
   }
@@ -312,11 +324,10 @@ const char* name(Suspect::Kind kind) {
   return "";
 }
 
-// What was made in the first step has not grown since.
+// Without what was made in the first step: it has not grown since. Its part is that of the number of things.
 uint64_t bytes_each_step(const Suspect& suspect) {
   if (suspect.of_steps < 2) return 0;
-  return uint64_t(
-      double(suspect.bytes) * double(suspect.steps - 1) / double(suspect.steps) / double(suspect.of_steps - 1) + 0.5);
+  return uint64_t(double(suspect.bytes) * suspect.after_first_step / double(suspect.of_steps - 1) + 0.5);
 }
 
 std::vector<Suspect> find_suspects(const Case& find) {

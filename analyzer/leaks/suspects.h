@@ -28,6 +28,7 @@ struct Suspect {
   uint64_t generations = 0;     // it was created at so many different times at least
   uint64_t steps = 0;           // in so many different steps of the program at least; 0: no steps were seen
   uint64_t of_steps = 0;        // from the first to the last of these
+  double after_first_step = 0;  // what part of it was created after the first of these
   uint64_t made = 0, kept = 0;  // allocations ever at the sites of its memory, and how many of them are alive
   bool from_the_first = false;  // most were freed, but these go back to the first that can have been there
   uint64_t oldest_ns = 0;       // age of the oldest and of the newest

@@ -155,6 +155,21 @@ uint64_t in_use(const Part& balance) {
   return 0;
 }
 
+uint64_t resident(const Part& balance) {
+  constexpr PartKind kWhole = PartKind::resident_process;
+  const Part* whole = balance.kind == kWhole ? &balance : balance.find(kWhole);
+  return whole != nullptr && whole->bytes ? uint64_t(not_negative(*whole->bytes)) : 0;
+}
+
+const Part* mostly_outside(const Part& balance) {
+  const auto most = int64_t(resident(balance) / 2);
+  for (PartKind kind : {PartKind::malloc_in_use, PartKind::python_heap}) {
+    const Part* part = balance.find(kind);
+    if (most > 0 && part != nullptr && part->bytes && *part->bytes > most) return part;
+  }
+  return nullptr;
+}
+
 Part device_balance(const View& view, Device device, const FreeMemory& cached) {
   Part torch = reserved(view, device, cached), libraries = from_libraries(view, device);
   const DeviceMemory* memory = view.dump.memory_of(device);

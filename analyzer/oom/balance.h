@@ -31,4 +31,10 @@ constexpr int64_t counted(uint64_t bytes) {
 // Bytes of the balance that torch allocated: 100 % of the shares in the answer. 0: not known.
 uint64_t in_use(const Part& balance);
 
+// Of a balance of the host: what other code than torch's has by malloc, or Python's heap, where that alone is more than
+// half of what is resident. Null: torch's memory counts for more, or it is not known.
+const Part* mostly_outside(const Part& balance);
+// What this process has in memory, of a balance of the host; 0: not known.
+uint64_t resident(const Part& balance);
+
 }  // namespace tensorscope::analyzer::oom

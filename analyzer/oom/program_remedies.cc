@@ -75,12 +75,20 @@ class ProgramFinder {
     return passes;
   }
 
+  // Nodes that only a cycle through the graph keeps: without the cycle they go by themselves.
+  std::vector<bool> nodes_of_cycles() const {
+    std::vector<bool> result(dump_.graph.nodes.size());
+    for (uint32_t node : Retention(dump_, view_.accounts).unrooted().nodes) result[node] = true;
+    return result;
+  }
+
   // What only graphs of the loop saved, and no variable holds; of nodes before this one.
-  uint64_t saved_by_loop(uint64_t before) const {
+  uint64_t saved_by_loop(const std::vector<uint32_t>& nodes, uint64_t before) const {
+    std::vector<bool> of_loop(dump_.graph.nodes.size());
+    for (uint32_t node : nodes) of_loop[node] = dump_.nodes[dump_.graph.nodes[node].seen].serial < before;
     std::vector<uint8_t> savers(dump_.tensors.size());  // 1: such a node, 2: another one
     for (uint32_t node = 0; node < dump_.graph.nodes.size(); ++node) {
-      const bool inside =
-          running_.in_loop(forward_site(node)) && dump_.nodes[dump_.graph.nodes[node].seen].serial < before;
+      const bool inside = of_loop[node];
       for (const SavedSlot& slot : dump_.graph.saved_of(node)) {
         if (holds(slot)) savers[slot.tensor] |= inside ? 1 : 2;
       }
@@ -100,22 +108,23 @@ class ProgramFinder {
   bool no_grad() {
     const bool in_backward = dump_.failure && dump_.failure->node_serial != 0;
     if (running_.loop() == kNone || running_.loop_calls_backward() || in_backward || !dump_.graph.present) return false;
+    const std::vector<bool> cycles = nodes_of_cycles();
     std::vector<uint32_t> nodes;
     for (uint32_t node = 0; node < dump_.graph.nodes.size(); ++node) {
       const std::span<const SavedSlot> slots = dump_.graph.saved_of(node);
       const bool saves = std::any_of(slots.begin(), slots.end(), [](const SavedSlot& slot) { return holds(slot); });
-      if (saves && running_.in_loop(forward_site(node))) nodes.push_back(node);
+      if (saves && !cycles[node] && running_.in_loop(forward_site(node))) nodes.push_back(node);
     }
     if (nodes.empty()) return false;
     const Passes passes = passes_of(nodes);
-    const uint64_t most = saved_by_loop(UINT64_MAX);
+    const uint64_t most = saved_by_loop(nodes, UINT64_MAX);
     if (passes.alive < 2 || most < room_.least()) return false;
     Remedy remedy;
     remedy.kind = RemedyKind::no_grad;
     remedy.names = {running_.loop_name()};
     remedy.where = lines_.forward();
     remedy.backward_elsewhere = running_.backward_seen();
-    remedy.set_bound(most, saved_by_loop(passes.last));
+    remedy.set_bound(most, saved_by_loop(nodes, passes.last));
     remedy.fits = room_.fits_at_most(most);
     room_.say_missing(remedy, most + about_.cached.common);
     found_.push_back(std::move(remedy));

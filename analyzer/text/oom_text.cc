@@ -419,6 +419,8 @@ class OomText {
           "  An optimizer's step failed, after activations were freed: a smaller batch, checkpointing or autocast "
           "would not help at this moment.");
     }
+    const std::string outside = text::outside_words(story_.balance);
+    if (!outside.empty()) sentence("  " + outside);
     if (!missing_.empty()) sentence("  " + missing_, Style::warning, 2);
   }
 

@@ -333,6 +333,22 @@ std::string operand_words(const analyzer::Dump& dump, const analyzer::oom::Opera
   return fmt::format("{}: {} {}, {}", operand.name, tensor.dtype_text(), tensor.shape_text(), bytes(tensor.nbytes));
 }
 
+std::string outside_words(const Part& balance) {
+  const Part* part = analyzer::oom::mostly_outside(balance);
+  if (part == nullptr) return "";
+  const bool python = part->kind == analyzer::oom::PartKind::python_heap;
+  return fmt::format(
+      "{} of the {} that this process has in memory are {}: in no tensor, so none of these remedies frees them. One "
+      "dump "
+      "does not show what holds them. Two show whether they grow: tensorscope leaks. {}",
+      bytes(uint64_t(*part->bytes)), bytes(analyzer::oom::resident(balance)),
+      python ? "Python's heap of small objects" : "allocated with malloc, but not by torch",
+      python
+          ? "tracemalloc shows the lines that created them: numbers, strings, tuples, instances."
+          : "tracemalloc shows the lines that created numpy arrays and large Python objects, heaptrack and memray what "
+            "libraries allocated.");
+}
+
 std::string missing_words(const analyzer::Dump& dump, const Story& story) {
   switch (story.remedies_missing) {
     case Story::Missing::nothing:

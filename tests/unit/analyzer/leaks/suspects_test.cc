@@ -64,12 +64,29 @@ TEST(Suspects, StepsAreCountedWhereTheyWereSeen) {
   EXPECT_EQ(bytes_each_step(suspect), (32768u + 4) / 5);
 }
 
-// What is created in less than 10 ms counts as created at one time, except in steps of the program.
+// A batch that is loaded before its forward pass counts for the step before, so that the first step has two.
+TEST(Suspects, BytesOfAStepAreWithoutThoseOfTheFirst) {
+  Dumps run = one_dump([](Scene& scene) {
+    scene.kept(serial_at(1, 5), 2048, scene.site(12), "kept[0]");
+    keeps_entries(scene, 1, scene.steps());
+    std::vector<int> steps(size_t(scene.steps()) - 1);
+    std::iota(steps.begin(), steps.end(), 1);
+    steps_end(scene, steps);
+  });
+  ASSERT_EQ(run.leaks.suspects.size(), 1u);
+  EXPECT_EQ(run.leaks.suspects[0].count, 31u);
+  EXPECT_EQ(bytes_each_step(run.leaks.suspects[0]), 8192u);
+}
+
+// What is created in less than 10 ms counts as created at one time, except in steps of the program, or where the
+// program did not do much else.
 TEST(Suspects, StepsMayBeShort) {
   for (const bool steps_are_known : {false, true}) {
     Dumps run = one_dump([&](Scene& scene) {
       scene.builder.ns_each_serial = 100;
-      keeps_entries(scene, 1, scene.steps());
+      for (int step = scene.steps() - 3; step <= scene.steps(); ++step) {
+        scene.kept(serial_at(step, 10), 8192, scene.site(12), "kept[" + std::to_string(step) + "]");
+      }
       std::vector<int> steps(size_t(scene.steps()) - 1);
       std::iota(steps.begin(), steps.end(), 1);
       if (steps_are_known) steps_end(scene, steps);
@@ -250,13 +267,21 @@ TEST(Suspects, WhatWasMadeWithinAMomentIsNone) {
   for (const bool moment : {false, true}) {
     Dumps run = one_dump([&](Scene& scene) {
       if (moment) scene.builder.ns_each_serial = 100;
-      for (int step = 1; step <= scene.steps(); ++step) {
-        scene.add(scene.plain(serial_at(step, 10), 2048, scene.site(12)));
-        scene.kept(serial_at(step, 20), 2048, scene.site(13), "kept[" + std::to_string(step) + "]");
+      for (int i = 0; i < 8; ++i) {
+        scene.add(scene.plain(serial_at(29, 10 + i * 250), 2048, scene.site(12)));
+        scene.kept(serial_at(29, 20 + i * 250), 2048, scene.site(13), "kept[" + std::to_string(i) + "]");
       }
     });
     EXPECT_EQ(run.leaks.suspects.size(), moment ? 0u : 2u);
   }
+}
+
+TEST(Suspects, AProgramThatHasRunForAMomentOnlyMayHaveSome) {
+  Dumps run = one_dump([&](Scene& scene) {
+    scene.builder.ns_each_serial = 100;
+    keeps_entries(scene, 1, scene.steps());
+  });
+  EXPECT_EQ(run.leaks.suspects.size(), 1u);
 }
 
 TEST(Suspects, WhatWasMadeAtOneTimeIsNone) {
@@ -294,6 +319,40 @@ TEST(Suspects, AGraphThatGoesBackThroughTheSteps) {
   EXPECT_EQ(suspect.count, 30u);
   EXPECT_EQ(suspect.generations, 30u);
   EXPECT_EQ(suspect.bytes, 30u * 8192 + 64);
+}
+
+// Two weights, of which no variable holds the gradient; these have the graph of the last pass, or of all.
+Dumps gradients_with_graphs(bool of_all) {
+  return one_dump([=](Scene& scene) {
+    std::vector<uint32_t> before;
+    for (int step = of_all ? 1 : scene.steps(); step <= scene.steps(); ++step) {
+      before = {scene.node(serial_at(step, 1), testing::kTanh, before)};
+      scene.saved(serial_at(step, 5), 2048, scene.site(31), before.front());
+    }
+    for (int i = 0; i < 2; ++i) {
+      testing::TensorSpec gradient = scene.plain(serial_at(scene.steps(), 20 + 10 * i), 16, scene.site(32));
+      gradient.grad_fn = scene.builder.graph_address(before.front());
+      scene.add(gradient);
+      testing::TensorSpec weight = scene.plain(800 + 10 * i, 16, scene.site(5));
+      weight.grad = gradient.address;
+      weight.flags = uint32_t(format::TensorFlag::leaf) | uint32_t(format::TensorFlag::requires_grad);
+      const uint64_t serial = scene.add(weight);
+      scene.held(serial, i == 0 ? "model.weight" : "model.bias", ReferenceRoot::global,
+                 format::ReferenceRole::parameter);
+      scene.object(serial, true, true);
+    }
+  });
+}
+
+TEST(Suspects, GradientsWithTheGraphsOfAllPasses) {
+  Dumps run = gradients_with_graphs(true);
+  ASSERT_EQ(run.leaks.suspects.size(), 1u);
+  const Suspect& suspect = run.leaks.suspects[0];
+  EXPECT_EQ(suspect.kind, Suspect::Kind::graph);
+  EXPECT_EQ(suspect.holder, "model.weight.grad and 1 other");
+  EXPECT_EQ(suspect.count, 30u);
+  EXPECT_EQ(suspect.bytes, 30u * 8192 + 2 * 64);
+  EXPECT_TRUE(gradients_with_graphs(false).leaks.suspects.empty());
 }
 
 TEST(Suspects, OneTensorThatIsMadeAnewAndLargerEachTime) {

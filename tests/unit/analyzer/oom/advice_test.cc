@@ -202,6 +202,31 @@ TEST(Promises, WithoutGradTheRunningPassStays) {
   EXPECT_TRUE(remedy->at_most);
 }
 
+// Two remedies for the same bytes would look like twice as many.
+TEST(Promises, WithoutGradIsNoAdviceForCycles) {
+  for (const bool cycles : {false, true}) {
+    DeviceScene scene;
+    scene.segment();
+    const uint32_t site = scene.in_module("model", 10);
+    for (int i = 0; i < 3; i++) {
+      const uint32_t node = scene.node(site);
+      scene.saved(40 * kMiB, site, node);
+      testing::TensorSpec leaf;
+      leaf.grad_fn = scene.builder.graph_address(node);
+      testing::SavedSpec slot;
+      slot.tensor = scene.tensor(kMiB, site, 0, leaf);
+      if (cycles)
+        scene.builder.saved(node, slot);
+      else
+        scene.builder.tensor_object({slot.tensor, "Tensor", 1, format::WrapperState::referenced});
+    }
+    scene.failure.site = site;
+    const Told told(scene);
+    EXPECT_EQ(told.remedy(RemedyKind::no_grad) == nullptr, cycles);
+    EXPECT_EQ(told.remedy(RemedyKind::break_graph_cycle) != nullptr, cycles);
+  }
+}
+
 TEST(Promises, ItemIsForNumbersAlone) {
   DeviceScene scene;
   scene.segment();

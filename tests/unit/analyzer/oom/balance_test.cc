@@ -185,6 +185,22 @@ TEST(HostBalance, WhatIsResident) {
   EXPECT_EQ(part.find(PartKind::rest)->bytes, 63 * kM);
 }
 
+TEST(HostBalance, MostIsOutsideTorch) {
+  const auto outside = [](uint64_t heap) {
+    testing::DumpBuilder builder = on_the_host();
+    builder.heap_in_use = heap;
+    const Part balance = host(builder);
+    EXPECT_EQ(resident(balance), 100 * kMiB);
+    return mostly_outside(balance) != nullptr;
+  };
+  EXPECT_TRUE(outside(55 * kMiB));  // 51 of 100 without torch's block
+  EXPECT_FALSE(outside(53 * kMiB));
+  Part whole = part(PartKind::resident_process, 100 * kM);
+  whole.parts = {part(PartKind::malloc_in_use, 30 * kM), part(PartKind::python_heap, 60 * kM)};
+  ASSERT_NE(mostly_outside(whole), nullptr);
+  EXPECT_EQ(mostly_outside(whole)->kind, PartKind::python_heap);
+}
+
 TEST(HostBalance, AGroupsLimit) {
   testing::DumpBuilder builder = on_the_host();
   builder.cgroup_limit = 1000 * kMiB;
