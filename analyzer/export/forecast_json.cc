@@ -67,16 +67,6 @@ Json site_json(const forecast::Answer& answer, const forecast::SiteRow& site) {
           {"basis", forecast::text(site.basis)}};
 }
 
-Json not_read_json(const forecast::Answer& answer) {
-  const analyzer::UnreadFiles& files = answer.unread;
-  if (files.empty()) return nullptr;
-  return {{"libraries", files.libraries},
-          {"source_files", files.sources},
-          {"no_symbols", files.switched_off},
-          {"no_native_stacks", files.not_recorded},
-          {"note", text::unread_note(answer)}};
-}
-
 }  // namespace
 
 std::string forecast_json(const std::vector<forecast::Sample>& samples, const forecast::Answer& answer,
@@ -111,7 +101,7 @@ std::string forecast_json(const std::vector<forecast::Sample>& samples, const fo
               {"limit", question.limit ? Json(*question.limit) : Json(nullptr)},
               {"matched", answer.matched},
               {"peak_moves", answer.peak_moves},
-              {"not_read", not_read_json(answer)},
+              {"not_read", not_read_json(answer.unread, text::unread_note(answer))},
               {"forecast", outcome_json(answer, answer.plain)},
               {"what_if", std::move(scenarios)},
               {"categories", std::move(categories)},
