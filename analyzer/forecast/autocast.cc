@@ -164,6 +164,8 @@ class Autocaster {
       case OperationKind::joining:
         return type_of_joined(index, piece);
       case OperationKind::reshaping:
+        if (!operation.traits.pads) break;
+        if (Value* given = inputs_.padded(index, piece)) return use(operation, *given);
         break;
     }
     Value* given = inputs_.newest([&](const Value& one) {
@@ -290,7 +292,8 @@ class Autocaster {
       if (one.operation == index || !inputs_.saved_for(one, operation)) return false;
       if (!convolves) return one.numel == wanted;
       const std::span<const int64_t> own = inputs_.shape_of(one.piece);
-      return own.size() == shape.size() && own[0] == shape[0] &&
+      const bool line = shape.size() == 4 && shape[2] == 1 && own.size() == 3;  // convolved as an image
+      return (own.size() == shape.size() || line) && own[0] == shape[0] &&
              (own[1] % std::max<int64_t>(1, weight->columns) == 0 || own[1] == weight->rows);
     });
     if (given == nullptr && !convolves && wanted > 0) {  // a part of it
