@@ -126,7 +126,9 @@ class Autocaster {
     attends_ = false;
     if (operation.traits.rule == CastRule::lower) return {0.5, 0.5};
     if (operation.traits.rule == CastRule::float32) {
-      if (!operation.traits.enlarges) cast_up(operation, numel);
+      if (!operation.traits.enlarges) {
+        cast_up(operation, operation.traits.pools ? inputs_.pooled(index, piece) : inputs_.newest_of(operation, numel));
+      }
       return {1, 1};
     }
     if (operation.traits.recurrent == RecurrentPart::gate) return {0.5, 0.5};
@@ -234,8 +236,7 @@ class Autocaster {
     return wider;
   }
   // Half a block that a float32 operation is given is cast; those that do not need their result keep that for backward.
-  void cast_up(const Operation& operation, int64_t numel) {
-    Value* given = inputs_.newest_of(operation, numel);
+  void cast_up(const Operation& operation, Value* given) {
     if (given == nullptr || given->type.least > 0.5 || operations_.all[given->operation].site == operation.site) return;
     use(operation, *given);
     const uint32_t copy = copy_of(*given, operation, 1, given->type.most > 0.5 ? 1 : 0);

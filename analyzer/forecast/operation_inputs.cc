@@ -129,6 +129,17 @@ Value* OperationInputs::padded(uint32_t index, uint32_t piece) {
   });
 }
 
+// As many channels of each of the batch, and more places.
+Value* OperationInputs::pooled(uint32_t index, uint32_t piece) {
+  const std::span<const int64_t> shape = shape_of(piece);
+  return newest([&](const Value& one) {
+    const std::span<const int64_t> own = shape_of(one.piece);
+    return one.operation != index && own.size() > 2 && own.size() == shape.size() && one.numel > numel_of(piece) &&
+           alive(one, operations_.all[index].begin) && std::ranges::equal(own.first(2), shape.first(2)) &&
+           std::ranges::equal(own, shape, std::ranges::greater_equal());
+  });
+}
+
 Value* OperationInputs::changed(uint32_t index, uint32_t piece) {
   const int64_t numel = numel_of(piece);
   return newest([&](const Value& one) {

@@ -90,6 +90,8 @@ class OperationInputs {
 
   // That an operation puts more around, as it is or transposed; null: not known.
   Value* padded(uint32_t index, uint32_t piece);
+  // That an operation pools; null: not known.
+  Value* pooled(uint32_t index, uint32_t piece);
 
   // That an operation changes in place, as a whole or a part of it; null: not known.
   Value* changed(uint32_t index, uint32_t piece);

@@ -33,6 +33,7 @@ struct OperationTraits {
   bool convolution = false, linear = false, dropout = false;
   bool enlarges = false;      // its result has more elements than its input
   bool pads = false;          // its input, with more around it
+  bool pools = false;         // its result is smaller than its input in each dimension of places
   bool saves_result = false;  // for backward, and not what it was given
   bool norm = false;          // its statistics are float32
   bool mean = false;          // on a CPU it computes in float32, from a copy

@@ -155,6 +155,21 @@ TEST_F(AutocastTest, WhatIsPaddedHasTheTypeOfItsSmallerInput) {
   EXPECT_EQ(part(half), 0.5);
 }
 
+// On a CPU volumes are pooled in float32; the copy is as large as what is pooled.
+TEST_F(AutocastTest, WhatIsPooledIsCastAsAWhole) {
+  weight("model.conv", {8, 3, 3, 3, 3});
+  const uint32_t result = make("conv3d", "model.conv", {2, 8, 4, 4, 4});
+  const uint32_t pooled = make("max_pool3d", "model", {2, 8, 2, 2, 2});
+  const uint32_t last = make("zeros", "model", {1});
+  scene_.backward(pooled, {2, 8, 4, 4, 4});
+  scene_.free(result);
+  cast();
+  EXPECT_EQ(part(pooled), 1);
+  ASSERT_EQ(copies_.size(), 2u);  // of the weight, and of what is pooled
+  EXPECT_EQ(bytes(copies_[1]), 2 * 8 * 4 * 4 * 4 * 4);
+  EXPECT_GT(change(number(1), false), change(last, true));  // which backward needs
+}
+
 // A convolution of a line wants channels before places, and is computed as one of an image.
 TEST_F(AutocastTest, AnEmbeddingIsTransposedForAConvolutionOfALine) {
   weight("model.layer.conv", {8, 8, 3});
