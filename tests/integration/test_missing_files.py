@@ -5,6 +5,7 @@ import contextlib
 import json
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
@@ -68,6 +69,7 @@ def no_less_is_said(known, unread):
     """The error covers what is said with all files, and is no smaller."""
     assert abs(known["peak_bytes"] - unread["peak_bytes"]) <= unread["error_bytes"]
     assert unread["error_bytes"] >= known["error_bytes"]
+    assert unread["least_bytes"] <= known["peak_bytes"] <= unread["most_bytes"]
 
 
 @pytest.mark.parametrize("name", WHAT_IFS)
@@ -97,6 +99,15 @@ def test_where_nothing_depends_on_them_nothing_is_said(recorded):
 def test_a_folder_with_the_files_makes_it_as_good_as_before(recorded, name):
     found = recorded.forecast("--sysroot", recorded.root, *WHAT_IFS[name])
     assert found["what_if"] == recorded.known[name]["what_if"] and found["not_read"] is None
+
+
+def test_what_a_library_may_take_besides_raises_one_end_alone(recorded):
+    """The buffer into which inputs of convolutions in 16 bits may be unfolded."""
+    of = recorded.known["autocast"]["what_if"][0]
+    assert of["most_bytes"] == of["peak_bytes"] + of["error_bytes"]
+    assert 0 < 2 * (of["peak_bytes"] - of["least_bytes"]) < of["error_bytes"]
+    text = recorded.text("--sysroot", recorded.root, "--as", "autocast")
+    assert re.search(r"under autocast +[\d.]+ MiB \([\d.]+ MiB to [\d.]+ MiB\)", text), text
 
 
 def test_functions_that_are_not_to_be_looked_up(recorded):
