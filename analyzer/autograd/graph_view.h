@@ -45,6 +45,8 @@ class GraphView {
   // Resolves what place() of these nodes needs at once.
   void prefetch(std::span<const uint32_t> nodes) const;
   NodePlaces node_places(std::span<const uint32_t> nodes) const;
+  // What of the stacks that were asked for could not be read.
+  const UnreadFiles& unread() const { return places_.unread().files(); }
 
  private:
   Places& places_;

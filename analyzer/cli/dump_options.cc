@@ -14,7 +14,13 @@ int finish(Invocation& invocation, const analyzer::Dump& dump, int status) {
   return dump.problems.empty() && dump.complete ? status : kBadInput;
 }
 
+int finish(Invocation& invocation, analyzer::OpenedDump& opened, int status) {
+  say_unread(invocation, opened.places.unread().files());
+  return finish(invocation, opened.dump, status);
+}
+
 int finish(Invocation& invocation, const analyzer::ComparedDumps& dumps, int status) {
+  say_unread(invocation, dumps.unread());
   for (size_t i = 0; i < dumps.size(); ++i) status = std::max(status, finish(invocation, dumps[i].dump));
   return status;
 }
@@ -36,17 +42,8 @@ void say_without_names(Invocation& invocation, const analyzer::ComparedDumps& du
 }
 
 void say_unread(Invocation& invocation, const analyzer::UnreadFiles& files) {
-  if (files.libraries.empty() || files.switched_off) return;
-  analyzer::UnreadFiles said;
-  said.libraries = files.libraries;
-  invocation.say(
-      text::unread_words(said, "what depends on names of torch's functions may be missing, or be shown by address"));
-}
-
-void say_unread(Invocation& invocation, analyzer::ComparedDumps& dumps) {
-  analyzer::UnreadFiles files;
-  for (size_t i = 0; i < dumps.size(); ++i) files.add(dumps[i].symbols.unread().files());
-  say_unread(invocation, files);
+  const std::string words = text::unread_names_words(files);
+  if (!words.empty()) invocation.say(words);
 }
 
 namespace {

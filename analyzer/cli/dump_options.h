@@ -15,18 +15,18 @@ class Option;
 
 namespace tensorscope::cli {
 
-// What was wrong with the file, on standard error; kBadInput where anything was, else `status`.
+// What was wrong with the file, on standard error; kBadInput where anything was, else `status`. The second and the
+// third also say_unread().
 int finish(Invocation& invocation, const analyzer::Dump& dump, int status = kOk);
+int finish(Invocation& invocation, analyzer::OpenedDump& opened, int status = kOk);
 int finish(Invocation& invocation, const analyzer::ComparedDumps& dumps, int status = kOk);
 
 // Says on standard error where the order of one run's dumps was changed, and which dumps do not know names.
 void say_new_order(Invocation& invocation, const analyzer::ComparedDumps& dumps);
 void say_without_names(Invocation& invocation, const analyzer::ComparedDumps& dumps);
 
-// Says on standard error which libraries could not be read that what was shown depends on. What was switched off, and
-// what was not recorded, is said elsewhere.
+// Says on standard error which libraries could not be read that what was shown depends on, if there are any.
 void say_unread(Invocation& invocation, const analyzer::UnreadFiles& files);
-void say_unread(Invocation& invocation, analyzer::ComparedDumps& dumps);
 
 // Where names of frames are from.
 void add_frame_options(CLI::App& verb, analyzer::SymbolOptions& options);

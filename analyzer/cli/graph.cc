@@ -247,7 +247,7 @@ int graph(const GraphOptions& options, Invocation& invocation) {
       return kBadInput;
     }
   }
-  return finish(invocation, opened.dump, status);
+  return finish(invocation, opened, status);
 }
 
 void add_questions(CLI::App& verb, GraphOptions& options) {

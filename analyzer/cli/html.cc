@@ -69,6 +69,7 @@ void add_failure(const std::string& path, const analyzer::SymbolOptions& symbols
   page.prepare(failed.back());
   analyzer::ComparedDumps dumps(std::move(failed), {}, symbols);
   page.set_part("oom", html::oom_data(dumps, page.payload()));
+  page.add_unread(dumps.unread());
 }
 
 // What leaks needs of a recording: of which process it is, and its steps that have ended.
@@ -110,6 +111,7 @@ bool add_leaks(analyzer::ComparedDumps& dumps, const std::vector<Recorded>& reco
       html::Json of_moments = html::leaks_data(moments);
       for (const char* name : {"left_out", "returned"}) of_moments[name] = leaks[name];
       leaks = std::move(of_moments);
+      page.add_unread(moments.unread());
     }
   }
   const bool left_out = !leaks.is_null() && !leaks["returned"].is_null();
@@ -134,9 +136,10 @@ int add_dumps(const HtmlOptions& options, const std::vector<std::string>& paths,
     say_new_order(invocation, dumps);
     page.add(dumps);
     page.set_part("diff", html::diff_data(dumps));
-    status = finish(invocation, dumps);
+    for (size_t i = 0; i < dumps.size(); ++i) status = std::max(status, finish(invocation, dumps[i].dump));
     const bool left_out = add_leaks(dumps, recordings, symbols, page);
     if (left_out && dumps.size() > 1) page.set_part("diff", html::diff_data(dumps));
+    page.add_unread(dumps.unread());
   }
   if (!last_failure.empty()) add_failure(last_failure, symbols, page);
   return status;
@@ -171,6 +174,7 @@ int add_recordings(const HtmlOptions& options, const std::vector<std::string>& p
     };
     const analyzer::MemoryTimeline timeline = analyzer::read_timeline(file, html::kPartsOfTimeline, ask);
     all.push_back(html::recording_data(file, timeline, *at_peak, page.payload()));
+    page.add_unread(at_peak->places.unread().files());
     const analyzer::DeviceCurve* curve = timeline.curve();
     // The last step may not have ended.
     const std::vector<analyzer::StepRow>& steps = timeline.steps;
@@ -213,6 +217,7 @@ int run_html(const HtmlOptions& options, Invocation& invocation) {
   const int of_recordings = add_recordings(options, recordings, dumps, recorded, page, invocation);
   const int of_dumps = add_dumps(options, dumps, recorded, page, invocation);
   const int of_values = add_values(values, options.confidential, page, invocation);
+  say_unread(invocation, page.unread());
   const int written = write_page(page, options.output, invocation);
   return std::max({of_recordings, of_dumps, of_values, written});
 }

@@ -46,7 +46,8 @@ std::string comparison(const analyzer::Dump& dump) {
   std::sort(beside.begin(), beside.end(), [](const auto& a, const auto& b) { return a.dump_ns < b.dump_ns; });
   if (beside.size() > kEarlier) beside.erase(beside.begin(), beside.end() - kEarlier);
   std::string command = "tensorscope leaks";
-  for (const analyzer::RunDump& other : beside) command += " " + text::shell_word(std::filesystem::path(other.path).lexically_normal().string());
+  for (const analyzer::RunDump& other : beside)
+    command += " " + text::shell_word(std::filesystem::path(other.path).lexically_normal().string());
   return command + " " + text::shell_word(dump.path);
 }
 
@@ -69,7 +70,6 @@ int leaks(const LeaksOptions& options, Invocation& invocation) {
     const std::string next = dumps.size() == 1 && !dumps.last().dump.moment ? comparison(dumps.last().dump) : "";
     if (!next.empty()) invocation.out += "\nnext:  " + next + "  compare with earlier dumps of this run\n";
   }
-  say_unread(invocation, dumps);
   return finish(invocation, dumps, found.found() ? kFound : kOk);
 }
 

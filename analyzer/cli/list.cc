@@ -138,7 +138,7 @@ int list(const ListOptions& options, Invocation& invocation) {
   if (tensors == 0) {
     const std::string why = text::no_match_words(opened.why_nothing(selection, options.filter));
     invocation.out += text::wrap(text::clean(why), invocation.terminal.width, 2) + "\n";
-    return finish(invocation, opened.dump);
+    return finish(invocation, opened);
   }
   invocation.out += table.text(invocation.terminal);
   std::string sum = fmt::format("{}, {}; a storage's bytes are counted once, at its oldest tensor",
@@ -147,7 +147,7 @@ int list(const ListOptions& options, Invocation& invocation) {
   invocation.out += text::moment_names_line(opened, invocation.terminal);
   if (shown < tensors)
     invocation.out += fmt::format("showing {} of {}; --top N\n", text::count(shown), text::count(tensors));
-  return finish(invocation, opened.dump);
+  return finish(invocation, opened);
 }
 
 }  // namespace

@@ -75,7 +75,6 @@ int oom(const OomOptions& options, Invocation& invocation) {
     const text::OomTextOptions how{options.top, options.full_stacks, !options.no_glossary};
     invocation.out += oom_text(dumps, story, how, invocation.terminal);
   }
-  say_unread(invocation, dumps);
   return finish(invocation, dumps, kOk);
 }
 

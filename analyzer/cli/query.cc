@@ -67,6 +67,7 @@ int query(const QueryOptions& options, Invocation& invocation) {
   }
   rows.end();
   invocation.out += text.str();
+  say_unread(invocation, inputs.unread());
   for (const std::string& problem : inputs.problems()) invocation.say(problem);
   return inputs.problems().empty() ? kOk : kBadInput;
 }

@@ -56,6 +56,7 @@ int ranks(const RanksOptions& options, Invocation& invocation) {
     invocation.out += text::ranks_text({read.dumps, job, answer, names, holders, asked, read.unreadable.size()},
                                        options.top, invocation.terminal);
   }
+  say_unread(invocation, analyzer::unread_files(read.dumps, asked));
   const bool found = !answer.outliers.empty() || !job.missing.empty() || answer.out_of_memory || !leaks.leaks.empty();
   return status != kOk ? status : found ? kFound : kOk;
 }

@@ -117,11 +117,11 @@ void keep_largest(std::vector<Group>& groups, size_t count) {
   });
 }
 
-int segments(const analyzer::OpenedDump& opened, const ReportOptions& options, Invocation& invocation) {
+int segments(analyzer::OpenedDump& opened, const ReportOptions& options, Invocation& invocation) {
   invocation.out += headline(opened.dump, invocation.terminal) + "\n";
   invocation.out += segment_tables(opened.dump, options.top, invocation.terminal);
   invocation.out += "\n" + coverage_lines(opened.dump, invocation.terminal);
-  return finish(invocation, opened.dump);
+  return finish(invocation, opened);
 }
 
 // The dump of the same process before this one, if it is still beside it: "train.4242.1.tscope" for number 2.
@@ -227,8 +227,7 @@ int report(const ReportOptions& options, Invocation& invocation) {
   const std::string outside = text::outside_line(opened.view(selection));
   out += "\n" + (outside.empty() ? "" : text::wrap(outside, terminal.width, 2) + "\n\n");
   out += coverage_lines(opened.dump, terminal);
-  say_unread(invocation, opened.places.unread().files());
-  return finish(invocation, opened.dump);
+  return finish(invocation, opened);
 }
 
 }  // namespace

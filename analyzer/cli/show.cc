@@ -149,7 +149,7 @@ void add_stack(text::Table& table, analyzer::OpenedDump& opened, const std::vect
     std::string label = first || frame.language != last ? (python ? "Python" : "native") : "";
     first = false;
     last = frame.language;
-    const analyzer::Place place = opened.places.describe(frame);
+    const analyzer::Place place = opened.places.shown(frame);
     if (python) {
       table.row({label, place.line, place.function, opened.symbols.source_line(frame)});
     } else {
@@ -349,7 +349,7 @@ int show(const ShowOptions& options, Invocation& invocation) {
     show_one(opened, tensors[i], options.full, invocation);
   }
   for (const std::string& note : opened.symbols.notes()) invocation.say(note);
-  return finish(invocation, opened.dump, status);
+  return finish(invocation, opened, status);
 }
 
 }  // namespace

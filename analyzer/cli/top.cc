@@ -71,6 +71,12 @@ class Top {
   int plain();
   int interactive(TopTerminal& terminal);
   int serve(MetricsServer& server);
+  // What of the last sample's stacks could not be read.
+  analyzer::UnreadFiles unread() const {
+    analyzer::UnreadFiles files = view_.unread();
+    files.add(unread_when_served_);
+    return files;
+  }
 
  private:
   enum class State { waiting, idle, paused };
@@ -106,6 +112,7 @@ class Top {
   bool quit_ = false, typing_ = false;
   bool wanted_names_ = false, mark_with_names_ = false;
   std::string typed_;
+  analyzer::UnreadFiles unread_when_served_;
 };
 
 bool Top::ask() {
@@ -185,7 +192,10 @@ int Top::serve(MetricsServer& server) {
     if (!ask()) return last;
     while (g_stopped == 0 && !sampler_.look()) std::this_thread::sleep_for(std::chrono::milliseconds(kPollMs));
     const std::shared_ptr<analyzer::OpenedDump> sample = g_stopped == 0 ? sampler_.take() : nullptr;
-    if (sample) last = exports::openmetrics(*sample, options_.lines);
+    if (sample) {
+      last = exports::openmetrics(*sample, options_.lines);
+      unread_when_served_ = sample->places.unread().files();
+    }
     next_ = Clock::now() + std::chrono::nanoseconds(interval());
     return last;
   };
@@ -323,6 +333,19 @@ int Top::interactive(TopTerminal& terminal) {
   return kOk;
 }
 
+int run_top(Top& top, const TopOptions& options, Invocation& invocation) {
+  if (options.serve) {
+    std::string problem;
+    std::optional<MetricsServer> server = MetricsServer::open(*options.serve, problem);
+    if (server) return top.serve(*server);
+    invocation.say(problem);
+    return kBadInput;
+  }
+  if (options.once) return top.plain();
+  const std::unique_ptr<TopTerminal> terminal = TopTerminal::open();
+  return terminal ? top.interactive(*terminal) : top.plain();
+}
+
 int top(const TopOptions& options, Invocation& invocation) {
   std::string problem;
   const std::unique_ptr<TopSampler> sampler = TopSampler::open(options.pid, options.symbols, problem);
@@ -333,15 +356,9 @@ int top(const TopOptions& options, Invocation& invocation) {
   g_stopped = 0;
   const StopSignals signals;
   Top top(options, *sampler, invocation);
-  if (options.serve) {
-    std::optional<MetricsServer> server = MetricsServer::open(*options.serve, problem);
-    if (server) return top.serve(*server);
-    invocation.say(problem);
-    return kBadInput;
-  }
-  if (options.once) return top.plain();
-  const std::unique_ptr<TopTerminal> terminal = TopTerminal::open();
-  return terminal ? top.interactive(*terminal) : top.plain();
+  const int status = run_top(top, options, invocation);
+  say_unread(invocation, top.unread());
+  return status;
 }
 
 }  // namespace

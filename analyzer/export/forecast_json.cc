@@ -43,13 +43,15 @@ Json outcome_json(const forecast::Answer& answer, const forecast::Outcome& outco
   }
   return {{"name", text_or_null(outcome.name)},
           {"peak_bytes", whole(outcome.peak.bytes)},
-          {"error_bytes", whole(outcome.peak.spread)},
+          {"error_bytes", whole(outcome.peak.more)},
+          {"least_bytes", whole(outcome.peak.least())},
+          {"most_bytes", whole(outcome.peak.most())},
           {"without_cudnn_bytes", number_or_null(uint64_t(whole(outcome.without_scratch.bytes)))},
-          {"without_cudnn_error_bytes", number_or_null(uint64_t(whole(outcome.without_scratch.spread)))},
+          {"without_cudnn_error_bytes", number_or_null(uint64_t(whole(outcome.without_scratch.more)))},
           {"cudnn_as_recorded_bytes",
            outcome.scratch_as_recorded ? Json(whole(*outcome.scratch_as_recorded)) : Json(nullptr)},
           {"reserved_bytes", number_or_null(uint64_t(whole(outcome.reserved.bytes)))},
-          {"reserved_error_bytes", number_or_null(uint64_t(whole(outcome.reserved.spread)))},
+          {"reserved_error_bytes", number_or_null(uint64_t(whole(outcome.reserved.more)))},
           {"fits", analyzer::oom::name(outcome.fits)},
           {"lacks_files", outcome.unread},
           {"unknown_types", std::move(unknown_types)},
@@ -65,16 +67,6 @@ Json site_json(const forecast::Answer& answer, const forecast::SiteRow& site) {
           {"error_bytes", whole(site.predicted.spread)},
           {"grows_with", powers_json(answer.sizes, site.powers)},
           {"basis", forecast::text(site.basis)}};
-}
-
-Json not_read_json(const forecast::Answer& answer) {
-  const analyzer::UnreadFiles& files = answer.unread;
-  if (files.empty()) return nullptr;
-  return {{"libraries", files.libraries},
-          {"source_files", files.sources},
-          {"no_symbols", files.switched_off},
-          {"no_native_stacks", files.not_recorded},
-          {"note", text::unread_note(answer)}};
 }
 
 }  // namespace
@@ -111,7 +103,7 @@ std::string forecast_json(const std::vector<forecast::Sample>& samples, const fo
               {"limit", question.limit ? Json(*question.limit) : Json(nullptr)},
               {"matched", answer.matched},
               {"peak_moves", answer.peak_moves},
-              {"not_read", not_read_json(answer)},
+              {"not_read", not_read_json(answer.unread, text::unread_note(answer))},
               {"forecast", outcome_json(answer, answer.plain)},
               {"what_if", std::move(scenarios)},
               {"categories", std::move(categories)},

@@ -22,6 +22,12 @@ Json header(const GraphView& view, const char* question) {
           {"detail", text_or_null(view.graph.detail)}};
 }
 
+// The end of each answer: by then everything was asked for.
+std::string written(const GraphView& view, Json& json) {
+  json["not_read"] = not_read_json(view.unread());
+  return text_of(json, 1) + "\n";
+}
+
 Json id_of(const GraphView& view, uint32_t tensor) {
   return tensor == kNone ? Json(nullptr) : Json(view.dump.tensors[tensor].serial);
 }
@@ -182,7 +188,7 @@ std::string graph_overview_json(const GraphView& view, const analyzer::GraphOver
   }
   json["groups"] = groups;
   json["drawing"] = drawing_json(view, drawing);
-  return text_of(json, 1) + "\n";
+  return written(view, json);
 }
 
 std::string graph_below_json(const GraphView& view, const analyzer::GraphBelow& below,
@@ -217,7 +223,7 @@ std::string graph_below_json(const GraphView& view, const analyzer::GraphBelow& 
   json["leaves"] = leaves;
   json["nodes"] = nodes_json(view, below.reach.nodes);
   json["drawing"] = drawing_json(view, drawing);
-  return text_of(json, 1) + "\n";
+  return written(view, json);
 }
 
 std::string graph_path_json(const GraphView& view, uint32_t a, uint32_t b, const analyzer::GraphPath& path) {
@@ -237,7 +243,7 @@ std::string graph_path_json(const GraphView& view, uint32_t a, uint32_t b, const
                          ? Json(nullptr)
                          : Json(view.graph.slot_name(path.nodes.back(), view.graph.saved[path.saved_in]));
   json["nodes"] = nodes_json(view, path.nodes);
-  return text_of(json, 1) + "\n";
+  return written(view, json);
 }
 
 std::string graph_keeps_json(const GraphView& view, uint32_t node, const analyzer::Kept& kept, bool certain) {
@@ -259,7 +265,7 @@ std::string graph_keeps_json(const GraphView& view, uint32_t node, const analyze
                         {"where", text_or_null(view.place(entry.node))}});
   }
   json["storages"] = storages;
-  return text_of(json, 1) + "\n";
+  return written(view, json);
 }
 
 std::string graph_neighbours_json(const GraphView& view, uint32_t tensor, const analyzer::GraphNeighbours& near) {
@@ -279,7 +285,7 @@ std::string graph_neighbours_json(const GraphView& view, uint32_t tensor, const 
   json["same_node"] = relatives(near.same_node);
   json["used_for"] = relatives(near.used_for);
   json["made_from"] = relatives(near.made_from);
-  return text_of(json, 1) + "\n";
+  return written(view, json);
 }
 
 }  // namespace tensorscope::exports

@@ -24,7 +24,7 @@ class HeaptrackFile {
                         dump.totals.machine_total / 4096);
     unsigned allocation = 0;
     for (const auto& [site, sum] : live_by_site(dump)) {
-      const std::vector<analyzer::Frame> frames = symbols.merged(dump.sites[site], options.full_stacks);
+      const std::vector<analyzer::Frame> frames = symbols.shown(dump.sites[site], options.full_stacks);
       unsigned trace = 0;
       for (auto at = frames.rbegin(); at != frames.rend(); ++at) trace = trace_below(trace, frame(*at));
       // All but the first are of the average size.

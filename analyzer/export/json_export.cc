@@ -5,6 +5,7 @@
 #include "export/export.h"
 #include "export/json_values.h"
 #include "export/memory_json.h"
+#include "symbols/unread.h"
 
 namespace tensorscope::exports {
 
@@ -46,6 +47,7 @@ class JsonExport {
     rows("sites", dump_.sites.size() - 1, [&](size_t i) { return site(uint32_t(i + 1)); });
     rows("stacks", dump_.sites.size() - 1,
          [&](size_t i) { return "{\"id\":" + std::to_string(i + 1) + ",\"frames\":" + stack(uint32_t(i + 1)) + "}"; });
+    out_ << ",\n\"not_read\":" << text_of(not_read_json(symbols_.unread().files()));
     out_ << "\n}\n";
   }
 
@@ -395,7 +397,7 @@ class JsonExport {
     if (!fresh) return found->second;
     std::string text = "[";
     if (site != 0) {
-      for (const analyzer::Frame& f : symbols_.merged(dump_.sites[site], options_.full_stacks)) {
+      for (const analyzer::Frame& f : symbols_.shown(dump_.sites[site], options_.full_stacks)) {
         if (text.size() > 1) text += ',';
         append_frame(text, f);
       }

@@ -1,5 +1,7 @@
 #include "export/json_values.h"
 
+#include "text/unread_words.h"
+
 namespace tensorscope::exports {
 
 std::string text_of(const Json& json, int indent) {
@@ -17,6 +19,23 @@ Json place_json(analyzer::Places& places, uint32_t site) {
           {"file", text_or_null(at.frame.file)},
           {"line", at.frame.line > 0 ? Json(at.frame.line) : Json(nullptr)},
           {"source", text_or_null(places.source_line(site))}};
+}
+
+Json not_read_json(const analyzer::UnreadFiles& files, const std::string& note) {
+  if (note.empty()) return nullptr;
+  return {{"libraries", files.libraries},
+          {"source_files", files.sources},
+          {"no_symbols", files.switched_off},
+          {"no_native_stacks", files.not_recorded},
+          {"note", note}};
+}
+
+Json not_read_json(const analyzer::UnreadFiles& files) { return not_read_json(files, text::unread_names_words(files)); }
+
+Json not_read_json(const std::vector<analyzer::View>& views) {
+  analyzer::UnreadFiles files;
+  for (const analyzer::View& view : views) files.add(view.places.unread().files());
+  return not_read_json(files);
 }
 
 void add_rows(std::string& out, const char* name, const std::vector<Json>& rows) {

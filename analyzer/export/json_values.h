@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "memory/grouping.h"
 #include "symbols/places.h"
 
 namespace tensorscope::exports {
@@ -18,6 +19,12 @@ Json text_or_null(const std::string& text);
 Json number_or_null(uint64_t number);
 // Where a site is: null for site 0.
 Json place_json(analyzer::Places& places, uint32_t site);
+// What an answer lacks since files could not be read, with the sentence `note` (docs/json.md, "What could not be
+// read"); null where there is none.
+Json not_read_json(const analyzer::UnreadFiles& files, const std::string& note);
+// The same of an answer that shows names of functions, and of one about several dumps.
+Json not_read_json(const analyzer::UnreadFiles& files);
+Json not_read_json(const std::vector<analyzer::View>& views);
 // A field of an object, one line a row, as in the export of a dump.
 void add_rows(std::string& out, const char* name, const std::vector<Json>& rows);
 

@@ -85,7 +85,7 @@ std::string leaks_json(const std::vector<analyzer::View>& views, const analyzer:
   add_rows(out, "findings", findings);
   add_rows(out, "places", places);
   add_rows(out, "suspects", suspects);
-  return out + "\n}\n";
+  return out + ",\n\"not_read\":" + text_of(not_read_json(views)) + "\n}\n";
 }
 
 }  // namespace tensorscope::exports

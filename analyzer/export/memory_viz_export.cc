@@ -265,7 +265,7 @@ class MemoryVizExport {
     if (!fresh) return pickle_.refer(found->second);
     found->second = pickle_.begin_shared_list();
     if (site != 0) {
-      for (const analyzer::Frame& frame : symbols_.merged(dump_.sites[site], options_.full_stacks)) write_frame(frame);
+      for (const analyzer::Frame& frame : symbols_.shown(dump_.sites[site], options_.full_stacks)) write_frame(frame);
     }
     pickle_.end_list();
   }

@@ -146,7 +146,7 @@ std::string oom_json(const std::vector<analyzer::View>& views, const analyzer::o
   for (const analyzer::Suspect& suspect : story.suspects) suspects.push_back(suspect_json(view, suspect));
   add_rows(out, "suspects", suspects);
   add_rows(out, "remedies", remedies);
-  return out + "\n}\n";
+  return out + ",\n\"not_read\":" + text_of(not_read_json(views)) + "\n}\n";
 }
 
 }  // namespace tensorscope::exports

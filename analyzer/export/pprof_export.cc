@@ -58,7 +58,7 @@ class Profile {
     for (const auto& [site, sum] : live_by_site(dump)) {
       Message sample;
       std::vector<uint64_t> locations;
-      for (const analyzer::Frame& frame : symbols.merged(dump.sites[site], options.full_stacks)) {
+      for (const analyzer::Frame& frame : symbols.shown(dump.sites[site], options.full_stacks)) {
         locations.push_back(table_.add(frame) + 1);
       }
       sample.numbers(1, locations);

@@ -201,6 +201,7 @@ std::string ranks_json(const std::vector<RankDump>& dumps, const analyzer::RankJ
     for (const analyzer::RankLeak& leak : leaks->leaks) leak_rows.push_back(rows.leak(leak));
     add_rows(out, "leaks", leak_rows);
   }
+  out += ",\n\"not_read\":" + text_of(not_read_json(analyzer::unread_files(dumps, leaks)));
   return out + "\n}\n";
 }
 

@@ -26,7 +26,7 @@ void export_speedscope(const analyzer::Dump& dump, analyzer::Symbols& symbols, s
   std::vector<uint64_t> bytes, blocks;
   for (const auto& [site, sum] : live_by_site(dump)) {
     std::vector<uint32_t>& sample = samples.emplace_back();
-    const std::vector<analyzer::Frame> frames = symbols.merged(dump.sites[site], options.full_stacks);
+    const std::vector<analyzer::Frame> frames = symbols.shown(dump.sites[site], options.full_stacks);
     for (auto frame = frames.rbegin(); frame != frames.rend(); ++frame) sample.push_back(table.add(*frame));
     if (sample.empty()) {
       analyzer::Frame none;

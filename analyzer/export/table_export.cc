@@ -6,6 +6,7 @@
 #include "export/export.h"
 #include "export/site_sums.h"
 #include "support/printable.h"
+#include "symbols/unread.h"
 
 namespace tensorscope::exports {
 
@@ -61,6 +62,7 @@ void export_csv(const Dump& dump, analyzer::Symbols& symbols, std::ostream& out,
     const analyzer::Storage* storage = t.storage == analyzer::kNone ? nullptr : &dump.storages[t.storage];
     const analyzer::Site& site = dump.sites[t.site];
     const analyzer::Frame where = symbols.headline(site);
+    symbols.unread().function(where);
     const bool native = where.language == analyzer::Frame::Language::native;
     const std::string fields[] = {
         std::to_string(t.serial),
@@ -109,7 +111,7 @@ void export_folded(const Dump& dump, analyzer::Symbols& symbols, std::ostream& o
   std::map<std::string, uint64_t> lines;  // places that differ only in addresses read the same
   for (const auto& [site, sum] : live_by_site(dump)) {
     std::string line;
-    std::vector<analyzer::Frame> frames = symbols.merged(dump.sites[site], options.full_stacks);
+    std::vector<analyzer::Frame> frames = symbols.shown(dump.sites[site], options.full_stacks);
     for (auto frame = frames.rbegin(); frame != frames.rend(); ++frame) {
       line += (line.empty() ? "" : ";") + folded_frame(*frame);
     }

@@ -133,7 +133,8 @@ std::string timeline_json(const analyzer::MemoryTimeline& timeline, analyzer::Pl
                     {"sites", std::move(sites)},
                     {"lifetimes", {{"counts", timeline.lifetime_counts}, {"bytes", timeline.lifetime_bytes}}},
                     {"spikes", std::move(spikes)},
-                    {"lines", lines_json(timeline, lines)}};
+                    {"lines", lines_json(timeline, lines)},
+                    {"not_read", not_read_json(places.unread().files())}};
   return all.dump(2) + "\n";
 }
 

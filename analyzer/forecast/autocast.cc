@@ -126,7 +126,9 @@ class Autocaster {
     attends_ = false;
     if (operation.traits.rule == CastRule::lower) return {0.5, 0.5};
     if (operation.traits.rule == CastRule::float32) {
-      if (!operation.traits.enlarges) cast_up(operation, numel);
+      if (!operation.traits.enlarges) {
+        cast_up(operation, operation.traits.pools ? inputs_.pooled(index, piece) : inputs_.newest_of(operation, numel));
+      }
       return {1, 1};
     }
     if (operation.traits.recurrent == RecurrentPart::gate) return {0.5, 0.5};
@@ -164,6 +166,8 @@ class Autocaster {
       case OperationKind::joining:
         return type_of_joined(index, piece);
       case OperationKind::reshaping:
+        if (!operation.traits.pads) break;
+        if (Value* given = inputs_.padded(index, piece)) return use(operation, *given);
         break;
     }
     Value* given = inputs_.newest([&](const Value& one) {
@@ -232,8 +236,7 @@ class Autocaster {
     return wider;
   }
   // Half a block that a float32 operation is given is cast; those that do not need their result keep that for backward.
-  void cast_up(const Operation& operation, int64_t numel) {
-    Value* given = inputs_.newest_of(operation, numel);
+  void cast_up(const Operation& operation, Value* given) {
     if (given == nullptr || given->type.least > 0.5 || operations_.all[given->operation].site == operation.site) return;
     use(operation, *given);
     const uint32_t copy = copy_of(*given, operation, 1, given->type.most > 0.5 ? 1 : 0);
@@ -290,7 +293,8 @@ class Autocaster {
       if (one.operation == index || !inputs_.saved_for(one, operation)) return false;
       if (!convolves) return one.numel == wanted;
       const std::span<const int64_t> own = inputs_.shape_of(one.piece);
-      return own.size() == shape.size() && own[0] == shape[0] &&
+      const bool line = shape.size() == 4 && shape[2] == 1 && own.size() == 3;  // convolved as an image
+      return (own.size() == shape.size() || line) && own[0] == shape[0] &&
              (own[1] % std::max<int64_t>(1, weight->columns) == 0 || own[1] == weight->rows);
     });
     if (given == nullptr && !convolves && wanted > 0) {  // a part of it

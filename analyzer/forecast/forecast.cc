@@ -160,30 +160,44 @@ class Forecaster {
     return worst;
   }
 
-  Amount amount(const Play& play, const PeakAt& at, double missed) const {
+  PeakRange range(const Play& play, const PeakAt& at, double missed) const {
     const SizeValues base = base_values();
     const double above = highest_possible(play, out_.target, base).bytes - at.bytes;
-    const double known = std::max(above, spread_after(play, at.change, out_.target, base)) + missed * at.bytes;
-    return {at.bytes, std::max(known, kLeastError * at.bytes)};
+    const double below = at.bytes - least_possible(play, out_.target, base).bytes;
+    const double more = std::max(above, spread_after(play, at.change, out_.target, base)) + missed * at.bytes;
+    const double least = kLeastError * at.bytes;
+    return {at.bytes, std::max(more, least), std::max(below + missed * at.bytes, least)};
   }
 
   // `least`: a part of the peak that it may be off by in any case; of what it may be where types are not known for lack
   // of files: with them the peak is one within the range, and has that error.
-  static void widen(Amount& peak, const Play& play, double least) {
-    const double part = least * (peak.bytes + (play.unread ? peak.spread : 0));
-    peak.spread = std::max({play.unread ? peak.spread + part : peak.spread, part, play.held});
+  static void widen(PeakRange& peak, const Play& play, double least) {
+    if (play.unread) {
+      peak.more += least * peak.most();
+      peak.less += least * peak.least();
+    }
+    peak.more = std::max({peak.more, least * peak.bytes, play.held});
+    peak.less = std::max(peak.less, least * peak.bytes);
+    even_out(peak);
+  }
+  // Two ends are said where they tell something. What is less is never known as well as what is more.
+  static void even_out(PeakRange& peak) {
+    constexpr double kOneWay = 0.5;
+    if (peak.less > kOneWay * peak.more) peak.less = peak.more;
   }
 
-  Amount peak_of(const Play& play, const PeakAt& at, double missed, double least) const {
-    Amount result = amount(play, at, missed);
+  PeakRange peak_of(const Play& play, const PeakAt& at, double missed, double least) const {
+    PeakRange result = range(play, at, missed);
     widen(result, play, least);
     return result;
   }
   // `other`: by what can be read of call stacks, where that is not all: then it may be either, or in between.
-  Amount or_other(Amount result, const std::optional<Play>& other, double least) const {
+  PeakRange or_other(PeakRange result, const std::optional<Play>& other, double least) const {
     if (!other) return result;
-    const Amount may_be = peak_of(*other, peak(*other, out_.target), missed_by_read_names_, least);
-    result.spread = std::max(result.spread, std::abs(may_be.bytes - result.bytes) + may_be.spread);
+    const PeakRange may_be = peak_of(*other, peak(*other, out_.target), missed_by_read_names_, least);
+    result.more = std::max(result.more, may_be.most() - result.bytes);
+    result.less = std::max(result.less, result.bytes - may_be.least());
+    even_out(result);
     return result;
   }
 
@@ -191,12 +205,11 @@ class Forecaster {
   Outcome outcome(const Play& play, const PeakAt& at, const std::optional<Play>& other, double least = 0) const {
     Outcome result;
     const double missed = missed_part(out_.checks);
-    const Amount known = peak_of(play, at, missed, least);
+    const PeakRange known = peak_of(play, at, missed, least);
     result.peak = or_other(known, other, least);
-    result.unread = play.unread || result.peak.spread > known.spread;
+    result.unread = play.unread || result.peak.more > known.more || result.peak.less > known.less;
     if (reserves_) {
-      result.reserved.bytes = double(reserved_peaks(play, out_.target).reserved);
-      result.reserved.spread = reserved_miss_ * result.reserved.bytes + result.peak.spread;
+      reserve(result, play);
     }
     // Where there is no memory for it, torch takes an algorithm that needs less (seen with torch 2.11 on an H100).
     std::optional<Play> needed;
@@ -219,8 +232,12 @@ class Forecaster {
     outcome.scratch_as_recorded = std::max(0.0, outcome.peak.bytes - outcome.without_scratch.bytes);
     outcome.peak = outcome.without_scratch;
     if (!reserves_) return;
-    outcome.reserved.bytes = double(reserved_peaks(without, out_.target).reserved);
-    outcome.reserved.spread = reserved_miss_ * outcome.reserved.bytes + outcome.peak.spread;
+    reserve(outcome, without);
+  }
+
+  void reserve(Outcome& outcome, const Play& play) const {
+    const auto bytes = double(reserved_peaks(play, out_.target).reserved);
+    outcome.reserved = {bytes, reserved_miss_ * bytes + outcome.peak.more, reserved_miss_ * bytes + outcome.peak.less};
   }
 
   std::vector<UnknownType> unknown_types(const Play& play, size_t change) const {
@@ -243,9 +260,9 @@ class Forecaster {
   }
 
   Fits fits(const Outcome& outcome, double limit) const {
-    const Amount& all = reserves_ ? outcome.reserved : outcome.peak;
-    if (all.bytes + all.spread <= limit) return Fits::yes;
-    const Amount& needed = outcome.without_scratch.bytes > 0 ? outcome.without_scratch : outcome.peak;
+    const PeakRange& all = reserves_ ? outcome.reserved : outcome.peak;
+    if (all.most() <= limit) return Fits::yes;
+    const PeakRange& needed = outcome.without_scratch.bytes > 0 ? outcome.without_scratch : outcome.peak;
     return needed.bytes > limit ? Fits::no : Fits::may;
   }
 

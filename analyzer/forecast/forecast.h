@@ -27,6 +27,14 @@ struct Amount {
   double bytes = 0, spread = 0;
 };
 
+// A peak, and how much more and less it may be. What may be missing or may come besides goes one way only; where both
+// are alike they are equal.
+struct PeakRange {
+  double bytes = 0, more = 0, less = 0;
+  double most() const { return bytes + more; }
+  double least() const { return bytes - less; }
+};
+
 struct CategoryRow {
   Category category = Category::unknown;
   std::vector<uint64_t> seen;  // at the peak of each input
@@ -66,14 +74,14 @@ struct UnknownType {
 
 struct Outcome {
   std::string name;  // "" as it is
-  Amount peak;
-  Amount without_scratch;  // the same without what cuDNN works in; 0: it runs no convolutions
+  PeakRange peak;
+  PeakRange without_scratch;  // the same without what cuDNN works in; 0: it runs no convolutions
   // Its convolutions have another type than in the base, so what cuDNN works in is not known: the peak is without it,
   // and would be so much higher with what it was in the type of the base.
   std::optional<double> scratch_as_recorded;
   std::vector<UnknownType> unknown_types;  // the most first
   bool unread = false;                     // it depends on files that could not be read
-  Amount reserved;                         // by the device's allocator; 0: not known
+  PeakRange reserved;                      // by the device's allocator; 0: not known
   Fits fits = Fits::unknown;
   std::vector<LargestSize> largest;  // of each size, the others as asked for; empty without a limit
 };

@@ -23,6 +23,39 @@ bool joins(std::span<const int64_t> own, std::span<const int64_t> shape) {
                             std::span(b + 1, shape.end()));
 }
 
+std::vector<int64_t> sorted(std::span<const int64_t> shape) {
+  std::vector<int64_t> result(shape.begin(), shape.end());
+  std::ranges::sort(result);
+  return result;
+}
+
+// Whether it may be what another one was split into along one dimension.
+bool is_part(std::span<const int64_t> part, std::span<const int64_t> whole) {
+  const auto longer_than_one = [](std::span<const int64_t> shape) {
+    std::vector<int64_t> result;
+    std::ranges::copy_if(shape, std::back_inserter(result), [](int64_t dimension) { return dimension != 1; });
+    return result;
+  };
+  const std::vector<int64_t> a = longer_than_one(part), b = longer_than_one(whole);
+  if (a.size() != b.size()) return false;
+  size_t differ = 0;
+  for (size_t i = 0; i < a.size(); ++i) {
+    if (a[i] == 0 || b[i] % a[i] != 0) return false;
+    differ += a[i] != b[i];
+  }
+  return differ == 1;
+}
+
+// Whether a module's path is another's, or below it.
+bool within(std::string_view path, std::string_view module) {
+  return path.starts_with(module) && (path.size() == module.size() || path[module.size()] == '.');
+}
+
+// Whether one with more around it has the shape of the other.
+bool fits_into(std::span<const int64_t> own, std::span<const int64_t> shape) {
+  return own.size() == shape.size() && std::ranges::equal(sorted(own), sorted(shape), std::ranges::less_equal());
+}
+
 }  // namespace
 
 std::vector<Weight> weights_of(const Sample& base) {
@@ -58,6 +91,14 @@ Value* OperationInputs::newest_of(const Operation& operation, int64_t numel) {
   return newest([&](const Value& one) { return one.numel == numel && alive(one, operation.begin); });
 }
 
+// Lookups are rows of a matrix; views of them have the dimension of a row anywhere, as convolutions of a line want it.
+bool OperationInputs::transposed_embedding(const Value& value, std::span<const int64_t> shape) const {
+  const OperationTraits& maker = operations_.all[value.operation].traits;
+  const std::span<const int64_t> own = shape_of(value.piece);
+  return maker.kind == OperationKind::factory && maker.stream && own.size() == 2 &&
+         std::ranges::find(shape, own.back()) != shape.end();
+}
+
 // ---- one value, two or more ---------------------------------------------------------------------------------------
 
 // A value of its shape, or of as many elements; where a larger one was made since, a part of that.
@@ -65,9 +106,37 @@ Value* OperationInputs::one(uint32_t index, uint32_t piece) {
   const Operation& operation = operations_.all[index];
   const int64_t numel = numel_of(piece);
   Value* given = newest_of(operation, numel);
+  // "self.both(x).chunk(2, 1)": what comes from outside of the module is older than what was made in it.
+  const std::string& module = module_of(index);
+  if (given != nullptr && !module.empty() && !within(module_of(given->operation), module)) {
+    Value* whole = newest([&](const Value& one) {
+      return one.operation != index && one.numel > numel && alive(one, operation.begin) &&
+             within(module_of(one.operation), module) && is_part(shape_of(piece), shape_of(one.piece));
+    });
+    if (whole != nullptr && index_of(*whole) > index_of(*given)) return whole;
+  }
   if (given == nullptr || numel == 0 || std::ranges::equal(shape_of(given->piece), shape_of(piece))) return given;
   return newest([&](const Value& one) {
     return one.operation != index && one.numel % numel == 0 && alive(one, operation.begin);
+  });
+}
+
+Value* OperationInputs::padded(uint32_t index, uint32_t piece) {
+  const std::span<const int64_t> shape = shape_of(piece);
+  return newest([&](const Value& one) {
+    return one.operation != index && one.numel <= numel_of(piece) && alive(one, operations_.all[index].begin) &&
+           (fits_into(shape_of(one.piece), shape) || transposed_embedding(one, shape));
+  });
+}
+
+// As many channels of each of the batch, and more places.
+Value* OperationInputs::pooled(uint32_t index, uint32_t piece) {
+  const std::span<const int64_t> shape = shape_of(piece);
+  return newest([&](const Value& one) {
+    const std::span<const int64_t> own = shape_of(one.piece);
+    return one.operation != index && own.size() > 2 && own.size() == shape.size() && one.numel > numel_of(piece) &&
+           alive(one, operations_.all[index].begin) && std::ranges::equal(own.first(2), shape.first(2)) &&
+           std::ranges::equal(own, shape, std::ranges::greater_equal());
   });
 }
 
@@ -193,7 +262,8 @@ Value* OperationInputs::second(uint32_t index, uint32_t piece, const Value* firs
   const auto residual = [&](const Value& one) {
     const std::span<const int64_t> own = shape_of(one.piece);
     return operation.traits.stream && operations_.all[one.operation].traits.stream && one.numel == numel &&
-           !shape.empty() && !own.empty() && own.back() == shape.back() && !module_of(one.operation).starts_with(below);
+           !shape.empty() && !own.empty() && (own.back() == shape.back() || transposed_embedding(one, shape)) &&
+           !module_of(one.operation).starts_with(below);
   };
   if (Value* found = newest([&](const Value& one) { return may_be(one) && residual(one); })) {
     sure = true;

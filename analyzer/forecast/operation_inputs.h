@@ -88,6 +88,11 @@ class OperationInputs {
   Value* one(uint32_t index, uint32_t piece);
   uint32_t index_of(const Value& value) const { return uint32_t(&value - values_.data()); }
 
+  // That an operation puts more around, as it is or transposed; null: not known.
+  Value* padded(uint32_t index, uint32_t piece);
+  // That an operation pools; null: not known.
+  Value* pooled(uint32_t index, uint32_t piece);
+
   // That an operation changes in place, as a whole or a part of it; null: not known.
   Value* changed(uint32_t index, uint32_t piece);
   // The state that a recurrent layer makes the next one from; null: not known.
@@ -125,6 +130,8 @@ class OperationInputs {
   bool copies(const Operation& operation, int64_t numel) const;
 
  private:
+  bool transposed_embedding(const Value& value, std::span<const int64_t> shape) const;
+
   const Play& play_;
   const Sample& base_;
   const Operations& operations_;

@@ -108,12 +108,12 @@ SiteOperation operation_at(uint32_t site, const Sample& base) {
 OperationTraits traits_of(std::string_view name, bool cpu) {
   OperationTraits traits;
   traits.rule = cast_rule(name, cpu);
-  const bool pool = name.find("pool") != name.npos;
+  traits.pools = name.find("pool") != name.npos;
   if (is_one_of(kBinary, name)) {
     traits.kind = OperationKind::binary;
   } else if (is_one_of(kJoining, name)) {
     traits.kind = OperationKind::joining;
-  } else if (pool || is_one_of(kReshaping, name) || name.starts_with("upsample")) {
+  } else if (traits.pools || is_one_of(kReshaping, name) || name.starts_with("upsample")) {
     traits.kind = OperationKind::reshaping;
   } else if (is_one_of(kFactories, name)) {
     traits.kind = OperationKind::factory;
@@ -121,6 +121,7 @@ OperationTraits traits_of(std::string_view name, bool cpu) {
   traits.convolution = name.find("conv") != name.npos;
   traits.linear = name == "linear" || name == "addmm";
   traits.enlarges = name.starts_with("upsample");
+  traits.pads = name == "pad" || name == "constant_pad_nd";
   traits.dropout = name.ends_with("dropout");
   traits.saves_result = is_one_of(kSavesResult, name);
   traits.norm = name.ends_with("_norm");

@@ -32,6 +32,8 @@ struct OperationTraits {
   OperationKind kind = OperationKind::like_input;
   bool convolution = false, linear = false, dropout = false;
   bool enlarges = false;      // its result has more elements than its input
+  bool pads = false;          // its input, with more around it
+  bool pools = false;         // its result is smaller than its input in each dimension of places
   bool saves_result = false;  // for backward, and not what it was given
   bool norm = false;          // its statistics are float32
   bool mean = false;          // on a CPU it computes in float32, from a copy

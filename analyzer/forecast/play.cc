@@ -1,5 +1,7 @@
 #include "forecast/play.h"
 
+#include <algorithm>
+
 namespace tensorscope::analyzer::forecast {
 
 namespace {
@@ -22,6 +24,23 @@ void each_change(const Play& play, const SizeValues& at, Visit visit) {
     live += play.changes[i].made ? change : -change;
     if (!visit(i, live)) return;
   }
+}
+
+// Where `may_be(bytes, spread, unsure)` says what a block has.
+template <typename MayBe>
+PeakAt peak_of(const Play& play, const SizeValues& at, const SizeValues& base, MayBe may_be) {
+  std::vector<double> spreads;
+  for (const Growth& growth : play.growths) spreads.push_back(growth.spread(at, base));
+  const std::vector<double> own = bytes_of_growths(play, at);
+  PeakAt found;
+  double live = 0;
+  for (size_t i = 0; i < play.changes.size(); ++i) {
+    const Piece& piece = play.pieces[play.changes[i].block];
+    const double change = may_be(own[piece.growth], spreads[piece.growth], piece.unsure) * piece.factor;
+    live += play.changes[i].made ? change : -change;
+    if (live > found.bytes) found = {live, i};
+  }
+  return found;
 }
 
 }  // namespace
@@ -85,18 +104,12 @@ size_t first_over(const Play& play, const SizeValues& at, double limit) {
 }
 
 PeakAt highest_possible(const Play& play, const SizeValues& at, const SizeValues& base) {
-  std::vector<double> bytes;
-  for (const Growth& growth : play.growths) bytes.push_back(growth.bytes(at) + growth.spread(at, base));
-  const std::vector<double> own = bytes_of_growths(play, at);
-  PeakAt found;
-  double live = 0;
-  for (size_t i = 0; i < play.changes.size(); ++i) {
-    const Piece& piece = play.pieces[play.changes[i].block];
-    const double change = (bytes[piece.growth] + own[piece.growth] * piece.unsure) * piece.factor;
-    live += play.changes[i].made ? change : -change;
-    if (live > found.bytes) found = {live, i};
-  }
-  return found;
+  return peak_of(play, at, base, [](double own, double spread, double unsure) { return own + spread + own * unsure; });
+}
+
+PeakAt least_possible(const Play& play, const SizeValues& at, const SizeValues& base) {
+  return peak_of(play, at, base,
+                 [](double own, double spread, double unsure) { return std::max(0.0, own - spread - own * unsure); });
 }
 
 double spread_after(const Play& play, size_t change, const SizeValues& at, const SizeValues& base) {

@@ -54,6 +54,8 @@ std::vector<LivePiece> live_after(const Play& play, size_t change, const SizeVal
 size_t first_over(const Play& play, const SizeValues& at, double limit);
 // The most that may be alive: bytes with what they may be off, which may be at another moment than the peak.
 PeakAt highest_possible(const Play& play, const SizeValues& at, const SizeValues& base);
+// The peak where each block has the fewest bytes that it may have.
+PeakAt least_possible(const Play& play, const SizeValues& at, const SizeValues& base);
 // How far the bytes alive after a change may be off, from what is known of each growth.
 double spread_after(const Play& play, size_t change, const SizeValues& at, const SizeValues& base);
 

@@ -1,6 +1,7 @@
 #include "html/page.h"
 
 #include "dump_generated.h"
+#include "export/json_values.h"
 #include "html/dump_data.h"
 #include "html/web_page.h"
 
@@ -41,6 +42,11 @@ void Page::prepare(analyzer::Dump& dump) {
 
 void Page::add(analyzer::ComparedDumps& dumps) {
   for (size_t i = 0; i < dumps.size(); ++i) head_["dumps"].push_back(dump_data(dumps[i], payload_));
+}
+
+void Page::add_unread(const analyzer::UnreadFiles& files) {
+  unread_.add(files);
+  head_["not_read"] = exports::not_read_json(unread_);
 }
 
 void Page::write(std::ostream& out, std::string_view page) const {

@@ -26,6 +26,9 @@ class Page {
 
   // What one part of the page shows: "timeline", "values", ... A page leaves out what is not there.
   void set_part(const std::string& name, Json part) { head_[name] = std::move(part); }
+  // What could not be read of stacks that the page shows.
+  void add_unread(const analyzer::UnreadFiles& files);
+  const analyzer::UnreadFiles& unread() const { return unread_; }
   Payload& payload() { return payload_; }
 
   // `page`: with the mark where data go.
@@ -35,6 +38,7 @@ class Page {
   const bool confidential_;
   WithoutFolders without_folders_;
   Json head_;
+  analyzer::UnreadFiles unread_;
   Payload payload_;
 };
 

@@ -82,7 +82,7 @@ void Stacks::make_room() {
 
 uint32_t Stacks::number(const Frame& frame) {
   const bool native = frame.language == Frame::Language::native;
-  const analyzer::Place place = opened_.places.describe(frame);
+  const analyzer::Place place = opened_.places.shown(frame);
   const std::string function = place.function.empty() ? place.line : place.function;
   const std::array<uint32_t, 6> row = {native,
                                        texts_.number(text::clean(function)),

@@ -120,4 +120,10 @@ std::vector<View> ComparedDumps::whole_views() {
   return views;
 }
 
+UnreadFiles ComparedDumps::unread() const {
+  UnreadFiles files;
+  for (const std::unique_ptr<OpenedDump>& opened : dumps_) files.add(opened->places.unread().files());
+  return files;
+}
+
 }  // namespace tensorscope::analyzer

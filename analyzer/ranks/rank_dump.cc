@@ -155,6 +155,7 @@ RankDump read_rank_dump(const std::string& path, const Filter& filter, const Sym
   const PartSums sums(opened, view, names);
   for (size_t i = 0; i < kRankSubjects; ++i) out.parts[i] = sums.parts(RankSubject(i));
   out.failure = failure_of(opened);
+  out.unread = opened.places.unread().files();
   return out;
 }
 

@@ -12,6 +12,7 @@
 #include "memory/selection.h"
 #include "ranks/name_pool.h"
 #include "symbols/symbols.h"
+#include "symbols/unread.h"
 
 namespace tensorscope::analyzer {
 
@@ -42,6 +43,7 @@ struct RankDump {
   uint64_t peak_bytes = 0, reserved_bytes = 0,
            resident_bytes = 0;                             // of the process; peak and reserved over all devices
   std::array<std::vector<RankPart>, kRankSubjects> parts;  // by name
+  UnreadFiles unread;                                      // that names of its sites lack
   std::optional<RankFailure> failure;                      // a failed allocation; not a limit that was near
 
   const std::vector<RankPart>& of(RankSubject subject) const { return parts[size_t(subject)]; }

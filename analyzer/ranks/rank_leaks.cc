@@ -35,6 +35,7 @@ RankLeaks find_rank_leaks(const std::vector<RankDump>& dumps, const RankJob& job
       leak.where = where;
       leak.finding = std::move(finding);
     }
+    out.unread.add(opened.unread());
     for (const auto& [key, all] : bytes) {
       RankLeak& leak = found[key];
       leak.least = leak.members.size() == 1 ? all : std::min(leak.least, all);
@@ -47,6 +48,13 @@ RankLeaks find_rank_leaks(const std::vector<RankDump>& dumps, const RankJob& job
   std::stable_sort(out.leaks.begin(), out.leaks.end(),
                    [](const RankLeak& a, const RankLeak& b) { return a.most > b.most; });
   return out;
+}
+
+UnreadFiles unread_files(const std::vector<RankDump>& dumps, const RankLeaks* leaks) {
+  UnreadFiles files;
+  for (const RankDump& dump : dumps) files.add(dump.unread);
+  if (leaks != nullptr) files.add(leaks->unread);
+  return files;
 }
 
 }  // namespace tensorscope::analyzer

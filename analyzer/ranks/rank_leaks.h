@@ -22,10 +22,14 @@ struct RankLeak {
 struct RankLeaks {
   std::vector<RankLeak> leaks;    // the largest first
   std::vector<uint32_t> skipped;  // members whose dumps cannot be compared: fewer than two that know names
+  UnreadFiles unread;             // that the search lacked
 };
 
 // Opens the dumps of one member at a time. Throws BadInput, BadFilter.
 RankLeaks find_rank_leaks(const std::vector<RankDump>& dumps, const RankJob& job, const Filter& filter,
                           const SymbolOptions& symbols);
+
+// What could not be read for an answer about these dumps; `leaks`: null where they were not asked for.
+UnreadFiles unread_files(const std::vector<RankDump>& dumps, const RankLeaks* leaks);
 
 }  // namespace tensorscope::analyzer

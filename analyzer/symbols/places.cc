@@ -61,6 +61,11 @@ Place Places::describe(const Frame& frame) const {
   return place;
 }
 
+Place Places::shown(const Frame& frame) {
+  unread().function(frame);
+  return describe(frame);
+}
+
 const Place& Places::at(uint32_t site) {
   if (of_site_.size() <= site) of_site_.resize(std::max<size_t>(dump_.sites.size(), size_t{site} + 1));
   uint32_t& number = of_site_[site];
@@ -76,9 +81,8 @@ const Place& Places::at(uint32_t site) {
     const auto [scope, name] = rules::headline_function(frame.function);
     Frame named = frame;
     named.function = fmt::format("{}{}", scope, name);
-    Place& place = places_.emplace_back(describe(named));
+    Place& place = places_.emplace_back(shown(named));
     place.frame = frame;
-    if (native_owner(frame.object) == Owner::torch) unread().function(frame);
     if (earlier) place.where = place.line = "(made before tensorscope was attached)";
   }
   number = found->second;
@@ -120,7 +124,7 @@ std::string Places::callers(uint32_t site, size_t most) {
   const uint32_t python = dump_.sites[site].python;
   const bool qualified = names_are_qualified(dump_);
   std::string text, last = at(site).where;
-  size_t shown = 0;
+  size_t found = 0;
   bool passed = false;
   bool in_place = false;  // still in the function that the place is called by: its comprehensions have frames
   for (Frame frame : python != 0 ? symbols_.python(python) : stack(site)) {
@@ -128,12 +132,12 @@ std::string Places::callers(uint32_t site, size_t most) {
     const Owner owner =
         is_python ? python_owner(frame.file, package_) : native_owner(frame.object, frame.function, frame.file);
     const bool comprehension = is_python && is_comprehension(frame.function);
-    if (passed && !in_place && !comprehension && owner == Owner::user && shown < most) {
+    if (passed && !in_place && !comprehension && owner == Owner::user && found < most) {
       if (is_python) frame.function = enclosing_function(frame.function, qualified);
-      std::string caller = describe(frame).where;
+      std::string caller = shown(frame).where;
       if (caller != last && frame.function != "<module>") {  // recursion stands once
         text += (text.empty() ? "" : " <- ") + caller;
-        ++shown;
+        ++found;
       }
       last = caller;
     }

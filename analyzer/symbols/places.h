@@ -34,6 +34,8 @@ class Places {
   const Place& at(uint32_t site);
   // Any frame in the same words.
   Place describe(const Frame& frame) const;
+  // The same for a reader: unread() has the file without which the frame has no name.
+  Place shown(const Frame& frame);
   // The merged stack, innermost first, without interpreter internals.
   const std::vector<Frame>& stack(uint32_t site);
   // The stack as text, equal for equal stacks of any run of the same program.

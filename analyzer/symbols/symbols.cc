@@ -139,6 +139,12 @@ std::vector<Frame> Symbols::merged(const Site& site, bool full) {
   return merge_stacks(impl_->native(site.native), impl_->python(site.python), full);
 }
 
+std::vector<Frame> Symbols::shown(const Site& site, bool full) {
+  std::vector<Frame> frames = merged(site, full);
+  for (const Frame& frame : frames) unread().function(frame);
+  return frames;
+}
+
 Frame Symbols::headline(const Site& site) {
   auto [found, fresh] = impl_->headlines.try_emplace(uint64_t(site.native) << 32 | site.python);
   if (fresh) found->second = impl_->headline(site);

@@ -39,6 +39,8 @@ class Symbols {
   std::vector<Frame> python(uint32_t leaf);
   // Both merged at the interpreter's frames, innermost first; interpreter internals are dropped unless `full`.
   std::vector<Frame> merged(const Site& site, bool full = false);
+  // The same for a reader: unread() has the files without which frames of it have no name.
+  std::vector<Frame> shown(const Site& site, bool full = false);
   // The frame that a person wants to see for a site: the innermost Python frame that is in the user's own code (not
   // torch, not site-packages, not the standard library), else the innermost Python frame, else the innermost native
   // frame outside torch's libraries, else the innermost but for torch's allocators. Empty function and file where there

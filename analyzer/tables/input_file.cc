@@ -53,6 +53,10 @@ std::vector<std::string> InputFile::problems() const {
   return opened_ ? opened_->dump.problems : std::vector<std::string>();
 }
 
+analyzer::UnreadFiles InputFile::unread() const {
+  return opened_ ? opened_->places.unread().files() : analyzer::UnreadFiles();
+}
+
 analyzer::OpenedDump& InputFile::opened() {
   if (!opened_) opened_ = std::make_unique<analyzer::OpenedDump>(path_, options_);
   return *opened_;

@@ -38,6 +38,8 @@ class InputFile {
   }
   // What is wrong with the file, one sentence each.
   std::vector<std::string> problems() const;
+  // What of the stacks that were asked for so far could not be read.
+  analyzer::UnreadFiles unread() const;
 
   analyzer::OpenedDump& opened();
   const analyzer::Dump& dump() { return opened().dump; }

@@ -12,7 +12,7 @@ constexpr size_t kMostTogether = 16;  // dumps that are in memory at once
 
 }  // namespace
 
-std::shared_ptr<const SharedFindings> Inputs::find_together() const {
+std::shared_ptr<const SharedFindings> Inputs::find_together() {
   std::vector<std::string> dumps;
   std::copy_if(paths_.begin(), paths_.end(), std::back_inserter(dumps),
                [](const std::string& path) { return kind_of(path) == FileKind::dump; });
@@ -23,8 +23,10 @@ std::shared_ptr<const SharedFindings> Inputs::find_together() const {
   compared.leave_out_incomparable();
   const auto at = std::find(paths_.begin(), paths_.end(), last);
   if (at == paths_.end() || compared.last().dump.path != last) return nullptr;
-  return std::make_shared<SharedFindings>(
+  const auto found = std::make_shared<SharedFindings>(
       SharedFindings{analyzer::find_leaks(compared.views(), true), size_t(at - paths_.begin()) + 1});
+  unread_.add(compared.unread());
+  return found;
 }
 
 void Inputs::each(bool findings, const std::function<void(InputFile&)>& take) {
@@ -34,6 +36,7 @@ void Inputs::each(bool findings, const std::function<void(InputFile&)>& take) {
     InputFile file(paths_[i], i + 1, options_);
     if (together) file.share(together);
     take(file);
+    unread_.add(file.unread());
     for (std::string& problem : file.problems()) problems_.push_back(std::move(problem));
   }
 }

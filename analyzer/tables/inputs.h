@@ -22,13 +22,16 @@ class Inputs {
   void each(bool findings, const std::function<void(InputFile&)>& take);
   // What was wrong with the files, one sentence each.
   const std::vector<std::string>& problems() const { return problems_; }
+  // What of the stacks that rows were made from could not be read.
+  const analyzer::UnreadFiles& unread() const { return unread_; }
 
  private:
-  std::shared_ptr<const SharedFindings> find_together() const;
+  std::shared_ptr<const SharedFindings> find_together();
 
   std::vector<std::string> paths_;
   analyzer::SymbolOptions options_;
   std::vector<std::string> problems_;
+  analyzer::UnreadFiles unread_;
 };
 
 }  // namespace tensorscope::tables

@@ -60,7 +60,7 @@ constexpr Column kStacks[] = {
        std::string folded;
        const std::vector<analyzer::Frame>& frames = in.stack(uint32_t(at.index));
        for (size_t i = frames.size(); i-- > 0;) {
-         std::string where = in.opened().places.describe(frames[i]).where;
+         std::string where = in.opened().places.shown(frames[i]).where;
          std::replace(where.begin(), where.end(), ';', ':');
          folded += (folded.empty() ? "" : ";") + where;
        }
@@ -82,7 +82,11 @@ constexpr Column kFrames[] = {
      [](In in, At at, Out out) {
        out.text(frame_at(in, at).language == analyzer::Frame::Language::python ? "python" : "native");
      }},
-    {"function", word, "", [](In in, At at, Out out) { text_or_null(out, frame_at(in, at).function); }},
+    {"function", word, "",
+     [](In in, At at, Out out) {
+       in.opened().places.unread().function(frame_at(in, at));
+       text_or_null(out, frame_at(in, at).function);
+     }},
     {"file", word, "", [](In in, At at, Out out) { text_or_null(out, frame_at(in, at).file); }},
     {"line", whole, "",
      [](In in, At at, Out out) {

@@ -30,6 +30,12 @@ std::string amount_words(const Amount& amount) {
   return whole_bytes(amount.bytes) + " ± " + whole_bytes(amount.spread);
 }
 
+// "26.6 MiB ± 0.4 MiB", "5.3 MiB (4.8 MiB to 25.1 MiB)"
+std::string amount_words(const forecast::PeakRange& peak) {
+  if (peak.less == peak.more) return amount_words(Amount{peak.bytes, peak.more});
+  return fmt::format("{} ({} to {})", whole_bytes(peak.bytes), whole_bytes(peak.least()), whole_bytes(peak.most()));
+}
+
 std::string values_words(const std::vector<Size>& sizes, const SizeValues& at) {
   std::string words;
   for (size_t i = 0; i < sizes.size(); ++i) {
@@ -255,7 +261,7 @@ std::string scenarios_table(const ForecastShown& shown, const Terminal& terminal
   bool not_known = false;
   for (const Outcome& outcome : shown.answer.scenarios) {
     not_known = not_known || outcome.scratch_as_recorded;
-    const Amount& before = outcome.scratch_as_recorded ? plain.without_scratch : plain.peak;
+    const forecast::PeakRange& before = outcome.scratch_as_recorded ? plain.without_scratch : plain.peak;
     std::string fit = fits_words(outcome.fits);
     for (const LargestSize& largest : outcome.largest) fit += "; " + largest_words(shown, largest);
     std::vector<std::string> cells = {outcome.name + (outcome.unread ? " *" : ""), amount_words(outcome.peak)};

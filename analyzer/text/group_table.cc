@@ -57,7 +57,7 @@ void add_notes(text::Table& table, size_t column, analyzer::OpenedDump& opened, 
     add_held(table, column, opened, group);
     if (in_module) table.note(column, fmt::format("in {}", group.modules));
     for (const Frame& frame : opened.places.stack(group.site)) {
-      std::string line = opened.places.describe(frame).where;
+      std::string line = opened.places.shown(frame).where;
       std::string source = opened.symbols.source_line(frame);
       table.note(column, source.empty() ? fmt::format("  {}", line) : fmt::format("  {:<40}  {}", line, source));
     }

@@ -269,7 +269,7 @@ class OomText {
     if (options_.full_stacks) {
       bool first = true;
       for (const analyzer::Frame& frame : opened_.places.stack(failure.site)) {
-        labelled(first ? "stack" : "", opened_.places.describe(frame).where);
+        labelled(first ? "stack" : "", opened_.places.shown(frame).where);
         first = false;
       }
     } else {

@@ -51,4 +51,11 @@ std::string unread_words(const analyzer::UnreadFiles& files, std::string_view co
   return sentence;
 }
 
+std::string unread_names_words(const analyzer::UnreadFiles& files) {
+  if (files.switched_off) return "";
+  analyzer::UnreadFiles said;
+  said.libraries = files.libraries;
+  return unread_words(said, "what depends on names of functions may be missing, or be shown by address");
+}
+
 }  // namespace tensorscope::text

@@ -12,4 +12,8 @@ namespace tensorscope::text {
 // file is missing.
 std::string unread_words(const analyzer::UnreadFiles& files, std::string_view consequence);
 
+// The same of an answer that shows names of functions: which libraries it lacks. What was switched off, and what was
+// not recorded, is said elsewhere: "" where nothing else is missing.
+std::string unread_names_words(const analyzer::UnreadFiles& files);
+
 }  // namespace tensorscope::text

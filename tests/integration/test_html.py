@@ -148,6 +148,16 @@ def test_the_overview_says_what_report_says(opened, dumps):
     assert opened.text(".lead") == printed("report", dumps[-1]).splitlines()[0]
 
 
+def test_what_could_not_be_read_is_said_on_the_overview(browser, opened, dumps, tmp_path):
+    hidden = harness.cli("html", dumps[-1], "-o", tmp_path / "hidden.html", "--sysroot", tmp_path, "--no-cache")
+    opened.go("overview")
+    assert not opened.page.query_selector_all(".problem")
+    window = Opened(browser, tmp_path / "hidden.html")
+    said = window.text(".problem")
+    window.context.close()
+    assert "could not be read here" in said and said in hidden.stderr, (said, hidden.stderr)
+
+
 def test_sums_are_the_command_lines(opened, dumps):
     live, tensors = re.match(r"(.*) live in (.* tensors)", printed("report", dumps[-1])).groups()
     opened.go("tensors")

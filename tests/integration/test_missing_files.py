@@ -1,9 +1,13 @@
 """Libraries and lines that a recording names and that are gone: a forecast says so, and its error is no smaller for it."""
 # Covers: analyzer/symbols/unread.cc analyzer/text/unread_words.cc
 
+import contextlib
+import json
 import os
 import pathlib
+import re
 import shutil
+import subprocess
 import sys
 
 import harness
@@ -65,6 +69,7 @@ def no_less_is_said(known, unread):
     """The error covers what is said with all files, and is no smaller."""
     assert abs(known["peak_bytes"] - unread["peak_bytes"]) <= unread["error_bytes"]
     assert unread["error_bytes"] >= known["error_bytes"]
+    assert unread["least_bytes"] <= known["peak_bytes"] <= unread["most_bytes"]
 
 
 @pytest.mark.parametrize("name", WHAT_IFS)
@@ -96,6 +101,15 @@ def test_a_folder_with_the_files_makes_it_as_good_as_before(recorded, name):
     assert found["what_if"] == recorded.known[name]["what_if"] and found["not_read"] is None
 
 
+def test_what_a_library_may_take_besides_raises_one_end_alone(recorded):
+    """The buffer into which inputs of convolutions in 16 bits may be unfolded."""
+    of = recorded.known["autocast"]["what_if"][0]
+    assert of["most_bytes"] == of["peak_bytes"] + of["error_bytes"]
+    assert 0 < 2 * (of["peak_bytes"] - of["least_bytes"]) < of["error_bytes"]
+    text = recorded.text("--sysroot", recorded.root, "--as", "autocast")
+    assert re.search(r"under autocast +[\d.]+ MiB \([\d.]+ MiB to [\d.]+ MiB\)", text), text
+
+
 def test_functions_that_are_not_to_be_looked_up(recorded):
     found = recorded.forecast("--no-symbols", "--as", "autocast")
     no_less_is_said(recorded.known["autocast"]["what_if"][0], found["what_if"][0])
@@ -124,12 +138,54 @@ def test_without_source_lines(tmp_path):
     assert given["what_if"][0]["peak_bytes"] == known["what_if"][0]["peak_bytes"] and given["not_read"] is None
 
 
-@pytest.mark.parametrize("verb", ["report", "leaks"])
-def test_other_answers_say_it_in_the_same_words(verb, tmp_path):
+@pytest.fixture(scope="module")
+def cpp_run(tmp_path_factory, own_cache):
+    """The files of a program without Python, and options with which none of its libraries is found."""
     harness.needs_build_against_this_torch()
-    harness.run("cpp_graph", folder=tmp_path, quiet=1)
-    (dump,) = harness.dumps(tmp_path, "*.exit.tscope")
+    folder = tmp_path_factory.mktemp("cpp")
+    harness.run("cpp_graph", folder=folder, quiet=1, record=1)
+    (folder / "empty").mkdir()
+    return folder, ("--sysroot", folder / "empty", "--no-cache")
+
+
+def one(folder, pattern):
+    (found,) = harness.dumps(folder, pattern)
+    return found
+
+
+@pytest.mark.parametrize("arguments", [("report",), ("leaks",), ("graph",), ("timeline",), ("graph", "--format", "json"), ("timeline", "--json")],
+                         ids=" ".join)
+def test_other_answers_say_it_in_the_same_words(arguments, cpp_run):
+    folder, hiding = cpp_run
+    verb, *options = arguments
+    file = one(folder, "*.recording" if verb == "timeline" else "*.exit.tscope")
+    known, hidden = (harness.cli(verb, file, *options, *more, status=None) for more in ((), hiding))
+    assert "could not be read here" not in known.stderr
+    assert "could not be read here (" in hidden.stderr and ", so what depends on names of functions" in hidden.stderr
+    if options:
+        assert json.loads(known.stdout)["not_read"] is None
+        lacks = json.loads(hidden.stdout)["not_read"]
+        assert lacks["note"] in hidden.stderr and lacks["libraries"] and not lacks["no_symbols"]
+
+
+@contextlib.contextmanager
+def running(folder):
+    """A C++ program that has allocated and goes on until it is ended."""
+    command = harness.command("cpp_program", "wait", str(folder / "end"))
+    process = subprocess.Popen(command, env=harness.environment(folder, quiet=1), cwd=folder, text=True, stdout=subprocess.PIPE)
+    try:
+        assert any(line.startswith("leak") for line in process.stdout)
+        yield process
+    finally:
+        process.kill()
+        process.wait()
+        process.stdout.close()
+
+
+def test_top_says_it_as_it_ends(tmp_path):
+    harness.needs_build_against_this_torch()
     (tmp_path / "empty").mkdir()
-    assert "could not be read here" not in harness.cli(verb, dump, status=None).stderr
-    hidden = harness.cli(verb, dump, "--sysroot", tmp_path / "empty", "--no-cache", status=None).stderr
-    assert "libtorch_cpu.so), so what depends on names of torch's functions" in hidden, hidden
+    with running(tmp_path) as process:
+        hidden = harness.cli("top", process.pid, "--once", "--sysroot", tmp_path / "empty", "--no-cache")
+        known = harness.cli("top", process.pid, "--once", "--no-cache")
+    assert ", so what depends on names of functions" in hidden.stderr and "could not be read here" not in known.stderr

@@ -23,6 +23,7 @@ export interface StackColumns extends Columns<"where" | "leaf" | "module" | "sou
 
 export interface ReportData {
   schema: number; version: string; confidential: boolean; tensor_flags: Record<string, number>; dumps: DumpData[];
+  not_read?: { note: string } | null;
   [part: string]: unknown;  // of a page that has one: "timeline", "leaks", ...
 }
 

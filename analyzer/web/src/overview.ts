@@ -11,7 +11,8 @@ export function overviewPage(place: HTMLElement, { dump, report }: Shown): void 
   const d = dump.data;
   const oom = report.data.oom as Oom | null | undefined, leaks = report.data.leaks as Leaks | null | undefined;
   place.append(h("h2", {}, d.process.program), ...(oom ? [...oomAnswer(oom), h("h3", {}, "What was live")] : []), h("p", { className: "lead" }, d.answer), h("p", {}, d.headline), d.outside ? h("p", {}, d.outside) : "");
-  for (const problem of d.problems) place.append(h("p", { className: "problem", role: "note" }, problem));
+  const unread = report.data.not_read ? [report.data.not_read.note] : [];
+  for (const problem of [...unread, ...d.problems]) place.append(h("p", { className: "problem", role: "note" }, problem));
   if (leaks) place.append(...leaksAnswer(leaks));
   for (const [i, { data }] of report.recordings.entries()) {
     place.append(h("h3", {}, "Over time"), h("p", {}, data.text.split("\n", 1)[0] + " ", link("timeline", { rec: i === 0 ? "" : String(i), from: "", to: "" }, report.recordings.length > 1 ? `timeline of ${data.path.split("/").pop()}` : "timeline")));

@@ -131,6 +131,60 @@ TEST_F(AutocastTest, APartOfALargerValueThatIsNewer) {
   EXPECT_EQ(part(query), 0.5);
 }
 
+// "self.both(x).chunk(2, 1)": x has the shape of a part, too.
+TEST_F(AutocastTest, APartOfWhatItsModuleMadeIsNearerThanWhatTheModuleWasGiven) {
+  for (const int64_t batch : {2, 4}) {
+    begin();
+    weight("model.layer.both", {16, 8, 2});
+    make("embedding", "model.embed", {2, 8, 6});
+    make("conv1d", "model.layer.both", {batch, 16, 1, 6});
+    const uint32_t signal = make("tanh", "model.layer", {2, 8, 6});
+    cast();
+    EXPECT_EQ(part(signal), batch == 2 ? 0.5 : 1) << batch;
+  }
+}
+
+TEST_F(AutocastTest, WhatIsPaddedHasTheTypeOfItsSmallerInput) {
+  weight("model.up", {32, 8});
+  make("embedding", "model.embed", {4, 8});
+  make("linear", "model.up", {4, 32});
+  const uint32_t whole = make("constant_pad_nd", "model", {5, 8});
+  const uint32_t half = make("pad", "model", {4, 40});
+  cast();
+  EXPECT_EQ(part(whole), 1);
+  EXPECT_EQ(part(half), 0.5);
+}
+
+// On a CPU volumes are pooled in float32; the copy is as large as what is pooled.
+TEST_F(AutocastTest, WhatIsPooledIsCastAsAWhole) {
+  weight("model.conv", {8, 3, 3, 3, 3});
+  const uint32_t result = make("conv3d", "model.conv", {2, 8, 4, 4, 4});
+  const uint32_t pooled = make("max_pool3d", "model", {2, 8, 2, 2, 2});
+  const uint32_t last = make("zeros", "model", {1});
+  scene_.backward(pooled, {2, 8, 4, 4, 4});
+  scene_.free(result);
+  cast();
+  EXPECT_EQ(part(pooled), 1);
+  ASSERT_EQ(copies_.size(), 2u);  // of the weight, and of what is pooled
+  EXPECT_EQ(bytes(copies_[1]), 2 * 8 * 4 * 4 * 4 * 4);
+  EXPECT_GT(change(number(1), false), change(last, true));  // which backward needs
+}
+
+// A convolution of a line wants channels before places, and is computed as one of an image.
+TEST_F(AutocastTest, AnEmbeddingIsTransposedForAConvolutionOfALine) {
+  weight("model.layer.conv", {8, 8, 3});
+  make("embedding", "model.embed", {12, 8});
+  const uint32_t padded = make("pad", "model.layer", {2, 8, 8});
+  const uint32_t result = make("conv1d", "model.layer.conv", {2, 8, 1, 6});
+  const uint32_t sum = make("add", "model.layer", {2, 8, 6});
+  cast();
+  EXPECT_EQ(part(padded), 1);
+  EXPECT_EQ(part(result), 0.5);
+  EXPECT_EQ(part(sum), 1);
+  ASSERT_GE(copies_.size(), 2u);  // of the weight, and of what is convolved
+  EXPECT_EQ(bytes(copies_[1]), 2 * 8 * 8 * 2);
+}
+
 TEST_F(AutocastTest, AConcatenationHasTheWidestTypeOfItsInputs) {
   weight("model.up", {8, 8});
   make("embedding", "model.embed", {4, 8});

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "run_scene.h"
 
 namespace tensorscope::analyzer::forecast {
@@ -50,6 +52,20 @@ TEST(Play, TheErrorIsThatOfWhatIsAlive) {
   EXPECT_EQ(spread_after(play, 4, {4}, {2}), 500);
   EXPECT_EQ(highest_possible(play, {64}, {2}).change, 4u);  // the line may be steeper than two inputs say
   EXPECT_EQ(peak(play, {64}).change, 4u);
+}
+
+TEST(Play, WhatMayComeBesidesRaisesTheMostAlone) {
+  const std::vector<Sample> samples = samples_of(forward_and_step(1), forward_and_step(2));
+  Play play = play_of(samples[1], match_blocks(samples, kOneAndTwo, 1));
+  const double known = peak(play, {2}).bytes;
+  play.growths.push_back(Growth::constant(1000));
+  play.pieces.push_back(perhaps({kNone, uint32_t(play.growths.size() - 1)}));
+  play.changes.insert(play.changes.begin(), {uint32_t(play.pieces.size() - 1), true});
+  EXPECT_NEAR(highest_possible(play, {2}, {2}).bytes, known + 1000, 1);
+  EXPECT_NEAR(least_possible(play, {2}, {2}).bytes, known, 1);
+  for (Piece& piece : play.pieces) piece.unsure = std::max(piece.unsure, 0.25);
+  EXPECT_NEAR(highest_possible(play, {2}, {2}).bytes, 1.25 * known + 1000, 1);
+  EXPECT_NEAR(least_possible(play, {2}, {2}).bytes, 0.75 * known, 1);
 }
 
 TEST(Play, WithoutWhatCudnnWorksIn) {

@@ -30,5 +30,20 @@ TEST(UnreadWords, WhatIsMissingWhatForAndWhatToDo) {
             "with native stacks.");
 }
 
+TEST(UnreadWords, AnswersThatShowNamesSayOfLibrariesAlone) {
+  analyzer::UnreadFiles files;
+  files.not_recorded = true;
+  files.sources = {"/b/train.py"};
+  EXPECT_EQ(unread_names_words(files), "");
+  files.libraries = {"/a/libc10.so"};
+  EXPECT_EQ(
+      unread_names_words(files),
+      "1 library could not be read here (/a/libc10.so), so what depends on names of functions may be missing, or "
+      "be shown by address. Run this on the machine that the dump or recording is from, or name a folder with its "
+      "files: --sysroot.");
+  files.switched_off = true;
+  EXPECT_EQ(unread_names_words(files), "");
+}
+
 }  // namespace
 }  // namespace tensorscope::text
