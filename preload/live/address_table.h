@@ -64,9 +64,9 @@ class AddressTable {
     explicit operator bool() const { return __builtin_expect(held_, true); }
     unsigned shard() const { return number_; }
 
-    Position find(const void* key) { return shard_.template find<true>(index_, key, hash_of(key)); }
+    Position find(const void* key) { return shard_.find(index_, key, hash_of(key)); }
     // The same for a key that most likely is not there.
-    Position find_new(const void* key) { return shard_.template find<false>(index_, key, hash_of(key)); }
+    Position find_new(const void* key) { return shard_.find_new(index_, key, hash_of(key)); }
     // A row for a key that is not there; `place` is what find() just returned. The row has its key; the caller sets the
     // rest and the serial before the Guard ends. Null: no memory.
     Row* insert(const void* key, Position& place) { return shard_.insert(index_, key, hash_of(key), place); }
@@ -213,25 +213,9 @@ class AddressTable {
       }
     }
 
-    // `there`: whether it most likely is.
-    template <bool there>
     Position find(const Index& index, const void* key, uint64_t hash) const {
       const uint32_t* slots = index.slots.load(std::memory_order_relaxed);
       if (__builtin_expect(slots == nullptr, false)) return {};
-      if constexpr (!there) {
-        const uint32_t first = uint32_t(hash) & index.mask.load(std::memory_order_relaxed);
-        if (__builtin_expect(slots[first] == kEmpty, true)) return {nullptr, 0, first};
-        return find_among(index, key, hash);
-      }
-      return find_from_first(index, key, hash);
-    }
-
-    [[gnu::noinline]] Position find_among(const Index& index, const void* key, uint64_t hash) const {
-      return find_from_first(index, key, hash);
-    }
-
-    [[gnu::always_inline]] Position find_from_first(const Index& index, const void* key, uint64_t hash) const {
-      const uint32_t* slots = index.slots.load(std::memory_order_relaxed);
       const uint32_t wrap = index.mask.load(std::memory_order_relaxed);
       const uint32_t tag = tag_of(hash);
       bool reusable = false;
@@ -247,6 +231,18 @@ class AddressTable {
           if (candidate->key == key) return {candidate, value & kNumberMask, slot};
         }
       }
+    }
+
+    // The first slot is empty for most keys that are not there.
+    Position find_new(const Index& index, const void* key, uint64_t hash) const {
+      const uint32_t* slots = index.slots.load(std::memory_order_relaxed);
+      if (__builtin_expect(slots == nullptr, false)) return {};
+      const uint32_t first = uint32_t(hash) & index.mask.load(std::memory_order_relaxed);
+      if (__builtin_expect(slots[first] == kEmpty, true)) return {nullptr, 0, first};
+      return find_out_of_line(index, key, hash);
+    }
+    [[gnu::noinline]] Position find_out_of_line(const Index& index, const void* key, uint64_t hash) const {
+      return find(index, key, hash);
     }
 
     Row* insert(Index& index, const void* key, uint64_t hash, Position& place) {
@@ -301,7 +297,7 @@ class AddressTable {
       const uint32_t room =
           index.slots.load(std::memory_order_relaxed) == nullptr ? 0 : index.mask.load(std::memory_order_relaxed) + 1;
       if (!rebuild(index, room)) return filled + 2 <= room;  // a search ends at an empty slot: one must stay
-      place = find_from_first(index, key, hash);
+      place = find(index, key, hash);
       return true;
     }
 

@@ -86,6 +86,7 @@ class AllocationTable {
 
 extern AllocationTable g_allocations;
 
+// An event of which no row could be made, or whose end was missed.
 void count_missed_of(AllocationKind kind);
 
 // At one place: so it becomes a part of the event, which fetches fewer cache lines then.

@@ -15,6 +15,8 @@
 
 namespace tensorscope::live {
 
+// `hook`: the frame of the hook that reports it, where it has one at hand.
+//
 // TensorImpl. `constructed` is idempotent for the newest tensor of the calling thread (constructors delegate),
 // `destroyed` and `released` must be called before the real destructor and release_resources; unknown addresses are
 // ignored.

@@ -17,17 +17,17 @@ bool stopped() { return __builtin_expect(g_stopped.load(std::memory_order_relaxe
 
 [[gnu::noinline]] Stack nothing_recorded() {
   g_captures.fetch_add(1, std::memory_order_relaxed);
-  return {0, not_recorded_stack(), nullptr};
+  return {0, not_recorded_stack()};
 }
 
 // A call of capture_native() at one place: so it becomes a part of each capture.
 [[gnu::always_inline]] inline Stack with_native(StackId python, uint64_t nbytes) {
-  if (python != 0 && nbytes < options().native_stacks.from_bytes) return {0, python, nullptr};
-  return {capture_native(nullptr, python == 0 ? kNoActivation : last_activation()), python, nullptr};
+  if (python != 0 && nbytes < options().native_stacks.from_bytes) return {0, python};
+  return {capture_native(nullptr, python == 0 ? kNoActivation : last_activation()), python};
 }
 
-// A pair that did not follow the last one before, or is new. `python`: the present Python stack is this, and its
-// number is `number`.
+// Where the pair that came next the last time is not the present one. `python`, `number`, `activation`: of the present
+// Python stack.
 [[gnu::noinline]] Stack capture_another(ThreadStack& thread, StackId python, uint32_t number,
                                         const Activation& activation) {
   Stack stack{capture_native(nullptr, activation), python};

@@ -46,7 +46,8 @@ static bool same(const stacks::Stack& a, const stacks::Stack& b) {
   stacks::InterpreterCode interpreter;
   const bool known = stacks::find_interpreter_code(interpreter);
   const auto skip = [&](tensorscope::StackId id) {
-    while (known && id != 0 && interpreter.is_own(stacks::native_frame(id).address)) id = stacks::native_frame(id).parent;
+    while (known && id != 0 && interpreter.is_own(stacks::native_frame(id).address))
+      id = stacks::native_frame(id).parent;
     return id;
   };
   tensorscope::StackId x = skip(a.native), y = skip(b.native);

@@ -30,11 +30,11 @@ void constructed(Word impl, stacks::HookFrame hook) {
 TENSORSCOPE_TENSOR_CONSTRUCTORS_WITH_STORAGE(X)
 #undef X
 
-#define X(id, ...)                                            \
-  Word hook_##id(HOOK_PARAMETERS) {                           \
-    const Word result = real(Hook::id)(HOOK_ARGUMENTS);       \
+#define X(id, ...)                                                                        \
+  Word hook_##id(HOOK_PARAMETERS) {                                                       \
+    const Word result = real(Hook::id)(HOOK_ARGUMENTS);                                   \
     if (Event event(Subject::tensors); event) constructed(a, __builtin_frame_address(0)); \
-    return result;                                            \
+    return result;                                                                        \
   }
 TENSORSCOPE_OTHER_TENSOR_CONSTRUCTORS(X)
 #undef X

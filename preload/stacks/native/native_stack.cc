@@ -325,6 +325,7 @@ bool native_is_at(ThreadStack& thread, uint32_t walk, StackId stack, const void*
   if (__builtin_expect(hook != nullptr, true)) {
     const auto* const words = static_cast<const uint64_t*>(hook);
     innermost = {words[1], reinterpret_cast<uint64_t>(words + 2), words[0]};
+    if (__builtin_expect(!thread.holds(innermost.sp), false)) return false;  // a fiber's stack, a signal handler's
   } else if (!find_innermost(thread, __builtin_frame_address(0), innermost)) {
     return false;
   }

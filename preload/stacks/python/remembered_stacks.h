@@ -86,7 +86,8 @@ class RememberedStacks {
   static constexpr size_t kMostFrames = 512, kMostCalls = 128;  // of a stack whose places are kept
   static constexpr unsigned kStrayedOften = 4;
 
-  [[gnu::always_inline]] bool lies_there(const Stack& stack, const PythonLayout& layout, const char* innermost, uint64_t generation) const {
+  [[gnu::always_inline]] bool lies_there(const Stack& stack, const PythonLayout& layout, const char* innermost,
+                                         uint64_t generation) const {
     if (stack.frames == 0) return false;
     const FramePlace* const places = &places_[stack.places];
     return hash_placed_frames(layout, innermost, places, stack.frames, generation) == stack.placed_hash &&
