@@ -21,6 +21,10 @@ int finish(Invocation& invocation, analyzer::OpenedDump& opened, int status) {
 
 int finish(Invocation& invocation, const analyzer::ComparedDumps& dumps, int status) {
   say_unread(invocation, dumps.unread());
+  return finish_each(invocation, dumps, status);
+}
+
+int finish_each(Invocation& invocation, const analyzer::ComparedDumps& dumps, int status) {
   for (size_t i = 0; i < dumps.size(); ++i) status = std::max(status, finish(invocation, dumps[i].dump));
   return status;
 }

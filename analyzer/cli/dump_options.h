@@ -20,6 +20,8 @@ namespace tensorscope::cli {
 int finish(Invocation& invocation, const analyzer::Dump& dump, int status = kOk);
 int finish(Invocation& invocation, analyzer::OpenedDump& opened, int status = kOk);
 int finish(Invocation& invocation, const analyzer::ComparedDumps& dumps, int status = kOk);
+// The third one without say_unread(), for who says it of more than these dumps.
+int finish_each(Invocation& invocation, const analyzer::ComparedDumps& dumps, int status = kOk);
 
 // Says on standard error where the order of one run's dumps was changed, and which dumps do not know names.
 void say_new_order(Invocation& invocation, const analyzer::ComparedDumps& dumps);

@@ -136,7 +136,7 @@ int add_dumps(const HtmlOptions& options, const std::vector<std::string>& paths,
     say_new_order(invocation, dumps);
     page.add(dumps);
     page.set_part("diff", html::diff_data(dumps));
-    for (size_t i = 0; i < dumps.size(); ++i) status = std::max(status, finish(invocation, dumps[i].dump));
+    status = finish_each(invocation, dumps);
     const bool left_out = add_leaks(dumps, recordings, symbols, page);
     if (left_out && dumps.size() > 1) page.set_part("diff", html::diff_data(dumps));
     page.add_unread(dumps.unread());

@@ -339,8 +339,7 @@ std::string outside_words(const Part& balance) {
   const bool python = part->kind == analyzer::oom::PartKind::python_heap;
   return fmt::format(
       "{} of the {} that this process has in memory are {}: in no tensor, so none of these remedies frees them. One "
-      "dump "
-      "does not show what holds them. Two show whether they grow: tensorscope leaks. {}",
+      "dump does not show what holds them. Two show whether they grow: tensorscope leaks. {}",
       bytes(uint64_t(*part->bytes)), bytes(analyzer::oom::resident(balance)),
       python ? "Python's heap of small objects" : "allocated with malloc, but not by torch",
       python

@@ -8,7 +8,8 @@
 // rebuilding 64 thousand. Fewer shards stay in the caches, more let threads wait less (docs/benchmarks.md).
 //
 // Context: hook, collector. A row can be reached only through a Guard, which holds its shard's lock; a Guard that could
-// not get the lock within the bound is false. At most one Guard at a time on a thread.
+// not get the lock within the bound has called give_up_on_locks() and is false. At most one Guard at a time on a
+// thread.
 //
 // Row derives from AddressRow and has `bool indexed() const`: a row in use that find() may find.
 #pragma once
@@ -19,6 +20,7 @@
 #include <cstdint>
 #include <utility>
 
+#include "live/lock_failure.h"
 #include "support/arena.h"
 #include "support/ids.h"
 #include "support/pages.h"
@@ -85,7 +87,9 @@ class AddressTable {
 
    private:
     Guard(AddressTable& table, unsigned number)
-        : shard_(table.shards_[number]), index_(table.indexes_[number]), number_(number), held_(shard_.lock.lock()) {}
+        : shard_(table.shards_[number]), index_(table.indexes_[number]), number_(number), held_(shard_.lock.lock()) {
+      if (__builtin_expect(!held_, false)) give_up_on_locks();
+    }
     Shard& shard_;
     Index& index_;
     unsigned number_;

@@ -1,6 +1,5 @@
 #include "live/allocation_table.h"
 
-#include "live/lock_failure.h"
 #include "live/serials.h"
 #include "live/site_table.h"
 #include "support/coverage.h"
@@ -27,10 +26,7 @@ Gone AllocationTable::remove(const void* pointer, AllocationKind kind, DeviceSlo
   Gone gone;
   {
     Table::Guard guard(table_, address);
-    if (!guard) {
-      give_up_on_locks();
-      return gone;
-    }
+    if (!guard) return gone;
     const Table::Position place = guard.find(address);
     if (place.row == nullptr || place.row->kind != uint32_t(kind)) return gone;
     gone = {place.row->serial.load(std::memory_order_relaxed), newest_serial()};
@@ -44,7 +40,6 @@ Gone AllocationTable::remove(const void* pointer, AllocationKind kind, DeviceSlo
 AllocationReference AllocationTable::find(const void* pointer, DeviceSlot device) {
   const void* const address = key(pointer, device);
   Table::Guard guard(table_, address);
-  if (!guard) give_up_on_locks();
   const AllocationRow* const row = guard ? guard.find(address).row : nullptr;
   return row ? AllocationReference{row->serial.load(std::memory_order_relaxed), row->nbytes} : AllocationReference{};
 }

@@ -10,7 +10,6 @@
 
 #include "live/address_table.h"
 #include "live/device_table.h"
-#include "live/lock_failure.h"
 #include "live/node_table.h"
 #include "live/serials.h"
 #include "live/site_table.h"
@@ -96,10 +95,7 @@ void count_missed_of(AllocationKind kind);
   Made result;
   {
     Table::Guard guard(table_, address);
-    if (!guard) {
-      give_up_on_locks();
-      return result;
-    }
+    if (!guard) return result;
     Table::Position place = guard.find_new(address);
     if (__builtin_expect(place.row != nullptr, false)) {
       result.replaced = place.row->serial.load(std::memory_order_relaxed);

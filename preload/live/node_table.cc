@@ -1,6 +1,5 @@
 #include "live/node_table.h"
 
-#include "live/lock_failure.h"
 #include "live/serials.h"
 #include "support/coverage.h"
 
@@ -16,10 +15,7 @@ const void* vtable_of(const void* node) { return *static_cast<const void* const*
 template <typename Taken>
 Taken NodeTable::read(const void* node, Taken (*take)(const NodeRow& row)) {
   Table::Guard guard(table_, node);
-  if (!guard) {
-    give_up_on_locks();
-    return Taken();
-  }
+  if (!guard) return Taken();
   const Table::Position place = guard.find(node);
   return place.row == nullptr ? Taken() : take(*place.row);
 }
@@ -31,7 +27,7 @@ bool NodeTable::knows(const void* node) {
 
 void NodeTable::add(const void* node, const Origin& origin) {
   Table::Guard guard(table_, node);
-  if (!guard) return give_up_on_locks();
+  if (!guard) return;
   Table::Position place = guard.find(node);
   if (place.row != nullptr && place.row->references != 0) {
     retire(guard, place);
@@ -52,7 +48,7 @@ void NodeTable::add(const void* node, const Origin& origin) {
 void NodeTable::remove(const void* node) {
   deaths_are_told_.store(true, std::memory_order_relaxed);
   Table::Guard guard(table_, node);
-  if (!guard) return give_up_on_locks();
+  if (!guard) return;
   if (const Table::Position place = guard.find(node); place.row != nullptr) retire(guard, place);
 }
 
@@ -64,10 +60,7 @@ void NodeTable::retire(Table::Guard& guard, const Table::Position& place) {
 
 NodeId NodeTable::refer(const void* node, SiteId site) {
   Table::Guard guard(table_, node);
-  if (!guard) {
-    give_up_on_locks();
-    return 0;
-  }
+  if (!guard) return 0;
   const Table::Position place = guard.find(node);
   // A node of another class at this address: the one in the table died untold.
   if (place.row == nullptr || place.row->vtable != vtable_of(node)) return 0;
@@ -78,7 +71,7 @@ NodeId NodeTable::refer(const void* node, SiteId site) {
 
 void NodeTable::drop(NodeId id) {
   Table::Guard guard = Table::Guard::of_row(table_, id);
-  if (!guard) return give_up_on_locks();
+  if (!guard) return;
   NodeRow& row = guard.row(id);
   if (--row.references == 0 && !row.in_index) guard.release(guard.number(id));
 }
@@ -97,10 +90,7 @@ SiteId NodeTable::site_at(const void* node) {
 
 bool NodeTable::look(const void* node, void (*look)(const void* node, void* context), void* context) {
   Table::Guard guard(table_, node);
-  if (!guard) {
-    give_up_on_locks();
-    return false;
-  }
+  if (!guard) return false;
   if (guard.find(node).row == nullptr) return false;
   look(node, context);
   return true;

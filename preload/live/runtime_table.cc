@@ -1,6 +1,5 @@
 #include "live/runtime_table.h"
 
-#include "live/lock_failure.h"
 #include "live/serials.h"
 #include "support/coverage.h"
 
@@ -11,11 +10,8 @@ constinit RuntimeTable g_runtime_blocks;
 Made RuntimeTable::add(const RuntimeBlock& block, const Origin& origin) {
   Made made;
   Table::Guard guard(table_, block.pointer);
-  if (!guard) {
-    give_up_on_locks();
-    return made;
-  }
-  Table::Position place = guard.find(block.pointer);
+  if (!guard) return made;
+  Table::Position place = guard.find_new(block.pointer);
   if (place.row != nullptr) made.replaced = place.row->serial.load(std::memory_order_relaxed);
   if (place.row == nullptr && guard.insert(block.pointer, place) == nullptr) {
     count_missed(Subject::cuda_runtime);
@@ -37,10 +33,7 @@ Made RuntimeTable::add(const RuntimeBlock& block, const Origin& origin) {
 
 RuntimeBlock RuntimeTable::remove(const void* pointer, Gone& gone) {
   Table::Guard guard(table_, pointer);
-  if (!guard) {
-    give_up_on_locks();
-    return {};
-  }
+  if (!guard) return {};
   const Table::Position place = guard.find(pointer);
   if (place.row == nullptr) return {};
   const RuntimeRow& row = *place.row;

@@ -1,6 +1,5 @@
 #include "live/tensor_table.h"
 
-#include "live/lock_failure.h"
 #include "live/serials.h"
 #include "live/site_table.h"
 #include "support/coverage.h"
@@ -12,10 +11,7 @@ constinit TensorTable g_tensors;
 template <typename Change>
 Gone TensorTable::change(const void* impl, Change change) {
   Table::Guard guard(table_, impl);
-  if (!guard) {
-    give_up_on_locks();
-    return {};
-  }
+  if (!guard) return {};
   const Table::Position place = guard.find(impl);
   if (place.row == nullptr) return {};
   const Gone gone = {place.row->serial.load(std::memory_order_relaxed), newest_serial()};
@@ -43,10 +39,7 @@ Gone TensorTable::forget(const void* impl) {
 
 bool TensorTable::look(const TensorEntry& entry, Look look, size_t index, void* context) {
   Table::Guard guard(table_, entry.impl);
-  if (!guard) {
-    give_up_on_locks();
-    return false;
-  }
+  if (!guard) return false;
   const Table::Position place = guard.find(entry.impl);
   const bool same = place.row != nullptr && place.row->serial.load(std::memory_order_relaxed) == entry.serial &&
                     place.row->released == entry.released;
@@ -56,10 +49,7 @@ bool TensorTable::look(const TensorEntry& entry, Look look, size_t index, void* 
 
 Serial TensorTable::serial(const void* impl) {
   Table::Guard guard(table_, impl);
-  if (!guard) {
-    give_up_on_locks();
-    return 0;
-  }
+  if (!guard) return 0;
   const Table::Position place = guard.find(impl);
   return place.row == nullptr ? 0 : place.row->serial.load(std::memory_order_relaxed);
 }

@@ -38,7 +38,7 @@ bool stopped() { return __builtin_expect(g_stopped.load(std::memory_order_relaxe
   }
   const uint32_t native = thread.walks.last(stack.native);
   if (stack.native != 0 && native != kNoNumber && (number != kNoNumber || python == 0)) {
-    stack.note = &thread.captured.follow({number, native, python, stack.native, 0, 0});
+    stack.note = &thread.captured.follow({number, native, python, stack.native});
   }
   return stack;
 }

@@ -17,9 +17,6 @@ struct Stack {
   uint32_t* note = nullptr;  // stays with this pair on this thread, 0 at first; null: nothing stays
 };
 
-// The frame of the hook that the program called, by __builtin_frame_address(0); null: it is looked for.
-using HookFrame = const void*;
-
 // This library's own frames are left out: the innermost native frame is the caller of the hooked function.
 // `nbytes`: of the block that is allocated, 0 where nothing is. Where Python runs and fewer are asked for than
 // TENSORSCOPE_NATIVE says, there is no native part.

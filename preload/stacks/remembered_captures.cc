@@ -20,23 +20,18 @@ uint32_t RememberedCaptures::find(const Pair& pair, uint16_t*& bucket) {
 uint32_t& RememberedCaptures::follow(const Pair& pair) {
   uint16_t* bucket = nullptr;
   uint32_t at = find(pair, bucket);
-  if (at == 0) {
+  const bool known = at != 0;
+  if (!known) {
     if (used_ + 1 == kPairs) {
       std::fill(std::begin(buckets_), std::end(buckets_), 0);
       used_ = last_ = 0;
       find(pair, bucket);
     }
-    at = ++used_;
-    *bucket = uint16_t(at);
-    pairs_[at] = pair;
-    pairs_[at].next = 0;
-    pairs_[at].note = 0;
-  } else if (pairs_[at].python_node != pair.python_node || pairs_[at].native_node != pair.native_node) {
-    // Other stacks have these numbers now.
-    pairs_[at].python_node = pair.python_node;
-    pairs_[at].native_node = pair.native_node;
-    pairs_[at].note = 0;
+    *bucket = uint16_t(at = ++used_);
   }
+  // A number may have come to be another stack's.
+  if (!known || pairs_[at].python_node != pair.python_node || pairs_[at].native_node != pair.native_node)
+    pairs_[at] = pair;
   pairs_[last_].next = at;
   last_ = at;
   return pairs_[at].note;

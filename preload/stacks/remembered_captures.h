@@ -23,8 +23,8 @@ class RememberedCaptures {
     uint32_t native;
     StackId python_node;
     StackId native_node;  // 0: there is no pair
-    uint32_t next;
-    uint32_t note;  // of whoever captured; 0 at first
+    uint32_t next = 0;
+    uint32_t note = 0;  // of whoever captured
   };
 
   const Pair& last() const { return pairs_[last_]; }
@@ -35,7 +35,7 @@ class RememberedCaptures {
     last_ = pairs_[last_].next;
     return pairs_[last_].note;
   }
-  // It was another: these stacks, neither of them 0 but for the Python one. Returns its note.
+  // It was another: these stacks, `next` and `note` 0; only the Python one may be none. Returns its note.
   uint32_t& follow(const Pair& pair);
 
  private:
@@ -48,7 +48,7 @@ class RememberedCaptures {
   uint32_t last_;
   uint32_t used_;  // besides pair 0, which stays empty
   Pair pairs_[kPairs];
-  uint16_t buckets_[kBuckets];  // numbers of pairs, by both nodes; 0: free
+  uint16_t buckets_[kBuckets];  // pairs by the numbers of their stacks; 0: free
 };
 
 }  // namespace tensorscope::stacks

@@ -320,7 +320,7 @@ StackId capture_native(const void* until, const Activation& activation) {
   return capture_by_libunwind(*stack, __builtin_return_address(0), until);
 }
 
-bool native_is_at(ThreadStack& thread, uint32_t walk, StackId stack, const void* hook) {
+bool native_is_at(ThreadStack& thread, uint32_t walk, StackId stack, HookFrame hook) {
   FrameState innermost;
   if (__builtin_expect(hook != nullptr, true)) {
     const auto* const words = static_cast<const uint64_t*>(hook);

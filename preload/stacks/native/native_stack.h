@@ -13,6 +13,10 @@ namespace tensorscope::stacks {
 
 struct ThreadStack;
 
+// The frame of the hook that the program called, this library's outermost, by __builtin_frame_address(0); null: it is
+// looked for.
+using HookFrame = const void*;
+
 struct NativeFrame {
   uint64_t address;  // return address
   StackId parent;    // the caller's frame; smaller than the own id
@@ -26,9 +30,8 @@ void start_native();
 StackId capture_native(const void* until, const Activation& activation = kNoActivation);
 
 // Whether the calling thread's stack is the remembered walk of this number (remembered_walks.h), of which `stack` was
-// said. `hook`: the outermost frame of this library, null: it is looked for. False also at the captures that compare
-// every frame. Context: hook.
-bool native_is_at(ThreadStack& thread, uint32_t walk, StackId stack, const void* hook);
+// said. False also at the captures that compare every frame. Context: hook.
+bool native_is_at(ThreadStack& thread, uint32_t walk, StackId stack, HookFrame hook);
 
 // Context: hook, once. From now on frames of the interpreter that lie around an activation, with nothing of anybody
 // else between them and the thread's beginning, are compared only at every kVerifyEvery-th capture. Between one

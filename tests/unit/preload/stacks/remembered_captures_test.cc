@@ -11,7 +11,7 @@ class RememberedCapturesTest : public testing::Test {
  protected:
   // A pair of stacks with these numbers, whose nodes are told from the numbers.
   uint32_t& follow(uint32_t python, uint32_t native) {
-    return captures->follow({python, native, 100 + python, 200 + native, 0, 0});
+    return captures->follow({python, native, 100 + python, 200 + native});
   }
   bool next_is(uint32_t python, uint32_t native) const {
     const auto& next = captures->next();
@@ -60,10 +60,10 @@ TEST_F(RememberedCapturesTest, OnePythonStackHasSeveralNativeOnes) {
 // The tables of stacks give a number to another stack once its first one is forgotten.
 TEST_F(RememberedCapturesTest, ANoteIsOfTheStacksNotOfTheirNumbers) {
   follow(1, 1) = 5;
-  EXPECT_EQ(captures->follow({1, 1, 101, 999, 0, 0}), 0u);
+  EXPECT_EQ(captures->follow({1, 1, 101, 999}), 0u);
   EXPECT_EQ(captures->last().native_node, 999u);
-  captures->follow({1, 1, 101, 999, 0, 0}) = 6;
-  EXPECT_EQ(captures->follow({1, 1, 998, 999, 0, 0}), 0u);
+  captures->follow({1, 1, 101, 999}) = 6;
+  EXPECT_EQ(captures->follow({1, 1, 998, 999}), 0u);
 }
 
 TEST_F(RememberedCapturesTest, ThereAreMorePairsThanRoom) {
