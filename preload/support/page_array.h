@@ -71,14 +71,13 @@ class PageArray {
     size_ = size;
     return true;
   }
-  // Room for values that the caller writes all; null: no memory.
+  // Room for values that the caller writes all; null: no memory, never for want of values.
   T* add_unwritten(size_t count) {
     constexpr size_t kLarge = size_t{8} << 20;
     const size_t before = size_, room = bytes_.room();
-    if (count > SIZE_MAX / sizeof(T) - size_ ||
-        ((size_ + count) * sizeof(T) > room && !bytes_.grow((size_ + count) * sizeof(T)))) {
-      return nullptr;
-    }
+    if (count > SIZE_MAX / sizeof(T) - size_) return nullptr;
+    const size_t wanted = (size_ + std::max(count, size_t{1})) * sizeof(T);
+    if (wanted > room && !bytes_.grow(wanted)) return nullptr;
     if (bytes_.room() != room && bytes_.room() >= kLarge) bytes_.prefer_large_pages();
     size_ += count;
     return begin() + before;

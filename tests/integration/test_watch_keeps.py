@@ -134,6 +134,11 @@ def test_nothing_finite_and_nothing_at_all(tmp_path):
     assert [row.series for row in rows] == [{"norms": [0.0]}, {}, {}]
 
 
+def test_a_tensor_without_elements_is_the_first_that_waits_to_be_written(tmp_path):
+    values, (row,) = watch(tmp_path, [torch.empty(0, 3)], keep="full")
+    assert not values.losses and row.flags & values_reader.ELEMENTS and values.tensor(row).shape == (0, 3)
+
+
 @pytest.mark.parametrize("line, reason", [
     ('slice = "a"', "slice takes indexes and ranges"), ('slice = ""', "slice takes"), ('slice = "1:2:0"', "slice takes"),
     ('slice = "::-1"', "slice takes"), ('slice = "1,,2"', "slice takes"), ('store = "int8"', "store takes one of float16, float32"),

@@ -9,6 +9,7 @@
 #include "live/tensor_serial.h"
 #include "python/bridge.h"
 #include "python/interpreter.h"
+#include "support/lock_word.h"
 #include "support/options.h"
 
 #define PROBE extern "C" __attribute__((visibility("default")))
@@ -76,4 +77,8 @@ PROBE const char* probe_heap(unsigned timeout_ms) {
   return text.c_str();
 }
 
-PROBE void probe_after_fork_in_child() { python::after_fork_in_child(); }
+// As the handlers of the preload do (hooks/process/fork.cc): a thread that is not in the child may have held a lock.
+PROBE void probe_after_fork_in_child() {
+  forget_locks_in_child();
+  python::after_fork_in_child();
+}

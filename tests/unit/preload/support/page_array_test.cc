@@ -52,6 +52,12 @@ TEST(PageArray, RoomForWhatTheCallerWrites) {
   for (size_t i = 10; i < kMuch; ++i) ASSERT_EQ(bytes[i], 0);
 }
 
+TEST(PageArray, RoomForNothingIsNoWantOfMemory) {
+  PageArray<uint64_t> numbers;
+  EXPECT_NE(numbers.add_unwritten(0), nullptr);
+  EXPECT_TRUE(numbers.empty());
+}
+
 TEST(PageArray, DoesNotGrowBeyondTheLimit) {
   constexpr uint64_t kLimit = uint64_t{1} << 20;
   MemoryLimit limit(kLimit);
