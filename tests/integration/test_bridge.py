@@ -26,7 +26,7 @@ def run(python, *arguments, **settings):
 
 def run_probe(python, program, *arguments, **settings):
     done = run(python, harness.PROGRAMS / program, PROBE, *arguments, **settings)
-    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.returncode == 0, f"exit status {done.returncode}\n{done.stdout}{done.stderr}"
     return done
 
 

@@ -16,28 +16,19 @@ for name in ("torch", "torch.nn", "torch.nn.modules", "torch.nn.modules.module")
 sys.modules["torch.nn.modules.module"].Module = type("Module", (), {})
 warnings.simplefilter("ignore")  # a fork with threads
 probe = bridge.attached(sys.argv[1])
-keeper = ctypes.PyDLL(None)  # its functions are called with the GIL held
-in_libc = ctypes.CDLL(None)
-
-
-def keep_gil():
-    keeper.usleep(400_000)
+with_gil = ctypes.PyDLL(sys.argv[1])  # its functions are called with the GIL held
+with_gil.probe_names.restype = ctypes.c_char_p
 
 
 def names(timeout_ms=60_000):
     return bridge.names(probe, timeout_ms)[0]
 
 
-# The probe's thread asks while the main thread keeps the GIL; the answer comes before the GIL is free.
-answers = []
-for _ in range(5):
-    asker = threading.Thread(target=lambda: answers.append(names(50)))
-    asker.start()
-    keep_gil()
-    asker.join()
-print("busy:", next(answer for answer in answers if answer.startswith("partial")))
+# The main thread keeps the GIL while it waits for the answer, so the bridge's thread cannot have it.
+print("busy:", bridge.names(with_gil, 50)[0])
 
 # A child forked while a thread of the bridge waits for the GIL.
+answers = []
 asker = threading.Thread(target=lambda: answers.append(names(1)))
 asker.start()
 pid = os.fork()
