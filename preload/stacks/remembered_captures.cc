@@ -32,9 +32,8 @@ uint32_t& RememberedCaptures::follow(const Pair& pair) {
   // A number may have come to be another stack's.
   if (!known || pairs_[at].python_node != pair.python_node || pairs_[at].native_node != pair.native_node)
     pairs_[at] = pair;
-  pairs_[last_].next = at;
-  last_ = at;
-  return pairs_[at].note;
+  after_[trail_] = uint16_t(at);
+  return come_to(at);
 }
 
 }  // namespace tensorscope::stacks

@@ -1,8 +1,9 @@
-// Pairs of a Python and a native stack that a thread has captured before, each with the one that came after it.
+// Pairs of a Python and a native stack that a thread has captured before, and which came after which.
 //
-// A loop has its captures in the same order again. So the pair that came next the last time is compared first, at the
-// places where its two stacks lay; both are known by number (python/remembered_stacks.h, native/remembered_walks.h).
-// What is remembered here is a guess: whoever takes it has compared both stacks and their nodes.
+// A loop has its captures in the same order again. So the pair that came after the same few pairs the last time is
+// compared first, at the places where its two stacks lay; both are known by number (python/remembered_stacks.h,
+// native/remembered_walks.h). What is remembered here is a guess: whoever takes it has compared both stacks and their
+// nodes.
 //
 // Context: hook; owned by its thread, no locks. Zeroed memory has no pairs.
 #pragma once
@@ -10,6 +11,7 @@
 #include <cstdint>
 
 #include "support/ids.h"
+#include "support/spread_bits.h"
 
 namespace tensorscope::stacks {
 
@@ -23,19 +25,15 @@ class RememberedCaptures {
     uint32_t native;
     StackId python_node;
     StackId native_node;  // 0: there is no pair
-    uint32_t next = 0;
-    uint32_t note = 0;  // of whoever captured
+    uint32_t note = 0;    // of whoever captured
   };
 
   const Pair& last() const { return pairs_[last_]; }
   // What the next capture most likely is.
-  const Pair& next() const { return pairs_[pairs_[last_].next]; }
+  const Pair& next() const { return pairs_[next_]; }
   // It was that. Returns its note.
-  uint32_t& take_next() {
-    last_ = pairs_[last_].next;
-    return pairs_[last_].note;
-  }
-  // It was another: these stacks, `next` and `note` 0; only the Python one may be none. Returns its note.
+  uint32_t& take_next() { return come_to(next_); }
+  // It was another: these stacks, `note` 0; only the Python one may be none. Returns its note.
   uint32_t& follow(const Pair& pair);
 
  private:
@@ -43,12 +41,24 @@ class RememberedCaptures {
   static constexpr unsigned kBucketBits = 13;
   static constexpr uint32_t kBuckets = 1 << kBucketBits;
 
+  // The last seven pairs in one number, the older ones in fewer bits: enough to tell the rounds of most loops apart.
+  static constexpr unsigned kTrailBits = 13, kBitsOfNewest = 2;
+
   uint32_t find(const Pair& pair, uint16_t*& bucket);
+  uint32_t& come_to(uint32_t at) {
+    last_ = at;
+    trail_ = (trail_ << kBitsOfNewest ^ uint32_t(spread_bits(at) >> (64 - kTrailBits))) % (1u << kTrailBits);
+    next_ = after_[trail_];
+    return pairs_[at].note;
+  }
 
   uint32_t last_;
+  uint32_t next_;
+  uint32_t trail_;
   uint32_t used_;  // besides pair 0, which stays empty
   Pair pairs_[kPairs];
-  uint16_t buckets_[kBuckets];  // pairs by the numbers of their stacks; 0: free
+  uint16_t buckets_[kBuckets];       // pairs by the numbers of their stacks; 0: free
+  uint16_t after_[1 << kTrailBits];  // which came after a trail the last time
 };
 
 }  // namespace tensorscope::stacks

@@ -47,8 +47,8 @@ class RememberedWalks {
 
  private:
   static constexpr uint32_t kWords = 140;  // a walk that reads more is not remembered
-  static constexpr unsigned kSetBits = 8;
-  static constexpr uint32_t kWays = 4;
+  static constexpr unsigned kSetBits = 7;
+  static constexpr uint32_t kWays = 8;
   static constexpr size_t kPrefetched = 192;  // bytes of an entry: those of 76 words
 
   struct WordHash;
