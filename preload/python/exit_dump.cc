@@ -26,6 +26,7 @@ namespace {
 std::atomic<bool> g_claimed{false};
 std::atomic<WriteExitDump> g_write{[] {}};
 std::atomic<bool> g_forked{false};
+std::atomic<const Object*> g_function{nullptr};
 
 // What the command lines of other processes hold that libraries start as helpers of a program: Inductor's compile
 // workers and trials of the processor (torch/_inductor/compile_worker/subproc_pool.py, cpu_vec_isa.py, 2.13) and the
@@ -108,12 +109,15 @@ bool register_exit_dump(const Gil& gil) {
     const Owned callback(gil, gil->PyCFunction_NewEx(&g_at_exit, nullptr, nullptr));
     const Owned result(gil, callback ? gil->PyObject_CallFunctionObjArgs(function, callback.get(), nullptr) : nullptr);
     registered = bool(result);
+    if (registered) g_function.store(callback.get(), std::memory_order_relaxed);
   }
   if (options().exit != ExitDump::never)
     set_coverage(Subject::exit_trigger, registered ? Seen::yes : Seen::partly,
                  registered ? "" : "atexit could not be used: exit dumps have no names");
   return registered;
 }
+
+const Object* exit_dump_function() { return g_function.load(std::memory_order_relaxed); }
 
 void exit_dump_comes_late() {
   if (options().exit == ExitDump::never) return;

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "python/agent/cycles.h"
+#include "python/agent/exit_functions.h"
 #include "python/agent/main_script.h"
 #include "python/agent/type_fields.h"
 #include "python/objects.h"
@@ -42,7 +43,7 @@ bool Roots::run(const std::vector<bool>& reachable, bool whole) {
   find_modules();
   close_namespaces(reachable);
   return main_globals() && module_globals_of(false) && classes_of(false, reachable) && running_functions() &&
-         module_globals_of(true) && classes_of(true, reachable) && contexts() && autograd_nodes() &&
+         module_globals_of(true) && classes_of(true, reachable) && contexts() && kept_for_exit() && autograd_nodes() &&
          (!whole || (evaluations() && held_outside() && garbage(reachable)));
 }
 
@@ -139,6 +140,15 @@ bool Roots::contexts() {
   for (uint32_t i = 0; i < graph_.size(); ++i) {
     if (graph_.kind(i) != Kind::context || graph_.outside_references(i) == 0 || limits_.reached()) continue;
     add(i, ReferenceRoot::thread, "", "context variable");
+  }
+  return paths_.spread();
+}
+
+bool Roots::kept_for_exit() {
+  for (const ExitFunction& each : exit_functions(gil_, graph_)) {
+    add(each.function, ReferenceRoot::global, each.name, "atexit");
+    add(each.arguments, ReferenceRoot::global, each.name + ".args", "atexit");
+    add(each.keywords, ReferenceRoot::global, each.name + ".kwargs", "atexit");
   }
   return paths_.spread();
 }

@@ -1,7 +1,7 @@
 // Roots of reference chains, the longest-lived first, so that an object has the same name whatever runs just
 // now: globals of the main script, globals and classes of the program's own modules, variables of running functions
-// from the outermost on, globals and classes of libraries, context variables, autograd nodes, values that a running
-// function is working with, what only the interpreter or C code holds, and garbage.
+// from the outermost on, globals and classes of libraries, context variables, what atexit keeps, autograd nodes, values
+// that a running function is working with, what only the interpreter or C code holds, and garbage.
 //
 // Context: agent.
 #pragma once
@@ -60,6 +60,7 @@ class Roots {
   bool classes_of(bool library, const std::vector<bool>& reachable);
   bool held_by_c_code(uint32_t object) const;
   bool contexts();
+  bool kept_for_exit();
   bool autograd_nodes();
   bool evaluations();
   bool held_outside();
