@@ -222,8 +222,8 @@ class HolderTexts {
       const std::vector<std::string>& names = names_[other];
       const std::string brief =
           names.empty() ? (base ? "base of a view" : "same storage as another tensor") : what + names.front();
-      add(tensor, {base ? Kind::view : Kind::storage, what + label(other), brief, out_[other].first.front().root,
-                   kNone, other});
+      add(tensor, {base ? Kind::view : Kind::storage, what + label(other), brief, out_[other].first.front().root, kNone,
+                   other});
     }
   }
 
@@ -240,7 +240,7 @@ class HolderTexts {
       return add(tensor, {Kind::cpp, "freed before names were looked up", "", "freed before names were looked up"}, 0);
     }
     if (!references.complete && !references.tensors[tensor].known) {
-      return add(tensor, {Kind::cpp, "not known: " + references.detail, "", "not known"}, 0);
+      return add(tensor, {Kind::cpp, "not known: " + references.detail, "holder not known", kNotLookedUp}, 0);
     }
     std::string text = "C++ only";
     const std::string place = facts_.place(row.site);

@@ -62,6 +62,9 @@ struct TensorHolders {
   uint32_t count = 0;         // all there are
 };
 
+// The root of what was not looked up: Holder::text says why, Holder::brief does not.
+inline constexpr char kNotLookedUp[] = "not known";
+
 // By tensor. `names` are those of tensor_names(). Linear in tensors, references and graph.
 std::vector<TensorHolders> tensor_holders(const Dump& dump, const FrameFacts& facts, const TensorLinks& links,
                                           const std::vector<std::vector<std::string>>& names);

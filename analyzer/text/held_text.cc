@@ -19,10 +19,15 @@ constexpr std::string_view kArrow = " <- ";
 constexpr std::string_view kHeldBy = "held by ";
 constexpr std::string_view kSavedBy = "saved by ";
 
+bool is_not_looked_up(const analyzer::Holder& holder) {
+  return holder.kind == Kind::cpp && holder.root == analyzer::kNotLookedUp;
+}
+
 // Holders of one root, told apart by how the text begins ("saved by BmmBackward0.self") and where it ends.
 struct OneRoot {
   uint64_t bytes = 0;
   size_t tensors = 0, first = 0;
+  bool not_looked_up = false;
   std::vector<analyzer::WeighedName> begins, ends;
 };
 
@@ -75,6 +80,7 @@ std::vector<OneRoot> roots_of(const analyzer::OpenedDump& opened, const analyzer
     const analyzer::Holder& holder = holders.front();
     OneRoot& root = roots[{holder.root, holder.kind == Kind::saved}];
     if (root.tensors == 0) root.first = roots.size();
+    root.not_looked_up = is_not_looked_up(holder);
     add(root, holder, opened.accounts.items()[opened.accounts.item_of_tensor(tensor)].bytes);
   }
   std::vector<OneRoot> order;
@@ -112,8 +118,12 @@ std::vector<std::string> holder_lines(const std::vector<HolderShare>& shares) {
 
 std::vector<std::string> held_lines(const analyzer::OpenedDump& opened, const analyzer::Group& group) {
   std::vector<HolderShare> shares;
-  for (const OneRoot& root : roots_of(opened, group)) shares.push_back({text_of(root), root.bytes});
-  return holder_lines(shares);
+  bool known = !opened.dump.moment;
+  for (const OneRoot& root : roots_of(opened, group)) {
+    known |= !root.not_looked_up;
+    shares.push_back({text_of(root), root.bytes});
+  }
+  return known ? holder_lines(shares) : std::vector<std::string>();
 }
 
 std::string held_by(const analyzer::OpenedDump& opened, const analyzer::Group& group) {
@@ -127,6 +137,7 @@ std::string brief_holder(const analyzer::OpenedDump& opened, uint32_t tensor) {
   if (holders.empty()) return "";
   const std::string name = opened.holders.name(tensor);
   if (holders.front().text == name) return "";
+  if (is_not_looked_up(holders.front())) return opened.dump.moment ? "" : holders.front().brief;
   return holders.front().kind == Kind::saved ? holders.front().brief : holders.front().text;
 }
 

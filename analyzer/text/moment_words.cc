@@ -37,6 +37,16 @@ std::string sources(const analyzer::OpenedDump& opened) {
   return text;
 }
 
+// A tensor may be in no dump and have a holder: it shares the storage of one that is.
+uint64_t without_holder(const analyzer::OpenedDump& opened) {
+  uint64_t tensors = 0;
+  for (uint32_t i = 0; i < opened.dump.tensors.size(); ++i) {
+    const std::vector<analyzer::Holder>& holders = opened.holders.holders(i);
+    tensors += !holders.empty() && holders.front().root == analyzer::kNotLookedUp;
+  }
+  return tensors;
+}
+
 }  // namespace
 
 std::string moment_names_line(const analyzer::OpenedDump& opened, const Terminal& terminal) {
@@ -46,6 +56,9 @@ std::string moment_names_line(const analyzer::OpenedDump& opened, const Terminal
                          ? fmt::format("Names: {} of {} from {}.", count(names.named),
                                        counted(opened.dump.tensors.size(), "tensor"), sources(opened))
                          : "Names: none, there is no dump of this run beside the recording (--names-from DUMP).";
+  if (const uint64_t without = without_holder(opened); opened.names_of_run && without != 0) {
+    line += fmt::format(" The holders of {} are not known: in no dump of this run.", counted(without, "tensor"));
+  }
   if (names.inferred != 0) {
     line += fmt::format(" Categories of {} ({}) are inferred from call stack and lifetime (~).",
                         counted(names.inferred, "tensor"), bytes(names.inferred_bytes));

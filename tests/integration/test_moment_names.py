@@ -61,6 +61,20 @@ def test_the_moment_of_the_dump_has_its_names_categories_and_holders(run):
         harness.cli("report", path).stdout)
 
 
+def test_what_no_dump_has_is_said_once(run):
+    """By the line that counts names; a row says it only where it has tensors with a holder, too."""
+    recording, _ = run
+    wide = {**os.environ, "COLUMNS": "200"}
+    at = exported(f"{recording}@step=3:peak")["tensors"]
+    others = [t for t in at if {holder["text"] for holder in t["holders"]} == {"not known: in no dump of this run"}]
+    report = harness.cli("report", f"{recording}@step=3:peak", env=wide).stdout
+    assert 1 < len(others) < len(at)
+    assert report.count("not known") == 1 + report.count("holder not known, ")
+    assert f"The holders of {len(others)} tensors are not known: in no dump of this run." in report
+    listed = harness.cli("list", f"{recording}@step=3:peak", env=wide).stdout
+    assert listed.count("not known") == 1
+
+
 def test_what_no_dump_has_is_inferred_and_counted(run, tmp_path):
     recording, dump = run
     alone = tmp_path / recording.name
