@@ -47,7 +47,7 @@ def test_what_if(folder, name):
 @pytest.mark.parametrize("name", ["attention in bfloat16", "mlp under autocast", "convnet under autocast", "vit under autocast",
                                   "bert under autocast", "llama under autocast", "lstm under autocast", "mixer under autocast",
                                   "pooled_vit under autocast", "gru_tagger under autocast", "transducer under autocast",
-                                  "graph_transformer in bfloat16", "moe in bfloat16"])
+                                  "graph_transformer in bfloat16", "moe in bfloat16", "gpt2 in bfloat16"])
 def test_other_precision(folder, name):
     found, truth = forecast_accuracy.what_if(folder, name)
     of = found["what_if"][0]

@@ -63,6 +63,21 @@ TEST(Precision, ValuesAreHeldAsLongAsKeysAre) {
   EXPECT_LT(change(values, false), change(keys, false));
 }
 
+// "scores = scores.float()" makes nothing in a float32 run: that may be there, and is not forecast.
+TEST(Precision, ALossMayBeGivenACopyInFloat32) {
+  ModelScene scene;
+  scene.forward("model.head", {2, 8});
+  const uint32_t result = scene.loss({2, 8});
+  Play play = scene.play();
+  Operations operations = operations_of(play, scene.base);
+  operations.all[operations.of_piece[result]].traits = traits_of("log_softmax", true);
+  in_half(play, scene.base, operations);
+  // Scores and result have between half and all, since this run has no native stacks.
+  EXPECT_NEAR(peak(play, {}).bytes, 0.75 * kBytes + 0.75 * kBytes, 1);
+  EXPECT_NEAR(highest_possible(play, {}, {}).bytes, kBytes + kBytes + kBytes, 1);
+  EXPECT_NEAR(least_possible(play, {}, {}).bytes, kBytes / 2 + kBytes / 2, 1);
+}
+
 }  // namespace
 
 }  // namespace tensorscope::analyzer::forecast
