@@ -202,7 +202,7 @@ void tables(analyzer::OpenedDump& opened, const analyzer::Selection& selection, 
   out += group_table(opened, groups, options.by, total, options.full_stacks, terminal);
   out += "\n" + hints(opened, groups, options.by, earlier, terminal);
   if (options.full_stacks) {
-    for (const std::string& note : opened.symbols.notes()) invocation.say(note);
+    for (const std::string& note : opened.symbols.source_notes()) invocation.say(note);
   }
 }
 

@@ -348,7 +348,7 @@ int show(const ShowOptions& options, Invocation& invocation) {
     if (i > 0) invocation.out += "\n";
     show_one(opened, tensors[i], options.full, invocation);
   }
-  for (const std::string& note : opened.symbols.notes()) invocation.say(note);
+  for (const std::string& note : opened.symbols.source_notes()) invocation.say(note);
   return finish(invocation, opened, status);
 }
 

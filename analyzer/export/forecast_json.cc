@@ -29,6 +29,12 @@ Json powers_json(const std::vector<forecast::Size>& sizes, const forecast::Power
   return out;
 }
 
+// Both ends of a range; null: there is none.
+void add_ends(Json& out, const std::string& what, const forecast::PeakRange& range) {
+  out[what + "least_bytes"] = range.bytes > 0 ? Json(whole(range.least())) : Json(nullptr);
+  out[what + "most_bytes"] = range.bytes > 0 ? Json(whole(range.most())) : Json(nullptr);
+}
+
 Json outcome_json(const forecast::Answer& answer, const forecast::Outcome& outcome) {
   Json unknown_types = Json::array();
   for (const forecast::UnknownType& site : outcome.unknown_types) {
@@ -41,21 +47,24 @@ Json outcome_json(const forecast::Answer& answer, const forecast::Outcome& outco
                                             {"first_over", text_or_null(one.first_over)},
                                             {"first_over_bytes", whole(one.first_over_bytes)}};
   }
-  return {{"name", text_or_null(outcome.name)},
-          {"peak_bytes", whole(outcome.peak.bytes)},
-          {"error_bytes", whole(outcome.peak.more)},
-          {"least_bytes", whole(outcome.peak.least())},
-          {"most_bytes", whole(outcome.peak.most())},
-          {"without_cudnn_bytes", number_or_null(uint64_t(whole(outcome.without_scratch.bytes)))},
-          {"without_cudnn_error_bytes", number_or_null(uint64_t(whole(outcome.without_scratch.more)))},
-          {"cudnn_as_recorded_bytes",
-           outcome.scratch_as_recorded ? Json(whole(*outcome.scratch_as_recorded)) : Json(nullptr)},
-          {"reserved_bytes", number_or_null(uint64_t(whole(outcome.reserved.bytes)))},
-          {"reserved_error_bytes", number_or_null(uint64_t(whole(outcome.reserved.more)))},
-          {"fits", analyzer::oom::name(outcome.fits)},
-          {"lacks_files", outcome.unread},
-          {"unknown_types", std::move(unknown_types)},
-          {"largest", std::move(largest)}};
+  Json out = {{"name", text_or_null(outcome.name)},
+              {"peak_bytes", whole(outcome.peak.bytes)},
+              {"error_bytes", whole(outcome.peak.more)},
+              {"least_bytes", whole(outcome.peak.least())},
+              {"most_bytes", whole(outcome.peak.most())},
+              {"without_cudnn_bytes", number_or_null(uint64_t(whole(outcome.without_scratch.bytes)))},
+              {"without_cudnn_error_bytes", number_or_null(uint64_t(whole(outcome.without_scratch.more)))},
+              {"cudnn_as_recorded_bytes",
+               outcome.scratch_as_recorded ? Json(whole(*outcome.scratch_as_recorded)) : Json(nullptr)},
+              {"reserved_bytes", number_or_null(uint64_t(whole(outcome.reserved.bytes)))},
+              {"reserved_error_bytes", number_or_null(uint64_t(whole(outcome.reserved.more)))},
+              {"fits", analyzer::oom::name(outcome.fits)},
+              {"lacks_files", outcome.unread},
+              {"unknown_types", std::move(unknown_types)},
+              {"largest", std::move(largest)}};
+  add_ends(out, "without_cudnn_", outcome.without_scratch);
+  add_ends(out, "reserved_", outcome.reserved);
+  return out;
 }
 
 Json site_json(const forecast::Answer& answer, const forecast::SiteRow& site) {

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "forecast/byte_buffers.h"
 #include "forecast/operation_inputs.h"
 #include "forecast/operations.h"
 #include "forecast/play_edit.h"
@@ -79,8 +80,8 @@ class Autocaster {
       const Category category = play_.pieces[piece].category;
       if (stays(category)) continue;
       if (!inputs_.is_float(piece)) {
-        if (operation.traits.rule == CastRule::lower) halve_workspace(piece, {0.5, 0.5});
-        if (operation.traits.unread) halve_workspace(piece, {});
+        if (operation.traits.rule == CastRule::lower) halve_workspace(operation.begin, piece, {0.5, 0.5});
+        if (operation.traits.unread) halve_workspace(operation.begin, piece, {});
         continue;
       }
       const int64_t numel = inputs_.numel_of(piece);
@@ -107,10 +108,12 @@ class Autocaster {
            (shape.empty() || inputs_.layer_weights(index, shape.back()).empty());
   }
 
-  // What a library works with, in no tensor: on a CPU tensors laid out otherwise, on devices workspaces of a fixed
-  // size.
-  void halve_workspace(uint32_t piece, CastType type) {
-    if (base_.device.is_cpu() && !inputs_.block_of(piece).shape_known) set(piece, type);
+  // What a library works with: on a CPU tensors laid out otherwise, in no tensor; on devices workspaces of a fixed
+  // size, and buffers of recurrent layers. `change` makes it.
+  void halve_workspace(size_t change, uint32_t piece, CastType type) {
+    const Block& block = inputs_.block_of(piece);
+    if (base_.device.is_cpu() && !block.shape_known) set(piece, type);
+    if (is_byte_buffer(base_, block)) scale_what_grows(play_, edit_, change, piece, type.least, type.most);
   }
 
   CastType type_of(uint32_t index, uint32_t piece, int64_t numel) {
@@ -118,7 +121,7 @@ class Autocaster {
     if (operation.traits.unread) return {};
     if (operation.traits.in_attention_math) {
       if (!inputs_.shape_of(piece).empty() && !attends_) {  // the first that is no scale
-        saved_input_to_float32(operation, numel);
+        save_attended(index, piece);
         attends_ = true;
       }
       return {1, 1};
@@ -246,21 +249,13 @@ class Autocaster {
     edit_.free(saved ? freed : operation.end, copy);
   }
 
-  // Attention that is computed by its formula casts what it is given to float32 and computes all of it so. What it
-  // saves itself of that, the values, is saved as the copy.
-  void saved_input_to_float32(const Operation& operation, int64_t numel) {
-    const std::string& module = base_.opened->places.module_path(operation.site);
-    Value* given = inputs_.newest([&](const Value& one) {
-      return one.numel % numel == 0 && one.type.most <= 0.5 && inputs_.block_of(one.piece).past_backward &&
-             inputs_.alive(one, operation.begin) && inputs_.module_of(one.operation).starts_with(module);
-    });
-    if (given == nullptr) return;
-    const size_t freed = edit_.freed(given->piece);
-    if (freed == SIZE_MAX) return;
-    const uint32_t copy = copy_of(*given, operation, double(numel) / double(given->numel));
-    edit_.make(operation.begin, copy);
-    edit_.free(operation.end, given->piece);
-    edit_.free_instead(freed, copy);
+  // Attention that is computed by its formula casts what it is given to float32 and computes all of it so.
+  void save_attended(uint32_t index, uint32_t piece) {
+    const auto [values, until] = inputs_.attended(index, piece);
+    if (values == nullptr) return;
+    const Operation& operation = operations_.all[index];
+    const uint32_t copy = copy_of(*values, operation, double(inputs_.numel_of(piece)) / double(values->numel));
+    edit_.save_instead(operation.begin, copy, values->piece, until);
   }
 
   // ---- operations in 16 bits ---------------------------------------------------------------------------------------
@@ -411,8 +406,8 @@ class Autocaster {
     const uint32_t index = operations_.of_piece[piece];
     const Operation& operation = operations_.all[index];
     const bool lower = operation.traits.rule == CastRule::lower && !operation.traits.in_attention_math;
-    if (lower) halve_workspace(piece, {0.5, 0.5});
-    if (operation.traits.unread) halve_workspace(piece, {});
+    if (lower) halve_workspace(i, piece, {0.5, 0.5});
+    if (operation.traits.unread) halve_workspace(i, piece, {});
     if (!inputs_.is_float(piece) || stays(play_.pieces[piece].category)) return;
     const bool parameters = play_.pieces[piece].category == Category::gradient;
     const bool cast = lower && (parameters || std::ranges::count(cast_numels_[index], inputs_.numel_of(piece)) != 0);

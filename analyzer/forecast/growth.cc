@@ -213,10 +213,18 @@ double Growth::bytes(const SizeValues& at) const {
   double result = product_ ? 1 : 0;
   if (!product_) {
     for (const Term& term : terms_) result += term.value(at);
-    return std::max(0.0, result);
+    return std::max(0.0, result - left_out_);
   }
   for (size_t i = 0; i + 1 < terms_.size(); ++i) result *= std::max(0.0, std::floor(terms_[i].value(at) + 1e-6));
-  return round_up(result * itemsize_, rounding_) * std::max(0.0, terms_.back().value(at));
+  return std::max(0.0, round_up(result * itemsize_, rounding_) * std::max(0.0, terms_.back().value(at)) - left_out_);
+}
+
+double Growth::constant_part() const { return bytes(SizeValues(kMostSizes, 0)); }
+
+Growth Growth::growing_part() const {
+  Growth part = *this;
+  part.left_out_ += constant_part();
+  return part;
 }
 
 double Growth::spread(const SizeValues& at, const SizeValues& base) const {

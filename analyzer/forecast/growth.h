@@ -69,6 +69,9 @@ class Growth {
   // The highest power of each size; all 0: constant.
   Powers powers() const;
   bool varies() const { return powers() != Powers{}; }
+  // What it has where the sizes are 0, and the rest of it.
+  double constant_part() const;
+  Growth growing_part() const;
 
  private:
   bool by_shape(const std::vector<Size>& sizes, std::span<const SeenBlock> seen, bool cpu);
@@ -82,6 +85,7 @@ class Growth {
   double slack_ = 0;     // product: bytes that the allocator may give beyond that
   double residual_ = 0;  // irregular: the largest part by which an input is missed
   double base_bytes_ = 0;
+  double left_out_ = 0;  // bytes that are not counted
 };
 
 }  // namespace tensorscope::analyzer::forecast

@@ -340,6 +340,28 @@ OperationInputs::Pair OperationInputs::product(uint32_t index, int64_t numel, st
   return {};
 }
 
+OperationInputs::Attended OperationInputs::attended(uint32_t index, uint32_t piece) {
+  const Operation& operation = operations_.all[index];
+  const int64_t numel = numel_of(piece);
+  Value* values = newest([&](const Value& one) {
+    return numel != 0 && one.numel % numel == 0 && one.type.half() && block_of(one.piece).past_backward &&
+           alive(one, operation.begin) && module_of(one.operation).starts_with(module_of(index));
+  });
+  if (values == nullptr || edit_.freed(values->piece) == SIZE_MAX) return {};
+  // Keys come from the same code, and the formula does not save them: as long as those are held, as in a cache of both,
+  // values are.
+  const Dump& dump = base_.opened->dump;
+  const auto code_of = [&](const Value& one) {
+    return dump.python_frames[dump.sites[operations_.all[one.operation].site].python].code;
+  };
+  const Value* keys = newest([&](const Value& one) {
+    return index_of(one) < index_of(*values) && alive(one, operation.begin) && code_of(one) == code_of(*values) &&
+           !block_of(one.piece).past_backward && std::ranges::equal(shape_of(one.piece), shape_of(values->piece));
+  });
+  const size_t held = keys == nullptr ? 0 : edit_.freed(keys->piece);
+  return {values, held < edit_.freed(values->piece) ? std::max(held, operation.end) : operation.end};
+}
+
 bool OperationInputs::copies(const Operation& operation, int64_t numel) const {
   return std::ranges::any_of(operation.pieces, [&](uint32_t piece) {
     return is_float(piece) && numel_of(piece) == numel && block_of(piece).past_backward &&

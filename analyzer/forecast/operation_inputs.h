@@ -126,6 +126,14 @@ class OperationInputs {
     Value* right = nullptr;
   };
   Pair product(uint32_t index, int64_t numel, std::span<const int64_t> shape);
+  // What attention that is computed by its formula casts to float32 and saves as that copy, its values. `until`: the
+  // change before which nothing else holds them. null: not known.
+  struct Attended {
+    Value* values = nullptr;
+    size_t until = 0;
+  };
+  // `piece`: the first that it makes of the queries.
+  Attended attended(uint32_t index, uint32_t piece);
   // It saves a copy of what it is given, laid out otherwise.
   bool copies(const Operation& operation, int64_t numel) const;
 

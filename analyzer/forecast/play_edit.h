@@ -25,6 +25,12 @@ class PlayEdit {
   void make(size_t before, uint32_t piece) { before_[before].push_back({piece, true}); }
   void free(size_t before, uint32_t piece) { before_[before].push_back({piece, false}); }
   void free_instead(size_t change, uint32_t piece) { instead_[change] = piece; }
+  // A copy, made before a change, is saved in place of a piece, which is freed before `until`.
+  void save_instead(size_t before, uint32_t copy, uint32_t piece, size_t until) {
+    make(before, copy);
+    free(until, piece);
+    free_instead(freed(piece), copy);
+  }
   // The change that frees a piece of the run; SIZE_MAX: none.
   size_t freed(uint32_t piece) const { return freed_[piece]; }
 

@@ -1,8 +1,11 @@
 #include "forecast/precision.h"
 
 #include <algorithm>
+#include <span>
 
-#include "forecast/operations.h"
+#include "forecast/byte_buffers.h"
+#include "forecast/operation_inputs.h"
+#include "forecast/play_edit.h"
 #include "forecast/upcasts.h"
 #include "tensorscope/rules/dtypes.h"
 
@@ -22,13 +25,90 @@ const OperationTraits* next_operation(const Operations& operations, size_t piece
   return index != kNone && index + 1 < operations.all.size() ? &operations.all[index + 1].traits : nullptr;
 }
 
+// What is put into the run: copies in float32, of which a float32 run has no trace, and what of a library's buffers
+// does not grow.
+class HalfEdit {
+ public:
+  HalfEdit(Play& play, const Sample& base, const Operations& operations)
+      : play_(play), base_(base), operations_(operations), inputs_(play, base, operations, edit_, {}) {}
+
+  void apply(const Upcasts& upcasts) {
+    edit_.start(play_);
+    bool attends = false;  // within attention that is computed by its formula
+    for (uint32_t i = 0; i < operations_.all.size(); ++i) {
+      const Operation& operation = operations_.all[i];
+      attends = attends && operation.traits.in_attention_math;
+      for (uint32_t piece : operation.pieces) {
+        if (!inputs_.is_float(piece) || of_the_model(play_.pieces[piece].category)) continue;
+        if (operation.traits.in_attention_math && !attends && !inputs_.shape_of(piece).empty()) {
+          save_attended(i, piece);
+          attends = true;
+        }
+        inputs_.add(piece, i, {0.5, 0.5});
+      }
+      if (operation.traits.saves_result && upcasts.in_loss(operation.site)) may_copy_scores(operation);
+    }
+    scale_buffers();
+    edit_.apply(play_);
+  }
+
+ private:
+  void scale_buffers() {
+    for (size_t i = 0; i < play_.changes.size(); ++i) {
+      const auto [piece, made] = play_.changes[i];
+      const uint32_t index = made && play_.pieces[piece].block != kNone ? operations_.of_piece[piece] : kNone;
+      if (index == kNone || !is_byte_buffer(base_, inputs_.block_of(piece))) continue;
+      const OperationTraits& traits = operations_.all[index].traits;
+      if (traits.unread) play_.unread = true;
+      if (traits.unread || traits.rule == CastRule::lower) {
+        scale_what_grows(play_, edit_, i, piece, 0.5, traits.unread ? 1 : 0.5);
+      }
+    }
+  }
+
+  void save_attended(uint32_t index, uint32_t piece) {
+    const auto [values, until] = inputs_.attended(index, piece);
+    if (values == nullptr) return;
+    const double part = double(inputs_.numel_of(piece)) / double(values->numel);
+    const uint32_t copy = copy_of(values->piece, part, operations_.all[index]);
+    edit_.save_instead(operations_.all[index].begin, copy, values->piece, until);
+  }
+
+  // "scores = scores.float()" before log_softmax, and the gradient of that.
+  void may_copy_scores(const Operation& operation) {
+    const auto passing = [&](double part, size_t begin, size_t end) {
+      const uint32_t copy = copy_of(operation.pieces.front(), part, operation);
+      play_.pieces[copy] = perhaps(play_.pieces[copy]);
+      edit_.make(begin, copy);
+      edit_.free(end, copy);
+    };
+    passing(1, operation.begin, operation.end);
+    if (operation.backward_begin != SIZE_MAX) passing(0.5, operation.backward_begin, operation.backward_end);
+  }
+
+  // `part`: of its float32 bytes.
+  uint32_t copy_of(uint32_t piece, double part, const Operation& maker) {
+    const Piece of = play_.pieces[piece];
+    play_.pieces.push_back(
+        {kNone, of.growth, part * of.factor, 0, Category::saved_activation, play_.pieces[maker.pieces.front()].block});
+    return uint32_t(play_.pieces.size() - 1);
+  }
+
+  Play& play_;
+  const Sample& base_;
+  PlayEdit edit_;
+  const Operations& operations_;
+  OperationInputs inputs_;
+};
+
 }  // namespace
 
-void in_half(Play& play, const Sample& base) {
+void in_half(Play& play, const Sample& base, const Operations& operations) {
   Upcasts upcasts(base);
   UnreadStacks& unread = base.opened->places.unread();
-  const Operations operations = operations_of(play, base);
-  for (Piece& piece : play.pieces) {
+  const size_t recorded = play.pieces.size();
+  HalfEdit(play, base, operations).apply(upcasts);
+  for (Piece& piece : std::span(play.pieces).first(recorded)) {
     if (piece.block == kNone) {
       piece.factor *= 0.5;
       continue;

@@ -449,11 +449,11 @@ Play with_changes(const Play& play, const Sample& base, const Changes& changes) 
     may_unfold(changed, base, operations_of(changed, base), weights_of(base));
     under_autocast(changed, base, operations_of(changed, base), weights_of(base));
   }
-  if (!changes.checkpointed.empty()) Checkpointer(changed, base, changes.checkpointed).apply();
   if (!changes.dtype.empty()) {
-    in_half(changed, base);
+    in_half(changed, base, operations_of(changed, base));
     may_unfold(changed, base, operations_of(changed, base), weights_of(base));
   }
+  if (!changes.checkpointed.empty()) Checkpointer(changed, base, changes.checkpointed).apply();
   return changed;
 }
 

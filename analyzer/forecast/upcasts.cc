@@ -87,6 +87,13 @@ bool Upcasts::by_torch(uint32_t site) const {
   });
 }
 
+bool Upcasts::in_loss(uint32_t site) const {
+  for (uint32_t i = dump_.sites[site].python; i != 0; i = dump_.python_frames[i].parent) {
+    if (is_loss(dump_.codes[dump_.python_frames[i].code])) return true;
+  }
+  return false;
+}
+
 bool Upcasts::is_loss(const Code& code) const {
   return python_owner(code.file, package_) == Owner::torch &&
          (code.function.find("cross_entropy") != std::string::npos || code.function.ends_with("_loss"));

@@ -21,6 +21,8 @@ class Upcasts {
  public:
   explicit Upcasts(const Sample& base);
   Upcast at(uint32_t site);
+  // Whether it is within one of torch's functions of losses.
+  bool in_loss(uint32_t site) const;
 
  private:
   Upcast looked_up(uint32_t site) const;

@@ -183,11 +183,7 @@ void Symbols::prefetch(const std::vector<uint32_t>& native_leaves) {
   impl_->symbols.save();
 }
 
-std::vector<std::string> Symbols::notes() const {
-  std::vector<std::string> out = impl_->symbols.notes();
-  for (std::string& note : impl_->sources.notes()) out.push_back(std::move(note));
-  return out;
-}
+std::vector<std::string> Symbols::source_notes() const { return impl_->sources.notes(); }
 
 SymbolCheck Symbols::check() { return impl_->symbols.check(); }
 

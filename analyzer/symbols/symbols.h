@@ -57,9 +57,8 @@ class Symbols {
   UnreadStacks& unread();
   // Resolves all given native leaves at once, which is faster than one by one, and saves the cache.
   void prefetch(const std::vector<uint32_t>& native_leaves);
-  // One sentence for each object of which something was resolved in vain, and for each source file that was not
-  // believed.
-  std::vector<std::string> notes() const;
+  // One sentence for each source file that was not believed. Which objects could not be read: unread(), check().
+  std::vector<std::string> source_notes() const;
   // Looks for every object that a native frame lies in; resolves nothing.
   SymbolCheck check();
 

@@ -99,6 +99,10 @@ constexpr Column kFrames[] = {
     {"inlined", truth, "", [](In in, At at, Out out) { out.truth(frame_at(in, at).inlined); }},
     {"address", whole, "of a native frame",
      [](In in, At at, Out out) { number_or_null(out, frame_at(in, at).address); }},
+    {"not_read", truth, "of a native frame: its function is not known because the object could not be read here",
+     [](In in, At at, Out out) {
+       out.truth(in.opened().symbols.names_native() && in.opened().places.unread().function(frame_at(in, at)));
+     }},
 };
 
 using NamedModule = std::pair<const uint64_t, analyzer::Dump::ModuleName>;

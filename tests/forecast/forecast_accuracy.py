@@ -1,9 +1,10 @@
-"""Forecasts of twenty-seven models against what runs of the forecast sizes really need, as a table for docs/cli/forecast.md.
+"""Forecasts of twenty-seven models against what runs of the forecast sizes really need, as tables for docs/cli/forecast.md.
 
     .venv/bin/python tests/forecast/forecast_accuracy.py [MODEL ...] [--folder FOLDER]
 
 Each model is recorded at one size and at twice that, the forecast is for twice and four times the larger one, and these are recorded
-as well. Recordings that are in the folder already are taken from there. Takes ten minutes on one core.
+as well; then the what-ifs, against runs that do them. MODEL: only these models, and their what-ifs. Recordings that are in the folder
+already are taken from there. Takes ten minutes on one core.
 """
 
 import argparse
@@ -210,47 +211,70 @@ def mib(value):
     return f"{value / 2**20:.2f} MiB"
 
 
+def ends(of, what=""):
+    """Both ends of the range of a forecast's peak, or of another amount of it: `what` is "reserved_" or "without_cudnn_"."""
+    return of[f"{what}least_bytes"], of[f"{what}most_bytes"]
+
+
+def within(of, truth, what=""):
+    least, most = ends(of, what)
+    return least <= truth <= most
+
+
+CELLS = ("forecast", "range", "measured", "within", "off by")
+
+
+def cells(of, truth, what=""):
+    """A forecast and what was measured, as cells of a table's row."""
+    forecast_bytes = of[f"{what or 'peak_'}bytes"]
+    least, most = ends(of, what)
+    return [mib(forecast_bytes), f"{least / 2**20:.2f} to {mib(most)}", mib(truth), "yes" if within(of, truth, what) else "no",
+            f"{(forecast_bytes - truth) / truth:+.2%}"]
+
+
+def line(*row):
+    print(f"| {' | '.join(row)} |", flush=True)
+
+
+def head(*row):
+    print()
+    line(*row)
+    line(*("---" for _ in row))
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("models", nargs="*")
     parser.add_argument("--folder")
     options = parser.parse_args()
     folder = options.folder or tempfile.mkdtemp(prefix="forecasts")
-    print("| model | size | forecast | measured | off by |\n| --- | --- | --- | --- | --- |")
+    head("model", "size", *CELLS)
     for model in options.models or MODELS:
         for sizes, found, truth in accuracy(folder, model):
-            of = found["forecast"]
-            error = f" ± {mib(of['error_bytes'])}" if of["error_bytes"] else ""
-            print(f"| {model} | {', '.join(f'{k} {v}' for k, v in sizes.items())} | {mib(of['peak_bytes'])}{error} | {mib(truth)} | "
-                  f"{(of['peak_bytes'] - truth) / truth:+.2%} |", flush=True)
+            line(model, ", ".join(f"{k} {v}" for k, v in sizes.items()), *cells(found["forecast"], truth))
+    head("what if", *CELLS)
+    for name, (model, *_) in WHAT_IF.items():
+        if not options.models or model in options.models:
+            what_if_line(name, *what_if(folder, name))
     if options.models:
         return
-    print("\n| what if | forecast | measured | off by |\n| --- | --- | --- | --- |")
-    for name in WHAT_IF:
-        found, truth = what_if(folder, name)
-        what_if_row(name, found, truth)
     for model in RANKS:
         for ranks in 2, 4:
             found, peaks = sharded(folder, model, ranks)
-            what_if_row(f"{model} over {ranks} ranks", found, max(peaks))
+            what_if_line(f"{model} over {ranks} ranks", found, max(peaks))
     if not pathlib.Path(FAKE_CUDA).exists():
         return
-    print("\n| what if, on a device | forecast | torch says | off by |\n| --- | --- | --- | --- |")
+    head("what if, on a device", *CELLS)
     for name in WHAT_IF_ON_A_DEVICE:
-        what_if_row(name, *what_if_on_a_device(folder, name))
-    print("\n| on a device | forecast | torch says | off by | reserved | torch says | off by |\n| --- | --- | --- | --- | --- | --- | --- |")
+        what_if_line(name, *what_if_on_a_device(folder, name))
+    head("on a device", *CELLS, *(f"reserved: {cell}" for cell in CELLS))
     for model, (size, _, wanted) in DEVICE.items():
         of, says = on_a_device(folder, model)
-        cells = [f"{model}, {size} {wanted}"]
-        for what, error, truth in (("peak_bytes", "error_bytes", says["allocated"]), ("reserved_bytes", "reserved_error_bytes", says["reserved"])):
-            cells += [f"{mib(of[what])} ± {mib(of[error])}", mib(truth), f"{(of[what] - truth) / truth:+.2%}"]
-        print(f"| {' | '.join(cells)} |", flush=True)
+        line(f"{model}, {size} {wanted}", *cells(of, says["allocated"]), *cells(of, says["reserved"], "reserved_"))
 
 
-def what_if_row(name, found, truth):
-    of = found["what_if"][-1]  # of all changes together
-    print(f"| {name} | {mib(of['peak_bytes'])} ± {mib(of['error_bytes'])} | {mib(truth)} | {(of['peak_bytes'] - truth) / truth:+.2%} |",
-          flush=True)
+def what_if_line(name, found, truth):
+    line(name, *cells(found["what_if"][-1], truth))  # of all changes together
 
 
 if __name__ == "__main__":

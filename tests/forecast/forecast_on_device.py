@@ -4,7 +4,7 @@
 
 Batches are --times as large as those of forecast_accuracy.py, so that activations take more than what is the same at each size. NAME:
 only these models, and what-ifs of them. Where convolutions run, the peaks without what cuDNN works in are compared, too: how much that is
-only cuDNN knows. Exit status 1 where a forecast is off by more than 3 % and by more than its own error.
+only cuDNN knows. Exit status 1 where a forecast is off by more than 3 % and outside of its own range.
 """
 
 import argparse
@@ -77,7 +77,8 @@ def main():
     options = parser.parse_args()
     folder = options.folder or tempfile.mkdtemp(prefix="forecasts")
     missed = 0
-    print("| on a device | forecast | torch says | off by | without cuDNN's | measured | off by | reserved | torch says | off by |\n" + "| --- " * 10 + "|", flush=True)
+    cells = accuracy.CELLS
+    accuracy.head("on a device", *cells, *(f"without cuDNN's: {cell}" for cell in cells), *(f"reserved: {cell}" for cell in cells))
     runs = Runs(folder, options.jobs)
     for plan, (seen, measured) in [(plan, begun(runs, plan)) for plan in plans(options.times, options.only)]:
         try:
@@ -86,17 +87,17 @@ def main():
             missed += 1
             print(f"{plan[0]} failed: {str(error).strip()[-600:]}", flush=True)
             continue
-        cells = [title]
         judged = "without_cudnn" if "without_cudnn" in says else "allocated"
-        for what, error, name in (("peak_bytes", "error_bytes", "allocated"), ("without_cudnn_bytes", "without_cudnn_error_bytes", "without_cudnn"),
-                                  ("reserved_bytes", "reserved_error_bytes", "reserved")):
-            if of.get(what) is None or name not in says:
-                cells += ["", accuracy.mib(says[name]) if name in says else "", ""]
+        row_cells = [title]
+        for what, name in (("", "allocated"), ("without_cudnn_", "without_cudnn"), ("reserved_", "reserved")):
+            forecast = of.get(f"{what or 'peak_'}bytes")
+            if forecast is None or name not in says:
+                row_cells += ["", "", accuracy.mib(says[name]) if name in says else "", "", ""]
                 continue
-            off = of[what] - says[name]
-            missed += name == judged and abs(off) > max(WITHIN * says[name], of[error])
-            cells += [f"{accuracy.mib(of[what])} ± {accuracy.mib(of[error])}", accuracy.mib(says[name]), f"{off / says[name]:+.2%}"]
-        print(f"| {' | '.join(cells)} |", flush=True)
+            far = abs(forecast - says[name]) > WITHIN * says[name]
+            missed += name == judged and far and not accuracy.within(of, says[name], what)
+            row_cells += accuracy.cells(of, says[name], what)
+        accuracy.line(*row_cells)
     print(f"{missed} missed", file=sys.stderr)
     return missed != 0
 

@@ -3,6 +3,7 @@
 // Covers: analyzer/symbols/unread.cc analyzer/text/unread_words.cc
 #include <gmock/gmock.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "command_fixture.h"
@@ -67,6 +68,29 @@ TEST_F(UnreadTest, VerbsThatShowPlaces) {
   says({"leaks", kFirstServer});
   says({"oom", kFirstServer});
   says({"ranks", kFirstServer});
+}
+
+TEST_F(UnreadTest, OneSentenceOfAllLibraries) {
+  for (const std::vector<std::string>& asked :
+       {std::vector<std::string>{"report", kFirstServer, "--full-stacks"}, {"show", kFirstServer, "5"}}) {
+    std::vector<std::string> arguments = asked;
+    for (const char* more : {"--sysroot", "nowhere", "--no-cache"}) arguments.emplace_back(more);
+    const std::string err = run(arguments).err;
+    EXPECT_EQ(std::ranges::count(err, '\n'), 1) << err;
+  }
+}
+
+// The rows of JSON are a list, so that what could not be read is a column.
+TEST_F(UnreadTest, AQueryAsksForIt) {
+  const auto asked = [](std::vector<std::string> arguments) {
+    std::vector<std::string> all = {"query", kFirstServer, "select distinct object from frames where not_read",
+                                    "--format", "json"};
+    all.insert(all.end(), arguments.begin(), arguments.end());
+    return Json::parse(run(all).out);
+  };
+  const Json lacks = asked({"--sysroot", "nowhere", "--no-cache"});
+  EXPECT_THAT(lacks, ::testing::Contains(Json{{"object", "libtorch_cpu.so"}}));
+  EXPECT_EQ(asked({"--sysroot", "nowhere", "--no-cache", "--no-symbols"}), Json::array());
 }
 
 TEST_F(UnreadTest, VerbsThatWriteOtherFormats) {

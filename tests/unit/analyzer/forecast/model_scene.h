@@ -17,7 +17,8 @@ class ModelScene {
  public:
   // A line that casts nothing: of code without any known line a type stays open.
   ModelScene() {
-    dump_.codes = {{}, {"/home/u/model.py", "forward", 1}};
+    dump_.codes = {
+        {}, {"/home/u/model.py", "forward", 1}, {"/opt/site-packages/torch/nn/functional.py", "cross_entropy", 1}};
     dump_.sources.files.push_back({.path = "/home/u/model.py", .lines = {{1, "y = f(x)"}}});
     dump_.python_frames.resize(1);
     dump_.native_frames.resize(1);
@@ -30,9 +31,11 @@ class ModelScene {
                    Category category = Category::temporary) {
     const uint32_t object = uint32_t(dump_.python_frames.size());
     dump_.module_names[object] = {module, "Module"};
-    dump_.python_frames.push_back({.module_object = object, .code = 1, .line = 1});
-    dump_.sites.push_back({.python = object});
-    return make(uint32_t(dump_.sites.size() - 1), kNone, shape, category);
+    return called_at({.module_object = object, .code = 1, .line = 1}, shape, category);
+  }
+  // Likewise, in one of torch's functions of losses.
+  uint32_t loss(std::initializer_list<int64_t> shape) {
+    return called_at({.code = 2, .line = 1}, shape, Category::temporary);
   }
   // Of the operation that made `block`.
   uint32_t backward(uint32_t block, std::initializer_list<int64_t> shape,
@@ -63,6 +66,11 @@ class ModelScene {
   Sample base;
 
  private:
+  uint32_t called_at(const PythonFrame& frame, std::initializer_list<int64_t> shape, Category category) {
+    dump_.sites.push_back({.python = uint32_t(dump_.python_frames.size())});
+    dump_.python_frames.push_back(frame);
+    return make(uint32_t(dump_.sites.size() - 1), kNone, shape, category);
+  }
   uint32_t make(uint32_t site, uint32_t of, std::initializer_list<int64_t> shape, Category category) {
     Block block;
     block.site = block.coarse = site;

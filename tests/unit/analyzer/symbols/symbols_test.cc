@@ -118,12 +118,13 @@ TEST_F(SymbolsTest, SecondReadNeedsNoFile) {
   dump_.shared_objects[0].path = "/nowhere/at/all";
   Symbols cached(dump_, {});
   EXPECT_EQ(cached.native(1).back().function, "symbols_test_target::outer_caller");
-  EXPECT_THAT(cached.notes(), IsEmpty());
+  EXPECT_EQ(cached.unread_object(cached.native(1).back()), nullptr);
   SymbolOptions no_cache;
   no_cache.use_cache = false;
   Symbols uncached(dump_, no_cache);
   EXPECT_EQ(uncached.native(1).back().function, "");
-  EXPECT_THAT(uncached.notes(), ElementsAre(HasSubstr("/nowhere/at/all is not on this machine")));
+  EXPECT_NE(uncached.unread_object(uncached.native(1).back()), nullptr);
+  EXPECT_THAT(uncached.check().notes, ElementsAre(HasSubstr("/nowhere/at/all is not on this machine")));
 }
 
 // Cut off or changed anywhere, the cache is not believed and the names come from the file again.
@@ -152,7 +153,7 @@ TEST_F(SymbolsTest, AnotherBuildIsNotBelieved) {
   dump_.shared_objects[0].build_id = "00112233";
   Symbols symbols(dump_, {});
   EXPECT_EQ(symbols.native(1).back().function, "");
-  EXPECT_THAT(symbols.notes(), ElementsAre(HasSubstr("changed since the dump was written")));
+  EXPECT_THAT(symbols.check().notes, ElementsAre(HasSubstr("changed since the dump was written")));
   EXPECT_EQ(symbols.native(1).back().object, std::filesystem::path(self_).filename());
 }
 
@@ -185,7 +186,7 @@ TEST_F(SymbolsTest, AnObjectWithoutABuildIdNeedsASysroot) {
   options.use_cache = false;
   Symbols symbols(dump_, options);
   EXPECT_EQ(symbols.native(1).back().function, "");
-  EXPECT_THAT(symbols.notes(), ElementsAre(HasSubstr("has no build-id")));
+  EXPECT_THAT(symbols.check().notes, ElementsAre(HasSubstr("has no build-id")));
   options.sysroot = "/";
   EXPECT_EQ(Symbols(dump_, options).native(1).back().function, "symbols_test_target::outer_caller");
 }

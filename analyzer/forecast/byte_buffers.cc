@@ -1,0 +1,32 @@
+#include "forecast/byte_buffers.h"
+
+#include "tensorscope/rules/dtypes.h"
+
+namespace tensorscope::analyzer::forecast {
+
+bool is_byte_buffer(const Sample& base, const Block& block) {
+  return !base.device.is_cpu() && block.shape_known && block.dtype == rules::kUint8 && block.ndim == 1;
+}
+
+void scale_what_grows(Play& play, PlayEdit& edit, size_t change, uint32_t piece, double least, double most) {
+  const Growth whole = play.growths[play.pieces[piece].growth];
+  if (!whole.varies()) return;
+  const auto add_growth = [&](const Growth& growth) {
+    play.growths.push_back(growth);
+    return uint32_t(play.growths.size() - 1);
+  };
+  Piece rest = play.pieces[piece];
+  rest.like = rest.block;
+  rest.block = kNone;
+  rest.growth = add_growth(Growth::constant(whole.constant_part()));
+  Piece& growing = play.pieces[piece];
+  growing.growth = add_growth(whole.growing_part());
+  growing.factor *= (least + most) / 2;
+  growing.unsure = (most - least) / (most + least);
+  play.pieces.push_back(rest);
+  const uint32_t number = uint32_t(play.pieces.size() - 1);
+  edit.make(change, number);
+  if (edit.freed(piece) != SIZE_MAX) edit.free(edit.freed(piece), number);
+}
+
+}  // namespace tensorscope::analyzer::forecast

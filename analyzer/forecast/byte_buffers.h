@@ -1,0 +1,17 @@
+// Tensors of bytes that cuDNN works in, and keeps for backward, in recurrent layers on devices: what grows of them with
+// the sizes is as wide as the operation's type, the rest has the same bytes in all types.
+#pragma once
+
+#include "forecast/play.h"
+#include "forecast/play_edit.h"
+#include "forecast/samples.h"
+
+namespace tensorscope::analyzer::forecast {
+
+bool is_byte_buffer(const Sample& base, const Block& block);
+
+// `change` makes the piece. What grows of it has between `least` and `most` of its bytes; the rest becomes a piece of
+// its own.
+void scale_what_grows(Play& play, PlayEdit& edit, size_t change, uint32_t piece, double least, double most);
+
+}  // namespace tensorscope::analyzer::forecast

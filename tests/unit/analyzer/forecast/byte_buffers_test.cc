@@ -1,0 +1,64 @@
+#include "forecast/byte_buffers.h"
+
+#include <gtest/gtest.h>
+
+#include "model_scene.h"
+
+namespace tensorscope::analyzer::forecast {
+
+namespace {
+
+const std::vector<Size> kLength = {{"length", {32, 64}}};
+
+// 1,000 bytes and 100 more for each step, which are made and freed again.
+Play buffer_of(ModelScene& scene) {
+  scene.free(scene.forward("model.gru", {7400}));
+  Play play = scene.play();
+  const std::vector<SeenBlock> seen = {{4200, {}, 0, 1}, {7400, {}, 0, 1}};
+  play.growths[0] = Growth(kLength, seen, 1, true);
+  return play;
+}
+
+TEST(ByteBuffers, WhatDoesNotGrowStays) {
+  ModelScene scene;
+  Play play = buffer_of(scene);
+  PlayEdit edit;
+  edit.start(play);
+  scale_what_grows(play, edit, 0, 0, 0.5, 0.5);
+  edit.apply(play);
+  EXPECT_EQ(peak(play, {128}).bytes, 1000 + 12800 / 2);
+  EXPECT_TRUE(live_after(play, play.changes.size() - 1, {128}).empty());
+}
+
+TEST(ByteBuffers, WhereTheOperationIsNotKnownItMayBeEither) {
+  ModelScene scene;
+  Play play = buffer_of(scene);
+  PlayEdit edit;
+  edit.start(play);
+  scale_what_grows(play, edit, 0, 0, 0.5, 1);
+  edit.apply(play);
+  play.growths[0] = Growth::constant(0);  // no piece has it now
+  EXPECT_EQ(peak(play, {64}).bytes, 1000 + 0.75 * 6400);
+  const double more = highest_possible(play, {64}, {64}).bytes, less = least_possible(play, {64}, {64}).bytes;
+  EXPECT_NEAR(more, 1000 + 6400, 1);
+  EXPECT_NEAR(less, 1000 + 6400 / 2, 1);
+}
+
+TEST(ByteBuffers, TensorsOfBytesOnADevice) {
+  ModelScene scene;
+  scene.forward("model.gru", {7400});
+  Block block = scene.base.blocks[0];
+  scene.base.device.type = 1;
+  EXPECT_FALSE(is_byte_buffer(scene.base, block));
+  block.dtype = rules::kUint8;
+  EXPECT_TRUE(is_byte_buffer(scene.base, block));
+  block.ndim = 2;
+  EXPECT_FALSE(is_byte_buffer(scene.base, block));
+  block.ndim = 1;
+  scene.base.device = kHost;
+  EXPECT_FALSE(is_byte_buffer(scene.base, block));
+}
+
+}  // namespace
+
+}  // namespace tensorscope::analyzer::forecast
