@@ -53,18 +53,11 @@ class Autocaster {
   // Of the float32 bytes of a value, or of a part of them.
   uint32_t copy_of(const Value& value, const Operation& maker, double part, double unsure = 0) {
     const Piece of = play_.pieces[value.piece];
-    return add({kNone, of.growth, part * of.factor / ((value.type.least + value.type.most) / 2), unsure,
-                Category::saved_activation, play_.pieces[maker.pieces.front()].block});
-  }
-  uint32_t add(const Piece& piece) {
-    play_.pieces.push_back(piece);
-    return uint32_t(play_.pieces.size() - 1);
+    return play_.add(Piece{kNone, of.growth, part * of.factor / ((value.type.least + value.type.most) / 2), unsure,
+                           Category::saved_activation, play_.pieces[maker.pieces.front()].block});
   }
   // There while an operation runs.
-  void passing(const Operation& operation, uint32_t piece) {
-    edit_.make(operation.begin, piece);
-    edit_.free(operation.end, piece);
-  }
+  void passing(const Operation& operation, uint32_t piece) { edit_.pass(operation.begin, operation.end, piece); }
 
   // ---- forward -----------------------------------------------------------------------------------------------------
 
@@ -245,8 +238,7 @@ class Autocaster {
     const uint32_t copy = copy_of(*given, operation, 1, given->type.most > 0.5 ? 1 : 0);
     const size_t freed = edit_.freed(given->piece);
     const bool saved = !operation.traits.saves_result && freed != SIZE_MAX && freed > operation.end;
-    edit_.make(operation.begin, copy);
-    edit_.free(saved ? freed : operation.end, copy);
+    edit_.pass(operation.begin, saved ? freed : operation.end, copy);
   }
 
   // Attention that is computed by its formula casts what it is given to float32 and computes all of it so.
@@ -390,11 +382,10 @@ class Autocaster {
       until = later;
       break;
     }
-    play_.growths.push_back(Growth::constant(weight.bytes));
+    const uint32_t growth = play_.add(Growth::constant(weight.bytes));
     const uint32_t copy =
-        add({kNone, uint32_t(play_.growths.size() - 1), 0.5, 0, Category::saved_activation, block, /*autocasts=*/true});
-    edit_.make(i, copy);
-    edit_.free(std::min(until + 1, play_.changes.size()), copy);
+        play_.add(Piece{kNone, growth, 0.5, 0, Category::saved_activation, block, /*autocasts=*/true});
+    edit_.pass(i, std::min(until + 1, play_.changes.size()), copy);
     weight.cast_until = until;
     return copy;
   }
@@ -414,7 +405,7 @@ class Autocaster {
     if (cast || operation.traits.unread) {
       const Piece of = play_.pieces[piece];
       const Piece half = {kNone, of.growth, 0.5 * of.factor, 0, Category::backward_temporary, of.block};
-      const uint32_t copy = add(cast ? half : perhaps(half));
+      const uint32_t copy = play_.add(cast ? half : perhaps(half));
       edit_.make(i, copy);
       edit_.free(i + 1, copy);
     }

@@ -11,20 +11,15 @@ bool is_byte_buffer(const Sample& base, const Block& block) {
 void scale_what_grows(Play& play, PlayEdit& edit, size_t change, uint32_t piece, double least, double most) {
   const Growth whole = play.growths[play.pieces[piece].growth];
   if (!whole.varies()) return;
-  const auto add_growth = [&](const Growth& growth) {
-    play.growths.push_back(growth);
-    return uint32_t(play.growths.size() - 1);
-  };
   Piece rest = play.pieces[piece];
   rest.like = rest.block;
   rest.block = kNone;
-  rest.growth = add_growth(Growth::constant(whole.constant_part()));
+  rest.growth = play.add(Growth::constant(whole.constant_part()));
   Piece& growing = play.pieces[piece];
-  growing.growth = add_growth(whole.growing_part());
+  growing.growth = play.add(whole.growing_part());
   growing.factor *= (least + most) / 2;
   growing.unsure = (most - least) / (most + least);
-  play.pieces.push_back(rest);
-  const uint32_t number = uint32_t(play.pieces.size() - 1);
+  const uint32_t number = play.add(rest);
   edit.make(change, number);
   if (edit.freed(piece) != SIZE_MAX) edit.free(edit.freed(piece), number);
 }

@@ -31,6 +31,16 @@ struct Play {
   std::vector<Growth> growths;
   double held = 0;      // bytes that may be alive besides: a rank may hold a module longer than others
   bool unread = false;  // types are not known for lack of files that the recording names
+
+  // Return the number of what is added.
+  uint32_t add(const Piece& piece) {
+    pieces.push_back(piece);
+    return uint32_t(pieces.size() - 1);
+  }
+  uint32_t add(const Growth& growth) {
+    growths.push_back(growth);
+    return uint32_t(growths.size() - 1);
+  }
 };
 
 struct PeakAt {

@@ -24,6 +24,11 @@ class PlayEdit {
 
   void make(size_t before, uint32_t piece) { before_[before].push_back({piece, true}); }
   void free(size_t before, uint32_t piece) { before_[before].push_back({piece, false}); }
+  // There from one change to another.
+  void pass(size_t begin, size_t end, uint32_t piece) {
+    make(begin, piece);
+    free(end, piece);
+  }
   void free_instead(size_t change, uint32_t piece) { instead_[change] = piece; }
   // A copy, made before a change, is saved in place of a piece, which is freed before `until`.
   void save_instead(size_t before, uint32_t copy, uint32_t piece, size_t until) {

@@ -79,8 +79,7 @@ class HalfEdit {
     const auto passing = [&](double part, size_t begin, size_t end) {
       const uint32_t copy = copy_of(operation.pieces.front(), part, operation);
       play_.pieces[copy] = perhaps(play_.pieces[copy]);
-      edit_.make(begin, copy);
-      edit_.free(end, copy);
+      edit_.pass(begin, end, copy);
     };
     passing(1, operation.begin, operation.end);
     if (operation.backward_begin != SIZE_MAX) passing(0.5, operation.backward_begin, operation.backward_end);
@@ -89,9 +88,8 @@ class HalfEdit {
   // `part`: of its float32 bytes.
   uint32_t copy_of(uint32_t piece, double part, const Operation& maker) {
     const Piece of = play_.pieces[piece];
-    play_.pieces.push_back(
-        {kNone, of.growth, part * of.factor, 0, Category::saved_activation, play_.pieces[maker.pieces.front()].block});
-    return uint32_t(play_.pieces.size() - 1);
+    return play_.add(Piece{kNone, of.growth, part * of.factor, 0, Category::saved_activation,
+                           play_.pieces[maker.pieces.front()].block});
   }
 
   Play& play_;

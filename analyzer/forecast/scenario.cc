@@ -66,9 +66,7 @@ void with_optimizer(Play& play, const Sample& base, OptimizerKind kind) {
     if (own || piece.category == Category::optimizer_state) piece.factor = 0;
   }
   const auto add = [&](double bytes, Category category) {
-    play.growths.push_back(Growth::constant(bytes));
-    play.pieces.push_back({kNone, uint32_t(play.growths.size() - 1), 1, 0, category, kNone});
-    return uint32_t(play.pieces.size() - 1);
+    return play.add(Piece{kNone, play.add(Growth::constant(bytes)), 1, 0, category, kNone});
   };
   const uint32_t state = add(needs.state * trained.most, Category::optimizer_state);
   // On devices torch.optim steps all parameters at once.

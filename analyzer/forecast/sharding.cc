@@ -131,9 +131,7 @@ class Sharder {
   }
 
   uint32_t piece(double bytes, Category category) {
-    play_.growths.push_back(Growth::constant(bytes));
-    play_.pieces.push_back({kNone, uint32_t(play_.growths.size() - 1), 1, 0, category});
-    return uint32_t(play_.pieces.size() - 1);
+    return play_.add(Piece{kNone, play_.add(Growth::constant(bytes)), 1, 0, category});
   }
   // Of a module: what is gathered in one piece, and its parameters, which are copied out of it.
   struct Whole {
@@ -221,11 +219,9 @@ class Sharder {
       edit_.free(before, gradient);
       Piece own = play_.pieces[gradient];
       own.factor *= part(own);
-      play_.pieces.push_back(own);
-      edit_.make(before, uint32_t(play_.pieces.size() - 1));
-      if (const size_t freed = edit_.freed(gradient); freed != SIZE_MAX) {
-        edit_.free_instead(freed, uint32_t(play_.pieces.size() - 1));
-      }
+      const uint32_t number = play_.add(own);
+      edit_.make(before, number);
+      if (const size_t freed = edit_.freed(gradient); freed != SIZE_MAX) edit_.free_instead(freed, number);
     }
     return input;
   }

@@ -40,9 +40,7 @@ void may_unfold(Play& play, const Sample& base, const Operations& operations, co
     });
     if (weight == weights.end() || columns_of(*weight) == 0) continue;
     const auto passing = [&](size_t begin, size_t end) {
-      play.pieces.push_back(perhaps({kNone, result.growth, columns_of(*weight), 0, Category::workspace}));
-      edit.make(begin, uint32_t(play.pieces.size() - 1));
-      edit.free(end, uint32_t(play.pieces.size() - 1));
+      edit.pass(begin, end, play.add(perhaps({kNone, result.growth, columns_of(*weight), 0, Category::workspace})));
     };
     passing(operation.begin, operation.end);
     if (operation.backward_begin != SIZE_MAX) passing(operation.backward_begin, operation.backward_end);

@@ -64,6 +64,7 @@ struct TensorHolders {
 
 // The root of what was not looked up: Holder::text says why, Holder::brief does not.
 inline constexpr char kNotLookedUp[] = "not known";
+inline bool is_not_looked_up(const Holder& holder) { return holder.root == kNotLookedUp; }
 
 // By tensor. `names` are those of tensor_names(). Linear in tensors, references and graph.
 std::vector<TensorHolders> tensor_holders(const Dump& dump, const FrameFacts& facts, const TensorLinks& links,

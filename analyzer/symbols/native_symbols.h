@@ -28,13 +28,13 @@ class NativeSymbols {
   void save();
   // Looks for the file of each object that a frame lies in; resolves nothing.
   SymbolCheck check();
-  // One sentence for each object whose functions stay unnamed although its address is known, and why.
-  std::vector<std::string> notes() const;
 
  private:
   struct ObjectFiles;
   ObjectFiles& files_of(const SharedObject& object);
   void find_files(ObjectFiles& files);
+  // One sentence for each object whose functions stay unnamed although its address is known, and why.
+  std::vector<std::string> notes() const;
 
   const Dump& dump_;
   SymbolOptions options_;

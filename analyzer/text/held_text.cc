@@ -19,10 +19,6 @@ constexpr std::string_view kArrow = " <- ";
 constexpr std::string_view kHeldBy = "held by ";
 constexpr std::string_view kSavedBy = "saved by ";
 
-bool is_not_looked_up(const analyzer::Holder& holder) {
-  return holder.kind == Kind::cpp && holder.root == analyzer::kNotLookedUp;
-}
-
 // Holders of one root, told apart by how the text begins ("saved by BmmBackward0.self") and where it ends.
 struct OneRoot {
   uint64_t bytes = 0;
@@ -79,8 +75,10 @@ std::vector<OneRoot> roots_of(const analyzer::OpenedDump& opened, const analyzer
     if (holders.empty()) continue;
     const analyzer::Holder& holder = holders.front();
     OneRoot& root = roots[{holder.root, holder.kind == Kind::saved}];
-    if (root.tensors == 0) root.first = roots.size();
-    root.not_looked_up = is_not_looked_up(holder);
+    if (root.tensors == 0) {
+      root.first = roots.size();
+      root.not_looked_up = analyzer::is_not_looked_up(holder);
+    }
     add(root, holder, opened.accounts.items()[opened.accounts.item_of_tensor(tensor)].bytes);
   }
   std::vector<OneRoot> order;
@@ -137,8 +135,9 @@ std::string brief_holder(const analyzer::OpenedDump& opened, uint32_t tensor) {
   if (holders.empty()) return "";
   const std::string name = opened.holders.name(tensor);
   if (holders.front().text == name) return "";
-  if (is_not_looked_up(holders.front())) return opened.dump.moment ? "" : holders.front().brief;
-  return holders.front().kind == Kind::saved ? holders.front().brief : holders.front().text;
+  const bool unknown = holders.front().kind == Kind::cpp && analyzer::is_not_looked_up(holders.front());
+  if (unknown && opened.dump.moment) return "";
+  return unknown || holders.front().kind == Kind::saved ? holders.front().brief : holders.front().text;
 }
 
 }  // namespace tensorscope::text

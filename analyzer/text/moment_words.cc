@@ -42,7 +42,7 @@ uint64_t without_holder(const analyzer::OpenedDump& opened) {
   uint64_t tensors = 0;
   for (uint32_t i = 0; i < opened.dump.tensors.size(); ++i) {
     const std::vector<analyzer::Holder>& holders = opened.holders.holders(i);
-    tensors += !holders.empty() && holders.front().root == analyzer::kNotLookedUp;
+    tensors += !holders.empty() && analyzer::is_not_looked_up(holders.front());
   }
   return tensors;
 }

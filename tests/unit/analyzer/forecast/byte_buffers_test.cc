@@ -19,24 +19,24 @@ Play buffer_of(ModelScene& scene) {
   return play;
 }
 
-TEST(ByteBuffers, WhatDoesNotGrowStays) {
+Play scaled(double least, double most) {
   ModelScene scene;
   Play play = buffer_of(scene);
   PlayEdit edit;
   edit.start(play);
-  scale_what_grows(play, edit, 0, 0, 0.5, 0.5);
+  scale_what_grows(play, edit, 0, 0, least, most);
   edit.apply(play);
+  return play;
+}
+
+TEST(ByteBuffers, WhatDoesNotGrowStays) {
+  const Play play = scaled(0.5, 0.5);
   EXPECT_EQ(peak(play, {128}).bytes, 1000 + 12800 / 2);
   EXPECT_TRUE(live_after(play, play.changes.size() - 1, {128}).empty());
 }
 
 TEST(ByteBuffers, WhereTheOperationIsNotKnownItMayBeEither) {
-  ModelScene scene;
-  Play play = buffer_of(scene);
-  PlayEdit edit;
-  edit.start(play);
-  scale_what_grows(play, edit, 0, 0, 0.5, 1);
-  edit.apply(play);
+  Play play = scaled(0.5, 1);
   play.growths[0] = Growth::constant(0);  // no piece has it now
   EXPECT_EQ(peak(play, {64}).bytes, 1000 + 0.75 * 6400);
   const double more = highest_possible(play, {64}, {64}).bytes, less = least_possible(play, {64}, {64}).bytes;
