@@ -15,6 +15,10 @@ bool same_form(const Reference& a, const Reference& b) {
          without_indexes(a.text) == without_indexes(b.text);
 }
 
+bool kept_by_atexit(const Reference& row) {
+  return format::ReferenceRoot(row.root) == format::ReferenceRoot::global && row.scope == "atexit";
+}
+
 bool in_plain_variable(const Reference& row) {
   using format::ReferenceRole;
   using format::ReferenceRoot;
@@ -43,6 +47,16 @@ std::vector<uint64_t> tensor_serials(const Dump& dump, const std::vector<uint32_
   return serials;
 }
 
+namespace {
+
+// What the text of a reference has in common with those to other members of its series.
+std::string form_of(const Reference& row) {
+  const std::string form = without_indexes(row.text);
+  return kept_by_atexit(row) ? with_any_handler(form) : form;
+}
+
+}  // namespace
+
 Case::Case(std::vector<View> views, bool whole)
     : views_(std::move(views)),
       whole_(whole),
@@ -60,7 +74,7 @@ void Case::find_series() {
     const View& view = views_[i];
     for (const Reference& row : view.dump.references.rows) {
       if (!holds(row) || !view.selection.tensor(row.tensor)) continue;
-      std::string pattern = without_indexes(row.text);
+      std::string pattern = form_of(row);
       Series& series = all[{row.root, without_thread(row.scope), pattern}];
       series.members.resize(views_.size());
       std::vector<uint32_t>& members = series.members[i];
@@ -226,7 +240,7 @@ namespace {
 bool is_of(const Reference& row, const Series& series) {
   if (row.root != series.example.root) return false;
   if (without_thread(row.scope) != without_thread(series.example.scope)) return false;
-  const std::string form = without_indexes(row.text);
+  const std::string form = form_of(row);
   if (!series.several) return fits(form, series.form);
   return with_any_number(form).starts_with(container_of(series.form));
 }

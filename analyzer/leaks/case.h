@@ -22,6 +22,9 @@ inline constexpr uint64_t kLeastGrowth = 64 << 10;
 inline constexpr uint64_t kObjectBytes = 512;
 
 // What one variable or container refers to, in every dump: "losses[0]", "losses[1]", ... are one series.
+// By a handler that the program registered with Python's atexit.
+bool kept_by_atexit(const Reference& row);
+
 struct Series {
   Reference example;       // of the last dump that has it
   std::string form;        // "losses[*]", "model.adapters.*.weight": what its references have in common
@@ -32,6 +35,7 @@ struct Series {
 
   // What a threading.local keeps, each thread its own.
   bool of_many_threads() const { return example.scope.ends_with("thread *"); }
+  bool of_atexit() const { return kept_by_atexit(example); }
 };
 
 class Case {

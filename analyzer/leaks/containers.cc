@@ -3,6 +3,7 @@
 #include <map>
 
 #include "leaks/case.h"
+#include "leaks/forms.h"
 
 namespace tensorscope::analyzer {
 
@@ -58,12 +59,29 @@ std::vector<uint32_t> saved_below(const Retention& retention, const std::vector<
   return retention.saved_by(retention.nodes_below(retention.nodes_of(members)));
 }
 
+// Handlers of one function, each of which keeps some of these tensors: several tensors have the very same name. In a
+// container that one handler keeps each has an index of its own.
+bool of_many_handlers(const Case& find, const Series& series) {
+  if (!series.of_atexit()) return false;
+  std::map<std::string, size_t> tensors_of;
+  size_t tensors = 0;
+  for (uint32_t tensor : series.members.back()) {
+    for (const Reference& row : find.last().dump.references.of(tensor)) {
+      if (!kept_by_atexit(row) || !names_one(row.text)) continue;
+      ++tensors_of[row.text];
+      ++tensors;
+    }
+  }
+  return tensors >= 2 * tensors_of.size() && tensors > 0;
+}
+
 void find_container(Case& find, const Series& series) {
   const std::vector<uint32_t>& members = series.members.back();
   LeakFinding finding;
   finding.kind = of_module(series) ? LeakKind::module_cache : LeakKind::container;
   finding.holders = {find.label(series)};
   finding.advice = of_module(series) ? Advice::bound_cache : Advice::bound_container;
+  if (of_many_handlers(find, series)) finding.advice = Advice::unregister_handlers;
   if (series.of_many_threads()) finding.advice = Advice::end_threads;
   finding.growth = series.growth;
   // What its entries retain is larger than they are where they have graphs, and less where others hold them, too.

@@ -106,6 +106,7 @@ enum class Advice : uint8_t {
   find_node_holder,
   bound_cache,
   bound_container,
+  unregister_handlers,
   end_threads,
   close_generators,
   bound_cpp,

@@ -132,6 +132,16 @@ std::string without_thread(const std::string& scope) {
   return scope;
 }
 
+std::string with_any_handler(const std::string& form) {
+  size_t end = form.size();
+  for (const std::string_view what : {".__self__", ".args", ".kwargs", ": "}) {
+    if (const size_t at = form.find(what); at != std::string::npos) end = std::min(end, at + what.size());
+  }
+  return form.substr(0, end) + "*" + form.substr(end);
+}
+
+bool names_one(const std::string& text) { return !text.ends_with('>') && without_keys_and_members(text) == text; }
+
 std::string container_of(const std::string& form) { return form.substr(0, form.find('*')); }
 
 bool fits(const std::string& form, const std::string& pattern) {

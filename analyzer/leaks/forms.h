@@ -16,6 +16,14 @@ std::string without_indexes(const std::string& text);
 // "serve.py, thread *" of "serve.py, thread worker 3": the scope of what a threading.local keeps for any thread.
 std::string without_thread(const std::string& scope);
 
+// "Writer.close.__self__*.events" of "Writer.close.__self__.events", the form of what atexit keeps: any number of its
+// handlers may be of one function, and all of them are named alike.
+std::string with_any_handler(const std::string& form);
+
+// Whether a text names one tensor at the most, as an index or an attribute does. Keys of a dict, members of a set and
+// fields of objects of C are all written alike.
+bool names_one(const std::string& text);
+
 // "cache[", "head.next": what forms of references into one container have in common, before the first index.
 std::string container_of(const std::string& form);
 

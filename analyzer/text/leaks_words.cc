@@ -156,6 +156,11 @@ std::string advice_words(const LeakFinding& finding) {
                          finding.graph_bytes);
     case Advice::bound_container:
       return with_graphs("entries are only ever added: limit its size, or remove old entries", finding.graph_bytes);
+    case Advice::unregister_handlers:
+      return with_graphs(
+          "a handler is registered each time and stays until exit: call atexit.unregister() once its work is "
+          "done, or register one handler that refers only to what it needs",
+          finding.graph_bytes);
     case Advice::end_threads:
       return "these calls never return: give what they wait for a time limit, or tell their threads to end";
     case Advice::close_generators:

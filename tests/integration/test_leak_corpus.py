@@ -5,6 +5,7 @@
 
 # Covers: analyzer/leaks/suspects.cc analyzer/text/suspects_text.cc
 
+import dataclasses
 import json
 import re
 import sys
@@ -251,3 +252,68 @@ def test_gradients_are_no_graphs_that_could_be_detached(tmp_path):
 def test_a_hook_of_a_graph_node_is_to_be_removed(tmp_path):
     answer, dumps = judged("cache_clearing_hook", tmp_path)
     assert answer.one.found and "remove the hook after use (handle.remove())" in advice(dumps)[0], answer
+
+
+# What the advice says, done where a trial's work is done. Without the second line the trial and its writer are a reference cycle,
+# which is freed only when Python's garbage collector runs.
+UNREGISTERED = """
+    def close(self):
+        atexit.unregister(self.writer.close)
+        del self.writer.owner
+
+
+for number in range(60):
+    trial = Trial(number)
+    trial.run()
+    trial.close()
+"""
+# Handlers from which no index leads to their tensors.
+PLAIN_HANDLERS = """
+import atexit
+import torch
+
+
+class Closing:
+    def __init__(self, number):
+        self.state = torch.full((128, 128), float(number))
+        atexit.register(self.close)
+
+    def close(self):
+        self.state = None
+
+
+def main():
+    weight = torch.nn.Parameter(torch.ones(4))
+    optimizer = torch.optim.SGD([weight], lr=0.1)
+    for number in range(60):
+        Closing(number)
+        weight.sum().backward()
+        optimizer.step()
+
+
+main()
+"""
+
+
+def test_what_is_advised_about_handlers_at_exit_ends_the_leak(tmp_path):
+    harness.needs_torch(2, 1, "steps of optimizers")
+    answer, dumps = judged("exit_handlers", tmp_path)
+    assert answer.three.found and "call atexit.unregister() once its work is done" in advice(dumps)[0], answer
+    changed = tmp_path / "changed"
+    changed.mkdir()
+    source, loop = PROGRAMS["exit_handlers"].path.read_text().split("\n\nfor number in")
+    (changed / "exit_handlers.py").write_text(source.rstrip() + "\n" + UNREGISTERED)
+    dumps = corpus.run(dataclasses.replace(PROGRAMS["exit_handlers"], path=changed / "exit_handlers.py"), harness.LIBRARY, changed, harness.PYTHON)
+    for some in (dumps[2:], dumps[1:], dumps):
+        answer = corpus_answers.ask(harness.CLI, some)
+        assert answer.status == 0 and not answer.suspects, answer
+
+
+def test_handlers_at_exit_without_a_list(tmp_path):
+    harness.needs_torch(2, 1, "steps of optimizers")
+    done = harness.run_source(PLAIN_HANDLERS, folder=tmp_path, exit="never", dump_at_step="20,40,60")
+    assert done.returncode == 0, done.stderr
+    dumps = corpus.dumps_in(tmp_path)
+    (finding,) = corpus_answers.ask(harness.CLI, dumps).findings
+    assert finding["kind"] == "container" and finding["held_by"].startswith("atexit: Closing.close.__self__.state"), finding
+    assert finding["growth"]["count"] == [20, 40, 60] and "call atexit.unregister() once its work is done" in advice(dumps)[0], finding

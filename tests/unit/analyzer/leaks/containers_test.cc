@@ -29,6 +29,43 @@ TEST(Containers, AGlobalDictionaryThatGrows) {
   EXPECT_EQ(run.leaks.places[0].finding, 0u);
 }
 
+// A reference of the root that the agent gives to what atexit keeps.
+void kept_for_exit(Scene& scene, uint64_t serial, const std::string& text) {
+  testing::ReferenceSpec reference;
+  reference.tensor = scene.add(scene.plain(serial, 2048, scene.site(12)));
+  reference.root = ReferenceRoot::global;
+  reference.scope = "atexit";
+  reference.text = text;
+  scene.builder.reference(reference);
+  scene.object(reference.tensor);
+}
+
+TEST(Containers, HandlersOfAtexitThatBecomeMore) {
+  Dumps run([](Scene& scene) {
+    for (int step = 1; step <= scene.steps(); ++step) {
+      kept_for_exit(scene, serial_at(step, 10), "Writer.close.__self__.weights");
+      kept_for_exit(scene, serial_at(step, 20), "Writer.close.__self__.bias");
+      kept_for_exit(scene, serial_at(step, 30), "Writer.close.__self__.state[0]");
+    }
+  });
+  ASSERT_THAT(run.kinds(), ElementsAre("container"));
+  EXPECT_EQ(run.only().advice, Advice::unregister_handlers);
+  EXPECT_EQ(run.only().bytes, 30u * 3 * 8192);
+}
+
+TEST(Containers, OneHandlerOfAtexitWithAListOrASetThatGrows) {
+  for (const bool list : {true, false}) {
+    Dumps run([list](Scene& scene) {
+      for (int step = 1; step <= scene.steps(); ++step) {
+        kept_for_exit(scene, serial_at(step, 10),
+                      list ? "save.args[0][" + std::to_string(step) + "]" : "save.args[0]{Tensor}");
+      }
+    });
+    ASSERT_THAT(run.kinds(), ElementsAre("container"));
+    EXPECT_EQ(run.only().advice, Advice::bound_container);
+  }
+}
+
 TEST(Containers, GradientsOfItsEntriesAreNoGraphs) {
   Dumps run([](Scene& scene) {
     for (int step = 1; step <= scene.steps(); ++step) {
