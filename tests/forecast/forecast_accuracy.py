@@ -72,6 +72,12 @@ for model, (size, least, patterns) in (HELD_OUT_BLOCKS | HELD_OUT_KINDS).items()
     if model in HELD_OUT_KINDS:
         WHAT_IF[f"{model} in bfloat16"] = (*of, ("--dtype", "bfloat16"), ("--as", "bfloat16"))
     WHAT_IF[f"{model} with checkpointing under autocast"] = (*of, ("--checkpoint", "--autocast"), (*checkpointed, "--as", "autocast"))
+    if model != "denoiser":  # its embedding of time is float32 whatever the model is, so it does not run in bfloat16
+        WHAT_IF[f"{model} with checkpointing in bfloat16"] = (
+            *of, ("--checkpoint", "--dtype", "bfloat16"), (*checkpointed, "--as", "bfloat16"))
+for model, size, value, pattern in (("llama", "length", 128, "model.model.model.layers.*"), ("gpt2", "batch", 8, "model.model.transformer.h.*")):
+    WHAT_IF[f"{model} with checkpointing in bfloat16"] = (
+        model, (f"--{size}", str(value)), ("--checkpoint", "--dtype", "bfloat16"), ("--checkpoint", pattern, "--as", "bfloat16"))
 # The same on a device.
 WHAT_IF_ON_A_DEVICE = {
     "mlp in bfloat16": ("mlp", ("--batch", "4096"), ("--dtype", "bfloat16"), ("--as", "bfloat16")),
