@@ -158,7 +158,7 @@ def of_each_dtype(tmp_path_factory):
 def test_dtypes(of_each_dtype, dtype):
     (value,) = of_each_dtype.named(f"model.to_{dtype}")
     expected = torch.tensor([[0.0, 3.0], [1.0, 2.0]]).to(getattr(torch, dtype))
-    assert torch.equal(of_each_dtype.tensor(value), expected)
+    assert of_each_dtype.tensor(value).dtype == expected.dtype and torch.equal(of_each_dtype.tensor(value), expected)
     assert value.statistics.sum == pytest.approx(expected.to(torch.complex128).abs().sum().item())
 
 
