@@ -55,6 +55,12 @@ def needs_torch(major, minor, what):
         pytest.skip(f"torch {'.'.join(map(str, torch_version()))} has no {what}")
 
 
+def needs_package(name):
+    """Looks where it is and does not import it: that of a trainer takes as long as a short test."""
+    if asked("importlib.util", f"importlib.util.find_spec({name!r}) is not None") != "True":
+        pytest.skip(f"this Python has no {name}")
+
+
 def free_threaded():
     return asked("sysconfig", "bool(sysconfig.get_config_var('Py_GIL_DISABLED'))") == "True"
 

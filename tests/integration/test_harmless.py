@@ -70,7 +70,7 @@ def test_tools_that_inherit_the_preload_write_nothing(tmp_path):
     assert (done.stdout, done.stderr, done.returncode) == ("a\na.c\n", "", 0)
 
 
-@pytest.mark.cases(3)
+@pytest.mark.cases(2)
 @pytest.mark.parametrize("option,value", [("signal", "SIGNOSUCH"), ("signal", "99"), ("exit", "perhaps"),
                                           ("names_timeout_ms", "soon"), ("max_stack_memory", "many"), ("native", "7"),
                                           ("nosuch", "1")])

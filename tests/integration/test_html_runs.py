@@ -5,7 +5,6 @@ leaks and what to do, in the words and numbers of the command line."""
 
 import json
 import re
-import subprocess
 from types import SimpleNamespace
 
 import pytest
@@ -28,8 +27,7 @@ def run(kind, folder, *arguments, **options):
 @pytest.fixture(scope="module", params=RUNS)
 def training(request, tmp_path_factory):
     kind = request.param
-    if subprocess.run([harness.PYTHON, "-c", f"import {RUNS[kind][0]}"], capture_output=True).returncode:
-        pytest.skip(f"this Python has no {RUNS[kind][0]}")
+    harness.needs_package(RUNS[kind][0])
     made = run(kind, tmp_path_factory.mktemp(kind), "dumps")
     assert made.done.returncode == 0, made.done.stderr
     assert len(made.dumps) == 4 and made.dumps[-1].name.endswith(".exit.tscope")

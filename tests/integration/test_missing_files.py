@@ -45,7 +45,7 @@ class Recorded:
     def __init__(self, folder):
         package = pathlib.Path(harness.asked("torch", "torch.__path__[0]"))
         self.root, self.torch = folder / "elsewhere", folder / "packages" / "torch"
-        skipped = shutil.ignore_patterns("__pycache__", "include", "test", "*.a")
+        skipped = shutil.ignore_patterns("include", "test", "*.a")
         shutil.copytree(package, self.torch, copy_function=link_or_copy, ignore=skipped)
         self.inputs = recordings(folder, "siamese", PYTHONPATH=str(self.torch.parent))
         self.known = {name: self.forecast(*options) for name, options in WHAT_IFS.items()}

@@ -3,7 +3,6 @@
 # Covers: analyzer/symbols/native_facts.cc
 
 import collections
-import subprocess
 
 import harness
 import pytest
@@ -25,8 +24,8 @@ PROGRAMS = {
 
 def run(kind, folder):
     program, package, dumps, _ = PROGRAMS[kind]
-    if package and subprocess.run([harness.PYTHON, "-c", f"import {package}"], capture_output=True).returncode:
-        pytest.skip(f"this Python has no {package}")
+    if package:
+        harness.needs_package(package)
     if kind == "cpp":
         harness.needs_build_against_this_torch()
     done = harness.run(program, *([] if kind == "cpp" else [kind]), folder=folder, exit="never")

@@ -1,5 +1,6 @@
 """What `tensorscope oom` advises on programs that run out of memory for a reason: the cause is named, the advice was tried, and nothing
 is promised that does not come."""
+import functools
 import json
 import os
 
@@ -10,18 +11,19 @@ import harness
 MEBIBYTE = 1 << 20
 
 
-@pytest.fixture
-def fails(tmp_path, monkeypatch):
-    """Runs a case to its end; the dump of the failure and what the program printed."""
+@pytest.fixture(scope="module")
+def fails(tmp_path_factory):
+    """Runs a case to its end, once for all tests; the dump of the failure and what the program printed."""
+    @functools.cache
     def run(case, device="cpu", **variables):
-        folder = tmp_path / f"{case}-{len(list(tmp_path.iterdir()))}"
-        folder.mkdir()
-        monkeypatch.setenv("OOM_DEVICE", device)
-        if device == "cuda":
-            harness.use_fake_cuda(monkeypatch)
-        for name, value in variables.items():
-            monkeypatch.setenv(name, value)
-        done = harness.run("oom_advice.py", case, folder=folder, exit="never", fake_cuda_capacity=1 << 30)
+        folder = tmp_path_factory.mktemp(case)
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setenv("OOM_DEVICE", device)
+            if device == "cuda":
+                harness.use_fake_cuda(patch)
+            for name, value in variables.items():
+                patch.setenv(name, value)
+            done = harness.run("oom_advice.py", case, folder=folder, exit="never", fake_cuda_capacity=1 << 30)
         assert done.returncode == 0, done.stderr
         dumps = harness.dumps(folder, "*.oom-1.tscope")
         return (dumps[0] if dumps else None), done.stdout
@@ -137,13 +139,12 @@ def test_an_optimizers_step(fails):
 @pytest.mark.cases(1)
 @harness.needs_fake_cuda
 @pytest.mark.parametrize("step, left, enough", [("first", 150, 300), ("second", 40, 300)])
-def test_what_a_step_without_foreach_gives(fails, step, left, enough, monkeypatch):
+def test_what_a_step_without_foreach_gives(fails, step, left, enough):
     """Compared with torch's own peaks: a step without foreach still needs a few temporaries of its largest parameter."""
-    if step == "first":
-        monkeypatch.setenv("OOM_FIRST", "1")
-    dump, _ = fails("optimizer_foreach", "cuda", OOM_LEFT=str(left))
-    _, printed = fails("optimizer_foreach", "cuda", OOM_LEFT=str(enough))
-    _, tried = fails("optimizer_foreach", "cuda", OOM_LEFT=str(enough), OOM_TRIED="1")
+    first = {"OOM_FIRST": "1"} if step == "first" else {}
+    dump, _ = fails("optimizer_foreach", "cuda", OOM_LEFT=str(left), **first)
+    _, printed = fails("optimizer_foreach", "cuda", OOM_LEFT=str(enough), **first)
+    _, tried = fails("optimizer_foreach", "cuda", OOM_LEFT=str(enough), OOM_TRIED="1", **first)
     freed = int(printed.split("took ")[1]) - int(tried.split("took ")[1])
     found = remedy(told(dump), "optimizer-step", "optimizer with foreach=False")
     assert found and 0.8 * freed <= found["bytes"] <= freed, f"{freed} of {found}"

@@ -1,5 +1,4 @@
 """Models of real libraries: every parameter, buffer, gradient and optimizer state has the name that the program itself gives it."""
-import subprocess
 
 import harness
 import pytest
@@ -13,9 +12,7 @@ TENSORS = {  # how many there are at least
 @pytest.fixture(scope="module", params=TENSORS)
 def real(request, tmp_path_factory):
     """The library's name, what the program knows, and its dump as exported."""
-    found = subprocess.run([harness.PYTHON, "-c", f"import {request.param}"], capture_output=True, text=True)
-    if found.returncode != 0:
-        pytest.skip(f"this Python has no {request.param}: {found.stderr.strip().splitlines()[-1:]}")
+    harness.needs_package(request.param)
     folder = tmp_path_factory.mktemp(request.param)
     done = harness.run("real_models.py", request.param, folder=folder, exit="never")
     assert done.returncode == 0, done.stderr

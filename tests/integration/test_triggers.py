@@ -9,6 +9,8 @@ import stat
 import subprocess
 import time
 
+import pytest
+
 import harness
 
 
@@ -44,21 +46,21 @@ def test_a_burst_of_signals_ends_with_a_dump_after_the_last(tmp_path):
     assert numbers == list(range(1, len(numbers) + 1)) and 1 <= len(numbers) <= 50
 
 
-def test_another_signal_and_none(tmp_path):
-    for setting, number in (("SIGUSR2", signal.SIGUSR2), ("12", signal.SIGUSR2)):
-        folder = tmp_path / setting
-        folder.mkdir()
-        with harness.running("waiter.py", str(folder / "stop"), folder=folder, signal=setting) as process:
-            process.send_signal(number)
-            harness.until(lambda: harness.dumps(folder), "a dump")
-            (folder / "stop").touch()
-            assert process.wait(harness.TIMEOUT) == 0
-    folder = tmp_path / "off"
-    folder.mkdir()
-    with harness.running("waiter.py", str(folder / "stop"), folder=folder, signal="off") as process:
+@pytest.mark.cases(1)
+@pytest.mark.parametrize("setting", ["SIGUSR2", "12"])
+def test_another_signal(setting, tmp_path):
+    with harness.running("waiter.py", str(tmp_path / "stop"), folder=tmp_path, signal=setting) as process:
+        process.send_signal(signal.SIGUSR2)
+        harness.until(lambda: harness.dumps(tmp_path), "a dump")
+        (tmp_path / "stop").touch()
+        assert process.wait(harness.TIMEOUT) == 0
+
+
+def test_no_signal(tmp_path):
+    with harness.running("waiter.py", str(tmp_path / "stop"), folder=tmp_path, signal="off") as process:
         process.send_signal(signal.SIGUSR1)
         assert process.wait(harness.TIMEOUT) == -signal.SIGUSR1  # the program's own disposition: the default
-    assert not harness.dumps(folder)
+    assert not harness.dumps(tmp_path)
 
 
 def test_an_existing_name_is_kept(tmp_path):
@@ -81,12 +83,13 @@ def test_a_symbolic_link_is_not_followed(tmp_path):
     assert not os.path.islink(done.stdout.strip())
 
 
-def test_an_impossible_directory_is_one_line(tmp_path):
-    for place in ("/proc/nowhere", "/dev/null", "/dev/null/below"):
-        done = harness.run("ends.py", "return", folder=tmp_path, dir=place)
-        assert done.returncode == 0 and done.stdout == "before the end\n"
-        lines = done.stderr.splitlines()
-        assert len(lines) == 1 and lines[0].startswith("tensorscope: ") and place in lines[0]
+@pytest.mark.cases(1)
+@pytest.mark.parametrize("place", ["/proc/nowhere", "/dev/null", "/dev/null/below"])
+def test_an_impossible_directory_is_one_line(place, tmp_path):
+    done = harness.run("ends.py", "return", folder=tmp_path, dir=place)
+    assert done.returncode == 0 and done.stdout == "before the end\n"
+    lines = done.stderr.splitlines()
+    assert len(lines) == 1 and lines[0].startswith("tensorscope: ") and place in lines[0]
 
 
 def test_a_missing_directory_is_made(tmp_path):
@@ -117,7 +120,7 @@ def test_rank_and_module_names(tmp_path):
 def test_sigkill_never_leaves_a_broken_dump(tmp_path, long):
     """Killed at random moments while it is dumping all the time: every file with a dump's name is whole."""
     dice = random.Random(1)
-    for number in range(200 if long else 12):
+    for number in range(200 if long else 4):
         folder = tmp_path / str(number)
         folder.mkdir()
         with harness.running("waiter.py", str(folder / "stop"), folder=folder) as process:
@@ -140,7 +143,7 @@ def test_soak_with_signals_from_two_threads(tmp_path, long):
     import threading
     stop = tmp_path / "stop"
     with harness.running("waiter.py", str(stop), "end", folder=tmp_path, quiet=1) as process:
-        end = time.monotonic() + (600 if long else 10)
+        end = time.monotonic() + (600 if long else 5)
 
         def ask():
             while time.monotonic() < end:

@@ -2,6 +2,8 @@
 
 # Covers: preload/torch/metadata/{shared_object_map,torch_version}.cc
 
+import functools
+
 import pytest
 
 import harness
@@ -12,17 +14,28 @@ PROGRAMS = ["train_mlp", "autocast", "custom_function", "checkpoint", "transform
             "threads", "exotic", "compile_cpu"]
 
 
+@pytest.fixture(scope="module")
+def folder_of(tmp_path_factory):
+    """Runs a program, once for all tests of it; the folder of its dumps and of what it knows."""
+    @functools.cache
+    def run(program):
+        folder = tmp_path_factory.mktemp(program)
+        done = harness.run(f"{program}.py", folder=folder)
+        assert done.returncode == 0, done.stderr
+        return folder
+    return run
+
+
 @pytest.mark.cases(6)
 @pytest.mark.parametrize("program", PROGRAMS)
-def test_every_tensor_of_the_program_is_in_the_dump(program, tmp_path):
+def test_every_tensor_of_the_program_is_in_the_dump(program, folder_of):
     if program == "compile_cpu":
         harness.needs_torch(2, 0, "torch.compile")
-    done = harness.run(f"{program}.py", folder=tmp_path)
-    assert done.returncode == 0, done.stderr
-    moments = list(tmp_path.glob("*.json"))
+    folder = folder_of(program)
+    moments = list(folder.glob("*.json"))
     assert moments
     for moment in moments:
-        known = harness.truth(tmp_path, moment.stem)
+        known = harness.truth(folder, moment.stem)
         assert known["tensors"]
         extra = harness.compare(harness.load(known["dump"]), known)
         # What Python has no object for is held by C++: saved tensors, singletons, detached aliases.
@@ -44,9 +57,9 @@ def test_nothing_that_died_stays(tmp_path):
     assert {item["id"] for item in early["allocations"]} == {item["id"] for item in late["allocations"]}
 
 
-def test_bytes_are_counted_once_per_storage(tmp_path):
-    assert harness.run("views.py", folder=tmp_path).returncode == 0
-    known = harness.truth(tmp_path, "before")
+def test_bytes_are_counted_once_per_storage(folder_of):
+    folder = folder_of("views")
+    known = harness.truth(folder, "before")
     exported = harness.load(known["dump"])
     tensors = harness.by_address(exported)
     base, row = tensors[known["facts"]["base"]], tensors[known["facts"]["row"]]
@@ -58,18 +71,18 @@ def test_bytes_are_counted_once_per_storage(tmp_path):
     assert sum(item["nbytes"] == 4 << 20 for item in exported["storages"]) == 1
 
 
-def test_a_reused_address_is_gone_and_new(tmp_path):
-    assert harness.run("views.py", folder=tmp_path).returncode == 0
-    before, after = harness.truth(tmp_path, "before"), harness.truth(tmp_path, "after")
+def test_a_reused_address_is_gone_and_new(folder_of):
+    folder = folder_of("views")
+    before, after = harness.truth(folder, "before"), harness.truth(folder, "after")
     old = harness.by_address(harness.load(before["dump"]))[before["facts"]["row"]]["id"]
     later = harness.load(after["dump"])
     new = harness.by_address(later)[after["facts"]["row2"]]["id"]
     assert new != old and old not in {tensor["id"] for tensor in later["tensors"]}
 
 
-def test_storage_kinds(tmp_path):
-    assert harness.run("foreign_memory.py", folder=tmp_path).returncode == 0
-    known = harness.truth(tmp_path)
+def test_storage_kinds(folder_of):
+    folder = folder_of("foreign_memory")
+    known = harness.truth(folder)
     exported = harness.load(known["dump"])
     storages = {item["id"]: item for item in exported["storages"]}
     tensors = harness.by_address(exported)
@@ -78,10 +91,9 @@ def test_storage_kinds(tmp_path):
                     "mapped": "shared", "shared": "shared"}
 
 
-def test_exotic_kinds_show_what_can_be_had(tmp_path):
-    done = harness.run("exotic.py", folder=tmp_path)
-    assert done.returncode == 0, done.stderr
-    known = harness.truth(tmp_path)
+def test_exotic_kinds_show_what_can_be_had(folder_of):
+    folder = folder_of("exotic")
+    known = harness.truth(folder)
     tensors = harness.by_address(harness.load(known["dump"]))
     rows = {name: tensors[address] for name, address in known["facts"].items()}
     assert rows["meta"]["shape"] == [1000, 1000] and rows["meta"]["device"] == "meta" and rows["meta"]["dtype"] == "float32"
@@ -96,9 +108,9 @@ def test_exotic_kinds_show_what_can_be_had(tmp_path):
         assert rows[name]["note"], (name, rows[name])
 
 
-def test_sparse_tensors_name_their_layout(tmp_path):
-    assert harness.run("sparse.py", folder=tmp_path).returncode == 0
-    known = harness.truth(tmp_path)
+def test_sparse_tensors_name_their_layout(folder_of):
+    folder = folder_of("sparse")
+    known = harness.truth(folder)
     tensors = harness.by_address(harness.load(known["dump"]))
     for name, address in known["facts"].items():
         assert "Sparse" in tensors[address]["class"], name
@@ -107,10 +119,10 @@ def test_sparse_tensors_name_their_layout(tmp_path):
         assert tensors[address]["shape"] == [4, 4] and tensors[address]["layout"] == (f"sparse_{name}" if told else None)
 
 
-def test_the_leaking_line_is_found(tmp_path):
+def test_the_leaking_line_is_found(folder_of):
     harness.needs_gil("Python stacks")
-    assert harness.run("leak.py", folder=tmp_path).returncode == 0
-    known = [harness.truth(tmp_path, name) for name in ("10", "20", "30")]
+    folder = folder_of("leak")
+    known = [harness.truth(folder, name) for name in ("10", "20", "30")]
     file, line = known[2]["facts"]["file"], known[2]["facts"]["line"]
     losses = [tensor for tensor in harness.load(known[2]["dump"])["tensors"] if tensor["grad_fn"] == "MeanBackward0"]
     assert len(losses) == 30
@@ -120,10 +132,10 @@ def test_the_leaking_line_is_found(tmp_path):
     assert f"leak.py:{line}" in harness.cli("report", known[2]["dump"]).stdout
 
 
-def test_tensors_name_the_module_that_made_them(tmp_path):
+def test_tensors_name_the_module_that_made_them(folder_of):
     harness.needs_gil("paths of modules")
-    assert harness.run("train_mlp.py", folder=tmp_path).returncode == 0
-    exported = harness.load(harness.truth(tmp_path)["dump"])
+    folder = folder_of("train_mlp")
+    exported = harness.load(harness.truth(folder)["dump"])
     paths = {tensor["grad_fn"]: tensor["module_path"] for tensor in exported["tensors"]}
     assert paths["ReluBackward0"] == "model.1" and paths["AddmmBackward0"] == "model.4" and paths["MeanBackward0"] is None
     assert harness.coverage(exported)["module paths"].seen == "yes"
@@ -162,9 +174,9 @@ def test_memory_of_a_backward_pass_names_the_forward_line(tmp_path):
 
 
 @pytest.mark.parametrize("program", ["train_mlp", "foreign_memory", "threads"])
-def test_sums_agree(program, tmp_path):
-    assert harness.run(f"{program}.py", folder=tmp_path).returncode == 0
-    exported = harness.load(harness.truth(tmp_path)["dump"])
+def test_sums_agree(program, folder_of):
+    folder = folder_of(program)
+    exported = harness.load(harness.truth(folder)["dump"])
     sites, totals = exported["sites"], exported["totals"]
     assert len(exported["tensors"]) >= 5 and len(exported["allocations"]) >= 1 and any(site["bytes_live"] for site in sites)
     live = sum(allocation["nbytes"] for allocation in exported["allocations"])

@@ -140,16 +140,25 @@ for _ in range(2):
     assert not values.unmatched
 
 
-@pytest.mark.cases(3)
-@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float64", "int64", "bool", "complex64", "uint8"])
-def test_dtypes(tmp_path, dtype):
-    source = (f"import torch\nclass Cast(torch.nn.Module):\n    def forward(self, x):\n        return x.to(torch.{dtype})\n"
-              "model = Cast()\nmodel(torch.tensor([[0.0, 1.0], [3.0, 2.0]]).t())\n")
-    assert harness.run_source(source, folder=tmp_path, exit="never", watch="full:model").returncode == 0
-    values = values_reader.read(tmp_path)
-    (value,) = values.named("model")
+DTYPES = ["float16", "bfloat16", "float64", "int64", "bool", "complex64", "uint8"]
+
+
+@pytest.fixture(scope="module")
+def of_each_dtype(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("dtypes")
+    source = ("import torch\nclass Cast(torch.nn.Module):\n    def __init__(self, dtype):\n        super().__init__()\n        self.dtype = dtype\n"
+              "    def forward(self, x):\n        return x.to(self.dtype)\n"
+              f"model = torch.nn.ModuleDict({{'to_' + name: Cast(getattr(torch, name)) for name in {DTYPES}}})\n"
+              "for cast in model.values():\n    cast(torch.tensor([[0.0, 1.0], [3.0, 2.0]]).t())\n")
+    assert harness.run_source(source, folder=folder, exit="never", watch="full:model.*").returncode == 0
+    return values_reader.read(folder)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_dtypes(of_each_dtype, dtype):
+    (value,) = of_each_dtype.named(f"model.to_{dtype}")
     expected = torch.tensor([[0.0, 3.0], [1.0, 2.0]]).to(getattr(torch, dtype))
-    assert torch.equal(values.tensor(value), expected)
+    assert of_each_dtype.tensor(value).dtype == expected.dtype and torch.equal(of_each_dtype.tensor(value), expected)
     assert value.statistics.sum == pytest.approx(expected.to(torch.complex128).abs().sum().item())
 
 

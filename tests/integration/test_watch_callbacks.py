@@ -73,7 +73,12 @@ def lines_of(done, word):
     return [line for line in done.stdout.splitlines() if line.startswith(word)]
 
 
-def test_each_value_before_it_is_recorded(tmp_path):
+@pytest.fixture(scope="module")
+def without(tmp_path_factory):
+    return harness.run_source(PROGRAM, folder=tmp_path_factory.mktemp("without"), preload=False)
+
+
+def test_each_value_before_it_is_recorded(without, tmp_path):
     spec = watch("program.py:step:loss", pre_save="callbacks.py:twice") + watch("model.0.weight.grad", pre_save="callbacks.py:twice")
     spec += watch("model", pre_save="callbacks.py:twice") + watch("model.2", pre_save=["callbacks.py:twice", "callbacks.py:text"])
     done = run(tmp_path, spec)
@@ -87,7 +92,6 @@ def test_each_value_before_it_is_recorded(tmp_path):
     assert [value.data.decode() for value in values.named("model.2")] == [f"model.2 {i}" for i in range(5)]
     assert lines_of(done, "pre_save") == [f"pre_save model {i}" for i in range(5)]
     assert {value.site.split()[0] for value in values.named("model")} == {"program.py:9"}
-    without = harness.run_source(PROGRAM, folder=tmp_path, preload=False)
     assert done.stdout.splitlines()[-1] == without.stdout.splitlines()[-1]
 
 
@@ -123,11 +127,10 @@ def test_the_whole_run_at_its_end(tmp_path):
     assert [value.step for value in values_reader.read(tmp_path).named("model.0.weight.grad")] == [0, 2, 4]
 
 
-def test_a_failing_callback_costs_its_watch(tmp_path):
+def test_a_failing_callback_costs_its_watch(without, tmp_path):
     spec = watch("program.py:step:loss", pre_save="callbacks.py:fails") + watch("model.2", pre_save="callbacks.py:leaves")
     spec += watch("model.0", pre_save="callbacks.py:nothing") + watch("model", pre_save="missing.py:f") + watch("model.1")
     done = run(tmp_path, spec, quiet=0)
-    without = harness.run_source(PROGRAM, folder=tmp_path, preload=False)
     assert (done.returncode, done.stdout) == (0, without.stdout), done.stderr
     values = values_reader.read(tmp_path)
     assert len(values.named("program.py:step:loss")) == 2 and len(values.named("model.1")) == 5

@@ -135,10 +135,14 @@ loss = loss * 2
 """
 
 
-def points(folder, *paths, source=POINTS, **options):
-    done = harness.run_source(source, folder=folder, exit="never", watch=",".join("full:" + path for path in paths), **options)
+def points(folder, *paths, source=POINTS):
+    return printed_and_points(folder, *paths, source=source)[1]
+
+
+def printed_and_points(folder, *paths, source):
+    done = harness.run_source(source, folder=folder, exit="never", watch=",".join("full:" + path for path in paths))
     assert done.returncode == 0, done.stderr
-    return values_reader.read(folder)
+    return done.stdout, values_reader.read(folder)
 
 
 def test_source_points(tmp_path):
@@ -254,9 +258,8 @@ print(events, sys.gettrace(), sys.getprofile())
 def test_another_tracer_sees_what_it_sees_without(tmp_path, begin, first):
     source = TRACED.replace("BEGIN", begin).replace("FIRST", first)
     without = harness.run_source(source, folder=tmp_path, preload=False)
-    values = points(tmp_path, "program.py:step:*", "program.py:helper:x", "program.py:step", source=source)
-    done = harness.run_source(source, folder=tmp_path, exit="never", watch="program.py:step:*,program.py:helper:x,program.py:step")
-    assert done.stdout == without.stdout and without.returncode == 0
+    printed, values = printed_and_points(tmp_path, "program.py:step:*", "program.py:helper:x", "program.py:step", source=source)
+    assert printed == without.stdout and without.returncode == 0
     assert all_of(values, "program.py:step")[1] == 3 and len(all_of(values, "program.py:step")) == 2
     assert all_of(values, "program.py:step:y")[-1] == 2
 
@@ -357,9 +360,8 @@ def nested():
 print(list(nested()), sys.exc_info())
 """
     without = harness.run_source(source, folder=tmp_path, preload=False)
-    values = points(tmp_path, "program.py:*:*", "program.py:*", source=source)
-    done = harness.run_source(source, folder=tmp_path, exit="never", watch="full:program.py:*:*,program.py:*,program.py:36:error")
-    assert without.returncode == 0 and done.stdout == without.stdout
+    printed, values = printed_and_points(tmp_path, "program.py:*:*", "program.py:*", "program.py:36:error", source=source)
+    assert without.returncode == 0 and printed == without.stdout
     assert all_of(values, "program.py:produce:x") == [5, None] and all_of(values, "program.py:produce:left") == [2, 2, 2]
     assert all_of(values, "program.py:deep:local") == [1, 2, 3]
 
@@ -374,9 +376,8 @@ compiled = torch.compile(step, backend="eager")
 print(compiled(torch.ones(2)), compiled(torch.zeros(2)), step(torch.ones(2)))
 """
     without = harness.run_source(source, folder=tmp_path, preload=False)
-    values = points(tmp_path, "program.py:step:y", "program.py:step", source=source)
-    done = harness.run_source(source, folder=tmp_path, exit="never", watch="program.py:step:y")
-    assert without.returncode == 0 and done.stdout == without.stdout
+    printed, values = printed_and_points(tmp_path, "program.py:step:y", "program.py:step", source=source)
+    assert without.returncode == 0 and printed == without.stdout
     assert [value.tolist() for value in all_of(values, "program.py:step:y")][-1] == [2, 2]
     assert ("variables", "inside what torch.compile() compiled") in values.losses
 

@@ -5,7 +5,6 @@
 import functools
 import json
 import re
-import subprocess
 
 import harness
 import pytest
@@ -19,11 +18,6 @@ PACKAGES = {"gpt2": "transformers", "bert": "transformers", "lightning": "lightn
 WATCH = "full:model.**,full:gradients:model.**"
 
 
-def needs_package(name):
-    if subprocess.run([harness.PYTHON, "-c", f"import {name}"], capture_output=True).returncode:
-        pytest.skip(f"this Python has no {name}")
-
-
 @functools.cache
 def without(kind):
     return harness.run("watch_real.py", kind, preload=False).stdout
@@ -32,7 +26,7 @@ def without(kind):
 @pytest.fixture(scope="module", params=PACKAGES)
 def recorded(request, tmp_path_factory):
     """Kind, the finished program, its values and what its own hooks saw."""
-    needs_package(PACKAGES[request.param])
+    harness.needs_package(PACKAGES[request.param])
     folder = tmp_path_factory.mktemp(request.param)
     done = harness.run("watch_real.py", request.param, folder=folder, exit="never", watch=WATCH, calls=1)
     assert done.returncode == 0, done.stderr
@@ -89,7 +83,7 @@ def test_calls_begin_in_the_programs_order(recorded):
 @pytest.mark.cases(1)
 @pytest.mark.parametrize("kind", PACKAGES)
 def test_nothing_that_is_not_finite_is_found(kind, tmp_path):
-    needs_package(PACKAGES[kind])
+    harness.needs_package(PACKAGES[kind])
     done = harness.run("watch_real.py", kind, folder=tmp_path, exit="never", find_nan=1)
     assert done.returncode == 0 and "--find-nan: no NaN or infinity made by " in done.stderr, done.stderr
     assert done.stdout == without(kind)
@@ -114,7 +108,7 @@ def answer(*arguments):
 
 @pytest.fixture(scope="module")
 def float32(tmp_path_factory):
-    needs_package("transformers")
+    harness.needs_package("transformers")
     return several(tmp_path_factory.mktemp("several") / "float32", "float32")
 
 
@@ -137,7 +131,7 @@ def test_one_changed_layer_of_one_of_two_models(float32, tmp_path):
 
 
 def test_a_nan_is_found_at_its_origin(tmp_path):
-    needs_package("transformers")
+    harness.needs_package("transformers")
     done = harness.run("watch_real.py", "several", "nan", folder=tmp_path, exit="never", find_nan=1)
     assert done.returncode == 0, done.stderr
     text = (harness.PROGRAMS / "watch_real.py").read_text().splitlines()

@@ -1,4 +1,4 @@
-"""Runs a program of this folder on the CPU, with and without a remedy in turn, each twice, and says what a step took and what the losses
+"""Runs a program of this folder on the CPU, with and without a remedy in turn, each twice (or "rounds" times), and says what a step took and what the losses
 were: one line of JSON, [without, with]. Started by prices.py. Processor time of one thread: other programs of the machine do not count."""
 import gc
 import json
@@ -56,7 +56,7 @@ def main():
     torch.set_num_threads(1)
     trials = one_run.import_program(asked)
     clock = Clock()
-    runs = [[ran(trials, asked, clock, kind) for kind in ("", asked["kind"])] for _ in range(2)]
+    runs = [[ran(trials, asked, clock, kind) for kind in ("", asked["kind"])] for _ in range(asked.get("rounds", 2))]
     best = []
     for pair in zip(*runs):
         best.append(min(pair, key=lambda one: one["step"]))
