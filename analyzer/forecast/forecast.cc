@@ -166,7 +166,12 @@ class Forecaster {
     const double below = at.bytes - least_possible(play, out_.target, base).bytes;
     const double more = std::max(above, spread_after(play, at.change, out_.target, base)) + missed * at.bytes;
     const double least = kLeastError * at.bytes;
-    return {at.bytes, std::max(more, least), std::max(below + missed * at.bytes, least)};
+    return {at.bytes, std::max({more, least, ends_of_blocks(play, at)}), std::max(below + missed * at.bytes, least)};
+  }
+
+  // What a device's allocator leaves at blocks without cutting it off, and counts: it does not grow with the requests.
+  double ends_of_blocks(const Play& play, const PeakAt& at) const {
+    return reserves_ ? double(reserved_peaks(play, out_.target).allocated) - at.bytes : 0;
   }
 
   // `least`: a part of the peak that it may be off by in any case; of what it may be where types are not known for lack

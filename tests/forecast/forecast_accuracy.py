@@ -1,4 +1,4 @@
-"""Forecasts of twenty-seven models against what runs of the forecast sizes really need, as tables for docs/cli/forecast.md.
+"""Forecasts of twenty-seven models against what runs of the forecast sizes really need, as tables for docs/forecasts.md.
 
     .venv/bin/python tests/forecast/forecast_accuracy.py [MODEL ...] [--folder FOLDER]
 

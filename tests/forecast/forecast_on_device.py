@@ -1,4 +1,4 @@
-"""Forecasts of all models and what-ifs on a device, real or the double, against torch's own peaks, as tables for docs/cli/forecast.md.
+"""Forecasts of all models and what-ifs on a device, real or the double, against torch's own peaks, as tables for docs/forecasts.md.
 
     TENSORSCOPE_TEST_FAKE_CUDA=python3 python3 tests/forecast/forecast_on_device.py [--times 16] [--jobs 8] [--folder FOLDER] [NAME ...]
 
