@@ -85,7 +85,8 @@ void add_variables(const Case& find, std::vector<Suspect>& suspects) {
     const Births births = births_of(births_of_tensors(last.dump, members), last.dump);
     if (!grew_for_long(births)) continue;
     // An optimizer makes its state one tensor after the other, in its first step, which is where memory often runs out.
-    const bool state = format::ReferenceRole(series.example.role) == format::ReferenceRole::optimizer_state;
+    const bool state =
+        find.mostly(members, [&](uint32_t t) { return last.holders.category(t) == Category::optimizer_state; });
     if (state && births.steps < kLeastGenerations) continue;
     Container& container = containers[{series.example.root, series.example.scope, container_of(series.form)}];
     container.members.insert(container.members.end(), members.begin(), members.end());
@@ -103,8 +104,8 @@ void add_named_entries(const Case& find, std::vector<Suspect>& suspects) {
   for (const Series& series : find.by_container(some)) add_variable(find, series, series.members.back(), suspects);
 }
 
-// A forward pass comes to each parameter once or a few times. Where no step was seen, a graph has grown for long only
-// if it came to one of them again and again.
+// A forward pass comes to each parameter once or a few times. Where it was not seen to be of several steps, a graph has
+// grown for long only if it came to one of them again and again.
 bool uses_a_leaf_again(const Case& find, const std::vector<uint32_t>& nodes) {
   const Graph& graph = find.last().dump.graph;
   std::map<uint32_t, uint64_t> uses;
@@ -142,7 +143,7 @@ void add_graphs(const Case& find, std::vector<Suspect>& suspects) {
     if (from.empty() || find.explained(members)) return;
     std::vector<uint32_t> nodes = find.retention().nodes_below(from);
     const Births births = births_of(births_of_nodes(last.dump, nodes), last.dump);
-    if (!grew_for_long(births) || (!last.dump.steps.known() && !uses_a_leaf_again(find, nodes))) return;
+    if (!grew_for_long(births) || (births.steps < kLeastGenerations && !uses_a_leaf_again(find, nodes))) return;
     candidates.push_back({series, std::move(members), std::move(nodes), births});
   };
   for (const Series& series : find.series()) consider(&series, series.members.back());
