@@ -11,6 +11,7 @@
 #include "leaks/case.h"
 #include "leaks/kept_share.h"
 #include "leaks/larger_inputs.h"
+#include "leaks/module_calls.h"
 #include "leaks/named_entries.h"
 #include "leaks/site_beginnings.h"
 
@@ -70,6 +71,11 @@ void add_variable(const Case& find, const Series& series, const std::vector<uint
   suspects.push_back(std::move(suspect));
 }
 
+bool in_module_call(const Case& find, const Series& series, const std::vector<uint32_t>& members) {
+  return find.mostly(members,
+                     [&](uint32_t tensor) { return local_of_module_call(find.last().dump, series.example, tensor); });
+}
+
 void add_variables(const Case& find, std::vector<Suspect>& suspects) {
   struct Container {
     const Series* largest = nullptr;
@@ -87,7 +93,7 @@ void add_variables(const Case& find, std::vector<Suspect>& suspects) {
     // An optimizer makes its state one tensor after the other, in its first step, which is where memory often runs out.
     const bool state =
         find.mostly(members, [&](uint32_t t) { return last.holders.category(t) == Category::optimizer_state; });
-    if (state && births.steps < kLeastGenerations) continue;
+    if ((state || in_module_call(find, series, members)) && births.steps < kLeastGenerations) continue;
     Container& container = containers[{series.example.root, series.example.scope, container_of(series.form)}];
     container.members.insert(container.members.end(), members.begin(), members.end());
     if (container.largest == nullptr || series.growth.bytes.back() > container.largest->growth.bytes.back()) {
@@ -143,7 +149,11 @@ void add_graphs(const Case& find, std::vector<Suspect>& suspects) {
     if (from.empty() || find.explained(members)) return;
     std::vector<uint32_t> nodes = find.retention().nodes_below(from);
     const Births births = births_of(births_of_nodes(last.dump, nodes), last.dump);
-    if (!grew_for_long(births) || (births.steps < kLeastGenerations && !uses_a_leaf_again(find, nodes))) return;
+    if (!grew_for_long(births)) return;
+    if (births.steps < kLeastGenerations) {
+      if (!uses_a_leaf_again(find, nodes)) return;
+      if (series != nullptr && in_module_call(find, *series, members)) return;
+    }
     candidates.push_back({series, std::move(members), std::move(nodes), births});
   };
   for (const Series& series : find.series()) consider(&series, series.members.back());
@@ -178,10 +188,8 @@ void add_graphs(const Case& find, std::vector<Suspect>& suspects) {
   }
 }
 
-// Inputs that become larger, and what was made from them afterwards, are none.
-void leave_larger_inputs(const View& last, std::vector<Suspect>& larger) {
-  std::vector<uint32_t> tensors;
-  for (const Suspect& suspect : larger) tensors.push_back(suspect.tensors.front());
+// Inputs that become larger, and what was made from them afterwards, are none. `tensors`: larger than those before.
+void leave_larger_inputs(const View& last, const std::vector<uint32_t>& tensors, std::vector<Suspect>& larger) {
   const uint64_t first = first_larger_input(last, tensors);
   std::erase_if(larger, [&](const Suspect& suspect) { return made_at(last, suspect.tensors.front()) >= first; });
 }
@@ -192,13 +200,16 @@ void add_larger(const Case& find, std::vector<Suspect>& suspects) {
   constexpr uint64_t kLeastMade = 8, kMostKept = 2, kTimesMean = 8, kOfMean = 5;
   const View& last = find.last();
   std::vector<Suspect> larger;
+  std::vector<uint32_t> all_larger;  // also those that were made a few times, as an input of the first steps
   for (const Storage& storage : last.dump.storages) {
     const uint32_t tensor = storage.tensors.front();
     const Item& item = last.accounts.items()[last.accounts.item_of_tensor(tensor)];
     if (item.allocation == kNone || item.bytes < kLeastGrowth || find.explained(storage.tensors)) continue;
     const Site& row = last.dump.sites[item.site];
-    if (row.allocations_total < kLeastMade || row.allocations_live > kMostKept) continue;
+    if (row.allocations_total < 2 || row.allocations_live > kMostKept) continue;
     if (item.bytes * kOfMean < row.bytes_total / row.allocations_total * kTimesMean) continue;
+    all_larger.push_back(tensor);
+    if (row.allocations_total < kLeastMade) continue;
     const bool held = std::any_of(find.series().begin(), find.series().end(), [&](const Series& series) {
       const std::vector<uint32_t>& members = series.members.back();
       return std::find_first_of(members.begin(), members.end(), storage.tensors.begin(), storage.tensors.end()) !=
@@ -220,7 +231,7 @@ void add_larger(const Case& find, std::vector<Suspect>& suspects) {
     suspect.oldest_ns = suspect.newest_ns = now - std::min(created, now);
     larger.push_back(std::move(suspect));
   }
-  leave_larger_inputs(last, larger);
+  leave_larger_inputs(last, all_larger, larger);
   std::ranges::move(larger, std::back_inserter(suspects));
 }
 
@@ -236,6 +247,11 @@ void add_sites(const Case& find, std::vector<Suspect>& suspects) {
   std::vector<bool> suspected(last.dump.tensors.size());
   for (const Suspect& suspect : suspects) {
     for (uint32_t tensor : suspect.tensors) suspected[tensor] = true;
+  }
+  std::vector<bool> passing(last.dump.tensors.size());
+  for (const Series& series : find.series()) {
+    for (uint32_t tensor : series.members.back())
+      passing[tensor] = passing[tensor] || local_of_module_call(last.dump, series.example, tensor);
   }
   struct Line {
     std::vector<uint32_t> tensors;
@@ -267,6 +283,7 @@ void add_sites(const Case& find, std::vector<Suspect>& suspects) {
   for (auto& [where, line] : lines) {
     const Births births = births_of(line.births, last.dump);
     if (!grew_for_long(births)) continue;
+    if (births.steps < kLeastGenerations && find.mostly(line.tensors, [&](uint32_t t) { return passing[t]; })) continue;
     Suspect suspect;
     suspect.kind = Suspect::Kind::site;
     suspect.bytes = find.bytes_of(find.dumps() - 1, line.tensors) + line.block_bytes;

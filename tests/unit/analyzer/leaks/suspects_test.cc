@@ -1,4 +1,4 @@
-// Covers: analyzer/leaks/{births,named_entries,site_beginnings}.cc
+// Covers: analyzer/leaks/{births,module_calls,named_entries,site_beginnings}.cc
 #include "leaks/suspects.h"
 
 #include <gmock/gmock.h>
@@ -124,6 +124,25 @@ TEST(Suspects, StateOfAnOptimizerIsOneOnlyOfManySteps) {
     });
     EXPECT_EQ(run.leaks.suspects.size(), steps_are_known ? 1u : 0u);
   }
+}
+
+// A list of a function `main` that runs, which may be that of a module's forward.
+Dumps a_local_list(uint64_t module_object, const std::vector<int>& ends = {}) {
+  return one_dump([&](Scene& scene) {
+    if (!ends.empty()) steps_end(scene, ends);
+    const uint32_t site = scene.builder.site(
+        0, scene.builder.python(
+               {{"train.py", "<module>", 1}, {"module.py", "call", 5, false, module_object}, {"train.py", "main", 9}}));
+    for (int step = 1; step <= scene.steps(); ++step) {
+      scene.kept(serial_at(step, 10), 2048, site, "outs[" + std::to_string(step) + "]", ReferenceRoot::local);
+    }
+  });
+}
+
+TEST(Suspects, WhatAModulesCallKeepsWhileItRunsIsNone) {
+  EXPECT_EQ(a_local_list(0).leaks.suspects.size(), 1u);
+  EXPECT_TRUE(a_local_list(0x1000).leaks.suspects.empty());
+  EXPECT_EQ(a_local_list(0x1000, {5, 10, 15, 20, 25}).leaks.suspects.size(), 1u);
 }
 
 TEST(Suspects, ParametersThatNoVariableExplainsAreNone) {
