@@ -1,6 +1,6 @@
 """Leaks that are easily blamed on the wrong holder, the wrong line or the wrong half of the bytes."""
 
-# Covers: analyzer/leaks/{finding,larger_tensors,graph_cycles,process_growth,gone_parameters}.cc analyzer/text/{held_text,leaks_words,leak_evidence_words}.cc
+# Covers: analyzer/leaks/{finding,larger_tensors,module_calls,graph_cycles,process_growth,gone_parameters}.cc analyzer/text/{held_text,leaks_words,leak_evidence_words}.cc
 
 import pytest
 
@@ -143,3 +143,15 @@ def test_workers_that_copy_pages(tmp_path):
     found = leaks(dumps, status=0)
     assert grown(found, "private memory of the child processes") > 50 * MIB
     assert found["answer"]["process_grew"] and "worker" in found["answer"]["process_look_at"]
+
+
+@harness.needs_fake_cuda
+@pytest.mark.parametrize("kind", ["larger-batch", "unrolled", "shared", "kept-graphs"])
+def test_a_dump_of_a_failure_within_a_step(tmp_path, monkeypatch, kind):
+    """What the step at work has made, much or often, is no suspect; what earlier steps left is."""
+    harness.use_fake_cuda(monkeypatch)
+    done = harness.run("memory_out_in_a_step.py", kind, folder=tmp_path, exit="never")
+    assert done.stdout == "out of memory\n", done.stderr
+    found = leaks(harness.dumps(tmp_path), status=0)
+    assert [suspect["kind"] for suspect in found["suspects"]] == (["graph"] if kind == "kept-graphs" else []), found["suspects"]
+    assert not found["findings"], found["findings"]
