@@ -71,6 +71,12 @@ void add_variable(const Case& find, const Series& series, const std::vector<uint
   suspects.push_back(std::move(suspect));
 }
 
+// An optimizer makes its state one tensor after the other, in its first step, which is where memory often runs out.
+bool is_state(const Case& find, const std::vector<uint32_t>& members) {
+  return find.mostly(
+      members, [&](uint32_t tensor) { return find.last().holders.category(tensor) == Category::optimizer_state; });
+}
+
 bool in_module_call(const Case& find, const Series& series, const std::vector<uint32_t>& members) {
   return find.mostly(members,
                      [&](uint32_t tensor) { return local_of_module_call(find.last().dump, series.example, tensor); });
@@ -90,10 +96,8 @@ void add_variables(const Case& find, std::vector<Suspect>& suspects) {
     if (ReferenceRoot(series.example.root) == ReferenceRoot::cycle) continue;
     const Births births = births_of(births_of_tensors(last.dump, members), last.dump);
     if (!grew_for_long(births)) continue;
-    // An optimizer makes its state one tensor after the other, in its first step, which is where memory often runs out.
-    const bool state =
-        find.mostly(members, [&](uint32_t t) { return last.holders.category(t) == Category::optimizer_state; });
-    if ((state || in_module_call(find, series, members)) && births.steps < kLeastGenerations) continue;
+    if (births.steps < kLeastGenerations && (is_state(find, members) || in_module_call(find, series, members)))
+      continue;
     Container& container = containers[{series.example.root, series.example.scope, container_of(series.form)}];
     container.members.insert(container.members.end(), members.begin(), members.end());
     if (container.largest == nullptr || series.growth.bytes.back() > container.largest->growth.bytes.back()) {
@@ -248,7 +252,7 @@ void add_sites(const Case& find, std::vector<Suspect>& suspects) {
   for (const Suspect& suspect : suspects) {
     for (uint32_t tensor : suspect.tensors) suspected[tensor] = true;
   }
-  std::vector<bool> passing(last.dump.tensors.size());
+  std::vector<bool> passing(last.dump.tensors.size());  // with a module's call that runs
   for (const Series& series : find.series()) {
     for (uint32_t tensor : series.members.back())
       passing[tensor] = passing[tensor] || local_of_module_call(last.dump, series.example, tensor);
