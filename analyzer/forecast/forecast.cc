@@ -160,18 +160,20 @@ class Forecaster {
     return worst;
   }
 
-  PeakRange range(const Play& play, const PeakAt& at, double missed) const {
+  // Nothing where the inputs are of no device that reserves memory.
+  ReservedPeaks reserved_at_target(const Play& play) const {
+    return reserves_ ? reserved_peaks(play, out_.target) : ReservedPeaks();
+  }
+
+  // What a device's allocator leaves at blocks without cutting it off counts, and does not grow with the requests.
+  PeakRange range(const Play& play, const PeakAt& at, const ReservedPeaks& device, double missed) const {
     const SizeValues base = base_values();
     const double above = highest_possible(play, out_.target, base).bytes - at.bytes;
     const double below = at.bytes - least_possible(play, out_.target, base).bytes;
     const double more = std::max(above, spread_after(play, at.change, out_.target, base)) + missed * at.bytes;
     const double least = kLeastError * at.bytes;
-    return {at.bytes, std::max({more, least, ends_of_blocks(play, at)}), std::max(below + missed * at.bytes, least)};
-  }
-
-  // What a device's allocator leaves at blocks without cutting it off, and counts: it does not grow with the requests.
-  double ends_of_blocks(const Play& play, const PeakAt& at) const {
-    return reserves_ ? double(reserved_peaks(play, out_.target).allocated) - at.bytes : 0;
+    const double ends_of_blocks = double(device.allocated) - at.bytes;
+    return {at.bytes, std::max({more, least, ends_of_blocks}), std::max(below + missed * at.bytes, least)};
   }
 
   // `least`: a part of the peak that it may be off by in any case; of what it may be where types are not known for lack
@@ -191,15 +193,19 @@ class Forecaster {
     if (peak.less > kOneWay * peak.more) peak.less = peak.more;
   }
 
-  PeakRange peak_of(const Play& play, const PeakAt& at, double missed, double least) const {
-    PeakRange result = range(play, at, missed);
+  PeakRange peak_of(const Play& play, const PeakAt& at, const ReservedPeaks& device, double missed,
+                    double least) const {
+    PeakRange result = range(play, at, device, missed);
     widen(result, play, least);
     return result;
+  }
+  PeakRange peak_of(const Play& play, double missed, double least) const {
+    return peak_of(play, peak(play, out_.target), reserved_at_target(play), missed, least);
   }
   // `other`: by what can be read of call stacks, where that is not all: then it may be either, or in between.
   PeakRange or_other(PeakRange result, const std::optional<Play>& other, double least) const {
     if (!other) return result;
-    const PeakRange may_be = peak_of(*other, peak(*other, out_.target), missed_by_read_names_, least);
+    const PeakRange may_be = peak_of(*other, missed_by_read_names_, least);
     result.more = std::max(result.more, may_be.most() - result.bytes);
     result.less = std::max(result.less, result.bytes - may_be.least());
     even_out(result);
@@ -210,20 +216,18 @@ class Forecaster {
   Outcome outcome(const Play& play, const PeakAt& at, const std::optional<Play>& other, double least = 0) const {
     Outcome result;
     const double missed = missed_part(out_.checks);
-    const PeakRange known = peak_of(play, at, missed, least);
+    const ReservedPeaks device = reserved_at_target(play);
+    const PeakRange known = peak_of(play, at, device, missed, least);
     result.peak = or_other(known, other, least);
     result.unread = play.unread || result.peak.more > known.more || result.peak.less > known.less;
-    if (reserves_) {
-      reserve(result, play);
-    }
+    if (reserves_) reserve(result, device);
     // Where there is no memory for it, torch takes an algorithm that needs less (seen with torch 2.11 on an H100).
     std::optional<Play> needed;
     if (samples_[out_.base].convolves) {
       needed = without_scratch(play);
       std::optional<Play> other_needed;
       if (other) other_needed = without_scratch(*other);
-      result.without_scratch =
-          or_other(peak_of(*needed, peak(*needed, out_.target), missed, least), other_needed, least);
+      result.without_scratch = or_other(peak_of(*needed, missed, least), other_needed, least);
     }
     if (!question_.limit) return result;
     const double limit = double(*question_.limit);
@@ -236,12 +240,11 @@ class Forecaster {
   void leave_out_scratch(Outcome& outcome, const Play& without) const {
     outcome.scratch_as_recorded = std::max(0.0, outcome.peak.bytes - outcome.without_scratch.bytes);
     outcome.peak = outcome.without_scratch;
-    if (!reserves_) return;
-    reserve(outcome, without);
+    if (reserves_) reserve(outcome, reserved_at_target(without));
   }
 
-  void reserve(Outcome& outcome, const Play& play) const {
-    const auto bytes = double(reserved_peaks(play, out_.target).reserved);
+  void reserve(Outcome& outcome, const ReservedPeaks& device) const {
+    const auto bytes = double(device.reserved);
     outcome.reserved = {bytes, reserved_miss_ * bytes + outcome.peak.more, reserved_miss_ * bytes + outcome.peak.less};
   }
 

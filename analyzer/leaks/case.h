@@ -21,10 +21,10 @@ namespace tensorscope::analyzer {
 inline constexpr uint64_t kLeastGrowth = 64 << 10;
 inline constexpr uint64_t kObjectBytes = 512;
 
-// What one variable or container refers to, in every dump: "losses[0]", "losses[1]", ... are one series.
 // By a handler that the program registered with Python's atexit.
 bool kept_by_atexit(const Reference& row);
 
+// What one variable or container refers to, in every dump: "losses[0]", "losses[1]", ... are one series.
 struct Series {
   Reference example;       // of the last dump that has it
   std::string form;        // "losses[*]", "model.adapters.*.weight": what its references have in common

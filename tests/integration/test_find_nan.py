@@ -134,8 +134,7 @@ def test_steps_that_a_loss_scaler_skips_are_counted():
 
 
 @pytest.mark.cases(3)
-@pytest.mark.parametrize("name", ["log", "zero", "half", "function", "division", "row", "foreach", "script", "inference", "first", "root", "data", "mask",
-                                  "added", "fine", "garbage", "replaced", "scaled"])
+@pytest.mark.parametrize("name", [*FOUND, "root", "data", "mask", "added", "fine", "garbage", "replaced", "scaled"])
 def test_the_program_computes_what_it_does_without(name):
     needs_scaler(name)
     without = alone(name)
