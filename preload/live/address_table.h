@@ -5,7 +5,7 @@
 // is the next to be used, so rows in use stay warm), and an index: open addressing with linear probing over 32-bit
 // slots, each an 8-bit tag of the hash and a 24-bit row number. Together about nine bytes an entry beside the row. The
 // index of a shard is rebuilt when it is 5/8 full, rows in order, so the longest pause at a million entries is that of
-// rebuilding 64 thousand. Fewer shards stay in the caches, more let threads wait less (docs/benchmarks.md).
+// rebuilding 64 thousand. Fewer shards stay in the caches, more let threads wait less (docs/overhead.md).
 //
 // Context: hook, collector. A row can be reached only through a Guard, which holds its shard's lock; a Guard that could
 // not get the lock within the bound has called give_up_on_locks() and is false. At most one Guard at a time on a

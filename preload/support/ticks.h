@@ -24,7 +24,7 @@ inline uint64_t read_ticks() {
 
 // The monotonic clock for ages, owned by one thread: coarse_ns() once the counter has gone on by some hundred
 // microseconds, else what was read then. The counter is read without touching memory, which that clock does: after
-// what torch runs between two events it is not in the nearest cache (docs/benchmarks.md).
+// what torch runs between two events it is not in the nearest cache (docs/overhead.md).
 class RecentClock {
  public:
   uint64_t ns() {

@@ -2,8 +2,9 @@
 
     LD_PRELOAD=build/preload/libtensorscope.so TENSORSCOPE_EXIT=never .venv/bin/python tests/bench/overhead.py [--stopped] [LOOP ...]
 
-With --stopped: what libtensorscope.stop() leaves of it, in blocks of recording, stopped and off. Off means that the hooks only forward. The switch is the library's own state word, found in its symbol table: no product
-interface can do this, since a table that misses events would be wrong. Prints the median of the pairwise ratios.
+With --stopped: what libtensorscope.stop() leaves of it, in blocks of recording, stopped and off. Off means that the hooks only forward. The
+switch is the library's own state word, found in its symbol table: no product interface can do this, since a table that misses events would be
+wrong. Prints the median of the pairwise ratios.
 """
 
 import ctypes
@@ -15,6 +16,7 @@ import time
 import loops
 
 RECORDING, OFF = 2, 3  # preload/support/state.h
+PAIRS = {"tiny": 40, "transformer-small": 80, "transformer-large": 16}
 
 
 def state_word():
@@ -92,7 +94,7 @@ def main():
         raise SystemExit(f"overhead: run this under LD_PRELOAD=.../libtensorscope.so (state {word})")
     names = [name for name in sys.argv[1:] if name != "--stopped"]
     for name in names or loops.LOOPS:
-        (measure_stopped if "--stopped" in sys.argv else measure)(name, word, 40 if name == "tiny" else 16)
+        (measure_stopped if "--stopped" in sys.argv else measure)(name, word, PAIRS[name])
 
 
 if __name__ == "__main__":

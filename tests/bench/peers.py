@@ -16,6 +16,7 @@ import tempfile
 
 HERE = pathlib.Path(__file__).resolve().parent
 LIBRARY = HERE.parents[1] / "build" / "preload" / "libtensorscope.so"
+BLOCKS = {"tiny": 5, "transformer-small": 15, "transformer-large": 3}  # in each process
 
 
 def tools(folder, loop, blocks):
@@ -47,7 +48,7 @@ def seconds(command, extra):
 
 def main():
     loop = sys.argv[1] if len(sys.argv) > 1 else "tiny"
-    blocks, rounds = (5, 7) if loop == "tiny" else (3, 3)
+    blocks, rounds = BLOCKS[loop], 7
     with tempfile.TemporaryDirectory() as folder:
         chosen = tools(folder, loop, blocks)
         took = {name: [] for name in chosen}
