@@ -102,11 +102,12 @@ class Autocaster {
   }
 
   // What a library works with: on a CPU tensors laid out otherwise, in no tensor; on devices workspaces of a fixed
-  // size, and buffers of recurrent layers. `change` makes it.
+  // size; buffers of recurrent layers. `change` makes it.
   void halve_workspace(size_t change, uint32_t piece, CastType type) {
     const Block& block = inputs_.block_of(piece);
     if (base_.device.is_cpu() && !block.shape_known) set(piece, type);
-    if (is_byte_buffer(base_, block)) scale_what_grows(play_, edit_, change, piece, type.least, type.most);
+    if (!is_byte_buffer(block)) return;
+    scale_what_grows(play_, edit_, change, piece, type.least, std::max(type.most, most_in_half(base_.device)));
   }
 
   CastType type_of(uint32_t index, uint32_t piece, int64_t numel) {

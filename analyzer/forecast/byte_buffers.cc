@@ -4,9 +4,11 @@
 
 namespace tensorscope::analyzer::forecast {
 
-bool is_byte_buffer(const Sample& base, const Block& block) {
-  return !base.device.is_cpu() && block.shape_known && block.dtype == rules::kUint8 && block.ndim == 1;
+bool is_byte_buffer(const Block& block) {
+  return block.shape_known && block.dtype == rules::kUint8 && block.ndim == 1;
 }
+
+double most_in_half(const Device& device) { return device.is_cpu() ? 1 : 0.5; }
 
 void scale_what_grows(Play& play, PlayEdit& edit, size_t change, uint32_t piece, double least, double most) {
   const Growth whole = play.growths[play.pieces[piece].growth];
