@@ -64,7 +64,8 @@ class HalfEdit {
       const OperationTraits& traits = operations_.all[index].traits;
       if (traits.unread) play_.unread = true;
       if (traits.unread || traits.rule == CastRule::lower) {
-        scale_what_grows(play_, edit_, i, piece, 0.5, traits.unread ? 1 : most_in_half(base_.device));
+        const auto [least, most] = kept_in_half(base_.device);
+        scale_what_grows(play_, edit_, i, piece, least, traits.unread ? 1 : most);
       }
     }
   }
@@ -88,15 +89,11 @@ class HalfEdit {
 
   // On a CPU the gradients of what is gathered are added up in float32, in a buffer beside the result.
   void add_up_gradients(const Operation& operation, Upcast upcast) {
-    if (operation.backward_begin == SIZE_MAX) return;
-    for (size_t i = operation.backward_begin; i < operation.backward_end; ++i) {
-      const auto [piece, made] = play_.changes[i];
-      if (!made || play_.pieces[piece].block == kNone || !inputs_.is_float(piece)) continue;
-      const uint32_t buffer = copy_of(piece, 1, operation);
-      if (upcast != Upcast::none) play_.pieces[buffer] = perhaps(play_.pieces[buffer]);
-      edit_.pass(i + 1, i + 1, buffer);
-      return;
-    }
+    const size_t i = inputs_.gathered_gradient(operation);
+    if (i == SIZE_MAX) return;
+    const uint32_t buffer = copy_of(play_.changes[i].block, 1, operation);
+    if (upcast != Upcast::none) play_.pieces[buffer] = perhaps(play_.pieces[buffer]);
+    edit_.pass(i + 1, i + 1, buffer);
   }
 
   // "scores = scores.float()" before log_softmax, and the gradient of that.

@@ -108,6 +108,7 @@ double backward_peak(const char* name, bool cpu) {
   ModelScene scene;
   scene.with_native_stacks();
   const uint32_t result = scene.forward("model", {2});
+  scene.free(scene.backward(result, {2}));  // of a view of it
   scene.backward(result, {2, 8});
   Play play = scene.play();
   if (!cpu) scene.base.device.type = 1;
