@@ -102,11 +102,13 @@ class Autocaster {
   }
 
   // What a library works with: on a CPU tensors laid out otherwise, in no tensor; on devices workspaces of a fixed
-  // size, and buffers of recurrent layers. `change` makes it.
+  // size; buffers of recurrent layers. `change` makes it.
   void halve_workspace(size_t change, uint32_t piece, CastType type) {
     const Block& block = inputs_.block_of(piece);
     if (base_.device.is_cpu() && !block.shape_known) set(piece, type);
-    if (is_byte_buffer(base_, block)) scale_what_grows(play_, edit_, change, piece, type.least, type.most);
+    if (!is_byte_buffer(block)) return;
+    const auto [least, most] = kept_in_half(base_.device);
+    scale_what_grows(play_, edit_, change, piece, std::min(type.least, least), std::max(type.most, most));
   }
 
   CastType type_of(uint32_t index, uint32_t piece, int64_t numel) {
@@ -400,6 +402,7 @@ class Autocaster {
     if (lower) halve_workspace(i, piece, {0.5, 0.5});
     if (operation.traits.unread) halve_workspace(i, piece, {});
     if (!inputs_.is_float(piece) || stays(play_.pieces[piece].category)) return;
+    if (operation.traits.gathers && base_.device.is_cpu()) add_up_gradients(i, operation, results_[index]);
     const bool parameters = play_.pieces[piece].category == Category::gradient;
     const bool cast = lower && (parameters || std::ranges::count(cast_numels_[index], inputs_.numel_of(piece)) != 0);
     if (cast || operation.traits.unread) {
@@ -415,6 +418,14 @@ class Autocaster {
       return;
     }
     if (results_[index]) set(piece, *results_[index]);
+  }
+
+  // On a CPU the gradients of what is gathered are added up in float32, in a buffer beside the result.
+  void add_up_gradients(size_t i, const Operation& operation, const std::optional<CastType>& type) {
+    if (!type || type->whole() || i != inputs_.gathered_gradient(operation)) return;
+    const Piece of = play_.pieces[play_.changes[i].block];
+    const Piece buffer = {kNone, of.growth, of.factor, 0, Category::backward_temporary, of.block};
+    edit_.pass(i + 1, i + 1, play_.add(type->half() ? buffer : perhaps(buffer)));
   }
 
   Play& play_;

@@ -4,8 +4,13 @@
 
 namespace tensorscope::analyzer::forecast {
 
-bool is_byte_buffer(const Sample& base, const Block& block) {
-  return !base.device.is_cpu() && block.shape_known && block.dtype == rules::kUint8 && block.ndim == 1;
+bool is_byte_buffer(const Block& block) {
+  return block.shape_known && block.dtype == rules::kUint8 && block.ndim == 1;
+}
+
+// Of an LSTM on a CPU 0.71 of it were seen with AVX-512, and a loop that kept 0.15 of it without.
+std::pair<double, double> kept_in_half(const Device& device) {
+  return device.is_cpu() ? std::pair(0.1, 1.0) : std::pair(0.5, 0.5);
 }
 
 void scale_what_grows(Play& play, PlayEdit& edit, size_t change, uint32_t piece, double least, double most) {

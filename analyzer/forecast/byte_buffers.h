@@ -1,6 +1,9 @@
 // Tensors of bytes that cuDNN works in, and keeps for backward, in recurrent layers on devices: what grows of them with
-// the sizes is as wide as the operation's type, the rest has the same bytes in all types.
+// the sizes is as wide as the operation's type, the rest has the same bytes in all types. oneDNN keeps such a tensor on
+// CPUs, where states of cells in it are float32 in any case; without AVX-512 torch runs a loop instead, which keeps less.
 #pragma once
+
+#include <utility>
 
 #include "forecast/play.h"
 #include "forecast/play_edit.h"
@@ -8,7 +11,9 @@
 
 namespace tensorscope::analyzer::forecast {
 
-bool is_byte_buffer(const Sample& base, const Block& block);
+bool is_byte_buffer(const Block& block);
+// The least and the most of what grows of it that may be there in 16 bits, as parts.
+std::pair<double, double> kept_in_half(const Device& device);
 
 // `change` makes the piece. What grows of it has between `least` and `most` of its bytes; the rest becomes a piece of
 // its own.

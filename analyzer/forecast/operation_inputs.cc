@@ -362,6 +362,18 @@ OperationInputs::Attended OperationInputs::attended(uint32_t index, uint32_t pie
   return {values, held < edit_.freed(values->piece) ? std::max(held, operation.end) : operation.end};
 }
 
+// The largest: views of its result have gradients as well.
+size_t OperationInputs::gathered_gradient(const Operation& operation) const {
+  size_t found = SIZE_MAX;
+  if (operation.backward_begin == SIZE_MAX) return found;
+  for (size_t i = operation.backward_begin; i < operation.backward_end; ++i) {
+    const auto [piece, made] = play_.changes[i];
+    if (!made || play_.pieces[piece].block == kNone || !is_float(piece)) continue;
+    if (found == SIZE_MAX || numel_of(piece) > numel_of(play_.changes[found].block)) found = i;
+  }
+  return found;
+}
+
 bool OperationInputs::copies(const Operation& operation, int64_t numel) const {
   return std::ranges::any_of(operation.pieces, [&](uint32_t piece) {
     return is_float(piece) && numel_of(piece) == numel && block_of(piece).past_backward &&

@@ -134,6 +134,8 @@ class OperationInputs {
   };
   // `piece`: the first that it makes of the queries.
   Attended attended(uint32_t index, uint32_t piece);
+  // The change of its backward that makes the gradient of what `gather` chooses elements of; SIZE_MAX: not seen.
+  size_t gathered_gradient(const Operation& operation) const;
   // It saves a copy of what it is given, laid out otherwise.
   bool copies(const Operation& operation, int64_t numel) const;
 

@@ -122,6 +122,7 @@ OperationTraits traits_of(std::string_view name, bool cpu) {
   traits.linear = name == "linear" || name == "addmm";
   traits.enlarges = name.starts_with("upsample");
   traits.pads = name == "pad" || name == "constant_pad_nd";
+  traits.gathers = name == "gather";
   traits.dropout = name.ends_with("dropout");
   traits.saves_result = is_one_of(kSavesResult, name);
   traits.norm = name.ends_with("_norm");

@@ -34,6 +34,7 @@ struct OperationTraits {
   bool enlarges = false;      // its result has more elements than its input
   bool pads = false;          // its input, with more around it
   bool pools = false;         // its result is smaller than its input in each dimension of places
+  bool gathers = false;       // chosen elements of its input
   bool saves_result = false;  // for backward, and not what it was given
   bool norm = false;          // its statistics are float32
   bool mean = false;          // on a CPU it computes in float32, from a copy

@@ -32,12 +32,14 @@ class HalfEdit {
   HalfEdit(Play& play, const Sample& base, const Operations& operations)
       : play_(play), base_(base), operations_(operations), inputs_(play, base, operations, edit_, {}) {}
 
-  void apply(const Upcasts& upcasts) {
+  void apply(Upcasts& upcasts) {
     edit_.start(play_);
     bool attends = false;  // within attention that is computed by its formula
     for (uint32_t i = 0; i < operations_.all.size(); ++i) {
       const Operation& operation = operations_.all[i];
       attends = attends && operation.traits.in_attention_math;
+      const uint32_t loss = upcasts.loss_at(operation.site);
+      if (loss != 0 && given_product(upcasts, loss, operation)) upcasts.set_known(loss);
       for (uint32_t piece : operation.pieces) {
         if (!inputs_.is_float(piece) || of_the_model(play_.pieces[piece].category)) continue;
         if (operation.traits.in_attention_math && !attends && !inputs_.shape_of(piece).empty()) {
@@ -46,7 +48,8 @@ class HalfEdit {
         }
         inputs_.add(piece, i, {0.5, 0.5});
       }
-      if (operation.traits.saves_result && upcasts.in_loss(operation.site)) may_copy_scores(operation);
+      if (operation.traits.saves_result && loss != 0 && !upcasts.is_known(loss)) may_copy_scores(operation);
+      if (operation.traits.gathers && base_.device.is_cpu()) add_up_gradients(operation, upcasts.at(operation.site));
     }
     scale_buffers();
     edit_.apply(play_);
@@ -57,11 +60,12 @@ class HalfEdit {
     for (size_t i = 0; i < play_.changes.size(); ++i) {
       const auto [piece, made] = play_.changes[i];
       const uint32_t index = made && play_.pieces[piece].block != kNone ? operations_.of_piece[piece] : kNone;
-      if (index == kNone || !is_byte_buffer(base_, inputs_.block_of(piece))) continue;
+      if (index == kNone || !is_byte_buffer(inputs_.block_of(piece))) continue;
       const OperationTraits& traits = operations_.all[index].traits;
       if (traits.unread) play_.unread = true;
       if (traits.unread || traits.rule == CastRule::lower) {
-        scale_what_grows(play_, edit_, i, piece, 0.5, traits.unread ? 1 : 0.5);
+        const auto [least, most] = kept_in_half(base_.device);
+        scale_what_grows(play_, edit_, i, piece, least, traits.unread ? 1 : most);
       }
     }
   }
@@ -72,6 +76,24 @@ class HalfEdit {
     const double part = double(inputs_.numel_of(piece)) / double(values->numel);
     const uint32_t copy = copy_of(values->piece, part, operations_.all[index]);
     edit_.save_instead(operations_.all[index].begin, copy, values->piece, until);
+  }
+
+  // Whether the line that calls a loss makes the scores as well, by a product, which has the type of its weights.
+  bool given_product(const Upcasts& upcasts, uint32_t loss, const Operation& operation) {
+    const uint32_t piece = operation.pieces.front();
+    const Value* scores = inputs_.is_float(piece) ? inputs_.newest_of(operation, inputs_.numel_of(piece)) : nullptr;
+    if (scores == nullptr) return false;
+    const Operation& maker = operations_.all[scores->operation];
+    return maker.traits.rule == CastRule::lower && upcasts.on_line_of_loss(loss, maker.site);
+  }
+
+  // On a CPU the gradients of what is gathered are added up in float32, in a buffer beside the result.
+  void add_up_gradients(const Operation& operation, Upcast upcast) {
+    const size_t i = inputs_.gathered_gradient(operation);
+    if (i == SIZE_MAX) return;
+    const uint32_t buffer = copy_of(play_.changes[i].block, 1, operation);
+    if (upcast != Upcast::none) play_.pieces[buffer] = perhaps(play_.pieces[buffer]);
+    edit_.pass(i + 1, i + 1, buffer);
   }
 
   // "scores = scores.float()" before log_softmax, and the gradient of that.

@@ -16,6 +16,13 @@ double columns_of(const Weight& weight) {
   return sees == weight.columns ? 0 : 0.5 * double(sees) / double(weight.rows);
 }
 
+// A bias has a gradient that is added up from a float32 copy of the result's.
+bool has_bias(const std::vector<Weight>& weights, const Weight& of) {
+  return std::ranges::any_of(weights, [&](const Weight& one) {
+    return one.module == of.module && one.shape.size() == 1 && one.rows == of.rows;
+  });
+}
+
 // Whether a result may be of a convolution with a weight; one of a line is computed as one of an image.
 bool convolution_of(const Weight& weight, std::span<const int64_t> shape) {
   return shape.size() == weight.shape.size() || (shape.size() == 4 && weight.shape.size() == 3 && shape[2] == 1);
@@ -38,12 +45,16 @@ void may_unfold(Play& play, const Sample& base, const Operations& operations, co
       return one.module == module && one.shape.size() > 2 && shape.size() > 1 && one.rows == shape[1] &&
              (convolves || convolution_of(one, shape));
     });
-    if (weight == weights.end() || columns_of(*weight) == 0) continue;
-    const auto passing = [&](size_t begin, size_t end) {
-      edit.pass(begin, end, play.add(perhaps({kNone, result.growth, columns_of(*weight), 0, Category::workspace})));
+    if (weight == weights.end()) continue;
+    const double columns = columns_of(*weight);
+    const auto passing = [&](size_t begin, size_t end, double part) {
+      if (part == 0) return;
+      edit.pass(begin, end, play.add(perhaps({kNone, result.growth, part, 0, Category::workspace})));
     };
-    passing(operation.begin, operation.end);
-    if (operation.backward_begin != SIZE_MAX) passing(operation.backward_begin, operation.backward_end);
+    passing(operation.begin, operation.end, columns);
+    if (operation.backward_begin == SIZE_MAX) continue;
+    // Never at the same time.
+    passing(operation.backward_begin, operation.backward_end, std::max(columns, has_bias(weights, *weight) ? 1.0 : 0));
   }
   edit.apply(play);
 }

@@ -33,6 +33,8 @@ Upcasts::Upcasts(const Sample& base)
     : dump_(base.opened->dump), symbols_(base.opened->symbols), package_(torch_package(dump_)) {
   casts_from_.resize(dump_.codes.size(), INT32_MAX);
   casting_line_.resize(dump_.python_frames.size());
+  line_known_.resize(dump_.python_frames.size());
+  for (const Code& code : dump_.codes) of_loss_.push_back(is_loss(code));
   for (size_t i = 1; i < dump_.python_frames.size(); ++i) {
     const PythonFrame& python = dump_.python_frames[i];
     const Code& code = dump_.codes[python.code];
@@ -42,7 +44,8 @@ Upcasts::Upcasts(const Sample& base)
     frame.file = code.file;
     frame.line = python.line;
     const std::string line = symbols_.source_line(frame);
-    known_ = known_ || !line.empty();
+    line_known_[i] = !line.empty();
+    known_ = known_ || line_known_[i];
     if (!casts(line)) continue;
     casting_line_[i] = casts_and_back(line) ? Upcast::with_copy : Upcast::possible;
     if (casting_line_[i] == Upcast::with_copy) continue;
@@ -71,7 +74,7 @@ Upcast Upcasts::looked_up(uint32_t site) const {
     const uint32_t code = dump_.python_frames[i].code;
     if (innermost && casting_line_[i] == Upcast::with_copy) return Upcast::with_copy;
     if (casting_line_[i] != Upcast::none || (inside && casts_from_[code] <= dump_.python_frames[i].line) ||
-        is_loss(dump_.codes[code])) {
+        (of_loss_[code] && !is_known(loss_at(site)))) {
       return Upcast::possible;
     }
     if (python_owner(dump_.codes[code].file, package_) != Owner::torch) innermost = false;
@@ -87,11 +90,30 @@ bool Upcasts::by_torch(uint32_t site) const {
   });
 }
 
-bool Upcasts::in_loss(uint32_t site) const {
-  for (uint32_t i = dump_.sites[site].python; i != 0; i = dump_.python_frames[i].parent) {
-    if (is_loss(dump_.codes[dump_.python_frames[i].code])) return true;
+// The outermost, where one calls another.
+uint32_t Upcasts::loss_at(uint32_t site) const {
+  uint32_t found = 0;
+  for (uint32_t i = site < dump_.sites.size() ? dump_.sites[site].python : 0; i != 0;
+       i = dump_.python_frames[i].parent) {
+    if (of_loss_[dump_.python_frames[i].code]) found = i;
   }
-  return false;
+  return found;
+}
+
+bool Upcasts::on_line_of_loss(uint32_t loss, uint32_t site) const {
+  // Two calls of one line are different frames of it.
+  const uint32_t calls = program_frame(loss), made = program_frame(dump_.sites[site].python);
+  const PythonFrame &a = dump_.python_frames[calls], &b = dump_.python_frames[made];
+  return calls != 0 && made != 0 && a.parent == b.parent && a.code == b.code && a.line == b.line &&
+         line_known_[calls] && casting_line_[calls] == Upcast::none;
+}
+
+// The innermost of the program's own around a frame; 0: none.
+uint32_t Upcasts::program_frame(uint32_t frame) const {
+  while (frame != 0 && python_owner(dump_.codes[dump_.python_frames[frame].code].file, package_) == Owner::torch) {
+    frame = dump_.python_frames[frame].parent;
+  }
+  return frame;
 }
 
 bool Upcasts::is_loss(const Code& code) const {

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "forecast/samples.h"
@@ -21,20 +22,29 @@ class Upcasts {
  public:
   explicit Upcasts(const Sample& base);
   Upcast at(uint32_t site);
-  // Whether it is within one of torch's functions of losses.
-  bool in_loss(uint32_t site) const;
+  // The call of one of torch's losses that a site is within, as its Python frame; 0: in none.
+  uint32_t loss_at(uint32_t site) const;
+  // Whether the line that calls a loss makes this as well, in torch's own modules: no cast is in between.
+  bool on_line_of_loss(uint32_t loss, uint32_t site) const;
+  // The type that this call of a loss is given is known. To be told before at() is asked.
+  void set_known(uint32_t loss) { known_losses_.insert(loss); }
+  bool is_known(uint32_t loss) const { return known_losses_.contains(loss); }
 
  private:
   Upcast looked_up(uint32_t site) const;
   bool by_torch(uint32_t site) const;
   bool is_loss(const Code& code) const;
+  uint32_t program_frame(uint32_t frame) const;
 
   const Dump& dump_;
   Symbols& symbols_;
-  const std::string package_;        // PyTorch's
-  std::vector<int32_t> casts_from_;  // of each code: the line from which on it casts; INT32_MAX: it does not
-  std::vector<Upcast> casting_line_;
+  const std::string package_;         // PyTorch's
+  std::vector<int32_t> casts_from_;   // of each code: the line from which on it casts; INT32_MAX: it does not
+  std::vector<bool> of_loss_;         // of each code
+  std::vector<Upcast> casting_line_;  // of each Python frame
+  std::vector<bool> line_known_;      // likewise
   std::unordered_map<uint32_t, Upcast> answers_;
+  std::unordered_set<uint32_t> known_losses_;
   bool known_ = false;  // any source line
 };
 

@@ -1,10 +1,11 @@
 """Forecasts of twenty-seven models against what runs of the forecast sizes really need, as tables for docs/forecasts.md.
 
-    .venv/bin/python tests/forecast/forecast_accuracy.py [MODEL ...] [--folder FOLDER]
+    .venv/bin/python tests/forecast/forecast_accuracy.py [NAME ...] [--sizes] [--folder FOLDER]
 
 Each model is recorded at one size and at twice that, the forecast is for twice and four times the larger one, and these are recorded
-as well; then the what-ifs, against runs that do them. MODEL: only these models, and their what-ifs. Recordings that are in the folder
-already are taken from there. Takes ten minutes on one core.
+as well; then the what-ifs, against runs that do them. NAME: only these models with their what-ifs, or only these what-ifs, by their rows'
+names ("bert in bfloat16", "mlp over 2 ranks"). --sizes: no what-ifs. Recordings that are in the folder already are taken from there.
+Takes half an hour on one core.
 """
 
 import argparse
@@ -251,25 +252,29 @@ def head(*row):
 
 def main():
     parser = argparse.ArgumentParser()
-    parser.add_argument("models", nargs="*")
+    parser.add_argument("names", nargs="*", metavar="NAME")
+    parser.add_argument("--sizes", action="store_true")
     parser.add_argument("--folder")
     options = parser.parse_args()
     folder = options.folder or tempfile.mkdtemp(prefix="forecasts")
+    asked = lambda *names: not options.names or any(name in options.names for name in names)
     head("model", "size", *CELLS)
-    for model in options.models or MODELS:
+    for model in filter(asked, MODELS):
         for sizes, found, truth in accuracy(folder, model):
             line(model, ", ".join(f"{k} {v}" for k, v in sizes.items()), *cells(found["forecast"], truth))
+    if options.sizes:
+        return
     head("what if", *CELLS)
     for name, (model, *_) in WHAT_IF.items():
-        if not options.models or model in options.models:
+        if asked(name, model):
             what_if_line(name, *what_if(folder, name))
-    if options.models:
-        return
     for model in RANKS:
         for ranks in 2, 4:
-            found, peaks = sharded(folder, model, ranks)
-            what_if_line(f"{model} over {ranks} ranks", found, max(peaks))
-    if not pathlib.Path(FAKE_CUDA).exists():
+            name = f"{model} over {ranks} ranks"
+            if asked(name, model):
+                found, peaks = sharded(folder, model, ranks)
+                what_if_line(name, found, max(peaks))
+    if options.names or not pathlib.Path(FAKE_CUDA).exists():
         return
     head("what if, on a device", *CELLS)
     for name in WHAT_IF_ON_A_DEVICE:

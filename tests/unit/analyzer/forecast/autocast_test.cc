@@ -405,6 +405,21 @@ TEST_F(AutocastTest, WhatCannotBeReadMayBeEither) {
   EXPECT_NEAR(bytes(*copy) * copy->unsure, 32 * 8 * 2, 1);
 }
 
+TEST_F(AutocastTest, GradientsOfWhatIsGatheredAreAddedUpInFloat32) {
+  const auto buffers = [&](const char* maker) {
+    begin();
+    weight("model.head", {8, 5});
+    make(maker, "model.head", {2, 8});
+    const uint32_t chosen = make("gather", "model", {2, 1});
+    scene_.free(scene_.backward(chosen, {2, 1}));  // of a view of it
+    scene_.backward(chosen, {2, 8});
+    cast();
+    return std::ranges::count_if(copies_, [&](const Piece& copy) { return bytes(copy) == 4 * 2 * 8; });
+  };
+  EXPECT_EQ(buffers("linear"), 1);
+  EXPECT_EQ(buffers("embedding"), 0);  // in float32 already
+}
+
 }  // namespace
 
 }  // namespace tensorscope::analyzer::forecast

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "forecast/precision.h"
 #include "model_scene.h"
 
 namespace tensorscope::analyzer::forecast {
@@ -44,19 +45,32 @@ TEST(ByteBuffers, WhereTheOperationIsNotKnownItMayBeEither) {
   EXPECT_NEAR(less, 1000 + 6400 / 2, 1);
 }
 
-TEST(ByteBuffers, TensorsOfBytesOnADevice) {
+TEST(ByteBuffers, TensorsOfBytes) {
   ModelScene scene;
   scene.forward("model.gru", {7400});
   Block block = scene.base.blocks[0];
-  scene.base.device.type = 1;
-  EXPECT_FALSE(is_byte_buffer(scene.base, block));
+  EXPECT_FALSE(is_byte_buffer(block));
   block.dtype = rules::kUint8;
-  EXPECT_TRUE(is_byte_buffer(scene.base, block));
+  EXPECT_TRUE(is_byte_buffer(block));
   block.ndim = 2;
-  EXPECT_FALSE(is_byte_buffer(scene.base, block));
-  block.ndim = 1;
-  scene.base.device = kHost;
-  EXPECT_FALSE(is_byte_buffer(scene.base, block));
+  EXPECT_FALSE(is_byte_buffer(block));
+}
+
+// Of an LSTM: oneDNN keeps cells in float32, and without AVX-512 torch does not call it.
+TEST(ByteBuffers, OnACpuWhatGrowsMayStayOrGo) {
+  const auto peaks = [](bool cpu) {
+    ModelScene scene;
+    Play play = buffer_of(scene);
+    scene.base.blocks[0].dtype = rules::kUint8;
+    if (!cpu) scene.base.device.type = 1;
+    Operations operations = operations_of(play, scene.base);
+    operations.all[0].traits = traits_of("mkldnn_rnn_layer", true);
+    in_half(play, scene.base, operations);
+    return std::pair(least_possible(play, {64}, {64}).bytes, highest_possible(play, {64}, {64}).bytes);
+  };
+  EXPECT_NEAR(peaks(true).first, 1000 + 640, 1);
+  EXPECT_NEAR(peaks(true).second, 1000 + 6400, 1);
+  EXPECT_NEAR(peaks(false).second, 1000 + 6400 / 2, 1);
 }
 
 }  // namespace

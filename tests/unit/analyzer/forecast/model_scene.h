@@ -4,6 +4,7 @@
 #include <initializer_list>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "forecast/operations.h"
@@ -17,13 +18,22 @@ class ModelScene {
  public:
   // A line that casts nothing: of code without any known line a type stays open.
   ModelScene() {
-    dump_.codes = {
-        {}, {"/home/u/model.py", "forward", 1}, {"/opt/site-packages/torch/nn/functional.py", "cross_entropy", 1}};
-    dump_.sources.files.push_back({.path = "/home/u/model.py", .lines = {{1, "y = f(x)"}}});
+    dump_.codes = {{},
+                   {"/home/u/model.py", "forward", 1},
+                   {"/opt/site-packages/torch/nn/functional.py", "cross_entropy", 1},
+                   {"/opt/site-packages/torch/nn/modules/linear.py", "forward", 1}};
+    dump_.sources.files.push_back(
+        {.path = "/home/u/model.py", .lines = {{1, "y = f(x)"}, {2, "y = f(x).float()"}, {3, "loss = cross_entropy(y, x)"}}});
     dump_.python_frames.resize(1);
     dump_.native_frames.resize(1);
     dump_.sites.resize(1);
     base.device = kHost;
+  }
+
+  // Native stacks are known from here on: a test sets the traits of operations itself.
+  void with_native_stacks() {
+    dump_.native_frames.push_back({});
+    native_ = 1;
   }
 
   // A call of an operation in a module. Returns the number of what it made.
@@ -36,6 +46,16 @@ class ModelScene {
   // Likewise, in one of torch's functions of losses.
   uint32_t loss(std::initializer_list<int64_t> shape) {
     return called_at({.code = 2, .line = 1}, shape, Category::temporary);
+  }
+  // A layer's result and the log_softmax of a loss, each called by a line of the model.
+  std::pair<uint32_t, uint32_t> scores_and_loss(std::initializer_list<int64_t> shape, int32_t line, int32_t loss_line) {
+    const auto called_by = [&](int32_t caller, uint32_t code) {
+      dump_.python_frames.push_back({.code = 1, .line = caller});
+      const uint32_t parent = uint32_t(dump_.python_frames.size() - 1);
+      return called_at({.parent = parent, .code = code, .line = 1}, shape, Category::temporary);
+    };
+    const uint32_t scores = called_by(line, 3);
+    return {scores, called_by(loss_line, 2)};
   }
   // Of the operation that made `block`.
   uint32_t backward(uint32_t block, std::initializer_list<int64_t> shape,
@@ -67,7 +87,7 @@ class ModelScene {
 
  private:
   uint32_t called_at(const PythonFrame& frame, std::initializer_list<int64_t> shape, Category category) {
-    dump_.sites.push_back({.python = uint32_t(dump_.python_frames.size())});
+    dump_.sites.push_back({.native = native_, .python = uint32_t(dump_.python_frames.size())});
     dump_.python_frames.push_back(frame);
     return make(uint32_t(dump_.sites.size() - 1), kNone, shape, category);
   }
@@ -92,6 +112,7 @@ class ModelScene {
   }
 
   Dump dump_;
+  uint32_t native_ = 0;
   std::vector<bool> alive_;
 };
 

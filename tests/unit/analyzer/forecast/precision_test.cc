@@ -78,6 +78,52 @@ TEST(Precision, ALossMayBeGivenACopyInFloat32) {
   EXPECT_NEAR(least_possible(play, {}, {}).bytes, kBytes / 2 + kBytes / 2, 1);
 }
 
+// Bytes that a loss and its scores surely have, and may have. `by`: the operation that makes the scores.
+std::pair<double, double> of_loss(int32_t line, int32_t loss_line, const char* by) {
+  ModelScene scene;
+  scene.with_native_stacks();
+  const auto [scores, loss] = scene.scores_and_loss({2, 8}, line, loss_line);
+  Play play = scene.play();
+  Operations operations = operations_of(play, scene.base);
+  operations.all[operations.of_piece[scores]].traits = traits_of(by, true);
+  operations.all[operations.of_piece[loss]].traits = traits_of("log_softmax", true);
+  in_half(play, scene.base, operations);
+  return {play.pieces[loss].factor * kBytes, highest_possible(play, {}, {}).bytes};
+}
+
+TEST(Precision, ALossHasTheTypeOfAProductOnItsLine) {
+  EXPECT_EQ(of_loss(1, 1, "linear").first, kBytes / 2);
+  const double copied = of_loss(1, 3, "linear").second - of_loss(1, 1, "linear").second;
+  EXPECT_NEAR(copied, kBytes + kBytes / 2, 1);  // the copy of the scores, and the other half of the result
+}
+
+TEST(Precision, ALossMayHaveAnotherTypeThanItsScores) {
+  EXPECT_EQ(of_loss(1, 3, "linear").first, 0.75 * kBytes);  // made on another line
+  EXPECT_EQ(of_loss(2, 2, "linear").first, 0.75 * kBytes);  // the line casts
+  EXPECT_EQ(of_loss(1, 1, "relu").first, 0.75 * kBytes);    // of what may be float32
+}
+
+// Bytes at the peak of the backward of an operation that makes `shape` in it.
+double backward_peak(const char* name, bool cpu) {
+  ModelScene scene;
+  scene.with_native_stacks();
+  const uint32_t result = scene.forward("model", {2});
+  scene.free(scene.backward(result, {2}));  // of a view of it
+  scene.backward(result, {2, 8});
+  Play play = scene.play();
+  if (!cpu) scene.base.device.type = 1;
+  Operations operations = operations_of(play, scene.base);
+  operations.all[0].traits = traits_of(name, cpu);
+  in_half(play, scene.base, operations);
+  return peak(play, {}).bytes - 0.5 * 4 * 2;
+}
+
+TEST(Precision, GradientsOfWhatIsGatheredAreAddedUpInFloat32) {
+  EXPECT_EQ(backward_peak("gather", true), kBytes / 2 + kBytes);
+  EXPECT_EQ(backward_peak("gather", false), kBytes / 2);
+  EXPECT_EQ(backward_peak("index_select", true), kBytes / 2);
+}
+
 }  // namespace
 
 }  // namespace tensorscope::analyzer::forecast
