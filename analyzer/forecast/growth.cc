@@ -10,6 +10,7 @@ namespace {
 
 constexpr double kDeviceRounding = 512;
 constexpr Powers kConstant = {};
+constexpr double kRounding = 0.01;
 // What may vary with sizes, the simplest first.
 constexpr std::array<Powers, 7> kForms = {{{1, 0}, {0, 1}, {1, 1}, {2, 0}, {0, 2}, {1, 2}, {2, 1}}};
 
@@ -177,6 +178,12 @@ void Growth::by_bytes(const std::vector<Size>& sizes, std::span<const SeenBlock>
     return;
   }
   terms_ = {*best};
+  // Less at a larger size, by more than rounding: a library takes another path there, and nothing tells how that goes on.
+  if (best->factor < 0 && base_bytes_ < (1 - kRounding) * *std::ranges::max_element(values)) {
+    basis_ = Basis::not_matched;
+    least_ = base_bytes_;
+    return;
+  }
   residual_ = worst(*best, at, values);
   // Sizes of libraries' buffers are rounded to pages and cache lines.
   if (residual_ <= 1e-3 && best->factor > 0) {
@@ -213,7 +220,7 @@ double Growth::bytes(const SizeValues& at) const {
   double result = product_ ? 1 : 0;
   if (!product_) {
     for (const Term& term : terms_) result += term.value(at);
-    return std::max(0.0, result - left_out_);
+    return std::max(least_, result - left_out_);
   }
   for (size_t i = 0; i + 1 < terms_.size(); ++i) result *= std::max(0.0, std::floor(terms_[i].value(at) + 1e-6));
   return std::max(0.0, round_up(result * itemsize_, rounding_) * std::max(0.0, terms_.back().value(at)) - left_out_);
@@ -253,7 +260,7 @@ double Growth::spread(const SizeValues& at, const SizeValues& base) const {
 Powers Growth::powers() const {
   Powers result{};
   for (const Term& term : terms_) {
-    if (!term.varies()) continue;
+    if (term.factor <= 0) continue;
     for (size_t i = 0; i < kMostSizes; ++i) {
       result[i] = product_ ? uint8_t(result[i] + term.powers[i]) : std::max(result[i], term.powers[i]);
     }

@@ -41,7 +41,7 @@ enum class Basis : uint8_t {
   shape,        // the product of the dimensions
   verified,     // a form with fewer unknowns than there are inputs
   assumed,      // a form that as many unknowns as inputs always fit
-  not_matched,  // nothing like it is in another input
+  not_matched,  // nothing like it is in another input, or there is less of it at a larger size
   irregular,    // no form fits
   scratch       // a library chooses it by the size, and may choose otherwise for another one
 };
@@ -86,6 +86,7 @@ class Growth {
   double residual_ = 0;  // irregular: the largest part by which an input is missed
   double base_bytes_ = 0;
   double left_out_ = 0;  // bytes that are not counted
+  double least_ = 0;     // not_matched: bytes at any size
 };
 
 }  // namespace tensorscope::analyzer::forecast

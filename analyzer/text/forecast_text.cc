@@ -200,7 +200,7 @@ const char* basis_words(forecast::Basis basis) {
     case forecast::Basis::assumed:
       return "no shape tells how it grows; the inputs are too few to check";
     case forecast::Basis::not_matched:
-      return "nothing like it in another input; taken as constant";
+      return "not in a smaller input, or more of it there; taken as constant";
     case forecast::Basis::irregular:
       return "not linear: fits no form";
     case forecast::Basis::scratch:

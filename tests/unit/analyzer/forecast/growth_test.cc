@@ -89,6 +89,17 @@ TEST(Growth, WhatFitsNoFormSaysSo) {
   EXPECT_STREQ(text(saw.basis()), "irregular");
 }
 
+// A library took another path at the larger size.
+TEST(Growth, LessAtALargerSizeIsNotExtrapolated) {
+  const Growth fell = of_bytes(kBatch, {10000, 1600});
+  EXPECT_EQ(fell.basis(), Basis::not_matched);
+  EXPECT_EQ(fell.bytes({64}), 1600);
+  EXPECT_EQ(fell.bytes({8}), 10000);
+  EXPECT_EQ(fell.spread({64}, {16}), 4800);
+  EXPECT_FALSE(fell.varies());
+  EXPECT_EQ(of_bytes(kBatch, {1001, 1000}).basis(), Basis::irregular);
+}
+
 // cuDNN takes another algorithm for another size: however well two inputs agree, nothing is known of a third.
 TEST(Growth, WhatALibraryChoosesIsOffByAllOfIt) {
   const std::vector<SeenBlock> seen = {{1000, {}, 0, 1, true}, {2000, {}, 0, 1, true}};
