@@ -107,6 +107,17 @@ uint64_t gain(const Checkpoint& checkpoint, uint64_t all) {
   return checkpoint.instances > 1 ? checkpoint.stays_free() : std::min(checkpoint.stays_free(), all - checkpoint.bytes);
 }
 
+bool has_batch_norm(const View& view, const std::set<std::string>& modules) {
+  const Graph& graph = view.dump.graph;
+  for (uint32_t node = 0; node < graph.nodes.size(); ++node) {
+    const uint32_t seen = graph.nodes[node].seen;
+    if (seen == kNone || graph.class_name(node).find("BatchNorm") == std::string::npos) continue;
+    const std::string& path = view.places.module_path(view.dump.nodes[seen].site);
+    if (std::ranges::any_of(modules, [&](const std::string& module) { return within(path, module); })) return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 std::vector<Checkpoint> checkpoints(const View& view, Device device, uint64_t least, size_t most,
@@ -156,7 +167,10 @@ std::vector<Checkpoint> checkpoints(const View& view, Device device, uint64_t le
   if (result.size() > most) result.resize(most);
   if (result.empty()) return result;
   const ModuleInputs inputs(view);
-  for (Checkpoint& one : result) one.inputs = inputs.not_kept(modules[one.modules]);
+  for (Checkpoint& one : result) {
+    one.inputs = inputs.not_kept(modules[one.modules]);
+    one.batch_norm = has_batch_norm(view, modules[one.modules]);
+  }
   return result;
 }
 

@@ -25,6 +25,7 @@ struct Checkpoint {
   uint64_t in_flight = 0;  // of those that run now
   uint64_t unused = 0;     // of the bytes: ends of blocks that the tensors do not use
   uint64_t inputs = 0;     // that would be kept beside what is kept now
+  bool batch_norm = false;  // is in them: computing it again updates its running statistics again
 
   // What is not needed at the moment at which the most is.
   uint64_t stays_free() const {

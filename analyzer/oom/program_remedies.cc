@@ -151,6 +151,7 @@ class ProgramFinder {
       const uint64_t stays_free = one.stays_free();
       remedy.set_bound(one.bytes, one.at_least());
       remedy.inputs = one.inputs;
+      remedy.batch_norm = one.batch_norm;
       remedy.fits = room_.fits_at_most(stays_free);
       room_.say_missing(remedy, stays_free + about_.cached.common);
       found_.push_back(std::move(remedy));

@@ -71,6 +71,7 @@ struct Remedy {
   bool scalars = false;                 // and they have one element each
   uint64_t stays = 0;                   // in private pools, or in the module that runs now
   uint64_t inputs = 0;                  // checkpoint: that it keeps beside what is kept now
+  bool batch_norm = false;              // checkpoint: is in the modules
   uint64_t scaling = 0, may_scale = 0;  // smaller_batch: bytes that grow with the batch, and that may
   bool tried = false;                   // empty_cache: torch did so before it gave up
   bool in_step = false;                 // less_state: an optimizer's step made the request

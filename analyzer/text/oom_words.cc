@@ -281,8 +281,7 @@ std::string price_words(const Remedy& remedy) {
   }
   switch (price.results) {
     case Price::Results::same:
-      add(remedy.kind == RemedyKind::checkpoint ? "same results, but batch norm counts each batch twice"
-                                                : "same results");
+      add(remedy.batch_norm ? "same results, but batch norm counts each batch twice" : "same results");
       break;
     case Price::Results::rounding:
       add("results differ by rounding");

@@ -94,6 +94,7 @@ def test_what_would_make_room(failed):
     assert remedy(answer, "checkpoint")["subject"] == "model.*"
     # tanh's result and the input of the second linear layer are one tensor; the inputs of the blocks stay
     assert remedy(answer, "checkpoint")["bytes"] == 4 * 4 * MEBIBYTE
+    assert "batch norm" not in remedy(answer, "checkpoint")["price"]["words"]  # the modules have none
     expandable = remedy(answer, "expandable-segments")
     assert (expandable is not None) == (device == "cuda")
     if expandable:

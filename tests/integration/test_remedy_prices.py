@@ -12,7 +12,7 @@ TRIED = harness.ROOT / "tests" / "remedies"
 
 
 def losses(program, kind, subject):
-    asked = {"program": program, "imports": [], "kind": kind, "subject": subject, "rounds": 1}
+    asked = {"program": program, "imports": [], "remedies": [[kind, subject]], "rounds": 1}
     done = subprocess.run([sys.executable, str(TRIED / "one_price.py"), json.dumps(asked)], capture_output=True, text=True,
                           timeout=harness.TIMEOUT)
     assert done.returncode == 0, done.stderr

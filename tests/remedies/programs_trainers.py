@@ -26,6 +26,12 @@ def batches(trial, size, count, width=384, length=128):
     return [(torch.rand(size, length, width), torch.zeros(size, dtype=torch.long)) for _ in range(count)]
 
 
+def lightning_trainer(trial):
+    import lightning
+    return lightning.Trainer(accelerator="gpu" if trial.device == "cuda" else "cpu", devices=1, max_epochs=1, logger=False,
+                             enable_checkpointing=False, enable_progress_bar=False, enable_model_summary=False, num_sanity_val_steps=0)
+
+
 @program(imports=("lightning",))
 def lightning_training(trial):
     """Lightning's Trainer, AdamW"""
@@ -43,9 +49,7 @@ def lightning_training(trial):
         def configure_optimizers(self):
             return trial.optimizer(torch.optim.AdamW, self.parameters())
 
-    trainer = lightning.Trainer(accelerator="gpu", devices=1, max_epochs=1, logger=False, enable_checkpointing=False,
-                                enable_progress_bar=False, enable_model_summary=False, num_sanity_val_steps=0)
-    trainer.fit(Classifier(), torch.utils.data.DataLoader(batches(trial, 32, 2), batch_size=None))
+    lightning_trainer(trial).fit(Classifier(), torch.utils.data.DataLoader(batches(trial, 32, 2), batch_size=None))
 
 
 @program(imports=("lightning",))
@@ -69,9 +73,7 @@ def lightning_kept_outputs(trial):
         def configure_optimizers(self):
             return torch.optim.SGD(self.parameters(), 0.1)
 
-    trainer = lightning.Trainer(accelerator="gpu", devices=1, max_epochs=1, logger=False, enable_checkpointing=False,
-                                enable_progress_bar=False, enable_model_summary=False, num_sanity_val_steps=0)
-    trainer.fit(Classifier(), torch.utils.data.DataLoader(batches(trial, 16, 5, 256), batch_size=None))
+    lightning_trainer(trial).fit(Classifier(), torch.utils.data.DataLoader(batches(trial, 16, 5, 256), batch_size=None))
 
 
 @program(imports=("transformers.trainer", "transformers.models.distilbert.modeling_distilbert"))
@@ -84,7 +86,7 @@ def transformers_trainer(trial):
     with tempfile.TemporaryDirectory() as folder:
         arguments = transformers.TrainingArguments(
             folder, per_device_train_batch_size=trial.batch(16), max_steps=2, report_to=[], save_strategy="no",
-            bf16=trial.tries("lower-precision"), disable_tqdm=True, dataloader_pin_memory=False,
+            bf16=trial.tries("lower-precision"), use_cpu=trial.device == "cpu", disable_tqdm=True, dataloader_pin_memory=False,
             optim="sgd" if trial.tries("less-state") else "adamw_torch_fused" if trial.tries("fused-step") else "adamw_torch")
         transformers.Trainer(model=model, args=arguments, train_dataset=rows).train()
 
@@ -93,6 +95,7 @@ def transformers_trainer(trial):
 def accelerate_training(trial):
     """accelerate, an encoder of torch.nn's own layers"""
     import accelerate
+    accelerate.state.AcceleratorState._reset_state()  # one of an earlier run in this process has its precision
     accelerator = accelerate.Accelerator(mixed_precision="bf16" if trial.tries("lower-precision") else "no")
     model = trial.ready(Encoder())
     optimizer = trial.optimizer(torch.optim.AdamW, model.parameters())
@@ -105,19 +108,22 @@ def accelerate_training(trial):
         optimizer.zero_grad()
 
 
-def alone():
+def alone(trial):
     """One rank."""
     os.environ.update(MASTER_ADDR="127.0.0.1", MASTER_PORT="0", RANK="0", WORLD_SIZE="1", LOCAL_RANK="0")
     if not torch.distributed.is_initialized():
         store = torch.distributed.HashStore()
-        torch.distributed.init_process_group("nccl", store=store, rank=0, world_size=1, device_id=torch.device("cuda:0"))
+        if trial.device == "cuda":
+            torch.distributed.init_process_group("nccl", store=store, rank=0, world_size=1, device_id=torch.device("cuda:0"))
+        else:
+            torch.distributed.init_process_group("gloo", store=store, rank=0, world_size=1)
 
 
 @program(imports=("torch.distributed.fsdp",))
 def fsdp_training(trial):
     """fully_shard (FSDP2), one rank, AdamW"""
     from torch.distributed.fsdp import fully_shard
-    alone()
+    alone(trial)
     model = trial.ready(Encoder().to(trial.device))
     for layer in model.layers:
         fully_shard(layer)
@@ -135,7 +141,7 @@ def fsdp_training(trial):
 @program()
 def ddp_training(trial):
     """DistributedDataParallel, one rank, SGD with momentum"""
-    alone()
+    alone(trial)
     model = trial.ready(Encoder().to(trial.device))
     model = nn.parallel.DistributedDataParallel(model)
     optimizer = trial.optimizer(torch.optim.SGD, model.parameters(), lr=0.1, momentum=0.9)

@@ -103,7 +103,7 @@ def bert_evaluation(trial):
     model(input_ids=ids, labels=torch.zeros(4, dtype=torch.long, device=trial.device)).loss.backward()
     optimizer.step()
     optimizer.zero_grad()
-    evaluate(trial, model)
+    return evaluate(trial, model)
 
 
 def evaluate(trial, model):

@@ -26,10 +26,10 @@ def program(device="cuda", settings=None, capacity=None, asks=False, imports=())
 
 
 class Trial:
-    """`kind`: of the remedy that is tried, "" for none; `subject`: what the advice named."""
+    """`kind`: of the remedy that is tried, "" for none; `subject`: what the advice named; `part`: by what each batch is divided."""
 
-    def __init__(self, device, kind="", subject=""):
-        self.device, self.kind, self.subject = device, kind, subject
+    def __init__(self, device, kind="", subject="", part=1):
+        self.device, self.kind, self.subject, self.part = device, kind, subject, part
         self.applied = 0  # to how many places of the program
         self.dump = None
         self.given = None  # bytes, where the program itself measures what came back
@@ -51,6 +51,7 @@ class Trial:
         self.given = nbytes
 
     def batch(self, size):
+        size //= self.part
         assert size % 2 == 0
         return size // 2 if self.tries("smaller-batch") else size
 

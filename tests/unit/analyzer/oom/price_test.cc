@@ -37,6 +37,17 @@ TEST(Price, CheckpointingNamesTheCallOfTheModules) {
   EXPECT_EQ(remedy->high, 120 * kMiB);
 }
 
+TEST(Price, CheckpointingTellsOfBatchNormInTheModules) {
+  DeviceScene scene = of_layers();
+  const char* const batch_norm = "N5torch8autograd9generated24NativeBatchNormBackward0E";
+  const auto told = [&] { return Told(scene).remedy(RemedyKind::checkpoint)->batch_norm; };
+  EXPECT_FALSE(told());
+  scene.node(scene.in_module("model.stem", 12), batch_norm);
+  EXPECT_FALSE(told());
+  scene.node(scene.in_module("model.layers.1", 10), batch_norm);
+  EXPECT_TRUE(told());
+}
+
 TEST(Price, LowerPrecisionBelongsWhereTheModelIsCalled) {
   DeviceScene scene = of_layers();
   const Told told(scene);
