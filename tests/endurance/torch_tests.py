@@ -22,7 +22,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 LIBRARY, ANALYZER = ROOT / "build/preload/libtensorscope.so", ROOT / "build/analyzer/tensorscope"
 # Those that need nothing but torch, and make processes, threads, hooks, subclasses, custom Functions or much memory.
 FILES = """test_autograd test_multiprocessing test_multiprocessing_spawn test_dataloader test_torch test_nn test_view_ops
-test_python_dispatch test_serialization test_futures test_jit test_fx test_optim test_package test_subclass test_functionalization
+test_python_dispatch test_serialization test_futures test_jit test_fx test_optim test_subclass test_functionalization
 test_autocast test_namedtensor test_openmp test_stateless test_sparse test_logging test_utils test_monitor test_throughput_benchmark
 test_nestedtensor test_fake_tensor test_indexing test_linalg test_modules test_foreach""".split()
 TIMES_AGAIN = 3
