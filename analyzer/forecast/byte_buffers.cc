@@ -4,9 +4,7 @@
 
 namespace tensorscope::analyzer::forecast {
 
-bool is_byte_buffer(const Block& block) {
-  return block.shape_known && block.dtype == rules::kUint8 && block.ndim == 1;
-}
+bool is_byte_buffer(const Block& block) { return block.shape_known && block.dtype == rules::kUint8 && block.ndim == 1; }
 
 // Of an LSTM on a CPU 0.71 of it were seen with AVX-512, and a loop that kept 0.15 of it without.
 std::pair<double, double> kept_in_half(const Device& device) {

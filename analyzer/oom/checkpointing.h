@@ -18,13 +18,13 @@
 namespace tensorscope::analyzer::oom {
 
 struct Checkpoint {
-  std::string modules;     // "model.layers.*"
-  size_t instances = 0;    // how many of them have something saved
-  uint64_t bytes = 0;      // of all instances
-  uint64_t largest = 0;    // of the one with the most
-  uint64_t in_flight = 0;  // of those that run now
-  uint64_t unused = 0;     // of the bytes: ends of blocks that the tensors do not use
-  uint64_t inputs = 0;     // that would be kept beside what is kept now
+  std::string modules;      // "model.layers.*"
+  size_t instances = 0;     // how many of them have something saved
+  uint64_t bytes = 0;       // of all instances
+  uint64_t largest = 0;     // of the one with the most
+  uint64_t in_flight = 0;   // of those that run now
+  uint64_t unused = 0;      // of the bytes: ends of blocks that the tensors do not use
+  uint64_t inputs = 0;      // that would be kept beside what is kept now
   bool batch_norm = false;  // is in them: computing it again updates its running statistics again
 
   // What is not needed at the moment at which the most is.

@@ -23,7 +23,8 @@ class ModelScene {
                    {"/opt/site-packages/torch/nn/functional.py", "cross_entropy", 1},
                    {"/opt/site-packages/torch/nn/modules/linear.py", "forward", 1}};
     dump_.sources.files.push_back(
-        {.path = "/home/u/model.py", .lines = {{1, "y = f(x)"}, {2, "y = f(x).float()"}, {3, "loss = cross_entropy(y, x)"}}});
+        {.path = "/home/u/model.py",
+         .lines = {{1, "y = f(x)"}, {2, "y = f(x).float()"}, {3, "loss = cross_entropy(y, x)"}}});
     dump_.python_frames.resize(1);
     dump_.native_frames.resize(1);
     dump_.sites.resize(1);
