@@ -420,11 +420,9 @@ class Autocaster {
     if (results_[index]) set(piece, *results_[index]);
   }
 
-  // On a CPU the gradients of what is gathered are added up in float32, in a buffer beside the result.
   void add_up_gradients(size_t i, const Operation& operation, const std::optional<CastType>& type) {
     if (!type || type->whole() || i != inputs_.gathered_gradient(operation)) return;
-    const Piece of = play_.pieces[play_.changes[i].block];
-    const Piece buffer = {kNone, of.growth, of.factor, 0, Category::backward_temporary, of.block};
+    const Piece buffer = inputs_.gather_buffer(i);
     edit_.pass(i + 1, i + 1, play_.add(type->half() ? buffer : perhaps(buffer)));
   }
 

@@ -374,6 +374,11 @@ size_t OperationInputs::gathered_gradient(const Operation& operation) const {
   return found;
 }
 
+Piece OperationInputs::gather_buffer(size_t change) const {
+  const Piece& of = play_.pieces[play_.changes[change].block];
+  return {kNone, of.growth, of.factor, 0, Category::backward_temporary, of.block};
+}
+
 bool OperationInputs::copies(const Operation& operation, int64_t numel) const {
   return std::ranges::any_of(operation.pieces, [&](uint32_t piece) {
     return is_float(piece) && numel_of(piece) == numel && block_of(piece).past_backward &&

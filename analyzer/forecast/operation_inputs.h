@@ -136,6 +136,8 @@ class OperationInputs {
   Attended attended(uint32_t index, uint32_t piece);
   // The change of its backward that makes the gradient of what `gather` chooses elements of; SIZE_MAX: not seen.
   size_t gathered_gradient(const Operation& operation) const;
+  // On a CPU these gradients are added up in float32, in a buffer beside what this change makes.
+  Piece gather_buffer(size_t change) const;
   // It saves a copy of what it is given, laid out otherwise.
   bool copies(const Operation& operation, int64_t numel) const;
 

@@ -87,13 +87,11 @@ class HalfEdit {
     return maker.traits.rule == CastRule::lower && upcasts.on_line_of_loss(loss, maker.site);
   }
 
-  // On a CPU the gradients of what is gathered are added up in float32, in a buffer beside the result.
   void add_up_gradients(const Operation& operation, Upcast upcast) {
     const size_t i = inputs_.gathered_gradient(operation);
     if (i == SIZE_MAX) return;
-    const uint32_t buffer = copy_of(play_.changes[i].block, 1, operation);
-    if (upcast != Upcast::none) play_.pieces[buffer] = perhaps(play_.pieces[buffer]);
-    edit_.pass(i + 1, i + 1, buffer);
+    const Piece buffer = inputs_.gather_buffer(i);
+    edit_.pass(i + 1, i + 1, play_.add(upcast == Upcast::none ? buffer : perhaps(buffer)));
   }
 
   // "scores = scores.float()" before log_softmax, and the gradient of that.

@@ -107,15 +107,21 @@ uint64_t gain(const Checkpoint& checkpoint, uint64_t all) {
   return checkpoint.instances > 1 ? checkpoint.stays_free() : std::min(checkpoint.stays_free(), all - checkpoint.bytes);
 }
 
-bool has_batch_norm(const View& view, const std::set<std::string>& modules) {
+std::set<std::string> modules_with_batch_norm(const View& view) {
   const Graph& graph = view.dump.graph;
+  std::set<std::string> paths;
   for (uint32_t node = 0; node < graph.nodes.size(); ++node) {
     const uint32_t seen = graph.nodes[node].seen;
     if (seen == kNone || graph.class_name(node).find("BatchNorm") == std::string::npos) continue;
-    const std::string& path = view.places.module_path(view.dump.nodes[seen].site);
-    if (std::ranges::any_of(modules, [&](const std::string& module) { return within(path, module); })) return true;
+    paths.insert(view.places.module_path(view.dump.nodes[seen].site));
   }
-  return false;
+  return paths;
+}
+
+bool any_within(const std::set<std::string>& paths, const std::set<std::string>& modules) {
+  return std::ranges::any_of(paths, [&](const std::string& path) {
+    return std::ranges::any_of(modules, [&](const std::string& module) { return within(path, module); });
+  });
 }
 
 }  // namespace
@@ -167,9 +173,10 @@ std::vector<Checkpoint> checkpoints(const View& view, Device device, uint64_t le
   if (result.size() > most) result.resize(most);
   if (result.empty()) return result;
   const ModuleInputs inputs(view);
+  const std::set<std::string> with_batch_norm = modules_with_batch_norm(view);
   for (Checkpoint& one : result) {
     one.inputs = inputs.not_kept(modules[one.modules]);
-    one.batch_norm = has_batch_norm(view, modules[one.modules]);
+    one.batch_norm = any_within(with_batch_norm, modules[one.modules]);
   }
   return result;
 }

@@ -18,8 +18,9 @@ import sys
 import tempfile
 import xml.etree.ElementTree
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-LIBRARY, ANALYZER = ROOT / "build/preload/libtensorscope.so", ROOT / "build/analyzer/tensorscope"
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "integration"))
+import harness  # noqa: E402
+
 # Those that need nothing but torch, and make processes, threads, hooks, subclasses, custom Functions or much memory.
 FILES = """test_autograd test_multiprocessing test_multiprocessing_spawn test_dataloader test_torch test_nn test_view_ops
 test_python_dispatch test_serialization test_futures test_jit test_fx test_optim test_subclass test_functionalization
@@ -46,15 +47,17 @@ def processor_seconds():
 
 
 def run(options, file, preload):
+    place = options.dumps / file
+    place.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as folder:
         report = pathlib.Path(folder) / "report.xml"
-        extra = {"LD_PRELOAD": str(LIBRARY), "TENSORSCOPE_DIR": str(options.dumps), "TENSORSCOPE_QUIET": "1"} if preload else {}
+        extra = {"LD_PRELOAD": str(harness.LIBRARY), "TENSORSCOPE_DIR": str(place), "TENSORSCOPE_QUIET": "1"} if preload else {}
         before = processor_seconds()
         done = subprocess.run(["timeout", "--kill-after=30", str(options.limit), options.python, "-m", "pytest", f"{file}.py", "-q",
-                               "-p", "no:cacheprovider", f"--junitxml={report}", "-k", "not cuda"], cwd=options.tests, env=os.environ | extra, capture_output=True, text=True,
-                              errors="replace")
+                               "-p", "no:cacheprovider", f"--junitxml={report}", "-k", "not cuda"],
+                              cwd=options.tests, env=os.environ | extra, capture_output=True, text=True, errors="replace")
         took = processor_seconds() - before
-        (options.dumps / f"{file}.{'with' if preload else 'without'}.log").write_text(done.stdout + done.stderr)
+        (place / f"{'with' if preload else 'without'}.log").write_text(done.stdout + done.stderr)
         return Run(outcomes(report), done.returncode, took)
 
 
@@ -73,14 +76,15 @@ def settled(options, file, tests):
 
 
 def unreadable_dumps(folder):
-    """How many dumps there are, and a line for each that cannot be read. None is left."""
+    """How many dumps there are, and a line for each that cannot be read. Only these are left."""
     count, wrong = 0, []
     for dump in sorted(folder.glob("*.tscope")):
         count += 1
-        done = subprocess.run([str(ANALYZER), "report", str(dump)], capture_output=True, text=True, errors="replace")
-        if done.returncode != 0:
-            wrong.append(f"{dump.name}: {done.stderr.strip().splitlines()[-1:]}")
-        dump.unlink()
+        done = subprocess.run([str(harness.CLI), "report", str(dump)], capture_output=True, text=True, errors="replace")
+        if done.returncode == 0:
+            dump.unlink()
+        else:
+            wrong.append(f"{dump.name}: exit status {done.returncode} of report: {done.stderr.strip()}")
     return count, wrong
 
 
@@ -88,13 +92,12 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--python", default=sys.executable, help="a Python with torch and pytest")
     parser.add_argument("--tests", type=pathlib.Path, required=True, help="the folder test of torch's source")
-    parser.add_argument("--dumps", type=pathlib.Path, help="where dumps and logs go (default: a temporary folder)")
+    parser.add_argument("--dumps", type=pathlib.Path, help="where logs stay, and dumps that cannot be read (default: nowhere)")
     parser.add_argument("--limit", type=int, default=1800, help="seconds for one file")
     parser.add_argument("files", nargs="*", default=FILES, help="names of test files, without .py")
     options = parser.parse_args()
     kept = options.dumps is not None
     options.dumps = (options.dumps if kept else pathlib.Path(tempfile.mkdtemp())).resolve()
-    options.dumps.mkdir(parents=True, exist_ok=True)
     wrong, total = [], collections.Counter()
     for file in options.files:
         without, with_it = run(options, file, False), run(options, file, True)
@@ -102,7 +105,7 @@ def main():
         found = settled(options, file, differ)
         if not differ and without.status != with_it.status:
             found.append(f"{file}: exit status {without.status} without, {with_it.status} with it")
-        dumps, unreadable = unreadable_dumps(options.dumps)
+        dumps, unreadable = unreadable_dumps(options.dumps / file)
         wrong += found + unreadable
         counts = collections.Counter(with_it.outcomes.values())
         total += counts + collections.Counter(tests=len(without.outcomes), dumps=dumps)

@@ -257,7 +257,10 @@ def main():
     parser.add_argument("--folder")
     options = parser.parse_args()
     folder = options.folder or tempfile.mkdtemp(prefix="forecasts")
-    asked = lambda *names: not options.names or any(name in options.names for name in names)
+
+    def asked(*names):
+        return not options.names or any(name in options.names for name in names)
+
     head("model", "size", *CELLS)
     for model in filter(asked, MODELS):
         for sizes, found, truth in accuracy(folder, model):
