@@ -2,9 +2,12 @@
 
 #include <elfutils/libdwfl.h>
 #include <fmt/format.h>
+#include <sys/uio.h>
 
 #include <algorithm>
 #include <string_view>
+
+#include "attach/call_site.h"
 
 namespace tensorscope::attach {
 
@@ -13,6 +16,8 @@ namespace {
 enum class Object { program, libc, loader, allocator };
 
 struct Frame {
+  uint64_t address = 0;
+  bool returns = false;  // the address is behind a call
   Object object = Object::program;
   std::string function;  // "" where the object has no name for it
 };
@@ -45,6 +50,8 @@ int add_frame(Dwfl_Frame* state, void* context) {
   Dwfl* dwfl = dwfl_thread_dwfl(dwfl_frame_thread(state));
   Dwfl_Module* module = dwfl_addrmodule(dwfl, address);
   Frame frame;
+  frame.address = address;
+  frame.returns = !activation;
   Dwarf_Addr begin = 0, end = 0;
   const char* path =
       module != nullptr ? dwfl_module_info(module, nullptr, &begin, &end, nullptr, nullptr, nullptr, nullptr) : nullptr;
@@ -73,7 +80,7 @@ bool begins_thread(const Frame& frame) {
 
 class Places : public ThreadPlaces {
  public:
-  explicit Places(Dwfl* dwfl) : dwfl_(dwfl) {}
+  Places(pid_t pid, Dwfl* dwfl) : pid_(pid), dwfl_(dwfl) {}
   ~Places() override { dwfl_end(dwfl_); }
 
   ThreadPlace of(pid_t thread) override {
@@ -88,7 +95,7 @@ class Places : public ThreadPlaces {
   }
 
  private:
-  static std::string trouble(const std::vector<Frame>& frames, bool whole) {
+  std::string trouble(const std::vector<Frame>& frames, bool whole) const {
     if (frames.empty()) return "its stack cannot be read";
     // The outermost frames belong to libc: they start the thread. Where unwinding ends before them, what lies between
     // is not known.
@@ -108,13 +115,32 @@ class Places : public ThreadPlaces {
         return frames[i].function.empty() ? "it is inside libc" : fmt::format("it is inside {}()", frames[i].function);
       }
     }
-    if (inner > 0 && !waits_in(frames[inner - 1].function)) {
-      return frames[inner - 1].function.empty() ? "it is inside libc"
-                                                : fmt::format("it is inside {}()", frames[inner - 1].function);
+    if (inner > 0) {
+      std::string entered = frames[inner - 1].function;
+      if (entered.empty() && inner < end) entered = function_called_from(frames[inner]);
+      if (!waits_in(entered)) return entered.empty() ? "it is inside libc" : fmt::format("it is inside {}()", entered);
     }
     return from_the_start ? "" : "its stack cannot be followed to the end";
   }
 
+  // The function of libc that a frame of the program has called; "" if it is not known.
+  std::string function_called_from(const Frame& frame) const {
+    if (!frame.returns) return "";
+    const uint64_t called = called_function(frame.address, [this](uint64_t address, void* bytes, size_t size) {
+      iovec ours{bytes, size}, theirs{reinterpret_cast<void*>(address), size};
+      return process_vm_readv(pid_, &ours, 1, &theirs, 1, 0) == ssize_t(size);
+    });
+    Dwfl_Module* module = called == 0 ? nullptr : dwfl_addrmodule(dwfl_, called);
+    if (module == nullptr) return "";
+    const char* path = dwfl_module_info(module, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr);
+    GElf_Off offset = 0;
+    GElf_Sym symbol;
+    const char* name = dwfl_module_addrinfo(module, called, &offset, &symbol, nullptr, nullptr, nullptr);
+    const bool is_of_libc = path != nullptr && object_of(path) == Object::libc;
+    return is_of_libc && name != nullptr && offset == 0 ? name : "";
+  }
+
+  pid_t pid_;
   Dwfl* dwfl_;
 };
 
@@ -199,7 +225,7 @@ std::unique_ptr<ThreadPlaces> ThreadPlaces::open(pid_t pid) {
     dwfl_end(dwfl);
     return nullptr;
   }
-  return std::make_unique<Places>(dwfl);
+  return std::make_unique<Places>(pid, dwfl);
 }
 
 }  // namespace tensorscope::attach

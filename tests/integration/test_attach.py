@@ -5,6 +5,7 @@
 # Covers: preload/hooks/{attach,late_binding}.cc preload/live/earlier_tensors.cc preload/python/agent/earlier_tensors.cc
 
 import contextlib
+import errno
 import os
 import signal
 import subprocess
@@ -148,46 +149,126 @@ while not os.path.exists(sys.argv[1] + "/stop"):
     assert "Not all were found: the time limit was reached (TENSORSCOPE_NAMES_GIL_MS)." in report
 
 
-WAITS = """
-import ctypes, os, sys
-import torch
+# All that attach looks for. Without torch's threads, and those of numpy, the main thread is the only one.
+C10_ALONE = """
+import ctypes, importlib.util, os, sys
+torch = importlib.util.find_spec("torch").submodule_search_locations[0]
+c10 = ctypes.CDLL(torch + "/lib/libc10.so", mode=ctypes.RTLD_GLOBAL)
+"""
+
+WAITS = C10_ALONE + """
 libc = ctypes.CDLL(None, use_errno=True)
 class Time(ctypes.Structure):
     _fields_ = [("seconds", ctypes.c_long), ("nanoseconds", ctypes.c_long)]
+read, write = os.pipe()
+if sys.argv[2] == "read" and os.fork() == 0:
+    libc.usleep(2000000)
+    os.write(write, b"x")
+    os._exit(0)
 ctypes.set_errno(77)
 open(sys.argv[1] + "/ready", "w").close()
 if sys.argv[2] == "nanosleep":
-    answer = libc.nanosleep(ctypes.byref(Time(4, 0)), None)
+    answer = libc.nanosleep(ctypes.byref(Time(2, 0)), None)
 elif sys.argv[2] == "poll":
-    answer = libc.poll(None, 0, 4000)
+    answer = libc.poll(None, 0, 2000)
+elif sys.argv[2] == "sem_timedwait":
+    answer = ctypes.CDLL("./semaphore.so", use_errno=True).wait_for_two_seconds()
 else:
-    read, write = os.pipe()
-    if os.fork() == 0:
-        libc.usleep(4000000)
-        os.write(write, b"x")
-        os._exit(0)
-    answer = libc.read(read, ctypes.create_string_buffer(1), 1) - 1
+    answer = libc.read(read, ctypes.create_string_buffer(1), 1)
 print(answer, ctypes.get_errno())
 """
 
 
-@pytest.mark.cases(1)
+SEMAPHORE = """
+#include <semaphore.h>
+#include <time.h>
+int wait_for_two_seconds() {
+  sem_t semaphore;
+  struct timespec end;
+  sem_init(&semaphore, 0, 0);
+  clock_gettime(CLOCK_REALTIME, &end);
+  end.tv_sec += 2;
+  int answer = sem_timedwait(&semaphore, &end);
+  return answer;
+}
+"""
+
+
 # A call that is interrupted and not restarted answers -1 and EINTR, or early.
-@pytest.mark.parametrize("call", ["nanosleep", "poll", "read"])
-def test_a_system_call_goes_on_as_if_nothing_had_happened(tmp_path, call):
+@pytest.mark.parametrize("call, answer, number", [("nanosleep", 0, 77), ("poll", 0, 77), ("sem_timedwait", -1, errno.ETIMEDOUT), ("read", 1, 77)])
+def test_a_system_call_goes_on_as_if_nothing_had_happened(tmp_path, call, answer, number):
+    (tmp_path / "semaphore.c").write_text(SEMAPHORE)
+    subprocess.run(["cc", "-shared", "-fPIC", "-o", "semaphore.so", "semaphore.c"], cwd=tmp_path, check=True)
     with running(WAITS, tmp_path, call) as process:
         ready(process, tmp_path)
         wait_until_it_waits(process.pid)
         harness.cli("attach", process.pid, "--dir", tmp_path)
         status, out, error = finished(process)
-    assert (status, out) == (0, "0 77\n"), error
+    assert (status, out) == (0, f"{answer} {number}\n"), error
+
+
+SYSTEM_CALLS_THAT_WAIT = {"read": 0, "poll": 7, "select": 23, "nanosleep": 35, "futex": 202, "clock_nanosleep": 230, "epoll_wait": 232,
+                          "pselect6": 270, "ppoll": 271, "epoll_pwait": 281}
 
 
 def wait_until_it_waits(pid):
+    numbers = {str(number) for number in SYSTEM_CALLS_THAT_WAIT.values()}
+
     def waits():
         with open(f"/proc/{pid}/syscall") as file:
-            return file.read().split()[0] in ("0", "7", "35", "230", "271")
+            return file.read().split()[0] in numbers
     harness.until(waits, "the program is in its system call")
+
+
+# Between requests. The signal ends the wait; the handler runs in the main thread.
+WAITS_FOR_WORK = """
+import asyncio, queue, select, signal, threading, time
+def woken(*_):
+    print("woken")
+    sys.exit(7)
+signal.signal(signal.SIGUSR2, woken)
+open(sys.argv[1] + "/ready", "w").close()
+waits = {
+    "event": lambda: threading.Event().wait(1000),
+    "queue": lambda: queue.Queue().get(timeout=1000),
+    "queue for ever": lambda: queue.Queue().get(),
+    "select": lambda: select.select([], [], [], 1000),
+    "asyncio": lambda: asyncio.run(asyncio.sleep(1000)),
+    "sleep": lambda: time.sleep(1000),
+    "read": lambda: os.read(os.pipe()[0], 1),
+}
+waits[sys.argv[2]]()
+"""
+KINDS_OF_WAITS = ["event", "queue", "queue for ever", "select", "asyncio", "sleep", "read"]
+
+
+@pytest.mark.parametrize("kind", KINDS_OF_WAITS)
+def test_a_server_that_waits_for_work_is_attached_to(tmp_path, kind):
+    with running(C10_ALONE + WAITS_FOR_WORK, tmp_path, kind) as process:
+        ready(process, tmp_path)
+        wait_until_it_waits(process.pid)
+        said = harness.cli("attach", process.pid, "--dir", tmp_path, "--exit", "never").stdout
+        assert f"process {process.pid} (program.py) from now on" in said
+        process.send_signal(signal.SIGUSR2)
+        status, out, error = finished(process)
+    assert (status, out) == (7, "woken\n"), error
+
+
+@pytest.mark.cases(0)
+@pytest.mark.parametrize("kind", KINDS_OF_WAITS)
+def test_the_tensors_of_a_server_that_waits_are_in_its_dump(tmp_path, kind, monkeypatch):
+    harness.needs_gil("tensors that are older than the profiler")
+    monkeypatch.setenv("OPENBLAS_NUM_THREADS", "1")  # no thread but the one that waits
+    source = "import os, sys, torch\nkept = [torch.ones(1000) for _ in range(30)]\n" + WAITS_FOR_WORK
+    with running(source, tmp_path, kind) as process:
+        ready(process, tmp_path)
+        wait_until_it_waits(process.pid)
+        harness.cli("attach", process.pid, "--dir", tmp_path, "--exit", "never", *PATIENT)
+        dump = harness.cli("snapshot", process.pid).stdout.strip()
+        process.send_signal(signal.SIGUSR2)
+        assert finished(process)[:2] == (7, "woken\n")
+    names = sorted(row["names"][0] for row in harness.load(dump)["tensors"] if row["shape"] == [1000])
+    assert names == sorted(f"program.py: kept[{i}]" for i in range(30))
 
 
 def test_numbers_in_registers_stay(tmp_path):
