@@ -14,6 +14,8 @@
 #include <cstring>
 #include <thread>
 
+#include "attach/process_memory.h"
+
 namespace tensorscope::attach {
 
 namespace {
@@ -74,16 +76,6 @@ bool get_registers(pid_t thread, user_regs_struct& registers) {
 }
 bool set_registers(pid_t thread, const user_regs_struct& registers) {
   return ptrace(PTRACE_SETREGS, thread, nullptr, &registers) == 0;
-}
-
-bool write_memory(pid_t thread, uint64_t address, const void* bytes, size_t size) {
-  iovec ours{const_cast<void*>(bytes), size}, theirs{reinterpret_cast<void*>(address), size};
-  return process_vm_writev(thread, &ours, 1, &theirs, 1, 0) == ssize_t(size);
-}
-size_t read_memory(pid_t thread, uint64_t address, void* bytes, size_t size) {
-  iovec ours{bytes, size}, theirs{reinterpret_cast<void*>(address), size};
-  const ssize_t read = process_vm_readv(thread, &ours, 1, &theirs, 1, 0);
-  return read > 0 ? size_t(read) : 0;
 }
 
 // Signals that a fault in the called function raises cannot be blocked: the kernel would end the process.

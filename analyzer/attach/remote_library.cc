@@ -9,7 +9,9 @@
 #include <thread>
 
 #include "attach/mapped_files.h"
+#include "attach/python_attach.h"
 #include "attach/remote_call.h"
+#include "attach/remote_interpreter.h"
 #include "attach/stopped_process.h"
 #include "attach/thread_places.h"
 #include "support/process_file.h"
@@ -48,16 +50,13 @@ RemoteFunctions functions_of(const MappedFiles& files) {
 }
 
 // What can be seen of a process before anything is done to it.
-std::string why_not(const AttachRequest& request, const MappedFiles& files) {
+std::string why_not_at_all(const AttachRequest& request, const MappedFiles& files) {
   const pid_t pid = request.pid;
   const std::string status = read_process_file(pid, "status").value_or(""), state = status_field(status, "State");
   if (state.empty() || state[0] == 'Z' || state[0] == 'X') return fmt::format("process {} does not exist.", pid);
   if (pid == getpid()) return "this is tensorscope itself.";
   if (files.empty()) {
     return fmt::format("not allowed to look into process {}: try again as its user, or with sudo.", pid);
-  }
-  if (const std::string tracer = tracer_of(status); !tracer.empty()) {
-    return fmt::format("process {} is traced by process {} (a debugger or strace?).", pid, tracer);
   }
   if (state[0] == 'T' || state[0] == 't') {
     return fmt::format("process {} is stopped; continue it first (kill -CONT {}).", pid, pid);
@@ -74,15 +73,24 @@ std::string why_not(const AttachRequest& request, const MappedFiles& files) {
   if (!files.has({"libc10.so"})) {
     return fmt::format("process {} has not loaded torch; start it with: tensorscope run -- ...", pid);
   }
-  if (status_field(status, "x86_Thread_features").find("shstk") != std::string::npos) {
-    return fmt::format("process {} has shadow stacks, which a call from outside would break.", pid);
-  }
   struct stat ours, theirs;
   if (stat(request.library.c_str(), &ours) != 0 ||
       stat(fmt::format("/proc/{}/root{}", pid, request.library).c_str(), &theirs) != 0 ||
       ours.st_ino != theirs.st_ino || ours.st_dev != theirs.st_dev) {
     return fmt::format("process {} has a file system of its own and does not see {}: run tensorscope in its container.",
                        pid, request.library);
+  }
+  return "";
+}
+
+// What forbids to stop it and to call a function there.
+std::string why_not_stopped(pid_t pid) {
+  const std::string status = read_process_file(pid, "status").value_or("");
+  if (const std::string tracer = tracer_of(status); !tracer.empty()) {
+    return fmt::format("process {} is traced by process {} (a debugger or strace?).", pid, tracer);
+  }
+  if (status_field(status, "x86_Thread_features").find("shstk") != std::string::npos) {
+    return fmt::format("process {} has shadow stacks, which a call from outside would break.", pid);
   }
   return "";
 }
@@ -117,12 +125,10 @@ std::string load_and_start(RemoteThread& thread, const AttachRequest& request, c
              : fmt::format("tensorscope did not start there: {}.", thread.get_text(message_at, room.size()));
 }
 
-}  // namespace
-
-std::string attach_library(const AttachRequest& request) {
+// A thread that waits or computes, stopped, loads the library. Nothing: the interpreter began with `python` meanwhile.
+std::optional<std::string> attach_by_stopping(const AttachRequest& request, const MappedFiles& files,
+                                              const PythonAttach* python) {
   const pid_t pid = request.pid;
-  const MappedFiles files(pid);
-  if (std::string problem = why_not(request, files); !problem.empty()) return problem;
   const RemoteFunctions functions = functions_of(files);
   if (functions.open_library == 0 || functions.errno_location == 0 || functions.system_call == 0) {
     return fmt::format("the C library of process {} is not known well enough.", pid);
@@ -137,6 +143,8 @@ std::string attach_library(const AttachRequest& request) {
       if (process.has_ended()) return fmt::format("process {} has ended.", pid);
       return fmt::format("a thread of process {} does not stop: it waits in the kernel. Try again.", pid);
     }
+    if (python != nullptr && !python->take_back()) return std::nullopt;
+    python = nullptr;
     const std::unique_ptr<ThreadPlaces> places = ThreadPlaces::open(pid);
     if (!places) return fmt::format("the stacks of process {} cannot be read.", pid);
     pid_t chosen = 0;
@@ -160,6 +168,24 @@ std::string attach_library(const AttachRequest& request) {
     }
     std::this_thread::sleep_for(pause);
   }
+}
+
+}  // namespace
+
+std::string attach_library(const AttachRequest& request) {
+  const pid_t pid = request.pid;
+  const MappedFiles files(pid);
+  if (std::string problem = why_not_at_all(request, files); !problem.empty()) return problem;
+  std::optional<PythonAttach> python;
+  if (const auto interpreter = RemoteInterpreter::find(pid, files)) python.emplace(*interpreter, request);
+  // Long enough for a thread that runs Python now and then; one that waits for work needs the other way.
+  if (python && python->begins_within(std::chrono::seconds(1))) return python->outcome();
+  if (const std::string problem = why_not_stopped(pid); !problem.empty()) {
+    if (python && (python->begins_within(request.most) || !python->take_back())) return python->outcome();
+    return problem;
+  }
+  const auto answer = attach_by_stopping(request, files, python ? &*python : nullptr);
+  return answer ? *answer : python->outcome();
 }
 
 }  // namespace tensorscope::attach

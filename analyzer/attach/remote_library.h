@@ -1,7 +1,8 @@
 // Loads libtensorscope.so into a process that runs already and starts it there.
 //
-// The process is stopped for some milliseconds to see where its threads are, and then one of them, which waits or
-// computes with no lock of libc's held, calls dlopen() and tensorscope_attach(). Whatever fails, the program goes on.
+// A CPython that takes scripts does it itself (python_attach.h). Any other process is stopped for some milliseconds to
+// see where its threads are, and then one of them, which waits or computes with no lock of libc's held, calls dlopen()
+// and tensorscope_attach(). Whatever fails, the program goes on.
 #pragma once
 
 #include <sys/types.h>

@@ -2,12 +2,12 @@
 
 #include <elfutils/libdwfl.h>
 #include <fmt/format.h>
-#include <sys/uio.h>
 
 #include <algorithm>
 #include <string_view>
 
 #include "attach/call_site.h"
+#include "attach/process_memory.h"
 
 namespace tensorscope::attach {
 
@@ -127,8 +127,7 @@ class Places : public ThreadPlaces {
   std::string function_called_from(const Frame& frame) const {
     if (!frame.returns) return "";
     const uint64_t called = called_function(frame.address, [this](uint64_t address, void* bytes, size_t size) {
-      iovec ours{bytes, size}, theirs{reinterpret_cast<void*>(address), size};
-      return process_vm_readv(pid_, &ours, 1, &theirs, 1, 0) == ssize_t(size);
+      return read_memory(pid_, address, bytes, size) == size;
     });
     Dwfl_Module* module = called == 0 ? nullptr : dwfl_addrmodule(dwfl_, called);
     if (module == nullptr) return "";

@@ -89,10 +89,10 @@ void add_attach(CLI::App& app, Invocation& invocation) {
       "  tensorscope attach 4242\n"
       "  tensorscope attach 4242 --dir /tmp/dumps --record\n"
       "\n"
-      "The process stops for some milliseconds. Nothing else in it changes; where it cannot be done safely it is left "
-      "as\n"
-      "it was, with the reason. It cannot be undone: the profiler stays until the process ends. Processes that it\n"
-      "starts (exec) are not recorded. Needs the permission to trace the process (ptrace), as debuggers do.");
+      "CPython 3.14 or newer loads the library itself; any other process stops for some milliseconds. Nothing else in\n"
+      "it changes. If it cannot be done safely, the process is left as it was, with the reason. It cannot be undone:\n"
+      "the profiler stays until the process ends. Processes that it starts (exec) are not recorded. Needs the\n"
+      "permission to trace the process (ptrace), as debuggers do.");
 }
 
 }  // namespace tensorscope::cli

@@ -1,11 +1,12 @@
 """`tensorscope attach`: a process that runs already is recorded from then on, and notices nothing of it."""
 
-# Covers: analyzer/attach/{mapped_files,remote_call,remote_library,stopped_process}.cc analyzer/cli/attach.cc
+# Covers: analyzer/attach/{mapped_files,process_memory,python_attach,remote_call,remote_library,stopped_process}.cc analyzer/cli/attach.cc
 # Covers: analyzer/support/{opened_elf,process_file}.cc
 # Covers: preload/hooks/{attach,late_binding}.cc preload/live/earlier_tensors.cc preload/python/agent/earlier_tensors.cc
 
 import contextlib
 import errno
+import glob
 import os
 import signal
 import subprocess
@@ -13,6 +14,7 @@ import subprocess
 import pytest
 
 import harness
+import interpreters
 
 TRAINER = """
 import os, sys, threading, time
@@ -54,11 +56,11 @@ sys.exit(3)
 
 
 @contextlib.contextmanager
-def running(source, folder, *arguments):
+def running(source, folder, *arguments, python=harness.PYTHON, **variables):
     path = folder / "program.py"
     path.write_text(source)
-    process = subprocess.Popen([harness.PYTHON, str(path), str(folder), *arguments], cwd=folder, text=True,
-                               env=harness.environment(preload=False), stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    process = subprocess.Popen([python, str(path), str(folder), *arguments], cwd=folder, text=True,
+                               env=harness.environment(preload=False) | variables, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     try:
         yield process
     finally:
@@ -151,10 +153,15 @@ while not os.path.exists(sys.argv[1] + "/stop"):
 
 # All that attach looks for. Without torch's threads, and those of numpy, the main thread is the only one.
 C10_ALONE = """
-import ctypes, importlib.util, os, sys
-torch = importlib.util.find_spec("torch").submodule_search_locations[0]
-c10 = ctypes.CDLL(torch + "/lib/libc10.so", mode=ctypes.RTLD_GLOBAL)
+import ctypes, os, sys
+ctypes.CDLL(sys.argv.pop(), mode=ctypes.RTLD_GLOBAL)
 """
+
+
+def c10():
+    """Its path, which a program with C10_ALONE takes as its last argument."""
+    return os.path.dirname(harness.asked("importlib.util", "importlib.util.find_spec('torch').origin")) + "/lib/libc10.so"
+
 
 WAITS = C10_ALONE + """
 libc = ctypes.CDLL(None, use_errno=True)
@@ -199,7 +206,7 @@ int wait_for_two_seconds() {
 def test_a_system_call_goes_on_as_if_nothing_had_happened(tmp_path, call, answer, number):
     (tmp_path / "semaphore.c").write_text(SEMAPHORE)
     subprocess.run(["cc", "-shared", "-fPIC", "-o", "semaphore.so", "semaphore.c"], cwd=tmp_path, check=True)
-    with running(WAITS, tmp_path, call) as process:
+    with running(WAITS, tmp_path, call, c10()) as process:
         ready(process, tmp_path)
         wait_until_it_waits(process.pid)
         harness.cli("attach", process.pid, "--dir", tmp_path)
@@ -244,7 +251,7 @@ KINDS_OF_WAITS = ["event", "queue", "queue for ever", "select", "asyncio", "slee
 
 @pytest.mark.parametrize("kind", KINDS_OF_WAITS)
 def test_a_server_that_waits_for_work_is_attached_to(tmp_path, kind):
-    with running(C10_ALONE + WAITS_FOR_WORK, tmp_path, kind) as process:
+    with running(C10_ALONE + WAITS_FOR_WORK, tmp_path, kind, c10()) as process:
         ready(process, tmp_path)
         wait_until_it_waits(process.pid)
         said = harness.cli("attach", process.pid, "--dir", tmp_path, "--exit", "never").stdout
@@ -269,6 +276,69 @@ def test_the_tensors_of_a_server_that_waits_are_in_its_dump(tmp_path, kind, monk
         assert finished(process)[:2] == (7, "woken\n")
     names = sorted(row["names"][0] for row in harness.load(dump)["tensors"] if row["shape"] == [1000])
     assert names == sorted(f"program.py: kept[{i}]" for i in range(30))
+
+
+RUNS_PYTHON = C10_ALONE + """
+import signal, time
+def woken(*_):
+    print("woken", "libtensorscope" in open("/proc/self/maps").read())
+    sys.exit(7)
+signal.signal(signal.SIGUSR2, woken)
+open(sys.argv[1] + "/ready", "w").close()
+while sys.argv[2] == "runs":
+    time.sleep(0.001)
+time.sleep(1000)
+"""
+
+
+@contextlib.contextmanager
+def traced(pid):
+    strace = subprocess.Popen(["strace", "-f", "-qq", "-o", os.devnull, "-p", str(pid)])
+    try:
+        harness.until(lambda: f"TracerPid:\t{strace.pid}" in open(f"/proc/{pid}/status").read(), "strace is there")
+        yield
+    finally:
+        strace.terminate()
+        strace.wait()
+
+
+def ended_by_signal(process):
+    process.send_signal(signal.SIGUSR2)
+    return finished(process)
+
+
+# A process that is traced cannot be stopped by anybody else: this one was not.
+@pytest.mark.parametrize("python", ["3.14", "3.15"], indirect=True)
+def test_a_python_that_takes_scripts_is_not_stopped(python, tmp_path):
+    with running(RUNS_PYTHON, tmp_path, "runs", c10(), python=python) as process:
+        ready(process, tmp_path)
+        with traced(process.pid):
+            assert "cannot be loaded there: " in refused(process.pid, TENSORSCOPE_LIB=str(tmp_path / "program.py"))
+            assert f"process {process.pid} " in harness.cli("attach", process.pid, "--dir", tmp_path, "--exit", "never").stdout
+            assert "runs under tensorscope already" in refused(process.pid)
+        assert ended_by_signal(process) == (7, "woken True\n", "")
+    assert not glob.glob("/tmp/tensorscope-attach-*")
+
+
+@pytest.mark.parametrize("python", ["3.14"], indirect=True)
+def test_a_python_that_takes_scripts_and_waits_is_stopped(python, tmp_path):
+    with running(RUNS_PYTHON, tmp_path, "waits", c10(), python=python) as process:
+        ready(process, tmp_path)
+        wait_until_it_waits(process.pid)
+        with traced(process.pid):
+            assert "is traced by process" in refused(process.pid)
+        harness.cli("attach", process.pid, "--dir", tmp_path, "--exit", "never")
+        assert ended_by_signal(process) == (7, "woken True\n", "")
+
+
+def test_a_python_that_is_told_to_take_no_scripts_is_given_none(tmp_path):
+    python = interpreters.interpreter("3.14")
+    with running(RUNS_PYTHON, tmp_path, "runs", c10(), python=python, PYTHON_DISABLE_REMOTE_DEBUG="1") as process:
+        ready(process, tmp_path)
+        with traced(process.pid):
+            assert "is traced by process" in refused(process.pid)
+        harness.cli("attach", process.pid, "--dir", tmp_path, "--exit", "never")
+        assert ended_by_signal(process) == (7, "woken True\n", "")
 
 
 def test_numbers_in_registers_stay(tmp_path):
@@ -322,8 +392,8 @@ print("joined")
     assert exported["process"]["trigger_detail"] == "SIGUSR2"
 
 
-def refused(pid, *options):
-    done = harness.cli("attach", pid, *options, status=2)
+def refused(pid, *options, **variables):
+    done = harness.cli("attach", pid, *options, status=2, env=os.environ | variables)
     assert done.stderr.count("\n") == 1 and done.stderr.startswith("tensorscope: "), done.stderr
     return done.stderr
 
