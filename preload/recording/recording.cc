@@ -36,6 +36,7 @@
 #include "tensorscope/recording_format.h"
 #include "tensorscope/rules/number_text.h"
 #include "torch/metadata/metadata.h"
+#include "torch/metadata/torch_functions.h"
 #include "torch/metadata/torch_version.h"
 
 namespace tensorscope::recording {
@@ -109,7 +110,13 @@ bool write_head(Recorder& recorder, dump::ChunkSink& file) {
   return chunk.append_to(file, process);
 }
 
+// The one tensor that stands for "no tensor" in the whole process. libtorch makes it when it is loaded.
+void leave_out_undefined_tensor() {
+  if (const void* none = torch::undefined_tensor()) live::tensor_disregarded(none);
+}
+
 void refresh_objects(Recorder& recorder, const live::SnapshotView& view) {
+  leave_out_undefined_tensor();
   recorder.objects_ns = monotonic_ns();
   if (!recorder.objects.refresh() || !recorder.reader.start(&recorder.objects)) return;
   dump::learn_layout(view, recorder.reader);
@@ -179,6 +186,7 @@ bool begin_file(Recorder& recorder) {
   live::SnapshotView now;
   const live::SnapshotView& view = at_fork ? *at_fork : now;
   const bool whole = g_from_start.load(std::memory_order_relaxed) && recorder.segments == 0;
+  leave_out_undefined_tensor();
   if (!whole && !at_fork && !now.take()) return false;
   refresh_objects(recorder, view);
   if (!recorder.file.exists() && (!recorder.file.begin(monotonic_ns()) || !write_head(recorder, recorder.file))) {

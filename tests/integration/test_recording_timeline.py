@@ -144,6 +144,7 @@ while True:
     found = timeline(only_recording(tmp_path))
     assert not found["ended"]
     assert found["events"] > 100
+    assert exported(f"{only_recording(tmp_path)}@end")["tensors"][0]["shape"] == [1000], "torch's undefined tensor is none"
     report = harness.cli("report", f"{only_recording(tmp_path)}@end").stdout
     assert "program.py:6" in report
 
