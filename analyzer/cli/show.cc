@@ -85,8 +85,9 @@ std::string storage_words(const analyzer::OpenedDump& opened, uint32_t index) {
   const Tensor& tensor = opened.dump.tensors[index];
   if (tensor.storage == kNone) return known(tensor, TensorKnown::storage) ? "none" : "unknown";
   const analyzer::Storage& storage = opened.dump.storages[tensor.storage];
+  const std::string offset = tensor.knows_offset() ? text::count(uint64_t(tensor.storage_offset)) : "unknown";
   std::string text = fmt::format("#{}, {} at {:#x}, offset {}", storage.id, text::bytes(storage.nbytes),
-                                 storage.data_ptr, text::count(uint64_t(std::max<int64_t>(tensor.storage_offset, 0))));
+                                 storage.data_ptr, offset);
   if (storage.kind != analyzer::StorageKind::allocator) text += fmt::format(", {}", analyzer::text(storage.kind));
   return text;
 }

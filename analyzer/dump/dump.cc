@@ -23,6 +23,8 @@ std::string Tensor::shape_text() const {
 }
 
 bool Tensor::is_view() const { return (flags & uint32_t(format::TensorFlag::view)) != 0; }
+bool Tensor::knows_view() const { return (known & uint32_t(format::TensorKnown::leaf)) != 0; }
+bool Tensor::knows_offset() const { return (known & uint32_t(format::TensorKnown::strides)) != 0; }
 
 bool Tensor::is_sparse() const {
   return class_name.ends_with("::SparseTensorImpl") || class_name.ends_with("::SparseCsrTensorImpl");

@@ -104,6 +104,8 @@ struct Tensor {
   std::string layout_text() const;  // "strided", ...
   std::string shape_text() const;   // "[64, 1024]", "?" where not known
   bool is_view() const;
+  bool knows_view() const;    // whether is_view() says something: read with the other facts of autograd
+  bool knows_offset() const;  // the same of storage_offset, which is read with the strides
   bool is_sparse() const;  // indices and values, tensors themselves (Dump::parts), instead of a storage
 };
 

@@ -84,10 +84,12 @@ constexpr Column kTensors[] = {
     {"storage_offset", whole, "in elements",
      [](In in, At at, Out out) {
        const Tensor& tensor = tensor_at(in, at);
-       if (knows(tensor, format::TensorKnown::storage)) out.whole(uint64_t(tensor.storage_offset));
+       if (tensor.knows_offset()) out.whole(uint64_t(tensor.storage_offset));
      }},
     {"is_view", truth, "a view of another tensor",
-     [](In in, At at, Out out) { out.truth(has(tensor_at(in, at), format::TensorFlag::view)); }},
+     [](In in, At at, Out out) {
+       if (tensor_at(in, at).knows_view()) out.truth(tensor_at(in, at).is_view());
+     }},
     {"requires_grad", truth, "",
      [](In in, At at, Out out) {
        const Tensor& tensor = tensor_at(in, at);

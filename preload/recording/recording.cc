@@ -163,11 +163,14 @@ bool write_segment(Recorder& recorder, const live::SnapshotView& view, format::S
 
 // What lives from one flush to the next is read while it lives; what else is of interest comes with its end.
 bool write_living(Recorder& recorder, FlushWriter& writer, SeenTensors::Extent extent) {
-  if (monotonic_ns() - recorder.objects_ns > kObjectsMs * 1'000'000 || !recorder.reader.layout_known()) {
+  const bool needs_objects =
+      monotonic_ns() - recorder.objects_ns > kObjectsMs * 1'000'000 || !recorder.reader.layout_known();
+  if (needs_objects || !facts_are_known()) {
     const std::vector<live::TensorEntry> newest = recorder.tensors.newest(kMostSamples);
     live::SnapshotView view;
     view.tensors = {newest.data(), newest.size()};
-    refresh_objects(recorder, view);
+    // No tensor may have been alive when the layout was found.
+    needs_objects ? refresh_objects(recorder, view) : learn_facts(view, recorder.reader);
   }
   if (!recorder.reader.layout_known()) return true;
   std::vector<format::RecordedEvent> seen;
