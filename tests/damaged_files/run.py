@@ -61,15 +61,15 @@ VERBS = {".tscope": DUMP_VERBS, ".recording": RECORDING_VERBS, ".values": VALUES
 FINDS = ("check", "leaks", "ranks", "graph", "compare")  # exit status 1 is an answer
 
 
-def real_files(folder):
-    """Two runs of one program with all that it can write: {suffix: [files of the first, files of the second]}."""
-    for size in (8, 16):
+def real_files(folder, sizes=(8, 16)):
+    """Runs of one program with all that it can write: {suffix: [files of the first, files of the last]}."""
+    for size in sizes:
         run = folder / f"run{size}"
         run.mkdir(parents=True)
         done = harness.run_source(PROGRAM.replace("SIZE", str(size)), folder=run, record=1, calls=1, watch="full:quantiles:model.**", quiet=1, oom_report=0)
         if done.returncode != 0:
             raise SystemExit(f"the program that makes the files failed: {done.stderr}")
-    return {suffix: [sorted((folder / run).glob(f"*{suffix}")) for run in ("run8", "run16")] for suffix in VERBS}
+    return {suffix: [sorted((folder / run).glob(f"*{suffix}")) for run in (f"run{sizes[0]}", f"run{sizes[-1]}")] for suffix in VERBS}
 
 
 def command_of(line, file, others, second, out):
@@ -115,10 +115,12 @@ def judged(arguments, folder):
 
 def unfinished(done, arguments, folder):
     """What was written is whole."""
+    wants_json = "json" in arguments or "--json" in arguments
+    return (not_json(done.stdout, "standard output") if wants_json and done.stdout.strip() else []) + unfinished_files(folder)
+
+
+def unfinished_files(folder):
     found = []
-    if "json" in arguments or "--json" in arguments:
-        if done.stdout.strip():
-            found += not_json(done.stdout, "standard output")
     for path in folder.glob("OUT*"):
         if path.suffix == ".html" and not path.read_text(errors="replace").rstrip().endswith("</html>"):
             found.append(f"{path.name} is cut")

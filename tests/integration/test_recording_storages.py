@@ -39,6 +39,35 @@ json.dump(truth, open("truth.json", "w"))
 """
 
 
+SHORT = """
+import json, time, torch, libtensorscope
+
+without_memory = torch.empty(5, device="meta")
+libtensorscope.dump()  # where tensors have what is found, and none has memory
+lasting = torch.ones(5)
+libtensorscope.dump()
+short = torch.ones(30, 40)[1:]
+time.sleep(0.003)
+now = time.clock_gettime(time.CLOCK_MONOTONIC)
+time.sleep(0.003)
+address = short._cdata
+del short
+json.dump([now, address], open("truth.json", "w"))
+"""
+
+
+def test_a_tensor_that_ends_before_a_look_is_known_as_soon_as_another_was_alive_at_one(tmp_path):
+    done = harness.run_source(SHORT, folder=tmp_path, record=1, names=0)
+    assert done.returncode == 0, done.stderr
+    recording = only_recording(tmp_path)
+    now, address = json.loads((tmp_path / "truth.json").read_text())
+    found = exported(f"{recording}@{now - exported(recording)['process']['start_ns'] / 1e9:.6f}s")
+    (tensor,) = [t for t in found["tensors"] if t["address"] == address]
+    (storage,) = [s for s in found["storages"] if s["id"] == tensor["storage"]]
+    assert tensor["shape"] == [29, 40] and storage["nbytes"] == 4800
+    assert tensor["strides"] is None and tensor["storage_offset"] is None and tensor["is_view"] is None
+
+
 def moments(folder, pause):
     done = harness.run_source(PROGRAM.replace("PAUSE", str(pause)), folder=folder, record=1)
     assert done.returncode == 0, done.stderr

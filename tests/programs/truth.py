@@ -46,7 +46,8 @@ def _row(tensor):
         put("is_leaf", lambda: tensor.is_leaf)
         if tensor.layout is torch.strided:
             put("strides", lambda: list(tensor.stride()))
-            put("storage_offset", lambda: tensor.storage_offset())
+            if "strides" in row:  # a nested tensor has neither
+                put("storage_offset", lambda: tensor.storage_offset())
             put("storage_nbytes", lambda: storage(tensor).nbytes())
             if tensor.device.type in ("cpu", "cuda"):
                 put("storage_data_ptr", lambda: storage(tensor).data_ptr())

@@ -78,7 +78,7 @@ def wrong_at_a_moment(tensor, row, states, found):
     had its end in between it does not know all."""
     tried = []
     for state in states:
-        plain = state.get("layout") == "strided" and not state["dtype"].startswith("q") and row["python"] == "Tensor"
+        plain = state.get("layout") == "strided" and "shape" in state and not state["dtype"].startswith("q") and row["python"] == "Tensor"
         wrong = wrong_fields(tensor, state, MOMENT_FIELDS, TOLD_BY_A_LOOK if plain else MOMENT_FIELDS)
         if not wrong and not (tensor["storage"] is None and (len(states) > 1 or not plain)):
             wrong = wrong_links(tensor, {name: value for name, value in state.items() if name != "grad_address"}, found)

@@ -87,13 +87,14 @@ def compared(folder):
 
 
 def run(folder, arguments, **options):
-    """Differences of each program, and how the target ended: 0, or as it ended without the library, or a line in the differences."""
+    """Differences of each program, and the target's process as it ended."""
     if folder.exists():
         shutil.rmtree(folder)
     folder.mkdir(parents=True)
     done = run_target(folder, arguments, **options)
-    wrong = compared(folder)
-    return wrong, done
+    if not (folder / "truth.jsonl").exists():
+        raise Ended(done.stderr)
+    return compared(folder), done
 
 
 def run_seeds(folder, seeds, report):
@@ -116,43 +117,47 @@ def run_seeds(folder, seeds, report):
         seeds = [seed for seed in seeds if seed not in finished]
 
 
-def differs(folder, lines):
-    """Whether this program still differs, and how."""
-    folder.mkdir(parents=True, exist_ok=True)
-    program = folder.parent / "smaller.txt"
-    program.write_text("\n".join(lines) + "\n")
-    wrong, done = run(folder, ["--file", program])
+def first_that_differs(folder, programs):
+    """The first of these programs that differs when they run one after the other in a process, and its differences; none: None."""
+    files = [folder.parent / f"{number}.txt" for number in range(len(programs))]
+    for file, lines in zip(files, programs):
+        file.write_text("\n".join(lines) + "\n")
+    wrong, done = run(folder, ["--files", *files])
+    for file, lines in zip(files, programs):
+        if wrong.get(str(file)):
+            return lines, wrong[str(file)]
     if done.returncode != 0:
-        return [f"exit status {done.returncode}: {done.stderr[-500:]}"]
-    return wrong.get("file", [])
+        ended = files.index(pathlib.Path(json.loads((folder / "running").read_text())))
+        return programs[ended], [f"exit status {done.returncode}: {done.stderr[-500:]}"]
+    return None
 
 
-def smaller(folder, lines, tries=40):
+def smaller(folder, lines):
     """Leaves statements out, halves first, as long as the program differs."""
     size = len(lines) // 2
     while size:
-        at = 0
-        while at < len(lines) and tries:
-            candidate = lines[:at] + lines[at + size:]
-            tries -= 1
-            if differs(folder, candidate):
-                lines = candidate
-            else:
-                at += size
-        size //= 2
+        parts = [lines[:at] + lines[at + size:] for at in range(0, len(lines), size)]
+        found = first_that_differs(folder, [part for part in parts if part])
+        if found:
+            lines = found[0]
+        if not found or size > len(lines):
+            size //= 2
     return lines
 
 
-def show(folder, seed, lines):
-    """Prints a program that differs alone."""
-    whole = statements.Generator(seed).program()
+def show(folder, seed, before, lines):
+    """Prints a program that differs alone; of `before`, the seeds that ran before it, only what it needs for that."""
     print(f"program {seed} differs:", *lines[:6], sep="\n    ")
-    if differs(folder, whole):
-        whole = smaller(folder, whole)
-    else:
-        print("  not when it runs alone: --first and --programs of this run find it again")
+    whole = statements.Generator(seed).program()
+    if not first_that_differs(folder, [whole]):
+        whole = [line for one in [*before, seed] for line in statements.Generator(one).program()]
+    if not first_that_differs(folder, [whole]):
+        print(f"  not alone, and not as one program with those before it: only as --first {min(before, default=seed)} --programs {len(before) + 1}", flush=True)
+        return
+    whole = smaller(folder, whole)
     print("  made smaller:", *whole, sep="\n    ")
-    print("  which differs:", *differs(folder, whole)[:6], sep="\n    ", flush=True)
+    found = first_that_differs(folder, [whole])
+    print("  which differs alone:" if found else "  which differs only after others", *(found or ([], []))[1][:6], sep="\n    ", flush=True)
 
 
 def main():
@@ -165,9 +170,9 @@ def main():
     folder = pathlib.Path(tempfile.mkdtemp(prefix="random-programs-"))
     try:
         if given.file:
-            lines = differs(folder / "one", given.file.read_text().splitlines())
-            print(*lines, sep="\n")
-            return bool(lines)
+            found = first_that_differs(folder / "one", [given.file.read_text().splitlines()])
+            print(*(found[1] if found else ["agrees"]), sep="\n")
+            return bool(found)
         different, skipped = {}, []
 
         def report(seed, lines):
@@ -182,7 +187,8 @@ def main():
             if given.keep_whole:
                 print(f"program {seed} differs:", *lines[:6], sep="\n    ")
             else:
-                show(folder / "one", seed, lines)
+                first = given.first + (seed - given.first) // BATCH * BATCH
+                show(folder / "one", seed, range(first, seed), lines)
         print(f"{len(seeds) - len(different) - len(skipped)} programs agree, {len(different)} differ, {len(skipped)} end without the library, too {skipped or ''}")
         return bool(different)
     finally:

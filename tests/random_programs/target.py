@@ -2,7 +2,7 @@
 """Runs random programs in one process. What each knows of its tensors goes to FOLDER/truth.jsonl, a line for each look.
 
     target.py FOLDER SEED...           # those of statements.py
-    target.py FOLDER --file PROGRAM    # one, a statement a line
+    target.py FOLDER --files FILE...   # those in files, a statement a line
 
 A look is a dump, or a moment of the recording. What is alive is what Python's garbage collector knows, and what hangs on that without a
 Python object of its own: gradients, bases of views, parts of sparse tensors.
@@ -390,8 +390,8 @@ def load_all_of_torch():
 
 def main():
     folder = pathlib.Path(sys.argv[1])
-    if sys.argv[2] == "--file":
-        programs = [("file", pathlib.Path(sys.argv[3]).read_text().splitlines())]
+    if sys.argv[2] == "--files":
+        programs = [(name, pathlib.Path(name).read_text().splitlines()) for name in sys.argv[3:]]
     else:
         programs = [(int(seed), statements.Generator(int(seed)).program()) for seed in sys.argv[2:]]
     warnings.simplefilter("ignore")

@@ -190,11 +190,24 @@ TEST_F(ExportTest, JsonIsWrittenRowByRow) {
 TEST_F(ExportTest, WhatIsNotKnownIsNull) {
   const json tensor = exported()["tensors"][2];
   for (const char* field : {"shape", "strides", "dtype", "device", "layout", "requires_grad", "is_leaf", "storage",
-                            "storage_offset", "thread", "site"}) {
+                            "storage_offset", "is_view", "thread", "site"}) {
     EXPECT_EQ(tensor[field], nullptr) << field;
   }
   EXPECT_EQ(tensor["stack"], json::array());
   EXPECT_EQ(tensor["note"], "its metadata is Python's");
+}
+
+// What a recording knows of a tensor that had its end before the first look at it.
+TEST_F(ExportTest, AnOffsetIsReadWithTheStrides) {
+  TensorSpec tensor;
+  tensor.sizes = {4};
+  tensor.storage_base = 0x7000;
+  tensor.known = uint32_t(format::TensorKnown::sizes) | uint32_t(format::TensorKnown::storage);
+  builder_.tensor(tensor);
+  const json row = exported()["tensors"].back();
+  EXPECT_NE(row["storage"], nullptr);
+  EXPECT_EQ(row["storage_offset"], nullptr);
+  EXPECT_EQ(row["is_view"], nullptr);
 }
 
 TEST_F(ExportTest, HostileTextIsStillJson) {
