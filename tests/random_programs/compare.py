@@ -95,7 +95,7 @@ def unknown_tensors(found, look, before):
     running = [tensor for tensor in others if churned(tensor)]
     lines = [f"{len(running)} tensors of {look['churn']} threads"] if len(running) > CHURNED_TENSORS * look["churn"] else []
     if look["last"]:
-        lines += [f"still there: {described(tensor)}" for tensor in others if not churned(tensor)]
+        lines += [f"still there: {described(tensor)}" for tensor in others if not churned(tensor) and not is_part(tensor, look)]
     elif look["dump"]:
         held = held_by_others(found)
         lines += [f"nothing holds it: {described(tensor)}" for tensor in others
@@ -155,7 +155,7 @@ def wrong_memory(found, look, before):
     for block in new.values():
         tensors = [found.by_id[i] for storage in block["storages"] for i in found.storages[storage]["tensors"]]
         explained = any(tensor["address"] not in mine for tensor in tensors) or holds_opaque_memory(look)
-        if block["nbytes"] != CHURNED_BYTES and (look["last"] or not explained) and not (look["dump"] is None and look["tensors"]):
+        if block["nbytes"] != CHURNED_BYTES and not explained and not (look["dump"] is None and look["tensors"]):
             lines.append(f"an allocation of {block['nbytes']} bytes at {block['pointer']} that the program does not have")
     return lines
 

@@ -88,9 +88,9 @@ def compared(folder, whole):
         files = list(pool.map(lambda look: seen_in(name_of(look, folder, start_ns), whole), looks))
     wrong, before = {}, ids(files[0])
     for look, file in zip(looks[1:], files[1:]):
-        if file is None:
+        if file is None or look["program"] not in lives:  # a program that did not come to its end
             continue
-        states = states_around(look, looks, lives.get(look["program"], []))
+        states = states_around(look, looks, lives[look["program"]])
         lines = [f"{look['kind']} before statement {look['step']}: {line}" for line in compare.differences(file, look, before, states)]
         wrong.setdefault(look["program"], []).extend(lines)
         if look["last"]:
