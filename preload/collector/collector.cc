@@ -12,6 +12,7 @@
 
 #include "collector/fork_restart.h"
 #include "collector/request_file.h"
+#include "collector/settings_file.h"
 #include "collector/watches.h"
 #include "collector/write_dump.h"
 #include "dump/failure.h"
@@ -29,7 +30,9 @@
 #include "support/mutex.h"
 #include "support/option_values.h"
 #include "support/options.h"
+#include "support/own_descriptors.h"
 #include "support/process_info.h"
+#include "support/programs_side.h"
 #include "support/signals_blocked.h"
 #include "support/spin_lock.h"
 #include "support/state.h"
@@ -47,11 +50,14 @@ namespace {
 
 // Phase 1 needs some 64 KiB; the rest is never touched. glibc takes the thread's static TLS out of it, too.
 constexpr size_t kCollectorStackBytes = size_t{1} << 20;
+constexpr size_t kProgramsSideStackBytes = size_t{512} << 10;
 
 struct Waiter {
   DumpRequest request;
-  void (*work)() = nullptr;  // instead of a dump
-  char path[PATH_MAX];
+  void (*work)(void*) = nullptr;  // instead of a dump
+  void* argument = nullptr;
+  char* path = nullptr;  // where the dump's path is wanted
+  size_t path_size = 0;
   bool ok = false;
   std::atomic<uint32_t> done{0};
   Waiter* next = nullptr;
@@ -70,7 +76,7 @@ bool g_is_near = false;
 Request g_asked = Request::none;  // collector only: dump, top or top_cheap, by a request file
 
 constinit Mutex g_control;  // guards what follows; held for moments only, never across a fork
-pthread_t g_thread;
+pthread_t g_thread;  // the program's side, which makes the collector thread and waits for its end
 bool g_started = false;  // start_collector() was called
 bool g_running = false;
 bool g_busy = false;      // writing a dump: it may wait for the GIL that the forking thread holds
@@ -113,8 +119,10 @@ DumpRequest near_limit_request(const dump::Failure& near) {
 }
 
 void do_work(Waiter& waiter) {
-  if (waiter.work) return waiter.work();
-  waiter.ok = write_with_recording(waiter.request, waiter.path, sizeof(waiter.path));
+  if (waiter.work) return waiter.work(waiter.argument);
+  char path[PATH_MAX] = "";
+  waiter.ok = write_with_recording(waiter.request, path, sizeof(path));
+  if (waiter.path != nullptr && waiter.path_size > 0) snprintf(waiter.path, waiter.path_size, "%s", path);
 }
 
 DumpRequest asked_request() {
@@ -231,8 +239,20 @@ bool look_for_request() {
   return true;
 }
 
-void* run_collector(void*) {
+bool serve_descriptors(void (*function)(void*), void* argument);
+
+// Whose table the files of the collector are in. Without one of its own it cannot help other threads either.
+void look_at_own_table() {
+  const bool own = has_own_descriptors();
+  set_coverage(Subject::descriptors, own ? Seen::yes : Seen::no,
+               own ? "" : "the system gives no other table: files take numbers of the program's while they are open");
+  set_descriptor_server(own ? serve_descriptors : nullptr);
+}
+
+void run_collector() {
   ++t_inside;  // for good: nothing that this thread causes is recorded
+  look_at_own_table();
+  open_settings_file();
   pthread_setname_np(pthread_self(), rules::kCollectorName);
   run_if_memory_lasts([] { python::attach(); });
   unsigned tries = 0;
@@ -241,7 +261,7 @@ void* run_collector(void*) {
     Waiter* waiter = nullptr;
     switch (next_job(&waiter)) {
       case Job::stop:
-        return nullptr;
+        return;
       case Job::waiter:
         serve(*waiter);
         break;
@@ -268,12 +288,37 @@ void* run_collector(void*) {
   }
 }
 
+std::atomic<uint32_t> g_collector_ended{0};
+
+void* run_collector_and_end(void*) {
+  run_collector();
+  g_collector_ended.store(1, std::memory_order_release);
+  wake_programs_side();
+  return nullptr;
+}
+
+// The thread in the program's table (support/programs_side.h). Where the system gives no other table, it is the
+// collector as well.
+void* run_programs_side(void*) {
+  ++t_inside;
+  pthread_setname_np(pthread_self(), rules::kProgramsSideName);
+  g_collector_ended.store(0, std::memory_order_relaxed);
+  pthread_t collector;
+  if (start_helper_thread(kCollectorStackBytes, run_collector_and_end, nullptr, &collector, Descriptors::own)) {
+    serve_programs_side(g_collector_ended);
+    pthread_join(collector, nullptr);
+  } else {
+    run_collector();
+  }
+  return nullptr;
+}
+
 // g_control is held.
 bool start_thread() {
   if (g_running) return true;
   g_stop = false;
   g_starting = true;
-  g_running = start_helper_thread(kCollectorStackBytes, run_collector, nullptr, &g_thread);
+  g_running = start_helper_thread(kProgramsSideStackBytes, run_programs_side, nullptr, &g_thread);
   if (!g_running) g_starting = false;
   return g_running;
 }
@@ -341,6 +386,38 @@ void queue_and_wait(Waiter& waiter) {
   while (waiter.done.load(std::memory_order_acquire) == 0) futex_wait(waiter.done, 0);
 }
 
+// Between jobs the collector reads a file within microseconds; in the middle of one it would take too long. What has
+// waited in vain is taken back.
+bool take_back(const Waiter& waiter) {
+  const MutexGuard guard(g_control);
+  for (Waiter** link = &g_first_waiter; *link != nullptr; link = &(*link)->next) {
+    if (*link != &waiter) continue;
+    *link = waiter.next;
+    return true;
+  }
+  return false;
+}
+
+bool is_idle() {
+  const MutexGuard guard(g_control);
+  return g_running && !g_busy && !g_starting && !g_stop && g_first_waiter == nullptr;
+}
+
+bool serve_descriptors(void (*function)(void*), void* argument) {
+  constexpr uint64_t kPatienceNs = 50'000'000;
+  if (!is_idle()) return false;
+  Waiter waiter;
+  waiter.work = function;
+  waiter.argument = argument;
+  if (!queue(waiter)) return false;
+  const uint64_t until = monotonic_ns() + kPatienceNs;
+  while (waiter.done.load(std::memory_order_acquire) == 0 && futex_wait_until(waiter.done, 0, until)) {
+  }
+  if (waiter.done.load(std::memory_order_acquire) == 0 && take_back(waiter)) return false;
+  while (waiter.done.load(std::memory_order_acquire) == 0) futex_wait(waiter.done, 0);
+  return true;
+}
+
 }  // namespace
 
 void set_dump_function_for_test(DumpFunction function) { g_write = function; }
@@ -364,17 +441,17 @@ int request_and_wait(Reason reason, const char* detail, char* path_out, size_t p
   Waiter waiter;
   waiter.request = {reason, detail != nullptr ? detail : "", monotonic_ns()};
   waiter.request.site = site;
-  waiter.path[0] = 0;
+  waiter.path = path_out;
+  waiter.path_size = path_size;
   queue_and_wait(waiter);
-  if (!waiter.ok) return TENSORSCOPE_FAILED;
-  if (path_out != nullptr && path_size > 0) snprintf(path_out, path_size, "%s", waiter.path);
-  return TENSORSCOPE_OK;
+  return waiter.ok ? TENSORSCOPE_OK : TENSORSCOPE_FAILED;
 }
 
 void run_and_wait(void (*work)()) {
   const python::ReleasedGil released;
   Waiter waiter;
-  waiter.work = work;
+  waiter.work = [](void* function) { reinterpret_cast<void (*)()>(function)(); };
+  waiter.argument = reinterpret_cast<void*>(work);
   queue_and_wait(waiter);
 }
 
@@ -383,7 +460,6 @@ bool write_failure(const dump::Failure& failure) {
   python::LentGil gil;
   Waiter waiter;
   waiter.request = {Reason::out_of_memory, failure.error, failure.failed_ns, &failure};
-  waiter.path[0] = 0;
   if (!queue(waiter)) {
     work_here(waiter);
   } else if (gil) {
@@ -469,6 +545,7 @@ void after_fork_in_child() {
   near_limit::g_given_up.store(false, std::memory_order_relaxed);
   watches_after_fork_in_child();
   g_running = g_busy = g_starting = g_stop = false;
+  reset_programs_side_after_fork();
   process_info_after_fork_in_child();
   dump_after_fork_in_child();
   if (g_started) start_again();

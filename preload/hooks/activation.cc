@@ -58,6 +58,7 @@ void start(const char* settings) {
   g_state.compare_exchange_strong(starting, State::recording, std::memory_order_acq_rel);
   collector::set_hook_check({&check_hooks, &hooks::destruction_is_seen});
   if (!collector::start_collector()) {
+    set_coverage(Subject::descriptors, Seen::no, "no thread: files take numbers of the program's while they are open");
     return set_coverage(Subject::signal_trigger, Seen::no, "the collector thread could not be started");
   }
   hooks::start_signal(options().signal);

@@ -167,7 +167,10 @@ class GilQueue {
     }
   }
 
-  bool start_thread() { return start_helper_thread(kStackBytes, &GilQueue::thread_main, this); }
+  // What it calls may run code of the program (an audit hook, a callback), whose files are the program's.
+  bool start_thread() {
+    return start_helper_thread(kStackBytes, &GilQueue::thread_main, this, nullptr, Descriptors::of_program);
+  }
 
   static void* thread_main(void* queue) {
     pthread_setname_np(pthread_self(), "tensorscope-gil");
