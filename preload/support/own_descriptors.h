@@ -39,7 +39,8 @@ bool run_with_own_descriptors(void (*function)(void* argument), void* argument);
 void with_own_descriptors(void (*function)(void* argument), void* argument);
 template <typename Function>
 void with_own_descriptors(Function&& function) {
-  with_own_descriptors([](void* context) { (*static_cast<decltype(&function)>(context))(); }, &function);
+  with_own_descriptors([](void* context) { (*static_cast<decltype(&function)>(context))(); },
+                       const_cast<void*>(static_cast<const void*>(&function)));
 }
 
 // Who reads files for other threads: the collector. `serve` returns false if it could not at once, and then `function`

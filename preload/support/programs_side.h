@@ -21,7 +21,8 @@ void wake_programs_side();
 bool run_on_programs_side(void (*function)(void* argument), void* argument);
 template <typename Function>
 bool run_on_programs_side(Function&& function) {
-  return run_on_programs_side([](void* context) { (*static_cast<decltype(&function)>(context))(); }, &function);
+  return run_on_programs_side([](void* context) { (*static_cast<decltype(&function)>(context))(); },
+                              const_cast<void*>(static_cast<const void*>(&function)));
 }
 
 // Context: fork child, which has no such thread yet.
