@@ -303,13 +303,15 @@ void* run_programs_side(void*) {
   ++t_inside;
   pthread_setname_np(pthread_self(), rules::kProgramsSideName);
   g_collector_ended.store(0, std::memory_order_relaxed);
+  open_programs_side();
   pthread_t collector;
   if (start_helper_thread(kCollectorStackBytes, run_collector_and_end, nullptr, &collector, Descriptors::own)) {
     serve_programs_side(g_collector_ended);
     pthread_join(collector, nullptr);
-  } else {
-    run_collector();
+    return nullptr;
   }
+  reset_programs_side();  // nobody asks
+  run_collector();
   return nullptr;
 }
 
@@ -545,7 +547,7 @@ void after_fork_in_child() {
   near_limit::g_given_up.store(false, std::memory_order_relaxed);
   watches_after_fork_in_child();
   g_running = g_busy = g_starting = g_stop = false;
-  reset_programs_side_after_fork();
+  reset_programs_side();
   process_info_after_fork_in_child();
   dump_after_fork_in_child();
   if (g_started) start_again();

@@ -50,8 +50,9 @@ bool add_errand(Errand& errand) {
 
 }  // namespace
 
+void open_programs_side() { set_serving(true); }
+
 void serve_programs_side(const std::atomic<uint32_t>& ended) {
-  set_serving(true);
   for (;;) {
     const uint32_t seen = g_asked.load(std::memory_order_acquire);
     run_errands();
@@ -76,7 +77,7 @@ bool run_on_programs_side(void (*function)(void*), void* argument) {
   return true;
 }
 
-void reset_programs_side_after_fork() {
+void reset_programs_side() {
   g_errands = nullptr;
   g_serves = false;
 }

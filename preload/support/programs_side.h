@@ -12,6 +12,9 @@
 
 namespace tensorscope {
 
+// From now on the calling thread may be asked, and will do it in serve_programs_side(): before it makes a thread that
+// asks.
+void open_programs_side();
 // Does what is asked for until `ended` is not 0. Who changes that wakes the thread (wake_programs_side).
 void serve_programs_side(const std::atomic<uint32_t>& ended);
 void wake_programs_side();
@@ -25,7 +28,7 @@ bool run_on_programs_side(Function&& function) {
                               const_cast<void*>(static_cast<const void*>(&function)));
 }
 
-// Context: fork child, which has no such thread yet.
-void reset_programs_side_after_fork();
+// There is no such thread, or not any more. Context: fork child, or the thread itself.
+void reset_programs_side();
 
 }  // namespace tensorscope

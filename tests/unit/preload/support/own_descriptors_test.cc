@@ -157,6 +157,7 @@ struct OnTheSide {
     EXPECT_TRUE(start_helper_thread(
         kStackBytes,
         [](void* ended) -> void* {
+          open_programs_side();
           serve_programs_side(*static_cast<std::atomic<uint32_t>*>(ended));
           return nullptr;
         },
