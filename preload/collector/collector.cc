@@ -22,6 +22,7 @@
 #include "python/interpreter.h"
 #include "recording/recording.h"
 #include "stacks/capture.h"
+#include "support/call_filter.h"
 #include "support/clock.h"
 #include "support/coverage.h"
 #include "support/enough_memory.h"
@@ -134,10 +135,14 @@ DumpRequest asked_request() {
   return request;
 }
 
-void serve(Waiter& waiter) {
-  do_work(waiter);
+void finish_waiting(Waiter& waiter) {
   futex_change_and_wake(waiter.done);  // from here on the waiter may be gone
   python::wake_lender();
+}
+
+void serve(Waiter& waiter) {
+  do_work(waiter);
+  finish_waiting(waiter);
 }
 
 enum class Job { none, stop, waiter, near_limit, signal, request, growth };
@@ -249,6 +254,41 @@ void look_at_own_table() {
   set_descriptor_server(own ? serve_descriptors : nullptr);
 }
 
+void write_dump_for(const DumpRequest& request) {
+  char path[PATH_MAX];
+  write_with_recording(request, path, sizeof(path));
+}
+
+void do_job(Job job, Waiter* waiter) {
+  switch (job) {
+    case Job::waiter:
+      return serve(*waiter);
+    case Job::signal:
+      return write_for_signal();
+    case Job::near_limit:
+      return write_dump_for(near_limit_request(g_near));
+    case Job::request:
+      return write_dump_for(asked_request());
+    case Job::growth:
+      return write_at_growth();
+    case Job::none:
+    case Job::stop:
+      break;
+  }
+}
+
+void look_and_wait(uint32_t seen, unsigned& tries) {
+  g_is_near = limit_is_near(g_near);
+  if (!g_is_near && !look_for_request()) wait_for_job(seen, tries);
+}
+
+// Under a filter that the program has put before all its threads since this one began: it may not know the calls that
+// a file takes. Whoever waits is told that there is nothing, and nothing else is done.
+void sit_out(Job job, Waiter* waiter, uint32_t seen) {
+  if (job == Job::waiter) finish_waiting(*waiter);
+  if (job == Job::none) futex_wait(g_wake, seen);
+}
+
 void run_collector() {
   ++t_inside;  // for good: nothing that this thread causes is recorded
   look_at_own_table();
@@ -256,34 +296,18 @@ void run_collector() {
   pthread_setname_np(pthread_self(), rules::kCollectorName);
   run_if_memory_lasts([] { python::attach(); });
   unsigned tries = 0;
+  const bool began_filtered = calls_are_filtered();
   for (;;) {
     const uint32_t seen = g_wake.load(std::memory_order_acquire);
     Waiter* waiter = nullptr;
-    switch (next_job(&waiter)) {
-      case Job::stop:
-        return;
-      case Job::waiter:
-        serve(*waiter);
-        break;
-      case Job::signal:
-        write_for_signal();
-        break;
-      case Job::near_limit: {
-        char path[PATH_MAX];
-        write_with_recording(near_limit_request(g_near), path, sizeof(path));
-        break;
-      }
-      case Job::request: {
-        char path[PATH_MAX];
-        write_with_recording(asked_request(), path, sizeof(path));
-        break;
-      }
-      case Job::growth:
-        write_at_growth();
-        break;
-      case Job::none:
-        g_is_near = limit_is_near(g_near);
-        if (!g_is_near && !look_for_request()) wait_for_job(seen, tries);
+    const Job job = next_job(&waiter);
+    if (job == Job::stop) return;
+    if (!began_filtered && calls_are_filtered()) {
+      sit_out(job, waiter, seen);
+    } else if (job == Job::none) {
+      look_and_wait(seen, tries);
+    } else {
+      do_job(job, waiter);
     }
   }
 }
@@ -365,6 +389,7 @@ void start_again() {
 
 // Where there is no collector, the asking thread stands in for it.
 void work_here(Waiter& waiter) {
+  if (calls_are_filtered()) return;
   const InsideScope inside;
   const SignalsBlocked blocked;
   do_work(waiter);
@@ -398,6 +423,11 @@ bool take_back(const Waiter& waiter) {
     return true;
   }
   return false;
+}
+
+bool collector_works() {
+  const MutexGuard guard(g_control);
+  return g_running && g_busy;
 }
 
 bool is_idle() {
@@ -522,6 +552,20 @@ void request_at_growth() {
 }
 
 void wake_collector() { futex_change_and_wake(g_wake); }
+
+bool end_for_a_moment() {
+  constexpr int kMostTries = 1000;
+  constexpr timespec kMillisecond = {0, 1'000'000};
+  wait_until_started();
+  for (int i = 0; i < kMostTries && collector_works(); ++i) nanosleep(&kMillisecond, nullptr);
+  return stop_collector();
+}
+
+void begin_again() {
+  const MutexGuard guard(g_control);
+  if (start_thread()) return;
+  set_coverage(Subject::signal_trigger, Seen::no, "no thread can be made any more: the program has changed namespaces");
+}
 
 void before_fork() {
   t_gate_held = dump::lock_fork_gate_for_fork();

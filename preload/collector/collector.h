@@ -68,6 +68,11 @@ void write_near_limit(const dump::Failure& near, unsigned milliseconds);
 // Has the collector look at what there is to do. Any context.
 void wake_collector();
 
+// For a call that wants a process with one thread: the profiler's threads end if they have nothing to do, a second
+// later at the latest. False: they did not, and all is as it was. Context: a thread of the program.
+bool end_for_a_moment();
+void begin_again();
+
 // Around fork (called by hooks/process/fork.cc from pthread_atfork handlers, before the tables' own).
 void before_fork();
 void after_fork_in_parent();

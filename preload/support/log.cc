@@ -40,7 +40,7 @@ class LineSink final : public spdlog::sinks::sink {
       write_standard_error(line.data(), line.size());
       return;
     }
-    int error = 0;
+    int error = EPERM;
     with_own_descriptors([&] { error = append(line.data(), line.size()); });
     if (error != 0) complain(error);
   }

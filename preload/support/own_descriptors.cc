@@ -15,6 +15,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "support/call_filter.h"
 #include "support/loaded_object.h"
 #include "support/pages.h"
 #include "support/signals_blocked.h"
@@ -173,6 +174,7 @@ void with_own_descriptors(void (*function)(void*), void* argument) {
   if (t_own) return function(argument);
   const ServeDescriptors serve = g_serve.load(std::memory_order_acquire);
   if (serve != nullptr && serve(function, argument)) return;
+  if (calls_are_filtered()) return;
   if (!run_with_own_descriptors(function, argument)) function(argument);
 }
 

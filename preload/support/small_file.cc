@@ -32,7 +32,7 @@ int read_file_here(const char* path, char* buffer, size_t size, size_t& length) 
 }  // namespace
 
 int read_file(const char* path, char* buffer, size_t size, size_t& length) {
-  int error = 0;
+  int error = EPERM;
   length = 0;
   with_own_descriptors([&] { error = read_file_here(path, buffer, size, length); });
   buffer[length] = 0;

@@ -13,6 +13,7 @@
 #include "hooks/libc_function.h"
 #include "python/bridge.h"
 #include "recording/recording.h"
+#include "support/call_filter.h"
 #include "support/coverage.h"
 #include "support/loaded_object.h"
 #include "support/message.h"
@@ -69,6 +70,7 @@ int main_and_dump(int argc, char** argv, char** environment) {
 // Before main: an interpreter that is already loaded learns of the module `libtensorscope`.
 __attribute__((constructor)) void at_load() {
   remember_standard_error();
+  remember_call_filter();
   print_help_if_asked();
   watch::add_said_values_to_module();
   python::register_builtin_module();
