@@ -296,13 +296,12 @@ void run_collector() {
   pthread_setname_np(pthread_self(), rules::kCollectorName);
   run_if_memory_lasts([] { python::attach(); });
   unsigned tries = 0;
-  const bool began_filtered = calls_are_filtered();
   for (;;) {
     const uint32_t seen = g_wake.load(std::memory_order_acquire);
     Waiter* waiter = nullptr;
     const Job job = next_job(&waiter);
     if (job == Job::stop) return;
-    if (!began_filtered && calls_are_filtered()) {
+    if (files_are_filtered()) {
       sit_out(job, waiter, seen);
     } else if (job == Job::none) {
       look_and_wait(seen, tries);
@@ -389,7 +388,7 @@ void start_again() {
 
 // Where there is no collector, the asking thread stands in for it.
 void work_here(Waiter& waiter) {
-  if (calls_are_filtered()) return;
+  if (files_are_filtered()) return;
   const InsideScope inside;
   const SignalsBlocked blocked;
   do_work(waiter);

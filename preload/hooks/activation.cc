@@ -15,6 +15,7 @@
 #include "oom/failing_thread.h"
 #include "recording/recording.h"
 #include "stacks/capture.h"
+#include "support/call_filter.h"
 #include "support/options.h"
 #include "support/state.h"
 #include "watch/find_nan.h"
@@ -34,6 +35,7 @@ void check_hooks() {
 }
 
 void start(const char* settings) {
+  remember_filter_of_files();
   parse_options(settings);
   if (!options().enabled) return switch_off("switched off by TENSORSCOPE=0");
   if (!live::start()) return switch_off("no memory for the tables");

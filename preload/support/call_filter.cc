@@ -10,7 +10,7 @@ namespace tensorscope {
 
 namespace {
 
-constinit std::atomic<bool> g_filtered_at_start{false};
+constinit std::atomic<bool> g_filtered_at_start{false}, g_filtered_at_activation{false};
 
 // Without a filter 0, under one 2; an error where the kernel has none.
 bool has_filter() {
@@ -24,7 +24,13 @@ bool has_filter() {
 
 void remember_call_filter() { g_filtered_at_start.store(has_filter(), std::memory_order_relaxed); }
 
+void remember_filter_of_files() { g_filtered_at_activation.store(has_filter(), std::memory_order_relaxed); }
+
 bool calls_are_filtered() { return !g_filtered_at_start.load(std::memory_order_relaxed) && has_filter(); }
+
+bool files_are_filtered() {
+  return !g_filtered_at_activation.load(std::memory_order_relaxed) && calls_are_filtered();
+}
 
 ssize_t read_own_memory(const iovec& to, const iovec* from, size_t count) {
   if (calls_are_filtered()) {

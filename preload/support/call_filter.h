@@ -14,9 +14,14 @@ namespace tensorscope {
 
 // Called when the library is loaded.
 void remember_call_filter();
+// Called at activation: torch has just been opened, so files may be opened under the filter that there is.
+void remember_filter_of_files();
 
-// Whether the calling thread has a filter that the process did not begin with.
+// Whether the calling thread has a filter that the process did not begin with: calls that programs seldom make are left
+// out.
 bool calls_are_filtered();
+// Whether it came after activation: no file is opened.
+bool files_are_filtered();
 
 // Copies this process's own memory without a fault where something is not there (process_vm_readv(2)). -1 with errno
 // EPERM: a filter of the program's forbids the attempt.

@@ -35,7 +35,7 @@ constexpr unsigned kUnshare = 2;  // CLOSE_RANGE_UNSHARE of linux/close_range.h,
 
 // Leaves the shared table for an empty one. Nothing is copied, so nothing is closed either: no file system is told of a
 // close, and no lock of the program's on a file is lost.
-bool leave_by_close_range() { return syscall(SYS_close_range, 0U, ~0U, kUnshare) == 0; }
+bool leave_by_close_range() { return !calls_are_filtered() && syscall(SYS_close_range, 0U, ~0U, kUnshare) == 0; }
 
 // Closes what the copy of a table holds, by the list in /proc, or number by number where there is no /proc.
 void close_all() {
@@ -60,7 +60,7 @@ void close_all() {
 }
 
 bool leave_by_unshare() {
-  if (unshare(CLONE_FILES) != 0) return false;
+  if (calls_are_filtered() || unshare(CLONE_FILES) != 0) return false;
   close_all();
   return true;
 }
@@ -174,7 +174,7 @@ void with_own_descriptors(void (*function)(void*), void* argument) {
   if (t_own) return function(argument);
   const ServeDescriptors serve = g_serve.load(std::memory_order_acquire);
   if (serve != nullptr && serve(function, argument)) return;
-  if (calls_are_filtered()) return;
+  if (files_are_filtered()) return;
   if (!run_with_own_descriptors(function, argument)) function(argument);
 }
 
