@@ -123,7 +123,7 @@ void do_work(Waiter& waiter) {
   if (waiter.work) return waiter.work(waiter.argument);
   char path[PATH_MAX] = "";
   waiter.ok = write_with_recording(waiter.request, path, sizeof(path));
-  if (waiter.path != nullptr && waiter.path_size > 0) snprintf(waiter.path, waiter.path_size, "%s", path);
+  if (waiter.ok && waiter.path != nullptr && waiter.path_size > 0) snprintf(waiter.path, waiter.path_size, "%s", path);
 }
 
 DumpRequest asked_request() {
@@ -480,6 +480,10 @@ int request_and_wait(Reason reason, const char* detail, char* path_out, size_t p
 
 void run_and_wait(void (*work)()) {
   const python::ReleasedGil released;
+  run_at_the_end(work);
+}
+
+void run_at_the_end(void (*work)()) {
   Waiter waiter;
   waiter.work = [](void* function) { reinterpret_cast<void (*)()>(function)(); };
   waiter.argument = reinterpret_cast<void*>(work);

@@ -58,7 +58,7 @@ void finish(int status) {
   if (!activated()) return;
   watch::finish_find_nan();
   watch::end_values();
-  if (watch::values_are_taken() || recording::has_begun()) collector::run_and_wait(finish_files);
+  if (watch::values_are_taken() || recording::has_begun()) collector::run_at_the_end(finish_files);
 }
 
 int main_and_dump(int argc, char** argv, char** environment) {
